@@ -1,0 +1,162 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// service is what is special about one server.
+type service interface {
+	// fresh reports whether there is no data yet, so that prepare takes a while.
+	fresh() bool
+	// prepare makes directories, configuration and, when fresh, the first data.
+	prepare(ctx context.Context, n *nursery) error
+	// command is the server in the foreground; its command line holds marker.
+	command() (*exec.Cmd, error)
+	// healthy is nil when the server answers and is this very one, not a
+	// stranger at the same port.
+	healthy(ctx context.Context) error
+	// address is what Addresses tells of it.
+	address() string
+	// marker is the path by which a left-over process is recognised.
+	marker() string
+	// stopSignal asks it to stop in order; also what it gets when we die.
+	stopSignal() syscall.Signal
+}
+
+// member is one server of a stack, up or down.
+type member struct {
+	stack   *Stack
+	name    Server
+	service service
+	logFile string
+
+	mu   sync.Mutex // held while it starts, stops or is killed
+	proc *process   // nil when down
+}
+
+func (m *member) pid() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.proc == nil || m.proc.ended() {
+		return 0
+	}
+	return m.proc.pid
+}
+
+func (m *member) start(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.proc != nil && !m.proc.ended() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if m.service.fresh() {
+		m.stack.tell(m.name, Preparing)
+	}
+	if err := m.service.prepare(ctx, m.stack.nursery); err != nil {
+		return m.fault("prepare", err)
+	}
+	m.stack.tell(m.name, Starting)
+	if err := m.spawn(); err != nil {
+		return m.fault("start", err)
+	}
+	if err := m.awaitHealth(ctx); err != nil {
+		m.proc.forget()
+		return errors.Join(m.fault("start", err), m.proc.kill())
+	}
+	m.stack.tell(m.name, Healthy)
+	return nil
+}
+
+func (m *member) spawn() error {
+	cmd, err := m.service.command()
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(m.logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // the child has its own copy
+	cmd.Stdout, cmd.Stderr = log, log
+	proc, err := m.stack.nursery.spawn(cmd, m.service.stopSignal())
+	if err != nil {
+		return err
+	}
+	m.proc = proc
+	go func() {
+		<-proc.done
+		if !proc.forgotten() {
+			m.stack.end(m.fault("run", fmt.Errorf("it ended by itself: %v", proc.state())))
+		}
+	}()
+	return m.stack.dir.recordProcess(m.name, recorded{
+		PID: proc.pid, Marker: m.service.marker(), Started: time.Now().UTC(),
+	})
+}
+
+// awaitHealth asks until the server answers, it ends, or ctx does.
+func (m *member) awaitHealth(ctx context.Context) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ask, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err := m.service.healthy(ask)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-m.proc.done:
+			return fmt.Errorf("it ended before it answered: %v", m.proc.state())
+		case <-ctx.Done():
+			return fmt.Errorf("no answer: %w (%w)", context.Cause(ctx), err)
+		case <-tick.C:
+		}
+	}
+}
+
+func (m *member) stop(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.proc == nil {
+		return nil
+	}
+	m.proc.forget()
+	m.stack.tell(m.name, Stopping)
+	err := m.proc.stop(ctx, m.service.stopSignal())
+	m.proc = nil
+	m.stack.tell(m.name, Stopped)
+	if err != nil {
+		return m.fault("stop", err)
+	}
+	return m.stack.dir.forgetProcess(m.name)
+}
+
+func (m *member) kill() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.proc == nil {
+		return nil
+	}
+	m.proc.forget()
+	err := m.proc.kill()
+	m.proc = nil
+	if err != nil {
+		return m.fault("kill", err)
+	}
+	return nil
+}
+
+func (m *member) fault(op string, err error) error {
+
+	return &ServerError{Server: m.name, Op: op, Err: err, Log: m.logFile, Tail: tail(m.logFile)}
+}

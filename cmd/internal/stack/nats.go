@@ -1,0 +1,128 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/nats-io/nats-server/v2/server"
+	natsclient "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// childVariable tells a process that it is a server of a stack.
+const childVariable = "ACCESSION_STACK_CHILD"
+
+type nats struct {
+	dir  string
+	port int
+	id   string // the server's name, by which it is told from strangers
+}
+
+func newNATS(dir string, port int, id string) *nats { return &nats{dir: dir, port: port, id: id} }
+
+func (n *nats) address() string            { return "nats://" + loopback(n.port) }
+func (n *nats) marker() string             { return "-store-dir=" + n.dir }
+func (n *nats) stopSignal() syscall.Signal { return syscall.SIGTERM }
+
+func (n *nats) fresh() bool {
+	_, err := os.Stat(n.dir)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+func (n *nats) prepare(context.Context, *nursery) error { return os.MkdirAll(n.dir, 0o755) }
+
+func (n *nats) command() (*exec.Cmd, error) {
+	exe, err := selfExe()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(exe)
+	cmd.Args = []string{"accession-nats", n.marker(), "-port=" + strconv.Itoa(n.port), "-name=" + n.id}
+	cmd.Env = append(os.Environ(), childVariable+"="+string(NATS))
+	return cmd, nil
+}
+
+func (n *nats) healthy(ctx context.Context) error {
+	conn, err := natsclient.Connect(n.address(), natsclient.NoReconnect(), natsclient.Name("accession stack"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if conn.ConnectedServerName() != n.id {
+		return fmt.Errorf("another server answers at %s", n.address())
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	_, err = js.AccountInfo(ctx)
+	return err
+}
+
+// ChildMain runs the server that this process was started for, if it was started
+// as a child of a stack, and then reports true: the caller returns at once. Call it
+// first in main and in TestMain. Exits with status 1 when the server cannot run.
+func ChildMain() bool {
+	if os.Getenv(childVariable) != string(NATS) {
+		return false
+	}
+	if err := serveNATS(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "nats:", err)
+		os.Exit(1)
+	}
+	return true
+}
+
+// serveNATS runs NATS with JetStream until SIGTERM or SIGINT.
+func serveNATS(args []string) error {
+	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	flags := flag.NewFlagSet(string(NATS), flag.ContinueOnError)
+	dir := flags.String("store-dir", "", "where JetStream keeps its data")
+	port := flags.Int("port", 0, "loopback port")
+	name := flags.String("name", "", "name of the server")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	srv, err := server.NewServer(&server.Options{
+		ServerName: *name,
+		Host:       "127.0.0.1",
+		Port:       *port,
+		NoSigs:     true,
+		JetStream:  true,
+		StoreDir:   *dir,
+		// Off, an acknowledged message can be lost when the power fails.
+		SyncAlways:         true,
+		JetStreamMaxMemory: 64 << 20,
+		JetStreamMaxStore:  1 << 40,
+		MaxPayload:         8 << 20,
+		LogFile:            "", // standard error, which is the log file
+		Logtime:            true,
+		LogtimeUTC:         true,
+	})
+	if err != nil {
+		return err
+	}
+	srv.ConfigureLogger()
+	srv.Start()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		srv.WaitForShutdown()
+	}()
+	select {
+	case <-stop.Done():
+		srv.Shutdown()
+		<-ended
+		return nil
+	case <-ended:
+		return errors.New("the server gave up")
+	}
+}

@@ -1,0 +1,56 @@
+package stack
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+// Ports are taken below the range from which systems serve outgoing connections
+// (32768 and up on Linux): a killed server finds its port free again.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+)
+
+// choosePorts keeps the recorded port of each server when it is free and takes
+// another one otherwise.
+func (d *directory) choosePorts() (map[Server]int, error) {
+	ports := map[Server]int{}
+	var held []net.Listener
+	defer func() {
+		for _, l := range held {
+			_ = l.Close()
+		}
+	}()
+	for _, name := range []Server{ZooKeeper, PostgreSQL, NATS} {
+		l, err := listenFree(d.state.Ports[name])
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, l) // so that the next server cannot choose it too
+		ports[name] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports, d.record(func(st *state) { st.Ports = ports })
+}
+
+func listenFree(wanted int) (net.Listener, error) {
+	if wanted != 0 {
+		if l, err := net.Listen("tcp4", loopback(wanted)); err == nil {
+			return l, nil
+		}
+	}
+	var last error
+	for range 200 {
+		l, err := net.Listen("tcp4", loopback(firstPort+rand.IntN(lastPort-firstPort)))
+		if err == nil {
+			return l, nil
+		}
+		last = err
+	}
+	return nil, fmt.Errorf("stack: no free loopback port between %d and %d: %w", firstPort, lastPort, errors.Join(last))
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

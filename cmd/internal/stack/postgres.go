@@ -1,0 +1,182 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// postgresUser is both the system user that runs the server when we are root and
+// the superuser inside.
+const postgresUser = "postgres"
+
+type postgres struct {
+	bin  string // directory of its programs
+	dir  string // its data
+	port int
+	cred *syscall.Credential // nil: our own
+}
+
+// newPostgres finds the programs, the user and a directory that this user can
+// enter, and records the directory.
+func newPostgres(d *directory, port int) (*postgres, error) {
+	bin, err := findPostgres()
+	if err != nil {
+		return nil, err
+	}
+	p := &postgres{bin: bin, dir: filepath.Join(d.path, "postgres"), port: port}
+	if os.Geteuid() == 0 {
+		if p.cred, err = credential(postgresUser); err != nil {
+			return nil, err
+		}
+	}
+	if d.state.Postgres != "" {
+		p.dir = d.state.Postgres
+	} else if !p.canEnter(d.path) {
+		p.dir = filepath.Join("/var/tmp", "accession-postgres-"+d.state.ID)
+	}
+	return p, d.record(func(st *state) { st.Postgres = p.dir })
+}
+
+// credential is that of a system user.
+func credential(name string) (*syscall.Credential, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("stack: PostgreSQL does not run as root and there is no user %q: run `make setup`: %w", name, err)
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("stack: user %s: %w", name, err)
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("stack: user %s: %w", name, err)
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// canEnter asks the kernel: it starts a program there as PostgreSQL's user.
+func (p *postgres) canEnter(dir string) bool {
+	if p.cred == nil {
+		return true
+	}
+	cmd := exec.Command("true")
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.cred}
+	return cmd.Run() == nil
+}
+
+func (p *postgres) marker() string { return "-D " + p.dir }
+
+// stopSignal asks for a “fast” stop: transactions roll back, data is flushed.
+func (p *postgres) stopSignal() syscall.Signal { return syscall.SIGINT }
+
+func (p *postgres) address() string {
+	u := url.URL{Scheme: "postgres", User: url.User(postgresUser), Host: loopback(p.port), Path: "/postgres", RawQuery: "sslmode=disable"}
+	return u.String()
+}
+
+func (p *postgres) fresh() bool {
+	_, err := os.Stat(filepath.Join(p.dir, ".initialised"))
+	return err != nil
+}
+
+// prepare makes the data directory with initdb. A directory whose initdb was cut
+// short lacks the mark and is made again.
+func (p *postgres) prepare(ctx context.Context, n *nursery) error {
+	if !p.fresh() {
+		return nil
+	}
+	if err := os.RemoveAll(p.dir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(p.dir, 0o700); err != nil {
+		return err
+	}
+	if p.cred != nil {
+		if err := os.Chown(p.dir, int(p.cred.Uid), int(p.cred.Gid)); err != nil {
+			return err
+		}
+	}
+	// Nothing is in it yet that a power cut could take: no need to sync.
+	cmd := p.program("initdb", "-D", p.dir, "-U", postgresUser, "--auth=trust", "--no-sync",
+		"--locale=C.UTF-8", "--encoding=UTF8", "--no-instructions")
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := n.run(cmd); err != nil {
+		return fmt.Errorf("initdb: %w: %s", errors.Join(err, ctx.Err()), strings.TrimSpace(out.String()))
+	}
+	return os.WriteFile(filepath.Join(p.dir, ".initialised"), nil, 0o644)
+}
+
+func (p *postgres) command() (*exec.Cmd, error) {
+	args := []string{"-D", p.dir}
+	for _, setting := range []string{
+		"port=" + strconv.Itoa(p.port), "listen_addresses=127.0.0.1", "unix_socket_directories=",
+		"max_connections=300", "shared_buffers=128MB", "max_wal_size=2GB",
+		"timezone=UTC", "log_timezone=UTC",
+	} {
+		args = append(args, "-c", setting)
+	}
+	return p.program("postgres", args...), nil
+}
+
+// program is one of PostgreSQL's programs, run as its user, deaf to PG* variables
+// of our environment.
+func (p *postgres) program(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(p.bin, name), args...)
+	cmd.Dir = p.dir
+	cmd.Env = []string{"PATH=" + p.bin + ":/usr/bin:/bin", "LC_ALL=C.UTF-8"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.cred}
+	return cmd
+}
+
+func (p *postgres) healthy(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, p.address())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // only read
+	var dir string
+	if err := conn.QueryRow(ctx, "show data_directory").Scan(&dir); err != nil {
+		return err
+	}
+	if dir != p.dir {
+		return fmt.Errorf("another server answers at %s", loopback(p.port))
+	}
+	return nil
+}
+
+// findPostgres returns the directory of the newest PostgreSQL's programs, in
+// Debian's place or on the path.
+func findPostgres() (string, error) {
+	best, version := "", 0
+	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	for _, initdb := range dirs {
+		bin := filepath.Dir(initdb)
+		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(bin))); err == nil && v > version {
+			best, version = bin, v
+		}
+	}
+	if best != "" {
+		return best, nil
+	}
+	initdb, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", err
+	}
+	if initdb, err = filepath.EvalSymlinks(initdb); err != nil {
+		return "", err
+	}
+	return filepath.Dir(initdb), nil
+}

@@ -1,0 +1,42 @@
+//go:build unix && !linux
+
+package stack
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// selfExe is the file of this program.
+func selfExe() (string, error) { return os.Executable() }
+
+// setDeathSignal does nothing: only Linux tells a child of its parent's death.
+// The next Start ends what is left.
+func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}
+
+// commandLine returns the command line of a process, "" when there is none.
+func commandLine(pid int) string {
+	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// descendants lists the children of a process.
+func descendants(pid int) []orphan {
+	out, err := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return nil
+	}
+	var found []orphan
+	for field := range strings.FieldsSeq(string(out)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			found = append(found, orphan{pid: child, line: commandLine(child)})
+		}
+	}
+	return found
+}

@@ -1,0 +1,209 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Server names one of the three servers, in logs, files and errors.
+type Server string
+
+// The servers of a stack.
+const (
+	ZooKeeper  Server = "zookeeper"
+	PostgreSQL Server = "postgres"
+	NATS       Server = "nats"
+)
+
+// Phase is a step in the life of a server that Options.Progress is told of.
+type Phase string
+
+// The phases, in their order. Preparing is told only when there is a new data
+// directory to make.
+const (
+	Preparing Phase = "preparing"
+	Starting  Phase = "starting"
+	Healthy   Phase = "healthy"
+	Stopping  Phase = "stopping"
+	Stopped   Phase = "stopped"
+)
+
+// startTimeout bounds how long one server may take until it answers. Far above
+// the usual three seconds: a busy machine with two cores is no fault.
+const startTimeout = 90 * time.Second
+
+// Options says where a stack lives and who hears of it.
+type Options struct {
+	// Dir is the data directory; made when it is missing. Required.
+	Dir string
+	// Log gets one line a phase. Nil: nothing is logged.
+	Log *slog.Logger
+	// Progress is told each phase of each server, one call at a time. Nil: nobody.
+	Progress func(Server, Phase)
+}
+
+// Addresses says how to reach the servers.
+type Addresses struct {
+	ZooKeeper string `json:"zookeeper"` // host:port
+	NATS      string `json:"nats"`      // nats://host:port
+	Postgres  string `json:"postgres"`  // postgres:// URL of a superuser, database "postgres"
+}
+
+// Stack is a running set of servers. Its methods may be called concurrently.
+type Stack struct {
+	opts    Options
+	log     *slog.Logger
+	dir     *directory
+	nursery *nursery
+	members map[Server]*member
+
+	telling sync.Mutex // serialises Options.Progress
+
+	ending sync.Once
+	done   chan struct{}
+	err    error // why done was closed; written before it is
+}
+
+// Start starts the three servers side by side and returns when all of them
+// answer. ctx bounds the start only: the stack runs until Stop. Errors: ErrLocked
+// when another stack runs in the directory, *MissingError when something is not
+// installed, *ServerError when a server does not come up.
+func Start(ctx context.Context, opts Options) (*Stack, error) {
+	if missing := Missing(); len(missing) > 0 {
+		return nil, &MissingError{Tools: missing}
+	}
+	dir, err := openDirectory(opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stack{opts: opts, log: opts.Log, dir: dir, nursery: newNursery(), done: make(chan struct{})}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func (s *Stack) start(ctx context.Context) error {
+	if err := s.dir.endLeftovers(ctx); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(s.dir.path, "logs"), 0o755); err != nil {
+		return fmt.Errorf("stack: %w", err)
+	}
+	ports, err := s.dir.choosePorts()
+	if err != nil {
+		return err
+	}
+	postgres, err := newPostgres(s.dir, ports[PostgreSQL])
+	if err != nil {
+		return err
+	}
+	s.members = map[Server]*member{
+		ZooKeeper:  s.member(ZooKeeper, newZooKeeper(filepath.Join(s.dir.path, "zookeeper"), ports[ZooKeeper])),
+		PostgreSQL: s.member(PostgreSQL, postgres),
+		NATS:       s.member(NATS, newNATS(filepath.Join(s.dir.path, "nats"), ports[NATS], s.dir.state.ID)),
+	}
+	if err := s.dir.record(func(st *state) { st.Addresses = s.Addresses() }); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, m := range s.members {
+		group.Go(func() error { return m.start(ctx) })
+	}
+	return group.Wait()
+}
+
+func (s *Stack) member(name Server, svc service) *member {
+	return &member{stack: s, name: name, service: svc, logFile: filepath.Join(s.dir.path, "logs", string(name)+".log")}
+}
+
+// Addresses returns how to reach the servers. They do not change.
+func (s *Stack) Addresses() Addresses {
+	return Addresses{
+		ZooKeeper: s.members[ZooKeeper].service.address(),
+		NATS:      s.members[NATS].service.address(),
+		Postgres:  s.members[PostgreSQL].service.address(),
+	}
+}
+
+// Dir returns the absolute path of the data directory.
+func (s *Stack) Dir() string { return s.dir.path }
+
+// Stop stops the servers side by side, in order (their data is flushed), and
+// frees the directory. When ctx ends first they are killed. It returns what went
+// wrong; the servers are gone in any case. A second Stop does nothing.
+func (s *Stack) Stop(ctx context.Context) error {
+	s.end(nil)
+	var mu sync.Mutex
+	var faults []error
+	var wg sync.WaitGroup
+	for _, m := range s.members {
+		wg.Go(func() {
+			err := m.stop(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			faults = append(faults, err)
+		})
+	}
+	wg.Wait()
+	s.nursery.close()
+	return errors.Join(append(faults, s.dir.close())...)
+}
+
+// Done is closed when a server died that was not told to, and by Stop. Err then
+// tells which.
+func (s *Stack) Done() <-chan struct{} { return s.done }
+
+// Err is nil while Done is open and after Stop, else the *ServerError of the
+// server that died first.
+func (s *Stack) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+// Kill ends a server as kill -9 does, with all its processes, and returns when
+// they are gone. Done stays open: this death was wanted. A server that is down
+// already is no error.
+func (s *Stack) Kill(name Server) error { return s.members[name].kill() }
+
+// StartServer starts a server that Kill ended or that died, at its old address
+// with its old data, and returns when it answers. On a running server it does
+// nothing.
+func (s *Stack) StartServer(ctx context.Context, name Server) error {
+	return s.members[name].start(ctx)
+}
+
+// PID returns the process id of a server, 0 when it is down.
+func (s *Stack) PID(name Server) int { return s.members[name].pid() }
+
+func (s *Stack) end(err error) {
+	s.ending.Do(func() {
+		s.err = err
+		close(s.done)
+	})
+}
+
+func (s *Stack) tell(name Server, phase Phase) {
+	s.log.Info("stack", "server", string(name), "phase", string(phase))
+	if s.opts.Progress == nil {
+		return
+	}
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	s.opts.Progress(name, phase)
+}
