@@ -1,0 +1,26 @@
+package domain
+
+// The consumer daemons: one a state, and the janitor. As actors of events they
+// are written daemon/NAME.
+const (
+	DaemonBatchPending         = "batch-pending"
+	DaemonBatchReporting       = "batch-reporting"
+	DaemonBatchUpdateReporting = "batch-update-reporting"
+	DaemonJobPending           = "job-pending"
+	DaemonJobEstimating        = "job-estimating"
+	DaemonJobProvisioning      = "job-provisioning"
+	DaemonJobDownloading       = "job-downloading"
+	DaemonJobProcessing        = "job-processing"
+	DaemonJobRecording         = "job-recording"
+	DaemonJobNotify            = "job-notify"
+	DaemonJanitor              = "janitor"
+)
+
+// Actor says who caused an event: daemon/NAME, user/NAME, api/NAME.
+type Actor string
+
+// DaemonActor names a daemon as an actor.
+func DaemonActor(name string) Actor { return Actor("daemon/" + name) }
+
+// UserActor names a person as an actor.
+func UserActor(name string) Actor { return Actor("user/" + name) }

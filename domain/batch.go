@@ -1,0 +1,138 @@
+package domain
+
+// BatchState is the status of a batch.
+type BatchState string
+
+// The states of a batch. BatchNone stands before the first and is never stored.
+const (
+	BatchNone            BatchState = ""
+	BatchPending         BatchState = "pending"
+	BatchHeld            BatchState = "held"
+	BatchProcessing      BatchState = "processing"
+	BatchReporting       BatchState = "reporting"
+	BatchCompleted       BatchState = "completed"
+	BatchFailed          BatchState = "failed"
+	BatchUpdateReporting BatchState = "update-reporting"
+	BatchDeleted         BatchState = "deleted"
+)
+
+// BatchStates lists every stored state, in the order of the workflow.
+var BatchStates = []BatchState{
+	BatchPending, BatchHeld, BatchProcessing, BatchReporting,
+	BatchCompleted, BatchFailed, BatchUpdateReporting, BatchDeleted,
+}
+
+// AtRest reports whether nothing moves a batch in this state but an operator or
+// the clean-up.
+func (s BatchState) AtRest() bool {
+	return s == BatchHeld || s == BatchCompleted || s == BatchFailed || s == BatchDeleted
+}
+
+// BatchTransition is one row of the batch table.
+type BatchTransition struct {
+	Row      string
+	From, To BatchState
+	Event    EventType
+	By       string // who may make it
+	Guard    string // what must be true, in words
+}
+
+// BatchTransitions are all changes of a batch's state; nothing else is legal.
+var BatchTransitions = []BatchTransition{
+	{"B1", BatchNone, BatchPending, EventBatchSubmitted, "submission", ""},
+	{"B2", BatchPending, BatchHeld, EventBatchHeld, DaemonBatchPending, "the collection is on hold and no job exists yet"},
+	{"B3", BatchPending, BatchProcessing, EventBatchStarted, DaemonBatchPending, "all jobs exist, or the manifest is bad"},
+	{"B4", BatchHeld, BatchPending, EventBatchReleased, "operator", "the collection is not on hold"},
+	{"B5", BatchProcessing, BatchReporting, EventBatchReporting, "automatic", "no job is processing"},
+	{"B6", BatchReporting, BatchCompleted, EventBatchCompleted, DaemonBatchReporting, "nothing processing, nothing failed, no manifest error"},
+	{"B7", BatchReporting, BatchFailed, EventBatchFailed, DaemonBatchReporting, "a job failed, or a manifest error"},
+	{"B8", BatchFailed, BatchUpdateReporting, EventBatchUpdateRequested, "operator", "no job is processing"},
+	{"B9", BatchUpdateReporting, BatchCompleted, EventBatchCompleted, DaemonBatchUpdateReporting, "as B6, and at least one job completed"},
+	{"B10", BatchUpdateReporting, BatchFailed, EventBatchFailed, DaemonBatchUpdateReporting, "otherwise"},
+	{"B11", BatchFailed, BatchDeleted, EventBatchDeleted, "operator", "no job of it is locked"},
+	{"B12", BatchHeld, BatchDeleted, EventBatchDeleted, "operator", ""},
+	{"B13", BatchCompleted, BatchDeleted, EventBatchCleaned, DaemonJanitor, "the retention time is over"},
+}
+
+// SubmissionType says what a depositor sent.
+type SubmissionType string
+
+// The types of submission.
+const (
+	TypeFile                   SubmissionType = "file"
+	TypeContainer              SubmissionType = "container"
+	TypeObjectManifest         SubmissionType = "object_manifest"
+	TypeBatchManifest          SubmissionType = "batch_manifest"
+	TypeContainerBatchManifest SubmissionType = "container_batch_manifest"
+	TypeFileBatchManifest      SubmissionType = "file_batch_manifest"
+)
+
+// SubmissionTypes lists every type.
+var SubmissionTypes = []SubmissionType{
+	TypeFile, TypeContainer, TypeObjectManifest,
+	TypeBatchManifest, TypeContainerBatchManifest, TypeFileBatchManifest,
+}
+
+// Batch reports whether each row of the payload becomes a job of its own.
+func (t SubmissionType) Batch() bool {
+	return t == TypeBatchManifest || t == TypeContainerBatchManifest || t == TypeFileBatchManifest
+}
+
+// PayloadType gives the payload type of the jobs made from a submission of this
+// type.
+func (t SubmissionType) PayloadType() SubmissionType {
+	switch t {
+	case TypeBatchManifest:
+		return TypeObjectManifest
+	case TypeContainerBatchManifest:
+		return TypeContainer
+	case TypeFileBatchManifest:
+		return TypeFile
+	default:
+		return t
+	}
+}
+
+// Submission is what a depositor asked for: the data of /batches/BID/submission.
+type Submission struct {
+	ProfileName     string         `json:"profile_name"`
+	Submitter       string         `json:"submitter"`
+	PayloadURL      string         `json:"payload_url"`
+	ErcWhat         string         `json:"erc_what"`
+	ErcWho          string         `json:"erc_who"`
+	ErcWhen         string         `json:"erc_when"`
+	ErcWhere        string         `json:"erc_where"`
+	Type            SubmissionType `json:"type"`
+	SubmissionMode  string         `json:"submission_mode"` // add or update
+	DigestAlgorithm string         `json:"digest_algorithm,omitempty"`
+	DigestValue     string         `json:"digest_value,omitempty"`
+	FileName        string         `json:"file_name,omitempty"`
+	Size            int64          `json:"size,omitempty"` // bytes, 0 = unknown
+}
+
+// Listing says how many jobs a batch has: the lasting part of
+// /batches/BID/progress. From its event on the batch adds up.
+type Listing struct {
+	Rows           int    `json:"rows"`
+	FirstJID       JobID  `json:"first_jid"`
+	ManifestURL    string `json:"manifest_url,omitempty"` // the copy that was listed
+	ManifestSHA256 string `json:"manifest_sha256,omitempty"`
+}
+
+// Batch is the state of a batch: what ZooKeeper holds, what folding its events
+// gives, and what SQL shows.
+type Batch struct {
+	ID         BatchID
+	Version    int64 // number of its last event, from 1
+	State      BatchState
+	Submission Submission
+	Listing    *Listing
+	NextRow    int // rows that have their job; kept in ZooKeeper only
+	Report     *Report
+	Reason     *Reason // a manifest error (kept until the batch is reported), or why it waits
+	Modified   Time
+	CommandID  string // the command that wrote Version
+}
+
+// AllJobsExist reports whether every listed row has its job.
+func (b Batch) AllJobsExist() bool { return b.Listing != nil && b.NextRow >= b.Listing.Rows }

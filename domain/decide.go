@@ -1,0 +1,64 @@
+package domain
+
+// Facts are what a decision must know of the world around its aggregate. They
+// were read before the decision; those that a decision relied on are named in
+// its [Require] and proven again in the write.
+type Facts struct {
+	// Collection is the collection of the aggregate's profile; CollectionHold is
+	// the hold on it, nil = none.
+	Collection     string
+	CollectionHold *Hold
+	// Batch is the status of the job's batch (for jobs only).
+	Batch BatchState
+	// Processing, Failed and Completed count the references in the batch's
+	// sub-states (for batches only).
+	Processing, Failed, Completed int
+}
+
+// Require lists what must still be true when a decision is written. The event
+// store proves it in the same atomic write, or refuses the write as a conflict.
+type Require struct {
+	Holds    bool  // holds and pauses are as they were when the facts were read
+	Batch    bool  // the batch's status is as it was when the facts were read (for jobs)
+	Unlocked bool  // nobody but the mover holds the aggregate's lock
+	Empty    []Sub // these sub-states of the batch have no reference
+}
+
+// Decision is what a command leads to: the events, in order, and what must still
+// hold when they are written. Row names the table row, "" when the state stays.
+type Decision struct {
+	Row     string
+	Events  []Event
+	Require Require
+}
+
+// Needs says which facts a command's decision looks at.
+type Needs struct {
+	Holds bool // Facts.CollectionHold
+	Batch bool // Facts.Batch
+	Count bool // Facts.Processing, Failed, Completed
+}
+
+// BatchNeeds tells which facts to read before deciding cmd.
+func BatchNeeds(cmd BatchCommand) Needs {
+	switch cmd.(type) {
+	case HoldBatch, ListBatch, ReleaseBatch:
+		return Needs{Holds: true}
+	case BeginReport, FinishReport, RequestUpdate:
+		return Needs{Count: true}
+	default:
+		return Needs{}
+	}
+}
+
+// JobNeeds tells which facts to read before deciding cmd.
+func JobNeeds(cmd JobCommand) Needs {
+	switch cmd.(type) {
+	case ReleaseJob, AcceptJob:
+		return Needs{Holds: true}
+	case RequeueJob, DeleteJob, DeleteJobWithBatch:
+		return Needs{Batch: true}
+	default:
+		return Needs{}
+	}
+}

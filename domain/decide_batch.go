@@ -1,0 +1,150 @@
+package domain
+
+// DecideBatch says what cmd does to b, or why it is refused (*[Refused]).
+func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
+	d := batchDecider{b: b, name: cmd.batchCommand()}
+	switch c := cmd.(type) {
+	case SubmitBatch:
+		return d.move(BatchPending, Require{}, func(m BatchMove) EventData {
+			return &BatchSubmitted{BatchMove: m, Submission: c.Submission}
+		}, nil)
+	case HoldBatch:
+		if b.State == BatchPending && (f.CollectionHold == nil || b.Listing != nil) {
+			return d.refuse("not_on_hold", "the collection is not on hold, or jobs were already made")
+		}
+		return d.plain(BatchHeld, Require{Holds: true}, &c.Reason)
+	case ListBatch:
+		return d.list(c, f)
+	case StartBatch:
+		if b.State == BatchPending && c.Problem == nil && !b.AllJobsExist() {
+			return d.refuse("jobs_missing", "not all of the batch's jobs exist yet")
+		}
+		if b.State == BatchPending && c.Problem != nil && b.Listing != nil {
+			return d.refuse("jobs_exist", "the batch was listed, so its manifest cannot be bad")
+		}
+		return d.plain(BatchProcessing, Require{}, c.Problem)
+	case ReleaseBatch:
+		if b.State == BatchHeld && f.CollectionHold != nil {
+			return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; lift that hold first")
+		}
+		return d.plain(BatchPending, Require{Holds: true}, c.Reason)
+	case BeginReport:
+		if b.State == BatchProcessing && f.Processing > 0 {
+			return d.refuse("jobs_processing", "jobs of the batch are still being processed")
+		}
+		return d.plain(BatchReporting, Require{Empty: []Sub{SubProcessing}}, b.failure())
+	case FinishReport:
+		return d.report(c, f)
+	case RequestUpdate:
+		if b.State == BatchFailed && f.Processing > 0 {
+			return d.refuse("jobs_processing", "jobs of the batch are still being processed; wait until they end")
+		}
+		return d.plain(BatchUpdateReporting, Require{Empty: []Sub{SubProcessing}}, c.Reason)
+	case DeleteBatch:
+		if b.State == BatchCompleted {
+			return d.refuse(CodeIllegal, "a completed batch is cleaned up, not deleted")
+		}
+		return d.plain(BatchDeleted, Require{Unlocked: true}, c.Reason)
+	case CleanBatch:
+		if b.State != BatchCompleted {
+			return d.refuse(CodeIllegal, "")
+		}
+		return d.plain(BatchDeleted, Require{Unlocked: true}, nil)
+	case NoteDelivery:
+		if b.State == BatchNone || b.State == BatchDeleted {
+			return d.refuse(CodeIllegal, "")
+		}
+		return d.stay(EventBatchReported, Require{}, &BatchReported{
+			BatchMove: BatchMove{From: b.State, To: b.State, Reason: c.Reason},
+			Channel:   c.Channel, About: c.About, Delivery: c.Delivery, Delivered: c.Delivered})
+	default:
+		return d.refuse("unknown_command", "")
+	}
+}
+
+type batchDecider struct {
+	b    Batch
+	name string
+}
+
+func (d batchDecider) list(c ListBatch, f Facts) (Decision, error) {
+	switch {
+	case d.b.State != BatchPending:
+		return d.refuse(CodeIllegal, "")
+	case d.b.Listing != nil:
+		return d.refuse("already_listed", "the batch was listed before")
+	case f.CollectionHold != nil:
+		return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message)
+	case c.Listing.Rows < 1 || c.Listing.FirstJID.Number() < 1:
+		return d.refuse("empty_listing", "a listing needs at least one row and the id of its first job")
+	}
+	return d.stay(EventBatchListed, Require{Holds: true}, &BatchListed{
+		BatchMove: BatchMove{From: d.b.State, To: d.b.State}, Listing: c.Listing})
+}
+
+func (d batchDecider) report(c FinishReport, f Facts) (Decision, error) {
+	if f.Processing > 0 && (d.b.State == BatchReporting || d.b.State == BatchUpdateReporting) {
+		return d.refuse("jobs_processing", "jobs of the batch are still being processed")
+	}
+	good := f.Failed == 0 && !d.b.Reason.Failure()
+	if d.b.State == BatchUpdateReporting {
+		good = good && f.Completed > 0
+	}
+	to, req := BatchFailed, Require{}
+	if good {
+		to, req = BatchCompleted, Require{Empty: []Sub{SubProcessing, SubFailed}}
+	}
+	return d.move(to, req, func(m BatchMove) EventData {
+		return &BatchReport{BatchMove: m, Report: c.Report}
+	}, d.b.failure())
+}
+
+// failure keeps a manifest error through the moves after B3.
+func (b Batch) failure() *Reason {
+	if b.Reason.Failure() {
+		return b.Reason
+	}
+	return nil
+}
+
+func (d batchDecider) plain(to BatchState, req Require, why *Reason) (Decision, error) {
+	return d.move(to, req, func(m BatchMove) EventData { return &BatchMoved{m} }, why)
+}
+
+func (d batchDecider) move(to BatchState, req Require, data func(BatchMove) EventData, why *Reason) (Decision, error) {
+	row, ok := BatchRow(d.b.State, to)
+	if !ok {
+		return d.refuse(CodeIllegal, "")
+	}
+	dec, err := d.stay(row.Event, req, data(BatchMove{From: d.b.State, To: to, Reason: why}))
+	dec.Row = row.Row
+	return dec, err
+}
+
+func (d batchDecider) stay(t EventType, req Require, data EventData) (Decision, error) {
+	return Decision{Require: req, Events: []Event{{
+		Type: t, Aggregate: d.b.ID.Aggregate(), Version: d.b.Version + 1, Data: data}}}, nil
+}
+
+func (d batchDecider) refuse(code Code, why string) (Decision, error) {
+	r := &Refused{Aggregate: d.b.ID.Aggregate(), Command: d.name, State: string(d.b.State), Code: code}
+	if why != "" {
+		r.Message = r.Aggregate.String() + " cannot " + d.name + ": " + why
+	}
+	for _, t := range BatchTransitions {
+		if t.From == d.b.State && code == CodeIllegal {
+			r.Possible = append(r.Possible, string(t.To))
+		}
+	}
+	return Decision{}, r
+}
+
+// BatchRow finds the row that leads from one state to another.
+func BatchRow(from, to BatchState) (BatchTransition, bool) {
+	for _, t := range BatchTransitions {
+		if t.From == from && t.To == to {
+			return t, true
+		}
+	}
+	return BatchTransition{}, false
+}

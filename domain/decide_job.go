@@ -1,0 +1,210 @@
+package domain
+
+import (
+	"fmt"
+	"slices"
+)
+
+// DecideJob says what cmd does to j, or why it is refused (*[Refused]).
+func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
+	d := jobDecider{j: j, name: cmd.jobCommand()}
+	switch c := cmd.(type) {
+	case CreateJob:
+		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.SpaceNeeded
+		return d.move(JobPending, Require{}, nil, func(m JobMove) EventData {
+			return &JobCreated{JobMove: m, Configuration: c.Configuration, Identifiers: c.Identifiers, Metadata: c.Metadata}
+		})
+	case HoldJob:
+		return d.plain(JobHeld, Require{}, &c.Reason)
+	case ReleaseJob:
+		if j.State == JobHeld && f.CollectionHold != nil {
+			return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; lift that hold first")
+		}
+		return d.from(JobHeld, JobPending, Require{Holds: true, Unlocked: true}, c.Reason)
+	case AcceptJob:
+		if j.State == JobPending && f.CollectionHold != nil {
+			return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message)
+		}
+		return d.plain(JobEstimating, Require{Holds: true}, nil)
+	case EstimateJob:
+		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.Bytes
+		return d.move(JobProvisioning, Require{}, nil, func(m JobMove) EventData {
+			return &JobEstimated{JobMove: m, Files: c.Files, Unknown: c.Unknown, Bytes: c.Bytes}
+		})
+	case ProvisionJob:
+		return d.from(JobProvisioning, JobDownloading, Require{}, nil)
+	case DownloadJob:
+		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.Bytes
+		if j.State != JobDownloading {
+			return d.refuse(CodeIllegal, "")
+		}
+		return d.move(JobProcessing, Require{}, nil, func(m JobMove) EventData {
+			return &JobDownloaded{JobMove: m, Files: c.Files, Bytes: c.Bytes}
+		})
+	case ProcessJob:
+		if j.State != JobProcessing {
+			return d.refuse(CodeIllegal, "")
+		}
+		return d.move(JobRecording, Require{}, nil, func(m JobMove) EventData {
+			return &JobProcessed{JobMove: m, Object: c.Object}
+		})
+	case RecordJob:
+		return d.from(JobRecording, JobNotify, Require{}, nil)
+	case CompleteJob:
+		return d.move(JobCompleted, Require{}, nil, func(m JobMove) EventData {
+			return &JobDone{JobMove: m, Callback: c.Callback}
+		})
+	case FailJob:
+		return d.plain(JobFailed, Require{}, &c.Reason)
+	case RequeueJob:
+		return d.requeue(c, f)
+	case CleanJob:
+		if j.Cleaned {
+			return d.refuse("already_cleaned", "it has left its queue already")
+		}
+		return d.from(JobCompleted, JobCompleted, Require{}, nil)
+	case DeleteJob:
+		return d.delete(c, f)
+	case DeleteJobWithBatch:
+		if f.Batch != BatchDeleted {
+			return d.refuse("batch_not_deleted", "its batch is not deleted")
+		}
+		return d.row("J23", JobDeleted, Require{Unlocked: true}, nil)
+	default:
+		return d.inPlace(cmd)
+	}
+}
+
+// inPlace decides the commands that keep the state.
+func (d jobDecider) inPlace(cmd JobCommand) (Decision, error) {
+	switch c := cmd.(type) {
+	case IdentifyJob:
+		if d.j.State != JobProcessing {
+			return d.refuse(CodeIllegal, "")
+		}
+		return d.stay(EventJobIdentified, Require{}, &JobIdentified{JobMove: d.base(d.j.State, nil), Identifiers: c.Identifiers, Minted: c.Minted}), nil
+	case WaitJob:
+		if !d.j.State.Worked() {
+			return d.refuse(CodeIllegal, "")
+		}
+		return d.stay(EventJobWaiting, Require{}, &JobMoved{d.base(d.j.State, &c.Reason)}), nil
+	case ReprioritiseJob:
+		if d.j.QueueEntry() == "" {
+			return d.refuse(CodeIllegal, "")
+		}
+		if c.Priority < PriorityFirst || c.Priority > PriorityLast {
+			return d.refuse("bad_priority", fmt.Sprintf("a priority is %d to %d, and lower runs first", PriorityFirst, PriorityLast))
+		}
+		d.j.Priority = c.Priority
+		return d.stay(EventJobReprioritised, Require{Unlocked: true}, &JobMoved{d.base(d.j.State, c.Reason)}), nil
+	default:
+		return d.refuse("unknown_command", "")
+	}
+}
+
+type jobDecider struct {
+	j    Job
+	name string
+}
+
+func (d jobDecider) requeue(c RequeueJob, f Facts) (Decision, error) {
+	if d.j.State != JobFailed {
+		return d.refuse(CodeIllegal, "")
+	}
+	if f.Batch != BatchProcessing && f.Batch != BatchFailed {
+		return d.refuse("batch_state", "its batch is "+string(f.Batch)+"; a job is requeued while its batch is processing or failed")
+	}
+	i := slices.IndexFunc(JobTransitions, func(t JobTransition) bool {
+		return t.Retry && t.LastSuccessful == d.j.LastSuccessful
+	})
+	if i < 0 {
+		return d.refuse("not_recoverable", "it failed before any step succeeded; delete it and submit it again")
+	}
+	d.j.RetryCount++
+	return d.row(JobTransitions[i].Row, JobTransitions[i].To, Require{Batch: true, Unlocked: true}, c.Reason)
+}
+
+func (d jobDecider) delete(c DeleteJob, f Facts) (Decision, error) {
+	if d.j.State != JobFailed && d.j.State != JobHeld {
+		return d.refuse(CodeIllegal, "")
+	}
+	if f.Batch != BatchProcessing && f.Batch != BatchFailed {
+		return d.refuse("batch_state", "its batch is "+string(f.Batch)+"; a job is deleted while its batch is processing or failed")
+	}
+	return d.plain(JobDeleted, Require{Batch: true, Unlocked: true}, c.Reason)
+}
+
+// from is plain for commands that are tied to one state.
+func (d jobDecider) from(from, to JobState, req Require, why *Reason) (Decision, error) {
+	if d.j.State != from {
+		return d.refuse(CodeIllegal, "")
+	}
+	return d.plain(to, req, why)
+}
+
+func (d jobDecider) plain(to JobState, req Require, why *Reason) (Decision, error) {
+	return d.move(to, req, why, func(m JobMove) EventData { return &JobMoved{m} })
+}
+
+func (d jobDecider) move(to JobState, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
+	row, ok := JobRow(d.j.State, to)
+	if !ok {
+		return d.refuse(CodeIllegal, "")
+	}
+	return d.take(row, req, why, data)
+}
+
+func (d jobDecider) row(name string, to JobState, req Require, why *Reason) (Decision, error) {
+	for _, t := range JobTransitions {
+		if t.Row == name && t.From == d.j.State && t.To == to {
+			return d.take(t, req, why, func(m JobMove) EventData { return &JobMoved{m} })
+		}
+	}
+	return d.refuse(CodeIllegal, "")
+}
+
+func (d jobDecider) take(row JobTransition, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
+	if d.j.Priority < PriorityFirst || d.j.Priority > PriorityLast {
+		return d.refuse("bad_priority", fmt.Sprintf("a priority is %d to %d, and lower runs first", PriorityFirst, PriorityLast))
+	}
+	if row.LastSuccessful != "" && !row.Retry {
+		d.j.LastSuccessful = row.LastSuccessful
+	}
+	dec := d.stay(row.Event, req, data(d.base(row.To, why)))
+	dec.Row = row.Row
+	return dec, nil
+}
+
+func (d jobDecider) base(to JobState, why *Reason) JobMove {
+	return JobMove{From: d.j.State, To: to, Reason: why, LastSuccessful: d.j.LastSuccessful,
+		RetryCount: d.j.RetryCount, Priority: d.j.Priority, SpaceNeeded: d.j.SpaceNeeded}
+}
+
+func (d jobDecider) stay(t EventType, req Require, data EventData) Decision {
+	return Decision{Require: req, Events: []Event{{
+		Type: t, Aggregate: d.j.ID.Aggregate(), Version: d.j.Version + 1, Data: data}}}
+}
+
+func (d jobDecider) refuse(code Code, why string) (Decision, error) {
+	r := &Refused{Aggregate: d.j.ID.Aggregate(), Command: d.name, State: string(d.j.State), Code: code}
+	if why != "" {
+		r.Message = r.Aggregate.String() + " cannot " + d.name + ": " + why
+	}
+	for _, t := range JobTransitions {
+		if t.From == d.j.State && code == CodeIllegal && !slices.Contains(r.Possible, string(t.To)) {
+			r.Possible = append(r.Possible, string(t.To))
+		}
+	}
+	return Decision{}, r
+}
+
+// JobRow finds the row that leads from one state to another. Where two do
+// (failed or held → deleted), it is the operator's, not J23.
+func JobRow(from, to JobState) (JobTransition, bool) {
+	for _, t := range JobTransitions {
+		if t.From == from && t.To == to {
+			return t, true
+		}
+	}
+	return JobTransition{}, false
+}

@@ -1,0 +1,38 @@
+// Package domain holds the rules of Accession: what may happen to a batch, a
+// job and a setting, and what follows from it. It is pure. Nothing in it reads a
+// clock, opens a connection or starts a goroutine; time and facts about the
+// world arrive as arguments.
+//
+// # The workflow on one page
+//
+// A depositor's submission becomes a batch. The batch is listed (its manifest is
+// read), one job is made for each object in it, and each job walks
+//
+//	pending → estimating → provisioning → downloading → processing → recording → notify → completed
+//
+// or stops in failed, from where an operator requeues or deletes it. A hold on a
+// collection parks batches and jobs in held. When no job of a batch is being
+// processed any more the batch is reported to its depositor and ends completed
+// or failed; a failed batch can be reported again after its jobs were mended.
+//
+// # How a change is made
+//
+// The legal changes are data: [BatchTransitions] (rows B1–B13) and
+// [JobTransitions] (rows J1–J23). The diagrams in the documentation are drawn
+// from these tables and the tests are driven by them.
+//
+//	Decide: (state, command, facts) → Decision, the events and what must still hold when they are written
+//	Evolve: (state, recorded event) → state
+//
+// A [Decision] that needs something of the world to stay as it was (a hold not
+// set, a directory empty, nobody holding a lock) says so in [Require]; the event
+// store proves it in the same atomic write.
+//
+// # Vocabulary
+//
+// Aggregate: a batch, job, file or setting; the unit whose events are numbered
+// from 1 without holes. Event: an immutable fact about one aggregate. Recorded:
+// an event and where it stands in the log. Row: one line of a transition table.
+// Reason: why something failed or waits, with a class, a stable code and a
+// sentence. Claim: a worker's right to move one batch or job.
+package domain

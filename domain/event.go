@@ -1,0 +1,288 @@
+package domain
+
+import (
+	"strconv"
+	"time"
+)
+
+// EventType names what happened, such as job.accepted.
+type EventType string
+
+// The event types of batches, jobs and settings.
+const (
+	EventBatchSubmitted       EventType = "batch.submitted"
+	EventBatchHeld            EventType = "batch.held"
+	EventBatchListed          EventType = "batch.listed"
+	EventBatchStarted         EventType = "batch.started"
+	EventBatchReleased        EventType = "batch.released"
+	EventBatchReporting       EventType = "batch.reporting"
+	EventBatchCompleted       EventType = "batch.completed"
+	EventBatchFailed          EventType = "batch.failed"
+	EventBatchUpdateRequested EventType = "batch.update_requested"
+	EventBatchDeleted         EventType = "batch.deleted"
+	EventBatchCleaned         EventType = "batch.cleaned"
+	EventBatchReported        EventType = "batch.reported"
+
+	EventJobCreated       EventType = "job.created"
+	EventJobHeld          EventType = "job.held"
+	EventJobReleased      EventType = "job.released"
+	EventJobAccepted      EventType = "job.accepted"
+	EventJobEstimated     EventType = "job.estimated"
+	EventJobProvisioned   EventType = "job.provisioned"
+	EventJobDownloaded    EventType = "job.downloaded"
+	EventJobProcessed     EventType = "job.processed"
+	EventJobRecorded      EventType = "job.recorded"
+	EventJobCompleted     EventType = "job.completed"
+	EventJobFailed        EventType = "job.failed"
+	EventJobRequeued      EventType = "job.requeued"
+	EventJobCleaned       EventType = "job.cleaned"
+	EventJobDeleted       EventType = "job.deleted"
+	EventJobIdentified    EventType = "job.identified"
+	EventJobWaiting       EventType = "job.waiting"
+	EventJobReprioritised EventType = "job.reprioritised"
+
+	EventSettingChanged EventType = "setting.changed"
+)
+
+// EventDef is one row of the registry of event types.
+type EventDef struct {
+	Type EventType
+	Kind Kind
+	// New gives an empty value of the type's data, to decode into.
+	New func() EventData
+	Doc string
+}
+
+// Registry holds every event type in its newest version (v1), in the order of
+// the documentation.
+var Registry = []EventDef{
+	{EventBatchSubmitted, KindBatch, func() EventData { return &BatchSubmitted{} }, "A deposit was accepted."},
+	{EventBatchHeld, KindBatch, newBatchMoved, "The batch waits behind its collection's hold."},
+	{EventBatchListed, KindBatch, func() EventData { return &BatchListed{} }, "The manifest was read and the number of jobs is settled."},
+	{EventBatchStarted, KindBatch, newBatchMoved, "All jobs exist, or the manifest was found bad."},
+	{EventBatchReleased, KindBatch, newBatchMoved, "An operator released the batch."},
+	{EventBatchReporting, KindBatch, newBatchMoved, "No job is being processed any more."},
+	{EventBatchCompleted, KindBatch, newBatchReport, "The report was made; everything succeeded."},
+	{EventBatchFailed, KindBatch, newBatchReport, "The report was made; something failed."},
+	{EventBatchUpdateRequested, KindBatch, newBatchMoved, "An operator asked for a second report."},
+	{EventBatchDeleted, KindBatch, newBatchMoved, "An operator deleted the batch."},
+	{EventBatchCleaned, KindBatch, newBatchMoved, "The completed batch was cleaned up after its retention time."},
+	{EventBatchReported, KindBatch, func() EventData { return &BatchReported{} }, "A message about the batch was delivered, or could not be."},
+
+	{EventJobCreated, KindJob, func() EventData { return &JobCreated{} }, "The job was made from its batch."},
+	{EventJobHeld, KindJob, newJobMoved, "The job waits behind a hold."},
+	{EventJobReleased, KindJob, newJobMoved, "An operator released the job."},
+	{EventJobAccepted, KindJob, newJobMoved, "The job's payload was found good."},
+	{EventJobEstimated, KindJob, func() EventData { return &JobEstimated{} }, "The size of the job's files was asked for."},
+	{EventJobProvisioned, KindJob, newJobMoved, "Working space was promised."},
+	{EventJobDownloaded, KindJob, func() EventData { return &JobDownloaded{} }, "Every file is in the working directory."},
+	{EventJobProcessed, KindJob, func() EventData { return &JobProcessed{} }, "The object is stored."},
+	{EventJobRecorded, KindJob, newJobMoved, "The object is in the inventory."},
+	{EventJobCompleted, KindJob, func() EventData { return &JobDone{} }, "The job is done."},
+	{EventJobFailed, KindJob, newJobMoved, "The job failed in the state it came from."},
+	{EventJobRequeued, KindJob, newJobMoved, "An operator sent the failed job back to work."},
+	{EventJobCleaned, KindJob, newJobMoved, "The working directory is gone and the job has left its queue."},
+	{EventJobDeleted, KindJob, newJobMoved, "The job was deleted."},
+	{EventJobIdentified, KindJob, func() EventData { return &JobIdentified{} }, "The object has its identifier."},
+	{EventJobWaiting, KindJob, newJobMoved, "The job waits for something worth telling."},
+	{EventJobReprioritised, KindJob, newJobMoved, "The job's priority was changed."},
+
+	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A hold or a pause was set or lifted."},
+}
+
+func newBatchMoved() EventData  { return &BatchMoved{} }
+func newBatchReport() EventData { return &BatchReport{} }
+func newJobMoved() EventData    { return &JobMoved{} }
+
+var byType = func() map[EventType]EventDef {
+	m := make(map[EventType]EventDef, len(Registry))
+	for _, d := range Registry {
+		m[d.Type] = d
+	}
+	return m
+}()
+
+// Lookup finds an event type in the registry.
+func Lookup(t EventType) (EventDef, bool) { d, ok := byType[t]; return d, ok }
+
+// EventData is the data of one event: a pointer to one of the structs below.
+type EventData interface{ eventData() }
+
+// Event is a fact about one aggregate.
+type Event struct {
+	Type      EventType
+	Aggregate Aggregate
+	Version   int64 // number among its aggregate's events, from 1
+	Data      EventData
+}
+
+// Recorded is an event and where it stands: who wrote it and when, in which
+// commit, and its place in the log.
+type Recorded struct {
+	Event
+	Time        Time    // the writer's clock; informative
+	BatchID     BatchID // the batch it belongs to, "" for a setting
+	Actor       Actor
+	CommandID   string // the command that caused it, the same on every retry
+	CausationID string // id of the event that its writer reacted to, "" = none
+	TraceParent string // W3C trace context, "" = none
+
+	Zxid  int64 // ZooKeeper's commit number: the order over all aggregates
+	Epoch int64 // counts how often the tree was restored, from 1
+
+	Seq    uint64    // place in the log, 0 = not there yet
+	Stored time.Time // when the log took it
+}
+
+// ID is the event's id: KIND/ID/VERSION, known before it is written and equal on
+// every retry.
+func (e Event) ID() string { return e.Aggregate.String() + "/" + strconv.FormatInt(e.Version, 10) }
+
+// BatchMove is part of every batch event: the state before and after it, and
+// why. From equals To when the state did not change.
+type BatchMove struct {
+	From   BatchState `json:"from"`
+	To     BatchState `json:"to"`
+	Reason *Reason    `json:"reason,omitempty"`
+}
+
+// BatchMoved is the data of batch events that carry nothing else.
+type BatchMoved struct{ BatchMove }
+
+// BatchSubmitted is the data of batch.submitted.
+type BatchSubmitted struct {
+	BatchMove
+	Submission Submission `json:"submission"`
+}
+
+// BatchListed is the data of batch.listed.
+type BatchListed struct {
+	BatchMove
+	Listing Listing `json:"listing"`
+}
+
+// BatchReport is the data of batch.completed and batch.failed.
+type BatchReport struct {
+	BatchMove
+	Report Report `json:"report"`
+}
+
+// BatchReported is the data of batch.reported: the fate of one message. The
+// receiver's address is no part of it.
+type BatchReported struct {
+	BatchMove
+	Channel   string `json:"channel"` // mail
+	About     string `json:"about"`   // queued or report
+	Delivery  string `json:"delivery"`
+	Delivered bool   `json:"delivered"`
+}
+
+// JobMove is part of every job event: the state before and after it, why, and
+// the counters as they are after it.
+type JobMove struct {
+	From           JobState `json:"from"`
+	To             JobState `json:"to"`
+	Reason         *Reason  `json:"reason,omitempty"`
+	LastSuccessful JobState `json:"last_successful_status,omitempty"`
+	RetryCount     int      `json:"retry_count"`
+	Priority       int      `json:"priority"`
+	SpaceNeeded    int64    `json:"space_needed"`
+}
+
+// JobMoved is the data of job events that carry nothing else.
+type JobMoved struct{ JobMove }
+
+// JobCreated is the data of job.created.
+type JobCreated struct {
+	JobMove
+	Configuration Configuration `json:"configuration"`
+	Identifiers   Identifiers   `json:"identifiers"`
+	Metadata      Metadata      `json:"metadata"`
+}
+
+// JobEstimated is the data of job.estimated.
+type JobEstimated struct {
+	JobMove
+	Files   int   `json:"files"`
+	Unknown int   `json:"unknown"` // files whose size could not be found
+	Bytes   int64 `json:"bytes"`   // sum of the known sizes
+}
+
+// JobDownloaded is the data of job.downloaded.
+type JobDownloaded struct {
+	JobMove
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+}
+
+// JobProcessed is the data of job.processed: the stored object.
+type JobProcessed struct {
+	JobMove
+	Object StoredObject `json:"object"`
+}
+
+// StoredObject says where a version of an object lies.
+type StoredObject struct {
+	Primary        string `json:"primary"`
+	Version        int    `json:"version"` // of the object, from 1
+	ManifestKey    string `json:"manifest_key"`
+	ManifestSHA256 string `json:"manifest_sha256"`
+	Files          int    `json:"files"`
+	Bytes          int64  `json:"bytes"`
+}
+
+// JobIdentified is the data of job.identified.
+type JobIdentified struct {
+	JobMove
+	Identifiers Identifiers `json:"identifiers"`
+	Minted      bool        `json:"minted"` // false: the depositor gave it, or a local id led to it
+}
+
+// JobDone is the data of job.completed.
+type JobDone struct {
+	JobMove
+	Callback string `json:"callback"` // none or delivered
+}
+
+// SettingChanged is the data of setting.changed.
+type SettingChanged struct {
+	Kind HoldKind `json:"kind"`
+	Name string   `json:"name"`
+	From string   `json:"from"` // open or held
+	To   string   `json:"to"`
+	Hold *Hold    `json:"hold,omitempty"`
+	Why  string   `json:"why,omitempty"`
+}
+
+func (*BatchMoved) eventData()     {}
+func (*BatchSubmitted) eventData() {}
+func (*BatchListed) eventData()    {}
+func (*BatchReport) eventData()    {}
+func (*BatchReported) eventData()  {}
+func (*JobMoved) eventData()       {}
+func (*JobCreated) eventData()     {}
+func (*JobEstimated) eventData()   {}
+func (*JobDownloaded) eventData()  {}
+func (*JobProcessed) eventData()   {}
+func (*JobIdentified) eventData()  {}
+func (*JobDone) eventData()        {}
+func (*SettingChanged) eventData() {}
+
+// MoveOfBatch gives the part that every batch event has.
+func MoveOfBatch(d EventData) (BatchMove, bool) {
+	if m, ok := d.(interface{ batchMove() *BatchMove }); ok {
+		return *m.batchMove(), true
+	}
+	return BatchMove{}, false
+}
+
+// MoveOfJob gives the part that every job event has.
+func MoveOfJob(d EventData) (JobMove, bool) {
+	if m, ok := d.(interface{ jobMove() *JobMove }); ok {
+		return *m.jobMove(), true
+	}
+	return JobMove{}, false
+}
+
+func (m *BatchMove) batchMove() *BatchMove { return m }
+func (m *JobMove) jobMove() *JobMove       { return m }

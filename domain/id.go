@@ -1,0 +1,100 @@
+package domain
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind names a sort of aggregate.
+type Kind string
+
+// The four kinds of aggregate.
+const (
+	KindBatch   Kind = "batch"
+	KindJob     Kind = "job"
+	KindFile    Kind = "file"
+	KindSetting Kind = "setting"
+)
+
+// Aggregate names one aggregate: its kind and its id within the kind.
+type Aggregate struct {
+	Kind Kind
+	ID   string
+}
+
+// String gives the form used as event subject, such as job/jid0000000042.
+func (a Aggregate) String() string { return string(a.Kind) + "/" + a.ID }
+
+// ParseAggregate is the inverse of [Aggregate.String].
+func ParseAggregate(s string) (Aggregate, error) {
+	kind, id, ok := strings.Cut(s, "/")
+	switch Kind(kind) {
+	case KindBatch, KindJob, KindFile, KindSetting:
+		if ok && id != "" {
+			return Aggregate{Kind: Kind(kind), ID: id}, nil
+		}
+	}
+	return Aggregate{}, fmt.Errorf("%q does not name an aggregate: want kind/id, for example job/jid0000000042", s)
+}
+
+// BatchID is "bid" and ten digits.
+type BatchID string
+
+// JobID is "jid" and ten digits.
+type JobID string
+
+const (
+	idDigits = 10
+	// MaxID is the largest number an id can carry.
+	MaxID = 9_999_999_999
+)
+
+// NewBatchID gives the id of the n-th batch, n from 1 to MaxID.
+func NewBatchID(n int64) BatchID { return BatchID(formatID("bid", n)) }
+
+// NewJobID gives the id of the n-th job, n from 1 to MaxID.
+func NewJobID(n int64) JobID { return JobID(formatID("jid", n)) }
+
+func formatID(prefix string, n int64) string { return fmt.Sprintf("%s%0*d", prefix, idDigits, n) }
+
+// ParseBatchID checks that s is a batch id.
+func ParseBatchID(s string) (BatchID, error) {
+	if _, err := parseID("bid", s); err != nil {
+		return "", err
+	}
+	return BatchID(s), nil
+}
+
+// ParseJobID checks that s is a job id.
+func ParseJobID(s string) (JobID, error) {
+	if _, err := parseID("jid", s); err != nil {
+		return "", err
+	}
+	return JobID(s), nil
+}
+
+func parseID(prefix, s string) (int64, error) {
+	digits, ok := strings.CutPrefix(s, prefix)
+	if ok && len(digits) == idDigits && strings.Trim(digits, "0123456789") == "" {
+		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not an id: want %s and %d digits, for example %s", s, prefix, idDigits, formatID(prefix, 42))
+}
+
+// Number gives the number in the id, 0 if it is malformed.
+func (id BatchID) Number() int64 { n, _ := parseID("bid", string(id)); return n }
+
+// Number gives the number in the id, 0 if it is malformed.
+func (id JobID) Number() int64 { n, _ := parseID("jid", string(id)); return n }
+
+// Plus gives the id n places further on.
+func (id JobID) Plus(n int) JobID { return NewJobID(id.Number() + int64(n)) }
+
+// Aggregate names the batch as an aggregate.
+func (id BatchID) Aggregate() Aggregate { return Aggregate{Kind: KindBatch, ID: string(id)} }
+
+// Aggregate names the job as an aggregate.
+func (id JobID) Aggregate() Aggregate { return Aggregate{Kind: KindJob, ID: string(id)} }

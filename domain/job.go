@@ -1,0 +1,194 @@
+package domain
+
+import "fmt"
+
+// JobState is the status of a job.
+type JobState string
+
+// The states of a job. JobNone stands before the first; JobDeleted after the
+// last. Neither has a queue.
+const (
+	JobNone         JobState = ""
+	JobPending      JobState = "pending"
+	JobHeld         JobState = "held"
+	JobEstimating   JobState = "estimating"
+	JobProvisioning JobState = "provisioning"
+	JobDownloading  JobState = "downloading"
+	JobProcessing   JobState = "processing"
+	JobRecording    JobState = "recording"
+	JobNotify       JobState = "notify"
+	JobFailed       JobState = "failed"
+	JobCompleted    JobState = "completed"
+	JobDeleted      JobState = "deleted"
+)
+
+// JobStates lists every state that has a queue, in the order of the workflow.
+var JobStates = []JobState{
+	JobPending, JobHeld, JobEstimating, JobProvisioning, JobDownloading,
+	JobProcessing, JobRecording, JobNotify, JobFailed, JobCompleted,
+}
+
+// Worked reports whether a daemon moves a job in this state on.
+func (s JobState) Worked() bool {
+	switch s {
+	case JobPending, JobEstimating, JobProvisioning, JobDownloading, JobProcessing, JobRecording, JobNotify:
+		return true
+	}
+	return false
+}
+
+// Sub is a directory below /batches/BID/states; SubNone means no reference.
+type Sub string
+
+// The sub-states in which a batch keeps references to its jobs.
+const (
+	SubNone       Sub = ""
+	SubProcessing Sub = "batch-processing"
+	SubFailed     Sub = "batch-failed"
+	SubCompleted  Sub = "batch-completed"
+)
+
+// Subs lists the sub-states.
+var Subs = []Sub{SubProcessing, SubFailed, SubCompleted}
+
+// Sub tells in which sub-state of its batch a job in this state is.
+func (s JobState) Sub() Sub {
+	switch s {
+	case JobNone, JobDeleted:
+		return SubNone
+	case JobCompleted:
+		return SubCompleted
+	case JobFailed:
+		return SubFailed
+	default:
+		return SubProcessing
+	}
+}
+
+// JobTransition is one row of the job table.
+type JobTransition struct {
+	Row      string
+	From, To JobState
+	Event    EventType
+	By       string
+	Guard    string
+	// LastSuccessful is what last_successful_status becomes, "" = keep; for a
+	// requeue (Retry) it is what must be there.
+	LastSuccessful JobState
+	// Retry says that retry_count goes up by one.
+	Retry bool
+}
+
+// JobTransitions are all changes of a job's state; nothing else is legal. J20
+// takes a completed job out of its queue and keeps its state.
+var JobTransitions = append([]JobTransition{
+	{"J1", JobNone, JobPending, EventJobCreated, DaemonBatchPending, "", "", false},
+	{"J2", JobPending, JobHeld, EventJobHeld, DaemonJobPending + " or operator", "the collection is on hold, or an operator asks", "", false},
+	{"J3", JobHeld, JobPending, EventJobReleased, "operator", "the collection is not on hold", "", false},
+	{"J4", JobPending, JobEstimating, EventJobAccepted, DaemonJobPending, "the collection is not on hold", "", false},
+	{"J5", JobPending, JobFailed, EventJobFailed, DaemonJobPending, "the manifest or its row is bad", "", false},
+	{"J6", JobEstimating, JobProvisioning, EventJobEstimated, DaemonJobEstimating, "", JobEstimating, false},
+	{"J7", JobProvisioning, JobDownloading, EventJobProvisioned, DaemonJobProvisioning, "there is space", JobProvisioning, false},
+	{"J8", JobDownloading, JobProcessing, EventJobDownloaded, DaemonJobDownloading, "", JobDownloading, false},
+	{"J9", JobDownloading, JobFailed, EventJobFailed, DaemonJobDownloading, "a download failed for good, or a digest differs", "", false},
+	{"J10", JobProcessing, JobRecording, EventJobProcessed, DaemonJobProcessing, "", JobProcessing, false},
+	{"J11", JobProcessing, JobFailed, EventJobFailed, DaemonJobProcessing, "minting or storage failed, or identifiers differ", "", false},
+	{"J12", JobRecording, JobNotify, EventJobRecorded, DaemonJobRecording, "", JobRecording, false},
+	{"J13", JobRecording, JobFailed, EventJobFailed, DaemonJobRecording, "the inventory could not be written", "", false},
+	{"J14", JobNotify, JobCompleted, EventJobCompleted, DaemonJobNotify, "", JobNotify, false},
+	{"J15", JobNotify, JobFailed, EventJobFailed, DaemonJobNotify, "the callback failed", "", false},
+	{"J16", JobFailed, JobDownloading, EventJobRequeued, "operator", "the batch is processing or failed", JobProvisioning, true},
+	{"J17", JobFailed, JobProcessing, EventJobRequeued, "operator", "the batch is processing or failed", JobDownloading, true},
+	{"J18", JobFailed, JobRecording, EventJobRequeued, "operator", "the batch is processing or failed", JobProcessing, true},
+	{"J19", JobFailed, JobNotify, EventJobRequeued, "operator", "the batch is processing or failed", JobRecording, true},
+	{"J20", JobCompleted, JobCompleted, EventJobCleaned, DaemonJanitor, "", "", false},
+	{"J21", JobFailed, JobDeleted, EventJobDeleted, "operator", "not locked; the batch is processing or failed", "", false},
+	{"J22", JobHeld, JobDeleted, EventJobDeleted, "operator", "the batch is processing or failed", "", false},
+}, deletedWithBatch()...)
+
+func deletedWithBatch() []JobTransition {
+	rows := make([]JobTransition, 0, len(JobStates))
+	for _, s := range JobStates {
+		rows = append(rows, JobTransition{"J23", s, JobDeleted, EventJobDeleted, "with its batch", "not locked", "", false})
+	}
+	return rows
+}
+
+// Priority limits: lower runs first; two digits are all a queue entry has.
+const (
+	PriorityFirst   = 0
+	PriorityDefault = 5
+	PriorityLast    = 99
+)
+
+// Configuration is what a job was asked to do: /jobs/JID/configuration.
+type Configuration struct {
+	BatchID         BatchID        `json:"batch_id"`
+	ProfileName     string         `json:"profile_name"`
+	Submitter       string         `json:"submitter"`
+	PayloadURL      string         `json:"payload_url"`
+	PayloadType     SubmissionType `json:"payload_type"`
+	ResponseType    string         `json:"response_type"` // json, xml or html
+	SubmissionMode  string         `json:"submission_mode"`
+	WorkingDir      string         `json:"working_dir"`
+	DigestAlgorithm string         `json:"digest_algorithm,omitempty"`
+	DigestValue     string         `json:"digest_value,omitempty"`
+	FileName        string         `json:"file_name,omitempty"`
+	Size            int64          `json:"size,omitempty"` // bytes, 0 = unknown
+	Row             int            `json:"row"`            // row of the batch manifest, from 0
+	RowFault        *Reason        `json:"row_fault,omitempty"`
+}
+
+// Identifiers are /jobs/JID/identifiers.
+type Identifiers struct {
+	Primary string   `json:"primary"`
+	LocalID []string `json:"local_id"`
+}
+
+// Metadata is /jobs/JID/metadata, in the words of an electronic resource citation.
+type Metadata struct {
+	ErcWho   string `json:"erc_who"`
+	ErcWhat  string `json:"erc_what"`
+	ErcWhen  string `json:"erc_when"`
+	ErcWhere string `json:"erc_where"`
+}
+
+// Job is the state of a job: what ZooKeeper holds, what folding its events
+// gives, and what SQL shows.
+type Job struct {
+	ID             JobID
+	Version        int64 // number of its last event, from 1
+	State          JobState
+	LastSuccessful JobState // "" = none yet
+	RetryCount     int
+	Priority       int
+	SpaceNeeded    int64 // bytes, 0 = unknown
+	Configuration  Configuration
+	Identifiers    Identifiers
+	Metadata       Metadata
+	Reason         *Reason // why it failed or waits
+	Cleaned        bool    // after J20: in no queue any more
+	Modified       Time
+	CommandID      string
+}
+
+// QueueEntry is the name below /jobs/states/STATE, "" if the job has none.
+func (j Job) QueueEntry() string {
+	if j.Cleaned || j.State == JobNone || j.State == JobDeleted {
+		return ""
+	}
+	return EntryName(j.Priority, j.ID)
+}
+
+// EntryName gives the name of a queue entry, such as 05-jid0000000042.
+func EntryName(priority int, id JobID) string { return fmt.Sprintf("%02d-%s", priority, id) }
+
+// ParseEntryName is the inverse of [EntryName].
+func ParseEntryName(name string) (priority int, id JobID, err error) {
+	if len(name) > 3 && name[2] == '-' && name[0] >= '0' && name[0] <= '9' && name[1] >= '0' && name[1] <= '9' {
+		if id, err = ParseJobID(name[3:]); err == nil {
+			return int(name[0]-'0')*10 + int(name[1]-'0'), id, nil
+		}
+	}
+	return 0, "", fmt.Errorf("%q is not a queue entry: want two digits, a dash and a job id", name)
+}

@@ -1,0 +1,81 @@
+package manifest
+
+import "slices"
+
+// Manifest is a manifest that is structurally sound; its rows may be at fault.
+type Manifest struct {
+	Version  string // of checkm, such as "0.7"; "" when the file does not say
+	Profile  Profile
+	Prefixes []Prefix
+	Fields   []Field // the columns: from #%fields, else the profile's usual ones
+	Rows     []Row
+}
+
+// Prefix is one #%prefix line. Prefixes are kept but decide nothing: columns
+// are known by their names.
+type Prefix struct {
+	Name string // with its colon, "nfo:"
+	URI  string
+}
+
+// Row is one line of the list. A cell at fault, or not there, is empty.
+type Row struct {
+	Line              int       // in the file, counted from 1
+	FileURL           string    // as written, never decoded
+	HashAlgorithm     Algorithm // "" unless HashValue is there too
+	HashValue         string    // lower-case hex; "" unless HashAlgorithm is there too
+	Size              int64     // bytes, -1 = unknown
+	FileLastModified  string    // as written
+	FileName          string    // passes CheckName, in the form of NormalName; from the URL's path when the cell is empty
+	MimeType          string    // as written
+	PrimaryIdentifier string
+	LocalIdentifiers  []string // nil or non-empty strings
+	Creator           string
+	Title             string
+	Date              string
+	Fault             *Error // the first fault of the row, nil if it is sound
+
+	raw string // the line of a faulty row, so that Format gives it back; may hold a secret
+}
+
+// New returns a manifest without rows, with the usual header of its profile.
+func New(p Profile) *Manifest {
+	return &Manifest{
+		Version: "0.7",
+		Profile: p,
+		Prefixes: []Prefix{
+			{"mrt:", "http://merritt.cdlib.org/terms#"},
+			{"nfo:", "http://www.semanticdesktop.org/ontologies/2007/03/22/nfo#"},
+		},
+		Fields: p.Fields(),
+	}
+}
+
+// Corrupt returns the faults of all rows of an object manifest as [Errors], nil
+// if there are none: an object that lacks a file is not the object that was
+// meant. For a batch manifest it is always nil: each faulty row fails by itself.
+func (m *Manifest) Corrupt() error {
+	if m.Profile.Batch() {
+		return nil
+	}
+	var errs Errors
+	for i := range m.Rows {
+		if f := m.Rows[i].Fault; f != nil {
+			errs = append(errs, f)
+		}
+	}
+	if errs == nil {
+		return nil
+	}
+	return errs
+}
+
+// equal compares what rows say, not where they stand.
+func (r *Row) equal(o *Row) bool {
+	a, b := *r, *o
+	return a.FileURL == b.FileURL && a.HashAlgorithm == b.HashAlgorithm && a.HashValue == b.HashValue &&
+		a.Size == b.Size && a.FileLastModified == b.FileLastModified && a.FileName == b.FileName &&
+		a.MimeType == b.MimeType && a.PrimaryIdentifier == b.PrimaryIdentifier &&
+		slices.Equal(a.LocalIdentifiers, b.LocalIdentifiers) &&
+		a.Creator == b.Creator && a.Title == b.Title && a.Date == b.Date
+}

@@ -1,0 +1,61 @@
+package manifest
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Limits of a name, in bytes of its normal form: what Linux file systems take.
+const (
+	MaxNameBytes    = 4096
+	MaxSegmentBytes = 255
+)
+
+// NormalName returns the name in Unicode normal form C, the form in which names
+// are kept and compared: é is one file however it was typed.
+func NormalName(name string) string { return norm.NFC.String(name) }
+
+// CheckName reports whether name is a path inside an object: segments separated
+// by slashes, none of them empty, "." or "..", none above [MaxSegmentBytes],
+// together at most [MaxNameBytes]; no slash at either end, no backslash, no
+// control character, no line or paragraph separator, valid UTF-8. The error is
+// an [Error] with code [RowBadName].
+func CheckName(name string) error {
+	bad := func(what string, args ...any) error { return fault(0, RowBadName, what, args...) }
+	switch {
+	case name == "":
+		return bad("the file name is empty; give one")
+	case !utf8.ValidString(name):
+		return bad("the file name is not UTF-8; write it in UTF-8")
+	case strings.ContainsFunc(name, isControl):
+		return bad("the file name %s holds a control character; remove it", excerpt(name))
+	case strings.Contains(name, `\`):
+		return bad("the file name %s holds a backslash; separate folders with /", excerpt(name))
+	case name[0] == '/':
+		return bad("the file name %s is absolute; start it inside the object, without /", excerpt(name))
+	}
+	normal := NormalName(name)
+	if len(normal) > MaxNameBytes {
+		return bad("the file name %s has %d bytes; use at most %d", excerpt(name), len(normal), MaxNameBytes)
+	}
+	for segment := range strings.SplitSeq(normal, "/") {
+		switch {
+		case segment == "":
+			return bad("the file name %s has an empty part; write one / between folders and none at the end", excerpt(name))
+		case segment == "." || segment == "..":
+			return bad("the file name %s has the part %q; write the path from the object's top without it", excerpt(name), segment)
+		case len(segment) > MaxSegmentBytes:
+			return bad("the file name %s has a part of %d bytes; use at most %d between slashes",
+				excerpt(name), len(segment), MaxSegmentBytes)
+		}
+	}
+	return nil
+}
+
+// isControl is true for what could break a line or steer a terminal.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
+}

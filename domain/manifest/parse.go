@@ -1,0 +1,207 @@
+package manifest
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	blanks = " \t" // what may surround a cell
+	bom    = "\ufeff"
+)
+
+// Parse reads a manifest. Structural errors are returned as [Errors], all that
+// were found (at most 100), and then there is no manifest; faults of rows are
+// in [Row.Fault].
+func Parse(data []byte, limits Limits) (*Manifest, error) {
+	p := parser{limits: limits.withDefaults(), m: &Manifest{}}
+	p.read(data)
+	if p.errs != nil {
+		return nil, p.errs
+	}
+	markNameFaults(p.m)
+	return p.m, nil
+}
+
+// parser is the state of one reading. Each line is one step.
+type parser struct {
+	limits   Limits
+	m        *Manifest
+	errs     Errors
+	line     int // the current line
+	rows     int // rows met, read or not
+	eof      bool
+	seen     map[string]bool // directives that may stand once
+	finished bool            // nothing after this line would be news
+}
+
+func (p *parser) fail(code, format string, args ...any) {
+	p.errs = append(p.errs, fault(p.line, code, format, args...))
+	p.finished = p.finished || len(p.errs) >= maxErrors
+}
+
+func (p *parser) read(data []byte) {
+	if most := p.limits.MaxBytes; len(data) > most {
+		p.line = 1 + bytes.Count(data[:most], []byte("\n"))
+		p.fail(TooLarge, "here the manifest passes %d bytes and it has %d; divide it into several", most, len(data))
+		return
+	}
+	rest := strings.TrimPrefix(string(data), bom)
+	p.seen = make(map[string]bool)
+	for rest != "" && !p.finished {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		p.line++
+		p.step(line)
+	}
+	if !p.finished {
+		p.end()
+	}
+}
+
+func (p *parser) step(line string) {
+	if len(line) >= p.limits.MaxLineBytes {
+		p.fail(LineTooLong, "the line has %d bytes; use fewer than %d", len(line), p.limits.MaxLineBytes)
+		return
+	}
+	if !utf8.ValidString(line) {
+		p.fail(NotUTF8, "the line is not UTF-8; save the manifest as UTF-8")
+		return
+	}
+	line = strings.Trim(strings.TrimSuffix(line, "\r"), blanks)
+	directive := strings.HasPrefix(line, "#%")
+	switch {
+	case line == "", !directive && line[0] == '#':
+	case p.eof:
+		p.fail(AfterEOF, "there is content after #%%eof; move it above, or end the file there")
+		p.finished = true
+	case directive:
+		p.header(line[2:])
+	default:
+		p.row(line)
+	}
+}
+
+// header reads a #% line, given without these two characters.
+func (p *parser) header(line string) {
+	name, args, _ := strings.Cut(line, "|")
+	name = strings.Trim(name, blanks)
+	cells := splitCells(args)
+	kind := strings.ToLower(name)
+	version := ""
+	if v, ok := strings.CutPrefix(kind, "checkm_"); ok {
+		kind, version = "checkm", v
+	}
+	if strings.ContainsFunc(line, func(r rune) bool { return r != '\t' && isControl(r) }) {
+		p.fail(BadHeader, "the line holds a control character; remove it, and end lines with LF or CRLF")
+		return
+	}
+	if kind != "prefix" && p.seen[kind] {
+		p.fail(BadHeader, "#%%%s is there twice; keep one", kind)
+		return
+	}
+	p.seen[kind] = true
+	if kind != "eof" && p.rows > 0 {
+		p.fail(BadHeader, "#%%%s stands after a row; move it above the first row", excerptBare(name))
+		return
+	}
+	switch kind {
+	case "checkm":
+		if version == "" || strings.Trim(version, "0123456789abcdefghijklmnopqrstuvwxyz.-") != "" || len(cells) > 0 {
+			p.fail(BadHeader, "the version line is not readable; write #%%checkm_0.7")
+			return
+		}
+		p.m.Version = version
+	case "profile":
+		p.profile(cells)
+	case "prefix":
+		if len(cells) < 1 || len(cells) > 2 || cells[0] == "" {
+			p.fail(BadHeader, "the prefix line is not readable; write #%%prefix | NAME: | URL")
+			return
+		}
+		p.m.Prefixes = append(p.m.Prefixes, Prefix{Name: cells[0], URI: strings.Join(cells[1:], "")})
+	case "fields":
+		fields, err := parseFields(cells)
+		if err != nil {
+			p.fail(BadFields, "%v", err)
+			return
+		}
+		p.m.Fields = fields
+	case "eof":
+		if len(cells) > 0 {
+			p.fail(BadHeader, "#%%eof stands alone on its line; remove what follows it")
+		}
+		p.eof = true
+	default:
+		p.fail(BadHeader, "#%%%s is not known; a comment starts with # alone", excerptBare(name))
+	}
+}
+
+func (p *parser) profile(cells []string) {
+	if len(cells) != 1 {
+		p.fail(UnknownProfile, "the profile line is not readable; write #%%profile | %s", MrtIngest.URL())
+		return
+	}
+	profile, err := ProfileOf(cells[0])
+	if err != nil {
+		p.fail(UnknownProfile, "%v", err)
+		return
+	}
+	p.m.Profile = profile
+}
+
+func (p *parser) row(line string) {
+	p.rows++
+	switch {
+	case p.rows > p.limits.MaxRows:
+		p.fail(TooManyRows, "this is row %d and a manifest may have %d; divide it into several", p.rows, p.limits.MaxRows)
+		p.finished = true
+		return
+	case p.rows == 1:
+		p.needProfile()
+		if p.m.Fields == nil {
+			p.m.Fields = p.m.Profile.Fields()
+		}
+	}
+	if p.errs == nil { // else the columns may be unknown, and nobody sees the rows
+		p.m.Rows = append(p.m.Rows, parseRow(line, p.line, p.m.Fields, p.limits.StoreURLs))
+	}
+}
+
+func (p *parser) needProfile() {
+	if !p.seen["profile"] {
+		p.fail(NoProfile, "there is no #%%profile line above; write #%%profile | %s for the files of one object", MrtIngest.URL())
+	}
+}
+
+// end finds what is missing, once all lines were read.
+func (p *parser) end() {
+	p.line = max(p.line, 1)
+	if p.rows == 0 {
+		p.needProfile()
+		p.fail(NoRows, "the manifest lists nothing; write one row for each file or object")
+	}
+	if !p.eof {
+		p.fail(NoEOF, "the manifest ends without #%%eof, so it may have been cut off; send it whole, with #%%eof as its last line")
+	}
+}
+
+// splitCells divides the arguments of a directive; trailing empty ones do not count.
+func splitCells(args string) []string {
+	args = strings.TrimRight(args, blanks+"|")
+	if args == "" {
+		return nil
+	}
+	cells := strings.Split(args, "|")
+	for i, c := range cells {
+		cells[i] = strings.Trim(c, blanks)
+	}
+	return cells
+}
+
+// excerptBare is excerpt without the quotes around it.
+func excerptBare(s string) string {
+	q := excerpt(s)
+	return q[1 : len(q)-1]
+}

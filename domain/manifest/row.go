@@ -1,0 +1,149 @@
+package manifest
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// parseRow reads one row, which is not blank and has no blanks around it. It
+// reads on after a fault, so that a failed job still has the row's identifiers
+// and title.
+func parseRow(line string, number int, fields []Field, storeURLs bool) Row {
+	r := Row{Line: number, Size: -1}
+	note := func(err error) {
+		var e *Error
+		if r.Fault == nil && errors.As(err, &e) {
+			r.Fault = &Error{Line: number, Code: e.Code, Message: e.Message}
+			r.raw = line
+		}
+	}
+	cells := strings.SplitN(line, "|", len(fields)+1)
+	if len(cells) > len(fields) {
+		if strings.Trim(cells[len(fields)], blanks+"|") != "" {
+			note(fault(0, RowTooManyCells,
+				"the row has more than the %d cells that its columns need; write %%7c for a | inside a value", len(fields)))
+		}
+		cells = cells[:len(fields)]
+	}
+	for i, c := range cells {
+		c = strings.Trim(c, blanks)
+		if strings.ContainsFunc(c, func(r rune) bool { return r != '\t' && isControl(r) }) {
+			note(fault(0, RowControlCharacter, "the cell %s holds a control character; remove it", fields[i]))
+			c = ""
+		}
+		note(r.set(fields[i], c, storeURLs))
+	}
+	note(r.finish())
+	return r
+}
+
+// set takes one cell. What needs more than one cell is left to finish.
+func (r *Row) set(f Field, cell string, storeURLs bool) error {
+	if f == FileURL {
+		if err := CheckURL(cell, storeURLs); err != nil {
+			return err
+		}
+		r.FileURL = cell
+		return nil
+	}
+	value := decode(cell)
+	switch f {
+	case HashAlgorithm:
+		r.HashAlgorithm = Algorithm(value)
+	case HashValue:
+		r.HashValue = value
+	case FileSize:
+		return r.setSize(value)
+	case FileLastModified:
+		r.FileLastModified = value
+	case FileName:
+		return r.setName(value)
+	case MimeType:
+		r.MimeType = value
+	case PrimaryIdentifier:
+		r.PrimaryIdentifier = value
+	case LocalIdentifier:
+		for id := range strings.SplitSeq(value, ";") {
+			if id = strings.Trim(id, blanks); id != "" {
+				r.LocalIdentifiers = append(r.LocalIdentifiers, id)
+			}
+		}
+	case Creator:
+		r.Creator = value
+	case Title:
+		r.Title = value
+	case Date:
+		r.Date = value
+	}
+	return nil
+}
+
+func (r *Row) setSize(value string) error {
+	if value == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(value, 10, 63)
+	if err != nil {
+		return fault(0, RowBadSize, "the size %s is not a number of bytes; write digits only, or leave it empty", excerpt(value))
+	}
+	r.Size = int64(n)
+	return nil
+}
+
+func (r *Row) setName(value string) error {
+	if value == "" {
+		return nil
+	}
+	if err := CheckName(value); err != nil {
+		return err
+	}
+	r.FileName = NormalName(value)
+	return nil
+}
+
+// finish takes the name from the URL if need be, and checks the digest.
+func (r *Row) finish() error {
+	algorithm, value := r.HashAlgorithm, r.HashValue
+	r.HashAlgorithm, r.HashValue = "", ""
+	var err error
+	if algorithm != "" && value != "" {
+		err = r.setDigest(string(algorithm), value)
+	}
+	if r.FileName == "" && r.Fault == nil {
+		if nameErr := r.setNameFromURL(); nameErr != nil {
+			return nameErr
+		}
+	}
+	return err
+}
+
+func (r *Row) setDigest(algorithm, value string) error {
+	a, err := ParseAlgorithm(algorithm)
+	if err != nil {
+		return err
+	}
+	digest, err := a.CheckDigest(value)
+	if err != nil {
+		return err
+	}
+	r.HashAlgorithm, r.HashValue = a, digest
+	return nil
+}
+
+func (r *Row) setNameFromURL() error {
+	u, err := parseURL(r.FileURL, true) // checked when it was set
+	if err != nil {
+		return err
+	}
+	name := nameFromURL(u)
+	if name == "" {
+		return fault(0, RowBadName, "there is no file name and the URL's path ends in none; fill in %s", FileName)
+	}
+	return r.setName(name)
+}
+
+// decode undoes the two escapes of a manifest in one pass.
+func decode(cell string) string { return unescaper.Replace(cell) }
+
+var unescaper = strings.NewReplacer("%20", " ", "%7c", "|", "%7C", "|")

@@ -1,0 +1,54 @@
+package domain
+
+// Class says who must act on a reason.
+type Class string
+
+// The classes of reason. The first four are failures; ClassWait is no failure:
+// something is held or waits for its turn.
+const (
+	ClassContent   Class = "content"   // the depositor must act
+	ClassSystem    Class = "system"    // the operators must act
+	ClassTimeout   Class = "timeout"   // it took longer than allowed
+	ClassCancelled Class = "cancelled" // somebody asked for it
+	ClassWait      Class = "wait"      // nothing failed, work goes on later
+)
+
+// Code is a stable word for programs, such as digest_mismatch.
+type Code string
+
+// Codes that the rules themselves give. Daemons add those of their own step.
+const (
+	CodeCollectionHeld  Code = "collection_held"
+	CodeHeldByOperator  Code = "held_by_operator"
+	CodeManifestInvalid Code = "manifest_invalid"
+	CodeDigestMismatch  Code = "digest_mismatch"
+	CodeSpaceShort      Code = "space_short"
+	CodeObjectLocked    Code = "object_locked"
+	CodeRowFault        Code = "row_fault"
+	CodeProfileUnknown  Code = "profile_unknown"
+	CodeClaimsUsedUp    Code = "claims_used_up"
+)
+
+// Reason says why something failed or waits.
+type Reason struct {
+	Class   Class  `json:"class" jsonschema:"enum=content,enum=system,enum=timeout,enum=cancelled,enum=wait"`
+	Code    Code   `json:"code"`
+	Message string `json:"message"`           // one sentence for people
+	Attempt int    `json:"attempt,omitempty"` // which attempt, from 1
+	Worker  string `json:"worker,omitempty"`  // who made it
+}
+
+// Failure reports whether the reason tells of a failure, not of a wait.
+func (r *Reason) Failure() bool { return r != nil && r.Class != ClassWait }
+
+// Held gives the reason for waiting behind a collection's hold.
+func Held(collection string, h Hold) *Reason {
+	msg := "collection " + collection + " is on hold"
+	if h.By != "" {
+		msg += ", set by " + h.By
+	}
+	if h.Why != "" {
+		msg += ": " + h.Why
+	}
+	return &Reason{Class: ClassWait, Code: CodeCollectionHeld, Message: msg}
+}

@@ -1,0 +1,59 @@
+package eventstore
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Above the adapters there are four answers to a write. Refused is
+// *domain.Refused; the other three are these. Test with errors.Is.
+var (
+	// ErrConflict: what the decision was based on has changed; nothing was
+	// written. Load again and decide again.
+	ErrConflict = errors.New("changed by somebody else meanwhile")
+	// ErrUnknown: the outcome could not be found out before the context ended.
+	// The command may have been written; asking again with the same command id is
+	// safe.
+	ErrUnknown = errors.New("the outcome is unknown")
+	// ErrBroken: a server answers in a way that no retry mends.
+	ErrBroken = errors.New("broken")
+)
+
+// Finer answers. Each of them is one of the four above for errors.Is.
+var (
+	// ErrNotFound: there is no such aggregate (ErrConflict for a writer).
+	ErrNotFound = fmt.Errorf("not found: %w", ErrConflict)
+	// ErrFenced: the mover's session or claim is gone; its work must stop.
+	ErrFenced = fmt.Errorf("the claim is lost: %w", ErrConflict)
+	// ErrLocked: somebody else holds the lock.
+	ErrLocked = fmt.Errorf("locked: %w", ErrConflict)
+	// ErrFull: a limit of the live state is reached; try again later.
+	ErrFull = fmt.Errorf("full: %w", ErrConflict)
+)
+
+// Error says what was done to which aggregate when one of the errors above
+// happened.
+type Error struct {
+	Op        string
+	Aggregate domain.Aggregate
+	Err       error
+	Hint      string // what to do next, "" = nothing to say
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	s := e.Op
+	if e.Aggregate.ID != "" {
+		s += " " + e.Aggregate.String()
+	}
+	s += ": " + e.Err.Error()
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,256 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Handler is the only door through which batches, jobs and settings change:
+// load → decide → commit. A conflict makes it load and decide again.
+type Handler struct {
+	Live  Live
+	Clock func() time.Time
+	NewID func() string // a fresh command id (UUID)
+	// Collection gives the collection of a profile; an unknown profile has none.
+	Collection func(profile string) string
+}
+
+// Order says who asks for a change, and in what context.
+type Order struct {
+	Actor domain.Actor
+	// CommandID makes a retry of the same command recognisable; "" = a new one.
+	CommandID   string
+	CausationID string
+	TraceParent string
+	// Claim is the mover's, nil for an operator; KeepClaim says that work goes on
+	// under it after the write.
+	Claim     *Claim
+	KeepClaim bool
+}
+
+// Result is the state after a command and what was recorded.
+type Result[S any] struct {
+	At[S]
+	Row    string
+	Events []domain.Recorded
+}
+
+// maxConflicts bounds how often a command is decided again.
+const maxConflicts = 20
+
+// Batch decides and commits a command about a batch. The answer of the rules is
+// *domain.Refused; see [Live.Commit] for the others.
+func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, o Order) (Result[domain.Batch], error) {
+	h.complete(&o)
+	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Batch], error) {
+		at, err := h.Live.Batch(ctx, id)
+		if errors.Is(err, ErrNotFound) {
+			at, err = At[domain.Batch]{State: domain.Batch{ID: id}}, nil
+		}
+		if err != nil {
+			return Result[domain.Batch]{}, err
+		}
+		if at.State.CommandID == o.CommandID {
+			return Result[domain.Batch]{At: at}, nil
+		}
+		return h.batch(ctx, at, cmd, o)
+	})
+}
+
+func (h *Handler) batch(ctx context.Context, at At[domain.Batch], cmd domain.BatchCommand, o Order) (res Result[domain.Batch], err error) {
+	facts, change := domain.Facts{}, Change{Token: at.Token, Claim: o.Claim, KeepClaim: o.KeepClaim}
+	needs := domain.BatchNeeds(cmd)
+	if needs.Holds {
+		if err := h.holds(ctx, at.State.Submission.ProfileName, &facts, &change); err != nil {
+			return res, err
+		}
+	}
+	if needs.Count {
+		refs, err := h.Live.Refs(ctx, at.State.ID)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return res, err
+		}
+		facts.Processing, facts.Failed, facts.Completed = refs.Processing, refs.Failed, refs.Completed
+	}
+	dec, err := domain.DecideBatch(at.State, cmd, facts)
+	if err != nil {
+		return res, err
+	}
+	change.Events, change.Require = h.record(dec.Events, at.State.ID, o), dec.Require
+	after := at.State
+	for _, e := range change.Events {
+		if after, err = domain.EvolveBatch(after, e); err != nil {
+			return res, err
+		}
+	}
+	change.Batch = &Pair[domain.Batch]{Before: at.State, After: after}
+	done, err := h.Live.Commit(ctx, change)
+	if err != nil {
+		return res, err
+	}
+	return Result[domain.Batch]{At: At[domain.Batch]{State: after, Token: done[0].Token}, Row: dec.Row, Events: stamped(change.Events, done[0].Zxid)}, nil
+}
+
+// Job decides and commits a command about a job.
+func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobCommand, o Order) (Result[domain.Job], error) {
+	h.complete(&o)
+	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Job], error) {
+		at, err := h.Live.Job(ctx, id)
+		if err != nil {
+			return Result[domain.Job]{}, err
+		}
+		if at.State.CommandID == o.CommandID {
+			return Result[domain.Job]{At: at}, nil
+		}
+		change, row, err := h.decideJob(ctx, at, cmd, o)
+		if err != nil {
+			return Result[domain.Job]{}, err
+		}
+		done, err := h.Live.Commit(ctx, change)
+		if err != nil {
+			return Result[domain.Job]{}, err
+		}
+		return Result[domain.Job]{At: At[domain.Job]{State: change.Job.After, Token: done[0].Token}, Row: row,
+			Events: stamped(change.Events, done[0].Zxid)}, nil
+	})
+}
+
+func (h *Handler) decideJob(ctx context.Context, at At[domain.Job], cmd domain.JobCommand, o Order) (change Change, row string, err error) {
+	facts := domain.Facts{}
+	change = Change{Token: at.Token, Claim: o.Claim, KeepClaim: o.KeepClaim}
+	needs := domain.JobNeeds(cmd)
+	if needs.Holds {
+		if err := h.holds(ctx, at.State.Configuration.ProfileName, &facts, &change); err != nil {
+			return change, "", err
+		}
+	}
+	if needs.Batch {
+		b, err := h.Live.Batch(ctx, at.State.Configuration.BatchID)
+		if err != nil {
+			return change, "", err
+		}
+		facts.Batch, change.BatchToken = b.State.State, b.Token
+	}
+	dec, err := domain.DecideJob(at.State, cmd, facts)
+	if err != nil {
+		return change, "", err
+	}
+	batch := at.State.Configuration.BatchID
+	if c, ok := cmd.(domain.CreateJob); ok {
+		batch = c.Configuration.BatchID
+	}
+	change.Events, change.Require = h.record(dec.Events, batch, o), dec.Require
+	after := at.State
+	for _, e := range change.Events {
+		if after, err = domain.EvolveJob(after, e); err != nil {
+			return change, "", err
+		}
+	}
+	change.Job = &Pair[domain.Job]{Before: at.State, After: after}
+	return change, dec.Row, nil
+}
+
+// CreateJobs makes consecutive jobs of a batch in one write, from row nextRow on,
+// under the batch's claim. ErrConflict: somebody else made them.
+func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow int, cmds []domain.CreateJob, o Order) ([]domain.Recorded, error) {
+	h.complete(&o)
+	o.KeepClaim = true
+	changes := make([]Change, 0, len(cmds))
+	var events []domain.Recorded
+	for i, cmd := range cmds {
+		at := At[domain.Job]{State: domain.Job{ID: first.Plus(nextRow + i)}}
+		change, _, err := h.decideJob(ctx, at, cmd, o)
+		if err != nil {
+			return nil, err
+		}
+		row := nextRow
+		change.NextRow = &row
+		changes = append(changes, change)
+		events = append(events, change.Events...)
+	}
+	if _, err := h.Live.Commit(ctx, changes...); err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// Hold sets (h not nil) or lifts a hold or pause.
+func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, hold *domain.Hold, why string, o Order) (Result[domain.Setting], error) {
+	h.complete(&o)
+	return retry(ctx, "hold", domain.SettingAggregate(kind, name), func() (Result[domain.Setting], error) {
+		at, err := h.Live.Setting(ctx, kind, name)
+		if err != nil {
+			return Result[domain.Setting]{}, err
+		}
+		dec, err := domain.DecideHold(at.State, hold, why)
+		if err != nil {
+			return Result[domain.Setting]{}, err
+		}
+		events := h.record(dec.Events, "", o)
+		after, err := domain.EvolveSetting(at.State, events[0])
+		if err != nil {
+			return Result[domain.Setting]{}, err
+		}
+		done, err := h.Live.Commit(ctx, Change{Setting: &Pair[domain.Setting]{Before: at.State, After: after},
+			Token: at.Token, Events: events})
+		if err != nil {
+			return Result[domain.Setting]{}, err
+		}
+		return Result[domain.Setting]{At: At[domain.Setting]{State: after, Token: done[0].Token}, Events: stamped(events, done[0].Zxid)}, nil
+	})
+}
+
+func (h *Handler) holds(ctx context.Context, profile string, f *domain.Facts, c *Change) error {
+	known, err := h.Live.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	f.Collection = h.Collection(profile)
+	if hold, held := known.Collections[f.Collection]; held {
+		f.CollectionHold = &hold
+	}
+	c.HoldsVersion = known.Version
+	return nil
+}
+
+func (h *Handler) complete(o *Order) {
+	if o.CommandID == "" {
+		o.CommandID = h.NewID()
+	}
+}
+
+func (h *Handler) record(events []domain.Event, batch domain.BatchID, o Order) []domain.Recorded {
+	now := domain.At(h.Clock())
+	recorded := make([]domain.Recorded, len(events))
+	for i, e := range events {
+		recorded[i] = domain.Recorded{Event: e, Time: now, BatchID: batch, Actor: o.Actor,
+			CommandID: o.CommandID, CausationID: o.CausationID, TraceParent: o.TraceParent}
+	}
+	return recorded
+}
+
+func stamped(events []domain.Recorded, zxid int64) []domain.Recorded {
+	for i := range events {
+		events[i].Zxid = zxid
+	}
+	return events
+}
+
+// retry decides again after a conflict, unless the claim or the aggregate is
+// gone.
+func retry[T any](ctx context.Context, op string, a domain.Aggregate, try func() (T, error)) (T, error) {
+	for n := 0; ; n++ {
+		res, err := try()
+		again := errors.Is(err, ErrConflict) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrLocked)
+		if !again || ctx.Err() != nil {
+			return res, err
+		}
+		if n == maxConflicts {
+			return res, fmt.Errorf("%s %s: refused %d times by other writers: %w", op, a, n, err)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package eventstore
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Token is the place of a loaded state in its register: what compare-and-set
+// compares. It is the adapter's own number, not the aggregate's version.
+type Token int32
+
+// At is a state and the token under which it was read.
+type At[S any] struct {
+	State S
+	Token Token
+}
+
+// Pair is a state before and after a decision.
+type Pair[S any] struct{ Before, After S }
+
+// Change is one decision, ready to be written: exactly one of Batch, Job and
+// Setting is set.
+type Change struct {
+	Batch   *Pair[domain.Batch]
+	Job     *Pair[domain.Job]
+	Setting *Pair[domain.Setting]
+
+	// Token is that of Before; not looked at when Before does not exist.
+	Token  Token
+	Events []domain.Recorded // without Zxid, Epoch, Seq: the store fills them
+
+	Require      domain.Require
+	BatchToken   Token // of the job's batch, for Require.Batch
+	HoldsVersion int64 // for Require.Holds
+
+	// Claim is the mover's, nil for an operator. Its fence is checked in the
+	// write, and its lock is given back by it unless KeepClaim is set.
+	Claim     *Claim
+	KeepClaim bool
+
+	// NextRow, for jobs made from a batch manifest: the write moves the batch's
+	// progress from NextRow to the row after the last job of the same Commit, by
+	// compare-and-set. All such changes of one Commit are consecutive rows.
+	NextRow *int
+}
+
+// Aggregate names what the change is about.
+func (c Change) Aggregate() domain.Aggregate {
+	switch {
+	case c.Batch != nil:
+		return c.Batch.After.ID.Aggregate()
+	case c.Job != nil:
+		return c.Job.After.ID.Aggregate()
+	default:
+		return c.Setting.After.Aggregate()
+	}
+}
+
+// Committed says how a change was written.
+type Committed struct {
+	Token Token // of the state after the change
+	Zxid  int64 // 0 when the outcome had to be found out afterwards
+}
+
+// Refs counts the references in a batch's sub-states.
+type Refs struct{ Processing, Failed, Completed int }
+
+// Holds is what is known of holds and pauses at one version.
+type Holds struct {
+	Version     int64
+	Collections map[string]domain.Hold
+	Queues      map[string]domain.Hold
+}
+
+// Live is the register of the present: batches, jobs and settings.
+//
+// Reads give ErrNotFound for what is not there. Commit is all or nothing over
+// its changes and gives ErrConflict when a token, a fence or a requirement does
+// not hold, ErrUnknown when the outcome cannot be found out before ctx ends.
+type Live interface {
+	Batch(ctx context.Context, id domain.BatchID) (At[domain.Batch], error)
+	Job(ctx context.Context, id domain.JobID) (At[domain.Job], error)
+	// Setting gives version 0 and token 0 for one that was never set.
+	Setting(ctx context.Context, kind domain.HoldKind, name string) (At[domain.Setting], error)
+	// Refs counts without listing.
+	Refs(ctx context.Context, id domain.BatchID) (Refs, error)
+	// BatchJobs lists the jobs in one sub-state, sorted.
+	BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error)
+	// Batches lists the ids of all batches there are, sorted.
+	Batches(ctx context.Context) ([]domain.BatchID, error)
+	// Holds may come from memory; a write that relies on it sets Require.Holds.
+	Holds(ctx context.Context) (Holds, error)
+
+	Commit(ctx context.Context, changes ...Change) ([]Committed, error)
+	// Remove takes the last nodes of a deleted or cleaned batch away, jobs
+	// included, in bounded steps; called again it goes on where it stopped.
+	Remove(ctx context.Context, id domain.BatchID) error
+
+	// ReserveBatchID and ReserveJobIDs give ids that nobody else gets, also when
+	// they are never used. ReserveJobIDs gives the first of n consecutive ones.
+	ReserveBatchID(ctx context.Context) (domain.BatchID, error)
+	ReserveJobIDs(ctx context.Context, n int) (domain.JobID, error)
+}
+
+// Claim is the right to move one batch or job, held by one goroutine.
+type Claim struct {
+	ID        string // unique; names the working directory of this claim
+	Worker    string // id of the session that holds it
+	Aggregate domain.Aggregate
+	Attempts  int // claims since the last transition, this one included
+	// Lost is closed when the session is gone: work must stop, no write lands.
+	Lost <-chan struct{}
+}
+
+// Claims hands out work. A claim must be ended exactly once: by a Commit that
+// carries it without KeepClaim, or by Release, in either case by the goroutine
+// that got it or after that goroutine has returned.
+type Claims interface {
+	// NextJob waits until a job in the state can be claimed: lower priority number
+	// first, then lower id. It gives ctx's error when ctx ends. It never gives a
+	// job whose queue is paused.
+	NextJob(ctx context.Context, state domain.JobState) (*Claim, At[domain.Job], error)
+	// NextBatch is the same for batches, lowest id first.
+	NextBatch(ctx context.Context, state domain.BatchState) (*Claim, At[domain.Batch], error)
+	// ClaimJob and ClaimBatch take a given one, or ErrLocked.
+	ClaimJob(ctx context.Context, id domain.JobID) (*Claim, At[domain.Job], error)
+	ClaimBatch(ctx context.Context, id domain.BatchID) (*Claim, At[domain.Batch], error)
+	// Release gives the lock back without a transition. After that many as
+	// `delay` the job may be claimed again here (0 = at once); other processes are
+	// free to claim it earlier. A lost claim is no error.
+	Release(ctx context.Context, c *Claim, delay time.Duration) error
+	// Notice tells of an event read from the log, so that the next work is found
+	// without looking for it. Missed events are made up for.
+	Notice(r domain.Recorded)
+}
+
+// Position is a place in a shard's outbox, increasing in commit order. The zero
+// Position stands before all.
+type Position struct{ Bucket, Seq int64 }
+
+// Item is one node of the outbox: the events of one decision.
+type Item struct {
+	Position Position
+	Events   []domain.Recorded // with Zxid and Epoch
+}
+
+// Outbox holds committed events until they are in the log. It is split into
+// shards; the events of a batch and its jobs share one.
+type Outbox interface {
+	Shards() int
+	// Lead waits until the caller leads the shard; the context given ends when the
+	// lead is lost or resign is called.
+	Lead(ctx context.Context, shard int) (lead context.Context, resign func(), err error)
+	// Unsent gives the position of the mark: everything up to it is sent.
+	Unsent(ctx context.Context, shard int) (Position, error)
+	// Read gives up to limit items after the position, in commit order.
+	Read(ctx context.Context, shard int, after Position, limit int) ([]Item, error)
+	// Wait returns when there may be items after the position, or ctx ends.
+	Wait(ctx context.Context, shard int, after Position) error
+	// Sent moves the mark; items before it are removed after the grace time.
+	Sent(ctx context.Context, shard int, upTo Position) error
+	// Depth counts unsent items and gives the age of the oldest.
+	Depth(ctx context.Context) (OutboxDepth, error)
+}
+
+// OutboxDepth tells how far the log is behind.
+type OutboxDepth struct {
+	Unsent int
+	Oldest time.Duration // 0 = nothing unsent
+}
+
+// LastEvent tells where an aggregate stands in the log. The zero value: nowhere.
+type LastEvent struct {
+	Version   int64
+	Seq       uint64
+	CommandID string
+}
+
+// Append is an event to append, and the place of its aggregate's last event.
+type Append struct {
+	Event domain.Recorded
+	// ExpectSeq is the log place of the aggregate's event before, 0 = none. It is
+	// looked at for the first event of each aggregate in one Append call.
+	ExpectSeq uint64
+}
+
+// ReadOptions choose what to read of the log.
+type ReadOptions struct {
+	From      uint64            // first place, 0 and 1 = from the start
+	To        uint64            // last place, 0 = as far as it goes now
+	Follow    bool              // go on waiting for new events until ctx ends
+	Aggregate *domain.Aggregate // only this aggregate's
+}
+
+// LogInfo describes the log.
+type LogInfo struct {
+	First, Last uint64
+	Created     time.Time // together with the name it identifies the log
+	Name        string
+}
+
+// Log is the immutable history.
+type Log interface {
+	// Append writes all events or none and gives their places. ErrConflict: an
+	// expectation does not hold.
+	Append(ctx context.Context, events []Append) ([]uint64, error)
+	Last(ctx context.Context, a domain.Aggregate) (LastEvent, error)
+	// Read gives events in order of their place. A broken event ends the
+	// iteration with an error that names its place.
+	Read(ctx context.Context, o ReadOptions) iter.Seq2[domain.Recorded, error]
+	Info(ctx context.Context) (LogInfo, error)
+}
+
+// Overview is what an operator wants to see of the live state at a glance.
+type Overview struct {
+	Workers []WorkerInfo
+	Queues  map[domain.JobState]int // entries by state
+	Outbox  OutboxDepth
+	Epoch   int64
+}
+
+// WorkerInfo describes one live session.
+type WorkerInfo struct {
+	ID    string      `json:"id"`
+	Host  string      `json:"host"`
+	PID   int         `json:"pid"`
+	Roles []string    `json:"roles"`
+	Since domain.Time `json:"since"`
+}
