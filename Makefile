@@ -1,0 +1,113 @@
+# Everything that is done with this repository, one target each. `make` lists them.
+
+SHELL         := bash
+.SHELLFLAGS   := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS     += --no-print-directory
+
+# go.mod names the toolchain. `auto` lets Go fetch it; an environment that says
+# `local` would ignore that line in silence. Flags from outside must not rewrite
+# go.mod either.
+export GOTOOLCHAIN := auto
+export GOFLAGS     := -mod=readonly
+
+MODULE  := github.com/accession-ingest/accession
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BIN     := bin/accession
+
+# Tools run at these versions and never enter go.mod. The version is part of the
+# file name, so that a change here builds the new one.
+SQLC_VERSION := v1.31.1
+LINT_VERSION := v2.15.0
+TOOLS        := bin/tools
+SQLC         ?= $(abspath $(TOOLS)/sqlc-$(SQLC_VERSION))
+LINT         ?= $(abspath $(TOOLS)/golangci-lint-$(LINT_VERSION))
+
+# Arguments of single targets.
+PKG  ?=
+N    ?= 20
+RUN  ?= .
+TIME ?= 30s
+BENCH ?= .
+
+# Two packages at a time: at most two end-to-end tests run at once on two cores.
+GOTEST     := go test -p 2 -count=1 -timeout 15m
+WITH_STACK := deploy/ci/with-stack.sh
+
+# Packages whose tests ask for ZooKeeper, NATS or PostgreSQL. All others are unit
+# tests; one that is missing here fails in `make unit` and says what it wants.
+NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession|cmd/internal/(app|cli|daemon|record|run|stack|sweep|wire|e2e))$$
+
+##@ Start here
+.PHONY: help setup demo build
+
+help: ## list the targets (this text)
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install what the demo needs: headless Java, ZooKeeper's jar, PostgreSQL
+	@deploy/setup/install.sh
+
+demo: setup build ## a deposit walks all the way through, on private servers
+	@$(BIN) demo
+
+build: ## build bin/accession, static, without cgo
+	@go version
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X $(MODULE)/cmd/internal/cli.Version=$(VERSION)' -o $(BIN) ./cmd/accession
+
+##@ Check
+.PHONY: test setup-test unit lint vet check-generated fmt
+
+test: setup-test build check-generated lint vet ## everything that must hold, against real servers, with the race detector
+	@$(WITH_STACK) $(GOTEST) -race -json ./... | go run ./deploy/ci/testreport
+
+setup-test:
+	@deploy/setup/install.sh test
+
+unit: ## tests that need no servers
+	@$(GOTEST) $$(go list ./... | grep -vE '$(NEED_SERVERS)')
+
+lint: $(LINT) ## golangci-lint, as .golangci.yaml says
+	@$(LINT) run ./...
+
+vet: ## go vet
+	@go vet ./...
+
+fmt: $(LINT) ## format all Go files
+	@$(LINT) fmt ./...
+
+check-generated: $(SQLC) ## fail when generated code is stale; the tree is not touched
+	@SQLC=$(SQLC) deploy/ci/check-generated.sh
+
+##@ Look closer
+.PHONY: repeat fuzz bench
+
+repeat: setup-test build ## one package many times: make repeat PKG=./eventstore/zklive N=20 [RUN=TestClaim]
+	@test -n '$(PKG)' || { echo 'say which package: make repeat PKG=./eventstore/zklive N=20 [RUN=TestClaim]' >&2; exit 2; }
+	@$(WITH_STACK) $(GOTEST) -race -count=$(N) -run '$(RUN)' $(PKG)
+
+fuzz: ## every fuzz target for a while: make fuzz TIME=30s
+	@TIME=$(TIME) deploy/ci/fuzz.sh
+
+bench: setup build ## all benchmarks, one package at a time: make bench [BENCH=Transitions]
+	@$(WITH_STACK) go test -p 1 -count=1 -timeout 60m -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+##@ Change
+.PHONY: generate clean
+
+generate: $(SQLC) ## write generated code, schemas and diagrams again
+	@$(SQLC) generate
+	@go generate ./...
+
+clean: ## remove what was built, tools too
+	rm -rf bin
+
+# sqlc is built without cgo (its parser then runs as WebAssembly, with the same
+# output), so that it needs no C compiler. golangci-lint must be built with the
+# toolchain whose code it reads, not with the one its own go.mod names.
+$(abspath $(TOOLS))/sqlc-$(SQLC_VERSION):
+	@deploy/ci/install-tool.sh $@ github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION)
+
+$(abspath $(TOOLS))/golangci-lint-$(LINT_VERSION):
+	@deploy/ci/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
