@@ -69,9 +69,9 @@ func (m *member) start(ctx context.Context) error {
 		return m.fault("start", err)
 	}
 	if err := m.awaitHealth(ctx); err != nil {
-		m.proc.forget()
 		return errors.Join(m.fault("start", err), m.proc.kill())
 	}
+	go m.watch(m.proc)
 	m.stack.tell(m.name, Healthy)
 	return nil
 }
@@ -92,15 +92,17 @@ func (m *member) spawn() error {
 		return err
 	}
 	m.proc = proc
-	go func() {
-		<-proc.done
-		if !proc.forgotten() {
-			m.stack.end(m.fault("run", fmt.Errorf("it ended by itself: %v", proc.state())))
-		}
-	}()
 	return m.stack.dir.recordProcess(m.name, recorded{
 		PID: proc.pid, Marker: m.service.marker(), Started: time.Now().UTC(),
 	})
+}
+
+// watch reports the server's death, unless it was ordered.
+func (m *member) watch(p *process) {
+	<-p.done
+	if !p.wanted.Load() {
+		m.stack.end(m.fault("run", fmt.Errorf("it ended by itself: %v", p.state())))
+	}
 }
 
 // awaitHealth asks until the server answers, it ends, or ctx does.
@@ -130,7 +132,7 @@ func (m *member) stop(ctx context.Context) error {
 	if m.proc == nil {
 		return nil
 	}
-	m.proc.forget()
+	m.proc.wanted.Store(true)
 	m.stack.tell(m.name, Stopping)
 	err := m.proc.stop(ctx, m.service.stopSignal())
 	m.proc = nil
@@ -147,7 +149,7 @@ func (m *member) kill() error {
 	if m.proc == nil {
 		return nil
 	}
-	m.proc.forget()
+	m.proc.wanted.Store(true)
 	err := m.proc.kill()
 	m.proc = nil
 	if err != nil {
@@ -157,6 +159,5 @@ func (m *member) kill() error {
 }
 
 func (m *member) fault(op string, err error) error {
-
 	return &ServerError{Server: m.name, Op: op, Err: err, Log: m.logFile, Tail: tail(m.logFile)}
 }

@@ -37,7 +37,7 @@ func Missing() []MissingTool {
 			missing = append(missing, jar)
 		}
 	}
-	if _, err := findPostgres(); err != nil {
+	if _, err := findPostgres(""); err != nil {
 		missing = append(missing, MissingTool{Name: "initdb and postgres", Package: "postgresql"})
 	}
 	return missing

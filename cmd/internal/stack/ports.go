@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"strings"
 )
 
 // Ports are taken below the range from which systems serve outgoing connections
@@ -14,6 +15,17 @@ const (
 	firstPort = 20000
 	lastPort  = 32000
 )
+
+// portAttempts is how often a start is tried with other ports, when somebody
+// takes one between its choice and the server's start.
+const portAttempts = 3
+
+// portTaken reports whether a server could not start because its port was taken.
+func portTaken(err error) bool {
+	var fault *ServerError
+	return errors.As(err, &fault) && fault.Op == "start" &&
+		strings.Contains(strings.ToLower(fault.Tail), "address already in use")
+}
 
 // choosePorts keeps the recorded port of each server when it is free and takes
 // another one otherwise.
@@ -50,7 +62,7 @@ func listenFree(wanted int) (net.Listener, error) {
 		}
 		last = err
 	}
-	return nil, fmt.Errorf("stack: no free loopback port between %d and %d: %w", firstPort, lastPort, errors.Join(last))
+	return nil, fmt.Errorf("stack: no free loopback port between %d and %d: %w", firstPort, lastPort, last)
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

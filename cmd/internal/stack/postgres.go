@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -20,6 +19,9 @@ import (
 // the superuser inside.
 const postgresUser = "postgres"
 
+// debianPostgres is where Debian keeps each major version's programs.
+const debianPostgres = "/usr/lib/postgresql/*/bin/initdb"
+
 type postgres struct {
 	bin  string // directory of its programs
 	dir  string // its data
@@ -29,12 +31,8 @@ type postgres struct {
 
 // newPostgres finds the programs, the user and a directory that this user can
 // enter, and records the directory.
-func newPostgres(d *directory, port int) (*postgres, error) {
-	bin, err := findPostgres()
-	if err != nil {
-		return nil, err
-	}
-	p := &postgres{bin: bin, dir: filepath.Join(d.path, "postgres"), port: port}
+func newPostgres(d *directory, port int) (p *postgres, err error) {
+	p = &postgres{dir: filepath.Join(d.path, "postgres"), port: port}
 	if os.Geteuid() == 0 {
 		if p.cred, err = credential(postgresUser); err != nil {
 			return nil, err
@@ -45,7 +43,20 @@ func newPostgres(d *directory, port int) (*postgres, error) {
 	} else if !p.canEnter(d.path) {
 		p.dir = filepath.Join("/var/tmp", "accession-postgres-"+d.state.ID)
 	}
+	if p.bin, err = findPostgres(p.version()); err != nil {
+		return nil, err
+	}
 	return p, d.record(func(st *state) { st.Postgres = p.dir })
+}
+
+// version is the major version that made the data, "" when there is none yet. No
+// other one can read it.
+func (p *postgres) version() string {
+	data, err := os.ReadFile(filepath.Join(p.dir, "PG_VERSION"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
 }
 
 // credential is that of a system user.
@@ -109,12 +120,12 @@ func (p *postgres) prepare(ctx context.Context, n *nursery) error {
 		}
 	}
 	// Nothing is in it yet that a power cut could take: no need to sync.
-	cmd := p.program("initdb", "-D", p.dir, "-U", postgresUser, "--auth=trust", "--no-sync",
+	cmd := p.program(ctx, "initdb", "-D", p.dir, "-U", postgresUser, "--auth=trust", "--no-sync",
 		"--locale=C.UTF-8", "--encoding=UTF8", "--no-instructions")
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := n.run(cmd); err != nil {
-		return fmt.Errorf("initdb: %w: %s", errors.Join(err, ctx.Err()), strings.TrimSpace(out.String()))
+		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(out.String()))
 	}
 	return os.WriteFile(filepath.Join(p.dir, ".initialised"), nil, 0o644)
 }
@@ -128,13 +139,13 @@ func (p *postgres) command() (*exec.Cmd, error) {
 	} {
 		args = append(args, "-c", setting)
 	}
-	return p.program("postgres", args...), nil
+	return p.program(context.Background(), "postgres", args...), nil
 }
 
 // program is one of PostgreSQL's programs, run as its user, deaf to PG* variables
 // of our environment.
-func (p *postgres) program(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(p.bin, name), args...)
+func (p *postgres) program(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, name), args...)
 	cmd.Dir = p.dir
 	cmd.Env = []string{"PATH=" + p.bin + ":/usr/bin:/bin", "LC_ALL=C.UTF-8"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.cred}
@@ -157,19 +168,23 @@ func (p *postgres) healthy(ctx context.Context) error {
 	return nil
 }
 
-// findPostgres returns the directory of the newest PostgreSQL's programs, in
-// Debian's place or on the path.
-func findPostgres() (string, error) {
-	best, version := "", 0
-	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	for _, initdb := range dirs {
+// findPostgres returns the directory of PostgreSQL's programs, in Debian's place
+// or on the path: of the given major version, or of the newest when it is "".
+func findPostgres(version string) (string, error) {
+	best, newest := "", 0
+	found, _ := filepath.Glob(debianPostgres)
+	for _, initdb := range found {
 		bin := filepath.Dir(initdb)
-		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(bin))); err == nil && v > version {
-			best, version = bin, v
+		name := filepath.Base(filepath.Dir(bin))
+		if v, err := strconv.Atoi(name); err == nil && v > newest && (version == "" || version == name) {
+			best, newest = bin, v
 		}
 	}
-	if best != "" {
+	switch {
+	case best != "":
 		return best, nil
+	case len(found) > 0:
+		return "", fmt.Errorf("stack: the data was made by PostgreSQL %s, which is not installed: install postgresql-%s, or begin with another directory", version, version)
 	}
 	initdb, err := exec.LookPath("initdb")
 	if err != nil {

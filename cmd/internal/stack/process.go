@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
@@ -13,22 +14,32 @@ import (
 // stopTimeout is how long a server may take to stop in order before it is killed.
 const stopTimeout = 30 * time.Second
 
+// errStopped is the answer to a birth after the stack's end.
+var errStopped = errors.New("the stack was stopped")
+
 // nursery starts all children from one goroutine that is bound to its thread:
 // the kernel tells children of their parent's death when the thread that forked
 // them ends, and Go may end any other thread while the process lives on.
 type nursery struct {
 	births chan func()
+	stop   context.CancelFunc
 	ended  chan struct{}
 }
 
 func newNursery() *nursery {
-	n := &nursery{births: make(chan func()), ended: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	n := &nursery{births: make(chan func()), stop: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(n.ended)
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		for birth := range n.births {
-			birth()
+		for {
+			select {
+			case birth := <-n.births:
+				birth()
+			case <-ctx.Done():
+				return
+			}
 		}
 	}()
 	return n
@@ -37,12 +48,8 @@ func newNursery() *nursery {
 // close ends the goroutine; no child may be alive any more. A second close does
 // nothing.
 func (n *nursery) close() {
-	select {
-	case <-n.ended:
-	default:
-		close(n.births)
-		<-n.ended
-	}
+	n.stop()
+	<-n.ended
 }
 
 // begin starts cmd so that it gets the signal orphan when this process dies.
@@ -52,8 +59,12 @@ func (n *nursery) begin(cmd *exec.Cmd, orphan syscall.Signal) error {
 	}
 	setDeathSignal(cmd.SysProcAttr, orphan)
 	result := make(chan error, 1)
-	n.births <- func() { result <- cmd.Start() }
-	return <-result
+	select {
+	case n.births <- func() { result <- cmd.Start() }:
+		return <-result
+	case <-n.ended:
+		return errStopped
+	}
 }
 
 // run starts cmd and waits for it.
@@ -101,9 +112,6 @@ func (p *process) ended() bool {
 
 // state describes how it ended; only after done.
 func (p *process) state() *os.ProcessState { return p.cmd.ProcessState }
-
-func (p *process) forget()         { p.wanted.Store(true) }
-func (p *process) forgotten() bool { return p.wanted.Load() }
 
 // stop asks with sig, and kills when that takes longer than stopTimeout or ctx.
 func (p *process) stop(ctx context.Context, sig syscall.Signal) error {

@@ -101,6 +101,20 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(s.dir.path, "logs"), 0o755); err != nil {
 		return fmt.Errorf("stack: %w", err)
 	}
+	var err error
+	for range portAttempts {
+		if err = s.startServers(ctx); !portTaken(err) {
+			return err
+		}
+		s.log.Warn("stack: a port was taken by somebody else in the last moment, trying others")
+		if err := s.stopServers(ctx); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *Stack) startServers(ctx context.Context) error {
 	ports, err := s.dir.choosePorts()
 	if err != nil {
 		return err
@@ -145,6 +159,12 @@ func (s *Stack) Dir() string { return s.dir.path }
 // wrong; the servers are gone in any case. A second Stop does nothing.
 func (s *Stack) Stop(ctx context.Context) error {
 	s.end(nil)
+	err := s.stopServers(ctx)
+	s.nursery.close()
+	return errors.Join(err, s.dir.close())
+}
+
+func (s *Stack) stopServers(ctx context.Context) error {
 	var mu sync.Mutex
 	var faults []error
 	var wg sync.WaitGroup
@@ -157,8 +177,7 @@ func (s *Stack) Stop(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	s.nursery.close()
-	return errors.Join(append(faults, s.dir.close())...)
+	return errors.Join(faults...)
 }
 
 // Done is closed when a server died that was not told to, and by Stop. Err then

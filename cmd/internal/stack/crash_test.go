@@ -1,0 +1,137 @@
+//go:build linux
+
+package stack
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// When the process that started a stack is killed, its servers die with it, and
+// the next stack in the directory has their data.
+func TestServersDieWithTheirParent(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	parent, _, out := inRole(t, "parent", dir)
+	var told parentReport
+	if err := json.NewDecoder(out).Decode(&told); err != nil {
+		t.Fatal(err)
+	}
+	connect(t, told.Addresses).write(t, "of the killed")
+	var watched []int
+	for _, pid := range told.PIDs {
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd) //nolint:errcheck // only watched
+		watched = append(watched, fd)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for i, fd := range watched {
+		for {
+			n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 20_000)
+			if errors.Is(err, unix.EINTR) {
+				continue
+			}
+			if err != nil || n != 1 {
+				t.Fatalf("process %d outlived its parent by 20 s (%v)", told.PIDs[i], err)
+			}
+			break
+		}
+	}
+	s := start(t, Options{Dir: dir})
+	if s.Addresses() != told.Addresses {
+		t.Errorf("addresses changed from %v to %v", told.Addresses, s.Addresses())
+	}
+	connect(t, s.Addresses()).check(t, "of the killed")
+}
+
+// Of the recorded processes those are ended whose command line says that they are
+// ours; a stranger that got the id of one of ours lives on.
+func TestLeftoversAreEnded(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	d, err := openDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close() //nolint:errcheck // the directory goes with the test
+	left, _, leftOut := inRole(t, "idle", "-store-dir="+dir)
+	stranger, strangerIn, strangerOut := inRole(t, "idle", "-store-dir=/elsewhere")
+	for name, pid := range map[Server]int{NATS: left.Process.Pid, ZooKeeper: stranger.Process.Pid} {
+		if err := d.recordProcess(name, recorded{PID: pid, Marker: "-store-dir=" + dir}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, out := range []*bufio.Reader{bufio.NewReader(leftOut), bufio.NewReader(strangerOut)} {
+		if line, err := out.ReadString('\n'); err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	if err := d.endLeftovers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := left.Wait(); err == nil {
+		t.Error("the left-over process ended by itself")
+	}
+	if err := strangerIn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := stranger.Wait(); err != nil {
+		t.Errorf("the stranger was not left alone: %v", err)
+	}
+	st, err := readState(dir)
+	if err != nil || len(st.Processes) != 0 {
+		t.Errorf("still recorded: %v (%v)", st.Processes, err)
+	}
+}
+
+// A recorded port is kept, unless somebody else has it by now.
+func TestPortsAreKeptWhenFree(t *testing.T) {
+	t.Parallel()
+	d, err := openDirectory(newDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close() //nolint:errcheck // the directory goes with the test
+	first, err := d.choosePorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	thief, err := net.Listen("tcp4", loopback(first[NATS]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer thief.Close() //nolint:errcheck // only held
+	second, err := d.choosePorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second[ZooKeeper] != first[ZooKeeper] || second[PostgreSQL] != first[PostgreSQL] || second[NATS] == first[NATS] {
+		t.Errorf("ports %v became %v with %d taken", first, second, first[NATS])
+	}
+}
+
+// A directory that is not a stack's is not deleted.
+func TestRemoveLeavesStrangersAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := Remove(t.Context(), dir); err == nil {
+		t.Error("Remove of a stranger's directory succeeded")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+	if err := Remove(t.Context(), dir+"/missing"); err != nil {
+		t.Errorf("Remove of nothing: %v", err)
+	}
+}
