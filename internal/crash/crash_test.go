@@ -1,0 +1,64 @@
+package crash_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// build compiles testdata/program.
+func build(t *testing.T, flags ...string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "program")
+	args := append([]string{"build", "-o", binary}, flags...)
+	if out, err := exec.Command("go", append(args, "./testdata/program")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+// A build with the tag dies by SIGKILL at the named hit; one without never does.
+func TestPoint(t *testing.T) {
+	t.Parallel()
+	release, tagged := build(t), build(t, "-tags", "crashpoints")
+	const all = "ababab"
+	for _, c := range []struct {
+		name, binary, points string
+		out                  string
+		killed               bool
+		status               int
+	}{
+		{"release build", release, "first", all, false, 0},
+		{"no variable", tagged, "", all, false, 0},
+		{"another point", tagged, "third", all, false, 0},
+		{"first hit", tagged, "first", "", true, 0},
+		{"between", tagged, "second", "a", true, 0},
+		{"third hit", tagged, "first:3", "abab", true, 0},
+		{"too few hits", tagged, "first:4", all, false, 0},
+		{"whichever first", tagged, "first:3,second:2", "aba", true, 0},
+		{"no number", tagged, "first:x", "", false, 2},
+		{"zero", tagged, "first:0", "", false, 2},
+		{"twice", tagged, "first,first:2", "", false, 2},
+		{"empty name", tagged, "first,", "", false, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(c.binary)
+			cmd.Env = append(os.Environ(), "ACCESSION_CRASH="+c.points)
+			out, err := cmd.Output()
+			var exit *exec.ExitError
+			if err != nil && !errors.As(err, &exit) {
+				t.Fatal(err)
+			}
+			ws, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+			killed := ws.Signaled() && ws.Signal() == syscall.SIGKILL
+			if string(out) != c.out || killed != c.killed || !killed && ws.ExitStatus() != c.status {
+				t.Errorf("printed %q, killed %v, status %d; want %q, %v, %d",
+					out, killed, ws.ExitStatus(), c.out, c.killed, c.status)
+			}
+		})
+	}
+}

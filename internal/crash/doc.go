@@ -1,0 +1,19 @@
+// Package crash marks the places where the process may die, so that tests can
+// let it die exactly there.
+//
+// crash.Point("relay.published") does nothing, and costs nothing, in a release
+// build. In a build with the tag crashpoints the environment variable
+// ACCESSION_CRASH names the points at which the process kills itself:
+//
+//	ACCESSION_CRASH=relay.published          at the first time it gets there
+//	ACCESSION_CRASH=relay.published:3        at the third time
+//	ACCESSION_CRASH=relay.published,mint:2   whichever comes first
+//
+// It dies by SIGKILL, so that nothing is flushed, closed or told to anybody, as in
+// a power cut. A value that cannot be read ends the process at its start with
+// status 2: a test must not pass because its crash never happened.
+//
+// Point names are constants, written <package>.<what was just done>, and stand
+// before or after an effect outside the process (a write to a server, a rename),
+// never inside a decision.
+package crash
