@@ -31,7 +31,7 @@
 // [Row.Fault], because a faulty row of a batch becomes a failed job while the
 // other rows go on. In an object manifest any such fault makes the object
 // incomplete: see [Manifest.Corrupt]. Every error has a line number, a stable
-// code and a sentence that says what to do. No message quotes a URL, which may
+// code and a sentence that says what to do. No message quotes a row's URL, which may
 // hold a password or a token.
 //
 // The package is pure: bytes in, values out.

@@ -35,6 +35,9 @@ const (
 	RowDigestNotHex     = "row_digest_not_hex"    // not hexadecimal
 )
 
+// RowUnwritable is the code of a row that [Manifest.Format] cannot write.
+const RowUnwritable = "row_unwritable"
+
 // maxErrors bounds the structural errors that Parse collects: nobody reads
 // more, and a binary file has one in every line.
 const maxErrors = 100
@@ -90,7 +93,7 @@ func fault(line int, code, format string, args ...any) *Error {
 // excerpt quotes a depositor's text for a message: escaped, so that it cannot
 // steer a terminal, and short, so that the sentence stays readable.
 func excerpt(s string) string {
-	const most = 60
+	const most = 100
 	if len(s) > most {
 		cut := most
 		for cut > 0 && !utf8.RuneStart(s[cut]) {

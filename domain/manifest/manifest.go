@@ -35,7 +35,7 @@ type Row struct {
 	Date              string
 	Fault             *Error // the first fault of the row, nil if it is sound
 
-	raw string // the line of a faulty row, so that Format gives it back; may hold a secret
+	raw string // the line, when a cell is at fault, so that Format gives it back; may hold a secret
 }
 
 // New returns a manifest without rows, with the usual header of its profile.
@@ -72,10 +72,17 @@ func (m *Manifest) Corrupt() error {
 
 // equal compares what rows say, not where they stand.
 func (r *Row) equal(o *Row) bool {
-	a, b := *r, *o
-	return a.FileURL == b.FileURL && a.HashAlgorithm == b.HashAlgorithm && a.HashValue == b.HashValue &&
-		a.Size == b.Size && a.FileLastModified == b.FileLastModified && a.FileName == b.FileName &&
-		a.MimeType == b.MimeType && a.PrimaryIdentifier == b.PrimaryIdentifier &&
-		slices.Equal(a.LocalIdentifiers, b.LocalIdentifiers) &&
-		a.Creator == b.Creator && a.Title == b.Title && a.Date == b.Date
+	return r.FileURL == o.FileURL && r.HashAlgorithm == o.HashAlgorithm && r.HashValue == o.HashValue &&
+		r.Size == o.Size && r.FileLastModified == o.FileLastModified && r.FileName == o.FileName &&
+		r.MimeType == o.MimeType && r.PrimaryIdentifier == o.PrimaryIdentifier &&
+		slices.Equal(r.LocalIdentifiers, o.LocalIdentifiers) &&
+		r.Creator == o.Creator && r.Title == o.Title && r.Date == o.Date &&
+		r.faultCode() == o.faultCode()
+}
+
+func (r *Row) faultCode() string {
+	if r.Fault == nil {
+		return ""
+	}
+	return r.Fault.Code
 }

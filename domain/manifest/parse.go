@@ -33,6 +33,7 @@ type parser struct {
 	rows     int // rows met, read or not
 	eof      bool
 	seen     map[string]bool // directives that may stand once
+	unread   bool            // a line could not be read: what seems to be missing may be there
 	finished bool            // nothing after this line would be news
 }
 
@@ -62,10 +63,12 @@ func (p *parser) read(data []byte) {
 
 func (p *parser) step(line string) {
 	if len(line) >= p.limits.MaxLineBytes {
+		p.unread = true
 		p.fail(LineTooLong, "the line has %d bytes; use fewer than %d", len(line), p.limits.MaxLineBytes)
 		return
 	}
 	if !utf8.ValidString(line) {
+		p.unread = true
 		p.fail(NotUTF8, "the line is not UTF-8; save the manifest as UTF-8")
 		return
 	}
@@ -98,7 +101,7 @@ func (p *parser) header(line string) {
 		return
 	}
 	if kind != "prefix" && p.seen[kind] {
-		p.fail(BadHeader, "#%%%s is there twice; keep one", kind)
+		p.fail(BadHeader, "#%%%s is there twice; keep one", excerptBare(name))
 		return
 	}
 	p.seen[kind] = true
@@ -170,7 +173,7 @@ func (p *parser) row(line string) {
 }
 
 func (p *parser) needProfile() {
-	if !p.seen["profile"] {
+	if !p.seen["profile"] && !p.unread {
 		p.fail(NoProfile, "there is no #%%profile line above; write #%%profile | %s for the files of one object", MrtIngest.URL())
 	}
 }
@@ -178,11 +181,11 @@ func (p *parser) needProfile() {
 // end finds what is missing, once all lines were read.
 func (p *parser) end() {
 	p.line = max(p.line, 1)
-	if p.rows == 0 {
+	if p.rows == 0 && !p.unread {
 		p.needProfile()
 		p.fail(NoRows, "the manifest lists nothing; write one row for each file or object")
 	}
-	if !p.eof {
+	if !p.eof && !p.unread {
 		p.fail(NoEOF, "the manifest ends without #%%eof, so it may have been cut off; send it whole, with #%%eof as its last line")
 	}
 }

@@ -26,19 +26,24 @@ func parseRow(line string, number int, fields []Field, storeURLs bool) Row {
 		}
 		cells = cells[:len(fields)]
 	}
+	named := false
 	for i, c := range cells {
 		c = strings.Trim(c, blanks)
+		named = named || fields[i] == FileName && c != ""
 		if strings.ContainsFunc(c, func(r rune) bool { return r != '\t' && isControl(r) }) {
 			note(fault(0, RowControlCharacter, "the cell %s holds a control character; remove it", fields[i]))
 			c = ""
 		}
 		note(r.set(fields[i], c, storeURLs))
 	}
-	note(r.finish())
+	note(r.finishDigest())
+	if !named && r.FileURL != "" {
+		note(r.setNameFromURL())
+	}
 	return r
 }
 
-// set takes one cell. What needs more than one cell is left to finish.
+// set takes one cell. A digest needs two, and is left to finishDigest.
 func (r *Row) set(f Field, cell string, storeURLs bool) error {
 	if f == FileURL {
 		if err := CheckURL(cell, storeURLs); err != nil {
@@ -102,23 +107,13 @@ func (r *Row) setName(value string) error {
 	return nil
 }
 
-// finish takes the name from the URL if need be, and checks the digest.
-func (r *Row) finish() error {
-	algorithm, value := r.HashAlgorithm, r.HashValue
+// finishDigest checks the digest, which counts when both its cells are there.
+func (r *Row) finishDigest() error {
+	algorithm, value := string(r.HashAlgorithm), r.HashValue
 	r.HashAlgorithm, r.HashValue = "", ""
-	var err error
-	if algorithm != "" && value != "" {
-		err = r.setDigest(string(algorithm), value)
+	if algorithm == "" || value == "" {
+		return nil
 	}
-	if r.FileName == "" && r.Fault == nil {
-		if nameErr := r.setNameFromURL(); nameErr != nil {
-			return nameErr
-		}
-	}
-	return err
-}
-
-func (r *Row) setDigest(algorithm, value string) error {
 	a, err := ParseAlgorithm(algorithm)
 	if err != nil {
 		return err
