@@ -11,7 +11,7 @@ import (
 const maxLines = 400
 
 // words is what no committed file may hold. The expressions are written so that
-// they do not find themselves.
+// they do not match themselves.
 var words = []struct {
 	files *regexp.Regexp // which files
 	word  *regexp.Regexp // matched line by line
