@@ -1,0 +1,123 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+)
+
+// dir makes the writes into a bucket that is a directory durable, which its
+// driver does not. All names are keys, relative to the directory.
+type dir struct {
+	root *os.Root
+	mu   sync.Mutex
+	// Directories whose entry in their parent is known to be on disk.
+	synced map[string]bool
+}
+
+// maxSynced bounds the memory of dir; beyond it directories are synced again.
+const maxSynced = 10_000
+
+// openDir opens a directory, which it creates durably when it is not there.
+func openDir(p string) (*dir, error) {
+	root, err := openRoot(p)
+	if err != nil {
+		return nil, err
+	}
+	return &dir{root: root, synced: make(map[string]bool)}, nil
+}
+
+// openRoot opens the directory p, which it creates durably, parents included.
+func openRoot(p string) (*os.Root, error) {
+	for parent := p; ; parent = filepath.Dir(parent) {
+		if _, err := os.Stat(parent); err == nil || parent == filepath.Dir(parent) {
+			if err := os.MkdirAll(p, 0o777); err != nil {
+				return nil, err
+			}
+			return syncDown(parent, p)
+		}
+	}
+}
+
+// syncDown syncs every directory above p, up to top, and opens p.
+func syncDown(top, p string) (*os.Root, error) {
+	for q := p; q != top; {
+		q = filepath.Dir(q)
+		if err := syncPath(q); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenRoot(p)
+}
+
+func syncPath(p string) error {
+	f, err := os.Open(p)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// syncIn syncs the directory name, "." for the root itself.
+func syncIn(root *os.Root, name string) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (d *dir) close() error { return d.root.Close() }
+
+func (d *dir) syncParent(key string) error { return syncIn(d.root, path.Dir(key)) }
+
+// place moves the object tmp, whose bytes are on disk, to key. With absent set it
+// fails with fs.ErrExist when key is taken, atomically also between processes.
+func (d *dir) place(tmp, key string, absent bool) error {
+	if err := d.mkdirs(path.Dir(key)); err != nil {
+		return err
+	}
+	if !absent {
+		return errors.Join(d.root.Rename(tmp, key), d.syncParent(key))
+	}
+	// A link fails when its name is taken; a rename would replace it.
+	linked := d.root.Link(tmp, key)
+	removed := d.root.Remove(tmp)
+	if linked != nil && !errors.Is(linked, fs.ErrExist) {
+		return errors.Join(linked, removed)
+	}
+	// Whoever made the entry may not have synced it yet.
+	return errors.Join(linked, removed, d.syncParent(key))
+}
+
+// mkdirs creates name and its parents, and syncs each new entry.
+func (d *dir) mkdirs(name string) error {
+	if name == "." || d.known(name) {
+		return nil
+	}
+	if err := d.mkdirs(path.Dir(name)); err != nil {
+		return err
+	}
+	if err := d.root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := d.syncParent(name); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.synced) >= maxSynced {
+		clear(d.synced)
+	}
+	d.synced[name] = true
+	return nil
+}
+
+func (d *dir) known(name string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.synced[name]
+}

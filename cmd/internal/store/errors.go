@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"gocloud.dev/gcerrors"
+)
+
+// Code is a stable word for what went wrong.
+type Code string
+
+// The codes of this package.
+const (
+	CodeNotFound  Code = "not_found"     // no such object, version or directory
+	CodeConflict  Code = "conflict"      // something else is there already
+	CodeMismatch  Code = "mismatch"      // size or digest is not what was promised
+	CodeBadKey    Code = "bad_key"       // not a key of this store
+	CodeBadName   Code = "bad_name"      // a file name that the name rule refuses
+	CodeDiskFull  Code = "disk_full"     // no space or quota left
+	CodeCancelled Code = "cancelled"     // the context ended
+	CodeBroken    Code = "storage_error" // anything else: the storage itself fails
+)
+
+// Error is every error of this package.
+type Error struct {
+	Code Code
+	Op   string // what was being done, such as put
+	Key  string // key or path it was done to
+	Hint string // what is wrong in words, or what to do next
+	Err  error  // cause, may be nil
+}
+
+// Error names operation, place, cause and remedy.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "store: %s %q: %s", e.Op, e.Key, e.Code)
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(&b, " (%s)", e.Hint)
+	}
+	return b.String()
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf gives the code of err, CodeBroken for an error of another kind and ""
+// for nil.
+func CodeOf(err error) Code {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Code
+	default:
+		return CodeBroken
+	}
+}
+
+var hints = map[Code]string{
+	CodeDiskFull: "free space or raise the quota where the store lives; the work can be tried again",
+	CodeBroken:   "look at the storage behind the store; the work can be tried again",
+}
+
+// wrap turns an error of a driver or of the system into an *Error; nil stays nil
+// and an *Error stays as it is.
+func wrap(op, key string, err error) error {
+	var known *Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	code := CodeBroken
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		code = CodeDiskFull
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		code = CodeCancelled
+	case errors.Is(err, fs.ErrNotExist), gcerrors.Code(err) == gcerrors.NotFound:
+		code = CodeNotFound
+	case errors.Is(err, fs.ErrExist), errors.Is(err, syscall.ENOTEMPTY),
+		gcerrors.Code(err) == gcerrors.FailedPrecondition:
+		code = CodeConflict
+	}
+	return &Error{Code: code, Op: op, Key: key, Hint: hints[code], Err: err}
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// FileKind says where a file of an object comes from.
+type FileKind string
+
+// The kinds of file.
+const (
+	KindProducer FileKind = "producer" // the depositor sent it
+	KindSystem   FileKind = "system"   // Accession made it
+)
+
+// maxManifest bounds the memory that reading a storage manifest takes, in bytes.
+const maxManifest = 256 << 20
+
+// StorageManifest lists what a version of an object is made of. Its presence
+// makes the version exist.
+type StorageManifest struct {
+	Object   string         `json:"object_id"`
+	Version  int            `json:"version"`
+	Job      domain.JobID   `json:"job_id"`
+	Batch    domain.BatchID `json:"batch_id"`
+	Created  domain.Time    `json:"created"`
+	LocalIDs []string       `json:"local_ids"`
+	Files    []StoredFile   `json:"files"` // ordered by kind, then name
+	Bytes    int64          `json:"total_bytes"`
+}
+
+// StoredFile is one file of a version.
+type StoredFile struct {
+	Kind     FileKind `json:"kind"`
+	Name     string   `json:"name"`
+	Key      string   `json:"key"` // where its bytes are in the store
+	Size     int64    `json:"size"`
+	SHA256   string   `json:"sha256"`
+	MimeType string   `json:"mime_type"`
+}
+
+// Encode gives the bytes of the manifest and their SHA-256. Equal manifests give
+// equal bytes.
+func (m StorageManifest) Encode() (data []byte, sha string, err error) {
+	m.Files = slices.Clone(m.Files)
+	slices.SortFunc(m.Files, func(a, b StoredFile) int {
+		if c := strings.Compare(string(a.Kind), string(b.Kind)); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	if m.LocalIDs == nil {
+		m.LocalIDs = []string{}
+	}
+	if m.Files == nil {
+		m.Files = []StoredFile{}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(m); err != nil {
+		return nil, "", fmt.Errorf("encode storage manifest of %s: %w", m.Object, err)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return b.Bytes(), hex.EncodeToString(sum[:]), nil
+}
+
+// ReadManifest reads a storage manifest and tells its SHA-256. CodeNotFound
+// means that the version does not exist.
+func (s *Store) ReadManifest(ctx context.Context, key string) (StorageManifest, string, error) {
+	r, err := s.Get(ctx, key)
+	if err != nil {
+		return StorageManifest{}, "", err
+	}
+	defer func() { _ = r.Close() }()
+	data, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
+	if err != nil {
+		return StorageManifest{}, "", wrap("read manifest", key, err)
+	}
+	var m StorageManifest
+	if len(data) > maxManifest {
+		err = fmt.Errorf("longer than %d bytes", maxManifest)
+	} else {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
+		return StorageManifest{}, "", &Error{Code: CodeMismatch, Op: "read manifest", Key: key,
+			Hint: "it is not a storage manifest: restore it from a copy of the store", Err: err}
+	}
+	sum := sha256.Sum256(data)
+	return m, hex.EncodeToString(sum[:]), nil
+}
+
+// same reports whether two manifests tell of the same job's same content; the
+// keys may differ.
+func (m StorageManifest) same(o StorageManifest) bool {
+	a, _, errA := m.withoutKeys().Encode()
+	b, _, errB := o.withoutKeys().Encode()
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+func (m StorageManifest) withoutKeys() StorageManifest {
+	m.Files = slices.Clone(m.Files)
+	for i := range m.Files {
+		m.Files[i].Key = ""
+	}
+	return m
+}

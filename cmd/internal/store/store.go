@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	_ "gocloud.dev/blob/memblob" // mem://, for tests of programs above
+)
+
+// Store is an object store. Its methods may be used by several goroutines, and
+// several processes may open the same bucket.
+type Store struct {
+	bucket *blob.Bucket
+	dir    *dir // nil unless the bucket is a directory
+}
+
+// Info describes an object without reading it.
+type Info struct {
+	Key      string
+	Size     int64 // bytes
+	Modified time.Time
+}
+
+// Open opens the bucket at location: a directory (a path, or a file:// URL
+// without a query), which is created when it is not there, or the URL of a
+// bucket whose driver is linked in.
+func Open(ctx context.Context, location string) (*Store, error) {
+	path, ok, err := directory(location)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		b, err := blob.OpenBucket(ctx, location)
+		if err != nil {
+			// The cause repeats the URL, which may hold secrets.
+			return nil, &Error{Code: CodeBroken, Op: "open", Key: redact(location),
+				Hint: "check its parameters, and that its scheme is one of " + strings.Join(blob.DefaultURLMux().BucketSchemes(), ", ")}
+		}
+		return &Store{bucket: b}, nil
+	}
+	d, err := openDir(path)
+	if err != nil {
+		return nil, wrap("open", path, err)
+	}
+	// Temporary files must be on the same file system, and side files would be
+	// written without being synced.
+	b, err := fileblob.OpenBucket(path, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	if err != nil {
+		_ = d.close()
+		return nil, wrap("open", path, err)
+	}
+	return &Store{bucket: b, dir: d}, nil
+}
+
+// directory tells whether location names a directory, and which.
+func directory(location string) (path string, ok bool, err error) {
+	if strings.Contains(location, "://") {
+		u, err := url.Parse(location)
+		switch {
+		case err != nil:
+			return "", false, &Error{Code: CodeBroken, Op: "open", Key: "object store",
+				Hint: "its location is not a URL; write a directory or a URL such as file:///srv/accession/store"}
+		case u.Scheme != "file":
+			return "", false, nil
+		case u.Host != "" && u.Host != "localhost", u.RawQuery != "", u.Path == "":
+			return "", false, &Error{Code: CodeBroken, Op: "open", Key: redact(location),
+				Hint: "write file:// and an absolute path, without host and query"}
+		}
+		location = u.Path
+	}
+	if location == "" {
+		return "", false, &Error{Code: CodeBroken, Op: "open", Key: location, Hint: "name a directory or a bucket URL"}
+	}
+	path, err = filepath.Abs(location)
+	return path, err == nil, wrap("open", location, err)
+}
+
+// redact takes what may be secret out of a bucket URL.
+func redact(location string) string {
+	u, err := url.Parse(location)
+	if err != nil {
+		return "object store"
+	}
+	u.User, u.RawQuery = nil, ""
+	return u.String()
+}
+
+// Close frees what the store holds. Operations under way end first.
+func (s *Store) Close() error {
+	err := s.bucket.Close()
+	if s.dir != nil {
+		if e := s.dir.close(); err == nil {
+			err = e
+		}
+	}
+	return wrap("close", "", err)
+}
+
+// Get reads an object. The caller closes it. CodeNotFound if there is none.
+func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	r, err := s.bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return nil, wrap("get", key, err)
+	}
+	return r, nil
+}
+
+// Stat describes an object. CodeNotFound if there is none.
+func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
+	if err := checkKey(key); err != nil {
+		return Info{}, err
+	}
+	a, err := s.bucket.Attributes(ctx, key)
+	if err != nil {
+		return Info{}, wrap("stat", key, err)
+	}
+	return Info{Key: key, Size: a.Size, Modified: a.ModTime}, nil
+}
+
+// Delete removes an object. Removing what is not there is no error.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	err := wrap("delete", key, s.bucket.Delete(ctx, key))
+	if CodeOf(err) == CodeNotFound {
+		return nil
+	}
+	if err == nil && s.dir != nil {
+		err = wrap("delete", key, s.dir.syncParent(key))
+	}
+	return err
+}
+
+// List gives the objects whose keys start with prefix, "" for all, ordered by
+// key. It ends after the first error.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		for info, err := range s.list(ctx, prefix) {
+			if strings.HasPrefix(info.Key, tmpPrefix) {
+				continue
+			}
+			if !yield(info, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) list(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		if prefix != "" {
+			// The last part may be any beginning of one, also the empty one.
+			if err := checkKey(prefix + "x"); err != nil {
+				yield(Info{}, err)
+				return
+			}
+		}
+		it := s.bucket.List(&blob.ListOptions{Prefix: prefix})
+		for {
+			o, err := it.Next(ctx)
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(Info{}, wrap("list", prefix, err))
+				return
+			}
+			if !yield(Info{Key: o.Key, Size: o.Size, Modified: o.ModTime}, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Version is a version of an object to be stored. A job that is tried again must
+// give the same values again, Created included.
+type Version struct {
+	Object   string // primary identifier
+	Number   int    // from 1, reserved for the job beforehand
+	Job      domain.JobID
+	Batch    domain.BatchID
+	Created  domain.Time
+	LocalIDs []string
+	Files    []File
+}
+
+// File is one file of a [Version].
+type File struct {
+	Kind     FileKind
+	Name     string
+	Size     int64  // bytes; the file must have as many
+	SHA256   string // lower-case hex; the file must have this digest
+	MimeType string // "" = application/octet-stream
+	Open     func() (io.ReadCloser, error)
+}
+
+// SystemFile makes a file that Accession adds to an object.
+func SystemFile(name, mimeType string, data []byte) File {
+	return File{Kind: KindSystem, Name: name, MimeType: mimeType,
+		Size: int64(len(data)), SHA256: hexSum(string(data)),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+}
+
+// Stored tells of a version that exists.
+type Stored struct {
+	ManifestKey    string
+	ManifestSHA256 string
+	Files          int
+	Bytes          int64
+}
+
+// WriteVersion stores a version: its files, then the storage manifest that makes
+// it exist. It may be called again after any error or crash, also by several
+// workers at once. A version that exists with the same job and content is
+// returned as it is; one of another job, or with other content, is CodeConflict
+// and stays. A file whose bytes are not as promised is CodeMismatch.
+func (s *Store) WriteVersion(ctx context.Context, v Version) (Stored, error) {
+	m, err := v.manifest()
+	if err != nil {
+		return Stored{}, err
+	}
+	key := ManifestKey(v.Object, v.Number)
+	if done, err := s.settled(ctx, key, m); CodeOf(err) != CodeNotFound {
+		return done, err
+	}
+	for i, f := range v.Files {
+		if m.Files[i].Key, err = s.writeFile(ctx, m.Files[i], f.Open); err != nil {
+			return Stored{}, err
+		}
+	}
+	data, sha, err := m.Encode()
+	if err != nil {
+		return Stored{}, wrap("write version", key, err)
+	}
+	_, err = s.PutIfAbsent(ctx, key, bytes.NewReader(data))
+	if CodeOf(err) == CodeConflict {
+		return s.settled(ctx, key, m)
+	}
+	if err != nil {
+		return Stored{}, err
+	}
+	return Stored{ManifestKey: key, ManifestSHA256: sha, Files: len(m.Files), Bytes: m.Bytes}, nil
+}
+
+// manifest checks v and makes its storage manifest, files in the order of v.
+func (v Version) manifest() (StorageManifest, error) {
+	m := StorageManifest{Object: v.Object, Version: v.Number, Job: v.Job, Batch: v.Batch,
+		Created: v.Created, LocalIDs: v.LocalIDs}
+	bad := func(name, hint string) (StorageManifest, error) {
+		return m, &Error{Code: CodeBadName, Op: "write version", Key: name, Hint: hint}
+	}
+	if v.Object == "" || v.Number < 1 || v.Job == "" {
+		return bad(v.Object, "a version needs an identifier, a number from 1 and a job")
+	}
+	if len(v.Files) == 0 {
+		return bad(v.Object, "a version needs at least one file")
+	}
+	prefix := VersionPrefix(v.Object, v.Number)
+	names := make(map[FileKind][]string)
+	for _, f := range v.Files {
+		if f.Kind != KindProducer && f.Kind != KindSystem {
+			return bad(f.Name, fmt.Sprintf("kind %q is neither producer nor system", f.Kind))
+		}
+		if sum, err := hex.DecodeString(f.SHA256); err != nil || len(sum) != 32 || f.Size < 0 {
+			return bad(f.Name, "a file needs its size and its SHA-256 in hex")
+		}
+		names[f.Kind] = append(names[f.Kind], f.Name)
+		if f.MimeType == "" {
+			f.MimeType = "application/octet-stream"
+		}
+		m.Files = append(m.Files, StoredFile{Kind: f.Kind, Name: f.Name, Size: f.Size, SHA256: f.SHA256,
+			MimeType: f.MimeType, Key: prefix + "/" + string(f.Kind) + "/" + encodePath(f.Name)})
+		m.Bytes += f.Size
+	}
+	for _, list := range names {
+		if err := checkNames(list); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// settled looks whether the version exists already: CodeNotFound if not, and
+// CodeConflict if it is not what want says.
+func (s *Store) settled(ctx context.Context, key string, want StorageManifest) (Stored, error) {
+	have, sha, err := s.ReadManifest(ctx, key)
+	if err != nil {
+		return Stored{}, err
+	}
+	if have.Job != want.Job {
+		return Stored{}, &Error{Code: CodeConflict, Op: "write version", Key: key,
+			Hint: fmt.Sprintf("the version was written by job %s: reserve another number for %s", have.Job, want.Job)}
+	}
+	if !have.same(want) {
+		return Stored{}, &Error{Code: CodeConflict, Op: "write version", Key: key,
+			Hint: fmt.Sprintf("job %s has stored the version with other content", have.Job)}
+	}
+	return Stored{ManifestKey: key, ManifestSHA256: sha, Files: len(have.Files), Bytes: have.Bytes}, nil
+}
+
+// writeFile stores one file and gives its key. When an interrupted attempt left
+// other bytes there, it takes a key that tells the digest: overwriting could hit
+// a version that another worker of the same job has just completed.
+func (s *Store) writeFile(ctx context.Context, f StoredFile, open func() (io.ReadCloser, error)) (string, error) {
+	key := f.Key
+	err := s.copyIn(ctx, key, f, open)
+	if CodeOf(err) == CodeConflict {
+		key += "~" + f.SHA256[:32]
+		err = s.copyIn(ctx, key, f, open)
+	}
+	return key, err
+}
+
+func (s *Store) copyIn(ctx context.Context, key string, f StoredFile, open func() (io.ReadCloser, error)) error {
+	r, err := open()
+	if err != nil {
+		return wrap("open file", f.Name, err)
+	}
+	defer func() { _ = r.Close() }()
+	_, err = s.put(ctx, key, r, true, &Blob{Key: f.Name, Size: f.Size, SHA256: f.SHA256})
+	return err
+}
+
+// VerifyVersion reads a version back, every byte of it, and gives its manifest.
+// CodeNotFound means that it does not exist; CodeMismatch names the first file
+// that is missing or is not what the manifest says.
+func (s *Store) VerifyVersion(ctx context.Context, object string, version int) (StorageManifest, error) {
+	key := ManifestKey(object, version)
+	m, _, err := s.ReadManifest(ctx, key)
+	if err != nil {
+		return StorageManifest{}, err
+	}
+	if m.Object != object || m.Version != version {
+		return m, &Error{Code: CodeMismatch, Op: "verify version", Key: key,
+			Hint: fmt.Sprintf("the manifest is that of %s version %d", m.Object, m.Version)}
+	}
+	for _, f := range m.Files {
+		have, err := s.digest(ctx, f.Key)
+		if CodeOf(err) == CodeNotFound {
+			return m, &Error{Code: CodeMismatch, Op: "verify version", Key: f.Key,
+				Hint: "the file " + f.Name + " is missing: restore it from a copy of the store", Err: err}
+		}
+		if err == nil {
+			err = have.check(&Blob{Key: f.Key, Size: f.Size, SHA256: f.SHA256})
+		}
+		if err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// MarkerName is the file that says to which installation a working directory
+// belongs.
+const MarkerName = ".accession-installation"
+
+// Work is the working directory of an installation, shared by all its workers:
+//
+//	BID/JID/claim-ID/…   what a claim is downloading
+//	BID/JID/files/…      the files of the job, complete
+type Work struct {
+	root         *os.Root
+	path         string
+	installation string
+}
+
+// OpenWork opens the working directory path, which it creates and marks when it
+// is new. The mark of another installation is CodeConflict: its jobs have the
+// same ids.
+func OpenWork(path, installation string) (*Work, error) {
+	if installation == "" || strings.TrimSpace(installation) != installation || strings.Contains(installation, "\n") {
+		return nil, &Error{Code: CodeBadName, Op: "open working directory", Key: path,
+			Hint: "the id of an installation is one line without spaces around it"}
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, wrap("open working directory", path, err)
+	}
+	root, err := openRoot(abs)
+	if err != nil {
+		return nil, wrap("open working directory", abs, err)
+	}
+	w := &Work{root: root, path: abs, installation: installation}
+	if err = w.Check(); CodeOf(err) == CodeNotFound {
+		if err = w.mark(); err == nil {
+			err = w.Check()
+		}
+	}
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// mark writes the marker unless another process does it first.
+func (w *Work) mark() error {
+	tmp := MarkerName + "." + rand.Text()
+	err := w.writeMarker(tmp)
+	if err == nil {
+		if err = w.root.Link(tmp, MarkerName); errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+	}
+	if e := w.root.Remove(tmp); err == nil {
+		err = e
+	}
+	return wrap("mark working directory", w.path, errors.Join(err, syncIn(w.root, ".")))
+}
+
+func (w *Work) writeMarker(name string) error {
+	f, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(w.installation + "\n")
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// Check tells whether the directory is (still) that of the installation, as part
+// of readiness. CodeNotFound: the marker is gone, as when a file system is not
+// mounted. CodeConflict: it is another's.
+func (w *Work) Check() error {
+	have, err := w.root.ReadFile(MarkerName)
+	if err == nil {
+		// The root is held open; what the path leads to now may be something else.
+		have, err = os.ReadFile(filepath.Join(w.path, MarkerName))
+	}
+	if err != nil {
+		return wrap("check working directory", filepath.Join(w.path, MarkerName), err)
+	}
+	if id := strings.TrimSpace(string(have)); id != w.installation {
+		return &Error{Code: CodeConflict, Op: "check working directory", Key: w.path,
+			Hint: "it belongs to installation " + id + ", this is " + w.installation + ": choose another working directory"}
+	}
+	return nil
+}
+
+// Close frees the directory's handle.
+func (w *Work) Close() error { return wrap("close", w.path, w.root.Close()) }
+
+// Free tells how many bytes can still be written.
+func (w *Work) Free() (int64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(w.path, &st); err != nil {
+		return 0, wrap("free space", w.path, err)
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
+}
+
+// Path gives where a job works, as its configuration shows it.
+func (w *Work) Path(batch domain.BatchID, job domain.JobID) string {
+	return filepath.Join(w.path, string(batch), string(job))
+}
+
+// jobDir gives the job's directory below the root.
+func jobDir(batch domain.BatchID, job domain.JobID) (string, error) {
+	_, errB := domain.ParseBatchID(string(batch))
+	_, errJ := domain.ParseJobID(string(job))
+	if err := errors.Join(errB, errJ); err != nil {
+		return "", &Error{Code: CodeBadName, Op: "find working directory", Key: string(batch) + "/" + string(job), Err: err}
+	}
+	return string(batch) + "/" + string(job), nil
+}
+
+// Remove removes all that a job has in the working directory, and its batch's
+// directory with the last job. What is not there is no error.
+func (w *Work) Remove(batch domain.BatchID, job domain.JobID) error {
+	dir, err := jobDir(batch, job)
+	if err != nil {
+		return err
+	}
+	if err := w.root.RemoveAll(dir); err != nil {
+		return wrap("remove", dir, err)
+	}
+	err = w.root.Remove(string(batch))
+	if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return wrap("remove", string(batch), err)
+}
+
+// Leftover is something found in the working directory.
+type Leftover struct {
+	Path  string // relative to the working directory
+	Batch domain.BatchID
+	Job   domain.JobID // "" when it is no job's directory
+}
+
+// List gives every job's directory, and whatever else lies around, ordered by
+// path. Comparing it with the jobs that exist is the caller's.
+func (w *Work) List() ([]Leftover, error) {
+	var all []Leftover
+	top, err := fs.ReadDir(w.root.FS(), ".")
+	if err != nil {
+		return nil, wrap("list", w.path, err)
+	}
+	for _, b := range top {
+		batch, err := domain.ParseBatchID(b.Name())
+		if b.Name() == MarkerName {
+			continue
+		}
+		if err != nil || !b.IsDir() {
+			all = append(all, Leftover{Path: b.Name()})
+			continue
+		}
+		jobs, err := fs.ReadDir(w.root.FS(), b.Name())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, wrap("list", b.Name(), err)
+		}
+		for _, j := range jobs {
+			l := Leftover{Path: b.Name() + "/" + j.Name(), Batch: batch}
+			if id, err := domain.ParseJobID(j.Name()); err == nil && j.IsDir() {
+				l.Job = id
+			}
+			all = append(all, l)
+		}
+	}
+	return all, nil
+}
