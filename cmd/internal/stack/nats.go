@@ -91,22 +91,7 @@ func serveNATS(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	srv, err := server.NewServer(&server.Options{
-		ServerName: *name,
-		Host:       "127.0.0.1",
-		Port:       *port,
-		NoSigs:     true,
-		JetStream:  true,
-		StoreDir:   *dir,
-		// Off, an acknowledged message can be lost when the power fails.
-		SyncAlways:         true,
-		JetStreamMaxMemory: 64 << 20,
-		JetStreamMaxStore:  1 << 40,
-		MaxPayload:         8 << 20,
-		LogFile:            "", // standard error, which is the log file
-		Logtime:            true,
-		LogtimeUTC:         true,
-	})
+	srv, err := server.NewServer(natsOptions(*dir, *port, *name))
 	if err != nil {
 		return err
 	}
@@ -124,5 +109,25 @@ func serveNATS(args []string) error {
 		return nil
 	case <-ended:
 		return errors.New("the server gave up")
+	}
+}
+
+// natsOptions configures the server; it logs to standard error, which is its log
+// file.
+func natsOptions(dir string, port int, name string) *server.Options {
+	return &server.Options{
+		ServerName: name,
+		Host:       "127.0.0.1",
+		Port:       port,
+		NoSigs:     true,
+		JetStream:  true,
+		StoreDir:   dir,
+		// Off, an acknowledged message can be lost when the power fails.
+		SyncAlways:         true,
+		JetStreamMaxMemory: 64 << 20,
+		JetStreamMaxStore:  1 << 40,
+		MaxPayload:         8 << 20,
+		Logtime:            true,
+		LogtimeUTC:         true,
 	}
 }

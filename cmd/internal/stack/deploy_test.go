@@ -1,0 +1,168 @@
+package stack
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"go.yaml.in/yaml/v3"
+)
+
+// root of the repository, from this package.
+const root = "../../.."
+
+type composeFile struct {
+	Services map[string]struct {
+		Image       string
+		Restart     string
+		Ports       []string
+		Environment map[string]string
+		Volumes     []string
+		DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+		Healthcheck *struct{ Test []string }
+	}
+	Configs map[string]struct{ Content string }
+	Volumes map[string]any
+}
+
+func readCompose(t *testing.T) composeFile {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, "compose.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c composeFile
+	if err := yaml.Unmarshal(data, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The containers are pinned, checked, kept from other machines, and joined to each
+// other by names that exist.
+func TestCompose(t *testing.T) {
+	t.Parallel()
+	c := readCompose(t)
+	for _, name := range []string{"zookeeper", "nats", "postgres", "accession"} {
+		if _, ok := c.Services[name]; !ok {
+			t.Errorf("there is no service %s", name)
+		}
+	}
+	for name, s := range c.Services {
+		if _, tag, _ := strings.Cut(s.Image, ":"); tag == "" || tag == "latest" {
+			t.Errorf("%s: image %q has no fixed version", name, s.Image)
+		}
+		if s.Restart != "no" && (s.Healthcheck == nil || len(s.Healthcheck.Test) < 2) {
+			t.Errorf("%s: runs on without a health check", name)
+		}
+		for _, port := range s.Ports {
+			if !strings.HasPrefix(port, "127.0.0.1:") {
+				t.Errorf("%s: port %s is open to other machines", name, port)
+			}
+		}
+		for _, volume := range s.Volumes {
+			if from, _, _ := strings.Cut(volume, ":"); !hasKey(c.Volumes, from) {
+				t.Errorf("%s: volume %q is not declared", name, from)
+			}
+		}
+		for other, need := range s.DependsOn {
+			target, ok := c.Services[other]
+			healthy := need.Condition == "service_healthy" && target.Healthcheck != nil
+			done := need.Condition == "service_completed_successfully" && target.Restart == "no"
+			if !ok || !healthy && !done {
+				t.Errorf("%s: waits for %s in vain (%s)", name, other, need.Condition)
+			}
+		}
+	}
+	env := c.Services["accession"].Environment
+	for _, own := range (Addresses{}).Environ(ServicePrefix) {
+		name := strings.TrimSuffix(own, "=")
+		server := strings.ToLower(strings.TrimPrefix(name, string(ServicePrefix)))
+		if !regexp.MustCompile(`(^|[/@])` + server + `:\d+`).MatchString(env[name]) {
+			t.Errorf("accession: %s=%q does not lead to the service %s", name, env[name], server)
+		}
+	}
+}
+
+func hasKey[V any](m map[string]V, key string) bool { _, ok := m[key]; return ok }
+
+// NATS reads its configuration in compose.yaml as the private stack sets it.
+func TestComposeNATSConfiguration(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "nats.conf")
+	if err := os.WriteFile(file, []byte(readCompose(t).Configs["nats"].Content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := natsOptions(got.StoreDir, got.Port, got.ServerName)
+	if !want.JetStream || !want.SyncAlways {
+		t.Error("the private stack's NATS does not sync each message")
+	}
+	if got.JetStream != want.JetStream || got.SyncAlways != want.SyncAlways || got.MaxPayload != want.MaxPayload {
+		t.Errorf("JetStream %v, sync always %v, payload up to %d", got.JetStream, got.SyncAlways, got.MaxPayload)
+	}
+}
+
+// The image is built from all directories with Go code, and does not run as root.
+func TestDockerfile(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied []string
+	for _, match := range regexp.MustCompile(`(?m)^COPY (\w+) \./(\w+)$`).FindAllStringSubmatch(string(data), -1) {
+		if match[1] != match[2] {
+			t.Errorf("%s is copied to %s", match[1], match[2])
+		}
+		copied = append(copied, match[1])
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && holdsGo(t, filepath.Join(root, e.Name())) && !slices.Contains(copied, e.Name()) {
+			t.Errorf("%s holds Go code and is not copied", e.Name())
+		}
+	}
+	for _, line := range []string{`(?m)^USER [1-9]`, `(?m)^HEALTHCHECK`, `CGO_ENABLED=0`} {
+		if !regexp.MustCompile(line).Match(data) {
+			t.Errorf("no line matches %s", line)
+		}
+	}
+	for _, from := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(string(data), -1) {
+		if _, tag, _ := strings.Cut(from[1], ":"); tag == "" || tag == "latest" {
+			t.Errorf("base image %s has no fixed version", from[1])
+		}
+	}
+}
+
+func holdsGo(t *testing.T, dir string) bool {
+	t.Helper()
+	found := false
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case os.IsNotExist(err):
+			return nil // somebody's temporary file
+		case err != nil:
+			return err
+		case strings.HasSuffix(path, ".go"):
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
