@@ -3,7 +3,7 @@
 SHELL         := bash
 .SHELLFLAGS   := -euo pipefail -c
 .DEFAULT_GOAL := help
-MAKEFLAGS     += --no-print-directory
+MAKEFLAGS     += --no-print-directory --no-builtin-rules --no-builtin-variables
 
 # go.mod names the toolchain. `auto` lets Go fetch it; an environment that says
 # `local` would ignore that line in silence. Flags from outside must not rewrite
@@ -17,17 +17,17 @@ BIN     := bin/accession
 
 # Tools run at these versions and never enter go.mod. The version is part of the
 # file name, so that a change here builds the new one.
-SQLC_VERSION := v1.31.1
-LINT_VERSION := v2.15.0
-TOOLS        := bin/tools
-SQLC         ?= $(abspath $(TOOLS)/sqlc-$(SQLC_VERSION))
-LINT         ?= $(abspath $(TOOLS)/golangci-lint-$(LINT_VERSION))
+SQLC_VERSION     := v1.31.1
+GOLANGCI_VERSION := v2.15.0
+TOOLS            := $(abspath bin/tools)
+SQLC             ?= $(TOOLS)/sqlc-$(SQLC_VERSION)
+GOLANGCI         ?= $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 
 # Arguments of single targets.
-PKG  ?=
-N    ?= 20
-RUN  ?= .
-TIME ?= 30s
+PKG   ?=
+N     ?= 20
+RUN   ?= .
+TIME  ?= 30s
 BENCH ?= .
 
 # Two packages at a time: at most two end-to-end tests run at once on two cores.
@@ -60,7 +60,8 @@ build: ## build bin/accession, static, without cgo
 .PHONY: test setup-test unit lint vet check-generated fmt
 
 test: setup-test build check-generated lint vet ## everything that must hold, against real servers, with the race detector
-	@$(WITH_STACK) $(GOTEST) -race -json ./... | go run ./deploy/ci/testreport
+	@go build -o bin/testreport ./deploy/ci/testreport
+	@$(WITH_STACK) $(GOTEST) -race -json ./... | bin/testreport
 
 setup-test:
 	@deploy/setup/install.sh test
@@ -68,14 +69,14 @@ setup-test:
 unit: ## tests that need no servers
 	@$(GOTEST) $$(go list ./... | grep -vE '$(NEED_SERVERS)')
 
-lint: $(LINT) ## golangci-lint, as .golangci.yaml says
-	@$(LINT) run ./...
+lint: $(GOLANGCI) ## golangci-lint, as .golangci.yaml says
+	@$(GOLANGCI) run ./...
 
 vet: ## go vet
 	@go vet ./...
 
-fmt: $(LINT) ## format all Go files
-	@$(LINT) fmt ./...
+fmt: $(GOLANGCI) ## format all Go files
+	@$(GOLANGCI) fmt ./...
 
 check-generated: $(SQLC) ## fail when generated code is stale; the tree is not touched
 	@SQLC=$(SQLC) deploy/ci/check-generated.sh
@@ -99,6 +100,7 @@ bench: setup build ## all benchmarks, one package at a time: make bench [BENCH=T
 generate: $(SQLC) ## write generated code, schemas and diagrams again
 	@$(SQLC) generate
 	@go generate ./...
+	@deploy/ci/golden.sh
 
 clean: ## remove what was built, tools too
 	rm -rf bin
@@ -106,8 +108,8 @@ clean: ## remove what was built, tools too
 # sqlc is built without cgo (its parser then runs as WebAssembly, with the same
 # output), so that it needs no C compiler. golangci-lint must be built with the
 # toolchain whose code it reads, not with the one its own go.mod names.
-$(abspath $(TOOLS))/sqlc-$(SQLC_VERSION):
+$(TOOLS)/sqlc-$(SQLC_VERSION):
 	@deploy/ci/install-tool.sh $@ github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION)
 
-$(abspath $(TOOLS))/golangci-lint-$(LINT_VERSION):
-	@deploy/ci/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+$(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
+	@deploy/ci/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

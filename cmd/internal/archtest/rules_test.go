@@ -120,7 +120,7 @@ func TestPurity(t *testing.T) {
 
 func TestLayout(t *testing.T) {
 	t.Parallel()
-	one(t, CheckLayout, fstest.MapFS{"domain/a.go": {}, "bin/accession": {}, "README.md": {}}, "")
+	one(t, CheckLayout, fstest.MapFS{"domain/a.go": {}, "bin/accession": {}, "cpu.prof": {}, "README.md": {}}, "")
 	one(t, CheckLayout, fstest.MapFS{"pkg/a.go": {}}, "pkg: is not part of the layout")
 	one(t, CheckLayout, fstest.MapFS{"notes.txt": {}}, "notes.txt: is not part of the layout")
 }

@@ -12,8 +12,16 @@ import (
 	"strings"
 )
 
-// unseen are folders that are not part of the repository's content.
-var unseen = []string{".git", "bin", ".accession"}
+// unseen are names that are not part of the repository's content: git's own, and
+// what .gitignore lists.
+var unseen = []string{".git", "bin", ".accession", "*.test", "*.out", "*.prof", "coverage.*"}
+
+func isUnseen(name string) bool {
+	return slices.ContainsFunc(unseen, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
+}
 
 // source is one parsed Go file.
 type source struct {
@@ -63,9 +71,9 @@ func files(root fs.FS, do func(name string, text []byte) error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && slices.Contains(unseen, entry.Name()):
+		case entry.IsDir() && isUnseen(entry.Name()):
 			return fs.SkipDir
-		case !entry.Type().IsRegular():
+		case isUnseen(entry.Name()), !entry.Type().IsRegular():
 			return nil
 		}
 		text, err := fs.ReadFile(root, name)
