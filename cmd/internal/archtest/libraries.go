@@ -37,7 +37,7 @@ var Libraries = []Library{
 	{"github.com/knadh/koanf", []string{"cmd/internal/config/..."}, nil},
 	{"github.com/jedib0t/go-pretty/v6", []string{"cmd/internal/cli/..."}, nil},
 	{"github.com/vbauerster/mpb/v8", []string{"cmd/internal/cli/..."}, nil},
-	{"go.yaml.in/yaml/v3", []string{"cmd/internal/config/...", "cmd/internal/profile/..."}, nil},
+	{"go.yaml.in/yaml/v3", []string{"cmd/internal/config/...", "cmd/internal/profile/..."}, everything},
 
 	// Small tools.
 	{"golang.org/x/text/unicode/norm", []string{"domain/...", "cmd/internal/store/..."}, nil},
