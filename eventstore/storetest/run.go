@@ -1,0 +1,42 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// RunLive tests the promises of eventstore.Live. Each test opens its own world.
+func RunLive(t *testing.T, open func(t *testing.T) World) { run(t, open, liveTests) }
+
+// RunClaims tests the promises of eventstore.Claims.
+func RunClaims(t *testing.T, open func(t *testing.T) World) { run(t, open, claimTests) }
+
+// RunOutbox tests the promises of eventstore.Outbox.
+func RunOutbox(t *testing.T, open func(t *testing.T) World) { run(t, open, outboxTests) }
+
+// RunHandler tests eventstore.Handler over the implementation.
+func RunHandler(t *testing.T, open func(t *testing.T) World) { run(t, open, handlerTests) }
+
+// RunLog tests the promises of eventstore.Log over fresh, empty logs.
+func RunLog(t *testing.T, open func(t *testing.T) eventstore.Log) {
+	for name, test := range logTests {
+		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, open(t)) })
+	}
+}
+
+type tests map[string]func(t *testing.T, w World)
+
+var (
+	liveTests    = tests{}
+	claimTests   = tests{}
+	outboxTests  = tests{}
+	handlerTests = tests{}
+	logTests     = map[string]func(t *testing.T, l eventstore.Log){}
+)
+
+func run(t *testing.T, open func(t *testing.T) World, all tests) {
+	for name, test := range all {
+		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, open(t)) })
+	}
+}

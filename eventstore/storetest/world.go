@@ -1,0 +1,35 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Store is what one process has in its hands of the live state.
+type Store interface {
+	eventstore.Live
+	eventstore.Claims
+	eventstore.Outbox
+}
+
+// World is a live state of its own, made for one test and gone at its end.
+type World struct {
+	// Open gives a further process its store, with a session of its own. It is
+	// closed when the test ends.
+	Open func(t testing.TB) Store
+	// Expire ends the present session of a store as a stop longer than the session
+	// timeout does, and returns when its locks are gone. The store itself goes on,
+	// with a new session as soon as it has one.
+	Expire func(t testing.TB, s Store)
+	// Traits are what this implementation does where the ports leave it open.
+	Traits Traits
+}
+
+// Traits are declared differences between implementations.
+type Traits struct {
+	// Shards is how many shards the outbox has in this world.
+	Shards int
+	// KeepsSent: items up to the mark can still be read for a grace time.
+	KeepsSent bool
+}
