@@ -8,6 +8,8 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -30,7 +32,7 @@ func TestServersDieWithTheirParent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer unix.Close(fd) //nolint:errcheck // only watched
+		t.Cleanup(func() { _ = unix.Close(fd) })
 		watched = append(watched, fd)
 	}
 	if err := parent.Process.Kill(); err != nil {
@@ -118,6 +120,24 @@ func TestPortsAreKeptWhenFree(t *testing.T) {
 	}
 	if second[ZooKeeper] != first[ZooKeeper] || second[PostgreSQL] != first[PostgreSQL] || second[NATS] == first[NATS] {
 		t.Errorf("ports %v became %v with %d taken", first, second, first[NATS])
+	}
+}
+
+// A damaged state file stops everything that would build on it.
+func TestDamagedState(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"", "{", `{"id": ""}`} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, startErr := Start(t.Context(), Options{Dir: dir})
+		_, _, findErr := Find(dir)
+		for op, err := range map[string]error{"Start": startErr, "Find": findErr, "Remove": Remove(t.Context(), dir)} {
+			if err == nil || !strings.Contains(err.Error(), stateFile) {
+				t.Errorf("%s with %q: %v, want an error that names the file", op, content, err)
+			}
+		}
 	}
 }
 

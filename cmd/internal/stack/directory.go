@@ -97,8 +97,12 @@ func readState(dir string) (state, error) {
 		return state{}, fmt.Errorf("stack: %w", err)
 	}
 	var st state
-	if err := json.Unmarshal(data, &st); err != nil || st.ID == "" {
-		return state{}, fmt.Errorf("stack: %s is damaged (%v): remove the directory to begin anew", file, err)
+	err = json.Unmarshal(data, &st)
+	if err == nil && st.ID == "" {
+		err = errors.New("it holds no id")
+	}
+	if err != nil {
+		return state{}, fmt.Errorf("stack: %s is damaged: remove the directory to begin anew: %w", file, err)
 	}
 	return st, nil
 }
