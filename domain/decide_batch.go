@@ -5,6 +5,9 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 	d := batchDecider{b: b, name: cmd.batchCommand()}
 	switch c := cmd.(type) {
 	case SubmitBatch:
+		if b.State != BatchNone {
+			return d.refuse(CodeIllegal, "")
+		}
 		return d.move(BatchPending, Require{}, func(m BatchMove) EventData {
 			return &BatchSubmitted{BatchMove: m, Submission: c.Submission}
 		}, nil)
@@ -24,7 +27,10 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		}
 		return d.plain(BatchProcessing, Require{}, c.Problem)
 	case ReleaseBatch:
-		if b.State == BatchHeld && f.CollectionHold != nil {
+		if b.State != BatchHeld {
+			return d.refuse(CodeIllegal, "")
+		}
+		if f.CollectionHold != nil {
 			return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; lift that hold first")
 		}
 		return d.plain(BatchPending, Require{Holds: true}, c.Reason)
@@ -49,7 +55,8 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		if b.State != BatchCompleted {
 			return d.refuse(CodeIllegal, "")
 		}
-		return d.plain(BatchDeleted, Require{Unlocked: true}, nil)
+		return d.plain(BatchDeleted, Require{Unlocked: true}, &Reason{Class: ClassWait, Code: CodeCleaned,
+			Message: "cleaned up after its retention time"})
 	case NoteDelivery:
 		if b.State == BatchNone || b.State == BatchDeleted {
 			return d.refuse(CodeIllegal, "")
@@ -86,7 +93,8 @@ func (d batchDecider) report(c FinishReport, f Facts) (Decision, error) {
 	if f.Processing > 0 && (d.b.State == BatchReporting || d.b.State == BatchUpdateReporting) {
 		return d.refuse("jobs_processing", "jobs of the batch are still being processed")
 	}
-	good := f.Failed == 0 && !d.b.Reason.Failure()
+	// A batch that was started without a listing had a bad manifest.
+	good := f.Failed == 0 && d.b.Listing != nil
 	if d.b.State == BatchUpdateReporting {
 		good = good && f.Completed > 0
 	}

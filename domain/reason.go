@@ -27,6 +27,7 @@ const (
 	CodeRowFault        Code = "row_fault"
 	CodeProfileUnknown  Code = "profile_unknown"
 	CodeClaimsUsedUp    Code = "claims_used_up"
+	CodeCleaned         Code = "cleaned"
 )
 
 // Reason says why something failed or waits.

@@ -139,7 +139,15 @@ type Claims interface {
 
 // Position is a place in a shard's outbox, increasing in commit order. The zero
 // Position stands before all.
-type Position struct{ Bucket, Seq int64 }
+type Position struct {
+	Bucket int64 `json:"bucket"`
+	Seq    int64 `json:"seq"`
+}
+
+// Before reports whether p stands before q.
+func (p Position) Before(q Position) bool {
+	return p.Bucket < q.Bucket || p.Bucket == q.Bucket && p.Seq < q.Seq
+}
 
 // Item is one node of the outbox: the events of one decision.
 type Item struct {
@@ -186,6 +194,9 @@ type Append struct {
 	// looked at for the first event of each aggregate in one Append call.
 	ExpectSeq uint64
 }
+
+// MaxJobsPerCommit is how many jobs fit into one write with all their nodes.
+const MaxJobsPerCommit = 80
 
 // ReadOptions choose what to read of the log.
 type ReadOptions struct {

@@ -1,0 +1,169 @@
+package zklive
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// holding reports whether the claim is one of this process and not yet ended.
+// The fence /workers/ID tells sessions apart, but not two goroutines of one
+// session: this registry does.
+func (s *Store) holding(c *eventstore.Claim) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.claimed[c.Aggregate] == c
+}
+
+func (s *Store) forget(c *eventstore.Claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.claimed[c.Aggregate] == c {
+		delete(s.claimed, c.Aggregate)
+	}
+}
+
+// ClaimJob implements eventstore.Claims.
+func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+	h, err := s.holds.get(ctx)
+	if err != nil {
+		return nil, eventstore.At[domain.Job]{}, err
+	}
+	return s.claimJob(ctx, id, h, nil)
+}
+
+// claimJob locks a job in one multi: this session is alive, the status and the
+// holds are as they were read, nobody has the lock. fits may refuse the job as it
+// is now.
+func (s *Store) claimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+	at, claims, err := s.loadJob(ctx, id)
+	if err != nil {
+		return nil, at, err
+	}
+	if fits != nil {
+		if err := fits(at.State); err != nil {
+			return nil, at, err
+		}
+	}
+	c, err := s.lock(ctx, id.Aggregate(), s.paths.jobStatus(id), at.Token, h, func(p *plan) {
+		p.set(s.paths.claims(id), encode(claimCount{Version: at.State.Version, Claims: claims + 1}), -1, eventstore.ErrConflict)
+	})
+	if err != nil {
+		return nil, at, err
+	}
+	c.Attempts = claims + 1
+	return c, at, nil
+}
+
+// ClaimBatch implements eventstore.Claims.
+func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+	h, err := s.holds.get(ctx)
+	if err != nil {
+		return nil, eventstore.At[domain.Batch]{}, err
+	}
+	return s.claimBatch(ctx, id, h, nil)
+}
+
+func (s *Store) claimBatch(ctx context.Context, id domain.BatchID, h eventstore.Holds, fits func(domain.Batch) error) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+	at, err := s.Batch(ctx, id)
+	if err != nil {
+		return nil, at, err
+	}
+	if fits != nil {
+		if err := fits(at.State); err != nil {
+			return nil, at, err
+		}
+	}
+	c, err := s.lock(ctx, id.Aggregate(), s.paths.batchStatus(id), at.Token, h, func(*plan) {})
+	return c, at, err
+}
+
+// lock is the multi of a claim. With an unknown outcome the lock is looked at:
+// the claim's own id stands in it.
+func (s *Store) lock(ctx context.Context, a domain.Aggregate, status string, token eventstore.Token, h eventstore.Holds, more func(*plan)) (*eventstore.Claim, error) {
+	w, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &eventstore.Claim{ID: uuid.NewString(), Worker: w.id, Aggregate: a, Lost: w.lost}
+	// A place in the registry first: of two goroutines only one sends the multi,
+	// so that a lock found with this worker's name is this claim's.
+	s.mu.Lock()
+	if s.claimed[a] != nil || s.worker != w {
+		s.mu.Unlock()
+		return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: eventstore.ErrLocked}
+	}
+	s.claimed[a] = c
+	s.mu.Unlock()
+
+	p := &plan{}
+	p.check(s.paths.worker(w.id), -1, eventstore.ErrFenced)
+	p.check(status, int32(token), eventstore.ErrConflict)
+	p.check(s.paths.locks(), int32(h.Version), errHolds)
+	p.create(s.paths.lock(a), encode(holder{w.id}), zk.FlagEphemeral, eventstore.ErrLocked)
+	more(p)
+	answers, err := call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+	if err == nil {
+		return c, nil
+	}
+	if answered(err) {
+		s.forget(c)
+		meaning := p.refusal(answers)
+		if errors.Is(meaning, errHolds) {
+			s.holds.outdated()
+		}
+		return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: meaning}
+	}
+	// Unknown: give back whatever is there, then answer that there is no claim.
+	s.goes(func() { _ = s.unlock(context.WithoutCancel(s.ctx), c) })
+	return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: err}
+}
+
+// Release implements eventstore.Claims.
+func (s *Store) Release(ctx context.Context, c *eventstore.Claim, delay time.Duration) error {
+	if !s.holding(c) {
+		return nil
+	}
+	err := s.unlock(ctx, c)
+	if err == nil {
+		if c.Aggregate.Kind == domain.KindJob {
+			s.queues.released(domain.JobID(c.Aggregate.ID), delay)
+		} else {
+			s.batches.released(domain.BatchID(c.Aggregate.ID), delay)
+		}
+	}
+	return err
+}
+
+// unlock deletes the claim's lock, if its session still lives, and only then
+// leaves the registry.
+func (s *Store) unlock(ctx context.Context, c *eventstore.Claim) error {
+	for {
+		select {
+		case <-c.Lost:
+			return nil // the lock went with the session
+		case <-s.ctx.Done():
+			return nil // and goes when it is closed
+		default:
+		}
+		p := &plan{}
+		p.check(s.paths.worker(c.Worker), -1, nil)
+		p.delete(s.paths.lock(c.Aggregate), -1, nil)
+		_, err := call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+		if err == nil || answered(err) {
+			s.forget(c)
+			return nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return &eventstore.Error{Op: "release", Aggregate: c.Aggregate, Err: ctx.Err()}
+		}
+	}
+}

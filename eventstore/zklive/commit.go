@@ -1,0 +1,308 @@
+package zklive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// errHolds: a hold or pause was set or lifted since the decision read them.
+var errHolds = fmt.Errorf("holds have changed: %w", eventstore.ErrConflict)
+
+// errNeverSent marks a multi that certainly did not reach a server.
+func errNeverSent(err error) bool { return errors.Is(err, zk.ErrNoServer) }
+
+// Commit implements eventstore.Live: all changes in one multi.
+func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eventstore.Committed, error) {
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	for _, c := range changes {
+		if c.Claim != nil && !s.holding(c.Claim) {
+			return nil, &eventstore.Error{Op: "commit", Aggregate: c.Aggregate(), Err: eventstore.ErrFenced}
+		}
+	}
+	done, err := s.commit(ctx, changes)
+	if err != nil {
+		if errors.Is(err, errHolds) {
+			s.holds.outdated()
+		}
+		return nil, err
+	}
+	s.committed(changes, done)
+	return done, nil
+}
+
+func (s *Store) commit(ctx context.Context, changes []eventstore.Change) ([]eventstore.Committed, error) {
+	first := changes[0].Aggregate()
+	unknown := false // an earlier try may have been applied
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		p, err := s.plan(ctx, changes)
+		if err != nil {
+			if unknown {
+				if done, derr := s.written(ctx, changes); derr != nil || done != nil {
+					return done, derr
+				}
+			}
+			return nil, err
+		}
+		answers, err := call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+		switch {
+		case err == nil:
+			return s.answer(p, changes, answers), nil
+		case errNeverSent(err):
+		case answered(err):
+			if unknown {
+				if done, derr := s.written(ctx, changes); derr != nil || done != nil {
+					return done, derr
+				}
+			}
+			meaning := p.refusal(answers)
+			if errors.Is(meaning, errBucket) {
+				if err := s.outbox.refresh(ctx); err != nil {
+					return nil, &eventstore.Error{Op: "commit", Aggregate: first, Err: err}
+				}
+				continue
+			}
+			return nil, &eventstore.Error{Op: "commit", Aggregate: first, Err: meaning}
+		default:
+			unknown = true
+			done, derr := s.written(ctx, changes)
+			if derr != nil || done != nil {
+				return done, derr
+			}
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			if unknown {
+				return nil, &eventstore.Error{Op: "commit", Aggregate: first, Err: eventstore.ErrUnknown}
+			}
+			return nil, &eventstore.Error{Op: "commit", Aggregate: first, Err: ctx.Err()}
+		}
+	}
+}
+
+// refusal finds what the server's refusal means.
+func (p *plan) refusal(answers []zk.MultiResponse) error {
+	for i, a := range answers {
+		if a.Error != nil && answered(a.Error) && i < len(p.meaning) {
+			return p.meaning[i]
+		}
+	}
+	return eventstore.ErrConflict
+}
+
+func (s *Store) answer(p *plan, changes []eventstore.Change, answers []zk.MultiResponse) []eventstore.Committed {
+	var zxid int64
+	for _, a := range answers {
+		if a.Stat != nil {
+			zxid = a.Stat.Mzxid
+		}
+	}
+	done := make([]eventstore.Committed, len(changes))
+	for i := range changes {
+		done[i].Zxid = zxid
+		if op := p.status[i]; op >= 0 && answers[op].Stat != nil {
+			done[i].Token = eventstore.Token(answers[op].Stat.Version)
+		}
+	}
+	for shard, op := range p.outbox {
+		s.outbox.wrote(shard, p.buckets[shard], answers[op].String)
+	}
+	return done
+}
+
+// written finds out whether an earlier try with an unknown outcome was applied:
+// nil and no error means that it was not and may be sent again. A multi is all or
+// nothing, so that the first change tells for all.
+func (s *Store) written(ctx context.Context, changes []eventstore.Change) ([]eventstore.Committed, error) {
+	c := changes[0]
+	a := c.Aggregate()
+	unknown := func(err error) error {
+		return &eventstore.Error{Op: "find out the outcome of a commit to", Aggregate: a, Err: errors.Join(eventstore.ErrUnknown, err)}
+	}
+	if _, err := read(ctx, func() (string, error) { return s.conn.Sync(s.paths.at("/")) }); err != nil && !answered(err) {
+		return nil, unknown(err)
+	}
+	event := c.Events[len(c.Events)-1]
+	version, command, token, err := s.registered(ctx, c)
+	switch {
+	case err != nil:
+		return nil, unknown(err)
+	case command == event.CommandID && version == event.Version:
+		return s.doneBefore(changes), nil
+	case version == event.Version-1 && c.Setting == nil && (version == 0 || token == c.Token):
+		return nil, nil
+	}
+	// Moved on by somebody, or gone. Only the event itself tells now: in the
+	// outbox, in the log, and in the outbox again for one that was between.
+	for range 2 {
+		found, err := s.outbox.find(ctx, shardOf(c, s.outbox.shards), event.ID())
+		if err != nil {
+			return nil, unknown(err)
+		}
+		if found != "" {
+			return s.verdict(changes, found == event.CommandID)
+		}
+		if s.cfg.Written != nil {
+			if found, err = s.cfg.Written(ctx, a, event.Version); err != nil {
+				return nil, unknown(err)
+			}
+			if found != "" {
+				return s.verdict(changes, found == event.CommandID)
+			}
+		}
+	}
+	if version < event.Version {
+		return nil, nil
+	}
+	return nil, &eventstore.Error{Op: "commit", Aggregate: a, Err: eventstore.ErrConflict}
+}
+
+func (s *Store) verdict(changes []eventstore.Change, ours bool) ([]eventstore.Committed, error) {
+	if ours {
+		return s.doneBefore(changes), nil
+	}
+	return nil, &eventstore.Error{Op: "commit", Aggregate: changes[0].Aggregate(), Err: eventstore.ErrConflict}
+}
+
+// doneBefore is the answer for changes that an earlier try has written. The
+// compare-and-set number of an update is always one more than before.
+func (s *Store) doneBefore(changes []eventstore.Change) []eventstore.Committed {
+	done := make([]eventstore.Committed, len(changes))
+	for i, c := range changes {
+		created := c.Batch != nil && c.Batch.Before.Version == 0 || c.Job != nil && c.Job.Before.Version == 0 ||
+			c.Setting != nil && c.Setting.Before.Version == 0
+		if !created {
+			done[i].Token = c.Token + 1
+		}
+	}
+	s.outbox.signal()
+	return done
+}
+
+// registered reads what the register holds: version, the command that wrote it
+// and the token. All zero when there is no node.
+func (s *Store) registered(ctx context.Context, c eventstore.Change) (int64, string, eventstore.Token, error) {
+	var version int64
+	var command string
+	var stat *zk.Stat
+	var err error
+	switch {
+	case c.Batch != nil:
+		var st batchStatus
+		stat, err = s.getJSON(ctx, s.paths.batchStatus(c.Batch.After.ID), &st)
+		version, command = st.Version, st.Command
+	case c.Job != nil:
+		var st jobStatus
+		stat, err = s.getJSON(ctx, s.paths.jobStatus(c.Job.After.ID), &st)
+		version, command = st.Version, st.Command
+	default:
+		stat, err = s.getJSON(ctx, s.paths.settingVersion(c.Aggregate()), &version)
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		return 0, "", 0, nil
+	}
+	if err != nil {
+		return 0, "", 0, err
+	}
+	return version, command, eventstore.Token(stat.Version), nil
+}
+
+// committed tells the rest of the store what a successful write changed.
+func (s *Store) committed(changes []eventstore.Change, done []eventstore.Committed) {
+	for i, c := range changes {
+		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
+			s.forget(c.Claim)
+		}
+		switch {
+		case c.Job != nil:
+			s.queues.moved(c.Job.Before, c.Job.After, done[i].Zxid, c.Claim != nil && c.KeepClaim)
+		case c.Batch != nil:
+			s.batches.moved(c.Batch.After.ID, c.Batch.After.State, c.Batch.After.Version, c.Claim != nil && c.KeepClaim)
+		default:
+			s.holds.outdated()
+		}
+	}
+}
+
+// Remove implements eventstore.Live.
+func (s *Store) Remove(ctx context.Context, id domain.BatchID) error {
+	at, err := s.Batch(ctx, id)
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if at.State.State != domain.BatchDeleted {
+		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: eventstore.ErrConflict, Hint: "it is " + string(at.State.State) + ", not deleted"}
+	}
+	cleaned := at.State.Reason != nil && at.State.Reason.Code == domain.CodeCleaned
+	for _, sub := range domain.Subs {
+		jobs, err := s.BatchJobs(ctx, id, sub)
+		if err != nil {
+			return err
+		}
+		if len(jobs) > 0 && !cleaned {
+			return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: eventstore.ErrConflict,
+				Hint: fmt.Sprintf("%d of its jobs are not deleted yet", len(jobs))}
+		}
+		for _, j := range jobs {
+			if err := s.removeJob(ctx, id, sub, j); err != nil {
+				return err
+			}
+		}
+	}
+	return s.removeBatch(ctx, id)
+}
+
+// removeBatch takes the status and the batch node away last and together, so
+// that an interrupted removal is found again by its status.
+func (s *Store) removeBatch(ctx context.Context, id domain.BatchID) error {
+	dir := s.paths.batch(id)
+	for _, name := range []string{"/states", "/submission", "/progress", "/status-report", "/lock"} {
+		if err := s.destroy(ctx, dir+name); err != nil {
+			return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
+		}
+	}
+	p := &plan{}
+	p.delete(dir+"/status", -1, nil)
+	p.delete(dir, -1, nil)
+	_, err := read(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
+	}
+	s.batches.forget(id)
+	return nil
+}
+
+// removeJob takes a job of a cleaned batch away in one multi.
+func (s *Store) removeJob(ctx context.Context, batch domain.BatchID, sub domain.Sub, id domain.JobID) error {
+	at, err := s.Job(ctx, id)
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return s.destroy(ctx, s.paths.ref(batch, sub, id))
+	}
+	if err != nil {
+		return err
+	}
+	p := &plan{}
+	for _, path := range diff(s.paths.jobImage(at.State), nil).del {
+		if path == s.paths.job(id) {
+			p.delete(s.paths.claims(id), -1, nil)
+		}
+		p.delete(path, -1, nil)
+	}
+	if _, err := read(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) }); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
+	}
+	s.queues.moved(at.State, domain.Job{ID: id, State: domain.JobDeleted, Version: at.State.Version}, 0, false)
+	return nil
+}

@@ -1,0 +1,165 @@
+package zklive
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+)
+
+// entry is a piece of waiting work: lower rank first, then lower id.
+type entry struct {
+	id   string
+	rank int
+}
+
+// index is an ordered set of waiting work in memory, so that taking the next
+// piece costs the same with ten waiting as with fifty thousand. It hands each
+// entry out once; what turns out to be locked by somebody else is set aside and
+// comes back after a while, or when a worker went.
+type index struct {
+	mu      sync.Mutex
+	heap    entryHeap
+	waiting map[string]int       // id → rank of what is in the heap; others in it are stale
+	aside   map[string]asideItem // id → when to look again
+	signal  chan struct{}        // closed when something may be there
+	timer   *time.Timer
+}
+
+type asideItem struct {
+	entry
+	due time.Time
+}
+
+func newIndex() *index {
+	return &index{waiting: map[string]int{}, aside: map[string]asideItem{}, signal: make(chan struct{})}
+}
+
+// add puts an entry in, or changes its rank.
+func (x *index) add(e entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.push(e)
+	x.wake()
+}
+
+func (x *index) push(e entry) {
+	delete(x.aside, e.id)
+	if rank, there := x.waiting[e.id]; there && rank == e.rank {
+		return
+	}
+	x.waiting[e.id] = e.rank
+	heap.Push(&x.heap, e)
+}
+
+func (x *index) wake() {
+	close(x.signal)
+	x.signal = make(chan struct{})
+}
+
+// remove takes an entry out, wherever it is.
+func (x *index) remove(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.waiting, id)
+	delete(x.aside, id)
+}
+
+// pop hands out the first entry; if there is none it gives a channel that is
+// closed when there may be one.
+func (x *index) pop() (entry, bool, <-chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for x.heap.Len() > 0 {
+		e := heap.Pop(&x.heap).(entry)
+		if rank, there := x.waiting[e.id]; there && rank == e.rank {
+			delete(x.waiting, e.id)
+			return e, true, nil
+		}
+	}
+	return entry{}, false, x.signal
+}
+
+// later sets an entry aside for a time.
+func (x *index) later(e entry, delay time.Duration) {
+	if delay <= 0 {
+		x.add(e)
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.aside[e.id] = asideItem{e, time.Now().Add(delay)}
+	x.arm()
+}
+
+// arm sets the timer for the next entry that is due.
+func (x *index) arm() {
+	var next time.Time
+	for _, a := range x.aside {
+		if next.IsZero() || a.due.Before(next) {
+			next = a.due
+		}
+	}
+	if next.IsZero() {
+		return
+	}
+	if x.timer != nil {
+		x.timer.Stop()
+	}
+	x.timer = time.AfterFunc(time.Until(next), func() { x.bring(false) })
+}
+
+// bring puts back what is due, or everything that was set aside.
+func (x *index) bring(all bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now, some := time.Now(), false
+	for _, a := range x.aside {
+		if all || !a.due.After(now) {
+			x.push(a.entry)
+			some = true
+		}
+	}
+	if some {
+		x.wake()
+	}
+	x.arm()
+}
+
+// merge adds what a listing found and drops what it did not.
+func (x *index) merge(found []entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	there := make(map[string]bool, len(found))
+	for _, e := range found {
+		there[e.id] = true
+		if _, set := x.aside[e.id]; !set {
+			x.push(e)
+		}
+	}
+	for id := range x.waiting {
+		if !there[id] {
+			delete(x.waiting, id)
+		}
+	}
+	for id := range x.aside {
+		if !there[id] {
+			delete(x.aside, id)
+		}
+	}
+	x.wake()
+}
+
+type entryHeap []entry
+
+func (h entryHeap) Len() int { return len(h) }
+func (h entryHeap) Less(i, k int) bool {
+	return h[i].rank < h[k].rank || h[i].rank == h[k].rank && h[i].id < h[k].id
+}
+func (h entryHeap) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
+func (h *entryHeap) Push(e any)   { *h = append(*h, e.(entry)) }
+func (h *entryHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return e
+}

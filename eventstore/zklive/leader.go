@@ -1,0 +1,90 @@
+package zklive
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Lead implements eventstore.Outbox by an ephemeral node under /leaders.
+func (s *Store) Lead(ctx context.Context, shard int) (context.Context, func(), error) {
+	return s.lead(ctx, fmt.Sprintf("relay-%02d", shard))
+}
+
+func (s *Store) lead(ctx context.Context, name string) (context.Context, func(), error) {
+	path := s.paths.leader(name)
+	for {
+		w, err := s.current(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		p := &plan{}
+		p.check(s.paths.worker(w.id), -1, eventstore.ErrFenced)
+		p.create(path, encode(holder{w.id}), zk.FlagEphemeral, eventstore.ErrLocked)
+		_, err = call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+		if err == nil || s.leads(ctx, path, w) {
+			lead, cancel := context.WithCancel(ctx)
+			stop := context.AfterFunc(s.ctx, cancel)
+			go func() {
+				select {
+				case <-w.lost:
+				case <-lead.Done():
+				}
+				cancel()
+			}()
+			resign := func() {
+				stop()
+				cancel()
+				r := &plan{}
+				r.check(s.paths.worker(w.id), -1, nil)
+				r.delete(path, -1, nil)
+				rctx, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+				defer done()
+				_, _ = call(rctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(r.ops...) })
+			}
+			return lead, resign, nil
+		}
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err := s.waitGone(ctx, path); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// leads settles an unknown outcome: does the node carry this worker's name?
+func (s *Store) leads(ctx context.Context, path string, w *worker) bool {
+	var h holder
+	_, err := s.getJSON(ctx, path, &h)
+	return err == nil && h.Holder == w.id
+}
+
+// waitGone returns when the node is not there.
+func (s *Store) waitGone(ctx context.Context, path string) error {
+	type answer struct {
+		there bool
+		watch <-chan zk.Event
+	}
+	a, err := read(ctx, func() (answer, error) {
+		ok, _, watch, err := s.conn.ExistsW(path)
+		return answer{ok, watch}, err
+	})
+	if err != nil || !a.there {
+		return err
+	}
+	select {
+	case <-a.watch:
+		return nil
+	case <-time.After(10 * time.Second): // a lost watch
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.ctx.Done():
+		return eventstore.ErrFenced
+	}
+}

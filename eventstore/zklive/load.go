@@ -1,0 +1,217 @@
+package zklive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sort"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// node is what one read of a node gives.
+type node struct {
+	data []byte
+	stat *zk.Stat
+}
+
+func (s *Store) get(ctx context.Context, path string) (node, error) {
+	return read(ctx, func() (node, error) {
+		data, stat, err := s.conn.Get(path)
+		return node{data, stat}, err
+	})
+}
+
+// children lists names; stat is the parent's.
+func (s *Store) children(ctx context.Context, path string) ([]string, *zk.Stat, error) {
+	type answer struct {
+		names []string
+		stat  *zk.Stat
+	}
+	a, err := read(ctx, func() (answer, error) {
+		names, stat, err := s.conn.Children(path)
+		return answer{names, stat}, err
+	})
+	return a.names, a.stat, err
+}
+
+// exists gives nil without an error when the node is not there.
+func (s *Store) exists(ctx context.Context, path string) (*zk.Stat, error) {
+	return read(ctx, func() (*zk.Stat, error) {
+		ok, stat, err := s.conn.Exists(path)
+		if err != nil || !ok {
+			return nil, err
+		}
+		return stat, nil
+	})
+}
+
+// getJSON reads a node into v. A node whose data is damaged is ErrBroken.
+func (s *Store) getJSON(ctx context.Context, path string, v any) (*zk.Stat, error) {
+	n, err := s.get(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(n.data, v); err != nil {
+		return nil, &eventstore.Error{Op: "read " + path, Err: errors.Join(eventstore.ErrBroken, err),
+			Hint: "the node's data is damaged"}
+	}
+	return n.stat, nil
+}
+
+// notFound turns a missing node into the port's answer.
+func notFound(op string, a domain.Aggregate, err error) error {
+	if errors.Is(err, zk.ErrNoNode) {
+		return &eventstore.Error{Op: op, Aggregate: a, Err: eventstore.ErrNotFound}
+	}
+	return &eventstore.Error{Op: op, Aggregate: a, Err: err}
+}
+
+// Batch implements eventstore.Live. The status is read first, so that a write
+// decided on newer other nodes is refused by the compare-and-set.
+func (s *Store) Batch(ctx context.Context, id domain.BatchID) (at eventstore.At[domain.Batch], err error) {
+	var status batchStatus
+	stat, err := s.getJSON(ctx, s.paths.batchStatus(id), &status)
+	if err != nil {
+		return at, notFound("load", id.Aggregate(), err)
+	}
+	b := domain.Batch{ID: id}
+	status.apply(&b)
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		_, err := s.getJSON(gctx, s.paths.batch(id)+"/submission", &b.Submission)
+		return err
+	})
+	var prog progress
+	g.Go(func() error {
+		_, err := s.getJSON(gctx, s.paths.progress(id), &prog)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil
+		}
+		return err
+	})
+	var report *domain.Report
+	g.Go(func() error {
+		_, err := s.getJSON(gctx, s.paths.statusReport(id), &report)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil
+		}
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return at, notFound("load", id.Aggregate(), err)
+	}
+	if prog.Rows > 0 {
+		l := prog.Listing
+		b.Listing, b.NextRow = &l, prog.NextRow
+	}
+	b.Report = report
+	return eventstore.At[domain.Batch]{State: b, Token: eventstore.Token(stat.Version)}, nil
+}
+
+// Job implements eventstore.Live; see Batch for the order of reading.
+func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.At[domain.Job], error) {
+	at, _, err := s.loadJob(ctx, id)
+	return at, err
+}
+
+// loadJob also gives the number of claims since the last transition.
+func (s *Store) loadJob(ctx context.Context, id domain.JobID) (at eventstore.At[domain.Job], claims int, err error) {
+	var status jobStatus
+	stat, err := s.getJSON(ctx, s.paths.jobStatus(id), &status)
+	if err != nil {
+		return at, 0, notFound("load", id.Aggregate(), err)
+	}
+	j := domain.Job{ID: id}
+	status.apply(&j)
+	var count claimCount
+	g, gctx := errgroup.WithContext(ctx)
+	dir := s.paths.job(id)
+	for name, v := range map[string]any{"configuration": &j.Configuration, "identifiers": &j.Identifiers,
+		"metadata": &j.Metadata, "priority": &j.Priority, "space_needed": &j.SpaceNeeded, "claims": &count} {
+		g.Go(func() error { _, err := s.getJSON(gctx, dir+"/"+name, v); return err })
+	}
+	if err := g.Wait(); err != nil {
+		return at, 0, notFound("load", id.Aggregate(), err)
+	}
+	if count.Version == j.Version {
+		claims = count.Claims
+	}
+	return eventstore.At[domain.Job]{State: j, Token: eventstore.Token(stat.Version)}, claims, nil
+}
+
+// Setting implements eventstore.Live.
+func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) (at eventstore.At[domain.Setting], err error) {
+	at.State = domain.Setting{Kind: kind, Name: name}
+	if err := domain.CheckHoldName(kind, name); err != nil {
+		return at, &domain.Refused{Aggregate: at.State.Aggregate(), Code: "bad_name", Message: err.Error()}
+	}
+	stat, err := s.getJSON(ctx, s.paths.settingVersion(at.State.Aggregate()), &at.State.Version)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return at, nil
+	case err != nil:
+		return at, notFound("load", at.State.Aggregate(), err)
+	}
+	at.Token = eventstore.Token(stat.Version)
+	var h domain.Hold
+	switch _, err := s.getJSON(ctx, s.paths.hold(kind, name), &h); {
+	case err == nil:
+		at.State.Hold = &h
+	case !errors.Is(err, zk.ErrNoNode):
+		return at, notFound("load", at.State.Aggregate(), err)
+	}
+	return at, nil
+}
+
+// Refs implements eventstore.Live by the directories' child counts.
+func (s *Store) Refs(ctx context.Context, id domain.BatchID) (r eventstore.Refs, err error) {
+	g, gctx := errgroup.WithContext(ctx)
+	for sub, n := range map[domain.Sub]*int{domain.SubProcessing: &r.Processing, domain.SubFailed: &r.Failed, domain.SubCompleted: &r.Completed} {
+		g.Go(func() error {
+			stat, err := s.exists(gctx, s.paths.sub(id, sub))
+			if err == nil && stat != nil {
+				*n = int(stat.NumChildren)
+			}
+			return err
+		})
+	}
+	return r, g.Wait()
+}
+
+// BatchJobs implements eventstore.Live.
+func (s *Store) BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error) {
+	names, _, err := s.children(ctx, s.paths.sub(id, sub))
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, notFound("list jobs of", id.Aggregate(), err)
+	}
+	sort.Strings(names)
+	jobs := make([]domain.JobID, len(names))
+	for i, n := range names {
+		jobs[i] = domain.JobID(n)
+	}
+	return jobs, nil
+}
+
+// Batches implements eventstore.Live.
+func (s *Store) Batches(ctx context.Context) ([]domain.BatchID, error) {
+	names, _, err := s.children(ctx, s.paths.at("/batches"))
+	if err != nil {
+		return nil, &eventstore.Error{Op: "list batches", Err: err}
+	}
+	sort.Strings(names)
+	ids := make([]domain.BatchID, 0, len(names))
+	for _, n := range names {
+		if id, err := domain.ParseBatchID(n); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}

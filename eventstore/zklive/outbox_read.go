@@ -1,0 +1,259 @@
+package zklive
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// bucketsOf lists a shard's buckets, oldest first.
+func (o *outboxState) bucketsOf(ctx context.Context, shard int) ([]int64, error) {
+	names, _, err := o.s.children(ctx, o.s.paths.shard(shard))
+	if err != nil {
+		return nil, err
+	}
+	var out []int64
+	for _, n := range names {
+		if b, err := strconv.ParseInt(strings.TrimPrefix(n, "b"), 10, 64); err == nil {
+			out = append(out, b)
+		}
+	}
+	sort.Slice(out, func(i, k int) bool { return out[i] < out[k] })
+	return out, nil
+}
+
+// positions lists the nodes of a bucket that come after a position.
+func (o *outboxState) positions(ctx context.Context, shard int, bucket int64, after eventstore.Position) ([]eventstore.Position, error) {
+	names, _, err := o.s.children(ctx, o.s.paths.bucket(shard, bucket))
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []eventstore.Position
+	for _, n := range names {
+		seq, err := sequence(n)
+		if err != nil {
+			continue
+		}
+		if at := (eventstore.Position{Bucket: bucket, Seq: seq}); after.Before(at) {
+			out = append(out, at)
+		}
+	}
+	sort.Slice(out, func(i, k int) bool { return out[i].Before(out[k]) })
+	return out, nil
+}
+
+// Unsent implements eventstore.Outbox.
+func (s *Store) Unsent(ctx context.Context, shard int) (pos eventstore.Position, err error) {
+	_, err = s.getJSON(ctx, s.paths.mark(shard), &pos)
+	return pos, err
+}
+
+// Read implements eventstore.Outbox.
+func (s *Store) Read(ctx context.Context, shard int, after eventstore.Position, limit int) ([]eventstore.Item, error) {
+	buckets, err := s.outbox.bucketsOf(ctx, shard)
+	if err != nil {
+		return nil, err
+	}
+	var todo []eventstore.Position
+	for _, b := range buckets {
+		if b < after.Bucket {
+			continue
+		}
+		more, err := s.outbox.positions(ctx, shard, b, after)
+		if err != nil {
+			return nil, err
+		}
+		if todo = append(todo, more...); len(todo) >= limit {
+			todo = todo[:limit]
+			break
+		}
+	}
+	items := make([]eventstore.Item, len(todo))
+	gone := make([]bool, len(todo))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(64)
+	for i, pos := range todo {
+		g.Go(func() (err error) {
+			items[i], err = s.outbox.item(gctx, shard, pos)
+			if errors.Is(err, zk.ErrNoNode) {
+				gone[i], err = true, nil // sent and removed by another leader
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	kept := items[:0]
+	for i, it := range items {
+		if !gone[i] {
+			kept = append(kept, it)
+		}
+	}
+	return kept, nil
+}
+
+func (o *outboxState) item(ctx context.Context, shard int, pos eventstore.Position) (eventstore.Item, error) {
+	path := o.s.paths.entry(shard, pos.Bucket, pos.Seq)
+	n, err := o.s.get(ctx, path)
+	if err != nil {
+		return eventstore.Item{}, err
+	}
+	events, err := eventstore.UnmarshalOutbox(n.data)
+	if err != nil {
+		return eventstore.Item{}, &eventstore.Error{Op: "read " + path, Err: errors.Join(eventstore.ErrBroken, err)}
+	}
+	epoch, err := o.s.epoch(ctx)
+	if err != nil {
+		return eventstore.Item{}, err
+	}
+	for i := range events {
+		events[i].Zxid, events[i].Epoch = n.stat.Czxid, epoch
+	}
+	return eventstore.Item{Position: pos, Events: events}, nil
+}
+
+// epoch is read once: it changes only when a tree is restored, with nobody
+// connected.
+func (s *Store) epoch(ctx context.Context) (int64, error) {
+	s.mu.Lock()
+	known := s.epochKnown
+	s.mu.Unlock()
+	if known != 0 {
+		return known, nil
+	}
+	var e int64
+	if _, err := s.getJSON(ctx, s.paths.epoch(), &e); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	s.epochKnown = e
+	s.mu.Unlock()
+	return e, nil
+}
+
+// Wait implements eventstore.Outbox: this process's own writes wake it at once,
+// others' through a watch on the bucket.
+func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Position) error {
+	for {
+		s.outbox.mu.Lock()
+		hint := s.outbox.hint
+		s.outbox.mu.Unlock()
+		cur, err := s.outbox.pointer(ctx, shard)
+		if err != nil {
+			return err
+		}
+		if cur > after.Bucket+1 {
+			return nil
+		}
+		if old, err := s.outbox.positions(ctx, shard, after.Bucket, after); err != nil || len(old) > 0 && cur != after.Bucket {
+			return err
+		}
+		type listing struct {
+			names []string
+			watch <-chan zk.Event
+		}
+		l, err := read(ctx, func() (listing, error) {
+			names, _, watch, err := s.conn.ChildrenW(s.paths.bucket(shard, cur))
+			return listing{names, watch}, err
+		})
+		if errors.Is(err, zk.ErrNoNode) {
+			continue // dropped; the pointer has moved
+		}
+		if err != nil {
+			return err
+		}
+		for _, n := range l.names {
+			if seq, err := sequence(n); err == nil && after.Before(eventstore.Position{Bucket: cur, Seq: seq}) {
+				return nil
+			}
+		}
+		select {
+		case <-hint:
+		case <-l.watch:
+		case <-time.After(10 * time.Second): // a lost watch
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Depth implements eventstore.Outbox.
+func (s *Store) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error) {
+	for shard := range s.outbox.shards {
+		mark, err := s.Unsent(ctx, shard)
+		if err != nil {
+			return d, err
+		}
+		buckets, err := s.outbox.bucketsOf(ctx, shard)
+		if err != nil {
+			return d, err
+		}
+		oldest := eventstore.Position{}
+		for _, b := range buckets {
+			if b < mark.Bucket {
+				continue
+			}
+			unsent, err := s.outbox.positions(ctx, shard, b, mark)
+			if err != nil {
+				return d, err
+			}
+			if len(unsent) > 0 && oldest == (eventstore.Position{}) {
+				oldest = unsent[0]
+			}
+			d.Unsent += len(unsent)
+		}
+		if oldest != (eventstore.Position{}) {
+			stat, err := s.exists(ctx, s.paths.entry(shard, oldest.Bucket, oldest.Seq))
+			if err != nil {
+				return d, err
+			}
+			if stat != nil {
+				d.Oldest = max(d.Oldest, time.Since(time.UnixMilli(stat.Ctime)))
+			}
+		}
+	}
+	return d, nil
+}
+
+// find looks through a shard's nodes for an event and gives the command that
+// wrote it, "" = not there. It is slow and serves only to settle an unknown
+// outcome.
+func (o *outboxState) find(ctx context.Context, shard int, eventID string) (string, error) {
+	buckets, err := o.bucketsOf(ctx, shard)
+	if err != nil {
+		return "", err
+	}
+	for i := len(buckets) - 1; i >= 0; i-- {
+		at, err := o.positions(ctx, shard, buckets[i], eventstore.Position{})
+		if err != nil {
+			return "", err
+		}
+		for k := len(at) - 1; k >= 0; k-- {
+			it, err := o.item(ctx, shard, at[k])
+			if errors.Is(err, zk.ErrNoNode) || errors.Is(err, eventstore.ErrBroken) {
+				continue
+			}
+			if err != nil {
+				return "", err
+			}
+			for _, e := range it.Events {
+				if e.ID() == eventID {
+					return e.CommandID, nil
+				}
+			}
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,241 @@
+package zklive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Limits of one multi. ZooKeeper answers a request over 1 MiB by closing the
+// connection, so sizes are checked before sending.
+const (
+	maxOps   = 1000
+	maxBytes = 512 << 10
+)
+
+// errBucket: the outbox bucket that the writer knew is closed or gone.
+var errBucket = errors.New("outbox bucket closed")
+
+// plan is one multi under construction. meaning[i] says what it means when
+// operation i is the one that the server refuses.
+type plan struct {
+	ops     []any
+	meaning []error
+	bytes   int
+
+	status  []int         // per change: index of the operation that sets its status, -1 = created
+	outbox  map[int]int   // shard → index of the operation that creates its node
+	buckets map[int]int64 // shard → bucket written to
+}
+
+func (p *plan) add(op any, meaning error) int {
+	p.ops = append(p.ops, op)
+	p.meaning = append(p.meaning, meaning)
+	switch o := op.(type) {
+	case *zk.CreateRequest:
+		p.bytes += len(o.Path) + len(o.Data) + 64
+	case *zk.SetDataRequest:
+		p.bytes += len(o.Path) + len(o.Data) + 32
+	case *zk.DeleteRequest:
+		p.bytes += len(o.Path) + 24
+	case *zk.CheckVersionRequest:
+		p.bytes += len(o.Path) + 24
+	}
+	return len(p.ops) - 1
+}
+
+func (p *plan) check(path string, version int32, meaning error) {
+	p.add(&zk.CheckVersionRequest{Path: path, Version: version}, meaning)
+}
+func (p *plan) create(path string, data []byte, flags int32, meaning error) int {
+	return p.add(&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: flags}, meaning)
+}
+func (p *plan) set(path string, data []byte, version int32, meaning error) int {
+	return p.add(&zk.SetDataRequest{Path: path, Data: data, Version: version}, meaning)
+}
+func (p *plan) delete(path string, version int32, meaning error) {
+	p.add(&zk.DeleteRequest{Path: path, Version: version}, meaning)
+}
+
+// plan puts changes, with all that they require and their events, into one multi.
+func (s *Store) plan(ctx context.Context, changes []eventstore.Change) (*plan, error) {
+	p := &plan{outbox: map[int]int{}, buckets: map[int]int64{}}
+	fenced := map[string]bool{}
+	for _, c := range changes {
+		if c.Claim != nil && !fenced[c.Claim.Worker] {
+			fenced[c.Claim.Worker] = true
+			p.check(s.paths.worker(c.Claim.Worker), -1, eventstore.ErrFenced)
+		}
+	}
+	if err := s.planRows(ctx, p, changes); err != nil {
+		return nil, err
+	}
+	events := map[int][]domain.Recorded{}
+	for _, c := range changes {
+		s.planRequire(p, c)
+		if err := s.planImage(p, c); err != nil {
+			return nil, err
+		}
+		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
+			p.delete(s.paths.lock(c.Claim.Aggregate), -1, eventstore.ErrFenced)
+		}
+		shard := shardOf(c, s.outbox.shards)
+		events[shard] = append(events[shard], c.Events...)
+	}
+	for shard := 0; shard < s.outbox.shards; shard++ {
+		if len(events[shard]) == 0 {
+			continue
+		}
+		data, err := eventstore.MarshalOutbox(events[shard])
+		if err != nil {
+			return nil, err
+		}
+		bucket := s.outbox.bucket(shard)
+		p.buckets[shard] = bucket
+		p.check(s.paths.bucket(shard, bucket), 0, errBucket)
+		p.outbox[shard] = p.create(s.paths.bucket(shard, bucket)+"/e-", data, zk.FlagSequence, errBucket)
+	}
+	if len(p.ops) > maxOps || p.bytes > maxBytes {
+		return nil, &eventstore.Error{Op: "commit", Err: eventstore.ErrBroken,
+			Hint: fmt.Sprintf("%d operations of %d bytes do not fit one write of %d and %d: commit fewer changes at once", len(p.ops), p.bytes, maxOps, maxBytes)}
+	}
+	return p, nil
+}
+
+// planRequire adds the proofs that a decision asked for.
+func (s *Store) planRequire(p *plan, c eventstore.Change) {
+	if c.Require.Holds {
+		p.check(s.paths.locks(), int32(c.HoldsVersion), errHolds)
+	}
+	if c.Require.Batch && c.Job != nil {
+		p.check(s.paths.batchStatus(c.Job.After.Configuration.BatchID), int32(c.BatchToken), eventstore.ErrConflict)
+	}
+	if c.Require.Unlocked && c.Claim == nil {
+		// No check tells that a node is absent; making and removing it does.
+		lock := s.paths.lock(c.Aggregate())
+		p.create(lock, nil, zk.FlagEphemeral, eventstore.ErrLocked)
+		p.delete(lock, -1, eventstore.ErrLocked)
+	}
+	for _, sub := range c.Require.Empty {
+		// ZooKeeper refuses to delete a directory that has a child.
+		dir := s.paths.sub(c.Batch.After.ID, sub)
+		p.delete(dir, -1, eventstore.ErrConflict)
+		p.create(dir, nil, 0, eventstore.ErrConflict)
+	}
+}
+
+// planImage adds what the change does to the tree.
+func (s *Store) planImage(p *plan, c eventstore.Change) error {
+	var before, after image
+	var status string
+	switch {
+	case c.Setting != nil:
+		s.planSetting(p, c)
+		return nil
+	case c.Batch != nil:
+		before, after = s.paths.batchImage(c.Batch.Before), s.paths.batchImage(c.Batch.After)
+		status = s.paths.batchStatus(c.Batch.After.ID)
+	default:
+		before, after = s.paths.jobImage(c.Job.Before), s.paths.jobImage(c.Job.After)
+		status = s.paths.jobStatus(c.Job.After.ID)
+	}
+	token := -1
+	d := diff(before, after)
+	for _, path := range d.del {
+		version := int32(-1)
+		if path == status {
+			version = int32(c.Token)
+		}
+		if c.Job != nil && path == s.paths.job(c.Job.After.ID) {
+			p.delete(s.paths.claims(c.Job.After.ID), -1, eventstore.ErrConflict)
+		}
+		p.delete(path, version, eventstore.ErrConflict)
+	}
+	for _, path := range d.set {
+		if path == status {
+			token = p.set(path, after[path], int32(c.Token), eventstore.ErrConflict)
+			continue
+		}
+		p.set(path, after[path], -1, eventstore.ErrConflict)
+	}
+	for _, path := range d.create {
+		p.create(path, after[path], 0, eventstore.ErrConflict)
+	}
+	if c.Job != nil && c.Job.Before.State == domain.JobNone {
+		p.create(s.paths.claims(c.Job.After.ID), encode(claimCount{Version: c.Job.After.Version}), 0, eventstore.ErrConflict)
+	}
+	p.status = append(p.status, token)
+	return nil
+}
+
+func (s *Store) planSetting(p *plan, c eventstore.Change) {
+	set := c.Setting
+	version, hold := s.paths.settingVersion(set.After.Aggregate()), s.paths.hold(set.After.Kind, set.After.Name)
+	data := []byte(strconv.FormatInt(set.After.Version, 10))
+	token := -1
+	if set.Before.Version == 0 {
+		p.create(version, data, 0, eventstore.ErrConflict)
+	} else {
+		token = p.set(version, data, int32(c.Token), eventstore.ErrConflict)
+	}
+	switch {
+	case set.After.Hold == nil:
+		p.delete(hold, -1, eventstore.ErrConflict)
+	case set.Before.Hold == nil:
+		p.create(hold, encode(set.After.Hold), 0, eventstore.ErrConflict)
+	default:
+		p.set(hold, encode(set.After.Hold), -1, eventstore.ErrConflict)
+	}
+	p.set(s.paths.locks(), nil, -1, eventstore.ErrConflict)
+	p.status = append(p.status, token)
+}
+
+// planRows moves a batch's progress on over the rows that get their jobs here,
+// by compare-and-set, and makes the states directories with the first.
+func (s *Store) planRows(ctx context.Context, p *plan, changes []eventstore.Change) error {
+	first, rows := -1, 0
+	var batch domain.BatchID
+	for _, c := range changes {
+		if c.NextRow == nil {
+			continue
+		}
+		if first < 0 {
+			first, batch = *c.NextRow, c.Job.After.Configuration.BatchID
+		}
+		rows++
+	}
+	if first < 0 {
+		return nil
+	}
+	var prog progress
+	stat, err := s.getJSON(ctx, s.paths.progress(batch), &prog)
+	if err != nil {
+		return notFound("make jobs of", batch.Aggregate(), err)
+	}
+	if prog.NextRow != first || first+rows > prog.Rows {
+		return &eventstore.Error{Op: "make jobs of", Aggregate: batch.Aggregate(), Err: eventstore.ErrConflict,
+			Hint: fmt.Sprintf("row %d is next of %d, not %d", prog.NextRow, prog.Rows, first)}
+	}
+	pending, err := s.exists(ctx, s.paths.queue(domain.JobPending))
+	if err != nil {
+		return err
+	}
+	if pending != nil && int(pending.NumChildren)+rows > s.cfg.QueueLimit {
+		return &eventstore.Error{Op: "make jobs of", Aggregate: batch.Aggregate(), Err: eventstore.ErrFull,
+			Hint: fmt.Sprintf("%d jobs are pending; the limit is %d", pending.NumChildren, s.cfg.QueueLimit)}
+	}
+	prog.NextRow = first + rows
+	p.set(s.paths.progress(batch), encode(prog), stat.Version, eventstore.ErrConflict)
+	if first == 0 {
+		for _, path := range diff(nil, s.paths.statesImage(batch)).create {
+			p.create(path, nil, 0, eventstore.ErrConflict)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package zklive_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+)
+
+// world is a ZooKeeper tree of a test's own.
+type world struct {
+	root  string
+	store *zklive.Store
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{root: "/test-" + uuid.NewString()}
+	w.store = w.open(t, zklive.Config{})
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := w.store.Destroy(ctx); err != nil {
+			t.Errorf("remove the test's tree: %v", err)
+		}
+	})
+	return w
+}
+
+func (w *world) open(t *testing.T, cfg zklive.Config) *zklive.Store {
+	t.Helper()
+	server := os.Getenv("ACCESSION_TEST_ZOOKEEPER")
+	if server == "" {
+		t.Fatal("ACCESSION_TEST_ZOOKEEPER is not set: run the tests through `make test` or `accession stack exec -- go test ./...`")
+	}
+	cfg.Servers, cfg.Root = []string{server}, w.root
+	s, err := zklive.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func (w *world) handler() *eventstore.Handler { return handlerOf(w.store) }
+
+func handlerOf(s *zklive.Store) *eventstore.Handler {
+	return &eventstore.Handler{Live: s, Clock: time.Now, NewID: uuid.NewString, Collection: func(p string) string { return p }}
+}
+
+// completeBatch drives a batch of one job to completed (B6).
+func (w *world) completeBatch(t *testing.T, id domain.BatchID, wantJob domain.JobID) {
+	t.Helper()
+	ctx, h := t.Context(), w.handler()
+	o := eventstore.Order{Actor: "test"}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := h.Batch(ctx, id, domain.SubmitBatch{Submission: domain.Submission{ProfileName: "maps", Type: domain.TypeFile}}, o)
+	must(err)
+	first, err := w.store.ReserveJobIDs(ctx, 1)
+	must(err)
+	if wantJob != "" && first != wantJob {
+		t.Fatalf("reserved %s, want %s", first, wantJob)
+	}
+	_, err = h.Batch(ctx, id, domain.ListBatch{Listing: domain.Listing{Rows: 1, FirstJID: first}}, o)
+	must(err)
+	_, err = h.CreateJobs(ctx, first, 0, []domain.CreateJob{{Priority: 5, Configuration: domain.Configuration{BatchID: id, ProfileName: "maps"}}}, o)
+	must(err)
+	_, err = h.Batch(ctx, id, domain.StartBatch{}, o)
+	must(err)
+	for _, cmd := range []domain.JobCommand{domain.AcceptJob{}, domain.EstimateJob{Priority: 5}, domain.ProvisionJob{},
+		domain.DownloadJob{Priority: 5}, domain.ProcessJob{}, domain.RecordJob{}, domain.CompleteJob{}} {
+		_, err = h.Job(ctx, first, cmd, o)
+		must(err)
+	}
+	_, err = h.Batch(ctx, id, domain.BeginReport{}, o)
+	must(err)
+	_, err = h.Batch(ctx, id, domain.FinishReport{Report: domain.NewReport([]domain.JobID{first}, nil, nil, domain.Time{})}, o)
+	must(err)
+}
