@@ -1,0 +1,158 @@
+package profile
+
+import (
+	"slices"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/manifest"
+)
+
+// Profile is what one file says.
+type Profile struct {
+	// Name is what a submission gives as profile_name: 1 to 64 of a–z, 0–9, _
+	// and -, the first a letter or digit. Required; unique.
+	Name string `yaml:"name"`
+	// Collection is what holds are set on: printable ASCII without space, slash
+	// and colon. Required; unique, for a profile describes one collection.
+	Collection string `yaml:"collection"`
+	// Owner is who answers for the collection, in words. Required.
+	Owner string `yaml:"owner"`
+	// Description is for people.
+	Description string `yaml:"description"`
+
+	Identifier Identifier `yaml:"identifier"`
+
+	// Storage is the URL of the bucket that keeps the objects, without user name
+	// and password; "default" is that of the installation.
+	Storage string `yaml:"storage"`
+
+	Priority Priority `yaml:"priority"`
+	Callback Callback `yaml:"callback"`
+	Notify   Notify   `yaml:"notify"`
+
+	// DigestAlgorithm is the one by which files without a digest of their own are
+	// recorded: adler32, crc32, md5, sha1, sha256, sha384 or sha512. Default sha256.
+	DigestAlgorithm manifest.Algorithm `yaml:"digest_algorithm"`
+
+	// WorkingDir is the absolute path of a directory that all workers share; "" is
+	// that of the installation.
+	WorkingDir string `yaml:"working_dir"`
+
+	Fetch  Fetch  `yaml:"fetch"`
+	Limits Limits `yaml:"limits"`
+
+	// ResponseType is the form of callbacks and reports when a deposit does not
+	// ask for one: json, xml or html. Default json.
+	ResponseType string `yaml:"response_type"`
+
+	// File is where the profile was read from.
+	File string `yaml:"-"`
+}
+
+// Identifier says how new objects are named.
+type Identifier struct {
+	Scheme   string `yaml:"scheme"`   // ark, which is also the default
+	NAAN     string `yaml:"naan"`     // name-assigning number, 5 to 9 digits or consonants. Required
+	Shoulder string `yaml:"shoulder"` // begins every name: consonants, then a digit, such as fk4. Required
+}
+
+// Priority says how urgent jobs are: 0 to 99, lower runs first.
+type Priority struct {
+	Default     int         `yaml:"default"` // default 5
+	LargeBatch  LargeBatch  `yaml:"large_batch"`
+	LargeObject LargeObject `yaml:"large_object"`
+}
+
+// LargeBatch makes the jobs of large batches less urgent, so that they do not
+// starve small ones.
+type LargeBatch struct {
+	Jobs     int `yaml:"jobs"`     // from how many jobs on; 0 = never. Default 1000
+	Priority int `yaml:"priority"` // at least Priority.Default. Default 10
+}
+
+// LargeObject makes large objects less urgent once their size is known.
+type LargeObject struct {
+	Bytes    Bytes `yaml:"bytes"`    // from how many bytes on; 0 = never. Default 10 GiB
+	Priority int   `yaml:"priority"` // at least Priority.Default. Default 10
+}
+
+// Callback says whom to tell when a job is completed.
+type Callback struct {
+	// URL gets a POST per job: http or https, without user name, password and
+	// fragment. "" = nobody.
+	URL string `yaml:"url"`
+}
+
+// Notify says which mails a batch causes.
+type Notify struct {
+	From string   `yaml:"from"` // address of the sender; required when On is not empty
+	To   []string `yaml:"to"`   // addresses, each a bare user@host; required when On is not empty
+	On   []Mail   `yaml:"on"`   // default none
+}
+
+// Mail is a kind of mail.
+type Mail string
+
+// The kinds of mail.
+const (
+	MailQueued Mail = "queued" // the batch was accepted
+	MailReport Mail = "report" // the batch, or its update, was reported
+)
+
+// Fetch says from where and how files are downloaded.
+type Fetch struct {
+	// Allow opens addresses that are closed otherwise, such as those of the local
+	// network: IP prefixes (10.1.0.0/16) and host:port. Public addresses need no
+	// entry. Default none.
+	Allow    []string `yaml:"allow"`
+	Attempts int      `yaml:"attempts"` // for each file, 1 to 20. Default 3
+	Timeout  Duration `yaml:"timeout"`  // for one attempt, 1s to 168h. Default 1h
+	MinRate  Bytes    `yaml:"min_rate"` // bytes per second below which an attempt is given up; 0 = any. Default 1 KiB
+	Parallel int      `yaml:"parallel"` // files of a job at once, 1 to 64. Default 4
+}
+
+// Limits bound what a deposit may ask for.
+type Limits struct {
+	MaxFiles         int   `yaml:"max_files"`          // files of an object, 1 to 1,000,000. Default 10,000
+	MaxFileBytes     Bytes `yaml:"max_file_bytes"`     // size of a file, at least 1. Default 1 TiB
+	MaxRows          int   `yaml:"max_rows"`           // objects of a batch, 1 to 1,000,000. Default 50,000
+	MaxManifestBytes Bytes `yaml:"max_manifest_bytes"` // size of a manifest, 1 KiB to 1 GiB. Default 64 MiB
+}
+
+// Defaults gives the values of fields that a file leaves out.
+func Defaults() Profile {
+	return Profile{
+		Identifier: Identifier{Scheme: "ark"},
+		Storage:    "default",
+		Priority: Priority{
+			Default:     domain.PriorityDefault,
+			LargeBatch:  LargeBatch{Jobs: 1000, Priority: 10},
+			LargeObject: LargeObject{Bytes: 10 << 30, Priority: 10},
+		},
+		DigestAlgorithm: manifest.SHA256,
+		Fetch:           Fetch{Attempts: 3, Timeout: Duration(time.Hour), MinRate: 1 << 10, Parallel: 4},
+		Limits:          Limits{MaxFiles: 10_000, MaxFileBytes: 1 << 40, MaxRows: 50_000, MaxManifestBytes: 64 << 20},
+		ResponseType:    "json",
+	}
+}
+
+// ForBatch gives the priority of the jobs of a batch with so many of them.
+func (p Priority) ForBatch(jobs int) int {
+	if p.LargeBatch.Jobs > 0 && jobs >= p.LargeBatch.Jobs {
+		return p.LargeBatch.Priority
+	}
+	return p.Default
+}
+
+// ForObject gives the priority of a job, now current, once the size of its
+// object is known. It never makes a job more urgent.
+func (p Priority) ForObject(current int, size int64) int {
+	if p.LargeObject.Bytes > 0 && size >= int64(p.LargeObject.Bytes) {
+		return max(current, p.LargeObject.Priority)
+	}
+	return current
+}
+
+// Wants reports whether a mail of this kind is sent.
+func (n Notify) Wants(m Mail) bool { return slices.Contains(n.On, m) }

@@ -1,0 +1,312 @@
+package profile
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const samples = "../../../deploy/profiles"
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (go test -update rewrites it):\n%s", path, d)
+	}
+}
+
+func TestSampleProfiles(t *testing.T) {
+	t.Parallel()
+	set, err := Load(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := set.Names(); !slices.Equal(got, []string{"demo", "reference"}) {
+		t.Fatalf("got %v", got)
+	}
+	demo, err := set.Get("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(demo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "demo.golden", string(text))
+	if !demo.Notify.Wants(MailReport) || (Notify{}).Wants(MailReport) {
+		t.Error("the demo wants the report mail, and without being asked for none is sent")
+	}
+
+	_, err = set.Get("maps")
+	var missing *NotFoundError
+	if !errors.As(err, &missing) || missing.Name != "maps" || !strings.Contains(err.Error(), "demo, reference") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// The sample that explains every field names them all and tells the true defaults.
+func TestReferenceTellsTheDefaults(t *testing.T) {
+	t.Parallel()
+	set, err := Load(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := set.Get("reference")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Defaults()
+	want.Name, want.Collection, want.Owner, want.File = got.Name, got.Collection, got.Owner, got.File
+	want.Identifier.NAAN, want.Identifier.Shoulder = got.Identifier.NAAN, got.Identifier.Shoulder
+	want.Notify.To, want.Notify.On, want.Fetch.Allow = []string{}, []Mail{}, []string{}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	text, err := yaml.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(filepath.Join(samples, "reference.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		field, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+		field = strings.Trim(field, `"`)
+		if !strings.Contains(string(file), field+":") {
+			t.Errorf("the field %s is not explained", field)
+		}
+	}
+}
+
+func TestEveryFaultIsNamedAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := Load("testdata/broken")
+	if err == nil {
+		t.Fatal("broken profiles were taken")
+	}
+	golden(t, "broken.golden", err.Error()+"\n")
+	if strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "pw@") {
+		t.Error("a secret is repeated")
+	}
+}
+
+// valid is a profile without fault, to which the table below adds one.
+const valid = `name: maps
+collection: maps
+owner: Map room
+identifier: {naan: 99999, shoulder: fk4}
+`
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	if p, err := Parse("x.yaml", []byte(valid)); err != nil || p.Priority.Default != 5 || p.File != "x.yaml" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for _, c := range []struct {
+		text  string // added at the end, or in place of the line with the same first word
+		line  int
+		field string
+	}{
+		{"name: ''", 1, "name"},
+		{"name: -x", 1, "name"},
+		{"name: " + strings.Repeat("x", 65), 1, "name"},
+		{"name: {}", 1, "name"},
+		{"name:", 1, "name"},
+		{"collection: a b", 2, "collection"},
+		{"collection: a:b", 2, "collection"},
+		{"owner: ' '", 3, "owner"},
+		{"identifier: {shoulder: fk4}", 4, "identifier.naan"},
+		{"identifier: {naan: 99999}", 4, "identifier.shoulder"},
+		{"identifier: {naan: 1234, shoulder: fk4}", 4, "identifier.naan"},
+		{"identifier: {naan: 12345, shoulder: FK4}", 4, "identifier.shoulder"},
+		{"identifier: {naan: 12345, shoulder: fk4, scheme: uuid}", 4, "identifier.scheme"},
+		{"storage: maps", 5, "storage"},
+		{"storage: ''", 5, "storage"},
+		{"storage: s3://key:secret@maps", 5, "storage"},
+		{"storage: file:///srv/../etc", 5, "storage"},
+		{"storage: file://host/srv", 5, "storage"},
+		{"priority: {default: -1}", 5, "priority.default"},
+		{"priority: {default: 100}", 5, "priority.default"},
+		{"priority: {default: 20, large_object: {bytes: 0}}", 5, "priority.large_batch.priority"},
+		{"priority: {default: 20, large_batch: {jobs: 0}}", 5, "priority.large_object.priority"},
+		{"priority: {large_batch: {jobs: -5}}", 5, "priority.large_batch.jobs"},
+		{"priority: {large_batch: {priority: 100}}", 5, "priority.large_batch.priority"},
+		{"priority: {large_object: {bytes: -1}}", 5, "priority.large_object.bytes"},
+		{"priority: {large_object: {bytes: 9223372036854775808}}", 5, "priority.large_object.bytes"},
+		{"priority: {large_object: {bytes: 8388608 TiB}}", 5, "priority.large_object.bytes"},
+		{"priority: [1]", 5, "priority"},
+		{"priority: {default: 1.5}", 5, "priority.default"},
+		{"callback: {url: 'http://user:pw@host/x'}", 5, "callback.url"},
+		{"callback: {url: /x}", 5, "callback.url"},
+		{"notify: {on: [report], from: a@example.org}", 5, "notify.to"},
+		{"notify: {on: [report], to: [a@example.org]}", 5, "notify.from"},
+		{"notify: {to: ['A <a@example.org>']}", 5, "notify.to[0]"},
+		{"notify: {to: [a@example.org, 'a@example.org, b@example.org']}", 5, "notify.to[1]"},
+		{"notify: {from: office}", 5, "notify.from"},
+		{"notify: {to: a@example.org}", 5, "notify.to"},
+		{"digest_algorithm: md4", 5, "digest_algorithm"},
+		{"working_dir: work", 5, "working_dir"},
+		{"working_dir: /", 5, "working_dir"},
+		{"working_dir: /srv/../etc", 5, "working_dir"},
+		{"fetch: {allow: [example.org]}", 5, "fetch.allow[0]"},
+		{"fetch: {allow: ['127.0.0.1/32', '10.1.2.3/8']}", 5, "fetch.allow[1]"},
+		{"fetch: {allow: ['example.org:70000']}", 5, "fetch.allow[0]"},
+		{"fetch: {attempts: 21}", 5, "fetch.attempts"},
+		{"fetch: {timeout: 900ms}", 5, "fetch.timeout"},
+		{"fetch: {timeout: 169h}", 5, "fetch.timeout"},
+		{"fetch: {timeout: [1]}", 5, "fetch.timeout"},
+		{"fetch: {min_rate: 1.5 MiB}", 5, "fetch.min_rate"},
+		{"fetch: {parallel: 0}", 5, "fetch.parallel"},
+		{"limits: {max_files: 0}", 5, "limits.max_files"},
+		{"limits: {max_file_bytes: 0}", 5, "limits.max_file_bytes"},
+		{"limits: {max_rows: 1000001}", 5, "limits.max_rows"},
+		{"limits: {max_manifest_bytes: 2 GiB}", 5, "limits.max_manifest_bytes"},
+		{"response_type: JSON", 5, "response_type"},
+		{"colour: blue", 5, "colour"},
+		{"api_token: x", 5, "api_token"},
+		{"fetch: {File: x}", 5, "fetch.File"},
+		{"File: x", 5, "File"},
+		{"<<: {name: x}", 5, "<<"},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse("x.yaml", []byte(edit(c.text)))
+			var faults Faults
+			if !errors.As(err, &faults) || len(faults) != 1 {
+				t.Fatalf("want one fault, got %v", err)
+			}
+			if f := faults[0]; f.Line != c.line || f.Field != c.field || f.Problem == "" || f.Remedy == "" || f.File != "x.yaml" {
+				t.Fatalf("got %+v", f)
+			}
+		})
+	}
+}
+
+func edit(text string) string {
+	word, _, _ := strings.Cut(text, ":")
+	lines := strings.Split(strings.TrimSuffix(valid, "\n"), "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, word+":") {
+			lines[i] = text
+			return strings.Join(lines, "\n")
+		}
+	}
+	return valid + text + "\n"
+}
+
+func TestAccepted(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"storage: mem://", "storage: s3://maps?region=eu-west-1", "storage: file:///srv/maps", "digest_algorithm: SHA-256",
+		"fetch: {allow: ['10.0.0.0/8', '[::1]:8080', 'files.example.org:443', '::1/128']}", "fetch:", "limits: {max_files: 1}",
+		"callback: {url: 'https://example.org/hook?collection=maps'}", "priority: {large_batch: {jobs: 0, priority: 0}}",
+	} {
+		if _, err := Parse("x.yaml", []byte(edit(text))); err != nil {
+			t.Error(err)
+		}
+	}
+	p, err := Parse("x.yaml", []byte(edit("digest_algorithm: SHA-256")))
+	if err != nil || p.DigestAlgorithm != "sha256" {
+		t.Errorf("%q, %v", p.DigestAlgorithm, err)
+	}
+	if err := p.Validate(); err != nil {
+		t.Error(err)
+	}
+	if err := (Profile{}).Validate(); err == nil {
+		t.Error("an empty profile is valid")
+	}
+}
+
+func TestLoadDirectories(t *testing.T) {
+	t.Parallel()
+	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no profile is there") {
+		t.Errorf("an empty directory gives %v", err)
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no directory gives %v", err)
+	}
+	if _, err := Parse("x.yaml", make([]byte, maxFile+1)); err == nil {
+		t.Error("a huge file was read")
+	}
+}
+
+func TestPriorities(t *testing.T) {
+	t.Parallel()
+	p := Priority{Default: 5, LargeBatch: LargeBatch{Jobs: 100, Priority: 20}, LargeObject: LargeObject{Bytes: 1000, Priority: 10}}
+	for _, c := range []struct{ got, want int }{
+		{p.ForBatch(99), 5}, {p.ForBatch(100), 20}, {Priority{Default: 5}.ForBatch(1 << 30), 5},
+		{p.ForObject(5, 999), 5}, {p.ForObject(5, 1000), 10}, {p.ForObject(20, 1000), 20}, {Priority{}.ForObject(5, 1<<40), 5},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %d, want %d", c.got, c.want)
+		}
+	}
+}
+
+func TestUnitsReadBackWhatTheyWrite(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		b := Bytes(rapid.Int64Min(0).Draw(t, "bytes"))
+		var back Bytes
+		if err := yaml.Unmarshal([]byte(b.String()), &back); err != nil || back != b {
+			t.Fatalf("%s comes back as %d, %v", b, back, err)
+		}
+	})
+}
+
+// Whatever a file holds, reading it ends in a valid profile or in faults that
+// name the file.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(valid))
+	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("--- !!binary x"))
+	f.Add([]byte("? [a]\n: b"))
+	for _, dir := range []string{samples, "testdata/broken"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+		if err != nil || len(files) == 0 {
+			f.Fatal("no seeds", err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := Parse("x.yaml", data)
+		if err == nil {
+			err = p.Validate()
+			if err != nil {
+				t.Fatalf("read without fault, but: %v", err)
+			}
+			return
+		}
+		var faults Faults
+		if !errors.As(err, &faults) || len(faults) == 0 || faults[0].File != "x.yaml" {
+			t.Fatalf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Duration is a length of time, written with its unit: 90s, 10m, 1h30m.
+type Duration time.Duration
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
+	v, err := time.ParseDuration(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil {
+		return errors.New("write a number and its unit, such as 90s, 10m or 1h30m")
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalYAML implements yaml.Marshaler.
+func (d Duration) MarshalYAML() (any, error) { return time.Duration(d).String(), nil }
+
+// String gives the form that is read.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// Bytes is a number of bytes, written as it is or with a unit: 4096, 64 MiB.
+type Bytes int64
+
+var units = []struct {
+	name  string
+	shift uint
+}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"B", 0}, {"", 0}}
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (b *Bytes) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		for _, u := range units {
+			digits, ok := strings.CutSuffix(n.Value, u.name)
+			if !ok {
+				continue
+			}
+			v, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 63-int(u.shift))
+			if err == nil {
+				*b = Bytes(v << u.shift)
+				return nil
+			}
+			break
+		}
+	}
+	return errors.New("write a whole number of bytes, or one with a unit: B, KiB, MiB, GiB or TiB")
+}
+
+// MarshalYAML implements yaml.Marshaler.
+func (b Bytes) MarshalYAML() (any, error) { return b.String(), nil }
+
+// String gives the shortest form that is read.
+func (b Bytes) String() string {
+	best := fmt.Sprintf("%d B", int64(b))
+	for _, u := range units[:4] {
+		if b != 0 && b%(1<<u.shift) == 0 {
+			best = fmt.Sprintf("%d %s", int64(b)>>u.shift, u.name)
+		}
+	}
+	return best
+}
