@@ -1,0 +1,118 @@
+package eventstore
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// MaxEventBytes is the most that an event may hold, data and attributes
+// together. Larger parts belong into the object store, with their digest in the
+// event.
+const MaxEventBytes = 32 << 10
+
+// TooLarge is the answer to an event over [MaxEventBytes]; it is [ErrBroken].
+type TooLarge struct {
+	ID   string // of the event
+	Type domain.EventType
+	Size int // bytes
+}
+
+// Error implements error.
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("event %s (%s) has %d bytes, more than %d: keep large parts in the object store and name them by digest",
+		e.ID, e.Type, e.Size, MaxEventBytes)
+}
+
+// Unwrap makes it ErrBroken.
+func (e *TooLarge) Unwrap() error { return ErrBroken }
+
+// Clean gives the event as it will be read again: in every text, what is no
+// valid UTF-8 and every NUL (which PostgreSQL's jsonb refuses) becomes U+FFFD,
+// the replacement character. Clean twice is clean. It is the one place where
+// this is done, and the errors are those of [Encode].
+func Clean(r domain.Recorded) (domain.Recorded, error) {
+	r, _, err := prepare(r)
+	return r, err
+}
+
+// prepare cleans the event and gives its data as JSON.
+func prepare(r domain.Recorded) (domain.Recorded, []byte, error) {
+	def, err := define(r.Event)
+	if err != nil {
+		return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
+	}
+	if reflect.TypeOf(r.Data) != reflect.TypeOf(def.New()) {
+		return r, nil, fmt.Errorf("event %s: data of %s is a %T, not a %T: %w", r.ID(), r.Type, r.Data, def.New(), ErrBroken)
+	}
+	r.BatchID, r.Actor = domain.BatchID(clean(string(r.BatchID))), domain.Actor(clean(string(r.Actor)))
+	r.CommandID, r.CausationID, r.TraceParent = clean(r.CommandID), clean(r.CausationID), clean(r.TraceParent)
+	data, err := marshal(r.Data)
+	if err != nil {
+		return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
+	}
+	if dirty(data) {
+		data = cleanJSON(data)
+		v := def.New()
+		if err := json.Unmarshal(data, v); err != nil {
+			return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
+		}
+		r.Data = v
+	}
+	size := len(data) + len(r.ID()) + len(r.Type) + len(r.BatchID) + len(r.Actor) + len(r.CommandID) + len(r.CausationID) + len(r.TraceParent)
+	if size > MaxEventBytes {
+		return r, nil, &TooLarge{ID: r.ID(), Type: r.Type, Size: size}
+	}
+	return r, data, nil
+}
+
+// clean mends one text outside of JSON.
+func clean(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
+
+// The encoder writes NUL, and bytes that are no UTF-8, as these escapes; a
+// replacement character that was there before stands in the JSON unescaped.
+var (
+	escapedNUL = []byte(`\u0000`)
+	escapedBad = []byte(`\ufffd`)
+)
+
+func dirty(data []byte) bool {
+	return bytes.Contains(data, escapedNUL) || bytes.Contains(data, escapedBad)
+}
+
+// cleanJSON replaces escaped NULs. Backslashes stand only inside of strings, so
+// going from escape to escape is enough to know what belongs together.
+func cleanJSON(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	for i := 0; i < len(data); {
+		switch {
+		case data[i] != '\\':
+			out = append(out, data[i])
+			i++
+		case bytes.HasPrefix(data[i:], escapedNUL), bytes.HasPrefix(data[i:], escapedBad):
+			out = append(out, "\ufffd"...)
+			i += len(escapedNUL)
+		default:
+			out = append(out, data[i], data[i+1])
+			i += 2
+		}
+	}
+	return out
+}
+
+// marshal writes JSON without the escapes that only HTML pages need.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

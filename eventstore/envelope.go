@@ -1,0 +1,262 @@
+package eventstore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Message is an event as it travels: a CloudEvent 1.0 in binary mode, attributes
+// in the headers and JSON in the data.
+type Message struct {
+	// Subject is KIND.TOKEN; a log puts its prefix before it. See [Subject].
+	Subject string
+	Header  map[string][]string
+	Data    []byte
+}
+
+// Header names of the attributes that adapters read without decoding the event.
+const (
+	HeaderVersion   = "ce-version"
+	HeaderCommandID = "ce-commandid"
+)
+
+const (
+	contentType = "application/json"
+	typePrefix  = "accession."
+)
+
+// Encode gives the message of an event. instance names the installation in the
+// event's source. Text that is no valid UTF-8 or holds NUL is mended (see
+// [Clean]). Seq and Stored are the log's and stay out. An event over
+// [MaxEventBytes] gives *[TooLarge].
+func Encode(r domain.Recorded, instance string) (Message, error) {
+	r, data, err := prepare(r)
+	if err != nil {
+		return Message{}, err
+	}
+	subject, err := Subject("", r.Aggregate)
+	if err != nil {
+		return Message{}, err
+	}
+	version := strconv.Itoa(newestVersion(r.Type))
+	h := make(map[string][]string, 16)
+	set := func(name, value string) {
+		if value != "" {
+			h[name] = []string{escape(value)}
+		}
+	}
+	set("ce-specversion", "1.0")
+	set("ce-id", r.ID())
+	set("ce-type", typePrefix+string(r.Type)+".v"+version)
+	set("ce-source", "/accession/"+url.PathEscape(instance))
+	set("ce-subject", r.Aggregate.String())
+	set("ce-time", r.Time.String())
+	set("ce-dataschema", SchemaID(r.Type, newestVersion(r.Type)))
+	set(HeaderVersion, strconv.FormatInt(r.Version, 10))
+	set("ce-zxid", number(r.Zxid))
+	set("ce-epoch", number(r.Epoch))
+	set("ce-batchid", string(r.BatchID))
+	set("ce-actor", string(r.Actor))
+	set(HeaderCommandID, r.CommandID)
+	set("ce-causationid", r.CausationID)
+	set("ce-traceparent", r.TraceParent)
+	set("content-type", contentType)
+	return Message{Subject: subject, Header: h, Data: data}, nil
+}
+
+// SchemaID names the JSON Schema of an event type's version.
+func SchemaID(t domain.EventType, version int) string {
+	return fmt.Sprintf("urn:accession:event:%s:v%d", t, version)
+}
+
+// Decode is the inverse of [Encode], older versions of the data brought up to
+// the newest. Its error is [ErrBroken]: the message was not written by Encode, or
+// by a newer program.
+func Decode(m Message) (domain.Recorded, error) {
+	d := decoder{header: m.Header}
+	if v := d.text("ce-specversion"); v != "1.0" {
+		d.fail(fmt.Errorf("ce-specversion is %q, not 1.0", v))
+	}
+	if v := d.text("content-type"); v != contentType {
+		d.fail(fmt.Errorf("content-type is %q, not %s", v, contentType))
+	}
+	aggregate, err := domain.ParseAggregate(d.text("ce-subject"))
+	d.fail(err)
+	name, schema, err := parseType(d.text("ce-type"))
+	d.fail(err)
+	r := domain.Recorded{
+		Event:   domain.Event{Type: name, Aggregate: aggregate, Version: d.number(HeaderVersion)},
+		Time:    d.time("ce-time"),
+		BatchID: domain.BatchID(d.text("ce-batchid")), Actor: domain.Actor(d.text("ce-actor")),
+		CommandID: d.text(HeaderCommandID), CausationID: d.text("ce-causationid"), TraceParent: d.text("ce-traceparent"),
+		Zxid: d.number("ce-zxid"), Epoch: d.number("ce-epoch"),
+	}
+	if id := d.text("ce-id"); d.err == nil && id != r.ID() {
+		d.fail(fmt.Errorf("ce-id is %q where subject and version say %q", id, r.ID()))
+	}
+	if d.err == nil {
+		subject, err := Subject("", aggregate)
+		if d.fail(err); err == nil && subject != m.Subject {
+			d.fail(fmt.Errorf("the event of %s lies on subject %q, not %q", aggregate, m.Subject, subject))
+		}
+	}
+	if d.err == nil {
+		r.Data, err = decodeData(r.Event, schema, m.Data)
+		d.fail(err)
+	}
+	if d.err != nil {
+		return domain.Recorded{}, fmt.Errorf("event %q on %s: %w: %w", first(m.Header["ce-id"]), m.Subject, d.err, ErrBroken)
+	}
+	return r, nil
+}
+
+// decodeData reads the data of event e, written in the given version of its
+// type.
+func decodeData(e domain.Event, version int, data []byte) (domain.EventData, error) {
+	def, err := define(e)
+	if err != nil {
+		return nil, err
+	}
+	if data, err = registered.upcast(e.Type, version, data); err != nil {
+		return nil, err
+	}
+	v := def.New()
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, fmt.Errorf("data of %s: %w", e.Type, err)
+	}
+	return v, nil
+}
+
+// define finds the event's row in the registry and checks what names the event.
+func define(e domain.Event) (domain.EventDef, error) {
+	def, ok := domain.Lookup(e.Type)
+	switch {
+	case !ok:
+		return def, fmt.Errorf("event type %q is unknown; a newer program may have written it: upgrade this one", e.Type)
+	case def.Kind != e.Aggregate.Kind:
+		return def, fmt.Errorf("event type %s belongs to a %s, not to %s", e.Type, def.Kind, e.Aggregate)
+	case e.Aggregate.ID != clean(e.Aggregate.ID):
+		return def, fmt.Errorf("the id %q is no valid text", e.Aggregate.ID)
+	case e.Version < 1:
+		return def, fmt.Errorf("event %s has number %d; the first is 1", e.Type, e.Version)
+	}
+	return def, nil
+}
+
+// parseType takes accession.NAME.vN apart.
+func parseType(s string) (domain.EventType, int, error) {
+	name, ok := strings.CutPrefix(s, typePrefix)
+	if i := strings.LastIndex(name, ".v"); ok && i > 0 {
+		if n, err := strconv.Atoi(name[i+2:]); err == nil && n > 0 {
+			return domain.EventType(name[:i]), n, nil
+		}
+	}
+	return "", 0, fmt.Errorf("ce-type is %q, not %sNAME.vN", s, typePrefix)
+}
+
+// decoder reads headers and keeps the first fault.
+type decoder struct {
+	header map[string][]string
+	err    error
+}
+
+func (d *decoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+func (d *decoder) text(name string) string {
+	s, err := unescape(first(d.header[name]))
+	if err != nil {
+		d.fail(fmt.Errorf("%s: %w", name, err))
+	}
+	return s
+}
+
+func (d *decoder) number(name string) int64 {
+	s := d.text(name)
+	if s == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		d.fail(fmt.Errorf("%s is %q, not a number", name, s))
+	}
+	return n
+}
+
+func (d *decoder) time(name string) domain.Time {
+	s := d.text(name)
+	if s == "" {
+		return domain.Time{}
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		d.fail(fmt.Errorf("%s is %q, not a time", name, s))
+	}
+	return domain.At(t)
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+// number writes n, 0 as nothing.
+func number(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// escape percent-encodes a header value as the CloudEvents bindings ask: what is
+// not printable ASCII, space, double quote and percent.
+func escape(s string) string {
+	n := 0
+	for i := range len(s) {
+		if escaped(s[i]) {
+			n++
+		}
+	}
+	if n == 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s)+2*n)
+	for i := range len(s) {
+		if escaped(s[i]) {
+			b = append(b, '%', upperHex[s[i]>>4], upperHex[s[i]&15])
+		} else {
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
+}
+
+const upperHex = "0123456789ABCDEF"
+
+func escaped(c byte) bool { return c <= ' ' || c > '~' || c == '"' || c == '%' }
+
+func unescape(s string) (string, error) {
+	if !strings.Contains(s, "%") {
+		return s, nil
+	}
+	plain, err := url.PathUnescape(s)
+	if err != nil {
+		return "", errors.New("bad percent-encoding")
+	}
+	if clean(plain) != plain {
+		return "", errors.New("no valid text")
+	}
+	return plain, nil
+}

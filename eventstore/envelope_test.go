@@ -1,0 +1,211 @@
+package eventstore_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// anyText draws text with everything that has ever broken a header or a
+// database, bytes that are no UTF-8 included.
+func anyText() *rapid.Generator[string] {
+	return rapid.OneOf(rapid.String(),
+		rapid.StringOf(rapid.SampledFrom([]rune("\x00\"%\\\r\n\t :.*>\u00e4\u2028\ufffd\U0001f5fau0000"))),
+		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
+}
+
+func anyEvent(t *rapid.T) domain.Recorded {
+	text := func(label string) string { return anyText().Draw(t, label) }
+	return domain.Recorded{
+		Event: domain.Event{Type: domain.EventJobCreated, Aggregate: domain.NewJobID(rapid.Int64Range(1, domain.MaxID).Draw(t, "jid")).Aggregate(),
+			Version: rapid.Int64Range(1, 1<<62).Draw(t, "version"),
+			Data: &domain.JobCreated{JobMove: domain.JobMove{To: domain.JobPending, Priority: rapid.IntRange(0, 99).Draw(t, "priority"),
+				Reason: &domain.Reason{Message: text("message")}},
+				Configuration: domain.Configuration{PayloadURL: text("url"), FileName: text("file")},
+				Identifiers:   domain.Identifiers{LocalID: rapid.SliceOf(anyText()).Draw(t, "local")}}},
+		Time:    domain.At(time.UnixMilli(rapid.Int64Range(1, 1<<42).Draw(t, "time"))),
+		BatchID: domain.BatchID(text("batch")), Actor: domain.Actor(text("actor")), CommandID: text("command"),
+		CausationID: text("cause"), TraceParent: text("trace"),
+		Zxid: rapid.Int64Min(0).Draw(t, "zxid"), Epoch: rapid.Int64Min(0).Draw(t, "epoch"),
+	}
+}
+
+var headerValue = regexp.MustCompile(`^[\x21\x23-\x7e]+$`)
+
+// Both forms give back exactly the cleaned event, whatever stands in its texts.
+func TestEventsSurviveTheirBytes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := anyEvent(t)
+		want, err := eventstore.Clean(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := eventstore.Encode(r, rapid.String().Draw(t, "instance"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, values := range m.Header {
+			if !headerValue.MatchString(values[0]) {
+				t.Fatalf("header %s is %q", name, values[0])
+			}
+		}
+		if strings.Contains(string(m.Data), `\u0000`) && !strings.Contains(string(m.Data), `\\u0000`) {
+			t.Fatalf("NUL in %s", m.Data)
+		}
+		got, err := eventstore.Decode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("message (-want +got):\n%s", diff)
+		}
+		data, err := eventstore.MarshalOutbox([]domain.Recorded{r, r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := eventstore.UnmarshalOutbox(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Zxid, want.Epoch = 0, 0
+		if diff := cmp.Diff([]domain.Recorded{want, want}, events); diff != "" {
+			t.Fatalf("outbox (-want +got):\n%s", diff)
+		}
+		again, err := eventstore.Clean(want)
+		if diff := cmp.Diff(want, again); err != nil || diff != "" {
+			t.Fatalf("clean twice: %v (-once +twice):\n%s", err, diff)
+		}
+	})
+}
+
+func TestCleanText(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain":          "plain",
+		"a\x00b":         "a\ufffdb",
+		"\xffx":          "\ufffdx",
+		`back\u0000`:     `back\u0000`, // six characters, no NUL
+		"\\\x00":         "\\\ufffd",
+		"\ufffd":         "\ufffd",
+		"<a href='?&'>ä": "<a href='?&'>ä",
+	} {
+		r := samples()[1]
+		r.Actor = domain.Actor(in)
+		r.Data = &domain.BatchMoved{BatchMove: domain.BatchMove{Reason: &domain.Reason{Message: in}}}
+		got, err := eventstore.Clean(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := got.Data.(*domain.BatchMoved).Reason.Message; m != want || string(got.Actor) != want {
+			t.Errorf("%q becomes %q and %q, want %q", in, m, got.Actor, want)
+		}
+		if r.Data.(*domain.BatchMoved).Reason.Message != in {
+			t.Errorf("%q: the argument was changed", in)
+		}
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		spoil func(*domain.Recorded)
+		want  string
+	}{
+		"unknown type": {func(r *domain.Recorded) { r.Type = "job.danced" }, "unknown"},
+		"other kind":   {func(r *domain.Recorded) { r.Aggregate = domain.NewJobID(1).Aggregate() }, "belongs to a batch"},
+		"number 0":     {func(r *domain.Recorded) { r.Version = 0 }, "number 0"},
+		"no data":      {func(r *domain.Recorded) { r.Data = nil }, "data of"},
+		"other data":   {func(r *domain.Recorded) { r.Data = &domain.JobMoved{} }, "data of"},
+		"no id":        {func(r *domain.Recorded) { r.Aggregate.ID = "" }, "aggregate"},
+		"id with NUL":  {func(r *domain.Recorded) { r.Aggregate.ID = "a\x00" }, "no valid text"},
+		"too much data": {func(r *domain.Recorded) {
+			r.Data.(*domain.BatchSubmitted).Submission.ErcWhat = strings.Repeat("x", 32<<10)
+		}, "batch/bid0000000007/1"},
+		"long actor": {func(r *domain.Recorded) { r.Actor = domain.Actor(strings.Repeat("x", 32<<10)) }, "object store"},
+	} {
+		r := samples()[0]
+		tc.spoil(&r)
+		if _, err := eventstore.Encode(r, "i"); !errors.Is(err, eventstore.ErrBroken) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: message: got %v, want %q", name, err, tc.want)
+		}
+		if name == "no id" {
+			continue // the outbox may hold it; no log takes it
+		}
+		if _, err := eventstore.MarshalOutbox([]domain.Recorded{r}); !errors.Is(err, eventstore.ErrBroken) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: outbox: got %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+var safeSubject = regexp.MustCompile(`^test\.v1\.(batch|job|file|setting)\.[a-z0-9_-]+$`)
+
+// The subject of an aggregate is safe, and leads back to it.
+func TestSubjectsAreReversible(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom([]domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindSetting}).Draw(t, "kind")
+		a := domain.Aggregate{Kind: kind, ID: anyText().Filter(func(s string) bool { return s != "" }).Draw(t, "id")}
+		s, err := eventstore.Subject("test.v1", a)
+		if err != nil || !safeSubject.MatchString(s) {
+			t.Fatalf("subject %q, %v", s, err)
+		}
+		if back, err := eventstore.ParseSubject("test.v1", s); err != nil || back != a {
+			t.Fatalf("%q leads to %v (%v), not to %v", s, back, err, a)
+		}
+	})
+}
+
+// Two spellings of one subject would be two histories of one aggregate.
+func TestParseSubjectRefuses(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"", "p", "p.job", "p.job.", "p.cat.a", "q.job.a", "p.job.A", "p.job.a.b", "p.job._", "p.job._6", "p.job._61", "p.job._3A", "p.job._zz", "p.job.*"} {
+		if a, err := eventstore.ParseSubject("p", s); err == nil {
+			t.Errorf("%q leads to %v", s, a)
+		}
+	}
+}
+
+func FuzzParseSubject(f *testing.F) {
+	for _, s := range []string{"p.job.jid0000000001", "p.setting.collection_3amaps", "p.job._", "p.file.__"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		a, err := eventstore.ParseSubject("p", s)
+		if err != nil {
+			return
+		}
+		if again, err := eventstore.Subject("p", a); err != nil || again != s {
+			t.Errorf("%q leads to %v and back to %q (%v)", s, a, again, err)
+		}
+	})
+}
+
+func FuzzUnmarshalOutbox(f *testing.F) {
+	for _, r := range samples()[:3] {
+		data, err := eventstore.MarshalOutbox([]domain.Recorded{r})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, err := eventstore.UnmarshalOutbox(data)
+		if err != nil && !errors.Is(err, eventstore.ErrBroken) {
+			t.Fatalf("%v is not broken", err)
+		}
+		for _, r := range events {
+			if _, err := eventstore.Clean(r); err != nil && !errors.Is(err, eventstore.ErrBroken) {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package eventstore_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Golden events are for ever: -update writes those that are missing and leaves
+// the others as they are. Generated schemas are written anew.
+var update = flag.Bool("update", false, "write missing golden events, rewrite schemas")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *update {
+		if err := writeTestdata(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func writeTestdata() error {
+	for _, r := range samples() {
+		if err := writeMissingGolden(r); err != nil {
+			return err
+		}
+	}
+	for _, def := range domain.Registry {
+		schema, err := generateSchema(def)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(schemaPath(def.Type), schema, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goldenEvent is a message in a form that people can read and compare.
+type goldenEvent struct {
+	Subject string            `json:"subject"`
+	Headers map[string]string `json:"headers"`
+	Data    json.RawMessage   `json:"data"`
+}
+
+func goldenPath(t domain.EventType) string {
+	return filepath.Join("testdata", "golden", string(t)+".v1.json")
+}
+
+func readGolden(t *testing.T, name domain.EventType) eventstore.Message {
+	t.Helper()
+	raw, err := os.ReadFile(goldenPath(name))
+	if err != nil {
+		t.Fatalf("%v (go test ./eventstore -update writes it)", err)
+	}
+	var g goldenEvent
+	if err := json.Unmarshal(raw, &g); err != nil {
+		t.Fatal(err)
+	}
+	var data bytes.Buffer
+	if err := json.Compact(&data, g.Data); err != nil {
+		t.Fatal(err)
+	}
+	m := eventstore.Message{Subject: g.Subject, Header: map[string][]string{}, Data: data.Bytes()}
+	for k, v := range g.Headers {
+		m.Header[k] = []string{v}
+	}
+	return m
+}
+
+func writeMissingGolden(r domain.Recorded) error {
+	if _, err := os.Stat(goldenPath(r.Type)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	m, err := eventstore.Encode(r, "golden")
+	if err != nil {
+		return err
+	}
+	g := goldenEvent{Subject: m.Subject, Headers: map[string]string{}, Data: m.Data}
+	for k, v := range m.Header {
+		g.Headers[k] = v[0]
+	}
+	b, err := indented(g)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(goldenPath(r.Type), b, 0o644)
+}
+
+// indented gives JSON for people and for git.
+func indented(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// Every golden event still reads as the event it was made from, and today's
+// writer gives the same bytes.
+func TestGoldenEvents(t *testing.T) {
+	t.Parallel()
+	all := samples()
+	if len(all) != len(domain.Registry) {
+		t.Fatalf("%d samples for %d event types", len(all), len(domain.Registry))
+	}
+	for _, want := range all {
+		t.Run(string(want.Type), func(t *testing.T) {
+			t.Parallel()
+			golden := readGolden(t, want.Type)
+			got, err := eventstore.Decode(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("decoded differs (-want +got):\n%s", diff)
+			}
+			now, err := eventstore.Encode(want, "golden")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(golden, now); diff != "" {
+				t.Errorf("encoded differs (-golden +now):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A file in testdata/golden that no type claims would never be checked.
+func TestNoStrayGoldenEvents(t *testing.T) {
+	t.Parallel()
+	files, err := os.ReadDir(filepath.Join("testdata", "golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name, ok := strings.CutSuffix(f.Name(), ".v1.json")
+		if _, known := domain.Lookup(domain.EventType(name)); !ok || !known {
+			t.Errorf("%s belongs to no event type", f.Name())
+		}
+	}
+}
+
+// A message that Encode did not write is refused by name, never half read.
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		spoil func(*eventstore.Message)
+		want  string
+	}{
+		"specversion": {func(m *eventstore.Message) { m.Header["ce-specversion"] = []string{"0.3"} }, "specversion"},
+		"content":     {func(m *eventstore.Message) { m.Header["content-type"] = []string{"text/xml"} }, "content-type"},
+		"type":        {func(m *eventstore.Message) { m.Header["ce-type"] = []string{"job.accepted"} }, "ce-type"},
+		"unknown":     {func(m *eventstore.Message) { m.Header["ce-type"] = []string{"accession.job.danced.v1"} }, "upgrade"},
+		"newer":       {func(m *eventstore.Message) { m.Header["ce-type"] = []string{"accession.job.accepted.v2"} }, "upgrade"},
+		"kind":        {func(m *eventstore.Message) { m.Header["ce-type"] = []string{"accession.batch.held.v1"} }, "belongs to a batch"},
+		"version":     {func(m *eventstore.Message) { m.Header["ce-version"] = []string{"x"} }, "ce-version"},
+		"id":          {func(m *eventstore.Message) { m.Header["ce-id"] = []string{"job/jid0000000042/999"} }, "ce-id"},
+		"subject":     {func(m *eventstore.Message) { m.Subject = "job.jid0000000043" }, "subject"},
+		"escape":      {func(m *eventstore.Message) { m.Header["ce-actor"] = []string{"%zz"} }, "ce-actor"},
+		"text":        {func(m *eventstore.Message) { m.Header["ce-actor"] = []string{"%FF"} }, "ce-actor"},
+		"time":        {func(m *eventstore.Message) { m.Header["ce-time"] = []string{"noon"} }, "ce-time"},
+		"data":        {func(m *eventstore.Message) { m.Data = m.Data[1:] }, "data of"},
+		"nothing":     {func(m *eventstore.Message) { *m = eventstore.Message{} }, "specversion"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := readGolden(t, domain.EventJobAccepted)
+			tc.spoil(&m)
+			_, err := eventstore.Decode(m)
+			if !errors.Is(err, eventstore.ErrBroken) || !strings.Contains(fmt.Sprint(err), tc.want) {
+				t.Errorf("got %v, want a broken message that names %q", err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package eventstore_test
+
+import (
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// samples gives one event of every type, each field of its data filled, in the
+// order of the registry. The golden files hold the same events.
+func samples() []domain.Recorded {
+	at := domain.At(time.Date(2026, 3, 14, 15, 9, 26, 535e6, time.UTC))
+	batch, job := domain.NewBatchID(7), domain.NewJobID(42)
+	data := sampleData(at, job)
+	var all []domain.Recorded
+	for i, def := range domain.Registry {
+		r := domain.Recorded{
+			Event: domain.Event{Type: def.Type, Version: int64(i + 1), Data: data[def.Type]},
+			Time:  at, BatchID: batch, Actor: domain.DaemonActor("sample"),
+			CommandID:   "018e3f5c-2a00-7000-8000-0000000000aa",
+			CausationID: "job/jid0000000041/6",
+			TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+			Zxid:        4294967297, Epoch: 2,
+		}
+		switch def.Kind {
+		case domain.KindBatch:
+			r.Aggregate = batch.Aggregate()
+		case domain.KindJob:
+			r.Aggregate = job.Aggregate()
+		default:
+			r.Aggregate, r.BatchID = domain.SettingAggregate(domain.HoldCollection, "Maps_1"), ""
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func sampleData(at domain.Time, job domain.JobID) map[domain.EventType]domain.EventData {
+	reason := &domain.Reason{Class: domain.ClassContent, Code: domain.CodeDigestMismatch,
+		Message: "the digest of “Karte.tif” & its row differ", Attempt: 2, Worker: "w-1"}
+	batch := func(from, to domain.BatchState) domain.BatchMove {
+		return domain.BatchMove{From: from, To: to, Reason: reason}
+	}
+	moved := func(from, to domain.BatchState) domain.EventData {
+		return &domain.BatchMoved{BatchMove: batch(from, to)}
+	}
+	move := func(from, to domain.JobState) domain.JobMove {
+		return domain.JobMove{From: from, To: to, Reason: reason, LastSuccessful: domain.JobEstimating, RetryCount: 1, Priority: 5, SpaceNeeded: 1 << 40}
+	}
+	jobMoved := func(from, to domain.JobState) domain.EventData {
+		return &domain.JobMoved{JobMove: move(from, to)}
+	}
+	report := domain.NewReport([]domain.JobID{job, job.Plus(1)}, []domain.JobID{job.Plus(2)},
+		&domain.Report{SuccessfulJobs: []domain.JobID{job}}, at).Cut("file:///reports/bid0000000007/2.json", sampleDigest)
+	ids := domain.Identifiers{Primary: "ark:/99999/fk4abc", LocalID: []string{"inv-1", "inv-2"}}
+	return map[domain.EventType]domain.EventData{
+		domain.EventBatchSubmitted: &domain.BatchSubmitted{BatchMove: batch(domain.BatchNone, domain.BatchPending), Submission: domain.Submission{
+			ProfileName: "maps", Submitter: "anna", PayloadURL: "https://example.org/m.checkm?a=1&b=2", ErcWhat: "Karten", ErcWho: "Å. Ek",
+			ErcWhen: "1901", ErcWhere: "ark:/99999/fk4abc", Type: domain.TypeBatchManifest, SubmissionMode: "add",
+			DigestAlgorithm: "sha256", DigestValue: sampleDigest, FileName: "m.checkm", Size: 812}},
+		domain.EventBatchHeld: moved(domain.BatchPending, domain.BatchHeld),
+		domain.EventBatchListed: &domain.BatchListed{BatchMove: batch(domain.BatchPending, domain.BatchPending), Listing: domain.Listing{
+			Rows: 3, FirstJID: job, ManifestURL: "file:///manifests/bid0000000007", ManifestSHA256: sampleDigest}},
+		domain.EventBatchStarted:         moved(domain.BatchPending, domain.BatchProcessing),
+		domain.EventBatchReleased:        moved(domain.BatchHeld, domain.BatchPending),
+		domain.EventBatchReporting:       moved(domain.BatchProcessing, domain.BatchReporting),
+		domain.EventBatchCompleted:       &domain.BatchReport{BatchMove: batch(domain.BatchReporting, domain.BatchCompleted), Report: report},
+		domain.EventBatchFailed:          &domain.BatchReport{BatchMove: batch(domain.BatchUpdateReporting, domain.BatchFailed), Report: report},
+		domain.EventBatchUpdateRequested: moved(domain.BatchFailed, domain.BatchUpdateReporting),
+		domain.EventBatchDeleted:         moved(domain.BatchFailed, domain.BatchDeleted),
+		domain.EventBatchCleaned:         moved(domain.BatchCompleted, domain.BatchDeleted),
+		domain.EventBatchReported: &domain.BatchReported{BatchMove: batch(domain.BatchFailed, domain.BatchFailed),
+			Channel: "mail", About: "report", Delivery: "d-1", Delivered: true},
+
+		domain.EventJobCreated: &domain.JobCreated{JobMove: move(domain.JobNone, domain.JobPending),
+			Configuration: domain.Configuration{BatchID: domain.NewBatchID(7), ProfileName: "maps", Submitter: "anna", PayloadURL: "https://example.org/1",
+				PayloadType: domain.TypeObjectManifest, ResponseType: "json", SubmissionMode: "add", WorkingDir: "7/42", DigestAlgorithm: "sha256",
+				DigestValue: sampleDigest, FileName: "1.checkm", Size: 99, Row: 0, RowFault: reason},
+			Identifiers: ids, Metadata: domain.Metadata{ErcWho: "Å. Ek", ErcWhat: "Karte", ErcWhen: "1901", ErcWhere: "ark:/99999/fk4abc"}},
+		domain.EventJobHeld:     jobMoved(domain.JobPending, domain.JobHeld),
+		domain.EventJobReleased: jobMoved(domain.JobHeld, domain.JobPending),
+		domain.EventJobAccepted: jobMoved(domain.JobPending, domain.JobEstimating),
+		domain.EventJobEstimated: &domain.JobEstimated{JobMove: move(domain.JobEstimating, domain.JobProvisioning),
+			Files: 3, Unknown: 1, Bytes: 12345},
+		domain.EventJobProvisioned: jobMoved(domain.JobProvisioning, domain.JobDownloading),
+		domain.EventJobDownloaded:  &domain.JobDownloaded{JobMove: move(domain.JobDownloading, domain.JobProcessing), Files: 3, Bytes: 12345},
+		domain.EventJobProcessed: &domain.JobProcessed{JobMove: move(domain.JobProcessing, domain.JobRecording), Object: domain.StoredObject{
+			Primary: "ark:/99999/fk4abc", Version: 2, ManifestKey: "ark+=99999=fk4abc|2|manifest", ManifestSHA256: sampleDigest, Files: 3, Bytes: 12345}},
+		domain.EventJobRecorded:      jobMoved(domain.JobRecording, domain.JobNotify),
+		domain.EventJobCompleted:     &domain.JobDone{JobMove: move(domain.JobNotify, domain.JobCompleted), Callback: "delivered"},
+		domain.EventJobFailed:        jobMoved(domain.JobDownloading, domain.JobFailed),
+		domain.EventJobRequeued:      jobMoved(domain.JobFailed, domain.JobDownloading),
+		domain.EventJobCleaned:       jobMoved(domain.JobCompleted, domain.JobCompleted),
+		domain.EventJobDeleted:       jobMoved(domain.JobFailed, domain.JobDeleted),
+		domain.EventJobIdentified:    &domain.JobIdentified{JobMove: move(domain.JobProcessing, domain.JobProcessing), Identifiers: ids, Minted: true},
+		domain.EventJobWaiting:       jobMoved(domain.JobProvisioning, domain.JobProvisioning),
+		domain.EventJobReprioritised: jobMoved(domain.JobPending, domain.JobPending),
+
+		domain.EventSettingChanged: &domain.SettingChanged{Kind: domain.HoldCollection, Name: "Maps_1", From: "open", To: "held",
+			Hold: &domain.Hold{By: "olga", When: at, Why: "stocktaking"}, Why: "stocktaking"},
+	}
+}
+
+const sampleDigest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
