@@ -27,7 +27,7 @@ func serve(t *testing.T) string {
 
 func get(t *testing.T, url string) []byte {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestNothingElseIsServed(t *testing.T) {
 		{"HEAD", samples.SingleFile, "h:1", 200},
 		{"HEAD", samples.BatchManifest, "[::1]:1", 200},
 	} {
-		r := httptest.NewRequest(c.method, c.path, nil)
+		r := httptest.NewRequest(c.method, c.path, http.NoBody)
 		r.Host = c.host
 		w := httptest.NewRecorder()
 		samples.Handler().ServeHTTP(w, r)

@@ -157,7 +157,7 @@ func (m memDriver) ListPaged(ctx context.Context, o *driver.ListOptions) (*drive
 	it := m.b.List(&blob.ListOptions{Prefix: o.Prefix})
 	for {
 		obj, err := it.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return &page, nil
 		}
 		if err != nil {

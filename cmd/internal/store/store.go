@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"net/url"
@@ -169,7 +170,7 @@ func (s *Store) list(ctx context.Context, prefix string) iter.Seq2[Info, error] 
 		it := s.bucket.List(&blob.ListOptions{Prefix: prefix})
 		for {
 			o, err := it.Next(ctx)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {

@@ -107,7 +107,7 @@ func (w *Work) Free() (int64, error) {
 	if err := syscall.Statfs(w.path, &st); err != nil {
 		return 0, wrap("free space", w.path, err)
 	}
-	return int64(st.Bavail) * int64(st.Bsize), nil
+	return int64(st.Bavail) * st.Bsize, nil
 }
 
 // Path gives where a job works, as its configuration shows it.
