@@ -110,7 +110,7 @@ type Claim struct {
 	ID        string // unique; names the working directory of this claim
 	Worker    string // id of the session that holds it
 	Aggregate domain.Aggregate
-	Attempts  int // claims since the last transition, this one included
+	Attempts  int // claims since the last event or Release, this one included: how often a worker died
 	// Lost is closed when the session is gone: work must stop, no write lands.
 	Lost <-chan struct{}
 }
@@ -128,9 +128,10 @@ type Claims interface {
 	// ClaimJob and ClaimBatch take a given one, or ErrLocked.
 	ClaimJob(ctx context.Context, id domain.JobID) (*Claim, At[domain.Job], error)
 	ClaimBatch(ctx context.Context, id domain.BatchID) (*Claim, At[domain.Batch], error)
-	// Release gives the lock back without a transition. After that many as
-	// `delay` the job may be claimed again here (0 = at once); other processes are
-	// free to claim it earlier. A lost claim is no error.
+	// Release gives the lock back without a transition, and sets the count behind
+	// Claim.Attempts back: who hands work back has not died of it. After that many
+	// as `delay` the job may be claimed again here (0 = at once); other processes
+	// are free to claim it earlier. A lost claim is no error.
 	Release(ctx context.Context, c *Claim, delay time.Duration) error
 	// Notice tells of an event read from the log, so that the next work is found
 	// without looking for it. Missed events are made up for.
