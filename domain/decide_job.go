@@ -10,6 +10,9 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 	d := jobDecider{j: j, name: cmd.jobCommand()}
 	switch c := cmd.(type) {
 	case CreateJob:
+		if j.State != JobNone {
+			return d.refuse(CodeIllegal, "")
+		}
 		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.SpaceNeeded
 		return d.move(JobPending, Require{}, nil, func(m JobMove) EventData {
 			return &JobCreated{JobMove: m, Configuration: c.Configuration, Identifiers: c.Identifiers, Metadata: c.Metadata}
@@ -51,6 +54,9 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 	case RecordJob:
 		return d.from(JobRecording, JobNotify, Require{}, nil)
 	case CompleteJob:
+		if j.State != JobNotify {
+			return d.refuse(CodeIllegal, "")
+		}
 		return d.move(JobCompleted, Require{}, nil, func(m JobMove) EventData {
 			return &JobDone{JobMove: m, Callback: c.Callback}
 		})
@@ -69,7 +75,7 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 		if f.Batch != BatchDeleted {
 			return d.refuse("batch_not_deleted", "its batch is not deleted")
 		}
-		return d.row("J23", JobDeleted, Require{Unlocked: true}, nil)
+		return d.row(RowWithBatch, JobDeleted, Require{Unlocked: true}, nil)
 	default:
 		return d.inPlace(cmd)
 	}

@@ -1,16 +1,12 @@
 package domain
 
 // EvolveBatch applies one event to a batch. It refuses (*[Unexpected]) an event
-// that is not the next one or does not start from the batch's state.
+// that is not the batch's next one, does not start from its state, or tells of a
+// move that the table does not have.
 func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 	m, ok := MoveOfBatch(r.Data)
-	if !ok || r.Version != b.Version+1 || m.From != b.State {
+	if !ok || !follows(r, KindBatch, string(b.ID), b.Version) || m.From != b.State || !legalBatch(r.Type, m) {
 		return b, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: b.Version, From: string(m.From), State: string(b.State)}
-	}
-	if m.From != m.To {
-		if _, legal := BatchRow(m.From, m.To); !legal {
-			return b, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: b.Version, From: string(m.From), State: string(b.State)}
-		}
 	}
 	b.ID = BatchID(r.Aggregate.ID)
 	b.Version, b.State, b.Modified, b.CommandID = r.Version, m.To, r.Time, r.CommandID
@@ -26,19 +22,18 @@ func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 		rep := d.Report
 		b.Report = &rep
 	}
-	b.Reason = m.Reason
+	if r.Type != EventBatchUpdateRequested {
+		b.Reason = m.Reason // else: why somebody asks again is not why it failed
+	}
 	return b, nil
 }
 
 // EvolveJob applies one event to a job. It refuses (*[Unexpected]) an event that
-// is not the next one or does not start from the job's state.
+// is not the job's next one, does not start from its state, or tells of a move
+// that the table does not have.
 func EvolveJob(j Job, r Recorded) (Job, error) {
 	m, ok := MoveOfJob(r.Data)
-	legal := ok && r.Version == j.Version+1 && m.From == j.State
-	if legal && m.From != m.To {
-		_, legal = JobRow(m.From, m.To)
-	}
-	if !legal {
+	if !ok || !follows(r, KindJob, string(j.ID), j.Version) || m.From != j.State || !legalJob(r.Type, m) {
 		return j, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: j.Version, From: string(m.From), State: string(j.State)}
 	}
 	j.ID = JobID(r.Aggregate.ID)
@@ -57,4 +52,25 @@ func EvolveJob(j Job, r Recorded) (Job, error) {
 		j.Reason = m.Reason
 	}
 	return j, nil
+}
+
+// follows reports whether r is the next event of the aggregate, id "" = of any.
+func follows(r Recorded, kind Kind, id string, version int64) bool {
+	return r.Aggregate.Kind == kind && (id == "" || r.Aggregate.ID == id) && r.Version == version+1
+}
+
+func legalBatch(t EventType, m BatchMove) bool {
+	if t == EventBatchListed || t == EventBatchReported {
+		return m.From == m.To
+	}
+	row, ok := BatchRow(m.From, m.To)
+	return ok && row.Event == t
+}
+
+func legalJob(t EventType, m JobMove) bool {
+	if t == EventJobIdentified || t == EventJobWaiting || t == EventJobReprioritised {
+		return m.From == m.To
+	}
+	row, ok := JobRow(m.From, m.To)
+	return ok && row.Event == t
 }

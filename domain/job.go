@@ -106,10 +106,13 @@ var JobTransitions = append([]JobTransition{
 	{"J22", JobHeld, JobDeleted, EventJobDeleted, "operator", "the batch is processing or failed", "", false},
 }, deletedWithBatch()...)
 
+// RowWithBatch is the row that deletes a job with its batch, from any state.
+const RowWithBatch = "J23"
+
 func deletedWithBatch() []JobTransition {
 	rows := make([]JobTransition, 0, len(JobStates))
 	for _, s := range JobStates {
-		rows = append(rows, JobTransition{"J23", s, JobDeleted, EventJobDeleted, "with its batch", "not locked", "", false})
+		rows = append(rows, JobTransition{RowWithBatch, s, JobDeleted, EventJobDeleted, "with its batch", "not locked", "", false})
 	}
 	return rows
 }

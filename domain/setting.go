@@ -78,14 +78,15 @@ func word(h *Hold) string {
 	return "held"
 }
 
-// EvolveSetting applies a setting's event.
+// EvolveSetting applies a setting's event. It refuses (*[Unexpected]) one that is
+// not the next or does not start from what the setting is.
 func EvolveSetting(s Setting, r Recorded) (Setting, error) {
 	data, ok := r.Data.(*SettingChanged)
 	if !ok {
 		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
 	}
-	if r.Version != s.Version+1 {
-		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
+	if !follows(r, KindSetting, "", s.Version) || data.From != word(s.Hold) {
+		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version, From: data.From, State: word(s.Hold)}
 	}
 	return Setting{Kind: data.Kind, Name: data.Name, Version: r.Version, Hold: data.Hold}, nil
 }

@@ -1,0 +1,142 @@
+package domain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// BatchDiagram draws [BatchTransitions] as a Mermaid state diagram.
+func BatchDiagram() string {
+	d := &diagram{}
+	for _, s := range BatchStates {
+		d.state(string(s))
+	}
+	for _, t := range BatchTransitions {
+		d.arrow(string(t.From), string(t.To), t.Row+" "+string(t.Event))
+	}
+	d.arrow(string(BatchDeleted), "", "")
+	return d.String()
+}
+
+// JobDiagram draws [JobTransitions] as a Mermaid state diagram. The row that
+// leads to deleted from every state is a note, so that the others can be seen.
+func JobDiagram() string {
+	d := &diagram{}
+	for _, s := range append(slices.Clone(JobStates), JobDeleted) {
+		d.state(string(s))
+	}
+	var everywhere []JobTransition
+	for _, t := range JobTransitions {
+		if t.Row == RowWithBatch {
+			everywhere = append(everywhere, t)
+			continue
+		}
+		d.arrow(string(t.From), string(t.To), t.Row+" "+string(t.Event))
+	}
+	d.arrow(string(JobDeleted), "", "")
+	d.note(string(JobDeleted), fmt.Sprintf("%s %s: from each of the %d other states, %s",
+		RowWithBatch, EventJobDeleted, len(everywhere), everywhere[0].By))
+	return d.String()
+}
+
+// BatchTable gives [BatchTransitions] as a Markdown table.
+func BatchTable() string {
+	var b strings.Builder
+	row(&b, "#", "from → to", "event", "who", "when")
+	row(&b, "---", "---", "---", "---", "---")
+	for _, t := range BatchTransitions {
+		row(&b, t.Row, from(string(t.From))+" → "+string(t.To), "`"+string(t.Event)+"`", t.By, or(t.Guard, "always"))
+	}
+	return b.String()
+}
+
+// JobTable gives [JobTransitions] as a Markdown table, the row that leads to
+// deleted from every state written once.
+func JobTable() string {
+	var b strings.Builder
+	row(&b, "#", "from → to", "event", "who", "when", "last_successful_status", "retry_count", "reference in its batch")
+	row(&b, "---", "---", "---", "---", "---", "---", "---", "---")
+	seen := false
+	for _, t := range JobTransitions {
+		start, ref := from(string(t.From)), reference(t.From.Sub(), t.To.Sub())
+		if t.Row == RowWithBatch {
+			if seen {
+				continue
+			}
+			seen, start, ref = true, "any", "removed"
+		}
+		last, retry := or(string(t.LastSuccessful), "keep"), "keep"
+		if t.Retry {
+			last, retry = "keep (is "+last+")", "+1"
+		}
+		switch {
+		case t.From == JobNone:
+			last, retry = "null", "0"
+		case t.To == JobDeleted:
+			last, retry = "–", "–"
+		}
+		row(&b, t.Row, start+" → "+string(t.To), "`"+string(t.Event)+"`", t.By, or(t.Guard, "always"), last, retry, ref)
+	}
+	return b.String()
+}
+
+func row(b *strings.Builder, cells ...string) {
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+func from(state string) string { return or(state, "–") }
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func reference(before, after Sub) string {
+	switch {
+	case before == after:
+		return "keep"
+	case before == SubNone:
+		return "created in " + string(after)
+	case after == SubNone:
+		return "removed from " + string(before)
+	default:
+		return string(before) + " → " + string(after)
+	}
+}
+
+// diagram collects the lines of a Mermaid state diagram.
+type diagram struct{ lines []string }
+
+func (d *diagram) state(s string) {
+	if id := mermaidID(s); id != s {
+		d.lines = append(d.lines, fmt.Sprintf("state %q as %s", s, id))
+	}
+}
+
+func (d *diagram) arrow(from, to, label string) {
+	line := mermaidID(from) + " --> " + mermaidID(to)
+	if label != "" {
+		line += ": " + label
+	}
+	d.lines = append(d.lines, line)
+}
+
+func (d *diagram) note(state, text string) {
+	d.lines = append(d.lines, "note right of "+mermaidID(state), "    "+text, "end note")
+}
+
+// String gives the diagram's text.
+func (d *diagram) String() string {
+	return "stateDiagram-v2\n    " + strings.Join(d.lines, "\n    ") + "\n"
+}
+
+// mermaidID gives a state's name as Mermaid takes it; none is its start and end.
+func mermaidID(state string) string {
+	if state == "" {
+		return "[*]"
+	}
+	return strings.ReplaceAll(state, "-", "_")
+}

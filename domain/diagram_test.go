@@ -1,0 +1,78 @@
+package domain_test
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+var update = flag.Bool("update", false, "write the diagrams and docs/states.md anew")
+
+// TestDrawings compares the diagrams and the page in docs with the tables.
+func TestDrawings(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"testdata/batch.mmd": domain.BatchDiagram(),
+		"testdata/job.mmd":   domain.JobDiagram(),
+		"../docs/states.md":  statesPage(),
+	} {
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != want {
+			t.Errorf("%s does not show the tables (%v): run `make generate`", path, err)
+		}
+	}
+}
+
+// TestDrawingIsWhole: every row of the tables is in its diagram and its table.
+func TestDrawingIsWhole(t *testing.T) {
+	t.Parallel()
+	for _, r := range domain.BatchTransitions {
+		if !strings.Contains(domain.BatchDiagram(), ": "+r.Row+" "+string(r.Event)+"\n") || !strings.Contains(domain.BatchTable(), "| "+r.Row+" |") {
+			t.Errorf("%s is missing", r.Row)
+		}
+	}
+	for _, r := range domain.JobTransitions {
+		if !strings.Contains(domain.JobDiagram(), r.Row+" "+string(r.Event)) || !strings.Contains(domain.JobTable(), "| "+r.Row+" |") {
+			t.Errorf("%s is missing", r.Row)
+		}
+	}
+}
+
+func statesPage() string {
+	return `# The states of batches and jobs
+
+<!-- Written by ` + "`make generate`" + ` from the tables in domain/batch.go and domain/job.go. -->
+
+Every change of state is a row of one of the two tables below; nothing else is
+possible. Each row writes one event, in one atomic write together with everything
+that it does to the live state. Commands that no row allows are refused with the
+state and what is possible from there.
+
+## Batches
+
+` + "```mermaid\n" + domain.BatchDiagram() + "```\n\n" + domain.BatchTable() + `
+A pending batch also gets ` + "`batch.listed`" + `, which settles how many jobs it
+will have, and any batch that was not deleted gets ` + "`batch.reported`" + ` when a
+message about it was delivered or could not be. Neither changes its state.
+
+A batch whose manifest is bad is started without a listing (B3). It has no jobs
+and can only be reported as failed.
+
+## Jobs
+
+` + "```mermaid\n" + domain.JobDiagram() + "```\n\n" + domain.JobTable() + `
+Which of J16 to J19 a requeue takes follows from ` + "`last_successful_status`" + `
+alone. A job that failed before any step succeeded (J5) can only be deleted.
+After J20 a job is in no queue any more; its state stays completed.
+
+A job keeps its state when it gets ` + "`job.identified`, `job.waiting` or `job.reprioritised`" + `.
+`
+}

@@ -1,0 +1,268 @@
+package domain_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// jobRow is one row of the job workflow as the documentation states it, written
+// down a second time so that a slip in the table is seen.
+type jobRow struct {
+	row      string
+	from, to domain.JobState
+	event    domain.EventType
+	cmd      domain.JobCommand
+	last     domain.JobState // last_successful_status after it; keep: as before
+	retries  int             // added
+	sub      domain.Sub      // where the batch's reference is afterwards
+	require  domain.Require
+}
+
+const keep domain.JobState = "keep"
+
+var (
+	none     = domain.Require{}
+	holds    = domain.Require{Holds: true}
+	operator = domain.Require{Batch: true, Unlocked: true}
+	inBatch  = domain.Facts{Collection: "maps", Batch: domain.BatchProcessing}
+)
+
+var jobRows = append([]jobRow{
+	{"J1", "", "pending", "job.created", domain.CreateJob{Priority: 10, Configuration: domain.Configuration{BatchID: theBatch}}, "", 0, domain.SubProcessing, none},
+	{"J2", "pending", "held", "job.held", domain.HoldJob{Reason: waits}, keep, 0, domain.SubProcessing, none},
+	{"J3", "held", "pending", "job.released", domain.ReleaseJob{}, keep, 0, domain.SubProcessing, domain.Require{Holds: true, Unlocked: true}},
+	{"J4", "pending", "estimating", "job.accepted", domain.AcceptJob{}, keep, 0, domain.SubProcessing, holds},
+	{"J5", "pending", "failed", "job.failed", domain.FailJob{Reason: broken}, keep, 0, domain.SubFailed, none},
+	{"J6", "estimating", "provisioning", "job.estimated", domain.EstimateJob{Priority: 10, Bytes: 4}, "estimating", 0, domain.SubProcessing, none},
+	{"J7", "provisioning", "downloading", "job.provisioned", domain.ProvisionJob{}, "provisioning", 0, domain.SubProcessing, none},
+	{"J8", "downloading", "processing", "job.downloaded", domain.DownloadJob{Priority: 10, Bytes: 4}, "downloading", 0, domain.SubProcessing, none},
+	{"J9", "downloading", "failed", "job.failed", domain.FailJob{Reason: broken}, keep, 0, domain.SubFailed, none},
+	{"J10", "processing", "recording", "job.processed", domain.ProcessJob{}, "processing", 0, domain.SubProcessing, none},
+	{"J11", "processing", "failed", "job.failed", domain.FailJob{Reason: broken}, keep, 0, domain.SubFailed, none},
+	{"J12", "recording", "notify", "job.recorded", domain.RecordJob{}, "recording", 0, domain.SubProcessing, none},
+	{"J13", "recording", "failed", "job.failed", domain.FailJob{Reason: broken}, keep, 0, domain.SubFailed, none},
+	{"J14", "notify", "completed", "job.completed", domain.CompleteJob{Callback: "none"}, "notify", 0, domain.SubCompleted, none},
+	{"J15", "notify", "failed", "job.failed", domain.FailJob{Reason: broken}, keep, 0, domain.SubFailed, none},
+	{"J16", "failed", "downloading", "job.requeued", domain.RequeueJob{}, "provisioning", 1, domain.SubProcessing, operator},
+	{"J17", "failed", "processing", "job.requeued", domain.RequeueJob{}, "downloading", 1, domain.SubProcessing, operator},
+	{"J18", "failed", "recording", "job.requeued", domain.RequeueJob{}, "processing", 1, domain.SubProcessing, operator},
+	{"J19", "failed", "notify", "job.requeued", domain.RequeueJob{}, "recording", 1, domain.SubProcessing, operator},
+	{"J20", "completed", "completed", "job.cleaned", domain.CleanJob{}, keep, 0, domain.SubCompleted, none},
+	{"J21", "failed", "deleted", "job.deleted", domain.DeleteJob{}, keep, 0, domain.SubNone, operator},
+	{"J22", "held", "deleted", "job.deleted", domain.DeleteJob{}, keep, 0, domain.SubNone, operator},
+}, withBatch()...)
+
+func withBatch() (rows []jobRow) {
+	for _, s := range domain.JobStates {
+		rows = append(rows, jobRow{"J23", s, "deleted", "job.deleted", domain.DeleteJobWithBatch{}, keep, 0, domain.SubNone, domain.Require{Unlocked: true}})
+	}
+	return rows
+}
+
+// before gives the job that the row starts from, and facts under which it goes.
+func (r jobRow) before() (domain.Job, domain.Facts) {
+	j, f := jobIn(r.from), inBatch
+	switch r.row {
+	case "J16", "J17", "J18", "J19":
+		j.LastSuccessful = r.last
+	case "J23":
+		f.Batch = domain.BatchDeleted
+	}
+	return j, f
+}
+
+func TestJobRows(t *testing.T) {
+	t.Parallel()
+	if len(jobRows) != len(domain.JobTransitions) {
+		t.Fatalf("the table has %d rows, want %d", len(domain.JobTransitions), len(jobRows))
+	}
+	for _, r := range jobRows {
+		t.Run(r.row+" from "+string(r.from), func(t *testing.T) {
+			t.Parallel()
+			j, f := r.before()
+			dec, err := domain.DecideJob(j, r.cmd, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if dec.Row != r.row || !reflect.DeepEqual(dec.Require, r.require) {
+				t.Errorf("row %s requiring %+v, want %s requiring %+v", dec.Row, dec.Require, r.row, r.require)
+			}
+			if len(dec.Events) != 1 {
+				t.Fatalf("%d events, want 1", len(dec.Events))
+			}
+			e := dec.Events[0]
+			last := r.last
+			if last == keep {
+				last = j.LastSuccessful
+			}
+			m, _ := domain.MoveOfJob(e.Data)
+			if e.Type != r.event || m.From != r.from || m.To != r.to || e.Version != j.Version+1 ||
+				m.LastSuccessful != last || m.RetryCount != j.RetryCount+r.retries || m.Priority != 10 {
+				t.Errorf("%s %d: %+v", e.Type, e.Version, m)
+			}
+			after, err := domain.EvolveJob(j, recorded(e))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after.State != r.to || after.Version != j.Version+1 || after.CommandID != "now" || after.LastSuccessful != last ||
+				after.RetryCount != j.RetryCount+r.retries || after.State.Sub() != r.sub {
+				t.Errorf("evolved to %+v", after)
+			}
+			if queued := after.QueueEntry() != ""; queued != (r.to != domain.JobDeleted && r.row != "J20") {
+				t.Errorf("queue entry %q", after.QueueEntry())
+			}
+		})
+	}
+}
+
+// TestJobPairs asks every command in every state: what is no row is refused,
+// with the state and what would be possible.
+func TestJobPairs(t *testing.T) {
+	t.Parallel()
+	legal := map[string]bool{}
+	possible := map[domain.JobState][]string{}
+	var moves []domain.JobCommand
+	for _, r := range jobRows {
+		legal[fmt.Sprintf("%T %s", r.cmd, r.from)] = true
+		if !slices.Contains(possible[r.from], string(r.to)) {
+			possible[r.from] = append(possible[r.from], string(r.to))
+		}
+		moves = append(moves, r.cmd)
+	}
+	stays := map[string][]domain.JobState{
+		"domain.IdentifyJob":     {domain.JobProcessing},
+		"domain.WaitJob":         {"pending", "estimating", "provisioning", "downloading", "processing", "recording", "notify"},
+		"domain.ReprioritiseJob": domain.JobStates,
+	}
+	commands := append(moves, domain.IdentifyJob{}, domain.WaitJob{Reason: waits}, domain.ReprioritiseJob{Priority: 1})
+	for _, s := range jobStates() {
+		for _, cmd := range commands {
+			key := fmt.Sprintf("%T %s", cmd, s)
+			want := legal[key] || slices.Contains(stays[fmt.Sprintf("%T", cmd)], s)
+			f := inBatch
+			if _, ok := cmd.(domain.DeleteJobWithBatch); ok {
+				f.Batch = domain.BatchDeleted
+			}
+			dec, err := domain.DecideJob(jobIn(s), cmd, f)
+			if want {
+				if err != nil {
+					t.Errorf("%s: %v", key, err)
+				}
+				continue
+			}
+			r := refusal(t, err, domain.CodeIllegal)
+			if len(dec.Events) != 0 || r.State != string(s) || r.Aggregate != theJob.Aggregate() || r.Command == "" {
+				t.Errorf("%s: refused as %+v with %d events", key, r, len(dec.Events))
+			}
+			if fmt.Sprint(r.Possible) != fmt.Sprint(possible[s]) {
+				t.Errorf("%s: possible %v, want %v", key, r.Possible, possible[s])
+			}
+		}
+	}
+}
+
+// TestJobEvents offers every event type between every pair of states.
+func TestJobEvents(t *testing.T) {
+	t.Parallel()
+	legal := map[string]bool{}
+	for _, r := range jobRows {
+		legal[fmt.Sprintf("%s>%s %s", r.from, r.to, r.event)] = true
+	}
+	stays := []domain.EventType{domain.EventJobIdentified, domain.EventJobWaiting, domain.EventJobReprioritised}
+	for _, def := range domain.Registry {
+		for _, from := range jobStates() {
+			for _, to := range jobStates() {
+				j := jobIn(from)
+				var data domain.EventData = &domain.JobMoved{JobMove: domain.JobMove{From: from, To: to}}
+				if def.Kind != domain.KindJob {
+					data = def.New()
+				}
+				e := domain.Event{Type: def.Type, Aggregate: theJob.Aggregate(), Version: j.Version + 1, Data: data}
+				want := legal[fmt.Sprintf("%s>%s %s", from, to, def.Type)] || from == to && slices.Contains(stays, def.Type)
+				if _, err := domain.EvolveJob(j, recorded(e)); (err == nil) != want {
+					t.Errorf("%s from %q to %q: %v", def.Type, from, to, err)
+				}
+			}
+		}
+	}
+}
+
+func TestJobGuards(t *testing.T) {
+	t.Parallel()
+	onHoldToo := inBatch
+	onHoldToo.CollectionHold = &onHold
+	cleaned := jobIn(domain.JobCompleted)
+	cleaned.Cleaned = true
+	type guard struct {
+		j     domain.Job
+		cmd   domain.JobCommand
+		facts domain.Facts
+		code  domain.Code
+	}
+	guards := map[string]guard{
+		"release on hold":      {jobIn(domain.JobHeld), domain.ReleaseJob{}, onHoldToo, domain.CodeCollectionHeld},
+		"accept on hold":       {jobIn(domain.JobPending), domain.AcceptJob{}, onHoldToo, domain.CodeCollectionHeld},
+		"clean twice":          {cleaned, domain.CleanJob{}, inBatch, "already_cleaned"},
+		"reprioritise cleaned": {cleaned, domain.ReprioritiseJob{Priority: 1}, inBatch, domain.CodeIllegal},
+		"delete without batch": {jobIn(domain.JobPending), domain.DeleteJobWithBatch{}, inBatch, "batch_not_deleted"},
+		"create at 100":        {jobIn(domain.JobNone), domain.CreateJob{Priority: 100}, inBatch, "bad_priority"},
+		"create at -1":         {jobIn(domain.JobNone), domain.CreateJob{Priority: -1}, inBatch, "bad_priority"},
+		"estimate to 100":      {jobIn(domain.JobEstimating), domain.EstimateJob{Priority: 100}, inBatch, "bad_priority"},
+		"download to 100":      {jobIn(domain.JobDownloading), domain.DownloadJob{Priority: 100}, inBatch, "bad_priority"},
+		"reprioritise to 100":  {jobIn(domain.JobPending), domain.ReprioritiseJob{Priority: 100}, inBatch, "bad_priority"},
+		"reprioritise to -1":   {jobIn(domain.JobPending), domain.ReprioritiseJob{Priority: -1}, inBatch, "bad_priority"},
+	}
+	for _, last := range []domain.JobState{domain.JobNone, domain.JobEstimating, domain.JobNotify} {
+		j := jobIn(domain.JobFailed)
+		j.LastSuccessful = last
+		guards["requeue after "+string(last)] = guard{j, domain.RequeueJob{}, inBatch, "not_recoverable"}
+	}
+	for _, s := range batchStates() {
+		if s == domain.BatchProcessing || s == domain.BatchFailed {
+			continue
+		}
+		f := domain.Facts{Batch: s}
+		guards["requeue in batch "+string(s)] = guard{jobIn(domain.JobFailed), domain.RequeueJob{}, f, "batch_state"}
+		guards["delete failed in batch "+string(s)] = guard{jobIn(domain.JobFailed), domain.DeleteJob{}, f, "batch_state"}
+		guards["delete held in batch "+string(s)] = guard{jobIn(domain.JobHeld), domain.DeleteJob{}, f, "batch_state"}
+	}
+	for name, g := range guards {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := domain.DecideJob(g.j, g.cmd, g.facts)
+			if r := refusal(t, err, g.code); r.Error() == "" || r.State != string(g.j.State) {
+				t.Errorf("refused as %+v", r)
+			}
+		})
+	}
+	for _, p := range []int{0, 99} {
+		if _, err := domain.DecideJob(jobIn(domain.JobPending), domain.ReprioritiseJob{Priority: p}, inBatch); err != nil {
+			t.Errorf("priority %d: %v", p, err)
+		}
+	}
+}
+
+// TestWorkTravels: what a step found out travels in the move that ends it.
+func TestWorkTravels(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from domain.JobState
+		cmd  domain.JobCommand
+	}{
+		{domain.JobEstimating, domain.EstimateJob{Files: 3, Bytes: 9, Priority: 20}},
+		{domain.JobDownloading, domain.DownloadJob{Files: 3, Bytes: 9, Priority: 20}},
+	} {
+		dec, err := domain.DecideJob(jobIn(c.from), c.cmd, inBatch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := domain.EvolveJob(jobIn(c.from), recorded(dec.Events[0]))
+		if err != nil || after.Priority != 20 || after.SpaceNeeded != 9 || after.QueueEntry() != "20-jid0000000042" {
+			t.Errorf("%T: %+v (%v)", c.cmd, after, err)
+		}
+	}
+}
