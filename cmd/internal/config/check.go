@@ -1,0 +1,150 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+var (
+	instanceName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
+	streamName   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	subjectName  = regexp.MustCompile(`^[a-z0-9_-]+(\.[a-z0-9_-]+)*$`)
+	rootPath     = regexp.MustCompile(`^(/[A-Za-z0-9_.-]+)+$`)
+)
+
+// daemons are the names that workers_of may hold.
+var daemons = []string{
+	domain.DaemonBatchPending, domain.DaemonBatchReporting, domain.DaemonBatchUpdateReporting,
+	domain.DaemonJobPending, domain.DaemonJobEstimating, domain.DaemonJobProvisioning, domain.DaemonJobDownloading,
+	domain.DaemonJobProcessing, domain.DaemonJobRecording, domain.DaemonJobNotify, domain.DaemonJanitor,
+}
+
+// checker gathers the faults of decoded settings.
+type checker struct {
+	origins map[string]string
+	faults  Faults
+}
+
+func (c *checker) fault(key, problem, remedy string) {
+	c.faults = append(c.faults, Fault{Key: key, Origin: c.origins[key], Problem: problem, Remedy: remedy})
+}
+
+func (c *checker) matches(key, value string, re *regexp.Regexp, remedy string) {
+	if !re.MatchString(value) {
+		c.fault(key, fmt.Sprintf("%q is not allowed", value), remedy)
+	}
+}
+
+func (c *checker) within(key string, value, from, to int) {
+	if value < from || value > to {
+		c.fault(key, fmt.Sprintf("%d is out of bounds", value), fmt.Sprintf("choose from %d to %d", from, to))
+	}
+}
+
+func (c *checker) lasts(key string, value, from, to time.Duration) {
+	if value < from || value > to {
+		c.fault(key, value.String()+" is out of bounds", fmt.Sprintf("choose from %v to %v", from, to))
+	}
+}
+
+func (c *checker) oneOf(key, value string, of ...string) {
+	if !slices.Contains(of, value) {
+		c.fault(key, fmt.Sprintf("%q is unknown", value), "choose "+strings.Join(of, ", "))
+	}
+}
+
+func (c *checker) url(key, value string, schemes ...string) {
+	u, err := url.Parse(value)
+	remedy := "write " + schemes[0] + "://host:port"
+	switch {
+	case err != nil: // the error repeats the value, which may hold a password
+		c.fault(key, "this is not a URL", remedy)
+	case !slices.Contains(schemes, u.Scheme) || u.Host == "" && u.Query().Get("host") == "":
+		c.fault(key, fmt.Sprintf("%q is not a %s URL", redactURL(value), schemes[0]), remedy)
+	}
+}
+
+func (c *checker) directory(key, value string) {
+	if !filepath.IsAbs(value) {
+		c.fault(key, fmt.Sprintf("%q depends on where the program is started", value), "write an absolute path")
+	}
+}
+
+// check names every value that is out of its bounds.
+func (r *Resolved) check() Faults {
+	c := &checker{origins: r.origins}
+	c.matches("instance", r.Instance, instanceName, "use 1 to 64 of a–z, 0–9 and -, the first a letter")
+	if len(r.ZooKeeper) == 0 {
+		c.fault("zookeeper", "no server is named", "write host:port, several with commas")
+	}
+	for _, server := range r.ZooKeeper {
+		host, port, err := net.SplitHostPort(server)
+		if n, perr := strconv.Atoi(port); err != nil || perr != nil || host == "" || n < 1 || n > 65535 {
+			c.fault("zookeeper", fmt.Sprintf("%q is not host:port", server), "write for example 127.0.0.1:2181")
+		}
+	}
+	c.matches("zookeeper_root", r.ZooKeeperRoot, rootPath, "write a path such as /accession")
+	c.lasts("zookeeper_session_timeout", r.ZooKeeperSessionTimeout, time.Second, time.Minute)
+	if len(r.NATS) == 0 {
+		c.fault("nats", "no server is named", "write nats://host:port, several with commas")
+	}
+	for _, server := range r.NATS {
+		c.url("nats", server, "nats", "tls")
+	}
+	c.matches("nats_stream", r.NATSStream, streamName, "use 1 to 64 of A–Z, a–z, 0–9, _ and -")
+	c.matches("nats_prefix", r.NATSPrefix, subjectName, "use words of a–z, 0–9, _ and -, with dots between them")
+	if !slices.Contains([]int{1, 3, 5}, r.NATSReplicas) {
+		c.fault("nats_replicas", fmt.Sprintf("%d is out of bounds", r.NATSReplicas), "choose 1, 3 or 5")
+	}
+	c.url("postgres", r.Postgres, "postgres", "postgresql")
+	c.within("postgres_conns", r.PostgresConns, 4, 1000)
+	c.directory("data_dir", r.DataDir)
+	c.directory("work_dir", r.WorkDir)
+	c.directory("profiles_dir", r.ProfilesDir)
+	c.directory("mail_dir", r.MailDir)
+	if !strings.Contains(r.Store, "://") {
+		c.directory("store", r.Store)
+	}
+	c.within("workers", r.Workers, 1, 256)
+	for _, name := range sortedKeys(r.WorkersOf) {
+		if !slices.Contains(daemons, name) {
+			c.fault("workers_of", fmt.Sprintf("there is no daemon %q", name), "choose "+strings.Join(daemons, ", "))
+			continue
+		}
+		c.within("workers_of", r.WorkersOf[name], 1, 256)
+	}
+	c.within("outbox_shards", r.OutboxShards, 1, 64)
+	c.lasts("outbox_grace", r.OutboxGrace, 0, 10*time.Minute)
+	c.lasts("provision_every", r.ProvisionEvery, 100*time.Millisecond, 10*time.Minute)
+	c.lasts("clean_every", r.CleanEvery, 100*time.Millisecond, 24*time.Hour)
+	c.lasts("retention", r.Retention, time.Minute, 87600*time.Hour)
+	c.within("max_claims", r.MaxClaims, 1, 100)
+	c.lasts("stop_grace", r.StopGrace, 0, time.Hour)
+	c.oneOf("log_format", r.LogFormat, "auto", "json", "text")
+	c.oneOf("log_level", r.LogLevel, "debug", "info", "warn", "error")
+	return c.faults
+}
+
+func sortedKeys(m map[string]int) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func sorted(fs Faults) Faults {
+	slices.SortFunc(fs, func(a, b Fault) int { return cmp.Compare(a.Key, b.Key) })
+	return fs
+}

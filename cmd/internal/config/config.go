@@ -1,0 +1,92 @@
+package config
+
+import "time"
+
+// Config is everything that can be set. The tags name the key and the default.
+type Config struct {
+	// Instance names this installation: it stands in the source of every event and
+	// marks the working directory. 1 to 64 of a–z, 0–9 and -, the first a letter.
+	Instance string `key:"instance" default:"accession"`
+
+	// ZooKeeper lists host:port of the servers, with commas. Required: at least one.
+	ZooKeeper []string `key:"zookeeper" default:"127.0.0.1:2181"`
+	// ZooKeeperRoot is the node that everything lives under: a path from the root.
+	ZooKeeperRoot string `key:"zookeeper_root" default:"/accession"`
+	// ZooKeeperSessionTimeout is how long a silent process keeps its claims: 1s to
+	// 60s. The servers may bound it further (2 to 20 of their ticks).
+	ZooKeeperSessionTimeout time.Duration `key:"zookeeper_session_timeout" default:"10s"`
+
+	// NATS lists nats:// or tls:// URLs of the servers, with commas.
+	NATS []string `key:"nats" default:"nats://127.0.0.1:4222" secret:"true"`
+	// NATSStream names the stream of events: 1 to 64 of A–Z, a–z, 0–9, _ and -.
+	NATSStream string `key:"nats_stream" default:"ACCESSION"`
+	// NATSPrefix begins every subject: words of a–z, 0–9, _ and - with dots.
+	NATSPrefix string `key:"nats_prefix" default:"accession"`
+	// NATSReplicas is how many servers keep the stream: 1, 3 or 5.
+	NATSReplicas int `key:"nats_replicas" default:"1"`
+
+	// Postgres is a postgres:// URL.
+	Postgres string `key:"postgres" default:"postgres://127.0.0.1:5432/accession" secret:"true"`
+	// PostgresConns bounds the connections of one process: 4 to 1000.
+	PostgresConns int `key:"postgres_conns" default:"16"`
+
+	// DataDir holds what the four settings below do not place elsewhere.
+	DataDir string `key:"data_dir" default:"/var/lib/accession"`
+	// Store is where objects are kept: a directory or a bucket URL. Default
+	// DATA_DIR/store.
+	Store string `key:"store" secret:"true"`
+	// WorkDir is where jobs download; all processes of an installation share it.
+	// Default DATA_DIR/work.
+	WorkDir string `key:"work_dir"`
+	// ProfilesDir holds the profiles, one *.yaml a collection. Default
+	// DATA_DIR/profiles.
+	ProfilesDir string `key:"profiles_dir"`
+	// MailDir is the drop directory that mails are written to. Default
+	// DATA_DIR/mail.
+	MailDir string `key:"mail_dir"`
+
+	// Workers is how many claims each daemon works on at once: 1 to 256.
+	Workers int `key:"workers" default:"4"`
+	// WorkersOf overrides it for single daemons: name=number, with commas in the
+	// environment, such as job-downloading=16,job-processing=2.
+	WorkersOf map[string]int `key:"workers_of"`
+
+	// OutboxShards is how many parts the outbox has: 1 to 64, fixed when the tree is
+	// first made.
+	OutboxShards int `key:"outbox_shards" default:"4"`
+	// OutboxGrace is how long sent events stay in ZooKeeper as a second line: 0s to
+	// 10m.
+	OutboxGrace time.Duration `key:"outbox_grace" default:"10s"`
+
+	// SpaceReserve is what provisioning leaves free on the file system of WorkDir:
+	// bytes, also written 512 MiB or 10 GiB.
+	SpaceReserve Bytes `key:"space_reserve" default:"1 GiB"`
+	// ProvisionEvery is how often jobs that wait for space are looked at: 100ms to
+	// 10m.
+	ProvisionEvery time.Duration `key:"provision_every" default:"5s"`
+	// CleanEvery is how often the janitor passes: 100ms to 24h.
+	CleanEvery time.Duration `key:"clean_every" default:"30s"`
+	// Retention is how long a completed batch is kept in ZooKeeper: 1m to 87600h.
+	// Its history stays in the log and in PostgreSQL.
+	Retention time.Duration `key:"retention" default:"720h"`
+	// MaxClaims is how often a job may be claimed in one state before it is
+	// stopped, as when its workers keep dying: 1 to 100.
+	MaxClaims int `key:"max_claims" default:"5"`
+
+	// StopGrace is how long running steps may go on after a stop was asked for:
+	// 0s to 1h. Then they are cancelled and their jobs handed back.
+	StopGrace time.Duration `key:"stop_grace" default:"20s"`
+
+	// LogFormat is json, text, or auto: text on a terminal, else json.
+	LogFormat string `key:"log_format" default:"auto"`
+	// LogLevel is debug, info, warn or error.
+	LogLevel string `key:"log_level" default:"info"`
+}
+
+// WorkersFor gives how many claims the daemon works on at once.
+func (c Config) WorkersFor(daemon string) int {
+	if n, ok := c.WorkersOf[daemon]; ok {
+		return n
+	}
+	return c.Workers
+}

@@ -1,0 +1,202 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDefaultsAreSound(t *testing.T) {
+	t.Parallel()
+	got, err := Load(Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Store != "/var/lib/accession/store" || got.SpaceReserve != 1<<30 || got.ZooKeeperSessionTimeout != 10*time.Second {
+		t.Errorf("defaults: %+v", got.Config)
+	}
+	for _, r := range got.Rows() {
+		if r.Key == "" || r.Origin != "default" || r.Value == "" && r.Key != "workers_of" {
+			t.Errorf("row %+v", r)
+		}
+	}
+}
+
+func TestFlagsGoOverEnvironmentOverFileOverDefaults(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := write(t, dir, "accession.yaml", "nats_stream: FILE\nnats_prefix: file\nworkers: 7\nworkers_of: {job-downloading: 9}\nzookeeper: [a:1, b:2]\n")
+	secret := write(t, dir, "postgres", "postgres://u:s3cret@db/x\n")
+	got, err := Load(Sources{
+		File:    file,
+		Environ: []string{"ACCESSION_NATS_PREFIX=env", "ACCESSION_WORKERS=8", "ACCESSION_POSTGRES_FILE=" + secret, "ACCESSION_TEST_NATS=x", "ACCESSION_SPACE_RESERVE=512 MiB"},
+		Flags:   map[string]string{"workers": "9"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.NATSStream != "FILE" || got.NATSPrefix != "env" || got.Workers != 9 || got.Postgres != "postgres://u:s3cret@db/x" || got.SpaceReserve != 512<<20 {
+		t.Errorf("got %+v", got.Config)
+	}
+	if got.WorkersFor("job-downloading") != 9 || got.WorkersFor("job-pending") != 9 || cmp.Diff(got.ZooKeeper, []string{"a:1", "b:2"}) != "" {
+		t.Errorf("got %+v", got.Config)
+	}
+	origins := map[string]string{}
+	for _, r := range got.Rows() {
+		origins[r.Key] = r.Origin
+		if strings.Contains(r.Value, "s3cret") {
+			t.Errorf("%s shows a password: %s", r.Key, r.Value)
+		}
+	}
+	want := map[string]string{"nats_stream": "file " + file, "nats_prefix": "environment ACCESSION_NATS_PREFIX", "workers": "flag", "postgres": "environment ACCESSION_POSTGRES_FILE", "nats": "default"}
+	for key, origin := range want {
+		if origins[key] != origin {
+			t.Errorf("%s comes from %q, want %q", key, origins[key], origin)
+		}
+	}
+}
+
+func TestTheFileCanBeNamedByTheEnvironment(t *testing.T) {
+	t.Parallel()
+	file := write(t, t.TempDir(), "a.yaml", "instance: north\n")
+	got, err := Load(Sources{Environ: []string{"ACCESSION_CONFIG=" + file}})
+	if err != nil || got.Instance != "north" {
+		t.Errorf("instance %q, error %v", got.Instance, err)
+	}
+}
+
+// TestEveryFaultIsNamed has a case for each check; the first column is what the
+// error must say.
+func TestEveryFaultIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	flag := func(kv ...string) Sources {
+		m := map[string]string{}
+		for _, s := range kv {
+			k, v, _ := strings.Cut(s, "=")
+			m[k] = v
+		}
+		return Sources{Flags: m}
+	}
+	env := func(v ...string) Sources { return Sources{Environ: v} }
+	for want, src := range map[string]Sources{
+		`instance (flag): "North" is not allowed; use 1 to 64`:                                          flag("instance=North"),
+		`zookeeper (flag): no server is named`:                                                          flag("zookeeper= , "),
+		`zookeeper (flag): "b" is not host:port`:                                                        flag("zookeeper=a:1,b"),
+		`zookeeper (flag): "b:0" is not host:port`:                                                      flag("zookeeper=b:0"),
+		`zookeeper_root (flag): "accession" is not allowed; write a path`:                               flag("zookeeper_root=accession"),
+		`zookeeper_session_timeout (flag): 10ms is out of bounds; choose from 1s to 1m0s`:               flag("zookeeper_session_timeout=10ms"),
+		`zookeeper_session_timeout (flag): "10" is not a duration; write a duration with its unit`:      flag("zookeeper_session_timeout=10"),
+		`nats (flag): no server is named`:                                                               flag("nats="),
+		`nats (flag): "http://n" is not a nats URL`:                                                     flag("nats=http://n"),
+		`nats (flag): this is not a URL`:                                                                flag("nats=nats://u:p%%%@x"),
+		`nats_stream (flag): "a.b" is not allowed`:                                                      flag("nats_stream=a.b"),
+		`nats_prefix (flag): "a.>" is not allowed`:                                                      flag("nats_prefix=a.>"),
+		`nats_replicas (flag): 2 is out of bounds; choose 1, 3 or 5`:                                    flag("nats_replicas=2"),
+		`postgres (environment ACCESSION_POSTGRES): "mysql://u:xxxxx@h/d" is not a postgres URL`:        env("ACCESSION_POSTGRES=mysql://u:s3cret@h/d"),
+		`postgres_conns (flag): 3 is out of bounds; choose from 4 to 1000`:                              flag("postgres_conns=3"),
+		`data_dir (flag): "here" depends on where the program is started; write an absolute path`:       flag("data_dir=here", "store=/s", "work_dir=/w", "profiles_dir=/p", "mail_dir=/m"),
+		`work_dir (flag): "w" depends`:                                                                  flag("work_dir=w"),
+		`profiles_dir (flag): "p" depends`:                                                              flag("profiles_dir=p"),
+		`mail_dir (flag): "m" depends`:                                                                  flag("mail_dir=m"),
+		`store (flag): "s" depends`:                                                                     flag("store=s"),
+		`workers (flag): 0 is out of bounds; choose from 1 to 256`:                                      flag("workers=0"),
+		`workers (flag): "many" is not a whole number; write a whole number`:                            flag("workers=many"),
+		`workers_of (flag): there is no daemon "x"; choose batch-pending, `:                             flag("workers_of=x=1"),
+		`workers_of (flag): 999 is out of bounds`:                                                       flag("workers_of=janitor=999"),
+		`workers_of (flag): "janitor" has no =; write name=number`:                                      flag("workers_of=janitor"),
+		`workers_of (flag): janitor=x: "x" is not a whole number`:                                       flag("workers_of=janitor=x"),
+		`outbox_shards (flag): 65 is out of bounds`:                                                     flag("outbox_shards=65"),
+		`outbox_grace (flag): -1s is out of bounds`:                                                     flag("outbox_grace=-1s"),
+		`space_reserve (flag): "10 GB" is no size; write a number of bytes`:                             flag("space_reserve=10 GB"),
+		`space_reserve (flag): "-1" is no size`:                                                         flag("space_reserve=-1"),
+		`provision_every (flag): 1ms is out of bounds`:                                                  flag("provision_every=1ms"),
+		`clean_every (flag): 1ms is out of bounds`:                                                      flag("clean_every=1ms"),
+		`retention (flag): 1s is out of bounds`:                                                         flag("retention=1s"),
+		`max_claims (flag): 0 is out of bounds`:                                                         flag("max_claims=0"),
+		`stop_grace (flag): 2h0m0s is out of bounds`:                                                    flag("stop_grace=2h"),
+		`log_format (flag): "xml" is unknown; choose auto, json, text`:                                  flag("log_format=xml"),
+		`log_level (flag): "loud" is unknown; choose debug, info, warn, error`:                          flag("log_level=loud"),
+		`nat (flag): there is no such setting; ` + "`accession config print`":                           flag("nat=1"),
+		`(environment): both ACCESSION_POSTGRES and ACCESSION_POSTGRES_FILE are set; unset one of them`: env("ACCESSION_POSTGRES=postgres://h/d", "ACCESSION_POSTGRES_FILE=/f"),
+		`postgres (environment ACCESSION_POSTGRES_FILE): open ` + dir + `/no`:                           env("ACCESSION_POSTGRES_FILE=" + dir + "/no"),
+		`(file ` + dir + `/no): open`:                                                                   {File: dir + "/no"},
+		`(file ` + dir + `/list.yaml): yaml:`:                                                           {File: write(t, dir, "list.yaml", "- a\n")},
+		`nats_steam (file ` + dir + `/typo.yaml): there is no such setting`:                             {File: write(t, dir, "typo.yaml", "nats_steam: X\n")},
+		`workers (file ` + dir + `/map.yaml): map[a:1] is not a single value`:                           {File: write(t, dir, "map.yaml", "workers: {a: 1}\n")},
+		`zookeeper (file ` + dir + `/deep.yaml): [[a]] is not a list of single values`:                  {File: write(t, dir, "deep.yaml", "zookeeper: [[a]]\n")},
+		`workers_of (file ` + dir + `/deepmap.yaml): janitor is not a number`:                           {File: write(t, dir, "deepmap.yaml", "workers_of: {janitor: [1]}\n")},
+	} {
+		_, err := Load(src)
+		var faults Faults
+		if !errors.As(err, &faults) || len(faults) != 1 || !strings.Contains(err.Error(), want) {
+			t.Errorf("want one fault with\n  %s\ngot\n  %v", want, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("the error shows a password: %v", err)
+		}
+	}
+}
+
+func TestAllFaultsAtOnceInTheOrderOfTheSettings(t *testing.T) {
+	t.Parallel()
+	_, err := Load(Sources{Flags: map[string]string{"workers": "0", "instance": "X", "log_level": "loud", "nats": "x"}})
+	var faults Faults
+	if !errors.As(err, &faults) {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, f := range faults {
+		keys = append(keys, f.Key)
+	}
+	if diff := cmp.Diff([]string{"instance", "nats", "workers", "log_level"}, keys); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.HasPrefix(err.Error(), "faults in the settings: 4\n") {
+		t.Error(err)
+	}
+}
+
+func TestSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"postgres://me:s3cret@h:5/d?sslmode=disable&password=s3cret": "postgres://me:xxxxx@h:5/d?password=xxxxx&sslmode=disable",
+		"postgres://me@h/d":                   "postgres://me@h/d",
+		"nats://s3cret@h:4222":                "nats://xxxxx@h:4222",
+		"nats://h:4222":                       "nats://h:4222",
+		"s3://bucket?region=eu&secret=s3cret": "s3://bucket?region=eu&secret=xxxxx",
+		"/srv/store":                          "/srv/store",
+		"postgres://u:s3cret%%@h/d":           "(hidden: not a URL)",
+	} {
+		if got := redactURL(in); got != want {
+			t.Errorf("%s is shown as %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestBytesAreWrittenAsTheyAreRead(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"0": "0", "1024": "1 KiB", "1 KiB": "1 KiB", "3MiB": "3 MiB", "1025": "1025", "2 TiB": "2 TiB"} {
+		b, err := parseBytes(in)
+		if err != nil || b.String() != want {
+			t.Errorf("%q: %v, %v; want %s", in, b, err, want)
+		}
+	}
+	if _, err := parseBytes("9999999 TiB"); err == nil {
+		t.Error("a size that does not fit was taken")
+	}
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,78 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+)
+
+// Row is one setting as it may be shown.
+type Row struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`  // as it would be written, without passwords
+	Origin string `json:"origin"` // default, file …, environment …, flag
+}
+
+// Rows gives every setting in its order.
+func (r Resolved) Rows() []Row {
+	v := reflect.ValueOf(r.Config)
+	rows := make([]Row, len(settings))
+	for i, s := range settings {
+		rows[i] = Row{Key: s.key, Value: show(v.Field(s.index).Interface(), s.secret), Origin: r.origins[s.key]}
+	}
+	return rows
+}
+
+func show(value any, secret bool) string {
+	switch v := value.(type) {
+	case []string:
+		shown := make([]string, len(v))
+		for i, s := range v {
+			shown[i] = show(s, secret)
+		}
+		return strings.Join(shown, ",")
+	case map[string]int:
+		var pairs []string
+		for _, k := range sortedKeys(v) {
+			pairs = append(pairs, fmt.Sprintf("%s=%d", k, v[k]))
+		}
+		return strings.Join(pairs, ",")
+	case string:
+		if secret {
+			return redactURL(v)
+		}
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// redactURL takes out of a URL what may be secret: the password, and the values
+// of parameters. A plain path stays.
+func redactURL(s string) string {
+	if !strings.Contains(s, ":") && !strings.Contains(s, "@") {
+		return s
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return "(hidden: not a URL)"
+	}
+	q := u.Query()
+	for name, values := range q {
+		if harmless[name] {
+			continue
+		}
+		for i := range values {
+			values[i] = "xxxxx"
+		}
+	}
+	u.RawQuery = q.Encode()
+	if _, has := u.User.Password(); !has && u.User != nil && !strings.HasPrefix(u.Scheme, "postgres") {
+		u.User = url.User("xxxxx") // a NATS token stands where a name would
+	}
+	return u.Redacted()
+}
+
+// harmless are the parameters that help to find a mistake and hold no secret.
+var harmless = map[string]bool{"sslmode": true, "host": true, "dbname": true, "region": true, "endpoint": true}
