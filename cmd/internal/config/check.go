@@ -22,7 +22,7 @@ var (
 	rootPath     = regexp.MustCompile(`^(/[A-Za-z0-9_.-]+)+$`)
 )
 
-// daemons are the names that workers_of may hold.
+// daemons are the names that workers may hold.
 var daemons = []string{
 	domain.DaemonBatchPending, domain.DaemonBatchReporting, domain.DaemonBatchUpdateReporting,
 	domain.DaemonJobPending, domain.DaemonJobEstimating, domain.DaemonJobProvisioning, domain.DaemonJobDownloading,
@@ -115,20 +115,19 @@ func (r *Resolved) check() Faults {
 	if !strings.Contains(r.Store, "://") {
 		c.directory("store", r.Store)
 	}
-	c.within("workers", r.Workers, 1, 256)
-	for _, name := range sortedKeys(r.WorkersOf) {
+	for _, name := range sortedKeys(r.Workers) {
 		if !slices.Contains(daemons, name) {
-			c.fault("workers_of", fmt.Sprintf("there is no daemon %q", name), "choose "+strings.Join(daemons, ", "))
+			c.fault("workers", fmt.Sprintf("there is no daemon %q", name), "choose "+strings.Join(daemons, ", "))
 			continue
 		}
-		c.within("workers_of", r.WorkersOf[name], 1, 256)
+		c.within("workers", r.Workers[name], 0, 256)
 	}
 	c.within("outbox_shards", r.OutboxShards, 1, 64)
 	c.lasts("outbox_grace", r.OutboxGrace, 0, 10*time.Minute)
-	c.lasts("provision_every", r.ProvisionEvery, 100*time.Millisecond, 10*time.Minute)
-	c.lasts("clean_every", r.CleanEvery, 100*time.Millisecond, 24*time.Hour)
-	c.lasts("retention", r.Retention, time.Minute, 87600*time.Hour)
-	c.within("max_claims", r.MaxClaims, 1, 100)
+	c.lasts("space_cycle", r.SpaceCycle, 10*time.Millisecond, 10*time.Minute)
+	c.lasts("retry_delay", r.RetryDelay, 10*time.Millisecond, time.Minute)
+	c.lasts("janitor_interval", r.JanitorInterval, 100*time.Millisecond, 24*time.Hour)
+	c.lasts("retention", r.Retention, 0, 87600*time.Hour)
 	c.lasts("stop_grace", r.StopGrace, 0, time.Hour)
 	c.oneOf("log_format", r.LogFormat, "auto", "json", "text")
 	c.oneOf("log_level", r.LogLevel, "debug", "info", "warn", "error")

@@ -45,11 +45,10 @@ type Config struct {
 	// DATA_DIR/mail.
 	MailDir string `key:"mail_dir"`
 
-	// Workers is how many claims each daemon works on at once: 1 to 256.
-	Workers int `key:"workers" default:"4"`
-	// WorkersOf overrides it for single daemons: name=number, with commas in the
-	// environment, such as job-downloading=16,job-processing=2.
-	WorkersOf map[string]int `key:"workers_of"`
+	// Workers is how many claims single daemons work on at once in this process:
+	// name=number, such as job-downloading=16,job-processing=2; 0 to 256, 0 = the
+	// daemon does not run here. Daemons that are not named take one to four.
+	Workers map[string]int `key:"workers"`
 
 	// OutboxShards is how many parts the outbox has: 1 to 64, fixed when the tree is
 	// first made.
@@ -61,17 +60,17 @@ type Config struct {
 	// SpaceReserve is what provisioning leaves free on the file system of WorkDir:
 	// bytes, also written 512 MiB or 10 GiB.
 	SpaceReserve Bytes `key:"space_reserve" default:"1 GiB"`
-	// ProvisionEvery is how often jobs that wait for space are looked at: 100ms to
-	// 10m.
-	ProvisionEvery time.Duration `key:"provision_every" default:"5s"`
-	// CleanEvery is how often the janitor passes: 100ms to 24h.
-	CleanEvery time.Duration `key:"clean_every" default:"30s"`
-	// Retention is how long a completed batch is kept in ZooKeeper: 1m to 87600h.
-	// Its history stays in the log and in PostgreSQL.
+	// SpaceCycle is how long a job waits for space before it is looked at again:
+	// 10ms to 10m.
+	SpaceCycle time.Duration `key:"space_cycle" default:"10s"`
+	// RetryDelay is the first pause before work is tried again that one of our own
+	// servers stood in the way of; it doubles up to a minute: 10ms to 1m.
+	RetryDelay time.Duration `key:"retry_delay" default:"1s"`
+	// JanitorInterval is the pause between two passes of the janitor: 100ms to 24h.
+	JanitorInterval time.Duration `key:"janitor_interval" default:"1m"`
+	// Retention is how long a completed batch is kept in ZooKeeper: 0s to 87600h,
+	// 0s = for ever. Its history stays in the log and in PostgreSQL.
 	Retention time.Duration `key:"retention" default:"720h"`
-	// MaxClaims is how often a job may be claimed in one state before it is
-	// stopped, as when its workers keep dying: 1 to 100.
-	MaxClaims int `key:"max_claims" default:"5"`
 
 	// StopGrace is how long running steps may go on after a stop was asked for:
 	// 0s to 1h. Then they are cancelled and their jobs handed back.
@@ -81,12 +80,4 @@ type Config struct {
 	LogFormat string `key:"log_format" default:"auto"`
 	// LogLevel is debug, info, warn or error.
 	LogLevel string `key:"log_level" default:"info"`
-}
-
-// WorkersFor gives how many claims the daemon works on at once.
-func (c Config) WorkersFor(daemon string) int {
-	if n, ok := c.WorkersOf[daemon]; ok {
-		return n
-	}
-	return c.Workers
 }

@@ -21,7 +21,7 @@ func TestDefaultsAreSound(t *testing.T) {
 		t.Errorf("defaults: %+v", got.Config)
 	}
 	for _, r := range got.Rows() {
-		if r.Key == "" || r.Origin != "default" || r.Value == "" && r.Key != "workers_of" {
+		if r.Key == "" || r.Origin != "default" || r.Value == "" && r.Key != "workers" {
 			t.Errorf("row %+v", r)
 		}
 	}
@@ -30,20 +30,20 @@ func TestDefaultsAreSound(t *testing.T) {
 func TestFlagsGoOverEnvironmentOverFileOverDefaults(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := write(t, dir, "accession.yaml", "nats_stream: FILE\nnats_prefix: file\nworkers: 7\nworkers_of: {job-downloading: 9}\nzookeeper: [a:1, b:2]\n")
+	file := write(t, dir, "accession.yaml", "nats_stream: FILE\nnats_prefix: file\noutbox_shards: 7\nworkers: {job-downloading: 9}\nzookeeper: [a:1, b:2]\n")
 	secret := write(t, dir, "postgres", "postgres://u:s3cret@db/x\n")
 	got, err := Load(Sources{
 		File:    file,
-		Environ: []string{"ACCESSION_NATS_PREFIX=env", "ACCESSION_WORKERS=8", "ACCESSION_POSTGRES_FILE=" + secret, "ACCESSION_TEST_NATS=x", "ACCESSION_SPACE_RESERVE=512 MiB"},
-		Flags:   map[string]string{"workers": "9"},
+		Environ: []string{"ACCESSION_NATS_PREFIX=env", "ACCESSION_OUTBOX_SHARDS=8", "ACCESSION_POSTGRES_FILE=" + secret, "ACCESSION_TEST_NATS=x", "ACCESSION_SPACE_RESERVE=512 MiB"},
+		Flags:   map[string]string{"outbox_shards": "9"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.NATSStream != "FILE" || got.NATSPrefix != "env" || got.Workers != 9 || got.Postgres != "postgres://u:s3cret@db/x" || got.SpaceReserve != 512<<20 {
+	if got.NATSStream != "FILE" || got.NATSPrefix != "env" || got.OutboxShards != 9 || got.Postgres != "postgres://u:s3cret@db/x" || got.SpaceReserve != 512<<20 {
 		t.Errorf("got %+v", got.Config)
 	}
-	if got.WorkersFor("job-downloading") != 9 || got.WorkersFor("job-pending") != 9 || cmp.Diff(got.ZooKeeper, []string{"a:1", "b:2"}) != "" {
+	if got.Workers["job-downloading"] != 9 || cmp.Diff(got.ZooKeeper, []string{"a:1", "b:2"}) != "" {
 		t.Errorf("got %+v", got.Config)
 	}
 	origins := map[string]string{}
@@ -53,7 +53,7 @@ func TestFlagsGoOverEnvironmentOverFileOverDefaults(t *testing.T) {
 			t.Errorf("%s shows a password: %s", r.Key, r.Value)
 		}
 	}
-	want := map[string]string{"nats_stream": "file " + file, "nats_prefix": "environment ACCESSION_NATS_PREFIX", "workers": "flag", "postgres": "environment ACCESSION_POSTGRES_FILE", "nats": "default"}
+	want := map[string]string{"nats_stream": "file " + file, "nats_prefix": "environment ACCESSION_NATS_PREFIX", "outbox_shards": "flag", "postgres": "environment ACCESSION_POSTGRES_FILE", "nats": "default"}
 	for key, origin := range want {
 		if origins[key] != origin {
 			t.Errorf("%s comes from %q, want %q", key, origins[key], origin)
@@ -105,20 +105,19 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		`profiles_dir (flag): "p" depends`:                                                              flag("profiles_dir=p"),
 		`mail_dir (flag): "m" depends`:                                                                  flag("mail_dir=m"),
 		`store (flag): "s" depends`:                                                                     flag("store=s"),
-		`workers (flag): 0 is out of bounds; choose from 1 to 256`:                                      flag("workers=0"),
-		`workers (flag): "many" is not a whole number; write a whole number`:                            flag("workers=many"),
-		`workers_of (flag): there is no daemon "x"; choose batch-pending, `:                             flag("workers_of=x=1"),
-		`workers_of (flag): 999 is out of bounds`:                                                       flag("workers_of=janitor=999"),
-		`workers_of (flag): "janitor" has no =; write name=number`:                                      flag("workers_of=janitor"),
-		`workers_of (flag): janitor=x: "x" is not a whole number`:                                       flag("workers_of=janitor=x"),
+		`workers (flag): 999 is out of bounds; choose from 0 to 256`:                                    flag("workers=janitor=999"),
+		`outbox_shards (flag): "many" is not a whole number; write a whole number`:                      flag("outbox_shards=many"),
+		`workers (flag): there is no daemon "x"; choose batch-pending, `:                                flag("workers=x=1"),
+		`workers (flag): "janitor" has no =; write name=number`:                                         flag("workers=janitor"),
+		`workers (flag): janitor=x: "x" is not a whole number`:                                          flag("workers=janitor=x"),
 		`outbox_shards (flag): 65 is out of bounds`:                                                     flag("outbox_shards=65"),
 		`outbox_grace (flag): -1s is out of bounds`:                                                     flag("outbox_grace=-1s"),
 		`space_reserve (flag): "10 GB" is no size; write a number of bytes`:                             flag("space_reserve=10 GB"),
 		`space_reserve (flag): "-1" is no size`:                                                         flag("space_reserve=-1"),
-		`provision_every (flag): 1ms is out of bounds`:                                                  flag("provision_every=1ms"),
-		`clean_every (flag): 1ms is out of bounds`:                                                      flag("clean_every=1ms"),
-		`retention (flag): 1s is out of bounds`:                                                         flag("retention=1s"),
-		`max_claims (flag): 0 is out of bounds`:                                                         flag("max_claims=0"),
+		`space_cycle (flag): 1ms is out of bounds`:                                                      flag("space_cycle=1ms"),
+		`retry_delay (flag): 2m0s is out of bounds`:                                                     flag("retry_delay=2m"),
+		`janitor_interval (flag): 1ms is out of bounds`:                                                 flag("janitor_interval=1ms"),
+		`retention (flag): -1s is out of bounds`:                                                        flag("retention=-1s"),
 		`stop_grace (flag): 2h0m0s is out of bounds`:                                                    flag("stop_grace=2h"),
 		`log_format (flag): "xml" is unknown; choose auto, json, text`:                                  flag("log_format=xml"),
 		`log_level (flag): "loud" is unknown; choose debug, info, warn, error`:                          flag("log_level=loud"),
@@ -128,9 +127,9 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		`(file ` + dir + `/no): open`:                                                                   {File: dir + "/no"},
 		`(file ` + dir + `/list.yaml): yaml:`:                                                           {File: write(t, dir, "list.yaml", "- a\n")},
 		`nats_steam (file ` + dir + `/typo.yaml): there is no such setting`:                             {File: write(t, dir, "typo.yaml", "nats_steam: X\n")},
-		`workers (file ` + dir + `/map.yaml): map[a:1] is not a single value`:                           {File: write(t, dir, "map.yaml", "workers: {a: 1}\n")},
+		`outbox_shards (file ` + dir + `/map.yaml): map[a:1] is not a single value`:                     {File: write(t, dir, "map.yaml", "outbox_shards: {a: 1}\n")},
 		`zookeeper (file ` + dir + `/deep.yaml): [[a]] is not a list of single values`:                  {File: write(t, dir, "deep.yaml", "zookeeper: [[a]]\n")},
-		`workers_of (file ` + dir + `/deepmap.yaml): janitor is not a number`:                           {File: write(t, dir, "deepmap.yaml", "workers_of: {janitor: [1]}\n")},
+		`workers (file ` + dir + `/deepmap.yaml): janitor is not a number`:                              {File: write(t, dir, "deepmap.yaml", "workers: {janitor: [1]}\n")},
 	} {
 		_, err := Load(src)
 		var faults Faults
@@ -145,7 +144,7 @@ func TestEveryFaultIsNamed(t *testing.T) {
 
 func TestAllFaultsAtOnceInTheOrderOfTheSettings(t *testing.T) {
 	t.Parallel()
-	_, err := Load(Sources{Flags: map[string]string{"workers": "0", "instance": "X", "log_level": "loud", "nats": "x"}})
+	_, err := Load(Sources{Flags: map[string]string{"outbox_shards": "0", "instance": "X", "log_level": "loud", "nats": "x"}})
 	var faults Faults
 	if !errors.As(err, &faults) {
 		t.Fatal(err)
@@ -154,7 +153,7 @@ func TestAllFaultsAtOnceInTheOrderOfTheSettings(t *testing.T) {
 	for _, f := range faults {
 		keys = append(keys, f.Key)
 	}
-	if diff := cmp.Diff([]string{"instance", "nats", "workers", "log_level"}, keys); diff != "" {
+	if diff := cmp.Diff([]string{"instance", "nats", "outbox_shards", "log_level"}, keys); diff != "" {
 		t.Error(diff)
 	}
 	if !strings.HasPrefix(err.Error(), "faults in the settings: 4\n") {
