@@ -1,0 +1,78 @@
+package mint
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ARK is a parsed identifier.
+type ARK struct {
+	NAAN string // lower case
+	Name string // everything after the NAAN's slash, without hyphens
+}
+
+// String writes the normal form, ark:/NAAN/name: two ARKs name the same thing
+// when their normal forms are equal.
+func (a ARK) String() string { return "ark:/" + a.NAAN + "/" + a.Name }
+
+// hyphens are without meaning in an ARK: line breaking and word processors add
+// them and turn them into their look-alikes.
+var hyphens = strings.NewReplacer("-", "", "\u2010", "", "\u2011", "", "\u2012", "", "\u2013", "", "\u2014", "", "\u2015", "")
+
+// Parse reads an ARK in any of its spellings: with or without the slash after
+// the label, label and NAAN in any case, hyphens anywhere after the label, a
+// resolver's address in front. The case of the name counts. The error is an
+// *Error with CodeARKInvalid.
+func Parse(s string) (ARK, error) {
+	if len(s) > 2048 {
+		return ARK{}, invalid(s[:40]+"...", "it is longer than 2,048 bytes")
+	}
+	rest := s
+	if at := strings.Index(rest, "://"); at >= 0 {
+		_, path, _ := strings.Cut(rest[at+3:], "/")
+		rest = path
+	}
+	if len(rest) < 4 || !strings.EqualFold(rest[:4], "ark:") {
+		return ARK{}, invalid(s, "it does not begin with ark:/")
+	}
+	rest = hyphens.Replace(strings.TrimPrefix(rest[4:], "/"))
+	naan, name, _ := strings.Cut(rest, "/")
+	naan = strings.ToLower(naan)
+	if !isNAAN(naan) {
+		return ARK{}, invalid(s, fmt.Sprintf("after ark:/ it needs an authority number of %d to %d digits or consonants", minNAAN, maxNAAN))
+	}
+	name = strings.Trim(name, "/.")
+	if name == "" {
+		return ARK{}, invalid(s, "it has no name after the authority number")
+	}
+	for _, r := range name {
+		if r <= ' ' || r >= 0x7f || strings.ContainsRune(`"<>\^{|}`+"`?#", r) {
+			return ARK{}, invalid(s, fmt.Sprintf("%q may not stand in a name", r))
+		}
+	}
+	return ARK{NAAN: naan, Name: name}, nil
+}
+
+// Check tells whether s is an ARK that ends with its right check character, as
+// every name of a Minter does. It finds each character that was taken for another
+// of the alphabet, and each swap of neighbours on either side of the slash, in
+// names of up to 28 characters with the NAAN. The error is an *Error with CodeARKInvalid or
+// CodeARKCheck.
+func Check(s string) error {
+	a, err := Parse(s)
+	if err != nil {
+		return err
+	}
+	if !isBetanumeric(a.Name) || len(a.Name) < 2 {
+		return &Error{Code: CodeARKCheck, Message: fmt.Sprintf("identifier %q: its name is not made of a check-character alphabet (%s)", s, betanumeric)}
+	}
+	last := len(a.Name) - 1
+	if checkCharacter(a.NAAN+"/"+a.Name[:last]) != a.Name[last] {
+		return &Error{Code: CodeARKCheck, Message: fmt.Sprintf("identifier %q: the check character does not fit; compare it with its source, a character is wrong or two are swapped", s)}
+	}
+	return nil
+}
+
+func invalid(s, why string) error {
+	return &Error{Code: CodeARKInvalid, Message: fmt.Sprintf("identifier %q is not an ARK: %s", s, why)}
+}
