@@ -1,0 +1,161 @@
+package eventstore
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Relay takes the events of the outbox to the log: each aggregate's in order,
+// without hole or double, in atomic batches.
+//
+// One leader a shard is enough; a second relay on the same shard does no harm,
+// because every append names the place it must follow. An event that is in the
+// log already is passed over. An aggregate whose next event cannot be appended
+// is held, with an alarm, while all others go on; the mark stays before the
+// first event that is not in the log.
+//
+// While log or outbox cannot be reached the relay waits and tries again; nothing
+// is lost, as events leave the outbox only after they are in the log.
+type Relay struct {
+	Outbox Outbox
+	Log    Log
+	Logger *slog.Logger // nil = slog.Default()
+	// Drain is how long the last pass may take after Run was told to stop. 0 = 5 s.
+	Drain time.Duration
+
+	mu   sync.Mutex
+	gaps map[domain.Aggregate]Gap
+}
+
+// Gap is an alarm: the log cannot take the next event of an aggregate, because
+// an event before it is missing, because another command wrote that number, or
+// because the event itself cannot be written.
+type Gap struct {
+	Aggregate domain.Aggregate
+	Shard     int
+	Version   int64 // of the event that waits
+	Known     int64 // of the aggregate's last event in the log, 0 = none
+	Why       string
+	Since     time.Time
+}
+
+// Gaps lists the aggregates that are held, by name.
+func (r *Relay) Gaps() []Gap {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]Gap, 0, len(r.gaps))
+	for _, g := range r.gaps {
+		all = append(all, g)
+	}
+	slices.SortFunc(all, func(a, b Gap) int { return cmp.Compare(a.Aggregate.String(), b.Aggregate.String()) })
+	return all
+}
+
+const (
+	drainTime   = 5 * time.Second
+	firstPause  = 100 * time.Millisecond // after a failure, doubled up to
+	longPause   = 5 * time.Second
+	firstRecall = time.Second // until held aggregates are tried again, doubled up to
+	longRecall  = time.Minute
+)
+
+// Run carries events until ctx ends, makes a last pass over the shards that it
+// leads, and returns nil.
+func (r *Relay) Run(ctx context.Context) error {
+	drain := r.Drain
+	if drain == 0 {
+		drain = drainTime
+	}
+	// What is under way when ctx ends may still be finished under hard.
+	hard, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(drain, stop)
+		context.AfterFunc(hard, func() { timer.Stop() })
+	})()
+	var all sync.WaitGroup
+	for n := range r.Outbox.Shards() {
+		all.Go(func() { r.serve(ctx, hard, n) })
+	}
+	all.Wait()
+	return nil
+}
+
+// serve leads a shard again and again.
+func (r *Relay) serve(ctx, hard context.Context, n int) {
+	log := cmp.Or(r.Logger, slog.Default()).With("shard", n)
+	var pause backoff
+	for ctx.Err() == nil {
+		lead, resign, err := r.lead(ctx, hard, n)
+		if err != nil {
+			if ctx.Err() == nil {
+				log.WarnContext(ctx, "relay: the shard cannot be led", "error", err)
+				pause.wait(ctx)
+			}
+			continue
+		}
+		pause.reset()
+		newShard(r, n, log).run(ctx, lead)
+		resign()
+	}
+}
+
+// lead waits for the lead as long as ctx lasts; once got, it outlives ctx.
+func (r *Relay) lead(ctx, hard context.Context, n int) (context.Context, func(), error) {
+	waiting, giveUp := context.WithCancel(hard)
+	detach := context.AfterFunc(ctx, giveUp)
+	lead, resign, err := r.Outbox.Lead(waiting, n)
+	detach()
+	if err != nil {
+		giveUp()
+		return nil, nil, err
+	}
+	return lead, func() { resign(); giveUp() }, nil
+}
+
+func (r *Relay) setGap(g Gap) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gaps == nil {
+		r.gaps = map[domain.Aggregate]Gap{}
+	}
+	r.gaps[g.Aggregate] = g
+}
+
+func (r *Relay) closeGap(a domain.Aggregate) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.gaps, a)
+}
+
+// backoff is a pause that doubles.
+type backoff struct {
+	first, longest time.Duration // 0 = those after a failure
+	next           time.Duration
+}
+
+func (b *backoff) reset() { b.next = 0 }
+
+// step gives the next pause.
+func (b *backoff) step() time.Duration {
+	first, longest := cmp.Or(b.first, firstPause), cmp.Or(b.longest, longPause)
+	pause := max(b.next, first)
+	b.next = min(2*pause, longest)
+	return pause
+}
+
+// wait pauses, at most until ctx ends.
+func (b *backoff) wait(ctx context.Context) {
+	timer := time.NewTimer(b.step())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,174 @@
+package eventstore
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+const (
+	readLimit = 1000 // outbox items read at once
+	sendAfter = 4000 // items in the log before the mark is moved though more wait
+)
+
+// shard is one shard of the outbox under this relay's lead.
+//
+// It reads from the mark on. Items behind the mark are in the log; items between
+// the mark and read are in the log too, or wait behind a held aggregate.
+type shard struct {
+	relay *Relay
+	n     int
+	log   *slog.Logger
+
+	started bool
+	marked  Position // the mark as it is stored
+	done    Position // everything up to here is in the log
+	read    Position // everything up to here was read
+	unsaved int      // items between marked and done
+
+	known  positions
+	held   map[domain.Aggregate]int64  // passed over from this version on, until the next rewind
+	doubts map[domain.Aggregate]*doubt // why, outliving rewinds until it is settled
+	again  bool                        // rewind before reading on
+	recall backoff                     // of held aggregates
+	due    time.Time                   // when they are tried again
+
+	pause  backoff
+	failed bool // the last try failed, and that was logged
+}
+
+func newShard(r *Relay, n int, log *slog.Logger) *shard {
+	return &shard{relay: r, n: n, log: log, held: map[domain.Aggregate]int64{}, doubts: map[domain.Aggregate]*doubt{},
+		recall: backoff{first: firstRecall, longest: longRecall}}
+}
+
+// run works until the lead is lost, or ctx has ended and nothing is left to read.
+func (s *shard) run(ctx, lead context.Context) {
+	for lead.Err() == nil {
+		n, err := s.round(lead)
+		switch {
+		case err != nil:
+			s.failure(lead, err)
+		case n == readLimit:
+		case ctx.Err() == nil:
+			s.idle(ctx, lead)
+		case n == 0 && !s.again:
+			return
+		}
+	}
+}
+
+// round reads once, publishes, and says how many items it saw.
+func (s *shard) round(ctx context.Context) (int, error) {
+	if err := s.prepare(ctx); err != nil {
+		return 0, err
+	}
+	items, err := s.relay.Outbox.Read(ctx, s.n, s.read, readLimit)
+	if err != nil {
+		return 0, err
+	}
+	var events []domain.Recorded
+	for _, item := range items {
+		events = append(events, item.Events...)
+	}
+	crash.Point("relay.read")
+	if err := s.publishAll(ctx, events); err != nil {
+		return 0, err
+	}
+	for _, item := range items {
+		s.passed(item)
+	}
+	if s.unsaved >= sendAfter || len(items) < readLimit {
+		if err := s.send(ctx); err != nil {
+			return 0, err
+		}
+	}
+	s.success(ctx)
+	return len(items), nil
+}
+
+// prepare reads the mark at the beginning, and goes back to it when held
+// aggregates are to be looked at again.
+func (s *shard) prepare(ctx context.Context) error {
+	if !s.started {
+		mark, err := s.relay.Outbox.Unsent(ctx, s.n)
+		if err != nil {
+			return err
+		}
+		s.marked, s.done, s.read, s.started = mark, mark, mark, true
+	}
+	if s.again || len(s.held) > 0 && !time.Now().Before(s.due) {
+		clear(s.held)
+		s.again, s.read = false, s.done
+	}
+	return nil
+}
+
+// passed moves read, and done with it as long as nothing is held before.
+func (s *shard) passed(item Item) {
+	open := s.done != s.read
+	for _, e := range item.Events {
+		from, held := s.held[e.Aggregate]
+		open = open || held && e.Version >= from
+	}
+	s.read = item.Position
+	if !open {
+		s.done = item.Position
+		s.unsaved++
+	}
+}
+
+// send stores the mark.
+func (s *shard) send(ctx context.Context) error {
+	if s.unsaved == 0 {
+		return nil
+	}
+	crash.Point("relay.published")
+	if err := s.relay.Outbox.Sent(ctx, s.n, s.done); err != nil {
+		return err
+	}
+	s.marked, s.unsaved = s.done, 0
+	return nil
+}
+
+// idle waits for more to do: new items, held aggregates to be tried again, or
+// the end of either context.
+func (s *shard) idle(ctx, lead context.Context) {
+	if s.again {
+		return
+	}
+	wait, done := context.WithCancel(lead)
+	defer done()
+	defer context.AfterFunc(ctx, done)()
+	if len(s.held) > 0 {
+		var cancel context.CancelFunc
+		wait, cancel = context.WithDeadline(wait, s.due)
+		defer cancel()
+	}
+	if err := s.relay.Outbox.Wait(wait, s.n, s.read); err != nil && wait.Err() == nil {
+		s.failure(lead, err)
+	}
+}
+
+// failure tells once that something cannot be reached, and pauses.
+func (s *shard) failure(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if !s.failed {
+		s.log.WarnContext(ctx, "relay: cannot go on, events wait in the outbox; trying again", "error", err)
+	}
+	s.failed = true
+	s.pause.wait(ctx)
+}
+
+func (s *shard) success(ctx context.Context) {
+	if s.failed {
+		s.log.InfoContext(ctx, "relay: going on")
+	}
+	s.failed = false
+	s.pause.reset()
+}
