@@ -25,7 +25,7 @@ var Libraries = []Library{
 	{"github.com/synadia-io/orbit.go/jetstreamext", []string{"eventstore/jslog/..."}, nil},
 	{"github.com/nats-io/nats-server/v2", []string{"cmd/internal/stack/..."}, serverTests},
 	{"github.com/jackc/pgx/v5", []string{"projections/...", "cmd/internal/record/...", "cmd/internal/stack/...", "cmd/internal/wire/..."}, serverTests},
-	{"github.com/pressly/goose/v3", []string{"projections/...", "cmd/internal/record/...", "cmd/internal/wire/..."}, join(serverTests, []string{"migrations"})},
+	{"github.com/pressly/goose/v3", []string{"migrations"}, serverTests},
 
 	// The world outside.
 	{"gocloud.dev", []string{"cmd/internal/store/..."}, nil},

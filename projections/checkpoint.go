@@ -1,0 +1,111 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// open finds the checkpoint, or makes it, and checks that the stream is the one
+// that it tells of.
+func (p *Projector) open(ctx context.Context) error {
+	s := p.cfg.Stream
+	err := p.q.CreateCheckpoint(ctx, pgdb.CreateCheckpointParams{Name: p.cfg.Name, Stream: s.Name, StreamCreated: s.Created})
+	if err != nil {
+		return fmt.Errorf("open checkpoint: %w", err)
+	}
+	if p.at, err = p.q.Checkpoint(ctx, p.cfg.Name); err != nil {
+		return fmt.Errorf("read checkpoint: %w", err)
+	}
+	switch {
+	case p.at.Stream != s.Name:
+		return &StreamError{Stream: s.Name, Seq: p.at.Seq, Why: "the checkpoint tells of stream " + p.at.Stream}
+	case !p.at.StreamCreated.Equal(s.Created):
+		return broken(p.at, fmt.Sprintf("it was created at %s, the stream that was applied at %s",
+			s.Created.Format(time.RFC3339Nano), p.at.StreamCreated.UTC().Format(time.RFC3339Nano)))
+	case uint64(p.at.Seq) > s.Last:
+		return broken(p.at, fmt.Sprintf("it ends at %d already", s.Last))
+	}
+	return nil
+}
+
+func broken(at pgdb.AccessionCheckpoint, why string) error {
+	return &StreamError{Stream: at.Stream, Seq: at.Seq, Why: why}
+}
+
+// after gives the checkpoint behind these events.
+func (p *Projector) after(events []domain.Recorded) pgdb.AccessionCheckpoint {
+	last := events[len(events)-1]
+	to := p.at
+	to.Seq, to.Epoch = int64(last.Seq), last.Epoch
+	to.LastEventID, to.LastCommandID = last.ID(), last.CommandID
+	to.LastStored = &last.Stored
+	return to
+}
+
+// fence moves the checkpoint from where this projector stands. It is the first
+// statement of a transaction: the row stays locked until the commit, so that what
+// is read after it cannot be another projector's half-done work.
+func (p *Projector) fence(ctx context.Context, q *pgdb.Queries, to pgdb.AccessionCheckpoint) error {
+	moved, err := q.MoveCheckpoint(ctx, pgdb.MoveCheckpointParams{
+		Name: p.at.Name, Stream: p.at.Stream, StreamCreated: p.at.StreamCreated,
+		FromSeq: p.at.Seq, FromEpoch: p.at.Epoch,
+		ToSeq: to.Seq, ToEpoch: to.Epoch, LastStored: *to.LastStored,
+		LastEventID: to.LastEventID, LastCommandID: to.LastCommandID,
+	})
+	if err != nil {
+		return fmt.Errorf("move checkpoint: %w", err)
+	}
+	if moved == 0 {
+		return ErrOtherProjector
+	}
+	return nil
+}
+
+// Lag tells how far the main projection is behind a log that ends at streamLast:
+// in events, and in seconds since the log took the last event that was applied
+// (0 when nothing is missing).
+func Lag(ctx context.Context, db DB, streamLast uint64) (events int64, seconds float64, err error) {
+	row, err := pgdb.New(db).Lag(ctx, defaultName)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return int64(streamLast), 0, nil
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("read lag of the projection: %w", err)
+	}
+	events = max(int64(streamLast)-row.Seq, 0)
+	if events > 0 {
+		seconds = max(row.Seconds, 0)
+	}
+	return events, seconds, nil
+}
+
+// The pauses between two looks of [WaitFor].
+const firstLook, lastLook = 4 * time.Millisecond, 100 * time.Millisecond
+
+// WaitFor returns when the aggregate has reached the version in the projection,
+// so that somebody who has just changed it reads what was written. It gives ctx's
+// error when ctx ends before that.
+func WaitFor(ctx context.Context, db DB, a domain.Aggregate, version int64) error {
+	q := pgdb.New(db)
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		reached, err := q.ProjectedVersion(ctx, pgdb.ProjectedVersionParams{Kind: string(a.Kind), ID: a.ID})
+		if err != nil {
+			return fmt.Errorf("wait for %s version %d: %w", a, version, err)
+		}
+		if reached >= version {
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s version %d (projected: %d): %w", a, version, reached, ctx.Err())
+		}
+	}
+}

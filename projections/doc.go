@@ -1,0 +1,23 @@
+// Package projections turns the event log into tables that people and programs
+// ask: PostgreSQL's schemas accession (tables) and report (views).
+//
+// # Promises
+//
+// The tables equal the fold of the log up to the checkpoint: states are computed
+// with the domain's own Evolve functions, never a second time in SQL. Each event
+// is applied exactly once, because the checkpoint moves in the same transaction
+// and only from where it was found. A projector that finds it elsewhere stops.
+//
+// # How it reads
+//
+// [Projector] takes the log as an iterator of recorded events ([Source]), so that
+// it knows no log server and a rebuild can feed it from anywhere. The events are
+// applied in the order of the log, up to a thousand in a transaction: history
+// rows, then one row for each batch, job and setting that the events touched.
+//
+// # Where things are
+//
+// projector.go reads and collects, apply.go is one transaction, fold.go hands an
+// event to its read models. Each read model is a file: batches.go, jobs.go,
+// retries.go, reports.go, settings.go, events.go: its fold, then its reads.
+package projections

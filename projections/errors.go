@@ -1,0 +1,67 @@
+package projections
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// ErrOtherProjector says that another projector moved the checkpoint: this one
+// has changed nothing since and must stop.
+var ErrOtherProjector = errors.New("another projector has moved the checkpoint: run one projector for each projection")
+
+// ErrNotFound says that there is no such batch or job in the projection. It may
+// exist and not be projected yet.
+var ErrNotFound = errors.New("not in the projection")
+
+// StreamError says that the log is not the one that the checkpoint tells of, or
+// that it lost events that were applied here.
+type StreamError struct {
+	Stream string
+	Seq    int64 // where the checkpoint stands
+	Why    string
+}
+
+// Error implements error.
+func (e *StreamError) Error() string {
+	return fmt.Sprintf("stream %s does not continue what was applied up to %d: %s; nothing was changed: put the lost events back, or rebuild the projection",
+		e.Stream, e.Seq, e.Why)
+}
+
+// EventError names the event that could not be applied.
+type EventError struct {
+	Seq  uint64
+	ID   string
+	Type domain.EventType
+	Err  error
+}
+
+// Error implements error.
+func (e *EventError) Error() string {
+	return fmt.Sprintf("project event %d of the log (%s, %s): %v; the projection stands before it: verify the log", e.Seq, e.ID, e.Type, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *EventError) Unwrap() error { return e.Err }
+
+// transient reports whether trying again can help: the server is away, restarts,
+// or asked for another try.
+func transient(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		switch pg.Code[:2] {
+		case "08", "53", "57": // connection, resources, operator intervention
+			return true
+		}
+		return pg.Code == "40001" || pg.Code == "40P01"
+	}
+	var network net.Error
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+}

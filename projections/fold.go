@@ -1,0 +1,90 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// fold is the work of one transaction: the states that its events touch, and the
+// rows that it adds.
+type fold struct {
+	batches  map[string]*batchState
+	jobs     map[string]*jobState
+	settings map[string]*settingState
+
+	events      []pgdb.AccessionEvent
+	transitions []pgdb.AccessionJobTransition
+	reports     []pgdb.AccessionBatchReport
+	retries     retries
+}
+
+// load reads the states that the events touch.
+func load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) (*fold, error) {
+	f := &fold{
+		batches: map[string]*batchState{}, jobs: map[string]*jobState{}, settings: map[string]*settingState{},
+		events: make([]pgdb.AccessionEvent, 0, len(events)), retries: retries{byKey: map[attemptKey]*retryRow{}},
+	}
+	for _, r := range events {
+		if r.BatchID != "" {
+			f.batches[string(r.BatchID)] = newBatch(r.BatchID)
+		}
+		switch r.Aggregate.Kind {
+		case domain.KindBatch:
+			f.batches[r.Aggregate.ID] = newBatch(domain.BatchID(r.Aggregate.ID))
+		case domain.KindJob:
+			f.jobs[r.Aggregate.ID] = newJob(domain.JobID(r.Aggregate.ID))
+		case domain.KindSetting:
+			f.settings[r.Aggregate.ID] = &settingState{}
+		case domain.KindFile:
+		}
+	}
+	if err := f.loadBatches(ctx, q); err != nil {
+		return nil, fmt.Errorf("load batches: %w", err)
+	}
+	if err := f.loadJobs(ctx, q); err != nil {
+		return nil, fmt.Errorf("load jobs: %w", err)
+	}
+	if err := f.loadSettings(ctx, q); err != nil {
+		return nil, fmt.Errorf("load settings: %w", err)
+	}
+	return f, nil
+}
+
+// apply hands one event to its read models.
+func (f *fold) apply(r domain.Recorded) error {
+	if err := f.event(r); err != nil {
+		return err
+	}
+	switch r.Aggregate.Kind {
+	case domain.KindBatch:
+		return f.batch(r)
+	case domain.KindJob:
+		return f.job(r)
+	case domain.KindSetting:
+		return f.setting(r)
+	default:
+		return fmt.Errorf("there is no read model for a %s", r.Aggregate.Kind)
+	}
+}
+
+// write puts the outcome into the tables.
+func (f *fold) write(ctx context.Context, q *pgdb.Queries) error {
+	for _, step := range []func() error{
+		func() error { return put(ctx, "event", q.InsertEvents, f.events) },
+		func() error { return put(ctx, "batch", q.UpsertBatches, f.batchRows()) },
+		func() error { return put(ctx, "job", q.UpsertJobs, f.jobRows()) },
+		func() error { return put(ctx, "job_transition", q.InsertJobTransitions, f.transitions) },
+		func() error { return put(ctx, "retry", q.InsertRetries, f.retries.rows(true)) },
+		func() error { return put(ctx, "retry", q.ResolveRetries, f.retries.rows(false)) },
+		func() error { return put(ctx, "batch_report", q.InsertBatchReports, f.reports) },
+		func() error { return put(ctx, "setting", q.UpsertSettings, f.settingRows()) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package projections
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// jobState is a job as its events leave it, and the columns that go beyond.
+type jobState struct {
+	domain.Job
+	row pgdb.AccessionJob
+}
+
+func newJob(id domain.JobID) *jobState { return &jobState{Job: domain.Job{ID: id}} }
+
+func (f *fold) loadJobs(ctx context.Context, q *pgdb.Queries) error {
+	if len(f.jobs) == 0 {
+		return nil
+	}
+	rows, err := q.LoadJobs(ctx, keys(f.jobs))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		j, err := jobOf(row)
+		if err != nil {
+			return err
+		}
+		f.jobs[row.ID] = &jobState{j, row}
+	}
+	return nil
+}
+
+// job folds a job's event, and what follows from it for its batch, its
+// transitions and its retries.
+func (f *fold) job(r domain.Recorded) error {
+	s := f.jobs[r.Aggregate.ID]
+	from := s.State
+	next, err := domain.EvolveJob(s.Job, r)
+	if err != nil {
+		return err
+	}
+	s.Job = next
+	s.outputs(r)
+	if from == s.State {
+		return nil
+	}
+	batch := f.batches[string(s.Configuration.BatchID)]
+	if batch == nil {
+		return fmt.Errorf("it names batch %q, its job belongs to %s", r.BatchID, s.Configuration.BatchID)
+	}
+	f.transition(r, from, s)
+	f.retries.fold(r, from, s.Job, batch.State)
+	batch.count(from, s.State)
+	s.row.StatusSince = timeOrNull(r.Time)
+	return nil
+}
+
+// outputs keeps what a step brought forth.
+func (s *jobState) outputs(r domain.Recorded) {
+	switch d := r.Data.(type) {
+	case *domain.JobCreated:
+		s.row.CreatedAt = timeOrNull(r.Time)
+	case *domain.JobEstimated:
+		s.row.Files, s.row.Bytes = ptr(int64(d.Files)), &d.Bytes
+	case *domain.JobDownloaded:
+		s.row.Files, s.row.Bytes = ptr(int64(d.Files)), &d.Bytes
+	case *domain.JobIdentified:
+		s.row.IdentifierMinted = &d.Minted
+	case *domain.JobProcessed:
+		s.row.ObjectVersion = ptr(int64(d.Object.Version))
+		s.row.ManifestKey, s.row.ManifestSha256 = &d.Object.ManifestKey, &d.Object.ManifestSHA256
+	case *domain.JobDone:
+		s.row.Callback, s.row.CompletedAt = &d.Callback, timeOrNull(r.Time)
+	}
+}
+
+func (f *fold) transition(r domain.Recorded, from domain.JobState, s *jobState) {
+	c := columnsOf(s.Reason)
+	f.transitions = append(f.transitions, pgdb.AccessionJobTransition{
+		JobID: string(s.ID), Version: r.Version, BatchID: string(s.Configuration.BatchID),
+		FromStatus: string(from), ToStatus: string(s.State), FromSince: s.row.StatusSince, At: r.Time.Time,
+		Actor: string(r.Actor), RetryCount: int64(s.RetryCount),
+		ReasonClass: c.class, ReasonCode: c.code, ReasonMessage: c.message, Seq: int64(r.Seq),
+	})
+}
+
+func (f *fold) jobRows() []pgdb.AccessionJob {
+	rows := make([]pgdb.AccessionJob, 0, len(f.jobs))
+	for _, id := range keys(f.jobs) {
+		rows = append(rows, f.jobs[id].columns())
+	}
+	return rows
+}
+
+// columns gives the row, with everything that [jobOf] needs to get the job back.
+func (s *jobState) columns() pgdb.AccessionJob {
+	row, j := s.row, s.Job
+	row.ID, row.Version, row.Status = string(j.ID), j.Version, string(j.State)
+	row.LastSuccessfulStatus, row.LastModified = textOrNull(j.LastSuccessful), timeOrNull(j.Modified)
+	row.RetryCount, row.Priority, row.SpaceNeeded = int64(j.RetryCount), int64(j.Priority), j.SpaceNeeded
+	row.CommandID, row.Cleaned = j.CommandID, j.Cleaned
+	c := j.Configuration
+	row.BatchID, row.ProfileName, row.Submitter = string(c.BatchID), c.ProfileName, c.Submitter
+	row.PayloadUrl, row.PayloadType, row.ResponseType = c.PayloadURL, string(c.PayloadType), c.ResponseType
+	row.SubmissionMode, row.WorkingDir = c.SubmissionMode, c.WorkingDir
+	row.DigestAlgorithm, row.DigestValue, row.FileName, row.Size = c.DigestAlgorithm, c.DigestValue, c.FileName, c.Size
+	row.ManifestRow, row.RowFault = int64(c.Row), jsonOf(c.RowFault)
+	row.PrimaryIdentifier, row.LocalID = j.Identifiers.Primary, j.Identifiers.LocalID
+	m := j.Metadata
+	row.ErcWho, row.ErcWhat, row.ErcWhen, row.ErcWhere = m.ErcWho, m.ErcWhat, m.ErcWhen, m.ErcWhere
+	why := columnsOf(j.Reason)
+	row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonAttempt, row.ReasonWorker = why.class, why.code, why.message, why.attempt, why.worker
+	return row
+}
+
+// jobOf gives the job back that [jobState.columns] wrote.
+func jobOf(row pgdb.AccessionJob) (domain.Job, error) {
+	j := domain.Job{
+		ID: domain.JobID(row.ID), Version: row.Version, State: domain.JobState(row.Status),
+		LastSuccessful: domain.JobState(value(row.LastSuccessfulStatus)),
+		RetryCount:     int(row.RetryCount), Priority: int(row.Priority), SpaceNeeded: row.SpaceNeeded,
+		Configuration: domain.Configuration{
+			BatchID: domain.BatchID(row.BatchID), ProfileName: row.ProfileName, Submitter: row.Submitter,
+			PayloadURL: row.PayloadUrl, PayloadType: domain.SubmissionType(row.PayloadType), ResponseType: row.ResponseType,
+			SubmissionMode: row.SubmissionMode, WorkingDir: row.WorkingDir,
+			DigestAlgorithm: row.DigestAlgorithm, DigestValue: row.DigestValue, FileName: row.FileName, Size: row.Size,
+			Row: int(row.ManifestRow),
+		},
+		Identifiers: domain.Identifiers{Primary: row.PrimaryIdentifier, LocalID: row.LocalID},
+		Metadata:    domain.Metadata{ErcWho: row.ErcWho, ErcWhat: row.ErcWhat, ErcWhen: row.ErcWhen, ErcWhere: row.ErcWhere},
+		Reason:      reasonColumns{row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonWorker, row.ReasonAttempt}.reason(),
+		Cleaned:     row.Cleaned, Modified: timeOf(row.LastModified), CommandID: row.CommandID,
+	}
+	if row.RowFault != nil {
+		j.Configuration.RowFault = &domain.Reason{}
+		if err := json.Unmarshal(row.RowFault, j.Configuration.RowFault); err != nil {
+			return j, fmt.Errorf("row fault of %s: %w", row.ID, err)
+		}
+	}
+	return j, nil
+}
+
+// LoadJob gives a job as folding the log up to the checkpoint gives it, or
+// ErrNotFound.
+func LoadJob(ctx context.Context, db DB, id domain.JobID) (domain.Job, error) {
+	rows, err := pgdb.New(db).LoadJobs(ctx, []string{string(id)})
+	if err != nil {
+		return domain.Job{}, fmt.Errorf("load %s: %w", id, err)
+	}
+	if len(rows) == 0 {
+		return domain.Job{}, fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	return jobOf(rows[0])
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,214 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// Source gives the events of the log from a place on (1 is the first), in order
+// and without gap. It ends when ctx ends, or, if it does not follow the log,
+// where the log ends. A broken event ends it with an error that names its place.
+type Source func(ctx context.Context, from uint64) iter.Seq2[domain.Recorded, error]
+
+// StreamInfo describes the log behind a [Source]. Name and Created together tell
+// one log from another; Last is its last place when it was looked at.
+type StreamInfo struct {
+	Name    string
+	Created time.Time
+	Last    uint64
+}
+
+// DB is what the projector and the readers need of a connection pool.
+type DB interface {
+	pgdb.DBTX
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
+// Config tells a projector what to read and where to write.
+type Config struct {
+	DB     DB
+	Stream StreamInfo
+	Source Source
+
+	// Name of the projection's checkpoint, "" = main.
+	Name string
+	// MaxBatch is how many events go into one transaction at most, 0 = 1,000.
+	MaxBatch int
+	// MaxDelay is how long the first event of a transaction waits for more, 0 =
+	// 20 ms. 200 ms is the most that makes sense.
+	MaxDelay time.Duration
+	// RetryDelay is the first pause after PostgreSQL could not be reached; it
+	// doubles up to 5 s. 0 = 50 ms.
+	RetryDelay time.Duration
+	// Applied is called after each commit, nil = nobody wants to know.
+	Applied func(Applied)
+}
+
+// Applied tells of one committed transaction.
+type Applied struct {
+	Seq    uint64 // place of its last event
+	Events int
+	Took   time.Duration // from its first statement to the commit
+}
+
+const (
+	defaultName       = "main"
+	defaultMaxBatch   = 1000
+	defaultMaxDelay   = 20 * time.Millisecond
+	defaultRetryDelay = 50 * time.Millisecond
+	maxRetryDelay     = 5 * time.Second
+)
+
+// Projector applies the log to the tables.
+type Projector struct {
+	cfg  Config
+	q    *pgdb.Queries
+	at   pgdb.AccessionCheckpoint // where this projector stands
+	part int64                    // the partition made last, -1 = none yet
+}
+
+// New makes a projector; [Projector.Run] starts it.
+func New(cfg Config) (*Projector, error) {
+	if cfg.DB == nil || cfg.Source == nil || cfg.Stream.Name == "" {
+		return nil, errors.New("a projector needs DB, Source and the name of the stream")
+	}
+	if cfg.Name == "" {
+		cfg.Name = defaultName
+	}
+	if cfg.MaxBatch <= 0 {
+		cfg.MaxBatch = defaultMaxBatch
+	}
+	if cfg.MaxDelay <= 0 {
+		cfg.MaxDelay = defaultMaxDelay
+	}
+	if cfg.RetryDelay <= 0 {
+		cfg.RetryDelay = defaultRetryDelay
+	}
+	// PostgreSQL keeps microseconds.
+	cfg.Stream.Created = cfg.Stream.Created.UTC().Truncate(time.Microsecond)
+	return &Projector{cfg: cfg, q: pgdb.New(cfg.DB), part: -1}, nil
+}
+
+// Run applies events until ctx ends or the source does, and then gives nil. It
+// rides through outages of PostgreSQL. Errors: [ErrOtherProjector],
+// [*StreamError], [*EventError], the source's own, and PostgreSQL's when trying
+// again cannot help.
+func (p *Projector) Run(ctx context.Context) error {
+	if err := p.retry(ctx, func() error { return p.open(ctx) }); err != nil {
+		return p.ended(ctx, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	events := make(chan item, p.cfg.MaxBatch)
+	var reader sync.WaitGroup
+	defer reader.Wait()
+	defer cancel()
+	at := p.at
+	reader.Go(func() { p.read(ctx, at, events) })
+
+	for {
+		batch, end := p.collect(ctx, events)
+		if len(batch) > 0 {
+			if err := p.project(ctx, batch); err != nil {
+				return p.ended(ctx, err)
+			}
+		}
+		if end != nil {
+			return p.ended(ctx, *end)
+		}
+	}
+}
+
+// ended tells a stop that was asked for from one that was not.
+func (p *Projector) ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil || err == nil {
+		return nil
+	}
+	return fmt.Errorf("projection %s: %w", p.cfg.Name, err)
+}
+
+// item is an event, or the source's error. A closed channel is the source's end.
+type item struct {
+	event domain.Recorded
+	err   error
+}
+
+// read hands on what the source gives. The event at the checkpoint is read again,
+// to see that it is still the one that was applied.
+func (p *Projector) read(ctx context.Context, at pgdb.AccessionCheckpoint, to chan<- item) {
+	defer close(to)
+	next := max(uint64(at.Seq), 1)
+	for r, err := range p.cfg.Source(ctx, next) {
+		switch {
+		case err != nil:
+		case r.Seq != next:
+			err = broken(at, fmt.Sprintf("event %d came where %d was due", r.Seq, next))
+		case r.Seq == uint64(at.Seq):
+			next++
+			if r.ID() == at.LastEventID && r.CommandID == at.LastCommandID {
+				continue
+			}
+			err = broken(at, fmt.Sprintf("its event at that place is %s of command %s, not %s of command %s",
+				r.ID(), r.CommandID, at.LastEventID, at.LastCommandID))
+		default:
+			next++
+		}
+		select {
+		case to <- item{r, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// collect waits for an event and then, for MaxDelay at most, for more of them.
+// end is not nil when the source has ended: with its error, or with nil.
+func (p *Projector) collect(ctx context.Context, from <-chan item) (batch []domain.Recorded, end *error) {
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	defer timer.Stop()
+	for len(batch) < p.cfg.MaxBatch {
+		select {
+		case it, open := <-from:
+			if !open || it.err != nil {
+				return batch, &it.err
+			}
+			if len(batch) == 0 {
+				timer.Reset(p.cfg.MaxDelay)
+			}
+			batch = append(batch, it.event)
+		case <-timer.C:
+			return batch, nil
+		case <-ctx.Done():
+			err := ctx.Err()
+			return nil, &err
+		}
+	}
+	return batch, nil
+}
+
+// retry tries again while PostgreSQL is away.
+func (p *Projector) retry(ctx context.Context, try func() error) error {
+	for delay := p.cfg.RetryDelay; ; delay = min(2*delay, maxRetryDelay) {
+		err := try()
+		if err == nil || !transient(err) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package projections_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/projtest"
+)
+
+// TestEqualsFold: what SQL holds is what folding the log gives, however the log
+// is cut into transactions.
+func TestEqualsFold(t *testing.T) {
+	t.Parallel()
+	for seed, size := range []int{1000, 1, 7, 50} {
+		t.Run(fmt.Sprintf("seed %d, %d at once", seed, size), func(t *testing.T) {
+			t.Parallel()
+			w := history(t, uint64(seed), 800)
+			db := projtest.DB(t)
+			cfg := config(db, w.log)
+			cfg.MaxBatch = size
+			if err := run(t, cfg); err != nil {
+				t.Fatal(err)
+			}
+			w.compare(db)
+		})
+	}
+}
+
+// compare checks every aggregate, the history and the attempts against the log.
+func (w *world) compare(db *pgxpool.Pool) {
+	t, ctx := w.t, context.Background()
+	t.Helper()
+	for id, want := range w.batches {
+		got, err := projections.LoadBatch(ctx, db, id)
+		want.NextRow = 0 // kept in ZooKeeper only
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatalf("%s: %v\n%s", id, err, diff)
+		}
+	}
+	for id, want := range w.jobs {
+		got, err := projections.LoadJob(ctx, db, id)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatalf("%s: %v\n%s", id, err, diff)
+		}
+	}
+	for _, want := range w.settings {
+		got, err := projections.LoadSetting(ctx, db, want.Kind, want.Name)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatalf("%s: %v\n%s", want.Aggregate(), err, diff)
+		}
+	}
+	w.compareHistory(db)
+	addsUp(t, db)
+}
+
+func (w *world) compareHistory(db *pgxpool.Pool) {
+	t, ctx := w.t, context.Background()
+	t.Helper()
+	rows, err := db.Query(ctx, "select seq, id, type, batch_id, actor, command_id, zxid, data from accession.event order by seq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	n := 0
+	for ; rows.Next(); n++ {
+		var seq, zxid int64
+		var id, typ, batch, actor, command string
+		var data []byte
+		if err := rows.Scan(&seq, &id, &typ, &batch, &actor, &command, &zxid, &data); err != nil {
+			t.Fatal(err)
+		}
+		want := w.log[n]
+		def, _ := domain.Lookup(want.Type)
+		got := def.New()
+		if err := json.Unmarshal(data, got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.Data, got); diff != "" {
+			t.Fatalf("data of event %d:\n%s", seq, diff)
+		}
+		if diff := cmp.Diff([]any{want.Seq, want.ID(), string(want.Type), string(want.BatchID), string(want.Actor), want.CommandID, want.Zxid},
+			[]any{uint64(seq), id, typ, batch, actor, command, zxid}); diff != "" {
+			t.Fatalf("event %d:\n%s", seq, diff)
+		}
+	}
+	if rows.Err() != nil || n != len(w.log) {
+		t.Fatalf("%d events of %d in the history: %v", n, len(w.log), rows.Err())
+	}
+	transitions, failures, reports := 0, 0, 0
+	for _, r := range w.log {
+		if m, ok := domain.MoveOfJob(r.Data); ok && m.From != m.To {
+			transitions++
+			if m.To == domain.JobFailed {
+				failures++
+			}
+		}
+		if _, ok := r.Data.(*domain.BatchReport); ok {
+			reports++
+		}
+	}
+	for table, want := range map[string]int{"job_transition": transitions, "retry": failures, "batch_report": reports} {
+		if got := count(t, db, "select count(*) from accession."+table); got != want {
+			t.Errorf("%s has %d rows, want %d", table, got, want)
+		}
+	}
+}
+
+func count(t testing.TB, db projections.DB, sql string, args ...any) (n int) {
+	t.Helper()
+	if err := db.QueryRow(context.Background(), sql, args...).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return n
+}
+
+// addsUp finds batches whose counters do not sum up, or do not agree with the
+// jobs there are.
+func addsUp(t testing.TB, db projections.DB) {
+	t.Helper()
+	const wrong = `
+select count(*) from accession.batch b
+left join lateral (
+	select count(*) as created,
+		count(*) filter (where status = 'held') as held,
+		count(*) filter (where status = 'failed') as failed,
+		count(*) filter (where status = 'completed') as completed,
+		count(*) filter (where status = 'deleted') as deleted
+	from accession.job j where j.batch_id = b.id) j on true
+where b.rows_listed <> b.jobs_completed + b.jobs_failed + b.jobs_held + b.jobs_deleted + b.jobs_in_progress
+	or b.jobs_created <> b.jobs_processing + b.jobs_completed + b.jobs_failed + b.jobs_held + b.jobs_deleted
+	or b.jobs_created > b.rows_listed
+	or (b.jobs_created, b.jobs_held, b.jobs_failed, b.jobs_completed, b.jobs_deleted) is distinct from (j.created, j.held, j.failed, j.completed, j.deleted)`
+	if n := count(t, db, wrong); n != 0 {
+		t.Fatalf("%d batches do not add up", n)
+	}
+}
+
+// TestAddsUpAlways looks after every single event.
+func TestAddsUpAlways(t *testing.T) {
+	t.Parallel()
+	w := history(t, 99, 500)
+	db := projtest.DB(t)
+	cfg := config(db, w.log)
+	cfg.MaxBatch = 1
+	cfg.Applied = func(projections.Applied) { addsUp(t, db) }
+	if err := run(t, cfg); err != nil {
+		t.Fatal(err)
+	}
+	if listed := count(t, db, "select count(*) from accession.batch where rows_listed > 0"); listed < 5 {
+		t.Fatalf("only %d batches were listed: the history proves nothing", listed)
+	}
+}
+
+// TestRefusesDamage: an event that cannot follow stops the projector, names its
+// place, and leaves what came before it.
+func TestRefusesDamage(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(log []domain.Recorded) []domain.Recorded{
+		"version skipped": func(log []domain.Recorded) []domain.Recorded { log[40].Version++; return log },
+		"wrong state": func(log []domain.Recorded) []domain.Recorded {
+			log[40].Data = &domain.JobMoved{JobMove: domain.JobMove{From: "nowhere", To: "nowhere"}}
+			return log
+		},
+		"place skipped": func(log []domain.Recorded) []domain.Recorded {
+			log[40].Seq++
+			return log
+		},
+		"unknown aggregate": func(log []domain.Recorded) []domain.Recorded { log[40].Aggregate.Kind = domain.KindFile; return log },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := history(t, 3, 100)
+			db := projtest.DB(t)
+			cfg := config(db, damage(w.log))
+			cfg.MaxBatch = 10
+			err := run(t, cfg)
+			var event *projections.EventError
+			var stream *projections.StreamError
+			if !errors.As(err, &event) && !errors.As(err, &stream) {
+				t.Fatalf("got %v", err)
+			}
+			if event != nil && event.Seq != 41 {
+				t.Errorf("the error names place %d, want 41: %v", event.Seq, err)
+			}
+			if n := count(t, db, "select seq from accession.checkpoint"); n != 40 {
+				t.Errorf("the checkpoint is at %d, want 40", n)
+			}
+			if n := count(t, db, "select count(*) from accession.event"); n != 40 {
+				t.Errorf("the history has %d events, want 40", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// settingState is a hold or pause as its events leave it.
+type settingState struct {
+	domain.Setting
+	row pgdb.AccessionSetting
+}
+
+func (f *fold) loadSettings(ctx context.Context, q *pgdb.Queries) error {
+	if len(f.settings) == 0 {
+		return nil
+	}
+	rows, err := q.LoadSettings(ctx, keys(f.settings))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		s := settingOf(row)
+		f.settings[s.Aggregate().ID] = &settingState{s, row}
+	}
+	return nil
+}
+
+// setting folds a setting's event.
+func (f *fold) setting(r domain.Recorded) error {
+	s := f.settings[r.Aggregate.ID]
+	next, err := domain.EvolveSetting(s.Setting, r)
+	if err != nil {
+		return err
+	}
+	d, ok := r.Data.(*domain.SettingChanged)
+	if !ok {
+		return errors.New("its data is not of a setting")
+	}
+	s.Setting = next
+	s.row = pgdb.AccessionSetting{
+		Kind: string(d.Kind), Name: d.Name, Version: r.Version, Status: d.To,
+		Why: d.Why, ChangedAt: r.Time.Time, ChangedBy: string(r.Actor),
+	}
+	if h := d.Hold; h != nil {
+		s.row.HeldBy, s.row.HeldWhen, s.row.HeldWhy = &h.By, timeOrNull(h.When), &h.Why
+	}
+	return nil
+}
+
+func (f *fold) settingRows() []pgdb.AccessionSetting {
+	rows := make([]pgdb.AccessionSetting, 0, len(f.settings))
+	for _, id := range keys(f.settings) {
+		rows = append(rows, f.settings[id].row)
+	}
+	return rows
+}
+
+// settingOf gives the setting back that the fold wrote.
+func settingOf(row pgdb.AccessionSetting) domain.Setting {
+	s := domain.Setting{Kind: domain.HoldKind(row.Kind), Name: row.Name, Version: row.Version}
+	if row.HeldBy != nil {
+		s.Hold = &domain.Hold{By: *row.HeldBy, When: timeOf(row.HeldWhen), Why: value(row.HeldWhy)}
+	}
+	return s
+}
+
+// LoadSetting gives a setting as folding the log up to the checkpoint gives it,
+// or ErrNotFound when it was never set.
+func LoadSetting(ctx context.Context, db DB, kind domain.HoldKind, name string) (domain.Setting, error) {
+	a := domain.SettingAggregate(kind, name)
+	rows, err := pgdb.New(db).LoadSettings(ctx, []string{a.ID})
+	if err != nil {
+		return domain.Setting{}, fmt.Errorf("load %s: %w", a, err)
+	}
+	if len(rows) == 0 {
+		return domain.Setting{}, fmt.Errorf("%s: %w", a, ErrNotFound)
+	}
+	return settingOf(rows[0]), nil
+}

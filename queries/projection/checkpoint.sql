@@ -1,0 +1,32 @@
+-- name: CreateCheckpoint :exec
+insert into accession.checkpoint (name, stream, stream_created, seq, epoch, last_event_id, last_command_id, updated_at)
+values (@name, @stream, @stream_created, 0, 0, '', '', clock_timestamp())
+on conflict (name) do nothing;
+
+-- name: Checkpoint :one
+select * from accession.checkpoint where name = @name;
+
+-- name: MoveCheckpoint :execrows
+-- The fence: no row moves when another projector has moved it before.
+update accession.checkpoint set
+    seq = @to_seq, epoch = @to_epoch, last_event_id = @last_event_id, last_command_id = @last_command_id,
+    last_stored = @last_stored::timestamptz, updated_at = clock_timestamp()
+where name = @name and seq = @from_seq and epoch = @from_epoch
+    and stream = @stream and stream_created = @stream_created;
+
+-- name: Notify :exec
+-- One for each transaction; the payload is the place of its last event.
+select pg_notify('accession_projected', @seq);
+
+-- name: Lag :one
+-- Seconds since the log took the last applied event.
+select seq, coalesce(extract(epoch from clock_timestamp() - last_stored), 0)::double precision as seconds
+from accession.checkpoint where name = @name;
+
+-- name: ProjectedVersion :one
+-- The version that an aggregate has reached here, 0 = none.
+select coalesce(
+    (select b.version from accession.batch b where @kind::text = 'batch' and b.id = @id),
+    (select j.version from accession.job j where @kind::text = 'job' and j.id = @id),
+    (select s.version from accession.setting s where @kind::text = 'setting' and s.kind || ':' || s.name = @id),
+    0)::bigint as version;

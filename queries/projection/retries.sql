@@ -1,0 +1,19 @@
+-- name: InsertRetries :exec
+insert into accession.retry (
+    job_id, attempt, batch_id, status, class, code, message, worker, failed_at, resumed_at, resumed_by,
+    resumed_to, outcome
+)
+select
+    r.job_id, r.attempt, r.batch_id, r.status, r.class, r.code, r.message, r.worker, r.failed_at,
+    r.resumed_at, r.resumed_by, r.resumed_to, r.outcome
+from json_populate_recordset(null::accession.retry, @rows::json) r;
+
+-- name: ResolveRetries :exec
+-- Fills in what became of attempts that failed in earlier transactions; null keeps.
+update accession.retry t set
+    resumed_at = coalesce(r.resumed_at, t.resumed_at),
+    resumed_by = coalesce(r.resumed_by, t.resumed_by),
+    resumed_to = coalesce(r.resumed_to, t.resumed_to),
+    outcome = coalesce(r.outcome, t.outcome)
+from json_populate_recordset(null::accession.retry, @rows::json) r
+where t.job_id = r.job_id and t.attempt = r.attempt;

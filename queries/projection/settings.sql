@@ -1,0 +1,15 @@
+-- name: LoadSettings :many
+select * from accession.setting where kind || ':' || name = any(@ids::text[]);
+
+-- name: UpsertSettings :exec
+insert into accession.setting (
+    kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by
+)
+select
+    r.kind, r.name, r.version, r.status, r.held_by, r.held_when, r.held_why, r.why, r.changed_at, r.changed_by
+from json_populate_recordset(null::accession.setting, @rows::json) r
+on conflict (kind, name) do update set
+    version = excluded.version, status = excluded.status, held_by = excluded.held_by,
+    held_when = excluded.held_when, held_why = excluded.held_why, why = excluded.why,
+    changed_at = excluded.changed_at, changed_by = excluded.changed_by
+where setting.version < excluded.version;
