@@ -1,0 +1,130 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// NextJob implements eventstore.Claims.
+func (s *Store) NextJob(ctx context.Context, state domain.JobState) (c *eventstore.Claim, at eventstore.At[domain.Job], err error) {
+	err = s.w.wait(ctx, func() bool {
+		var first *register[domain.Job]
+		for id, r := range s.w.jobs {
+			if r.state.State == state && r.state.QueueEntry() != "" && s.free(id.Aggregate()) &&
+				(first == nil || r.state.QueueEntry() < first.state.QueueEntry()) {
+				first = r
+			}
+		}
+		if first == nil || s.w.paused(string(state)) {
+			return false
+		}
+		c, at = s.lock(first.state.ID.Aggregate()), eventstore.At[domain.Job]{State: first.state, Token: first.token}
+		return true
+	})
+	return c, at, err
+}
+
+// NextBatch implements eventstore.Claims.
+func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (c *eventstore.Claim, at eventstore.At[domain.Batch], err error) {
+	err = s.w.wait(ctx, func() bool {
+		var first *register[domain.Batch]
+		for id, r := range s.w.batches {
+			if r.state.State == state && s.free(id.Aggregate()) && (first == nil || cmp.Less(id, first.state.ID)) {
+				first = r
+			}
+		}
+		if first == nil || s.w.paused(domain.QueueIngest) {
+			return false
+		}
+		c, at = s.lock(first.state.ID.Aggregate()), eventstore.At[domain.Batch]{State: first.state, Token: first.token}
+		return true
+	})
+	return c, at, err
+}
+
+// ClaimJob implements eventstore.Claims.
+func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+	return claim(ctx, s, s.w.jobs, id, id.Aggregate())
+}
+
+// ClaimBatch implements eventstore.Claims.
+func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+	return claim(ctx, s, s.w.batches, id, id.Aggregate())
+}
+
+func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register[S], key K, a domain.Aggregate) (*eventstore.Claim, eventstore.At[S], error) {
+	none := eventstore.At[S]{}
+	if err := ctx.Err(); err != nil {
+		return nil, none, err
+	}
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	r, ok := m[key]
+	switch {
+	case !ok:
+		return nil, none, failed("claim", a, eventstore.ErrNotFound, "")
+	case s.w.locks[a] != nil:
+		return nil, none, failed("claim", a, eventstore.ErrLocked, "")
+	}
+	return s.lock(a), eventstore.At[S]{State: r.state, Token: r.token}, nil
+}
+
+// Release implements eventstore.Claims.
+func (s *Store) Release(_ context.Context, c *eventstore.Claim, delay time.Duration) error {
+	w := s.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.locks[c.Aggregate] != c {
+		return nil
+	}
+	w.forget(c.Aggregate)
+	if delay > 0 {
+		s.aside[c.Aggregate] = w.clock.Now().Add(delay)
+		w.clock.AfterFunc(delay, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.signal()
+		})
+	}
+	w.signal()
+	return nil
+}
+
+// Notice implements eventstore.Claims; there is nothing to be told, as all
+// sessions look at the same maps.
+func (s *Store) Notice(domain.Recorded) {}
+
+// free reports whether this session may take the aggregate now. The mutex is held.
+func (s *Store) free(a domain.Aggregate) bool {
+	if s.w.locks[a] != nil {
+		return false
+	}
+	if due, set := s.aside[a]; set {
+		if s.w.clock.Now().Before(due) {
+			return false
+		}
+		delete(s.aside, a)
+	}
+	return true
+}
+
+// lock makes the claim. The mutex is held.
+func (s *Store) lock(a domain.Aggregate) *eventstore.Claim {
+	s.number++
+	s.w.claims[a]++
+	c := &eventstore.Claim{ID: fmt.Sprintf("%s-%d", s.worker, s.number), Worker: s.worker, Aggregate: a,
+		Attempts: s.w.claims[a], Lost: s.lost}
+	s.w.locks[a] = c
+	return c
+}
+
+func (w *World) paused(queue string) bool {
+	_, all := w.holds.Queues[domain.QueueIngest]
+	_, one := w.holds.Queues[queue]
+	return all || one
+}

@@ -1,0 +1,203 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Commit implements eventstore.Live: everything is proven first, then everything
+// is written, under one mutex.
+func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eventstore.Committed, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w := s.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if done := w.doneBefore(changes); done != nil {
+		return done, nil
+	}
+	seen := map[domain.Aggregate]bool{}
+	for _, c := range changes {
+		if seen[c.Aggregate()] {
+			return nil, failed("commit", c.Aggregate(), eventstore.ErrConflict, "two changes of it in one commit")
+		}
+		seen[c.Aggregate()] = true
+		if err := s.prove(c); err != nil {
+			return nil, failed("commit", c.Aggregate(), err, "")
+		}
+	}
+	items, err := w.items(changes)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.moveRows(changes); err != nil {
+		return nil, err
+	}
+	w.zxid++
+	done := make([]eventstore.Committed, len(changes))
+	for i, c := range changes {
+		done[i] = eventstore.Committed{Token: w.write(c), Zxid: w.zxid}
+		delete(w.claims, c.Aggregate())
+		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
+			delete(w.locks, c.Aggregate())
+		}
+	}
+	w.put(items)
+	w.signal()
+	return done, nil
+}
+
+// doneBefore recognises changes that an earlier try of the same command has
+// written; nil = they are new.
+func (w *World) doneBefore(changes []eventstore.Change) []eventstore.Committed {
+	done := make([]eventstore.Committed, len(changes))
+	for i, c := range changes {
+		var command string
+		var version, after int64
+		var token eventstore.Token
+		switch {
+		case c.Batch != nil:
+			if r := w.batches[c.Batch.After.ID]; r != nil {
+				command, version, token = r.state.CommandID, r.state.Version, r.token
+			}
+			after = c.Batch.After.Version
+		case c.Job != nil:
+			if r := w.jobs[c.Job.After.ID]; r != nil {
+				command, version, token = r.state.CommandID, r.state.Version, r.token
+			}
+			after = c.Job.After.Version
+		}
+		if len(c.Events) == 0 || command == "" || command != c.Events[len(c.Events)-1].CommandID || version != after {
+			return nil
+		}
+		done[i].Token = token
+	}
+	return done
+}
+
+// prove checks a change's fence, token and requirements. The mutex is held.
+func (s *Store) prove(c eventstore.Change) error {
+	w, a := s.w, c.Aggregate()
+	if c.Claim != nil && (c.Claim.Worker != s.worker || w.locks[c.Claim.Aggregate] != c.Claim) {
+		return eventstore.ErrFenced
+	}
+	ok := false
+	switch {
+	case c.Batch != nil:
+		ok = current(w.batches[c.Batch.After.ID], c.Batch.Before.Version, c.Token)
+	case c.Job != nil:
+		ok = current(w.jobs[c.Job.After.ID], c.Job.Before.Version, c.Token)
+	default:
+		ok = current(w.settings[a], c.Setting.Before.Version, c.Token)
+	}
+	if !ok {
+		return eventstore.ErrConflict
+	}
+	if c.Require.Holds && c.HoldsVersion != w.holds.Version {
+		return eventstore.ErrConflict
+	}
+	if c.Require.Batch && c.Job != nil {
+		if b := w.batches[c.Job.After.Configuration.BatchID]; b == nil || b.token != c.BatchToken {
+			return eventstore.ErrConflict
+		}
+	}
+	if lock := w.locks[a]; c.Require.Unlocked && lock != nil && lock != c.Claim {
+		return eventstore.ErrLocked
+	}
+	for _, sub := range c.Require.Empty {
+		if len(w.in(c.Batch.After.ID, sub)) > 0 {
+			return eventstore.ErrConflict
+		}
+	}
+	return nil
+}
+
+// current compares a token; version 0 asks that nothing is there.
+func current[S any](r *register[S], version int64, token eventstore.Token) bool {
+	if version == 0 {
+		return r == nil
+	}
+	return r != nil && r.token == token
+}
+
+// moveRows compares and sets the progress of a batch whose jobs are made. It is
+// the last proof.
+func (w *World) moveRows(changes []eventstore.Change) error {
+	var batch domain.BatchID
+	first, rows := -1, 0
+	for _, c := range changes {
+		if c.NextRow == nil {
+			continue
+		}
+		if first < 0 {
+			first, batch = *c.NextRow, c.Job.After.Configuration.BatchID
+		}
+		rows++
+	}
+	if first < 0 {
+		return nil
+	}
+	r := w.batches[batch]
+	if r == nil {
+		return failed("make jobs of", batch.Aggregate(), eventstore.ErrNotFound, "")
+	}
+	if r.state.Listing == nil || r.state.NextRow != first || first+rows > r.state.Listing.Rows {
+		return failed("make jobs of", batch.Aggregate(), eventstore.ErrConflict, fmt.Sprintf("row %d is next, not %d", r.state.NextRow, first))
+	}
+	r.state.NextRow += rows
+	return nil
+}
+
+// write puts a proven change into the maps and gives the new token.
+func (w *World) write(c eventstore.Change) eventstore.Token {
+	switch {
+	case c.Batch != nil:
+		after := c.Batch.After
+		if r := w.batches[after.ID]; r != nil {
+			after.NextRow = r.state.NextRow // moves with the jobs, not with the batch
+		}
+		return set(w.batches, after.ID, after)
+	case c.Job != nil:
+		return w.writeJob(c.Job.After)
+	default:
+		a, after := c.Aggregate(), c.Setting.After
+		holds := w.holds.Collections
+		if after.Kind == domain.HoldQueue {
+			holds = w.holds.Queues
+		}
+		delete(holds, after.Name)
+		if after.Hold != nil {
+			holds[after.Name] = *after.Hold
+		}
+		w.holds.Version++
+		return set(w.settings, a, after)
+	}
+}
+
+func (w *World) writeJob(j domain.Job) eventstore.Token {
+	batch := j.Configuration.BatchID
+	if j.State == domain.JobDeleted {
+		delete(w.refs[batch], j.ID)
+		delete(w.jobs, j.ID)
+		return 0
+	}
+	if w.refs[batch] == nil {
+		w.refs[batch] = map[domain.JobID]domain.Sub{}
+	}
+	w.refs[batch][j.ID] = j.State.Sub()
+	return set(w.jobs, j.ID, j)
+}
+
+func set[K comparable, S any](m map[K]*register[S], key K, state S) eventstore.Token {
+	r, ok := m[key]
+	if !ok {
+		m[key] = &register[S]{state: state}
+		return 0
+	}
+	r.state, r.token = state, r.token+1
+	return r.token
+}

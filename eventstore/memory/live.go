@@ -1,0 +1,146 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+func load[K comparable, S any](ctx context.Context, w *World, m map[K]*register[S], key K, a domain.Aggregate) (eventstore.At[S], error) {
+	if err := ctx.Err(); err != nil {
+		return eventstore.At[S]{}, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r, ok := m[key]
+	if !ok {
+		return eventstore.At[S]{}, failed("load", a, eventstore.ErrNotFound, "")
+	}
+	return eventstore.At[S]{State: r.state, Token: r.token}, nil
+}
+
+// Batch implements eventstore.Live.
+func (s *Store) Batch(ctx context.Context, id domain.BatchID) (eventstore.At[domain.Batch], error) {
+	return load(ctx, s.w, s.w.batches, id, id.Aggregate())
+}
+
+// Job implements eventstore.Live.
+func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.At[domain.Job], error) {
+	return load(ctx, s.w, s.w.jobs, id, id.Aggregate())
+}
+
+// Setting implements eventstore.Live.
+func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) (eventstore.At[domain.Setting], error) {
+	at := eventstore.At[domain.Setting]{State: domain.Setting{Kind: kind, Name: name}}
+	if err := domain.CheckHoldName(kind, name); err != nil {
+		return at, &domain.Refused{Aggregate: at.State.Aggregate(), Code: "bad_name", Message: err.Error()}
+	}
+	if err := ctx.Err(); err != nil {
+		return at, err
+	}
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if r, ok := s.w.settings[at.State.Aggregate()]; ok {
+		at.State, at.Token = r.state, r.token
+	}
+	return at, nil
+}
+
+// Refs implements eventstore.Live.
+func (s *Store) Refs(ctx context.Context, id domain.BatchID) (r eventstore.Refs, err error) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return eventstore.Refs{Processing: len(s.w.in(id, domain.SubProcessing)), Failed: len(s.w.in(id, domain.SubFailed)),
+		Completed: len(s.w.in(id, domain.SubCompleted))}, ctx.Err()
+}
+
+// BatchJobs implements eventstore.Live.
+func (s *Store) BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	jobs := s.w.in(id, sub)
+	slices.Sort(jobs)
+	return jobs, ctx.Err()
+}
+
+// in lists the jobs of a batch in one sub-state. The mutex is held.
+func (w *World) in(id domain.BatchID, sub domain.Sub) []domain.JobID {
+	var jobs []domain.JobID
+	for j, s := range w.refs[id] {
+		if s == sub {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// Batches implements eventstore.Live.
+func (s *Store) Batches(ctx context.Context) ([]domain.BatchID, error) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.w.batches)), ctx.Err()
+}
+
+// Holds implements eventstore.Live.
+func (s *Store) Holds(ctx context.Context) (eventstore.Holds, error) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return eventstore.Holds{Version: s.w.holds.Version, Collections: maps.Clone(s.w.holds.Collections),
+		Queues: maps.Clone(s.w.holds.Queues)}, ctx.Err()
+}
+
+// Remove implements eventstore.Live.
+func (s *Store) Remove(ctx context.Context, id domain.BatchID) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := s.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b, ok := w.batches[id]
+	if !ok {
+		return nil
+	}
+	if b.state.State != domain.BatchDeleted {
+		return failed("remove", id.Aggregate(), eventstore.ErrConflict, "it is "+string(b.state.State)+", not deleted")
+	}
+	cleaned := b.state.Reason != nil && b.state.Reason.Code == domain.CodeCleaned
+	if left := len(w.refs[id]); left > 0 && !cleaned {
+		return failed("remove", id.Aggregate(), eventstore.ErrConflict, fmt.Sprintf("%d of its jobs are not deleted yet", left))
+	}
+	for j := range w.refs[id] {
+		w.forget(j.Aggregate())
+		delete(w.jobs, j)
+	}
+	w.forget(id.Aggregate())
+	delete(w.refs, id)
+	delete(w.batches, id)
+	w.signal()
+	return nil
+}
+
+func (w *World) forget(a domain.Aggregate) {
+	delete(w.locks, a)
+	delete(w.claims, a)
+}
+
+// ReserveBatchID implements eventstore.Live.
+func (s *Store) ReserveBatchID(ctx context.Context) (domain.BatchID, error) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	s.w.lastBID++
+	return domain.NewBatchID(s.w.lastBID), ctx.Err()
+}
+
+// ReserveJobIDs implements eventstore.Live.
+func (s *Store) ReserveJobIDs(ctx context.Context, n int) (domain.JobID, error) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	first := s.w.lastJID + 1
+	s.w.lastJID += int64(n)
+	return domain.NewJobID(first), ctx.Err()
+}

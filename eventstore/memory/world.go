@@ -1,0 +1,154 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Options for a world.
+type Options struct {
+	Shards int   // of the outbox; 0 = 4
+	Clock  Clock // nil = the system's
+}
+
+// World is the live state that several processes share.
+type World struct {
+	clock Clock
+
+	mu       sync.Mutex
+	changed  chan struct{} // closed and made anew whenever something changed
+	zxid     int64
+	lastBID  int64
+	lastJID  int64
+	sessions int
+	batches  map[domain.BatchID]*register[domain.Batch]
+	jobs     map[domain.JobID]*register[domain.Job]
+	settings map[domain.Aggregate]*register[domain.Setting]
+	refs     map[domain.BatchID]map[domain.JobID]domain.Sub
+	holds    eventstore.Holds
+	locks    map[domain.Aggregate]*eventstore.Claim
+	claims   map[domain.Aggregate]int // since the last event or Release
+	shards   []shard
+}
+
+// register holds one state under compare-and-set.
+type register[S any] struct {
+	state S
+	token eventstore.Token
+}
+
+// New makes an empty world.
+func New(o Options) *World {
+	if o.Shards == 0 {
+		o.Shards = 4
+	}
+	if o.Clock == nil {
+		o.Clock = systemClock{}
+	}
+	return &World{
+		clock:    o.Clock,
+		changed:  make(chan struct{}),
+		batches:  map[domain.BatchID]*register[domain.Batch]{},
+		jobs:     map[domain.JobID]*register[domain.Job]{},
+		settings: map[domain.Aggregate]*register[domain.Setting]{},
+		refs:     map[domain.BatchID]map[domain.JobID]domain.Sub{},
+		holds:    eventstore.Holds{Collections: map[string]domain.Hold{}, Queues: map[string]domain.Hold{}},
+		locks:    map[domain.Aggregate]*eventstore.Claim{},
+		claims:   map[domain.Aggregate]int{},
+		shards:   make([]shard, o.Shards),
+	}
+}
+
+// Store is one process's view of a world. It implements eventstore.Live, Claims
+// and Outbox and is safe for concurrent use.
+type Store struct {
+	w *World
+	// Guarded by the world's mutex:
+	worker string
+	lost   chan struct{}
+	aside  map[domain.Aggregate]time.Time // released with a delay, and until when
+	number int                            // of claims, for their ids
+}
+
+var _ interface {
+	eventstore.Live
+	eventstore.Claims
+	eventstore.Outbox
+} = (*Store)(nil)
+
+// Session gives a further process its store.
+func (w *World) Session() *Store {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := &Store{w: w}
+	s.begin()
+	return s
+}
+
+func (s *Store) begin() {
+	s.w.sessions++
+	s.worker = fmt.Sprintf("worker-%d", s.w.sessions)
+	s.lost = make(chan struct{})
+	s.aside = map[domain.Aggregate]time.Time{}
+}
+
+// Expire ends the session of a store: its locks and leads are free, its claims
+// are lost. The store goes on with a new session.
+func (w *World) Expire(s *Store) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for a, c := range w.locks {
+		if c.Worker == s.worker {
+			delete(w.locks, a)
+		}
+	}
+	for i := range w.shards {
+		if l := w.shards[i].leader; l != nil && l.worker == s.worker {
+			w.shards[i].leader = nil
+			l.cancel()
+		}
+	}
+	close(s.lost)
+	s.begin()
+	w.signal()
+}
+
+// signal wakes everybody who waits. The mutex is held.
+func (w *World) signal() {
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// wait calls try, with the mutex held, whenever something changed, until it
+// reports that it is done or ctx ends.
+func (w *World) wait(ctx context.Context, try func() bool) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.mu.Lock()
+		done, changed := try(), w.changed
+		w.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func failed(op string, a domain.Aggregate, err error, hint string) error {
+	var known *eventstore.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return &eventstore.Error{Op: op, Aggregate: a, Err: err, Hint: hint}
+}
