@@ -1,0 +1,93 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// Rows of the tables and views as people ask for them; see the comments of the
+// columns in the database.
+type (
+	BatchSummary  = pgdb.ReportBatchSummary
+	BatchReport   = pgdb.AccessionBatchReport
+	Retry         = pgdb.ReportRetryHistory
+	JobRow        = pgdb.AccessionJob
+	JobTransition = pgdb.AccessionJobTransition
+)
+
+// BatchFilter chooses batches; empty fields choose all.
+type BatchFilter struct {
+	Status    domain.BatchState
+	Submitter string
+	Before    domain.BatchID // only older ones: the last of the page before
+	Limit     int            // at most so many, newest first
+}
+
+// Batches lists batches, newest first.
+func Batches(ctx context.Context, db DB, f BatchFilter) ([]BatchSummary, error) {
+	rows, err := pgdb.New(db).BatchSummaries(ctx, pgdb.BatchSummariesParams{
+		Status: string(f.Status), Submitter: f.Submitter, Before: string(f.Before), MaxRows: int32(f.Limit)})
+	return rows, wrap("list batches", err)
+}
+
+// Summary gives one batch, or ErrNotFound.
+func Summary(ctx context.Context, db DB, id domain.BatchID) (BatchSummary, error) {
+	row, err := pgdb.New(db).BatchSummary(ctx, string(id))
+	return row, wrap(string(id), err)
+}
+
+// Reports lists the reports of a batch in their order.
+func Reports(ctx context.Context, db DB, id domain.BatchID) ([]BatchReport, error) {
+	rows, err := pgdb.New(db).BatchReports(ctx, string(id))
+	return rows, wrap("reports of "+string(id), err)
+}
+
+// Retries lists the failed attempts of a batch's jobs, job by job.
+func Retries(ctx context.Context, db DB, id domain.BatchID, limit int) ([]Retry, error) {
+	rows, err := pgdb.New(db).RetryHistory(ctx, pgdb.RetryHistoryParams{BatchID: string(id), MaxRows: int32(limit)})
+	return rows, wrap("retry history of "+string(id), err)
+}
+
+// JobFilter chooses jobs; empty fields choose all.
+type JobFilter struct {
+	Batch  domain.BatchID
+	Status domain.JobState
+	After  domain.JobID // the last of the page before
+	Limit  int
+}
+
+// Jobs lists jobs in the order of their ids.
+func Jobs(ctx context.Context, db DB, f JobFilter) ([]JobRow, error) {
+	rows, err := pgdb.New(db).Jobs(ctx, pgdb.JobsParams{
+		BatchID: string(f.Batch), Status: string(f.Status), After: string(f.After), MaxRows: int32(f.Limit)})
+	return rows, wrap("list jobs", err)
+}
+
+// JobByID gives one job, or ErrNotFound.
+func JobByID(ctx context.Context, db DB, id domain.JobID) (JobRow, error) {
+	row, err := pgdb.New(db).Job(ctx, string(id))
+	return row, wrap(string(id), err)
+}
+
+// Transitions lists the changes of a job's state in their order.
+func Transitions(ctx context.Context, db DB, id domain.JobID) ([]JobTransition, error) {
+	rows, err := pgdb.New(db).JobTransitions(ctx, string(id))
+	return rows, wrap("history of "+string(id), err)
+}
+
+func wrap(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("%s: %w", what, ErrNotFound)
+	default:
+		return fmt.Errorf("%s: %w", what, err)
+	}
+}
