@@ -95,7 +95,7 @@ select n.nspname || '.' || c.relname || '.' || a.attname, coalesce(col_descripti
 from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
 where n.nspname in ('accession', 'report', 'record') and c.relkind in ('r', 'p', 'v', 'm')
 	and not c.relispartition and a.attnum > 0 and not a.attisdropped`
-	for query, least := range map[string]int{relations: 15, columns: 150} {
+	for query, least := range map[string]int{relations: 25, columns: 250} {
 		if err := commented(t, db, query, least); err != nil {
 			t.Fatal(err)
 		}

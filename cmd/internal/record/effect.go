@@ -1,0 +1,61 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// EffectKey names a step of a job at a version of the job: the same whenever that
+// step starts over.
+func EffectKey(job domain.JobID, version int64, step string) string {
+	return fmt.Sprintf("%s/%d/%s", job, version, step)
+}
+
+// Effect is what is known of an effect on the world outside.
+type Effect struct {
+	Key   string
+	Done  bool // it happened, Result is what came of it
+	Begun int  // how often it was begun, this time included; above 1 it may have happened
+	// Result is what FinishEffect was given first, nil while not done.
+	Result json.RawMessage
+}
+
+// BeginEffect notes that an effect is about to be made. If the answer says Done,
+// it must not be made again.
+func (r *Records) BeginEffect(ctx context.Context, key, kind string) (Effect, error) {
+	row, err := r.q.BeginEffect(ctx, pgdb.BeginEffectParams{Key: key, Kind: kind})
+	if err != nil {
+		return Effect{}, wrap(err, "begin effect", key)
+	}
+	return effectOf(row), nil
+}
+
+// FinishEffect keeps the result of an effect that was made; result is anything
+// that JSON can hold. If it was finished before, the first result stays and is
+// given. CodeNotFound: it was never begun.
+func (r *Records) FinishEffect(ctx context.Context, key string, result any) (Effect, error) {
+	const op = "finish effect"
+	data, err := json.Marshal(result)
+	if err != nil {
+		return Effect{}, wrap(err, op, key)
+	}
+	row, err := r.q.FinishEffect(ctx, pgdb.FinishEffectParams{Key: key, Result: data})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Effect{}, refuse(CodeNotFound, op, key, "it was never begun")
+	}
+	if err != nil {
+		return Effect{}, wrap(err, op, key)
+	}
+	return effectOf(row), nil
+}
+
+func effectOf(row pgdb.RecordEffect) Effect {
+	return Effect{Key: row.Key, Done: row.State == stateDone, Begun: int(row.Begun), Result: row.Result}
+}

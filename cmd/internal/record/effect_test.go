@@ -1,0 +1,118 @@
+package record_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// TestEffect: an effect is begun as often as it takes and has one result.
+func TestEffect(t *testing.T) {
+	t.Parallel()
+	r, ctx := open(t), context.Background()
+	key := record.EffectKey(domain.NewJobID(7), 3, "store")
+	if key != "jid0000000007/3/store" {
+		t.Fatal(key)
+	}
+	if _, err := r.FinishEffect(ctx, key, 1); code(err) != record.CodeNotFound {
+		t.Errorf("finished before it began: %v", err)
+	}
+	for n := 1; n <= 2; n++ {
+		e, err := r.BeginEffect(ctx, key, "store")
+		if err != nil || e.Done || e.Begun != n || e.Result != nil {
+			t.Fatalf("%+v %v", e, err)
+		}
+	}
+	results := make([]string, 20)
+	each(len(results), func(i int) {
+		e, err := r.FinishEffect(ctx, key, map[string]int{"n": i})
+		if err != nil || !e.Done {
+			t.Error(e, err)
+		}
+		results[i] = string(e.Result)
+	})
+	e, err := r.BeginEffect(ctx, key, "store")
+	if err != nil || !e.Done {
+		t.Fatal(e, err)
+	}
+	for _, got := range results {
+		if got != string(e.Result) {
+			t.Fatalf("several results: %v", results)
+		}
+	}
+}
+
+// TestDelivery: what has arrived stays delivered; what has not can be tried again.
+func TestDelivery(t *testing.T) {
+	t.Parallel()
+	r, ctx := open(t), context.Background()
+	m := record.Message{Key: "k", Channel: record.ChannelMail, About: "report", Batch: domain.NewBatchID(1), Recipients: []string{"eve@files.test"}}
+	steps := []struct {
+		failure  error
+		final    bool
+		state    record.DeliveryState
+		attempts int
+		text     string
+	}{
+		{errors.New("451 \xff\x00 later"), false, record.DeliveryPending, 1, "later"},
+		{errors.New(strings.Repeat("é", 3000)), true, record.DeliveryFailed, 2, "é …"},
+		{nil, false, record.DeliveryDelivered, 3, ""},
+		{errors.New("too late"), true, record.DeliveryDelivered, 3, ""},
+	}
+	if err := r.EndDelivery(ctx, m.Key, nil, false); code(err) != record.CodeNotFound {
+		t.Errorf("ended before it began: %v", err)
+	}
+	for i, s := range steps {
+		before, err := r.BeginDelivery(ctx, m)
+		if err != nil || before.Attempts != s.attempts {
+			t.Fatalf("step %d: %+v %v", i, before, err)
+		}
+		if err := r.EndDelivery(ctx, m.Key, s.failure, s.final); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		d, err := r.Delivery(ctx, m.Key)
+		if err != nil || d.State != s.state || d.Attempts != s.attempts || !strings.HasSuffix(d.LastError, s.text) {
+			t.Fatalf("step %d: %+v %v", i, d, err)
+		}
+		if d.DeliveredAt.IsZero() != (s.state != record.DeliveryDelivered) {
+			t.Errorf("step %d: delivered at %v", i, d.DeliveredAt)
+		}
+	}
+	open, err := r.OpenDeliveries(ctx, 10)
+	if err != nil || len(open) != 0 {
+		t.Errorf("open: %v %v", open, err)
+	}
+	all, err := r.BatchDeliveries(ctx, domain.NewBatchID(1))
+	if err != nil || len(all) != 1 || fmt.Sprint(all[0].Message) != fmt.Sprint(m) {
+		t.Errorf("of the batch: %v %v", all, err)
+	}
+}
+
+// TestFault: who must act, and whether it makes sense to try again.
+func TestFault(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err   record.Error
+		class domain.Class
+		again bool
+	}{
+		{record.Error{Code: record.CodeUnavailable}, domain.ClassSystem, true},
+		{record.Error{Code: record.CodeBroken}, domain.ClassSystem, false},
+		{record.Error{Code: record.CodeIdentifierMismatch}, domain.ClassContent, false},
+	} {
+		if class, stable, again := c.err.Fault(); class != string(c.class) || stable != string(c.err.Code) || again != c.again {
+			t.Errorf("%s: %s %s %v", c.err.Code, class, stable, again)
+		}
+	}
+	r := open(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := r.ReserveIdentifier(ctx, domain.NewJobID(1), "n"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled call: %v", err)
+	}
+}

@@ -1,0 +1,91 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Codes of this package's errors.
+const (
+	CodeUnavailable        domain.Code = "record_unavailable"  // PostgreSQL cannot be reached at the moment
+	CodeBroken             domain.Code = "record_error"        // it refused a statement
+	CodeNotFound           domain.Code = "record_not_found"    // there is no such row
+	CodeIdentifierTaken    domain.Code = "identifier_taken"    // another job has this identifier
+	CodeIdentifierMismatch domain.Code = "identifier_mismatch" // names of one object lead to different ones
+	CodeInventoryConflict  domain.Code = "inventory_conflict"  // something else is recorded there
+)
+
+// Error says what could not be kept or read.
+type Error struct {
+	Code    domain.Code
+	Op      string // what was asked, such as "reserve identifier"
+	About   string // for what, such as jid0000000042
+	Message string // one sentence, "" = the cause says it
+	Err     error  // the cause, nil = the answer is final
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	s := e.Op
+	if e.About != "" {
+		s += " " + e.About
+	}
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Fault says who must act, with the stable code, and whether the same request may
+// succeed a moment later.
+func (e *Error) Fault() (class, code string, temporary bool) {
+	who := domain.ClassSystem
+	if e.Code == CodeIdentifierMismatch {
+		who = domain.ClassContent
+	}
+	return string(who), string(e.Code), e.Code == CodeUnavailable
+}
+
+// refuse makes an error that trying again does not mend.
+func refuse(code domain.Code, op, about, format string, args ...any) error {
+	return &Error{Code: code, Op: op, About: about, Message: fmt.Sprintf(format, args...)}
+}
+
+// wrap makes PostgreSQL's error one of this package; what is one stays it.
+func wrap(err error, op, about string) error {
+	var own *Error
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	code := CodeBroken
+	if unavailable(err) {
+		code = CodeUnavailable
+	}
+	return &Error{Code: code, Op: op, About: about, Err: err}
+}
+
+func unavailable(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		switch pg.Code[:2] {
+		case "08", "53", "57": // connection, resources, operator intervention
+			return true
+		}
+		return pg.Code == "40001" || pg.Code == "40P01"
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+}

@@ -1,0 +1,175 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Manifest is what is recorded of a storage manifest; its JSON is the manifest's.
+type Manifest struct {
+	Object   string         `json:"object_id"`
+	Version  int            `json:"version"`
+	Job      domain.JobID   `json:"job_id"`
+	Batch    domain.BatchID `json:"batch_id"`
+	Created  domain.Time    `json:"created"`
+	LocalIDs []string       `json:"local_ids"`
+	Files    []File         `json:"files"`
+	Bytes    int64          `json:"total_bytes"`
+}
+
+// File is one file of a version.
+type File struct {
+	Kind     string `json:"kind"` // producer or system
+	Name     string `json:"name"`
+	Key      string `json:"key"`
+	Size     int64  `json:"size"`
+	SHA256   string `json:"sha256"`
+	MimeType string `json:"mime_type"`
+}
+
+// Object is a stored version of an object, as it goes into the inventory.
+type Object struct {
+	Owner, Collection      string
+	ProfileName, Submitter string
+	Metadata               domain.Metadata
+	Manifest               Manifest
+	ManifestKey            string // where the manifest is in the object store
+	ManifestSHA256         string
+}
+
+// RecordObject writes a stored version into the inventory. Recording the same
+// again changes nothing and gives false. CodeInventoryConflict: the job has
+// recorded something else, or has not reserved this version.
+func (r *Records) RecordObject(ctx context.Context, o Object) (recorded bool, err error) {
+	const op = "record the object of"
+	m := o.Manifest
+	about := string(m.Job)
+	err = r.inTx(ctx, func(q *pgdb.Queries) error {
+		if err := q.LockObject(ctx, m.Object); err != nil {
+			return err
+		}
+		had, err := q.ObjectVersionOfJob(ctx, string(m.Job))
+		switch {
+		case err == nil && had.PrimaryIdentifier == m.Object && had.Version == int64(m.Version) && had.ManifestSha256 == o.ManifestSHA256:
+			return nil
+		case err == nil:
+			return refuse(CodeInventoryConflict, op, about, "version %d of %s with manifest %s is recorded, not version %d of %s with manifest %s",
+				had.Version, had.PrimaryIdentifier, had.ManifestSha256, m.Version, m.Object, o.ManifestSHA256)
+		case !errors.Is(err, pgx.ErrNoRows):
+			return err
+		}
+		kept, err := q.VersionReservation(ctx, string(m.Job))
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && (kept.PrimaryIdentifier != m.Object || kept.Version != int64(m.Version)) {
+			return refuse(CodeInventoryConflict, op, about, "version %d of %s is not reserved for it", m.Version, m.Object)
+		}
+		if err != nil {
+			return err
+		}
+		recorded = true
+		return insertObject(ctx, q, o)
+	})
+	if err != nil {
+		return false, wrap(err, op, about)
+	}
+	return recorded, nil
+}
+
+func insertObject(ctx context.Context, q *pgdb.Queries, o Object) error {
+	m, e := o.Manifest, o.Metadata
+	files, err := json.Marshal(m.Files)
+	if err != nil {
+		return err
+	}
+	if m.LocalIDs == nil {
+		m.LocalIDs = []string{}
+	}
+	if err := q.UpsertObject(ctx, pgdb.UpsertObjectParams{
+		PrimaryIdentifier: m.Object, Owner: o.Owner, Collection: o.Collection, Version: int64(m.Version),
+		ErcWho: e.ErcWho, ErcWhat: e.ErcWhat, ErcWhen: e.ErcWhen, LocalID: m.LocalIDs,
+	}); err != nil {
+		return err
+	}
+	n, err := q.InsertObjectVersion(ctx, pgdb.InsertObjectVersionParams{
+		PrimaryIdentifier: m.Object, Version: int64(m.Version), JobID: string(m.Job), BatchID: string(m.Batch),
+		ProfileName: o.ProfileName, Submitter: o.Submitter, ManifestKey: o.ManifestKey, ManifestSha256: o.ManifestSHA256,
+		Files: int64(len(m.Files)), Bytes: m.Bytes, StoredAt: m.Created.Time,
+	})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return refuse(CodeInventoryConflict, "record the object of", string(m.Job), "version %d of %s is another job's", m.Version, m.Object)
+	}
+	if len(m.Files) == 0 {
+		return nil
+	}
+	return q.InsertObjectFiles(ctx, pgdb.InsertObjectFilesParams{PrimaryIdentifier: m.Object, Version: int64(m.Version), Files: files})
+}
+
+// Stored describes a recorded version of an object.
+type Stored struct {
+	Object         string         `json:"primary_identifier"`
+	Version        int            `json:"object_version"`
+	Collection     string         `json:"collection"`
+	ErcWhat        string         `json:"erc_what"`
+	Job            domain.JobID   `json:"job_id"`
+	Batch          domain.BatchID `json:"batch_id"`
+	ManifestKey    string         `json:"manifest_key"`
+	ManifestSHA256 string         `json:"manifest_sha256"`
+	Files          int            `json:"files"`
+	Bytes          int64          `json:"bytes"`
+	StoredAt       domain.Time    `json:"stored_at"`
+	RecordedAt     domain.Time    `json:"recorded_at"`
+}
+
+// page is how many rows a streaming read asks for at a time.
+const page = 1000
+
+// BatchObjects gives the versions that a batch's jobs stored, in the order of the
+// jobs.
+func (r *Records) BatchObjects(ctx context.Context, batch domain.BatchID) iter.Seq2[Stored, error] {
+	return func(yield func(Stored, error) bool) {
+		after := ""
+		for {
+			rows, err := r.q.BatchObjects(ctx, pgdb.BatchObjectsParams{BatchID: string(batch), AfterJob: after, MaxRows: page})
+			if err != nil {
+				yield(Stored{}, wrap(err, "read the objects of", string(batch)))
+				return
+			}
+			for _, row := range rows {
+				after = row.JobID
+				if !yield(Stored{
+					Object: row.PrimaryIdentifier, Version: int(row.Version), Collection: row.Collection, ErcWhat: row.ErcWhat,
+					Job: domain.JobID(row.JobID), Batch: domain.BatchID(row.BatchID),
+					ManifestKey: row.ManifestKey, ManifestSHA256: row.ManifestSha256, Files: int(row.Files), Bytes: row.Bytes,
+					StoredAt: domain.At(row.StoredAt), RecordedAt: domain.At(row.RecordedAt),
+				}, nil) {
+					return
+				}
+			}
+			if len(rows) < page {
+				return
+			}
+		}
+	}
+}
+
+// VersionFiles gives the files of a recorded version, by kind and name.
+func (r *Records) VersionFiles(ctx context.Context, primary string, version int) ([]File, error) {
+	rows, err := r.q.ObjectFiles(ctx, pgdb.ObjectFilesParams{PrimaryIdentifier: primary, Version: int64(version)})
+	if err != nil {
+		return nil, wrap(err, "read the files of", primary)
+	}
+	files := make([]File, len(rows))
+	for i, f := range rows {
+		files[i] = File{Kind: f.Kind, Name: f.Name, Key: f.Key, Size: f.Size, SHA256: f.Sha256, MimeType: f.MimeType}
+	}
+	return files, nil
+}

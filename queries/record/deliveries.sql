@@ -1,0 +1,27 @@
+-- name: BeginDelivery :one
+-- One more attempt, unless it was delivered before.
+insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, last_attempt_at)
+values (@key, @channel, @about, @batch_id, @job_id, @recipients::text[], 'pending', 1, '', clock_timestamp())
+on conflict (key) do update set
+    state = case delivery.state when 'delivered' then 'delivered' else 'pending' end,
+    attempts = delivery.attempts + case delivery.state when 'delivered' then 0 else 1 end,
+    recipients = case delivery.state when 'delivered' then delivery.recipients else excluded.recipients end,
+    last_attempt_at = case delivery.state when 'delivered' then delivery.last_attempt_at else excluded.last_attempt_at end
+returning *;
+
+-- name: EndDelivery :execrows
+-- An empty error means that it arrived. What has arrived stays so.
+update record.delivery set
+    state = case when @last_error::text = '' then 'delivered' when @final::boolean then 'failed' else 'pending' end,
+    last_error = @last_error,
+    delivered_at = case when @last_error = '' then clock_timestamp() end
+where key = @key and state <> 'delivered';
+
+-- name: Delivery :one
+select * from record.delivery where key = @key;
+
+-- name: BatchDeliveries :many
+select * from record.delivery where batch_id = @batch_id order by created_at, key;
+
+-- name: OpenDeliveries :many
+select * from record.delivery where state <> 'delivered' order by created_at, key limit @max_rows;

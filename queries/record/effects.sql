@@ -1,0 +1,11 @@
+-- name: BeginEffect :one
+insert into record.effect (key, kind, state) values (@key, @kind, 'intent')
+on conflict (key) do update set begun = effect.begun + 1
+returning *;
+
+-- name: FinishEffect :one
+-- The first result stays.
+update record.effect set
+    state = 'done', result = coalesce(result, @result::jsonb), finished_at = coalesce(finished_at, clock_timestamp())
+where key = @key
+returning *;

@@ -1,0 +1,40 @@
+-- name: InsertIdentifier :exec
+insert into record.identifier (job_id, name, state) values (@job_id, @name, 'intent')
+on conflict do nothing;
+
+-- name: Identifier :one
+select * from record.identifier where job_id = @job_id;
+
+-- name: IdentifierOwner :one
+select job_id from record.identifier where name = @name;
+
+-- name: ConfirmIdentifier :execrows
+update record.identifier set state = 'done', done_at = coalesce(done_at, clock_timestamp())
+where job_id = @job_id and name = @name;
+
+-- name: LockLocalIDs :exec
+-- Whoever binds one of these names waits here, in the same order as everybody.
+select pg_advisory_xact_lock(l.key) from (
+    select distinct hashtextextended(@owner::text || chr(31) || n.name, 1) as key
+    from unnest(@local_ids::text[]) as n (name) order by 1
+) as l;
+
+-- name: LocalIDs :many
+select * from record.local_id where owner = @owner and local_id = any(@local_ids::text[]) order by local_id;
+
+-- name: InsertLocalIDs :exec
+insert into record.local_id (owner, local_id, primary_identifier, job_id)
+select @owner, unnest(@local_ids::text[]), @primary_identifier, @job_id
+on conflict (owner, local_id) do nothing;
+
+-- name: LockObject :exec
+select pg_advisory_xact_lock(hashtextextended(@primary_identifier::text, 2));
+
+-- name: VersionReservation :one
+select * from record.version_reservation where job_id = @job_id;
+
+-- name: ReserveVersion :one
+insert into record.version_reservation (job_id, primary_identifier, version)
+select @job_id, @primary_identifier, coalesce(max(r.version), 0) + 1
+from record.version_reservation r where r.primary_identifier = @primary_identifier
+returning version;

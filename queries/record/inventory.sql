@@ -1,0 +1,42 @@
+-- name: UpsertObject :exec
+-- The description is that of the highest version.
+insert into record.object (primary_identifier, owner, collection, current_version, erc_who, erc_what, erc_when, local_id)
+values (@primary_identifier, @owner, @collection, @version, @erc_who, @erc_what, @erc_when, @local_id::text[])
+on conflict (primary_identifier) do update set
+    current_version = excluded.current_version, erc_who = excluded.erc_who, erc_what = excluded.erc_what,
+    erc_when = excluded.erc_when, local_id = excluded.local_id, modified_at = clock_timestamp()
+where object.current_version < excluded.current_version;
+
+-- name: InsertObjectVersion :execrows
+insert into record.object_version (
+    primary_identifier, version, job_id, batch_id, profile_name, submitter,
+    manifest_key, manifest_sha256, files, bytes, stored_at
+) values (
+    @primary_identifier, @version, @job_id, @batch_id, @profile_name, @submitter,
+    @manifest_key, @manifest_sha256, @files, @bytes, @stored_at
+) on conflict do nothing;
+
+-- name: InsertObjectFiles :exec
+insert into record.object_file (primary_identifier, version, kind, name, key, size, sha256, mime_type)
+select @primary_identifier, @version, r.kind, r.name, r.key, r.size, r.sha256, r.mime_type
+from json_populate_recordset(null::record.object_file, @files::json) r;
+
+-- name: ObjectVersionOfJob :one
+select * from record.object_version where job_id = @job_id;
+
+-- name: ObjectVersion :one
+select * from record.object_version where primary_identifier = @primary_identifier and version = @version;
+
+-- name: ObjectVersions :many
+select * from record.object_version where primary_identifier = @primary_identifier order by version;
+
+-- name: ObjectFiles :many
+select * from record.object_file where primary_identifier = @primary_identifier and version = @version order by kind, name;
+
+-- name: Object :one
+select * from record.object where primary_identifier = @primary_identifier;
+
+-- name: BatchObjects :many
+select v.*, o.collection, o.erc_what from record.object_version v
+join record.object o using (primary_identifier)
+where v.batch_id = @batch_id and v.job_id > @after_job order by v.job_id limit @max_rows;
