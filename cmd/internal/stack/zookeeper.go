@@ -65,7 +65,7 @@ func (z *zooKeeper) command() (*exec.Cmd, error) {
 		return nil, err
 	}
 	args := []string{
-		"-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:+PerfDisableSharedMem", "-XX:+ExitOnOutOfMemoryError",
+		"-Xms64m", "-Xmx2g", "-XX:+UseSerialGC", "-XX:+PerfDisableSharedMem", "-XX:+ExitOnOutOfMemoryError",
 		"-Djava.net.preferIPv4Stack=true",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"-Dorg.slf4j.simpleLogger.showDateTime=true",
