@@ -79,7 +79,7 @@ func (s *Store) Release(_ context.Context, c *eventstore.Claim, delay time.Durat
 	w := s.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.locks[c.Aggregate] != c {
+	if c.Worker != s.worker || w.locks[c.Aggregate] != c {
 		return nil
 	}
 	w.forget(c.Aggregate)

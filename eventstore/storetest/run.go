@@ -27,14 +27,6 @@ func RunLog(t *testing.T, open func(t *testing.T) eventstore.Log) {
 
 type tests map[string]func(t *testing.T, w World)
 
-var (
-	liveTests    = tests{}
-	claimTests   = tests{}
-	outboxTests  = tests{}
-	handlerTests = tests{}
-	logTests     = map[string]func(t *testing.T, l eventstore.Log){}
-)
-
 func run(t *testing.T, open func(t *testing.T) World, all tests) {
 	for name, test := range all {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, open(t)) })

@@ -1,0 +1,146 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+func testHolds(t *testing.T, w World) {
+	k := NewKit(t, w.Open(t))
+	look := func() eventstore.Holds { return must[eventstore.Holds](k)(k.Store.Holds(t.Context())) }
+	first := look()
+	if len(first.Collections) != 0 || len(first.Queues) != 0 {
+		t.Errorf("a new world has holds: %+v", first)
+	}
+	k.Hold(domain.HoldCollection, Profile, "ana")
+	k.Hold(domain.HoldQueue, "downloading", "ben")
+	second := look()
+	if second.Collections[Profile].By != "ana" || second.Queues["downloading"].By != "ben" || second.Version == first.Version {
+		t.Errorf("after two holds: %+v", second)
+	}
+	if h := second.Collections[Profile]; h.Why == "" || h.When.IsZero() {
+		t.Errorf("the hold lost its reason: %+v", h)
+	}
+	k.Hold(domain.HoldCollection, Profile, "")
+	third := look()
+	if len(third.Collections) != 0 || len(third.Queues) != 1 || third.Version == second.Version || third.Version == first.Version {
+		t.Errorf("after lifting one: %+v", third)
+	}
+}
+
+// testSettings: a setting's events are numbered on over lifting and setting, and
+// a decision on an outdated setting is refused.
+func testSettings(t *testing.T, w World) {
+	k := NewKit(t, w.Open(t))
+	a := domain.SettingAggregate(domain.HoldCollection, Profile)
+	load := func() eventstore.At[domain.Setting] {
+		return must[eventstore.At[domain.Setting]](k)(k.Store.Setting(t.Context(), domain.HoldCollection, Profile))
+	}
+	for i, by := range []string{"ana", "", "ben", ""} {
+		stale := load()
+		k.Hold(domain.HoldCollection, Profile, by)
+		if at := load(); at.State.Version != int64(i+1) || (at.State.Hold != nil) != (by != "") {
+			t.Errorf("after %d changes: %+v", i+1, at)
+		}
+		var again *domain.Hold
+		if by != "" {
+			again = &domain.Hold{By: "eve"}
+		}
+		dec := must[domain.Decision](k)(domain.DecideHold(stale.State, again, ""))
+		r := domain.Recorded{Event: dec.Events[0], CommandID: k.Handler.NewID()}
+		after := must[domain.Setting](k)(domain.EvolveSetting(stale.State, r))
+		k.unchanged(eventstore.ErrConflict, k.commit(eventstore.Change{Token: stale.Token, Events: []domain.Recorded{r},
+			Setting: &eventstore.Pair[domain.Setting]{Before: stale.State, After: after}}))
+	}
+	events := k.Events(a)
+	if len(events) != 4 {
+		t.Fatalf("%d events, want 4", len(events))
+	}
+	var s domain.Setting
+	for _, e := range events {
+		var err error
+		if s, err = domain.EvolveSetting(s, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := k.Handler.Hold(t.Context(), domain.HoldCollection, Profile, nil, "", Operator())
+	k.WantRefused(err, "no_change")
+	_, err = k.Handler.Hold(t.Context(), domain.HoldQueue, "nowhere", &domain.Hold{By: "ana"}, "", Operator())
+	k.WantRefused(err, "bad_name")
+}
+
+// testRequireHolds: what was decided before a hold was set is not written after.
+func testRequireHolds(t *testing.T, w World) {
+	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+	id, jobs := k.Started(5)
+	known := must[eventstore.Holds](k)(k.Store.Holds(t.Context()))
+	accept := jobChange(k, k.Job(jobs[0]), domain.AcceptJob{}, domain.Facts{})
+	accept.HoldsVersion = known.Version
+	waiting := k.Submit()
+	list := batchChange(k, k.Batch(waiting), domain.ListBatch{Listing: domain.Listing{Rows: 1, FirstJID: jobs[0].Plus(1)}}, domain.Facts{})
+	list.HoldsVersion = known.Version
+	other.Hold(domain.HoldCollection, Profile, "ana")
+	k.unchanged(eventstore.ErrConflict, k.commit(accept), jobs...)
+	k.unchanged(eventstore.ErrConflict, k.commit(list))
+	// And with the hold known the rules refuse.
+	_, err := k.Handler.Job(t.Context(), jobs[0], domain.AcceptJob{}, Operator())
+	k.WantRefused(err, domain.CodeCollectionHeld)
+	// What does not depend on holds goes on.
+	k.DoJob(jobs[0], domain.FailJob{Reason: Broken()}, Operator())
+	k.DoBatch(id, domain.BeginReport{}, Operator())
+}
+
+// testPaused: nothing is handed out of a paused queue, whoever paused it.
+func testPaused(t *testing.T, w World) {
+	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+	_, jobs := k.Started(5, 5, 5)
+	batch := k.Submit()
+	next := func() domain.JobID {
+		c, at, err := k.Store.NextJob(t.Context(), domain.JobPending)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Store.Release(t.Context(), c, 0); err != nil {
+			t.Fatal(err)
+		}
+		return at.State.ID
+	}
+	for _, queue := range []string{"pending", domain.QueueIngest, "pending"} {
+		next() // this session knows that nothing is paused
+		other.Hold(domain.HoldQueue, queue, "ana")
+		k.never("a job of a paused queue is handed out", func(ctx context.Context) error {
+			_, _, err := k.Store.NextJob(ctx, domain.JobPending)
+			return err
+		})
+		if queue == domain.QueueIngest {
+			k.never("a batch is handed out although ingest is paused", func(ctx context.Context) error {
+				_, _, err := k.Store.NextBatch(ctx, domain.BatchPending)
+				return err
+			})
+		}
+		other.Hold(domain.HoldQueue, queue, "")
+	}
+	other.Hold(domain.HoldQueue, "downloading", "ana") // another queue's pause
+	if id := next(); id != jobs[0] {
+		t.Errorf("%s is next, want %s", id, jobs[0])
+	}
+	c, at, err := k.Store.NextBatch(t.Context(), domain.BatchPending)
+	if err != nil || at.State.ID != batch || c.Aggregate != batch.Aggregate() {
+		t.Errorf("next batch %s, %v", at.State.ID, err)
+	}
+}
+
+// testPauseUnderWork: work that runs may end while its queue is paused.
+func testPauseUnderWork(t *testing.T, w World) {
+	k := NewKit(t, w.Open(t))
+	_, jobs := k.Started(5)
+	c, _, err := k.Store.NextJob(t.Context(), domain.JobPending)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Hold(domain.HoldQueue, domain.QueueIngest, "ana")
+	k.DoJob(jobs[0], domain.AcceptJob{}, Under(c, false))
+}
