@@ -1,0 +1,114 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Config are the settings of a Client. The zero value of each field means its
+// default.
+type Config struct {
+	// Version is sent as User-Agent "accession/<version>": letters, digits and
+	// .+-_ only. Default "dev".
+	Version string
+
+	// Connect limits resolving the name and connecting. 10ms to 5m, default 10s.
+	Connect time.Duration
+	// TLSHandshake limits the handshake. 10ms to 5m, default 10s.
+	TLSHandshake time.Duration
+	// ResponseHeader limits the wait for the answer's header. 10ms to 30m, default 1m.
+	ResponseHeader time.Duration
+	// Exchange limits a whole HEAD request, and a whole request made with Do.
+	// 10ms to 1h, default 2m.
+	Exchange time.Duration
+	// Transfer limits a whole GET, body included, where the Policy has no Timeout.
+	// 10ms to 168h, default 12h.
+	Transfer time.Duration
+
+	// MinRate is the rate in bytes per second that a body must keep over each
+	// RateWindow, where the Policy has none. 1 to 1 GiB, default 1 KiB.
+	MinRate int64
+	// RateWindow is the time over which the rate is measured, and so the longest
+	// that a server may be silent. 10ms to 10m, default 30s.
+	RateWindow time.Duration
+
+	// MaxBytes is the largest body that GET accepts. 1 to 1 EiB, default 1 TiB.
+	MaxBytes int64
+	// MaxReply is the largest body that Do accepts, in bytes. 1 to 64 MiB, default 1 MiB.
+	MaxReply int64
+	// MaxRedirects is how many redirects are followed. 1 to 20, default 10.
+	MaxRedirects int
+}
+
+func (c Config) withDefaults() Config {
+	set(&c.Version, "dev")
+	set(&c.Connect, 10*time.Second)
+	set(&c.TLSHandshake, 10*time.Second)
+	set(&c.ResponseHeader, time.Minute)
+	set(&c.Exchange, 2*time.Minute)
+	set(&c.Transfer, 12*time.Hour)
+	set(&c.MinRate, 1<<10)
+	set(&c.RateWindow, 30*time.Second)
+	set(&c.MaxBytes, 1<<40)
+	set(&c.MaxReply, 1<<20)
+	set(&c.MaxRedirects, 10)
+	return c
+}
+
+func set[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Validate names every field that is out of bounds, joined into one error.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	var faults []error
+	bad := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("fetch: "+format, args...))
+	}
+	for _, r := range c.Version {
+		if !isToken(r) {
+			bad("version %q holds %q; use letters, digits and .+-_", c.Version, r)
+			break
+		}
+	}
+	const least = 10 * time.Millisecond
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+		most  time.Duration
+	}{
+		{"connect", c.Connect, 5 * time.Minute},
+		{"TLS handshake", c.TLSHandshake, 5 * time.Minute},
+		{"response header", c.ResponseHeader, 30 * time.Minute},
+		{"exchange", c.Exchange, time.Hour},
+		{"transfer", c.Transfer, 168 * time.Hour},
+		{"rate window", c.RateWindow, 10 * time.Minute},
+	} {
+		if d.value < least || d.value > d.most {
+			bad("the %s limit %s is out of bounds; use %s to %s", d.name, d.value, least, d.most)
+		}
+	}
+	for _, n := range []struct {
+		name        string
+		value, most int64
+	}{
+		{"minimum rate", c.MinRate, 1 << 30},
+		{"maximum of bytes", c.MaxBytes, 1 << 60},
+		{"maximum of a reply's bytes", c.MaxReply, 64 << 20},
+		{"maximum of redirects", int64(c.MaxRedirects), 20},
+	} {
+		if n.value < 1 || n.value > n.most {
+			bad("the %s %d is out of bounds; use 1 to %d", n.name, n.value, n.most)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func isToken(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '+' || r == '-' || r == '_'
+}

@@ -1,0 +1,81 @@
+package fetch
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Codes of this package's errors.
+const (
+	CodeBadURL          domain.Code = "bad_url"          // not a URL that may be asked for
+	CodeBadName         domain.Code = "bad_name"         // not a name under which a file may be kept
+	CodeBadDigest       domain.Code = "bad_digest"       // the digest to compare with cannot be one
+	CodeAddressRefused  domain.Code = "address_refused"  // the host's address is closed to the collection
+	CodeRedirectRefused domain.Code = "redirect_refused" // a redirect that may not be followed, or too many
+	CodeUnreachable     domain.Code = "unreachable"      // no connection, or it broke
+	CodeHTTPStatus      domain.Code = "http_status"      // the server answered, but not with the file
+	CodeTimeout         domain.Code = "timeout"          // a deadline passed
+	CodeTooSlow         domain.Code = "too_slow"         // the body did not keep the minimum rate
+	CodeTooLarge        domain.Code = "too_large"        // more bytes than allowed
+	CodeSizeMismatch    domain.Code = "size_mismatch"    // not as many bytes as were promised
+	CodeDigestMismatch  domain.Code = domain.CodeDigestMismatch
+	CodeDisk            domain.Code = "disk"      // the file could not be kept
+	CodeCancelled       domain.Code = "cancelled" // the caller's context ended
+)
+
+// Error is every error of this package.
+type Error struct {
+	Code    domain.Code
+	Class   domain.Class
+	URL     string // without user, password and query values
+	Message string // what went wrong, in words
+	Hint    string // what to do next, may be ""
+	Status  int    // of the answer, 0 = none
+
+	Temporary bool          // another attempt may help
+	After     time.Duration // how long the server asks to wait before it, 0 = it does not say
+
+	cause error
+}
+
+// Error gives the sentence for people. It does not show the cause, which may
+// hold secrets or inner addresses.
+func (e *Error) Error() string {
+	s := e.Message
+	if e.URL != "" {
+		s = e.URL + ": " + s
+	}
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
+
+// Unwrap gives the cause, for programs and for the operators' log: it may name
+// the address behind a name.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Reason gives the error as the reason of a failure.
+func (e *Error) Reason() domain.Reason {
+	return domain.Reason{Class: e.Class, Code: e.Code, Message: e.Error()}
+}
+
+// Retry tells whether another attempt may help, and how long the server asks to
+// wait before it (0 = it does not say).
+func (e *Error) Retry() (again bool, after time.Duration) { return e.Temporary, e.After }
+
+// content makes an error that the depositor must mend.
+func content(code domain.Code, url, hint, format string, args ...any) *Error {
+	return &Error{Code: code, Class: domain.ClassContent, URL: url, Hint: hint, Message: fmt.Sprintf(format, args...)}
+}
+
+// disk makes an error of the local file system.
+func disk(url, doing string, cause error) *Error {
+	return &Error{
+		Code: CodeDisk, Class: domain.ClassSystem, URL: url, cause: cause,
+		Message: "cannot " + doing + ": " + cause.Error(),
+		Hint:    "look at space and permissions of the working directory",
+	}
+}

@@ -1,0 +1,128 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Policy says what a collection's requests may do beyond what all may. The zero
+// value allows public addresses only.
+type Policy struct {
+	Allow []Exception
+
+	// Timeout limits a whole GET, body included. 0 = Config.Transfer.
+	Timeout time.Duration
+	// MinRate is the rate in bytes per second that a body must keep over each
+	// Config.RateWindow. 0 = Config.MinRate, negative = any rate.
+	MinRate int64
+}
+
+// Exception opens addresses that are closed otherwise.
+type Exception struct {
+	Prefix netip.Prefix // every address in it; or
+	Host   string       // a name, in lower case, whatever public or private address it has
+	Port   uint16       // 0 = every port; a Host has always one
+}
+
+// String writes the exception as ParseException reads it.
+func (e Exception) String() string {
+	switch {
+	case e.Host != "":
+		return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
+	case e.Port == 0:
+		return e.Prefix.String()
+	case e.Prefix.IsSingleIP():
+		return netip.AddrPortFrom(e.Prefix.Addr(), e.Port).String()
+	}
+	return e.Prefix.String() + ":" + strconv.Itoa(int(e.Port))
+}
+
+// ParseException reads one entry of an allow list: an IP prefix (10.1.0.0/16),
+// an address with a port (127.0.0.1:8080, [::1]:8080), or a name with a port
+// (files.example.org:8080). What no exception can open is refused.
+func ParseException(s string) (Exception, error) {
+	if p, err := netip.ParsePrefix(s); err == nil {
+		if p.Addr().Is4In6() {
+			return Exception{}, fmt.Errorf("%q is an IPv4 network in IPv6 form; write it in IPv4 form", s)
+		}
+		if p.Masked() != p {
+			return Exception{}, fmt.Errorf("%q has bits outside its prefix; write %s", s, p.Masked())
+		}
+		return Exception{Prefix: p}, closed(s, p)
+	}
+	host, port, err := net.SplitHostPort(s)
+	n, numErr := strconv.ParseUint(port, 10, 16)
+	if err != nil || numErr != nil || n == 0 {
+		return Exception{}, fmt.Errorf("%q is neither an IP prefix nor host:port; write 10.1.0.0/16, 127.0.0.1/32 or files.example.org:8080", s)
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		a = a.Unmap().WithZone("")
+		p := netip.PrefixFrom(a, a.BitLen())
+		return Exception{Prefix: p, Port: uint16(n)}, closed(s, p)
+	}
+	if host == "" || strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
+		return Exception{}, fmt.Errorf("%q has no host name before its port; write it in ASCII, such as files.example.org:8080", s)
+	}
+	return Exception{Host: strings.ToLower(strings.TrimSuffix(host, ".")), Port: uint16(n)}, nil
+}
+
+// closed refuses an exception that would never let anything through.
+func closed(s string, p netip.Prefix) error {
+	for _, n := range never {
+		if n.Overlaps(p) && n.Bits() <= p.Bits() {
+			return fmt.Errorf("%q lies in %s, which stays closed; take it out", s, n)
+		}
+	}
+	return nil
+}
+
+// ParsePolicy reads an allow list, and names every entry that is wrong.
+func ParsePolicy(entries []string) (Policy, error) {
+	var p Policy
+	var faults []error
+	for i, s := range entries {
+		e, err := ParseException(s)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("fetch: allow[%d]: %w", i, err))
+			continue
+		}
+		p.Allow = append(p.Allow, e)
+	}
+	return p, errors.Join(faults...)
+}
+
+// key is equal for policies with the same exceptions, which may share
+// connections.
+func (p Policy) key() string {
+	list := make([]string, len(p.Allow))
+	for i, e := range p.Allow {
+		list[i] = e.String()
+	}
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " ")
+}
+
+// opens tells whether an exception names this address and port.
+func (p Policy) opens(a netip.Addr, port uint16) bool {
+	return slices.ContainsFunc(p.Allow, func(e Exception) bool {
+		return e.Host == "" && (e.Port == 0 || e.Port == port) && e.Prefix.Contains(a)
+	})
+}
+
+// opensName tells whether an exception names this host and port ("name:443").
+func (p Policy) opensName(hostPort string) bool {
+	host, port, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return false
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return slices.ContainsFunc(p.Allow, func(e Exception) bool {
+		return e.Host != "" && e.Host == host && strconv.Itoa(int(e.Port)) == port
+	})
+}
