@@ -1,0 +1,163 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/manifest"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// batchPending reads the batch's manifest, if it has one, and makes the jobs (B2,
+// B3). A batch that an earlier worker listed goes on where that one stopped, from
+// the copy of the manifest that was kept.
+func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
+	p, err := s.cfg.Profiles.Get(t.Batch.Submission.ProfileName)
+	if err != nil {
+		if t.Batch.Listing != nil {
+			return handBack(fmt.Errorf("the batch was listed, and now its profile is gone: %w", err))
+		}
+		return nextBatch(domain.StartBatch{Problem: &domain.Reason{Class: domain.ClassContent,
+			Code: domain.CodeProfileUnknown, Message: err.Error(), Worker: t.Claim.Worker}})
+	}
+	if t.Batch.Listing == nil {
+		if why, err := s.held(ctx, p); err != nil {
+			return handBack(err)
+		} else if why != nil {
+			return nextBatch(domain.HoldBatch{Reason: *why})
+		}
+	}
+	rows, err := s.list(ctx, p, t)
+	if err == nil {
+		err = s.createJobs(ctx, p, t, rows)
+	}
+	var why *problem
+	switch {
+	case errors.As(err, &why) && t.Batch.Listing == nil:
+		return nextBatch(domain.StartBatch{Problem: signed(why.Reason, t.Claim.Worker)})
+	case errors.Is(err, eventstore.ErrConflict) || isRefused(err):
+		return again() // a hold came between, or the rows were made by a commit whose answer was lost
+	case err != nil:
+		return handBack(err)
+	}
+	return s.mailQueued(ctx, p, t)
+}
+
+// held gives the reason for which batches and jobs of the profile must wait, nil
+// when its collection is open.
+func (s *steps) held(ctx context.Context, p Profile) (*domain.Reason, error) {
+	holds, err := s.live.Holds(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for holds: %w", err)
+	}
+	if h, ok := holds.Collections[p.Collection]; ok {
+		return domain.Held(p.Collection, h), nil
+	}
+	return nil, nil
+}
+
+// list gives the rows of the batch, nil for a batch of one job, and settles their
+// number if nobody did so before.
+func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.Row, error) {
+	sub, listing := t.Batch.Submission, domain.Listing{Rows: 1}
+	var rows []manifest.Row
+	if sub.Type.Batch() {
+		data, err := s.batchManifest(ctx, p, t)
+		if err != nil {
+			return nil, err
+		}
+		m, err := parseBatch(data, p, sub.Type)
+		if err != nil {
+			return nil, err
+		}
+		rows, listing.Rows = m.Rows, len(m.Rows)
+		if t.Batch.Listing == nil {
+			crash.Point("daemon/batch-pending/before-keep-manifest")
+			kept, err := s.cfg.Objects.KeepManifest(ctx, t.Batch.ID, data)
+			if err != nil {
+				return nil, err
+			}
+			crash.Point("daemon/batch-pending/after-keep-manifest")
+			listing.ManifestURL, listing.ManifestSHA256 = store.URL(kept.Key), kept.SHA256
+		}
+	}
+	if t.Batch.Listing != nil {
+		if t.Batch.Listing.Rows != listing.Rows {
+			return nil, fmt.Errorf("the kept manifest has %d rows, the batch was listed with %d: compare it with its digest %s",
+				listing.Rows, t.Batch.Listing.Rows, t.Batch.Listing.ManifestSHA256)
+		}
+		return rows, nil
+	}
+	var err error
+	if listing.FirstJID, err = s.live.ReserveJobIDs(ctx, listing.Rows); err != nil {
+		return nil, fmt.Errorf("reserve job ids: %w", err)
+	}
+	crash.Point("daemon/batch-pending/after-reserve-ids")
+	return rows, t.Keep(ctx, domain.ListBatch{Listing: listing})
+}
+
+// batchManifest gets the manifest: for a listed batch its copy, else from the
+// depositor. What the depositor must mend, and a place that cannot be reached, is
+// a problem.
+func (s *steps) batchManifest(ctx context.Context, p Profile, t *BatchTask) ([]byte, error) {
+	if l := t.Batch.Listing; l != nil {
+		key, ok := store.KeyOf(l.ManifestURL)
+		if !ok {
+			return nil, fmt.Errorf("the batch's listing names no copy of its manifest: %q", l.ManifestURL)
+		}
+		return s.kept(ctx, key)
+	}
+	sub := t.Batch.Submission
+	data, err := s.fetchManifest(ctx, t.Log, p, sub.PayloadURL, "", sub.DigestAlgorithm, sub.DigestValue, sub.Size)
+	if err != nil && ctx.Err() == nil && theirs(err) {
+		return nil, &problem{reasonOf(err, "the batch manifest could not be read")}
+	}
+	return data, err
+}
+
+func parseBatch(data []byte, p Profile, t domain.SubmissionType) (*manifest.Manifest, error) {
+	m, err := manifest.Parse(data, manifest.Limits{MaxBytes: int(p.Limits.MaxManifestBytes), MaxRows: p.Limits.MaxRows})
+	if err != nil {
+		return nil, contentProblem(domain.CodeManifestInvalid, "%s", bounded(err.Error()))
+	}
+	if m.Profile.SubmissionType() != string(t) {
+		return nil, contentProblem(domain.CodeManifestInvalid, "the manifest's profile is %s, which does not fit a submission of type %s: submit it as %s",
+			m.Profile, t, m.Profile.SubmissionType())
+	}
+	return m, nil
+}
+
+// createJobs makes the jobs that do not exist yet, a bounded number in each write.
+func (s *steps) createJobs(ctx context.Context, p Profile, t *BatchTask, rows []manifest.Row) error {
+	for !t.Batch.AllJobsExist() {
+		var cmds []domain.CreateJob
+		room := maxCommitBytes
+		for i := t.Batch.NextRow; i < t.Batch.Listing.Rows && len(cmds) < eventstore.MaxJobsPerCommit; i++ {
+			cmd, size := s.createJob(p, t.Batch, rows, i)
+			if room -= size; room < 0 && len(cmds) > 0 {
+				break
+			}
+			cmds = append(cmds, cmd)
+		}
+		crash.Point("daemon/batch-pending/before-create-jobs")
+		if err := t.CreateJobs(ctx, cmds); err != nil {
+			return fmt.Errorf("create the jobs from row %d on: %w", t.Batch.NextRow, err)
+		}
+		crash.Point("daemon/batch-pending/after-create-jobs")
+	}
+	return nil
+}
+
+func isRefused(err error) bool {
+	var r *domain.Refused
+	return errors.As(err, &r)
+}
+
+func signed(r domain.Reason, worker string) *domain.Reason {
+	r.Worker = worker
+	return &r
+}

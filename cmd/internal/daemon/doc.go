@@ -1,0 +1,20 @@
+// Package daemon does the work of the workflow: a runner and eleven daemons, each
+// of which takes batches or jobs out of one state and moves them on.
+//
+// [Daemons] is the table of them. Each has a step, a function from a claimed batch
+// or job to an [Outcome]: go on with a command, fail, wait, or hand the work back.
+// A step reads the world and changes it (downloads, stores, records, notifies),
+// but never the live state: only the [Runner] writes there, through
+// eventstore.Handler and under the claim.
+//
+// What holds for every step:
+//
+//   - It may be cut off anywhere and run again, by another worker. Every effect
+//     outside the live state can be repeated: docs/effects.md lists each with its
+//     key.
+//   - Its context ends when the claim is lost or the service stops hard.
+//   - What the depositor must mend, and what failed for good, becomes a failed job
+//     with a class, a code and a sentence. What our own servers cannot do at the
+//     moment is tried again later and is no failure of the job.
+//   - A panic fails the job, or sets it aside in the states that cannot fail.
+package daemon

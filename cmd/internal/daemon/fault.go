@@ -1,0 +1,121 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Codes of reasons that the steps give, besides those of the rules and those of
+// the packages that do the work (fetch, mint, notify, record, store).
+const (
+	CodePanic              domain.Code = "internal_panic"          // a defect in the program
+	CodeInternal           domain.Code = "internal_error"          // anything that has no code of its own
+	CodeSizeMismatch       domain.Code = "size_mismatch"           // not as many bytes as were announced
+	CodeFileTooLarge       domain.Code = "file_too_large"          // more bytes than the profile allows
+	CodeUploadMissing      domain.Code = "upload_missing"          // the payload is no longer in the object store
+	CodeFilesMissing       domain.Code = "working_files_missing"   // what was downloaded is gone
+	CodeIdentifierMismatch domain.Code = "identifier_mismatch"     // identifiers lead to different objects
+	CodeStorage            domain.Code = "storage_error"           // the object store failed, or holds something else
+	CodeProfileBroken      domain.Code = "profile_store_not_found" // a profile names a place that cannot be opened
+)
+
+// maxMessage bounds a reason's sentence, in bytes: it travels in events and
+// stands in ZooKeeper.
+const maxMessage = 2048
+
+// faulty are errors that know who must act and whether trying again may help.
+type faulty interface {
+	error
+	Fault() (class, code string, temporary bool)
+}
+
+// problem is a reason on its way up as an error.
+type problem struct{ domain.Reason }
+
+// Error implements error.
+func (p *problem) Error() string { return p.Message }
+
+// contentProblem says what the depositor must mend.
+func contentProblem(code domain.Code, format string, args ...any) error {
+	return &problem{domain.Reason{Class: domain.ClassContent, Code: code, Message: fmt.Sprintf(format, args...)}}
+}
+
+// systemProblem says what the operators must mend.
+func systemProblem(code domain.Code, format string, args ...any) error {
+	return &problem{domain.Reason{Class: domain.ClassSystem, Code: code, Message: fmt.Sprintf(format, args...)}}
+}
+
+// reasonOf tells an error as a reason. The sentence begins with what was being
+// done, "" = nothing to add.
+func reasonOf(err error, doing string) domain.Reason {
+	r := domain.Reason{Class: domain.ClassSystem, Code: CodeInternal, Message: err.Error()}
+	var p *problem
+	var f faulty
+	var st *store.Error
+	var known interface{ Reason() domain.Reason }
+	switch {
+	case errors.As(err, &p):
+		r.Class, r.Code = p.Class, p.Code // the message keeps what was wrapped around it
+	case errors.As(err, &known):
+		k := known.Reason()
+		r.Class, r.Code = k.Class, k.Code
+	case errors.As(err, &f):
+		class, code, _ := f.Fault()
+		r.Class, r.Code = domain.Class(class), domain.Code(code)
+	case errors.As(err, &st):
+		r.Code = CodeStorage
+		if st.Code == store.CodeDiskFull {
+			r.Code = domain.CodeSpaceShort
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		r.Class, r.Code = domain.ClassTimeout, "timeout"
+	}
+	if doing != "" {
+		r.Message = doing + ": " + r.Message
+	}
+	r.Message = bounded(r.Message)
+	return r
+}
+
+// trouble is the outcome of an error of our own side. A full disk is waited for;
+// a server that is away hands the work back for as long as it takes; what is
+// final fails at once; anything else fails when it happened too often.
+func (s *steps) trouble(err error, doing string) Outcome {
+	r := reasonOf(err, doing)
+	var p *problem
+	var f faulty
+	switch {
+	case r.Code == domain.CodeSpaceShort:
+		return wait(r, s.cfg.SpaceCycle)
+	case errors.As(err, &p):
+		return fail(r)
+	case isRefused(err), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown):
+		return handBack(fmt.Errorf("%s: %w", doing, err))
+	case errors.As(err, &f):
+		if _, _, again := f.Fault(); again {
+			return handBack(fmt.Errorf("%s: %w", doing, err))
+		}
+		return fail(r)
+	default:
+		return retry(r, fmt.Errorf("%s: %w", doing, err))
+	}
+}
+
+// bounded cuts a sentence that is too long, between characters.
+func bounded(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+	s = s[:maxMessage-len(" …")]
+	for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) && !utf8.RuneStart(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return strings.ToValidUTF8(s, "") + " …"
+}

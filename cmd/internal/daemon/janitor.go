@@ -1,0 +1,200 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+var janitorActor = domain.DaemonActor(domain.DaemonJanitor)
+
+// jobClean takes a completed job out of its queue (J20). Its working directory
+// goes first: a directory whose job has left the queue would never be found again.
+func (s *steps) jobClean(ctx context.Context, t *JobTask) Outcome {
+	if err := s.removeWork(t.Job); err != nil {
+		return handBack(fmt.Errorf("remove the working directory: %w", err))
+	}
+	crash.Point("daemon/janitor/after-remove-directory")
+	return nextJob(domain.CleanJob{})
+}
+
+// removeWork removes what the job has in its working directory. Without its
+// profile the directory is looked for in every place that is known.
+func (s *steps) removeWork(j domain.Job) error {
+	batch := j.Configuration.BatchID
+	if p, err := s.cfg.Profiles.Get(j.Configuration.ProfileName); err == nil {
+		work, err := s.work(p)
+		if err != nil {
+			return err
+		}
+		return work.Remove(batch, j.ID)
+	}
+	var errs []error
+	for _, w := range s.all() {
+		errs = append(errs, w.Remove(batch, j.ID))
+	}
+	return errors.Join(errs...)
+}
+
+// janitor goes round until ctx ends, at its start and then after each interval.
+func (r *Runner) janitor(ctx context.Context) {
+	stray := map[string]bool{}
+	for {
+		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
+			r.cfg.Log.Warn("the janitor could not finish its round; it goes on with the next one", "error", err)
+		}
+		stray = r.sweep(ctx, stray)
+		pause(ctx, r.cfg.JanitorInterval)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// pass looks at every batch once: reports that nobody began (B5), completed
+// batches whose time is over (B13), deletions that were interrupted.
+func (r *Runner) pass(ctx context.Context) error {
+	live := r.cfg.Handler.Live
+	ids, err := live.Batches(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range ids {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		at, err := live.Batch(ctx, id)
+		switch {
+		case errors.Is(err, eventstore.ErrNotFound):
+			continue
+		case err != nil:
+			errs = append(errs, err)
+			continue
+		}
+		switch b := at.State; b.State {
+		case domain.BatchProcessing:
+			r.tryReport(ctx, id, janitorActor)
+		case domain.BatchCompleted:
+			errs = append(errs, r.retire(ctx, b))
+		case domain.BatchDeleted:
+			errs = append(errs, r.finishDeletion(ctx, b))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// tryReport moves the batch on to its report if none of its jobs is processing
+// any more (B5). That somebody else does it first, or that it is too early, is
+// ordinary.
+func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, actor domain.Actor) {
+	refs, err := r.cfg.Handler.Live.Refs(ctx, id)
+	if err == nil && refs.Processing > 0 {
+		return
+	}
+	if err == nil {
+		var at eventstore.At[domain.Batch]
+		if at, err = r.cfg.Handler.Live.Batch(ctx, id); err == nil && at.State.State != domain.BatchProcessing {
+			return
+		}
+	}
+	if err == nil {
+		ctx, cancel, stopped := commitContext(ctx)
+		if stopped != nil {
+			return
+		}
+		defer cancel()
+		_, err = r.cfg.Handler.Batch(ctx, id, domain.BeginReport{}, eventstore.Order{Actor: actor})
+	}
+	if err != nil && !isRefused(err) && !errors.Is(err, eventstore.ErrConflict) {
+		r.cfg.Log.Warn("cannot look whether the batch is ready for its report; the janitor looks again", "batch", id, "error", err)
+	}
+}
+
+// retire cleans a batch up when its retention time is over (B13).
+func (r *Runner) retire(ctx context.Context, b domain.Batch) error {
+	if r.cfg.Retention == 0 || r.cfg.Handler.Clock().Sub(b.Modified.Time) < r.cfg.Retention {
+		return nil
+	}
+	res, err := r.cfg.Handler.Batch(ctx, b.ID, domain.CleanBatch{}, eventstore.Order{Actor: janitorActor})
+	if err != nil {
+		return err
+	}
+	r.cfg.Log.Info("cleaned up after its retention time", "batch", b.ID)
+	return r.finishDeletion(ctx, res.State)
+}
+
+// finishDeletion removes what is left of a deleted batch. Its jobs' directories go
+// first. Jobs of a batch that was deleted, not cleaned up, get an event each
+// (J23); a job that is locked at the moment is left for the next round.
+func (r *Runner) finishDeletion(ctx context.Context, b domain.Batch) error {
+	cleaned := b.Reason != nil && b.Reason.Code == domain.CodeCleaned
+	for _, sub := range domain.Subs {
+		jobs, err := r.cfg.Handler.Live.BatchJobs(ctx, b.ID, sub)
+		if err != nil && !errors.Is(err, eventstore.ErrNotFound) {
+			return err
+		}
+		for _, id := range jobs {
+			if err := r.deleteJob(ctx, id, cleaned); err != nil {
+				return fmt.Errorf("delete %s with its batch %s: %w", id, b.ID, err)
+			}
+		}
+	}
+	crash.Point("daemon/janitor/before-remove-batch")
+	return r.cfg.Handler.Live.Remove(ctx, b.ID)
+}
+
+func (r *Runner) deleteJob(ctx context.Context, id domain.JobID, cleaned bool) error {
+	claim, at, err := r.cfg.Claims.ClaimJob(ctx, id)
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err = r.steps.removeWork(at.State); err == nil && !cleaned {
+		r.steps.space.free(id)
+		_, err = r.cfg.Handler.Job(ctx, id, domain.DeleteJobWithBatch{}, eventstore.Order{Actor: janitorActor, Claim: claim})
+		if err == nil {
+			return nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	return errors.Join(err, r.cfg.Claims.Release(ctx, claim, time.Minute))
+}
+
+// sweep removes working directories of jobs that are not there any more. A job
+// must be missing in two rounds in a row: what this server does not know yet may
+// just be new.
+func (r *Runner) sweep(ctx context.Context, before map[string]bool) map[string]bool {
+	stray := map[string]bool{}
+	for _, w := range r.steps.all() {
+		found, err := w.List()
+		if err != nil {
+			r.cfg.Log.Warn("cannot list the working directory", "error", err)
+			continue
+		}
+		for _, l := range found {
+			if l.Job == "" || ctx.Err() != nil {
+				continue
+			}
+			at, err := r.cfg.Handler.Live.Job(ctx, l.Job)
+			gone := errors.Is(err, eventstore.ErrNotFound) || err == nil && at.State.Cleaned
+			switch {
+			case gone && before[l.Path]:
+				if err := w.Remove(l.Batch, l.Job); err != nil {
+					r.cfg.Log.Warn("cannot remove a working directory whose job is gone", "job", l.Job, "error", err)
+				}
+			case gone:
+				stray[l.Path] = true
+			}
+		}
+	}
+	return stray
+}

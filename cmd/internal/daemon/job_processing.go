@@ -1,0 +1,143 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// jobProcessing names the object, describes it, and stores it as a new version
+// (J10, J11). Identifier and version number are reserved before they are used, so
+// that a worker that starts over uses the same ones.
+func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
+	p, out := s.profile(t)
+	if out != nil {
+		return *out
+	}
+	files, err := s.files(ctx, p, t)
+	if err != nil {
+		return s.downloadFailed(err, "the manifest could not be read")
+	}
+	if err := s.identify(ctx, p, t); err != nil {
+		return s.trouble(err, "name the object")
+	}
+	objects, err := s.store(ctx, p)
+	if err != nil {
+		return s.trouble(err, "open the object store of profile "+p.Name)
+	}
+	stored, err := s.storeObject(ctx, p, t, objects, files)
+	if err != nil {
+		return s.trouble(err, "store the object")
+	}
+	return nextJob(domain.ProcessJob{Object: stored})
+}
+
+// storeObject writes the version that is reserved for the job and reads it back.
+// What an earlier attempt has stored and noted is read back only.
+func (s *steps) storeObject(ctx context.Context, p Profile, t *JobTask, objects *store.Store, files []file) (o domain.StoredObject, err error) {
+	j := t.Job
+	number, err := s.cfg.Records.ReserveVersion(ctx, j.ID, j.Identifiers.Primary)
+	if err != nil {
+		return o, err
+	}
+	crash.Point("daemon/processing/after-reserve-version")
+	effect, err := s.cfg.Records.BeginEffect(ctx, storeKey(j.ID, number), effectStore)
+	if err != nil {
+		return o, err
+	}
+	if effect.Done {
+		if err := json.Unmarshal(effect.Result, &o); err != nil {
+			return o, systemProblem(CodeStorage, "the record of what was stored cannot be read: %v", err)
+		}
+	} else if o, err = s.writeVersion(ctx, p, j, number, objects, files); err != nil {
+		return o, err
+	}
+	if _, err := objects.VerifyVersion(ctx, o.Primary, o.Version); err != nil {
+		return o, err
+	}
+	_, err = s.cfg.Records.FinishEffect(ctx, effect.Key, o)
+	crash.Point("daemon/processing/after-finish-store")
+	return o, err
+}
+
+// writeVersion puts the object together and writes it.
+func (s *steps) writeVersion(ctx context.Context, p Profile, j domain.Job, number int, objects *store.Store, files []file) (o domain.StoredObject, err error) {
+	work, err := s.work(p)
+	if err != nil {
+		return o, err
+	}
+	v := store.Version{Object: j.Identifiers.Primary, Number: number, Created: domain.At(s.cfg.Handler.Clock()),
+		Job: j.ID, Batch: j.Configuration.BatchID, LocalIDs: j.Identifiers.LocalID}
+	// An attempt that was cut off after its last write has settled the time.
+	had, _, err := objects.ReadManifest(ctx, store.ManifestKey(v.Object, v.Number))
+	switch {
+	case err == nil:
+		v.Created = had.Created
+	case store.CodeOf(err) != store.CodeNotFound:
+		return o, err
+	}
+	have, err := work.Files(v.Batch, v.Job)
+	if store.CodeOf(err) == store.CodeNotFound {
+		return o, systemProblem(CodeFilesMissing, "the downloaded files are gone from %s; submit the object again", j.Configuration.WorkingDir)
+	}
+	if err != nil {
+		return o, err
+	}
+	defer func() { _ = have.Close() }()
+	for _, f := range files {
+		stored, err := producerFile(have, f)
+		if err != nil {
+			return o, err
+		}
+		v.Files = append(v.Files, stored)
+	}
+	descriptions, err := describe(j, p)
+	if err != nil {
+		return o, err
+	}
+	v.Files = append(v.Files, descriptions...)
+	crash.Point("daemon/processing/before-store")
+	stored, err := objects.WriteVersion(ctx, v)
+	crash.Point("daemon/processing/after-store")
+	return domain.StoredObject{Primary: v.Object, Version: v.Number, ManifestKey: stored.ManifestKey,
+		ManifestSHA256: stored.ManifestSHA256, Files: stored.Files, Bytes: stored.Bytes}, err
+}
+
+// producerFile measures a downloaded file and offers it for storing.
+func producerFile(have *store.Files, f file) (store.File, error) {
+	r, err := have.Open(f.Name)
+	if store.CodeOf(err) == store.CodeNotFound {
+		return store.File{}, systemProblem(CodeFilesMissing, "%s was downloaded and is gone from the working directory; submit the object again", f.Name)
+	}
+	if err != nil {
+		return store.File{}, err
+	}
+	m, err := measured(r, f)
+	_ = r.Close()
+	if err != nil {
+		return store.File{}, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return store.File{Kind: store.KindProducer, Name: f.Name, Size: m.Bytes(), SHA256: m.SHA256(), MimeType: f.MimeType,
+		Open: func() (io.ReadCloser, error) { return have.Open(f.Name) }}, nil
+}
+
+// describe writes the citation and the Dublin Core description.
+func describe(j domain.Job, p Profile) ([]store.File, error) {
+	m := j.Metadata
+	where := append([]string{j.Identifiers.Primary}, j.Identifiers.LocalID...)
+	erc := store.ERC{Who: m.ErcWho, What: m.ErcWhat, When: m.ErcWhen, Where: where}
+	dc, err := store.DublinCore{Title: []string{m.ErcWhat}, Creator: []string{m.ErcWho}, Date: []string{m.ErcWhen},
+		Publisher: []string{p.Owner}, Identifier: where}.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return []store.File{
+		store.SystemFile(store.ERCName, "text/plain; charset=utf-8", erc.Encode()),
+		store.SystemFile(store.DublinCoreName, "application/xml", dc),
+	}, nil
+}

@@ -1,0 +1,82 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// jobRecording writes the stored object into the inventory (J12, J13), from the
+// storage manifest as it lies in the store.
+func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
+	p, out := s.profile(t)
+	if out != nil {
+		return *out
+	}
+	object, err := s.storedObject(ctx, t.Job)
+	if err != nil {
+		return s.trouble(err, "find what was stored")
+	}
+	objects, err := s.store(ctx, p)
+	if err != nil {
+		return s.trouble(err, "open the object store of profile "+p.Name)
+	}
+	m, sha, err := objects.ReadManifest(ctx, object.ManifestKey)
+	if err != nil {
+		return s.trouble(err, "read the storage manifest")
+	}
+	if sha != object.ManifestSHA256 || m.Object != object.Primary || m.Version != object.Version || m.Job != t.Job.ID {
+		return fail(domain.Reason{Class: domain.ClassSystem, Code: CodeStorage,
+			Message: fmt.Sprintf("%s is not the storage manifest that was written: its SHA-256 is %s and was %s; restore it", object.ManifestKey, sha, object.ManifestSHA256)})
+	}
+	crash.Point("daemon/recording/before-record")
+	if _, err := s.cfg.Records.RecordObject(ctx, inventoryEntry(p, t.Job, m, object)); err != nil {
+		return s.trouble(err, "write the inventory")
+	}
+	crash.Point("daemon/recording/after-record")
+	return nextJob(domain.RecordJob{})
+}
+
+// storedObject gives what processing stored for the job.
+func (s *steps) storedObject(ctx context.Context, j domain.Job) (o domain.StoredObject, err error) {
+	version, err := s.cfg.Records.ReserveVersion(ctx, j.ID, j.Identifiers.Primary)
+	if err != nil {
+		return o, err
+	}
+	effect, err := s.cfg.Records.BeginEffect(ctx, storeKey(j.ID, version), effectStore)
+	if err != nil {
+		return o, err
+	}
+	if !effect.Done {
+		return o, systemProblem(CodeStorage, "version %d of %s is not known to be stored; the records may have been restored from an old copy", version, j.Identifiers.Primary)
+	}
+	if err := json.Unmarshal(effect.Result, &o); err != nil {
+		return o, systemProblem(CodeStorage, "the record of what was stored cannot be read: %v", err)
+	}
+	return o, nil
+}
+
+// effectStore is the kind of effect that storing is.
+const effectStore = "store"
+
+// storeKey names the storing of a version by a job. The version of the object, not
+// that of the job, stands in it: it stays the same when the job is requeued.
+func storeKey(job domain.JobID, version int) string {
+	return record.EffectKey(job, int64(version), effectStore)
+}
+
+func inventoryEntry(p Profile, j domain.Job, m store.StorageManifest, o domain.StoredObject) record.Object {
+	files := make([]record.File, len(m.Files))
+	for i, f := range m.Files {
+		files[i] = record.File{Kind: string(f.Kind), Name: f.Name, Key: f.Key, Size: f.Size, SHA256: f.SHA256, MimeType: f.MimeType}
+	}
+	return record.Object{Owner: p.Owner, Collection: p.Collection, ProfileName: p.Name, Submitter: j.Configuration.Submitter,
+		Metadata: j.Metadata, ManifestKey: o.ManifestKey, ManifestSHA256: o.ManifestSHA256,
+		Manifest: record.Manifest{Object: m.Object, Version: m.Version, Job: m.Job, Batch: m.Batch, Created: m.Created,
+			LocalIDs: m.LocalIDs, Files: files, Bytes: m.Bytes}}
+}

@@ -1,0 +1,158 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/url"
+	"path"
+
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/manifest"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// file is one file that a deposit names.
+type file struct {
+	Name      string
+	URL       string
+	Algorithm manifest.Algorithm // "" = no digest was given
+	Digest    string             // lower-case hex
+	Size      int64              // bytes, -1 = unknown
+	MimeType  string
+}
+
+// files lists what the job's object is made of: one file as it came for files and
+// containers, the rows of its manifest for an object manifest. What is wrong with
+// the deposit comes as a problem of class content.
+func (s *steps) files(ctx context.Context, p Profile, t *JobTask) ([]file, error) {
+	c := t.Job.Configuration
+	if c.PayloadType != domain.TypeObjectManifest {
+		f, err := payloadFile(c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size)
+		if err != nil {
+			return nil, err
+		}
+		return []file{f}, nil
+	}
+	m, err := s.objectManifest(ctx, p, t)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]file, len(m.Rows))
+	for i, r := range m.Rows {
+		all[i] = file{Name: r.FileName, URL: r.FileURL, Algorithm: r.HashAlgorithm, Digest: r.HashValue, Size: r.Size, MimeType: r.MimeType}
+	}
+	return all, nil
+}
+
+// payloadFile describes what a submission or a row names.
+func payloadFile(rawURL, name, algorithm, digest string, size int64) (file, error) {
+	f := file{URL: rawURL, Name: manifest.NormalName(name), Size: size}
+	if size == 0 {
+		f.Size = -1
+	}
+	if f.Name == "" {
+		f.Name = nameOf(rawURL)
+	}
+	if err := manifest.CheckName(f.Name); err != nil {
+		return file{}, contentProblem(domain.CodeRowFault, "%v", err)
+	}
+	if algorithm == "" || digest == "" {
+		return f, nil
+	}
+	a, err := manifest.ParseAlgorithm(algorithm)
+	if err == nil {
+		f.Algorithm = a
+		f.Digest, err = a.CheckDigest(digest)
+	}
+	if err != nil {
+		return file{}, contentProblem(domain.CodeRowFault, "%v", err)
+	}
+	return f, nil
+}
+
+// nameOf gives the last part of a URL's path, or "payload" when that is no name.
+func nameOf(rawURL string) string {
+	if u, err := url.Parse(rawURL); err == nil {
+		if name := manifest.NormalName(path.Base(u.Path)); manifest.CheckName(name) == nil {
+			return name
+		}
+	}
+	return "payload"
+}
+
+// objectManifest reads the job's manifest from the copy that was kept. The first
+// time, or when it could not be had before, it is fetched, checked and kept: all
+// later steps see the same one.
+func (s *steps) objectManifest(ctx context.Context, p Profile, t *JobTask) (*manifest.Manifest, error) {
+	j := t.Job
+	key := "manifests/" + string(j.Configuration.BatchID) + "/" + string(j.ID) + ".checkm"
+	data, err := s.kept(ctx, key)
+	if store.CodeOf(err) == store.CodeNotFound {
+		c := j.Configuration
+		data, err = s.fetchManifest(ctx, t.Log, p, c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size)
+		if err == nil {
+			if _, err = parseObject(data, p); err != nil {
+				return nil, err
+			}
+			crash.Point("daemon/pending/before-keep-manifest")
+			_, err = s.cfg.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data))
+			crash.Point("daemon/pending/after-keep-manifest")
+			if store.CodeOf(err) == store.CodeConflict {
+				data, err = s.kept(ctx, key) // another attempt was first: its copy holds
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseObject(data, p)
+}
+
+// parseObject reads an object manifest; whatever is wrong with it is a problem.
+func parseObject(data []byte, p Profile) (*manifest.Manifest, error) {
+	m, err := manifest.Parse(data, manifest.Limits{MaxBytes: int(p.Limits.MaxManifestBytes), MaxRows: p.Limits.MaxFiles})
+	if err == nil && m.Profile != manifest.MrtIngest {
+		return nil, contentProblem(domain.CodeManifestInvalid, "the manifest's profile is %s, and that of an object is %s", m.Profile, manifest.MrtIngest)
+	}
+	if err == nil {
+		err = m.Corrupt()
+	}
+	if err != nil {
+		return nil, contentProblem(domain.CodeManifestInvalid, "%s", bounded(err.Error()))
+	}
+	return m, nil
+}
+
+// fetchManifest gets a manifest into memory and checks its size and digest.
+func (s *steps) fetchManifest(ctx context.Context, log logger, p Profile, rawURL, name, algorithm, digest string, size int64) ([]byte, error) {
+	f, err := payloadFile(rawURL, name, algorithm, digest, size)
+	if err != nil {
+		return nil, err
+	}
+	var got []byte
+	err = s.attempts(ctx, log, p, func() error {
+		var b bytes.Buffer
+		m, err := newMeasure(f)
+		if err == nil {
+			err = s.get(ctx, p, f, io.MultiWriter(&b, m), int64(p.Limits.MaxManifestBytes))
+		}
+		if err != nil {
+			return err
+		}
+		got = b.Bytes()
+		return m.check()
+	})
+	return got, err
+}
+
+// kept reads a small object of the default store.
+func (s *steps) kept(ctx context.Context, key string) ([]byte, error) {
+	r, err := s.cfg.Objects.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	return io.ReadAll(r)
+}

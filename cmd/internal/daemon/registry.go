@@ -1,0 +1,52 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Daemon is one row of the table of daemons.
+type Daemon struct {
+	Name string
+	// Batch or Job is the state it takes; the janitor takes completed jobs.
+	Batch domain.BatchState
+	Job   domain.JobState
+	// Workers is how many of it run in a process unless the configuration says
+	// otherwise.
+	Workers int
+	// Rows are the rows of the transition tables that it ends in.
+	Rows []string
+	// Fails is the row that a failure takes, "" when work in this state does not
+	// fail: what cannot be done there is set aside with an alarm.
+	Fails string
+
+	batchStep func(*steps, context.Context, *BatchTask) Outcome
+	jobStep   func(*steps, context.Context, *JobTask) Outcome
+}
+
+// Daemons is the table of daemons, in the order of the workflow.
+var Daemons = []Daemon{
+	{Name: domain.DaemonBatchPending, Batch: domain.BatchPending, Workers: 2,
+		Rows: []string{"B2", "B3"}, batchStep: (*steps).batchPending},
+	{Name: domain.DaemonBatchReporting, Batch: domain.BatchReporting, Workers: 2,
+		Rows: []string{"B6", "B7"}, batchStep: (*steps).batchReporting},
+	{Name: domain.DaemonBatchUpdateReporting, Batch: domain.BatchUpdateReporting, Workers: 1,
+		Rows: []string{"B9", "B10"}, batchStep: (*steps).batchReporting},
+	{Name: domain.DaemonJobPending, Job: domain.JobPending, Workers: 4,
+		Rows: []string{"J2", "J4", "J5"}, jobStep: (*steps).jobPending},
+	{Name: domain.DaemonJobEstimating, Job: domain.JobEstimating, Workers: 4,
+		Rows: []string{"J6"}, jobStep: (*steps).jobEstimating},
+	{Name: domain.DaemonJobProvisioning, Job: domain.JobProvisioning, Workers: 1,
+		Rows: []string{"J7"}, jobStep: (*steps).jobProvisioning},
+	{Name: domain.DaemonJobDownloading, Job: domain.JobDownloading, Workers: 4,
+		Rows: []string{"J8", "J9"}, Fails: "J9", jobStep: (*steps).jobDownloading},
+	{Name: domain.DaemonJobProcessing, Job: domain.JobProcessing, Workers: 4,
+		Rows: []string{"J10", "J11"}, Fails: "J11", jobStep: (*steps).jobProcessing},
+	{Name: domain.DaemonJobRecording, Job: domain.JobRecording, Workers: 4,
+		Rows: []string{"J12", "J13"}, Fails: "J13", jobStep: (*steps).jobRecording},
+	{Name: domain.DaemonJobNotify, Job: domain.JobNotify, Workers: 4,
+		Rows: []string{"J14", "J15"}, Fails: "J15", jobStep: (*steps).jobNotify},
+	{Name: domain.DaemonJanitor, Job: domain.JobCompleted, Workers: 1,
+		Rows: []string{"B5", "B13", "J20"}, jobStep: (*steps).jobClean},
+}

@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+)
+
+// client gives the one client for requests, with what the profile opens to it.
+func (s *steps) client(p Profile) (*fetch.Client, error) {
+	policy, err := fetch.ParsePolicy(p.Fetch.Allow)
+	if err != nil {
+		return nil, systemProblem(CodeProfileBroken, "profile %s: %v", p.Name, err)
+	}
+	policy.Timeout, policy.MinRate = time.Duration(p.Fetch.Timeout), int64(p.Fetch.MinRate)
+	if p.Fetch.MinRate == 0 {
+		policy.MinRate = -1 // 0 means any rate in a profile, and the default in a policy
+	}
+	return s.cfg.Fetch.With(policy), nil
+}
+
+// attempts tries as often as the profile says, longer apart each time, as long as
+// another attempt may help.
+func (s *steps) attempts(ctx context.Context, t logger, p Profile, try func() error) error {
+	_, _, err := fetch.Try(ctx, fetch.Retry{Attempts: p.Fetch.Attempts, Base: s.cfg.RetryDelay,
+		Failed: func(n int, err error, wait time.Duration) {
+			t.Info("an attempt to fetch failed", "try", n, "wait", wait, "error", err, "cause", errors.Unwrap(err))
+		}},
+		func(context.Context, int) (struct{}, error) { return struct{}{}, try() })
+	return err
+}
+
+type logger interface{ Info(string, ...any) }
+
+// get writes the bytes of a file to w: by GET, or out of the object store for an
+// upload. It gives up beyond limit bytes.
+func (s *steps) get(ctx context.Context, p Profile, f file, w io.Writer, limit int64) error {
+	if key, ok := store.KeyOf(f.URL); ok {
+		return s.getUpload(ctx, key, w, limit)
+	}
+	c, err := s.client(p)
+	if err != nil {
+		return err
+	}
+	body, info, err := c.Get(ctx, f.URL, fetch.GetOptions{MaxBytes: limit})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	if f.Size >= 0 && info.Size >= 0 && f.Size != info.Size {
+		return contentProblem(CodeSizeMismatch, "%s: the server announces %d bytes, the deposit says %d; correct the one that is wrong",
+			fetch.Redact(f.URL), info.Size, f.Size)
+	}
+	_, err = io.Copy(w, body)
+	return err
+}
+
+func (s *steps) getUpload(ctx context.Context, key string, w io.Writer, limit int64) error {
+	r, err := s.cfg.Objects.Get(ctx, key)
+	if store.CodeOf(err) == store.CodeNotFound {
+		return contentProblem(CodeUploadMissing, "%s: no such upload is in the object store; upload it again", store.URL(key))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	n, err := io.Copy(w, io.LimitReader(r, limit+1))
+	if err == nil && n > limit {
+		return contentProblem(CodeFileTooLarge, "%s: it is larger than the %d bytes that are allowed", store.URL(key), limit)
+	}
+	return err
+}
+
+// head asks for the size of a file, -1 when nobody can tell.
+func (s *steps) head(ctx context.Context, p Profile, f file) (int64, error) {
+	if key, ok := store.KeyOf(f.URL); ok {
+		info, err := s.cfg.Objects.Stat(ctx, key)
+		return info.Size, err
+	}
+	c, err := s.client(p)
+	if err != nil {
+		return -1, err
+	}
+	info, err := c.Head(ctx, f.URL)
+	return info.Size, err
+}
+
+// theirs reports whether an error came from the place that a deposit names, not
+// from our own side.
+func theirs(err error) bool {
+	var e *fetch.Error
+	return errors.As(err, &e) && e.Code != fetch.CodeDisk && e.Code != fetch.CodeCancelled
+}

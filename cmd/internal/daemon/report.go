@@ -1,0 +1,179 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// reportParallel is how many jobs are read at once for a report.
+const reportParallel = 16
+
+// ReportBody is the whole report of a batch, as it is kept in the object store and
+// named by the batch's status-report. It adds up: Listed = Completed + Failed +
+// Deleted.
+type ReportBody struct {
+	Batch     domain.BatchID `json:"batch_id"`
+	Kind      string         `json:"kind"` // report or update-report
+	Made      domain.Time    `json:"made"`
+	Profile   string         `json:"profile_name"`
+	Submitter string         `json:"submitter"`
+	Problem   *domain.Reason `json:"problem"` // with the batch's manifest, null = none
+	Listed    int            `json:"listed"`
+	Completed int            `json:"completed"`
+	Failed    int            `json:"failed"`
+	Deleted   int            `json:"deleted"`
+	Jobs      []ReportJob    `json:"jobs"` // ordered by id
+}
+
+// ReportJob is one job of a report.
+type ReportJob struct {
+	ID      domain.JobID    `json:"job_id"`
+	Row     int             `json:"row"` // of the batch manifest, from 0
+	State   domain.JobState `json:"state"`
+	Name    string          `json:"name"`
+	Title   string          `json:"title"`
+	URL     string          `json:"payload_url"` // without its query
+	Primary string          `json:"primary_id"`
+	LocalID []string        `json:"local_id"`
+	Reason  *domain.Reason  `json:"reason"` // why it failed, else null
+	New     bool            `json:"newly_successful,omitempty"`
+}
+
+// batchReporting makes the report, or the second one, keeps it, tells the
+// depositor, and ends the batch (B6, B7, B9, B10). Nothing changes among the jobs
+// meanwhile: the rules refuse requeues and deletions in these states.
+func (s *steps) batchReporting(ctx context.Context, t *BatchTask) Outcome {
+	report, body, err := s.report(ctx, t.Batch)
+	if err != nil {
+		return handBack(fmt.Errorf("make the report: %w", err))
+	}
+	data, err := json.MarshalIndent(body, "", "  ")
+	if err != nil {
+		return handBack(fmt.Errorf("encode the report: %w", err))
+	}
+	crash.Point("daemon/reporting/before-keep-report")
+	key := "reports/" + string(t.Batch.ID) + "/" + strconv.FormatInt(t.Batch.Version, 10) + "-" + sha256Hex(data) + ".json"
+	kept, err := s.cfg.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data))
+	if err != nil {
+		return handBack(fmt.Errorf("keep the report: %w", err))
+	}
+	crash.Point("daemon/reporting/after-keep-report")
+	if report.TooLong() {
+		report = report.Cut(store.URL(kept.Key), kept.SHA256)
+	} else {
+		report.ReportURL, report.ReportSHA256 = store.URL(kept.Key), kept.SHA256
+	}
+	note, err := s.mailReport(ctx, t, body)
+	if err != nil {
+		return handBack(err)
+	}
+	return nextBatch(domain.FinishReport{Report: report}).with(note)
+}
+
+// report lists the batch's jobs, for the status-report and in full.
+func (s *steps) report(ctx context.Context, b domain.Batch) (domain.Report, ReportBody, error) {
+	body := ReportBody{Batch: b.ID, Kind: "report", Made: domain.At(s.cfg.Handler.Clock()),
+		Profile: b.Submission.ProfileName, Submitter: b.Submission.Submitter}
+	if b.Reason.Failure() {
+		body.Problem = b.Reason
+	}
+	completed, err1 := s.live.BatchJobs(ctx, b.ID, domain.SubCompleted)
+	failed, err2 := s.live.BatchJobs(ctx, b.ID, domain.SubFailed)
+	if err := errors.Join(err1, err2); err != nil {
+		return domain.Report{}, body, err
+	}
+	var before *domain.Report
+	if b.State == domain.BatchUpdateReporting {
+		body.Kind = "update-report"
+		prev, err := s.previous(ctx, b)
+		if err != nil {
+			return domain.Report{}, body, err
+		}
+		before = &prev
+	}
+	report := domain.NewReport(completed, failed, before, body.Made)
+	jobs, err := s.reportJobs(ctx, completed, failed, report.NewlySuccessfulJobs)
+	body.Jobs, body.Completed, body.Failed = jobs, len(completed), len(failed)
+	if b.Listing != nil {
+		body.Listed = b.Listing.Rows
+		body.Deleted = body.Listed - body.Completed - body.Failed
+	}
+	return report, body, err
+}
+
+// previous gives the report before, with complete lists.
+func (s *steps) previous(ctx context.Context, b domain.Batch) (domain.Report, error) {
+	if b.Report == nil {
+		return domain.Report{}, nil
+	}
+	prev := *b.Report
+	if !prev.Truncated {
+		return prev, nil
+	}
+	key, ok := store.KeyOf(prev.ReportURL)
+	if !ok {
+		return prev, fmt.Errorf("the report before names no object: %q", prev.ReportURL)
+	}
+	data, err := s.kept(ctx, key)
+	if err != nil {
+		return prev, err
+	}
+	var body ReportBody
+	if err := json.Unmarshal(data, &body); err != nil || sha256Hex(data) != prev.ReportSHA256 {
+		return prev, fmt.Errorf("the report before in %s is not what was kept: restore it (%w)", key, errors.Join(err))
+	}
+	prev.SuccessfulJobs = nil
+	for _, j := range body.Jobs {
+		if j.State == domain.JobCompleted {
+			prev.SuccessfulJobs = append(prev.SuccessfulJobs, j.ID)
+		}
+	}
+	return prev, nil
+}
+
+// reportJobs reads the jobs, ordered by id.
+func (s *steps) reportJobs(ctx context.Context, completed, failed, newly []domain.JobID) ([]ReportJob, error) {
+	ids := merged(completed, failed)
+	isNew := make(map[domain.JobID]bool, len(newly))
+	for _, id := range newly {
+		isNew[id] = true
+	}
+	jobs := make([]ReportJob, len(ids))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(reportParallel)
+	for i, id := range ids {
+		g.Go(func() error {
+			at, err := s.live.Job(gctx, id)
+			j := at.State
+			jobs[i] = ReportJob{ID: id, Row: j.Configuration.Row, State: j.State, Name: jobName(j), Title: j.Metadata.ErcWhat,
+				URL: fetch.Redact(j.Configuration.PayloadURL), Primary: j.Identifiers.Primary, LocalID: j.Identifiers.LocalID, New: isNew[id]}
+			if j.State == domain.JobFailed {
+				jobs[i].Reason = j.Reason
+			}
+			return err
+		})
+	}
+	return jobs, g.Wait()
+}
+
+// jobName is what a person knows the job's payload by.
+func jobName(j domain.Job) string {
+	if j.Configuration.FileName != "" {
+		return j.Configuration.FileName
+	}
+	if j.Configuration.PayloadURL == "" {
+		return fmt.Sprintf("row %d", j.Configuration.Row+1)
+	}
+	return nameOf(j.Configuration.PayloadURL)
+}

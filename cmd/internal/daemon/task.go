@@ -1,0 +1,102 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// commitTimeout bounds a write. It is not cut short when the service stops: a
+// write under way shall not end with an unknown outcome.
+const commitTimeout = 30 * time.Second
+
+// BatchTask is what a step gets of a claimed batch.
+type BatchTask struct {
+	Batch domain.Batch // as it was claimed, or as the last Keep left it
+	Claim *eventstore.Claim
+	Log   *slog.Logger
+
+	handler *eventstore.Handler
+	actor   domain.Actor
+}
+
+// JobTask is what a step gets of a claimed job.
+type JobTask struct {
+	Job   domain.Job // as it was claimed, or as the last Keep left it
+	Claim *eventstore.Claim
+	Log   *slog.Logger
+
+	handler *eventstore.Handler
+	actor   domain.Actor
+}
+
+// Keep writes a command in the middle of a step; work goes on under the claim.
+func (t *BatchTask) Keep(ctx context.Context, cmd domain.BatchCommand) error {
+	return t.write(ctx, cmd, true)
+}
+
+func (t *BatchTask) write(ctx context.Context, cmd domain.BatchCommand, keep bool) error {
+	ctx, cancel, err := commitContext(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	res, err := t.handler.Batch(ctx, t.Batch.ID, cmd, t.order(keep))
+	if err == nil {
+		t.Batch = res.State
+	}
+	return err
+}
+
+// CreateJobs makes the jobs of consecutive rows, the first of them being the
+// batch's next one.
+func (t *BatchTask) CreateJobs(ctx context.Context, cmds []domain.CreateJob) error {
+	ctx, cancel, err := commitContext(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	if _, err := t.handler.CreateJobs(ctx, t.Batch.Listing.FirstJID, t.Batch.NextRow, cmds, t.order(true)); err != nil {
+		return err
+	}
+	t.Batch.NextRow += len(cmds)
+	return nil
+}
+
+func (t *BatchTask) order(keep bool) eventstore.Order {
+	return eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep}
+}
+
+// Keep writes a command in the middle of a step; work goes on under the claim.
+func (t *JobTask) Keep(ctx context.Context, cmd domain.JobCommand) error {
+	return t.write(ctx, cmd, true)
+}
+
+func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool) error {
+	ctx, cancel, err := commitContext(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep})
+	if err == nil {
+		t.Job = res.State
+	}
+	return err
+}
+
+// attempt is the number of the present attempt at the job, from 1.
+func (t *JobTask) attempt() int { return t.Job.RetryCount + 1 }
+
+// commitContext starts no write when ctx has ended, and lets one that was started
+// come to its end.
+func commitContext(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	return c, cancel, nil
+}

@@ -1,0 +1,220 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Limits of a turn.
+const (
+	// maxClaims is how many workers may die of one job in one state.
+	maxClaims = 10
+	// asideDelay is how long work that cannot go on is left alone here.
+	asideDelay = 10 * time.Minute
+)
+
+// turn is one claim from its beginning to its end.
+type turn struct {
+	r     *Runner
+	d     Daemon
+	claim *eventstore.Claim
+	log   *slog.Logger
+	batch *BatchTask // exactly one of the two is set
+	job   *JobTask
+}
+
+// run lets the step work and ends the claim.
+func (t *turn) run(work context.Context) {
+	ctx, cancel := context.WithCancel(work)
+	watch := make(chan struct{})
+	go func() {
+		defer close(watch)
+		select {
+		case <-t.claim.Lost:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	out := t.outcome(ctx)
+	cut := ctx.Err() != nil
+	cancel()
+	<-watch
+	if cut {
+		// What the step says may be a consequence of being cut off.
+		t.log.Info("cut off; the work is handed back")
+		t.release(0)
+		return
+	}
+	t.settle(context.WithoutCancel(work), out)
+}
+
+// outcome runs the step, unless the job's workers keep dying.
+func (t *turn) outcome(ctx context.Context) (out Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.log.Error("a step panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			out = fail(domain.Reason{Class: domain.ClassSystem, Code: CodePanic,
+				Message: "an internal error stopped the work; the operators find it in the log of worker " + t.claim.Worker})
+		}
+	}()
+	if t.claim.Attempts > maxClaims {
+		return fail(domain.Reason{Class: domain.ClassSystem, Code: domain.CodeClaimsUsedUp,
+			Message: fmt.Sprintf("%d workers in a row ended without a result while they worked on it in this state", t.claim.Attempts-1)})
+	}
+	if t.batch != nil {
+		return t.d.batchStep(t.r.steps, ctx, t.batch)
+	}
+	return t.d.jobStep(t.r.steps, ctx, t.job)
+}
+
+// settle writes what came of the step.
+func (t *turn) settle(ctx context.Context, out Outcome) {
+	switch out.verb {
+	case verbNext:
+		t.commit(ctx, out)
+	case verbFail:
+		t.fail(ctx, out.reason)
+	case verbWait:
+		t.wait(ctx, out)
+	case verbRetry:
+		n, delay := t.again()
+		if n >= maxTries {
+			t.fail(ctx, out.reason)
+			return
+		}
+		t.log.Warn("tried in vain; trying again later", "code", out.reason.Code, "tries", n, "delay", delay, "error", out.err)
+		t.release(delay)
+	case verbHandBack:
+		delay := out.delay
+		if delay == 0 {
+			_, delay = t.again()
+			t.log.Warn("cannot go on at the moment; trying again later", "delay", delay, "error", out.err)
+		}
+		t.release(delay)
+	}
+}
+
+// commit writes the command of the outcome.
+func (t *turn) commit(ctx context.Context, out Outcome) {
+	err := t.write(ctx, out)
+	var refused *domain.Refused
+	switch {
+	case err == nil:
+		t.moved(ctx, out.note)
+	case errors.Is(err, eventstore.ErrBroken) && t.d.Fails != "" && out.verb != verbFail:
+		t.log.Error("the result cannot be written", "error", err)
+		t.fail(ctx, domain.Reason{Class: domain.ClassSystem, Code: CodeInternal, Message: "the result of the step could not be written: " + err.Error()})
+	case errors.As(err, &refused), errors.Is(err, eventstore.ErrConflict):
+		// It changed under our hands: a hold was set, an operator was faster, the
+		// claim is gone. Whoever takes it next sees it as it is then.
+		t.log.Info("not written; it is looked at again", "error", err)
+		t.release(t.r.cfg.RetryDelay)
+	default:
+		_, delay := t.again()
+		t.log.Warn("cannot write the result; trying again later", "delay", delay, "error", err)
+		t.release(delay)
+	}
+}
+
+func (t *turn) write(ctx context.Context, out Outcome) error {
+	if t.batch != nil {
+		return t.batch.write(ctx, out.batch, false)
+	}
+	return t.job.write(ctx, out.job, false)
+}
+
+// fail writes the failure where the state has one, else sets the work aside.
+func (t *turn) fail(ctx context.Context, why domain.Reason) {
+	why = t.sign(why)
+	badDeposit := t.d.Job == domain.JobPending && why.Class == domain.ClassContent // J5
+	if t.d.Fails == "" && !badDeposit {
+		t.aside(ctx, why)
+		return
+	}
+	t.log.Info("failed", "class", why.Class, "code", why.Code, "reason", why.Message)
+	t.commit(ctx, Outcome{verb: verbFail, job: domain.FailJob{Reason: why}})
+}
+
+// aside leaves alone what this state cannot fail, and tells the operators.
+func (t *turn) aside(ctx context.Context, why domain.Reason) {
+	t.log.Error("set aside: it cannot go on and this state does not fail; an operator must look at it",
+		"code", why.Code, "reason", why.Message, "delay", asideDelay)
+	if t.job != nil && t.job.Job.State.Worked() {
+		why.Class = domain.ClassWait
+		t.tell(ctx, why)
+	}
+	t.release(asideDelay)
+}
+
+func (t *turn) wait(ctx context.Context, out Outcome) {
+	t.tell(ctx, t.sign(out.reason))
+	t.release(out.delay)
+}
+
+// tell writes why the job waits, unless that stands there already.
+func (t *turn) tell(ctx context.Context, why domain.Reason) {
+	if had := t.job.Job.Reason; had != nil && had.Class == why.Class && had.Code == why.Code {
+		return
+	}
+	if err := t.job.Keep(ctx, domain.WaitJob{Reason: why}); err != nil {
+		t.log.Warn("cannot tell why the job waits", "code", why.Code, "error", err)
+	}
+}
+
+// sign adds which attempt it was and whose, and bounds the sentence.
+func (t *turn) sign(why domain.Reason) domain.Reason {
+	why.Message, why.Worker = bounded(why.Message), t.claim.Worker
+	if t.job != nil {
+		why.Attempt = t.job.attempt()
+	}
+	return why
+}
+
+// moved follows a written command: the note about a message, and the batch's
+// report when this was its last job.
+func (t *turn) moved(ctx context.Context, note *domain.NoteDelivery) {
+	t.r.tries.done(t.claim.Aggregate)
+	switch {
+	case t.batch != nil:
+		t.log.Info("moved", "state", t.batch.Batch.State)
+		if note != nil {
+			if _, err := t.r.cfg.Handler.Batch(ctx, t.batch.Batch.ID, *note, eventstore.Order{Actor: t.batch.actor}); err != nil {
+				t.log.Warn("cannot note the fate of a message; the record of deliveries has it", "about", note.About, "error", err)
+			}
+		}
+		if t.batch.Batch.State == domain.BatchProcessing {
+			t.r.tryReport(ctx, t.batch.Batch.ID, t.batch.actor)
+		}
+	default:
+		t.log.Info("moved", "state", t.job.Job.State)
+		if t.job.Job.State.Sub() != domain.SubProcessing && !t.job.Job.Cleaned {
+			t.r.tryReport(ctx, t.job.Job.Configuration.BatchID, t.job.actor)
+		}
+	}
+}
+
+func (t *turn) again() (int, time.Duration) {
+	var version int64
+	if t.batch != nil {
+		version = t.batch.Batch.Version
+	} else {
+		version = t.job.Job.Version
+	}
+	return t.r.tries.again(t.claim.Aggregate, version)
+}
+
+// release gives the claim back. It is the last thing done with it.
+func (t *turn) release(delay time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	if err := t.r.cfg.Claims.Release(ctx, t.claim, delay); err != nil {
+		t.log.Warn("cannot give the claim back; it ends with the session", "error", err)
+	}
+}
