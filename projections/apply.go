@@ -30,7 +30,7 @@ func (p *Projector) project(ctx context.Context, events []domain.Recorded) error
 			}
 		}
 		first = false
-		if err := p.partitions(ctx, to.Seq); err != nil {
+		if err := p.partitions(ctx, int64(events[0].Seq)); err != nil {
 			return err
 		}
 		return p.apply(ctx, events, to)
@@ -45,8 +45,8 @@ func (p *Projector) project(ctx context.Context, events []domain.Recorded) error
 	return nil
 }
 
-// partitions has the partition of seq and the next one made, in a transaction of
-// its own: making one locks the whole table for a moment.
+// partitions has the partition of the first event and the next one made, in a
+// transaction of its own: making one locks the whole table for a moment.
 func (p *Projector) partitions(ctx context.Context, seq int64) error {
 	if seq/partitionWidth == p.part {
 		return nil

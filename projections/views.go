@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,13 +27,13 @@ type BatchFilter struct {
 	Status    domain.BatchState
 	Submitter string
 	Before    domain.BatchID // only older ones: the last of the page before
-	Limit     int            // at most so many, newest first
+	Limit     int            // at most so many, newest first; 0 = 100
 }
 
 // Batches lists batches, newest first.
 func Batches(ctx context.Context, db DB, f BatchFilter) ([]BatchSummary, error) {
 	rows, err := pgdb.New(db).BatchSummaries(ctx, pgdb.BatchSummariesParams{
-		Status: string(f.Status), Submitter: f.Submitter, Before: string(f.Before), MaxRows: int32(f.Limit)})
+		Status: string(f.Status), Submitter: f.Submitter, Before: string(f.Before), MaxRows: atMost(f.Limit)})
 	return rows, wrap("list batches", err)
 }
 
@@ -48,9 +49,10 @@ func Reports(ctx context.Context, db DB, id domain.BatchID) ([]BatchReport, erro
 	return rows, wrap("reports of "+string(id), err)
 }
 
-// Retries lists the failed attempts of a batch's jobs, job by job.
+// Retries lists up to limit (0 = 100) failed attempts of a batch's jobs, job by
+// job.
 func Retries(ctx context.Context, db DB, id domain.BatchID, limit int) ([]Retry, error) {
-	rows, err := pgdb.New(db).RetryHistory(ctx, pgdb.RetryHistoryParams{BatchID: string(id), MaxRows: int32(limit)})
+	rows, err := pgdb.New(db).RetryHistory(ctx, pgdb.RetryHistoryParams{BatchID: string(id), MaxRows: atMost(limit)})
 	return rows, wrap("retry history of "+string(id), err)
 }
 
@@ -59,13 +61,13 @@ type JobFilter struct {
 	Batch  domain.BatchID
 	Status domain.JobState
 	After  domain.JobID // the last of the page before
-	Limit  int
+	Limit  int          // at most so many, 0 = 100
 }
 
 // Jobs lists jobs in the order of their ids.
 func Jobs(ctx context.Context, db DB, f JobFilter) ([]JobRow, error) {
 	rows, err := pgdb.New(db).Jobs(ctx, pgdb.JobsParams{
-		BatchID: string(f.Batch), Status: string(f.Status), After: string(f.After), MaxRows: int32(f.Limit)})
+		BatchID: string(f.Batch), Status: string(f.Status), After: string(f.After), MaxRows: atMost(f.Limit)})
 	return rows, wrap("list jobs", err)
 }
 
@@ -79,6 +81,50 @@ func JobByID(ctx context.Context, db DB, id domain.JobID) (JobRow, error) {
 func Transitions(ctx context.Context, db DB, id domain.JobID) ([]JobTransition, error) {
 	rows, err := pgdb.New(db).JobTransitions(ctx, string(id))
 	return rows, wrap("history of "+string(id), err)
+}
+
+// RetriesOfJob lists the failed attempts of one job.
+func RetriesOfJob(ctx context.Context, db DB, id domain.JobID) ([]Retry, error) {
+	rows, err := pgdb.New(db).JobRetries(ctx, string(id))
+	return rows, wrap("retry history of "+string(id), err)
+}
+
+// Counts tells how many batches and jobs are in each state; a state that none is
+// in is missing.
+type Counts struct {
+	Batches map[domain.BatchState]int64 `json:"batches"`
+	Jobs    map[domain.JobState]int64   `json:"jobs"`
+}
+
+// Count counts all batches and jobs that there ever were.
+func Count(ctx context.Context, db DB) (Counts, error) {
+	q := pgdb.New(db)
+	c := Counts{Batches: map[domain.BatchState]int64{}, Jobs: map[domain.JobState]int64{}}
+	batches, err := q.CountBatches(ctx)
+	if err != nil {
+		return c, wrap("count batches", err)
+	}
+	for _, row := range batches {
+		c.Batches[domain.BatchState(row.Status)] = row.N
+	}
+	jobs, err := q.CountJobs(ctx)
+	if err != nil {
+		return c, wrap("count jobs", err)
+	}
+	for _, row := range jobs {
+		c.Jobs[domain.JobState(row.Status)] = row.N
+	}
+	return c, nil
+}
+
+// defaultLimit is how many rows a list has when nobody says.
+const defaultLimit = 100
+
+func atMost(limit int) int32 {
+	if limit <= 0 {
+		return defaultLimit
+	}
+	return int32(min(limit, math.MaxInt32))
 }
 
 func wrap(what string, err error) error {

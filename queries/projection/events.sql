@@ -13,10 +13,3 @@ from json_populate_recordset(null::accession.event, @rows::json) r;
 
 -- name: MakeEventPartitions :exec
 select accession.make_event_partitions(@seq);
-
--- name: AggregateEvents :many
--- One aggregate's history, in order.
-select * from accession.event
-where aggregate_id = @aggregate_id and kind = @kind and version > @after_version::bigint
-order by epoch, version
-limit @max_rows;

@@ -29,3 +29,12 @@ select * from accession.job where id = @id;
 
 -- name: JobTransitions :many
 select * from accession.job_transition where job_id = @job_id order by version;
+
+-- name: JobRetries :many
+select * from report.retry_history where job_id = @job_id order by attempt;
+
+-- name: CountBatches :many
+select status, count(*) as n from accession.batch where version > 0 group by status;
+
+-- name: CountJobs :many
+select status, count(*) as n from accession.job group by status;

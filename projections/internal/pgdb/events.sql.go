@@ -9,63 +9,6 @@ import (
 	"context"
 )
 
-const aggregateEvents = `-- name: AggregateEvents :many
-select epoch, seq, id, type, kind, aggregate_id, version, batch_id, actor, command_id, causation_id, trace_parent, zxid, time, stored, data from accession.event
-where aggregate_id = $1 and kind = $2 and version > $3::bigint
-order by epoch, version
-limit $4
-`
-
-type AggregateEventsParams struct {
-	AggregateID  string `json:"aggregate_id"`
-	Kind         string `json:"kind"`
-	AfterVersion int64  `json:"after_version"`
-	MaxRows      int32  `json:"max_rows"`
-}
-
-// One aggregate's history, in order.
-func (q *Queries) AggregateEvents(ctx context.Context, arg AggregateEventsParams) ([]AccessionEvent, error) {
-	rows, err := q.db.Query(ctx, aggregateEvents,
-		arg.AggregateID,
-		arg.Kind,
-		arg.AfterVersion,
-		arg.MaxRows,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AccessionEvent
-	for rows.Next() {
-		var i AccessionEvent
-		if err := rows.Scan(
-			&i.Epoch,
-			&i.Seq,
-			&i.ID,
-			&i.Type,
-			&i.Kind,
-			&i.AggregateID,
-			&i.Version,
-			&i.BatchID,
-			&i.Actor,
-			&i.CommandID,
-			&i.CausationID,
-			&i.TraceParent,
-			&i.Zxid,
-			&i.Time,
-			&i.Stored,
-			&i.Data,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const insertEvents = `-- name: InsertEvents :exec
 
 insert into accession.event (

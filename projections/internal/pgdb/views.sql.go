@@ -152,6 +152,64 @@ func (q *Queries) BatchSummary(ctx context.Context, batchID string) (ReportBatch
 	return i, err
 }
 
+const countBatches = `-- name: CountBatches :many
+select status, count(*) as n from accession.batch where version > 0 group by status
+`
+
+type CountBatchesRow struct {
+	Status string `json:"status"`
+	N      int64  `json:"n"`
+}
+
+func (q *Queries) CountBatches(ctx context.Context) ([]CountBatchesRow, error) {
+	rows, err := q.db.Query(ctx, countBatches)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountBatchesRow
+	for rows.Next() {
+		var i CountBatchesRow
+		if err := rows.Scan(&i.Status, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const countJobs = `-- name: CountJobs :many
+select status, count(*) as n from accession.job group by status
+`
+
+type CountJobsRow struct {
+	Status string `json:"status"`
+	N      int64  `json:"n"`
+}
+
+func (q *Queries) CountJobs(ctx context.Context) ([]CountJobsRow, error) {
+	rows, err := q.db.Query(ctx, countJobs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountJobsRow
+	for rows.Next() {
+		var i CountJobsRow
+		if err := rows.Scan(&i.Status, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const job = `-- name: Job :one
 select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback from accession.job where id = $1
 `
@@ -207,6 +265,47 @@ func (q *Queries) Job(ctx context.Context, id string) (AccessionJob, error) {
 		&i.Callback,
 	)
 	return i, err
+}
+
+const jobRetries = `-- name: JobRetries :many
+select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting from report.retry_history where job_id = $1 order by attempt
+`
+
+func (q *Queries) JobRetries(ctx context.Context, jobID string) ([]ReportRetryHistory, error) {
+	rows, err := q.db.Query(ctx, jobRetries, jobID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ReportRetryHistory
+	for rows.Next() {
+		var i ReportRetryHistory
+		if err := rows.Scan(
+			&i.BatchID,
+			&i.JobID,
+			&i.Attempt,
+			&i.FileName,
+			&i.PayloadUrl,
+			&i.FailedIn,
+			&i.Class,
+			&i.Code,
+			&i.Message,
+			&i.Worker,
+			&i.FailedAt,
+			&i.ResumedAt,
+			&i.ResumedBy,
+			&i.ResumedTo,
+			&i.Outcome,
+			&i.SecondsWaiting,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const jobTransitions = `-- name: JobTransitions :many
