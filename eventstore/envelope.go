@@ -21,12 +21,6 @@ type Message struct {
 	Data    []byte
 }
 
-// Header names of the attributes that adapters read without decoding the event.
-const (
-	HeaderVersion   = "ce-version"
-	HeaderCommandID = "ce-commandid"
-)
-
 const (
 	contentType = "application/json"
 	typePrefix  = "accession."
@@ -59,12 +53,12 @@ func Encode(r domain.Recorded, instance string) (Message, error) {
 	set("ce-subject", r.Aggregate.String())
 	set("ce-time", r.Time.String())
 	set("ce-dataschema", SchemaID(r.Type, newestVersion(r.Type)))
-	set(HeaderVersion, strconv.FormatInt(r.Version, 10))
+	set("ce-version", strconv.FormatInt(r.Version, 10))
 	set("ce-zxid", number(r.Zxid))
 	set("ce-epoch", number(r.Epoch))
 	set("ce-batchid", string(r.BatchID))
 	set("ce-actor", string(r.Actor))
-	set(HeaderCommandID, r.CommandID)
+	set("ce-commandid", r.CommandID)
 	set("ce-causationid", r.CausationID)
 	set("ce-traceparent", r.TraceParent)
 	set("content-type", contentType)
@@ -92,10 +86,10 @@ func Decode(m Message) (domain.Recorded, error) {
 	name, schema, err := parseType(d.text("ce-type"))
 	d.fail(err)
 	r := domain.Recorded{
-		Event:   domain.Event{Type: name, Aggregate: aggregate, Version: d.number(HeaderVersion)},
+		Event:   domain.Event{Type: name, Aggregate: aggregate, Version: d.number("ce-version")},
 		Time:    d.time("ce-time"),
 		BatchID: domain.BatchID(d.text("ce-batchid")), Actor: domain.Actor(d.text("ce-actor")),
-		CommandID: d.text(HeaderCommandID), CausationID: d.text("ce-causationid"), TraceParent: d.text("ce-traceparent"),
+		CommandID: d.text("ce-commandid"), CausationID: d.text("ce-causationid"), TraceParent: d.text("ce-traceparent"),
 		Zxid: d.number("ce-zxid"), Epoch: d.number("ce-epoch"),
 	}
 	if id := d.text("ce-id"); d.err == nil && id != r.ID() {
@@ -115,6 +109,20 @@ func Decode(m Message) (domain.Recorded, error) {
 		return domain.Recorded{}, fmt.Errorf("event %q on %s: %w: %w", first(m.Header["ce-id"]), m.Subject, d.err, ErrBroken)
 	}
 	return r, nil
+}
+
+// DecodePlace reads from a message's headers only what [Log.Last] answers: the
+// event's number and the command that caused it. Its error is [ErrBroken].
+func DecodePlace(header map[string][]string) (version int64, commandID string, err error) {
+	d := decoder{header: header}
+	version, commandID = d.number("ce-version"), d.text("ce-commandid")
+	if version < 1 {
+		d.fail(fmt.Errorf("ce-version is %d; the first is 1", version))
+	}
+	if d.err != nil {
+		return 0, "", fmt.Errorf("event %q: %w: %w", first(header["ce-id"]), d.err, ErrBroken)
+	}
+	return version, commandID, nil
 }
 
 // decodeData reads the data of event e, written in the given version of its

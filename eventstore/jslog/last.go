@@ -1,0 +1,75 @@
+package jslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+const lookUps = 16 // questions to the server at once
+
+// Last implements eventstore.Log. On a replicated stream the answer may be a
+// little old; an append that relies on an old one is refused.
+func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEvent, error) {
+	subject, err := eventstore.Subject(l.cfg.Prefix, a)
+	if err != nil {
+		return eventstore.LastEvent{}, err
+	}
+	m, err := l.stream.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return eventstore.LastEvent{}, nil
+	}
+	if err != nil {
+		return eventstore.LastEvent{}, fmt.Errorf("last event of %s: %w", a, err)
+	}
+	version, command, err := eventstore.DecodePlace(m.Header)
+	if err != nil {
+		return eventstore.LastEvent{}, fmt.Errorf("log %s, place %d: %w", l.cfg.Stream, m.Sequence, err)
+	}
+	return eventstore.LastEvent{Version: version, Seq: m.Sequence, CommandID: command}, nil
+}
+
+// settle looks whether a batch whose answer was lost is in the log. It gives its
+// places; or ErrConflict: it is not there; or ErrUnknown: others have written
+// behind its place, whoever wrote there; or neither when the server does not
+// answer.
+func (l *Log) settle(ctx context.Context, b batch) ([]uint64, error) {
+	var aggregates []domain.Aggregate
+	for a := range b.ends {
+		aggregates = append(aggregates, a)
+	}
+	found := make([]eventstore.LastEvent, len(aggregates))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(lookUps)
+	for i, a := range aggregates {
+		g.Go(func() (err error) { found[i], err = l.Last(gctx, a); return err })
+	}
+	if g.Wait() != nil {
+		return nil, nil
+	}
+	seqs := make([]uint64, len(b.msgs))
+	for i, a := range aggregates {
+		if b.ends[a] == len(b.msgs)-1 && found[i].Seq >= uint64(len(b.msgs)) {
+			seqs = b.seqs(found[i].Seq)
+		}
+	}
+	there := true
+	for i, a := range aggregates {
+		end := b.ends[a]
+		e := b.places[end].Event
+		if found[i].Version > e.Version {
+			return nil, eventstore.ErrUnknown
+		}
+		there = there && found[i] == eventstore.LastEvent{Version: e.Version, Seq: seqs[end], CommandID: e.CommandID}
+	}
+	if !there {
+		return nil, eventstore.ErrConflict
+	}
+	return seqs, nil
+}

@@ -1,0 +1,77 @@
+package jslog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// WrongStream is the answer to a stream that is not fit for the log; it is
+// eventstore.ErrBroken.
+type WrongStream struct {
+	Stream string
+	// Differences are sentences: the setting, what it is, what it must be.
+	Differences []string
+}
+
+// Error implements error.
+func (e *WrongStream) Error() string {
+	return fmt.Sprintf("stream %s cannot be the log: %s. Name another stream, or mend this one by hand after making sure that it holds what it should",
+		e.Stream, strings.Join(e.Differences, "; "))
+}
+
+// Unwrap makes it eventstore.ErrBroken.
+func (e *WrongStream) Unwrap() error { return eventstore.ErrBroken }
+
+// compare names every setting of a stream that differs from what the log needs.
+// Replicas, placement and consumer limits are the operator's.
+func compare(want jetstream.StreamConfig, info *jetstream.StreamInfo) error {
+	got := info.Config
+	var found []string
+	differ := func(name string, got, want any) {
+		if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
+			found = append(found, fmt.Sprintf("%s is %s, not %s", name, g, w))
+		}
+	}
+	differ("subjects", got.Subjects, want.Subjects)
+	differ("storage", got.Storage, want.Storage)
+	differ("compression", got.Compression, want.Compression)
+	differ("persist mode", got.PersistMode, want.PersistMode)
+	differ("retention", got.Retention, want.Retention)
+	differ("max age", got.MaxAge, want.MaxAge)
+	differ("max messages", got.MaxMsgs, want.MaxMsgs)
+	differ("max bytes", got.MaxBytes, want.MaxBytes)
+	differ("max messages per subject", got.MaxMsgsPerSubject, want.MaxMsgsPerSubject)
+	differ("max message size", got.MaxMsgSize, want.MaxMsgSize)
+	for _, flag := range []struct {
+		name      string
+		got, want bool
+	}{
+		{"deny delete", got.DenyDelete, want.DenyDelete},
+		{"deny purge", got.DenyPurge, want.DenyPurge},
+		{"allow direct", got.AllowDirect, want.AllowDirect},
+		{"allow atomic publish", got.AllowAtomicPublish, want.AllowAtomicPublish},
+		{"no acknowledgements", got.NoAck, false},
+		{"sealed", got.Sealed, false},
+		{"allow rollup", got.AllowRollup, false},
+		{"allow message TTL", got.AllowMsgTTL, false},
+		{"allow message counters", got.AllowMsgCounter, false},
+		{"allow message schedules", got.AllowMsgSchedules, false},
+		{"a mirror", got.Mirror != nil, false},
+		{"fed by other streams", len(got.Sources) > 0, false},
+		{"transforming subjects", got.SubjectTransform != nil, false},
+	} {
+		differ(flag.name, flag.got, flag.want)
+	}
+	if s := info.State; s.FirstSeq > 1 || s.NumDeleted > 0 {
+		found = append(found, fmt.Sprintf("history is missing: the first event has number %d and %d are deleted", s.FirstSeq, s.NumDeleted))
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return &WrongStream{Stream: want.Name, Differences: slices.Clip(found)}
+}
