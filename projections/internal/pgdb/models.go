@@ -486,7 +486,7 @@ type ReportBatchSummary struct {
 	// How many reports were made.
 	Reports int64 `json:"reports"`
 	// Seconds from acceptance to the last report.
-	SecondsToReport float64 `json:"seconds_to_report"`
+	SecondsToReport *float64 `json:"seconds_to_report"`
 }
 
 // One row per state and reason: what fails, how often, and how much of it still waits for somebody.
@@ -542,7 +542,7 @@ type ReportRetryHistory struct {
 	// open, succeeded, failed_again, deleted or abandoned.
 	Outcome string `json:"outcome"`
 	// Seconds from the failure to its requeue.
-	SecondsWaiting float64 `json:"seconds_waiting"`
+	SecondsWaiting *float64 `json:"seconds_waiting"`
 }
 
 // One row per job state: how long jobs stayed in it, over all jobs that have left it.
