@@ -30,6 +30,9 @@ type Order struct {
 	// under it after the write.
 	Claim     *Claim
 	KeepClaim bool
+	// Known is the job as its claim gave it: it spares reading it again. Should it
+	// be outdated after all, the write is refused and the job is read.
+	Known *At[domain.Job]
 }
 
 // Result is the state after a command and what was recorded.
@@ -99,7 +102,7 @@ func (h *Handler) batch(ctx context.Context, at At[domain.Batch], cmd domain.Bat
 func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobCommand, o Order) (Result[domain.Job], error) {
 	h.complete(&o)
 	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Job], error) {
-		at, err := h.Live.Job(ctx, id)
+		at, err := h.job(ctx, id, &o)
 		if err != nil {
 			return Result[domain.Job]{}, err
 		}
@@ -117,6 +120,15 @@ func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobComman
 		return Result[domain.Job]{At: At[domain.Job]{State: change.Job.After, Token: done[0].Token}, Row: row,
 			Events: stamped(change.Events, done[0].Zxid)}, nil
 	})
+}
+
+// job gives the job as the caller knows it, the first time, and then as it is.
+func (h *Handler) job(ctx context.Context, id domain.JobID, o *Order) (At[domain.Job], error) {
+	if known := o.Known; known != nil && known.State.ID == id {
+		o.Known = nil
+		return *known, nil
+	}
+	return h.Live.Job(ctx, id)
 }
 
 func (h *Handler) decideJob(ctx context.Context, at At[domain.Job], cmd domain.JobCommand, o Order) (change Change, row string, err error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -38,12 +39,22 @@ func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Clai
 	return s.claimJob(ctx, id, h, nil)
 }
 
-// claimJob locks a job in one multi: this session is alive, the status and the
-// holds are as they were read, nobody has the lock. fits may refuse the job as it
-// is now.
+// claimJob locks a job. Its status and its count of claims are read first; the
+// rest is read while the claim is made: nothing of a job changes without its
+// status, and the claim proves that the status did not. fits may refuse the job
+// as it is now.
 func (s *Store) claimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.At[domain.Job], error) {
-	at, claims, err := s.loadJob(ctx, id)
-	if err != nil {
+	if at, known := s.queues.recall(id); known && fits != nil && fits(at.State) == nil {
+		c, err := s.lockJob(ctx, at, 0, h)
+		if !errors.Is(err, eventstore.ErrConflict) || errors.Is(err, eventstore.ErrLocked) || errors.Is(err, eventstore.ErrFenced) {
+			return c, at, err
+		}
+	}
+	var count claimCount
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { _, err := s.getJSON(gctx, s.paths.claims(id), &count); return err })
+	at, err := s.jobStatus(ctx, id)
+	if err = errors.Join(err, notFoundOrNil(id, g.Wait())); err != nil {
 		return nil, at, err
 	}
 	if fits != nil {
@@ -51,14 +62,39 @@ func (s *Store) claimJob(ctx context.Context, id domain.JobID, h eventstore.Hold
 			return nil, at, err
 		}
 	}
+	claims := 0
+	if count.Version == at.State.Version {
+		claims = count.Claims
+	}
+	full := at // read into a copy of its own, beside the claim
+	var rest errgroup.Group
+	rest.Go(func() error { return s.jobRest(ctx, &full.State) })
+	c, err := s.lockJob(ctx, at, claims, h)
+	if rerr := rest.Wait(); err == nil && rerr != nil {
+		return nil, at, errors.Join(rerr, s.unlock(ctx, c))
+	}
+	return c, full, err
+}
+
+func notFoundOrNil(id domain.JobID, err error) error {
+	if err == nil {
+		return nil
+	}
+	return notFound("load", id.Aggregate(), err)
+}
+
+// lockJob is the claim's multi: this session is alive, the status and the holds
+// are as they were read, nobody has the lock; and the claim is counted.
+func (s *Store) lockJob(ctx context.Context, at eventstore.At[domain.Job], claims int, h eventstore.Holds) (*eventstore.Claim, error) {
+	id, version := at.State.ID, at.State.Version
 	c, err := s.lock(ctx, id.Aggregate(), s.paths.jobStatus(id), at.Token, h, func(p *plan) {
-		p.set(s.paths.claims(id), encode(claimCount{Version: at.State.Version, Claims: claims + 1}), -1, eventstore.ErrConflict)
+		p.set(s.paths.claims(id), encode(claimCount{Version: version, Claims: claims + 1}), -1, eventstore.ErrConflict)
 	})
 	if err != nil {
-		return nil, at, err
+		return nil, err
 	}
 	c.Attempts = claims + 1
-	return c, at, nil
+	return c, nil
 }
 
 // ClaimBatch implements eventstore.Claims.
@@ -155,6 +191,9 @@ func (s *Store) unlock(ctx context.Context, c *eventstore.Claim) error {
 		p := &plan{}
 		p.check(s.paths.worker(c.Worker), -1, nil)
 		p.delete(s.paths.lock(c.Aggregate), -1, nil)
+		if c.Aggregate.Kind == domain.KindJob { // who hands work back has not died of it
+			p.set(s.paths.claims(domain.JobID(c.Aggregate.ID)), encode(claimCount{}), -1, nil)
+		}
 		_, err := call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
 		if err == nil || answered(err) {
 			s.forget(c)

@@ -224,7 +224,8 @@ func (s *Store) committed(changes []eventstore.Change, done []eventstore.Committ
 		}
 		switch {
 		case c.Job != nil:
-			s.queues.moved(c.Job.Before, c.Job.After, done[i].Zxid, c.Claim != nil && c.KeepClaim)
+			s.queues.remember(eventstore.At[domain.Job]{State: c.Job.After, Token: done[i].Token})
+			s.queues.moved(c.Job.Before, c.Job.After, done[i].Zxid, c.Claim != nil && c.KeepClaim && c.Claim.Aggregate == c.Aggregate())
 		case c.Batch != nil:
 			s.batches.moved(c.Batch.After.ID, c.Batch.After.State, c.Batch.After.Version, c.Claim != nil && c.KeepClaim)
 		default:

@@ -3,6 +3,7 @@ package zklive
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -17,6 +18,19 @@ func (s *Store) Lead(ctx context.Context, shard int) (context.Context, func(), e
 
 func (s *Store) lead(ctx context.Context, name string) (context.Context, func(), error) {
 	path := s.paths.leader(name)
+	// The node tells processes apart, the slot the goroutines of this one.
+	slot := s.leaderSlot(name)
+	select {
+	case slot <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	led := false
+	defer func() {
+		if !led {
+			<-slot
+		}
+	}()
 	for {
 		w, err := s.current(ctx)
 		if err != nil {
@@ -27,6 +41,7 @@ func (s *Store) lead(ctx context.Context, name string) (context.Context, func(),
 		p.create(path, encode(holder{w.id}), zk.FlagEphemeral, eventstore.ErrLocked)
 		_, err = call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
 		if err == nil || s.leads(ctx, path, w) {
+			led = true
 			lead, cancel := context.WithCancel(ctx)
 			stop := context.AfterFunc(s.ctx, cancel)
 			go func() {
@@ -36,7 +51,8 @@ func (s *Store) lead(ctx context.Context, name string) (context.Context, func(),
 				}
 				cancel()
 			}()
-			resign := func() {
+			resign := sync.OnceFunc(func() {
+				defer func() { <-slot }()
 				stop()
 				cancel()
 				r := &plan{}
@@ -45,7 +61,7 @@ func (s *Store) lead(ctx context.Context, name string) (context.Context, func(),
 				rctx, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 				defer done()
 				_, _ = call(rctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(r.ops...) })
-			}
+			})
 			return lead, resign, nil
 		}
 		if ctx.Err() != nil {
@@ -55,6 +71,15 @@ func (s *Store) lead(ctx context.Context, name string) (context.Context, func(),
 			return nil, nil, err
 		}
 	}
+}
+
+func (s *Store) leaderSlot(name string) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.slots[name] == nil {
+		s.slots[name] = make(chan struct{}, 1)
+	}
+	return s.slots[name]
 }
 
 // leads settles an unknown outcome: does the node carry this worker's name?

@@ -115,33 +115,37 @@ func (s *Store) Batch(ctx context.Context, id domain.BatchID) (at eventstore.At[
 
 // Job implements eventstore.Live; see Batch for the order of reading.
 func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.At[domain.Job], error) {
-	at, _, err := s.loadJob(ctx, id)
-	return at, err
+	at, err := s.jobStatus(ctx, id)
+	if err != nil {
+		return at, err
+	}
+	return at, s.jobRest(ctx, &at.State)
 }
 
-// loadJob also gives the number of claims since the last transition.
-func (s *Store) loadJob(ctx context.Context, id domain.JobID) (at eventstore.At[domain.Job], claims int, err error) {
+// jobStatus reads the part of a job that its status node holds.
+func (s *Store) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.At[domain.Job], err error) {
 	var status jobStatus
 	stat, err := s.getJSON(ctx, s.paths.jobStatus(id), &status)
 	if err != nil {
-		return at, 0, notFound("load", id.Aggregate(), err)
+		return at, notFound("load", id.Aggregate(), err)
 	}
-	j := domain.Job{ID: id}
-	status.apply(&j)
-	var count claimCount
+	at.State.ID, at.Token = id, eventstore.Token(stat.Version)
+	status.apply(&at.State)
+	return at, nil
+}
+
+// jobRest reads the other nodes.
+func (s *Store) jobRest(ctx context.Context, j *domain.Job) error {
 	g, gctx := errgroup.WithContext(ctx)
-	dir := s.paths.job(id)
+	dir := s.paths.job(j.ID)
 	for name, v := range map[string]any{"configuration": &j.Configuration, "identifiers": &j.Identifiers,
-		"metadata": &j.Metadata, "priority": &j.Priority, "space_needed": &j.SpaceNeeded, "claims": &count} {
+		"metadata": &j.Metadata, "priority": &j.Priority, "space_needed": &j.SpaceNeeded} {
 		g.Go(func() error { _, err := s.getJSON(gctx, dir+"/"+name, v); return err })
 	}
 	if err := g.Wait(); err != nil {
-		return at, 0, notFound("load", id.Aggregate(), err)
+		return notFound("load", j.ID.Aggregate(), err)
 	}
-	if count.Version == j.Version {
-		claims = count.Claims
-	}
-	return eventstore.At[domain.Job]{State: j, Token: eventstore.Token(stat.Version)}, claims, nil
+	return nil
 }
 
 // Setting implements eventstore.Live.

@@ -116,7 +116,7 @@ func (s *Store) planRequire(p *plan, c eventstore.Change) {
 	if c.Require.Batch && c.Job != nil {
 		p.check(s.paths.batchStatus(c.Job.After.Configuration.BatchID), int32(c.BatchToken), eventstore.ErrConflict)
 	}
-	if c.Require.Unlocked && c.Claim == nil {
+	if c.Require.Unlocked && (c.Claim == nil || c.Claim.Aggregate != c.Aggregate()) {
 		// No check tells that a node is absent; making and removing it does.
 		lock := s.paths.lock(c.Aggregate())
 		p.create(lock, nil, zk.FlagEphemeral, eventstore.ErrLocked)

@@ -31,6 +31,9 @@ type queues struct {
 	// seen is the version up to which this process knows a job's moves, so that
 	// the log's news of its own commits are not taken for new work.
 	seen map[domain.JobID]int64
+	// recent are the jobs that this process moved into a state it works in, as it
+	// wrote them: the claim that follows need not read them.
+	recent map[domain.JobID]eventstore.At[domain.Job]
 }
 
 type jobQueue struct {
@@ -43,7 +46,30 @@ type jobQueue struct {
 }
 
 func newQueues(s *Store) *queues {
-	return &queues{s: s, by: map[domain.JobState]*jobQueue{}, seen: map[domain.JobID]int64{}}
+	return &queues{s: s, by: map[domain.JobState]*jobQueue{}, seen: map[domain.JobID]int64{},
+		recent: map[domain.JobID]eventstore.At[domain.Job]{}}
+}
+
+const recentLimit = 20_000
+
+// remember keeps a job that was just written, or forgets it.
+func (q *queues) remember(at eventstore.At[domain.Job]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if at.State.State.Worked() && q.by[at.State.State] != nil && len(q.recent) < recentLimit {
+		q.recent[at.State.ID] = at
+	} else {
+		delete(q.recent, at.State.ID)
+	}
+}
+
+// recall gives a remembered job, once.
+func (q *queues) recall(id domain.JobID) (eventstore.At[domain.Job], bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	at, known := q.recent[id]
+	delete(q.recent, id)
+	return at, known
 }
 
 // open gives the state's queue, listed once.

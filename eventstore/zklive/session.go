@@ -88,6 +88,7 @@ type Store struct {
 	worker  *worker       // nil while there is no session
 	arrived chan struct{} // closed when worker is set
 	claimed map[domain.Aggregate]*eventstore.Claim
+	slots   map[string]chan struct{} // one place a leader's name
 	// epochKnown is 0 until it was read.
 	epochKnown int64
 
@@ -109,7 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("the ZooKeeper root %q must start with one slash, such as /accession", cfg.Root)
 	}
 	s := &Store{cfg: cfg, paths: paths(cfg.Root), log: cfg.Logger, arrived: make(chan struct{}),
-		claimed: map[domain.Aggregate]*eventstore.Claim{}}
+		claimed: map[domain.Aggregate]*eventstore.Claim{}, slots: map[string]chan struct{}{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	events := make(chan zk.Event, 64)
 	conn, _, err := zk.Connect(cfg.Servers, cfg.SessionTimeout, zk.WithLogInfo(false), zk.WithLogger(quiet{}),

@@ -1,0 +1,167 @@
+package zklive_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/eventstore/storetest"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, suite := range map[string]func(*testing.T, func(*testing.T) storetest.World){
+		"live": storetest.RunLive, "claims": storetest.RunClaims, "outbox": storetest.RunOutbox, "handler": storetest.RunHandler,
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); suite(t, openWorld) })
+	}
+}
+
+// openWorld gives a tree of its own. Each process reaches ZooKeeper through a
+// proxy of its own, so that its session can be made to expire.
+func openWorld(t *testing.T) storetest.World {
+	t.Helper()
+	w := &world{root: "/test-" + uuid.NewString()}
+	keeper := w.open(t, zklive.Config{Shards: 2})
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := keeper.Destroy(ctx); err != nil {
+			t.Errorf("remove the test's tree: %v", err)
+		}
+	})
+	var mu sync.Mutex
+	lines := map[storetest.Store]*line{}
+	return storetest.World{
+		Open: func(t testing.TB) storetest.Store {
+			l := newLine(t)
+			s, err := zklive.Open(t.Context(), zklive.Config{Servers: []string{l.address()}, Root: w.root, SessionTimeout: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Errorf("close: %v", err)
+				}
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			lines[s] = l
+			return s
+		},
+		Expire: func(t testing.TB, s storetest.Store) {
+			mu.Lock()
+			l := lines[s]
+			mu.Unlock()
+			expire(t, l, w.root+"/workers/"+s.(*zklive.Store).WorkerID())
+		},
+		Traits: storetest.Traits{Shards: 2, KeepsSent: true},
+	}
+}
+
+// expire cuts a process off until the server has given up its session.
+func expire(t testing.TB, l *line, fence string) {
+	t.Helper()
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	there, _, gone, err := conn.ExistsW(fence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.cut()
+	defer l.mend()
+	if !there {
+		return
+	}
+	select {
+	case <-gone:
+	case <-t.Context().Done():
+		t.Fatal("the session did not expire")
+	}
+}
+
+// line is a TCP proxy to the test's ZooKeeper that can be cut and mended.
+type line struct {
+	ln    net.Listener
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+	off   bool
+}
+
+func newLine(t testing.TB) *line {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &line{ln: ln, conns: map[net.Conn]bool{}}
+	t.Cleanup(func() { _ = ln.Close(); l.cut() })
+	go l.serve(os.Getenv("ACCESSION_TEST_ZOOKEEPER"))
+	return l
+}
+
+func (l *line) address() string { return l.ln.Addr().String() }
+
+func (l *line) serve(target string) {
+	for {
+		in, err := l.ln.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", target)
+		if err != nil || !l.add(in, out) {
+			_ = in.Close()
+			if out != nil {
+				_ = out.Close()
+			}
+			continue
+		}
+		go l.pipe(in, out)
+		go l.pipe(out, in)
+	}
+}
+
+func (l *line) add(conns ...net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range conns {
+		l.conns[c] = true
+	}
+	return !l.off
+}
+
+func (l *line) pipe(from, to net.Conn) {
+	_, _ = io.Copy(to, from)
+	_ = from.Close()
+	_ = to.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.conns, from)
+	delete(l.conns, to)
+}
+
+func (l *line) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.off = true
+	for c := range l.conns {
+		_ = c.Close()
+	}
+}
+
+func (l *line) mend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.off = false
+}
