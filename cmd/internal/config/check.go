@@ -103,9 +103,6 @@ func (r *Resolved) check() Faults {
 	}
 	c.matches("nats_stream", r.NATSStream, streamName, "use 1 to 64 of A–Z, a–z, 0–9, _ and -")
 	c.matches("nats_prefix", r.NATSPrefix, subjectName, "use words of a–z, 0–9, _ and -, with dots between them")
-	if !slices.Contains([]int{1, 3, 5}, r.NATSReplicas) {
-		c.fault("nats_replicas", fmt.Sprintf("%d is out of bounds", r.NATSReplicas), "choose 1, 3 or 5")
-	}
 	c.url("postgres", r.Postgres, "postgres", "postgresql")
 	c.within("postgres_conns", r.PostgresConns, 4, 1000)
 	c.directory("data_dir", r.DataDir)

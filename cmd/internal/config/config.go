@@ -21,9 +21,7 @@ type Config struct {
 	// NATSStream names the stream of events: 1 to 64 of A–Z, a–z, 0–9, _ and -.
 	NATSStream string `key:"nats_stream" default:"ACCESSION"`
 	// NATSPrefix begins every subject: words of a–z, 0–9, _ and - with dots.
-	NATSPrefix string `key:"nats_prefix" default:"accession"`
-	// NATSReplicas is how many servers keep the stream: 1, 3 or 5.
-	NATSReplicas int `key:"nats_replicas" default:"1"`
+	NATSPrefix string `key:"nats_prefix" default:"accession.v1"`
 
 	// Postgres is a postgres:// URL.
 	Postgres string `key:"postgres" default:"postgres://127.0.0.1:5432/accession" secret:"true"`

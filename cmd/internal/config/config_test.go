@@ -97,7 +97,6 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		`nats (flag): this is not a URL`:                                                                flag("nats=nats://u:p%%%@x"),
 		`nats_stream (flag): "a.b" is not allowed`:                                                      flag("nats_stream=a.b"),
 		`nats_prefix (flag): "a.>" is not allowed`:                                                      flag("nats_prefix=a.>"),
-		`nats_replicas (flag): 2 is out of bounds; choose 1, 3 or 5`:                                    flag("nats_replicas=2"),
 		`postgres (environment ACCESSION_POSTGRES): "mysql://u:xxxxx@h/d" is not a postgres URL`:        env("ACCESSION_POSTGRES=mysql://u:s3cret@h/d"),
 		`postgres_conns (flag): 3 is out of bounds; choose from 4 to 1000`:                              flag("postgres_conns=3"),
 		`data_dir (flag): "here" depends on where the program is started; write an absolute path`:       flag("data_dir=here", "store=/s", "work_dir=/w", "profiles_dir=/p", "mail_dir=/m"),
