@@ -1,0 +1,86 @@
+// Package app holds what a person or a program can ask of Accession: one use case
+// a file, all of them on one screen here. The command line and the HTTP interface
+// call nothing else.
+//
+//	Submit        takes a deposit in, as a batch
+//	Watch         follows a batch until it is at rest
+//	Batches       lists batches              Batch        shows one
+//	BatchReport   tells how a batch ended, job by job, with every failed attempt
+//	Jobs          lists jobs                 Job          shows one, with its history
+//	Requeue       sends a failed job back to work
+//	RequestUpdate asks for a second report of a batch
+//	Tail          reads the history, and follows it
+//	Status        tells which servers answer, who works, and what waits
+//	Migrate       makes or updates the tables
+//
+// Commands go through eventstore.Handler; what they answer names the aggregate and
+// its version, so that a reader can wait for it. Answers about the past and lists
+// come from PostgreSQL.
+//
+// Every error is an [*Error] with a [Kind] and often a hint.
+package app
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/projections"
+)
+
+// Live is the live state as use cases need it.
+type Live interface {
+	eventstore.Live
+	Overview(ctx context.Context) (eventstore.Overview, error)
+}
+
+// World opens what use cases work with, each part when it is first asked for and
+// not before: to read a report nobody needs ZooKeeper. A part that cannot be
+// opened is an [*Error] of kind Unavailable.
+type World interface {
+	Live(ctx context.Context) (Live, error)
+	Handler(ctx context.Context) (*eventstore.Handler, error)
+	Log(ctx context.Context) (eventstore.Log, error)
+	DB(ctx context.Context) (projections.DB, error)
+	Uploads(ctx context.Context) (*store.Store, error)
+	Profiles() (*profile.Set, error)
+	// Migrate makes or updates the tables and tells, for each schema, how many
+	// migrations that took; Pending tells how many are missing.
+	Migrate(ctx context.Context) (map[string]int, error)
+	Pending(ctx context.Context) (int, error)
+	// CaughtUp returns when the tables show everything that is in the log now.
+	CaughtUp(ctx context.Context) error
+	// Servers names the three servers and where they are, without passwords.
+	Servers() []Address
+}
+
+// Address says where a server is.
+type Address struct{ Name, URL string }
+
+// The names of the three servers.
+const (
+	ServerZooKeeper = "zookeeper"
+	ServerNATS      = "nats"
+	ServerPostgres  = "postgres"
+)
+
+// App is the use cases over one world, asked for by one actor.
+type App struct {
+	World World
+	Actor domain.Actor
+}
+
+// order is what commands of this actor carry.
+func (a *App) order() eventstore.Order { return eventstore.Order{Actor: a.Actor} }
+
+// Rows of the tables as use cases give them and take them; the columns' comments
+// in the database say what they mean.
+type (
+	BatchFilter  = projections.BatchFilter
+	BatchSummary = projections.BatchSummary
+	JobFilter    = projections.JobFilter
+	JobRow       = projections.JobRow
+	Retry        = projections.Retry
+)

@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/projections"
+)
+
+// Kind sorts errors by what the asker can do about them.
+type Kind string
+
+// The kinds of error.
+const (
+	Invalid     Kind = "invalid"     // the question itself is wrong
+	Refused     Kind = "refused"     // the rules do not allow it now
+	NotFound    Kind = "not_found"   // there is no such thing
+	Unavailable Kind = "unavailable" // a server does not answer
+	Full        Kind = "full"        // a limit is reached; later it may work
+	Failed      Kind = "failed"      // anything else
+)
+
+// Error is the answer of a use case that could not do what was asked.
+type Error struct {
+	Kind Kind
+	What string // what was being done, such as: submit
+	Err  error
+	Hint string // what to do next, "" = nothing to say
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.What + ": " + e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// explain turns the errors of the layers below into an [*Error]. nil stays nil,
+// an *Error stays as it is.
+func explain(what string, err error) error {
+	var known *Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	e := &Error{Kind: Failed, What: what, Err: err}
+	var refused *domain.Refused
+	var profileUnknown *profile.NotFoundError
+	var store *eventstore.Error
+	if errors.As(err, &store) && store.Hint != "" {
+		e.Hint = store.Hint
+		short := *store
+		short.Hint = "" // it is told once
+		e.Err = &short
+	}
+	switch {
+	case errors.As(err, &refused):
+		e.Kind = Refused
+	case errors.As(err, &profileUnknown):
+		e.Kind, e.Hint = NotFound, "name one of the profiles in profiles_dir"
+	case errors.Is(err, eventstore.ErrNotFound), errors.Is(err, projections.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		e.Kind = NotFound
+	case errors.Is(err, eventstore.ErrFull):
+		e.Kind, e.Hint = Full, "the queues are full: try again later"
+	case errors.Is(err, eventstore.ErrConflict):
+		e.Kind, e.Hint = Refused, "somebody else changed it in this moment: look at it and try again"
+	case errors.Is(err, eventstore.ErrUnknown), unreachable(err):
+		e.Kind = Unavailable
+		if e.Hint == "" {
+			e.Hint = "is the server running? `accession status` tells which does not answer"
+		}
+	}
+	return e
+}
+
+// unreachable reports whether a server could not be talked to.
+func unreachable(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections"
+)
+
+// Jobs lists jobs in the order of their ids.
+func (a *App) Jobs(ctx context.Context, f projections.JobFilter) ([]projections.JobRow, error) {
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return nil, explain("list jobs", err)
+	}
+	list, err := projections.Jobs(ctx, db, f)
+	return notNil(list), explain("list jobs", err)
+}
+
+// JobView is a job, every change of its state and every failed attempt.
+type JobView struct {
+	projections.JobRow
+	Transitions []projections.JobTransition `json:"transitions"`
+	Retries     []projections.Retry         `json:"retries"`
+}
+
+// Job shows one job with its history.
+func (a *App) Job(ctx context.Context, id domain.JobID) (v JobView, err error) {
+	what := "show " + string(id)
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return v, explain(what, err)
+	}
+	if v.JobRow, err = projections.JobByID(ctx, db, id); errors.Is(err, projections.ErrNotFound) {
+		return v, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such job in the tables"),
+			Hint: "`accession job ls --batch BID` lists a batch's jobs; `accession status` tells how far the tables are behind"}
+	}
+	if err != nil {
+		return v, explain(what, err)
+	}
+	moves, err := projections.Transitions(ctx, db, id)
+	if err != nil {
+		return v, explain(what, err)
+	}
+	retries, err := projections.RetriesOfJob(ctx, db, id)
+	v.Transitions, v.Retries = notNil(moves), notNil(retries)
+	return v, explain(what, err)
+}

@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections"
+)
+
+// BatchReportView tells how a batch went: where each of its jobs stands, the
+// reports made so far, and every failed attempt. It always adds up: rows_listed is
+// the sum of the five counts behind it.
+type BatchReportView struct {
+	projections.BatchSummary
+	Reports []projections.BatchReport `json:"reports_made"`
+	Jobs    []projections.JobRow      `json:"jobs"`
+	Retries []projections.Retry       `json:"retries"`
+}
+
+// BatchReport gives the report of a batch, at any time. Up to limit jobs and as
+// many failed attempts are listed.
+func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (BatchReportView, error) {
+	v, err := a.batchReport(ctx, id, limit)
+	if errors.Is(err, projections.ErrNotFound) {
+		return v, &Error{Kind: NotFound, What: "report " + string(id), Err: errors.New("it is not in the tables"),
+			Hint: "`accession batch show " + string(id) + "` finds one that was accepted in this instant; `accession status` tells how far the tables are behind"}
+	}
+	return v, explain("report "+string(id), err)
+}
+
+func (a *App) batchReport(ctx context.Context, id domain.BatchID, limit int) (v BatchReportView, err error) {
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return v, err
+	}
+	if v.BatchSummary, err = projections.Summary(ctx, db, id); err != nil {
+		return v, err
+	}
+	reports, err := projections.Reports(ctx, db, id)
+	if err != nil {
+		return v, err
+	}
+	jobs, err := projections.Jobs(ctx, db, projections.JobFilter{Batch: id, Limit: limit})
+	if err != nil {
+		return v, err
+	}
+	retries, err := projections.Retries(ctx, db, id, limit)
+	v.Reports, v.Jobs, v.Retries = notNil(reports), notNil(jobs), notNil(retries)
+	return v, err
+}
+
+// WaitProjected returns when the tables have reached the version of the batch.
+func (a *App) WaitProjected(ctx context.Context, id domain.BatchID, version int64) error {
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return explain("wait for "+string(id), err)
+	}
+	return explain("wait for "+string(id), projections.WaitFor(ctx, db, id.Aggregate(), version))
+}
+
+// CatchUp returns when the log has every event that was committed before, and the
+// tables show what was in the log then.
+func (a *App) CatchUp(ctx context.Context) error {
+	return explain("wait for the tables", a.catchUp(ctx))
+}
+
+func (a *App) catchUp(ctx context.Context) error {
+	live, err := a.World.Live(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		o, err := live.Overview(ctx)
+		if err != nil {
+			return err
+		}
+		if o.Outbox.Unsent == 0 {
+			return a.World.CaughtUp(ctx)
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// lookEvery is how often CatchUp looks at the outbox.
+const lookEvery = 50 * time.Millisecond

@@ -1,0 +1,184 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/manifest"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// The modes of a submission.
+const (
+	modeAdd    = "add"
+	modeUpdate = "update"
+)
+
+// Deposit is what somebody wants to have taken in.
+type Deposit struct {
+	Profile   string // required
+	Submitter string // required
+	Payload   string // required: http or https URL, or the path of a local file
+	Type      domain.SubmissionType
+	Mode      string // add (also when empty) or update
+	Digest    string // of the payload, ALGORITHM:HEX; "" = none given
+	Title     string
+	Creator   string
+	Date      string
+}
+
+// Submitted says which batch a deposit became.
+type Submitted struct {
+	Batch      domain.BatchID        `json:"batch"`
+	Version    int64                 `json:"version"`
+	Type       domain.SubmissionType `json:"type"`
+	PayloadURL string                `json:"payload_url"`
+}
+
+// Submit takes a deposit in (B1). A local file is kept in the object store first;
+// without a type it is guessed: from a manifest's own words, else from the name.
+func (a *App) Submit(ctx context.Context, d Deposit) (Submitted, error) {
+	got, err := a.submit(ctx, d)
+	return got, explain("submit", err)
+}
+
+func (a *App) submit(ctx context.Context, d Deposit) (s Submitted, err error) {
+	sub, local, err := d.check()
+	if err != nil {
+		return s, err
+	}
+	profiles, err := a.World.Profiles()
+	if err != nil {
+		return s, err
+	}
+	if _, err := profiles.Get(sub.ProfileName); err != nil {
+		return s, err
+	}
+	// Before anything is kept: is there somebody who would take it?
+	handler, err := a.World.Handler(ctx)
+	if err != nil {
+		return s, err
+	}
+	if local {
+		if err := a.keep(ctx, d.Payload, &sub); err != nil {
+			return s, err
+		}
+	}
+	live, err := a.World.Live(ctx)
+	if err != nil {
+		return s, err
+	}
+	id, err := live.ReserveBatchID(ctx)
+	if err != nil {
+		return s, err
+	}
+	res, err := handler.Batch(ctx, id, domain.SubmitBatch{Submission: sub}, a.order())
+	if err != nil {
+		if errors.Is(err, eventstore.ErrUnknown) {
+			err = fmt.Errorf("the deposit may have become %s: look for it before you submit again: %w", id, err)
+		}
+		return s, err
+	}
+	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL}, nil
+}
+
+// keep puts a local file into the object store. Its digest goes along when the
+// depositor gave none, so that what arrives is what was sent.
+func (a *App) keep(ctx context.Context, path string, sub *domain.Submission) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return &Error{Kind: NotFound, What: "submit", Err: err, Hint: "give the path of a file, or a URL that starts with http:// or https://"}
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return &Error{Kind: Invalid, What: "submit", Err: fmt.Errorf("%s is no file", path), Hint: "give one file; a manifest can list many"}
+	}
+	uploads, err := a.World.Uploads(ctx)
+	if err != nil {
+		return err
+	}
+	sub.FileName = manifest.NormalName(filepath.Base(path))
+	url, blob, err := uploads.KeepUpload(ctx, sub.FileName, f)
+	if err != nil {
+		return err
+	}
+	sub.PayloadURL, sub.Size = url, blob.Size
+	if sub.DigestValue == "" {
+		sub.DigestAlgorithm, sub.DigestValue = string(manifest.SHA256), blob.SHA256
+	}
+	return nil
+}
+
+// check names all that is wrong with the question itself, and gives the
+// submission as far as it is known.
+func (d Deposit) check() (sub domain.Submission, local bool, err error) {
+	var faults []string
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	if d.Profile == "" {
+		fault("no profile is given")
+	}
+	if d.Submitter == "" {
+		fault("no submitter is given")
+	}
+	sub = domain.Submission{ProfileName: d.Profile, Submitter: d.Submitter, PayloadURL: d.Payload, Type: d.Type,
+		ErcWhat: d.Title, ErcWho: d.Creator, ErcWhen: d.Date, SubmissionMode: d.Mode}
+	if sub.SubmissionMode == "" {
+		sub.SubmissionMode = modeAdd
+	}
+	if sub.SubmissionMode != modeAdd && sub.SubmissionMode != modeUpdate {
+		fault("mode %q is neither %s nor %s", d.Mode, modeAdd, modeUpdate)
+	}
+	if d.Digest != "" {
+		if sub.DigestAlgorithm, sub.DigestValue, err = parseDigest(d.Digest); err != nil {
+			fault("digest: %v", err)
+		}
+	}
+	local = !strings.Contains(d.Payload, "://")
+	switch {
+	case d.Payload == "":
+		fault("no payload is given")
+	case !local:
+		if err := manifest.CheckURL(d.Payload, false); err != nil {
+			fault("%v", err)
+		}
+	}
+	if sub.Type == "" && len(faults) == 0 {
+		if sub.Type, err = guess(d.Payload, local); err != nil {
+			return sub, local, err
+		}
+	}
+	if sub.Type != "" && !slices.Contains(domain.SubmissionTypes, sub.Type) {
+		fault("type %q is not one of %s", d.Type, join(domain.SubmissionTypes))
+	}
+	if len(faults) > 0 {
+		return sub, local, &Error{Kind: Invalid, What: "submit", Err: errors.New(strings.Join(faults, "; "))}
+	}
+	return sub, local, nil
+}
+
+func parseDigest(s string) (algorithm, value string, err error) {
+	name, hex, ok := strings.Cut(s, ":")
+	if !ok {
+		return "", "", errors.New("write ALGORITHM:HEX, such as sha256:9f86d0…")
+	}
+	a, err := manifest.ParseAlgorithm(name)
+	if err != nil {
+		return "", "", err
+	}
+	value, err = a.CheckDigest(hex)
+	return string(a), value, err
+}
+
+func join[T ~string](list []T) string {
+	words := make([]string, len(list))
+	for i, w := range list {
+		words[i] = string(w)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Progress tells how far a batch is: it always adds up.
+type Progress struct {
+	Batch      domain.BatchID          `json:"batch"`
+	State      domain.BatchState       `json:"status"`
+	Listed     int                     `json:"listed"` // jobs, 0 until the manifest was read
+	Completed  int                     `json:"completed"`
+	Failed     int                     `json:"failed"`
+	Held       int                     `json:"held"`
+	Deleted    int                     `json:"deleted"`
+	InProgress int                     `json:"in_progress"`
+	Jobs       map[domain.JobState]int `json:"-"` // where those that exist stand
+	Reason     *domain.Reason          `json:"reason,omitempty"`
+	Version    int64                   `json:"version"` // of the batch
+	Seq        uint64                  `json:"seq"`     // the last event counted
+}
+
+// Ended counts the jobs that nothing moves any more by itself.
+func (p Progress) Ended() int { return p.Completed + p.Failed + p.Held + p.Deleted }
+
+// Watch follows the history of a batch from its beginning, calls seen after every
+// event of it or of one of its jobs, and returns when the batch is at rest. from
+// is a place in the log before its first event, 0 = the start of the log.
+func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen func(Event, Progress)) (Progress, error) {
+	log, err := a.World.Log(ctx)
+	if err != nil {
+		return Progress{}, explain("watch "+string(id), err)
+	}
+	w := watcher{jobs: map[domain.JobID]domain.JobState{}}
+	w.p.Batch = id
+	for r, err := range log.Read(ctx, eventstore.ReadOptions{From: from, Follow: true}) {
+		if err != nil {
+			return w.p, explain("watch "+string(id), err)
+		}
+		if r.BatchID != id {
+			continue
+		}
+		w.count(r)
+		seen(eventOf(r), w.p)
+		if w.p.State.AtRest() && w.p.InProgress == 0 {
+			return w.p, nil
+		}
+	}
+	if ctx.Err() == nil {
+		return w.p, explain("watch "+string(id), errors.New("the log ended before the batch did"))
+	}
+	return w.p, ctx.Err()
+}
+
+// LogEnd gives the place of the log's last event: what happens from now on stands
+// behind it.
+func (a *App) LogEnd(ctx context.Context) (uint64, error) {
+	log, err := a.World.Log(ctx)
+	if err != nil {
+		return 0, explain("look into the log", err)
+	}
+	info, err := log.Info(ctx)
+	return info.Last, explain("look into the log", err)
+}
+
+type watcher struct {
+	p    Progress
+	jobs map[domain.JobID]domain.JobState
+}
+
+func (w *watcher) count(r domain.Recorded) {
+	w.p.Seq = r.Seq
+	if m, ok := domain.MoveOfBatch(r.Data); ok {
+		w.p.State, w.p.Reason, w.p.Version = m.To, m.Reason, r.Version
+		if l, ok := r.Data.(*domain.BatchListed); ok {
+			w.p.Listed = l.Listing.Rows
+		}
+	}
+	if m, ok := domain.MoveOfJob(r.Data); ok {
+		w.jobs[domain.JobID(r.Aggregate.ID)] = m.To
+	}
+	w.p.Jobs = map[domain.JobState]int{}
+	for _, s := range w.jobs {
+		w.p.Jobs[s]++
+	}
+	w.p.Completed, w.p.Failed = w.p.Jobs[domain.JobCompleted], w.p.Jobs[domain.JobFailed]
+	w.p.Held, w.p.Deleted = w.p.Jobs[domain.JobHeld], w.p.Jobs[domain.JobDeleted]
+	w.p.InProgress = max(w.p.Listed, len(w.jobs)) - w.p.Ended()
+}
