@@ -1,0 +1,16 @@
+// Package run starts the program's roles and stops them in order.
+//
+// [Service] is `accession serve`: it opens what its roles need or says what is
+// missing, runs them until its context ends, and then stops them one after the
+// other, so that nothing is left half done:
+//
+//  1. no new claims; running steps may end within the grace time, then they are
+//     cut off and their jobs handed back
+//  2. the relay makes a last pass: what was committed is in the log
+//  3. the projector applies it
+//  4. PostgreSQL, NATS and ZooKeeper are closed
+//
+// A role that fails is started again, later each time; the others go on.
+//
+// [Open] gives the use cases to a process that only asks.
+package run

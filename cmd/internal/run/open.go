@@ -1,0 +1,17 @@
+package run
+
+import (
+	"log/slog"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/wire"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Open gives the use cases, asked for by one actor. Servers are opened when a use
+// case needs them; closing ends all connections.
+func Open(cfg config.Resolved, actor domain.Actor, log *slog.Logger) (a *app.App, closing func() error) {
+	w := wire.New(cfg, log)
+	return &app.App{World: w, Actor: actor}, w.Close
+}

@@ -1,0 +1,74 @@
+package wire
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/daemon"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/notify"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+)
+
+// Daemons gives the runner of the consumer daemons with all that they need of the
+// world. version is told to the servers that payloads are fetched from.
+func (w *World) Daemons(ctx context.Context, version string) (*daemon.Runner, error) {
+	live, err := w.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	handler, err := w.Handler(ctx)
+	if err != nil {
+		return nil, err
+	}
+	profiles, err := w.Profiles()
+	if err != nil {
+		return nil, err
+	}
+	pool, err := w.Pool(ctx)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := w.Uploads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	work, err := w.Work(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client, err := w.client(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(w.cfg.MailDir, 0o750); err != nil {
+		return nil, failed("open the mail drop", err, "the setting mail_dir names it: "+w.cfg.MailDir)
+	}
+	return daemon.New(daemon.Config{
+		Handler: handler, Claims: live, Profiles: profiles, Fetch: client, Records: record.New(pool),
+		Mail:    mailer{notify.MailDrop{Dir: w.cfg.MailDir}},
+		Objects: objects, Work: work, Installation: w.cfg.Instance, Log: w.log, Workers: w.cfg.Workers,
+		Grace: w.cfg.StopGrace, RetryDelay: w.cfg.RetryDelay, SpaceReserve: int64(w.cfg.SpaceReserve),
+		SpaceCycle: w.cfg.SpaceCycle, JanitorInterval: w.cfg.JanitorInterval, Retention: w.cfg.Retention,
+	})
+}
+
+// noToken is what a User-Agent cannot hold of a version.
+var noToken = regexp.MustCompile(`[^A-Za-z0-9.+_-]`)
+
+func (w *World) client(ctx context.Context, version string) (*fetch.Client, error) {
+	return w.requests.get(ctx, func(context.Context) (*fetch.Client, error) {
+		return fetch.NewClient(fetch.Config{Version: noToken.ReplaceAllString(version, "-")})
+	})
+}
+
+// mailer puts the daemons' mails into the drop directory.
+type mailer struct{ drop notify.MailDrop }
+
+// Send implements daemon.Mailer.
+func (m mailer) Send(_ context.Context, mail daemon.Mail) error {
+	_, err := m.drop.Deliver(notify.Message{Key: mail.Key, From: mail.From, To: mail.To, Subject: mail.Subject, Text: mail.Text, Date: time.Now()})
+	return err
+}

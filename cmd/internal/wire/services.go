@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/projections"
+)
+
+// Relay gives the carrier of events from the outbox to the log.
+func (w *World) Relay(ctx context.Context) (*eventstore.Relay, error) {
+	s, err := w.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	log, err := w.Log(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &eventstore.Relay{Outbox: s, Log: log, Logger: w.log.With("role", "relay")}, nil
+}
+
+// Project applies the log to the tables until ctx ends. One process at a time
+// does; the others wait for their turn. When the lead passes on in a moment in
+// which two believe to have it, the checkpoint lets only one write.
+func (w *World) Project(ctx context.Context) error {
+	pool, err := w.Pool(ctx)
+	if err != nil {
+		return err
+	}
+	return withLease(ctx, pool, func(ctx context.Context) error {
+		log, err := w.Log(ctx)
+		if err != nil {
+			return err
+		}
+		info, err := log.Info(ctx)
+		if err != nil {
+			return err
+		}
+		p, err := projections.New(projections.Config{
+			DB:     pool,
+			Stream: projections.StreamInfo{Name: info.Name, Created: info.Created, Last: info.Last},
+			Source: func(ctx context.Context, from uint64) iter.Seq2[domain.Recorded, error] {
+				return log.Read(ctx, eventstore.ReadOptions{From: from, Follow: true})
+			},
+		})
+		if err != nil {
+			return err
+		}
+		return p.Run(ctx)
+	})
+}
+
+// Follow tells the live state's indexes what happens elsewhere, as the log has it,
+// until ctx ends.
+func (w *World) Follow(ctx context.Context) error {
+	s, err := w.Store(ctx)
+	if err != nil {
+		return err
+	}
+	log, err := w.Log(ctx)
+	if err != nil {
+		return err
+	}
+	info, err := log.Info(ctx)
+	if err != nil {
+		return err
+	}
+	for r, err := range log.Read(ctx, eventstore.ReadOptions{From: info.Last + 1, Follow: true}) {
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("follow the log: %w", err)
+		}
+		s.Notice(r)
+	}
+	return nil
+}
+
+// Check opens everything that the roles of this process need and refuses a
+// database whose tables are older than this program.
+func (w *World) Check(ctx context.Context) error {
+	if _, err := w.DB(ctx); err != nil {
+		return err
+	}
+	if _, err := w.Log(ctx); err != nil {
+		return err
+	}
+	_, err := w.Handler(ctx)
+	return err
+}
+
+// caughtUpEvery is how often CaughtUp looks.
+const caughtUpEvery = 20 * time.Millisecond
+
+// CaughtUp returns when the tables show everything that is in the log at this
+// moment, or when ctx ends.
+func (w *World) CaughtUp(ctx context.Context) error {
+	log, err := w.Log(ctx)
+	if err != nil {
+		return err
+	}
+	info, err := log.Info(ctx)
+	if err != nil {
+		return err
+	}
+	pool, err := w.Pool(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		behind, _, err := projections.Lag(ctx, pool, info.Last)
+		if err != nil || behind == 0 {
+			return err
+		}
+		select {
+		case <-time.After(caughtUpEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("%d events are not applied yet: %w", behind, ctx.Err())
+		}
+	}
+}
