@@ -74,7 +74,7 @@ var Layers = []Layer{
 		May:      domain,
 	}, {
 		Packages: []string{"cmd/internal/cli/..."},
-		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/..."}),
+		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
 	}, {
 		Packages: []string{"cmd/internal/httpapi/..."},
 		May:      join(domain, []string{"cmd/internal/app/..."}),
@@ -92,8 +92,17 @@ var Layers = []Layer{
 	}, {
 		// The program itself; its tests run it from end to end.
 		Packages: []string{"cmd/accession"},
-		May:      []string{"cmd/internal/cli/..."},
+		May:      []string{"cmd/internal/cli/...", "cmd/internal/stack"},
 		TestMay:  everything,
+	}, {
+		// Compares what the three servers hold; tests and later commands use it.
+		Packages: []string{"cmd/internal/proof"},
+		May:      core,
+		TestMay:  []string{"eventstore/memory", "projections/projtest"},
+	}, {
+		// What the demonstration deposits, and under which profile.
+		Packages: []string{"deploy/samples", "deploy/profiles"},
+		May:      domain,
 	}, {
 		// Checks of the repository and of its test runs.
 		Packages: []string{"cmd/internal/archtest", "deploy/ci/..."},

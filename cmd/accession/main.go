@@ -1,0 +1,17 @@
+// Command accession takes deposits in; `accession help` shows what it can do.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/accession-ingest/accession/cmd/internal/cli"
+	"github.com/accession-ingest/accession/cmd/internal/stack"
+)
+
+func main() {
+	if stack.ChildMain() { // a private server that a stack started
+		return
+	}
+	os.Exit(cli.Main(context.Background(), os.Args[1:], cli.System()))
+}

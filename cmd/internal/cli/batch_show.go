@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+)
+
+func (p *program) batchShow() *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use:     "show BATCH",
+		Short:   "Show a batch and its jobs",
+		Long:    "Show a batch and where its jobs stand. One that was accepted in this instant is shown too.",
+		Example: "  accession batch show bid0000000001\n  accession batch show bid0000000001 -o json",
+		Args:    exactly("one batch id"),
+		RunE: p.stoppable(func(ctx context.Context, args []string) error {
+			id, err := batchID("accession batch show", args[0])
+			if err != nil {
+				return err
+			}
+			return p.using(ctx, func(ctx context.Context, a *app.App) error {
+				v, err := a.Batch(ctx, id, limit)
+				if err != nil {
+					return err
+				}
+				return p.show(v, func(w io.Writer) {
+					showBatch(w, v.BatchSummary)
+					if !v.Projected {
+						fmt.Fprintln(w, "\nits jobs are not in the tables yet")
+						return
+					}
+					fmt.Fprintln(w)
+					showJobs(w, v.Jobs)
+				})
+			})
+		}),
+	}
+	c.Flags().IntVar(&limit, "limit", listLimit, "at most so many jobs")
+	return c
+}
+
+// showBatch writes what a batch is and how it adds up.
+func showBatch(w io.Writer, b app.BatchSummary) {
+	jobs := "not listed yet"
+	if b.RowsListed != nil {
+		jobs = fmt.Sprintf("%d listed = %d completed + %d failed + %d held + %d deleted + %d in progress",
+			*b.RowsListed, b.JobsCompleted, b.JobsFailed, b.JobsHeld, b.JobsDeleted, b.JobsInProgress)
+	}
+	reason := ""
+	if b.ReasonCode != nil {
+		reason = fmt.Sprintf("%s (%s): %s", *b.ReasonCode, *b.ReasonClass, printable(*b.ReasonMessage))
+	}
+	pairs(w,
+		[2]any{"batch", b.BatchID}, [2]any{"status", b.Status}, [2]any{"reason", reason},
+		[2]any{"title", printable(b.ErcWhat)}, [2]any{"submitter", printable(b.Submitter)}, [2]any{"profile", b.ProfileName},
+		[2]any{"type", b.Type}, [2]any{"file", printable(b.FileName)}, [2]any{"jobs", jobs},
+		[2]any{"submitted", atPtr(b.SubmittedAt)}, [2]any{"reported", atPtr(b.ReportedAt)})
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/cmd/internal/stack"
+	"github.com/accession-ingest/accession/deploy/profiles"
+	"github.com/accession-ingest/accession/deploy/samples"
+)
+
+// demoDir is where a demonstration keeps its data, unless one runs there.
+const demoDir = ".accession/demo"
+
+// demo is a demonstration: servers, service, samples and an operator, all in this
+// process.
+type demo struct {
+	p       *program
+	stack   *stack.Stack
+	cfg     config.Resolved
+	app     *app.App
+	logFile string
+
+	closing []func() error // in the order of opening
+}
+
+func (d *demo) step(format string, args ...any) { fmt.Fprintf(d.p.Out, "\n"+format+"\n", args...) }
+func (d *demo) say(format string, args ...any) {
+	fmt.Fprintf(d.p.Out, "  "+format+"\n", args...)
+}
+
+// newDemo starts everything. After an error nothing is left running.
+func (p *program) newDemo(ctx context.Context, dir string) (d *demo, err error) {
+	all := *p
+	all.Err = p.Out // progress is what people come to see
+	d = &demo{p: &all}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.stop())
+		}
+	}()
+	if dir, err = freshDir(ctx, dir); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(p.Out, "Private ZooKeeper, NATS and PostgreSQL start in %s\n", dir)
+	if d.stack, err = p.startStack(ctx, dir, p.Out); err != nil {
+		return d, err
+	}
+	d.closing = append(d.closing, func() error { return stopStack(d.stack, nil) })
+	if err := d.configure(); err != nil {
+		return d, err
+	}
+	a, closing := run.Open(d.cfg, "user/demo", slog.New(slog.DiscardHandler))
+	d.app, d.closing = a, append(d.closing, closing)
+	done, err := a.Migrate(ctx)
+	if err != nil {
+		return d, err
+	}
+	d.step("The tables are made: %d migrations for what follows from the history, %d for the records.", done.Applied["accession"], done.Applied["record"])
+	return d, d.startService(ctx)
+}
+
+// freshDir gives a directory without data: what an earlier demonstration left is
+// removed. One that still runs is left alone.
+func freshDir(ctx context.Context, dir string) (string, error) {
+	if dir != "" {
+		return dir, stack.Remove(ctx, dir)
+	}
+	for n := 1; ; n++ {
+		dir := demoDir
+		if n > 1 {
+			dir = fmt.Sprintf("%s-%d", demoDir, n)
+		}
+		if err := stack.Remove(ctx, dir); !errors.Is(err, stack.ErrLocked) {
+			return dir, err
+		}
+	}
+}
+
+// configure writes the demonstration's profile and settings. The user's own
+// settings play no part.
+func (d *demo) configure() (err error) {
+	data := filepath.Join(d.stack.Dir(), "accession")
+	if err := os.MkdirAll(filepath.Join(data, "profiles"), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(data, "profiles", "demo.yaml"), profiles.Demo, 0o644); err != nil {
+		return err
+	}
+	at := d.stack.Addresses()
+	d.cfg, err = config.Load(config.Sources{Flags: map[string]string{
+		"instance": "demo", "zookeeper": at.ZooKeeper, "nats": at.NATS, "postgres": at.Postgres, "data_dir": data,
+		"retry_delay": "200ms", "space_cycle": "500ms", "janitor_interval": "1s", "space_reserve": "64 MiB",
+	}})
+	return err
+}
+
+// startService runs all roles in this process; its log goes to a file.
+func (d *demo) startService(ctx context.Context) error {
+	d.logFile = filepath.Join(d.cfg.DataDir, "accession.log")
+	file, err := os.Create(d.logFile)
+	if err != nil {
+		return err
+	}
+	d.closing = append(d.closing, file.Close)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	s := &run.Service{Config: d.cfg, Roles: run.AllRoles, Version: Version, Ready: func() { close(ready) },
+		Log: slog.New(slog.NewJSONHandler(file, nil))}
+	go func() { ended <- s.Run(serving) }()
+	select {
+	case <-ready:
+		d.closing = append(d.closing, func() error { stop(); return <-ended })
+		d.step("The service runs: eleven daemons, the relay and the projector. Its log is %s", d.logFile)
+		return nil
+	case err := <-ended:
+		stop()
+		return err
+	}
+}
+
+// serveSamples serves the sample deposits as a depositor's web server would.
+func (d *demo) serveSamples() string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic("no free port on the loopback address: " + err.Error()) // the stack just found three
+	}
+	server := &http.Server{Handler: samples.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = server.Serve(listener) }()
+	d.closing = append(d.closing, func() error { err := server.Close(); <-ended; return err })
+	return "http://" + listener.Addr().String()
+}
+
+// stop ends what was started, the last first.
+func (d *demo) stop() error {
+	if len(d.closing) > 1 {
+		d.step("Stopping service and servers.")
+	}
+	var faults []error
+	for i := len(d.closing) - 1; i >= 0; i-- {
+		faults = append(faults, d.closing[i]())
+	}
+	d.closing = nil
+	return errors.Join(faults...)
+}
+
+// relative shortens a path below the working directory.
+func relative(path string) string {
+	if wd, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(rel, "..") {
+			return rel
+		}
+	}
+	return path
+}

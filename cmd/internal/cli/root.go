@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/config"
+)
+
+// program is one run: its streams and what the flags of all commands say.
+type program struct {
+	IO
+	configFile string
+	set        []string
+	servers    map[string]*string // flags that are settings of the same name
+	output     string
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "accession",
+		Short: "Take deposits in: fetch, check, identify, store, record, report",
+		Long: `Accession takes deposits in. A deposit is a file, a manifest of files, or a
+manifest of many objects; each object becomes a job that is fetched, checked,
+identified, stored and recorded, and each deposit ends with a report.
+
+ZooKeeper holds the live state, NATS JetStream the history, PostgreSQL the
+reports. On a laptop, ` + "`accession demo`" + ` shows all of it.`,
+		Example: `  accession demo
+  accession submit --profile maps https://example.org/deposit.checkm --watch
+  accession batch report bid0000000001`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&p.configFile, "config", "", "file with settings (YAML)")
+	flags.StringArrayVar(&p.set, "set", nil, "a setting as `KEY=VALUE`; may be repeated")
+	flags.StringVarP(&p.output, "output", "o", "table", "`FORMAT` of the answer: table or json")
+	p.servers = map[string]*string{}
+	for _, s := range []struct{ key, help string }{
+		{"zookeeper", "`HOST:PORT` of ZooKeeper, several with commas"},
+		{"nats", "`URL` of NATS, several with commas"},
+		{"postgres", "`URL` of PostgreSQL"},
+		{"log_level", "debug, info, warn or error"},
+	} {
+		p.servers[s.key] = flags.String(strings.ReplaceAll(s.key, "_", "-"), "", s.help)
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{err, c.CommandPath()} })
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		if p.output != "table" && p.output != "json" {
+			return &usageError{fmt.Errorf("-o %s: there is only table and json", p.output), c.CommandPath()}
+		}
+		return nil
+	}
+	root.AddGroup(&cobra.Group{ID: "try", Title: "Try:"}, &cobra.Group{ID: "deposit", Title: "Deposit and look:"},
+		&cobra.Group{ID: "operate", Title: "Operate:"})
+	root.SetHelpCommandGroupID("operate")
+	root.SetCompletionCommandGroupID("operate")
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("try", p.demo(), p.stack())
+	add("deposit", p.submit(), p.batch(), p.job(), p.events(), p.status())
+	add("operate", p.serve(), p.migrate(), p.config(), p.version())
+	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: "Exit codes of every command:\n\n" + exitCodesText()})
+	p.strict(root)
+	return root
+}
+
+// strict makes commands that only group others say what they want, and turns
+// wrong arguments into usage errors.
+func (p *program) strict(c *cobra.Command) {
+	if c.HasSubCommands() && c.RunE == nil {
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			err := fmt.Errorf("%s knows no command %q", c.CommandPath(), args[0])
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+			}
+			return &usageError{err, c.CommandPath()}
+		}
+	} else if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return &usageError{err, c.CommandPath()}
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		p.strict(sub)
+	}
+}
+
+// settings reads them from all four sources.
+func (p *program) settings() (config.Resolved, error) {
+	flags := map[string]string{}
+	for key, value := range p.servers {
+		if *value != "" {
+			flags[key] = *value
+		}
+	}
+	var faults config.Faults
+	for _, s := range p.set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			faults = append(faults, config.Fault{Key: s, Origin: "flag --set", Problem: "it has no =", Remedy: "write --set KEY=VALUE"})
+			continue
+		}
+		flags[key] = value
+	}
+	cfg, err := config.Load(config.Sources{File: p.configFile, Environ: p.Environ, Flags: flags})
+	if more, ok := err.(config.Faults); ok {
+		faults = append(faults, more...)
+	}
+	if len(faults) > 0 {
+		return cfg, faults
+	}
+	return cfg, err
+}
+
+// logger writes to the error stream, as the settings say.
+func (p *program) logger(cfg config.Config) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil {
+		level = slog.LevelInfo
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && p.LogTerminal {
+		return slog.New(slog.NewTextHandler(p.Err, opts))
+	}
+	return slog.New(slog.NewJSONHandler(p.Err, opts))
+}
+
+// exactly wants so many arguments and names them in the error.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return fmt.Errorf("give %s, not %d arguments", strings.Join(names, " and "), len(args))
+		}
+		return nil
+	}
+}
+
+// runE is the shape of a command's work.
+type runE func(ctx context.Context, args []string) error
+
+// stoppable runs f under a context that the first signal ends; see signals.go.
+func (p *program) stoppable(f runE) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		ctx, stop := untilSignal(c.Context())
+		defer stop()
+		err := f(ctx, args)
+		if err != nil && context.Cause(ctx) == errInterrupted {
+			return errInterrupted
+		}
+		return err
+	}
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+)
+
+func (p *program) status() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show servers, workers, queues, outbox and lag",
+		Long: `Show which servers answer, which processes serve, how many jobs are in each state,
+how many events wait to be carried to the log and for how long, and how far the
+tables are behind it. Exit code 5 when a server does not answer.`,
+		Example: "  accession status\n  accession status -o json | jq .projection.events_behind",
+		Args:    cobra.NoArgs,
+		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
+			return p.using(ctx, func(ctx context.Context, a *app.App) error {
+				s := a.Status(ctx)
+				if err := p.show(s, func(w io.Writer) { showStatus(w, s) }); err != nil {
+					return err
+				}
+				if !s.OK() {
+					return exitError(exitUnavailable)
+				}
+				return nil
+			})
+		}),
+	}
+}
+
+func showStatus(w io.Writer, s app.Status) {
+	lines := make([][]any, len(s.Servers))
+	for i, server := range s.Servers {
+		answer := "answers in " + lasting(seconds(server.Seconds))
+		if !server.OK {
+			answer = "DOES NOT ANSWER: " + printable(server.Error)
+		}
+		lines[i] = []any{server.Name, server.URL, answer}
+	}
+	rows(w, "", []any{"server", "at", ""}, lines)
+	fmt.Fprintln(w)
+	lines = make([][]any, len(s.Workers))
+	for i, x := range s.Workers {
+		lines[i] = []any{x.ID, x.Host, x.PID, strings.Join(x.Roles, ","), at(x.Since)}
+	}
+	rows(w, "nobody serves: start `accession serve`", []any{"worker", "host", "pid", "roles", "since"}, lines)
+	fmt.Fprintln(w)
+	lines = make([][]any, len(s.Queues))
+	for i, q := range s.Queues {
+		lines[i] = []any{q.State, q.Jobs}
+	}
+	rows(w, "the queues are not known", []any{"state", "jobs"}, lines)
+	fmt.Fprintln(w)
+	if o := s.Outbox; o != nil {
+		fmt.Fprintf(w, "outbox      %d events wait to be carried to the log", o.Unsent)
+		if o.Unsent > 0 {
+			fmt.Fprintf(w, ", the oldest for %s", lasting(seconds(o.Seconds)))
+		}
+		fmt.Fprintln(w)
+	}
+	if l := s.Log; l != nil {
+		fmt.Fprintf(w, "log         %s holds %d events\n", l.Name, l.Last)
+	}
+	switch pr := s.Projection; {
+	case pr == nil:
+	case pr.PendingMigrations > 0:
+		fmt.Fprintf(w, "projection  %d migrations are missing: `accession migrate`\n", pr.PendingMigrations)
+	case pr.Events == 0:
+		fmt.Fprintln(w, "projection  up to date")
+	default:
+		fmt.Fprintf(w, "projection  %d events behind, %s\n", pr.Events, lasting(seconds(pr.Seconds)))
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

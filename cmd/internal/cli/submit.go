@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+func (p *program) submit() *cobra.Command {
+	var d app.Deposit
+	var watch bool
+	c := &cobra.Command{
+		Use:   "submit PAYLOAD",
+		Short: "Deposit a file or a manifest",
+		Long: `Deposit what a URL names, or a local file, which is kept in the object store first.
+The answer is the batch that the deposit became.
+
+The payload is a file, a container (zip, tar), a manifest of one object, or a
+manifest of many. What a local file is, is seen from it; a manifest behind a URL
+needs --type:
+
+  file                      one file, one object
+  container                 one archive, one object
+  object_manifest           a list of files, one object
+  batch_manifest            a list of object manifests
+  file_batch_manifest       a list of files, each an object
+  container_batch_manifest  a list of archives, each an object
+
+With --watch, wait until the batch is at rest: exit code 0 when it completed, 6 when
+something in it failed.`,
+		Example: `  accession submit --profile maps chart.tif --title "Harbour chart" --creator "Survey Department"
+  accession submit --profile maps --type batch_manifest https://example.org/batch.checkm --watch
+  accession submit --profile maps --digest sha256:9f86d0… https://example.org/tide.csv -o json`,
+		Args: exactly("one payload"),
+		RunE: p.stoppable(func(ctx context.Context, args []string) error {
+			d.Payload = args[0]
+			return p.using(ctx, func(ctx context.Context, a *app.App) error { return p.runSubmit(ctx, a, d, watch) })
+		}),
+	}
+	f := c.Flags()
+	f.StringVar(&d.Profile, "profile", "", "`NAME` of the collection's profile (required)")
+	f.StringVar(&d.Submitter, "submitter", userName(), "`NAME` of the depositor")
+	f.StringVar((*string)(&d.Type), "type", "", "what the payload is; see above")
+	f.StringVar(&d.Mode, "mode", "add", "add a new object, or update one")
+	f.StringVar(&d.Digest, "digest", "", "of the payload, as `ALGORITHM:HEX`")
+	f.StringVar(&d.Title, "title", "", "what it is")
+	f.StringVar(&d.Creator, "creator", "", "who made it")
+	f.StringVar(&d.Date, "date", "", "when it was made")
+	f.BoolVarP(&watch, "watch", "w", false, "wait until the batch is at rest")
+	return c
+}
+
+func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watch bool) error {
+	var from uint64
+	if watch {
+		end, err := a.LogEnd(ctx)
+		if err != nil {
+			return err
+		}
+		from = end + 1
+	}
+	s, err := a.Submit(ctx, d)
+	if err != nil {
+		return err
+	}
+	if !watch {
+		return p.show(s, func(w io.Writer) {
+			fmt.Fprintf(w, "%s accepted as %s\nhint: `accession batch show %s` tells how it goes\n", s.Batch, s.Type, s.Batch)
+		})
+	}
+	fmt.Fprintf(p.Err, "%s accepted as %s\n", s.Batch, s.Type)
+	end, err := p.watch(ctx, a, s.Batch, from)
+	if err != nil {
+		return err
+	}
+	if err := p.show(end, func(w io.Writer) { fmt.Fprintln(w, summary(end)) }); err != nil {
+		return err
+	}
+	if end.State == domain.BatchFailed {
+		fmt.Fprintf(p.Err, "hint: `accession batch report %s` tells what failed and why\n", s.Batch)
+		return exitError(exitBatchFailed)
+	}
+	return nil
+}

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+func (p *program) version() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Show the program's version",
+		Long:    "Show the program's version, and the Go toolchain that built it.",
+		Example: "  accession version\n  accession version -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := map[string]string{"version": Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
+			return p.show(v, func(w io.Writer) { fmt.Fprintf(w, "accession %s (%s, %s)\n", v["version"], v["go"], v["platform"]) })
+		},
+	}
+}
