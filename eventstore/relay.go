@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -45,7 +46,7 @@ type Gap struct {
 	Since     time.Time
 }
 
-// Gaps lists the aggregates that are held, by name.
+// Gaps lists the aggregates that are held in the shards led here, by name.
 func (r *Relay) Gaps() []Gap {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,6 +103,7 @@ func (r *Relay) serve(ctx, hard context.Context, n int) {
 		}
 		pause.reset()
 		newShard(r, n, log).run(ctx, lead)
+		r.forgetGaps(n)
 		resign()
 	}
 }
@@ -132,6 +134,14 @@ func (r *Relay) closeGap(a domain.Aggregate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.gaps, a)
+}
+
+// forgetGaps drops the alarms of a shard that is no longer led: its next leader,
+// here or elsewhere, raises them anew.
+func (r *Relay) forgetGaps(shard int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.gaps, func(_ domain.Aggregate, g Gap) bool { return g.Shard == shard })
 }
 
 // backoff is a pause that doubles.

@@ -207,6 +207,23 @@ func TestRelayAlarmsOnAForeignEvent(t *testing.T) {
 	})
 }
 
+// Who no longer leads knows nothing of gaps.
+func TestRelayForgetsGapsWithTheLead(t *testing.T) {
+	play(t, 1, func(s *scene) {
+		s.outbox.add(0, event(1, 2))
+		s.start()
+		pass(time.Minute)
+		if gaps := s.relay.Gaps(); len(gaps) != 1 {
+			t.Errorf("gaps: %+v", gaps)
+		}
+		s.stop()
+		if err := <-s.ended; err != nil || len(s.relay.Gaps()) != 0 {
+			t.Errorf("%v, gaps: %+v", err, s.relay.Gaps())
+		}
+		s.ended <- nil
+	})
+}
+
 // An event that no log can take holds its aggregate, not the 999 around it.
 func TestRelayHoldsAPoisonedEvent(t *testing.T) {
 	play(t, 1, func(s *scene) {
