@@ -20,8 +20,9 @@ func (k *Kit) accept(c *eventstore.Claim, at eventstore.At[domain.Job]) eventsto
 // others take its work, and itself goes on with a new session.
 func testExpired(t *testing.T, w World) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
-	batch, jobs := k.Started(5, 5)
+	batch, jobs := k.Started(5, 5, 5)
 	c, at := k.next(domain.JobPending)
+	kept, keptAt := other.next(domain.JobPending)
 	late := k.accept(c, at)
 	bc, _, err := k.Store.ClaimBatch(t.Context(), batch)
 	if err != nil {
@@ -37,7 +38,8 @@ func testExpired(t *testing.T, w World) {
 	byBatch := late
 	byBatch.Claim, byBatch.KeepClaim = bc, true
 	k.unchanged(eventstore.ErrFenced, k.commit(byBatch), jobs...)
-	k.release(c) // nothing to give back, no error
+	k.release(c)              // nothing to give back, no error
+	k.locked(keptAt.State.ID) // another session's lock is its own
 
 	c2, at2 := other.next(domain.JobPending)
 	if at2.State.ID != at.State.ID {
@@ -46,10 +48,11 @@ func testExpired(t *testing.T, w World) {
 	k.release(c) // not the other's lock
 	k.locked(at.State.ID)
 	select {
-	case <-c2.Lost:
+	case <-kept.Lost:
 		t.Error("the other session's claim is lost too")
 	default:
 	}
+	other.DoJob(keptAt.State.ID, domain.AcceptJob{}, Under(kept, false))
 	other.DoJob(at.State.ID, domain.AcceptJob{}, Under(c2, false))
 
 	c3, at3 := k.next(domain.JobPending)

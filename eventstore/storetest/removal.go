@@ -31,7 +31,8 @@ func testDeletedJob(t *testing.T, w World) {
 func testDeletedBatch(t *testing.T, w World) {
 	k := NewKit(t, w.Open(t))
 	id, jobs := k.Started(5, 5)
-	kept, _ := k.Started(5)
+	kept := k.Submit()
+	k.unchanged(eventstore.ErrConflict, func() error { return k.Store.Remove(t.Context(), kept) })
 	k.Fail(jobs[0], domain.JobDownloading)
 	k.Fail(jobs[1], domain.JobPending)
 	k.WantErr(k.Store.Remove(t.Context(), id), eventstore.ErrConflict)
