@@ -24,17 +24,8 @@ from json_populate_recordset(null::record.object_file, @files::json) r;
 -- name: ObjectVersionOfJob :one
 select * from record.object_version where job_id = @job_id;
 
--- name: ObjectVersion :one
-select * from record.object_version where primary_identifier = @primary_identifier and version = @version;
-
--- name: ObjectVersions :many
-select * from record.object_version where primary_identifier = @primary_identifier order by version;
-
 -- name: ObjectFiles :many
 select * from record.object_file where primary_identifier = @primary_identifier and version = @version order by kind, name;
-
--- name: Object :one
-select * from record.object where primary_identifier = @primary_identifier;
 
 -- name: BatchObjects :many
 select v.*, o.collection, o.erc_what from record.object_version v

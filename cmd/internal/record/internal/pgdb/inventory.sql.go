@@ -135,28 +135,6 @@ func (q *Queries) InsertObjectVersion(ctx context.Context, arg InsertObjectVersi
 	return result.RowsAffected(), nil
 }
 
-const object = `-- name: Object :one
-select primary_identifier, owner, collection, current_version, erc_who, erc_what, erc_when, local_id, created_at, modified_at from record.object where primary_identifier = $1
-`
-
-func (q *Queries) Object(ctx context.Context, primaryIdentifier string) (RecordObject, error) {
-	row := q.db.QueryRow(ctx, object, primaryIdentifier)
-	var i RecordObject
-	err := row.Scan(
-		&i.PrimaryIdentifier,
-		&i.Owner,
-		&i.Collection,
-		&i.CurrentVersion,
-		&i.ErcWho,
-		&i.ErcWhat,
-		&i.ErcWhen,
-		&i.LocalID,
-		&i.CreatedAt,
-		&i.ModifiedAt,
-	)
-	return i, err
-}
-
 const objectFiles = `-- name: ObjectFiles :many
 select primary_identifier, version, kind, name, key, size, sha256, mime_type from record.object_file where primary_identifier = $1 and version = $2 order by kind, name
 `
@@ -195,35 +173,6 @@ func (q *Queries) ObjectFiles(ctx context.Context, arg ObjectFilesParams) ([]Rec
 	return items, nil
 }
 
-const objectVersion = `-- name: ObjectVersion :one
-select primary_identifier, version, job_id, batch_id, profile_name, submitter, manifest_key, manifest_sha256, files, bytes, stored_at, recorded_at from record.object_version where primary_identifier = $1 and version = $2
-`
-
-type ObjectVersionParams struct {
-	PrimaryIdentifier string `json:"primary_identifier"`
-	Version           int64  `json:"version"`
-}
-
-func (q *Queries) ObjectVersion(ctx context.Context, arg ObjectVersionParams) (RecordObjectVersion, error) {
-	row := q.db.QueryRow(ctx, objectVersion, arg.PrimaryIdentifier, arg.Version)
-	var i RecordObjectVersion
-	err := row.Scan(
-		&i.PrimaryIdentifier,
-		&i.Version,
-		&i.JobID,
-		&i.BatchID,
-		&i.ProfileName,
-		&i.Submitter,
-		&i.ManifestKey,
-		&i.ManifestSha256,
-		&i.Files,
-		&i.Bytes,
-		&i.StoredAt,
-		&i.RecordedAt,
-	)
-	return i, err
-}
-
 const objectVersionOfJob = `-- name: ObjectVersionOfJob :one
 select primary_identifier, version, job_id, batch_id, profile_name, submitter, manifest_key, manifest_sha256, files, bytes, stored_at, recorded_at from record.object_version where job_id = $1
 `
@@ -246,43 +195,6 @@ func (q *Queries) ObjectVersionOfJob(ctx context.Context, jobID string) (RecordO
 		&i.RecordedAt,
 	)
 	return i, err
-}
-
-const objectVersions = `-- name: ObjectVersions :many
-select primary_identifier, version, job_id, batch_id, profile_name, submitter, manifest_key, manifest_sha256, files, bytes, stored_at, recorded_at from record.object_version where primary_identifier = $1 order by version
-`
-
-func (q *Queries) ObjectVersions(ctx context.Context, primaryIdentifier string) ([]RecordObjectVersion, error) {
-	rows, err := q.db.Query(ctx, objectVersions, primaryIdentifier)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []RecordObjectVersion
-	for rows.Next() {
-		var i RecordObjectVersion
-		if err := rows.Scan(
-			&i.PrimaryIdentifier,
-			&i.Version,
-			&i.JobID,
-			&i.BatchID,
-			&i.ProfileName,
-			&i.Submitter,
-			&i.ManifestKey,
-			&i.ManifestSha256,
-			&i.Files,
-			&i.Bytes,
-			&i.StoredAt,
-			&i.RecordedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const upsertObject = `-- name: UpsertObject :exec
