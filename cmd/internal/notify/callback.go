@@ -1,0 +1,94 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// Doer sends a request. The guarded client is one, and the only one outside tests.
+type Doer interface {
+	Do(*http.Request) (*http.Response, error)
+}
+
+// maxAnswer is how much of an answer is read, so that the connection can be used
+// again; what it says does not count.
+const maxAnswer = 64 << 10
+
+// Callback posts body as JSON to url, with key as its Idempotency-Key: 1 to 255
+// printable ASCII characters without space. Any answer of 200 to 299 is success.
+// Redirects are the Doer's matter; one that is handed back here is an error. The
+// error is an *Error; Retry tells whether sending again, with the same key, may
+// help.
+func Callback(ctx context.Context, via Doer, url, key string, body any) error {
+	req, err := request(ctx, url, key, body)
+	if err != nil {
+		return err
+	}
+	resp, doErr := via.Do(req)
+	if doErr != nil {
+		return unsent(ctx, doErr)
+	}
+	defer resp.Body.Close()
+	crash.Point("notify.callback_sent")
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // the status has told everything
+	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
+		return nil
+	}
+	return refused(resp)
+}
+
+func request(ctx context.Context, url, key string, body any) (*http.Request, error) {
+	invalid := func(why string, cause error) *Error {
+		return &Error{Code: CodeCallbackInvalid, Class: domain.ClassSystem, Message: "callback: " + why, cause: cause}
+	}
+	if key == "" || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, invalid("the delivery key must be 1 to 255 printable ASCII characters without space", nil)
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, invalid("the content cannot be written as JSON", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
+	if err != nil {
+		return nil, invalid("the profile's callback URL is not a URL; correct it", nil)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", key)
+	return req, nil
+}
+
+// refused makes the error of an answer other than 2xx.
+func refused(resp *http.Response) *Error {
+	e := &Error{Code: CodeHTTPStatus, Class: domain.ClassSystem, Status: resp.StatusCode, Message: fmt.Sprintf(
+		"callback: the receiver answered %d %s; see what it did not accept, or correct the profile's callback URL",
+		resp.StatusCode, http.StatusText(resp.StatusCode))}
+	switch resp.StatusCode {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		http.StatusConflict: // an earlier sending with this key is still being worked on
+		e.Temporary = true
+		e.After = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	}
+	return e
+}
+
+// retryAfter reads a Retry-After header: seconds, or a date. 0 = none or past.
+func retryAfter(value string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}

@@ -1,0 +1,137 @@
+package notify
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Bounds of a message, in bytes and addresses.
+const (
+	maxKey     = 255
+	maxSubject = 500
+	maxText    = 1 << 20
+	maxTo      = 100
+	maxAddress = 254
+)
+
+// Message is one mail, in plain text.
+type Message struct {
+	Key     string    // of the delivery: 1 to 255 bytes without control characters; the same key is the same mail
+	From    string    // user@host, or Name <user@host>
+	To      []string  // 1 to 100 of the same form
+	Subject string    // one line, up to 500 bytes
+	Text    string    // up to 1 MiB; lines end in LF or CRLF; control characters but tab are shown as U+FFFD
+	Date    time.Time // of the mail, not of its writing, so that writing it again gives the same bytes
+}
+
+// Validate names everything that is wrong with the message, in one *Error with
+// CodeMailInvalid.
+func (m Message) Validate() error {
+	var faults []error
+	bad := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if m.Key == "" || len(m.Key) > maxKey || !oneLine(m.Key) {
+		bad("the key must be 1 to %d bytes of one line of UTF-8", maxKey)
+	}
+	if _, err := address(m.From); err != nil {
+		bad("from: %w", err)
+	}
+	if len(m.To) == 0 || len(m.To) > maxTo {
+		bad("to: %d addresses; give 1 to %d", len(m.To), maxTo)
+	}
+	for i, to := range m.To {
+		if _, err := address(to); err != nil {
+			bad("to[%d]: %w", i, err)
+		}
+	}
+	if strings.TrimSpace(m.Subject) == "" || len(m.Subject) > maxSubject || !oneLine(m.Subject) {
+		bad("the subject must be 1 to %d bytes of one line of UTF-8", maxSubject)
+	}
+	if m.Text == "" || len(m.Text) > maxText || !utf8.ValidString(m.Text) {
+		bad("the text must be 1 to %d bytes of UTF-8", maxText)
+	}
+	if m.Date.IsZero() || m.Date.Year() < 1970 || m.Date.Year() > 9999 {
+		bad("the date is missing or not between 1970 and 9999")
+	}
+	if faults == nil {
+		return nil
+	}
+	return &Error{Code: CodeMailInvalid, Class: domain.ClassSystem, Message: "mail: " + errors.Join(faults...).Error(), cause: errors.Join(faults...)}
+}
+
+// oneLine tells whether s is text in which no header can hide.
+func oneLine(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, breaks)
+}
+
+func breaks(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+
+// address reads one address; its errors do not quote it, for they are kept where
+// addresses are not.
+func address(s string) (*mail.Address, error) {
+	if !oneLine(s) {
+		return nil, errors.New("a line break, control character or wrong UTF-8; write user@host on one line")
+	}
+	a, err := mail.ParseAddress(s)
+	if err != nil || strings.HasSuffix(strings.TrimSpace(s), ";") { // a group of one is parsed as its member
+		return nil, errors.New("not an address; write user@host or Name <user@host>")
+	}
+	if len(a.Address) > maxAddress || strings.ContainsFunc(a.Address, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, fmt.Errorf("an address is up to %d ASCII characters without space; write a foreign host as xn--", maxAddress)
+	}
+	a.Name = oneSpaced(a.Name)
+	return a, nil
+}
+
+// oneSpaced leaves one space where there were several: folding a long header at
+// each of them could make lines that are blank, and a blank line ends the headers.
+func oneSpaced(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// bytes gives the message as RFC 5322 asks for it, the same bytes each time. The
+// message must be valid.
+func (m Message) bytes() ([]byte, error) {
+	g := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithCharset(gomail.CharsetUTF8), gomail.WithEncoding(gomail.EncodingQP))
+	from, err := address(m.From)
+	if err != nil {
+		return nil, err
+	}
+	to := make([]*mail.Address, len(m.To))
+	for i, s := range m.To {
+		if to[i], err = address(s); err != nil {
+			return nil, err
+		}
+	}
+	g.FromMailAddress(from)
+	g.ToMailAddress(to...)
+	g.Subject(oneSpaced(m.Subject))
+	g.SetDateWithValue(m.Date.UTC())
+	id := sha256.Sum256([]byte(m.Key))
+	g.SetMessageIDWithValue(hex.EncodeToString(id[:16]) + from.Address[strings.LastIndexByte(from.Address, '@'):])
+	// No vacation notes and the like in answer to a program's mail.
+	g.SetGenHeader("Auto-Submitted", "auto-generated")
+	g.SetBodyString(gomail.TypeTextPlain, plainText(m.Text))
+	var out bytes.Buffer
+	_, err = g.WriteTo(&out)
+	return out.Bytes(), err
+}
+
+// plainText keeps what steers terminals out of the readers'.
+func plainText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ReplaceAll(s, "\r\n", "\n"))
+}
