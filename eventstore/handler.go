@@ -83,7 +83,10 @@ func (h *Handler) batch(ctx context.Context, at At[domain.Batch], cmd domain.Bat
 	if err != nil {
 		return res, err
 	}
-	change.Events, change.Require = h.record(dec.Events, at.State.ID, o), dec.Require
+	if change.Events, err = h.record(dec.Events, at.State.ID, o); err != nil {
+		return res, err
+	}
+	change.Require = dec.Require
 	after := at.State
 	for _, e := range change.Events {
 		if after, err = domain.EvolveBatch(after, e); err != nil {
@@ -155,7 +158,10 @@ func (h *Handler) decideJob(ctx context.Context, at At[domain.Job], cmd domain.J
 	if c, ok := cmd.(domain.CreateJob); ok {
 		batch = c.Configuration.BatchID
 	}
-	change.Events, change.Require = h.record(dec.Events, batch, o), dec.Require
+	if change.Events, err = h.record(dec.Events, batch, o); err != nil {
+		return change, "", err
+	}
+	change.Require = dec.Require
 	after := at.State
 	for _, e := range change.Events {
 		if after, err = domain.EvolveJob(after, e); err != nil {
@@ -202,7 +208,10 @@ func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, h
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}
-		events := h.record(dec.Events, "", o)
+		events, err := h.record(dec.Events, "", o)
+		if err != nil {
+			return Result[domain.Setting]{}, err
+		}
 		after, err := domain.EvolveSetting(at.State, events[0])
 		if err != nil {
 			return Result[domain.Setting]{}, err
@@ -233,16 +242,23 @@ func (h *Handler) complete(o *Order) {
 	if o.CommandID == "" {
 		o.CommandID = h.NewID()
 	}
+	o.CommandID = clean(o.CommandID)
 }
 
-func (h *Handler) record(events []domain.Event, batch domain.BatchID, o Order) []domain.Recorded {
+// record makes the events as they will be read again, so that the live state,
+// folded from them, equals the fold of the log also when somebody's text is no
+// valid UTF-8.
+func (h *Handler) record(events []domain.Event, batch domain.BatchID, o Order) ([]domain.Recorded, error) {
 	now := domain.At(h.Clock())
 	recorded := make([]domain.Recorded, len(events))
 	for i, e := range events {
-		recorded[i] = domain.Recorded{Event: e, Time: now, BatchID: batch, Actor: o.Actor,
-			CommandID: o.CommandID, CausationID: o.CausationID, TraceParent: o.TraceParent}
+		var err error
+		if recorded[i], err = Clean(domain.Recorded{Event: e, Time: now, BatchID: batch, Actor: o.Actor,
+			CommandID: o.CommandID, CausationID: o.CausationID, TraceParent: o.TraceParent}); err != nil {
+			return nil, err
+		}
 	}
-	return recorded
+	return recorded, nil
 }
 
 func stamped(events []domain.Recorded, zxid int64) []domain.Recorded {
