@@ -1,0 +1,249 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/jslog"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/projtest"
+)
+
+// BenchmarkWholeWay measures transitions with steps that do nothing, from the
+// claim until the last of them is in PostgreSQL, beside the rate at which as many
+// senders get equal multis through the same ZooKeeper in the same run.
+func BenchmarkWholeWay(b *testing.B) {
+	for _, workers := range []int{1, 64, 256} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			w := newBenchWorld(b)
+			raw := rawMultis(b, workers)
+			w.open(b)
+			w.fill(b, b.N)
+			w.projected(b)
+			b.ResetTimer()
+			w.accept(b, workers, b.N)
+			committed := b.Elapsed()
+			w.projected(b)
+			rate := float64(b.N) / b.Elapsed().Seconds()
+			b.ReportMetric(rate, "transitions/s")
+			b.ReportMetric(float64(b.N)/committed.Seconds(), "committed/s")
+			b.ReportMetric(raw, "raw-multis/s")
+			b.ReportMetric(100*rate/raw, "%ofraw")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+type benchWorld struct {
+	store     *zklive.Store
+	handler   *eventstore.Handler
+	log       *jslog.Log
+	mu        sync.Mutex
+	seen      uint64
+	moved     chan struct{}
+	committed atomic.Int64
+}
+
+func newBenchWorld(b *testing.B) *benchWorld {
+	b.Helper()
+	must := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	name := "test-" + uuid.NewString()
+	s, err := zklive.Open(b.Context(), zklive.Config{Servers: []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, Root: "/" + name, QueueLimit: 1_000_000})
+	must(err)
+	nc, err := nats.Connect(os.Getenv("ACCESSION_TEST_NATS"))
+	must(err)
+	log, err := jslog.Open(b.Context(), nc, jslog.Config{Stream: name, Prefix: name, Instance: "bench"})
+	must(err)
+	info, err := log.Info(b.Context())
+	must(err)
+	w := &benchWorld{store: s, log: log, moved: make(chan struct{}, 1),
+		handler: &eventstore.Handler{Live: s, Clock: time.Now, NewID: uuid.NewString, Collection: func(p string) string { return p }}}
+	p, err := projections.New(projections.Config{DB: projtest.DB(b),
+		Stream: projections.StreamInfo{Name: info.Name, Created: info.Created, Last: info.Last},
+		Source: func(ctx context.Context, from uint64) iter.Seq2[domain.Recorded, error] {
+			return log.Read(ctx, eventstore.ReadOptions{From: from, Follow: true})
+		},
+		Applied: func(a projections.Applied) {
+			w.mu.Lock()
+			w.seen = a.Seq
+			w.mu.Unlock()
+			select {
+			case w.moved <- struct{}{}:
+			default:
+			}
+		}})
+	must(err)
+	relay := &eventstore.Relay{Outbox: s, Log: log}
+	ctx, stop := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := relay.Run(ctx); err != nil {
+			b.Error(err)
+		}
+	})
+	all.Go(func() {
+		if err := p.Run(ctx); err != nil {
+			b.Error(err)
+		}
+	})
+	b.Cleanup(func() {
+		stop()
+		all.Wait()
+		nc.Close()
+		_ = s.Close()
+	})
+	return w
+}
+
+// projected waits until everything committed so far is in PostgreSQL: one event
+// a job and change, and two of the batch before its jobs.
+func (w *benchWorld) projected(b *testing.B) {
+	b.Helper()
+	for {
+		w.mu.Lock()
+		done := int64(w.seen) >= w.committed.Load()
+		w.mu.Unlock()
+		if done {
+			return
+		}
+		<-w.moved
+	}
+}
+
+// open makes this process work in the queue before the jobs come, as a service
+// does.
+func (w *benchWorld) open(b *testing.B) {
+	b.Helper()
+	w.fill(b, 1)
+	c, at, err := w.store.NextJob(b.Context(), domain.JobPending)
+	if err == nil {
+		_, err = w.handler.Job(b.Context(), at.State.ID, domain.AcceptJob{}, eventstore.Order{Actor: "bench", Claim: c})
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	w.committed.Add(1)
+}
+
+func (w *benchWorld) fill(b *testing.B, n int) {
+	b.Helper()
+	ctx, o := b.Context(), eventstore.Order{Actor: "bench"}
+	must := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	id, err := w.store.ReserveBatchID(ctx)
+	must(err)
+	_, err = w.handler.Batch(ctx, id, domain.SubmitBatch{Submission: domain.Submission{ProfileName: "maps", Type: domain.TypeBatchManifest}}, o)
+	must(err)
+	first, err := w.store.ReserveJobIDs(ctx, n)
+	must(err)
+	_, err = w.handler.Batch(ctx, id, domain.ListBatch{Listing: domain.Listing{Rows: n, FirstJID: first}}, o)
+	must(err)
+	for row := 0; row < n; row += eventstore.MaxJobsPerCommit {
+		cmds := make([]domain.CreateJob, min(eventstore.MaxJobsPerCommit, n-row))
+		for i := range cmds {
+			cmds[i] = domain.CreateJob{Priority: 5, Configuration: domain.Configuration{BatchID: id, ProfileName: "maps", Row: row + i}}
+		}
+		_, err := w.handler.CreateJobs(ctx, first, row, cmds, o)
+		must(err)
+	}
+	w.committed.Add(int64(n) + 2)
+}
+
+func (w *benchWorld) accept(b *testing.B, workers, n int) {
+	var left atomic.Int64
+	left.Store(int64(n))
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for left.Add(-1) >= 0 {
+				c, at, err := w.store.NextJob(b.Context(), domain.JobPending)
+				if err == nil {
+					_, err = w.handler.Job(b.Context(), at.State.ID, domain.AcceptJob{}, eventstore.Order{Actor: "bench", Claim: c, Known: &at})
+				}
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				w.committed.Add(1)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// rawMultis sends multis of the shape of a transition's and gives their rate.
+func rawMultis(b *testing.B, senders int) float64 {
+	b.Helper()
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	root, acl := "/test-"+uuid.NewString(), zk.WorldACL(zk.PermAll)
+	for _, n := range []string{"", "/s", "/a", "/b", "/o"} {
+		if _, err := conn.Create(root+n, nil, 0, acl); err != nil {
+			b.Fatal(err)
+		}
+	}
+	const total = 4000
+	status, event := make([]byte, 250), make([]byte, 700)
+	var made sync.WaitGroup
+	for part := range 64 {
+		made.Go(func() {
+			for i := part; i < total; i += 64 {
+				if _, err := conn.Multi(&zk.CreateRequest{Path: fmt.Sprintf("%s/s/%d", root, i), Data: status, Acl: acl},
+					&zk.CreateRequest{Path: fmt.Sprintf("%s/a/%d", root, i), Acl: acl},
+					&zk.CreateRequest{Path: fmt.Sprintf("%s/s/%d/lock", root, i), Acl: acl}); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	made.Wait()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	begin := time.Now()
+	for range senders {
+		all.Go(func() {
+			for {
+				i := next.Add(1) - 1
+				if i >= total {
+					return
+				}
+				if _, err := conn.Multi(&zk.CheckVersionRequest{Path: root, Version: -1}, &zk.CheckVersionRequest{Path: root + "/o", Version: 0},
+					&zk.DeleteRequest{Path: fmt.Sprintf("%s/a/%d", root, i), Version: -1},
+					&zk.SetDataRequest{Path: fmt.Sprintf("%s/s/%d", root, i), Data: status, Version: 0},
+					&zk.CreateRequest{Path: fmt.Sprintf("%s/b/%d", root, i), Acl: acl},
+					&zk.DeleteRequest{Path: fmt.Sprintf("%s/s/%d/lock", root, i), Version: -1},
+					&zk.CreateRequest{Path: root + "/o/e-", Data: event, Acl: acl, Flags: zk.FlagSequence}); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return total / time.Since(begin).Seconds()
+}
