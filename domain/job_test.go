@@ -138,7 +138,7 @@ func TestJobPairs(t *testing.T) {
 		"domain.WaitJob":         {"pending", "estimating", "provisioning", "downloading", "processing", "recording", "notify"},
 		"domain.ReprioritiseJob": domain.JobStates,
 	}
-	commands := append(moves, domain.IdentifyJob{}, domain.WaitJob{Reason: waits}, domain.ReprioritiseJob{Priority: 1})
+	commands := slices.Concat(moves, []domain.JobCommand{domain.IdentifyJob{}, domain.WaitJob{Reason: waits}, domain.ReprioritiseJob{Priority: 1}})
 	for _, s := range jobStates() {
 		for _, cmd := range commands {
 			key := fmt.Sprintf("%T %s", cmd, s)

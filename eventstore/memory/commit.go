@@ -85,7 +85,7 @@ func (s *Store) prove(c eventstore.Change) error {
 	if c.Claim != nil && (c.Claim.Worker != s.worker || w.locks[c.Claim.Aggregate] != c.Claim) {
 		return eventstore.ErrFenced
 	}
-	ok := false
+	var ok bool
 	switch {
 	case c.Batch != nil:
 		ok = current(w.batches[c.Batch.After.ID], c.Batch.Before.Version, c.Token)

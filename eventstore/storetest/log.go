@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -114,7 +115,7 @@ func testLogAppend(t *testing.T, l eventstore.Log) {
 	k := logKit{t, l}
 	first := k.append(eventstore.Append{Event: Waiting(domain.NewJobID(1), 1)})
 	second := k.append(eventstore.Append{Event: Waiting(domain.NewJobID(1), 2), ExpectSeq: first[0]}, eventstore.Append{Event: Waiting(domain.NewJobID(1), 3)}, eventstore.Append{Event: Waiting(domain.NewJobID(2), 1)})
-	places := append(first, second...)
+	places := slices.Concat(first, second)
 	events := k.read(eventstore.ReadOptions{})
 	if len(events) != 4 {
 		t.Fatalf("%d events, want 4", len(events))
