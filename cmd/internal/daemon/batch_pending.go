@@ -39,6 +39,8 @@ func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
 	switch {
 	case errors.As(err, &why) && t.Batch.Listing == nil:
 		return nextBatch(domain.StartBatch{Problem: signed(why.Reason, t.Claim.Worker)})
+	case errors.Is(err, eventstore.ErrFull):
+		return handBack(err)
 	case errors.Is(err, eventstore.ErrConflict) || isRefused(err):
 		return again() // a hold came between, or the rows were made by a commit whose answer was lost
 	case err != nil:

@@ -71,7 +71,7 @@ func (s *steps) mail(ctx context.Context, p Profile, kind profile.Mail, m record
 	crash.Point("daemon/mail/before-send")
 	failure := errors.New("no mail drop is configured")
 	if s.cfg.Mail != nil {
-		failure = s.cfg.Mail.Send(ctx, Mail{Key: m.Key, From: p.Notify.From, To: m.Recipients, Subject: subject, Text: text})
+		failure = s.cfg.Mail.Send(ctx, Mail{Key: m.Key, From: p.Notify.From, To: m.Recipients, Subject: subject, Text: text, Date: d.CreatedAt.Time})
 	}
 	crash.Point("daemon/mail/after-send")
 	if failure != nil {
@@ -84,8 +84,11 @@ func (s *steps) mail(ctx context.Context, p Profile, kind profile.Mail, m record
 	return note, nil
 }
 
-// maxMailJobs is how many failed jobs a mail names.
-const maxMailJobs = 200
+// Limits of a mail: how many jobs of a kind it names, and its length in bytes.
+const (
+	maxMailJobs  = 200
+	maxMailBytes = 256 << 10
+)
 
 // reportText is the report in words.
 func reportText(p Profile, r ReportBody) string {
@@ -103,7 +106,7 @@ func reportText(p Profile, r ReportBody) string {
 			if n++; n == 1 {
 				fmt.Fprintf(&b, "\n%s\n", title)
 			}
-			if n > maxMailJobs {
+			if n > maxMailJobs || b.Len() > maxMailBytes {
 				fmt.Fprintf(&b, "  and more: see the whole report\n")
 				return
 			}
@@ -120,5 +123,5 @@ func reportText(p Profile, r ReportBody) string {
 	section("Failed", func(j ReportJob) bool { return j.State == domain.JobFailed })
 	section("Completed since the report before", func(j ReportJob) bool { return j.New })
 	section("Completed", func(j ReportJob) bool { return j.State == domain.JobCompleted && !j.New })
-	return b.String()
+	return strings.ToValidUTF8(b.String(), "\ufffd")
 }

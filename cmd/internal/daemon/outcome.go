@@ -24,8 +24,8 @@ type Outcome struct {
 	job    domain.JobCommand
 	batch  domain.BatchCommand
 	reason domain.Reason
-	delay  time.Duration // 0 with verbRetry and verbHandBack: longer each time
-	err    error
+	delay  time.Duration // of verbWait
+	err    error         // of verbRetry and verbHandBack, nil = nothing is wrong
 	note   *domain.NoteDelivery
 }
 
@@ -58,5 +58,5 @@ func retry(r domain.Reason, err error) Outcome {
 // stands in the way.
 func handBack(err error) Outcome { return Outcome{verb: verbHandBack, err: err} }
 
-// again gives the work back to be looked at anew at once: it changed meanwhile.
-func again() Outcome { return Outcome{verb: verbHandBack, delay: time.Millisecond} }
+// again gives the work back to be looked at anew soon: it changed meanwhile.
+func again() Outcome { return Outcome{verb: verbHandBack} }

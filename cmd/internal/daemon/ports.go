@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -40,4 +41,5 @@ type Mail struct {
 	From          string
 	To            []string
 	Subject, Text string
+	Date          time.Time // when it was first to be sent, the same on every attempt
 }

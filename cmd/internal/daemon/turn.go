@@ -92,8 +92,8 @@ func (t *turn) settle(ctx context.Context, out Outcome) {
 		t.log.Warn("tried in vain; trying again later", "code", out.reason.Code, "tries", n, "delay", delay, "error", out.err)
 		t.release(delay)
 	case verbHandBack:
-		delay := out.delay
-		if delay == 0 {
+		delay := t.r.cfg.RetryDelay
+		if out.err != nil {
 			_, delay = t.again()
 			t.log.Warn("cannot go on at the moment; trying again later", "delay", delay, "error", out.err)
 		}

@@ -1,0 +1,392 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/memory"
+	"github.com/accession-ingest/accession/projections/projtest"
+)
+
+func TestMain(m *testing.M) {
+	// The template database's pool lives as long as the test binary.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/jackc/pgx/v5/pgxpool.(*Pool).backgroundHealthCheck"))
+}
+
+// world is an installation of its own: live state in maps, a depositor's server,
+// an object store and a working directory in temporary folders, records in
+// PostgreSQL.
+type world struct {
+	testing.TB
+	mem   *memory.World
+	store *memory.Store
+	clock *memory.ManualClock
+	h     *eventstore.Handler
+	r     *Runner
+	cfg   Config
+	web   *web
+	mail  *mailbox
+	log   *logbook
+	set   profiles
+}
+
+// profiles is a set that a test can change.
+type profiles map[string]profile.Profile
+
+func (p profiles) Get(name string) (profile.Profile, error) {
+	if is, ok := p[name]; ok {
+		return is, nil
+	}
+	return profile.Profile{}, &profile.NotFoundError{Name: name}
+}
+
+const tides = "tides" // the profile and the collection of most tests
+
+// newWorld makes a world; change may alter the configuration before it is used.
+func newWorld(t testing.TB, change ...func(*world)) *world {
+	t.Helper()
+	w := &world{TB: t, clock: memory.NewManualClock(time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)), mail: &mailbox{}, log: &logbook{}}
+	w.mem = memory.New(memory.Options{Clock: w.clock})
+	w.store = w.mem.Session()
+	w.web = newWeb(t)
+	w.set = profiles{tides: w.profile(tides)}
+	w.h = &eventstore.Handler{Live: w.store, Clock: w.clock.Now, NewID: rand.Text,
+		Collection: func(name string) string { p, _ := w.set.Get(name); return p.Collection }}
+	objects, err := store.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, err := store.OpenWork(t.TempDir(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := fetch.NewClient(fetch.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close(); _ = work.Close(); _ = objects.Close() })
+	w.cfg = Config{Handler: w.h, Claims: w.store, Profiles: w.set, Fetch: client, Mail: w.mail,
+		Objects: objects, Work: work, Installation: "test", Log: slog.New(slog.NewJSONHandler(w.log, nil)),
+		RetryDelay: time.Millisecond, SpaceReserve: 1, SpaceCycle: time.Second}
+	for _, c := range change {
+		c(w)
+	}
+	if w.cfg.Records == nil {
+		w.cfg.Records = record.New(projtest.DB(t))
+	}
+	if w.r, err = New(w.cfg); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// profile is one that may reach the depositor's server.
+func (w *world) profile(name string) profile.Profile {
+	p := profile.Defaults()
+	p.Name, p.Collection, p.Owner = name, name, "Harbour Office"
+	p.Identifier.NAAN, p.Identifier.Shoulder = "99999", "fk4"
+	p.Fetch.Allow, p.Fetch.Attempts = []string{strings.TrimPrefix(w.web.URL, "http://")}, 2
+	return p
+}
+
+// submit deposits what the server has at path.
+func (w *world) submit(kind domain.SubmissionType, path string, change ...func(*domain.Submission)) domain.BatchID {
+	w.Helper()
+	id, err := w.store.ReserveBatchID(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	s := domain.Submission{ProfileName: tides, Submitter: "ana", PayloadURL: w.web.URL + path, Type: kind, SubmissionMode: "add",
+		ErcWho: "Harbour Office", ErcWhat: "Tide tables", ErcWhen: "1923"}
+	for _, c := range change {
+		c(&s)
+	}
+	w.doBatch(id, domain.SubmitBatch{Submission: s})
+	return id
+}
+
+func operator() eventstore.Order { return eventstore.Order{Actor: domain.UserActor("ana")} }
+
+func (w *world) doBatch(id domain.BatchID, cmd domain.BatchCommand) {
+	w.Helper()
+	if _, err := w.h.Batch(w.Context(), id, cmd, operator()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) doJob(id domain.JobID, cmd domain.JobCommand) {
+	w.Helper()
+	if _, err := w.h.Job(w.Context(), id, cmd, operator()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) hold(on bool) {
+	w.Helper()
+	var h *domain.Hold
+	if on {
+		h = &domain.Hold{By: "ana", Why: "a test"}
+	}
+	if _, err := w.h.Hold(w.Context(), domain.HoldCollection, tides, h, "a test", operator()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) batch(id domain.BatchID) domain.Batch {
+	w.Helper()
+	at, err := w.store.Batch(w.Context(), id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return at.State
+}
+
+func (w *world) job(id domain.JobID) domain.Job {
+	w.Helper()
+	at, err := w.store.Job(w.Context(), id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return at.State
+}
+
+func daemonNamed(name string) Daemon {
+	for _, d := range Daemons {
+		if d.Name == name {
+			return d
+		}
+	}
+	panic("no daemon is called " + name)
+}
+
+// turn lets a daemon do its next piece of work.
+func (w *world) turn(name string) { w.Helper(); w.turnOf(daemonNamed(name)) }
+
+func (w *world) turnOf(d Daemon) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
+	defer cancel()
+	t, err := w.r.claim(ctx, d)
+	if err != nil {
+		w.Fatalf("%s has nothing to do: %v\n%s", d.Name, err, w.log)
+	}
+	t.run(w.Context())
+}
+
+// walk lets the daemons work one after the other.
+func (w *world) walk(names ...string) {
+	w.Helper()
+	for _, n := range names {
+		w.turn(n)
+	}
+}
+
+// upTo names the job daemons before a state, in their order.
+func upTo(state domain.JobState) []string {
+	var names []string
+	for _, d := range Daemons {
+		if d.Job == state {
+			return names
+		}
+		if d.Job != "" {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// jobIn deposits one payload and brings its job into a state.
+func (w *world) jobIn(state domain.JobState, kind domain.SubmissionType, path string, change ...func(*domain.Submission)) domain.JobID {
+	w.Helper()
+	id := w.submit(kind, path, change...)
+	w.turn(domain.DaemonBatchPending)
+	jid := w.batch(id).Listing.FirstJID
+	w.walk(upTo(state)...)
+	if j := w.job(jid); j.State != state {
+		w.Fatalf("job is %s, not %s: %+v\n%s", j.State, state, j.Reason, w.log)
+	}
+	return jid
+}
+
+// wantJob checks a job's state and the code of its reason, "" = none.
+func (w *world) wantJob(id domain.JobID, state domain.JobState, code domain.Code) domain.Job {
+	w.Helper()
+	j := w.job(id)
+	got := domain.Code("")
+	if j.Reason != nil {
+		got = j.Reason.Code
+	}
+	if j.State != state || got != code {
+		w.Errorf("%s is %s with %+v; want %s with code %q\n%s", id, j.State, j.Reason, state, code, w.log)
+	}
+	return j
+}
+
+// events lists the types of an aggregate's events.
+func (w *world) events(a domain.Aggregate) []domain.EventType {
+	w.Helper()
+	var types []domain.EventType
+	for shard := range w.store.Shards() {
+		items, err := w.store.Read(w.Context(), shard, eventstore.Position{}, 1_000_000)
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, it := range items {
+			for _, e := range it.Events {
+				if e.Aggregate == a {
+					types = append(types, e.Type)
+				}
+			}
+		}
+	}
+	return types
+}
+
+func count(types []domain.EventType, of domain.EventType) int {
+	n := 0
+	for _, t := range types {
+		if t == of {
+			n++
+		}
+	}
+	return n
+}
+
+// report reads the whole report of a batch.
+func (w *world) report(id domain.BatchID) ReportBody {
+	w.Helper()
+	r := w.batch(id).Report
+	if r == nil {
+		w.Fatalf("%s has no report", id)
+	}
+	key, _ := store.KeyOf(r.ReportURL)
+	data, err := w.r.steps.kept(w.Context(), key)
+	if err != nil || sha256Hex(data) != r.ReportSHA256 {
+		w.Fatalf("report %s: %v, or its digest differs", r.ReportURL, err)
+	}
+	var body ReportBody
+	if err := json.Unmarshal(data, &body); err != nil {
+		w.Fatal(err)
+	}
+	return body
+}
+
+// web is a depositor's server.
+type web struct {
+	*httptest.Server
+	mu     sync.Mutex
+	pages  map[string]http.HandlerFunc
+	counts map[string]int // requests by method and path
+}
+
+func newWeb(t testing.TB) *web {
+	s := &web{pages: map[string]http.HandlerFunc{}, counts: map[string]int{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		page := s.pages[r.URL.Path]
+		s.counts[r.Method+" "+r.URL.Path]++
+		s.mu.Unlock()
+		if page == nil {
+			page = http.NotFound
+		}
+		page(rw, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// serve answers a path with text; on takes any handler.
+func (s *web) serve(path, text string) {
+	s.on(path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(len(text)))
+		_, _ = io.WriteString(w, text)
+	})
+}
+
+func (s *web) on(path string, h http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages[path] = h
+}
+
+func (s *web) count(request string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts[request]
+}
+
+// objectManifest serves a manifest of the files at the given paths, each with its
+// right digest.
+func (s *web) objectManifest(path string, files map[string]string) {
+	var rows []string
+	for name, text := range files {
+		s.serve("/"+name, text)
+		rows = append(rows, fmt.Sprintf("%s/%s | sha256 | %s | %d | | %s |", s.URL, name, hexOf(text), len(text), name))
+	}
+	s.serve(path, manifestOf("mrt-ingest-manifest", rows...))
+}
+
+func manifestOf(profile string, rows ...string) string {
+	return "#%checkm_0.7\n#%profile | http://uc3.cdlib.org/registry/ingest/manifest/" + profile + "\n" + strings.Join(rows, "\n") + "\n#%eof\n"
+}
+
+func hexOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// mailbox takes mails.
+type mailbox struct {
+	mu    sync.Mutex
+	mails []Mail
+	fails bool
+}
+
+func (m *mailbox) Send(_ context.Context, mail Mail) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fails {
+		return errors.New("the mail drop is full")
+	}
+	m.mails = append(m.mails, mail)
+	return nil
+}
+
+// logbook keeps the log for failing tests.
+type logbook struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logbook) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
