@@ -38,7 +38,7 @@ func TestBadBatchManifestIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newWorld(t, noRecords)
 			if c.page != nil {
 				w.web.on("/b.checkm", c.page)
 			}
@@ -70,7 +70,7 @@ func text(s string) http.HandlerFunc {
 // B2, B4: a batch whose collection is on hold waits before anything is fetched.
 func TestHeldBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, noRecords)
 	w.web.serve("/b.checkm", manifestOf("mrt-batch-manifest", w.web.URL+"/o.checkm"))
 	id := w.submit(domain.TypeBatchManifest, "/b.checkm")
 	w.hold(true)
@@ -89,7 +89,7 @@ func TestHeldBatch(t *testing.T) {
 // One job a row, each with what its row says; a faulty row becomes a job as well.
 func TestRowsBecomeJobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, noRecords)
 	w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest",
 		"http://files.test/a.txt | md5 | 0cc175b9c0f1b6a831c399e269772661 | 1 | | b.txt | ark:/99999/fk4x | l1;l2 | Ana | Tides | 1923",
 		"http://files.test/c%20d.txt",
@@ -162,7 +162,7 @@ func TestJobCreationIsResumed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(w *world) {
+			w := newWorld(t, noRecords, func(w *world) {
 				c := cut
 				c.world, c.Live = w, w.h.Live
 				w.h.Live = &c
@@ -201,7 +201,7 @@ func TestJobCreationIsResumed(t *testing.T) {
 func TestWritesOfJobsAreBounded(t *testing.T) {
 	t.Parallel()
 	seen := 0
-	w := newWorld(t, func(w *world) {
+	w := newWorld(t, noRecords, func(w *world) {
 		w.h.Live = &watcher{Live: w.h.Live, see: func(changes []eventstore.Change) {
 			size := 0
 			for _, c := range changes {
@@ -241,7 +241,7 @@ func (l *watcher) Commit(ctx context.Context, changes ...eventstore.Change) ([]e
 // Large batches are less urgent.
 func TestLargeBatchesAreLessUrgent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, noRecords)
 	p := w.set[tides]
 	p.Priority.LargeBatch = profile.LargeBatch{Jobs: 2, Priority: 30}
 	w.set[tides] = p

@@ -110,6 +110,18 @@ func (w *world) profile(name string) profile.Profile {
 	return p
 }
 
+// noRecords is for tests of steps that keep nothing in SQL: using it panics.
+func noRecords(w *world) { w.cfg.Records = struct{ Records }{} }
+
+// requeue sends a failed job back, after its batch was reported.
+func (w *world) requeue(id domain.JobID) {
+	w.Helper()
+	if w.batch(w.job(id).Configuration.BatchID).State == domain.BatchReporting {
+		w.turn(domain.DaemonBatchReporting)
+	}
+	w.doJob(id, domain.RequeueJob{})
+}
+
 // submit deposits what the server has at path.
 func (w *world) submit(kind domain.SubmissionType, path string, change ...func(*domain.Submission)) domain.BatchID {
 	w.Helper()

@@ -1,0 +1,149 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// J9: each way in which a download fails, with the name of the file.
+func TestDownloadFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		row   string // of the manifest; %s is the server
+		page  http.HandlerFunc
+		class domain.Class
+		code  domain.Code
+		says  string
+	}{
+		"not there":    {"%s/f.txt?token=secret", nil, domain.ClassContent, "http_status", "404"},
+		"wrong digest": {"%s/f.txt | sha-256 | " + strings.Repeat("0", 64), text("f"), domain.ClassContent, domain.CodeDigestMismatch, hexOf("f")},
+		"wrong size":   {"%s/f.txt | | | 2", text("f"), domain.ClassContent, CodeSizeMismatch, "2"},
+		"closed":       {"http://169.254.169.254/f.txt", nil, domain.ClassContent, "address_refused", "f.txt"},
+		"cut off": {"%s/f.txt", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "10")
+			_, _ = io.WriteString(w, "f")
+		}, domain.ClassContent, "unreachable", "broke"},
+		"too large": {"%s/f.txt", text(strings.Repeat("f", 2000)), domain.ClassContent, "too_large", "1000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, noRecords)
+			p := w.set[tides]
+			p.Limits.MaxFileBytes = 1000
+			w.set[tides] = p
+			if c.page != nil {
+				w.web.on("/f.txt", c.page)
+			}
+			if strings.Contains(c.row, "%s") {
+				c.row = fmt.Sprintf(c.row, w.web.URL)
+			}
+			w.web.serve("/good.txt", "good")
+			w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest", w.web.URL+"/good.txt", c.row))
+			id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
+			w.turn(domain.DaemonJobDownloading)
+			j := w.wantJob(id, domain.JobFailed, c.code)
+			if j.Reason.Class != c.class || !strings.HasPrefix(j.Reason.Message, "f.txt: ") || !strings.Contains(j.Reason.Message, c.says) ||
+				strings.Contains(j.Reason.Message, "secret") || j.LastSuccessful != domain.JobProvisioning {
+				t.Errorf("job %+v with %+v", j, j.Reason)
+			}
+		})
+	}
+}
+
+// What may pass is tried again, as often as the profile says.
+func TestDownloadIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	var n atomic.Int32
+	w.web.on("/f.txt", func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && n.Add(1) == 1 {
+			rw.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(rw, "f")
+	})
+	id := w.jobIn(domain.JobProcessing, domain.TypeFile, "/f.txt")
+	if j := w.job(id); n.Load() != 2 || j.SpaceNeeded != 1 || j.LastSuccessful != domain.JobDownloading {
+		t.Errorf("%d requests, job %+v", n.Load(), j)
+	}
+}
+
+// After a requeue only the bad file is fetched again, and a file of the earlier
+// attempt that was damaged meanwhile.
+func TestGoodFilesAreNotFetchedTwice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	w.web.objectManifest("/o.checkm", map[string]string{"good.txt": "good", "damaged.txt": "damaged", "bad.txt": "bad"})
+	w.web.serve("/bad.txt", "BAD")
+	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
+	w.turn(domain.DaemonJobDownloading)
+	j := w.wantJob(id, domain.JobFailed, domain.CodeDigestMismatch)
+
+	if err := os.WriteFile(filepath.Join(j.Configuration.WorkingDir, "files", "damaged.txt"), []byte("DAMAGED"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.web.serve("/bad.txt", "bad")
+	w.requeue(id)
+	w.turn(domain.DaemonJobDownloading)
+	j = w.wantJob(id, domain.JobProcessing, "")
+	if j.SpaceNeeded != int64(len("good")+len("damaged")+len("bad")) || j.RetryCount != 1 {
+		t.Errorf("job %+v", j)
+	}
+	for path, want := range map[string]int{"/good.txt": 1, "/damaged.txt": 2, "/bad.txt": 2} {
+		if n := w.web.count("GET " + path); n != want {
+			t.Errorf("%s was fetched %d times, want %d", path, n, want)
+		}
+	}
+	got, err := os.ReadFile(filepath.Join(j.Configuration.WorkingDir, "files", "damaged.txt"))
+	if err != nil || string(got) != "damaged" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A worker that died after its files were put into place leaves the next one
+// nothing to fetch.
+func TestFilesOfADeadWorkerAreUsed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
+	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
+	d := daemonNamed(domain.DaemonJobDownloading)
+	step := d.jobStep
+	d.jobStep = func(s *steps, ctx context.Context, t *JobTask) Outcome {
+		out := step(s, ctx, t)
+		w.mem.Expire(w.store)
+		return out
+	}
+	w.turnOf(d)
+	w.wantJob(id, domain.JobDownloading, "")
+	w.turn(domain.DaemonJobDownloading)
+	w.wantJob(id, domain.JobProcessing, "")
+	if n := w.web.count("GET /a.txt"); n != 1 {
+		t.Errorf("fetched %d times", n)
+	}
+}
+
+// A payload that was uploaded comes out of the object store.
+func TestUploadIsDeposited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	url, blob, err := w.cfg.Objects.KeepUpload(t.Context(), "tide.csv", strings.NewReader("1,2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := w.jobIn(domain.JobRecording, domain.TypeFile, "", func(s *domain.Submission) {
+		s.PayloadURL, s.DigestAlgorithm, s.DigestValue = url, "sha256", blob.SHA256
+	})
+	if j := w.job(id); j.SpaceNeeded != 4 {
+		t.Errorf("job %+v", j)
+	}
+}

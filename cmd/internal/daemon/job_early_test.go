@@ -1,0 +1,234 @@
+package daemon
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// J2, J4, J5: what becomes of a pending job.
+func TestPendingJob(t *testing.T) {
+	t.Parallel()
+	const good = "mrt-ingest-manifest"
+	for name, c := range map[string]struct {
+		manifest string // "" = not there
+		change   func(*domain.Submission)
+		state    domain.JobState
+		code     domain.Code
+		says     []string
+	}{
+		"good":              {manifestOf(good, "http://files.test/a"), nil, domain.JobEstimating, "", nil},
+		"unreachable":       {"", nil, domain.JobEstimating, "", nil},
+		"no manifest":       {"hello\n", nil, domain.JobFailed, domain.CodeManifestInvalid, []string{"line 1"}},
+		"bad rows":          {manifestOf(good, "http://files.test/a", "ftp://files.test/b", "http://files.test/c | | | | | ../c"), nil, domain.JobFailed, domain.CodeManifestInvalid, []string{"line 4", "line 5"}},
+		"manifest of batch": {manifestOf("mrt-batch-manifest", "http://files.test/a"), nil, domain.JobFailed, domain.CodeManifestInvalid, []string{"mrt-ingest-manifest"}},
+		"names an upload":   {manifestOf(good, "store:///uploads/aa/bb/x"), nil, domain.JobFailed, domain.CodeManifestInvalid, []string{"upload"}},
+		"wrong digest": {manifestOf(good, "http://files.test/a"), func(s *domain.Submission) { s.DigestAlgorithm, s.DigestValue = "md5", strings.Repeat("0", 32) },
+			domain.JobFailed, domain.CodeDigestMismatch, []string{"md5", strings.Repeat("0", 32)}},
+		"too many files": {manifestOf(good, "http://files.test/a", "http://files.test/b", "http://files.test/c"), nil, domain.JobFailed, domain.CodeManifestInvalid, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, noRecords)
+			if name == "too many files" {
+				p := w.set[tides]
+				p.Limits.MaxFiles = 2
+				w.set[tides] = p
+			}
+			if c.manifest != "" {
+				w.web.serve("/o.checkm", c.manifest)
+			}
+			var change []func(*domain.Submission)
+			if c.change != nil {
+				change = append(change, c.change)
+			}
+			id := w.jobIn(domain.JobPending, domain.TypeObjectManifest, "/o.checkm", change...)
+			w.turn(domain.DaemonJobPending)
+			j := w.wantJob(id, c.state, c.code)
+			for _, s := range c.says {
+				if !strings.Contains(j.Reason.Message, s) {
+					t.Errorf("%q does not say %q", j.Reason.Message, s)
+				}
+			}
+			if c.state == domain.JobFailed {
+				if j.Reason.Class != domain.ClassContent || j.Reason.Attempt != 1 || j.Reason.Worker == "" || j.LastSuccessful != "" {
+					t.Errorf("job %+v with %+v", j, j.Reason)
+				}
+				if b := w.batch(j.Configuration.BatchID); b.State != domain.BatchReporting {
+					t.Errorf("its batch is %s", b.State)
+				}
+			}
+		})
+	}
+}
+
+// The manifest that pending has seen is the one that all later steps use.
+func TestManifestIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a"})
+	id := w.jobIn(domain.JobEstimating, domain.TypeObjectManifest, "/o.checkm")
+	w.web.serve("/o.checkm", "gone bad")
+	w.walk(domain.DaemonJobEstimating, domain.DaemonJobProvisioning, domain.DaemonJobDownloading, domain.DaemonJobProcessing)
+	w.wantJob(id, domain.JobRecording, "")
+	if n := w.web.count("GET /o.checkm"); n != 1 {
+		t.Errorf("fetched %d times", n)
+	}
+}
+
+// An unreachable manifest is fetched again where the job can fail and be requeued.
+func TestUnreachableManifestFailsWhereItCanBeRequeued(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
+	w.turn(domain.DaemonJobDownloading)
+	w.wantJob(id, domain.JobFailed, "http_status")
+	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a"})
+	w.requeue(id)
+	w.turn(domain.DaemonJobDownloading)
+	w.wantJob(id, domain.JobProcessing, "")
+}
+
+func TestHeldJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	w.web.serve("/a.txt", "a")
+	id := w.jobIn(domain.JobPending, domain.TypeFile, "/a.txt")
+	w.hold(true)
+	w.turn(domain.DaemonJobPending)
+	w.wantJob(id, domain.JobHeld, domain.CodeCollectionHeld)
+	w.hold(false)
+	w.doJob(id, domain.ReleaseJob{})
+	w.turn(domain.DaemonJobPending)
+	w.wantJob(id, domain.JobEstimating, "")
+}
+
+func TestFaultyRowFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest", "http://files.test/a | sha256 | 00"))
+	id := w.jobIn(domain.JobPending, domain.TypeFileBatchManifest, "/f.checkm")
+	w.turn(domain.DaemonJobPending)
+	j := w.wantJob(id, domain.JobFailed, domain.CodeRowFault)
+	if !strings.Contains(j.Reason.Message, "line 3") {
+		t.Errorf("%q names no line", j.Reason.Message)
+	}
+}
+
+// A job whose profile is gone waits for it, and says so once.
+func TestProfileGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	w.web.serve("/a.txt", "a")
+	id := w.jobIn(domain.JobPending, domain.TypeFile, "/a.txt")
+	p := w.set[tides]
+	delete(w.set, tides)
+	w.turn(domain.DaemonJobPending)
+	w.wantJob(id, domain.JobPending, domain.CodeProfileUnknown)
+	w.set[tides] = p
+	w.clock.Advance(asideDelay)
+	w.turn(domain.DaemonJobPending)
+	w.wantJob(id, domain.JobEstimating, "")
+}
+
+// J6: sizes come from the server, else from the manifest, else they are unknown.
+func TestEstimating(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	w.web.serve("/known", "12345")
+	w.web.on("/chunked", func(rw http.ResponseWriter, _ *http.Request) { rw.(http.Flusher).Flush() })
+	w.web.on("/nohead", func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusMethodNotAllowed) })
+	w.web.on("/liar", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Length", "9000000000000000000")
+	})
+	row := func(path string, size int) string {
+		s := ""
+		if size > 0 {
+			s = fmt.Sprint(size)
+		}
+		return fmt.Sprintf("%s%s | | | %s", w.web.URL, path, s)
+	}
+	w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest",
+		row("/known", 0), row("/chunked", 70), row("/nohead", 600), row("/gone", 0), row("/liar", 0)))
+	p := w.set[tides]
+	p.Priority.LargeObject = profile.LargeObject{Bytes: 675, Priority: 40}
+	w.set[tides] = p
+	id := w.jobIn(domain.JobEstimating, domain.TypeObjectManifest, "/o.checkm")
+	w.turn(domain.DaemonJobEstimating)
+	j := w.wantJob(id, domain.JobProvisioning, "")
+	if j.SpaceNeeded != 675 || j.Priority != 40 || j.LastSuccessful != domain.JobEstimating {
+		t.Errorf("job %+v", j)
+	}
+}
+
+// Estimating never fails, also not when nothing can be had.
+func TestEstimatingKnowsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	id := w.jobIn(domain.JobProvisioning, domain.TypeObjectManifest, "/o.checkm")
+	if j := w.job(id); j.SpaceNeeded != 0 || j.Priority != domain.PriorityDefault {
+		t.Errorf("job %+v", j)
+	}
+}
+
+// J7: a job waits while there is no space, says so once, and a smaller one passes.
+func TestProvisioningWaitsForSpace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords, func(w *world) { w.cfg.SpaceCycle = time.Second })
+	w.web.on("/large", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Length", fmt.Sprint(int64(1)<<39))
+	})
+	large := w.jobIn(domain.JobProvisioning, domain.TypeFile, "/large", func(s *domain.Submission) { s.FileName = "large" })
+	for range 3 {
+		w.turn(domain.DaemonJobProvisioning)
+		w.clock.Advance(time.Second)
+	}
+	j := w.wantJob(large, domain.JobProvisioning, domain.CodeSpaceShort)
+	if n := count(w.events(large.Aggregate()), domain.EventJobWaiting); n != 1 || j.Reason.Class != domain.ClassWait {
+		t.Errorf("told %d times, reason %+v", n, j.Reason)
+	}
+	w.turn(domain.DaemonJobProvisioning) // set aside again, for a second
+	w.web.serve("/small", "s")
+	small := w.jobIn(domain.JobProvisioning, domain.TypeFile, "/small")
+	w.turn(domain.DaemonJobProvisioning)
+	w.wantJob(small, domain.JobDownloading, "")
+}
+
+// Jobs of unknown size wait while less than the reserve is free.
+func TestProvisioningOfUnknownSize(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords, func(w *world) { w.cfg.SpaceReserve = 1 << 60 })
+	id := w.jobIn(domain.JobProvisioning, domain.TypeFile, "/gone")
+	w.turn(domain.DaemonJobProvisioning)
+	if j := w.wantJob(id, domain.JobProvisioning, domain.CodeSpaceShort); !strings.Contains(j.Reason.Message, "unknown") {
+		t.Errorf("%q", j.Reason.Message)
+	}
+}
+
+// What was promised to one job is not promised to another.
+func TestSpace(t *testing.T) {
+	t.Parallel()
+	s := newSpace()
+	a, b, c := domain.NewJobID(1), domain.NewJobID(2), domain.NewJobID(3)
+	ask := func(j domain.JobID, dir string, bytes int64, want bool) {
+		t.Helper()
+		if ok, left := s.ask(j, dir, bytes, 100, 10); ok != want {
+			t.Errorf("%s asks for %d: %v with %d left", j, bytes, ok, left)
+		}
+	}
+	ask(a, "", 60, true)
+	ask(b, "", 31, false)
+	ask(b, "", 30, true)
+	ask(c, "", 1, false)
+	ask(c, "", 0, true)
+	ask(c, "elsewhere", 90, true)
+	ask(a, "", 61, false) // its own earlier promise does not count against it, b's does
+	ask(a, "", 60, true)
+	s.free(a)
+	ask(c, "", 60, true)
+}
