@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/jslog"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/projtest"
+)
+
+// asProgram makes the test binary be the program itself.
+const asProgram = "ACCESSION_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// patience bounds what takes some seconds, also on a busy machine.
+const patience = 3 * time.Minute
+
+// installation is one of a test's own: a tree, a stream, a database and
+// directories, in which the test runs the program as processes.
+type installation struct {
+	t        *testing.T
+	settings map[string]string
+	live     *zklive.Store
+	log      *jslog.Log
+	db       *pgxpool.Pool
+	dir      string
+}
+
+func newInstallation(t *testing.T) *installation {
+	t.Helper()
+	name, dir := strings.ReplaceAll(uuid.NewString(), "-", ""), t.TempDir()
+	in := &installation{t: t, dir: dir, db: projtest.DB(t)}
+	in.settings = map[string]string{
+		"instance": "test", "zookeeper": address(t, "ACCESSION_TEST_ZOOKEEPER"), "zookeeper_root": "/test-" + name,
+		"zookeeper_session_timeout": "1s", "nats": address(t, "ACCESSION_TEST_NATS"), "nats_stream": "TEST_" + name,
+		"nats_prefix": "test." + name, "postgres": in.databaseURL(), "data_dir": dir, "space_reserve": "1 MiB",
+		"space_cycle": "200ms", "retry_delay": "50ms", "janitor_interval": "500ms", "stop_grace": "5s", "log_format": "json",
+	}
+	in.must(os.MkdirAll(filepath.Join(dir, "profiles"), 0o755))
+	in.must(os.WriteFile(filepath.Join(dir, "profiles", "test.yaml"), []byte(`name: test
+collection: test
+owner: The tests
+identifier: {naan: 99999, shoulder: fk4}
+notify: {from: accession@example.org, to: [depositor@example.org], on: [report]}
+fetch: {allow: [127.0.0.1/32], attempts: 3, timeout: 60s}
+`), 0o600))
+	cfg, err := config.Load(config.Sources{Flags: in.settings})
+	in.must(err)
+	in.live, err = zklive.Open(t.Context(), zklive.Config{Servers: cfg.ZooKeeper, Root: cfg.ZooKeeperRoot, Shards: 4})
+	in.must(err)
+	nc, err := nats.Connect(cfg.NATS[0])
+	in.must(err)
+	in.log, err = jslog.Open(t.Context(), nc, jslog.Config{Stream: cfg.NATSStream, Prefix: cfg.NATSPrefix, Instance: "test"})
+	in.must(err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		in.should(in.live.Destroy(ctx))
+		in.should(in.live.Close())
+		js, err := jetstream.New(nc)
+		in.should(err)
+		in.should(js.DeleteStream(ctx, cfg.NATSStream))
+		nc.Close()
+	})
+	return in
+}
+
+func address(t *testing.T, name string) string {
+	t.Helper()
+	at := os.Getenv(name)
+	if at == "" {
+		t.Fatalf("%s is not set: run the tests through `make test` or `accession stack exec -- go test ./...`", name)
+	}
+	return at
+}
+
+func (in *installation) databaseURL() string {
+	u, err := url.Parse(address(in.t, projtest.Env))
+	in.must(err)
+	u.Path = "/" + in.db.Config().ConnConfig.Database
+	return u.String()
+}
+
+func (in *installation) must(err error) {
+	in.t.Helper()
+	if err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+func (in *installation) should(err error) {
+	in.t.Helper()
+	if err != nil {
+		in.t.Error(err)
+	}
+}
+
+// command prepares the program with this installation's settings.
+func (in *installation) command(args ...string) *exec.Cmd {
+	for key, value := range in.settings {
+		args = append(args, "--set", key+"="+value)
+	}
+	cmd := exec.Command(os.Args[0], args...) //nolint:noctx // the test ends it by signals
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+// run runs the program to its end and gives what it printed.
+func (in *installation) run(args ...string) string {
+	in.t.Helper()
+	cmd := in.command(args...)
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		errors.As(err, &exit)
+		in.t.Fatalf("accession %s: %v\n%s", strings.Join(args, " "), err, exit.Stderr)
+	}
+	return string(out)
+}
+
+// service is one `accession serve`.
+type service struct {
+	in   *installation
+	cmd  *exec.Cmd
+	log  *lockedBuffer
+	once sync.Once
+}
+
+func (in *installation) serve() *service {
+	in.t.Helper()
+	s := &service{in: in, cmd: in.command("serve"), log: &lockedBuffer{}}
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	in.must(s.cmd.Start())
+	in.t.Cleanup(func() {
+		s.kill()
+		if in.t.Failed() {
+			in.t.Logf("log of serve %d:\n%s", s.cmd.Process.Pid, s.log.tail(6000))
+		}
+	})
+	return s
+}
+
+// kill ends the process as a power cut would.
+func (s *service) kill() {
+	s.once.Do(func() {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait()
+	})
+}
+
+// stop ends it as an operator does; it must exit 0.
+func (s *service) stop() {
+	s.in.t.Helper()
+	s.once.Do(func() {
+		s.in.should(s.cmd.Process.Signal(syscall.SIGTERM))
+		if err := s.cmd.Wait(); err != nil {
+			s.in.t.Errorf("serve did not stop in order: %v", err)
+		}
+	})
+}
+
+func (s *service) signal(sig os.Signal) {
+	s.in.t.Helper()
+	s.in.must(s.cmd.Process.Signal(sig))
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) tail(n int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.b.String()
+	return s[max(0, len(s)-n):]
+}
+
+// await follows the log until want says that the event is the one.
+func (in *installation) await(what string, from uint64, want func(domain.Recorded) bool) domain.Recorded {
+	in.t.Helper()
+	ctx, cancel := context.WithTimeout(in.t.Context(), patience)
+	defer cancel()
+	for r, err := range in.log.Read(ctx, eventstore.ReadOptions{From: from, Follow: true}) {
+		if err != nil {
+			in.t.Fatalf("waiting for %s: %v", what, err)
+		}
+		if want(r) {
+			return r
+		}
+	}
+	in.t.Fatalf("waiting for %s: %v", what, ctx.Err())
+	return domain.Recorded{}
+}
+
+// proven fails the test unless the log is whole, and ZooKeeper, the fold of the
+// log and the tables agree. Everything must be at rest and projected.
+func (in *installation) proven() {
+	in.t.Helper()
+	ctx, cancel := context.WithTimeout(in.t.Context(), patience)
+	defer cancel()
+	last := map[domain.Aggregate]int64{}
+	for r, err := range in.log.Read(ctx, eventstore.ReadOptions{}) {
+		in.must(err)
+		if r.Version != last[r.Aggregate]+1 {
+			in.t.Errorf("the log has %s after number %d of that aggregate", r.ID(), last[r.Aggregate])
+		}
+		last[r.Aggregate] = r.Version
+	}
+	for a, version := range last {
+		in.must(projections.WaitFor(ctx, in.db, a, version))
+	}
+	found, err := proof.Compare(ctx, in.live, in.log, in.db)
+	in.must(err)
+	for _, d := range found {
+		in.t.Errorf("difference: %s", d)
+	}
+}
+
+// count asks SQL for one number.
+func (in *installation) count(query string, args ...any) int {
+	in.t.Helper()
+	var n int
+	in.must(in.db.QueryRow(in.t.Context(), query, args...).Scan(&n))
+	return n
+}
