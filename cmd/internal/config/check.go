@@ -121,6 +121,8 @@ func (r *Resolved) check() Faults {
 	}
 	c.within("outbox_shards", r.OutboxShards, 1, 64)
 	c.lasts("outbox_grace", r.OutboxGrace, 0, 10*time.Minute)
+	c.lasts("fetch_connect_timeout", r.FetchConnectTimeout, 10*time.Millisecond, 5*time.Minute)
+	c.lasts("fetch_response_timeout", r.FetchResponseTimeout, 10*time.Millisecond, 30*time.Minute)
 	c.lasts("space_cycle", r.SpaceCycle, 10*time.Millisecond, 10*time.Minute)
 	c.lasts("retry_delay", r.RetryDelay, 10*time.Millisecond, time.Minute)
 	c.lasts("janitor_interval", r.JanitorInterval, 100*time.Millisecond, 24*time.Hour)

@@ -55,6 +55,13 @@ type Config struct {
 	// 10m.
 	OutboxGrace time.Duration `key:"outbox_grace" default:"10s"`
 
+	// FetchConnectTimeout is how long a depositor's server may take to be connected
+	// to: 10ms to 5m.
+	FetchConnectTimeout time.Duration `key:"fetch_connect_timeout" default:"10s"`
+	// FetchResponseTimeout is how long it may take from the request to the first of
+	// the answer: 10ms to 30m. How long a whole file may take is in its profile.
+	FetchResponseTimeout time.Duration `key:"fetch_response_timeout" default:"1m"`
+
 	// SpaceReserve is what provisioning leaves free on the file system of WorkDir:
 	// bytes, also written 512 MiB or 10 GiB.
 	SpaceReserve Bytes `key:"space_reserve" default:"1 GiB"`

@@ -113,6 +113,8 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		`outbox_grace (flag): -1s is out of bounds`:                                                     flag("outbox_grace=-1s"),
 		`space_reserve (flag): "10 GB" is no size; write a number of bytes`:                             flag("space_reserve=10 GB"),
 		`space_reserve (flag): "-1" is no size`:                                                         flag("space_reserve=-1"),
+		`fetch_connect_timeout (flag): 1ms is out of bounds`:                                            flag("fetch_connect_timeout=1ms"),
+		`fetch_response_timeout (flag): 1h0m0s is out of bounds`:                                        flag("fetch_response_timeout=1h"),
 		`space_cycle (flag): 1ms is out of bounds`:                                                      flag("space_cycle=1ms"),
 		`retry_delay (flag): 2m0s is out of bounds`:                                                     flag("retry_delay=2m"),
 		`janitor_interval (flag): 1ms is out of bounds`:                                                 flag("janitor_interval=1ms"),

@@ -57,4 +57,3 @@ func (c *comparer) tables() error {
 	}
 	return nil
 }
-

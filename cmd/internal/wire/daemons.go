@@ -60,7 +60,8 @@ var noToken = regexp.MustCompile(`[^A-Za-z0-9.+_-]`)
 
 func (w *World) client(ctx context.Context, version string) (*fetch.Client, error) {
 	return w.requests.get(ctx, func(context.Context) (*fetch.Client, error) {
-		return fetch.NewClient(fetch.Config{Version: noToken.ReplaceAllString(version, "-")})
+		return fetch.NewClient(fetch.Config{Version: noToken.ReplaceAllString(version, "-"),
+			Connect: w.cfg.FetchConnectTimeout, ResponseHeader: w.cfg.FetchResponseTimeout})
 	})
 }
 

@@ -1,0 +1,232 @@
+package run_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/deploy/samples"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// depositor is a depositor's web server.
+func depositor(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// outcome is what a report says of a job, in one line.
+func outcome(j app.JobRow) string {
+	s := fmt.Sprintf("%s %s", j.ErcWhat, j.Status)
+	if j.ReasonCode != nil && j.Status != "completed" {
+		s += " " + *j.ReasonCode
+	}
+	return s
+}
+
+func TestDepositsWalkAllTheWayThrough(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	base := depositor(t, samples.Handler())
+	stop := w.serve()
+	local := filepath.Join(t.TempDir(), "letter.txt")
+	if err := os.WriteFile(local, []byte("a letter\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	batch := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest, Title: "batch"})
+	object := w.submit(app.Deposit{Payload: base + samples.ObjectManifest, Type: domain.TypeObjectManifest, Title: "object"})
+	single := w.submit(app.Deposit{Payload: base + samples.SingleFile, Title: "single"})
+	upload := w.submit(app.Deposit{Payload: local, Title: "upload", Digest: "md5:5aad2c1cb8bd98a0f9de9f3f1ba09dfc"})
+
+	var want, got []string
+	failed := 0
+	for _, o := range samples.Objects() {
+		line := o.Title + " completed"
+		if o.Fails {
+			failed++
+			line = o.Title + " failed digest_mismatch"
+		}
+		want = append(want, line)
+	}
+	v := w.rest(batch)
+	for _, j := range v.Jobs {
+		got = append(got, outcome(j))
+		if j.Status == "completed" {
+			w.stored(j)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the batch's jobs (-want +got):\n%s", diff)
+	}
+	if v.Status != "failed" || *v.RowsListed != int64(len(want)) || v.JobsFailed != int64(failed) || len(v.Reports) != 1 || len(v.Retries) != failed {
+		t.Errorf("the batch's report: %+v", v.BatchSummary)
+	}
+	for id, title := range map[domain.BatchID]string{object: "object", single: "single"} {
+		v := w.rest(id)
+		if v.Status != "completed" || len(v.Jobs) != 1 || outcome(v.Jobs[0]) != title+" completed" || len(v.Retries) != 0 {
+			t.Errorf("%s: %+v", title, v)
+			continue
+		}
+		w.stored(v.Jobs[0])
+	}
+	// The digest that its depositor gave is not that of the letter.
+	if v := w.rest(upload); v.Status != "failed" || outcome(v.Jobs[0]) != "upload failed digest_mismatch" {
+		t.Errorf("upload: %+v", v)
+	}
+	w.agree()
+	stop()
+	w.agree()
+}
+
+// stored checks that the object is where its job says.
+func (w *world) stored(j app.JobRow) {
+	w.t.Helper()
+	if j.ManifestKey == nil || !strings.HasPrefix(j.PrimaryIdentifier, "ark:/99999/fk4") {
+		w.t.Errorf("%s: identifier %q, manifest %v", j.ID, j.PrimaryIdentifier, j.ManifestKey)
+		return
+	}
+	data, err := os.ReadFile(filepath.Join(w.cfg.Store, filepath.FromSlash(*j.ManifestKey)))
+	if err != nil || !strings.Contains(string(data), j.PrimaryIdentifier) {
+		w.t.Errorf("%s: storage manifest: %v, %.100s", j.ID, err, data)
+	}
+}
+
+// A failed job that is sent back succeeds once its cause is gone, and the second
+// report says so; the first failure stays in the history.
+func TestRequeueAndSecondReport(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gate := make(chan struct{})
+	base := depositor(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		select {
+		case <-gate:
+			_, _ = rw.Write([]byte("found again\n"))
+		default:
+			http.Error(rw, "lost", http.StatusNotFound)
+		}
+	}))
+	w.serve()
+	id := w.submit(app.Deposit{Payload: base + "/lost.txt", Title: "lost"})
+	v := w.rest(id)
+	if v.Status != "failed" || outcome(v.Jobs[0]) != "lost failed http_status" {
+		t.Fatalf("first report: %+v", v.Jobs)
+	}
+	close(gate)
+	job := domain.JobID(v.Jobs[0].ID)
+	end, err := w.app.LogEnd(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := w.app.Requeue(w.ctx(), job, "it was found")
+	if err != nil || moved.Row != "J16" {
+		t.Fatalf("requeue: %+v, %v", moved, err)
+	}
+	w.until(end+1, domain.EventJobCompleted)
+	if _, err := w.app.RequestUpdate(w.ctx(), id, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.until(end+1, domain.EventBatchCompleted)
+	if err := w.app.CatchUp(w.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	v, err = w.app.BatchReport(w.ctx(), id, 10)
+	if err != nil || v.Status != "completed" || len(v.Reports) != 2 || len(v.Reports[1].NewlySuccessfulJobs) != 1 {
+		t.Errorf("second report: %v, %+v", err, v)
+	}
+	if len(v.Retries) != 1 || v.Retries[0].Outcome != "succeeded" || *v.Retries[0].ResumedBy != "user/test" {
+		t.Errorf("retry history: %+v", v.Retries)
+	}
+	w.agree()
+}
+
+// until follows the log until an event of the type is seen.
+func (w *world) until(from uint64, want domain.EventType) {
+	w.t.Helper()
+	for e, err := range w.app.Tail(w.ctx(), app.TailOptions{From: from, Follow: true}) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if e.Type == want {
+			return
+		}
+	}
+	w.t.Fatalf("no %s came", want)
+}
+
+// What is under way when the service stops is handed back and done by the next.
+func TestStopHandsBackAndTheNextStartGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stop_grace=100ms", "workers=job-downloading=2")
+	asked, gate := make(chan struct{}, 100), make(chan struct{})
+	base := depositor(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			asked <- struct{}{}
+			select {
+			case <-gate:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		_, _ = rw.Write([]byte("slow " + r.URL.Path))
+	}))
+	stop := w.serve()
+	ids := make([]domain.BatchID, 5)
+	for i := range ids {
+		ids[i] = w.submit(app.Deposit{Payload: fmt.Sprintf("%s/%d.txt", base, i), Title: "slow"})
+	}
+	<-asked
+	<-asked
+	stop()
+	w.agree()
+	close(gate)
+	w.serve()
+	for _, id := range ids {
+		if v := w.rest(id); v.Status != "completed" || len(v.Retries) != 0 {
+			t.Errorf("%s: %s, %+v", id, v.Status, v.Jobs)
+		}
+	}
+	w.agree()
+}
+
+// Roles may run in processes of their own, several of each.
+func TestRolesInSeveralProcesses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	base := depositor(t, samples.Handler())
+	w.serve("daemons")
+	w.serve("daemons")
+	w.serve("relay", "projector")
+	first := w.serve("relay", "projector")
+	batch := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	first()
+	if v := w.rest(batch); v.JobsInProgress != 0 || v.JobsCompleted == 0 {
+		t.Errorf("%+v", v.BatchSummary)
+	}
+	w.agree()
+}
+
+// Every server that does not answer is named, with where it was looked for.
+func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(w.ctx())
+	defer cancel()
+	s := w.app.Status(ctx)
+	if !s.OK() || s.Projection == nil || s.Projection.PendingMigrations != 0 || s.Outbox == nil || len(s.Workers) != 0 {
+		t.Errorf("nobody serves: %+v", s)
+	}
+	w.serve()
+	if s = w.app.Status(ctx); len(s.Workers) != 1 || len(s.Workers[0].Roles) != 3 {
+		t.Errorf("one process serves: %+v", s)
+	}
+}
