@@ -20,9 +20,9 @@ import (
 // errCut is what a statement says that a test cut off for good.
 var errCut = errors.New("cut off by the test")
 
-// faultyDB fails one call: the nth from its making on, counted over statements,
-// begins and commits. A commit that fails has happened all the same if lost is
-// set: only its answer is missing.
+// faultyDB fails one call: the nth from its making on, counted over statements and
+// begins and commits. If lost is set, it is the nth commit, and it has happened
+// all the same: only its answer is missing.
 type faultyDB struct {
 	projections.DB
 	mu   sync.Mutex
@@ -31,7 +31,10 @@ type faultyDB struct {
 	lost bool
 }
 
-func (f *faultyDB) fails() bool {
+func (f *faultyDB) fails(commit bool) bool {
+	if f.lost && !commit {
+		return false
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.left--
@@ -45,21 +48,21 @@ func (f *faultyDB) struck() bool {
 }
 
 func (f *faultyDB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	if f.fails() {
+	if f.fails(false) {
 		return pgconn.CommandTag{}, f.err
 	}
 	return f.DB.Exec(ctx, sql, args...)
 }
 
 func (f *faultyDB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	if f.fails() {
+	if f.fails(false) {
 		return failedRow{f.err}
 	}
 	return f.DB.QueryRow(ctx, sql, args...)
 }
 
 func (f *faultyDB) Begin(ctx context.Context) (pgx.Tx, error) {
-	if f.fails() {
+	if f.fails(false) {
 		return nil, f.err
 	}
 	tx, err := f.DB.Begin(ctx)
@@ -76,21 +79,21 @@ type faultyTx struct {
 }
 
 func (t *faultyTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	if t.f.fails() {
+	if t.f.fails(false) {
 		return pgconn.CommandTag{}, t.f.err
 	}
 	return t.Tx.Exec(ctx, sql, args...)
 }
 
 func (t *faultyTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	if t.f.fails() {
+	if t.f.fails(false) {
 		return nil, t.f.err
 	}
 	return t.Tx.Query(ctx, sql, args...)
 }
 
 func (t *faultyTx) Commit(ctx context.Context) error {
-	if !t.f.fails() {
+	if !t.f.fails(true) {
 		return t.Tx.Commit(ctx)
 	}
 	if t.f.lost {
@@ -117,13 +120,15 @@ func TestExactlyOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const chunk = 25
-			w := history(t, 42, 900)
+			const chunk, transactions = 25, 3
+			w := history(t, 42, 1200)
 			db := projtest.DB(t)
-			done := 0
-			for n := 1; ; n++ {
-				done = min(done+chunk, len(w.log))
+			struck := 0
+			for n, done := 1, chunk; done <= len(w.log); n, done = n+1, done+chunk {
 				faulty := &faultyDB{DB: db, left: n, err: c.err, lost: c.lost}
+				if c.lost {
+					faulty.left = (n-1)%transactions + 1
+				}
 				cfg := config(faulty, w.log[:done])
 				cfg.MaxBatch, cfg.RetryDelay = 10, time.Microsecond
 				err := run(t, cfg)
@@ -137,12 +142,12 @@ func TestExactlyOnce(t *testing.T) {
 				if err := run(t, config(db, w.log[:done])); err != nil {
 					t.Fatalf("after call %d was cut off: %v", n, err)
 				}
-				if !faulty.struck() || done == len(w.log) {
-					if n < 30 {
-						t.Fatalf("only %d calls were cut off", n)
-					}
-					break
+				if faulty.struck() {
+					struck++
 				}
+			}
+			if struck < 30 {
+				t.Fatalf("only %d calls were cut off", struck)
 			}
 			if err := run(t, config(db, w.log)); err != nil {
 				t.Fatal(err)

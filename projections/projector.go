@@ -115,24 +115,24 @@ func (p *Projector) Run(ctx context.Context) error {
 	reader.Go(func() { p.read(ctx, at, events) })
 
 	for {
-		batch, end := p.collect(ctx, events)
+		batch, ended, cause := p.collect(ctx, events)
 		if len(batch) > 0 {
 			if err := p.project(ctx, batch); err != nil {
 				return p.ended(ctx, err)
 			}
 		}
-		if end != nil {
-			return p.ended(ctx, *end)
+		if ended {
+			return p.ended(ctx, cause)
 		}
 	}
 }
 
 // ended tells a stop that was asked for from one that was not.
 func (p *Projector) ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil || err == nil {
-		return nil
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("projection %s: %w", p.cfg.Name, err)
 	}
-	return fmt.Errorf("projection %s: %w", p.cfg.Name, err)
+	return nil
 }
 
 // item is an event, or the source's error. A closed channel is the source's end.
@@ -173,8 +173,9 @@ func (p *Projector) read(ctx context.Context, at pgdb.AccessionCheckpoint, to ch
 }
 
 // collect waits for an event and then, for MaxDelay at most, for more of them.
-// end is not nil when the source has ended: with its error, or with nil.
-func (p *Projector) collect(ctx context.Context, from <-chan item) (batch []domain.Recorded, end *error) {
+// ended says that nothing comes after these: the source has ended, cause being its
+// error, or ctx has.
+func (p *Projector) collect(ctx context.Context, from <-chan item) (batch []domain.Recorded, ended bool, cause error) {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer timer.Stop()
@@ -182,20 +183,19 @@ func (p *Projector) collect(ctx context.Context, from <-chan item) (batch []doma
 		select {
 		case it, open := <-from:
 			if !open || it.err != nil {
-				return batch, &it.err
+				return batch, true, it.err
 			}
 			if len(batch) == 0 {
 				timer.Reset(p.cfg.MaxDelay)
 			}
 			batch = append(batch, it.event)
 		case <-timer.C:
-			return batch, nil
+			return batch, false, nil
 		case <-ctx.Done():
-			err := ctx.Err()
-			return nil, &err
+			return nil, true, ctx.Err()
 		}
 	}
-	return batch, nil
+	return batch, false, nil
 }
 
 // retry tries again while PostgreSQL is away.

@@ -13,15 +13,18 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// Rows of the tables and views as people ask for them; see the comments of the
-// columns in the database.
-//
-// Times are UTC.
+// Rows as people ask for them. Their fields are the columns, which the database
+// explains; in JSON they have the columns' names. Times are UTC.
 type (
-	BatchSummary  = pgdb.ReportBatchSummary
-	BatchReport   = pgdb.AccessionBatchReport
-	Retry         = pgdb.ReportRetryHistory
-	JobRow        = pgdb.AccessionJob
+	// BatchSummary is a row of report.batch_summary.
+	BatchSummary = pgdb.ReportBatchSummary
+	// BatchReport is a row of accession.batch_report.
+	BatchReport = pgdb.AccessionBatchReport
+	// Retry is a row of report.retry_history.
+	Retry = pgdb.ReportRetryHistory
+	// JobRow is a row of accession.job.
+	JobRow = pgdb.AccessionJob
+	// JobTransition is a row of accession.job_transition.
 	JobTransition = pgdb.AccessionJobTransition
 )
 
