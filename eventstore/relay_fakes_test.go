@@ -257,13 +257,13 @@ func (o *scriptOutbox) reached(ctx context.Context, want ...int64) bool {
 }
 
 // event makes number v of job n, written by a command of its own.
-func event(n int64, v int64) domain.Recorded {
+func event(n, v int64) domain.Recorded {
 	a := domain.NewJobID(n).Aggregate()
 	e := domain.Event{Type: domain.EventJobWaiting, Aggregate: a, Version: v, Data: &domain.JobMoved{}}
 	return domain.Recorded{Event: e, CommandID: "command of " + e.ID()}
 }
 
-func events(n int64, from, to int64) []domain.Recorded {
+func events(n, from, to int64) []domain.Recorded {
 	var list []domain.Recorded
 	for v := from; v <= to; v++ {
 		list = append(list, event(n, v))

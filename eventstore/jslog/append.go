@@ -17,14 +17,14 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
+// MaxBatch and MaxBatchBytes bound one Append. The first is the server's own
+// limit of an atomic batch.
 const (
-	// MaxBatch and MaxBatchBytes bound one Append. The first is the server's own
-	// limit of an atomic batch.
 	MaxBatch      = 1000
 	MaxBatchBytes = 16 << 20
-
-	publishTime = 2 * time.Second // until an answer counts as lost
 )
+
+const answerTime = 2 * time.Second // until an answer counts as lost
 
 // batch is what one Append sends.
 type batch struct {
@@ -60,9 +60,9 @@ func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64,
 		unsure = true
 		seqs, found := l.settle(ctx, b)
 		switch {
-		case seqs != nil:
+		case found == nil:
 			return seqs, nil
-		case found != nil && (verdict != nil || errors.Is(found, eventstore.ErrUnknown)):
+		case errors.Is(found, eventstore.ErrUnknown), errors.Is(found, eventstore.ErrConflict) && verdict != nil:
 			return nil, b.failed(found, err)
 		}
 		select {
@@ -111,7 +111,7 @@ func (l *Log) encode(events []eventstore.Append) (batch, error) {
 
 // publish sends once and waits for the answer.
 func (l *Log) publish(ctx context.Context, b batch) ([]uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	last := len(b.msgs) - 1
 	if last == 0 {

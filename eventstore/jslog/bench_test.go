@@ -3,7 +3,6 @@ package jslog_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -70,16 +69,10 @@ func fill(b *testing.B, l eventstore.Log) {
 func BenchmarkRelay(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
-		o := &fullOutbox{end: make(chan struct{})}
-		for v := int64(1); v <= 4; v++ {
-			for n := range int64(benched / 4) {
-				pos := eventstore.Position{Seq: int64(len(o.items) + 1)}
-				o.items = append(o.items, eventstore.Item{Position: pos, Events: []domain.Recorded{event(n+1, v)}})
-			}
-		}
+		o := newFullOutbox(benched/4, 4)
 		l := open(b)
 		ctx, stop := context.WithCancel(within(b, 10*time.Minute))
-		r := &eventstore.Relay{Outbox: o, Log: l, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		r := &eventstore.Relay{Outbox: o, Log: l, Logger: slog.New(slog.DiscardHandler)}
 		b.StartTimer()
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(ctx) }()
@@ -101,6 +94,18 @@ func BenchmarkRelay(b *testing.B) {
 type fullOutbox struct {
 	items []eventstore.Item
 	end   chan struct{}
+}
+
+// newFullOutbox holds jobs with some events each, number by number.
+func newFullOutbox(jobs, versions int64) *fullOutbox {
+	o := &fullOutbox{end: make(chan struct{})}
+	for v := int64(1); v <= versions; v++ {
+		for n := range jobs {
+			pos := eventstore.Position{Seq: int64(len(o.items) + 1)}
+			o.items = append(o.items, eventstore.Item{Position: pos, Events: []domain.Recorded{event(n+1, v)}})
+		}
+	}
+	return o
 }
 
 func (o *fullOutbox) Shards() int { return 1 }

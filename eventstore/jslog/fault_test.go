@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/jslog"
 )
@@ -153,6 +156,18 @@ func startServer(t *testing.T, dir string, port int) *server.Server {
 	return s
 }
 
+// restart stops a server and starts it again at the same address.
+func restart(t *testing.T, s *server.Server, dir string) *server.Server {
+	t.Helper()
+	addr, ok := s.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("the server listens at %v", s.Addr())
+	}
+	s.Shutdown()
+	s.WaitForShutdown()
+	return startServer(t, dir, addr.Port)
+}
+
 // A restart of the server in the middle of appending and following: nothing is
 // lost or doubled, and both go on.
 func TestServerRestart(t *testing.T) {
@@ -196,14 +211,7 @@ func TestServerRestart(t *testing.T) {
 		}()
 	}()
 	<-half
-	port := s.Addr().String()
-	s.Shutdown()
-	s.WaitForShutdown()
-	var n int
-	if _, err := fmt.Sscanf(port, "127.0.0.1:%d", &n); err != nil {
-		t.Fatal(err)
-	}
-	s = startServer(t, dir, n)
+	s = restart(t, s, dir)
 	defer s.Shutdown()
 	if err := <-appended; err != nil {
 		t.Errorf("append: %v", err)
@@ -211,4 +219,41 @@ func TestServerRestart(t *testing.T) {
 	if err := <-followed; err != nil {
 		t.Errorf("follow: %v", err)
 	}
+}
+
+// A relay rides through a restart: every job's events are there once, in order.
+func TestRelayOverServerRestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir, server.RANDOM_PORT)
+	l := openAt(t, connect(t, s.ClientURL()), jslog.Config{Stream: "relay", Prefix: "relay", Instance: "test"})
+	const jobs, versions = 2000, 4
+	o := newFullOutbox(jobs, versions)
+	ctx, stop := context.WithCancel(within(t, 60*time.Second))
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- (&eventstore.Relay{Outbox: o, Log: l, Logger: slog.New(slog.DiscardHandler)}).Run(ctx)
+	}()
+	at := map[domain.Aggregate]int64{}
+	for e, err := range l.Read(ctx, eventstore.ReadOptions{Follow: true, To: jobs * versions}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at[e.Aggregate]++; at[e.Aggregate] != e.Version {
+			t.Fatalf("%s stands at the place of number %d", e.ID(), at[e.Aggregate])
+		}
+		if e.Seq == jobs {
+			s = restart(t, s, dir)
+		}
+	}
+	<-o.end
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if info, err := l.Info(within(t, 10*time.Second)); err != nil || info.Last != jobs*versions {
+		t.Errorf("%d events in the log, %v", info.Last, err)
+	}
+	s.Shutdown()
 }

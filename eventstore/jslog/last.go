@@ -37,21 +37,23 @@ func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEven
 
 // settle looks whether a batch whose answer was lost is in the log. It gives its
 // places; or ErrConflict: it is not there; or ErrUnknown: others have written
-// behind its place, whoever wrote there; or neither when the server does not
+// behind its place, whoever wrote there; or another error when the server does not
 // answer.
 func (l *Log) settle(ctx context.Context, b batch) ([]uint64, error) {
 	var aggregates []domain.Aggregate
 	for a := range b.ends {
 		aggregates = append(aggregates, a)
 	}
+	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
+	defer cancel()
 	found := make([]eventstore.LastEvent, len(aggregates))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(lookUps)
 	for i, a := range aggregates {
 		g.Go(func() (err error) { found[i], err = l.Last(gctx, a); return err })
 	}
-	if g.Wait() != nil {
-		return nil, nil
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
 	seqs := make([]uint64, len(b.msgs))
 	for i, a := range aggregates {

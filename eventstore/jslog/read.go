@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/domain"
@@ -21,7 +20,6 @@ const (
 	pullTime  = 5 * time.Second // how long one request stands
 	heartbeat = time.Second     // twice without: the consumer is gone
 	idleTime  = time.Minute     // after which the server forgets a consumer that nobody reads
-	callTime  = 5 * time.Second // one request to make a consumer
 )
 
 // errAgain: the consumer is of no use any more; make another one.
@@ -98,7 +96,7 @@ func (r *reader) bound(ctx context.Context) error {
 // consume reads through one consumer until the end (nil), an error, or until the
 // consumer is lost.
 func (r *reader) consume(ctx context.Context) error {
-	call, cancel := context.WithTimeout(ctx, callTime)
+	call, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	if err := r.bound(call); err != nil {
 		return err
@@ -159,7 +157,7 @@ func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool,
 		return false, fmt.Errorf("log %s: events %d to %d are missing: %w", r.log.cfg.Stream, r.next, seq-1, eventstore.ErrBroken)
 	}
 	e, err := eventstore.Decode(eventstore.Message{Subject: strings.TrimPrefix(msg.Subject(), r.log.cfg.Prefix+"."),
-		Header: nats.Header(msg.Headers()), Data: msg.Data()})
+		Header: msg.Headers(), Data: msg.Data()})
 	if err != nil {
 		return false, fmt.Errorf("log %s, place %d: %w", r.log.cfg.Stream, seq, err)
 	}
