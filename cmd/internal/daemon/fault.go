@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -30,10 +30,29 @@ const (
 // stands in ZooKeeper.
 const maxMessage = 2048
 
-// faulty are errors that know who must act and whether trying again may help.
-type faulty interface {
-	error
-	Fault() (class, code string, temporary bool)
+// verdict says who must act on an error, with its code, and whether the same
+// request may succeed a moment later; ok is false for an error that does not know.
+// The packages that do the work tell it in one of two ways.
+func verdict(err error) (class domain.Class, code domain.Code, temporary, ok bool) {
+	var fault interface {
+		Fault() (class, code string, temporary bool)
+	}
+	if errors.As(err, &fault) {
+		c, k, again := fault.Fault()
+		return domain.Class(c), domain.Code(k), again, true
+	}
+	var reason interface{ Reason() domain.Reason }
+	if errors.As(err, &reason) {
+		var retry interface {
+			Retry() (again bool, after time.Duration)
+		}
+		if errors.As(err, &retry) {
+			temporary, _ = retry.Retry()
+		}
+		r := reason.Reason()
+		return r.Class, r.Code, temporary, true
+	}
+	return "", "", false, false
 }
 
 // problem is a reason on its way up as an error.
@@ -57,18 +76,13 @@ func systemProblem(code domain.Code, format string, args ...any) error {
 func reasonOf(err error, doing string) domain.Reason {
 	r := domain.Reason{Class: domain.ClassSystem, Code: CodeInternal, Message: err.Error()}
 	var p *problem
-	var f faulty
 	var st *store.Error
-	var known interface{ Reason() domain.Reason }
+	class, code, _, known := verdict(err)
 	switch {
 	case errors.As(err, &p):
 		r.Class, r.Code = p.Class, p.Code // the message keeps what was wrapped around it
-	case errors.As(err, &known):
-		k := known.Reason()
-		r.Class, r.Code = k.Class, k.Code
-	case errors.As(err, &f):
-		class, code, _ := f.Fault()
-		r.Class, r.Code = domain.Class(class), domain.Code(code)
+	case known:
+		r.Class, r.Code = class, code
 	case errors.As(err, &st):
 		r.Code = CodeStorage
 		if st.Code == store.CodeDiskFull {
@@ -84,24 +98,18 @@ func reasonOf(err error, doing string) domain.Reason {
 	return r
 }
 
-// trouble is the outcome of an error of our own side. A full disk is waited for;
-// a server that is away hands the work back for as long as it takes; what is
-// final fails at once; anything else fails when it happened too often.
+// trouble is the outcome of an error of our own side. A server that is away hands
+// the work back for as long as it takes; what is final fails at once; anything
+// else, such as a full disk, fails when it happened too often.
 func (s *steps) trouble(err error, doing string) Outcome {
 	r := reasonOf(err, doing)
 	var p *problem
-	var f faulty
+	_, _, temporary, known := verdict(err)
 	switch {
-	case r.Code == domain.CodeSpaceShort:
-		return wait(r, s.cfg.SpaceCycle)
-	case errors.As(err, &p):
-		return fail(r)
-	case isRefused(err), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown):
+	case isRefused(err), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown),
+		known && temporary && r.Class == domain.ClassSystem:
 		return handBack(fmt.Errorf("%s: %w", doing, err))
-	case errors.As(err, &f):
-		if _, _, again := f.Fault(); again {
-			return handBack(fmt.Errorf("%s: %w", doing, err))
-		}
+	case errors.As(err, &p), known:
 		return fail(r)
 	default:
 		return retry(r, fmt.Errorf("%s: %w", doing, err))
@@ -113,9 +121,5 @@ func bounded(s string) string {
 	if len(s) <= maxMessage {
 		return s
 	}
-	s = s[:maxMessage-len(" …")]
-	for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) && !utf8.RuneStart(s[len(s)-1]) {
-		s = s[:len(s)-1]
-	}
-	return strings.ToValidUTF8(s, "") + " …"
+	return strings.ToValidUTF8(s[:maxMessage-len(" …")], "") + " …"
 }

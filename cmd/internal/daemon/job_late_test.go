@@ -1,0 +1,341 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/mint"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// faultyRecords refuse what a test says.
+type faultyRecords struct {
+	Records
+	refuse func(op string) error
+}
+
+func (r *faultyRecords) ReserveVersion(ctx context.Context, job domain.JobID, primary string) (int, error) {
+	if err := r.refuse("ReserveVersion"); err != nil {
+		return 0, err
+	}
+	return r.Records.ReserveVersion(ctx, job, primary)
+}
+
+func (r *faultyRecords) FinishEffect(ctx context.Context, key string, result any) (record.Effect, error) {
+	if err := r.refuse("FinishEffect"); err != nil {
+		return record.Effect{}, err
+	}
+	return r.Records.FinishEffect(ctx, key, result)
+}
+
+func (r *faultyRecords) RecordObject(ctx context.Context, o record.Object) (bool, error) {
+	if err := r.refuse("RecordObject"); err != nil {
+		return false, err
+	}
+	return r.Records.RecordObject(ctx, o)
+}
+
+// refuse makes the records refuse one kind of call, so often.
+func (w *world) refuse(op string, times int, err error) {
+	w.r.steps.cfg.Records = &faultyRecords{Records: w.cfg.Records, refuse: func(asked string) error {
+		if asked == op && times > 0 {
+			times--
+			return err
+		}
+		return nil
+	}}
+}
+
+var away = &record.Error{Code: record.CodeUnavailable, Op: "ask", Message: "PostgreSQL is away"}
+
+// J10: the object is named, described and stored, and read back.
+func TestProcessing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.web.objectManifest("/o.checkm", map[string]string{"data/a.csv": "a"})
+	id := w.jobIn(domain.JobRecording, domain.TypeObjectManifest, "/o.checkm")
+	j := w.job(id)
+	if err := mint.Check(j.Identifiers.Primary); err != nil {
+		t.Error(err)
+	}
+	m, err := w.cfg.Objects.VerifyVersion(t.Context(), j.Identifiers.Primary, 1)
+	if err != nil || len(m.Files) != 3 || m.Files[0].Name != "data/a.csv" || m.Files[0].SHA256 != hexOf("a") || m.Job != id {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	erc, err := w.r.steps.kept(t.Context(), store.VersionPrefix(j.Identifiers.Primary, 1)+"/system/"+store.ERCName)
+	if err != nil || !strings.Contains(string(erc), "what: Tide tables") || !strings.Contains(string(erc), j.Identifiers.Primary) {
+		t.Errorf("citation %q, %v", erc, err)
+	}
+}
+
+// A job that starts over in processing mints once and stores one version, whatever
+// it had reached.
+func TestProcessingStartsOver(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"ReserveVersion", "FinishEffect"} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.web.serve("/a.txt", "a")
+			id := w.jobIn(domain.JobProcessing, domain.TypeFile, "/a.txt")
+			w.refuse(op, 3, away)
+			var named string
+			for range 3 {
+				w.turn(domain.DaemonJobProcessing)
+				j := w.wantJob(id, domain.JobProcessing, "")
+				if named == "" {
+					named = j.Identifiers.Primary
+				}
+				if named == "" || j.Identifiers.Primary != named {
+					t.Fatalf("named %q, then %q", named, j.Identifiers.Primary)
+				}
+				w.clock.Advance(maxDelay)
+			}
+			w.turn(domain.DaemonJobProcessing)
+			w.wantJob(id, domain.JobRecording, "")
+			if n := count(w.events(id.Aggregate()), domain.EventJobIdentified); n != 1 {
+				t.Errorf("%d events name it", n)
+			}
+			if _, err := w.cfg.Objects.VerifyVersion(t.Context(), named, 1); err != nil {
+				t.Error(err)
+			}
+			if _, err := w.cfg.Objects.VerifyVersion(t.Context(), named, 2); store.CodeOf(err) != store.CodeNotFound {
+				t.Errorf("a second version: %v", err)
+			}
+		})
+	}
+}
+
+// deposit brings a file with a row of identifiers to the end of processing.
+func (w *world) deposit(path, primary, local string, last domain.JobState) domain.JobID {
+	w.Helper()
+	w.web.serve(path, path)
+	w.web.serve(path+".checkm", manifestOf("mrt-single-file-batch-manifest", w.web.URL+path+" | | | | | | "+primary+" | "+local))
+	id := w.jobIn(domain.JobProcessing, domain.TypeFileBatchManifest, path+".checkm")
+	w.turn(domain.DaemonJobProcessing)
+	if j := w.job(id); j.State != last {
+		w.Fatalf("%s is %s with %+v, not %s\n%s", path, j.State, j.Reason, last, w.log)
+	}
+	return id
+}
+
+// Identifiers of the depositor: given ones hold, local ids lead to the object they
+// were first used for, and a contradiction fails the job.
+func TestIdentifiers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	primary := func(id domain.JobID) string { return w.job(id).Identifiers.Primary }
+
+	first := primary(w.deposit("/a", "", "tide-1;tide-2", domain.JobRecording))
+	if again := primary(w.deposit("/b", "", "tide-2", domain.JobRecording)); again != first {
+		t.Errorf("the same local id led to %s and %s", first, again)
+	}
+	if m, err := w.cfg.Objects.VerifyVersion(t.Context(), first, 2); err != nil || m.Version != 2 {
+		t.Errorf("no second version: %v", err)
+	}
+	given := primary(w.deposit("/c", "ARK:/99999/fk4-given", "tide-3", domain.JobRecording))
+	if given != "ark:/99999/fk4given" {
+		t.Errorf("given identifier became %s", given)
+	}
+	other := primary(w.deposit("/d", "", "", domain.JobRecording))
+	if other == first || other == given {
+		t.Errorf("two objects are %s", other)
+	}
+	for path, c := range map[string]struct {
+		primary, local string
+		code           domain.Code
+	}{
+		"/e": {given, "tide-1", CodeIdentifierMismatch},
+		"/f": {"", "tide-1;tide-3", record.CodeIdentifierMismatch},
+		"/g": {"doi:10.1/x", "", mint.CodeARKInvalid},
+	} {
+		id := w.deposit(path, c.primary, c.local, domain.JobFailed)
+		if j := w.wantJob(id, domain.JobFailed, c.code); j.Reason.Class != domain.ClassContent {
+			t.Errorf("%s: %+v", path, j.Reason)
+		}
+	}
+}
+
+// Two jobs that use a new local id at the same moment end with one object.
+func TestLocalIDsRace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var ids []domain.JobID
+	for _, path := range []string{"/a", "/b", "/c", "/d"} {
+		w.web.serve(path, path)
+		w.web.serve(path+".checkm", manifestOf("mrt-single-file-batch-manifest", w.web.URL+path+" | | | | | | | tide-1"))
+		ids = append(ids, w.jobIn(domain.JobProcessing, domain.TypeFileBatchManifest, path+".checkm"))
+	}
+	var wg sync.WaitGroup
+	for range ids {
+		wg.Go(func() { w.turn(domain.DaemonJobProcessing) })
+	}
+	wg.Wait()
+	for _, id := range ids {
+		if j := w.wantJob(id, domain.JobRecording, ""); j.Identifiers.Primary != w.job(ids[0]).Identifiers.Primary {
+			t.Errorf("%s is %s", id, j.Identifiers.Primary)
+		}
+	}
+	for n := range ids {
+		if _, err := w.cfg.Objects.VerifyVersion(t.Context(), w.job(ids[0]).Identifiers.Primary, n+1); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// J11: what was downloaded is gone, or was changed.
+func TestWorkingFilesGone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		harm func(dir string) error
+		code domain.Code
+	}{
+		"all":     {os.RemoveAll, CodeFilesMissing},
+		"one":     {func(dir string) error { return os.Remove(filepath.Join(dir, "files", "a.txt")) }, CodeFilesMissing},
+		"changed": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "files", "a.txt"), []byte("b"), 0o600) }, domain.CodeDigestMismatch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
+			id := w.jobIn(domain.JobProcessing, domain.TypeObjectManifest, "/o.checkm")
+			if err := c.harm(w.job(id).Configuration.WorkingDir); err != nil {
+				t.Fatal(err)
+			}
+			w.turn(domain.DaemonJobProcessing)
+			w.wantJob(id, domain.JobFailed, c.code)
+		})
+	}
+}
+
+// J12, J13: the inventory says what the storage manifest says, or the job fails.
+func TestRecording(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.web.serve("/a.txt", "a")
+	id := w.jobIn(domain.JobRecording, domain.TypeFile, "/a.txt")
+	w.refuse("RecordObject", 1, away)
+	w.turn(domain.DaemonJobRecording)
+	w.wantJob(id, domain.JobRecording, "") // PostgreSQL away is no failure of the job
+	w.clock.Advance(maxDelay)
+	w.turn(domain.DaemonJobRecording)
+	j := w.wantJob(id, domain.JobNotify, "")
+	files, err := w.cfg.Records.(*record.Records).VersionFiles(t.Context(), j.Identifiers.Primary, 1)
+	if err != nil || len(files) != 3 {
+		t.Errorf("%+v, %v", files, err)
+	}
+
+	id = w.jobIn(domain.JobRecording, domain.TypeFile, "/a.txt")
+	w.refuse("RecordObject", 1, &record.Error{Code: record.CodeInventoryConflict, Op: "record", Message: "another"})
+	w.turn(domain.DaemonJobRecording)
+	w.wantJob(id, domain.JobFailed, record.CodeInventoryConflict)
+	w.requeue(id)
+	w.turn(domain.DaemonJobRecording)
+	w.wantJob(id, domain.JobNotify, "")
+}
+
+// A storage manifest that is not the one that was written is not recorded.
+func TestRecordingLooksAtTheDigest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.web.serve("/a.txt", "a")
+	id := w.jobIn(domain.JobRecording, domain.TypeFile, "/a.txt")
+	key := store.ManifestKey(w.job(id).Identifiers.Primary, 1)
+	m, _, err := w.cfg.Objects.ReadManifest(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Files[0].SHA256 = hexOf("other")
+	data, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.cfg.Objects.Put(t.Context(), key, strings.NewReader(string(data))); err != nil {
+		t.Fatal(err)
+	}
+	w.turn(domain.DaemonJobRecording)
+	w.wantJob(id, domain.JobFailed, CodeStorage)
+}
+
+// J14, J15: the callback is made with a key that survives a requeue.
+func TestCallback(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.set[tides]
+	p.Callback.URL = w.web.URL + "/done?token=secret"
+	w.set[tides] = p
+	var mu sync.Mutex
+	var keys []string
+	var bodies []CallbackBody
+	status := http.StatusServiceUnavailable
+	w.web.on("/done", func(rw http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		var b CallbackBody
+		if err := json.NewDecoder(r.Body).Decode(&b); err != nil {
+			t.Error(err)
+		}
+		keys, bodies = append(keys, r.Header.Get("Idempotency-Key")), append(bodies, b)
+		rw.WriteHeader(status)
+	})
+	w.web.serve("/a.txt", "a")
+	id := w.jobIn(domain.JobNotify, domain.TypeFile, "/a.txt")
+	w.turn(domain.DaemonJobNotify)
+	j := w.wantJob(id, domain.JobFailed, "http_status")
+	if strings.Contains(j.Reason.Message, "secret") {
+		t.Errorf("a query is shown: %s", j.Reason.Message)
+	}
+	mu.Lock()
+	status = http.StatusNoContent
+	mu.Unlock()
+	w.requeue(id)
+	w.turn(domain.DaemonJobNotify)
+	w.wantJob(id, domain.JobCompleted, "")
+	for _, k := range keys {
+		if k == "" || k != keys[0] {
+			t.Errorf("keys %q", keys)
+		}
+	}
+	b := bodies[len(bodies)-1]
+	if len(bodies) != 3 || b.Job != id || b.Primary != j.Identifiers.Primary || b.Version != 1 || b.Name != "a.txt" {
+		t.Errorf("%d callbacks, the last one %+v", len(bodies), b)
+	}
+	d, err := w.cfg.Records.(*record.Records).Delivery(t.Context(), keys[0])
+	if err != nil || d.State != record.DeliveryDelivered || strings.Contains(fmt.Sprint(d.Recipients), "secret") {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A callback that was delivered before the worker died is not made again.
+func TestCallbackIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.set[tides]
+	p.Callback.URL = w.web.URL + "/done"
+	w.set[tides] = p
+	w.web.serve("/done", "ok")
+	w.web.serve("/a.txt", "a")
+	id := w.jobIn(domain.JobNotify, domain.TypeFile, "/a.txt")
+	d := daemonNamed(domain.DaemonJobNotify)
+	step := d.jobStep
+	d.jobStep = func(s *steps, ctx context.Context, t *JobTask) Outcome {
+		defer w.mem.Expire(w.store)
+		return step(s, ctx, t)
+	}
+	w.turnOf(d)
+	w.wantJob(id, domain.JobNotify, "")
+	w.turn(domain.DaemonJobNotify)
+	w.wantJob(id, domain.JobCompleted, "")
+	if n := w.web.count("POST /done"); n != 1 {
+		t.Errorf("%d callbacks", n)
+	}
+}
