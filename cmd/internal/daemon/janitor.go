@@ -134,6 +134,7 @@ func (r *Runner) retire(ctx context.Context, b domain.Batch) error {
 // (J23); a job that is locked at the moment is left for the next round.
 func (r *Runner) finishDeletion(ctx context.Context, b domain.Batch) error {
 	cleaned := b.Reason != nil && b.Reason.Code == domain.CodeCleaned
+	var left []error
 	for _, sub := range domain.Subs {
 		jobs, err := r.cfg.Handler.Live.BatchJobs(ctx, b.ID, sub)
 		if err != nil && !errors.Is(err, eventstore.ErrNotFound) {
@@ -141,9 +142,12 @@ func (r *Runner) finishDeletion(ctx context.Context, b domain.Batch) error {
 		}
 		for _, id := range jobs {
 			if err := r.deleteJob(ctx, id, cleaned); err != nil {
-				return fmt.Errorf("delete %s with its batch %s: %w", id, b.ID, err)
+				left = append(left, fmt.Errorf("delete %s with its batch %s: %w", id, b.ID, err))
 			}
 		}
+	}
+	if left != nil {
+		return errors.Join(left...)
 	}
 	crash.Point("daemon/janitor/before-remove-batch")
 	return r.cfg.Handler.Live.Remove(ctx, b.ID)

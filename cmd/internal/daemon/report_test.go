@@ -1,0 +1,156 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// mixed deposits a batch of one good file, one with a wrong digest and one faulty
+// row, and lets all its jobs come to rest.
+func (w *world) mixed() (domain.BatchID, domain.JobID) {
+	w.Helper()
+	w.web.serve("/good.txt", "good")
+	w.web.serve("/bad.txt", "BAD")
+	w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest",
+		w.web.URL+"/good.txt", fmt.Sprintf("%s/bad.txt | sha256 | %s", w.web.URL, hexOf("bad")), "gopher://files.test/x | | | | | named.txt"))
+	id := w.submit(domain.TypeFileBatchManifest, "/f.checkm")
+	w.turn(domain.DaemonBatchPending)
+	for _, c := range []struct {
+		daemon string
+		jobs   int
+	}{{domain.DaemonJobPending, 3}, {domain.DaemonJobEstimating, 2}, {domain.DaemonJobProvisioning, 2}, {domain.DaemonJobDownloading, 2},
+		{domain.DaemonJobProcessing, 1}, {domain.DaemonJobRecording, 1}, {domain.DaemonJobNotify, 1}} {
+		for range c.jobs {
+			w.turn(c.daemon)
+		}
+	}
+	return id, w.batch(id).Listing.FirstJID
+}
+
+// B5, B7, B8, B9: a failed batch, mended, is reported a second time.
+func TestReportAndUpdate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.wantMails(profile.MailReport)
+	id, first := w.mixed()
+	if b := w.batch(id); b.State != domain.BatchReporting {
+		t.Fatalf("batch is %s", b.State)
+	}
+	w.turn(domain.DaemonBatchReporting)
+	b, r := w.batch(id), w.report(id)
+	if b.State != domain.BatchFailed || !slices.Equal(b.Report.SuccessfulJobs, []domain.JobID{first}) ||
+		!slices.Equal(b.Report.FailedJobs, []domain.JobID{first.Plus(1), first.Plus(2)}) {
+		t.Fatalf("batch %s, report %+v", b.State, b.Report)
+	}
+	if r.Kind != "report" || r.Listed != 3 || r.Completed != 1 || r.Failed != 2 || r.Deleted != 0 || len(r.Jobs) != 3 ||
+		r.Jobs[1].Name != "bad.txt" || r.Jobs[1].Reason.Code != domain.CodeDigestMismatch || r.Jobs[2].Name != "named.txt" || r.Jobs[2].Reason.Code != domain.CodeRowFault {
+		t.Errorf("whole report %+v", r)
+	}
+
+	w.web.serve("/bad.txt", "bad")
+	w.doJob(first.Plus(1), domain.RequeueJob{})
+	w.walk(domain.DaemonJobDownloading, domain.DaemonJobProcessing, domain.DaemonJobRecording, domain.DaemonJobNotify)
+	w.doJob(first.Plus(2), domain.DeleteJob{})
+	w.doBatch(id, domain.RequestUpdate{})
+	w.turn(domain.DaemonBatchUpdateReporting)
+	b, r = w.batch(id), w.report(id)
+	if b.State != domain.BatchCompleted || !slices.Equal(b.Report.NewlySuccessfulJobs, []domain.JobID{first.Plus(1)}) || len(b.Report.UnresolvedJobs) != 0 {
+		t.Errorf("batch %s, report %+v", b.State, b.Report)
+	}
+	if r.Kind != "update-report" || r.Listed != 3 || r.Completed != 2 || r.Deleted != 1 || r.Jobs[0].New || !r.Jobs[1].New {
+		t.Errorf("whole report %+v", r)
+	}
+	if len(w.mail.mails) != 2 || w.mail.mails[0].Key == w.mail.mails[1].Key ||
+		!strings.Contains(w.mail.mails[0].Text, "bad.txt") || !strings.Contains(w.mail.mails[0].Text, "digest_mismatch") {
+		t.Errorf("mails %+v", w.mail.mails)
+	}
+	if n := count(w.events(id.Aggregate()), domain.EventBatchReported); n != 2 {
+		t.Errorf("%d events tell of mails", n)
+	}
+}
+
+// B10: what stays failed is reported as failed again.
+func TestUpdateOfNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, first := w.mixed()
+	w.turn(domain.DaemonBatchReporting)
+	w.doBatch(id, domain.RequestUpdate{})
+	w.turn(domain.DaemonBatchUpdateReporting)
+	if b := w.batch(id); b.State != domain.BatchFailed || !slices.Equal(b.Report.UnresolvedJobs, []domain.JobID{first.Plus(1), first.Plus(2)}) {
+		t.Errorf("batch %s, report %+v", b.State, b.Report)
+	}
+}
+
+// A report that is made again, because its worker died before it was written, is
+// one mail.
+func TestOneMailAReport(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.wantMails(profile.MailReport)
+	id, _ := w.mixed()
+	d := daemonNamed(domain.DaemonBatchReporting)
+	step := d.batchStep
+	d.batchStep = func(s *steps, ctx context.Context, t *BatchTask) Outcome {
+		defer w.mem.Expire(w.store)
+		return step(s, ctx, t)
+	}
+	w.turnOf(d)
+	if b := w.batch(id); b.State != domain.BatchReporting || len(w.mail.mails) != 1 {
+		t.Fatalf("batch is %s after %d mails", b.State, len(w.mail.mails))
+	}
+	w.turn(domain.DaemonBatchReporting)
+	if b := w.batch(id); b.State != domain.BatchFailed || len(w.mail.mails) != 1 {
+		t.Errorf("batch is %s after %d mails", b.State, len(w.mail.mails))
+	}
+}
+
+// A mail that cannot be sent is noted, and stops nothing.
+func TestMailFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.wantMails(profile.MailReport, profile.MailQueued)
+	w.mail.fails = true
+	id, _ := w.mixed()
+	w.turn(domain.DaemonBatchReporting)
+	if b := w.batch(id); b.State != domain.BatchFailed || count(w.events(id.Aggregate()), domain.EventBatchReported) != 2 {
+		t.Errorf("batch is %s with the events %v", b.State, w.events(id.Aggregate()))
+	}
+}
+
+// The report of a large batch is cut in ZooKeeper and whole in the object store, and
+// the update after it knows the whole.
+func TestLongReport(t *testing.T) {
+	t.Parallel()
+	const rows = domain.ReportListLimit + 10
+	w := newWorld(t, noRecords)
+	lines := make([]string, rows)
+	for i := range lines {
+		lines[i] = "gopher://files.test/x"
+	}
+	w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest", lines...))
+	id := w.submit(domain.TypeFileBatchManifest, "/f.checkm")
+	w.turn(domain.DaemonBatchPending)
+	for range rows {
+		w.turn(domain.DaemonJobPending)
+	}
+	w.turn(domain.DaemonBatchReporting)
+	b := w.batch(id)
+	if !b.Report.Truncated || b.Report.Failed != rows || len(b.Report.FailedJobs) >= rows || b.State != domain.BatchFailed {
+		t.Fatalf("batch is %s, report %+v", b.State, b.Report)
+	}
+	if r := w.report(id); len(r.Jobs) != rows || r.Failed != rows {
+		t.Errorf("the whole report has %d jobs", len(r.Jobs))
+	}
+	w.doBatch(id, domain.RequestUpdate{})
+	w.turn(domain.DaemonBatchUpdateReporting)
+	if b := w.batch(id); b.State != domain.BatchFailed || b.Report.Failed != rows {
+		t.Errorf("batch is %s, report of %d", b.State, b.Report.Failed)
+	}
+}

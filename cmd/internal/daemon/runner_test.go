@@ -1,0 +1,283 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// stepOf is a daemon with another step.
+func stepOf(name string, step func(context.Context, *JobTask) Outcome) Daemon {
+	d := daemonNamed(name)
+	d.jobStep = func(_ *steps, ctx context.Context, t *JobTask) Outcome { return step(ctx, t) }
+	return d
+}
+
+func (w *world) aJobIn(state domain.JobState) domain.JobID {
+	w.Helper()
+	w.web.serve("/a.txt", "a")
+	return w.jobIn(state, domain.TypeFile, "/a.txt")
+}
+
+// A worker whose session is lost writes nothing, whatever its step says, and the
+// job is free for others.
+func TestLostClaimWritesNothing(t *testing.T) {
+	t.Parallel()
+	for name, out := range map[string]Outcome{
+		"next":  nextJob(domain.DownloadJob{Files: 1}),
+		"fail":  fail(domain.Reason{Class: domain.ClassSystem, Code: CodeInternal}),
+		"wait":  wait(domain.Reason{Code: domain.CodeSpaceShort}, 0),
+		"retry": retry(domain.Reason{}, errors.New("no")),
+	} {
+		for _, sees := range []bool{true, false} { // whether the step heard of it
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, noRecords)
+				id := w.aJobIn(domain.JobDownloading)
+				before := w.job(id)
+				w.turnOf(stepOf(domain.DaemonJobDownloading, func(ctx context.Context, task *JobTask) Outcome {
+					w.mem.Expire(w.store)
+					if sees {
+						<-ctx.Done()
+						if err := task.Keep(ctx, domain.WaitJob{}); !errors.Is(err, context.Canceled) {
+							t.Errorf("a write after the end: %v", err)
+						}
+					}
+					return out
+				}))
+				if after := w.job(id); after.Version != before.Version {
+					t.Errorf("job moved to %+v", after)
+				}
+				w.turn(domain.DaemonJobDownloading)
+				w.wantJob(id, domain.JobProcessing, "")
+			})
+		}
+	}
+}
+
+// A successor's claim survives what the worker before it does late.
+func TestLateWorkerLeavesTheSuccessorAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	id := w.aJobIn(domain.JobDownloading)
+	other := w.mem.Session()
+	w.turnOf(stepOf(domain.DaemonJobDownloading, func(context.Context, *JobTask) Outcome {
+		w.mem.Expire(w.store)
+		if _, _, err := other.ClaimJob(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+		return nextJob(domain.DownloadJob{Files: 1})
+	}))
+	if _, _, err := w.store.ClaimJob(t.Context(), id); !errors.Is(err, eventstore.ErrLocked) {
+		t.Errorf("the successor's lock is gone: %v", err)
+	}
+}
+
+// A panic fails the job; where work cannot fail it is set aside, with a reason.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		daemon string
+		state  domain.JobState
+		ends   domain.JobState
+	}{
+		{domain.DaemonJobPending, domain.JobPending, domain.JobPending},
+		{domain.DaemonJobEstimating, domain.JobEstimating, domain.JobEstimating},
+		{domain.DaemonJobProvisioning, domain.JobProvisioning, domain.JobProvisioning},
+		{domain.DaemonJobDownloading, domain.JobDownloading, domain.JobFailed},
+		{domain.DaemonJobProcessing, domain.JobProcessing, domain.JobFailed},
+	} {
+		t.Run(c.daemon, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, noRecords)
+			id := w.aJobIn(c.state)
+			d := stepOf(c.daemon, func(context.Context, *JobTask) Outcome { panic("a secret") })
+			w.turnOf(d)
+			j := w.wantJob(id, c.ends, CodePanic)
+			class := domain.ClassSystem
+			if c.ends != domain.JobFailed {
+				class = domain.ClassWait
+			}
+			if j.Reason.Class != class || strings.Contains(j.Reason.Message, "secret") || !strings.Contains(w.log.String(), "a secret") {
+				t.Errorf("%+v\n%s", j.Reason, w.log)
+			}
+			if c.ends != domain.JobFailed { // others go on behind it, and it is tried again much later
+				w.aJobIn(c.state)
+				w.turn(c.daemon)
+				w.clock.Advance(asideDelay)
+				w.turn(c.daemon)
+				if w.job(id).State == c.state {
+					t.Error("not tried again")
+				}
+			}
+		})
+	}
+}
+
+// A job whose workers keep dying is stopped; one that is handed back is not.
+func TestClaimsUsedUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	id := w.aJobIn(domain.JobDownloading)
+	none := func(name string) Daemon {
+		return stepOf(name, func(context.Context, *JobTask) Outcome { return again() })
+	}
+	for range 2 * maxClaims {
+		w.turnOf(none(domain.DaemonJobDownloading))
+		w.clock.Advance(time.Second)
+	}
+	w.wantJob(id, domain.JobDownloading, "")
+	die := func(n int) {
+		for range n {
+			if _, _, err := w.store.NextJob(t.Context(), w.job(id).State); err != nil {
+				t.Fatal(err)
+			}
+			w.mem.Expire(w.store)
+		}
+	}
+	die(maxClaims)
+	w.turn(domain.DaemonJobDownloading)
+	if j := w.wantJob(id, domain.JobFailed, domain.CodeClaimsUsedUp); j.Reason.Class != domain.ClassSystem {
+		t.Errorf("%+v", j.Reason)
+	}
+
+	id = w.aJobIn(domain.JobEstimating)
+	die(maxClaims)
+	w.turn(domain.DaemonJobEstimating)
+	w.wantJob(id, domain.JobEstimating, domain.CodeClaimsUsedUp)
+}
+
+// Trouble of our own fails a job only when it stays; servers that are away never do.
+func TestTroubleIsFinite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	id := w.aJobIn(domain.JobDownloading)
+	why := domain.Reason{Class: domain.ClassSystem, Code: CodeStorage, Message: "the disk is ill"}
+	turn := func(out Outcome) {
+		w.turnOf(stepOf(domain.DaemonJobDownloading, func(context.Context, *JobTask) Outcome { return out }))
+		w.clock.Advance(maxDelay)
+	}
+	for range 3 * maxTries {
+		turn(handBack(errors.New("away")))
+	}
+	w.wantJob(id, domain.JobDownloading, "")
+	w.r.tries.done(id.Aggregate())
+	for range maxTries - 1 {
+		turn(retry(why, errors.New("ill")))
+	}
+	w.wantJob(id, domain.JobDownloading, "")
+	turn(retry(why, errors.New("ill")))
+	w.wantJob(id, domain.JobFailed, CodeStorage)
+}
+
+// The pause grows and is bounded.
+func TestTries(t *testing.T) {
+	t.Parallel()
+	tr := newTries(time.Second)
+	a := domain.NewJobID(1).Aggregate()
+	var total time.Duration
+	for i := range 20 {
+		n, d := tr.again(a, 3)
+		if n != i+1 || d > maxDelay || i == 0 && d != time.Second || i == 2 && d != 4*time.Second {
+			t.Errorf("try %d pauses %s", n, d)
+		}
+		total += d
+	}
+	if n, d := tr.again(a, 4); n != 1 || d != time.Second || total < 10*time.Minute {
+		t.Errorf("after an event: try %d, %s", n, d)
+	}
+}
+
+// A decision that the rules refuse by the time it is written is made again.
+func TestRefusedDecisionIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	id := w.aJobIn(domain.JobPending)
+	w.turnOf(stepOf(domain.DaemonJobPending, func(context.Context, *JobTask) Outcome {
+		w.hold(true) // between the look and the write
+		return nextJob(domain.AcceptJob{})
+	}))
+	w.wantJob(id, domain.JobPending, "")
+	w.clock.Advance(time.Second)
+	w.turn(domain.DaemonJobPending)
+	w.wantJob(id, domain.JobHeld, domain.CodeCollectionHeld)
+}
+
+// Stop: no new claims, running steps may end in the grace time, then they are cut
+// off and handed back.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		grace time.Duration
+		obey  bool // the step ends by itself when the stop comes
+	}{
+		{"in the grace time", time.Minute, true},
+		{"after it", time.Millisecond, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, noRecords, func(w *world) {
+				w.cfg.Grace = c.grace
+				w.cfg.Workers = map[string]int{}
+				for _, d := range Daemons {
+					w.cfg.Workers[d.Name] = 0
+				}
+				w.cfg.Workers[domain.DaemonJobDownloading] = 1
+			})
+			started, stopped := make(chan struct{}), make(chan struct{})
+			w.web.on("/a.txt", func(rw http.ResponseWriter, r *http.Request) {
+				if r.Method == "GET" {
+					close(started)
+					select {
+					case <-stopped:
+					case <-r.Context().Done():
+						return
+					}
+				}
+				_, _ = rw.Write([]byte("a"))
+			})
+			id := w.jobIn(domain.JobDownloading, domain.TypeFile, "/a.txt")
+			before := w.job(id)
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- w.r.Run(ctx) }()
+			<-started
+			stop()
+			if c.obey {
+				close(stopped)
+			}
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			after := w.job(id)
+			if c.obey && after.State != domain.JobProcessing || !c.obey && after.Version != before.Version {
+				t.Errorf("job is %+v", after)
+			}
+			if claim, _, err := w.store.ClaimJob(t.Context(), id); err != nil || claim.Attempts != 1 {
+				t.Errorf("claim %+v, %v", claim, err)
+			}
+		})
+	}
+}
+
+// Every fault of a configuration is named at once.
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	_, err := New(Config{Workers: map[string]int{"job-dreaming": 1, domain.DaemonJanitor: -1}, Grace: -1, SpaceReserve: -1})
+	if err == nil {
+		t.Fatal("an empty configuration was taken")
+	}
+	for _, want := range []string{"Handler", "Claims", "Profiles", "Fetch", "Records", "Objects", "Work ", "Installation", "Log",
+		"job-dreaming", domain.DaemonJanitor, "Grace", "SpaceReserve"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not name %s", err, want)
+		}
+	}
+}
