@@ -2,6 +2,7 @@ package zklive
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -42,14 +43,23 @@ func (o *outboxState) clean() {
 	}
 }
 
-// Sent implements eventstore.Outbox.
+// Sent implements eventstore.Outbox. The mark never goes back: a leader that
+// lost its lead without knowing may be late.
 func (s *Store) Sent(ctx context.Context, shard int, upTo eventstore.Position) error {
-	if _, err := read(ctx, func() (*zk.Stat, error) {
-		return s.conn.Set(s.paths.mark(shard), encode(upTo), -1)
-	}); err != nil {
-		return &eventstore.Error{Op: "mark the outbox", Err: err}
+	for {
+		var at eventstore.Position
+		stat, err := s.getJSON(ctx, s.paths.mark(shard), &at)
+		if err == nil && at.Before(upTo) {
+			_, err = read(ctx, func() (*zk.Stat, error) { return s.conn.Set(s.paths.mark(shard), encode(upTo), stat.Version) })
+		}
+		if errors.Is(err, zk.ErrBadVersion) {
+			continue
+		}
+		if err != nil {
+			return &eventstore.Error{Op: "mark the outbox", Err: err}
+		}
+		return s.outbox.sweep(ctx, shard, upTo)
 	}
-	return s.outbox.sweep(ctx, shard, upTo)
 }
 
 // sweep removes sent nodes after their grace time, and closed buckets that are
