@@ -24,7 +24,7 @@ func CheckURL(raw string, allowStore bool) error {
 }
 
 func parseURL(raw string, allowStore bool) (*url.URL, *Error) {
-	bad := func(what string, args ...any) (*url.URL, *Error) { return nil, fault(0, RowBadURL, what, args...) }
+	bad := func(what string) (*url.URL, *Error) { return nil, fault(0, RowBadURL, what) }
 	if raw == "" {
 		return bad("the URL is missing; each row starts with one")
 	}

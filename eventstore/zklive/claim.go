@@ -54,7 +54,7 @@ func (s *Store) claimJob(ctx context.Context, id domain.JobID, h eventstore.Hold
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { _, err := s.getJSON(gctx, s.paths.claims(id), &count); return err })
 	at, err := s.jobStatus(ctx, id)
-	if err = errors.Join(err, notFoundOrNil(id, g.Wait())); err != nil {
+	if err := errors.Join(err, notFoundOrNil(id, g.Wait())); err != nil {
 		return nil, at, err
 	}
 	if fits != nil {

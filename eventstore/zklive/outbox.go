@@ -60,7 +60,10 @@ func newOutboxState(ctx context.Context, s *Store) (*outboxState, error) {
 		}
 	}
 	s.goes(o.clean)
-	return o, o.refresh(ctx)
+	if err := o.refresh(ctx); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 func (o *outboxState) pointer(ctx context.Context, shard int) (int64, error) {

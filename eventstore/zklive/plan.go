@@ -79,9 +79,7 @@ func (s *Store) plan(ctx context.Context, changes []eventstore.Change) (*plan, e
 	events := map[int][]domain.Recorded{}
 	for _, c := range changes {
 		s.planRequire(p, c)
-		if err := s.planImage(p, c); err != nil {
-			return nil, err
-		}
+		s.planImage(p, c)
 		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
 			p.delete(s.paths.lock(c.Claim.Aggregate), -1, eventstore.ErrFenced)
 		}
@@ -131,13 +129,13 @@ func (s *Store) planRequire(p *plan, c eventstore.Change) {
 }
 
 // planImage adds what the change does to the tree.
-func (s *Store) planImage(p *plan, c eventstore.Change) error {
+func (s *Store) planImage(p *plan, c eventstore.Change) {
 	var before, after image
 	var status string
 	switch {
 	case c.Setting != nil:
 		s.planSetting(p, c)
-		return nil
+		return
 	case c.Batch != nil:
 		before, after = s.paths.batchImage(c.Batch.Before), s.paths.batchImage(c.Batch.After)
 		status = s.paths.batchStatus(c.Batch.After.ID)
@@ -171,7 +169,6 @@ func (s *Store) planImage(p *plan, c eventstore.Change) error {
 		p.create(s.paths.claims(c.Job.After.ID), encode(claimCount{Version: c.Job.After.Version}), 0, eventstore.ErrConflict)
 	}
 	p.status = append(p.status, token)
-	return nil
 }
 
 func (s *Store) planSetting(p *plan, c eventstore.Change) {
