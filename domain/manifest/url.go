@@ -24,24 +24,24 @@ func CheckURL(raw string, allowStore bool) error {
 }
 
 func parseURL(raw string, allowStore bool) (*url.URL, *Error) {
-	bad := func(what string) (*url.URL, *Error) { return nil, fault(0, RowBadURL, what) }
+	bad := func(what string) (*url.URL, *Error) { return nil, fault(0, RowBadURL, "%s", what) }
 	if raw == "" {
 		return bad("the URL is missing; each row starts with one")
 	}
 	if strings.ContainsFunc(raw, func(r rune) bool { return r == ' ' || r == '\\' || isControl(r) }) {
-		return bad("the URL holds a space, backslash or control character; write it percent-encoded (%%20 for a space)")
+		return bad("the URL holds a space, backslash or control character; write it percent-encoded (%20 for a space)")
 	}
 	u, err := url.Parse(raw)
 	var escape url.EscapeError
 	switch {
 	case errors.As(err, &escape):
-		return bad("the URL holds a %% that starts no escape; write %%25 for it")
+		return bad("the URL holds a % that starts no escape; write %25 for it")
 	case err != nil:
 		return bad("the URL cannot be read; write it as http://HOST/PATH")
 	case u.User != nil:
 		return bad("the URL holds a user name or password; remove it, and serve the file where it is not needed")
 	case strings.Contains(raw, "#"):
-		return bad("the URL holds a #, behind which nothing is sent; write %%23 if it belongs to the path")
+		return bad("the URL holds a #, behind which nothing is sent; write %23 if it belongs to the path")
 	}
 	switch u.Scheme {
 	case "http", "https":
