@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
@@ -52,9 +53,7 @@ func explain(what string, err error) error {
 	var store *eventstore.Error
 	if errors.As(err, &store) && store.Hint != "" {
 		e.Hint = store.Hint
-		short := *store
-		short.Hint = "" // it is told once
-		e.Err = &short
+		e.Err = unhinted(store)
 	}
 	switch {
 	case errors.As(err, &refused):
@@ -75,6 +74,35 @@ func explain(what string, err error) error {
 	}
 	return e
 }
+
+// unhinted gives the error without its hint, which is told once and elsewhere.
+func unhinted(e *eventstore.Error) error {
+	short := *e
+	short.Hint = ""
+	return &short
+}
+
+// NoAnswer is the error of kind Unavailable for a server that cannot be talked to.
+// nil stays nil.
+func NoAnswer(server string, err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	var store *eventstore.Error
+	if errors.As(err, &store) {
+		err = unhinted(store)
+	}
+	return &Error{Kind: Unavailable, What: server, Err: oneLine{err}, Hint: hint}
+}
+
+// oneLine shows an error in one line: some drivers write a list.
+type oneLine struct{ error }
+
+// Error implements error.
+func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
+
+// Unwrap gives the cause.
+func (e oneLine) Unwrap() error { return e.error }
 
 // unreachable reports whether a server could not be talked to.
 func unreachable(err error) bool {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -86,6 +87,10 @@ func (a *App) Status(ctx context.Context) Status {
 			begun := time.Now()
 			err := asks[at.Name](ctx, &parts[i])
 			servers[i] = ServerStatus{Name: at.Name, URL: at.URL, OK: err == nil, Seconds: time.Since(begun).Seconds()}
+			var known *Error
+			if errors.As(err, &known) {
+				err = known.Err // the server's name stands beside it
+			}
 			if err != nil {
 				servers[i].Error = err.Error()
 			}

@@ -15,7 +15,7 @@ func (p *program) batchShow() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "show BATCH",
 		Short:   "Show a batch and its jobs",
-		Long:    "Show a batch and where its jobs stand. One that was accepted in this instant is shown too.",
+		Long:    "Show a batch and where its jobs stand. One that was accepted in this instant is shown\ntoo.",
 		Example: "  accession batch show bid0000000001\n  accession batch show bid0000000001 -o json",
 		Args:    exactly("one batch id"),
 		RunE: p.stoppable(func(ctx context.Context, args []string) error {

@@ -11,7 +11,7 @@ func (p *program) configCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:     "check",
 		Short:   "Check the settings and name every fault",
-		Long:    "Check the settings. All faults are named at once, each with its key, its origin and the remedy.",
+		Long:    "Check the settings. All faults are named at once, each with its key, its origin and\nthe remedy.",
 		Example: "  accession --config /etc/accession.yaml config check",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

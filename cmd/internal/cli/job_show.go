@@ -16,7 +16,7 @@ func (p *program) jobShow() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show JOB",
 		Short:   "Show a job and its history",
-		Long:    "Show a job, where its object is, and every change of its state: when, after how long, by whom and why.",
+		Long:    "Show a job, where its object is, and every change of its state: when, after how\nlong, by whom and why.",
 		Example: "  accession job show jid0000000001\n  accession job show jid0000000001 -o json",
 		Args:    exactly("one job id"),
 		RunE: p.stoppable(func(ctx context.Context, args []string) error {

@@ -36,6 +36,7 @@ reports. On a laptop, ` + "`accession demo`" + ` shows all of it.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.configFile, "config", "", "file with settings (YAML)")
 	flags.StringArrayVar(&p.set, "set", nil, "a setting as `KEY=VALUE`; may be repeated")
@@ -84,6 +85,7 @@ func (p *program) strict(c *cobra.Command) {
 				return c.Help()
 			}
 			err := fmt.Errorf("%s knows no command %q", c.CommandPath(), args[0])
+			c.SuggestionsMinimumDistance = 2
 			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 				err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 			}

@@ -51,7 +51,11 @@ func showStatus(w io.Writer, s app.Status) {
 	for i, x := range s.Workers {
 		lines[i] = []any{x.ID, x.Host, x.PID, strings.Join(x.Roles, ","), at(x.Since)}
 	}
-	rows(w, "nobody serves: start `accession serve`", []any{"worker", "host", "pid", "roles", "since"}, lines)
+	nobody := "nobody serves: start `accession serve`"
+	if s.Outbox == nil {
+		nobody = "who serves is not known"
+	}
+	rows(w, nobody, []any{"worker", "host", "pid", "roles", "since"}, lines)
 	fmt.Fprintln(w)
 	lines = make([][]any, len(s.Queues))
 	for i, q := range s.Queues {

@@ -39,12 +39,15 @@ something in it failed.`,
 		Args: exactly("one payload"),
 		RunE: p.stoppable(func(ctx context.Context, args []string) error {
 			d.Payload = args[0]
+			if d.Submitter == "" {
+				d.Submitter = userName()
+			}
 			return p.using(ctx, func(ctx context.Context, a *app.App) error { return p.runSubmit(ctx, a, d, watch) })
 		}),
 	}
 	f := c.Flags()
 	f.StringVar(&d.Profile, "profile", "", "`NAME` of the collection's profile (required)")
-	f.StringVar(&d.Submitter, "submitter", userName(), "`NAME` of the depositor")
+	f.StringVar(&d.Submitter, "submitter", "", "`NAME` of the depositor (default your user name)")
 	f.StringVar((*string)(&d.Type), "type", "", "what the payload is; see above")
 	f.StringVar(&d.Mode, "mode", "add", "add a new object, or update one")
 	f.StringVar(&d.Digest, "digest", "", "of the payload, as `ALGORITHM:HEX`")

@@ -76,3 +76,19 @@ func redactURL(s string) string {
 
 // harmless are the parameters that help to find a mistake and hold no secret.
 var harmless = map[string]bool{"sslmode": true, "host": true, "dbname": true, "region": true, "endpoint": true}
+
+// Key describes a setting.
+type Key struct {
+	Key     string
+	Default string // as it would be written; "" = none, or derived from another
+	Secret  bool   // may hold a password
+}
+
+// Keys lists all settings in their order.
+func Keys() []Key {
+	keys := make([]Key, len(settings))
+	for i, s := range settings {
+		keys[i] = Key{s.key, s.preset, s.secret}
+	}
+	return keys
+}

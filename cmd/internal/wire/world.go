@@ -164,11 +164,7 @@ func (w *World) Servers() []app.Address {
 
 // unavailable says which server does not answer, and where it was looked for.
 func (w *World) unavailable(server string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &app.Error{Kind: app.Unavailable, What: server, Err: err,
-		Hint: "is it running? The setting " + server + " says that it is at " + w.rows[server]}
+	return app.NoAnswer(server, err, "is it running? The setting "+server+" says that it is at "+w.rows[server])
 }
 
 func failed(what string, err error, hint string) error {

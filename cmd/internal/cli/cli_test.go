@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/stack"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// call runs a command line.
+func call(t *testing.T, environ []string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = Main(t.Context(), args, IO{Out: &o, Err: &e, Environ: environ})
+	return code, o.String(), e.String()
+}
+
+// nowhere gives settings under which no server answers.
+func nowhere(t *testing.T) []string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	dir, at := t.TempDir(), l.Addr().String()
+	if err := os.Mkdir(filepath.Join(dir, "profiles"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	profile := "name: maps\ncollection: maps\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}\n"
+	if err := os.WriteFile(filepath.Join(dir, "profiles", "maps.yaml"), []byte(profile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"ACCESSION_NATS=nats://" + at, "ACCESSION_POSTGRES=postgres://me:s3cret@" + at + "/x", "ACCESSION_DATA_DIR=" + dir}
+}
+
+func TestExitCodesAndMessages(t *testing.T) {
+	t.Parallel()
+	env := nowhere(t)
+	for _, c := range []struct {
+		args string
+		code int
+		says []string // of the error stream
+	}{
+		{"", 0, nil},
+		{"version", 0, nil},
+		{"help exit-codes", 0, nil},
+		{"config check", 0, nil},
+		{"batch", 0, nil},
+		{"bach", 2, []string{`accession: accession knows no command "bach"; did you mean batch?`, "hint: `accession --help` shows how it is used"}},
+		{"batch lst", 2, []string{`accession batch knows no command "lst"`, "hint: `accession batch --help`"}},
+		{"batch ls --colour", 2, []string{"unknown flag: --colour", "hint: `accession batch ls --help`"}},
+		{"batch ls extra", 2, []string{"unknown command \"extra\""}},
+		{"batch ls --status odd", 2, []string{`--status "odd": there is only pending, held`}},
+		{"batch show", 2, []string{"give one batch id, not 0 arguments"}},
+		{"batch show 42", 2, []string{`"42" is not an id: want bid and 10 digits`}},
+		{"job show bid0000000001", 2, []string{`"bid0000000001" is not an id: want jid`}},
+		{"job ls --status odd", 2, []string{`--status "odd"`}},
+		{"events tail --batch x", 2, []string{`"x" is not an id`}},
+		{"status -o xml", 2, []string{"-o xml: there is only table and json"}},
+		{"stack exec", 2, []string{"say which command to run, after --"}},
+		{"serve --roles cook", 2, []string{`there is no role "cook": choose all, daemons, relay or projector`}},
+		{"--set nonsense config check", 2, []string{"nonsense (flag --set): it has no ="}},
+		{"--set outbox_shards=0 --log-level loud config check", 2, []string{"faults in the settings: 2", "outbox_shards (flag)", "log_level (flag)", "hint: `accession config print`"}},
+		{"--set outbox_shards=0 batch ls", 2, []string{"outbox_shards (flag): 0 is out of bounds"}},
+		{"submit file.txt", 2, []string{"submit: no profile is given"}},
+		{"submit --profile maps --mode sideways --digest md5:1 ftp://h/x", 2, []string{"mode \"sideways\"", "digest: the digest has 1 digits", "neither http nor https"}},
+		{"submit --profile maps no-such-file", 4, []string{"submit: open no-such-file", "hint: give the path of a file, or a URL"}},
+		{"submit --profile charts https://example.org/x.txt", 4, []string{`no profile is named "charts"; known are: maps`}},
+		{"submit --profile maps https://example.org/x.checkm", 2, []string{"a manifest behind a URL can be of several types", "hint: say which with --type: object_manifest"}},
+		{"batch ls", 5, []string{"accession: postgres: ", "hint: is it running? The setting postgres says that it is at postgres://me:xxxxx@127.0.0.1:"}},
+		{"migrate", 5, []string{"accession: postgres: "}},
+		{"events tail", 5, []string{"accession: nats: ", "hint: is it running? The setting nats says"}},
+		{"serve", 5, []string{"accession: postgres: "}},
+	} {
+		code, out, errs := call(t, env, strings.Fields(c.args)...)
+		if code != c.code {
+			t.Errorf("accession %s: exit code %d, want %d\n%s", c.args, code, c.code, errs)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(errs, want) {
+				t.Errorf("accession %s: the error does not say %q:\n%s", c.args, want, errs)
+			}
+		}
+		if c.code == 0 && (out == "" || errs != "") || c.code != 0 && errs == "" {
+			t.Errorf("accession %s: output %q, errors %q", c.args, out, errs)
+		}
+		if strings.Contains(out+errs, "s3cret") {
+			t.Errorf("accession %s shows a password:\n%s%s", c.args, out, errs)
+		}
+	}
+}
+
+func TestHelpOfExitCodesIsComplete(t *testing.T) {
+	t.Parallel()
+	_, out, _ := call(t, nil, "help", "exit-codes")
+	for _, c := range exitCodes {
+		if !strings.Contains(out, fmt.Sprintf("%3d  %s\n", c.code, c.meaning)) {
+			t.Errorf("%d is not explained:\n%s", c.code, out)
+		}
+	}
+}
+
+func TestErrorsHaveTheirCodes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		code int
+	}{
+		{nil, 0},
+		{errors.New("x"), 1},
+		{&usageError{errors.New("x"), "accession"}, 2},
+		{config.Faults{{Key: "x"}}, 2},
+		{&app.Error{Kind: app.Invalid, Err: errors.New("x")}, 2},
+		{&app.Error{Kind: app.Refused, Err: &domain.Refused{}}, 3},
+		{fmt.Errorf("start: %w", stack.ErrLocked), 3},
+		{&app.Error{Kind: app.NotFound, Err: fs.ErrNotExist}, 4},
+		{&app.Error{Kind: app.Unavailable, Err: errors.New("x")}, 5},
+		{exitError(exitBatchFailed), 6},
+		{&app.Error{Kind: app.Full, Err: errors.New("x")}, 7},
+		{&app.Error{Kind: app.Failed, Err: errors.New("x")}, 1},
+		{&stack.MissingError{Tools: []stack.MissingTool{{Name: "java"}}}, 1},
+		{errInterrupted, 130},
+		{fmt.Errorf("x: %w", context.Canceled), 130},
+	} {
+		if code, _ := explain(c.err); code != c.code {
+			t.Errorf("%v has exit code %d, want %d", c.err, code, c.code)
+		}
+	}
+}
+
+func TestConfigPrintIsForProgramsToo(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, nowhere(t), "config", "print", "-o", "json")
+	var rows []config.Row
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || code != 0 || len(rows) != len(config.Keys()) {
+		t.Errorf("code %d, %v, %s%s", code, err, out, errs)
+	}
+}
+
+func TestWhatStrangersWroteCannotSteerATerminal(t *testing.T) {
+	t.Parallel()
+	if got := printable("a\x1b[2Jb\nc\u009bd\x7f–é"); got != "a�[2Jb�c�d�–é" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestLinesAreWorthTelling(t *testing.T) {
+	t.Parallel()
+	l := lines{seen: map[domain.JobState]bool{}}
+	now := func(s domain.BatchState, jobs map[domain.JobState]int) app.Progress {
+		return app.Progress{State: s, Listed: 3, Completed: jobs[domain.JobCompleted], Jobs: jobs}
+	}
+	for i, c := range []struct {
+		p    app.Progress
+		want bool
+	}{
+		{now("pending", nil), true},
+		{now("pending", nil), false},
+		{now("pending", map[domain.JobState]int{"pending": 1}), true},
+		{now("pending", map[domain.JobState]int{"pending": 2}), false},
+		{now("processing", map[domain.JobState]int{"pending": 2}), true},
+		{now("processing", map[domain.JobState]int{"estimating": 1, "pending": 1}), true},
+		{now("processing", map[domain.JobState]int{"estimating": 2}), false},
+		{now("processing", map[domain.JobState]int{"estimating": 1, "completed": 1}), true},
+		{now("processing", map[domain.JobState]int{"completed": 2}), true},
+	} {
+		if got := l.worth(c.p); got != c.want {
+			t.Errorf("%d: %v, want %v", i, got, c.want)
+		}
+	}
+	p := now("failed", map[domain.JobState]int{"completed": 2, "failed": 1})
+	p.Batch, p.Failed = "bid0000000001", 1
+	if got := summary(p); got != "bid0000000001 failed: 3 jobs listed, 2 completed, 1 failed" {
+		t.Error(got)
+	}
+}
