@@ -104,12 +104,7 @@ func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, actor domain.
 		}
 	}
 	if err == nil {
-		ctx, cancel, stopped := commitContext(ctx)
-		if stopped != nil {
-			return
-		}
-		defer cancel()
-		_, err = r.cfg.Handler.Batch(ctx, id, domain.BeginReport{}, eventstore.Order{Actor: actor})
+		_, err = r.doBatch(ctx, id, domain.BeginReport{}, actor)
 	}
 	if err != nil && !isRefused(err) && !errors.Is(err, eventstore.ErrConflict) {
 		r.cfg.Log.Warn("cannot look whether the batch is ready for its report; the janitor looks again", "batch", id, "error", err)
@@ -121,12 +116,12 @@ func (r *Runner) retire(ctx context.Context, b domain.Batch) error {
 	if r.cfg.Retention == 0 || r.cfg.Handler.Clock().Sub(b.Modified.Time) < r.cfg.Retention {
 		return nil
 	}
-	res, err := r.cfg.Handler.Batch(ctx, b.ID, domain.CleanBatch{}, eventstore.Order{Actor: janitorActor})
+	b, err := r.doBatch(ctx, b.ID, domain.CleanBatch{}, janitorActor)
 	if err != nil {
 		return err
 	}
 	r.cfg.Log.Info("cleaned up after its retention time", "batch", b.ID)
-	return r.finishDeletion(ctx, res.State)
+	return r.finishDeletion(ctx, b)
 }
 
 // finishDeletion removes what is left of a deleted batch. Its jobs' directories go
@@ -163,8 +158,8 @@ func (r *Runner) deleteJob(ctx context.Context, id domain.JobID, cleaned bool) e
 	}
 	if err = r.steps.removeWork(at.State); err == nil && !cleaned {
 		r.steps.space.free(id)
-		_, err = r.cfg.Handler.Job(ctx, id, domain.DeleteJobWithBatch{}, eventstore.Order{Actor: janitorActor, Claim: claim})
-		if err == nil {
+		task := JobTask{Job: at.State, Claim: claim, handler: r.cfg.Handler, actor: janitorActor}
+		if err = task.write(ctx, domain.DeleteJobWithBatch{}, false); err == nil {
 			return nil
 		}
 	}

@@ -18,6 +18,14 @@ import (
 // J9). Files that an earlier attempt has left there, and that are what the deposit
 // says, are not fetched again.
 func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
+	out := s.download(ctx, t)
+	if out.verb == verbNext || out.verb == verbFail {
+		s.space.free(t.Job.ID) // what was written shows as less free space
+	}
+	return out
+}
+
+func (s *steps) download(ctx context.Context, t *JobTask) Outcome {
 	p, out := s.profile(t)
 	if out != nil {
 		return *out
@@ -34,8 +42,7 @@ func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 	if err != nil {
 		return s.trouble(err, "open the working directory")
 	}
-	defer s.space.free(t.Job.ID)
-	d := download{s: s, t: t, p: p, work: work, batch: t.Job.Configuration.BatchID, files: files}
+	d := transfer{s: s, t: t, p: p, work: work, batch: t.Job.Configuration.BatchID, files: files}
 	if err := d.run(ctx); err != nil {
 		return s.downloadFailed(err, "")
 	}
@@ -51,8 +58,8 @@ func (s *steps) downloadFailed(err error, doing string) Outcome {
 	return s.trouble(err, "keep the files")
 }
 
-// download is the work of one claim in downloading.
-type download struct {
+// transfer is the work of one claim in downloading.
+type transfer struct {
 	s     *steps
 	t     *JobTask
 	p     Profile
@@ -64,7 +71,7 @@ type download struct {
 
 // run leaves all files in place, or those that could be had and the error of the
 // first that could not.
-func (d *download) run(ctx context.Context) error {
+func (d *transfer) run(ctx context.Context) error {
 	old, err := d.work.Files(d.batch, d.t.Job.ID)
 	if err != nil && store.CodeOf(err) != store.CodeNotFound {
 		return err
@@ -102,7 +109,7 @@ func (d *download) run(ctx context.Context) error {
 }
 
 // complete reports whether all files are there and are what the deposit says.
-func (d *download) complete(old *store.Files) bool {
+func (d *transfer) complete(old *store.Files) bool {
 	d.bytes.Store(0)
 	for _, f := range d.files {
 		r, err := old.Open(f.Name)
@@ -121,7 +128,7 @@ func (d *download) complete(old *store.Files) bool {
 
 // one brings one file into the claim's directory, from the earlier attempt when
 // that has it.
-func (d *download) one(ctx context.Context, claim *store.Claim, old *store.Files, f file) error {
+func (d *transfer) one(ctx context.Context, claim *store.Claim, old *store.Files, f file) error {
 	if old != nil {
 		if r, err := old.Open(f.Name); err == nil {
 			err = d.put(claim, f, func(w io.Writer) error { _, err := io.Copy(w, r); return err })
@@ -144,7 +151,7 @@ func (d *download) one(ctx context.Context, claim *store.Claim, old *store.Files
 
 // put writes one file under a temporary name and keeps it if it is what the
 // deposit says.
-func (d *download) put(claim *store.Claim, f file, write func(io.Writer) error) error {
+func (d *transfer) put(claim *store.Claim, f file, write func(io.Writer) error) error {
 	part, err := claim.Create(f.Name)
 	if err != nil {
 		return err
@@ -168,7 +175,7 @@ func (d *download) put(claim *store.Claim, f file, write func(io.Writer) error) 
 }
 
 // win makes the claim's files those of the job.
-func (d *download) win(ctx context.Context, claim *store.Claim, replace bool) error {
+func (d *transfer) win(ctx context.Context, claim *store.Claim, replace bool) error {
 	if err := ctx.Err(); err != nil {
 		return err // the claim is lost: a successor may be at work
 	}

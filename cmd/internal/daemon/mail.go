@@ -38,7 +38,9 @@ func (s *steps) mailQueued(ctx context.Context, p Profile, t *BatchTask) Outcome
 func (s *steps) mailReport(ctx context.Context, t *BatchTask, r ReportBody) (*domain.NoteDelivery, error) {
 	p, err := s.cfg.Profiles.Get(t.Batch.Submission.ProfileName)
 	if err != nil {
-		return nil, nil // nobody knows whom to tell; the report itself is kept
+		// Nobody knows whom to tell; the report itself is kept.
+		t.Log.Warn("no report mail can be sent without the profile", "error", err)
+		return nil, nil //nolint:nilerr // told, and no reason to stop the report
 	}
 	about := aboutReport
 	if t.Batch.State == domain.BatchUpdateReporting {

@@ -233,7 +233,7 @@ func TestStop(t *testing.T) {
 			})
 			started, stopped := make(chan struct{}), make(chan struct{})
 			w.web.on("/a.txt", func(rw http.ResponseWriter, r *http.Request) {
-				if r.Method == "GET" {
+				if r.Method == http.MethodGet {
 					close(started)
 					select {
 					case <-stopped:

@@ -100,3 +100,14 @@ func commitContext(ctx context.Context) (context.Context, context.CancelFunc, er
 	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	return c, cancel, nil
 }
+
+// doBatch writes a command without a claim, bounded in time.
+func (r *Runner) doBatch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, actor domain.Actor) (domain.Batch, error) {
+	ctx, cancel, err := commitContext(ctx)
+	if err != nil {
+		return domain.Batch{}, err
+	}
+	defer cancel()
+	res, err := r.cfg.Handler.Batch(ctx, id, cmd, eventstore.Order{Actor: actor})
+	return res.State, err
+}

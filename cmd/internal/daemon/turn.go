@@ -180,12 +180,14 @@ func (t *turn) sign(why domain.Reason) domain.Reason {
 // moved follows a written command: the note about a message, and the batch's
 // report when this was its last job.
 func (t *turn) moved(ctx context.Context, note *domain.NoteDelivery) {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
 	t.r.tries.done(t.claim.Aggregate)
 	switch {
 	case t.batch != nil:
 		t.log.Info("moved", "state", t.batch.Batch.State)
 		if note != nil {
-			if _, err := t.r.cfg.Handler.Batch(ctx, t.batch.Batch.ID, *note, eventstore.Order{Actor: t.batch.actor}); err != nil {
+			if _, err := t.r.doBatch(ctx, t.batch.Batch.ID, *note, t.batch.actor); err != nil {
 				t.log.Warn("cannot note the fate of a message; the record of deliveries has it", "about", note.About, "error", err)
 			}
 		}

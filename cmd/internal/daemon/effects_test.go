@@ -1,0 +1,40 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// The page on effects lists every crash point of this package, and no other.
+func TestEffectsPageListsEveryCrashPoint(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.FromSlash("../../../docs/effects.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed, there []string
+	for _, m := range regexp.MustCompile("\\| `(daemon/[^`]*)`").FindAllSubmatch(page, -1) {
+		listed = append(listed, string(m[1]))
+	}
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range sources {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`crash\.Point\("([^"]*)"\)`).FindAllSubmatch(text, -1) {
+			there = append(there, string(m[1]))
+		}
+	}
+	slices.Sort(listed)
+	slices.Sort(there)
+	if !slices.Equal(listed, there) || len(there) == 0 {
+		t.Errorf("the page lists\n%q\nand the code has\n%q", listed, there)
+	}
+}
