@@ -75,12 +75,16 @@ type App struct {
 // order is what commands of this actor carry.
 func (a *App) order() eventstore.Order { return eventstore.Order{Actor: a.Actor} }
 
-// Rows of the tables as use cases give them and take them; the columns' comments
-// in the database say what they mean.
+// The columns' comments in the database say what the fields of rows mean.
 type (
-	BatchFilter  = projections.BatchFilter
+	// BatchFilter chooses batches.
+	BatchFilter = projections.BatchFilter
+	// BatchSummary is a batch in a list.
 	BatchSummary = projections.BatchSummary
-	JobFilter    = projections.JobFilter
-	JobRow       = projections.JobRow
-	Retry        = projections.Retry
+	// JobFilter chooses jobs.
+	JobFilter = projections.JobFilter
+	// JobRow is a job as the tables have it.
+	JobRow = projections.JobRow
+	// Retry is one failed attempt of a job.
+	Retry = projections.Retry
 )

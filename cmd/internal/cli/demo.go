@@ -62,7 +62,7 @@ func (p *program) runDemo(ctx context.Context, dir string, keep bool) error {
 				err = d.stack.Err()
 			}
 		}
-	} else if context.Cause(within) == errDemoTooLong {
+	} else if errors.Is(context.Cause(within), errDemoTooLong) {
 		err = fmt.Errorf("%w: %w", errDemoTooLong, err)
 	}
 	if err != nil && ctx.Err() == nil {

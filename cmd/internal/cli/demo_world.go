@@ -68,7 +68,8 @@ func (p *program) newDemo(ctx context.Context, dir string) (d *demo, err error) 
 		return d, err
 	}
 	d.step("The tables are made: %d migrations for what follows from the history, %d for the records.", done.Applied["accession"], done.Applied["record"])
-	return d, d.startService(ctx)
+	err = d.startService(ctx)
+	return d, err
 }
 
 // freshDir gives a directory without data: what an earlier demonstration left is

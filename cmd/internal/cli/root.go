@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -122,7 +123,8 @@ func (p *program) settings() (config.Resolved, error) {
 		flags[key] = value
 	}
 	cfg, err := config.Load(config.Sources{File: p.configFile, Environ: p.Environ, Flags: flags})
-	if more, ok := err.(config.Faults); ok {
+	var more config.Faults
+	if errors.As(err, &more) {
 		faults = append(faults, more...)
 	}
 	if len(faults) > 0 {
@@ -163,7 +165,7 @@ func (p *program) stoppable(f runE) func(*cobra.Command, []string) error {
 		ctx, stop := untilSignal(c.Context())
 		defer stop()
 		err := f(ctx, args)
-		if err != nil && context.Cause(ctx) == errInterrupted {
+		if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
 			return errInterrupted
 		}
 		return err

@@ -56,7 +56,7 @@ func (p *program) execStack(ctx context.Context, dir string, prefix stack.Prefix
 	s, err := p.startStack(starting, dir, p.Err)
 	stop()
 	if err != nil {
-		if context.Cause(starting) == errInterrupted {
+		if errors.Is(context.Cause(starting), errInterrupted) {
 			return errInterrupted
 		}
 		return err
