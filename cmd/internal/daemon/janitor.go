@@ -158,7 +158,7 @@ func (r *Runner) deleteJob(ctx context.Context, id domain.JobID, cleaned bool) e
 	}
 	if err = r.steps.removeWork(at.State); err == nil && !cleaned {
 		r.steps.space.free(id)
-		task := JobTask{Job: at.State, Claim: claim, handler: r.cfg.Handler, actor: janitorActor}
+		task := JobTask{Job: at.State, token: at.Token, Claim: claim, handler: r.cfg.Handler, actor: janitorActor}
 		if err = task.write(ctx, domain.DeleteJobWithBatch{}, false); err == nil {
 			return nil
 		}

@@ -29,6 +29,7 @@ type JobTask struct {
 	Claim *eventstore.Claim
 	Log   *slog.Logger
 
+	token   eventstore.Token // of Job: a write on top of it need not read it again
 	handler *eventstore.Handler
 	actor   domain.Actor
 }
@@ -81,9 +82,10 @@ func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool) e
 		return err
 	}
 	defer cancel()
-	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep})
+	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep,
+		Known: &eventstore.At[domain.Job]{State: t.Job, Token: t.token}})
 	if err == nil {
-		t.Job = res.State
+		t.Job, t.token = res.State, res.Token
 	}
 	return err
 }
