@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/accession-ingest/accession/cmd/internal/config"
 )
@@ -50,11 +49,11 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 				t.Errorf("%s: a line of the help is too long: %q", name, line)
 			}
 		}
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Usage == "" {
-				t.Errorf("%s: --%s is not explained", name, f.Name)
+		for line := range strings.Lines(c.LocalFlags().FlagUsages()) {
+			if len(strings.Fields(line)) < 4 {
+				t.Errorf("%s: a flag is not explained: %q", name, line)
 			}
-		})
+		}
 	}
 }
 
