@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -237,5 +240,46 @@ func TestInterruptStopsTheStackInOrder(t *testing.T) {
 	}
 	if err := stack.Remove(context.Background(), dir); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSecondSignalStopsAtOnce: an operator who cannot wait is obeyed.
+func TestSecondSignalStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	env := append(ownSettings(t), "ACCESSION_STOP_GRACE=1h", "ACCESSION_LOG_FORMAT=text")
+	asked := make(chan struct{}, 10)
+	depositor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			asked <- struct{}{}
+			<-r.Context().Done()
+		}
+	}))
+	defer depositor.Close()
+	for _, args := range [][]string{{"migrate"}, {"submit", "--profile", "maps", depositor.URL + "/x.txt"}} {
+		if code, _, errs := call(t, env, args...); code != 0 {
+			t.Fatalf("accession %v: %d %s", args, code, errs)
+		}
+	}
+	serve := program(t, env, "serve")
+	log, err := serve.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(log)
+	for lines.Scan() && !strings.Contains(lines.Text(), "stopping") {
+	}
+	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, log)
+	if err := serve.Wait(); serve.ProcessState.ExitCode() != 130 {
+		t.Errorf("ended with %v, want exit code 130", err)
 	}
 }

@@ -1,0 +1,131 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/projections"
+)
+
+const manifests = "../../../domain/manifest/testdata/"
+
+func TestWhatAPayloadIs(t *testing.T) {
+	t.Parallel()
+	plain := filepath.Join(t.TempDir(), "letter.checkm")
+	if err := os.WriteFile(plain, []byte("Dear all,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for payload, want := range map[string]domain.SubmissionType{
+		"https://example.org/a/tide.csv":         domain.TypeFile,
+		"https://example.org/a/tide.ZIP?x=y":     domain.TypeContainer,
+		"https://example.org/a/tide.tar.gz":      domain.TypeContainer,
+		"https://example.org/":                   domain.TypeFile,
+		plain:                                    domain.TypeFile,
+		manifests + "object.checkm":              domain.TypeObjectManifest,
+		manifests + "object-crlf-bom.checkm":     domain.TypeObjectManifest,
+		manifests + "batch-of-manifests.checkm":  domain.TypeBatchManifest,
+		manifests + "batch-of-files.checkm":      domain.TypeFileBatchManifest,
+		manifests + "batch-of-containers.checkm": domain.TypeContainerBatchManifest,
+		manifests + "broken-no-profile.checkm":   domain.TypeObjectManifest, // and is reported as broken
+	} {
+		got, err := guess(payload, !strings.Contains(payload, "://"))
+		if err != nil || got != want {
+			t.Errorf("%s is %q (%v), want %q", payload, got, err, want)
+		}
+	}
+	for payload, says := range map[string]string{
+		"https://example.org/x.checkm":              "several types",
+		manifests + "broken-unknown-profile.checkm": "is not known",
+		manifests + "no-such-file":                  "no such file",
+	} {
+		_, err := guess(payload, !strings.Contains(payload, "://"))
+		var e *Error
+		if !errors.As(err, &e) || e.Hint == "" || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", payload, err)
+		}
+	}
+}
+
+func TestQuestionsAreCheckedAsAWhole(t *testing.T) {
+	t.Parallel()
+	_, _, err := Deposit{Payload: "ftp://h/x", Mode: "sideways", Digest: "md5", Type: "odd"}.check()
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != Invalid {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"no profile", "no submitter", "sideways", "ALGORITHM:HEX", "neither http nor https", `type "odd"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q: %v", want, err)
+		}
+	}
+	sub, local, err := Deposit{Profile: "p", Submitter: "s", Payload: "https://h/x.txt", Digest: "SHA-1:" + strings.Repeat("AB", 20)}.check()
+	if err != nil || local || sub.DigestAlgorithm != "sha1" || sub.DigestValue != strings.Repeat("ab", 20) || sub.SubmissionMode != "add" {
+		t.Errorf("%+v, %v, %v", sub, local, err)
+	}
+}
+
+func TestErrorsAreSortedByWhatCanBeDone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		kind Kind
+	}{
+		{&domain.Refused{}, Refused},
+		{&profile.NotFoundError{Name: "x"}, NotFound},
+		{&eventstore.Error{Op: "load", Err: eventstore.ErrNotFound}, NotFound},
+		{projections.ErrNotFound, NotFound},
+		{&eventstore.Error{Op: "commit", Err: eventstore.ErrFull, Hint: "wait"}, Full},
+		{eventstore.ErrLocked, Refused},
+		{eventstore.ErrConflict, Refused},
+		{eventstore.ErrUnknown, Unavailable},
+		{&net.OpError{Op: "dial", Err: errors.New("refused")}, Unavailable},
+		{context.DeadlineExceeded, Unavailable},
+		{eventstore.ErrBroken, Failed},
+		{errors.New("odd"), Failed},
+		{&Error{Kind: Invalid, Err: errors.New("x")}, Invalid},
+	} {
+		var e *Error
+		if err := explain("test", fmt.Errorf("below: %w", c.err)); !errors.As(err, &e) || e.Kind != c.kind {
+			t.Errorf("%v is %v, want %s", c.err, err, c.kind)
+		}
+	}
+	if explain("test", nil) != nil || NoAnswer("zookeeper", nil, "") != nil {
+		t.Error("no error became one")
+	}
+	err := NoAnswer("zookeeper", &eventstore.Error{Op: "open", Err: errors.New("a\n\tb"), Hint: "twice"}, "once")
+	if err.Error() != "zookeeper: open: a b" {
+		t.Error(err)
+	}
+}
+
+// TestProgressAlwaysAddsUp counts random histories of a batch.
+func TestProgressAlwaysAddsUp(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 6).Draw(t, "jobs")
+		w := watcher{jobs: map[domain.JobID]domain.JobState{}}
+		batch := domain.NewBatchID(1)
+		w.count(domain.Recorded{BatchID: batch, Event: domain.Event{Type: domain.EventBatchListed, Aggregate: batch.Aggregate(),
+			Data: &domain.BatchListed{BatchMove: domain.BatchMove{From: domain.BatchPending, To: domain.BatchPending}, Listing: domain.Listing{Rows: n}}}})
+		for range rapid.IntRange(0, 30).Draw(t, "events") {
+			job := domain.NewJobID(int64(rapid.IntRange(1, n).Draw(t, "job")))
+			to := rapid.SampledFrom(append([]domain.JobState{domain.JobDeleted}, domain.JobStates...)).Draw(t, "to")
+			w.count(domain.Recorded{BatchID: batch, Event: domain.Event{Aggregate: job.Aggregate(), Data: &domain.JobMoved{JobMove: domain.JobMove{To: to}}}})
+			p := w.p
+			if p.Listed != p.Completed+p.Failed+p.Held+p.Deleted+p.InProgress || p.InProgress < 0 {
+				t.Fatalf("does not add up: %+v", p)
+			}
+		}
+	})
+}
