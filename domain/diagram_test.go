@@ -17,6 +17,7 @@ func TestDrawings(t *testing.T) {
 	for path, want := range map[string]string{
 		"testdata/batch.mmd": domain.BatchDiagram(),
 		"testdata/job.mmd":   domain.JobDiagram(),
+		"testdata/file.mmd":  domain.FileDiagram(),
 		"../docs/states.md":  statesPage(),
 	} {
 		if *update {
@@ -44,16 +45,21 @@ func TestDrawingIsWhole(t *testing.T) {
 			t.Errorf("%s is missing", r.Row)
 		}
 	}
+	for _, r := range domain.FileTransitions {
+		if !strings.Contains(domain.FileDiagram(), ": "+r.Row+" "+string(r.Event)+"\n") || !strings.Contains(domain.FileTable(), "| "+r.Row+" |") {
+			t.Errorf("%s is missing", r.Row)
+		}
+	}
 }
 
 func statesPage() string {
-	return `# The states of batches and jobs
+	return `# The states of batches, jobs and files
 
-<!-- Written by ` + "`make generate`" + ` from the tables in domain/batch.go and domain/job.go. -->
+<!-- Written by ` + "`make generate`" + ` from the tables in domain/batch.go, domain/job.go and domain/file_table.go. -->
 
-Every change of state is a row of one of the two tables below; nothing else is
-possible. Each row writes one event, in one atomic write together with everything
-that it does to the live state. Commands that no row allows are refused with the
+Every change of state is a row of one of the three tables below; nothing else is
+possible. Each row writes one event; for a batch or a job in one atomic write
+together with everything that it does to the live state. Commands that no row allows are refused with the
 state and what is possible from there.
 
 ## Batches
@@ -74,5 +80,18 @@ alone. A job that failed before any step succeeded (J5) can only be deleted.
 After J20 a job is in no queue any more; its state stays completed.
 
 A job keeps its state when it gets ` + "`job.identified`, `job.waiting` or `job.reprioritised`" + `.
+
+## Files
+
+` + "```mermaid\n" + domain.FileDiagram() + "```\n\n" + domain.FileTable() + `
+An attempt counts when it starts; a maximum of 3 means exactly three. It is fenced
+by the number of the event that started it, so that a worker which finishes after
+its timeout is refused, also when an operator has set the count back. A timeout is
+exceeded when the attempt has taken longer than it, by the clock of the log.
+
+F5 or F8 and F7, and F13 or F16 and F15, are written together when the attempts
+are used up. F7 and F15 stand alone only after the maximum was lowered.
+
+No worker and no timer touches a file in IGNORE, SKIPPED, PROCESSED or ABANDONED.
 `
 }

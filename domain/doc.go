@@ -1,7 +1,7 @@
 // Package domain holds the rules of Accession: what may happen to a batch, a
-// job and a setting, and what follows from it. It is pure. Nothing in it reads a
-// clock, opens a connection or starts a goroutine; time and facts about the
-// world arrive as arguments.
+// job, a file and a setting, and what follows from it. It is pure. Nothing in it
+// reads a clock, opens a connection or starts a goroutine; time and facts about
+// the world arrive as arguments.
 //
 // # The workflow on one page
 //
@@ -15,10 +15,20 @@
 // processed any more the batch is reported to its depositor and ends completed
 // or failed; a failed batch can be reported again after its jobs were mended.
 //
+// Each file of a job, and each file found in an open directory, has a life of its
+// own:
+//
+//	DISCOVERED → DOWNLOADING → DOWNLOADED → READY → PROCESSING → PROCESSED
+//
+// with retries from DOWNLOADING_FAILED and PROCESSING_FAILED, and IGNORE and
+// ABANDONED when the attempts are used up. An attempt counts when it starts. It is
+// fenced by the version of the event that started it: who finishes after a timeout
+// is refused. Timeouts are decided on the log's clock alone.
+//
 // # How a change is made
 //
-// The legal changes are data: [BatchTransitions] (rows B1–B13) and
-// [JobTransitions] (rows J1–J23). The diagrams in the documentation are drawn
+// The legal changes are data: [BatchTransitions] (rows B1–B13),
+// [JobTransitions] (rows J1–J23) and [FileTransitions] (rows F1–F16, O1–O3). The diagrams in the documentation are drawn
 // from these tables and the tests are driven by them.
 //
 //	Decide: (state, command, facts) → Decision, the events and what must still hold when they are written

@@ -8,7 +8,8 @@ import (
 // EventType names what happened, such as job.accepted.
 type EventType string
 
-// The event types of batches, jobs and settings.
+// The event types of batches, jobs and settings; those of files are in
+// file_event.go.
 const (
 	EventBatchSubmitted       EventType = "batch.submitted"
 	EventBatchHeld            EventType = "batch.held"
@@ -55,7 +56,7 @@ type EventDef struct {
 
 // Registry holds every event type in its newest version (v1), in the order of
 // the documentation.
-var Registry = []EventDef{
+var Registry = append([]EventDef{
 	{EventBatchSubmitted, KindBatch, func() EventData { return &BatchSubmitted{} }, "A deposit was accepted."},
 	{EventBatchHeld, KindBatch, newBatchMoved, "The batch waits behind its collection's hold."},
 	{EventBatchListed, KindBatch, func() EventData { return &BatchListed{} }, "The manifest was read and the number of jobs is settled."},
@@ -88,7 +89,7 @@ var Registry = []EventDef{
 	{EventJobReprioritised, KindJob, newJobMoved, "The job's priority was changed."},
 
 	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A hold or a pause was set or lifted."},
-}
+}, fileRegistry...)
 
 func newBatchMoved() EventData  { return &BatchMoved{} }
 func newBatchReport() EventData { return &BatchReport{} }

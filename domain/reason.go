@@ -30,6 +30,26 @@ const (
 	CodeCleaned         Code = "cleaned"
 )
 
+// Codes that the rules of files give, as reasons or as refusals.
+const (
+	CodeAlreadyDiscovered Code = "already_discovered"
+	CodeAlreadyExists     Code = "already_exists" // a valid copy was there
+	CodeBadFile           Code = "bad_file"
+	CodeFenced            Code = "fenced" // another attempt is under way
+	CodeDownloadTimeout   Code = "download_timeout"
+	CodeProcessingTimeout Code = "processing_timeout"
+	CodeWorkerLost        Code = "worker_lost"
+	CodeAttemptsUsedUp    Code = "attempts_used_up"
+	CodeRetryDelayed      Code = "retry_delayed"
+	CodeNotOverdue        Code = "not_overdue"
+	CodeTimeUnknown       Code = "time_unknown"
+	CodeBadLimits         Code = "bad_limits"
+	CodeReasonMissing     Code = "reason_missing"
+	CodeSlotPending       Code = "slot_pending"
+	CodeSlotClosed        Code = "slot_closed"
+	CodePrerequisites     Code = "prerequisites_missing"
+)
+
 // Reason says why something failed or waits.
 type Reason struct {
 	Class   Class  `json:"class" jsonschema:"enum=content,enum=system,enum=timeout,enum=cancelled,enum=wait"`
@@ -41,6 +61,16 @@ type Reason struct {
 
 // Failure reports whether the reason tells of a failure, not of a wait.
 func (r *Reason) Failure() bool { return r != nil && r.Class != ClassWait }
+
+// WorkerLost gives the reason for ending the attempt of a worker that is known to
+// be gone, so that nobody has to wait for its timeout.
+func WorkerLost(worker string) Reason {
+	msg := "the worker is gone"
+	if worker != "" {
+		msg = "worker " + worker + " is gone"
+	}
+	return Reason{Class: ClassSystem, Code: CodeWorkerLost, Message: msg, Worker: worker}
+}
 
 // Held gives the reason for waiting behind a collection's hold.
 func Held(collection string, h Hold) *Reason {

@@ -1,6 +1,7 @@
 package eventstore_test
 
 import (
+	"maps"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
@@ -12,6 +13,7 @@ func samples() []domain.Recorded {
 	at := domain.At(time.Date(2026, 3, 14, 15, 9, 26, 535e6, time.UTC))
 	batch, job := domain.NewBatchID(7), domain.NewJobID(42)
 	data := sampleData(at, job)
+	maps.Copy(data, sampleFileData(at, job))
 	var all []domain.Recorded
 	for i, def := range domain.Registry {
 		r := domain.Recorded{
@@ -27,6 +29,8 @@ func samples() []domain.Recorded {
 			r.Aggregate = batch.Aggregate()
 		case domain.KindJob:
 			r.Aggregate = job.Aggregate()
+		case domain.KindFile:
+			r.Aggregate, r.Zxid = domain.HashFile(string(job), "Karte.tif").Aggregate(), 0 // straight to the log
 		default:
 			r.Aggregate, r.BatchID = domain.SettingAggregate(domain.HoldCollection, "Maps_1"), ""
 		}
@@ -98,6 +102,33 @@ func sampleData(at domain.Time, job domain.JobID) map[domain.EventType]domain.Ev
 
 		domain.EventSettingChanged: &domain.SettingChanged{Kind: domain.HoldCollection, Name: "Maps_1", From: "open", To: "held",
 			Hold: &domain.Hold{By: "olga", When: at, Why: "stocktaking"}, Why: "stocktaking"},
+	}
+}
+
+func sampleFileData(at domain.Time, job domain.JobID) map[domain.EventType]domain.EventData {
+	reason := &domain.Reason{Class: domain.ClassTimeout, Code: domain.CodeDownloadTimeout, Message: "the attempt took longer than 10m0s", Attempt: 2, Worker: "w-1"}
+	move := func(from, to domain.FileState) domain.FileMove {
+		return domain.FileMove{From: from, To: to, Reason: reason, JobID: job, Path: "Karte.tif", Size: 1 << 33, DownloadAttempts: 2, ProcessingAttempts: 1}
+	}
+	moved := func(from, to domain.FileState) domain.EventData { return &domain.FileMoved{FileMove: move(from, to)} }
+	return map[domain.EventType]domain.EventData{
+		domain.EventFileDiscovered: &domain.FileFound{FileMove: move(domain.FileNone, domain.FileDiscovered), File: domain.FileSpec{
+			Source: string(job), Path: "Karte.tif", ByVersion: true, BatchID: domain.NewBatchID(7), JobID: job, URL: "https://example.org/Karte.tif?a=1&b=2",
+			Size: 1 << 33, Modified: at, DigestAlgorithm: "sha256", DigestValue: sampleDigest}},
+		domain.EventFileDownloadStarted: &domain.FileStarted{FileMove: move(domain.FileDiscovered, domain.FileDownloading), Worker: "w-1"},
+		domain.EventFileDownloaded:      &domain.FileFetched{FileMove: move(domain.FileDownloading, domain.FileDownloaded), SHA256: sampleDigest, Fence: 31},
+		domain.EventFileDownloadFailed: &domain.FileFailed{FileMove: move(domain.FileDownloading, domain.FileDownloadingFailed), Fence: 31,
+			Quarantine: "quarantine/7/42/Karte.tif"},
+		domain.EventFileIgnored:           moved(domain.FileDownloadingFailed, domain.FileIgnore),
+		domain.EventFileSkipped:           moved(domain.FileDownloaded, domain.FileSkipped),
+		domain.EventFileReady:             moved(domain.FileDownloaded, domain.FileReady),
+		domain.EventFileProcessingStarted: &domain.FileStarted{FileMove: move(domain.FileReady, domain.FileProcessing), Worker: "w-1"},
+		domain.EventFileProcessed: &domain.FileDone{FileMove: move(domain.FileProcessing, domain.FileProcessed), Fence: 37,
+			Output: &domain.FileOutput{Key: "ark+=99999=fk4abc|2|Karte.tif", SHA256: sampleDigest, Size: 1 << 33}},
+		domain.EventFileProcessingFailed: &domain.FileFailed{FileMove: move(domain.FileProcessing, domain.FileProcessingFailed), Fence: 37,
+			Quarantine: "quarantine/7/42/Karte.tif"},
+		domain.EventFileAbandoned: moved(domain.FileProcessingFailed, domain.FileAbandoned),
+		domain.EventFileReopened:  moved(domain.FileIgnore, domain.FileDiscovered),
 	}
 }
 

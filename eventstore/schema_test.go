@@ -69,6 +69,12 @@ func moves(def domain.EventDef) (from, to []any) {
 			add(&to, string(row.To))
 		}
 	}
+	for _, row := range domain.FileTransitions {
+		if row.Event == def.Type {
+			add(&from, string(row.From))
+			add(&to, string(row.To))
+		}
+	}
 	if len(from) > 0 {
 		return from, to
 	}

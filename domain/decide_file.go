@@ -1,0 +1,211 @@
+package domain
+
+import (
+	"fmt"
+	"strings"
+)
+
+// FileDecision is what a command about a file leads to: the events, in order, and
+// the table row of each. They are written together or not at all.
+type FileDecision struct {
+	Rows   []string
+	Events []Event
+}
+
+// DecideFile says what cmd does to f, or why it is refused (*[Refused]).
+func DecideFile(f File, cmd FileCommand) (FileDecision, error) {
+	d := &fileDecider{f: f, name: cmd.fileCommand()}
+	if err := d.decide(cmd); err != nil {
+		return FileDecision{}, err
+	}
+	return d.dec, nil
+}
+
+// fileDecider collects the steps of one decision; f is the file after those that
+// it has.
+type fileDecider struct {
+	f    File
+	name string
+	dec  FileDecision
+}
+
+func (d *fileDecider) decide(cmd FileCommand) error {
+	switch c := cmd.(type) {
+	case DiscoverFile:
+		return d.discover(c)
+	case StartDownload:
+		return d.startDownload(c)
+	case FinishDownload:
+		return d.fetched("F4", c.Fence, c.Size, c.SHA256, nil)
+	case FileAlreadyThere:
+		why := Reason{Class: ClassWait, Code: CodeAlreadyExists, Message: "a valid copy was there already"}
+		return d.fetched("F3", 0, c.Size, c.SHA256, &why)
+	case FailDownload:
+		return d.fail("F5", c.Fence, c.Reason, c.Limits, "")
+	case FailValidation:
+		return d.fail("F8", 0, c.Reason, c.Limits, c.Quarantine)
+	case SkipFile:
+		return d.because(c.Reason, "F9")
+	case ReadyFile:
+		return d.ready(c)
+	case StartProcessing:
+		return d.step(func(m FileMove) EventData { return &FileStarted{m, c.Worker} }, nil, "F11")
+	case FinishProcessing:
+		if err := d.fenced("F12", c.Fence); err != nil {
+			return err
+		}
+		return d.step(func(m FileMove) EventData { return &FileDone{m, c.Output, c.Fence} }, nil, "F12")
+	case FailProcessing:
+		return d.fail("F13", c.Fence, c.Reason, c.Limits, "")
+	case AuditFailed:
+		return d.fail("F16", 0, c.Reason, c.Limits, "")
+	case RetryProcessing:
+		if err := d.retry("F14", d.f.ProcessingAttempts, c.Limits, c.Now); err != nil {
+			return err
+		}
+		return d.step(fileMoved, nil, "F14")
+	case RecoverFile:
+		return d.overdue(c)
+	case ReopenFile:
+		return d.because(c.Reason, "O1", "O2", "O3")
+	default:
+		return d.refuse("unknown_command", "nobody knows how")
+	}
+}
+
+func (d *fileDecider) discover(c DiscoverFile) error {
+	if d.f.State != FileNone {
+		return d.refuse(CodeAlreadyDiscovered, "it is known already")
+	}
+	if err := c.Spec.Check(); err != nil {
+		return d.refuse(CodeBadFile, oneLine(err))
+	}
+	if h := c.Spec.Hash(); h != d.f.Hash {
+		return d.refuse(CodeBadFile, "its source and path have the hash "+string(h))
+	}
+	d.f.Spec, d.f.Size = c.Spec, c.Spec.Size
+	return d.step(func(m FileMove) EventData { return &FileFound{m, c.Spec} }, nil, "F1")
+}
+
+func (d *fileDecider) startDownload(c StartDownload) error {
+	if err := d.at("F2", "F6"); err != nil {
+		return err
+	}
+	if d.f.State == FileDownloadingFailed {
+		if err := d.retry("F6", d.f.DownloadAttempts, c.Limits, c.Now); err != nil {
+			return err
+		}
+	} else if err := d.limits(c.Limits); err != nil {
+		return err
+	}
+	return d.step(func(m FileMove) EventData { return &FileStarted{m, c.Worker} }, nil, "F2", "F6")
+}
+
+// fetched takes a file that is in its place.
+func (d *fileDecider) fetched(row string, fence, size int64, sha256 string, why *Reason) error {
+	if err := d.fenced(row, fence); err != nil {
+		return err
+	}
+	if size < 0 || !hexDigest(sha256) {
+		return d.refuse(CodeBadFile, "a downloaded file has a size and a SHA-256 of 64 lower-case hexadecimal digits")
+	}
+	d.f.Size = size
+	return d.step(func(m FileMove) EventData { return &FileFetched{m, sha256, fence} }, why, row)
+}
+
+// ready lets a file be processed when its slot and its companions allow it.
+func (d *fileDecider) ready(c ReadyFile) error {
+	if err := d.at("F10"); err != nil {
+		return err
+	}
+	switch c.Slot {
+	case SlotNone, SlotActive:
+	case SlotDone, SlotMissed:
+		return d.because(Reason{Class: ClassTimeout, Code: CodeSlotClosed, Message: "its slot is " + string(c.Slot)}, "F9")
+	default:
+		return d.refuse(CodeSlotPending, "its slot is "+string(c.Slot)+", not "+string(SlotActive))
+	}
+	if len(c.Missing) > 0 {
+		return d.refuse(CodePrerequisites, "it waits for "+strings.Join(c.Missing, ", "))
+	}
+	return d.step(fileMoved, nil, "F10")
+}
+
+// overdue ends what is overdue. Who calls it finds candidates in a picture that
+// may be old, so that there is nothing to do is a usual answer.
+func (d *fileDecider) overdue(c RecoverFile) error {
+	if err := d.at("F5", rowIgnore, "F13", rowAbandon); err != nil {
+		return err
+	}
+	row, l, started, code := "F5", c.Limits.Download, d.f.DownloadStarted, CodeDownloadTimeout
+	if d.f.State == FileProcessing || d.f.State == FileProcessingFailed {
+		row, l, started, code = "F13", c.Limits.Processing, d.f.ProcessingStarted, CodeProcessingTimeout
+	}
+	if err := d.limits(l); err != nil {
+		return err
+	}
+	switch {
+	case !d.f.State.Running():
+		if !l.Exhausted(d.attempts()) {
+			return d.refuse(CodeNotOverdue, "it has attempts left")
+		}
+		return d.giveUp(l)
+	case l.Timeout <= 0:
+		return d.refuse(CodeBadLimits, "its timeout is not set")
+	case started.IsZero() || c.Now.IsZero():
+		return d.refuse(CodeTimeUnknown, "the log's time of its start is not known here; load it from the log")
+	case !l.Overdue(started, c.Now):
+		return d.refuse(CodeNotOverdue, fmt.Sprintf("its attempt began at %s and may take %s", started, l.Timeout))
+	}
+	return d.fail(row, d.f.Fence, Reason{Class: ClassTimeout, Code: code,
+		Message: fmt.Sprintf("the attempt that began at %s took longer than %s", started, l.Timeout)}, l, "")
+}
+
+// fail ends an attempt (fence not 0) or undoes a success, and gives the file up
+// when that was the last attempt.
+func (d *fileDecider) fail(row string, fence int64, why Reason, l Limits, quarantine string) error {
+	if err := d.fenced(row, fence); err != nil {
+		return err
+	}
+	if err := d.limits(l); err != nil {
+		return err
+	}
+	if err := d.reasoned(why); err != nil {
+		return err
+	}
+	if why.Attempt == 0 {
+		why.Attempt = d.attempts()
+	}
+	if why.Worker == "" {
+		why.Worker = d.f.Worker
+	}
+	if err := d.step(func(m FileMove) EventData { return &FileFailed{m, fence, quarantine} }, &why, row); err != nil {
+		return err
+	}
+	d.f.Reason = &why
+	return d.giveUp(l)
+}
+
+// giveUp takes the second step after the last attempt, or none.
+func (d *fileDecider) giveUp(l Limits) error {
+	n := d.attempts()
+	if !l.Exhausted(n) {
+		return nil
+	}
+	why := Reason{Class: ClassSystem, Code: CodeAttemptsUsedUp, Message: fmt.Sprintf("given up after %d of %d attempts", n, l.Max), Attempt: n}
+	if last := d.f.Reason; last != nil {
+		why.Class, why.Worker = last.Class, last.Worker
+		why.Message += ": " + last.Message
+	}
+	return d.step(fileMoved, &why, rowIgnore, rowAbandon)
+}
+
+// attempts counts those of the step that the file is in or behind.
+func (d *fileDecider) attempts() int {
+	switch d.f.State {
+	case FileProcessing, FileProcessed, FileProcessingFailed:
+		return d.f.ProcessingAttempts
+	default:
+		return d.f.DownloadAttempts
+	}
+}
