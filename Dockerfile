@@ -23,8 +23,9 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
       -o /out/accession ./cmd/accession \
  && mkdir /out/data
 
-# Certificates and time zones, nothing to log in to; its user is 65532.
-FROM gcr.io/distroless/static-debian12:nonroot
+# The program and the certificates it trusts: nothing to log in to, and no root.
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/accession /usr/local/bin/accession
 COPY --from=build --chown=65532:65532 /out/data /var/lib/accession
 VOLUME /var/lib/accession

@@ -66,7 +66,12 @@ func TestCompose(t *testing.T) {
 			}
 		}
 		for _, volume := range s.Volumes {
-			if from, _, _ := strings.Cut(volume, ":"); !hasKey(c.Volumes, from) {
+			from, _, _ := strings.Cut(volume, ":")
+			if path, relative := strings.CutPrefix(from, "./"); relative {
+				if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+					t.Errorf("%s: mounts what the repository does not have: %v", name, err)
+				}
+			} else if !hasKey(c.Volumes, from) {
 				t.Errorf("%s: volume %q is not declared", name, from)
 			}
 		}
@@ -140,7 +145,7 @@ func TestDockerfile(t *testing.T) {
 		}
 	}
 	for _, from := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(string(data), -1) {
-		if _, tag, _ := strings.Cut(from[1], ":"); tag == "" || tag == "latest" {
+		if _, tag, _ := strings.Cut(from[1], ":"); from[1] != "scratch" && (tag == "" || tag == "latest") {
 			t.Errorf("base image %s has no fixed version", from[1])
 		}
 	}
