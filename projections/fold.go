@@ -65,6 +65,11 @@ func (f *fold) apply(r domain.Recorded) error {
 		return f.job(r)
 	case domain.KindSetting:
 		return f.setting(r)
+	case domain.KindFile:
+		if _, ok := domain.MoveOfFile(r.Data); ok {
+			return nil // kept in the history only
+		}
+		return fmt.Errorf("%s is no event of a file", r.Type)
 	default:
 		return fmt.Errorf("there is no read model for a %s", r.Aggregate.Kind)
 	}
