@@ -26,7 +26,7 @@ func TestDownloadFails(t *testing.T) {
 	}{
 		"not there":    {"%s/f.txt?token=secret", nil, domain.ClassContent, "http_status", "404"},
 		"wrong digest": {"%s/f.txt | sha-256 | " + strings.Repeat("0", 64), text("f"), domain.ClassContent, domain.CodeDigestMismatch, hexOf("f")},
-		"wrong size":   {"%s/f.txt | | | 2", text("f"), domain.ClassContent, CodeSizeMismatch, "2"},
+		"wrong size":   {"%s/f.txt | | | 2", text("f"), domain.ClassContent, CodeSizeMismatch, "announces 1 bytes, the deposit says 2"},
 		"closed":       {"http://169.254.169.254/f.txt", nil, domain.ClassContent, "address_refused", "f.txt"},
 		"cut off": {"%s/f.txt", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "10")
@@ -124,11 +124,20 @@ func TestFilesOfADeadWorkerAreUsed(t *testing.T) {
 		return out
 	}
 	w.turnOf(d)
-	w.wantJob(id, domain.JobDownloading, "")
+	j := w.wantJob(id, domain.JobDownloading, "")
+	stat := func() os.FileInfo {
+		t.Helper()
+		info, err := os.Stat(filepath.Join(j.Configuration.WorkingDir, "files", "a.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	before := stat()
 	w.turn(domain.DaemonJobDownloading)
 	w.wantJob(id, domain.JobProcessing, "")
-	if n := w.web.count("GET /a.txt"); n != 1 {
-		t.Errorf("fetched %d times", n)
+	if n := w.web.count("GET /a.txt"); n != 1 || !os.SameFile(before, stat()) {
+		t.Errorf("fetched %d times, the same file %v", n, os.SameFile(before, stat()))
 	}
 }
 
@@ -145,5 +154,29 @@ func TestUploadIsDeposited(t *testing.T) {
 	})
 	if j := w.job(id); j.SpaceNeeded != 4 {
 		t.Errorf("job %+v", j)
+	}
+}
+
+// A worker that lost its claim puts nothing into place, although it has some of the
+// files.
+func TestLostClaimPutsNothingIntoPlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	p := w.set[tides]
+	p.Fetch.Parallel = 1
+	w.set[tides] = p
+	w.web.serve("/a.txt", "a")
+	w.web.on("/b.txt", func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.mem.Expire(w.store)
+			<-r.Context().Done()
+		}
+	})
+	w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest", w.web.URL+"/a.txt", w.web.URL+"/b.txt"))
+	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
+	w.turn(domain.DaemonJobDownloading)
+	j := w.wantJob(id, domain.JobDownloading, "")
+	if left, err := os.ReadDir(j.Configuration.WorkingDir); err != nil || len(left) != 0 || w.web.count("GET /a.txt") != 1 {
+		t.Errorf("%v is left after %d requests: %v", left, w.web.count("GET /a.txt"), err)
 	}
 }

@@ -130,8 +130,11 @@ func (s *steps) previous(ctx context.Context, b domain.Batch) (domain.Report, er
 		return prev, err
 	}
 	var body ReportBody
-	if err := json.Unmarshal(data, &body); err != nil || sha256Hex(data) != prev.ReportSHA256 {
-		return prev, fmt.Errorf("the report before in %s is not what was kept: restore it (%w)", key, errors.Join(err))
+	if sha := sha256Hex(data); sha != prev.ReportSHA256 {
+		return prev, fmt.Errorf("the report before in %s has the SHA-256 %s and had %s: restore it", key, sha, prev.ReportSHA256)
+	}
+	if err := json.Unmarshal(data, &body); err != nil {
+		return prev, fmt.Errorf("the report before in %s cannot be read: %w", key, err)
 	}
 	prev.SuccessfulJobs = nil
 	for _, j := range body.Jobs {

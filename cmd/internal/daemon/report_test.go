@@ -1,13 +1,16 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -152,5 +155,31 @@ func TestLongReport(t *testing.T) {
 	w.turn(domain.DaemonBatchUpdateReporting)
 	if b := w.batch(id); b.State != domain.BatchFailed || b.Report.Failed != rows {
 		t.Errorf("batch is %s, report of %d", b.State, b.Report.Failed)
+	}
+}
+
+// A report that was cut is read in full before the next one is compared with it,
+// and only if it is the one that was kept.
+func TestPreviousReportInFull(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	a, b, c := domain.NewJobID(1), domain.NewJobID(2), domain.NewJobID(3)
+	data, err := json.Marshal(ReportBody{Jobs: []ReportJob{{ID: a, State: domain.JobCompleted}, {ID: b, State: domain.JobFailed}, {ID: c, State: domain.JobCompleted}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := w.cfg.Objects.Put(t.Context(), "reports/x.json", bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := domain.NewReport([]domain.JobID{a, c}, []domain.JobID{b}, nil, domain.Time{}).Cut(store.URL(kept.Key), kept.SHA256)
+	cut.SuccessfulJobs = nil
+	prev, err := w.r.steps.previous(t.Context(), domain.Batch{Report: &cut})
+	if err != nil || !slices.Equal(prev.SuccessfulJobs, []domain.JobID{a, c}) {
+		t.Errorf("%v, %v", prev.SuccessfulJobs, err)
+	}
+	cut.ReportSHA256 = hexOf("another")
+	if _, err := w.r.steps.previous(t.Context(), domain.Batch{Report: &cut}); err == nil {
+		t.Error("another report was taken for it")
 	}
 }
