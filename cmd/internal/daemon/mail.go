@@ -42,16 +42,18 @@ func (s *steps) mailReport(ctx context.Context, t *BatchTask, r ReportBody) (*do
 		t.Log.Warn("no report mail can be sent without the profile", "error", err)
 		return nil, nil //nolint:nilerr // told, and no reason to stop the report
 	}
-	about := aboutReport
-	if t.Batch.State == domain.BatchUpdateReporting {
-		about = aboutUpdate
+	// A batch is reported once, and updated once after each report: these keys stay
+	// the same whatever else is noted about the batch meanwhile.
+	about, key := aboutReport, string(r.Batch)+"/"+aboutReport
+	if t.Batch.State == domain.BatchUpdateReporting && t.Batch.Report != nil {
+		about, key = aboutUpdate, fmt.Sprintf("%s/%s/%.16s", r.Batch, aboutUpdate, t.Batch.Report.ReportSHA256)
 	}
 	subject := fmt.Sprintf("Deposit %s: %d completed, %d failed", r.Batch, r.Completed, r.Failed)
 	if r.Problem != nil {
 		subject = fmt.Sprintf("Deposit %s could not be read", r.Batch)
 	}
 	return s.mail(ctx, p, profile.MailReport, record.Message{
-		Key: fmt.Sprintf("%s/%d/%s", r.Batch, t.Batch.Version, about), About: about, Batch: r.Batch}, subject, reportText(p, r))
+		Key: key, About: about, Batch: r.Batch}, subject, reportText(p, r))
 }
 
 // mail sends one message and keeps its fate. A mail that cannot be sent is noted

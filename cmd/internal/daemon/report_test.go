@@ -105,6 +105,7 @@ func TestOneMailAReport(t *testing.T) {
 		return step(s, ctx, t)
 	}
 	w.turnOf(d)
+	w.doBatch(id, domain.NoteDelivery{Channel: "mail", About: "queued", Delivery: "x", Delivered: true})
 	if b := w.batch(id); b.State != domain.BatchReporting || len(w.mail.mails) != 1 {
 		t.Fatalf("batch is %s after %d mails", b.State, len(w.mail.mails))
 	}
