@@ -13,7 +13,8 @@
 // a power cut. A value that cannot be read ends the process at its start with
 // status 2: a test must not pass because its crash never happened.
 //
-// Point names are constants, written <package>.<what was just done>, and stand
-// before or after an effect outside the process (a write to a server, a rename),
-// never inside a decision.
+// Point names are constants: <package>.<what was just done>, or, in the steps of a
+// job, daemon/<step>/<before or after>-<effect>. They stand before or after an
+// effect outside the process (a write to a server, a rename), never inside a
+// decision.
 package crash

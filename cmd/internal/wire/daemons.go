@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"regexp"
-	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
@@ -70,6 +69,6 @@ type mailer struct{ drop notify.MailDrop }
 
 // Send implements daemon.Mailer.
 func (m mailer) Send(_ context.Context, mail daemon.Mail) error {
-	_, err := m.drop.Deliver(notify.Message{Key: mail.Key, From: mail.From, To: mail.To, Subject: mail.Subject, Text: mail.Text, Date: time.Now()})
+	_, err := m.drop.Deliver(notify.Message{Key: mail.Key, From: mail.From, To: mail.To, Subject: mail.Subject, Text: mail.Text, Date: mail.Date})
 	return err
 }
