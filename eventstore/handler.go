@@ -245,11 +245,14 @@ func (h *Handler) complete(o *Order) {
 	o.CommandID = clean(o.CommandID)
 }
 
+func (h *Handler) record(events []domain.Event, batch domain.BatchID, o Order) ([]domain.Recorded, error) {
+	return record(domain.At(h.Clock()), events, batch, o)
+}
+
 // record makes the events as they will be read again, so that the live state,
 // folded from them, equals the fold of the log also when somebody's text is no
 // valid UTF-8.
-func (h *Handler) record(events []domain.Event, batch domain.BatchID, o Order) ([]domain.Recorded, error) {
-	now := domain.At(h.Clock())
+func record(now domain.Time, events []domain.Event, batch domain.BatchID, o Order) ([]domain.Recorded, error) {
 	recorded := make([]domain.Recorded, len(events))
 	for i, e := range events {
 		var err error

@@ -212,6 +212,7 @@ type LogInfo struct {
 	First, Last uint64
 	Created     time.Time // together with the name it identifies the log
 	Name        string
+	Now         time.Time // by the clock that stamps Recorded.Stored
 }
 
 // Log is the immutable history.

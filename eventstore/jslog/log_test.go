@@ -22,6 +22,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.RunLog(t, func(t *testing.T) eventstore.Log { return open(t) })
+	storetest.RunFiles(t, func(t *testing.T) eventstore.Log { return open(t) })
 }
 
 func TestAppendAndRead(t *testing.T) {

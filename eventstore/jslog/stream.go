@@ -104,5 +104,6 @@ func (l *Log) Info(ctx context.Context) (eventstore.LogInfo, error) {
 	if err != nil {
 		return eventstore.LogInfo{}, fmt.Errorf("log %s: %w", l.cfg.Stream, err)
 	}
-	return eventstore.LogInfo{First: max(info.State.FirstSeq, 1), Last: info.State.LastSeq, Created: info.Created, Name: info.Config.Name}, nil
+	return eventstore.LogInfo{First: max(info.State.FirstSeq, 1), Last: info.State.LastSeq, Created: info.Created,
+		Name: info.Config.Name, Now: info.TimeStamp}, nil
 }

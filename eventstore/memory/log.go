@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ type Log struct {
 	mu      sync.Mutex
 	events  []domain.Recorded
 	last    map[domain.Aggregate]eventstore.LastEvent
+	of      map[domain.Aggregate][]uint64 // places
 	changed chan struct{}
 }
 
@@ -28,7 +30,8 @@ func NewLog(clock Clock) *Log {
 	if clock == nil {
 		clock = systemClock{}
 	}
-	return &Log{clock: clock, created: clock.Now(), last: map[domain.Aggregate]eventstore.LastEvent{}, changed: make(chan struct{})}
+	return &Log{clock: clock, created: clock.Now(), last: map[domain.Aggregate]eventstore.LastEvent{},
+		of: map[domain.Aggregate][]uint64{}, changed: make(chan struct{})}
 }
 
 // Append implements eventstore.Log.
@@ -52,6 +55,7 @@ func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64,
 		r.Seq, r.Stored = uint64(len(l.events)+1), l.clock.Now()
 		l.events = append(l.events, r)
 		l.last[r.Aggregate] = eventstore.LastEvent{Version: r.Version, Seq: r.Seq, CommandID: r.CommandID}
+		l.of[r.Aggregate] = append(l.of[r.Aggregate], r.Seq)
 		places[i] = r.Seq
 	}
 	close(l.changed)
@@ -69,6 +73,10 @@ func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEven
 // Read implements eventstore.Log.
 func (l *Log) Read(ctx context.Context, o eventstore.ReadOptions) iter.Seq2[domain.Recorded, error] {
 	return func(yield func(domain.Recorded, error) bool) {
+		if o.Aggregate != nil && !o.Follow {
+			l.readOne(ctx, o, yield)
+			return
+		}
 		to := o.To
 		if to == 0 && !o.Follow {
 			l.mu.Lock()
@@ -86,6 +94,26 @@ func (l *Log) Read(ctx context.Context, o eventstore.ReadOptions) iter.Seq2[doma
 			if (o.Aggregate == nil || r.Aggregate == *o.Aggregate) && !yield(r, nil) {
 				return
 			}
+		}
+	}
+}
+
+// readOne gives what there is of one aggregate.
+func (l *Log) readOne(ctx context.Context, o eventstore.ReadOptions, yield func(domain.Recorded, error) bool) {
+	l.mu.Lock()
+	places := slices.Clone(l.of[*o.Aggregate])
+	l.mu.Unlock()
+	for _, seq := range places {
+		if seq < o.From || o.To != 0 && seq > o.To {
+			continue
+		}
+		r, ok := l.at(ctx, seq, false)
+		if !ok {
+			yield(domain.Recorded{}, ctx.Err())
+			return
+		}
+		if !yield(r, nil) {
+			return
 		}
 	}
 }
@@ -115,5 +143,5 @@ func (l *Log) at(ctx context.Context, seq uint64, wait bool) (domain.Recorded, b
 func (l *Log) Info(ctx context.Context) (eventstore.LogInfo, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return eventstore.LogInfo{First: 1, Last: uint64(len(l.events)), Created: l.created, Name: "memory"}, ctx.Err()
+	return eventstore.LogInfo{First: 1, Last: uint64(len(l.events)), Created: l.created, Name: "memory", Now: l.clock.Now()}, ctx.Err()
 }

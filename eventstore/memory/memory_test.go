@@ -19,6 +19,10 @@ func TestConformance(t *testing.T) {
 		t.Parallel()
 		storetest.RunLog(t, func(*testing.T) eventstore.Log { return memory.NewLog(nil) })
 	})
+	t.Run("files", func(t *testing.T) {
+		t.Parallel()
+		storetest.RunFiles(t, func(*testing.T) eventstore.Log { return memory.NewLog(nil) })
+	})
 }
 
 func openWorld(*testing.T) storetest.World {

@@ -1,0 +1,172 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// FileHandler is the only door through which files change: load → decide → append
+// to the file's own subject, expecting the event that was decided upon. The log is
+// all the state that files have: a conflict makes the handler load and decide
+// again. It is safe for concurrent use; its zero cache is ready.
+//
+// An order's Claim, KeepClaim and Known are not looked at: a file's attempt is
+// fenced by domain.File.Fence.
+type FileHandler struct {
+	Log   Log
+	Clock func() time.Time // for the informative time of events
+	NewID func() string    // a fresh command id (UUID)
+	Epoch int64            // of the live tree, see Overview; 0 = the first
+
+	cache      fileCache
+	duplicates atomic.Int64
+}
+
+// FileAsk is a command about one file.
+type FileAsk struct {
+	Hash    domain.FileHash
+	Command domain.FileCommand
+}
+
+// FileResult is the answer to one [FileAsk].
+type FileResult struct {
+	// File is the state after the command. Times that the log gives to the events
+	// written here are not known yet and zero; [FileHandler.Load] has them.
+	File   domain.File
+	Seq    uint64   // place of its last event
+	Rows   []string // table rows, one for each event; nil when an earlier try had written them
+	Events []domain.Recorded
+	// Duplicate: a discovery of a file that is known. Nothing was written, and File
+	// is not loaded.
+	Duplicate bool
+	// Err is *domain.Refused, or why this file could not be written while others
+	// could.
+	Err error
+}
+
+// File decides and appends one command. The error of the rules is
+// *domain.Refused; a duplicate discovery is none. For others see [Log.Append].
+func (h *FileHandler) File(ctx context.Context, hash domain.FileHash, cmd domain.FileCommand, o Order) (FileResult, error) {
+	results, err := h.All(ctx, []FileAsk{{hash, cmd}}, o)
+	if err != nil {
+		return FileResult{}, err
+	}
+	return results[0], results[0].Err
+}
+
+// DiscoverAll makes files known (F1), a thousand in one write, and gives how many
+// were not known before. Those that the rules refuse do not keep the others out;
+// the error then says how many there are and why the first.
+func (h *FileHandler) DiscoverAll(ctx context.Context, files []domain.DiscoverFile, o Order) (fresh int, err error) {
+	asks := make([]FileAsk, len(files))
+	for i, f := range files {
+		asks[i] = FileAsk{f.Spec.Hash(), f}
+	}
+	results, err := h.All(ctx, asks, o)
+	var refused error
+	bad := 0
+	for _, r := range results {
+		switch {
+		case r.Err != nil:
+			if bad++; refused == nil {
+				refused = r.Err
+			}
+		case !r.Duplicate && r.Seq > 0:
+			fresh++
+		}
+	}
+	if err == nil && refused != nil {
+		err = fmt.Errorf("%d of %d files were not discovered, the first because: %w", bad, len(files), refused)
+	}
+	return fresh, err
+}
+
+// Duplicates counts the discoveries of files that were known, by this handler.
+func (h *FileHandler) Duplicates() int64 { return h.duplicates.Load() }
+
+// Now gives the log's time, by which timeouts and delays are decided.
+func (h *FileHandler) Now(ctx context.Context) (domain.Time, error) {
+	info, err := h.Log.Info(ctx)
+	if err != nil {
+		return domain.Time{}, err
+	}
+	if info.Now.IsZero() {
+		return domain.Time{}, &Error{Op: "ask the log for its time", Err: ErrBroken, Hint: "its server does not tell: run a newer one"}
+	}
+	return domain.At(info.Now), nil
+}
+
+// Load reads a file's state from the log. ErrNotFound: it was never discovered.
+func (h *FileHandler) Load(ctx context.Context, hash domain.FileHash) (domain.File, error) {
+	at, err := h.load(ctx, hash, "")
+	if err == nil && at.seq == 0 {
+		err = &Error{Op: "load", Aggregate: hash.Aggregate(), Err: ErrNotFound}
+	}
+	return at.file, err
+}
+
+// Files gives the states of many files, as far as there are any: as this handler
+// knows them, else from the log. What it knows may be outdated, which a command
+// finds out, and lacks times as in [FileResult].
+func (h *FileHandler) Files(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
+	found := make([]knownFile, len(hashes))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(fileLookUps)
+	for i, hash := range hashes {
+		if at, ok := h.cache.get(hash); ok {
+			found[i] = at
+			continue
+		}
+		g.Go(func() (err error) { found[i], err = h.load(gctx, hash, ""); return err })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	files := make(map[domain.FileHash]domain.File, len(hashes))
+	for i, hash := range hashes {
+		if found[i].seq > 0 {
+			files[hash] = found[i].file
+		}
+	}
+	return files, nil
+}
+
+// knownFile is a file's state and where its last event stands; the zero value is
+// a file that nobody discovered.
+type knownFile struct {
+	file domain.File
+	seq  uint64
+	// timed: the state has the log's times.
+	timed bool
+	// mine are the events of the command asked about.
+	mine []domain.Recorded
+}
+
+// load folds a file's events and keeps what it finds for the next time.
+func (h *FileHandler) load(ctx context.Context, hash domain.FileHash, commandID string) (knownFile, error) {
+	at := knownFile{file: domain.File{Hash: hash}, timed: true}
+	a := hash.Aggregate()
+	for r, err := range h.Log.Read(ctx, ReadOptions{Aggregate: &a}) {
+		if err != nil {
+			return knownFile{}, err
+		}
+		if at.file, err = domain.EvolveFile(at.file, r); err != nil {
+			return knownFile{}, &Error{Op: "load", Aggregate: a, Err: errors.Join(ErrBroken, err), Hint: fmt.Sprintf("see place %d of the log", r.Seq)}
+		}
+		at.seq = r.Seq
+		if commandID != "" && r.CommandID == commandID {
+			at.mine = append(at.mine, r)
+		}
+	}
+	if at.seq > 0 {
+		h.cache.put(hash, knownFile{file: at.file, seq: at.seq, timed: true})
+	}
+	return at, nil
+}
