@@ -39,7 +39,7 @@ var batchRows = []batchRow{
 	{"B8", "failed", "update-reporting", "batch.update_requested", domain.RequestUpdate{}, failure, settled},
 	{"B9", "update-reporting", "completed", "batch.completed", report, success, clean},
 	{"B10", "update-reporting", "failed", "batch.failed", report, failure, domain.Require{}},
-	{"B11", "failed", "deleted", "batch.deleted", domain.DeleteBatch{}, domain.Facts{}, domain.Require{Unlocked: true}},
+	{"B11", "failed", "deleted", "batch.deleted", domain.DeleteBatch{}, domain.Facts{}, domain.Require{Unlocked: true, Empty: []domain.Sub{domain.SubProcessing}}},
 	{"B12", "held", "deleted", "batch.deleted", domain.DeleteBatch{}, domain.Facts{}, domain.Require{Unlocked: true}},
 	{"B13", "completed", "deleted", "batch.cleaned", domain.CleanBatch{}, domain.Facts{}, domain.Require{Unlocked: true}},
 }
@@ -167,6 +167,8 @@ func TestBatchGuards(t *testing.T) {
 	unlisted.Listing, unlisted.NextRow = nil, 0
 	halfMade.NextRow = 1
 	busy := domain.Facts{Processing: 1, Failed: 1, Completed: 1}
+	locked := domain.Facts{Open: []domain.JobID{theJob}, Locked: []domain.JobID{theJob}}
+	many := domain.Facts{Open: make([]domain.JobID, domain.MaxIdle+1)}
 	for name, c := range map[string]struct {
 		b     domain.Batch
 		cmd   domain.BatchCommand
@@ -187,6 +189,8 @@ func TestBatchGuards(t *testing.T) {
 		"finish while processing":          {batchIn(domain.BatchReporting), report, busy, "jobs_processing"},
 		"finish an update while processed": {batchIn(domain.BatchUpdateReporting), report, busy, "jobs_processing"},
 		"update while processing":          {batchIn(domain.BatchFailed), domain.RequestUpdate{}, busy, "jobs_processing"},
+		"delete while one is worked on":    {batchIn(domain.BatchFailed), domain.DeleteBatch{}, locked, domain.CodeJobsLocked},
+		"delete with too many under way":   {batchIn(domain.BatchFailed), domain.DeleteBatch{}, many, "jobs_processing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -244,6 +248,32 @@ func TestUpdateReport(t *testing.T) {
 	for row, facts := range map[string]domain.Facts{"B9": success, "B10": {}} {
 		if dec, err := domain.DecideBatch(b, report, facts); err != nil || dec.Row != row {
 			t.Errorf("with %+v: row %s (%v), want %s", facts, dec.Row, err, row)
+		}
+	}
+}
+
+// TestDeletingWithOpenJobs: jobs that were sent back to work and are not worked on
+// go with their batch; that they are idle must hold in the write.
+func TestDeletingWithOpenJobs(t *testing.T) {
+	t.Parallel()
+	open := []domain.JobID{theJob, theJob.Plus(1)}
+	dec, err := domain.DecideBatch(batchIn(domain.BatchFailed), domain.DeleteBatch{}, domain.Facts{Open: open})
+	if want := (domain.Require{Unlocked: true, Idle: open}); err != nil || !reflect.DeepEqual(dec.Require, want) {
+		t.Errorf("requires %+v (%v), want %+v", dec.Require, err, want)
+	}
+}
+
+// TestCleaningOnRequest: who cleans up says why, and a cleaned batch is known by
+// its code either way.
+func TestCleaningOnRequest(t *testing.T) {
+	t.Parallel()
+	for why, want := range map[string]string{"": "cleaned up after its retention time", "the disk is full": "cleaned up on request: the disk is full"} {
+		dec, err := domain.DecideBatch(batchIn(domain.BatchCompleted), domain.CleanBatch{Why: why}, domain.Facts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, _ := domain.MoveOfBatch(dec.Events[0].Data); m.Reason.Message != want || m.Reason.Code != domain.CodeCleaned {
+			t.Errorf("%q: %+v", why, m.Reason)
 		}
 	}
 }

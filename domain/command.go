@@ -26,8 +26,9 @@ type (
 	RequestUpdate struct{ Reason *Reason }
 	// DeleteBatch deletes a failed or held batch (B11, B12).
 	DeleteBatch struct{ Reason *Reason }
-	// CleanBatch deletes a completed batch (B13).
-	CleanBatch struct{}
+	// CleanBatch deletes a completed batch (B13): after its retention time, or
+	// because somebody asked for it and said Why.
+	CleanBatch struct{ Why string }
 	// NoteDelivery records the fate of a message about the batch.
 	NoteDelivery struct {
 		Channel, About, Delivery string

@@ -13,6 +13,9 @@ type Facts struct {
 	// Processing, Failed and Completed count the references in the batch's
 	// sub-states (for batches only).
 	Processing, Failed, Completed int
+	// Open are the jobs in batch-processing, Locked those of the batch's jobs that
+	// somebody holds (for the deletion of a batch).
+	Open, Locked []JobID
 }
 
 // Require lists what must still be true when a decision is written. The event
@@ -22,7 +25,14 @@ type Require struct {
 	Batch    bool  // the batch's status is as it was when the facts were read (for jobs)
 	Unlocked bool  // nobody but the mover holds the aggregate's lock
 	Empty    []Sub // these sub-states of the batch have no reference
+	// Idle, when not empty: batch-processing refers to these jobs and no other, and
+	// nobody holds the lock of one of them.
+	Idle []JobID
 }
+
+// MaxIdle is how many jobs a [Require] may name as idle: so many can be proven in
+// one write.
+const MaxIdle = 200
 
 // Decision is what a command leads to: the events, in order, and what must still
 // hold when they are written. Row names the table row, "" when the state stays.
@@ -37,6 +47,7 @@ type Needs struct {
 	Holds bool // Facts.CollectionHold
 	Batch bool // Facts.Batch
 	Count bool // Facts.Processing, Failed, Completed
+	Jobs  bool // Facts.Open, Locked
 }
 
 // BatchNeeds tells which facts to read before deciding cmd.
@@ -46,6 +57,8 @@ func BatchNeeds(cmd BatchCommand) Needs {
 		return Needs{Holds: true}
 	case BeginReport, FinishReport, RequestUpdate:
 		return Needs{Count: true}
+	case DeleteBatch:
+		return Needs{Jobs: true}
 	default:
 		return Needs{}
 	}

@@ -1,5 +1,7 @@
 package domain
 
+import "fmt"
+
 // DecideBatch says what cmd does to b, or why it is refused (*[Refused]).
 func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 	d := batchDecider{b: b, name: cmd.batchCommand()}
@@ -47,16 +49,16 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		}
 		return d.plain(BatchUpdateReporting, Require{Empty: []Sub{SubProcessing}}, c.Reason)
 	case DeleteBatch:
-		if b.State == BatchCompleted {
-			return d.refuse(CodeIllegal, "a completed batch is cleaned up, not deleted")
-		}
-		return d.plain(BatchDeleted, Require{Unlocked: true}, c.Reason)
+		return d.delete(c, f)
 	case CleanBatch:
 		if b.State != BatchCompleted {
 			return d.refuse(CodeIllegal, "")
 		}
-		return d.plain(BatchDeleted, Require{Unlocked: true}, &Reason{Class: ClassWait, Code: CodeCleaned,
-			Message: "cleaned up after its retention time"})
+		why := Reason{Class: ClassWait, Code: CodeCleaned, Message: "cleaned up after its retention time"}
+		if c.Why != "" {
+			why.Message = "cleaned up on request: " + c.Why
+		}
+		return d.plain(BatchDeleted, Require{Unlocked: true}, &why)
 	case NoteDelivery:
 		if b.State == BatchNone || b.State == BatchDeleted {
 			return d.refuse(CodeIllegal, "")
@@ -87,6 +89,24 @@ func (d batchDecider) list(c ListBatch, f Facts) (Decision, error) {
 	}
 	return d.stay(EventBatchListed, Require{Holds: true}, &BatchListed{
 		BatchMove: BatchMove{From: d.b.State, To: d.b.State}, Listing: c.Listing})
+}
+
+// delete asks that no job of the batch is being worked on. From the write on
+// nobody can claim one.
+func (d batchDecider) delete(c DeleteBatch, f Facts) (Decision, error) {
+	switch {
+	case d.b.State == BatchCompleted:
+		return d.refuse(CodeIllegal, "a completed batch is cleaned up, not deleted")
+	case d.b.State != BatchFailed:
+		return d.plain(BatchDeleted, Require{Unlocked: true}, c.Reason)
+	case len(f.Locked) > 0:
+		return d.refuse(CodeJobsLocked, fmt.Sprintf("%d of its jobs are being worked on, among them %s; wait until they have ended", len(f.Locked), f.Locked[0]))
+	case len(f.Open) > MaxIdle:
+		return d.refuse("jobs_processing", fmt.Sprintf("%d of its jobs are still being processed, and no more than %d may be; wait until they have ended", len(f.Open), MaxIdle))
+	case len(f.Open) > 0:
+		return d.plain(BatchDeleted, Require{Unlocked: true, Idle: f.Open}, c.Reason)
+	}
+	return d.plain(BatchDeleted, Require{Unlocked: true, Empty: []Sub{SubProcessing}}, c.Reason)
 }
 
 func (d batchDecider) report(c FinishReport, f Facts) (Decision, error) {

@@ -28,6 +28,7 @@ const (
 	CodeProfileUnknown  Code = "profile_unknown"
 	CodeClaimsUsedUp    Code = "claims_used_up"
 	CodeCleaned         Code = "cleaned"
+	CodeJobsLocked      Code = "jobs_locked"
 )
 
 // Codes that the rules of files give, as reasons or as refusals.
