@@ -1,7 +1,7 @@
 package domain
 
-// The consumer daemons: one a state, and the janitor. As actors of events they
-// are written daemon/NAME.
+// The consumer daemons: one a state, the janitor, and the sweeper of files. As
+// actors of events they are written daemon/NAME.
 const (
 	DaemonBatchPending         = "batch-pending"
 	DaemonBatchReporting       = "batch-reporting"
@@ -14,6 +14,7 @@ const (
 	DaemonJobRecording         = "job-recording"
 	DaemonJobNotify            = "job-notify"
 	DaemonJanitor              = "janitor"
+	DaemonSweeper              = "sweeper"
 )
 
 // Actor says who caused an event: daemon/NAME, user/NAME, api/NAME.

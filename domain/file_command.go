@@ -111,18 +111,3 @@ func (AuditFailed) fileCommand() string      { return "fail audit" }
 func (RetryProcessing) fileCommand() string  { return "retry processing" }
 func (RecoverFile) fileCommand() string      { return "recover" }
 func (ReopenFile) fileCommand() string       { return "reopen" }
-
-// FileNeedsTimes tells whether the decision of cmd compares the log's times in
-// the state with now.
-func FileNeedsTimes(cmd FileCommand) bool {
-	switch c := cmd.(type) {
-	case RecoverFile:
-		return true
-	case StartDownload:
-		return c.Limits.Delay > 0
-	case RetryProcessing:
-		return c.Limits.Delay > 0
-	default:
-		return false
-	}
-}

@@ -113,13 +113,12 @@ func TestFileRows(t *testing.T) {
 				after.DownloadAttempts != r.downloads || after.ProcessingAttempts != r.processed {
 				t.Errorf("evolved to %+v", after)
 			}
-			if want := int64(0); after.State.Running() {
-				want = e.Version
-				if after.Fence != want || after.Worker != "w" {
-					t.Errorf("fence %d of %q, want %d", after.Fence, after.Worker, want)
-				}
-			} else if after.Fence != 0 || after.Worker != "" {
-				t.Errorf("fence %d of %q stays behind", after.Fence, after.Worker)
+			fence, worker := int64(0), ""
+			if after.State.Running() {
+				fence, worker = e.Version, "w"
+			}
+			if after.Fence != fence || after.Worker != worker {
+				t.Errorf("fence %d of %q, want %d of %q", after.Fence, after.Worker, fence, worker)
 			}
 		})
 	}

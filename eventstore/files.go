@@ -37,8 +37,8 @@ type FileAsk struct {
 
 // FileResult is the answer to one [FileAsk].
 type FileResult struct {
-	// File is the state after the command. Times that the log gives to the events
-	// written here are not known yet and zero; [FileHandler.Load] has them.
+	// File is the state after the command. Times that the log gives to events which
+	// this handler wrote and has not read yet are zero; [FileHandler.Load] has them.
 	File   domain.File
 	Seq    uint64   // place of its last event
 	Rows   []string // table rows, one for each event; nil when an earlier try had written them
@@ -143,15 +143,12 @@ func (h *FileHandler) Files(ctx context.Context, hashes []domain.FileHash) (map[
 type knownFile struct {
 	file domain.File
 	seq  uint64
-	// timed: the state has the log's times.
-	timed bool
-	// mine are the events of the command asked about.
-	mine []domain.Recorded
+	mine []domain.Recorded // events of the command asked about
 }
 
 // load folds a file's events and keeps what it finds for the next time.
 func (h *FileHandler) load(ctx context.Context, hash domain.FileHash, commandID string) (knownFile, error) {
-	at := knownFile{file: domain.File{Hash: hash}, timed: true}
+	at := knownFile{file: domain.File{Hash: hash}}
 	a := hash.Aggregate()
 	for r, err := range h.Log.Read(ctx, ReadOptions{Aggregate: &a}) {
 		if err != nil {
@@ -166,7 +163,7 @@ func (h *FileHandler) load(ctx context.Context, hash domain.FileHash, commandID 
 		}
 	}
 	if at.seq > 0 {
-		h.cache.put(hash, knownFile{file: at.file, seq: at.seq, timed: true})
+		h.cache.put(hash, knownFile{file: at.file, seq: at.seq})
 	}
 	return at, nil
 }

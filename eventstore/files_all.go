@@ -134,7 +134,7 @@ func (c *filesCall) know(ctx context.Context, work []*fileWork) error {
 			continue
 		}
 		if w.tries == 0 && !w.unsure && !c.retry {
-			if at, ok := c.cache.get(w.Hash); ok && (at.timed || !domain.FileNeedsTimes(w.Command)) {
+			if at, ok := c.cache.get(w.Hash); ok {
 				w.at, w.known = at, true
 				continue
 			}
