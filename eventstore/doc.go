@@ -15,6 +15,9 @@
 // Main path: [Handler] loads, calls domain.Decide and commits through [Live]; the
 // events wait in the [Outbox]; [Relay] takes them to the [Log] in order.
 //
+// Files have no live state: [FileHandler] folds a file's events, decides, and
+// appends to the file's own subject, expecting the event that it decided upon.
+//
 // The ports are declared in store.go. Package memory implements them in maps,
 // zklive and jslog with ZooKeeper and JetStream; package storetest holds the suite
 // that both pass.

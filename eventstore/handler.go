@@ -33,11 +33,16 @@ type Order struct {
 	// Known is the job as its claim gave it: it spares reading it again. Should it
 	// be outdated after all, the write is refused and the job is read.
 	Known *At[domain.Job]
+	// DryRun decides and writes nothing: the result is what would be, and the error
+	// what would refuse it.
+	DryRun bool
 }
 
-// Result is the state after a command and what was recorded.
+// Result is the state after a command and what was recorded. A command that an
+// earlier try has written gives the state alone.
 type Result[S any] struct {
 	At[S]
+	Before S
 	Row    string
 	Events []domain.Recorded
 }
@@ -79,6 +84,11 @@ func (h *Handler) batch(ctx context.Context, at At[domain.Batch], cmd domain.Bat
 		}
 		facts.Processing, facts.Failed, facts.Completed = refs.Processing, refs.Failed, refs.Completed
 	}
+	if needs.Jobs {
+		if err := h.jobs(ctx, at.State.ID, &facts); err != nil {
+			return res, err
+		}
+	}
 	dec, err := domain.DecideBatch(at.State, cmd, facts)
 	if err != nil {
 		return res, err
@@ -94,11 +104,69 @@ func (h *Handler) batch(ctx context.Context, at At[domain.Batch], cmd domain.Bat
 		}
 	}
 	change.Batch = &Pair[domain.Batch]{Before: at.State, After: after}
-	done, err := h.Live.Commit(ctx, change)
+	done, err := h.commit(ctx, change, o)
 	if err != nil {
 		return res, err
 	}
-	return Result[domain.Batch]{At: At[domain.Batch]{State: after, Token: done[0].Token}, Row: dec.Row, Events: stamped(change.Events, done[0].Zxid)}, nil
+	return Result[domain.Batch]{At: At[domain.Batch]{State: after, Token: done.Token}, Before: at.State, Row: dec.Row,
+		Events: stamped(change.Events, done.Zxid)}, nil
+}
+
+// commit writes one change, unless it is only tried.
+func (h *Handler) commit(ctx context.Context, c Change, o Order) (Committed, error) {
+	if o.DryRun {
+		return Committed{}, h.unlocked(ctx, c)
+	}
+	done, err := h.Live.Commit(ctx, c)
+	if err != nil {
+		return Committed{}, err
+	}
+	return done[0], nil
+}
+
+// unlocked refuses what the write would refuse because somebody holds the lock.
+func (h *Handler) unlocked(ctx context.Context, c Change) error {
+	if !c.Require.Unlocked || c.Claim != nil && c.Claim.Aggregate == c.Aggregate() {
+		return nil
+	}
+	locked, err := h.Live.Locked(ctx, c.Aggregate())
+	if err == nil && len(locked) > 0 {
+		err = &Error{Op: "commit", Aggregate: c.Aggregate(), Err: ErrLocked}
+	}
+	return err
+}
+
+// jobs finds which jobs of a batch are being processed, and which of all are
+// held by somebody.
+func (h *Handler) jobs(ctx context.Context, id domain.BatchID, f *domain.Facts) error {
+	all, err := h.jobsOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	f.Open = all[domain.SubProcessing]
+	var names []domain.Aggregate
+	for _, sub := range domain.Subs {
+		for _, j := range all[sub] {
+			names = append(names, j.Aggregate())
+		}
+	}
+	locked, err := h.Live.Locked(ctx, names...)
+	for _, a := range locked {
+		f.Locked = append(f.Locked, domain.JobID(a.ID))
+	}
+	return err
+}
+
+func (h *Handler) jobsOf(ctx context.Context, id domain.BatchID) (map[domain.Sub][]domain.JobID, error) {
+	all := map[domain.Sub][]domain.JobID{}
+	for _, sub := range domain.Subs {
+		jobs, err := h.Live.BatchJobs(ctx, id, sub)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		all[sub] = jobs
+	}
+	return all, nil
 }
 
 // Job decides and commits a command about a job.
@@ -116,12 +184,12 @@ func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobComman
 		if err != nil {
 			return Result[domain.Job]{}, err
 		}
-		done, err := h.Live.Commit(ctx, change)
+		done, err := h.commit(ctx, change, o)
 		if err != nil {
 			return Result[domain.Job]{}, err
 		}
-		return Result[domain.Job]{At: At[domain.Job]{State: change.Job.After, Token: done[0].Token}, Row: row,
-			Events: stamped(change.Events, done[0].Zxid)}, nil
+		return Result[domain.Job]{At: At[domain.Job]{State: change.Job.After, Token: done.Token}, Before: at.State, Row: row,
+			Events: stamped(change.Events, done.Zxid)}, nil
 	})
 }
 
@@ -216,12 +284,12 @@ func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, h
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}
-		done, err := h.Live.Commit(ctx, Change{Setting: &Pair[domain.Setting]{Before: at.State, After: after},
-			Token: at.Token, Events: events})
+		done, err := h.commit(ctx, Change{Setting: &Pair[domain.Setting]{Before: at.State, After: after},
+			Token: at.Token, Events: events}, o)
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}
-		return Result[domain.Setting]{At: At[domain.Setting]{State: after, Token: done[0].Token}, Events: stamped(events, done[0].Zxid)}, nil
+		return Result[domain.Setting]{At: At[domain.Setting]{State: after, Token: done.Token}, Before: at.State, Events: stamped(events, done.Zxid)}, nil
 	})
 }
 

@@ -91,12 +91,15 @@ type Live interface {
 	BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error)
 	// Batches lists the ids of all batches there are, sorted.
 	Batches(ctx context.Context) ([]domain.BatchID, error)
+	// Locked gives those of the aggregates that somebody holds, in the order given.
+	Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.Aggregate, error)
 	// Holds may come from memory; a write that relies on it sets Require.Holds.
 	Holds(ctx context.Context) (Holds, error)
 
 	Commit(ctx context.Context, changes ...Change) ([]Committed, error)
-	// Remove takes the last nodes of a deleted or cleaned batch away, jobs
-	// included, in bounded steps; called again it goes on where it stopped.
+	// Remove takes the last nodes of a deleted or cleaned batch away, in bounded
+	// steps: of a cleaned one also its jobs, of a deleted one they must be gone.
+	// Called again it goes on where it stopped.
 	Remove(ctx context.Context, id domain.BatchID) error
 
 	// ReserveBatchID and ReserveJobIDs give ids that nobody else gets, also when
@@ -117,7 +120,8 @@ type Claim struct {
 
 // Claims hands out work. A claim must be ended exactly once: by a Commit that
 // carries it without KeepClaim, or by Release, in either case by the goroutine
-// that got it or after that goroutine has returned.
+// that got it or after that goroutine has returned. A job whose batch is deleted
+// cannot be claimed: it is not found.
 type Claims interface {
 	// NextJob waits until a job in the state can be claimed: lower priority number
 	// first, then lower id. It gives ctx's error when ctx ends. It never gives a

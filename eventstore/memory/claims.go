@@ -15,7 +15,7 @@ func (s *Store) NextJob(ctx context.Context, state domain.JobState) (c *eventsto
 	err = s.w.wait(ctx, func() bool {
 		var first *register[domain.Job]
 		for id, r := range s.w.jobs {
-			if r.state.State == state && r.state.QueueEntry() != "" && s.free(id.Aggregate()) &&
+			if r.state.State == state && r.state.QueueEntry() != "" && !s.w.orphaned(r.state) && s.free(id.Aggregate()) &&
 				(first == nil || r.state.QueueEntry() < first.state.QueueEntry()) {
 				first = r
 			}
@@ -49,15 +49,21 @@ func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (c *even
 
 // ClaimJob implements eventstore.Claims.
 func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.At[domain.Job], error) {
-	return claim(ctx, s, s.w.jobs, id, id.Aggregate())
+	return claim(ctx, s, s.w.jobs, id, id.Aggregate(), s.w.orphaned)
 }
 
 // ClaimBatch implements eventstore.Claims.
 func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
-	return claim(ctx, s, s.w.batches, id, id.Aggregate())
+	return claim(ctx, s, s.w.batches, id, id.Aggregate(), func(domain.Batch) bool { return false })
 }
 
-func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register[S], key K, a domain.Aggregate) (*eventstore.Claim, eventstore.At[S], error) {
+// orphaned reports whether the job's batch is deleted. The mutex is held.
+func (w *World) orphaned(j domain.Job) bool {
+	b := w.batches[j.Configuration.BatchID]
+	return b == nil || b.state.State == domain.BatchDeleted
+}
+
+func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register[S], key K, a domain.Aggregate, gone func(S) bool) (*eventstore.Claim, eventstore.At[S], error) {
 	none := eventstore.At[S]{}
 	if err := ctx.Err(); err != nil {
 		return nil, none, err
@@ -66,7 +72,7 @@ func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register
 	defer s.w.mu.Unlock()
 	r, ok := m[key]
 	switch {
-	case !ok:
+	case !ok, gone(r.state):
 		return nil, none, failed("claim", a, eventstore.ErrNotFound, "")
 	case s.w.locks[a] != nil:
 		return nil, none, failed("claim", a, eventstore.ErrLocked, "")

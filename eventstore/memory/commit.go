@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -113,7 +114,21 @@ func (s *Store) prove(c eventstore.Change) error {
 			return eventstore.ErrConflict
 		}
 	}
+	if c.Require.Idle != nil && !w.idle(c.Batch.After.ID, c.Require.Idle) {
+		return eventstore.ErrConflict
+	}
 	return nil
+}
+
+// idle reports whether exactly these jobs of the batch are being processed, and
+// nobody holds one.
+func (w *World) idle(batch domain.BatchID, jobs []domain.JobID) bool {
+	open := w.in(batch, domain.SubProcessing)
+	slices.Sort(open)
+	if !slices.Equal(open, slices.Sorted(slices.Values(jobs))) {
+		return false
+	}
+	return !slices.ContainsFunc(jobs, func(j domain.JobID) bool { return w.locks[j.Aggregate()] != nil })
 }
 
 // current compares a token; version 0 asks that nothing is there.

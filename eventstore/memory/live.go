@@ -85,6 +85,18 @@ func (s *Store) Batches(ctx context.Context) ([]domain.BatchID, error) {
 	return slices.Sorted(maps.Keys(s.w.batches)), ctx.Err()
 }
 
+// Locked implements eventstore.Live.
+func (s *Store) Locked(ctx context.Context, of ...domain.Aggregate) (locked []domain.Aggregate, err error) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	for _, a := range of {
+		if s.w.locks[a] != nil {
+			locked = append(locked, a)
+		}
+	}
+	return locked, ctx.Err()
+}
+
 // Holds implements eventstore.Live.
 func (s *Store) Holds(ctx context.Context) (eventstore.Holds, error) {
 	s.w.mu.Lock()
@@ -108,8 +120,7 @@ func (s *Store) Remove(ctx context.Context, id domain.BatchID) error {
 	if b.state.State != domain.BatchDeleted {
 		return failed("remove", id.Aggregate(), eventstore.ErrConflict, "it is "+string(b.state.State)+", not deleted")
 	}
-	cleaned := b.state.Reason != nil && b.state.Reason.Code == domain.CodeCleaned
-	if left := len(w.refs[id]); left > 0 && !cleaned {
+	if left := len(w.refs[id]); left > 0 && !b.state.Cleaned() {
 		return failed("remove", id.Aggregate(), eventstore.ErrConflict, fmt.Sprintf("%d of its jobs are not deleted yet", left))
 	}
 	for j := range w.refs[id] {

@@ -219,7 +219,6 @@ func testRequireUnlocked(t *testing.T, w World) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
 	k.Fail(jobs[0], domain.JobDownloading)
-	k.Reported(id)
 	c, at, err := other.Store.ClaimJob(t.Context(), jobs[0])
 	if err != nil {
 		t.Fatal(err)
@@ -237,16 +236,28 @@ func testRequireUnlocked(t *testing.T, w World) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = other.Handler.Batch(t.Context(), id, domain.DeleteBatch{}, Operator())
-	k.WantErr(err, eventstore.ErrLocked)
-	k.DoBatch(id, domain.DeleteBatch{}, Under(bc, true))
-	k.unchanged(eventstore.ErrLocked, func() error {
-		_, err := k.Handler.Job(t.Context(), jobs[0], domain.DeleteJobWithBatch{}, Under(bc, true))
+	requeue := func() error {
+		_, err := k.Handler.Job(t.Context(), jobs[0], domain.RequeueJob{}, Under(bc, true))
 		return err
-	}, jobs...)
+	}
+	k.unchanged(eventstore.ErrLocked, requeue, jobs...)
 	if err := other.Store.Release(t.Context(), c, 0); err != nil {
 		t.Fatal(err)
 	}
+	if err := requeue(); err != nil {
+		t.Error(err)
+	}
+	k.Fail(jobs[0], domain.JobDownloading)
+	other.release(bc)
+	k.release(bc)
+	k.Reported(id)
+	// And a batch that somebody holds is not deleted by another.
+	if bc, _, err = k.Store.ClaimBatch(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	_, err = other.Handler.Batch(t.Context(), id, domain.DeleteBatch{}, Operator())
+	k.WantErr(err, eventstore.ErrLocked)
+	k.DoBatch(id, domain.DeleteBatch{}, Under(bc, true))
 	k.DoJob(jobs[0], domain.DeleteJobWithBatch{}, Under(bc, true))
 }
 

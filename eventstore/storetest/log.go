@@ -134,7 +134,7 @@ func testLogAppend(t *testing.T, l eventstore.Log) {
 		t.Errorf("last of the first job: %+v", last)
 	}
 	info, err := l.Info(t.Context())
-	if err != nil || info.Last != places[3] || info.First > places[0] {
+	if err != nil || info.Last != places[3] || info.First > places[0] || info.Now.Before(events[3].Stored) {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

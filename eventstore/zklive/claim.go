@@ -39,11 +39,21 @@ func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Clai
 	return s.claimJob(ctx, id, h, nil)
 }
 
-// claimJob locks a job. Its status and its count of claims are read first; the
-// rest is read while the claim is made: nothing of a job changes without its
-// status, and the claim proves that the status did not. fits may refuse the job
-// as it is now.
+// claimJob locks a job, again when only what was known of its batch was outdated.
 func (s *Store) claimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+	for {
+		c, at, err := s.tryClaimJob(ctx, id, h, fits)
+		if !errors.Is(err, errBatch) || ctx.Err() != nil {
+			return c, at, err
+		}
+	}
+}
+
+// tryClaimJob locks a job. Its status, its configuration and its count of claims
+// are read first; the rest is read while the claim is made: nothing of a job
+// changes without its status, and the claim proves that the status did not. fits
+// may refuse the job as it is now.
+func (s *Store) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.At[domain.Job], error) {
 	if at, known := s.queues.recall(id); known && fits != nil && fits(at.State) == nil {
 		c, err := s.lockJob(ctx, at, 0, h)
 		if !errors.Is(err, eventstore.ErrConflict) || errors.Is(err, eventstore.ErrLocked) || errors.Is(err, eventstore.ErrFenced) {
@@ -53,10 +63,13 @@ func (s *Store) claimJob(ctx context.Context, id domain.JobID, h eventstore.Hold
 	var count claimCount
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { _, err := s.getJSON(gctx, s.paths.claims(id), &count); return err })
+	asked := domain.Job{ID: id}
+	g.Go(func() error { return s.jobConfiguration(gctx, &asked) })
 	at, err := s.jobStatus(ctx, id)
 	if err := errors.Join(err, notFoundOrNil(id, g.Wait())); err != nil {
 		return nil, at, err
 	}
+	at.State.Configuration = asked.Configuration
 	if fits != nil {
 		if err := fits(at.State); err != nil {
 			return nil, at, err
@@ -83,13 +96,22 @@ func notFoundOrNil(id domain.JobID, err error) error {
 	return notFound("load", id.Aggregate(), err)
 }
 
-// lockJob is the claim's multi: this session is alive, the status and the holds
-// are as they were read, nobody has the lock; and the claim is counted.
+// lockJob is the claim's multi: this session is alive, the status, the holds and
+// the status of the batch are as they were read, nobody has the lock; and the claim
+// is counted.
 func (s *Store) lockJob(ctx context.Context, at eventstore.At[domain.Job], claims int, h eventstore.Holds) (*eventstore.Claim, error) {
-	id, version := at.State.ID, at.State.Version
+	id, version, batch := at.State.ID, at.State.Version, at.State.Configuration.BatchID
+	of, err := s.statuses.alive(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
 	c, err := s.lock(ctx, id.Aggregate(), s.paths.jobStatus(id), at.Token, h, func(p *plan) {
+		p.check(s.paths.batchStatus(batch), int32(of.token), errBatch)
 		p.set(s.paths.claims(id), encode(claimCount{Version: version, Claims: claims + 1}), -1, eventstore.ErrConflict)
 	})
+	if errors.Is(err, errBatch) {
+		s.statuses.forget(batch)
+	}
 	if err != nil {
 		return nil, err
 	}

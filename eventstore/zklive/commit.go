@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -228,6 +229,7 @@ func (s *Store) committed(changes []eventstore.Change, done []eventstore.Committ
 			s.queues.moved(c.Job.Before, c.Job.After, done[i].Zxid, c.Claim != nil && c.KeepClaim && c.Claim.Aggregate == c.Aggregate())
 		case c.Batch != nil:
 			s.batches.moved(c.Batch.After.ID, c.Batch.After.State, c.Batch.After.Version, c.Claim != nil && c.KeepClaim)
+			s.statuses.know(c.Batch.After.ID, knownStatus{c.Batch.After.State, c.Batch.After.Version, done[i].Token})
 		default:
 			s.holds.outdated()
 		}
@@ -246,13 +248,12 @@ func (s *Store) Remove(ctx context.Context, id domain.BatchID) error {
 	if at.State.State != domain.BatchDeleted {
 		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: eventstore.ErrConflict, Hint: "it is " + string(at.State.State) + ", not deleted"}
 	}
-	cleaned := at.State.Reason != nil && at.State.Reason.Code == domain.CodeCleaned
 	for _, sub := range domain.Subs {
 		jobs, err := s.BatchJobs(ctx, id, sub)
 		if err != nil {
 			return err
 		}
-		if len(jobs) > 0 && !cleaned {
+		if len(jobs) > 0 && !at.State.Cleaned() {
 			return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: eventstore.ErrConflict,
 				Hint: fmt.Sprintf("%d of its jobs are not deleted yet", len(jobs))}
 		}
@@ -265,16 +266,17 @@ func (s *Store) Remove(ctx context.Context, id domain.BatchID) error {
 	return s.removeBatch(ctx, id)
 }
 
-// removeBatch takes the status and the batch node away last and together, so
-// that an interrupted removal is found again by its status.
+// removeBatch takes what makes the batch readable away last and together, so that
+// an interrupted removal is found again.
 func (s *Store) removeBatch(ctx context.Context, id domain.BatchID) error {
 	dir := s.paths.batch(id)
-	for _, name := range []string{"/states", "/submission", "/progress", "/status-report", "/lock"} {
+	for _, name := range []string{"/states", "/progress", "/status-report", "/lock"} {
 		if err := s.destroy(ctx, dir+name); err != nil {
 			return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
 		}
 	}
 	p := &plan{}
+	p.delete(dir+"/submission", -1, nil)
 	p.delete(dir+"/status", -1, nil)
 	p.delete(dir, -1, nil)
 	_, err := read(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
@@ -282,6 +284,7 @@ func (s *Store) removeBatch(ctx context.Context, id domain.BatchID) error {
 		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
 	}
 	s.batches.forget(id)
+	s.statuses.forget(id)
 	return nil
 }
 
@@ -301,7 +304,21 @@ func (s *Store) removeJob(ctx context.Context, batch domain.BatchID, sub domain.
 		}
 		p.delete(path, -1, nil)
 	}
-	if _, err := read(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) }); err != nil && !errors.Is(err, zk.ErrNoNode) {
+	_, err = read(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+	if errors.Is(err, zk.ErrNoNode) {
+		// Gone already, by an answer that was lost or by somebody else; or a node of
+		// it was missing, and the others go one by one, the reference last.
+		_, err = s.Job(ctx, id)
+		if errors.Is(err, eventstore.ErrNotFound) {
+			err = nil
+		}
+		for _, path := range []string{s.paths.queue(at.State.State) + "/" + at.State.QueueEntry(), s.paths.job(id), s.paths.ref(batch, sub, id)} {
+			if err == nil && !strings.HasSuffix(path, "/") {
+				err = s.destroy(ctx, path)
+			}
+		}
+	}
+	if err != nil {
 		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
 	}
 	s.queues.moved(at.State, domain.Job{ID: id, State: domain.JobDeleted, Version: at.State.Version}, 0, false)

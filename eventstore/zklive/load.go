@@ -134,11 +134,21 @@ func (s *Store) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.A
 	return at, nil
 }
 
+// jobConfiguration reads what a job was asked to do. It never changes, so that it
+// may be read at any time.
+func (s *Store) jobConfiguration(ctx context.Context, j *domain.Job) error {
+	_, err := s.getJSON(ctx, s.paths.job(j.ID)+"/configuration", &j.Configuration)
+	return err
+}
+
 // jobRest reads the other nodes.
 func (s *Store) jobRest(ctx context.Context, j *domain.Job) error {
 	g, gctx := errgroup.WithContext(ctx)
 	dir := s.paths.job(j.ID)
-	for name, v := range map[string]any{"configuration": &j.Configuration, "identifiers": &j.Identifiers,
+	if j.Configuration.BatchID == "" {
+		g.Go(func() error { return s.jobConfiguration(gctx, j) })
+	}
+	for name, v := range map[string]any{"identifiers": &j.Identifiers,
 		"metadata": &j.Metadata, "priority": &j.Priority, "space_needed": &j.SpaceNeeded} {
 		g.Go(func() error { _, err := s.getJSON(gctx, dir+"/"+name, v); return err })
 	}
@@ -202,6 +212,33 @@ func (s *Store) BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub
 		jobs[i] = domain.JobID(n)
 	}
 	return jobs, nil
+}
+
+// lockedParallel is how many locks are looked at at once.
+const lockedParallel = 64
+
+// Locked implements eventstore.Live.
+func (s *Store) Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.Aggregate, error) {
+	held := make([]bool, len(of))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(lockedParallel)
+	for i, a := range of {
+		g.Go(func() error {
+			stat, err := s.exists(gctx, s.paths.lock(a))
+			held[i] = stat != nil
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, &eventstore.Error{Op: "look for locks", Err: err}
+	}
+	var locked []domain.Aggregate
+	for i, a := range of {
+		if held[i] {
+			locked = append(locked, a)
+		}
+	}
+	return locked, nil
 }
 
 // Batches implements eventstore.Live.

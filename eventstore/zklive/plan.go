@@ -120,11 +120,32 @@ func (s *Store) planRequire(p *plan, c eventstore.Change) {
 		p.create(lock, nil, zk.FlagEphemeral, eventstore.ErrLocked)
 		p.delete(lock, -1, eventstore.ErrLocked)
 	}
+	if c.Require.Idle != nil {
+		s.planIdle(p, c.Batch.After.ID, c.Require.Idle)
+	}
 	for _, sub := range c.Require.Empty {
 		// ZooKeeper refuses to delete a directory that has a child.
 		dir := s.paths.sub(c.Batch.After.ID, sub)
 		p.delete(dir, -1, eventstore.ErrConflict)
 		p.create(dir, nil, 0, eventstore.ErrConflict)
+	}
+}
+
+// planIdle proves that batch-processing refers to these jobs alone, and that none
+// of them is locked: without their references the directory can be deleted, and
+// all of it is made again.
+func (s *Store) planIdle(p *plan, batch domain.BatchID, jobs []domain.JobID) {
+	dir := s.paths.sub(batch, domain.SubProcessing)
+	for _, j := range jobs {
+		lock := s.paths.jobLock(j)
+		p.create(lock, nil, zk.FlagEphemeral, eventstore.ErrConflict)
+		p.delete(lock, -1, eventstore.ErrConflict)
+		p.delete(s.paths.ref(batch, domain.SubProcessing, j), -1, eventstore.ErrConflict)
+	}
+	p.delete(dir, -1, eventstore.ErrConflict)
+	p.create(dir, nil, 0, eventstore.ErrConflict)
+	for _, j := range jobs {
+		p.create(s.paths.ref(batch, domain.SubProcessing, j), []byte{}, 0, eventstore.ErrConflict)
 	}
 }
 

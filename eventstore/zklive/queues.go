@@ -171,6 +171,7 @@ func (s *Store) Notice(r domain.Recorded) {
 	case domain.KindBatch:
 		if m, ok := domain.MoveOfBatch(r.Data); ok {
 			s.batches.moved(domain.BatchID(r.Aggregate.ID), m.To, r.Version, false)
+			s.statuses.moved(domain.BatchID(r.Aggregate.ID), r.Version)
 		}
 	}
 }

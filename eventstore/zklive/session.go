@@ -95,7 +95,9 @@ type Store struct {
 	holds   *holdsCache
 	queues  *queues
 	batches *batchIndex
-	outbox  *outboxState
+	// statuses lets claims of jobs prove that their batch is not deleted.
+	statuses *statusCache
+	outbox   *outboxState
 
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -132,6 +134,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.holds = newHoldsCache(s)
 	s.queues = newQueues(s)
 	s.batches = newBatchIndex(s)
+	s.statuses = &statusCache{s: s, known: map[domain.BatchID]knownStatus{}}
 	if err := s.makeTree(ctx); err != nil {
 		s.stop()
 		conn.Close()

@@ -1,0 +1,99 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// deletionParallel is how many jobs of a deleted batch go at once.
+const deletionParallel = 16
+
+// FinishDeletion removes what is left of a batch that was deleted or cleaned up:
+// each of its jobs, and the batch itself last. Interrupted anywhere it is called
+// again and goes on; a batch that is gone is no error.
+//
+// Jobs of a deleted batch get an event each (J23), those of a cleaned one none.
+// removeWork removes what a job has in working directories, before its nodes go: a
+// directory whose job is gone would be hard to find. Nobody can claim the jobs any
+// more. One that is still locked is left; the error is then [ErrLocked].
+func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Order, removeWork func(domain.Job) error) error {
+	at, err := h.Live.Batch(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d := deletion{h: h, o: o, cleaned: at.State.Cleaned(), removeWork: removeWork}
+	jobs, err := h.jobsOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, sub := range domain.Subs {
+		if err := d.jobs(ctx, jobs[sub]); err != nil {
+			return fmt.Errorf("delete the jobs of %s: %w", id, err)
+		}
+	}
+	crash.Point("eventstore/deletion/before-remove")
+	return h.Live.Remove(ctx, id)
+}
+
+type deletion struct {
+	h          *Handler
+	o          Order
+	cleaned    bool
+	removeWork func(domain.Job) error
+}
+
+// jobs deletes jobs, several at once, and gives every error.
+func (d deletion) jobs(ctx context.Context, ids []domain.JobID) error {
+	errs := make([]error, len(ids))
+	places := make(chan struct{}, deletionParallel)
+	var all sync.WaitGroup
+	for i, id := range ids {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			if errs[i] = ctx.Err(); errs[i] == nil {
+				errs[i] = d.job(ctx, id)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (d deletion) job(ctx context.Context, id domain.JobID) error {
+	at, err := d.h.Live.Job(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Who is not at work now will never be again.
+	if locked, err := d.h.Live.Locked(ctx, id.Aggregate()); err != nil || len(locked) > 0 {
+		if err == nil {
+			err = &Error{Op: "delete", Aggregate: id.Aggregate(), Err: ErrLocked, Hint: "a worker is still at it; ask again when it has ended"}
+		}
+		return err
+	}
+	if err := d.removeWork(at.State); err != nil {
+		return fmt.Errorf("remove the working directory of %s: %w", id, err)
+	}
+	crash.Point("eventstore/deletion/after-remove-work")
+	if d.cleaned {
+		return nil
+	}
+	o := d.o
+	o.CommandID, o.Known = "", nil
+	if _, err = d.h.Job(ctx, id, domain.DeleteJobWithBatch{}, o); errors.Is(err, ErrNotFound) {
+		return nil // somebody else was faster
+	}
+	return err
+}

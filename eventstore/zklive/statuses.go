@@ -1,0 +1,80 @@
+package zklive
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// errBatch: the status of a job's batch is not the one that the claim knew.
+var errBatch = fmt.Errorf("the batch has changed: %w", eventstore.ErrConflict)
+
+// statusCache keeps under which token a batch's status was seen last. A claim of a
+// job proves by it, without asking, that the job's batch is not deleted: one that
+// knows an outdated status is refused and asks.
+type statusCache struct {
+	s     *Store
+	mu    sync.Mutex
+	known map[domain.BatchID]knownStatus
+}
+
+type knownStatus struct {
+	state   domain.BatchState
+	version int64
+	token   eventstore.Token
+}
+
+// statusLimit bounds the cache; emptying it costs one read a batch.
+const statusLimit = 20_000
+
+// alive gives what is known of a batch, reading it at first. It is not found when
+// it is deleted.
+func (c *statusCache) alive(ctx context.Context, id domain.BatchID) (knownStatus, error) {
+	c.mu.Lock()
+	k, there := c.known[id]
+	c.mu.Unlock()
+	if !there {
+		var st batchStatus
+		stat, err := c.s.getJSON(ctx, c.s.paths.batchStatus(id), &st)
+		if err != nil {
+			return k, notFound("load", id.Aggregate(), err)
+		}
+		k = knownStatus{st.Status, st.Version, eventstore.Token(stat.Version)}
+		c.know(id, k)
+	}
+	if k.state == domain.BatchDeleted {
+		return k, &eventstore.Error{Op: "load", Aggregate: id.Aggregate(), Err: eventstore.ErrNotFound, Hint: "it is deleted"}
+	}
+	return k, nil
+}
+
+// know keeps a status, unless a newer one is known.
+func (c *statusCache) know(id domain.BatchID, k knownStatus) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known[id].version > k.version {
+		return
+	}
+	if len(c.known) >= statusLimit {
+		clear(c.known)
+	}
+	c.known[id] = k
+}
+
+// moved drops what is older than the version.
+func (c *statusCache) moved(id domain.BatchID, version int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known[id].version < version {
+		delete(c.known, id)
+	}
+}
+
+func (c *statusCache) forget(id domain.BatchID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, id)
+}
