@@ -1,0 +1,134 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Files is eventstore.FileHandler as the sweeper needs it.
+type Files interface {
+	Now(ctx context.Context) (domain.Time, error)
+	All(ctx context.Context, asks []eventstore.FileAsk, o eventstore.Order) ([]eventstore.FileResult, error)
+}
+
+// Sweeper ends overdue attempts. All fields are required.
+type Sweeper struct {
+	Files    Files
+	Finder   Finder
+	Limits   Limits
+	Interval time.Duration // of Run, from the end of a pass to the next; above 0
+	Log      *slog.Logger
+}
+
+// page is how many candidates are decided in one write: each makes two events at
+// most, so that they fit into one append.
+const page = eventstore.MaxFileEvents / 2
+
+// Run makes a pass at once and after each interval, until ctx ends. What a pass
+// could not do is logged and left to the next one.
+func (s *Sweeper) Run(ctx context.Context) error {
+	for {
+		s.pass(ctx)
+		timer := time.NewTimer(s.Interval)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+}
+
+// pass makes a pass and tells of it.
+func (s *Sweeper) pass(ctx context.Context) {
+	sum, err := s.Once(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		s.Log.Warn("the sweeper could not finish its pass; it goes on with the next one", "error", err)
+	case sum.Errors > 0:
+		s.Log.Warn("the sweeper could not decide all files; it looks again in the next pass", "errors", sum.Errors, "faults", sum.Faults)
+	}
+	if n := sum.Total(); n > 0 {
+		s.Log.Info("overdue files recovered", "files", n, "states", sum.Recovered, "moved", sum.Moved)
+	}
+}
+
+// Once makes a pass at the log's time. With an error the summary tells how far it
+// came.
+func (s *Sweeper) Once(ctx context.Context) (Summary, error) {
+	now, err := s.Files.Now(ctx)
+	if err != nil {
+		return newSummary(now), fmt.Errorf("ask the log for its time: %w", err)
+	}
+	return s.Sweep(ctx, now)
+}
+
+// Sweep looks at every file that may be overdue now, by the log's clock. A file
+// that cannot be decided keeps no other one out. With an error the summary tells
+// how far it came.
+func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
+	sum := newSummary(now)
+	net := s.Limits.Net(now)
+	for after := domain.FileHash(""); ; {
+		if err := ctx.Err(); err != nil {
+			return sum, err
+		}
+		found, err := s.Finder.Candidates(ctx, net, after, page)
+		if err != nil {
+			return sum, fmt.Errorf("look for overdue files: %w", err)
+		}
+		if err := s.decide(ctx, now, found, &sum); err != nil {
+			return sum, err
+		}
+		if len(found) < page {
+			return sum, nil
+		}
+		after = found[len(found)-1].Hash
+	}
+}
+
+// decide asks for one page of candidates.
+func (s *Sweeper) decide(ctx context.Context, now domain.Time, found []Candidate, sum *Summary) error {
+	var asks []eventstore.FileAsk
+	for _, c := range found {
+		if cmd := c.command(now, s.Limits.Of(c.Profile)); cmd != nil {
+			asks = append(asks, eventstore.FileAsk{Hash: c.Hash, Command: cmd})
+		}
+	}
+	if len(asks) == 0 {
+		return nil
+	}
+	results, err := s.Files.All(ctx, asks, eventstore.Order{Actor: domain.DaemonActor(domain.DaemonSweeper)})
+	for i, r := range results {
+		sum.Looked++
+		var refused *domain.Refused
+		switch {
+		case r.Err == nil && len(r.Events) > 0:
+			sum.Recovered[r.File.State]++
+		case errors.As(r.Err, &refused) && refused.State == string(domain.FileNone):
+			sum.fault(fmt.Errorf("%s is in the tables and not in the log: do both belong to the same installation?", asks[i].Hash.Aggregate()))
+		case errors.As(r.Err, &refused) && refused.Code == domain.CodeBadLimits:
+			sum.fault(refused)
+		case refused != nil:
+			sum.Moved++
+		case r.Err != nil:
+			sum.fault(r.Err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("recover overdue files: %w", err)
+	}
+	return nil
+}
+
+func newSummary(now domain.Time) Summary {
+	return Summary{Now: now, Recovered: map[domain.FileState]int{}, Faults: []string{}}
+}
