@@ -77,6 +77,27 @@ type Config struct {
 	// 0s = for ever. Its history stays in the log and in PostgreSQL.
 	Retention time.Duration `key:"retention" default:"720h"`
 
+	// SweepInterval is the pause between two passes of the sweeper, which ends
+	// attempts that are overdue: 10ms to 24h.
+	SweepInterval time.Duration `key:"sweep_interval" default:"1m"`
+	// DownloadTimeout is how long downloading a file may take before somebody else
+	// may try, by the clock of the log: 1ms to 168h. A file of a job may always take
+	// as long as fetch.timeout of its profile says.
+	DownloadTimeout time.Duration `key:"download_timeout" default:"2h"`
+	// ProcessingTimeout is the same for processing a file: 1ms to 168h.
+	ProcessingTimeout time.Duration `key:"processing_timeout" default:"6h"`
+	// MaxDownloadAttempts is how often a file of an open directory is tried before
+	// it is given up: 1 to 20. For a file of a job its profile says it
+	// (fetch.attempts).
+	MaxDownloadAttempts int `key:"max_download_attempts" default:"3"`
+	// MaxProcessingAttempts is how often processing any file is tried: 1 to 20.
+	MaxProcessingAttempts int `key:"max_processing_attempts" default:"3"`
+	// FileRetryDelay is the time from the first failure of a file to its next
+	// attempt, doubled after each further one: 0s to 24h.
+	FileRetryDelay time.Duration `key:"file_retry_delay" default:"0s"`
+	// FileRetryMaxDelay bounds that time: 0s to 168h, 0s = no bound.
+	FileRetryMaxDelay time.Duration `key:"file_retry_max_delay" default:"1h"`
+
 	// StopGrace is how long running steps may go on after a stop was asked for:
 	// 0s to 1h. Then they are cancelled and their jobs handed back.
 	StopGrace time.Duration `key:"stop_grace" default:"20s"`
