@@ -14,12 +14,14 @@ type folded struct {
 	batches  map[domain.BatchID]domain.Batch
 	jobs     map[domain.JobID]domain.Job
 	settings map[domain.Aggregate]domain.Setting
+	files    map[domain.FileHash]domain.File // looked at for an unbroken history only
 	events   int
 }
 
 // fold reads the whole log. An event that cannot follow is a difference.
 func fold(ctx context.Context, log eventstore.Log) (*folded, []Difference, error) {
-	f := &folded{batches: map[domain.BatchID]domain.Batch{}, jobs: map[domain.JobID]domain.Job{}, settings: map[domain.Aggregate]domain.Setting{}}
+	f := &folded{batches: map[domain.BatchID]domain.Batch{}, jobs: map[domain.JobID]domain.Job{}, settings: map[domain.Aggregate]domain.Setting{},
+		files: map[domain.FileHash]domain.File{}}
 	var found []Difference
 	for r, err := range log.Read(ctx, eventstore.ReadOptions{}) {
 		if err != nil {
@@ -49,6 +51,13 @@ func (f *folded) apply(r domain.Recorded) (err error) {
 			s = domain.Setting{Kind: domain.HoldKind(kind), Name: name}
 		}
 		f.settings[r.Aggregate], err = domain.EvolveSetting(s, r)
+	case domain.KindFile:
+		hash := domain.FileHash(r.Aggregate.ID)
+		file, known := f.files[hash]
+		if !known {
+			file.Hash = hash
+		}
+		f.files[hash], err = domain.EvolveFile(file, r)
 	default:
 		err = fmt.Errorf("no history of a %s is known", r.Aggregate.Kind)
 	}
