@@ -8,14 +8,15 @@
 //	BatchReport   tells how a batch ended, job by job, with every failed attempt
 //	Jobs          lists jobs                 Job          shows one, with its history
 //	Requeue       sends a failed job back to work
+//	RequeueFile   takes a file up again      SkipFile      leaves one out
 //	RequestUpdate asks for a second report of a batch
 //	Tail          reads the history, and follows it
 //	Status        tells which servers answer, who works, and what waits
 //	Migrate       makes or updates the tables
 //
-// Commands go through eventstore.Handler; what they answer names the aggregate and
-// its version, so that a reader can wait for it. Answers about the past and lists
-// come from PostgreSQL.
+// Commands go through eventstore.Handler, those for files through FileHandler; what
+// they answer names the aggregate and its version, so that a reader can wait for
+// it. Answers about the past and lists come from PostgreSQL.
 //
 // Every error is an [*Error] with a [Kind] and often a hint.
 package app
@@ -42,6 +43,7 @@ type Live interface {
 type World interface {
 	Live(ctx context.Context) (Live, error)
 	Handler(ctx context.Context) (*eventstore.Handler, error)
+	Files(ctx context.Context) (*eventstore.FileHandler, error)
 	Log(ctx context.Context) (eventstore.Log, error)
 	DB(ctx context.Context) (projections.DB, error)
 	Uploads(ctx context.Context) (*store.Store, error)

@@ -35,6 +35,7 @@ type World struct {
 
 	live     part[*zklive.Store]
 	history  part[*history]
+	files    part[*eventstore.FileHandler]
 	pool     part[*pgxpool.Pool]
 	objects  part[*store.Store]
 	work     part[*store.Work]

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/memory"
+	"github.com/accession-ingest/accession/eventstore/storetest"
+)
+
+// filesWorld has files and nothing else.
+type filesWorld struct {
+	World
+	files *eventstore.FileHandler
+}
+
+func (w filesWorld) Files(context.Context) (*eventstore.FileHandler, error) { return w.files, nil }
+
+func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
+	t.Parallel()
+	ctx, log := t.Context(), memory.NewLog(nil)
+	a := &App{World: filesWorld{files: storetest.NewFileHandler(log)}, Actor: "user/maria"}
+	spec := storetest.FileSpec(1)
+	hash, once := spec.Hash(), domain.Limits{Max: 1}
+	is := func(err error, kind Kind, says string) {
+		t.Helper()
+		var e *Error
+		if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(err.Error(), says) {
+			t.Fatalf("%v, want %s: %s", err, kind, says)
+		}
+	}
+	_, err := a.RequeueFile(ctx, hash, "", false)
+	is(err, NotFound, "requeue "+string(hash))
+
+	fence := int64(0)
+	for _, cmd := range []func() domain.FileCommand{
+		func() domain.FileCommand { return domain.DiscoverFile{Spec: spec} },
+		func() domain.FileCommand { return domain.StartDownload{Worker: "w", Limits: once} },
+		func() domain.FileCommand {
+			return domain.FailDownload{Fence: fence, Limits: once, Reason: domain.WorkerLost("w")}
+		},
+	} {
+		r, err := a.World.(filesWorld).files.File(ctx, hash, cmd(), eventstore.Order{Actor: "daemon/test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fence = r.File.Fence
+	}
+	_, err = a.SkipFile(ctx, hash, "not wanted", false)
+	is(err, Refused, "is IGNORE: skip is not possible (possible from here: DISCOVERED)")
+
+	want := Changed{Subject: "file/" + string(hash), Version: 5, State: "DISCOVERED", Row: "O1"}
+	for _, dry := range []bool{true, false} {
+		if got, err := a.RequeueFile(ctx, hash, "the server is back", dry); err != nil || got != want {
+			t.Fatalf("dry %v: %+v, %v", dry, got, err)
+		}
+	}
+	if _, err := a.World.(filesWorld).files.File(ctx, hash,
+		domain.FileAlreadyThere{Size: 1, SHA256: strings.Repeat("0", 64)}, a.order()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.SkipFile(ctx, hash, "  ", true)
+	is(err, Refused, "needs a reason")
+	if got, err := a.SkipFile(ctx, hash, "not wanted", false); err != nil || got.State != "SKIPPED" || got.Row != "F9" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+
+	at := hash.Aggregate()
+	why := map[int64]string{}
+	for r, err := range log.Read(ctx, eventstore.ReadOptions{Aggregate: &at}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, _ := domain.MoveOfFile(r.Data); m.Reason != nil && r.Actor == "user/maria" {
+			why[r.Version] = string(m.Reason.Code) + ": " + m.Reason.Message
+		}
+	}
+	if why[5] != "requested: the server is back" || why[7] != "skipped_by_operator: not wanted" {
+		t.Errorf("the history tells %v", why)
+	}
+}
