@@ -134,5 +134,11 @@ type Batch struct {
 	CommandID  string // the command that wrote Version
 }
 
+// Cleaned reports whether the batch was deleted by the clean-up of completed
+// batches (B13), whose jobs go without events, and not by B11 or B12.
+func (b Batch) Cleaned() bool {
+	return b.State == BatchDeleted && b.Reason != nil && b.Reason.Code == CodeCleaned
+}
+
 // AllJobsExist reports whether every listed row has its job.
 func (b Batch) AllJobsExist() bool { return b.Listing != nil && b.NextRow >= b.Listing.Rows }

@@ -248,7 +248,6 @@ func testRequireUnlocked(t *testing.T, w World) {
 		t.Error(err)
 	}
 	k.Fail(jobs[0], domain.JobDownloading)
-	other.release(bc)
 	k.release(bc)
 	k.Reported(id)
 	// And a batch that somebody holds is not deleted by another.

@@ -16,7 +16,10 @@ func RunClaims(t *testing.T, open func(t *testing.T) World) { run(t, open, claim
 func RunOutbox(t *testing.T, open func(t *testing.T) World) { run(t, open, outboxTests) }
 
 // RunHandler tests eventstore.Handler over the implementation.
-func RunHandler(t *testing.T, open func(t *testing.T) World) { run(t, open, handlerTests) }
+func RunHandler(t *testing.T, open func(t *testing.T) World) {
+	run(t, open, handlerTests)
+	run(t, open, deletionTests)
+}
 
 // RunLog tests the promises of eventstore.Log over fresh, empty logs.
 func RunLog(t *testing.T, open func(t *testing.T) eventstore.Log) {

@@ -1,0 +1,139 @@
+package zklive_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/storetest"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+)
+
+// cutAt is a context that ends when it was looked at n times.
+type cutAt struct {
+	context.Context
+	left *atomic.Int64
+}
+
+func (c cutAt) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return c.Context.Err()
+}
+
+func (c cutAt) Done() <-chan struct{} {
+	if c.left.Add(-1) < 0 {
+		ended := make(chan struct{})
+		close(ended)
+		return ended
+	}
+	return c.Context.Done()
+}
+
+// TestDeletionKilledAnywhere: a deletion (B11) and a clean-up (B13) that end at any
+// of their steps are finished by another process, and then neither a node nor a
+// working directory of the batch is left.
+func TestDeletionKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	for name, cleaned := range map[string]bool{"deleted": false, "cleaned": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			k, janitor := storetest.NewKit(t, w.store), storetest.NewKit(t, w.open(t, zklive.Config{}))
+			for n := int64(1); w.killed(t, k, janitor, n, cleaned) != nil; n++ {
+				if n > 1000 {
+					t.Fatal("the deletion never ended")
+				}
+			}
+		})
+	}
+}
+
+// killed ends a batch by cutting its deletion off at step n, and lets the other
+// process finish it. The answer is that of the first.
+func (w *world) killed(t *testing.T, k, janitor *storetest.Kit, n int64, cleaned bool) error {
+	t.Helper()
+	work := t.TempDir()
+	removeWork := func(j domain.Job) error { return os.RemoveAll(filepath.Join(work, string(j.ID))) }
+	id, jobs := k.Started(5, 5)
+	k.Walk(jobs[0], domain.JobCompleted)
+	row := domain.BatchCommand(domain.DeleteBatch{})
+	if cleaned {
+		row = domain.CleanBatch{}
+		k.Walk(jobs[1], domain.JobCompleted)
+		k.DoJob(jobs[1], domain.CleanJob{}, storetest.Operator())
+	} else {
+		k.Fail(jobs[1], domain.JobDownloading)
+	}
+	for _, j := range jobs {
+		if err := os.MkdirAll(filepath.Join(work, string(j), "files"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.Reported(id)
+
+	left := &atomic.Int64{}
+	left.Store(n)
+	ctx := cutAt{t.Context(), left}
+	_, err := k.Handler.Batch(ctx, id, row, storetest.Operator())
+	if err == nil {
+		err = k.Handler.FinishDeletion(ctx, id, storetest.Operator(), removeWork)
+	}
+	if err != nil {
+		// What was sent may still arrive; a write of another goes behind it.
+		if at, lerr := janitor.Store.Batch(t.Context(), id); lerr == nil && at.State.State != domain.BatchDeleted {
+			if _, derr := janitor.Handler.Batch(t.Context(), id, row, storetest.Operator()); derr != nil && janitor.Batch(id).State.State != domain.BatchDeleted {
+				t.Fatalf("killed at step %d (%v): %v", n, err, derr)
+			}
+		}
+		if ferr := janitor.Handler.FinishDeletion(t.Context(), id, eventstore.Order{Actor: domain.DaemonActor(domain.DaemonJanitor)}, removeWork); ferr != nil {
+			t.Fatalf("killed at step %d (%v): not finished: %v", n, err, ferr)
+		}
+	}
+	for path := range w.dump(t) {
+		if strings.Contains(path, string(id)) || strings.Contains(path, string(jobs[0])) || strings.Contains(path, string(jobs[1])) {
+			t.Errorf("killed at step %d (%v) it leaves %s", n, err, path)
+		}
+	}
+	if found, rerr := os.ReadDir(work); rerr != nil || len(found) > 0 {
+		t.Errorf("killed at step %d (%v) it leaves %v, %v", n, err, found, rerr)
+	}
+	wantJobEvents := 1
+	if cleaned {
+		wantJobEvents = 0
+	}
+	for _, j := range jobs {
+		deleted := 0
+		for _, e := range k.Events(j.Aggregate()) {
+			if e.Type == domain.EventJobDeleted {
+				deleted++
+			}
+		}
+		if deleted != wantJobEvents {
+			t.Errorf("killed at step %d (%v): %s has %d events of its deletion, want %d", n, err, j, deleted, wantJobEvents)
+		}
+	}
+	return err
+}
+
+func (w *world) dump(t *testing.T) map[string]zklive.Node {
+	t.Helper()
+	nodes, err := w.store.Dump(t.Context(), "/batches")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := w.store.Dump(t.Context(), "/jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, node := range jobs {
+		nodes[path] = node
+	}
+	return nodes
+}
