@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -83,7 +82,7 @@ func (r *Runner) pass(ctx context.Context) error {
 		case domain.BatchCompleted:
 			errs = append(errs, r.retire(ctx, b))
 		case domain.BatchDeleted:
-			errs = append(errs, r.finishDeletion(ctx, b))
+			errs = append(errs, r.finishDeletion(ctx, id))
 		}
 	}
 	return errors.Join(errs...)
@@ -121,51 +120,16 @@ func (r *Runner) retire(ctx context.Context, b domain.Batch) error {
 		return err
 	}
 	r.cfg.Log.Info("cleaned up after its retention time", "batch", b.ID)
-	return r.finishDeletion(ctx, b)
+	return r.finishDeletion(ctx, b.ID)
 }
 
-// finishDeletion removes what is left of a deleted batch. Its jobs' directories go
-// first. Jobs of a batch that was deleted, not cleaned up, get an event each
-// (J23); a job that is locked at the moment is left for the next round.
-func (r *Runner) finishDeletion(ctx context.Context, b domain.Batch) error {
-	cleaned := b.Reason != nil && b.Reason.Code == domain.CodeCleaned
-	var left []error
-	for _, sub := range domain.Subs {
-		jobs, err := r.cfg.Handler.Live.BatchJobs(ctx, b.ID, sub)
-		if err != nil && !errors.Is(err, eventstore.ErrNotFound) {
-			return err
-		}
-		for _, id := range jobs {
-			if err := r.deleteJob(ctx, id, cleaned); err != nil {
-				left = append(left, fmt.Errorf("delete %s with its batch %s: %w", id, b.ID, err))
-			}
-		}
-	}
-	if left != nil {
-		return errors.Join(left...)
-	}
-	crash.Point("daemon/janitor/before-remove-batch")
-	return r.cfg.Handler.Live.Remove(ctx, b.ID)
-}
-
-func (r *Runner) deleteJob(ctx context.Context, id domain.JobID, cleaned bool) error {
-	claim, at, err := r.cfg.Claims.ClaimJob(ctx, id)
-	if errors.Is(err, eventstore.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err = r.steps.removeWork(at.State); err == nil && !cleaned {
-		r.steps.space.free(id)
-		task := JobTask{Job: at.State, token: at.Token, Claim: claim, handler: r.cfg.Handler, actor: janitorActor}
-		if err = task.write(ctx, domain.DeleteJobWithBatch{}, false); err == nil {
-			return nil
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
-	defer cancel()
-	return errors.Join(err, r.cfg.Claims.Release(ctx, claim, time.Minute))
+// finishDeletion removes what is left of a deleted batch; a job that is locked at
+// the moment is left for the next round.
+func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID) error {
+	return r.cfg.Handler.FinishDeletion(ctx, id, eventstore.Order{Actor: janitorActor}, func(j domain.Job) error {
+		r.steps.space.free(j.ID)
+		return r.steps.removeWork(j)
+	})
 }
 
 // sweep removes working directories of jobs that are not there any more. A job

@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,40 +85,86 @@ func TestNoRetention(t *testing.T) {
 	}
 }
 
-// B11, J23: a deletion that was interrupted goes on, and leaves a locked job for
-// the next round.
-func TestDeletionIsFinished(t *testing.T) {
+// B13: a job that somebody is at, though its batch is over, is left for the next
+// round.
+func TestLockedJobIsLeft(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	batch, first := w.mixed()
+	w := newWorld(t, func(w *world) { w.cfg.Retention = time.Hour })
+	job := w.aJobIn(domain.JobCompleted)
+	batch, dir := w.job(job).Configuration.BatchID, w.job(job).Configuration.WorkingDir
 	w.turn(domain.DaemonBatchReporting)
-	w.doBatch(batch, domain.DeleteBatch{})
-	dir := w.job(first.Plus(1)).Configuration.WorkingDir
-	if err := os.MkdirAll(filepath.Join(dir, "files"), 0o755); err != nil {
-		t.Fatal(err)
-	}
 	other := w.mem.Session()
-	claim, _, err := other.ClaimJob(t.Context(), first.Plus(1))
+	claim, _, err := other.ClaimJob(t.Context(), job)
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.clock.Advance(time.Hour)
+	_, there := os.Stat(dir)
 	if err := w.r.pass(t.Context()); !errors.Is(err, eventstore.ErrLocked) || w.gone(batch) {
 		t.Fatalf("with a locked job: %v, gone %v", err, w.gone(batch))
+	}
+	if _, err := os.Stat(dir); err != nil || there != nil {
+		t.Errorf("the directory of a locked job: %v, %v before", err, there)
 	}
 	if err := other.Release(t.Context(), claim, 0); err != nil {
 		t.Fatal(err)
 	}
 	w.pass()
 	if !w.gone(batch) {
-		t.Fatalf("batch is still there: %+v", w.batch(batch))
+		t.Errorf("batch is still there: %+v", w.batch(batch))
 	}
-	for i := range 3 {
-		if n := count(w.events(first.Plus(i).Aggregate()), domain.EventJobDeleted); n != 1 {
-			t.Errorf("job %d was deleted by %d events", i, n)
+}
+
+// cutAt is a context that ends when it was asked n times whether it has.
+type cutAt struct {
+	context.Context
+	left *atomic.Int64
+}
+
+func (c cutAt) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return c.Context.Err()
+}
+
+// B11, J23: a deletion that ends anywhere is finished by the janitor, each job with
+// one event and nothing left in the working directory.
+func TestDeletionKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	for n := int64(1); ; n++ {
+		w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest", "gopher://files.test/x", "gopher://files.test/y", "gopher://files.test/z"))
+		batch := w.submit(domain.TypeFileBatchManifest, "/f.checkm")
+		w.walk(domain.DaemonBatchPending, domain.DaemonJobPending, domain.DaemonJobPending, domain.DaemonJobPending, domain.DaemonBatchReporting)
+		first := w.batch(batch).Listing.FirstJID
+		for i := range 3 {
+			if err := os.MkdirAll(filepath.Join(w.job(first.Plus(i)).Configuration.WorkingDir, "claim", "files"), 0o755); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the working directory is still there: %v", err)
+		w.doBatch(batch, domain.DeleteBatch{})
+		left := &atomic.Int64{}
+		left.Store(n)
+		killed := w.r.finishDeletion(cutAt{t.Context(), left}, batch)
+		w.pass()
+		if !w.gone(batch) {
+			t.Fatalf("killed at step %d (%v) the batch is still there", n, killed)
+		}
+		for i := range 3 {
+			if got := count(w.events(first.Plus(i).Aggregate()), domain.EventJobDeleted); got != 1 {
+				t.Errorf("killed at step %d: job %d was deleted by %d events", n, i, got)
+			}
+		}
+		if found, err := w.cfg.Work.List(); err != nil || len(found) != 0 {
+			t.Fatalf("killed at step %d the working directory holds %v, %v", n, found, err)
+		}
+		if killed == nil {
+			if n < 10 {
+				t.Errorf("only %d steps were cut", n)
+			}
+			return
+		}
 	}
 }
 
