@@ -13,22 +13,26 @@ import (
 type fold struct {
 	batches  map[string]*batchState
 	jobs     map[string]*jobState
+	files    map[string]*fileState
+	counts   map[string]*pgdb.AccessionFileCount
 	settings map[string]*settingState
 
-	events      []pgdb.AccessionEvent
-	transitions []pgdb.AccessionJobTransition
-	reports     []pgdb.AccessionBatchReport
-	retries     retries
+	events          []pgdb.AccessionEvent
+	transitions     []pgdb.AccessionJobTransition
+	fileTransitions []pgdb.AccessionFileTransition
+	reports         []pgdb.AccessionBatchReport
+	retries         retries
 }
 
 // load reads the states that the events touch.
 func load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) (*fold, error) {
 	f := &fold{
 		batches: map[string]*batchState{}, jobs: map[string]*jobState{}, settings: map[string]*settingState{},
+		files: map[string]*fileState{}, counts: map[string]*pgdb.AccessionFileCount{},
 		events: make([]pgdb.AccessionEvent, 0, len(events)), retries: retries{byKey: map[attemptKey]*retryRow{}},
 	}
 	for _, r := range events {
-		if r.BatchID != "" {
+		if r.BatchID != "" && r.Aggregate.Kind != domain.KindFile {
 			f.batches[string(r.BatchID)] = newBatch(r.BatchID)
 		}
 		switch r.Aggregate.Kind {
@@ -39,6 +43,7 @@ func load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) (*fold
 		case domain.KindSetting:
 			f.settings[r.Aggregate.ID] = &settingState{}
 		case domain.KindFile:
+			f.files[r.Aggregate.ID] = newFile(domain.FileHash(r.Aggregate.ID))
 		}
 	}
 	if err := f.loadBatches(ctx, q); err != nil {
@@ -46,6 +51,12 @@ func load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) (*fold
 	}
 	if err := f.loadJobs(ctx, q); err != nil {
 		return nil, fmt.Errorf("load jobs: %w", err)
+	}
+	if err := f.loadFiles(ctx, q); err != nil {
+		return nil, fmt.Errorf("load files: %w", err)
+	}
+	if err := f.loadFileCounts(ctx, q, events); err != nil {
+		return nil, fmt.Errorf("load counters of files: %w", err)
 	}
 	if err := f.loadSettings(ctx, q); err != nil {
 		return nil, fmt.Errorf("load settings: %w", err)
@@ -66,10 +77,7 @@ func (f *fold) apply(r domain.Recorded) error {
 	case domain.KindSetting:
 		return f.setting(r)
 	case domain.KindFile:
-		if _, ok := domain.MoveOfFile(r.Data); ok {
-			return nil // kept in the history only
-		}
-		return fmt.Errorf("%s is no event of a file", r.Type)
+		return f.file(r)
 	default:
 		return fmt.Errorf("there is no read model for a %s", r.Aggregate.Kind)
 	}
@@ -82,6 +90,9 @@ func (f *fold) write(ctx context.Context, q *pgdb.Queries) error {
 		func() error { return put(ctx, "batch", q.UpsertBatches, f.batchRows()) },
 		func() error { return put(ctx, "job", q.UpsertJobs, f.jobRows()) },
 		func() error { return put(ctx, "job_transition", q.InsertJobTransitions, f.transitions) },
+		func() error { return put(ctx, "file", q.UpsertFiles, f.fileRows()) },
+		func() error { return put(ctx, "file_transition", q.InsertFileTransitions, f.fileTransitions) },
+		func() error { return put(ctx, "file_count", q.UpsertFileCounts, f.countRows()) },
 		func() error { return put(ctx, "retry", q.InsertRetries, f.retries.rows(true)) },
 		func() error { return put(ctx, "retry", q.ResolveRetries, f.retries.rows(false)) },
 		func() error { return put(ctx, "batch_report", q.InsertBatchReports, f.reports) },

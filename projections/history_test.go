@@ -23,6 +23,8 @@ type world struct {
 	batches  map[domain.BatchID]domain.Batch
 	jobs     map[domain.JobID]domain.Job
 	settings map[string]domain.Setting
+	files    map[domain.FileHash]domain.File
+	found    []domain.FileHash // in the order of their discovery
 	ofBatch  map[domain.BatchID][]domain.JobID
 	open     []domain.BatchID // batches that are not deleted
 	nextBID  int64
@@ -34,7 +36,7 @@ type world struct {
 func newWorld(t testing.TB, seed uint64) *world {
 	return &world{t: t, rnd: rand.New(rand.NewPCG(seed, 7)), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		batches: map[domain.BatchID]domain.Batch{}, jobs: map[domain.JobID]domain.Job{}, settings: map[string]domain.Setting{},
-		ofBatch: map[domain.BatchID][]domain.JobID{}, nextBID: 1, nextJID: 1, maxRows: 6}
+		files: map[domain.FileHash]domain.File{}, ofBatch: map[domain.BatchID][]domain.JobID{}, nextBID: 1, nextJID: 1, maxRows: 6}
 }
 
 // history gives a world with n events or a few more.
@@ -56,7 +58,11 @@ func (w *world) step() {
 		w.batch(id, domain.SubmitBatch{Submission: w.submission()})
 	case p < 10:
 		w.setting()
+	case p < 13:
+		w.findFile()
 	case p < 35:
+		w.moveFile()
+	case p < 55:
 		w.moveBatch(w.open[w.rnd.IntN(len(w.open))])
 	default:
 		if jobs := w.ofBatch[w.open[w.rnd.IntN(len(w.open))]]; len(jobs) > 0 {

@@ -57,6 +57,9 @@ func (f *fold) job(r domain.Recorded) error {
 	f.retries.fold(r, from, s.Job, batch.State)
 	batch.count(from, s.State)
 	s.row.StatusSince = timeOrNull(r.Time)
+	if s.State == domain.JobDeleted {
+		return f.deleteFiles(r)
+	}
 	return nil
 }
 

@@ -57,6 +57,12 @@ func (w *world) compare(db *pgxpool.Pool) {
 			t.Fatalf("%s: %v\n%s", want.Aggregate(), err, diff)
 		}
 	}
+	for id, want := range w.files {
+		got, err := projections.LoadFile(ctx, db, id)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatalf("%s: %v\n%s", id, err, diff)
+		}
+	}
 	w.compareHistory(db)
 	addsUp(t, db)
 }
@@ -94,7 +100,7 @@ func (w *world) compareHistory(db *pgxpool.Pool) {
 	if rows.Err() != nil || n != len(w.log) {
 		t.Fatalf("%d events of %d in the history: %v", n, len(w.log), rows.Err())
 	}
-	transitions, failures, reports := 0, 0, 0
+	transitions, failures, reports, ofFiles := 0, 0, 0, 0
 	for _, r := range w.log {
 		if m, ok := domain.MoveOfJob(r.Data); ok && m.From != m.To {
 			transitions++
@@ -102,11 +108,17 @@ func (w *world) compareHistory(db *pgxpool.Pool) {
 				failures++
 			}
 		}
+		if m, ok := domain.MoveOfFile(r.Data); ok {
+			ofFiles++
+			if m.To == domain.FileDownloadingFailed || m.To == domain.FileProcessingFailed {
+				failures++
+			}
+		}
 		if _, ok := r.Data.(*domain.BatchReport); ok {
 			reports++
 		}
 	}
-	for table, want := range map[string]int{"job_transition": transitions, "retry": failures, "batch_report": reports} {
+	for table, want := range map[string]int{"job_transition": transitions, "retry": failures, "batch_report": reports, "file_transition": ofFiles, "file": len(w.files)} {
 		if got := count(t, db, "select count(*) from accession."+table); got != want {
 			t.Errorf("%s has %d rows, want %d", table, got, want)
 		}
@@ -141,6 +153,42 @@ where b.rows_listed <> b.jobs_completed + b.jobs_failed + b.jobs_held + b.jobs_d
 	if n := count(t, db, wrong); n != 0 {
 		t.Fatalf("%d batches do not add up", n)
 	}
+	filesAddUp(t, db)
+}
+
+// filesAddUp finds jobs and batches whose counters of files do not sum up or do
+// not agree with the files there are, and files whose failed attempts do not fit
+// their state.
+func filesAddUp(t testing.TB, db projections.DB) {
+	t.Helper()
+	const wrong = `
+select count(*) from (select distinct unnest(array[job_id, batch_id]) as id from accession.file where job_id <> '') ids
+left join accession.file_count c using (id)
+left join lateral (
+	select count(*) as listed, coalesce(sum(size), 0) as bytes,
+		count(*) filter (where not gone and status = 'PROCESSED') as processed,
+		count(*) filter (where not gone and status = 'SKIPPED') as skipped,
+		count(*) filter (where not gone and status in ('IGNORE', 'ABANDONED')) as given_up,
+		count(*) filter (where gone) as deleted,
+		count(*) filter (where sha256 <> '') as downloaded, coalesce(sum(size) filter (where sha256 <> ''), 0) as bytes_downloaded
+	from (select f.*, coalesce(j.status = 'deleted', false) as gone from accession.file f
+		left join accession.job j on j.id = f.job_id where f.job_id <> '' and (f.job_id = ids.id or f.batch_id = ids.id)) f) f on true
+where c.files_listed <> c.files_processed + c.files_skipped + c.files_given_up + c.files_deleted + c.files_in_progress
+	or (c.files_listed, c.files_processed, c.files_skipped, c.files_given_up, c.files_deleted, c.files_downloaded, c.bytes_listed, c.bytes_downloaded)
+	is distinct from (f.listed, f.processed, f.skipped, f.given_up, f.deleted, f.downloaded, f.bytes, f.bytes_downloaded)`
+	if n := count(t, db, wrong); n != 0 {
+		t.Fatalf("the files of %d jobs and batches do not add up", n)
+	}
+	const odd = `
+select count(*) from accession.file f left join lateral (
+	select count(*) filter (where r.outcome = 'open') as open, count(*) filter (where r.outcome = 'given_up') as given_up, max(r.number) as last
+	from accession.retry r where r.raw_file_hash = f.raw_file_hash) r on true
+where f.status in ('DOWNLOADING_FAILED', 'PROCESSING_FAILED') and (r.open <> 1 or r.last <> f.version or f.open_failure <> f.version)
+	or f.status in ('IGNORE', 'ABANDONED') and (r.open <> 0 or r.given_up <> 1)
+	or f.status in ('PROCESSED', 'DOWNLOADED', 'SKIPPED') and (r.open <> 0 or r.given_up <> 0 or f.open_failure is not null)`
+	if n := count(t, db, odd); n != 0 {
+		t.Fatalf("the failed attempts of %d files do not fit their state", n)
+	}
 }
 
 // TestAddsUpAlways looks after every single event.
@@ -173,7 +221,7 @@ func TestRefusesDamage(t *testing.T) {
 			log[40].Seq++
 			return log
 		},
-		"unknown aggregate": func(log []domain.Recorded) []domain.Recorded { log[40].Aggregate.Kind = domain.KindFile; return log },
+		"unknown aggregate": func(log []domain.Recorded) []domain.Recorded { log[40].Aggregate.Kind = "planet"; return log },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

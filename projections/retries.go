@@ -9,24 +9,31 @@ import (
 // What became of a failed attempt.
 const (
 	OutcomeOpen        = "open"         // not decided yet
-	OutcomeSucceeded   = "succeeded"    // the next attempt completed the job
+	OutcomeSucceeded   = "succeeded"    // the next attempt completed the job, or its step of the file
 	OutcomeFailedAgain = "failed_again" // the next attempt failed too
+	OutcomeGivenUp     = "given_up"     // of a file: no attempt was left
 	OutcomeDeleted     = "deleted"      // the job was deleted
 	OutcomeAbandoned   = "abandoned"    // its batch was deleted, and it with it
 )
 
+// attemptKey tells failures apart: those of a job by the attempt, those of a file
+// by the number of its event.
 type attemptKey struct {
-	job     domain.JobID
-	attempt int
+	job    domain.JobID
+	file   domain.FileHash
+	number int64
 }
 
 // retryRow is a new row, or what changes in one that an earlier transaction wrote
 // (null = as it was).
 type retryRow struct {
+	Kind      domain.Kind     `json:"kind"`
 	JobID     domain.JobID    `json:"job_id"`
+	FileHash  domain.FileHash `json:"raw_file_hash"`
+	Number    int64           `json:"number"`
 	Attempt   int             `json:"attempt"`
 	BatchID   domain.BatchID  `json:"batch_id"`
-	Status    domain.JobState `json:"status"`
+	Status    string          `json:"status"`
 	Class     domain.Class    `json:"class"`
 	Code      domain.Code     `json:"code"`
 	Message   string          `json:"message"`
@@ -41,17 +48,23 @@ type retryRow struct {
 }
 
 // retries are the failed attempts that one transaction's events touch. A job's
-// attempt that failed is retry_count + 1: each requeue counts one up.
+// attempt that failed is retry_count + 1: each requeue counts one up. For those of
+// files see file_retries.go.
 type retries struct {
 	byKey map[attemptKey]*retryRow
 	order []*retryRow
 }
 
 func (t *retries) at(job domain.JobID, attempt int) *retryRow {
-	key := attemptKey{job, attempt}
+	return t.row(retryRow{Kind: domain.KindJob, JobID: job, Number: int64(attempt), Attempt: attempt})
+}
+
+// row finds the row of an attempt, or begins it.
+func (t *retries) row(fresh retryRow) *retryRow {
+	key := attemptKey{fresh.JobID, fresh.FileHash, fresh.Number}
 	row := t.byKey[key]
 	if row == nil {
-		row = &retryRow{JobID: job, Attempt: attempt}
+		row = &fresh
 		t.byKey[key] = row
 		t.order = append(t.order, row)
 	}
@@ -65,7 +78,7 @@ func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, ba
 		t.ends(j, OutcomeFailedAgain)
 		why := value(j.Reason)
 		row := t.at(j.ID, j.RetryCount+1)
-		row.isNew, row.BatchID, row.Status = true, j.Configuration.BatchID, from
+		row.isNew, row.BatchID, row.Status = true, j.Configuration.BatchID, string(from)
 		row.Class, row.Code, row.Message, row.Worker = why.Class, why.Code, why.Message, why.Worker
 		row.FailedAt, row.Outcome = r.Time.Time, ptr(OutcomeOpen)
 	case from == domain.JobFailed && j.State != domain.JobDeleted:

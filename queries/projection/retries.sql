@@ -1,11 +1,11 @@
 -- name: InsertRetries :exec
 insert into accession.retry (
-    job_id, attempt, batch_id, status, class, code, message, worker, failed_at, resumed_at, resumed_by,
-    resumed_to, outcome
+    kind, job_id, raw_file_hash, number, attempt, batch_id, status, class, code, message, worker, failed_at,
+    resumed_at, resumed_by, resumed_to, outcome
 )
 select
-    r.job_id, r.attempt, r.batch_id, r.status, r.class, r.code, r.message, r.worker, r.failed_at,
-    r.resumed_at, r.resumed_by, r.resumed_to, r.outcome
+    r.kind, r.job_id, r.raw_file_hash, r.number, r.attempt, r.batch_id, r.status, r.class, r.code, r.message,
+    r.worker, r.failed_at, r.resumed_at, r.resumed_by, r.resumed_to, r.outcome
 from json_populate_recordset(null::accession.retry, @rows::json) r;
 
 -- name: ResolveRetries :exec
@@ -16,4 +16,4 @@ update accession.retry t set
     resumed_to = coalesce(r.resumed_to, t.resumed_to),
     outcome = coalesce(r.outcome, t.outcome)
 from json_populate_recordset(null::accession.retry, @rows::json) r
-where t.job_id = r.job_id and t.attempt = r.attempt;
+where t.job_id = r.job_id and t.raw_file_hash = r.raw_file_hash and t.number = r.number;

@@ -15,7 +15,7 @@ select * from report.batch_summary where batch_id = @batch_id;
 select * from accession.batch_report where batch_id = @batch_id order by report;
 
 -- name: RetryHistory :many
-select * from report.retry_history where batch_id = @batch_id order by job_id, attempt limit @max_rows;
+select * from report.retry_history where batch_id = @batch_id and kind = 'job' order by job_id, attempt limit @max_rows;
 
 -- name: Jobs :many
 select * from accession.job
@@ -31,7 +31,7 @@ select * from accession.job where id = @id;
 select * from accession.job_transition where job_id = @job_id order by version;
 
 -- name: JobRetries :many
-select * from report.retry_history where job_id = @job_id order by attempt;
+select * from report.retry_history where job_id = @job_id and kind = 'job' order by attempt;
 
 -- name: CountBatches :many
 select status, count(*) as n from accession.batch where version > 0 group by status;

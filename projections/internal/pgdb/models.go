@@ -235,6 +235,150 @@ type AccessionEventDefault struct {
 	Data json.RawMessage `json:"data"`
 }
 
+// One row per file that was ever discovered: its state now. Files of a deleted job stay as they were.
+type AccessionFile struct {
+	// Its identity: SHA-256 over source and path (and size and time of modification when by_version), each after its length, in hex.
+	RawFileHash string `json:"raw_file_hash"`
+	// Number of its last event, from 1.
+	Version int64 `json:"version"`
+	// DISCOVERED, DOWNLOADING, DOWNLOADED, DOWNLOADING_FAILED, IGNORE, SKIPPED, READY, PROCESSING, PROCESSED, PROCESSING_FAILED or ABANDONED.
+	Status string `json:"status"`
+	// Place of its discovery in the log: the files of a job in the order of its manifest.
+	Seq int64 `json:"seq"`
+	// The batch it belongs to; empty = none.
+	BatchID string `json:"batch_id"`
+	// The job it belongs to; empty = none.
+	JobID string `json:"job_id"`
+	// Where it comes from: a job's id, or the URL of a listing.
+	Source string `json:"source"`
+	// Its path within the source; for a file of a job its name.
+	Path string `json:"path"`
+	// A changed remote file is a new file.
+	ByVersion bool `json:"by_version"`
+	// Where it is fetched; empty = not told.
+	Url string `json:"url"`
+	// Bytes as told at its discovery, 0 = unknown.
+	ListedSize int64 `json:"listed_size"`
+	// Time of modification at the source; null = unknown.
+	SourceModified *time.Time `json:"source_modified"`
+	// Algorithm of the depositor's digest; empty = none given.
+	DigestAlgorithm string `json:"digest_algorithm"`
+	// The depositor's digest; empty = none given.
+	DigestValue string `json:"digest_value"`
+	// Bytes: as told at its discovery, then as downloaded; 0 = unknown.
+	Size int64 `json:"size"`
+	// SHA-256 of its content, in hex; empty = not downloaded.
+	Sha256 string `json:"sha256"`
+	// Downloads begun since its discovery, or since an operator took it up again.
+	DownloadAttempts int64 `json:"download_attempts"`
+	// Processings begun since its discovery, or since an operator took it up again.
+	ProcessingAttempts int64 `json:"processing_attempts"`
+	// When its last download began, by the log's clock; null = none yet.
+	DownloadStartedAt *time.Time `json:"download_started_at"`
+	// When its last processing began, by the log's clock; null = none yet.
+	ProcessingStartedAt *time.Time `json:"processing_started_at"`
+	// When an attempt last failed, by the log's clock; null = none yet.
+	FailedAt *time.Time `json:"failed_at"`
+	// Number of the event that began the attempt under way; 0 = none is.
+	Fence int64 `json:"fence"`
+	// Worker that makes the attempt under way; empty = none is.
+	Worker string `json:"worker"`
+	// Where its result lies in the object store; null = no result, or the file itself is it.
+	OutputKey *string `json:"output_key"`
+	// SHA-256 of the result, in hex.
+	OutputSha256 *string `json:"output_sha256"`
+	// Bytes of the result.
+	OutputSize *int64 `json:"output_size"`
+	// Who must act: content (the depositor), system (the operators), timeout, cancelled; wait = nothing failed. Null = no reason.
+	ReasonClass *string `json:"reason_class"`
+	// Stable word for programs, such as worker_lost.
+	ReasonCode *string `json:"reason_code"`
+	// Why it failed, was given up, skipped or taken up again, one sentence for people.
+	ReasonMessage *string `json:"reason_message"`
+	// Which attempt the reason tells of, from 1; 0 = not counted.
+	ReasonAttempt *int64 `json:"reason_attempt"`
+	// Worker that made that attempt; empty = not told.
+	ReasonWorker *string `json:"reason_worker"`
+	// Number of the event of its last failure that no success has followed; null = none.
+	OpenFailure *int64 `json:"open_failure"`
+	// When it became known, by the log's clock.
+	DiscoveredAt time.Time `json:"discovered_at"`
+	// When it entered the state that it is in, by the log's clock.
+	StatusSince time.Time `json:"status_since"`
+	// When its last event was written, by the writer's clock.
+	LastModified *time.Time `json:"last_modified"`
+	// The command that wrote this version.
+	CommandID string `json:"command_id"`
+}
+
+// One row per job and one per batch: how many of its files stand where, and their bytes. files_listed = files_processed + files_skipped + files_given_up + files_deleted + files_in_progress, at every moment.
+type AccessionFileCount struct {
+	// A job's id, or a batch's.
+	ID string `json:"id"`
+	// Files that were discovered; complete when the job is estimated.
+	FilesListed int64 `json:"files_listed"`
+	// Files whose result is stored.
+	FilesProcessed int64 `json:"files_processed"`
+	// Files that were left out, each with its reason.
+	FilesSkipped int64 `json:"files_skipped"`
+	// Files whose attempts are used up: IGNORE or ABANDONED.
+	FilesGivenUp int64 `json:"files_given_up"`
+	// Files of deleted jobs, wherever they stood.
+	FilesDeleted int64 `json:"files_deleted"`
+	// All other files.
+	FilesInProgress int64 `json:"files_in_progress"`
+	// Files that were downloaded and found valid, and not sent back since.
+	FilesDownloaded int64 `json:"files_downloaded"`
+	// Bytes of all files as far as they are known.
+	BytesListed int64 `json:"bytes_listed"`
+	// Bytes of the files that were downloaded.
+	BytesDownloaded int64 `json:"bytes_downloaded"`
+	// The job was deleted.
+	Deleted bool `json:"deleted"`
+}
+
+// One row per change of a file's state: the life of each file. Times are those of the log's clock.
+type AccessionFileTransition struct {
+	// The file.
+	RawFileHash string `json:"raw_file_hash"`
+	// Number of the event among the file's events.
+	Version int64 `json:"version"`
+	// The file's batch; empty = none.
+	BatchID string `json:"batch_id"`
+	// The file's job; empty = none.
+	JobID string `json:"job_id"`
+	// State before; empty = it was discovered.
+	FromStatus string `json:"from_status"`
+	// State after.
+	ToStatus string `json:"to_status"`
+	// When it had entered the state before; null when it was discovered.
+	FromSince *time.Time `json:"from_since"`
+	// When the log took the change.
+	At time.Time `json:"at"`
+	// Seconds that it had been in the state before.
+	Seconds *float64 `json:"seconds"`
+	// Who changed it.
+	Actor string `json:"actor"`
+	// Worker that made the attempt which began or ended here; empty = none did.
+	Worker string `json:"worker"`
+	// Downloads begun, this change included.
+	DownloadAttempts int64 `json:"download_attempts"`
+	// Processings begun, this change included.
+	ProcessingAttempts int64 `json:"processing_attempts"`
+	// Bytes as known then, 0 = unknown.
+	Size int64 `json:"size"`
+	// Where a damaged file was put; empty = nowhere.
+	Quarantine string `json:"quarantine"`
+	// Class of the reason given; null = none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of the reason given.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of the reason given.
+	ReasonMessage *string `json:"reason_message"`
+	// Place of the event in the log.
+	Seq int64 `json:"seq"`
+}
+
 // One row per job: its state now. A deleted job stays, with status deleted.
 type AccessionJob struct {
 	// Job id: jid and ten digits.
@@ -389,13 +533,13 @@ type AccessionPoisonEvent struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
-// One row per failed attempt of a job. Success erases nothing: earlier attempts stay.
+// One row per failed attempt of a job or a file. Success erases nothing: earlier attempts stay.
 type AccessionRetry struct {
-	// The job.
+	// The job, or the file's job; empty = the file has none.
 	JobID string `json:"job_id"`
-	// Which attempt failed, from 1; each requeue begins the next one.
+	// Which attempt failed, from 1. A requeue of a job begins its next one; an operator who takes a file up again lets it count from 1.
 	Attempt int64 `json:"attempt"`
-	// The job's batch.
+	// The batch of the job or file.
 	BatchID string `json:"batch_id"`
 	// The state that it failed in.
 	Status string `json:"status"`
@@ -409,14 +553,20 @@ type AccessionRetry struct {
 	Worker string `json:"worker"`
 	// When it failed.
 	FailedAt time.Time `json:"failed_at"`
-	// When it was requeued; null = not yet.
+	// When it was requeued, or the next attempt of the file was allowed; null = not yet.
 	ResumedAt *time.Time `json:"resumed_at"`
-	// Who requeued it.
+	// Who did that.
 	ResumedBy *string `json:"resumed_by"`
 	// The state that it went on from.
 	ResumedTo *string `json:"resumed_to"`
-	// What became of it: open (not decided yet), succeeded (the next attempt completed the job), failed_again, deleted (the job was deleted), abandoned (its batch was deleted).
+	// What became of it: open (not decided yet), succeeded (a later attempt did), failed_again, given_up (of a file: no attempt was left), deleted (the job was deleted), abandoned (its batch was deleted).
 	Outcome string `json:"outcome"`
+	// What failed: job or file.
+	Kind string `json:"kind"`
+	// The file; empty = the job itself failed.
+	RawFileHash string `json:"raw_file_hash"`
+	// Tells the failures of one job or file apart: for a job the attempt, for a file the number of its event.
+	Number int64 `json:"number"`
 }
 
 // One row per hold or pause that was ever set: how it stands now, and by whom.
@@ -443,55 +593,81 @@ type AccessionSetting struct {
 	ChangedBy string `json:"changed_by"`
 }
 
-// One row per batch: where it stands and whether it adds up.
-type ReportBatchSummary struct {
-	// Batch id.
+// One row per file that was given up and waits for an operator: its attempts are used up.
+type ReportAbandonedFile struct {
+	// The file's batch; empty = none.
 	BatchID string `json:"batch_id"`
-	// State of the batch.
+	// The file's job; empty = none.
+	JobID string `json:"job_id"`
+	// Its path within the source; for a file of a job its name.
+	Path string `json:"path"`
+	// Where it was fetched; empty = not told.
+	Url string `json:"url"`
+	// The file.
+	RawFileHash string `json:"raw_file_hash"`
+	// IGNORE (it could not be downloaded) or ABANDONED (it could not be processed).
 	Status string `json:"status"`
-	// Who deposited it.
-	Submitter string `json:"submitter"`
-	// Profile that the depositor named.
-	ProfileName string `json:"profile_name"`
-	// Kind of submission.
-	Type string `json:"type"`
-	// Title, as the depositor gave it.
-	ErcWhat string `json:"erc_what"`
-	// File name of the payload.
-	FileName string `json:"file_name"`
-	// Jobs that its payload lists; null until it was read. The five columns that follow sum up to it.
-	RowsListed *int64 `json:"rows_listed"`
-	// Jobs that completed.
-	JobsCompleted int64 `json:"jobs_completed"`
-	// Jobs that failed.
-	JobsFailed int64 `json:"jobs_failed"`
-	// Jobs that wait behind a hold.
-	JobsHeld int64 `json:"jobs_held"`
-	// Jobs that were deleted.
-	JobsDeleted int64 `json:"jobs_deleted"`
-	// Jobs under way or still to be made.
-	JobsInProgress int64 `json:"jobs_in_progress"`
-	// Who must act: content (the depositor), system (the operators), timeout, cancelled; wait = nothing failed.
+	// When it was given up.
+	GivenUpAt time.Time `json:"given_up_at"`
+	// Downloads that were tried.
+	DownloadAttempts int64 `json:"download_attempts"`
+	// Processings that were tried.
+	ProcessingAttempts int64 `json:"processing_attempts"`
+	// Who must act.
 	ReasonClass *string `json:"reason_class"`
 	// Stable word for programs.
 	ReasonCode *string `json:"reason_code"`
-	// Why it failed or waits.
+	// Why the last attempt failed.
 	ReasonMessage *string `json:"reason_message"`
-	// When the deposit was accepted.
-	SubmittedAt *time.Time `json:"submitted_at"`
-	// When all its jobs existed.
-	StartedAt *time.Time `json:"started_at"`
-	// When it was last reported to its depositor.
-	ReportedAt *time.Time `json:"reported_at"`
-	// How many reports were made.
-	Reports int64 `json:"reports"`
-	// Seconds from acceptance to the last report.
-	SecondsToReport *float64 `json:"seconds_to_report"`
+	// Worker that made it.
+	ReasonWorker *string `json:"reason_worker"`
+}
+
+type ReportBatchSummary struct {
+	BatchID         string     `json:"batch_id"`
+	Status          string     `json:"status"`
+	Submitter       string     `json:"submitter"`
+	ProfileName     string     `json:"profile_name"`
+	Type            string     `json:"type"`
+	ErcWhat         string     `json:"erc_what"`
+	FileName        string     `json:"file_name"`
+	RowsListed      *int64     `json:"rows_listed"`
+	JobsCompleted   int64      `json:"jobs_completed"`
+	JobsFailed      int64      `json:"jobs_failed"`
+	JobsHeld        int64      `json:"jobs_held"`
+	JobsDeleted     int64      `json:"jobs_deleted"`
+	JobsInProgress  int64      `json:"jobs_in_progress"`
+	ReasonClass     *string    `json:"reason_class"`
+	ReasonCode      *string    `json:"reason_code"`
+	ReasonMessage   *string    `json:"reason_message"`
+	SubmittedAt     *time.Time `json:"submitted_at"`
+	StartedAt       *time.Time `json:"started_at"`
+	ReportedAt      *time.Time `json:"reported_at"`
+	Reports         int64      `json:"reports"`
+	SecondsToReport *float64   `json:"seconds_to_report"`
+	// Files of all its jobs that are estimated. The five columns that follow sum up to it.
+	FilesListed int64 `json:"files_listed"`
+	// Files whose result is stored.
+	FilesProcessed int64 `json:"files_processed"`
+	// Files that were left out, each with its reason.
+	FilesSkipped int64 `json:"files_skipped"`
+	// Files whose attempts are used up.
+	FilesGivenUp int64 `json:"files_given_up"`
+	// Files of deleted jobs.
+	FilesDeleted int64 `json:"files_deleted"`
+	// All other files.
+	FilesInProgress int64 `json:"files_in_progress"`
+	// Bytes of those files as far as they are known.
+	BytesListed int64 `json:"bytes_listed"`
+	// Bytes of the files that were downloaded.
+	BytesDownloaded int64 `json:"bytes_downloaded"`
 }
 
 // One row per state and reason: what fails, how often, and how much of it still waits for somebody.
 type ReportFailureReason struct {
-	// The state that jobs failed in.
+	// What failed: job or file. A job that failed for its file is in both.
+	Kind string `json:"kind"`
+	// The state that it failed in.
 	FailedIn string `json:"failed_in"`
 	// Who must act.
 	Class string `json:"class"`
@@ -499,9 +675,9 @@ type ReportFailureReason struct {
 	Code string `json:"code"`
 	// Failed attempts.
 	Failures int64 `json:"failures"`
-	// Jobs that failed so at least once.
+	// Jobs that this happened to at least once, or to a file of theirs.
 	Jobs int64 `json:"jobs"`
-	// Jobs that stand failed so now.
+	// Jobs or files that stand failed so now.
 	Unresolved int64 `json:"unresolved"`
 	// When it last happened.
 	LastFailedAt interface{} `json:"last_failed_at"`
@@ -509,17 +685,83 @@ type ReportFailureReason struct {
 	LastMessage string `json:"last_message"`
 }
 
-// One row per failed attempt of a job, with the name of what failed.
-type ReportRetryHistory struct {
-	// The job's batch.
+// One row per change of a file's state, with its name: what happened to it, how long each state took, and why.
+type ReportFileLifecycle struct {
+	// The file's batch; empty = none.
 	BatchID string `json:"batch_id"`
-	// The job.
+	// The file's job; empty = none.
+	JobID string `json:"job_id"`
+	// Its path within the source; for a file of a job its name.
+	Path string `json:"path"`
+	// The file.
+	RawFileHash string `json:"raw_file_hash"`
+	// Number of the event among the file's events.
+	Version int64 `json:"version"`
+	// State before; empty = it was discovered.
+	FromStatus string `json:"from_status"`
+	// State after.
+	ToStatus string `json:"to_status"`
+	// When it changed, by the log's clock.
+	At time.Time `json:"at"`
+	// Seconds that it had been in the state before.
+	Seconds *float64 `json:"seconds"`
+	// Who changed it.
+	Actor string `json:"actor"`
+	// Worker that made the attempt which began or ended here; empty = none did.
+	Worker string `json:"worker"`
+	// Downloads begun, this change included.
+	DownloadAttempts int64 `json:"download_attempts"`
+	// Processings begun, this change included.
+	ProcessingAttempts int64 `json:"processing_attempts"`
+	// Bytes as known then, 0 = unknown.
+	Size int64 `json:"size"`
+	// Where a damaged file was put; empty = nowhere.
+	Quarantine string `json:"quarantine"`
+	// Who must act.
+	ReasonClass *string `json:"reason_class"`
+	// Stable word for programs.
+	ReasonCode *string `json:"reason_code"`
+	// Why.
+	ReasonMessage *string `json:"reason_message"`
+}
+
+// One row per attempt under way, to be asked with a limit: those with seconds_running > your timeout are overdue. Timeouts are settings, which SQL does not know.
+type ReportOverdueFile struct {
+	// The file's batch; empty = none.
+	BatchID string `json:"batch_id"`
+	// The file's job; empty = none.
+	JobID string `json:"job_id"`
+	// Its path within the source; for a file of a job its name.
+	Path string `json:"path"`
+	// The file.
+	RawFileHash string `json:"raw_file_hash"`
+	// Number of the file's last event.
+	Version int64 `json:"version"`
+	// DOWNLOADING or PROCESSING.
+	Status string `json:"status"`
+	// When the attempt began, by the log's clock.
+	StartedAt time.Time `json:"started_at"`
+	// How long it has taken so far. PostgreSQL's clock is compared with the log's: good for people, while the sweeper asks the log for the time.
+	SecondsRunning float64 `json:"seconds_running"`
+	// Which attempt it is, from 1.
+	Attempt int64 `json:"attempt"`
+	// Worker that makes it.
+	Worker string `json:"worker"`
+	// Bytes of the file, 0 = unknown.
+	Size int64 `json:"size"`
+}
+
+// One row per failed attempt of a job or a file, with the name of what failed.
+type ReportRetryHistory struct {
+	// Its batch; empty = none.
+	BatchID string `json:"batch_id"`
+	// The job, or the file's job.
 	JobID string `json:"job_id"`
 	// Which attempt failed, from 1.
 	Attempt int64 `json:"attempt"`
-	// File name of the job's payload.
+	// Path of the file, or file name of the job's payload.
 	FileName string `json:"file_name"`
-	// What the job fetches.
+	// What was fetched.
 	PayloadUrl string `json:"payload_url"`
 	// The state that it failed in.
 	FailedIn string `json:"failed_in"`
@@ -533,16 +775,22 @@ type ReportRetryHistory struct {
 	Worker string `json:"worker"`
 	// When it failed.
 	FailedAt time.Time `json:"failed_at"`
-	// When it was requeued; null = not yet.
+	// When it was requeued, or its next attempt allowed; null = not yet.
 	ResumedAt *time.Time `json:"resumed_at"`
-	// Who requeued it.
+	// Who did that.
 	ResumedBy *string `json:"resumed_by"`
 	// The state that it went on from.
 	ResumedTo *string `json:"resumed_to"`
-	// open, succeeded, failed_again, deleted or abandoned.
+	// open, succeeded, failed_again, given_up, deleted or abandoned.
 	Outcome string `json:"outcome"`
-	// Seconds from the failure to its requeue.
+	// Seconds from the failure to its going on.
 	SecondsWaiting *float64 `json:"seconds_waiting"`
+	// What failed: job or file.
+	Kind string `json:"kind"`
+	// The file; empty = the job itself failed.
+	RawFileHash string `json:"raw_file_hash"`
+	// Orders the failures of one job or file.
+	Number int64 `json:"number"`
 }
 
 // One row per job state: how long jobs stayed in it, over all jobs that have left it.

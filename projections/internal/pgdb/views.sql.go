@@ -56,7 +56,7 @@ func (q *Queries) BatchReports(ctx context.Context, batchID string) ([]Accession
 
 const batchSummaries = `-- name: BatchSummaries :many
 
-select batch_id, status, submitter, profile_name, type, erc_what, file_name, rows_listed, jobs_completed, jobs_failed, jobs_held, jobs_deleted, jobs_in_progress, reason_class, reason_code, reason_message, submitted_at, started_at, reported_at, reports, seconds_to_report from report.batch_summary
+select batch_id, status, submitter, profile_name, type, erc_what, file_name, rows_listed, jobs_completed, jobs_failed, jobs_held, jobs_deleted, jobs_in_progress, reason_class, reason_code, reason_message, submitted_at, started_at, reported_at, reports, seconds_to_report, files_listed, files_processed, files_skipped, files_given_up, files_deleted, files_in_progress, bytes_listed, bytes_downloaded from report.batch_summary
 where ($1::text = '' or status = $1) and ($2::text = '' or submitter = $2)
     and ($3::text = '' or batch_id < $3)
 order by batch_id desc
@@ -108,6 +108,14 @@ func (q *Queries) BatchSummaries(ctx context.Context, arg BatchSummariesParams) 
 			&i.ReportedAt,
 			&i.Reports,
 			&i.SecondsToReport,
+			&i.FilesListed,
+			&i.FilesProcessed,
+			&i.FilesSkipped,
+			&i.FilesGivenUp,
+			&i.FilesDeleted,
+			&i.FilesInProgress,
+			&i.BytesListed,
+			&i.BytesDownloaded,
 		); err != nil {
 			return nil, err
 		}
@@ -120,7 +128,7 @@ func (q *Queries) BatchSummaries(ctx context.Context, arg BatchSummariesParams) 
 }
 
 const batchSummary = `-- name: BatchSummary :one
-select batch_id, status, submitter, profile_name, type, erc_what, file_name, rows_listed, jobs_completed, jobs_failed, jobs_held, jobs_deleted, jobs_in_progress, reason_class, reason_code, reason_message, submitted_at, started_at, reported_at, reports, seconds_to_report from report.batch_summary where batch_id = $1
+select batch_id, status, submitter, profile_name, type, erc_what, file_name, rows_listed, jobs_completed, jobs_failed, jobs_held, jobs_deleted, jobs_in_progress, reason_class, reason_code, reason_message, submitted_at, started_at, reported_at, reports, seconds_to_report, files_listed, files_processed, files_skipped, files_given_up, files_deleted, files_in_progress, bytes_listed, bytes_downloaded from report.batch_summary where batch_id = $1
 `
 
 func (q *Queries) BatchSummary(ctx context.Context, batchID string) (ReportBatchSummary, error) {
@@ -148,6 +156,14 @@ func (q *Queries) BatchSummary(ctx context.Context, batchID string) (ReportBatch
 		&i.ReportedAt,
 		&i.Reports,
 		&i.SecondsToReport,
+		&i.FilesListed,
+		&i.FilesProcessed,
+		&i.FilesSkipped,
+		&i.FilesGivenUp,
+		&i.FilesDeleted,
+		&i.FilesInProgress,
+		&i.BytesListed,
+		&i.BytesDownloaded,
 	)
 	return i, err
 }
@@ -268,7 +284,7 @@ func (q *Queries) Job(ctx context.Context, id string) (AccessionJob, error) {
 }
 
 const jobRetries = `-- name: JobRetries :many
-select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting from report.retry_history where job_id = $1 order by attempt
+select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number from report.retry_history where job_id = $1 and kind = 'job' order by attempt
 `
 
 func (q *Queries) JobRetries(ctx context.Context, jobID string) ([]ReportRetryHistory, error) {
@@ -297,6 +313,9 @@ func (q *Queries) JobRetries(ctx context.Context, jobID string) ([]ReportRetryHi
 			&i.ResumedTo,
 			&i.Outcome,
 			&i.SecondsWaiting,
+			&i.Kind,
+			&i.RawFileHash,
+			&i.Number,
 		); err != nil {
 			return nil, err
 		}
@@ -434,7 +453,7 @@ func (q *Queries) Jobs(ctx context.Context, arg JobsParams) ([]AccessionJob, err
 }
 
 const retryHistory = `-- name: RetryHistory :many
-select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting from report.retry_history where batch_id = $1 order by job_id, attempt limit $2
+select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number from report.retry_history where batch_id = $1 and kind = 'job' order by job_id, attempt limit $2
 `
 
 type RetryHistoryParams struct {
@@ -468,6 +487,9 @@ func (q *Queries) RetryHistory(ctx context.Context, arg RetryHistoryParams) ([]R
 			&i.ResumedTo,
 			&i.Outcome,
 			&i.SecondsWaiting,
+			&i.Kind,
+			&i.RawFileHash,
+			&i.Number,
 		); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,105 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// loadFileCounts reads the counters of the jobs and batches whose files, or whose
+// deletion, the events tell of. A job's files may be known before the job itself:
+// they do not travel through the outbox. Hence counters have rows of their own.
+func (f *fold) loadFileCounts(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) error {
+	for _, r := range events {
+		var job domain.JobID
+		if m, ok := domain.MoveOfFile(r.Data); ok {
+			job = m.JobID
+		} else if r.Type == domain.EventJobDeleted {
+			job = domain.JobID(r.Aggregate.ID)
+		}
+		if job != "" {
+			f.counts[string(job)] = &pgdb.AccessionFileCount{ID: string(job)}
+			f.counts[string(r.BatchID)] = &pgdb.AccessionFileCount{ID: string(r.BatchID)}
+		}
+	}
+	if len(f.counts) == 0 {
+		return nil
+	}
+	rows, err := q.LoadFileCounts(ctx, keys(f.counts))
+	for _, row := range rows {
+		f.counts[row.ID] = &row
+	}
+	return err
+}
+
+// countFile moves a file of a job from where it was counted to where it is now.
+func (f *fold) countFile(before, now domain.File) error {
+	if now.Spec.JobID == "" {
+		return nil
+	}
+	job, batch := f.counts[string(now.Spec.JobID)], f.counts[string(now.Spec.BatchID)]
+	if job == nil || batch == nil {
+		return fmt.Errorf("it does not name job %q and batch %q, which its file was discovered with", now.Spec.JobID, now.Spec.BatchID)
+	}
+	for _, c := range []*pgdb.AccessionFileCount{job, batch} {
+		if before.State != domain.FileNone {
+			addFile(c, before, job.Deleted, -1)
+		}
+		addFile(c, now, job.Deleted, +1)
+	}
+	return nil
+}
+
+// addFile counts one file in (+1) or out (-1).
+func addFile(c *pgdb.AccessionFileCount, f domain.File, deleted bool, n int64) {
+	c.FilesListed += n
+	c.BytesListed += n * f.Size
+	if f.SHA256 != "" {
+		c.FilesDownloaded += n
+		c.BytesDownloaded += n * f.Size
+	}
+	switch {
+	case deleted:
+		c.FilesDeleted += n
+	case f.State == domain.FileProcessed:
+		c.FilesProcessed += n
+	case f.State == domain.FileSkipped:
+		c.FilesSkipped += n
+	case f.State.Terminal():
+		c.FilesGivenUp += n
+	default:
+		c.FilesInProgress += n
+	}
+}
+
+// deleteFiles counts the files of a deleted job as deleted, wherever they stood.
+func (f *fold) deleteFiles(r domain.Recorded) error {
+	job, batch := f.counts[r.Aggregate.ID], f.counts[string(r.BatchID)]
+	if job == nil || batch == nil {
+		return fmt.Errorf("%s does not delete a job", r.Type)
+	}
+	for _, at := range []func(*pgdb.AccessionFileCount) *int64{
+		func(c *pgdb.AccessionFileCount) *int64 { return &c.FilesProcessed },
+		func(c *pgdb.AccessionFileCount) *int64 { return &c.FilesSkipped },
+		func(c *pgdb.AccessionFileCount) *int64 { return &c.FilesGivenUp },
+		func(c *pgdb.AccessionFileCount) *int64 { return &c.FilesInProgress },
+	} {
+		n := *at(job)
+		*at(batch) -= n
+		*at(job) = 0
+		job.FilesDeleted += n
+		batch.FilesDeleted += n
+	}
+	job.Deleted = true
+	return nil
+}
+
+func (f *fold) countRows() []*pgdb.AccessionFileCount {
+	rows := make([]*pgdb.AccessionFileCount, 0, len(f.counts))
+	for _, id := range keys(f.counts) {
+		rows = append(rows, f.counts[id])
+	}
+	return rows
+}
