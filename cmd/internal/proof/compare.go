@@ -28,7 +28,7 @@ func Compare(ctx context.Context, live Live, log eventstore.Log, db projections.
 		return found, err
 	}
 	c := &comparer{ctx: ctx, folded: f, live: live, db: db, found: found}
-	for _, step := range []func() error{c.batchesEverywhere, c.jobsEverywhere, c.settingsEverywhere, c.liveExtra, c.queues, c.tables} {
+	for _, step := range []func() error{c.batchesEverywhere, c.jobsEverywhere, c.settingsEverywhere, c.filesInTables, c.liveExtra, c.queues, c.tables} {
 		if err := step(); err != nil {
 			return c.found, err
 		}

@@ -14,8 +14,9 @@ type folded struct {
 	batches  map[domain.BatchID]domain.Batch
 	jobs     map[domain.JobID]domain.Job
 	settings map[domain.Aggregate]domain.Setting
-	files    map[domain.FileHash]domain.File // looked at for an unbroken history only
+	files    map[domain.FileHash]domain.File
 	events   int
+	moves    int // of files
 }
 
 // fold reads the whole log. An event that cannot follow is a difference.
@@ -52,6 +53,7 @@ func (f *folded) apply(r domain.Recorded) (err error) {
 		}
 		f.settings[r.Aggregate], err = domain.EvolveSetting(s, r)
 	case domain.KindFile:
+		f.moves++
 		hash := domain.FileHash(r.Aggregate.ID)
 		file, known := f.files[hash]
 		if !known {

@@ -27,8 +27,8 @@ func (c *comparer) queues() error {
 }
 
 // tables compares the rows of history with the log: each event once, one
-// transition a change of state, one failed attempt a failure, and batches that add
-// up.
+// transition a change of state, one failed attempt a failure, and batches and files
+// that add up.
 func (c *comparer) tables() error {
 	for _, q := range []struct {
 		what, sql string
@@ -44,7 +44,21 @@ func (c *comparer) tables() error {
 			where b.jobs_failed <> (select count(*) from accession.job j where j.batch_id = b.id and j.status = 'failed')
 			or b.jobs_completed <> (select count(*) from accession.job j where j.batch_id = b.id and j.status = 'completed')`, 0},
 		{"failed jobs without an open attempt", `select count(*) from accession.job j where j.status = 'failed' and not exists (
-			select from accession.retry r where r.job_id = j.id and r.outcome = 'open' and r.resumed_at is null)`, 0},
+			select from accession.retry r where r.kind = 'job' and r.job_id = j.id and r.outcome = 'open' and r.resumed_at is null)`, 0},
+		{"rows of accession.file", "select count(*) from accession.file", len(c.files)},
+		{"rows of accession.file_transition", "select count(*) from accession.file_transition", c.moves},
+		{"jobs and batches whose files do not add up", `select count(*) from accession.file_count
+			where files_listed <> files_processed + files_skipped + files_given_up + files_deleted + files_in_progress`, 0},
+		{"jobs and batches whose counters differ from their files", `select count(*) from accession.file_count c
+			where (c.files_listed, c.bytes_listed) is distinct from (
+				select count(*), coalesce(sum(f.size), 0) from accession.file f where f.job_id <> '' and (f.job_id = c.id or f.batch_id = c.id))`, 0},
+		{"jobs whose counters differ from their files", `select count(*) from accession.file_count c join accession.job j on j.id = c.id
+			where j.status <> 'deleted' and (c.files_processed, c.files_skipped, c.files_given_up) is distinct from (
+				select count(*) filter (where f.status = 'PROCESSED'), count(*) filter (where f.status = 'SKIPPED'),
+					count(*) filter (where f.status in ('IGNORE', 'ABANDONED')) from accession.file f where f.job_id = c.id)`, 0},
+		{"failed files without an open attempt", `select count(*) from accession.file f
+			where f.status in ('DOWNLOADING_FAILED', 'PROCESSING_FAILED') and not exists (
+			select from accession.retry r where r.raw_file_hash = f.raw_file_hash and r.number = f.version and r.outcome = 'open')`, 0},
 		{"poisoned events", "select count(*) from accession.poison_event", 0},
 	} {
 		var got int
