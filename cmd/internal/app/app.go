@@ -8,8 +8,14 @@
 //	BatchReport   tells how a batch ended, job by job, with every failed attempt
 //	Jobs          lists jobs                 Job          shows one, with its history
 //	Requeue       sends a failed job back to work
+//	HoldJob       parks a pending job        ReleaseJob    lets it go on
+//	Reprioritise  changes how urgent it is   DeleteJob     deletes a failed or held one
 //	RequeueFile   takes a file up again      SkipFile      leaves one out
-//	RequestUpdate asks for a second report of a batch
+//	ReleaseBatch  lets a held batch go on    RequestUpdate asks for a second report
+//	DeleteBatch   deletes a batch            CleanBatch    takes a completed one away
+//	HoldCollection, ReleaseCollection        Collections   lists holds and what waits
+//	PauseQueue, ResumeQueue                  Queues        lists queues and pauses
+//	Profiles      lists profiles             Profile       shows one
 //	Tail          reads the history, and follows it
 //	Status        tells which servers answer, who works, and what waits
 //	Migrate       makes or updates the tables
@@ -48,6 +54,8 @@ type World interface {
 	DB(ctx context.Context) (projections.DB, error)
 	Uploads(ctx context.Context) (*store.Store, error)
 	Profiles() (*profile.Set, error)
+	// RemoveWork removes what a job has in its working directory.
+	RemoveWork(ctx context.Context, j domain.Job) error
 	// Migrate makes or updates the tables and tells, for each schema, how many
 	// migrations that took; Pending tells how many are missing.
 	Migrate(ctx context.Context) (map[string]int, error)
@@ -72,10 +80,13 @@ const (
 type App struct {
 	World World
 	Actor domain.Actor
+	// DryRun makes operators' commands about batches, jobs, collections and queues
+	// decide and tell what would happen, and write nothing.
+	DryRun bool
 }
 
 // order is what commands of this actor carry.
-func (a *App) order() eventstore.Order { return eventstore.Order{Actor: a.Actor} }
+func (a *App) order() eventstore.Order { return eventstore.Order{Actor: a.Actor, DryRun: a.DryRun} }
 
 // The columns' comments in the database say what the fields of rows mean.
 type (

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
@@ -56,14 +57,18 @@ func explain(what string, err error) error {
 		e.Err = unhinted(store)
 	}
 	switch {
+	case errors.As(err, &refused) && slices.Contains(malformed, refused.Code):
+		e.Kind = Invalid
 	case errors.As(err, &refused):
-		e.Kind = Refused
+		e.Kind, e.Hint = Refused, instead(refused)
 	case errors.As(err, &profileUnknown):
 		e.Kind, e.Hint = NotFound, "name one of the profiles in profiles_dir"
 	case errors.Is(err, eventstore.ErrNotFound), errors.Is(err, projections.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.Kind = NotFound
 	case errors.Is(err, eventstore.ErrFull):
 		e.Kind, e.Hint = Full, "the queues are full: try again later"
+	case errors.Is(err, eventstore.ErrLocked):
+		e.Kind, e.Hint = Refused, "a worker is at it in this moment: try again when its step has ended, or pause the queue first"
 	case errors.Is(err, eventstore.ErrConflict):
 		e.Kind, e.Hint = Refused, "somebody else changed it in this moment: look at it and try again"
 	case errors.Is(err, eventstore.ErrUnknown), unreachable(err):

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/memory"
@@ -55,7 +57,7 @@ func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
 
 	want := Changed{Subject: "file/" + string(hash), Version: 5, State: "DISCOVERED", Row: "O1"}
 	for _, dry := range []bool{true, false} {
-		if got, err := a.RequeueFile(ctx, hash, "the server is back", dry); err != nil || got != want {
+		if got, err := a.RequeueFile(ctx, hash, "the server is back", dry); err != nil || cmp.Diff(want, got) != "" {
 			t.Fatalf("dry %v: %+v, %v", dry, got, err)
 		}
 	}

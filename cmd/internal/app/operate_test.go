@@ -1,0 +1,393 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/memory"
+	"github.com/accession-ingest/accession/eventstore/storetest"
+	"github.com/accession-ingest/accession/projections"
+)
+
+// memWorld has a live state in maps, one profile and working directories; its
+// tables do not answer.
+type memWorld struct {
+	World
+	*storetest.Kit
+	store    *memory.Store
+	profiles *profile.Set
+	work     string
+	workErr  error
+}
+
+type memLive struct{ *memory.Store }
+
+func (l memLive) Overview(ctx context.Context) (o eventstore.Overview, err error) {
+	o.Queues = map[domain.JobState]int{}
+	ids, err := l.Batches(ctx)
+	for _, id := range ids {
+		for _, sub := range domain.Subs {
+			jobs, _ := l.BatchJobs(ctx, id, sub)
+			for _, j := range jobs {
+				at, err := l.Job(ctx, j)
+				if err != nil {
+					return o, err
+				}
+				o.Queues[at.State.State]++
+			}
+		}
+	}
+	return o, err
+}
+
+func (w *memWorld) Live(context.Context) (Live, error)                   { return memLive{w.store}, nil }
+func (w *memWorld) Handler(context.Context) (*eventstore.Handler, error) { return w.Kit.Handler, nil }
+func (w *memWorld) Profiles() (*profile.Set, error)                      { return w.profiles, nil }
+func (w *memWorld) DB(context.Context) (projections.DB, error)           { return nil, errors.New("away") }
+func (w *memWorld) RemoveWork(_ context.Context, j domain.Job) error {
+	if w.workErr != nil {
+		return w.workErr
+	}
+	return os.RemoveAll(filepath.Join(w.work, string(j.ID)))
+}
+
+func newMemWorld(t *testing.T) (*memWorld, *App) {
+	t.Helper()
+	dir := t.TempDir()
+	text := "name: maps\ncollection: maps\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}\n"
+	if err := os.WriteFile(filepath.Join(dir, "maps.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := profile.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := memory.New(memory.Options{}).Session()
+	w := &memWorld{Kit: storetest.NewKit(t, s), store: s, profiles: set, work: t.TempDir()}
+	return w, &App{World: w, Actor: "user/maria"}
+}
+
+// picture is everything that a command may change, in one text.
+func (w *memWorld) picture() string {
+	w.Helper()
+	var b strings.Builder
+	for _, items := range w.Outbox() {
+		for _, it := range items {
+			for _, e := range it.Events {
+				b.WriteString(e.ID() + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// try checks a command: tried, it changes nothing and tells row and states; then it
+// does what it told, and its event names actor and reason.
+func (w *memWorld) try(a *App, want Changed, why string, do func() (Changed, error)) Changed {
+	w.Helper()
+	before := w.picture()
+	a.DryRun = true
+	tried, err := do()
+	a.DryRun = false
+	if err != nil || !tried.DryRun {
+		w.Fatalf("%+v: tried: %+v, %v", want, tried, err)
+	}
+	if after := w.picture(); after != before {
+		w.Fatalf("%+v: it was only tried and wrote\n%s", want, cmp.Diff(before, after))
+	}
+	done, err := do()
+	if err != nil {
+		w.Fatalf("%+v: %v", want, err)
+	}
+	for _, c := range []Changed{tried, done} {
+		if c.Subject != want.Subject || c.From != want.From || c.State != want.State || c.Row != want.Row || c.Version != tried.Version {
+			w.Errorf("%+v, want %+v", c, want)
+		}
+	}
+	subject, err := domain.ParseAggregate(done.Subject)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, e := range w.Events(subject) {
+		if e.Version != done.Version {
+			continue
+		}
+		said := ""
+		if s, ok := e.Data.(*domain.SettingChanged); ok {
+			said = s.Why
+		} else if _, _, r := eventOf(e).Move(); r != nil {
+			said = r.Message
+		}
+		if e.Actor != a.Actor || !strings.Contains(said, why) {
+			w.Errorf("%s: by %s because of %q", e.ID(), e.Actor, said)
+		}
+		return done
+	}
+	w.Errorf("%s has no event %d", done.Subject, done.Version)
+	return done
+}
+
+// refused checks a command that the rules do not allow.
+func (w *memWorld) refused(kind Kind, says, hint string, do func() (Changed, error)) {
+	w.Helper()
+	before := w.picture()
+	_, err := do()
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(err.Error(), says) || !strings.Contains(e.Hint, hint) {
+		w.Errorf("%v (%+v), want %s: %s; %s", err, e, kind, says, hint)
+	}
+	if w.picture() != before {
+		w.Errorf("%v, and yet something was written", err)
+	}
+}
+
+func TestOperatorsMoveJobs(t *testing.T) {
+	t.Parallel()
+	w, a := newMemWorld(t)
+	ctx := t.Context()
+	batch, jobs := w.Started(5, 5, 5)
+	id, subject := jobs[0], jobs[0].Aggregate().String()
+	w.try(a, Changed{Subject: subject, From: "pending", State: "held", Row: "J2"}, "rights unclear", func() (Changed, error) { return a.HoldJob(ctx, id, "rights unclear") })
+	w.refused(Refused, "job/"+string(id)+" is held: hold is not possible (possible from here: pending, deleted)", "accession job release "+string(id),
+		func() (Changed, error) { return a.HoldJob(ctx, id, "") })
+	w.Hold(domain.HoldCollection, storetest.Profile, "ana")
+	w.refused(Refused, "collection maps is on hold, set by ana: a test; lift that hold first", "accession collection ls",
+		func() (Changed, error) { return a.ReleaseJob(ctx, id, "") })
+	w.Hold(domain.HoldCollection, storetest.Profile, "")
+	w.try(a, Changed{Subject: subject, From: "held", State: "pending", Row: "J3"}, "cleared", func() (Changed, error) { return a.ReleaseJob(ctx, id, "cleared") })
+	c := w.try(a, Changed{Subject: subject, From: "pending", State: "pending"}, "asked for by phone", func() (Changed, error) { return a.Reprioritise(ctx, id, 0, "asked for by phone") })
+	if len(c.Effects) != 1 || c.Effects[0] != "its priority changes from 5 to 0" {
+		t.Errorf("%q", c.Effects)
+	}
+	w.refused(Invalid, "a priority is 0 to 99", "", func() (Changed, error) { return a.Reprioritise(ctx, id, 100, "") })
+	w.Walk(id, domain.JobDownloading)
+	w.refused(Refused, "is downloading: requeue is not possible", "accession queue pause", func() (Changed, error) { return a.Requeue(ctx, id, "") })
+	w.Fail(id, domain.JobProcessing)
+	c = w.try(a, Changed{Subject: subject, From: "failed", State: "processing", Row: "J17"}, "mended", func() (Changed, error) { return a.Requeue(ctx, id, "mended") })
+	if got := strings.Join(c.Effects, "; "); got != "it waits in the queue processing with priority 0; this is its attempt number 2; its batch "+string(batch)+" counts it in batch-processing, no longer in batch-failed" {
+		t.Error(got)
+	}
+	w.refused(NotFound, "there is no such job", "accession job ls", func() (Changed, error) { return a.HoldJob(ctx, "jid0000000099", "") })
+	claim, _, err := w.store.ClaimJob(ctx, jobs[1])
+	if err != nil || claim == nil {
+		t.Fatal(err)
+	}
+	w.refused(Refused, "locked", "a worker is at it", func() (Changed, error) { return a.Reprioritise(ctx, jobs[1], 1, "") })
+	a.DryRun = true
+	w.refused(Refused, "locked", "a worker is at it", func() (Changed, error) { return a.Reprioritise(ctx, jobs[1], 1, "") })
+}
+
+func TestOperatorsDeleteJobs(t *testing.T) {
+	t.Parallel()
+	w, a := newMemWorld(t)
+	ctx := t.Context()
+	batch, jobs := w.Started(5, 5)
+	for _, j := range jobs {
+		if err := os.MkdirAll(filepath.Join(w.work, string(j)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Fail(jobs[0], domain.JobDownloading)
+	w.DoJob(jobs[1], domain.HoldJob{}, storetest.Operator())
+	w.refused(Invalid, "a deletion needs a reason", "--reason", func() (Changed, error) { return a.DeleteJob(ctx, jobs[0], " ") })
+	c := w.try(a, Changed{Subject: jobs[0].Aggregate().String(), From: "failed", State: "deleted", Row: "J21"}, "sent twice", func() (Changed, error) { return a.DeleteJob(ctx, jobs[0], "sent twice") })
+	if want := string(batch) + " is not finished: its report will count this job as deleted and will not name http://files.test/object.checkm (row 1), which failed with digest_mismatch: a digest differs"; len(c.Effects) != 1 || c.Effects[0] != want {
+		t.Errorf("%q, want %q", c.Effects, want)
+	}
+	if b := w.Batch(batch).State; b.State != domain.BatchProcessing {
+		t.Errorf("the batch went on to %s while a job of it is held", b.State)
+	}
+	// The last job takes the batch on; a directory that cannot be removed here is
+	// left to the janitor.
+	w.workErr = errors.New("not on this machine")
+	c = w.try(a, Changed{Subject: jobs[1].Aggregate().String(), From: "held", State: "deleted", Row: "J22"}, "sent twice", func() (Changed, error) { return a.DeleteJob(ctx, jobs[1], "sent twice") })
+	if len(c.Effects) != 2 || !strings.Contains(c.Effects[1], "the janitor does it: not on this machine") {
+		t.Errorf("%q", c.Effects)
+	}
+	if b := w.Batch(batch).State; b.State != domain.BatchReporting {
+		t.Errorf("nothing is left to do and the batch is %s", b.State)
+	}
+	if left, _ := os.ReadDir(w.work); len(left) != 1 || left[0].Name() != string(jobs[1]) {
+		t.Errorf("working directories left: %v", left)
+	}
+}
+
+func TestOperatorsMoveBatches(t *testing.T) {
+	t.Parallel()
+	w, a := newMemWorld(t)
+	ctx := t.Context()
+	id := w.Submit()
+	subject := id.Aggregate().String()
+	w.refused(Refused, "is pending: release is not possible", "accession batch show "+string(id), func() (Changed, error) { return a.ReleaseBatch(ctx, id, "") })
+	w.Hold(domain.HoldCollection, storetest.Profile, "ana")
+	w.DoBatch(id, domain.HoldBatch{}, storetest.Operator())
+	w.refused(Refused, "lift that hold first", "accession collection ls", func() (Changed, error) { return a.ReleaseBatch(ctx, id, "") })
+	w.Hold(domain.HoldCollection, storetest.Profile, "")
+	w.try(a, Changed{Subject: subject, From: "held", State: "pending", Row: "B4"}, "cleared", func() (Changed, error) { return a.ReleaseBatch(ctx, id, "cleared") })
+	w.refused(NotFound, "there is no such batch", "accession batch ls", func() (Changed, error) { return a.ReleaseBatch(ctx, "bid0000000099", "") })
+
+	id, jobs := w.Started(5, 5, 5)
+	subject = id.Aggregate().String()
+	w.refused(Refused, "is processing: update-report is not possible", "its jobs are at work", func() (Changed, error) { return a.RequestUpdate(ctx, id, "") })
+	w.refused(Refused, "is processing: delete is not possible", "its jobs are at work", func() (Changed, error) { return a.DeleteBatch(ctx, id, "why not") })
+	w.Walk(jobs[0], domain.JobCompleted)
+	w.Fail(jobs[1], domain.JobDownloading)
+	w.Fail(jobs[2], domain.JobDownloading)
+	w.Reported(id)
+	w.DoJob(jobs[1], domain.RequeueJob{}, storetest.Operator())
+	w.refused(Refused, "jobs of the batch are still being processed", "accession job ls --batch "+string(id), func() (Changed, error) { return a.RequestUpdate(ctx, id, "") })
+	w.Walk(jobs[1], domain.JobCompleted)
+	c := w.try(a, Changed{Subject: subject, From: "failed", State: "update-reporting", Row: "B8"}, "one was mended", func() (Changed, error) { return a.RequestUpdate(ctx, id, "one was mended") })
+	if len(c.Effects) != 1 || !strings.Contains(c.Effects[0], "2 completed and 1 unresolved") {
+		t.Errorf("%q", c.Effects)
+	}
+}
+
+func TestOperatorsEndBatches(t *testing.T) {
+	t.Parallel()
+	w, a := newMemWorld(t)
+	ctx := t.Context()
+	gone := func(id domain.BatchID) {
+		t.Helper()
+		if _, err := w.store.Batch(ctx, id); !errors.Is(err, eventstore.ErrNotFound) {
+			t.Errorf("%s is still there: %v", id, err)
+		}
+		if left, _ := os.ReadDir(w.work); len(left) != 0 {
+			t.Errorf("working directories left: %v", left)
+		}
+	}
+	finished := func(fail bool) (domain.BatchID, []domain.JobID) {
+		t.Helper()
+		id, jobs := w.Started(5, 5)
+		w.Walk(jobs[0], domain.JobCompleted)
+		if fail {
+			w.Fail(jobs[1], domain.JobDownloading)
+		} else {
+			w.Walk(jobs[1], domain.JobCompleted)
+		}
+		w.Reported(id)
+		if err := os.MkdirAll(filepath.Join(w.work, string(jobs[1]), "files"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return id, jobs
+	}
+
+	id, jobs := finished(true)
+	w.refused(Invalid, "a deletion needs a reason", "--reason", func() (Changed, error) { return a.DeleteBatch(ctx, id, "") })
+	w.refused(Refused, "is failed: clean up is not possible", "accession batch delete "+string(id), func() (Changed, error) { return a.CleanBatch(ctx, id, "") })
+	w.DoJob(jobs[1], domain.RequeueJob{}, storetest.Operator())
+	claim, _, err := w.store.ClaimJob(ctx, jobs[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.refused(Refused, "1 of its jobs are being worked on, among them "+string(jobs[1]), "accession job ls --batch "+string(id),
+		func() (Changed, error) { return a.DeleteBatch(ctx, id, "withdrawn") })
+	if err := w.store.Release(ctx, claim, 0); err != nil {
+		t.Fatal(err)
+	}
+	c := w.try(a, Changed{Subject: id.Aggregate().String(), From: "failed", State: "deleted", Row: "B11"}, "withdrawn", func() (Changed, error) { return a.DeleteBatch(ctx, id, "withdrawn") })
+	if len(c.Effects) != 1 || !strings.HasPrefix(c.Effects[0], "its 2 jobs go with it: 1 completed, 0 failed, 1 in progress") {
+		t.Errorf("%q", c.Effects)
+	}
+	gone(id)
+	for _, j := range jobs {
+		events := w.Events(j.Aggregate())
+		if last := events[len(events)-1]; last.Type != domain.EventJobDeleted || last.Actor != a.Actor {
+			t.Errorf("%s: the last event is %s by %s", j, last.Type, last.Actor)
+		}
+	}
+
+	// What cannot be removed at once is said, and asking again finishes it.
+	id, _ = finished(true)
+	w.workErr = errors.New("not on this machine")
+	if c, err := a.DeleteBatch(ctx, id, "withdrawn"); err != nil || c.State != "deleted" || !strings.Contains(c.Effects[1], "the janitor goes on: ") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	w.workErr = nil
+	if c, err := a.DeleteBatch(ctx, id, "withdrawn"); err != nil || c.From != "deleted" || !strings.Contains(c.Effects[0], "it was deleted before") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	gone(id)
+
+	id, jobs = finished(false)
+	w.refused(Refused, "a completed batch is cleaned up, not deleted", "accession batch cleanup "+string(id), func() (Changed, error) { return a.DeleteBatch(ctx, id, "withdrawn") })
+	w.try(a, Changed{Subject: id.Aggregate().String(), From: "completed", State: "deleted", Row: "B13"}, "cleaned up on request: space is short", func() (Changed, error) { return a.CleanBatch(ctx, id, "space is short") })
+	gone(id)
+	if events := w.Events(jobs[0].Aggregate()); events[len(events)-1].Type != domain.EventJobCompleted {
+		t.Errorf("the clean-up wrote %s", events[len(events)-1].Type)
+	}
+	w.refused(NotFound, "there is no such batch", "also those that were deleted", func() (Changed, error) { return a.CleanBatch(ctx, id, "") })
+
+	// A held batch has no jobs.
+	id = w.Submit()
+	w.Hold(domain.HoldCollection, storetest.Profile, "ana")
+	w.DoBatch(id, domain.HoldBatch{}, storetest.Operator())
+	w.try(a, Changed{Subject: id.Aggregate().String(), From: "held", State: "deleted", Row: "B12"}, "a mistake", func() (Changed, error) { return a.DeleteBatch(ctx, id, "a mistake") })
+	gone(id)
+}
+
+func TestOperatorsSetHoldsAndPauses(t *testing.T) {
+	t.Parallel()
+	w, a := newMemWorld(t)
+	ctx := t.Context()
+	w.Started(5, 5)
+	w.refused(NotFound, `no profile describes the collection "map"`, "there is maps", func() (Changed, error) { return a.HoldCollection(ctx, "map", "") })
+	w.refused(Invalid, "printable ASCII", "", func() (Changed, error) { return a.HoldCollection(ctx, "a/b", "") })
+	w.try(a, Changed{Subject: "setting/collection:maps", From: "open", State: "on hold"}, "new terms", func() (Changed, error) { return a.HoldCollection(ctx, "maps", "new terms") })
+	w.refused(Refused, "collection maps is already on hold", "accession collection ls", func() (Changed, error) { return a.HoldCollection(ctx, "maps", "") })
+	list, err := a.Collections(ctx)
+	if err != nil || len(list) != 1 || list[0].Name != "maps" || list[0].Profile != "maps" || list[0].Hold.By != "user/maria" || list[0].Hold.Why != "new terms" ||
+		list[0].Hold.When.IsZero() || list[0].Jobs != nil {
+		t.Errorf("%+v, %v", list, err)
+	}
+	w.try(a, Changed{Subject: "setting/collection:maps", From: "on hold", State: "open"}, "signed", func() (Changed, error) { return a.ReleaseCollection(ctx, "maps", "signed") })
+	w.refused(Refused, "collection maps is not on hold", "accession collection ls", func() (Changed, error) { return a.ReleaseCollection(ctx, "maps", "") })
+
+	w.refused(Invalid, "a pause names ingest or a state", "", func() (Changed, error) { return a.PauseQueue(ctx, "held", "") })
+	w.try(a, Changed{Subject: "setting/queue:pending", From: "open", State: "paused"}, "disks full", func() (Changed, error) { return a.PauseQueue(ctx, "pending", "disks full") })
+	queues, err := a.Queues(ctx)
+	if err != nil || len(queues) != 1+len(domain.JobStates) || queues[0].Name != domain.QueueIngest || queues[0].Depth != 2 || queues[0].Pause != nil ||
+		queues[1].Name != "pending" || queues[1].Depth != 2 || queues[1].Pause.Why != "disks full" {
+		t.Errorf("%+v, %v", queues, err)
+	}
+	w.try(a, Changed{Subject: "setting/queue:pending", From: "paused", State: "open"}, "", func() (Changed, error) { return a.ResumeQueue(ctx, "pending", "") })
+	w.refused(Refused, "queue pending is not on hold", "accession queue ls", func() (Changed, error) { return a.ResumeQueue(ctx, "pending", "") })
+}
+
+func TestProfilesAreShownAndChecked(t *testing.T) {
+	t.Parallel()
+	_, a := newMemWorld(t)
+	list, err := a.Profiles()
+	if err != nil || len(list) != 1 || list[0].Name != "maps" {
+		t.Errorf("%v, %v", list, err)
+	}
+	if p, err := a.Profile("maps"); err != nil || p.Fetch.Attempts != 3 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	var e *Error
+	if _, err := a.Profile("charts"); !errors.As(err, &e) || e.Kind != NotFound || !strings.Contains(err.Error(), "known are: maps") {
+		t.Errorf("%v", err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.yaml": "name: A\n", "b.yaml": "nmae: b\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = CheckProfiles(dir)
+	if !errors.As(err, &e) || e.Kind != Invalid || !strings.Contains(err.Error(), "a.yaml:1: name") || !strings.Contains(err.Error(), "b.yaml:1: nmae") {
+		t.Errorf("%v", err)
+	}
+	if _, err := CheckProfiles(filepath.Join(dir, "none")); !errors.As(err, &e) || e.Kind != NotFound {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Queue is a queue, how many jobs wait or are worked on in it, and its pause.
+type Queue struct {
+	Name  string       `json:"queue"`
+	Depth int          `json:"jobs"` // of ingest: in all queues that are worked on
+	Pause *domain.Hold `json:"pause"`
+}
+
+// Queues lists ingest, which stands for all, and then the queues in the order of
+// the workflow.
+func (a *App) Queues(ctx context.Context) ([]Queue, error) {
+	list, err := a.queues(ctx)
+	return notNil(list), explain("list queues", err)
+}
+
+func (a *App) queues(ctx context.Context) ([]Queue, error) {
+	live, err := a.World.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	holds, err := live.Holds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := live.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []Queue{{Name: domain.QueueIngest}}
+	for _, s := range domain.JobStates {
+		q := Queue{Name: string(s), Depth: now.Queues[s]}
+		if s.Worked() {
+			list[0].Depth += q.Depth
+		}
+		list = append(list, q)
+	}
+	for i := range list {
+		if h, paused := holds.Queues[list[i].Name]; paused {
+			list[i].Pause = &h
+		}
+	}
+	return list, nil
+}

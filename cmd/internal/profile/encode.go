@@ -1,0 +1,30 @@
+package profile
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// YAML gives the profile as a file that says the same, defaults spelled out.
+func (p Profile) YAML() ([]byte, error) {
+	data, err := yaml.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("profile %s: %w", p.Name, err)
+	}
+	return data, nil
+}
+
+// MarshalJSON gives the fields by the names and in the units that files use.
+func (p Profile) MarshalJSON() ([]byte, error) {
+	data, err := p.YAML()
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := yaml.Unmarshal(data, &fields); err != nil {
+		return nil, fmt.Errorf("profile %s: %w", p.Name, err)
+	}
+	return json.Marshal(fields)
+}
