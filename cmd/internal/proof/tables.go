@@ -49,13 +49,14 @@ func (c *comparer) tables() error {
 		{"rows of accession.file_transition", "select count(*) from accession.file_transition", c.moves},
 		{"jobs and batches whose files do not add up", `select count(*) from accession.file_count
 			where files_listed <> files_processed + files_skipped + files_given_up + files_deleted + files_in_progress`, 0},
-		{"jobs and batches whose counters differ from their files", `select count(*) from accession.file_count c
-			where (c.files_listed, c.bytes_listed) is distinct from (
-				select count(*), coalesce(sum(f.size), 0) from accession.file f where f.job_id <> '' and (f.job_id = c.id or f.batch_id = c.id))`, 0},
-		{"jobs whose counters differ from their files", `select count(*) from accession.file_count c join accession.job j on j.id = c.id
-			where j.status <> 'deleted' and (c.files_processed, c.files_skipped, c.files_given_up) is distinct from (
-				select count(*) filter (where f.status = 'PROCESSED'), count(*) filter (where f.status = 'SKIPPED'),
-					count(*) filter (where f.status in ('IGNORE', 'ABANDONED')) from accession.file f where f.job_id = c.id)`, 0},
+		{"jobs and batches whose counters differ from their files", `select count(*) from accession.file_count c,
+			lateral (select count(*) as files, coalesce(sum(f.size), 0) as bytes from accession.file f
+				where f.job_id <> '' and (f.job_id = c.id or f.batch_id = c.id)) f
+			where c.files_listed <> f.files or c.bytes_listed <> f.bytes`, 0},
+		{"jobs whose counters differ from the states of their files", `select count(*) from accession.file_count c join accession.job j on j.id = c.id,
+			lateral (select count(*) filter (where f.status = 'PROCESSED') as processed, count(*) filter (where f.status = 'SKIPPED') as skipped,
+				count(*) filter (where f.status in ('IGNORE', 'ABANDONED')) as given_up from accession.file f where f.job_id = c.id) f
+			where j.status <> 'deleted' and (c.files_processed <> f.processed or c.files_skipped <> f.skipped or c.files_given_up <> f.given_up)`, 0},
 		{"failed files without an open attempt", `select count(*) from accession.file f
 			where f.status in ('DOWNLOADING_FAILED', 'PROCESSING_FAILED') and not exists (
 			select from accession.retry r where r.raw_file_hash = f.raw_file_hash and r.number = f.version and r.outcome = 'open')`, 0},

@@ -33,6 +33,9 @@ func TestCompareSeesDifferences(t *testing.T) {
 			"(select max(version) from accession.event where kind = 'batch')", "batch/" + string(id) + ": postgres has nothing"},
 		{"a counter", "update accession.batch set jobs_completed = 0, jobs_processing = 1", "update accession.batch set jobs_completed = 1, jobs_processing = 0",
 			"batches whose counters differ"},
+		{"a file's status", "update accession.file set worker = 'x'", "update accession.file set worker = ''", "file/"},
+		{"a file's counter", "update accession.file_count set files_skipped = 1, files_listed = files_listed + 1",
+			"update accession.file_count set files_skipped = 0, files_listed = files_listed - 1", "whose counters differ from their files"},
 		{"a job too many", "insert into accession.job select (jsonb_populate_record(j, '{\"id\": \"jid9999999999\"}')).* from accession.job j", "delete from accession.job where id = 'jid9999999999'",
 			"rows of accession.job: postgres has 2, the log says 1"},
 	} {
