@@ -7,6 +7,7 @@
 //	Batches       lists batches              Batch        shows one
 //	BatchReport   tells how a batch ended, job by job, with every failed attempt
 //	Jobs          lists jobs                 Job          shows one, with its history
+//	Files         lists files                File         shows one, with its history
 //	Requeue       sends a failed job back to work
 //	HoldJob       parks a pending job        ReleaseJob    lets it go on
 //	Reprioritise  changes how urgent it is   DeleteJob     deletes a failed or held one

@@ -18,14 +18,21 @@ func (a *App) Jobs(ctx context.Context, f projections.JobFilter) ([]projections.
 	return notNil(list), explain("list jobs", err)
 }
 
-// JobView is a job, every change of its state and every failed attempt.
+// filesShown is how many files are shown with their job; `accession file ls` lists
+// them all.
+const filesShown = 20
+
+// JobView is a job, the first of its files and how many there are, every change of
+// its state and every failed attempt.
 type JobView struct {
 	projections.JobRow
+	FileCounts  FileCounts                  `json:"file_counts"`
+	FirstFiles  []FileRow                   `json:"first_files"`
 	Transitions []projections.JobTransition `json:"transitions"`
 	Retries     []projections.Retry         `json:"retries"`
 }
 
-// Job shows one job with its history.
+// Job shows one job with its files and its history.
 func (a *App) Job(ctx context.Context, id domain.JobID) (v JobView, err error) {
 	what := "show " + string(id)
 	db, err := a.World.DB(ctx)
@@ -43,6 +50,14 @@ func (a *App) Job(ctx context.Context, id domain.JobID) (v JobView, err error) {
 	if err != nil {
 		return v, explain(what, err)
 	}
+	if v.FileCounts, err = projections.CountFiles(ctx, db, id.Aggregate()); err != nil {
+		return v, explain(what, err)
+	}
+	files, err := projections.Files(ctx, db, projections.FileFilter{Job: id, Limit: filesShown})
+	if err != nil {
+		return v, explain(what, err)
+	}
+	v.FirstFiles = notNil(files)
 	retries, err := projections.RetriesOfJob(ctx, db, id)
 	v.Transitions, v.Retries = notNil(moves), notNil(retries)
 	return v, explain(what, err)

@@ -15,8 +15,8 @@ import (
 func (p *program) jobShow() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show JOB",
-		Short:   "Show a job and its history",
-		Long:    "Show a job, where its object is, and every change of its state: when, after how\nlong, by whom and why.",
+		Short:   "Show a job, its files and its history",
+		Long:    "Show a job, where its object is, how far its files are and the first 20 of them, and\nevery change of its state: when, after how long, by whom and why.",
 		Example: "  accession job show jid0000000001\n  accession job show jid0000000001 -o json",
 		Args:    exactly("one job id"),
 		RunE: p.stoppable(func(ctx context.Context, args []string) error {
@@ -46,9 +46,16 @@ func showJob(w io.Writer, v app.JobView) {
 		[2]any{"identifier", printable(v.PrimaryIdentifier)}, [2]any{"local ids", printable(strings.Join(v.LocalID, "; "))},
 		[2]any{"payload", printable(v.PayloadUrl)}, [2]any{"payload type", v.PayloadType},
 		[2]any{"priority", v.Priority}, [2]any{"retries", v.RetryCount},
-		[2]any{"files", or(v.Files, "")}, [2]any{"bytes", or(v.Bytes, "")},
+		[2]any{"files", filesSummary(v)}, [2]any{"bytes", bytesSummary(v)},
 		[2]any{"stored as", or(v.ManifestKey, "")})
 	fmt.Fprintln(w)
+	if len(v.FirstFiles) > 0 {
+		showFiles(w, v.FirstFiles)
+		if more := v.FileCounts.FilesListed - int64(len(v.FirstFiles)); more > 0 {
+			fmt.Fprintf(w, "and %d more: accession file ls --job %s\n", more, v.ID)
+		}
+		fmt.Fprintln(w)
+	}
 	lines := make([][]any, len(v.Transitions))
 	for i, t := range v.Transitions {
 		after, why := "", ""

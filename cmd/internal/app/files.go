@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections"
+)
+
+// The columns' comments in the database say what the fields of rows mean.
+type (
+	// FileFilter chooses files.
+	FileFilter = projections.FileFilter
+	// FileRow is a file as the tables have it.
+	FileRow = projections.FileRow
+	// FileCounts tells how many files stand where, and their bytes.
+	FileCounts = projections.FileCounts
+	// FileTransition is one change of a file's state.
+	FileTransition = projections.FileTransition
+)
+
+// Files lists files in the order of their discovery, those of a job as its manifest
+// has them.
+func (a *App) Files(ctx context.Context, f FileFilter) ([]FileRow, error) {
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return nil, explain("list files", err)
+	}
+	list, err := projections.Files(ctx, db, f)
+	return notNil(list), explain("list files", err)
+}
+
+// FileView is a file, every change of its state and every failed attempt.
+type FileView struct {
+	FileRow
+	Transitions []FileTransition `json:"transitions"`
+	Retries     []Retry          `json:"retries"`
+}
+
+// File shows one file with its history.
+func (a *App) File(ctx context.Context, id domain.FileHash) (v FileView, err error) {
+	what := "show file " + string(id)
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return v, explain(what, err)
+	}
+	if v.FileRow, err = projections.FileByHash(ctx, db, id); errors.Is(err, projections.ErrNotFound) {
+		return v, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such file in the tables"),
+			Hint: "`accession file ls --job JID` lists a job's files; `accession status` tells how far the tables are behind"}
+	}
+	if err != nil {
+		return v, explain(what, err)
+	}
+	moves, err := projections.FileHistory(ctx, db, id)
+	if err != nil {
+		return v, explain(what, err)
+	}
+	retries, err := projections.RetriesOfFile(ctx, db, id)
+	v.Transitions, v.Retries = notNil(moves), notNil(retries)
+	return v, explain(what, err)
+}
