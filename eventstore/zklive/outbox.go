@@ -22,12 +22,12 @@ type outboxState struct {
 	s      *Store
 	shards int
 
-	sweepMu sync.Mutex // one sweep at a time
-
 	mu      sync.Mutex
 	current []int64       // per shard: bucket that takes nodes, as far as known
 	hint    chan struct{} // closed when this process wrote a node
-	sent    []sentNodes   // per shard, of the leader: waiting for the grace time
+	marked  []mark        // per shard: its mark as this process knows it
+
+	sent []sentNodes // per shard: waiting for the grace time; the cleaner's own
 }
 
 func newOutboxState(ctx context.Context, s *Store) (*outboxState, error) {
@@ -39,7 +39,7 @@ func newOutboxState(ctx context.Context, s *Store) (*outboxState, error) {
 	if _, err := s.getJSON(ctx, s.paths.at("/config/shards"), &o.shards); err != nil {
 		return nil, err
 	}
-	o.current, o.sent = make([]int64, o.shards), make([]sentNodes, o.shards)
+	o.current, o.marked, o.sent = make([]int64, o.shards), make([]mark, o.shards), make([]sentNodes, o.shards)
 	for n := range o.shards {
 		for path, data := range map[string][]byte{s.paths.shard(n): encode(1)} {
 			if err := s.ensure(ctx, path, data); err != nil {

@@ -20,9 +20,14 @@ type dueNode struct {
 	due  time.Time
 }
 
-// clean removes what is due also when nothing new is sent.
+// keepSent bounds how many sent nodes of a shard are kept, whatever the grace
+// time.
+const keepSent = 4000
+
+// clean removes what was sent, on a goroutine of its own: the relay does not wait
+// for it.
 func (o *outboxState) clean() {
-	tick := time.NewTicker(max(o.s.cfg.Grace/2, 100*time.Millisecond))
+	tick := time.NewTicker(min(max(o.s.cfg.Grace/2, 100*time.Millisecond), time.Second))
 	defer tick.Stop()
 	for {
 		select {
@@ -31,54 +36,68 @@ func (o *outboxState) clean() {
 			return
 		}
 		for shard := range o.shards {
-			o.sweepMu.Lock()
 			o.mu.Lock()
-			st := o.sent[shard]
+			marked := o.marked[shard].upTo
 			o.mu.Unlock()
-			if len(st.due) > 0 {
-				_ = o.sweepLocked(o.s.ctx, shard, st.upTo)
+			if st := o.sent[shard]; len(st.due) > 0 || st.upTo.Before(marked) {
+				if err := o.sweep(o.s.ctx, shard, marked); err != nil && o.s.ctx.Err() == nil {
+					o.s.log.Warn("cannot clean the outbox; trying again", "shard", shard, "error", err)
+				}
 			}
-			o.sweepMu.Unlock()
 		}
 	}
+}
+
+// mark is what this process last wrote or read of a shard's mark.
+type mark struct {
+	upTo    eventstore.Position
+	version int32 // of the node
+	known   bool
 }
 
 // Sent implements eventstore.Outbox. The mark never goes back: a leader that
 // lost its lead without knowing may be late.
 func (s *Store) Sent(ctx context.Context, shard int, upTo eventstore.Position) error {
+	o := s.outbox
+	o.mu.Lock()
+	m := o.marked[shard]
+	o.mu.Unlock()
 	for {
-		var at eventstore.Position
-		stat, err := s.getJSON(ctx, s.paths.mark(shard), &at)
-		if err == nil && at.Before(upTo) {
-			_, err = read(ctx, func() (*zk.Stat, error) { return s.conn.Set(s.paths.mark(shard), encode(upTo), stat.Version) })
+		if !m.known {
+			stat, err := s.getJSON(ctx, s.paths.mark(shard), &m.upTo)
+			if err != nil {
+				return &eventstore.Error{Op: "read the outbox's mark", Err: err}
+			}
+			m.version, m.known = stat.Version, true
 		}
-		if errors.Is(err, zk.ErrBadVersion) {
-			continue
+		if !m.upTo.Before(upTo) {
+			break
 		}
-		if err != nil {
+		stat, err := read(ctx, func() (*zk.Stat, error) { return s.conn.Set(s.paths.mark(shard), encode(upTo), m.version) })
+		switch {
+		case err == nil:
+			m.upTo, m.version = upTo, stat.Version
+		case errors.Is(err, zk.ErrBadVersion):
+			m.known = false // another leader wrote, or an answer was lost
+		default:
 			return &eventstore.Error{Op: "mark the outbox", Err: err}
 		}
-		return s.outbox.sweep(ctx, shard, upTo)
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.marked[shard] = m
+	return nil
 }
 
 // sweep removes sent nodes after their grace time, and closed buckets that are
-// empty. Only the shard's leader calls it; a second one would find nodes missing,
-// which is no error.
+// empty. Only clean calls it. A second process that does the same finds nodes
+// missing, which is no error.
 func (o *outboxState) sweep(ctx context.Context, shard int, upTo eventstore.Position) error {
-	o.sweepMu.Lock()
-	defer o.sweepMu.Unlock()
-	return o.sweepLocked(ctx, shard, upTo)
-}
-
-func (o *outboxState) sweepLocked(ctx context.Context, shard int, upTo eventstore.Position) error {
 	buckets, err := o.bucketsOf(ctx, shard)
 	if err != nil {
 		return err
 	}
-	o.mu.Lock()
 	st := o.sent[shard]
-	o.mu.Unlock()
 	now := time.Now()
 	for _, b := range buckets {
 		if b > upTo.Bucket {
@@ -98,16 +117,14 @@ func (o *outboxState) sweepLocked(ctx context.Context, shard int, upTo eventstor
 		st.upTo = upTo
 	}
 	n := 0
-	for n < len(st.due) && !st.due[n].due.After(now) {
+	for n < len(st.due) && (!st.due[n].due.After(now) || len(st.due)-n > keepSent) {
 		n++
 	}
 	if err := o.remove(ctx, st.due[:n]); err != nil {
 		return err
 	}
 	st.due = append([]dueNode(nil), st.due[n:]...)
-	o.mu.Lock()
 	o.sent[shard] = st
-	o.mu.Unlock()
 	for _, b := range buckets {
 		if b < upTo.Bucket { // closed: a newer one is in use
 			if _, err := read(ctx, func() (struct{}, error) { return struct{}{}, o.s.conn.Delete(o.s.paths.bucket(shard, b), -1) }); err != nil && !answered(err) {
