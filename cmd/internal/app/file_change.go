@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // The codes of an operator's reasons.
@@ -14,45 +16,55 @@ const (
 )
 
 // RequeueFile takes a file up again that was ignored, abandoned or skipped (O1 to
-// O3), with all its attempts before it. With dry it only tells what would happen.
-func (a *App) RequeueFile(ctx context.Context, hash domain.FileHash, why string, dry bool) (Changed, error) {
-	if strings.TrimSpace(why) == "" {
+// O3); its attempts count from 0.
+func (a *App) RequeueFile(ctx context.Context, hash domain.FileHash, why string) (Changed, error) {
+	if why = strings.TrimSpace(why); why == "" {
 		why = "taken up again"
 	}
 	return a.changeFile(ctx, "requeue", hash, domain.ReopenFile{
-		Reason: domain.Reason{Class: domain.ClassWait, Code: codeRequested, Message: why}}, dry)
+		Reason: domain.Reason{Class: domain.ClassWait, Code: codeRequested, Message: why}})
 }
 
 // SkipFile leaves a downloaded file out (F9): its object is made without it, and
-// the report names it. A reason is required. With dry it only tells what would
-// happen.
-func (a *App) SkipFile(ctx context.Context, hash domain.FileHash, why string, dry bool) (Changed, error) {
+// the report names it. A reason is required.
+func (a *App) SkipFile(ctx context.Context, hash domain.FileHash, why string) (Changed, error) {
+	if why = strings.TrimSpace(why); why == "" {
+		return Changed{}, &Error{Kind: Invalid, What: "skip " + string(hash), Err: errors.New("leaving a file out needs a reason"),
+			Hint: "say why with --reason; it stays in the history"}
+	}
 	return a.changeFile(ctx, "skip", hash, domain.SkipFile{
-		Reason: domain.Reason{Class: domain.ClassCancelled, Code: codeSkippedByOperator, Message: strings.TrimSpace(why)}}, dry)
+		Reason: domain.Reason{Class: domain.ClassCancelled, Code: codeSkippedByOperator, Message: why}})
 }
 
-func (a *App) changeFile(ctx context.Context, verb string, hash domain.FileHash, cmd domain.FileCommand, dry bool) (Changed, error) {
+// changeFile decides and writes an operator's command about a file.
+func (a *App) changeFile(ctx context.Context, verb string, hash domain.FileHash, cmd domain.FileCommand) (Changed, error) {
 	what := verb + " " + string(hash)
 	files, err := a.World.Files(ctx)
 	if err != nil {
 		return Changed{}, explain(what, err)
 	}
-	f, err := files.Load(ctx, hash)
+	before, err := files.Load(ctx, hash)
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return Changed{}, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such file"), Hint: "`accession job show` lists the files of a job"}
+	}
 	if err != nil {
 		return Changed{}, explain(what, err)
 	}
-	if dry {
-		dec, err := domain.DecideFile(f, cmd)
+	c := Changed{Subject: hash.Aggregate().String(), From: string(before.State), DryRun: a.DryRun}
+	if a.DryRun {
+		dec, err := domain.DecideFile(before, cmd)
 		if err != nil {
 			return Changed{}, explain(what, err)
 		}
 		last := dec.Events[len(dec.Events)-1]
 		m, _ := domain.MoveOfFile(last.Data)
-		return Changed{Subject: hash.Aggregate().String(), Version: last.Version, State: string(m.To), Row: strings.Join(dec.Rows, ", ")}, nil
+		c.Version, c.State, c.Row = last.Version, string(m.To), strings.Join(dec.Rows, ", ")
+		return c, nil
 	}
 	res, err := files.File(ctx, hash, cmd, a.order())
 	if err != nil {
 		return Changed{}, explain(what, err)
 	}
-	return Changed{Subject: hash.Aggregate().String(), Version: res.File.Version, State: string(res.File.State), Row: strings.Join(res.Rows, ", ")}, nil
+	c.Version, c.State, c.Row = res.File.Version, string(res.File.State), strings.Join(res.Rows, ", ")
+	return c, nil
 }

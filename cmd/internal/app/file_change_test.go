@@ -35,7 +35,7 @@ func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
 			t.Fatalf("%v, want %s: %s", err, kind, says)
 		}
 	}
-	_, err := a.RequeueFile(ctx, hash, "", false)
+	_, err := a.RequeueFile(ctx, hash, "")
 	is(err, NotFound, "requeue "+string(hash))
 
 	fence := int64(0)
@@ -52,22 +52,24 @@ func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
 		}
 		fence = r.File.Fence
 	}
-	_, err = a.SkipFile(ctx, hash, "not wanted", false)
+	_, err = a.SkipFile(ctx, hash, "not wanted")
 	is(err, Refused, "is IGNORE: skip is not possible (possible from here: DISCOVERED)")
 
-	want := Changed{Subject: "file/" + string(hash), Version: 5, State: "DISCOVERED", Row: "O1"}
+	want := Changed{Subject: "file/" + string(hash), Version: 5, From: "IGNORE", State: "DISCOVERED", Row: "O1"}
 	for _, dry := range []bool{true, false} {
-		if got, err := a.RequeueFile(ctx, hash, "the server is back", dry); err != nil || cmp.Diff(want, got) != "" {
-			t.Fatalf("dry %v: %+v, %v", dry, got, err)
+		a.DryRun, want.DryRun = dry, dry
+		got, err := a.RequeueFile(ctx, hash, "the server is back")
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Fatalf("dry %v: %v %s", dry, err, diff)
 		}
 	}
 	if _, err := a.World.(filesWorld).files.File(ctx, hash,
 		domain.FileAlreadyThere{Size: 1, SHA256: strings.Repeat("0", 64)}, a.order()); err != nil {
 		t.Fatal(err)
 	}
-	_, err = a.SkipFile(ctx, hash, "  ", true)
-	is(err, Refused, "needs a reason")
-	if got, err := a.SkipFile(ctx, hash, "not wanted", false); err != nil || got.State != "SKIPPED" || got.Row != "F9" {
+	_, err = a.SkipFile(ctx, hash, "  ")
+	is(err, Invalid, "needs a reason")
+	if got, err := a.SkipFile(ctx, hash, "not wanted"); err != nil || got.State != "SKIPPED" || got.Row != "F9" {
 		t.Fatalf("%+v, %v", got, err)
 	}
 

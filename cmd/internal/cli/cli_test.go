@@ -71,7 +71,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"events tail --batch x", 2, []string{`"x" is not an id`}},
 		{"status -o xml", 2, []string{"-o xml: there is only table and json"}},
 		{"stack exec", 2, []string{"say which command to run, after --"}},
-		{"serve --roles cook", 2, []string{`there is no role "cook": choose all, daemons, relay or projector`}},
+		{"serve --roles cook", 2, []string{`there is no role "cook": choose all, daemons, relay, projector or sweeper`}},
 		{"--set nonsense config check", 2, []string{"nonsense (flag --set): it has no ="}},
 		{"--set outbox_shards=0 --log-level loud config check", 2, []string{"faults in the settings: 2", "outbox_shards (flag)", "log_level (flag)", "hint: `accession config print`"}},
 		{"--set outbox_shards=0 batch ls", 2, []string{"outbox_shards (flag): 0 is out of bounds"}},

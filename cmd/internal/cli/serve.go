@@ -13,13 +13,14 @@ func (p *program) serve() *cobra.Command {
 	var roles string
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the service: daemons, relay and projector",
+		Short: "Run the service: daemons, relay, projector and sweeper",
 		Long: `Run the service until SIGINT or SIGTERM. Any number of processes may serve one
 installation; each runs the roles that it is told:
 
   daemons    work on batches and jobs
   relay      carries events from ZooKeeper to the log
   projector  applies the log to the tables in PostgreSQL
+  sweeper    ends attempts at files that are overdue
 
 On the first signal nothing new is claimed, running steps get stop_grace to end,
 what is not done is handed back, and the last events are carried on. A second
@@ -46,6 +47,6 @@ The tables must be there: ` + "`accession migrate`" + ` makes them.`,
 			return nil
 		}),
 	}
-	c.Flags().StringVar(&roles, "roles", "all", "all, or a `LIST` of daemons, relay, projector")
+	c.Flags().StringVar(&roles, "roles", "all", "all, or a `LIST` of daemons, relay, projector, sweeper")
 	return c
 }

@@ -23,19 +23,22 @@ func (p *program) using(ctx context.Context, do func(ctx context.Context, a *app
 }
 
 func (p *program) usingConfig(ctx context.Context, cfg config.Resolved, do func(ctx context.Context, a *app.App) error) (err error) {
-	// A command says in its error what went wrong; the drivers' own remarks are
-	// for those who ask for them.
-	log := slog.New(slog.DiscardHandler)
-	if cfg.LogLevel == "debug" {
-		log = p.logger(cfg.Config)
-	}
-	a, closing := run.Open(cfg, domain.UserActor(userName()), log)
+	a, closing := run.Open(cfg, domain.UserActor(userName()), p.quiet(cfg.Config))
 	defer func() {
 		if closed := closing(); err == nil {
 			err = closed
 		}
 	}()
 	return do(ctx, a)
+}
+
+// quiet gives a command's logger: it says in its error what went wrong, and the
+// drivers' own remarks are for those who ask for them.
+func (p *program) quiet(cfg config.Config) *slog.Logger {
+	if cfg.LogLevel == "debug" {
+		return p.logger(cfg)
+	}
+	return slog.New(slog.DiscardHandler)
 }
 
 // userName is who runs the program, as events tell it.

@@ -87,13 +87,13 @@ type Config struct {
 	// ProcessingTimeout is the same for processing a file: 1ms to 168h.
 	ProcessingTimeout time.Duration `key:"processing_timeout" default:"6h"`
 	// MaxDownloadAttempts is how often a file of an open directory is tried before
-	// it is given up: 1 to 20. For a file of a job its profile says it
-	// (fetch.attempts).
+	// it is given up: 1 to 20. For the files of a job its profile says how often each
+	// step is tried (fetch.attempts).
 	MaxDownloadAttempts int `key:"max_download_attempts" default:"3"`
-	// MaxProcessingAttempts is how often processing any file is tried: 1 to 20.
+	// MaxProcessingAttempts is the same for processing it: 1 to 20.
 	MaxProcessingAttempts int `key:"max_processing_attempts" default:"3"`
-	// FileRetryDelay is the time from the first failure of a file to its next
-	// attempt, doubled after each further one: 0s to 24h.
+	// FileRetryDelay is the time from the first failure of a file of an open
+	// directory to its next attempt, doubled after each further one: 0s to 24h.
 	FileRetryDelay time.Duration `key:"file_retry_delay" default:"0s"`
 	// FileRetryMaxDelay bounds that time: 0s to 168h, 0s = no bound.
 	FileRetryMaxDelay time.Duration `key:"file_retry_max_delay" default:"1h"`

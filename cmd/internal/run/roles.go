@@ -15,10 +15,11 @@ const (
 	RoleDaemons   Role = "daemons"   // works on batches and jobs
 	RoleRelay     Role = "relay"     // carries events from ZooKeeper to the log
 	RoleProjector Role = "projector" // applies the log to the tables
+	RoleSweeper   Role = "sweeper"   // ends attempts at files that are overdue
 )
 
 // AllRoles are what `--roles all` means.
-var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector}
+var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector, RoleSweeper}
 
 // ParseRoles reads a list with commas.
 func ParseRoles(s string) ([]Role, error) {
@@ -29,7 +30,7 @@ func ParseRoles(s string) ([]Role, error) {
 	for word := range strings.SplitSeq(s, ",") {
 		r := Role(strings.TrimSpace(word))
 		if !slices.Contains(AllRoles, r) {
-			return nil, fmt.Errorf("there is no role %q: choose all, %s, %s or %s", word, RoleDaemons, RoleRelay, RoleProjector)
+			return nil, fmt.Errorf("there is no role %q: choose all, %s, %s, %s or %s", word, RoleDaemons, RoleRelay, RoleProjector, RoleSweeper)
 		}
 		if !slices.Contains(roles, r) {
 			roles = append(roles, r)

@@ -72,6 +72,13 @@ func (s *Service) stages(ctx context.Context, w *wire.World) ([]*stage, error) {
 		}
 		stages = append(stages, s.stage("daemons", runner.Run), s.stage("follower", w.Follow))
 	}
+	if s.has(RoleSweeper) {
+		sweeper, err := w.Sweeper(ctx)
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, s.stage("sweeper", sweeper.Run))
+	}
 	if s.has(RoleRelay) {
 		relay, err := w.Relay(ctx)
 		if err != nil {

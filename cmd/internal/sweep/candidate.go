@@ -11,9 +11,10 @@ import (
 type Net struct {
 	// A running attempt is in the net when it began before this.
 	DownloadBefore, ProcessingBefore domain.Time
-	// A failed file is in the net when it has had so many attempts, or when it
-	// belongs to no job and waits to be processed again.
-	DownloadAttempts, ProcessingAttempts int
+	// A failed file that belongs to no job is in the net when it waits to be
+	// processed again, or when so many downloads of it have begun. Those of jobs are
+	// looked after by the job's daemon, which knows whose fault the failures were.
+	DownloadAttempts int
 }
 
 // Candidate is a file that may be overdue, as the tables show it.
@@ -42,16 +43,15 @@ func (c Candidate) command(now domain.Time, l domain.FileLimits) domain.FileComm
 	}
 	overdue := domain.RecoverFile{Now: now, Limits: l}
 	switch {
-	case c.State.Running() && step.Overdue(c.Since, now), c.failed() && step.Exhausted(c.Attempts):
+	case c.State.Running():
+		if step.Overdue(c.Since, now) {
+			return overdue
+		}
+	case c.JobID != "":
+	case step.Exhausted(c.Attempts):
 		return overdue
-	case c.State == domain.FileProcessingFailed && c.JobID == "" && now.Sub(c.Since.Time) >= step.Wait(c.Attempts):
-		// The files of a job are taken up again by the job's own daemon.
+	case c.State == domain.FileProcessingFailed && now.Sub(c.Since.Time) >= step.Wait(c.Attempts):
 		return domain.RetryProcessing{Limits: l.Processing, Now: now}
-	default:
-		return nil
 	}
-}
-
-func (c Candidate) failed() bool {
-	return c.State == domain.FileDownloadingFailed || c.State == domain.FileProcessingFailed
+	return nil
 }

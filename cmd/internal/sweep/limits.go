@@ -25,18 +25,10 @@ func (l Limits) Of(profile string) domain.FileLimits {
 
 // Net gives the conditions that every overdue file meets, whatever its profile.
 func (l Limits) Net(now domain.Time) Net {
-	widest := l.Default
+	download, processing := l.Default.Download.Timeout, l.Default.Processing.Timeout
 	for _, of := range l.Profiles {
-		widest.Download = wider(widest.Download, of.Download)
-		widest.Processing = wider(widest.Processing, of.Processing)
+		download, processing = min(download, of.Download.Timeout), min(processing, of.Processing.Timeout)
 	}
 	before := func(timeout time.Duration) domain.Time { return domain.At(now.Add(-timeout)) }
-	return Net{
-		DownloadBefore: before(widest.Download.Timeout), ProcessingBefore: before(widest.Processing.Timeout),
-		DownloadAttempts: widest.Download.Max, ProcessingAttempts: widest.Processing.Max,
-	}
-}
-
-func wider(a, b domain.Limits) domain.Limits {
-	return domain.Limits{Max: min(a.Max, b.Max), Timeout: min(a.Timeout, b.Timeout)}
+	return Net{DownloadBefore: before(download), ProcessingBefore: before(processing), DownloadAttempts: l.Default.Download.Max}
 }

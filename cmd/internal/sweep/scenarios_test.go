@@ -160,26 +160,37 @@ func TestScenarioOperationalAlreadyThere(t *testing.T) {
 	w.went("DISCOVERED DOWNLOADED")
 }
 
+// ofJob is listed as a file of a job.
+func ofJob() domain.FileSpec {
+	spec := listed
+	spec.JobID, spec.BatchID = domain.NewJobID(1), domain.NewBatchID(1)
+	return spec
+}
+
 // TestMaximumLowered: a failed file has attempts left until the maximum is made
-// smaller; then the sweeper gives it up.
+// smaller; then the sweeper gives it up, unless it is for a job's daemon to say.
 func TestMaximumLowered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
-	f := w.download()
-	w.do(domain.FailDownload{Fence: f.Fence, Reason: broken(), Limits: limits.Download})
-	w.sweep("")
-	w.sweeper.Limits.Default.Download.Max = 1
-	w.sweep(domain.FileIgnore)
-	w.went("DISCOVERED DOWNLOADING DOWNLOADING_FAILED IGNORE")
+	for _, spec := range []domain.FileSpec{listed, ofJob()} {
+		w := newWorld(t, spec)
+		f := w.download()
+		w.do(domain.FailDownload{Fence: f.Fence, Reason: broken(), Limits: limits.Download})
+		w.sweep("")
+		w.sweeper.Limits.Default.Download.Max = 1
+		if spec.JobID != "" {
+			w.sweep("")
+			continue
+		}
+		w.sweep(domain.FileIgnore)
+		w.went("DISCOVERED DOWNLOADING DOWNLOADING_FAILED IGNORE")
+	}
 }
 
 // TestRetryDelay: a file of a listing is handed back when its delay is over, one
 // of a job is left to the job's daemon.
 func TestRetryDelay(t *testing.T) {
 	t.Parallel()
-	ofJob := listed
-	ofJob.JobID, ofJob.BatchID = domain.NewJobID(1), domain.NewBatchID(1)
-	for name, spec := range map[string]domain.FileSpec{"listed": listed, "of a job": ofJob} {
+	for _, spec := range []domain.FileSpec{listed, ofJob()} {
 		w := newWorld(t, spec)
 		w.sweeper.Limits.Default.Processing.Delay = time.Minute
 		w.fetched(w.download())
@@ -189,7 +200,7 @@ func TestRetryDelay(t *testing.T) {
 		w.clock.Advance(time.Minute - time.Millisecond)
 		w.sweep("")
 		w.clock.Advance(time.Millisecond)
-		if name == "listed" {
+		if spec.JobID == "" {
 			w.sweep(domain.FileReady)
 		} else {
 			w.sweep("")
@@ -202,11 +213,11 @@ func TestRetryDelay(t *testing.T) {
 func TestLimitsOfProfiles(t *testing.T) {
 	t.Parallel()
 	strict, patient := limits, limits
-	strict.Download.Timeout, strict.Processing.Max, patient.Download.Timeout = time.Minute, 1, time.Hour
+	strict.Download.Timeout, patient.Download.Timeout = time.Minute, time.Hour
 	l := sweep.Limits{Default: limits, Profiles: map[string]domain.FileLimits{"strict": strict, "patient": patient}}
 	now := domain.At(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))
 	net := l.Net(now)
-	if got := now.Sub(net.DownloadBefore.Time); got != time.Minute || net.ProcessingAttempts != 1 || net.DownloadAttempts != 3 {
+	if got := now.Sub(net.DownloadBefore.Time); got != time.Minute || net.DownloadAttempts != 3 {
 		t.Errorf("the net is %+v", net)
 	}
 	for profile, want := range map[string]time.Duration{"": limits.Download.Timeout, "unknown": limits.Download.Timeout,

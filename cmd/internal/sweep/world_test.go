@@ -166,10 +166,10 @@ func (f tables) Candidates(ctx context.Context, net sweep.Net, after domain.File
 			in = f.ProcessingStarted.Before(net.ProcessingBefore.Time)
 		case domain.FileDownloadingFailed:
 			c.Attempts, c.Since = f.DownloadAttempts, f.Failed
-			in = f.DownloadAttempts >= net.DownloadAttempts
+			in = f.Spec.JobID == "" && f.DownloadAttempts >= net.DownloadAttempts
 		case domain.FileProcessingFailed:
 			c.Attempts, c.Since = f.ProcessingAttempts, f.Failed
-			in = f.ProcessingAttempts >= net.ProcessingAttempts || f.Spec.JobID == ""
+			in = f.Spec.JobID == ""
 		}
 		if in && f.Hash > after {
 			found = append(found, c)

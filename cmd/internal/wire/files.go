@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -32,6 +33,24 @@ func (w *World) Files(ctx context.Context) (*eventstore.FileHandler, error) {
 	})
 }
 
+// Sweeper makes what ends overdue attempts.
+func (w *World) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
+	files, err := w.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	db, err := w.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	none, profiles, err := w.FileLimits()
+	if err != nil {
+		return nil, err
+	}
+	return &sweep.Sweeper{Files: files, Finder: sweep.Tables{DB: db}, Limits: sweep.Limits{Default: none, Profiles: profiles},
+		Interval: w.cfg.SweepInterval, Log: w.log.With("role", "sweeper")}, nil
+}
+
 // FileLimits gives the limits of files: of those that belong to no job, and of the
 // jobs of each profile.
 func (w *World) FileLimits() (none domain.FileLimits, profiles map[string]domain.FileLimits, err error) {
@@ -39,8 +58,8 @@ func (w *World) FileLimits() (none domain.FileLimits, profiles map[string]domain
 	if err != nil {
 		return none, nil, err
 	}
-	step := func(max int, timeout time.Duration) domain.Limits {
-		return domain.Limits{Max: max, Timeout: timeout, Delay: w.cfg.FileRetryDelay, MaxDelay: w.cfg.FileRetryMaxDelay}
+	step := func(attempts int, timeout time.Duration) domain.Limits {
+		return domain.Limits{Max: attempts, Timeout: timeout, Delay: w.cfg.FileRetryDelay, MaxDelay: w.cfg.FileRetryMaxDelay}
 	}
 	none = domain.FileLimits{
 		Download:   step(w.cfg.MaxDownloadAttempts, w.cfg.DownloadTimeout),
@@ -54,7 +73,7 @@ func (w *World) FileLimits() (none domain.FileLimits, profiles map[string]domain
 		}
 		profiles[name] = domain.FileLimits{
 			Download:   step(p.Fetch.Attempts, max(w.cfg.DownloadTimeout, time.Duration(p.Fetch.Timeout))),
-			Processing: none.Processing,
+			Processing: step(p.Fetch.Attempts, w.cfg.ProcessingTimeout),
 		}
 	}
 	return none, profiles, nil
