@@ -62,6 +62,9 @@ func (f *fold) batch(r domain.Recorded) error {
 	switch r.Type {
 	case domain.EventBatchStarted:
 		s.row.StartedAt = at
+		if s.Listing == nil { // its manifest is bad: it never has a job, and adds up to that
+			s.row.RowsListed = new(int64)
+		}
 	case domain.EventBatchReporting, domain.EventBatchUpdateRequested:
 		s.row.ReportingAt = at
 	}
@@ -141,7 +144,7 @@ func batchOf(row pgdb.AccessionBatch) (domain.Batch, error) {
 		Reason:   reasonColumns{row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonWorker, row.ReasonAttempt}.reason(),
 		Modified: timeOf(row.LastModified), CommandID: row.CommandID,
 	}
-	if row.RowsListed != nil {
+	if row.RowsListed != nil && row.FirstJid != nil {
 		b.Listing = &domain.Listing{Rows: int(*row.RowsListed), FirstJID: domain.JobID(value(row.FirstJid)),
 			ManifestURL: value(row.ManifestUrl), ManifestSHA256: value(row.ManifestSha256)}
 	}

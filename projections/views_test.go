@@ -16,6 +16,24 @@ import (
 	"github.com/accession-ingest/accession/projections/projtest"
 )
 
+// TestBadManifestAddsUp: a batch that can have no job lists none, and adds up.
+func TestBadManifestAddsUp(t *testing.T) {
+	t.Parallel()
+	w, id := newWorld(t, 1), domain.NewBatchID(1)
+	w.batches[id] = domain.Batch{ID: id}
+	w.mustBatch(id, domain.SubmitBatch{Submission: w.submission()},
+		domain.StartBatch{Problem: &domain.Reason{Class: domain.ClassContent, Code: domain.CodeManifestInvalid, Message: "line 3"}}, domain.BeginReport{})
+	db := projtest.DB(t)
+	if err := run(t, config(db, w.log)); err != nil {
+		t.Fatal(err)
+	}
+	w.compare(db)
+	b, err := projections.Summary(t.Context(), db, id)
+	if err != nil || b.RowsListed == nil || *b.RowsListed != 0 || b.JobsInProgress != 0 {
+		t.Errorf("%v, listed %v, %d in progress", err, b.RowsListed, b.JobsInProgress)
+	}
+}
+
 // must make a command count: a refused one ends the test.
 func (w *world) must(id domain.JobID, commands ...domain.JobCommand) {
 	w.t.Helper()

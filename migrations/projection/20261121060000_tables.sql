@@ -115,7 +115,7 @@ comment on column accession.batch.digest_algorithm is 'Algorithm of the deposito
 comment on column accession.batch.digest_value is 'The depositor''s digest of the payload; empty = none given.';
 comment on column accession.batch.file_name is 'File name of the payload; empty = none given.';
 comment on column accession.batch.size is 'Size of the payload in bytes as the depositor gave it, 0 = unknown.';
-comment on column accession.batch.rows_listed is 'How many jobs its payload lists; null until it was read. From then on the batch adds up.';
+comment on column accession.batch.rows_listed is 'How many jobs its payload lists; null until it was read, 0 when it could not be. From then on the batch adds up.';
 comment on column accession.batch.first_jid is 'Id of the job of its first row; the others follow without gap.';
 comment on column accession.batch.manifest_url is 'The copy of the manifest that was listed.';
 comment on column accession.batch.manifest_sha256 is 'SHA-256 of that copy, in hex.';

@@ -21,7 +21,7 @@ comment on column report.batch_summary.profile_name is 'Profile that the deposit
 comment on column report.batch_summary.type is 'Kind of submission.';
 comment on column report.batch_summary.erc_what is 'Title, as the depositor gave it.';
 comment on column report.batch_summary.file_name is 'File name of the payload.';
-comment on column report.batch_summary.rows_listed is 'Jobs that its payload lists; null until it was read. The five columns that follow sum up to it.';
+comment on column report.batch_summary.rows_listed is 'Jobs that its payload lists; null until it was read, 0 when it could not be. The five columns that follow sum up to it.';
 comment on column report.batch_summary.jobs_completed is 'Jobs that completed.';
 comment on column report.batch_summary.jobs_failed is 'Jobs that failed.';
 comment on column report.batch_summary.jobs_held is 'Jobs that wait behind a hold.';

@@ -71,9 +71,12 @@ func (a *App) liveBatch(ctx context.Context, id domain.BatchID) (v BatchView, er
 	b := at.State
 	v.BatchID, v.Status, v.Submitter, v.ProfileName, v.Type = string(id), string(b.State), b.Submission.Submitter, b.Submission.ProfileName, string(b.Submission.Type)
 	v.ErcWhat, v.FileName = b.Submission.ErcWhat, b.Submission.FileName
-	if b.Listing != nil {
+	switch {
+	case b.Listing != nil:
 		rows := int64(b.Listing.Rows)
 		v.RowsListed, v.JobsInProgress = &rows, rows
+	case b.State != domain.BatchPending && b.State != domain.BatchHeld && b.State != domain.BatchDeleted:
+		v.RowsListed = new(int64) // its manifest is bad
 	}
 	if b.Reason != nil {
 		class, code := string(b.Reason.Class), string(b.Reason.Code)

@@ -43,6 +43,10 @@ func showReport(w io.Writer, v app.BatchReportView) {
 	fmt.Fprintln(w)
 	showJobs(w, v.Jobs)
 	fmt.Fprintln(w)
+	if len(v.Jobs) == 0 && v.ReasonCode != nil {
+		fmt.Fprintf(w, "no job was made: %s: %s\n", *v.ReasonCode, printable(or(v.ReasonMessage, "").(string)))
+		return
+	}
 	showRetries(w, v.Retries)
 }
 

@@ -47,7 +47,7 @@ type AccessionBatch struct {
 	FileName string `json:"file_name"`
 	// Size of the payload in bytes as the depositor gave it, 0 = unknown.
 	Size int64 `json:"size"`
-	// How many jobs its payload lists; null until it was read. From then on the batch adds up.
+	// How many jobs its payload lists; null until it was read, 0 when it could not be. From then on the batch adds up.
 	RowsListed *int64 `json:"rows_listed"`
 	// Id of the job of its first row; the others follow without gap.
 	FirstJid *string `json:"first_jid"`
