@@ -1,8 +1,9 @@
 package run_test
 
 import (
-	"context"
 	"fmt"
+	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/cmd/internal/wire"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -215,18 +219,56 @@ func TestRolesInSeveralProcesses(t *testing.T) {
 	w.agree()
 }
 
-// Every server that does not answer is named, with where it was looked for.
-func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
+func TestStatusTellsWhoServes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	ctx, cancel := context.WithCancel(w.ctx())
-	defer cancel()
-	s := w.app.Status(ctx)
+	s := w.app.Status(w.ctx())
 	if !s.OK() || s.Projection == nil || s.Projection.PendingMigrations != 0 || s.Outbox == nil || len(s.Workers) != 0 {
 		t.Errorf("nobody serves: %+v", s)
 	}
 	w.serve()
-	if s = w.app.Status(ctx); len(s.Workers) != 1 || len(s.Workers[0].Roles) != 3 {
+	if s = w.app.Status(w.ctx()); len(s.Workers) != 1 || len(s.Workers[0].Roles) != len(run.AllRoles) {
 		t.Errorf("one process serves: %+v", s)
+	}
+}
+
+// Every server that does not answer is named, with where it was looked for; what
+// the others say is told all the same.
+func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	w, closed := newWorld(t), closedPort(t)
+	for name, at := range map[string]string{
+		app.ServerZooKeeper: closed, app.ServerNATS: "nats://" + closed, app.ServerPostgres: "postgres://me@" + closed + "/x",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := maps.Clone(w.set)
+			set[name] = at
+			cfg, err := config.Load(config.Sources{Flags: set})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wired := wire.New(cfg, slog.New(slog.DiscardHandler))
+			t.Cleanup(func() {
+				if err := wired.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			s := (&app.App{World: wired, Actor: "user/test"}).Status(t.Context())
+			if s.OK() || len(s.Servers) != 3 {
+				t.Fatalf("all is said to be well: %+v", s.Servers)
+			}
+			for _, server := range s.Servers {
+				if away := server.Name == name; server.OK == away || (server.Error != "") != away || strings.Contains(server.URL, closed) != away {
+					t.Errorf("%s is away, and %s: %+v", name, server.Name, server)
+				}
+			}
+			told := map[string]bool{app.ServerZooKeeper: s.Outbox != nil, app.ServerNATS: s.Log != nil, app.ServerPostgres: s.Projection != nil}
+			for server, got := range told {
+				if got == (server == name) {
+					t.Errorf("%s is away, and what %s says is told: %v", name, server, got)
+				}
+			}
+		})
 	}
 }

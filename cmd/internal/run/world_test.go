@@ -37,6 +37,7 @@ const patience = 2 * time.Minute
 // database, its directories.
 type world struct {
 	t     *testing.T
+	set   map[string]string // the settings that cfg was made of
 	cfg   config.Resolved
 	wired *wire.World
 	app   *app.App
@@ -86,7 +87,7 @@ func newWorld(t *testing.T, set ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, cfg: cfg, wired: wire.New(cfg, slog.New(slog.DiscardHandler))}
+	w := &world{t: t, set: flags, cfg: cfg, wired: wire.New(cfg, slog.New(slog.DiscardHandler))}
 	w.app = &app.App{World: w.wired, Actor: "user/test"}
 	t.Cleanup(w.destroy)
 	if _, err := w.app.Migrate(t.Context()); err != nil {
