@@ -12,11 +12,11 @@ const listLimit = 50
 func (p *program) batch() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "batch",
-		Short:   "List batches, show one, report on one",
+		Short:   "List batches, show one, report on one, move them",
 		Long:    "A deposit is a batch: one job for a file or an object, many for a manifest of objects.",
 		Example: "  accession batch ls --status failed\n  accession batch report bid0000000001",
 	}
-	c.AddCommand(p.batchLs(), p.batchShow(), p.batchReport())
+	c.AddCommand(p.batchLs(), p.batchShow(), p.batchReport(), p.batchRelease(), p.batchUpdateReport(), p.batchDelete(), p.batchCleanup())
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -57,6 +58,9 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	}
 }
 
+// quoted is a word of an example that holds spaces.
+var quoted = regexp.MustCompile(`"[^"]*"`)
+
 // TestExamplesAreUnderstood parses each example's flags and arguments.
 func TestExamplesAreUnderstood(t *testing.T) {
 	t.Parallel()
@@ -66,7 +70,7 @@ func TestExamplesAreUnderstood(t *testing.T) {
 			if i := strings.IndexAny(line, "|>"); i >= 0 {
 				line = line[:i]
 			}
-			args := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(line, `"Harbour chart"`, "x"), `"Survey Department"`, "y"))[1:]
+			args := strings.Fields(quoted.ReplaceAllString(line, "x"))[1:]
 			root := (&program{}).root()
 			found, rest, err := root.Find(args)
 			if err == nil {

@@ -13,8 +13,12 @@ var Version = "unknown"
 
 // IO is what the program reads and writes besides files and servers.
 type IO struct {
+	In       io.Reader
 	Out, Err io.Writer
 	Environ  []string // NAME=value
+	// Interactive says that somebody sits there and can be asked: In and Err are
+	// terminals.
+	Interactive bool
 	// Terminal says that Out is one: bars and colours make sense.
 	Terminal bool
 	// LogTerminal says that Err is one.
@@ -23,8 +27,8 @@ type IO struct {
 
 // System gives the process's own.
 func System() IO {
-	return IO{Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
-		Terminal: term.IsTerminal(int(os.Stdout.Fd())), LogTerminal: term.IsTerminal(int(os.Stderr.Fd()))}
+	in, out, errs := term.IsTerminal(int(os.Stdin.Fd())), term.IsTerminal(int(os.Stdout.Fd())), term.IsTerminal(int(os.Stderr.Fd()))
+	return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Interactive: in && errs, Terminal: out, LogTerminal: errs}
 }
 
 // Main runs one command line, without the program's name, and returns its exit

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+)
+
+// fakeVerb is about things named ok…, refused…, missing…, away….
+func fakeVerb(final bool, done *[]string) verb {
+	return verb{use: "fake THING...", noun: "thing", check: anyName, final: final,
+		do: func(_ context.Context, a *app.App, id, why string) (app.Changed, error) {
+			fail := func(kind app.Kind, says string) (app.Changed, error) {
+				return app.Changed{}, &app.Error{Kind: kind, What: "fake " + id, Err: errors.New(says), Hint: "look at " + id}
+			}
+			switch {
+			case strings.HasPrefix(id, "refused"):
+				return fail(app.Refused, "not now")
+			case strings.HasPrefix(id, "missing"):
+				return fail(app.NotFound, "no such thing")
+			case strings.HasPrefix(id, "away"):
+				return fail(app.Unavailable, "no answer")
+			}
+			if !a.DryRun {
+				*done = append(*done, id+" "+why)
+			}
+			return app.Changed{Subject: "thing/" + id, Version: 4, From: "red", State: "green", Row: "X1", DryRun: a.DryRun, Effects: []string{"it shines"}}, nil
+		}}
+}
+
+// operateFake runs the verb with what somebody types at a terminal, nobody when it
+// is nil.
+func operateFake(t *testing.T, final bool, typed *string, args ...string) (code int, out, errs string, done []string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	p := &program{IO: IO{Out: &o, Err: &e, Environ: nowhere(t)}}
+	if typed != nil {
+		p.In, p.Interactive = strings.NewReader(*typed), true
+	}
+	root := p.root()
+	c := p.operating(fakeVerb(final, &done))
+	p.strict(c)
+	root.AddCommand(c)
+	root.SetArgs(append([]string{"fake"}, args...))
+	code = p.report(root.ExecuteContext(t.Context()))
+	return code, o.String(), e.String(), done
+}
+
+func TestOperateSeveral(t *testing.T) {
+	t.Parallel()
+	yes, no := "y\n", "\n"
+	const line, effect = " is green now, was red (X1)\n", "  it shines\n"
+	for name, c := range map[string]struct {
+		final      bool
+		typed      *string
+		args       string
+		code       int
+		out, done  string
+		says, asks []string // on the error stream
+	}{
+		"none":                {args: "", code: 2, says: []string{"say which thing"}},
+		"one":                 {args: "ok1", out: "ok1" + line + effect, done: "ok1 "},
+		"several":             {args: "ok1 ok2 --reason mended", out: "ok1" + line + "ok2" + line, done: "ok1 mended;ok2 mended"},
+		"tried":               {args: "ok1 --dry-run", out: "ok1 would go from red to green (X1)\n" + effect},
+		"one is refused":      {args: "ok1 refused1 ok2", code: 3, out: "ok1" + line + "ok2" + line, done: "ok1 ;ok2 ", says: []string{"accession: fake refused1: not now\nhint: look at refused1\n"}},
+		"the worst counts":    {args: "refused1 missing1 ok1", code: 4, out: "ok1" + line, done: "ok1 ", says: []string{"refused1: not now", "missing1: no such thing"}},
+		"a server is away":    {args: "ok1 away1 ok2", code: 5, out: "ok1" + line, done: "ok1 ", says: []string{"away1: no answer", "ok2: not tried, for a server cannot be reached"}},
+		"final, nobody":       {final: true, args: "ok1", code: 2, says: []string{"this cannot be undone, and there is no terminal to ask at", "say --yes", "hint: `accession fake --help`"}},
+		"final, --yes":        {final: true, args: "ok1 ok2 --yes", out: "ok1" + line + effect + "ok2" + line + effect, done: "ok1 ;ok2 "},
+		"final, tried":        {final: true, args: "ok1 --dry-run", out: "ok1 would go from red to green (X1)\n" + effect},
+		"final, confirmed":    {final: true, typed: &yes, args: "ok1", out: "ok1" + line + effect, done: "ok1 ", asks: []string{"ok1 would go from red to green (X1)\n  it shines\nShall `accession fake` do this to ok1? It cannot be undone. [y/N] "}},
+		"final, in part":      {final: true, typed: &yes, args: "ok1 refused1 ok2", code: 3, out: "ok1" + line + effect + "ok2" + line + effect, done: "ok1 ;ok2 ", asks: []string{"do this to these 2?"}, says: []string{"refused1: not now"}},
+		"final, all refused":  {final: true, typed: &yes, args: "refused1", code: 3, says: []string{"refused1: not now"}},
+		"final, not wanted":   {final: true, typed: &no, args: "ok1", code: 1, says: []string{"not confirmed: nothing was done"}},
+		"not final, asks not": {typed: &no, args: "ok1", out: "ok1" + line + effect, done: "ok1 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, out, errs, done := operateFake(t, c.final, c.typed, strings.Fields(c.args)...)
+			if code != c.code || strings.Join(done, ";") != c.done {
+				t.Errorf("exit code %d, want %d; done %q, want %q\n%s", code, c.code, done, c.done, errs)
+			}
+			if diff := cmp.Diff(c.out, out); diff != "" {
+				t.Error(diff)
+			}
+			for _, want := range append(c.says, c.asks...) {
+				if !strings.Contains(errs, want) {
+					t.Errorf("the error stream does not say %q:\n%s", want, errs)
+				}
+			}
+			if len(c.asks) == 0 && c.done != "" && strings.Contains(errs, "[y/N]") {
+				t.Errorf("it asked:\n%s", errs)
+			}
+		})
+	}
+}
+
+func TestOperateForPrograms(t *testing.T) {
+	t.Parallel()
+	code, out, _, _ := operateFake(t, false, nil, "ok1", "refused1", "--dry-run", "-o", "json")
+	var got []struct {
+		ID, From, Status, Row string
+		DryRun                bool `json:"dry_run"`
+		Effects               []string
+		Error                 *struct{ Kind, Message, Hint string }
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 3 || len(got) != 2 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, out)
+	}
+	if g := got[0]; g.ID != "ok1" || g.From != "red" || g.Status != "green" || g.Row != "X1" || !g.DryRun || len(g.Effects) != 1 || g.Error != nil {
+		t.Errorf("%+v", g)
+	}
+	if g := got[1]; g.ID != "refused1" || g.Status != "" || g.Error == nil || g.Error.Kind != "refused" || g.Error.Message != "fake refused1: not now" || g.Error.Hint == "" {
+		t.Errorf("%+v", g)
+	}
+}
+
+// What can be said without a server is said without one.
+func TestOperatorsCommandLines(t *testing.T) {
+	t.Parallel()
+	env, bad := nowhere(t), t.TempDir()
+	for name, text := range map[string]string{"a.yaml": "name: A\n", "b.yaml": "nmae: b\n"} {
+		if err := os.WriteFile(filepath.Join(bad, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		says []string // of both streams
+	}{
+		{"batch release", 2, []string{"say which batch", "hint: `accession batch release --help`"}},
+		{"batch delete bid1 --yes", 2, []string{`"bid1" is not an id: want bid and 10 digits`}},
+		{"batch delete bid0000000001 --yes", 2, []string{"delete bid0000000001: a deletion needs a reason", "hint: say why with --reason"}},
+		{"batch delete bid0000000001 --reason x", 2, []string{"there is no terminal to ask at"}},
+		{"batch cleanup bid0000000001", 2, []string{"there is no terminal to ask at"}},
+		{"job delete jid0000000001 --yes --dry-run", 2, []string{"a deletion needs a reason"}},
+		{"job delete jid0000000001 --reason x", 2, []string{"there is no terminal to ask at"}},
+		{"job hold bid0000000001", 2, []string{`"bid0000000001" is not an id: want jid`}},
+		{"job priority jid0000000001", 2, []string{"say which priority, with --to"}},
+		{"collection hold", 2, []string{"say which collection"}},
+		{"collection hold a/b", 2, []string{"hold collection a/b: the name of a hold may hold printable ASCII"}},
+		{"collection hold charts", 4, []string{`no profile describes the collection "charts"`, "hint: there is maps"}},
+		{"queue pause", 2, []string{"say which queue"}},
+		{"profile", 0, []string{"accession profile check"}},
+		{"profile ls", 0, []string{"maps", "maps.yaml"}},
+		{"profile show maps", 0, []string{"maps.yaml\nname: maps\n", "timeout: 1h0m0s\n"}},
+		{"profile show maps -o json", 0, []string{`"timeout": "1h0m0s"`}},
+		{"profile show charts", 4, []string{`no profile is named "charts"; known are: maps`}},
+		{"profile check", 0, []string{"the profiles are sound: maps"}},
+		{"profile check " + bad, 2, []string{"a.yaml:1: name: ", "b.yaml:1: nmae: ", "hint: deploy/profiles/reference.yaml"}},
+		{"profile check " + bad + "/none", 4, []string{"no such file or directory"}},
+	} {
+		code, out, errs := call(t, env, strings.Fields(c.args)...)
+		if code != c.code {
+			t.Errorf("accession %s: exit code %d, want %d\n%s", c.args, code, c.code, errs)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(out+errs, want) {
+				t.Errorf("accession %s: it does not say %q:\n%s%s", c.args, want, out, errs)
+			}
+		}
+	}
+}
