@@ -1,7 +1,8 @@
 // Package record keeps in PostgreSQL what does not follow from the event log:
 // identifiers and versions reserved for jobs, the inventory of stored objects,
-// effects on the world outside, and deliveries of mails and callbacks. Schema
-// record; a rebuild of the projection never touches it.
+// effects on the world outside, deliveries of mails and callbacks, and the whole of
+// payload URLs, which nothing else shows. Schema record; a rebuild of the projection
+// never touches it.
 //
 // # Intent, effect, result
 //

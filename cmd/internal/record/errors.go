@@ -19,6 +19,7 @@ const (
 	CodeIdentifierTaken    domain.Code = "identifier_taken"    // another job has this identifier
 	CodeIdentifierMismatch domain.Code = "identifier_mismatch" // names of one object lead to different ones
 	CodeInventoryConflict  domain.Code = "inventory_conflict"  // something else is recorded there
+	CodeURLTaken           domain.Code = "url_taken"           // another URL has this public form
 )
 
 // Error says what could not be kept or read.

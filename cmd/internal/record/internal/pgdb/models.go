@@ -155,6 +155,16 @@ type RecordObjectVersion struct {
 	RecordedAt time.Time `json:"recorded_at"`
 }
 
+// One row per payload URL that has a query. Events, tables, logs and reports have its public form, which ends in ?redacted=DIGEST.
+type RecordPayloadUrl struct {
+	// The first 16 hex digits of the SHA-256 of the whole URL.
+	Digest string `json:"digest"`
+	// The whole URL, as the depositor gave it. It may hold a secret.
+	Url string `json:"url"`
+	// When it was first kept.
+	KeptAt time.Time `json:"kept_at"`
+}
+
 // One row per job that may write a version of an object. A job that never wrote leaves a gap in the object's versions.
 type RecordVersionReservation struct {
 	// The job.

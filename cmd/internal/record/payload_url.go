@@ -1,0 +1,103 @@
+package record
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
+)
+
+// marker comes before the digest in a public URL.
+const marker = "?redacted="
+
+var isDigest = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// Revealing reports whether a payload URL has a part that may be a secret, such as
+// the signature of a signed URL. Any other is its own public form.
+func Revealing(url string) bool { return strings.ContainsAny(url, "?#") }
+
+// KeepURL keeps a whole payload URL and gives its public form, under which
+// [Records.FullURL] finds it: the same without query, and instead of it
+// ?redacted= with the start of the SHA-256 of the whole. What is not [Revealing]
+// is given back and not kept. The public form of a public form is another one: a
+// depositor who copies it gains nothing.
+func (r *Records) KeepURL(ctx context.Context, full string) (public string, err error) {
+	all, err := r.KeepURLs(ctx, []string{full})
+	if err != nil {
+		return "", err
+	}
+	return all[0], nil
+}
+
+// KeepURLs is KeepURL for many at once, in the same order.
+func (r *Records) KeepURLs(ctx context.Context, full []string) (public []string, err error) {
+	const op = "keep the URLs of payloads"
+	public = make([]string, len(full))
+	for i := 0; i < len(full); i += page {
+		if err := r.keepURLs(ctx, full[i:min(i+page, len(full))], public[i:]); err != nil {
+			return nil, wrap(err, op, "")
+		}
+	}
+	return public, nil
+}
+
+func (r *Records) keepURLs(ctx context.Context, full, public []string) error {
+	var rows pgdb.KeepPayloadURLsParams
+	whole := map[string]string{}
+	for i, url := range full {
+		public[i] = url
+		if !Revealing(url) {
+			continue
+		}
+		sum := sha256.Sum256([]byte(url))
+		digest := hex.EncodeToString(sum[:8])
+		public[i] = bare(url) + marker + digest
+		whole[digest] = url
+		rows.Digests, rows.Urls = append(rows.Digests, digest), append(rows.Urls, url)
+	}
+	if len(whole) == 0 {
+		return nil
+	}
+	if err := r.q.KeepPayloadURLs(ctx, rows); err != nil {
+		return err
+	}
+	kept, err := r.q.PayloadURLs(ctx, rows.Digests)
+	if err != nil {
+		return err
+	}
+	for _, k := range kept {
+		if whole[k.Digest] != k.Url {
+			return refuse(CodeURLTaken, "keep the URL", k.Digest, "another URL has this digest: change something in the query")
+		}
+	}
+	return nil
+}
+
+// FullURL gives the whole of a URL that KeepURL has made public; any other is
+// given back. CodeNotFound: it is not kept, or no longer.
+func (r *Records) FullURL(ctx context.Context, public string) (string, error) {
+	const op = "look up the whole URL of"
+	head, digest, ok := strings.Cut(public, marker)
+	if !ok || !isDigest.MatchString(digest) {
+		return public, nil
+	}
+	full, err := r.q.PayloadURL(ctx, digest)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && bare(full) != head {
+		return "", refuse(CodeNotFound, op, public, "its query is not in record.payload_url: restore the table, or submit the payload again")
+	}
+	return full, wrap(err, op, public)
+}
+
+// bare is a URL without what may be a secret.
+func bare(url string) string {
+	if i := strings.IndexAny(url, "?#"); i >= 0 {
+		return url[:i]
+	}
+	return url
+}
