@@ -135,6 +135,9 @@ func parseBatch(data []byte, p Profile, t domain.SubmissionType) (*manifest.Mani
 
 // createJobs makes the jobs that do not exist yet, a bounded number in each write.
 func (s *steps) createJobs(ctx context.Context, p Profile, t *BatchTask, rows []manifest.Row) error {
+	if err := s.hideQueries(ctx, t.Batch, rows); err != nil {
+		return err
+	}
 	for !t.Batch.AllJobsExist() {
 		var cmds []domain.CreateJob
 		room := maxCommitBytes

@@ -18,6 +18,8 @@ type Config struct {
 	// Handler is the door to the live state, Claims hands out work. Required.
 	Handler *eventstore.Handler
 	Claims  eventstore.Claims
+	// Files is the door to the files of jobs, whose state is in the log. Required.
+	Files *eventstore.FileHandler
 
 	Profiles Profiles      // required
 	Fetch    *fetch.Client // all outgoing requests. Required
@@ -41,6 +43,9 @@ type Config struct {
 	// RetryDelay is the first pause before work is tried again; it doubles each
 	// time, up to a minute. Default 1 s.
 	RetryDelay time.Duration
+	// ProcessingAttempts is how often processing a file may begin, default 3; how
+	// often its download may, the profile says.
+	ProcessingAttempts int
 	// SpaceReserve is what stays free in the working directory, in bytes; jobs of
 	// unknown size wait while less is free. Default 1 GiB.
 	SpaceReserve int64
@@ -64,6 +69,7 @@ func (c *Config) complete() error {
 	need(c.Handler != nil && c.Handler.Live != nil && c.Handler.Clock != nil && c.Handler.NewID != nil && c.Handler.Collection != nil,
 		"Handler, with all its fields,")
 	need(c.Claims != nil, "Claims")
+	need(c.Files != nil && c.Files.Log != nil && c.Files.Clock != nil && c.Files.NewID != nil, "Files, with all its fields,")
 	need(c.Profiles != nil, "Profiles")
 	need(c.Fetch != nil, "Fetch")
 	need(c.Records != nil, "Records")
@@ -98,6 +104,12 @@ func (c *Config) complete() error {
 	fill(&c.SpaceCycle, "SpaceCycle", 10*time.Second)
 	fill(&c.JanitorInterval, "JanitorInterval", time.Minute)
 	fill(&c.Retention, "Retention", 0)
+	if c.ProcessingAttempts == 0 {
+		c.ProcessingAttempts = 3
+	}
+	if c.ProcessingAttempts < 0 {
+		faults = append(faults, errors.New("daemon: ProcessingAttempts is negative"))
+	}
 	if c.SpaceReserve == 0 {
 		c.SpaceReserve = 1 << 30
 	}

@@ -104,9 +104,10 @@ func reasonOf(err error, doing string) domain.Reason {
 func (s *steps) trouble(err error, doing string) Outcome {
 	r := reasonOf(err, doing)
 	var p *problem
+	var away *logError
 	_, _, temporary, known := verdict(err)
 	switch {
-	case isRefused(err), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown),
+	case errors.As(err, &away), isRefused(err), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown),
 		known && temporary && r.Class == domain.ClassSystem:
 		return handBack(fmt.Errorf("%s: %w", doing, err))
 	case errors.As(err, &p), known:

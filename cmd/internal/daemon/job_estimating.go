@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"golang.org/x/sync/errgroup"
@@ -9,7 +10,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// jobEstimating asks for the size of each file (J6). It never fails: what nobody
+// jobEstimating asks for the size of each file and makes the files known (J6, F1).
+// It never fails: what nobody
 // can tell counts as unknown.
 func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	p, out := s.profile(t)
@@ -36,7 +38,8 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	}
 	_ = g.Wait() // no error is given
 	cmd := domain.EstimateJob{Files: len(files)}
-	for _, size := range sizes {
+	for i, size := range sizes {
+		files[i].Size = size
 		if size < 0 {
 			cmd.Unknown++
 			continue
@@ -44,6 +47,13 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 		cmd.Bytes = plus(cmd.Bytes, size)
 	}
 	cmd.Priority = p.Priority.ForObject(t.Job.Priority, cmd.Bytes)
+	var away *logError
+	switch err := s.discover(ctx, t, files); {
+	case errors.As(err, &away):
+		return handBack(err)
+	case err != nil:
+		t.Log.Info("not all files could be made known; downloading them will tell", "error", err)
+	}
 	return nextJob(cmd)
 }
 

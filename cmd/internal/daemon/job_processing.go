@@ -12,7 +12,7 @@ import (
 )
 
 // jobProcessing names the object, describes it, and stores it as a new version
-// (J10, J11). Identifier and version number are reserved before they are used, so
+// (J10, J11), each file through its own attempt in the log. Identifier and version number are reserved before they are used, so
 // that a worker that starts over uses the same ones.
 func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	p, out := s.profile(t)
@@ -23,6 +23,15 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	if err != nil {
 		return s.downloadFailed(err, "the manifest could not be read")
 	}
+	l, err := s.lives(ctx, p, t, files)
+	if err != nil {
+		return handBack(err)
+	}
+	l.max = s.cfg.ProcessingAttempts
+	w := workFiles{l}
+	if err := w.takeOver(ctx, false); err != nil {
+		return s.trouble(err, "take the files over")
+	}
 	if err := s.identify(ctx, p, t); err != nil {
 		return s.trouble(err, "name the object")
 	}
@@ -30,16 +39,24 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	if err != nil {
 		return s.trouble(err, "open the object store of profile "+p.Name)
 	}
-	stored, err := s.storeObject(ctx, p, t, objects, files)
-	if err != nil {
-		return s.trouble(err, "store the object")
+	stored, err := s.storeObject(ctx, p, t, objects, w)
+	if err == nil {
+		return nextJob(domain.ProcessJob{Object: stored})
 	}
-	return nextJob(domain.ProcessJob{Object: stored})
+	failed := s.trouble(err, "store the object")
+	if ctx.Err() != nil {
+		return failed // a successor ends what is under way
+	}
+	if err := w.failed(ctx, reasonOf(err, "store the object"), failed.verb == verbFail); err != nil {
+		return handBack(err)
+	}
+	return failed
 }
 
 // storeObject writes the version that is reserved for the job and reads it back.
-// What an earlier attempt has stored and noted is read back only.
-func (s *steps) storeObject(ctx context.Context, p Profile, t *JobTask, objects *store.Store, files []file) (o domain.StoredObject, err error) {
+// What an earlier attempt has stored and noted is read back only. The files go
+// through their attempts meanwhile.
+func (s *steps) storeObject(ctx context.Context, p Profile, t *JobTask, objects *store.Store, w workFiles) (o domain.StoredObject, err error) {
 	j := t.Job
 	number, err := s.cfg.Records.ReserveVersion(ctx, j.ID, j.Identifiers.Primary)
 	if err != nil {
@@ -50,14 +67,27 @@ func (s *steps) storeObject(ctx context.Context, p Profile, t *JobTask, objects 
 	if err != nil {
 		return o, err
 	}
+	if err := w.start(ctx); err != nil {
+		return o, err
+	}
 	if effect.Done {
 		if err := json.Unmarshal(effect.Result, &o); err != nil {
 			return o, systemProblem(CodeStorage, "the record of what was stored cannot be read: %v", err)
 		}
-	} else if o, err = s.writeVersion(ctx, p, j, number, objects, files); err != nil {
+	} else if o, err = s.writeVersion(ctx, p, j, number, objects, w); err != nil {
+		return o, err
+	}
+	m, _, err := objects.ReadManifest(ctx, o.ManifestKey)
+	if err != nil {
+		return o, err
+	}
+	if err := w.finish(ctx, m); err != nil {
 		return o, err
 	}
 	if _, err := objects.VerifyVersion(ctx, o.Primary, o.Version); err != nil {
+		if away := w.corrupt(ctx, err); away != nil {
+			return o, away
+		}
 		return o, err
 	}
 	_, err = s.cfg.Records.FinishEffect(ctx, effect.Key, o)
@@ -66,7 +96,7 @@ func (s *steps) storeObject(ctx context.Context, p Profile, t *JobTask, objects 
 }
 
 // writeVersion puts the object together and writes it.
-func (s *steps) writeVersion(ctx context.Context, p Profile, j domain.Job, number int, objects *store.Store, files []file) (o domain.StoredObject, err error) {
+func (s *steps) writeVersion(ctx context.Context, p Profile, j domain.Job, number int, objects *store.Store, w workFiles) (o domain.StoredObject, err error) {
 	work, err := s.work(p)
 	if err != nil {
 		return o, err
@@ -89,8 +119,11 @@ func (s *steps) writeVersion(ctx context.Context, p Profile, j domain.Job, numbe
 		return o, err
 	}
 	defer func() { _ = have.Close() }()
-	for _, f := range files {
-		stored, err := producerFile(have, f)
+	for i, f := range w.files {
+		if w.leftOut(i) {
+			continue
+		}
+		stored, err := producerFile(have, f, w.state[i].SHA256)
 		if err != nil {
 			return o, err
 		}
@@ -109,7 +142,7 @@ func (s *steps) writeVersion(ctx context.Context, p Profile, j domain.Job, numbe
 }
 
 // producerFile measures a downloaded file and offers it for storing.
-func producerFile(have *store.Files, f file) (store.File, error) {
+func producerFile(have *store.Files, f file, sha string) (store.File, error) {
 	r, err := have.Open(f.Name)
 	if store.CodeOf(err) == store.CodeNotFound {
 		return store.File{}, systemProblem(CodeFilesMissing, "%s was downloaded and is gone from the working directory; submit the object again", f.Name)
@@ -121,6 +154,10 @@ func producerFile(have *store.Files, f file) (store.File, error) {
 	_ = r.Close()
 	if err != nil {
 		return store.File{}, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	if m.SHA256() != sha {
+		return store.File{}, systemProblem(CodeFilesMissing, "%s was changed in the working directory: the SHA-256 was %s and is %s; submit the object again",
+			f.Name, sha, m.SHA256())
 	}
 	return store.File{Kind: store.KindProducer, Name: f.Name, Size: m.Bytes(), SHA256: m.SHA256(), MimeType: f.MimeType,
 		Open: func() (io.ReadCloser, error) { return have.Open(f.Name) }}, nil

@@ -29,7 +29,7 @@ type file struct {
 func (s *steps) files(ctx context.Context, p Profile, t *JobTask) ([]file, error) {
 	c := t.Job.Configuration
 	if c.PayloadType != domain.TypeObjectManifest {
-		f, err := payloadFile(c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size)
+		f, err := s.payload(ctx, c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size)
 		if err != nil {
 			return nil, err
 		}
@@ -44,6 +44,16 @@ func (s *steps) files(ctx context.Context, p Profile, t *JobTask) ([]file, error
 		all[i] = file{Name: r.FileName, URL: r.FileURL, Algorithm: r.HashAlgorithm, Digest: r.HashValue, Size: r.Size, MimeType: r.MimeType}
 	}
 	return all, nil
+}
+
+// payload describes what a submission or a job names by a public URL; it has the
+// whole one, to fetch it from.
+func (s *steps) payload(ctx context.Context, public, name, algorithm, digest string, size int64) (file, error) {
+	f, err := payloadFile(public, name, algorithm, digest, size)
+	if err == nil {
+		f.URL, err = s.fullURL(ctx, public)
+	}
+	return f, err
 }
 
 // payloadFile describes what a submission or a row names.
@@ -127,7 +137,7 @@ func parseObject(data []byte, p Profile) (*manifest.Manifest, error) {
 
 // fetchManifest gets a manifest into memory and checks its size and digest.
 func (s *steps) fetchManifest(ctx context.Context, log logger, p Profile, rawURL, name, algorithm, digest string, size int64) ([]byte, error) {
-	f, err := payloadFile(rawURL, name, algorithm, digest, size)
+	f, err := s.payload(ctx, rawURL, name, algorithm, digest, size)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,8 @@ type Records interface {
 	RecordObject(ctx context.Context, o record.Object) (recorded bool, err error)
 	BeginDelivery(ctx context.Context, m record.Message) (record.Delivery, error)
 	EndDelivery(ctx context.Context, key string, failure error, final bool) error
+	KeepURLs(ctx context.Context, full []string) (public []string, err error)
+	FullURL(ctx context.Context, public string) (string, error)
 }
 
 // Mailer takes a mail for delivery. The same key twice is one mail.

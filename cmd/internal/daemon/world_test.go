@@ -41,8 +41,10 @@ type world struct {
 	cfg   Config
 	web   *web
 	mail  *mailbox
-	log   *logbook
-	set   profiles
+	// history has the events of files; those of batches and jobs stay in the outbox.
+	history *memory.Log
+	log     *logbook
+	set     profiles
 }
 
 // profiles is a set that a test can change.
@@ -80,7 +82,8 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close(); _ = work.Close(); _ = objects.Close() })
-	w.cfg = Config{Handler: w.h, Claims: w.store, Profiles: w.set, Fetch: client, Mail: w.mail,
+	w.history = memory.NewLog(w.clock)
+	w.cfg = Config{Handler: w.h, Claims: w.store, Files: &eventstore.FileHandler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text}, Profiles: w.set, Fetch: client, Mail: w.mail,
 		Objects: objects, Work: work, Installation: "test", Log: slog.New(slog.NewJSONHandler(w.log, nil)),
 		RetryDelay: time.Millisecond, SpaceReserve: 1, SpaceCycle: time.Second}
 	for _, c := range change {

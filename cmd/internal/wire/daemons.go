@@ -22,6 +22,10 @@ func (w *World) Daemons(ctx context.Context, version string) (*daemon.Runner, er
 	if err != nil {
 		return nil, err
 	}
+	files, err := w.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
 	profiles, err := w.Profiles()
 	if err != nil {
 		return nil, err
@@ -46,11 +50,12 @@ func (w *World) Daemons(ctx context.Context, version string) (*daemon.Runner, er
 		return nil, failed("open the mail drop", err, "the setting mail_dir names it: "+w.cfg.MailDir)
 	}
 	return daemon.New(daemon.Config{
-		Handler: handler, Claims: live, Profiles: profiles, Fetch: client, Records: record.New(pool),
+		Handler: handler, Claims: live, Files: files, Profiles: profiles, Fetch: client, Records: record.New(pool),
 		Mail:    mailer{notify.MailDrop{Dir: w.cfg.MailDir}},
 		Objects: objects, Work: work, Installation: w.cfg.Instance, Log: w.log, Workers: w.cfg.Workers,
 		Grace: w.cfg.StopGrace, RetryDelay: w.cfg.RetryDelay, SpaceReserve: int64(w.cfg.SpaceReserve),
 		SpaceCycle: w.cfg.SpaceCycle, JanitorInterval: w.cfg.JanitorInterval, Retention: w.cfg.Retention,
+		ProcessingAttempts: w.cfg.MaxProcessingAttempts,
 	})
 }
 

@@ -1,0 +1,227 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// Files whose attempts are written to the log together: so many at most, and no
+// more bytes, so that small ones go fast and large ones are timed by themselves.
+// A file of unknown size counts as one of unknownBytes.
+const (
+	chunkFiles   = 16
+	chunkBytes   = 16 << 20
+	unknownBytes = 1 << 20
+)
+
+// rounds fetches what is missing. What failed comes after all the others, and
+// waits a little longer each time.
+func (d *transfer) rounds(ctx context.Context, claim *store.Claim) error {
+	for n := 0; ; n++ {
+		// What was known of the files may have been outdated.
+		if err := d.endLost(ctx); err != nil {
+			return err
+		}
+		todo := d.todo(n)
+		if len(todo) == 0 {
+			return d.failure()
+		}
+		if n > 0 {
+			pause(ctx, d.wait)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d.wait = 0
+		if err := d.round(ctx, claim, todo); err != nil {
+			return err
+		}
+		if d.own != nil {
+			return d.own
+		}
+		if n > 2*d.max { // each round is an attempt at every file of it
+			return &logError{errors.New("somebody else keeps moving the files")}
+		}
+	}
+}
+
+// todo lists the files to be fetched in round n: those that the log says are not
+// in their place, and those whose copy is lost although it does.
+func (d *transfer) todo(n int) []int {
+	var todo []int
+	for i, f := range d.state {
+		switch {
+		case f.State == domain.FileDiscovered, f.State == domain.FileDownloadingFailed,
+			!d.leftOut(i) && fetchedState(f.State) && !d.got[i] && n < d.max:
+			todo = append(todo, i)
+		}
+	}
+	return todo
+}
+
+func (d *transfer) round(ctx context.Context, claim *store.Claim, todo []int) error {
+	most := min(max(len(todo)/(4*d.p.Fetch.Parallel), 1), chunkFiles)
+	var g errgroup.Group // without a context: one bad file does not stop the others, a requeue needs only the bad one
+	g.SetLimit(d.p.Fetch.Parallel)
+	for len(todo) > 0 {
+		n, bytes := 0, int64(0)
+		for n < len(todo) && n < most && bytes < chunkBytes {
+			size := d.state[todo[n]].Size
+			if size == 0 {
+				size = unknownBytes
+			}
+			bytes = plus(bytes, size)
+			n++
+		}
+		chunk := todo[:n]
+		todo = todo[n:]
+		g.Go(func() error { return d.chunk(ctx, claim, chunk) })
+	}
+	return g.Wait()
+}
+
+// chunk makes an attempt at each of a few files: start (F2, F6), transfer, end
+// (F4, F5, F7).
+func (d *transfer) chunk(ctx context.Context, claim *store.Claim, todo []int) error {
+	var starts []ask
+	for _, i := range todo {
+		if f := d.state[i]; !fetchedState(f.State) {
+			starts = append(starts, ask{i, domain.StartDownload{Worker: d.t.Claim.Worker, Limits: d.limits(f, f.DownloadAttempts)}})
+		}
+	}
+	if err := d.do(ctx, "", starts); err != nil {
+		return err
+	}
+	crash.Point("daemon/downloading/after-start")
+	var ends []ask
+	for _, i := range todo {
+		f := d.state[i]
+		mine := f.State == domain.FileDownloading && f.Worker == d.t.Claim.Worker
+		if !mine && !fetchedState(f.State) {
+			continue // somebody else moved it
+		}
+		m, err := d.one(ctx, claim, i)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d.got[i], d.errs[i] = err == nil, err
+		var end domain.FileCommand = domain.FinishDownload{Fence: f.Fence, Size: m.Bytes(), SHA256: m.SHA256()}
+		if err != nil {
+			end = d.failed(i, err)
+		}
+		if mine {
+			ends = append(ends, ask{i, end})
+		}
+	}
+	if err := d.end(ctx, ends); err != nil {
+		return err
+	}
+	crash.Point("daemon/downloading/after-end")
+	d.progress(todo)
+	return nil
+}
+
+// one brings one file into the claim's directory, from an earlier claim when that
+// has it.
+func (d *transfer) one(ctx context.Context, claim *store.Claim, i int) (measure, error) {
+	if d.found[i].from != nil {
+		if m, err := d.copy(claim, i); err == nil {
+			return m, nil
+		}
+	}
+	return d.put(claim, i, func(w io.Writer) error {
+		return d.s.get(ctx, d.p, d.files[i], w, int64(d.p.Limits.MaxFileBytes))
+	})
+}
+
+// failed gives the end of an attempt that failed. What another attempt cannot mend
+// is given up at once; what is our own fault is not held against the file.
+func (d *transfer) failed(i int, err error) domain.FileCommand {
+	f := d.state[i]
+	_, _, again, _ := verdict(err)
+	limits := domain.Limits{Max: d.max}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case ours(err):
+		limits.Max = f.DownloadAttempts + 1
+		if d.own == nil {
+			d.own = fmt.Errorf("%s: %w", d.files[i].Name, err)
+		}
+	case !again:
+		limits.Max = max(f.DownloadAttempts, 1)
+	default:
+		d.wait = max(d.wait, d.delay(f.DownloadAttempts, err))
+	}
+	why := reasonOf(err, "")
+	d.t.Log.Info("an attempt to fetch failed", "file", d.files[i].Name, "try", f.DownloadAttempts, "of", limits.Max, "code", why.Code,
+		"error", err, "cause", errors.Unwrap(err))
+	return domain.FailDownload{Fence: f.Fence, Reason: why, Limits: limits}
+}
+
+// delay gives the time to the next attempt: doubled each time, or what the server
+// asks for when that is longer.
+func (d *transfer) delay(attempts int, err error) time.Duration {
+	first := d.s.cfg.RetryDelay
+	wait := first << min(max(attempts-1, 0), 10)
+	var asks interface{ Retry() (bool, time.Duration) }
+	if errors.As(err, &asks) {
+		_, after := asks.Retry()
+		wait = max(wait, after)
+	}
+	return min(wait, max(maxDelay, first))
+}
+
+// failure tells of the first file that cannot be had, or nil.
+func (d *transfer) failure() error {
+	var first error
+	more := 0
+	for i, f := range d.state {
+		lost := !d.leftOut(i) && fetchedState(f.State) && !d.got[i]
+		if f.State != domain.FileIgnore && f.State != domain.FileDownloading && !lost {
+			continue
+		}
+		if first != nil {
+			more++
+			continue
+		}
+		name := d.files[i].Name
+		switch {
+		case d.errs[i] != nil:
+			first = fmt.Errorf("%s: %w", name, d.errs[i])
+		case f.State == domain.FileIgnore && f.Reason != nil:
+			first = fmt.Errorf("%s: %w", name, &problem{*f.Reason})
+		default:
+			first = &logError{fmt.Errorf("%s is %s: somebody else moved it", name, f.State)}
+		}
+	}
+	if more > 0 {
+		return fmt.Errorf("%w (%d more files cannot be had)", first, more)
+	}
+	return first
+}
+
+// progress tells how far the job is, ten times for one of many files.
+func (d *transfer) progress(chunk []int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.done
+	for _, i := range chunk {
+		if d.got[i] {
+			d.done++
+			d.fetched = plus(d.fetched, d.state[i].Size)
+		}
+	}
+	if step := max(len(d.files)/10, chunkFiles); before/step != d.done/step {
+		d.t.Log.Info("downloading", "fetched", d.done, "files", len(d.files), "bytes", d.fetched)
+	}
+}
