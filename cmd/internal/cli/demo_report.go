@@ -100,9 +100,9 @@ func (d *demo) where(v app.BatchReportView) {
 	d.say("mails     %s", relative(d.cfg.MailDir))
 	d.say("log       %s", relative(d.logFile))
 	d.step("Look in (the first line starts the servers again with this data; then, beside it):")
-	d.say("accession stack --dir %s", relative(d.stack.Dir()))
+	d.say("%s stack --dir %s", d.called, relative(d.stack.Dir()))
 	d.say("psql '%s' -c 'select * from report.batch_summary'", d.stack.Addresses().Postgres)
 	d.say("psql '%s' -c 'select * from report.retry_history'", d.stack.Addresses().Postgres)
 	d.step("Keep it running:")
-	d.say("accession demo --keep-running")
+	d.say("%s demo --keep-running%s", d.called, d.dirFlag)
 }

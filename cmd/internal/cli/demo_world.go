@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type demo struct {
 	cfg     config.Resolved
 	app     *app.App
 	logFile string
+	called  string // how to run this program again
+	dirFlag string // what to say for the same directory again
 
 	closing []func() error // in the order of opening
 }
@@ -44,14 +47,20 @@ func (d *demo) say(format string, args ...any) {
 func (p *program) newDemo(ctx context.Context, dir string) (d *demo, err error) {
 	all := *p
 	all.Err = p.Out // progress is what people come to see
-	d = &demo{p: &all}
+	if s, ok := p.Out.(screen); ok {
+		all.Err = s.Writer // bars move about on the terminal itself
+	}
+	d = &demo{p: &all, called: cmp.Or(p.Program, "accession")}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.stop())
 		}
 	}()
+	if dir != "" {
+		d.dirFlag = " --dir " + dir
+	}
 	if dir, err = freshDir(ctx, dir); err != nil {
-		return nil, err
+		return d, err
 	}
 	fmt.Fprintf(p.Out, "Private ZooKeeper, NATS and PostgreSQL start in %s\n", dir)
 	if d.stack, err = p.startStack(ctx, dir, p.Out); err != nil {
@@ -76,7 +85,11 @@ func (p *program) newDemo(ctx context.Context, dir string) (d *demo, err error) 
 // removed. One that still runs is left alone.
 func freshDir(ctx context.Context, dir string) (string, error) {
 	if dir != "" {
-		return dir, stack.Remove(ctx, dir)
+		err := stack.Remove(ctx, dir)
+		if err != nil && !errors.Is(err, stack.ErrLocked) && ctx.Err() == nil {
+			err = &app.Error{Kind: app.Refused, What: "demo", Err: err, Hint: "name a directory that is not there yet with --dir, or an earlier demonstration's"}
+		}
+		return dir, err
 	}
 	for n := 1; ; n++ {
 		dir := demoDir

@@ -30,6 +30,10 @@ func rows(w io.Writer, none string, header []any, lines [][]any) {
 		fmt.Fprintln(w, none)
 		return
 	}
+	if s, ok := w.(screen); ok {
+		s.fit(header, lines)
+		return
+	}
 	t := newTable(w)
 	t.SetColumnConfigs([]table.ColumnConfig{{Name: "why", WidthMax: whyWidth, WidthMaxEnforcer: text.WrapSoft}})
 	t.AppendHeader(header)
@@ -49,9 +53,6 @@ func pairs(w io.Writer, lines ...[2]any) {
 	}
 	t.Render()
 }
-
-// whyWidth is where sentences are broken in tables.
-const whyWidth = 72
 
 func newTable(w io.Writer) table.Writer {
 	t := table.NewWriter()

@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
+	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -17,7 +20,7 @@ import (
 // line for each thing worth telling.
 func (p *program) watch(ctx context.Context, a *app.App, id domain.BatchID, from uint64) (app.Progress, error) {
 	if p.Terminal && p.LogTerminal && p.output == "table" {
-		return p.watchBar(ctx, a, id, from)
+		return watchBar(ctx, p.Err, id, func(seen func(app.Event, app.Progress)) (app.Progress, error) { return a.Watch(ctx, id, from, seen) })
 	}
 	l := lines{seen: map[domain.JobState]bool{}}
 	return a.Watch(ctx, id, from, func(e app.Event, now app.Progress) {
@@ -51,14 +54,19 @@ func (l *lines) worth(now app.Progress) bool {
 	return news
 }
 
-func (p *program) watchBar(ctx context.Context, a *app.App, id domain.BatchID, from uint64) (app.Progress, error) {
-	bars := mpb.NewWithContext(ctx, mpb.WithOutput(p.Err), mpb.WithWidth(40))
-	var now app.Progress
+// barWidth is how many columns the bar itself has, with its ends.
+const barWidth = 40
+
+// watchBar draws a bar on w while follow tells of a batch's progress.
+func watchBar(ctx context.Context, w io.Writer, id domain.BatchID, follow func(seen func(app.Event, app.Progress)) (app.Progress, error)) (app.Progress, error) {
+	bars := mpb.NewWithContext(ctx, mpb.WithOutput(w), mpb.WithWidth(barWidth), mpb.WithAutoRefresh())
+	var now atomic.Pointer[app.Progress] // read by the goroutine that draws
+	now.Store(&app.Progress{})
 	bar := bars.AddBar(0,
 		mpb.PrependDecorators(decor.Name(string(id)+"  "), decor.CountersNoUnit("%d of %d jobs", decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO), decor.Any(func(decor.Statistics) string { return "  " + phases(now) })))
-	end, err := a.Watch(ctx, id, from, func(_ app.Event, seen app.Progress) {
-		now = seen
+		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO), decor.Any(func(s decor.Statistics) string { return phasesWithin(*now.Load(), s.AvailableWidth-barWidth) })))
+	end, err := follow(func(_ app.Event, seen app.Progress) {
+		now.Store(&seen)
 		bar.SetTotal(int64(max(seen.Listed, 1)), false)
 		bar.SetCurrent(int64(seen.Ended()))
 	})
@@ -92,6 +100,22 @@ func phases(now app.Progress) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// phasesWithin is phases behind a gap, in so many columns: what does not fit is left
+// out, the first states first, since the last ones tell how far the batch is.
+func phasesWithin(now app.Progress, columns int) string {
+	parts := strings.Split(phases(now), ", ")
+	for i := range parts {
+		s := "  " + strings.Join(parts[i:], ", ")
+		if i > 0 {
+			s = "  …, " + s[2:]
+		}
+		if utf8.RuneCountInString(s) <= columns {
+			return s
+		}
+	}
+	return ""
 }
 
 // reasonOf gives, for a line of its own words, why something failed or waits.
