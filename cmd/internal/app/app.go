@@ -32,6 +32,7 @@ import (
 	"context"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -54,6 +55,7 @@ type World interface {
 	Log(ctx context.Context) (eventstore.Log, error)
 	DB(ctx context.Context) (projections.DB, error)
 	Uploads(ctx context.Context) (*store.Store, error)
+	Records(ctx context.Context) (*record.Records, error)
 	Profiles() (*profile.Set, error)
 	// RemoveWork removes what a job has in its working directory.
 	RemoveWork(ctx context.Context, j domain.Job) error

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
 	"github.com/accession-ingest/accession/eventstore"
@@ -38,7 +39,7 @@ type Submitted struct {
 	Batch      domain.BatchID        `json:"batch"`
 	Version    int64                 `json:"version"`
 	Type       domain.SubmissionType `json:"type"`
-	PayloadURL string                `json:"payload_url"`
+	PayloadURL string                `json:"payload_url"` // without its query, which may be a secret
 }
 
 // Submit takes a deposit in (B1). A local file is kept in the object store first;
@@ -66,9 +67,12 @@ func (a *App) submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 		return s, err
 	}
 	if local {
-		if err := a.keep(ctx, d.Payload, &sub); err != nil {
-			return s, err
-		}
+		err = a.keep(ctx, d.Payload, &sub)
+	} else if record.Revealing(sub.PayloadURL) {
+		err = a.hideQuery(ctx, &sub)
+	}
+	if err != nil {
+		return s, err
 	}
 	live, err := a.World.Live(ctx)
 	if err != nil {
@@ -86,6 +90,17 @@ func (a *App) submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 		return s, err
 	}
 	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL}, nil
+}
+
+// hideQuery keeps the whole URL aside and puts its public form into the submission,
+// for the event, the tables and whoever reads them.
+func (a *App) hideQuery(ctx context.Context, sub *domain.Submission) error {
+	records, err := a.World.Records(ctx)
+	if err != nil {
+		return err
+	}
+	sub.PayloadURL, err = records.KeepURL(ctx, sub.PayloadURL)
+	return err
 }
 
 // keep puts a local file into the object store. Its digest goes along when the

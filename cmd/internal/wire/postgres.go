@@ -64,9 +64,10 @@ func (w *World) Pending(ctx context.Context) (int, error) {
 	return projection + records, err
 }
 
-// migrated refuses tables that are older than this program.
-func (w *World) migrated(ctx context.Context, pool *pgxpool.Pool) error {
-	pending, err := projections.Pending(ctx, pool)
+// migrated refuses tables that are older than this program; look tells how many
+// migrations are missing.
+func (w *World) migrated(ctx context.Context, pool *pgxpool.Pool, look func(context.Context, *pgxpool.Pool) (int, error)) error {
+	pending, err := look(ctx, pool)
 	if err != nil {
 		return fmt.Errorf("look at the tables: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/jslog"
@@ -148,10 +149,22 @@ func (w *World) DB(ctx context.Context) (projections.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.migrated(ctx, pool); err != nil {
+	if err := w.migrated(ctx, pool, projections.Pending); err != nil {
 		return nil, err
 	}
 	return pool, nil
+}
+
+// Records implements app.World.
+func (w *World) Records(ctx context.Context) (*record.Records, error) {
+	pool, err := w.Pool(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.migrated(ctx, pool, record.Pending); err != nil {
+		return nil, err
+	}
+	return record.New(pool), nil
 }
 
 // Servers implements app.World.
