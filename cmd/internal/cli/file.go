@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/spf13/cobra"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -33,11 +29,5 @@ func fileHash(command, word string) (domain.FileHash, error) {
 	return hash, nil
 }
 
-// showFileChange tells what was done to a file, or would be.
-func showFileChange(w io.Writer, c app.Changed) {
-	verb := "is now"
-	if c.DryRun {
-		verb = "would be"
-	}
-	fmt.Fprintf(w, "%s was %s and %s %s (%s, version %d)\n", c.Subject, c.From, verb, c.State, c.Row, c.Version)
-}
+// checkFile is the check of verbs about files.
+func checkFile(s string) error { _, err := domain.ParseFileHash(s); return err }
