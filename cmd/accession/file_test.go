@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -108,7 +108,7 @@ func jobWithFiles(t *testing.T) (env []string, first domain.FileHash) {
 		t.Fatal(err)
 	}
 	u.Path = "/" + db.Config().ConnConfig.Database
-	return append(nowhere(t), "ACCESSION_POSTGRES="+u.String()), files[0].Hash
+	return []string{"ACCESSION_POSTGRES=" + u.String(), "ACCESSION_DATA_DIR=" + t.TempDir()}, files[0].Hash
 }
 
 func TestFilesAreShown(t *testing.T) {
