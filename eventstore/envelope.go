@@ -70,6 +70,9 @@ func SchemaID(t domain.EventType, version int) string {
 	return fmt.Sprintf("urn:accession:event:%s:v%d", t, version)
 }
 
+// NewestSchemaID names the JSON Schema of an event type's data as [Decode] gives it.
+func NewestSchemaID(t domain.EventType) string { return SchemaID(t, newestVersion(t)) }
+
 // Decode is the inverse of [Encode], older versions of the data brought up to
 // the newest. Its error is [ErrBroken]: the message was not written by Encode, or
 // by a newer program.

@@ -62,7 +62,7 @@ func explain(what string, err error) error {
 	case errors.As(err, &refused):
 		e.Kind, e.Hint = Refused, instead(refused)
 	case errors.As(err, &profileUnknown):
-		e.Kind, e.Hint = NotFound, "name one of the profiles in profiles_dir"
+		e.Kind, e.Hint = NotFound, "`accession profile ls` lists the profiles there are; each is a file in profiles_dir"
 	case errors.Is(err, eventstore.ErrNotFound), errors.Is(err, projections.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.Kind = NotFound
 	case errors.Is(err, eventstore.ErrFull):

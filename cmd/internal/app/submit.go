@@ -172,7 +172,11 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 		fault("type %q is not one of %s", d.Type, join(domain.SubmissionTypes))
 	}
 	if len(faults) > 0 {
-		return sub, local, &Error{Kind: Invalid, What: "submit", Err: errors.New(strings.Join(faults, "; "))}
+		hint := ""
+		if d.Profile == "" {
+			hint = "name the collection's profile with --profile; `accession profile ls` lists them"
+		}
+		return sub, local, &Error{Kind: Invalid, What: "submit", Err: errors.New(strings.Join(faults, "; ")), Hint: hint}
 	}
 	return sub, local, nil
 }

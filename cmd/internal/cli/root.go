@@ -87,7 +87,7 @@ func (p *program) strict(c *cobra.Command) {
 				return c.Help()
 			}
 			err := fmt.Errorf("%s knows no command %q", c.CommandPath(), args[0])
-			c.SuggestionsMinimumDistance = 2
+			c.SuggestionsMinimumDistance = min(2, len(args[0])/3) // in three letters two are another word
 			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 				err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 			}

@@ -78,6 +78,9 @@ func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watc
 	}
 	fmt.Fprintf(p.Err, "%s accepted as %s\n", s.Batch, s.Type)
 	end, err := p.watch(ctx, a, s.Batch, from)
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintf(p.Err, "%s goes on; `accession batch show %s` tells how\n", s.Batch, s.Batch)
+	}
 	if err != nil {
 		return err
 	}
