@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -22,16 +24,23 @@ const manifests = "../../../domain/manifest/testdata/"
 
 func TestWhatAPayloadIs(t *testing.T) {
 	t.Parallel()
-	plain := filepath.Join(t.TempDir(), "letter.checkm")
-	if err := os.WriteFile(plain, []byte("Dear all,\n"), 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	keep := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
+	plain, empty, long := keep("letter", "Dear all,\n"), keep("empty", ""), keep("long", strings.Repeat("x", 70<<10))
 	for payload, want := range map[string]domain.SubmissionType{
 		"https://example.org/a/tide.csv":         domain.TypeFile,
 		"https://example.org/a/tide.ZIP?x=y":     domain.TypeContainer,
 		"https://example.org/a/tide.tar.gz":      domain.TypeContainer,
 		"https://example.org/":                   domain.TypeFile,
 		plain:                                    domain.TypeFile,
+		empty:                                    domain.TypeFile,
+		long:                                     domain.TypeFile,
 		manifests + "object.checkm":              domain.TypeObjectManifest,
 		manifests + "object-crlf-bom.checkm":     domain.TypeObjectManifest,
 		manifests + "batch-of-manifests.checkm":  domain.TypeBatchManifest,
@@ -46,6 +55,8 @@ func TestWhatAPayloadIs(t *testing.T) {
 	}
 	for payload, says := range map[string]string{
 		"https://example.org/x.checkm":              "several types",
+		keep("letter.checkm", "Dear all,\n"):        "does not begin as one",
+		keep("empty.CHECKM", ""):                    "does not begin as one",
 		manifests + "broken-unknown-profile.checkm": "is not known",
 		manifests + "no-such-file":                  "no such file",
 	} {
@@ -109,13 +120,37 @@ func TestErrorsAreSortedByWhatCanBeDone(t *testing.T) {
 	}
 }
 
+// TestCountingIsNoRecount: an event costs the same however many jobs there are.
+func TestCountingIsNoRecount(t *testing.T) {
+	t.Parallel()
+	batch := domain.NewBatchID(1)
+	w := newWatcher(batch)
+	moved := func(job int64, to domain.JobState) {
+		id := domain.NewJobID(job)
+		w.count(domain.Recorded{BatchID: batch, Event: domain.Event{Aggregate: id.Aggregate(), Data: &domain.JobMoved{JobMove: domain.JobMove{To: to}}}})
+	}
+	// A recount of 50 000 jobs at each of their events would take minutes.
+	const jobs, most = 50_000, 10 * time.Second
+	begun := time.Now()
+	for i := range int64(jobs) {
+		moved(i+1, domain.JobPending)
+		moved(i+1, domain.JobCompleted)
+		if time.Since(begun) > most {
+			t.Fatalf("%d jobs took %s", i+1, most)
+		}
+	}
+	if w.p.Completed != jobs || len(w.p.Jobs) != 1 {
+		t.Errorf("%+v", w.p)
+	}
+}
+
 // TestProgressAlwaysAddsUp counts random histories of a batch.
 func TestProgressAlwaysAddsUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "jobs")
-		w := watcher{jobs: map[domain.JobID]domain.JobState{}}
 		batch := domain.NewBatchID(1)
+		w := newWatcher(batch)
 		w.count(domain.Recorded{BatchID: batch, Event: domain.Event{Type: domain.EventBatchListed, Aggregate: batch.Aggregate(),
 			Data: &domain.BatchListed{BatchMove: domain.BatchMove{From: domain.BatchPending, To: domain.BatchPending}, Listing: domain.Listing{Rows: n}}}})
 		for range rapid.IntRange(0, 30).Draw(t, "events") {
@@ -125,6 +160,13 @@ func TestProgressAlwaysAddsUp(t *testing.T) {
 			p := w.p
 			if p.Listed != p.Completed+p.Failed+p.Held+p.Deleted+p.InProgress || p.InProgress < 0 {
 				t.Fatalf("does not add up: %+v", p)
+			}
+			recounted := map[domain.JobState]int{}
+			for _, s := range w.jobs {
+				recounted[s]++
+			}
+			if !maps.Equal(recounted, p.Jobs) {
+				t.Fatalf("counted %v, there are %v", p.Jobs, recounted)
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package app
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -34,9 +35,14 @@ func guess(payload string, local bool) (domain.SubmissionType, error) {
 			return "", &Error{Kind: NotFound, What: "submit", Err: err, Hint: "give the path of a file, or a URL that starts with http:// or https://"}
 		}
 		defer f.Close()
-		return typeOf(f)
+		t, err := typeOf(f)
+		if t == domain.TypeFile && strings.HasSuffix(name, checkm) {
+			return "", &Error{Kind: Invalid, What: "submit", Err: fmt.Errorf("%s is named as a manifest and does not begin as one, with #%%checkm", payload),
+				Hint: "correct it, or say with --type " + string(domain.TypeFile) + " that it is to be kept as it is"}
+		}
+		return t, err
 	}
-	if strings.HasSuffix(name, ".checkm") {
+	if strings.HasSuffix(name, checkm) {
 		return "", &Error{Kind: Invalid, What: "submit", Err: errors.New("a manifest behind a URL can be of several types"),
 			Hint: "say which with --type: " + join([]domain.SubmissionType{domain.TypeObjectManifest, domain.TypeBatchManifest,
 				domain.TypeContainerBatchManifest, domain.TypeFileBatchManifest})}
@@ -44,12 +50,17 @@ func guess(payload string, local bool) (domain.SubmissionType, error) {
 	return domain.TypeFile, nil
 }
 
-// typeOf reads the head of a local file: a manifest names its profile there.
+// checkm is how names of manifests end.
+const checkm = ".checkm"
+
+// typeOf reads the head of a local file: a manifest names its profile there. What
+// does not begin as a manifest, and what is empty, is a file.
 func typeOf(r io.Reader) (domain.SubmissionType, error) {
 	lines := bufio.NewScanner(io.LimitReader(r, 64<<10))
-	for first := true; lines.Scan(); first = false {
+	begun := false
+	for ; lines.Scan(); begun = true {
 		line := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "\ufeff")
-		if first && !strings.HasPrefix(line, "#%checkm") {
+		if !begun && !strings.HasPrefix(line, "#%checkm") {
 			return domain.TypeFile, nil
 		}
 		if rest, ok := strings.CutPrefix(line, "#%profile"); ok {
@@ -62,6 +73,9 @@ func typeOf(r io.Reader) (domain.SubmissionType, error) {
 		if line != "" && !strings.HasPrefix(line, "#") {
 			break
 		}
+	}
+	if !begun { // empty, or a first line without an end
+		return domain.TypeFile, nil
 	}
 	// What claims to be a manifest and is damaged is reported as such.
 	return domain.TypeObjectManifest, nil

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -35,8 +36,7 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 	if err != nil {
 		return Progress{}, explain("watch "+string(id), err)
 	}
-	w := watcher{jobs: map[domain.JobID]domain.JobState{}}
-	w.p.Batch = id
+	w := newWatcher(id)
 	for r, err := range log.Read(ctx, eventstore.ReadOptions{From: from, Follow: true}) {
 		if err != nil {
 			return w.p, explain("watch "+string(id), err)
@@ -72,6 +72,11 @@ type watcher struct {
 	jobs map[domain.JobID]domain.JobState
 }
 
+func newWatcher(id domain.BatchID) *watcher {
+	return &watcher{p: Progress{Batch: id, Jobs: map[domain.JobState]int{}}, jobs: map[domain.JobID]domain.JobState{}}
+}
+
+// count takes an event in. Its cost does not depend on how many jobs there are.
 func (w *watcher) count(r domain.Recorded) {
 	w.p.Seq = r.Seq
 	if m, ok := domain.MoveOfBatch(r.Data); ok {
@@ -81,11 +86,15 @@ func (w *watcher) count(r domain.Recorded) {
 		}
 	}
 	if m, ok := domain.MoveOfJob(r.Data); ok {
-		w.jobs[domain.JobID(r.Aggregate.ID)] = m.To
-	}
-	w.p.Jobs = map[domain.JobState]int{}
-	for _, s := range w.jobs {
-		w.p.Jobs[s]++
+		id := domain.JobID(r.Aggregate.ID)
+		w.p.Jobs = maps.Clone(w.p.Jobs) // who was told of the one before may still look at it
+		if from := w.jobs[id]; w.p.Jobs[from] > 1 {
+			w.p.Jobs[from]--
+		} else {
+			delete(w.p.Jobs, from)
+		}
+		w.jobs[id] = m.To
+		w.p.Jobs[m.To]++
 	}
 	w.p.Completed, w.p.Failed = w.p.Jobs[domain.JobCompleted], w.p.Jobs[domain.JobFailed]
 	w.p.Held, w.p.Deleted = w.p.Jobs[domain.JobHeld], w.p.Jobs[domain.JobDeleted]
