@@ -38,7 +38,7 @@ func (s *steps) hideQueries(ctx context.Context, b domain.Batch, rows []manifest
 
 // fullURL gives the URL to fetch from. It is never written into an event or a log.
 func (s *steps) fullURL(ctx context.Context, public string) (string, error) {
-	if !record.Revealing(public) {
+	if !record.Redacted(public) {
 		return public, nil
 	}
 	full, err := s.cfg.Records.FullURL(ctx, public)

@@ -22,6 +22,12 @@ var isDigest = regexp.MustCompile(`^[0-9a-f]{16}$`)
 // the signature of a signed URL. Any other is its own public form.
 func Revealing(url string) bool { return strings.ContainsAny(url, "?#") }
 
+// Redacted reports whether a URL looks like the public form of a revealing one.
+func Redacted(url string) bool {
+	_, digest, ok := strings.Cut(url, marker)
+	return ok && isDigest.MatchString(digest)
+}
+
 // KeepURL keeps a whole payload URL and gives its public form, under which
 // [Records.FullURL] finds it: the same without query, and instead of it
 // ?redacted= with the start of the SHA-256 of the whole. What is not [Revealing]
@@ -83,10 +89,10 @@ func (r *Records) keepURLs(ctx context.Context, full, public []string) error {
 // given back. CodeNotFound: it is not kept, or no longer.
 func (r *Records) FullURL(ctx context.Context, public string) (string, error) {
 	const op = "look up the whole URL of"
-	head, digest, ok := strings.Cut(public, marker)
-	if !ok || !isDigest.MatchString(digest) {
+	if !Redacted(public) {
 		return public, nil
 	}
+	head, digest, _ := strings.Cut(public, marker)
 	full, err := r.q.PayloadURL(ctx, digest)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && bare(full) != head {
 		return "", refuse(CodeNotFound, op, public, "its query is not in record.payload_url: restore the table, or submit the payload again")
