@@ -75,7 +75,6 @@ var Layers = []Layer{
 	}, {
 		Packages: []string{"cmd/internal/cli/..."},
 		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
-		TestMay:  []string{"projections", "projections/projtest"},
 	}, {
 		Packages: []string{"cmd/internal/httpapi/..."},
 		May:      join(domain, []string{"cmd/internal/app/..."}),

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/domain"
+)
+
+func TestSweepIsSummedUp(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	showSweep(&b, run.Swept{Looked: 9, Moved: 1, Errors: 1, Faults: []string{"file/x:\x1b no"},
+		Recovered: map[domain.FileState]int{domain.FileAbandoned: 1, domain.FileDownloadingFailed: 6}})
+	want := `looked at               9
+now DOWNLOADING_FAILED  6
+now ABANDONED           1
+had moved on            1
+errors                  1
+                        file/x:� no
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
