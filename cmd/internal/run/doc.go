@@ -6,7 +6,8 @@
 //
 //  1. no new claims; running steps may end within the grace time, then they are
 //     cut off and their jobs handed back; then the sweeper breaks its pass off
-//  2. the relay makes a last pass: what was committed is in the log
+//  2. the relay makes a last pass: what was committed is in the log, except where
+//     another process leads; how much that is, is logged
 //  3. the projector applies it
 //  4. PostgreSQL, NATS and ZooKeeper are closed
 //

@@ -54,6 +54,7 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	for _, st := range stages {
 		st.stop()
 	}
+	s.unsent(w)
 	s.Log.Info("stopped")
 	return nil
 }
