@@ -104,3 +104,22 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 }
+
+func TestPayloadName(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"https://example.org/a/tide%20table.csv?x=y/z.txt": "tide table.csv",
+		"https://example.org/cafe%CC%81.txt":               "café.txt", // normal form C
+		"https://example.org/a/b/":                         "b",
+		"store:///uploads/aa/bb/chart.tif":                 "chart.tif",
+		"https://example.org":                              "payload",
+		"https://example.org/":                             "payload",
+		"https://example.org/a%0Ab":                        "payload",
+		"https://example.org/..":                           "payload",
+		"%zz":                                              "payload",
+	} {
+		if got := PayloadName(url); got != want {
+			t.Errorf("%s is kept as %q, want %q", url, got, want)
+		}
+	}
+}

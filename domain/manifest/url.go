@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -64,6 +65,18 @@ func parseURL(raw string, allowStore bool) (*url.URL, *Error) {
 		return u, nil
 	}
 	return bad("the URL is neither http nor https; serve the file by one of them")
+}
+
+// PayloadName returns the name under which a file is kept that only its URL names:
+// the last part of the URL's path in the form of [NormalName], or "payload" when
+// that is no name.
+func PayloadName(raw string) string {
+	if u, err := url.Parse(raw); err == nil {
+		if name := NormalName(path.Base(u.Path)); CheckName(name) == nil {
+			return name
+		}
+	}
+	return "payload"
 }
 
 // nameFromURL returns the last part of the URL's path, percent-decoded, or ""

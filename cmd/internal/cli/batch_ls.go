@@ -27,10 +27,14 @@ func (p *program) batchLs() *cobra.Command {
 				return p.show(list, func(w io.Writer) {
 					lines := make([][]any, len(list))
 					for i, b := range list {
+						name := b.FileName
+						if b.ErcWhat != "" {
+							name = b.ErcWhat
+						}
 						lines[i] = []any{b.BatchID, b.Status, printable(b.Submitter), b.ProfileName, or(b.RowsListed, "?"), b.JobsCompleted, b.JobsFailed,
-							b.JobsHeld, b.JobsInProgress, atPtr(b.SubmittedAt), printable(b.ErcWhat)}
+							b.JobsHeld, b.JobsInProgress, atPtr(b.SubmittedAt), printable(name)}
 					}
-					rows(w, "no batches", []any{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "in progress", "submitted", "title"}, lines)
+					rows(w, "no batches", []any{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "in progress", "submitted", "what"}, lines)
 				})
 			})
 		}),

@@ -125,6 +125,18 @@ func TestRowsBecomeJobs(t *testing.T) {
 	}
 }
 
+// A job says the name under which its payload will be kept, also when only the URL
+// names it.
+func TestJobIsNamedAsItsPayload(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	id := w.submit(domain.TypeFile, "/a/tide%20table.csv", func(s *domain.Submission) { s.FileName = "" })
+	w.turn(domain.DaemonBatchPending)
+	if j := w.job(w.batch(id).Listing.FirstJID); j.Configuration.FileName != "tide table.csv" {
+		t.Errorf("the job's file is named %q", j.Configuration.FileName)
+	}
+}
+
 // cutter ends the session of a store after each write of jobs, or loses its
 // answer.
 type cutter struct {

@@ -33,6 +33,9 @@ func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int)
 		c := &cmd.Configuration
 		c.PayloadURL, c.FileName, c.Size = sub.PayloadURL, sub.FileName, sub.Size
 		c.DigestAlgorithm, c.DigestValue = sub.DigestAlgorithm, sub.DigestValue
+		if c.FileName == "" { // a submission that does not say is named as its payload will be
+			c.FileName = manifest.PayloadName(sub.PayloadURL)
+		}
 	} else {
 		fromRow(&cmd, rows[i])
 	}

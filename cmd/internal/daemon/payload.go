@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net/url"
-	"path"
 
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -63,7 +61,7 @@ func payloadFile(rawURL, name, algorithm, digest string, size int64) (file, erro
 		f.Size = -1
 	}
 	if f.Name == "" {
-		f.Name = nameOf(rawURL)
+		f.Name = manifest.PayloadName(rawURL)
 	}
 	if err := manifest.CheckName(f.Name); err != nil {
 		return file{}, contentProblem(domain.CodeRowFault, "%v", err)
@@ -80,16 +78,6 @@ func payloadFile(rawURL, name, algorithm, digest string, size int64) (file, erro
 		return file{}, contentProblem(domain.CodeRowFault, "%v", err)
 	}
 	return f, nil
-}
-
-// nameOf gives the last part of a URL's path, or "payload" when that is no name.
-func nameOf(rawURL string) string {
-	if u, err := url.Parse(rawURL); err == nil {
-		if name := manifest.NormalName(path.Base(u.Path)); manifest.CheckName(name) == nil {
-			return name
-		}
-	}
-	return "payload"
 }
 
 // objectManifest reads the job's manifest from the copy that was kept. The first
