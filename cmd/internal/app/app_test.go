@@ -86,6 +86,47 @@ func TestQuestionsAreCheckedAsAWhole(t *testing.T) {
 	}
 }
 
+// TestTextsAreSmallAndPlain: what would not fit into an event, or steer a terminal,
+// is refused with the field's name.
+func TestTextsAreSmallAndPlain(t *testing.T) {
+	t.Parallel()
+	good := Deposit{Profile: "p", Submitter: "s", Payload: "https://h/x.txt", Title: strings.Repeat("é", maxText/2), Creator: "Ana", Date: "1923"}
+	sub, _, err := good.check()
+	if err != nil || sub.FileName != "x.txt" {
+		t.Fatalf("%+v, %v", sub, err)
+	}
+	for says, change := range map[string]func(*Deposit){
+		"the title has 100000 bytes, more than 4096":     func(d *Deposit) { d.Title = strings.Repeat("x", 100_000) },
+		"the creator has 4097 bytes":                     func(d *Deposit) { d.Creator = strings.Repeat("x", maxText+1) },
+		"the date holds a control character":             func(d *Deposit) { d.Date = "19\x1b[2J23" },
+		"the title holds a control character":            func(d *Deposit) { d.Title = "a\nb" },
+		"the submitter is not UTF-8":                     func(d *Deposit) { d.Submitter = "\xff" },
+		"the payload's URL has":                          func(d *Deposit) { d.Payload += strings.Repeat("x", maxText) },
+		"what is said about the deposit has":             func(d *Deposit) { d.Creator = strings.Repeat("x", maxText) },
+		`the file name "a\ab" holds a control character`: func(d *Deposit) { d.Payload = "dir/a\ab" },
+	} {
+		d := good
+		change(&d)
+		_, _, err := d.check()
+		var e *Error
+		if !errors.As(err, &e) || e.Kind != Invalid || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 {
+			t.Errorf("want …%s…, got %v", says, err)
+		}
+	}
+}
+
+// TestUpdatesNameTheirObject: without an identifier an update would be a new object.
+func TestUpdatesNameTheirObject(t *testing.T) {
+	t.Parallel()
+	for _, typ := range domain.SubmissionTypes {
+		_, _, err := Deposit{Profile: "p", Submitter: "s", Payload: "https://h/x", Type: typ, Mode: "update"}.check()
+		var e *Error
+		if typ.Batch() != (err == nil) || err != nil && (!errors.As(err, &e) || e.Kind != Invalid || !strings.Contains(e.Hint, "primaryIdentifier")) {
+			t.Errorf("%s: %v", typ, err)
+		}
+	}
+}
+
 func TestErrorsAreSortedByWhatCanBeDone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

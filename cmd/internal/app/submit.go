@@ -159,10 +159,12 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 	case d.Payload == "":
 		fault("no payload is given")
 	case !local:
+		sub.FileName = manifest.PayloadName(d.Payload)
 		if err := manifest.CheckURL(d.Payload, false); err != nil {
 			fault("%v", err)
 		}
 	}
+	faults = append(faults, d.textFaults(local)...)
 	if sub.Type == "" && len(faults) == 0 {
 		if sub.Type, err = guess(d.Payload, local); err != nil {
 			return sub, local, err
@@ -177,6 +179,10 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 			hint = "name the collection's profile with --profile; `accession profile ls` lists them"
 		}
 		return sub, local, &Error{Kind: Invalid, What: "submit", Err: errors.New(strings.Join(faults, "; ")), Hint: hint}
+	}
+	if sub.SubmissionMode == modeUpdate && !sub.Type.Batch() {
+		return sub, local, &Error{Kind: Invalid, What: "submit", Err: fmt.Errorf("an update must name its object, which a deposit of type %s cannot", sub.Type),
+			Hint: fmt.Sprintf("list it in a manifest of many, with its identifier in the column %s or %s", manifest.PrimaryIdentifier, manifest.LocalIdentifier)}
 	}
 	return sub, local, nil
 }
