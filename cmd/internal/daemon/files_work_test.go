@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -164,5 +165,15 @@ func TestSkippedFile(t *testing.T) {
 	}
 	if strings.Join(names, " ") != "a.txt bad.txt" {
 		t.Errorf("the object has %q", names)
+	}
+	batch := j.Configuration.BatchID
+	w.wantMails(profile.MailReport)
+	w.doBatch(batch, domain.RequestUpdate{})
+	w.turn(domain.DaemonBatchUpdateReporting)
+	if r := w.report(batch); len(r.Jobs) != 1 || strings.Join(r.Jobs[0].LeftOut, " ") != "b.txt" {
+		t.Errorf("the report says %+v", r.Jobs)
+	}
+	if n := len(w.mail.mails); n != 1 || !strings.Contains(w.mail.mails[n-1].Text, "made without 1 files: b.txt") {
+		t.Errorf("mails %+v", w.mail.mails)
 	}
 }

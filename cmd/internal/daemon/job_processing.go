@@ -134,6 +134,9 @@ func (s *steps) writeVersion(ctx context.Context, p Profile, j domain.Job, numbe
 		return o, err
 	}
 	v.Files = append(v.Files, descriptions...)
+	if err := s.keepLeftOut(ctx, j, w); err != nil {
+		return o, err
+	}
 	crash.Point("daemon/processing/before-store")
 	stored, err := objects.WriteVersion(ctx, v)
 	crash.Point("daemon/processing/after-store")

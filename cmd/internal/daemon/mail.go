@@ -88,9 +88,11 @@ func (s *steps) mail(ctx context.Context, p Profile, kind profile.Mail, m record
 	return note, nil
 }
 
-// Limits of a mail: how many jobs of a kind it names, and its length in bytes.
+// Limits of a mail: how many jobs of a kind it names, how many files left out of a
+// job, and its length in bytes.
 const (
 	maxMailJobs  = 200
+	maxMailFiles = 20
 	maxMailBytes = 256 << 10
 )
 
@@ -120,6 +122,12 @@ func reportText(p Profile, r ReportBody) string {
 			}
 			if j.Reason != nil {
 				fmt.Fprintf(&b, "\n    %s: %s", j.Reason.Code, j.Reason.Message)
+			}
+			if n := len(j.LeftOut); n > 0 {
+				fmt.Fprintf(&b, "\n    made without %d files: %s", n, strings.Join(j.LeftOut[:min(n, maxMailFiles)], ", "))
+				if n > maxMailFiles {
+					b.WriteString(" and more")
+				}
 			}
 			b.WriteString("\n")
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/domain/manifest"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -49,6 +48,8 @@ type ReportJob struct {
 	LocalID []string        `json:"local_id"`
 	Reason  *domain.Reason  `json:"reason"` // why it failed, else null
 	New     bool            `json:"newly_successful,omitempty"`
+	// LeftOut names the files that an operator kept out of the stored object.
+	LeftOut []string `json:"left_out,omitempty"`
 }
 
 // batchReporting makes the report, or the second one, keeps it, tells the
@@ -105,6 +106,15 @@ func (s *steps) report(ctx context.Context, b domain.Batch) (domain.Report, Repo
 	}
 	report := domain.NewReport(completed, failed, before, body.Made)
 	jobs, err := s.reportJobs(ctx, completed, failed, report.NewlySuccessfulJobs)
+	if err != nil {
+		return report, body, err
+	}
+	left, err := s.leftOut(ctx, b.ID)
+	for i, j := range jobs {
+		if j.State == domain.JobCompleted {
+			jobs[i].LeftOut = left[j.ID]
+		}
+	}
 	body.Jobs, body.Completed, body.Failed = jobs, len(completed), len(failed)
 	if b.Listing != nil {
 		body.Listed = b.Listing.Rows
@@ -179,5 +189,5 @@ func jobName(j domain.Job) string {
 	if j.Configuration.PayloadURL == "" {
 		return fmt.Sprintf("row %d", j.Configuration.Row+1)
 	}
-	return manifest.PayloadName(j.Configuration.PayloadURL)
+	return nameOf(j.Configuration.PayloadURL)
 }
