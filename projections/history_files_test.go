@@ -43,7 +43,7 @@ func (w *world) moveFile() {
 	commands := map[domain.FileState][]domain.FileCommand{
 		domain.FileDiscovered:        {domain.StartDownload{Worker: "w1", Limits: l}, domain.StartDownload{Worker: "w2", Limits: l}, domain.FileAlreadyThere{Size: 9, SHA256: sum}},
 		domain.FileDownloading:       {domain.FinishDownload{Fence: f.Fence, Size: w.rnd.Int64N(1000), SHA256: sum}, failed, failed, late},
-		domain.FileDownloaded:        {domain.ReadyFile{}, domain.ReadyFile{}, domain.FailValidation{Reason: why, Quarantine: "q/1", Limits: l}, domain.SkipFile{Reason: why}},
+		domain.FileDownloaded:        {domain.ReadyFile{}, domain.ReadyFile{}, domain.FailValidation{Reason: why, Quarantine: "q/1", Limits: l}, domain.SkipFile{Reason: why}, domain.SkipFile{Reason: why}},
 		domain.FileDownloadingFailed: {domain.StartDownload{Worker: "w2", Limits: l}},
 		domain.FileReady:             {domain.StartProcessing{Worker: "w1"}},
 		domain.FileProcessing:        {domain.FinishProcessing{Fence: f.Fence, Output: out}, fault, fault, late},

@@ -194,17 +194,37 @@ where f.status in ('DOWNLOADING_FAILED', 'PROCESSING_FAILED') and (r.open <> 1 o
 // TestAddsUpAlways looks after every single event.
 func TestAddsUpAlways(t *testing.T) {
 	t.Parallel()
-	w := history(t, 99, 500)
+	w := history(t, 6, 900)
 	db := projtest.DB(t)
 	cfg := config(db, w.log)
 	cfg.MaxBatch = 1
-	cfg.Applied = func(projections.Applied) { addsUp(t, db) }
+	seen := "ffffff"
+	cfg.Applied = func(projections.Applied) {
+		addsUp(t, db)
+		seen = ever(t, db, seen)
+	}
 	if err := run(t, cfg); err != nil {
 		t.Fatal(err)
 	}
 	if listed := count(t, db, "select count(*) from accession.batch where rows_listed > 0"); listed < 5 {
 		t.Fatalf("only %d batches were listed: the history proves nothing", listed)
 	}
+	if seen != "tttttt" {
+		t.Errorf("not all kinds of file were counted (%s): the history proves nothing of them", seen)
+	}
+}
+
+// ever adds which counters of files are in use now to those that were.
+func ever(t testing.TB, db projections.DB, before string) (now string) {
+	t.Helper()
+	const used = `
+select string_agg(case when substr($1, i, 1) = 't' or c.n[i] > 0 then 't' else 'f' end, '' order by i)
+from generate_series(1, 6) i, (select array[sum(files_processed), sum(files_skipped), sum(files_given_up), sum(files_deleted),
+	sum(files_in_progress), sum(files_downloaded)] as n from accession.file_count) c`
+	if err := db.QueryRow(context.Background(), used, before).Scan(&now); err != nil {
+		t.Fatal(err)
+	}
+	return now
 }
 
 // TestRefusesDamage: an event that cannot follow stops the projector, names its
