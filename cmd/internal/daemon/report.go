@@ -13,6 +13,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/manifest"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -189,5 +190,5 @@ func jobName(j domain.Job) string {
 	if j.Configuration.PayloadURL == "" {
 		return fmt.Sprintf("row %d", j.Configuration.Row+1)
 	}
-	return nameOf(j.Configuration.PayloadURL)
+	return manifest.PayloadName(j.Configuration.PayloadURL)
 }
