@@ -133,7 +133,8 @@ func TestKilledAgainAndAgain(t *testing.T) {
 		s := in.serve()
 		// Some events further on, and then in the middle of whatever is done. All
 		// jobs together make about eleven hundred events.
-		at = in.await("some more events", 0, func(r domain.Recorded) bool { return r.Seq >= at+10+random.Uint64N(90) }).Seq
+		until := at + 10 + random.Uint64N(90)
+		at = in.await("some more events", 0, func(r domain.Recorded) bool { return r.Seq >= until }).Seq
 		s.kill()
 	}
 	last := in.serve()

@@ -84,7 +84,8 @@ func (s *Store) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.H
 	rest.Go(func() error { return s.jobRest(ctx, &full.State) })
 	c, err := s.lockJob(ctx, at, claims, h)
 	if rerr := rest.Wait(); err == nil && rerr != nil {
-		return nil, at, errors.Join(rerr, s.unlock(ctx, c))
+		s.giveBack(c, 0)
+		return nil, at, rerr
 	}
 	return c, full, err
 }
@@ -179,24 +180,41 @@ func (s *Store) lock(ctx context.Context, a domain.Aggregate, status string, tok
 		return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: meaning}
 	}
 	// Unknown: give back whatever is there, then answer that there is no claim.
-	s.goes(func() { _ = s.unlock(context.WithoutCancel(s.ctx), c) })
+	s.giveBack(c, 0)
 	return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: err}
 }
 
-// Release implements eventstore.Claims.
+// Release implements eventstore.Claims. When ZooKeeper cannot be reached before
+// ctx ends, the lock is given back as soon as it can be.
 func (s *Store) Release(ctx context.Context, c *eventstore.Claim, delay time.Duration) error {
 	if !s.holding(c) {
 		return nil
 	}
-	err := s.unlock(ctx, c)
-	if err == nil {
-		if c.Aggregate.Kind == domain.KindJob {
-			s.queues.released(domain.JobID(c.Aggregate.ID), delay)
-		} else {
-			s.batches.released(domain.BatchID(c.Aggregate.ID), delay)
-		}
+	if err := s.unlock(ctx, c); err != nil {
+		s.giveBack(c, delay)
+		return err
 	}
-	return err
+	s.offer(c, delay)
+	return nil
+}
+
+// giveBack frees a lock that nobody works under any more, however long that
+// takes: until then the claim stays in the registry, and its lock in the tree.
+func (s *Store) giveBack(c *eventstore.Claim, delay time.Duration) {
+	s.goes(func() {
+		if s.unlock(s.ctx, c) == nil {
+			s.offer(c, delay)
+		}
+	})
+}
+
+// offer puts what was given back into its queue again.
+func (s *Store) offer(c *eventstore.Claim, delay time.Duration) {
+	if c.Aggregate.Kind == domain.KindJob {
+		s.queues.released(domain.JobID(c.Aggregate.ID), delay)
+	} else {
+		s.batches.released(domain.BatchID(c.Aggregate.ID), delay)
+	}
 }
 
 // unlock deletes the claim's lock, if its session still lives, and only then

@@ -1,6 +1,7 @@
 package zklive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func (s *Store) written(ctx context.Context, changes []eventstore.Change) ([]eve
 	unknown := func(err error) error {
 		return &eventstore.Error{Op: "find out the outcome of a commit to", Aggregate: a, Err: errors.Join(eventstore.ErrUnknown, err)}
 	}
-	if _, err := read(ctx, func() (string, error) { return s.conn.Sync(s.paths.at("/")) }); err != nil && !answered(err) {
+	if _, err := read(ctx, func() (string, error) { return s.conn.Sync(cmp.Or(string(s.paths), "/")) }); err != nil && !answered(err) {
 		return nil, unknown(err)
 	}
 	event := c.Events[len(c.Events)-1]

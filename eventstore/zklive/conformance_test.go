@@ -2,7 +2,6 @@ package zklive_test
 
 import (
 	"context"
-	"io"
 	"net"
 	"os"
 	"sync"
@@ -43,7 +42,7 @@ func openWorld(t *testing.T) storetest.World {
 	return storetest.World{
 		Open: func(t testing.TB) storetest.Store {
 			l := newLine(t)
-			s, err := zklive.Open(t.Context(), zklive.Config{Servers: []string{l.address()}, Root: w.root, SessionTimeout: time.Second})
+			s, err := zklive.Open(t.Context(), zklive.Config{Servers: []string{l.address()}, Root: w.root, SessionTimeout: 4 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,6 +96,22 @@ type line struct {
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 	off   bool
+	// What the line loses: answers, or a large request (a write) and all after it.
+	answers, writes bool
+	deaf            bool
+	lost            chan struct{} // closed when the first was lost
+	once            sync.Once
+}
+
+// aWrite is longer than the reads that a store sends at once, in bytes.
+const aWrite = 650
+
+// lose makes the line lose either the next write, or the answer to it, and all
+// that follows until it is mended.
+func (l *line) lose(answers bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answers, l.writes = answers, !answers
 }
 
 func newLine(t testing.TB) *line {
@@ -105,7 +120,7 @@ func newLine(t testing.TB) *line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &line{ln: ln, conns: map[net.Conn]bool{}}
+	l := &line{ln: ln, conns: map[net.Conn]bool{}, lost: make(chan struct{})}
 	t.Cleanup(func() { _ = ln.Close(); l.cut() })
 	go l.serve(os.Getenv("ACCESSION_TEST_ZOOKEEPER"))
 	return l
@@ -127,8 +142,11 @@ func (l *line) serve(target string) {
 			}
 			continue
 		}
-		go l.pipe(in, out)
-		go l.pipe(out, in)
+		go l.pipe(in, out, func(n int) bool {
+			l.deaf = l.deaf || l.answers && n > aWrite
+			return l.writes && n > aWrite
+		})
+		go l.pipe(out, in, func(int) bool { return l.deaf })
 	}
 }
 
@@ -141,8 +159,25 @@ func (l *line) add(conns ...net.Conn) bool {
 	return !l.off
 }
 
-func (l *line) pipe(from, to net.Conn) {
-	_, _ = io.Copy(to, from)
+// pipe passes on until the end, or until loses says so: from then on it swallows.
+func (l *line) pipe(from, to net.Conn, loses func(n int) bool) {
+	buf, deaf := make([]byte, 64<<10), false
+	for {
+		n, err := from.Read(buf)
+		if err != nil {
+			break
+		}
+		l.mu.Lock()
+		deaf = deaf || loses(n)
+		l.mu.Unlock()
+		if deaf {
+			l.once.Do(func() { close(l.lost) })
+			continue
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
+			break
+		}
+	}
 	_ = from.Close()
 	_ = to.Close()
 	l.mu.Lock()
@@ -160,8 +195,10 @@ func (l *line) cut() {
 	}
 }
 
+// mend ends what was cut or lost: connections so far are gone, new ones work.
 func (l *line) mend() {
+	l.cut()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.off = false
+	l.off, l.answers, l.writes, l.deaf = false, false, false, false
 }

@@ -16,8 +16,9 @@ import (
 // relies on it proves that version, so that an outdated cache costs a refused
 // write and never lets work slip past a hold.
 type holdsCache struct {
-	s  *Store
-	mu sync.Mutex
+	s       *Store
+	loading sync.Mutex // one read at a time, the others wait for it
+	mu      sync.Mutex
 	// known is nil until the first read and after it was found outdated.
 	known   *eventstore.Holds
 	changed chan struct{} // closed at each change
@@ -31,10 +32,12 @@ func newHoldsCache(s *Store) *holdsCache {
 func (s *Store) Holds(ctx context.Context) (eventstore.Holds, error) { return s.holds.get(ctx) }
 
 func (h *holdsCache) get(ctx context.Context) (eventstore.Holds, error) {
-	h.mu.Lock()
-	known := h.known
-	h.mu.Unlock()
-	if known != nil {
+	if known := h.now(); known != nil {
+		return *known, nil
+	}
+	h.loading.Lock()
+	defer h.loading.Unlock()
+	if known := h.now(); known != nil {
 		return *known, nil
 	}
 	for {
@@ -57,6 +60,12 @@ func (h *holdsCache) get(ctx context.Context) (eventstore.Holds, error) {
 		}()
 		return *fresh, nil
 	}
+}
+
+func (h *holdsCache) now() *eventstore.Holds {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known
 }
 
 // outdated drops what is known and wakes those who wait for a change.

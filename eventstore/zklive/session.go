@@ -159,14 +159,20 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
+// goes starts a goroutine that Close waits for; after Close none is started.
 func (s *Store) goes(f func()) {
-	s.done.Add(1)
-	go func() { defer s.done.Done(); f() }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() == nil {
+		s.done.Go(f)
+	}
 }
 
 // Close ends the session; all locks of this process go with it.
 func (s *Store) Close() error {
+	s.mu.Lock()
 	s.stop()
+	s.mu.Unlock()
 	s.lose()
 	s.conn.Close()
 	s.done.Wait()
@@ -191,7 +197,9 @@ func (s *Store) lose() {
 		return
 	}
 	close(s.worker.lost)
-	s.log.Warn("zookeeper session lost", "worker", s.worker.id)
+	if s.ctx.Err() == nil {
+		s.log.Warn("zookeeper session lost", "worker", s.worker.id)
+	}
 	s.worker, s.arrived = nil, make(chan struct{})
 	clear(s.claimed)
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -135,24 +137,68 @@ func (s *Store) Overview(ctx context.Context) (o eventstore.Overview, err error)
 // operator who starts over.
 func (s *Store) Destroy(ctx context.Context) error { return s.destroy(ctx, string(s.paths)) }
 
+// destroy removes a node and all below it, in bounded multis, children first. What
+// is gone already, or goes meanwhile, is no error.
 func (s *Store) destroy(ctx context.Context, path string) error {
-	names, _, err := s.children(ctx, path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
+	all, err := s.below(ctx, path)
 	if err != nil {
 		return err
 	}
-	for _, n := range names {
-		if err := s.destroy(ctx, path+"/"+n); err != nil {
+	slices.Reverse(all)
+	for part := range slices.Chunk(all, maxOps/2) {
+		p := &plan{}
+		for _, node := range part {
+			p.delete(node, -1, nil)
+		}
+		_, err := read(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+		if err != nil && !answered(err) {
 			return err
 		}
+		for i := 0; err != nil && i < len(part); i++ { // something moved: one by one
+			_, derr := read(ctx, func() (struct{}, error) { return struct{}{}, s.conn.Delete(part[i], -1) })
+			if derr != nil && !errors.Is(derr, zk.ErrNoNode) {
+				return derr
+			}
+		}
 	}
-	_, err = read(ctx, func() (struct{}, error) { return struct{}{}, s.conn.Delete(path, -1) })
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
+	return nil
+}
+
+// belowParallel is how many nodes are listed at once.
+const belowParallel = 32
+
+// below lists a node and all below it, level by level.
+func (s *Store) below(ctx context.Context, path string) ([]string, error) {
+	var all []string
+	for level := []string{path}; len(level) > 0; {
+		found := make([][]string, len(level))
+		g, gctx := errgroup.WithContext(ctx)
+		g.SetLimit(belowParallel)
+		for i, node := range level {
+			g.Go(func() error {
+				names, _, err := s.children(gctx, node)
+				if errors.Is(err, zk.ErrNoNode) {
+					return nil
+				}
+				found[i] = append(found[i], node)
+				for _, n := range names {
+					found[i] = append(found[i], node+"/"+n)
+				}
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return nil, err
+		}
+		level = nil
+		for _, f := range found {
+			if len(f) > 0 {
+				all = append(all, f[0])
+				level = append(level, f[1:]...)
+			}
+		}
 	}
-	return err
+	return all, nil
 }
 
 // Dump gives every node below path with its data and whether it is ephemeral,

@@ -28,7 +28,7 @@ var submissionKeys = "erc_what erc_when erc_where erc_who payload_url profile_na
 // tree is the expected part of the tree below /batches and /jobs: path → keys.
 type tree map[string]string
 
-func (w tree) job(jid, sub, state, entry string) {
+func (w tree) job(bid, jid, sub, state, entry string) {
 	d := "/jobs/" + jid
 	w[d] = ""
 	w[d+"/configuration"] = "batch_id payload_type payload_url profile_name response_type row submission_mode submitter working_dir"
@@ -39,7 +39,7 @@ func (w tree) job(jid, sub, state, entry string) {
 	w[d+"/space_needed"] = "integer"
 	w[d+"/claims"] = "claims version"
 	w["/jobs/states/"+state+"/"+entry] = ""
-	w["/batches/bid0000000001/states/"+sub+"/"+jid] = ""
+	w["/batches/"+bid+"/states/"+sub+"/"+jid] = ""
 }
 
 func (w tree) move(from, to string) {
@@ -201,7 +201,7 @@ func TestTreeOfEveryRow(t *testing.T) {
 			}
 		}
 		jid := string(first.Plus(row))
-		want.job(jid, "batch-processing", "pending", "05-"+jid)
+		want.job(string(bid), jid, "batch-processing", "pending", "05-"+jid)
 		check("J1")
 		status("J1", first.Plus(row), "pending", "", 0)
 	}
@@ -349,23 +349,38 @@ func TestTreeOfEveryRow(t *testing.T) {
 	batch("bid0000000002", domain.FinishReport{Report: domain.NewReport(nil, nil, nil, domain.Time{})}, "B7", true)
 	want[b2+"/status-report"] = reportKeys
 	check("B7")
-	w.completeBatch(t, "bid0000000003", j3.Plus(1))
-	for path := range maps.Clone(want) {
-		if !strings.HasPrefix(path, "/jobs/states") && path != "/jobs" && path != "/batches" {
-			delete(want, path)
-		}
-	}
-	nodes, err := live.Dump(ctx, "/batches/bid0000000003")
-	if err != nil {
+
+	// B6, with one job.
+	const bid3 = domain.BatchID("bid0000000003")
+	b3, j4 := "/batches/"+string(bid3), j3.Plus(1)
+	batch(bid3, domain.SubmitBatch{Submission: submission}, "B1", false)
+	if _, err := live.ReserveJobIDs(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	for path, keys := range map[string]string{"/status": batchStatusKeys, "/status-report": reportKeys, "/states/batch-completed/" + string(j3.Plus(1)): ""} {
-		n, there := nodes["/batches/bid0000000003"+path]
-		if !there || keysOf(t, path, n.Data) != keys {
-			t.Errorf("B6 leaves %s with %q (there: %v), want %q", path, keysOf(t, path, n.Data), there, keys)
-		}
+	batch(bid3, domain.ListBatch{Listing: domain.Listing{Rows: 1, FirstJID: j4}}, "", false)
+	one := domain.CreateJob{Priority: 5, Configuration: domain.Configuration{BatchID: bid3, ProfileName: "maps"}}
+	if _, err := h.CreateJobs(ctx, j4, 0, []domain.CreateJob{one}, eventstore.Order{Actor: "test"}); err != nil {
+		t.Fatal(err)
 	}
-	covered["B6"] = true
+	batch(bid3, domain.StartBatch{}, "B3", false)
+	for _, step := range []struct {
+		row string
+		cmd domain.JobCommand
+	}{{"J4", domain.AcceptJob{}}, {"J6", domain.EstimateJob{Priority: 5}}, {"J7", domain.ProvisionJob{}}, {"J8", domain.DownloadJob{Priority: 5}},
+		{"J10", domain.ProcessJob{}}, {"J12", domain.RecordJob{}}, {"J14", domain.CompleteJob{}}} {
+		operator(j4, step.cmd, step.row)
+	}
+	want[b3], want[b3+"/submission"], want[b3+"/status"], want[b3+"/progress"] = "", submissionKeys, batchStatusKeys, "first_jid next_row rows"
+	for _, s := range []string{"", "/batch-processing", "/batch-failed", "/batch-completed"} {
+		want[b3+"/states"+s] = ""
+	}
+	want.job(string(bid3), string(j4), "batch-completed", "completed", "05-"+string(j4))
+	check("J14")
+	batch(bid3, domain.BeginReport{}, "B5", false)
+	check("B5")
+	batch(bid3, domain.FinishReport{Report: domain.NewReport([]domain.JobID{j4}, nil, nil, domain.Time{})}, "B6", true)
+	want[b3+"/status-report"] = reportKeys
+	check("B6")
 
 	for _, row := range []string{"B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "J1", "J2", "J3", "J4", "J5", "J6", "J7", "J8",
 		"J9", "J10", "J11", "J12", "J13", "J14", "J15", "J16", "J17", "J18", "J19", "J20"} {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive"
 )
@@ -56,39 +55,4 @@ func (w *world) handler() *eventstore.Handler { return handlerOf(w.store) }
 
 func handlerOf(s *zklive.Store) *eventstore.Handler {
 	return &eventstore.Handler{Live: s, Clock: time.Now, NewID: uuid.NewString, Collection: func(p string) string { return p }}
-}
-
-// completeBatch drives a batch of one job to completed (B6).
-func (w *world) completeBatch(t *testing.T, id domain.BatchID, wantJob domain.JobID) {
-	t.Helper()
-	ctx, h := t.Context(), w.handler()
-	o := eventstore.Order{Actor: "test"}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, err := h.Batch(ctx, id, domain.SubmitBatch{Submission: domain.Submission{ProfileName: "maps", Type: domain.TypeFile}}, o)
-	must(err)
-	first, err := w.store.ReserveJobIDs(ctx, 1)
-	must(err)
-	if wantJob != "" && first != wantJob {
-		t.Fatalf("reserved %s, want %s", first, wantJob)
-	}
-	_, err = h.Batch(ctx, id, domain.ListBatch{Listing: domain.Listing{Rows: 1, FirstJID: first}}, o)
-	must(err)
-	_, err = h.CreateJobs(ctx, first, 0, []domain.CreateJob{{Priority: 5, Configuration: domain.Configuration{BatchID: id, ProfileName: "maps"}}}, o)
-	must(err)
-	_, err = h.Batch(ctx, id, domain.StartBatch{}, o)
-	must(err)
-	for _, cmd := range []domain.JobCommand{domain.AcceptJob{}, domain.EstimateJob{Priority: 5}, domain.ProvisionJob{},
-		domain.DownloadJob{Priority: 5}, domain.ProcessJob{}, domain.RecordJob{}, domain.CompleteJob{}} {
-		_, err = h.Job(ctx, first, cmd, o)
-		must(err)
-	}
-	_, err = h.Batch(ctx, id, domain.BeginReport{}, o)
-	must(err)
-	_, err = h.Batch(ctx, id, domain.FinishReport{Report: domain.NewReport([]domain.JobID{first}, nil, nil, domain.Time{})}, o)
-	must(err)
 }
