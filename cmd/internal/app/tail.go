@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/accession-ingest/accession/domain"
@@ -31,6 +33,10 @@ func (a *App) Tail(ctx context.Context, o TailOptions) iter.Seq2[Event, error] {
 			yield(Event{}, explain("read events", err))
 			return
 		}
+		if err := a.known(ctx, log, o.Batch); err != nil {
+			yield(Event{}, explain("read events", err))
+			return
+		}
 		from := o.From
 		if from == 0 && info.Last > tailLength && o.Batch == "" {
 			from = info.Last - tailLength + 1
@@ -50,4 +56,23 @@ func (a *App) Tail(ctx context.Context, o TailOptions) iter.Seq2[Event, error] {
 			}
 		}
 	}
+}
+
+// known refuses a batch of which neither the log nor the live state knows; "" is
+// none.
+func (a *App) known(ctx context.Context, log eventstore.Log, id domain.BatchID) error {
+	if id == "" {
+		return nil
+	}
+	if last, err := log.Last(ctx, id.Aggregate()); err != nil || last.Version > 0 {
+		return err
+	}
+	live, err := a.World.Live(ctx) // its first event may still be on its way to the log
+	if err != nil {
+		return err
+	}
+	if _, err = live.Batch(ctx, id); errors.Is(err, eventstore.ErrNotFound) {
+		return &Error{Kind: NotFound, What: "read events", Err: fmt.Errorf("there is no batch %s", id), Hint: "`accession batch ls` lists them"}
+	}
+	return err
 }

@@ -13,7 +13,8 @@ import (
 func (p *program) eventsTail() *cobra.Command {
 	var o app.TailOptions
 	var batch string
-	c := &cobra.Command{
+	var c *cobra.Command
+	c = &cobra.Command{
 		Use:   "tail",
 		Short: "Show the last events, and follow",
 		Long: `Show the last 20 events, or all from a place in the log on. With --follow go on as
@@ -23,6 +24,9 @@ they come, until Ctrl-C. With -o json each event is one line.`,
   accession events tail --from 1 -o json | jq -r .type | sort | uniq -c`,
 		Args: cobra.NoArgs,
 		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
+			if o.From == 0 && c.Flags().Changed("from") {
+				o.From = 1
+			}
 			if batch != "" {
 				id, err := batchID("accession events tail", batch)
 				if err != nil {
@@ -33,7 +37,7 @@ they come, until Ctrl-C. With -o json each event is one line.`,
 			return p.using(ctx, func(ctx context.Context, a *app.App) error { return p.tail(ctx, a, o) })
 		}),
 	}
-	c.Flags().Uint64Var(&o.From, "from", 0, "first place in the log (`SEQ`, from 1)")
+	c.Flags().Uint64Var(&o.From, "from", 0, "first place in the log (`SEQ`, from 1; 0 = the start)")
 	c.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on as events come")
 	c.Flags().StringVar(&batch, "batch", "", "only this `BATCH` and its jobs")
 	return c
