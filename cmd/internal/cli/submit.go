@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,7 @@ something in it failed.`,
 	f.StringVar(&d.Profile, "profile", "", "`NAME` of the collection's profile (required)")
 	f.StringVar(&d.Submitter, "submitter", "", "`NAME` of the depositor (default your user name)")
 	f.StringVar((*string)(&d.Type), "type", "", "what the payload is; see above")
-	f.StringVar(&d.Mode, "mode", "add", "add a new object, or update one")
+	f.StringVar(&d.Mode, "mode", "add", "add new objects, or update those that a manifest of many names")
 	f.StringVar(&d.Digest, "digest", "", "of the payload, as `ALGORITHM:HEX`")
 	f.StringVar(&d.Title, "title", "", "what it is")
 	f.StringVar(&d.Creator, "creator", "", "who made it")
@@ -84,6 +85,9 @@ func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watc
 	if err != nil {
 		return err
 	}
+	if err := shown(ctx, a, end); err != nil {
+		fmt.Fprintf(p.Err, "the tables do not show this yet: %v\n", err)
+	}
 	if err := p.show(end, func(w io.Writer) { fmt.Fprintln(w, summary(end)) }); err != nil {
 		return err
 	}
@@ -92,4 +96,15 @@ func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watc
 		return exitError(exitBatchFailed)
 	}
 	return nil
+}
+
+// showLimit is how long a watched batch that has ended is waited for in the tables.
+const showLimit = 5 * time.Second
+
+// shown returns when the tables show the end of a batch, so that whoever asks next
+// finds it.
+func shown(ctx context.Context, a *app.App, end app.Progress) error {
+	ctx, cancel := context.WithTimeout(ctx, showLimit)
+	defer cancel()
+	return a.WaitProjected(ctx, end.Batch, end.Version)
 }
