@@ -151,6 +151,17 @@ func TestTheProgramFromTheShell(t *testing.T) {
 		t.Errorf("report: %+v", report)
 	}
 	step(0, "digest_mismatch", "batch", "report", "bid0000000003")
+	more := "3 of 6 jobs; --limit or `accession job ls --batch bid0000000003` for more"
+	step(0, more, "batch", "report", "bid0000000003", "--limit", "3")
+	step(0, more, "batch", "show", "bid0000000003", "--limit", "3")
+	for _, args := range [][]string{{"batch", "report", "bid0000000003"}, {"batch", "show", "bid0000000003"}, {"batch", "ls"}, {"job", "ls"}} {
+		out := step(0, `"truncated": true`, append(args, "--limit", "2", "-o", "json")...)
+		if whole := step(0, `"truncated": false`, append(args, "-o", "json")...); !strings.Contains(out, "total\": ") || len(whole) <= len(out) {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+	step(0, "2 of 3 batches; --limit or --before bid0000000002 for more", "batch", "ls", "--limit", "2")
+	step(0, "2 of 8 jobs; --limit or --after jid0000000002 for more", "job", "ls", "--limit", "2")
 	step(0, "A letter", "batch", "ls", "--status", "completed")
 	step(0, "jid", "job", "ls", "--status", "failed")
 	step(0, "pending → estimating", "job", "show", "jid0000000001")

@@ -9,20 +9,13 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
-// Batches lists batches, newest first.
-func (a *App) Batches(ctx context.Context, f BatchFilter) ([]BatchSummary, error) {
-	db, err := a.World.DB(ctx)
-	if err != nil {
-		return nil, explain("list batches", err)
-	}
-	list, err := projections.Batches(ctx, db, f)
-	return notNil(list), explain("list batches", err)
-}
-
 // BatchView is a batch and its jobs.
 type BatchView struct {
 	projections.BatchSummary
 	Jobs []projections.JobRow `json:"jobs"`
+	// JobsTotal counts its jobs in the tables, Truncated says that not all are shown.
+	JobsTotal int64 `json:"jobs_total"`
+	Truncated bool  `json:"truncated"`
 	// Projected is false when the batch is newer than the tables: it was read from
 	// the live state, and its jobs are not there yet.
 	Projected bool `json:"projected"`
@@ -50,7 +43,10 @@ func (a *App) batch(ctx context.Context, id domain.BatchID, limit int) (v BatchV
 	}
 	v.Projected = true
 	jobs, err := projections.Jobs(ctx, db, projections.JobFilter{Batch: id, Limit: limit})
-	v.Jobs = notNil(jobs)
+	if v.Jobs = notNil(jobs); err == nil {
+		v.JobsTotal, err = projections.TotalJobs(ctx, db, projections.JobFilter{Batch: id})
+	}
+	v.Truncated = v.JobsTotal > int64(len(jobs))
 	return v, err
 }
 

@@ -8,16 +8,6 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
-// Jobs lists jobs in the order of their ids.
-func (a *App) Jobs(ctx context.Context, f projections.JobFilter) ([]projections.JobRow, error) {
-	db, err := a.World.DB(ctx)
-	if err != nil {
-		return nil, explain("list jobs", err)
-	}
-	list, err := projections.Jobs(ctx, db, f)
-	return notNil(list), explain("list jobs", err)
-}
-
 // filesShown is how many files are shown with their job; `accession file ls` lists
 // them all.
 const filesShown = 20

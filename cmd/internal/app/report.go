@@ -17,6 +17,11 @@ type BatchReportView struct {
 	Reports []projections.BatchReport `json:"reports_made"`
 	Jobs    []projections.JobRow      `json:"jobs"`
 	Retries []projections.Retry       `json:"retries"`
+	// The totals count what there is in the tables; Truncated says that not all jobs
+	// or not all failed attempts are listed.
+	JobsTotal    int64 `json:"jobs_total"`
+	RetriesTotal int64 `json:"retries_total"`
+	Truncated    bool  `json:"truncated"`
 }
 
 // BatchReport gives the report of a batch, at any time. Up to limit jobs and as
@@ -47,7 +52,15 @@ func (a *App) batchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 		return v, err
 	}
 	retries, err := projections.Retries(ctx, db, id, limit)
+	if err != nil {
+		return v, err
+	}
 	v.Reports, v.Jobs, v.Retries = notNil(reports), notNil(jobs), notNil(retries)
+	if v.JobsTotal, err = projections.TotalJobs(ctx, db, projections.JobFilter{Batch: id}); err != nil {
+		return v, err
+	}
+	v.RetriesTotal, err = projections.TotalRetries(ctx, db, id)
+	v.Truncated = v.JobsTotal > int64(len(jobs)) || v.RetriesTotal > int64(len(retries))
 	return v, err
 }
 

@@ -20,11 +20,12 @@ func (p *program) batchLs() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
 			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				list, err := a.Batches(ctx, f)
+				page, err := a.Batches(ctx, f)
 				if err != nil {
 					return err
 				}
-				return p.show(list, func(w io.Writer) {
+				return p.show(page, func(w io.Writer) {
+					list := page.Batches
 					lines := make([][]any, len(list))
 					for i, b := range list {
 						name := b.FileName
@@ -35,6 +36,9 @@ func (p *program) batchLs() *cobra.Command {
 							b.JobsHeld, b.JobsInProgress, atPtr(b.SubmittedAt), printable(name)}
 					}
 					rows(w, "no batches", []any{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "in progress", "submitted", "what"}, lines)
+					if page.Truncated {
+						cut(w, len(list), page.Total, "batches", "--limit or --before "+list[len(list)-1].BatchID)
+					}
 				})
 			})
 		}),
@@ -42,9 +46,9 @@ func (p *program) batchLs() *cobra.Command {
 	c.Flags().StringVar((*string)(&f.Status), "status", "", "only those in this `STATE`")
 	c.Flags().StringVar(&f.Submitter, "submitter", "", "only those of this `NAME`")
 	c.Flags().StringVar((*string)(&f.Before), "before", "", "only those older than this `BATCH`")
-	c.Flags().IntVar(&f.Limit, "limit", listLimit, "at most so many")
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		return oneOf(c.CommandPath(), "--status", f.Status, domain.BatchStates)
 	}
+	limitFlag(c, &f.Limit, listLimit, "at most so many")
 	return c
 }

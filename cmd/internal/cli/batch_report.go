@@ -34,7 +34,7 @@ later on erases no earlier failure.`,
 			})
 		}),
 	}
-	c.Flags().IntVar(&limit, "limit", 1000, "at most so many jobs and failed attempts")
+	limitFlag(c, &limit, 1000, "at most so many jobs and failed attempts")
 	return c
 }
 
@@ -42,12 +42,16 @@ func showReport(w io.Writer, v app.BatchReportView) {
 	showBatch(w, v.BatchSummary)
 	fmt.Fprintln(w)
 	showJobs(w, v.Jobs)
+	cutJobs(w, v.BatchID, len(v.Jobs), v.JobsTotal)
 	fmt.Fprintln(w)
 	if len(v.Jobs) == 0 && v.ReasonCode != nil {
 		fmt.Fprintf(w, "no job was made: %s: %s\n", *v.ReasonCode, printable(or(v.ReasonMessage, "").(string)))
 		return
 	}
 	showRetries(w, v.Retries)
+	if n := len(v.Retries); int64(n) < v.RetriesTotal {
+		cut(w, n, v.RetriesTotal, "failed attempts", "--limit")
+	}
 }
 
 // showJobs writes where jobs stand.

@@ -36,11 +36,12 @@ func (p *program) batchShow() *cobra.Command {
 					}
 					fmt.Fprintln(w)
 					showJobs(w, v.Jobs)
+					cutJobs(w, v.BatchID, len(v.Jobs), v.JobsTotal)
 				})
 			})
 		}),
 	}
-	c.Flags().IntVar(&limit, "limit", listLimit, "at most so many jobs")
+	limitFlag(c, &limit, listLimit, "at most so many jobs")
 	return c
 }
 

@@ -34,7 +34,6 @@ For the next page, give the last hash with --after.`,
 	c.Flags().StringVar((*string)(&f.Status), "status", "", "only those in this `STATE`")
 	c.Flags().StringVar(&f.Name, "name", "", "only those with this `TEXT` in their path")
 	c.Flags().StringVar((*string)(&f.After), "after", "", "only those after this `HASH`")
-	c.Flags().IntVar(&f.Limit, "limit", listLimit, "at most so many")
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		if f.After != "" {
 			if _, err := fileHash(c.CommandPath(), string(f.After)); err != nil {
@@ -43,5 +42,6 @@ For the next page, give the last hash with --after.`,
 		}
 		return oneOf(c.CommandPath(), "--status", f.Status, domain.FileStates)
 	}
+	limitFlag(c, &f.Limit, listLimit, "at most so many")
 	return c
 }

@@ -21,20 +21,25 @@ func (p *program) jobLs() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
 			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				list, err := a.Jobs(ctx, f)
+				page, err := a.Jobs(ctx, f)
 				if err != nil {
 					return err
 				}
-				return p.show(list, func(w io.Writer) { showJobs(w, list) })
+				return p.show(page, func(w io.Writer) {
+					showJobs(w, page.Jobs)
+					if page.Truncated {
+						cut(w, len(page.Jobs), page.Total, "jobs", "--limit or --after "+page.Jobs[len(page.Jobs)-1].ID)
+					}
+				})
 			})
 		}),
 	}
 	c.Flags().StringVar((*string)(&f.Batch), "batch", "", "only those of this `BATCH`")
 	c.Flags().StringVar((*string)(&f.Status), "status", "", "only those in this `STATE`")
 	c.Flags().StringVar((*string)(&f.After), "after", "", "only those after this `JOB`")
-	c.Flags().IntVar(&f.Limit, "limit", listLimit, "at most so many")
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		return oneOf(c.CommandPath(), "--status", f.Status, append(slices.Clone(domain.JobStates), domain.JobDeleted))
 	}
+	limitFlag(c, &f.Limit, listLimit, "at most so many")
 	return c
 }
