@@ -3,7 +3,6 @@ package zklive_test
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,43 +11,6 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
-
-// The tree that each row leaves, written down by hand from the documentation of
-// the workflow: node names, the keys of their data, and which are ephemeral. The
-// store must leave exactly this, node by node.
-
-const (
-	batchStatusKeys = "command last_modified status version"
-	jobStatusKeys   = "command last_modification_date last_successful_status retry_count status version"
-	failedKeys      = "command error last_modification_date last_successful_status message retry_count status version"
-)
-
-var submissionKeys = "erc_what erc_when erc_where erc_who payload_url profile_name submission_mode submitter type"
-
-// tree is the expected part of the tree below /batches and /jobs: path → keys.
-type tree map[string]string
-
-func (w tree) job(bid, jid, sub, state, entry string) {
-	d := "/jobs/" + jid
-	w[d] = ""
-	w[d+"/configuration"] = "batch_id payload_type payload_url profile_name response_type row submission_mode submitter working_dir"
-	w[d+"/identifiers"] = "local_id primary"
-	w[d+"/metadata"] = "erc_what erc_when erc_where erc_who"
-	w[d+"/status"] = jobStatusKeys
-	w[d+"/priority"] = "integer"
-	w[d+"/space_needed"] = "integer"
-	w[d+"/claims"] = "claims version"
-	w["/jobs/states/"+state+"/"+entry] = ""
-	w["/batches/"+bid+"/states/"+sub+"/"+jid] = ""
-}
-
-func (w tree) move(from, to string) {
-	if _, there := w[from]; !there {
-		panic("the expectation moves a node that is not there: " + from)
-	}
-	delete(w, from)
-	w[to] = ""
-}
 
 func TestTreeOfEveryRow(t *testing.T) {
 	t.Parallel()
@@ -387,27 +349,5 @@ func TestTreeOfEveryRow(t *testing.T) {
 		if !covered[row] {
 			t.Errorf("row %s was not driven", row)
 		}
-	}
-}
-
-// keysOf gives the sorted keys of a JSON object, "integer" for a number, "" for
-// no data.
-func keysOf(t *testing.T, path, data string) string {
-	t.Helper()
-	if data == "" {
-		return ""
-	}
-	var v any
-	if err := json.Unmarshal([]byte(data), &v); err != nil {
-		t.Fatalf("%s holds %q, which is not JSON: %v", path, data, err)
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		return strings.Join(slices.Sorted(maps.Keys(v)), " ")
-	case float64:
-		return "integer"
-	default:
-		t.Fatalf("%s holds %T", path, v)
-		return ""
 	}
 }
