@@ -5,7 +5,10 @@
 // or job to an [Outcome]: go on with a command, fail, wait, or hand the work back.
 // A step reads the world and changes it (downloads, stores, records, notifies),
 // but never the live state: only the [Runner] writes there, through
-// eventstore.Handler and under the claim.
+// eventstore.Handler and under the claim. The files of a job are no part of the
+// live state: the steps of estimating, downloading and processing lead each through
+// its own life in the log, through eventstore.FileHandler, and the job moves only
+// after its files have.
 //
 // What holds for every step:
 //
@@ -16,5 +19,8 @@
 //   - What the depositor must mend, and what failed for good, becomes a failed job
 //     with a class, a code and a sentence. What our own servers cannot do at the
 //     moment is tried again later and is no failure of the job.
+//   - An attempt at a file counts when it begins, also when its worker dies: the
+//     successor ends it first. While the log is away nothing begins and nothing
+//     counts.
 //   - A panic fails the job, or sets it aside in the states that cannot fail.
 package daemon
