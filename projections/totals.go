@@ -14,6 +14,19 @@ func TotalBatches(ctx context.Context, db DB, f BatchFilter) (int64, error) {
 	return n, wrap("count batches", err)
 }
 
+// CountBatches counts all batches by state; a state that none is in is missing.
+func CountBatches(ctx context.Context, db DB) (map[domain.BatchState]int64, error) {
+	rows, err := pgdb.New(db).CountBatches(ctx)
+	if err != nil {
+		return nil, wrap("count batches", err)
+	}
+	n := make(map[domain.BatchState]int64, len(rows))
+	for _, row := range rows {
+		n[domain.BatchState(row.Status)] = row.N
+	}
+	return n, nil
+}
+
 // TotalJobs counts the jobs that a filter chooses; After and Limit play no part.
 func TotalJobs(ctx context.Context, db DB, f JobFilter) (int64, error) {
 	n, err := pgdb.New(db).CountListedJobs(ctx, pgdb.CountListedJobsParams{BatchID: string(f.Batch), Status: string(f.Status)})

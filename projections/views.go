@@ -119,14 +119,12 @@ type Counts struct {
 // Count counts all batches and jobs that there ever were.
 func Count(ctx context.Context, db DB) (Counts, error) {
 	q := pgdb.New(db)
-	c := Counts{Batches: map[domain.BatchState]int64{}, Jobs: map[domain.JobState]int64{}}
-	batches, err := q.CountBatches(ctx)
+	c := Counts{Jobs: map[domain.JobState]int64{}}
+	batches, err := CountBatches(ctx, db)
 	if err != nil {
-		return c, wrap("count batches", err)
+		return c, err
 	}
-	for _, row := range batches {
-		c.Batches[domain.BatchState(row.Status)] = row.N
-	}
+	c.Batches = batches
 	jobs, err := q.CountJobs(ctx)
 	if err != nil {
 		return c, wrap("count jobs", err)

@@ -169,6 +169,10 @@ func TestTheProgramFromTheShell(t *testing.T) {
 	step(0, `"type":"batch.submitted"`, "events", "tail", "--from", "1", "-o", "json")
 	step(0, "batch.completed", "events", "tail", "--batch", "bid0000000002")
 	step(0, "daemons,relay,projector", "status")
+	step(0, "waits for clean-up", "status")
+	if out := step(0, "state      batches", "status"); !strings.Contains(out, "failed           1") {
+		t.Errorf("status does not count the batches: %s", out)
+	}
 
 	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ const statusTimeout = 5 * time.Second
 type Status struct {
 	Servers    []ServerStatus          `json:"servers"`
 	Workers    []eventstore.WorkerInfo `json:"workers"` // processes that serve
+	Batches    []BatchesStatus         `json:"batches"` // as the tables have them
 	Queues     []QueueStatus           `json:"queues"`
 	Outbox     *OutboxStatus           `json:"outbox"`
 	Log        *LogStatus              `json:"log"`
@@ -39,6 +40,12 @@ type ServerStatus struct {
 type QueueStatus struct {
 	State domain.JobState `json:"state"`
 	Jobs  int             `json:"jobs"`
+}
+
+// BatchesStatus counts the batches in one state.
+type BatchesStatus struct {
+	State   domain.BatchState `json:"state"`
+	Batches int64             `json:"batches"`
 }
 
 // OutboxStatus tells how far the log is behind the live state.
@@ -97,7 +104,7 @@ func (a *App) Status(ctx context.Context) Status {
 		})
 	}
 	all.Wait()
-	s := Status{Servers: servers, Workers: []eventstore.WorkerInfo{}, Queues: []QueueStatus{}}
+	s := Status{Servers: servers, Workers: []eventstore.WorkerInfo{}, Batches: []BatchesStatus{}, Queues: []QueueStatus{}}
 	for _, p := range parts {
 		if p.Outbox != nil {
 			s.Workers, s.Queues, s.Outbox, s.Epoch = append(s.Workers, p.Workers...), p.Queues, p.Outbox, p.Epoch
@@ -106,7 +113,7 @@ func (a *App) Status(ctx context.Context) Status {
 			s.Log = p.Log
 		}
 		if p.Projection != nil {
-			s.Projection = p.Projection
+			s.Projection, s.Batches = p.Projection, append(s.Batches, p.Batches...)
 		}
 	}
 	if s.Projection != nil && s.Log != nil {
@@ -155,6 +162,22 @@ func (a *App) statusTables(ctx context.Context, s *Status) error {
 		return err
 	}
 	s.Projection = &ProjectionStatus{PendingMigrations: pending}
+	if pending > 0 {
+		return nil
+	}
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := projections.CountBatches(ctx, db)
+	if err != nil {
+		return err
+	}
+	for _, state := range domain.BatchStates {
+		if n[state] > 0 {
+			s.Batches = append(s.Batches, BatchesStatus{State: state, Batches: n[state]})
+		}
+	}
 	return nil
 }
 

@@ -10,14 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
 )
 
 func (p *program) status() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show servers, workers, queues, outbox and lag",
-		Long: `Show which servers answer, which processes serve, how many jobs are in each state,
-how many events wait to be carried to the log and for how long, and how far the
+		Long: `Show which servers answer, which processes serve, how many batches are in each
+state and how many jobs in each queue, how many events wait to be carried to the log and for how long, and how far the
 tables are behind it. Exit code 5 when a server does not answer.`,
 		Example: "  accession status\n  accession status -o json | jq .projection.events_behind",
 		Args:    cobra.NoArgs,
@@ -57,11 +58,25 @@ func showStatus(w io.Writer, s app.Status) {
 	}
 	rows(w, nobody, []any{"worker", "host", "pid", "roles", "since"}, lines)
 	fmt.Fprintln(w)
+	nothing := "no batches"
+	if s.Projection == nil || s.Projection.PendingMigrations > 0 {
+		nothing = "the batches are not known"
+	}
+	lines = make([][]any, len(s.Batches))
+	for i, b := range s.Batches {
+		lines[i] = []any{b.State, b.Batches}
+	}
+	rows(w, nothing, []any{"state", "batches"}, lines)
+	fmt.Fprintln(w)
 	lines = make([][]any, len(s.Queues))
 	for i, q := range s.Queues {
-		lines[i] = []any{q.State, q.Jobs}
+		note := ""
+		if q.State == domain.JobCompleted {
+			note = "done; waits for clean-up"
+		}
+		lines[i] = []any{q.State, q.Jobs, note}
 	}
-	rows(w, "the queues are not known", []any{"state", "jobs"}, lines)
+	rows(w, "the queues are not known", []any{"queue", "jobs", ""}, lines)
 	fmt.Fprintln(w)
 	if o := s.Outbox; o != nil {
 		fmt.Fprintf(w, "outbox      %d events wait to be carried to the log", o.Unsent)
