@@ -89,6 +89,8 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"foo", 2, []string{"accession knows no command \"foo\"\n"}},
 		{"submit file.txt", 2, []string{"submit: no profile is given", "hint: name the collection's profile with --profile; `accession profile ls`"}},
 		{"submit --profile maps --mode sideways --digest md5:1 ftp://h/x", 2, []string{"mode \"sideways\"", "digest: the digest has 1 digits", "neither http nor https"}},
+		{"submit --profile maps --mode update https://h/x.txt", 2, []string{"an update must name its object", "hint: list it in a manifest of many"}},
+		{"submit --profile maps --title " + strings.Repeat("x", 5000) + " https://h/x.txt", 2, []string{"the title has 5000 bytes"}},
 		{"submit --profile maps no-such-file", 4, []string{"submit: open no-such-file", "hint: give the path of a file, or a URL"}},
 		{"submit --profile charts https://example.org/x.txt", 4, []string{`no profile is named "charts"; known are: maps`}},
 		{"submit --profile maps https://example.org/x.checkm", 2, []string{"a manifest behind a URL can be of several types", "hint: say which with --type: object_manifest"}},
