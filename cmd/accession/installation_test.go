@@ -63,6 +63,7 @@ func newInstallation(t *testing.T) *installation {
 		"zookeeper_session_timeout": "1s", "nats": address(t, "ACCESSION_TEST_NATS"), "nats_stream": "TEST_" + name,
 		"nats_prefix": "test." + name, "postgres": in.databaseURL(), "data_dir": dir, "space_reserve": "1 MiB",
 		"space_cycle": "200ms", "retry_delay": "50ms", "janitor_interval": "500ms", "stop_grace": "5s", "log_format": "json",
+		"max_processing_attempts": "20", // an attempt that a killed process made counts
 	}
 	in.must(os.MkdirAll(filepath.Join(dir, "profiles"), 0o755))
 	in.must(os.WriteFile(filepath.Join(dir, "profiles", "test.yaml"), []byte(`name: test
@@ -70,7 +71,7 @@ collection: test
 owner: The tests
 identifier: {naan: 99999, shoulder: fk4}
 notify: {from: accession@example.org, to: [depositor@example.org], on: [report]}
-fetch: {allow: [127.0.0.1/32], attempts: 3, timeout: 60s}
+fetch: {allow: [127.0.0.1/32], attempts: 20, timeout: 60s}
 `), 0o600))
 	cfg, err := config.Load(config.Sources{Flags: in.settings})
 	in.must(err)
@@ -239,6 +240,10 @@ func (in *installation) proven() {
 		in.must(err)
 		if r.Version != last[r.Aggregate]+1 {
 			in.t.Errorf("the log has %s after number %d of that aggregate", r.ID(), last[r.Aggregate])
+		}
+		if before := (domain.Event{Aggregate: r.Aggregate, Version: r.Version - 1}).ID(); r.Aggregate.Kind == domain.KindJob &&
+			r.Version > 1 && strings.HasPrefix(string(r.Actor), "daemon/") && r.CausationID != before {
+			in.t.Errorf("%s says it was caused by %q, not by %s", r.ID(), r.CausationID, before)
 		}
 		last[r.Aggregate] = r.Version
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -101,6 +102,38 @@ func TestDeadDownloadIsTakenOver(t *testing.T) {
 	if left, err := os.ReadDir(j.Configuration.WorkingDir); err != nil || len(left) != 1 {
 		t.Errorf("left %v, %v", left, err)
 	}
+}
+
+// Trouble of our own with the working directory is not held against the files.
+func TestClaimDirectoryIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	w.one()
+	var id domain.JobID
+	w.web.on("/a.txt", func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && w.web.count("GET /a.txt") == 1 {
+			left, err := w.cfg.Work.Left(w.job(id).Configuration.BatchID, id, "")
+			if err != nil || len(left) != 1 {
+				t.Errorf("%v, %v", left, err)
+			}
+			for _, l := range left {
+				if err := errors.Join(l.Remove(), l.Close()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		_, _ = rw.Write([]byte("a"))
+	})
+	w.web.serve("/b.txt", "b")
+	w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest", w.web.URL+"/a.txt", w.web.URL+"/b.txt"))
+	id = w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
+	w.turn(domain.DaemonJobDownloading)
+	w.wantJob(id, domain.JobDownloading, "")
+	w.clock.Advance(maxDelay)
+	w.turn(domain.DaemonJobDownloading)
+	w.wantJob(id, domain.JobProcessing, "")
+	const rows = "F1 F2 F5 F6 F4 F10"
+	w.wantRows(id, map[string]string{"a.txt": rows, "b.txt": rows})
 }
 
 // one lets a job's files be fetched one after the other.

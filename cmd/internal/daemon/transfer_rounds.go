@@ -114,9 +114,11 @@ func (d *transfer) chunk(ctx context.Context, claim *store.Claim, todo []int) er
 			return err
 		}
 		d.got[i], d.errs[i] = err == nil, err
-		var end domain.FileCommand = domain.FinishDownload{Fence: f.Fence, Size: m.Bytes(), SHA256: m.SHA256()}
+		var end domain.FileCommand
 		if err != nil {
-			end = d.failed(i, err)
+			end = d.failed(i, err) // nothing was measured
+		} else {
+			end = domain.FinishDownload{Fence: f.Fence, Size: m.Bytes(), SHA256: m.SHA256()}
 		}
 		if mine {
 			ends = append(ends, ask{i, end})
