@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"io/fs"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 )
@@ -43,6 +44,9 @@ func CheckProfiles(dir string) ([]string, error) {
 	var faults profile.Faults
 	if errors.As(err, &faults) {
 		return nil, &Error{Kind: Invalid, What: "check " + dir, Err: faults, Hint: "deploy/profiles/reference.yaml explains every field"}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &Error{Kind: NotFound, What: "check " + dir, Err: err, Hint: "make the directory, copy deploy/profiles/reference.yaml into it under the collection's name, and fit it; or name another with profiles_dir"}
 	}
 	if err != nil {
 		return nil, explain("check "+dir, err)

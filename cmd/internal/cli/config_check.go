@@ -15,7 +15,7 @@ import (
 func asSetting(err error) error {
 	var e *app.Error
 	if errors.As(err, &e) && e.Kind == app.NotFound {
-		return &app.Error{Kind: app.Invalid, What: e.What, Err: e.Err, Hint: "make the directory, copy deploy/profiles/reference.yaml into it under the collection's name, and fit it; or name another with profiles_dir"}
+		return &app.Error{Kind: app.Invalid, What: e.What, Err: e.Err, Hint: e.Hint}
 	}
 	return err
 }

@@ -99,10 +99,15 @@ func (d *demo) where(v app.BatchReportView) {
 	}
 	d.say("mails     %s", relative(d.cfg.MailDir))
 	d.say("log       %s", relative(d.logFile))
+	d.next(relative(d.stack.Dir()), d.stack.Addresses().Postgres)
+}
+
+// next tells what to type next.
+func (d *demo) next(dir, postgres string) {
 	d.step("Look in (the first line starts the servers again with this data; then, beside it):")
-	d.say("%s stack --dir %s", d.called, relative(d.stack.Dir()))
-	d.say("psql '%s' -c 'select * from report.batch_summary'", d.stack.Addresses().Postgres)
-	d.say("psql '%s' -c 'select * from report.retry_history'", d.stack.Addresses().Postgres)
+	d.say("%s stack --dir %s", d.called, dir)
+	d.say("psql '%s' -c 'select * from report.batch_summary'", postgres)
+	d.say("psql '%s' -c 'select * from report.retry_history'", postgres)
 	d.step("Keep it running:")
 	d.say("%s demo --keep-running%s", d.called, d.dirFlag)
 }

@@ -18,8 +18,9 @@ func (p *program) status() *cobra.Command {
 		Use:   "status",
 		Short: "Show servers, workers, queues, outbox and lag",
 		Long: `Show which servers answer, which processes serve, how many batches are in each
-state and how many jobs in each queue, how many events wait to be carried to the log and for how long, and how far the
-tables are behind it. Exit code 5 when a server does not answer.`,
+state and how many jobs in each queue, how many events wait to be carried to the
+log and for how long, and how far the tables are behind it. Exit code 5 when a
+server does not answer.`,
 		Example: "  accession status\n  accession status -o json | jq .projection.events_behind",
 		Args:    cobra.NoArgs,
 		RunE: p.stoppable(func(ctx context.Context, _ []string) error {

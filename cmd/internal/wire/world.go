@@ -139,7 +139,7 @@ func (w *World) Work(ctx context.Context) (*store.Work, error) {
 func (w *World) Profiles() (*profile.Set, error) {
 	return w.profiles.get(context.Background(), func(context.Context) (*profile.Set, error) {
 		set, err := profile.Load(w.cfg.ProfilesDir)
-		return set, failed("read the profiles", err, "the setting profiles_dir names their directory: "+w.cfg.ProfilesDir)
+		return set, failed("read the profiles", err, "the setting profiles_dir names their directory: "+w.cfg.ProfilesDir+"; `accession config check` tells how to get a first one")
 	})
 }
 
