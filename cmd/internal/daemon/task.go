@@ -68,7 +68,12 @@ func (t *BatchTask) CreateJobs(ctx context.Context, cmds []domain.CreateJob) err
 }
 
 func (t *BatchTask) order(keep bool) eventstore.Order {
-	return eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep}
+	return eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, CausationID: cause(t.Batch.ID.Aggregate(), t.Batch.Version)}
+}
+
+// cause names the event that a daemon reacts to: the last of what it claimed.
+func cause(a domain.Aggregate, version int64) string {
+	return domain.Event{Aggregate: a, Version: version}.ID()
 }
 
 // Keep writes a command in the middle of a step; work goes on under the claim.
@@ -83,7 +88,7 @@ func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool) e
 	}
 	defer cancel()
 	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep,
-		Known: &eventstore.At[domain.Job]{State: t.Job, Token: t.token}})
+		CausationID: cause(t.Job.ID.Aggregate(), t.Job.Version), Known: &eventstore.At[domain.Job]{State: t.Job, Token: t.token}})
 	if err == nil {
 		t.Job, t.token = res.State, res.Token
 	}
