@@ -81,6 +81,24 @@ func testExpiredAtQueue(t *testing.T, w World) {
 	}
 }
 
+// testExpiredAlone: a process that is alone gets back what it lost with a session.
+func testExpiredAlone(t *testing.T, w World) {
+	k := NewKit(t, w.Open(t))
+	_, jobs := k.Started(5)
+	batch := k.Submit()
+	k.next(domain.JobPending)
+	if _, _, err := k.Store.NextBatch(t.Context(), domain.BatchPending); err != nil {
+		t.Fatal(err)
+	}
+	w.Expire(t, k.Store)
+	if _, at := k.next(domain.JobPending); at.State.ID != jobs[0] {
+		t.Errorf("next is %s", at.State.ID)
+	}
+	if _, at, err := k.Store.NextBatch(t.Context(), domain.BatchPending); err != nil || at.State.ID != batch {
+		t.Errorf("next is %s (%v)", at.State.ID, err)
+	}
+}
+
 // testLateAfterAnother: a paused worker that comes back after another has taken
 // and moved its job is refused, also when the job is in the same state again.
 func testLateAfterAnother(t *testing.T, w World) {

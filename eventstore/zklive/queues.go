@@ -211,6 +211,11 @@ func (q *queues) tell(from, to domain.JobState, id domain.JobID, priority int, v
 func (q *queues) released(id domain.JobID, delay time.Duration) {
 	ctx, cancel := context.WithTimeout(q.s.ctx, 10*time.Second)
 	defer cancel()
+	q.offer(ctx, id, delay)
+}
+
+// offer puts a job into the queue that it is in now.
+func (q *queues) offer(ctx context.Context, id domain.JobID, delay time.Duration) {
 	at, err := q.s.Job(ctx, id)
 	if err != nil {
 		return // the next look finds it

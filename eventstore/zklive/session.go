@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -88,6 +90,7 @@ type Store struct {
 	worker  *worker       // nil while there is no session
 	arrived chan struct{} // closed when worker is set
 	claimed map[domain.Aggregate]*eventstore.Claim
+	orphans []*eventstore.Claim      // lost with a session, to be offered again under the next
 	slots   map[string]chan struct{} // one place a leader's name
 	// epochKnown is 0 until it was read.
 	epochKnown int64
@@ -201,6 +204,7 @@ func (s *Store) lose() {
 		s.log.Warn("zookeeper session lost", "worker", s.worker.id)
 	}
 	s.worker, s.arrived = nil, make(chan struct{})
+	s.orphans = slices.AppendSeq(s.orphans, maps.Values(s.claimed))
 	clear(s.claimed)
 }
 
@@ -266,8 +270,22 @@ func (s *Store) arrive(session int64) {
 		return
 	}
 	s.worker = w
+	orphans := s.orphans
+	s.orphans = nil
+	s.done.Go(func() { s.adopt(orphans) })
 	close(s.arrived)
 	s.log.Debug("zookeeper session", "worker", w.id)
+}
+
+// adopt offers the work of lost claims again: nobody else may have seen it fall.
+func (s *Store) adopt(orphans []*eventstore.Claim) {
+	for _, c := range orphans {
+		if c.Aggregate.Kind == domain.KindJob {
+			s.queues.offer(s.ctx, domain.JobID(c.Aggregate.ID), 0)
+		} else {
+			s.batches.released(domain.BatchID(c.Aggregate.ID), 0)
+		}
+	}
 }
 
 // watchWorkers wakes the indexes whenever a worker comes or goes: the locks of
