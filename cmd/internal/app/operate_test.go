@@ -378,13 +378,13 @@ func TestProfilesAreShownAndChecked(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"a.yaml": "name: A\n", "b.yaml": "nmae: b\n"} {
+	for name, text := range map[string]string{"a.yaml": "name: A\n", "b.yaml": "title: b\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err = CheckProfiles(dir)
-	if !errors.As(err, &e) || e.Kind != Invalid || !strings.Contains(err.Error(), "a.yaml:1: name") || !strings.Contains(err.Error(), "b.yaml:1: nmae") {
+	if !errors.As(err, &e) || e.Kind != Invalid || !strings.Contains(err.Error(), "a.yaml:1: name") || !strings.Contains(err.Error(), "b.yaml:1: title") {
 		t.Errorf("%v", err)
 	}
 	if _, err := CheckProfiles(filepath.Join(dir, "none")); !errors.As(err, &e) || e.Kind != NotFound {

@@ -128,7 +128,7 @@ func TestOperateForPrograms(t *testing.T) {
 func TestOperatorsCommandLines(t *testing.T) {
 	t.Parallel()
 	env, bad := nowhere(t), t.TempDir()
-	for name, text := range map[string]string{"a.yaml": "name: A\n", "b.yaml": "nmae: b\n"} {
+	for name, text := range map[string]string{"a.yaml": "name: A\n", "b.yaml": "title: b\n"} {
 		if err := os.WriteFile(filepath.Join(bad, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestOperatorsCommandLines(t *testing.T) {
 		{"profile show maps -o json", 0, []string{`"timeout": "1h0m0s"`}},
 		{"profile show charts", 4, []string{`no profile is named "charts"; known are: maps`}},
 		{"profile check", 0, []string{"the profiles are sound: maps"}},
-		{"profile check " + bad, 2, []string{"a.yaml:1: name: ", "b.yaml:1: nmae: ", "hint: deploy/profiles/reference.yaml"}},
+		{"profile check " + bad, 2, []string{"a.yaml:1: name: ", "b.yaml:1: title: ", "hint: deploy/profiles/reference.yaml"}},
 		{"profile check " + bad + "/none", 4, []string{"no such file or directory"}},
 	} {
 		code, out, errs := call(t, env, strings.Fields(c.args)...)
