@@ -132,7 +132,11 @@ func reportText(p Profile, r ReportBody) string {
 			b.WriteString("\n")
 		}
 	}
-	section("Failed", func(j ReportJob) bool { return j.State == domain.JobFailed })
+	failed := "Failed"
+	if r.Kind == "update-report" {
+		failed = "Unresolved"
+	}
+	section(failed, func(j ReportJob) bool { return j.State == domain.JobFailed })
 	section("Completed since the report before", func(j ReportJob) bool { return j.New })
 	section("Completed", func(j ReportJob) bool { return j.State == domain.JobCompleted && !j.New })
 	return strings.ToValidUTF8(b.String(), "\ufffd")
