@@ -132,11 +132,20 @@ func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID) error {
 	})
 }
 
-// sweep removes working directories of jobs that are not there any more. A job
-// must be missing in two rounds in a row: what this server does not know yet may
-// just be new.
+// sweep removes working directories of jobs that are not there any more, in every
+// place that a profile names. A job must be missing in two rounds in a row: what
+// this server does not know yet may just be new.
 func (r *Runner) sweep(ctx context.Context, before map[string]bool) map[string]bool {
 	stray := map[string]bool{}
+	for _, name := range r.cfg.Profiles.Names() {
+		p, err := r.cfg.Profiles.Get(name)
+		if err == nil {
+			_, err = r.steps.work(p)
+		}
+		if err != nil {
+			r.cfg.Log.Warn("cannot look into the working directory of a profile", "profile", name, "error", err)
+		}
+	}
 	for _, w := range r.steps.all() {
 		found, err := w.List()
 		if err != nil {

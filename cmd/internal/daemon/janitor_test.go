@@ -174,8 +174,13 @@ func TestStrayDirectories(t *testing.T) {
 	w := newWorld(t, noRecords)
 	id := w.aJobIn(domain.JobProcessing)
 	batch := w.job(id).Configuration.BatchID
+	// A profile's own place, in which nothing has been done since the start.
+	apart := w.profile("apart")
+	apart.WorkingDir = t.TempDir()
+	w.set["apart"] = apart
+	elsewhere := filepath.Join(apart.WorkingDir, string(batch), string(domain.NewJobID(78)))
 	stray, other := w.cfg.Work.Path(batch, domain.NewJobID(77)), filepath.Join(filepath.Dir(w.cfg.Work.Path(batch, id)), "notes")
-	for _, dir := range []string{stray, other} {
+	for _, dir := range []string{stray, other, elsewhere} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -186,6 +191,9 @@ func TestStrayDirectories(t *testing.T) {
 		t.Fatal("removed in the first round")
 	}
 	w.r.sweep(t.Context(), seen)
+	if there(elsewhere) {
+		t.Error("the stray directory in a profile's own place is still there")
+	}
 	if there(stray) || !there(other) || !there(w.job(id).Configuration.WorkingDir) {
 		t.Errorf("stray %v, other %v, job's %v", there(stray), there(other), there(w.job(id).Configuration.WorkingDir))
 	}

@@ -13,6 +13,7 @@ import (
 // *profile.Set is one.
 type Profiles interface {
 	Get(name string) (profile.Profile, error)
+	Names() []string
 }
 
 // Records keeps in SQL what steps must find again when they start over.

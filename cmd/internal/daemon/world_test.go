@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,6 +58,8 @@ func (p profiles) Get(name string) (profile.Profile, error) {
 	}
 	return profile.Profile{}, &profile.NotFoundError{Name: name}
 }
+
+func (p profiles) Names() []string { return slices.Sorted(maps.Keys(p)) }
 
 const tides = "tides" // the profile and the collection of most tests
 
