@@ -66,6 +66,12 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		return d.stay(EventBatchReported, Require{}, &BatchReported{
 			BatchMove: BatchMove{From: b.State, To: b.State, Reason: c.Reason},
 			Channel:   c.Channel, About: c.About, Delivery: c.Delivery, Delivered: c.Delivered})
+	case RepairBatch:
+		if b.Version == 0 {
+			return d.refuse(CodeIllegal, "")
+		}
+		list, more := shorten(c.Mended)
+		return d.stay(EventBatchRepaired, Require{}, &BatchRepaired{BatchMove: BatchMove{From: b.State, To: b.State}, Mended: list, More: more})
 	default:
 		return d.refuse("unknown_command", "")
 	}

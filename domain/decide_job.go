@@ -103,6 +103,12 @@ func (d jobDecider) inPlace(cmd JobCommand) (Decision, error) {
 		}
 		d.j.Priority = c.Priority
 		return d.stay(EventJobReprioritised, Require{Unlocked: true}, &JobMoved{d.base(d.j.State, c.Reason)}), nil
+	case RepairJob:
+		if d.j.Version == 0 {
+			return d.refuse(CodeIllegal, "")
+		}
+		list, more := shorten(c.Mended)
+		return d.stay(EventJobRepaired, Require{}, &JobRepaired{JobMove: d.base(d.j.State, nil), Mended: list, More: more}), nil
 	default:
 		return d.refuse("unknown_command", "")
 	}

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -56,7 +57,7 @@ type EventDef struct {
 
 // Registry holds every event type in its newest version (v1), in the order of
 // the documentation.
-var Registry = append([]EventDef{
+var Registry = slices.Concat([]EventDef{
 	{EventBatchSubmitted, KindBatch, func() EventData { return &BatchSubmitted{} }, "A deposit was accepted."},
 	{EventBatchHeld, KindBatch, newBatchMoved, "The batch waits behind its collection's hold."},
 	{EventBatchListed, KindBatch, func() EventData { return &BatchListed{} }, "The manifest was read and the number of jobs is settled."},
@@ -89,7 +90,7 @@ var Registry = append([]EventDef{
 	{EventJobReprioritised, KindJob, newJobMoved, "The job's priority was changed."},
 
 	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A hold or a pause was set or lifted."},
-}, fileRegistry...)
+}, fileRegistry, mendRegistry)
 
 func newBatchMoved() EventData  { return &BatchMoved{} }
 func newBatchReport() EventData { return &BatchReport{} }

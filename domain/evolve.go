@@ -22,7 +22,7 @@ func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 		rep := d.Report
 		b.Report = &rep
 	}
-	if r.Type != EventBatchUpdateRequested {
+	if r.Type != EventBatchUpdateRequested && r.Type != EventBatchRepaired {
 		b.Reason = m.Reason // else: why somebody asks again is not why it failed
 	}
 	return b, nil
@@ -48,7 +48,7 @@ func EvolveJob(j Job, r Recorded) (Job, error) {
 	if r.Type == EventJobCleaned {
 		j.Cleaned = true
 	}
-	if r.Type != EventJobReprioritised {
+	if r.Type != EventJobReprioritised && r.Type != EventJobRepaired {
 		j.Reason = m.Reason
 	}
 	return j, nil
@@ -60,7 +60,7 @@ func follows(r Recorded, kind Kind, id string, version int64) bool {
 }
 
 func legalBatch(t EventType, m BatchMove) bool {
-	if t == EventBatchListed || t == EventBatchReported {
+	if t == EventBatchListed || t == EventBatchReported || t == EventBatchRepaired {
 		return m.From == m.To
 	}
 	row, ok := BatchRow(m.From, m.To)
@@ -68,7 +68,7 @@ func legalBatch(t EventType, m BatchMove) bool {
 }
 
 func legalJob(t EventType, m JobMove) bool {
-	if t == EventJobIdentified || t == EventJobWaiting || t == EventJobReprioritised {
+	if t == EventJobIdentified || t == EventJobWaiting || t == EventJobReprioritised || t == EventJobRepaired {
 		return m.From == m.To
 	}
 	row, ok := JobRow(m.From, m.To)

@@ -172,7 +172,7 @@ func TestJobEvents(t *testing.T) {
 	for _, r := range jobRows {
 		legal[fmt.Sprintf("%s>%s %s", r.from, r.to, r.event)] = true
 	}
-	stays := []domain.EventType{domain.EventJobIdentified, domain.EventJobWaiting, domain.EventJobReprioritised}
+	stays := []domain.EventType{domain.EventJobIdentified, domain.EventJobWaiting, domain.EventJobReprioritised, domain.EventJobRepaired}
 	for _, def := range domain.Registry {
 		for _, from := range jobStates() {
 			for _, to := range jobStates() {

@@ -5,7 +5,7 @@ import "errors"
 // HoldKind says what a hold stops.
 type HoldKind string
 
-// The kinds of hold: on a collection (its batches and jobs wait in held), on a
+// The kinds of hold that stop something: on a collection (its batches and jobs wait in held), on a
 // queue (a pause: no claim there, running work ends).
 const (
 	HoldCollection HoldKind = "collection"
@@ -81,6 +81,12 @@ func word(h *Hold) string {
 // EvolveSetting applies a setting's event. It refuses (*[Unexpected]) one that is
 // not the next or does not start from what the setting is.
 func EvolveSetting(s Setting, r Recorded) (Setting, error) {
+	switch d := r.Data.(type) {
+	case *SettingRepaired:
+		return maintained(s, r, d.Kind, d.Name)
+	case *SettingRestored:
+		return maintained(s, r, d.Kind, d.Name)
+	}
 	data, ok := r.Data.(*SettingChanged)
 	if !ok {
 		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
@@ -89,4 +95,12 @@ func EvolveSetting(s Setting, r Recorded) (Setting, error) {
 		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version, From: data.From, State: word(s.Hold)}
 	}
 	return Setting{Kind: data.Kind, Name: data.Name, Version: r.Version, Hold: data.Hold}, nil
+}
+
+// maintained applies an event that leaves what is set as it is.
+func maintained(s Setting, r Recorded, kind HoldKind, name string) (Setting, error) {
+	if !follows(r, KindSetting, "", s.Version) || s.Version > 0 && (kind != s.Kind || name != s.Name) {
+		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
+	}
+	return Setting{Kind: kind, Name: name, Version: r.Version, Hold: s.Hold}, nil
 }

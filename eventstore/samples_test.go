@@ -14,6 +14,7 @@ func samples() []domain.Recorded {
 	batch, job := domain.NewBatchID(7), domain.NewJobID(42)
 	data := sampleData(at, job)
 	maps.Copy(data, sampleFileData(at, job))
+	maps.Copy(data, sampleMendData(data))
 	var all []domain.Recorded
 	for i, def := range domain.Registry {
 		r := domain.Recorded{
@@ -129,6 +130,18 @@ func sampleFileData(at domain.Time, job domain.JobID) map[domain.EventType]domai
 			Quarantine: "quarantine/7/42/Karte.tif"},
 		domain.EventFileAbandoned: moved(domain.FileProcessingFailed, domain.FileAbandoned),
 		domain.EventFileReopened:  moved(domain.FileIgnore, domain.FileDiscovered),
+	}
+}
+
+func sampleMendData(of map[domain.EventType]domain.EventData) map[domain.EventType]domain.EventData {
+	batch, _ := domain.MoveOfBatch(of[domain.EventBatchReported])
+	job, _ := domain.MoveOfJob(of[domain.EventJobWaiting])
+	mended := []domain.Mended{{Code: "queue_entry_wrong", Where: "/jobs/states/failed/05-jid0000000042", Found: "it"}}
+	return map[domain.EventType]domain.EventData{
+		domain.EventBatchRepaired:   &domain.BatchRepaired{BatchMove: batch, Mended: mended, More: 1},
+		domain.EventJobRepaired:     &domain.JobRepaired{JobMove: job, Mended: mended, More: 1},
+		domain.EventSettingRepaired: &domain.SettingRepaired{Kind: domain.HoldCollection, Name: "Maps_1", Mended: mended, More: 1},
+		domain.EventSettingRestored: &domain.SettingRestored{Kind: domain.HoldAudit, Name: domain.AuditMaintenance, What: domain.RestoredZooKeeper, Epoch: 2, Events: 99},
 	}
 }
 

@@ -2,7 +2,6 @@ package projections
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/accession-ingest/accession/domain"
@@ -37,15 +36,17 @@ func (f *fold) setting(r domain.Recorded) error {
 	if err != nil {
 		return err
 	}
-	d, ok := r.Data.(*domain.SettingChanged)
-	if !ok {
-		return errors.New("its data is not of a setting")
-	}
 	s.Setting = next
-	s.row = pgdb.AccessionSetting{
-		Kind: string(d.Kind), Name: d.Name, Version: r.Version, Status: d.To,
-		Why: d.Why, ChangedAt: r.Time.Time, ChangedBy: string(r.Actor),
+	s.row.Kind, s.row.Name, s.row.Version = string(next.Kind), next.Name, next.Version
+	d, ok := r.Data.(*domain.SettingChanged)
+	if !ok { // maintenance leaves what is set, by whom and why
+		if s.row.Status == "" {
+			s.row.Status, s.row.ChangedAt, s.row.ChangedBy = "open", r.Time.Time, string(r.Actor)
+		}
+		return nil
 	}
+	s.row.Status, s.row.Why, s.row.ChangedAt, s.row.ChangedBy = d.To, d.Why, r.Time.Time, string(r.Actor)
+	s.row.HeldBy, s.row.HeldWhen, s.row.HeldWhy = nil, nil, nil
 	if h := d.Hold; h != nil {
 		s.row.HeldBy, s.row.HeldWhen, s.row.HeldWhy = &h.By, timeOrNull(h.When), &h.Why
 	}
