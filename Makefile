@@ -96,12 +96,15 @@ bench: setup build ## all benchmarks, one package at a time: make bench [BENCH=T
 	@$(WITH_STACK) go test -p 1 -count=1 -timeout 60m -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 ##@ Change
-.PHONY: generate clean
+.PHONY: generate documents clean
 
 generate: $(SQLC) ## write generated code, schemas and diagrams again
 	@$(SQLC) generate
 	@go generate ./...
 	@deploy/ci/golden.sh
+
+documents: setup-test build ## write docs/data-dictionary.md and the outputs in docs/sql.md again, from a database
+	@$(WITH_STACK) go test -count=1 -run 'TestDataDictionary|TestSQLExamples' ./projections -write
 
 clean: ## remove what was built, tools too
 	rm -rf bin

@@ -72,36 +72,49 @@ func Up(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error)
 	if err != nil {
 		return 0, fmt.Errorf("migrate %s: %w", schema, err)
 	}
-	if err := describe(ctx, db, schema); err != nil {
-		return len(done), fmt.Errorf("migrate %s: describe its version table: %w", schema, err)
+	if err := finish(ctx, db, schema); err != nil {
+		return len(done), fmt.Errorf("migrate %s: describe and grant: %w", schema, err)
 	}
 	return len(done), nil
 }
 
-// describe comments the version table, which goose makes without.
-func describe(ctx context.Context, db *sql.DB, schema string) error {
-	_, err := db.ExecContext(ctx, strings.ReplaceAll(`
+// finish comments the version table, which goose makes without, and says who may
+// do what with the tables.
+func finish(ctx context.Context, db *sql.DB, schema string) error {
+	file, names := "projection", Live
+	switch schema {
+	case RecordSchema:
+		file = "record"
+	case Next.Tables:
+		names = Next
+	}
+	rights, err := accessSQL(file, names)
+	if err != nil {
+		return err
+	}
+	return locked(ctx, db, strings.ReplaceAll(`
 comment on table SCHEMA.schema_version is 'Migrations of this schema that were applied.';
 comment on column SCHEMA.schema_version.id is 'Order in which they were applied.';
 comment on column SCHEMA.schema_version.version_id is 'Number that the migration''s file name begins with; 0 = the table itself.';
 comment on column SCHEMA.schema_version.is_applied is 'Always true: there is no way back down.';
-comment on column SCHEMA.schema_version.tstamp is 'When it was applied, by the clock of PostgreSQL.';`, "SCHEMA", schema))
-	return err
+comment on column SCHEMA.schema_version.tstamp is 'When it was applied, by the clock of PostgreSQL.';`, "SCHEMA", schema), rights)
 }
 
 // createSchema makes room for the version table, which goose writes before the
-// first migration. The lock keeps two processes from making it at once, which
-// "if not exists" does not.
+// first migration.
 func createSchema(ctx context.Context, db *sql.DB, schema string) error {
+	return locked(ctx, db, "create schema if not exists "+schema)
+}
+
+// locked runs statements in one transaction that only one process at a time has:
+// "if not exists" and grants alone do not keep two of them apart.
+func locked(ctx context.Context, db *sql.DB, statements ...string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	for _, stmt := range []string{
-		"select pg_advisory_xact_lock(hashtext('accession create schema'))",
-		"create schema if not exists " + schema,
-	} {
+	for _, stmt := range append([]string{"select pg_advisory_xact_lock(hashtext('accession create schema'))"}, statements...) {
 		if _, err := tx.ExecContext(ctx, stmt); err != nil {
 			return err
 		}

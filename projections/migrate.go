@@ -10,8 +10,8 @@ import (
 )
 
 // Migrate brings the schemas accession and report up to date and tells how many
-// migrations that took. It is safe to call from several processes at once; roles
-// are not made here.
+// migrations that took. It is safe to call from several processes at once. Rights
+// are granted to the roles that exist; see [MakeRoles].
 func Migrate(ctx context.Context, pool *pgxpool.Pool) (int, error) {
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { _ = db.Close() }()
@@ -23,4 +23,12 @@ func Pending(ctx context.Context, pool *pgxpool.Pool) (int, error) {
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { _ = db.Close() }()
 	return migrations.Pending(ctx, db, migrations.ProjectionSchema, migrations.Projection())
+}
+
+// MakeRoles makes the roles of the server that rights are granted to; [Migrate]
+// grants them. The one who connects must be allowed to make roles.
+func MakeRoles(ctx context.Context, pool *pgxpool.Pool) error {
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { _ = db.Close() }()
+	return migrations.MakeRoles(ctx, db)
 }

@@ -12,4 +12,4 @@ select
 from json_populate_recordset(null::accession.event, @rows::json) r;
 
 -- name: MakeEventPartitions :exec
-select accession.make_event_partitions(@seq);
+select accession.make_event_partitions('accession.event'::regclass, @seq);

@@ -59,6 +59,8 @@ type World interface {
 	Profiles() (*profile.Set, error)
 	// RemoveWork removes what a job has in its working directory.
 	RemoveWork(ctx context.Context, j domain.Job) error
+	// MakeRoles makes the roles that rights are granted to.
+	MakeRoles(ctx context.Context) error
 	// Migrate makes or updates the tables and tells, for each schema, how many
 	// migrations that took; Pending tells how many are missing.
 	Migrate(ctx context.Context) (map[string]int, error)

@@ -72,7 +72,7 @@ func (p *program) newDemo(ctx context.Context, dir string) (d *demo, err error) 
 	}
 	a, closing := run.Open(d.cfg, "user/demo", slog.New(slog.DiscardHandler))
 	d.app, d.closing = a, append(d.closing, closing)
-	done, err := a.Migrate(ctx)
+	done, err := a.Migrate(ctx, false)
 	if err != nil {
 		return d, err
 	}

@@ -36,6 +36,15 @@ func (w *World) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 	})
 }
 
+// MakeRoles implements app.World.
+func (w *World) MakeRoles(ctx context.Context) error {
+	pool, err := w.Pool(ctx)
+	if err != nil {
+		return err
+	}
+	return projections.MakeRoles(ctx, pool)
+}
+
 // Migrate implements app.World.
 func (w *World) Migrate(ctx context.Context) (map[string]int, error) {
 	pool, err := w.Pool(ctx)

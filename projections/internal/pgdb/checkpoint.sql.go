@@ -11,7 +11,7 @@ import (
 )
 
 const checkpoint = `-- name: Checkpoint :one
-select name, stream, stream_created, seq, epoch, last_event_id, last_command_id, last_stored, updated_at from accession.checkpoint where name = $1
+select name, stream, stream_created, seq, epoch, last_event_id, last_command_id, last_stored, updated_at, meaning from accession.checkpoint where name = $1
 `
 
 func (q *Queries) Checkpoint(ctx context.Context, name string) (AccessionCheckpoint, error) {
@@ -27,6 +27,7 @@ func (q *Queries) Checkpoint(ctx context.Context, name string) (AccessionCheckpo
 		&i.LastCommandID,
 		&i.LastStored,
 		&i.UpdatedAt,
+		&i.Meaning,
 	)
 	return i, err
 }

@@ -29,7 +29,7 @@ func (q *Queries) InsertEvents(ctx context.Context, rows []byte) error {
 }
 
 const makeEventPartitions = `-- name: MakeEventPartitions :exec
-select accession.make_event_partitions($1)
+select accession.make_event_partitions('accession.event'::regclass, $1)
 `
 
 func (q *Queries) MakeEventPartitions(ctx context.Context, seq int64) error {

@@ -161,6 +161,8 @@ type AccessionCheckpoint struct {
 	LastStored *time.Time `json:"last_stored"`
 	// When the checkpoint last moved, by the clock of PostgreSQL.
 	UpdatedAt time.Time `json:"updated_at"`
+	// Version of the rules that the tables were made by. A program with other rules makes them anew: accession rebuild.
+	Meaning int64 `json:"meaning"`
 }
 
 // One row per event, as it stands in the log: everything that ever happened, by whom, in order.
@@ -505,29 +507,35 @@ type AccessionJobTransition struct {
 	Seq int64 `json:"seq"`
 }
 
-// Events that a projection could not apply. Only their aggregates wait; everything else goes on.
+// One row per event that could not be applied, and per later event of the same aggregate, which waits behind it. Normally empty.
 type AccessionPoisonEvent struct {
-	// Name of the projection.
+	// The projection that could not apply it.
 	Name string `json:"name"`
-	// Place of the event in the log.
+	// Place in the log.
 	Seq int64 `json:"seq"`
-	// Epoch of the event.
-	Epoch int64 `json:"epoch"`
-	// Id of the event.
+	// KIND/ID/VERSION of the event.
 	ID string `json:"id"`
-	// Type of the event.
+	// Type of the event; empty = it could not be read.
 	Type string `json:"type"`
-	// Sort of aggregate that waits.
+	// Sort of aggregate that is held.
 	Kind string `json:"kind"`
-	// The aggregate that waits.
+	// Whose events are held.
 	AggregateID string `json:"aggregate_id"`
-	// The event's data; null when it could not be read.
-	Data json.RawMessage `json:"data"`
-	// Why it could not be applied.
+	// Number of the event among those of its aggregate; 0 = it could not be read.
+	Version int64 `json:"version"`
+	// The batch it belongs to; empty for a setting, or when it could not be read.
+	BatchID string `json:"batch_id"`
+	// Place of the event that it waits behind; null = it is that event.
+	WaitsFor *int64 `json:"waits_for"`
+	// Whether the table event has it all the same.
+	InHistory bool `json:"in_history"`
+	// Why it could not be applied the last time; empty = it only waits.
 	Error string `json:"error"`
+	// Its data as far as it could be read, for people.
+	Data string `json:"data"`
 	// How often it was tried.
 	Attempts int64 `json:"attempts"`
-	// When it was first tried.
+	// When it was held.
 	FirstSeen time.Time `json:"first_seen"`
 	// When it was last tried.
 	LastSeen time.Time `json:"last_seen"`
@@ -663,6 +671,24 @@ type ReportBatchSummary struct {
 	BytesDownloaded int64 `json:"bytes_downloaded"`
 }
 
+// One row per day (UTC) on which anything was deposited or ended: what came in and what was done.
+type ReportDailyThroughput struct {
+	// The day, in UTC.
+	Day time.Time `json:"day"`
+	// Batches that were deposited on it.
+	BatchesSubmitted int64 `json:"batches_submitted"`
+	// Jobs that completed on it.
+	JobsCompleted int64 `json:"jobs_completed"`
+	// Attempts of jobs that failed on it; a job that fails twice is in it twice.
+	JobsFailed int64 `json:"jobs_failed"`
+	// Downloads that succeeded on it.
+	FilesDownloaded int64 `json:"files_downloaded"`
+	// Their bytes.
+	BytesDownloaded int64 `json:"bytes_downloaded"`
+	// Files whose processing succeeded on it.
+	FilesProcessed int64 `json:"files_processed"`
+}
+
 // One row per state and reason: what fails, how often, and how much of it still waits for somebody.
 type ReportFailureReason struct {
 	// What failed: job or file. A job that failed for its file is in both.
@@ -793,18 +819,52 @@ type ReportRetryHistory struct {
 	Number int64 `json:"number"`
 }
 
-// One row per job state: how long jobs stayed in it, over all jobs that have left it.
+// One row per depositor: what they deposited and what became of it. jobs_listed = jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress.
+type ReportSubmitterActivity struct {
+	// Who deposited.
+	Submitter string `json:"submitter"`
+	// Batches, whatever became of them.
+	Batches int64 `json:"batches"`
+	// Of these, batches that stand completed now.
+	BatchesCompleted int64 `json:"batches_completed"`
+	// Of these, batches that stand failed now.
+	BatchesFailed int64 `json:"batches_failed"`
+	// Jobs that the batches list.
+	JobsListed int64 `json:"jobs_listed"`
+	// Jobs that completed.
+	JobsCompleted int64 `json:"jobs_completed"`
+	// Jobs that stand failed now.
+	JobsFailed int64 `json:"jobs_failed"`
+	// Jobs that wait behind a hold now.
+	JobsHeld int64 `json:"jobs_held"`
+	// Jobs that were deleted.
+	JobsDeleted int64 `json:"jobs_deleted"`
+	// Jobs that are under way now.
+	JobsInProgress int64 `json:"jobs_in_progress"`
+	// Files of all these jobs.
+	FilesListed int64 `json:"files_listed"`
+	// Bytes of these files that were fetched.
+	BytesDownloaded int64 `json:"bytes_downloaded"`
+	// When the first batch came.
+	FirstSubmittedAt time.Time `json:"first_submitted_at"`
+	// When the last batch came.
+	LastSubmittedAt time.Time `json:"last_submitted_at"`
+}
+
+// One row per state of jobs and of files: how long they stayed in it, over all stays that have ended.
 type ReportTimeInState struct {
+	// What was in the state: job or file.
+	Kind string `json:"kind"`
 	// The state.
 	Status string `json:"status"`
-	// How often a job left it.
+	// How often one left it.
 	Times int64 `json:"times"`
-	// Half of the stays were shorter than this many seconds.
+	// Half of the stays were not longer than this many seconds.
 	P50 float64 `json:"p50"`
-	// 95 of 100 stays were shorter than this many seconds.
+	// 95 of 100 stays were not longer than this many seconds.
 	P95 float64 `json:"p95"`
-	// 99 of 100 stays were shorter than this many seconds.
+	// 99 of 100 stays were not longer than this many seconds.
 	P99 float64 `json:"p99"`
 	// The longest stay, in seconds.
-	Longest interface{} `json:"longest"`
+	Longest float64 `json:"longest"`
 }
