@@ -90,7 +90,7 @@ func newWorld(t *testing.T, set ...string) *world {
 	w := &world{t: t, set: flags, cfg: cfg, wired: wire.New(cfg, slog.New(slog.DiscardHandler))}
 	w.app = &app.App{World: w.wired, Actor: "user/test"}
 	t.Cleanup(w.destroy)
-	if _, err := w.app.Migrate(t.Context()); err != nil {
+	if _, err := w.app.Migrate(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	return w
