@@ -29,6 +29,8 @@ func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Order
 	if err != nil {
 		return err
 	}
+	crash.Point("eventstore/deletion/begun")
+	o.CausationID = domain.Event{Aggregate: id.Aggregate(), Version: at.State.Version}.ID()
 	d := deletion{h: h, o: o, cleaned: at.State.Cleaned(), removeWork: removeWork}
 	jobs, err := h.jobsOf(ctx, id)
 	if err != nil {
@@ -92,7 +94,9 @@ func (d deletion) job(ctx context.Context, id domain.JobID) error {
 	}
 	o := d.o
 	o.CommandID, o.Known = "", nil
-	if _, err = d.h.Job(ctx, id, domain.DeleteJobWithBatch{}, o); errors.Is(err, ErrNotFound) {
+	_, err = d.h.Job(ctx, id, domain.DeleteJobWithBatch{}, o)
+	crash.Point("eventstore/deletion/after-delete-job")
+	if errors.Is(err, ErrNotFound) {
 		return nil // somebody else was faster
 	}
 	return err

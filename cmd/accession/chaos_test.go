@@ -17,8 +17,9 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// files serves a batch manifest of n single files. The first request for the
-// file `gated` waits until open is called.
+// files serves a batch manifest of n single files; asked for with ?lost, its first
+// file cannot be had. The first request for the file `gated` waits until open is
+// called.
 type files struct {
 	*httptest.Server
 	asked chan struct{} // closed by the first request for the gated file
@@ -37,7 +38,11 @@ func newFiles(t *testing.T, n, gated int) *files {
 		b.WriteString("#%prefix | mrt: | http://merritt.cdlib.org/terms#\n#%prefix | nfo: | http://www.semanticdesktop.org/ontologies/2007/03/22/nfo#\n")
 		b.WriteString("#%fields | nfo:fileUrl | nfo:hashAlgorithm | nfo:hashValue | nfo:fileSize | nfo:fileLastModified | nfo:fileName | mrt:primaryIdentifier | mrt:localIdentifier | mrt:creator | mrt:title | mrt:date\n")
 		for i := range n {
-			fmt.Fprintf(&b, "http://%s/file/%d |  |  |  |  | file-%d.txt |  | local-%d | A creator | Title %d | 2026\n", r.Host, i, i, i, i)
+			at := "file"
+			if i == 0 && r.URL.Query().Has("lost") {
+				at = "lost"
+			}
+			fmt.Fprintf(&b, "http://%s/%s/%d |  |  |  |  | file-%d.txt |  | local-%d | A creator | Title %d | 2026\n", r.Host, at, i, i, i, i)
 		}
 		b.WriteString("#%eof\n")
 		_, _ = w.Write([]byte(b.String()))
@@ -61,9 +66,9 @@ func newFiles(t *testing.T, n, gated int) *files {
 }
 
 // submit deposits the batch and gives its id.
-func (in *installation) submit(f *files) domain.BatchID {
+func (in *installation) submit(f *files, query ...string) domain.BatchID {
 	in.t.Helper()
-	out := in.run("submit", f.URL+"/batch.checkm", "--type", "file_batch_manifest", "--profile", "test", "-o", "json")
+	out := in.run("submit", f.URL+"/batch.checkm"+strings.Join(query, ""), "--type", "file_batch_manifest", "--profile", "test", "-o", "json")
 	var answer struct {
 		BatchID domain.BatchID `json:"batch"`
 	}

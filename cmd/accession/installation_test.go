@@ -37,7 +37,9 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.RemoveAll(crashDir) // "" when no test needed the build
+	os.Exit(code)
 }
 
 // patience bounds what takes some seconds, also on a busy machine.
@@ -125,11 +127,14 @@ func (in *installation) should(err error) {
 }
 
 // command prepares the program with this installation's settings.
-func (in *installation) command(args ...string) *exec.Cmd {
+func (in *installation) command(args ...string) *exec.Cmd { return in.commandOf(os.Args[0], args...) }
+
+// commandOf prepares another build of it.
+func (in *installation) commandOf(binary string, args ...string) *exec.Cmd {
 	for key, value := range in.settings {
 		args = append(args, "--set", key+"="+value)
 	}
-	cmd := exec.Command(os.Args[0], args...) //nolint:noctx // the test ends it by signals
+	cmd := exec.Command(binary, args...) //nolint:noctx // the test ends it by signals
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
@@ -241,9 +246,12 @@ func (in *installation) proven() {
 		if r.Version != last[r.Aggregate]+1 {
 			in.t.Errorf("the log has %s after number %d of that aggregate", r.ID(), last[r.Aggregate])
 		}
-		if before := (domain.Event{Aggregate: r.Aggregate, Version: r.Version - 1}).ID(); r.Aggregate.Kind == domain.KindJob &&
-			r.Version > 1 && strings.HasPrefix(string(r.Actor), "daemon/") && r.CausationID != before {
-			in.t.Errorf("%s says it was caused by %q, not by %s", r.ID(), r.CausationID, before)
+		cause := domain.Event{Aggregate: r.Aggregate, Version: r.Version - 1}.ID()
+		if r.Type == domain.EventJobDeleted { // with its batch
+			cause = domain.Event{Aggregate: r.BatchID.Aggregate(), Version: last[r.BatchID.Aggregate()]}.ID()
+		}
+		if r.Aggregate.Kind == domain.KindJob && r.Version > 1 && strings.HasPrefix(string(r.Actor), "daemon/") && r.CausationID != cause {
+			in.t.Errorf("%s says it was caused by %q, not by %s", r.ID(), r.CausationID, cause)
 		}
 		last[r.Aggregate] = r.Version
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // errHolds: a hold or pause was set or lifted since the decision read them.
@@ -262,6 +263,7 @@ func (s *Store) Remove(ctx context.Context, id domain.BatchID) error {
 			if err := s.removeJob(ctx, id, sub, j); err != nil {
 				return err
 			}
+			crash.Point("zklive/remove/after-job")
 		}
 	}
 	return s.removeBatch(ctx, id)
@@ -275,6 +277,7 @@ func (s *Store) removeBatch(ctx context.Context, id domain.BatchID) error {
 		if err := s.destroy(ctx, dir+name); err != nil {
 			return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
 		}
+		crash.Point("zklive/remove/after-part")
 	}
 	p := &plan{}
 	p.delete(dir+"/submission", -1, nil)
@@ -284,6 +287,7 @@ func (s *Store) removeBatch(ctx context.Context, id domain.BatchID) error {
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
 	}
+	crash.Point("zklive/remove/after-batch")
 	s.batches.forget(id)
 	s.statuses.forget(id)
 	return nil

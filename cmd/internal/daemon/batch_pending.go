@@ -99,7 +99,9 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 		return nil, fmt.Errorf("reserve job ids: %w", err)
 	}
 	crash.Point("daemon/batch-pending/after-reserve-ids")
-	return rows, t.Keep(ctx, domain.ListBatch{Listing: listing})
+	err = t.Keep(ctx, domain.ListBatch{Listing: listing})
+	crash.Point("daemon/batch-pending/after-list")
+	return rows, err
 }
 
 // batchManifest gets the manifest: for a listed batch its copy, else from the

@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Limits of a turn.
@@ -103,7 +104,9 @@ func (t *turn) settle(ctx context.Context, out Outcome) {
 
 // commit writes the command of the outcome.
 func (t *turn) commit(ctx context.Context, out Outcome) {
+	crash.Point("daemon/turn/before-move")
 	err := t.write(ctx, out)
+	crash.Point("daemon/turn/after-move")
 	var refused *domain.Refused
 	switch {
 	case err == nil:
