@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -223,7 +222,9 @@ func (d *transfer) adopt(ctx context.Context, claim *store.Claim) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			_, err := d.copy(claim, i)
+			got := d.copy(claim, i)
+			got.commit()
+			err := got.err
 			var damaged *problem
 			if d.got[i] = err == nil; errors.As(err, &damaged) {
 				return nil // it changed since: it is fetched again
@@ -232,42 +233,6 @@ func (d *transfer) adopt(ctx context.Context, claim *store.Claim) error {
 		})
 	}
 	return g.Wait()
-}
-
-func (d *transfer) copy(claim *store.Claim, i int) (measure, error) {
-	return d.put(claim, i, func(w io.Writer) error {
-		r, err := d.found[i].from.Open(d.files[i].Name)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = r.Close() }()
-		_, err = io.Copy(w, r)
-		return err
-	})
-}
-
-// put writes one file under a temporary name and keeps it if it is what the
-// deposit says.
-func (d *transfer) put(claim *store.Claim, i int, write func(io.Writer) error) (measure, error) {
-	part, err := claim.Create(d.files[i].Name)
-	if err != nil {
-		return measure{}, err
-	}
-	m, err := newMeasure(d.files[i])
-	if err == nil {
-		err = write(io.MultiWriter(part, m))
-	}
-	if err == nil {
-		err = m.check()
-	}
-	if err == nil && !d.same(i, m) {
-		err = contentProblem(domain.CodeDigestMismatch, "its content is another one than before: the SHA-256 was %s and is %s", d.state[i].SHA256, m.SHA256())
-	}
-	if err != nil {
-		part.Abort()
-		return m, err
-	}
-	return m, part.Commit()
 }
 
 // win makes the claim's files those of the job.

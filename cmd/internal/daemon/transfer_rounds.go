@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -102,25 +101,32 @@ func (d *transfer) chunk(ctx context.Context, claim *store.Claim, todo []int) er
 		return err
 	}
 	crash.Point("daemon/downloading/after-start")
-	var ends []ask
+	had := make([]partial, 0, len(todo))
 	for _, i := range todo {
-		f := d.state[i]
-		mine := f.State == domain.FileDownloading && f.Worker == d.t.Claim.Worker
-		if !mine && !fetchedState(f.State) {
+		if f := d.state[i]; !d.mine(f) && !fetchedState(f.State) {
 			continue // somebody else moved it
 		}
-		m, err := d.one(ctx, claim, i)
+		got := d.one(ctx, claim, i)
+		had = append(had, got)
 		if err := ctx.Err(); err != nil {
+			for _, h := range had {
+				h.abort()
+			}
 			return err
 		}
-		d.got[i], d.errs[i] = err == nil, err
+	}
+	commitAll(had)
+	var ends []ask
+	for _, h := range had {
+		i, f := h.i, d.state[h.i]
+		d.got[i], d.errs[i] = h.err == nil, h.err
 		var end domain.FileCommand
-		if err != nil {
-			end = d.failed(i, err) // nothing was measured
+		if h.err != nil {
+			end = d.failed(i, h.err) // nothing was measured
 		} else {
-			end = domain.FinishDownload{Fence: f.Fence, Size: m.Bytes(), SHA256: m.SHA256()}
+			end = domain.FinishDownload{Fence: f.Fence, Size: h.m.Bytes(), SHA256: h.m.SHA256()}
 		}
-		if mine {
+		if d.mine(f) {
 			ends = append(ends, ask{i, end})
 		}
 	}
@@ -134,15 +140,13 @@ func (d *transfer) chunk(ctx context.Context, claim *store.Claim, todo []int) er
 
 // one brings one file into the claim's directory, from an earlier claim when that
 // has it.
-func (d *transfer) one(ctx context.Context, claim *store.Claim, i int) (measure, error) {
+func (d *transfer) one(ctx context.Context, claim *store.Claim, i int) partial {
 	if d.found[i].from != nil {
-		if m, err := d.copy(claim, i); err == nil {
-			return m, nil
+		if got := d.copy(claim, i); got.err == nil {
+			return got
 		}
 	}
-	return d.put(claim, i, func(w io.Writer) error {
-		return d.s.get(ctx, d.p, d.files[i], w, int64(d.p.Limits.MaxFileBytes))
-	})
+	return d.fetch(ctx, claim, i)
 }
 
 // failed gives the end of an attempt that failed. What another attempt cannot mend

@@ -75,13 +75,18 @@ func (d *dir) close() error { return d.root.Close() }
 func (d *dir) syncParent(key string) error { return syncIn(d.root, path.Dir(key)) }
 
 // place moves the object tmp, whose bytes are on disk, to key. With absent set it
-// fails with fs.ErrExist when key is taken, atomically also between processes.
-func (d *dir) place(tmp, key string, absent bool) error {
+// fails with fs.ErrExist when key is taken, atomically also between processes. The
+// new entry is synced, or noted in unsynced.
+func (d *dir) place(tmp, key string, absent bool, unsynced *entries) error {
+	sync := func() error { return d.syncParent(key) }
+	if unsynced != nil {
+		sync = func() error { unsynced.note(path.Dir(key)); return nil }
+	}
 	if err := d.mkdirs(path.Dir(key)); err != nil {
 		return err
 	}
 	if !absent {
-		return errors.Join(d.root.Rename(tmp, key), d.syncParent(key))
+		return errors.Join(d.root.Rename(tmp, key), sync())
 	}
 	// A link fails when its name is taken; a rename would replace it.
 	linked := d.root.Link(tmp, key)
@@ -90,7 +95,7 @@ func (d *dir) place(tmp, key string, absent bool) error {
 		return errors.Join(linked, removed)
 	}
 	// Whoever made the entry may not have synced it yet.
-	return errors.Join(linked, removed, d.syncParent(key))
+	return errors.Join(linked, removed, sync())
 }
 
 // mkdirs creates name and its parents, and syncs each new entry.

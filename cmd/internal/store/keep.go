@@ -26,7 +26,7 @@ func (s *Store) KeepUpload(ctx context.Context, name string, r io.Reader) (strin
 	}
 	got.Key = "uploads/" + got.SHA256[:2] + "/" + got.SHA256 + "/" + encodeSegment(name)
 	// What is there already has the same bytes: the key tells their digest.
-	if err := s.place(ctx, tmp, got.Key, false); err != nil {
+	if err := s.place(ctx, tmp, got.Key, false, nil); err != nil {
 		return "", Blob{}, wrap("keep upload", got.Key, err)
 	}
 	return URL(got.Key), got, nil

@@ -32,17 +32,18 @@ type Blob struct {
 // Put stores r under key, in place of what was there. Readers see the old or the
 // new object, never a part; on error the old one stays.
 func (s *Store) Put(ctx context.Context, key string, r io.Reader) (Blob, error) {
-	return s.put(ctx, key, r, false, nil)
+	return s.put(ctx, key, r, false, nil, nil)
 }
 
 // PutIfAbsent stores r under key unless an object is there. An object with the
 // same bytes is as good as stored; another one is CodeConflict.
 func (s *Store) PutIfAbsent(ctx context.Context, key string, r io.Reader) (Blob, error) {
-	return s.put(ctx, key, r, true, nil)
+	return s.put(ctx, key, r, true, nil, nil)
 }
 
-// put stores r; want, when given, says what r must be.
-func (s *Store) put(ctx context.Context, key string, r io.Reader, absent bool, want *Blob) (Blob, error) {
+// put stores r; want, when given, says what r must be. With unsynced, the object's
+// entry in its directory is noted there and not on disk yet.
+func (s *Store) put(ctx context.Context, key string, r io.Reader, absent bool, want *Blob, unsynced *entries) (Blob, error) {
 	if err := checkKey(key); err != nil {
 		return Blob{}, err
 	}
@@ -56,7 +57,7 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader, absent bool, w
 	} else {
 		tmp := newTmp()
 		if got, err = s.write(ctx, tmp, r, false, want); err == nil {
-			err = s.place(ctx, tmp, key, absent)
+			err = s.place(ctx, tmp, key, absent, unsynced)
 		}
 	}
 	got.Key = key
@@ -139,10 +140,10 @@ func (b Blob) check(want *Blob) error {
 }
 
 // place gives a temporary object its key.
-func (s *Store) place(ctx context.Context, tmp, key string, absent bool) error {
+func (s *Store) place(ctx context.Context, tmp, key string, absent bool, unsynced *entries) error {
 	var err error
 	if s.dir != nil {
-		err = s.dir.place(tmp, key, absent)
+		err = s.dir.place(tmp, key, absent, unsynced)
 	} else {
 		err = s.bucket.Copy(ctx, key, tmp, nil)
 	}

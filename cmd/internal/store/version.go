@@ -2,10 +2,14 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
 )
@@ -61,10 +65,8 @@ func (s *Store) WriteVersion(ctx context.Context, v Version) (Stored, error) {
 	if done, err := s.settled(ctx, key, m); CodeOf(err) != CodeNotFound {
 		return done, err
 	}
-	for i, f := range v.Files {
-		if m.Files[i].Key, err = s.writeFile(ctx, m.Files[i], f.Open); err != nil {
-			return Stored{}, err
-		}
+	if err := s.writeFiles(ctx, v.Files, m.Files); err != nil {
+		return Stored{}, err
 	}
 	data, sha, err := m.Encode()
 	if err != nil {
@@ -136,26 +138,49 @@ func (s *Store) settled(ctx context.Context, key string, want StorageManifest) (
 	return Stored{ManifestKey: key, ManifestSHA256: sha, Files: len(have.Files), Bytes: have.Bytes}, nil
 }
 
+// parallelFiles is how many files of a version are written or read at once: most of
+// the time of a small file goes into waiting for the disk.
+const parallelFiles = 16
+
+// writeFiles stores all files, durably, and notes their keys.
+func (s *Store) writeFiles(ctx context.Context, from []File, to []StoredFile) error {
+	var unsynced entries
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallelFiles)
+	for i, f := range from {
+		g.Go(func() (err error) {
+			if err = ctx.Err(); err == nil {
+				to[i].Key, err = s.writeFile(ctx, to[i], f.Open, &unsynced)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil || s.dir == nil {
+		return err
+	}
+	return wrap("write version", "", unsynced.sync(s.dir.root))
+}
+
 // writeFile stores one file and gives its key. When an interrupted attempt left
 // other bytes there, it takes a key that tells the digest: overwriting could hit
 // a version that another worker of the same job has just completed.
-func (s *Store) writeFile(ctx context.Context, f StoredFile, open func() (io.ReadCloser, error)) (string, error) {
+func (s *Store) writeFile(ctx context.Context, f StoredFile, open func() (io.ReadCloser, error), unsynced *entries) (string, error) {
 	key := f.Key
-	err := s.copyIn(ctx, key, f, open)
+	err := s.copyIn(ctx, key, f, open, unsynced)
 	if CodeOf(err) == CodeConflict {
 		key += "~" + f.SHA256[:32]
-		err = s.copyIn(ctx, key, f, open)
+		err = s.copyIn(ctx, key, f, open, unsynced)
 	}
 	return key, err
 }
 
-func (s *Store) copyIn(ctx context.Context, key string, f StoredFile, open func() (io.ReadCloser, error)) error {
+func (s *Store) copyIn(ctx context.Context, key string, f StoredFile, open func() (io.ReadCloser, error), unsynced *entries) error {
 	r, err := open()
 	if err != nil {
 		return wrap("open file", f.Name, err)
 	}
 	defer func() { _ = r.Close() }()
-	_, err = s.put(ctx, key, r, true, &Blob{Key: f.Name, Size: f.Size, SHA256: f.SHA256})
+	_, err = s.put(ctx, key, r, true, &Blob{Key: f.Name, Size: f.Size, SHA256: f.SHA256}, unsynced)
 	return err
 }
 
@@ -172,18 +197,33 @@ func (s *Store) VerifyVersion(ctx context.Context, object string, version int) (
 		return m, &Error{Code: CodeMismatch, Op: "verify version", Key: key,
 			Hint: fmt.Sprintf("the manifest is that of %s version %d", m.Object, m.Version)}
 	}
-	for _, f := range m.Files {
-		have, err := s.digest(ctx, f.Key)
-		if CodeOf(err) == CodeNotFound {
-			return m, &Error{Code: CodeMismatch, Op: "verify version", Key: f.Key,
-				Hint: "the file " + f.Name + " is missing: restore it from a copy of the store", Err: err}
+	errs := make([]error, len(m.Files))
+	var g errgroup.Group
+	var failed atomic.Bool
+	g.SetLimit(parallelFiles)
+	for i, f := range m.Files {
+		if failed.Load() {
+			break // those before it are looked at to their end
 		}
-		if err == nil {
-			err = have.check(&Blob{Key: f.Key, Size: f.Size, SHA256: f.SHA256})
-		}
-		if err != nil {
-			return m, err
-		}
+		g.Go(func() error {
+			if errs[i] = s.verifyFile(ctx, f); errs[i] != nil {
+				failed.Store(true)
+			}
+			return nil
+		})
 	}
-	return m, nil
+	_ = g.Wait() // no error is given
+	return m, cmp.Or(errs...)
+}
+
+func (s *Store) verifyFile(ctx context.Context, f StoredFile) error {
+	have, err := s.digest(ctx, f.Key)
+	if CodeOf(err) == CodeNotFound {
+		return &Error{Code: CodeMismatch, Op: "verify version", Key: f.Key,
+			Hint: "the file " + f.Name + " is missing: restore it from a copy of the store", Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	return have.check(&Blob{Key: f.Key, Size: f.Size, SHA256: f.SHA256})
 }
