@@ -1,8 +1,10 @@
 package eventstore
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/accession-ingest/accession/domain"
 )
@@ -38,6 +40,20 @@ func MarshalOutbox(events []domain.Recorded) ([]byte, error) {
 			TraceParent: r.TraceParent, Data: data}
 	}
 	return marshal(out)
+}
+
+// JoinOutbox puts what several calls of [MarshalOutbox] gave into one node's data.
+func JoinOutbox(parts [][]byte) []byte {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	var list [][]byte
+	for _, p := range parts {
+		if inner := p[1 : len(p)-1]; len(inner) > 0 {
+			list = append(list, inner)
+		}
+	}
+	return slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte{']'})
 }
 
 // UnmarshalOutbox is the inverse of [MarshalOutbox]; older versions of events are

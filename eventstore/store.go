@@ -154,7 +154,8 @@ func (p Position) Before(q Position) bool {
 	return p.Bucket < q.Bucket || p.Bucket == q.Bucket && p.Seq < q.Seq
 }
 
-// Item is one node of the outbox: the events of one decision.
+// Item is one node of the outbox: the events of one decision, or of several that
+// were written together.
 type Item struct {
 	Position Position
 	Events   []domain.Recorded // with Zxid and Epoch

@@ -15,6 +15,7 @@ var liveTests = tests{
 	"create twice":     testCreateTwice,
 	"stale token":      testStaleToken,
 	"all or nothing":   testAllOrNothing,
+	"together":         testTogether,
 	"written again":    testWrittenAgain,
 	"ids":              testIDs,
 	"holds":            testHolds,

@@ -167,21 +167,19 @@ func (s *Store) lock(ctx context.Context, a domain.Aggregate, status string, tok
 	p.check(s.paths.locks(), int32(h.Version), errHolds)
 	p.create(s.paths.lock(a), encode(holder{w.id}), zk.FlagEphemeral, eventstore.ErrLocked)
 	more(p)
-	answers, err := call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
-	if err == nil {
+	v := s.groups.send(ctx, p)
+	if v.err == nil {
 		return c, nil
 	}
-	if answered(err) {
+	if answered(v.err) {
 		s.forget(c)
-		meaning := p.refusal(answers)
-		if errors.Is(meaning, errHolds) {
+		if errors.Is(v.meaning, errHolds) {
 			s.holds.outdated()
 		}
-		return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: meaning}
+		return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: v.meaning}
 	}
-	// Unknown: give back whatever is there, then answer that there is no claim.
-	s.giveBack(c, 0)
-	return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: err}
+	s.abandon(c)
+	return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: v.err}
 }
 
 // Release implements eventstore.Claims. When ZooKeeper cannot be reached before
@@ -206,6 +204,42 @@ func (s *Store) giveBack(c *eventstore.Claim, delay time.Duration) {
 			s.offer(c, delay)
 		}
 	})
+}
+
+// abandon ends a claim with an unknown outcome: a lock that carries this worker's
+// name is the claim's, any other is somebody else's and stays.
+func (s *Store) abandon(c *eventstore.Claim) {
+	s.goes(func() {
+		for {
+			ours, err := s.locks(s.ctx, c)
+			if err == nil && ours {
+				err = s.unlock(s.ctx, c)
+			}
+			if err == nil {
+				break
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-s.ctx.Done():
+				return
+			}
+		}
+		s.forget(c)
+		s.offer(c, 0)
+	})
+}
+
+// locks reports whether the lock is held in the name of the claim's worker.
+func (s *Store) locks(ctx context.Context, c *eventstore.Claim) (bool, error) {
+	if err := s.sync(ctx); err != nil {
+		return false, err
+	}
+	var h holder
+	_, err := s.getJSON(ctx, s.paths.lock(c.Aggregate), &h)
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return h.Holder == c.Worker, err
 }
 
 // offer puts what was given back into its queue again.

@@ -19,7 +19,9 @@ import (
 var errHolds = fmt.Errorf("holds have changed: %w", eventstore.ErrConflict)
 
 // errNeverSent marks a multi that certainly did not reach a server.
-func errNeverSent(err error) bool { return errors.Is(err, zk.ErrNoServer) }
+func errNeverSent(err error) bool {
+	return errors.Is(err, zk.ErrNoServer) || errors.Is(err, errNotSent)
+}
 
 // Commit implements eventstore.Live: all changes in one multi.
 func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eventstore.Committed, error) {
@@ -55,25 +57,18 @@ func (s *Store) commit(ctx context.Context, changes []eventstore.Change) ([]even
 			}
 			return nil, err
 		}
-		answers, err := call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+		v := s.groups.send(ctx, p)
 		switch {
-		case err == nil:
-			return s.answer(p, changes, answers), nil
-		case errNeverSent(err):
-		case answered(err):
+		case v.err == nil:
+			return answer(p, v), nil
+		case errNeverSent(v.err):
+		case answered(v.err):
 			if unknown {
 				if done, derr := s.written(ctx, changes); derr != nil || done != nil {
 					return done, derr
 				}
 			}
-			meaning := p.refusal(answers)
-			if errors.Is(meaning, errBucket) {
-				if err := s.outbox.refresh(ctx); err != nil {
-					return nil, &eventstore.Error{Op: "commit", Aggregate: first, Err: err}
-				}
-				continue
-			}
-			return nil, &eventstore.Error{Op: "commit", Aggregate: first, Err: meaning}
+			return nil, &eventstore.Error{Op: "commit", Aggregate: first, Err: v.meaning}
 		default:
 			unknown = true
 			done, derr := s.written(ctx, changes)
@@ -92,32 +87,13 @@ func (s *Store) commit(ctx context.Context, changes []eventstore.Change) ([]even
 	}
 }
 
-// refusal finds what the server's refusal means.
-func (p *plan) refusal(answers []zk.MultiResponse) error {
-	for i, a := range answers {
-		if a.Error != nil && answered(a.Error) && i < len(p.meaning) {
-			return p.meaning[i]
+func answer(p *plan, v verdict) []eventstore.Committed {
+	done := make([]eventstore.Committed, len(p.status))
+	for i, op := range p.status {
+		done[i].Zxid = v.zxid
+		if op >= 0 && v.answers[op].Stat != nil {
+			done[i].Token = eventstore.Token(v.answers[op].Stat.Version)
 		}
-	}
-	return eventstore.ErrConflict
-}
-
-func (s *Store) answer(p *plan, changes []eventstore.Change, answers []zk.MultiResponse) []eventstore.Committed {
-	var zxid int64
-	for _, a := range answers {
-		if a.Stat != nil {
-			zxid = a.Stat.Mzxid
-		}
-	}
-	done := make([]eventstore.Committed, len(changes))
-	for i := range changes {
-		done[i].Zxid = zxid
-		if op := p.status[i]; op >= 0 && answers[op].Stat != nil {
-			done[i].Token = eventstore.Token(answers[op].Stat.Version)
-		}
-	}
-	for shard, op := range p.outbox {
-		s.outbox.wrote(shard, p.buckets[shard], answers[op].String)
 	}
 	return done
 }
@@ -131,7 +107,7 @@ func (s *Store) written(ctx context.Context, changes []eventstore.Change) ([]eve
 	unknown := func(err error) error {
 		return &eventstore.Error{Op: "find out the outcome of a commit to", Aggregate: a, Err: errors.Join(eventstore.ErrUnknown, err)}
 	}
-	if _, err := read(ctx, func() (string, error) { return s.conn.Sync(cmp.Or(string(s.paths), "/")) }); err != nil && !answered(err) {
+	if err := s.sync(ctx); err != nil {
 		return nil, unknown(err)
 	}
 	event := c.Events[len(c.Events)-1]
@@ -167,6 +143,15 @@ func (s *Store) written(ctx context.Context, changes []eventstore.Change) ([]eve
 		return nil, nil
 	}
 	return nil, &eventstore.Error{Op: "commit", Aggregate: a, Err: eventstore.ErrConflict}
+}
+
+// sync makes the reads that follow see what was written before, by whomever.
+func (s *Store) sync(ctx context.Context) error {
+	_, err := read(ctx, func() (string, error) { return s.conn.Sync(cmp.Or(string(s.paths), "/")) })
+	if answered(err) {
+		return nil
+	}
+	return err
 }
 
 func (s *Store) verdict(changes []eventstore.Change, ours bool) ([]eventstore.Committed, error) {

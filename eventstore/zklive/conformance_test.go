@@ -20,13 +20,24 @@ func TestConformance(t *testing.T) {
 	for name, suite := range map[string]func(*testing.T, func(*testing.T) storetest.World){
 		"live": storetest.RunLive, "claims": storetest.RunClaims, "outbox": storetest.RunOutbox, "handler": storetest.RunHandler,
 	} {
-		t.Run(name, func(t *testing.T) { t.Parallel(); suite(t, openWorld) })
+		for position, cfg := range positions {
+			t.Run(name+"/"+position, func(t *testing.T) {
+				t.Parallel()
+				suite(t, func(t *testing.T) storetest.World { return openWorld(t, cfg) })
+			})
+		}
 	}
+}
+
+// positions of the switches in which everything must hold.
+var positions = map[string]zklive.Config{
+	"fast":  {GroupCommit: true},
+	"plain": {},
 }
 
 // openWorld gives a tree of its own. Each process reaches ZooKeeper through a
 // proxy of its own, so that its session can be made to expire.
-func openWorld(t *testing.T) storetest.World {
+func openWorld(t *testing.T, cfg zklive.Config) storetest.World {
 	t.Helper()
 	w := &world{root: "/test-" + uuid.NewString()}
 	keeper := w.open(t, zklive.Config{Shards: 2})
@@ -41,8 +52,9 @@ func openWorld(t *testing.T) storetest.World {
 	lines := map[storetest.Store]*line{}
 	return storetest.World{
 		Open: func(t testing.TB) storetest.Store {
-			l := newLine(t)
-			s, err := zklive.Open(t.Context(), zklive.Config{Servers: []string{l.address()}, Root: w.root, SessionTimeout: 4 * time.Second})
+			l, cfg := newLine(t), cfg
+			cfg.Servers, cfg.Root, cfg.SessionTimeout = []string{l.address()}, w.root, 4*time.Second
+			s, err := zklive.Open(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,20 +110,25 @@ type line struct {
 	off   bool
 	// What the line loses: answers, or a large request (a write) and all after it.
 	answers, writes bool
+	over            int
 	deaf            bool
 	lost            chan struct{} // closed when the first was lost
 	once            sync.Once
 }
 
-// aWrite is longer than the reads that a store sends at once, in bytes.
-const aWrite = 650
+// aWrite and aClaim are longer than the reads that a store sends at once before
+// them, in bytes.
+const (
+	aWrite = 650
+	aClaim = 450
+)
 
-// lose makes the line lose either the next write, or the answer to it, and all
-// that follows until it is mended.
-func (l *line) lose(answers bool) {
+// lose makes the line lose either the next request over so many bytes, or the
+// answer to it, and all that follows until it is mended.
+func (l *line) lose(answers bool, over int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.answers, l.writes = answers, !answers
+	l.answers, l.writes, l.over = answers, !answers, over
 }
 
 func newLine(t testing.TB) *line {
@@ -143,8 +160,8 @@ func (l *line) serve(target string) {
 			continue
 		}
 		go l.pipe(in, out, func(n int) bool {
-			l.deaf = l.deaf || l.answers && n > aWrite
-			return l.writes && n > aWrite
+			l.deaf = l.deaf || l.answers && n > l.over
+			return l.writes && n > l.over
 		})
 		go l.pipe(out, in, func(int) bool { return l.deaf })
 	}

@@ -9,6 +9,8 @@ package zklive_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +30,7 @@ type lostWorld struct {
 	kit          *storetest.Kit
 }
 
-func newLostWorld(t *testing.T) *lostWorld {
+func newLostWorld(t *testing.T, cfg zklive.Config) *lostWorld {
 	t.Helper()
 	w := &world{root: "/test-" + uuid.NewString()}
 	l := newLine(t)
@@ -40,7 +42,8 @@ func newLostWorld(t *testing.T) *lostWorld {
 			t.Errorf("remove the test's tree: %v", err)
 		}
 	})
-	s, err := zklive.Open(t.Context(), zklive.Config{Servers: []string{l.address()}, Root: w.root, SessionTimeout: 20 * time.Second})
+	cfg.Servers, cfg.Root, cfg.SessionTimeout = []string{l.address()}, w.root, 20*time.Second
+	s, err := zklive.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +82,7 @@ func TestLostAnswer(t *testing.T) {
 		for _, applied := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/applied=%v", name, applied), func(t *testing.T) {
 				t.Parallel()
-				w := newLostWorld(t)
+				w := newLostWorld(t, positions["fast"])
 				batch, jobs := w.kit.Started(5, 5)
 				w.kit.Fail(jobs[1], domain.JobDownloading)
 				h := handlerOf(w.store)
@@ -87,7 +90,7 @@ func TestLostAnswer(t *testing.T) {
 					t.Fatal(err)
 				}
 				before, _ := w.events(t)
-				w.lose(applied)
+				w.lose(applied, aWrite)
 				done := make(chan error, 1)
 				go func() { done <- change(t.Context(), h, batch, jobs[0]) }()
 				if applied {
@@ -107,11 +110,57 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// TestLostAnswersTogether loses the answers to writes that many sent at the same
+// moment, and the writes themselves. Each is there once in the end.
+func TestLostAnswersTogether(t *testing.T) {
+	t.Parallel()
+	for _, applied := range []bool{true, false} {
+		t.Run(fmt.Sprintf("applied=%v", applied), func(t *testing.T) {
+			t.Parallel()
+			w := newLostWorld(t, positions["fast"])
+			_, jobs := w.kit.Started(slices.Repeat([]int{5}, 40)...)
+			h := handlerOf(w.store)
+			if _, err := w.store.Holds(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			known := make([]eventstore.At[domain.Job], len(jobs)) // so that the first large request is a write
+			for i, j := range jobs {
+				known[i] = w.kit.Job(j)
+			}
+			before, _ := w.events(t)
+			w.lose(applied, aWrite)
+			var all sync.WaitGroup
+			for i, j := range jobs {
+				all.Go(func() {
+					if _, err := h.Job(t.Context(), j, domain.AcceptJob{}, eventstore.Order{Actor: "test", Known: &known[i]}); err != nil {
+						t.Errorf("%s: the outcome was not found out: %v", j, err)
+					}
+				})
+			}
+			if applied {
+				w.awaitEvents(t, before+1)
+			} else {
+				<-w.lost
+			}
+			w.mend()
+			all.Wait()
+			if got, _ := w.events(t); got != before+len(jobs) {
+				t.Errorf("%d events were written, want %d", got-before, len(jobs))
+			}
+			for _, j := range jobs {
+				if now := w.kit.Job(j).State; now.State != domain.JobEstimating || now.Version != 2 {
+					t.Errorf("%s is %s at version %d", j, now.State, now.Version)
+				}
+			}
+		})
+	}
+}
+
 // TestReleaseOutlastsAnOutage gives a claim back while ZooKeeper cannot be
 // reached, and nobody waits for it: the lock must not stay for ever.
 func TestReleaseOutlastsAnOutage(t *testing.T) {
 	t.Parallel()
-	w := newLostWorld(t)
+	w := newLostWorld(t, positions["fast"])
 	_, jobs := w.kit.Started(5)
 	c, _, err := w.store.ClaimJob(t.Context(), jobs[0])
 	if err != nil {
@@ -127,6 +176,37 @@ func TestReleaseOutlastsAnOutage(t *testing.T) {
 	other, _, err := w.other.NextJob(t.Context(), domain.JobPending)
 	if err != nil || other.Aggregate != c.Aggregate {
 		t.Fatal(other, err)
+	}
+}
+
+// TestLostClaimLeavesTheLockOfAnother sends a claim that never arrives. Another
+// process takes the job meanwhile; its lock must outlive what the first does to
+// find out.
+func TestLostClaimLeavesTheLockOfAnother(t *testing.T) {
+	t.Parallel()
+	w := newLostWorld(t, positions["fast"])
+	_, jobs := w.kit.Started(5)
+	if _, err := w.store.Holds(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.lose(false, aClaim)
+	claimed := make(chan error, 1)
+	go func() { _, _, err := w.store.ClaimJob(t.Context(), jobs[0]); claimed <- err }()
+	<-w.lost
+	if _, _, err := w.other.ClaimJob(t.Context(), jobs[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.mend()
+	if err := <-claimed; err == nil {
+		t.Fatal("claimed what another holds")
+	}
+	for w.store.Holding(jobs[0].Aggregate()) {
+		if _, err := w.other.Job(t.Context(), jobs[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if held, err := w.other.Locked(t.Context(), jobs[0].Aggregate()); err != nil || len(held) != 1 {
+		t.Errorf("the lock of the other is gone (%v)", err)
 	}
 }
 

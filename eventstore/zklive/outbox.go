@@ -26,6 +26,7 @@ type outboxState struct {
 	current []int64       // per shard: bucket that takes nodes, as far as known
 	hint    chan struct{} // closed when this process wrote a node
 	marked  []mark        // per shard: its mark as this process knows it
+	turning []bool        // per shard: its next bucket is being opened
 
 	sent []sentNodes // per shard: waiting for the grace time; the cleaner's own
 }
@@ -40,6 +41,7 @@ func newOutboxState(ctx context.Context, s *Store) (*outboxState, error) {
 		return nil, err
 	}
 	o.current, o.marked, o.sent = make([]int64, o.shards), make([]mark, o.shards), make([]sentNodes, o.shards)
+	o.turning = make([]bool, o.shards)
 	for n := range o.shards {
 		for path, data := range map[string][]byte{s.paths.shard(n): encode(1)} {
 			if err := s.ensure(ctx, path, data); err != nil {
@@ -112,6 +114,18 @@ func (o *outboxState) signal() {
 // rotate closes a bucket and opens the next, in one multi. Losing the race to
 // another writer is as good.
 func (o *outboxState) rotate(shard int, bucket int64) {
+	o.mu.Lock()
+	mine := !o.turning[shard] && o.current[shard] == bucket
+	o.turning[shard] = o.turning[shard] || mine
+	o.mu.Unlock()
+	if !mine {
+		return
+	}
+	defer func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.turning[shard] = false
+	}()
 	p := &plan{}
 	p.set(o.s.paths.bucket(shard, bucket), []byte("closed"), 0, nil)
 	p.create(o.s.paths.bucket(shard, bucket+1), nil, 0, nil)

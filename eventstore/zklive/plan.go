@@ -2,7 +2,6 @@ package zklive
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -19,9 +18,6 @@ const (
 	maxBytes = 512 << 10
 )
 
-// errBucket: the outbox bucket that the writer knew is closed or gone.
-var errBucket = errors.New("outbox bucket closed")
-
 // plan is one multi under construction. meaning[i] says what it means when
 // operation i is the one that the server refuses.
 type plan struct {
@@ -29,9 +25,15 @@ type plan struct {
 	meaning []error
 	bytes   int
 
-	status  []int         // per change: index of the operation that sets its status, -1 = created
-	outbox  map[int]int   // shard → index of the operation that creates its node
-	buckets map[int]int64 // shard → bucket written to
+	status []int         // per change: index of the operation that sets its status, -1 = created
+	events []shardEvents // for the outbox, at most one a shard
+	alone  bool          // shares its multi with no other plan
+}
+
+// shardEvents are the events of a plan that go into one shard.
+type shardEvents struct {
+	shard int
+	data  []byte // as eventstore.MarshalOutbox gives it
 }
 
 func (p *plan) add(op any, meaning error) int {
@@ -53,8 +55,8 @@ func (p *plan) add(op any, meaning error) int {
 func (p *plan) check(path string, version int32, meaning error) {
 	p.add(&zk.CheckVersionRequest{Path: path, Version: version}, meaning)
 }
-func (p *plan) create(path string, data []byte, flags int32, meaning error) int {
-	return p.add(&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: flags}, meaning)
+func (p *plan) create(path string, data []byte, flags int32, meaning error) {
+	p.add(&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: flags}, meaning)
 }
 func (p *plan) set(path string, data []byte, version int32, meaning error) int {
 	return p.add(&zk.SetDataRequest{Path: path, Data: data, Version: version}, meaning)
@@ -65,7 +67,7 @@ func (p *plan) delete(path string, version int32, meaning error) {
 
 // plan puts changes, with all that they require and their events, into one multi.
 func (s *Store) plan(ctx context.Context, changes []eventstore.Change) (*plan, error) {
-	p := &plan{outbox: map[int]int{}, buckets: map[int]int64{}}
+	p := &plan{alone: !sharing(changes)}
 	fenced := map[string]bool{}
 	for _, c := range changes {
 		if c.Claim != nil && !fenced[c.Claim.Worker] {
@@ -94,16 +96,23 @@ func (s *Store) plan(ctx context.Context, changes []eventstore.Change) (*plan, e
 		if err != nil {
 			return nil, err
 		}
-		bucket := s.outbox.bucket(shard)
-		p.buckets[shard] = bucket
-		p.check(s.paths.bucket(shard, bucket), 0, errBucket)
-		p.outbox[shard] = p.create(s.paths.bucket(shard, bucket)+"/e-", data, zk.FlagSequence, errBucket)
+		p.events = append(p.events, shardEvents{shard, data})
+		p.bytes += len(data)
 	}
-	if len(p.ops) > maxOps || p.bytes > maxBytes {
+	if len(p.ops)+2*len(p.events) > maxOps || p.bytes+nodeBytes*len(p.events) > maxBytes {
 		return nil, &eventstore.Error{Op: "commit", Err: eventstore.ErrBroken,
 			Hint: fmt.Sprintf("%d operations of %d bytes do not fit one write of %d and %d: commit fewer changes at once", len(p.ops), p.bytes, maxOps, maxBytes)}
 	}
 	return p, nil
+}
+
+// sharing reports whether changes may share a multi with others: the moves of a
+// single job. What makes or removes directories, or proves them empty, depends on
+// the order in which others touch what is in them, and goes alone; so do the rare
+// changes of batches and settings.
+func sharing(changes []eventstore.Change) bool {
+	c := changes[0]
+	return len(changes) == 1 && c.Job != nil && c.Job.Before.State != domain.JobNone && c.Job.After.State != domain.JobDeleted
 }
 
 // planRequire adds the proofs that a decision asked for.

@@ -38,6 +38,9 @@ type Config struct {
 	// QueueLimit is how many jobs may wait in one state before the making of jobs
 	// is refused. Default 50,000.
 	QueueLimit int
+	// GroupCommit lets decisions and claims that wait at the same moment share a
+	// multi. Off: each has its own.
+	GroupCommit bool
 	// Roles are shown to operators beside the worker's id.
 	Roles []string
 	// Logger receives what an operator should know. Default: discard.
@@ -101,6 +104,7 @@ type Store struct {
 	// statuses lets claims of jobs prove that their batch is not deleted.
 	statuses *statusCache
 	outbox   *outboxState
+	groups   *groups
 
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -149,6 +153,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		conn.Close()
 		return nil, err
 	}
+	s.groups = newGroups(s)
 	s.goes(func() { s.register(events) })
 	s.goes(func() { s.watchWorkers() })
 	if _, err := s.current(ctx); err != nil {

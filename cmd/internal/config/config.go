@@ -55,6 +55,10 @@ type Config struct {
 	// 10m.
 	OutboxGrace time.Duration `key:"outbox_grace" default:"10s"`
 
+	// GroupCommit lets decisions that wait at the same moment share a write to
+	// ZooKeeper: true or false. See docs/operating.md.
+	GroupCommit bool `key:"group_commit" default:"true"`
+
 	// FetchConnectTimeout is how long a depositor's server may take to be connected
 	// to: 10ms to 5m.
 	FetchConnectTimeout time.Duration `key:"fetch_connect_timeout" default:"10s"`

@@ -110,6 +110,7 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		`workers (flag): "janitor" has no =; write name=number`:                                         flag("workers=janitor"),
 		`workers (flag): janitor=x: "x" is not a whole number`:                                          flag("workers=janitor=x"),
 		`outbox_shards (flag): 65 is out of bounds`:                                                     flag("outbox_shards=65"),
+		`group_commit (flag): "maybe" is neither true nor false; write true or false`:                   flag("group_commit=maybe"),
 		`outbox_grace (flag): -1s is out of bounds`:                                                     flag("outbox_grace=-1s"),
 		`space_reserve (flag): "10 GB" is no size; write a number of bytes`:                             flag("space_reserve=10 GB"),
 		`space_reserve (flag): "-1" is no size`:                                                         flag("space_reserve=-1"),

@@ -46,6 +46,7 @@ func parseBytes(s string) (Bytes, error) {
 // forms says, for each kind of setting, how one is written.
 var forms = map[reflect.Type]string{
 	reflect.TypeFor[int]():            "write a whole number",
+	reflect.TypeFor[bool]():           "write true or false",
 	reflect.TypeFor[time.Duration]():  "write a duration with its unit, such as 500ms, 10s or 1h30m",
 	reflect.TypeFor[Bytes]():          "write a number of bytes, such as 1048576 or 10 GiB",
 	reflect.TypeFor[[]string]():       "write one value, or several with commas between them",
@@ -74,6 +75,12 @@ func decode(raw any, t reflect.Type) (v reflect.Value, err error) {
 			return v, fmt.Errorf("%q is not a whole number", s)
 		}
 		return reflect.ValueOf(n), nil
+	case reflect.TypeFor[bool]():
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return v, fmt.Errorf("%q is neither true nor false", s)
+		}
+		return reflect.ValueOf(b), nil
 	case reflect.TypeFor[time.Duration]():
 		d, err := time.ParseDuration(s)
 		if err != nil {

@@ -82,7 +82,8 @@ func (w *World) Store(ctx context.Context) (*zklive.Store, error) {
 		defer cancel()
 		s, err := zklive.Open(ctx, zklive.Config{
 			Servers: w.cfg.ZooKeeper, Root: w.cfg.ZooKeeperRoot, SessionTimeout: w.cfg.ZooKeeperSessionTimeout,
-			Shards: w.cfg.OutboxShards, Grace: w.cfg.OutboxGrace, Roles: w.roles, Logger: w.log, Written: w.written,
+			Shards: w.cfg.OutboxShards, Grace: w.cfg.OutboxGrace, GroupCommit: w.cfg.GroupCommit,
+			Roles: w.roles, Logger: w.log, Written: w.written,
 		})
 		return s, w.unavailable(app.ServerZooKeeper, err)
 	})
