@@ -62,6 +62,7 @@ build: ## build bin/accession, static, without cgo
 test: setup-test build check-generated lint vet ## everything that must hold, against real servers, with the race detector
 	@go build -o bin/testreport ./deploy/ci/testreport
 	@$(WITH_STACK) $(GOTEST) -json -run 'TestLost|TestReleaseOutlastsAnOutage' ./eventstore/zklive | bin/testreport
+	@$(WITH_STACK) $(GOTEST) -json -run 'TenThousand' ./cmd/internal/run | bin/testreport
 	@$(WITH_STACK) $(GOTEST) -race -json ./... | bin/testreport
 
 setup-test:

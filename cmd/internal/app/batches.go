@@ -13,6 +13,8 @@ import (
 type BatchView struct {
 	projections.BatchSummary
 	Jobs []projections.JobRow `json:"jobs"`
+	// FileCounts tells how far the files of its jobs are.
+	FileCounts FileCounts `json:"file_counts"`
 	// JobsTotal counts its jobs in the tables, Truncated says that not all are shown.
 	JobsTotal int64 `json:"jobs_total"`
 	Truncated bool  `json:"truncated"`
@@ -42,6 +44,9 @@ func (a *App) batch(ctx context.Context, id domain.BatchID, limit int) (v BatchV
 		return v, err
 	}
 	v.Projected = true
+	if v.FileCounts, err = projections.CountFiles(ctx, db, id.Aggregate()); err != nil {
+		return v, err
+	}
 	jobs, err := projections.Jobs(ctx, db, projections.JobFilter{Batch: id, Limit: limit})
 	if v.Jobs = notNil(jobs); err == nil {
 		v.JobsTotal, err = projections.TotalJobs(ctx, db, projections.JobFilter{Batch: id})

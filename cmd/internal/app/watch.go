@@ -20,6 +20,7 @@ type Progress struct {
 	Deleted    int                     `json:"deleted"`
 	InProgress int                     `json:"in_progress"`
 	Jobs       map[domain.JobState]int `json:"-"` // where those that exist stand
+	Files      FileProgress            `json:"files"`
 	Reason     *domain.Reason          `json:"reason,omitempty"`
 	Version    int64                   `json:"version"` // of the batch
 	Seq        uint64                  `json:"seq"`     // the last event counted
@@ -68,17 +69,23 @@ func (a *App) LogEnd(ctx context.Context) (uint64, error) {
 }
 
 type watcher struct {
-	p    Progress
-	jobs map[domain.JobID]domain.JobState
+	p     Progress
+	jobs  map[domain.JobID]domain.JobState
+	sizes map[domain.FileHash]int64 // of files that are not downloaded
 }
 
 func newWatcher(id domain.BatchID) *watcher {
-	return &watcher{p: Progress{Batch: id, Jobs: map[domain.JobState]int{}}, jobs: map[domain.JobID]domain.JobState{}}
+	return &watcher{p: Progress{Batch: id, Jobs: map[domain.JobState]int{}}, jobs: map[domain.JobID]domain.JobState{},
+		sizes: map[domain.FileHash]int64{}}
 }
 
 // count takes an event in. Its cost does not depend on how many jobs there are.
 func (w *watcher) count(r domain.Recorded) {
 	w.p.Seq = r.Seq
+	if m, ok := domain.MoveOfFile(r.Data); ok {
+		w.countFile(r, m)
+		return
+	}
 	if m, ok := domain.MoveOfBatch(r.Data); ok {
 		w.p.State, w.p.Reason, w.p.Version = m.To, m.Reason, r.Version
 		if l, ok := r.Data.(*domain.BatchListed); ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,11 @@ func (p *program) batchShow() *cobra.Command {
 					return err
 				}
 				return p.show(v, func(w io.Writer) {
-					showBatch(w, v.BatchSummary)
+					var files [][2]any
+					if v.FileCounts.FilesListed > 0 {
+						files = [][2]any{{"files", countsSummary(v.FileCounts)}, {"bytes", bytesOf(v.FileCounts)}}
+					}
+					showBatch(w, v.BatchSummary, files...)
 					if !v.Projected {
 						fmt.Fprintln(w, "\nits jobs are not in the tables yet")
 						return
@@ -45,8 +50,9 @@ func (p *program) batchShow() *cobra.Command {
 	return c
 }
 
-// showBatch writes what a batch is and how it adds up.
-func showBatch(w io.Writer, b app.BatchSummary) {
+// showBatch writes what a batch is and how it adds up, and what more there is to
+// tell.
+func showBatch(w io.Writer, b app.BatchSummary, more ...[2]any) {
 	jobs := "not listed yet"
 	if b.RowsListed != nil {
 		jobs = fmt.Sprintf("%d listed = %d completed + %d failed + %d held + %d deleted + %d in progress",
@@ -56,9 +62,10 @@ func showBatch(w io.Writer, b app.BatchSummary) {
 	if b.ReasonCode != nil {
 		reason = fmt.Sprintf("%s (%s): %s", *b.ReasonCode, *b.ReasonClass, printable(*b.ReasonMessage))
 	}
-	pairs(w,
-		[2]any{"batch", b.BatchID}, [2]any{"status", b.Status}, [2]any{"reason", reason},
-		[2]any{"title", printable(b.ErcWhat)}, [2]any{"submitter", printable(b.Submitter)}, [2]any{"profile", b.ProfileName},
-		[2]any{"type", b.Type}, [2]any{"file", printable(b.FileName)}, [2]any{"jobs", jobs},
-		[2]any{"submitted", atPtr(b.SubmittedAt)}, [2]any{"reported", atPtr(b.ReportedAt)})
+	pairs(w, slices.Concat([][2]any{
+		{"batch", b.BatchID}, {"status", b.Status}, {"reason", reason},
+		{"title", printable(b.ErcWhat)}, {"submitter", printable(b.Submitter)}, {"profile", b.ProfileName},
+		{"type", b.Type}, {"file", printable(b.FileName)}, {"jobs", jobs},
+		{"submitted", atPtr(b.SubmittedAt)}, {"reported", atPtr(b.ReportedAt)},
+	}, more)...)
 }

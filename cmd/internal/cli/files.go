@@ -28,13 +28,21 @@ func filesSummary(v app.JobView) any {
 	if c.FilesListed == 0 {
 		return or(v.Files, "")
 	}
+	return countsSummary(c)
+}
+
+func countsSummary(c app.FileCounts) string {
 	return fmt.Sprintf("%d listed, %d downloaded: %d processed, %d skipped, %d given up, %d deleted, %d in progress",
 		c.FilesListed, c.FilesDownloaded, c.FilesProcessed, c.FilesSkipped, c.FilesGivenUp, c.FilesDeleted, c.FilesInProgress)
 }
 
 func bytesSummary(v app.JobView) any {
 	if c := v.FileCounts; c.FilesListed > 0 {
-		return fmt.Sprintf("%d of %d downloaded", c.BytesDownloaded, c.BytesListed)
+		return bytesOf(c)
 	}
 	return or(v.Bytes, "")
+}
+
+func bytesOf(c app.FileCounts) string {
+	return fmt.Sprintf("%d of %d downloaded", c.BytesDownloaded, c.BytesListed)
 }

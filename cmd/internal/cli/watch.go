@@ -22,10 +22,10 @@ func (p *program) watch(ctx context.Context, a *app.App, id domain.BatchID, from
 	if p.Terminal && p.LogTerminal && p.output == "table" {
 		return watchBar(ctx, p.Err, id, func(seen func(app.Event, app.Progress)) (app.Progress, error) { return a.Watch(ctx, id, from, seen) })
 	}
-	l := lines{seen: map[domain.JobState]bool{}}
+	l := lines{seen: map[domain.JobState]bool{}, tenth: map[string]int{}}
 	return a.Watch(ctx, id, from, func(e app.Event, now app.Progress) {
 		why := reasonOf(e)
-		if !l.worth(now) && why == "" {
+		if news := l.worth(now); !news && why == "" {
 			return
 		}
 		if l.begun.IsZero() {
@@ -36,12 +36,13 @@ func (p *program) watch(ctx context.Context, a *app.App, id domain.BatchID, from
 }
 
 // lines decides which events are worth a line: a change of the batch, the first
-// job in a state, the end of a job.
+// job in a state, the end of a job, a tenth more of many files.
 type lines struct {
 	begun time.Time
 	state domain.BatchState
 	ended int
 	seen  map[domain.JobState]bool
+	tenth map[string]int // by what was done with the files
 }
 
 func (l *lines) worth(now app.Progress) bool {
@@ -50,6 +51,13 @@ func (l *lines) worth(now app.Progress) bool {
 	for s := range now.Jobs {
 		news = news || !l.seen[s]
 		l.seen[s] = true
+	}
+	if f := now.Files; f.Listed >= manyFiles {
+		for what, n := range map[string]int{"downloaded": f.Downloaded, "processed": f.Processed} {
+			if tenth := 10 * n / f.Listed; tenth > l.tenth[what] {
+				l.tenth[what], news = tenth, true
+			}
+		}
 	}
 	return news
 }
@@ -62,6 +70,7 @@ func watchBar(ctx context.Context, w io.Writer, id domain.BatchID, follow func(s
 	bars := mpb.NewWithContext(ctx, mpb.WithOutput(w), mpb.WithWidth(barWidth), mpb.WithAutoRefresh())
 	var now atomic.Pointer[app.Progress] // read by the goroutine that draws
 	now.Store(&app.Progress{})
+	var files *mpb.Bar // from the first file on
 	bar := bars.AddBar(0,
 		mpb.PrependDecorators(decor.Name(string(id)+"  "), decor.CountersNoUnit("%d of %d jobs", decor.WCSyncSpaceR)),
 		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO), decor.Any(func(s decor.Statistics) string { return phasesWithin(*now.Load(), s.AvailableWidth-barWidth) })))
@@ -69,7 +78,17 @@ func watchBar(ctx context.Context, w io.Writer, id domain.BatchID, follow func(s
 		now.Store(&seen)
 		bar.SetTotal(int64(max(seen.Listed, 1)), false)
 		bar.SetCurrent(int64(seen.Ended()))
+		if files == nil && seen.Files.Listed > 0 {
+			files = fileBar(bars, &now)
+		}
+		if files != nil {
+			files.SetTotal(int64(max(seen.Files.Steps(), 1)), false)
+			files.SetCurrent(int64(seen.Files.Done()))
+		}
 	})
+	if files != nil {
+		files.SetTotal(-1, true) // as far as it came
+	}
 	if err != nil {
 		bar.Abort(false)
 	} else {
@@ -87,6 +106,9 @@ func progressLine(now app.Progress) string {
 	}
 	if s := phases(now); s != "" {
 		line += " (" + s + ")"
+	}
+	if s := fileWords(now.Files); s != "" {
+		line += "; " + s
 	}
 	return line
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
@@ -77,5 +78,53 @@ func TestPhasesLeaveRoomForTheBar(t *testing.T) {
 	}
 	if got := phasesWithin(app.Progress{}, 80); strings.TrimSpace(got) != "" {
 		t.Errorf("nothing is %q", got)
+	}
+}
+
+// TestManyFilesAreToldByNumberAndBytes: a line for every tenth, and a second bar.
+func TestManyFilesAreToldByNumberAndBytes(t *testing.T) {
+	t.Parallel()
+	begun := domain.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	at := func(downloaded, processed int, after time.Duration) app.Progress {
+		return app.Progress{Batch: "bid0000000001", State: domain.BatchProcessing, Listed: 1, Files: app.FileProgress{
+			Listed: 1000, Downloaded: downloaded, Processed: processed, BytesListed: 1000 << 20, BytesDownloaded: int64(downloaded) << 20,
+			BytesProcessed: int64(processed) << 20, Begun: begun, Last: domain.At(begun.Add(after))}}
+	}
+	l, told := lines{seen: map[domain.JobState]bool{}, tenth: map[string]int{}}, []string{}
+	for n := range 1000 {
+		if now := at(n+1, 0, time.Second); l.worth(now) {
+			told = append(told, progressLine(now))
+		}
+	}
+	want := "bid0000000001 is processing: 0 of 1 jobs ended; 500 of 1000 files downloaded, 0 processed, 500.0 MiB of 1000.0 MiB"
+	if len(told) != 11 || told[5] != want {
+		t.Errorf("%d lines: %q, want %q", len(told), told, want)
+	}
+	for _, c := range []struct {
+		now     app.Progress
+		columns int
+		want    string
+	}{
+		{at(500, 0, 10*time.Second), 80, "  500.0 MiB of 1000.0 MiB, 50.0 MiB/s, 30s left"},
+		{at(500, 0, 10*time.Second), 30, "  50.0 MiB/s, 30s left"},
+		{at(500, 0, 10*time.Second), 12, "  30s left"},
+		{at(500, 0, 10*time.Second), 5, ""},
+		{at(1000, 500, 15*time.Second), 80, "  500.0 MiB of 1000.0 MiB stored, 100.0 MiB/s, 5s left"},
+		{at(0, 0, 0), 80, "  0 B of 1000.0 MiB"},
+	} {
+		if got := paceWithin(c.now.Files, c.columns); got != c.want {
+			t.Errorf("in %d columns: %q, want %q", c.columns, got, c.want)
+		}
+	}
+	w := &drawn{news: make(chan struct{}, 1)}
+	_, err := watchBar(t.Context(), w, "bid0000000001", func(seen func(app.Event, app.Progress)) (app.Progress, error) {
+		for range 3 {
+			<-w.news
+			seen(app.Event{}, at(1000, 250, time.Second))
+		}
+		return at(1000, 1000, time.Second), nil
+	})
+	if text := w.text.String(); err != nil || !strings.Contains(text, "250 of 1000 files processed") || !strings.Contains(text, "0 of 1 jobs") {
+		t.Errorf("%v\n%s", err, text)
 	}
 }

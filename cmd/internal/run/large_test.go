@@ -1,3 +1,8 @@
+//go:build !race
+
+// What is measured here has tens of thousands of events; the race detector, which
+// finds no more in them than in a few, would make it slow.
+
 package run_test
 
 import (
@@ -42,6 +47,10 @@ func TestJobOfTenThousandFiles(t *testing.T) {
 	w.serve()
 	base := depositor(t, manyFiles(files))
 	id := w.submit(app.Deposit{Payload: base + "/object.checkm", Type: domain.TypeObjectManifest, Title: "many files"})
+	end, err := w.app.Watch(w.ctx(), id, 0, func(app.Event, app.Progress) {})
+	if err != nil {
+		t.Fatal(err)
+	}
 	v := w.rest(id)
 	if v.Status != "completed" || len(v.Jobs) != 1 {
 		t.Fatalf("%+v", v)
@@ -54,6 +63,10 @@ func TestJobOfTenThousandFiles(t *testing.T) {
 		if tr.Seconds != nil {
 			t.Logf("%-13s %7.2f s", tr.FromStatus, *tr.Seconds)
 		}
+	}
+	if f, c := end.Files, job.FileCounts; f.Listed != files || f.Downloaded != files || f.Processed != files || f.BytesListed != c.BytesListed ||
+		f.BytesDownloaded != c.BytesDownloaded || f.BytesProcessed != c.BytesListed || f.GivenUp+f.Skipped != 0 {
+		t.Errorf("the watch says %+v, the tables %+v", f, c)
 	}
 	if c := job.FileCounts; c.FilesListed != files || c.FilesProcessed != files || c.BytesListed == 0 || c.BytesDownloaded != c.BytesListed {
 		t.Errorf("%+v", c)
