@@ -134,6 +134,7 @@ type Recorded struct {
 
 	Seq    uint64    // place in the log, 0 = not there yet
 	Stored time.Time // when the log took it
+	Source string    // installation that wrote it, as the log has it: /accession/NAME
 }
 
 // ID is the event's id: KIND/ID/VERSION, known before it is written and equal on

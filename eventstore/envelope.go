@@ -27,8 +27,8 @@ const (
 )
 
 // Encode gives the message of an event. instance names the installation in the
-// event's source. Text that is no valid UTF-8 or holds NUL is mended (see
-// [Clean]). Seq and Stored are the log's and stay out. An event over
+// event's source; an event that was read from a log keeps the one it has. Text
+// that is no valid UTF-8 or holds NUL is mended (see [Clean]). Seq and Stored are the log's and stay out. An event over
 // [MaxEventBytes] gives *[TooLarge].
 func Encode(r domain.Recorded, instance string) (Message, error) {
 	r, data, err := prepare(r)
@@ -49,7 +49,11 @@ func Encode(r domain.Recorded, instance string) (Message, error) {
 	set("ce-specversion", "1.0")
 	set("ce-id", r.ID())
 	set("ce-type", typePrefix+string(r.Type)+".v"+version)
-	set("ce-source", "/accession/"+url.PathEscape(instance))
+	source := r.Source
+	if source == "" {
+		source = "/accession/" + url.PathEscape(instance)
+	}
+	set("ce-source", source)
 	set("ce-subject", r.Aggregate.String())
 	set("ce-time", r.Time.String())
 	set("ce-dataschema", SchemaID(r.Type, newestVersion(r.Type)))
@@ -93,7 +97,7 @@ func Decode(m Message) (domain.Recorded, error) {
 		Time:    d.time("ce-time"),
 		BatchID: domain.BatchID(d.text("ce-batchid")), Actor: domain.Actor(d.text("ce-actor")),
 		CommandID: d.text("ce-commandid"), CausationID: d.text("ce-causationid"), TraceParent: d.text("ce-traceparent"),
-		Zxid: d.number("ce-zxid"), Epoch: d.number("ce-epoch"),
+		Zxid: d.number("ce-zxid"), Epoch: d.number("ce-epoch"), Source: d.text("ce-source"),
 	}
 	if id := d.text("ce-id"); d.err == nil && id != r.ID() {
 		d.fail(fmt.Errorf("ce-id is %q where subject and version say %q", id, r.ID()))

@@ -2,6 +2,7 @@ package eventstore_test
 
 import (
 	"errors"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -49,7 +50,8 @@ func TestEventsSurviveTheirBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := eventstore.Encode(r, rapid.String().Draw(t, "instance"))
+		instance := rapid.String().Draw(t, "instance")
+		m, err := eventstore.Encode(r, instance)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,8 +67,13 @@ func TestEventsSurviveTheirBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		sent := want
+		sent.Source = "/accession/" + url.PathEscape(instance)
+		if diff := cmp.Diff(sent, got); diff != "" {
 			t.Fatalf("message (-want +got):\n%s", diff)
+		}
+		if again, err := eventstore.Encode(got, "another"); err != nil || !cmp.Equal(m, again) {
+			t.Fatalf("sent on, it is another message: %v\n%s", err, cmp.Diff(m, again))
 		}
 		data, err := eventstore.MarshalOutbox([]domain.Recorded{r, r})
 		if err != nil {

@@ -50,7 +50,7 @@ func TestAppendAndRead(t *testing.T) {
 		}
 		e.Stored = time.Time{}
 		want := one
-		want.Seq = 1
+		want.Seq, want.Source = 1, "/accession/test"
 		if diff := cmp.Diff(want, e); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

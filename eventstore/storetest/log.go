@@ -125,7 +125,7 @@ func testLogAppend(t *testing.T, l eventstore.Log) {
 		if got.Seq != places[i] || got.Seq == 0 || got.Stored.IsZero() || i > 0 && got.Seq <= places[i-1] {
 			t.Errorf("event %d has place %d, stored %v; said %v", i, got.Seq, got.Stored, places)
 		}
-		got.Seq, got.Stored = 0, time.Time{}
+		got.Seq, got.Stored, got.Source = 0, time.Time{}, ""
 		if text(got) != text(want) {
 			t.Errorf("appended %s\nread     %s", text(want), text(got))
 		}

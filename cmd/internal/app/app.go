@@ -18,6 +18,7 @@
 //	PauseQueue, ResumeQueue                  Queues        lists queues and pauses
 //	Profiles      lists profiles             Profile       shows one
 //	Tail          reads the history, and follows it
+//	Select        chooses a part of it       Republish     sends that part once more
 //	Status        tells which servers answer, who works, and what waits
 //	Migrate       makes or updates the tables
 //
@@ -53,6 +54,7 @@ type World interface {
 	Handler(ctx context.Context) (*eventstore.Handler, error)
 	Files(ctx context.Context) (*eventstore.FileHandler, error)
 	Log(ctx context.Context) (eventstore.Log, error)
+	Republisher(ctx context.Context) (Republisher, error)
 	DB(ctx context.Context) (projections.DB, error)
 	Uploads(ctx context.Context) (*store.Store, error)
 	Records(ctx context.Context) (*record.Records, error)

@@ -23,12 +23,13 @@ type Event struct {
 	Trace   string           `json:"traceparent,omitempty"` // W3C trace context
 	Zxid    int64            `json:"zxid"`                  // ZooKeeper's commit number
 	Epoch   int64            `json:"epoch"`                 // counts how often the tree was restored
+	Source  string           `json:"source"`                // installation that wrote it: /accession/NAME
 	Schema  string           `json:"dataschema"`            // of Data, as it is shown here
 	Data    domain.EventData `json:"data"`
 }
 
 func eventOf(r domain.Recorded) Event {
-	return Event{ID: r.ID(), Cause: r.CausationID, Trace: r.TraceParent, Zxid: r.Zxid, Epoch: r.Epoch, Schema: eventstore.NewestSchemaID(r.Type),
+	return Event{ID: r.ID(), Cause: r.CausationID, Trace: r.TraceParent, Zxid: r.Zxid, Epoch: r.Epoch, Source: r.Source, Schema: eventstore.NewestSchemaID(r.Type),
 		Seq: r.Seq, Time: r.Time, Stored: r.Stored.UTC(), Type: r.Type, Subject: r.Aggregate.String(), Version: r.Version,
 		Batch: r.BatchID, Actor: r.Actor, Command: r.CommandID, Data: r.Data}
 }
@@ -39,6 +40,9 @@ func (e Event) Move() (from, to string, why *domain.Reason) {
 		return string(m.From), string(m.To), m.Reason
 	}
 	if m, ok := domain.MoveOfJob(e.Data); ok {
+		return string(m.From), string(m.To), m.Reason
+	}
+	if m, ok := domain.MoveOfFile(e.Data); ok {
 		return string(m.From), string(m.To), m.Reason
 	}
 	if s, ok := e.Data.(*domain.SettingChanged); ok {

@@ -15,43 +15,31 @@ const tailLength = 20
 
 // TailOptions choose events.
 type TailOptions struct {
-	From   uint64         // first place in the log, 0 = the last 20
-	Follow bool           // go on until ctx ends
-	Batch  domain.BatchID // only this batch's and its jobs', "" = all
+	Selection
+	Follow bool // go on until ctx ends
 }
 
 // Tail gives the events of the history in order. It ends after the first error.
+// Without any choice it begins with the last 20.
 func (a *App) Tail(ctx context.Context, o TailOptions) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		log, err := a.World.Log(ctx)
-		if err != nil {
-			yield(Event{}, explain("read events", err))
-			return
-		}
-		info, err := log.Info(ctx)
-		if err != nil {
-			yield(Event{}, explain("read events", err))
-			return
-		}
-		if err := a.known(ctx, log, o.Batch); err != nil {
-			yield(Event{}, explain("read events", err))
-			return
-		}
-		from := o.From
-		if from == 0 && info.Last > tailLength && o.Batch == "" {
-			from = info.Last - tailLength + 1
-		}
-		for r, err := range log.Read(ctx, eventstore.ReadOptions{From: from, Follow: o.Follow}) {
+		if o.all() && o.From == 0 && o.Since.IsZero() {
+			last, err := a.LogEnd(ctx)
 			if err != nil {
-				if ctx.Err() == nil {
-					yield(Event{}, explain("read events", err))
-				}
+				yield(Event{}, explain("read events", err))
 				return
 			}
-			if o.Batch != "" && r.BatchID != o.Batch {
-				continue
+			if last > tailLength {
+				o.From = last - tailLength + 1
 			}
-			if !yield(eventOf(r), nil) {
+		}
+		sel, err := a.selectEvents(ctx, o.Selection, o.Follow)
+		if err != nil {
+			yield(Event{}, explain("read events", err))
+			return
+		}
+		for e, err := range sel.Events(ctx, nil) {
+			if !yield(e, err) {
 				return
 			}
 		}

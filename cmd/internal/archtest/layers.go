@@ -73,8 +73,12 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/config/..."},
 		May:      domain,
 	}, {
+		// Rows in the formats of others.
+		Packages: []string{"cmd/internal/export"},
+		May:      join(domain, []string{"cmd/internal/app"}),
+	}, {
 		Packages: []string{"cmd/internal/cli/..."},
-		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
+		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
 	}, {
 		Packages: []string{"cmd/internal/httpapi/..."},
 		May:      join(domain, []string{"cmd/internal/app/..."}),

@@ -37,6 +37,7 @@ var Libraries = []Library{
 	{"github.com/knadh/koanf", []string{"cmd/internal/config/..."}, nil},
 	{"github.com/jedib0t/go-pretty/v6", []string{"cmd/internal/cli/..."}, nil},
 	{"github.com/vbauerster/mpb/v8", []string{"cmd/internal/cli/..."}, nil},
+	{"github.com/parquet-go/parquet-go", []string{"cmd/internal/export"}, nil},
 	{"go.yaml.in/yaml/v3", []string{"cmd/internal/config/...", "cmd/internal/profile/..."}, everything},
 
 	// Small tools.

@@ -157,7 +157,7 @@ func (d *demo) again(ctx context.Context, batch domain.BatchID, job domain.JobID
 
 // until follows a batch until one of the events is seen, and gives its place.
 func (d *demo) until(ctx context.Context, batch domain.BatchID, from uint64, types ...domain.EventType) (uint64, error) {
-	for e, err := range d.app.Tail(ctx, app.TailOptions{From: from, Follow: true, Batch: batch}) {
+	for e, err := range d.app.Tail(ctx, app.TailOptions{Selection: app.Selection{From: from, Batch: batch}, Follow: true}) {
 		if err != nil {
 			return 0, err
 		}

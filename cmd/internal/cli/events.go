@@ -9,8 +9,8 @@ func (p *program) events() *cobra.Command {
 		Use:     "events",
 		Short:   "Read the history",
 		Long:    "Everything that ever happened is an event in the log.",
-		Example: "  accession events tail --follow",
+		Example: "  accession events ls --type job.failed --since 24h\n  accession events tail --follow",
 	}
-	c.AddCommand(p.eventsTail())
+	c.AddCommand(p.eventsLs(), p.eventsTail())
 	return c
 }

@@ -156,7 +156,7 @@ func TestRequeueAndSecondReport(t *testing.T) {
 // until follows the log until an event of the type is seen.
 func (w *world) until(from uint64, want domain.EventType) {
 	w.t.Helper()
-	for e, err := range w.app.Tail(w.ctx(), app.TailOptions{From: from, Follow: true}) {
+	for e, err := range w.app.Tail(w.ctx(), app.TailOptions{Selection: app.Selection{From: from}, Follow: true}) {
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -156,7 +156,7 @@ func (w *world) answers(batches []domain.BatchID) (all []any) {
 			add(files, err)
 		}
 	}
-	for e, err := range w.app.Tail(w.ctx(), app.TailOptions{From: 1}) {
+	for e, err := range w.app.Tail(w.ctx(), app.TailOptions{Selection: app.Selection{From: 1}}) {
 		add(e, err)
 	}
 	return all

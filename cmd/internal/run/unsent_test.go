@@ -44,7 +44,7 @@ func TestStopTellsOfEventsThatWait(t *testing.T) {
 // whenInLog calls then as soon as the log has an event.
 func (w *world) whenInLog(ctx context.Context, then func()) {
 	defer then()
-	for range w.app.Tail(ctx, app.TailOptions{From: 1, Follow: true}) {
+	for range w.app.Tail(ctx, app.TailOptions{Selection: app.Selection{From: 1}, Follow: true}) {
 		return
 	}
 }

@@ -23,6 +23,15 @@ func (w *World) Log(ctx context.Context) (eventstore.Log, error) {
 	return h.Log, nil
 }
 
+// Republisher implements app.World.
+func (w *World) Republisher(ctx context.Context) (app.Republisher, error) {
+	h, err := w.history.get(ctx, w.openHistory)
+	if err != nil {
+		return nil, err
+	}
+	return h.Log, nil
+}
+
 func (w *World) openHistory(ctx context.Context) (*history, error) {
 	conn, err := nats.Connect(strings.Join(w.cfg.NATS, ","), nats.Name("accession "+w.cfg.Instance),
 		nats.Timeout(openTimeout), nats.MaxReconnects(-1), nats.ReconnectWait(250*time.Millisecond),

@@ -1,0 +1,156 @@
+package jslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Names of the extensions of CloudEvents that say where an event stands in the log
+// it comes from, and when that log took it.
+const (
+	headerSequence = "ce-sequence"
+	headerRecorded = "ce-recordedtime"
+)
+
+// Republish sends events once more, below a subject prefix of their own: one of
+// job/jid0000000042 goes to PREFIX.job.jid0000000042, in its newest version, with
+// the place and time that it has in the log. When a stream takes these subjects,
+// each message is confirmed by it, and stream names it; else whoever listens gets
+// them and nobody keeps them.
+//
+// ErrConflict: the subjects overlap with those of a log, or messages are there
+// already. Nothing was sent then.
+func (l *Log) Republish(ctx context.Context, prefix string, events iter.Seq2[domain.Recorded, error]) (n int, stream string, err error) {
+	if stream, err = l.fresh(ctx, prefix); err != nil {
+		return 0, "", err
+	}
+	if stream != "" {
+		n, err = l.republishTo(ctx, prefix, events)
+	} else {
+		n, err = l.shout(ctx, prefix, events)
+	}
+	if err != nil {
+		return n, stream, fmt.Errorf("send to %s, after %d events: %w", prefix, n, err)
+	}
+	return n, stream, nil
+}
+
+// fresh refuses subjects that anybody's events stand on. stream is the one that
+// takes them, "" = none.
+func (l *Log) fresh(ctx context.Context, prefix string) (stream string, err error) {
+	refuse := func(format string, args ...any) error {
+		return &eventstore.Error{Op: "send events to " + prefix, Err: fmt.Errorf(format+": %w", append(args, eventstore.ErrConflict)...),
+			Hint: "give a subject of its own, such as replay.2026-03-01"}
+	}
+	switch {
+	case !prefixName.MatchString(prefix) || strings.HasPrefix(prefix, "$"):
+		return "", refuse("%q is no subject: want words of letters, digits, dash and underscore, joined by dots", prefix)
+	case below(prefix, l.cfg.Prefix) || below(l.cfg.Prefix, prefix):
+		return "", refuse("these are the subjects of the log itself (%s)", l.cfg.Prefix)
+	}
+	stream, err = l.js.StreamNameBySubject(ctx, prefix+".>")
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("send events to %s: %w", prefix, err)
+	}
+	s, err := l.js.Stream(ctx, stream)
+	if err != nil {
+		return "", fmt.Errorf("send events to %s: stream %s: %w", prefix, stream, err)
+	}
+	if stream == l.cfg.Stream {
+		return "", refuse("stream %s is the log itself", stream)
+	}
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(prefix+".>"))
+	if err != nil {
+		return "", fmt.Errorf("send events to %s: stream %s: %w", prefix, stream, err)
+	}
+	if len(info.State.Subjects) > 0 {
+		return "", refuse("stream %s has messages on %d of these subjects", stream, len(info.State.Subjects))
+	}
+	return stream, nil
+}
+
+// below reports whether a subject stands below a prefix, or is it.
+func below(subject, prefix string) bool { return strings.HasPrefix(subject+".", prefix+".") }
+
+// republishTo sends to a stream, many messages at a time, and waits for all of its
+// answers.
+func (l *Log) republishTo(ctx context.Context, prefix string, events iter.Seq2[domain.Recorded, error]) (n int, err error) {
+	refused := make(chan error, 1)
+	js, err := jetstream.New(l.nc, jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, _ *nats.Msg, err error) {
+		select {
+		case refused <- err:
+		default: // the first says enough
+		}
+	}))
+	if err != nil {
+		return 0, err
+	}
+	for r, err := range events {
+		if err != nil {
+			return n, err
+		}
+		msg, err := l.again(prefix, r)
+		if err != nil {
+			return n, err
+		}
+		if _, err := js.PublishMsgAsync(msg); err != nil {
+			return n, err
+		}
+		n++
+	}
+	select {
+	case <-js.PublishAsyncComplete():
+	case <-ctx.Done():
+		return n, ctx.Err()
+	}
+	select {
+	case err := <-refused:
+		return n, err
+	default:
+		return n, nil
+	}
+}
+
+// shout sends to whoever listens.
+func (l *Log) shout(ctx context.Context, prefix string, events iter.Seq2[domain.Recorded, error]) (n int, err error) {
+	for r, err := range events {
+		if err != nil {
+			return n, err
+		}
+		msg, err := l.again(prefix, r)
+		if err != nil {
+			return n, err
+		}
+		if err := l.nc.PublishMsg(msg); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, l.nc.FlushWithContext(ctx)
+}
+
+// again makes the message.
+func (l *Log) again(prefix string, r domain.Recorded) (*nats.Msg, error) {
+	m, err := eventstore.Encode(r, l.cfg.Instance)
+	if err != nil {
+		return nil, err
+	}
+	msg := &nats.Msg{Subject: prefix + "." + m.Subject, Header: m.Header, Data: m.Data}
+	msg.Header[headerSequence] = []string{strconv.FormatUint(r.Seq, 10)}
+	msg.Header[headerRecorded] = []string{r.Stored.UTC().Format(time.RFC3339Nano)}
+	return msg, nil
+}
