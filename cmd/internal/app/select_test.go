@@ -137,7 +137,7 @@ func TestSelectionsGiveWhatTheySay(t *testing.T) {
 func TestIndexSparesTheLog(t *testing.T) {
 	t.Parallel()
 	story := projtest.NewStory(t)
-	story.Random(5, 3*indexGap)
+	story.Random(5, 2000)
 	last := domain.NewBatchID(int64(len(story.Batches)))
 	db := projtest.DB(t)
 	story.Project(db)
