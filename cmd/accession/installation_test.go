@@ -64,7 +64,7 @@ func newInstallation(t *testing.T) *installation {
 		"instance": "test", "zookeeper": address(t, "ACCESSION_TEST_ZOOKEEPER"), "zookeeper_root": "/test-" + name,
 		"zookeeper_session_timeout": "1s", "nats": address(t, "ACCESSION_TEST_NATS"), "nats_stream": "TEST_" + name,
 		"nats_prefix": "test." + name, "postgres": in.databaseURL(), "data_dir": dir, "space_reserve": "1 MiB",
-		"space_cycle": "200ms", "retry_delay": "50ms", "janitor_interval": "500ms", "stop_grace": "5s", "log_format": "json",
+		"space_cycle": "200ms", "retry_delay": "50ms", "janitor_interval": "500ms", "stop_grace": "5s", "log_format": "json", "listen_ops": "off",
 		"max_processing_attempts": "20", // an attempt that a killed process made counts
 	}
 	in.must(os.MkdirAll(filepath.Join(dir, "profiles"), 0o755))

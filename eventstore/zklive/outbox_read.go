@@ -189,42 +189,62 @@ func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Position) 
 	}
 }
 
-// Depth implements eventstore.Outbox.
+// Depth implements eventstore.Outbox. Only the bucket that the mark stands in is
+// listed: those behind it are counted by their number of nodes, so that the
+// question costs the same however long the log has been away.
 func (s *Store) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error) {
 	for shard := range s.outbox.shards {
-		mark, err := s.Unsent(ctx, shard)
+		n, oldest, err := s.outbox.depth(ctx, shard)
 		if err != nil {
 			return d, err
 		}
-		buckets, err := s.outbox.bucketsOf(ctx, shard)
-		if err != nil {
-			return d, err
-		}
-		oldest := eventstore.Position{}
-		for _, b := range buckets {
-			if b < mark.Bucket {
-				continue
-			}
-			unsent, err := s.outbox.positions(ctx, shard, b, mark)
-			if err != nil {
-				return d, err
-			}
-			if len(unsent) > 0 && oldest == (eventstore.Position{}) {
-				oldest = unsent[0]
-			}
-			d.Unsent += len(unsent)
-		}
-		if oldest != (eventstore.Position{}) {
-			stat, err := s.exists(ctx, s.paths.entry(shard, oldest.Bucket, oldest.Seq))
-			if err != nil {
-				return d, err
-			}
-			if stat != nil {
-				d.Oldest = max(d.Oldest, time.Since(time.UnixMilli(stat.Ctime)))
-			}
-		}
+		d.Unsent += n
+		d.Oldest = max(d.Oldest, oldest)
 	}
 	return d, nil
+}
+
+// depth counts what is unsent in a shard, and tells how old the first of it is.
+func (o *outboxState) depth(ctx context.Context, shard int) (n int, oldest time.Duration, err error) {
+	mark, err := o.s.Unsent(ctx, shard)
+	if err != nil {
+		return 0, 0, err
+	}
+	buckets, err := o.bucketsOf(ctx, shard)
+	if err != nil {
+		return 0, 0, err
+	}
+	var first eventstore.Position
+	for _, b := range buckets {
+		if b < mark.Bucket {
+			continue
+		}
+		if n > 0 && b > mark.Bucket { // the first one is known
+			stat, err := o.s.exists(ctx, o.s.paths.bucket(shard, b))
+			if err != nil {
+				return 0, 0, err
+			}
+			if stat != nil {
+				n += int(stat.NumChildren)
+			}
+			continue
+		}
+		unsent, err := o.positions(ctx, shard, b, mark)
+		if err != nil {
+			return 0, 0, err
+		}
+		if len(unsent) > 0 {
+			first, n = unsent[0], len(unsent)
+		}
+	}
+	if n == 0 {
+		return 0, 0, nil
+	}
+	stat, err := o.s.exists(ctx, o.s.paths.entry(shard, first.Bucket, first.Seq))
+	if err != nil || stat == nil {
+		return n, 0, err
+	}
+	return n, time.Since(time.UnixMilli(stat.Ctime)), nil
 }
 
 // find looks through a shard's nodes for an event and gives the command that

@@ -93,6 +93,7 @@ type Store struct {
 	worker  *worker       // nil while there is no session
 	arrived chan struct{} // closed when worker is set
 	claimed map[domain.Aggregate]*eventstore.Claim
+	losses  int64                    // sessions lost since Open
 	orphans []*eventstore.Claim      // lost with a session, to be offered again under the next
 	slots   map[string]chan struct{} // one place a leader's name
 	// epochKnown is 0 until it was read.
@@ -197,6 +198,13 @@ func (s *Store) WorkerID() string {
 	return s.worker.id
 }
 
+// Sessions tells whether there is a session now, and how many were lost.
+func (s *Store) Sessions() (live bool, lost int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.worker != nil, s.losses
+}
+
 // lose gives up the present worker: every claim under it is void.
 func (s *Store) lose() {
 	s.mu.Lock()
@@ -206,6 +214,7 @@ func (s *Store) lose() {
 	}
 	close(s.worker.lost)
 	if s.ctx.Err() == nil {
+		s.losses++
 		s.log.Warn("zookeeper session lost", "worker", s.worker.id)
 	}
 	s.worker, s.arrived = nil, make(chan struct{})

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
 )
 
 // DeleteBatch deletes a failed or held batch for a reason (B11, B12), its jobs with
@@ -49,7 +48,7 @@ func (a *App) endBatch(ctx context.Context, verb string, id domain.BatchID, cmd 
 		return c, nil
 	}
 	remove := func(j domain.Job) error { return a.World.RemoveWork(ctx, j) }
-	if err := handler.FinishDeletion(ctx, id, eventstore.Order{Actor: a.Actor}, remove); err != nil {
+	if err := handler.FinishDeletion(ctx, id, a.order(), remove); err != nil {
 		c.add("not all of it could be removed at once, the janitor goes on: %v", err)
 	}
 	return c, nil

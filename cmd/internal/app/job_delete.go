@@ -42,7 +42,7 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (Chang
 	}
 	// Whether it was the last one the rules know; if not, or if this fails, the
 	// janitor looks again.
-	_, _ = handler.Batch(ctx, job.State.Configuration.BatchID, domain.BeginReport{}, eventstore.Order{Actor: a.Actor})
+	_, _ = handler.Batch(ctx, job.State.Configuration.BatchID, domain.BeginReport{}, a.order())
 	return c, nil
 }
 

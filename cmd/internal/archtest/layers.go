@@ -14,7 +14,7 @@ var (
 	effects  = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record"}
 	core     = join(domain, []string{"eventstore", "projections", "migrations"})
 	useCases = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/...", "cmd/internal/discover/...", "cmd/internal/compute/...", "cmd/internal/deposit/..."}
-	edges    = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/httpapi/...", "cmd/internal/run/...", "cmd/internal/stack/..."})
+	edges    = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/httpapi/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})
 
 	everything = []string{"..."}
 )
@@ -83,6 +83,10 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/httpapi/..."},
 		May:      join(domain, []string{"cmd/internal/app/..."}),
 		TestMay:  []string{"eventstore/memory", "projections/projtest"},
+	}, {
+		// What operators see of a process: it counts, and asks what it is handed.
+		Packages: []string{"cmd/internal/ops/..."},
+		May:      core,
 	}, {
 		// Opens the three servers: the only importer of the drivers.
 		Packages: []string{"cmd/internal/wire/..."},

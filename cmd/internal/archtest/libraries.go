@@ -32,6 +32,8 @@ var Libraries = []Library{
 	{"code.dny.dev/ssrf", []string{"cmd/internal/fetch/..."}, nil},
 	{"github.com/wneessen/go-mail", []string{"cmd/internal/notify/..."}, nil},
 
+	{"github.com/prometheus/client_golang", []string{"cmd/internal/ops/..."}, nil},
+
 	// The command line and its settings.
 	{"github.com/spf13/cobra", []string{"cmd/internal/cli/..."}, nil},
 	{"github.com/knadh/koanf", []string{"cmd/internal/config/..."}, nil},

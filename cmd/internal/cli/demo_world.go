@@ -115,7 +115,7 @@ func (d *demo) configure() (err error) {
 	at := d.stack.Addresses()
 	d.cfg, err = config.Load(config.Sources{Flags: map[string]string{
 		"instance": "demo", "zookeeper": at.ZooKeeper, "nats": at.NATS, "postgres": at.Postgres, "data_dir": data,
-		"retry_delay": "200ms", "space_cycle": "500ms", "janitor_interval": "1s", "space_reserve": "64 MiB",
+		"retry_delay": "200ms", "space_cycle": "500ms", "janitor_interval": "1s", "space_reserve": "64 MiB", "listen_ops": config.Off,
 	}})
 	return err
 }

@@ -136,15 +136,29 @@ func (p *program) settings() (config.Resolved, error) {
 
 // logger writes to the error stream, as the settings say.
 func (p *program) logger(cfg config.Config) *slog.Logger {
-	var level slog.Level
+	return p.levelled(cfg, &slog.LevelVar{})
+}
+
+// levelled is logger with a level that can be changed later.
+func (p *program) levelled(cfg config.Config, level *slog.LevelVar) *slog.Logger {
 	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil {
-		level = slog.LevelInfo
+		level.Set(slog.LevelInfo)
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && p.LogTerminal {
 		return slog.New(slog.NewTextHandler(p.Err, opts))
 	}
 	return slog.New(slog.NewJSONHandler(p.Err, opts))
+}
+
+// getenv looks into the environment that the program was given, "" = not set.
+func (p *program) getenv(name string) (value string) {
+	for _, v := range p.Environ {
+		if key, is, _ := strings.Cut(v, "="); key == name {
+			value = is
+		}
+	}
+	return value
 }
 
 // exactly wants so many arguments and names them in the error.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +41,8 @@ The tables must be there: ` + "`accession migrate`" + ` makes them.`,
 			if err != nil {
 				return err
 			}
-			s := &run.Service{Config: cfg, Roles: list, Log: p.logger(cfg.Config), Version: Version}
+			var level slog.LevelVar
+			s := &run.Service{Config: cfg, Roles: list, Log: p.levelled(cfg.Config, &level), Level: &level, Getenv: p.getenv, Version: Version}
 			if err := s.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 				return err
 			}

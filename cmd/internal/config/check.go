@@ -74,6 +74,14 @@ func (c *checker) url(key, value string, schemes ...string) {
 	}
 }
 
+// address wants host:port to listen at.
+func (c *checker) address(key, value string) {
+	_, port, err := net.SplitHostPort(value)
+	if n, perr := strconv.Atoi(port); err != nil || perr != nil || n < 0 || n > 65535 {
+		c.fault(key, fmt.Sprintf("%q is not host:port", value), "write for example 127.0.0.1:9477, or "+Off)
+	}
+}
+
 func (c *checker) directory(key, value string) {
 	if !filepath.IsAbs(value) {
 		c.fault(key, fmt.Sprintf("%q depends on where the program is started", value), "write an absolute path")
@@ -135,6 +143,10 @@ func (r *Resolved) check() Faults {
 	c.lasts("file_retry_delay", r.FileRetryDelay, 0, 24*time.Hour)
 	c.lasts("file_retry_max_delay", r.FileRetryMaxDelay, 0, 168*time.Hour)
 	c.lasts("stop_grace", r.StopGrace, 0, time.Hour)
+	if r.ListenOps != Off {
+		c.address("listen_ops", r.ListenOps)
+	}
+	c.lasts("ready_max_lag", r.ReadyMaxLag, time.Second, 24*time.Hour)
 	c.oneOf("log_format", r.LogFormat, "auto", "json", "text")
 	c.oneOf("log_level", r.LogLevel, "debug", "info", "warn", "error")
 	return c.faults

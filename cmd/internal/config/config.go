@@ -2,6 +2,9 @@ package config
 
 import "time"
 
+// Off is how a listener that is not wanted is written.
+const Off = "off"
+
 // Config is everything that can be set. The tags name the key and the default.
 type Config struct {
 	// Instance names this installation: it stands in the source of every event and
@@ -106,8 +109,19 @@ type Config struct {
 	// 0s to 1h. Then they are cancelled and their jobs handed back.
 	StopGrace time.Duration `key:"stop_grace" default:"20s"`
 
+	// ListenOps is where operators, and what watches for them, ask: host:port for
+	// health, metrics and version; port 0 = any; off = nowhere. It asks for no
+	// password: bind it to an address that only they reach.
+	ListenOps string `key:"listen_ops" default:"127.0.0.1:9477"`
+	// OpsPprof serves profiles of the running process there too, below /debug/pprof/.
+	OpsPprof bool `key:"ops_pprof" default:"false"`
+	// ReadyMaxLag is how far the tables may be behind the log before /readyz says
+	// that this process is not ready: 1s to 24h.
+	ReadyMaxLag time.Duration `key:"ready_max_lag" default:"5m"`
+
 	// LogFormat is json, text, or auto: text on a terminal, else json.
 	LogFormat string `key:"log_format" default:"auto"`
-	// LogLevel is debug, info, warn or error.
+	// LogLevel is debug, info, warn or error. PUT /loglevel changes it while a
+	// process serves.
 	LogLevel string `key:"log_level" default:"info"`
 }

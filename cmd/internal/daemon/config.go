@@ -33,7 +33,8 @@ type Config struct {
 	// Installation is the id with which working directories are marked. Required.
 	Installation string
 
-	Log *slog.Logger // required
+	Log   *slog.Logger // required
+	Meter Meter        // nil = nobody counts
 
 	// Workers says how many workers of a daemon run, by its name; a daemon that is
 	// not named has as many as Daemons says, 0 = it does not run here.

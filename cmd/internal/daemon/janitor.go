@@ -58,6 +58,7 @@ func (r *Runner) janitor(ctx context.Context) {
 // pass looks at every batch once: reports that nobody began (B5), completed
 // batches whose time is over (B13), deletions that were interrupted.
 func (r *Runner) pass(ctx context.Context) error {
+	o := eventstore.Order{Actor: janitorActor, TraceParent: eventstore.NewTrace().Parent()}
 	live := r.cfg.Handler.Live
 	ids, err := live.Batches(ctx)
 	if err != nil {
@@ -78,11 +79,11 @@ func (r *Runner) pass(ctx context.Context) error {
 		}
 		switch b := at.State; b.State {
 		case domain.BatchProcessing:
-			r.tryReport(ctx, id, janitorActor)
+			r.tryReport(ctx, id, o)
 		case domain.BatchCompleted:
-			errs = append(errs, r.retire(ctx, b))
+			errs = append(errs, r.retire(ctx, b, o))
 		case domain.BatchDeleted:
-			errs = append(errs, r.finishDeletion(ctx, id))
+			errs = append(errs, r.finishDeletion(ctx, id, o))
 		}
 	}
 	return errors.Join(errs...)
@@ -91,7 +92,7 @@ func (r *Runner) pass(ctx context.Context) error {
 // tryReport moves the batch on to its report if none of its jobs is processing
 // any more (B5). That somebody else does it first, or that it is too early, is
 // ordinary.
-func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, actor domain.Actor) {
+func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, o eventstore.Order) {
 	refs, err := r.cfg.Handler.Live.Refs(ctx, id)
 	if err == nil && refs.Processing > 0 {
 		return
@@ -103,30 +104,30 @@ func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, actor domain.
 		}
 	}
 	if err == nil {
-		_, err = r.doBatch(ctx, id, domain.BeginReport{}, actor)
+		_, err = r.doBatch(ctx, id, domain.BeginReport{}, o)
 	}
 	if err != nil && !isRefused(err) && !errors.Is(err, eventstore.ErrConflict) {
-		r.cfg.Log.Warn("cannot look whether the batch is ready for its report; the janitor looks again", "batch", id, "error", err)
+		r.cfg.Log.Warn("cannot look whether the batch is ready for its report; the janitor looks again", "batch", id, "trace", eventstore.TraceID(o.TraceParent), "error", err)
 	}
 }
 
 // retire cleans a batch up when its retention time is over (B13).
-func (r *Runner) retire(ctx context.Context, b domain.Batch) error {
+func (r *Runner) retire(ctx context.Context, b domain.Batch, o eventstore.Order) error {
 	if r.cfg.Retention == 0 || r.cfg.Handler.Clock().Sub(b.Modified.Time) < r.cfg.Retention {
 		return nil
 	}
-	b, err := r.doBatch(ctx, b.ID, domain.CleanBatch{}, janitorActor)
+	b, err := r.doBatch(ctx, b.ID, domain.CleanBatch{}, o)
 	if err != nil {
 		return err
 	}
-	r.cfg.Log.Info("cleaned up after its retention time", "batch", b.ID)
-	return r.finishDeletion(ctx, b.ID)
+	r.cfg.Log.Info("cleaned up after its retention time", "batch", b.ID, "trace", eventstore.TraceID(o.TraceParent))
+	return r.finishDeletion(ctx, b.ID, o)
 }
 
 // finishDeletion removes what is left of a deleted batch; a job that is locked at
 // the moment is left for the next round.
-func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID) error {
-	return r.cfg.Handler.FinishDeletion(ctx, id, eventstore.Order{Actor: janitorActor}, func(j domain.Job) error {
+func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID, o eventstore.Order) error {
+	return r.cfg.Handler.FinishDeletion(ctx, id, o, func(j domain.Job) error {
 		r.steps.space.free(j.ID)
 		return r.steps.removeWork(j)
 	})

@@ -146,7 +146,7 @@ func TestDeletionKilledAnywhere(t *testing.T) {
 		w.doBatch(batch, domain.DeleteBatch{})
 		left := &atomic.Int64{}
 		left.Store(n)
-		killed := w.r.finishDeletion(cutAt{t.Context(), left}, batch)
+		killed := w.r.finishDeletion(cutAt{t.Context(), left}, batch, eventstore.Order{Actor: janitorActor})
 		w.pass()
 		if !w.gone(batch) {
 			t.Fatalf("killed at step %d (%v) the batch is still there", n, killed)

@@ -73,15 +73,15 @@ func (r *Runner) serve(ctx, work context.Context, d Daemon) {
 }
 
 func (r *Runner) claim(ctx context.Context, d Daemon) (*turn, error) {
-	t := &turn{r: r, d: d}
+	t := &turn{r: r, d: d, trace: eventstore.NewTrace()}
 	actor := domain.DaemonActor(d.Name)
 	if d.batchStep != nil {
 		claim, at, err := r.cfg.Claims.NextBatch(ctx, d.Batch)
 		if err != nil {
 			return nil, err
 		}
-		t.claim, t.log = claim, r.logger(d, claim).With("batch", at.State.ID)
-		t.batch = &BatchTask{Batch: at.State, Claim: claim, Log: t.log, handler: r.cfg.Handler, actor: actor}
+		t.claim, t.log = claim, r.logger(t, claim).With("batch", at.State.ID)
+		t.batch = &BatchTask{Batch: at.State, Claim: claim, Log: t.log, handler: r.cfg.Handler, actor: actor, trace: t.trace}
 		return t, nil
 	}
 	claim, at, err := r.cfg.Claims.NextJob(ctx, d.Job)
@@ -89,13 +89,13 @@ func (r *Runner) claim(ctx context.Context, d Daemon) (*turn, error) {
 		return nil, err
 	}
 	t.claim = claim
-	t.log = r.logger(d, claim).With("batch", at.State.Configuration.BatchID, "job", at.State.ID, "attempt", at.State.RetryCount+1)
-	t.job = &JobTask{Job: at.State, token: at.Token, Claim: claim, Log: t.log, handler: r.cfg.Handler, actor: actor}
+	t.log = r.logger(t, claim).With("batch", at.State.Configuration.BatchID, "job", at.State.ID, "attempt", at.State.RetryCount+1)
+	t.job = &JobTask{Job: at.State, token: at.Token, Claim: claim, Log: t.log, handler: r.cfg.Handler, actor: actor, trace: t.trace}
 	return t, nil
 }
 
-func (r *Runner) logger(d Daemon, c *eventstore.Claim) *slog.Logger {
-	return r.cfg.Log.With("daemon", d.Name, "worker", c.Worker, "claim", c.ID)
+func (r *Runner) logger(t *turn, c *eventstore.Claim) *slog.Logger {
+	return r.cfg.Log.With("daemon", t.d.Name, "worker", c.Worker, "claim", c.ID, "trace", t.trace.ID())
 }
 
 // pause waits, or until ctx ends.

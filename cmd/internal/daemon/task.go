@@ -21,6 +21,7 @@ type BatchTask struct {
 
 	handler *eventstore.Handler
 	actor   domain.Actor
+	trace   eventstore.Trace
 }
 
 // JobTask is what a step gets of a claimed job.
@@ -32,6 +33,7 @@ type JobTask struct {
 	token   eventstore.Token // of Job: a write on top of it need not read it again
 	handler *eventstore.Handler
 	actor   domain.Actor
+	trace   eventstore.Trace
 }
 
 // Keep writes a command in the middle of a step; work goes on under the claim.
@@ -68,7 +70,8 @@ func (t *BatchTask) CreateJobs(ctx context.Context, cmds []domain.CreateJob) err
 }
 
 func (t *BatchTask) order(keep bool) eventstore.Order {
-	return eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, CausationID: cause(t.Batch.ID.Aggregate(), t.Batch.Version)}
+	return eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, CausationID: cause(t.Batch.ID.Aggregate(), t.Batch.Version),
+		TraceParent: t.trace.Parent()}
 }
 
 // cause names the event that a daemon reacts to: the last of what it claimed.
@@ -88,7 +91,7 @@ func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool) e
 	}
 	defer cancel()
 	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep,
-		CausationID: cause(t.Job.ID.Aggregate(), t.Job.Version), Known: &eventstore.At[domain.Job]{State: t.Job, Token: t.token}})
+		CausationID: cause(t.Job.ID.Aggregate(), t.Job.Version), TraceParent: t.trace.Parent(), Known: &eventstore.At[domain.Job]{State: t.Job, Token: t.token}})
 	if err == nil {
 		t.Job, t.token = res.State, res.Token
 	}
@@ -109,12 +112,12 @@ func commitContext(ctx context.Context) (context.Context, context.CancelFunc, er
 }
 
 // doBatch writes a command without a claim, bounded in time.
-func (r *Runner) doBatch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, actor domain.Actor) (domain.Batch, error) {
+func (r *Runner) doBatch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, o eventstore.Order) (domain.Batch, error) {
 	ctx, cancel, err := commitContext(ctx)
 	if err != nil {
 		return domain.Batch{}, err
 	}
 	defer cancel()
-	res, err := r.cfg.Handler.Batch(ctx, id, cmd, eventstore.Order{Actor: actor})
+	res, err := r.cfg.Handler.Batch(ctx, id, cmd, o)
 	return res.State, err
 }

@@ -26,6 +26,7 @@ type turn struct {
 	r     *Runner
 	d     Daemon
 	claim *eventstore.Claim
+	trace eventstore.Trace
 	log   *slog.Logger
 	batch *BatchTask // exactly one of the two is set
 	job   *JobTask
@@ -43,10 +44,12 @@ func (t *turn) run(work context.Context) {
 		case <-ctx.Done():
 		}
 	}()
+	begun := time.Now()
 	out := t.outcome(ctx)
 	cut := ctx.Err() != nil
 	cancel()
 	<-watch
+	t.r.meter(t.d, out, cut, time.Since(begun))
 	if cut {
 		// What the step says may be a consequence of being cut off.
 		t.log.Info("cut off; the work is handed back")
@@ -190,19 +193,24 @@ func (t *turn) moved(ctx context.Context, note *domain.NoteDelivery) {
 	case t.batch != nil:
 		t.log.Info("moved", "state", t.batch.Batch.State)
 		if note != nil {
-			if _, err := t.r.doBatch(ctx, t.batch.Batch.ID, *note, t.batch.actor); err != nil {
+			if _, err := t.r.doBatch(ctx, t.batch.Batch.ID, *note, t.order()); err != nil {
 				t.log.Warn("cannot note the fate of a message; the record of deliveries has it", "about", note.About, "error", err)
 			}
 		}
 		if t.batch.Batch.State == domain.BatchProcessing {
-			t.r.tryReport(ctx, t.batch.Batch.ID, t.batch.actor)
+			t.r.tryReport(ctx, t.batch.Batch.ID, t.order())
 		}
 	default:
 		t.log.Info("moved", "state", t.job.Job.State)
 		if t.job.Job.State.Sub() != domain.SubProcessing && !t.job.Job.Cleaned {
-			t.r.tryReport(ctx, t.job.Job.Configuration.BatchID, t.job.actor)
+			t.r.tryReport(ctx, t.job.Job.Configuration.BatchID, t.order())
 		}
 	}
+}
+
+// order is what commands carry that follow from this turn, without its claim.
+func (t *turn) order() eventstore.Order {
+	return eventstore.Order{Actor: domain.DaemonActor(t.d.Name), TraceParent: t.trace.Parent()}
 }
 
 func (t *turn) again() (int, time.Duration) {

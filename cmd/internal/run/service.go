@@ -16,6 +16,11 @@ type Service struct {
 	Roles   []Role
 	Log     *slog.Logger
 	Version string // told to servers that we fetch from
+	// Level is that of Log; nil = operators cannot change it.
+	Level *slog.LevelVar
+	// Getenv finds the supervisor of this process, see ops.SupervisedBy; nil = there
+	// is none.
+	Getenv func(name string) string
 	// Ready is called once all roles run. Optional.
 	Ready func()
 }
@@ -37,7 +42,15 @@ func (s *Service) Run(ctx context.Context) (err error) {
 			err = closed
 		}
 	}()
+	show, err := s.show(ctx, w, roles)
+	if err != nil {
+		return err
+	}
+	defer show.close()
 	stages, err := s.stages(ctx, w)
+	if err == nil {
+		err = w.Measure(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -46,10 +59,12 @@ func (s *Service) Run(ctx context.Context) (err error) {
 		st.start(hard)
 	}
 	s.Log.Info("ready", "roles", roles, "instance", s.Config.Instance)
+	show.ready(ctx)
 	if s.Ready != nil {
 		s.Ready()
 	}
 	<-ctx.Done()
+	show.stopping(hard)
 	s.Log.Info("stopping: no new claims", "grace", s.Config.StopGrace)
 	for _, st := range stages {
 		st.stop()
@@ -71,24 +86,24 @@ func (s *Service) stages(ctx context.Context, w *wire.World) ([]*stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		stages = append(stages, s.stage("daemons", runner.Run), s.stage("follower", w.Follow))
+		stages = append(stages, s.stage(w, "daemons", runner.Run), s.stage(w, "follower", w.Follow))
 	}
 	if s.has(RoleSweeper) {
 		sweeper, err := w.Sweeper(ctx)
 		if err != nil {
 			return nil, err
 		}
-		stages = append(stages, s.stage("sweeper", sweeper.Run))
+		stages = append(stages, s.stage(w, "sweeper", sweeper.Run))
 	}
 	if s.has(RoleRelay) {
 		relay, err := w.Relay(ctx)
 		if err != nil {
 			return nil, err
 		}
-		stages = append(stages, s.stage("relay", relay.Run))
+		stages = append(stages, s.stage(w, "relay", relay.Run))
 	}
 	if s.has(RoleProjector) {
-		st := s.stage("projector", w.Project)
+		st := s.stage(w, "projector", w.Project)
 		st.before = func() { s.projected(w) }
 		stages = append(stages, st)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/wire"
 )
 
 // Pauses before a role that failed is started again.
@@ -14,14 +16,15 @@ type stage struct {
 	name   string
 	run    func(context.Context) error
 	before func() // called before it is stopped, nil = nothing to do
+	again  func() // called when it ended by itself
 	log    *slog.Logger
 
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-func (s *Service) stage(name string, run func(context.Context) error) *stage {
-	return &stage{name: name, run: run, log: s.Log.With("role", name), done: make(chan struct{})}
+func (s *Service) stage(w *wire.World, name string, run func(context.Context) error) *stage {
+	return &stage{name: name, run: run, again: func() { w.Metrics().Restarted(name) }, log: s.Log.With("role", name), done: make(chan struct{})}
 }
 
 func (st *stage) start(ctx context.Context) {
@@ -46,6 +49,7 @@ func (st *stage) keep(ctx context.Context) {
 		if time.Since(begun) > time.Minute {
 			pause = firstPause
 		}
+		st.again()
 		st.log.Error("ended by itself; it is started again", "error", err, "pause", pause)
 		select {
 		case <-time.After(pause):

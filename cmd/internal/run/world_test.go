@@ -77,7 +77,7 @@ func newWorld(t *testing.T, set ...string) *world {
 		"instance": "test", "zookeeper": zookeeper, "zookeeper_root": "/test-" + name, "zookeeper_session_timeout": "4s",
 		"nats": natsURL, "nats_stream": "TEST_" + name, "nats_prefix": "test." + name, "postgres": databaseURL(t, projtest.Empty(t)),
 		"data_dir": dir, "space_reserve": "1 MiB", "space_cycle": "200ms", "retry_delay": "50ms", "janitor_interval": "300ms",
-		"fetch_connect_timeout": "2s", "fetch_response_timeout": "1s", "outbox_grace": "500ms", "stop_grace": "5s",
+		"fetch_connect_timeout": "2s", "fetch_response_timeout": "1s", "outbox_grace": "500ms", "stop_grace": "5s", "listen_ops": "off",
 	}
 	for _, s := range set {
 		key, value, _ := strings.Cut(s, "=")

@@ -30,6 +30,19 @@ func openDir(p string) (*dir, error) {
 	return &dir{root: root, synced: make(map[string]bool)}, nil
 }
 
+// check tells whether the path still leads to the directory that is held open.
+func (d *dir) check() error {
+	open, err := d.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	now, err := os.Stat(d.root.Name())
+	if err == nil && !os.SameFile(open, now) {
+		err = fs.ErrNotExist
+	}
+	return err
+}
+
 // openRoot opens the directory p, which it creates durably, parents included.
 func openRoot(p string) (*os.Root, error) {
 	for parent := p; ; parent = filepath.Dir(parent) {

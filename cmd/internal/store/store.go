@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"net/url"
 	"path/filepath"
@@ -102,6 +103,18 @@ func (s *Store) Close() error {
 		}
 	}
 	return wrap("close", "", err)
+}
+
+// Check tells whether the bucket can be reached, as part of readiness.
+func (s *Store) Check(ctx context.Context) error {
+	if s.dir != nil {
+		return wrap("check", "", s.dir.check())
+	}
+	there, err := s.bucket.IsAccessible(ctx)
+	if err == nil && !there {
+		err = fs.ErrNotExist
+	}
+	return wrap("check", "", err)
 }
 
 // Get reads an object. The caller closes it. CodeNotFound if there is none.

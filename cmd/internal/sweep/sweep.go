@@ -106,7 +106,8 @@ func (s *Sweeper) decide(ctx context.Context, now domain.Time, found []Candidate
 	if len(asks) == 0 {
 		return nil
 	}
-	results, err := s.Files.All(ctx, asks, eventstore.Order{Actor: domain.DaemonActor(domain.DaemonSweeper)})
+	results, err := s.Files.All(ctx, asks, eventstore.Order{Actor: domain.DaemonActor(domain.DaemonSweeper),
+		TraceParent: eventstore.NewTrace().Parent()})
 	for i, r := range results {
 		sum.Looked++
 		var refused *domain.Refused

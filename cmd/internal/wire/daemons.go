@@ -50,9 +50,9 @@ func (w *World) Daemons(ctx context.Context, version string) (*daemon.Runner, er
 		return nil, failed("open the mail drop", err, "the setting mail_dir names it: "+w.cfg.MailDir)
 	}
 	return daemon.New(daemon.Config{
-		Handler: handler, Claims: live, Files: files, Profiles: profiles, Fetch: client, Records: record.New(pool),
+		Handler: handler, Claims: live, Files: files, Profiles: profiles, Fetch: client, Records: meteredRecords{record.New(pool), w.metrics},
 		Mail:    mailer{notify.MailDrop{Dir: w.cfg.MailDir}},
-		Objects: objects, Work: work, Installation: w.cfg.Instance, Log: w.log, Workers: w.cfg.Workers,
+		Objects: objects, Work: work, Installation: w.cfg.Instance, Log: w.log, Meter: w.metrics, Workers: w.cfg.Workers,
 		Grace: w.cfg.StopGrace, RetryDelay: w.cfg.RetryDelay, SpaceReserve: int64(w.cfg.SpaceReserve),
 		SpaceCycle: w.cfg.SpaceCycle, JanitorInterval: w.cfg.JanitorInterval, Retention: w.cfg.Retention,
 		ProcessingAttempts: w.cfg.MaxProcessingAttempts,

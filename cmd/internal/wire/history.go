@@ -20,7 +20,7 @@ func (w *World) Log(ctx context.Context) (eventstore.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.Log, nil
+	return meteredLog{h.Log, w.metrics}, nil
 }
 
 // Republisher implements app.World.

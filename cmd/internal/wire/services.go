@@ -21,7 +21,8 @@ func (w *World) Relay(ctx context.Context) (*eventstore.Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &eventstore.Relay{Outbox: s, Log: log, Logger: w.log.With("role", "relay")}, nil
+	w.relay = &eventstore.Relay{Outbox: s, Log: log, Logger: w.log.With("role", "relay")}
+	return w.relay, nil
 }
 
 // Project applies the log to the tables until ctx ends. One process at a time

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/ops"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -34,7 +36,14 @@ type World struct {
 	log   *slog.Logger
 	roles []string
 
-	live     part[*zklive.Store]
+	metrics *ops.Metrics
+	far     struct { // since when the tables are too far behind; see checkLag
+		mu    sync.Mutex
+		since time.Time
+	}
+	relay *eventstore.Relay // nil until asked for; set before the service starts
+
+	live     part[*live]
 	history  part[*history]
 	files    part[*eventstore.FileHandler]
 	pool     part[*pgxpool.Pool]
@@ -55,7 +64,7 @@ type history struct {
 // New makes a world in which nothing is open yet. roles are shown to operators;
 // none = a process that only asks.
 func New(cfg config.Resolved, log *slog.Logger, roles ...string) *World {
-	w := &World{cfg: cfg.Config, rows: map[string]string{}, log: log, roles: roles}
+	w := &World{cfg: cfg.Config, rows: map[string]string{}, log: log, roles: roles, metrics: ops.NewMetrics()}
 	for _, r := range cfg.Rows() {
 		w.rows[r.Key] = r.Value
 	}
@@ -68,7 +77,7 @@ func (w *World) Close() error {
 	return errors.Join(
 		w.pool.close(func(p *pgxpool.Pool) error { p.Close(); return nil }),
 		w.history.close(func(h *history) error { return closeNATS(h.conn) }),
-		w.live.close(func(s *zklive.Store) error { return s.Close() }),
+		w.live.close(func(s *live) error { return s.Close() }),
 		w.objects.close(func(s *store.Store) error { return s.Close() }),
 		w.requests.close(func(c *fetch.Client) error { c.Close(); return nil }),
 		w.work.close(func(s *store.Work) error { return s.Close() }),
@@ -76,8 +85,8 @@ func (w *World) Close() error {
 }
 
 // Store gives the live state's adapter.
-func (w *World) Store(ctx context.Context) (*zklive.Store, error) {
-	return w.live.get(ctx, func(ctx context.Context) (*zklive.Store, error) {
+func (w *World) Store(ctx context.Context) (*live, error) {
+	return w.live.get(ctx, func(ctx context.Context) (*live, error) {
 		ctx, cancel := context.WithTimeout(ctx, openTimeout)
 		defer cancel()
 		s, err := zklive.Open(ctx, zklive.Config{
@@ -85,7 +94,7 @@ func (w *World) Store(ctx context.Context) (*zklive.Store, error) {
 			Shards: w.cfg.OutboxShards, Grace: w.cfg.OutboxGrace, GroupCommit: w.cfg.GroupCommit,
 			Roles: w.roles, Logger: w.log, Written: w.written,
 		})
-		return s, w.unavailable(app.ServerZooKeeper, err)
+		return &live{Store: s, metrics: w.metrics}, w.unavailable(app.ServerZooKeeper, err)
 	})
 }
 

@@ -1,0 +1,164 @@
+package ops
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Installation is what a scrape asks about everything that the processes share,
+// and about the connections of this one. Each question may fail alone; its
+// numbers are then missing, and accession_scrape_errors_total counts it.
+type Installation struct {
+	Overview func(ctx context.Context) (eventstore.Overview, error)
+	// Oldest gives since when the job has waited that has waited longest in a
+	// state.
+	Oldest func(ctx context.Context) (map[domain.JobState]time.Time, error)
+	// Lag tells how far the tables are behind the log.
+	Lag func(ctx context.Context) (events int64, seconds float64, err error)
+	// Sessions tells whether this process has a session and how many it lost.
+	Sessions func() (live bool, lost int64)
+	// Held counts the aggregates whose events the relay of this process cannot
+	// write.
+	Held func() int
+}
+
+const (
+	askTime = 3 * time.Second // for one question
+	askAge  = 2 * time.Second // answers younger than this are told again
+)
+
+// installation collects the numbers of an Installation.
+type installation struct {
+	Installation
+	errors *prometheus.CounterVec
+	descs  map[string]*prometheus.Desc
+
+	mu   sync.Mutex
+	at   time.Time
+	last []prometheus.Metric
+}
+
+// Installation adds the numbers that all processes share. Every process tells the
+// same of them: take the maximum.
+func (m *Metrics) Installation(in Installation) {
+	c := &installation{Installation: in, descs: map[string]*prometheus.Desc{},
+		errors: m.counters("accession_scrape_errors_total", "Questions to a server that a scrape could not get answered: live, oldest or lag.", "question")}
+	for _, d := range []Metric{
+		{Name: "accession_queue_jobs", Labels: []string{"state"}, Help: "Jobs in a state, for the whole installation."},
+		{Name: "accession_queue_oldest_seconds", Labels: []string{"state"}, Help: "How long the job has been in a state that has been there longest; 0 = none is. Completed jobs are not asked for."},
+		{Name: "accession_processes", Help: "Processes with a live session, those that only ask included."},
+		{Name: "accession_outbox_unsent", Help: "Decisions in the outbox whose events are not in the log yet."},
+		{Name: "accession_outbox_oldest_seconds", Help: "How long the oldest of them has waited."},
+		{Name: "accession_projection_lag_events", Help: "Events in the log that the tables do not show yet."},
+		{Name: "accession_projection_lag_seconds", Help: "How long ago the log took the last event that the tables show; 0 = they show all."},
+		{Name: "accession_session_live", Help: "1 while this process has a session of ZooKeeper."},
+		{Name: "accession_relay_held_aggregates", Help: "Batches, jobs and settings whose next event the relay of this process cannot write."},
+	} {
+		m.note(d.Name, "gauge", d.Help, d.Labels)
+		c.descs[d.Name] = prometheus.NewDesc(d.Name, d.Help, d.Labels, nil)
+	}
+	const lost, help = "accession_sessions_lost_total", "Sessions of ZooKeeper that this process lost; its claims went with them."
+	m.note(lost, "counter", help, nil)
+	c.descs[lost] = prometheus.NewDesc(lost, help, nil, nil)
+	m.registry.MustRegister(c)
+}
+
+// Describe implements prometheus.Collector.
+func (c *installation) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *installation) Collect(to chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.at) >= askAge {
+		c.last, c.at = c.ask(), time.Now()
+	}
+	for _, m := range c.last {
+		to <- m
+	}
+}
+
+// ask puts all questions at once.
+func (c *installation) ask() []prometheus.Metric {
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	answers := make([][]prometheus.Metric, 3)
+	var all sync.WaitGroup
+	for i, q := range []struct {
+		name string
+		ask  func(context.Context) ([]prometheus.Metric, error)
+	}{{"live", c.live}, {"oldest", c.oldest}, {"lag", c.lag}} {
+		all.Go(func() {
+			var err error
+			if answers[i], err = q.ask(ctx); err != nil {
+				c.errors.WithLabelValues(q.name).Inc()
+			}
+		})
+	}
+	all.Wait()
+	session, lost := c.Sessions()
+	alive := 0.0
+	if session {
+		alive = 1
+	}
+	list := []prometheus.Metric{
+		c.gauge("accession_session_live", alive), c.gauge("accession_relay_held_aggregates", float64(c.Held())),
+		prometheus.MustNewConstMetric(c.descs["accession_sessions_lost_total"], prometheus.CounterValue, float64(lost)),
+	}
+	for _, a := range answers {
+		list = append(list, a...)
+	}
+	return list
+}
+
+func (c *installation) gauge(name string, v float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(c.descs[name], prometheus.GaugeValue, v, labels...)
+}
+
+func (c *installation) live(ctx context.Context) (list []prometheus.Metric, err error) {
+	o, err := c.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range domain.JobStates {
+		list = append(list, c.gauge("accession_queue_jobs", float64(o.Queues[s]), string(s)))
+	}
+	return append(list, c.gauge("accession_processes", float64(len(o.Workers))),
+		c.gauge("accession_outbox_unsent", float64(o.Outbox.Unsent)),
+		c.gauge("accession_outbox_oldest_seconds", o.Outbox.Oldest.Seconds())), nil
+}
+
+func (c *installation) oldest(ctx context.Context) (list []prometheus.Metric, err error) {
+	since, err := c.Oldest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range domain.JobStates {
+		age := 0.0
+		if t, some := since[s]; some {
+			age = max(time.Since(t).Seconds(), 0)
+		}
+		if s != domain.JobCompleted {
+			list = append(list, c.gauge("accession_queue_oldest_seconds", age, string(s)))
+		}
+	}
+	return list, nil
+}
+
+func (c *installation) lag(ctx context.Context) ([]prometheus.Metric, error) {
+	events, seconds, err := c.Lag(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []prometheus.Metric{c.gauge("accession_projection_lag_events", float64(events)), c.gauge("accession_projection_lag_seconds", seconds)}, nil
+}

@@ -1,0 +1,61 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errAway = errors.New("it is away")
+
+// shared is what an installation of tests says of itself.
+func shared(lag func() error) Installation {
+	return Installation{
+		Overview: func(context.Context) (eventstore.Overview, error) {
+			return eventstore.Overview{Workers: make([]eventstore.WorkerInfo, 3), Queues: map[domain.JobState]int{domain.JobPending: 7},
+				Outbox: eventstore.OutboxDepth{Unsent: 5, Oldest: 2 * time.Second}}, nil
+		},
+		Oldest: func(context.Context) (map[domain.JobState]time.Time, error) {
+			return map[domain.JobState]time.Time{domain.JobPending: time.Now().Add(-time.Hour)}, nil
+		},
+		Lag:      func(context.Context) (int64, float64, error) { return 4, 1.5, lag() },
+		Sessions: func() (bool, int64) { return true, 2 },
+		Held:     func() int { return 1 },
+	}
+}
+
+// server is a Server with everything, over its handler.
+func server(m *Metrics, h *Health, pprof bool) *Server {
+	return &Server{Metrics: m, Health: h, About: About{Version: "v1", Instance: "test", Roles: []string{"relay"}}, Level: &slog.LevelVar{},
+		Pprof: pprof, Log: slog.New(slog.DiscardHandler)}
+}
+
+// ask makes one request; header lines are NAME: VALUE.
+func ask(t *testing.T, h http.Handler, method, target, body string, header ...string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	text, err := io.ReadAll(w.Result().Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Code, string(text)
+}

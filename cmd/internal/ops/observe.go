@@ -1,0 +1,164 @@
+package ops
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Committed tells of one commit to the live state.
+func (m *Metrics) Committed(changes []eventstore.Change, took time.Duration, err error) {
+	out := outcome(err)
+	m.commitSeconds.WithLabelValues(out).Observe(took.Seconds())
+	for _, c := range changes {
+		switch {
+		case c.Job != nil:
+			b, a := c.Job.Before, c.Job.After
+			m.moved(c, string(b.State), string(a.State), out, b.Modified, a.Modified)
+			if err == nil && a.RetryCount > b.RetryCount {
+				m.retries.WithLabelValues("job").Inc()
+			}
+		case c.Batch != nil:
+			b, a := c.Batch.Before, c.Batch.After
+			m.moved(c, string(b.State), string(a.State), out, b.Modified, a.Modified)
+		default:
+			m.transitions.WithLabelValues(string(domain.KindSetting), word(c.Setting.Before.Hold), word(c.Setting.After.Hold), out).Inc()
+		}
+	}
+}
+
+func word(h *domain.Hold) string {
+	if h == nil {
+		return "open"
+	}
+	return "held"
+}
+
+func (m *Metrics) moved(c eventstore.Change, from, to, out string, before, after domain.Time) {
+	a := c.Aggregate()
+	m.transitions.WithLabelValues(string(a.Kind), from, to, out).Inc()
+	if out != "done" || from == "" {
+		return
+	}
+	if from == to {
+		m.stays.keep(a.String(), before)
+		return
+	}
+	m.stateSeconds.WithLabelValues(string(a.Kind), from).Observe(max(after.Sub(m.stays.take(a.String(), before).Time).Seconds(), 0))
+}
+
+// stays remembers when batches and jobs came into their state, where an event
+// within it has moved the time of their last change. Being forgotten costs a
+// measurement that is too small, nothing else.
+type stays struct {
+	mu    sync.Mutex
+	since map[string]int64 // in milliseconds
+}
+
+const maxStays = 50_000
+
+func (s *stays) keep(a string, since domain.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.since[a]; !known && len(s.since) < maxStays {
+		s.since[a] = since.UnixMilli()
+	}
+}
+
+func (s *stays) take(a string, since domain.Time) domain.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ms, known := s.since[a]; known {
+		delete(s.since, a)
+		return domain.At(time.UnixMilli(ms))
+	}
+	return since
+}
+
+// Claimed tells of a claim.
+func (m *Metrics) Claimed(c *eventstore.Claim, state string) {
+	m.claims.WithLabelValues(string(c.Aggregate.Kind), state).Inc()
+	if c.Attempts > 1 {
+		m.reclaims.WithLabelValues(string(c.Aggregate.Kind), state).Inc()
+	}
+}
+
+// Step implements daemon.Meter: a daemon's step has ended.
+func (m *Metrics) Step(daemon, outcome string, took time.Duration) {
+	m.steps.WithLabelValues(daemon, outcome).Inc()
+	m.stepSeconds.WithLabelValues(daemon).Observe(took.Seconds())
+}
+
+// Effect tells of an effect outside of the workflow.
+func (m *Metrics) Effect(effect string, err error) {
+	out := "done"
+	if err != nil {
+		out = "failed"
+	}
+	m.effects.WithLabelValues(effect, out).Inc()
+}
+
+// Appended tells of one write to the log.
+func (m *Metrics) Appended(events []eventstore.Append, took time.Duration, err error) {
+	if len(events) == 0 {
+		return
+	}
+	writer := "relay"
+	if events[0].Event.Aggregate.Kind == domain.KindFile {
+		writer = "files"
+	}
+	m.appends.WithLabelValues(writer, outcome(err)).Inc()
+	m.appendSeconds.WithLabelValues(writer).Observe(took.Seconds())
+	if err != nil {
+		return
+	}
+	m.appendEvents.WithLabelValues(writer).Observe(float64(len(events)))
+	for _, e := range events {
+		m.file(e.Event)
+	}
+}
+
+func (m *Metrics) file(r domain.Recorded) {
+	move, ok := domain.MoveOfFile(r.Data)
+	if !ok {
+		return
+	}
+	m.fileTransitions.WithLabelValues(string(move.From), string(move.To)).Inc()
+	switch r.Type {
+	case domain.EventFileDownloadStarted:
+		if move.DownloadAttempts > 1 {
+			m.retries.WithLabelValues("download").Inc()
+		}
+	case domain.EventFileProcessingStarted:
+		if move.ProcessingAttempts > 1 {
+			m.retries.WithLabelValues("processing").Inc()
+		}
+	case domain.EventFileDownloaded:
+		m.fetchedBytes.Add(float64(move.Size))
+	case domain.EventFileProcessed:
+		if d, ok := r.Data.(*domain.FileDone); ok && d.Output != nil {
+			m.storedBytes.Add(float64(d.Output.Size))
+		}
+	}
+}
+
+// outcome is the answer to a write in one word.
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return "done"
+	case errors.Is(err, eventstore.ErrFull):
+		return "full"
+	case errors.Is(err, eventstore.ErrFenced):
+		return "fenced"
+	case errors.Is(err, eventstore.ErrConflict):
+		return "conflict"
+	case errors.Is(err, eventstore.ErrUnknown):
+		return "unknown"
+	default:
+		return "error"
+	}
+}
