@@ -31,12 +31,12 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	m := NewMetrics()
 	m.Build("v1", "test")
 	m.Installation(shared(func() error { return nil }))
-	m.Committed(jobChange(job(domain.JobProcessing, 10, 0), job(domain.JobProcessing, 40, 0)), time.Millisecond, nil)  // identified
-	m.Committed(jobChange(job(domain.JobProcessing, 40, 0), job(domain.JobRecording, 50, 0)), time.Millisecond, nil)   // 40 s in all
-	m.Committed(jobChange(job(domain.JobRecording, 50, 0), job(domain.JobNotify, 53, 0)), time.Millisecond, nil)       // 3 s
-	m.Committed(jobChange(job(domain.JobFailed, 53, 0), job(domain.JobDownloading, 60, 1)), time.Millisecond, nil)     // requeued
-	m.Committed(jobChange(job(domain.JobNotify, 1, 0), job(domain.JobCompleted, 2, 0)), 0, eventstore.ErrFenced)       // refused
-	m.Committed(jobChange(domain.Job{ID: "jid0000000002"}, job(domain.JobPending, 1, 0)), 0, eventstore.ErrFull)       // no room
+	m.Committed(jobChange(job(domain.JobProcessing, 10, 0), job(domain.JobProcessing, 40, 0)), time.Millisecond, nil) // identified
+	m.Committed(jobChange(job(domain.JobProcessing, 40, 0), job(domain.JobRecording, 50, 0)), time.Millisecond, nil)  // 40 s in all
+	m.Committed(jobChange(job(domain.JobRecording, 50, 0), job(domain.JobNotify, 53, 0)), time.Millisecond, nil)      // 3 s
+	m.Committed(jobChange(job(domain.JobFailed, 53, 0), job(domain.JobDownloading, 60, 1)), time.Millisecond, nil)    // requeued
+	m.Committed(jobChange(job(domain.JobNotify, 1, 0), job(domain.JobCompleted, 2, 0)), 0, eventstore.ErrFenced)      // refused
+	m.Committed(jobChange(domain.Job{ID: "jid0000000002"}, job(domain.JobPending, 1, 0)), 0, eventstore.ErrFull)      // no room
 	m.Claimed(&eventstore.Claim{Aggregate: domain.JobID("jid0000000001").Aggregate(), Attempts: 2}, "notify")
 	m.Step("job-notify", "moved", time.Second)
 	m.Effect("message", errAway)

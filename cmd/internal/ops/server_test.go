@@ -125,7 +125,8 @@ func TestListening(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	closing()
-	if _, err := (&http.Client{Transport: tr}).Get("http://" + at + "/livez"); err == nil {
+	if late, err := (&http.Client{Transport: tr}).Get("http://" + at + "/livez"); err == nil {
+		late.Body.Close()
 		t.Error("it answers after it was closed")
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive"
 )
 
-// live is the live state, counted: every commit and claim of this process passes
+// LiveState is the live state, counted: every commit and claim of this process passes
 // here.
-type live struct {
+type LiveState struct {
 	*zklive.Store
 	metrics *ops.Metrics
 }
 
 // Commit implements eventstore.Live.
-func (l *live) Commit(ctx context.Context, changes ...eventstore.Change) ([]eventstore.Committed, error) {
+func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) ([]eventstore.Committed, error) {
 	begun := time.Now()
 	done, err := l.Store.Commit(ctx, changes...)
 	l.metrics.Committed(changes, time.Since(begun), err)
@@ -28,7 +28,7 @@ func (l *live) Commit(ctx context.Context, changes ...eventstore.Change) ([]even
 }
 
 // NextJob implements eventstore.Claims.
-func (l *live) NextJob(ctx context.Context, state domain.JobState) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+func (l *LiveState) NextJob(ctx context.Context, state domain.JobState) (*eventstore.Claim, eventstore.At[domain.Job], error) {
 	c, at, err := l.Store.NextJob(ctx, state)
 	if err == nil {
 		l.metrics.Claimed(c, string(state))
@@ -37,7 +37,7 @@ func (l *live) NextJob(ctx context.Context, state domain.JobState) (*eventstore.
 }
 
 // NextBatch implements eventstore.Claims.
-func (l *live) NextBatch(ctx context.Context, state domain.BatchState) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+func (l *LiveState) NextBatch(ctx context.Context, state domain.BatchState) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
 	c, at, err := l.Store.NextBatch(ctx, state)
 	if err == nil {
 		l.metrics.Claimed(c, string(state))

@@ -43,7 +43,7 @@ type World struct {
 	}
 	relay *eventstore.Relay // nil until asked for; set before the service starts
 
-	live     part[*live]
+	live     part[*LiveState]
 	history  part[*history]
 	files    part[*eventstore.FileHandler]
 	pool     part[*pgxpool.Pool]
@@ -77,7 +77,7 @@ func (w *World) Close() error {
 	return errors.Join(
 		w.pool.close(func(p *pgxpool.Pool) error { p.Close(); return nil }),
 		w.history.close(func(h *history) error { return closeNATS(h.conn) }),
-		w.live.close(func(s *live) error { return s.Close() }),
+		w.live.close(func(s *LiveState) error { return s.Close() }),
 		w.objects.close(func(s *store.Store) error { return s.Close() }),
 		w.requests.close(func(c *fetch.Client) error { c.Close(); return nil }),
 		w.work.close(func(s *store.Work) error { return s.Close() }),
@@ -85,8 +85,8 @@ func (w *World) Close() error {
 }
 
 // Store gives the live state's adapter.
-func (w *World) Store(ctx context.Context) (*live, error) {
-	return w.live.get(ctx, func(ctx context.Context) (*live, error) {
+func (w *World) Store(ctx context.Context) (*LiveState, error) {
+	return w.live.get(ctx, func(ctx context.Context) (*LiveState, error) {
 		ctx, cancel := context.WithTimeout(ctx, openTimeout)
 		defer cancel()
 		s, err := zklive.Open(ctx, zklive.Config{
@@ -94,7 +94,7 @@ func (w *World) Store(ctx context.Context) (*live, error) {
 			Shards: w.cfg.OutboxShards, Grace: w.cfg.OutboxGrace, GroupCommit: w.cfg.GroupCommit,
 			Roles: w.roles, Logger: w.log, Written: w.written,
 		})
-		return &live{Store: s, metrics: w.metrics}, w.unavailable(app.ServerZooKeeper, err)
+		return &LiveState{Store: s, metrics: w.metrics}, w.unavailable(app.ServerZooKeeper, err)
 	})
 }
 
