@@ -203,7 +203,8 @@ func (d jobDecider) refuse(code Code, why string) (Decision, error) {
 		r.Message = r.Aggregate.String() + " cannot " + d.name + ": " + why
 	}
 	for _, t := range JobTransitions {
-		if t.From == d.j.State && code == CodeIllegal && !slices.Contains(r.Possible, string(t.To)) {
+		// Who asks about a job is not told what becomes of it with its batch.
+		if t.From == d.j.State && t.To != t.From && t.Row != RowWithBatch && code == CodeIllegal {
 			r.Possible = append(r.Possible, string(t.To))
 		}
 	}

@@ -9,11 +9,11 @@ import (
 // which state the aggregate is and what could be done instead.
 type Refused struct {
 	Aggregate Aggregate
-	Command   string // what was asked
-	State     string // the state it is in, "" = it does not exist
-	Code      Code   // stable: illegal_transition, or the guard that refused
-	Message   string // one sentence
-	Possible  []string
+	Command   string   // what was asked
+	State     string   // the state it is in, "" = it does not exist
+	Code      Code     // stable: illegal_transition, or the guard that refused
+	Message   string   // one sentence
+	Possible  []string // states that it may come to by itself or by a command, for CodeIllegal
 }
 
 // CodeIllegal is the code of a refusal because the table has no such row.
@@ -21,14 +21,14 @@ const CodeIllegal Code = "illegal_transition"
 
 // Error implements error.
 func (r *Refused) Error() string {
-	msg := r.Message
-	if msg == "" {
-		state := r.State
-		if state == "" {
-			state = "not there"
-		}
-		msg = fmt.Sprintf("%s is %s: %s is not possible", r.Aggregate, state, r.Command)
+	if r.Message != "" {
+		return r.Message
 	}
+	state := r.State
+	if state == "" {
+		state = "not there"
+	}
+	msg := fmt.Sprintf("%s is %s: %s is not possible", r.Aggregate, state, r.Command)
 	if len(r.Possible) > 0 {
 		msg += " (possible from here: " + strings.Join(r.Possible, ", ") + ")"
 	}

@@ -40,6 +40,11 @@ func (a *App) changeJob(ctx context.Context, verb string, id domain.JobID, cmd d
 		return Changed{}, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such job"),
 			Hint: "`accession job ls` lists them; `accession job show " + string(id) + "` tells of one that was deleted"}
 	}
+	if errors.Is(err, eventstore.ErrLocked) {
+		if at, looked := handler.Live.Job(ctx, id); looked == nil {
+			return Changed{}, &Error{Kind: Refused, What: what, Err: fmt.Errorf("%s is %s and locked by a worker", id.Aggregate(), at.State.State), Hint: lockedHint}
+		}
+	}
 	if err != nil {
 		return Changed{}, explain(what, err)
 	}

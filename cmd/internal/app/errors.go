@@ -68,7 +68,7 @@ func explain(what string, err error) error {
 	case errors.Is(err, eventstore.ErrFull):
 		e.Kind, e.Hint = Full, "the queues are full: try again later"
 	case errors.Is(err, eventstore.ErrLocked):
-		e.Kind, e.Hint = Refused, "a worker is at it in this moment: try again when its step has ended, or pause the queue first"
+		e.Kind, e.Hint = Refused, lockedHint
 	case errors.Is(err, eventstore.ErrConflict):
 		e.Kind, e.Hint = Refused, "somebody else changed it in this moment: look at it and try again"
 	case errors.Is(err, eventstore.ErrUnknown), unreachable(err):
@@ -79,6 +79,9 @@ func explain(what string, err error) error {
 	}
 	return e
 }
+
+// lockedHint says what can be done about a lock.
+const lockedHint = "a worker is at it in this moment: try again when its step has ended, or pause the queue first"
 
 // unhinted gives the error without its hint, which is told once and elsewhere.
 func unhinted(e *eventstore.Error) error {

@@ -50,10 +50,28 @@ var insteadOfState = map[domain.Kind]map[string]string{
 		string(domain.JobRecording):    working,
 		string(domain.JobNotify):       working,
 	},
+	domain.KindFile: {
+		string(domain.FileDiscovered):        fileComes,
+		string(domain.FileDownloading):       fileComes,
+		string(domain.FileDownloadingFailed): fileComes,
+		string(domain.FileDownloaded):        "`accession file skip ID` leaves it out",
+		string(domain.FileReady):             fileWorks,
+		string(domain.FileProcessing):        fileWorks,
+		string(domain.FileProcessingFailed):  fileWorks,
+		string(domain.FileProcessed):         "it is done; `accession file show ID` tells where its result is",
+		string(domain.FileIgnore):            fileAgain,
+		string(domain.FileAbandoned):         fileAgain,
+		string(domain.FileSkipped):           fileAgain,
+	},
 	domain.KindSetting: {
 		"already on hold": "`accession collection ls` and `accession queue ls` show who set it and why",
 		"not on hold":     "`accession collection ls` and `accession queue ls` show what is set",
 	},
 }
 
-const working = "it is on its way: wait until it has completed or failed; `accession queue pause` stops its queue"
+const (
+	working   = "it is on its way: wait until it has completed or failed; `accession queue pause` stops its queue"
+	fileComes = "it is on its way: `accession file show ID` tells how far; once it is DOWNLOADED, `accession file skip ID` leaves it out"
+	fileWorks = "it is on its way: wait until it is PROCESSED, or ABANDONED and can be taken up again"
+	fileAgain = "`accession file requeue ID` takes it up again"
+)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestEveryRow(t *testing.T) {
 	for _, r := range domain.FileTransitions {
 		rows[r.Row] = true
 	}
-	sameRows(t, "described", rows, rowsOfEffects())
+	sameNames(t, "described", rows, rowsOfEffects())
 	var mu sync.Mutex
 	taken := map[string]bool{}
 	t.Run("scenes", func(t *testing.T) {
@@ -57,20 +58,22 @@ func TestEveryRow(t *testing.T) {
 		}
 	})
 	if !t.Failed() {
-		sameRows(t, "taken", rows, taken)
+		sameNames(t, "taken", rows, taken)
 	}
 }
 
-func sameRows(t *testing.T, what string, want, got map[string]bool) {
+// sameNames fails the test unless all that the rules have, and nothing else, was
+// dealt with.
+func sameNames(t *testing.T, what string, rules, got map[string]bool) {
 	t.Helper()
-	for _, row := range slices.Sorted(maps.Keys(want)) {
-		if !got[row] {
-			t.Errorf("%s is not %s", row, what)
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		if !got[name] {
+			t.Errorf("%s is not %s", name, what)
 		}
 	}
-	for _, row := range slices.Sorted(maps.Keys(got)) {
-		if !want[row] {
-			t.Errorf("%s is %s, and the tables have no such row", row, what)
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if !rules[name] {
+			t.Errorf("%s is %s, and the rules do not have it", name, what)
 		}
 	}
 }
@@ -80,9 +83,9 @@ func sameRows(t *testing.T, what string, want, got map[string]bool) {
 type scene struct {
 	*world
 	model
-	takes func(row string)
-	seen  uint64  // place in the log of the last event that was looked at
-	moved []moved // rows whose tables are to be checked
+	takes func(name string) // tells which row, or state, was dealt with
+	seen  uint64            // place in the log of the last event that was looked at
+	moved []moved           // rows whose tables are to be checked
 }
 
 // move is what is to become of one aggregate in a step: rows, in order.
@@ -178,7 +181,13 @@ func (s *scene) came(actor string, moves ...move) {
 
 func (s *scene) left(moves []move) {
 	s.t.Helper()
-	s.look(moves[0].steps[0].row)
+	var rows []string
+	for _, m := range moves {
+		for _, st := range m.steps {
+			rows = append(rows, st.row)
+		}
+	}
+	s.look(strings.Join(rows, " "))
 	s.shown()
 	s.tables()
 	if s.t.Failed() {
