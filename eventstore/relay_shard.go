@@ -11,7 +11,9 @@ import (
 
 const (
 	readLimit = 1000 // outbox items read at once
-	sendAfter = 4000 // items in the log before the mark is moved though more wait
+	// After so many items, or so much time, the mark is moved though more wait.
+	sendAfter = 4000
+	sendEvery = 100 * time.Millisecond
 )
 
 // shard is one shard of the outbox under this relay's lead.
@@ -28,6 +30,7 @@ type shard struct {
 	done    Position // everything up to here is in the log
 	read    Position // everything up to here was read
 	unsaved int      // items between marked and done
+	sent    time.Time
 
 	known  positions
 	held   map[domain.Aggregate]int64  // passed over from this version on, until the next rewind
@@ -56,6 +59,10 @@ func (s *shard) run(ctx, lead context.Context) {
 		case ctx.Err() == nil:
 			s.idle(ctx, lead)
 		case n == 0 && !s.again:
+			if err := s.send(lead); err != nil {
+				s.failure(lead, err)
+				continue
+			}
 			return
 		}
 	}
@@ -81,7 +88,7 @@ func (s *shard) round(ctx context.Context) (int, error) {
 	for _, item := range items {
 		s.passed(item)
 	}
-	if s.unsaved >= sendAfter || len(items) < readLimit {
+	if s.unsaved >= sendAfter || time.Since(s.sent) >= sendEvery {
 		if err := s.send(ctx); err != nil {
 			return 0, err
 		}
@@ -130,7 +137,7 @@ func (s *shard) send(ctx context.Context) error {
 	if err := s.relay.Outbox.Sent(ctx, s.n, s.done); err != nil {
 		return err
 	}
-	s.marked, s.unsaved = s.done, 0
+	s.marked, s.unsaved, s.sent = s.done, 0, time.Now()
 	return nil
 }
 
@@ -143,14 +150,25 @@ func (s *shard) idle(ctx, lead context.Context) {
 	wait, done := context.WithCancel(lead)
 	defer done()
 	defer context.AfterFunc(ctx, done)()
-	if len(s.held) > 0 {
+	if until := s.deadline(); !until.IsZero() {
 		var cancel context.CancelFunc
-		wait, cancel = context.WithDeadline(wait, s.due)
+		wait, cancel = context.WithDeadline(wait, until)
 		defer cancel()
 	}
 	if err := s.relay.Outbox.Wait(wait, s.n, s.read); err != nil && wait.Err() == nil {
 		s.failure(lead, err)
 	}
+}
+
+// deadline is until when there is nothing to do but wait for items, zero = for ever.
+func (s *shard) deadline() (until time.Time) {
+	if len(s.held) > 0 {
+		until = s.due
+	}
+	if moves := s.sent.Add(sendEvery); s.unsaved > 0 && (until.IsZero() || moves.Before(until)) {
+		until = moves
+	}
+	return until
 }
 
 // failure tells once that something cannot be reached, and pauses.

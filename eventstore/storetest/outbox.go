@@ -16,6 +16,7 @@ var outboxTests = tests{
 	"same shard":      testSameShard,
 	"many writers":    testManyWriters,
 	"whole events":    testWholeEvents,
+	"relayed":         testRelayed,
 	"mark":            testMark,
 	"wait":            testWait,
 	"lead":            testLead,
@@ -109,14 +110,7 @@ func testManyWriters(t *testing.T, w World) {
 	for i, by := range kits {
 		all.Go(func() {
 			for _, j := range jobs[3*i : 3*i+3] {
-				for state := domain.JobPending; state != domain.JobCompleted; {
-					r, err := by.Handler.Job(t.Context(), j, Step(domain.Job{State: state, Priority: 5}), Operator())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					state = r.State.State
-				}
+				live(t, by, j)
 			}
 		})
 	}

@@ -172,7 +172,7 @@ func (s *Store) doneBefore(changes []eventstore.Change) []eventstore.Committed {
 			done[i].Token = c.Token + 1
 		}
 	}
-	s.outbox.signal()
+	s.outbox.hints.tellAll()
 	return done
 }
 

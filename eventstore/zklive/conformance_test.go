@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 
 // positions of the switches in which everything must hold.
 var positions = map[string]zklive.Config{
-	"fast":  {GroupCommit: true},
+	"fast":  {GroupCommit: true, RelayHints: true},
 	"plain": {},
 }
 

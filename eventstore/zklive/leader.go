@@ -13,7 +13,11 @@ import (
 
 // Lead implements eventstore.Outbox by an ephemeral node under /leaders.
 func (s *Store) Lead(ctx context.Context, shard int) (context.Context, func(), error) {
-	return s.lead(ctx, fmt.Sprintf("relay-%02d", shard))
+	lead, resign, err := s.lead(ctx, fmt.Sprintf("relay-%02d", shard))
+	if err == nil && s.cfg.RelayHints {
+		s.outbox.hints.led(lead, shard)
+	}
+	return lead, resign, err
 }
 
 func (s *Store) lead(ctx context.Context, name string) (context.Context, func(), error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -34,6 +35,7 @@ type check struct {
 type outboxNode struct {
 	shard  int
 	parts  [][]byte // events of the plans, encoded
+	events [][]domain.Recorded
 	bucket int64
 	op     int // that creates it
 }
@@ -80,7 +82,7 @@ func (m *multi) join(e *errand) bool {
 			i = len(m.nodes)
 			m.nodes = append(m.nodes, outboxNode{shard: e.shard})
 		}
-		m.nodes[i].parts = append(m.nodes[i].parts, e.data)
+		m.nodes[i].parts, m.nodes[i].events = append(m.nodes[i].parts, e.data), append(m.nodes[i].events, e.events)
 	}
 	return true
 }
@@ -214,6 +216,6 @@ func (s *Store) delivered(m *multi, answers []zk.MultiResponse) {
 		e.done <- verdict{answers: own, zxid: zxid}
 	}
 	for _, n := range m.nodes {
-		s.outbox.wrote(n.shard, n.bucket, answers[n.op].String)
+		s.outbox.wrote(n, answers[n.op].String, zxid)
 	}
 }

@@ -3,6 +3,7 @@ package zklive
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,16 +24,18 @@ type outboxState struct {
 	shards int
 
 	mu      sync.Mutex
-	current []int64       // per shard: bucket that takes nodes, as far as known
-	hint    chan struct{} // closed when this process wrote a node
-	marked  []mark        // per shard: its mark as this process knows it
-	turning []bool        // per shard: its next bucket is being opened
+	current []int64 // per shard: bucket that takes nodes, as far as known
+	marked  []mark  // per shard: its mark as this process knows it
+	turning []bool  // per shard: its next bucket is being opened
+
+	hints    *hints
+	pointers []pointerWatch // per shard
 
 	sent []sentNodes // per shard: waiting for the grace time; the cleaner's own
 }
 
 func newOutboxState(ctx context.Context, s *Store) (*outboxState, error) {
-	o := &outboxState{s: s, hint: make(chan struct{})}
+	o := &outboxState{s: s}
 	// The number of shards is fixed when the tree is made: all must agree.
 	if err := s.ensure(ctx, s.paths.at("/config/shards"), encode(s.cfg.Shards)); err != nil {
 		return nil, err
@@ -41,7 +44,7 @@ func newOutboxState(ctx context.Context, s *Store) (*outboxState, error) {
 		return nil, err
 	}
 	o.current, o.marked, o.sent = make([]int64, o.shards), make([]mark, o.shards), make([]sentNodes, o.shards)
-	o.turning = make([]bool, o.shards)
+	o.turning, o.pointers, o.hints = make([]bool, o.shards), make([]pointerWatch, o.shards), newHints(o.shards)
 	for n := range o.shards {
 		for path, data := range map[string][]byte{s.paths.shard(n): encode(1)} {
 			if err := s.ensure(ctx, path, data); err != nil {
@@ -60,6 +63,9 @@ func newOutboxState(ctx context.Context, s *Store) (*outboxState, error) {
 				return nil, err
 			}
 		}
+	}
+	if _, err := s.epoch(ctx); err != nil {
+		return nil, err
 	}
 	s.goes(o.clean)
 	if err := o.refresh(ctx); err != nil {
@@ -94,21 +100,28 @@ func (o *outboxState) bucket(shard int) int64 {
 	return o.current[shard]
 }
 
-// wrote follows a node that this process made, and opens the next bucket when
-// this one is full.
-func (o *outboxState) wrote(shard int, bucket int64, path string) {
-	o.signal()
-	if seq, err := sequence(path); err == nil && seq+1 >= o.s.cfg.BucketSize {
-		o.rotate(shard, bucket)
+// wrote follows a node that this process made in the given commit: it tells the
+// relay, and opens the next bucket when this one is full.
+func (o *outboxState) wrote(n outboxNode, path string, zxid int64) {
+	seq, err := sequence(path)
+	if err != nil {
+		o.hints.tellAll()
+		return
 	}
-}
-
-// signal wakes the relay of this process.
-func (o *outboxState) signal() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	close(o.hint)
-	o.hint = make(chan struct{})
+	item := eventstore.Item{Position: eventstore.Position{Bucket: n.bucket, Seq: seq}}
+	o.s.mu.Lock()
+	epoch := o.s.epochKnown
+	o.s.mu.Unlock()
+	if zxid != 0 { // else the relay reads the node
+		for _, e := range slices.Concat(n.events...) {
+			e.Zxid, e.Epoch = zxid, epoch
+			item.Events = append(item.Events, e)
+		}
+	}
+	o.hints.put(n.shard, item)
+	if seq+1 >= o.s.cfg.BucketSize {
+		o.rotate(n.shard, n.bucket)
+	}
 }
 
 // rotate closes a bucket and opens the next, in one multi. Losing the race to

@@ -61,6 +61,9 @@ func (s *Store) Unsent(ctx context.Context, shard int) (pos eventstore.Position,
 
 // Read implements eventstore.Outbox.
 func (s *Store) Read(ctx context.Context, shard int, after eventstore.Position, limit int) ([]eventstore.Item, error) {
+	if items := s.outbox.hints.next(shard, after, limit); len(items) > 0 {
+		return items, nil
+	}
 	buckets, err := s.outbox.bucketsOf(ctx, shard)
 	if err != nil {
 		return nil, err
@@ -84,6 +87,10 @@ func (s *Store) Read(ctx context.Context, shard int, after eventstore.Position, 
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(64)
 	for i, pos := range todo {
+		if item, hinted := s.outbox.hints.known(shard, pos); hinted {
+			items[i] = item
+			continue
+		}
 		g.Go(func() (err error) {
 			items[i], err = s.outbox.item(gctx, shard, pos)
 			if errors.Is(err, zk.ErrNoNode) {
@@ -192,6 +199,8 @@ func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Position) 
 // Depth implements eventstore.Outbox. Only the bucket that the mark stands in is
 // listed: those behind it are counted by their number of nodes, so that the
 // question costs the same however long the log has been away.
+
+// Depth implements eventstore.Outbox.
 func (s *Store) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error) {
 	for shard := range s.outbox.shards {
 		n, oldest, err := s.outbox.depth(ctx, shard)

@@ -3,6 +3,7 @@ package zklive
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/go-zookeeper/zk"
@@ -32,8 +33,9 @@ type plan struct {
 
 // shardEvents are the events of a plan that go into one shard.
 type shardEvents struct {
-	shard int
-	data  []byte // as eventstore.MarshalOutbox gives it
+	shard  int
+	events []domain.Recorded
+	data   []byte // as eventstore.MarshalOutbox gives it
 }
 
 func (p *plan) add(op any, meaning error) int {
@@ -96,7 +98,7 @@ func (s *Store) plan(ctx context.Context, changes []eventstore.Change) (*plan, e
 		if err != nil {
 			return nil, err
 		}
-		p.events = append(p.events, shardEvents{shard, data})
+		p.events = append(p.events, shardEvents{shard, slices.Clone(events[shard]), data})
 		p.bytes += len(data)
 	}
 	if len(p.ops)+2*len(p.events) > maxOps || p.bytes+nodeBytes*len(p.events) > maxBytes {

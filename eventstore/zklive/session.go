@@ -41,6 +41,9 @@ type Config struct {
 	// GroupCommit lets decisions and claims that wait at the same moment share a
 	// multi. Off: each has its own.
 	GroupCommit bool
+	// RelayHints lets the relay of this process have what the process itself writes
+	// without reading it from ZooKeeper.
+	RelayHints bool
 	// Roles are shown to operators beside the worker's id.
 	Roles []string
 	// Logger receives what an operator should know. Default: discard.

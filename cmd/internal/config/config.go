@@ -61,6 +61,9 @@ type Config struct {
 	// GroupCommit lets decisions that wait at the same moment share a write to
 	// ZooKeeper: true or false. See docs/operating.md.
 	GroupCommit bool `key:"group_commit" default:"true"`
+	// RelayHints lets a relay have the events that its own process wrote without
+	// reading them from ZooKeeper: true or false.
+	RelayHints bool `key:"relay_hints" default:"true"`
 
 	// FetchConnectTimeout is how long a depositor's server may take to be connected
 	// to: 10ms to 5m.

@@ -59,6 +59,8 @@ var shortcuts = []struct {
 }{
 	{"none", zklive.Config{}},
 	{"group", zklive.Config{GroupCommit: true}},
+	{"hints", zklive.Config{RelayHints: true}},
+	{"group+hints", zklive.Config{GroupCommit: true, RelayHints: true}},
 }
 
 // life is what brings a job from pending to completed, by the state it is in.

@@ -91,7 +91,7 @@ func (w *World) Store(ctx context.Context) (*LiveState, error) {
 		defer cancel()
 		s, err := zklive.Open(ctx, zklive.Config{
 			Servers: w.cfg.ZooKeeper, Root: w.cfg.ZooKeeperRoot, SessionTimeout: w.cfg.ZooKeeperSessionTimeout,
-			Shards: w.cfg.OutboxShards, Grace: w.cfg.OutboxGrace, GroupCommit: w.cfg.GroupCommit,
+			Shards: w.cfg.OutboxShards, Grace: w.cfg.OutboxGrace, GroupCommit: w.cfg.GroupCommit, RelayHints: w.cfg.RelayHints,
 			Roles: w.roles, Logger: w.log, Written: w.written,
 		})
 		return &LiveState{Store: s, metrics: w.metrics}, w.unavailable(app.ServerZooKeeper, err)

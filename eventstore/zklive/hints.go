@@ -1,0 +1,147 @@
+package zklive
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// hints are what this process has just written into the shards of the outbox that
+// it leads: its relay gets them without asking ZooKeeper. Nothing depends on them.
+// One is handed out only directly behind the one before it; the nodes of a bucket
+// are numbered without a gap, so that what is missing is another's, or was lost
+// here, and is read from the tree.
+type hints struct {
+	mu     sync.Mutex
+	shards []shardHints
+}
+
+type shardHints struct {
+	lead   context.Context // while it lasts hints are kept; nil = not led
+	items  map[eventstore.Position]eventstore.Item
+	events int           // in items
+	news   chan struct{} // closed when this process wrote into the shard
+}
+
+// Limits of hints.
+const (
+	maxHinted = 16_384               // events of one shard; more are read from the tree
+	hintTime  = 5 * time.Millisecond // until a missing one counts as another's
+)
+
+func newHints(shards int) *hints {
+	h := &hints{shards: make([]shardHints, shards)}
+	for i := range h.shards {
+		h.shards[i].news = make(chan struct{})
+	}
+	return h
+}
+
+// led keeps the hints of a shard from now on, as long as the lead lasts.
+func (h *hints) led(lead context.Context, shard int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := &h.shards[shard]
+	s.lead, s.items, s.events = lead, map[eventstore.Position]eventstore.Item{}, 0
+}
+
+func (s *shardHints) kept() bool {
+	if s.lead != nil && s.lead.Err() != nil {
+		s.lead, s.items, s.events = nil, nil, 0
+	}
+	return s.lead != nil
+}
+
+// put keeps an item, and in any case tells that one was written.
+func (h *hints) put(shard int, item eventstore.Item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := &h.shards[shard]
+	if _, again := s.items[item.Position]; s.kept() && !again && len(item.Events) > 0 && s.events+len(item.Events) <= maxHinted {
+		s.items[item.Position] = item
+		s.events += len(item.Events)
+	}
+	s.tell()
+}
+
+// tell wakes who waits for news of a shard.
+func (s *shardHints) tell() {
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+func (h *hints) tellAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.shards {
+		h.shards[i].tell()
+	}
+}
+
+// next gives the items directly behind a position. What is not behind it is
+// forgotten.
+func (h *hints) next(shard int, after eventstore.Position, limit int) []eventstore.Item {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := &h.shards[shard]
+	if !s.kept() {
+		return nil
+	}
+	var out []eventstore.Item
+	for at := after; len(out) < limit; {
+		at.Seq++
+		item, there := s.items[at]
+		if !there {
+			break
+		}
+		out = append(out, item)
+	}
+	if len(out) == 0 || len(s.items) > 2*len(out) {
+		for at, item := range s.items {
+			if !after.Before(at) {
+				s.events -= len(item.Events)
+				delete(s.items, at)
+			}
+		}
+	}
+	return out
+}
+
+// known gives one item.
+func (h *hints) known(shard int, at eventstore.Position) (eventstore.Item, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	item, there := h.shards[shard].items[at]
+	return item, there && h.shards[shard].kept()
+}
+
+// news gives a channel that is closed when this process next writes into the shard.
+func (h *hints) news(shard int) <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.shards[shard].news
+}
+
+// wait waits a moment for the item directly behind a position. It reports false at
+// once when no hints are kept.
+func (h *hints) wait(ctx context.Context, shard int, after eventstore.Position) bool {
+	ctx, cancel := context.WithTimeout(ctx, hintTime)
+	defer cancel()
+	for {
+		h.mu.Lock()
+		s := &h.shards[shard]
+		_, there := s.items[eventstore.Position{Bucket: after.Bucket, Seq: after.Seq + 1}]
+		kept, news := s.kept(), s.news
+		h.mu.Unlock()
+		if !kept || there {
+			return kept && there
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
