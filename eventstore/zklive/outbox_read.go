@@ -150,57 +150,9 @@ func (s *Store) epoch(ctx context.Context) (int64, error) {
 	return e, nil
 }
 
-// Wait implements eventstore.Outbox: this process's own writes wake it at once,
-// others' through a watch on the bucket.
-func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Position) error {
-	for {
-		s.outbox.mu.Lock()
-		hint := s.outbox.hint
-		s.outbox.mu.Unlock()
-		cur, err := s.outbox.pointer(ctx, shard)
-		if err != nil {
-			return err
-		}
-		if cur > after.Bucket+1 {
-			return nil
-		}
-		if old, err := s.outbox.positions(ctx, shard, after.Bucket, after); err != nil || len(old) > 0 && cur != after.Bucket {
-			return err
-		}
-		type listing struct {
-			names []string
-			watch <-chan zk.Event
-		}
-		l, err := read(ctx, func() (listing, error) {
-			names, _, watch, err := s.conn.ChildrenW(s.paths.bucket(shard, cur))
-			return listing{names, watch}, err
-		})
-		if errors.Is(err, zk.ErrNoNode) {
-			continue // dropped; the pointer has moved
-		}
-		if err != nil {
-			return err
-		}
-		for _, n := range l.names {
-			if seq, err := sequence(n); err == nil && after.Before(eventstore.Position{Bucket: cur, Seq: seq}) {
-				return nil
-			}
-		}
-		select {
-		case <-hint:
-		case <-l.watch:
-		case <-time.After(10 * time.Second): // a lost watch
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 // Depth implements eventstore.Outbox. Only the bucket that the mark stands in is
 // listed: those behind it are counted by their number of nodes, so that the
 // question costs the same however long the log has been away.
-
-// Depth implements eventstore.Outbox.
 func (s *Store) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error) {
 	for shard := range s.outbox.shards {
 		n, oldest, err := s.outbox.depth(ctx, shard)
