@@ -20,5 +20,6 @@
 // projector.go reads and collects, apply.go is one transaction, fold.go hands an
 // event to its read models. Each read model is a file: batches.go, jobs.go,
 // files.go, file_counts.go, retries.go, file_retries.go, reports.go, settings.go,
-// events.go: its fold, then its loads. views.go and file_views.go read for people.
+// events.go: its fold, then its loads. views.go and file_views.go read for people;
+// past.go shows the same without tables, as of any event.
 package projections

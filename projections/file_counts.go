@@ -8,22 +8,26 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// loadFileCounts reads the counters of the jobs and batches whose files, or whose
-// deletion, the events tell of. A job's files may be known before the job itself:
+// touchCounts begins the counters of the job and the batch whose files, or whose
+// deletion, an event tells of. A job's files may be known before the job itself:
 // they do not travel through the outbox. Hence counters have rows of their own.
-func (f *fold) loadFileCounts(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) error {
-	for _, r := range events {
-		var job domain.JobID
-		if m, ok := domain.MoveOfFile(r.Data); ok {
-			job = m.JobID
-		} else if r.Type == domain.EventJobDeleted {
-			job = domain.JobID(r.Aggregate.ID)
-		}
-		if job != "" {
-			f.counts[string(job)] = &pgdb.AccessionFileCount{ID: string(job)}
-			f.counts[string(r.BatchID)] = &pgdb.AccessionFileCount{ID: string(r.BatchID)}
-		}
+func (f *fold) touchCounts(r domain.Recorded) {
+	var job domain.JobID
+	if m, ok := domain.MoveOfFile(r.Data); ok {
+		job = m.JobID
+	} else if r.Type == domain.EventJobDeleted {
+		job = domain.JobID(r.Aggregate.ID)
 	}
+	if job == "" {
+		return
+	}
+	for _, id := range []string{string(job), string(r.BatchID)} {
+		begin(f.counts, id, func() *pgdb.AccessionFileCount { return &pgdb.AccessionFileCount{ID: id} })
+	}
+}
+
+// loadFileCounts reads the counters that were begun.
+func (f *fold) loadFileCounts(ctx context.Context, q *pgdb.Queries) error {
 	if len(f.counts) == 0 {
 		return nil
 	}

@@ -24,27 +24,47 @@ type fold struct {
 	retries         retries
 }
 
-// load reads the states that the events touch.
-func load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) (*fold, error) {
-	f := &fold{
+// newFold gives one that has touched nothing.
+func newFold() *fold {
+	return &fold{
 		batches: map[string]*batchState{}, jobs: map[string]*jobState{}, settings: map[string]*settingState{},
 		files: map[string]*fileState{}, counts: map[string]*pgdb.AccessionFileCount{},
-		events: make([]pgdb.AccessionEvent, 0, len(events)), retries: retries{byKey: map[attemptKey]*retryRow{}},
+		retries: retries{byKey: map[attemptKey]*retryRow{}},
 	}
+}
+
+// touch begins what an event tells of, where nothing is known of it yet.
+func (f *fold) touch(r domain.Recorded) {
+	id := r.Aggregate.ID
+	if r.BatchID != "" && r.Aggregate.Kind != domain.KindFile {
+		begin(f.batches, string(r.BatchID), func() *batchState { return newBatch(r.BatchID) })
+	}
+	switch r.Aggregate.Kind {
+	case domain.KindBatch:
+		begin(f.batches, id, func() *batchState { return newBatch(domain.BatchID(id)) })
+	case domain.KindJob:
+		begin(f.jobs, id, func() *jobState { return newJob(domain.JobID(id)) })
+	case domain.KindSetting:
+		begin(f.settings, id, func() *settingState { return &settingState{} })
+	case domain.KindFile:
+		begin(f.files, id, func() *fileState { return newFile(domain.FileHash(id)) })
+	}
+	f.touchCounts(r)
+}
+
+// begin puts a fresh value under a key that has none.
+func begin[V any](m map[string]*V, key string, fresh func() *V) {
+	if m[key] == nil {
+		m[key] = fresh()
+	}
+}
+
+// load reads the states that the events touch.
+func load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) (*fold, error) {
+	f := newFold()
+	f.events = make([]pgdb.AccessionEvent, 0, len(events))
 	for _, r := range events {
-		if r.BatchID != "" && r.Aggregate.Kind != domain.KindFile {
-			f.batches[string(r.BatchID)] = newBatch(r.BatchID)
-		}
-		switch r.Aggregate.Kind {
-		case domain.KindBatch:
-			f.batches[r.Aggregate.ID] = newBatch(domain.BatchID(r.Aggregate.ID))
-		case domain.KindJob:
-			f.jobs[r.Aggregate.ID] = newJob(domain.JobID(r.Aggregate.ID))
-		case domain.KindSetting:
-			f.settings[r.Aggregate.ID] = &settingState{}
-		case domain.KindFile:
-			f.files[r.Aggregate.ID] = newFile(domain.FileHash(r.Aggregate.ID))
-		}
+		f.touch(r)
 	}
 	if err := f.loadBatches(ctx, q); err != nil {
 		return nil, fmt.Errorf("load batches: %w", err)
@@ -55,7 +75,7 @@ func load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) (*fold
 	if err := f.loadFiles(ctx, q); err != nil {
 		return nil, fmt.Errorf("load files: %w", err)
 	}
-	if err := f.loadFileCounts(ctx, q, events); err != nil {
+	if err := f.loadFileCounts(ctx, q); err != nil {
 		return nil, fmt.Errorf("load counters of files: %w", err)
 	}
 	if err := f.loadSettings(ctx, q); err != nil {
@@ -69,6 +89,11 @@ func (f *fold) apply(r domain.Recorded) error {
 	if err := f.event(r); err != nil {
 		return err
 	}
+	return f.models(r)
+}
+
+// models hands one event to the read models of states.
+func (f *fold) models(r domain.Recorded) error {
 	switch r.Aggregate.Kind {
 	case domain.KindBatch:
 		return f.batch(r)

@@ -8,6 +8,7 @@
 //	BatchReport   tells how a batch ended, job by job, with every failed attempt
 //	Jobs          lists jobs                 Job          shows one, with its history
 //	Files         lists files                File         shows one, with its history
+//	BatchAt, JobAt, FileAt show one as it was at a place of the log, or a time
 //	Requeue       sends a failed job back to work
 //	HoldJob       parks a pending job        ReleaseJob    lets it go on
 //	Reprioritise  changes how urgent it is   DeleteJob     deletes a failed or held one

@@ -21,6 +21,8 @@ type BatchView struct {
 	// Projected is false when the batch is newer than the tables: it was read from
 	// the live state, and its jobs are not there yet.
 	Projected bool `json:"projected"`
+	// At says as of which event this is, nil = now.
+	At *Place `json:"at,omitempty"`
 }
 
 // Batch shows one batch and up to limit of its jobs. A batch that was accepted in

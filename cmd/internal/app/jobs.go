@@ -20,6 +20,7 @@ type JobView struct {
 	FirstFiles  []FileRow                   `json:"first_files"`
 	Transitions []projections.JobTransition `json:"transitions"`
 	Retries     []projections.Retry         `json:"retries"`
+	At          *Place                      `json:"at,omitempty"` // as of which event, nil = now
 }
 
 // Job shows one job with its files and its history.

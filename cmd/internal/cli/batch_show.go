@@ -13,11 +13,12 @@ import (
 
 func (p *program) batchShow() *cobra.Command {
 	var limit int
+	var then app.Moment
 	c := &cobra.Command{
 		Use:     "show BATCH",
 		Short:   "Show a batch and its jobs",
-		Long:    "Show a batch and where its jobs stand. One that was accepted in this instant is shown\ntoo.",
-		Example: "  accession batch show bid0000000001\n  accession batch show bid0000000001 -o json",
+		Long:    "Show a batch and where its jobs stand. One that was accepted in this instant is shown\ntoo. With --at it is shown as it was.",
+		Example: "  accession batch show bid0000000001\n  accession batch show bid0000000001 --at 2026-03-01T12:00",
 		Args:    exactly("one batch id"),
 		RunE: p.stoppable(func(ctx context.Context, args []string) error {
 			id, err := batchID("accession batch show", args[0])
@@ -25,11 +26,16 @@ func (p *program) batchShow() *cobra.Command {
 				return err
 			}
 			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				v, err := a.Batch(ctx, id, limit)
+				ask := func() (app.BatchView, error) { return a.Batch(ctx, id, limit) }
+				if !then.IsNow() {
+					ask = func() (app.BatchView, error) { return a.BatchAt(ctx, id, then, limit) }
+				}
+				v, err := ask()
 				if err != nil {
 					return err
 				}
 				return p.show(v, func(w io.Writer) {
+					showPlace(w, v.At)
 					var files [][2]any
 					if v.FileCounts.FilesListed > 0 {
 						files = [][2]any{{"files", countsSummary(v.FileCounts)}, {"bytes", bytesOf(v.FileCounts)}}
@@ -47,6 +53,7 @@ func (p *program) batchShow() *cobra.Command {
 		}),
 	}
 	limitFlag(c, &limit, listLimit, "at most so many jobs")
+	atFlag(c, &then)
 	return c
 }
 

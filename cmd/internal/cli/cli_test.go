@@ -70,6 +70,8 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"job ls --status odd", 2, []string{`--status "odd"`}},
 		{"events ls --job x", 2, []string{`"x" is not an id`}},
 		{"events ls --since yesterday", 2, []string{`"yesterday" is no time: give a date`}},
+		{"job show jid0000000001 --at noon", 2, []string{`"noon" is no time`}},
+		{"batch show bid0000000001 --at 7", 5, []string{"accession: nats: "}},
 		{"replay --format odd", 2, []string{`--format "odd": there is only table, jsonl, csv, parquet`}},
 		{"replay --out x --publish y", 2, []string{"choose one of them"}},
 		{"replay --type job.exploded", 2, []string{`no event type is "job.exploded"`, "hint: batch.*, job.*"}},

@@ -14,15 +14,20 @@ func (p *program) fileShow() *cobra.Command {
 	return p.aboutFile(&cobra.Command{
 		Use:     "show HASH",
 		Short:   "Show a file",
-		Long:    "Show a file: where it comes from, where it stands, its attempts, its content's digest,\nand every failed attempt.",
-		Example: "  accession file show " + sampleHash + "\n  accession file show " + sampleHash + " -o json",
+		Long:    "Show a file: where it comes from, where it stands, its attempts, its content's digest,\nand every failed attempt. With --at it is shown as it was.",
+		Example: "  accession file show " + sampleHash + "\n  accession file show " + sampleHash + " --at 24h",
 	}, func(v app.FileView) error {
-		return p.show(v, func(w io.Writer) { showFile(w, v) })
+		return p.show(v, func(w io.Writer) {
+			showPlace(w, v.At)
+			showFile(w, v)
+		})
 	})
 }
 
 // aboutFile gives a command the use case that shows a file.
 func (p *program) aboutFile(c *cobra.Command, show func(app.FileView) error) *cobra.Command {
+	var then app.Moment
+	atFlag(c, &then)
 	c.Args = exactly("one file's hash")
 	c.RunE = p.stoppable(func(ctx context.Context, args []string) error {
 		id, err := fileHash(c.CommandPath(), args[0])
@@ -30,7 +35,11 @@ func (p *program) aboutFile(c *cobra.Command, show func(app.FileView) error) *co
 			return err
 		}
 		return p.using(ctx, func(ctx context.Context, a *app.App) error {
-			v, err := a.File(ctx, id)
+			ask := func() (app.FileView, error) { return a.File(ctx, id) }
+			if !then.IsNow() {
+				ask = func() (app.FileView, error) { return a.FileAt(ctx, id, then) }
+			}
+			v, err := ask()
 			if err != nil {
 				return err
 			}

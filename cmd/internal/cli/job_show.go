@@ -13,11 +13,12 @@ import (
 )
 
 func (p *program) jobShow() *cobra.Command {
-	return &cobra.Command{
+	var then app.Moment
+	c := &cobra.Command{
 		Use:     "show JOB",
 		Short:   "Show a job, its files and its history",
-		Long:    "Show a job, where its object is, how far its files are and the first 20 of them, and\nevery change of its state: when, after how long, by whom and why.",
-		Example: "  accession job show jid0000000001\n  accession job show jid0000000001 -o json",
+		Long:    "Show a job, where its object is, how far its files are and the first 20 of them, and\nevery change of its state: when, after how long, by whom and why. With --at it is shown\nas it was.",
+		Example: "  accession job show jid0000000001\n  accession job show jid0000000001 --at 4711 -o json",
 		Args:    exactly("one job id"),
 		RunE: p.stoppable(func(ctx context.Context, args []string) error {
 			id, err := domain.ParseJobID(args[0])
@@ -25,14 +26,23 @@ func (p *program) jobShow() *cobra.Command {
 				return &usageError{err, "accession job show"}
 			}
 			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				v, err := a.Job(ctx, id)
+				ask := func() (app.JobView, error) { return a.Job(ctx, id) }
+				if !then.IsNow() {
+					ask = func() (app.JobView, error) { return a.JobAt(ctx, id, then) }
+				}
+				v, err := ask()
 				if err != nil {
 					return err
 				}
-				return p.show(v, func(w io.Writer) { showJob(w, v) })
+				return p.show(v, func(w io.Writer) {
+					showPlace(w, v.At)
+					showJob(w, v)
+				})
 			})
 		}),
 	}
+	atFlag(c, &then)
+	return c
 }
 
 func showJob(w io.Writer, v app.JobView) {
