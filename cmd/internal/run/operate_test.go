@@ -153,26 +153,9 @@ var jobName = regexp.MustCompile(`(?m)^  (jid\d{10})  `)
 // mailedReport reads the one mail with an update report on the batch.
 func (w *world) mailedReport(id string) (r told) {
 	w.t.Helper()
-	files, err := filepath.Glob(filepath.Join(w.cfg.MailDir, "*"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	mails := 0
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		m, err := mail.ReadMessage(f)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
-		if err := errorsOf(err, f.Close()); err != nil {
-			w.t.Fatal(err)
-		}
-		body := strings.ReplaceAll(string(text), "\r\n", "\n")
-		if !strings.Contains(body, id) || !strings.Contains(body, "\nUnresolved\n") {
+	mails, all := 0, w.mailed(id)
+	for _, body := range all {
+		if !strings.Contains(body, "\nUnresolved\n") {
 			continue
 		}
 		mails++
@@ -191,10 +174,37 @@ func (w *world) mailedReport(id string) (r told) {
 		}
 	}
 	if mails != 1 {
-		w.t.Errorf("%d of %d mails are update reports on %s", mails, len(files), id)
+		w.t.Errorf("%d of %d mails are update reports on %s", mails, len(all), id)
 	}
 	slices.Sort(r.Successful)
 	return r
+}
+
+// mailed gives the texts of the mails about a batch.
+func (w *world) mailed(id string) (texts []string) {
+	w.t.Helper()
+	files, err := filepath.Glob(filepath.Join(w.cfg.MailDir, "*"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		m, err := mail.ReadMessage(f)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+		if err := errorsOf(err, f.Close()); err != nil {
+			w.t.Fatal(err)
+		}
+		if body := strings.ReplaceAll(string(text), "\r\n", "\n"); strings.Contains(body, id) {
+			texts = append(texts, body)
+		}
+	}
+	return texts
 }
 
 func errorsOf(errs ...error) error {
