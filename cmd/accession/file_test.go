@@ -121,7 +121,10 @@ func TestFilesAreShown(t *testing.T) {
 	}{
 		{"job show jid0000000001", 0, []string{"25 listed, 1 downloaded: 0 processed, 0 skipped, 1 given up, 0 deleted, 24 in progress", "12 of 252 downloaded",
 			"scans/00�.tif", "scans/19�.tif", "and 5 more: accession file ls --job jid0000000001", "attempts_used_up"}, []string{"scans/20", "\x1b"}},
-		{"file ls --job jid0000000001 --limit 3", 0, []string{string(first), "scans/02", "DOWNLOADED", "IGNORE", "DISCOVERED"}, []string{"scans/03"}},
+		{"file ls --job jid0000000001 --limit 3", 0, []string{string(first), "scans/02", "DOWNLOADED", "IGNORE", "DISCOVERED",
+			"there are more than these 3 files; --limit or --after "}, []string{"scans/03"}},
+		{"file ls --job jid0000000001 --limit 25", 0, []string{"scans/24"}, []string{"there are more"}},
+		{"file ls --after " + strings.Repeat("0", 64), 4, []string{"there is no file 000"}, nil},
 		{"file ls --batch bid0000000001 --status IGNORE", 0, []string{"scans/01", "given up after 2 of 2 attempts"}, []string{"scans/00"}},
 		{"file ls --name /07", 0, []string{"scans/07"}, []string{"scans/08"}},
 		{"file ls --limit 1 --after " + string(first), 0, []string{"scans/01"}, []string{"scans/00", "scans/02"}},
@@ -153,21 +156,41 @@ func TestFilesAreShown(t *testing.T) {
 func TestFilesAreForProgramsToo(t *testing.T) {
 	t.Parallel()
 	env, first := jobWithFiles(t)
-	var list []app.FileRow
+	var page app.FilePage
 	var view app.FileView
 	var moves []app.FileTransition
 	var job app.JobView
-	for args, into := range map[string]any{"file ls": &list, "file show " + string(first): &view, "file history " + string(first): &moves, "job show jid0000000001": &job} {
+	for args, into := range map[string]any{"file ls": &page, "file show " + string(first): &view, "file history " + string(first): &moves, "job show jid0000000001": &job} {
 		code, out, errs := call(t, env, append(strings.Fields(args), "-o", "json")...)
 		if err := json.Unmarshal([]byte(out), into); err != nil || code != 0 {
 			t.Errorf("accession %s: code %d, %v\n%s%s", args, code, err, out, errs)
 		}
 	}
-	if len(list) != 25 || list[0].RawFileHash != string(first) || !slices.IsSortedFunc(list, func(a, b app.FileRow) int { return strings.Compare(a.Path, b.Path) }) {
-		t.Errorf("%d files: %+v", len(list), list)
+	if len(page.Files) != 25 || page.Truncated || page.Files[0].RawFileHash != string(first) || !slices.IsSortedFunc(page.Files, func(a, b app.FileRow) int { return strings.Compare(a.Path, b.Path) }) {
+		t.Errorf("%d files: %+v", len(page.Files), page)
 	}
 	if view.Status != "DOWNLOADED" || len(view.Retries) != 1 || len(view.Transitions) != 5 || len(moves) != 5 || moves[4].Size != 12 {
 		t.Errorf("%+v\n%+v", view, moves)
+	}
+	// Page by page everything is seen, once.
+	var paged []app.FileRow
+	for after := ""; ; {
+		args := []string{"file", "ls", "--limit", "7", "-o", "json"}
+		if after != "" {
+			args = append(args, "--after", after)
+		}
+		_, out, errs := call(t, env, args...)
+		var next app.FilePage
+		if err := json.Unmarshal([]byte(out), &next); err != nil {
+			t.Fatalf("%v\n%s", err, errs)
+		}
+		paged = append(paged, next.Files...)
+		if after = next.Next; after == "" {
+			break
+		}
+	}
+	if !slices.EqualFunc(paged, page.Files, func(a, b app.FileRow) bool { return a.RawFileHash == b.RawFileHash }) {
+		t.Errorf("%d files in pages, %d in all", len(paged), len(page.Files))
 	}
 	if job.FileCounts.FilesListed != 25 || len(job.FirstFiles) != 20 {
 		t.Errorf("%+v", job)

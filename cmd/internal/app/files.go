@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
@@ -22,13 +23,27 @@ type (
 
 // Files lists files in the order of their discovery, those of a job as its manifest
 // has them.
-func (a *App) Files(ctx context.Context, f FileFilter) ([]FileRow, error) {
+func (a *App) Files(ctx context.Context, f FileFilter) (p FilePage, err error) {
 	db, err := a.World.DB(ctx)
 	if err != nil {
-		return nil, explain("list files", err)
+		return p, explain("list files", err)
 	}
-	list, err := projections.Files(ctx, db, f)
-	return notNil(list), explain("list files", err)
+	if f.After != "" {
+		if _, err := projections.FileByHash(ctx, db, f.After); errors.Is(err, projections.ErrNotFound) {
+			return p, &Error{Kind: NotFound, What: "list files", Err: fmt.Errorf("there is no file %s to begin after", f.After),
+				Hint: "give the last hash of the page before"}
+		} else if err != nil {
+			return p, explain("list files", err)
+		}
+	}
+	p.Files, p.Truncated, err = page(f.Limit, func(limit int) ([]FileRow, error) {
+		f.Limit = limit
+		return projections.Files(ctx, db, f)
+	})
+	if p.Truncated {
+		p.Next = p.Files[len(p.Files)-1].RawFileHash
+	}
+	return p, explain("list files", err)
 }
 
 // FileView is a file, every change of its state and every failed attempt.

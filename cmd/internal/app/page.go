@@ -11,8 +11,10 @@ type BatchPage struct {
 	Batches []BatchSummary `json:"batches"`
 	// Total counts all that the filter chooses, on this page or not.
 	Total int64 `json:"total"`
-	// Truncated says that more follow behind the last one.
-	Truncated bool `json:"truncated"`
+	// Truncated says that more follow behind the last one, and Next from where: the
+	// filter's Before, After for jobs and files.
+	Truncated bool   `json:"truncated"`
+	Next      string `json:"next,omitempty"`
 }
 
 // JobPage is a page of a list of jobs.
@@ -20,6 +22,16 @@ type JobPage struct {
 	Jobs      []JobRow `json:"jobs"`
 	Total     int64    `json:"total"`
 	Truncated bool     `json:"truncated"`
+	Next      string   `json:"next,omitempty"`
+}
+
+// FilePage is a page of a list of files. There may be very many: how many a job or a
+// batch has stands in its counts, and nobody waits until those that a filter chooses
+// are counted.
+type FilePage struct {
+	Files     []FileRow `json:"files"`
+	Truncated bool      `json:"truncated"`
+	Next      string    `json:"next,omitempty"`
 }
 
 // pageLength is how many rows a page has when nobody says.
@@ -47,6 +59,9 @@ func (a *App) Batches(ctx context.Context, f BatchFilter) (p BatchPage, err erro
 		f.Limit = limit
 		return projections.Batches(ctx, db, f)
 	})
+	if p.Truncated {
+		p.Next = p.Batches[len(p.Batches)-1].BatchID
+	}
 	if err == nil {
 		p.Total, err = projections.TotalBatches(ctx, db, f)
 	}
@@ -63,6 +78,9 @@ func (a *App) Jobs(ctx context.Context, f JobFilter) (p JobPage, err error) {
 		f.Limit = limit
 		return projections.Jobs(ctx, db, f)
 	})
+	if p.Truncated {
+		p.Next = p.Jobs[len(p.Jobs)-1].ID
+	}
 	if err == nil {
 		p.Total, err = projections.TotalJobs(ctx, db, f)
 	}

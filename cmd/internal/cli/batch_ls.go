@@ -37,7 +37,7 @@ func (p *program) batchLs() *cobra.Command {
 					}
 					rows(w, "no batches", []any{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "in progress", "submitted", "what"}, lines)
 					if page.Truncated {
-						cut(w, len(list), page.Total, "batches", "--limit or --before "+list[len(list)-1].BatchID)
+						cut(w, len(list), page.Total, "batches", "--limit or --before "+page.Next)
 					}
 				})
 			})

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -21,11 +22,16 @@ For the next page, give the last hash with --after.`,
 		Args:    cobra.NoArgs,
 		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
 			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				list, err := a.Files(ctx, f)
+				page, err := a.Files(ctx, f)
 				if err != nil {
 					return err
 				}
-				return p.show(list, func(w io.Writer) { showFiles(w, list) })
+				return p.show(page, func(w io.Writer) {
+					showFiles(w, page.Files)
+					if page.Truncated {
+						fmt.Fprintf(w, "\nthere are more than these %d files; --limit or --after %s for more\n", len(page.Files), page.Next)
+					}
+				})
 			})
 		}),
 	}

@@ -28,7 +28,7 @@ func (p *program) jobLs() *cobra.Command {
 				return p.show(page, func(w io.Writer) {
 					showJobs(w, page.Jobs)
 					if page.Truncated {
-						cut(w, len(page.Jobs), page.Total, "jobs", "--limit or --after "+page.Jobs[len(page.Jobs)-1].ID)
+						cut(w, len(page.Jobs), page.Total, "jobs", "--limit or --after "+page.Next)
 					}
 				})
 			})
