@@ -45,6 +45,10 @@ type Change struct {
 	// progress from NextRow to the row after the last job of the same Commit, by
 	// compare-and-set. All such changes of one Commit are consecutive rows.
 	NextRow *int
+
+	// Found, for a repair: what lies there in place of what Before should have. The
+	// write makes it what After should have.
+	Found *Look
 }
 
 // Aggregate names what the change is about.

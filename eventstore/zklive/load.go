@@ -172,6 +172,9 @@ func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) 
 		return at, notFound("load", at.State.Aggregate(), err)
 	}
 	at.Token = eventstore.Token(stat.Version)
+	if kind == domain.HoldAudit {
+		return at, nil
+	}
 	var h domain.Hold
 	switch _, err := s.getJSON(ctx, s.paths.hold(kind, name), &h); {
 	case err == nil:

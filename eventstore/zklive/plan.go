@@ -165,6 +165,9 @@ func (s *Store) planImage(p *plan, c eventstore.Change) {
 	var before, after image
 	var status string
 	switch {
+	case c.Found != nil:
+		s.planRedraw(p, c)
+		return
 	case c.Setting != nil:
 		s.planSetting(p, c)
 		return

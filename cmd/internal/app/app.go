@@ -22,6 +22,8 @@
 //	Select        chooses a part of it       Republish     sends that part once more
 //	Status        tells which servers answer, who works, and what waits
 //	Migrate       makes or updates the tables
+//	Verify        compares the history with the live state and the tables
+//	Repair        does so, and mends what differs
 //
 // Commands go through eventstore.Handler, those for files through FileHandler; what
 // they answer names the aggregate and its version, so that a reader can wait for
@@ -34,6 +36,7 @@ import (
 	"context"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/proof"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -64,6 +67,10 @@ type World interface {
 	RemoveWork(ctx context.Context, j domain.Job) error
 	// MakeRoles makes the roles that rights are granted to.
 	MakeRoles(ctx context.Context) error
+	// Inspect gives the live state to be checked; WorkDirs lists the working
+	// directories of jobs.
+	Inspect(ctx context.Context) (proof.Live, error)
+	WorkDirs(ctx context.Context) ([]proof.WorkDir, error)
 	// Migrate makes or updates the tables and tells, for each schema, how many
 	// migrations that took; Pending tells how many are missing.
 	Migrate(ctx context.Context) (map[string]int, error)

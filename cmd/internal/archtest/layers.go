@@ -65,6 +65,15 @@ var Layers = []Layer{
 		Packages: effects,
 		May:      domain,
 	}, {
+		// Compares what the three servers hold, and mends it.
+		Packages: []string{"cmd/internal/proof"},
+		May:      core,
+		TestMay:  []string{"eventstore/memory", "projections/projtest"},
+	}, {
+		Packages: []string{"cmd/internal/app/..."},
+		May:      join(core, effects, []string{"cmd/internal/proof"}),
+		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
+	}, {
 		// The use cases see ports, read models and effects, never a driver.
 		Packages: useCases,
 		May:      join(core, effects),
@@ -102,11 +111,6 @@ var Layers = []Layer{
 		Packages: []string{"cmd/accession"},
 		May:      []string{"cmd/internal/cli/...", "cmd/internal/stack"},
 		TestMay:  everything,
-	}, {
-		// Compares what the three servers hold; tests and later commands use it.
-		Packages: []string{"cmd/internal/proof"},
-		May:      core,
-		TestMay:  []string{"eventstore/memory", "projections/projtest"},
 	}, {
 		// What the demonstration deposits, and under which profile.
 		Packages: []string{"deploy/samples", "deploy/profiles"},

@@ -21,6 +21,9 @@ const (
 	exitUnavailable = 5
 	exitBatchFailed = 6
 	exitFull        = 7
+	exitRepairable  = 20
+	exitPerson      = 21
+	exitUnchecked   = 22
 	exitInterrupted = 130
 )
 
@@ -37,6 +40,9 @@ var exitCodes = []struct {
 	{exitUnavailable, "a server cannot be reached"},
 	{exitBatchFailed, "with --watch: the batch ended failed"},
 	{exitFull, "a limit is reached; try again later"},
+	{exitRepairable, "verify: there are differences, and --repair can mend them all"},
+	{exitPerson, "verify: there are differences that somebody has to look at"},
+	{exitUnchecked, "verify: the check could not be made"},
 	{exitInterrupted, "interrupted"},
 }
 

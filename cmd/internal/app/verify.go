@@ -1,0 +1,89 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/proof"
+)
+
+// What a check of the three servers finds; see package proof.
+type (
+	// Finding is one thing that is not as it should be.
+	Finding = proof.Finding
+	// VerifyProgress tells how far a check is.
+	VerifyProgress = proof.Progress
+)
+
+// How bad a finding is.
+const (
+	Repairable  = proof.Repairable
+	NeedsPerson = proof.Person
+)
+
+// VerifyOptions say how to check.
+type VerifyOptions struct {
+	// Wait is how long what is ahead of the log, or behind it in the tables, is
+	// waited for. OutboxLimit is how long an event may take to the log.
+	Wait, OutboxLimit time.Duration
+	// Progress is told how far the check is; nil = nobody.
+	Progress func(VerifyProgress)
+}
+
+// Verified is what a check found, and what became of the repairs if they were asked
+// for.
+type Verified struct {
+	proof.Report
+	Worst   proof.Severity  `json:"worst"` // "" = nothing was found, or is left
+	DryRun  bool            `json:"dry_run,omitempty"`
+	Repairs []proof.Outcome `json:"repairs,omitempty"`
+}
+
+// Verify folds the log and compares it with ZooKeeper, the tables and the working
+// directories, while work goes on. Differences are no error; not being able to
+// check is one.
+func (a *App) Verify(ctx context.Context, o VerifyOptions) (Verified, error) {
+	cfg, err := a.proofConfig(ctx, o)
+	if err != nil {
+		return Verified{}, explain("verify", err)
+	}
+	r, err := proof.Verify(ctx, cfg)
+	return Verified{Report: r, Worst: r.Worst()}, explain("verify", err)
+}
+
+// Repair makes a check and puts right what can be put right without a person, each
+// thing by a write of its own with an event of its own; with DryRun it tells what it
+// would do. What has changed meanwhile is left. Another check tells what remains.
+func (a *App) Repair(ctx context.Context, o VerifyOptions) (Verified, error) {
+	v, err := a.Verify(ctx, o)
+	if err != nil {
+		return v, err
+	}
+	v.DryRun = a.DryRun
+	cfg, err := a.proofConfig(ctx, o)
+	if err != nil {
+		return v, explain("repair", err)
+	}
+	handler, err := a.World.Handler(ctx)
+	if err != nil {
+		return v, explain("repair", err)
+	}
+	if v.Repairs, err = proof.Repair(ctx, cfg, handler, v.Findings, a.order()); err != nil || a.DryRun {
+		return v, explain("repair", err)
+	}
+	left, err := a.Verify(ctx, o)
+	v.Worst = left.Worst
+	return v, err
+}
+
+func (a *App) proofConfig(ctx context.Context, o VerifyOptions) (cfg proof.Config, err error) {
+	cfg = proof.Config{Wait: o.Wait, OutboxLimit: o.OutboxLimit, Progress: o.Progress, WorkDirs: a.World.WorkDirs}
+	if cfg.Live, err = a.World.Inspect(ctx); err != nil {
+		return cfg, err
+	}
+	if cfg.Log, err = a.World.Log(ctx); err != nil {
+		return cfg, err
+	}
+	cfg.DB, err = a.World.DB(ctx)
+	return cfg, err
+}

@@ -1,0 +1,48 @@
+package proof_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/proof"
+)
+
+var update = flag.Bool("update", false, "write the table of codes into the documentation")
+
+const page = "../../../docs/verify.md"
+
+// The documentation has every code, and what it says is what a finding says.
+func TestEveryCodeIsDocumented(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("\n| code | in | mended by `--repair` | means | what to do |\n|---|---|---|---|---|\n")
+	for _, m := range proof.Meanings {
+		mended := "no"
+		if m.Severity == proof.Repairable {
+			mended = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Code, m.In, mended, m.Says, m.Remedy)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(text), "proof -->\n")
+	_, tail, ok2 := strings.Cut(rest, "<!-- end of codes -->")
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the codes", page)
+	}
+	want := head + "proof -->\n" + b.String() + "\n<!-- end of codes -->" + tail
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want != string(text) {
+		t.Errorf("%s is not what the table says: make generate", page)
+	}
+}

@@ -1,0 +1,72 @@
+package eventstore
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Inspector looks at the live state as it lies there, whole or damaged. Nothing it
+// gives has been made sense of more than is needed to name it.
+type Inspector interface {
+	// Sync makes later reads see all that was written before.
+	Sync(ctx context.Context) error
+	// Survey lists what there is, by names alone.
+	Survey(ctx context.Context) (*Survey, error)
+	// InspectJob, InspectBatch and InspectSetting read all nodes of one aggregate as
+	// they were at one moment; `also` are further nodes that may belong to it.
+	InspectJob(ctx context.Context, id domain.JobID, also ...string) (Look, error)
+	InspectBatch(ctx context.Context, id domain.BatchID, also ...string) (Look, error)
+	InspectSetting(ctx context.Context, a domain.Aggregate) (Look, error)
+	// DrawJob, DrawBatch and DrawSetting give the nodes that a state should have.
+	DrawJob(j domain.Job) Picture
+	DrawBatch(b domain.Batch) Picture
+	DrawSetting(s domain.Setting) Picture
+	// There reports whether a node is there.
+	There(ctx context.Context, node string) (bool, error)
+	// SeizeLock marks the lock of a look so that a repair can delete it and nobody
+	// else's. It is refused (ErrLocked) unless the lock is the one that was seen and
+	// its holder is gone.
+	SeizeLock(ctx context.Context, look *Look) error
+}
+
+// Picture is a part of the live state as it is stored: nodes by their names below
+// the root, and their data.
+type Picture map[string]string
+
+// Survey is a list of what there is.
+type Survey struct {
+	Batches  []domain.BatchID
+	Jobs     []domain.JobID
+	Settings []domain.Aggregate
+	// Entries are the nodes in queues, Refs those in the sub-states of batches, by
+	// the job that they name.
+	Entries, Refs map[domain.JobID][]string
+	// Odd are nodes below a batch's sub-states that name no job; Strays those
+	// elsewhere whose names fit nothing there.
+	Odd    map[domain.BatchID][]string
+	Strays []string
+}
+
+// Look is an aggregate as it lay there at one moment.
+type Look struct {
+	Aggregate domain.Aggregate
+	Nodes     Picture // without the lock; what counts claims has no data here
+	// Version is that of its status, 0 = there is none that can be read; Token is for
+	// compare-and-set.
+	Version int64
+	Token   Token
+	NextRow int  // of a batch
+	Dir     bool // its own node is there, so that it can be locked
+	Lock    *LockLook
+}
+
+// LockLook is a lock as it was seen.
+type LockLook struct {
+	Node   string
+	Holder string // a worker, "" = it cannot be read
+	// Alive says that the holder is registered and that the lock goes with it.
+	Alive   bool
+	Created int64 // in which commit; tells one lock from the next
+	Version int32 // of the node, 0 as long as it was not seized
+}

@@ -1,0 +1,293 @@
+package zklive
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+var _ eventstore.Inspector = (*Store)(nil)
+
+// inspectParallel is how many nodes of one aggregate are read at once.
+const inspectParallel = 8
+
+// Sync implements eventstore.Inspector.
+func (s *Store) Sync(ctx context.Context) error {
+	_, err := read(ctx, func() (string, error) { return s.conn.Sync(cmp.Or(string(s.paths), "/")) })
+	return err
+}
+
+// There implements eventstore.Inspector.
+func (s *Store) There(ctx context.Context, node string) (bool, error) {
+	stat, err := s.exists(ctx, s.paths.at(node))
+	return stat != nil, err
+}
+
+// name gives a node's name below the root.
+func (p paths) name(path string) string { return strings.TrimPrefix(path, string(p)) }
+
+// picture gives an image as the port has it.
+func (p paths) picture(img image) eventstore.Picture {
+	out := make(eventstore.Picture, len(img))
+	for path, data := range img {
+		out[p.name(path)] = string(data)
+	}
+	return out
+}
+
+// DrawJob implements eventstore.Inspector.
+func (s *Store) DrawJob(j domain.Job) eventstore.Picture {
+	return s.paths.picture(s.paths.wholeJob(j))
+}
+
+// wholeJob is the job's image with the node that counts claims, without its data.
+func (p paths) wholeJob(j domain.Job) image {
+	img := p.jobImage(j)
+	if len(img) > 0 {
+		img[p.claims(j.ID)] = nil
+	}
+	return img
+}
+
+// DrawBatch implements eventstore.Inspector.
+func (s *Store) DrawBatch(b domain.Batch) eventstore.Picture {
+	return s.paths.picture(s.paths.batchImage(b))
+}
+
+// DrawSetting implements eventstore.Inspector.
+func (s *Store) DrawSetting(set domain.Setting) eventstore.Picture {
+	return s.paths.picture(s.paths.settingImage(set))
+}
+
+// settingImage gives the nodes of a setting: its version, and its hold.
+func (p paths) settingImage(set domain.Setting) image {
+	img := image{}
+	if set.Version > 0 {
+		img[p.settingVersion(set.Aggregate())] = []byte(strconv.FormatInt(set.Version, 10))
+	}
+	if set.Hold != nil {
+		img[p.hold(set.Kind, set.Name)] = encode(set.Hold)
+	}
+	return img
+}
+
+// seen is what tells whether a node changed between two looks.
+type seen struct {
+	created int64
+	version int32
+}
+
+func (s *Store) seen(ctx context.Context, paths ...string) ([2]seen, error) {
+	var all [2]seen
+	for i, path := range paths {
+		stat, err := s.exists(ctx, path)
+		if err != nil {
+			return all, err
+		}
+		if stat != nil {
+			all[i] = seen{stat.Czxid, stat.Version}
+		}
+	}
+	return all, nil
+}
+
+// inspector reads one aggregate.
+type inspector struct {
+	s    *Store
+	mu   sync.Mutex
+	look eventstore.Look
+}
+
+// steady looks again and again until nothing moved meanwhile: every write to an
+// aggregate also writes one of these nodes.
+func (s *Store) steady(ctx context.Context, a domain.Aggregate, look func(context.Context, *inspector) error, moves ...string) (eventstore.Look, error) {
+	for {
+		before, err := s.seen(ctx, moves...)
+		if err != nil {
+			return eventstore.Look{}, err
+		}
+		in := &inspector{s: s, look: eventstore.Look{Aggregate: a, Nodes: eventstore.Picture{}, Token: eventstore.Token(before[0].version)}}
+		if err := look(ctx, in); err != nil {
+			return in.look, err
+		}
+		after, err := s.seen(ctx, moves...)
+		if err != nil || before == after {
+			return in.look, err
+		}
+		if ctx.Err() != nil {
+			return in.look, ctx.Err()
+		}
+	}
+}
+
+// InspectJob implements eventstore.Inspector.
+func (s *Store) InspectJob(ctx context.Context, id domain.JobID, also ...string) (eventstore.Look, error) {
+	return s.steady(ctx, id.Aggregate(), func(ctx context.Context, in *inspector) error {
+		dir := s.paths.job(id)
+		if err := in.directory(ctx, dir); err != nil {
+			return err
+		}
+		j := domain.Job{ID: id}
+		var status jobStatus
+		if json.Unmarshal([]byte(in.look.Nodes[s.paths.name(dir)+"/status"]), &status) == nil {
+			in.look.Version = status.Version
+			status.apply(&j)
+		}
+		if _, there := in.look.Nodes[s.paths.name(s.paths.claims(id))]; there {
+			in.look.Nodes[s.paths.name(s.paths.claims(id))] = ""
+		}
+		bad := json.Unmarshal([]byte(in.look.Nodes[s.paths.name(dir)+"/priority"]), &j.Priority)
+		bad = cmp.Or(bad, json.Unmarshal([]byte(in.look.Nodes[s.paths.name(dir)+"/configuration"]), &j.Configuration))
+		if bad == nil {
+			for node := range s.DrawJob(j) {
+				if _, known := in.look.Nodes[node]; !known {
+					also = append(also, node)
+				}
+			}
+		}
+		return in.also(ctx, also)
+	}, s.paths.jobStatus(id))
+}
+
+// InspectBatch implements eventstore.Inspector.
+func (s *Store) InspectBatch(ctx context.Context, id domain.BatchID, also ...string) (eventstore.Look, error) {
+	return s.steady(ctx, id.Aggregate(), func(ctx context.Context, in *inspector) error {
+		if err := in.directory(ctx, s.paths.batch(id)); err != nil {
+			return err
+		}
+		if _, there := in.look.Nodes[s.paths.name(s.paths.states(id))]; there {
+			if err := in.directory(ctx, s.paths.states(id)); err != nil {
+				return err
+			}
+		}
+		var status batchStatus
+		if json.Unmarshal([]byte(in.look.Nodes[s.paths.name(s.paths.batchStatus(id))]), &status) == nil {
+			in.look.Version = status.Version
+		}
+		var prog progress
+		if json.Unmarshal([]byte(in.look.Nodes[s.paths.name(s.paths.progress(id))]), &prog) == nil {
+			in.look.NextRow = prog.NextRow
+		}
+		return in.also(ctx, also)
+	}, s.paths.batchStatus(id), s.paths.progress(id))
+}
+
+// InspectSetting implements eventstore.Inspector.
+func (s *Store) InspectSetting(ctx context.Context, a domain.Aggregate) (eventstore.Look, error) {
+	kind, name, _ := strings.Cut(a.ID, ":")
+	version := s.paths.settingVersion(a)
+	return s.steady(ctx, a, func(ctx context.Context, in *inspector) error {
+		also := []string{s.paths.name(version)}
+		if k := domain.HoldKind(kind); k == domain.HoldCollection || k == domain.HoldQueue {
+			also = append(also, s.paths.name(s.paths.hold(k, name)))
+		}
+		if err := in.also(ctx, also); err != nil {
+			return err
+		}
+		in.look.Version, _ = strconv.ParseInt(in.look.Nodes[s.paths.name(version)], 10, 64)
+		return nil
+	}, version)
+}
+
+// directory reads a node and its children; one that is gone has none.
+func (in *inspector) directory(ctx context.Context, dir string) error {
+	names, _, err := in.s.children(ctx, dir)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	in.look.Dir = true
+	nodes := []string{in.s.paths.name(dir)}
+	for _, n := range names {
+		if n == "lock" {
+			if err := in.lock(ctx, dir+"/lock"); err != nil {
+				return err
+			}
+			continue
+		}
+		nodes = append(nodes, in.s.paths.name(dir)+"/"+n)
+	}
+	return in.also(ctx, nodes)
+}
+
+// also reads further nodes, of which some may not be there.
+func (in *inspector) also(ctx context.Context, nodes []string) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(inspectParallel)
+	for _, node := range nodes {
+		g.Go(func() error {
+			n, err := in.s.get(gctx, in.s.paths.at(node))
+			if errors.Is(err, zk.ErrNoNode) {
+				return nil
+			}
+			if err == nil {
+				in.mu.Lock()
+				in.look.Nodes[node] = string(n.data)
+				in.mu.Unlock()
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// lock reads a lock, then whether its holder lives, then that it is still the same
+// lock: both go in one moment when a session ends.
+func (in *inspector) lock(ctx context.Context, path string) error {
+	n, err := in.s.get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var h holder
+	l := &eventstore.LockLook{Node: in.s.paths.name(path), Created: n.stat.Czxid, Version: n.stat.Version}
+	if json.Unmarshal(n.data, &h) == nil {
+		l.Holder = h.Holder
+	}
+	if l.Holder != "" && !strings.Contains(l.Holder, "/") {
+		stat, err := in.s.exists(ctx, in.s.paths.worker(l.Holder))
+		if err != nil {
+			return err
+		}
+		l.Alive = stat != nil && n.stat.EphemeralOwner != 0 && stat.EphemeralOwner == n.stat.EphemeralOwner
+	}
+	again, err := in.s.exists(ctx, path)
+	if err == nil && again != nil && again.Czxid == l.Created {
+		in.look.Lock = l
+	}
+	return err
+}
+
+// SeizeLock implements eventstore.Inspector. A lock that was never written to has
+// version 0, as every new one has; written to, it can be told from those.
+func (s *Store) SeizeLock(ctx context.Context, look *eventstore.Look) error {
+	l, path := look.Lock, ""
+	refused := &eventstore.Error{Op: "break the lock of", Aggregate: look.Aggregate, Err: eventstore.ErrLocked}
+	if l == nil || l.Alive {
+		return refused
+	}
+	path = s.paths.at(l.Node)
+	stat, err := read(ctx, func() (*zk.Stat, error) { return s.conn.Set(path, encode(holder{l.Holder}), l.Version) })
+	if err != nil && !answered(err) {
+		return err
+	}
+	if err != nil || stat.Czxid != l.Created {
+		return refused
+	}
+	l.Version = stat.Version
+	return nil
+}
