@@ -107,7 +107,7 @@ func (t Tables) Checkpoint(ctx context.Context) (Checkpoint, error) {
 
 // Poisoned gives the aggregates whose events the projection could not apply.
 func (t Tables) Poisoned(ctx context.Context) (map[domain.Aggregate]string, error) {
-	rows, err := t.DB.Query(ctx, "select kind, aggregate_id, seq, error from accession.poison_event")
+	rows, err := t.DB.Query(ctx, "select kind, aggregate_id, seq, error from accession.poison_event where waits_for is null")
 	if err != nil {
 		return nil, fmt.Errorf("read poisoned events: %w", err)
 	}

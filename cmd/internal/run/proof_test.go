@@ -49,7 +49,7 @@ func TestVerifySeesDamagedTables(t *testing.T) {
 		{"an event's data", `update accession.event set data = jsonb_set(data, '{retry_count}', '7') where kind = 'job' and version = 2`,
 			`update accession.event set data = jsonb_set(data, '{retry_count}', '0') where kind = 'job' and version = 2`, "", proof.EventRowWrong},
 		{"a change of a job without its row", "update accession.job_transition set version = 100 where version = 2", "update accession.job_transition set version = 2 where version = 100", job + "/2", proof.SumWrong},
-		{"a poisoned event", "insert into accession.poison_event select 'main', 1, 1, 'x', 'x', 'job', '" + job + "', null, 'no', 1, now(), now()", "delete from accession.poison_event", "job/" + job, proof.EventPoisoned},
+		{"a poisoned event", "insert into accession.poison_event select 'main', 1, 'x', 'x', 'job', '" + job + "', 1, 'x', null, true, 'no', '', 1, now(), now()", "delete from accession.poison_event", "job/" + job, proof.EventPoisoned},
 		{"another stream", "update accession.checkpoint set stream_created = stream_created + interval '1 s'", "update accession.checkpoint set stream_created = stream_created - interval '1 s'", "", proof.StreamChanged},
 		{"a lost tail", "update accession.checkpoint set seq = seq + 1", "update accession.checkpoint set seq = seq - 1", "", proof.StreamChanged},
 		{"tables that do not catch up", "update accession.checkpoint set seq = seq - 1", "update accession.checkpoint set seq = seq + 1", "", proof.ProjectionBehind},
