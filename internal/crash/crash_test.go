@@ -1,6 +1,7 @@
 package crash_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -60,5 +61,24 @@ func TestPoint(t *testing.T) {
 					out, killed, ws.ExitStatus(), c.out, c.killed, c.status)
 			}
 		})
+	}
+}
+
+// A process that is to stop at a point does so, once, and goes on when it is told
+// to.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	cmd := exec.Command(build(t, "-tags", "crashpoints"))
+	cmd.Stdout, cmd.Env = &out, append(os.Environ(), "ACCESSION_STOP=second:2")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var ws syscall.WaitStatus
+	if _, err := syscall.Wait4(cmd.Process.Pid, &ws, syscall.WUNTRACED, nil); err != nil || !ws.Stopped() {
+		t.Fatalf("it did not stop: %v, %x", err, ws)
+	}
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGCONT), cmd.Wait()); err != nil || out.String() != "ababab" {
+		t.Errorf("it ended with %v after %q", err, out.String())
 	}
 }

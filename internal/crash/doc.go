@@ -1,5 +1,5 @@
-// Package crash marks the places where the process may die, so that tests can
-// let it die exactly there.
+// Package crash marks the places where the process may die or hang, so that tests
+// can let it do so exactly there.
 //
 // crash.Point("relay.published") does nothing, and costs nothing, in a release
 // build. In a build with the tag crashpoints the environment variable
@@ -8,6 +8,9 @@
 //	ACCESSION_CRASH=relay.published          at the first time it gets there
 //	ACCESSION_CRASH=relay.published:3        at the third time
 //	ACCESSION_CRASH=relay.published,mint:2   whichever comes first
+//
+// ACCESSION_STOP names points in the same way at which the process stops by SIGSTOP
+// until it gets SIGCONT, as one does that hangs for a while and then goes on.
 //
 // It dies by SIGKILL, so that nothing is flushed, closed or told to anybody, as in
 // a power cut. A value that cannot be read ends the process at its start with

@@ -5,6 +5,7 @@ package crash
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,22 +15,38 @@ import (
 // Enabled tells whether this build has crash points.
 const Enabled = true
 
-// variable names the points of this process.
-const variable = "ACCESSION_CRASH"
+// The variables that name the points at which this process dies, or stops.
+const (
+	variable     = "ACCESSION_CRASH"
+	variableStop = "ACCESSION_STOP"
+)
 
-var armed = mustParse(os.Getenv(variable))
+var armed, stops = mustParse(variable), mustParse(variableStop)
 
-// Point kills the process when it was named, and reached often enough. Safe for
-// concurrent use; of two goroutines that arrive together one makes the n-th hit.
+// Point kills or stops the process when it was named, and reached often enough.
+// Safe for concurrent use; of two goroutines that arrive together one makes the
+// n-th hit.
 func Point(name string) {
-	if left, ok := armed[name]; ok && left.Add(-1) == 0 {
+	if reached(armed, name) {
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
 		select {} // the signal is on its way; do nothing more
 	}
+	if reached(stops, name) {
+		goOn := make(chan os.Signal, 1)
+		signal.Notify(goOn, syscall.SIGCONT)
+		_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
+		<-goOn // other threads may stop a moment later than the signal was sent
+		signal.Stop(goOn)
+	}
 }
 
-func mustParse(text string) map[string]*atomic.Int64 {
-	points, err := parse(text)
+func reached(points map[string]*atomic.Int64, name string) bool {
+	left, ok := points[name]
+	return ok && left.Add(-1) == 0
+}
+
+func mustParse(variable string) map[string]*atomic.Int64 {
+	points, err := parse(variable, os.Getenv(variable))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
@@ -38,7 +55,7 @@ func mustParse(text string) map[string]*atomic.Int64 {
 }
 
 // parse reads name[:n],... into the number of hits that are left for each name.
-func parse(text string) (map[string]*atomic.Int64, error) {
+func parse(variable, text string) (map[string]*atomic.Int64, error) {
 	points := map[string]*atomic.Int64{}
 	if text == "" {
 		return points, nil

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // jobEstimating asks for the size of each file and makes the files known (J6, F1).
-// It never fails: what nobody
-// can tell counts as unknown.
+// It never fails: what nobody can tell counts as unknown.
 func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	p, out := s.profile(t)
 	if out != nil {
@@ -54,6 +54,7 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	case err != nil:
 		t.Log.Info("not all files could be made known; downloading them will tell", "error", err)
 	}
+	crash.Point("daemon/estimating/after-discover")
 	return nextJob(cmd)
 }
 
