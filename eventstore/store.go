@@ -136,6 +136,10 @@ type Claims interface {
 	// ClaimJob and ClaimBatch take a given one, or ErrLocked.
 	ClaimJob(ctx context.Context, id domain.JobID) (*Claim, At[domain.Job], error)
 	ClaimBatch(ctx context.Context, id domain.BatchID) (*Claim, At[domain.Batch], error)
+	// Confirm tells that the claim held at some moment after the call began:
+	// ErrFenced when it was lost. Effects outside the live state that rest on having
+	// been the only one need it, since work may stand still for long unnoticed.
+	Confirm(ctx context.Context, c *Claim) error
 	// Release gives the lock back without a transition, and sets the count behind
 	// Claim.Attempts back: who hands work back has not died of it. After that many
 	// as `delay` the job may be claimed again here (0 = at once); other processes

@@ -80,6 +80,16 @@ func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register
 	return s.lock(a), eventstore.At[S]{State: r.state, Token: r.token}, nil
 }
 
+// Confirm implements eventstore.Claims.
+func (s *Store) Confirm(_ context.Context, c *eventstore.Claim) error {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if s.w.locks[c.Aggregate] != c {
+		return failed("confirm the claim", c.Aggregate, eventstore.ErrFenced, "")
+	}
+	return nil
+}
+
 // Release implements eventstore.Claims.
 func (s *Store) Release(_ context.Context, c *eventstore.Claim, delay time.Duration) error {
 	w := s.w

@@ -24,6 +24,7 @@ var claimTests = tests{
 	"cleaned":               testCleanedNotHandedOut,
 	"delay":                 testReleaseDelay,
 	"attempts":              testAttempts,
+	"confirmed":             testConfirm,
 	"notice":                testNotice,
 	"paused":                testPaused,
 	"pause under work":      testPauseUnderWork,
@@ -294,6 +295,21 @@ func testAttempts(t *testing.T, w World) {
 	claim(k, 1)
 	w.Expire(t, k.Store)
 	claim(other, 2)
+}
+
+// testConfirm: a claim that was lost is not confirmed, whoever has the job now.
+func testConfirm(t *testing.T, w World) {
+	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+	k.Started(5)
+	mine, _ := k.next(domain.JobPending)
+	k.WantErr(k.Store.Confirm(t.Context(), mine), nil)
+	w.Expire(t, k.Store)
+	k.WantErr(k.Store.Confirm(t.Context(), mine), eventstore.ErrFenced)
+	theirs, _ := other.next(domain.JobPending)
+	k.WantErr(k.Store.Confirm(t.Context(), mine), eventstore.ErrFenced)
+	k.WantErr(other.Store.Confirm(t.Context(), theirs), nil)
+	other.release(theirs)
+	k.WantErr(other.Store.Confirm(t.Context(), theirs), eventstore.ErrFenced)
 }
 
 // testNotice: news from the log, new, old or doubled, cause no double claim.

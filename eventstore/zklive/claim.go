@@ -182,6 +182,33 @@ func (s *Store) lock(ctx context.Context, a domain.Aggregate, status string, tok
 	return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: v.err}
 }
 
+// Confirm implements eventstore.Claims. A multi, unlike a read, is answered by the
+// leader. While ZooKeeper cannot be reached it waits.
+func (s *Store) Confirm(ctx context.Context, c *eventstore.Claim) error {
+	failed := func(err error) error {
+		return &eventstore.Error{Op: "confirm the claim", Aggregate: c.Aggregate, Err: err}
+	}
+	for {
+		p := &plan{}
+		p.check(s.paths.worker(c.Worker), -1, eventstore.ErrFenced)
+		p.check(s.paths.lock(c.Aggregate), -1, eventstore.ErrFenced)
+		v := s.groups.send(ctx, p)
+		if v.err == nil {
+			return nil
+		}
+		if answered(v.err) {
+			return failed(v.meaning)
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-c.Lost:
+			return failed(eventstore.ErrFenced)
+		case <-ctx.Done():
+			return failed(ctx.Err())
+		}
+	}
+}
+
 // Release implements eventstore.Claims. When ZooKeeper cannot be reached before
 // ctx ends, the lock is given back as soon as it can be.
 func (s *Store) Release(ctx context.Context, c *eventstore.Claim, delay time.Duration) error {

@@ -97,10 +97,11 @@ type Config struct {
 	// ProcessingTimeout is the same for processing a file: 1ms to 168h.
 	ProcessingTimeout time.Duration `key:"processing_timeout" default:"6h"`
 	// MaxDownloadAttempts is how often a file of an open directory is tried before
-	// it is given up: 1 to 20. For the files of a job its profile says how often each
-	// step is tried (fetch.attempts).
+	// it is given up: 1 to 20. For the files of a job its profile says so
+	// (fetch.attempts).
 	MaxDownloadAttempts int `key:"max_download_attempts" default:"3"`
-	// MaxProcessingAttempts is the same for processing it: 1 to 20.
+	// MaxProcessingAttempts is how often processing a file is tried, also one of a
+	// job, before it is given up: 1 to 20.
 	MaxProcessingAttempts int `key:"max_processing_attempts" default:"3"`
 	// FileRetryDelay is the time from the first failure of a file of an open
 	// directory to its next attempt, doubled after each further one: 0s to 24h.

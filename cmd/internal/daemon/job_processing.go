@@ -12,8 +12,9 @@ import (
 )
 
 // jobProcessing names the object, describes it, and stores it as a new version
-// (J10, J11), each file through its own attempt in the log. Identifier and version number are reserved before they are used, so
-// that a worker that starts over uses the same ones.
+// (J10, J11), each file through its own attempt in the log. Identifier and version
+// number are reserved before they are used, so that a worker that starts over uses
+// the same ones.
 func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	p, out := s.profile(t)
 	if out != nil {
@@ -47,10 +48,7 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	if ctx.Err() != nil {
 		return failed // a successor ends what is under way
 	}
-	if err := w.failed(ctx, reasonOf(err, "store the object"), failed.verb == verbFail); err != nil {
-		return handBack(err)
-	}
-	return failed
+	return w.failed(ctx, reasonOf(err, "store the object"), failed)
 }
 
 // storeObject writes the version that is reserved for the job and reads it back.

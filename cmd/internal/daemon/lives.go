@@ -29,8 +29,8 @@ type ask struct {
 	cmd domain.FileCommand
 }
 
-// logError tells that the log did not take or give the events of files: no matter
-// of the job.
+// logError tells that the log did not take or give the events of files, or that the
+// claim is lost: no matter of the job.
 type logError struct{ error }
 
 // Unwrap gives the cause.
@@ -170,13 +170,31 @@ func (l *lives) end(ctx context.Context, asks []ask) error {
 
 // each makes the asks for those files for which cmd gives a command.
 func (l *lives) each(ctx context.Context, commandID string, cmd func(domain.File) domain.FileCommand) error {
-	var asks []ask
+	return l.do(ctx, commandID, l.asks(cmd))
+}
+
+// asks gives those of the files for which cmd gives a command.
+func (l *lives) asks(cmd func(domain.File) domain.FileCommand) (asks []ask) {
 	for i, f := range l.state {
 		if c := cmd(f); c != nil {
 			asks = append(asks, ask{i, c})
 		}
 	}
-	return l.do(ctx, commandID, asks)
+	return asks
+}
+
+// endLost asks to end attempts under way (F5, F13) whose workers are gone, since the
+// job is claimed by another. The claim is confirmed after the attempts were seen:
+// this worker may be the one that is gone, and have slept through it.
+func (l *lives) endLost(ctx context.Context, cmd func(domain.File) domain.FileCommand) error {
+	asks := l.asks(cmd)
+	if asks == nil {
+		return nil
+	}
+	if err := l.s.cfg.Claims.Confirm(ctx, l.t.Claim); err != nil {
+		return &logError{err}
+	}
+	return l.do(ctx, "", asks)
 }
 
 // reopen takes up again what was given up before the job was requeued (O1, O2),

@@ -90,7 +90,7 @@ func (r *Runner) claim(ctx context.Context, d Daemon) (*turn, error) {
 	}
 	t.claim = claim
 	t.log = r.logger(t, claim).With("batch", at.State.Configuration.BatchID, "job", at.State.ID, "attempt", at.State.RetryCount+1)
-	t.job = &JobTask{Job: at.State, token: at.Token, Claim: claim, Log: t.log, handler: r.cfg.Handler, actor: actor, trace: t.trace}
+	t.job = &JobTask{Job: at.State, token: at.Token, tries: r.tries, Claim: claim, Log: t.log, handler: r.cfg.Handler, actor: actor, trace: t.trace}
 	return t, nil
 }
 

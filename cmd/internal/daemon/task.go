@@ -31,6 +31,7 @@ type JobTask struct {
 	Log   *slog.Logger
 
 	token   eventstore.Token // of Job: a write on top of it need not read it again
+	tries   *tries
 	handler *eventstore.Handler
 	actor   domain.Actor
 	trace   eventstore.Trace
@@ -100,6 +101,11 @@ func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool) e
 
 // attempt is the number of the present attempt at the job, from 1.
 func (t *JobTask) attempt() int { return t.Job.RetryCount + 1 }
+
+// lastTry reports whether the job fails when it is given back for later once more.
+func (t *JobTask) lastTry() bool {
+	return t.tries.count(t.Job.ID.Aggregate(), t.Job.Version)+1 >= maxTries
+}
 
 // commitContext starts no write when ctx has ended, and lets one that was started
 // come to its end.

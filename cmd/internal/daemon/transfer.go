@@ -105,7 +105,7 @@ func (d *transfer) takeOver(ctx context.Context) error {
 // endLost ends attempts under way while this claim makes none: whoever makes them
 // has lost the claim.
 func (d *transfer) endLost(ctx context.Context) error {
-	return d.each(ctx, "", func(f domain.File) domain.FileCommand {
+	return d.lives.endLost(ctx, func(f domain.File) domain.FileCommand {
 		if f.State != domain.FileDownloading {
 			return nil
 		}

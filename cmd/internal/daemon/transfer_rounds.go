@@ -130,6 +130,7 @@ func (d *transfer) chunk(ctx context.Context, claim *store.Claim, todo []int) er
 			ends = append(ends, ask{i, end})
 		}
 	}
+	crash.Point("daemon/downloading/before-end")
 	if err := d.end(ctx, ends); err != nil {
 		return err
 	}
@@ -150,7 +151,8 @@ func (d *transfer) one(ctx context.Context, claim *store.Claim, i int) partial {
 }
 
 // failed gives the end of an attempt that failed. What another attempt cannot mend
-// is given up at once; what is our own fault is not held against the file.
+// is given up at once; what is our own fault is not held against the file, unless
+// the job fails for it.
 func (d *transfer) failed(i int, err error) domain.FileCommand {
 	f := d.state[i]
 	_, _, again, _ := verdict(err)
@@ -159,7 +161,9 @@ func (d *transfer) failed(i int, err error) domain.FileCommand {
 	defer d.mu.Unlock()
 	switch {
 	case ours(err):
-		limits.Max = f.DownloadAttempts + 1
+		if limits.Max = f.DownloadAttempts + 1; d.t.lastTry() && d.s.trouble(err, "").verb == verbRetry {
+			limits.Max = f.DownloadAttempts // the job fails with it
+		}
 		if d.own == nil {
 			d.own = fmt.Errorf("%s: %w", d.files[i].Name, err)
 		}

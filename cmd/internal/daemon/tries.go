@@ -46,6 +46,16 @@ func (t *tries) again(a domain.Aggregate, version int64) (n int, delay time.Dura
 	return is.n, min(delay, max(maxDelay, t.first))
 }
 
+// count gives how often work on the aggregate as it is now was given back.
+func (t *tries) count(a domain.Aggregate, version int64) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if is := t.by[a]; is.version == version {
+		return is.n
+	}
+	return 0
+}
+
 // done forgets an aggregate that moved on.
 func (t *tries) done(a domain.Aggregate) {
 	t.mu.Lock()

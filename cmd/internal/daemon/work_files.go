@@ -69,7 +69,7 @@ func (w workFiles) again(f domain.File) domain.FileCommand {
 // endLost ends the attempts under way that are not this claim's: whoever makes them
 // has lost the claim.
 func (w workFiles) endLost(ctx context.Context, begun bool) error {
-	return w.each(ctx, "", func(f domain.File) domain.FileCommand {
+	return w.lives.endLost(ctx, func(f domain.File) domain.FileCommand {
 		if f.State != domain.FileProcessing || begun && w.mine(f) {
 			return nil
 		}
@@ -148,16 +148,31 @@ func (w workFiles) finish(ctx context.Context, m store.StorageManifest) error {
 	return nil
 }
 
-// failed ends the attempts that are under way without a result (F13). final: the
-// job fails with them, so they are given up (F15).
-func (w workFiles) failed(ctx context.Context, why domain.Reason, final bool) error {
+// failed ends the attempts that are under way without a result (F13) and gives what
+// comes of the job. How often it is tried is for its files to say: it fails when they
+// are given up, and they are given up when it fails (F15).
+func (w workFiles) failed(ctx context.Context, why domain.Reason, out Outcome) Outcome {
 	var asks []ask
 	for i, f := range w.state {
 		if w.mine(f) {
-			asks = append(asks, ask{i, domain.FailProcessing{Fence: f.Fence, Reason: why, Limits: w.most(f, final)}})
+			asks = append(asks, ask{i, domain.FailProcessing{Fence: f.Fence, Reason: why, Limits: w.most(f, out.verb)}})
 		}
 	}
-	return w.end(ctx, asks)
+	if err := w.end(ctx, asks); err != nil {
+		return handBack(err)
+	}
+	if out.verb != verbRetry {
+		return out
+	}
+	for _, f := range w.state {
+		switch f.State {
+		case domain.FileAbandoned:
+			return fail(why)
+		case domain.FileProcessingFailed:
+			out = handBack(out.err)
+		}
+	}
+	return out
 }
 
 // corrupt sends back the files whose stored bytes are not what was stored (F16):
@@ -177,14 +192,19 @@ func (w workFiles) corrupt(ctx context.Context, cause error) error {
 		if f.State != domain.FileProcessed || one && !named(f) {
 			return nil
 		}
-		return domain.AuditFailed{Reason: why, Limits: w.most(f, false)}
+		return domain.AuditFailed{Reason: why, Limits: w.most(f, verbRetry)}
 	})
 }
 
-// most are the limits that give a file up now, or not yet.
-func (w workFiles) most(f domain.File, final bool) domain.Limits {
-	if final {
+// most are the limits for a file of a job with which that is done: it is given up
+// with the job, or after its attempts. A server of ours that is away uses none up.
+func (w workFiles) most(f domain.File, job verb) domain.Limits {
+	switch job {
+	case verbFail:
 		return domain.Limits{Max: max(f.ProcessingAttempts, 1)}
+	case verbRetry:
+		return domain.Limits{Max: w.max}
+	default:
+		return domain.Limits{Max: f.ProcessingAttempts + 1}
 	}
-	return domain.Limits{Max: f.ProcessingAttempts + 1}
 }

@@ -73,7 +73,7 @@ func (w *World) FileLimits() (none domain.FileLimits, profiles map[string]domain
 		}
 		profiles[name] = domain.FileLimits{
 			Download:   step(p.Fetch.Attempts, max(w.cfg.DownloadTimeout, time.Duration(p.Fetch.Timeout))),
-			Processing: step(p.Fetch.Attempts, w.cfg.ProcessingTimeout),
+			Processing: none.Processing,
 		}
 	}
 	return none, profiles, nil
