@@ -50,16 +50,26 @@ const patience = 3 * time.Minute
 type installation struct {
 	t        *testing.T
 	settings map[string]string
+	program  string // the binary to run
 	live     *zklive.Store
 	log      *jslog.Log
 	db       *pgxpool.Pool
 	dir      string
 }
 
+// newInstallation makes one in which processes may die again and again in the
+// middle of downloads.
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
+	return newFetching(t, "attempts: 20, timeout: 60s")
+}
+
+// newFetching makes one whose profile says of fetching what is given, with settings
+// of its own, each key=value.
+func newFetching(t *testing.T, fetch string, set ...string) *installation {
+	t.Helper()
 	name, dir := strings.ReplaceAll(uuid.NewString(), "-", ""), t.TempDir()
-	in := &installation{t: t, dir: dir, db: projtest.DB(t)}
+	in := &installation{t: t, dir: dir, db: projtest.DB(t), program: os.Args[0]}
 	in.settings = map[string]string{
 		"instance": "test", "zookeeper": address(t, "ACCESSION_TEST_ZOOKEEPER"), "zookeeper_root": "/test-" + name,
 		"zookeeper_session_timeout": "1s", "nats": address(t, "ACCESSION_TEST_NATS"), "nats_stream": "TEST_" + name,
@@ -67,13 +77,17 @@ func newInstallation(t *testing.T) *installation {
 		"space_cycle": "200ms", "retry_delay": "50ms", "janitor_interval": "500ms", "stop_grace": "5s", "log_format": "json", "listen_ops": "off",
 		"max_processing_attempts": "20", // an attempt that a killed process made counts
 	}
+	for _, s := range set {
+		key, value, _ := strings.Cut(s, "=")
+		in.settings[key] = value
+	}
 	in.must(os.MkdirAll(filepath.Join(dir, "profiles"), 0o755))
 	in.must(os.WriteFile(filepath.Join(dir, "profiles", "test.yaml"), []byte(`name: test
 collection: test
 owner: The tests
 identifier: {naan: 99999, shoulder: fk4}
 notify: {from: accession@example.org, to: [depositor@example.org], on: [report]}
-fetch: {allow: [127.0.0.1/32], attempts: 20, timeout: 60s}
+fetch: {allow: [127.0.0.1/32], `+fetch+`}
 `), 0o600))
 	cfg, err := config.Load(config.Sources{Flags: in.settings})
 	in.must(err)
@@ -126,15 +140,17 @@ func (in *installation) should(err error) {
 	}
 }
 
-// command prepares the program with this installation's settings.
-func (in *installation) command(args ...string) *exec.Cmd { return in.commandOf(os.Args[0], args...) }
+// command prepares the program with this installation's settings, which arguments
+// may change.
+func (in *installation) command(args ...string) *exec.Cmd { return in.commandOf(in.program, args...) }
 
 // commandOf prepares another build of it.
 func (in *installation) commandOf(binary string, args ...string) *exec.Cmd {
+	var all []string
 	for key, value := range in.settings {
-		args = append(args, "--set", key+"="+value)
+		all = append(all, "--set", key+"="+value)
 	}
-	cmd := exec.Command(binary, args...) //nolint:noctx // the test ends it by signals
+	cmd := exec.Command(binary, append(all, args...)...) //nolint:noctx // the test ends it by signals
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
@@ -161,10 +177,17 @@ type service struct {
 	once sync.Once
 }
 
-func (in *installation) serve() *service {
+// serve starts one with further arguments.
+func (in *installation) serve(args ...string) *service { return in.serveAt("", args...) }
+
+// serveAt starts one with a variable that names a crash point, NAME=point.
+func (in *installation) serveAt(point string, args ...string) *service {
 	in.t.Helper()
-	s := &service{in: in, cmd: in.command("serve"), log: &lockedBuffer{}}
+	s := &service{in: in, cmd: in.command(append([]string{"serve"}, args...)...), log: &lockedBuffer{}}
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if point != "" {
+		s.cmd.Env = append(s.cmd.Env, point)
+	}
 	in.must(s.cmd.Start())
 	in.t.Cleanup(func() {
 		s.kill()
