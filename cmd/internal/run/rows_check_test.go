@@ -101,7 +101,7 @@ func (s *scene) event(actor string, r domain.Recorded, st step) {
 		row := fileRow(st.row)
 		got.From, got.To, why, by = string(m.From), string(m.To), m.Reason, fileEffects[st.row].by
 		want.From, want.To, want.Type = string(row.From), string(row.To), string(row.Event)
-		f.take(st)
+		f.take(st, r.Stored.UnixMilli())
 		want.Version, want.Code = f.version, f.code
 		want.Attempts = fmt.Sprintf("downloads=%d processes=%d", f.downloads, f.processes)
 		got.Attempts = fmt.Sprintf("downloads=%d processes=%d", m.DownloadAttempts, m.ProcessingAttempts)

@@ -55,6 +55,10 @@ type fileModel struct {
 	downloads int
 	processes int
 	code      string
+	fetched   bool  // its digest is known
+	stored    bool  // its result is
+	begun     int64 // milliseconds: when the log took the event that started the last download,
+	worked    int64 // and the last processing
 	failures  []string
 	open      bool // the last of them is not settled
 }
@@ -75,7 +79,8 @@ func (j *jobModel) line() string {
 }
 
 func (f *fileModel) line() string {
-	return fmt.Sprintf("%s v%d downloads=%d processes=%d %s", f.status, f.version, f.downloads, f.processes, f.code)
+	return fmt.Sprintf("%s v%d downloads=%d processes=%d fetched=%t stored=%t begun=%d worked=%d %s",
+		f.status, f.version, f.downloads, f.processes, f.fetched, f.stored, f.begun, f.worked, f.code)
 }
 
 // tree gives the nodes below /batches and /jobs.
@@ -183,8 +188,22 @@ func (j *jobModel) settle(outcome string) {
 	}
 }
 
-func (f *fileModel) take(s step) {
+func (f *fileModel) take(s step, at int64) {
 	e, from := fileEffects[s.row], f.status
+	switch s.row {
+	case "F2", "F6":
+		f.begun = at
+	case "F3", "F4":
+		f.fetched = true
+	case "F8":
+		f.fetched = false
+	case "F11":
+		f.worked = at
+	case "F12":
+		f.stored = true
+	case "F16":
+		f.stored = false
+	}
 	f.version++
 	f.status, f.code = e.status, e.code
 	if e.code == "?" {

@@ -121,7 +121,10 @@ func (s *scene) jobTables(id string, j *jobModel) {
 func (s *scene) fileTables(hash string, f *fileModel) {
 	s.t.Helper()
 	s.same(hash+": accession.file", []string{f.line()},
-		s.asked(`select concat(status, ' v', version, ' downloads=', download_attempts, ' processes=', processing_attempts, ' ', reason_code)
+		s.asked(`select concat(status, ' v', version, ' downloads=', download_attempts, ' processes=', processing_attempts,
+			' fetched=', (sha256 <> '')::text, ' stored=', (output_key is not null)::text,
+			' begun=', coalesce(extract(epoch from download_started_at) * 1000, 0)::bigint,
+			' worked=', coalesce(extract(epoch from processing_started_at) * 1000, 0)::bigint, ' ', reason_code)
 			from accession.file where raw_file_hash = $1`, hash))
 	s.same(hash+": accession.retry", f.failures,
 		s.asked(`select concat(status, ' ', code, ' ', outcome, ' > ' || resumed_to) from accession.retry
