@@ -78,8 +78,8 @@ func SchemaID(t domain.EventType, version int) string {
 func NewestSchemaID(t domain.EventType) string { return SchemaID(t, newestVersion(t)) }
 
 // Decode is the inverse of [Encode], older versions of the data brought up to
-// the newest. Its error is [ErrBroken]: the message was not written by Encode, or
-// by a newer program.
+// the newest. Its error is a [*DecodeError], which is [ErrBroken]: the message was
+// not written by Encode, or by a newer program.
 func Decode(m Message) (domain.Recorded, error) {
 	d := decoder{header: m.Header}
 	if v := d.text("ce-specversion"); v != "1.0" {
@@ -113,10 +113,27 @@ func Decode(m Message) (domain.Recorded, error) {
 		d.fail(err)
 	}
 	if d.err != nil {
-		return domain.Recorded{}, fmt.Errorf("event %q on %s: %w: %w", first(m.Header["ce-id"]), m.Subject, d.err, ErrBroken)
+		r.Aggregate, _ = ParseSubject("", m.Subject) // what it lies on says whose it is
+		return domain.Recorded{}, &DecodeError{Envelope: r, Data: m.Data,
+			err: fmt.Errorf("event %q on %s: %w: %w", first(m.Header["ce-id"]), m.Subject, d.err, ErrBroken)}
 	}
 	return r, nil
 }
+
+// DecodeError says why a message could not be read, and gives what could: fields
+// of the envelope that were not understood are zero; the aggregate is that of the
+// subject. Who reads a log may go on behind it.
+type DecodeError struct {
+	Envelope domain.Recorded // without Data
+	Data     []byte          // as it lies in the log
+	err      error
+}
+
+// Error implements error.
+func (e *DecodeError) Error() string { return e.err.Error() }
+
+// Unwrap gives the cause.
+func (e *DecodeError) Unwrap() error { return e.err }
 
 // DecodePlace reads from a message's headers only what [Log.Last] answers: the
 // event's number and the command that caused it. Its error is [ErrBroken].

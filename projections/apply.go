@@ -2,12 +2,11 @@ package projections
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
 
-	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
@@ -17,9 +16,9 @@ const partitionWidth = 1_000_000
 
 // project applies events in one transaction, again and again while PostgreSQL is
 // away. When the answer to a commit was lost, the checkpoint tells whether it
-// happened.
-func (p *Projector) project(ctx context.Context, events []domain.Recorded) error {
-	to := p.after(events)
+// happened. bad says that the only event is poison.
+func (p *Projector) project(ctx context.Context, entries []entry, bad *poison) error {
+	to := p.after(entries)
 	began := time.Now()
 	first := true
 	err := p.retry(ctx, func() error {
@@ -30,17 +29,17 @@ func (p *Projector) project(ctx context.Context, events []domain.Recorded) error
 			}
 		}
 		first = false
-		if err := p.partitions(ctx, int64(events[0].Seq)); err != nil {
+		if err := p.partitions(ctx, int64(entries[0].Seq)); err != nil {
 			return err
 		}
-		return p.apply(ctx, events, to)
+		return p.apply(ctx, entries, to, bad)
 	})
 	if err != nil {
 		return err
 	}
 	p.at = to
 	if p.cfg.Applied != nil {
-		p.cfg.Applied(Applied{Seq: uint64(to.Seq), Events: len(events), Took: time.Since(began)})
+		p.cfg.Applied(Applied{Seq: uint64(to.Seq), Events: len(entries), Took: time.Since(began)})
 	}
 	return nil
 }
@@ -58,7 +57,7 @@ func (p *Projector) partitions(ctx context.Context, seq int64) error {
 	return nil
 }
 
-func (p *Projector) apply(ctx context.Context, events []domain.Recorded, to pgdb.AccessionCheckpoint) error {
+func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.AccessionCheckpoint, bad *poison) error {
 	tx, err := p.cfg.DB.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -66,19 +65,34 @@ func (p *Projector) apply(ctx context.Context, events []domain.Recorded, to pgdb
 	// After a commit this does nothing.
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	q := pgdb.New(tx)
-	if err := p.fence(ctx, q, to); err != nil {
-		return err
-	}
-	f, err := load(ctx, q, events)
+	held, err := p.fence(ctx, q, to)
 	if err != nil {
 		return err
 	}
-	for _, r := range events {
-		if err := f.apply(r); err != nil {
-			return &EventError{Seq: r.Seq, ID: r.ID(), Type: r.Type, Err: err}
+	free, waiting, err := p.divide(ctx, q, entries, held, bad)
+	if err != nil {
+		return err
+	}
+	f := newFold()
+	if err := f.load(ctx, q, free); err != nil {
+		return err
+	}
+	for _, r := range free {
+		if err := f.apply(r, false); err != nil {
+			return eventError(r, err)
 		}
 	}
-	if err := f.write(ctx, q); err != nil {
+	for _, w := range waiting {
+		if w.row.InHistory {
+			if err := f.event(w.Recorded); err != nil {
+				return eventError(w.Recorded, err)
+			}
+		}
+	}
+	if err := f.write(ctx, tx, migrations.Live); err != nil {
+		return err
+	}
+	if err := put(ctx, "poison_event", q.HoldEvents, rowsOf(waiting)); err != nil {
 		return err
 	}
 	if err := q.Notify(ctx, strconv.FormatInt(to.Seq, 10)); err != nil {
@@ -86,21 +100,6 @@ func (p *Projector) apply(ctx context.Context, events []domain.Recorded, to pgdb
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
-}
-
-// put writes rows in one statement, as one JSON array; no rows, no statement.
-func put[R any](ctx context.Context, what string, write func(context.Context, []byte) error, rows []R) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	data, err := json.Marshal(rows)
-	if err == nil {
-		err = write(ctx, data)
-	}
-	if err != nil {
-		return fmt.Errorf("write %d rows of %s: %w", len(rows), what, err)
 	}
 	return nil
 }

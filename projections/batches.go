@@ -13,19 +13,18 @@ import (
 // timings, and counters that follow from the events of its jobs.
 type batchState struct {
 	domain.Batch
-	row   pgdb.AccessionBatch
-	dirty bool
+	kept
+	row pgdb.AccessionBatch
 }
+
+func (s *batchState) state() *kept { return &s.kept }
 
 func newBatch(id domain.BatchID) *batchState {
 	return &batchState{Batch: domain.Batch{ID: id}}
 }
 
-func (f *fold) loadBatches(ctx context.Context, q *pgdb.Queries) error {
-	if len(f.batches) == 0 {
-		return nil
-	}
-	rows, err := q.LoadBatches(ctx, keys(f.batches))
+func (f *fold) loadBatches(ctx context.Context, q *pgdb.Queries, ids []string) error {
+	rows, err := q.LoadBatches(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -34,7 +33,7 @@ func (f *fold) loadBatches(ctx context.Context, q *pgdb.Queries) error {
 		if err != nil {
 			return err
 		}
-		f.batches[row.ID] = &batchState{Batch: b, row: row}
+		f.batches[row.ID] = &batchState{Batch: b, kept: kept{stored: true}, row: row}
 	}
 	return nil
 }
@@ -98,16 +97,6 @@ func (s *batchState) counter(state domain.JobState) *int64 {
 	default:
 		return &s.row.JobsProcessing
 	}
-}
-
-func (f *fold) batchRows() []pgdb.AccessionBatch {
-	rows := make([]pgdb.AccessionBatch, 0, len(f.batches))
-	for _, id := range keys(f.batches) {
-		if f.batches[id].dirty {
-			rows = append(rows, f.batches[id].columns())
-		}
-	}
-	return rows
 }
 
 // columns gives the row, with everything that [batchOf] needs to get the batch

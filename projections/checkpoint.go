@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
@@ -16,7 +15,7 @@ import (
 // that it tells of.
 func (p *Projector) open(ctx context.Context) error {
 	s := p.cfg.Stream
-	err := p.q.CreateCheckpoint(ctx, pgdb.CreateCheckpointParams{Name: p.cfg.Name, Stream: s.Name, StreamCreated: s.Created})
+	err := p.q.CreateCheckpoint(ctx, pgdb.CreateCheckpointParams{Name: p.cfg.Name, Stream: s.Name, StreamCreated: s.Created, Meaning: Meaning})
 	if err != nil {
 		return fmt.Errorf("open checkpoint: %w", err)
 	}
@@ -24,6 +23,8 @@ func (p *Projector) open(ctx context.Context) error {
 		return fmt.Errorf("read checkpoint: %w", err)
 	}
 	switch {
+	case p.at.Meaning != Meaning:
+		return &MeaningError{Tables: p.at.Meaning}
 	case p.at.Stream != s.Name:
 		return &StreamError{Stream: s.Name, Seq: p.at.Seq, Why: "the checkpoint tells of stream " + p.at.Stream}
 	case !p.at.StreamCreated.Equal(s.Created):
@@ -40,7 +41,7 @@ func broken(at pgdb.AccessionCheckpoint, why string) error {
 }
 
 // after gives the checkpoint behind these events.
-func (p *Projector) after(events []domain.Recorded) pgdb.AccessionCheckpoint {
+func (p *Projector) after(events []entry) pgdb.AccessionCheckpoint {
 	last := events[len(events)-1]
 	to := p.at
 	to.Seq, to.Epoch = int64(last.Seq), last.Epoch
@@ -51,21 +52,22 @@ func (p *Projector) after(events []domain.Recorded) pgdb.AccessionCheckpoint {
 
 // fence moves the checkpoint from where this projector stands. It is the first
 // statement of a transaction: the row stays locked until the commit, so that what
-// is read after it cannot be another projector's half-done work.
-func (p *Projector) fence(ctx context.Context, q *pgdb.Queries, to pgdb.AccessionCheckpoint) error {
-	moved, err := q.MoveCheckpoint(ctx, pgdb.MoveCheckpointParams{
+// is read after it cannot be another projector's half-done work. It tells how many
+// events are held.
+func (p *Projector) fence(ctx context.Context, q *pgdb.Queries, to pgdb.AccessionCheckpoint) (int64, error) {
+	held, err := q.MoveCheckpoint(ctx, pgdb.MoveCheckpointParams{
 		Name: p.at.Name, Stream: p.at.Stream, StreamCreated: p.at.StreamCreated,
 		FromSeq: p.at.Seq, FromEpoch: p.at.Epoch,
 		ToSeq: to.Seq, ToEpoch: to.Epoch, LastStored: *to.LastStored,
 		LastEventID: to.LastEventID, LastCommandID: to.LastCommandID,
 	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, ErrOtherProjector
+	}
 	if err != nil {
-		return fmt.Errorf("move checkpoint: %w", err)
+		return 0, fmt.Errorf("move checkpoint: %w", err)
 	}
-	if moved == 0 {
-		return ErrOtherProjector
-	}
-	return nil
+	return held, nil
 }
 
 // Lag tells how far the main projection is behind a log that ends at streamLast:
@@ -84,28 +86,4 @@ func Lag(ctx context.Context, db DB, streamLast uint64) (events int64, seconds f
 		seconds = max(row.Seconds, 0)
 	}
 	return events, seconds, nil
-}
-
-// The pauses between two looks of [WaitFor].
-const firstLook, lastLook = 4 * time.Millisecond, 100 * time.Millisecond
-
-// WaitFor returns when the aggregate has reached the version in the projection,
-// so that somebody who has just changed it reads what was written. It gives ctx's
-// error when ctx ends before that.
-func WaitFor(ctx context.Context, db DB, a domain.Aggregate, version int64) error {
-	q := pgdb.New(db)
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		reached, err := q.ProjectedVersion(ctx, pgdb.ProjectedVersionParams{Kind: string(a.Kind), ID: a.ID})
-		if err != nil {
-			return fmt.Errorf("wait for %s version %d: %w", a, version, err)
-		}
-		if reached >= version {
-			return nil
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s version %d (projected: %d): %w", a, version, reached, ctx.Err())
-		}
-	}
 }

@@ -29,8 +29,22 @@ type StreamError struct {
 
 // Error implements error.
 func (e *StreamError) Error() string {
-	return fmt.Sprintf("stream %s does not continue what was applied up to %d: %s; nothing was changed: put the lost events back, or rebuild the projection",
+	return fmt.Sprintf("stream %s does not continue what was applied up to %d: %s; nothing was changed: `accession restore log` puts lost events back from the tables; if the other stream is the right one, `accession rebuild` makes the tables from it",
 		e.Stream, e.Seq, e.Why)
+}
+
+// Meaning is the version of the rules by which this program makes the tables. It
+// is counted up when the same events give other rows: who has tables of another
+// meaning makes them anew.
+const Meaning = 1
+
+// MeaningError says that the tables were made by other rules than this program's.
+type MeaningError struct{ Tables int64 }
+
+// Error implements error.
+func (e *MeaningError) Error() string {
+	return fmt.Sprintf("the tables were made by rules of version %d, this program has version %d; nothing was changed: run `accession rebuild` of the newer program, then its service",
+		e.Tables, Meaning)
 }
 
 // EventError names the event that could not be applied.
@@ -43,11 +57,19 @@ type EventError struct {
 
 // Error implements error.
 func (e *EventError) Error() string {
-	return fmt.Sprintf("project event %d of the log (%s, %s): %v; the projection stands before it: verify the log", e.Seq, e.ID, e.Type, e.Err)
+	return fmt.Sprintf("project event %d of the log (%s, %s): %v", e.Seq, e.ID, e.Type, e.Err)
+}
+
+func eventError(r domain.Recorded, err error) *EventError {
+	return &EventError{Seq: r.Seq, ID: r.ID(), Type: r.Type, Err: err}
 }
 
 // Unwrap gives the cause.
 func (e *EventError) Unwrap() error { return e.Err }
+
+// cachedPlan: the table that a prepared statement reads was changed by a migration
+// or a rebuild; the next try prepares it again.
+const cachedPlan = "0A000"
 
 // transient reports whether trying again can help: the server is away, restarts,
 // or asked for another try.
@@ -58,7 +80,7 @@ func transient(err error) bool {
 		case "08", "53", "57": // connection, resources, operator intervention
 			return true
 		}
-		return pg.Code == "40001" || pg.Code == "40P01"
+		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == cachedPlan
 	}
 	var network net.Error
 	var connect *pgconn.ConnectError

@@ -8,10 +8,20 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// touchCounts begins the counters of the job and the batch whose files, or whose
-// deletion, an event tells of. A job's files may be known before the job itself:
-// they do not travel through the outbox. Hence counters have rows of their own.
-func (f *fold) touchCounts(r domain.Recorded) {
+// countState is the counters of a job or a batch.
+type countState struct {
+	pgdb.AccessionFileCount
+	kept
+}
+
+func (s *countState) state() *kept                     { return &s.kept }
+func (s *countState) columns() pgdb.AccessionFileCount { return s.AccessionFileCount }
+
+// countsOf names the counters that an event moves: those of the job and the batch
+// whose files, or whose deletion, it tells of. A job's files may be known before
+// the job itself: they do not travel through the outbox. Hence counters have rows
+// of their own.
+func countsOf(r domain.Recorded) []string {
 	var job domain.JobID
 	if m, ok := domain.MoveOfFile(r.Data); ok {
 		job = m.JobID
@@ -19,21 +29,15 @@ func (f *fold) touchCounts(r domain.Recorded) {
 		job = domain.JobID(r.Aggregate.ID)
 	}
 	if job == "" {
-		return
-	}
-	for _, id := range []string{string(job), string(r.BatchID)} {
-		begin(f.counts, id, func() *pgdb.AccessionFileCount { return &pgdb.AccessionFileCount{ID: id} })
-	}
-}
-
-// loadFileCounts reads the counters that were begun.
-func (f *fold) loadFileCounts(ctx context.Context, q *pgdb.Queries) error {
-	if len(f.counts) == 0 {
 		return nil
 	}
-	rows, err := q.LoadFileCounts(ctx, keys(f.counts))
+	return []string{string(job), string(r.BatchID)}
+}
+
+func (f *fold) loadFileCounts(ctx context.Context, q *pgdb.Queries, ids []string) error {
+	rows, err := q.LoadFileCounts(ctx, ids)
 	for _, row := range rows {
-		f.counts[row.ID] = &row
+		f.counts[row.ID] = &countState{row, kept{stored: true}}
 	}
 	return err
 }
@@ -47,11 +51,12 @@ func (f *fold) countFile(before, now domain.File) error {
 	if job == nil || batch == nil {
 		return fmt.Errorf("it does not name job %q and batch %q, which its file was discovered with", now.Spec.JobID, now.Spec.BatchID)
 	}
-	for _, c := range []*pgdb.AccessionFileCount{job, batch} {
+	for _, c := range []*countState{job, batch} {
+		c.dirty = true
 		if before.State != domain.FileNone {
-			addFile(c, before, job.Deleted, -1)
+			addFile(&c.AccessionFileCount, before, job.Deleted, -1)
 		}
-		addFile(c, now, job.Deleted, +1)
+		addFile(&c.AccessionFileCount, now, job.Deleted, +1)
 	}
 	return nil
 }
@@ -90,20 +95,12 @@ func (f *fold) deleteFiles(r domain.Recorded) error {
 		func(c *pgdb.AccessionFileCount) *int64 { return &c.FilesGivenUp },
 		func(c *pgdb.AccessionFileCount) *int64 { return &c.FilesInProgress },
 	} {
-		n := *at(job)
-		*at(batch) -= n
-		*at(job) = 0
+		n := *at(&job.AccessionFileCount)
+		*at(&batch.AccessionFileCount) -= n
+		*at(&job.AccessionFileCount) = 0
 		job.FilesDeleted += n
 		batch.FilesDeleted += n
 	}
-	job.Deleted = true
+	job.Deleted, job.dirty, batch.dirty = true, true, true
 	return nil
-}
-
-func (f *fold) countRows() []*pgdb.AccessionFileCount {
-	rows := make([]*pgdb.AccessionFileCount, 0, len(f.counts))
-	for _, id := range keys(f.counts) {
-		rows = append(rows, f.counts[id])
-	}
-	return rows
 }

@@ -137,7 +137,7 @@ func TestFilesOfAJob(t *testing.T) {
 	if _, err := projections.FileByHash(ctx, db, domain.HashFile("no", "where")); !errors.Is(err, projections.ErrNotFound) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if err := projections.WaitFor(ctx, db, w.found[0].Aggregate(), w.files[w.found[0]].Version); err != nil {
+	if err := projections.NewWaiter(db).For(ctx, w.found[0].Aggregate(), w.files[w.found[0]].Version); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,21 +12,21 @@ import (
 // fileState is a file as its events leave it, and the columns that go beyond.
 type fileState struct {
 	domain.File
+	kept
 	row pgdb.AccessionFile
 }
 
+func (s *fileState) state() *kept { return &s.kept }
+
 func newFile(id domain.FileHash) *fileState { return &fileState{File: domain.File{Hash: id}} }
 
-func (f *fold) loadFiles(ctx context.Context, q *pgdb.Queries) error {
-	if len(f.files) == 0 {
-		return nil
-	}
-	rows, err := q.LoadFiles(ctx, keys(f.files))
+func (f *fold) loadFiles(ctx context.Context, q *pgdb.Queries, ids []string) error {
+	rows, err := q.LoadFiles(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		f.files[row.RawFileHash] = &fileState{fileOf(row), row}
+		f.files[row.RawFileHash] = &fileState{fileOf(row), kept{stored: true}, row}
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (f *fold) file(r domain.Recorded) error {
 	if err != nil {
 		return err
 	}
-	s.File = next
+	s.File, s.dirty = next, true
 	at := domain.At(r.Stored).Time
 	if before.State == domain.FileNone {
 		s.row.Seq, s.row.DiscoveredAt = int64(r.Seq), at
@@ -71,14 +71,6 @@ func (f *fold) fileTransition(r domain.Recorded, before domain.File, s *fileStat
 		row.Quarantine = d.Quarantine
 	}
 	f.fileTransitions = append(f.fileTransitions, row)
-}
-
-func (f *fold) fileRows() []pgdb.AccessionFile {
-	rows := make([]pgdb.AccessionFile, 0, len(f.files))
-	for _, id := range keys(f.files) {
-		rows = append(rows, f.files[id].columns())
-	}
-	return rows
 }
 
 // columns gives the row, with everything that [fileOf] needs to get the file back.

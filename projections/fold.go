@@ -9,12 +9,13 @@ import (
 )
 
 // fold is the work of one transaction: the states that its events touch, and the
-// rows that it adds.
+// rows that it adds. It can be used again after [fold.written]; it then remembers
+// the states.
 type fold struct {
 	batches  map[string]*batchState
 	jobs     map[string]*jobState
 	files    map[string]*fileState
-	counts   map[string]*pgdb.AccessionFileCount
+	counts   map[string]*countState
 	settings map[string]*settingState
 
 	events          []pgdb.AccessionEvent
@@ -24,70 +25,93 @@ type fold struct {
 	retries         retries
 }
 
-// newFold gives one that has touched nothing.
+// kept says of a state whether its row is there already, and whether it must be
+// written.
+type kept struct {
+	stored, dirty bool
+}
+
 func newFold() *fold {
 	return &fold{
 		batches: map[string]*batchState{}, jobs: map[string]*jobState{}, settings: map[string]*settingState{},
-		files: map[string]*fileState{}, counts: map[string]*pgdb.AccessionFileCount{},
+		files: map[string]*fileState{}, counts: map[string]*countState{},
 		retries: retries{byKey: map[attemptKey]*retryRow{}},
 	}
 }
 
+// wanted are the keys of states that must be read.
+type wanted map[string]bool
+
+// want begins the state of a key that is not known yet. Nothing needs to be read
+// of an aggregate whose first event this is.
+func want[S any](states map[string]S, begin S, key string, ask wanted, first bool) {
+	if _, known := states[key]; !known {
+		states[key] = begin
+		if !first {
+			ask[key] = true
+		}
+	}
+}
+
+// asked are the keys of the states that must be read.
+type asked struct{ batches, jobs, files, counts, settings wanted }
+
+func newAsked() asked { return asked{wanted{}, wanted{}, wanted{}, wanted{}, wanted{}} }
+
 // touch begins what an event tells of, where nothing is known of it yet.
-func (f *fold) touch(r domain.Recorded) {
-	id := r.Aggregate.ID
+func (f *fold) touch(r domain.Recorded) { f.begin(r, newAsked()) }
+
+func (f *fold) begin(r domain.Recorded, ask asked) {
+	id, first := r.Aggregate.ID, r.Version == 1
 	if r.BatchID != "" && r.Aggregate.Kind != domain.KindFile {
-		begin(f.batches, string(r.BatchID), func() *batchState { return newBatch(r.BatchID) })
+		want(f.batches, newBatch(r.BatchID), string(r.BatchID), ask.batches, false)
 	}
 	switch r.Aggregate.Kind {
 	case domain.KindBatch:
-		begin(f.batches, id, func() *batchState { return newBatch(domain.BatchID(id)) })
+		want(f.batches, newBatch(domain.BatchID(id)), id, ask.batches, false)
 	case domain.KindJob:
-		begin(f.jobs, id, func() *jobState { return newJob(domain.JobID(id)) })
+		want(f.jobs, newJob(domain.JobID(id)), id, ask.jobs, first)
 	case domain.KindSetting:
-		begin(f.settings, id, func() *settingState { return &settingState{} })
+		want(f.settings, &settingState{}, id, ask.settings, first)
 	case domain.KindFile:
-		begin(f.files, id, func() *fileState { return newFile(domain.FileHash(id)) })
+		want(f.files, newFile(domain.FileHash(id)), id, ask.files, first)
 	}
-	f.touchCounts(r)
-}
-
-// begin puts a fresh value under a key that has none.
-func begin[V any](m map[string]*V, key string, fresh func() *V) {
-	if m[key] == nil {
-		m[key] = fresh()
+	for _, key := range countsOf(r) {
+		want(f.counts, &countState{AccessionFileCount: pgdb.AccessionFileCount{ID: key}}, key, ask.counts, false)
 	}
 }
 
-// load reads the states that the events touch.
-func load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) (*fold, error) {
-	f := newFold()
-	f.events = make([]pgdb.AccessionEvent, 0, len(events))
+// load reads the states that the events touch and that the fold does not know.
+func (f *fold) load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) error {
+	ask := newAsked()
 	for _, r := range events {
-		f.touch(r)
+		f.begin(r, ask)
 	}
-	if err := f.loadBatches(ctx, q); err != nil {
-		return nil, fmt.Errorf("load batches: %w", err)
+	for _, step := range []struct {
+		what string
+		ask  wanted
+		load func(context.Context, *pgdb.Queries, []string) error
+	}{
+		{"batches", ask.batches, f.loadBatches}, {"jobs", ask.jobs, f.loadJobs}, {"files", ask.files, f.loadFiles},
+		{"counters of files", ask.counts, f.loadFileCounts}, {"settings", ask.settings, f.loadSettings},
+	} {
+		if len(step.ask) == 0 {
+			continue
+		}
+		if err := step.load(ctx, q, keys(step.ask)); err != nil {
+			return fmt.Errorf("load %s: %w", step.what, err)
+		}
 	}
-	if err := f.loadJobs(ctx, q); err != nil {
-		return nil, fmt.Errorf("load jobs: %w", err)
-	}
-	if err := f.loadFiles(ctx, q); err != nil {
-		return nil, fmt.Errorf("load files: %w", err)
-	}
-	if err := f.loadFileCounts(ctx, q); err != nil {
-		return nil, fmt.Errorf("load counters of files: %w", err)
-	}
-	if err := f.loadSettings(ctx, q); err != nil {
-		return nil, fmt.Errorf("load settings: %w", err)
-	}
-	return f, nil
+	return nil
 }
 
-// apply hands one event to its read models.
-func (f *fold) apply(r domain.Recorded) error {
-	if err := f.event(r); err != nil {
-		return err
+// apply hands one event to its read models. inHistory: its row in the history is
+// there already.
+func (f *fold) apply(r domain.Recorded, inHistory bool) error {
+	if !inHistory {
+		if err := f.event(r); err != nil {
+			return err
+		}
 	}
 	return f.models(r)
 }
@@ -106,26 +130,4 @@ func (f *fold) models(r domain.Recorded) error {
 	default:
 		return fmt.Errorf("there is no read model for a %s", r.Aggregate.Kind)
 	}
-}
-
-// write puts the outcome into the tables.
-func (f *fold) write(ctx context.Context, q *pgdb.Queries) error {
-	for _, step := range []func() error{
-		func() error { return put(ctx, "event", q.InsertEvents, f.events) },
-		func() error { return put(ctx, "batch", q.UpsertBatches, f.batchRows()) },
-		func() error { return put(ctx, "job", q.UpsertJobs, f.jobRows()) },
-		func() error { return put(ctx, "job_transition", q.InsertJobTransitions, f.transitions) },
-		func() error { return put(ctx, "file", q.UpsertFiles, f.fileRows()) },
-		func() error { return put(ctx, "file_transition", q.InsertFileTransitions, f.fileTransitions) },
-		func() error { return put(ctx, "file_count", q.UpsertFileCounts, f.countRows()) },
-		func() error { return put(ctx, "retry", q.InsertRetries, f.retries.rows(true)) },
-		func() error { return put(ctx, "retry", q.ResolveRetries, f.retries.rows(false)) },
-		func() error { return put(ctx, "batch_report", q.InsertBatchReports, f.reports) },
-		func() error { return put(ctx, "setting", q.UpsertSettings, f.settingRows()) },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

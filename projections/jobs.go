@@ -12,16 +12,16 @@ import (
 // jobState is a job as its events leave it, and the columns that go beyond.
 type jobState struct {
 	domain.Job
+	kept
 	row pgdb.AccessionJob
 }
 
+func (s *jobState) state() *kept { return &s.kept }
+
 func newJob(id domain.JobID) *jobState { return &jobState{Job: domain.Job{ID: id}} }
 
-func (f *fold) loadJobs(ctx context.Context, q *pgdb.Queries) error {
-	if len(f.jobs) == 0 {
-		return nil
-	}
-	rows, err := q.LoadJobs(ctx, keys(f.jobs))
+func (f *fold) loadJobs(ctx context.Context, q *pgdb.Queries, ids []string) error {
+	rows, err := q.LoadJobs(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (f *fold) loadJobs(ctx context.Context, q *pgdb.Queries) error {
 		if err != nil {
 			return err
 		}
-		f.jobs[row.ID] = &jobState{j, row}
+		f.jobs[row.ID] = &jobState{j, kept{stored: true}, row}
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (f *fold) job(r domain.Recorded) error {
 	if err != nil {
 		return err
 	}
-	s.Job = next
+	s.Job, s.dirty = next, true
 	s.outputs(r)
 	if from == s.State {
 		return nil
@@ -90,14 +90,6 @@ func (f *fold) transition(r domain.Recorded, from domain.JobState, s *jobState) 
 		Actor: string(r.Actor), RetryCount: int64(s.RetryCount),
 		ReasonClass: c.class, ReasonCode: c.code, ReasonMessage: c.message, Seq: int64(r.Seq),
 	})
-}
-
-func (f *fold) jobRows() []pgdb.AccessionJob {
-	rows := make([]pgdb.AccessionJob, 0, len(f.jobs))
-	for _, id := range keys(f.jobs) {
-		rows = append(rows, f.jobs[id].columns())
-	}
-	return rows
 }
 
 // columns gives the row, with everything that [jobOf] needs to get the job back.

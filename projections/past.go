@@ -50,7 +50,7 @@ func (p *Past) Summary(id domain.BatchID) (BatchSummary, error) {
 
 // Jobs gives all jobs in the order of their ids.
 func (p *Past) Jobs() []JobRow {
-	rows := p.f.jobRows()
+	rows := columnsOfAll(p.f.jobs)
 	return slices.DeleteFunc(rows, func(j JobRow) bool { return j.Version == 0 })
 }
 
@@ -65,7 +65,7 @@ func (p *Past) Job(id domain.JobID) (JobRow, error) {
 
 // Files gives all files in the order of their discovery.
 func (p *Past) Files() []FileRow {
-	rows := p.f.fileRows()
+	rows := columnsOfAll(p.f.files)
 	slices.SortFunc(rows, func(a, b FileRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	return rows
 }
@@ -82,7 +82,7 @@ func (p *Past) File(id domain.FileHash) (FileRow, error) {
 // Counts tells how many files of a job or a batch stand where.
 func (p *Past) Counts(of domain.Aggregate) FileCounts {
 	if c := p.f.counts[of.ID]; c != nil {
-		return *c
+		return c.columns()
 	}
 	return FileCounts{ID: of.ID}
 }

@@ -16,7 +16,8 @@ import (
 
 // Source gives the events of the log from a place on (1 is the first), in order
 // and without gap. It ends when ctx ends, or, if it does not follow the log,
-// where the log ends. A broken event ends it with an error that names its place.
+// where the log ends. An event that cannot be read comes with an [*Unreadable];
+// any other error ends the iteration.
 type Source func(ctx context.Context, from uint64) iter.Seq2[domain.Recorded, error]
 
 // StreamInfo describes the log behind a [Source]. Name and Created together tell
@@ -49,6 +50,13 @@ type Config struct {
 	// RetryDelay is the first pause after PostgreSQL could not be reached; it
 	// doubles up to 5 s. 0 = 50 ms.
 	RetryDelay time.Duration
+	// PoisonTries is how often an event is tried before its aggregate is held, 0 =
+	// 3.
+	PoisonTries int
+	// Strict ends with an error where an event cannot be applied, and holds nothing.
+	Strict bool
+	// Held is called when an event's aggregate is held, nil = nobody wants to know.
+	Held func(*EventError)
 	// Applied is called after each commit, nil = nobody wants to know.
 	Applied func(Applied)
 }
@@ -65,6 +73,7 @@ const (
 	defaultMaxBatch   = 1000
 	defaultMaxDelay   = 20 * time.Millisecond
 	defaultRetryDelay = 50 * time.Millisecond
+	defaultTries      = 3
 	maxRetryDelay     = 5 * time.Second
 )
 
@@ -93,15 +102,20 @@ func New(cfg Config) (*Projector, error) {
 	if cfg.RetryDelay <= 0 {
 		cfg.RetryDelay = defaultRetryDelay
 	}
+	if cfg.PoisonTries <= 0 {
+		cfg.PoisonTries = defaultTries
+	}
 	// PostgreSQL keeps microseconds.
 	cfg.Stream.Created = cfg.Stream.Created.UTC().Truncate(time.Microsecond)
 	return &Projector{cfg: cfg, q: pgdb.New(cfg.DB), part: -1}, nil
 }
 
 // Run applies events until ctx ends or the source does, and then gives nil. It
-// rides through outages of PostgreSQL. Errors: [ErrOtherProjector],
-// [*StreamError], [*EventError], the source's own, and PostgreSQL's when trying
-// again cannot help.
+// rides through outages of PostgreSQL. An event that cannot be applied holds its
+// aggregate: it and what follows there wait in the table poison_event for
+// [RetryPoison]. Errors: [ErrOtherProjector], [*StreamError], [*MeaningError], the
+// source's own, PostgreSQL's when trying again cannot help, and, if the projector
+// is strict, [*EventError].
 func (p *Projector) Run(ctx context.Context) error {
 	if err := p.retry(ctx, func() error { return p.open(ctx) }); err != nil {
 		return p.ended(ctx, err)
@@ -117,7 +131,11 @@ func (p *Projector) Run(ctx context.Context) error {
 	for {
 		batch, ended, cause := p.collect(ctx, events)
 		if len(batch) > 0 {
-			if err := p.project(ctx, batch); err != nil {
+			err := p.project(ctx, batch, nil)
+			if err != nil && poisonous(err) && !p.cfg.Strict {
+				err = p.careful(ctx, batch, err)
+			}
+			if err != nil {
 				return p.ended(ctx, err)
 			}
 		}
@@ -137,7 +155,7 @@ func (p *Projector) ended(ctx context.Context, err error) error {
 
 // item is an event, or the source's error. A closed channel is the source's end.
 type item struct {
-	event domain.Recorded
+	event entry
 	err   error
 }
 
@@ -147,6 +165,10 @@ func (p *Projector) read(ctx context.Context, at pgdb.AccessionCheckpoint, to ch
 	defer close(to)
 	next := max(uint64(at.Seq), 1)
 	for r, err := range p.cfg.Source(ctx, next) {
+		var fault *Unreadable
+		if errors.As(err, &fault) && r.Aggregate.ID != "" {
+			err = nil
+		}
 		switch {
 		case err != nil:
 		case r.Seq != next:
@@ -162,7 +184,7 @@ func (p *Projector) read(ctx context.Context, at pgdb.AccessionCheckpoint, to ch
 			next++
 		}
 		select {
-		case to <- item{r, err}:
+		case to <- item{entry{r, fault}, err}:
 		case <-ctx.Done():
 			return
 		}
@@ -175,7 +197,7 @@ func (p *Projector) read(ctx context.Context, at pgdb.AccessionCheckpoint, to ch
 // collect waits for an event and then, for MaxDelay at most, for more of them.
 // ended says that nothing comes after these: the source has ended, cause being its
 // error, or ctx has.
-func (p *Projector) collect(ctx context.Context, from <-chan item) (batch []domain.Recorded, ended bool, cause error) {
+func (p *Projector) collect(ctx context.Context, from <-chan item) (batch []entry, ended bool, cause error) {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer timer.Stop()
@@ -205,10 +227,8 @@ func (p *Projector) retry(ctx context.Context, try func() error) error {
 		if err == nil || !transient(err) || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := p.pause(ctx, delay); err != nil {
+			return err
 		}
 	}
 }

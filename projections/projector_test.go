@@ -227,8 +227,8 @@ from generate_series(1, 6) i, (select array[sum(files_processed), sum(files_skip
 	return now
 }
 
-// TestRefusesDamage: an event that cannot follow stops the projector, names its
-// place, and leaves what came before it.
+// TestRefusesDamage: an event that cannot follow stops a strict projector, names
+// its place, and leaves what came before it.
 func TestRefusesDamage(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(log []domain.Recorded) []domain.Recorded{
@@ -248,7 +248,7 @@ func TestRefusesDamage(t *testing.T) {
 			w := history(t, 3, 100)
 			db := projtest.DB(t)
 			cfg := config(db, damage(w.log))
-			cfg.MaxBatch = 10
+			cfg.MaxBatch, cfg.Strict = 10, true
 			err := run(t, cfg)
 			var event *projections.EventError
 			var stream *projections.StreamError

@@ -11,20 +11,21 @@ import (
 // settingState is a hold or pause as its events leave it.
 type settingState struct {
 	domain.Setting
+	kept
 	row pgdb.AccessionSetting
 }
 
-func (f *fold) loadSettings(ctx context.Context, q *pgdb.Queries) error {
-	if len(f.settings) == 0 {
-		return nil
-	}
-	rows, err := q.LoadSettings(ctx, keys(f.settings))
+func (s *settingState) state() *kept                   { return &s.kept }
+func (s *settingState) columns() pgdb.AccessionSetting { return s.row }
+
+func (f *fold) loadSettings(ctx context.Context, q *pgdb.Queries, ids []string) error {
+	rows, err := q.LoadSettings(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
 		s := settingOf(row)
-		f.settings[s.Aggregate().ID] = &settingState{s, row}
+		f.settings[s.Aggregate().ID] = &settingState{s, kept{stored: true}, row}
 	}
 	return nil
 }
@@ -36,7 +37,7 @@ func (f *fold) setting(r domain.Recorded) error {
 	if err != nil {
 		return err
 	}
-	s.Setting = next
+	s.Setting, s.dirty = next, true
 	s.row.Kind, s.row.Name, s.row.Version = string(next.Kind), next.Name, next.Version
 	d, ok := r.Data.(*domain.SettingChanged)
 	if !ok { // maintenance leaves what is set, by whom and why
@@ -51,14 +52,6 @@ func (f *fold) setting(r domain.Recorded) error {
 		s.row.HeldBy, s.row.HeldWhen, s.row.HeldWhy = &h.By, timeOrNull(h.When), &h.Why
 	}
 	return nil
-}
-
-func (f *fold) settingRows() []pgdb.AccessionSetting {
-	rows := make([]pgdb.AccessionSetting, 0, len(f.settings))
-	for _, id := range keys(f.settings) {
-		rows = append(rows, f.settings[id].row)
-	}
-	return rows
 }
 
 // settingOf gives the setting back that the fold wrote.

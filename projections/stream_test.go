@@ -69,8 +69,8 @@ func TestSourceFails(t *testing.T) {
 	}
 }
 
-// TestWait: somebody who waits for a version sees it as soon as it is projected,
-// and each transaction is notified once.
+// TestWait: those who wait for a version or a place see it as soon as it is
+// projected, and each transaction is notified once.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	w := history(t, 10, 200)
@@ -85,8 +85,12 @@ func TestWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := w.log[len(w.log)-1]
-	waited := make(chan error, 1)
-	go func() { waited <- projections.WaitFor(ctx, db, last.Aggregate, last.Version) }()
+	waiter := projections.NewWaiter(db)
+	waited := make(chan error, 3)
+	for range 2 {
+		go func() { waited <- waiter.For(ctx, last.Aggregate, last.Version) }()
+	}
+	go func() { waited <- waiter.Seq(ctx, last.Seq) }()
 
 	cfg := config(db, w.log)
 	cfg.MaxBatch = 100
@@ -95,8 +99,10 @@ func TestWait(t *testing.T) {
 	if err := run(t, cfg); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-waited; err != nil {
-		t.Error(err)
+	for range cap(waited) {
+		if err := <-waited; err != nil {
+			t.Error(err)
+		}
 	}
 	for i := range batches {
 		n, err := conn.Conn().WaitForNotification(ctx)
@@ -106,7 +112,7 @@ func TestWait(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
-	if err := projections.WaitFor(short, db, last.Aggregate, last.Version+1); !errors.Is(err, context.DeadlineExceeded) {
+	if err := waiter.For(short, last.Aggregate, last.Version+1); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a version that does not come: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
@@ -94,3 +95,8 @@ func texts[S ~string](list []S) []string {
 // keys gives the keys of a map in order, so that all projectors lock rows in the
 // same order.
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// readable gives bytes as text that PostgreSQL takes.
+func readable(data []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(data), "\uFFFD"), "\x00", "\uFFFD")
+}

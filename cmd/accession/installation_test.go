@@ -279,7 +279,7 @@ func (in *installation) proven() {
 		last[r.Aggregate] = r.Version
 	}
 	for a, version := range last {
-		in.must(projections.WaitFor(ctx, in.db, a, version))
+		in.must(projections.NewWaiter(in.db).For(ctx, a, version))
 	}
 	found, err := proof.Compare(ctx, in.live, in.log, in.db)
 	in.must(err)

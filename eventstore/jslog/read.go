@@ -159,6 +159,10 @@ func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool,
 	e, err := eventstore.Decode(eventstore.Message{Subject: strings.TrimPrefix(msg.Subject(), r.log.cfg.Prefix+"."),
 		Header: msg.Headers(), Data: msg.Data()})
 	if err != nil {
+		var broken *eventstore.DecodeError
+		if errors.As(err, &broken) {
+			broken.Envelope.Seq, broken.Envelope.Stored = seq, meta.Timestamp.UTC()
+		}
 		return false, fmt.Errorf("log %s, place %d: %w", r.log.cfg.Stream, seq, err)
 	}
 	e.Seq, e.Stored = seq, meta.Timestamp.UTC()

@@ -1,3 +1,6 @@
+-- Rows travel as one JSON array, with the column names as keys: it keeps nulls and
+-- arrays, which several array parameters would lose. New rows go by COPY.
+
 -- name: LoadBatches :many
 select * from accession.batch where id = any(@ids::text[]);
 

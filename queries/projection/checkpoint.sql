@@ -1,18 +1,20 @@
 -- name: CreateCheckpoint :exec
-insert into accession.checkpoint (name, stream, stream_created, seq, epoch, last_event_id, last_command_id, updated_at)
-values (@name, @stream, @stream_created, 0, 0, '', '', clock_timestamp())
+insert into accession.checkpoint (name, stream, stream_created, seq, epoch, last_event_id, last_command_id, updated_at, meaning)
+values (@name, @stream, @stream_created, 0, 0, '', '', clock_timestamp(), @meaning)
 on conflict (name) do nothing;
 
 -- name: Checkpoint :one
 select * from accession.checkpoint where name = @name;
 
--- name: MoveCheckpoint :execrows
--- The fence: no row moves when another projector has moved it before.
+-- name: MoveCheckpoint :one
+-- The fence: no row moves when another projector has moved it before. Tells how
+-- many events are held.
 update accession.checkpoint set
     seq = @to_seq, epoch = @to_epoch, last_event_id = @last_event_id, last_command_id = @last_command_id,
     last_stored = @last_stored::timestamptz, updated_at = clock_timestamp()
-where name = @name and seq = @from_seq and epoch = @from_epoch
-    and stream = @stream and stream_created = @stream_created;
+where checkpoint.name = @name and checkpoint.seq = @from_seq and checkpoint.epoch = @from_epoch
+    and checkpoint.stream = @stream and checkpoint.stream_created = @stream_created
+returning (select count(*) from accession.poison_event p where p.name = @name);
 
 -- name: Notify :exec
 -- One for each transaction; the payload is the place of its last event.

@@ -33,18 +33,6 @@ on conflict (raw_file_hash) do update set
     command_id = excluded.command_id
 where file.version < excluded.version;
 
--- name: InsertFileTransitions :exec
-insert into accession.file_transition (
-    raw_file_hash, version, batch_id, job_id, from_status, to_status, from_since, at, actor, worker,
-    download_attempts, processing_attempts, size, quarantine, reason_class, reason_code, reason_message,
-    seq
-)
-select
-    r.raw_file_hash, r.version, r.batch_id, r.job_id, r.from_status, r.to_status, r.from_since, r.at,
-    r.actor, r.worker, r.download_attempts, r.processing_attempts, r.size, r.quarantine, r.reason_class,
-    r.reason_code, r.reason_message, r.seq
-from json_populate_recordset(null::accession.file_transition, @rows::json) r;
-
 -- name: LoadFileCounts :many
 select * from accession.file_count where id = any(@ids::text[]);
 

@@ -40,12 +40,3 @@ on conflict (id) do update set
     manifest_sha256 = excluded.manifest_sha256, callback = excluded.callback
 where job.version < excluded.version;
 
--- name: InsertJobTransitions :exec
-insert into accession.job_transition (
-    job_id, version, batch_id, from_status, to_status, from_since, at, actor, retry_count, reason_class,
-    reason_code, reason_message, seq
-)
-select
-    r.job_id, r.version, r.batch_id, r.from_status, r.to_status, r.from_since, r.at, r.actor, r.retry_count,
-    r.reason_class, r.reason_code, r.reason_message, r.seq
-from json_populate_recordset(null::accession.job_transition, @rows::json) r;

@@ -1,13 +1,3 @@
--- name: InsertRetries :exec
-insert into accession.retry (
-    kind, job_id, raw_file_hash, number, attempt, batch_id, status, class, code, message, worker, failed_at,
-    resumed_at, resumed_by, resumed_to, outcome
-)
-select
-    r.kind, r.job_id, r.raw_file_hash, r.number, r.attempt, r.batch_id, r.status, r.class, r.code, r.message,
-    r.worker, r.failed_at, r.resumed_at, r.resumed_by, r.resumed_to, r.outcome
-from json_populate_recordset(null::accession.retry, @rows::json) r;
-
 -- name: ResolveRetries :exec
 -- Fills in what became of attempts that failed in earlier transactions; null keeps.
 update accession.retry t set

@@ -24,6 +24,8 @@
 //	Migrate       makes or updates the tables
 //	Verify        compares the history with the live state and the tables
 //	Repair        does so, and mends what differs
+//	Poison        lists events that the tables lack
+//	PoisonAt      shows one                  RetryPoison   applies them
 //
 // Commands go through eventstore.Handler, those for files through FileHandler; what
 // they answer names the aggregate and its version, so that a reader can wait for
@@ -75,6 +77,8 @@ type World interface {
 	// migrations that took; Pending tells how many are missing.
 	Migrate(ctx context.Context) (map[string]int, error)
 	Pending(ctx context.Context) (int, error)
+	// Projected returns when the tables have reached the version of an aggregate.
+	Projected(ctx context.Context, a domain.Aggregate, version int64) error
 	// CaughtUp returns when the tables show everything that is in the log now.
 	CaughtUp(ctx context.Context) error
 	// Servers names the three servers and where they are, without passwords.

@@ -66,11 +66,7 @@ func (a *App) batchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 
 // WaitProjected returns when the tables have reached the version of the batch.
 func (a *App) WaitProjected(ctx context.Context, id domain.BatchID, version int64) error {
-	db, err := a.World.DB(ctx)
-	if err != nil {
-		return explain("wait for "+string(id), err)
-	}
-	return explain("wait for "+string(id), projections.WaitFor(ctx, db, id.Aggregate(), version))
+	return explain("wait for "+string(id), a.World.Projected(ctx, id.Aggregate(), version))
 }
 
 // CatchUp returns when the log has every event that was committed before, and the

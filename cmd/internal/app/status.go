@@ -64,6 +64,10 @@ type LogStatus struct {
 type ProjectionStatus struct {
 	Events            int64   `json:"events_behind"`
 	Seconds           float64 `json:"seconds_behind"`
+	Rate              float64 `json:"events_per_second"`       // that are applied; 0 when nothing is missing
+	Remaining         float64 `json:"seconds_until_caught_up"` // at this rate, 0 = not known
+	HeldEvents        int64   `json:"held_events"`             // that could not be applied, or wait behind one
+	HeldAggregates    int64   `json:"held_aggregates"`
 	PendingMigrations int     `json:"pending_migrations"`
 }
 
@@ -191,7 +195,25 @@ func (a *App) statusLag(ctx context.Context, s *Status) {
 	if err != nil {
 		return
 	}
-	if events, seconds, err := projections.Lag(ctx, db, s.Log.Last); err == nil {
-		s.Projection.Events, s.Projection.Seconds = events, seconds
+	if n, err := projections.CountPoison(ctx, db); err == nil {
+		s.Projection.HeldEvents, s.Projection.HeldAggregates = n.Events, n.Aggregates
+	}
+	events, lag, err := projections.Lag(ctx, db, s.Log.Last)
+	if err != nil || events == 0 {
+		return
+	}
+	s.Projection.Events, s.Projection.Seconds = events, lag
+	begun := time.Now()
+	select {
+	case <-time.After(rateTime):
+	case <-ctx.Done():
+		return
+	}
+	if later, _, err := projections.Lag(ctx, db, s.Log.Last); err == nil && later < events {
+		s.Projection.Rate = float64(events-later) / time.Since(begun).Seconds()
+		s.Projection.Remaining = float64(later) / s.Projection.Rate
 	}
 }
+
+// rateTime is how long the projector is watched to tell its rate.
+const rateTime = 500 * time.Millisecond

@@ -96,7 +96,14 @@ func showStatus(w io.Writer, s app.Status) {
 	case pr.Events == 0:
 		fmt.Fprintln(w, "projection  up to date")
 	default:
-		fmt.Fprintf(w, "projection  %d events behind, %s\n", pr.Events, lasting(seconds(pr.Seconds)))
+		fmt.Fprintf(w, "projection  %d events behind, %s", pr.Events, lasting(seconds(pr.Seconds)))
+		if pr.Rate > 0 {
+			fmt.Fprintf(w, "; %.0f events/s, caught up in %s", pr.Rate, lasting(seconds(pr.Remaining)))
+		}
+		fmt.Fprintln(w)
+	}
+	if pr := s.Projection; pr != nil && pr.HeldEvents > 0 {
+		fmt.Fprintf(w, "            %d events of %d aggregates are held: `accession poison ls`\n", pr.HeldEvents, pr.HeldAggregates)
 	}
 }
 

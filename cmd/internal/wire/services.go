@@ -3,9 +3,8 @@ package wire
 import (
 	"context"
 	"fmt"
-	"iter"
-	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
@@ -45,8 +44,9 @@ func (w *World) Project(ctx context.Context) error {
 		p, err := projections.New(projections.Config{
 			DB:     pool,
 			Stream: projections.StreamInfo{Name: info.Name, Created: info.Created, Last: info.Last},
-			Source: func(ctx context.Context, from uint64) iter.Seq2[domain.Recorded, error] {
-				return log.Read(ctx, eventstore.ReadOptions{From: from, Follow: true})
+			Source: app.Source(log, true),
+			Held: func(e *projections.EventError) {
+				w.log.Error("an event cannot be applied to the tables; its aggregate is held, see `accession poison ls`", "role", "projector", "event", e.ID, "place", e.Seq, "error", e.Err)
 			},
 		})
 		if err != nil {
@@ -96,8 +96,28 @@ func (w *World) Check(ctx context.Context) error {
 	return err
 }
 
-// caughtUpEvery is how often CaughtUp looks.
-const caughtUpEvery = 20 * time.Millisecond
+// Projected implements app.World.
+func (w *World) Projected(ctx context.Context, a domain.Aggregate, version int64) error {
+	waiter, err := w.projected(ctx)
+	if err != nil {
+		return err
+	}
+	return waiter.For(ctx, a, version)
+}
+
+// projected gives the one that waits for the tables.
+func (w *World) projected(ctx context.Context) (*projections.Waiter, error) {
+	return w.waiter.get(ctx, func(ctx context.Context) (*projections.Waiter, error) {
+		if _, err := w.DB(ctx); err != nil {
+			return nil, err
+		}
+		pool, err := w.Pool(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return projections.NewWaiter(pool), nil
+	})
+}
 
 // CaughtUp returns when the tables show everything that is in the log at this
 // moment, or when ctx ends.
@@ -110,19 +130,9 @@ func (w *World) CaughtUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pool, err := w.Pool(ctx)
+	waiter, err := w.projected(ctx)
 	if err != nil {
 		return err
 	}
-	for {
-		behind, _, err := projections.Lag(ctx, pool, info.Last)
-		if err != nil || behind == 0 {
-			return err
-		}
-		select {
-		case <-time.After(caughtUpEvery):
-		case <-ctx.Done():
-			return fmt.Errorf("%d events are not applied yet: %w", behind, ctx.Err())
-		}
-	}
+	return waiter.Seq(ctx, info.Last)
 }

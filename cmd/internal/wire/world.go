@@ -47,6 +47,7 @@ type World struct {
 	history  part[*history]
 	files    part[*eventstore.FileHandler]
 	pool     part[*pgxpool.Pool]
+	waiter   part[*projections.Waiter]
 	objects  part[*store.Store]
 	work     part[*store.Work]
 	profiles part[*profile.Set]

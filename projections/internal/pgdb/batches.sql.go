@@ -10,9 +10,12 @@ import (
 )
 
 const loadBatches = `-- name: LoadBatches :many
+
 select id, version, status, last_modified, command_id, profile_name, submitter, payload_url, erc_what, erc_who, erc_when, erc_where, type, submission_mode, digest_algorithm, digest_value, file_name, size, rows_listed, first_jid, manifest_url, manifest_sha256, reason_class, reason_code, reason_message, reason_attempt, reason_worker, report, reports, submitted_at, listed_at, started_at, reporting_at, reported_at, deleted_at, jobs_created, jobs_processing, jobs_held, jobs_failed, jobs_completed, jobs_deleted, jobs_in_progress from accession.batch where id = any($1::text[])
 `
 
+// Rows travel as one JSON array, with the column names as keys: it keeps nulls and
+// arrays, which several array parameters would lose. New rows go by COPY.
 func (q *Queries) LoadBatches(ctx context.Context, ids []string) ([]AccessionBatch, error) {
 	rows, err := q.db.Query(ctx, loadBatches, ids)
 	if err != nil {

@@ -33,8 +33,8 @@ func (q *Queries) Checkpoint(ctx context.Context, name string) (AccessionCheckpo
 }
 
 const createCheckpoint = `-- name: CreateCheckpoint :exec
-insert into accession.checkpoint (name, stream, stream_created, seq, epoch, last_event_id, last_command_id, updated_at)
-values ($1, $2, $3, 0, 0, '', '', clock_timestamp())
+insert into accession.checkpoint (name, stream, stream_created, seq, epoch, last_event_id, last_command_id, updated_at, meaning)
+values ($1, $2, $3, 0, 0, '', '', clock_timestamp(), $4)
 on conflict (name) do nothing
 `
 
@@ -42,10 +42,16 @@ type CreateCheckpointParams struct {
 	Name          string    `json:"name"`
 	Stream        string    `json:"stream"`
 	StreamCreated time.Time `json:"stream_created"`
+	Meaning       int64     `json:"meaning"`
 }
 
 func (q *Queries) CreateCheckpoint(ctx context.Context, arg CreateCheckpointParams) error {
-	_, err := q.db.Exec(ctx, createCheckpoint, arg.Name, arg.Stream, arg.StreamCreated)
+	_, err := q.db.Exec(ctx, createCheckpoint,
+		arg.Name,
+		arg.Stream,
+		arg.StreamCreated,
+		arg.Meaning,
+	)
 	return err
 }
 
@@ -67,12 +73,13 @@ func (q *Queries) Lag(ctx context.Context, name string) (LagRow, error) {
 	return i, err
 }
 
-const moveCheckpoint = `-- name: MoveCheckpoint :execrows
+const moveCheckpoint = `-- name: MoveCheckpoint :one
 update accession.checkpoint set
     seq = $1, epoch = $2, last_event_id = $3, last_command_id = $4,
     last_stored = $5::timestamptz, updated_at = clock_timestamp()
-where name = $6 and seq = $7 and epoch = $8
-    and stream = $9 and stream_created = $10
+where checkpoint.name = $6 and checkpoint.seq = $7 and checkpoint.epoch = $8
+    and checkpoint.stream = $9 and checkpoint.stream_created = $10
+returning (select count(*) from accession.poison_event p where p.name = $6)
 `
 
 type MoveCheckpointParams struct {
@@ -88,9 +95,10 @@ type MoveCheckpointParams struct {
 	StreamCreated time.Time `json:"stream_created"`
 }
 
-// The fence: no row moves when another projector has moved it before.
+// The fence: no row moves when another projector has moved it before. Tells how
+// many events are held.
 func (q *Queries) MoveCheckpoint(ctx context.Context, arg MoveCheckpointParams) (int64, error) {
-	result, err := q.db.Exec(ctx, moveCheckpoint,
+	row := q.db.QueryRow(ctx, moveCheckpoint,
 		arg.ToSeq,
 		arg.ToEpoch,
 		arg.LastEventID,
@@ -102,10 +110,9 @@ func (q *Queries) MoveCheckpoint(ctx context.Context, arg MoveCheckpointParams) 
 		arg.Stream,
 		arg.StreamCreated,
 	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }
 
 const notify = `-- name: Notify :exec

@@ -9,23 +9,45 @@ import (
 	"context"
 )
 
-const insertEvents = `-- name: InsertEvents :exec
-
-insert into accession.event (
-    epoch, seq, id, type, kind, aggregate_id, version, batch_id, actor, command_id, causation_id,
-    trace_parent, zxid, time, stored, data
-)
-select
-    r.epoch, r.seq, r.id, r.type, r.kind, r.aggregate_id, r.version, r.batch_id, r.actor, r.command_id,
-    r.causation_id, r.trace_parent, r.zxid, r.time, r.stored, r.data
-from json_populate_recordset(null::accession.event, $1::json) r
+const eventsAt = `-- name: EventsAt :many
+select epoch, seq, id, type, kind, aggregate_id, version, batch_id, actor, command_id, causation_id, trace_parent, zxid, time, stored, data from accession.event where seq = any($1::bigint[]) order by seq
 `
 
-// Rows travel as one JSON array, with the column names as keys: it keeps nulls and
-// arrays, which several array parameters would lose.
-func (q *Queries) InsertEvents(ctx context.Context, rows []byte) error {
-	_, err := q.db.Exec(ctx, insertEvents, rows)
-	return err
+func (q *Queries) EventsAt(ctx context.Context, seqs []int64) ([]AccessionEvent, error) {
+	rows, err := q.db.Query(ctx, eventsAt, seqs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AccessionEvent
+	for rows.Next() {
+		var i AccessionEvent
+		if err := rows.Scan(
+			&i.Epoch,
+			&i.Seq,
+			&i.ID,
+			&i.Type,
+			&i.Kind,
+			&i.AggregateID,
+			&i.Version,
+			&i.BatchID,
+			&i.Actor,
+			&i.CommandID,
+			&i.CausationID,
+			&i.TraceParent,
+			&i.Zxid,
+			&i.Time,
+			&i.Stored,
+			&i.Data,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const makeEventPartitions = `-- name: MakeEventPartitions :exec

@@ -252,24 +252,6 @@ func (q *Queries) Files(ctx context.Context, arg FilesParams) ([]AccessionFile, 
 	return items, nil
 }
 
-const insertFileTransitions = `-- name: InsertFileTransitions :exec
-insert into accession.file_transition (
-    raw_file_hash, version, batch_id, job_id, from_status, to_status, from_since, at, actor, worker,
-    download_attempts, processing_attempts, size, quarantine, reason_class, reason_code, reason_message,
-    seq
-)
-select
-    r.raw_file_hash, r.version, r.batch_id, r.job_id, r.from_status, r.to_status, r.from_since, r.at,
-    r.actor, r.worker, r.download_attempts, r.processing_attempts, r.size, r.quarantine, r.reason_class,
-    r.reason_code, r.reason_message, r.seq
-from json_populate_recordset(null::accession.file_transition, $1::json) r
-`
-
-func (q *Queries) InsertFileTransitions(ctx context.Context, rows []byte) error {
-	_, err := q.db.Exec(ctx, insertFileTransitions, rows)
-	return err
-}
-
 const loadFileCounts = `-- name: LoadFileCounts :many
 select id, files_listed, files_processed, files_skipped, files_given_up, files_deleted, files_in_progress, files_downloaded, bytes_listed, bytes_downloaded, deleted from accession.file_count where id = any($1::text[])
 `

@@ -9,22 +9,6 @@ import (
 	"context"
 )
 
-const insertJobTransitions = `-- name: InsertJobTransitions :exec
-insert into accession.job_transition (
-    job_id, version, batch_id, from_status, to_status, from_since, at, actor, retry_count, reason_class,
-    reason_code, reason_message, seq
-)
-select
-    r.job_id, r.version, r.batch_id, r.from_status, r.to_status, r.from_since, r.at, r.actor, r.retry_count,
-    r.reason_class, r.reason_code, r.reason_message, r.seq
-from json_populate_recordset(null::accession.job_transition, $1::json) r
-`
-
-func (q *Queries) InsertJobTransitions(ctx context.Context, rows []byte) error {
-	_, err := q.db.Exec(ctx, insertJobTransitions, rows)
-	return err
-}
-
 const loadJobs = `-- name: LoadJobs :many
 select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback from accession.job where id = any($1::text[])
 `

@@ -9,22 +9,6 @@ import (
 	"context"
 )
 
-const insertRetries = `-- name: InsertRetries :exec
-insert into accession.retry (
-    kind, job_id, raw_file_hash, number, attempt, batch_id, status, class, code, message, worker, failed_at,
-    resumed_at, resumed_by, resumed_to, outcome
-)
-select
-    r.kind, r.job_id, r.raw_file_hash, r.number, r.attempt, r.batch_id, r.status, r.class, r.code, r.message,
-    r.worker, r.failed_at, r.resumed_at, r.resumed_by, r.resumed_to, r.outcome
-from json_populate_recordset(null::accession.retry, $1::json) r
-`
-
-func (q *Queries) InsertRetries(ctx context.Context, rows []byte) error {
-	_, err := q.db.Exec(ctx, insertRetries, rows)
-	return err
-}
-
 const resolveRetries = `-- name: ResolveRetries :exec
 update accession.retry t set
     resumed_at = coalesce(r.resumed_at, t.resumed_at),
