@@ -23,6 +23,13 @@ func Source(log eventstore.Log, follow bool) projections.Source {
 	}
 }
 
+// Skips reports whether an error of a [Source] tells of one event that cannot be
+// read: who only wants the others goes on.
+func Skips(err error) bool {
+	var one *projections.Unreadable
+	return errors.As(err, &one)
+}
+
 // readOn hands events out up to one that cannot be read, and gives the place
 // behind that one; 0 = there is no more to read.
 func readOn(ctx context.Context, log eventstore.Log, o eventstore.ReadOptions, yield func(domain.Recorded, error) bool) uint64 {

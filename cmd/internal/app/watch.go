@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
 )
 
 // Progress tells how far a batch is: it always adds up.
@@ -38,7 +37,10 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 		return Progress{}, explain("watch "+string(id), err)
 	}
 	w := newWatcher(id)
-	for r, err := range log.Read(ctx, eventstore.ReadOptions{From: from, Follow: true}) {
+	for r, err := range Source(log, true)(ctx, max(from, 1)) {
+		if Skips(err) {
+			continue
+		}
 		if err != nil {
 			return w.p, explain("watch "+string(id), err)
 		}

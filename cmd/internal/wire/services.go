@@ -71,7 +71,10 @@ func (w *World) Follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for r, err := range log.Read(ctx, eventstore.ReadOptions{From: info.Last + 1, Follow: true}) {
+	for r, err := range app.Source(log, true)(ctx, info.Last+1) {
+		if app.Skips(err) {
+			continue
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
