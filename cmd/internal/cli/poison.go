@@ -9,6 +9,7 @@ func (p *program) poison() *cobra.Command {
 		Long: `An event that cannot be applied to the tables holds its aggregate, and nothing else:
 it and the later events of that batch, job, file or setting wait in poison_event, and
 the tables show it as it was before. When what was wrong is mended, retry them.`,
+		Example: "  accession poison ls\n  accession poison retry --all",
 	}
 	c.AddCommand(p.poisonLs(), p.poisonShow(), p.poisonRetry())
 	return c
