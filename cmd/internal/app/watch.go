@@ -29,10 +29,20 @@ type Progress struct {
 func (p Progress) Ended() int { return p.Completed + p.Failed + p.Held + p.Deleted }
 
 // Watch follows the history of a batch from its beginning, calls seen after every
-// event of it or of one of its jobs, and returns when the batch is at rest. from
-// is a place in the log before its first event, 0 = the start of the log.
+// event of it or of one of its jobs, and returns when the batch is at rest, not
+// counting rests that were over when it began. from is a place in the log before its
+// first event, 0 = wherever that is.
 func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen func(Event, Progress)) (Progress, error) {
 	log, err := a.World.Log(ctx)
+	if err != nil {
+		return Progress{}, explain("watch "+string(id), err)
+	}
+	if from == 0 {
+		if from, err = firstPlace(ctx, log, id); err != nil {
+			return Progress{}, explain("watch "+string(id), err)
+		}
+	}
+	info, err := log.Info(ctx)
 	if err != nil {
 		return Progress{}, explain("watch "+string(id), err)
 	}
@@ -44,12 +54,11 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 		if err != nil {
 			return w.p, explain("watch "+string(id), err)
 		}
-		if r.BatchID != id {
-			continue
+		if r.BatchID == id {
+			w.count(r)
+			seen(eventOf(r), w.p)
 		}
-		w.count(r)
-		seen(eventOf(r), w.p)
-		if w.p.State.AtRest() && w.p.InProgress == 0 {
+		if r.Seq >= info.Last && w.p.State.AtRest() && w.p.InProgress == 0 {
 			return w.p, nil
 		}
 	}
@@ -57,6 +66,16 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 		return w.p, explain("watch "+string(id), errors.New("the log ended before the batch did"))
 	}
 	return w.p, ctx.Err()
+}
+
+// firstPlace gives the place of the batch's first event, 0 when it is not in the log
+// yet.
+func firstPlace(ctx context.Context, log eventstore.Log, id domain.BatchID) (uint64, error) {
+	batch := id.Aggregate()
+	for r, err := range log.Read(ctx, eventstore.ReadOptions{Aggregate: &batch}) {
+		return r.Seq, err
+	}
+	return 0, nil
 }
 
 // LogEnd gives the place of the log's last event: what happens from now on stands

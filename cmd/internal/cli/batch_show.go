@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,17 +14,25 @@ import (
 
 func (p *program) batchShow() *cobra.Command {
 	var limit int
+	var watch bool
 	var then app.Moment
 	c := &cobra.Command{
-		Use:     "show BATCH",
-		Short:   "Show a batch and its jobs",
-		Long:    "Show a batch and where its jobs stand. One that was accepted in this instant is shown\ntoo. With --at it is shown as it was.",
-		Example: "  accession batch show bid0000000001\n  accession batch show bid0000000001 --at 2026-03-01T12:00",
+		Use:   "show BATCH",
+		Short: "Show a batch and its jobs",
+		Long: `Show a batch and where its jobs and their files stand. One that was accepted in this
+instant is shown too. With --at it is shown as it was.
+
+With --watch, follow it until it is at rest, as "accession submit --watch" does, with
+the same exit codes.`,
+		Example: "  accession batch show bid0000000001\n  accession batch show bid0000000001 --watch\n  accession batch show bid0000000001 --at 2026-03-01T12:00",
 		Args:    exactly("one batch id"),
 		RunE: p.stoppable(func(ctx context.Context, args []string) error {
 			id, err := batchID("accession batch show", args[0])
 			if err != nil {
 				return err
+			}
+			if watch && !then.IsNow() {
+				return &usageError{errors.New("--watch follows what happens now: leave out --at"), "accession batch show"}
 			}
 			return p.using(ctx, func(ctx context.Context, a *app.App) error {
 				ask := func() (app.BatchView, error) { return a.Batch(ctx, id, limit) }
@@ -33,6 +42,9 @@ func (p *program) batchShow() *cobra.Command {
 				v, err := ask()
 				if err != nil {
 					return err
+				}
+				if watch {
+					return p.follow(ctx, a, id, 0)
 				}
 				return p.show(v, func(w io.Writer) {
 					showPlace(w, v.At)
@@ -52,6 +64,7 @@ func (p *program) batchShow() *cobra.Command {
 			})
 		}),
 	}
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "follow it until it is at rest")
 	limitFlag(c, &limit, listLimit, "at most so many jobs")
 	atFlag(c, &then)
 	return c

@@ -78,9 +78,14 @@ func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watc
 		})
 	}
 	fmt.Fprintf(p.Err, "%s accepted as %s\n", s.Batch, s.Type)
-	end, err := p.watch(ctx, a, s.Batch, from)
+	return p.follow(ctx, a, s.Batch, from)
+}
+
+// follow watches a batch until it is at rest and tells how it ended.
+func (p *program) follow(ctx context.Context, a *app.App, id domain.BatchID, from uint64) error {
+	end, err := p.watch(ctx, a, id, from)
 	if err != nil && ctx.Err() != nil {
-		fmt.Fprintf(p.Err, "%s goes on; `accession batch show %s` tells how\n", s.Batch, s.Batch)
+		fmt.Fprintf(p.Err, "%s goes on; `accession batch show %s` tells how, with --watch until its end\n", id, id)
 	}
 	if err != nil {
 		return err
@@ -92,7 +97,7 @@ func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watc
 		return err
 	}
 	if end.State == domain.BatchFailed {
-		fmt.Fprintf(p.Err, "hint: `accession batch report %s` tells what failed and why\n", s.Batch)
+		fmt.Fprintf(p.Err, "hint: `accession batch report %s` tells what failed and why\n", id)
 		return exitError(exitBatchFailed)
 	}
 	return nil

@@ -47,6 +47,11 @@ func TestWatchedBatchIsShownAsEnded(t *testing.T) {
 	if code, out, errs := w.call("batch", "ls"); code != 0 || strings.Count(out, "completed  ") < 2 || strings.Count(out, "tide table.csv") != 2 {
 		t.Errorf("batch ls: exit code %d\n%s%s", code, out, errs)
 	}
+	code, out, errs = w.call("batch", "show", string(end.Batch), "--watch", "-o", "json")
+	var again app.Progress
+	if err := json.Unmarshal([]byte(out), &again); err != nil || code != 0 || again.Completed != 1 || again.Files.Processed != 1 || !strings.Contains(errs, "completed") {
+		t.Errorf("watched once more: exit code %d, %v\n%s%s", code, err, out, errs)
+	}
 	w.tails(string(end.Batch))
 }
 

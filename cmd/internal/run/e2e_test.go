@@ -147,6 +147,9 @@ func TestRequeueAndSecondReport(t *testing.T) {
 	if err != nil || v.Status != "completed" || len(v.Reports) != 2 || len(v.Reports[1].NewlySuccessfulJobs) != 1 {
 		t.Errorf("second report: %v, %+v", err, v)
 	}
+	if end, err := w.app.Watch(w.ctx(), id, 0, func(app.Event, app.Progress) {}); err != nil || end.State != domain.BatchCompleted || end.Completed != 1 {
+		t.Errorf("who watches it now is told of %+v, %v", end, err)
+	}
 	if len(v.Retries) != 1 || v.Retries[0].Outcome != "succeeded" || *v.Retries[0].ResumedBy != "user/test" {
 		t.Errorf("retry history: %+v", v.Retries)
 	}
