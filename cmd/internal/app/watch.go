@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // Progress tells how far a batch is: it always adds up.
