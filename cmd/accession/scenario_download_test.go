@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 func TestScenarioNormal(t *testing.T) {
@@ -135,8 +136,16 @@ func TestScenarioFailure4Overtaken(t *testing.T) {
 	late.stopped()
 	second := s.serveAt(beforeEnd, working)
 	second.stopped()
+	info, err := s.log.Info(t.Context())
+	s.must(err)
 	late.signal(syscall.SIGCONT)
 	late.stop() // it has said all that it had to say
+	for r, err := range s.log.Read(t.Context(), eventstore.ReadOptions{From: info.Last + 1}) {
+		s.must(err)
+		if r.Aggregate.Kind == domain.KindFile {
+			t.Errorf("written by the worker that was stopped: %s %s", r.ID(), r.Type)
+		}
+	}
 	second.signal(syscall.SIGCONT)
 	s.completes()
 	s.lived("a.txt", `
