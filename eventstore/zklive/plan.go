@@ -217,6 +217,9 @@ func (s *Store) planSetting(p *plan, c eventstore.Change) {
 		token = p.set(version, data, int32(c.Token), eventstore.ErrConflict)
 	}
 	switch {
+	case set.After.Kind == domain.HoldAudit: // it stops nothing
+		p.status = append(p.status, token)
+		return
 	case set.After.Hold == nil:
 		p.delete(hold, -1, eventstore.ErrConflict)
 	case set.Before.Hold == nil:

@@ -44,6 +44,8 @@ type Config struct {
 	// RelayHints lets the relay of this process have what the process itself writes
 	// without reading it from ZooKeeper.
 	RelayHints bool
+	// Restoring lets a tree be opened that is being restored.
+	Restoring bool
 	// Roles are shown to operators beside the worker's id.
 	Roles []string
 	// Logger receives what an operator should know. Default: discard.
@@ -152,7 +154,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, &eventstore.Error{Op: "open zookeeper " + strings.Join(cfg.Servers, ","), Err: err,
 			Hint: "is it running, and may this process write below " + cfg.Root + "/?"}
 	}
-	if s.outbox, err = newOutboxState(ctx, s); err != nil {
+	if err = s.whole(ctx); err == nil {
+		s.outbox, err = newOutboxState(ctx, s)
+	}
+	if err != nil {
 		s.stop()
 		conn.Close()
 		return nil, err

@@ -26,6 +26,7 @@
 //	Repair        does so, and mends what differs
 //	Poison        lists events that the tables lack
 //	PoisonAt      shows one                  RetryPoison   applies them
+//	RestoreZooKeeper  makes the live state anew from the log
 //
 // Commands go through eventstore.Handler, those for files through FileHandler; what
 // they answer names the aggregate and its version, so that a reader can wait for
@@ -69,6 +70,8 @@ type World interface {
 	RemoveWork(ctx context.Context, j domain.Job) error
 	// MakeRoles makes the roles that rights are granted to.
 	MakeRoles(ctx context.Context) error
+	// Restorer gives the live state to be made anew; see eventstore.Restorer.
+	Restorer(ctx context.Context) (eventstore.Restorer, error)
 	// Inspect gives the live state to be checked; WorkDirs lists the working
 	// directories of jobs.
 	Inspect(ctx context.Context) (proof.Live, error)

@@ -50,7 +50,10 @@ there is none; 20: all of them can be mended by --repair; 21: somebody has to lo
 			} else if yes {
 				return &usageError{errors.New("--yes goes with --repair"), c.CommandPath()}
 			}
-			v, err := p.verified(ctx, o, check)
+			v, err := progressing(ctx, p, func(ctx context.Context, seen func(app.VerifyProgress)) (app.Verified, error) {
+				o.Progress = seen
+				return check(ctx, o)
+			})
 			if err != nil {
 				return p.unchecked(ctx, err)
 			}
@@ -88,10 +91,10 @@ func verdictCode(v app.Verified) error {
 	return nil
 }
 
-// verified makes a check, with a bar at a terminal.
-func (p *program) verified(ctx context.Context, o app.VerifyOptions, check func(context.Context, app.VerifyOptions) (app.Verified, error)) (app.Verified, error) {
+// progressing does something long, with a bar at a terminal.
+func progressing[R any](ctx context.Context, p *program, do func(context.Context, func(app.VerifyProgress)) (R, error)) (R, error) {
 	if !p.Terminal || !p.LogTerminal || p.output != "table" {
-		return check(ctx, o)
+		return do(ctx, nil)
 	}
 	bars := mpb.NewWithContext(ctx, mpb.WithOutput(p.Err), mpb.WithWidth(barWidth), mpb.WithAutoRefresh())
 	var now atomic.Pointer[app.VerifyProgress]
@@ -99,15 +102,14 @@ func (p *program) verified(ctx context.Context, o app.VerifyOptions, check func(
 	bar := bars.AddBar(0, mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return fmt.Sprintf("%-28s", now.Load().Doing) }), decor.CountersNoUnit("%d of %d", decor.WCSyncSpaceR)),
 		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO)))
-	o.Progress = func(seen app.VerifyProgress) {
+	r, err := do(ctx, func(seen app.VerifyProgress) {
 		now.Store(&seen)
 		bar.SetTotal(int64(max(seen.Total, seen.Done, 1)), false)
 		bar.SetCurrent(int64(seen.Done))
-	}
-	v, err := check(ctx, o)
+	})
 	bar.Abort(true)
 	bars.Wait()
-	return v, err
+	return r, err
 }
 
 func showVerified(w io.Writer, v app.Verified) {

@@ -87,6 +87,7 @@ type mixture struct {
 	failed, cleaned string
 	waiting         []string
 	ended, open     domain.BatchID
+	gone            domain.BatchID // it was cleaned up
 }
 
 // newMixture leaves a world in which a batch with a failed job has ended, and three
@@ -107,13 +108,17 @@ func newMixture(t *testing.T) (w *world, m mixture) {
 		}
 	}
 	w.seen(len(samples.Objects())-1, domain.EventJobCleaned)
+	m.gone = w.submit(app.Deposit{Payload: base + samples.SingleFile})
+	w.rest(m.gone)
+	w.seen(len(samples.Objects()), domain.EventJobCleaned)
+	w.says(0, words("batch cleanup --yes "+string(m.gone)))
 	w.says(0, words("queue pause pending --reason x"))
 	m.open = w.submit(app.Deposit{Payload: others + "/batch.checkm", Type: domain.TypeFileBatchManifest})
-	w.seen(2, domain.EventBatchStarted)
+	w.seen(3, domain.EventBatchStarted)
 	stop()
 	w.serve("relay", "projector")
 	w.shown()
-	for _, r := range w.seen(len(samples.Objects())+4, domain.EventJobCreated) {
+	for _, r := range w.seen(len(samples.Objects())+5, domain.EventJobCreated) {
 		if r.BatchID == m.open {
 			m.waiting = append(m.waiting, r.Aggregate.ID)
 		}

@@ -36,8 +36,9 @@ type World struct {
 	log   *slog.Logger
 	roles []string
 
-	metrics *ops.Metrics
-	far     struct { // since when the tables are too far behind; see checkLag
+	metrics   *ops.Metrics
+	restoring bool     // see Restorer
+	far       struct { // since when the tables are too far behind; see checkLag
 		mu    sync.Mutex
 		since time.Time
 	}
@@ -93,10 +94,20 @@ func (w *World) Store(ctx context.Context) (*LiveState, error) {
 		s, err := zklive.Open(ctx, zklive.Config{
 			Servers: w.cfg.ZooKeeper, Root: w.cfg.ZooKeeperRoot, SessionTimeout: w.cfg.ZooKeeperSessionTimeout,
 			Shards: w.cfg.OutboxShards, Grace: w.cfg.OutboxGrace, GroupCommit: w.cfg.GroupCommit, RelayHints: w.cfg.RelayHints,
-			Roles: w.roles, Logger: w.log, Written: w.written,
+			Roles: w.roles, Logger: w.log, Written: w.written, Restoring: w.restoring,
 		})
+		if errors.Is(err, eventstore.ErrBroken) {
+			return nil, err
+		}
 		return &LiveState{Store: s, metrics: w.metrics}, w.unavailable(app.ServerZooKeeper, err)
 	})
+}
+
+// Restorer implements app.World. The live state is opened by it, for the one who
+// restores it; it must not be open yet.
+func (w *World) Restorer(ctx context.Context) (eventstore.Restorer, error) {
+	w.restoring = true
+	return w.Store(ctx)
 }
 
 // Live implements app.World.

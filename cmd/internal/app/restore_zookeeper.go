@@ -1,0 +1,66 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Restored tells what a restore made.
+type Restored struct {
+	What     string `json:"what"`   // zookeeper or log
+	Events   int64  `json:"events"` // that it was made from, or that were put back
+	Batches  int    `json:"batches,omitempty"`
+	Jobs     int    `json:"jobs,omitempty"`
+	Settings int    `json:"settings,omitempty"`
+	Epoch    int64  `json:"epoch"`           // that begins with it
+	Event    string `json:"event,omitempty"` // that tells of it
+	DryRun   bool   `json:"dry_run,omitempty"`
+}
+
+// RestoreZooKeeper makes a lost tree anew from the log, in an empty root: batches,
+// jobs, queues, holds and pauses as they were, ids above every one that was used, and
+// a new epoch. Work that was under way is queued again. progress may be nil.
+func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress)) (r Restored, err error) {
+	const what = "restore zookeeper"
+	log, err := a.World.Log(ctx)
+	if err != nil {
+		return r, explain(what, err)
+	}
+	h, err := proof.FoldAll(ctx, log, progress)
+	if err != nil {
+		return r, explain(what, err)
+	}
+	if h.Events == 0 {
+		return r, &Error{Kind: Refused, What: what, Err: errors.New("the log is empty"), Hint: "when it is lost too, `accession restore log` puts it back from the tables first"}
+	}
+	r = Restored{What: domain.RestoredZooKeeper, Events: int64(h.Events), Batches: len(h.Batches), Jobs: len(h.Jobs), Settings: len(h.Settings), Epoch: h.Epoch + 1, DryRun: a.DryRun}
+	if a.DryRun {
+		return r, nil
+	}
+	tree, err := a.World.Restorer(ctx)
+	if err != nil {
+		return r, explain(what, err)
+	}
+	err = tree.Restore(ctx, h, func(done, total int) {
+		if progress != nil {
+			progress(VerifyProgress{Doing: "making the tree", Done: done, Total: total})
+		}
+	})
+	if err != nil {
+		return r, explain(what, err)
+	}
+	handler, err := a.World.Handler(ctx)
+	if err != nil {
+		return r, explain(what, err)
+	}
+	e, err := handler.NoteRestore(ctx, domain.RestoredZooKeeper, r.Epoch, r.Events, eventstore.Order{Actor: a.Actor})
+	if err != nil {
+		return r, explain(what, err)
+	}
+	r.Event = e.ID()
+	return r, explain(what, tree.Restored(ctx))
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+)
+
+func (p *program) restore() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "restore",
+		Short: "Make a lost server's data anew from the others",
+		Long: `Make anew what a server has lost: the live state in ZooKeeper from the log, or events
+of the log from the tables and from what ZooKeeper still holds of them. Stop every
+` + "`accession serve`" + ` first, and keep what is left of the old data until
+` + "`accession verify`" + ` has found no difference.`,
+		Example: "  accession restore zookeeper --dry-run",
+	}
+	c.AddCommand(p.restoreZooKeeper())
+	return c
+}
+
+func (p *program) restoreZooKeeper() *cobra.Command {
+	var dry bool
+	c := &cobra.Command{
+		Use:   "zookeeper",
+		Short: "Make the live state anew from the log, in an empty root",
+		Long: `Fold the log and draw in ZooKeeper what it gives: batches, jobs, queues, references,
+holds and pauses as they were, ids above every one that was ever used, and a new epoch.
+Locks are gone, so that work that was under way is queued again and done once more from
+its last state. Events that had not reached the log when the tree was lost are lost.
+
+It is refused when the root holds anything, or when another process uses it. While it
+runs, nobody can open the tree; interrupted, it is begun again by the same command.`,
+		Example: "  accession restore zookeeper --dry-run\n  accession restore zookeeper\n  accession --set zookeeper_root=/accession2 restore zookeeper",
+		Args:    cobra.NoArgs,
+		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
+			return p.using(ctx, func(ctx context.Context, a *app.App) error {
+				a.DryRun = dry
+				r, err := progressing(ctx, p, a.RestoreZooKeeper)
+				if err != nil {
+					return err
+				}
+				return p.show(r, func(w io.Writer) { showRestored(w, r) })
+			})
+		}),
+	}
+	c.Flags().BoolVar(&dry, "dry-run", false, "tell what would be made, and do nothing")
+	return c
+}
+
+func showRestored(w io.Writer, r app.Restored) {
+	verb := "made"
+	if r.DryRun {
+		verb = "would be made"
+	}
+	fmt.Fprintf(w, "%d batches, %d jobs and %d settings %s from %d events; epoch %d begins\n", r.Batches, r.Jobs, r.Settings, verb, r.Events, r.Epoch)
+	if !r.DryRun {
+		fmt.Fprintln(w, "now start `accession serve`, and look with `accession verify`")
+	}
+}

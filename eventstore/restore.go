@@ -1,0 +1,50 @@
+package eventstore
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// History is what folding the log gives of the live state: what a lost tree is made
+// from.
+type History struct {
+	Events   uint64
+	Epoch    int64          // the highest that was seen
+	Batches  []domain.Batch // with the rows that have their jobs
+	Jobs     []domain.Job
+	Settings []domain.Setting
+	// NextBatch and NextJob are numbers that no id ever had, nor a higher one.
+	NextBatch, NextJob int64
+}
+
+// Restorer makes a live state anew.
+type Restorer interface {
+	// Restore draws everything that the history has left, in an empty tree, and
+	// begins a new epoch. *domain.Refused: the tree is not empty, or somebody works
+	// on it. A restore that was interrupted is begun again.
+	Restore(ctx context.Context, h History, progress func(done, total int)) error
+	// Restored ends a restore: others may use the tree from now on.
+	Restored(ctx context.Context) error
+}
+
+// NoteRestore writes into the history of maintenance that the live state or the log
+// was made anew.
+func (h *Handler) NoteRestore(ctx context.Context, what string, epoch, events int64, o Order) (domain.Recorded, error) {
+	h.complete(&o)
+	at, err := h.Live.Setting(ctx, domain.HoldAudit, domain.AuditMaintenance)
+	if err != nil {
+		return domain.Recorded{}, err
+	}
+	c := Change{Token: at.Token}
+	if c.Events, err = h.record(domain.DecideRestored(at.State, what, epoch, events).Events, "", o); err != nil {
+		return domain.Recorded{}, err
+	}
+	after, err := domain.EvolveSetting(at.State, c.Events[0])
+	if err != nil {
+		return domain.Recorded{}, err
+	}
+	c.Setting = &Pair[domain.Setting]{Before: at.State, After: after}
+	_, err = h.commit(ctx, c, o)
+	return c.Events[0], err
+}
