@@ -30,6 +30,9 @@ type Order struct {
 	// under it after the write.
 	Claim     *Claim
 	KeepClaim bool
+	// Next is the state in which the mover wants to go on with the job, see
+	// [Change.Next].
+	Next domain.JobState
 	// Known is the job as its claim gave it: it spares reading it again. Should it
 	// be outdated after all, the write is refused and the job is read.
 	Known *At[domain.Job]
@@ -45,6 +48,7 @@ type Result[S any] struct {
 	Before S
 	Row    string
 	Events []domain.Recorded
+	Claim  *Claim // of Order.Next, nil = the job was not handed over
 }
 
 // maxConflicts bounds how often a command is decided again.
@@ -189,7 +193,7 @@ func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobComman
 			return Result[domain.Job]{}, err
 		}
 		return Result[domain.Job]{At: At[domain.Job]{State: change.Job.After, Token: done.Token}, Before: at.State, Row: row,
-			Events: stamped(change.Events, done.Zxid)}, nil
+			Events: stamped(change.Events, done.Zxid), Claim: done.Claim}, nil
 	})
 }
 
@@ -204,7 +208,7 @@ func (h *Handler) job(ctx context.Context, id domain.JobID, o *Order) (At[domain
 
 func (h *Handler) decideJob(ctx context.Context, at At[domain.Job], cmd domain.JobCommand, o Order) (change Change, row string, err error) {
 	facts := domain.Facts{}
-	change = Change{Token: at.Token, Claim: o.Claim, KeepClaim: o.KeepClaim}
+	change = Change{Token: at.Token, Claim: o.Claim, KeepClaim: o.KeepClaim, Next: o.Next}
 	needs := domain.JobNeeds(cmd)
 	if needs.Holds {
 		if err := h.holds(ctx, at.State.Configuration.ProfileName, &facts, &change); err != nil {

@@ -40,6 +40,11 @@ type Change struct {
 	// write, and its lock is given back by it unless KeepClaim is set.
 	Claim     *Claim
 	KeepClaim bool
+	// Next asks for hand-over: that the job is claimed again in the same write, in
+	// the state that it goes to, which must be this one. It is done only when nothing
+	// in that state's queue goes before the job and the queue is not paused; else the
+	// change is written alone. "" = no.
+	Next domain.JobState
 
 	// NextRow, for jobs made from a batch manifest: the write moves the batch's
 	// progress from NextRow to the row after the last job of the same Commit, by
@@ -63,10 +68,20 @@ func (c Change) Aggregate() domain.Aggregate {
 	}
 }
 
+// HandsOver reports whether the change asks for hand-over and may have it at all: the
+// claim is the job's own, it ends, and the job goes to the queue that was asked for.
+func (c Change) HandsOver() bool {
+	return c.Next != "" && c.Job != nil && c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() &&
+		c.Job.After.State == c.Next && c.Job.After.QueueEntry() != ""
+}
+
 // Committed says how a change was written.
 type Committed struct {
 	Token Token // of the state after the change
 	Zxid  int64 // 0 when the outcome had to be found out afterwards
+	// Claim is that of Change.Next, to be ended like any other, nil = none. The
+	// change's own has ended.
+	Claim *Claim
 }
 
 // Refs counts the references in a batch's sub-states.

@@ -57,6 +57,20 @@ func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.
 	return claim(ctx, s, s.w.batches, id, id.Aggregate(), func(domain.Batch) bool { return false })
 }
 
+// goesFirst reports whether the job may be claimed in its queue before all that
+// wait there. The mutex is held.
+func (s *Store) goesFirst(j domain.Job) bool {
+	if s.w.paused(string(j.State)) || s.w.orphaned(j) {
+		return false
+	}
+	for id, r := range s.w.jobs {
+		if r.state.State == j.State && r.state.QueueEntry() != "" && r.state.QueueEntry() < j.QueueEntry() && s.free(id.Aggregate()) {
+			return false
+		}
+	}
+	return true
+}
+
 // orphaned reports whether the job's batch is deleted. The mutex is held.
 func (w *World) orphaned(j domain.Job) bool {
 	b := w.batches[j.Configuration.BatchID]

@@ -45,6 +45,9 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 		delete(w.claims, c.Aggregate())
 		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
 			delete(w.locks, c.Aggregate())
+			if c.HandsOver() && s.goesFirst(c.Job.After) {
+				done[i].Claim = s.lock(c.Aggregate())
+			}
 		}
 	}
 	w.put(items)

@@ -10,7 +10,10 @@ import (
 func RunLive(t *testing.T, open func(t *testing.T) World) { run(t, open, liveTests) }
 
 // RunClaims tests the promises of eventstore.Claims.
-func RunClaims(t *testing.T, open func(t *testing.T) World) { run(t, open, claimTests) }
+func RunClaims(t *testing.T, open func(t *testing.T) World) {
+	run(t, open, claimTests)
+	run(t, open, handOverTests)
+}
 
 // RunOutbox tests the promises of eventstore.Outbox.
 func RunOutbox(t *testing.T, open func(t *testing.T) World) { run(t, open, outboxTests) }

@@ -22,6 +22,8 @@ type World struct {
 	// timeout does, and returns when its locks are gone. The store itself goes on,
 	// with a new session as soon as it has one.
 	Expire func(t testing.TB, s Store)
+	// Deaf makes a store believe that the holds are still these; nil = it always looks.
+	Deaf func(s Store, known eventstore.Holds)
 	// Traits are what this implementation does where the ports leave it open.
 	Traits Traits
 }

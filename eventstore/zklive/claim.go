@@ -28,6 +28,23 @@ func (s *Store) forget(c *eventstore.Claim) {
 	if s.claimed[c.Aggregate] == c {
 		delete(s.claimed, c.Aggregate)
 	}
+	delete(s.doubted, c)
+}
+
+// doubt notes that a commit under the claim, nil = none, has an unknown outcome: the
+// lock may have gone with it, and may be another's by now.
+func (s *Store) doubt(c *eventstore.Claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c != nil && s.claimed[c.Aggregate] == c {
+		s.doubted[c] = true
+	}
+}
+
+func (s *Store) doubts(c *eventstore.Claim) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.doubted[c]
 }
 
 // ClaimJob implements eventstore.Claims.
@@ -178,7 +195,7 @@ func (s *Store) lock(ctx context.Context, a domain.Aggregate, status string, tok
 		}
 		return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: v.meaning}
 	}
-	s.abandon(c)
+	s.abandon(c, 0)
 	return nil, &eventstore.Error{Op: "claim", Aggregate: a, Err: v.err}
 }
 
@@ -215,6 +232,10 @@ func (s *Store) Release(ctx context.Context, c *eventstore.Claim, delay time.Dur
 	if !s.holding(c) {
 		return nil
 	}
+	if s.doubts(c) {
+		s.abandon(c, delay)
+		return nil
+	}
 	if err := s.unlock(ctx, c); err != nil {
 		s.giveBack(c, delay)
 		return err
@@ -235,7 +256,7 @@ func (s *Store) giveBack(c *eventstore.Claim, delay time.Duration) {
 
 // abandon ends a claim with an unknown outcome: a lock that carries this worker's
 // name is the claim's, any other is somebody else's and stays.
-func (s *Store) abandon(c *eventstore.Claim) {
+func (s *Store) abandon(c *eventstore.Claim, delay time.Duration) {
 	s.goes(func() {
 		for {
 			ours, err := s.locks(s.ctx, c)
@@ -252,7 +273,7 @@ func (s *Store) abandon(c *eventstore.Claim) {
 			}
 		}
 		s.forget(c)
-		s.offer(c, 0)
+		s.offer(c, delay)
 	})
 }
 

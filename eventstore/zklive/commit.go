@@ -34,25 +34,30 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 		}
 	}
 	done, err := s.commit(ctx, changes)
-	if err != nil {
-		if errors.Is(err, errHolds) {
-			s.holds.outdated()
+	switch {
+	case err == nil:
+		s.committed(changes, done)
+		return done, nil
+	case errors.Is(err, errHolds):
+		s.holds.outdated()
+	case errors.Is(err, eventstore.ErrUnknown):
+		for _, c := range changes {
+			s.doubt(c.Claim)
 		}
-		return nil, err
 	}
-	s.committed(changes, done)
-	return done, nil
+	return nil, err
 }
 
 func (s *Store) commit(ctx context.Context, changes []eventstore.Change) ([]eventstore.Committed, error) {
 	first := changes[0].Aggregate()
+	hand := s.handOver(ctx, changes)
 	unknown := false // an earlier try may have been applied
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		p, err := s.plan(ctx, changes)
+		p, err := s.plan(ctx, changes, hand)
 		if err != nil {
 			if unknown {
 				if done, derr := s.written(ctx, changes); derr != nil || done != nil {
-					return done, derr
+					return s.found(ctx, hand, done, derr)
 				}
 			}
 			return nil, err
@@ -60,20 +65,29 @@ func (s *Store) commit(ctx context.Context, changes []eventstore.Change) ([]even
 		v := s.groups.send(ctx, p)
 		switch {
 		case v.err == nil:
-			return answer(p, v), nil
+			done := answer(p, v)
+			if hand != nil {
+				done[0].Claim = hand.claim
+			}
+			return done, nil
 		case errNeverSent(v.err):
 		case answered(v.err):
 			if unknown {
 				if done, derr := s.written(ctx, changes); derr != nil || done != nil {
-					return done, derr
+					return s.found(ctx, hand, done, derr)
 				}
+			}
+			if errors.Is(v.meaning, errHandOver) {
+				s.refusedHandOver(hand)
+				hand = nil
+				continue
 			}
 			return nil, &eventstore.Error{Op: "commit", Aggregate: first, Err: v.meaning}
 		default:
 			unknown = true
 			done, derr := s.written(ctx, changes)
 			if derr != nil || done != nil {
-				return done, derr
+				return s.found(ctx, hand, done, derr)
 			}
 		}
 		select {
@@ -207,13 +221,18 @@ func (s *Store) registered(ctx context.Context, c eventstore.Change) (int64, str
 // committed tells the rest of the store what a successful write changed.
 func (s *Store) committed(changes []eventstore.Change, done []eventstore.Committed) {
 	for i, c := range changes {
-		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
+		own := c.Claim != nil && c.Claim.Aggregate == c.Aggregate()
+		next := done[i].Claim
+		switch {
+		case next != nil:
+			s.pass(c.Claim, next)
+		case own && !c.KeepClaim:
 			s.forget(c.Claim)
 		}
 		switch {
 		case c.Job != nil:
-			s.queues.remember(eventstore.At[domain.Job]{State: c.Job.After, Token: done[i].Token})
-			s.queues.moved(c.Job.Before, c.Job.After, done[i].Zxid, c.Claim != nil && c.KeepClaim && c.Claim.Aggregate == c.Aggregate())
+			s.queues.remember(eventstore.At[domain.Job]{State: c.Job.After, Token: done[i].Token}, next == nil)
+			s.queues.moved(c.Job.Before, c.Job.After, done[i].Zxid, next != nil || own && c.KeepClaim)
 		case c.Batch != nil:
 			s.batches.moved(c.Batch.After.ID, c.Batch.After.State, c.Batch.After.Version, c.Claim != nil && c.KeepClaim)
 			s.statuses.know(c.Batch.After.ID, knownStatus{c.Batch.After.State, c.Batch.After.Version, done[i].Token})

@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
 
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
 )
@@ -74,6 +75,7 @@ func openWorld(t *testing.T, cfg zklive.Config) storetest.World {
 			mu.Unlock()
 			expire(t, l, w.root+"/workers/"+s.(*zklive.Store).WorkerID())
 		},
+		Deaf:   func(s storetest.Store, known eventstore.Holds) { s.(*zklive.Store).Believe(known) },
 		Traits: storetest.Traits{Shards: 2, KeepsSent: true},
 	}
 }

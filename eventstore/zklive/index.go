@@ -12,6 +12,8 @@ type entry struct {
 	rank int
 }
 
+func (e entry) before(o entry) bool { return e.rank < o.rank || e.rank == o.rank && e.id < o.id }
+
 // index is an ordered set of waiting work in memory, so that taking the next
 // piece costs the same with ten waiting as with fifty thousand. It hands each
 // entry out once; what turns out to be locked by somebody else is set aside and
@@ -77,6 +79,20 @@ func (x *index) pop() (entry, bool, <-chan struct{}) {
 		}
 	}
 	return entry{}, false, x.signal
+}
+
+// first reports whether an entry goes before all that wait.
+func (x *index) first(e entry) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for x.heap.Len() > 0 {
+		top := x.heap[0]
+		if rank, there := x.waiting[top.id]; there && rank == top.rank {
+			return e.before(top)
+		}
+		heap.Pop(&x.heap)
+	}
+	return true
 }
 
 // later sets an entry aside for a time.
@@ -151,12 +167,10 @@ func (x *index) merge(found []entry) {
 
 type entryHeap []entry
 
-func (h entryHeap) Len() int { return len(h) }
-func (h entryHeap) Less(i, k int) bool {
-	return h[i].rank < h[k].rank || h[i].rank == h[k].rank && h[i].id < h[k].id
-}
-func (h entryHeap) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
-func (h *entryHeap) Push(e any)   { *h = append(*h, e.(entry)) }
+func (h entryHeap) Len() int           { return len(h) }
+func (h entryHeap) Less(i, k int) bool { return h[i].before(h[k]) }
+func (h entryHeap) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
+func (h *entryHeap) Push(e any)        { *h = append(*h, e.(entry)) }
 func (h *entryHeap) Pop() any {
 	old := *h
 	e := old[len(old)-1]

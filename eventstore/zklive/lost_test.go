@@ -156,6 +156,61 @@ func TestLostAnswersTogether(t *testing.T) {
 	}
 }
 
+// TestLostHandOver loses the answer to a hand-over, and the hand-over itself. In the
+// end the worker has the job in its next state, locked, and goes on.
+func TestLostHandOver(t *testing.T) {
+	t.Parallel()
+	for _, applied := range []bool{true, false} {
+		t.Run(fmt.Sprintf("applied=%v", applied), func(t *testing.T) {
+			t.Parallel()
+			w := newLostWorld(t, positions["fast"])
+			_, jobs := w.kit.Started(5, 5)
+			for i, to := range []domain.JobState{domain.JobProvisioning, domain.JobDownloading} {
+				w.kit.Walk(jobs[i], to)
+			}
+			h, order := handlerOf(w.store), eventstore.Order{Actor: "test", Next: domain.JobDownloading}
+			if _, _, err := w.store.NextJob(t.Context(), domain.JobDownloading); err != nil { // it works there
+				t.Fatal(err)
+			}
+			c, at, err := w.store.ClaimJob(t.Context(), jobs[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			order.Claim, order.Known = c, &at
+			before, _ := w.events(t)
+			w.lose(applied, aWrite)
+			type outcome struct {
+				r   eventstore.Result[domain.Job]
+				err error
+			}
+			done := make(chan outcome, 1)
+			go func() {
+				r, err := h.Job(t.Context(), jobs[0], domain.ProvisionJob{}, order)
+				done <- outcome{r, err}
+			}()
+			if applied {
+				w.awaitEvents(t, before+1)
+			} else {
+				<-w.lost
+			}
+			w.mend()
+			out := <-done
+			if out.err != nil || out.r.Claim == nil {
+				t.Fatalf("claim %v, %v", out.r.Claim, out.err)
+			}
+			if held, err := w.other.Locked(t.Context(), jobs[0].Aggregate()); err != nil || len(held) != 1 {
+				t.Errorf("it is not locked (%v)", err)
+			}
+			if _, err := h.Job(t.Context(), jobs[0], domain.DownloadJob{Files: 1, Priority: 5}, eventstore.Order{Actor: "test", Claim: out.r.Claim}); err != nil {
+				t.Error(err)
+			}
+			if held, err := w.other.Locked(t.Context(), jobs[0].Aggregate()); err != nil || len(held) != 0 {
+				t.Errorf("it is still locked (%v)", err)
+			}
+		})
+	}
+}
+
 // TestReleaseOutlastsAnOutage gives a claim back while ZooKeeper cannot be
 // reached, and nobody waits for it: the lock must not stay for ever.
 func TestReleaseOutlastsAnOutage(t *testing.T) {

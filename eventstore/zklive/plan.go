@@ -68,7 +68,7 @@ func (p *plan) delete(path string, version int32, meaning error) {
 }
 
 // plan puts changes, with all that they require and their events, into one multi.
-func (s *Store) plan(ctx context.Context, changes []eventstore.Change) (*plan, error) {
+func (s *Store) plan(ctx context.Context, changes []eventstore.Change, hand *handOver) (*plan, error) {
 	p := &plan{alone: !sharing(changes)}
 	fenced := map[string]bool{}
 	for _, c := range changes {
@@ -86,6 +86,9 @@ func (s *Store) plan(ctx context.Context, changes []eventstore.Change) (*plan, e
 		s.planImage(p, c)
 		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
 			p.delete(s.paths.lock(c.Claim.Aggregate), -1, eventstore.ErrFenced)
+		}
+		if hand != nil {
+			s.planHandOver(p, hand, c.Job.After)
 		}
 		shard := shardOf(c, s.outbox.shards)
 		events[shard] = append(events[shard], c.Events...)

@@ -52,11 +52,12 @@ func newQueues(s *Store) *queues {
 
 const recentLimit = 20_000
 
-// remember keeps a job that was just written, or forgets it.
-func (q *queues) remember(at eventstore.At[domain.Job]) {
+// remember keeps a job that was just written, or forgets it when nobody will claim
+// it.
+func (q *queues) remember(at eventstore.At[domain.Job], free bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if at.State.State.Worked() && q.by[at.State.State] != nil && len(q.recent) < recentLimit {
+	if free && at.State.State.Worked() && q.by[at.State.State] != nil && len(q.recent) < recentLimit {
 		q.recent[at.State.ID] = at
 	} else {
 		delete(q.recent, at.State.ID)

@@ -98,9 +98,10 @@ type Store struct {
 	worker  *worker       // nil while there is no session
 	arrived chan struct{} // closed when worker is set
 	claimed map[domain.Aggregate]*eventstore.Claim
-	losses  int64                    // sessions lost since Open
-	orphans []*eventstore.Claim      // lost with a session, to be offered again under the next
-	slots   map[string]chan struct{} // one place a leader's name
+	doubted map[*eventstore.Claim]bool // of claimed: see doubt
+	losses  int64                      // sessions lost since Open
+	orphans []*eventstore.Claim        // lost with a session, to be offered again under the next
+	slots   map[string]chan struct{}   // one place a leader's name
 	// epochKnown is 0 until it was read.
 	epochKnown int64
 
@@ -125,7 +126,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("the ZooKeeper root %q must start with one slash, such as /accession", cfg.Root)
 	}
 	s := &Store{cfg: cfg, paths: paths(cfg.Root), log: cfg.Logger, arrived: make(chan struct{}),
-		claimed: map[domain.Aggregate]*eventstore.Claim{}, slots: map[string]chan struct{}{}}
+		claimed: map[domain.Aggregate]*eventstore.Claim{}, doubted: map[*eventstore.Claim]bool{}, slots: map[string]chan struct{}{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	events := make(chan zk.Event, 64)
 	conn, _, err := zk.Connect(cfg.Servers, cfg.SessionTimeout, zk.WithLogInfo(false), zk.WithLogger(quiet{}),
@@ -228,6 +229,7 @@ func (s *Store) lose() {
 	s.worker, s.arrived = nil, make(chan struct{})
 	s.orphans = slices.AppendSeq(s.orphans, maps.Values(s.claimed))
 	clear(s.claimed)
+	clear(s.doubted)
 }
 
 // current waits for a registered worker.

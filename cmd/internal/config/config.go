@@ -65,6 +65,10 @@ type Config struct {
 	// reading them from ZooKeeper: true or false.
 	RelayHints bool `key:"relay_hints" default:"true"`
 
+	// HandOver lets a worker go on with a job in its next state without claiming it
+	// anew: true or false.
+	HandOver bool `key:"hand_over" default:"true"`
+
 	// FetchConnectTimeout is how long a depositor's server may take to be connected
 	// to: 10ms to 5m.
 	FetchConnectTimeout time.Duration `key:"fetch_connect_timeout" default:"10s"`

@@ -44,6 +44,9 @@ type Config struct {
 	// RetryDelay is the first pause before work is tried again; it doubles each
 	// time, up to a minute. Default 1 s.
 	RetryDelay time.Duration
+	// HandOver lets a worker go on with a job in its next state, without claiming it
+	// anew, when nothing there goes before it and a worker of that state is free.
+	HandOver bool
 	// ProcessingAttempts is how often processing a file may begin, default 3; how
 	// often its download may, the profile says.
 	ProcessingAttempts int

@@ -20,6 +20,10 @@ type Daemon struct {
 	// Fails is the row that a failure takes, "" when work in this state does not
 	// fail: what cannot be done there is set aside with an alarm.
 	Fails string
+	// Then is the state in which a worker may go on with the same job at once, ""
+	// = the job goes to its queue. The one worker of provisioning looks at all jobs
+	// in their turn.
+	Then domain.JobState
 
 	batchStep func(*steps, context.Context, *BatchTask) Outcome
 	jobStep   func(*steps, context.Context, *JobTask) Outcome
@@ -34,19 +38,29 @@ var Daemons = []Daemon{
 	{Name: domain.DaemonBatchUpdateReporting, Batch: domain.BatchUpdateReporting, Workers: 1,
 		Rows: []string{"B9", "B10"}, batchStep: (*steps).batchReporting},
 	{Name: domain.DaemonJobPending, Job: domain.JobPending, Workers: 4,
-		Rows: []string{"J2", "J4", "J5"}, jobStep: (*steps).jobPending},
+		Rows: []string{"J2", "J4", "J5"}, Then: domain.JobEstimating, jobStep: (*steps).jobPending},
 	{Name: domain.DaemonJobEstimating, Job: domain.JobEstimating, Workers: 4,
 		Rows: []string{"J6"}, jobStep: (*steps).jobEstimating},
 	{Name: domain.DaemonJobProvisioning, Job: domain.JobProvisioning, Workers: 1,
-		Rows: []string{"J7"}, jobStep: (*steps).jobProvisioning},
+		Rows: []string{"J7"}, Then: domain.JobDownloading, jobStep: (*steps).jobProvisioning},
 	{Name: domain.DaemonJobDownloading, Job: domain.JobDownloading, Workers: 4,
-		Rows: []string{"J8", "J9"}, Fails: "J9", jobStep: (*steps).jobDownloading},
+		Rows: []string{"J8", "J9"}, Fails: "J9", Then: domain.JobProcessing, jobStep: (*steps).jobDownloading},
 	{Name: domain.DaemonJobProcessing, Job: domain.JobProcessing, Workers: 4,
-		Rows: []string{"J10", "J11"}, Fails: "J11", jobStep: (*steps).jobProcessing},
+		Rows: []string{"J10", "J11"}, Fails: "J11", Then: domain.JobRecording, jobStep: (*steps).jobProcessing},
 	{Name: domain.DaemonJobRecording, Job: domain.JobRecording, Workers: 4,
-		Rows: []string{"J12", "J13"}, Fails: "J13", jobStep: (*steps).jobRecording},
+		Rows: []string{"J12", "J13"}, Fails: "J13", Then: domain.JobNotify, jobStep: (*steps).jobRecording},
 	{Name: domain.DaemonJobNotify, Job: domain.JobNotify, Workers: 4,
 		Rows: []string{"J14", "J15"}, Fails: "J15", jobStep: (*steps).jobNotify},
 	{Name: domain.DaemonJanitor, Job: domain.JobCompleted, Workers: 1,
 		Rows: []string{"B5", "B13", "J20"}, jobStep: (*steps).jobClean},
+}
+
+// takes gives the daemon that takes jobs in a state.
+func takes(state domain.JobState) (Daemon, bool) {
+	for _, d := range Daemons {
+		if d.Job == state && state != "" {
+			return d, true
+		}
+	}
+	return Daemon{}, false
 }

@@ -16,6 +16,10 @@ type Runner struct {
 	cfg   Config
 	steps *steps
 	tries *tries
+	slots *slots
+	// open ends when nothing new is begun any more; nil = Run was not called.
+	open context.Context
+	all  sync.WaitGroup
 }
 
 // New checks the configuration, every fault of which is in the error.
@@ -23,7 +27,7 @@ func New(cfg Config) (*Runner, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: newTries(cfg.RetryDelay)}, nil
+	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: newTries(cfg.RetryDelay), slots: newSlots(cfg.Workers)}, nil
 }
 
 // Run works until ctx ends and returns nil then. Steps that run at that moment
@@ -32,18 +36,18 @@ func New(cfg Config) (*Runner, error) {
 func (r *Runner) Run(ctx context.Context) error {
 	work, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	var all sync.WaitGroup
+	r.open = ctx
 	for _, d := range Daemons {
 		for range r.cfg.Workers[d.Name] {
-			all.Go(func() { r.serve(ctx, work, d) })
+			r.all.Go(func() { r.serve(ctx, work, d) })
 		}
 	}
 	if r.cfg.Workers[domain.DaemonJanitor] > 0 {
-		all.Go(func() { r.janitor(ctx) })
+		r.all.Go(func() { r.janitor(ctx) })
 	}
 	<-ctx.Done()
 	ended := make(chan struct{})
-	go func() { all.Wait(); close(ended) }()
+	go func() { r.all.Wait(); close(ended) }()
 	grace := time.NewTimer(r.cfg.Grace)
 	defer grace.Stop()
 	select {
@@ -60,6 +64,7 @@ func (r *Runner) Run(ctx context.Context) error {
 // Steps run under work, which ends later.
 func (r *Runner) serve(ctx, work context.Context, d Daemon) {
 	for ctx.Err() == nil {
+		r.slots.wait(ctx, d.Name)
 		t, err := r.claim(ctx, d)
 		if err != nil {
 			if ctx.Err() == nil {
@@ -68,30 +73,49 @@ func (r *Runner) serve(ctx, work context.Context, d Daemon) {
 			}
 			continue
 		}
-		t.run(work)
+		if !r.slots.take(d.Name) { // jobs that were handed over meanwhile have them all
+			t.release(0)
+			continue
+		}
+		r.run(work, t)
+	}
+}
+
+// run lets a turn come to its end, and the next turn of a job that was handed over
+// on a goroutine of its own, so that this daemon keeps its worker.
+func (r *Runner) run(work context.Context, t *turn) {
+	next := t.run(work)
+	r.slots.give(t.d.Name)
+	if next != nil {
+		r.all.Go(func() { r.run(work, next) })
 	}
 }
 
 func (r *Runner) claim(ctx context.Context, d Daemon) (*turn, error) {
-	t := &turn{r: r, d: d, trace: eventstore.NewTrace()}
-	actor := domain.DaemonActor(d.Name)
 	if d.batchStep != nil {
+		t := &turn{r: r, d: d, trace: eventstore.NewTrace()}
 		claim, at, err := r.cfg.Claims.NextBatch(ctx, d.Batch)
 		if err != nil {
 			return nil, err
 		}
 		t.claim, t.log = claim, r.logger(t, claim).With("batch", at.State.ID)
-		t.batch = &BatchTask{Batch: at.State, Claim: claim, Log: t.log, handler: r.cfg.Handler, actor: actor, trace: t.trace}
+		t.batch = &BatchTask{Batch: at.State, Claim: claim, Log: t.log, handler: r.cfg.Handler,
+			actor: domain.DaemonActor(d.Name), trace: t.trace}
 		return t, nil
 	}
 	claim, at, err := r.cfg.Claims.NextJob(ctx, d.Job)
 	if err != nil {
 		return nil, err
 	}
-	t.claim = claim
+	return r.jobTurn(d, claim, at), nil
+}
+
+func (r *Runner) jobTurn(d Daemon, claim *eventstore.Claim, at eventstore.At[domain.Job]) *turn {
+	t := &turn{r: r, d: d, claim: claim, trace: eventstore.NewTrace()}
 	t.log = r.logger(t, claim).With("batch", at.State.Configuration.BatchID, "job", at.State.ID, "attempt", at.State.RetryCount+1)
-	t.job = &JobTask{Job: at.State, token: at.Token, tries: r.tries, Claim: claim, Log: t.log, handler: r.cfg.Handler, actor: actor, trace: t.trace}
-	return t, nil
+	t.job = &JobTask{Job: at.State, token: at.Token, tries: r.tries, Claim: claim, Log: t.log, handler: r.cfg.Handler,
+		actor: domain.DaemonActor(d.Name), trace: t.trace}
+	return t
 }
 
 func (r *Runner) logger(t *turn, c *eventstore.Claim) *slog.Logger {

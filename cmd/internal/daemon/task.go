@@ -82,21 +82,23 @@ func cause(a domain.Aggregate, version int64) string {
 
 // Keep writes a command in the middle of a step; work goes on under the claim.
 func (t *JobTask) Keep(ctx context.Context, cmd domain.JobCommand) error {
-	return t.write(ctx, cmd, true)
+	_, err := t.write(ctx, cmd, true, "")
+	return err
 }
 
-func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool) error {
+// write gives the claim of the next state, if the job was handed over to it.
+func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool, next domain.JobState) (*eventstore.Claim, error) {
 	ctx, cancel, err := commitContext(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer cancel()
-	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep,
+	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, Next: next,
 		CausationID: cause(t.Job.ID.Aggregate(), t.Job.Version), TraceParent: t.trace.Parent(), Known: &eventstore.At[domain.Job]{State: t.Job, Token: t.token}})
 	if err == nil {
 		t.Job, t.token = res.State, res.Token
 	}
-	return err
+	return res.Claim, err
 }
 
 // attempt is the number of the present attempt at the job, from 1.

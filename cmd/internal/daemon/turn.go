@@ -30,10 +30,12 @@ type turn struct {
 	log   *slog.Logger
 	batch *BatchTask // exactly one of the two is set
 	job   *JobTask
+	next  *turn // of a job that was handed over
 }
 
-// run lets the step work and ends the claim.
-func (t *turn) run(work context.Context) {
+// run lets the step work and ends the claim. It gives the next turn of a job that
+// was handed over, whose slot is taken.
+func (t *turn) run(work context.Context) *turn {
 	ctx, cancel := context.WithCancel(work)
 	watch := make(chan struct{})
 	go func() {
@@ -54,9 +56,10 @@ func (t *turn) run(work context.Context) {
 		// What the step says may be a consequence of being cut off.
 		t.log.Info("cut off; the work is handed back")
 		t.release(0)
-		return
+		return nil
 	}
 	t.settle(context.WithoutCancel(work), out)
+	return t.next
 }
 
 // outcome runs the step, unless the job's workers keep dying.
@@ -133,7 +136,27 @@ func (t *turn) write(ctx context.Context, out Outcome) error {
 	if t.batch != nil {
 		return t.batch.write(ctx, out.batch, false)
 	}
-	return t.job.write(ctx, out.job, false)
+	d, then := t.then(out)
+	claim, err := t.job.write(ctx, out.job, false, then)
+	switch {
+	case claim != nil:
+		t.next = t.r.jobTurn(d, claim, eventstore.At[domain.Job]{State: t.job.Job, Token: t.job.token})
+	case then != "":
+		t.r.slots.give(d.Name)
+	}
+	return err
+}
+
+// then takes a slot for the job's next state, "" = it is not handed over.
+func (t *turn) then(out Outcome) (Daemon, domain.JobState) {
+	if !t.r.cfg.HandOver || out.verb != verbNext || t.r.open == nil || t.r.open.Err() != nil {
+		return Daemon{}, ""
+	}
+	d, known := takes(t.d.Then)
+	if !known || !t.r.slots.take(d.Name) {
+		return Daemon{}, ""
+	}
+	return d, t.d.Then
 }
 
 // fail writes the failure where the state has one, else sets the work aside.

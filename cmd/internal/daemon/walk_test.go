@@ -33,7 +33,7 @@ func (w *world) run(id domain.BatchID, want domain.BatchState) domain.Batch {
 	return w.batch(id)
 }
 
-// Each kind of deposit walks through all daemons, by itself.
+// Each kind of deposit walks through all daemons, by itself, handed over and not.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -65,9 +65,9 @@ func TestWalk(t *testing.T) {
 			return "/c.checkm"
 		}, 1, 1},
 	} {
-		t.Run(string(c.kind), func(t *testing.T) {
+		walk := func(t *testing.T, handOver bool) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newWorld(t, func(w *world) { w.cfg.HandOver = handOver })
 			id := w.submit(c.kind, c.payload(w.web))
 			b := w.run(id, domain.BatchCompleted)
 			if len(b.Report.SuccessfulJobs) != c.jobs || len(b.Report.FailedJobs) != 0 {
@@ -90,7 +90,9 @@ func TestWalk(t *testing.T) {
 			if objects != c.jobs || files != c.files {
 				t.Errorf("%d objects with %d files in the inventory, want %d with %d", objects, files, c.jobs, c.files)
 			}
-		})
+		}
+		t.Run(string(c.kind), func(t *testing.T) { walk(t, true) })
+		t.Run(string(c.kind)+" claimed anew", func(t *testing.T) { walk(t, false) })
 	}
 }
 

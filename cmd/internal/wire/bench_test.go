@@ -35,6 +35,7 @@ func BenchmarkWholeWay(b *testing.B) {
 		for _, s := range shortcuts {
 			b.Run(fmt.Sprintf("workers=%d/%s", workers, s.name), func(b *testing.B) {
 				w := newBenchWorld(b, s.cfg)
+				w.handOver = s.handOver
 				w.open(b)
 				jobs := max(b.N/len(life), 1)
 				w.fill(b, jobs)
@@ -54,27 +55,31 @@ func BenchmarkWholeWay(b *testing.B) {
 
 // shortcuts are the positions of the switches that are measured.
 var shortcuts = []struct {
-	name string
-	cfg  zklive.Config
+	name     string
+	cfg      zklive.Config
+	handOver bool
 }{
-	{"none", zklive.Config{}},
-	{"group", zklive.Config{GroupCommit: true}},
-	{"hints", zklive.Config{RelayHints: true}},
-	{"group+hints", zklive.Config{GroupCommit: true, RelayHints: true}},
+	{"none", zklive.Config{}, false},
+	{"group", zklive.Config{GroupCommit: true}, false},
+	{"hints", zklive.Config{RelayHints: true}, false},
+	{"handover", zklive.Config{}, true},
+	{"all", zklive.Config{GroupCommit: true, RelayHints: true}, true},
 }
 
-// life is what brings a job from pending to completed, by the state it is in.
+// life is what brings a job from pending to completed, by the state it is in, and
+// where a worker may go on with it as the daemons do.
 var life = []struct {
-	in  domain.JobState
-	cmd domain.JobCommand
+	in   domain.JobState
+	cmd  domain.JobCommand
+	next domain.JobState
 }{
-	{domain.JobPending, domain.AcceptJob{}},
-	{domain.JobEstimating, domain.EstimateJob{Files: 2, Bytes: 20, Priority: 5}},
-	{domain.JobProvisioning, domain.ProvisionJob{}},
-	{domain.JobDownloading, domain.DownloadJob{Files: 2, Bytes: 20, Priority: 5}},
-	{domain.JobProcessing, domain.ProcessJob{Object: domain.StoredObject{Primary: "ark:/99999/fk4", Version: 1, ManifestKey: "k", Files: 2, Bytes: 20}}},
-	{domain.JobRecording, domain.RecordJob{}},
-	{domain.JobNotify, domain.CompleteJob{Callback: "none"}},
+	{domain.JobPending, domain.AcceptJob{}, domain.JobEstimating},
+	{domain.JobEstimating, domain.EstimateJob{Files: 2, Bytes: 20, Priority: 5}, ""},
+	{domain.JobProvisioning, domain.ProvisionJob{}, domain.JobDownloading},
+	{domain.JobDownloading, domain.DownloadJob{Files: 2, Bytes: 20, Priority: 5}, domain.JobProcessing},
+	{domain.JobProcessing, domain.ProcessJob{Object: domain.StoredObject{Primary: "ark:/99999/fk4", Version: 1, ManifestKey: "k", Files: 2, Bytes: 20}}, domain.JobRecording},
+	{domain.JobRecording, domain.RecordJob{}, domain.JobNotify},
+	{domain.JobNotify, domain.CompleteJob{Callback: "none"}, ""},
 }
 
 type benchWorld struct {
@@ -85,6 +90,7 @@ type benchWorld struct {
 	seen      uint64
 	moved     chan struct{}
 	committed atomic.Int64
+	handOver  bool
 }
 
 func newBenchWorld(b *testing.B, cfg zklive.Config) *benchWorld {
@@ -204,10 +210,21 @@ func (w *benchWorld) walk(b *testing.B, workers, jobs int) {
 	for range workers {
 		all.Go(func() {
 			for left.Add(-1) >= 0 {
+				var c *eventstore.Claim
+				var at eventstore.At[domain.Job]
 				for _, step := range life {
-					c, at, err := w.store.NextJob(b.Context(), step.in)
+					var err error
+					if c == nil {
+						c, at, err = w.store.NextJob(b.Context(), step.in)
+					}
 					if err == nil {
-						_, err = w.handler.Job(b.Context(), at.State.ID, step.cmd, eventstore.Order{Actor: "bench", Claim: c, Known: &at})
+						o := eventstore.Order{Actor: "bench", Claim: c, Known: &at}
+						if w.handOver {
+							o.Next = step.next
+						}
+						var r eventstore.Result[domain.Job]
+						r, err = w.handler.Job(b.Context(), at.State.ID, step.cmd, o)
+						c, at = r.Claim, r.At
 					}
 					if err != nil {
 						b.Error(err)

@@ -55,7 +55,7 @@ func (w *World) Daemons(ctx context.Context, version string) (*daemon.Runner, er
 		Objects: objects, Work: work, Installation: w.cfg.Instance, Log: w.log, Meter: w.metrics, Workers: w.cfg.Workers,
 		Grace: w.cfg.StopGrace, RetryDelay: w.cfg.RetryDelay, SpaceReserve: int64(w.cfg.SpaceReserve),
 		SpaceCycle: w.cfg.SpaceCycle, JanitorInterval: w.cfg.JanitorInterval, Retention: w.cfg.Retention,
-		ProcessingAttempts: w.cfg.MaxProcessingAttempts,
+		ProcessingAttempts: w.cfg.MaxProcessingAttempts, HandOver: w.cfg.HandOver,
 	})
 }
 

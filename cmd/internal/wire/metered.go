@@ -24,6 +24,11 @@ func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) ([
 	begun := time.Now()
 	done, err := l.Store.Commit(ctx, changes...)
 	l.metrics.Committed(changes, time.Since(begun), err)
+	for i, d := range done {
+		if d.Claim != nil {
+			l.metrics.Claimed(d.Claim, string(changes[i].Next))
+		}
+	}
 	return done, err
 }
 

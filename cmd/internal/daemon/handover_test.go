@@ -1,0 +1,129 @@
+package daemon
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// handingOver is a world whose runner hands over once it is opened.
+func handingOver(t *testing.T) *world {
+	t.Helper()
+	return newWorld(t, noRecords, func(w *world) { w.cfg.HandOver = true })
+}
+
+func (w *world) openRunner() (stop context.CancelFunc) {
+	w.r.open, stop = context.WithCancel(w.Context())
+	return stop
+}
+
+// slotTurn lets a daemon do its next piece of work, as Run does, and gives what it goes on
+// with.
+func (w *world) slotTurn(daemon string) *turn {
+	w.Helper()
+	d := daemonNamed(daemon)
+	if !w.r.slots.take(daemon) {
+		w.Fatalf("%s has no slot", daemon)
+	}
+	defer w.r.slots.give(daemon)
+	t, err := w.r.claim(w.Context(), d)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return t.run(w.Context())
+}
+
+// A worker that is done with a job goes on with it in the next state, in a slot of
+// that state's daemon.
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	w := handingOver(t)
+	id := w.aJobIn(domain.JobProvisioning)
+	defer w.openRunner()()
+	before := w.r.slots.free[domain.DaemonJobDownloading]
+	next := w.slotTurn(domain.DaemonJobProvisioning)
+	if next == nil || next.d.Name != domain.DaemonJobDownloading || next.job.Job.State != domain.JobDownloading || next.claim.Attempts != 1 {
+		t.Fatalf("goes on with %+v", next)
+	}
+	if n := w.r.slots.free[domain.DaemonJobDownloading]; n != before-1 {
+		t.Errorf("%d slots of %d are free", n, before)
+	}
+	if next = next.run(t.Context()); next == nil || next.d.Name != domain.DaemonJobProcessing {
+		t.Fatalf("goes on with %+v\n%s", next, w.log)
+	}
+	if j := w.job(id); j.State != domain.JobProcessing || j.Version != 5 {
+		t.Errorf("it is %s at version %d", j.State, j.Version)
+	}
+}
+
+// A job goes to its queue when no worker of the next state is free, when the service
+// stops, when it did not take the straight way, and where all are looked at in turn.
+func TestNoHandOver(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state  domain.JobState
+		change func(w *world, stop context.CancelFunc)
+	}{
+		"no slot": {domain.JobProvisioning, func(w *world, _ context.CancelFunc) {
+			for w.r.slots.take(domain.DaemonJobDownloading) { //nolint:revive // until there is none
+			}
+		}},
+		"stopping":     {domain.JobProvisioning, func(_ *world, stop context.CancelFunc) { stop() }},
+		"switched off": {domain.JobProvisioning, func(w *world, _ context.CancelFunc) { w.r.cfg.HandOver = false }},
+		"held":         {domain.JobPending, func(w *world, _ context.CancelFunc) { w.hold(true) }},
+		"failed":       {domain.JobDownloading, func(w *world, _ context.CancelFunc) { w.web.Close() }},
+		"in turn":      {domain.JobEstimating, func(*world, context.CancelFunc) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := handingOver(t)
+			id := w.aJobIn(c.state)
+			stop := w.openRunner()
+			defer stop()
+			c.change(w, stop)
+			var daemon string
+			for _, d := range Daemons {
+				if d.Job == c.state {
+					daemon = d.Name
+				}
+			}
+			if next := w.slotTurn(daemon); next != nil {
+				t.Errorf("goes on with %s in %s", next.job.Job.ID, next.d.Name)
+			}
+			if held, err := w.store.Locked(t.Context(), id.Aggregate()); err != nil || len(held) != 0 {
+				t.Errorf("it is still locked (%v)", err)
+			}
+			for _, d := range Daemons {
+				if free := w.r.slots.free[d.Name]; name != "no slot" && free != w.r.cfg.Workers[d.Name] {
+					t.Errorf("%d slots of %s are free", free, d.Name)
+				}
+			}
+		})
+	}
+}
+
+// A slot is waited for, and the end of the context ends that.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	s := newSlots(map[string]int{"a": 2})
+	for n, daemon := range []string{"a", "a", "a", "b"} {
+		if got := s.take(daemon); got != (n < 2) {
+			t.Fatalf("take %d gives %v", n, got)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	s.wait(ctx, "a")
+	if ctx.Err() == nil {
+		t.Error("did not wait")
+	}
+	free := make(chan struct{})
+	go func() { s.wait(t.Context(), "a"); close(free) }()
+	s.give("a")
+	<-free
+	if !s.take("a") {
+		t.Error("what was given back cannot be taken")
+	}
+}
