@@ -19,6 +19,8 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 //go:embed projection/*.sql record/*.sql
@@ -64,7 +66,9 @@ func Up(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error)
 	if err != nil {
 		return 0, fmt.Errorf("migrate %s: %w", schema, err)
 	}
+	crash.Point("migrations/up/before-apply")
 	done, err := provider.Up(ctx)
+	crash.Point("migrations/up/after-apply")
 	var partial *goose.PartialError
 	if errors.As(err, &partial) {
 		return len(partial.Applied), fmt.Errorf("migrate %s: %s failed, those before it are applied: %w", schema, partial.Failed.Source.Path, partial.Err)
@@ -119,7 +123,10 @@ func locked(ctx context.Context, db *sql.DB, statements ...string) error {
 			return err
 		}
 	}
-	return tx.Commit()
+	crash.Point("migrations/locked/before-commit")
+	err = tx.Commit()
+	crash.Point("migrations/locked/after-commit")
+	return err
 }
 
 // Pending tells how many migrations the database still lacks.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
@@ -50,9 +51,11 @@ func (p *Projector) partitions(ctx context.Context, seq int64) error {
 	if seq/partitionWidth == p.part {
 		return nil
 	}
+	crash.Point("projections/partitions/before-make")
 	if err := p.q.MakeEventPartitions(ctx, seq); err != nil {
 		return fmt.Errorf("make partitions of the event table: %w", err)
 	}
+	crash.Point("projections/partitions/after-make")
 	p.part = seq / partitionWidth
 	return nil
 }
@@ -98,8 +101,10 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.Accessio
 	if err := q.Notify(ctx, strconv.FormatInt(to.Seq, 10)); err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
+	crash.Point("projections/apply/before-commit")
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	crash.Point("projections/apply/after-commit")
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
@@ -15,7 +16,9 @@ import (
 // that it tells of.
 func (p *Projector) open(ctx context.Context) error {
 	s := p.cfg.Stream
+	crash.Point("projections/checkpoint/before-create")
 	err := p.q.CreateCheckpoint(ctx, pgdb.CreateCheckpointParams{Name: p.cfg.Name, Stream: s.Name, StreamCreated: s.Created, Meaning: Meaning})
+	crash.Point("projections/checkpoint/after-create")
 	if err != nil {
 		return fmt.Errorf("open checkpoint: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
@@ -84,7 +85,10 @@ func RetryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) 
 	if err := q.Notify(ctx, strconv.FormatInt(at.Seq, 10)); err != nil {
 		return out, wrap("notify", err)
 	}
-	return out, wrap("commit", tx.Commit(ctx))
+	crash.Point("projections/poison/before-commit")
+	err = tx.Commit(ctx)
+	crash.Point("projections/poison/after-commit")
+	return out, wrap("commit", err)
 }
 
 // retrial is the work of [RetryPoison].

@@ -115,7 +115,9 @@ func (l *Log) publish(ctx context.Context, b batch) ([]uint64, error) {
 	defer cancel()
 	last := len(b.msgs) - 1
 	if last == 0 {
+		crash.Point("jslog/append/before-one")
 		ack, err := l.js.PublishMsg(ctx, b.msgs[0])
+		crash.Point("jslog/append/after-one")
 		if err != nil {
 			return nil, err
 		}
@@ -125,6 +127,7 @@ func (l *Log) publish(ctx context.Context, b batch) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
+	crash.Point("jslog/append/before-batch")
 	for i, msg := range b.msgs[:last] {
 		if err := p.AddMsg(msg); err != nil {
 			return nil, err
@@ -133,7 +136,9 @@ func (l *Log) publish(ctx context.Context, b batch) ([]uint64, error) {
 			crash.Point("jslog.half")
 		}
 	}
+	crash.Point("jslog/append/before-commit")
 	ack, err := p.CommitMsg(ctx, b.msgs[last])
+	crash.Point("jslog/append/after-commit")
 	if err != nil {
 		return nil, err
 	}

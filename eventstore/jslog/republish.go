@@ -14,6 +14,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Names of the extensions of CloudEvents that say where an event stands in the log
@@ -107,10 +108,12 @@ func (l *Log) republishTo(ctx context.Context, prefix string, events iter.Seq2[d
 		if err != nil {
 			return n, err
 		}
+		crash.Point("jslog/republish/before-send")
 		if _, err := js.PublishMsgAsync(msg); err != nil {
 			return n, err
 		}
 		n++
+		crash.Point("jslog/republish/after-send")
 	}
 	select {
 	case <-js.PublishAsyncComplete():
@@ -135,10 +138,12 @@ func (l *Log) shout(ctx context.Context, prefix string, events iter.Seq2[domain.
 		if err != nil {
 			return n, err
 		}
+		crash.Point("jslog/republish/before-shout")
 		if err := l.nc.PublishMsg(msg); err != nil {
 			return n, err
 		}
 		n++
+		crash.Point("jslog/republish/after-shout")
 	}
 	return n, l.nc.FlushWithContext(ctx)
 }

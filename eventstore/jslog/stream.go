@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Config names the stream. All three are required.
@@ -62,7 +63,9 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
 	want := settings(cfg)
 	stream, err := js.Stream(ctx, cfg.Stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		crash.Point("jslog/stream/before-create")
 		stream, err = js.CreateStream(ctx, want)
+		crash.Point("jslog/stream/after-create")
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody made it meanwhile
 			stream, err = js.Stream(ctx, cfg.Stream)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // holding reports whether the claim is one of this process and not yet ended.
@@ -316,7 +317,9 @@ func (s *Store) unlock(ctx context.Context, c *eventstore.Claim) error {
 		if c.Aggregate.Kind == domain.KindJob { // who hands work back has not died of it
 			p.set(s.paths.claims(domain.JobID(c.Aggregate.ID)), encode(claimCount{}), -1, nil)
 		}
+		crash.Point("zklive/claim/before-release")
 		_, err := call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+		crash.Point("zklive/claim/after-release")
 		if err == nil || answered(err) {
 			s.forget(c)
 			return nil

@@ -267,7 +267,6 @@ func (s *Store) Remove(ctx context.Context, id domain.BatchID) error {
 			if err := s.removeJob(ctx, id, sub, j); err != nil {
 				return err
 			}
-			crash.Point("zklive/remove/after-job")
 		}
 	}
 	return s.removeBatch(ctx, id)
@@ -287,6 +286,7 @@ func (s *Store) removeBatch(ctx context.Context, id domain.BatchID) error {
 	p.delete(dir+"/submission", -1, nil)
 	p.delete(dir+"/status", -1, nil)
 	p.delete(dir, -1, nil)
+	crash.Point("zklive/remove/before-batch")
 	_, err := read(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
@@ -313,7 +313,9 @@ func (s *Store) removeJob(ctx context.Context, batch domain.BatchID, sub domain.
 		}
 		p.delete(path, -1, nil)
 	}
+	crash.Point("zklive/remove/before-job")
 	_, err = read(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+	crash.Point("zklive/remove/after-job")
 	if errors.Is(err, zk.ErrNoNode) {
 		// Gone already, by an answer that was lost or by somebody else; or a node of
 		// it was missing, and the others go one by one, the reference last.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 var _ eventstore.Inspector = (*Store)(nil)
@@ -281,7 +282,9 @@ func (s *Store) SeizeLock(ctx context.Context, look *eventstore.Look) error {
 		return refused
 	}
 	path = s.paths.at(l.Node)
+	crash.Point("zklive/repair/before-seize-lock")
 	stat, err := read(ctx, func() (*zk.Stat, error) { return s.conn.Set(path, encode(holder{l.Holder}), l.Version) })
+	crash.Point("zklive/repair/after-seize-lock")
 	if err != nil && !answered(err) {
 		return err
 	}

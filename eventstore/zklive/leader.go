@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Lead implements eventstore.Outbox by an ephemeral node under /leaders.
@@ -43,7 +44,9 @@ func (s *Store) lead(ctx context.Context, name string) (context.Context, func(),
 		p := &plan{}
 		p.check(s.paths.worker(w.id), -1, eventstore.ErrFenced)
 		p.create(path, encode(holder{w.id}), zk.FlagEphemeral, eventstore.ErrLocked)
+		crash.Point("zklive/lead/before-take")
 		_, err = call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+		crash.Point("zklive/lead/after-take")
 		if err == nil || s.leads(ctx, path, w) {
 			led = true
 			lead, cancel := context.WithCancel(ctx)
@@ -64,7 +67,9 @@ func (s *Store) lead(ctx context.Context, name string) (context.Context, func(),
 				r.delete(path, -1, nil)
 				rctx, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 				defer done()
+				crash.Point("zklive/lead/before-resign")
 				_, _ = call(rctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(r.ops...) })
+				crash.Point("zklive/lead/after-resign")
 			})
 			return lead, resign, nil
 		}

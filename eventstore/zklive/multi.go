@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // multi is one request that carries the operations of one plan or of several. What
@@ -139,7 +140,9 @@ func (s *Store) deliver(m *multi, refusals int) {
 	for {
 		m.ops, m.owner = m.ops[:own], m.owner[:own]
 		m.close(s.outbox)
+		crash.Point("zklive/deliver/before-multi")
 		answers, err := s.conn.Multi(m.ops...)
+		crash.Point("zklive/deliver/after-multi")
 		if err == nil {
 			s.delivered(m, answers)
 			return

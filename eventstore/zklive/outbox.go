@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // The outbox of a shard is a row of buckets. The pointer (the shard node's data)
@@ -145,7 +146,10 @@ func (o *outboxState) rotate(shard int, bucket int64) {
 	p.set(o.s.paths.shard(shard), encode(bucket+1), -1, nil)
 	ctx, cancel := context.WithTimeout(o.s.ctx, 10*time.Second)
 	defer cancel()
-	if _, err := call(ctx, func() ([]zk.MultiResponse, error) { return o.s.conn.Multi(p.ops...) }); err == nil || answered(err) {
+	crash.Point("zklive/outbox/before-rotate")
+	_, err := call(ctx, func() ([]zk.MultiResponse, error) { return o.s.conn.Multi(p.ops...) })
+	crash.Point("zklive/outbox/after-rotate")
+	if err == nil || answered(err) {
 		_ = o.refresh(ctx)
 	}
 }

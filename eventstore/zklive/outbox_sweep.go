@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 type sentNodes struct {
@@ -73,7 +74,9 @@ func (s *Store) Sent(ctx context.Context, shard int, upTo eventstore.Position) e
 		if !m.upTo.Before(upTo) {
 			break
 		}
+		crash.Point("zklive/outbox/before-mark")
 		stat, err := read(ctx, func() (*zk.Stat, error) { return s.conn.Set(s.paths.mark(shard), encode(upTo), m.version) })
+		crash.Point("zklive/outbox/after-mark")
 		switch {
 		case err == nil:
 			m.upTo, m.version = upTo, stat.Version
@@ -127,7 +130,10 @@ func (o *outboxState) sweep(ctx context.Context, shard int, upTo eventstore.Posi
 	o.sent[shard] = st
 	for _, b := range buckets {
 		if b < upTo.Bucket { // closed: a newer one is in use
-			if _, err := read(ctx, func() (struct{}, error) { return struct{}{}, o.s.conn.Delete(o.s.paths.bucket(shard, b), -1) }); err != nil && !answered(err) {
+			crash.Point("zklive/outbox/before-drop-bucket")
+			_, err := read(ctx, func() (struct{}, error) { return struct{}{}, o.s.conn.Delete(o.s.paths.bucket(shard, b), -1) })
+			crash.Point("zklive/outbox/after-drop-bucket")
+			if err != nil && !answered(err) {
 				return err
 			}
 		}
@@ -145,7 +151,9 @@ func (o *outboxState) remove(ctx context.Context, nodes []dueNode) error {
 		for _, d := range part {
 			p.delete(d.path, -1, nil)
 		}
+		crash.Point("zklive/outbox/before-delete")
 		_, err := read(ctx, func() ([]zk.MultiResponse, error) { return o.s.conn.Multi(p.ops...) })
+		crash.Point("zklive/outbox/after-delete")
 		if err == nil {
 			continue
 		}

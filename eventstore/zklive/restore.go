@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 var _ eventstore.Restorer = (*Store)(nil)
@@ -43,9 +44,11 @@ func (s *Store) Restore(ctx context.Context, h eventstore.History, progress func
 		return err
 	}
 	for path, n := range map[string]int64{p.epoch(): h.Epoch + 1, p.ids("bid"): h.NextBatch, p.ids("jid"): h.NextJob} {
+		crash.Point("zklive/restore/before-number")
 		if _, err := read(ctx, func() (*zk.Stat, error) { return s.conn.Set(path, encode(n), -1) }); err != nil {
 			return &eventstore.Error{Op: "restore " + p.name(path), Err: err}
 		}
+		crash.Point("zklive/restore/after-number")
 	}
 	s.mu.Lock()
 	s.epochKnown = 0
@@ -73,7 +76,9 @@ func (s *Store) Restore(ctx context.Context, h eventstore.History, progress func
 
 // Restored implements eventstore.Restorer.
 func (s *Store) Restored(ctx context.Context) error {
+	crash.Point("zklive/restore/before-end")
 	_, err := read(ctx, func() (struct{}, error) { return struct{}{}, s.conn.Delete(s.paths.restoring(), -1) })
+	crash.Point("zklive/restore/after-end")
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
@@ -108,7 +113,9 @@ func (d *drawer) flush(ctx context.Context) error {
 		last := ops[len(ops)-1].(*zk.CreateRequest).Path
 		lost := false
 		_, err := read(ctx, func() ([]zk.MultiResponse, error) {
+			crash.Point("zklive/restore/before-part")
 			answers, err := d.s.conn.Multi(ops...)
+			crash.Point("zklive/restore/after-part")
 			if lost && errors.Is(err, zk.ErrNodeExists) {
 				if ok, _, look := d.s.conn.Exists(last); look == nil && ok {
 					return nil, nil

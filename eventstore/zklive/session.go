@@ -17,6 +17,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Config says where the tree is and how to live with it.
@@ -280,7 +281,9 @@ func (s *Store) arrive(session int64) {
 	w := &worker{id: uuid.NewString(), session: session, lost: make(chan struct{})}
 	host, _ := os.Hostname()
 	info := encode(eventstore.WorkerInfo{ID: w.id, Host: host, PID: os.Getpid(), Roles: s.cfg.Roles, Since: domain.At(time.Now())})
+	crash.Point("zklive/session/before-register")
 	_, err := s.conn.Create(s.paths.worker(w.id), info, zk.FlagEphemeral, acl)
+	crash.Point("zklive/session/after-register")
 	if err != nil {
 		s.log.Warn("cannot register the worker, trying again", "error", err)
 		return // the node, if it was made after all, is nobody's fence and goes with the session

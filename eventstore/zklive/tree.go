@@ -13,6 +13,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // makeTree makes the directories that everything else stands in. Each is made on
@@ -54,7 +55,9 @@ func (s *Store) ensure(ctx context.Context, path string, data []byte) error {
 	if err != nil || stat != nil {
 		return err
 	}
+	crash.Point("zklive/tree/before-make-node")
 	_, err = read(ctx, func() (string, error) { return s.conn.Create(path, data, 0, acl) })
+	crash.Point("zklive/tree/after-make-node")
 	if errors.Is(err, zk.ErrNodeExists) {
 		return nil
 	}
@@ -89,9 +92,11 @@ func (s *Store) reserve(ctx context.Context, name string, n int) (int64, error) 
 		if next+int64(n)-1 > domain.MaxID {
 			return 0, &eventstore.Error{Op: "reserve ids", Err: eventstore.ErrBroken, Hint: fmt.Sprintf("%s is used up", path)}
 		}
+		crash.Point("zklive/ids/before-reserve")
 		_, err = read(ctx, func() (*zk.Stat, error) {
 			return s.conn.Set(path, encode(next+int64(n)), cur.stat.Version)
 		})
+		crash.Point("zklive/ids/after-reserve")
 		if err == nil {
 			return next, nil
 		}
@@ -150,7 +155,9 @@ func (s *Store) destroy(ctx context.Context, path string) error {
 		for _, node := range part {
 			p.delete(node, -1, nil)
 		}
+		crash.Point("zklive/destroy/before-part")
 		_, err := read(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+		crash.Point("zklive/destroy/after-part")
 		if err != nil && !answered(err) {
 			return err
 		}

@@ -37,6 +37,7 @@ func TestRepository(t *testing.T) {
 		"purity":  CheckPurity,
 		"layout":  CheckLayout,
 		"text":    CheckText,
+		"effects": CheckEffects,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

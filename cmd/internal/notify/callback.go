@@ -34,6 +34,7 @@ func Callback(ctx context.Context, via Doer, url, key string, body any) error {
 	if err != nil {
 		return err
 	}
+	crash.Point("notify.callback_made")
 	resp, doErr := via.Do(req)
 	if doErr != nil {
 		return unsent(ctx, doErr)

@@ -74,14 +74,18 @@ func (d MailDrop) put(name string, text []byte) error {
 // stage writes the mail durably under a name that no mail system takes.
 func stage(root *os.Root, text []byte) (string, error) {
 	draft := "." + rand.Text() + ".part"
+	crash.Point("notify/mail/before-draft")
 	f, err := root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	crash.Point("notify/mail/after-draft")
 	if err != nil {
 		return "", err
 	}
 	_, err = f.Write(text)
+	crash.Point("notify/mail/before-sync")
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return "", errors.Join(err, root.Remove(draft))
 	}
+	crash.Point("notify/mail/after-sync")
 	return draft, nil
 }
 
@@ -112,7 +116,10 @@ func syncDir(root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	crash.Point("notify/drop/before-sync")
+	err = errors.Join(f.Sync(), f.Close())
+	crash.Point("notify/drop/after-sync")
+	return err
 }
 
 // maxStem is how many bytes of a file's name come from its key, well below the 255

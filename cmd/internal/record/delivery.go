@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Channel is the way that a message takes.
@@ -61,9 +62,11 @@ func (r *Records) BeginDelivery(ctx context.Context, m Message) (Delivery, error
 	if recipients == nil {
 		recipients = []string{}
 	}
+	crash.Point("record/delivery/before-begin")
 	row, err := r.q.BeginDelivery(ctx, pgdb.BeginDeliveryParams{
 		Key: m.Key, Channel: string(m.Channel), About: m.About, BatchID: string(m.Batch), JobID: string(m.Job), Recipients: recipients,
 	})
+	crash.Point("record/delivery/after-begin")
 	if err != nil {
 		return Delivery{}, wrap(err, "begin delivery", m.Key)
 	}
@@ -78,7 +81,9 @@ func (r *Records) EndDelivery(ctx context.Context, key string, failure error, fi
 	if failure != nil {
 		arg.LastError = sentence(failure)
 	}
+	crash.Point("record/delivery/before-end")
 	n, err := r.q.EndDelivery(ctx, arg)
+	crash.Point("record/delivery/after-end")
 	if err == nil && n == 0 {
 		_, err = r.Delivery(ctx, key)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // EffectKey names a step of a job at a version of the job: the same whenever that
@@ -30,7 +31,9 @@ type Effect struct {
 // BeginEffect notes that an effect is about to be made. If the answer says Done,
 // it must not be made again.
 func (r *Records) BeginEffect(ctx context.Context, key, kind string) (Effect, error) {
+	crash.Point("record/effect/before-begin")
 	row, err := r.q.BeginEffect(ctx, pgdb.BeginEffectParams{Key: key, Kind: kind})
+	crash.Point("record/effect/after-begin")
 	if err != nil {
 		return Effect{}, wrap(err, "begin effect", key)
 	}
@@ -46,7 +49,9 @@ func (r *Records) FinishEffect(ctx context.Context, key string, result any) (Eff
 	if err != nil {
 		return Effect{}, wrap(err, op, key)
 	}
+	crash.Point("record/effect/before-finish")
 	row, err := r.q.FinishEffect(ctx, pgdb.FinishEffectParams{Key: key, Result: data})
+	crash.Point("record/effect/after-finish")
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Effect{}, refuse(CodeNotFound, op, key, "it was never begun")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Identifier is what was reserved for a job.
@@ -21,7 +22,9 @@ type Identifier struct {
 // CodeIdentifierTaken: the name is another job's.
 func (r *Records) ReserveIdentifier(ctx context.Context, job domain.JobID, name string) (Identifier, error) {
 	const op = "reserve identifier for"
+	crash.Point("record/identifier/before-reserve")
 	err := r.q.InsertIdentifier(ctx, pgdb.InsertIdentifierParams{JobID: string(job), Name: name})
+	crash.Point("record/identifier/after-reserve")
 	if err != nil {
 		return Identifier{}, wrap(err, op, string(job))
 	}
@@ -44,7 +47,9 @@ func (r *Records) ReserveIdentifier(ctx context.Context, job domain.JobID, name 
 // reserved for this job.
 func (r *Records) ConfirmIdentifier(ctx context.Context, job domain.JobID, name string) error {
 	const op = "confirm identifier of"
+	crash.Point("record/identifier/before-confirm")
 	n, err := r.q.ConfirmIdentifier(ctx, pgdb.ConfirmIdentifierParams{JobID: string(job), Name: name})
+	crash.Point("record/identifier/after-confirm")
 	if err == nil && n == 0 {
 		return refuse(CodeNotFound, op, string(job), "%s was not reserved for it", name)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // marker comes before the digest in a public URL.
@@ -70,9 +71,11 @@ func (r *Records) keepURLs(ctx context.Context, full, public []string) error {
 	if len(whole) == 0 {
 		return nil
 	}
+	crash.Point("record/payload-url/before-keep")
 	if err := r.q.KeepPayloadURLs(ctx, rows); err != nil {
 		return err
 	}
+	crash.Point("record/payload-url/after-keep")
 	kept, err := r.q.PayloadURLs(ctx, rows.Digests)
 	if err != nil {
 		return err

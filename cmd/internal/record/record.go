@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
+	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/migrations"
 )
 
@@ -22,7 +23,14 @@ func New(pool *pgxpool.Pool) *Records { return &Records{pool: pool, q: pgdb.New(
 
 // inTx runs statements that belong together.
 func (r *Records) inTx(ctx context.Context, do func(q *pgdb.Queries) error) error {
-	return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error { return do(pgdb.New(tx)) })
+	crash.Point("record/transaction/before")
+	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+		err := do(pgdb.New(tx))
+		crash.Point("record/transaction/before-commit")
+		return err
+	})
+	crash.Point("record/transaction/after-commit")
+	return err
 }
 
 // Migrate brings schema record up to date and tells how many migrations that

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Claim is the part of the working directory into which one claim of a job
@@ -34,12 +35,15 @@ func (w *Work) Claim(batch domain.BatchID, job domain.JobID, id string) (*Claim,
 		return nil, &Error{Code: CodeBadName, Op: "claim", Key: id, Hint: "the id of a claim has 1 to 128 letters, digits and dashes"}
 	}
 	c := &Claim{work: w, job: dir, dir: dir + "/claim-" + id}
+	crash.Point("store/claim/before-directories")
 	err = w.root.MkdirAll(dir, 0o777)
 	for _, d := range []string{c.dir, c.dir + "/part", c.dir + "/files"} {
+		crash.Point("store/claim/between-directories")
 		if err == nil {
 			err = w.root.Mkdir(d, 0o777)
 		}
 	}
+	crash.Point("store/claim/after-directories")
 	if err != nil {
 		return nil, wrap("claim", c.dir, err)
 	}
@@ -59,7 +63,9 @@ func (c *Claim) Create(name string) (*Partial, error) {
 		return nil, err
 	}
 	tmp := fmt.Sprintf("%s/part/%d", c.dir, c.part.Add(1))
+	crash.Point("store/part/before-create")
 	f, err := c.work.root.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	crash.Point("store/part/after-create")
 	if err != nil {
 		return nil, wrap("create", name, err)
 	}
@@ -76,14 +82,18 @@ func (p *Partial) Write(b []byte) (int, error) {
 // of the same claim.
 func (p *Partial) Commit() error {
 	root := p.claim.work.root
+	crash.Point("store/part/before-sync")
 	err := errors.Join(p.file.Sync(), p.file.Close())
+	crash.Point("store/part/after-sync")
 	final := p.claim.dir + "/files/" + p.name
 	if err == nil {
 		err = root.MkdirAll(path.Dir(final), 0o777)
 	}
+	crash.Point("store/part/before-rename")
 	if err == nil {
 		err = root.Rename(p.tmp, final)
 	}
+	crash.Point("store/part/after-rename")
 	if err != nil {
 		_ = root.Remove(p.tmp)
 	}
@@ -107,9 +117,11 @@ func (c *Claim) Win() error {
 		}
 		return err
 	})
+	crash.Point("store/win/before-rename")
 	if err == nil {
 		err = root.Rename(c.dir+"/files", c.job+"/files")
 	}
+	crash.Point("store/win/after-rename")
 	for _, d := range []string{c.job, path.Dir(c.job), "."} {
 		if err == nil {
 			err = syncIn(root, d)
@@ -123,7 +135,10 @@ func (c *Claim) Win() error {
 
 // Abandon removes what the claim has written. It may be called after Win.
 func (c *Claim) Abandon() error {
-	return wrap("abandon", c.dir, c.work.root.RemoveAll(c.dir))
+	crash.Point("store/claim/before-abandon")
+	err := c.work.root.RemoveAll(c.dir)
+	crash.Point("store/claim/after-abandon")
+	return wrap("abandon", c.dir, err)
 }
 
 // Files are the files of a job, complete.
@@ -167,12 +182,15 @@ func (w *Work) Discard(batch domain.BatchID, job domain.JobID) error {
 	}
 	// Renamed first: a crash half-way must not leave a part that looks complete.
 	old := fmt.Sprintf("%s/discarded-%s", dir, newTmp()[len(tmpPrefix):])
+	crash.Point("store/discard/before-rename")
 	err = w.root.Rename(dir+"/files", old)
+	crash.Point("store/discard/after-rename")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
 		err = errors.Join(syncIn(w.root, dir), w.root.RemoveAll(old))
 	}
+	crash.Point("store/discard/after-remove")
 	return wrap("discard", dir, err)
 }

@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // dir makes the writes into a bucket that is a directory durable, which its
@@ -47,9 +49,11 @@ func (d *dir) check() error {
 func openRoot(p string) (*os.Root, error) {
 	for parent := p; ; parent = filepath.Dir(parent) {
 		if _, err := os.Stat(parent); err == nil || parent == filepath.Dir(parent) {
+			crash.Point("store/directory/before-make")
 			if err := os.MkdirAll(p, 0o777); err != nil {
 				return nil, err
 			}
+			crash.Point("store/directory/after-make")
 			return syncDown(parent, p)
 		}
 	}
@@ -71,7 +75,10 @@ func syncPath(p string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	crash.Point("store/path/before-sync")
+	err = errors.Join(f.Sync(), f.Close())
+	crash.Point("store/path/after-sync")
+	return err
 }
 
 // syncIn syncs the directory name, "." for the root itself.
@@ -80,7 +87,10 @@ func syncIn(root *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	crash.Point("store/directory/before-sync")
+	err = errors.Join(f.Sync(), f.Close())
+	crash.Point("store/directory/after-sync")
+	return err
 }
 
 func (d *dir) close() error { return d.root.Close() }
@@ -99,11 +109,17 @@ func (d *dir) place(tmp, key string, absent bool, unsynced *entries) error {
 		return err
 	}
 	if !absent {
-		return errors.Join(d.root.Rename(tmp, key), sync())
+		crash.Point("store/put/before-rename")
+		renamed := d.root.Rename(tmp, key)
+		crash.Point("store/put/after-rename")
+		return errors.Join(renamed, sync())
 	}
 	// A link fails when its name is taken; a rename would replace it.
+	crash.Point("store/put/before-link")
 	linked := d.root.Link(tmp, key)
+	crash.Point("store/put/after-link")
 	removed := d.root.Remove(tmp)
+	crash.Point("store/put/after-unlink")
 	if linked != nil && !errors.Is(linked, fs.ErrExist) {
 		return errors.Join(linked, removed)
 	}
@@ -119,9 +135,11 @@ func (d *dir) mkdirs(name string) error {
 	if err := d.mkdirs(path.Dir(name)); err != nil {
 		return err
 	}
+	crash.Point("store/put/before-make-directory")
 	if err := d.root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+	crash.Point("store/put/after-make-directory")
 	if err := d.syncParent(name); err != nil {
 		return err
 	}

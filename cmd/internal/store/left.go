@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Left is what a claim that has ended, or whose worker is gone, has left behind.
@@ -49,4 +50,9 @@ func (w *Work) Left(batch domain.BatchID, job domain.JobID, mine string) ([]*Lef
 }
 
 // Remove removes all that the claim has left.
-func (l *Left) Remove() error { return wrap("remove", l.dir, l.work.root.RemoveAll(l.dir)) }
+func (l *Left) Remove() error {
+	crash.Point("store/left/before-remove")
+	err := l.work.root.RemoveAll(l.dir)
+	crash.Point("store/left/after-remove")
+	return wrap("remove", l.dir, err)
+}

@@ -16,6 +16,8 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
+
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // tmpPrefix is where a directory keeps writes under way, and any bucket keeps
@@ -90,6 +92,7 @@ func (s *Store) write(ctx context.Context, key string, r io.Reader, absent bool,
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var file *os.File
+	crash.Point("store/put/before-write")
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: "application/octet-stream", // else the first bytes are held back to guess it
 		IfNotExist:  absent,
@@ -98,6 +101,7 @@ func (s *Store) write(ctx context.Context, key string, r io.Reader, absent bool,
 	if err != nil {
 		return Blob{}, err
 	}
+	crash.Point("store/put/after-create")
 	in := &counter{r: r, sum: sha256.New()}
 	_, err = io.Copy(w, in)
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
@@ -113,7 +117,9 @@ func (s *Store) write(ctx context.Context, key string, r io.Reader, absent bool,
 		if file == nil {
 			err = errors.New("the driver of the directory gives no file to sync")
 		} else {
+			crash.Point("store/put/before-sync")
 			err = file.Sync()
+			crash.Point("store/put/after-sync")
 		}
 	}
 	if err != nil {

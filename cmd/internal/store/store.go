@@ -14,6 +14,8 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 	_ "gocloud.dev/blob/memblob" // mem://, for tests of programs above
+
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Store is an object store. Its methods may be used by several goroutines, and
@@ -146,7 +148,9 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
+	crash.Point("store/delete/before-remove")
 	err := wrap("delete", key, s.bucket.Delete(ctx, key))
+	crash.Point("store/delete/after-remove")
 	if CodeOf(err) == CodeNotFound {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // MarkerName is the file that says to which installation a working directory
@@ -60,23 +61,31 @@ func (w *Work) mark() error {
 	tmp := MarkerName + "." + rand.Text()
 	err := w.writeMarker(tmp)
 	if err == nil {
+		crash.Point("store/marker/before-link")
 		if err = w.root.Link(tmp, MarkerName); errors.Is(err, fs.ErrExist) {
 			err = nil
 		}
 	}
+	crash.Point("store/marker/after-link")
 	if e := w.root.Remove(tmp); err == nil {
 		err = e
 	}
+	crash.Point("store/marker/after-unlink")
 	return wrap("mark working directory", w.path, errors.Join(err, syncIn(w.root, ".")))
 }
 
 func (w *Work) writeMarker(name string) error {
+	crash.Point("store/marker/before-create")
 	f, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	crash.Point("store/marker/after-create")
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(w.installation + "\n")
-	return errors.Join(err, f.Sync(), f.Close())
+	crash.Point("store/marker/before-sync")
+	err = errors.Join(err, f.Sync(), f.Close())
+	crash.Point("store/marker/after-sync")
+	return err
 }
 
 // Check tells whether the directory is (still) that of the installation, as part
@@ -132,10 +141,13 @@ func (w *Work) Remove(batch domain.BatchID, job domain.JobID) error {
 	if err != nil {
 		return err
 	}
+	crash.Point("store/remove/before-job")
 	if err := w.root.RemoveAll(dir); err != nil {
 		return wrap("remove", dir, err)
 	}
+	crash.Point("store/remove/after-job")
 	err = w.root.Remove(string(batch))
+	crash.Point("store/remove/after-batch")
 	if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

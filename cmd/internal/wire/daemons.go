@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/notify"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Daemons gives the runner of the consumer daemons with all that they need of the
@@ -46,9 +47,11 @@ func (w *World) Daemons(ctx context.Context, version string) (*daemon.Runner, er
 	if err != nil {
 		return nil, err
 	}
+	crash.Point("wire/daemons/before-make-mail-drop")
 	if err := os.MkdirAll(w.cfg.MailDir, 0o750); err != nil {
 		return nil, failed("open the mail drop", err, "the setting mail_dir names it: "+w.cfg.MailDir)
 	}
+	crash.Point("wire/daemons/after-make-mail-drop")
 	return daemon.New(daemon.Config{
 		Handler: handler, Claims: live, Files: files, Profiles: profiles, Fetch: client, Records: meteredRecords{record.New(pool), w.metrics},
 		Mail:    mailer{notify.MailDrop{Dir: w.cfg.MailDir}},

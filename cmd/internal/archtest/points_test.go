@@ -1,0 +1,96 @@
+package archtest
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+var update = flag.Bool("update", false, "write docs/crash-points.md anew")
+
+// TestCrashPointsAreListed compares the page with the code.
+func TestCrashPointsAreListed(t *testing.T) {
+	t.Parallel()
+	root := repository(t)
+	points, err := Points(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("# Crash points\n\nEvery place where a build with the tag `crashpoints` can be told to die or to stop\n" +
+		"(see `internal/crash`): before and after each side effect of the write path, the\n" +
+		"relay, the projector and the daemons. `make generate` writes this page;\n" +
+		"[effects.md](effects.md) says what those of the daemons mean.\n\n| point | file | function |\n|---|---|---|\n")
+	for _, p := range points {
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` |\n", p.Name, p.File, p.Function)
+	}
+	const page = "docs/crash-points.md"
+	if *update {
+		if err := os.WriteFile(filepath.Join("..", "..", "..", filepath.FromSlash(page)), []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	text, err := fs.ReadFile(root, page)
+	if err != nil || string(text) != b.String() {
+		t.Errorf("%s is not what the code has (%v): run `make generate`", page, err)
+	}
+}
+
+func TestPoints(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`func f(n string) { crash.Point(n) }`:                "is a constant",
+		`func f() { crash.Point("a"); crash.Point("a") }`:    "a name of its own",
+		`func f() { crash.Point("a"); crash.Point("b") }`:    "",
+		`func f() { func() { crash.Point("a") }(); g("a") }`: "",
+	} {
+		_, err := Points(fstest.MapFS{"domain/a.go": {Data: []byte("package p\n" + body)}})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
+	}
+}
+
+func TestEffects(t *testing.T) {
+	t.Parallel()
+	const before, after = `crash.Point("x/before-a"); `, `; crash.Point("x/after-a")`
+	for _, c := range []struct{ file, body, want string }{
+		{"eventstore/zklive/a.go", "s.conn.Multi(ops)", "right before and after it"},
+		{"eventstore/zklive/a.go", before + "s.conn.Multi(ops)", "right after it"},
+		{"eventstore/zklive/a.go", "s.conn.Multi(ops)" + after, "right before it"},
+		{"eventstore/zklive/a.go", before + "s.conn.Multi(ops)" + after, ""},
+		{"eventstore/zklive/a.go", before + "read(func() error { return s.conn.Set(p) })" + after, ""},
+		{"eventstore/zklive/a.go", before + "s.conn.Get(p)", ""},
+		{"eventstore/zklive/a_test.go", "s.conn.Multi(ops)", ""},
+		{"eventstore/zklive/a.go", before + `s.conn.Create(p); crash.Point("b"); s.conn.Delete(p)` + after, ""},
+		{"eventstore/jslog/a.go", "l.js.PublishMsg(m)", "l.js.PublishMsg in f"},
+		{"projections/a.go", "tx.Commit(ctx)", "tx.Commit in f"},
+		{"cmd/internal/record/a.go", "r.q.Keep(ctx)", "r.q.Keep in f"},
+		{"cmd/internal/record/a.go", "r.q.Look(ctx); q.Keep(ctx)", ""},
+		{"cmd/internal/store/a.go", "root.Rename(a, b)", "root.Rename in f"},
+		{"cmd/internal/store/a.go", before + "f.Sync(); f.Close()" + after, ""},
+		{"cmd/internal/notify/a.go", "via.Do(req)", "via.Do in f"},
+		{"cmd/internal/stack/a.go", "os.Remove(a)", ""},
+	} {
+		t.Run(c.file+" "+c.body, func(t *testing.T) {
+			t.Parallel()
+			root := tree(c.file, "", "func f() { "+c.body+" }")
+			root["queries/record/a.sql"] = &fstest.MapFile{Data: []byte("-- name: Keep :exec\ninsert into x\n-- name: Look :one\nselect 1\n")}
+			one(t, CheckEffects, root, c.want)
+		})
+	}
+	two := tree("eventstore/zklive/a.go", "", "func f() { "+before+"s.conn.Create(p); s.conn.Delete(p)"+after+" }")
+	if found, err := CheckEffects(two); err != nil || len(found) != 2 {
+		t.Errorf("two effects without a point between them: %v, %v", found, err)
+	}
+	gone := tree("cmd/internal/store/put.go", "", "")
+	if found, err := CheckEffects(gone); err != nil || len(found) != 2 || !strings.Contains(found[0].String(), "not there any more") {
+		t.Errorf("rows for what is not there: %v, %v", found, err)
+	}
+}
