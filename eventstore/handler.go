@@ -348,7 +348,8 @@ func stamped(events []domain.Recorded, zxid int64) []domain.Recorded {
 func retry[T any](ctx context.Context, op string, a domain.Aggregate, try func() (T, error)) (T, error) {
 	for n := 0; ; n++ {
 		res, err := try()
-		again := errors.Is(err, ErrConflict) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrLocked)
+		again := errors.Is(err, ErrConflict) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrNotFound) &&
+			!errors.Is(err, ErrLocked) && !errors.Is(err, ErrFull)
 		if !again || ctx.Err() != nil {
 			return res, err
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/jslog"
@@ -33,6 +34,9 @@ import (
 const asProgram = "ACCESSION_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if stack.ChildMain() { // NATS of a test's own stack
+		return
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 		return

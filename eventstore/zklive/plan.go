@@ -260,13 +260,15 @@ func (s *Store) planRows(ctx context.Context, p *plan, changes []eventstore.Chan
 		return &eventstore.Error{Op: "make jobs of", Aggregate: batch.Aggregate(), Err: eventstore.ErrConflict,
 			Hint: fmt.Sprintf("row %d is next of %d, not %d", prog.NextRow, prog.Rows, first)}
 	}
-	pending, err := s.exists(ctx, s.paths.queue(domain.JobPending))
+	queues, err := s.queued(ctx)
 	if err != nil {
 		return err
 	}
-	if pending != nil && int(pending.NumChildren)+rows > s.cfg.QueueLimit {
-		return &eventstore.Error{Op: "make jobs of", Aggregate: batch.Aggregate(), Err: eventstore.ErrFull,
-			Hint: fmt.Sprintf("%d jobs are pending; the limit is %d", pending.NumChildren, s.cfg.QueueLimit)}
+	for _, state := range domain.JobStates {
+		if queues[state]+rows > s.cfg.QueueLimit {
+			return &eventstore.Error{Op: "make jobs of", Aggregate: batch.Aggregate(), Err: eventstore.ErrFull,
+				Hint: fmt.Sprintf("%d jobs are %s; the limit is %d", queues[state], state, s.cfg.QueueLimit)}
+		}
 	}
 	prog.NextRow = first + rows
 	p.set(s.paths.progress(batch), encode(prog), stat.Version, eventstore.ErrConflict)

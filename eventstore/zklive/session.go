@@ -36,7 +36,7 @@ type Config struct {
 	Grace time.Duration
 	// BucketSize is how many nodes an outbox bucket takes. Default 4,000.
 	BucketSize int64
-	// QueueLimit is how many jobs may wait in one state before the making of jobs
+	// QueueLimit is how many jobs may be in one state before the making of jobs
 	// is refused. Default 50,000.
 	QueueLimit int
 	// GroupCommit lets decisions and claims that wait at the same moment share a

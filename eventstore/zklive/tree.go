@@ -108,15 +108,8 @@ func (s *Store) reserve(ctx context.Context, name string, n int) (int64, error) 
 
 // Overview tells an operator what is going on.
 func (s *Store) Overview(ctx context.Context) (o eventstore.Overview, err error) {
-	o.Queues = map[domain.JobState]int{}
-	for _, st := range domain.JobStates {
-		stat, err := s.exists(ctx, s.paths.queue(st))
-		if err != nil {
-			return o, err
-		}
-		if stat != nil {
-			o.Queues[st] = int(stat.NumChildren)
-		}
+	if o.Queues, err = s.queued(ctx); err != nil {
+		return o, err
 	}
 	names, _, err := s.children(ctx, s.paths.at("/workers"))
 	if err != nil {

@@ -51,6 +51,8 @@ import (
 type Live interface {
 	eventstore.Live
 	Overview(ctx context.Context) (eventstore.Overview, error)
+	// Room refuses, with ErrFull, a deposit for which there is no room now.
+	Room(ctx context.Context) error
 }
 
 // World opens what use cases work with, each part when it is first asked for and

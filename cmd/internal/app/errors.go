@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
@@ -33,6 +35,8 @@ type Error struct {
 	What string // what was being done, such as: submit
 	Err  error
 	Hint string // what to do next, "" = nothing to say
+	// RetryAfter is when it is worth trying again, of errors of kind Full.
+	RetryAfter time.Duration
 }
 
 // Error implements error.
@@ -51,6 +55,7 @@ func explain(what string, err error) error {
 	e := &Error{Kind: Failed, What: what, Err: err}
 	var refused *domain.Refused
 	var profileUnknown *profile.NotFoundError
+	var full *eventstore.FullError
 	var store *eventstore.Error
 	if errors.As(err, &store) && store.Hint != "" {
 		e.Hint = store.Hint
@@ -65,8 +70,12 @@ func explain(what string, err error) error {
 		e.Kind, e.Hint = NotFound, "`accession profile ls` lists the profiles there are; each is a file in profiles_dir"
 	case errors.Is(err, eventstore.ErrNotFound), errors.Is(err, projections.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.Kind = NotFound
+	case errors.As(err, &full):
+		e.Kind, e.RetryAfter = Full, full.After
+		e.Hint = fmt.Sprintf("nothing was taken or changed: try again in %v; `accession status` shows queues and outbox", full.After)
 	case errors.Is(err, eventstore.ErrFull):
-		e.Kind, e.Hint = Full, "the queues are full: try again later"
+		e.Kind, e.RetryAfter = Full, eventstore.RetryQueue
+		e.Hint = fmt.Sprintf("the queues are full: try again in %v", e.RetryAfter)
 	case errors.Is(err, eventstore.ErrLocked):
 		e.Kind, e.Hint = Refused, lockedHint
 	case errors.Is(err, eventstore.ErrConflict):

@@ -31,6 +31,8 @@ type memWorld struct {
 
 type memLive struct{ *memory.Store }
 
+func (memLive) Room(context.Context) error { return nil }
+
 func (l memLive) Overview(ctx context.Context) (o eventstore.Overview, err error) {
 	o.Queues = map[domain.JobState]int{}
 	ids, err := l.Batches(ctx)

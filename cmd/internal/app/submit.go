@@ -66,15 +66,18 @@ func (a *App) submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if err != nil {
 		return s, err
 	}
+	live, err := a.World.Live(ctx)
+	if err == nil {
+		err = live.Room(ctx)
+	}
+	if err != nil {
+		return s, err
+	}
 	if local {
 		err = a.keep(ctx, d.Payload, &sub)
 	} else if record.Revealing(sub.PayloadURL) {
 		err = a.hideQuery(ctx, &sub)
 	}
-	if err != nil {
-		return s, err
-	}
-	live, err := a.World.Live(ctx)
 	if err != nil {
 		return s, err
 	}

@@ -129,6 +129,13 @@ func (r *Resolved) check() Faults {
 	}
 	c.within("outbox_shards", r.OutboxShards, 1, 64)
 	c.lasts("outbox_grace", r.OutboxGrace, 0, 10*time.Minute)
+	c.within("outbox_warn", r.OutboxWarn, 1, 1_000_000)
+	c.within("outbox_full", r.OutboxFull, 1, 1_000_000)
+	c.within("outbox_stop", r.OutboxStop, 1, 1_000_000)
+	if r.OutboxWarn >= r.OutboxFull || r.OutboxFull >= r.OutboxStop {
+		c.fault("outbox_full", fmt.Sprintf("%d does not lie between outbox_warn, %d, and outbox_stop, %d", r.OutboxFull, r.OutboxWarn, r.OutboxStop), "let each be larger than the one before")
+	}
+	c.within("queue_limit", r.QueueLimit, 100, 1_000_000)
 	c.lasts("fetch_connect_timeout", r.FetchConnectTimeout, 10*time.Millisecond, 5*time.Minute)
 	c.lasts("fetch_response_timeout", r.FetchResponseTimeout, 10*time.Millisecond, 30*time.Minute)
 	c.lasts("space_cycle", r.SpaceCycle, 10*time.Millisecond, 10*time.Minute)

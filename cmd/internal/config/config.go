@@ -69,6 +69,19 @@ type Config struct {
 	// anew: true or false.
 	HandOver bool `key:"hand_over" default:"true"`
 
+	// OutboxWarn is how many nodes of the outbox may wait for the log before operators
+	// are told; at OutboxFull no deposits are taken, at OutboxStop nothing is claimed
+	// or changed until the log takes events again: 1 to 1000000, each larger than the
+	// one before. A node holds some kilobytes of ZooKeeper's memory.
+	OutboxWarn int `key:"outbox_warn" default:"5000"`
+	OutboxFull int `key:"outbox_full" default:"20000"`
+	OutboxStop int `key:"outbox_stop" default:"40000"`
+	// QueueLimit is how many jobs may be in one state, and how many batches in
+	// ZooKeeper, before no jobs are made and no deposits taken: 100 to 1000000.
+	// Listing a directory of more than 52424 breaks clients that take answers of 1 MiB
+	// at most, such as those of Java; this program takes them.
+	QueueLimit int `key:"queue_limit" default:"50000"`
+
 	// FetchConnectTimeout is how long a depositor's server may take to be connected
 	// to: 10ms to 5m.
 	FetchConnectTimeout time.Duration `key:"fetch_connect_timeout" default:"10s"`

@@ -19,6 +19,8 @@ const (
 	maxClaims = 10
 	// asideDelay is how long work that cannot go on is left alone here.
 	asideDelay = 10 * time.Minute
+	// fullPause is how long a result waits at least before there may be room for it.
+	fullPause = 200 * time.Millisecond
 )
 
 // turn is one claim from its beginning to its end.
@@ -27,6 +29,7 @@ type turn struct {
 	d     Daemon
 	claim *eventstore.Claim
 	trace eventstore.Trace
+	work  context.Context // of the step; a result that must wait for room waits as long
 	log   *slog.Logger
 	batch *BatchTask // exactly one of the two is set
 	job   *JobTask
@@ -58,6 +61,7 @@ func (t *turn) run(work context.Context) *turn {
 		t.release(0)
 		return nil
 	}
+	t.work = work
 	t.settle(context.WithoutCancel(work), out)
 	return t.next
 }
@@ -112,6 +116,9 @@ func (t *turn) settle(ctx context.Context, out Outcome) {
 func (t *turn) commit(ctx context.Context, out Outcome) {
 	crash.Point("daemon/turn/before-move")
 	err := t.write(ctx, out)
+	for n := 0; errors.Is(err, eventstore.ErrFull) && t.held(n, err); n++ {
+		err = t.write(ctx, out)
+	}
 	crash.Point("daemon/turn/after-move")
 	var refused *domain.Refused
 	switch {
@@ -129,6 +136,24 @@ func (t *turn) commit(ctx context.Context, out Outcome) {
 		_, delay := t.again()
 		t.log.Warn("cannot write the result; trying again later", "delay", delay, "error", err)
 		t.release(delay)
+	}
+}
+
+// held waits a little with a result for which there is no room. It gives false when
+// the claim is lost or the service stops hard.
+func (t *turn) held(n int, why error) bool {
+	if n == 0 {
+		t.log.Warn("the result waits until there is room for its event", "error", why)
+	}
+	timer := time.NewTimer(max(t.r.cfg.RetryDelay, fullPause))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-t.claim.Lost:
+		return false
+	case <-t.work.Done():
+		return false
 	}
 }
 

@@ -21,6 +21,8 @@ type Installation struct {
 	Oldest func(ctx context.Context) (map[domain.JobState]time.Time, error)
 	// Lag tells how far the tables are behind the log.
 	Lag func(ctx context.Context) (events int64, seconds float64, err error)
+	// Level tells how hard the outbox presses, see eventstore.Level.
+	Level func() int
 	// Sessions tells whether this process has a session and how many it lost.
 	Sessions func() (live bool, lost int64)
 	// Held counts the aggregates whose events the relay of this process cannot
@@ -57,6 +59,7 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_outbox_oldest_seconds", Help: "How long the oldest of those nodes has waited."},
 		{Name: "accession_projection_lag_events", Help: "Events in the log that the tables do not show yet."},
 		{Name: "accession_projection_lag_seconds", Help: "How long ago the log took the last event that the tables show; 0 = they show all."},
+		{Name: "accession_outbox_level", Help: "How hard the outbox presses, as this process knows: 0 open, 1 warn, 2 full (no deposits are taken), 3 stop (nothing is claimed or changed)."},
 		{Name: "accession_session_live", Help: "1 while this process has a session of ZooKeeper."},
 		{Name: "accession_relay_held_aggregates", Help: "Batches, jobs and settings whose next event the relay of this process cannot write."},
 	} {
@@ -112,7 +115,7 @@ func (c *installation) ask() []prometheus.Metric {
 		alive = 1
 	}
 	list := []prometheus.Metric{
-		c.gauge("accession_session_live", alive), c.gauge("accession_relay_held_aggregates", float64(c.Held())),
+		c.gauge("accession_session_live", alive), c.gauge("accession_outbox_level", float64(c.Level())), c.gauge("accession_relay_held_aggregates", float64(c.Held())),
 		prometheus.MustNewConstMetric(c.descs["accession_sessions_lost_total"], prometheus.CounterValue, float64(lost)),
 	}
 	for _, a := range answers {

@@ -109,7 +109,7 @@ func TestOperatorsSeeWhatGoesOn(t *testing.T) {
 	for _, c := range r.Checks {
 		names = append(names, c.Name)
 	}
-	if got := strings.Join(names, " "); got != "nats postgres projection store work_dir zookeeper" {
+	if got := strings.Join(names, " "); got != "nats outbox postgres projection store work_dir zookeeper" {
 		t.Errorf("checks: %s", got)
 	}
 	stop()

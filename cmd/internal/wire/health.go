@@ -42,6 +42,7 @@ func (w *World) Measure(ctx context.Context) error {
 			return projections.OldestJobs(ctx, pool, asked)
 		},
 		Lag:      w.lag,
+		Level:    func() int { return int(s.pressure.Level()) },
 		Sessions: s.Sessions,
 		Held: func() int {
 			if w.relay == nil {
@@ -90,6 +91,7 @@ func (w *World) Checks(steps bool) []ops.Check {
 			}
 			return err
 		}},
+		{Name: "outbox", Ask: w.checkOutbox},
 		{Name: "projection", Ask: w.checkLag},
 	}
 	if steps {
@@ -118,6 +120,15 @@ func (w *World) checkSession(ctx context.Context) error {
 	return err
 }
 
+// checkOutbox wants room for deposits.
+func (w *World) checkOutbox(ctx context.Context) error {
+	s, err := w.Store(ctx)
+	if err == nil {
+		err = s.Room(ctx)
+	}
+	return err
+}
+
 // lagPatience is how long the tables must be too far behind before that counts: the
 // first event after a quiet night finds the last one hours ago.
 const lagPatience = 5 * time.Second
@@ -125,7 +136,7 @@ const lagPatience = 5 * time.Second
 func (w *World) checkLag(ctx context.Context) error {
 	events, seconds, err := w.lag(ctx)
 	if err != nil {
-		return err
+		return nil //nolint:nilerr // the checks of the two servers tell of it
 	}
 	far := seconds > w.cfg.ReadyMaxLag.Seconds()
 	w.far.mu.Lock()

@@ -12,17 +12,23 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive"
 )
 
-// LiveState is the live state, counted: every commit and claim of this process passes
-// here.
+// LiveState is the live state, counted and bounded: every commit and claim of this
+// process passes here.
 type LiveState struct {
 	*zklive.Store
-	metrics *ops.Metrics
+	metrics  *ops.Metrics
+	pressure *eventstore.Pressure
 }
 
+// Room implements app.Live.
+func (l *LiveState) Room(ctx context.Context) error { return l.pressure.Deposit(ctx) }
+
 // Commit implements eventstore.Live.
-func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) ([]eventstore.Committed, error) {
+func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) (done []eventstore.Committed, err error) {
 	begun := time.Now()
-	done, err := l.Store.Commit(ctx, changes...)
+	if err = l.pressure.Admit(ctx, changes); err == nil {
+		done, err = l.Store.Commit(ctx, changes...)
+	}
 	l.metrics.Committed(changes, time.Since(begun), err)
 	for i, d := range done {
 		if d.Claim != nil {
@@ -34,6 +40,9 @@ func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) ([
 
 // NextJob implements eventstore.Claims.
 func (l *LiveState) NextJob(ctx context.Context, state domain.JobState) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+	if err := l.pressure.Wait(ctx); err != nil {
+		return nil, eventstore.At[domain.Job]{}, err
+	}
 	c, at, err := l.Store.NextJob(ctx, state)
 	if err == nil {
 		l.metrics.Claimed(c, string(state))
@@ -43,6 +52,9 @@ func (l *LiveState) NextJob(ctx context.Context, state domain.JobState) (*events
 
 // NextBatch implements eventstore.Claims.
 func (l *LiveState) NextBatch(ctx context.Context, state domain.BatchState) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+	if err := l.pressure.Wait(ctx); err != nil {
+		return nil, eventstore.At[domain.Batch]{}, err
+	}
 	c, at, err := l.Store.NextBatch(ctx, state)
 	if err == nil {
 		l.metrics.Claimed(c, string(state))

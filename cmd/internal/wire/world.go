@@ -93,13 +93,18 @@ func (w *World) Store(ctx context.Context) (*LiveState, error) {
 		defer cancel()
 		s, err := zklive.Open(ctx, zklive.Config{
 			Servers: w.cfg.ZooKeeper, Root: w.cfg.ZooKeeperRoot, SessionTimeout: w.cfg.ZooKeeperSessionTimeout,
-			Shards: w.cfg.OutboxShards, Grace: w.cfg.OutboxGrace, GroupCommit: w.cfg.GroupCommit, RelayHints: w.cfg.RelayHints,
+			Shards: w.cfg.OutboxShards, Grace: w.cfg.OutboxGrace, QueueLimit: w.cfg.QueueLimit,
+			GroupCommit: w.cfg.GroupCommit, RelayHints: w.cfg.RelayHints,
 			Roles: w.roles, Logger: w.log, Written: w.written, Restoring: w.restoring,
 		})
 		if errors.Is(err, eventstore.ErrBroken) {
 			return nil, err
 		}
-		return &LiveState{Store: s, metrics: w.metrics}, w.unavailable(app.ServerZooKeeper, err)
+		if err != nil {
+			return nil, w.unavailable(app.ServerZooKeeper, err)
+		}
+		limits := eventstore.Limits{Warn: w.cfg.OutboxWarn, Full: w.cfg.OutboxFull, Stop: w.cfg.OutboxStop, Queue: w.cfg.QueueLimit}
+		return &LiveState{Store: s, metrics: w.metrics, pressure: &eventstore.Pressure{Look: s.Load, Limits: limits, Log: w.log}}, nil
 	})
 }
 

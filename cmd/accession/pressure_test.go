@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// try deposits a batch and gives its id, or the exit code and what was said.
+func (in *installation) try(f *files) (id domain.BatchID, code int, said string) {
+	in.t.Helper()
+	var out, errs bytes.Buffer
+	cmd := in.command("submit", f.URL+"/batch.checkm", "--type", "file_batch_manifest", "--profile", "test", "-o", "json")
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return "", exit.ExitCode(), errs.String()
+	}
+	in.must(err)
+	var answer struct {
+		BatchID domain.BatchID `json:"batch"`
+	}
+	in.must(json.Unmarshal(out.Bytes(), &answer))
+	return answer.BatchID, 0, ""
+}
+
+// until asks again and again.
+func (in *installation) until(what string, ask func() bool) {
+	in.t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); !ask(); <-tick.C {
+		if time.Now().After(end) {
+			in.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// rest waits until so many batches were reported and so many jobs cleaned up.
+func (in *installation) rest(batches, jobs int) {
+	in.t.Helper()
+	reported, cleaned := map[domain.Aggregate]bool{}, 0
+	in.await("the end of all batches", 0, func(r domain.Recorded) bool {
+		switch r.Type {
+		case domain.EventJobCleaned:
+			cleaned++
+		case domain.EventBatchReported:
+			reported[r.Aggregate] = true
+		}
+		return cleaned == jobs && len(reported) == batches
+	})
+}
+
+// TestNATSAwayUntilTheOutboxIsFull: first deposits are refused, at last nothing
+// moves any more; when NATS is back everything ends well, and nothing was counted.
+func TestNATSAwayUntilTheOutboxIsFull(t *testing.T) {
+	t.Parallel()
+	const jobs, full, stop = 12, 8, 30
+	log := newNATS(t)
+	in := newFetching(t, "attempts: 20, timeout: 60s", "nats="+log.url(), "outbox_warn=4", fmt.Sprintf("outbox_full=%d", full), fmt.Sprintf("outbox_stop=%d", stop),
+		"group_commit=false", "zookeeper_session_timeout=4s", "outbox_grace=500ms", "listen_ops=127.0.0.1:0")
+	t.Cleanup(log.start) // the stream can be removed also when this fails
+	f := newFiles(t, jobs, -1)
+	s := in.serve()
+	s.until(200, "ok")
+	log.kill()
+
+	var batches []domain.BatchID
+	in.until("a deposit to be refused", func() bool {
+		id, code, said := in.try(f)
+		if code == 0 {
+			batches = append(batches, id)
+			return false
+		}
+		if code != 7 || !strings.Contains(said, "decisions in the outbox that the log does not have yet") ||
+			!strings.Contains(said, "hint: nothing was taken or changed: try again in 30s") {
+			t.Fatalf("exit code %d: %s", code, said)
+		}
+		return true
+	})
+	in.until("the last limit", func() bool { return strings.Contains(s.log.tail(1<<20), "nothing is claimed or changed") })
+	s.until(503, "not ready: nats, outbox")
+	in.run("queue", "pause", "downloading", "--reason", "to see that an operator can")
+	in.run("queue", "resume", "downloading")
+	for range 20 { // it stands still: each worker may have had one more under way
+		d, err := in.live.Depth(t.Context())
+		in.must(err)
+		if d.Unsent < full || d.Unsent > stop+25 {
+			t.Fatalf("%d unsent, with a limit of %d", d.Unsent, stop)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+
+	log.start()
+	in.until("room for a deposit", func() bool {
+		id, code, said := in.try(f)
+		if code == 0 {
+			batches = append(batches, id)
+		} else if code != 7 {
+			t.Fatalf("exit code %d: %s", code, said)
+		}
+		return code == 0
+	})
+	s.until(200, "ok")
+	n := len(batches) * jobs
+	in.rest(len(batches), n)
+	s.stop()
+	in.proven()
+	// The batches name the same objects: each job made a version.
+	for what, query := range map[string]string{
+		"completed jobs":            `select count(*) from accession.job where status = 'completed'`,
+		"versions in the inventory": `select count(*) from record.object_version`,
+	} {
+		if got := in.count(query); got != n {
+			t.Errorf("%s: %d, want %d", what, got, n)
+		}
+	}
+	if got := in.count(`select max(download_attempts) from accession.file`); got != 1 {
+		t.Errorf("a download was counted %d times", got)
+	}
+	if got := in.count(`select count(*) from accession.retry`); got != 0 {
+		t.Errorf("%d failures", got)
+	}
+}

@@ -1,0 +1,237 @@
+package eventstore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Load is how much of the live state is in use.
+type Load struct {
+	Unsent  int                     // nodes of the outbox that are not in the log
+	Queues  map[domain.JobState]int // jobs by state
+	Batches int
+}
+
+// Level is how hard the outbox presses.
+type Level int
+
+// The levels: each takes something away from the one before.
+const (
+	LevelOpen Level = iota // everything goes on
+	LevelWarn              // operators are told
+	LevelFull              // no new deposits
+	LevelStop              // no claims and no transitions
+)
+
+// String gives the level in one word.
+func (l Level) String() string {
+	return [...]string{"open", "warn", "full", "stop"}[min(max(l, LevelOpen), LevelStop)]
+}
+
+// Limits say when which level begins, in unsent nodes of the outbox; and Queue, how
+// many jobs may be in one state, and how many batches there may be, before no
+// deposit is taken.
+type Limits struct{ Warn, Full, Stop, Queue int }
+
+// Pressure keeps the live state from growing without bound while the log is away
+// or work does not keep up. It looks at the load once in a while, sooner the nearer
+// a limit is, and says who has to wait: first depositors, at last everybody. What
+// is under way may pass a limit by a little. It is safe for concurrent use.
+type Pressure struct {
+	Look   func(ctx context.Context) (Load, error)
+	Limits Limits
+	Log    *slog.Logger
+
+	looking sync.Mutex // held by the one that looks
+	mu      sync.Mutex
+	level   Level
+	load    Load
+	at      time.Time // of the last look
+	budget  int       // writes until the next one
+}
+
+// The pauses between two looks, and how long somebody who is sent away should
+// stay away.
+const (
+	lookEvery   = 500 * time.Millisecond
+	waitEvery   = 500 * time.Millisecond
+	RetryOutbox = 30 * time.Second
+	RetryQueue  = time.Minute
+)
+
+// FullError says which limit is reached. It is [ErrFull].
+type FullError struct {
+	What       string // of which there are too many
+	Have, Most int
+	After      time.Duration // when it is worth trying again
+}
+
+// Error implements error.
+func (e *FullError) Error() string {
+	return fmt.Sprintf("there are %d %s, and at %d nothing more is taken", e.Have, e.What, e.Most)
+}
+
+// Unwrap gives ErrFull.
+func (e *FullError) Unwrap() error { return ErrFull }
+
+// Level tells where the outbox stands, as far as known.
+func (p *Pressure) Level() Level {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.level
+}
+
+// Deposit looks afresh and refuses a deposit for which there is no room.
+func (p *Pressure) Deposit(ctx context.Context) error {
+	p.looking.Lock()
+	err := p.look(ctx)
+	p.looking.Unlock()
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.room()
+}
+
+func (p *Pressure) room() error {
+	if p.level >= LevelFull {
+		return p.outbox(p.Limits.Full)
+	}
+	if p.load.Batches >= p.Limits.Queue {
+		return &FullError{What: "batches in the live state", Have: p.load.Batches, Most: p.Limits.Queue, After: RetryQueue}
+	}
+	for _, s := range domain.JobStates {
+		if n := p.load.Queues[s]; n >= p.Limits.Queue {
+			return &FullError{What: "jobs " + string(s), Have: n, Most: p.Limits.Queue, After: RetryQueue}
+		}
+	}
+	return nil
+}
+
+func (p *Pressure) outbox(most int) error {
+	return &FullError{What: "decisions in the outbox that the log does not have yet", Have: p.load.Unsent, Most: most, After: RetryOutbox}
+}
+
+// Admit refuses changes for which there is no room. Holds and pauses are always
+// let through: they are how an operator helps himself.
+func (p *Pressure) Admit(ctx context.Context, changes []Change) error {
+	deposit, stoppable := false, false
+	for _, c := range changes {
+		deposit = deposit || c.Batch != nil && c.Batch.Before.State == ""
+		stoppable = stoppable || c.Setting == nil
+	}
+	// What cannot be looked at is not full: the write itself will tell.
+	_ = p.count(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case stoppable && p.level >= LevelStop:
+		return p.outbox(p.Limits.Stop)
+	case deposit:
+		return p.room()
+	}
+	return nil
+}
+
+// Wait returns when claims may be made, or ctx ends.
+func (p *Pressure) Wait(ctx context.Context) error {
+	tick := time.NewTicker(waitEvery)
+	defer tick.Stop()
+	for {
+		_ = p.glance(ctx)
+		if p.Level() < LevelStop {
+			return ctx.Err()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// glance asks for the load when it was asked for some time ago. One asks, the others
+// go on with what is known.
+func (p *Pressure) glance(ctx context.Context) error {
+	p.mu.Lock()
+	due := p.at.IsZero() || time.Since(p.at) >= lookEvery
+	p.mu.Unlock()
+	if !due || !p.looking.TryLock() {
+		return nil
+	}
+	defer p.looking.Unlock()
+	return p.look(ctx)
+}
+
+// count counts a write. Once so many were made since the last look that a limit may
+// be near, everybody waits for the next one.
+func (p *Pressure) count(ctx context.Context) error {
+	if !p.spent() {
+		return p.glance(ctx)
+	}
+	p.looking.Lock()
+	defer p.looking.Unlock()
+	if !p.spent() { // somebody looked while this one waited
+		return nil
+	}
+	return p.look(ctx)
+}
+
+// spent takes one of the writes that may be made until the next look, and reports
+// whether there was none. At the last level nothing is written anyway.
+func (p *Pressure) spent() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.budget--
+	return p.budget < 0 && p.level < LevelStop
+}
+
+// look asks for the load. The lock for looking is held.
+func (p *Pressure) look(ctx context.Context) error {
+	load, err := p.Look(ctx)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	level, next := p.levelOf(load.Unsent)
+	if level != p.level {
+		p.tell(level, load.Unsent)
+	}
+	p.level, p.load, p.at, p.budget = level, load, time.Now(), (next-load.Unsent)/8
+	return nil
+}
+
+// levelOf gives the level of so many unsent nodes, and where the next one begins.
+func (p *Pressure) levelOf(unsent int) (level Level, next int) {
+	for _, l := range []struct {
+		level Level
+		from  int
+	}{{LevelStop, p.Limits.Stop}, {LevelFull, p.Limits.Full}, {LevelWarn, p.Limits.Warn}} {
+		if unsent >= l.from {
+			return l.level, max(next, unsent)
+		}
+		next = l.from
+	}
+	return LevelOpen, next
+}
+
+func (p *Pressure) tell(to Level, unsent int) {
+	log := p.Log.With("unsent", unsent, "was", p.level.String(), "level", to.String())
+	switch {
+	case to == LevelStop:
+		log.Error("the outbox is full: nothing is claimed or changed until the log takes events again; nothing is lost", "outbox_stop", p.Limits.Stop)
+	case to == LevelFull && to > p.level:
+		log.Error("the outbox fills: no deposits are taken; jobs go on", "outbox_full", p.Limits.Full)
+	case to == LevelWarn && to > p.level:
+		log.Warn("events wait in the outbox: is NATS there, and does a relay run?", "outbox_warn", p.Limits.Warn)
+	default:
+		log.Info("the outbox empties")
+	}
+}

@@ -1,0 +1,149 @@
+package eventstore_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// presses is a pressure over a load that a test sets.
+type presses struct {
+	*eventstore.Pressure
+	mu    sync.Mutex
+	load  eventstore.Load
+	looks int
+	log   strings.Builder
+}
+
+func newPresses() *presses {
+	p := &presses{load: eventstore.Load{Queues: map[domain.JobState]int{}}}
+	p.Pressure = &eventstore.Pressure{Limits: eventstore.Limits{Warn: 10, Full: 20, Stop: 40, Queue: 100}, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
+		Look: func(context.Context) (eventstore.Load, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.looks++
+			return p.load, nil
+		}}
+	return p
+}
+
+func (p *presses) set(unsent int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.load.Unsent = unsent
+}
+
+var (
+	newBatch = []eventstore.Change{{Batch: &eventstore.Pair[domain.Batch]{After: domain.Batch{ID: "bid0000000001", State: domain.BatchPending}}}}
+	moveJob  = []eventstore.Change{{Job: &eventstore.Pair[domain.Job]{Before: domain.Job{State: domain.JobPending}, After: domain.Job{State: domain.JobEstimating}}}}
+	setHold  = []eventstore.Change{{Setting: &eventstore.Pair[domain.Setting]{}}}
+)
+
+// TestPressureByLevel: what each level lets through.
+func TestPressureByLevel(t *testing.T) {
+	t.Parallel()
+	for unsent, want := range map[int]struct {
+		level         eventstore.Level
+		deposit, move bool
+	}{
+		0: {eventstore.LevelOpen, true, true}, 9: {eventstore.LevelOpen, true, true}, 10: {eventstore.LevelWarn, true, true},
+		20: {eventstore.LevelFull, false, true}, 39: {eventstore.LevelFull, false, true}, 40: {eventstore.LevelStop, false, false},
+	} {
+		p := newPresses()
+		p.set(unsent)
+		if err := p.Deposit(t.Context()); (err == nil) != want.deposit {
+			t.Errorf("%d unsent: a deposit gets %v", unsent, err)
+		}
+		for _, c := range []struct {
+			changes []eventstore.Change
+			may     bool
+		}{{newBatch, want.deposit}, {moveJob, want.move}, {setHold, true}} {
+			err := p.Admit(t.Context(), c.changes)
+			var full *eventstore.FullError
+			if (err == nil) != c.may || err != nil && (!errors.Is(err, eventstore.ErrFull) || !errors.As(err, &full) || full.Have != unsent || full.After == 0) {
+				t.Errorf("%d unsent, %+v: %v", unsent, c.changes, err)
+			}
+		}
+		if got := p.Level(); got != want.level {
+			t.Errorf("%d unsent: %v, want %v", unsent, got, want.level)
+		}
+	}
+}
+
+// TestQueuesHaveLimits: too many jobs in one state, or batches, keep deposits out
+// and nothing else.
+func TestQueuesHaveLimits(t *testing.T) {
+	t.Parallel()
+	p := newPresses()
+	p.load.Queues[domain.JobDownloading] = 100
+	if err := p.Deposit(t.Context()); !errors.Is(err, eventstore.ErrFull) || !strings.Contains(err.Error(), "100 jobs downloading") {
+		t.Errorf("%v", err)
+	}
+	if err := p.Admit(t.Context(), moveJob); err != nil {
+		t.Error(err)
+	}
+	p.load = eventstore.Load{Batches: 100}
+	if err := p.Deposit(t.Context()); !errors.Is(err, eventstore.ErrFull) {
+		t.Errorf("%v", err)
+	}
+	p.load = eventstore.Load{Batches: 99}
+	if err := p.Deposit(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPressureIsLookedAtInTime: far from a limit hardly ever, near it nearly each
+// time; and those who wait go on when it falls. Each change of the level is told
+// once.
+func TestPressureIsLookedAtInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresses()
+		p.Limits = eventstore.Limits{Warn: 1000, Full: 2000, Stop: 4000, Queue: 100}
+		for range 100 {
+			_ = p.Admit(t.Context(), moveJob)
+		}
+		if p.looks != 1 {
+			t.Errorf("%d looks far from any limit", p.looks)
+		}
+		p.set(3990)
+		<-time.After(2 * time.Second)
+		for range 10 {
+			_ = p.Admit(t.Context(), moveJob)
+		}
+		if p.looks != 1+5 {
+			t.Errorf("%d looks near the last limit", p.looks-1)
+		}
+		p.set(4000)
+		<-time.After(2 * time.Second)
+		waited := make(chan time.Time)
+		go func() { _ = p.Wait(t.Context()); waited <- time.Now() }()
+		<-time.After(10 * time.Second)
+		p.set(3000)
+		begun := time.Now()
+		if got := (<-waited).Sub(begun); got > 2*time.Second {
+			t.Errorf("went on after %v", got)
+		}
+		p.set(0)
+		<-time.After(2 * time.Second)
+		_ = p.Admit(t.Context(), moveJob)
+		for _, line := range []string{"no deposits are taken", "nothing is claimed or changed", "the outbox empties"} {
+			if n := strings.Count(p.log.String(), line); n != 1 && (line != "the outbox empties" || n != 2) {
+				t.Errorf("%q is told %d times:\n%s", line, n, p.log.String())
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := p.Wait(ctx); err == nil {
+			t.Error("it waits without a reason and without an end")
+		}
+	})
+}
