@@ -57,7 +57,7 @@ func NewMetrics() *Metrics {
 		"aggregate", "from", "to", "outcome")
 	m.stateSeconds = m.histograms("accession_state_seconds", "How long batches and jobs were in a state that they left through this process, by the writers' clocks.", workSeconds, "aggregate", "state")
 	m.commitSeconds = m.histograms("accession_commit_seconds", "How long a commit to ZooKeeper took.", answerSeconds, "outcome")
-	m.claims = m.counters("accession_claims_total", "Claims that this process made.", "aggregate", "state")
+	m.claims = m.counters("accession_claims_total", "Claims that this process made, those included that came with the end of the state before.", "aggregate", "state")
 	m.reclaims = m.counters("accession_claims_again_total", "Claims of work whose worker died before.", "aggregate", "state")
 	m.steps = m.counters("accession_steps_total", "Steps of daemons that ended here: moved, failed, waits, retried, handed_back or cut_off.", "daemon", "outcome")
 	m.stepSeconds = m.histograms("accession_step_seconds", "How long a step of a daemon took.", workSeconds, "daemon")
