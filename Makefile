@@ -104,8 +104,9 @@ generate: $(SQLC) ## write generated code, schemas and diagrams again
 	@go generate ./...
 	@deploy/ci/golden.sh
 
-documents: setup-test build ## write docs/data-dictionary.md and the outputs in docs/sql.md again, from a database
+documents: setup-test build ## write docs/data-dictionary.md and the outputs in docs/sql.md and docs/reports.md again, from a database
 	@$(WITH_STACK) go test -count=1 -run 'TestDataDictionary|TestSQLExamples' ./projections -write
+	@$(WITH_STACK) go test -count=1 -run TestExamplesOfReports ./cmd/internal/cli -write
 
 clean: ## remove what was built, tools too
 	rm -rf bin

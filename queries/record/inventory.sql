@@ -31,3 +31,14 @@ select * from record.object_file where primary_identifier = @primary_identifier 
 select v.*, o.collection, o.erc_what from record.object_version v
 join record.object o using (primary_identifier)
 where v.batch_id = @batch_id and v.job_id > @after_job order by v.job_id limit @max_rows;
+
+-- name: RecordedObjects :many
+-- The versions that these jobs stored.
+select job_id, primary_identifier, version, files, bytes from record.object_version where job_id = any(@jobs::text[]);
+
+-- name: RecordedFiles :many
+-- Which of these names stand in the versions that these jobs stored.
+select v.job_id, f.name, f.size, f.sha256
+from record.object_version v
+join record.object_file f on f.primary_identifier = v.primary_identifier and f.version = v.version
+where v.job_id = any(@jobs::text[]) and f.name = any(@names::text[]) and f.kind = 'producer';

@@ -33,6 +33,9 @@ func (w pastWorld) DB(context.Context) (projections.DB, error) {
 	}
 	return w.db, nil
 }
+func (w pastWorld) Live(context.Context) (Live, error) {
+	return memLive{memory.New(memory.Options{}).Session()}, nil
+}
 func (w pastWorld) Records(context.Context) (*record.Records, error) { return w.rec, nil }
 
 // stopped is a clock that the story moves.

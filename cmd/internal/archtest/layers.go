@@ -88,6 +88,7 @@ var Layers = []Layer{
 	}, {
 		Packages: []string{"cmd/internal/cli/..."},
 		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
+		TestMay:  []string{"projections/projtest"},
 	}, {
 		Packages: []string{"cmd/internal/httpapi/..."},
 		May:      join(domain, []string{"cmd/internal/app/..."}),

@@ -40,6 +40,7 @@ var Libraries = []Library{
 	{"github.com/jedib0t/go-pretty/v6", []string{"cmd/internal/cli/..."}, nil},
 	{"github.com/vbauerster/mpb/v8", []string{"cmd/internal/cli/..."}, nil},
 	{"github.com/parquet-go/parquet-go", []string{"cmd/internal/export"}, nil},
+	{"gonum.org/v1/plot", []string{"cmd/internal/export"}, nil},
 	{"go.yaml.in/yaml/v3", []string{"cmd/internal/config/...", "cmd/internal/profile/..."}, everything},
 
 	// Small tools.
@@ -52,6 +53,7 @@ var Libraries = []Library{
 	{"golang.org/x/sys", []string{"cmd/internal/stack/..."}, nil},
 
 	// Tests and generators.
+	{"golang.org/x/net/html", nil, everything},
 	{"github.com/google/go-cmp", []string{"eventstore/storetest/..."}, everything},
 	{"pgregory.net/rapid", []string{"eventstore/storetest/..."}, everything},
 	{"go.uber.org/goleak", nil, everything},

@@ -197,6 +197,90 @@ func (q *Queries) ObjectVersionOfJob(ctx context.Context, jobID string) (RecordO
 	return i, err
 }
 
+const recordedFiles = `-- name: RecordedFiles :many
+select v.job_id, f.name, f.size, f.sha256
+from record.object_version v
+join record.object_file f on f.primary_identifier = v.primary_identifier and f.version = v.version
+where v.job_id = any($1::text[]) and f.name = any($2::text[]) and f.kind = 'producer'
+`
+
+type RecordedFilesParams struct {
+	Jobs  []string `json:"jobs"`
+	Names []string `json:"names"`
+}
+
+type RecordedFilesRow struct {
+	JobID  string `json:"job_id"`
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	Sha256 string `json:"sha256"`
+}
+
+// Which of these names stand in the versions that these jobs stored.
+func (q *Queries) RecordedFiles(ctx context.Context, arg RecordedFilesParams) ([]RecordedFilesRow, error) {
+	rows, err := q.db.Query(ctx, recordedFiles, arg.Jobs, arg.Names)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecordedFilesRow
+	for rows.Next() {
+		var i RecordedFilesRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.Name,
+			&i.Size,
+			&i.Sha256,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const recordedObjects = `-- name: RecordedObjects :many
+select job_id, primary_identifier, version, files, bytes from record.object_version where job_id = any($1::text[])
+`
+
+type RecordedObjectsRow struct {
+	JobID             string `json:"job_id"`
+	PrimaryIdentifier string `json:"primary_identifier"`
+	Version           int64  `json:"version"`
+	Files             int64  `json:"files"`
+	Bytes             int64  `json:"bytes"`
+}
+
+// The versions that these jobs stored.
+func (q *Queries) RecordedObjects(ctx context.Context, jobs []string) ([]RecordedObjectsRow, error) {
+	rows, err := q.db.Query(ctx, recordedObjects, jobs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecordedObjectsRow
+	for rows.Next() {
+		var i RecordedObjectsRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.PrimaryIdentifier,
+			&i.Version,
+			&i.Files,
+			&i.Bytes,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const upsertObject = `-- name: UpsertObject :exec
 insert into record.object (primary_identifier, owner, collection, current_version, erc_who, erc_what, erc_when, local_id)
 values ($1, $2, $3, $4, $5, $6, $7, $8::text[])

@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections"
+)
+
+// batchSource is what reports on one batch read: the tables as they are, or the
+// fold up to a moment.
+type batchSource struct {
+	summary BatchSummary
+	jobs    iter.Seq2[JobRow, error]
+	files   iter.Seq2[FileRow, error]
+	retries iter.Seq2[Retry, error]
+	reports []projections.BatchReport
+	nJobs   int64
+	nRetry  int64
+	at      *Place
+}
+
+func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, err error) {
+	if !o.At.IsNow() {
+		return a.batchThen(ctx, o)
+	}
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return s, err
+	}
+	if s.summary, err = projections.Summary(ctx, db, o.Batch); err != nil {
+		return s, err
+	}
+	if s.reports, err = projections.Reports(ctx, db, o.Batch); err != nil {
+		return s, err
+	}
+	if s.nJobs, err = projections.TotalJobs(ctx, db, projections.JobFilter{Batch: o.Batch}); err != nil {
+		return s, err
+	}
+	if s.nRetry, err = projections.CountAllRetries(ctx, db, o.Range); err != nil {
+		return s, err
+	}
+	s.jobs, s.files = projections.BatchJobs(ctx, db, o.Batch), projections.BatchFiles(ctx, db, o.Batch)
+	s.retries = projections.AllRetries(ctx, db, o.Range)
+	return s, nil
+}
+
+func (a *App) batchThen(ctx context.Context, o ReportOptions) (s batchSource, err error) {
+	past, at, err := a.batchPast(ctx, o.Batch, o.At)
+	if err != nil {
+		return s, err
+	}
+	if s.summary, err = past.Summary(o.Batch); err != nil {
+		return s, notYet(string(o.Batch), at, err)
+	}
+	jobs, retries := past.Jobs(), slices.Concat(past.Retries(domain.KindJob), past.Retries(domain.KindFile))
+	slices.SortStableFunc(retries, func(a, b Retry) int { return a.FailedAt.Compare(b.FailedAt) })
+	s.jobs, s.files, s.retries = each(jobs), each(past.Files()), each(retries)
+	s.reports, s.nJobs, s.nRetry, s.at = past.Reports(), int64(len(jobs)), int64(len(retries)), &at
+	return s, nil
+}
+
+// each gives a list as something that is read.
+func each[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, item := range list {
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (a *App) reportBatch(ctx context.Context, o ReportOptions) (Report, error) {
+	s, err := a.batchSource(ctx, o)
+	if err != nil {
+		return Report{}, err
+	}
+	return Report{At: s.at, Facts: adding(s.summary), Tables: []Table{
+		{Name: "jobs", Title: "Jobs", None: "No job was made.", Total: s.nJobs,
+			Columns: columns("job_id", "status", "what", "primary_identifier", "local_id", "files", "bytes", "retry_count", "completed_at", "reason_class", "reason_code", "reason_message"),
+			Rows: rowsOf(s.jobs, func(j JobRow) []any {
+				class, code, message := cell(j.ReasonClass), cell(j.ReasonCode), cell(j.ReasonMessage)
+				if j.Status == string(domain.JobCompleted) {
+					class, code, message = nil, nil, nil
+				}
+				return []any{j.ID, j.Status, jobName(j), j.PrimaryIdentifier, joined(j.LocalID), cell(j.Files), cell(j.Bytes), j.RetryCount,
+					cell(j.CompletedAt), class, code, message}
+			})},
+		retriesTable(s.retries, s.nRetry),
+		{Name: "reports", Title: "Reports made", None: "No report has been made yet.", Total: int64(len(s.reports)),
+			Columns: columns("report", "kind", "reported_at", "status", "successful", "failed", "newly_successful"),
+			Rows: rowsOf(each(s.reports), func(r projections.BatchReport) []any {
+				return []any{r.Report, r.Kind, r.ReportedAt, r.Status, r.Successful, r.Failed, r.NewlySuccessful}
+			})},
+	}}, nil
+}
+
+// retriesTable is failed attempts, of jobs and files.
+func retriesTable(retries iter.Seq2[Retry, error], total int64) Table {
+	return Table{Name: "attempts", Title: "Failed attempts", None: "No attempt has failed.", Total: total,
+		Columns: columns("batch_id", "job_id", "kind", "file_name", "attempt", "failed_in", "class", "code", "message", "worker", "failed_at",
+			"resumed_at", "resumed_by", "resumed_to", "seconds_waiting", "outcome"),
+		Rows: rowsOf(retries, func(r Retry) []any {
+			return []any{r.BatchID, r.JobID, r.Kind, r.FileName, r.Attempt, r.FailedIn, r.Class, r.Code, r.Message, r.Worker, r.FailedAt,
+				cell(r.ResumedAt), cell(r.ResumedBy), cell(r.ResumedTo), cell(r.SecondsWaiting), r.Outcome}
+		})}
+}
+
+// joined writes a list as one text.
+func joined(list []string) any {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	text := list[0]
+	for _, s := range list[1:] {
+		text += "; " + s
+	}
+	return text
+}

@@ -1,0 +1,39 @@
+package app
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/projections"
+)
+
+func (a *App) reportRetries(ctx context.Context, o ReportOptions) (Report, error) {
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	n, err := projections.CountAllRetries(ctx, db, o.Range)
+	if err != nil {
+		return Report{}, err
+	}
+	return Report{Facts: append(ranged(o), Fact{"failed_attempts", "failed attempts", n}),
+		Tables: []Table{retriesTable(projections.AllRetries(ctx, db, o.Range), n)}}, nil
+}
+
+func (a *App) reportFiles(ctx context.Context, o ReportOptions) (Report, error) {
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	n, err := projections.CountFileMoves(ctx, db, o.Range)
+	if err != nil {
+		return Report{}, err
+	}
+	return Report{Facts: append(ranged(o), Fact{"changes", "changes", n}), Tables: []Table{{
+		Name: "changes", Title: "Changes of files", None: "No file has changed.", Total: n,
+		Columns: columns("batch_id", "job_id", "path", "version", "from_status", "to_status", "at", "seconds", "actor", "worker",
+			"download_attempts", "processing_attempts", "size", "reason_class", "reason_code", "reason_message", "raw_file_hash"),
+		Rows: rowsOf(projections.FileMoves(ctx, db, o.Range), func(m projections.FileMove) []any {
+			return []any{m.BatchID, m.JobID, m.Path, m.Version, m.FromStatus, m.ToStatus, m.At, cell(m.Seconds), m.Actor, m.Worker,
+				m.DownloadAttempts, m.ProcessingAttempts, m.Size, cell(m.ReasonClass), cell(m.ReasonCode), cell(m.ReasonMessage), m.RawFileHash}
+		})}}}, nil
+}

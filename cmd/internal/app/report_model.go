@@ -1,0 +1,216 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections"
+)
+
+// Report is something to look at or to hand on: facts, and tables whose rows are
+// read only while they are written.
+type Report struct {
+	Name   string
+	Title  string
+	Facts  []Fact
+	Tables []Table
+	At     *Place // as of which event, nil = now
+}
+
+// Fact is one thing worth telling.
+type Fact struct {
+	Name  string // for programs
+	Label string // for people
+	Value any
+}
+
+// Table is rows of equal shape.
+type Table struct {
+	Name    string // for programs
+	Title   string
+	None    string // what to say when there are no rows
+	Columns []Column
+	// Rows gives a value for each column: text, int64, float64, bool, time.Time, or
+	// nil for nothing. It ends after the first error.
+	Rows iter.Seq2[[]any, error]
+	// Total counts the rows as far as that is known beforehand, 0 = it is not.
+	Total int64
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name  string // for programs
+	Label string // for people
+}
+
+// columns makes columns of names; people see them with spaces.
+func columns(names ...string) []Column {
+	list := make([]Column, len(names))
+	for i, n := range names {
+		list[i] = Column{n, strings.ReplaceAll(n, "_", " ")}
+	}
+	return list
+}
+
+// ReportOptions choose what a report tells of; empty fields choose all.
+type ReportOptions struct {
+	projections.Range
+	At Moment
+}
+
+// ReportKind is one of the reports there are.
+type ReportKind struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+	// Batch says that it tells of one batch, which must be named.
+	Batch bool `json:"needs_batch"`
+	// Past says that it can be made as of a moment; others have --until.
+	Past bool `json:"past"`
+	// Plot says that it can be drawn.
+	Plot bool `json:"plot"`
+
+	byBatch bool // that it can be narrowed to a batch
+	byTime  bool // or to a time
+	make    func(*App, context.Context, ReportOptions) (Report, error)
+}
+
+// ReportKinds lists the reports there are.
+func ReportKinds() []ReportKind {
+	return []ReportKind{
+		{Name: "batch", About: "How a batch went: where each job stands, every failed attempt, the reports made", Batch: true, Past: true, byBatch: true, make: (*App).reportBatch},
+		{Name: "reconciliation", About: "A batch by name: listed, downloaded, stored and recorded, with every difference explained", Batch: true, Past: true, byBatch: true, make: (*App).reportReconciliation},
+		{Name: "retries", About: "Every failed attempt of jobs and files, and what became of it", byBatch: true, byTime: true, make: (*App).reportRetries},
+		{Name: "files", About: "The life of each file: every change of its state, how long each took, and why", byBatch: true, byTime: true, make: (*App).reportFiles},
+		{Name: "throughput", About: "What was deposited, completed, failed and downloaded on each day", Plot: true, byTime: true, make: (*App).reportThroughput},
+		{Name: "states", About: "How long jobs and files stayed in each state: p50, p95, p99", Plot: true, byBatch: true, byTime: true, make: (*App).reportStates},
+		{Name: "failures", About: "Why attempts failed, how often, and how many of them still wait for somebody", byBatch: true, byTime: true, make: (*App).reportFailures},
+		{Name: "submitters", About: "Who deposited how much, and what became of it", byTime: true, make: (*App).reportSubmitters},
+	}
+}
+
+// Report begins a report; its tables are read while they are written.
+func (a *App) Report(ctx context.Context, name string, o ReportOptions) (Report, error) {
+	what := "report " + name
+	kinds := ReportKinds()
+	i := slices.IndexFunc(kinds, func(k ReportKind) bool { return k.Name == name })
+	if i < 0 {
+		return Report{}, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such report"), Hint: "`accession report ls` lists them"}
+	}
+	k := kinds[i]
+	if fault, hint := k.fault(o); fault != "" {
+		return Report{}, &Error{Kind: Invalid, What: what, Err: errors.New(fault), Hint: hint}
+	}
+	r, err := k.make(a, ctx, o)
+	if errors.Is(err, projections.ErrNotFound) {
+		err = &Error{Kind: NotFound, What: what, Err: fmt.Errorf("%s is not in the tables", o.Batch),
+			Hint: "`accession batch ls` lists them; `accession status` tells how far the tables are behind"}
+	}
+	r.Name, r.Title = k.Name, k.About
+	return r, explain(what, err)
+}
+
+// fault names what does not fit to the report.
+func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
+	switch timed := !o.Since.IsZero() || !o.Until.IsZero(); {
+	case k.Batch && o.Batch == "":
+		return "it tells of one batch", "name it with --batch"
+	case !k.byBatch && o.Batch != "":
+		return "it cannot be narrowed to a batch", "leave out --batch"
+	case !k.byTime && timed:
+		return "it tells of a batch at one moment", "give --at in place of --since and --until"
+	case !k.Past && !o.At.IsNow():
+		return "it tells of a stretch of time, not of one moment", "give --until in place of --at"
+	case timed && !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until):
+		return "between --since and --until there is nothing", "give an earlier --since"
+	}
+	return "", ""
+}
+
+// ranged tells of which time and batch a report is.
+func ranged(o ReportOptions) (facts []Fact) {
+	if o.Batch != "" {
+		facts = append(facts, Fact{"batch_id", "batch", string(o.Batch)})
+	}
+	if !o.Since.IsZero() {
+		facts = append(facts, Fact{"since", "since", o.Since.UTC()})
+	}
+	if !o.Until.IsZero() {
+		facts = append(facts, Fact{"until", "until", o.Until.UTC()})
+	}
+	return facts
+}
+
+// rowsOf turns what is read into rows of a table.
+func rowsOf[T any](items iter.Seq2[T, error], row func(T) []any) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for item, err := range items {
+			if err != nil {
+				yield(nil, explain("read the report's rows", err))
+				return
+			}
+			if !yield(row(item), nil) {
+				return
+			}
+		}
+	}
+}
+
+// cell gives a value that may be missing.
+func cell[T any](v *T) any {
+	if v == nil {
+		return nil
+	}
+	return *v
+}
+
+// when is cell for a time that may be zero.
+func when(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+// adding tells how a batch adds up.
+func adding(b BatchSummary) []Fact {
+	facts := []Fact{{"batch_id", "batch", b.BatchID}, {"status", "status", b.Status}, {"erc_what", "title", b.ErcWhat},
+		{"submitter", "submitter", b.Submitter}, {"profile_name", "profile", b.ProfileName}, {"file_name", "file", b.FileName},
+		{"submitted_at", "submitted", cell(b.SubmittedAt)}, {"reported_at", "reported", cell(b.ReportedAt)}}
+	if b.ReasonCode != nil {
+		facts = append(facts, Fact{"reason", "reason", *b.ReasonCode + ": " + *b.ReasonMessage})
+	}
+	jobs := "not listed yet"
+	if b.RowsListed != nil {
+		jobs = fmt.Sprintf("%d listed = %d completed + %d failed + %d held + %d deleted + %d in progress",
+			*b.RowsListed, b.JobsCompleted, b.JobsFailed, b.JobsHeld, b.JobsDeleted, b.JobsInProgress)
+	}
+	files := "none known yet"
+	if b.FilesListed > 0 {
+		files = fmt.Sprintf("%d listed = %d processed + %d skipped + %d given up + %d deleted + %d in progress",
+			b.FilesListed, b.FilesProcessed, b.FilesSkipped, b.FilesGivenUp, b.FilesDeleted, b.FilesInProgress)
+	}
+	return append(facts, Fact{"jobs", "jobs", jobs}, Fact{"files", "files", files})
+}
+
+// jobName is what a person knows a job by.
+func jobName(j JobRow) string {
+	if j.FileName != "" {
+		return j.FileName
+	}
+	if j.ErcWhat != "" {
+		return j.ErcWhat
+	}
+	return fmt.Sprintf("row %d", j.ManifestRow+1)
+}
+
+// given reports whether a job was given as done by the inventory's step.
+func given(j JobRow) bool {
+	return j.Status == string(domain.JobNotify) || j.Status == string(domain.JobCompleted) || j.Status == string(domain.JobFailed) &&
+		j.LastSuccessfulStatus != nil && *j.LastSuccessfulStatus == string(domain.JobRecording)
+}

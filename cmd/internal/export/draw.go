@@ -1,0 +1,130 @@
+package export
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+)
+
+// chart says which columns of a report's first table are drawn: bars beside each
+// other for each row, or below each other when their names are long.
+type chart struct {
+	label  []string // columns that name a row
+	values []string // columns that are bars
+	axis   string   // what they measure
+}
+
+var charts = map[string]chart{
+	"throughput": {label: []string{"day"}, values: []string{"jobs_completed", "jobs_failed", "files_processed"}, axis: "number"},
+	"states":     {label: []string{"kind", "status"}, values: []string{"p50", "p95", "p99"}, axis: "seconds"},
+}
+
+// palette is told apart by those who see colours differently too.
+var palette = []color.Color{color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}}
+
+// The most rows that a drawing has room for; of more the last are drawn.
+const maxDrawn = 60
+
+// draw draws what the report's first table says.
+func draw(w io.Writer, r app.Report, o ReportOptions) error {
+	c, ok := charts[r.Name]
+	if !ok {
+		return fmt.Errorf("the report %s has no drawing", r.Name)
+	}
+	labels, values, err := c.read(r.Tables[0], o)
+	if err != nil {
+		return err
+	}
+	p := plot.New()
+	p.Title.Text, p.Title.Padding = r.Title, vg.Points(8)
+	p.Y.Label.Text, p.Y.Min = c.axis, 0
+	p.Legend.Top, p.Legend.Padding = true, vg.Points(3)
+	p.Add(plotter.NewGrid())
+	width := vg.Points(14)
+	for i, name := range c.values {
+		if len(labels) == 0 {
+			break
+		}
+		bars, err := plotter.NewBarChart(values[i], width)
+		if err != nil {
+			return fmt.Errorf("draw %s: %w", name, err)
+		}
+		bars.Color, bars.LineStyle.Width = palette[i%len(palette)], 0
+		bars.Offset = width * vg.Length(float64(i)-float64(len(c.values)-1)/2)
+		p.Add(bars)
+		p.Legend.Add(columnLabel(r.Tables[0], name), bars)
+	}
+	if len(labels) > 0 {
+		p.NominalX(labels...)
+		p.X.Min, p.X.Max = -0.6, float64(len(labels))-0.4 // whole bars at both ends
+		p.X.Tick.Label.Rotation = 0.6
+		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = -1, -0.5
+	} else {
+		p.X.Label.Text = r.Tables[0].None
+		p.HideX()
+	}
+	if p.Y.Max <= 0 {
+		p.Y.Max = 1
+	} else {
+		p.Y.Max *= 1.25 // room for the legend
+	}
+	size := max(vg.Points(640), vg.Length(len(labels))*width*vg.Length(len(c.values)+1)+vg.Points(120))
+	out, err := p.WriterTo(size, vg.Points(400), o.Format)
+	if err != nil {
+		return fmt.Errorf("draw the report %s: %w", r.Name, err)
+	}
+	_, err = out.WriteTo(w)
+	return err
+}
+
+// read takes the columns out of the rows.
+func (c chart) read(t app.Table, o ReportOptions) (labels []string, values []plotter.Values, err error) {
+	at := map[string]int{}
+	for i, col := range t.Columns {
+		at[col.Name] = i
+	}
+	values = make([]plotter.Values, len(c.values))
+	for row, err := range t.Rows {
+		if err != nil {
+			return nil, nil, err
+		}
+		label := ""
+		for _, name := range c.label {
+			label += " " + people(row[at[name]])
+		}
+		labels = append(labels, label[1:])
+		for i, name := range c.values {
+			switch v := row[at[name]].(type) {
+			case int64:
+				values[i] = append(values[i], float64(v))
+			case float64:
+				values[i] = append(values[i], v)
+			default:
+				values[i] = append(values[i], 0)
+			}
+		}
+		o.Row()
+	}
+	if over := len(labels) - maxDrawn; over > 0 {
+		labels = labels[over:]
+		for i := range values {
+			values[i] = values[i][over:]
+		}
+	}
+	return labels, values, nil
+}
+
+func columnLabel(t app.Table, name string) string {
+	for _, c := range t.Columns {
+		if c.Name == name {
+			return c.Label
+		}
+	}
+	return name
+}

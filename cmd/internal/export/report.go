@@ -1,0 +1,123 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+)
+
+// The formats of reports.
+const (
+	FormatText = "text"
+	FormatHTML = "html"
+	FormatJSON = "json"
+	FormatSVG  = "svg"
+	FormatPNG  = "png"
+)
+
+// ReportFormats lists them; the last two draw.
+var ReportFormats = []string{FormatText, FormatHTML, FormatJSON, FormatCSV, FormatSVG, FormatPNG}
+
+// ReportOptions say how a report is written.
+type ReportOptions struct {
+	Format string
+	Table  string    // for CSV, which has room for one; "" = the first
+	Made   time.Time // when the report was made
+	// Row is called after each row, nil = nobody wants to know.
+	Row func()
+}
+
+// WriteReport writes a report; its rows are read meanwhile, and not kept.
+func WriteReport(w io.Writer, r app.Report, o ReportOptions) error {
+	if o.Row == nil {
+		o.Row = func() {}
+	}
+	switch o.Format {
+	case FormatText:
+		return writeText(w, r, o)
+	case FormatHTML:
+		return writeHTML(w, r, o)
+	case FormatJSON:
+		return writeJSON(w, r, o)
+	case FormatCSV:
+		t, err := TableOf(r, o.Table)
+		if err != nil {
+			return err
+		}
+		return writeCSV(w, t, o)
+	case FormatSVG, FormatPNG:
+		return draw(w, r, o)
+	}
+	return fmt.Errorf("there is no format %q", o.Format)
+}
+
+// TableOf finds a table of a report by its name, "" = the first.
+func TableOf(r app.Report, name string) (app.Table, error) {
+	i := slices.IndexFunc(r.Tables, func(t app.Table) bool { return name == "" || t.Name == name })
+	if i >= 0 {
+		return r.Tables[i], nil
+	}
+	var known []string
+	for _, t := range r.Tables {
+		known = append(known, t.Name)
+	}
+	return app.Table{}, fmt.Errorf("the report %s has no table %q: there is only %s", r.Name, name, strings.Join(known, ", "))
+}
+
+func writeCSV(w io.Writer, t app.Table, o ReportOptions) error {
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = c.Name
+	}
+	out, err := NewCSV(w, names...)
+	if err != nil {
+		return err
+	}
+	for row, err := range t.Rows {
+		if err == nil {
+			err = out.Row(row...)
+		}
+		if err != nil {
+			return err
+		}
+		o.Row()
+	}
+	return out.Close()
+}
+
+// people writes a value for people: times in UTC to the second, durations and
+// shares with three digits.
+func people(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	case float64:
+		return strings.TrimSuffix(fmt.Sprintf("%.3f", v), ".000")
+	case time.Time:
+		if v.IsZero() {
+			return ""
+		}
+		return v.UTC().Format("2006-01-02 15:04:05Z")
+	case string:
+		return Line(v)
+	default:
+		return Line(fmt.Sprint(v))
+	}
+}
+
+// asOf says as of when a report is.
+func asOf(r app.Report) string {
+	if r.At == nil {
+		return ""
+	}
+	return fmt.Sprintf("as it was at place %d of the log, %s", r.At.Seq, people(r.At.Stored))
+}

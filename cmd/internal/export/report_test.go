@@ -1,0 +1,190 @@
+package export
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"iter"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+)
+
+var made = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+
+func rowsOf(rows ...[]any) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for _, r := range rows {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// report has every kind of value, a table without rows, and hostile text in every
+// place that a stranger can write to.
+func report() app.Report {
+	return app.Report{Name: "batch", Title: "How a batch went", At: &app.Place{Seq: 42, Stored: made},
+		Facts: []app.Fact{{Name: "erc_what", Label: "title", Value: hostile}, {Name: "reported_at", Label: "reported", Value: nil}, {Name: "jobs", Label: "jobs", Value: "2 listed = 1 completed + 1 failed"}},
+		Tables: []app.Table{
+			{Name: "jobs", Title: "Jobs", None: "No job.", Columns: []app.Column{{Name: "job_id", Label: "job"}, {Name: "file_name", Label: "file name"}, {Name: "bytes", Label: "bytes"}, {Name: "seconds", Label: "seconds"}, {Name: "stored", Label: "stored"}, {Name: "at", Label: "at"}},
+				Rows: rowsOf([]any{"jid0000000001", hostile, int64(-12), 1.5, true, made}, []any{"jid0000000002", "plain é 海図", int64(7), 0.0, false, nil})},
+			{Name: "attempts", Title: "Failed attempts", None: "No attempt has failed.", Columns: []app.Column{{Name: "code", Label: "code"}}, Rows: rowsOf()},
+		}}
+}
+
+func asReport(t testing.TB, r app.Report, format string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteReport(&b, r, ReportOptions{Format: format, Made: made}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestReportsInEveryFormat(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{FormatText, FormatHTML, FormatJSON, FormatCSV} {
+		out := asReport(t, report(), format)
+		golden(t, "report."+format, out)
+		if strings.ContainsAny(string(out), "\x1b\u009b\x07") {
+			t.Errorf("%s holds control characters: %q", format, out)
+		}
+	}
+	cells, err := csv.NewReader(bytes.NewReader(asReport(t, report(), FormatCSV))).ReadAll()
+	if err != nil || len(cells) != 3 || !strings.HasPrefix(cells[1][1], "'=") || cells[1][2] != "-12" || cells[2][5] != "" {
+		t.Errorf("%q, %v", cells, err)
+	}
+	var back struct {
+		Facts  map[string]any
+		Tables map[string][]map[string]any
+	}
+	if err := json.Unmarshal(asReport(t, report(), FormatJSON), &back); err != nil || back.Tables["jobs"][0]["file_name"] != hostile || len(back.Tables["attempts"]) != 0 || back.Facts["erc_what"] != hostile {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
+
+// TestPagesAreSafeAndWhole parses the page as a browser does: nothing in it is
+// fetched or run, what strangers wrote is text, and every table has its caption and
+// heads.
+func TestPagesAreSafeAndWhole(t *testing.T) {
+	t.Parallel()
+	root, err := html.Parse(bytes.NewReader(asReport(t, report(), FormatHTML)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		count[n.Data]++
+		for _, a := range n.Attr {
+			if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "href" {
+				t.Errorf("<%s %s=%q>", n.Data, a.Key, a.Val)
+			}
+			count[n.Data+" "+a.Key]++
+		}
+	}
+	for element, want := range map[string]int{"script": 0, "img": 0, "link": 0, "iframe": 0, "table": 2, "caption": 2, "th": 7, "th scope": 7, "html lang": 1, "h1": 1, "title": 1, "main": 1} {
+		if count[element] != want {
+			t.Errorf("the page has %d %s, want %d", count[element], element, want)
+		}
+	}
+}
+
+// TestLongReportsAreStreamed writes 100,000 rows: none is kept, and what was read
+// before an error is followed by it.
+func TestLongReportsAreStreamed(t *testing.T) {
+	const n = 100_000
+	long := func(r app.Report, seen func(i int)) app.Report {
+		r.Tables[0].Rows = func(yield func([]any, error) bool) {
+			for i := range n {
+				seen(i)
+				if !yield([]any{"jid0000000001", strings.Repeat("x", 100), int64(i), 1.5, true, made}, nil) {
+					return
+				}
+			}
+		}
+		return r
+	}
+	alive := func() uint64 {
+		var now runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&now)
+		return now.HeapAlloc
+	}
+	for _, format := range []string{FormatText, FormatHTML, FormatJSON, FormatCSV} {
+		var early, late uint64
+		rows := 0
+		err := WriteReport(io.Discard, long(report(), func(i int) {
+			switch i {
+			case n / 10:
+				early = alive()
+			case n - 1:
+				late = alive()
+			}
+		}), ReportOptions{Format: format, Made: made, Row: func() { rows++ }})
+		if err != nil || rows < n {
+			t.Errorf("%s: %d rows, %v", format, rows, err)
+		}
+		if late > early+2<<20 { // kept rows would be 20 MiB
+			t.Errorf("%s: %d KiB are held after a tenth of the rows, %d KiB at the end", format, early>>10, late>>10)
+		}
+	}
+	broken := errors.New("the connection is lost")
+	for _, format := range []string{FormatText, FormatHTML, FormatJSON, FormatCSV} {
+		r := report()
+		r.Tables[0].Rows = func(yield func([]any, error) bool) {
+			_ = yield([]any{"a", "b", int64(1), 1.0, true, made}, nil) && yield(nil, broken)
+		}
+		if err := WriteReport(io.Discard, r, ReportOptions{Format: format, Made: made}); !errors.Is(err, broken) {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+}
+
+func throughput(days int) app.Report {
+	var rows [][]any
+	for i := range days {
+		rows = append(rows, []any{made.AddDate(0, 0, i).Format(time.DateOnly), int64(i), int64(40 + 7*i%13), int64(i % 5), int64(90 + i)})
+	}
+	return app.Report{Name: "throughput", Title: "What was done on each day", Tables: []app.Table{{Name: "days", None: "Nothing was done.",
+		Columns: []app.Column{{Name: "day"}, {Name: "batches_submitted"}, {Name: "jobs_completed", Label: "jobs completed"}, {Name: "jobs_failed", Label: "jobs failed"}, {Name: "files_processed", Label: "files processed"}},
+		Rows:    rowsOf(rows...)}}}
+}
+
+// TestDrawings are pictures, also of nothing and of too much.
+func TestDrawings(t *testing.T) {
+	t.Parallel()
+	for _, days := range []int{0, 1, 14, 400} {
+		img, err := png.Decode(bytes.NewReader(asReport(t, throughput(days), FormatPNG)))
+		if err != nil || img.Bounds().Dx() < 600 || img.Bounds().Dy() < 300 || img.Bounds().Dx() > 6000 {
+			t.Fatalf("%d days: %v, %v", days, img.Bounds(), err)
+		}
+		out := asReport(t, throughput(days), FormatSVG)
+		var svg struct {
+			XMLName xml.Name
+			Text    []string `xml:"g>g>text"`
+		}
+		if err := xml.Unmarshal(out, &svg); err != nil || svg.XMLName.Local != "svg" {
+			t.Fatalf("%d days: %v", days, err)
+		}
+		if last := made.AddDate(0, 0, max(days-1, 0)).Format(time.DateOnly); days > 0 && !bytes.Contains(out, []byte(last)) {
+			t.Errorf("%d days: the drawing does not name %s", days, last)
+		}
+	}
+	if err := WriteReport(io.Discard, report(), ReportOptions{Format: FormatSVG}); err == nil {
+		t.Error("a report without numbers was drawn")
+	}
+}

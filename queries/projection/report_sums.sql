@@ -1,0 +1,46 @@
+-- Reports that sum up. Without bounds they are what the views of the same name say.
+
+-- name: ReportThroughput :many
+select * from report.daily_throughput
+where day >= date(timezone('UTC', @since::timestamptz)) and day <= date(timezone('UTC', @until::timestamptz))
+order by day;
+
+-- name: ReportTimeInState :many
+select s.kind, s.status, count(*) as times,
+       percentile_cont(0.50) within group (order by s.seconds)::double precision as p50,
+       percentile_cont(0.95) within group (order by s.seconds)::double precision as p95,
+       percentile_cont(0.99) within group (order by s.seconds)::double precision as p99,
+       max(s.seconds)::double precision as longest
+from (
+    select 'job'::text as kind, j.from_status as status, j.seconds from accession.job_transition j
+    where j.from_status <> '' and (@batch_id::text = '' or j.batch_id = @batch_id) and j.at >= @since and j.at < @until
+    union all
+    select 'file'::text, f.from_status, f.seconds from accession.file_transition f
+    where f.from_status <> '' and (@batch_id::text = '' or f.batch_id = @batch_id) and f.at >= @since and f.at < @until
+) s
+group by s.kind, s.status
+order by s.kind desc, s.status;
+
+-- name: ReportFailures :many
+select r.kind, r.failed_in, r.class, r.code, count(*) as failures, count(distinct r.job_id) as jobs,
+       count(*) filter (where r.outcome in ('open', 'given_up') and r.resumed_at is null) as unresolved,
+       max(r.failed_at)::timestamptz as last_failed_at,
+       (array_agg(r.message order by r.failed_at desc, r.job_id))[1]::text as last_message
+from report.retry_history r
+where (@batch_id::text = '' or r.batch_id = @batch_id) and r.failed_at >= @since and r.failed_at < @until
+group by r.kind, r.failed_in, r.class, r.code
+order by failures desc, r.kind, r.failed_in, r.code;
+
+-- name: ReportSubmitters :many
+select b.submitter, count(*) as batches,
+       count(*) filter (where b.status = 'completed') as batches_completed,
+       count(*) filter (where b.status = 'failed') as batches_failed,
+       coalesce(sum(b.rows_listed), 0)::bigint as jobs_listed, sum(b.jobs_completed)::bigint as jobs_completed,
+       sum(b.jobs_failed)::bigint as jobs_failed, sum(b.jobs_held)::bigint as jobs_held,
+       sum(b.jobs_deleted)::bigint as jobs_deleted, sum(b.jobs_in_progress)::bigint as jobs_in_progress,
+       sum(b.files_listed)::bigint as files_listed, sum(b.bytes_downloaded)::bigint as bytes_downloaded,
+       min(b.submitted_at)::timestamptz as first_submitted_at, max(b.submitted_at)::timestamptz as last_submitted_at
+from report.batch_summary b
+where b.submitted_at >= @since and b.submitted_at < @until
+group by b.submitter
+order by b.submitter;
