@@ -166,6 +166,12 @@ func decodeData(e domain.Event, version int, data []byte) (domain.EventData, err
 	return v, nil
 }
 
+// DecodeData reads the data of an event from JSON, in the newest version of its type,
+// as the tables keep it.
+func DecodeData(e domain.Event, data []byte) (domain.EventData, error) {
+	return decodeData(e, newestVersion(e.Type), data)
+}
+
 // define finds the event's row in the registry and checks what names the event.
 func define(e domain.Event) (domain.EventDef, error) {
 	def, ok := domain.Lookup(e.Type)

@@ -24,8 +24,16 @@ type Restorer interface {
 	// begins a new epoch. *domain.Refused: the tree is not empty, or somebody works
 	// on it. A restore that was interrupted is begun again.
 	Restore(ctx context.Context, h History, progress func(done, total int)) error
+	// Exclude lets nobody else open the live state until Restored. *domain.Refused:
+	// another process uses it.
+	Exclude(ctx context.Context) error
+	// NewEpoch begins one and gives it.
+	NewEpoch(ctx context.Context) (int64, error)
 	// Restored ends a restore: others may use the tree from now on.
 	Restored(ctx context.Context) error
+	// Shards and Read are those of [Outbox].
+	Shards() int
+	Read(ctx context.Context, shard int, after Position, limit int) ([]Item, error)
 }
 
 // NoteRestore writes into the history of maintenance that the live state or the log

@@ -222,6 +222,9 @@ type Append struct {
 	// ExpectSeq is the log place of the aggregate's event before, 0 = none. It is
 	// looked at for the first event of each aggregate in one Append call.
 	ExpectSeq uint64
+	// Stored is when the log took an event first that it has lost and gets back; zero
+	// for a new one.
+	Stored time.Time
 }
 
 // MaxJobsPerCommit is how many jobs fit into one write with all their nodes.

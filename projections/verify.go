@@ -105,6 +105,16 @@ func (t Tables) Checkpoint(ctx context.Context) (Checkpoint, error) {
 	return Checkpoint{Stream: row.Stream, Created: row.StreamCreated.UTC(), Seq: uint64(row.Seq)}, nil
 }
 
+// Adopt lets the main projection go on with a stream that holds the same events at
+// the same places as the one that it followed, which is lost. No projector may run.
+func Adopt(ctx context.Context, db DB, s StreamInfo) error {
+	_, err := pgdb.New(db).AdoptStream(ctx, pgdb.AdoptStreamParams{Name: defaultName, Stream: s.Name, StreamCreated: s.Created.UTC().Truncate(time.Microsecond)})
+	if err != nil {
+		return fmt.Errorf("move the checkpoint to stream %s: %w", s.Name, err)
+	}
+	return nil
+}
+
 // Poisoned gives the aggregates whose events the projection could not apply.
 func (t Tables) Poisoned(ctx context.Context) (map[domain.Aggregate]string, error) {
 	rows, err := t.DB.Query(ctx, "select kind, aggregate_id, seq, error from accession.poison_event where waits_for is null")

@@ -53,6 +53,9 @@ func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64,
 	for i, e := range events {
 		r := e.Event
 		r.Seq, r.Stored = uint64(len(l.events)+1), l.clock.Now()
+		if !e.Stored.IsZero() {
+			r.Stored = e.Stored
+		}
 		l.events = append(l.events, r)
 		l.last[r.Aggregate] = eventstore.LastEvent{Version: r.Version, Seq: r.Seq, CommandID: r.CommandID}
 		l.of[r.Aggregate] = append(l.of[r.Aggregate], r.Seq)

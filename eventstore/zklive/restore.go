@@ -18,9 +18,15 @@ var _ eventstore.Restorer = (*Store)(nil)
 // restoring is a node that stands while a tree is being made: nobody may use it yet.
 func (p paths) restoring() string { return p.at("/config/restoring") }
 
+// excluding is the same for a log that is being restored: the tree is whole.
+func (p paths) excluding() string { return p.at("/config/restoring-log") }
+
 // errRestoring is the answer to who opens a tree that is not whole.
 var errRestoring = &eventstore.Error{Op: "open the tree", Err: eventstore.ErrBroken,
 	Hint: "it is being restored, or a restore was interrupted: `accession restore zookeeper` begins it again"}
+
+var errRestoringLog = &eventstore.Error{Op: "open the tree", Err: eventstore.ErrBroken,
+	Hint: "the log is being restored, or that was interrupted: `accession restore log` goes on with it"}
 
 // whole refuses a tree that is being restored, to all but who restores it.
 func (s *Store) whole(ctx context.Context) error {
@@ -29,9 +35,46 @@ func (s *Store) whole(ctx context.Context) error {
 	}
 	stat, err := s.exists(ctx, s.paths.restoring())
 	if err == nil && stat != nil {
-		err = errRestoring
+		return errRestoring
+	}
+	if err == nil {
+		stat, err = s.exists(ctx, s.paths.excluding())
+	}
+	if err == nil && stat != nil {
+		err = errRestoringLog
 	}
 	return err
+}
+
+// Exclude implements eventstore.Restorer. Who opened the tree before looks once more
+// after it is registered.
+func (s *Store) Exclude(ctx context.Context) error {
+	if err := s.ensure(ctx, s.paths.excluding(), nil); err != nil {
+		return err
+	}
+	err := s.alone(ctx)
+	if err != nil {
+		err = errors.Join(err, s.Restored(ctx))
+	}
+	return err
+}
+
+// NewEpoch implements eventstore.Restorer.
+func (s *Store) NewEpoch(ctx context.Context) (int64, error) {
+	var epoch int64
+	stat, err := s.getJSON(ctx, s.paths.epoch(), &epoch)
+	if err == nil {
+		crash.Point("zklive/restore/before-epoch")
+		_, err = read(ctx, func() (*zk.Stat, error) { return s.conn.Set(s.paths.epoch(), encode(epoch+1), stat.Version) })
+		crash.Point("zklive/restore/after-epoch")
+	}
+	if err != nil {
+		return 0, &eventstore.Error{Op: "begin an epoch", Err: err}
+	}
+	s.mu.Lock()
+	s.epochKnown = 0
+	s.mu.Unlock()
+	return epoch + 1, nil
 }
 
 // Restore implements eventstore.Restorer.
@@ -76,13 +119,15 @@ func (s *Store) Restore(ctx context.Context, h eventstore.History, progress func
 
 // Restored implements eventstore.Restorer.
 func (s *Store) Restored(ctx context.Context) error {
-	crash.Point("zklive/restore/before-end")
-	_, err := read(ctx, func() (struct{}, error) { return struct{}{}, s.conn.Delete(s.paths.restoring(), -1) })
-	crash.Point("zklive/restore/after-end")
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
+	for _, path := range []string{s.paths.restoring(), s.paths.excluding()} {
+		crash.Point("zklive/restore/before-end")
+		_, err := read(ctx, func() (struct{}, error) { return struct{}{}, s.conn.Delete(path, -1) })
+		crash.Point("zklive/restore/after-end")
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // drawer makes nodes, many a multi.
@@ -139,17 +184,8 @@ func (d *drawer) flush(ctx context.Context) error {
 // clear refuses a tree that holds anything, or that another process uses. What an
 // interrupted restore left is removed.
 func (s *Store) clear(ctx context.Context) error {
-	refuse := func(why string) error {
-		return &domain.Refused{Code: "not_restorable", State: "there", Message: "the tree below " + string(s.paths) + "/ cannot be restored: " + why}
-	}
-	workers, _, err := s.children(ctx, s.paths.at("/workers"))
-	if err != nil {
+	if err := s.alone(ctx); err != nil {
 		return err
-	}
-	for _, w := range workers {
-		if w != s.WorkerID() {
-			return refuse("another process uses it: stop every `accession serve` first")
-		}
 	}
 	begun, err := s.exists(ctx, s.paths.restoring())
 	if err != nil {
@@ -160,11 +196,29 @@ func (s *Store) clear(ctx context.Context) error {
 		return err
 	}
 	if begun == nil {
-		return refuse(fmt.Sprintf("it is not empty: it holds %s; name an empty one with the setting zookeeper_root, or look whether it is lost at all: `accession verify`", s.paths.name(below[0])))
+		return s.refuse(fmt.Sprintf("the tree below %s/ is not empty: it holds %s; name an empty one with the setting zookeeper_root, or look whether it is lost at all: `accession verify`", s.paths, s.paths.name(below[0])))
 	}
 	for _, node := range below {
 		if err := s.destroy(ctx, node); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) refuse(why string) error {
+	return &domain.Refused{Code: "not_restorable", State: "there", Message: why}
+}
+
+// alone refuses when another process is registered.
+func (s *Store) alone(ctx context.Context) error {
+	workers, _, err := s.children(ctx, s.paths.at("/workers"))
+	if err != nil {
+		return err
+	}
+	for _, w := range workers {
+		if w != s.WorkerID() {
+			return s.refuse(fmt.Sprintf("another process uses the tree below %s/: stop every `accession serve` first", s.paths))
 		}
 	}
 	return nil

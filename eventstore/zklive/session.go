@@ -167,7 +167,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.groups = newGroups(s)
 	s.goes(func() { s.register(events) })
 	s.goes(func() { s.watchWorkers() })
-	if _, err := s.current(ctx); err != nil {
+	_, err = s.current(ctx)
+	if err == nil {
+		err = s.whole(ctx) // again: a restore that began meanwhile has not seen us
+	}
+	if err != nil {
 		_ = s.Close()
 		return nil, err
 	}

@@ -15,3 +15,8 @@ select * from accession.setting order by kind, name;
 -- name: EventsFrom :many
 -- Of one epoch of the stream, in the order of the log.
 select * from accession.event where seq >= @seq order by seq, epoch limit @max_rows;
+
+-- name: AdoptStream :execrows
+-- The stream that the checkpoint tells of was lost; another holds the same events at
+-- the same places.
+update accession.checkpoint set stream = @stream, stream_created = @stream_created where name = @name;

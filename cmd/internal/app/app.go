@@ -27,6 +27,7 @@
 //	Poison        lists events that the tables lack
 //	PoisonAt      shows one                  RetryPoison   applies them
 //	RestoreZooKeeper  makes the live state anew from the log
+//	RestoreLog        puts lost events back into the log
 //
 // Commands go through eventstore.Handler, those for files through FileHandler; what
 // they answer names the aggregate and its version, so that a reader can wait for

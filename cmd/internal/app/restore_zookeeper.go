@@ -16,9 +16,14 @@ type Restored struct {
 	Batches  int    `json:"batches,omitempty"`
 	Jobs     int    `json:"jobs,omitempty"`
 	Settings int    `json:"settings,omitempty"`
-	Epoch    int64  `json:"epoch"`           // that begins with it
-	Event    string `json:"event,omitempty"` // that tells of it
-	DryRun   bool   `json:"dry_run,omitempty"`
+	Epoch    int64  `json:"epoch,omitempty"` // that begins with it, 0 = none
+	// Missing are ids of events that are known of and could not be put back.
+	Missing []string `json:"missing,omitempty"`
+	// Rebuild says that the tables have to be made anew: the events stand at other
+	// places than before.
+	Rebuild bool   `json:"rebuild,omitempty"`
+	Event   string `json:"event,omitempty"` // that tells of it
+	DryRun  bool   `json:"dry_run,omitempty"`
 }
 
 // RestoreZooKeeper makes a lost tree anew from the log, in an empty root: batches,

@@ -106,7 +106,7 @@ func TestRestoreZooKeeper(t *testing.T) {
 	w.agree()
 	before, used, epoch := w.dump()
 
-	w.says(3, words("restore zookeeper"), "another process uses it", "accession serve")
+	w.says(3, words("restore zookeeper"), "another process uses the tree", "accession serve")
 	fresh := w.with("zookeeper_root=" + w.cfg.ZooKeeperRoot + "/again")
 	fresh.says(0, words("restore zookeeper --dry-run"), "would be made", "2 batches", "epoch 2 begins")
 	fresh.says(0, words("restore zookeeper"), "epoch 2 begins", "accession verify")
@@ -117,7 +117,7 @@ func TestRestoreZooKeeper(t *testing.T) {
 	if next[0] < used[0] || next[1] < used[1] || epoch != 1 || again != 2 {
 		t.Errorf("next ids were %v and are %v; the epoch was %d and is %d", used, next, epoch, again)
 	}
-	fresh.says(3, words("restore zookeeper"), "it is not empty", "accession verify")
+	fresh.says(3, words("restore zookeeper"), "is not empty", "accession verify")
 	fresh.serve()
 	e := fresh.seen(1, domain.EventSettingRestored)[0]
 	if d, ok := e.Data.(*domain.SettingRestored); !ok || d.What != domain.RestoredZooKeeper || d.Epoch != 2 || e.Epoch != 2 || e.Actor == "" {

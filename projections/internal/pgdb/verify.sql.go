@@ -7,7 +7,28 @@ package pgdb
 
 import (
 	"context"
+	"time"
 )
+
+const adoptStream = `-- name: AdoptStream :execrows
+update accession.checkpoint set stream = $1, stream_created = $2 where name = $3
+`
+
+type AdoptStreamParams struct {
+	Stream        string    `json:"stream"`
+	StreamCreated time.Time `json:"stream_created"`
+	Name          string    `json:"name"`
+}
+
+// The stream that the checkpoint tells of was lost; another holds the same events at
+// the same places.
+func (q *Queries) AdoptStream(ctx context.Context, arg AdoptStreamParams) (int64, error) {
+	result, err := q.db.Exec(ctx, adoptStream, arg.Stream, arg.StreamCreated, arg.Name)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
 
 const allSettings = `-- name: AllSettings :many
 select kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by from accession.setting order by kind, name
