@@ -19,7 +19,7 @@ const partitionWidth = 1_000_000
 // away. When the answer to a commit was lost, the checkpoint tells whether it
 // happened. bad says that the only event is poison.
 func (p *Projector) project(ctx context.Context, entries []entry, bad *poison) error {
-	to := p.after(entries)
+	to := after(p.at, entries[len(entries)-1].Recorded)
 	began := time.Now()
 	first := true
 	err := p.retry(ctx, func() error {
@@ -68,7 +68,7 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.Accessio
 	// After a commit this does nothing.
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	q := pgdb.New(tx)
-	held, err := p.fence(ctx, q, to)
+	held, err := fence(ctx, q, p.at, to)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (f *fold) loadBatches(ctx context.Context, q *pgdb.Queries, ids []string) e
 		if err != nil {
 			return err
 		}
-		f.batches[row.ID] = &batchState{Batch: b, kept: kept{stored: true}, row: row}
+		f.batches[row.ID] = &batchState{Batch: b, kept: kept{stored: true, round: f.round}, row: row}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
@@ -43,24 +44,22 @@ func broken(at pgdb.AccessionCheckpoint, why string) error {
 	return &StreamError{Stream: at.Stream, Seq: at.Seq, Why: why}
 }
 
-// after gives the checkpoint behind these events.
-func (p *Projector) after(events []entry) pgdb.AccessionCheckpoint {
-	last := events[len(events)-1]
-	to := p.at
-	to.Seq, to.Epoch = int64(last.Seq), last.Epoch
-	to.LastEventID, to.LastCommandID = last.ID(), last.CommandID
-	to.LastStored = &last.Stored
-	return to
+// after gives the checkpoint behind an event.
+func after(at pgdb.AccessionCheckpoint, last domain.Recorded) pgdb.AccessionCheckpoint {
+	at.Seq, at.Epoch = int64(last.Seq), last.Epoch
+	at.LastEventID, at.LastCommandID = last.ID(), last.CommandID
+	at.LastStored = &last.Stored
+	return at
 }
 
 // fence moves the checkpoint from where this projector stands. It is the first
 // statement of a transaction: the row stays locked until the commit, so that what
 // is read after it cannot be another projector's half-done work. It tells how many
 // events are held.
-func (p *Projector) fence(ctx context.Context, q *pgdb.Queries, to pgdb.AccessionCheckpoint) (int64, error) {
+func fence(ctx context.Context, q *pgdb.Queries, from, to pgdb.AccessionCheckpoint) (int64, error) {
 	held, err := q.MoveCheckpoint(ctx, pgdb.MoveCheckpointParams{
-		Name: p.at.Name, Stream: p.at.Stream, StreamCreated: p.at.StreamCreated,
-		FromSeq: p.at.Seq, FromEpoch: p.at.Epoch,
+		Name: from.Name, Stream: from.Stream, StreamCreated: from.StreamCreated, Meaning: Meaning,
+		FromSeq: from.Seq, FromEpoch: from.Epoch,
 		ToSeq: to.Seq, ToEpoch: to.Epoch, LastStored: *to.LastStored,
 		LastEventID: to.LastEventID, LastCommandID: to.LastCommandID,
 	})

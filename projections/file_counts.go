@@ -37,7 +37,7 @@ func countsOf(r domain.Recorded) []string {
 func (f *fold) loadFileCounts(ctx context.Context, q *pgdb.Queries, ids []string) error {
 	rows, err := q.LoadFileCounts(ctx, ids)
 	for _, row := range rows {
-		f.counts[row.ID] = &countState{row, kept{stored: true}}
+		f.counts[row.ID] = &countState{row, kept{stored: true, round: f.round}}
 	}
 	return err
 }

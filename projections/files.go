@@ -26,7 +26,7 @@ func (f *fold) loadFiles(ctx context.Context, q *pgdb.Queries, ids []string) err
 		return err
 	}
 	for _, row := range rows {
-		f.files[row.RawFileHash] = &fileState{fileOf(row), kept{stored: true}, row}
+		f.files[row.RawFileHash] = &fileState{fileOf(row), kept{stored: true, round: f.round}, row}
 	}
 	return nil
 }

@@ -23,12 +23,15 @@ type fold struct {
 	fileTransitions []pgdb.AccessionFileTransition
 	reports         []pgdb.AccessionBatchReport
 	retries         retries
+
+	round int // counts transactions
 }
 
-// kept says of a state whether its row is there already, and whether it must be
-// written.
+// kept says of a state whether its row is there already, whether it must be
+// written, and in which round an event last touched it.
 type kept struct {
 	stored, dirty bool
+	round         int
 }
 
 func newFold() *fold {
@@ -44,13 +47,16 @@ type wanted map[string]bool
 
 // want begins the state of a key that is not known yet. Nothing needs to be read
 // of an aggregate whose first event this is.
-func want[S any](states map[string]S, begin S, key string, ask wanted, first bool) {
-	if _, known := states[key]; !known {
-		states[key] = begin
+func want[S interface{ state() *kept }](f *fold, states map[string]S, key string, begin func() S, ask wanted, first bool) {
+	s, known := states[key]
+	if !known {
+		s = begin()
+		states[key] = s
 		if !first {
 			ask[key] = true
 		}
 	}
+	s.state().round = f.round
 }
 
 // asked are the keys of the states that must be read.
@@ -64,20 +70,20 @@ func (f *fold) touch(r domain.Recorded) { f.begin(r, newAsked()) }
 func (f *fold) begin(r domain.Recorded, ask asked) {
 	id, first := r.Aggregate.ID, r.Version == 1
 	if r.BatchID != "" && r.Aggregate.Kind != domain.KindFile {
-		want(f.batches, newBatch(r.BatchID), string(r.BatchID), ask.batches, false)
+		want(f, f.batches, string(r.BatchID), func() *batchState { return newBatch(r.BatchID) }, ask.batches, false)
 	}
 	switch r.Aggregate.Kind {
 	case domain.KindBatch:
-		want(f.batches, newBatch(domain.BatchID(id)), id, ask.batches, false)
+		want(f, f.batches, id, func() *batchState { return newBatch(domain.BatchID(id)) }, ask.batches, false)
 	case domain.KindJob:
-		want(f.jobs, newJob(domain.JobID(id)), id, ask.jobs, first)
+		want(f, f.jobs, id, func() *jobState { return newJob(domain.JobID(id)) }, ask.jobs, first)
 	case domain.KindSetting:
-		want(f.settings, &settingState{}, id, ask.settings, first)
+		want(f, f.settings, id, func() *settingState { return &settingState{} }, ask.settings, first)
 	case domain.KindFile:
-		want(f.files, newFile(domain.FileHash(id)), id, ask.files, first)
+		want(f, f.files, id, func() *fileState { return newFile(domain.FileHash(id)) }, ask.files, first)
 	}
 	for _, key := range countsOf(r) {
-		want(f.counts, &countState{AccessionFileCount: pgdb.AccessionFileCount{ID: key}}, key, ask.counts, false)
+		want(f, f.counts, key, func() *countState { return &countState{AccessionFileCount: pgdb.AccessionFileCount{ID: key}} }, ask.counts, false)
 	}
 }
 

@@ -30,7 +30,7 @@ func (f *fold) loadJobs(ctx context.Context, q *pgdb.Queries, ids []string) erro
 		if err != nil {
 			return err
 		}
-		f.jobs[row.ID] = &jobState{j, kept{stored: true}, row}
+		f.jobs[row.ID] = &jobState{j, kept{stored: true, round: f.round}, row}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
@@ -33,6 +34,9 @@ type DB interface {
 	pgdb.DBTX
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
+
+// Pool is many connections, for what needs several at a time.
+type Pool = pgxpool.Pool
 
 // Config tells a projector what to read and where to write.
 type Config struct {

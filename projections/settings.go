@@ -25,7 +25,7 @@ func (f *fold) loadSettings(ctx context.Context, q *pgdb.Queries, ids []string) 
 	}
 	for _, row := range rows {
 		s := settingOf(row)
-		f.settings[s.Aggregate().ID] = &settingState{s, kept{stored: true}, row}
+		f.settings[s.Aggregate().ID] = &settingState{s, kept{stored: true, round: f.round}, row}
 	}
 	return nil
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/migrations"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
 // row is a state that has a row.
@@ -16,51 +18,101 @@ type row[R any] interface {
 	state() *kept
 }
 
+// step writes some rows.
+type step func(ctx context.Context, tx pgx.Tx) error
+
 // write puts the outcome into the tables.
 func (f *fold) write(ctx context.Context, tx pgx.Tx, names migrations.Names) error {
-	q, at := queriesIn(tx, names), func(table string) string { return names.Tables + "." + table }
-	for _, step := range []func() error{
-		func() error { return copyRows(ctx, tx, at("event"), f.events) },
-		func() error { return keep(ctx, tx, at("batch"), q.UpsertBatches, f.batches) },
-		func() error { return keep(ctx, tx, at("job"), q.UpsertJobs, f.jobs) },
-		func() error { return copyRows(ctx, tx, at("job_transition"), f.transitions) },
-		func() error { return keep(ctx, tx, at("file"), q.UpsertFiles, f.files) },
-		func() error { return copyRows(ctx, tx, at("file_transition"), f.fileTransitions) },
-		func() error { return keep(ctx, tx, at("file_count"), q.UpsertFileCounts, f.counts) },
-		func() error { return copyRows(ctx, tx, at("retry"), f.retries.rows(true)) },
-		func() error { return put(ctx, "retry", q.ResolveRetries, f.retries.rows(false)) },
-		func() error { return copyRows(ctx, tx, at("batch_report"), f.reports) },
-		func() error { return keep(ctx, tx, at("setting"), q.UpsertSettings, f.settings) },
-	} {
-		if err := step(); err != nil {
+	return writeAll(ctx, tx, f.outcome(names))
+}
+
+func writeAll(ctx context.Context, tx pgx.Tx, steps []step) error {
+	for _, s := range steps {
+		if err := s(ctx, tx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// written makes the fold ready for the next events, after a commit.
+// outcome gives all rows as they are now; what the fold does later does not change
+// them.
+func (f *fold) outcome(names migrations.Names) []step {
+	in := func(tx pgx.Tx) *pgdb.Queries { return queriesIn(tx, names) }
+	at := func(table string) string { return names.Tables + "." + table }
+	resolved := f.retries.rows(false)
+	return slices.Concat(
+		added(at("event"), f.events),
+		changes(at("batch"), f.batches, func(ctx context.Context, tx pgx.Tx, b []byte) error { return in(tx).UpsertBatches(ctx, b) }),
+		changes(at("job"), f.jobs, func(ctx context.Context, tx pgx.Tx, b []byte) error { return in(tx).UpsertJobs(ctx, b) }),
+		added(at("job_transition"), f.transitions),
+		changes(at("file"), f.files, func(ctx context.Context, tx pgx.Tx, b []byte) error { return in(tx).UpsertFiles(ctx, b) }),
+		added(at("file_transition"), f.fileTransitions),
+		changes(at("file_count"), f.counts, func(ctx context.Context, tx pgx.Tx, b []byte) error { return in(tx).UpsertFileCounts(ctx, b) }),
+		added(at("retry"), f.retries.rows(true)),
+		[]step{func(ctx context.Context, tx pgx.Tx) error {
+			return put(ctx, "retry", in(tx).ResolveRetries, resolved)
+		}},
+		added(at("batch_report"), f.reports),
+		changes(at("setting"), f.settings, func(ctx context.Context, tx pgx.Tx, b []byte) error { return in(tx).UpsertSettings(ctx, b) }),
+	)
+}
+
+// written makes the fold ready for the next events; it remembers the states.
 func (f *fold) written() {
-	f.events, f.transitions, f.fileTransitions, f.reports = f.events[:0], f.transitions[:0], f.fileTransitions[:0], f.reports[:0]
+	f.events, f.transitions, f.fileTransitions, f.reports = make([]pgdb.AccessionEvent, 0, len(f.events)), nil, nil, nil
 	f.retries = retries{byKey: map[attemptKey]*retryRow{}}
 	settled(f.batches)
 	settled(f.jobs)
 	settled(f.files)
 	settled(f.counts)
 	settled(f.settings)
+	f.round++
+}
+
+// forget drops states that no event of the last rounds touched, if there are more
+// than so many of a sort. What they are is in the tables.
+func (f *fold) forget(most int) {
+	forget(f.batches, f.round, most)
+	forget(f.jobs, f.round, most)
+	forget(f.files, f.round, most)
+	forget(f.counts, f.round, most)
+	forget(f.settings, f.round, most)
+}
+
+// inFlight is how many rounds may not be committed yet.
+const inFlight = 2
+
+func forget[S interface{ state() *kept }](states map[string]S, round, most int) {
+	if len(states) <= most {
+		return
+	}
+	for key, s := range states {
+		if k := s.state(); !k.dirty && k.round+inFlight < round {
+			delete(states, key)
+		}
+	}
 }
 
 func settled[S interface{ state() *kept }](states map[string]S) {
 	for _, s := range states {
 		if k := s.state(); k.dirty {
-			*k = kept{stored: true}
+			k.stored, k.dirty = true, false
 		}
 	}
 }
 
-// keep writes the states that have changed, in the order of their keys: new ones
-// are added, others updated.
-func keep[R any, S row[R]](ctx context.Context, tx pgx.Tx, table string, update func(context.Context, []byte) error, states map[string]S) error {
+// added writes new rows.
+func added[R any](table string, rows []R) []step {
+	if len(rows) == 0 {
+		return nil
+	}
+	return []step{func(ctx context.Context, tx pgx.Tx) error { return copyRows(ctx, tx, table, rows) }}
+}
+
+// changes writes the states of one sort that have changed, in the order of their
+// keys: new ones are added, others updated.
+func changes[R any, S row[R]](table string, states map[string]S, update func(context.Context, pgx.Tx, []byte) error) []step {
 	var fresh, changed []R
 	for _, key := range keys(states) {
 		switch s := states[key]; {
@@ -71,10 +123,9 @@ func keep[R any, S row[R]](ctx context.Context, tx pgx.Tx, table string, update 
 			fresh = append(fresh, s.columns())
 		}
 	}
-	if err := copyRows(ctx, tx, table, fresh); err != nil {
-		return err
-	}
-	return put(ctx, table, update, changed)
+	return append(added(table, fresh), func(ctx context.Context, tx pgx.Tx) error {
+		return put(ctx, table, func(ctx context.Context, b []byte) error { return update(ctx, tx, b) }, changed)
+	})
 }
 
 // put writes rows in one statement, as one JSON array; no rows, no statement.

@@ -12,7 +12,12 @@ begin
     if exists (select from pg_roles where rolname = 'accession_projector') then
         grant usage on schema accession to accession_projector;
         grant usage on schema report to accession_projector;
-        grant select, insert, update, delete on all tables in schema accession to accession_projector;
+        for thing in -- partitions are written to through their table
+            select c.oid::regclass as name from pg_class c
+            where c.relnamespace = 'accession'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+        loop
+            execute format('grant select, insert, update, delete on %s to accession_projector', thing.name);
+        end loop;
         revoke insert, update, delete on accession.schema_version from accession_projector;
         grant select on all tables in schema report to accession_projector;
         grant execute on all functions in schema accession to accession_projector;

@@ -166,7 +166,7 @@ func sets() map[string]fs.FS {
 }
 
 // format counts changes of what surrounds the migrations in a template.
-const format = 2
+const format = 3
 
 // fingerprint tells one state of the migrations from another.
 func fingerprint(t testing.TB) string {

@@ -14,6 +14,7 @@ update accession.checkpoint set
     last_stored = @last_stored::timestamptz, updated_at = clock_timestamp()
 where checkpoint.name = @name and checkpoint.seq = @from_seq and checkpoint.epoch = @from_epoch
     and checkpoint.stream = @stream and checkpoint.stream_created = @stream_created
+    and checkpoint.meaning = @meaning
 returning (select count(*) from accession.poison_event p where p.name = @name);
 
 -- name: Notify :exec

@@ -24,6 +24,7 @@
 //	Migrate       makes or updates the tables
 //	Verify        compares the history with the live state and the tables
 //	Repair        does so, and mends what differs
+//	Rebuild       makes the tables anew from the log
 //	Poison        lists events that the tables lack
 //	PoisonAt      shows one                  RetryPoison   applies them
 //	RestoreZooKeeper  makes the live state anew from the log
@@ -71,6 +72,8 @@ type World interface {
 	Profiles() (*profile.Set, error)
 	// RemoveWork removes what a job has in its working directory.
 	RemoveWork(ctx context.Context, j domain.Job) error
+	// Pool gives the connections to PostgreSQL; tables may be missing.
+	Pool(ctx context.Context) (*projections.Pool, error)
 	// MakeRoles makes the roles that rights are granted to.
 	MakeRoles(ctx context.Context) error
 	// Restorer gives the live state to be made anew; see eventstore.Restorer.

@@ -79,6 +79,7 @@ update accession.checkpoint set
     last_stored = $5::timestamptz, updated_at = clock_timestamp()
 where checkpoint.name = $6 and checkpoint.seq = $7 and checkpoint.epoch = $8
     and checkpoint.stream = $9 and checkpoint.stream_created = $10
+    and checkpoint.meaning = $11
 returning (select count(*) from accession.poison_event p where p.name = $6)
 `
 
@@ -93,6 +94,7 @@ type MoveCheckpointParams struct {
 	FromEpoch     int64     `json:"from_epoch"`
 	Stream        string    `json:"stream"`
 	StreamCreated time.Time `json:"stream_created"`
+	Meaning       int64     `json:"meaning"`
 }
 
 // The fence: no row moves when another projector has moved it before. Tells how
@@ -109,6 +111,7 @@ func (q *Queries) MoveCheckpoint(ctx context.Context, arg MoveCheckpointParams) 
 		arg.FromEpoch,
 		arg.Stream,
 		arg.StreamCreated,
+		arg.Meaning,
 	)
 	var count int64
 	err := row.Scan(&count)

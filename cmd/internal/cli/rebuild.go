@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+)
+
+func (p *program) rebuild() *cobra.Command {
+	var o app.RebuildOptions
+	var drop bool
+	c := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Make the tables anew from the log, beside the live ones",
+		Long: `Make all tables and views that follow from the log anew (schemas accession and
+report; records are not touched). The live ones go on meanwhile, and so may the
+service. Both are compared at one event, and swapped in one transaction.
+
+A difference stops it before the swap, unless the program has newer rules than the
+live tables were made by, or events were held (accession poison): then it is told.
+An event that cannot be applied ends it. Whatever ends it, the live tables are as
+they were; --resume goes on, --drop removes what was made.`,
+		Example: "  accession rebuild\n  accession rebuild --resume\n  accession rebuild --drop",
+		Args:    cobra.NoArgs,
+		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
+			if drop && (o.Resume || o.KeepOld || o.Accept) {
+				return &usageError{errors.New("--drop goes alone"), "rebuild"}
+			}
+			return p.using(ctx, func(ctx context.Context, a *app.App) error {
+				if drop {
+					return a.DropRebuild(ctx)
+				}
+				begun := time.Now()
+				done, err := p.rebuilding(ctx, a, o)
+				if err != nil {
+					return err
+				}
+				return p.show(done, func(w io.Writer) { showRebuilt(w, done, time.Since(begun)) })
+			})
+		}),
+	}
+	f := c.Flags()
+	f.BoolVar(&o.Resume, "resume", false, "go on with a rebuild that was interrupted")
+	f.BoolVar(&drop, "drop", false, "remove what an interrupted rebuild left, and old tables that were kept")
+	f.BoolVar(&o.KeepOld, "keep-old", false, "keep the old tables, in schemas accession_old and report_old")
+	f.BoolVar(&o.Accept, "accept", false, "swap even if the new tables differ for no known reason")
+	return c
+}
+
+func showRebuilt(w io.Writer, done app.Rebuilt, took time.Duration) {
+	lines := make([][]any, len(done.Tables))
+	for i, t := range done.Tables {
+		verdict := "equal"
+		if !t.Same() {
+			verdict = "DIFFERENT"
+		}
+		lines[i] = []any{t.Table, t.LiveRows, t.NewRows, verdict}
+	}
+	if len(lines) > 0 {
+		rows(w, "", []any{"table", "rows before", "rows now", ""}, lines)
+		fmt.Fprintln(w)
+	}
+	if done.Compared != "" {
+		fmt.Fprintf(w, "%s\n", done.Compared)
+	}
+	rate := float64(done.Events) / max(done.Took.Seconds(), 0.001)
+	fmt.Fprintf(w, "%d events replayed in %s (%.0f events/s); the new tables are live after %s\n", done.Events, lasting(done.Took), rate, lasting(took))
+	if done.Kept {
+		fmt.Fprintln(w, "the old ones are in accession_old and report_old: `accession rebuild --drop` removes them")
+	}
+}

@@ -1,0 +1,84 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/migrations"
+)
+
+// compared are the tables that follow from the log alone.
+var compared = []string{
+	"event", "batch", "job", "job_transition", "file", "file_transition", "file_count", "retry", "batch_report", "setting",
+}
+
+// TableDigest compares a table's contents in two generations.
+type TableDigest struct {
+	Table                 string
+	LiveRows, NewRows     int64
+	LiveDigest, NewDigest string
+}
+
+// Same reports whether both hold the same rows.
+func (d TableDigest) Same() bool { return d.LiveRows == d.NewRows && d.LiveDigest == d.NewDigest }
+
+// Digest is the number of rows of a table and a digest of all their columns as
+// text, whatever their order.
+type Digest struct {
+	Rows   int64
+	Digest string
+}
+
+// Digests gives those of all tables that follow from the log.
+func Digests(ctx context.Context, db DB) (map[string]Digest, error) {
+	all := map[string]Digest{}
+	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "set transaction isolation level repeatable read, read only"); err != nil {
+			return err
+		}
+		for _, table := range compared {
+			columns, err := columnsOfTable(ctx, tx, table, migrations.Live)
+			if err != nil {
+				return err
+			}
+			if all[table], err = digest(ctx, tx, migrations.Live, table, columns); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return all, wrap("digest the tables", err)
+}
+
+var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+
+// digest sums two independent hashes of each row up; a row is its columns' text.
+func digest(ctx context.Context, tx pgx.Tx, names migrations.Names, table string, columns []string) (d Digest, err error) {
+	if _, err := tx.Exec(ctx, "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local extra_float_digits = 1"); err != nil {
+		return d, err
+	}
+	sql := fmt.Sprintf(`
+select count(*), coalesce(sum(hashtextextended(r.t, 0)::numeric), 0)::text || '/' || coalesce(sum(hashtextextended(r.t, 1)::numeric), 0)::text
+from (select row(%s)::text as t from %s.%s) r`, strings.Join(columns, ", "), names.Tables, table)
+	err = tx.QueryRow(ctx, sql).Scan(&d.Rows, &d.Digest)
+	return d, err
+}
+
+// columnsOfTable gives the columns that a table has in all these generations.
+func columnsOfTable(ctx context.Context, tx pgx.Tx, table string, in ...migrations.Names) ([]string, error) {
+	var schemas []string
+	for _, n := range in {
+		schemas = append(schemas, n.Tables)
+	}
+	rows, err := tx.Query(ctx, `
+select a.attname::text from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = any($1) and c.relname = $2 and a.attnum > 0 and not a.attisdropped
+group by a.attname having count(*) = cardinality($1::text[]) order by 1`, schemas, table)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}

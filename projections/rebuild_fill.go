@@ -1,0 +1,187 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
+	"github.com/accession-ingest/accession/migrations"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// fillChunk is how many events are handed on at once, and fillMemory how many
+// states of a sort are remembered between transactions.
+const fillChunk, fillMemory = 1000, 200_000
+
+// fill replays the log into the new tables up to a place. Reading and decoding,
+// folding, and writing go on at the same time; the checkpoint moves with each
+// transaction, so that another run goes on there.
+func (r *rebuild) fill(ctx context.Context, f *fold, to uint64) (err error) {
+	if uint64(r.at.Seq) >= to {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	chunks := make(chan chunk, 8)
+	defer func() {
+		cancel()
+		for range chunks { // until the reader has ended
+		}
+	}()
+	go readChunks(ctx, r.cfg.Source, uint64(r.at.Seq)+1, to, chunks)
+
+	writing := make(chan error, 1) // the transaction that is under way
+	writing <- nil
+	defer func() {
+		if under := <-writing; err == nil {
+			err = under
+		}
+	}()
+	began, from := time.Now(), r.at.Seq
+	at, round := r.at, 0
+	for c := range chunks {
+		if c.err != nil {
+			return c.err
+		}
+		if err := r.fold(ctx, f, c.events); err != nil {
+			return err
+		}
+		last := c.events[len(c.events)-1]
+		if round += len(c.events); round < r.cfg.Window && last.Seq < to {
+			continue
+		}
+		if err := <-writing; err != nil {
+			writing <- nil
+			return err
+		}
+		r.out.Events, r.out.Took = r.out.Events+at.Seq-r.at.Seq, r.out.Took+time.Since(began)
+		r.at, began = at, time.Now()
+		at, round = after(at, last), 0
+		go r.write(ctx, f.outcome(migrations.Next), r.at, at, writing)
+		f.written()
+		f.forget(fillMemory)
+		rate := float64(at.Seq-from) / max((r.out.Took+time.Since(began)).Seconds(), 0.001)
+		r.cfg.Progress(RebuildProgress{Phase: "replay", Seq: uint64(at.Seq), Last: to, Rate: rate,
+			Left: time.Duration(float64(to-uint64(at.Seq)) / rate * float64(time.Second))})
+	}
+	if err := <-writing; err != nil {
+		writing <- nil
+		return err
+	}
+	writing <- nil
+	r.out.Events, r.out.Took = r.out.Events+at.Seq-r.at.Seq, r.out.Took+time.Since(began)
+	r.at = at
+	if uint64(r.at.Seq) < to {
+		return fmt.Errorf("the log ended at %d, %d was due", r.at.Seq, to)
+	}
+	return nil
+}
+
+// fold applies events in memory, what it needs of the new tables read first.
+func (r *rebuild) fold(ctx context.Context, f *fold, events []domain.Recorded) error {
+	if err := f.load(ctx, r.next, events); err != nil {
+		return err
+	}
+	for _, e := range events {
+		if err := f.apply(e, false); err != nil {
+			return fmt.Errorf("%w; the live tables are as they were; `accession rebuild --resume` goes on when that is mended", eventError(e, err))
+		}
+	}
+	return nil
+}
+
+// write puts one round into the new tables and moves their checkpoint.
+func (r *rebuild) write(ctx context.Context, steps []step, from, to pgdb.AccessionCheckpoint, done chan<- error) {
+	done <- func() error {
+		if from.Seq/partitionWidth != to.Seq/partitionWidth || from.Seq == 0 {
+			for seq := from.Seq; seq <= to.Seq; seq += partitionWidth {
+				if err := r.next.MakeEventPartitions(ctx, seq); err != nil {
+					return fmt.Errorf("make partitions: %w", err)
+				}
+			}
+		}
+		tx, err := r.cfg.Pool.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+		// The tables can be made anew: no need to wait for the disk each time.
+		if _, err := tx.Exec(ctx, "set local synchronous_commit = off"); err != nil {
+			return err
+		}
+		if _, err := fence(ctx, queriesIn(tx, migrations.Next), from, to); err != nil {
+			return err
+		}
+		if err := writeAll(ctx, tx, steps); err != nil {
+			return err
+		}
+		crash.Point("projections/rebuild/before-commit")
+		err = tx.Commit(ctx)
+		crash.Point("projections/rebuild/after-commit")
+		return err
+	}()
+}
+
+// chunk is some events in a row, or why there are no more.
+type chunk struct {
+	events []domain.Recorded
+	err    error
+}
+
+// readChunks hands on the events from one place to another and closes the channel.
+func readChunks(ctx context.Context, source Source, from, to uint64, out chan<- chunk) {
+	defer close(out)
+	send := func(c chunk) bool {
+		select {
+		case out <- c:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	events := make([]domain.Recorded, 0, fillChunk)
+	next := from
+	for e, err := range limit(source(ctx, from), to) {
+		var fault *Unreadable
+		switch {
+		case errors.As(err, &fault):
+			err = eventError(e, fault)
+		case err == nil && e.Seq != next:
+			err = fmt.Errorf("event %d came where %d was due: `accession restore log` puts lost events back", e.Seq, next)
+		}
+		if err != nil {
+			if len(events) > 0 && !send(chunk{events: events}) {
+				return
+			}
+			send(chunk{err: err})
+			return
+		}
+		next++
+		if events = append(events, e); len(events) == fillChunk {
+			if !send(chunk{events: events}) {
+				return
+			}
+			events = make([]domain.Recorded, 0, fillChunk)
+		}
+	}
+	if len(events) > 0 {
+		send(chunk{events: events})
+	}
+	if ctx.Err() != nil {
+		return
+	}
+}
+
+// limit ends a source behind a place.
+func limit(source iter.Seq2[domain.Recorded, error], to uint64) iter.Seq2[domain.Recorded, error] {
+	return func(yield func(domain.Recorded, error) bool) {
+		for e, err := range source {
+			if !yield(e, err) || e.Seq >= to {
+				return
+			}
+		}
+	}
+}
