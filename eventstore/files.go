@@ -116,11 +116,21 @@ func (h *FileHandler) Load(ctx context.Context, hash domain.FileHash) (domain.Fi
 // knows them, else from the log. What it knows may be outdated, which a command
 // finds out, and lacks times as in [FileResult].
 func (h *FileHandler) Files(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
+	return h.files(ctx, hashes, h.cache.get)
+}
+
+// Fresh is Files from the log alone: for those who would give up because of a state
+// that another process has long moved on from.
+func (h *FileHandler) Fresh(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
+	return h.files(ctx, hashes, func(domain.FileHash) (knownFile, bool) { return knownFile{}, false })
+}
+
+func (h *FileHandler) files(ctx context.Context, hashes []domain.FileHash, known func(domain.FileHash) (knownFile, bool)) (map[domain.FileHash]domain.File, error) {
 	found := make([]knownFile, len(hashes))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(fileLookUps)
 	for i, hash := range hashes {
-		if at, ok := h.cache.get(hash); ok {
+		if at, ok := known(hash); ok {
 			found[i] = at
 			continue
 		}

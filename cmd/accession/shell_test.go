@@ -90,7 +90,7 @@ func ownSettings(t *testing.T) []string {
 			_ = js.DeleteStream(ctx, "TEST_"+name) // not made when the test failed early
 		}
 	})
-	return []string{"ACCESSION_ZOOKEEPER=" + zookeeper, "ACCESSION_ZOOKEEPER_ROOT=/test-" + name, "ACCESSION_NATS=" + natsURL,
+	return []string{"ACCESSION_LISTEN_OPS=off", "ACCESSION_ZOOKEEPER=" + zookeeper, "ACCESSION_ZOOKEEPER_ROOT=/test-" + name, "ACCESSION_NATS=" + natsURL,
 		"ACCESSION_NATS_STREAM=TEST_" + name, "ACCESSION_NATS_PREFIX=test." + name, "ACCESSION_POSTGRES=" + db.String(), "ACCESSION_DATA_DIR=" + dir,
 		"ACCESSION_SPACE_RESERVE=1 MiB", "ACCESSION_SPACE_CYCLE=200ms"}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
@@ -78,17 +79,34 @@ func (s *steps) lives(ctx context.Context, p Profile, t *JobTask, files []file) 
 	if err != nil {
 		return nil, &logError{fmt.Errorf("ask the log for the states of %d files: %w", len(files), err)}
 	}
-	for i, hash := range hashes {
-		l.state[i] = known[hash]
-		if l.state[i].State != domain.FileSkipped {
-			continue
-		}
-		// No command will find out that an operator has taken it up again.
-		if l.state[i], err = s.cfg.Files.Load(ctx, hash); err != nil {
-			return nil, &logError{fmt.Errorf("ask the log for the state of %s: %w", files[i].Name, err)}
+	var doubt []domain.FileHash
+	for _, hash := range hashes {
+		if doubtful(t.Job.State, known[hash].State) {
+			doubt = append(doubt, hash)
 		}
 	}
+	fresh, err := s.cfg.Files.Fresh(ctx, doubt)
+	if err != nil {
+		return nil, &logError{fmt.Errorf("ask the log for the states of %d files: %w", len(doubt), err)}
+	}
+	maps.Copy(known, fresh)
+	for i, hash := range hashes {
+		l.state[i] = known[hash]
+	}
 	return l, nil
+}
+
+// doubtful reports whether a file's state that this process remembers would end the
+// step, so that no command finds out that it is outdated: an operator may have taken
+// the file up again, or another process may have downloaded it.
+func doubtful(job domain.JobState, file domain.FileState) bool {
+	switch file {
+	case domain.FileSkipped, domain.FileIgnore, domain.FileAbandoned:
+		return true
+	case domain.FileDiscovered, domain.FileDownloading, domain.FileDownloadingFailed:
+		return job == domain.JobProcessing
+	}
+	return false
 }
 
 // known loads the files' states and makes those known that are not.

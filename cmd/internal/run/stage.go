@@ -66,4 +66,5 @@ func (st *stage) stop() {
 	}
 	st.cancel()
 	<-st.done
+	st.log.Debug("role stopped")
 }

@@ -59,18 +59,17 @@ func (w *World) openHistory(ctx context.Context) (*history, error) {
 }
 
 // closeNATS waits until the connection's goroutines are gone.
-func closeNATS(conn *nats.Conn) error {
+func closeNATS(conn *nats.Conn) {
 	closed := make(chan struct{})
 	conn.SetClosedHandler(func(*nats.Conn) { close(closed) })
 	if conn.IsClosed() {
-		return nil
+		return
 	}
 	conn.Close()
 	select {
 	case <-closed:
 	case <-time.After(5 * time.Second):
 	}
-	return nil
 }
 
 // written tells which command wrote an event that the log holds, "" = the log does

@@ -76,10 +76,14 @@ func New(cfg config.Resolved, log *slog.Logger, roles ...string) *World {
 // Close closes what was opened: PostgreSQL, NATS, then ZooKeeper, so that what is
 // seen in ZooKeeper as alive still had the other two.
 func (w *World) Close() error {
+	closed := func(server string, err error) error {
+		w.log.Debug("closed", "server", server)
+		return err
+	}
 	return errors.Join(
-		w.pool.close(func(p *pgxpool.Pool) error { p.Close(); return nil }),
-		w.history.close(func(h *history) error { return closeNATS(h.conn) }),
-		w.live.close(func(s *LiveState) error { return s.Close() }),
+		w.pool.close(func(p *pgxpool.Pool) error { p.Close(); return closed(app.ServerPostgres, nil) }),
+		w.history.close(func(h *history) error { closeNATS(h.conn); return closed(app.ServerNATS, nil) }),
+		w.live.close(func(s *LiveState) error { return closed(app.ServerZooKeeper, s.Close()) }),
 		w.objects.close(func(s *store.Store) error { return s.Close() }),
 		w.requests.close(func(c *fetch.Client) error { c.Close(); return nil }),
 		w.work.close(func(s *store.Work) error { return s.Close() }),
