@@ -60,9 +60,14 @@ func DecideHold(s Setting, h *Hold, why string) (Decision, error) {
 		return Decision{}, &Refused{Aggregate: s.Aggregate(), Code: "bad_name", Message: err.Error()}
 	}
 	if (s.Hold == nil) == (h == nil) {
-		word := "already on hold"
+		word := "on hold"
+		if s.Kind == HoldQueue {
+			word = "paused"
+		}
 		if h == nil {
-			word = "not on hold"
+			word = "not " + word
+		} else {
+			word = "already " + word
 		}
 		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: word, Code: "no_change",
 			Message: string(s.Kind) + " " + s.Name + " is " + word}

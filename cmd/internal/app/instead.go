@@ -64,8 +64,10 @@ var insteadOfState = map[domain.Kind]map[string]string{
 		string(domain.FileSkipped):           fileAgain,
 	},
 	domain.KindSetting: {
-		"already on hold": "`accession collection ls` and `accession queue ls` show who set it and why",
-		"not on hold":     "`accession collection ls` and `accession queue ls` show what is set",
+		"already on hold": "`accession collection ls` shows who set it and why",
+		"not on hold":     "`accession collection ls` shows what is set",
+		"already paused":  "`accession queue ls` shows who set it and why",
+		"not paused":      "`accession queue ls` shows what is set",
 	},
 }
 

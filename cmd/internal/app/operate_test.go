@@ -362,7 +362,7 @@ func TestOperatorsSetHoldsAndPauses(t *testing.T) {
 		t.Errorf("%+v, %v", queues, err)
 	}
 	w.try(a, Changed{Subject: "setting/queue:pending", From: "paused", State: "open"}, "", func() (Changed, error) { return a.ResumeQueue(ctx, "pending", "") })
-	w.refused(Refused, "queue pending is not on hold", "accession queue ls", func() (Changed, error) { return a.ResumeQueue(ctx, "pending", "") })
+	w.refused(Refused, "queue pending is not paused", "accession queue ls", func() (Changed, error) { return a.ResumeQueue(ctx, "pending", "") })
 }
 
 func TestProfilesAreShownAndChecked(t *testing.T) {

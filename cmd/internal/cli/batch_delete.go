@@ -21,7 +21,7 @@ From the first write on the batch is deleted for everybody. What is interrupted
 after it is finished by the janitor, or by asking again.`,
 		example: "  accession batch delete bid0000000001 --reason \"withdrawn by the depositor\" --dry-run\n" +
 			"  accession batch delete bid0000000001 --reason \"withdrawn by the depositor\" --yes",
-		noun: "batch", check: checkBatch, final: true,
+		noun: "batch", check: checkBatch, final: true, wants: true,
 		do: func(ctx context.Context, a *app.App, id, why string) (app.Changed, error) {
 			return a.DeleteBatch(ctx, domain.BatchID(id), why)
 		},

@@ -33,9 +33,9 @@ func (p *program) batchLs() *cobra.Command {
 							name = b.ErcWhat
 						}
 						lines[i] = []any{b.BatchID, b.Status, printable(b.Submitter), b.ProfileName, or(b.RowsListed, "?"), b.JobsCompleted, b.JobsFailed,
-							b.JobsHeld, b.JobsInProgress, atPtr(b.SubmittedAt), printable(name)}
+							b.JobsHeld, b.JobsDeleted, b.JobsInProgress, atPtr(b.SubmittedAt), printable(name)}
 					}
-					rows(w, "no batches", []any{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "in progress", "submitted", "what"}, lines)
+					rows(w, "no batches", []any{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "deleted", "in progress", "submitted", "what"}, lines)
 					if page.Truncated {
 						cut(w, len(list), page.Total, "batches", "--limit or --before "+page.Next)
 					}

@@ -17,7 +17,7 @@ func (p *program) fileSkip() *cobra.Command {
 their batch names them. --reason is required; who did it and why stay in their history.
 ` + "`accession file requeue`" + ` takes them up again.`,
 		example: "  accession file skip " + sampleHash + " --reason thumbnail --dry-run\n  accession file skip " + sampleHash + " --reason thumbnail",
-		noun:    "file", check: checkFile,
+		noun:    "file", check: checkFile, wants: true,
 		do: func(ctx context.Context, a *app.App, hash, why string) (app.Changed, error) {
 			return a.SkipFile(ctx, domain.FileHash(hash), why)
 		},

@@ -18,7 +18,7 @@ stays. The answer says what the report of the batch will not tell because of it.
 is refused unless the batch is processing or failed.`,
 		example: "  accession job delete jid0000000001 --reason \"sent twice\" --dry-run\n" +
 			"  accession job delete jid0000000001 --reason \"sent twice\" --yes",
-		noun: "job", check: checkJob, final: true,
+		noun: "job", check: checkJob, final: true, wants: true,
 		do: func(ctx context.Context, a *app.App, id, why string) (app.Changed, error) {
 			return a.DeleteJob(ctx, domain.JobID(id), why)
 		},

@@ -21,7 +21,8 @@ type verb struct {
 
 	noun  string             // what it is about: batch, job, collection, queue
 	check func(string) error // of an argument
-	final bool               // it cannot be undone: it needs a reason, and asks first
+	final bool               // it cannot be undone: it asks first
+	wants bool               // it needs a reason
 	do    func(ctx context.Context, a *app.App, id, why string) (app.Changed, error)
 	flags func(c *cobra.Command) // further flags; nil = none
 }
@@ -53,7 +54,7 @@ func (p *program) operating(v verb) *cobra.Command {
 		return p.operate(ctx, o, args)
 	})
 	reason := "why, in `WORDS`, for the history"
-	if v.final {
+	if v.wants {
 		reason += " (required)"
 	}
 	f := c.Flags()

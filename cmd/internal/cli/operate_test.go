@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,5 +170,34 @@ func TestOperatorsCommandLines(t *testing.T) {
 				t.Errorf("accession %s: it does not say %q:\n%s%s", c.args, want, out, errs)
 			}
 		}
+	}
+}
+
+// The help says of every command that needs a reason, and of no other, that it does.
+func TestReasonsThatAreRequired(t *testing.T) {
+	t.Parallel()
+	env := nowhere(t)
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel() // no server is waited for: a reason is asked for before
+	id := map[string]string{"batch": "bid0000000001", "job": "jid0000000001", "file": sampleHash, "collection": "maps", "queue": "pending"}
+	seen := 0
+	for _, c := range all((&program{}).root()) {
+		f := c.Flags().Lookup("reason")
+		if f == nil {
+			continue
+		}
+		seen++
+		args := append(strings.Fields(c.CommandPath())[1:], id[c.Parent().Name()], "--yes", "-o", "json")
+		if c.Name() == "priority" {
+			args = append(args, "--to", "1")
+		}
+		var out bytes.Buffer
+		Main(interrupted, args, IO{Out: &out, Err: io.Discard, Environ: env})
+		if said, asked := strings.Contains(f.Usage, "(required)"), strings.Contains(out.String(), "needs a reason"); said != asked {
+			t.Errorf("accession %s without a reason: %sits help says of --reason %q", strings.Join(args, " "), &out, f.Usage)
+		}
+	}
+	if seen < 15 {
+		t.Errorf("only %d commands take a reason", seen)
 	}
 }

@@ -19,6 +19,7 @@ const page = "../../../docs/metrics.md"
 func everything() *Metrics {
 	m := NewMetrics()
 	m.Build("", "")
+	m.Discoveries(func() int64 { return 0 })
 	m.Installation(shared(func() error { return nil }))
 	return m
 }

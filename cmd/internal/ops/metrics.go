@@ -85,6 +85,13 @@ func (m *Metrics) Build(version, instance string) {
 		WithLabelValues(version, instance).Set(1)
 }
 
+// Discoveries tells how many discoveries of files were of known ones.
+func (m *Metrics) Discoveries(known func() int64) {
+	const name, help = "accession_duplicate_discoveries_total", "Discoveries of files that were known already; nothing was written."
+	m.note(name, "counter", help, nil)
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(known()) }))
+}
+
 // Restarted counts that a role ended by itself.
 func (m *Metrics) Restarted(role string) { m.restarts.WithLabelValues(role).Inc() }
 

@@ -30,6 +30,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics()
 	m.Build("v1", "test")
+	m.Discoveries(func() int64 { return 6 })
 	m.Installation(shared(func() error { return nil }))
 	m.Committed(jobChange(job(domain.JobProcessing, 10, 0), job(domain.JobProcessing, 40, 0)), time.Millisecond, nil) // identified
 	m.Committed(jobChange(job(domain.JobProcessing, 40, 0), job(domain.JobRecording, 50, 0)), time.Millisecond, nil)  // 40 s in all
@@ -64,6 +65,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		`accession_step_seconds_count{daemon="job-notify"} 1`,
 		`accession_effects_total{effect="message",outcome="failed"} 1`,
 		`accession_file_transitions_total{from="DOWNLOADING",to="DOWNLOADED"} 1`,
+		`accession_duplicate_discoveries_total 6`,
 		`accession_fetched_bytes_total 1000`,
 		`accession_stored_bytes_total 900`,
 		`accession_retries_total{of="download"} 1`,

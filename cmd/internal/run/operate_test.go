@@ -237,6 +237,8 @@ func TestBatchesAreDeletedAndCleanedUp(t *testing.T) {
 	}
 	w.says(0, []string{"job", "delete", v.Jobs[2].ID, "--reason", "sent twice", "--yes"}, "is deleted now, was failed (J21)",
 		"the depositor was told of it in the report of "+string(failed), "3-lost.txt")
+	w.shown()
+	w.says(0, words("batch ls"), "jobs  completed  failed  held  deleted  in progress", "   4          1       1     0        1            1  ")
 	w.says(2, words("batch delete "+string(failed)+" --reason withdrawn"), "there is no terminal to ask at")
 	w.says(0, words("batch delete "+string(failed)+" --reason withdrawn --dry-run"), "would go from failed to deleted (B11)", "its 3 jobs go with it: 1 completed, 1 failed, 1 in progress")
 	w.says(0, words("batch delete "+string(failed)+" --reason withdrawn --yes"), "is deleted now, was failed (B11)")

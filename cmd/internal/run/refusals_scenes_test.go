@@ -234,8 +234,8 @@ func refuseTheRest(s *scene) {
 	set(a.PauseQueue(ctx, "pending", ""))
 	tree, end := s.dump(), s.logEnd()
 	path := "give the path of a file, or a URL that starts with http:// or https://"
-	who := "`accession collection ls` and `accession queue ls` show who set it and why"
-	what := "`accession collection ls` and `accession queue ls` show what is set"
+	const who, what = " shows who set it and why", " shows what is set"
+	const collections, queues = "`accession collection ls`", "`accession queue ls`"
 	for _, c := range []struct {
 		what string
 		do   func() error
@@ -257,11 +257,11 @@ func refuseTheRest(s *scene) {
 		{"submit", submit(func(d *app.Deposit) { d.Digest = "md5" }), no{"digest: write ALGORITHM:HEX, such as sha256:9f86d0…", ""}},
 		{"hold collection maps", func() error { _, err := a.HoldCollection(ctx, "maps", ""); return err }, no{`no profile describes the collection "maps"`, "there is test"}},
 		{"hold collection a/b", func() error { _, err := a.HoldCollection(ctx, "a/b", ""); return err }, no{"the name of a hold may hold printable ASCII without space, slash and colon only", ""}},
-		{"hold collection test", func() error { _, err := a.HoldCollection(ctx, "test", ""); return err }, no{"collection test is already on hold", who}},
-		{"release collection maps", func() error { _, err := a.ReleaseCollection(ctx, "maps", ""); return err }, no{"collection maps is not on hold", what}},
+		{"hold collection test", func() error { _, err := a.HoldCollection(ctx, "test", ""); return err }, no{"collection test is already on hold", collections + who}},
+		{"release collection maps", func() error { _, err := a.ReleaseCollection(ctx, "maps", ""); return err }, no{"collection maps is not on hold", collections + what}},
 		{"pause queue held", func() error { _, err := a.PauseQueue(ctx, "held", ""); return err }, no{"a pause names ingest or a state that a daemon works in, not held", ""}},
-		{"pause queue pending", func() error { _, err := a.PauseQueue(ctx, "pending", ""); return err }, no{"queue pending is already on hold", who}},
-		{"resume queue ingest", func() error { _, err := a.ResumeQueue(ctx, "ingest", ""); return err }, no{"queue ingest is not on hold", what}},
+		{"pause queue pending", func() error { _, err := a.PauseQueue(ctx, "pending", ""); return err }, no{"queue pending is already paused", queues + who}},
+		{"resume queue ingest", func() error { _, err := a.ResumeQueue(ctx, "ingest", ""); return err }, no{"queue ingest is not paused", queues + what}},
 		{"delete bid0000000001", func() error { _, err := a.DeleteBatch(ctx, "bid0000000001", " "); return err }, no{"a deletion needs a reason", "say why with --reason; it stays in the history"}},
 		{"delete jid0000000001", func() error { _, err := a.DeleteJob(ctx, "jid0000000001", ""); return err }, no{"a deletion needs a reason", "say why with --reason; it stays in the history"}},
 		{"skip " + string(hash), func() error { _, err := a.SkipFile(ctx, hash, ""); return err }, no{"leaving a file out needs a reason", "say why with --reason; it stays in the history"}},

@@ -170,7 +170,8 @@ func (m model) takeJob(id domain.JobID, s step) {
 	}
 	b.counts[e.count]++
 	from := j.status
-	j.status, j.code, j.sub, j.counted, j.cleaned, j.gone = e.status, s.code, e.sub, e.count, e.cleaned, e.gone
+	j.cleaned = e.cleaned || e.gone && j.cleaned // that its entry had gone before stays known
+	j.status, j.code, j.sub, j.counted, j.gone = e.status, s.code, e.sub, e.count, e.gone
 	switch {
 	case e.retry == opens:
 		j.settle("failed_again")

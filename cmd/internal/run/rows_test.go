@@ -44,6 +44,7 @@ func TestEveryRow(t *testing.T) {
 			"a job fails in each of its steps": failsEverywhere,
 			"batches and jobs are deleted":     ends,
 			"files are damaged and left out":   damages,
+			"jobs go with their batch":         leaves,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

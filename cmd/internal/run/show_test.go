@@ -78,7 +78,7 @@ func TestOperatorsSeeWhatGoesOn(t *testing.T) {
 		`accession_state_seconds_count{aggregate="job",state="processing"} 1`,
 		`accession_claims_total{aggregate="job",state="processing"} `,
 		`accession_steps_total{daemon="job-processing",outcome="moved"} `,
-		`accession_fetched_bytes_total 5`, `accession_stored_bytes_total 5`,
+		`accession_duplicate_discoveries_total 0`, `accession_fetched_bytes_total 5`, `accession_stored_bytes_total 5`,
 		`accession_effects_total{effect="inventory",outcome="done"} 1`,
 		`accession_effects_total{effect="message",outcome="done"} 1`,
 		`accession_file_transitions_total{from="DOWNLOADING",to="DOWNLOADED"} 1`,

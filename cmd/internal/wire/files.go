@@ -28,8 +28,10 @@ func (w *World) Files(ctx context.Context) (*eventstore.FileHandler, error) {
 		if err != nil {
 			return nil, w.unavailable(app.ServerZooKeeper, err)
 		}
-		return &eventstore.FileHandler{Log: log, Clock: time.Now, Epoch: now.Epoch,
-			NewID: func() string { return uuid.Must(uuid.NewV7()).String() }}, nil
+		files := &eventstore.FileHandler{Log: log, Clock: time.Now, Epoch: now.Epoch,
+			NewID: func() string { return uuid.Must(uuid.NewV7()).String() }}
+		w.metrics.Discoveries(files.Duplicates)
+		return files, nil
 	})
 }
 
