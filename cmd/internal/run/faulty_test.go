@@ -122,6 +122,7 @@ func TestBadDepositsAreReported(t *testing.T) {
 		}
 	}
 	w.mixed(mixed)
+	w.reported(mixed)
 	w.agree()
 }
 
