@@ -105,6 +105,18 @@ func (p *Past) FileTransitions() []FileTransition {
 	return rows
 }
 
+// FileMoves gives the life of each file, one file after the other in the order of
+// their discovery.
+func (p *Past) FileMoves() []FileMove {
+	moves := make([]FileMove, 0, len(p.f.fileTransitions))
+	for _, t := range p.FileTransitions() {
+		s := p.f.files[t.RawFileHash]
+		moves = append(moves, FileMove{s.Spec.Path, t, s.row.Seq})
+	}
+	slices.SortStableFunc(moves, func(a, b FileMove) int { return cmp.Compare(a.discovered, b.discovered) })
+	return moves
+}
+
 // Reports gives the reports made about batches.
 func (p *Past) Reports() []BatchReport { return slices.Clone(p.f.reports) }
 

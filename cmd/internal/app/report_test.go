@@ -198,6 +198,26 @@ func TestReportsAgree(t *testing.T) {
 			t.Errorf("%d failed attempts, the batch's own report has %d", of, len(view.Retries))
 		}
 	}
+	for _, name := range []string{"retries", "files"} {
+		o := ReportOptions{Range: projections.Range{Batch: projtest.ClassicFiles}}
+		now, err := a.Report(t.Context(), name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.At.Seq = uint64(len(story.Log))
+		then, err := a.Report(t.Context(), name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := now.Tables[0].Name
+		if diff := cmp.Diff(read(t, now, table), read(t, then, table)); diff != "" || now.Tables[0].Total == 0 || now.Tables[0].Total != then.Tables[0].Total {
+			t.Errorf("%s (-now +then):\n%s", name, diff)
+		}
+		o.At.Seq /= 2
+		if half, err := a.Report(t.Context(), name, o); err == nil && half.Tables[0].Total >= now.Tables[0].Total {
+			t.Errorf("%s: as of the half of the story %d rows, of %d", name, half.Tables[0].Total, now.Tables[0].Total)
+		}
+	}
 	for name, view := range map[string]string{"throughput": "daily_throughput", "states": "time_in_state", "failures": "failure_reasons", "submitters": "submitter_activity",
 		"retries": "retry_history", "files": "file_lifecycle"} {
 		r, err := a.Report(t.Context(), name, ReportOptions{})
@@ -288,6 +308,8 @@ func TestReportsSayWhatDoesNotFit(t *testing.T) {
 		{"batch", ReportOptions{Range: batch, At: Moment{Seq: 1 << 40}}, NotFound},
 		{"throughput", ReportOptions{Range: batch}, Invalid},
 		{"retries", ReportOptions{At: Moment{Seq: 1}}, Invalid},
+		{"retries", ReportOptions{Range: projections.Range{Batch: projtest.ClassicObjects, Since: time.Unix(1, 0)}, At: Moment{Seq: 1}}, Invalid},
+		{"throughput", ReportOptions{At: Moment{Seq: 1}}, Invalid},
 		{"batch", ReportOptions{Range: projections.Range{Batch: projtest.ClassicObjects, Since: time.Unix(1, 0)}}, Invalid},
 		{"retries", ReportOptions{Range: projections.Range{Since: time.Unix(2, 0), Until: time.Unix(1, 0)}}, Invalid},
 	} {
