@@ -346,3 +346,20 @@ func TestRebuildFromAnotherLog(t *testing.T) {
 		})
 	}
 }
+
+// TestRebuildOfManyEvents: a hundred thousand random legal events give the same
+// tables to the last byte, one way and the other.
+func TestRebuildOfManyEvents(t *testing.T) {
+	t.Parallel()
+	w := history(t, 37, 100_000)
+	db := projtest.DB(t)
+	if err := run(t, config(db, w.log)); err != nil {
+		t.Fatal(err)
+	}
+	re := anew(db, w.log)
+	re.Window = 9000
+	done, err := projections.Rebuild(context.Background(), re)
+	if err != nil || done.Compared != "" || done.At != int64(len(w.log)) || done.Events != done.At {
+		t.Fatalf("%+v, %v", done, err)
+	}
+}

@@ -1,0 +1,118 @@
+package app_test
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/projtest"
+)
+
+// TestRecordedHistories: logs that earlier programs wrote give today the tables
+// that they gave then, event by event and by a rebuild. A change of the digests is
+// a change of meaning: count projections.Meaning up and record new ones. The logs
+// themselves stay for ever.
+func TestRecordedHistories(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/history/*.jsonl.gz")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			log := recorded(t, file)
+			data, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl.gz") + ".digests.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want map[string]projections.Digest
+			if err := json.Unmarshal(data, &want); err != nil || len(want) < 10 {
+				t.Fatal(want, err)
+			}
+			db := projtest.DB(t)
+			stream := projections.StreamInfo{Name: "recorded", Created: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Last: uint64(len(log))}
+			p, err := projections.New(projections.Config{DB: db, Stream: stream, Source: sourceOf(log), MaxBatch: 100, Strict: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			got, err := projections.Digests(ctx, db)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Fatalf("%v\n%s", err, diff)
+			}
+			done, err := projections.Rebuild(ctx, projections.RebuildConfig{Pool: db, Stream: stream, Source: sourceOf(log),
+				Last: func(context.Context) (uint64, error) { return stream.Last, nil }})
+			if err != nil || done.Compared != "" || done.At != int64(len(log)) {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			got, err = projections.Digests(ctx, db)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Fatalf("rebuilt: %v\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// recorded decodes a log as it was written, and brings it up to today's events.
+func recorded(t *testing.T, file string) (log []domain.Recorded) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(z)
+	for {
+		var m struct {
+			Seq     uint64
+			Stored  time.Time
+			Subject string
+			Header  map[string][]string
+			Data    json.RawMessage
+		}
+		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
+			return log
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		r, err := eventstore.Decode(eventstore.Message{Subject: m.Subject, Header: m.Header, Data: m.Data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Seq, r.Stored = m.Seq, m.Stored
+		log = append(log, r)
+	}
+}
+
+func sourceOf(log []domain.Recorded) projections.Source {
+	return func(_ context.Context, from uint64) iter.Seq2[domain.Recorded, error] {
+		return func(yield func(domain.Recorded, error) bool) {
+			for _, r := range log[from-1:] {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
+}
