@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
 
 	"github.com/accession-ingest/accession/domain"
@@ -50,12 +49,13 @@ func (s *Store) handOver(ctx context.Context, changes []eventstore.Change) *hand
 		claim: &eventstore.Claim{ID: uuid.NewString(), Worker: c.Claim.Worker, Aggregate: c.Claim.Aggregate, Attempts: 1, Lost: c.Claim.Lost}}
 }
 
-// planHandOver adds the checks and the writes of a claim, behind the delete of the
-// lock. The worker's fence is there already, and so is the status.
+// planHandOver adds the checks and the writes of a claim; the worker's fence is there
+// already, and so is the status. The lock stays: to delete it and to make the same
+// again would leave the same tree.
 func (s *Store) planHandOver(p *plan, h *handOver, after domain.Job) {
 	p.check(s.paths.locks(), int32(h.holds), errHandOver)
 	p.check(s.paths.batchStatus(h.batch), int32(h.of), errHandOver)
-	p.create(s.paths.lock(h.claim.Aggregate), encode(holder{h.claim.Worker}), zk.FlagEphemeral, errHandOver)
+	p.check(s.paths.lock(h.claim.Aggregate), -1, eventstore.ErrFenced)
 	p.set(s.paths.claims(after.ID), encode(claimCount{Version: after.Version, Claims: 1}), -1, errHandOver)
 }
 

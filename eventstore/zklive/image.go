@@ -29,13 +29,28 @@ func (p paths) jobImage(j domain.Job) image {
 		dir + "/priority":      encode(j.Priority),
 		dir + "/space_needed":  encode(j.SpaceNeeded),
 	}
-	if entry := j.QueueEntry(); entry != "" {
-		img[p.queue(j.State)+"/"+entry] = []byte{}
-	}
-	if sub := j.State.Sub(); sub != domain.SubNone {
-		img[p.ref(j.Configuration.BatchID, sub, j.ID)] = []byte{}
+	for _, node := range []string{p.queued(j), p.referred(j)} {
+		if node != "" {
+			img[node] = []byte{}
+		}
 	}
 	return img
+}
+
+// queued gives a job's queue entry, "" = it has none.
+func (p paths) queued(j domain.Job) string {
+	if entry := j.QueueEntry(); entry != "" {
+		return p.queue(j.State) + "/" + entry
+	}
+	return ""
+}
+
+// referred gives the reference of a job's batch, "" = there is none.
+func (p paths) referred(j domain.Job) string {
+	if sub := j.State.Sub(); sub != domain.SubNone {
+		return p.ref(j.Configuration.BatchID, sub, j.ID)
+	}
+	return ""
 }
 
 // batchImage gives the nodes of a batch without its references to jobs. A

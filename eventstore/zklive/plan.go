@@ -3,6 +3,7 @@ package zklive
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -84,11 +85,11 @@ func (s *Store) plan(ctx context.Context, changes []eventstore.Change, hand *han
 	for _, c := range changes {
 		s.planRequire(p, c)
 		s.planImage(p, c)
-		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
-			p.delete(s.paths.lock(c.Claim.Aggregate), -1, eventstore.ErrFenced)
-		}
-		if hand != nil {
+		switch {
+		case hand != nil:
 			s.planHandOver(p, hand, c.Job.After)
+		case c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate():
+			p.delete(s.paths.lock(c.Claim.Aggregate), -1, eventstore.ErrFenced)
 		}
 		shard := shardOf(c, s.outbox.shards)
 		events[shard] = append(events[shard], c.Events...)
@@ -174,6 +175,9 @@ func (s *Store) planImage(p *plan, c eventstore.Change) {
 	case c.Setting != nil:
 		s.planSetting(p, c)
 		return
+	case c.Job != nil && c.Job.Before.State != domain.JobNone && c.Job.After.State != domain.JobDeleted:
+		s.planMove(p, c)
+		return
 	case c.Batch != nil:
 		before, after = s.paths.batchImage(c.Batch.Before), s.paths.batchImage(c.Batch.After)
 		status = s.paths.batchStatus(c.Batch.After.ID)
@@ -207,6 +211,36 @@ func (s *Store) planImage(p *plan, c eventstore.Change) {
 		p.create(s.paths.claims(c.Job.After.ID), encode(claimCount{Version: c.Job.After.Version}), 0, eventstore.ErrConflict)
 	}
 	p.status = append(p.status, token)
+}
+
+// planMove does what the difference of two images of a job does that is there before
+// and after, without drawing them.
+func (s *Store) planMove(p *plan, c eventstore.Change) {
+	before, after := &c.Job.Before, &c.Job.After
+	dir := s.paths.job(after.ID)
+	oldEntry, newEntry := s.paths.queued(*before), s.paths.queued(*after)
+	oldRef, newRef := s.paths.referred(*before), s.paths.referred(*after)
+	for _, pair := range [2][2]string{{oldEntry, newEntry}, {oldRef, newRef}} {
+		if pair[0] != pair[1] && pair[0] != "" {
+			p.delete(pair[0], -1, eventstore.ErrConflict)
+		}
+	}
+	p.status = append(p.status, p.set(dir+"/status", encode(jobStatusOf(*after)), int32(c.Token), eventstore.ErrConflict))
+	set := func(name string, differs bool, v any) {
+		if differs {
+			p.set(dir+name, encode(v), -1, eventstore.ErrConflict)
+		}
+	}
+	set("/configuration", !reflect.DeepEqual(before.Configuration, after.Configuration), after.Configuration)
+	set("/identifiers", !reflect.DeepEqual(before.Identifiers, after.Identifiers), after.Identifiers)
+	set("/metadata", !reflect.DeepEqual(before.Metadata, after.Metadata), after.Metadata)
+	set("/priority", before.Priority != after.Priority, after.Priority)
+	set("/space_needed", before.SpaceNeeded != after.SpaceNeeded, after.SpaceNeeded)
+	for _, pair := range [2][2]string{{oldEntry, newEntry}, {oldRef, newRef}} {
+		if pair[0] != pair[1] && pair[1] != "" {
+			p.create(pair[1], []byte{}, 0, eventstore.ErrConflict)
+		}
+	}
 }
 
 func (s *Store) planSetting(p *plan, c eventstore.Change) {
