@@ -41,9 +41,12 @@ func Encode(r domain.Recorded, instance string) (Message, error) {
 	}
 	version := strconv.Itoa(newestVersion(r.Type))
 	h := make(map[string][]string, 16)
+	values := make([]string, 0, 24) // of all headers, in one piece
 	set := func(name, value string) {
 		if value != "" {
-			h[name] = []string{escape(value)}
+			values = append(values, escape(value))
+			n := len(values)
+			h[name] = values[n-1 : n : n]
 		}
 	}
 	set("ce-specversion", "1.0")

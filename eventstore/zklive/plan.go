@@ -69,8 +69,8 @@ func (p *plan) delete(path string, version int32, meaning error) {
 }
 
 // plan puts changes, with all that they require and their events, into one multi.
-func (s *Store) plan(ctx context.Context, changes []eventstore.Change, hand *handOver) (*plan, error) {
-	p := &plan{alone: !sharing(changes)}
+func (s *Store) plan(ctx context.Context, changes []eventstore.Change, hand *handOver) (p *plan, err error) {
+	p = &plan{alone: !sharing(changes), ops: make([]any, 0, 8), meaning: make([]error, 0, 8)}
 	fenced := map[string]bool{}
 	for _, c := range changes {
 		if c.Claim != nil && !fenced[c.Claim.Worker] {
@@ -81,7 +81,6 @@ func (s *Store) plan(ctx context.Context, changes []eventstore.Change, hand *han
 	if err := s.planRows(ctx, p, changes); err != nil {
 		return nil, err
 	}
-	events := map[int][]domain.Recorded{}
 	for _, c := range changes {
 		s.planRequire(p, c)
 		s.planImage(p, c)
@@ -91,25 +90,35 @@ func (s *Store) plan(ctx context.Context, changes []eventstore.Change, hand *han
 		case c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate():
 			p.delete(s.paths.lock(c.Claim.Aggregate), -1, eventstore.ErrFenced)
 		}
-		shard := shardOf(c, s.outbox.shards)
-		events[shard] = append(events[shard], c.Events...)
+		p.record(shardOf(c, s.outbox.shards), c.Events)
 	}
-	for shard := 0; shard < s.outbox.shards; shard++ {
-		if len(events[shard]) == 0 {
-			continue
-		}
-		data, err := eventstore.MarshalOutbox(events[shard])
-		if err != nil {
+	for i := range p.events {
+		e := &p.events[i]
+		if e.data, err = eventstore.MarshalOutbox(e.events); err != nil {
 			return nil, err
 		}
-		p.events = append(p.events, shardEvents{shard, slices.Clone(events[shard]), data})
-		p.bytes += len(data)
+		p.bytes += len(e.data)
 	}
 	if len(p.ops)+2*len(p.events) > maxOps || p.bytes+nodeBytes*len(p.events) > maxBytes {
 		return nil, &eventstore.Error{Op: "commit", Err: eventstore.ErrBroken,
 			Hint: fmt.Sprintf("%d operations of %d bytes do not fit one write of %d and %d: commit fewer changes at once", len(p.ops), p.bytes, maxOps, maxBytes)}
 	}
 	return p, nil
+}
+
+// record adds events to those of a shard. The caller's own stay as they are: it
+// stamps them once they are written.
+func (p *plan) record(shard int, events []domain.Recorded) {
+	if len(events) == 0 {
+		return
+	}
+	for i := range p.events {
+		if p.events[i].shard == shard {
+			p.events[i].events = append(p.events[i].events, events...)
+			return
+		}
+	}
+	p.events = append(p.events, shardEvents{shard: shard, events: slices.Clone(events)})
 }
 
 // sharing reports whether changes may share a multi with others: the moves of a

@@ -36,6 +36,7 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	for i, r := range s.Roles {
 		roles[i] = string(r)
 	}
+	wire.TuneMemory()
 	w := wire.New(s.Config, s.Log, roles...)
 	defer func() {
 		if closed := w.Close(); err == nil {

@@ -101,6 +101,7 @@ func newBenchWorld(b *testing.B, cfg zklive.Config) *benchWorld {
 			b.Fatal(err)
 		}
 	}
+	TuneMemory() // as a service does
 	name := "test-" + uuid.NewString()
 	cfg.Servers, cfg.Root, cfg.QueueLimit = []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, "/"+name, 1_000_000
 	s, err := zklive.Open(b.Context(), cfg)
