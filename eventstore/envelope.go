@@ -84,6 +84,19 @@ func NewestSchemaID(t domain.EventType) string { return SchemaID(t, newestVersio
 // the newest. Its error is a [*DecodeError], which is [ErrBroken]: the message was
 // not written by Encode, or by a newer program.
 func Decode(m Message) (domain.Recorded, error) {
+	r, schema, err := decodeEnvelope(m)
+	if err == nil {
+		r.Data, err = decodeData(r.Event, schema, m.Data)
+	}
+	if err != nil {
+		return domain.Recorded{}, unreadable(m, r, err)
+	}
+	return r, nil
+}
+
+// decodeEnvelope reads the headers and gives the version of the data. When it
+// fails, what could be read is there.
+func decodeEnvelope(m Message) (r domain.Recorded, schema int, err error) {
 	d := decoder{header: m.Header}
 	if v := d.text("ce-specversion"); v != "1.0" {
 		d.fail(fmt.Errorf("ce-specversion is %q, not 1.0", v))
@@ -95,7 +108,7 @@ func Decode(m Message) (domain.Recorded, error) {
 	d.fail(err)
 	name, schema, err := parseType(d.text("ce-type"))
 	d.fail(err)
-	r := domain.Recorded{
+	r = domain.Recorded{
 		Event:   domain.Event{Type: name, Aggregate: aggregate, Version: d.number("ce-version")},
 		Time:    d.time("ce-time"),
 		BatchID: domain.BatchID(d.text("ce-batchid")), Actor: domain.Actor(d.text("ce-actor")),
@@ -111,16 +124,13 @@ func Decode(m Message) (domain.Recorded, error) {
 			d.fail(fmt.Errorf("the event of %s lies on subject %q, not %q", aggregate, m.Subject, subject))
 		}
 	}
-	if d.err == nil {
-		r.Data, err = decodeData(r.Event, schema, m.Data)
-		d.fail(err)
-	}
-	if d.err != nil {
-		r.Aggregate, _ = ParseSubject("", m.Subject) // what it lies on says whose it is
-		return domain.Recorded{}, &DecodeError{Envelope: r, Data: m.Data,
-			err: fmt.Errorf("event %q on %s: %w: %w", first(m.Header["ce-id"]), m.Subject, d.err, ErrBroken)}
-	}
-	return r, nil
+	return r, schema, d.err
+}
+
+func unreadable(m Message, r domain.Recorded, err error) error {
+	r.Aggregate, _ = ParseSubject("", m.Subject) // what it lies on says whose it is
+	return &DecodeError{Envelope: r, Data: m.Data,
+		err: fmt.Errorf("event %q on %s: %w: %w", first(m.Header["ce-id"]), m.Subject, err, ErrBroken)}
 }
 
 // DecodeError says why a message could not be read, and gives what could: fields

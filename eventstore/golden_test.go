@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,16 +40,51 @@ func writeTestdata() error {
 			return err
 		}
 	}
-	for _, def := range domain.Registry {
-		schema, err := generateSchema(def)
+	for _, r := range samples() {
+		def, _ := domain.Lookup(r.Type)
+		s, err := generateSchema(def)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(schemaPath(def.Type), schema, 0o644); err != nil {
+		schema, err := indented(s)
+		if err != nil {
+			return err
+		}
+		m, err := eventstore.Encode(r, "golden")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(schemaPath(r.Type, versionOf(m)), schema, 0o644); err != nil {
 			return err
 		}
 	}
-	return nil
+	return writePublished()
+}
+
+// versionOf gives the version of a message's type.
+func versionOf(m eventstore.Message) int {
+	name := m.Header["ce-type"][0]
+	version, err := strconv.Atoi(name[strings.LastIndex(name, ".v")+2:])
+	if err != nil {
+		panic(err)
+	}
+	return version
+}
+
+// newestVersion gives the version of a type that is written today.
+func newestVersion(t *testing.T, name domain.EventType) int {
+	t.Helper()
+	for _, r := range samples() {
+		if r.Type == name {
+			m, err := eventstore.Encode(r, "golden")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return versionOf(m)
+		}
+	}
+	t.Fatalf("no sample of %s", name)
+	return 0
 }
 
 // goldenEvent is a message in a form that people can read and compare.
@@ -58,37 +94,45 @@ type goldenEvent struct {
 	Data    json.RawMessage   `json:"data"`
 }
 
-func goldenPath(t domain.EventType) string {
-	return filepath.Join("testdata", "golden", string(t)+".v1.json")
+func goldenPath(t domain.EventType, version int) string {
+	return filepath.Join("testdata", "golden", fmt.Sprintf("%s.v%d.json", t, version))
 }
 
-func readGolden(t *testing.T, name domain.EventType) eventstore.Message {
+func readGolden(t *testing.T, name domain.EventType, version int) eventstore.Message {
 	t.Helper()
-	raw, err := os.ReadFile(goldenPath(name))
+	m, err := loadGolden(name, version)
 	if err != nil {
 		t.Fatalf("%v (go test ./eventstore -update writes it)", err)
 	}
+	return m
+}
+
+func loadGolden(name domain.EventType, version int) (eventstore.Message, error) {
+	raw, err := os.ReadFile(goldenPath(name, version))
+	if err != nil {
+		return eventstore.Message{}, err
+	}
 	var g goldenEvent
 	if err := json.Unmarshal(raw, &g); err != nil {
-		t.Fatal(err)
+		return eventstore.Message{}, err
 	}
 	var data bytes.Buffer
 	if err := json.Compact(&data, g.Data); err != nil {
-		t.Fatal(err)
+		return eventstore.Message{}, err
 	}
 	m := eventstore.Message{Subject: g.Subject, Header: map[string][]string{}, Data: data.Bytes()}
 	for k, v := range g.Headers {
 		m.Header[k] = []string{v}
 	}
-	return m
+	return m, nil
 }
 
 func writeMissingGolden(r domain.Recorded) error {
-	if _, err := os.Stat(goldenPath(r.Type)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	m, err := eventstore.Encode(r, "golden")
 	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(goldenPath(r.Type, versionOf(m))); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	g := goldenEvent{Subject: m.Subject, Headers: map[string]string{}, Data: m.Data}
@@ -99,7 +143,7 @@ func writeMissingGolden(r domain.Recorded) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(goldenPath(r.Type), b, 0o644)
+	return os.WriteFile(goldenPath(r.Type, versionOf(m)), b, 0o644)
 }
 
 // indented gives JSON for people and for git.
@@ -123,7 +167,17 @@ func TestGoldenEvents(t *testing.T) {
 	for _, want := range all {
 		t.Run(string(want.Type), func(t *testing.T) {
 			t.Parallel()
-			golden := readGolden(t, want.Type)
+			now, err := eventstore.Encode(want, "golden")
+			if err != nil {
+				t.Fatal(err)
+			}
+			newest := versionOf(now)
+			for version := 1; version < newest; version++ {
+				if _, err := eventstore.Decode(readGolden(t, want.Type, version)); err != nil {
+					t.Errorf("v%d: %v", version, err)
+				}
+			}
+			golden := readGolden(t, want.Type, newest)
 			got, err := eventstore.Decode(golden)
 			if err != nil {
 				t.Fatal(err)
@@ -133,28 +187,35 @@ func TestGoldenEvents(t *testing.T) {
 			if diff := cmp.Diff(had, got); diff != "" {
 				t.Errorf("decoded differs (-want +got):\n%s", diff)
 			}
-			now, err := eventstore.Encode(want, "golden")
-			if err != nil {
-				t.Fatal(err)
-			}
 			if diff := cmp.Diff(golden, now); diff != "" {
 				t.Errorf("encoded differs (-golden +now):\n%s", diff)
+			}
+			raw, err := eventstore.DecodeRaw(golden)
+			had.Data = nil
+			if diff := cmp.Diff(eventstore.Raw{Recorded: had, DataVersion: newest, JSON: golden.Data}, raw); diff != "" || err != nil {
+				t.Errorf("without our types it differs: %v (-want +got):\n%s", err, diff)
 			}
 		})
 	}
 }
 
-// A file in testdata/golden that no type claims would never be checked.
+// A file in testdata/golden that no version of a type claims would never be
+// checked.
 func TestNoStrayGoldenEvents(t *testing.T) {
 	t.Parallel()
 	files, err := os.ReadDir(filepath.Join("testdata", "golden"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	claimed := map[string]bool{}
+	for _, def := range domain.Registry {
+		for version := 1; version <= newestVersion(t, def.Type); version++ {
+			claimed[filepath.Base(goldenPath(def.Type, version))] = true
+		}
+	}
 	for _, f := range files {
-		name, ok := strings.CutSuffix(f.Name(), ".v1.json")
-		if _, known := domain.Lookup(domain.EventType(name)); !ok || !known {
-			t.Errorf("%s belongs to no event type", f.Name())
+		if !claimed[f.Name()] {
+			t.Errorf("%s belongs to no version of an event type", f.Name())
 		}
 	}
 }
@@ -183,11 +244,15 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := readGolden(t, domain.EventJobAccepted)
+			m := readGolden(t, domain.EventJobAccepted, 1)
 			tc.spoil(&m)
 			_, err := eventstore.Decode(m)
 			if !errors.Is(err, eventstore.ErrBroken) || !strings.Contains(fmt.Sprint(err), tc.want) {
 				t.Errorf("got %v, want a broken message that names %q", err, tc.want)
+			}
+			// Without our types, those that are not known are nobody's fault.
+			if _, err := eventstore.DecodeRaw(m); errors.Is(err, eventstore.ErrBroken) == (name == "unknown") {
+				t.Errorf("without our types: %v", err)
 			}
 		})
 	}

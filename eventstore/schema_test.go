@@ -2,11 +2,13 @@ package eventstore_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/invopop/jsonschema"
@@ -16,21 +18,43 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-func schemaPath(t domain.EventType) string {
-	return filepath.Join("testdata", "schemas", string(t)+".v1.schema.json")
+// docs is where what other programs need to know is published.
+var docs = filepath.Join("..", "docs")
+
+func schemaFile(t domain.EventType, version int) string {
+	return fmt.Sprintf("schemas/%s.v%d.schema.json", t, version)
 }
 
+func schemaPath(t domain.EventType, version int) string {
+	return filepath.Join(docs, filepath.FromSlash(schemaFile(t, version)))
+}
+
+// comments are those of the domain's fields.
+var comments = sync.OnceValues(func() (map[string]string, error) {
+	var r jsonschema.Reflector
+	err := r.AddGoComments("github.com/accession-ingest/accession/eventstore", filepath.Join("..", "domain"))
+	for name, text := range r.CommentMap {
+		r.CommentMap[name] = strings.Join(strings.Fields(text), " ")
+	}
+	return r.CommentMap, err
+})
+
 // generateSchema makes the JSON Schema (2020-12) of an event type's data from
-// its Go struct and the workflow tables.
-func generateSchema(def domain.EventDef) ([]byte, error) {
-	r := jsonschema.Reflector{DoNotReference: true, ExpandedStruct: true, Anonymous: true, Mapper: schemaOfType}
+// its Go struct and the workflow tables. It does not refuse fields that it does
+// not name: new ones may come.
+func generateSchema(def domain.EventDef) (*jsonschema.Schema, error) {
+	text, err := comments()
+	if err != nil {
+		return nil, err
+	}
+	r := jsonschema.Reflector{DoNotReference: true, ExpandedStruct: true, Anonymous: true, AllowAdditionalProperties: true, Mapper: schemaOfType, CommentMap: text}
 	s := r.Reflect(def.New())
-	s.ID = jsonschema.ID(eventstore.SchemaID(def.Type, 1))
+	s.ID = jsonschema.ID(eventstore.NewestSchemaID(def.Type))
 	s.Title, s.Description = string(def.Type), def.Doc
 	from, to := moves(def)
 	setEnum(s, "from", from)
 	setEnum(s, "to", to)
-	return indented(s)
+	return s, nil
 }
 
 // schemaOfType gives the types whose JSON is not what their Go kind says.
@@ -107,40 +131,52 @@ func values[S ~string](first S, rest []S) []any {
 // agrees with its schema.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
+	files := 0
 	for _, def := range domain.Registry {
+		newest := newestVersion(t, def.Type)
+		files += newest
 		t.Run(string(def.Type), func(t *testing.T) {
 			t.Parallel()
-			want, err := generateSchema(def)
+			s, err := generateSchema(def)
 			if err != nil {
 				t.Fatal(err)
 			}
-			stored, err := os.ReadFile(schemaPath(def.Type))
+			want, err := indented(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, err := os.ReadFile(schemaPath(def.Type, newest))
 			if err != nil || !bytes.Equal(stored, want) {
 				t.Fatalf("the stored schema is not that of the struct (%v): go test ./eventstore -update writes it", err)
 			}
-			schema := compile(t, def.Type)
-			if err := validate(schema, readGolden(t, def.Type).Data); err != nil {
-				t.Error(err)
-			}
-			for _, bad := range []string{`{}`, `null`, `{"from":"nowhere","to":"nowhere"}`} {
-				if validate(schema, []byte(bad)) == nil {
-					t.Errorf("%s is valid", bad)
+			for version := 1; version <= newest; version++ {
+				schema := compile(t, def.Type, version)
+				if err := validate(schema, readGolden(t, def.Type, version).Data); err != nil {
+					t.Error(err)
+				}
+				for _, bad := range []string{`{}`, `null`, `{"from":"nowhere","to":"nowhere"}`} {
+					if validate(schema, []byte(bad)) == nil {
+						t.Errorf("%s is valid", bad)
+					}
 				}
 			}
 		})
 	}
-	files, err := os.ReadDir(filepath.Join("testdata", "schemas"))
-	if err != nil || len(files) > len(domain.Registry) {
-		t.Errorf("%d schemas for %d event types (%v)", len(files), len(domain.Registry), err)
+	found, err := os.ReadDir(filepath.Join(docs, "schemas"))
+	if err != nil || len(found) != files {
+		t.Errorf("%d schemas for %d versions of event types (%v)", len(found), files, err)
 	}
 }
 
-// An event that lacks what its struct requires, or has what it does not know, is
-// not valid.
+// An event that lacks what its struct requires, or has it in another form, is not
+// valid; one with a field more is.
 func TestSchemasAreStrict(t *testing.T) {
 	t.Parallel()
-	schema := compile(t, domain.EventJobProcessed)
-	good := string(readGolden(t, domain.EventJobProcessed).Data)
+	schema := compile(t, domain.EventJobProcessed, 1)
+	good := string(readGolden(t, domain.EventJobProcessed, 1).Data)
+	if err := validate(schema, []byte(strings.Replace(good, "{", `{"added_later":1,`, 1))); err != nil {
+		t.Error(err)
+	}
 	for name, bad := range map[string]string{
 		"other state":   strings.Replace(good, `"from":"processing"`, `"from":"pending"`, 1),
 		"no object":     strings.Replace(good, `"object"`, `"subject"`, 1),
@@ -156,9 +192,9 @@ func TestSchemasAreStrict(t *testing.T) {
 	}
 }
 
-func compile(t *testing.T, name domain.EventType) *validator.Schema {
+func compile(t *testing.T, name domain.EventType, version int) *validator.Schema {
 	t.Helper()
-	f, err := os.Open(schemaPath(name))
+	f, err := os.Open(schemaPath(name, version))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +205,7 @@ func compile(t *testing.T, name domain.EventType) *validator.Schema {
 	}
 	c := validator.NewCompiler()
 	c.DefaultDraft(validator.Draft2020)
-	id := eventstore.SchemaID(name, 1)
+	id := eventstore.SchemaID(name, version)
 	if err := c.AddResource(id, doc); err != nil {
 		t.Fatal(err)
 	}

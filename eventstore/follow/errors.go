@@ -1,0 +1,36 @@
+package follow
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What ends a loop besides its context; test with errors.Is. An [*Error] tells the
+// place.
+var (
+	// ErrStream: the stream is not the log that was followed. Find out what was
+	// done to the server; then begin at the start, and leave out by their IDs the
+	// events that were dealt with.
+	ErrStream = errors.New("not the log that was followed")
+	// ErrOrder: events are missing, or one came twice.
+	ErrOrder = errors.New("events are missing or out of order")
+	// ErrUnreadable: a newer program has written the event, or a program that is
+	// none of ours. The Position of the error is behind it, for who must go on.
+	ErrUnreadable = errors.New("the event cannot be read")
+)
+
+// Error says where one of the three happened.
+type Error struct {
+	Err      error
+	Stream   string
+	Position Position // of the event in question
+	Text     string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	return fmt.Sprintf("stream %s, place %d: %v: %s", e.Stream, e.Position.Place, e.Err, e.Text)
+}
+
+// Unwrap gives one of the three.
+func (e *Error) Unwrap() error { return e.Err }

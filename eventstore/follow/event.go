@@ -1,0 +1,56 @@
+package follow
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Event is one event of the log.
+type Event struct {
+	ID      string    // SUBJECT/VERSION; no two events share it, and it never changes
+	Type    string    // such as job.completed
+	Subject string    // whose event it is, such as job/jid0000000042
+	Version int64     // number among its subject's events, from 1, without holes
+	Time    time.Time // the writer's clock; informative
+	Stored  time.Time // when the log took it
+	Batch   string    // the batch that it belongs to, "" for a setting
+	Actor   string    // who did it, such as daemon/provision or user/olga
+	Command string    // the command that caused it
+	Cause   string    // ID of the event that its writer reacted to, "" = none
+	Trace   string    // W3C trace context, "" = none
+	Source  string    // the installation: /accession/NAME
+	Zxid    int64     // commit number: the order of batches, jobs and settings in one epoch; 0 for a file
+	Epoch   int64     // counts how often the live state was restored, from 1
+
+	// Data as the schema of the type says, in version DataVersion of the type.
+	// Fields that a reader does not know it passes over: there may be new ones.
+	Data        json.RawMessage
+	DataVersion int
+
+	// Position is what to store when this event has been dealt with.
+	Position Position
+}
+
+// decode reads a message of the log. The position is there in any case.
+func decode(prefix string, created time.Time, stream string, msg jetstream.Msg, meta *jetstream.MsgMetadata) (Event, error) {
+	at := Position{Stream: stream, Created: created, Place: meta.Sequence.Stream,
+		ID: msg.Headers().Get(headerID), Command: msg.Headers().Get(headerCommand)}
+	r, err := eventstore.DecodeRaw(eventstore.Message{Subject: strings.TrimPrefix(msg.Subject(), prefix+"."), Header: msg.Headers(), Data: msg.Data()})
+	if err != nil {
+		return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: err.Error()}
+	}
+	return Event{ID: r.ID(), Type: string(r.Type), Subject: r.Aggregate.String(), Version: r.Version,
+		Time: r.Time.Time, Stored: meta.Timestamp.UTC(), Batch: string(r.BatchID), Actor: string(r.Actor),
+		Command: r.CommandID, Cause: r.CausationID, Trace: r.TraceParent, Source: r.Source, Zxid: r.Zxid, Epoch: r.Epoch,
+		Data: r.JSON, DataVersion: r.DataVersion, Position: at}, nil
+}
+
+const (
+	headerID      = "ce-id"
+	headerCommand = "ce-commandid"
+)

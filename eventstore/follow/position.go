@@ -1,0 +1,81 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Position is a place in one log, behind an event. It is stored as JSON, or field
+// by field; the zero value is the beginning. It knows the event before it, so that
+// a log that was replaced, or lost its end, is noticed.
+type Position struct {
+	Stream  string    `json:"stream"`
+	Created time.Time `json:"created"` // the stream
+	Place   uint64    `json:"place"`   // the event's number in the stream, 0 = before the first
+	ID      string    `json:"id"`      // the event's, as its header has it
+	Command string    `json:"command"` // the same
+}
+
+// check asks the server whether its stream goes on from the position. An answer
+// that is no [*Error] says nothing about the stream.
+func (p Position) check(ctx context.Context, s jetstream.Stream, prefix string) error {
+	info := s.CachedInfo()
+	refuse := func(format string, args ...any) error {
+		return &Error{Err: ErrStream, Stream: info.Config.Name, Position: p, Text: fmt.Sprintf(format, args...)}
+	}
+	state := info.State
+	switch {
+	case !slices.Contains(info.Config.Subjects, prefix+".>"):
+		return refuse("it takes %q, not the subjects below %s", info.Config.Subjects, prefix)
+	case !p.Created.IsZero() && !p.Created.Equal(info.Created):
+		return refuse("it was created at %s, the followed one at %s: it was replaced", stamp(info.Created), stamp(p.Created))
+	case state.LastSeq < p.Place:
+		return refuse("it ends at %d already: its end was lost", state.LastSeq)
+	case state.FirstSeq > 1 || state.NumDeleted > 0:
+		return refuse("its first event has number %d and %d are deleted: history is missing", state.FirstSeq, state.NumDeleted)
+	case p.Place == 0:
+		return nil
+	}
+	m, err := s.GetMsg(ctx, p.Place)
+	if err != nil {
+		return fmt.Errorf("stream %s, place %d: %w", info.Config.Name, p.Place, err)
+	}
+	if id, command := m.Header.Get(headerID), m.Header.Get(headerCommand); id != p.ID || command != p.Command {
+		return refuse("event %s of command %s lies there, not %s of %s: the end of the log was lost and written anew", id, command, p.ID, p.Command)
+	}
+	return nil
+}
+
+// end gives the position behind the last event of a stream.
+func end(ctx context.Context, s jetstream.Stream) (Position, error) {
+	info := s.CachedInfo()
+	p := Position{Stream: info.Config.Name, Created: info.Created, Place: info.State.LastSeq}
+	if p.Place == 0 {
+		return p, nil
+	}
+	m, err := s.GetMsg(ctx, p.Place)
+	if err != nil {
+		return p, fmt.Errorf("stream %s, place %d: %w", p.Stream, p.Place, err)
+	}
+	p.ID, p.Command = m.Header.Get(headerID), m.Header.Get(headerCommand)
+	return p, nil
+}
+
+// find gives the stream, as it is now.
+func find(ctx context.Context, js jetstream.JetStream, name string, p Position) (jetstream.Stream, error) {
+	s, err := js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, &Error{Err: ErrStream, Stream: name, Position: p, Text: "there is no such stream"}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", name, err)
+	}
+	return s, nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
