@@ -21,6 +21,8 @@ type Installation struct {
 	Oldest func(ctx context.Context) (map[domain.JobState]time.Time, error)
 	// Lag tells how far the tables are behind the log.
 	Lag func(ctx context.Context) (events int64, seconds float64, err error)
+	// Poison counts the events that the tables could not take, up to a bound.
+	Poison func(ctx context.Context) (int, error)
 	// Level tells how hard the outbox presses, see eventstore.Level.
 	Level func() int
 	// Sessions tells whether this process has a session and how many it lost.
@@ -50,7 +52,7 @@ type installation struct {
 // same of them: take the maximum.
 func (m *Metrics) Installation(in Installation) {
 	c := &installation{Installation: in, descs: map[string]*prometheus.Desc{},
-		errors: m.counters("accession_scrape_errors_total", "Questions to a server that a scrape could not get answered: live, oldest or lag.", "question")}
+		errors: m.counters("accession_scrape_errors_total", "Questions to a server that a scrape could not get answered: live, oldest, lag or poison.", "question")}
 	for _, d := range []Metric{
 		{Name: "accession_queue_jobs", Labels: []string{"state"}, Help: "Jobs in a state, for the whole installation."},
 		{Name: "accession_queue_oldest_seconds", Labels: []string{"state"}, Help: "How long the job has been in a state that has been there longest; 0 = none is. Completed jobs are not asked for."},
@@ -59,6 +61,7 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_outbox_oldest_seconds", Help: "How long the oldest of those nodes has waited."},
 		{Name: "accession_projection_lag_events", Help: "Events in the log that the tables do not show yet."},
 		{Name: "accession_projection_lag_seconds", Help: "How long ago the log took the last event that the tables show; 0 = they show all."},
+		{Name: "accession_poison_events", Help: "Events that could not be applied to the tables, and those that wait behind them; at most 1000 are counted."},
 		{Name: "accession_outbox_level", Help: "How hard the outbox presses, as this process knows: 0 open, 1 warn, 2 full (no deposits are taken), 3 stop (nothing is claimed or changed)."},
 		{Name: "accession_session_live", Help: "1 while this process has a session of ZooKeeper."},
 		{Name: "accession_relay_held_aggregates", Help: "Batches, jobs and settings whose next event the relay of this process cannot write."},
@@ -95,12 +98,12 @@ func (c *installation) Collect(to chan<- prometheus.Metric) {
 func (c *installation) ask() []prometheus.Metric {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	answers := make([][]prometheus.Metric, 3)
+	answers := make([][]prometheus.Metric, 4)
 	var all sync.WaitGroup
 	for i, q := range []struct {
 		name string
 		ask  func(context.Context) ([]prometheus.Metric, error)
-	}{{"live", c.live}, {"oldest", c.oldest}, {"lag", c.lag}} {
+	}{{"live", c.live}, {"oldest", c.oldest}, {"lag", c.lag}, {"poison", c.poison}} {
 		all.Go(func() {
 			var err error
 			if answers[i], err = q.ask(ctx); err != nil {
@@ -164,4 +167,12 @@ func (c *installation) lag(ctx context.Context) ([]prometheus.Metric, error) {
 		return nil, err
 	}
 	return []prometheus.Metric{c.gauge("accession_projection_lag_events", float64(events)), c.gauge("accession_projection_lag_seconds", seconds)}, nil
+}
+
+func (c *installation) poison(ctx context.Context) ([]prometheus.Metric, error) {
+	n, err := c.Poison(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []prometheus.Metric{c.gauge("accession_poison_events", float64(n))}, nil
 }

@@ -32,6 +32,7 @@ func shared(lag func() error) Installation {
 			return map[domain.JobState]time.Time{domain.JobPending: time.Now().Add(-time.Hour)}, nil
 		},
 		Lag:      func(context.Context) (int64, float64, error) { return 4, 1.5, lag() },
+		Poison:   func(context.Context) (int, error) { return 6, nil },
 		Level:    func() int { return 2 },
 		Sessions: func() (bool, int64) { return true, 2 },
 		Held:     func() int { return 1 },

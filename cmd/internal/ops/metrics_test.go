@@ -83,6 +83,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		`accession_outbox_oldest_seconds 2`,
 		`accession_projection_lag_events 4`,
 		`accession_projection_lag_seconds 1.5`,
+		`accession_poison_events 6`,
 		`accession_outbox_level 2`,
 		`accession_session_live 1`,
 		`accession_sessions_lost_total 2`,

@@ -17,6 +17,9 @@ import (
 // installation.
 func (w *World) Metrics() *ops.Metrics { return w.metrics }
 
+// maxPoison is how many poison events are counted. Normally there is none.
+const maxPoison = 1000
+
 // Measure lets scrapes ask the servers; everything must be open.
 func (w *World) Measure(ctx context.Context) error {
 	s, err := w.Store(ctx)
@@ -41,7 +44,15 @@ func (w *World) Measure(ctx context.Context) error {
 			}
 			return projections.OldestJobs(ctx, pool, asked)
 		},
-		Lag:      w.lag,
+		Lag: w.lag,
+		Poison: func(ctx context.Context) (int, error) {
+			pool, err := w.Pool(ctx)
+			if err != nil {
+				return 0, err
+			}
+			held, err := projections.Poison(ctx, pool, maxPoison)
+			return len(held), err
+		},
 		Level:    func() int { return int(s.pressure.Level()) },
 		Sessions: s.Sessions,
 		Held: func() int {

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	commandNamed = regexp.MustCompile("`accession ([a-z][^`]*)`")
+	metricNamed  = regexp.MustCompile(`\baccession_[a-z_]+\b`)
+	headingLine  = regexp.MustCompile(`(?m)^## (.+)$`)
+	anchorNamed  = regexp.MustCompile(`docs/runbooks\.md#([a-z0-9-]+)`)
+)
+
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestRunbooksNameWhatThereIs: commands that the program understands, metrics that
+// it has, and a section for each alert.
+func TestRunbooksNameWhatThereIs(t *testing.T) {
+	t.Parallel()
+	text := readPage(t, "docs/runbooks.md")
+	for _, m := range commandNamed.FindAllStringSubmatch(text, -1) {
+		args := strings.Fields(m[1])
+		root := (&program{}).root()
+		found, rest, err := root.Find(args)
+		if err == nil {
+			err = found.ParseFlags(rest)
+		}
+		if err == nil && !found.Runnable() && len(found.Flags().Args()) > 0 {
+			t.Errorf("`accession %s`: %s knows no command %q", m[1], found.CommandPath(), found.Flags().Args())
+		}
+		if err != nil || found == root {
+			t.Errorf("`accession %s` is not understood: %v", m[1], err)
+		}
+	}
+	known := readPage(t, "docs/metrics.md")
+	for _, name := range metricNamed.FindAllString(text, -1) {
+		if !strings.Contains(known, "`"+name+"`") {
+			t.Errorf("there is no metric %s", name)
+		}
+	}
+	anchors := map[string]bool{}
+	for _, h := range headingLine.FindAllStringSubmatch(text, -1) {
+		anchor := strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(h[1], ",", ""), " ", "-"))
+		anchors[anchor] = true
+	}
+	alerts := anchorNamed.FindAllStringSubmatch(readPage(t, "deploy/prometheus/alerts.yaml"), -1)
+	if len(alerts) < 10 {
+		t.Errorf("%d alerts name a section", len(alerts))
+	}
+	for _, a := range alerts {
+		if !anchors[a[1]] {
+			t.Errorf("docs/runbooks.md has no section #%s", a[1])
+		}
+	}
+}
+
+// TestRunbooksQuoteTheLog: what they say is seen in the log is what the program
+// writes.
+func TestRunbooksQuoteTheLog(t *testing.T) {
+	t.Parallel()
+	sources := ""
+	for _, name := range []string{
+		"eventstore/pressure.go", "eventstore/relay_shard.go", "eventstore/zklive/session.go", "eventstore/zklive/queues.go",
+		"eventstore/zklive/batches.go", "cmd/internal/daemon/turn.go", "cmd/internal/run/stage.go", "cmd/internal/wire/history.go",
+		"cmd/internal/wire/services.go",
+	} {
+		sources += readPage(t, name)
+	}
+	quoted := 0
+	for _, m := range regexp.MustCompile("`([a-z][^`]* [^`]* [^`]*)`").FindAllStringSubmatch(readPage(t, "docs/runbooks.md"), -1) {
+		if strings.HasPrefix(m[1], "accession ") || strings.HasPrefix(m[1], "curl ") {
+			continue
+		}
+		quoted++
+		if !strings.Contains(sources, m[1]) {
+			t.Errorf("no line of the log says %q", m[1])
+		}
+	}
+	if quoted < 8 {
+		t.Errorf("only %d lines are quoted", quoted)
+	}
+}
