@@ -44,8 +44,14 @@ func decode(prefix string, created time.Time, stream string, msg jetstream.Msg, 
 	if err != nil {
 		return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: err.Error()}
 	}
+	stored := meta.Timestamp
+	if first := msg.Headers().Get(headerStored); first != "" {
+		if stored, err = time.Parse(time.RFC3339Nano, first); err != nil {
+			return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: headerStored + ": " + err.Error()}
+		}
+	}
 	return Event{ID: r.ID(), Type: string(r.Type), Subject: r.Aggregate.String(), Version: r.Version,
-		Time: r.Time.Time, Stored: meta.Timestamp.UTC(), Batch: string(r.BatchID), Actor: string(r.Actor),
+		Time: r.Time.Time, Stored: stored.UTC(), Batch: string(r.BatchID), Actor: string(r.Actor),
 		Command: r.CommandID, Cause: r.CausationID, Trace: r.TraceParent, Source: r.Source, Zxid: r.Zxid, Epoch: r.Epoch,
 		Data: r.JSON, DataVersion: r.DataVersion, Position: at}, nil
 }
@@ -53,4 +59,5 @@ func decode(prefix string, created time.Time, stream string, msg jetstream.Msg, 
 const (
 	headerID      = "ce-id"
 	headerCommand = "ce-commandid"
+	headerStored  = "accession-stored" // of an event that was lost and put back: when the log took it first
 )

@@ -21,19 +21,22 @@ type Position struct {
 	Command string    `json:"command"` // the same
 }
 
-// check asks the server whether its stream goes on from the position. An answer
-// that is no [*Error] says nothing about the stream.
+// check asks the server whether its stream goes on from the position. A new stream
+// into which the same log was restored does: it has the same event, of the same
+// command, there. An answer that is no [*Error] says nothing about the stream.
 func (p Position) check(ctx context.Context, s jetstream.Stream, prefix string) error {
 	info := s.CachedInfo()
 	refuse := func(format string, args ...any) error {
 		return &Error{Err: ErrStream, Stream: info.Config.Name, Position: p, Text: fmt.Sprintf(format, args...)}
 	}
 	state := info.State
+	replaced := !p.Created.IsZero() && !p.Created.Equal(info.Created)
+	other := fmt.Sprintf("it was created at %s, the followed one at %s: it was replaced", stamp(info.Created), stamp(p.Created))
 	switch {
 	case !slices.Contains(info.Config.Subjects, prefix+".>"):
 		return refuse("it takes %q, not the subjects below %s", info.Config.Subjects, prefix)
-	case !p.Created.IsZero() && !p.Created.Equal(info.Created):
-		return refuse("it was created at %s, the followed one at %s: it was replaced", stamp(info.Created), stamp(p.Created))
+	case replaced && (state.LastSeq < p.Place || p.Command == ""):
+		return refuse("%s", other)
 	case state.LastSeq < p.Place:
 		return refuse("it ends at %d already: its end was lost", state.LastSeq)
 	case state.FirstSeq > 1 || state.NumDeleted > 0:
@@ -46,6 +49,9 @@ func (p Position) check(ctx context.Context, s jetstream.Stream, prefix string) 
 		return fmt.Errorf("stream %s, place %d: %w", info.Config.Name, p.Place, err)
 	}
 	if id, command := m.Header.Get(headerID), m.Header.Get(headerCommand); id != p.ID || command != p.Command {
+		if replaced {
+			return refuse("%s", other)
+		}
 		return refuse("event %s of command %s lies there, not %s of %s: the end of the log was lost and written anew", id, command, p.ID, p.Command)
 	}
 	return nil

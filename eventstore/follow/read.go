@@ -60,6 +60,7 @@ func (f *Follower) consume(ctx context.Context, yield func(Event, error) bool) e
 	if err := f.at.check(call, s, f.o.Prefix); err != nil {
 		return err
 	}
+	f.at.Created = s.CachedInfo().Created
 	c, err := s.CreateConsumer(call, jetstream.ConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.at.Place + 1, FilterSubjects: f.filter.subjects,
 		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: idleTime,

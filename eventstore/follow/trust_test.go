@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -72,6 +73,46 @@ func (l *log) deleteMsg(place uint64) error {
 		return err
 	}
 	return s.DeleteMsg(context.Background(), place)
+}
+
+// A log that was restored into a new stream, each event at its old place, is gone
+// on with: under a running loop, and when it is opened again.
+func TestRestoredLog(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	l.mustAppend(t, waiting(1, 1), waiting(1, 2))
+	first := time.Date(2026, 3, 1, 12, 0, 0, 123_000, time.UTC)
+	var before, after follow.Position
+	for e, err := range open(t, l.Options).Events(within(t)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Version == 2 {
+			before = e.Position
+			again, lost := waiting(1, 2), waiting(1, 3)
+			lost.Header["accession-stored"] = []string{first.Format(time.RFC3339Nano)}
+			if err := errors.Join(l.destroy(), l.create(l.Prefix), l.append(waiting(1, 1), again, lost)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if e.Version == 3 {
+			if after = e.Position; !e.Stored.Equal(first) {
+				t.Errorf("stored at %s, want %s", e.Stored, first)
+			}
+			break
+		}
+	}
+	if after.Created.Equal(before.Created) {
+		t.Error("the position tells of the stream before")
+	}
+	l.mustAppend(t, waiting(1, 4))
+	for want, at := range map[string]follow.Position{"job/jid0000000001/3": before, "job/jid0000000001/4": after} {
+		o := l.Options
+		o.After = at
+		if ids, _ := take(t, open(t, o), 1); ids[0] != want {
+			t.Errorf("after %d comes %s, want %s", at.Place, ids[0], want)
+		}
+	}
 }
 
 // A position that this stream never had: beyond its end, or at another event.
