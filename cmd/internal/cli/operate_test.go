@@ -187,7 +187,8 @@ func TestReasonsThatAreRequired(t *testing.T) {
 			continue
 		}
 		seen++
-		args := append(strings.Fields(c.CommandPath())[1:], id[c.Parent().Name()], "--yes", "-o", "json")
+		args := strings.Fields(c.CommandPath())[1:]
+		args = append(args, id[c.Parent().Name()], "--yes", "-o", "json")
 		if c.Name() == "priority" {
 			args = append(args, "--to", "1")
 		}
