@@ -63,6 +63,7 @@ test: setup-test build check-generated lint vet ## everything that must hold, ag
 	@go build -o bin/testreport ./deploy/ci/testreport
 	@$(WITH_STACK) $(GOTEST) -json -run 'TestLost|TestReleaseOutlastsAnOutage' ./eventstore/zklive | bin/testreport
 	@$(WITH_STACK) $(GOTEST) -json -run 'TenThousand' ./cmd/internal/run | bin/testreport
+	@$(WITH_STACK) $(GOTEST) -json -run 'TestFaults' ./cmd/accession | bin/testreport
 	@$(WITH_STACK) $(GOTEST) -race -json ./... | bin/testreport
 
 setup-test:

@@ -72,6 +72,15 @@ func newInstallation(t *testing.T) *installation {
 // of its own, each key=value.
 func newFetching(t *testing.T, fetch string, set ...string) *installation {
 	t.Helper()
+	in := prepared(t, fetch, set...)
+	in.open()
+	return in
+}
+
+// prepared makes one in which nothing was ever opened: there is no tree, no stream
+// and no directory, only the tables.
+func prepared(t *testing.T, fetch string, set ...string) *installation {
+	t.Helper()
 	name, dir := strings.ReplaceAll(uuid.NewString(), "-", ""), t.TempDir()
 	in := &installation{t: t, dir: dir, db: projtest.DB(t), program: os.Args[0]}
 	in.settings = map[string]string{
@@ -93,6 +102,13 @@ identifier: {naan: 99999, shoulder: fk4}
 notify: {from: accession@example.org, to: [depositor@example.org], on: [report]}
 fetch: {allow: [127.0.0.1/32], `+fetch+`}
 `), 0o600))
+	return in
+}
+
+// open opens the servers for the test itself, until it ends.
+func (in *installation) open() {
+	in.t.Helper()
+	t := in.t
 	cfg, err := config.Load(config.Sources{Flags: in.settings})
 	in.must(err)
 	in.live, err = zklive.Open(t.Context(), zklive.Config{Servers: cfg.ZooKeeper, Root: cfg.ZooKeeperRoot, Shards: 4})
@@ -111,7 +127,6 @@ fetch: {allow: [127.0.0.1/32], `+fetch+`}
 		in.should(js.DeleteStream(ctx, cfg.NATSStream))
 		nc.Close()
 	})
-	return in
 }
 
 func address(t *testing.T, name string) string {

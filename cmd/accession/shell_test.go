@@ -186,7 +186,9 @@ func TestTheProgramFromTheShell(t *testing.T) {
 // settled repeats a look at what follows the log after a moment.
 func settled(t *testing.T, look func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
 		if look() {
 			return
 		}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/archtest"
+)
+
+// reaching is how long a process may take to its point.
+const reaching = 60 * time.Second
+
+// unreached are points at which no process of a small installation comes by, with
+// the reason.
+var unreached = map[string]string{
+	"fetch.*":                     "no part of the program writes files by it; its own tests do",
+	"zklive/restore/*-epoch":      "the log is restored when its stream is lost; TestRestoreLogThatIsLost does so",
+	"zklive/outbox/*-rotate":      "a bucket of the outbox takes 4,000 writes",
+	"zklive/outbox/*-drop-bucket": "a bucket of the outbox takes 4,000 writes",
+}
+
+// A scene brings a process to a point. What is not in the table is on the way of
+// every deposit.
+type scene struct {
+	points string // pattern
+	play   func(o *office, point string)
+}
+
+var scenes = []scene{
+	{"zklive/lead/*-resign", stops},
+	{"zklive/claim/*-release", stopsWhileItWorks},
+	{"eventstore/deletion/*-delete-job", deletes},
+	{"eventstore/deletion/*", cleansUp},
+	{"zklive/remove/*", cleansUp},
+	{"zklive/destroy/*", cleansUp},
+	{"zklive/repair/*", repairs},
+	{"zklive/restore/*", restores},
+	{"store/left/*", takesOver},
+	{"store/discard/*", findsDamage},
+	{"daemon/downloading/after-discard", findsDamage},
+	{"store/delete/*", triesAgain},
+	{"store/put/*-rename", leavesOut},
+	{"migrations/*/*", migrates},
+	{"projections/rebuild/*", rebuilds},
+	{"projections/poison/*", retriesPoison},
+	{"jslog/republish/*", republishes},
+}
+
+// first are points of the very first process: with an installation of its own each.
+var first = []string{"zklive/tree/*", "jslog/stream/*", "store/marker/*", "store/path/*", "store/directory/*-make"}
+
+func matched(pattern, point string) bool {
+	ok, err := path.Match(pattern, point)
+	return ok && err == nil
+}
+
+func play(o *office, point string) {
+	for _, s := range scenes {
+		if matched(s.points, point) {
+			s.play(o, point)
+			return
+		}
+	}
+	deposits(o, point)
+}
+
+// TestEveryCrashPoint lets a process die once at each point of the code. Those that
+// come after it finish what it had begun, and die at the next point; in the end all
+// must be as if nobody had died.
+func TestEveryCrashPoint(t *testing.T) {
+	t.Parallel()
+	points, err := archtest.Points(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, fresh []string
+	for _, p := range points {
+		switch {
+		case anyOf(unreached, p.Name):
+		case someOf(first, p.Name):
+			fresh = append(fresh, p.Name)
+		default:
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) < 100 || len(fresh) < 10 {
+		t.Fatalf("only %d and %d points", len(names), len(fresh))
+	}
+	const lanes = 4 // they wait for the sessions of those that were killed
+	var all sync.WaitGroup
+	for lane := range lanes {
+		all.Go(func() {
+			t.Run(fmt.Sprint(lane), func(t *testing.T) {
+				o := newOffice(t, nil)
+				o.finish(o.deposit("again"))
+				for i := lane; i < len(names); i += lanes {
+					begun := time.Now()
+					play(o, names[i])
+					t.Logf("%5.1f s %s", time.Since(begun).Seconds(), names[i])
+				}
+				o.finish()
+				o.sound()
+				for i := lane; i < len(fresh); i += lanes {
+					t.Run(strings.ReplaceAll(fresh[i], "/", " "), func(t *testing.T) {
+						o := newOffice(t, func(o *office) { o.dies(fresh[i], nil, "serve") })
+						o.finish(o.deposit("again"), o.deposit("mixed"))
+						o.sound()
+					})
+				}
+			})
+		})
+	}
+	all.Wait()
+}
+
+func anyOf(patterns map[string]string, point string) bool {
+	for p := range patterns {
+		if matched(p, point) {
+			return true
+		}
+	}
+	return false
+}
+
+func someOf(patterns []string, point string) bool {
+	for _, p := range patterns {
+		if matched(p, point) {
+			return true
+		}
+	}
+	return false
+}
