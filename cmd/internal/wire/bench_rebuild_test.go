@@ -7,7 +7,6 @@ import (
 	"iter"
 	"os"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -184,12 +183,9 @@ func (w *tablesWorld) live(b *testing.B) float64 {
 		b.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(b.Context())
-	var runs sync.WaitGroup
-	runs.Go(func() {
-		if err := p.Run(ctx); err != nil {
-			b.Error(err)
-		}
-	})
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
 	began := time.Now()
 	last := map[domain.Aggregate]uint64{}
 	for some := range slices.Chunk(w.events, jslog.MaxBatch) {
@@ -205,10 +201,16 @@ func (w *tablesWorld) live(b *testing.B) float64 {
 			last[r.Aggregate] = seqs[i]
 		}
 	}
-	<-all
+	select {
+	case <-all:
+	case err := <-ended:
+		b.Fatal("the projector ended before the log did: ", err)
+	}
 	took := time.Since(began)
 	stop()
-	runs.Wait()
+	if err := <-ended; err != nil {
+		b.Fatal(err)
+	}
 	w.events, w.stream.Last = nil, tabled // the memory is not theirs any more
 	return perSecond(took)
 }
@@ -297,7 +299,7 @@ func (w *tablesWorld) copied(b *testing.B) (bare, indexed float64) {
 // replay alone.
 func (w *tablesWorld) rebuild(b *testing.B) (replayed, rebuilt float64) {
 	b.Helper()
-	began, at, phase := time.Now(), time.Now(), ""
+	began, at, phase := time.Now(), time.Now(), "prepare and the first transaction"
 	done, err := projections.Rebuild(b.Context(), projections.RebuildConfig{Pool: w.db, Stream: w.stream, Source: app.Source(w.log, false),
 		Last: func(ctx context.Context) (uint64, error) {
 			info, err := w.log.Info(ctx)
