@@ -2,8 +2,8 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -41,7 +41,7 @@ func (r *rebuild) unindex(ctx context.Context) error {
 	})
 }
 
-// indexWorkers is how many indexes are built at once.
+// indexWorkers is how many indexes are built, or tables looked through, at once.
 const indexWorkers = 2
 
 // index builds what is missing, and tells PostgreSQL what is in the tables.
@@ -58,34 +58,42 @@ func (r *rebuild) index(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	todo := make(chan aside, len(list))
-	for _, i := range list {
-		todo <- i
+	if err := abreast(list, func(i aside) error { return r.buildIndex(ctx, i) }); err != nil {
+		return err
+	}
+	// The history comes first: it takes about as long as all others together.
+	err = abreast(compared, func(table string) error {
+		_, err := r.cfg.Pool.Exec(ctx, fmt.Sprintf("analyze %s.%s", migrations.Next.Tables, table))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = r.cfg.Pool.Exec(ctx, "drop table accession_next.rebuild_index") // last: a resumed rebuild does what is missing
+	return err
+}
+
+// abreast does something with all of a list, some at once, and gives the first
+// error of each worker, which ends that worker.
+func abreast[T any](list []T, do func(T) error) error {
+	todo := make(chan T, len(list))
+	for _, one := range list {
+		todo <- one
 	}
 	close(todo)
 	errs := make([]error, indexWorkers)
 	var all sync.WaitGroup
 	for w := range errs {
 		all.Go(func() {
-			for i := range todo {
-				if errs[w] == nil {
-					errs[w] = r.buildIndex(ctx, i)
+			for one := range todo {
+				if errs[w] = do(one); errs[w] != nil {
+					return
 				}
 			}
 		})
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	for _, sql := range []string{"drop table accession_next.rebuild_index", analyse()} {
-		if _, err := r.cfg.Pool.Exec(ctx, sql); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // aside is an index that is still to be built.
@@ -103,12 +111,4 @@ func (r *rebuild) buildIndex(ctx context.Context, i aside) error {
 		_, err := tx.Exec(ctx, "delete from accession_next.rebuild_index where name = $1", i.Name)
 		return err
 	})
-}
-
-func analyse() string {
-	names := make([]string, len(compared))
-	for i, t := range compared {
-		names[i] = fmt.Sprintf("%s.%s", migrations.Next.Tables, t)
-	}
-	return "analyze " + strings.Join(names, ", ")
 }
