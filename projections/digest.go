@@ -59,7 +59,7 @@ var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadO
 // The clock makes PostgreSQL compute that text once, not for each hash; workers can
 // still share the table.
 func digest(ctx context.Context, tx pgx.Tx, names migrations.Names, table string, columns []string) (d Digest, err error) {
-	if _, err := tx.Exec(ctx, "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local extra_float_digits = 1"); err != nil {
+	if err := plainText(ctx, tx); err != nil {
 		return d, err
 	}
 	sql := fmt.Sprintf(`
@@ -67,6 +67,12 @@ select count(*), coalesce(sum(hashtextextended(r.t, 0)::numeric), 0)::text || '/
 from (select row(%s)::text as t, clock_timestamp() from %s.%s) r`, strings.Join(columns, ", "), names.Tables, table)
 	err = tx.QueryRow(ctx, sql).Scan(&d.Rows, &d.Digest)
 	return d, err
+}
+
+// plainText makes values the same text on every connection.
+func plainText(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local extra_float_digits = 1")
+	return err
 }
 
 // columnsOfTable gives the columns that a table has in all these generations.

@@ -55,8 +55,8 @@ var (
 	ErrNoRebuild = errors.New("there is no interrupted rebuild to resume: `accession rebuild` begins one")
 	// ErrOldKept says that the tables of before an earlier rebuild are in the way.
 	ErrOldKept = errors.New("the tables that an earlier rebuild replaced are still kept: `accession rebuild --drop` removes them")
-	// ErrRebuilding says that somebody else rebuilds.
-	ErrRebuilding = errors.New("another process is rebuilding the tables")
+	// ErrRebuilding says that somebody else rebuilds, or compares.
+	ErrRebuilding = errors.New("another process is rebuilding or comparing the tables: wait until it has ended")
 )
 
 // DifferentError says that the new tables are not equal to the live ones, although
@@ -77,7 +77,7 @@ func (e *DifferentError) Error() string {
 			}
 		}
 	}
-	return fmt.Sprintf("at event %d the new tables are not equal to the live ones%s; nothing was swapped. The new ones are in accession_next: look at both, then `accession rebuild --resume --accept` swaps all the same, or `--drop` removes the new ones", e.At, text)
+	return fmt.Sprintf("at event %d the new tables are not equal to the live ones%s; nothing was swapped. The new ones are in accession_next: `accession diff` shows the rows, then `accession rebuild --resume --accept` swaps all the same, or `--drop` removes the new ones", e.At, text)
 }
 
 const defaultWindow = 50_000

@@ -25,6 +25,7 @@
 //	Verify        compares the history with the live state and the tables
 //	Repair        does so, and mends what differs
 //	Rebuild       makes the tables anew from the log
+//	Diff          compares them with those of before a rebuild, or after it
 //	Poison        lists events that the tables lack
 //	PoisonAt      shows one                  RetryPoison   applies them
 //	RestoreZooKeeper  makes the live state anew from the log

@@ -41,8 +41,8 @@ var exitCodes = []struct {
 	{exitBatchFailed, "with --watch: the batch ended failed"},
 	{exitFull, "a limit is reached; try again later"},
 	{exitRepairable, "verify: there are differences, and --repair can mend them all"},
-	{exitPerson, "verify: there are differences that somebody has to look at"},
-	{exitUnchecked, "verify: the check could not be made"},
+	{exitPerson, "verify, diff: there are differences that somebody has to look at"},
+	{exitUnchecked, "verify, diff: the check could not be made"},
 	{exitInterrupted, "interrupted"},
 }
 

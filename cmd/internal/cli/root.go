@@ -70,7 +70,7 @@ reports. On a laptop, ` + "`accession demo`" + ` shows all of it.`,
 	}
 	add("try", p.demo(), p.stack())
 	add("deposit", p.submit(), p.batch(), p.job(), p.file(), p.events(), p.replay(), p.reports(), p.status())
-	add("operate", p.serve(), p.sweep(), p.migrate(), p.poison(), p.rebuild(), p.config(), p.version())
+	add("operate", p.serve(), p.sweep(), p.migrate(), p.poison(), p.rebuild(), p.diff(), p.config(), p.version())
 	add("operate", p.collection(), p.queue(), p.profile(), p.verify())
 	add("operate", p.restore())
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: "Exit codes of every command:\n\n" + exitCodesText()})

@@ -1,0 +1,31 @@
+package app
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/projections"
+)
+
+type (
+	// DiffOptions say what is compared, and how much of it is told.
+	DiffOptions = projections.DiffOptions
+	// Diff tells in what two generations of the tables differ.
+	Diff = projections.Diff
+	// TableDiff tells it of one table.
+	TableDiff = projections.TableDiff
+)
+
+// DiffTables names the tables that can be compared.
+func DiffTables() []string { return projections.DiffTables() }
+
+// Diff compares the live tables with those that a rebuild left or kept, row by row.
+// Differences are no error; not being able to compare is one.
+func (a *App) Diff(ctx context.Context, o DiffOptions) (Diff, error) {
+	const what = "compare the tables"
+	pool, err := a.World.Pool(ctx)
+	if err != nil {
+		return Diff{}, explain(what, err)
+	}
+	d, err := projections.Compare(ctx, pool, o)
+	return d, explain(what, err)
+}
