@@ -52,6 +52,7 @@ func TestDiffOfAStoppedRebuild(t *testing.T) {
 	if _, err := db.Exec(ctx, "update accession.setting set why = $1 where (kind, name) = (select kind, name from accession.setting order by kind, name limit 1)", hostile); err != nil {
 		t.Fatal(err)
 	}
+	exec(t, db, "update accession.batch set manifest_url = '' where id = (select min(id) from accession.batch where manifest_url is null)") // and nothing else
 	var differ *projections.DifferentError
 	if _, err := projections.Rebuild(ctx, anew(db, w.log)); !errors.As(err, &differ) || !strings.Contains(err.Error(), "accession diff") {
 		t.Fatalf("got %v", err)
@@ -66,7 +67,7 @@ func TestDiffOfAStoppedRebuild(t *testing.T) {
 		t.Errorf("%d tables of %d", len(d.Tables), len(before))
 	}
 	for _, one := range d.Tables {
-		if (one.Different() > 0) != (one.Table == "job" || one.Table == "setting") || one.RowsBefore != before[one.Table].Rows {
+		if (one.Different() > 0) != (one.Table == "job" || one.Table == "setting" || one.Table == "batch") || one.RowsBefore != before[one.Table].Rows {
 			t.Errorf("%+v", one)
 		}
 	}
@@ -102,6 +103,10 @@ func TestDiffOfAStoppedRebuild(t *testing.T) {
 		t.Errorf("%+v", settings)
 	}
 
+	if batches := tableOf(t, d, "batch"); batches.Changed != 1 || len(batches.Rows[0].Columns) != 1 || batches.Rows[0].Columns[0].After != nil {
+		t.Errorf("NULL against an empty text: %+v", batches)
+	}
+
 	// One table, and no more rows than asked for, but all counted.
 	d = compared(t, db, projections.DiffOptions{Table: "job", Limit: 2})
 	if len(d.Tables) != 1 || len(d.Tables[0].Rows) != 2 || d.Tables[0].Different() != 3 {
@@ -112,7 +117,7 @@ func TestDiffOfAStoppedRebuild(t *testing.T) {
 	}
 	// A column that one generation has is named and not compared; a table is refused.
 	exec(t, db, `alter table accession_next.setting add column "a ""new"" one" text default 'x'`)
-	if one := tableOf(t, compared(t, db, projections.DiffOptions{Table: "setting"}), "setting"); !cmp.Equal(one.ColumnsAfter, []string{`a "new" one`}) || one.ColumnsBefore != nil && len(one.ColumnsBefore) > 0 || one.Changed != 1 {
+	if one := tableOf(t, compared(t, db, projections.DiffOptions{Table: "setting"}), "setting"); !cmp.Equal(one.ColumnsAfter, []string{`a "new" one`}) || len(one.ColumnsBefore) > 0 || one.Changed != 1 {
 		t.Errorf("%+v", one)
 	}
 	exec(t, db, "drop table accession_next.retry cascade")
