@@ -11,8 +11,21 @@ type (
 	DiffOptions = projections.DiffOptions
 	// Diff tells in what two generations of the tables differ.
 	Diff = projections.Diff
+	// Generation is one of the two, and where it stands.
+	Generation = projections.Generation
 	// TableDiff tells it of one table.
 	TableDiff = projections.TableDiff
+	// RowDiff tells it of one row.
+	RowDiff = projections.RowDiff
+	// ColumnDiff tells it of one value.
+	ColumnDiff = projections.ColumnDiff
+)
+
+// How a row differs.
+const (
+	RowOnlyBefore = projections.OnlyBefore
+	RowOnlyAfter  = projections.OnlyAfter
+	RowChanged    = projections.Changed
 )
 
 // DiffTables names the tables that can be compared.

@@ -7,19 +7,18 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/projections"
 )
 
 func sampleDiff() app.Diff {
 	text := func(s string) *string { return &s }
 	return app.Diff{
-		Before: projections.Generation{Schema: "accession", Seq: 42, Rules: 1},
-		After:  projections.Generation{Schema: "accession_next", Seq: 42, Rules: 2},
+		Before: app.Generation{Schema: "accession", Seq: 42, Rules: 1},
+		After:  app.Generation{Schema: "accession_next", Seq: 42, Rules: 2},
 		Tables: []app.TableDiff{
 			{Table: "batch", RowsBefore: 3, RowsAfter: 3},
-			{Table: "job", RowsBefore: 9, RowsAfter: 9, OnlyBefore: 1, OnlyAfter: 1, Changed: 3, ColumnsAfter: []string{"colour"}, Rows: []projections.RowDiff{
-				{Key: []string{"jid\x1b]0;x\a"}, Change: projections.OnlyBefore},
-				{Key: []string{"jid2"}, Change: projections.Changed, Columns: []projections.ColumnDiff{
+			{Table: "job", RowsBefore: 9, RowsAfter: 9, OnlyBefore: 1, OnlyAfter: 1, Changed: 3, ColumnsAfter: []string{"colour"}, Rows: []app.RowDiff{
+				{Key: []string{"jid\x1b]0;x\a"}, Change: app.RowOnlyBefore},
+				{Key: []string{"jid2"}, Change: app.RowChanged, Columns: []app.ColumnDiff{
 					{Column: "erc_what", Before: text("=cmd\x1b[2J\r\u202e"), After: nil},
 					{Column: "callback", Before: text("NULL"), After: text("")},
 					{Column: "row_fault", Before: text(strings.Repeat("a", 200) + "was" + strings.Repeat("b", 200)), After: text(strings.Repeat("a", 200) + "is")},
