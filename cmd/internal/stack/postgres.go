@@ -103,10 +103,10 @@ func (p *postgres) fresh() bool {
 }
 
 // prepare makes the data directory with initdb. A directory whose initdb was cut
-// short lacks the mark and is made again.
+// short lacks the mark and is made again. One that was used is waited for.
 func (p *postgres) prepare(ctx context.Context, n *nursery) error {
 	if !p.fresh() {
-		return nil
+		return p.awaitLeft(ctx)
 	}
 	if err := os.RemoveAll(p.dir); err != nil {
 		return err
