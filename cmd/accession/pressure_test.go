@@ -63,7 +63,7 @@ func (in *installation) rest(batches, jobs int) {
 // moves any more; when NATS is back everything ends well, and nothing was counted.
 func TestNATSAwayUntilTheOutboxIsFull(t *testing.T) {
 	t.Parallel()
-	const jobs, full, stop = 12, 8, 30
+	const jobs, full, stop = 30, 8, 25
 	log := newNATS(t)
 	in := newFetching(t, "attempts: 20, timeout: 60s", "nats="+log.url(), "outbox_warn=4", fmt.Sprintf("outbox_full=%d", full), fmt.Sprintf("outbox_stop=%d", stop),
 		"group_commit=false", "zookeeper_session_timeout=4s", "outbox_grace=500ms", "listen_ops=127.0.0.1:0")

@@ -97,12 +97,17 @@ func (o *outboxState) watchPointer(ctx context.Context, shard int) (pointerWatch
 		}
 	}
 	path := o.s.paths.shard(shard)
-	data, err := read(ctx, func() (data []byte, err error) {
-		data, _, w.moved, err = o.s.conn.GetW(path)
-		return data, err
+	type look struct {
+		data  []byte
+		watch <-chan zk.Event
+	}
+	l, err := read(ctx, func() (look, error) {
+		data, _, watch, err := o.s.conn.GetW(path)
+		return look{data, watch}, err
 	})
 	if err == nil {
-		err = json.Unmarshal(data, &w.current)
+		w.moved = l.watch
+		err = json.Unmarshal(l.data, &w.current)
 	}
 	if err != nil {
 		return w, &eventstore.Error{Op: "read " + path, Err: err}
