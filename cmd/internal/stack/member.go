@@ -65,15 +65,31 @@ func (m *member) start(ctx context.Context) error {
 		return m.fault("prepare", err)
 	}
 	m.stack.tell(m.name, Starting)
-	if err := m.spawn(); err != nil {
-		return m.fault("start", err)
-	}
-	if err := m.awaitHealth(ctx); err != nil {
-		return errors.Join(m.fault("start", err), m.proc.kill())
+	if err := m.run(ctx); err != nil {
+		return err
 	}
 	go m.watch(m.proc)
 	m.stack.tell(m.name, Healthy)
 	return nil
+}
+
+// run starts the server and waits until it answers; again and again while the
+// processes of the one before have not gone.
+func (m *member) run(ctx context.Context) error {
+	for {
+		if err := m.spawn(); err != nil {
+			return m.fault("start", err)
+		}
+		err := m.awaitHealth(ctx)
+		if err == nil {
+			return nil
+		}
+		b, can := m.service.(interface{ busy(words string) bool })
+		again := can && m.proc.ended() && ctx.Err() == nil && b.busy(tail(m.logFile))
+		if !again {
+			return errors.Join(m.fault("start", err), m.proc.kill())
+		}
+	}
 }
 
 func (m *member) spawn() error {
