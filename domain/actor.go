@@ -17,7 +17,7 @@ const (
 	DaemonSweeper              = "sweeper"
 )
 
-// Actor says who caused an event: daemon/NAME, user/NAME, api/NAME.
+// Actor says who caused an event: daemon/NAME or user/NAME.
 type Actor string
 
 // DaemonActor names a daemon as an actor.

@@ -90,6 +90,7 @@ func TestBatchRows(t *testing.T) {
 
 // TestBatchPairs asks every command in every state: what is no row is refused,
 // with the state and what would be possible.
+// Shows: P2
 func TestBatchPairs(t *testing.T) {
 	t.Parallel()
 	legal := map[string]bool{}
@@ -275,5 +276,35 @@ func TestCleaningOnRequest(t *testing.T) {
 		if m, _ := domain.MoveOfBatch(dec.Events[0].Data); m.Reason.Message != want || m.Reason.Code != domain.CodeCleaned {
 			t.Errorf("%q: %+v", why, m.Reason)
 		}
+	}
+}
+
+// TestToldWithTheMove: the fate of a message follows the move that it told of, in
+// the same decision, and a refused move notes nothing.
+func TestToldWithTheMove(t *testing.T) {
+	t.Parallel()
+	told := &domain.NoteDelivery{Channel: "mail", About: "report", Delivery: "k", Delivered: true}
+	b := batchIn(domain.BatchReporting)
+	cmd := report
+	cmd.Told = told
+	dec, err := domain.DecideBatch(b, cmd, domain.Facts{Completed: 1})
+	if err != nil || len(dec.Events) != 2 {
+		t.Fatalf("%+v, %v", dec, err)
+	}
+	data, ok := dec.Events[1].Data.(*domain.BatchReported)
+	if !ok || data.From != domain.BatchCompleted || data.To != data.From || !data.Delivered || data.Delivery != "k" {
+		t.Errorf("noted %+v", dec.Events[1].Data)
+	}
+	before := b.Version
+	for i, e := range dec.Events {
+		if e.Version != before+1+int64(i) || e.Aggregate != b.ID.Aggregate() {
+			t.Errorf("event %d is version %d of %s", i, e.Version, e.Aggregate)
+		}
+		if b, err = domain.EvolveBatch(b, recorded(e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if dec, err := domain.DecideBatch(b, cmd, domain.Facts{Completed: 1}); err == nil || len(dec.Events) != 0 {
+		t.Errorf("a second report noted %+v, %v", dec.Events, err)
 	}
 }

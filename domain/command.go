@@ -14,14 +14,22 @@ type (
 	HoldBatch struct{ Reason Reason }
 	// ListBatch settles the number of jobs and reserves their ids.
 	ListBatch struct{ Listing Listing }
-	// StartBatch ends the making of jobs (B3); Problem is a manifest error.
-	StartBatch struct{ Problem *Reason }
+	// StartBatch ends the making of jobs (B3); Problem is a manifest error. Told is the
+	// fate of the mail that says so, nil = none was sent.
+	StartBatch struct {
+		Problem *Reason
+		Told    *NoteDelivery
+	}
 	// ReleaseBatch lets a held batch go on (B4).
 	ReleaseBatch struct{ Reason *Reason }
 	// BeginReport moves on a batch without processing jobs (B5).
 	BeginReport struct{}
-	// FinishReport ends a report (B6, B7, B9, B10).
-	FinishReport struct{ Report Report }
+	// FinishReport ends a report (B6, B7, B9, B10). Told is the fate of the mail about
+	// it, nil = none was sent; it is noted with the move or not at all.
+	FinishReport struct {
+		Report Report
+		Told   *NoteDelivery
+	}
 	// RequestUpdate asks for a second report (B8).
 	RequestUpdate struct{ Reason *Reason }
 	// DeleteBatch deletes a failed or held batch (B11, B12).

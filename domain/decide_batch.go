@@ -27,7 +27,8 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		if b.State == BatchPending && c.Problem != nil && b.Listing != nil {
 			return d.refuse("jobs_exist", "the batch was listed, so its manifest cannot be bad")
 		}
-		return d.plain(BatchProcessing, Require{}, c.Problem)
+		dec, err := d.plain(BatchProcessing, Require{}, c.Problem)
+		return d.telling(dec, c.Told), err
 	case ReleaseBatch:
 		if b.State != BatchHeld {
 			return d.refuse(CodeIllegal, "")
@@ -42,7 +43,8 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		}
 		return d.plain(BatchReporting, Require{Empty: []Sub{SubProcessing}}, b.failure())
 	case FinishReport:
-		return d.report(c, f)
+		dec, err := d.report(c, f)
+		return d.telling(dec, c.Told), err
 	case RequestUpdate:
 		if b.State == BatchFailed && f.Processing > 0 {
 			return d.refuse("jobs_processing", "jobs of the batch are still being processed; wait until they end")
@@ -63,9 +65,7 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		if b.State == BatchNone || b.State == BatchDeleted {
 			return d.refuse(CodeIllegal, "")
 		}
-		return d.stay(EventBatchReported, Require{}, &BatchReported{
-			BatchMove: BatchMove{From: b.State, To: b.State, Reason: c.Reason},
-			Channel:   c.Channel, About: c.About, Delivery: c.Delivery, Delivered: c.Delivered})
+		return d.stay(EventBatchReported, Require{}, c.reported(b.State))
 	case RepairBatch:
 		if b.Version == 0 {
 			return d.refuse(CodeIllegal, "")
@@ -131,6 +131,24 @@ func (d batchDecider) report(c FinishReport, f Facts) (Decision, error) {
 	return d.move(to, req, func(m BatchMove) EventData {
 		return &BatchReport{BatchMove: m, Report: c.Report}
 	}, d.b.failure())
+}
+
+// reported is what is noted of the message, the batch being in that state.
+func (c NoteDelivery) reported(in BatchState) *BatchReported {
+	return &BatchReported{BatchMove: BatchMove{From: in, To: in, Reason: c.Reason},
+		Channel: c.Channel, About: c.About, Delivery: c.Delivery, Delivered: c.Delivered}
+}
+
+// telling adds to a move the fate of the message that told of it, so that one is
+// not written without the other.
+func (d batchDecider) telling(dec Decision, told *NoteDelivery) Decision {
+	for _, t := range BatchTransitions {
+		if told != nil && t.Row == dec.Row {
+			dec.Events = append(dec.Events, Event{Type: EventBatchReported, Aggregate: d.b.ID.Aggregate(),
+				Version: d.b.Version + 2, Data: told.reported(t.To)})
+		}
+	}
+	return dec
 }
 
 // failure keeps a manifest error through the moves after B3.

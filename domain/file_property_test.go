@@ -32,6 +32,7 @@ func anyFileCommand(t *rapid.T, f domain.File, l domain.Limits, now domain.Time)
 // TestFileWalks: whatever is asked in whatever order, histories are legal and
 // numbered without hole, no attempt beyond the maximum begins, nobody sees a
 // failed file with its attempts used up, and folding from nothing gives the state.
+// Shows: P2
 func TestFileWalks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,6 +103,7 @@ func TestFileWalks(t *testing.T) {
 
 // TestLateWorker: whoever was timed out is refused, also after an operator has
 // set the count of attempts back.
+// Shows: P5
 func TestLateWorker(t *testing.T) {
 	t.Parallel()
 	once := domain.Limits{Max: 1, Timeout: time.Minute}

@@ -137,6 +137,7 @@ func fileStates() []domain.FileState {
 
 // TestFilePairs asks every command in every state: what is no row is refused,
 // with the state and what would be possible.
+// Shows: P2
 func TestFilePairs(t *testing.T) {
 	t.Parallel()
 	legal := map[string]bool{

@@ -1,6 +1,9 @@
 package domain
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // JobState is the status of a job.
 type JobState string
@@ -183,8 +186,17 @@ func (j Job) QueueEntry() string {
 	return EntryName(j.Priority, j.ID)
 }
 
+// Promised reports whether working space is promised to the job: from J7 or J16 on
+// until it has written its files or failed. What is written shows as less free space.
+func (j Job) Promised() bool { return j.State == JobDownloading }
+
 // EntryName gives the name of a queue entry, such as 05-jid0000000042.
-func EntryName(priority int, id JobID) string { return fmt.Sprintf("%02d-%s", priority, id) }
+func EntryName(priority int, id JobID) string {
+	if priority >= 0 && priority < 10 {
+		return "0" + strconv.Itoa(priority) + "-" + string(id)
+	}
+	return fmt.Sprintf("%02d-%s", priority, id)
+}
 
 // ParseEntryName is the inverse of [EntryName].
 func ParseEntryName(name string) (priority int, id JobID, err error) {

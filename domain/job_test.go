@@ -121,6 +121,7 @@ func TestJobRows(t *testing.T) {
 
 // TestJobPairs asks every command in every state: what is no row is refused,
 // with the state and what would be possible.
+// Shows: P2
 func TestJobPairs(t *testing.T) {
 	t.Parallel()
 	legal := map[string]bool{}

@@ -110,6 +110,7 @@ func (h history[S, C]) walk(t *rapid.T, zero S, commands *rapid.Generator[C]) {
 	}
 }
 
+// Shows: P2
 func TestBatchWalks(t *testing.T) {
 	t.Parallel()
 	h := history[domain.Batch, domain.BatchCommand]{
@@ -124,6 +125,7 @@ func TestBatchWalks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { h.walk(t, domain.Batch{ID: theBatch}, anyBatchCommand) })
 }
 
+// Shows: P2
 func TestJobWalks(t *testing.T) {
 	t.Parallel()
 	h := history[domain.Job, domain.JobCommand]{decide: domain.DecideJob, evolve: domain.EvolveJob,

@@ -45,10 +45,11 @@ var headers = []struct {
 	{"ce-zxid", "ZooKeeper's commit number: the order over batches, jobs and settings within one epoch. Not for files.", true, digits},
 	{"ce-epoch", "Counts how often the live state was restored, from 1.", true, digits},
 	{"ce-batchid", "The batch that it belongs to. Not for settings.", true, text},
-	{"ce-actor", "Who did it, such as daemon/provision, user/olga, or sweeper.", true, text},
+	{"ce-actor", "Who did it, such as daemon/job-provisioning, daemon/sweeper or user/olga.", true, text},
 	{"ce-commandid", "The command that caused it: the same on every retry.", true, text},
 	{"ce-causationid", "ce-id of the event that its writer reacted to.", true, text},
 	{"ce-traceparent", "W3C trace context: the same in all events of one piece of work.", true, text},
+	{eventstore.HeaderStored, "When the log took the event first. Only on events that were lost and put back.", true, object{"type": "string", "format": "date-time"}},
 	{"content-type", "Of the data.", false, object{"type": "string", "const": "application/json"}},
 }
 
@@ -255,6 +256,9 @@ func TestHeadersAreDescribed(t *testing.T) {
 		if all = append(all, h.name); !h.optional {
 			always = append(always, h.name)
 		}
+	}
+	if !slices.Contains(all, eventstore.HeaderStored) { // a log adds it
+		t.Errorf("the header %s is not described", eventstore.HeaderStored)
 	}
 	for _, r := range samples() {
 		m, err := eventstore.Encode(r, "golden")

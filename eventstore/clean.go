@@ -51,11 +51,13 @@ func prepare(r domain.Recorded) (domain.Recorded, []byte, error) {
 	}
 	r.BatchID, r.Actor = domain.BatchID(clean(string(r.BatchID))), domain.Actor(clean(string(r.Actor)))
 	r.CommandID, r.CausationID, r.TraceParent = clean(r.CommandID), clean(r.CausationID), clean(r.TraceParent)
-	data, err := marshal(r.Data)
-	if err != nil {
-		return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
+	data, plain := domain.AppendJSON(make([]byte, 0, 256), r.Data)
+	if !plain {
+		if data, err = marshal(r.Data); err != nil {
+			return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
+		}
 	}
-	if dirty(data) {
+	if !plain && dirty(data) {
 		data = cleanJSON(data)
 		v := def.New()
 		if err := json.Unmarshal(data, v); err != nil {
@@ -72,6 +74,9 @@ func prepare(r domain.Recorded) (domain.Recorded, []byte, error) {
 
 // clean mends one text outside of JSON.
 func clean(s string) string {
+	if domain.Plain(s) {
+		return s
+	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/accession-ingest/accession/domain"
@@ -52,7 +53,19 @@ type deletion struct {
 	removeWork func(domain.Job) error
 }
 
-// jobs deletes jobs, several at once, and gives every error.
+// toldErrors is how many errors of a deletion are told: each job may have one.
+const toldErrors = 3
+
+// few joins the first errors, and counts the others.
+func few(errs []error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if more := len(errs) - toldErrors; more > 0 {
+		errs = append(errs[:toldErrors], fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(errs...)
+}
+
+// jobs deletes jobs, several at once; that one cannot go does not stop the others.
 func (d deletion) jobs(ctx context.Context, ids []domain.JobID) error {
 	errs := make([]error, len(ids))
 	places := make(chan struct{}, deletionParallel)
@@ -67,7 +80,7 @@ func (d deletion) jobs(ctx context.Context, ids []domain.JobID) error {
 		})
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	return few(errs)
 }
 
 func (d deletion) job(ctx context.Context, id domain.JobID) error {

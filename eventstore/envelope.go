@@ -26,6 +26,9 @@ const (
 	typePrefix  = "accession."
 )
 
+// HeaderStored says when the log took an event first that was lost and put back.
+const HeaderStored = "accession-stored"
+
 // Encode gives the message of an event. instance names the installation in the
 // event's source; an event that was read from a log keeps the one it has. Text
 // that is no valid UTF-8 or holds NUL is mended (see [Clean]). Seq and Stored are the log's and stay out. An event over
@@ -40,7 +43,7 @@ func Encode(r domain.Recorded, instance string) (Message, error) {
 		return Message{}, err
 	}
 	version := strconv.Itoa(newestVersion(r.Type))
-	h := make(map[string][]string, 16)
+	h := make(map[string][]string, 24)
 	values := make([]string, 0, 24) // of all headers, in one piece
 	set := func(name, value string) {
 		if value != "" {
@@ -74,7 +77,7 @@ func Encode(r domain.Recorded, instance string) (Message, error) {
 
 // SchemaID names the JSON Schema of an event type's version.
 func SchemaID(t domain.EventType, version int) string {
-	return fmt.Sprintf("urn:accession:event:%s:v%d", t, version)
+	return "urn:accession:event:" + string(t) + ":v" + strconv.Itoa(version)
 }
 
 // NewestSchemaID names the JSON Schema of an event type's data as [Decode] gives it.
@@ -104,7 +107,8 @@ func decodeEnvelope(m Message) (r domain.Recorded, schema int, err error) {
 	if v := d.text("content-type"); v != contentType {
 		d.fail(fmt.Errorf("content-type is %q, not %s", v, contentType))
 	}
-	aggregate, err := domain.ParseAggregate(d.text("ce-subject"))
+	whose := d.text("ce-subject")
+	aggregate, err := domain.ParseAggregate(whose)
 	d.fail(err)
 	name, schema, err := parseType(d.text("ce-type"))
 	d.fail(err)
@@ -115,16 +119,23 @@ func decodeEnvelope(m Message) (r domain.Recorded, schema int, err error) {
 		CommandID: d.text("ce-commandid"), CausationID: d.text("ce-causationid"), TraceParent: d.text("ce-traceparent"),
 		Zxid: d.number("ce-zxid"), Epoch: d.number("ce-epoch"), Source: d.text("ce-source"),
 	}
-	if id := d.text("ce-id"); d.err == nil && id != r.ID() {
+	if id := d.text("ce-id"); d.err == nil && !isID(id, whose, r.Version) {
 		d.fail(fmt.Errorf("ce-id is %q where subject and version say %q", id, r.ID()))
 	}
-	if d.err == nil {
+	if d.err == nil && !plainSubject(m.Subject, aggregate) {
 		subject, err := Subject("", aggregate)
 		if d.fail(err); err == nil && subject != m.Subject {
 			d.fail(fmt.Errorf("the event of %s lies on subject %q, not %q", aggregate, m.Subject, subject))
 		}
 	}
 	return r, schema, d.err
+}
+
+// isID reports whether an id is that of an aggregate's event, without making it.
+func isID(id, aggregate string, version int64) bool {
+	var digits [20]byte
+	last, found := strings.CutPrefix(id, aggregate)
+	return found && last != "" && last[0] == '/' && last[1:] == string(strconv.AppendInt(digits[:0], version, 10))
 }
 
 func unreadable(m Message, r domain.Recorded, err error) error {
@@ -173,6 +184,10 @@ func decodeData(e domain.Event, version int, data []byte) (domain.EventData, err
 		return nil, err
 	}
 	v := def.New()
+	if domain.ParseJSON(data, v) {
+		return v, nil
+	}
+	v = def.New()
 	if err := json.Unmarshal(data, v); err != nil {
 		return nil, fmt.Errorf("data of %s: %w", e.Type, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 // The cache never goes back to an older state, keeps what is used, and does not
 // grow without end.
+// Shows: P8
 func TestFileCache(t *testing.T) {
 	t.Parallel()
 	var c fileCache

@@ -33,6 +33,9 @@ type Order struct {
 	// Next is the state in which the mover wants to go on with the job, see
 	// [Change.Next].
 	Next domain.JobState
+	// SpaceTerm is the lead under which working space is promised, see
+	// [Change.SpaceTerm].
+	SpaceTerm *Token
 	// Known is the job as its claim gave it: it spares reading it again. Should it
 	// be outdated after all, the write is refused and the job is read.
 	Known *At[domain.Job]
@@ -208,7 +211,7 @@ func (h *Handler) job(ctx context.Context, id domain.JobID, o *Order) (At[domain
 
 func (h *Handler) decideJob(ctx context.Context, at At[domain.Job], cmd domain.JobCommand, o Order) (change Change, row string, err error) {
 	facts := domain.Facts{}
-	change = Change{Token: at.Token, Claim: o.Claim, KeepClaim: o.KeepClaim, Next: o.Next}
+	change = Change{Token: at.Token, Claim: o.Claim, KeepClaim: o.KeepClaim, Next: o.Next, SpaceTerm: o.SpaceTerm}
 	needs := domain.JobNeeds(cmd)
 	if needs.Holds {
 		if err := h.holds(ctx, at.State.Configuration.ProfileName, &facts, &change); err != nil {

@@ -39,9 +39,9 @@ type Survey struct {
 	Batches  []domain.BatchID
 	Jobs     []domain.JobID
 	Settings []domain.Aggregate
-	// Entries are the nodes in queues, Refs those in the sub-states of batches, by
-	// the job that they name.
-	Entries, Refs map[domain.JobID][]string
+	// Entries are the nodes in queues, Refs those in the sub-states of batches,
+	// Promises those of working space, by the job that they name.
+	Entries, Refs, Promises map[domain.JobID][]string
 	// Odd are nodes below a batch's sub-states that name no job; Strays those
 	// elsewhere whose names fit nothing there.
 	Odd    map[domain.BatchID][]string

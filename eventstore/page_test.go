@@ -126,7 +126,7 @@ func examplePart() (string, error) {
 	if !found || !end {
 		return "", fmt.Errorf("the example of package follow has another form")
 	}
-	return "```go\n// Tally is" + strings.TrimSpace(program) + "\n```\n", nil
+	return "```go\n// Tally is" + strings.TrimRight(program, "\n") + "\n```\n", nil
 }
 
 // typesPart lists every type with the fields of its data; those that all events of

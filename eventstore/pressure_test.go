@@ -48,6 +48,7 @@ var (
 )
 
 // TestPressureByLevel: what each level lets through.
+// Shows: P8
 func TestPressureByLevel(t *testing.T) {
 	t.Parallel()
 	for unsent, want := range map[int]struct {
@@ -80,6 +81,7 @@ func TestPressureByLevel(t *testing.T) {
 
 // TestQueuesHaveLimits: too many jobs in one state, or batches, keep deposits out
 // and nothing else.
+// Shows: P8
 func TestQueuesHaveLimits(t *testing.T) {
 	t.Parallel()
 	p := newPresses()

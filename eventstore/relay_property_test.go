@@ -83,6 +83,7 @@ func carry(t *testing.T, seed uint64, relays int, onLog, onOutbox faults, shards
 
 // Whatever interleaving, sizes and faults: every aggregate's versions stand in
 // the log exactly once and in order, and so do all events of a shard.
+// Shows: P3
 func TestRelayProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

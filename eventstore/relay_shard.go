@@ -14,6 +14,10 @@ const (
 	// After so many items, or so much time, the mark is moved though more wait.
 	sendAfter = 4000
 	sendEvery = 100 * time.Millisecond
+	// When one read brought so many events, more come: the next one waits a moment,
+	// for a batch costs the log's server as much as many events do.
+	busyRead   = 64
+	gatherTime = 10 * time.Millisecond
 )
 
 // shard is one shard of the outbox under this relay's lead.
@@ -30,6 +34,7 @@ type shard struct {
 	done    Position // everything up to here is in the log
 	read    Position // everything up to here was read
 	unsaved int      // items between marked and done
+	brought int      // events of the last read
 	sent    time.Time
 
 	known  positions
@@ -77,10 +82,15 @@ func (s *shard) round(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var events []domain.Recorded
+	n := 0
+	for _, item := range items {
+		n += len(item.Events)
+	}
+	events := make([]domain.Recorded, 0, n)
 	for _, item := range items {
 		events = append(events, item.Events...)
 	}
+	s.brought = len(events)
 	crash.Point("relay.read")
 	if err := s.publishAll(ctx, events); err != nil {
 		return 0, err
@@ -154,6 +164,9 @@ func (s *shard) idle(ctx, lead context.Context) {
 		var cancel context.CancelFunc
 		wait, cancel = context.WithDeadline(wait, until)
 		defer cancel()
+	}
+	if s.brought >= busyRead {
+		(&backoff{first: gatherTime}).wait(wait)
 	}
 	if err := s.relay.Outbox.Wait(wait, s.n, s.read); err != nil && wait.Err() == nil {
 		s.failure(lead, err)

@@ -94,6 +94,7 @@ func (s *scene) wantLog(ids ...string) {
 	}
 }
 
+// Shows: P3 C3
 func TestRelayCarriesInOrder(t *testing.T) {
 	play(t, 1, func(s *scene) {
 		s.outbox.add(0, event(1, 1), event(2, 1))
@@ -122,8 +123,38 @@ func TestRelayFillsBatches(t *testing.T) {
 	})
 }
 
+// Under load events gather for a moment; a single one is carried at once.
+func TestRelayGathersUnderLoad(t *testing.T) {
+	play(t, 1, func(s *scene) {
+		s.start()
+		trickle := func(from, to int64) {
+			for n := from; n <= to; n++ {
+				s.outbox.add(0, event(n, 1))
+				pass(time.Millisecond)
+			}
+		}
+		trickle(1, 3)
+		s.wait(time.Second, 3)
+		if n := s.log.faults.batches; n != 3 {
+			t.Errorf("%d appends of single events, want 3", n)
+		}
+		var many []domain.Recorded
+		for n := range int64(64) {
+			many = append(many, event(100+n, 1))
+		}
+		s.outbox.add(0, many...)
+		pass(time.Millisecond)
+		trickle(11, 15)
+		s.wait(time.Second, 9)
+		if n := s.log.faults.batches; n != 5 {
+			t.Errorf("%d appends, want 5: three of one event, one of 64, one of what gathered behind it", n)
+		}
+	})
+}
+
 // What another relay, or this one before a crash, has sent already is passed
 // over, and the mark moves on.
+// Shows: P3 C5
 func TestRelayPassesOverWhatIsThere(t *testing.T) {
 	play(t, 1, func(s *scene) {
 		for _, e := range append(events(1, 1, 3), event(2, 1)) {
@@ -139,6 +170,7 @@ func TestRelayPassesOverWhatIsThere(t *testing.T) {
 	})
 }
 
+// Shows: P3
 func TestRelayHoldsAGapAlone(t *testing.T) {
 	play(t, 1, func(s *scene) {
 		s.outbox.add(0, event(1, 1))
@@ -305,6 +337,7 @@ func TestRelayEndsItsLastPass(t *testing.T) {
 
 // Two relays that both believe to lead, everything failing now and then: the log
 // has every event once, in the order of the outbox.
+// Shows: P3 C7
 func TestRelaysUnderFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -46,6 +46,10 @@ type Change struct {
 	// change is written alone. "" = no.
 	Next domain.JobState
 
+	// SpaceTerm asks that this lead of provisioning is still the last one, see
+	// [Space]: the write promises working space. Nil = nothing is asked.
+	SpaceTerm *Token
+
 	// NextRow, for jobs made from a batch manifest: the write moves the batch's
 	// progress from NextRow to the row after the last job of the same Commit, by
 	// compare-and-set. All such changes of one Commit are consecutive rows.

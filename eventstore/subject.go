@@ -37,6 +37,21 @@ func Subject(prefix string, a domain.Aggregate) (string, error) {
 	return b.String(), nil
 }
 
+// plainSubject reports whether a subject is that of a valid aggregate whose id is a
+// token as it is, as nearly all are.
+func plainSubject(subject string, a domain.Aggregate) bool {
+	token, found := strings.CutPrefix(subject, string(a.Kind))
+	if !found || token == "" || token[0] != '.' || token[1:] != a.ID {
+		return false
+	}
+	for i := range len(a.ID) {
+		if !plainToken(a.ID[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 const lowerHex = "0123456789abcdef"
 
 func plainToken(c byte) bool {

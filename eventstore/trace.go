@@ -3,7 +3,8 @@ package eventstore
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"strings"
+
+	"github.com/accession-ingest/accession/domain"
 )
 
 // Trace joins what belongs together: the events of one piece of work, its lines in
@@ -21,13 +22,4 @@ func NewTrace() Trace {
 func (t Trace) Parent() string { return t.parent }
 
 // ID is the trace id, as lines of the log carry it, "" = none.
-func (t Trace) ID() string { return TraceID(t.parent) }
-
-// TraceID gives the trace id of a traceparent, "" = there is none in it.
-func TraceID(parent string) string {
-	parts := strings.Split(parent, "-")
-	if len(parts) < 4 || len(parts[1]) != 32 {
-		return ""
-	}
-	return parts[1]
-}
+func (t Trace) ID() string { return domain.TraceID(t.parent) }

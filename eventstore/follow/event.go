@@ -19,7 +19,7 @@ type Event struct {
 	Time    time.Time // the writer's clock; informative
 	Stored  time.Time // when the log took it
 	Batch   string    // the batch that it belongs to, "" for a setting
-	Actor   string    // who did it, such as daemon/provision or user/olga
+	Actor   string    // who did it, such as daemon/job-provisioning or user/olga
 	Command string    // the command that caused it
 	Cause   string    // ID of the event that its writer reacted to, "" = none
 	Trace   string    // W3C trace context, "" = none
@@ -45,9 +45,9 @@ func decode(prefix string, created time.Time, stream string, msg jetstream.Msg, 
 		return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: err.Error()}
 	}
 	stored := meta.Timestamp
-	if first := msg.Headers().Get(headerStored); first != "" {
+	if first := msg.Headers().Get(eventstore.HeaderStored); first != "" {
 		if stored, err = time.Parse(time.RFC3339Nano, first); err != nil {
-			return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: headerStored + ": " + err.Error()}
+			return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: eventstore.HeaderStored + ": " + err.Error()}
 		}
 	}
 	return Event{ID: r.ID(), Type: string(r.Type), Subject: r.Aggregate.String(), Version: r.Version,
@@ -59,5 +59,4 @@ func decode(prefix string, created time.Time, stream string, msg jetstream.Msg, 
 const (
 	headerID      = "ce-id"
 	headerCommand = "ce-commandid"
-	headerStored  = "accession-stored" // of an event that was lost and put back: when the log took it first
 )

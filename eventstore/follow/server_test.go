@@ -5,14 +5,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 
 	"github.com/accession-ingest/accession/eventstore/follow"
 )
@@ -105,56 +102,5 @@ func TestServerRestart(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// The rights that docs/events.md names are enough to follow, and do not let write.
-func TestPermissions(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rights := regexp.MustCompile(`\$JS\.API\.[A-Z.]+\.ACCESSION(\.[>*])?`).FindAllString(string(page), -1)
-	if len(rights) < 5 {
-		t.Fatalf("the page names the rights %q", rights)
-	}
-	for i, r := range rights { // this stream has another name
-		rights[i] = strings.Replace(r, "ACCESSION", "*", 1)
-	}
-	s := startServer(t, t.TempDir(), -1, &server.User{Username: "owner", Password: "o"},
-		&server.User{Username: "reader", Password: "r", Permissions: &server.Permissions{
-			Publish: &server.SubjectPermission{Allow: rights}, Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}}})
-	l, err := openLog("nats://owner:o@" + s.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(l.close)
-	l.mustAppend(t, waiting(1, 1), waiting(1, 2), waiting(2, 1))
-
-	violations := make(chan error, 100)
-	note := nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { violations <- err })
-	o := l.Options
-	o.URL, o.NATS = "nats://"+s.Addr().String(), []nats.Option{nats.UserInfo("reader", "r"), note}
-	_, o.After = take(t, open(t, o), 1)
-	o.Subjects = []string{"job/jid0000000001", "job/jid0000000002"}
-	if ids, _ := take(t, open(t, o), 2); len(ids) != 2 {
-		t.Errorf("got %q", ids)
-	}
-	nc, err := nats.Connect(o.URL, o.NATS...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	if err := errors.Join(nc.Flush(), nc.Publish(l.Prefix+".job.jid0000000001", nil), nc.Flush()); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-violations:
-		if !strings.Contains(err.Error(), l.Prefix+".job") {
-			t.Errorf("following is not allowed to do what it does: %v", err)
-		}
-	case <-within(t).Done():
-		t.Error("a reader may write")
 	}
 }

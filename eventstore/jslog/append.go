@@ -24,9 +24,6 @@ const (
 	MaxBatchBytes = 16 << 20
 )
 
-// storedHeader says when the log took an event first that was lost and put back.
-const storedHeader = "accession-stored"
-
 const answerTime = 2 * time.Second // until an answer counts as lost
 
 // batch is what one Append sends.
@@ -99,9 +96,11 @@ func (l *Log) encode(events []eventstore.Append) (batch, error) {
 			return b, err
 		}
 		msg := &nats.Msg{Subject: l.cfg.Prefix + "." + m.Subject, Header: m.Header, Data: m.Data}
-		msg.Header.Set(jetstream.ExpectedStreamHeader, l.cfg.Stream)
+		if i == 0 { // refuses all of them
+			msg.Header.Set(jetstream.ExpectedStreamHeader, l.cfg.Stream)
+		}
 		if !e.Stored.IsZero() {
-			msg.Header.Set(storedHeader, e.Stored.UTC().Format(time.RFC3339Nano))
+			msg.Header.Set(eventstore.HeaderStored, e.Stored.UTC().Format(time.RFC3339Nano))
 		}
 		if _, again := b.ends[e.Event.Aggregate]; !again {
 			msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(e.ExpectSeq, 10))

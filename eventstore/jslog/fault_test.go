@@ -20,6 +20,7 @@ import (
 
 // An append whose question or answer is lost is found out, and never written
 // twice, also when the first try arrives after the second.
+// Shows: P3 C5
 func TestLostMessages(t *testing.T) {
 	t.Parallel()
 	single := first(event(1, 1))
@@ -106,6 +107,7 @@ func TestLostMessages(t *testing.T) {
 
 // The outcome stays unknown when the server does not come back in time, and when
 // the connection is closed for good.
+// Shows: C5
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*nats.Conn, context.CancelFunc){

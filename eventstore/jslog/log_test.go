@@ -173,6 +173,7 @@ func TestAppendRefuses(t *testing.T) {
 
 // Many writers race for the same aggregates, alone and in batches: each version
 // is written once.
+// Shows: P2 P3 C7
 func TestRacingWriters(t *testing.T) {
 	t.Parallel()
 	l := open(t)

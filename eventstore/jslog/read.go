@@ -166,9 +166,9 @@ func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool,
 		return false, fmt.Errorf("log %s, place %d: %w", r.log.cfg.Stream, seq, err)
 	}
 	e.Seq, e.Stored = seq, meta.Timestamp.UTC()
-	if first := msg.Headers().Get(storedHeader); first != "" {
+	if first := msg.Headers().Get(eventstore.HeaderStored); first != "" {
 		if e.Stored, err = time.Parse(time.RFC3339Nano, first); err != nil {
-			return false, fmt.Errorf("log %s, place %d: %s: %w: %w", r.log.cfg.Stream, seq, storedHeader, err, eventstore.ErrBroken)
+			return false, fmt.Errorf("log %s, place %d: %s: %w: %w", r.log.cfg.Stream, seq, eventstore.HeaderStored, err, eventstore.ErrBroken)
 		}
 	}
 	r.next = seq + 1

@@ -128,6 +128,10 @@ func (l *Log) republishTo(ctx context.Context, prefix string, events iter.Seq2[d
 	}
 }
 
+// heardWithin is how long the server may take to say that it has got all of what
+// nobody keeps.
+const heardWithin = 30 * time.Second
+
 // shout sends to whoever listens.
 func (l *Log) shout(ctx context.Context, prefix string, events iter.Seq2[domain.Recorded, error]) (n int, err error) {
 	for r, err := range events {
@@ -145,6 +149,8 @@ func (l *Log) shout(ctx context.Context, prefix string, events iter.Seq2[domain.
 		n++
 		crash.Point("jslog/republish/after-shout")
 	}
+	ctx, cancel := context.WithTimeout(ctx, heardWithin) // the client asks for a deadline
+	defer cancel()
 	return n, l.nc.FlushWithContext(ctx)
 }
 

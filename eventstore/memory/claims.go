@@ -64,7 +64,8 @@ func (s *Store) goesFirst(j domain.Job) bool {
 		return false
 	}
 	for id, r := range s.w.jobs {
-		if r.state.State == j.State && r.state.QueueEntry() != "" && r.state.QueueEntry() < j.QueueEntry() && s.free(id.Aggregate()) {
+		if r.state.State == j.State && r.state.QueueEntry() != "" && r.state.QueueEntry() < j.QueueEntry() && !s.w.orphaned(r.state) &&
+			s.free(id.Aggregate()) {
 			return false
 		}
 	}

@@ -101,6 +101,9 @@ func (s *Store) prove(c eventstore.Change) error {
 	if !ok {
 		return eventstore.ErrConflict
 	}
+	if c.SpaceTerm != nil && *c.SpaceTerm != w.spaceTerm {
+		return eventstore.ErrFenced
+	}
 	if c.Require.Holds && c.HoldsVersion != w.holds.Version {
 		return eventstore.ErrConflict
 	}

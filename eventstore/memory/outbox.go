@@ -70,15 +70,20 @@ func (s *Store) Shards() int { return len(s.w.shards) }
 
 // Lead implements eventstore.Outbox.
 func (s *Store) Lead(ctx context.Context, shard int) (context.Context, func(), error) {
+	return s.lead(ctx, &s.w.shards[shard].leader)
+}
+
+// lead waits for a place that one worker has at a time.
+func (s *Store) lead(ctx context.Context, place **leader) (context.Context, func(), error) {
 	w := s.w
 	lead, cancel := context.WithCancel(ctx)
 	me := &leader{cancel: cancel}
 	if err := w.wait(ctx, func() bool {
-		if w.shards[shard].leader != nil {
+		if *place != nil {
 			return false
 		}
 		me.worker = s.worker
-		w.shards[shard].leader = me
+		*place = me
 		return true
 	}); err != nil {
 		cancel()
@@ -88,8 +93,8 @@ func (s *Store) Lead(ctx context.Context, shard int) (context.Context, func(), e
 		cancel()
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.shards[shard].leader == me {
-			w.shards[shard].leader = nil
+		if *place == me {
+			*place = nil
 			w.signal()
 		}
 	}, nil

@@ -35,6 +35,9 @@ type World struct {
 	locks    map[domain.Aggregate]*eventstore.Claim
 	claims   map[domain.Aggregate]int // since the last event or Release
 	shards   []shard
+	space    *leader // of provisioning, nil = nobody leads
+
+	spaceTerm eventstore.Token // of its last lead
 }
 
 // register holds one state under compare-and-set.
@@ -113,6 +116,10 @@ func (w *World) Expire(s *Store) {
 			w.shards[i].leader = nil
 			l.cancel()
 		}
+	}
+	if l := w.space; l != nil && l.worker == s.worker {
+		w.space = nil
+		l.cancel()
 	}
 	close(s.lost)
 	s.begin()

@@ -26,7 +26,10 @@ var claimTests = tests{
 	"attempts":              testAttempts,
 	"confirmed":             testConfirm,
 	"notice":                testNotice,
+	"news missed":           testNewsMissed,
 	"paused":                testPaused,
+	"pause unheard of":      testPauseUnheard,
+	"as it is now":          testClaimedAsItIs,
 	"pause under work":      testPauseUnderWork,
 	"hold among a thousand": testHoldAmongThousand,
 	"expired":               testExpired,
@@ -92,6 +95,7 @@ func testBatchOrder(t *testing.T, w World) {
 
 // testOneGetsIt: however many workers of two sessions ask, each job is handed out
 // once.
+// Shows: P5
 func testOneGetsIt(t *testing.T, w World) {
 	first := NewKit(t, w.Open(t))
 	kits := []*Kit{first, NewKit(t, w.Open(t))}
@@ -147,6 +151,8 @@ func testClaimGiven(t *testing.T, w World) {
 	}
 	k.locked(jobs[0])
 	other.locked(jobs[0])
+	k.WantErr(k.Store.Confirm(t.Context(), c), nil)
+	k.DoJob(jobs[0], domain.AcceptJob{}, Under(c, true)) // those that were refused took nothing away
 	k.release(c)
 	if c, _, err = other.Store.ClaimJob(t.Context(), jobs[0]); err != nil {
 		t.Fatal(err)
@@ -298,6 +304,7 @@ func testAttempts(t *testing.T, w World) {
 }
 
 // testConfirm: a claim that was lost is not confirmed, whoever has the job now.
+// Shows: P5
 func testConfirm(t *testing.T, w World) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	k.Started(5)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,6 +16,7 @@ var deletionTests = tests{
 	"no claim after deletion":  testNoClaimAfterDeletion,
 	"deletion against a claim": testDeletionAgainstClaim,
 	"deletion finished":        testFinishDeletion,
+	"deletion in vain":         testDeletionInVain,
 	"dry run":                  testDryRun,
 }
 
@@ -207,4 +209,26 @@ func testDryRun(t *testing.T, w World) {
 	k.WantErr(err, nil)
 	_, err = k.Handler.Batch(t.Context(), id, domain.CleanBatch{}, try)
 	k.WantRefused(err, domain.CodeIllegal)
+}
+
+// testDeletionInVain: of jobs that cannot go the first few are told, the others
+// counted.
+func testDeletionInVain(t *testing.T, w World) {
+	k := NewKit(t, w.Open(t))
+	const n = 12
+	id, jobs := k.Started(make([]int, n)...)
+	for _, j := range jobs {
+		k.Fail(j, domain.JobPending)
+	}
+	k.Reported(id)
+	k.DoBatch(id, domain.DeleteBatch{}, Operator())
+	full := errors.New("the disk says no")
+	err := k.Handler.FinishDeletion(t.Context(), id, Operator(), func(domain.Job) error { return full })
+	k.WantErr(err, full)
+	if said := err.Error(); strings.Count(said, full.Error()) != 3 || !strings.HasSuffix(said, "\nand 9 more") {
+		t.Errorf("of %d jobs that cannot go it says:\n%s", n, said)
+	}
+	if err := k.Handler.FinishDeletion(t.Context(), id, Operator(), noWork); err != nil || !k.gone(id) {
+		t.Errorf("tried again: %v", err)
+	}
 }

@@ -18,6 +18,7 @@ func (k *Kit) accept(c *eventstore.Claim, at eventstore.At[domain.Job]) eventsto
 
 // testExpired: a session that ended under its claims changes nothing any more;
 // others take its work, and itself goes on with a new session.
+// Shows: P5 C13
 func testExpired(t *testing.T, w World) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	batch, jobs := k.Started(5, 5, 5)
@@ -101,6 +102,7 @@ func testExpiredAlone(t *testing.T, w World) {
 
 // testLateAfterAnother: a paused worker that comes back after another has taken
 // and moved its job is refused, also when the job is in the same state again.
+// Shows: P5
 func testLateAfterAnother(t *testing.T, w World) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
@@ -118,6 +120,7 @@ func testLateAfterAnother(t *testing.T, w World) {
 
 // testReleasedByFirst: of two goroutines of one session, the one whose claim has
 // ended neither frees nor uses the other's lock.
+// Shows: P5
 func testReleasedByFirst(t *testing.T, w World) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)

@@ -138,6 +138,7 @@ func testFileLastAttempt(k fileKit) {
 
 // testFileLateWorker: whose attempt was ended by somebody else is refused,
 // whatever it still believes.
+// Shows: P5
 func testFileLateWorker(k fileKit) {
 	hash := k.discover(1)[0]
 	late := k.do(hash, domain.StartDownload{Worker: "slow", Limits: thrice}).File

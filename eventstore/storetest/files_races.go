@@ -103,6 +103,7 @@ func testFileLost(k fileKit) {
 }
 
 // testFileRace: of a thousand that discover one file, one does.
+// Shows: P2
 func testFileRace(k fileKit) {
 	const racers, handlers = 1000, 4
 	var all [handlers]*eventstore.FileHandler

@@ -131,9 +131,7 @@ func testHandOverPauseUnheard(t *testing.T, w World) {
 	k, other, c, job := inHand(t, w)
 	known := must[eventstore.Holds](k)(k.Store.Holds(t.Context()))
 	other.Hold(domain.HoldQueue, string(domain.JobDownloading), "ana")
-	if w.Deaf != nil {
-		w.Deaf(k.Store, known)
-	}
+	k.deaf(w, known)
 	k.refusedHandOver(c, job)
 }
 

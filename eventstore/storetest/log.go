@@ -139,6 +139,7 @@ func testLogAppend(t *testing.T, l eventstore.Log) {
 	}
 }
 
+// Shows: P3
 func testLogExpectation(t *testing.T, l eventstore.Log) {
 	k := logKit{t, l}
 	k.conflict(eventstore.Append{Event: Waiting(domain.NewJobID(1), 1), ExpectSeq: 1})
@@ -159,6 +160,7 @@ func testLogExpectation(t *testing.T, l eventstore.Log) {
 }
 
 // testLogAtomic: one event that conflicts keeps all of its call out.
+// Shows: P3
 func testLogAtomic(t *testing.T, l eventstore.Log) {
 	k := logKit{t, l}
 	place := k.append(eventstore.Append{Event: Waiting(domain.NewJobID(2), 1)})[0]

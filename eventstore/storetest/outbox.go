@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -22,6 +23,7 @@ var outboxTests = tests{
 	"lead":            testLead,
 	"lead lost":       testLeadLost,
 	"lead by context": testLeadContext,
+	"lead given up":   testLeadGivenUp,
 }
 
 // testOutboxOrder: within a shard the items stand in the order of their commits,
@@ -102,6 +104,7 @@ func testSameShard(t *testing.T, w World) {
 }
 
 // testManyWriters: what many write at once stands in the outbox once, in order.
+// Shows: P3
 func testManyWriters(t *testing.T, w World) {
 	k := NewKit(t, w.Open(t))
 	kits := []*Kit{k, NewKit(t, w.Open(t)), k}
@@ -182,6 +185,9 @@ func testMark(t *testing.T, w World) {
 		}
 	}
 	if err := k.Store.Sent(ctx, shard, items[4].Position); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Store.Sent(ctx, shard, items[0].Position); err != nil { // late, by who does not lead any more
 		t.Fatal(err)
 	}
 	if d := depth(); d != (eventstore.OutboxDepth{}) {
@@ -298,4 +304,28 @@ func testLeadContext(t *testing.T, w World) {
 	resign()
 	_, resign = k.lead(0) // free again
 	resign()
+}
+
+// testLeadGivenUp: who gives up while the lead is being taken does not keep it.
+func testLeadGivenUp(t *testing.T, w World) {
+	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+	for n := range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		given := make(chan struct{})
+		go func() {
+			defer close(given)
+			if _, resign, err := k.Store.Lead(ctx, 0); err == nil {
+				resign()
+			}
+		}()
+		time.AfterFunc(time.Duration(n)*200*time.Microsecond, cancel)
+		<-given
+		soon, done := context.WithTimeout(t.Context(), 20*time.Second)
+		_, resign, err := other.Store.Lead(soon, 0)
+		done()
+		if err != nil {
+			t.Fatalf("nobody leads, and nobody can: %v", err)
+		}
+		resign()
+	}
 }

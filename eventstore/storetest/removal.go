@@ -60,6 +60,7 @@ func testDeletedBatch(t *testing.T, w World) {
 }
 
 // testCleanedBatch: a cleaned batch takes its jobs along, without events.
+// Shows: P8
 func testCleanedBatch(t *testing.T, w World) {
 	k := NewKit(t, w.Open(t))
 	id, jobs := k.Started(5, 5, 5)

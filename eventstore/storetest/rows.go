@@ -8,9 +8,9 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// path drives fresh batches so that every row of both tables is taken once, and
+// Path drives fresh batches so that every row of both tables is taken once, and
 // calls look after each.
-func (k *Kit) path(look func(row string)) {
+func (k *Kit) Path(look func(row string)) {
 	k.Helper()
 	batch := func(id domain.BatchID, cmd domain.BatchCommand, o eventstore.Order) {
 		k.Helper()
@@ -26,7 +26,10 @@ func (k *Kit) path(look func(row string)) {
 		}
 		look(r.Row)
 	}
-	report := func(id domain.BatchID) domain.FinishReport { return domain.FinishReport{Report: k.report(id)} }
+	told := &domain.NoteDelivery{Channel: "mail", About: "report", Delivery: "d", Delivered: true}
+	report := func(id domain.BatchID) domain.FinishReport {
+		return domain.FinishReport{Report: k.report(id), Told: told}
+	}
 	why := Broken()
 
 	// A collection on hold, and a batch that is deleted while it waits.
@@ -50,7 +53,7 @@ func (k *Kit) path(look func(row string)) {
 	}
 	jobs := k.Make(c, k.List(c, 7), 0, 5, 5, 5, 5, 5, 5, 5)
 	look("J1")
-	batch(id, domain.StartBatch{}, Under(c, false))
+	batch(id, domain.StartBatch{Told: told}, Under(c, false))
 	good, rest := jobs[0], jobs[1:]
 	job(good, domain.HoldJob{Reason: domain.Reason{Class: domain.ClassWait, Code: domain.CodeHeldByOperator, Message: "wait"}})
 	job(good, domain.ReleaseJob{})
@@ -104,7 +107,7 @@ func (k *Kit) path(look func(row string)) {
 func testRows(t *testing.T, w World) {
 	k := NewKit(t, w.Open(t))
 	taken := map[string]bool{}
-	k.path(func(row string) { taken[row] = true; k.sameRefs() })
+	k.Path(func(row string) { taken[row] = true; k.sameRefs() })
 	for _, r := range domain.BatchTransitions {
 		if !taken[r.Row] {
 			t.Errorf("%s was not taken", r.Row)

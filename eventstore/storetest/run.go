@@ -13,6 +13,7 @@ func RunLive(t *testing.T, open func(t *testing.T) World) { run(t, open, liveTes
 func RunClaims(t *testing.T, open func(t *testing.T) World) {
 	run(t, open, claimTests)
 	run(t, open, handOverTests)
+	run(t, open, spaceTests)
 }
 
 // RunOutbox tests the promises of eventstore.Outbox.

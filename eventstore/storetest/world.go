@@ -11,6 +11,7 @@ type Store interface {
 	eventstore.Live
 	eventstore.Claims
 	eventstore.Outbox
+	eventstore.Space
 }
 
 // World is a live state of its own, made for one test and gone at its end.

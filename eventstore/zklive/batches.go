@@ -121,7 +121,8 @@ func (x *batchIndex) scan(done map[domain.BatchID]bool, full bool) error {
 			var st batchStatus
 			_, err := x.s.getJSON(ctx, x.s.paths.batchStatus(id), &st)
 			if errors.Is(err, eventstore.ErrBroken) {
-				x.s.log.Error("a batch cannot be read and is left alone", "batch", id, "error", err)
+				x.s.log.Error("a batch cannot be read and is left alone: `accession verify` tells more", "batch", id, "error", err)
+				x.s.unreadable(id.Aggregate(), true)
 				return nil
 			}
 			if err != nil {
@@ -150,6 +151,7 @@ func (x *batchIndex) moved(id domain.BatchID, to domain.BatchState, version int6
 	if known && version <= was.version {
 		return
 	}
+	x.s.unreadable(id.Aggregate(), false)
 	if known && was.state != to {
 		if ix := x.by[was.state]; ix != nil {
 			ix.remove(string(id))
@@ -221,6 +223,7 @@ func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (*events
 			}
 			return nil
 		})
+		s.unreadable(domain.BatchID(e.id).Aggregate(), errors.Is(err, eventstore.ErrBroken))
 		switch {
 		case err == nil:
 			return c, at, nil
@@ -228,8 +231,8 @@ func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (*events
 		case errors.Is(err, eventstore.ErrLocked):
 			ix.later(e, lockedDelay)
 		case errors.Is(err, eventstore.ErrBroken):
-			s.log.Error("a batch cannot be read and is set aside", "batch", e.id, "error", err)
-			ix.later(e, time.Minute)
+			s.log.Error("a batch cannot be read and is set aside: `accession verify` tells more", "batch", e.id, "error", err)
+			ix.later(e, brokenDelay)
 		case errors.Is(err, eventstore.ErrConflict):
 			ix.add(e)
 		default:

@@ -48,6 +48,25 @@ func (s *Store) doubts(c *eventstore.Claim) bool {
 	return s.doubted[c]
 }
 
+// unreadable notes whether a batch or a job can be read.
+func (s *Store) unreadable(a domain.Aggregate, broken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if broken {
+		s.broken[a] = true
+	} else {
+		delete(s.broken, a)
+	}
+}
+
+// Unreadable counts the batches and jobs that this process could not read when
+// their turn came.
+func (s *Store) Unreadable() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.broken)
+}
+
 // ClaimJob implements eventstore.Claims.
 func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.At[domain.Job], error) {
 	h, err := s.holds.get(ctx)
@@ -84,7 +103,10 @@ func (s *Store) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.H
 	asked := domain.Job{ID: id}
 	g.Go(func() error { return s.jobConfiguration(gctx, &asked) })
 	at, err := s.jobStatus(ctx, id)
-	if err := errors.Join(err, notFoundOrNil(id, g.Wait())); err != nil {
+	if part := g.Wait(); err == nil && part != nil {
+		err = s.incomplete(ctx, id.Aggregate(), s.paths.jobStatus(id), part)
+	}
+	if err != nil {
 		return nil, at, err
 	}
 	at.State.Configuration = asked.Configuration
@@ -108,13 +130,6 @@ func (s *Store) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.H
 	return c, full, err
 }
 
-func notFoundOrNil(id domain.JobID, err error) error {
-	if err == nil {
-		return nil
-	}
-	return notFound("load", id.Aggregate(), err)
-}
-
 // lockJob is the claim's multi: this session is alive, the status, the holds and
 // the status of the batch are as they were read, nobody has the lock; and the claim
 // is counted.
@@ -126,7 +141,7 @@ func (s *Store) lockJob(ctx context.Context, at eventstore.At[domain.Job], claim
 	}
 	c, err := s.lock(ctx, id.Aggregate(), s.paths.jobStatus(id), at.Token, h, func(p *plan) {
 		p.check(s.paths.batchStatus(batch), int32(of.token), errBatch)
-		p.set(s.paths.claims(id), encode(claimCount{Version: version, Claims: claims + 1}), -1, eventstore.ErrConflict)
+		p.set(s.paths.claims(id), claimCount{Version: version, Claims: claims + 1}.encode(), -1, eventstore.ErrConflict)
 	})
 	if errors.Is(err, errBatch) {
 		s.statuses.forget(batch)

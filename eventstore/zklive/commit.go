@@ -51,6 +51,7 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 func (s *Store) commit(ctx context.Context, changes []eventstore.Change) ([]eventstore.Committed, error) {
 	first := changes[0].Aggregate()
 	hand := s.handOver(ctx, changes)
+	defer s.promises.forget(changes)
 	unknown := false // an earlier try may have been applied
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		p, err := s.plan(ctx, changes, hand)
@@ -80,6 +81,9 @@ func (s *Store) commit(ctx context.Context, changes []eventstore.Change) ([]even
 			if errors.Is(v.meaning, errHandOver) {
 				s.refusedHandOver(hand)
 				hand = nil
+				continue
+			}
+			if errors.Is(v.meaning, errPromise) && s.lookForPromises(ctx, changes) == nil {
 				continue
 			}
 			return nil, &eventstore.Error{Op: "commit", Aggregate: first, Err: v.meaning}

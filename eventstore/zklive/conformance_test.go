@@ -83,6 +83,13 @@ func openWorld(t *testing.T, cfg zklive.Config) storetest.World {
 // expire cuts a process off until the server has given up its session.
 func expire(t testing.TB, l *line, fence string) {
 	t.Helper()
+	expireDuring(t, l, fence, func() {}, func() {})
+}
+
+// expireDuring does something when the line is cut, and something when the session
+// is over, before it is mended.
+func expireDuring(t testing.TB, l *line, fence string, cut, over func()) {
+	t.Helper()
 	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
@@ -94,11 +101,13 @@ func expire(t testing.TB, l *line, fence string) {
 	}
 	l.cut()
 	defer l.mend()
+	cut()
 	if !there {
 		return
 	}
 	select {
 	case <-gone:
+		over()
 	case <-t.Context().Done():
 		t.Fatal("the session did not expire")
 	}
@@ -118,12 +127,8 @@ type line struct {
 	once            sync.Once
 }
 
-// aWrite and aClaim are longer than the reads that a store sends at once before
-// them, in bytes.
-const (
-	aWrite = 650
-	aClaim = 450
-)
+// aClaim is longer than the reads that a store sends at once before it, in bytes.
+const aClaim = 450
 
 // lose makes the line lose either the next request over so many bytes, or the
 // answer to it, and all that follows until it is mended.

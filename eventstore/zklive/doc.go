@@ -15,6 +15,6 @@
 //	/jobs/JID/{configuration,identifiers,metadata,status,priority,space_needed,claims,lock}
 //	/jobs/states/STATE/PP-JID
 //	/outbox/SHARD/BUCKET/e-SEQUENCE   /outbox/SHARD/mark
-//	/workers/ID   /leaders/NAME   /ids/{bid,jid}
+//	/workers/ID   /leaders/NAME   /ids/{bid,jid}   /space/JID
 //	/locks/collections/NAME   /locks/queue/NAME   /config/versions/NAME
 package zklive

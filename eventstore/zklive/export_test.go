@@ -15,3 +15,17 @@ func (s *Store) Believe(h eventstore.Holds) {
 	defer s.holds.mu.Unlock()
 	s.holds.known = &h
 }
+
+// Kept counts what this process has in memory of jobs and their queues.
+func (s *Store) Kept() int {
+	q := s.queues
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := len(q.seen) + len(q.recent)
+	for _, jq := range q.by {
+		jq.index.mu.Lock()
+		n += len(jq.waiting) + len(jq.aside) + cap(jq.heap)
+		jq.index.mu.Unlock()
+	}
+	return n
+}

@@ -12,8 +12,8 @@ import (
 // multi. A few committers each take what has gathered while the others were under
 // way, so that one that comes alone is sent at once.
 const (
-	committers = 4
-	maxGroup   = 32 // plans in one multi
+	committers = 2
+	maxGroup   = 64 // plans in one multi
 )
 
 // errNotSent: the multi did not reach a server, or was refused as a whole for a
@@ -40,10 +40,13 @@ type groups struct {
 	mu    sync.Mutex
 	some  *sync.Cond // queue is not empty, or the store is closed
 	queue []*errand
+	// Used again and again by take.
+	checks  map[check]int
+	touched map[string]bool
 }
 
 func newGroups(s *Store) *groups {
-	g := &groups{s: s}
+	g := &groups{s: s, checks: map[check]int{}, touched: map[string]bool{}}
 	g.some = sync.NewCond(&g.mu)
 	if s.cfg.GroupCommit {
 		context.AfterFunc(s.ctx, func() { g.mu.Lock(); defer g.mu.Unlock(); g.some.Broadcast() })
@@ -113,12 +116,15 @@ func (g *groups) work() {
 
 // take removes from the queue what may share a multi with its first errand.
 func (g *groups) take() *multi {
-	m, left := &multi{}, g.queue[:0]
+	m, left := &multi{checks: g.checks, touched: g.touched}, g.queue[:0]
 	for _, e := range g.queue {
 		if len(m.errands) == maxGroup || !m.join(e) {
 			left = append(left, e)
 		}
 	}
+	m.checks, m.touched = nil, nil
+	clear(g.checks)
+	clear(g.touched)
 	clear(g.queue[len(left):])
 	g.queue = left
 	return m

@@ -68,6 +68,7 @@ func TestHintsOfAnotherBucket(t *testing.T) {
 }
 
 // TestHintsAreBounded: what is not fetched is not kept for ever, nor what is sent.
+// Shows: P8
 func TestHintsAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newHints(1)

@@ -13,7 +13,8 @@ import (
 // difference of two images, and a damaged or lost tree can be drawn again.
 type image map[string][]byte
 
-// jobImage gives the nodes of a job, its queue entry and its batch's reference.
+// jobImage gives the nodes of a job, its queue entry, its batch's reference and the
+// working space promised to it.
 // The claims node is left out: it counts and belongs to no state.
 func (p paths) jobImage(j domain.Job) image {
 	if j.State == domain.JobNone || j.State == domain.JobDeleted {
@@ -29,6 +30,9 @@ func (p paths) jobImage(j domain.Job) image {
 		dir + "/priority":      encode(j.Priority),
 		dir + "/space_needed":  encode(j.SpaceNeeded),
 	}
+	if j.Promised() {
+		img[p.promise(j.ID)] = encode(j.SpaceNeeded)
+	}
 	for _, node := range []string{p.queued(j), p.referred(j)} {
 		if node != "" {
 			img[node] = []byte{}
@@ -40,7 +44,7 @@ func (p paths) jobImage(j domain.Job) image {
 // queued gives a job's queue entry, "" = it has none.
 func (p paths) queued(j domain.Job) string {
 	if entry := j.QueueEntry(); entry != "" {
-		return p.queue(j.State) + "/" + entry
+		return string(p) + "/jobs/states/" + string(j.State) + "/" + entry
 	}
 	return ""
 }

@@ -78,6 +78,9 @@ func (x *index) pop() (entry, bool, <-chan struct{}) {
 			return e, true, nil
 		}
 	}
+	if len(x.waiting) == 0 { // neither shrinks by itself after a long queue
+		x.heap, x.waiting = nil, map[string]int{}
+	}
 	return entry{}, false, x.signal
 }
 

@@ -14,21 +14,22 @@ import (
 
 // Lead implements eventstore.Outbox by an ephemeral node under /leaders.
 func (s *Store) Lead(ctx context.Context, shard int) (context.Context, func(), error) {
-	lead, resign, err := s.lead(ctx, fmt.Sprintf("relay-%02d", shard))
+	lead, _, resign, err := s.lead(ctx, fmt.Sprintf("relay-%02d", shard))
 	if err == nil && s.cfg.RelayHints {
 		s.outbox.hints.led(lead, shard)
 	}
 	return lead, resign, err
 }
 
-func (s *Store) lead(ctx context.Context, name string) (context.Context, func(), error) {
+// lead gives also as which worker it leads.
+func (s *Store) lead(ctx context.Context, name string) (context.Context, *worker, func(), error) {
 	path := s.paths.leader(name)
 	// The node tells processes apart, the slot the goroutines of this one.
 	slot := s.leaderSlot(name)
 	select {
 	case slot <- struct{}{}:
 	case <-ctx.Done():
-		return nil, nil, ctx.Err()
+		return nil, nil, nil, ctx.Err()
 	}
 	led := false
 	defer func() {
@@ -39,7 +40,7 @@ func (s *Store) lead(ctx context.Context, name string) (context.Context, func(),
 	for {
 		w, err := s.current(ctx)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		p := &plan{}
 		p.check(s.paths.worker(w.id), -1, eventstore.ErrFenced)
@@ -62,22 +63,59 @@ func (s *Store) lead(ctx context.Context, name string) (context.Context, func(),
 				defer func() { <-slot }()
 				stop()
 				cancel()
-				r := &plan{}
-				r.check(s.paths.worker(w.id), -1, nil)
-				r.delete(path, -1, nil)
 				rctx, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 				defer done()
-				crash.Point("zklive/lead/before-resign")
-				_, _ = call(rctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(r.ops...) })
-				crash.Point("zklive/lead/after-resign")
+				_ = s.unlead(rctx, path, w)
 			})
-			return lead, resign, nil
+			return lead, w, resign, nil
 		}
 		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
+			if !answered(err) { // it may lead, and nobody would know
+				led = true
+				s.goes(func() {
+					defer func() { <-slot }()
+					s.forgo(path, w)
+				})
+			}
+			return nil, nil, nil, ctx.Err()
 		}
 		if err := s.waitGone(ctx, path); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
+		}
+	}
+}
+
+// unlead removes the worker's node.
+func (s *Store) unlead(ctx context.Context, path string, w *worker) error {
+	p := &plan{}
+	p.check(s.paths.worker(w.id), -1, nil)
+	p.delete(path, -1, nil)
+	crash.Point("zklive/lead/before-resign")
+	_, err := call(ctx, func() ([]zk.MultiResponse, error) { return s.conn.Multi(p.ops...) })
+	crash.Point("zklive/lead/after-resign")
+	return err
+}
+
+// forgo ends a lead of which it is unknown whether it was got, however long that takes.
+func (s *Store) forgo(path string, w *worker) {
+	for {
+		var h holder
+		err := s.sync(s.ctx)
+		if err == nil {
+			_, err = s.getJSON(s.ctx, path, &h)
+		}
+		if err == nil && h.Holder == w.id {
+			err = s.unlead(s.ctx, path, w)
+		}
+		if err == nil || answered(err) {
+			return
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-w.lost:
+			return
+		case <-s.ctx.Done():
+			return
 		}
 	}
 }

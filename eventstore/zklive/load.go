@@ -71,6 +71,20 @@ func notFound(op string, a domain.Aggregate, err error) error {
 	return &eventstore.Error{Op: op, Aggregate: a, Err: err}
 }
 
+// incomplete tells of an error in reading a part: a part that is missing went with
+// the whole, unless the status is still there.
+func (s *Store) incomplete(ctx context.Context, a domain.Aggregate, status string, err error) error {
+	if errors.Is(err, zk.ErrNoNode) {
+		stat, lerr := s.exists(ctx, status)
+		if lerr != nil {
+			err = lerr
+		} else if stat != nil {
+			return &eventstore.Error{Op: "load", Aggregate: a, Err: errors.Join(eventstore.ErrBroken, err), Hint: "it has a status, and another of its nodes is missing"}
+		}
+	}
+	return notFound("load", a, err)
+}
+
 // Batch implements eventstore.Live. The status is read first, so that a write
 // decided on newer other nodes is refused by the compare-and-set.
 func (s *Store) Batch(ctx context.Context, id domain.BatchID) (at eventstore.At[domain.Batch], err error) {
@@ -103,7 +117,7 @@ func (s *Store) Batch(ctx context.Context, id domain.BatchID) (at eventstore.At[
 		return err
 	})
 	if err := g.Wait(); err != nil {
-		return at, notFound("load", id.Aggregate(), err)
+		return at, s.incomplete(ctx, id.Aggregate(), s.paths.batchStatus(id), err)
 	}
 	if prog.Rows > 0 {
 		l := prog.Listing
@@ -153,7 +167,7 @@ func (s *Store) jobRest(ctx context.Context, j *domain.Job) error {
 		g.Go(func() error { _, err := s.getJSON(gctx, dir+"/"+name, v); return err })
 	}
 	if err := g.Wait(); err != nil {
-		return notFound("load", j.ID.Aggregate(), err)
+		return s.incomplete(ctx, j.ID.Aggregate(), s.paths.jobStatus(j.ID), err)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ type outboxNode struct {
 // find it as it expects. The first always fits.
 func (m *multi) join(e *errand) bool {
 	p, n := e.p, len(m.errands)
-	if n == 0 {
+	if m.touched == nil {
 		m.checks, m.touched = make(map[check]int, 8), make(map[string]bool, 64)
 	}
 	// Each shard's node takes two operations more, and some bytes.

@@ -114,9 +114,9 @@ func (o *outboxState) wrote(n outboxNode, path string, zxid int64) {
 	epoch := o.s.epochKnown
 	o.s.mu.Unlock()
 	if zxid != 0 { // else the relay reads the node
-		for _, e := range slices.Concat(n.events...) {
-			e.Zxid, e.Epoch = zxid, epoch
-			item.Events = append(item.Events, e)
+		item.Events = slices.Concat(n.events...)
+		for i := range item.Events {
+			item.Events[i].Zxid, item.Events[i].Epoch = zxid, epoch
 		}
 	}
 	o.hints.put(n.shard, item)

@@ -13,8 +13,10 @@ type paths string
 
 func (p paths) at(s string) string { return string(p) + s }
 
-func (p paths) batch(id domain.BatchID) string        { return p.at("/batches/" + string(id)) }
-func (p paths) batchStatus(id domain.BatchID) string  { return p.batch(id) + "/status" }
+func (p paths) batch(id domain.BatchID) string { return p.at("/batches/" + string(id)) }
+func (p paths) batchStatus(id domain.BatchID) string {
+	return string(p) + "/batches/" + string(id) + "/status"
+}
 func (p paths) batchLock(id domain.BatchID) string    { return p.batch(id) + "/lock" }
 func (p paths) progress(id domain.BatchID) string     { return p.batch(id) + "/progress" }
 func (p paths) statusReport(id domain.BatchID) string { return p.batch(id) + "/status-report" }
@@ -23,20 +25,26 @@ func (p paths) sub(id domain.BatchID, s domain.Sub) string {
 	return p.states(id) + "/" + string(s)
 }
 func (p paths) ref(id domain.BatchID, s domain.Sub, j domain.JobID) string {
-	return p.sub(id, s) + "/" + string(j)
+	return string(p) + "/batches/" + string(id) + "/states/" + string(s) + "/" + string(j) // at one go: made for each move
 }
 
-func (p paths) job(id domain.JobID) string       { return p.at("/jobs/" + string(id)) }
-func (p paths) jobStatus(id domain.JobID) string { return p.job(id) + "/status" }
-func (p paths) jobLock(id domain.JobID) string   { return p.job(id) + "/lock" }
-func (p paths) claims(id domain.JobID) string    { return p.job(id) + "/claims" }
-func (p paths) queue(s domain.JobState) string   { return p.at("/jobs/states/" + string(s)) }
+func (p paths) job(id domain.JobID) string { return string(p) + "/jobs/" + string(id) }
+func (p paths) jobStatus(id domain.JobID) string {
+	return string(p) + "/jobs/" + string(id) + "/status"
+}
+func (p paths) jobLock(id domain.JobID) string { return string(p) + "/jobs/" + string(id) + "/lock" }
+func (p paths) claims(id domain.JobID) string  { return string(p) + "/jobs/" + string(id) + "/claims" }
+func (p paths) queue(s domain.JobState) string { return string(p) + "/jobs/states/" + string(s) }
 
-func (p paths) worker(id string) string   { return p.at("/workers/" + id) }
+func (p paths) worker(id string) string   { return string(p) + "/workers/" + id }
 func (p paths) leader(name string) string { return p.at("/leaders/" + name) }
-func (p paths) ids(name string) string    { return p.at("/ids/" + name) }
-func (p paths) locks() string             { return p.at("/locks") }
-func (p paths) epoch() string             { return p.at("/config/epoch") }
+func (p paths) space() string             { return string(p) + "/space" }
+func (p paths) promise(id domain.JobID) string {
+	return string(p) + "/space/" + string(id)
+}
+func (p paths) ids(name string) string { return p.at("/ids/" + name) }
+func (p paths) locks() string          { return p.at("/locks") }
+func (p paths) epoch() string          { return p.at("/config/epoch") }
 
 func (p paths) holdDir(k domain.HoldKind) string {
 	if k == domain.HoldQueue {

@@ -132,6 +132,9 @@ func sharing(changes []eventstore.Change) bool {
 
 // planRequire adds the proofs that a decision asked for.
 func (s *Store) planRequire(p *plan, c eventstore.Change) {
+	if c.SpaceTerm != nil {
+		p.check(s.paths.space(), int32(*c.SpaceTerm), eventstore.ErrFenced)
+	}
 	if c.Require.Holds {
 		p.check(s.paths.locks(), int32(c.HoldsVersion), errHolds)
 	}
@@ -198,6 +201,9 @@ func (s *Store) planImage(p *plan, c eventstore.Change) {
 	d := diff(before, after)
 	for _, path := range d.del {
 		version := int32(-1)
+		if c.Job != nil && path == s.paths.promise(c.Job.After.ID) {
+			continue // planPromise
+		}
 		if path == status {
 			version = int32(c.Token)
 		}
@@ -215,6 +221,9 @@ func (s *Store) planImage(p *plan, c eventstore.Change) {
 	}
 	for _, path := range d.create {
 		p.create(path, after[path], 0, eventstore.ErrConflict)
+	}
+	if c.Job != nil {
+		s.planPromise(p, &c.Job.Before, &c.Job.After)
 	}
 	if c.Job != nil && c.Job.Before.State == domain.JobNone {
 		p.create(s.paths.claims(c.Job.After.ID), encode(claimCount{Version: c.Job.After.Version}), 0, eventstore.ErrConflict)
@@ -234,22 +243,29 @@ func (s *Store) planMove(p *plan, c eventstore.Change) {
 			p.delete(pair[0], -1, eventstore.ErrConflict)
 		}
 	}
-	p.status = append(p.status, p.set(dir+"/status", encode(jobStatusOf(*after)), int32(c.Token), eventstore.ErrConflict))
-	set := func(name string, differs bool, v any) {
-		if differs {
-			p.set(dir+name, encode(v), -1, eventstore.ErrConflict)
-		}
+	p.status = append(p.status, p.set(dir+"/status", jobStatusOf(*after).encode(), int32(c.Token), eventstore.ErrConflict))
+	set := func(name string, v any) { p.set(dir+name, encode(v), -1, eventstore.ErrConflict) }
+	if before.Configuration != after.Configuration && !reflect.DeepEqual(before.Configuration, after.Configuration) {
+		set("/configuration", after.Configuration)
 	}
-	set("/configuration", !reflect.DeepEqual(before.Configuration, after.Configuration), after.Configuration)
-	set("/identifiers", !reflect.DeepEqual(before.Identifiers, after.Identifiers), after.Identifiers)
-	set("/metadata", !reflect.DeepEqual(before.Metadata, after.Metadata), after.Metadata)
-	set("/priority", before.Priority != after.Priority, after.Priority)
-	set("/space_needed", before.SpaceNeeded != after.SpaceNeeded, after.SpaceNeeded)
+	if !reflect.DeepEqual(before.Identifiers, after.Identifiers) {
+		set("/identifiers", after.Identifiers)
+	}
+	if before.Metadata != after.Metadata {
+		set("/metadata", after.Metadata)
+	}
+	if before.Priority != after.Priority {
+		set("/priority", after.Priority)
+	}
+	if before.SpaceNeeded != after.SpaceNeeded {
+		set("/space_needed", after.SpaceNeeded)
+	}
 	for _, pair := range [2][2]string{{oldEntry, newEntry}, {oldRef, newRef}} {
 		if pair[0] != pair[1] && pair[1] != "" {
 			p.create(pair[1], []byte{}, 0, eventstore.ErrConflict)
 		}
 	}
+	s.planPromise(p, before, after)
 }
 
 func (s *Store) planSetting(p *plan, c eventstore.Change) {

@@ -15,7 +15,9 @@ import (
 // queue's directory is asked whether anything moved that nobody told of.
 const (
 	lockedDelay = 2 * time.Second
+	brokenDelay = time.Minute
 	lookEvery   = time.Second
+	listEvery   = 5 * time.Second // a queue that moved, whatever was told of it
 )
 
 // errMoved: the entry's job is not where the index thought.
@@ -23,7 +25,8 @@ var errMoved = fmt.Errorf("moved on: %w", eventstore.ErrConflict)
 
 // queues holds an index for each job state that this process works in. An index
 // is fed by one listing, by this process's own commits and by the log; the
-// directory is listed again only when its pzxid moved and nothing told why.
+// directory is listed again only when its pzxid moved and nothing told why, or after a
+// while.
 type queues struct {
 	s  *Store
 	mu sync.Mutex
@@ -43,6 +46,8 @@ type jobQueue struct {
 	mu    sync.Mutex
 	told  int64 // highest zxid that was told for the directory
 	seen  int64 // pzxid at the last look
+	// listed is the pzxid at the last listing.
+	listed int64
 }
 
 func newQueues(s *Store) *queues {
@@ -94,13 +99,17 @@ func (q *queues) open(ctx context.Context, state domain.JobState) (*jobQueue, er
 }
 
 // look lists the queue at first, and then whenever it moved unexplained: at two
-// looks in a row its pzxid was beyond all that was told.
+// looks in a row its pzxid was beyond all that was told. That something was told does
+// not say that all before it was, so a queue that moved at all is listed again after a
+// while.
 func (q *queues) look(jq *jobQueue) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
+	var listed time.Time
 	for first, doubt := true, false; ; {
 		if first || doubt {
 			if err := q.list(jq); err == nil {
+				listed = time.Now()
 				if first {
 					close(jq.ready)
 				}
@@ -118,7 +127,7 @@ func (q *queues) look(jq *jobQueue) {
 			stat, err := q.s.exists(q.s.ctx, q.s.paths.queue(jq.state))
 			if err == nil && stat != nil {
 				jq.mu.Lock()
-				doubt = stat.Pzxid > jq.told && stat.Pzxid == jq.seen
+				doubt = stat.Pzxid > jq.told && stat.Pzxid == jq.seen || stat.Pzxid > jq.listed && time.Since(listed) > listEvery
 				jq.seen = stat.Pzxid
 				jq.mu.Unlock()
 			}
@@ -145,7 +154,7 @@ func (q *queues) list(jq *jobQueue) error {
 	}
 	jq.merge(found)
 	jq.mu.Lock()
-	jq.told = max(jq.told, stat.Pzxid)
+	jq.told, jq.listed = max(jq.told, stat.Pzxid), stat.Pzxid
 	jq.mu.Unlock()
 	return nil
 }
@@ -167,7 +176,11 @@ func (s *Store) Notice(r domain.Recorded) {
 	switch r.Aggregate.Kind {
 	case domain.KindJob:
 		if m, ok := domain.MoveOfJob(r.Data); ok {
-			s.queues.tell(m.From, m.To, domain.JobID(r.Aggregate.ID), m.Priority, r.Version, r.Zxid, r.Type != domain.EventJobCleaned && m.To != domain.JobDeleted, false)
+			id, gone := domain.JobID(r.Aggregate.ID), r.Type == domain.EventJobCleaned || m.To == domain.JobDeleted
+			s.queues.tell(m.From, m.To, id, m.Priority, r.Version, r.Zxid, !gone, false)
+			if gone { // it was the job's last news
+				s.queues.forget(id)
+			}
 		}
 	case domain.KindBatch:
 		if m, ok := domain.MoveOfBatch(r.Data); ok {
@@ -200,12 +213,21 @@ func (q *queues) tell(from, to domain.JobState, id domain.JobID, priority int, v
 	if !news {
 		return
 	}
+	q.s.unreadable(id.Aggregate(), false)
 	if old != nil && (from != to || !queued) {
 		old.remove(string(id))
 	}
 	if next != nil && queued && !kept {
 		next.add(entry{string(id), priority})
 	}
+}
+
+// forget drops what is known of a job that nobody will work on again.
+func (q *queues) forget(id domain.JobID) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.seen, id)
+	delete(q.recent, id)
 }
 
 // released offers a job again after its claim was given back.
@@ -267,6 +289,7 @@ func (s *Store) NextJob(ctx context.Context, state domain.JobState) (*eventstore
 			}
 			return nil
 		})
+		s.unreadable(domain.JobID(e.id).Aggregate(), errors.Is(err, eventstore.ErrBroken))
 		switch {
 		case err == nil:
 			return c, at, nil
@@ -274,8 +297,8 @@ func (s *Store) NextJob(ctx context.Context, state domain.JobState) (*eventstore
 		case errors.Is(err, eventstore.ErrLocked):
 			jq.later(e, lockedDelay)
 		case errors.Is(err, eventstore.ErrBroken):
-			s.log.Error("a job cannot be read and is set aside", "job", e.id, "state", state, "error", err)
-			jq.later(e, time.Minute)
+			s.log.Error("a job cannot be read and is set aside: `accession verify` tells more", "job", e.id, "state", state, "error", err)
+			jq.later(e, brokenDelay)
 		case errors.Is(err, eventstore.ErrConflict):
 			jq.add(e) // its status or the holds moved meanwhile
 		default:

@@ -59,22 +59,28 @@ func (s *Store) Exclude(ctx context.Context) error {
 	return err
 }
 
-// NewEpoch implements eventstore.Restorer.
+// NewEpoch implements eventstore.Restorer. When an answer was lost it begins one
+// more.
 func (s *Store) NewEpoch(ctx context.Context) (int64, error) {
-	var epoch int64
-	stat, err := s.getJSON(ctx, s.paths.epoch(), &epoch)
-	if err == nil {
-		crash.Point("zklive/restore/before-epoch")
-		_, err = read(ctx, func() (*zk.Stat, error) { return s.conn.Set(s.paths.epoch(), encode(epoch+1), stat.Version) })
-		crash.Point("zklive/restore/after-epoch")
+	for {
+		var epoch int64
+		stat, err := s.getJSON(ctx, s.paths.epoch(), &epoch)
+		if err == nil {
+			crash.Point("zklive/restore/before-epoch")
+			_, err = read(ctx, func() (*zk.Stat, error) { return s.conn.Set(s.paths.epoch(), encode(epoch+1), stat.Version) })
+			crash.Point("zklive/restore/after-epoch")
+		}
+		if errors.Is(err, zk.ErrBadVersion) {
+			continue
+		}
+		if err != nil {
+			return 0, &eventstore.Error{Op: "begin an epoch", Err: err}
+		}
+		s.mu.Lock()
+		s.epochKnown = 0
+		s.mu.Unlock()
+		return epoch + 1, nil
 	}
-	if err != nil {
-		return 0, &eventstore.Error{Op: "begin an epoch", Err: err}
-	}
-	s.mu.Lock()
-	s.epochKnown = 0
-	s.mu.Unlock()
-	return epoch + 1, nil
 }
 
 // Restore implements eventstore.Restorer.
@@ -226,7 +232,7 @@ func (s *Store) alone(ctx context.Context) error {
 
 // contents lists what a tree holds besides the directories that every tree has.
 func (s *Store) contents(ctx context.Context) ([]string, error) {
-	dirs := []string{"/batches", "/jobs", "/locks/collections", "/locks/queue", "/config/versions"}
+	dirs := []string{"/batches", "/jobs", "/space", "/locks/collections", "/locks/queue", "/config/versions"}
 	for _, st := range domain.JobStates {
 		dirs = append(dirs, "/jobs/states/"+string(st))
 	}

@@ -101,6 +101,7 @@ type Store struct {
 	claimed map[domain.Aggregate]*eventstore.Claim
 	doubted map[*eventstore.Claim]bool // of claimed: see doubt
 	losses  int64                      // sessions lost since Open
+	broken  map[domain.Aggregate]bool  // could not be read when their turn came
 	orphans []*eventstore.Claim        // lost with a session, to be offered again under the next
 	slots   map[string]chan struct{}   // one place a leader's name
 	// epochKnown is 0 until it was read.
@@ -112,6 +113,7 @@ type Store struct {
 	// statuses lets claims of jobs prove that their batch is not deleted.
 	statuses *statusCache
 	outbox   *outboxState
+	promises oddPromises
 	groups   *groups
 
 	stop context.CancelFunc
@@ -127,10 +129,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("the ZooKeeper root %q must start with one slash, such as /accession", cfg.Root)
 	}
 	s := &Store{cfg: cfg, paths: paths(cfg.Root), log: cfg.Logger, arrived: make(chan struct{}),
-		claimed: map[domain.Aggregate]*eventstore.Claim{}, doubted: map[*eventstore.Claim]bool{}, slots: map[string]chan struct{}{}}
+		claimed: map[domain.Aggregate]*eventstore.Claim{}, doubted: map[*eventstore.Claim]bool{}, broken: map[domain.Aggregate]bool{}, slots: map[string]chan struct{}{},
+		promises: oddPromises{there: map[domain.JobID]bool{}}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	events := make(chan zk.Event, 64)
-	conn, _, err := zk.Connect(cfg.Servers, cfg.SessionTimeout, zk.WithLogInfo(false), zk.WithLogger(quiet{}),
+	conn, _, err := zk.Connect(cfg.Servers, cfg.SessionTimeout, zk.WithDialer(dialer(cfg.SessionTimeout)), zk.WithLogInfo(false), zk.WithLogger(quiet{}),
 		zk.WithEventCallback(func(e zk.Event) {
 			if e.Type == zk.EventSession && (e.State == zk.StateHasSession || e.State == zk.StateExpired) {
 				if e.State == zk.StateExpired {
@@ -260,6 +263,7 @@ func (s *Store) current(ctx context.Context) (*worker, error) {
 func (s *Store) register(events <-chan zk.Event) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
+	next := &worker{}
 	for {
 		if s.conn.State() == zk.StateHasSession {
 			s.mu.Lock()
@@ -269,7 +273,10 @@ func (s *Store) register(events <-chan zk.Event) {
 				if have != nil {
 					s.lose()
 				}
-				s.arrive(session)
+				if next.session != session {
+					next = &worker{id: uuid.NewString(), session: session, lost: make(chan struct{})}
+				}
+				s.arrive(next)
 			}
 		}
 		select {
@@ -281,16 +288,18 @@ func (s *Store) register(events <-chan zk.Event) {
 	}
 }
 
-func (s *Store) arrive(session int64) {
-	w := &worker{id: uuid.NewString(), session: session, lost: make(chan struct{})}
+// arrive registers a worker. When an answer was lost it is tried again under the
+// same name: a session has one worker.
+func (s *Store) arrive(w *worker) {
+	session := w.session
 	host, _ := os.Hostname()
 	info := encode(eventstore.WorkerInfo{ID: w.id, Host: host, PID: os.Getpid(), Roles: s.cfg.Roles, Since: domain.At(time.Now())})
 	crash.Point("zklive/session/before-register")
 	_, err := s.conn.Create(s.paths.worker(w.id), info, zk.FlagEphemeral, acl)
 	crash.Point("zklive/session/after-register")
-	if err != nil {
+	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
 		s.log.Warn("cannot register the worker, trying again", "error", err)
-		return // the node, if it was made after all, is nobody's fence and goes with the session
+		return
 	}
 	if _, stat, err := s.conn.Exists(s.paths.worker(w.id)); err != nil || stat.EphemeralOwner != session {
 		return // the session changed under the create

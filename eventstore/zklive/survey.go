@@ -23,9 +23,9 @@ type surveyor struct {
 
 // Survey implements eventstore.Inspector.
 func (s *Store) Survey(ctx context.Context) (*eventstore.Survey, error) {
-	v := &surveyor{Store: s, out: &eventstore.Survey{Entries: map[domain.JobID][]string{}, Refs: map[domain.JobID][]string{},
+	v := &surveyor{Store: s, out: &eventstore.Survey{Entries: map[domain.JobID][]string{}, Refs: map[domain.JobID][]string{}, Promises: map[domain.JobID][]string{},
 		Odd: map[domain.BatchID][]string{}}}
-	for _, step := range []func(context.Context) error{s.Sync, v.jobs, v.queues, v.batches, v.settings} {
+	for _, step := range []func(context.Context) error{s.Sync, v.jobs, v.queues, v.promised, v.batches, v.settings} {
 		if err := step(ctx); err != nil {
 			return nil, &eventstore.Error{Op: "survey the tree", Err: err}
 		}
@@ -87,6 +87,18 @@ func (v *surveyor) queues(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (v *surveyor) promised(ctx context.Context) error {
+	names, err := v.names(ctx, "/space")
+	for _, n := range names {
+		if id, bad := domain.ParseJobID(n); bad == nil {
+			v.out.Promises[id] = []string{"/space/" + n}
+		} else {
+			v.stray("/space/" + n)
+		}
+	}
+	return err
 }
 
 func (v *surveyor) batches(ctx context.Context) error {

@@ -30,7 +30,7 @@ func (s *Store) makeTree(ctx context.Context) error {
 		dirs = append(dirs, string(p))
 	}
 	for _, d := range []string{"/batches", "/jobs", "/jobs/states", "/outbox", "/workers", "/leaders", "/ids",
-		"/locks", "/locks/collections", "/locks/queue", "/config", "/config/versions"} {
+		"/space", "/locks", "/locks/collections", "/locks/queue", "/config", "/config/versions"} {
 		dirs = append(dirs, p.at(d))
 	}
 	for _, st := range domain.JobStates {

@@ -20,7 +20,7 @@ const (
 
 var submissionKeys = "erc_what erc_when erc_where erc_who payload_url profile_name submission_mode submitter type"
 
-// tree is the expected part of the tree below /batches and /jobs: path → keys.
+// tree is the expected part of the tree below /batches, /jobs and /space: path → keys.
 type tree map[string]string
 
 func (w tree) job(bid, jid, sub, state, entry string) {
@@ -43,6 +43,14 @@ func (w tree) move(from, to string) {
 	}
 	delete(w, from)
 	w[to] = ""
+	// A job that downloads has working space promised to it.
+	const downloads = "/jobs/states/downloading/"
+	if entry, leaves := strings.CutPrefix(from, downloads); leaves {
+		delete(w, "/space/"+entry[len("05-"):])
+	}
+	if entry, comes := strings.CutPrefix(to, downloads); comes {
+		w["/space/"+entry[len("05-"):]] = "integer"
+	}
 }
 
 // keysOf gives the sorted keys of a JSON object, "integer" for a number, "" for

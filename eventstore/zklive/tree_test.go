@@ -20,7 +20,7 @@ func TestTreeOfEveryRow(t *testing.T) {
 	const bid, j1, j2, j3 = domain.BatchID("bid0000000001"), domain.JobID("jid0000000001"), domain.JobID("jid0000000002"), domain.JobID("jid0000000003")
 	b, q := "/batches/"+string(bid), "/jobs/states/"
 
-	want := tree{"/batches": "", "/jobs": "", "/jobs/states": ""}
+	want := tree{"/batches": "", "/jobs": "", "/jobs/states": "", "/space": ""}
 	for _, s := range domain.JobStates {
 		want[q+string(s)] = ""
 	}
@@ -29,7 +29,7 @@ func TestTreeOfEveryRow(t *testing.T) {
 		t.Helper()
 		covered[row] = true
 		got := tree{}
-		for _, top := range []string{"/batches", "/jobs"} {
+		for _, top := range []string{"/batches", "/jobs", "/space"} {
 			nodes, err := live.Dump(ctx, top)
 			if err != nil {
 				t.Fatal(err)

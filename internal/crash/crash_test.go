@@ -64,21 +64,44 @@ func TestPoint(t *testing.T) {
 	}
 }
 
-// A process that is to stop at a point does so, once, and goes on when it is told
-// to.
+// A process that is to stop at a point does so, once or again and again, and goes on
+// when it is told to.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
+	binary := build(t, "-tags", "crashpoints")
+	for points, times := range map[string]int{"second:2": 1, "second:1+": 3, "second:2+": 1, "first:3+,second:2": 2} {
+		t.Run(points, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			cmd := exec.Command(binary)
+			cmd.Stdout, cmd.Env = &out, append(os.Environ(), "ACCESSION_STOP="+points)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for n := range times {
+				var ws syscall.WaitStatus
+				if _, err := syscall.Wait4(cmd.Process.Pid, &ws, syscall.WUNTRACED, nil); err != nil || !ws.Stopped() {
+					t.Fatalf("it did not stop after %d times: %v, %x", n, err, ws)
+				}
+				if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := cmd.Wait(); err != nil || out.String() != "ababab" {
+				t.Errorf("it ended with %v after %q", err, out.String())
+			}
+		})
+	}
+}
+
+// A clock that is wrong by no duration ends the process at its start.
+func TestClockThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command(build(t, "-tags", "crashpoints"))
-	cmd.Stdout, cmd.Env = &out, append(os.Environ(), "ACCESSION_STOP=second:2")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var ws syscall.WaitStatus
-	if _, err := syscall.Wait4(cmd.Process.Pid, &ws, syscall.WUNTRACED, nil); err != nil || !ws.Stopped() {
-		t.Fatalf("it did not stop: %v, %x", err, ws)
-	}
-	if err := errors.Join(cmd.Process.Signal(syscall.SIGCONT), cmd.Wait()); err != nil || out.String() != "ababab" {
-		t.Errorf("it ended with %v after %q", err, out.String())
+	cmd.Env = append(os.Environ(), "ACCESSION_CLOCK=soon")
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 || len(out) > 0 {
+		t.Errorf("it ended with %v after %q", err, out)
 	}
 }

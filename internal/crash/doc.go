@@ -10,7 +10,12 @@
 //	ACCESSION_CRASH=relay.published,mint:2   whichever comes first
 //
 // ACCESSION_STOP names points in the same way at which the process stops by SIGSTOP
-// until it gets SIGCONT, as one does that hangs for a while and then goes on.
+// until it gets SIGCONT, as one does that hangs for a while and then goes on; with
+// relay.published:3+ at each third time.
+//
+// Two more variables make the surroundings bad: ACCESSION_CLOCK, such as -1h, is how
+// wrong the process's clock is, and ACCESSION_FULL names a file; as long as that is
+// there the disk of the working directory is full.
 //
 // It dies by SIGKILL, so that nothing is flushed, closed or told to anybody, as in
 // a power cut. A value that cannot be read ends the process at its start with

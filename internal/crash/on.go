@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // Enabled tells whether this build has crash points.
@@ -20,6 +21,43 @@ const (
 	variable     = "ACCESSION_CRASH"
 	variableStop = "ACCESSION_STOP"
 )
+
+// The variables that say how wrong the clock is, and which file fills the disk.
+const (
+	variableClock = "ACCESSION_CLOCK"
+	variableFull  = "ACCESSION_FULL"
+)
+
+var (
+	wrong = mustParseClock()
+	fills = os.Getenv(variableFull)
+)
+
+// Now is the time by this process's clock, which may be told to be wrong.
+func Now() time.Time { return time.Now().Add(wrong) }
+
+// DiskFull gives the error of a write to a full disk while it is told to be full.
+func DiskFull() error {
+	if fills != "" {
+		if _, err := os.Stat(fills); err == nil {
+			return syscall.ENOSPC
+		}
+	}
+	return nil
+}
+
+func mustParseClock() time.Duration {
+	text := os.Getenv(variableClock)
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "crash: %s=%q is no duration\n", variableClock, text)
+		os.Exit(2)
+	}
+	return d
+}
 
 var armed, stops = mustParse(variable), mustParse(variableStop)
 
@@ -40,12 +78,25 @@ func Point(name string) {
 	}
 }
 
-func reached(points map[string]*atomic.Int64, name string) bool {
-	left, ok := points[name]
-	return ok && left.Add(-1) == 0
+// hits is how often a point must still be passed, and how often each time after it,
+// 0 = there is no next time.
+type hits struct {
+	left  atomic.Int64
+	every int64
 }
 
-func mustParse(variable string) map[string]*atomic.Int64 {
+func reached(points map[string]*hits, name string) bool {
+	h, ok := points[name]
+	if !ok || h.left.Add(-1) != 0 {
+		return false
+	}
+	if h.every > 0 {
+		h.left.Store(h.every)
+	}
+	return true
+}
+
+func mustParse(variable string) map[string]*hits {
 	points, err := parse(variable, os.Getenv(variable))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -54,27 +105,30 @@ func mustParse(variable string) map[string]*atomic.Int64 {
 	return points
 }
 
-// parse reads name[:n],... into the number of hits that are left for each name.
-func parse(variable, text string) (map[string]*atomic.Int64, error) {
-	points := map[string]*atomic.Int64{}
+// parse reads name[:n[+]],... into the number of hits that are left for each name.
+func parse(variable, text string) (map[string]*hits, error) {
+	points := map[string]*hits{}
 	if text == "" {
 		return points, nil
 	}
 	for field := range strings.SplitSeq(text, ",") {
 		name, number, counted := strings.Cut(field, ":")
-		hits := int64(1)
+		n, h := int64(1), &hits{}
 		if counted {
-			n, err := strconv.ParseInt(number, 10, 64)
-			if err != nil || n < 1 {
+			number, again := strings.CutSuffix(number, "+")
+			var err error
+			if n, err = strconv.ParseInt(number, 10, 64); err != nil || n < 1 {
 				return nil, fmt.Errorf("crash: %s=%q: %q is not a number of hits from 1", variable, text, number)
 			}
-			hits = n
+			if again {
+				h.every = n
+			}
 		}
 		if name == "" || points[name] != nil {
 			return nil, fmt.Errorf("crash: %s=%q: point %q is empty or named twice", variable, text, name)
 		}
-		points[name] = new(atomic.Int64)
-		points[name].Store(hits)
+		h.left.Store(n)
+		points[name] = h
 	}
 	return points, nil
 }

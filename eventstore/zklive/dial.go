@@ -1,0 +1,36 @@
+package zklive
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// dialer opens connections on which no answer is waited for longer than a session
+// may last. A server that is just starting may take a connection and never answer;
+// the client library would wait seven times as long for the first answer.
+func dialer(longest time.Duration) zk.Dialer {
+	return func(network, address string, timeout time.Duration) (net.Conn, error) {
+		d := net.Dialer{Timeout: timeout}
+		conn, err := d.DialContext(context.Background(), network, address)
+		if err != nil {
+			return nil, err
+		}
+		return impatient{conn, longest}, nil
+	}
+}
+
+// impatient is a connection whose read deadlines are never far away.
+type impatient struct {
+	net.Conn
+	longest time.Duration
+}
+
+func (c impatient) SetReadDeadline(t time.Time) error {
+	if latest := time.Now().Add(c.longest); t.After(latest) {
+		t = latest
+	}
+	return c.Conn.SetReadDeadline(t)
+}

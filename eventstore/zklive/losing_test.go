@@ -1,0 +1,282 @@
+//go:build !race
+
+package zklive_test
+
+import (
+	"cmp"
+	"encoding/binary"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fate is what becomes of a write that a client sends, and of the connection.
+type fate int
+
+const (
+	arrives fate = iota
+	losesAnswer
+	losesRequest
+)
+
+// loser is a proxy to the test's ZooKeeper. Of each kind of write the first ones meet
+// the fates it was made with, all others pass.
+type loser struct {
+	t     testing.TB
+	ln    net.Listener
+	root  string
+	fates []fate
+
+	mu    sync.Mutex
+	tries map[string]int
+	asks  int            // requests so far, pings aside
+	lists map[string]int // how often a node's children were listed
+	spare string         // what it lets pass, "" = nothing
+	all   sync.WaitGroup
+	conns []net.Conn
+}
+
+func newLoser(t testing.TB, root string, fates ...fate) *loser {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &loser{t: t, ln: ln, root: root, fates: fates, tries: map[string]int{}, lists: map[string]int{}}
+	l.all.Go(l.serve)
+	t.Cleanup(func() {
+		_ = ln.Close()
+		l.mu.Lock()
+		for _, c := range l.conns {
+			_ = c.Close()
+		}
+		l.mu.Unlock()
+		l.all.Wait()
+	})
+	return l
+}
+
+// addresses are two names of one door: with a single one the client would wait a
+// second before it connects again.
+func (l *loser) addresses() []string {
+	return []string{l.ln.Addr().String(), l.ln.Addr().String()}
+}
+
+func (l *loser) serve() {
+	for {
+		client, err := l.ln.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", os.Getenv("ACCESSION_TEST_ZOOKEEPER"))
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		l.mu.Lock()
+		l.conns = append(l.conns, client, server)
+		l.mu.Unlock()
+		w := &wire{loser: l, silent: map[int32]bool{}}
+		l.all.Go(func() { w.pass(client, server, w.asked) })
+		l.all.Go(func() { w.pass(server, client, w.answered) })
+	}
+}
+
+// met gives the kinds of write of which all fates were met.
+func (l *loser) met() (kinds []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for kind, n := range l.tries {
+		if n >= len(l.fates) {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// spares lets kinds pass that say so, instead of those before; "" = none.
+func (l *loser) spares(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spare = what
+}
+
+func (l *loser) fate(kind string) fate {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if kind == "" || l.spare != "" && strings.Contains(kind, l.spare) {
+		return arrives
+	}
+	n := l.tries[kind]
+	l.tries[kind]++
+	if n < len(l.fates) {
+		return l.fates[n]
+	}
+	return arrives
+}
+
+// wire is one connection.
+type wire struct {
+	*loser
+	mu     sync.Mutex
+	silent map[int32]bool // requests whose answers get lost
+}
+
+// pass hands on frames until one of the two ends, or goes says no. The first frame
+// of either side is the handshake.
+func (w *wire) pass(from, to net.Conn, goes func(frame []byte) bool) {
+	defer func() { _ = from.Close(); _ = to.Close() }()
+	for first := true; ; first = false {
+		head := make([]byte, 4)
+		if _, err := io.ReadFull(from, head); err != nil {
+			return
+		}
+		frame := make([]byte, binary.BigEndian.Uint32(head))
+		if _, err := io.ReadFull(from, frame); err != nil {
+			return
+		}
+		if !first && !goes(frame) {
+			return
+		}
+		if _, err := to.Write(slices.Concat(head, frame)); err != nil {
+			return
+		}
+	}
+}
+
+func (w *wire) asked(frame []byte) bool {
+	p := requestText{frame}
+	xid, op := p.number(), p.number()
+	w.count(op, p)
+	switch w.fate(kindOf(w.root, op, p)) {
+	case losesRequest:
+		return false
+	case losesAnswer:
+		w.mu.Lock()
+		w.silent[xid] = true
+		w.mu.Unlock()
+	}
+	return true
+}
+
+// count counts a request.
+func (l *loser) count(op int32, p requestText) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if op != opPing {
+		l.asks++
+	}
+	if op == opChildren || op == opChildren2 {
+		l.lists[strings.TrimPrefix(p.bytes(), l.root)]++
+	}
+}
+
+// counted gives how many requests there were, and listings of a node's children.
+func (l *loser) counted(node string) (asks, lists int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asks, l.lists[node]
+}
+
+func (w *wire) answered(frame []byte) bool {
+	xid := (&requestText{frame}).number()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.silent[xid]
+}
+
+// requestText reads a request as ZooKeeper's clients write it.
+type requestText struct{ left []byte }
+
+func (p *requestText) number() int32 {
+	if len(p.left) < 4 {
+		p.left = nil
+		return 0
+	}
+	n := int32(binary.BigEndian.Uint32(p.left))
+	p.left = p.left[4:]
+	return n
+}
+
+func (p *requestText) bytes() string {
+	n := min(max(int(p.number()), 0), len(p.left))
+	b := string(p.left[:n])
+	p.left = p.left[n:]
+	return b
+}
+
+// Operations of ZooKeeper's protocol.
+const (
+	opCreate, opDelete, opSet, opCheck, opMulti = 1, 2, 5, 13, 14
+	opChildren, opPing, opChildren2             = 8, 11, 12
+)
+
+var verbs = map[int32]string{opCreate: "create", opDelete: "delete", opSet: "set", opCheck: "check"}
+
+// kindOf names a write by what it does to which sort of node, "" = it is none. That
+// it does the same to several is said once.
+func kindOf(root string, op int32, p requestText) string {
+	if op != opMulti {
+		if verbs[op] == "" {
+			return ""
+		}
+		return one(root, op, &p)
+	}
+	var ops []string
+	many := ""
+	for {
+		op := p.number()
+		if len(p.left) < 5 || op < 0 {
+			break
+		}
+		p.left = p.left[5:] // whether it is the end, and no error
+		if said := one(root, op, &p); slices.Contains(ops, said) {
+			many = "many: "
+		} else {
+			ops = append(ops, said)
+		}
+	}
+	return many + strings.Join(ops, ", ")
+}
+
+var someNames = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|(\d\d-)?jid\d{10}|bid\d{10}|b\d{10}|e-\d*|\b\d\d\b`)
+
+// one reads an operation to its end.
+func one(root string, op int32, p *requestText) string {
+	path := p.bytes()
+	switch op {
+	case opCreate:
+		p.bytes()
+		for range p.number() {
+			p.number()
+			p.bytes()
+			p.bytes()
+		}
+		p.number()
+	case opSet:
+		p.bytes()
+		p.number()
+	case opDelete, opCheck:
+		p.number()
+	}
+	path = someNames.ReplaceAllStringFunc(cmp.Or(strings.TrimPrefix(path, root), "/"), func(s string) string {
+		switch {
+		case len(s) > 30: // first: it may begin with a b
+			return "W"
+		case strings.Contains(s, "jid"):
+			return "JID"
+		case strings.HasPrefix(s, "bid"):
+			return "BID"
+		case strings.HasPrefix(s, "b"), strings.HasPrefix(s, "e-"):
+			return s[:1]
+		}
+		return "NN"
+	})
+	return verbs[op] + " " + path
+}

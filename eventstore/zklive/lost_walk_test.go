@@ -1,0 +1,306 @@
+//go:build !race
+
+package zklive_test
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/storetest"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+)
+
+// patient is a store whose claims are asked for until they are had: an unknown
+// outcome is an error of a claim.
+type patient struct{ *zklive.Store }
+
+func (p patient) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+	for {
+		c, at, err := p.Store.ClaimJob(ctx, id)
+		if err == nil || ctx.Err() != nil {
+			return c, at, err
+		}
+	}
+}
+
+func (p patient) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+	for {
+		c, at, err := p.Store.ClaimBatch(ctx, id)
+		if err == nil || ctx.Err() != nil {
+			return c, at, err
+		}
+	}
+}
+
+// walked is what a walk left.
+type walked struct {
+	tree   map[string]zklive.Node
+	events map[string][]string // by aggregate
+	lost   []string            // kinds of which all fates were met
+}
+
+// walker walks.
+type walker struct {
+	*testing.T
+	w     *world
+	loser *loser
+	store *zklive.Store
+	kit   *storetest.Kit
+}
+
+func newWalker(t *testing.T, restoring bool, fates ...fate) *walker {
+	t.Helper()
+	w := &world{root: "/test-" + uuid.NewString()}
+	k := &walker{T: t, w: w, loser: newLoser(t, w.root, fates...)}
+	k.loser.spares("/ids/") // a number that nobody uses shifts all names that follow
+	var err error
+	k.store, err = zklive.Open(t.Context(), zklive.Config{Servers: k.loser.addresses(), Root: w.root, SessionTimeout: 20 * time.Second,
+		Shards: 2, BucketSize: 30, Grace: 200 * time.Millisecond, GroupCommit: true, Restoring: restoring})
+	k.must(err)
+	t.Cleanup(func() { _ = k.store.Close() })
+	k.kit = storetest.NewKit(t, patient{k.store})
+	return k
+}
+
+func (k *walker) must(err error) {
+	k.Helper()
+	if err != nil {
+		k.Fatal(err)
+	}
+}
+
+// walk does all there is.
+func walk(t *testing.T, fates ...fate) walked {
+	t.Helper()
+	k := newWalker(t, false, fates...)
+	k.kit.Path(func(string) {})
+	k.claims()
+	k.together()
+	k.mends()
+	k.removes()
+	out := walked{tree: k.left(), events: k.told()}
+	k.sends()
+	k.loser.spares("")
+	epoch := must(k.store.NewEpoch(t.Context()))(k)
+	if now := must(k.store.Overview(t.Context()))(k).Epoch; now != epoch || now < 2 {
+		t.Errorf("epoch %d, said to be %d", now, epoch)
+	}
+	first, err := k.store.ReserveJobIDs(t.Context(), 3)
+	k.must(err)
+	next, err := k.store.ReserveJobIDs(t.Context(), 1)
+	k.must(err)
+	if next < first.Plus(3) {
+		t.Errorf("%s and %s were given twice", first, next)
+	}
+	k.destroy()
+	out.lost = append(k.loser.met(), k.restores(fates...)...)
+	return out
+}
+
+// destroy loses nothing of the tree's end: node by node it would take long.
+func (k *walker) destroy() {
+	k.loser.spares("delete /")
+	k.must(k.store.Destroy(context.WithoutCancel(k.Context())))
+}
+
+// claims are taken, confirmed, given back, and end with a move, by hand-over and
+// without.
+func (k *walker) claims() {
+	_, jobs := k.kit.Started(5, 5)
+	ctx := k.Context()
+	for _, j := range jobs {
+		c, _, err := k.kit.Store.ClaimJob(ctx, j)
+		k.must(err)
+		k.must(k.store.Confirm(ctx, c))
+		k.must(k.store.Release(ctx, c, 0))
+		k.kit.Walk(j, domain.JobEstimating)
+	}
+	for i, next := range []domain.JobState{"", domain.JobProvisioning} {
+		c, at, err := k.kit.Store.ClaimJob(ctx, jobs[i])
+		k.must(err)
+		o := storetest.Under(c, false)
+		o.Next = next
+		r := k.kit.DoJob(jobs[i], storetest.Step(at.State), o)
+		if i > 0 {
+			k.kit.DoJob(jobs[i], domain.ProvisionJob{}, storetest.Under(r.Claim, false))
+		} else {
+			k.kit.DoJob(jobs[i], domain.ProvisionJob{}, storetest.Operator())
+		}
+	}
+	held, err := k.store.Locked(ctx, jobs[0].Aggregate(), jobs[1].Aggregate())
+	if err != nil || len(held) != 0 {
+		k.Errorf("%v are still locked (%v)", held, err)
+	}
+	_, err = k.kit.Handler.NoteRestore(ctx, "tree", 1, 1, storetest.Operator())
+	k.must(err)
+}
+
+// together moves and claims many at the same moment, until several shared a multi.
+func (k *walker) together() {
+	_, jobs := k.kit.Started(slices.Repeat([]int{5}, 60)...)
+	all := func(do func(j domain.JobID) error) {
+		var g sync.WaitGroup
+		for _, j := range jobs {
+			g.Go(func() {
+				if err := do(j); err != nil {
+					k.Errorf("%s: %v", j, err)
+				}
+			})
+		}
+		g.Wait()
+	}
+	claimed := make([]*eventstore.Claim, len(jobs))
+	all(func(j domain.JobID) error {
+		c, _, err := k.kit.Store.ClaimJob(k.Context(), j)
+		claimed[slices.Index(jobs, j)] = c
+		return err
+	})
+	all(func(j domain.JobID) error { return k.store.Release(k.Context(), claimed[slices.Index(jobs, j)], 0) })
+	all(func(j domain.JobID) error {
+		_, err := k.kit.Handler.Job(k.Context(), j, domain.AcceptJob{}, storetest.Operator())
+		return err
+	})
+}
+
+// mends repairs a job whose priority is gone and whose lock is nobody's.
+func (k *walker) mends() {
+	_, jobs := k.kit.Started(5)
+	id := jobs[0]
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	k.must(err)
+	defer conn.Close()
+	want := k.kit.Job(id).State
+	_, err = conn.Create(k.w.root+"/jobs/"+string(id)+"/lock", []byte(`{"holder":"gone"}`), 0, zk.WorldACL(zk.PermAll))
+	k.must(err)
+	k.must(conn.Delete(k.w.root+"/jobs/"+string(id)+"/priority", -1))
+	for {
+		look, err := k.store.InspectJob(k.Context(), id, "/jobs/states/pending/"+want.QueueEntry(),
+			"/batches/"+string(want.Configuration.BatchID)+"/states/batch-processing/"+string(id))
+		k.must(err)
+		if err := k.store.SeizeLock(k.Context(), &look); err != nil {
+			k.kit.WantErr(err, eventstore.ErrLocked) // it is as it was not seen: look again
+			continue
+		}
+		_, err = k.kit.Handler.RepairJob(k.Context(), want, look, nil, storetest.Operator())
+		k.must(err)
+		break
+	}
+}
+
+// removes takes batches away: one that is deleted while a job is open, with its
+// jobs, and those that were deleted or cleaned up before.
+func (k *walker) removes() {
+	id, jobs := k.kit.Started(5)
+	k.kit.Fail(jobs[0], domain.JobDownloading)
+	k.kit.Reported(id)
+	k.kit.DoJob(jobs[0], domain.RequeueJob{}, storetest.Operator())
+	k.kit.DoBatch(id, domain.DeleteBatch{}, storetest.Operator())
+	for _, id := range must(k.store.Batches(k.Context()))(k) {
+		if b := k.kit.Batch(id).State; b.State == domain.BatchDeleted {
+			k.must(k.kit.Handler.FinishDeletion(k.Context(), id, storetest.Operator(), func(domain.Job) error { return nil }))
+		}
+	}
+}
+
+func must[T any](v T, err error) func(k *walker) T {
+	return func(k *walker) T { k.Helper(); k.must(err); return v }
+}
+
+var changing = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z|[0-9a-f]{8}-[0-9a-f-]{27}|[A-Z2-7]{26}`)
+
+// left gives the tree without the outbox and without times and chosen names.
+func (k *walker) left() map[string]zklive.Node {
+	k.Helper()
+	all := must(k.store.Dump(k.Context(), ""))(k)
+	for path, n := range all {
+		if strings.HasPrefix(path, "/outbox/") || strings.HasPrefix(path, "/workers/") {
+			delete(all, path)
+			continue
+		}
+		n.Data = changing.ReplaceAllString(n.Data, "~")
+		all[path] = n
+	}
+	return all
+}
+
+// told gives the events that wait in the outbox.
+func (k *walker) told() map[string][]string {
+	told := map[string][]string{}
+	for _, items := range k.kit.Outbox() {
+		for _, it := range items {
+			for _, e := range it.Events {
+				told[e.Aggregate.String()] = append(told[e.Aggregate.String()], strconv.FormatInt(e.Version, 10)+" "+string(e.Type))
+			}
+		}
+	}
+	return told
+}
+
+// sends leads each shard, marks it, and waits until what was sent is gone.
+func (k *walker) sends() {
+	ctx := k.Context()
+	for shard := range k.store.Shards() {
+		lead, resign, err := k.store.Lead(ctx, shard)
+		k.must(err)
+		items := must(k.store.Read(lead, shard, eventstore.Position{}, 100_000))(k)
+		k.must(k.store.Sent(lead, shard, items[len(items)-1].Position))
+		resign()
+	}
+	lead, term, resign, err := k.store.LeadSpace(ctx)
+	k.must(err)
+	if first := must(k.store.Promised(lead))(k); len(first) == 0 || term == 0 {
+		k.Errorf("promised to %v under term %d", first, term)
+	}
+	resign()
+	for {
+		left := 0
+		for path := range must(k.store.Dump(ctx, "/outbox"))(k) {
+			if strings.Contains(path, "/e-") || strings.Contains(path, "/b") {
+				left++
+			}
+		}
+		if left == k.store.Shards() { // the bucket that takes nodes
+			return
+		}
+		if ctx.Err() != nil {
+			k.Fatalf("%d nodes are left in the outbox", left)
+		}
+	}
+}
+
+// restores makes a tree anew from a history, and excludes others from one.
+func (k *walker) restores(fates ...fate) []string {
+	r := newWalker(k.T, true, fates...)
+	r.loser.spares("")
+	ctx := k.Context()
+	b := domain.Batch{ID: domain.NewBatchID(1), State: domain.BatchProcessing, Version: 3, Submission: storetest.Submission()}
+	j := domain.Job{ID: domain.NewJobID(1), State: domain.JobHeld, Version: 2, Priority: 5,
+		Configuration: storetest.Create(b.ID, 0, 5).Configuration}
+	k.must(r.store.Restore(ctx, eventstore.History{Epoch: 4, Batches: []domain.Batch{b}, Jobs: []domain.Job{j}, NextBatch: 9, NextJob: 8}, nil))
+	k.must(r.store.Restored(ctx))
+	k.must(r.store.Exclude(ctx))
+	k.must(r.store.Restored(ctx))
+	if now := must(r.store.Overview(ctx))(r).Epoch; now != 5 {
+		k.Errorf("epoch %d follows 4", now)
+	}
+	if got := r.kit.Job(j.ID).State; got.State != j.State || got.Version != j.Version {
+		k.Errorf("restored %+v", got)
+	}
+	if id := must(r.store.ReserveJobIDs(ctx, 1))(r); id < domain.NewJobID(8) {
+		k.Errorf("%s may have been used", id)
+	}
+	r.destroy()
+	return r.loser.met()
+}
