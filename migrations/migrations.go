@@ -66,20 +66,43 @@ func Up(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error)
 	if err != nil {
 		return 0, fmt.Errorf("migrate %s: %w", schema, err)
 	}
-	crash.Point("migrations/up/before-apply")
-	done, err := provider.Up(ctx)
-	crash.Point("migrations/up/after-apply")
+	applied, err := apply(ctx, provider)
 	var partial *goose.PartialError
 	if errors.As(err, &partial) {
-		return len(partial.Applied), fmt.Errorf("migrate %s: %s failed, those before it are applied: %w", schema, partial.Failed.Source.Path, partial.Err)
+		return applied, fmt.Errorf("migrate %s: %s failed, those before it are applied: %w", schema, partial.Failed.Source.Path, partial.Err)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("migrate %s: %w", schema, err)
+		return applied, fmt.Errorf("migrate %s: %w", schema, err)
 	}
 	if err := finish(ctx, db, schema); err != nil {
-		return len(done), fmt.Errorf("migrate %s: describe and grant: %w", schema, err)
+		return applied, fmt.Errorf("migrate %s: describe and grant: %w", schema, err)
 	}
-	return len(done), nil
+	return applied, nil
+}
+
+// deadlocks is how often a migration that PostgreSQL gave up for somebody else's
+// transaction is tried: the projector goes on meanwhile, and locks the same tables
+// in its own order. What was given up has left nothing behind.
+const deadlocks = 5
+
+// apply applies what is missing and tells how many that were.
+func apply(ctx context.Context, provider *goose.Provider) (applied int, err error) {
+	for range deadlocks {
+		crash.Point("migrations/up/before-apply")
+		var done []*goose.MigrationResult
+		done, err = provider.Up(ctx)
+		crash.Point("migrations/up/after-apply")
+		applied += len(done)
+		var partial *goose.PartialError
+		if errors.As(err, &partial) {
+			applied += len(partial.Applied)
+		}
+		var sql interface{ SQLState() string }
+		if !errors.As(err, &sql) || sql.SQLState() != "40P01" {
+			break
+		}
+	}
+	return applied, err
 }
 
 // finish comments the version table, which goose makes without, and says who may
@@ -129,23 +152,59 @@ func locked(ctx context.Context, db *sql.DB, statements ...string) error {
 	return err
 }
 
-// Pending tells how many migrations the database still lacks.
+// Pending tells how many migrations the database still lacks. One that a newer
+// program has migrated lacks none.
 func Pending(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error) {
 	all, err := fs.Glob(from, "*.sql")
 	if err != nil {
 		return 0, err
 	}
-	var exists bool
-	if err := db.QueryRowContext(ctx, "select to_regclass($1) is not null", schema+".schema_version").Scan(&exists); err != nil {
+	if there, err := versioned(ctx, db, schema); err != nil || !there {
+		return len(all), err
+	}
+	var missing int
+	row := db.QueryRowContext(ctx, fmt.Sprintf(`
+select count(*) from unnest(string_to_array($1, ' ')::bigint[]) as n
+where n not in (select version_id from %s.schema_version where is_applied)`, schema), numbers(all))
+	if err := row.Scan(&missing); err != nil {
 		return 0, fmt.Errorf("migrations of %s: %w", schema, err)
 	}
-	if !exists {
-		return len(all), nil
+	return missing, nil
+}
+
+// Unknown tells how many migrations the database has that are not among these: a
+// newer program applied them.
+func Unknown(ctx context.Context, db *sql.DB, schema string, from fs.FS) (unknown int, err error) {
+	all, err := fs.Glob(from, "*.sql")
+	if err != nil {
+		return 0, err
 	}
-	var applied int
-	row := db.QueryRowContext(ctx, "select count(*) from "+schema+".schema_version where is_applied and version_id > 0")
-	if err := row.Scan(&applied); err != nil {
+	if there, err := versioned(ctx, db, schema); err != nil || !there {
+		return 0, err
+	}
+	row := db.QueryRowContext(ctx, fmt.Sprintf(`
+select count(*) from %s.schema_version
+where is_applied and version_id > 0 and version_id <> all (string_to_array($1, ' ')::bigint[])`, schema), numbers(all))
+	if err := row.Scan(&unknown); err != nil {
 		return 0, fmt.Errorf("migrations of %s: %w", schema, err)
 	}
-	return max(len(all)-applied, 0), nil
+	return unknown, nil
+}
+
+// versioned reports whether the schema was ever migrated.
+func versioned(ctx context.Context, db *sql.DB, schema string) (yes bool, err error) {
+	err = db.QueryRowContext(ctx, "select to_regclass($1) is not null", schema+".schema_version").Scan(&yes)
+	if err != nil {
+		err = fmt.Errorf("migrations of %s: %w", schema, err)
+	}
+	return yes, err
+}
+
+// numbers gives what the names of migrations begin with.
+func numbers(files []string) string {
+	list := make([]string, len(files))
+	for i, file := range files {
+		list[i], _, _ = strings.Cut(file, "_")
+	}
+	return strings.Join(list, " ")
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -79,10 +81,34 @@ where n.nspname in ('accession', 'report', 'record') and c.relkind = any($1::tex
 	return names
 }
 
+// notWritten is said of a view that nobody can write through.
+var notWritten = regexp.MustCompile(`^cannot (delete from|insert into|update) view`)
+
 func refused(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "42501" || pg.Code == "55000" && strings.HasPrefix(pg.Message, "cannot delete from view"))
+	return errors.As(err, &pg) && (pg.Code == "42501" || pg.Code == "55000" && notWritten.MatchString(pg.Message))
 }
+
+// writes are the three ways to change the rows of a table or view.
+func writes(t *testing.T, db projections.DB, relation string) []string {
+	t.Helper()
+	column := all(t, db, fmt.Sprintf("select attname::text from pg_attribute where attrelid = '%s'::regclass and attnum = 1", relation))[0][0]
+	return []string{"delete from " + relation, "insert into " + relation + " default values", fmt.Sprintf("update %s set %s = null", relation, column)}
+}
+
+// rights lists what a role may do, itself, through other roles or as everybody,
+// with any column of a relation, and with schemas that are not PostgreSQL's own.
+const rights = `
+with mine as (select oid, nspname from pg_namespace where nspname !~ '^(pg_|information_schema$)')
+select p || ' on ' || nspname from mine, unnest(array['USAGE', 'CREATE']) p where has_schema_privilege($1, oid, p)
+union all
+select p || ' on ' || c.oid::regclass from pg_class c join mine m on m.oid = c.relnamespace, unnest(array['SELECT', 'INSERT', 'UPDATE', 'REFERENCES', 'DELETE', 'TRUNCATE', 'TRIGGER']) p
+where c.relkind in ('r', 'p', 'v', 'm', 'f') and case when p in ('DELETE', 'TRUNCATE', 'TRIGGER')
+	then has_table_privilege($1, c.oid, p) else has_any_column_privilege($1, c.oid, p) end
+union all
+select p || ' on ' || c.oid::regclass from pg_class c join mine m on m.oid = c.relnamespace, unnest(array['USAGE', 'SELECT', 'UPDATE']) p
+where c.relkind = 'S' and has_sequence_privilege($1, c.oid, p)
+order by 1`
 
 // TestReader: the reporting role reads every view and can neither read a table
 // nor write, create or change anything.
@@ -98,14 +124,14 @@ func TestReader(t *testing.T) {
 		if _, err := reader.Exec(ctx, "select * from "+view); err != nil {
 			t.Errorf("%s: %v", view, err)
 		}
-		for _, sql := range []string{"delete from " + view, "drop view " + view} {
+		for _, sql := range append(writes(t, db, view), "drop view "+view) {
 			if _, err := reader.Exec(ctx, sql); !refused(err) {
 				t.Errorf("%s: %v", sql, err)
 			}
 		}
 	}
 	for _, table := range relations(t, db, "r", "p") {
-		for _, sql := range []string{"select * from " + table, "delete from " + table, "truncate " + table, "drop table " + table, "insert into " + table + " default values"} {
+		for _, sql := range append(writes(t, db, table), "select * from "+table, "truncate "+table, "drop table "+table) {
 			if _, err := reader.Exec(ctx, sql); !refused(err) {
 				t.Errorf("%s: %v", sql, err)
 			}
@@ -119,6 +145,16 @@ func TestReader(t *testing.T) {
 		if _, err := reader.Exec(ctx, sql); !refused(err) {
 			t.Errorf("%s: %v", sql, err)
 		}
+	}
+	may := [][]string{{"USAGE on public"}, {"USAGE on report"}}
+	for _, view := range relations(t, db, "v") {
+		may = append(may, []string{"SELECT on " + view})
+	}
+	slices.SortFunc(may, slices.Compare)
+	got := all(t, db, rights, "accession_reader")
+	slices.SortFunc(got, slices.Compare)
+	if diff := cmp.Diff(may, got); diff != "" {
+		t.Errorf("rights of the reporting role (-want +got):\n%s", diff)
 	}
 }
 

@@ -67,16 +67,23 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.Accessio
 	}
 	// After a commit this does nothing.
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	// A projector that stands still must not keep the next one waiting. The row is
+	// locked by a statement of its own, so that the fence counts what is held as it is
+	// when others, a retry of poison above all, have let go of the row.
+	if _, err := tx.Exec(ctx, steer+", set_config('idle_in_transaction_session_timeout', '5s', true)"+
+		" from accession.checkpoint where name = $1 for no key update", p.at.Name); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
 	q := pgdb.New(tx)
-	held, err := fence(ctx, q, p.at, to)
+	under, err := fence(ctx, q, p.at, to)
 	if err != nil {
 		return err
 	}
-	free, waiting, err := p.divide(ctx, q, entries, held, bad)
+	free, waiting, err := p.divide(ctx, q, entries, under.Held, bad)
 	if err != nil {
 		return err
 	}
-	f := newFold()
+	f := p.recall(under)
 	if err := f.load(ctx, q, free); err != nil {
 		return err
 	}
@@ -106,5 +113,22 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.Accessio
 		return fmt.Errorf("commit: %w", err)
 	}
 	crash.Point("projections/apply/after-commit")
+	f.written()
+	f.forget(memory * p.cfg.MaxBatch)
+	under.Held += int64(len(waiting))
+	p.known, p.under = f, under
 	return nil
+}
+
+// recall gives the states that the last transaction left, or none: when it failed,
+// and when somebody else has written since. That is a retry of poison, which frees
+// events, or a rebuild, which puts other tables there; the fence stops all others.
+// Until the commit nothing is known.
+func (p *Projector) recall(under pgdb.MoveCheckpointRow) *fold {
+	f := p.known
+	p.known = nil
+	if f == nil || p.under != under {
+		f = newFold()
+	}
+	return f
 }

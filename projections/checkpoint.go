@@ -17,6 +17,7 @@ import (
 // that it tells of.
 func (p *Projector) open(ctx context.Context) error {
 	s := p.cfg.Stream
+	p.known = nil
 	crash.Point("projections/checkpoint/before-create")
 	err := p.q.CreateCheckpoint(ctx, pgdb.CreateCheckpointParams{Name: p.cfg.Name, Stream: s.Name, StreamCreated: s.Created, Meaning: Meaning})
 	crash.Point("projections/checkpoint/after-create")
@@ -55,37 +56,29 @@ func after(at pgdb.AccessionCheckpoint, last domain.Recorded) pgdb.AccessionChec
 // fence moves the checkpoint from where this projector stands. It is the first
 // statement of a transaction: the row stays locked until the commit, so that what
 // is read after it cannot be another projector's half-done work. It tells how many
-// events are held.
-func fence(ctx context.Context, q *pgdb.Queries, from, to pgdb.AccessionCheckpoint) (int64, error) {
-	held, err := q.MoveCheckpoint(ctx, pgdb.MoveCheckpointParams{
+// events are held, and which generation of tables this is.
+func fence(ctx context.Context, q *pgdb.Queries, from, to pgdb.AccessionCheckpoint) (pgdb.MoveCheckpointRow, error) {
+	row, err := q.MoveCheckpoint(ctx, pgdb.MoveCheckpointParams{
 		Name: from.Name, Stream: from.Stream, StreamCreated: from.StreamCreated, Meaning: Meaning,
 		FromSeq: from.Seq, FromEpoch: from.Epoch,
 		ToSeq: to.Seq, ToEpoch: to.Epoch, LastStored: *to.LastStored,
 		LastEventID: to.LastEventID, LastCommandID: to.LastCommandID,
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, ErrOtherProjector
+		return row, ErrOtherProjector
 	}
 	if err != nil {
-		return 0, fmt.Errorf("move checkpoint: %w", err)
+		return row, fmt.Errorf("move checkpoint: %w", err)
 	}
-	return held, nil
+	return row, nil
 }
 
-// Lag tells how far the main projection is behind a log that ends at streamLast:
-// in events, and in seconds since the log took the last event that was applied
-// (0 when nothing is missing).
-func Lag(ctx context.Context, db DB, streamLast uint64) (events int64, seconds float64, err error) {
-	row, err := pgdb.New(db).Lag(ctx, defaultName)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return int64(streamLast), 0, nil
+// Lag tells how many events the main projection is behind a log that ends at
+// streamLast.
+func Lag(ctx context.Context, db DB, streamLast uint64) (int64, error) {
+	seq, err := pgdb.New(db).Projected(ctx, defaultName)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return 0, fmt.Errorf("read lag of the projection: %w", err)
 	}
-	if err != nil {
-		return 0, 0, fmt.Errorf("read lag of the projection: %w", err)
-	}
-	events = max(int64(streamLast)-row.Seq, 0)
-	if events > 0 {
-		seconds = max(row.Seconds, 0)
-	}
-	return events, seconds, nil
+	return max(int64(streamLast)-seq, 0), nil
 }

@@ -1,11 +1,11 @@
 package projections
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -27,17 +27,53 @@ func copyRows[R any](ctx context.Context, tx pgx.Tx, table string, rows []R) err
 	if err != nil {
 		return fmt.Errorf("copy to %s: %w", table, err)
 	}
-	b := make([]byte, 0, 256*len(rows))
-	b = append(b, "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
-	for i := range rows {
-		b = plan.row(b, reflect.ValueOf(&rows[i]).Elem())
-	}
-	b = binary.BigEndian.AppendUint16(b, math.MaxUint16) // the end
 	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary)", table, strings.Join(plan.names, ", "))
-	if _, err := tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(b), sql); err != nil {
+	if _, err := tx.Conn().PgConn().CopyFrom(ctx, &copyReader[R]{plan: plan, rows: rows}, sql); err != nil {
 		return fmt.Errorf("write %d rows of %s: %w", len(rows), table, err)
 	}
 	return nil
+}
+
+// copyReader writes rows in the binary format as they are asked for: all of them at
+// once are tens of megabytes.
+type copyReader[R any] struct {
+	plan  *copyPlan
+	rows  []R
+	next  int    // row, -1 = the end was written
+	begun bool   // the head was written
+	b     []byte // of it so much was not read yet
+	buf   []byte // where b lies
+}
+
+// copyChunk is how many bytes are written at least before they are read.
+const copyChunk = 32 << 10
+
+// Read implements io.Reader.
+func (c *copyReader[R]) Read(to []byte) (int, error) {
+	if len(c.b) == 0 {
+		c.buf = c.fill(c.buf[:0])
+		if c.b = c.buf; len(c.b) == 0 {
+			return 0, io.EOF
+		}
+	}
+	n := copy(to, c.b)
+	c.b = c.b[n:]
+	return n, nil
+}
+
+func (c *copyReader[R]) fill(b []byte) []byte {
+	if !c.begun {
+		c.begun = true
+		b = append(b, "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	}
+	for ; c.next >= 0 && c.next < len(c.rows) && len(b) < copyChunk; c.next++ {
+		b = c.plan.row(b, reflect.ValueOf(&c.rows[c.next]).Elem())
+	}
+	if c.next == len(c.rows) {
+		c.next = -1
+		b = binary.BigEndian.AppendUint16(b, math.MaxUint16) // the end
+	}
+	return b
 }
 
 // computed are the columns that PostgreSQL computes itself.
@@ -52,8 +88,24 @@ type copyPlan struct {
 type copyField struct {
 	index  int
 	null   bool // a pointer, slice or JSON: nil is null
+	of     sqlType
 	append func([]byte, reflect.Value) []byte
 }
+
+// sqlType is a type of columns, with PostgreSQL's number for it.
+type sqlType struct {
+	name   string
+	number uint32
+}
+
+var (
+	sqlText  = sqlType{"text", 25}
+	sqlTexts = sqlType{"text[]", 1009}
+	sqlInt   = sqlType{"bigint", 20}
+	sqlBool  = sqlType{"boolean", 16}
+	sqlTime  = sqlType{"timestamptz", 1184}
+	sqlJSON  = sqlType{"jsonb", 3802}
+)
 
 var copyPlans sync.Map // reflect.Type → *copyPlan
 
@@ -78,17 +130,17 @@ func planOf(t reflect.Type) (*copyPlan, error) {
 		}
 		switch {
 		case of == reflect.TypeFor[time.Time]():
-			field.append = appendTime
+			field.of, field.append = sqlTime, appendTime
 		case of == reflect.TypeFor[json.RawMessage]():
-			field.append = appendJSON
+			field.of, field.append = sqlJSON, appendJSON
 		case of == reflect.TypeFor[[]string]():
-			field.append = appendTexts
+			field.of, field.append = sqlTexts, appendTexts
 		case of.Kind() == reflect.String:
-			field.append = func(b []byte, v reflect.Value) []byte { return appendText(b, v.String()) }
+			field.of, field.append = sqlText, func(b []byte, v reflect.Value) []byte { return appendText(b, v.String()) }
 		case of.Kind() == reflect.Int64 || of.Kind() == reflect.Int:
-			field.append = func(b []byte, v reflect.Value) []byte { return appendInt8(b, v.Int()) }
+			field.of, field.append = sqlInt, func(b []byte, v reflect.Value) []byte { return appendInt8(b, v.Int()) }
 		case of.Kind() == reflect.Bool:
-			field.append = appendBool
+			field.of, field.append = sqlBool, appendBool
 		default:
 			return nil, fmt.Errorf("no binary form for column %s, a %s", name, of)
 		}
@@ -105,19 +157,23 @@ func (p *copyPlan) row(b []byte, v reflect.Value) []byte {
 	}
 	b = binary.BigEndian.AppendUint16(b, uint16(len(p.fields)))
 	for _, f := range p.fields {
-		field := v.Field(f.index)
-		if f.null {
-			if field.IsNil() {
-				b = binary.BigEndian.AppendUint32(b, math.MaxUint32)
-				continue
-			}
-			if field.Kind() == reflect.Pointer {
-				field = field.Elem()
-			}
-		}
-		b = f.append(b, field)
+		b = f.value(b, v)
 	}
 	return b
+}
+
+// value appends the field of a row.
+func (f copyField) value(b []byte, row reflect.Value) []byte {
+	field := row.Field(f.index)
+	if f.null {
+		if field.IsNil() {
+			return binary.BigEndian.AppendUint32(b, math.MaxUint32)
+		}
+		if field.Kind() == reflect.Pointer {
+			field = field.Elem()
+		}
+	}
+	return f.append(b, field)
 }
 
 func appendText(b []byte, s string) []byte {
@@ -150,9 +206,6 @@ func appendJSON(b []byte, v reflect.Value) []byte {
 	return append(b, data...)
 }
 
-// typeOfText is the number of the type text.
-const typeOfText = 25
-
 func appendTexts(b []byte, v reflect.Value) []byte {
 	begin := len(b)
 	b = append(b, 0, 0, 0, 0)
@@ -160,7 +213,7 @@ func appendTexts(b []byte, v reflect.Value) []byte {
 	dimensions := uint32(min(n, 1))
 	b = binary.BigEndian.AppendUint32(b, dimensions)
 	b = binary.BigEndian.AppendUint32(b, 0) // without nulls
-	b = binary.BigEndian.AppendUint32(b, typeOfText)
+	b = binary.BigEndian.AppendUint32(b, sqlText.number)
 	if dimensions > 0 {
 		b = binary.BigEndian.AppendUint32(b, uint32(n))
 		b = binary.BigEndian.AppendUint32(b, 1)

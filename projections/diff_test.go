@@ -171,7 +171,7 @@ func TestDiffOfKeptTables(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	refused("`accession rebuild --drop` and then `accession rebuild --keep-old`")
-	if err := projections.DropRebuild(ctx, db); err != nil {
+	if err := projections.DropRebuild(ctx, db, false); err != nil {
 		t.Fatal(err)
 	}
 	exec(t, db, "create schema accession_next")

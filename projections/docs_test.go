@@ -197,7 +197,8 @@ select pg_get_indexdef(i.indexrelid), i.indisprimary from pg_index i where i.ind
 			if k[1] == "true" {
 				primary = ", the primary key"
 			}
-			fmt.Fprintf(&b, "- `%s`%s\n", k[0][strings.Index(k[0], " USING btree ")+len(" USING btree "):], primary)
+			_, on, _ := strings.Cut(k[0], " USING ")
+			fmt.Fprintf(&b, "- `%s`%s\n", strings.TrimPrefix(on, "btree "), primary)
 		}
 	}
 	document(t, "../docs/data-dictionary.md", b.String())

@@ -36,7 +36,7 @@ func (e *StreamError) Error() string {
 // Meaning is the version of the rules by which this program makes the tables. It
 // is counted up when the same events give other rows: who has tables of another
 // meaning makes them anew.
-const Meaning = 1
+const Meaning = 2
 
 // MeaningError says that the tables were made by other rules than this program's.
 type MeaningError struct{ Tables int64 }
@@ -45,6 +45,27 @@ type MeaningError struct{ Tables int64 }
 func (e *MeaningError) Error() string {
 	return fmt.Sprintf("the tables were made by rules of version %d, this program has version %d; nothing was changed: run `accession rebuild` of the newer program, then its service",
 		e.Tables, Meaning)
+}
+
+// TablesError says that PostgreSQL does not know a table or column that this program
+// writes: the tables are those of another version.
+type TablesError struct{ Err error }
+
+// Error implements error.
+func (e *TablesError) Error() string {
+	return fmt.Sprintf("the tables are not those of this program: %v; nothing was changed: if they are older, run `accession migrate` of this program; if a newer program changed them, run that one's service", e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *TablesError) Unwrap() error { return e.Err }
+
+// tables names an error that the tables of another version give.
+func tables(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (pg.Code == "42703" || pg.Code == "42P01" || pg.Code == "42883") { // column, table, function
+		return &TablesError{err}
+	}
+	return err
 }
 
 // EventError names the event that could not be applied.
@@ -71,6 +92,9 @@ func (e *EventError) Unwrap() error { return e.Err }
 // or a rebuild; the next try prepares it again.
 const cachedPlan = "0A000"
 
+// stoodStill: the server ended a transaction because nothing came for too long.
+const stoodStill = "25P03"
+
 // transient reports whether trying again can help: the server is away, restarts,
 // or asked for another try.
 func transient(err error) bool {
@@ -80,7 +104,7 @@ func transient(err error) bool {
 		case "08", "53", "57": // connection, resources, operator intervention
 			return true
 		}
-		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == cachedPlan
+		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == stoodStill || pg.Code == cachedPlan
 	}
 	var network net.Error
 	var connect *pgconn.ConnectError

@@ -21,7 +21,8 @@ import (
 var errCut = errors.New("cut off by the test")
 
 // faultyDB fails one call: the nth from its making on, counted over statements,
-// copies, begins and commits. A copy fails because its connection is cut. If lost is set, it is the nth commit, and it has happened
+// copies, updates, begins and commits. A copy or update fails because its connection
+// is cut. If lost is set, it is the nth commit, and it has happened
 // all the same: only its answer is missing.
 type faultyDB struct {
 	projections.DB
@@ -100,7 +101,7 @@ func (t *faultyTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Ro
 	return t.Tx.QueryRow(ctx, sql, args...)
 }
 
-// Conn is asked for by copies only.
+// Conn is asked for by copies and updates only.
 func (t *faultyTx) Conn() *pgx.Conn {
 	conn := t.Tx.Conn()
 	if t.f.fails(false) {
@@ -125,28 +126,27 @@ func (t *faultyTx) Commit(ctx context.Context) error {
 // TestExactlyOnce cuts the projector off at every single statement. Cut off for
 // good it leaves a whole number of transactions behind, and the next run goes on
 // from there; when PostgreSQL is only away for a moment, the same run does.
+// Shows: P4 C11
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		err  error
-		lost bool
+		err    error
+		lost   bool
+		rounds int // through all calls of a run
 	}{
-		"cut off":                         {errCut, false},
-		"cut off after the commit":        {errCut, true},
-		"PostgreSQL away":                 {io.ErrUnexpectedEOF, false},
-		"the answer to a commit was lost": {io.ErrUnexpectedEOF, true},
+		"cut off":                         {errCut, false, 1},
+		"cut off after the commit":        {errCut, true, 5},
+		"PostgreSQL away":                 {io.ErrUnexpectedEOF, false, 1},
+		"the answer to a commit was lost": {io.ErrUnexpectedEOF, true, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const chunk, transactions = 25, 3
-			w := history(t, 42, 1200)
+			const chunk = 25 // events a run, in three transactions
+			w := history(t, 42, 1500)
 			db := projtest.DB(t)
-			struck := 0
-			for n, done := 1, chunk; done <= len(w.log); n, done = n+1, done+chunk {
+			rounds := 0 // each ends with a run that has no call left to cut off
+			for n, done := 1, chunk; done <= len(w.log) && rounds < c.rounds; done += chunk {
 				faulty := &faultyDB{DB: db, left: n, err: c.err, lost: c.lost}
-				if c.lost {
-					faulty.left = (n-1)%transactions + 1
-				}
 				cfg := config(faulty, w.log[:done])
 				cfg.MaxBatch, cfg.RetryDelay = 10, time.Microsecond
 				err := run(t, cfg)
@@ -160,12 +160,12 @@ func TestExactlyOnce(t *testing.T) {
 				if err := run(t, config(db, w.log[:done])); err != nil {
 					t.Fatalf("after call %d was cut off: %v", n, err)
 				}
-				if faulty.struck() {
-					struck++
+				if n++; !faulty.struck() {
+					rounds, n = rounds+1, 1
 				}
 			}
-			if struck < 30 {
-				t.Fatalf("only %d calls were cut off", struck)
+			if rounds < c.rounds {
+				t.Fatal("the history is too short to cut off every call of a run")
 			}
 			if err := run(t, config(db, w.log)); err != nil {
 				t.Fatal(err)
@@ -177,6 +177,7 @@ func TestExactlyOnce(t *testing.T) {
 
 // TestTwoProjectors: both begin at the same checkpoint; one goes on, the other
 // stops and has changed nothing.
+// Shows: P4 C12
 func TestTwoProjectors(t *testing.T) {
 	t.Parallel()
 	w := history(t, 5, 400)

@@ -26,7 +26,7 @@ func (f *fold) fileRetries(r domain.Recorded, from domain.FileState, s *fileStat
 		row := f.retries.ofFile(s.File, r.Version)
 		row.isNew, row.BatchID, row.Status, row.Attempt = true, s.Spec.BatchID, string(from), why.Attempt
 		row.Class, row.Code, row.Message, row.Worker = why.Class, why.Code, why.Message, why.Worker
-		row.FailedAt, row.Outcome = at, ptr(OutcomeOpen)
+		row.FailedAt, row.Outcome, row.TraceID = at, ptr(OutcomeOpen), traceOrNull(r)
 		s.row.OpenFailure = &r.Version
 	case domain.FileIgnore, domain.FileAbandoned:
 		settle(OutcomeGivenUp)

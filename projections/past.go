@@ -12,16 +12,25 @@ import (
 // anybody can see what the tables would have shown behind any of them. Events must
 // be in order and hold all of the aggregates they tell of; what is asked of others
 // is not there.
-type Past struct{ f *fold }
+type Past struct {
+	f      *fold
+	states bool
+}
 
 // NewPast stands before the first event.
-func NewPast() *Past { return &Past{newFold()} }
+func NewPast() *Past { return &Past{f: newFold()} }
+
+// NewPastStates is a Past without changes of state and reports, which are many.
+func NewPastStates() *Past { return &Past{f: newFold(), states: true} }
 
 // Apply takes the next event.
 func (p *Past) Apply(r domain.Recorded) error {
 	p.f.touch(r)
 	if err := p.f.models(r); err != nil {
 		return &EventError{Seq: r.Seq, ID: r.ID(), Type: r.Type, Err: err}
+	}
+	if p.states {
+		p.f.transitions, p.f.fileTransitions, p.f.reports = p.f.transitions[:0], p.f.fileTransitions[:0], p.f.reports[:0]
 	}
 	return nil
 }
@@ -141,7 +150,7 @@ func (p *Past) retry(r *retryRow) Retry {
 		BatchID: string(r.BatchID), JobID: string(r.JobID), Attempt: int64(r.Attempt), FailedIn: r.Status,
 		Class: string(r.Class), Code: string(r.Code), Message: r.Message, Worker: r.Worker,
 		FailedAt: r.FailedAt, ResumedAt: r.ResumedAt, ResumedBy: r.ResumedBy, ResumedTo: r.ResumedTo, Outcome: value(r.Outcome),
-		Kind: string(r.Kind), RawFileHash: string(r.FileHash), Number: r.Number,
+		Kind: string(r.Kind), RawFileHash: string(r.FileHash), Number: r.Number, TraceID: r.TraceID,
 	}
 	job, file := p.f.jobs[string(r.JobID)], p.f.files[string(r.FileHash)]
 	if job != nil {

@@ -133,6 +133,7 @@ func (p *Projector) divide(ctx context.Context, q *pgdb.Queries, entries []entry
 			behind[domain.Aggregate{Kind: domain.Kind(row.Kind), ID: row.AggregateID}] = row.Seq
 		}
 	}
+	free = make([]domain.Recorded, 0, len(entries))
 	for _, e := range entries {
 		seq, waits := behind[e.Aggregate]
 		if bad == nil && !waits {

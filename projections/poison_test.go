@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
@@ -63,6 +65,11 @@ func (w *world) after(i int) (n int) {
 // nothing shows that it ever did.
 func TestPoison(t *testing.T) {
 	t.Parallel()
+	untroubled := projtest.DB(t)
+	if err := run(t, config(untroubled, history(t, 21, 900).log)); err != nil {
+		t.Fatal(err)
+	}
+	want := digests(t, untroubled)
 	for _, kind := range []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindSetting} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -107,6 +114,9 @@ func TestPoison(t *testing.T) {
 				t.Fatalf("retried: %+v, %v", retried, err)
 			}
 			w.compare(db)
+			if diff := cmp.Diff(want, digests(t, db)); diff != "" {
+				t.Errorf("it shows (-untroubled +held for a while):\n%s", diff)
+			}
 			if _, err := projections.RetryPoison(ctx, db, sourceOf(w.log), bad.Aggregate); !errors.Is(err, projections.ErrNotFound) {
 				t.Errorf("nothing is held any more: %v", err)
 			}

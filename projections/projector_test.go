@@ -18,6 +18,7 @@ import (
 
 // TestEqualsFold: what SQL holds is what folding the log gives, however the log
 // is cut into transactions.
+// Shows: P4
 func TestEqualsFold(t *testing.T) {
 	t.Parallel()
 	for seed, size := range []int{1000, 1, 7, 50} {
@@ -124,7 +125,18 @@ func (w *world) compareHistory(db *pgxpool.Pool) {
 			t.Errorf("%s has %d rows, want %d", table, got, want)
 		}
 	}
+	if got := count(t, db, traced); got != failures {
+		t.Errorf("%d failures of %d have the trace of their event", got, failures)
+	}
 }
+
+// traced counts the failed attempts that have the trace of the event that told of
+// them, or none where that has none.
+const traced = `
+select count(*) from accession.retry r
+left join accession.job_transition t on r.kind = 'job' and t.job_id = r.job_id and t.to_status = 'failed' and t.retry_count = r.number - 1
+join accession.event e on e.kind = r.kind and e.aggregate_id = case r.kind when 'job' then r.job_id else r.raw_file_hash end and e.version = coalesce(t.version, r.number)
+where r.trace_id is not distinct from nullif(split_part(e.trace_parent, '-', 2), '')`
 
 func count(t testing.TB, db projections.DB, sql string, args ...any) (n int) {
 	t.Helper()

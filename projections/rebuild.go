@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
@@ -23,6 +24,9 @@ type RebuildConfig struct {
 	Resume  bool // go on with a rebuild that was interrupted
 	KeepOld bool // keep the tables that are replaced, as accession_old and report_old
 	Accept  bool // swap even if the tables differ for no known reason
+	// DropDependents drops what others have built on the old tables with them; else
+	// it ends a rebuild with a [*DependentsError] before it begins.
+	DropDependents bool
 	// Window is how many events go into one transaction, 0 = 50,000.
 	Window int
 	// Progress is called now and then, nil = nobody wants to know.
@@ -80,11 +84,14 @@ func (e *DifferentError) Error() string {
 	return fmt.Sprintf("at event %d the new tables are not equal to the live ones%s; nothing was swapped. The new ones are in accession_next: `accession diff` shows the rows, then `accession rebuild --resume --accept` swaps all the same, or `--drop` removes the new ones", e.At, text)
 }
 
+// errNewer says that this program would take away what a newer one has added.
+var errNewer = errors.New("the live tables were migrated by a newer program: rebuild with that one; `accession rebuild --drop` removes what an older one has begun")
+
 const defaultWindow = 50_000
 
 // Rebuild makes all tables and views anew beside the live ones, compares both at
 // one place of the log, and swaps them in one transaction, while the projector and
-// readers go on. Interrupted anywhere it leaves the live ones untouched, and can be
+// readers go on. Interrupted before that it leaves the live ones untouched, and can be
 // resumed. An event that cannot be applied ends it with an [*EventError].
 func Rebuild(ctx context.Context, cfg RebuildConfig) (Rebuilt, error) {
 	if cfg.Window <= 0 {
@@ -108,10 +115,11 @@ func Rebuild(ctx context.Context, cfg RebuildConfig) (Rebuilt, error) {
 }
 
 // DropRebuild removes what an interrupted rebuild left, and old tables that were
-// kept.
-func DropRebuild(ctx context.Context, pool *pgxpool.Pool) error {
+// kept, with what others have built on them if that is wanted; else that is a
+// [*DependentsError].
+func DropRebuild(ctx context.Context, pool *pgxpool.Pool, dropDependents bool) error {
 	err := alone(ctx, pool, func() error {
-		return errors.Join(drop(ctx, pool, migrations.Next), drop(ctx, pool, migrations.Old))
+		return errors.Join(drop(ctx, pool, migrations.Next, dropDependents), drop(ctx, pool, migrations.Old, dropDependents))
 	})
 	if err != nil {
 		return fmt.Errorf("drop tables of a rebuild: %w", err)
@@ -146,7 +154,18 @@ func alone(ctx context.Context, pool *pgxpool.Pool, do func() error) error {
 	return do()
 }
 
-func drop(ctx context.Context, pool *pgxpool.Pool, n migrations.Names) error {
+func drop(ctx context.Context, pool *pgxpool.Pool, n migrations.Names, dropDependents bool) error {
+	if !dropDependents {
+		list, err := dependents(ctx, pool, n)
+		if err != nil {
+			return err
+		}
+		if len(list) > 0 {
+			return &DependentsError{Objects: list, Begun: true}
+		}
+	}
+	crash.Point("projections/rebuild/before-drop")
+	defer crash.Point("projections/rebuild/after-drop")
 	_, err := pool.Exec(ctx, fmt.Sprintf("drop schema if exists %s, %s cascade", n.Views, n.Tables))
 	return err
 }
@@ -216,7 +235,20 @@ func (r *rebuild) prepare(ctx context.Context) error {
 	}
 	db := stdlib.OpenDBFromPool(r.cfg.Pool)
 	defer func() { _ = db.Close() }()
+	unknown, err := migrations.Unknown(ctx, db, migrations.ProjectionSchema, migrations.Projection())
+	if err != nil {
+		return err
+	}
+	if unknown > 0 {
+		return errNewer
+	}
+	if err := r.depended(ctx); err != nil {
+		return err
+	}
 	if _, err := migrations.Up(ctx, db, migrations.Next.Tables, migrations.ProjectionIn(migrations.Next)); err != nil {
+		return err
+	}
+	if err := r.strange(ctx, db, there); err != nil {
 		return err
 	}
 	if !there {

@@ -40,7 +40,7 @@ func (r *rebuild) fill(ctx context.Context, f *fold, to uint64) (err error) {
 			err = under
 		}
 	}()
-	began, from := time.Now(), r.at.Seq
+	began := time.Now()
 	at, round := r.at, 0
 	for c := range chunks {
 		if c.err != nil {
@@ -63,9 +63,7 @@ func (r *rebuild) fill(ctx context.Context, f *fold, to uint64) (err error) {
 		go r.write(ctx, f.outcome(migrations.Next), r.at, at, writing)
 		f.written()
 		f.forget(fillMemory)
-		rate := float64(at.Seq-from) / max((r.out.Took+time.Since(began)).Seconds(), 0.001)
-		r.cfg.Progress(RebuildProgress{Phase: "replay", Seq: uint64(at.Seq), Last: to, Rate: rate,
-			Left: time.Duration(float64(to-uint64(at.Seq)) / rate * float64(time.Second))})
+		r.cfg.Progress(replaying(r.out.Events+at.Seq-r.at.Seq, r.out.Took+time.Since(began), uint64(at.Seq), to))
 	}
 	if err := <-writing; err != nil {
 		writing <- nil
@@ -78,6 +76,13 @@ func (r *rebuild) fill(ctx context.Context, f *fold, to uint64) (err error) {
 		return fmt.Errorf("the log ended at %d, %d was due", r.at.Seq, to)
 	}
 	return nil
+}
+
+// replaying tells how far the replay is at a place, from how many events this run has
+// replayed, by all its fills, and how long that took.
+func replaying(events int64, took time.Duration, at, to uint64) RebuildProgress {
+	rate := float64(events) / max(took.Seconds(), 0.001)
+	return RebuildProgress{Phase: "replay", Seq: at, Last: to, Rate: rate, Left: time.Duration(float64(to-at) / rate * float64(time.Second))}
 }
 
 // fold applies events in memory, what it needs of the new tables read first.
@@ -109,7 +114,7 @@ func (r *rebuild) write(ctx context.Context, steps []step, from, to pgdb.Accessi
 		}
 		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 		// The tables can be made anew: no need to wait for the disk each time.
-		if _, err := tx.Exec(ctx, "set local synchronous_commit = off"); err != nil {
+		if _, err := tx.Exec(ctx, steer+", set_config('synchronous_commit', 'off', true)"); err != nil {
 			return err
 		}
 		if _, err := fence(ctx, queriesIn(tx, migrations.Next), from, to); err != nil {

@@ -74,10 +74,10 @@ func compareTable(ctx context.Context, live, next pgx.Tx, table string) (TableDi
 	}
 	other := make(chan answer, 1)
 	go func() {
-		d, err := digest(ctx, next, migrations.Next, table, columns)
+		d, err := fingerprint(ctx, next, migrations.Next, table, columns)
 		other <- answer{d, err}
 	}()
-	d, err := digest(ctx, live, migrations.Live, table, columns)
+	d, err := fingerprint(ctx, live, migrations.Live, table, columns)
 	n := <-other
 	return TableDigest{Table: table, LiveRows: d.Rows, LiveDigest: d.Digest, NewRows: n.Rows, NewDigest: n.Digest.Digest}, errors.Join(err, n.err)
 }
@@ -111,7 +111,7 @@ func (r *rebuild) swap(ctx context.Context, f *fold) error {
 		r.out.Kept = true
 		return nil
 	}
-	if err := drop(ctx, r.cfg.Pool, migrations.Old); err != nil {
+	if err := drop(ctx, r.cfg.Pool, migrations.Old, r.cfg.DropDependents); err != nil {
 		r.out.Kept = true
 		return fmt.Errorf("the new tables are live, but the old ones could not be removed, `accession rebuild --drop` does: %w", err)
 	}
@@ -138,7 +138,7 @@ func (r *rebuild) trySwap(ctx context.Context, f *fold) (done bool, err error) {
 			return err
 		}
 		if newer {
-			return errors.New("the live tables were migrated by a newer program meanwhile: rebuild with that one; `accession rebuild --drop` removes what was made")
+			return errNewer
 		}
 		for _, sql := range []string{
 			"update accession.checkpoint set name = name || ' until it was replaced'",

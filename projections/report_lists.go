@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
@@ -10,10 +11,19 @@ import (
 )
 
 // Range chooses what a report tells of; empty fields choose all. Since is part of
-// it, Until is not.
+// it, Until is not. UpTo is the last place of the log that counts: only the reports
+// on what happened know it, for what happened stays; see [Past] for what was so.
 type Range struct {
 	Since, Until time.Time
 	Batch        domain.BatchID
+	UpTo         uint64
+}
+
+func (r Range) upTo() int64 {
+	if r.UpTo == 0 {
+		return math.MaxInt64
+	}
+	return int64(r.UpTo)
 }
 
 // bounds gives bounds that nothing exceeds for those that are missing.
@@ -71,11 +81,29 @@ func AllRetries(ctx context.Context, db DB, r Range) iter.Seq2[Retry, error] {
 	})
 }
 
-// CountAllRetries counts them.
-func CountAllRetries(ctx context.Context, db DB, r Range) (int64, error) {
+// AboutFileMoves tells about how many rows [FileMoves] gives, AboutRetries the same of
+// [AllRetries], as PostgreSQL expects without reading them: for a bar.
+func AboutFileMoves(ctx context.Context, db DB, r Range) (int64, error) {
+	return about(ctx, db, "select from accession.file_transition where at >= $1 and at < $2 and ($3 = '' or batch_id = $3)", r)
+}
+
+// AboutRetries see [AboutFileMoves].
+func AboutRetries(ctx context.Context, db DB, r Range) (int64, error) {
+	return about(ctx, db, "select from accession.retry where failed_at >= $1 and failed_at < $2 and ($3 = '' or batch_id = $3)", r)
+}
+
+func about(ctx context.Context, db DB, query string, r Range) (int64, error) {
 	since, until := r.bounds()
-	n, err := pgdb.New(db).CountReportRetries(ctx, pgdb.CountReportRetriesParams{BatchID: string(r.Batch), Since: since, Until: until})
-	return n, wrap("count failed attempts", err)
+	var expected []struct {
+		Plan struct {
+			Rows float64 `json:"Plan Rows"`
+		}
+	}
+	err := db.QueryRow(ctx, "explain (format json) "+query, since, until, string(r.Batch)).Scan(&expected)
+	if err != nil || len(expected) == 0 {
+		return 0, wrap("ask how many rows there are", err)
+	}
+	return int64(expected[0].Plan.Rows), nil
 }
 
 // FileMove is one change of a file's state, with the file's path.
@@ -85,31 +113,43 @@ type FileMove struct {
 	discovered int64
 }
 
-// FileMoves gives the life of each file, one file after the other in the order of
-// their discovery.
+// FileMoves gives what happened to files, in order; of one batch the life of each
+// file, one file after the other in the order of their discovery.
 func FileMoves(ctx context.Context, db DB, r Range) iter.Seq2[FileMove, error] {
 	q := pgdb.New(db)
 	since, until := r.bounds()
+	if r.Batch == "" {
+		return pages("changes of files", func(last *FileMove) ([]FileMove, error) {
+			p := pgdb.ReportMovesParams{Since: since, Until: until, UpTo: r.upTo(), AfterAt: since, MaxRows: reportPage}
+			if last != nil {
+				p.AfterAt, p.AfterSeq = last.At, last.Seq
+			}
+			rows, err := q.ReportMoves(ctx, p)
+			return moves(rows, func(row pgdb.ReportMovesRow) FileMove {
+				return FileMove{row.Path, row.AccessionFileTransition, row.Discovered}
+			}), err
+		})
+	}
 	return pages("lives of files", func(last *FileMove) ([]FileMove, error) {
 		p := pgdb.ReportFileMovesParams{BatchID: string(r.Batch), Since: since, Until: until, MaxRows: reportPage}
 		if last != nil {
 			p.AfterSeq, p.AfterVersion = last.discovered, last.Version
 		}
 		rows, err := q.ReportFileMoves(ctx, p)
-		moves := make([]FileMove, len(rows))
-		for i, row := range rows {
-			moves[i] = FileMove{row.Path, row.AccessionFileTransition, row.Discovered}
-			utc(moves[i].FromSince, &moves[i].At)
-		}
-		return moves, err
+		return moves(rows, func(row pgdb.ReportFileMovesRow) FileMove {
+			return FileMove{row.Path, row.AccessionFileTransition, row.Discovered}
+		}), err
 	})
 }
 
-// CountFileMoves counts them.
-func CountFileMoves(ctx context.Context, db DB, r Range) (int64, error) {
-	since, until := r.bounds()
-	n, err := pgdb.New(db).CountReportFileMoves(ctx, pgdb.CountReportFileMovesParams{BatchID: string(r.Batch), Since: since, Until: until})
-	return n, wrap("count changes of files", err)
+// moves gives rows with their times in UTC.
+func moves[T any](rows []T, move func(T) FileMove) []FileMove {
+	list := make([]FileMove, len(rows))
+	for i, row := range rows {
+		list[i] = move(row)
+		utc(list[i].FromSince, &list[i].At)
+	}
+	return list
 }
 
 // BatchFiles gives the files of a batch in the order of their discovery, page by

@@ -11,7 +11,7 @@ import (
 // name, which the database explains.
 type (
 	// ThroughputRow is a row of report.daily_throughput.
-	ThroughputRow = pgdb.ReportDailyThroughput
+	ThroughputRow = pgdb.ReportThroughputRow
 	// TimeInStateRow is a row of report.time_in_state.
 	TimeInStateRow = pgdb.ReportTimeInStateRow
 	// FailureRow is a row of report.failure_reasons.
@@ -24,7 +24,7 @@ type (
 // on which nothing was done are missing.
 func Throughput(ctx context.Context, db DB, r Range) ([]ThroughputRow, error) {
 	since, until := r.bounds()
-	rows, err := pgdb.New(db).ReportThroughput(ctx, pgdb.ReportThroughputParams{Since: since, Until: until.Add(-time.Microsecond)})
+	rows, err := pgdb.New(db).ReportThroughput(ctx, pgdb.ReportThroughputParams{Since: since, Until: until.Add(-time.Microsecond), Whole: r.UpTo == 0, UpTo: r.upTo()})
 	return rows, wrap("throughput", err)
 }
 
@@ -32,7 +32,7 @@ func Throughput(ctx context.Context, db DB, r Range) ([]ThroughputRow, error) {
 // that ended within the range.
 func TimeInState(ctx context.Context, db DB, r Range) ([]TimeInStateRow, error) {
 	since, until := r.bounds()
-	rows, err := pgdb.New(db).ReportTimeInState(ctx, pgdb.ReportTimeInStateParams{BatchID: string(r.Batch), Since: since, Until: until})
+	rows, err := pgdb.New(db).ReportTimeInState(ctx, pgdb.ReportTimeInStateParams{BatchID: string(r.Batch), Since: since, Until: until, UpTo: r.upTo()})
 	return rows, wrap("time in state", err)
 }
 

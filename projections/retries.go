@@ -43,6 +43,7 @@ type retryRow struct {
 	ResumedBy *string         `json:"resumed_by"`
 	ResumedTo *string         `json:"resumed_to"`
 	Outcome   *string         `json:"outcome"`
+	TraceID   *string         `json:"trace_id"`
 
 	isNew bool
 }
@@ -80,7 +81,7 @@ func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, ba
 		row := t.at(j.ID, j.RetryCount+1)
 		row.isNew, row.BatchID, row.Status = true, j.Configuration.BatchID, string(from)
 		row.Class, row.Code, row.Message, row.Worker = why.Class, why.Code, why.Message, why.Worker
-		row.FailedAt, row.Outcome = r.Time.Time, ptr(OutcomeOpen)
+		row.FailedAt, row.Outcome, row.TraceID = r.Time.Time, ptr(OutcomeOpen), traceOrNull(r)
 	case from == domain.JobFailed && j.State != domain.JobDeleted:
 		row := t.at(j.ID, j.RetryCount)
 		row.ResumedAt, row.ResumedBy, row.ResumedTo = timeOrNull(r.Time), ptr(string(r.Actor)), ptr(string(j.State))
@@ -97,6 +98,14 @@ func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, ba
 			t.ends(j, outcome)
 		}
 	}
+}
+
+// traceOrNull is the trace that an event belongs to.
+func traceOrNull(r domain.Recorded) *string {
+	if id := domain.TraceID(r.TraceParent); id != "" {
+		return &id
+	}
+	return nil
 }
 
 // ends settles the attempt that the job was requeued from, if it was.

@@ -20,6 +20,8 @@ type (
 	BatchSummary = pgdb.ReportBatchSummary
 	// BatchReport is a row of accession.batch_report.
 	BatchReport = pgdb.AccessionBatchReport
+	// Told is what the history tells of a message about a batch.
+	Told = pgdb.BatchMessagesRow
 	// Retry is a row of report.retry_history.
 	Retry = pgdb.ReportRetryHistory
 	// JobRow is a row of accession.job.
@@ -60,6 +62,12 @@ func Reports(ctx context.Context, db DB, id domain.BatchID) ([]BatchReport, erro
 		utc(&rows[i].ReportedAt)
 	}
 	return rows, wrap("reports of "+string(id), err)
+}
+
+// Messages gives what the history tells of the messages about a batch, in its order.
+func Messages(ctx context.Context, db DB, id domain.BatchID) ([]Told, error) {
+	rows, err := pgdb.New(db).BatchMessages(ctx, string(id))
+	return rows, wrap("messages about "+string(id), err)
 }
 
 // Retries lists up to limit (0 = 100) failed attempts of a batch's jobs, job by

@@ -48,7 +48,7 @@ func (w *Waiter) For(ctx context.Context, a domain.Aggregate, version int64) err
 // Seq returns when the projection has reached this place of the log.
 func (w *Waiter) Seq(ctx context.Context, seq uint64) error {
 	reached, err := w.until(ctx, int64(seq), func() (int64, error) {
-		behind, _, err := Lag(ctx, w.pool, seq)
+		behind, err := Lag(ctx, w.pool, seq)
 		return int64(seq) - behind, err
 	})
 	if err != nil {

@@ -41,26 +41,33 @@ func (f *fold) outcome(names migrations.Names) []step {
 	in := func(tx pgx.Tx) *pgdb.Queries { return queriesIn(tx, names) }
 	at := func(table string) string { return names.Tables + "." + table }
 	resolved := f.retries.rows(false)
+	freshSettings, settings := changed(f.settings)
 	return slices.Concat(
 		added(at("event"), f.events),
-		changes(at("batch"), f.batches, func(ctx context.Context, tx pgx.Tx, b []byte) error { return in(tx).UpsertBatches(ctx, b) }),
-		changes(at("job"), f.jobs, func(ctx context.Context, tx pgx.Tx, b []byte) error { return in(tx).UpsertJobs(ctx, b) }),
+		changes(names, batchChange, f.batches),
+		changes(names, jobChange, f.jobs),
 		added(at("job_transition"), f.transitions),
-		changes(at("file"), f.files, func(ctx context.Context, tx pgx.Tx, b []byte) error { return in(tx).UpsertFiles(ctx, b) }),
+		changes(names, fileChange, f.files),
 		added(at("file_transition"), f.fileTransitions),
-		changes(at("file_count"), f.counts, func(ctx context.Context, tx pgx.Tx, b []byte) error { return in(tx).UpsertFileCounts(ctx, b) }),
+		changes(names, countChange, f.counts),
 		added(at("retry"), f.retries.rows(true)),
 		[]step{func(ctx context.Context, tx pgx.Tx) error {
 			return put(ctx, "retry", in(tx).ResolveRetries, resolved)
 		}},
 		added(at("batch_report"), f.reports),
-		changes(at("setting"), f.settings, func(ctx context.Context, tx pgx.Tx, b []byte) error { return in(tx).UpsertSettings(ctx, b) }),
+		added(at("setting"), freshSettings),
+		[]step{func(ctx context.Context, tx pgx.Tx) error {
+			return put(ctx, "setting", in(tx).UpsertSettings, settings)
+		}},
 	)
 }
 
 // written makes the fold ready for the next events; it remembers the states.
 func (f *fold) written() {
-	f.events, f.transitions, f.fileTransitions, f.reports = make([]pgdb.AccessionEvent, 0, len(f.events)), nil, nil, nil
+	// As many more will come as have come.
+	f.events, f.reports = make([]pgdb.AccessionEvent, 0, cap(f.events)), nil
+	f.transitions = make([]pgdb.AccessionJobTransition, 0, cap(f.transitions))
+	f.fileTransitions = make([]pgdb.AccessionFileTransition, 0, cap(f.fileTransitions))
 	f.retries = retries{byKey: map[attemptKey]*retryRow{}}
 	settled(f.batches)
 	settled(f.jobs)
@@ -110,22 +117,33 @@ func added[R any](table string, rows []R) []step {
 	return []step{func(ctx context.Context, tx pgx.Tx) error { return copyRows(ctx, tx, table, rows) }}
 }
 
-// changes writes the states of one sort that have changed, in the order of their
-// keys: new ones are added, others updated.
-func changes[R any, S row[R]](table string, states map[string]S, update func(context.Context, pgx.Tx, []byte) error) []step {
-	var fresh, changed []R
-	for _, key := range keys(states) {
-		switch s := states[key]; {
-		case !s.state().dirty:
-		case s.state().stored:
-			changed = append(changed, s.columns())
-		default:
+// changes writes the states of one sort that have changed: new ones are added,
+// others updated.
+func changes[R any, S row[R]](names migrations.Names, c change, states map[string]S) []step {
+	fresh, old := changed(states)
+	return append(added(names.Tables+"."+c.table, fresh), func(ctx context.Context, tx pgx.Tx) error {
+		return updateRows(ctx, tx, names.Tables, c, old)
+	})
+}
+
+// changed gives the rows of states that have changed, in the order of their keys: of
+// those that have no row yet, and of the others.
+func changed[R any, S row[R]](states map[string]S) (fresh, old []R) {
+	var dirty []string
+	for key, s := range states {
+		if s.state().dirty {
+			dirty = append(dirty, key)
+		}
+	}
+	slices.Sort(dirty)
+	for _, key := range dirty {
+		if s := states[key]; s.state().stored {
+			old = append(old, s.columns())
+		} else {
 			fresh = append(fresh, s.columns())
 		}
 	}
-	return append(added(table, fresh), func(ctx context.Context, tx pgx.Tx) error {
-		return put(ctx, table, func(ctx context.Context, b []byte) error { return update(ctx, tx, b) }, changed)
-	})
+	return fresh, old
 }
 
 // put writes rows in one statement, as one JSON array; no rows, no statement.

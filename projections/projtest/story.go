@@ -187,7 +187,7 @@ func (s *Story) record(events []domain.Event, batch domain.BatchID) []domain.Rec
 		}
 		seq := uint64(len(s.Log) + len(out) + 1)
 		out = append(out, domain.Recorded{Event: e, Time: domain.At(s.Now), BatchID: batch, Actor: s.Actor, CommandID: fmt.Sprintf("c%d", seq),
-			Zxid: int64(seq), Epoch: 1, Seq: seq, Stored: s.Now.Add(time.Millisecond), Source: "/accession/test"})
+			TraceParent: fmt.Sprintf("00-%032x-%016x-01", seq, seq), Zxid: int64(seq), Epoch: 1, Seq: seq, Stored: s.Now.Add(time.Millisecond), Source: "/accession/test"})
 	}
 	s.Log = append(s.Log, out...)
 	s.Now = s.Now.Add(s.Step)

@@ -8,23 +8,22 @@ select * from accession.checkpoint where name = @name;
 
 -- name: MoveCheckpoint :one
 -- The fence: no row moves when another projector has moved it before. Tells how
--- many events are held.
+-- many events are held, and the number of the table, which a rebuild changes.
 update accession.checkpoint set
     seq = @to_seq, epoch = @to_epoch, last_event_id = @last_event_id, last_command_id = @last_command_id,
     last_stored = @last_stored::timestamptz, updated_at = clock_timestamp()
 where checkpoint.name = @name and checkpoint.seq = @from_seq and checkpoint.epoch = @from_epoch
     and checkpoint.stream = @stream and checkpoint.stream_created = @stream_created
     and checkpoint.meaning = @meaning
-returning (select count(*) from accession.poison_event p where p.name = @name);
+returning (select count(*) from accession.poison_event p where p.name = @name) as held,
+    checkpoint.tableoid::bigint as generation;
 
 -- name: Notify :exec
 -- One for each transaction; the payload is the place of its last event.
 select pg_notify('accession_projected', @seq);
 
--- name: Lag :one
--- Seconds since the log took the last applied event.
-select seq, coalesce(extract(epoch from clock_timestamp() - last_stored), 0)::double precision as seconds
-from accession.checkpoint where name = @name;
+-- name: Projected :one
+select seq from accession.checkpoint where name = @name;
 
 -- name: ProjectedVersion :one
 -- The version that an aggregate has reached here, 0 = none.

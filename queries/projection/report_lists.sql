@@ -9,23 +9,24 @@ where (@batch_id::text = '' or batch_id = @batch_id) and failed_at >= @since and
 order by failed_at, job_id, raw_file_hash, number
 limit @max_rows;
 
--- name: CountReportRetries :one
-select count(*) from accession.retry
-where (@batch_id::text = '' or batch_id = @batch_id) and failed_at >= @since and failed_at < @until;
-
 -- name: ReportFileMoves :many
--- The life of each file, one after the other in the order of their discovery.
+-- The lives of a batch's files, one after the other in the order of their discovery.
 select f.path, f.seq as discovered, sqlc.embed(t)
 from accession.file f
 join accession.file_transition t on t.raw_file_hash = f.raw_file_hash
-where (@batch_id::text = '' or f.batch_id = @batch_id) and t.at >= @since and t.at < @until
+where f.batch_id = @batch_id and t.at >= @since and t.at < @until
     and f.seq >= @after_seq and (f.seq, t.version) > (@after_seq, @after_version::bigint)
 order by f.seq, t.version
 limit @max_rows;
 
--- name: CountReportFileMoves :one
-select count(*) from accession.file_transition
-where (@batch_id::text = '' or batch_id = @batch_id) and at >= @since and at < @until;
+-- name: ReportMoves :many
+-- What happened to files, in order.
+select f.path, f.seq as discovered, sqlc.embed(t)
+from accession.file_transition t
+join accession.file f on f.raw_file_hash = t.raw_file_hash
+where t.at >= @since and t.at < @until and t.seq <= @up_to and (t.at, t.seq) > (@after_at::timestamptz, @after_seq::bigint)
+order by t.at, t.seq
+limit @max_rows;
 
 -- name: ReportFiles :many
 -- A batch's files in the order of their discovery.

@@ -2,6 +2,7 @@
 select * from accession.setting where kind || ':' || name = any(@ids::text[]);
 
 -- name: UpsertSettings :exec
+-- Rows travel as one JSON array, with the column names as keys; there are few of them.
 insert into accession.setting (
     kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by
 )

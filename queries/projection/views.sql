@@ -38,3 +38,9 @@ select status, count(*) as n from accession.batch where version > 0 group by sta
 
 -- name: CountJobs :many
 select status, count(*) as n from accession.job group by status;
+
+-- name: BatchMessages :many
+-- What the history tells of the messages about a batch.
+select coalesce(data ->> 'delivery', '')::text as delivery, actor, trace_parent,
+    coalesce(data -> 'reason' ->> 'message', '')::text as reason
+from accession.event where aggregate_id = @batch_id::text and type = 'batch.reported' order by version;

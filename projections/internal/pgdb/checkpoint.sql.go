@@ -55,24 +55,6 @@ func (q *Queries) CreateCheckpoint(ctx context.Context, arg CreateCheckpointPara
 	return err
 }
 
-const lag = `-- name: Lag :one
-select seq, coalesce(extract(epoch from clock_timestamp() - last_stored), 0)::double precision as seconds
-from accession.checkpoint where name = $1
-`
-
-type LagRow struct {
-	Seq     int64   `json:"seq"`
-	Seconds float64 `json:"seconds"`
-}
-
-// Seconds since the log took the last applied event.
-func (q *Queries) Lag(ctx context.Context, name string) (LagRow, error) {
-	row := q.db.QueryRow(ctx, lag, name)
-	var i LagRow
-	err := row.Scan(&i.Seq, &i.Seconds)
-	return i, err
-}
-
 const moveCheckpoint = `-- name: MoveCheckpoint :one
 update accession.checkpoint set
     seq = $1, epoch = $2, last_event_id = $3, last_command_id = $4,
@@ -80,7 +62,8 @@ update accession.checkpoint set
 where checkpoint.name = $6 and checkpoint.seq = $7 and checkpoint.epoch = $8
     and checkpoint.stream = $9 and checkpoint.stream_created = $10
     and checkpoint.meaning = $11
-returning (select count(*) from accession.poison_event p where p.name = $6)
+returning (select count(*) from accession.poison_event p where p.name = $6) as held,
+    checkpoint.tableoid::bigint as generation
 `
 
 type MoveCheckpointParams struct {
@@ -97,9 +80,14 @@ type MoveCheckpointParams struct {
 	Meaning       int64     `json:"meaning"`
 }
 
+type MoveCheckpointRow struct {
+	Held       int64 `json:"held"`
+	Generation int64 `json:"generation"`
+}
+
 // The fence: no row moves when another projector has moved it before. Tells how
-// many events are held.
-func (q *Queries) MoveCheckpoint(ctx context.Context, arg MoveCheckpointParams) (int64, error) {
+// many events are held, and the number of the table, which a rebuild changes.
+func (q *Queries) MoveCheckpoint(ctx context.Context, arg MoveCheckpointParams) (MoveCheckpointRow, error) {
 	row := q.db.QueryRow(ctx, moveCheckpoint,
 		arg.ToSeq,
 		arg.ToEpoch,
@@ -113,9 +101,9 @@ func (q *Queries) MoveCheckpoint(ctx context.Context, arg MoveCheckpointParams) 
 		arg.StreamCreated,
 		arg.Meaning,
 	)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
+	var i MoveCheckpointRow
+	err := row.Scan(&i.Held, &i.Generation)
+	return i, err
 }
 
 const notify = `-- name: Notify :exec
@@ -126,6 +114,17 @@ select pg_notify('accession_projected', $1)
 func (q *Queries) Notify(ctx context.Context, seq string) error {
 	_, err := q.db.Exec(ctx, notify, seq)
 	return err
+}
+
+const projected = `-- name: Projected :one
+select seq from accession.checkpoint where name = $1
+`
+
+func (q *Queries) Projected(ctx context.Context, name string) (int64, error) {
+	row := q.db.QueryRow(ctx, projected, name)
+	var seq int64
+	err := row.Scan(&seq)
+	return seq, err
 }
 
 const projectedVersion = `-- name: ProjectedVersion :one

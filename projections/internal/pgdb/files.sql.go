@@ -81,7 +81,7 @@ func (q *Queries) FileCount(ctx context.Context, id string) (AccessionFileCount,
 }
 
 const fileRetries = `-- name: FileRetries :many
-select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number from report.retry_history where kind = 'file' and raw_file_hash = $1 order by number
+select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number, trace_id from report.retry_history where kind = 'file' and raw_file_hash = $1 order by number
 `
 
 func (q *Queries) FileRetries(ctx context.Context, rawFileHash string) ([]ReportRetryHistory, error) {
@@ -113,6 +113,7 @@ func (q *Queries) FileRetries(ctx context.Context, rawFileHash string) ([]Report
 			&i.Kind,
 			&i.RawFileHash,
 			&i.Number,
+			&i.TraceID,
 		); err != nil {
 			return nil, err
 		}
@@ -289,11 +290,9 @@ func (q *Queries) LoadFileCounts(ctx context.Context, ids []string) ([]Accession
 }
 
 const loadFiles = `-- name: LoadFiles :many
-
 select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id from accession.file where raw_file_hash = any($1::text[])
 `
 
-// What a file is does not change after its discovery; only the rest is updated.
 func (q *Queries) LoadFiles(ctx context.Context, hashes []string) ([]AccessionFile, error) {
 	rows, err := q.db.Query(ctx, loadFiles, hashes)
 	if err != nil {
@@ -349,62 +348,4 @@ func (q *Queries) LoadFiles(ctx context.Context, hashes []string) ([]AccessionFi
 		return nil, err
 	}
 	return items, nil
-}
-
-const upsertFileCounts = `-- name: UpsertFileCounts :exec
-insert into accession.file_count (
-    id, files_listed, files_processed, files_skipped, files_given_up, files_deleted, files_in_progress,
-    files_downloaded, bytes_listed, bytes_downloaded, deleted
-)
-select
-    r.id, r.files_listed, r.files_processed, r.files_skipped, r.files_given_up, r.files_deleted,
-    r.files_in_progress, r.files_downloaded, r.bytes_listed, r.bytes_downloaded, r.deleted
-from json_populate_recordset(null::accession.file_count, $1::json) r
-on conflict (id) do update set
-    files_listed = excluded.files_listed, files_processed = excluded.files_processed,
-    files_skipped = excluded.files_skipped, files_given_up = excluded.files_given_up,
-    files_deleted = excluded.files_deleted, files_in_progress = excluded.files_in_progress,
-    files_downloaded = excluded.files_downloaded, bytes_listed = excluded.bytes_listed,
-    bytes_downloaded = excluded.bytes_downloaded, deleted = excluded.deleted
-`
-
-func (q *Queries) UpsertFileCounts(ctx context.Context, rows []byte) error {
-	_, err := q.db.Exec(ctx, upsertFileCounts, rows)
-	return err
-}
-
-const upsertFiles = `-- name: UpsertFiles :exec
-insert into accession.file (
-    raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size,
-    source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts,
-    download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256,
-    output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure,
-    discovered_at, status_since, last_modified, command_id
-)
-select
-    r.raw_file_hash, r.version, r.status, r.seq, r.batch_id, r.job_id, r.source, r.path, r.by_version,
-    r.url, r.listed_size, r.source_modified, r.digest_algorithm, r.digest_value, r.size, r.sha256,
-    r.download_attempts, r.processing_attempts, r.download_started_at, r.processing_started_at,
-    r.failed_at, r.fence, r.worker, r.output_key, r.output_sha256, r.output_size, r.reason_class,
-    r.reason_code, r.reason_message, r.reason_attempt, r.reason_worker, r.open_failure, r.discovered_at,
-    r.status_since, r.last_modified, r.command_id
-from json_populate_recordset(null::accession.file, $1::json) r
-on conflict (raw_file_hash) do update set
-    version = excluded.version, status = excluded.status, size = excluded.size, sha256 = excluded.sha256,
-    download_attempts = excluded.download_attempts, processing_attempts = excluded.processing_attempts,
-    download_started_at = excluded.download_started_at,
-    processing_started_at = excluded.processing_started_at, failed_at = excluded.failed_at,
-    fence = excluded.fence, worker = excluded.worker, output_key = excluded.output_key,
-    output_sha256 = excluded.output_sha256, output_size = excluded.output_size,
-    reason_class = excluded.reason_class, reason_code = excluded.reason_code,
-    reason_message = excluded.reason_message, reason_attempt = excluded.reason_attempt,
-    reason_worker = excluded.reason_worker, open_failure = excluded.open_failure,
-    status_since = excluded.status_since, last_modified = excluded.last_modified,
-    command_id = excluded.command_id
-where file.version < excluded.version
-`
-
-func (q *Queries) UpsertFiles(ctx context.Context, rows []byte) error {
-	_, err := q.db.Exec(ctx, upsertFiles, rows)
-	return err
 }

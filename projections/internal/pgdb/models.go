@@ -171,7 +171,7 @@ type AccessionEvent struct {
 	Epoch int64 `json:"epoch"`
 	// Place in the log; the order in which events were applied.
 	Seq int64 `json:"seq"`
-	// KIND/ID/VERSION, such as job/jid0000000042/3; unique within an epoch.
+	// KIND/ID/VERSION, such as job/jid0000000042/3: no two events of the log share it, also after a restore.
 	ID string `json:"id"`
 	// What happened, such as job.accepted.
 	Type string `json:"type"`
@@ -183,7 +183,7 @@ type AccessionEvent struct {
 	Version int64 `json:"version"`
 	// The batch it belongs to; empty for a setting.
 	BatchID string `json:"batch_id"`
-	// Who caused it: daemon/NAME, user/NAME or api/NAME.
+	// Who caused it: daemon/NAME, such as daemon/job-provisioning, or user/NAME.
 	Actor string `json:"actor"`
 	// The command that caused it, the same on every retry of that command.
 	CommandID string `json:"command_id"`
@@ -191,7 +191,7 @@ type AccessionEvent struct {
 	CausationID string `json:"causation_id"`
 	// W3C trace context; empty = none.
 	TraceParent string `json:"trace_parent"`
-	// ZooKeeper's commit number: the order over all aggregates.
+	// ZooKeeper's commit number: the order over batches, jobs and settings within one epoch; 0 for a file.
 	Zxid int64 `json:"zxid"`
 	// The writer's clock, to the millisecond.
 	Time time.Time `json:"time"`
@@ -207,7 +207,7 @@ type AccessionEventDefault struct {
 	Epoch int64 `json:"epoch"`
 	// Place in the log; the order in which events were applied.
 	Seq int64 `json:"seq"`
-	// KIND/ID/VERSION, such as job/jid0000000042/3; unique within an epoch.
+	// KIND/ID/VERSION, such as job/jid0000000042/3: no two events of the log share it, also after a restore.
 	ID string `json:"id"`
 	// What happened, such as job.accepted.
 	Type string `json:"type"`
@@ -219,7 +219,7 @@ type AccessionEventDefault struct {
 	Version int64 `json:"version"`
 	// The batch it belongs to; empty for a setting.
 	BatchID string `json:"batch_id"`
-	// Who caused it: daemon/NAME, user/NAME or api/NAME.
+	// Who caused it: daemon/NAME, such as daemon/job-provisioning, or user/NAME.
 	Actor string `json:"actor"`
 	// The command that caused it, the same on every retry of that command.
 	CommandID string `json:"command_id"`
@@ -227,7 +227,7 @@ type AccessionEventDefault struct {
 	CausationID string `json:"causation_id"`
 	// W3C trace context; empty = none.
 	TraceParent string `json:"trace_parent"`
-	// ZooKeeper's commit number: the order over all aggregates.
+	// ZooKeeper's commit number: the order over batches, jobs and settings within one epoch; 0 for a file.
 	Zxid int64 `json:"zxid"`
 	// The writer's clock, to the millisecond.
 	Time time.Time `json:"time"`
@@ -575,6 +575,8 @@ type AccessionRetry struct {
 	RawFileHash string `json:"raw_file_hash"`
 	// Tells the failures of one job or file apart: for a job the attempt, for a file the number of its event.
 	Number int64 `json:"number"`
+	// Trace of the event that told of the failure; lines of the log carry the same. Null = that event has none.
+	TraceID *string `json:"trace_id"`
 }
 
 // One row per hold or pause that was ever set: how it stands now, and by whom.
@@ -817,6 +819,8 @@ type ReportRetryHistory struct {
 	RawFileHash string `json:"raw_file_hash"`
 	// Orders the failures of one job or file.
 	Number int64 `json:"number"`
+	// Trace of the failure, as in the lines of the log; null = none.
+	TraceID *string `json:"trace_id"`
 }
 
 // One row per depositor: what they deposited and what became of it. jobs_listed = jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress.

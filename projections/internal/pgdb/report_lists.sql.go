@@ -10,42 +10,6 @@ import (
 	"time"
 )
 
-const countReportFileMoves = `-- name: CountReportFileMoves :one
-select count(*) from accession.file_transition
-where ($1::text = '' or batch_id = $1) and at >= $2 and at < $3
-`
-
-type CountReportFileMovesParams struct {
-	BatchID string    `json:"batch_id"`
-	Since   time.Time `json:"since"`
-	Until   time.Time `json:"until"`
-}
-
-func (q *Queries) CountReportFileMoves(ctx context.Context, arg CountReportFileMovesParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countReportFileMoves, arg.BatchID, arg.Since, arg.Until)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
-const countReportRetries = `-- name: CountReportRetries :one
-select count(*) from accession.retry
-where ($1::text = '' or batch_id = $1) and failed_at >= $2 and failed_at < $3
-`
-
-type CountReportRetriesParams struct {
-	BatchID string    `json:"batch_id"`
-	Since   time.Time `json:"since"`
-	Until   time.Time `json:"until"`
-}
-
-func (q *Queries) CountReportRetries(ctx context.Context, arg CountReportRetriesParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countReportRetries, arg.BatchID, arg.Since, arg.Until)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const jobsByID = `-- name: JobsByID :many
 select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback from accession.job where id = any($1::text[])
 `
@@ -153,7 +117,7 @@ const reportFileMoves = `-- name: ReportFileMoves :many
 select f.path, f.seq as discovered, t.raw_file_hash, t.version, t.batch_id, t.job_id, t.from_status, t.to_status, t.from_since, t.at, t.seconds, t.actor, t.worker, t.download_attempts, t.processing_attempts, t.size, t.quarantine, t.reason_class, t.reason_code, t.reason_message, t.seq
 from accession.file f
 join accession.file_transition t on t.raw_file_hash = f.raw_file_hash
-where ($1::text = '' or f.batch_id = $1) and t.at >= $2 and t.at < $3
+where f.batch_id = $1 and t.at >= $2 and t.at < $3
     and f.seq >= $4 and (f.seq, t.version) > ($4, $5::bigint)
 order by f.seq, t.version
 limit $6
@@ -174,7 +138,7 @@ type ReportFileMovesRow struct {
 	AccessionFileTransition AccessionFileTransition `json:"accession_file_transition"`
 }
 
-// The life of each file, one after the other in the order of their discovery.
+// The lives of a batch's files, one after the other in the order of their discovery.
 func (q *Queries) ReportFileMoves(ctx context.Context, arg ReportFileMovesParams) ([]ReportFileMovesRow, error) {
 	rows, err := q.db.Query(ctx, reportFileMoves,
 		arg.BatchID,
@@ -292,9 +256,83 @@ func (q *Queries) ReportFiles(ctx context.Context, arg ReportFilesParams) ([]Acc
 	return items, nil
 }
 
+const reportMoves = `-- name: ReportMoves :many
+select f.path, f.seq as discovered, t.raw_file_hash, t.version, t.batch_id, t.job_id, t.from_status, t.to_status, t.from_since, t.at, t.seconds, t.actor, t.worker, t.download_attempts, t.processing_attempts, t.size, t.quarantine, t.reason_class, t.reason_code, t.reason_message, t.seq
+from accession.file_transition t
+join accession.file f on f.raw_file_hash = t.raw_file_hash
+where t.at >= $1 and t.at < $2 and t.seq <= $3 and (t.at, t.seq) > ($4::timestamptz, $5::bigint)
+order by t.at, t.seq
+limit $6
+`
+
+type ReportMovesParams struct {
+	Since    time.Time `json:"since"`
+	Until    time.Time `json:"until"`
+	UpTo     int64     `json:"up_to"`
+	AfterAt  time.Time `json:"after_at"`
+	AfterSeq int64     `json:"after_seq"`
+	MaxRows  int32     `json:"max_rows"`
+}
+
+type ReportMovesRow struct {
+	Path                    string                  `json:"path"`
+	Discovered              int64                   `json:"discovered"`
+	AccessionFileTransition AccessionFileTransition `json:"accession_file_transition"`
+}
+
+// What happened to files, in order.
+func (q *Queries) ReportMoves(ctx context.Context, arg ReportMovesParams) ([]ReportMovesRow, error) {
+	rows, err := q.db.Query(ctx, reportMoves,
+		arg.Since,
+		arg.Until,
+		arg.UpTo,
+		arg.AfterAt,
+		arg.AfterSeq,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ReportMovesRow
+	for rows.Next() {
+		var i ReportMovesRow
+		if err := rows.Scan(
+			&i.Path,
+			&i.Discovered,
+			&i.AccessionFileTransition.RawFileHash,
+			&i.AccessionFileTransition.Version,
+			&i.AccessionFileTransition.BatchID,
+			&i.AccessionFileTransition.JobID,
+			&i.AccessionFileTransition.FromStatus,
+			&i.AccessionFileTransition.ToStatus,
+			&i.AccessionFileTransition.FromSince,
+			&i.AccessionFileTransition.At,
+			&i.AccessionFileTransition.Seconds,
+			&i.AccessionFileTransition.Actor,
+			&i.AccessionFileTransition.Worker,
+			&i.AccessionFileTransition.DownloadAttempts,
+			&i.AccessionFileTransition.ProcessingAttempts,
+			&i.AccessionFileTransition.Size,
+			&i.AccessionFileTransition.Quarantine,
+			&i.AccessionFileTransition.ReasonClass,
+			&i.AccessionFileTransition.ReasonCode,
+			&i.AccessionFileTransition.ReasonMessage,
+			&i.AccessionFileTransition.Seq,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const reportRetries = `-- name: ReportRetries :many
 
-select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number from report.retry_history
+select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number, trace_id from report.retry_history
 where ($1::text = '' or batch_id = $1) and failed_at >= $2 and failed_at < $3
     and (failed_at, job_id, raw_file_hash, number) > ($4::timestamptz, $5::text, $6::text, $7::bigint)
 order by failed_at, job_id, raw_file_hash, number
@@ -353,6 +391,7 @@ func (q *Queries) ReportRetries(ctx context.Context, arg ReportRetriesParams) ([
 			&i.Kind,
 			&i.RawFileHash,
 			&i.Number,
+			&i.TraceID,
 		); err != nil {
 			return nil, err
 		}

@@ -143,26 +143,65 @@ func (q *Queries) ReportSubmitters(ctx context.Context, arg ReportSubmittersPara
 
 const reportThroughput = `-- name: ReportThroughput :many
 
-select day, batches_submitted, jobs_completed, jobs_failed, files_downloaded, bytes_downloaded, files_processed from report.daily_throughput
-where day >= date(timezone('UTC', $1::timestamptz)) and day <= date(timezone('UTC', $2::timestamptz))
-order by day
+select d.day::date as day, sum(d.batches_submitted)::bigint as batches_submitted, sum(d.jobs_completed)::bigint as jobs_completed,
+       sum(d.jobs_failed)::bigint as jobs_failed, sum(d.files_downloaded)::bigint as files_downloaded,
+       sum(d.bytes_downloaded)::bigint as bytes_downloaded, sum(d.files_processed)::bigint as files_processed
+from (
+    select (b.submitted_at at time zone 'UTC')::date as day, 1 as batches_submitted, 0 as jobs_completed, 0 as jobs_failed,
+           0 as files_downloaded, 0::bigint as bytes_downloaded, 0 as files_processed
+    from accession.batch b
+    where (b.submitted_at at time zone 'UTC')::date >= date(timezone('UTC', $1::timestamptz))
+        and (b.submitted_at at time zone 'UTC')::date <= date(timezone('UTC', $2::timestamptz))
+        and ($3::boolean or exists (select 1 from accession.event e where e.aggregate_id = b.id and e.version = 1 and e.seq <= $4::bigint))
+    union all
+    select (j.at at time zone 'UTC')::date, 0, (j.to_status = 'completed')::integer, (j.to_status = 'failed')::integer, 0, 0, 0
+    from accession.job_transition j
+    where j.to_status in ('completed', 'failed') and ($3 or j.seq <= $4)
+        and (j.at at time zone 'UTC')::date >= date(timezone('UTC', $1)) and (j.at at time zone 'UTC')::date <= date(timezone('UTC', $2))
+    union all
+    select (f.at at time zone 'UTC')::date, 0, 0, 0, (f.to_status = 'DOWNLOADED')::integer,
+           case f.to_status when 'DOWNLOADED' then f.size else 0 end, (f.to_status = 'PROCESSED')::integer
+    from accession.file_transition f
+    where f.to_status in ('DOWNLOADED', 'PROCESSED') and f.from_status <> 'SKIPPED' and ($3 or f.seq <= $4)
+        and (f.at at time zone 'UTC')::date >= date(timezone('UTC', $1)) and (f.at at time zone 'UTC')::date <= date(timezone('UTC', $2))
+) d
+group by d.day
+order by d.day
 `
 
 type ReportThroughputParams struct {
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
+	Whole bool      `json:"whole"`
+	UpTo  int64     `json:"up_to"`
+}
+
+type ReportThroughputRow struct {
+	Day              time.Time `json:"day"`
+	BatchesSubmitted int64     `json:"batches_submitted"`
+	JobsCompleted    int64     `json:"jobs_completed"`
+	JobsFailed       int64     `json:"jobs_failed"`
+	FilesDownloaded  int64     `json:"files_downloaded"`
+	BytesDownloaded  int64     `json:"bytes_downloaded"`
+	FilesProcessed   int64     `json:"files_processed"`
 }
 
 // Reports that sum up. Without bounds they are what the views of the same name say.
-func (q *Queries) ReportThroughput(ctx context.Context, arg ReportThroughputParams) ([]ReportDailyThroughput, error) {
-	rows, err := q.db.Query(ctx, reportThroughput, arg.Since, arg.Until)
+// By whole days; with a place of the log, of what was in the log up to it.
+func (q *Queries) ReportThroughput(ctx context.Context, arg ReportThroughputParams) ([]ReportThroughputRow, error) {
+	rows, err := q.db.Query(ctx, reportThroughput,
+		arg.Since,
+		arg.Until,
+		arg.Whole,
+		arg.UpTo,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []ReportDailyThroughput
+	var items []ReportThroughputRow
 	for rows.Next() {
-		var i ReportDailyThroughput
+		var i ReportThroughputRow
 		if err := rows.Scan(
 			&i.Day,
 			&i.BatchesSubmitted,
@@ -190,10 +229,10 @@ select s.kind, s.status, count(*) as times,
        max(s.seconds)::double precision as longest
 from (
     select 'job'::text as kind, j.from_status as status, j.seconds from accession.job_transition j
-    where j.from_status <> '' and ($1::text = '' or j.batch_id = $1) and j.at >= $2 and j.at < $3
+    where j.from_status <> '' and ($1::text = '' or j.batch_id = $1) and j.at >= $2 and j.at < $3 and j.seq <= $4::bigint
     union all
     select 'file'::text, f.from_status, f.seconds from accession.file_transition f
-    where f.from_status <> '' and ($1::text = '' or f.batch_id = $1) and f.at >= $2 and f.at < $3
+    where f.from_status <> '' and ($1::text = '' or f.batch_id = $1) and f.at >= $2 and f.at < $3 and f.seq <= $4
 ) s
 group by s.kind, s.status
 order by s.kind desc, s.status
@@ -203,6 +242,7 @@ type ReportTimeInStateParams struct {
 	BatchID string    `json:"batch_id"`
 	Since   time.Time `json:"since"`
 	Until   time.Time `json:"until"`
+	UpTo    int64     `json:"up_to"`
 }
 
 type ReportTimeInStateRow struct {
@@ -216,7 +256,12 @@ type ReportTimeInStateRow struct {
 }
 
 func (q *Queries) ReportTimeInState(ctx context.Context, arg ReportTimeInStateParams) ([]ReportTimeInStateRow, error) {
-	rows, err := q.db.Query(ctx, reportTimeInState, arg.BatchID, arg.Since, arg.Until)
+	rows, err := q.db.Query(ctx, reportTimeInState,
+		arg.BatchID,
+		arg.Since,
+		arg.Until,
+		arg.UpTo,
+	)
 	if err != nil {
 		return nil, err
 	}

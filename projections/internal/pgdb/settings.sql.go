@@ -58,6 +58,7 @@ on conflict (kind, name) do update set
 where setting.version < excluded.version
 `
 
+// Rows travel as one JSON array, with the column names as keys; there are few of them.
 func (q *Queries) UpsertSettings(ctx context.Context, rows []byte) error {
 	_, err := q.db.Exec(ctx, upsertSettings, rows)
 	return err

@@ -9,6 +9,45 @@ import (
 	"context"
 )
 
+const batchMessages = `-- name: BatchMessages :many
+select coalesce(data ->> 'delivery', '')::text as delivery, actor, trace_parent,
+    coalesce(data -> 'reason' ->> 'message', '')::text as reason
+from accession.event where aggregate_id = $1::text and type = 'batch.reported' order by version
+`
+
+type BatchMessagesRow struct {
+	Delivery    string `json:"delivery"`
+	Actor       string `json:"actor"`
+	TraceParent string `json:"trace_parent"`
+	Reason      string `json:"reason"`
+}
+
+// What the history tells of the messages about a batch.
+func (q *Queries) BatchMessages(ctx context.Context, batchID string) ([]BatchMessagesRow, error) {
+	rows, err := q.db.Query(ctx, batchMessages, batchID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []BatchMessagesRow
+	for rows.Next() {
+		var i BatchMessagesRow
+		if err := rows.Scan(
+			&i.Delivery,
+			&i.Actor,
+			&i.TraceParent,
+			&i.Reason,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const batchReports = `-- name: BatchReports :many
 select batch_id, report, version, kind, status, successful, failed, newly_successful, successful_jobs, failed_jobs, newly_successful_jobs, unresolved_jobs, truncated, report_url, report_sha256, reason_class, reason_code, reason_message, reported_at, seq from accession.batch_report where batch_id = $1 order by report
 `
@@ -284,7 +323,7 @@ func (q *Queries) Job(ctx context.Context, id string) (AccessionJob, error) {
 }
 
 const jobRetries = `-- name: JobRetries :many
-select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number from report.retry_history where job_id = $1 and kind = 'job' order by attempt
+select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number, trace_id from report.retry_history where job_id = $1 and kind = 'job' order by attempt
 `
 
 func (q *Queries) JobRetries(ctx context.Context, jobID string) ([]ReportRetryHistory, error) {
@@ -316,6 +355,7 @@ func (q *Queries) JobRetries(ctx context.Context, jobID string) ([]ReportRetryHi
 			&i.Kind,
 			&i.RawFileHash,
 			&i.Number,
+			&i.TraceID,
 		); err != nil {
 			return nil, err
 		}
@@ -453,7 +493,7 @@ func (q *Queries) Jobs(ctx context.Context, arg JobsParams) ([]AccessionJob, err
 }
 
 const retryHistory = `-- name: RetryHistory :many
-select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number from report.retry_history where batch_id = $1 and kind = 'job' order by job_id, attempt limit $2
+select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number, trace_id from report.retry_history where batch_id = $1 and kind = 'job' order by job_id, attempt limit $2
 `
 
 type RetryHistoryParams struct {
@@ -490,6 +530,7 @@ func (q *Queries) RetryHistory(ctx context.Context, arg RetryHistoryParams) ([]R
 			&i.Kind,
 			&i.RawFileHash,
 			&i.Number,
+			&i.TraceID,
 		); err != nil {
 			return nil, err
 		}
