@@ -14,6 +14,7 @@
 //	Reprioritise  changes how urgent it is   DeleteJob     deletes a failed or held one
 //	RequeueFile   takes a file up again      SkipFile      leaves one out
 //	ReleaseBatch  lets a held batch go on    RequestUpdate asks for a second report
+//	SendReport    sends the last report of a batch to the depositor once more
 //	DeleteBatch   deletes a batch            CleanBatch    takes a completed one away
 //	HoldCollection, ReleaseCollection        Collections   lists holds and what waits
 //	PauseQueue, ResumeQueue                  Queues        lists queues and pauses
@@ -71,6 +72,9 @@ type World interface {
 	Uploads(ctx context.Context) (*store.Store, error)
 	Records(ctx context.Context) (*record.Records, error)
 	Profiles() (*profile.Set, error)
+	// Resend prepares the report of a batch to be sent once more. The error is a
+	// *domain.Refused when the batch has no report or its profile no address.
+	Resend(ctx context.Context, b domain.Batch) (Resend, error)
 	// RemoveWork removes what a job has in its working directory.
 	RemoveWork(ctx context.Context, j domain.Job) error
 	// Pool gives the connections to PostgreSQL; tables may be missing.

@@ -18,6 +18,9 @@ type BatchView struct {
 	// JobsTotal counts its jobs in the tables, Truncated says that not all are shown.
 	JobsTotal int64 `json:"jobs_total"`
 	Truncated bool  `json:"truncated"`
+	// Messages are the mails about the batch, oldest first; nil when it is shown as
+	// of the past.
+	Messages []Message `json:"messages,omitempty"`
 	// Projected is false when the batch is newer than the tables: it was read from
 	// the live state, and its jobs are not there yet.
 	Projected bool `json:"projected"`
@@ -54,6 +57,9 @@ func (a *App) batch(ctx context.Context, id domain.BatchID, limit int) (v BatchV
 		v.JobsTotal, err = projections.TotalJobs(ctx, db, projections.JobFilter{Batch: id})
 	}
 	v.Truncated = v.JobsTotal > int64(len(jobs))
+	if err == nil {
+		v.Messages, err = a.messages(ctx, db, id)
+	}
 	return v, err
 }
 

@@ -24,6 +24,8 @@ var insteadOfCode = map[domain.Code]string{
 	domain.CodeJobsLocked:     "`accession job ls --batch ID` shows where they are",
 	"jobs_processing":         "`accession job ls --batch ID` shows where they are",
 	"batch_state":             "wait until the batch is reported; `accession job show ID` names it",
+	"not_reported":            "`accession batch show ID` tells how far it is",
+	"no_mail_address":         "name them in the profile, under notify; `accession report batch --batch ID --format mail --from ADDRESS --to ADDRESS` makes a mail for others",
 	"not_recoverable":         "`accession job delete ID` deletes it",
 }
 

@@ -54,6 +54,19 @@ func placeAt(ctx context.Context, log eventstore.Log, m Moment) (Place, error) {
 
 // pastOf folds the events of some aggregates up to a moment.
 func (a *App) pastOf(ctx context.Context, m Moment, events func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error]) (*projections.Past, Place, error) {
+	return a.fold(ctx, projections.NewPast(), m, events)
+}
+
+// wholePast folds everything, without its changes of state: those are in the tables.
+func (a *App) wholePast(ctx context.Context, m Moment) (*projections.Past, Place, error) {
+	return a.fold(ctx, projections.NewPastStates(), m, func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error] {
+		return log.Read(ctx, eventstore.ReadOptions{To: to})
+	})
+}
+
+// tablesAt gives the tables for what is told by its place in the log: they must have
+// come as far as the moment.
+func (a *App) tablesAt(ctx context.Context, m Moment) (projections.DB, Place, error) {
 	log, err := a.World.Log(ctx)
 	if err != nil {
 		return nil, Place{}, err
@@ -62,7 +75,27 @@ func (a *App) pastOf(ctx context.Context, m Moment, events func(log eventstore.L
 	if err != nil {
 		return nil, at, err
 	}
-	past := projections.NewPast()
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return nil, at, err
+	}
+	behind, err := projections.Lag(ctx, db, at.Seq)
+	if err == nil && behind > 0 {
+		err = &Error{Kind: Unavailable, What: "look into the past", Err: fmt.Errorf("the tables are %d events behind place %d of the log", behind, at.Seq),
+			Hint: "`accession status` tells how fast they come; ask again then"}
+	}
+	return db, at, err
+}
+
+func (a *App) fold(ctx context.Context, past *projections.Past, m Moment, events func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error]) (*projections.Past, Place, error) {
+	log, err := a.World.Log(ctx)
+	if err != nil {
+		return nil, Place{}, err
+	}
+	at, err := placeAt(ctx, log, m)
+	if err != nil {
+		return nil, at, err
+	}
 	for r, err := range events(log, at.Seq) {
 		if err == nil {
 			err = past.Apply(r)

@@ -48,6 +48,10 @@ func TestTimeTravelIsTheFoldUpToThere(t *testing.T) {
 			case domain.KindBatch:
 				v, err := a.BatchAt(t.Context(), domain.BatchID(id), m, 100)
 				got = shown{Version: r.Version, Status: v.Status, Reason: text(v.ReasonMessage)}
+				report, refused := a.BatchReportAt(t.Context(), domain.BatchID(id), m, 100)
+				if diff := cmp.Diff(v.Jobs, report.Jobs); diff != "" && err == nil || v.Status != report.Status || errors.As(refused, new(*Error)) != errors.As(err, new(*Error)) {
+					t.Errorf("the report as of %+v is another, %v, %v:\n%s", m, err, refused, diff)
+				}
 				for _, j := range v.Jobs {
 					if j.Status != string(jobs[j.ID].State) || j.Version != jobs[j.ID].Version {
 						t.Errorf("%s stands %s", j.ID, j.Status)
@@ -115,6 +119,9 @@ func TestTimeTravelIsTheFoldUpToThere(t *testing.T) {
 		var e *Error
 		if _, err := a.BatchAt(t.Context(), "bid0000000001", m, 1); !errors.As(err, &e) || e.Kind != NotFound {
 			t.Errorf("%+v: %v", m, err)
+		}
+		if _, err := a.BatchReportAt(t.Context(), "bid0000000001", m, 1); !errors.As(err, &e) || e.Kind != NotFound {
+			t.Errorf("report at %+v: %v", m, err)
 		}
 	}
 }

@@ -13,6 +13,8 @@ type RebuildOptions struct {
 	KeepOld  bool // keep the tables that are replaced
 	Accept   bool // swap even if the tables differ for no known reason
 	Progress func(RebuildProgress)
+
+	DropDependents bool // drop what others have built on the old tables with them
 }
 
 type (
@@ -46,22 +48,26 @@ func (a *App) Rebuild(ctx context.Context, o RebuildOptions) (Rebuilt, error) {
 			info, err := log.Info(ctx)
 			return info.Last, err
 		},
-		Resume: o.Resume, KeepOld: o.KeepOld, Accept: o.Accept, Progress: o.Progress,
+		Resume: o.Resume, KeepOld: o.KeepOld, Accept: o.Accept, Progress: o.Progress, DropDependents: o.DropDependents,
 	})
-	if err != nil && ctx.Err() != nil {
-		return done, &Error{Kind: Failed, What: what, Err: errors.New("it was interrupted; the live tables are as they were"),
+	switch {
+	case err != nil && ctx.Err() != nil && done.Kept:
+		return done, &Error{Kind: Interrupted, What: what, Err: errors.New("it was interrupted; the new tables are live, the old ones are still there"),
+			Hint: "`accession rebuild --drop` removes the old ones"}
+	case err != nil && ctx.Err() != nil:
+		return done, &Error{Kind: Interrupted, What: what, Err: errors.New("it was interrupted; the live tables are as they were"),
 			Hint: "`accession rebuild --resume` goes on, `accession rebuild --drop` removes what was made"}
 	}
 	return done, explain(what, err)
 }
 
 // DropRebuild removes what an interrupted rebuild left, and old tables that were
-// kept.
-func (a *App) DropRebuild(ctx context.Context) error {
+// kept; what others have built on these only with dropDependents.
+func (a *App) DropRebuild(ctx context.Context, dropDependents bool) error {
 	const what = "remove what a rebuild left"
 	pool, err := a.World.Pool(ctx)
 	if err != nil {
 		return explain(what, err)
 	}
-	return explain(what, projections.DropRebuild(ctx, pool))
+	return explain(what, projections.DropRebuild(ctx, pool, dropDependents))
 }

@@ -22,6 +22,8 @@ type BatchReportView struct {
 	JobsTotal    int64 `json:"jobs_total"`
 	RetriesTotal int64 `json:"retries_total"`
 	Truncated    bool  `json:"truncated"`
+	// At says as of which event this is, nil = now.
+	At *Place `json:"at,omitempty"`
 }
 
 // BatchReport gives the report of a batch, at any time. Up to limit jobs and as
@@ -62,6 +64,22 @@ func (a *App) batchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 	v.RetriesTotal, err = projections.TotalRetries(ctx, db, id)
 	v.Truncated = v.JobsTotal > int64(len(jobs)) || v.RetriesTotal > int64(len(retries))
 	return v, err
+}
+
+// BatchReportAt gives the report as it would have been then.
+func (a *App) BatchReportAt(ctx context.Context, id domain.BatchID, m Moment, limit int) (v BatchReportView, err error) {
+	past, at, err := a.batchPast(ctx, id, m)
+	if err != nil {
+		return v, explain("report "+string(id), err)
+	}
+	if v.BatchSummary, err = past.Summary(id); err != nil {
+		return v, notYet(string(id), at, err)
+	}
+	jobs, retries := past.Jobs(), past.Retries(domain.KindJob)
+	v.At, v.Reports, v.JobsTotal, v.RetriesTotal = &at, notNil(past.Reports()), int64(len(jobs)), int64(len(retries))
+	v.Jobs, v.Retries = notNil(jobs[:min(len(jobs), limit)]), notNil(retries[:min(len(retries), limit)])
+	v.Truncated = len(v.Jobs) < len(jobs) || len(v.Retries) < len(retries)
+	return v, nil
 }
 
 // WaitProjected returns when the tables have reached the version of the batch.

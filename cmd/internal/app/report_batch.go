@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
@@ -17,7 +16,7 @@ type batchSource struct {
 	files   iter.Seq2[FileRow, error]
 	retries iter.Seq2[Retry, error]
 	reports []projections.BatchReport
-	nJobs   int64
+	nJobs   int64 // about how many there are, and nRetry of the failed attempts
 	nRetry  int64
 	at      *Place
 }
@@ -36,10 +35,8 @@ func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, 
 	if s.reports, err = projections.Reports(ctx, db, o.Batch); err != nil {
 		return s, err
 	}
-	if s.nJobs, err = projections.TotalJobs(ctx, db, projections.JobFilter{Batch: o.Batch}); err != nil {
-		return s, err
-	}
-	if s.nRetry, err = projections.CountAllRetries(ctx, db, o.Range); err != nil {
+	s.nJobs = value(s.summary.RowsListed)
+	if s.nRetry, err = projections.AboutRetries(ctx, db, o.Range); err != nil {
 		return s, err
 	}
 	s.jobs, s.files = projections.BatchJobs(ctx, db, o.Batch), projections.BatchFiles(ctx, db, o.Batch)
@@ -55,8 +52,7 @@ func (a *App) batchThen(ctx context.Context, o ReportOptions) (s batchSource, er
 	if s.summary, err = past.Summary(o.Batch); err != nil {
 		return s, notYet(string(o.Batch), at, err)
 	}
-	jobs, retries := past.Jobs(), slices.Concat(past.Retries(domain.KindJob), past.Retries(domain.KindFile))
-	slices.SortStableFunc(retries, func(a, b Retry) int { return a.FailedAt.Compare(b.FailedAt) })
+	jobs, retries := past.Jobs(), past.AllRetries()
 	s.jobs, s.files, s.retries = each(jobs), each(past.Files()), each(retries)
 	s.reports, s.nJobs, s.nRetry, s.at = past.Reports(), int64(len(jobs)), int64(len(retries)), &at
 	return s, nil
@@ -102,10 +98,10 @@ func (a *App) reportBatch(ctx context.Context, o ReportOptions) (Report, error) 
 func retriesTable(retries iter.Seq2[Retry, error], total int64) Table {
 	return Table{Name: "attempts", Title: "Failed attempts", None: "No attempt has failed.", Total: total,
 		Columns: columns("batch_id", "job_id", "kind", "file_name", "attempt", "failed_in", "class", "code", "message", "worker", "failed_at",
-			"resumed_at", "resumed_by", "resumed_to", "seconds_waiting", "outcome"),
+			"resumed_at", "resumed_by", "resumed_to", "seconds_waiting", "outcome", "trace_id"),
 		Rows: rowsOf(retries, func(r Retry) []any {
 			return []any{r.BatchID, r.JobID, r.Kind, r.FileName, r.Attempt, r.FailedIn, r.Class, r.Code, r.Message, r.Worker, r.FailedAt,
-				cell(r.ResumedAt), cell(r.ResumedBy), cell(r.ResumedTo), cell(r.SecondsWaiting), r.Outcome}
+				cell(r.ResumedAt), cell(r.ResumedBy), cell(r.ResumedTo), cell(r.SecondsWaiting), r.Outcome, cell(r.TraceID)}
 		})}
 }
 

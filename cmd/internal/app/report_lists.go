@@ -8,35 +8,42 @@ import (
 )
 
 func (a *App) reportRetries(ctx context.Context, o ReportOptions) (Report, error) {
+	if !o.At.IsNow() && o.Batch == "" {
+		past, at, err := a.wholePast(ctx, o.At)
+		if err != nil {
+			return Report{}, err
+		}
+		retries := past.AllRetries()
+		return Report{At: &at, Tables: []Table{retriesTable(each(retries), int64(len(retries)))}}, nil
+	}
 	if !o.At.IsNow() {
 		s, err := a.batchThen(ctx, o)
-		return Report{At: s.at, Facts: append(ranged(o), Fact{"failed_attempts", "failed attempts", s.nRetry}), Tables: []Table{retriesTable(s.retries, s.nRetry)}}, err
+		return Report{At: s.at, Facts: ranged(o), Tables: []Table{retriesTable(s.retries, s.nRetry)}}, err
 	}
 	db, err := a.World.DB(ctx)
 	if err != nil {
 		return Report{}, err
 	}
-	n, err := projections.CountAllRetries(ctx, db, o.Range)
+	n, err := projections.AboutRetries(ctx, db, o.Range)
 	if err != nil {
 		return Report{}, err
 	}
-	return Report{Facts: append(ranged(o), Fact{"failed_attempts", "failed attempts", n}),
-		Tables: []Table{retriesTable(projections.AllRetries(ctx, db, o.Range), n)}}, nil
+	return Report{Facts: ranged(o), Tables: []Table{retriesTable(projections.AllRetries(ctx, db, o.Range), n)}}, nil
 }
 
 func (a *App) reportFiles(ctx context.Context, o ReportOptions) (Report, error) {
-	if !o.At.IsNow() {
+	if !o.At.IsNow() && o.Batch != "" {
 		return a.filesThen(ctx, o)
 	}
-	db, err := a.World.DB(ctx)
+	db, at, err := a.tables(ctx, &o)
 	if err != nil {
 		return Report{}, err
 	}
-	n, err := projections.CountFileMoves(ctx, db, o.Range)
+	n, err := projections.AboutFileMoves(ctx, db, o.Range)
 	if err != nil {
 		return Report{}, err
 	}
-	return movesReport(o, nil, projections.FileMoves(ctx, db, o.Range), n), nil
+	return movesReport(o, at, projections.FileMoves(ctx, db, o.Range), n), nil
 }
 
 func (a *App) filesThen(ctx context.Context, o ReportOptions) (Report, error) {
@@ -53,7 +60,7 @@ func (a *App) filesThen(ctx context.Context, o ReportOptions) (Report, error) {
 
 // movesReport is changes of files' states.
 func movesReport(o ReportOptions, at *Place, moves iter.Seq2[projections.FileMove, error], n int64) Report {
-	return Report{At: at, Facts: append(ranged(o), Fact{"changes", "changes", n}), Tables: []Table{{
+	return Report{At: at, Facts: ranged(o), Tables: []Table{{
 		Name: "changes", Title: "Changes of files", None: "No file has changed.", Total: n,
 		Columns: columns("batch_id", "job_id", "path", "version", "from_status", "to_status", "at", "seconds", "actor", "worker",
 			"download_attempts", "processing_attempts", "size", "reason_class", "reason_code", "reason_message", "raw_file_hash"),

@@ -39,7 +39,8 @@ type Table struct {
 	// Rows gives a value for each column: text, int64, float64, bool, time.Time, or
 	// nil for nothing. It ends after the first error.
 	Rows iter.Seq2[[]any, error]
-	// Total counts the rows as far as that is known beforehand, 0 = it is not.
+	// Total is about how many rows there are, as far as that is known without
+	// reading them, 0 = it is not.
 	Total int64
 }
 
@@ -70,8 +71,6 @@ type ReportKind struct {
 	About string `json:"about"`
 	// Batch says that it tells of one batch, which must be named.
 	Batch bool `json:"needs_batch"`
-	// Past says that it can be made of one batch as of a moment; others have --until.
-	Past bool `json:"past"`
 	// Plot says that it can be drawn.
 	Plot bool `json:"plot"`
 
@@ -83,10 +82,10 @@ type ReportKind struct {
 // ReportKinds lists the reports there are.
 func ReportKinds() []ReportKind {
 	return []ReportKind{
-		{Name: "batch", About: "How a batch went: where each job stands, every failed attempt, the reports made", Batch: true, Past: true, byBatch: true, make: (*App).reportBatch},
-		{Name: "reconciliation", About: "A batch by name: listed, downloaded, stored and recorded, with every difference explained", Batch: true, Past: true, byBatch: true, make: (*App).reportReconciliation},
-		{Name: "retries", About: "Every failed attempt of jobs and files, and what became of it", Past: true, byBatch: true, byTime: true, make: (*App).reportRetries},
-		{Name: "files", About: "The life of each file: every change of its state, how long each took, and why", Past: true, byBatch: true, byTime: true, make: (*App).reportFiles},
+		{Name: "batch", About: "How a batch went: where each job stands, every failed attempt, the reports made", Batch: true, byBatch: true, make: (*App).reportBatch},
+		{Name: "reconciliation", About: "A batch by name: listed, downloaded, stored and recorded, with every difference explained", Batch: true, byBatch: true, make: (*App).reportReconciliation},
+		{Name: "retries", About: "Every failed attempt of jobs and files, and what became of it", byBatch: true, byTime: true, make: (*App).reportRetries},
+		{Name: "files", About: "The life of each file: every change of its state, how long each took, and why", byBatch: true, byTime: true, make: (*App).reportFiles},
 		{Name: "throughput", About: "What was deposited, completed, failed and downloaded on each day", Plot: true, byTime: true, make: (*App).reportThroughput},
 		{Name: "states", About: "How long jobs and files stayed in each state: p50, p95, p99", Plot: true, byBatch: true, byTime: true, make: (*App).reportStates},
 		{Name: "failures", About: "Why attempts failed, how often, and how many of them still wait for somebody", byBatch: true, byTime: true, make: (*App).reportFailures},
@@ -124,10 +123,6 @@ func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
 		return "it cannot be narrowed to a batch", "leave out --batch"
 	case !k.byTime && timed:
 		return "it tells of a batch at one moment", "give --at in place of --since and --until"
-	case !k.Past && !o.At.IsNow():
-		return "it tells of a stretch of time, not of one moment", "give --until in place of --at"
-	case o.Batch == "" && !o.At.IsNow():
-		return "only of one batch can it tell the past", "name it with --batch, or give --until in place of --at"
 	case timed && !o.At.IsNow():
 		return "a moment and a stretch of time do not go together", "give --at, or --since and --until"
 	case timed && !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until):

@@ -8,7 +8,7 @@ import (
 )
 
 func (a *App) reportThroughput(ctx context.Context, o ReportOptions) (Report, error) {
-	return sums(ctx, a, o, projections.Throughput, Table{Name: "days", Title: "Days (UTC)", None: "Nothing was done.",
+	return sums(ctx, o, fromTables(a, projections.Throughput), Table{Name: "days", Title: "Days (UTC)", None: "Nothing was done.",
 		Columns: columns("day", "batches_submitted", "jobs_completed", "jobs_failed", "files_downloaded", "bytes_downloaded", "files_processed")},
 		func(r projections.ThroughputRow) []any {
 			return []any{r.Day.Format(time.DateOnly), r.BatchesSubmitted, r.JobsCompleted, r.JobsFailed, r.FilesDownloaded, r.BytesDownloaded, r.FilesProcessed}
@@ -16,7 +16,7 @@ func (a *App) reportThroughput(ctx context.Context, o ReportOptions) (Report, er
 }
 
 func (a *App) reportStates(ctx context.Context, o ReportOptions) (Report, error) {
-	return sums(ctx, a, o, projections.TimeInState, Table{Name: "states", Title: "Seconds in each state", None: "Nothing has left a state.",
+	return sums(ctx, o, fromTables(a, projections.TimeInState), Table{Name: "states", Title: "Seconds in each state", None: "Nothing has left a state.",
 		Columns: columns("kind", "status", "times", "p50", "p95", "p99", "longest")},
 		func(r projections.TimeInStateRow) []any {
 			return []any{r.Kind, r.Status, r.Times, r.P50, r.P95, r.P99, r.Longest}
@@ -24,7 +24,7 @@ func (a *App) reportStates(ctx context.Context, o ReportOptions) (Report, error)
 }
 
 func (a *App) reportFailures(ctx context.Context, o ReportOptions) (Report, error) {
-	return sums(ctx, a, o, projections.Failures, Table{Name: "reasons", Title: "Reasons", None: "No attempt has failed.",
+	return sums(ctx, o, a.failures, Table{Name: "reasons", Title: "Reasons", None: "No attempt has failed.",
 		Columns: columns("kind", "failed_in", "class", "code", "failures", "jobs", "unresolved", "last_failed_at", "last_message")},
 		func(r projections.FailureRow) []any {
 			return []any{r.Kind, r.FailedIn, r.Class, r.Code, r.Failures, r.Jobs, r.Unresolved, r.LastFailedAt, r.LastMessage}
@@ -32,7 +32,7 @@ func (a *App) reportFailures(ctx context.Context, o ReportOptions) (Report, erro
 }
 
 func (a *App) reportSubmitters(ctx context.Context, o ReportOptions) (Report, error) {
-	return sums(ctx, a, o, projections.Submitters, Table{Name: "submitters", Title: "Submitters", None: "Nobody has deposited anything.",
+	return sums(ctx, o, a.submitters, Table{Name: "submitters", Title: "Submitters", None: "Nobody has deposited anything.",
 		Columns: columns("submitter", "batches", "batches_completed", "batches_failed", "jobs_listed", "jobs_completed", "jobs_failed", "jobs_held",
 			"jobs_deleted", "jobs_in_progress", "files_listed", "bytes_downloaded", "first_submitted_at", "last_submitted_at")},
 		func(r projections.SubmitterRow) []any {
@@ -42,15 +42,62 @@ func (a *App) reportSubmitters(ctx context.Context, o ReportOptions) (Report, er
 }
 
 // sums makes a report of one table, whose rows are few.
-func sums[T any](ctx context.Context, a *App, o ReportOptions, read func(context.Context, projections.DB, projections.Range) ([]T, error), t Table, row func(T) []any) (Report, error) {
-	db, err := a.World.DB(ctx)
-	if err != nil {
-		return Report{}, err
-	}
-	list, err := read(ctx, db, o.Range)
+func sums[T any](ctx context.Context, o ReportOptions, read func(context.Context, ReportOptions) ([]T, *Place, error), t Table, row func(T) []any) (Report, error) {
+	list, at, err := read(ctx, o)
 	if err != nil {
 		return Report{}, err
 	}
 	t.Rows, t.Total = rowsOf(each(list), row), int64(len(list))
-	return Report{Facts: ranged(o), Tables: []Table{t}}, nil
+	return Report{At: at, Facts: ranged(o), Tables: []Table{t}}, nil
+}
+
+// tables gives the tables; as of a moment, with the range up to there.
+func (a *App) tables(ctx context.Context, o *ReportOptions) (projections.DB, *Place, error) {
+	if o.At.IsNow() {
+		db, err := a.World.DB(ctx)
+		return db, nil, err
+	}
+	db, at, err := a.tablesAt(ctx, o.At)
+	o.UpTo = at.Seq
+	return db, &at, err
+}
+
+// fromTables reads what is told by its place in the log, now as then.
+func fromTables[T any](a *App, read func(context.Context, projections.DB, projections.Range) ([]T, error)) func(context.Context, ReportOptions) ([]T, *Place, error) {
+	return func(ctx context.Context, o ReportOptions) ([]T, *Place, error) {
+		db, at, err := a.tables(ctx, &o)
+		if err != nil {
+			return nil, nil, err
+		}
+		list, err := read(ctx, db, o.Range)
+		return list, at, err
+	}
+}
+
+func (a *App) failures(ctx context.Context, o ReportOptions) ([]projections.FailureRow, *Place, error) {
+	if o.At.IsNow() {
+		return fromTables(a, projections.Failures)(ctx, o)
+	}
+	then := a.wholePast
+	if o.Batch != "" {
+		then = func(ctx context.Context, m Moment) (*projections.Past, Place, error) {
+			return a.batchPast(ctx, o.Batch, m)
+		}
+	}
+	past, at, err := then(ctx, o.At)
+	if err != nil {
+		return nil, nil, err
+	}
+	return past.Failures(), &at, nil
+}
+
+func (a *App) submitters(ctx context.Context, o ReportOptions) ([]projections.SubmitterRow, *Place, error) {
+	if o.At.IsNow() {
+		return fromTables(a, projections.Submitters)(ctx, o)
+	}
+	past, at, err := a.wholePast(ctx, o.At)
+	if err != nil {
+		return nil, nil, err
+	}
+	return past.Submitters(), &at, nil
 }

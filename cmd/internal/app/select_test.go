@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,11 @@ func TestSelectionsGiveWhatTheySay(t *testing.T) {
 	t.Parallel()
 	story := projtest.NewStory(t)
 	story.Random(3, 600)
+	for i, who := range []domain.Actor{"user/maria", "user/joan"} {
+		for at := i; at < len(story.Log); at += 5 {
+			story.Log[at].Actor = who
+		}
+	}
 	log, db := logOf(t, story), projtest.DB(t)
 	half := *story
 	half.Log = story.Log[:300]
@@ -101,10 +107,22 @@ func TestSelectionsGiveWhatTheySay(t *testing.T) {
 		case 3:
 			s.Types = []string{"file.*", string(one.Type)}
 		}
+		by := func(domain.Actor) bool { return true }
+		switch rapid.IntRange(0, 3).Draw(t, "by whom") {
+		case 0:
+			s.Actors = []string{"user/maria"}
+			by = func(a domain.Actor) bool { return a == "user/maria" }
+		case 1:
+			s.Actors = []string{"user/*"}
+			by = func(a domain.Actor) bool { return strings.HasPrefix(string(a), "user/") }
+		case 2:
+			s.Actors = []string{"daemon/*", "user/joan", "user/nobody"}
+			by = func(a domain.Actor) bool { return a != "user/maria" }
+		}
 		var want []string
 		for _, r := range story.Log {
 			if (s.To == 0 || r.Seq <= s.To) && r.Seq >= s.From && (s.Since.IsZero() || !r.Stored.Before(s.Since)) &&
-				(s.Until.IsZero() || r.Stored.Before(s.Until)) && s.holds(r) {
+				(s.Until.IsZero() || r.Stored.Before(s.Until)) && s.holds(r) && by(r.Actor) {
 				want = append(want, fmt.Sprint(r.Seq))
 			}
 		}

@@ -198,18 +198,22 @@ func (a *App) statusLag(ctx context.Context, s *Status) {
 	if n, err := projections.CountPoison(ctx, db); err == nil {
 		s.Projection.HeldEvents, s.Projection.HeldAggregates = n.Events, n.Aggregates
 	}
-	events, lag, err := projections.Lag(ctx, db, s.Log.Last)
+	log, err := a.World.Log(ctx)
+	if err != nil {
+		return
+	}
+	events, age, err := Lag(ctx, log, db, s.Log.Last)
 	if err != nil || events == 0 {
 		return
 	}
-	s.Projection.Events, s.Projection.Seconds = events, lag
+	s.Projection.Events, s.Projection.Seconds = events, age.Seconds()
 	begun := time.Now()
 	select {
 	case <-time.After(rateTime):
 	case <-ctx.Done():
 		return
 	}
-	if later, _, err := projections.Lag(ctx, db, s.Log.Last); err == nil && later < events {
+	if later, err := projections.Lag(ctx, db, s.Log.Last); err == nil && later < events {
 		s.Projection.Rate = float64(events-later) / time.Since(begun).Seconds()
 		s.Projection.Remaining = float64(later) / s.Projection.Rate
 	}

@@ -1,9 +1,10 @@
 // Package archtest keeps the house in order: who may import whom, which library
 // lives where, what the domain may not touch, what may lie at the top level, what no
-// committed file may hold, and where a crash point must stand. The rules are tables
-// (layers.go, libraries.go, purity.go, layout.go, text.go, effects.go); one test
-// applies them to this repository, others apply them to made-up trees that break
-// each rule, to prove that they bite.
+// committed file may hold, where a crash point must stand and whose answer may be
+// lost there, and which tests show what is promised. The rules are tables (layers.go,
+// libraries.go, purity.go, layout.go, text.go, effects.go, replies.go, promises.go);
+// one test applies them to this repository, others apply them to made-up trees that
+// break each rule, to prove that they bite.
 //
 // Files are parsed one by one instead of asking the go command for packages, so
 // that files behind build tags are held to the same rules, and a finding names

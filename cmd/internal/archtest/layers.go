@@ -82,9 +82,9 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/config/..."},
 		May:      domain,
 	}, {
-		// Rows in the formats of others.
+		// Rows in the formats of others, a mail's among them.
 		Packages: []string{"cmd/internal/export"},
-		May:      join(domain, []string{"cmd/internal/app"}),
+		May:      join(domain, []string{"cmd/internal/app", "cmd/internal/notify"}),
 	}, {
 		Packages: []string{"cmd/internal/cli/..."},
 		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
@@ -108,6 +108,10 @@ var Layers = []Layer{
 		May:      join(core, edges, []string{"cmd/internal/wire/..."}),
 		TestMay:  everything,
 	}, {
+		// A disk for tests that loses power; knows nothing of the rest.
+		Packages: []string{"cmd/internal/powercut"},
+		TestMay:  everything,
+	}, {
 		// The program itself; its tests run it from end to end.
 		Packages: []string{"cmd/accession"},
 		May:      []string{"cmd/internal/cli/...", "cmd/internal/stack"},
@@ -116,6 +120,13 @@ var Layers = []Layer{
 		// What the demonstration deposits, and under which profile.
 		Packages: []string{"deploy/samples", "deploy/profiles"},
 		May:      domain,
+	}, {
+		// Judges what happened during a test from records that are not ours.
+		Packages: []string{"cmd/internal/history"},
+	}, {
+		// The workflow once more, in small, to hold against the program.
+		Packages: []string{"cmd/internal/model"},
+		TestMay:  everything,
 	}, {
 		// Checks of the repository and of its test runs.
 		Packages: []string{"cmd/internal/archtest", "deploy/ci/..."},

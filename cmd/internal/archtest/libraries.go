@@ -55,7 +55,9 @@ var Libraries = []Library{
 	// Tests and generators.
 	{"golang.org/x/net/html", nil, everything},
 	{"github.com/google/go-cmp", []string{"eventstore/storetest/..."}, everything},
+	{"github.com/hanwen/go-fuse/v2", []string{"cmd/internal/powercut"}, nil},
 	{"pgregory.net/rapid", []string{"eventstore/storetest/..."}, everything},
+	{"github.com/anishathalye/porcupine", []string{"cmd/internal/history"}, nil},
 	{"go.uber.org/goleak", nil, everything},
 	{"github.com/santhosh-tekuri/jsonschema/v6", nil, everything},
 	{"github.com/invopop/jsonschema", nil, everything},

@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 )
 
-var update = flag.Bool("update", false, "write docs/crash-points.md anew")
+var update = flag.Bool("update", false, "write the pages anew")
 
 // TestCrashPointsAreListed compares the page with the code.
 func TestCrashPointsAreListed(t *testing.T) {
@@ -25,9 +25,15 @@ func TestCrashPointsAreListed(t *testing.T) {
 	b.WriteString("# Crash points\n\nEvery place where a build with the tag `crashpoints` can be told to die or to stop\n" +
 		"(see `internal/crash`): before and after each side effect of the write path, the\n" +
 		"relay, the projector and the daemons. `make generate` writes this page;\n" +
-		"[effects.md](effects.md) says what those of the daemons mean.\n\n| point | file | function |\n|---|---|---|\n")
+		"[effects.md](effects.md) says what those of the daemons mean. The last column says\n" +
+		"whose answer to what comes right behind may be lost, and is by `make soak`, or why\n" +
+		"there is none.\n\n| point | file | function | answer |\n|---|---|---|---|\n")
 	for _, p := range points {
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` |\n", p.Name, p.File, p.Function)
+		r, err := ReplyAt(p.Name)
+		if err != nil {
+			t.Error(err)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", p.Name, p.File, p.Function, r.cell())
 	}
 	const page = "docs/crash-points.md"
 	if *update {
@@ -39,6 +45,31 @@ func TestCrashPointsAreListed(t *testing.T) {
 	text, err := fs.ReadFile(root, page)
 	if err != nil || string(text) != b.String() {
 		t.Errorf("%s is not what the code has (%v): run `make generate`", page, err)
+	}
+}
+
+// TestReplies: the first row for one of the points counts, and none is left over.
+func TestReplies(t *testing.T) {
+	t.Parallel()
+	points, err := Points(repository(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, p := range points {
+		r, err := ReplyAt(p.Name)
+		used[r.Points] = err == nil
+		if (r.From == "") == (r.Why == "") {
+			t.Errorf("%s: an answer, or the reason why there is none: %+v", p.Name, r)
+		}
+	}
+	for _, r := range Replies {
+		if !used[r.Points] {
+			t.Errorf("archtest/replies.go: no point is left for %s: remove the row", r.Points)
+		}
+	}
+	if _, err := ReplyAt("world/tree/before-fall"); err == nil {
+		t.Error("a point without a row is taken")
 	}
 }
 

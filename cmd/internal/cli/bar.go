@@ -27,7 +27,7 @@ func (p *program) bar(ctx context.Context, out bool, unit string, total uint64) 
 				b.SetCurrent(int64(n))
 			}
 		}, func() {
-			b.SetTotal(-1, true)
+			b.Abort(true) // SetTotal would do nothing: the bar has a total
 			bars.Wait()
 		}
 }

@@ -16,7 +16,7 @@ func (p *program) batch() *cobra.Command {
 		Long:    "A deposit is a batch: one job for a file or an object, many for a manifest of objects.",
 		Example: "  accession batch ls --status failed\n  accession batch report bid0000000001",
 	}
-	c.AddCommand(p.batchLs(), p.batchShow(), p.batchReport(), p.batchRelease(), p.batchUpdateReport(), p.batchDelete(), p.batchCleanup())
+	c.AddCommand(p.batchLs(), p.batchShow(), p.batchReport(), p.batchRelease(), p.batchUpdateReport(), p.batchSendReport(), p.batchDelete(), p.batchCleanup())
 	return c
 }
 

@@ -12,13 +12,14 @@ import (
 
 func (p *program) batchReport() *cobra.Command {
 	var limit int
+	var then app.Moment
 	c := &cobra.Command{
 		Use:   "report BATCH",
 		Short: "Report on a batch: every job, every failed attempt",
 		Long: `Report on a batch, at any time: how its jobs add up, where each stands with its
 identifier and its reason, and every failed attempt with what became of it. Success
-later on erases no earlier failure.`,
-		Example: "  accession batch report bid0000000001\n  accession batch report bid0000000001 -o json > report.json",
+later on erases no earlier failure. With --at it is the report of then.`,
+		Example: "  accession batch report bid0000000001\n  accession batch report bid0000000001 -o json > report.json\n  accession batch report bid0000000001 --at 2026-03-01T12:00",
 		Args:    exactly("one batch id"),
 		RunE: p.stoppable(func(ctx context.Context, args []string) error {
 			id, err := batchID("accession batch report", args[0])
@@ -26,15 +27,23 @@ later on erases no earlier failure.`,
 				return err
 			}
 			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				v, err := a.BatchReport(ctx, id, limit)
+				ask := func() (app.BatchReportView, error) { return a.BatchReport(ctx, id, limit) }
+				if !then.IsNow() {
+					ask = func() (app.BatchReportView, error) { return a.BatchReportAt(ctx, id, then, limit) }
+				}
+				v, err := ask()
 				if err != nil {
 					return err
 				}
-				return p.show(v, func(w io.Writer) { showReport(w, v) })
+				return p.show(v, func(w io.Writer) {
+					showPlace(w, v.At)
+					showReport(w, v)
+				})
 			})
 		}),
 	}
 	limitFlag(c, &limit, 1000, "at most so many jobs and failed attempts")
+	atFlag(c, &then)
 	return c
 }
 

@@ -52,7 +52,7 @@ the same exit codes.`,
 					if v.FileCounts.FilesListed > 0 {
 						files = [][2]any{{"files", countsSummary(v.FileCounts)}, {"bytes", bytesOf(v.FileCounts)}}
 					}
-					showBatch(w, v.BatchSummary, files...)
+					showBatch(w, v.BatchSummary, append(files, mailLines(v)...)...)
 					if !v.Projected {
 						fmt.Fprintln(w, "\nits jobs are not in the tables yet")
 						return
@@ -88,4 +88,29 @@ func showBatch(w io.Writer, b app.BatchSummary, more ...[2]any) {
 		{"type", b.Type}, {"file", printable(b.FileName)}, {"jobs", jobs},
 		{"submitted", atPtr(b.SubmittedAt)}, {"reported", atPtr(b.ReportedAt)},
 	}, more)...)
+}
+
+// mailLines tells what became of the mails about a batch, one line each.
+func mailLines(v app.BatchView) (lines [][2]any) {
+	if v.At == nil && v.Projected && v.ReportedAt != nil && !slices.ContainsFunc(v.Messages, func(m app.Message) bool { return m.About != "queued" }) {
+		lines = append(lines, [2]any{"report mail", "none was sent"})
+	}
+	for _, m := range v.Messages {
+		what := m.About
+		if m.Again {
+			what += " again"
+		}
+		how := fmt.Sprintf("%s %s, %d address(es), attempts: %d", m.State, at(m.LastAttemptAt.Time), m.Recipients, m.Attempts)
+		if m.By != "" {
+			how += ", by " + printable(m.By)
+		}
+		if m.Again && m.Reason != "" && m.Error == "" {
+			how += " (" + printable(m.Reason) + ")"
+		}
+		if m.Error != "" {
+			how += ": " + printable(m.Error)
+		}
+		lines = append(lines, [2]any{what + " " + string(m.Channel), how})
+	}
+	return lines
 }

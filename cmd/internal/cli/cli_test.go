@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
@@ -154,6 +156,7 @@ func TestErrorsHaveTheirCodes(t *testing.T) {
 		{exitError(exitBatchFailed), 6},
 		{&app.Error{Kind: app.Full, Err: errors.New("x")}, 7},
 		{&app.Error{Kind: app.Failed, Err: errors.New("x")}, 1},
+		{&app.Error{Kind: app.Interrupted, Err: errors.New("x")}, 130},
 		{&stack.MissingError{Tools: []stack.MissingTool{{Name: "java"}}}, 1},
 		{errInterrupted, 130},
 		{fmt.Errorf("x: %w", context.Canceled), 130},
@@ -208,5 +211,23 @@ func TestLinesAreWorthTelling(t *testing.T) {
 	p.Batch, p.Failed = "bid0000000001", 1
 	if got := summary(p); got != "bid0000000001 failed: 3 jobs listed, 2 completed, 1 failed" {
 		t.Error(got)
+	}
+}
+
+// What a signal ends says no more than that, unless it has to tell how things stand.
+func TestInterruptedTellsHowThingsStand(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	c := &cobra.Command{}
+	c.SetContext(ctx)
+	stands := &app.Error{Kind: app.Interrupted, Err: errors.New("x")}
+	for _, k := range []struct{ err, want error }{
+		{errors.New("x"), errInterrupted}, {&app.Error{Kind: app.Unavailable, Err: errors.New("x")}, errInterrupted}, {stands, stands}, {nil, nil},
+	} {
+		err := (&program{}).stoppable(func(context.Context, []string) error { return k.err })(c, nil)
+		if !errors.Is(err, k.want) {
+			t.Errorf("%v became %v, want %v", k.err, err, k.want)
+		}
 	}
 }

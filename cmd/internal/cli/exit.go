@@ -116,5 +116,5 @@ func explain(err error) (code int, hint string) {
 
 var codeOf = map[app.Kind]int{
 	app.Invalid: exitUsage, app.Refused: exitRefused, app.NotFound: exitNotFound,
-	app.Unavailable: exitUnavailable, app.Full: exitFull, app.Failed: exitFailed,
+	app.Unavailable: exitUnavailable, app.Full: exitFull, app.Interrupted: exitInterrupted, app.Failed: exitFailed,
 }

@@ -19,7 +19,7 @@ func (p *program) migrate() *cobra.Command {
 follow from the history and can be rebuilt (schemas accession and report), and the
 records that cannot (schema record). The service never does this by itself.
 
-With --roles, which is needed once for each server and by somebody who may make
+With --roles, which is needed once for each database and by somebody who may make
 roles: accession_owner owns everything, accession_service is what serve needs,
 accession_projector writes projections only, accession_reader reads the views in
 schema report and nothing else. They cannot log in; grant them to those who can.`,

@@ -140,6 +140,7 @@ func TestOperatorsCommandLines(t *testing.T) {
 		says []string // of both streams
 	}{
 		{"batch release", 2, []string{"say which batch", "hint: `accession batch release --help`"}},
+		{"batch send-report", 2, []string{"say which batch", "hint: `accession batch send-report --help`"}},
 		{"batch delete bid1 --yes", 2, []string{`"bid1" is not an id: want bid and 10 digits`}},
 		{"batch delete bid0000000001 --yes", 2, []string{"delete bid0000000001: a deletion needs a reason", "hint: say why with --reason"}},
 		{"batch delete bid0000000001 --reason x", 2, []string{"there is no terminal to ask at"}},

@@ -24,17 +24,21 @@ service. Both are compared at one event, and swapped in one transaction.
 
 A difference stops it before the swap, unless the program has newer rules than the
 live tables were made by, or events were held (accession poison): then it is told.
-An event that cannot be applied ends it. Whatever ends it, the live tables are as
-they were; --resume goes on, --drop removes what was made.`,
+An event that cannot be applied ends it. Whatever ends it before the swap, the live
+tables are as they were; --resume goes on, --drop removes what was made.
+
+Views, tables and the like that others have built on the tables and views, or put
+beside them, cannot come along: they are listed and nothing begins, unless
+--drop-dependents says that they may go.`,
 		Example: "  accession rebuild\n  accession rebuild --resume\n  accession rebuild --drop",
 		Args:    cobra.NoArgs,
 		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
 			if drop && (o.Resume || o.KeepOld || o.Accept) {
-				return &usageError{errors.New("--drop goes alone"), "rebuild"}
+				return &usageError{errors.New("--drop goes alone, or with --drop-dependents"), "rebuild"}
 			}
 			return p.using(ctx, func(ctx context.Context, a *app.App) error {
 				if drop {
-					return a.DropRebuild(ctx)
+					return a.DropRebuild(ctx, o.DropDependents)
 				}
 				begun := time.Now()
 				done, err := p.rebuilding(ctx, a, o)
@@ -49,6 +53,7 @@ they were; --resume goes on, --drop removes what was made.`,
 	f.BoolVar(&o.Resume, "resume", false, "go on with a rebuild that was interrupted")
 	f.BoolVar(&drop, "drop", false, "remove what an interrupted rebuild left, and old tables that were kept")
 	f.BoolVar(&o.KeepOld, "keep-old", false, "keep the old tables, in schemas accession_old and report_old")
+	f.BoolVar(&o.DropDependents, "drop-dependents", false, "drop what others have built on the old tables and views with them")
 	f.BoolVar(&o.Accept, "accept", false, "swap even if the new tables differ for no known reason")
 	return c
 }

@@ -21,6 +21,8 @@ import (
 type reporting struct {
 	app.ReportOptions
 	format, table, file string
+	from                string
+	to                  []string
 }
 
 func (p *program) reports() *cobra.Command {
@@ -33,18 +35,23 @@ func (p *program) reports() *cobra.Command {
 		Use:   "report NAME",
 		Short: "Report on batches, files, failures, throughput",
 		Long: `Make a report, as text, as a page for browsers and printers, as JSON, or as CSV for
-spreadsheets; throughput and states also as a drawing. The reports are:
+spreadsheets, or as a mail; throughput and states also as a drawing. The reports are:
 ` + strings.Join(names, ", ") + `;
 accession report ls explains them.
 
 Reports are read from the tables, page by page, so that a long one needs little
-memory. With --at, those on one batch tell how it was then, folded from its events.
-A CSV file has room for one table: --table chooses another than the first.`,
+memory. With --at, each tells what was known then: of one batch its events are folded,
+failures, retries and submitters of all need the whole log up to there.
+A CSV file has room for one table: --table chooses another than the first.
+A mail is a whole one, with text and page, ready for a mail system; one about a batch
+goes to those whom its profile names unless --from and --to name others.`,
 		Example: `  accession report ls
   accession report batch --batch bid0000000001 --format html --out report.html
   accession report reconciliation --batch bid0000000001 --at 2026-03-01T12:00
   accession report retries --since 7d --format csv > retries.csv
-  accession report throughput --since 30d --format png --out throughput.png`,
+  accession report throughput --since 30d --format png --out throughput.png
+  accession report batch --batch bid0000000001 --format mail | sendmail -t
+  accession report failures --since 1d --format mail --from accession@example.org --to team@example.org | sendmail -t`,
 		ValidArgs: names,
 		Args:      exactly("the name of a report"),
 		PreRunE: func(c *cobra.Command, _ []string) error {
@@ -61,6 +68,8 @@ A CSV file has room for one table: --table chooses another than the first.`,
 	flags.Var(&whenFlag{at: &r.Until}, "until", "until before this `TIME`")
 	atFlag(c, &r.At)
 	flags.StringVar(&r.table, "table", "", "which `TABLE` of the report a CSV file has (default: the first)")
+	flags.StringVar(&r.from, "from", "", "`ADDRESS` that a mail comes from")
+	flags.StringArrayVar(&r.to, "to", nil, "`ADDRESS` that a mail goes to; may be given several times")
 	flags.StringVar(&r.file, "out", "", "write to this `FILE`, which is there only when it is complete")
 	c.AddCommand(p.reportLs())
 	return c
@@ -78,7 +87,11 @@ func (r *reporting) check(p *program, command string) error {
 			return &usageError{err, command}
 		}
 	}
-	switch {
+	switch mail := r.format == export.FormatMail; {
+	case !mail && (r.from != "" || len(r.to) > 0):
+		return &usageError{errors.New("--from and --to are for --format mail"), command}
+	case (r.from == "") != (len(r.to) == 0), mail && r.from == "" && r.Batch == "":
+		return &usageError{errors.New("a mail needs --from and --to; one about a batch has them from its profile"), command}
 	case r.table != "" && r.format != export.FormatCSV:
 		return &usageError{errors.New("--table is for --format csv: all others have all tables"), command}
 	case r.format == export.FormatPNG && r.file == "" && p.Terminal:
@@ -98,6 +111,11 @@ func (p *program) report1(ctx context.Context, a *app.App, name string, r report
 	if err != nil {
 		return err
 	}
+	if r.format == export.FormatMail && r.from == "" {
+		if r.from, r.to, err = a.MailAddresses(ctx, r.Batch); err != nil {
+			return err
+		}
+	}
 	total := uint64(0)
 	for _, t := range report.Tables {
 		total += uint64(t.Total)
@@ -112,7 +130,7 @@ func (p *program) report1(ctx context.Context, a *app.App, name string, r report
 	at, end := p.bar(ctx, r.file == "", "rows", total)
 	n := uint64(0)
 	write := func(w io.Writer) error {
-		return export.WriteReport(w, report, export.ReportOptions{Format: r.format, Table: r.table, Made: time.Now(), Row: func() {
+		return export.WriteReport(w, report, export.ReportOptions{Format: r.format, Table: r.table, From: r.from, To: r.to, Made: time.Now(), Row: func() {
 			n++
 			at(n)
 		}})

@@ -74,12 +74,13 @@ func TestReportsToFiles(t *testing.T) {
 	t.Parallel()
 	environ, dir := story(t), t.TempDir()
 	for args, begins := range map[string]string{
-		"report states --format png --out " + dir + "/states.png":                              "\x89PNG",
-		"report throughput --format svg --out " + dir + "/days.svg":                            "<?xml",
-		"report batch --batch bid0000000001 --format html --out " + dir + "/batch.html":        "<!DOCTYPE html>",
-		"report retries --format csv --out " + dir + "/retries.csv":                            "batch_id,job_id,kind",
-		"report batch --batch bid0000000002 -o json --out " + dir + "/batch.json":              `{"report":"batch"`,
-		"report batch --batch bid0000000001 --format csv --table attempts --out " + dir + "/a": "batch_id,job_id,kind",
+		"report states --format png --out " + dir + "/states.png":                                                                  "\x89PNG",
+		"report throughput --format svg --out " + dir + "/days.svg":                                                                "<?xml",
+		"report batch --batch bid0000000001 --format html --out " + dir + "/batch.html":                                            "<!DOCTYPE html>",
+		"report retries --format csv --out " + dir + "/retries.csv":                                                                "batch_id,job_id,kind",
+		"report batch --batch bid0000000001 --format mail --from a@a.test --to b@a.test --to c@a.test --out " + dir + "/batch.eml": "Auto-Submitted: auto-generated\r\n",
+		"report batch --batch bid0000000002 -o json --out " + dir + "/batch.json":                                                  `{"report":"batch"`,
+		"report batch --batch bid0000000001 --format csv --table attempts --out " + dir + "/a":                                     "batch_id,job_id,kind",
 	} {
 		name := args[strings.LastIndex(args, " ")+1:]
 		code, out, errs := call(t, environ, strings.Fields(args)...)
@@ -92,10 +93,14 @@ func TestReportsToFiles(t *testing.T) {
 		"report batch --batch bid0000000001 --format png":           "has no drawing",
 		"report batch --batch bid0000000001 --format csv --table x": `no table "x": there is only jobs, attempts, reports`,
 		"report batch --batch bid0000000001 --table jobs":           "--table is for --format csv",
-		"report weather": "there is no such report",
-		"report states --format csv --out " + dir + "/states.png": "exists already",
-		"report submitters --batch bid0000000001":                 "it cannot be narrowed to a batch",
-		"report batch --batch 7":                                  `"7" is not an id`,
+		"report weather":                "there is no such report",
+		"report failures --format mail": "a mail needs --from and --to",
+		"report batch --batch bid0000000001 --format mail --to a@a.test":          "a mail needs --from and --to",
+		"report batch --batch bid0000000001 --format mail --from a --to a@a.test": "from: not an address",
+		"report batch --batch bid0000000001 --from a@a.test --to a@a.test":        "are for --format mail",
+		"report states --format csv --out " + dir + "/states.png":                 "exists already",
+		"report submitters --batch bid0000000001":                                 "it cannot be narrowed to a batch",
+		"report batch --batch 7":                                                  `"7" is not an id`,
 	} {
 		if code, _, errs := call(t, environ, strings.Fields(args)...); code == 0 || !strings.Contains(errs, says) {
 			t.Errorf("accession %s: exit code %d does not say %q:\n%s", args, code, says, errs)

@@ -12,7 +12,7 @@ func (p *program) reportLs() *cobra.Command {
 	return &cobra.Command{
 		Use:     "ls",
 		Short:   "List the reports there are",
-		Long:    "List the reports there are: which tell of one batch, which can be drawn, and which can\nbe made as of a moment.",
+		Long:    "List the reports there are: which tell of one batch, and which can be drawn.",
 		Example: "  accession report ls",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -20,9 +20,9 @@ func (p *program) reportLs() *cobra.Command {
 			return p.show(kinds, func(w io.Writer) {
 				lines := make([][]any, len(kinds))
 				for i, k := range kinds {
-					lines[i] = []any{k.Name, yes(k.Batch, "--batch"), yes(k.Past, "--at"), yes(k.Plot, "svg, png"), k.About}
+					lines[i] = []any{k.Name, yes(k.Batch, "--batch"), yes(k.Plot, "svg, png"), k.About}
 				}
-				rows(w, "", []any{"report", "needs", "past", "drawn", "about"}, lines)
+				rows(w, "", []any{"report", "needs", "drawn", "about"}, lines)
 			})
 		},
 	}

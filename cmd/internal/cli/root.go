@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 )
 
@@ -175,12 +176,17 @@ func exactly(names ...string) cobra.PositionalArgs {
 // runE is the shape of a command's work.
 type runE func(ctx context.Context, args []string) error
 
-// stoppable runs f under a context that the first signal ends; see signals.go.
+// stoppable runs f under a context that the first signal ends; see signals.go. What
+// ended so says no more than that, unless it has to tell how things stand now.
 func (p *program) stoppable(f runE) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		ctx, stop := untilSignal(c.Context())
 		defer stop()
 		err := f(ctx, args)
+		var known *app.Error
+		if errors.As(err, &known) && known.Kind == app.Interrupted {
+			return err
+		}
 		if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
 			return errInterrupted
 		}

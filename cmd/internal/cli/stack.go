@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 )
 
@@ -42,9 +43,13 @@ func (p *program) runStack(ctx context.Context, dir string) error {
 		return err
 	}
 	at := s.Addresses()
+	variables, err := stackEnviron(s)
+	if err != nil {
+		return stopStack(s, err)
+	}
 	if err := p.show(at, func(w io.Writer) {
 		fmt.Fprintf(w, "\nThe servers run. Use them in another terminal:\n\n")
-		for _, v := range p.stackEnviron(s) {
+		for _, v := range variables {
 			fmt.Fprintf(w, "  export %s\n", v)
 		}
 		fmt.Fprintf(w, "\nLook into the database:  psql '%s'\nLogs and data:           %s\nStop:                    Ctrl-C\n", at.Postgres, s.Dir())
@@ -59,9 +64,16 @@ func (p *program) runStack(ctx context.Context, dir string) error {
 	return stopStack(s, s.Err())
 }
 
-// stackEnviron gives the variables with which the other commands use the stack.
-func (p *program) stackEnviron(s *stack.Stack) []string {
-	return append(s.Addresses().Environ(stack.ServicePrefix), "ACCESSION_DATA_DIR="+filepath.Join(s.Dir(), "accession"))
+// stackEnviron gives the variables with which the other commands use the stack. The
+// data of a demonstration, or of whoever named it, belong to that installation.
+func stackEnviron(s *stack.Stack) ([]string, error) {
+	data := filepath.Join(s.Dir(), "accession")
+	variables := append(s.Addresses().Environ(stack.ServicePrefix), "ACCESSION_DATA_DIR="+data)
+	id, err := run.InstallationOf(filepath.Join(data, "work"))
+	if id != "" {
+		variables = append(variables, "ACCESSION_INSTANCE="+id)
+	}
+	return variables, err
 }
 
 // startStack starts the servers and tells of each phase on w.

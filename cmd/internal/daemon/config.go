@@ -18,6 +18,10 @@ type Config struct {
 	// Handler is the door to the live state, Claims hands out work. Required.
 	Handler *eventstore.Handler
 	Claims  eventstore.Claims
+	// Space has the promises of working space, of all processes. Required.
+	Space eventstore.Space
+	// Outbox tells a report of deletions that are not in the log yet. Required.
+	Outbox Outbox
 	// Files is the door to the files of jobs, whose state is in the log. Required.
 	Files *eventstore.FileHandler
 
@@ -73,6 +77,8 @@ func (c *Config) complete() error {
 	need(c.Handler != nil && c.Handler.Live != nil && c.Handler.Clock != nil && c.Handler.NewID != nil && c.Handler.Collection != nil,
 		"Handler, with all its fields,")
 	need(c.Claims != nil, "Claims")
+	need(c.Space != nil, "Space")
+	need(c.Outbox != nil, "Outbox")
 	need(c.Files != nil && c.Files.Log != nil && c.Files.Clock != nil && c.Files.NewID != nil, "Files, with all its fields,")
 	need(c.Profiles != nil, "Profiles")
 	need(c.Fetch != nil, "Fetch")

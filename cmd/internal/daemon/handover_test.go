@@ -28,6 +28,7 @@ func (w *world) slotTurn(daemon string) *turn {
 		w.Fatalf("%s has no slot", daemon)
 	}
 	defer w.r.slots.give(daemon)
+	defer w.leads(d)()
 	t, err := w.r.claim(w.Context(), d)
 	if err != nil {
 		w.Fatal(err)

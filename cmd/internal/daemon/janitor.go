@@ -107,7 +107,7 @@ func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, o eventstore.
 		_, err = r.doBatch(ctx, id, domain.BeginReport{}, o)
 	}
 	if err != nil && !isRefused(err) && !errors.Is(err, eventstore.ErrConflict) {
-		r.cfg.Log.Warn("cannot look whether the batch is ready for its report; the janitor looks again", "batch", id, "trace", eventstore.TraceID(o.TraceParent), "error", err)
+		r.cfg.Log.Warn("cannot look whether the batch is ready for its report; the janitor looks again", "batch", id, "trace", domain.TraceID(o.TraceParent), "error", err)
 	}
 }
 
@@ -120,17 +120,14 @@ func (r *Runner) retire(ctx context.Context, b domain.Batch, o eventstore.Order)
 	if err != nil {
 		return err
 	}
-	r.cfg.Log.Info("cleaned up after its retention time", "batch", b.ID, "trace", eventstore.TraceID(o.TraceParent))
+	r.cfg.Log.Info("cleaned up after its retention time", "batch", b.ID, "trace", domain.TraceID(o.TraceParent))
 	return r.finishDeletion(ctx, b.ID, o)
 }
 
 // finishDeletion removes what is left of a deleted batch; a job that is locked at
 // the moment is left for the next round.
 func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID, o eventstore.Order) error {
-	return r.cfg.Handler.FinishDeletion(ctx, id, o, func(j domain.Job) error {
-		r.steps.space.free(j.ID)
-		return r.steps.removeWork(j)
-	})
+	return r.cfg.Handler.FinishDeletion(ctx, id, o, r.steps.removeWork)
 }
 
 // sweep removes working directories of jobs that are not there any more, in every

@@ -169,6 +169,7 @@ func TestDeletionKilledAnywhere(t *testing.T) {
 }
 
 // A working directory whose job is gone in two rounds is removed; others stay.
+// Shows: P8
 func TestStrayDirectories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, noRecords)

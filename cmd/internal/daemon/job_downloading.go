@@ -12,14 +12,6 @@ import (
 // J9), each through its own life in the log. Files that an earlier claim has left
 // there, and that are what the deposit says, are not fetched again.
 func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
-	out := s.download(ctx, t)
-	if out.verb == verbNext || out.verb == verbFail {
-		s.space.free(t.Job.ID) // what was written shows as less free space
-	}
-	return out
-}
-
-func (s *steps) download(ctx context.Context, t *JobTask) Outcome {
 	p, out := s.profile(t)
 	if out != nil {
 		return *out

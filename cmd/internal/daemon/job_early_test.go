@@ -209,26 +209,3 @@ func TestProvisioningOfUnknownSize(t *testing.T) {
 		t.Errorf("%q", j.Reason.Message)
 	}
 }
-
-// What was promised to one job is not promised to another.
-func TestSpace(t *testing.T) {
-	t.Parallel()
-	s := newSpace()
-	a, b, c := domain.NewJobID(1), domain.NewJobID(2), domain.NewJobID(3)
-	ask := func(j domain.JobID, dir string, bytes int64, want bool) {
-		t.Helper()
-		if ok, left := s.ask(j, dir, bytes, 100, 10); ok != want {
-			t.Errorf("%s asks for %d: %v with %d left", j, bytes, ok, left)
-		}
-	}
-	ask(a, "", 60, true)
-	ask(b, "", 31, false)
-	ask(b, "", 30, true)
-	ask(c, "", 1, false)
-	ask(c, "", 0, true)
-	ask(c, "elsewhere", 90, true)
-	ask(a, "", 61, false) // its own earlier promise does not count against it, b's does
-	ask(a, "", 60, true)
-	s.free(a)
-	ask(c, "", 60, true)
-}

@@ -79,6 +79,7 @@ func TestProcessing(t *testing.T) {
 
 // A job that starts over in processing mints once and stores one version, whatever
 // it had reached.
+// Shows: P5
 func TestProcessingStartsOver(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"ReserveVersion", "FinishEffect"} {
@@ -267,6 +268,7 @@ func TestRecordingLooksAtTheDigest(t *testing.T) {
 }
 
 // J14, J15: the callback is made with a key that survives a requeue.
+// Shows: P6
 func TestCallback(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -316,6 +318,7 @@ func TestCallback(t *testing.T) {
 }
 
 // A callback that was delivered before the worker died is not made again.
+// Shows: P6
 func TestCallbackIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

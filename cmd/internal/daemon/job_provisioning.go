@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
 )
 
 // jobProvisioning promises working space (J7), or lets the job wait. Each waiting
@@ -21,34 +21,49 @@ func (s *steps) jobProvisioning(ctx context.Context, t *JobTask) Outcome {
 	if err != nil {
 		return s.trouble(err, "open the working directory")
 	}
-	free, err := work.Free()
+	a, err := s.space.ask(ctx, t.Job, workingRoot(p), s.cfg.SpaceReserve, work.Free)
+	if errors.Is(err, errUncounted) {
+		return handBack(err)
+	}
 	if err != nil {
 		return s.trouble(err, "look for free space")
 	}
-	need, dir := t.Job.SpaceNeeded, s.workingRoot(p)
-	ok, left := s.space.ask(t.Job.ID, dir, need, free, s.cfg.SpaceReserve)
-	if !ok {
-		s.forgetPromises(ctx)
-		ok, left = s.space.ask(t.Job.ID, dir, need, free, s.cfg.SpaceReserve)
-	}
-	if ok {
+	if a.ok {
+		t.term = a.term
 		return nextJob(domain.ProvisionJob{})
 	}
+	if a.term == nil { // the lead was lost meanwhile
+		return again()
+	}
+	need := t.Job.SpaceNeeded
 	msg := fmt.Sprintf("the job needs %d bytes of working space; %d are free, of which %d stay in reserve and %d can be promised",
-		need, free, s.cfg.SpaceReserve, max(left, 0))
+		need, a.free, s.cfg.SpaceReserve, max(a.left, 0))
 	if need == 0 {
-		msg = fmt.Sprintf("the job's size is unknown and only %d bytes of working space are free: it waits until there are %d", free, s.cfg.SpaceReserve)
+		msg = fmt.Sprintf("the job's size is unknown and only %d bytes of working space are free: it waits until there are %d", a.free, s.cfg.SpaceReserve)
 	}
 	return wait(domain.Reason{Code: domain.CodeSpaceShort, Message: msg}, s.cfg.SpaceCycle)
 }
 
-// forgetPromises ends promises to jobs that are not downloading any more, or that
-// another process downloaded.
-func (s *steps) forgetPromises(ctx context.Context) {
-	for _, id := range s.space.jobs() {
-		at, err := s.live.Job(ctx, id)
-		if errors.Is(err, eventstore.ErrNotFound) || err == nil && at.State.State != domain.JobDownloading && at.State.State != domain.JobProvisioning {
-			s.space.free(id)
+// provision runs the workers of provisioning whenever this process leads it.
+func (r *Runner) provision(ctx, work context.Context, d Daemon) {
+	for ctx.Err() == nil {
+		lead, resign, err := r.steps.space.lead(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				r.cfg.Log.Warn("cannot lead provisioning; trying again", "error", err)
+				pause(ctx, r.cfg.RetryDelay)
+			}
+			continue
 		}
+		r.cfg.Log.Info("leads provisioning")
+		var workers sync.WaitGroup
+		for range r.cfg.Workers[d.Name] {
+			workers.Go(func() { r.serve(lead, work, d) })
+		}
+		workers.Wait()
+		resign()
 	}
 }
+
+// Notice tells of an event read from the log.
+func (r *Runner) Notice(e domain.Recorded) { r.steps.space.notice(e) }

@@ -30,7 +30,7 @@ func (s *steps) mailQueued(ctx context.Context, p Profile, t *BatchTask) Outcome
 	if err != nil {
 		return handBack(err)
 	}
-	return nextBatch(domain.StartBatch{}).with(note)
+	return nextBatch(domain.StartBatch{Told: note})
 }
 
 // mailReport sends the report if the profile says so: one mail for each report,
@@ -48,12 +48,15 @@ func (s *steps) mailReport(ctx context.Context, t *BatchTask, r ReportBody) (*do
 	if t.Batch.State == domain.BatchUpdateReporting && t.Batch.Report != nil {
 		about, key = aboutUpdate, fmt.Sprintf("%s/%s/%.16s", r.Batch, aboutUpdate, t.Batch.Report.ReportSHA256)
 	}
-	subject := fmt.Sprintf("Deposit %s: %d completed, %d failed", r.Batch, r.Completed, r.Failed)
-	if r.Problem != nil {
-		subject = fmt.Sprintf("Deposit %s could not be read", r.Batch)
-	}
 	return s.mail(ctx, p, profile.MailReport, record.Message{
-		Key: key, About: about, Batch: r.Batch}, subject, reportText(p, r))
+		Key: key, About: about, Batch: r.Batch}, reportSubject(r), reportText(p, r))
+}
+
+func reportSubject(r ReportBody) string {
+	if r.Problem != nil {
+		return fmt.Sprintf("Deposit %s could not be read", r.Batch)
+	}
+	return fmt.Sprintf("Deposit %s: %d completed, %d failed", r.Batch, r.Completed, r.Failed)
 }
 
 // mail sends one message and keeps its fate. A mail that cannot be sent is noted
@@ -100,12 +103,15 @@ const (
 func reportText(p Profile, r ReportBody) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Report on batch %s for %s.\n\nListed %d, completed %d, failed %d, deleted %d.\n", r.Batch, p.Collection, r.Listed, r.Completed, r.Failed, r.Deleted)
+	if n := len(r.Unexplained); n > 0 {
+		fmt.Fprintf(&b, "%d are not accounted for; the operators know of it.\n", n)
+	}
 	if r.Problem != nil {
 		fmt.Fprintf(&b, "\nNothing was ingested: %s (%s)\n", r.Problem.Message, r.Problem.Code)
 	}
-	section := func(title string, include func(ReportJob) bool) {
+	list := func(title string, jobs []ReportJob, include func(ReportJob) bool) {
 		n := 0
-		for _, j := range r.Jobs {
+		for _, j := range jobs {
 			if !include(j) {
 				continue
 			}
@@ -132,11 +138,14 @@ func reportText(p Profile, r ReportBody) string {
 			b.WriteString("\n")
 		}
 	}
+	section := func(title string, include func(ReportJob) bool) { list(title, r.Jobs, include) }
 	failed := "Failed"
 	if r.Kind == "update-report" {
 		failed = "Unresolved"
 	}
+	list("Not accounted for", r.Unexplained, func(ReportJob) bool { return true })
 	section(failed, func(j ReportJob) bool { return j.State == domain.JobFailed })
+	section("Deleted", func(j ReportJob) bool { return j.State == domain.JobDeleted })
 	section("Completed since the report before", func(j ReportJob) bool { return j.New })
 	section("Completed", func(j ReportJob) bool { return j.State == domain.JobCompleted && !j.New })
 	return strings.ToValidUTF8(b.String(), "\ufffd")

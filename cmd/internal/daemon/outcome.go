@@ -26,7 +26,6 @@ type Outcome struct {
 	reason domain.Reason
 	delay  time.Duration // of verbWait
 	err    error         // of verbRetry and verbHandBack, nil = nothing is wrong
-	note   *domain.NoteDelivery
 }
 
 // nextJob goes on with cmd.
@@ -34,9 +33,6 @@ func nextJob(cmd domain.JobCommand) Outcome { return Outcome{job: cmd} }
 
 // nextBatch goes on with cmd.
 func nextBatch(cmd domain.BatchCommand) Outcome { return Outcome{batch: cmd} }
-
-// with adds the fate of a message, to be noted once the command is written.
-func (o Outcome) with(note *domain.NoteDelivery) Outcome { o.note = note; return o }
 
 // fail stops the job where it is.
 func fail(r domain.Reason) Outcome { return Outcome{verb: verbFail, reason: r} }

@@ -74,7 +74,7 @@ func (p *places) workingDir(of profile.Profile, b domain.BatchID, j domain.JobID
 }
 
 // workingRoot names the working directory of a profile, to tell one from another.
-func (p *places) workingRoot(of profile.Profile) string { return of.WorkingDir }
+func workingRoot(of profile.Profile) string { return of.WorkingDir }
 
 // all gives every working directory that was opened, the default one first.
 func (p *places) all() []*store.Work {

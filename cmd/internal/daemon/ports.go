@@ -7,6 +7,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // Profiles finds a profile by name; the error names those that there are.
@@ -14,6 +15,14 @@ import (
 type Profiles interface {
 	Get(name string) (profile.Profile, error)
 	Names() []string
+}
+
+// Outbox has the events that are committed and not in the log yet; see
+// eventstore.Outbox.
+type Outbox interface {
+	Shards() int
+	Unsent(ctx context.Context, shard int) (eventstore.Position, error)
+	Read(ctx context.Context, shard int, after eventstore.Position, limit int) ([]eventstore.Item, error)
 }
 
 // Records keeps in SQL what steps must find again when they start over.

@@ -2,10 +2,13 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
@@ -21,8 +24,8 @@ import (
 const reportParallel = 16
 
 // ReportBody is the whole report of a batch, as it is kept in the object store and
-// named by the batch's status-report. It adds up: Listed = Completed + Failed +
-// Deleted.
+// named by the batch's status-report. Listed = Completed + Failed + Deleted, or the
+// jobs that are not among them are in Unexplained.
 type ReportBody struct {
 	Batch     domain.BatchID `json:"batch_id"`
 	Kind      string         `json:"kind"` // report or update-report
@@ -34,7 +37,11 @@ type ReportBody struct {
 	Completed int            `json:"completed"`
 	Failed    int            `json:"failed"`
 	Deleted   int            `json:"deleted"`
-	Jobs      []ReportJob    `json:"jobs"` // ordered by id
+	Jobs      []ReportJob    `json:"jobs"` // ordered by id: those three
+	// Unexplained are jobs that the batch listed and that are neither there nor
+	// deleted: each in the state that the history last has of it, "" = none. Empty
+	// but for a fault.
+	Unexplained []ReportJob `json:"unexplained"`
 }
 
 // ReportJob is one job of a report.
@@ -47,7 +54,7 @@ type ReportJob struct {
 	URL     string          `json:"payload_url"` // without its query
 	Primary string          `json:"primary_id"`
 	LocalID []string        `json:"local_id"`
-	Reason  *domain.Reason  `json:"reason"` // why it failed, else null
+	Reason  *domain.Reason  `json:"reason"` // why it failed or was deleted, else null
 	New     bool            `json:"newly_successful,omitempty"`
 	// LeftOut names the files that an operator kept out of the stored object.
 	LeftOut []string `json:"left_out,omitempty"`
@@ -60,6 +67,9 @@ func (s *steps) batchReporting(ctx context.Context, t *BatchTask) Outcome {
 	report, body, err := s.report(ctx, t.Batch)
 	if err != nil {
 		return handBack(fmt.Errorf("make the report: %w", err))
+	}
+	if n := len(body.Unexplained); n > 0 {
+		t.Log.Error("jobs of the batch are gone, and no event tells why: run accession verify", "jobs", n, "first", body.Unexplained[0].ID)
 	}
 	data, err := json.MarshalIndent(body, "", "  ")
 	if err != nil {
@@ -81,13 +91,13 @@ func (s *steps) batchReporting(ctx context.Context, t *BatchTask) Outcome {
 	if err != nil {
 		return handBack(err)
 	}
-	return nextBatch(domain.FinishReport{Report: report}).with(note)
+	return nextBatch(domain.FinishReport{Report: report, Told: note})
 }
 
 // report lists the batch's jobs, for the status-report and in full.
 func (s *steps) report(ctx context.Context, b domain.Batch) (domain.Report, ReportBody, error) {
 	body := ReportBody{Batch: b.ID, Kind: "report", Made: domain.At(s.cfg.Handler.Clock()),
-		Profile: b.Submission.ProfileName, Submitter: b.Submission.Submitter}
+		Profile: b.Submission.ProfileName, Submitter: b.Submission.Submitter, Unexplained: []ReportJob{}}
 	if b.Reason.Failure() {
 		body.Problem = b.Reason
 	}
@@ -110,17 +120,29 @@ func (s *steps) report(ctx context.Context, b domain.Batch) (domain.Report, Repo
 	if err != nil {
 		return report, body, err
 	}
+	gone, err := s.historyOf(ctx, missing(b.Listing, completed, failed))
+	if err != nil {
+		return report, body, err
+	}
 	left, err := s.leftOut(ctx, b.ID)
 	for i, j := range jobs {
 		if j.State == domain.JobCompleted {
 			jobs[i].LeftOut = left[j.ID]
 		}
 	}
-	body.Jobs, body.Completed, body.Failed = jobs, len(completed), len(failed)
 	if b.Listing != nil {
 		body.Listed = b.Listing.Rows
-		body.Deleted = body.Listed - body.Completed - body.Failed
 	}
+	for _, j := range gone {
+		if j.State == domain.JobDeleted {
+			body.Deleted++
+			jobs = append(jobs, reportJob(j))
+		} else {
+			body.Unexplained = append(body.Unexplained, reportJob(j))
+		}
+	}
+	slices.SortFunc(jobs, func(a, b ReportJob) int { return cmp.Compare(a.ID, b.ID) })
+	body.Jobs, body.Completed, body.Failed = jobs, len(completed), len(failed)
 	return report, body, err
 }
 
@@ -133,20 +155,9 @@ func (s *steps) previous(ctx context.Context, b domain.Batch) (domain.Report, er
 	if !prev.Truncated {
 		return prev, nil
 	}
-	key, ok := store.KeyOf(prev.ReportURL)
-	if !ok {
-		return prev, fmt.Errorf("the report before names no object: %q", prev.ReportURL)
-	}
-	data, err := s.kept(ctx, key)
+	body, err := keptReport(ctx, s.cfg.Objects, prev)
 	if err != nil {
-		return prev, err
-	}
-	var body ReportBody
-	if sha := sha256Hex(data); sha != prev.ReportSHA256 {
-		return prev, fmt.Errorf("the report before in %s has the SHA-256 %s and had %s: restore it", key, sha, prev.ReportSHA256)
-	}
-	if err := json.Unmarshal(data, &body); err != nil {
-		return prev, fmt.Errorf("the report before in %s cannot be read: %w", key, err)
+		return prev, fmt.Errorf("the report before: %w", err)
 	}
 	prev.SuccessfulJobs = nil
 	for _, j := range body.Jobs {
@@ -155,6 +166,30 @@ func (s *steps) previous(ctx context.Context, b domain.Batch) (domain.Report, er
 		}
 	}
 	return prev, nil
+}
+
+// keptReport reads a whole report from the object store.
+func keptReport(ctx context.Context, objects *store.Store, r domain.Report) (ReportBody, error) {
+	var body ReportBody
+	key, ok := store.KeyOf(r.ReportURL)
+	if !ok {
+		return body, fmt.Errorf("it names no object: %q", r.ReportURL)
+	}
+	from, err := objects.Get(ctx, key)
+	if err != nil {
+		return body, err
+	}
+	data, err := io.ReadAll(from)
+	if err := errors.Join(err, from.Close()); err != nil {
+		return body, err
+	}
+	if sha := sha256Hex(data); sha != r.ReportSHA256 {
+		return body, fmt.Errorf("%s has the SHA-256 %s and had %s: restore it", key, sha, r.ReportSHA256)
+	}
+	if err := json.Unmarshal(data, &body); err != nil {
+		return body, fmt.Errorf("%s cannot be read: %w", key, err)
+	}
+	return body, nil
 }
 
 // reportJobs reads the jobs, ordered by id.
@@ -170,16 +205,21 @@ func (s *steps) reportJobs(ctx context.Context, completed, failed, newly []domai
 	for i, id := range ids {
 		g.Go(func() error {
 			at, err := s.live.Job(gctx, id)
-			j := at.State
-			jobs[i] = ReportJob{ID: id, Row: j.Configuration.Row, State: j.State, Name: jobName(j), Title: j.Metadata.ErcWhat,
-				URL: fetch.Redact(j.Configuration.PayloadURL), Primary: j.Identifiers.Primary, LocalID: j.Identifiers.LocalID, New: isNew[id]}
-			if j.State == domain.JobFailed {
-				jobs[i].Reason = j.Reason
-			}
+			jobs[i] = reportJob(at.State)
+			jobs[i].ID, jobs[i].New = id, isNew[id]
 			return err
 		})
 	}
 	return jobs, g.Wait()
+}
+
+func reportJob(j domain.Job) ReportJob {
+	r := ReportJob{ID: j.ID, Row: j.Configuration.Row, State: j.State, Name: jobName(j), Title: j.Metadata.ErcWhat,
+		URL: fetch.Redact(j.Configuration.PayloadURL), Primary: j.Identifiers.Primary, LocalID: j.Identifiers.LocalID}
+	if j.State == domain.JobFailed || j.State == domain.JobDeleted {
+		r.Reason = j.Reason
+	}
+	return r
 }
 
 // jobName is what a person knows the job's payload by.

@@ -59,15 +59,19 @@ func TestReportAndUpdate(t *testing.T) {
 	w.web.serve("/bad.txt", "bad")
 	w.doJob(first.Plus(1), domain.RequeueJob{})
 	w.walk(domain.DaemonJobDownloading, domain.DaemonJobProcessing, domain.DaemonJobRecording, domain.DaemonJobNotify)
-	w.doJob(first.Plus(2), domain.DeleteJob{})
+	w.doJob(first.Plus(2), domain.DeleteJob{Reason: &domain.Reason{Class: domain.ClassCancelled, Code: "asked", Message: "listed by mistake"}})
 	w.doBatch(id, domain.RequestUpdate{})
 	w.turn(domain.DaemonBatchUpdateReporting)
 	b, r = w.batch(id), w.report(id)
 	if b.State != domain.BatchCompleted || !slices.Equal(b.Report.NewlySuccessfulJobs, []domain.JobID{first.Plus(1)}) || len(b.Report.UnresolvedJobs) != 0 {
 		t.Errorf("batch %s, report %+v", b.State, b.Report)
 	}
-	if r.Kind != "update-report" || r.Listed != 3 || r.Completed != 2 || r.Deleted != 1 || r.Jobs[0].New || !r.Jobs[1].New {
+	if r.Kind != "update-report" || r.Listed != 3 || r.Completed != 2 || r.Deleted != 1 || len(r.Unexplained) != 0 || len(r.Jobs) != 3 || r.Jobs[0].New || !r.Jobs[1].New ||
+		r.Jobs[2].State != domain.JobDeleted || r.Jobs[2].Name != "named.txt" || r.Jobs[2].Reason.Message != "listed by mistake" {
 		t.Errorf("whole report %+v", r)
+	}
+	if mail := w.mail.mails[1].Text; !strings.Contains(mail, "Listed 3, completed 2, failed 0, deleted 1.") || !strings.Contains(mail, "Deleted\n  "+string(first.Plus(2))+"  named.txt\n    asked: listed by mistake") {
+		t.Errorf("the mail does not name what was deleted:\n%s", mail)
 	}
 	if len(w.mail.mails) != 2 || w.mail.mails[0].Key == w.mail.mails[1].Key ||
 		!strings.Contains(w.mail.mails[0].Text, "bad.txt") || !strings.Contains(w.mail.mails[0].Text, "digest_mismatch") {
@@ -93,6 +97,7 @@ func TestUpdateOfNothing(t *testing.T) {
 
 // A report that is made again, because its worker died before it was written, is
 // one mail.
+// Shows: P6
 func TestOneMailAReport(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -38,6 +38,10 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer cut()
 	r.open = ctx
 	for _, d := range Daemons {
+		if d.Job == domain.JobProvisioning && r.cfg.Workers[d.Name] > 0 {
+			r.all.Go(func() { r.provision(ctx, work, d) })
+			continue
+		}
 		for range r.cfg.Workers[d.Name] {
 			r.all.Go(func() { r.serve(ctx, work, d) })
 		}

@@ -27,6 +27,7 @@ func (w *world) aJobIn(state domain.JobState) domain.JobID {
 
 // A worker whose session is lost writes nothing, whatever its step says, and the
 // job is free for others.
+// Shows: P5
 func TestLostClaimWritesNothing(t *testing.T) {
 	t.Parallel()
 	for name, out := range map[string]Outcome{
@@ -62,6 +63,7 @@ func TestLostClaimWritesNothing(t *testing.T) {
 }
 
 // A successor's claim survives what the worker before it does late.
+// Shows: P5
 func TestLateWorkerLeavesTheSuccessorAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, noRecords)
@@ -143,7 +145,7 @@ func TestClaimsUsedUp(t *testing.T) {
 	}
 	die(maxClaims)
 	w.turn(domain.DaemonJobDownloading)
-	if j := w.wantJob(id, domain.JobFailed, domain.CodeClaimsUsedUp); j.Reason.Class != domain.ClassSystem {
+	if j := w.wantJob(id, domain.JobFailed, domain.CodeClaimsUsedUp); j.Reason == nil || j.Reason.Class != domain.ClassSystem {
 		t.Errorf("%+v", j.Reason)
 	}
 

@@ -1,59 +1,164 @@
 package daemon
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
-// space keeps what this process has promised to jobs and they have not written
-// yet, in bytes. What is written shows as less free space.
+const (
+	// promisesParallel is how many promises are read at once.
+	promisesParallel = 32
+	// recountEvery bounds how often jobs that wait for space have the promises
+	// counted again, and recountAfter how long they are relied on without that.
+	recountEvery, recountAfter = time.Second, 10 * time.Second
+)
+
+// space is the account of the working space that is promised to jobs which have not
+// written it yet. One process at a time keeps it, under a lead: it counts the
+// promises in the live state when its lead begins, adds its own, and follows those
+// that begin and end elsewhere. What is written shows as less free space.
 type space struct {
+	in      eventstore.Space
+	log     *slog.Logger
+	clock   func() time.Time
+	dirOf   func(profile string) string
+	asking  sync.Mutex // held by who asks or counts
+	counted time.Time  // when it was last counted; under asking
+
 	mu       sync.Mutex
+	term     *eventstore.Token // nil = another process leads
 	promised map[domain.JobID]promise
+	sums     map[string]int64      // bytes by working directory
+	unread   map[domain.JobID]bool // promised elsewhere, and not counted yet
 }
 
 type promise struct {
-	dir   string // of which working directory
-	bytes int64
+	dir     string // of which working directory
+	bytes   int64
+	version int64 // of the job, once it is promised
+	flying  bool  // given here, and the write may not have landed yet
 }
 
-func newSpace() *space { return &space{promised: map[domain.JobID]promise{}} }
+func newSpace(cfg Config) *space {
+	return &space{in: cfg.Space, log: cfg.Log, clock: cfg.Handler.Clock, dirOf: func(name string) string {
+		p, _ := cfg.Profiles.Get(name) // of a profile that is gone: the installation's
+		return workingRoot(p)
+	}, promised: map[domain.JobID]promise{}, sums: map[string]int64{}, unread: map[domain.JobID]bool{}}
+}
 
-// ask promises bytes to the job if they fit beside what others were promised and
-// the reserve. A job of unknown size (0) is let through while the reserve is free.
-// An earlier promise to the same job is replaced.
-func (s *space) ask(job domain.JobID, dir string, bytes, free, reserve int64) (ok bool, left int64) {
+// lead waits until this process keeps the account, and counts.
+func (s *space) lead(ctx context.Context) (context.Context, func(), error) {
+	lead, term, resign, err := s.in.LeadSpace(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.asking.Lock()
+	defer s.asking.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.promised, job)
-	left = free - reserve
-	for _, p := range s.promised {
-		if p.dir == dir {
-			left -= p.bytes
+	clear(s.promised)
+	clear(s.sums)
+	clear(s.unread)
+	s.term = &term
+	s.mu.Unlock()
+	end := func() {
+		s.mu.Lock()
+		s.term = nil
+		s.mu.Unlock()
+		resign()
+	}
+	if err := s.count(lead); err != nil {
+		end()
+		return nil, nil, errors.Join(errUncounted, err)
+	}
+	return lead, end, nil
+}
+
+// count makes the account what the live state says. A promise of which it is not
+// known yet whether it was written stays.
+func (s *space) count(ctx context.Context) error {
+	at := s.clock()
+	s.mu.Lock()
+	gone := make(map[domain.JobID]bool, len(s.promised))
+	for id, p := range s.promised {
+		if !p.flying {
+			gone[id] = true
 		}
 	}
-	if left < bytes || left < 0 {
-		return false, left
+	s.mu.Unlock()
+	ids, err := s.in.Promised(ctx)
+	if err != nil {
+		return err
 	}
-	s.promised[job] = promise{dir, bytes}
-	return true, left
+	s.mu.Lock()
+	for _, id := range ids {
+		delete(gone, id)
+		if _, known := s.promised[id]; !known {
+			s.unread[id] = true
+		}
+	}
+	for id := range gone {
+		s.drop(id)
+	}
+	s.mu.Unlock()
+	if err = s.read(ctx); err == nil {
+		s.counted = at
+	}
+	return err
 }
 
-// free ends the promise to a job.
-func (s *space) free(job domain.JobID) {
+// read counts what was promised elsewhere.
+func (s *space) read(ctx context.Context) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.promised, job)
+	ids := make([]domain.JobID, 0, len(s.unread))
+	for id := range s.unread {
+		ids = append(ids, id)
+	}
+	s.mu.Unlock()
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(promisesParallel)
+	for _, id := range ids {
+		g.Go(func() error {
+			is, err := s.in.Promise(gctx, id)
+			if err != nil && !errors.Is(err, eventstore.ErrNotFound) && !errors.Is(err, eventstore.ErrBroken) {
+				return err
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.unread, id)
+			switch {
+			case err == nil:
+				s.keep(id, promise{dir: s.dirOf(is.Profile), bytes: is.Bytes, version: is.Version})
+			case errors.Is(err, eventstore.ErrBroken):
+				s.log.Error("a promise of working space is not counted", "job", id, "error", err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
 }
 
-// jobs lists those that have a promise.
-func (s *space) jobs() []domain.JobID {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	jobs := make([]domain.JobID, 0, len(s.promised))
-	for j := range s.promised {
-		jobs = append(jobs, j)
+// keep and drop change the account and its sums. The mutex is held.
+func (s *space) keep(id domain.JobID, p promise) {
+	s.drop(id)
+	s.promised[id] = p
+	s.sums[p.dir] += p.bytes
+}
+
+func (s *space) drop(id domain.JobID) {
+	p, known := s.promised[id]
+	if !known {
+		return
 	}
-	return jobs
+	delete(s.promised, id)
+	if s.sums[p.dir] -= p.bytes; s.sums[p.dir] == 0 {
+		delete(s.sums, p.dir)
+	}
 }

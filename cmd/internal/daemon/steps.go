@@ -29,5 +29,5 @@ type steps struct {
 }
 
 func newSteps(cfg Config) *steps {
-	return &steps{places: newPlaces(cfg), cfg: cfg, live: cfg.Handler.Live, space: newSpace()}
+	return &steps{places: newPlaces(cfg), cfg: cfg, live: cfg.Handler.Live, space: newSpace(cfg)}
 }

@@ -30,7 +30,8 @@ type JobTask struct {
 	Claim *eventstore.Claim
 	Log   *slog.Logger
 
-	token   eventstore.Token // of Job: a write on top of it need not read it again
+	token   eventstore.Token  // of Job: a write on top of it need not read it again
+	term    *eventstore.Token // under which the step has promised working space
 	tries   *tries
 	handler *eventstore.Handler
 	actor   domain.Actor
@@ -93,7 +94,7 @@ func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool, n
 		return nil, err
 	}
 	defer cancel()
-	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, Next: next,
+	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, Next: next, SpaceTerm: t.term,
 		CausationID: cause(t.Job.ID.Aggregate(), t.Job.Version), TraceParent: t.trace.Parent(), Known: &eventstore.At[domain.Job]{State: t.Job, Token: t.token}})
 	if err == nil {
 		t.Job, t.token = res.State, res.Token

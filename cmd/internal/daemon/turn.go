@@ -39,6 +39,9 @@ type turn struct {
 // run lets the step work and ends the claim. It gives the next turn of a job that
 // was handed over, whose slot is taken.
 func (t *turn) run(work context.Context) *turn {
+	if t.d.Job == domain.JobProvisioning {
+		defer t.r.steps.space.landed(t.job.Job.ID)
+	}
 	ctx, cancel := context.WithCancel(work)
 	watch := make(chan struct{})
 	go func() {
@@ -123,7 +126,7 @@ func (t *turn) commit(ctx context.Context, out Outcome) {
 	var refused *domain.Refused
 	switch {
 	case err == nil:
-		t.moved(ctx, out.note)
+		t.moved(ctx)
 	case errors.Is(err, eventstore.ErrBroken) && t.d.Fails != "" && out.verb != verbFail:
 		t.log.Error("the result cannot be written", "error", err)
 		t.fail(ctx, domain.Reason{Class: domain.ClassSystem, Code: CodeInternal, Message: "the result of the step could not be written: " + err.Error()})
@@ -231,25 +234,23 @@ func (t *turn) sign(why domain.Reason) domain.Reason {
 	return why
 }
 
-// moved follows a written command: the note about a message, and the batch's
-// report when this was its last job.
-func (t *turn) moved(ctx context.Context, note *domain.NoteDelivery) {
+// moved follows a written command: the batch's report begins when this was its last
+// job.
+func (t *turn) moved(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	t.r.tries.done(t.claim.Aggregate)
 	switch {
 	case t.batch != nil:
 		t.log.Info("moved", "state", t.batch.Batch.State)
-		if note != nil {
-			if _, err := t.r.doBatch(ctx, t.batch.Batch.ID, *note, t.order()); err != nil {
-				t.log.Warn("cannot note the fate of a message; the record of deliveries has it", "about", note.About, "error", err)
-			}
-		}
 		if t.batch.Batch.State == domain.BatchProcessing {
 			t.r.tryReport(ctx, t.batch.Batch.ID, t.order())
 		}
 	default:
 		t.log.Info("moved", "state", t.job.Job.State)
+		if !t.job.Job.Promised() {
+			t.r.steps.space.free(t.job.Job.ID)
+		}
 		if t.job.Job.State.Sub() != domain.SubProcessing && !t.job.Job.Cleaned {
 			t.r.tryReport(ctx, t.job.Job.Configuration.BatchID, t.order())
 		}

@@ -97,6 +97,7 @@ func TestWalk(t *testing.T) {
 }
 
 // J20: a completed job leaves its queue, and its working directory is gone.
+// Shows: P8
 func TestCompletedJobIsCleaned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -87,7 +87,7 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 	}
 	t.Cleanup(func() { client.Close(); _ = work.Close(); _ = objects.Close() })
 	w.history = memory.NewLog(w.clock)
-	w.cfg = Config{Handler: w.h, Claims: w.store, Files: &eventstore.FileHandler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text}, Profiles: w.set, Fetch: client, Mail: w.mail,
+	w.cfg = Config{Handler: w.h, Claims: w.store, Space: w.store, Outbox: w.store, Files: &eventstore.FileHandler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text}, Profiles: w.set, Fetch: client, Mail: w.mail,
 		Objects: objects, Work: work, Installation: "test", Log: slog.New(slog.NewJSONHandler(w.log, nil)),
 		RetryDelay: time.Millisecond, SpaceReserve: 1, SpaceCycle: time.Second}
 	for _, c := range change {
@@ -200,11 +200,25 @@ func (w *world) turnOf(d Daemon) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
 	defer cancel()
+	defer w.leads(d)()
 	t, err := w.r.claim(ctx, d)
 	if err != nil {
 		w.Fatalf("%s has nothing to do: %v\n%s", d.Name, err, w.log)
 	}
 	t.run(w.Context())
+}
+
+// leads makes the process the leader that a daemon asks for, until resign is called.
+func (w *world) leads(d Daemon) (resign func()) {
+	w.Helper()
+	if d.Job != domain.JobProvisioning {
+		return func() {}
+	}
+	_, resign, err := w.r.steps.space.lead(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return resign
 }
 
 // walk lets the daemons work one after the other.

@@ -10,13 +10,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+	"pgregory.net/rapid"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
@@ -113,43 +113,13 @@ func TestParquetReadsBack(t *testing.T) {
 	}
 }
 
-// TestMemoryDoesNotGrowWithTheExport looks how much is alive after three groups of
-// rows and after ten: what has been written must be gone.
-func TestMemoryDoesNotGrowWithTheExport(t *testing.T) {
-	w, err := NewEventWriter(io.Discard, FormatParquet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	alive := func() uint64 {
-		var now runtime.MemStats
-		runtime.GC()
-		runtime.GC() // pools keep what they hold through one
-		runtime.ReadMemStats(&now)
-		return now.HeapAlloc
-	}
-	e, early := sample(1), uint64(0)
-	for i := range uint64(10*rowsPerGroup - 1) {
-		e.Seq = i
-		if err := w.Write(e); err != nil {
-			t.Fatal(err)
-		}
-		if i == 3*rowsPerGroup-2 {
-			early = alive()
-		}
-	}
-	if late := alive(); late > early+8<<20 {
-		t.Errorf("%d MiB are held after 3 groups of rows, %d MiB after 10", early>>20, late>>20)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestCellsAreNoFormulas(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"": "", "plain": "plain", "a=b": "a=b", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@sum": "'@sum", "\t=1": "'\t=1",
-		"\r=1": "\ufffd=1", "\n=1": "'\n=1", "\uff1d1": "'\uff1d1", "a\x1bb": "a\ufffdb", "\xffx": "\ufffdx", "é": "é", "'": "'",
+		"": "", "plain": "plain", "a=b": "a=b", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@sum": "'@sum", "\t=1": "'\t'=1",
+		"\r=1": "\ufffd=1", "\n=1": "'\n'=1", "\uff1d1": "'\uff1d1", "a\x1bb": "a\ufffdb", "\xffx": "\ufffdx", "é": "é", "'": "'",
+		" =1": " '=1", "\u00a0@x": "\u00a0'@x", "\ufeff=1": "\ufeff'=1", "\"=1": "\"'=1", "'=1": "'=1", "a;=1": "a;'=1", "a; \"=1": "a; \"'=1", "a|-1": "a|'-1",
+		"a,=1": "a,'=1", "Smith, -1900": "Smith, -1900", "a\t+1": "a\t'+1", "a\n@x": "a\n'@x", "a;b-c;d": "a;b-c;d", " plain": " plain",
 	} {
 		if got := Cell(in); got != want {
 			t.Errorf("%q is %q, want %q", in, got, want)
@@ -158,6 +128,35 @@ func TestCellsAreNoFormulas(t *testing.T) {
 	if got := Line("a\tb\nc\x7f\u0085"); got != "a\ufffdb\ufffdc\ufffd\ufffd" {
 		t.Errorf("%q", got)
 	}
+}
+
+// TestNoSpreadsheetFindsAFormula splits what was written as a careless spreadsheet
+// would, at any sign and without a look at quotation marks: no cell begins a formula.
+func TestNoSpreadsheetFindsAFormula(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.SampledFrom([]rune("ab=+-@\uff1d\uff20;,|\t\n\r \"'\u00a0\ufeff\u200b")), 0, 12, -1)
+		row := []any{text.Draw(t, "one"), text.Draw(t, "two")}
+		var out bytes.Buffer
+		c, err := NewCSV(&out, "one", "two")
+		if err == nil {
+			err = errors.Join(c.Row(row...), c.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range strings.FieldsFunc(out.String(), func(r rune) bool { return strings.ContainsRune(";|\t\n", r) }) {
+			for i, part := range strings.Split(cell, ",") {
+				begins := strings.TrimLeft(part, "\"")
+				if i == 0 {
+					begins = strings.TrimLeft(part, "\" \u00a0\ufeff\u200b")
+				}
+				if begins != "" && strings.ContainsRune("=+-@\uff1d\uff20", []rune(begins)[0]) {
+					t.Fatalf("%q is written as %q, in which %q is a formula", row, out.String(), part)
+				}
+			}
+		}
+	})
 }
 
 func TestFilesAreWholeOrNotThere(t *testing.T) {

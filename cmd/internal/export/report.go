@@ -15,18 +15,21 @@ const (
 	FormatText = "text"
 	FormatHTML = "html"
 	FormatJSON = "json"
+	FormatMail = "mail"
 	FormatSVG  = "svg"
 	FormatPNG  = "png"
 )
 
 // ReportFormats lists them; the last two draw.
-var ReportFormats = []string{FormatText, FormatHTML, FormatJSON, FormatCSV, FormatSVG, FormatPNG}
+var ReportFormats = []string{FormatText, FormatHTML, FormatJSON, FormatCSV, FormatMail, FormatSVG, FormatPNG}
 
 // ReportOptions say how a report is written.
 type ReportOptions struct {
 	Format string
 	Table  string    // for CSV, which has room for one; "" = the first
 	Made   time.Time // when the report was made
+	From   string    // of a mail, as To: see notify.Message
+	To     []string
 	// Row is called after each row, nil = nobody wants to know.
 	Row func()
 }
@@ -49,6 +52,8 @@ func WriteReport(w io.Writer, r app.Report, o ReportOptions) error {
 			return err
 		}
 		return writeCSV(w, t, o)
+	case FormatMail:
+		return writeMail(w, r, o)
 	case FormatSVG, FormatPNG:
 		return draw(w, r, o)
 	}

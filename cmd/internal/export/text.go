@@ -2,28 +2,49 @@ package export
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // Cell makes a text safe to be a spreadsheet's cell: one that a spreadsheet would
 // take for a formula gets an apostrophe before it, as the spreadsheets themselves
-// mark text, and control characters but tab and line feed are replaced.
+// mark text, and control characters but tab and line feed are replaced. So does what
+// would begin a cell for a spreadsheet that splits at another sign than the comma and
+// then sees no quotation: behind a semicolon, comma, bar, tab or line feed.
 func Cell(s string) string {
 	if s == "" {
 		return s
 	}
 	s = plain(s, "\t\n")
-	if strings.ContainsRune("=+-@\t\n"+fullWidth, first(s)) {
-		return "'" + s
+	var b strings.Builder
+	if s[0] == '\t' || s[0] == '\n' {
+		b.WriteByte('\'')
 	}
-	return s
+	from := true // a cell may begin here
+	comma := false
+	for _, r := range s {
+		switch {
+		case from && strings.ContainsRune(signs, r):
+			b.WriteByte('\'')
+			from = false
+		case strings.ContainsRune(";|,\t\n", r):
+			from, comma = true, r == ','
+		case !skipped(r) || comma && r == ' ': // prose has a space behind its commas
+			from = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
-// fullWidth are the wide forms of the signs, which some spreadsheets take for the
-// signs themselves.
-const fullWidth = "\uff1d\uff0b\uff0d\uff20"
+// signs begin formulas; some spreadsheets take their wide forms for the same.
+const signs = "=+-@\uff1d\uff0b\uff0d\uff20"
 
-func first(s string) rune { r, _ := utf8.DecodeRuneInString(s); return r }
+// skipped are signs before which a formula may still begin: spaces, also those that
+// nobody sees, and quotation marks.
+func skipped(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("\"\u200b\u200c\u200d\u2060\ufeff", r)
+}
 
 // Line makes a text safe for a line of a terminal or a page: all control characters
 // are replaced.

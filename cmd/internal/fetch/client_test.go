@@ -66,6 +66,7 @@ func TestDoLimitsReplies(t *testing.T) {
 	}
 }
 
+// Shows: P9
 func TestAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
@@ -91,6 +92,7 @@ func TestAddressesAreRefused(t *testing.T) {
 	}
 }
 
+// Shows: P9
 func TestPoliciesDoNotShareConnections(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(http.ResponseWriter, *http.Request) {})
@@ -109,6 +111,7 @@ func TestPoliciesDoNotShareConnections(t *testing.T) {
 	}
 }
 
+// Shows: P9
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
@@ -149,6 +152,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
+// Shows: P9
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	var referer atomic.Value
@@ -330,6 +334,7 @@ func TestCancelled(t *testing.T) {
 }
 
 // The environment's proxy would connect for us, past every check.
+// Shows: P9
 func TestNoProxy(t *testing.T) {
 	t.Parallel()
 	tr, ok := world(t, quick(), nil).http.Transport.(*http.Transport)

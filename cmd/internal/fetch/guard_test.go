@@ -95,6 +95,7 @@ var hostile = []struct {
 	{"e000::1", false, "not assigned"},
 }
 
+// Shows: P9
 func TestHostileAddresses(t *testing.T) {
 	t.Parallel()
 	open, err := ParsePolicy([]string{"0.0.0.0/0", "::/0"})
@@ -136,6 +137,7 @@ func TestPublicAddresses(t *testing.T) {
 	}
 }
 
+// Shows: P9
 func TestExceptions(t *testing.T) {
 	t.Parallel()
 	p, err := ParsePolicy([]string{"127.0.0.1/32", "10.1.0.0/16", "192.168.1.5:8080", "[fd12::5]:443", "Files.Test:8443", "64:ff9b::/96"})

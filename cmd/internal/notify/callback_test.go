@@ -47,6 +47,7 @@ func fails(t *testing.T, err error, code domain.Code, class domain.Class) *notif
 	return e
 }
 
+// Shows: P6
 func TestCallback(t *testing.T) {
 	t.Parallel()
 	type job struct {

@@ -15,6 +15,7 @@ import (
 // A process that is killed between writing a mail and naming it leaves no mail;
 // killed after naming it, it leaves the whole mail. Either way the next try ends
 // with one.
+// Shows: P6
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "deliver")

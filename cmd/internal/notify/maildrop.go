@@ -27,12 +27,9 @@ type MailDrop struct {
 // a mail: it is written under a name of its own, synced, then renamed. The error
 // is an *Error with CodeMailInvalid or CodeMailDrop.
 func (d MailDrop) Deliver(m Message) (string, error) {
-	if err := m.Validate(); err != nil {
-		return "", err
-	}
-	text, err := m.bytes()
+	text, err := m.Bytes()
 	if err != nil {
-		return "", &Error{Code: CodeMailInvalid, Class: domain.ClassSystem, Message: "mail: it cannot be written", cause: err}
+		return "", err
 	}
 	name := FileName(m.Key)
 	if err := d.put(name, text); err != nil {

@@ -115,6 +115,7 @@ func TestDeliver(t *testing.T) {
 
 func isASCII(b []byte) bool { return !bytes.ContainsFunc(b, func(r rune) bool { return r > '~' }) }
 
+// Shows: P6
 func TestDeliverAtOnce(t *testing.T) {
 	t.Parallel()
 	d := notify.MailDrop{Dir: filepath.Join(t.TempDir(), "a", "b", "c")}

@@ -26,13 +26,14 @@ const (
 	maxAddress = 254
 )
 
-// Message is one mail, in plain text.
+// Message is one mail, in plain text, and as a page for readers that show one.
 type Message struct {
 	Key     string    // of the delivery: 1 to 255 bytes without control characters; the same key is the same mail
 	From    string    // user@host, or Name <user@host>
 	To      []string  // 1 to 100 of the same form
 	Subject string    // one line, up to 500 bytes
 	Text    string    // up to 1 MiB; lines end in LF or CRLF; control characters but tab are shown as U+FFFD
+	HTML    string    // the same as a page, up to 1 MiB; "" = plain text is all
 	Date    time.Time // of the mail, not of its writing, so that writing it again gives the same bytes
 }
 
@@ -60,6 +61,9 @@ func (m Message) Validate() error {
 	}
 	if m.Text == "" || len(m.Text) > maxText || !utf8.ValidString(m.Text) {
 		bad("the text must be 1 to %d bytes of UTF-8", maxText)
+	}
+	if len(m.HTML) > maxText || !utf8.ValidString(m.HTML) {
+		bad("the page must be up to %d bytes of UTF-8", maxText)
 	}
 	if m.Date.IsZero() || m.Date.Year() < 1970 || m.Date.Year() > 9999 {
 		bad("the date is missing or not between 1970 and 9999")
@@ -98,8 +102,20 @@ func address(s string) (*mail.Address, error) {
 // each of them could make lines that are blank, and a blank line ends the headers.
 func oneSpaced(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// bytes gives the message as RFC 5322 asks for it, the same bytes each time. The
-// message must be valid.
+// Bytes gives the message as RFC 5322 asks for it, the same bytes each time. The
+// error is an *Error with CodeMailInvalid.
+func (m Message) Bytes() ([]byte, error) {
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	data, err := m.bytes()
+	if err != nil {
+		return nil, &Error{Code: CodeMailInvalid, Class: domain.ClassSystem, Message: "mail: it cannot be written", cause: err}
+	}
+	return data, nil
+}
+
+// bytes is Bytes of a valid message.
 func (m Message) bytes() ([]byte, error) {
 	g := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithCharset(gomail.CharsetUTF8), gomail.WithEncoding(gomail.EncodingQP))
 	from, err := address(m.From)
@@ -121,6 +137,13 @@ func (m Message) bytes() ([]byte, error) {
 	// No vacation notes and the like in answer to a program's mail.
 	g.SetGenHeader("Auto-Submitted", "auto-generated")
 	g.SetBodyString(gomail.TypeTextPlain, plainText(m.Text))
+	if m.HTML != "" {
+		// What is between the parts depends on them, so that nobody can write it into
+		// them.
+		between := sha256.Sum256([]byte(m.Key + "\x00" + m.Text + "\x00" + m.HTML))
+		g.SetBoundary(hex.EncodeToString(between[:16]))
+		g.AddAlternativeString(gomail.TypeTextHTML, plainText(m.HTML))
+	}
 	var out bytes.Buffer
 	_, err = g.WriteTo(&out)
 	return out.Bytes(), err

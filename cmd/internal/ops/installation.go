@@ -23,8 +23,13 @@ type Installation struct {
 	Lag func(ctx context.Context) (events int64, seconds float64, err error)
 	// Poison counts the events that the tables could not take, up to a bound.
 	Poison func(ctx context.Context) (int, error)
+	// Unexplained looks at some more batches and counts those known that do not add
+	// up; it is asked once a minute.
+	Unexplained func(ctx context.Context) (int, error)
 	// Level tells how hard the outbox presses, see eventstore.Level.
 	Level func() int
+	// Unreadable counts batches and jobs that this process cannot read.
+	Unreadable func() int
 	// Sessions tells whether this process has a session and how many it lost.
 	Sessions func() (live bool, lost int64)
 	// Held counts the aggregates whose events the relay of this process cannot
@@ -35,6 +40,7 @@ type Installation struct {
 const (
 	askTime = 3 * time.Second // for one question
 	askAge  = 2 * time.Second // answers younger than this are told again
+	sumAge  = time.Minute     // the same of what costs more
 )
 
 // installation collects the numbers of an Installation.
@@ -46,13 +52,16 @@ type installation struct {
 	mu   sync.Mutex
 	at   time.Time
 	last []prometheus.Metric
+
+	summedAt time.Time
+	sums     []prometheus.Metric
 }
 
 // Installation adds the numbers that all processes share. Every process tells the
 // same of them: take the maximum.
 func (m *Metrics) Installation(in Installation) {
 	c := &installation{Installation: in, descs: map[string]*prometheus.Desc{},
-		errors: m.counters("accession_scrape_errors_total", "Questions to a server that a scrape could not get answered: live, oldest, lag or poison.", "question")}
+		errors: m.counters("accession_scrape_errors_total", "Questions to a server that a scrape could not get answered: live, oldest, lag, poison or unexplained.", "question")}
 	for _, d := range []Metric{
 		{Name: "accession_queue_jobs", Labels: []string{"state"}, Help: "Jobs in a state, for the whole installation."},
 		{Name: "accession_queue_oldest_seconds", Labels: []string{"state"}, Help: "How long the job has been in a state that has been there longest; 0 = none is. Completed jobs are not asked for."},
@@ -60,9 +69,11 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_outbox_unsent", Help: "Nodes of the outbox whose events are not in the log yet; a node holds the events of one decision or of several."},
 		{Name: "accession_outbox_oldest_seconds", Help: "How long the oldest of those nodes has waited."},
 		{Name: "accession_projection_lag_events", Help: "Events in the log that the tables do not show yet."},
-		{Name: "accession_projection_lag_seconds", Help: "How long ago the log took the last event that the tables show; 0 = they show all."},
+		{Name: "accession_projection_lag_seconds", Help: "How long ago the log took the first event that the tables do not show yet; 0 = they show all."},
 		{Name: "accession_poison_events", Help: "Events that could not be applied to the tables, and those that wait behind them; at most 1000 are counted."},
+		{Name: "accession_batches_unexplained", Help: "Batches that do not add up in the tables: what they list is not what completed, failed, is held, deleted and in progress, or a job has no row. Each minute some more are looked at, round all; at most 1000 are counted."},
 		{Name: "accession_outbox_level", Help: "How hard the outbox presses, as this process knows: 0 open, 1 warn, 2 full (no deposits are taken), 3 stop (nothing is claimed or changed)."},
+		{Name: "accession_unreadable", Help: "Batches and jobs that this process could not read when their turn came, and has set aside; `accession verify` says what is wrong with them."},
 		{Name: "accession_session_live", Help: "1 while this process has a session of ZooKeeper."},
 		{Name: "accession_relay_held_aggregates", Help: "Batches, jobs and settings whose next event the relay of this process cannot write."},
 	} {
@@ -98,12 +109,12 @@ func (c *installation) Collect(to chan<- prometheus.Metric) {
 func (c *installation) ask() []prometheus.Metric {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	answers := make([][]prometheus.Metric, 4)
+	answers := make([][]prometheus.Metric, 5)
 	var all sync.WaitGroup
 	for i, q := range []struct {
 		name string
 		ask  func(context.Context) ([]prometheus.Metric, error)
-	}{{"live", c.live}, {"oldest", c.oldest}, {"lag", c.lag}, {"poison", c.poison}} {
+	}{{"live", c.live}, {"oldest", c.oldest}, {"lag", c.lag}, {"poison", c.poison}, {"unexplained", c.unexplained}} {
 		all.Go(func() {
 			var err error
 			if answers[i], err = q.ask(ctx); err != nil {
@@ -119,6 +130,7 @@ func (c *installation) ask() []prometheus.Metric {
 	}
 	list := []prometheus.Metric{
 		c.gauge("accession_session_live", alive), c.gauge("accession_outbox_level", float64(c.Level())), c.gauge("accession_relay_held_aggregates", float64(c.Held())),
+		c.gauge("accession_unreadable", float64(c.Unreadable())),
 		prometheus.MustNewConstMetric(c.descs["accession_sessions_lost_total"], prometheus.CounterValue, float64(lost)),
 	}
 	for _, a := range answers {
@@ -175,4 +187,16 @@ func (c *installation) poison(ctx context.Context) ([]prometheus.Metric, error) 
 		return nil, err
 	}
 	return []prometheus.Metric{c.gauge("accession_poison_events", float64(n))}, nil
+}
+
+func (c *installation) unexplained(ctx context.Context) ([]prometheus.Metric, error) {
+	if c.sums != nil && time.Since(c.summedAt) < sumAge {
+		return c.sums, nil
+	}
+	n, err := c.Unexplained(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.summedAt, c.sums = time.Now(), []prometheus.Metric{c.gauge("accession_batches_unexplained", float64(n))}
+	return c.sums, nil
 }

@@ -31,11 +31,13 @@ func shared(lag func() error) Installation {
 		Oldest: func(context.Context) (map[domain.JobState]time.Time, error) {
 			return map[domain.JobState]time.Time{domain.JobPending: time.Now().Add(-time.Hour)}, nil
 		},
-		Lag:      func(context.Context) (int64, float64, error) { return 4, 1.5, lag() },
-		Poison:   func(context.Context) (int, error) { return 6, nil },
-		Level:    func() int { return 2 },
-		Sessions: func() (bool, int64) { return true, 2 },
-		Held:     func() int { return 1 },
+		Lag:         func(context.Context) (int64, float64, error) { return 4, 1.5, lag() },
+		Poison:      func(context.Context) (int, error) { return 6, nil },
+		Unexplained: func(context.Context) (int, error) { return 8, nil },
+		Level:       func() int { return 2 },
+		Unreadable:  func() int { return 3 },
+		Sessions:    func() (bool, int64) { return true, 2 },
+		Held:        func() int { return 1 },
 	}
 }
 

@@ -1,9 +1,13 @@
 package ops
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -84,8 +88,9 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		`accession_projection_lag_events 4`,
 		`accession_projection_lag_seconds 1.5`,
 		`accession_poison_events 6`,
+		`accession_batches_unexplained 8`,
 		`accession_outbox_level 2`,
-		`accession_session_live 1`,
+		`accession_session_live 1`, `accession_unreadable 3`,
 		`accession_sessions_lost_total 2`,
 		`accession_relay_held_aggregates 1`,
 		`go_goroutines `,
@@ -116,5 +121,31 @@ func TestOneServerAwayTakesNothingElseAway(t *testing.T) {
 	_, text = ask(t, h, "GET", "/metrics", "")
 	if !strings.Contains(text, "\naccession_scrape_errors_total{question=\"lag\"} 1") {
 		t.Errorf("the error is not counted, or the question was asked again at once:\n%s", text)
+	}
+}
+
+// TestSumsAreAskedForOnceAMinute: however often somebody scrapes.
+func TestSumsAreAskedForOnceAMinute(t *testing.T) {
+	t.Parallel()
+	asked, away := 0, errAway
+	c := &installation{Installation: Installation{Unexplained: func(context.Context) (int, error) {
+		asked++
+		return asked, away
+	}}, descs: map[string]*prometheus.Desc{"accession_batches_unexplained": prometheus.NewDesc("accession_batches_unexplained", "sums", nil, nil)}}
+	if _, err := c.unexplained(t.Context()); !errors.Is(err, errAway) {
+		t.Error(err)
+	}
+	away = nil
+	for range 5 {
+		if list, err := c.unexplained(t.Context()); err != nil || len(list) != 1 {
+			t.Error(list, err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times: once without an answer, then once", asked)
+	}
+	c.summedAt = c.summedAt.Add(-sumAge)
+	if _, err := c.unexplained(t.Context()); err != nil || asked != 3 {
+		t.Errorf("a minute later: asked %d times, %v", asked, err)
 	}
 }

@@ -17,6 +17,9 @@ const (
 	ReferenceMissing  domain.Code = "reference_missing"
 	ReferenceWrong    domain.Code = "reference_wrong"
 	ReferenceOrphan   domain.Code = "reference_orphan"
+	PromiseMissing    domain.Code = "promise_missing"
+	PromiseWrong      domain.Code = "promise_wrong"
+	PromiseOrphan     domain.Code = "promise_orphan"
 	RowsWrong         domain.Code = "rows_wrong"
 	SettingWrong      domain.Code = "setting_wrong"
 	LockStale         domain.Code = "lock_stale"
@@ -69,6 +72,9 @@ var Meanings = []Meaning{
 	{ReferenceMissing, InZooKeeper, Repairable, "a job is not in the sub-state of its batch that its state implies", redraw},
 	{ReferenceWrong, InZooKeeper, Repairable, "a job is in a sub-state of a batch that its state does not imply", discard},
 	{ReferenceOrphan, InZooKeeper, Repairable, "a batch refers to a job that is not there", discard},
+	{PromiseMissing, InZooKeeper, Repairable, "no working space is promised to a job that downloads", redraw},
+	{PromiseWrong, InZooKeeper, Repairable, "a job is promised other working space than it needs", redraw},
+	{PromiseOrphan, InZooKeeper, Repairable, "working space is promised to a job that is not there or does not download", discard},
 	{RowsWrong, InZooKeeper, Repairable, "a batch counts other rows as made than have their jobs", redraw},
 	{SettingWrong, InZooKeeper, Repairable, "a hold, a pause or a setting's version is not what its history gives", redraw},
 	{LockStale, InZooKeeper, Repairable, "a lock is held by nobody who lives", discard},
@@ -81,7 +87,7 @@ var Meanings = []Meaning{
 	{HistoryBroken, InLog, Person, "an event cannot follow the one before it", "keep the log as it is and ask for help: nothing may be written over it"},
 	{ProjectionBehind, InPostgres, Person, "the tables do not catch up with the log", "is a projector running? `accession status`"},
 	{StreamChanged, InPostgres, Person, "the tables tell of another stream, or of events that the log has lost", "`accession restore log` puts lost events back; then the projector goes on"},
-	{EventPoisoned, InPostgres, Person, "an event could not be applied; later ones of the same batch, job, file or setting wait", "its message says why; after the fix the tables go on"},
+	{EventPoisoned, InPostgres, Person, "an event could not be applied; later ones of the same batch, job, file or setting wait", "its message says why; after the fix `accession poison retry --all` applies it and what waits behind it"},
 	{EventRowWrong, InPostgres, Person, "the history in the tables is not that of the log", rebuild},
 	{RowMissing, InPostgres, Person, "a row is missing", rebuild},
 	{RowWrong, InPostgres, Person, "a row is not what the history gives", rebuild},

@@ -159,6 +159,8 @@ func codeOf(a domain.Aggregate, node, how string, got eventstore.Picture) domain
 		return SettingWrong
 	case strings.HasPrefix(node, "/jobs/states/"):
 		return map[string]domain.Code{"missing": QueueEntryMissing, "extra": pick(status, QueueEntryWrong, QueueEntryOrphan)}[how]
+	case strings.HasPrefix(node, "/space/"):
+		return map[string]domain.Code{"missing": PromiseMissing, "extra": PromiseOrphan, "wrong": PromiseWrong}[how]
 	case a.Kind == domain.KindJob && strings.HasPrefix(node, "/batches/"):
 		return map[string]domain.Code{"missing": ReferenceMissing, "extra": pick(status, ReferenceWrong, ReferenceOrphan)}[how]
 	case strings.HasSuffix(node, "/status"):
@@ -175,7 +177,7 @@ func pick(first bool, a, b domain.Code) domain.Code {
 }
 
 func (c *checker) jobKind(id domain.JobID) kind[domain.Job] {
-	also := slices.Concat(c.survey.Entries[id], c.survey.Refs[id])
+	also := slices.Concat(c.survey.Entries[id], c.survey.Refs[id], c.survey.Promises[id])
 	return kind[domain.Job]{
 		zero: domain.Job{ID: id}, version: func(j domain.Job) int64 { return j.Version }, evolve: domain.EvolveJob,
 		inspect: func(ctx context.Context) (eventstore.Look, error) { return c.Live.InspectJob(ctx, id, also...) },

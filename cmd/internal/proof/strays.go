@@ -36,7 +36,7 @@ func (c *checker) settings(ctx context.Context) error {
 }
 
 // strays looks for nodes that belong to nothing: what has a name that fits nothing,
-// and entries and references that name a job of which nobody knows anything.
+// and entries, references and promises that name a job of which nobody knows anything.
 func (c *checker) strays(ctx context.Context) error {
 	for _, node := range c.survey.Strays {
 		there, err := c.Live.There(ctx, node)
@@ -48,7 +48,7 @@ func (c *checker) strays(ctx context.Context) error {
 		}
 	}
 	jobs := setOf(c.survey.Jobs)
-	for code, list := range map[domain.Code]map[domain.JobID][]string{QueueEntryOrphan: c.survey.Entries, ReferenceOrphan: c.survey.Refs} {
+	for code, list := range map[domain.Code]map[domain.JobID][]string{QueueEntryOrphan: c.survey.Entries, ReferenceOrphan: c.survey.Refs, PromiseOrphan: c.survey.Promises} {
 		for id, nodes := range list {
 			if jobs[id] {
 				continue // looked at with the job

@@ -187,7 +187,7 @@ func (c *checker) tree(ctx context.Context, f *folded) error {
 		}
 	}
 	for id, j := range f.jobs {
-		there := c.jobs[id] || len(c.survey.Entries[id])+len(c.survey.Refs[id]) > 0
+		there := c.jobs[id] || len(c.survey.Entries[id])+len(c.survey.Refs[id])+len(c.survey.Promises[id]) > 0
 		delete(c.jobs, id)
 		gone := j.State == domain.JobDeleted || f.batches[j.Configuration.BatchID].Cleaned()
 		if !gone || there {

@@ -116,7 +116,7 @@ func (r *Records) Delivery(ctx context.Context, key string) (Delivery, error) {
 	return deliveryOf(row), nil
 }
 
-// BatchDeliveries gives the messages about a batch and its jobs, oldest first.
+// BatchDeliveries gives the messages about a batch as a whole, oldest first.
 func (r *Records) BatchDeliveries(ctx context.Context, batch domain.BatchID) ([]Delivery, error) {
 	rows, err := r.q.BatchDeliveries(ctx, string(batch))
 	return deliveriesOf(rows), wrap(err, "read the deliveries of", string(batch))

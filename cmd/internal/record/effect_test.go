@@ -12,6 +12,7 @@ import (
 )
 
 // TestEffect: an effect is begun as often as it takes and has one result.
+// Shows: P5
 func TestEffect(t *testing.T) {
 	t.Parallel()
 	r, ctx := open(t), context.Background()
@@ -48,6 +49,7 @@ func TestEffect(t *testing.T) {
 }
 
 // TestDelivery: what has arrived stays delivered; what has not can be tried again.
+// Shows: P6
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	r, ctx := open(t), context.Background()

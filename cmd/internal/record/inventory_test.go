@@ -28,6 +28,7 @@ func object(job int64, version int) record.Object {
 }
 
 // TestRecordObject: recorded once, whoever tries how often.
+// Shows: P5
 func TestRecordObject(t *testing.T) {
 	t.Parallel()
 	r, ctx := open(t), context.Background()
@@ -38,6 +39,9 @@ func TestRecordObject(t *testing.T) {
 		if _, err := r.ReserveVersion(ctx, domain.NewJobID(job+1), "ark:/99999/x"); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := r.RecordObject(ctx, object(1, 2)); code(err) != record.CodeInventoryConflict {
+		t.Errorf("a version that another job has reserved: %v", err)
 	}
 	recorded := make([]bool, 20)
 	each(len(recorded), func(i int) {

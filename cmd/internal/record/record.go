@@ -21,10 +21,17 @@ type Records struct {
 // New opens the records behind a pool; see [Migrate].
 func New(pool *pgxpool.Pool) *Records { return &Records{pool: pool, q: pgdb.New(pool)} }
 
+// limitStop lets PostgreSQL end a transaction whose process stands still: what it has
+// locked, others wait for.
+const limitStop = "set local idle_in_transaction_session_timeout = '5s'"
+
 // inTx runs statements that belong together.
 func (r *Records) inTx(ctx context.Context, do func(q *pgdb.Queries) error) error {
 	crash.Point("record/transaction/before")
 	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, limitStop); err != nil {
+			return err
+		}
 		err := do(pgdb.New(tx))
 		crash.Point("record/transaction/before-commit")
 		return err

@@ -53,6 +53,7 @@ func TestWatchedBatchIsShownAsEnded(t *testing.T) {
 		t.Errorf("watched once more: exit code %d, %v\n%s%s", code, err, out, errs)
 	}
 	w.tails(string(end.Batch))
+	w.bars()
 }
 
 // tails checks which events are shown, of a batch that there is and of one that

@@ -38,6 +38,7 @@ func outcome(j app.JobRow) string {
 	return s
 }
 
+// Shows: P1 P4
 func TestDepositsWalkAllTheWayThrough(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -51,6 +51,7 @@ gopher://example.org/3 | | | | | three.txt | | | | three
 
 // TestBadDepositsAreReported deposits everything at once: each bad one must be
 // reported with a clear reason, and the good ones must complete.
+// Shows: P1
 func TestBadDepositsAreReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -122,7 +123,11 @@ func TestBadDepositsAreReported(t *testing.T) {
 		}
 	}
 	w.mixed(mixed)
-	w.reported(mixed)
+	mails := w.mailed(string(mixed))
+	if len(mails) != 1 {
+		t.Fatalf("%d mails", len(mails))
+	}
+	w.reported(mixed, mails[0])
 	w.agree()
 }
 

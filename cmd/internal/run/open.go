@@ -5,6 +5,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/cmd/internal/wire"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -15,3 +16,7 @@ func Open(cfg config.Resolved, actor domain.Actor, log *slog.Logger) (a *app.App
 	w := wire.New(cfg, log)
 	return &app.App{World: w, Actor: actor}, w.Close
 }
+
+// InstallationOf tells to which installation a working directory belongs, "" when to
+// none yet.
+func InstallationOf(workDir string) (string, error) { return store.Installation(workDir) }

@@ -34,15 +34,15 @@ func batchOfFiles(host string, names ...string) string {
 	return b.String() + "#%eof\n"
 }
 
-// mends serves a batch of four files: the first is good, the second and third are
-// lost until mended is set, the fourth always is.
-func mends(t *testing.T) (base string, mended *atomic.Bool) {
+// mends serves a batch of four files, and more: the first is good, the second and
+// third are lost until mended is set, the others always are.
+func mends(t *testing.T, more ...string) (base string, mended *atomic.Bool) {
 	t.Helper()
 	mended = &atomic.Bool{}
 	base = depositor(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/batch.checkm":
-			_, _ = io.WriteString(rw, batchOfFiles(r.Host, "1-good.txt", "2-lost.txt", "3-lost.txt", "4-gone.txt"))
+			_, _ = io.WriteString(rw, batchOfFiles(r.Host, append([]string{"1-good.txt", "2-lost.txt", "3-lost.txt", "4-gone.txt"}, more...)...))
 		case strings.Contains(r.URL.Path, "gone"), strings.Contains(r.URL.Path, "lost") && !mended.Load():
 			http.Error(rw, "lost", http.StatusNotFound)
 		default:
@@ -60,19 +60,21 @@ type told struct{ Newly, Unresolved, Successful []string }
 func TestUpdateReportIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	base, mended := mends(t)
+	base, mended := mends(t, "5-gone.txt")
 	w.serve()
 	id := w.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest})
 	v := w.rest(id)
-	if v.Status != "failed" || v.JobsFailed != 3 || v.JobsCompleted != 1 {
+	if v.Status != "failed" || v.JobsFailed != 4 || v.JobsCompleted != 1 {
 		t.Fatalf("%+v", v.BatchSummary)
 	}
+	w.reported(id, w.mailed(string(id))[0])
 	job := func(i int) string { return v.Jobs[i].ID }
+	w.says(0, []string{"job", "delete", job(4), "--yes", "--reason", "listed by mistake"}, "is deleted now, was failed (J21)")
 	mended.Store(true)
 	w.says(3, words("job requeue "+job(0)), "is completed: requeue is not possible")
 	w.says(0, []string{"job", "requeue", job(1), job(2), job(3), "--reason", "found again"}, job(1)+" is downloading now, was failed (J16)")
 	w.seen(3, domain.EventJobCompleted)
-	w.seen(4, domain.EventJobFailed)
+	w.seen(5, domain.EventJobFailed)
 	w.says(0, words("batch update-report "+string(id)+" --dry-run"), "would go from failed to update-reporting (B8)", "3 completed and 1 unresolved jobs")
 	w.says(0, []string{"batch", "update-report", string(id), "--reason", "two were found"}, "is update-reporting now, was failed (B8)")
 	w.seen(2, domain.EventBatchFailed) // B7 and B10
@@ -98,12 +100,14 @@ func TestUpdateReportIsTheSameEverywhere(t *testing.T) {
 		"status-report": {texts(report.NewlySuccessfulJobs), texts(report.UnresolvedJobs), texts(report.SuccessfulJobs)},
 		"tables":        {sql.NewlySuccessfulJobs, sql.UnresolvedJobs, sql.SuccessfulJobs},
 		"whole report":  w.wholeReport(report.ReportURL),
-		"mail":          w.mailedReport(string(id)),
+		"mail":          mailedReport(w.updateMail(string(id))),
 	} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", way, diff)
 		}
 	}
+	w.reported(id, w.updateMail(string(id)))
+	w.says(0, words("report batch --batch "+string(id)+" --format mail"), "From: <accession@example.org>", "To: <depositor@example.org>", "1 deleted", "text/html")
 	if sql.Kind != "update" || sql.Status != "failed" || sql.ReportSha256 != report.ReportSHA256 {
 		t.Errorf("%+v", sql)
 	}
@@ -139,9 +143,10 @@ func (w *world) wholeReport(url string) (r told) {
 		if j.New {
 			r.Newly = append(r.Newly, j.ID)
 		}
-		if j.State == "failed" {
+		switch j.State {
+		case "failed":
 			r.Unresolved = append(r.Unresolved, j.ID)
-		} else {
+		case "completed":
 			r.Successful = append(r.Successful, j.ID)
 		}
 	}
@@ -150,34 +155,34 @@ func (w *world) wholeReport(url string) (r told) {
 
 var jobName = regexp.MustCompile(`(?m)^  (jid\d{10})  `)
 
-// mailedReport reads the one mail with an update report on the batch.
-func (w *world) mailedReport(id string) (r told) {
-	w.t.Helper()
-	mails, all := 0, w.mailed(id)
-	for _, body := range all {
-		if !strings.Contains(body, "\nUnresolved\n") {
-			continue
-		}
-		mails++
-		for _, part := range strings.Split(body, "\n\n") {
-			title, _, _ := strings.Cut(part, "\n")
-			for _, match := range jobName.FindAllStringSubmatch(part, -1) {
-				switch title {
-				case "Unresolved":
-					r.Unresolved = append(r.Unresolved, match[1])
-				case "Completed since the report before":
-					r.Newly, r.Successful = append(r.Newly, match[1]), append(r.Successful, match[1])
-				case "Completed":
-					r.Successful = append(r.Successful, match[1])
-				}
+// mailedReport reads a mail with an update report.
+func mailedReport(body string) (r told) {
+	for _, part := range strings.Split(body, "\n\n") {
+		title, _, _ := strings.Cut(part, "\n")
+		for _, match := range jobName.FindAllStringSubmatch(part, -1) {
+			switch title {
+			case "Unresolved":
+				r.Unresolved = append(r.Unresolved, match[1])
+			case "Completed since the report before":
+				r.Newly, r.Successful = append(r.Newly, match[1]), append(r.Successful, match[1])
+			case "Completed":
+				r.Successful = append(r.Successful, match[1])
 			}
 		}
 	}
-	if mails != 1 {
-		w.t.Errorf("%d of %d mails are update reports on %s", mails, len(all), id)
-	}
 	slices.Sort(r.Successful)
 	return r
+}
+
+// updateMail gives the one mail with an update report on the batch.
+func (w *world) updateMail(id string) string {
+	w.t.Helper()
+	all := w.mailed(id)
+	updates := slices.DeleteFunc(slices.Clone(all), func(body string) bool { return !strings.Contains(body, "\nUnresolved\n") })
+	if len(updates) != 1 {
+		w.t.Fatalf("%d of %d mails are update reports on %s", len(updates), len(all), id)
+	}
+	return updates[0]
 }
 
 // mailed gives the texts of the mails about a batch.
@@ -218,6 +223,7 @@ func errorsOf(errs ...error) error {
 
 // Batches are deleted and cleaned up by command: no node and no working directory
 // of theirs is left, history and tables stay and agree.
+// Shows: P1 P8
 func TestBatchesAreDeletedAndCleanedUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,9 +17,11 @@ import (
 var (
 	held = no{"collection test is on hold, set by user/test: new terms; lift that hold first",
 		"`accession collection ls` shows who set the hold and why; `accession collection release` lifts it"}
-	locked    = no{"job/ID is pending and locked by a worker", "a worker is at it in this moment: try again when its step has ended, or pause the queue first"}
-	noBatch   = no{"there is no such batch", "`accession batch ls` lists them, also those that were deleted"}
-	noJob     = no{"there is no such job", "`accession job ls` lists them; `accession job show ID` tells of one that was deleted"}
+	locked  = no{"job/ID is pending and locked by a worker", "a worker is at it in this moment: try again when its step has ended, or pause the queue first"}
+	noBatch = no{"there is no such batch", "`accession batch ls` lists them, also those that were deleted"}
+	noJob   = no{"there is no such job", "`accession job ls` lists them; `accession job show ID` tells of one that was deleted"}
+	nobody  = no{"batch/ID cannot have its report sent again: the profile test names nobody to write to",
+		"name them in the profile, under notify; `accession report batch --batch ID --format mail --from ADDRESS --to ADDRESS` makes a mail for others"}
 	whichJobs = "`accession job ls --batch ID` shows where they are"
 )
 
@@ -109,7 +111,7 @@ func refuseBatchesAndJobs(s *scene) {
 		"requeue": no{"job/ID cannot requeue: its batch is reporting; a job is requeued while its batch is processing or failed", soon},
 		"delete":  no{"job/ID cannot delete: its batch is reporting; a job is deleted while its batch is processing or failed", soon}})
 	s.works("batch-reporting", 1, domain.EventBatchFailed)
-	batch(id, "failed", answers{"update-report": row("B8"), "delete": row("B11")})
+	batch(id, "failed", answers{send: nobody, "update-report": row("B8"), "delete": row("B11")})
 	s.effect(deletes(lost), "the depositor was told of it in the report of "+string(id)+"; an update report counts it as deleted and no longer names lost.txt (row 2), "+
 		"which failed with http_status: lost.txt: "+base+"/lost.txt: the server answered 404 Not Found; correct the URL, or put the file there")
 
@@ -117,9 +119,9 @@ func refuseBatchesAndJobs(s *scene) {
 		s.t.Fatal(err)
 	}
 	early := no{"batch/ID cannot update-report: jobs of the batch are still being processed; wait until they end", whichJobs}
-	batch(id, "failed", answers{"update-report": early, "delete": row("B11")})
+	batch(id, "failed", answers{send: nobody, "update-report": early, "delete": row("B11")})
 	s.claimed(lost, func() {
-		batch(id, "failed", answers{"update-report": early,
+		batch(id, "failed", answers{send: nobody, "update-report": early,
 			"delete": no{"batch/ID cannot delete: 1 of its jobs are being worked on, among them " + string(lost) + "; wait until they have ended", whichJobs}})
 	})
 	s.works("job-downloading", 3, domain.EventJobFailed)
@@ -147,13 +149,15 @@ func refuseBatchesAndJobs(s *scene) {
 	s.world.seen(1, domain.EventBatchCompleted)
 	s.world.seen(2, domain.EventJobCleaned)
 	stop()
-	batch(done, "completed", answers{"clean up": row("B13"), "delete": no{"batch/ID cannot delete: a completed batch is cleaned up, not deleted", stated[domain.KindBatch]["completed"].hint}})
+	batch(done, "completed", answers{send: nobody, "clean up": row("B13"), "delete": no{"batch/ID cannot delete: a completed batch is cleaned up, not deleted", stated[domain.KindBatch]["completed"].hint}})
 	s.cut(done)
 	batch(done, "deleted", answers{"delete": row(""), "clean up": row("")})
 	if _, err := s.app.CleanBatch(s.ctx(), done, ""); err != nil {
 		s.t.Fatal(err)
 	}
-	batch(done, "deleted", gone(noBatch, domain.KindBatch))
+	cleaned := gone(noBatch, domain.KindBatch)
+	cleaned[send] = no{noBatch.text, "one that was cleaned up is in the tables: `accession report batch --batch ID --format mail` makes a mail of them"}
+	batch(done, "deleted", cleaned)
 }
 
 // told runs a command line, which must end with the code and write exactly this as

@@ -21,6 +21,8 @@ type asking struct {
 	do   func(ctx context.Context, a *app.App, id string) (app.Changed, error)
 }
 
+const send = "send the report of"
+
 var askings = map[domain.Kind][]asking{
 	domain.KindBatch: {
 		{"release", "release", func(ctx context.Context, a *app.App, id string) (app.Changed, error) {
@@ -34,6 +36,9 @@ var askings = map[domain.Kind][]asking{
 		}},
 		{"clean up", "clean up", func(ctx context.Context, a *app.App, id string) (app.Changed, error) {
 			return a.CleanBatch(ctx, domain.BatchID(id), "why not")
+		}},
+		{send, "", func(ctx context.Context, a *app.App, id string) (app.Changed, error) {
+			return a.SendReport(ctx, domain.BatchID(id), "why not")
 		}},
 	},
 	domain.KindJob: {
@@ -142,6 +147,13 @@ func (s *scene) answers(kind domain.Kind, id, in string, special answers) {
 				text += " (possible from here: " + about.possible + ")"
 			}
 			want = no{text, about.hint}
+			if q.what == send {
+				why := in + ", and its report is not made yet"
+				if in == string(domain.BatchDeleted) {
+					why = "deleted; `accession report batch --batch ID --format mail` makes a report from the history"
+				}
+				want = no{"batch/ID cannot have its report sent again: it is " + why, "`accession batch show ID` tells how far it is"}
+			}
 		}
 		tried := *s.app
 		tried.DryRun = true
@@ -236,6 +248,7 @@ func (s *scene) claimed(id domain.JobID, do func()) {
 }
 
 // TestEveryRefusal asks for every operators' command in every state.
+// Shows: P2
 func TestEveryRefusal(t *testing.T) {
 	t.Parallel()
 	states := map[string]bool{"job deleted": true}

@@ -184,6 +184,10 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		{"rows that are counted as not made", func() { z.edit(batch+"/progress", `"next_row":4`, `"next_row":2`) }, proof.RowsWrong},
 		{"the progress is lost", func() { z.cut(batch + "/progress") }, proof.NodeMissing},
 		{"a batch is lost", func() { z.cut(batch) }, proof.BatchMissing},
+		{"space promised to a job that does not download", func() { z.put("/space/"+job, "9", 0) }, proof.PromiseOrphan},
+		{"space promised to a job that has ended", func() { z.put("/space/"+cleaned, "9", 0) }, proof.PromiseOrphan},
+		{"space promised to no job", func() { z.put("/space/jid0000009999", "9", 0) }, proof.PromiseOrphan},
+		{"a promise that names nothing", func() { z.put("/space/x", "", 0) }, proof.StrayNode},
 		{"a lock that nobody holds", func() { z.put(dir+"/lock", `{"holder":"nobody"}`, 0) }, proof.LockStale},
 		{"a lock of a session without a worker", func() { z.put(dir+"/lock", `{"holder":"nobody"}`, zk.FlagEphemeral) }, proof.LockStale},
 		{"a batch's lock that nobody holds", func() { z.put(batch+"/lock", "", 0) }, proof.LockStale},
@@ -196,9 +200,24 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		c.damage()
 		w.mends(c.name, c.want)
 	}
-	// What was mended works.
+	// What was mended works; a job that downloads has space promised to it.
+	w.says(0, words("queue pause downloading --reason x"))
 	w.serve("daemons")
 	w.says(0, words("queue resume pending"))
+	promised := "/space/" + w.seenOf(open, 4, domain.EventJobProvisioned)[0].Aggregate.ID
+	for _, c := range []struct {
+		name   string
+		damage func()
+		want   domain.Code
+	}{
+		{"a promise is lost", func() { z.cut(promised) }, proof.PromiseMissing},
+		{"another promise", func() { z.set(promised, "1") }, proof.PromiseWrong},
+		{"a promise that cannot be read", func() { z.set(promised, "x") }, proof.PromiseWrong},
+	} {
+		c.damage()
+		w.mends(c.name, c.want)
+	}
+	w.says(0, words("queue resume downloading"))
 	if v := w.rest(open); v.JobsCompleted != 1 || v.JobsFailed != 3 {
 		t.Errorf("%+v", v.BatchSummary)
 	}

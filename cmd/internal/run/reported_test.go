@@ -4,35 +4,48 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 )
 
-// reported compares what a batch's depositor was told by mail with its reports: the
-// same numbers, every job by name, every failure with its reason; and what completed
-// is listed, downloaded, stored and recorded, file by file.
-func (w *world) reported(id domain.BatchID) {
+// sections says under which title a mail names the jobs of a state.
+var sections = map[string]string{"Failed": "failed", "Unresolved": "failed", "Deleted": "deleted",
+	"Completed": "completed", "Completed since the report before": "completed"}
+
+// reported compares what a batch's depositor was told by its last mail with its
+// reports: the same numbers, every job by name under the right title, every failure
+// and deletion with its reason; and what completed is listed, downloaded, stored and
+// recorded, file by file.
+func (w *world) reported(id domain.BatchID, mail string) {
 	w.t.Helper()
-	mails := w.mailed(string(id))
-	if len(mails) != 1 {
-		w.t.Fatalf("%s: %d mails", id, len(mails))
-	}
-	says := func(format string, args ...any) {
-		w.t.Helper()
-		if want := fmt.Sprintf(format, args...); !strings.Contains(mails[0], want) {
-			w.t.Errorf("%s: the mail does not say %q:\n%s", id, want, mails[0])
-		}
-	}
-	results := map[any]int{}
+	want, got, results := map[string]string{}, map[string]string{}, map[any]int{}
 	for row := range w.rows(id, "batch", "jobs") {
 		results[row["status"]]++
-		says("%s  %s", row["job_id"], row["what"])
+		line := fmt.Sprintf("%s %s", row["status"], row["what"])
 		if row["reason_code"] != nil {
-			says("%s: %s", row["reason_code"], row["reason_message"])
+			line += fmt.Sprintf(" %s: %s", row["reason_code"], row["reason_message"])
+		}
+		want[row["job_id"].(string)] = line
+	}
+	for _, part := range strings.Split(mail, "\n\n") {
+		title, list, _ := strings.Cut(strings.TrimSuffix(part, "\n"), "\n  ")
+		for _, entry := range strings.Split(list, "\n  jid") {
+			if name, line, is := strings.Cut(entry, "  "); is && sections[title] != "" {
+				line, reason, _ := strings.Cut(line, "\n    ")
+				what, _, _ := strings.Cut(line, "  ") // the object's identifier follows
+				got["jid"+strings.TrimPrefix(name, "jid")] = strings.TrimSuffix(sections[title]+" "+what+" "+reason, " ")
+			}
 		}
 	}
-	says("Listed %d, completed %d, failed %d, deleted 0.", results["completed"]+results["failed"], results["completed"], results["failed"])
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("%s: by mail, other jobs than in the report (-report +mail):\n%s\n%s", id, diff, mail)
+	}
+	if sum := fmt.Sprintf("Listed %d, completed %d, failed %d, deleted %d.\n\n", len(want), results["completed"], results["failed"], results["deleted"]); !strings.Contains(mail, sum) {
+		w.t.Errorf("%s: the mail does not say %q:\n%s", id, sum, mail)
+	}
 	for _, table := range []string{"objects", "files"} {
 		n := 0
 		for row := range w.rows(id, "reconciliation", table) {

@@ -103,6 +103,7 @@ func (w *world) deposit(n int) domain.BatchID {
 }
 
 // A stream that lost its tail gets it back from the tables, event by event as it was.
+// Shows: C8 P3
 func TestRestoreLogThatLostItsTail(t *testing.T) {
 	t.Parallel()
 	f := newForgetful(t)
@@ -154,6 +155,7 @@ func (w *world) goesOn(n int) {
 }
 
 // A stream that is lost is made anew from the tables, in a new epoch.
+// Shows: C9
 func TestRestoreLogThatIsLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -192,6 +194,7 @@ func TestRestoreLogThatIsLost(t *testing.T) {
 }
 
 // What the tables did not have yet comes from the nodes that the outbox still keeps.
+// Shows: C8
 func TestRestoreLogFromTheOutbox(t *testing.T) {
 	t.Parallel()
 	f := newForgetful(t)
@@ -232,6 +235,7 @@ func TestRestoreLogFromTheOutbox(t *testing.T) {
 }
 
 // When the log holds another event under an id that was lost, nothing is written.
+// Shows: C8
 func TestRestoreLogThatClashes(t *testing.T) {
 	t.Parallel()
 	f := newForgetful(t)

@@ -89,6 +89,7 @@ func (w *world) dump() (tree map[string]string, ids [2]int, epoch int) {
 
 // A tree that was lost is made anew from the log, node by node as it was, and its
 // jobs go on.
+// Shows: C10
 func TestRestoreZooKeeper(t *testing.T) {
 	t.Parallel()
 	w, m := newMixture(t)
@@ -155,6 +156,7 @@ func (w *world) provisioned(jobs []string) {
 
 // A restore that was interrupted leaves a tree that nobody can use, and is begun
 // again.
+// Shows: C10
 func TestRestoreZooKeeperInterrupted(t *testing.T) {
 	t.Parallel()
 	w, _ := newMixture(t)

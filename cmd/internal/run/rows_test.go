@@ -23,6 +23,7 @@ import (
 // after each what it left: the whole tree in ZooKeeper, the events in the log, the
 // rows in PostgreSQL. Slots and prerequisites are guards of F9 and F10 that nothing
 // asks for yet; domain tests them.
+// Shows: P2 P3 P4
 func TestEveryRow(t *testing.T) {
 	t.Parallel()
 	rows := map[string]bool{}

@@ -19,12 +19,16 @@ import (
 // the superuser inside.
 const postgresUser = "postgres"
 
+// initialisedMark is the file that says that initdb came to its end, and for whom.
+const initialisedMark = ".initialised"
+
 // debianPostgres is where Debian keeps each major version's programs.
 const debianPostgres = "/usr/lib/postgresql/*/bin/initdb"
 
 type postgres struct {
 	bin  string // directory of its programs
 	dir  string // its data
+	own  string // the stack's directory
 	port int
 	cred *syscall.Credential // nil: our own
 }
@@ -32,7 +36,7 @@ type postgres struct {
 // newPostgres finds the programs, the user and a directory that this user can
 // enter, and records the directory.
 func newPostgres(d *directory, port int) (p *postgres, err error) {
-	p = &postgres{dir: filepath.Join(d.path, "postgres"), port: port}
+	p = &postgres{dir: filepath.Join(d.path, "postgres"), own: d.path, port: port}
 	if os.Geteuid() == 0 {
 		if p.cred, err = credential(postgresUser); err != nil {
 			return nil, err
@@ -41,7 +45,7 @@ func newPostgres(d *directory, port int) (p *postgres, err error) {
 	if d.state.Postgres != "" {
 		p.dir = d.state.Postgres
 	} else if !p.canEnter(d.path) {
-		p.dir = filepath.Join("/var/tmp", "accession-postgres-"+d.state.ID)
+		p.dir = filepath.Join(apart, apartPrefix+d.state.ID)
 	}
 	if p.bin, err = findPostgres(p.version()); err != nil {
 		return nil, err
@@ -98,7 +102,7 @@ func (p *postgres) address() string {
 }
 
 func (p *postgres) fresh() bool {
-	_, err := os.Stat(filepath.Join(p.dir, ".initialised"))
+	_, err := os.Stat(filepath.Join(p.dir, initialisedMark))
 	return err != nil
 }
 
@@ -127,7 +131,7 @@ func (p *postgres) prepare(ctx context.Context, n *nursery) error {
 	if err := n.run(cmd); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(out.String()))
 	}
-	return os.WriteFile(filepath.Join(p.dir, ".initialised"), nil, 0o644)
+	return os.WriteFile(filepath.Join(p.dir, initialisedMark), []byte(p.own), 0o644)
 }
 
 func (p *postgres) command() (*exec.Cmd, error) {

@@ -31,9 +31,12 @@ func TestKilledPostgresIsWaitedFor(t *testing.T) {
 		}
 	}
 	t.Cleanup(end)
-	if err := s.Kill(PostgreSQL); err != nil {
+	// Its parent alone: Kill would end this one too.
+	parent := s.members[PostgreSQL].proc
+	if err := syscall.Kill(parent.pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+	<-parent.done
 	started := make(chan error, 1)
 	go func() { started <- s.StartServer(t.Context(), PostgreSQL) }()
 	refused := time.NewTicker(20 * time.Millisecond)

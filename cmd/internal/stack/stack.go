@@ -98,6 +98,9 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := s.dir.endLeftovers(ctx); err != nil {
 		return err
 	}
+	if err := removeStrays(apart, s.dir.state.Postgres); err != nil {
+		s.log.Warn("stack: what another stack left behind stays", "error", err)
+	}
 	if err := os.MkdirAll(filepath.Join(s.dir.path, "logs"), 0o755); err != nil {
 		return fmt.Errorf("stack: %w", err)
 	}

@@ -166,6 +166,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// Shows: P8
 func TestSweepRemovesOldLitterOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

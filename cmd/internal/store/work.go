@@ -107,6 +107,15 @@ func (w *Work) Check() error {
 	return nil
 }
 
+// Installation tells to which one a working directory belongs, "" when to none yet.
+func Installation(path string) (string, error) {
+	have, err := os.ReadFile(filepath.Join(path, MarkerName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(have)), wrap("read whose working directory it is", path, err)
+}
+
 // Close frees the directory's handle.
 func (w *Work) Close() error { return wrap("close", w.path, w.root.Close()) }
 

@@ -117,6 +117,7 @@ func TestWinningClaim(t *testing.T) {
 	}
 }
 
+// Shows: P5
 func TestOneClaimWins(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -26,18 +26,21 @@ import (
 // tabled is how many events BenchmarkTables takes.
 const tabled = 100_000
 
-// BenchmarkTables measures, of the same events in one run: the live projector and
-// its lag while they are appended as fast as they go; what the servers can do at
-// most (the stream read and thrown away, the history's rows copied, encoded
-// beforehand, into a table without indexes and one with them); and a whole rebuild
-// from the stream, with indexes, comparison and swap. Rates are events a second.
+// BenchmarkTables measures, of the same events of jobs and files in one run: the
+// live projector and its lag while they are appended as fast as they go; what the
+// servers can do at most (the stream read and thrown away, the history's rows copied,
+// encoded beforehand, into a table without indexes and one with them); and a whole
+// rebuild from the stream, with indexes, comparison and swap. Rates are events a
+// second; processor time, ours and PostgreSQL's, is of the whole rebuild.
 func BenchmarkTables(b *testing.B) {
 	for range b.N {
 		w := newTablesWorld(b, lives(b, tabled))
 		live := w.live(b)
 		read, decoded := perSecond(w.readRaw(b)), perSecond(w.readDecoded(b))
 		bare, indexed := w.copied(b)
+		before := used(b, w.db)
 		replayed, rebuilt := w.rebuild(b)
+		cost := used(b, w.db).since(before)
 		for _, m := range []struct {
 			name string
 			n    float64
@@ -46,6 +49,7 @@ func BenchmarkTables(b *testing.B) {
 			{"live/s", live}, {"live-lag-p50-s", w.lagAt(0.5)}, {"live-lag-max-s", w.lagAt(1)},
 			{"live/read", live / read}, {"live/copied", live / bare}, {"live/copied-indexed", live / indexed},
 			{"replayed/s", replayed}, {"rebuilt/s", rebuilt},
+			{"rebuild-cpu-us/event", per(cost.ours, tabled)}, {"rebuild-postgres-us/event", per(cost.postgres, tabled)},
 			{"rebuilt/read", rebuilt / read}, {"rebuilt/copied", rebuilt / bare}, {"rebuilt/copied-indexed", rebuilt / indexed},
 			{"ns/op", 0},
 		} {
@@ -55,62 +59,6 @@ func BenchmarkTables(b *testing.B) {
 }
 
 func perSecond(took time.Duration) float64 { return tabled / took.Seconds() }
-
-// lives gives the events of jobs that walk all the way, 500 at a time, step by step.
-func lives(b *testing.B, n int) []domain.Recorded {
-	b.Helper()
-	const abreast = 500
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	log := make([]domain.Recorded, 0, n+abreast)
-	record := func(e domain.Event, id domain.BatchID) domain.Recorded {
-		now = now.Add(time.Millisecond)
-		r := domain.Recorded{Event: e, Time: domain.At(now), BatchID: id, Actor: "daemon/bench", CommandID: uuid.NewString(),
-			Zxid: int64(len(log)) * 3, Epoch: 1}
-		log = append(log, r)
-		return r
-	}
-	first := domain.NewJobID(1)
-	for number := int64(1); len(log) < n; number++ {
-		batch, jobs := domain.Batch{ID: domain.NewBatchID(number)}, make([]domain.Job, abreast)
-		for _, cmd := range []domain.BatchCommand{
-			domain.SubmitBatch{Submission: domain.Submission{ProfileName: "maps", Submitter: "user1", PayloadURL: "http://files.test/b.checkm", Type: domain.TypeBatchManifest}},
-			domain.ListBatch{Listing: domain.Listing{Rows: abreast, FirstJID: first}},
-		} {
-			done, err := domain.DecideBatch(batch, cmd, domain.Facts{Collection: "maps"})
-			for _, e := range done.Events {
-				if err == nil {
-					batch, err = domain.EvolveBatch(batch, record(e, batch.ID))
-				}
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-		move := func(row int, cmd domain.JobCommand) {
-			done, err := domain.DecideJob(jobs[row], cmd, domain.Facts{Collection: "maps", Batch: batch.State})
-			for _, e := range done.Events {
-				if err == nil {
-					jobs[row], err = domain.EvolveJob(jobs[row], record(e, batch.ID))
-				}
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-		for row := range jobs {
-			jobs[row].ID = first.Plus(row)
-			move(row, domain.CreateJob{Priority: 5, Configuration: domain.Configuration{BatchID: batch.ID, ProfileName: "maps", Submitter: "user1",
-				PayloadURL: "http://files.test/a", PayloadType: domain.TypeObjectManifest, WorkingDir: string(jobs[row].ID), Row: row}})
-		}
-		for _, step := range life {
-			for row := range jobs {
-				move(row, step.cmd)
-			}
-		}
-		first = first.Plus(abreast)
-	}
-	return log[:n]
-}
 
 // tablesWorld is a log and tables for the same events.
 type tablesWorld struct {

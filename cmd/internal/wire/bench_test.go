@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
 
 	"github.com/accession-ingest/accession/domain"
@@ -40,13 +41,21 @@ func BenchmarkWholeWay(b *testing.B) {
 				jobs := max(b.N/len(life), 1)
 				w.fill(b, jobs)
 				w.projected(b)
+				before := used(b, w.db)
 				b.ResetTimer()
 				w.walk(b, workers, jobs)
 				committed := b.Elapsed()
 				w.projected(b)
+				cost := used(b, w.db).since(before)
 				n := float64(jobs * len(life))
 				b.ReportMetric(n/b.Elapsed().Seconds(), "transitions/s")
 				b.ReportMetric(n/committed.Seconds(), "committed/s")
+				b.ReportMetric(w.worst.Seconds(), "worst-lag-s")
+				b.ReportMetric(float64(w.behind), "worst-lag-events")
+				b.ReportMetric(per(cost.ours, int(n)), "ours-us")
+				b.ReportMetric(per(cost.zookeeper, int(n)), "zookeeper-us")
+				b.ReportMetric(per(cost.nats, int(n)), "nats-us")
+				b.ReportMetric(per(cost.postgres, int(n)), "postgres-us")
 				b.ReportMetric(0, "ns/op")
 			})
 		}
@@ -86,8 +95,12 @@ type benchWorld struct {
 	store     *zklive.Store
 	handler   *eventstore.Handler
 	log       *jslog.Log
+	db        *pgxpool.Pool
 	mu        sync.Mutex
 	seen      uint64
+	stored    []time.Time   // of what the projector has read, by place
+	worst     time.Duration // from the log to the tables
+	behind    int           // events, at most
 	moved     chan struct{}
 	committed atomic.Int64
 	handOver  bool
@@ -101,8 +114,8 @@ func newBenchWorld(b *testing.B, cfg zklive.Config) *benchWorld {
 			b.Fatal(err)
 		}
 	}
-	TuneMemory() // as a service does
-	name := "test-" + uuid.NewString()
+	TuneMemory()                           // as a service does
+	name := "test-" + uuid.NewString()[:8] // as long as a service's
 	cfg.Servers, cfg.Root, cfg.QueueLimit = []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, "/"+name, 1_000_000
 	s, err := zklive.Open(b.Context(), cfg)
 	must(err)
@@ -112,16 +125,29 @@ func newBenchWorld(b *testing.B, cfg zklive.Config) *benchWorld {
 	must(err)
 	info, err := log.Info(b.Context())
 	must(err)
-	w := &benchWorld{store: s, log: log, moved: make(chan struct{}, 1),
+	w := &benchWorld{store: s, log: log, db: projtest.DB(b), moved: make(chan struct{}, 1),
 		handler: &eventstore.Handler{Live: s, Clock: time.Now, NewID: uuid.NewString, Collection: func(p string) string { return p }}}
-	p, err := projections.New(projections.Config{DB: projtest.DB(b),
+	p, err := projections.New(projections.Config{DB: w.db,
 		Stream: projections.StreamInfo{Name: info.Name, Created: info.Created, Last: info.Last},
 		Source: func(ctx context.Context, from uint64) iter.Seq2[domain.Recorded, error] {
-			return log.Read(ctx, eventstore.ReadOptions{From: from, Follow: true})
+			return func(yield func(domain.Recorded, error) bool) {
+				for r, err := range log.Read(ctx, eventstore.ReadOptions{From: from, Follow: true}) {
+					if err == nil {
+						w.mu.Lock()
+						w.stored = append(w.stored, r.Stored)
+						w.mu.Unlock()
+					}
+					if !yield(r, err) {
+						return
+					}
+				}
+			}
 		},
 		Applied: func(a projections.Applied) {
 			w.mu.Lock()
 			w.seen = a.Seq
+			w.worst = max(w.worst, time.Since(w.stored[int(a.Seq)-a.Events])) // of the one that waited longest
+			w.behind = max(w.behind, len(w.stored)-int(a.Seq)+a.Events)
 			w.mu.Unlock()
 			select {
 			case w.moved <- struct{}{}:

@@ -5,10 +5,12 @@ import (
 	"os"
 	"regexp"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/notify"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -52,14 +54,40 @@ func (w *World) Daemons(ctx context.Context, version string) (*daemon.Runner, er
 		return nil, failed("open the mail drop", err, "the setting mail_dir names it: "+w.cfg.MailDir)
 	}
 	crash.Point("wire/daemons/after-make-mail-drop")
-	return daemon.New(daemon.Config{
-		Handler: handler, Claims: live, Files: files, Profiles: profiles, Fetch: client, Records: meteredRecords{record.New(pool), w.metrics},
+	w.runner, err = daemon.New(daemon.Config{
+		Handler: handler, Claims: live, Space: live, Outbox: live, Files: files, Profiles: profiles, Fetch: client, Records: meteredRecords{record.New(pool), w.metrics},
 		Mail:    mailer{notify.MailDrop{Dir: w.cfg.MailDir}},
 		Objects: objects, Work: work, Installation: w.cfg.Instance, Log: w.log, Meter: w.metrics, Workers: w.cfg.Workers,
 		Grace: w.cfg.StopGrace, RetryDelay: w.cfg.RetryDelay, SpaceReserve: int64(w.cfg.SpaceReserve),
 		SpaceCycle: w.cfg.SpaceCycle, JanitorInterval: w.cfg.JanitorInterval, Retention: w.cfg.Retention,
 		ProcessingAttempts: w.cfg.MaxProcessingAttempts, HandOver: w.cfg.HandOver,
 	})
+	return w.runner, err
+}
+
+// Resend implements app.World.
+func (w *World) Resend(ctx context.Context, b domain.Batch) (app.Resend, error) {
+	profiles, err := w.Profiles()
+	if err != nil {
+		return app.Resend{}, err
+	}
+	objects, err := w.Uploads(ctx)
+	if err != nil {
+		return app.Resend{}, err
+	}
+	records, err := w.Records(ctx)
+	if err != nil {
+		return app.Resend{}, err
+	}
+	again := daemon.Again{Profiles: profiles, Objects: objects, Records: records, Mail: mailer{notify.MailDrop{Dir: w.cfg.MailDir}}}
+	r, err := again.Prepare(ctx, b)
+	if err != nil {
+		return app.Resend{}, err
+	}
+	return app.Resend{Key: r.Message.Key, Made: r.Made, To: len(r.Message.Recipients), Open: r.Open,
+		Send: func(ctx context.Context, why *domain.Reason, tell func(context.Context, domain.NoteDelivery) error) (failure, err error) {
+			return again.Send(ctx, r, why, tell)
+		}}, nil
 }
 
 // noToken is what a User-Agent cannot hold of a version.

@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Files implements app.World. There is one handler, so that what it knows of files
@@ -28,7 +29,7 @@ func (w *World) Files(ctx context.Context) (*eventstore.FileHandler, error) {
 		if err != nil {
 			return nil, w.unavailable(app.ServerZooKeeper, err)
 		}
-		files := &eventstore.FileHandler{Log: log, Clock: time.Now, Epoch: now.Epoch,
+		files := &eventstore.FileHandler{Log: log, Clock: crash.Now, Epoch: now.Epoch,
 			NewID: func() string { return uuid.Must(uuid.NewV7()).String() }}
 		w.metrics.Discoveries(files.Duplicates)
 		return files, nil

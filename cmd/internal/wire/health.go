@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -35,6 +36,7 @@ func (w *World) Measure(ctx context.Context) error {
 			asked = append(asked, state)
 		}
 	}
+	var sums projections.Unexplained
 	w.metrics.Installation(ops.Installation{
 		Overview: s.Overview,
 		Oldest: func(ctx context.Context) (map[domain.JobState]time.Time, error) {
@@ -53,8 +55,16 @@ func (w *World) Measure(ctx context.Context) error {
 			held, err := projections.Poison(ctx, pool, maxPoison)
 			return len(held), err
 		},
-		Level:    func() int { return int(s.pressure.Level()) },
-		Sessions: s.Sessions,
+		Unexplained: func(ctx context.Context) (int, error) {
+			pool, err := w.Pool(ctx)
+			if err != nil {
+				return 0, err
+			}
+			return sums.Look(ctx, pool)
+		},
+		Level:      func() int { return int(s.pressure.Level()) },
+		Sessions:   s.Sessions,
+		Unreadable: s.Unreadable,
 		Held: func() int {
 			if w.relay == nil {
 				return 0
@@ -79,7 +89,8 @@ func (w *World) lag(ctx context.Context) (events int64, seconds float64, err err
 	if err != nil {
 		return 0, 0, err
 	}
-	return projections.Lag(ctx, pool, info.Last)
+	events, age, err := app.Lag(ctx, log, pool, info.Last)
+	return events, age.Seconds(), err
 }
 
 // Checks are what this process needs to do its work: the three servers, room in
@@ -140,25 +151,13 @@ func (w *World) checkOutbox(ctx context.Context) error {
 	return err
 }
 
-// lagPatience is how long the tables must be too far behind before that counts: the
-// first event after a quiet night finds the last one hours ago.
-const lagPatience = 5 * time.Second
-
 func (w *World) checkLag(ctx context.Context) error {
 	events, seconds, err := w.lag(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // the checks of the two servers tell of it
 	}
-	far := seconds > w.cfg.ReadyMaxLag.Seconds()
-	w.far.mu.Lock()
-	defer w.far.mu.Unlock()
-	switch {
-	case !far:
-		w.far.since = time.Time{}
-	case w.far.since.IsZero():
-		w.far.since = time.Now()
-	case time.Since(w.far.since) >= lagPatience:
-		return fmt.Errorf("the tables are %d events and %.0f s behind the log; ready_max_lag is %v", events, seconds, w.cfg.ReadyMaxLag)
+	if seconds > w.cfg.ReadyMaxLag.Seconds() {
+		return fmt.Errorf("the tables lack %d events, the first of them since %.0f s; ready_max_lag is %v", events, seconds, w.cfg.ReadyMaxLag)
 	}
 	return nil
 }

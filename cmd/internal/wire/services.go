@@ -82,6 +82,9 @@ func (w *World) Follow(ctx context.Context) error {
 			return fmt.Errorf("follow the log: %w", err)
 		}
 		s.Notice(r)
+		if w.runner != nil {
+			w.runner.Notice(r)
+		}
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
@@ -21,6 +21,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections"
 )
 
@@ -37,12 +38,9 @@ type World struct {
 	roles []string
 
 	metrics   *ops.Metrics
-	restoring bool     // see Restorer
-	far       struct { // since when the tables are too far behind; see checkLag
-		mu    sync.Mutex
-		since time.Time
-	}
-	relay *eventstore.Relay // nil until asked for; set before the service starts
+	restoring bool              // see Restorer
+	relay     *eventstore.Relay // nil until asked for; set before the service starts
+	runner    *daemon.Runner    // the same
 
 	live     part[*LiveState]
 	history  part[*history]
@@ -138,7 +136,7 @@ func (w *World) Handler(ctx context.Context) (*eventstore.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &eventstore.Handler{Live: s, Clock: time.Now,
+	return &eventstore.Handler{Live: s, Clock: crash.Now,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 		Collection: func(name string) string {
 			p, err := profiles.Get(name)

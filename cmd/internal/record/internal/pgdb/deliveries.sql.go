@@ -10,9 +10,10 @@ import (
 )
 
 const batchDeliveries = `-- name: BatchDeliveries :many
-select key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at from record.delivery where batch_id = $1 order by created_at, key
+select key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at from record.delivery where batch_id = $1 and job_id = '' order by created_at, key
 `
 
+// About the batch itself; its jobs have callbacks of their own.
 func (q *Queries) BatchDeliveries(ctx context.Context, batchID string) ([]RecordDelivery, error) {
 	rows, err := q.db.Query(ctx, batchDeliveries, batchID)
 	if err != nil {

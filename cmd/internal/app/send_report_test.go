@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// mailWorld has a report that can be sent again, or a refusal, and mails that may
+// fail.
+type mailWorld struct {
+	*memWorld
+	refusal, failure error
+	sent             int
+}
+
+func (w *mailWorld) Resend(_ context.Context, b domain.Batch) (Resend, error) {
+	made := domain.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	return Resend{Key: string(b.ID) + "/again/1", Made: made, To: 2, Open: made,
+		Send: func(ctx context.Context, why *domain.Reason, tell func(context.Context, domain.NoteDelivery) error) (failure, err error) {
+			w.sent++
+			return w.failure, tell(ctx, domain.NoteDelivery{Channel: "mail", About: "report", Delivered: w.failure == nil, Reason: why})
+		}}, w.refusal
+}
+
+// Sending a report again leaves the batch as it is, and tells the history who asked
+// and why; tried, it sends and writes nothing.
+func TestSendReport(t *testing.T) {
+	t.Parallel()
+	mem, a := newMemWorld(t)
+	w := &mailWorld{memWorld: mem}
+	a.World = w
+	ctx := t.Context()
+	w.refused(NotFound, "there is no such batch", "accession report batch --batch bid0000000009 --format mail",
+		func() (Changed, error) { return a.SendReport(ctx, "bid0000000009", "") })
+
+	id, jobs := w.Started(5)
+	w.refusal = &domain.Refused{Aggregate: id.Aggregate(), Command: "send", State: "processing", Code: "not_reported", Message: "its report is not made yet"}
+	w.refused(Refused, "its report is not made yet", "accession batch show "+string(id), func() (Changed, error) { return a.SendReport(ctx, id, "") })
+	w.refusal = &domain.Refused{Aggregate: id.Aggregate(), Command: "send", State: "completed", Code: "no_mail_address", Message: "the profile names nobody"}
+	w.refused(Refused, "the profile names nobody", "name them in the profile", func() (Changed, error) { return a.SendReport(ctx, id, "") })
+	w.refusal = nil
+
+	w.Walk(jobs[0], domain.JobCompleted)
+	w.Reported(id)
+	same := Changed{Subject: id.Aggregate().String(), From: "completed", State: "completed"}
+	c := w.try(a, same, "they lost it", func() (Changed, error) { return a.SendReport(ctx, id, "they lost it") })
+	said := strings.Join(c.Effects, "\n")
+	if w.sent != 1 || !strings.Contains(said, "the report made on 2026-03-01 12:00:00 goes to 2 address(es)") || !strings.Contains(said, "did not come to its end") {
+		t.Errorf("sent %d times: %s", w.sent, said)
+	}
+	w.failure = errors.New("the drop is full")
+	_, err := a.SendReport(ctx, id, "they lost it")
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != Failed || !errors.Is(err, w.failure) || !strings.Contains(e.Hint, "accession batch show "+string(id)) {
+		t.Errorf("%v (%+v)", err, e)
+	}
+}

@@ -1,0 +1,131 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// Codes of what speaks against sending a report again.
+const (
+	codeNotReported domain.Code = "not_reported"    // it has no report, or the next one is being made
+	codeNoAddress   domain.Code = "no_mail_address" // its profile names nobody
+)
+
+// AgainRecords are the records of deliveries; *record.Records is one.
+type AgainRecords interface {
+	BatchDeliveries(ctx context.Context, batch domain.BatchID) ([]record.Delivery, error)
+	BeginDelivery(ctx context.Context, m record.Message) (record.Delivery, error)
+	EndDelivery(ctx context.Context, key string, failure error, final bool) error
+}
+
+// Again sends reports once more, as they were kept, because an operator asked.
+type Again struct {
+	Profiles Profiles
+	Objects  *store.Store
+	Records  AgainRecords
+	Mail     Mailer
+}
+
+// Resend is a report that can be sent once more.
+type Resend struct {
+	Message record.Message
+	Made    domain.Time // the report
+	// Open is when a sending under this key was begun whose end nobody knows, zero =
+	// none.
+	Open domain.Time
+
+	from, subject, text string
+}
+
+// Prepare finds the report and whom to send it to, and changes nothing. Reports are
+// sent again one after the other: until one is known to be delivered, every asking
+// is about that one and has its key. The error is a *domain.Refused when the batch
+// has no report or its profile no address.
+func (a Again) Prepare(ctx context.Context, b domain.Batch) (Resend, error) {
+	refuse := func(code domain.Code, why string) (Resend, error) {
+		return Resend{}, &domain.Refused{Aggregate: b.ID.Aggregate(), Command: "send the report again", State: string(b.State), Code: code,
+			Message: b.ID.Aggregate().String() + " cannot have its report sent again: " + why}
+	}
+	if b.State == domain.BatchDeleted {
+		return refuse(codeNotReported, fmt.Sprintf("it is deleted; `accession report batch --batch %s --format mail` makes a report from the history", b.ID))
+	}
+	if b.Report == nil || b.State != domain.BatchCompleted && b.State != domain.BatchFailed {
+		return refuse(codeNotReported, fmt.Sprintf("it is %s, and its report is not made yet", b.State))
+	}
+	p, err := a.Profiles.Get(b.Submission.ProfileName)
+	if err != nil {
+		return Resend{}, err
+	}
+	if p.Notify.From == "" || len(p.Notify.To) == 0 {
+		return refuse(codeNoAddress, "the profile "+p.Name+" names nobody to write to")
+	}
+	body, err := keptReport(ctx, a.Objects, *b.Report)
+	if err != nil {
+		return Resend{}, fmt.Errorf("read the kept report: %w", err)
+	}
+	r := Resend{Made: body.Made, from: p.Notify.From, subject: reportSubject(body) + " (sent again)", text: reportText(p, body),
+		Message: record.Message{Channel: record.ChannelMail, About: aboutReport, Batch: b.ID, Recipients: p.Notify.To}}
+	if body.Kind == "update-report" {
+		r.Message.About = aboutUpdate
+	}
+	before, err := a.Records.BatchDeliveries(ctx, b.ID)
+	if err != nil {
+		return r, err
+	}
+	n := 1
+	for _, d := range before {
+		if strings.HasPrefix(d.Key, againPrefix(b.ID)) && d.State == record.DeliveryDelivered {
+			n++
+		}
+	}
+	r.Message.Key = fmt.Sprint(againPrefix(b.ID), n)
+	for _, d := range before {
+		if d.Key == r.Message.Key && d.State == record.DeliveryPending {
+			r.Open, r.Message.Recipients = d.CreatedAt, d.Recipients // the mail may be there already
+		}
+	}
+	return r, nil
+}
+
+func againPrefix(id domain.BatchID) string { return string(id) + "/again/" }
+
+// Send sends it, and says in the history, by tell, what came of it and why it was
+// asked for, before the records say that it is over: who dies in between leaves a
+// mail that the next asking finds. failure is why the mail could not be sent; err
+// that its fate could not be kept.
+func (a Again) Send(ctx context.Context, r Resend, why *domain.Reason, tell func(context.Context, domain.NoteDelivery) error) (failure, err error) {
+	d, err := a.Records.BeginDelivery(ctx, r.Message)
+	if err != nil {
+		return nil, fmt.Errorf("note a mail before it is sent: %w", err)
+	}
+	if d.State == record.DeliveryDelivered {
+		return nil, errors.New("somebody else sent it in this moment")
+	}
+	text := fmt.Sprintf("Sent again on %s. This report was made on %s.\n\n%s", d.CreatedAt.UTC().Format(time.RFC1123), r.Made.UTC().Format(time.RFC1123), r.text)
+	crash.Point("daemon/again/before-send")
+	failure = a.Mail.Send(ctx, Mail{Key: r.Message.Key, From: r.from, To: r.Message.Recipients, Subject: r.subject, Text: text, Date: d.CreatedAt.Time})
+	crash.Point("daemon/again/after-send")
+	note := domain.NoteDelivery{Channel: string(record.ChannelMail), About: r.Message.About, Delivery: r.Message.Key, Delivered: failure == nil, Reason: why}
+	if failure != nil {
+		reason := reasonOf(failure, "the mail could not be sent")
+		if why != nil {
+			reason.Message = bounded(reason.Message + "; it was asked for because: " + why.Message)
+		}
+		note.Reason = &reason
+	}
+	if err := tell(ctx, note); err != nil {
+		return failure, fmt.Errorf("tell the history of a mail: %w", err)
+	}
+	if err := a.Records.EndDelivery(ctx, r.Message.Key, failure, true); err != nil {
+		return failure, fmt.Errorf("note the fate of a mail: %w", err)
+	}
+	return failure, nil
+}

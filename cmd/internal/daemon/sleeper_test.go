@@ -1,0 +1,38 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// A worker that slept while it lost its claim, and sees the attempts of its successor,
+// does not take them for those of a dead one.
+// Shows: P5
+func TestSleeperLeavesTheSuccessorsAttemptsAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, noRecords)
+	id := w.aJobIn(domain.JobDownloading)
+	cfg := w.cfg
+	cfg.Files = &eventstore.FileHandler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text} // remembers nothing
+	var err error
+	if w.r, err = New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	name := ""
+	for n := range w.livesOf(id) {
+		name = n
+	}
+	d := daemonNamed(domain.DaemonJobDownloading)
+	step := d.jobStep
+	d.jobStep = func(s *steps, ctx context.Context, task *JobTask) Outcome {
+		w.mem.Expire(w.store)
+		w.operate(id, name, domain.StartDownload{Worker: "successor", Limits: domain.Limits{Max: 3}})
+		return step(s, context.WithoutCancel(ctx), task)
+	}
+	w.turnOf(d)
+	w.wantRows(id, map[string]string{name: "F1 F2"})
+}

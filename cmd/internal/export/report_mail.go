@@ -1,0 +1,80 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/notify"
+)
+
+// mailRows is how many rows of a table a mail has; a mail is no place for more.
+const mailRows = 500
+
+// writeMail writes a whole mail, ready for a mail system: the report as text and, for
+// readers that show it, as a page. Both are made of rows that are read once.
+func writeMail(w io.Writer, r app.Report, o ReportOptions) error {
+	r, err := shortened(r, o)
+	if err != nil {
+		return err
+	}
+	silent := ReportOptions{Made: o.Made, Row: func() {}}
+	var text, page bytes.Buffer
+	if err := writeText(&text, r, silent); err != nil {
+		return err
+	}
+	if err := writeHTML(&page, r, silent); err != nil {
+		return err
+	}
+	subject, key := "Report "+r.Name, "report/"+r.Name
+	for _, f := range r.Facts {
+		if f.Name == "batch_id" {
+			subject, key = subject+" of "+people(f.Value), key+"/"+people(f.Value)
+		}
+	}
+	mail, err := notify.Message{Key: key + "/" + o.Made.UTC().Format(time.RFC3339Nano), From: o.From, To: o.To, Subject: subject,
+		Text: text.String(), HTML: page.String(), Date: o.Made}.Bytes()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(mail)
+	return err
+}
+
+// shortened reads a report, up to mailRows rows of each table, and says what it left
+// out.
+func shortened(r app.Report, o ReportOptions) (app.Report, error) {
+	tables, facts := make([]app.Table, len(r.Tables)), r.Facts[:len(r.Facts):len(r.Facts)]
+	for i, t := range r.Tables {
+		var rows [][]any
+		for row, err := range t.Rows {
+			if err != nil {
+				return r, err
+			}
+			if len(rows) == mailRows {
+				facts = append(facts, app.Fact{Name: "cut", Label: "cut", Value: fmt.Sprintf("%s: only the first %d rows are in this mail", t.Title, mailRows)})
+				break
+			}
+			rows = append(rows, row)
+			o.Row()
+		}
+		t.Rows = again(rows)
+		tables[i] = t
+	}
+	r.Facts, r.Tables = facts, tables
+	return r, nil
+}
+
+// again gives rows as often as they are asked for.
+func again(rows [][]any) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Claims judges the claims of batches and jobs, from the writes to one root in their
+// order, the first included:
+//
+//   - of a batch or job there is one lock at a time, and nobody removes another's, unless
+//     it is held in the name of a worker that is not there;
+//   - a daemon changes a batch or job only under the lock, in the session that holds
+//     it;
+//   - all that is written under one lock is one piece of work, and a piece of work
+//     writes under one lock only. Pieces of work are told apart by their traces, so
+//     that two goroutines of one session cannot pass for one;
+//   - each aggregate's events are numbered from 1 without hole or double.
+type Claims struct {
+	locks    map[string]*lock
+	workers  map[string]int64 // those who are registered, and their sessions
+	traces   map[string]*lock // of every piece of work, and its lock
+	versions map[string]int64 // of each aggregate's last event
+	faults   []string
+	events   int
+	under    int
+}
+
+// lock is one from when it was made until it was removed.
+type lock struct {
+	path    string
+	session int64
+	holder  string // a worker
+	zxid    int64
+	trace   string // of the work under it, "" = nothing is written yet
+}
+
+// NewClaims begins with an empty root.
+func NewClaims() *Claims {
+	return &Claims{locks: map[string]*lock{}, workers: map[string]int64{}, traces: map[string]*lock{}, versions: map[string]int64{}}
+}
+
+// Faults tells what must not have happened.
+func (c *Claims) Faults() []string { return c.faults }
+
+// Seen tells how many events there were, and how many of them under a lock.
+func (c *Claims) Seen() (events, under int) { return c.events, c.under }
+
+func (c *Claims) fault(w Write, format string, args ...any) {
+	c.faults = append(c.faults, fmt.Sprintf("transaction %#x of session %#x: ", w.Zxid, w.Session)+fmt.Sprintf(format, args...))
+}
+
+// event is what matters here of one in the outbox.
+type event struct {
+	Type      string `json:"t"`
+	Aggregate string `json:"a"`
+	Version   int64  `json:"v"`
+	Batch     string `json:"b"`
+	Actor     string `json:"by"`
+	Trace     string `json:"tp"`
+}
+
+// Write judges the next one.
+func (c *Claims) Write(w Write) {
+	// The proofs of a write, and what it records, come before what it does to locks.
+	for _, op := range w.Ops {
+		if op.Kind == Create && strings.HasPrefix(op.Path, "/outbox/") && strings.Contains(op.Path, "/e-") {
+			c.recorded(w, op)
+		}
+	}
+	for _, op := range w.Ops {
+		held := c.locks[op.Path]
+		worker, isWorker := strings.CutPrefix(op.Path, "/workers/")
+		switch {
+		case op.Kind == CloseSession:
+			c.ended(w.Session)
+		case isWorker && op.Kind == Create:
+			c.workers[worker] = w.Session
+		case isWorker && op.Kind == Delete:
+			delete(c.workers, worker)
+		case !strings.HasSuffix(op.Path, "/lock"):
+		case op.Kind == Create && held != nil:
+			c.fault(w, "%s is made, and is session %#x's since %#x: two claims overlap", op.Path, held.session, held.zxid)
+		case op.Kind == Create:
+			if !op.Ephemeral {
+				c.fault(w, "%s outlives its session", op.Path)
+			}
+			var l struct{ Holder string }
+			_ = json.Unmarshal(op.Data, &l) // one that is only tried has no holder
+			c.locks[op.Path] = &lock{path: op.Path, session: w.Session, holder: l.Holder, zxid: w.Zxid}
+		case op.Kind == Delete && held == nil:
+			c.fault(w, "%s is removed, and nobody held it", op.Path)
+		case op.Kind == Delete:
+			if _, lives := c.workers[held.holder]; held.session != w.Session && lives {
+				c.fault(w, "%s is removed, and is session %#x's since %#x", op.Path, held.session, held.zxid)
+			}
+			delete(c.locks, op.Path)
+		}
+	}
+	c.handedOver(w)
+}
+
+// handedOver begins a new claim where a job was handed over: its lock stays, and its
+// claims are counted anew.
+func (c *Claims) handedOver(w Write) {
+	for _, op := range w.Ops {
+		job, is := strings.CutSuffix(op.Path, "/claims")
+		held := c.locks[job+"/lock"]
+		if is && op.Kind == SetData && held != nil && held.zxid != w.Zxid && held.session == w.Session {
+			c.locks[held.path] = &lock{path: held.path, session: w.Session, holder: held.holder, zxid: w.Zxid}
+		}
+	}
+}
+
+// ended removes what was a session's.
+func (c *Claims) ended(session int64) {
+	for path, l := range c.locks {
+		if l.session == session {
+			delete(c.locks, path)
+		}
+	}
+	for id, of := range c.workers {
+		if of == session {
+			delete(c.workers, id)
+		}
+	}
+}
+
+// recorded judges the events of one node of the outbox.
+func (c *Claims) recorded(w Write, op Op) {
+	var events []event
+	if err := json.Unmarshal(op.Data, &events); err != nil {
+		c.fault(w, "%s: %v", op.Path, err)
+		return
+	}
+	for _, e := range events {
+		c.events++
+		if had := c.versions[e.Aggregate]; e.Version != had+1 {
+			c.fault(w, "%s number %d (%s) follows number %d", e.Aggregate, e.Version, e.Type, had)
+		}
+		c.versions[e.Aggregate] = e.Version
+		path := claimOf(e)
+		if path == "" {
+			continue
+		}
+		c.under++
+		held := c.locks[path]
+		if held == nil || held.session != w.Session {
+			c.fault(w, "%s writes %s number %d (%s) and does not hold %s", e.Actor, e.Aggregate, e.Version, e.Type, path)
+			continue
+		}
+		c.traced(w, e, held)
+	}
+}
+
+// traced holds against each other the pieces of work under one lock, and the locks of
+// one piece of work.
+func (c *Claims) traced(w Write, e event, held *lock) {
+	before, known := c.traces[e.Trace]
+	switch {
+	case e.Trace == "":
+		c.fault(w, "%s number %d (%s) does not tell its piece of work", e.Aggregate, e.Version, e.Type)
+	case known && before != held:
+		c.fault(w, "%s number %d (%s) is written under the lock of %#x by work that began under that of %#x: a late write", e.Aggregate, e.Version, e.Type, held.zxid, before.zxid)
+	case held.trace != "" && held.trace != e.Trace:
+		c.fault(w, "%s number %d (%s) is written by other work than wrote under the same lock before: two claims overlap", e.Aggregate, e.Version, e.Type)
+	}
+	held.trace, c.traces[e.Trace] = e.Trace, held
+}
+
+// claimOf names the lock under which an event must be written, "" = none. A batch goes
+// to its report, and the fate of a message is noted, when the claim has ended.
+func claimOf(e event) string {
+	kind, id, _ := strings.Cut(e.Aggregate, "/")
+	daemon, is := strings.CutPrefix(e.Actor, "daemon/")
+	switch {
+	case !is, e.Type == "batch.reporting", e.Type == "batch.reported":
+		return ""
+	case kind == "job" && strings.HasPrefix(daemon, "job-"), kind == "batch" && strings.HasPrefix(daemon, "batch-"):
+		return "/" + map[string]string{"job": "jobs", "batch": "batches"}[kind] + "/" + id + "/lock"
+	case e.Type == "job.created":
+		return "/batches/" + e.Batch + "/lock"
+	}
+	return ""
+}

@@ -1,0 +1,5 @@
+// Package model is the workflow once more, as small as it can be said, written from the
+// tables of transitions and from nothing of the program: no import but the standard
+// library's. Its tests let random commands happen to it and to the program, over memory
+// and over the real servers, and want the same of both.
+package model
