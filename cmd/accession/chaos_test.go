@@ -3,10 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -119,18 +117,13 @@ func (in *installation) ended(id domain.BatchID, n int) {
 
 // TestKilledAgainAndAgain kills the service ten times at random moments while a
 // hundred jobs run, and starts it again each time.
+// Shows: P1 P2 P3 P4 P5
 func TestKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	const jobs, kills = 100, 10
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("ACCESSION_TEST_SEED"); s != "" {
-		if _, err := fmt.Sscan(s, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("seed %d (ACCESSION_TEST_SEED repeats it)", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seed(t)
 	in := newInstallation(t)
+	in.set(drawn(t, random)...)
 	f := newFiles(t, jobs, -1)
 	id := in.submit(f)
 	at := uint64(1)
@@ -152,10 +145,12 @@ func TestKilledAgainAndAgain(t *testing.T) {
 // TestStoppedWorkerChangesNothing stops a process in the middle of a download for
 // longer than its session lasts. Another takes over; continued, the first must
 // not change anything.
+// Shows: P5 C13
 func TestStoppedWorkerChangesNothing(t *testing.T) {
 	t.Parallel()
 	const jobs = 8
 	in := newInstallation(t)
+	in.set(without()...)
 	f := newFiles(t, jobs, 3)
 	id := in.submit(f)
 	first := in.serve()

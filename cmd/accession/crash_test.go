@@ -66,6 +66,7 @@ func (in *installation) reach(t domain.EventType, batches int) {
 // TestCreationKilledAtEachStep: whoever makes the jobs of a batch dies at each step
 // of it. The next one goes on, and there is exactly one job for each row, and one
 // mail.
+// Shows: P1
 func TestCreationKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	const rows = 170 // three writes
@@ -153,6 +154,7 @@ func (in *installation) mails(id domain.BatchID) (about []string) {
 // TestDeletionKilledAtEachStep: whoever deletes a failed batch (B11) or a held one
 // (B12), or cleans a completed one up (B13), dies at each step of it; so does the
 // janitor. Then another janitor finishes, and nothing is left.
+// Shows: P1 P8
 func TestDeletionKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	const jobs = 3

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// cable stands between the workers and one server. It can be cut, and slowed down.
+// cable stands between the workers and one server. It can be cut, slowed down, and
+// made to lose what the server says.
 type cable struct {
 	listener net.Listener
 	server   string
@@ -18,11 +19,13 @@ type cable struct {
 
 	mu    sync.Mutex
 	delay time.Duration
+	deaf  bool
+	lost  int // bytes thrown away since it is
 	open  map[net.Conn]bool
 	shut  bool
 }
 
-func newCable(t *testing.T, server string) *cable {
+func newCable(t testing.TB, server string) *cable {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -62,8 +65,8 @@ func (w *cable) connect(client net.Conn) {
 	shut := w.shut
 	w.mu.Unlock()
 	if !shut {
-		w.all.Go(func() { w.copy(client, server) })
-		w.copy(server, client)
+		w.all.Go(func() { w.copy(client, server, true) })
+		w.copy(server, client, false)
 	}
 	_, _ = client.Close(), server.Close()
 	w.mu.Lock()
@@ -72,17 +75,20 @@ func (w *cable) connect(client net.Conn) {
 	delete(w.open, server)
 }
 
-func (w *cable) copy(to, from net.Conn) {
+func (w *cable) copy(to, from net.Conn, fromServer bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
 		w.mu.Lock()
-		delay := w.delay
+		delay, lost := w.delay, w.deaf && fromServer
+		if lost {
+			w.lost += n
+		}
 		w.mu.Unlock()
 		if delay > 0 {
 			<-time.After(delay)
 		}
-		if n > 0 {
+		if n > 0 && !lost {
 			if _, werr := to.Write(buf[:n]); werr != nil {
 				err = werr
 			}
@@ -101,10 +107,25 @@ func (w *cable) slow(by time.Duration) {
 	w.delay = by
 }
 
-// cut breaks all connections.
+// lose throws away what the server says, until the connections are cut.
+func (w *cable) lose() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deaf, w.lost = true, 0
+}
+
+// hasLost tells whether anything was thrown away.
+func (w *cable) hasLost() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost > 0
+}
+
+// cut breaks all connections; new ones are whole.
 func (w *cable) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.deaf = false
 	for c := range w.open {
 		_ = c.(io.Closer).Close()
 	}

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,28 +26,17 @@ import (
 // storm is an office with servers of its own, which it may break.
 type storm struct {
 	*office
-	t       *testing.T
+	t       testing.TB
 	servers *stack.Stack
+	kept    string // where ZooKeeper's log is kept
 	cables  map[stack.Server]*cable
 	via     []string // settings of the workers
 	workers []*service
 	random  *rand.Rand
 }
 
-// seed gives what the test's choices follow from, and prints it.
-func seed(t *testing.T) *rand.Rand {
-	t.Helper()
-	n := uint64(time.Now().UnixNano())
-	if s := os.Getenv("ACCESSION_TEST_SEED"); s != "" {
-		if _, err := fmt.Sscan(s, &n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("seed %d (ACCESSION_TEST_SEED repeats it)", n)
-	return rand.New(rand.NewPCG(n, 0))
-}
-
-func newStorm(t *testing.T) *storm {
+// newStorm makes one; settings gives those of the shortcuts.
+func newStorm(t testing.TB, settings func(r *rand.Rand) []string) *storm {
 	t.Helper()
 	servers, err := stack.Start(t.Context(), stack.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -55,12 +45,15 @@ func newStorm(t *testing.T) *storm {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if err := servers.Stop(ctx); err != nil {
+		if err := errors.Join(servers.Stop(ctx), stack.Remove(ctx, servers.Dir())); err != nil {
 			t.Error(err)
 		}
 	})
 	at := servers.Addresses()
-	s := &storm{t: t, servers: servers, random: seed(t)}
+	s := &storm{t: t, servers: servers, random: seed(t), kept: filepath.Join(servers.Dir(), "kept")}
+	if err := os.Mkdir(s.kept, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	postgres, err := url.Parse(at.Postgres)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +66,8 @@ func newStorm(t *testing.T) *storm {
 		"--set=postgres=" + there.String()}
 	s.office = newOffice(t, func(o *office) {
 		o.settings["zookeeper"], o.settings["nats"], o.settings["postgres"] = at.ZooKeeper, at.NATS, at.Postgres
-		o.settings["zookeeper_session_timeout"] = "4s"
+		o.set(append(settings(s.random), "zookeeper_session_timeout=4s", "listen_ops=127.0.0.1:0", "ops_pprof=true")...)
+		o.begun = 0
 		o.db, err = pgxpool.New(t.Context(), at.Postgres)
 		o.must(err)
 		t.Cleanup(o.db.Close)
@@ -99,7 +93,33 @@ func (s *storm) again(name stack.Server) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
+	if name == stack.ZooKeeper {
+		s.links(s.zooKeeperLog(), s.kept) // at its start it removes the oldest
+	}
 	s.must(s.servers.StartServer(ctx, name))
+}
+
+func (s *storm) zooKeeperLog() string {
+	return filepath.Join(s.servers.Dir(), "zookeeper", "version-2")
+}
+
+// links gives the files of ZooKeeper's log a name in another directory too.
+func (s *storm) links(from, to string) {
+	s.t.Helper()
+	files, err := filepath.Glob(filepath.Join(from, "log.*"))
+	s.must(err)
+	for _, f := range files {
+		if err := os.Link(f, filepath.Join(to, filepath.Base(f))); !errors.Is(err, os.ErrExist) {
+			s.must(err)
+		}
+	}
+}
+
+// sound checks all, with the whole log of ZooKeeper.
+func (s *storm) sound() {
+	s.t.Helper()
+	s.links(s.kept, s.zooKeeperLog())
+	s.office.sound()
 }
 
 // offers submits a deposit as often as it takes. One whose answer got lost may be
@@ -169,8 +189,9 @@ func (s *storm) fault() string {
 	}
 }
 
-// heals waits until all is at rest, and checks everything.
-func (s *storm) heals(within time.Duration) {
+// heals waits until all is at rest, and checks everything; the installation takes what
+// it took before.
+func (s *storm) heals(within time.Duration, before footprint) {
 	s.t.Helper()
 	healed := time.Now()
 	s.still()
@@ -179,6 +200,7 @@ func (s *storm) heals(within time.Duration) {
 	} else {
 		s.t.Logf("at rest %v after the last fault", took)
 	}
+	s.back(before, moreHeap)
 	s.sound()
 	for i, w := range s.workers {
 		if err := w.cmd.Process.Signal(syscall.Signal(0)); err != nil {
@@ -190,26 +212,39 @@ func (s *storm) heals(within time.Duration) {
 
 // TestFaultsAtRandom breaks servers, connections and workers for a minute while
 // deposits come in. A minute later everything is at rest, and whole.
+// Shows: P1 P2 P3 P4 P5 P7 P8
 func TestFaultsAtRandom(t *testing.T) {
 	t.Parallel()
-	s := newStorm(t)
+	newStorm(t, func(r *rand.Rand) []string { return drawn(t, r) }).rages(time.Minute)
+}
+
+// rages breaks things for a time, and tells how many.
+func (s *storm) rages(long time.Duration) (faults int) {
+	s.t.Helper()
 	s.serves(3)
 	s.rests(s.deposit("again"))
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+	s.still()
+	before := s.takes()
+	for end := time.Now().Add(long); time.Now().Before(end); faults++ {
 		s.offers("mixed")
 		s.offers("again")
-		t.Log(s.fault())
+		s.t.Log(s.fault())
 	}
-	s.heals(time.Minute)
+	s.heals(time.Minute, before)
+	return faults
 }
 
 // TestFaultsOfOneServer kills each server in the middle of a run, and starts it
-// again.
+// again. The shortcuts are off, so that a run has them in both positions, whatever
+// is drawn.
+// Shows: P1 P2 P3 P4 P5 P7 P8
 func TestFaultsOfOneServer(t *testing.T) {
 	t.Parallel()
-	s := newStorm(t)
+	s := newStorm(t, func(*rand.Rand) []string { return without() })
 	s.serves(2)
 	s.rests(s.deposit("again"))
+	s.still()
+	before := s.takes()
 	for _, name := range []stack.Server{stack.ZooKeeper, stack.NATS, stack.PostgreSQL} {
 		for range 3 {
 			s.deposit("mixed")
@@ -223,5 +258,5 @@ func TestFaultsOfOneServer(t *testing.T) {
 		s.still()
 		t.Logf("%s was killed: all is at rest %v after it was back", name, time.Since(begun).Round(time.Millisecond))
 	}
-	s.heals(time.Minute)
+	s.heals(time.Minute, before)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/history"
 	"github.com/accession-ingest/accession/cmd/internal/proof"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/domain"
@@ -52,25 +53,29 @@ const patience = 3 * time.Minute
 // installation is one of a test's own: a tree, a stream, a database and
 // directories, in which the test runs the program as processes.
 type installation struct {
-	t        *testing.T
+	t        testing.TB
 	settings map[string]string
 	program  string // the binary to run
 	live     *zklive.Store
 	log      *jslog.Log
 	db       *pgxpool.Pool
 	dir      string
+
+	late      int   // faults that ZooKeeper's own log has shown
+	begun     int64 // what ZooKeeper had done when nothing was there yet
+	bystander *bystander
 }
 
 // newInstallation makes one in which processes may die again and again in the
 // middle of downloads.
-func newInstallation(t *testing.T) *installation {
+func newInstallation(t testing.TB) *installation {
 	t.Helper()
 	return newFetching(t, "attempts: 20, timeout: 60s")
 }
 
 // newFetching makes one whose profile says of fetching what is given, with settings
 // of its own, each key=value.
-func newFetching(t *testing.T, fetch string, set ...string) *installation {
+func newFetching(t testing.TB, fetch string, set ...string) *installation {
 	t.Helper()
 	in := prepared(t, fetch, set...)
 	in.open()
@@ -79,7 +84,7 @@ func newFetching(t *testing.T, fetch string, set ...string) *installation {
 
 // prepared makes one in which nothing was ever opened: there is no tree, no stream
 // and no directory, only the tables.
-func prepared(t *testing.T, fetch string, set ...string) *installation {
+func prepared(t testing.TB, fetch string, set ...string) *installation {
 	t.Helper()
 	name, dir := strings.ReplaceAll(uuid.NewString(), "-", ""), t.TempDir()
 	in := &installation{t: t, dir: dir, db: projtest.DB(t), program: os.Args[0]}
@@ -90,10 +95,10 @@ func prepared(t *testing.T, fetch string, set ...string) *installation {
 		"space_cycle": "200ms", "retry_delay": "50ms", "janitor_interval": "500ms", "stop_grace": "5s", "log_format": "json", "listen_ops": "off",
 		"max_processing_attempts": "20", // an attempt that a killed process made counts
 	}
-	for _, s := range set {
-		key, value, _ := strings.Cut(s, "=")
-		in.settings[key] = value
-	}
+	var err error
+	_, in.begun, err = history.Server(t.Context(), in.settings["zookeeper"])
+	in.must(err)
+	in.set(set...)
 	in.must(os.MkdirAll(filepath.Join(dir, "profiles"), 0o755))
 	in.must(os.WriteFile(filepath.Join(dir, "profiles", "test.yaml"), []byte(`name: test
 collection: test
@@ -117,6 +122,7 @@ func (in *installation) open() {
 	in.must(err)
 	in.log, err = jslog.Open(t.Context(), nc, jslog.Config{Stream: cfg.NATSStream, Prefix: cfg.NATSPrefix, Instance: "test"})
 	in.must(err)
+	defer in.bystand() // and its end before what follows
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -129,7 +135,7 @@ func (in *installation) open() {
 	})
 }
 
-func address(t *testing.T, name string) string {
+func address(t testing.TB, name string) string {
 	t.Helper()
 	at := os.Getenv(name)
 	if at == "" {
@@ -199,14 +205,13 @@ type service struct {
 // serve starts one with further arguments.
 func (in *installation) serve(args ...string) *service { return in.serveAt("", args...) }
 
-// serveAt starts one with a variable that names a crash point, NAME=point.
-func (in *installation) serveAt(point string, args ...string) *service {
+// serveAt starts one with variables such as that which names a crash point,
+// NAME=point, with spaces between them.
+func (in *installation) serveAt(env string, args ...string) *service {
 	in.t.Helper()
 	s := &service{in: in, cmd: in.command(append([]string{"serve"}, args...)...), log: &lockedBuffer{}}
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	if point != "" {
-		s.cmd.Env = append(s.cmd.Env, point)
-	}
+	s.cmd.Env = append(s.cmd.Env, strings.Fields(env)...)
 	in.must(s.cmd.Start())
 	in.t.Cleanup(func() {
 		s.kill()
@@ -277,7 +282,8 @@ func (in *installation) await(what string, from uint64, want func(domain.Recorde
 }
 
 // proven fails the test unless the log is whole, and ZooKeeper, the fold of the
-// log and the tables agree. Everything must be at rest and projected.
+// log and the tables agree; and unless claims and changes were in order all the
+// while. Everything must be at rest and projected.
 func (in *installation) proven() {
 	in.t.Helper()
 	ctx, cancel := context.WithTimeout(in.t.Context(), patience)
@@ -305,6 +311,8 @@ func (in *installation) proven() {
 	for _, d := range found {
 		in.t.Errorf("difference: %s", d)
 	}
+	in.linearizable(ctx)
+	in.apart(ctx)
 }
 
 // count asks SQL for one number.

@@ -71,3 +71,11 @@ func (n *natsServer) kill() {
 	_ = n.cmd.Wait()
 	n.cmd = nil
 }
+
+// signal stops or continues it.
+func (n *natsServer) signal(sig syscall.Signal) {
+	n.t.Helper()
+	if err := n.cmd.Process.Signal(sig); err != nil {
+		n.t.Error(err)
+	}
+}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,13 +11,17 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	"github.com/accession-ingest/accession/projections"
 )
 
 // finish lets a process work until nothing is left to do.
@@ -48,8 +54,8 @@ func stops(o *office, point string) {
 
 // stopsWhileItWorks: what is under way when the process stops is handed back.
 func stopsWhileItWorks(o *office, point string) {
-	o.deposit("slow")
 	o.dies(point, func(p *os.Process, dead <-chan struct{}) {
+		o.deposit("slow")
 		select {
 		case <-o.slow:
 		case <-dead:
@@ -110,6 +116,47 @@ func triesAgain(o *office, point string) {
 	o.dies(point, nil, "serve")
 }
 
+// sendsAgain: whoever sends a report again dies; the next asking says so, and ends
+// with one mail.
+func sendsAgain(o *office, point string) {
+	id := o.deposit("again")
+	o.finish()
+	ask := []string{"batch", "send-report", string(id), "--reason", "they lost it"}
+	o.dies(point, nil, ask...)
+	if o.ordeal == nil {
+		if out := o.run("batch", "send-report", string(id), "--dry-run"); !strings.Contains(out, "did not come to its end") {
+			o.t.Errorf("after a death at %s nothing tells of a mail that may be under way:\n%s", point, out)
+		}
+	}
+	// The mail system has taken away what is there: what comes after it are the same
+	// bytes, and so the same Message-ID.
+	drop := filepath.Join(o.dir, "mail", string(id)+"_2fagain_2f1.eml")
+	taken, none := os.ReadFile(drop)
+	if none == nil {
+		o.must(os.Remove(drop))
+	}
+	o.run(ask...)
+	if now, err := os.ReadFile(drop); o.ordeal == nil && (err != nil || (none == nil) != strings.HasSuffix(point, "/after-send") || none == nil && !bytes.Equal(now, taken)) {
+		o.t.Errorf("after a death at %s: was\n%s\n%v, %v, is\n%s", point, taken, none, err, now)
+	}
+	o.finish()
+	o.again[id] = o.count("select count(*) from record.delivery where batch_id = $1 and key like '%/again/%' and state = 'delivered'", id)
+	mails := 0
+	for _, text := range o.mails(id) {
+		if strings.Contains(text, "Sent again on") {
+			mails++
+		}
+	}
+	if out := o.run("batch", "show", string(id)); mails != o.again[id] || o.ordeal == nil && mails != 1 || !strings.Contains(out, "report again mail") || !strings.Contains(out, "(they lost it)") {
+		o.t.Errorf("%d mails and %d deliveries after a death at %s\n%s", mails, o.again[id], point, out)
+	}
+	var view app.BatchView
+	o.must(json.Unmarshal([]byte(o.run("batch", "show", string(id), "-o", "json")), &view))
+	if m := view.Messages; len(m) != 2+o.again[id] || m[1].Trace == "" || m[2].Trace == "" || m[2].By == "" || m[2].State != record.DeliveryDelivered {
+		o.t.Errorf("shown after a death at %s: %+v", point, m)
+	}
+}
+
 // leavesOut: an operator leaves a file out of its object.
 func leavesOut(o *office, point string) {
 	o.finish()
@@ -123,12 +170,59 @@ func leavesOut(o *office, point string) {
 	o.dies(point, nil, "serve")
 }
 
-// rebuilds: the tables are made anew beside the live ones, and what is left of that
-// is dropped.
+// rebuilds: whoever makes the tables anew dies. Until the swap the live ones are as
+// they were, reports and deposits go on, and the next one ends what was begun;
+// behind it the new ones are live, equal, and what is left can be dropped.
 func rebuilds(o *office, point string) {
 	o.finish()
+	const sqlIndexes = "select count(*) from pg_indexes where schemaname = 'accession'"
+	const sqlAdvisory = "select count(*) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())"
+	before, indexes := o.digests(), o.count(sqlIndexes)
 	o.dies(point, nil, "rebuild")
+	if diff := cmp.Diff(before, o.digests()); diff != "" {
+		o.t.Errorf("after a death at %s: %s", point, diff)
+	}
+	o.run("report", "submitters", "--format", "json")
+	settled(o.t, func() bool { return o.count(sqlAdvisory) == 0 }) // the server may not know yet that it is dead
+	swapped := o.count("select count(*) from pg_namespace where nspname = 'accession_next'") == 0
+	if o.ordeal == nil && swapped != (strings.HasSuffix(point, "-drop") || strings.HasSuffix(point, "/after-swap")) {
+		o.t.Errorf("the new tables are live after a death at %s: %v", point, swapped)
+	}
+	if swapped {
+		if out, err := o.command("rebuild", "--resume").CombinedOutput(); err == nil || !strings.Contains(string(out), "accession rebuild") {
+			o.t.Errorf("resumed what is over, after a death at %s: %v\n%s", point, err, out)
+		}
+	} else {
+		o.finish(o.deposit("again"))
+		before = o.digests()
+		if out := o.run("rebuild", "--resume", "--keep-old"); !strings.Contains(out, "accession_old") || strings.Contains(out, "DIFFERENT") {
+			o.t.Errorf("resumed after a death at %s:\n%s", point, out)
+		}
+		if n := o.count("select count(*) from accession_old.event"); n != o.count("select count(*) from accession.event") {
+			o.t.Errorf("the old history that is kept has %d events", n)
+		}
+	}
 	o.run("rebuild", "--drop")
+	if diff := cmp.Diff(before, o.digests()); diff != "" {
+		o.t.Errorf("resumed after a death at %s: %s", point, diff)
+	}
+	if n := o.count(sqlIndexes); n != indexes {
+		o.t.Errorf("%d indexes of %d are there after a death at %s", n, indexes, point)
+	}
+	if n := o.count("select count(*) from pg_namespace where nspname ~ '^(accession|report)_'"); n != 0 {
+		o.t.Errorf("%d schemas are left after a death at %s", n, point)
+	}
+}
+
+// digests gives those of the live tables.
+func (o *office) digests() map[string]projections.Digest {
+	o.t.Helper()
+	d, err := projections.Digests(o.t.Context(), o.db)
+	o.must(err)
+	if d["event"].Rows == 0 {
+		o.t.Error("there is no event in the tables")
+	}
+	return d
 }
 
 func migrates(o *office, point string) { o.dies(point, nil, "migrate") }
@@ -175,13 +269,17 @@ func repairs(o *office, point string) {
 	conn, _, err := zk.Connect([]string{o.settings["zookeeper"]}, 10*time.Second, zk.WithLogInfo(false))
 	o.must(err)
 	defer conn.Close()
-	_, err = conn.Create(o.settings["zookeeper_root"]+"/jobs/"+failed.Aggregate.ID+"/lock", []byte(`{"holder":"nobody"}`), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	lock := o.settings["zookeeper_root"] + "/jobs/" + failed.Aggregate.ID + "/lock"
+	_, err = conn.Create(lock, []byte(`{"holder":"nobody"}`), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	o.must(err)
 	o.dies(point, nil, "verify", "--repair", "--yes", "--wait", "1s")
 	// The exit code tells of what was found before the repair.
 	out, _ := o.command("verify", "--repair", "--yes", "--wait", "1s").CombinedOutput()
-	if !strings.Contains(string(out), "1 mended") {
+	if o.ordeal == nil && !strings.Contains(string(out), "1 mended") {
 		o.t.Errorf("repair after a death at %s:\n%s", point, out)
+	}
+	if held, _, err := conn.Exists(lock); err != nil || held {
+		o.t.Errorf("the lock is still there: %v", err)
 	}
 }
 
@@ -192,7 +290,10 @@ func restores(o *office, point string) {
 	root := o.settings["zookeeper_root"] + "-restored"
 	o.dies(point, nil, "--set=zookeeper_root="+root, "restore", "zookeeper")
 	if !strings.HasSuffix(point, "/after-end") { // as long as the session of the dead one lasts it is refused
-		settled(o.t, func() bool { return o.command("--set=zookeeper_root="+root, "restore", "zookeeper").Run() == nil })
+		settled(o.t, func() bool {
+			out, err := o.command("--set=zookeeper_root="+root, "restore", "zookeeper").CombinedOutput()
+			return err == nil || o.ordeal != nil && strings.Contains(string(out), "is not empty") // a try before has ended it
+		})
 	}
 	restored, err := zklive.Open(o.t.Context(), zklive.Config{Servers: []string{o.settings["zookeeper"]}, Root: root, Shards: 4})
 	o.must(err)

@@ -20,6 +20,9 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
+// reaching is how long a process may take to its point.
+const reaching = 60 * time.Second
+
 // office is an installation whose depositors deposit a bit of everything, and
 // whose processes die at crash points.
 type office struct {
@@ -35,15 +38,19 @@ type office struct {
 	n       int // of the deposits
 	batches []domain.BatchID
 	gone    map[domain.BatchID]bool // cleaned up or deleted
+	again   map[domain.BatchID]int  // reports that were sent again
 	found   map[string]bool         // deposits whose lost files are there now
+
+	target string // the point in question
+	ordeal func(o *office, point string, at func(p *os.Process, dead <-chan struct{}), args []string)
 }
 
 // newOffice makes one and its app; before, when given, is called when nothing was
 // ever opened.
-func newOffice(t *testing.T, before func(*office)) *office {
+func newOffice(t testing.TB, before func(*office)) *office {
 	t.Helper()
 	o := &office{installation: prepared(t, "attempts: 20, timeout: 5s", "outbox_grace=200ms", "janitor_interval=200ms",
-		"retention=0s", "stop_grace=100ms"), found: map[string]bool{},
+		"retention=0s", "stop_grace=100ms"), found: map[string]bool{}, again: map[domain.BatchID]int{},
 		called: map[string]int{}, asked: map[string]bool{}, slow: make(chan struct{}, 100), gone: map[domain.BatchID]bool{}}
 	program, err := crashing()
 	o.must(err)
@@ -158,35 +165,72 @@ func (o *office) rests(id domain.BatchID) {
 	})
 }
 
-// dies runs the program, armed with a point, until it has killed itself there; at
-// is called when it runs.
+// dies runs the program, armed with a point, until it has killed itself there, or
+// as the ordeal has it when it is the point in question; at is called when it runs.
 func (o *office) dies(point string, at func(p *os.Process, dead <-chan struct{}), args ...string) {
 	o.t.Helper()
+	if o.ordeal != nil && point == o.target {
+		o.ordeal(o, point, at, args)
+		return
+	}
+	if end, said := o.armed("ACCESSION_CRASH="+point, reaching, at, args...); end != killedItself {
+		o.t.Errorf("%v was to die at %s and %s\n%s", args, point, end, said)
+	}
+}
+
+// ending is how a process came to its end.
+type ending string
+
+const (
+	killedItself ending = "killed itself"
+	endedInOrder ending = "ended by itself"
+	gaveUp       ending = "ended with an error"
+	neverEnded   ending = "never came there"
+)
+
+// armed runs the program with a variable, until it ends or so much time has passed.
+func (o *office) armed(variable string, within time.Duration, at func(p *os.Process, dead <-chan struct{}), args ...string) (end ending, said string) {
+	o.t.Helper()
 	cmd := o.command(args...)
-	said := &lockedBuffer{}
-	cmd.Stdout, cmd.Stderr, cmd.Env = said, said, append(cmd.Env, "ACCESSION_CRASH="+point)
+	log := &lockedBuffer{}
+	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(cmd.Env, variable)
 	o.must(cmd.Start())
 	ended := make(chan struct{})
-	var err error
-	go func() { err = cmd.Wait(); close(ended) }()
+	go func() { _ = cmd.Wait(); close(ended) }()
 	if at != nil {
 		at(cmd.Process, ended)
 	}
 	select {
 	case <-ended:
-		if ws, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signal() != syscall.SIGKILL {
-			o.t.Errorf("%v was to die at %s and ended with %v\n%s", args, point, err, said.tail(3000))
+		ws, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		switch {
+		case ws.Signal() == syscall.SIGKILL:
+			end = killedItself
+		case !cmd.ProcessState.Success():
+			end = gaveUp
+		default:
+			end = endedInOrder
 		}
-	case <-time.After(reaching):
+		return end, log.tail(3000)
+	case <-time.After(within):
 		_ = cmd.Process.Kill()
 		<-ended
-		o.t.Errorf("%v was to die at %s and never came there\n%s", args, point, said.tail(3000))
+		return neverEnded, log.tail(3000)
 	}
 }
 
 // still waits until nothing is left to do: every batch is at rest, every completed
 // job is cleaned up, every event is in the log and in the tables.
 func (o *office) still() {
+	o.t.Helper()
+	o.rested()
+	ctx, cancel := context.WithTimeout(o.t.Context(), patience)
+	defer cancel()
+	o.must(o.app.CatchUp(ctx))
+}
+
+// rested is still, but for the tables.
+func (o *office) rested() {
 	o.t.Helper()
 	ctx, cancel := context.WithTimeout(o.t.Context(), patience)
 	defer cancel()
@@ -196,7 +240,7 @@ func (o *office) still() {
 		why, err := o.moving(ctx)
 		o.must(err)
 		if why == "" {
-			break
+			return
 		}
 		select {
 		case <-tick.C:
@@ -204,7 +248,6 @@ func (o *office) still() {
 			o.t.Fatalf("not at rest: %s", why)
 		}
 	}
-	o.must(o.app.CatchUp(ctx))
 }
 
 // moving tells what is not at rest, "" = everything is.
@@ -258,7 +301,7 @@ func (o *office) sound() {
 	}
 	o.mu.Unlock()
 	for _, id := range o.batches {
-		if n := len(o.mails(id)); n != 2 && !o.gone[id] {
+		if n := len(o.mails(id)); n != 2+o.again[id] && !o.gone[id] {
 			o.t.Errorf("%d mails about %s: want one that it was accepted, one with the report", n, id)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +50,11 @@ func (in *installation) until(what string, ask func() bool) {
 func (in *installation) rest(batches, jobs int) {
 	in.t.Helper()
 	reported, cleaned := map[domain.Aggregate]bool{}, 0
+	defer func() {
+		if in.t.Failed() {
+			in.t.Logf("%d of %d batches were reported, %d of %d jobs cleaned up", len(reported), batches, cleaned, jobs)
+		}
+	}()
 	in.await("the end of all batches", 0, func(r domain.Recorded) bool {
 		switch r.Type {
 		case domain.EventJobCleaned:
@@ -61,17 +68,32 @@ func (in *installation) rest(batches, jobs int) {
 
 // TestNATSAwayUntilTheOutboxIsFull: first deposits are refused, at last nothing
 // moves any more; when NATS is back everything ends well, and nothing was counted.
+// It was killed, or it stood still, with all that was sent to it before.
+// Shows: P1 P8
 func TestNATSAwayUntilTheOutboxIsFull(t *testing.T) {
 	t.Parallel()
-	const jobs, full, stop = 30, 8, 25
+	for name, leaves := range map[string]func(*natsServer) (back func()){
+		"killed":  func(n *natsServer) func() { n.kill(); return n.start },
+		"stopped": func(n *natsServer) func() { n.signal(syscall.SIGSTOP); return func() { n.signal(syscall.SIGCONT) } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			natsAway(t, leaves)
+		})
+	}
+}
+
+func natsAway(t *testing.T, leaves func(*natsServer) func()) {
+	t.Helper()
+	const jobs, full, stop = 30, 8, 25 // the jobs of one deposit come past the last limit
 	log := newNATS(t)
 	in := newFetching(t, "attempts: 20, timeout: 60s", "nats="+log.url(), "outbox_warn=4", fmt.Sprintf("outbox_full=%d", full), fmt.Sprintf("outbox_stop=%d", stop),
 		"group_commit=false", "zookeeper_session_timeout=4s", "outbox_grace=500ms", "listen_ops=127.0.0.1:0")
-	t.Cleanup(log.start) // the stream can be removed also when this fails
 	f := newFiles(t, jobs, -1)
 	s := in.serve()
 	s.until(200, "ok")
-	log.kill()
+	comes := sync.OnceFunc(leaves(log))
+	t.Cleanup(comes) // the stream can be removed also when this fails
 
 	var batches []domain.BatchID
 	in.until("a deposit to be refused", func() bool {
@@ -99,7 +121,7 @@ func TestNATSAwayUntilTheOutboxIsFull(t *testing.T) {
 		<-time.After(50 * time.Millisecond)
 	}
 
-	log.start()
+	comes()
 	in.until("room for a deposit", func() bool {
 		id, code, said := in.try(f)
 		if code == 0 {
@@ -128,5 +150,36 @@ func TestNATSAwayUntilTheOutboxIsFull(t *testing.T) {
 	}
 	if got := in.count(`select count(*) from accession.retry`); got != 0 {
 		t.Errorf("%d failures", got)
+	}
+}
+
+// TestDepositsWaitForAQueue: at the limit of a queue deposits are refused, with what
+// to do; when there is room again they are taken, and all end well.
+// Shows: P8
+func TestDepositsWaitForAQueue(t *testing.T) {
+	t.Parallel()
+	const jobs, fit = 50, 2
+	in := newFetching(t, "attempts: 3", fmt.Sprintf("queue_limit=%d", jobs*fit))
+	f := newFiles(t, jobs, -1)
+	in.run("queue", "pause", "pending", "--reason", "so that it fills", "--yes")
+	s := in.serve()
+	for range fit {
+		in.submit(f)
+	}
+	in.reach(domain.EventBatchStarted, fit)
+	_, code, said := in.try(f)
+	if code != 7 || !strings.Contains(said, "there are 100 jobs pending, and at 100 nothing more is taken") ||
+		!strings.Contains(said, "hint: nothing was taken or changed: try again in 1m0s") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	in.run("queue", "resume", "pending", "--yes")
+	one := newFiles(t, 1, -1)
+	in.until("room for a deposit", func() bool { _, code, _ := in.try(one); return code == 0 })
+	in.rest(fit+1, fit*jobs+1)
+	in.sent()
+	s.stop()
+	in.proven()
+	if n := in.count(`select count(*) from accession.batch`); n != fit+1 {
+		t.Errorf("%d batches, want %d", n, fit+1)
 	}
 }

@@ -10,13 +10,16 @@ import (
 var operatorsAt = regexp.MustCompile(`"msg":"operators are answered","address":"([^"]+)"`)
 
 // ready asks the process whether it is ready; "" = it does not answer operators yet.
-func (s *service) ready() (code int, says string) {
+func (s *service) ready() (code int, says string) { return s.asked("/readyz") }
+
+// asked asks it what it tells operators.
+func (s *service) asked(path string) (code int, says string) {
 	at := operatorsAt.FindStringSubmatch(s.log.tail(1 << 20))
 	if at == nil {
 		return 0, ""
 	}
 	tr := &http.Transport{DisableKeepAlives: true}
-	resp, err := (&http.Client{Transport: tr}).Get("http://" + at[1] + "/readyz")
+	resp, err := (&http.Client{Transport: tr}).Get("http://" + at[1] + path)
 	if err != nil {
 		return 0, err.Error()
 	}

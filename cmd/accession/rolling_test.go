@@ -9,6 +9,7 @@ import (
 
 // TestRollingRestart restarts three processes with different roles one after the
 // other while two hundred jobs run: each job completes, and nothing is counted.
+// Shows: P1
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	const jobs = 200

@@ -127,6 +127,7 @@ func TestScenarioFailure4StoppedWorker(t *testing.T) {
 
 // TestScenarioFailure4Overtaken: while a worker is stopped its session ends, and
 // another is at work when it goes on. What it brings is not taken for the other's.
+// Shows: P5
 func TestScenarioFailure4Overtaken(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, "attempts: 3", answers{"a.txt": content})

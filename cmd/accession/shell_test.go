@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/cmd/internal/stack"
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/eventstore/zklive"
 	"github.com/accession-ingest/accession/projections/projtest"
@@ -184,7 +185,7 @@ func TestTheProgramFromTheShell(t *testing.T) {
 }
 
 // settled repeats a look at what follows the log after a moment.
-func settled(t *testing.T, look func() bool) {
+func settled(t testing.TB, look func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -222,6 +223,9 @@ func TestDemo(t *testing.T) {
 func TestInterruptStopsTheStackInOrder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "stack")
+	if work, err := store.OpenWork(filepath.Join(dir, "accession", "work"), "named"); err != nil || work.Close() != nil {
+		t.Fatal(err)
+	}
 	cmd := program(t, nil, "stack", "--dir", dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -238,6 +242,9 @@ func TestInterruptStopsTheStackInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the stack ended early: %v\n%s", err, said.String())
 		}
+	}
+	if !strings.Contains(said.String(), "\n  export ACCESSION_INSTANCE=named\n") {
+		t.Errorf("nothing names the installation whose data this is:\n%s", said.String())
 	}
 	if _, running, err := stack.Find(dir); err != nil || !running {
 		t.Errorf("the stack says that it runs: %v, %v", running, err)

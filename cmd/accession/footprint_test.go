@@ -1,0 +1,106 @@
+//go:build !race
+
+package main
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// footprint is what an installation at rest takes.
+type footprint struct {
+	nodes      map[string]int // of ZooKeeper by kind, without those of batches and jobs
+	goroutines int            // the most of any process
+	heap       int            // the largest live heap of any process, in bytes
+}
+
+var (
+	named      = regexp.MustCompile(`/([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(b|e-)?[0-9]+)`)
+	goroutines = regexp.MustCompile(`(?m)^go_goroutines (\S+)$`)
+	heapAlloc  = regexp.MustCompile(`(?m)^go_memstats_heap_alloc_bytes (\S+)$`)
+)
+
+// takes measures the processes that run, and the tree. Everything must be at rest.
+func (s *storm) takes() footprint {
+	s.t.Helper()
+	f := footprint{nodes: map[string]int{}}
+	tree, err := s.live.Dump(s.t.Context(), "")
+	s.must(err)
+	for path := range tree {
+		// What belongs to a batch or job is compared with the log.
+		if !strings.Contains(path, "/bid0") && !strings.Contains(path, "jid0") {
+			f.nodes[named.ReplaceAllString(path, "/*")]++
+		}
+	}
+	for _, w := range s.workers {
+		w.get("/debug/pprof/heap?gc=1") // collects the garbage
+		text := w.get("/metrics")
+		f.goroutines, f.heap = max(f.goroutines, s.metric(text, goroutines)), max(f.heap, s.metric(text, heapAlloc))
+	}
+	return f
+}
+
+// get asks a process where it answers operators.
+func (s *service) get(path string) []byte {
+	s.in.t.Helper()
+	at := operatorsAt.FindStringSubmatch(s.log.tail(1 << 30)) // it is said at the beginning
+	if at == nil {
+		s.in.t.Fatal("the process does not say where it answers operators")
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + at[1] + path)
+	s.in.must(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	s.in.must(err)
+	return text
+}
+
+func (s *storm) metric(text []byte, which *regexp.Regexp) int {
+	s.t.Helper()
+	found := which.FindSubmatch(text)
+	if found == nil {
+		s.t.Fatalf("the process does not tell %s", which)
+	}
+	n, err := strconv.ParseFloat(string(found[1]), 64)
+	s.must(err)
+	return int(n)
+}
+
+// Room for what a process keeps for a while: connections, caches, buffers.
+const (
+	moreGoroutines = 20
+	moreHeap       = 8 << 20
+	// settling is until nodes with a grace time have gone, and sessions of those who died.
+	settling = 20 * time.Second
+)
+
+// back fails the test unless everything takes again what it took before, a heap at
+// most so much more.
+func (s *storm) back(before footprint, more int) {
+	s.t.Helper()
+	delete(before.nodes, "/outbox/*/*/*") // events that were in the log already
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	now := s.takes()
+	for end := time.Now().Add(settling); !maps.Equal(now.nodes, before.nodes); now = s.takes() {
+		if time.Now().After(end) {
+			s.t.Errorf("nodes before (-) and now (+):\n%s", cmp.Diff(before.nodes, now.nodes))
+			break
+		}
+		<-tick.C
+	}
+	s.t.Logf("goroutines %d, before %d; heap %d, before %d; nodes %v", now.goroutines, before.goroutines, now.heap, before.heap, now.nodes)
+	if now.goroutines > before.goroutines+moreGoroutines {
+		s.t.Errorf("%d goroutines, before %d", now.goroutines, before.goroutines)
+	}
+	if now.heap > before.heap+more {
+		s.t.Errorf("a heap of %d bytes, before %d", now.heap, before.heap)
+	}
+}
