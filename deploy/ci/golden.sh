@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Write drawings, schemas, pages and golden files again: every package whose tests
-# take -update writes its own. The tests that need servers and live beside them
-# are left out; what those write is written by `make documents`.
+# take -update writes its own. Left out are the tests beside them that need servers
+# (what those write is written by `make documents`), and those that write nothing
+# and take long.
 set -euo pipefail
 
-need_servers='^(TestExamplesOfReports|TestReportsToFiles)$'
+need_servers='TestExamplesOfReports|TestReportsToFiles'
+take_long='TestLongReportsAreStreamed|TestMemoryDoesNotGrowWithTheExport'
 
-grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -r -n1 dirname | sort -u | while read -r pkg; do
-	go test -count=1 "$pkg" -skip "$need_servers" -update </dev/null
-done
+grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -r -n1 dirname | sort -u |
+	xargs -r sh -c 'go test -vet=off -count=1 "$@" -skip "$0" -update' "^($need_servers|$take_long)$"

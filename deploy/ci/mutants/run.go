@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Time limits of a test's process.
+const (
+	limit     = "90s"
+	limitHang = "20s" // where waiting for ever is the failure
+)
+
+// result is what came of one mutant.
+type result struct {
+	verdict verdict
+	took    time.Duration
+	output  []byte
+}
+
+// run tries the mutants, prints the table, and reports whether all were found. An
+// error says that they could not be tried.
+func run(ctx context.Context, out io.Writer, all []Mutant, at int) (bool, error) {
+	root, err := findRoot()
+	if err != nil {
+		return false, err
+	}
+	dir, err := os.MkdirTemp("", "mutants-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	changed := make([]string, len(all))
+	for i, m := range all {
+		if changed[i], err = m.mutate(root); err != nil {
+			return false, err
+		}
+	}
+	results := make([]result, len(all))
+	green := baseline(ctx, out, root, all, results)
+	slots := make(chan struct{}, max(at, 1))
+	var mu sync.Mutex
+	var tries sync.WaitGroup
+	errs := make([]error, len(all))
+	for i, m := range all {
+		if !green[i] {
+			continue
+		}
+		slots <- struct{}{}
+		tries.Go(func() {
+			defer func() { <-slots }()
+			results[i], errs[i] = try(ctx, root, filepath.Join(dir, fmt.Sprint(i)), m, changed[i])
+			if errs[i] != nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintf(out, "%-14s %5.1f s  %s: %s\n", results[i].verdict, results[i].took.Seconds(), m.Name, m.Test)
+		})
+	}
+	tries.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return false, err
+	}
+	return summary(out, all, results), nil
+}
+
+// summary prints what was not found, in full.
+func summary(out io.Writer, all []Mutant, results []result) bool {
+	missed := 0
+	for i, m := range all {
+		r := results[i]
+		if r.verdict == found {
+			continue
+		}
+		missed++
+		fmt.Fprintf(out, "\n%s: %s\n  in %s, by %s of %s\n%s", r.verdict, m.Name, m.File, m.Test, m.Package, readable(r.output))
+	}
+	fmt.Fprintf(out, "\n%d of %d mutants noticed\n", len(all)-missed, len(all))
+	return missed == 0
+}
+
+// weigh makes a verdict the one that the row promises, if it promises it.
+func (m Mutant) weigh(v verdict) verdict {
+	if m.Hangs && v == hung {
+		return found
+	}
+	return v
+}
+
+// baseline runs all tests of the table without a mutant, a package at a time. It says
+// which passed; of the others it gives the result.
+func baseline(ctx context.Context, out io.Writer, root string, all []Mutant, results []result) []bool {
+	green := make([]bool, len(all))
+	of := map[string][]int{}
+	var order []string
+	for i, m := range all {
+		if of[m.Package] == nil {
+			order = append(order, m.Package)
+		}
+		of[m.Package] = append(of[m.Package], i)
+	}
+	for _, pkg := range order {
+		began := time.Now()
+		var patterns []string
+		for _, i := range of[pkg] {
+			if p := all[i].pattern(); !slices.Contains(patterns, p) {
+				patterns = append(patterns, p)
+			}
+		}
+		stream := goTest(ctx, root, pkg, "", "-timeout=10m", "-run="+strings.Join(patterns, "|"))
+		passed := 0
+		for _, i := range of[pkg] {
+			v := judge(stream, all[i].Test)
+			if green[i] = v == survived; green[i] {
+				passed++
+				continue
+			}
+			if v == found {
+				v = redAnyhow
+			}
+			results[i] = result{verdict: v, output: stream}
+		}
+		fmt.Fprintf(out, "%-14s %5.1f s  %s: %d of %d pass as the program is\n", "", time.Since(began).Seconds(), pkg, passed, len(of[pkg]))
+	}
+	return green
+}
+
+// try runs the row's test with the changed file in the place of its own.
+func try(ctx context.Context, root, name string, m Mutant, changed string) (result, error) {
+	began := time.Now()
+	if err := m.overlay(root, name, changed); err != nil {
+		return result{}, err
+	}
+	timeout := limit
+	if m.Hangs {
+		timeout = limitHang
+	}
+	stream := goTest(ctx, root, m.Package, name+".json", "-timeout="+timeout, "-run="+m.pattern())
+	return result{m.weigh(judge(stream, m.Test)), time.Since(began), stream}, ctx.Err()
+}
+
+// overlay writes NAME.go, the changed file, and NAME.json, which puts it in the place
+// of its own for `go test -overlay`.
+func (m Mutant) overlay(root, name, changed string) error {
+	overlay, err := json.Marshal(map[string]map[string]string{
+		"Replace": {filepath.Join(root, filepath.FromSlash(m.File)): name + ".go"}})
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(name+".go", []byte(changed), 0o600), os.WriteFile(name+".json", overlay, 0o600))
+}
+
+// lend writes the overlay of the one mutant that was chosen, for tests that run it
+// otherwise.
+func lend(name string, chosen []Mutant) error {
+	if len(chosen) != 1 {
+		return fmt.Errorf("%d mutants match: choose one", len(chosen))
+	}
+	root, err := findRoot()
+	if err != nil {
+		return err
+	}
+	changed, err := chosen[0].mutate(root)
+	if err != nil {
+		return err
+	}
+	return chosen[0].overlay(root, name, changed)
+}
+
+// goTest gives what `go test -json` writes. Its exit code says nothing more. The
+// overlay, if there is one, holds for programs too that the test builds.
+func goTest(ctx context.Context, root, pkg, overlay string, args ...string) []byte {
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json", "-count=1", "-vet=off"}, args, []string{"./" + pkg})...)
+	cmd.Dir = root
+	if overlay != "" {
+		cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	stream, _ := cmd.CombinedOutput()
+	return stream
+}
+
+// mostLines is how much of a test's output is shown: one that hangs tells of every
+// goroutine.
+const mostLines = 60
+
+// readable gives the beginning of a stream's outputs.
+func readable(stream []byte) string {
+	var b strings.Builder
+	lines := 0
+	for line := range strings.Lines(string(stream)) {
+		if lines++; lines > mostLines {
+			b.WriteString("…\n")
+			break
+		}
+		var e event
+		if json.Unmarshal([]byte(line), &e) != nil {
+			b.WriteString(line)
+			continue
+		}
+		b.WriteString(e.Output)
+	}
+	return b.String()
+}
