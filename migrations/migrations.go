@@ -80,29 +80,37 @@ func Up(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error)
 	return applied, nil
 }
 
-// deadlocks is how often a migration that PostgreSQL gave up for somebody else's
-// transaction is tried: the projector goes on meanwhile, and locks the same tables
-// in its own order. What was given up has left nothing behind.
-const deadlocks = 5
-
 // apply applies what is missing and tells how many that were.
 func apply(ctx context.Context, provider *goose.Provider) (applied int, err error) {
-	for range deadlocks {
+	err = again(func() error {
 		crash.Point("migrations/up/before-apply")
-		var done []*goose.MigrationResult
-		done, err = provider.Up(ctx)
+		done, err := provider.Up(ctx)
 		crash.Point("migrations/up/after-apply")
 		applied += len(done)
 		var partial *goose.PartialError
 		if errors.As(err, &partial) {
 			applied += len(partial.Applied)
 		}
+		return err
+	})
+	return applied, err
+}
+
+// deadlocks is how often a transaction that PostgreSQL gave up for somebody else's
+// is tried: the projector goes on meanwhile, and locks the same tables in its own
+// order. What was given up has left nothing behind.
+const deadlocks = 5
+
+// again does what PostgreSQL gave up for a deadlock once more.
+func again(do func() error) (err error) {
+	for range deadlocks {
+		err = do()
 		var sql interface{ SQLState() string }
 		if !errors.As(err, &sql) || sql.SQLState() != "40P01" {
 			break
 		}
 	}
-	return applied, err
+	return err
 }
 
 // finish comments the version table, which goose makes without, and says who may
@@ -136,6 +144,10 @@ func createSchema(ctx context.Context, db *sql.DB, schema string) error {
 // locked runs statements in one transaction that only one process at a time has:
 // "if not exists" and grants alone do not keep two of them apart.
 func locked(ctx context.Context, db *sql.DB, statements ...string) error {
+	return again(func() error { return alone(ctx, db, statements) })
+}
+
+func alone(ctx context.Context, db *sql.DB, statements []string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -188,15 +188,7 @@ func TestMigrationMeetsProjector(t *testing.T) {
 		_, err := up(db, next(t, "alter table accession.job add column shelf text;\nalter table accession.batch add column shelf text;"))
 		ended <- err
 	}()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for count(t, db, "select count(*) from pg_locks where not granted and relation = 'accession.batch'::regclass") == 0 {
-		select {
-		case err := <-ended:
-			t.Fatal("it did not wait: ", err)
-		case <-tick.C:
-		}
-	}
+	awaitLock(t, db, "accession.batch", ended)
 	if _, err := tx.Exec(ctx, "lock table accession.job in row exclusive mode"); err != nil {
 		t.Fatal(err)
 	}
@@ -239,4 +231,58 @@ func TestWrongOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.compare(db)
+}
+
+// awaitLock returns when somebody waits for a lock on the table, and fails when what
+// should wait has ended.
+func awaitLock(t *testing.T, db *pgxpool.Pool, table string, ended <-chan error) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for count(t, db, "select count(*) from pg_locks where not granted and relation = $1::text::regclass", table) == 0 {
+		select {
+		case err := <-ended:
+			t.Fatal("it did not wait: ", err)
+		case <-tick.C:
+		}
+	}
+}
+
+// TestRightsAreGivenAfterADeadlock: the rights that follow a migration lock tables
+// too, while others hold them in their own order. PostgreSQL gives them up, and they
+// are given in the end.
+func TestRightsAreGivenAfterADeadlock(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	db := granted(t)
+	for tries := 1; ; tries++ {
+		exec(t, db, "alter table accession.job owner to current_user")
+		other, err := db.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec(t, other, "set local deadlock_timeout = '3s'; lock table accession.job in access share mode")
+		ended := make(chan error, 1)
+		go func() {
+			_, err := up(db, migrations.Projection())
+			ended <- err
+		}()
+		awaitLock(t, db, "accession.job", ended)
+		_, gaveUp := other.Exec(ctx, "lock table accession.schema_version in share update exclusive mode")
+		if err := other.Rollback(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, db, `select count(*) from pg_class where oid = 'accession.job'::regclass and relowner = 'accession_owner'::regrole`); n != 1 {
+			t.Error("the table has not changed hands")
+		}
+		if gaveUp == nil { // so the rights were what PostgreSQL gave up
+			return
+		}
+		if tries == 5 {
+			t.Fatalf("the deadlock was never theirs: %v", gaveUp)
+		}
+	}
 }
