@@ -39,6 +39,8 @@ func BenchmarkWholeWay(b *testing.B) {
 				w.handOver = s.handOver
 				w.open(b)
 				jobs := max(b.N/len(life), 1)
+				w.fill(b, jobs) // servers and program get warm
+				w.walk(b, workers, jobs)
 				w.fill(b, jobs)
 				w.projected(b)
 				before := used(b, w.db)
