@@ -337,5 +337,6 @@ func (s *Store) removeJob(ctx context.Context, batch domain.BatchID, sub domain.
 		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
 	}
 	s.queues.moved(at.State, domain.Job{ID: id, State: domain.JobDeleted, Version: at.State.Version}, 0, false)
+	s.queues.forget(id)
 	return nil
 }

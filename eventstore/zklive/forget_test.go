@@ -50,3 +50,27 @@ func TestGoneJobsAreForgotten(t *testing.T) {
 		t.Errorf("%d things are kept of jobs that have gone", kept)
 	}
 }
+
+// TestCleanedJobsAreForgotten: the jobs that go with their cleaned batch have no news of
+// their own.
+// Shows: P8
+func TestCleanedJobsAreForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	k := storetest.NewKit(t, w.store)
+	batch, jobs := k.Started(5, 5, 5)
+	for _, j := range jobs {
+		k.Walk(j, domain.JobCompleted)
+	}
+	k.Reported(batch)
+	k.DoBatch(batch, domain.CleanBatch{}, storetest.Operator())
+	if kept := w.store.Kept(); kept < len(jobs) {
+		t.Fatalf("%d things are known of %d jobs: what is counted here has gone", kept, len(jobs))
+	}
+	if err := w.store.Remove(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if kept := w.store.Kept(); kept > 0 {
+		t.Errorf("%d things are kept of jobs that have gone", kept)
+	}
+}

@@ -42,19 +42,23 @@ func (s *space) ask(ctx context.Context, j domain.Job, dir string, reserve int64
 	return s.offer(j, dir, reserve, free)
 }
 
-// offer looks for free space while no promise can end: what a job has just written
-// counts as promised or as not free any more.
+// offer looks for free space, which may take long. A promise that ends meanwhile still
+// counts: what its job has written may not have been seen.
 func (s *space) offer(j domain.Job, dir string, reserve int64, free func() (int64, error)) (a answer, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a.term = s.term; a.term == nil {
-		return a, nil
+	before := s.sums[dir]
+	if own := s.promised[j.ID]; own.dir == dir {
+		before -= own.bytes
 	}
-	if a.free, err = free(); err != nil {
-		return a, err
+	s.mu.Unlock()
+	a.free, err = free()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.term = s.term; a.term == nil || err != nil {
+		return answer{}, err
 	}
 	s.drop(j.ID)
-	a.left = a.free - reserve - s.sums[dir]
+	a.left = a.free - reserve - max(before, s.sums[dir])
 	if a.ok = a.left >= j.SpaceNeeded && a.left >= 0; a.ok {
 		s.keep(j.ID, promise{dir: dir, bytes: j.SpaceNeeded, version: j.Version + 1, flying: true})
 	}

@@ -121,6 +121,27 @@ func TestSpace(t *testing.T) {
 	a.asks(4, "", 60, true)
 }
 
+// While one job's free space is looked for, others go on; a promise that ends
+// meanwhile still counts.
+func TestSpaceIsLookedForBesideOthers(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	for _, c := range []struct {
+		bytes int64
+		ok    bool
+	}{{31, false}, {30, true}} {
+		a.asks(1, "", 60, true)
+		got, err := a.ask(t.Context(), domain.Job{ID: domain.NewJobID(2), SpaceNeeded: c.bytes, Version: 5}, "", 10, func() (int64, error) {
+			a.in.end(1)
+			a.free(domain.NewJobID(1))
+			return 100, nil
+		})
+		if err != nil || got.ok != c.ok {
+			t.Errorf("%d bytes: %+v, %v", c.bytes, got, err)
+		}
+	}
+}
+
 // Who leads next knows what was promised before, in each directory, and goes on.
 func TestSpaceIsCountedByTheNextLeader(t *testing.T) {
 	t.Parallel()

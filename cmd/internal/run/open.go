@@ -13,6 +13,7 @@ import (
 // Open gives the use cases, asked for by one actor. Servers are opened when a use
 // case needs them; closing ends all connections.
 func Open(cfg config.Resolved, actor domain.Actor, log *slog.Logger) (a *app.App, closing func() error) {
+	wire.TuneMemory() // a rebuild and a replay read the whole log
 	w := wire.New(cfg, log)
 	return &app.App{World: w, Actor: actor}, w.Close
 }

@@ -196,4 +196,14 @@ var bugs = []Mutant{{
 	File: "eventstore/zklive/session.go",
 	Old:  "s.done.Go(func() { s.adopt(orphans) })", New: "_ = orphans",
 	Package: zklive, Test: "TestConformance/claims/plain/expired_alone", Hangs: true,
+}, {
+	Name: "a promise that ends while free space is looked for", Why: "space that a job is about to fill is promised to another",
+	File: "cmd/internal/daemon/space_ask.go",
+	Old:  "max(before, s.sums[dir])", New: "max(0*before, s.sums[dir])",
+	Package: "cmd/internal/daemon", Test: "TestSpaceIsLookedForBesideOthers",
+}, {
+	Name: "forgetting the jobs of a cleaned batch", Why: "a process keeps something of each job there ever was", Was: true,
+	File: "eventstore/zklive/commit.go",
+	Old:  "s.queues.forget(id)\n", New: "_ = id\n",
+	Package: "eventstore/zklive", Test: "TestCleanedJobsAreForgotten",
 }}
