@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -82,25 +83,31 @@ const (
 )
 
 // back fails the test unless everything takes again what it took before, a heap at
-// most so much more.
+// most so much more. What ends by itself in a moment does not count.
 func (s *storm) back(before footprint, more int) {
 	s.t.Helper()
 	delete(before.nodes, "/outbox/*/*/*") // events that were in the log already
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	now := s.takes()
-	for end := time.Now().Add(settling); !maps.Equal(now.nodes, before.nodes); now = s.takes() {
-		if time.Now().After(end) {
-			s.t.Errorf("nodes before (-) and now (+):\n%s", cmp.Diff(before.nodes, now.nodes))
-			break
-		}
+	for end := time.Now().Add(settling); now.over(before, more) != "" && time.Now().Before(end); now = s.takes() {
 		<-tick.C
 	}
 	s.t.Logf("goroutines %d, before %d; heap %d, before %d; nodes %v", now.goroutines, before.goroutines, now.heap, before.heap, now.nodes)
-	if now.goroutines > before.goroutines+moreGoroutines {
-		s.t.Errorf("%d goroutines, before %d", now.goroutines, before.goroutines)
+	if over := now.over(before, more); over != "" {
+		s.t.Error(over)
 	}
-	if now.heap > before.heap+more {
-		s.t.Errorf("a heap of %d bytes, before %d", now.heap, before.heap)
+}
+
+// over says what is more than before.
+func (f footprint) over(before footprint, more int) string {
+	switch {
+	case !maps.Equal(f.nodes, before.nodes):
+		return "nodes before (-) and now (+):\n" + cmp.Diff(before.nodes, f.nodes)
+	case f.goroutines > before.goroutines+moreGoroutines:
+		return fmt.Sprintf("%d goroutines, before %d", f.goroutines, before.goroutines)
+	case f.heap > before.heap+more:
+		return fmt.Sprintf("a heap of %d bytes, before %d", f.heap, before.heap)
 	}
+	return ""
 }
