@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,6 +57,7 @@ type installation struct {
 	t        testing.TB
 	settings map[string]string
 	program  string // the binary to run
+	environ  []string
 	live     *zklive.Store
 	log      *jslog.Log
 	db       *pgxpool.Pool
@@ -176,7 +178,7 @@ func (in *installation) commandOf(binary string, args ...string) *exec.Cmd {
 		all = append(all, "--set", key+"="+value)
 	}
 	cmd := exec.Command(binary, append(all, args...)...) //nolint:noctx // the test ends it by signals
-	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Env = slices.Concat(os.Environ(), []string{asProgram + "=1"}, in.environ)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
 }

@@ -21,10 +21,8 @@ import (
 // unreached are points at which no process of a small installation comes by, with
 // the reason.
 var unreached = map[string]string{
-	"fetch.*":                     "no part of the program writes files by it; its own tests do",
-	"zklive/restore/*-epoch":      "the log is restored when its stream is lost; TestRestoreLogThatIsLost does so",
-	"zklive/outbox/*-rotate":      "a bucket of the outbox takes 4,000 writes",
-	"zklive/outbox/*-drop-bucket": "a bucket of the outbox takes 4,000 writes",
+	"fetch.*":                "no part of the program writes files by it; its own tests do",
+	"zklive/restore/*-epoch": "the log is restored when its stream is lost; TestRestoreLogThatIsLost does so",
 }
 
 // A scene brings a process to a point. What is not in the table is on the way of

@@ -67,7 +67,7 @@ func (c Config) withDefaults() Config {
 		c.Grace = 10 * time.Second
 	}
 	if c.BucketSize == 0 {
-		c.BucketSize = 4000
+		c.BucketSize = crash.Bucket(4000)
 	}
 	if c.QueueLimit == 0 {
 		c.QueueLimit = 50_000

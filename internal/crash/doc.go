@@ -15,7 +15,8 @@
 //
 // Two more variables make the surroundings bad: ACCESSION_CLOCK, such as -1h, is how
 // wrong the process's clock is, and ACCESSION_FULL names a file; as long as that is
-// there the disk of the working directory is full.
+// there the disk of the working directory is full. With ACCESSION_BUCKET=5 a bucket of
+// the outbox takes five nodes, so that what comes after thousands comes soon.
 //
 // It dies by SIGKILL, so that nothing is flushed, closed or told to anybody, as in
 // a power cut. A value that cannot be read ends the process at its start with

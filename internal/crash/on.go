@@ -22,16 +22,27 @@ const (
 	variableStop = "ACCESSION_STOP"
 )
 
-// The variables that say how wrong the clock is, and which file fills the disk.
+// The variables that say how wrong the clock is, which file fills the disk, and how
+// much a bucket of the outbox takes.
 const (
-	variableClock = "ACCESSION_CLOCK"
-	variableFull  = "ACCESSION_FULL"
+	variableClock  = "ACCESSION_CLOCK"
+	variableFull   = "ACCESSION_FULL"
+	variableBucket = "ACCESSION_BUCKET"
 )
 
 var (
-	wrong = mustParseClock()
-	fills = os.Getenv(variableFull)
+	wrong  = mustParseClock()
+	fills  = os.Getenv(variableFull)
+	bucket = mustParseBucket()
 )
+
+// Bucket is how many nodes a bucket of the outbox takes, which may be told to be few.
+func Bucket(usual int64) int64 {
+	if bucket > 0 {
+		return bucket
+	}
+	return usual
+}
 
 // Now is the time by this process's clock, which may be told to be wrong.
 func Now() time.Time { return time.Now().Add(wrong) }
@@ -57,6 +68,19 @@ func mustParseClock() time.Duration {
 		os.Exit(2)
 	}
 	return d
+}
+
+func mustParseBucket() int64 {
+	text := os.Getenv(variableBucket)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		fmt.Fprintf(os.Stderr, "crash: %s=%q is no number from 1\n", variableBucket, text)
+		os.Exit(2)
+	}
+	return n
 }
 
 var armed, stops = mustParse(variable), mustParse(variableStop)
