@@ -35,6 +35,12 @@ func AppendJSON(b []byte, d EventData) ([]byte, bool) {
 	case *JobDone:
 		f.move(&d.JobMove)
 		f.Text(`,"callback":`, d.Callback)
+	case *JobDeletion:
+		f.move(&d.JobMove)
+		if d.WithBatch != nil {
+			f.Raw(withBatch)
+			f.JSON = strconv.AppendBool(f.JSON, *d.WithBatch)
+		}
 	default:
 		if !f.appendFile(d) {
 			return b, false
@@ -43,6 +49,8 @@ func AppendJSON(b []byte, d EventData) ([]byte, bool) {
 	f.Raw(`}`)
 	return f.JSON, !f.Fancy
 }
+
+const withBatch = `,"with_batch":` // only when it is known
 
 func (f *Fields) move(m *JobMove) {
 	f.Fancy = f.Fancy || m.Reason != nil

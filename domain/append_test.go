@@ -15,7 +15,7 @@ import (
 // escape are left to it.
 func TestAppendJSON(t *testing.T) {
 	t.Parallel()
-	known := []domain.EventData{&domain.JobMoved{}, &domain.JobEstimated{}, &domain.JobDownloaded{}, &domain.JobProcessed{}, &domain.JobDone{},
+	known := []domain.EventData{&domain.JobMoved{}, &domain.JobEstimated{}, &domain.JobDownloaded{}, &domain.JobProcessed{}, &domain.JobDone{}, &domain.JobDeletion{},
 		&domain.FileMoved{}, &domain.FileFound{}, &domain.FileStarted{}, &domain.FileFetched{}, &domain.FileDone{}}
 	plain := rapid.StringMatching(`[ -~]*`).Filter(domain.Plain)
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,6 +55,12 @@ func fill(t *rapid.T, v reflect.Value, text func() string) {
 	case *domain.Time:
 		if rapid.Bool().Draw(t, "known") {
 			*at = domain.At(time.UnixMilli(rapid.Int64Range(-1e12, 4e12).Draw(t, "time")))
+		}
+		return
+	case **bool:
+		if rapid.Bool().Draw(t, "said") {
+			*at = new(bool)
+			fill(t, v.Elem(), text)
 		}
 		return
 	case **domain.FileOutput:

@@ -75,7 +75,7 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 		if f.Batch != BatchDeleted {
 			return d.refuse("batch_not_deleted", "its batch is not deleted")
 		}
-		return d.row(RowWithBatch, JobDeleted, Require{Unlocked: true}, nil)
+		return d.row(RowWithBatch, JobDeleted, Require{Unlocked: true}, nil, deletion(true))
 	default:
 		return d.inPlace(cmd)
 	}
@@ -133,7 +133,8 @@ func (d jobDecider) requeue(c RequeueJob, f Facts) (Decision, error) {
 		return d.refuse("not_recoverable", "it failed before any step succeeded; delete it and submit it again")
 	}
 	d.j.RetryCount++
-	return d.row(JobTransitions[i].Row, JobTransitions[i].To, Require{Batch: true, Unlocked: true}, c.Reason)
+	return d.row(JobTransitions[i].Row, JobTransitions[i].To, Require{Batch: true, Unlocked: true}, c.Reason,
+		func(m JobMove) EventData { return &JobMoved{m} })
 }
 
 func (d jobDecider) delete(c DeleteJob, f Facts) (Decision, error) {
@@ -143,7 +144,13 @@ func (d jobDecider) delete(c DeleteJob, f Facts) (Decision, error) {
 	if f.Batch != BatchProcessing && f.Batch != BatchFailed {
 		return d.refuse("batch_state", "its batch is "+string(f.Batch)+"; a job is deleted while its batch is processing or failed")
 	}
-	return d.plain(JobDeleted, Require{Batch: true, Unlocked: true}, c.Reason)
+	return d.move(JobDeleted, Require{Batch: true, Unlocked: true}, c.Reason, deletion(false))
+}
+
+// deletion says whether the job goes with its batch: a reader that does not know the
+// batch yet could not tell.
+func deletion(withBatch bool) func(JobMove) EventData {
+	return func(m JobMove) EventData { return &JobDeletion{m, &withBatch} }
 }
 
 // from is plain for commands that are tied to one state.
@@ -166,10 +173,10 @@ func (d jobDecider) move(to JobState, req Require, why *Reason, data func(JobMov
 	return d.take(row, req, why, data)
 }
 
-func (d jobDecider) row(name string, to JobState, req Require, why *Reason) (Decision, error) {
+func (d jobDecider) row(name string, to JobState, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
 	for _, t := range JobTransitions {
 		if t.Row == name && t.From == d.j.State && t.To == to {
-			return d.take(t, req, why, func(m JobMove) EventData { return &JobMoved{m} })
+			return d.take(t, req, why, data)
 		}
 	}
 	return d.refuse(CodeIllegal, "")

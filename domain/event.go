@@ -84,7 +84,7 @@ var Registry = slices.Concat([]EventDef{
 	{EventJobFailed, KindJob, newJobMoved, "The job failed in the state it came from."},
 	{EventJobRequeued, KindJob, newJobMoved, "An operator sent the failed job back to work."},
 	{EventJobCleaned, KindJob, newJobMoved, "The working directory is gone and the job has left its queue."},
-	{EventJobDeleted, KindJob, newJobMoved, "The job was deleted."},
+	{EventJobDeleted, KindJob, func() EventData { return &JobDeletion{} }, "The job was deleted."},
 	{EventJobIdentified, KindJob, func() EventData { return &JobIdentified{} }, "The object has its identifier."},
 	{EventJobWaiting, KindJob, newJobMoved, "The job waits for something worth telling."},
 	{EventJobReprioritised, KindJob, newJobMoved, "The job's priority was changed."},
@@ -241,6 +241,12 @@ type JobIdentified struct {
 	Minted      bool        `json:"minted"` // false: the depositor gave it, or a local id led to it
 }
 
+// JobDeletion is the data of job.deleted.
+type JobDeletion struct {
+	JobMove
+	WithBatch *bool `json:"with_batch,omitempty"` // true: its batch was deleted, and it with it; events of before do not say
+}
+
 // JobDone is the data of job.completed.
 type JobDone struct {
 	JobMove
@@ -269,6 +275,7 @@ func (*JobDownloaded) eventData()  {}
 func (*JobProcessed) eventData()   {}
 func (*JobIdentified) eventData()  {}
 func (*JobDone) eventData()        {}
+func (*JobDeletion) eventData()    {}
 func (*SettingChanged) eventData() {}
 
 // MoveOfBatch gives the part that every batch event has.

@@ -104,6 +104,9 @@ func TestJobRows(t *testing.T) {
 				m.LastSuccessful != last || m.RetryCount != j.RetryCount+r.retries || m.Priority != 10 {
 				t.Errorf("%s %d: %+v", e.Type, e.Version, m)
 			}
+			if d, ok := e.Data.(*domain.JobDeletion); ok != (r.to == domain.JobDeleted) || ok && *d.WithBatch != (r.row == domain.RowWithBatch) {
+				t.Errorf("%s with %+v", e.Type, e.Data)
+			}
 			after, err := domain.EvolveJob(j, recorded(e))
 			if err != nil {
 				t.Fatal(err)

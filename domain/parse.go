@@ -29,6 +29,9 @@ func ParseJSON(data []byte, d EventData) bool {
 	case *JobDone:
 		p.move(&d.JobMove)
 		d.Callback = p.text(`,"callback":"`)
+	case *JobDeletion:
+		p.move(&d.JobMove)
+		d.WithBatch = p.boolIfThere(withBatch)
 	default:
 		if !p.file(d) {
 			return false
@@ -99,6 +102,17 @@ func (p *parser) numberIfThere(name string) int64 {
 		return 0
 	}
 	return p.number(name)
+}
+
+// boolIfThere reads true or false, where one of them stands.
+func (p *parser) boolIfThere(name string) *bool {
+	for _, v := range []bool{true, false} {
+		if text := name + strconv.FormatBool(v); p.next(text) {
+			p.expect(text)
+			return &v
+		}
+	}
+	return nil
 }
 
 // number reads an integer as [strconv] writes it.

@@ -96,7 +96,7 @@ func sampleData(at domain.Time, job domain.JobID) map[domain.EventType]domain.Ev
 		domain.EventJobFailed:        jobMoved(domain.JobDownloading, domain.JobFailed),
 		domain.EventJobRequeued:      jobMoved(domain.JobFailed, domain.JobDownloading),
 		domain.EventJobCleaned:       jobMoved(domain.JobCompleted, domain.JobCompleted),
-		domain.EventJobDeleted:       jobMoved(domain.JobFailed, domain.JobDeleted),
+		domain.EventJobDeleted:       &domain.JobDeletion{JobMove: move(domain.JobFailed, domain.JobDeleted)},
 		domain.EventJobIdentified:    &domain.JobIdentified{JobMove: move(domain.JobProcessing, domain.JobProcessing), Identifiers: ids, Minted: true},
 		domain.EventJobWaiting:       jobMoved(domain.JobProvisioning, domain.JobProvisioning),
 		domain.EventJobReprioritised: jobMoved(domain.JobPending, domain.JobPending),

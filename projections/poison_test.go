@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,61 @@ func TestPoison(t *testing.T) {
 			}
 			if _, err := projections.RetryPoison(ctx, db, sourceOf(w.log), bad.Aggregate); !errors.Is(err, projections.ErrNotFound) {
 				t.Errorf("nothing is held any more: %v", err)
+			}
+		})
+	}
+}
+
+// TestPoisonLeavesOutcomes: whether a failed job was deleted by itself or with its
+// batch comes out the same, whichever of them was held when the other was applied.
+// Shows: P4
+func TestPoisonLeavesOutcomes(t *testing.T) {
+	t.Parallel()
+	s := projtest.NewStory(t)
+	const batch, first = domain.BatchID("bid0000000001"), domain.JobID("jid0000000001")
+	s.Submit(batch, first, 2, domain.Submission{Submitter: "eve"})
+	why := domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault, Message: "bad URL", Attempt: 1}
+	for i := range 2 {
+		s.Job(first.Plus(i), domain.FailJob{Reason: why})
+	}
+	s.Job(first.Plus(1), domain.DeleteJob{Reason: &why})
+	s.Batch(batch, domain.BeginReport{}, domain.FinishReport{Report: domain.NewReport(nil, []domain.JobID{first}, nil, domain.At(s.Now))},
+		domain.DeleteBatch{Reason: &why})
+	s.Job(first, domain.DeleteJobWithBatch{})
+	untroubled, ctx := projtest.DB(t), context.Background()
+	if err := run(t, config(untroubled, s.Log)); err != nil {
+		t.Fatal(err)
+	}
+	want, err := projections.Digests(ctx, untroubled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, of := range map[string]domain.Event{
+		"the batch":            {Type: domain.EventBatchStarted, Aggregate: batch.Aggregate()},
+		"the job that went":    {Type: domain.EventJobFailed, Aggregate: first.Plus(1).Aggregate()},
+		"the job that stayed":  {Type: domain.EventJobFailed, Aggregate: first.Aggregate()},
+		"the deletion by hand": {Type: domain.EventJobDeleted, Aggregate: first.Plus(1).Aggregate()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := projtest.DB(t)
+			at := slices.IndexFunc(s.Log, func(r domain.Recorded) bool { return r.Type == of.Type && r.Aggregate == of.Aggregate })
+			cfg := config(db, s.Log)
+			cfg.Source, cfg.RetryDelay = spoiled(s.Log, at), time.Microsecond
+			if err := run(t, cfg); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := projections.RetryPoison(ctx, db, sourceOf(s.Log), of.Aggregate); err != nil || got.Applied == 0 || got.Waiting != 0 {
+				t.Fatalf("retried: %+v, %v", got, err)
+			}
+			for job, outcome := range map[domain.JobID]string{first: projections.OutcomeAbandoned, first.Plus(1): projections.OutcomeDeleted} {
+				if n := count(t, db, fmt.Sprintf("select count(*) from accession.retry where job_id = '%s' and outcome = '%s'", job, outcome)); n != 1 {
+					t.Errorf("%s is not %s", job, outcome)
+				}
+			}
+			have, err := projections.Digests(ctx, db)
+			if diff := cmp.Diff(want, have); err != nil || diff != "" {
+				t.Errorf("it shows: %v (-untroubled +held for a while)\n%s", err, diff)
 			}
 		})
 	}

@@ -72,7 +72,9 @@ func (t *retries) row(fresh retryRow) *retryRow {
 	return row
 }
 
-// fold keeps the attempts of a job that has come from one state to another.
+// fold keeps the attempts of a job that has come from one state to another. batch is
+// where its batch stands in the tables, which may be another place when one of them
+// was held for a while.
 func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, batch domain.BatchState) {
 	switch {
 	case j.State == domain.JobFailed:
@@ -89,7 +91,7 @@ func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, ba
 		t.ends(j, OutcomeSucceeded)
 	case j.State == domain.JobDeleted && from != domain.JobCompleted:
 		outcome := OutcomeDeleted
-		if batch == domain.BatchDeleted {
+		if withBatch(r, batch) {
 			outcome = OutcomeAbandoned
 		}
 		if from == domain.JobFailed {
@@ -98,6 +100,15 @@ func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, ba
 			t.ends(j, outcome)
 		}
 	}
+}
+
+// withBatch tells whether a job was deleted with its batch. Its event says so; one of
+// before that knew of it leaves only the batch as it is now.
+func withBatch(r domain.Recorded, batch domain.BatchState) bool {
+	if d, ok := r.Data.(*domain.JobDeletion); ok && d.WithBatch != nil {
+		return *d.WithBatch
+	}
+	return batch == domain.BatchDeleted
 }
 
 // traceOrNull is the trace that an event belongs to.

@@ -138,6 +138,11 @@ var tables = []Mutant{{
 	Old:  "if bad == nil && !waits {", New: "if bad == nil {",
 	Package: "projections", Test: "TestPoison",
 }, {
+	Name: "the deletion that says whether the batch went too", Why: "after a retry rows are not those of a rebuild", Was: true,
+	File: "projections/retries.go",
+	Old:  "return *d.WithBatch", New: "return batch == domain.BatchDeleted",
+	Package: "projections", Test: "TestPoisonLeavesOutcomes",
+}, {
 	Name: "the difference that forbids a swap", Why: "a rebuild that differs takes the place of the tables",
 	File: "projections/rebuild.go",
 	Old:  "if r.apart == \"\" {\n		if err := r.compare(", New: "if r.apart == \"never\" {\n		if err := r.compare(",
