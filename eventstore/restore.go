@@ -24,6 +24,9 @@ type Restorer interface {
 	// begins a new epoch. *domain.Refused: the tree is not empty, or somebody works
 	// on it. A restore that was interrupted is begun again.
 	Restore(ctx context.Context, h History, progress func(done, total int)) error
+	// Untouched reports whether the live state is not there, or nothing ever happened
+	// in it: no id was given out, no setting changed.
+	Untouched(ctx context.Context) (bool, error)
 	// Exclude lets nobody else open the live state until Restored. *domain.Refused:
 	// another process uses it.
 	Exclude(ctx context.Context) error

@@ -45,8 +45,11 @@ type Config struct {
 	// RelayHints lets the relay of this process have what the process itself writes
 	// without reading it from ZooKeeper.
 	RelayHints bool
-	// Restoring lets a tree be opened that is being restored.
+	// Restoring lets a tree be opened that is being restored, or that is lost.
 	Restoring bool
+	// Fresh is asked before a tree is used in which nothing ever happened, whether it
+	// is there or not; its error refuses, and nothing is made. Optional.
+	Fresh func(ctx context.Context) error
 	// Roles are shown to operators beside the worker's id.
 	Roles []string
 	// Logger receives what an operator should know. Default: discard.
@@ -153,16 +156,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.queues = newQueues(s)
 	s.batches = newBatchIndex(s)
 	s.statuses = &statusCache{s: s, known: map[domain.BatchID]knownStatus{}}
-	if err := s.makeTree(ctx); err != nil {
-		s.stop()
-		conn.Close()
-		return nil, &eventstore.Error{Op: "open zookeeper " + strings.Join(cfg.Servers, ","), Err: err,
-			Hint: "is it running, and may this process write below " + cfg.Root + "/?"}
-	}
-	if err = s.whole(ctx); err == nil {
-		s.outbox, err = newOutboxState(ctx, s)
-	}
-	if err != nil {
+	if err = s.prepare(ctx); err != nil {
 		s.stop()
 		conn.Close()
 		return nil, err

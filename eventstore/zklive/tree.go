@@ -16,6 +16,27 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
+// prepare makes what is missing of the tree, unless it is lost or being restored.
+func (s *Store) prepare(ctx context.Context) error {
+	if err := s.fresh(ctx); err != nil {
+		return err
+	}
+	if err := s.makeTree(ctx); err != nil {
+		return s.unopened(err)
+	}
+	err := s.whole(ctx)
+	if err == nil {
+		s.outbox, err = newOutboxState(ctx, s)
+	}
+	return err
+}
+
+// unopened is the error of who cannot read or make the tree.
+func (s *Store) unopened(err error) error {
+	return &eventstore.Error{Op: "open zookeeper " + strings.Join(s.cfg.Servers, ","), Err: err,
+		Hint: "is it running, and may this process write below " + s.cfg.Root + "/?"}
+}
+
 // makeTree makes the directories that everything else stands in. Each is made on
 // its own; a process that dies in between is finished by the next.
 func (s *Store) makeTree(ctx context.Context) error {

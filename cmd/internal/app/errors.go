@@ -26,6 +26,7 @@ const (
 	NotFound    Kind = "not_found"   // there is no such thing
 	Unavailable Kind = "unavailable" // a server does not answer
 	Full        Kind = "full"        // a limit is reached; later it may work
+	Lost        Kind = "lost"        // a server has lost its data; a restore makes it anew
 	Interrupted Kind = "interrupted" // the asker ended it, and should know how things stand
 	Failed      Kind = "failed"      // anything else
 )

@@ -28,6 +28,10 @@ func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r 
 	if err != nil {
 		return r, explain(what, err)
 	}
+	lost, err := live.Untouched(ctx)
+	if err != nil {
+		return r, explain(what, err)
+	}
 	r = Restored{What: domain.RestoredLog, DryRun: a.DryRun}
 	if !a.DryRun {
 		if err := live.Exclude(ctx); err != nil {
@@ -46,26 +50,27 @@ func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r 
 	if err != nil || a.DryRun {
 		return r, explain(what, err)
 	}
-	if err := a.adopt(ctx, &r, done, log, db, live); err != nil {
+	if err := a.adopt(ctx, &r, done, lost, log, db, live); err != nil {
 		return r, explain(what, err)
 	}
 	return r, explain(what, live.Restored(ctx))
 }
 
 // adopt begins an epoch for a new stream and lets the tables follow it; the history
-// of maintenance tells of what was put back.
-func (a *App) adopt(ctx context.Context, r *Restored, done proof.PutBack, log eventstore.Log, db projections.DB, live eventstore.Restorer) error {
+// of maintenance tells of what was put back. Beside a lost tree both are left to the
+// tree's own restore, which must find nothing there.
+func (a *App) adopt(ctx context.Context, r *Restored, done proof.PutBack, lost bool, log eventstore.Log, db projections.DB, live eventstore.Restorer) error {
 	info, err := log.Info(ctx)
 	if err != nil {
 		return err
 	}
-	r.Rebuild = !done.Aligned
-	if done.NewStream {
+	r.Rebuild, r.TreeLost = !done.Aligned, lost && info.Last > 0
+	if done.NewStream && !r.TreeLost {
 		if r.Epoch, err = live.NewEpoch(ctx); err != nil {
 			return err
 		}
 	}
-	if done.Events > 0 || done.NewStream {
+	if (done.Events > 0 || done.NewStream) && !r.TreeLost {
 		handler, err := a.World.Handler(ctx)
 		if err != nil {
 			return err

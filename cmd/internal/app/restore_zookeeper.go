@@ -21,9 +21,11 @@ type Restored struct {
 	Missing []string `json:"missing,omitempty"`
 	// Rebuild says that the tables have to be made anew: the events stand at other
 	// places than before.
-	Rebuild bool   `json:"rebuild,omitempty"`
-	Event   string `json:"event,omitempty"` // that tells of it
-	DryRun  bool   `json:"dry_run,omitempty"`
+	Rebuild bool `json:"rebuild,omitempty"`
+	// TreeLost says that the tree is lost too, and has to be made anew from this log.
+	TreeLost bool   `json:"tree_lost,omitempty"`
+	Event    string `json:"event,omitempty"` // that tells of it
+	DryRun   bool   `json:"dry_run,omitempty"`
 }
 
 // RestoreZooKeeper makes a lost tree anew from the log, in an empty root: batches,

@@ -21,6 +21,7 @@ const (
 	exitUnavailable = 5
 	exitBatchFailed = 6
 	exitFull        = 7
+	exitLost        = 8
 	exitRepairable  = 20
 	exitPerson      = 21
 	exitUnchecked   = 22
@@ -40,6 +41,7 @@ var exitCodes = []struct {
 	{exitUnavailable, "a server cannot be reached"},
 	{exitBatchFailed, "with --watch: the batch ended failed"},
 	{exitFull, "a limit is reached; try again later"},
+	{exitLost, "a server has lost its data; the message names the restore that makes it anew"},
 	{exitRepairable, "verify: there are differences, and --repair can mend them all"},
 	{exitPerson, "verify, diff: there are differences that somebody has to look at"},
 	{exitUnchecked, "verify, diff: the check could not be made"},
@@ -116,5 +118,5 @@ func explain(err error) (code int, hint string) {
 
 var codeOf = map[app.Kind]int{
 	app.Invalid: exitUsage, app.Refused: exitRefused, app.NotFound: exitNotFound,
-	app.Unavailable: exitUnavailable, app.Full: exitFull, app.Interrupted: exitInterrupted, app.Failed: exitFailed,
+	app.Unavailable: exitUnavailable, app.Full: exitFull, app.Lost: exitLost, app.Interrupted: exitInterrupted, app.Failed: exitFailed,
 }

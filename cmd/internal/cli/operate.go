@@ -208,7 +208,7 @@ func (p *program) confirmed(o operation, ids []string) bool {
 
 // bySeverity orders the exit codes of what can happen to one of several, the worst
 // last.
-var bySeverity = []int{exitOK, exitRefused, exitNotFound, exitFull, exitUsage, exitFailed, exitUnavailable}
+var bySeverity = []int{exitOK, exitRefused, exitNotFound, exitFull, exitUsage, exitFailed, exitUnavailable, exitLost}
 
 // worst gives the exit code for several.
 func worst(codes []int) int {

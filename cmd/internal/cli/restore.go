@@ -117,7 +117,9 @@ func showPutBack(w io.Writer, r app.Restored) {
 	if r.Rebuild {
 		fmt.Fprintln(w, "events stand at other places than before: make the tables anew with `accession rebuild`")
 	}
-	if !r.DryRun && r.Events > 0 {
+	if r.TreeLost {
+		fmt.Fprintln(w, "the tree in ZooKeeper is lost too: now make it anew with `accession restore zookeeper`")
+	} else if !r.DryRun && r.Events > 0 {
 		fmt.Fprintln(w, "now start `accession serve`, and look with `accession verify`")
 	}
 }

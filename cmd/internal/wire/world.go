@@ -97,9 +97,10 @@ func (w *World) Store(ctx context.Context) (*LiveState, error) {
 			Servers: w.cfg.ZooKeeper, Root: w.cfg.ZooKeeperRoot, SessionTimeout: w.cfg.ZooKeeperSessionTimeout,
 			Shards: w.cfg.OutboxShards, Grace: w.cfg.OutboxGrace, QueueLimit: w.cfg.QueueLimit,
 			GroupCommit: w.cfg.GroupCommit, RelayHints: w.cfg.RelayHints,
-			Roles: w.roles, Logger: w.log, Written: w.written, Restoring: w.restoring,
+			Roles: w.roles, Logger: w.log, Written: w.written, Restoring: w.restoring, Fresh: w.fresh,
 		})
-		if errors.Is(err, eventstore.ErrBroken) {
+		var known *app.Error
+		if errors.Is(err, eventstore.ErrBroken) || errors.As(err, &known) {
 			return nil, err
 		}
 		if err != nil {

@@ -157,4 +157,24 @@ var commits = []Mutant{{
 	File: "eventstore/handler.go",
 	Old:  "		if at.State.CommandID == o.CommandID {\n			return Result[domain.Job]{At: at}, nil\n		}\n", New: "",
 	Package: "eventstore/memory", Test: "TestConformance/handler/same_command",
+}, {
+	Name: "the log's word on an empty tree", Why: "a tree that was lost is replaced in silence, and deposits get ids that were used", Was: true,
+	File: "cmd/internal/wire/fresh.go",
+	Old:  "if last == 0 {", New: "if true {",
+	Package: "cmd/internal/run", Test: "TestLostTreeIsNotReplaced",
+}, {
+	Name: "the look before a tree is made", Why: "a tree is made that nobody allowed",
+	File: "eventstore/zklive/tree.go",
+	Old:  "if err := s.fresh(ctx); err != nil {", New: "if err := s.fresh(ctx); false {",
+	Package: zklive, Test: "TestFreshTreeIsAskedFor",
+}, {
+	Name: "the second look at an empty tree", Why: "who comes while the first deposit is made believes the tree lost",
+	File: "eventstore/zklive/fresh.go",
+	Old:  "if untouched, err = s.Untouched(ctx); err == nil && !untouched {", New: "if false {",
+	Package: zklive, Test: "TestFreshTreeIsAskedFor",
+}, {
+	Name: "the restore of the log that leaves a lost tree empty", Why: "the tree's own restore refuses it, and its ids begin anew",
+	File: "cmd/internal/app/restore_log.go",
+	Old:  "!done.Aligned, lost && info.Last > 0", New: "!done.Aligned, false",
+	Package: "cmd/internal/run", Test: "TestRestoreOfTreeAndLog",
 }}

@@ -1,0 +1,43 @@
+package zklive_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/eventstore/zklive"
+)
+
+// A tree in which nothing ever happened is used only when that is allowed, and nothing
+// is made before; whoever has begun to use it meanwhile has answered for it.
+func TestFreshTreeIsAskedFor(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("the log has events")
+	asked := 0
+	cfg := zklive.Config{Servers: []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, Root: "/test-" + uuid.NewString(),
+		Fresh: func(context.Context) error { asked++; return refused }}
+	if s, err := zklive.Open(t.Context(), cfg); !errors.Is(err, refused) {
+		t.Fatalf("%v, %v: no tree, and it is opened", s, err)
+	}
+	restoring := cfg
+	restoring.Restoring = true
+	w := &world{root: cfg.Root}
+	w.store = w.open(t, restoring)
+	t.Cleanup(func() { _ = w.store.Destroy(context.WithoutCancel(t.Context())) })
+	if untouched, err := w.store.Untouched(t.Context()); err != nil || !untouched {
+		t.Errorf("untouched: %v, %v", untouched, err)
+	}
+	if s, err := zklive.Open(t.Context(), cfg); !errors.Is(err, refused) || asked != 2 {
+		t.Fatalf("%v, %v: an empty tree is opened; asked %d times", s, err, asked)
+	}
+	cfg.Fresh = func(ctx context.Context) error {
+		_, err := w.store.ReserveBatchID(ctx) // somebody deposits, and the log has it
+		return errors.Join(refused, err)
+	}
+	w.open(t, cfg)
+	cfg.Fresh = func(context.Context) error { return errors.New("a tree in use is asked for") }
+	w.open(t, cfg)
+}
