@@ -55,7 +55,7 @@ type Retried struct {
 // RetryPoison applies the held events of an aggregate, in their order, as far as
 // that goes, in one transaction: the projector waits meanwhile and then goes on
 // with the aggregate. The events come from the history, those that it lacks from
-// the log.
+// the log. Tables of other rules are left as they are: [*MeaningError].
 func RetryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) (Retried, error) {
 	out := Retried{Aggregate: a}
 	tx, err := db.Begin(ctx)
@@ -67,6 +67,9 @@ func RetryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) 
 	at, err := q.LockCheckpoint(ctx, defaultName)
 	if err != nil {
 		return out, wrap("lock the checkpoint", err)
+	}
+	if at.Meaning != Meaning {
+		return out, wrap("retry "+a.String(), &MeaningError{Tables: at.Meaning})
 	}
 	r := retrial{q: q, tx: tx}
 	if r.rows, err = q.PoisonEvents(ctx, pgdb.PoisonEventsParams{Name: defaultName, Kind: string(a.Kind), AggregateID: a.ID, MaxRows: math.MaxInt32}); err != nil {

@@ -320,3 +320,30 @@ func TestRetryBesideTheProjector(t *testing.T) {
 	}
 	w.compare(db)
 }
+
+// TestRetryKeepsToTheRules: rows of this program's rules do not come among those of
+// another's, and after that nothing is lost.
+func TestRetryKeepsToTheRules(t *testing.T) {
+	t.Parallel()
+	w := history(t, 26, 600)
+	db, ctx := projtest.DB(t), context.Background()
+	at := w.middle(domain.KindJob)
+	cfg := config(db, w.log)
+	cfg.Source, cfg.RetryDelay = spoiled(w.log, at), time.Microsecond
+	if err := run(t, cfg); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, db, fmt.Sprintf("update accession.checkpoint set meaning = %d", projections.Meaning-1))
+	var other *projections.MeaningError
+	if got, err := projections.RetryPoison(ctx, db, sourceOf(w.log), w.log[at].Aggregate); !errors.As(err, &other) || other.Tables != projections.Meaning-1 || got.Applied != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if n, err := projections.CountPoison(ctx, db); err != nil || n.Events != int64(w.after(at)) {
+		t.Fatalf("%+v is held, want %d events: %v", n, w.after(at), err)
+	}
+	exec(t, db, fmt.Sprintf("update accession.checkpoint set meaning = %d", projections.Meaning))
+	if got, err := projections.RetryPoison(ctx, db, sourceOf(w.log), w.log[at].Aggregate); err != nil || got.Waiting != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	w.compare(db)
+}

@@ -143,6 +143,11 @@ var tables = []Mutant{{
 	Old:  "return *d.WithBatch", New: "return batch == domain.BatchDeleted",
 	Package: "projections", Test: "TestPoisonLeavesOutcomes",
 }, {
+	Name: "the version of the rules before a retry", Why: "rows of new rules stand in tables of old ones", Was: true,
+	File: "projections/poison_retry.go",
+	Old:  "if at.Meaning != Meaning {", New: "if false {",
+	Package: "projections", Test: "TestRetryKeepsToTheRules",
+}, {
 	Name: "the difference that forbids a swap", Why: "a rebuild that differs takes the place of the tables",
 	File: "projections/rebuild.go",
 	Old:  "if r.apart == \"\" {\n		if err := r.compare(", New: "if r.apart == \"never\" {\n		if err := r.compare(",
