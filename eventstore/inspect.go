@@ -24,6 +24,9 @@ type Inspector interface {
 	DrawSetting(s domain.Setting) Picture
 	// There reports whether a node is there.
 	There(ctx context.Context, node string) (bool, error)
+	// UnsentOf counts what waits in the part of the outbox that takes the events of an
+	// aggregate; batch is a job's, "" = not known: all parts are counted.
+	UnsentOf(ctx context.Context, a domain.Aggregate, batch domain.BatchID) (int, error)
 	// SeizeLock marks the lock of a look so that a repair can delete it and nobody
 	// else's. It is refused (ErrLocked) unless the lock is the one that was seen and
 	// its holder is gone.

@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -163,6 +164,20 @@ func (s *Store) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error)
 		d.Oldest = max(d.Oldest, oldest)
 	}
 	return d, nil
+}
+
+// UnsentOf implements eventstore.Inspector.
+func (s *Store) UnsentOf(ctx context.Context, a domain.Aggregate, batch domain.BatchID) (int, error) {
+	key := a.ID
+	if a.Kind == domain.KindJob {
+		key = string(batch)
+	}
+	if key == "" {
+		d, err := s.Depth(ctx)
+		return d.Unsent, err
+	}
+	n, _, err := s.outbox.depth(ctx, shardOfKey(key, s.outbox.shards))
+	return n, err
 }
 
 // depth counts what is unsent in a shard, and tells how old the first of it is.

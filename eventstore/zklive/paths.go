@@ -75,6 +75,10 @@ func shardOf(c eventstore.Change, shards int) int {
 	if c.Job != nil {
 		key = string(c.Job.After.Configuration.BatchID)
 	}
+	return shardOfKey(key, shards)
+}
+
+func shardOfKey(key string, shards int) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key))
 	return int(h.Sum32() % uint32(shards))

@@ -28,6 +28,7 @@ const (
 	WorkOrphan        domain.Code = "work_orphan"
 	NotInLog          domain.Code = "not_in_log"
 	UnknownThere      domain.Code = "unknown_there"
+	DamagedUnsent     domain.Code = "damaged_unsent"
 	OutboxOld         domain.Code = "outbox_old"
 	HistoryBroken     domain.Code = "history_broken"
 	ProjectionBehind  domain.Code = "projection_behind"
@@ -83,6 +84,7 @@ var Meanings = []Meaning{
 	{WorkOrphan, InWorkDir, Repairable, "a working directory has no job", discard},
 	{NotInLog, InZooKeeper, Person, "a change is neither in the log nor on its way there", lostTail},
 	{UnknownThere, InZooKeeper, Person, "the history knows nothing of a batch, job or setting", lostTail},
+	{DamagedUnsent, InZooKeeper, Person, "something is damaged whose events may still be on their way to the log, so that nobody can say what it should be", "let the outbox drain (is a relay running, and does NATS answer? `accession status`), then check again"},
 	{OutboxOld, InZooKeeper, Person, "events wait too long to be carried to the log", "is a relay running, and does NATS answer? `accession status`"},
 	{HistoryBroken, InLog, Person, "an event cannot follow the one before it", "keep the log as it is and ask for help: nothing may be written over it"},
 	{ProjectionBehind, InPostgres, Person, "the tables do not catch up with the log", "is a projector running? `accession status`"},

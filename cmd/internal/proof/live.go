@@ -17,6 +17,7 @@ import (
 type kind[S any] struct {
 	zero    S
 	version func(S) int64
+	batch   func(S) domain.BatchID // of a job, "" = it has none, or it is not known
 	evolve  func(S, domain.Recorded) (S, error)
 	inspect func(ctx context.Context) (eventstore.Look, error)
 	draw    func(S, eventstore.Look) eventstore.Picture
@@ -35,17 +36,17 @@ type verdict[S any] struct {
 // waited for.
 func judge[S any](ctx context.Context, c *checker, a domain.Aggregate, k kind[S], known S) (v verdict[S], err error) {
 	wait := c.patient()
+	batch := k.batch(known)
 	for {
 		if v.look, err = k.inspect(ctx); err != nil {
 			return v, fmt.Errorf("look at %s: %w", a, err)
 		}
 		v.want = known
-		settled, unknown, behind := v.look.Version > 0 && v.look.Version == k.version(known), false, false
+		settled, unknown, behind, unsent := v.look.Version > 0 && v.look.Version == k.version(known), false, false, 0
 		if !settled {
 			// Whoever sees the outbox empty now finds in the log whatever was written
 			// before the look.
-			depth, err := c.Live.Depth(ctx)
-			if err != nil {
+			if unsent, err = c.Live.UnsentOf(ctx, a, batch); err != nil {
 				return v, err
 			}
 			events, err := c.history(ctx, a)
@@ -56,12 +57,16 @@ func judge[S any](ctx context.Context, c *checker, a domain.Aggregate, k kind[S]
 			if v.want, err = foldTo(k.zero, k.evolve, events, v.look.Version); err != nil {
 				return v, nil //nolint:nilerr // told as a broken history
 			}
+			if now := k.batch(v.want); now != batch { // where its events wait is known now
+				batch = now
+				continue
+			}
 			switch {
 			case v.look.Version > head, v.look.Version == 0:
 				if v.look.Version == 0 && len(k.draw(v.want, v.look)) == 0 && len(v.look.Nodes) == 0 {
 					return v, nil // it is gone, and should be
 				}
-				if depth.Unsent > 0 && wait.wait(ctx) {
+				if unsent > 0 && wait.wait(ctx) {
 					continue
 				}
 				if ctx.Err() != nil {
@@ -81,25 +86,44 @@ func judge[S any](ctx context.Context, c *checker, a domain.Aggregate, k kind[S]
 				if v.look, err = k.inspect(ctx); err != nil {
 					return v, err
 				}
-				if v.look.Version != before {
+				if v.look.Version != before || unsent > 0 && wait.wait(ctx) {
 					continue
+				}
+				if ctx.Err() != nil {
+					return v, ctx.Err()
 				}
 				behind = true
 				if v.want, err = foldTo(k.zero, k.evolve, events, 0); err != nil {
 					return v, nil //nolint:nilerr // told as a broken history
 				}
+			default:
+				unsent = 0 // those of others
 			}
 		}
 		if unknown {
 			v.findings = []Finding{finding(UnknownThere, a.String(), "", absent, strings.Join(slices.Sorted(maps.Keys(v.look.Nodes)), " "))}
 			return v, nil
 		}
-		v.findings = compare(a, k.draw(v.want, v.look), v.look.Nodes, behind)
+		want := k.draw(v.want, v.look)
+		v.findings = compare(a, want, v.look.Nodes, behind)
 		if l := v.look.Lock; l != nil && !l.Alive {
 			v.findings = append(v.findings, finding(LockStale, a.String(), l.Node, "a worker that lives", "worker "+l.Holder))
 		}
+		if len(want) > 0 { // nothing follows a deletion
+			v.findings = tooEarly(a, v.findings, unsent)
+		}
 		return v, nil
 	}
+}
+
+// tooEarly withholds repairs as long as events may be on their way: drawn without
+// them, an aggregate would have two histories, and the log would take one of them.
+func tooEarly(a domain.Aggregate, found []Finding, unsent int) []Finding {
+	if unsent == 0 || len(found) == 0 {
+		return found
+	}
+	return []Finding{finding(DamagedUnsent, a.String(), found[0].Where, "all of its events in the log",
+		fmt.Sprintf("%d nodes of the outbox still to be carried there, and %s", unsent, found[0].Code))}
 }
 
 // compare names the nodes that differ.
@@ -180,6 +204,7 @@ func (c *checker) jobKind(id domain.JobID) kind[domain.Job] {
 	also := slices.Concat(c.survey.Entries[id], c.survey.Refs[id], c.survey.Promises[id])
 	return kind[domain.Job]{
 		zero: domain.Job{ID: id}, version: func(j domain.Job) int64 { return j.Version }, evolve: domain.EvolveJob,
+		batch:   func(j domain.Job) domain.BatchID { return j.Configuration.BatchID },
 		inspect: func(ctx context.Context) (eventstore.Look, error) { return c.Live.InspectJob(ctx, id, also...) },
 		draw:    func(j domain.Job, _ eventstore.Look) eventstore.Picture { return c.Live.DrawJob(j) },
 	}
@@ -221,6 +246,7 @@ func (c *checker) judgeJob(ctx context.Context, known domain.Job) (verdict[domai
 func (c *checker) batchKind(id domain.BatchID) kind[domain.Batch] {
 	return kind[domain.Batch]{
 		zero: domain.Batch{ID: id}, version: func(b domain.Batch) int64 { return b.Version }, evolve: domain.EvolveBatch,
+		batch: func(domain.Batch) domain.BatchID { return "" },
 		inspect: func(ctx context.Context) (eventstore.Look, error) {
 			return c.Live.InspectBatch(ctx, id, c.survey.Odd[id]...)
 		},
@@ -246,47 +272,53 @@ func (c *checker) judgeBatch(ctx context.Context, known domain.Batch, f *folded)
 		}
 		return v, err
 	}
-	l := v.want.Listing
-	if l == nil || f != nil && f.made[v.want.ID] == v.look.NextRow {
+	return c.judgeRows(ctx, v, f)
+}
+
+// judgeRows compares how many rows a batch counts as made with the jobs in the log.
+func (c *checker) judgeRows(ctx context.Context, v verdict[domain.Batch], f *folded) (verdict[domain.Batch], error) {
+	a, l := v.want.ID.Aggregate(), v.want.Listing
+	ofProgress := func(f Finding) bool { return strings.HasSuffix(f.Where, "/progress") }
+	lost := slices.ContainsFunc(v.findings, ofProgress) // or it cannot be read
+	if l == nil || !lost && f != nil && f.made[v.want.ID] == v.look.NextRow {
 		v.want.NextRow = v.look.NextRow
 		return v, nil
 	}
-	made, err := c.made(ctx, *l)
-	if err != nil {
-		return v, err
-	}
-	if v.look.NextRow == 0 && made > 0 { // its node is lost, or cannot be read
-		v.want.NextRow = made
-		v.findings = append(compare(v.want.ID.Aggregate(), c.Live.DrawBatch(v.want), v.look.Nodes, false), slices.DeleteFunc(v.findings, func(f Finding) bool { return f.Code != LockStale })...)
-	}
-	for wait := c.patient(); made < v.look.NextRow; { // the events may be on their way
-		depth, err := c.Live.Depth(ctx)
-		if err != nil {
+	var made, unsent int
+	for wait := c.patient(); ; {
+		var err error
+		if unsent, err = c.Live.UnsentOf(ctx, a, ""); err != nil {
 			return v, err
 		}
 		if made, err = c.made(ctx, *l); err != nil {
 			return v, err
 		}
-		if made >= v.look.NextRow || depth.Unsent == 0 || !wait.wait(ctx) {
-			break
+		if made > v.look.NextRow { // the log moved after the look, or the number is wrong
+			if err := c.Live.Sync(ctx); err != nil {
+				return v, err
+			}
+			again, err := c.Live.InspectBatch(ctx, v.want.ID)
+			if err != nil {
+				return v, err
+			}
+			if again.NextRow != v.look.NextRow {
+				return c.judgeBatch(ctx, v.want, nil)
+			}
 		}
-	}
-	if made > v.look.NextRow { // the log moved after the look, or the number is wrong
-		if err := c.Live.Sync(ctx); err != nil {
-			return v, err
-		}
-		again, err := c.Live.InspectBatch(ctx, v.want.ID)
-		if err != nil {
-			return v, err
-		}
-		if again.NextRow != v.look.NextRow {
-			return c.judgeBatch(ctx, v.want, nil)
+		if made == v.look.NextRow && !lost || unsent == 0 || !wait.wait(ctx) {
+			break // otherwise the events may be on their way
 		}
 	}
 	v.want.NextRow = made
-	if made != v.look.NextRow && !slices.ContainsFunc(v.findings, func(f Finding) bool { return strings.HasSuffix(f.Where, "/progress") }) {
-		v.findings = append(v.findings, finding(RowsWrong, v.want.ID.Aggregate().String(), "/batches/"+string(v.want.ID)+"/progress",
+	if v.look.NextRow == 0 && made > 0 {
+		v.findings = append(compare(a, c.Live.DrawBatch(v.want), v.look.Nodes, false), slices.DeleteFunc(v.findings, func(f Finding) bool { return f.Code != LockStale })...)
+	}
+	if made != v.look.NextRow && !slices.ContainsFunc(v.findings, ofProgress) {
+		v.findings = append(v.findings, finding(RowsWrong, a.String(), "/batches/"+string(v.want.ID)+"/progress",
 			fmt.Sprintf("next_row %d", made), fmt.Sprintf("next_row %d", v.look.NextRow)))
+	}
+	if made != v.look.NextRow || lost {
+		v.findings = tooEarly(a, v.findings, unsent)
 	}
 	return v, ctx.Err()
 }
