@@ -200,7 +200,7 @@ func (s *storm) heals(within time.Duration, before footprint) {
 	} else {
 		s.t.Logf("at rest %v after the last fault", took)
 	}
-	s.back(before, moreHeap)
+	s.back(before, moreHeap, s.workers...)
 	s.sound()
 	for i, w := range s.workers {
 		if err := w.cmd.Process.Signal(syscall.Signal(0)); err != nil {
@@ -224,7 +224,7 @@ func (s *storm) rages(long time.Duration) (faults int) {
 	s.serves(3)
 	s.rests(s.deposit("again"))
 	s.still()
-	before := s.takes()
+	before := s.takes(s.workers...)
 	for end := time.Now().Add(long); time.Now().Before(end); faults++ {
 		s.offers("mixed")
 		s.offers("again")
@@ -244,7 +244,7 @@ func TestFaultsOfOneServer(t *testing.T) {
 	s.serves(2)
 	s.rests(s.deposit("again"))
 	s.still()
-	before := s.takes()
+	before := s.takes(s.workers...)
 	for _, name := range []stack.Server{stack.ZooKeeper, stack.NATS, stack.PostgreSQL} {
 		for range 3 {
 			s.deposit("mixed")

@@ -1,5 +1,3 @@
-//go:build !race
-
 package main
 
 import (
@@ -28,22 +26,22 @@ var (
 	heapAlloc  = regexp.MustCompile(`(?m)^go_memstats_heap_alloc_bytes (\S+)$`)
 )
 
-// takes measures the processes that run, and the tree. Everything must be at rest.
-func (s *storm) takes() footprint {
-	s.t.Helper()
+// takes measures processes that run, and the tree. Everything must be at rest.
+func (in *installation) takes(workers ...*service) footprint {
+	in.t.Helper()
 	f := footprint{nodes: map[string]int{}}
-	tree, err := s.live.Dump(s.t.Context(), "")
-	s.must(err)
+	tree, err := in.live.Dump(in.t.Context(), "")
+	in.must(err)
 	for path := range tree {
 		// What belongs to a batch or job is compared with the log.
 		if !strings.Contains(path, "/bid0") && !strings.Contains(path, "jid0") {
 			f.nodes[named.ReplaceAllString(path, "/*")]++
 		}
 	}
-	for _, w := range s.workers {
+	for _, w := range workers {
 		w.get("/debug/pprof/heap?gc=1") // collects the garbage
 		text := w.get("/metrics")
-		f.goroutines, f.heap = max(f.goroutines, s.metric(text, goroutines)), max(f.heap, s.metric(text, heapAlloc))
+		f.goroutines, f.heap = max(f.goroutines, in.metric(text, goroutines)), max(f.heap, in.metric(text, heapAlloc))
 	}
 	return f
 }
@@ -60,17 +58,20 @@ func (s *service) get(path string) []byte {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	s.in.must(err)
+	if resp.StatusCode != http.StatusOK {
+		s.in.t.Fatalf("%s answers %s: %s", path, resp.Status, text)
+	}
 	return text
 }
 
-func (s *storm) metric(text []byte, which *regexp.Regexp) int {
-	s.t.Helper()
+func (in *installation) metric(text []byte, which *regexp.Regexp) int {
+	in.t.Helper()
 	found := which.FindSubmatch(text)
 	if found == nil {
-		s.t.Fatalf("the process does not tell %s", which)
+		in.t.Fatalf("the process does not tell %s", which)
 	}
 	n, err := strconv.ParseFloat(string(found[1]), 64)
-	s.must(err)
+	in.must(err)
 	return int(n)
 }
 
@@ -84,18 +85,18 @@ const (
 
 // back fails the test unless everything takes again what it took before, a heap at
 // most so much more. What ends by itself in a moment does not count.
-func (s *storm) back(before footprint, more int) {
-	s.t.Helper()
+func (in *installation) back(before footprint, more int, workers ...*service) {
+	in.t.Helper()
 	delete(before.nodes, "/outbox/*/*/*") // events that were in the log already
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	now := s.takes()
-	for end := time.Now().Add(settling); now.over(before, more) != "" && time.Now().Before(end); now = s.takes() {
+	now := in.takes(workers...)
+	for end := time.Now().Add(settling); now.over(before, more) != "" && time.Now().Before(end); now = in.takes(workers...) {
 		<-tick.C
 	}
-	s.t.Logf("goroutines %d, before %d; heap %d, before %d; nodes %v", now.goroutines, before.goroutines, now.heap, before.heap, now.nodes)
+	in.t.Logf("goroutines %d, before %d; heap %d, before %d; nodes %v", now.goroutines, before.goroutines, now.heap, before.heap, now.nodes)
 	if over := now.over(before, more); over != "" {
-		s.t.Error(over)
+		in.t.Error(over)
 	}
 }
 

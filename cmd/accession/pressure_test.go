@@ -88,14 +88,19 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 	const jobs, full, stop = 30, 8, 25 // the jobs of one deposit come past the last limit
 	log := newNATS(t)
 	in := newFetching(t, "attempts: 20, timeout: 60s", "nats="+log.url(), "outbox_warn=4", fmt.Sprintf("outbox_full=%d", full), fmt.Sprintf("outbox_stop=%d", stop),
-		"group_commit=false", "zookeeper_session_timeout=4s", "outbox_grace=500ms", "listen_ops=127.0.0.1:0")
+		"group_commit=false", "zookeeper_session_timeout=4s", "outbox_grace=500ms", "listen_ops=127.0.0.1:0", "ops_pprof=true")
 	f := newFiles(t, jobs, -1)
 	s := in.serve()
 	s.until(200, "ok")
+	batches := []domain.BatchID{in.submit(f)}
+	in.rest(1, jobs)
+	for _, verb := range []string{"pause", "resume"} { // a queue that was paused once has a node for ever
+		in.run("queue", verb, "downloading", "--yes")
+	}
+	before := in.takes(s)
 	comes := sync.OnceFunc(leaves(log))
 	t.Cleanup(comes) // the stream can be removed also when this fails
 
-	var batches []domain.BatchID
 	in.until("a deposit to be refused", func() bool {
 		id, code, said := in.try(f)
 		if code == 0 {
@@ -134,6 +139,7 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 	s.until(200, "ok")
 	n := len(batches) * jobs
 	in.rest(len(batches), n)
+	in.back(before, moreHeap, s)
 	s.stop()
 	in.proven()
 	// The batches name the same objects: each job made a version.

@@ -73,7 +73,7 @@ func TestSoakSixtyThousandWait(t *testing.T) {
 	for _, verb := range []string{"pause", "resume"} { // a queue that was paused once has a node for ever
 		s.run("queue", verb, "pending", "estimating", "--yes")
 	}
-	before := s.takes()
+	before := s.takes(s.workers...)
 
 	base, begun := manyRows(t), time.Now()
 	s.run("queue", "pause", "pending", "estimating", "--yes")
@@ -114,7 +114,7 @@ func TestSoakSixtyThousandWait(t *testing.T) {
 	}
 	s.still()
 	s.lap(&begun, "all deleted, each with its event")
-	s.back(before, remembered)
+	s.back(before, remembered, s.workers...)
 	begun = time.Now()
 	s.agrees(&begun)
 	s.apart(ctx)

@@ -25,10 +25,25 @@ var worked = []domain.JobState{domain.JobPending, domain.JobEstimating, domain.J
 // Shows: P1
 func TestUnreadableAtTheHead(t *testing.T) {
 	t.Parallel()
-	in := newFetching(t, "attempts: 3", "listen_ops=127.0.0.1:0")
+	in := newFetching(t, "attempts: 3", "listen_ops=127.0.0.1:0", "ops_pprof=true")
 	f := newFiles(t, 2, -1)
 	kit := storetest.NewKit(t, in.live)
 	s := in.serve()
+	for _, why := range []string{"a test", ""} { // a queue that was paused once has a node for ever
+		for _, queue := range append(worked, domain.JobState(domain.QueueIngest)) {
+			kit.Hold(domain.HoldQueue, string(queue), why)
+		}
+	}
+	in.until("its leads", func() bool {
+		leads := 0
+		for node := range in.takes().nodes {
+			if strings.HasPrefix(node, "/leaders/") {
+				leads++
+			}
+		}
+		return leads == 5
+	})
+	before := in.takes(s)
 	heads, second := map[domain.JobState]domain.JobID{}, map[domain.JobID]bool{}
 	for i := len(worked) - 1; i >= 0; i-- { // two jobs come to each, and no further
 		state := worked[i]
@@ -101,6 +116,7 @@ func TestUnreadableAtTheHead(t *testing.T) {
 	}
 	in.rest(len(worked)+2, 2*(len(worked)+2))
 	in.sent()
+	in.back(before, moreHeap, s)
 	s.stop()
 	in.proven()
 }

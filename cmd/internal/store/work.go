@@ -56,6 +56,25 @@ func OpenWork(path, installation string) (*Work, error) {
 	return w, nil
 }
 
+// FindWork opens a working directory that is there and marked, and makes none:
+// CodeNotFound when it is not, as when a file system is not mounted.
+func FindWork(path, installation string) (*Work, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, wrap("open working directory", path, err)
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, wrap("open working directory", abs, err)
+	}
+	w := &Work{root: root, path: abs, installation: installation}
+	if err := w.Check(); err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
 // mark writes the marker unless another process does it first.
 func (w *Work) mark() error {
 	tmp := MarkerName + "." + rand.Text()

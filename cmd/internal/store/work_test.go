@@ -223,6 +223,27 @@ func TestHostileNamesStayInside(t *testing.T) {
 	mustCode(t, w.Remove("", ""), CodeBadName)
 }
 
+// Who only looks marks nothing: a file system that is not mounted is not a new one.
+func TestFindWorkMakesNothing(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "work")
+	_, err := FindWork(dir, "here")
+	mustCode(t, err, CodeNotFound)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err = FindWork(dir, "here")
+	mustCode(t, err, CodeNotFound)
+	openWork(t, dir)
+	w, err := FindWork(dir, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	_, err = FindWork(dir, "elsewhere")
+	mustCode(t, err, CodeConflict)
+}
+
 func TestMarker(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "deep", "work")

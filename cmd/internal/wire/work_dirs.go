@@ -42,7 +42,10 @@ func (w *World) WorkDirs(ctx context.Context) ([]proof.WorkDir, error) {
 }
 
 func (w *World) workDirs(_ context.Context, place string) (all []proof.WorkDir, err error) {
-	work, err := store.OpenWork(place, w.cfg.Instance)
+	work, err := store.FindWork(place, w.cfg.Instance)
+	if store.CodeOf(err) == store.CodeNotFound {
+		return nil, nil // never used, or on another machine: nothing to look at here
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +56,7 @@ func (w *World) workDirs(_ context.Context, place string) (all []proof.WorkDir, 
 			continue
 		}
 		all = append(all, proof.WorkDir{Path: work.Path(l.Batch, l.Job), Batch: l.Batch, Job: l.Job, Remove: func() error {
-			again, err := store.OpenWork(place, w.cfg.Instance)
+			again, err := store.FindWork(place, w.cfg.Instance)
 			if err != nil {
 				return err
 			}
