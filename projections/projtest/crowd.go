@@ -106,6 +106,33 @@ func (p *Planned) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	return p.Pool.QueryRow(ctx, sql, args...)
 }
 
+// Begin gives a transaction whose queries are noted too.
+func (p *Planned) Begin(ctx context.Context) (pgx.Tx, error) {
+	tx, err := p.Pool.Begin(ctx)
+	return plannedTx{tx, p}, err
+}
+
+type plannedTx struct {
+	pgx.Tx
+	planned *Planned
+}
+
+// Query notes and asks.
+func (t plannedTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if err := t.planned.plan(ctx, sql, args); err != nil {
+		return nil, err
+	}
+	return t.Tx.Query(ctx, sql, args...)
+}
+
+// QueryRow notes and asks.
+func (t plannedTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	if err := t.planned.plan(ctx, sql, args); err != nil {
+		return failedRow{err}
+	}
+	return t.Tx.QueryRow(ctx, sql, args...)
+}
+
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return r.err }

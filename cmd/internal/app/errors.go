@@ -82,6 +82,10 @@ func explain(what string, err error) error {
 		e.Kind, e.Hint = Refused, lockedHint
 	case errors.Is(err, eventstore.ErrConflict):
 		e.Kind, e.Hint = Refused, "somebody else changed it in this moment: look at it and try again"
+	case errors.Is(err, projections.ErrReplaced):
+		e.Hint = "make it again: it then tells of the new tables"
+	case errors.Is(err, projections.ErrLeftAlone):
+		e.Hint = "write it into a file with --out, and look at that"
 	case errors.Is(err, eventstore.ErrUnknown), unreachable(err):
 		e.Kind = Unavailable
 		if e.Hint == "" {

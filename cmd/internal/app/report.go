@@ -38,10 +38,15 @@ func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (Ba
 }
 
 func (a *App) batchReport(ctx context.Context, id domain.BatchID, limit int) (v BatchReportView, err error) {
-	db, err := a.World.DB(ctx)
+	world, err := a.World.DB(ctx)
 	if err != nil {
 		return v, err
 	}
+	db, err := projections.HoldStill(ctx, world)
+	if err != nil {
+		return v, err
+	}
+	defer db.Close(ctx)
 	if v.BatchSummary, err = projections.Summary(ctx, db, id); err != nil {
 		return v, err
 	}
@@ -61,9 +66,11 @@ func (a *App) batchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 	if v.JobsTotal, err = projections.TotalJobs(ctx, db, projections.JobFilter{Batch: id}); err != nil {
 		return v, err
 	}
-	v.RetriesTotal, err = projections.TotalRetries(ctx, db, id)
+	if v.RetriesTotal, err = projections.TotalRetries(ctx, db, id); err != nil {
+		return v, err
+	}
 	v.Truncated = v.JobsTotal > int64(len(jobs)) || v.RetriesTotal > int64(len(retries))
-	return v, err
+	return v, db.Whole(ctx)
 }
 
 // BatchReportAt gives the report as it would have been then.

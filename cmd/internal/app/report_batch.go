@@ -8,9 +8,10 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
-// batchSource is what reports on one batch read: the tables as they are, or the
-// fold up to a moment.
+// batchSource is what reports on one batch read: the tables as they are at one
+// moment, so that the report adds up, or the fold up to a moment.
 type batchSource struct {
+	tables  *projections.Still // nil = the fold
 	summary BatchSummary
 	jobs    iter.Seq2[JobRow, error]
 	files   iter.Seq2[FileRow, error]
@@ -29,19 +30,41 @@ func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, 
 	if err != nil {
 		return s, err
 	}
-	if s.summary, err = projections.Summary(ctx, db, o.Batch); err != nil {
+	if s.tables, err = projections.HoldStill(ctx, db); err != nil {
 		return s, err
 	}
-	if s.reports, err = projections.Reports(ctx, db, o.Batch); err != nil {
+	if err := s.begin(ctx, o); err != nil {
+		s.tables.Close(ctx)
 		return s, err
+	}
+	return s, nil
+}
+
+// begin reads what is short; the lists are read while they are written.
+func (s *batchSource) begin(ctx context.Context, o ReportOptions) (err error) {
+	if s.summary, err = projections.Summary(ctx, s.tables, o.Batch); err != nil {
+		return err
+	}
+	if s.reports, err = projections.Reports(ctx, s.tables, o.Batch); err != nil {
+		return err
 	}
 	s.nJobs = value(s.summary.RowsListed)
-	if s.nRetry, err = projections.AboutRetries(ctx, db, o.Range); err != nil {
-		return s, err
+	if s.nRetry, err = projections.AboutRetries(ctx, s.tables, o.Range); err != nil {
+		return err
 	}
-	s.jobs, s.files = projections.BatchJobs(ctx, db, o.Batch), projections.BatchFiles(ctx, db, o.Batch)
-	s.retries = projections.AllRetries(ctx, db, o.Range)
-	return s, nil
+	s.jobs = projections.Rows(ctx, s.tables, projections.BatchJobs(ctx, s.tables, o.Batch))
+	s.files = projections.Rows(ctx, s.tables, projections.BatchFiles(ctx, s.tables, o.Batch))
+	s.retries = projections.Rows(ctx, s.tables, projections.AllRetries(ctx, s.tables, o.Range))
+	return s.tables.Whole(ctx)
+}
+
+// end gives the tables free.
+func (s *batchSource) end(ctx context.Context) func() {
+	return func() {
+		if s.tables != nil {
+			s.tables.Close(ctx)
+		}
+	}
 }
 
 func (a *App) batchThen(ctx context.Context, o ReportOptions) (s batchSource, err error) {
@@ -74,7 +97,7 @@ func (a *App) reportBatch(ctx context.Context, o ReportOptions) (Report, error) 
 	if err != nil {
 		return Report{}, err
 	}
-	return Report{At: s.at, Facts: adding(s.summary), Tables: []Table{
+	return Report{At: s.at, Facts: adding(s.summary), end: s.end(ctx), Tables: []Table{
 		{Name: "jobs", Title: "Jobs", None: "No job was made.", Total: s.nJobs,
 			Columns: columns("job_id", "status", "what", "primary_identifier", "local_id", "files", "bytes", "retry_count", "completed_at", "reason_class", "reason_code", "reason_message"),
 			Rows: rowsOf(s.jobs, func(j JobRow) []any {

@@ -21,6 +21,16 @@ type Report struct {
 	Facts  []Fact
 	Tables []Table
 	At     *Place // as of which event, nil = now
+
+	end func()
+}
+
+// Close ends what the tables are read from. Whoever has a report closes it, read or
+// not; what is read of one batch comes from one moment, which is held until then.
+func (r Report) Close() {
+	if r.end != nil {
+		r.end()
+	}
 }
 
 // Fact is one thing worth telling.
@@ -93,7 +103,8 @@ func ReportKinds() []ReportKind {
 	}
 }
 
-// Report begins a report; its tables are read while they are written.
+// Report begins a report; its tables are read while they are written, and the caller
+// closes it.
 func (a *App) Report(ctx context.Context, name string, o ReportOptions) (Report, error) {
 	what := "report " + name
 	kinds := ReportKinds()

@@ -54,6 +54,7 @@ func TestReportsReadNoMoreThanTheyTell(t *testing.T) {
 					}
 				}
 			}
+			report.Close()
 			if first {
 				t.Errorf("%s %s is empty", k.Name, what)
 			}

@@ -22,16 +22,17 @@ func (a *App) reportReconciliation(ctx context.Context, o ReportOptions) (Report
 	var inventory *record.Records
 	if s.at == nil {
 		if inventory, err = a.World.Records(ctx); err != nil {
+			s.tables.Close(ctx)
 			return Report{}, err
 		}
 	}
-	m := &matching{app: a, ctx: ctx, inventory: inventory}
+	m := &matching{tables: s.tables, ctx: ctx, inventory: inventory}
 	if s.at != nil {
 		if err := m.remember(s); err != nil {
 			return Report{}, err
 		}
 	}
-	return Report{At: s.at, Facts: adding(s.summary), Tables: []Table{
+	return Report{At: s.at, Facts: adding(s.summary), end: s.end(ctx), Tables: []Table{
 		{Name: "objects", Title: "Objects", None: "The deposit lists no object, or has not been read yet.", Total: max(s.nJobs, value(s.summary.RowsListed)),
 			Columns: columns("job_id", "what", "listed", "downloaded", "stored", "recorded", "result", "explanation"),
 			Rows:    m.objects(s)},
@@ -43,7 +44,7 @@ func (a *App) reportReconciliation(ctx context.Context, o ReportOptions) (Report
 
 // matching finds for each name what came of it.
 type matching struct {
-	app       *App
+	tables    *projections.Still
 	ctx       context.Context //nolint:containedctx // the rows are read while they are written, within one call
 	inventory *record.Records // nil = as of a moment, and then all jobs and failures are here:
 	jobs      map[string]JobRow
@@ -179,18 +180,14 @@ func (m *matching) around(page []FileRow) (about surroundings, err error) {
 	if m.inventory == nil {
 		return surroundings{jobs: m.jobs, failures: m.failures}, nil
 	}
-	db, err := m.app.World.DB(m.ctx)
-	if err != nil {
-		return about, err
-	}
 	ids := slices.Compact(slices.Sorted(slices.Values(names(page, func(f FileRow) string { return f.JobID }))))
 	if about.recorded, err = m.inventory.RecordedFiles(m.ctx, ids, names(page, func(f FileRow) string { return f.Path })); err != nil {
 		return about, err
 	}
-	if about.failures, err = projections.LastFailures(m.ctx, db, names(page, func(f FileRow) string { return f.RawFileHash })); err != nil {
+	if about.failures, err = projections.LastFailures(m.ctx, m.tables, names(page, func(f FileRow) string { return f.RawFileHash })); err != nil {
 		return about, err
 	}
-	list, err := projections.JobsByID(m.ctx, db, ids)
+	list, err := projections.JobsByID(m.ctx, m.tables, ids)
 	about.jobs = make(map[string]JobRow, len(list))
 	for _, j := range list {
 		about.jobs[j.ID] = j

@@ -81,6 +81,7 @@ func TestFifteenListedNineIngested(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(r.Close)
 			rows, left, sums := read(t, r, c.table), []string(nil), map[string]int{}
 			for _, row := range rows {
 				sums[row["result"]]++
@@ -137,6 +138,7 @@ func TestInventoryIsCompared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(r.Close)
 		for _, row := range read(t, r, table) {
 			told[row["what"]+row["path"]] = row["explanation"]
 		}
@@ -163,6 +165,7 @@ func TestReportsAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(now.Close)
 		then, err := a.Report(t.Context(), "batch", ReportOptions{Range: projections.Range{Batch: id}, At: Moment{Seq: uint64(len(story.Log))}})
 		if err != nil {
 			t.Fatal(err)

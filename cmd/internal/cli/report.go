@@ -111,6 +111,7 @@ func (p *program) report1(ctx context.Context, a *app.App, name string, r report
 	if err != nil {
 		return err
 	}
+	defer report.Close()
 	if r.format == export.FormatMail && r.from == "" {
 		if r.from, r.to, err = a.MailAddresses(ctx, r.Batch); err != nil {
 			return err

@@ -157,4 +157,19 @@ var tables = []Mutant{{
 	File: "migrations/migrations.go",
 	Old:  "for range deadlocks {", New: "for range 1 {",
 	Package: "projections", Test: "TestRightsAreGivenAfterADeadlock",
+}, {
+	Name: "the one moment that a report tells of", Why: "a report on a batch at work does not add up", Was: true,
+	File: "projections/still.go",
+	Old:  `"set transaction isolation level repeatable read, read only; `, New: `"set transaction read only; `,
+	Package: "cmd/internal/app", Test: "TestReportOfABatchThatMoves",
+}, {
+	Name: "the look whether a rebuild has swapped the tables", Why: "a report mixes the tables of before with half of the new ones",
+	File: "projections/still.go",
+	Old:  "case !same:", New: "case !same && false:",
+	Package: "projections", Test: "TestTablesReplacedUnderAReader",
+}, {
+	Name: "the limit of a reader that stands still", Why: "a migration waits for a report that nobody reads",
+	File: "projections/still.go",
+	Old:  `; set local idle_in_transaction_session_timeout = '"+leftAlone+"'"`, New: `"`,
+	Package: "projections", Test: "TestReaderThatStandsStill",
 }}
