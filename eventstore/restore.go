@@ -22,17 +22,19 @@ type History struct {
 type Restorer interface {
 	// Restore draws everything that the history has left, in an empty tree, and
 	// begins a new epoch. *domain.Refused: the tree is not empty, or somebody works
-	// on it. A restore that was interrupted is begun again.
+	// on it, or a restore of the log comes first. A restore that was interrupted is
+	// begun again.
 	Restore(ctx context.Context, h History, progress func(done, total int)) error
 	// Untouched reports whether the live state is not there, or nothing ever happened
 	// in it: no id was given out, no setting changed.
 	Untouched(ctx context.Context) (bool, error)
 	// Exclude lets nobody else open the live state until Restored. *domain.Refused:
-	// another process uses it.
+	// another process uses it, or it is half made: its own restore comes first.
 	Exclude(ctx context.Context) error
 	// NewEpoch begins one and gives it.
 	NewEpoch(ctx context.Context) (int64, error)
-	// Restored ends a restore: others may use the tree from now on.
+	// Restored ends the restore that Restore or Exclude of this process began, or took
+	// over, and no other: others may use the tree from now on.
 	Restored(ctx context.Context) error
 	// Shards and Read are those of [Outbox].
 	Shards() int

@@ -3,7 +3,6 @@ package zklive_test
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 
 	"github.com/google/uuid"
@@ -17,7 +16,7 @@ func TestFreshTreeIsAskedFor(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("the log has events")
 	asked := 0
-	cfg := zklive.Config{Servers: []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, Root: "/test-" + uuid.NewString(),
+	cfg := zklive.Config{Servers: servers(), Root: "/test-" + uuid.NewString(),
 		Fresh: func(context.Context) error { asked++; return refused }}
 	if s, err := zklive.Open(t.Context(), cfg); !errors.Is(err, refused) {
 		t.Fatalf("%v, %v: no tree, and it is opened", s, err)

@@ -1,12 +1,14 @@
 package zklive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -49,14 +51,36 @@ func (s *Store) whole(ctx context.Context) error {
 // Exclude implements eventstore.Restorer. Who opened the tree before looks once more
 // after it is registered.
 func (s *Store) Exclude(ctx context.Context) error {
-	if err := s.ensure(ctx, s.paths.excluding(), nil); err != nil {
+	begun, err := s.exists(ctx, s.paths.restoring())
+	if err != nil {
 		return err
 	}
-	err := s.alone(ctx)
+	if begun != nil {
+		return s.refuse(fmt.Sprintf("the tree below %s/ is being restored, or that was interrupted: `accession restore zookeeper` begins it again, and comes first", s.paths))
+	}
+	made, err := s.guard(ctx, s.paths.excluding())
 	if err != nil {
-		err = errors.Join(err, s.Restored(ctx))
+		return err
+	}
+	if err = s.alone(ctx); err != nil && made {
+		s.guarding = s.paths.excluding()
+		return errors.Join(err, s.Restored(ctx))
+	}
+	if err == nil { // made, or left by one that was interrupted
+		s.guarding = s.paths.excluding()
 	}
 	return err
+}
+
+// guard makes a node that keeps others out, and tells whether it was this call that
+// made it, also when the answer was lost.
+func (s *Store) guard(ctx context.Context, path string) (made bool, err error) {
+	mark := encode(uuid.NewString())
+	if err := s.ensure(ctx, path, mark); err != nil {
+		return false, err
+	}
+	n, err := s.get(ctx, path)
+	return err == nil && bytes.Equal(n.data, mark), err
 }
 
 // NewEpoch implements eventstore.Restorer. When an answer was lost it begins one
@@ -89,9 +113,10 @@ func (s *Store) Restore(ctx context.Context, h eventstore.History, progress func
 		return err
 	}
 	p := s.paths
-	if err := s.ensure(ctx, p.restoring(), nil); err != nil {
+	if _, err := s.guard(ctx, p.restoring()); err != nil {
 		return err
 	}
+	s.guarding = p.restoring() // made, or left by one that was interrupted
 	for path, n := range map[string]int64{p.epoch(): h.Epoch + 1, p.ids("bid"): h.NextBatch, p.ids("jid"): h.NextJob} {
 		crash.Point("zklive/restore/before-number")
 		if _, err := read(ctx, func() (*zk.Stat, error) { return s.conn.Set(path, encode(n), -1) }); err != nil {
@@ -125,14 +150,16 @@ func (s *Store) Restore(ctx context.Context, h eventstore.History, progress func
 
 // Restored implements eventstore.Restorer.
 func (s *Store) Restored(ctx context.Context) error {
-	for _, path := range []string{s.paths.restoring(), s.paths.excluding()} {
-		crash.Point("zklive/restore/before-end")
-		_, err := read(ctx, func() (struct{}, error) { return struct{}{}, s.conn.Delete(path, -1) })
-		crash.Point("zklive/restore/after-end")
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return err
-		}
+	if s.guarding == "" {
+		return nil
 	}
+	crash.Point("zklive/restore/before-end")
+	_, err := read(ctx, func() (struct{}, error) { return struct{}{}, s.conn.Delete(s.guarding, -1) })
+	crash.Point("zklive/restore/after-end")
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	s.guarding = ""
 	return nil
 }
 
@@ -196,6 +223,15 @@ func (s *Store) clear(ctx context.Context) error {
 	begun, err := s.exists(ctx, s.paths.restoring())
 	if err != nil {
 		return err
+	}
+	if begun == nil {
+		half, err := s.exists(ctx, s.paths.excluding())
+		if err != nil {
+			return err
+		}
+		if half != nil {
+			return s.refuse("the log is being restored, or that was interrupted: `accession restore log` goes on with it, and comes first")
+		}
 	}
 	below, err := s.contents(ctx)
 	if err != nil || len(below) == 0 {

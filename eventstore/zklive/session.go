@@ -109,6 +109,8 @@ type Store struct {
 	slots   map[string]chan struct{}   // one place a leader's name
 	// epochKnown is 0 until it was read.
 	epochKnown int64
+	// guarding is the node that this store's restore keeps others out by, "" = none.
+	guarding string
 
 	holds   *holdsCache
 	queues  *queues

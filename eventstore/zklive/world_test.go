@@ -34,11 +34,10 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) open(t *testing.T, cfg zklive.Config) *zklive.Store {
 	t.Helper()
-	server := os.Getenv("ACCESSION_TEST_ZOOKEEPER")
-	if server == "" {
+	if servers()[0] == "" {
 		t.Fatal("ACCESSION_TEST_ZOOKEEPER is not set: run the tests through `make test` or `accession stack exec -- go test ./...`")
 	}
-	cfg.Servers, cfg.Root = []string{server}, w.root
+	cfg.Servers, cfg.Root = servers(), w.root
 	s, err := zklive.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +49,9 @@ func (w *world) open(t *testing.T, cfg zklive.Config) *zklive.Store {
 	})
 	return s
 }
+
+// servers are those that tests may use.
+func servers() []string { return []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")} }
 
 func (w *world) handler() *eventstore.Handler { return handlerOf(w.store) }
 

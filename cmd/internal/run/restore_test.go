@@ -173,6 +173,7 @@ func TestRestoreZooKeeperInterrupted(t *testing.T) {
 	if err := half.wired.Close(); err != nil {
 		t.Fatal(err)
 	}
+	half.says(3, words("restore log"), "accession restore zookeeper", "comes first")
 	half.says(5, words("status"), "it is being restored")
 	half.says(0, words("restore zookeeper"))
 	after, _, _ := half.dump()

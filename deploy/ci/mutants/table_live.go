@@ -177,4 +177,19 @@ var commits = []Mutant{{
 	File: "cmd/internal/app/restore_log.go",
 	Old:  "!done.Aligned, lost && info.Last > 0", New: "!done.Aligned, false",
 	Package: "cmd/internal/run", Test: "TestRestoreOfTreeAndLog",
+}, {
+	Name: "the guard of an interrupted restore of the tree", Why: "a restore of the log lets everybody use half a tree", Was: true,
+	File: "eventstore/zklive/restore.go",
+	Old:  "if begun != nil {", New: "if begun == nil && false {",
+	Package: zklive, Test: "TestRestoreEndsNoOther",
+}, {
+	Name: "the guard of a restore that runs", Why: "who is refused beside it takes away its guard", Was: true,
+	File: "eventstore/zklive/restore.go",
+	Old:  "err != nil && made {", New: "err != nil && (made || true) {",
+	Package: zklive, Test: "TestRestoreEndsNoOther",
+}, {
+	Name: "the guard of an interrupted restore of the log", Why: "a tree is made from half a log",
+	File: "eventstore/zklive/restore.go",
+	Old:  "if half != nil {", New: "if half == nil && false {",
+	Package: zklive, Test: "TestRestoreEndsNoOther",
 }}
