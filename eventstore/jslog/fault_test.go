@@ -158,16 +158,21 @@ func startServer(t *testing.T, dir string, port int) *server.Server {
 	return s
 }
 
-// restart stops a server and starts it again at the same address.
+// restart stops a server and starts it again at the same address, with what a
+// directory holds.
 func restart(t *testing.T, s *server.Server, dir string) *server.Server {
 	t.Helper()
 	addr, ok := s.Addr().(*net.TCPAddr)
 	if !ok {
 		t.Fatalf("the server listens at %v", s.Addr())
 	}
+	stop(s)
+	return startServer(t, dir, addr.Port)
+}
+
+func stop(s *server.Server) {
 	s.Shutdown()
 	s.WaitForShutdown()
-	return startServer(t, dir, addr.Port)
 }
 
 // A restart of the server in the middle of appending and following: nothing is

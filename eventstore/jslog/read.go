@@ -27,7 +27,8 @@ var errAgain = errors.New("consumer lost")
 
 // Read implements eventstore.Log. While the server cannot be reached it waits. The
 // end of ctx is an error of the iteration. A whole read is checked to be without
-// gaps; a gap, and an event that cannot be decoded, are ErrBroken.
+// gaps; a gap, and an event that cannot be decoded, are ErrBroken. So is a stream
+// that was replaced or lost its end under the read, see [OtherStream].
 func (l *Log) Read(ctx context.Context, o eventstore.ReadOptions) iter.Seq2[domain.Recorded, error] {
 	return func(yield func(domain.Recorded, error) bool) {
 		r := reader{log: l, o: o, next: max(o.From, 1), to: o.To, yield: yield}
@@ -45,6 +46,7 @@ type reader struct {
 	next    uint64 // first place that was not yet seen
 	to      uint64 // last place wanted; 0 = no end, once bounded: nothing
 	bounded bool   // to was cut to what there is
+	seen    seen
 	yield   func(domain.Recorded, error) bool
 }
 
@@ -86,6 +88,7 @@ func (r *reader) bound(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.first(info.Created, info.Last)
 	r.bounded = true
 	if r.to == 0 || r.to > info.Last {
 		r.to = info.Last
@@ -98,6 +101,7 @@ func (r *reader) bound(ctx context.Context) error {
 func (r *reader) consume(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
+	asked := r.seen.created.IsZero() && !r.o.Follow // by bound, just now
 	if err := r.bound(call); err != nil {
 		return err
 	}
@@ -108,15 +112,17 @@ func (r *reader) consume(ctx context.Context) error {
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.next, FilterSubject: r.subject,
 		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: idleTime,
 	})
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		err = errors.Join(eventstore.ErrBroken, err)
-	}
 	if err != nil {
-		return fmt.Errorf("read log %s from %d on: %w", r.log.cfg.Stream, r.next, err)
+		return fmt.Errorf("read log %s from %d on: %w", r.log.cfg.Stream, r.next, gone(err))
 	}
 	info := c.CachedInfo()
 	// Without waiting: the server forgets it anyhow.
 	defer func() { _ = r.log.nc.Publish("$JS.API.CONSUMER.DELETE."+r.log.cfg.Stream+"."+info.Name, nil) }()
+	if !asked {
+		if err := r.same(call); err != nil {
+			return gone(err)
+		}
+	}
 	if info.NumPending == 0 && !r.o.Follow {
 		return nil
 	}
@@ -150,8 +156,11 @@ func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool,
 	if r.to != 0 && seq > r.to {
 		return true, nil
 	}
-	if seq < r.next { // asked for from past the end on, the server begins at the end
+	switch {
+	case seq < r.next && r.seen.header == nil: // asked for from past the end on, the server begins at the end
 		return false, nil
+	case seq < r.next: // the server's stream was shorter meanwhile: see what it is
+		return false, errAgain
 	}
 	if r.subject == "" && seq != r.next {
 		return false, fmt.Errorf("log %s: events %d to %d are missing: %w", r.log.cfg.Stream, r.next, seq-1, eventstore.ErrBroken)
@@ -171,7 +180,7 @@ func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool,
 			return false, fmt.Errorf("log %s, place %d: %s: %w: %w", r.log.cfg.Stream, seq, eventstore.HeaderStored, err, eventstore.ErrBroken)
 		}
 	}
-	r.next = seq + 1
+	r.next, r.seen.place, r.seen.header = seq+1, seq, msg.Headers()
 	if !r.yield(e, nil) {
 		return true, nil
 	}

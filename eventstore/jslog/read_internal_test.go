@@ -28,3 +28,18 @@ func TestReadNamesAGap(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A place that comes again, after something was handed out, is of a stream that was
+// shorter meanwhile: the reader looks at the stream before it takes anything more.
+func TestReadLooksAgainWhenPlacesComeAgain(t *testing.T) {
+	t.Parallel()
+	r := reader{log: &Log{cfg: Config{Stream: "s"}}, next: 3}
+	at := &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: 2}}
+	if _, err := r.take(stray{}, at); err != nil {
+		t.Errorf("before anything was handed out: %v", err)
+	}
+	r.seen.header = nats.Header{}
+	if _, err := r.take(stray{}, at); !errors.Is(err, errAgain) {
+		t.Errorf("behind what was handed out: %v", err)
+	}
+}

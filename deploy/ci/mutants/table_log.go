@@ -75,6 +75,16 @@ var events = []Mutant{{
 	Old:  "if r.subject == \"\" && seq != r.next {", New: "if false {",
 	Package: jslog, Test: "TestReadNamesAGap",
 }, {
+	Name: "the time when the stream that is read was created", Why: "a stream that took its place is read on with",
+	File: "eventstore/jslog/same.go",
+	Old:  "case !r.seen.created.Equal(info.Created):", New: "case false:",
+	Package: jslog, Test: "TestReadOfAnotherStream/replaced",
+}, {
+	Name: "the event that was read last, looked at again", Why: "a log whose end was lost and written anew is followed in silence",
+	File: "eventstore/jslog/same.go",
+	Old:  "if is != was {", New: "if false {",
+	Package: jslog, Test: "TestReadOfAnotherStream/its_end_written_anew",
+}, {
 	Name: "clean text", Why: "a NUL in a name holds up the tables",
 	File: "eventstore/clean.go",
 	Old:  "&& dirty(data) {", New: "&& false {",

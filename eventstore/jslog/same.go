@@ -1,0 +1,96 @@
+package jslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// OtherStream says that a stream does not go on from what was read of it: it was
+// replaced, or lost its end. It is eventstore.ErrBroken.
+type OtherStream struct {
+	Stream string
+	Place  uint64 // so far it was read
+	Why    string
+}
+
+// Error implements error.
+func (e *OtherStream) Error() string {
+	return fmt.Sprintf("stream %s does not go on from what was read of it up to %d: %s: `accession restore log` puts lost events back",
+		e.Stream, e.Place, e.Why)
+}
+
+// Unwrap makes it eventstore.ErrBroken.
+func (e *OtherStream) Unwrap() error { return eventstore.ErrBroken }
+
+// seen is what a reader knows of its stream, so that it notices another one.
+type seen struct {
+	created time.Time   // the stream; zero = the server was not asked yet
+	place   uint64      // the stream reached this far
+	header  nats.Header // of the event there; nil = none was handed out
+}
+
+// first remembers the stream as it is before anything was read of it. A read may
+// begin behind its end.
+func (r *reader) first(created time.Time, last uint64) {
+	r.seen = seen{created: created, place: min(r.next-1, last)}
+}
+
+// same compares the stream with what was read of it; the first time it remembers
+// it. It is asked for behind the making of each consumer: what the consumer gives is
+// then of the stream that was found to be the same. Only a certain difference is an
+// [OtherStream]; with any other error the server has not told.
+func (r *reader) same(ctx context.Context) error {
+	s, err := r.log.js.Stream(ctx, r.log.cfg.Stream)
+	if err != nil {
+		return err
+	}
+	info := s.CachedInfo()
+	if r.seen.created.IsZero() {
+		r.first(info.Created, info.State.LastSeq)
+		return nil
+	}
+	refuse := func(format string, args ...any) error {
+		return &OtherStream{Stream: info.Config.Name, Place: r.seen.place, Why: fmt.Sprintf(format, args...)}
+	}
+	switch state := info.State; {
+	case !r.seen.created.Equal(info.Created):
+		return refuse("it was created at %s, the one that was read at %s: it was replaced", stamp(info.Created), stamp(r.seen.created))
+	case state.LastSeq < r.seen.place:
+		return refuse("it ends at %d already: its end was lost", state.LastSeq)
+	case state.FirstSeq > 1 || state.NumDeleted > 0:
+		return refuse("its first event has number %d and %d are deleted: history is missing", state.FirstSeq, state.NumDeleted)
+	case r.seen.header == nil:
+		return nil
+	}
+	m, err := s.GetMsg(ctx, r.seen.place)
+	if err != nil { // also when a replica that is behind does not have it yet
+		return fmt.Errorf("read log %s, place %d: %w", r.log.cfg.Stream, r.seen.place, err)
+	}
+	was, is := identity(r.seen.header), identity(m.Header)
+	if is != was {
+		return refuse("%s lies there, not %s: its end was lost and written anew", is, was)
+	}
+	return nil
+}
+
+// identity names an event, and the command that wrote it.
+func identity(h nats.Header) string {
+	return fmt.Sprintf("event %s of command %s", h.Get("ce-id"), h.Get("ce-commandid"))
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// gone makes a missing stream final.
+func gone(err error) error {
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("%w: %w", err, eventstore.ErrBroken)
+	}
+	return err
+}
