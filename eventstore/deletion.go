@@ -32,7 +32,7 @@ func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Order
 	}
 	crash.Point("eventstore/deletion/begun")
 	o.CausationID = domain.Event{Aggregate: id.Aggregate(), Version: at.State.Version}.ID()
-	d := deletion{h: h, o: o, cleaned: at.State.Cleaned(), removeWork: removeWork}
+	d := deletion{h: h, o: o, batch: id, cleaned: at.State.Cleaned(), removeWork: removeWork}
 	jobs, err := h.jobsOf(ctx, id)
 	if err != nil {
 		return err
@@ -49,6 +49,7 @@ func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Order
 type deletion struct {
 	h          *Handler
 	o          Order
+	batch      domain.BatchID
 	cleaned    bool
 	removeWork func(domain.Job) error
 }
@@ -87,6 +88,13 @@ func (d deletion) job(ctx context.Context, id domain.JobID) error {
 	at, err := d.h.Live.Job(ctx, id)
 	if errors.Is(err, ErrNotFound) {
 		return nil
+	}
+	if d.cleaned && errors.Is(err, ErrBroken) {
+		// No event is written of it, so that nothing of it need be known but its name.
+		err = nil
+		if at.State.ID = id; at.State.Configuration.BatchID == "" {
+			at.State.Configuration = domain.Configuration{BatchID: d.batch}
+		}
 	}
 	if err != nil {
 		return err

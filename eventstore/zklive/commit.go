@@ -307,6 +307,9 @@ func (s *Store) removeJob(ctx context.Context, batch domain.BatchID, sub domain.
 	if errors.Is(err, eventstore.ErrNotFound) {
 		return s.destroy(ctx, s.paths.ref(batch, sub, id))
 	}
+	if errors.Is(err, eventstore.ErrBroken) {
+		return s.removeBroken(ctx, batch, sub, id)
+	}
 	if err != nil {
 		return err
 	}
@@ -338,5 +341,31 @@ func (s *Store) removeJob(ctx context.Context, batch domain.BatchID, sub domain.
 	}
 	s.queues.moved(at.State, domain.Job{ID: id, State: domain.JobDeleted, Version: at.State.Version}, 0, false)
 	s.queues.forget(id)
+	return nil
+}
+
+// removeBroken takes a job of a cleaned batch away that cannot be read: whatever
+// bears its name, the reference last, so that an interrupted removal is found again.
+func (s *Store) removeBroken(ctx context.Context, batch domain.BatchID, sub domain.Sub, id domain.JobID) error {
+	nodes := []string{s.paths.promise(id), s.paths.job(id), s.paths.ref(batch, sub, id)}
+	for _, state := range domain.JobStates {
+		names, _, err := s.children(ctx, s.paths.queue(state))
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
+		}
+		for _, n := range names {
+			if _, of, bad := domain.ParseEntryName(n); bad == nil && of == id {
+				nodes = append([]string{s.paths.queue(state) + "/" + n}, nodes...)
+			}
+		}
+	}
+	for _, node := range nodes {
+		if err := s.destroy(ctx, node); err != nil {
+			return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
+		}
+	}
+	s.log.Warn("a job that could not be read went with its batch", "job", id, "batch", batch)
+	s.queues.forget(id)
+	s.unreadable(id.Aggregate(), false)
 	return nil
 }

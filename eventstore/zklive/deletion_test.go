@@ -6,8 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -140,4 +144,51 @@ func (w *world) dump(t *testing.T) map[string]zklive.Node {
 		nodes[path] = node
 	}
 	return nodes
+}
+
+// TestCleanUpOfUnreadableJobs: jobs that cannot be read go with their batch when it is
+// cleaned up, whatever of them is damaged.
+func TestCleanUpOfUnreadableJobs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	k := storetest.NewKit(t, w.store)
+	id, jobs := k.Started(5, 5, 5)
+	for _, j := range jobs {
+		k.Walk(j, domain.JobCompleted)
+	}
+	k.Reported(id)
+	if _, err := k.Handler.Batch(t.Context(), id, domain.CleanBatch{}, storetest.Operator()); err != nil {
+		t.Fatal(err)
+	}
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	dir := w.root + "/jobs/"
+	err = conn.Delete(dir+string(jobs[0])+"/configuration", -1)
+	if err == nil {
+		_, err = conn.Set(dir+string(jobs[1])+"/status", []byte("{"), -1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var worked sync.Map
+	if err := k.Handler.FinishDeletion(t.Context(), id, storetest.Operator(), func(j domain.Job) error {
+		worked.Store(j.ID, j.Configuration.BatchID)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	left := w.dump(t)
+	for _, j := range jobs {
+		if batch, _ := worked.Load(j); batch != id {
+			t.Errorf("the working directory of %s is removed under %v, want %s", j, batch, id)
+		}
+		for path := range left {
+			if strings.Contains(path, string(j)) || strings.Contains(path, string(id)) {
+				t.Errorf("it leaves %s", path)
+			}
+		}
+	}
 }

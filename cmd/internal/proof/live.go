@@ -233,7 +233,7 @@ func (c *checker) judgeJob(ctx context.Context, known domain.Job) (verdict[domai
 	v.want.State = domain.JobDeleted
 	_, err = c.Live.Batch(ctx, id)
 	switch {
-	case err == nil, len(v.look.Nodes) == 0: // it is being removed, or has gone
+	case err == nil, errors.Is(err, eventstore.ErrBroken), len(v.look.Nodes) == 0: // it is being removed, or has gone
 		v.findings = nil
 	case errors.Is(err, eventstore.ErrNotFound):
 		v.findings = compare(known.ID.Aggregate(), nil, v.look.Nodes, false)
@@ -267,12 +267,25 @@ func (c *checker) batch(ctx context.Context, known domain.Batch, f *folded) ([]F
 func (c *checker) judgeBatch(ctx context.Context, known domain.Batch, f *folded) (verdict[domain.Batch], error) {
 	v, err := judge(ctx, c, known.ID.Aggregate(), c.batchKind(known.ID), known)
 	if err != nil || v.want.State == domain.BatchDeleted && v.look.Version >= v.want.Version || v.want.Version == 0 {
-		if v.want.State == domain.BatchDeleted {
-			v.findings = nil
+		if err == nil && v.want.State == domain.BatchDeleted {
+			err = c.judgeRemoval(ctx, &v)
 		}
 		return v, err
 	}
 	return c.judgeRows(ctx, v, f)
+}
+
+// judgeRemoval keeps of the findings about a deleted batch those that stop its
+// removal: what cannot be read. That parts of it are gone is as it should be; the
+// submission goes together with the status.
+func (c *checker) judgeRemoval(ctx context.Context, v *verdict[domain.Batch]) (err error) {
+	v.findings = slices.DeleteFunc(v.findings, func(f Finding) bool {
+		return f.Code != NodeWrong && f.Code != StatusWrong && (f.Code != NodeMissing || !strings.HasSuffix(f.Where, "/submission"))
+	})
+	if v.want.NextRow = v.look.NextRow; len(v.findings) > 0 && v.want.NextRow == 0 && v.want.Listing != nil {
+		v.want.NextRow, err = c.made(ctx, *v.want.Listing)
+	}
+	return err
 }
 
 // judgeRows compares how many rows a batch counts as made with the jobs in the log.

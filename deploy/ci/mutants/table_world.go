@@ -204,11 +204,21 @@ var bugs = []Mutant{{
 }, {
 	Name: "forgetting the jobs of a cleaned batch", Why: "a process keeps something of each job there ever was", Was: true,
 	File: "eventstore/zklive/commit.go",
-	Old:  "s.queues.forget(id)\n", New: "_ = id\n",
+	Old:  "0, false)\n	s.queues.forget(id)\n", New: "0, false)\n",
 	Package: "eventstore/zklive", Test: "TestCleanedJobsAreForgotten",
 }, {
 	Name: "a repair before all events are in the log", Why: "it loses those that wait in the outbox, and the log is offered two events of one version", Was: true,
 	File: "cmd/internal/proof/live.go",
 	Old:  "if unsent == 0 || len(found) == 0 {", New: "if true {",
 	Package: "cmd/internal/run", Test: "TestNothingIsRepairedBeforeItsEventsAreInTheLog",
+}, {
+	Name: "a job of a cleaned batch that cannot be read", Why: "its batch is never removed, and each round of the janitor fails", Was: true,
+	File: "eventstore/deletion.go",
+	Old:  "if d.cleaned && errors.Is(err, ErrBroken) {", New: "if false {",
+	Package: zklive, Test: "TestCleanUpOfUnreadableJobs",
+}, {
+	Name: "what stops the removal of a batch", Why: "a deleted batch stays for ever, and verify finds nothing", Was: true,
+	File: "cmd/internal/proof/live.go",
+	Old:  "		return f.Code != NodeWrong && f.Code != StatusWrong && (f", New: "		return true || (f",
+	Package: "cmd/internal/run", Test: "TestVerifyTellsWhatStopsARemoval",
 }}
