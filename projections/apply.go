@@ -79,6 +79,12 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.Accessio
 	if err != nil {
 		return err
 	}
+	if p.under.Generation != 0 && p.under.Generation != under.Generation {
+		// A rebuild has put other tables there: what was made before was made in the old.
+		if err := q.MakeEventPartitions(ctx, int64(entries[0].Seq)); err != nil {
+			return fmt.Errorf("make partitions of the event table: %w", err)
+		}
+	}
 	free, waiting, err := p.divide(ctx, q, entries, under.Held, bad)
 	if err != nil {
 		return err

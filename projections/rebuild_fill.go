@@ -102,9 +102,14 @@ func (r *rebuild) fold(ctx context.Context, f *fold, events []domain.Recorded) e
 func (r *rebuild) write(ctx context.Context, steps []step, from, to pgdb.AccessionCheckpoint, done chan<- error) {
 	done <- func() error {
 		if from.Seq/partitionWidth != to.Seq/partitionWidth || from.Seq == 0 {
-			for seq := from.Seq; seq <= to.Seq; seq += partitionWidth {
+			// Steps of a width may pass over the partition of the last place, and so
+			// over the one behind it, which a projector takes to be there.
+			for seq := from.Seq; ; seq = min(seq+partitionWidth, to.Seq) {
 				if err := r.next.MakeEventPartitions(ctx, seq); err != nil {
 					return fmt.Errorf("make partitions: %w", err)
+				}
+				if seq == to.Seq {
+					break
 				}
 			}
 		}

@@ -158,6 +158,16 @@ var tables = []Mutant{{
 	Old:  "if at.Meaning != Meaning {", New: "if false {",
 	Package: "projections", Test: "TestRetryKeepsToTheRules",
 }, {
+	Name: "the partition behind a rebuild", Why: "behind a rebuild a whole partition's events land in the default one", Was: true,
+	File: "projections/rebuild_fill.go",
+	Old:  "seq = min(seq+partitionWidth, to.Seq) {", New: "seq += partitionWidth {\n				if seq > to.Seq {\n					break\n				}",
+	Package: "projections", Test: "TestRebuildMakesPartitions",
+}, {
+	Name: "the partitions of other tables", Why: "over a swap events land in the default partition", Was: true,
+	File: "projections/apply.go",
+	Old:  "if p.under.Generation != 0 && p.under.Generation != under.Generation {", New: "if false {",
+	Package: "projections", Test: "TestPartitionsOfOtherTables",
+}, {
 	Name: "the difference that forbids a swap", Why: "a rebuild that differs takes the place of the tables",
 	File: "projections/rebuild.go",
 	Old:  "if r.apart == \"\" {\n		if err := r.compare(", New: "if r.apart == \"never\" {\n		if err := r.compare(",
