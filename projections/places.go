@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,19 +14,36 @@ import (
 // Stretch is a part of the log, both ends included.
 type Stretch struct{ First, Last uint64 }
 
+// Index tells where in a log certain events stand.
+type Index struct {
+	Stretches []Stretch
+	UpTo      uint64 // what lies behind this place is not known
+
+	stream  string
+	created time.Time
+}
+
+// Of reports whether the index is one of this log, as it was when it was looked at
+// after the index was asked for. A log that was replaced or lost its end has other
+// events at these places.
+func (x Index) Of(log StreamInfo) bool {
+	// PostgreSQL keeps microseconds.
+	return x.stream == log.Name && x.created.Equal(log.Created.Truncate(time.Microsecond)) && x.UpTo <= log.Last
+}
+
 // Places tells where in the log events of a batch (its own, its jobs' and their
 // files') or of a job (its own and its files') stand, as far as the projection has
-// come: up to the place upTo, which it gives too. Places not more than gap apart
-// are one stretch, which then holds other events as well.
-func Places(ctx context.Context, db DB, of domain.Aggregate, gap int64) (list []Stretch, upTo uint64, err error) {
+// come. Places not more than gap apart are one stretch, which then holds other
+// events as well.
+func Places(ctx context.Context, db DB, of domain.Aggregate, gap int64) (Index, error) {
 	q := pgdb.New(db)
 	// Asked first: what the history gains meanwhile lies behind it.
 	at, err := q.Checkpoint(ctx, defaultName)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, 0, nil
+		return Index{}, nil
 	}
 	if err != nil {
-		return nil, 0, wrap("places of "+of.String(), err)
+		return Index{}, wrap("places of "+of.String(), err)
 	}
 	var rows []pgdb.BatchPlacesRow
 	if of.Kind == domain.KindBatch {
@@ -37,11 +55,11 @@ func Places(ctx context.Context, db DB, of domain.Aggregate, gap int64) (list []
 			rows = append(rows, pgdb.BatchPlacesRow(row))
 		}
 	}
-	upTo = uint64(at.Seq)
+	x := Index{UpTo: uint64(at.Seq), stream: at.Stream, created: at.StreamCreated}
 	for _, row := range rows {
-		if uint64(row.First) <= upTo {
-			list = append(list, Stretch{uint64(row.First), min(uint64(row.Last), upTo)})
+		if uint64(row.First) <= x.UpTo {
+			x.Stretches = append(x.Stretches, Stretch{uint64(row.First), min(uint64(row.Last), x.UpTo)})
 		}
 	}
-	return list, upTo, wrap("places of "+of.String(), err)
+	return x, wrap("places of "+of.String(), err)
 }

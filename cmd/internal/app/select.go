@@ -21,9 +21,9 @@ const indexGap = 5000
 // Always the log is read, so that nothing depends on how far the tables are. The
 // events of one file are a subject of their own there. For a batch or a job the
 // history in PostgreSQL is the index that tells which stretches of the log to read;
-// what is newer than the tables, and everything when PostgreSQL does not answer, is
-// read and sorted out here, and so are types and actors. Places and times are
-// bounds of what is read.
+// what is newer than the tables, and everything when PostgreSQL does not answer or
+// its tables are of another log, is read and sorted out here, and so are types and
+// actors. Places and times are bounds of what is read.
 type Selected struct {
 	// Places is how many places of the log will be looked at, 0 = few, or no end.
 	Places uint64
@@ -74,21 +74,26 @@ func (a *App) selectEvents(ctx context.Context, s Selection, follow bool) (*Sele
 }
 
 // index has only those stretches read that hold what is looked for. Without
-// PostgreSQL there is no index, and everything is read.
+// PostgreSQL there is no index, nor with tables of another log, and everything is
+// read.
 func (a *App) index(ctx context.Context, sel *Selected, of domain.Aggregate, whole span) {
 	db, err := a.World.DB(ctx)
 	if err != nil {
 		return
 	}
-	places, upTo, err := projections.Places(ctx, db, of, indexGap)
+	places, err := projections.Places(ctx, db, of, indexGap)
 	if err != nil {
 		return
 	}
+	info, err := sel.log.Info(ctx) // after the tables: they never have more
+	if err != nil || !places.Of(projections.StreamInfo{Name: info.Name, Created: info.Created, Last: info.Last}) {
+		return
+	}
 	sel.spans = nil
-	for _, p := range places {
+	for _, p := range places.Stretches {
 		sel.add(whole, span{p.First, p.Last})
 	}
-	sel.add(whole, span{from: upTo + 1})
+	sel.add(whole, span{from: places.UpTo + 1})
 }
 
 // add has a part of the whole read.

@@ -64,6 +64,18 @@ func logOf(t testing.TB, s *projtest.Story) eventstore.Log {
 	return log
 }
 
+// of says that tables are of this log.
+func of(t testing.TB, log eventstore.Log, db projections.DB) {
+	t.Helper()
+	info, err := log.Info(t.Context())
+	if err == nil {
+		err = projections.Adopt(t.Context(), db, projections.StreamInfo{Name: info.Name, Created: info.Created})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSelectionsGiveWhatTheySay compares random selections with a plain search
 // through everything: with an index that covers all, half or none of the log.
 func TestSelectionsGiveWhatTheySay(t *testing.T) {
@@ -81,6 +93,8 @@ func TestSelectionsGiveWhatTheySay(t *testing.T) {
 	half.Project(db)
 	behind := projtest.DB(t)
 	story.Project(behind)
+	of(t, log, db)
+	of(t, log, behind)
 	rapid.Check(t, func(t *rapid.T) {
 		s := Selection{}
 		at := func(label string) time.Time {
@@ -163,6 +177,7 @@ func TestIndexSparesTheLog(t *testing.T) {
 	db := projtest.DB(t)
 	story.Project(db)
 	log := logOf(t, story)
+	of(t, log, db)
 	places := func(tables projections.DB, s Selection) uint64 {
 		sel, err := (&App{World: pastWorld{log: log, db: tables}}).Select(t.Context(), s)
 		if err != nil {
@@ -179,6 +194,59 @@ func TestIndexSparesTheLog(t *testing.T) {
 	}
 	if n := places(db, Selection{Since: story.Log[all-11].Stored, Until: story.Log[all-1].Stored}); n != 10 {
 		t.Errorf("of ten seconds %d places are read, want 10", n)
+	}
+}
+
+// TestIndexOfAnotherLog: tables of a log that was replaced, or that has lost its end,
+// leave nothing out.
+func TestIndexOfAnotherLog(t *testing.T) {
+	t.Parallel()
+	old, story := projtest.NewStory(t), projtest.NewStory(t)
+	old.Random(6, 20) // the others of its events were not of this batch
+	story.Random(7, 600)
+	log := logOf(t, story)
+	want := 0
+	batch := story.Log[len(story.Log)-1].BatchID
+	for _, r := range story.Log {
+		if r.BatchID == batch {
+			want++
+		}
+	}
+	if _, known := old.Batches[batch]; known || want == 0 {
+		t.Fatalf("%s has %d events", batch, want)
+	}
+	set := func(db projections.DB, columns string) {
+		if _, err := db.Exec(t.Context(), "update accession.checkpoint set "+columns); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, is := range map[string]func(projections.DB){
+		"its tail is lost": func(db projections.DB) { set(db, "seq = 900") },
+		"another name":     func(db projections.DB) { set(db, "seq = 600, stream = 'other'") },
+		"created again": func(db projections.DB) {
+			set(db, "seq = 600, stream_created = stream_created - interval '1 second'")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := projtest.DB(t)
+			old.Project(db)
+			of(t, log, db)
+			is(db)
+			sel, err := (&App{World: pastWorld{log: log, db: db}}).Select(t.Context(), Selection{Batch: batch})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := 0
+			for _, err := range sel.Recorded(t.Context(), nil) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got++
+			}
+			if got != want {
+				t.Errorf("%d events, want %d", got, want)
+			}
+		})
 	}
 }
 

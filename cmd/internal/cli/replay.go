@@ -30,8 +30,9 @@ as messages below a subject of their own, where nobody's messages are yet.
 
 The log itself is read, so that nothing is missing that is newer than the tables. By
 file, only its own events are read; by batch or job, the history in PostgreSQL tells
-which parts of the log to read. Places and times bound what is read; types and actors
-are sorted out while reading. Times are those of the log's clock.`,
+which parts of the log to read, unless it is that of another log. Places and times
+bound what is read; types and actors are sorted out while reading. Times are those of
+the log's clock.`,
 		Example: `  accession replay --batch bid0000000001
   accession replay --since 2026-03-01 --until 2026-04-01 --format parquet --out march.parquet
   accession replay --type job.failed --format csv > failed.csv
