@@ -22,8 +22,9 @@ type Inspector interface {
 	DrawJob(j domain.Job) Picture
 	DrawBatch(b domain.Batch) Picture
 	DrawSetting(s domain.Setting) Picture
-	// There reports whether a node is there.
-	There(ctx context.Context, node string) (bool, error)
+	// Below lists a node and what stands below it, children first, at most limit of
+	// them: what it lists can be removed in this order. Nothing = it is not there.
+	Below(ctx context.Context, node string, limit int) ([]string, error)
 	// UnsentOf counts what waits in the part of the outbox that takes the events of an
 	// aggregate; batch is a job's, "" = not known: all parts are counted.
 	UnsentOf(ctx context.Context, a domain.Aggregate, batch domain.BatchID) (int, error)

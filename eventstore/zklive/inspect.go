@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +20,10 @@ import (
 
 var _ eventstore.Inspector = (*Store)(nil)
 
+// belowLimit is how many nodes below one that should have none are looked at; what is
+// more shows when these are removed.
+const belowLimit = 200
+
 // inspectParallel is how many nodes of one aggregate are read at once.
 const inspectParallel = 8
 
@@ -28,10 +33,24 @@ func (s *Store) Sync(ctx context.Context) error {
 	return err
 }
 
-// There implements eventstore.Inspector.
-func (s *Store) There(ctx context.Context, node string) (bool, error) {
-	stat, err := s.exists(ctx, s.paths.at(node))
-	return stat != nil, err
+// Below implements eventstore.Inspector.
+func (s *Store) Below(ctx context.Context, node string, limit int) (all []string, err error) {
+	names, _, err := s.children(ctx, s.paths.at(node))
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	for _, n := range names {
+		if err != nil || len(all) >= limit {
+			return all, err
+		}
+		var more []string
+		more, err = s.Below(ctx, node+"/"+n, limit-len(all))
+		all = append(all, more...)
+	}
+	if err == nil && len(all) < limit {
+		all = append(all, node)
+	}
+	return all, err
 }
 
 // name gives a node's name below the root.
@@ -223,7 +242,8 @@ func (in *inspector) directory(ctx context.Context, dir string) error {
 	return in.also(ctx, nodes)
 }
 
-// also reads further nodes, of which some may not be there.
+// also reads further nodes, of which some may not be there, and what stands below
+// those that should have nothing below them.
 func (in *inspector) also(ctx context.Context, nodes []string) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(inspectParallel)
@@ -233,15 +253,51 @@ func (in *inspector) also(ctx context.Context, nodes []string) error {
 			if errors.Is(err, zk.ErrNoNode) {
 				return nil
 			}
-			if err == nil {
-				in.mu.Lock()
-				in.look.Nodes[node] = string(n.data)
-				in.mu.Unlock()
+			if err != nil {
+				return err
 			}
-			return err
+			in.mu.Lock()
+			in.look.Nodes[node] = string(n.data)
+			in.mu.Unlock()
+			if n.stat.NumChildren == 0 || in.holds(node) {
+				return nil
+			}
+			return in.below(gctx, node)
 		})
 	}
 	return g.Wait()
+}
+
+// holds reports whether a node of the aggregate has others below it that are looked
+// at by their own names.
+func (in *inspector) holds(node string) bool {
+	p, a := in.s.paths, in.look.Aggregate
+	switch a.Kind {
+	case domain.KindJob:
+		return node == p.name(p.job(domain.JobID(a.ID)))
+	case domain.KindBatch:
+		id := domain.BatchID(a.ID)
+		return node == p.name(p.batch(id)) || node == p.name(p.states(id)) ||
+			slices.ContainsFunc(domain.Subs, func(sub domain.Sub) bool { return node == p.name(p.sub(id, sub)) })
+	}
+	return false
+}
+
+// below adds what stands below a node, without data. Of more than can be looked at
+// the node itself stays away: it can only go after them.
+func (in *inspector) below(ctx context.Context, node string) error {
+	all, err := in.s.Below(ctx, node, belowLimit)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, n := range all {
+		if n != node {
+			in.look.Nodes[n] = ""
+		}
+	}
+	if len(all) == belowLimit {
+		delete(in.look.Nodes, node)
+	}
+	return err
 }
 
 // lock reads a lock, then whether its holder lives, then that it is still the same

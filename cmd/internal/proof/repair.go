@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -75,6 +76,9 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 			return all, err
 		}
 	}
+	slices.SortStableFunc(strays, func(a, b Finding) int { // children before parents
+		return strings.Count(b.Where, "/") - strings.Count(a.Where, "/")
+	})
 	for part := range slices.Chunk(strays, maxTold) {
 		if err := keep(r.strays(ctx, part, nil)); err != nil {
 			return all, err

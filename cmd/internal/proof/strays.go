@@ -36,16 +36,20 @@ func (c *checker) settings(ctx context.Context) error {
 	return nil
 }
 
+// maxBelow bounds how much is listed of one node that belongs to nothing; a repair of
+// these makes room for the next.
+const maxBelow = 1000
+
 // strays looks for nodes that belong to nothing: what has a name that fits nothing,
 // and entries, references and promises that name a job of which nobody knows anything.
 func (c *checker) strays(ctx context.Context) error {
 	for _, node := range c.survey.Strays {
-		there, err := c.Live.There(ctx, node)
+		all, err := c.Live.Below(ctx, node, maxBelow)
 		if err != nil {
 			return err
 		}
-		if there {
-			c.found(finding(StrayNode, "", node, absent, "it"))
+		for _, n := range all {
+			c.found(finding(StrayNode, "", n, absent, "it"))
 		}
 	}
 	jobs := setOf(c.survey.Jobs)
@@ -78,12 +82,12 @@ func (c *checker) orphans(ctx context.Context, code domain.Code, id domain.JobID
 		return nil, err
 	}
 	for _, node := range nodes {
-		there, err := c.Live.There(ctx, node)
+		all, err := c.Live.Below(ctx, node, maxBelow)
 		if err != nil {
 			return nil, err
 		}
-		if there {
-			found = append(found, finding(code, "", node, absent, "it"))
+		for _, n := range all {
+			found = append(found, finding(code, "", n, absent, "it"))
 		}
 	}
 	return found, nil

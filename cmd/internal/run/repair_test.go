@@ -46,6 +46,12 @@ func (z tree) put(node, data string, flags int32) {
 	_, err := z.conn.Create(z.w.cfg.ZooKeeperRoot+node, []byte(data), flags, zk.WorldACL(zk.PermAll))
 	z.must(err)
 }
+func (z tree) puts(nodes ...string) {
+	z.w.t.Helper()
+	for _, node := range nodes {
+		z.put(node, "", 0)
+	}
+}
 func (z tree) set(node, data string) {
 	z.w.t.Helper()
 	_, err := z.conn.Set(z.w.cfg.ZooKeeperRoot+node, []byte(data), -1)
@@ -154,6 +160,21 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		{"a queue that is none", func() { z.put("/jobs/states/elsewhere", "", 0) }, proof.StrayNode},
 		{"a job that is none", func() { z.put("/jobs/x", "", 0) }, proof.StrayNode},
 		{"a batch that is none", func() { z.put("/batches/x", "", 0) }, proof.StrayNode},
+		{"a batch that is none, and what is below it", func() { z.puts("/batches/x", "/batches/x/status", "/batches/x/states", "/batches/x/states/y") }, proof.StrayNode},
+		{"a queue that is none, with an entry", func() { z.puts("/jobs/states/elsewhere", "/jobs/states/elsewhere/05-"+job) }, proof.StrayNode},
+		{"more strays than one event tells of", func() {
+			z.put("/jobs/x", "", 0)
+			for i := range 60 {
+				z.put(fmt.Sprintf("/jobs/x/%d", i), "", 0)
+			}
+		}, proof.StrayNode},
+		{"an entry without a job that has a child", func() { z.puts("/jobs/states/pending/05-jid0000009999", "/jobs/states/pending/05-jid0000009999/y") }, proof.QueueEntryOrphan},
+		{"an entry that has a child", func() { z.put(entry+"/y", "", 0) }, proof.QueueEntryWrong},
+		{"a reference that has a child", func() { z.put(ref+"/y", "", 0) }, proof.ReferenceWrong},
+		{"a node too many, with a child", func() { z.puts(dir+"/x", dir+"/x/y") }, proof.NodeUnknown},
+		{"a status with a child", func() { z.put(dir+"/status/y", "", 0) }, proof.NodeUnknown},
+		{"a sub-state too many, with a child", func() { z.puts(batch+"/states/x", batch+"/states/x/y") }, proof.NodeUnknown},
+		{"a pause with a child", func() { z.put("/locks/queue/pending/y", "", 0) }, proof.SettingWrong},
 		{"a status of another state", func() { z.edit(dir+"/status", "pending", "failed") }, proof.StatusWrong},
 		{"a status that cannot be read", func() { z.set(dir+"/status", "{") }, proof.StatusWrong},
 		{"a status that is lost", func() { z.cut(dir + "/status") }, proof.StatusMissing},

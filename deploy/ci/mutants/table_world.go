@@ -221,4 +221,9 @@ var bugs = []Mutant{{
 	File: "cmd/internal/proof/live.go",
 	Old:  "		return f.Code != NodeWrong && f.Code != StatusWrong && (f", New: "		return true || (f",
 	Package: "cmd/internal/run", Test: "TestVerifyTellsWhatStopsARemoval",
+}, {
+	Name: "strays, children before parents", Why: "a node that belongs to nothing stays as long as others are below it",
+	File: "cmd/internal/proof/repair.go",
+	Old:  "return strings.Count(b.Where, \"/\") - strings.Count(a.Where, \"/\")", New: "return strings.Count(a.Where, \"/\") - strings.Count(b.Where, \"/\")",
+	Package: "cmd/internal/run", Test: "TestVerifyFindsAndRepairsEveryDamage",
 }}
