@@ -14,7 +14,7 @@ type History struct {
 	Batches  []domain.Batch // with the rows that have their jobs
 	Jobs     []domain.Job
 	Settings []domain.Setting
-	// NextBatch and NextJob are numbers that no id ever had, nor a higher one.
+	// NextBatch and NextJob are numbers that no id of the log ever had, nor a higher one.
 	NextBatch, NextJob int64
 }
 

@@ -25,7 +25,33 @@ type Restored struct {
 	// TreeLost says that the tree is lost too, and has to be made anew from this log.
 	TreeLost bool   `json:"tree_lost,omitempty"`
 	Event    string `json:"event,omitempty"` // that tells of it
-	DryRun   bool   `json:"dry_run,omitempty"`
+	// RecordUnasked is why the record in PostgreSQL was not asked which ids it has.
+	RecordUnasked string `json:"record_unasked,omitempty"`
+	DryRun        bool   `json:"dry_run,omitempty"`
+}
+
+// idGap is left above the highest id that is known of: ids that were only handed out,
+// or whose events were lost with the outbox, are not used again.
+const idGap = 10_000
+
+// above puts the next ids above those that the record has, and a gap between. It tells
+// why the record could not be asked, "" = it was.
+func (a *App) above(ctx context.Context, h *eventstore.History) (unasked string, err error) {
+	records, err := a.World.Records(ctx)
+	var batch domain.BatchID
+	var job domain.JobID
+	if err == nil {
+		batch, job, err = records.HighestIDs(ctx)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", err
+		}
+		unasked = err.Error() // the tree can be made without it
+	}
+	h.NextBatch = min(max(h.NextBatch, batch.Number()+1)+idGap, domain.MaxID+1)
+	h.NextJob = min(max(h.NextJob, job.Number()+1)+idGap, domain.MaxID+1)
+	return unasked, nil
 }
 
 // RestoreZooKeeper makes a lost tree anew from the log, in an empty root: batches,
@@ -44,7 +70,11 @@ func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress
 	if h.Events == 0 {
 		return r, &Error{Kind: Refused, What: what, Err: errors.New("the log is empty"), Hint: "when it is lost too, `accession restore log` puts it back from the tables first"}
 	}
-	r = Restored{What: domain.RestoredZooKeeper, Events: int64(h.Events), Batches: len(h.Batches), Jobs: len(h.Jobs), Settings: len(h.Settings), Epoch: h.Epoch + 1, DryRun: a.DryRun}
+	unasked, err := a.above(ctx, &h)
+	if err != nil {
+		return r, explain(what, err)
+	}
+	r = Restored{RecordUnasked: unasked, What: domain.RestoredZooKeeper, Events: int64(h.Events), Batches: len(h.Batches), Jobs: len(h.Jobs), Settings: len(h.Settings), Epoch: h.Epoch + 1, DryRun: a.DryRun}
 	if a.DryRun {
 		return r, nil
 	}

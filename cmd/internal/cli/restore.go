@@ -59,6 +59,9 @@ func showRestored(w io.Writer, r app.Restored) {
 		verb = "would be made"
 	}
 	fmt.Fprintf(w, "%d batches, %d jobs and %d settings %s from %d events; epoch %d begins\n", r.Batches, r.Jobs, r.Settings, verb, r.Events, r.Epoch)
+	if r.RecordUnasked != "" {
+		fmt.Fprintf(w, "PostgreSQL was not asked which ids it has, only the log: %s\n", printable(r.RecordUnasked))
+	}
 	if !r.DryRun {
 		fmt.Fprintln(w, "now start `accession serve`, and look with `accession verify`")
 	}

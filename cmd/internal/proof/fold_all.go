@@ -37,6 +37,9 @@ func FoldAll(ctx context.Context, log eventstore.Log, progress func(Progress)) (
 		if r.Aggregate.Kind == domain.KindJob {
 			h.NextJob = max(h.NextJob, domain.JobID(r.Aggregate.ID).Number()+1)
 		}
+		if m, ok := domain.MoveOfFile(r.Data); ok { // its job's own events may have been lost with the outbox
+			h.NextJob = max(h.NextJob, m.JobID.Number()+1)
+		}
 		if d, ok := r.Data.(*domain.BatchListed); ok { // reserved, if not all made
 			h.NextJob = max(h.NextJob, d.Listing.FirstJID.Number()+int64(d.Listing.Rows))
 		}

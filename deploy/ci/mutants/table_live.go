@@ -192,4 +192,14 @@ var commits = []Mutant{{
 	File: "eventstore/zklive/restore.go",
 	Old:  "if half != nil {", New: "if half == nil && false {",
 	Package: zklive, Test: "TestRestoreEndsNoOther",
+}, {
+	Name: "the ids of files, in a restore", Why: "a deposit gets the id of a job whose own events were lost, and its files", Was: true,
+	File: "cmd/internal/proof/fold_all.go",
+	Old:  "max(h.NextJob, m.JobID.Number()+1)", New: "max(h.NextJob, 0*m.JobID.Number())",
+	Package: "cmd/internal/run", Test: "TestRestoreAboveEveryID",
+}, {
+	Name: "the ids of the record, in a restore", Why: "a deposit gets the identifier of a job whose events were lost", Was: true,
+	File: "cmd/internal/app/restore_zookeeper.go",
+	Old:  "max(h.NextJob, job.Number()+1)", New: "max(h.NextJob, 0*job.Number())",
+	Package: "cmd/internal/run", Test: "TestRestoreAboveEveryID",
 }}
