@@ -96,6 +96,12 @@ func (m *matching) objects(s batchSource) iter.Seq2[[]any, error] {
 				return
 			}
 			for _, j := range page {
+				// Jobs come by id, and so by row: what is left out between two is held.
+				for ; rows < j.ManifestRow; rows++ {
+					if !yield(noJob(rows, "its job is not in the tables yet: `accession poison ls` lists the events that are held"), nil) {
+						return
+					}
+				}
 				rows = max(rows, j.ManifestRow+1)
 				_, has := recorded[domain.JobID(j.ID)]
 				has = has || m.inventory == nil && given(j)
@@ -106,11 +112,16 @@ func (m *matching) objects(s batchSource) iter.Seq2[[]any, error] {
 			}
 		}
 		for ; rows < value(s.summary.RowsListed); rows++ {
-			if !yield([]any{"", fmt.Sprintf("row %d", rows+1), true, false, false, false, resultProgress, "its job is not made yet"}, nil) {
+			if !yield(noJob(rows, "its job is not made yet, or not in the tables"), nil) {
 				return
 			}
 		}
 	}
+}
+
+// noJob is a row of the deposit of which the tables have no job.
+func noJob(row int64, why string) []any {
+	return []any{"", fmt.Sprintf("row %d", row+1), true, false, false, false, resultProgress, why}
 }
 
 // objectResult tells where an object ended, and why it is not where it should be.

@@ -154,6 +154,34 @@ func TestInventoryIsCompared(t *testing.T) {
 	}
 }
 
+// TestRowWhoseJobIsHeld: where the event that makes a job cannot be applied, the row
+// that the job is for is told of all the same, in its place.
+func TestRowWhoseJobIsHeld(t *testing.T) {
+	t.Parallel()
+	a, _ := classic(t)
+	for _, sql := range []string{ // as if the events of the job were held
+		"delete from accession.job where id = 'jid0000000007'",
+		"update accession.batch set jobs_completed = jobs_completed - 1, jobs_created = jobs_created - 1 where id = 'bid0000000001'",
+	} {
+		if _, err := a.World.(pastWorld).db.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := a.Report(t.Context(), "reconciliation", ReportOptions{Range: projections.Range{Batch: projtest.ClassicObjects}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	rows, sums := read(t, r, "objects"), map[string]int{}
+	for _, row := range rows {
+		sums[row["result"]]++
+	}
+	adds(t, r, "objects", sums)
+	if len(rows) != 15 || rows[6]["what"] != "row 7" || !strings.Contains(rows[6]["explanation"], "accession poison ls") {
+		t.Errorf("%d rows, the seventh is %v", len(rows), rows[min(6, len(rows)-1)])
+	}
+}
+
 // TestReportsAgree: a batch's report says the same as `batch report`, and as of its
 // last event the same as now; sums without bounds are what the views say.
 func TestReportsAgree(t *testing.T) {
