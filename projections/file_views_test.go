@@ -190,6 +190,42 @@ func TestFileHistory(t *testing.T) {
 	}
 }
 
+// TestFilesOfADeletedJobWaitForNobody: neither those that were given up nor those that
+// were to be tried again; as of then the same is told.
+func TestFilesOfADeletedJobWaitForNobody(t *testing.T) {
+	t.Parallel()
+	w, jobs := fileStory(t)
+	unresolved := func() (n int64) {
+		db, past := projected(t, w), projections.NewPast()
+		now, err := projections.Failures(t.Context(), db, projections.Range{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range w.log {
+			if err := past.Apply(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(now, past.Failures(), nearly); diff != "" {
+			t.Errorf("(-tables +past):\n%s", diff)
+		}
+		for _, f := range now {
+			n += f.Unresolved
+		}
+		if view := count(t, db, "select sum(unresolved)::bigint from report.failure_reasons"); int64(view) != n {
+			t.Errorf("%d are unresolved, the view says %d", n, view)
+		}
+		return n
+	}
+	if n := unresolved(); n != 1 {
+		t.Fatalf("one file is given up, %d are unresolved", n)
+	}
+	w.must(jobs[0], failing("worker_lost"), domain.DeleteJob{})
+	if n := unresolved(); n != 0 {
+		t.Errorf("all jobs are deleted, %d are unresolved", n)
+	}
+}
+
 // TestFileViews reads the views that have no reader here.
 func TestFileViews(t *testing.T) {
 	t.Parallel()

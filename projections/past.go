@@ -160,7 +160,7 @@ func (p *Past) retry(r *retryRow) Retry {
 		if file != nil {
 			row.FileName, row.PayloadUrl = file.Spec.Path, file.Spec.URL
 		}
-		if row.Outcome == OutcomeOpen && job != nil && job.State == domain.JobDeleted {
+		if (row.Outcome == OutcomeOpen || row.Outcome == OutcomeGivenUp) && job != nil && job.State == domain.JobDeleted {
 			row.Outcome = OutcomeDeleted
 		}
 	}
