@@ -2,7 +2,6 @@ package projections
 
 import (
 	"context"
-	"time"
 
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
@@ -20,11 +19,11 @@ type (
 	SubmitterRow = pgdb.ReportSubmittersRow
 )
 
-// Throughput tells what was done on each day that the range touches, in UTC; days
-// on which nothing was done are missing.
+// Throughput tells what was done within the range, by days in UTC; days on which
+// nothing was done are missing.
 func Throughput(ctx context.Context, db DB, r Range) ([]ThroughputRow, error) {
 	since, until := r.bounds()
-	rows, err := pgdb.New(db).ReportThroughput(ctx, pgdb.ReportThroughputParams{Since: since, Until: until.Add(-time.Microsecond), Whole: r.UpTo == 0, UpTo: r.upTo()})
+	rows, err := pgdb.New(db).ReportThroughput(ctx, pgdb.ReportThroughputParams{Since: since, Until: until, Whole: r.UpTo == 0, UpTo: r.upTo()})
 	return rows, wrap("throughput", err)
 }
 

@@ -294,3 +294,34 @@ func TestReportViews(t *testing.T) {
 		}
 	}
 }
+
+// TestThroughputOfAPartOfADay: what was done is counted in one of two ranges that meet
+// in the middle of a day.
+func TestThroughputOfAPartOfADay(t *testing.T) {
+	t.Parallel()
+	w, _, _ := story(t)
+	db := projected(t, w)
+	sum := func(r projections.Range) (n [3]int64) {
+		rows, err := projections.Throughput(t.Context(), db, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range rows {
+			n[0], n[1], n[2] = n[0]+d.BatchesSubmitted, n[1]+d.JobsCompleted, n[2]+d.JobsFailed
+		}
+		return n
+	}
+	var middle time.Time // between two failures
+	if err := db.QueryRow(t.Context(), "select at from accession.job_transition where to_status = 'failed' order by seq offset 2 limit 1").Scan(&middle); err != nil {
+		t.Fatal(err)
+	}
+	all, before, after := sum(projections.Range{}), sum(projections.Range{Until: middle}), sum(projections.Range{Since: middle})
+	for i := range all {
+		if before[i]+after[i] != all[i] {
+			t.Errorf("%v before, %v after, %v in all", before, after, all)
+		}
+	}
+	if before[2] != 2 || after[2] == 0 {
+		t.Errorf("%d failed before the third", before[2])
+	}
+}

@@ -1,7 +1,8 @@
 -- Reports that sum up. Without bounds they are what the views of the same name say.
 
 -- name: ReportThroughput :many
--- By whole days; with a place of the log, of what was in the log up to it.
+-- By days in UTC, by which the indexes go; with a place of the log, of what was in the
+-- log up to it.
 select d.day::date as day, sum(d.batches_submitted)::bigint as batches_submitted, sum(d.jobs_completed)::bigint as jobs_completed,
        sum(d.jobs_failed)::bigint as jobs_failed, sum(d.files_downloaded)::bigint as files_downloaded,
        sum(d.bytes_downloaded)::bigint as bytes_downloaded, sum(d.files_processed)::bigint as files_processed
@@ -11,18 +12,21 @@ from (
     from accession.batch b
     where (b.submitted_at at time zone 'UTC')::date >= date(timezone('UTC', @since::timestamptz))
         and (b.submitted_at at time zone 'UTC')::date <= date(timezone('UTC', @until::timestamptz))
+        and b.submitted_at >= @since and b.submitted_at < @until
         and (@whole::boolean or exists (select 1 from accession.event e where e.aggregate_id = b.id and e.version = 1 and e.seq <= @up_to::bigint))
     union all
     select (j.at at time zone 'UTC')::date, 0, (j.to_status = 'completed')::integer, (j.to_status = 'failed')::integer, 0, 0, 0
     from accession.job_transition j
     where j.to_status in ('completed', 'failed') and (@whole or j.seq <= @up_to)
         and (j.at at time zone 'UTC')::date >= date(timezone('UTC', @since)) and (j.at at time zone 'UTC')::date <= date(timezone('UTC', @until))
+        and j.at >= @since and j.at < @until
     union all
     select (f.at at time zone 'UTC')::date, 0, 0, 0, (f.to_status = 'DOWNLOADED')::integer,
            case f.to_status when 'DOWNLOADED' then f.size else 0 end, (f.to_status = 'PROCESSED')::integer
     from accession.file_transition f
     where f.to_status in ('DOWNLOADED', 'PROCESSED') and f.from_status <> 'SKIPPED' and (@whole or f.seq <= @up_to)
         and (f.at at time zone 'UTC')::date >= date(timezone('UTC', @since)) and (f.at at time zone 'UTC')::date <= date(timezone('UTC', @until))
+        and f.at >= @since and f.at < @until
 ) d
 group by d.day
 order by d.day;

@@ -152,18 +152,21 @@ from (
     from accession.batch b
     where (b.submitted_at at time zone 'UTC')::date >= date(timezone('UTC', $1::timestamptz))
         and (b.submitted_at at time zone 'UTC')::date <= date(timezone('UTC', $2::timestamptz))
+        and b.submitted_at >= $1 and b.submitted_at < $2
         and ($3::boolean or exists (select 1 from accession.event e where e.aggregate_id = b.id and e.version = 1 and e.seq <= $4::bigint))
     union all
     select (j.at at time zone 'UTC')::date, 0, (j.to_status = 'completed')::integer, (j.to_status = 'failed')::integer, 0, 0, 0
     from accession.job_transition j
     where j.to_status in ('completed', 'failed') and ($3 or j.seq <= $4)
         and (j.at at time zone 'UTC')::date >= date(timezone('UTC', $1)) and (j.at at time zone 'UTC')::date <= date(timezone('UTC', $2))
+        and j.at >= $1 and j.at < $2
     union all
     select (f.at at time zone 'UTC')::date, 0, 0, 0, (f.to_status = 'DOWNLOADED')::integer,
            case f.to_status when 'DOWNLOADED' then f.size else 0 end, (f.to_status = 'PROCESSED')::integer
     from accession.file_transition f
     where f.to_status in ('DOWNLOADED', 'PROCESSED') and f.from_status <> 'SKIPPED' and ($3 or f.seq <= $4)
         and (f.at at time zone 'UTC')::date >= date(timezone('UTC', $1)) and (f.at at time zone 'UTC')::date <= date(timezone('UTC', $2))
+        and f.at >= $1 and f.at < $2
 ) d
 group by d.day
 order by d.day
@@ -187,7 +190,8 @@ type ReportThroughputRow struct {
 }
 
 // Reports that sum up. Without bounds they are what the views of the same name say.
-// By whole days; with a place of the log, of what was in the log up to it.
+// By days in UTC, by which the indexes go; with a place of the log, of what was in the
+// log up to it.
 func (q *Queries) ReportThroughput(ctx context.Context, arg ReportThroughputParams) ([]ReportThroughputRow, error) {
 	rows, err := q.db.Query(ctx, reportThroughput,
 		arg.Since,
