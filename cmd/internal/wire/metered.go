@@ -30,11 +30,6 @@ func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) (d
 		done, err = l.Store.Commit(ctx, changes...)
 	}
 	l.metrics.Committed(changes, time.Since(begun), err)
-	for i := range done {
-		if c := done[i].Claim; c != nil {
-			l.metrics.Claimed(c, string(changes[i].Next))
-		}
-	}
 	for i, d := range done {
 		if d.Claim != nil {
 			l.metrics.Claimed(d.Claim, string(changes[i].Next))
