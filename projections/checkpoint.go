@@ -27,16 +27,42 @@ func (p *Projector) open(ctx context.Context) error {
 	if p.at, err = p.q.Checkpoint(ctx, p.cfg.Name); err != nil {
 		return fmt.Errorf("read checkpoint: %w", err)
 	}
-	switch {
-	case p.at.Meaning != Meaning:
+	if p.at.Meaning != Meaning {
 		return &MeaningError{Tables: p.at.Meaning}
-	case p.at.Stream != s.Name:
-		return &StreamError{Stream: s.Name, Seq: p.at.Seq, Why: "the checkpoint tells of stream " + p.at.Stream}
-	case !p.at.StreamCreated.Equal(s.Created):
-		return broken(p.at, fmt.Sprintf("it was created at %s, the stream that was applied at %s",
-			s.Created.Format(time.RFC3339Nano), p.at.StreamCreated.UTC().Format(time.RFC3339Nano)))
-	case uint64(p.at.Seq) > s.Last:
-		return broken(p.at, fmt.Sprintf("it ends at %d already", s.Last))
+	}
+	return fits(p.at, s)
+}
+
+// Continues gives a [*StreamError] when the log is not the one that the main
+// projection applied, or lost events that it applied: who writes to it now takes the
+// places of others. Tables that were never filled say nothing. stream is asked after
+// the checkpoint was read, so that it is the newer of both.
+func Continues(ctx context.Context, db DB, stream func(context.Context) (StreamInfo, error)) error {
+	at, err := pgdb.New(db).Checkpoint(ctx, defaultName)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && at.Seq == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read checkpoint: %w", err)
+	}
+	s, err := stream(ctx)
+	if err != nil {
+		return err
+	}
+	s.Created = s.Created.UTC().Truncate(time.Microsecond)
+	return fits(at, s)
+}
+
+// fits refuses a stream that does not go on from a checkpoint.
+func fits(at pgdb.AccessionCheckpoint, s StreamInfo) error {
+	switch {
+	case at.Stream != s.Name:
+		return &StreamError{Stream: s.Name, Seq: at.Seq, Why: "the checkpoint tells of stream " + at.Stream}
+	case !at.StreamCreated.Equal(s.Created):
+		return broken(at, fmt.Sprintf("it was created at %s, the stream that was applied at %s",
+			s.Created.Format(time.RFC3339Nano), at.StreamCreated.UTC().Format(time.RFC3339Nano)))
+	case uint64(at.Seq) > s.Last:
+		return broken(at, fmt.Sprintf("it ends at %d already", s.Last))
 	}
 	return nil
 }

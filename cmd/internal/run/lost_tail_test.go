@@ -3,15 +3,20 @@ package run_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/deploy/samples"
+	"github.com/accession-ingest/accession/projections"
 )
 
 // awaited keeps a service's log and closes found when it says the text.
@@ -111,4 +116,76 @@ func TestTailIsLostUnderAService(t *testing.T) {
 	if after := w.eventRows(); after != before {
 		t.Errorf("the tables changed from\n%s\nto\n%s", before, after)
 	}
+}
+
+// A service does not start on a log that lost events, nor does anything else write to
+// it: deposits are taken and wait, and when the events were put back all goes on.
+// Shows: C8 C9
+func TestServiceRefusesALogThatLostEvents(t *testing.T) {
+	t.Parallel()
+	for name, deleted := range map[string]bool{"deleted": true, "shortened": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newForgetful(t)
+			w := newWorld(t, "nats="+f.server.ClientURL())
+			stop := w.serve()
+			w.deposit(1)
+			stop()
+			forget := f.keep()
+			stop = w.serve()
+			w.deposit(2)
+			w.shown()
+			stop()
+			if forget(); deleted {
+				w.deleteStream()
+			}
+			if err := w.wired.Close(); err != nil {
+				t.Fatal(err)
+			}
+			w = w.with() // a process that starts now
+			log, err := w.wired.Log(w.ctx())
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, err := log.Info(w.ctx())
+			if err != nil {
+				t.Fatal(err)
+			}
+			short, cancel := context.WithTimeout(w.ctx(), 15*time.Second) // a service that starts ends then
+			defer cancel()
+			err = (&run.Service{Config: w.cfg, Roles: run.AllRoles, Version: "test", Log: slog.New(slog.DiscardHandler)}).Run(short)
+			var refused *projections.StreamError
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), "accession restore log") {
+				t.Fatalf("the service ended with %v", err)
+			}
+			w.says(1, words("sweep"), "does not continue what was applied", "accession restore log")
+			w.says(0, words("submit --profile test "+depositor(t, samples.Handler())+samples.SingleFile))
+			if after, err := log.Info(w.ctx()); err != nil || after.Last != before.Last {
+				t.Errorf("the log ends at %d, %v; it ended at %d", after.Last, err, before.Last)
+			}
+			if r, err := w.app.RestoreLog(w.ctx(), nil); err != nil || r.Events == 0 || r.Rebuild || len(r.Missing) > 0 {
+				t.Fatalf("%v: %+v", err, r)
+			}
+			w.goesOn(4)
+		})
+	}
+}
+
+func (w *world) deleteStream() {
+	w.t.Helper()
+	nc, err := nats.Connect(w.cfg.NATS[0])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	closed := make(chan struct{})
+	nc.SetClosedHandler(func(*nats.Conn) { close(closed) })
+	js, err := jetstream.New(nc)
+	if err == nil {
+		err = js.DeleteStream(w.ctx(), w.cfg.NATSStream)
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+	nc.Close()
+	<-closed
 }

@@ -14,11 +14,14 @@ import (
 )
 
 // Files implements app.World. There is one handler, so that what it knows of files
-// is known to all that use it.
+// is known to all that use it. It writes to the log: not to one that lost events.
 func (w *World) Files(ctx context.Context) (*eventstore.FileHandler, error) {
 	return w.files.get(ctx, func(ctx context.Context) (*eventstore.FileHandler, error) {
 		log, err := w.Log(ctx)
 		if err != nil {
+			return nil, err
+		}
+		if err := w.continues(ctx); err != nil {
 			return nil, err
 		}
 		live, err := w.Live(ctx)

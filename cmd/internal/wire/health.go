@@ -151,7 +151,11 @@ func (w *World) checkOutbox(ctx context.Context) error {
 	return err
 }
 
+// checkLag wants tables that can go on with the log, and are not far behind.
 func (w *World) checkLag(ctx context.Context) error {
+	if err := w.continues(ctx); err != nil {
+		return err
+	}
 	events, seconds, err := w.lag(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // the checks of the two servers tell of it

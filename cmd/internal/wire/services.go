@@ -90,12 +90,16 @@ func (w *World) Follow(ctx context.Context) error {
 }
 
 // Check opens everything that the roles of this process need and refuses a
-// database whose tables are older than this program.
+// database whose tables are older than this program, and a log that lost events that
+// they have.
 func (w *World) Check(ctx context.Context) error {
 	if _, err := w.DB(ctx); err != nil {
 		return err
 	}
 	if _, err := w.Log(ctx); err != nil {
+		return err
+	}
+	if err := w.continues(ctx); err != nil {
 		return err
 	}
 	_, err := w.Handler(ctx)
