@@ -103,12 +103,16 @@ func everyPoint(t *testing.T, begin func(*office), asked func(point string) bool
 	}
 	unasked := func(point string) bool { return !asked(point) }
 	names, fresh = slices.DeleteFunc(names, unasked), slices.DeleteFunc(fresh, unasked)
+	prepare := func(o *office) {
+		o.environ = []string{"ACCESSION_BUCKET=5"} // so that buckets of the outbox begin and go
+		begin(o)
+	}
 	const lanes = 4 // they wait for the sessions of those that were killed
 	var all sync.WaitGroup
 	for lane := range lanes {
 		all.Go(func() {
 			t.Run(fmt.Sprint(lane), func(t *testing.T) {
-				o := newOffice(t, begin)
+				o := newOffice(t, prepare)
 				o.finish(o.deposit("again"))
 				for i := lane; i < len(names); i += lanes {
 					begun := time.Now()
@@ -120,7 +124,7 @@ func everyPoint(t *testing.T, begin func(*office), asked func(point string) bool
 				for i := lane; i < len(fresh); i += lanes {
 					t.Run(strings.ReplaceAll(fresh[i], "/", " "), func(t *testing.T) {
 						o := newOffice(t, func(o *office) {
-							begin(o)
+							prepare(o)
 							o.target = fresh[i]
 							o.dies(fresh[i], nil, "serve")
 						})

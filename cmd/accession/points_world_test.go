@@ -54,7 +54,7 @@ func newOffice(t testing.TB, before func(*office)) *office {
 		called: map[string]int{}, asked: map[string]bool{}, slow: make(chan struct{}, 100), gone: map[domain.BatchID]bool{}}
 	program, err := crashing()
 	o.must(err)
-	o.program, o.environ = program, []string{"ACCESSION_BUCKET=5"}
+	o.program = program
 	web := httptest.NewServer(o)
 	t.Cleanup(web.Close)
 	o.base = web.URL
