@@ -21,6 +21,13 @@ type life struct {
 
 func (w *world) discover(path string) *life {
 	w.t.Helper()
+	live, err := w.wired.Store(w.ctx())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := live.ReserveJobIDs(w.ctx(), 1); err != nil { // a file comes with a job
+		w.t.Fatal(err)
+	}
 	files, err := w.wired.Files(w.ctx())
 	if err != nil {
 		w.t.Fatal(err)
