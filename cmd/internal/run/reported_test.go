@@ -74,6 +74,7 @@ func (w *world) rows(id domain.BatchID, report, table string) func(yield func(ma
 		w.t.Fatal(err)
 	}
 	return func(yield func(map[string]any) bool) {
+		defer r.Close()
 		for _, t := range r.Tables {
 			if t.Name != table {
 				continue
