@@ -241,6 +241,13 @@ func TestStatusTellsWhoServes(t *testing.T) {
 func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	w, closed := newWorld(t), closedPort(t)
+	live, err := w.wired.Store(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := live.ReserveBatchID(w.ctx()); err != nil { // a tree in use: a new one is not opened without the log
+		t.Fatal(err)
+	}
 	for name, at := range map[string]string{
 		app.ServerZooKeeper: closed, app.ServerNATS: "nats://" + closed, app.ServerPostgres: "postgres://me@" + closed + "/x",
 	} {
