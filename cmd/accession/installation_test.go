@@ -21,8 +21,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/history"
-	"github.com/accession-ingest/accession/cmd/internal/proof"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -308,7 +308,7 @@ func (in *installation) proven() {
 	for a, version := range last {
 		in.must(projections.NewWaiter(in.db).For(ctx, a, version))
 	}
-	found, err := proof.Compare(ctx, in.live, in.log, in.db)
+	found, err := consistency.Compare(ctx, in.live, in.log, in.db)
 	in.must(err)
 	for _, d := range found {
 		in.t.Errorf("difference: %s", d)

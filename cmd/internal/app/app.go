@@ -42,8 +42,8 @@ package app
 import (
 	"context"
 
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
-	"github.com/accession-ingest/accession/cmd/internal/proof"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -85,8 +85,8 @@ type World interface {
 	Restorer(ctx context.Context) (eventstore.Restorer, error)
 	// Inspect gives the live state to be checked; WorkDirs lists the working
 	// directories of jobs.
-	Inspect(ctx context.Context) (proof.Live, error)
-	WorkDirs(ctx context.Context) ([]proof.WorkDir, error)
+	Inspect(ctx context.Context) (consistency.Live, error)
+	WorkDirs(ctx context.Context) ([]consistency.WorkDir, error)
 	// Migrate makes or updates the tables and tells, for each schema, how many
 	// migrations that took; Pending tells how many are missing.
 	Migrate(ctx context.Context) (map[string]int, error)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
@@ -38,9 +38,9 @@ func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r 
 			return r, explain(what, err)
 		}
 	}
-	done, err := proof.PutEventsBack(ctx, log, db, live, !a.DryRun, progress)
+	done, err := consistency.PutEventsBack(ctx, log, db, live, !a.DryRun, progress)
 	r.Events, r.Missing = done.Events, done.Missing
-	if errors.Is(err, proof.ErrClash) {
+	if errors.Is(err, consistency.ErrClash) {
 		err = &Error{Kind: Failed, What: what, Err: err, Hint: "nothing was written. Somebody else wrote to this stream, or the tables are of another installation: compare them by hand (`accession replay`, table accession.event) before anything is started again"}
 		if !a.DryRun {
 			err = errors.Join(err, live.Restored(ctx))
@@ -59,7 +59,7 @@ func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r 
 // adopt begins an epoch for a new stream and lets the tables follow it; the history
 // of maintenance tells of what was put back. Beside a lost tree both are left to the
 // tree's own restore, which must find nothing there.
-func (a *App) adopt(ctx context.Context, r *Restored, done proof.PutBack, lost bool, log eventstore.Log, db projections.DB, live eventstore.Restorer) error {
+func (a *App) adopt(ctx context.Context, r *Restored, done consistency.PutBack, lost bool, log eventstore.Log, db projections.DB, live eventstore.Restorer) error {
 	info, err := log.Info(ctx)
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -63,7 +63,7 @@ func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress
 	if err != nil {
 		return r, explain(what, err)
 	}
-	h, err := proof.FoldAll(ctx, log, progress)
+	h, err := consistency.FoldAll(ctx, log, progress)
 	if err != nil {
 		return r, explain(what, err)
 	}

@@ -4,21 +4,21 @@ import (
 	"context"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 )
 
-// What a check of the three servers finds; see package proof.
+// What a check of the three servers finds; see package consistency.
 type (
 	// Finding is one thing that is not as it should be.
-	Finding = proof.Finding
+	Finding = consistency.Finding
 	// VerifyProgress tells how far a check is.
-	VerifyProgress = proof.Progress
+	VerifyProgress = consistency.Progress
 )
 
 // How bad a finding is.
 const (
-	Repairable  = proof.Repairable
-	NeedsPerson = proof.Person
+	Repairable  = consistency.Repairable
+	NeedsPerson = consistency.Person
 )
 
 // VerifyOptions say how to check.
@@ -33,21 +33,21 @@ type VerifyOptions struct {
 // Verified is what a check found, and what became of the repairs if they were asked
 // for.
 type Verified struct {
-	proof.Report
-	Worst   proof.Severity  `json:"worst"` // "" = nothing was found, or is left
-	DryRun  bool            `json:"dry_run,omitempty"`
-	Repairs []proof.Outcome `json:"repairs,omitempty"`
+	consistency.Report
+	Worst   consistency.Severity  `json:"worst"` // "" = nothing was found, or is left
+	DryRun  bool                  `json:"dry_run,omitempty"`
+	Repairs []consistency.Outcome `json:"repairs,omitempty"`
 }
 
 // Verify folds the log and compares it with ZooKeeper, the tables and the working
 // directories, while work goes on. Differences are no error; not being able to
 // check is one.
 func (a *App) Verify(ctx context.Context, o VerifyOptions) (Verified, error) {
-	cfg, err := a.proofConfig(ctx, o)
+	cfg, err := a.verifyConfig(ctx, o)
 	if err != nil {
 		return Verified{}, explain("verify", err)
 	}
-	r, err := proof.Verify(ctx, cfg)
+	r, err := consistency.Verify(ctx, cfg)
 	return Verified{Report: r, Worst: r.Worst()}, explain("verify", err)
 }
 
@@ -60,7 +60,7 @@ func (a *App) Repair(ctx context.Context, o VerifyOptions) (Verified, error) {
 		return v, err
 	}
 	v.DryRun = a.DryRun
-	cfg, err := a.proofConfig(ctx, o)
+	cfg, err := a.verifyConfig(ctx, o)
 	if err != nil {
 		return v, explain("repair", err)
 	}
@@ -68,7 +68,7 @@ func (a *App) Repair(ctx context.Context, o VerifyOptions) (Verified, error) {
 	if err != nil {
 		return v, explain("repair", err)
 	}
-	if v.Repairs, err = proof.Repair(ctx, cfg, handler, v.Findings, a.order()); err != nil || a.DryRun {
+	if v.Repairs, err = consistency.Repair(ctx, cfg, handler, v.Findings, a.order()); err != nil || a.DryRun {
 		return v, explain("repair", err)
 	}
 	left, err := a.Verify(ctx, o)
@@ -76,8 +76,8 @@ func (a *App) Repair(ctx context.Context, o VerifyOptions) (Verified, error) {
 	return v, err
 }
 
-func (a *App) proofConfig(ctx context.Context, o VerifyOptions) (cfg proof.Config, err error) {
-	cfg = proof.Config{Wait: o.Wait, OutboxLimit: o.OutboxLimit, Progress: o.Progress, WorkDirs: a.World.WorkDirs}
+func (a *App) verifyConfig(ctx context.Context, o VerifyOptions) (cfg consistency.Config, err error) {
+	cfg = consistency.Config{Wait: o.Wait, OutboxLimit: o.OutboxLimit, Progress: o.Progress, WorkDirs: a.World.WorkDirs}
 	if cfg.Live, err = a.World.Inspect(ctx); err != nil {
 		return cfg, err
 	}

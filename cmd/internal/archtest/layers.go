@@ -66,12 +66,12 @@ var Layers = []Layer{
 		May:      domain,
 	}, {
 		// Compares what the three servers hold, and mends it.
-		Packages: []string{"cmd/internal/proof"},
+		Packages: []string{"cmd/internal/consistency"},
 		May:      core,
 		TestMay:  []string{"eventstore/memory", "projections/projtest"},
 	}, {
 		Packages: []string{"cmd/internal/app/..."},
-		May:      join(core, effects, []string{"cmd/internal/proof"}),
+		May:      join(core, effects, []string{"cmd/internal/consistency"}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
 		// The use cases see ports, read models and effects, never a driver.

@@ -47,7 +47,7 @@ var Libraries = []Library{
 	{"golang.org/x/text/unicode/norm", []string{"domain/...", "cmd/internal/store/..."}, nil},
 	{"github.com/google/uuid", edgesAndAdapters, serverTests},
 	{"github.com/cenkalti/backoff/v5", edgesAndAdapters, nil},
-	{"golang.org/x/sync", join(edgesAndAdapters, []string{"eventstore", "cmd/internal/proof"}), serverTests},
+	{"golang.org/x/sync", join(edgesAndAdapters, []string{"eventstore", "cmd/internal/consistency"}), serverTests},
 	{"golang.org/x/time", edgesAndAdapters, nil},
 	{"golang.org/x/term", []string{"cmd/internal/cli/...", "cmd/internal/stack/..."}, nil},
 	{"golang.org/x/sys", []string{"cmd/internal/stack/..."}, nil},

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/model"
-	"github.com/accession-ingest/accession/cmd/internal/proof"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -113,7 +113,7 @@ func (r *run) checkLog() {
 
 // checkFold compares what folding the log gives with the live state.
 func (r *run) checkFold() {
-	h, err := proof.FoldAll(r.Context(), r.servers.log(), nil)
+	h, err := consistency.FoldAll(r.Context(), r.servers.log(), nil)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"pgregory.net/rapid"
 
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/eventstore/storetest"
@@ -102,7 +102,7 @@ func (o *onServers) slow() bool          { return true }
 
 // whole is what the program's own check finds.
 func (o *onServers) whole(ctx context.Context) (wrong []string, err error) {
-	report, err := proof.Verify(ctx, proof.Config{Live: o.keeper, Log: o.l, Wait: 2 * time.Second})
+	report, err := consistency.Verify(ctx, consistency.Config{Live: o.keeper, Log: o.l, Wait: 2 * time.Second})
 	for _, f := range report.Findings {
 		wrong = append(wrong, f.String())
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -38,9 +38,9 @@ func TestVerifyTellsWhatStopsARemoval(t *testing.T) {
 		damage func()
 		want   domain.Code
 	}{
-		{"a report that cannot be read", func() { z.set(dir+"/status-report", "{") }, proof.NodeWrong},
-		{"a progress that cannot be read", func() { z.set(dir+"/progress", "{") }, proof.NodeWrong},
-		{"a submission that is lost", func() { z.cut(dir + "/submission") }, proof.NodeMissing},
+		{"a report that cannot be read", func() { z.set(dir+"/status-report", "{") }, consistency.NodeWrong},
+		{"a progress that cannot be read", func() { z.set(dir+"/progress", "{") }, consistency.NodeWrong},
+		{"a submission that is lost", func() { z.cut(dir + "/submission") }, consistency.NodeMissing},
 	} {
 		c.damage()
 		if err := finish(); !errors.Is(err, eventstore.ErrBroken) {

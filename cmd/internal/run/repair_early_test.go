@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -52,7 +52,7 @@ func TestNothingIsRepairedBeforeItsEventsAreInTheLog(t *testing.T) {
 		z.must(err)
 		told := false
 		for _, f := range v.Findings {
-			told = told || f.Code == proof.DamagedUnsent && f.Subject == c.about
+			told = told || f.Code == consistency.DamagedUnsent && f.Subject == c.about
 		}
 		if !told || v.Worst != app.NeedsPerson || z.get(c.node) != damaged {
 			t.Fatalf("%s: %s, and then the node holds %s\n%s%+v", c.name, v.Worst, z.get(c.node), findings(v.Findings), v.Repairs)
@@ -63,6 +63,6 @@ func TestNothingIsRepairedBeforeItsEventsAreInTheLog(t *testing.T) {
 	z.set(status, "{")
 	z.set(progress, "{")
 	w.serve("relay", "projector")
-	w.mends("carried", proof.StatusWrong)
+	w.mends("carried", consistency.StatusWrong)
 	w.agree()
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -151,72 +151,72 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		damage func()
 		want   domain.Code
 	}{
-		{"a queue entry is lost", func() { z.cut(entry) }, proof.QueueEntryMissing},
-		{"an entry in another queue", func() { z.put("/jobs/states/failed/05-"+job, "", 0) }, proof.QueueEntryWrong},
-		{"an entry of another priority", func() { z.put("/jobs/states/pending/07-"+job, "", 0) }, proof.QueueEntryWrong},
-		{"an entry of a job that was cleaned up", func() { z.put("/jobs/states/completed/05-"+cleaned, "", 0) }, proof.QueueEntryWrong},
-		{"an entry without a job", func() { z.put("/jobs/states/pending/05-jid0000009999", "", 0) }, proof.QueueEntryOrphan},
-		{"an entry that names nothing", func() { z.put("/jobs/states/pending/first", "", 0) }, proof.StrayNode},
-		{"a queue that is none", func() { z.put("/jobs/states/elsewhere", "", 0) }, proof.StrayNode},
-		{"a job that is none", func() { z.put("/jobs/x", "", 0) }, proof.StrayNode},
-		{"a batch that is none", func() { z.put("/batches/x", "", 0) }, proof.StrayNode},
-		{"a batch that is none, and what is below it", func() { z.puts("/batches/x", "/batches/x/status", "/batches/x/states", "/batches/x/states/y") }, proof.StrayNode},
-		{"a queue that is none, with an entry", func() { z.puts("/jobs/states/elsewhere", "/jobs/states/elsewhere/05-"+job) }, proof.StrayNode},
+		{"a queue entry is lost", func() { z.cut(entry) }, consistency.QueueEntryMissing},
+		{"an entry in another queue", func() { z.put("/jobs/states/failed/05-"+job, "", 0) }, consistency.QueueEntryWrong},
+		{"an entry of another priority", func() { z.put("/jobs/states/pending/07-"+job, "", 0) }, consistency.QueueEntryWrong},
+		{"an entry of a job that was cleaned up", func() { z.put("/jobs/states/completed/05-"+cleaned, "", 0) }, consistency.QueueEntryWrong},
+		{"an entry without a job", func() { z.put("/jobs/states/pending/05-jid0000009999", "", 0) }, consistency.QueueEntryOrphan},
+		{"an entry that names nothing", func() { z.put("/jobs/states/pending/first", "", 0) }, consistency.StrayNode},
+		{"a queue that is none", func() { z.put("/jobs/states/elsewhere", "", 0) }, consistency.StrayNode},
+		{"a job that is none", func() { z.put("/jobs/x", "", 0) }, consistency.StrayNode},
+		{"a batch that is none", func() { z.put("/batches/x", "", 0) }, consistency.StrayNode},
+		{"a batch that is none, and what is below it", func() { z.puts("/batches/x", "/batches/x/status", "/batches/x/states", "/batches/x/states/y") }, consistency.StrayNode},
+		{"a queue that is none, with an entry", func() { z.puts("/jobs/states/elsewhere", "/jobs/states/elsewhere/05-"+job) }, consistency.StrayNode},
 		{"more strays than one event tells of", func() {
 			z.put("/jobs/x", "", 0)
 			for i := range 60 {
 				z.put(fmt.Sprintf("/jobs/x/%d", i), "", 0)
 			}
-		}, proof.StrayNode},
-		{"an entry without a job that has a child", func() { z.puts("/jobs/states/pending/05-jid0000009999", "/jobs/states/pending/05-jid0000009999/y") }, proof.QueueEntryOrphan},
-		{"an entry that has a child", func() { z.put(entry+"/y", "", 0) }, proof.QueueEntryWrong},
-		{"a reference that has a child", func() { z.put(ref+"/y", "", 0) }, proof.ReferenceWrong},
-		{"a node too many, with a child", func() { z.puts(dir+"/x", dir+"/x/y") }, proof.NodeUnknown},
-		{"a status with a child", func() { z.put(dir+"/status/y", "", 0) }, proof.NodeUnknown},
-		{"a sub-state too many, with a child", func() { z.puts(batch+"/states/x", batch+"/states/x/y") }, proof.NodeUnknown},
-		{"a pause with a child", func() { z.put("/locks/queue/pending/y", "", 0) }, proof.SettingWrong},
-		{"a status of another state", func() { z.edit(dir+"/status", "pending", "failed") }, proof.StatusWrong},
-		{"a status that cannot be read", func() { z.set(dir+"/status", "{") }, proof.StatusWrong},
-		{"a status that is lost", func() { z.cut(dir + "/status") }, proof.StatusMissing},
+		}, consistency.StrayNode},
+		{"an entry without a job that has a child", func() { z.puts("/jobs/states/pending/05-jid0000009999", "/jobs/states/pending/05-jid0000009999/y") }, consistency.QueueEntryOrphan},
+		{"an entry that has a child", func() { z.put(entry+"/y", "", 0) }, consistency.QueueEntryWrong},
+		{"a reference that has a child", func() { z.put(ref+"/y", "", 0) }, consistency.ReferenceWrong},
+		{"a node too many, with a child", func() { z.puts(dir+"/x", dir+"/x/y") }, consistency.NodeUnknown},
+		{"a status with a child", func() { z.put(dir+"/status/y", "", 0) }, consistency.NodeUnknown},
+		{"a sub-state too many, with a child", func() { z.puts(batch+"/states/x", batch+"/states/x/y") }, consistency.NodeUnknown},
+		{"a pause with a child", func() { z.put("/locks/queue/pending/y", "", 0) }, consistency.SettingWrong},
+		{"a status of another state", func() { z.edit(dir+"/status", "pending", "failed") }, consistency.StatusWrong},
+		{"a status that cannot be read", func() { z.set(dir+"/status", "{") }, consistency.StatusWrong},
+		{"a status that is lost", func() { z.cut(dir + "/status") }, consistency.StatusMissing},
 		{"an old status", func() {
 			z.edit(dir+"/status", fmt.Sprintf(`"version":%d`, w.version(domain.JobID(job).Aggregate())), `"version":1`)
-		}, proof.TreeBehind},
-		{"a node is lost", func() { z.cut(dir + "/identifiers") }, proof.NodeMissing},
-		{"the count of claims is lost", func() { z.cut(dir + "/claims") }, proof.NodeMissing},
-		{"another priority", func() { z.set(dir+"/priority", "9") }, proof.NodeWrong},
-		{"another configuration", func() { z.edit(dir+"/configuration", `"test"`, `"best"`) }, proof.NodeWrong},
-		{"a node too many", func() { z.put(dir+"/x", "", 0) }, proof.NodeUnknown},
-		{"a job without its directory", func() { z.cut(dir) }, proof.StatusMissing},
-		{"a job is lost", func() { z.cut(dir, entry, ref) }, proof.JobMissing},
-		{"a reference is lost", func() { z.cut(ref) }, proof.ReferenceMissing},
-		{"a reference in another sub-state", func() { z.put(batch+"/states/batch-failed/"+job, "", 0) }, proof.ReferenceWrong},
-		{"a reference in another batch", func() { z.put("/batches/"+string(ended)+"/states/batch-completed/"+job, "", 0) }, proof.ReferenceWrong},
+		}, consistency.TreeBehind},
+		{"a node is lost", func() { z.cut(dir + "/identifiers") }, consistency.NodeMissing},
+		{"the count of claims is lost", func() { z.cut(dir + "/claims") }, consistency.NodeMissing},
+		{"another priority", func() { z.set(dir+"/priority", "9") }, consistency.NodeWrong},
+		{"another configuration", func() { z.edit(dir+"/configuration", `"test"`, `"best"`) }, consistency.NodeWrong},
+		{"a node too many", func() { z.put(dir+"/x", "", 0) }, consistency.NodeUnknown},
+		{"a job without its directory", func() { z.cut(dir) }, consistency.StatusMissing},
+		{"a job is lost", func() { z.cut(dir, entry, ref) }, consistency.JobMissing},
+		{"a reference is lost", func() { z.cut(ref) }, consistency.ReferenceMissing},
+		{"a reference in another sub-state", func() { z.put(batch+"/states/batch-failed/"+job, "", 0) }, consistency.ReferenceWrong},
+		{"a reference in another batch", func() { z.put("/batches/"+string(ended)+"/states/batch-completed/"+job, "", 0) }, consistency.ReferenceWrong},
 		{"a failed job counted as completed", func() {
 			z.cut("/batches/" + string(ended) + "/states/batch-failed/" + failed)
 			z.put("/batches/"+string(ended)+"/states/batch-completed/"+failed, "", 0)
-		}, proof.ReferenceWrong},
-		{"a reference without a job", func() { z.put(batch+"/states/batch-failed/jid0000009999", "", 0) }, proof.ReferenceOrphan},
-		{"a reference that names nothing", func() { z.put(batch+"/states/batch-failed/x", "", 0) }, proof.NodeUnknown},
-		{"a sub-state is lost", func() { z.cut(batch + "/states/batch-failed") }, proof.NodeMissing},
-		{"a batch's status", func() { z.edit("/batches/"+string(ended)+"/status", "failed", "completed") }, proof.StatusWrong},
-		{"a batch's submission is lost", func() { z.cut(batch + "/submission") }, proof.NodeMissing},
-		{"a report is lost", func() { z.cut("/batches/" + string(ended) + "/status-report") }, proof.NodeMissing},
-		{"rows that have no jobs", func() { z.edit(batch+"/progress", `"next_row":4`, `"next_row":5`) }, proof.RowsWrong},
-		{"rows that are counted as not made", func() { z.edit(batch+"/progress", `"next_row":4`, `"next_row":2`) }, proof.RowsWrong},
-		{"the progress is lost", func() { z.cut(batch + "/progress") }, proof.NodeMissing},
-		{"a batch is lost", func() { z.cut(batch) }, proof.BatchMissing},
-		{"space promised to a job that does not download", func() { z.put("/space/"+job, "9", 0) }, proof.PromiseOrphan},
-		{"space promised to a job that has ended", func() { z.put("/space/"+cleaned, "9", 0) }, proof.PromiseOrphan},
-		{"space promised to no job", func() { z.put("/space/jid0000009999", "9", 0) }, proof.PromiseOrphan},
-		{"a promise that names nothing", func() { z.put("/space/x", "", 0) }, proof.StrayNode},
-		{"a lock that nobody holds", func() { z.put(dir+"/lock", `{"holder":"nobody"}`, 0) }, proof.LockStale},
-		{"a lock of a session without a worker", func() { z.put(dir+"/lock", `{"holder":"nobody"}`, zk.FlagEphemeral) }, proof.LockStale},
-		{"a batch's lock that nobody holds", func() { z.put(batch+"/lock", "", 0) }, proof.LockStale},
-		{"a pause is lost", func() { z.cut("/locks/queue/pending") }, proof.SettingWrong},
-		{"a pause of somebody else", func() { z.edit("/locks/queue/pending", `"x"`, `"y"`) }, proof.SettingWrong},
-		{"a setting's version", func() { z.cut("/config/versions/queue:pending") }, proof.SettingWrong},
-		{"the directory of a job that never was", func() { z.must(os.MkdirAll(filepath.Join(work, "jid0000009999", "files"), 0o755)) }, proof.WorkOrphan},
-		{"the directory of a job that was cleaned up", func() { z.must(os.MkdirAll(filepath.Join(w.cfg.WorkDir, string(ended), cleaned), 0o755)) }, proof.WorkOrphan},
+		}, consistency.ReferenceWrong},
+		{"a reference without a job", func() { z.put(batch+"/states/batch-failed/jid0000009999", "", 0) }, consistency.ReferenceOrphan},
+		{"a reference that names nothing", func() { z.put(batch+"/states/batch-failed/x", "", 0) }, consistency.NodeUnknown},
+		{"a sub-state is lost", func() { z.cut(batch + "/states/batch-failed") }, consistency.NodeMissing},
+		{"a batch's status", func() { z.edit("/batches/"+string(ended)+"/status", "failed", "completed") }, consistency.StatusWrong},
+		{"a batch's submission is lost", func() { z.cut(batch + "/submission") }, consistency.NodeMissing},
+		{"a report is lost", func() { z.cut("/batches/" + string(ended) + "/status-report") }, consistency.NodeMissing},
+		{"rows that have no jobs", func() { z.edit(batch+"/progress", `"next_row":4`, `"next_row":5`) }, consistency.RowsWrong},
+		{"rows that are counted as not made", func() { z.edit(batch+"/progress", `"next_row":4`, `"next_row":2`) }, consistency.RowsWrong},
+		{"the progress is lost", func() { z.cut(batch + "/progress") }, consistency.NodeMissing},
+		{"a batch is lost", func() { z.cut(batch) }, consistency.BatchMissing},
+		{"space promised to a job that does not download", func() { z.put("/space/"+job, "9", 0) }, consistency.PromiseOrphan},
+		{"space promised to a job that has ended", func() { z.put("/space/"+cleaned, "9", 0) }, consistency.PromiseOrphan},
+		{"space promised to no job", func() { z.put("/space/jid0000009999", "9", 0) }, consistency.PromiseOrphan},
+		{"a promise that names nothing", func() { z.put("/space/x", "", 0) }, consistency.StrayNode},
+		{"a lock that nobody holds", func() { z.put(dir+"/lock", `{"holder":"nobody"}`, 0) }, consistency.LockStale},
+		{"a lock of a session without a worker", func() { z.put(dir+"/lock", `{"holder":"nobody"}`, zk.FlagEphemeral) }, consistency.LockStale},
+		{"a batch's lock that nobody holds", func() { z.put(batch+"/lock", "", 0) }, consistency.LockStale},
+		{"a pause is lost", func() { z.cut("/locks/queue/pending") }, consistency.SettingWrong},
+		{"a pause of somebody else", func() { z.edit("/locks/queue/pending", `"x"`, `"y"`) }, consistency.SettingWrong},
+		{"a setting's version", func() { z.cut("/config/versions/queue:pending") }, consistency.SettingWrong},
+		{"the directory of a job that never was", func() { z.must(os.MkdirAll(filepath.Join(work, "jid0000009999", "files"), 0o755)) }, consistency.WorkOrphan},
+		{"the directory of a job that was cleaned up", func() { z.must(os.MkdirAll(filepath.Join(w.cfg.WorkDir, string(ended), cleaned), 0o755)) }, consistency.WorkOrphan},
 	} {
 		c.damage()
 		w.mends(c.name, c.want)
@@ -231,9 +231,9 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		damage func()
 		want   domain.Code
 	}{
-		{"a promise is lost", func() { z.cut(promised) }, proof.PromiseMissing},
-		{"another promise", func() { z.set(promised, "1") }, proof.PromiseWrong},
-		{"a promise that cannot be read", func() { z.set(promised, "x") }, proof.PromiseWrong},
+		{"a promise is lost", func() { z.cut(promised) }, consistency.PromiseMissing},
+		{"another promise", func() { z.set(promised, "1") }, consistency.PromiseWrong},
+		{"a promise that cannot be read", func() { z.set(promised, "x") }, consistency.PromiseWrong},
 	} {
 		c.damage()
 		w.mends(c.name, c.want)

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -119,7 +119,7 @@ func TestRestoreLogThatLostItsTail(t *testing.T) {
 	before := w.history()
 	forget()
 
-	if r := w.verified(); r.Worst != app.NeedsPerson || !strings.Contains(findings(r.Findings), string(proof.StreamChanged)) {
+	if r := w.verified(); r.Worst != app.NeedsPerson || !strings.Contains(findings(r.Findings), string(consistency.StreamChanged)) {
 		t.Errorf("verify does not see that the tail is lost:\n%s", findings(r.Findings))
 	}
 	lost := len(before) - len(w.history())
@@ -261,7 +261,7 @@ func TestRestoreLogThatClashes(t *testing.T) {
 	}
 	before := len(w.history())
 	_, err = w.app.RestoreLog(w.ctx(), nil)
-	if !errors.Is(err, proof.ErrClash) || !strings.Contains(err.Error(), other.ID()) {
+	if !errors.Is(err, consistency.ErrClash) || !strings.Contains(err.Error(), other.ID()) {
 		t.Errorf("%v, and not a clash about %s", err, other.ID())
 	}
 	if n := len(w.history()); n != before {

@@ -12,7 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -53,7 +53,7 @@ func TestVerifyTellsOfAnOldOutbox(t *testing.T) {
 	w := newWorld(t)
 	w.submit(app.Deposit{Payload: "http://127.0.0.1:1/x.txt"})
 	r, err := w.app.Verify(w.ctx(), app.VerifyOptions{Wait: time.Millisecond, OutboxLimit: time.Nanosecond})
-	if err != nil || r.Worst != app.NeedsPerson || !strings.Contains(findings(r.Findings), string(proof.OutboxOld)) {
+	if err != nil || r.Worst != app.NeedsPerson || !strings.Contains(findings(r.Findings), string(consistency.OutboxOld)) {
 		t.Errorf("%v\n%s", err, findings(r.Findings))
 	}
 	w.serve("relay", "projector")

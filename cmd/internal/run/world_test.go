@@ -20,7 +20,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/config"
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/wire"
 	"github.com/accession-ingest/accession/domain"
@@ -248,7 +248,7 @@ func (w *world) agree() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		found, err := proof.Compare(ctx, live, log, db)
+		found, err := consistency.Compare(ctx, live, log, db)
 		if err != nil {
 			w.t.Fatal(err)
 		}

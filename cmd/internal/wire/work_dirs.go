@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 )
 
 // Inspect implements app.World.
-func (w *World) Inspect(ctx context.Context) (proof.Live, error) {
+func (w *World) Inspect(ctx context.Context) (consistency.Live, error) {
 	s, err := w.Store(ctx)
 	if err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func (w *World) Inspect(ctx context.Context) (proof.Live, error) {
 
 // WorkDirs implements app.World: in every place that a profile names, and in that of
 // the installation.
-func (w *World) WorkDirs(ctx context.Context) ([]proof.WorkDir, error) {
+func (w *World) WorkDirs(ctx context.Context) ([]consistency.WorkDir, error) {
 	places := map[string]bool{w.cfg.WorkDir: true}
 	profiles, err := w.Profiles()
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *World) WorkDirs(ctx context.Context) ([]proof.WorkDir, error) {
 			places[p.WorkingDir] = true
 		}
 	}
-	var all []proof.WorkDir
+	var all []consistency.WorkDir
 	for place := range places {
 		found, err := w.workDirs(ctx, place)
 		if err != nil {
@@ -41,7 +41,7 @@ func (w *World) WorkDirs(ctx context.Context) ([]proof.WorkDir, error) {
 	return all, nil
 }
 
-func (w *World) workDirs(_ context.Context, place string) (all []proof.WorkDir, err error) {
+func (w *World) workDirs(_ context.Context, place string) (all []consistency.WorkDir, err error) {
 	work, err := store.FindWork(place, w.cfg.Instance)
 	if store.CodeOf(err) == store.CodeNotFound {
 		return nil, nil // never used, or on another machine: nothing to look at here
@@ -55,7 +55,7 @@ func (w *World) workDirs(_ context.Context, place string) (all []proof.WorkDir, 
 		if l.Job == "" {
 			continue
 		}
-		all = append(all, proof.WorkDir{Path: work.Path(l.Batch, l.Job), Batch: l.Batch, Job: l.Job, Remove: func() error {
+		all = append(all, consistency.WorkDir{Path: work.Path(l.Batch, l.Job), Batch: l.Batch, Job: l.Job, Remove: func() error {
 			again, err := store.FindWork(place, w.cfg.Instance)
 			if err != nil {
 				return err

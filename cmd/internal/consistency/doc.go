@@ -1,4 +1,4 @@
-// Package proof compares what the three servers hold, while work goes on: folding
+// Package consistency compares what the three servers hold, while work goes on: folding
 // the log must give what ZooKeeper has and what PostgreSQL shows.
 //
 // The log is the measure. [Verify] folds all of it, then looks at every batch, job
@@ -12,4 +12,4 @@
 // event, through the one door of all writes; it is refused when the thing has
 // changed since it was looked at. [Compare] is the same for tests, of a system at
 // rest.
-package proof
+package consistency

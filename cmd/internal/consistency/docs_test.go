@@ -1,4 +1,4 @@
-package proof_test
+package consistency_test
 
 import (
 	"flag"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/accession-ingest/accession/cmd/internal/proof"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 )
 
 var update = flag.Bool("update", false, "write the table of codes into the documentation")
@@ -19,9 +19,9 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("\n| code | in | mended by `--repair` | means | what to do |\n|---|---|---|---|---|\n")
-	for _, m := range proof.Meanings {
+	for _, m := range consistency.Meanings {
 		mended := "no"
-		if m.Severity == proof.Repairable {
+		if m.Severity == consistency.Repairable {
 			mended = "yes"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Code, m.In, mended, m.Says, m.Remedy)
@@ -30,12 +30,12 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, rest, ok := strings.Cut(string(text), "proof -->\n")
+	head, rest, ok := strings.Cut(string(text), "consistency -->\n")
 	_, tail, ok2 := strings.Cut(rest, "<!-- end of codes -->")
 	if !ok || !ok2 {
 		t.Fatalf("%s has no place for the codes", page)
 	}
-	want := head + "proof -->\n" + b.String() + "\n<!-- end of codes -->" + tail
+	want := head + "consistency -->\n" + b.String() + "\n<!-- end of codes -->" + tail
 	if *update {
 		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
