@@ -36,10 +36,11 @@ func TestPoint(t *testing.T) {
 		{"no variable", tagged, "", all, false, 0},
 		{"another point", tagged, "third", all, false, 0},
 		{"first hit", tagged, "first", "", true, 0},
-		{"between", tagged, "second", "a", true, 0},
+		{"before the effect", tagged, "second/before", "a", true, 0},
+		{"after the effect", tagged, "second/after", "ab", true, 0},
 		{"third hit", tagged, "first:3", "abab", true, 0},
 		{"too few hits", tagged, "first:4", all, false, 0},
-		{"whichever first", tagged, "first:3,second:2", "aba", true, 0},
+		{"whichever first", tagged, "first:3,second/before:2", "aba", true, 0},
 		{"no number", tagged, "first:x", "", false, 2},
 		{"zero", tagged, "first:0", "", false, 2},
 		{"twice", tagged, "first,first:2", "", false, 2},
@@ -69,7 +70,7 @@ func TestPoint(t *testing.T) {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "-tags", "crashpoints")
-	for points, times := range map[string]int{"second:2": 1, "second:1+": 3, "second:2+": 1, "first:3+,second:2": 2} {
+	for points, times := range map[string]int{"second/before:2": 1, "second/before:1+": 3, "second/before:2+": 1, "first:3+,second/before:2": 2} {
 		t.Run(points, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer

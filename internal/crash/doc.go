@@ -1,29 +1,41 @@
-// Package crash marks the places where the process may die or hang, so that tests
-// can let it do so exactly there.
+// Package crash marks the places where tests may kill or stop the process.
 //
-// crash.Point("relay.published") does nothing, and costs nothing, in a release
-// build. In a build with the tag crashpoints the environment variable
-// ACCESSION_CRASH names the points at which the process kills itself:
+// An effect outside the process (a write to a server, a rename, a sync) runs inside
+// Around, which adds a crash point on each side of it:
 //
-//	ACCESSION_CRASH=relay.published          at the first time it gets there
-//	ACCESSION_CRASH=relay.published:3        at the third time
-//	ACCESSION_CRASH=relay.published,mint:2   whichever comes first
+//	err := crash.Around("jslog/stream/create", func() error {
+//		stream, err = js.CreateStream(ctx, want)
+//		return err
+//	})
 //
+// has the points jslog/stream/create/before and jslog/stream/create/after. A name is
+// <package>/<noun>/<operation>, used once, and constant, so that internal checks can
+// list the points from the syntax. A package with many effects of one kind has one
+// wrapper, a function or method that hands its own string parameter on:
+//
+//	func (s *Store) effect(op string, do func() error) error {
+//		return crash.Around("zklive/"+op, do)
+//	}
+//
+// whose callers then pass the constant: s.effect("lock/release", func() error {...}).
+// A function literal given to Around or to a wrapper holds exactly one effect. Point
+// marks a single place between effects, such as the middle of a batch.
+//
+// In a release build Around only calls the effect and Point does nothing. In a build
+// with the tag crashpoints the environment variable ACCESSION_CRASH names the points
+// at which the process kills itself:
+//
+//	ACCESSION_CRASH=relay/publish/after            the first time it gets there
+//	ACCESSION_CRASH=relay/publish/after:3          the third time
+//	ACCESSION_CRASH=relay/publish/after,fetch.part:2   whichever comes first
+//
+// It dies by SIGKILL, so that nothing is flushed or closed, as in a power cut.
 // ACCESSION_STOP names points in the same way at which the process stops by SIGSTOP
-// until it gets SIGCONT, as one does that hangs for a while and then goes on; with
-// relay.published:3+ at each third time.
+// until it gets SIGCONT; with relay/publish/after:3+ at each third time.
 //
-// Two more variables make the surroundings bad: ACCESSION_CLOCK, such as -1h, is how
-// wrong the process's clock is, and ACCESSION_FULL names a file; as long as that is
-// there the disk of the working directory is full. With ACCESSION_BUCKET=5 a bucket of
-// the outbox takes five nodes, so that what comes after thousands comes soon.
-//
-// It dies by SIGKILL, so that nothing is flushed, closed or told to anybody, as in
-// a power cut. A value that cannot be read ends the process at its start with
-// status 2: a test must not pass because its crash never happened.
-//
-// Point names are constants: <package>.<what was just done>, or, in the steps of a
-// job, daemon/<step>/<before or after>-<effect>. They stand before or after an
-// effect outside the process (a write to a server, a rename), never inside a
-// decision.
+// Three more variables make the surroundings bad: ACCESSION_CLOCK, such as -1h, is the
+// error of the process's clock; ACCESSION_FULL names a file, and while that file exists
+// the disk of the working directory is full; ACCESSION_BUCKET=5 limits a bucket of the
+// outbox to five nodes. A variable that cannot be parsed ends the process at its start
+// with status 2: a test must not pass because its crash never happened.
 package crash

@@ -102,6 +102,15 @@ func Point(name string) {
 	}
 }
 
+// Around passes the point name/before, runs the effect, passes the point name/after,
+// whether or not the effect failed, and returns the effect's error.
+func Around(name string, effect func() error) error {
+	Point(name + "/before")
+	err := effect()
+	Point(name + "/after")
+	return err
+}
+
 // hits is how often a point must still be passed, and how often each time after it,
 // 0 = there is no next time.
 type hits struct {

@@ -3,10 +3,8 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -17,13 +15,14 @@ type Point struct {
 	Function string
 }
 
-// Points gives all crash points of the repository, by name, and refuses a name that
+// Points returns all crash points of the repository, by name, and refuses a name that
 // is not a constant or is used twice.
 func Points(root fs.FS) ([]Point, error) {
 	all, err := sources(root)
 	if err != nil {
 		return nil, err
 	}
+	known := findWrappers(all)
 	var points []Point
 	for _, s := range all {
 		if s.test {
@@ -37,19 +36,16 @@ func Points(root fs.FS) ([]Point, error) {
 			var bad error
 			ast.Inspect(f, func(n ast.Node) bool {
 				call, ok := n.(*ast.CallExpr)
-				if !ok || written(call.Fun) != "crash.Point" {
+				if !ok {
 					return true
 				}
-				lit, ok := call.Args[0].(*ast.BasicLit)
-				if !ok || lit.Kind != token.STRING {
-					bad = fmt.Errorf("%s: %s: the name of a crash point is a constant", s.file, f.Name.Name)
-					return false
-				}
-				name, err := strconv.Unquote(lit.Value)
+				names, err := pointsOf(known, s, f, call)
 				if err != nil {
-					bad = err
+					bad = fmt.Errorf("%s: %w", s.file, err)
 				}
-				points = append(points, Point{name, s.file, f.Name.Name})
+				for _, name := range names {
+					points = append(points, Point{name, s.file, f.Name.Name})
+				}
 				return true
 			})
 			if bad != nil {
@@ -64,4 +60,24 @@ func Points(root fs.FS) ([]Point, error) {
 		}
 	}
 	return points, nil
+}
+
+// pointsOf returns the points that one call adds.
+func pointsOf(known wrappers, s source, f *ast.FuncDecl, call *ast.CallExpr) ([]string, error) {
+	if written(call.Fun) == "crash.Point" {
+		name, param, _, ok := nameOf(call.Args[0])
+		if !ok || param != "" {
+			return nil, fmt.Errorf("%s: the name of a crash point is a constant", f.Name.Name)
+		}
+		return []string{name}, nil
+	}
+	w, ok := known.called(s, call)
+	if !ok {
+		return nil, nil
+	}
+	name, constant, err := w.operation(f, call)
+	if err != nil || !constant {
+		return nil, err
+	}
+	return []string{name + "/before", name + "/after"}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -68,7 +69,7 @@ func TestReplies(t *testing.T) {
 			t.Errorf("archtest/replies.go: no point is left for %s: remove the row", r.Points)
 		}
 	}
-	if _, err := ReplyAt("world/tree/before-fall"); err == nil {
+	if _, err := ReplyAt("world/tree/fall/before"); err == nil {
 		t.Error("a point without a row is taken")
 	}
 }
@@ -76,15 +77,44 @@ func TestReplies(t *testing.T) {
 func TestPoints(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`func f(n string) { crash.Point(n) }`:                "is a constant",
-		`func f() { crash.Point("a"); crash.Point("a") }`:    "a name of its own",
-		`func f() { crash.Point("a"); crash.Point("b") }`:    "",
-		`func f() { func() { crash.Point("a") }(); g("a") }`: "",
+		`func f(n string) { crash.Point(n) }`:                       "is a constant",
+		`func f() { crash.Point("a"); crash.Point("a") }`:           "a name of its own",
+		`func f() { crash.Point("a"); crash.Point("b") }`:           "",
+		`func f() { func() { crash.Point("a") }(); g("a") }`:        "",
+		`func f(n string) { crash.Around(g(n), h) }`:                "is a constant",
+		`func f() { n := "a"; crash.Around(n, h) }`:                 "is a constant",
+		`func f() { crash.Around("a", h); crash.Around("a", h) }`:   "a name of its own",
+		`func f() { crash.Around("a", h); crash.Point("a/after") }`: "a name of its own",
 	} {
 		_, err := Points(fstest.MapFS{"domain/a.go": {Data: []byte("package p\n" + body)}})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", body, err, want)
 		}
+	}
+}
+
+func TestPointsOfWrappers(t *testing.T) {
+	t.Parallel()
+	root := fstest.MapFS{
+		"a/store.go": {Data: []byte(`package a
+func (s *Store) do(op string, h func() error) error { return crash.Around("a/"+op, h) }
+func Twice[T any](ctx C, op string, h func() (T, error)) { s.do("twice/"+op, g) }
+func (s *Store) Other(h func() error) { s.do("x", h); s.do(h) }
+func f() { Twice[int](ctx, "c", h); crash.Around("y", h) }
+`)},
+		"a/more.go":      {Data: []byte(`package a; func f() { s.x.do("z", h) }`)},
+		"a/more_test.go": {Data: []byte(`package a; func f() { s.do("test", h) }`)},
+		"b/b.go":         {Data: []byte(`package b; import "` + Module + `/a"; func f() { a.Twice(ctx, "b", h); b.Twice(ctx, "no", h); s.do("no", h) }`)},
+	}
+	points, err := Points(root)
+	var names []string
+	for _, p := range points {
+		names = append(names, strings.TrimSuffix(p.Name, "/after"))
+	}
+	const want = "a/twice/b/before a/twice/b a/twice/c/before a/twice/c a/x/before a/x a/z/before a/z y/before y"
+	slices.Sort(names)
+	if got := strings.Fields(want); err != nil || !slices.Equal(names, slices.Sorted(slices.Values(got))) {
+		t.Errorf("%v, %v, want %v", names, err, want)
 	}
 }
 
@@ -100,6 +130,14 @@ func TestEffects(t *testing.T) {
 		{"eventstore/zklive/a.go", before + "s.conn.Get(p)", ""},
 		{"eventstore/zklive/a_test.go", "s.conn.Multi(ops)", ""},
 		{"eventstore/zklive/a.go", before + `s.conn.Create(p); crash.Point("b"); s.conn.Delete(p)` + after, ""},
+		{"eventstore/zklive/a.go", `crash.Around("x", func() error { return read(func() error { return s.conn.Set(p) }) })`, ""},
+		{"eventstore/zklive/a.go", `crash.Around("x", s.conn.Multi)`, ""},
+		{"eventstore/zklive/a.go", `crash.Around("x", func() error { s.conn.Set(p); return s.conn.Set(q) })`, "another effect"},
+		{"eventstore/zklive/a.go", `crash.Around("x", h); s.conn.Set(p)`, "right before and after it"},
+		{"eventstore/zklive/a.go", before + `crash.Around("x", h); s.conn.Set(p)` + after, "right before it"},
+		{"eventstore/zklive/a.go", "run(s.conn.Multi)", "right before and after it"},
+		{"eventstore/zklive/a.go", `w("x", func() error { return s.conn.Set(p) }) }; func w(op string, h func() error) { crash.Around("x/"+op, h)`, ""},
+		{"eventstore/zklive/a.go", `w("x", func() error { return s.conn.Set(p) }) }; func w(op string, h func() error) { h()`, "right before and after it"},
 		{"eventstore/jslog/a.go", "l.js.PublishMsg(m)", "l.js.PublishMsg in f"},
 		{"projections/a.go", "tx.Commit(ctx)", "tx.Commit in f"},
 		{"cmd/internal/record/a.go", "r.q.Keep(ctx)", "r.q.Keep in f"},
@@ -121,7 +159,8 @@ func TestEffects(t *testing.T) {
 		t.Errorf("two effects without a point between them: %v, %v", found, err)
 	}
 	gone := tree("cmd/internal/store/put.go", "", "")
-	if found, err := CheckEffects(gone); err != nil || len(found) != 2 || !strings.Contains(found[0].String(), "not there any more") {
+	gone["go.mod"] = &fstest.MapFile{}
+	if found, err := CheckEffects(gone); err != nil || len(found) != len(Unmarked) || !strings.Contains(found[0].String(), "not there any more") {
 		t.Errorf("rows for what is not there: %v, %v", found, err)
 	}
 }

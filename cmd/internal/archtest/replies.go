@@ -3,6 +3,7 @@ package archtest
 import (
 	"fmt"
 	"path"
+	"regexp"
 )
 
 // Reply says, of crash points, whose answer to what comes right behind them may be
@@ -26,42 +27,50 @@ const (
 	onDisk   = "a disk: no message, no answer"
 )
 
-// Replies is the whole table. A point that no row matches is an error.
+// Replies is the whole table, in the form of crash.Around. A point that no row matches
+// is an error.
 var Replies = []Reply{
-	{"*/*/after-*", "", answered},
+	{"*/*/*/after", "", answered},
 	{"eventstore/deletion/begun", "", answered},
 	{"relay.published", "", answered},
 	{"notify.callback_sent", "", answered},
-	{"store/*/*", "", onDisk},
-	{"notify/*/*", "", onDisk},
+	{"store/*/*/*", "", onDisk},
+	{"store/claim/between-directories", "", onDisk},
+	{"notify/*/*/*", "", onDisk},
 	{"notify.mail_*", "", onDisk},
 	{"fetch.*", "", onDisk},
-	{"wire/*/*", "", onDisk},
-	{"daemon/*/before-keep-*", "", onDisk},
-	{"daemon/*/before-send", "", onDisk},
-	{"daemon/processing/before-store", "", onDisk},
-	{"daemon/downloading/before-win", "", onDisk},
-	{"zklive/*/before-*", ZooKeeper, ""},
-	{"eventstore/deletion/before-remove", ZooKeeper, ""},
-	{"daemon/turn/before-move", ZooKeeper, ""},
-	{"daemon/batch-pending/before-create-jobs", ZooKeeper, ""},
-	{"jslog/*/before-*", NATS, ""},
+	{"wire/*/*/*", "", onDisk},
+	{"daemon/*/keep-*/before", "", onDisk},
+	{"daemon/*/send/before", "", onDisk},
+	{"daemon/processing/store/before", "", onDisk},
+	{"daemon/downloading/win/before", "", onDisk},
+	{"zklive/*/*/before", ZooKeeper, ""},
+	{"eventstore/deletion/remove/before", ZooKeeper, ""},
+	{"daemon/turn/move/before", ZooKeeper, ""},
+	{"daemon/batch-pending/create-jobs/before", ZooKeeper, ""},
+	{"jslog/*/*/before", NATS, ""},
 	{"jslog.half", NATS, ""},
 	{"relay.read", NATS, ""},
-	{"daemon/downloading/before-end", NATS, ""},
-	{"projections/*/before-*", PostgreSQL, ""},
-	{"migrations/*/before-*", PostgreSQL, ""},
-	{"record/*/before*", PostgreSQL, ""},
-	{"daemon/processing/before-reserve-identifier", PostgreSQL, ""},
-	{"daemon/recording/before-record", PostgreSQL, ""},
+	{"daemon/downloading/end/before", NATS, ""},
+	{"projections/*/*/before", PostgreSQL, ""},
+	{"migrations/*/*/before", PostgreSQL, ""},
+	{"record/*/*/before", PostgreSQL, ""},
+	{"record/transaction/before", PostgreSQL, ""},
+	{"daemon/processing/reserve-identifier/before", PostgreSQL, ""},
+	{"daemon/recording/record/before", PostgreSQL, ""},
 	{"notify.callback_made", Receiver, ""},
-	{"daemon/notify/before-callback", Receiver, ""},
+	{"daemon/notify/callback/before", Receiver, ""},
 }
 
-// ReplyAt gives the row of a point.
+// pairs matches the points of crash.Point pairs, .../before-noun instead of
+// .../noun/before.
+var pairs = regexp.MustCompile(`/(before|after)-([^/]*)$`)
+
+// ReplyAt returns the row of a point.
 func ReplyAt(point string) (Reply, error) {
+	name := pairs.ReplaceAllString(point, "/$2/$1")
 	for _, r := range Replies {
-		if ok, err := path.Match(r.Points, point); ok || err != nil {
+		if ok, err := path.Match(r.Points, name); ok || err != nil {
 			return r, err
 		}
 	}

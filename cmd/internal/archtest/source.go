@@ -83,3 +83,10 @@ func files(root fs.FS, do func(name string, text []byte) error) error {
 		return do(name, text)
 	})
 }
+
+// whole reports whether a tree is the repository, or stands for all of it, so that rows
+// without a use can be judged.
+func whole(root fs.FS) bool {
+	_, err := fs.Stat(root, "go.mod")
+	return err == nil
+}

@@ -11,7 +11,9 @@ func main() {
 	for range 3 {
 		crash.Point("first")
 		fmt.Print("a")
-		crash.Point("second")
-		fmt.Print("b")
+		_ = crash.Around("second", func() error {
+			fmt.Print("b")
+			return nil
+		})
 	}
 }
