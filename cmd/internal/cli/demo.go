@@ -1,15 +1,26 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/cmd/internal/stack"
+	"github.com/accession-ingest/accession/deploy/profiles"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -172,4 +183,265 @@ func (d *demo) until(ctx context.Context, batch domain.BatchID, from uint64, typ
 		}
 	}
 	return 0, ctx.Err()
+}
+
+// demoDir is where a demonstration keeps its data, unless one runs there.
+const demoDir = ".accession/demo"
+
+// demo is a demonstration: servers, service, samples and an operator, all in this
+// process.
+type demo struct {
+	p       *program
+	stack   *stack.Stack
+	cfg     config.Resolved
+	app     *app.App
+	logFile string
+	called  string // how to run this program again
+	dirFlag string // what to say for the same directory again
+
+	closing []func() error // in the order of opening
+}
+
+func (d *demo) step(format string, args ...any) { fmt.Fprintf(d.p.Out, "\n"+format+"\n", args...) }
+func (d *demo) say(format string, args ...any) {
+	fmt.Fprintf(d.p.Out, "  "+format+"\n", args...)
+}
+
+// newDemo starts everything. After an error nothing is left running.
+func (p *program) newDemo(ctx context.Context, dir string) (d *demo, err error) {
+	all := *p
+	all.Err = p.Out // progress is what people come to see
+	if s, ok := p.Out.(screen); ok {
+		all.Err = s.Writer // bars move about on the terminal itself
+	}
+	d = &demo{p: &all, called: cmp.Or(p.Program, "accession")}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.stop())
+		}
+	}()
+	if dir != "" {
+		d.dirFlag = " --dir " + dir
+	}
+	if dir, err = freshDir(ctx, dir); err != nil {
+		return d, err
+	}
+	fmt.Fprintf(p.Out, "Private ZooKeeper, NATS and PostgreSQL start in %s\n", dir)
+	if d.stack, err = p.startStack(ctx, dir, p.Out); err != nil {
+		return d, err
+	}
+	d.closing = append(d.closing, func() error { return stopStack(d.stack, nil) })
+	if err := d.configure(); err != nil {
+		return d, err
+	}
+	a, closing := run.Open(d.cfg, "user/demo", slog.New(slog.DiscardHandler))
+	d.app, d.closing = a, append(d.closing, closing)
+	done, err := a.Migrate(ctx, false)
+	if err != nil {
+		return d, err
+	}
+	d.step("The tables are made: %d migrations for what follows from the history, %d for the records.", done.Applied["accession"], done.Applied["record"])
+	err = d.startService(ctx)
+	return d, err
+}
+
+// freshDir gives a directory without data: what an earlier demonstration left is
+// removed. One that still runs is left alone.
+func freshDir(ctx context.Context, dir string) (string, error) {
+	if dir != "" {
+		err := stack.Remove(ctx, dir)
+		if err != nil && !errors.Is(err, stack.ErrLocked) && ctx.Err() == nil {
+			err = &app.Error{Kind: app.Refused, What: "demo", Err: err, Hint: "name a directory that is not there yet with --dir, or an earlier demonstration's"}
+		}
+		return dir, err
+	}
+	for n := 1; ; n++ {
+		dir := demoDir
+		if n > 1 {
+			dir = fmt.Sprintf("%s-%d", demoDir, n)
+		}
+		if err := stack.Remove(ctx, dir); !errors.Is(err, stack.ErrLocked) {
+			return dir, err
+		}
+	}
+}
+
+// configure writes the demonstration's profile and settings. The user's own
+// settings play no part.
+func (d *demo) configure() (err error) {
+	data := filepath.Join(d.stack.Dir(), "accession")
+	if err := os.MkdirAll(filepath.Join(data, "profiles"), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(data, "profiles", "demo.yaml"), profiles.Demo, 0o644); err != nil {
+		return err
+	}
+	at := d.stack.Addresses()
+	d.cfg, err = config.Load(config.Sources{Flags: map[string]string{
+		"instance": "demo", "zookeeper": at.ZooKeeper, "nats": at.NATS, "postgres": at.Postgres, "data_dir": data,
+		"retry_delay": "200ms", "space_cycle": "500ms", "janitor_interval": "1s", "space_reserve": "64 MiB", "listen_ops": config.Off,
+	}})
+	return err
+}
+
+// startService runs all roles in this process; its log goes to a file.
+func (d *demo) startService(ctx context.Context) error {
+	d.logFile = filepath.Join(d.cfg.DataDir, "accession.log")
+	file, err := os.Create(d.logFile)
+	if err != nil {
+		return err
+	}
+	d.closing = append(d.closing, file.Close)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	s := &run.Service{Config: d.cfg, Roles: run.AllRoles, Version: Version, Ready: func() { close(ready) },
+		Log: slog.New(slog.NewJSONHandler(file, nil))}
+	go func() { ended <- s.Run(serving) }()
+	select {
+	case <-ready:
+		d.closing = append(d.closing, func() error { stop(); return <-ended })
+		d.step("The service runs: eleven daemons, the relay and the projector. Its log is %s", d.logFile)
+		return nil
+	case err := <-ended:
+		stop()
+		return err
+	}
+}
+
+// serveSamples serves the sample deposits as a depositor's web server would.
+func (d *demo) serveSamples() string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic("no free port on the loopback address: " + err.Error()) // the stack just found three
+	}
+	server := &http.Server{Handler: samples.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = server.Serve(listener) }()
+	d.closing = append(d.closing, func() error { err := server.Close(); <-ended; return err })
+	return "http://" + listener.Addr().String()
+}
+
+// stop ends what was started, the last first.
+func (d *demo) stop() error {
+	if len(d.closing) > 1 {
+		d.step("Stopping service and servers.")
+	}
+	var faults []error
+	for i := len(d.closing) - 1; i >= 0; i-- {
+		faults = append(faults, d.closing[i]())
+	}
+	d.closing = nil
+	return errors.Join(faults...)
+}
+
+// relative shortens a path below the working directory.
+func relative(path string) string {
+	if wd, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(rel, "..") {
+			return rel
+		}
+	}
+	return path
+}
+
+// failedJobs lists the jobs of a batch that failed, once the tables show its end.
+func (d *demo) failedJobs(ctx context.Context, batch domain.BatchID) ([]domain.JobID, error) {
+	v, err := d.settled(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	var ids []domain.JobID
+	for _, j := range v.Jobs {
+		if j.Status == string(domain.JobFailed) {
+			ids = append(ids, domain.JobID(j.ID))
+		}
+	}
+	return ids, nil
+}
+
+// settled gives the report of a batch when the tables show all that has happened
+// to it.
+func (d *demo) settled(ctx context.Context, batch domain.BatchID) (app.BatchReportView, error) {
+	if err := d.app.CatchUp(ctx); err != nil {
+		return app.BatchReportView{}, err
+	}
+	return d.app.BatchReport(ctx, batch, 1000)
+}
+
+// reports shows what PostgreSQL says, and compares it with what had to happen.
+func (d *demo) reports(ctx context.Context, batches []domain.BatchID) error {
+	objects := samples.Objects()
+	fails := 0
+	for _, o := range objects {
+		if o.Fails {
+			fails++
+		}
+	}
+	want := []struct {
+		status                    domain.BatchState
+		listed, completed, failed int
+	}{
+		{domain.BatchFailed, len(objects), len(objects) - fails, fails},
+		{domain.BatchCompleted, 1, 1, 0},
+		{domain.BatchCompleted, 1, 1, 0},
+	}
+	var first app.BatchReportView
+	d.step("What PostgreSQL reports:")
+	for i, id := range batches {
+		v, err := d.settled(ctx, id)
+		if err != nil {
+			return err
+		}
+		w := want[i]
+		listed, _ := or(v.RowsListed, "").(int64)
+		if v.Status != string(w.status) || listed != int64(w.listed) || v.JobsCompleted != int64(w.completed) || v.JobsFailed != int64(w.failed) || v.JobsInProgress != 0 {
+			showReport(d.p.Out, v)
+			return fmt.Errorf("this was not intended: %s should be %s with %d jobs completed and %d failed", id, w.status, w.completed, w.failed)
+		}
+		for _, j := range v.Jobs {
+			if j.Status == string(domain.JobFailed) && or(j.ReasonCode, "") != string(domain.CodeDigestMismatch) {
+				showReport(d.p.Out, v)
+				return fmt.Errorf("this was not intended: %s failed for another reason than its wrong digest", j.ID)
+			}
+		}
+		fmt.Fprintln(d.p.Out)
+		showBatch(d.p.Out, v.BatchSummary)
+		fmt.Fprintln(d.p.Out)
+		showJobs(d.p.Out, v.Jobs)
+		if i == 0 {
+			first = v
+		}
+	}
+	if len(first.Retries) != 2*fails {
+		return fmt.Errorf("this was not intended: %d failed attempts are recorded, not %d", len(first.Retries), 2*fails)
+	}
+	d.step("Every failed attempt is kept, also when a later one succeeds:\n")
+	showRetries(d.p.Out, first.Retries)
+	d.where(first)
+	return nil
+}
+
+// where tells where to look next.
+func (d *demo) where(v app.BatchReportView) {
+	d.step("Where things are:")
+	d.say("objects   %s", relative(filepath.Join(d.cfg.Store, "objects")))
+	for _, j := range v.Jobs {
+		if j.ManifestKey != nil {
+			d.say("          such as %s", relative(filepath.Join(d.cfg.Store, *j.ManifestKey)))
+			break
+		}
+	}
+	d.say("mails     %s", relative(d.cfg.MailDir))
+	d.say("log       %s", relative(d.logFile))
+	d.next(relative(d.stack.Dir()), d.stack.Addresses().Postgres)
+}
+
+// next tells what to type next.
+func (d *demo) next(dir, postgres string) {
+	d.step("Look in (the first line starts the servers again with this data; then, beside it):")
+	d.say("%s stack --dir %s", d.called, dir)
+	d.say("psql '%s' -c 'select * from report.batch_summary'", postgres)
+	d.say("psql '%s' -c 'select * from report.retry_history'", postgres)
+	d.step("Keep it running:")
+	d.say("%s demo --keep-running%s", d.called, d.dirFlag)
 }
