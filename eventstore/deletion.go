@@ -22,7 +22,7 @@ const deletionParallel = 16
 // removeWork removes what a job has in working directories, before its nodes go: a
 // directory whose job is gone would be hard to find. Nobody can claim the jobs any
 // more. One that is still locked is left; the error is then [ErrLocked].
-func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Order, removeWork func(domain.Job) error) error {
+func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Meta, removeWork func(domain.Job) error) error {
 	at, err := h.Live.Batch(ctx, id)
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -48,7 +48,7 @@ func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Order
 
 type deletion struct {
 	h          *Handler
-	o          Order
+	o          Meta
 	batch      domain.BatchID
 	cleaned    bool
 	removeWork func(domain.Job) error

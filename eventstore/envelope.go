@@ -159,9 +159,9 @@ func (e *DecodeError) Error() string { return e.err.Error() }
 // Unwrap gives the cause.
 func (e *DecodeError) Unwrap() error { return e.err }
 
-// DecodePlace reads from a message's headers only what [Log.Last] answers: the
+// DecodeVersion reads from a message's headers only what [Log.Last] answers: the
 // event's number and the command that caused it. Its error is [ErrBroken].
-func DecodePlace(header map[string][]string) (version int64, commandID string, err error) {
+func DecodeVersion(header map[string][]string) (version int64, commandID string, err error) {
 	d := decoder{header: header}
 	version, commandID = d.number("ce-version"), d.text("ce-commandid")
 	if version < 1 {

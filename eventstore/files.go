@@ -53,7 +53,7 @@ type FileResult struct {
 
 // File decides and appends one command. The error of the rules is
 // *domain.Refused; a duplicate discovery is none. For others see [Log.Append].
-func (h *FileHandler) File(ctx context.Context, hash domain.FileHash, cmd domain.FileCommand, o Order) (FileResult, error) {
+func (h *FileHandler) File(ctx context.Context, hash domain.FileHash, cmd domain.FileCommand, o Meta) (FileResult, error) {
 	results, err := h.All(ctx, []FileAsk{{hash, cmd}}, o)
 	if err != nil {
 		return FileResult{}, err
@@ -64,7 +64,7 @@ func (h *FileHandler) File(ctx context.Context, hash domain.FileHash, cmd domain
 // DiscoverAll makes files known (F1), a thousand in one write, and gives how many
 // were not known before. Those that the rules refuse do not keep the others out;
 // the error then says how many there are and why the first.
-func (h *FileHandler) DiscoverAll(ctx context.Context, files []domain.DiscoverFile, o Order) (fresh int, err error) {
+func (h *FileHandler) DiscoverAll(ctx context.Context, files []domain.DiscoverFile, o Meta) (fresh int, err error) {
 	asks := make([]FileAsk, len(files))
 	for i, f := range files {
 		asks[i] = FileAsk{f.Spec.Hash(), f}

@@ -34,7 +34,7 @@ type fileWork struct {
 // filesCall is one call of All.
 type filesCall struct {
 	*FileHandler
-	order Order
+	order Meta
 	// retry: the caller gave the command id, so that an earlier call may have
 	// written.
 	retry bool
@@ -48,7 +48,7 @@ type filesCall struct {
 //
 // Under one command id a file takes one command: asking again with the same id is
 // answered with what was written the first time.
-func (h *FileHandler) All(ctx context.Context, asks []FileAsk, o Order) ([]FileResult, error) {
+func (h *FileHandler) All(ctx context.Context, asks []FileAsk, o Meta) ([]FileResult, error) {
 	c := filesCall{FileHandler: h, order: o, retry: o.CommandID != ""}
 	if !c.retry {
 		c.order.CommandID = h.NewID()

@@ -46,7 +46,7 @@ func TestFilesProperty(t *testing.T) {
 			for n := range rapid.IntRange(1, 4).Draw(t, "files") {
 				asks = append(asks, eventstore.FileAsk{Hash: storetest.FileSpec(n).Hash(), Command: anyFileCommand(t, n, limits, now)})
 			}
-			results, err := h.All(t.Context(), asks, eventstore.Order{Actor: "daemon/test"})
+			results, err := h.All(t.Context(), asks, eventstore.Meta{Actor: "daemon/test"})
 			if err != nil {
 				t.Fatal(err)
 			}

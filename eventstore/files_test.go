@@ -52,7 +52,7 @@ func TestFilesTooMuch(t *testing.T) {
 		return nil
 	}
 	h := storetest.NewFileHandler(log)
-	fresh, err := h.DiscoverAll(t.Context(), discoveries(100), eventstore.Order{})
+	fresh, err := h.DiscoverAll(t.Context(), discoveries(100), eventstore.Meta{})
 	if fresh != 99 || !errors.Is(err, eventstore.ErrBroken) || !strings.HasPrefix(fmt.Sprint(err), "1 of 100 files") {
 		t.Errorf("%d fresh, %v", fresh, err)
 	}
@@ -67,11 +67,11 @@ func TestFilesWrites(t *testing.T) {
 	t.Parallel()
 	log := &guardedLog{Log: memory.NewLog(nil), before: func([]eventstore.Append) error { return nil }}
 	h := storetest.NewFileHandler(log)
-	if fresh, err := h.DiscoverAll(t.Context(), discoveries(10_000), eventstore.Order{}); err != nil || fresh != 10_000 || log.appends != 10 {
+	if fresh, err := h.DiscoverAll(t.Context(), discoveries(10_000), eventstore.Meta{}); err != nil || fresh != 10_000 || log.appends != 10 {
 		t.Errorf("%d fresh in %d writes: %v", fresh, log.appends, err)
 	}
 	log.appends = 0
-	if fresh, err := h.DiscoverAll(t.Context(), discoveries(10_001)[9_001:], eventstore.Order{}); err != nil || fresh != 1 || log.appends != 2 {
+	if fresh, err := h.DiscoverAll(t.Context(), discoveries(10_001)[9_001:], eventstore.Meta{}); err != nil || fresh != 1 || log.appends != 2 {
 		t.Errorf("%d fresh in %d writes: %v", fresh, log.appends, err)
 	}
 }
@@ -94,7 +94,7 @@ func TestFilesStopped(t *testing.T) {
 	for _, d := range discoveries(2500) {
 		asks = append(asks, eventstore.FileAsk{Hash: d.Spec.Hash(), Command: d})
 	}
-	results, err := storetest.NewFileHandler(log).All(ctx, asks, eventstore.Order{})
+	results, err := storetest.NewFileHandler(log).All(ctx, asks, eventstore.Meta{})
 	if !errors.Is(err, eventstore.ErrUnknown) || len(results) != len(asks) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -113,10 +113,10 @@ func TestFilesGiveUp(t *testing.T) {
 			t.Parallel()
 			log := &guardedLog{Log: memory.NewLog(nil), before: func([]eventstore.Append) error { return answer }}
 			h := storetest.NewFileHandler(log)
-			if _, err := h.File(t.Context(), storetest.FileSpec(1).Hash(), domain.DiscoverFile{Spec: storetest.FileSpec(1)}, eventstore.Order{}); !errors.Is(err, answer) {
+			if _, err := h.File(t.Context(), storetest.FileSpec(1).Hash(), domain.DiscoverFile{Spec: storetest.FileSpec(1)}, eventstore.Meta{}); !errors.Is(err, answer) {
 				t.Errorf("got %v", err)
 			}
-			if fresh, err := h.DiscoverAll(t.Context(), discoveries(5), eventstore.Order{}); !errors.Is(err, answer) || fresh != 0 || h.Duplicates() != 0 {
+			if fresh, err := h.DiscoverAll(t.Context(), discoveries(5), eventstore.Meta{}); !errors.Is(err, answer) || fresh != 0 || h.Duplicates() != 0 {
 				t.Errorf("%d fresh, %v", fresh, err)
 			}
 		})
@@ -133,7 +133,7 @@ func TestFilesDamage(t *testing.T) {
 	if _, err := log.Append(t.Context(), []eventstore.Append{{Event: domain.Recorded{Event: e}}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := storetest.NewFileHandler(log).File(t.Context(), hash, domain.ReadyFile{}, eventstore.Order{})
+	_, err := storetest.NewFileHandler(log).File(t.Context(), hash, domain.ReadyFile{}, eventstore.Meta{})
 	var unexpected *domain.Unexpected
 	if !errors.Is(err, eventstore.ErrBroken) || !errors.As(err, &unexpected) || !strings.Contains(err.Error(), "place 1") {
 		t.Errorf("got %v", err)

@@ -19,8 +19,8 @@ type Handler struct {
 	Collection func(profile string) string
 }
 
-// Order says who asks for a change, and in what context.
-type Order struct {
+// Meta says who asks for a change, and in what context.
+type Meta struct {
 	Actor domain.Actor
 	// CommandID makes a retry of the same command recognisable; "" = a new one.
 	CommandID   string
@@ -38,7 +38,7 @@ type Order struct {
 	SpaceTerm *Token
 	// Known is the job as its claim gave it: it spares reading it again. Should it
 	// be outdated after all, the write is refused and the job is read.
-	Known *At[domain.Job]
+	Known *Loaded[domain.Job]
 	// DryRun decides and writes nothing: the result is what would be, and the error
 	// what would refuse it.
 	DryRun bool
@@ -47,7 +47,7 @@ type Order struct {
 // Result is the state after a command and what was recorded. A command that an
 // earlier try has written gives the state alone.
 type Result[S any] struct {
-	At[S]
+	Loaded[S]
 	Before S
 	Row    string
 	Events []domain.Recorded
@@ -59,24 +59,24 @@ const maxConflicts = 20
 
 // Batch decides and commits a command about a batch. The answer of the rules is
 // *domain.Refused; see [Live.Commit] for the others.
-func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, o Order) (Result[domain.Batch], error) {
+func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, o Meta) (Result[domain.Batch], error) {
 	h.complete(&o)
 	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Batch], error) {
 		at, err := h.Live.Batch(ctx, id)
 		if errors.Is(err, ErrNotFound) {
-			at, err = At[domain.Batch]{State: domain.Batch{ID: id}}, nil
+			at, err = Loaded[domain.Batch]{State: domain.Batch{ID: id}}, nil
 		}
 		if err != nil {
 			return Result[domain.Batch]{}, err
 		}
 		if at.State.CommandID == o.CommandID {
-			return Result[domain.Batch]{At: at}, nil
+			return Result[domain.Batch]{Loaded: at}, nil
 		}
 		return h.batch(ctx, at, cmd, o)
 	})
 }
 
-func (h *Handler) batch(ctx context.Context, at At[domain.Batch], cmd domain.BatchCommand, o Order) (res Result[domain.Batch], err error) {
+func (h *Handler) batch(ctx context.Context, at Loaded[domain.Batch], cmd domain.BatchCommand, o Meta) (res Result[domain.Batch], err error) {
 	facts, change := domain.Facts{}, Change{Token: at.Token, Claim: o.Claim, KeepClaim: o.KeepClaim}
 	needs := domain.BatchNeeds(cmd)
 	if needs.Holds {
@@ -110,17 +110,17 @@ func (h *Handler) batch(ctx context.Context, at At[domain.Batch], cmd domain.Bat
 			return res, err
 		}
 	}
-	change.Batch = &Pair[domain.Batch]{Before: at.State, After: after}
+	change.Batch = &Transition[domain.Batch]{From: at.State, To: after}
 	done, err := h.commit(ctx, change, o)
 	if err != nil {
 		return res, err
 	}
-	return Result[domain.Batch]{At: At[domain.Batch]{State: after, Token: done.Token}, Before: at.State, Row: dec.Row,
+	return Result[domain.Batch]{Loaded: Loaded[domain.Batch]{State: after, Token: done.Token}, Before: at.State, Row: dec.Row,
 		Events: stamped(change.Events, done.Zxid)}, nil
 }
 
 // commit writes one change, unless it is only tried.
-func (h *Handler) commit(ctx context.Context, c Change, o Order) (Committed, error) {
+func (h *Handler) commit(ctx context.Context, c Change, o Meta) (Committed, error) {
 	if o.DryRun {
 		return Committed{}, h.unlocked(ctx, c)
 	}
@@ -177,7 +177,7 @@ func (h *Handler) jobsOf(ctx context.Context, id domain.BatchID) (map[domain.Sub
 }
 
 // Job decides and commits a command about a job.
-func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobCommand, o Order) (Result[domain.Job], error) {
+func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobCommand, o Meta) (Result[domain.Job], error) {
 	h.complete(&o)
 	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Job], error) {
 		at, err := h.job(ctx, id, &o)
@@ -185,7 +185,7 @@ func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobComman
 			return Result[domain.Job]{}, err
 		}
 		if at.State.CommandID == o.CommandID {
-			return Result[domain.Job]{At: at}, nil
+			return Result[domain.Job]{Loaded: at}, nil
 		}
 		change, row, err := h.decideJob(ctx, at, cmd, o)
 		if err != nil {
@@ -195,13 +195,13 @@ func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobComman
 		if err != nil {
 			return Result[domain.Job]{}, err
 		}
-		return Result[domain.Job]{At: At[domain.Job]{State: change.Job.After, Token: done.Token}, Before: at.State, Row: row,
+		return Result[domain.Job]{Loaded: Loaded[domain.Job]{State: change.Job.To, Token: done.Token}, Before: at.State, Row: row,
 			Events: stamped(change.Events, done.Zxid), Claim: done.Claim}, nil
 	})
 }
 
 // job gives the job as the caller knows it, the first time, and then as it is.
-func (h *Handler) job(ctx context.Context, id domain.JobID, o *Order) (At[domain.Job], error) {
+func (h *Handler) job(ctx context.Context, id domain.JobID, o *Meta) (Loaded[domain.Job], error) {
 	if known := o.Known; known != nil && known.State.ID == id {
 		o.Known = nil
 		return *known, nil
@@ -209,7 +209,7 @@ func (h *Handler) job(ctx context.Context, id domain.JobID, o *Order) (At[domain
 	return h.Live.Job(ctx, id)
 }
 
-func (h *Handler) decideJob(ctx context.Context, at At[domain.Job], cmd domain.JobCommand, o Order) (change Change, row string, err error) {
+func (h *Handler) decideJob(ctx context.Context, at Loaded[domain.Job], cmd domain.JobCommand, o Meta) (change Change, row string, err error) {
 	facts := domain.Facts{}
 	change = Change{Token: at.Token, Claim: o.Claim, KeepClaim: o.KeepClaim, Next: o.Next, SpaceTerm: o.SpaceTerm}
 	needs := domain.JobNeeds(cmd)
@@ -243,19 +243,19 @@ func (h *Handler) decideJob(ctx context.Context, at At[domain.Job], cmd domain.J
 			return change, "", err
 		}
 	}
-	change.Job = &Pair[domain.Job]{Before: at.State, After: after}
+	change.Job = &Transition[domain.Job]{From: at.State, To: after}
 	return change, dec.Row, nil
 }
 
 // CreateJobs makes consecutive jobs of a batch in one write, from row nextRow on,
 // under the batch's claim. ErrConflict: somebody else made them.
-func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow int, cmds []domain.CreateJob, o Order) ([]domain.Recorded, error) {
+func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow int, cmds []domain.CreateJob, o Meta) ([]domain.Recorded, error) {
 	h.complete(&o)
 	o.KeepClaim = true
 	changes := make([]Change, 0, len(cmds))
 	var events []domain.Recorded
 	for i, cmd := range cmds {
-		at := At[domain.Job]{State: domain.Job{ID: first.Plus(nextRow + i)}}
+		at := Loaded[domain.Job]{State: domain.Job{ID: first.Plus(nextRow + i)}}
 		change, _, err := h.decideJob(ctx, at, cmd, o)
 		if err != nil {
 			return nil, err
@@ -272,7 +272,7 @@ func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow in
 }
 
 // Hold sets (h not nil) or lifts a hold or pause.
-func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, hold *domain.Hold, why string, o Order) (Result[domain.Setting], error) {
+func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, hold *domain.Hold, why string, o Meta) (Result[domain.Setting], error) {
 	h.complete(&o)
 	return retry(ctx, "hold", domain.SettingAggregate(kind, name), func() (Result[domain.Setting], error) {
 		at, err := h.Live.Setting(ctx, kind, name)
@@ -291,12 +291,12 @@ func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, h
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}
-		done, err := h.commit(ctx, Change{Setting: &Pair[domain.Setting]{Before: at.State, After: after},
+		done, err := h.commit(ctx, Change{Setting: &Transition[domain.Setting]{From: at.State, To: after},
 			Token: at.Token, Events: events}, o)
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}
-		return Result[domain.Setting]{At: At[domain.Setting]{State: after, Token: done.Token}, Before: at.State, Events: stamped(events, done.Zxid)}, nil
+		return Result[domain.Setting]{Loaded: Loaded[domain.Setting]{State: after, Token: done.Token}, Before: at.State, Events: stamped(events, done.Zxid)}, nil
 	})
 }
 
@@ -313,21 +313,21 @@ func (h *Handler) holds(ctx context.Context, profile string, f *domain.Facts, c 
 	return nil
 }
 
-func (h *Handler) complete(o *Order) {
+func (h *Handler) complete(o *Meta) {
 	if o.CommandID == "" {
 		o.CommandID = h.NewID()
 	}
 	o.CommandID = clean(o.CommandID)
 }
 
-func (h *Handler) record(events []domain.Event, batch domain.BatchID, o Order) ([]domain.Recorded, error) {
+func (h *Handler) record(events []domain.Event, batch domain.BatchID, o Meta) ([]domain.Recorded, error) {
 	return record(domain.At(h.Clock()), events, batch, o)
 }
 
 // record makes the events as they will be read again, so that the live state,
 // folded from them, equals the fold of the log also when somebody's text is no
 // valid UTF-8.
-func record(now domain.Time, events []domain.Event, batch domain.BatchID, o Order) ([]domain.Recorded, error) {
+func record(now domain.Time, events []domain.Event, batch domain.BatchID, o Meta) ([]domain.Recorded, error) {
 	recorded := make([]domain.Recorded, len(events))
 	for i, e := range events {
 		var err error

@@ -15,13 +15,13 @@ type Inspector interface {
 	Survey(ctx context.Context) (*Survey, error)
 	// InspectJob, InspectBatch and InspectSetting read all nodes of one aggregate as
 	// they were at one moment; `also` are further nodes that may belong to it.
-	InspectJob(ctx context.Context, id domain.JobID, also ...string) (Look, error)
-	InspectBatch(ctx context.Context, id domain.BatchID, also ...string) (Look, error)
-	InspectSetting(ctx context.Context, a domain.Aggregate) (Look, error)
-	// DrawJob, DrawBatch and DrawSetting give the nodes that a state should have.
-	DrawJob(j domain.Job) Picture
-	DrawBatch(b domain.Batch) Picture
-	DrawSetting(s domain.Setting) Picture
+	InspectJob(ctx context.Context, id domain.JobID, also ...string) (Observed, error)
+	InspectBatch(ctx context.Context, id domain.BatchID, also ...string) (Observed, error)
+	InspectSetting(ctx context.Context, a domain.Aggregate) (Observed, error)
+	// ExpectedJob, DrawBatch and DrawSetting give the nodes that a state should have.
+	ExpectedJob(j domain.Job) Nodes
+	ExpectedBatch(b domain.Batch) Nodes
+	ExpectedSetting(s domain.Setting) Nodes
 	// Below lists a node and what stands below it, children first, at most limit of
 	// them: what it lists can be removed in this order. Nothing = it is not there.
 	Below(ctx context.Context, node string, limit int) ([]string, error)
@@ -31,12 +31,12 @@ type Inspector interface {
 	// SeizeLock marks the lock of a look so that a repair can delete it and nobody
 	// else's. It is refused (ErrLocked) unless the lock is the one that was seen and
 	// its holder is gone.
-	SeizeLock(ctx context.Context, look *Look) error
+	SeizeLock(ctx context.Context, look *Observed) error
 }
 
-// Picture is a part of the live state as it is stored: nodes by their names below
+// Nodes is a part of the live state as it is stored: nodes by their names below
 // the root, and their data.
-type Picture map[string]string
+type Nodes map[string]string
 
 // Survey is a list of what there is.
 type Survey struct {
@@ -52,21 +52,21 @@ type Survey struct {
 	Strays []string
 }
 
-// Look is an aggregate as it lay there at one moment.
-type Look struct {
+// Observed is an aggregate as it lay there at one moment.
+type Observed struct {
 	Aggregate domain.Aggregate
-	Nodes     Picture // without the lock; what counts claims has no data here
+	Nodes     Nodes // without the lock; what counts claims has no data here
 	// Version is that of its status, 0 = there is none that can be read; Token is for
 	// compare-and-set.
 	Version int64
 	Token   Token
 	NextRow int  // of a batch
 	Dir     bool // its own node is there, so that it can be locked
-	Lock    *LockLook
+	Lock    *ObservedLock
 }
 
-// LockLook is a lock as it was seen.
-type LockLook struct {
+// ObservedLock is a lock as it was seen.
+type ObservedLock struct {
 	Node   string
 	Holder string // a worker, "" = it cannot be read
 	// Alive says that the holder is registered and that the lock goes with it.

@@ -43,9 +43,9 @@ type Limits struct{ Warn, Full, Stop, Queue int }
 // a limit is, and says who has to wait: first depositors, at last everybody. What
 // is under way may pass a limit by a little. It is safe for concurrent use.
 type Pressure struct {
-	Look   func(ctx context.Context) (Load, error)
-	Limits Limits
-	Log    *slog.Logger
+	Measure func(ctx context.Context) (Load, error)
+	Limits  Limits
+	Log     *slog.Logger
 
 	looking sync.Mutex // held by the one that looks
 	mu      sync.Mutex
@@ -123,7 +123,7 @@ func (p *Pressure) outbox(most int) error {
 func (p *Pressure) Admit(ctx context.Context, changes []Change) error {
 	deposit, stoppable := false, false
 	for _, c := range changes {
-		deposit = deposit || c.Batch != nil && c.Batch.Before.State == ""
+		deposit = deposit || c.Batch != nil && c.Batch.From.State == ""
 		stoppable = stoppable || c.Setting == nil
 	}
 	// What cannot be looked at is not full: the write itself will tell.
@@ -194,7 +194,7 @@ func (p *Pressure) spent() bool {
 
 // look asks for the load. The lock for looking is held.
 func (p *Pressure) look(ctx context.Context) error {
-	load, err := p.Look(ctx)
+	load, err := p.Measure(ctx)
 	if err != nil {
 		return err
 	}

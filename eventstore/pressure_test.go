@@ -26,7 +26,7 @@ type presses struct {
 func newPresses() *presses {
 	p := &presses{load: eventstore.Load{Queues: map[domain.JobState]int{}}}
 	p.Pressure = &eventstore.Pressure{Limits: eventstore.Limits{Warn: 10, Full: 20, Stop: 40, Queue: 100}, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
-		Look: func(context.Context) (eventstore.Load, error) {
+		Measure: func(context.Context) (eventstore.Load, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.looks++
@@ -42,9 +42,9 @@ func (p *presses) set(unsent int) {
 }
 
 var (
-	newBatch = []eventstore.Change{{Batch: &eventstore.Pair[domain.Batch]{After: domain.Batch{ID: "bid0000000001", State: domain.BatchPending}}}}
-	moveJob  = []eventstore.Change{{Job: &eventstore.Pair[domain.Job]{Before: domain.Job{State: domain.JobPending}, After: domain.Job{State: domain.JobEstimating}}}}
-	setHold  = []eventstore.Change{{Setting: &eventstore.Pair[domain.Setting]{}}}
+	newBatch = []eventstore.Change{{Batch: &eventstore.Transition[domain.Batch]{To: domain.Batch{ID: "bid0000000001", State: domain.BatchPending}}}}
+	moveJob  = []eventstore.Change{{Job: &eventstore.Transition[domain.Job]{From: domain.Job{State: domain.JobPending}, To: domain.Job{State: domain.JobEstimating}}}}
+	setHold  = []eventstore.Change{{Setting: &eventstore.Transition[domain.Setting]{}}}
 )
 
 // TestPressureByLevel: what each level lets through.

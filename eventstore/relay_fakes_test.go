@@ -136,20 +136,20 @@ func (l *scriptLog) Info(context.Context) (eventstore.LogInfo, error) {
 type scriptOutbox struct {
 	mu      sync.Mutex
 	items   [][]eventstore.Item
-	mark    []eventstore.Position
+	mark    []eventstore.Offset
 	changed chan struct{} // closed at every change
 	faults  faults
 }
 
 func newScriptOutbox(shards int, f faults) *scriptOutbox {
-	return &scriptOutbox{items: make([][]eventstore.Item, shards), mark: make([]eventstore.Position, shards),
+	return &scriptOutbox{items: make([][]eventstore.Item, shards), mark: make([]eventstore.Offset, shards),
 		changed: make(chan struct{}), faults: f}
 }
 
 func (o *scriptOutbox) add(shard int, events ...domain.Recorded) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.items[shard] = append(o.items[shard], eventstore.Item{Position: eventstore.Position{Seq: int64(len(o.items[shard]) + 1)}, Events: events})
+	o.items[shard] = append(o.items[shard], eventstore.Item{Offset: eventstore.Offset{Seq: int64(len(o.items[shard]) + 1)}, Events: events})
 	o.tell()
 }
 
@@ -179,16 +179,16 @@ func (o *scriptOutbox) Lead(ctx context.Context, _ int) (context.Context, func()
 	return lead, resign, ctx.Err()
 }
 
-func (o *scriptOutbox) Unsent(_ context.Context, shard int) (eventstore.Position, error) {
+func (o *scriptOutbox) Unsent(_ context.Context, shard int) (eventstore.Offset, error) {
 	if o.broken() {
-		return eventstore.Position{}, errOut
+		return eventstore.Offset{}, errOut
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.mark[shard], nil
 }
 
-func (o *scriptOutbox) Read(ctx context.Context, shard int, after eventstore.Position, limit int) ([]eventstore.Item, error) {
+func (o *scriptOutbox) Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error) {
 	if o.broken() {
 		return nil, errOut
 	}
@@ -198,7 +198,7 @@ func (o *scriptOutbox) Read(ctx context.Context, shard int, after eventstore.Pos
 	return slices.Clone(left[:min(limit, len(left))]), ctx.Err()
 }
 
-func (o *scriptOutbox) Wait(ctx context.Context, shard int, after eventstore.Position) error {
+func (o *scriptOutbox) Wait(ctx context.Context, shard int, after eventstore.Offset) error {
 	for {
 		o.mu.Lock()
 		more, changed := int64(len(o.items[shard])) > after.Seq, o.changed
@@ -214,7 +214,7 @@ func (o *scriptOutbox) Wait(ctx context.Context, shard int, after eventstore.Pos
 	}
 }
 
-func (o *scriptOutbox) Sent(ctx context.Context, shard int, upTo eventstore.Position) error {
+func (o *scriptOutbox) Sent(ctx context.Context, shard int, upTo eventstore.Offset) error {
 	if o.broken() {
 		return errOut
 	}

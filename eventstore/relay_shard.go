@@ -30,11 +30,11 @@ type shard struct {
 	log   *slog.Logger
 
 	started bool
-	marked  Position // the mark as it is stored
-	done    Position // everything up to here is in the log
-	read    Position // everything up to here was read
-	unsaved int      // items between marked and done
-	brought int      // events of the last read
+	marked  Offset // the mark as it is stored
+	done    Offset // everything up to here is in the log
+	read    Offset // everything up to here was read
+	unsaved int    // items between marked and done
+	brought int    // events of the last read
 	sent    time.Time
 
 	known  positions
@@ -131,9 +131,9 @@ func (s *shard) passed(item Item) {
 		from, held := s.held[e.Aggregate]
 		open = open || held && e.Version >= from
 	}
-	s.read = item.Position
+	s.read = item.Offset
 	if !open {
-		s.done = item.Position
+		s.done = item.Offset
 		s.unsaved++
 	}
 }

@@ -38,12 +38,12 @@ type Restorer interface {
 	Restored(ctx context.Context) error
 	// Shards and Read are those of [Outbox].
 	Shards() int
-	Read(ctx context.Context, shard int, after Position, limit int) ([]Item, error)
+	Read(ctx context.Context, shard int, after Offset, limit int) ([]Item, error)
 }
 
 // NoteRestore writes into the history of maintenance that the live state or the log
 // was made anew.
-func (h *Handler) NoteRestore(ctx context.Context, what string, epoch, events int64, o Order) (domain.Recorded, error) {
+func (h *Handler) NoteRestore(ctx context.Context, what string, epoch, events int64, o Meta) (domain.Recorded, error) {
 	h.complete(&o)
 	at, err := h.Live.Setting(ctx, domain.HoldAudit, domain.AuditMaintenance)
 	if err != nil {
@@ -57,7 +57,7 @@ func (h *Handler) NoteRestore(ctx context.Context, what string, epoch, events in
 	if err != nil {
 		return domain.Recorded{}, err
 	}
-	c.Setting = &Pair[domain.Setting]{Before: at.State, After: after}
+	c.Setting = &Transition[domain.Setting]{From: at.State, To: after}
 	_, err = h.commit(ctx, c, o)
 	return c.Events[0], err
 }

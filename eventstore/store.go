@@ -12,21 +12,21 @@ import (
 // compares. It is the adapter's own number, not the aggregate's version.
 type Token int32
 
-// At is a state and the token under which it was read.
-type At[S any] struct {
+// Loaded is a state and the token under which it was read.
+type Loaded[S any] struct {
 	State S
 	Token Token
 }
 
-// Pair is a state before and after a decision.
-type Pair[S any] struct{ Before, After S }
+// Transition is a state before and after a decision.
+type Transition[S any] struct{ From, To S }
 
 // Change is one decision, ready to be written: exactly one of Batch, Job and
 // Setting is set.
 type Change struct {
-	Batch   *Pair[domain.Batch]
-	Job     *Pair[domain.Job]
-	Setting *Pair[domain.Setting]
+	Batch   *Transition[domain.Batch]
+	Job     *Transition[domain.Job]
+	Setting *Transition[domain.Setting]
 
 	// Token is that of Before; not looked at when Before does not exist.
 	Token  Token
@@ -55,20 +55,20 @@ type Change struct {
 	// compare-and-set. All such changes of one Commit are consecutive rows.
 	NextRow *int
 
-	// Found, for a repair: what lies there in place of what Before should have. The
+	// Observed, for a repair: what lies there in place of what Before should have. The
 	// write makes it what After should have.
-	Found *Look
+	Observed *Observed
 }
 
 // Aggregate names what the change is about.
 func (c Change) Aggregate() domain.Aggregate {
 	switch {
 	case c.Batch != nil:
-		return c.Batch.After.ID.Aggregate()
+		return c.Batch.To.ID.Aggregate()
 	case c.Job != nil:
-		return c.Job.After.ID.Aggregate()
+		return c.Job.To.ID.Aggregate()
 	default:
-		return c.Setting.After.Aggregate()
+		return c.Setting.To.Aggregate()
 	}
 }
 
@@ -76,7 +76,7 @@ func (c Change) Aggregate() domain.Aggregate {
 // claim is the job's own, it ends, and the job goes to the queue that was asked for.
 func (c Change) HandsOver() bool {
 	return c.Next != "" && c.Job != nil && c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() &&
-		c.Job.After.State == c.Next && c.Job.After.QueueEntry() != ""
+		c.Job.To.State == c.Next && c.Job.To.QueueEntry() != ""
 }
 
 // Committed says how a change was written.
@@ -104,10 +104,10 @@ type Holds struct {
 // its changes and gives ErrConflict when a token, a fence or a requirement does
 // not hold, ErrUnknown when the outcome cannot be found out before ctx ends.
 type Live interface {
-	Batch(ctx context.Context, id domain.BatchID) (At[domain.Batch], error)
-	Job(ctx context.Context, id domain.JobID) (At[domain.Job], error)
+	Batch(ctx context.Context, id domain.BatchID) (Loaded[domain.Batch], error)
+	Job(ctx context.Context, id domain.JobID) (Loaded[domain.Job], error)
 	// Setting gives version 0 and token 0 for one that was never set.
-	Setting(ctx context.Context, kind domain.HoldKind, name string) (At[domain.Setting], error)
+	Setting(ctx context.Context, kind domain.HoldKind, name string) (Loaded[domain.Setting], error)
 	// Refs counts without listing.
 	Refs(ctx context.Context, id domain.BatchID) (Refs, error)
 	// BatchJobs lists the jobs in one sub-state, sorted.
@@ -149,12 +149,12 @@ type Claims interface {
 	// NextJob waits until a job in the state can be claimed: lower priority number
 	// first, then lower id. It gives ctx's error when ctx ends. It never gives a
 	// job whose queue is paused.
-	NextJob(ctx context.Context, state domain.JobState) (*Claim, At[domain.Job], error)
+	NextJob(ctx context.Context, state domain.JobState) (*Claim, Loaded[domain.Job], error)
 	// NextBatch is the same for batches, lowest id first.
-	NextBatch(ctx context.Context, state domain.BatchState) (*Claim, At[domain.Batch], error)
+	NextBatch(ctx context.Context, state domain.BatchState) (*Claim, Loaded[domain.Batch], error)
 	// ClaimJob and ClaimBatch take a given one, or ErrLocked.
-	ClaimJob(ctx context.Context, id domain.JobID) (*Claim, At[domain.Job], error)
-	ClaimBatch(ctx context.Context, id domain.BatchID) (*Claim, At[domain.Batch], error)
+	ClaimJob(ctx context.Context, id domain.JobID) (*Claim, Loaded[domain.Job], error)
+	ClaimBatch(ctx context.Context, id domain.BatchID) (*Claim, Loaded[domain.Batch], error)
 	// Confirm tells that the claim held at some moment after the call began:
 	// ErrFenced when it was lost. Effects outside the live state that rest on having
 	// been the only one need it, since work may stand still for long unnoticed.
@@ -169,23 +169,23 @@ type Claims interface {
 	Notice(r domain.Recorded)
 }
 
-// Position is a place in a shard's outbox, increasing in commit order. The zero
-// Position stands before all.
-type Position struct {
+// Offset is a place in a shard's outbox, increasing in commit order. The zero
+// Offset stands before all.
+type Offset struct {
 	Bucket int64 `json:"bucket"`
 	Seq    int64 `json:"seq"`
 }
 
 // Before reports whether p stands before q.
-func (p Position) Before(q Position) bool {
+func (p Offset) Before(q Offset) bool {
 	return p.Bucket < q.Bucket || p.Bucket == q.Bucket && p.Seq < q.Seq
 }
 
 // Item is one node of the outbox: the events of one decision, or of several that
 // were written together.
 type Item struct {
-	Position Position
-	Events   []domain.Recorded // with Zxid and Epoch
+	Offset Offset
+	Events []domain.Recorded // with Zxid and Epoch
 }
 
 // Outbox holds committed events until they are in the log. It is split into
@@ -196,13 +196,13 @@ type Outbox interface {
 	// lead is lost or resign is called.
 	Lead(ctx context.Context, shard int) (lead context.Context, resign func(), err error)
 	// Unsent gives the position of the mark: everything up to it is sent.
-	Unsent(ctx context.Context, shard int) (Position, error)
+	Unsent(ctx context.Context, shard int) (Offset, error)
 	// Read gives up to limit items after the position, in commit order.
-	Read(ctx context.Context, shard int, after Position, limit int) ([]Item, error)
+	Read(ctx context.Context, shard int, after Offset, limit int) ([]Item, error)
 	// Wait returns when there may be items after the position, or ctx ends.
-	Wait(ctx context.Context, shard int, after Position) error
+	Wait(ctx context.Context, shard int, after Offset) error
 	// Sent moves the mark; items before it are removed after the grace time.
-	Sent(ctx context.Context, shard int, upTo Position) error
+	Sent(ctx context.Context, shard int, upTo Offset) error
 	// Depth counts unsent items and gives the age of the oldest.
 	Depth(ctx context.Context) (OutboxDepth, error)
 }

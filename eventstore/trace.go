@@ -18,7 +18,7 @@ func NewTrace() Trace {
 	return Trace{"00-" + hex.EncodeToString(id[:16]) + "-" + hex.EncodeToString(id[16:]) + "-01"}
 }
 
-// Parent is the traceparent that an [Order] carries, "" = none.
+// Parent is the traceparent that an [Meta] carries, "" = none.
 func (t Trace) Parent() string { return t.parent }
 
 // ID is the trace id, as lines of the log carry it, "" = none.

@@ -29,7 +29,7 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	return fmt.Sprintf("stream %s, place %d: %v: %s", e.Stream, e.Position.Place, e.Err, e.Text)
+	return fmt.Sprintf("stream %s, place %d: %v: %s", e.Stream, e.Position.Seq, e.Err, e.Text)
 }
 
 // Unwrap gives one of the three.

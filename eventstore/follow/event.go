@@ -38,7 +38,7 @@ type Event struct {
 
 // decode reads a message of the log. The position is there in any case.
 func decode(prefix string, created time.Time, stream string, msg jetstream.Msg, meta *jetstream.MsgMetadata) (Event, error) {
-	at := Position{Stream: stream, Created: created, Place: meta.Sequence.Stream,
+	at := Position{Stream: stream, Created: created, Seq: meta.Sequence.Stream,
 		ID: msg.Headers().Get(headerID), Command: msg.Headers().Get(headerCommand)}
 	r, err := eventstore.DecodeRaw(eventstore.Message{Subject: strings.TrimPrefix(msg.Subject(), prefix+"."), Header: msg.Headers(), Data: msg.Data()})
 	if err != nil {

@@ -60,7 +60,7 @@ func (f *Follower) open(ctx context.Context) (err error) {
 		}
 	}
 	f.at.Stream, f.at.Created = f.o.Stream, s.CachedInfo().Created
-	f.order = newOrder(f.at.Place == 0)
+	f.order = newOrder(f.at.Seq == 0)
 	return nil
 }
 

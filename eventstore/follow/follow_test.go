@@ -35,7 +35,7 @@ func TestEvent(t *testing.T) {
 			Time: time.UnixMilli(1_700_000_000_000).UTC(), Stored: e.Stored, Batch: "bid0000000002", Actor: "daemon/test",
 			Command: "command of job/jid0000000007/1", Cause: "job/jid0000000006/3", Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 			Source: "/accession/test", Zxid: 1, Epoch: 1, Data: m.Data, DataVersion: 1,
-			Position: follow.Position{Stream: l.Stream, Created: e.Position.Created, Place: 1, ID: "job/jid0000000007/1", Command: "command%20of%20job/jid0000000007/1"}}
+			Position: follow.Position{Stream: l.Stream, Created: e.Position.Created, Seq: 1, ID: "job/jid0000000007/1", Command: "command%20of%20job/jid0000000007/1"}}
 		if diff := cmp.Diff(want, e); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -187,7 +187,7 @@ func TestClosed(t *testing.T) {
 // What cannot be followed is refused at once, all faults together.
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	o := follow.Options{Stream: "a", After: follow.Position{Stream: "b", Place: 1}, New: true, Types: []string{"job.danced", "job", "*"}, Subjects: []string{"jid0000000042"}}
+	o := follow.Options{Stream: "a", After: follow.Position{Stream: "b", Seq: 1}, New: true, Types: []string{"job.danced", "job", "*"}, Subjects: []string{"jid0000000042"}}
 	_, err := follow.Open(within(t), o)
 	for _, want := range []string{"URL", "exclude each other", "stream b, not to a", `"job.danced"`, `"job"`, `"*"`, `"jid0000000042"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -42,7 +42,7 @@ func (m message) Data() []byte         { return nil }
 // A place that is missing in the whole log ends the loop, whatever lies behind it.
 func TestMissingPlace(t *testing.T) {
 	t.Parallel()
-	f := &Follower{o: Options{Stream: "s", Prefix: "p"}, at: Position{Place: 4}, order: newOrder(false)}
+	f := &Follower{o: Options{Stream: "s", Prefix: "p"}, at: Position{Seq: 4}, order: newOrder(false)}
 	meta := &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: 7}}
 	_, err := f.take(message{subject: "p.job.jid0000000001"}, meta, nil)
 	if want := "stream s, place 7: events are missing or out of order: places 5 to 6 are missing"; fmt.Sprint(err) != want {

@@ -16,7 +16,7 @@ import (
 type Position struct {
 	Stream  string    `json:"stream"`
 	Created time.Time `json:"created"` // the stream
-	Place   uint64    `json:"place"`   // the event's number in the stream, 0 = before the first
+	Seq     uint64    `json:"place"`   // the event's number in the stream, 0 = before the first
 	ID      string    `json:"id"`      // the event's, as its header has it
 	Command string    `json:"command"` // the same
 }
@@ -35,18 +35,18 @@ func (p Position) check(ctx context.Context, s jetstream.Stream, prefix string) 
 	switch {
 	case !slices.Contains(info.Config.Subjects, prefix+".>"):
 		return refuse("it takes %q, not the subjects below %s", info.Config.Subjects, prefix)
-	case replaced && (state.LastSeq < p.Place || p.Command == ""):
+	case replaced && (state.LastSeq < p.Seq || p.Command == ""):
 		return refuse("%s", other)
-	case state.LastSeq < p.Place:
+	case state.LastSeq < p.Seq:
 		return refuse("it ends at %d already: its end was lost", state.LastSeq)
 	case state.FirstSeq > 1 || state.NumDeleted > 0:
 		return refuse("its first event has number %d and %d are deleted: history is missing", state.FirstSeq, state.NumDeleted)
-	case p.Place == 0:
+	case p.Seq == 0:
 		return nil
 	}
-	m, err := s.GetMsg(ctx, p.Place)
+	m, err := s.GetMsg(ctx, p.Seq)
 	if err != nil {
-		return fmt.Errorf("stream %s, place %d: %w", info.Config.Name, p.Place, err)
+		return fmt.Errorf("stream %s, place %d: %w", info.Config.Name, p.Seq, err)
 	}
 	if id, command := m.Header.Get(headerID), m.Header.Get(headerCommand); id != p.ID || command != p.Command {
 		if replaced {
@@ -60,13 +60,13 @@ func (p Position) check(ctx context.Context, s jetstream.Stream, prefix string) 
 // end gives the position behind the last event of a stream.
 func end(ctx context.Context, s jetstream.Stream) (Position, error) {
 	info := s.CachedInfo()
-	p := Position{Stream: info.Config.Name, Created: info.Created, Place: info.State.LastSeq}
-	if p.Place == 0 {
+	p := Position{Stream: info.Config.Name, Created: info.Created, Seq: info.State.LastSeq}
+	if p.Seq == 0 {
 		return p, nil
 	}
-	m, err := s.GetMsg(ctx, p.Place)
+	m, err := s.GetMsg(ctx, p.Seq)
 	if err != nil {
-		return p, fmt.Errorf("stream %s, place %d: %w", p.Stream, p.Place, err)
+		return p, fmt.Errorf("stream %s, place %d: %w", p.Stream, p.Seq, err)
 	}
 	p.ID, p.Command = m.Header.Get(headerID), m.Header.Get(headerCommand)
 	return p, nil

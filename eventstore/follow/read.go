@@ -26,7 +26,7 @@ var errAgain = errors.New("consumer lost")
 // run goes from consumer to consumer. nil = the loop was left.
 func (f *Follower) run(ctx context.Context, yield func(Event, error) bool) error {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		before := f.at.Place
+		before := f.at.Seq
 		err := f.consume(ctx, yield)
 		var final *Error
 		switch {
@@ -38,7 +38,7 @@ func (f *Follower) run(ctx context.Context, yield func(Event, error) bool) error
 			return err
 		case f.nc.IsClosed():
 			return nats.ErrConnectionClosed
-		case f.at.Place > before:
+		case f.at.Seq > before:
 			pause = firstPause
 		}
 		select {
@@ -62,7 +62,7 @@ func (f *Follower) consume(ctx context.Context, yield func(Event, error) bool) e
 	}
 	f.at.Created = s.CachedInfo().Created
 	c, err := s.CreateConsumer(call, jetstream.ConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.at.Place + 1, FilterSubjects: f.filter.subjects,
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.at.Seq + 1, FilterSubjects: f.filter.subjects,
 		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: idleTime,
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (f *Follower) consume(ctx context.Context, yield func(Event, error) bool) e
 
 // take hands one event out, unless the filter keeps it back.
 func (f *Follower) take(msg jetstream.Msg, meta *jetstream.MsgMetadata, yield func(Event, error) bool) (more bool, err error) {
-	place, due := meta.Sequence.Stream, f.at.Place+1
+	place, due := meta.Sequence.Stream, f.at.Seq+1
 	if place < due { // asked for from past the end on, the server begins at the end
 		return true, nil
 	}

@@ -110,7 +110,7 @@ func TestRestoredLog(t *testing.T) {
 		o := l.Options
 		o.After = at
 		if ids, _ := take(t, open(t, o), 1); ids[0] != want {
-			t.Errorf("after %d comes %s, want %s", at.Place, ids[0], want)
+			t.Errorf("after %d comes %s, want %s", at.Seq, ids[0], want)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestForeignPosition(t *testing.T) {
 	l.mustAppend(t, waiting(1, 1), waiting(1, 2))
 	_, at := take(t, open(t, l.Options), 2)
 	for want, change := range map[string]func(*follow.Position){
-		"ends at 2 already":         func(p *follow.Position) { p.Place = 3 },
+		"ends at 2 already":         func(p *follow.Position) { p.Seq = 3 },
 		"event job/jid0000000001/2": func(p *follow.Position) { p.ID = "job/jid0000000009/1" },
 		"of command command":        func(p *follow.Position) { p.Command = "other" },
 	} {

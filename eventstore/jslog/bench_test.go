@@ -101,8 +101,8 @@ func newFullOutbox(jobs, versions int64) *fullOutbox {
 	o := &fullOutbox{end: make(chan struct{})}
 	for v := int64(1); v <= versions; v++ {
 		for n := range jobs {
-			pos := eventstore.Position{Seq: int64(len(o.items) + 1)}
-			o.items = append(o.items, eventstore.Item{Position: pos, Events: []domain.Recorded{event(n+1, v)}})
+			pos := eventstore.Offset{Seq: int64(len(o.items) + 1)}
+			o.items = append(o.items, eventstore.Item{Offset: pos, Events: []domain.Recorded{event(n+1, v)}})
 		}
 	}
 	return o
@@ -114,21 +114,21 @@ func (o *fullOutbox) Lead(ctx context.Context, _ int) (context.Context, func(), 
 	return ctx, func() {}, nil
 }
 
-func (o *fullOutbox) Unsent(context.Context, int) (eventstore.Position, error) {
-	return eventstore.Position{}, nil
+func (o *fullOutbox) Unsent(context.Context, int) (eventstore.Offset, error) {
+	return eventstore.Offset{}, nil
 }
 
-func (o *fullOutbox) Read(_ context.Context, _ int, after eventstore.Position, limit int) ([]eventstore.Item, error) {
+func (o *fullOutbox) Read(_ context.Context, _ int, after eventstore.Offset, limit int) ([]eventstore.Item, error) {
 	left := o.items[after.Seq:]
 	return left[:min(limit, len(left))], nil
 }
 
-func (o *fullOutbox) Wait(ctx context.Context, _ int, _ eventstore.Position) error {
+func (o *fullOutbox) Wait(ctx context.Context, _ int, _ eventstore.Offset) error {
 	<-ctx.Done()
 	return nil
 }
 
-func (o *fullOutbox) Sent(_ context.Context, _ int, upTo eventstore.Position) error {
+func (o *fullOutbox) Sent(_ context.Context, _ int, upTo eventstore.Offset) error {
 	if upTo.Seq == int64(len(o.items)) {
 		close(o.end)
 	}

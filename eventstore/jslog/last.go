@@ -28,7 +28,7 @@ func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEven
 	if err != nil {
 		return eventstore.LastEvent{}, fmt.Errorf("last event of %s: %w", a, err)
 	}
-	version, command, err := eventstore.DecodePlace(m.Header)
+	version, command, err := eventstore.DecodeVersion(m.Header)
 	if err != nil {
 		return eventstore.LastEvent{}, fmt.Errorf("log %s, place %d: %w", l.cfg.Stream, m.Sequence, err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // NextJob implements eventstore.Claims.
-func (s *Store) NextJob(ctx context.Context, state domain.JobState) (c *eventstore.Claim, at eventstore.At[domain.Job], err error) {
+func (s *Store) NextJob(ctx context.Context, state domain.JobState) (c *eventstore.Claim, at eventstore.Loaded[domain.Job], err error) {
 	err = s.w.wait(ctx, func() bool {
 		var first *register[domain.Job]
 		for id, r := range s.w.jobs {
@@ -23,14 +23,14 @@ func (s *Store) NextJob(ctx context.Context, state domain.JobState) (c *eventsto
 		if first == nil || s.w.paused(string(state)) {
 			return false
 		}
-		c, at = s.lock(first.state.ID.Aggregate()), eventstore.At[domain.Job]{State: first.state, Token: first.token}
+		c, at = s.lock(first.state.ID.Aggregate()), eventstore.Loaded[domain.Job]{State: first.state, Token: first.token}
 		return true
 	})
 	return c, at, err
 }
 
 // NextBatch implements eventstore.Claims.
-func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (c *eventstore.Claim, at eventstore.At[domain.Batch], err error) {
+func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (c *eventstore.Claim, at eventstore.Loaded[domain.Batch], err error) {
 	err = s.w.wait(ctx, func() bool {
 		var first *register[domain.Batch]
 		for id, r := range s.w.batches {
@@ -41,19 +41,19 @@ func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (c *even
 		if first == nil || s.w.paused(domain.QueueIngest) {
 			return false
 		}
-		c, at = s.lock(first.state.ID.Aggregate()), eventstore.At[domain.Batch]{State: first.state, Token: first.token}
+		c, at = s.lock(first.state.ID.Aggregate()), eventstore.Loaded[domain.Batch]{State: first.state, Token: first.token}
 		return true
 	})
 	return c, at, err
 }
 
 // ClaimJob implements eventstore.Claims.
-func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
 	return claim(ctx, s, s.w.jobs, id, id.Aggregate(), s.w.orphaned)
 }
 
 // ClaimBatch implements eventstore.Claims.
-func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
 	return claim(ctx, s, s.w.batches, id, id.Aggregate(), func(domain.Batch) bool { return false })
 }
 
@@ -73,13 +73,13 @@ func (s *Store) goesFirst(j domain.Job) bool {
 }
 
 // orphaned reports whether the job's batch is deleted. The mutex is held.
-func (w *World) orphaned(j domain.Job) bool {
+func (w *Server) orphaned(j domain.Job) bool {
 	b := w.batches[j.Configuration.BatchID]
 	return b == nil || b.state.State == domain.BatchDeleted
 }
 
-func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register[S], key K, a domain.Aggregate, gone func(S) bool) (*eventstore.Claim, eventstore.At[S], error) {
-	none := eventstore.At[S]{}
+func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register[S], key K, a domain.Aggregate, gone func(S) bool) (*eventstore.Claim, eventstore.Loaded[S], error) {
+	none := eventstore.Loaded[S]{}
 	if err := ctx.Err(); err != nil {
 		return nil, none, err
 	}
@@ -92,7 +92,7 @@ func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register
 	case s.w.locks[a] != nil:
 		return nil, none, failed("claim", a, eventstore.ErrLocked, "")
 	}
-	return s.lock(a), eventstore.At[S]{State: r.state, Token: r.token}, nil
+	return s.lock(a), eventstore.Loaded[S]{State: r.state, Token: r.token}, nil
 }
 
 // Confirm implements eventstore.Claims.
@@ -154,7 +154,7 @@ func (s *Store) lock(a domain.Aggregate) *eventstore.Claim {
 	return c
 }
 
-func (w *World) paused(queue string) bool {
+func (w *Server) paused(queue string) bool {
 	_, all := w.holds.Queues[domain.QueueIngest]
 	_, one := w.holds.Queues[queue]
 	return all || one

@@ -45,7 +45,7 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 		delete(w.claims, c.Aggregate())
 		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
 			delete(w.locks, c.Aggregate())
-			if c.HandsOver() && s.goesFirst(c.Job.After) {
+			if c.HandsOver() && s.goesFirst(c.Job.To) {
 				done[i].Claim = s.lock(c.Aggregate())
 			}
 		}
@@ -57,7 +57,7 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 
 // doneBefore recognises changes that an earlier try of the same command has
 // written; nil = they are new.
-func (w *World) doneBefore(changes []eventstore.Change) []eventstore.Committed {
+func (w *Server) doneBefore(changes []eventstore.Change) []eventstore.Committed {
 	done := make([]eventstore.Committed, len(changes))
 	for i, c := range changes {
 		var command string
@@ -65,15 +65,15 @@ func (w *World) doneBefore(changes []eventstore.Change) []eventstore.Committed {
 		var token eventstore.Token
 		switch {
 		case c.Batch != nil:
-			if r := w.batches[c.Batch.After.ID]; r != nil {
+			if r := w.batches[c.Batch.To.ID]; r != nil {
 				command, version, token = r.state.CommandID, r.state.Version, r.token
 			}
-			after = c.Batch.After.Version
+			after = c.Batch.To.Version
 		case c.Job != nil:
-			if r := w.jobs[c.Job.After.ID]; r != nil {
+			if r := w.jobs[c.Job.To.ID]; r != nil {
 				command, version, token = r.state.CommandID, r.state.Version, r.token
 			}
-			after = c.Job.After.Version
+			after = c.Job.To.Version
 		}
 		if len(c.Events) == 0 || command == "" || command != c.Events[len(c.Events)-1].CommandID || version != after {
 			return nil
@@ -92,11 +92,11 @@ func (s *Store) prove(c eventstore.Change) error {
 	var ok bool
 	switch {
 	case c.Batch != nil:
-		ok = current(w.batches[c.Batch.After.ID], c.Batch.Before.Version, c.Token)
+		ok = current(w.batches[c.Batch.To.ID], c.Batch.From.Version, c.Token)
 	case c.Job != nil:
-		ok = current(w.jobs[c.Job.After.ID], c.Job.Before.Version, c.Token)
+		ok = current(w.jobs[c.Job.To.ID], c.Job.From.Version, c.Token)
 	default:
-		ok = current(w.settings[a], c.Setting.Before.Version, c.Token)
+		ok = current(w.settings[a], c.Setting.From.Version, c.Token)
 	}
 	if !ok {
 		return eventstore.ErrConflict
@@ -108,7 +108,7 @@ func (s *Store) prove(c eventstore.Change) error {
 		return eventstore.ErrConflict
 	}
 	if c.Require.Batch && c.Job != nil {
-		if b := w.batches[c.Job.After.Configuration.BatchID]; b == nil || b.token != c.BatchToken {
+		if b := w.batches[c.Job.To.Configuration.BatchID]; b == nil || b.token != c.BatchToken {
 			return eventstore.ErrConflict
 		}
 	}
@@ -116,11 +116,11 @@ func (s *Store) prove(c eventstore.Change) error {
 		return eventstore.ErrLocked
 	}
 	for _, sub := range c.Require.Empty {
-		if len(w.in(c.Batch.After.ID, sub)) > 0 {
+		if len(w.in(c.Batch.To.ID, sub)) > 0 {
 			return eventstore.ErrConflict
 		}
 	}
-	if c.Require.Idle != nil && !w.idle(c.Batch.After.ID, c.Require.Idle) {
+	if c.Require.Idle != nil && !w.idle(c.Batch.To.ID, c.Require.Idle) {
 		return eventstore.ErrConflict
 	}
 	return nil
@@ -128,7 +128,7 @@ func (s *Store) prove(c eventstore.Change) error {
 
 // idle reports whether exactly these jobs of the batch are being processed, and
 // nobody holds one.
-func (w *World) idle(batch domain.BatchID, jobs []domain.JobID) bool {
+func (w *Server) idle(batch domain.BatchID, jobs []domain.JobID) bool {
 	open := w.in(batch, domain.SubProcessing)
 	slices.Sort(open)
 	if !slices.Equal(open, slices.Sorted(slices.Values(jobs))) {
@@ -147,7 +147,7 @@ func current[S any](r *register[S], version int64, token eventstore.Token) bool 
 
 // moveRows compares and sets the progress of a batch whose jobs are made. It is
 // the last proof.
-func (w *World) moveRows(changes []eventstore.Change) error {
+func (w *Server) moveRows(changes []eventstore.Change) error {
 	var batch domain.BatchID
 	first, rows := -1, 0
 	for _, c := range changes {
@@ -155,7 +155,7 @@ func (w *World) moveRows(changes []eventstore.Change) error {
 			continue
 		}
 		if first < 0 {
-			first, batch = *c.NextRow, c.Job.After.Configuration.BatchID
+			first, batch = *c.NextRow, c.Job.To.Configuration.BatchID
 		}
 		rows++
 	}
@@ -174,18 +174,18 @@ func (w *World) moveRows(changes []eventstore.Change) error {
 }
 
 // write puts a proven change into the maps and gives the new token.
-func (w *World) write(c eventstore.Change) eventstore.Token {
+func (w *Server) write(c eventstore.Change) eventstore.Token {
 	switch {
 	case c.Batch != nil:
-		after := c.Batch.After
+		after := c.Batch.To
 		if r := w.batches[after.ID]; r != nil {
 			after.NextRow = r.state.NextRow // moves with the jobs, not with the batch
 		}
 		return set(w.batches, after.ID, after)
 	case c.Job != nil:
-		return w.writeJob(c.Job.After)
+		return w.writeJob(c.Job.To)
 	default:
-		a, after := c.Aggregate(), c.Setting.After
+		a, after := c.Aggregate(), c.Setting.To
 		holds := w.holds.Collections
 		if after.Kind == domain.HoldQueue {
 			holds = w.holds.Queues
@@ -199,7 +199,7 @@ func (w *World) write(c eventstore.Change) eventstore.Token {
 	}
 }
 
-func (w *World) writeJob(j domain.Job) eventstore.Token {
+func (w *Server) writeJob(j domain.Job) eventstore.Token {
 	batch := j.Configuration.BatchID
 	if j.State == domain.JobDeleted {
 		delete(w.refs[batch], j.ID)

@@ -10,32 +10,32 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-func load[K comparable, S any](ctx context.Context, w *World, m map[K]*register[S], key K, a domain.Aggregate) (eventstore.At[S], error) {
+func load[K comparable, S any](ctx context.Context, w *Server, m map[K]*register[S], key K, a domain.Aggregate) (eventstore.Loaded[S], error) {
 	if err := ctx.Err(); err != nil {
-		return eventstore.At[S]{}, err
+		return eventstore.Loaded[S]{}, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r, ok := m[key]
 	if !ok {
-		return eventstore.At[S]{}, failed("load", a, eventstore.ErrNotFound, "")
+		return eventstore.Loaded[S]{}, failed("load", a, eventstore.ErrNotFound, "")
 	}
-	return eventstore.At[S]{State: r.state, Token: r.token}, nil
+	return eventstore.Loaded[S]{State: r.state, Token: r.token}, nil
 }
 
 // Batch implements eventstore.Live.
-func (s *Store) Batch(ctx context.Context, id domain.BatchID) (eventstore.At[domain.Batch], error) {
+func (s *Store) Batch(ctx context.Context, id domain.BatchID) (eventstore.Loaded[domain.Batch], error) {
 	return load(ctx, s.w, s.w.batches, id, id.Aggregate())
 }
 
 // Job implements eventstore.Live.
-func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.At[domain.Job], error) {
+func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error) {
 	return load(ctx, s.w, s.w.jobs, id, id.Aggregate())
 }
 
 // Setting implements eventstore.Live.
-func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) (eventstore.At[domain.Setting], error) {
-	at := eventstore.At[domain.Setting]{State: domain.Setting{Kind: kind, Name: name}}
+func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) (eventstore.Loaded[domain.Setting], error) {
+	at := eventstore.Loaded[domain.Setting]{State: domain.Setting{Kind: kind, Name: name}}
 	if err := domain.CheckHoldName(kind, name); err != nil {
 		return at, &domain.Refused{Aggregate: at.State.Aggregate(), Code: "bad_name", Message: err.Error()}
 	}
@@ -68,7 +68,7 @@ func (s *Store) BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub
 }
 
 // in lists the jobs of a batch in one sub-state. The mutex is held.
-func (w *World) in(id domain.BatchID, sub domain.Sub) []domain.JobID {
+func (w *Server) in(id domain.BatchID, sub domain.Sub) []domain.JobID {
 	var jobs []domain.JobID
 	for j, s := range w.refs[id] {
 		if s == sub {
@@ -134,7 +134,7 @@ func (s *Store) Remove(ctx context.Context, id domain.BatchID) error {
 	return nil
 }
 
-func (w *World) forget(a domain.Aggregate) {
+func (w *Server) forget(a domain.Aggregate) {
 	delete(w.locks, a)
 	delete(w.claims, a)
 }

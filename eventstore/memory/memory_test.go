@@ -10,7 +10,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, suite := range map[string]func(*testing.T, func(*testing.T) storetest.World){
+	for name, suite := range map[string]func(*testing.T, func(*testing.T) storetest.Env){
 		"live": storetest.RunLive, "claims": storetest.RunClaims, "outbox": storetest.RunOutbox, "handler": storetest.RunHandler,
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); suite(t, openWorld) })
@@ -25,9 +25,9 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func openWorld(*testing.T) storetest.World {
+func openWorld(*testing.T) storetest.Env {
 	w := memory.New(memory.Options{Shards: 3})
-	return storetest.World{
+	return storetest.Env{
 		Open:   func(testing.TB) storetest.Store { return w.Session() },
 		Expire: func(_ testing.TB, s storetest.Store) { w.Expire(s.(*memory.Store)) },
 		Traits: storetest.Traits{Shards: 3, KeepsSent: true},

@@ -13,7 +13,7 @@ import (
 // shard is one part of the outbox. Sent items are kept.
 type shard struct {
 	items  []item
-	mark   eventstore.Position
+	mark   eventstore.Offset
 	leader *leader
 }
 
@@ -31,7 +31,7 @@ type leader struct {
 }
 
 // items encodes the events of one commit, together by shard.
-func (w *World) items(changes []eventstore.Change) (map[int][]byte, error) {
+func (w *Server) items(changes []eventstore.Change) (map[int][]byte, error) {
 	events := map[int][]domain.Recorded{}
 	for _, c := range changes {
 		n := w.shardOf(c)
@@ -49,17 +49,17 @@ func (w *World) items(changes []eventstore.Change) (map[int][]byte, error) {
 }
 
 // shardOf keeps a batch and its jobs together, and a setting by itself.
-func (w *World) shardOf(c eventstore.Change) int {
+func (w *Server) shardOf(c eventstore.Change) int {
 	key := c.Aggregate().ID
 	if c.Job != nil {
-		key = string(c.Job.After.Configuration.BatchID)
+		key = string(c.Job.To.Configuration.BatchID)
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key))
 	return int(h.Sum32() % uint32(len(w.shards)))
 }
 
-func (w *World) put(encoded map[int][]byte) {
+func (w *Server) put(encoded map[int][]byte) {
 	for n, data := range encoded {
 		w.shards[n].items = append(w.shards[n].items, item{w.zxid, data, w.clock.Now()})
 	}
@@ -101,22 +101,22 @@ func (s *Store) lead(ctx context.Context, place **leader) (context.Context, func
 }
 
 // Unsent implements eventstore.Outbox.
-func (s *Store) Unsent(ctx context.Context, shard int) (eventstore.Position, error) {
+func (s *Store) Unsent(ctx context.Context, shard int) (eventstore.Offset, error) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	return s.w.shards[shard].mark, ctx.Err()
 }
 
 // position of the i-th item of a shard. All are in one bucket.
-func position(i int) eventstore.Position { return eventstore.Position{Bucket: 1, Seq: int64(i)} }
+func position(i int) eventstore.Offset { return eventstore.Offset{Bucket: 1, Seq: int64(i)} }
 
 // after gives the index of the first item after a position.
-func (sh *shard) after(p eventstore.Position) int {
+func (sh *shard) after(p eventstore.Offset) int {
 	return sort.Search(len(sh.items), func(i int) bool { return p.Before(position(i)) })
 }
 
 // Read implements eventstore.Outbox.
-func (s *Store) Read(ctx context.Context, shard int, after eventstore.Position, limit int) ([]eventstore.Item, error) {
+func (s *Store) Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -132,19 +132,19 @@ func (s *Store) Read(ctx context.Context, shard int, after eventstore.Position, 
 		for k := range events {
 			events[k].Zxid, events[k].Epoch = sh.items[i].zxid, 1
 		}
-		out = append(out, eventstore.Item{Position: position(i), Events: events})
+		out = append(out, eventstore.Item{Offset: position(i), Events: events})
 	}
 	return out, nil
 }
 
 // Wait implements eventstore.Outbox.
-func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Position) error {
+func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Offset) error {
 	sh := &s.w.shards[shard]
 	return s.w.wait(ctx, func() bool { return sh.after(after) < len(sh.items) })
 }
 
 // Sent implements eventstore.Outbox.
-func (s *Store) Sent(ctx context.Context, shard int, upTo eventstore.Position) error {
+func (s *Store) Sent(ctx context.Context, shard int, upTo eventstore.Offset) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ type Options struct {
 	Clock  Clock // nil = the system's
 }
 
-// World is the live state that several processes share.
-type World struct {
+// Server is the live state that several processes share.
+type Server struct {
 	clock Clock
 
 	mu       sync.Mutex
@@ -47,14 +47,14 @@ type register[S any] struct {
 }
 
 // New makes an empty world.
-func New(o Options) *World {
+func New(o Options) *Server {
 	if o.Shards == 0 {
 		o.Shards = 4
 	}
 	if o.Clock == nil {
 		o.Clock = systemClock{}
 	}
-	return &World{
+	return &Server{
 		clock:    o.Clock,
 		changed:  make(chan struct{}),
 		batches:  map[domain.BatchID]*register[domain.Batch]{},
@@ -71,7 +71,7 @@ func New(o Options) *World {
 // Store is one process's view of a world. It implements eventstore.Live, Claims
 // and Outbox and is safe for concurrent use.
 type Store struct {
-	w *World
+	w *Server
 	// Guarded by the world's mutex:
 	worker string
 	lost   chan struct{}
@@ -86,7 +86,7 @@ var _ interface {
 } = (*Store)(nil)
 
 // Session gives a further process its store.
-func (w *World) Session() *Store {
+func (w *Server) Session() *Store {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := &Store{w: w}
@@ -103,7 +103,7 @@ func (s *Store) begin() {
 
 // Expire ends the session of a store: its locks and leads are free, its claims
 // are lost. The store goes on with a new session.
-func (w *World) Expire(s *Store) {
+func (w *Server) Expire(s *Store) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for a, c := range w.locks {
@@ -127,14 +127,14 @@ func (w *World) Expire(s *Store) {
 }
 
 // signal wakes everybody who waits. The mutex is held.
-func (w *World) signal() {
+func (w *Server) signal() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
 // wait calls try, with the mutex held, whenever something changed, until it
 // reports that it is done or ctx ends.
-func (w *World) wait(ctx context.Context, try func() bool) error {
+func (w *Server) wait(ctx context.Context, try func() bool) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err

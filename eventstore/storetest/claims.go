@@ -42,7 +42,7 @@ var claimTests = tests{
 }
 
 // next claims the next job in a state.
-func (k *Kit) next(state domain.JobState) (*eventstore.Claim, eventstore.At[domain.Job]) {
+func (k *Kit) next(state domain.JobState) (*eventstore.Claim, eventstore.Loaded[domain.Job]) {
 	k.Helper()
 	c, at, err := k.Store.NextJob(k.Context(), state)
 	if err != nil {
@@ -68,7 +68,7 @@ func (k *Kit) locked(id domain.JobID) {
 	k.WantErr(err, eventstore.ErrLocked)
 }
 
-func testOrder(t *testing.T, w World) {
+func testOrder(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(50, 5, 0, 5, 99, 10, 9)
 	var got []domain.JobID
@@ -81,7 +81,7 @@ func testOrder(t *testing.T, w World) {
 	}
 }
 
-func testBatchOrder(t *testing.T, w World) {
+func testBatchOrder(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	want := []domain.BatchID{k.Submit(), k.Submit(), k.Submit()}
 	k.Started(5) // in another state
@@ -96,7 +96,7 @@ func testBatchOrder(t *testing.T, w World) {
 // testOneGetsIt: however many workers of two sessions ask, each job is handed out
 // once.
 // Shows: P5
-func testOneGetsIt(t *testing.T, w World) {
+func testOneGetsIt(t *testing.T, w Env) {
 	first := NewKit(t, w.Open(t))
 	kits := []*Kit{first, NewKit(t, w.Open(t))}
 	_, jobs := first.Started(slices.Repeat([]int{5}, 24)...)
@@ -142,7 +142,7 @@ func testOneGetsIt(t *testing.T, w World) {
 	}
 }
 
-func testClaimGiven(t *testing.T, w World) {
+func testClaimGiven(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
 	c, at, err := k.Store.ClaimJob(t.Context(), jobs[0])
@@ -172,7 +172,7 @@ func testClaimGiven(t *testing.T, w World) {
 	}
 }
 
-func testKeepClaim(t *testing.T, w World) {
+func testKeepClaim(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	c, _ := k.next(domain.JobPending)
@@ -189,7 +189,7 @@ func testKeepClaim(t *testing.T, w World) {
 }
 
 // testWakesUp: those who wait get work when it comes, from whichever session.
-func testWakesUp(t *testing.T, w World) {
+func testWakesUp(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	type got struct {
 		id  string
@@ -214,7 +214,7 @@ func testWakesUp(t *testing.T, w World) {
 	}
 }
 
-func testClaimContext(t *testing.T, w World) {
+func testClaimContext(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
@@ -226,7 +226,7 @@ func testClaimContext(t *testing.T, w World) {
 	}
 }
 
-func testReprioritised(t *testing.T, w World) {
+func testReprioritised(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5, 5, 5)
 	c, _ := k.next(domain.JobPending) // this session knows the queue
@@ -240,7 +240,7 @@ func testReprioritised(t *testing.T, w World) {
 	}
 }
 
-func testCleanedNotHandedOut(t *testing.T, w World) {
+func testCleanedNotHandedOut(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(5, 5)
 	for _, j := range jobs {
@@ -255,7 +255,7 @@ func testCleanedNotHandedOut(t *testing.T, w World) {
 
 // testReleaseDelay: a job given back for a while lets others pass here, and comes
 // back.
-func testReleaseDelay(t *testing.T, w World) {
+func testReleaseDelay(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(1, 5)
 	c, at := k.next(domain.JobPending)
@@ -278,7 +278,7 @@ func testReleaseDelay(t *testing.T, w World) {
 }
 
 // testAttempts: claims whose worker died are counted until something happens.
-func testAttempts(t *testing.T, w World) {
+func testAttempts(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	claim := func(k *Kit, want int) *eventstore.Claim {
@@ -305,7 +305,7 @@ func testAttempts(t *testing.T, w World) {
 
 // testConfirm: a claim that was lost is not confirmed, whoever has the job now.
 // Shows: P5
-func testConfirm(t *testing.T, w World) {
+func testConfirm(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	k.Started(5)
 	mine, _ := k.next(domain.JobPending)
@@ -320,7 +320,7 @@ func testConfirm(t *testing.T, w World) {
 }
 
 // testNotice: news from the log, new, old or doubled, cause no double claim.
-func testNotice(t *testing.T, w World) {
+func testNotice(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := other.Started(5, 5)
 	var news []domain.Recorded

@@ -43,7 +43,7 @@ func noWork(domain.Job) error { return nil }
 
 // testDeletionWhileLocked: a batch is not deleted while a job of it is worked on,
 // neither by the rules nor, when the decision is outdated, by the write.
-func testDeletionWhileLocked(t *testing.T, w World) {
+func testDeletionWhileLocked(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.requeued(2)
 	c, _, err := other.Store.ClaimJob(t.Context(), jobs[1])
@@ -73,7 +73,7 @@ func testDeletionWhileLocked(t *testing.T, w World) {
 }
 
 // testNoClaimAfterDeletion: also for who has claimed jobs of the batch before.
-func testNoClaimAfterDeletion(t *testing.T, w World) {
+func testNoClaimAfterDeletion(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.requeued(2)
 	for _, x := range []*Kit{k, other} {
@@ -100,7 +100,7 @@ func testNoClaimAfterDeletion(t *testing.T, w World) {
 }
 
 // testDeletionAgainstClaim: of a deletion and a claim at the same moment one wins.
-func testDeletionAgainstClaim(t *testing.T, w World) {
+func testDeletionAgainstClaim(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	for range 15 {
 		id, jobs := k.requeued(1)
@@ -123,7 +123,7 @@ func testDeletionAgainstClaim(t *testing.T, w World) {
 
 // testFinishDeletion: a job that is locked is left alone, with its directory, and
 // goes as soon as it is free.
-func testFinishDeletion(t *testing.T, w World) {
+func testFinishDeletion(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5, 5, 5)
 	k.Fail(jobs[0], domain.JobDownloading)
@@ -169,7 +169,7 @@ func testFinishDeletion(t *testing.T, w World) {
 }
 
 // testDryRun: what is only tried is decided and changes nothing.
-func testDryRun(t *testing.T, w World) {
+func testDryRun(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
 	k.Fail(jobs[0], domain.JobDownloading)
@@ -213,7 +213,7 @@ func testDryRun(t *testing.T, w World) {
 
 // testDeletionInVain: of jobs that cannot go the first few are told, the others
 // counted.
-func testDeletionInVain(t *testing.T, w World) {
+func testDeletionInVain(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	const n = 12
 	id, jobs := k.Started(make([]int, n)...)

@@ -1,7 +1,7 @@
 // Package storetest holds one suite of tests that every implementation of the
 // event store's ports passes: maps and real servers alike.
 //
-// An implementation's test names how to make a [World] and calls [RunLive],
+// An implementation's test names how to make a [Env] and calls [RunLive],
 // [RunClaims], [RunOutbox] and [RunHandler]; a log's test calls [RunLog]
 // and [RunFiles]. What the ports leave open is declared in [Traits] and not tested
 // for.

@@ -9,7 +9,7 @@ import (
 )
 
 // accept is the change that a worker would write under a claim.
-func (k *Kit) accept(c *eventstore.Claim, at eventstore.At[domain.Job]) eventstore.Change {
+func (k *Kit) accept(c *eventstore.Claim, at eventstore.Loaded[domain.Job]) eventstore.Change {
 	k.Helper()
 	ch := jobChange(k, at, Step(at.State), domain.Facts{})
 	ch.Claim, ch.HoldsVersion = c, must[eventstore.Holds](k)(k.Store.Holds(k.Context())).Version
@@ -19,7 +19,7 @@ func (k *Kit) accept(c *eventstore.Claim, at eventstore.At[domain.Job]) eventsto
 // testExpired: a session that ended under its claims changes nothing any more;
 // others take its work, and itself goes on with a new session.
 // Shows: P5 C13
-func testExpired(t *testing.T, w World) {
+func testExpired(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	batch, jobs := k.Started(5, 5, 5)
 	c, at := k.next(domain.JobPending)
@@ -65,7 +65,7 @@ func testExpired(t *testing.T, w World) {
 
 // testExpiredAtQueue: a session that ended while it waited for work goes on
 // waiting with the next.
-func testExpiredAtQueue(t *testing.T, w World) {
+func testExpiredAtQueue(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	got := make(chan error, 1)
 	go func() {
@@ -83,7 +83,7 @@ func testExpiredAtQueue(t *testing.T, w World) {
 }
 
 // testExpiredAlone: a process that is alone gets back what it lost with a session.
-func testExpiredAlone(t *testing.T, w World) {
+func testExpiredAlone(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	batch := k.Submit()
@@ -103,7 +103,7 @@ func testExpiredAlone(t *testing.T, w World) {
 // testLateAfterAnother: a paused worker that comes back after another has taken
 // and moved its job is refused, also when the job is in the same state again.
 // Shows: P5
-func testLateAfterAnother(t *testing.T, w World) {
+func testLateAfterAnother(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	k.Walk(jobs[0], domain.JobDownloading)
@@ -121,7 +121,7 @@ func testLateAfterAnother(t *testing.T, w World) {
 // testReleasedByFirst: of two goroutines of one session, the one whose claim has
 // ended neither frees nor uses the other's lock.
 // Shows: P5
-func testReleasedByFirst(t *testing.T, w World) {
+func testReleasedByFirst(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	first, at := k.next(domain.JobPending)
@@ -139,7 +139,7 @@ func testReleasedByFirst(t *testing.T, w World) {
 }
 
 // testEndedByCommit is the same for a claim that a commit has ended.
-func testEndedByCommit(t *testing.T, w World) {
+func testEndedByCommit(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	first, _ := k.next(domain.JobPending)
@@ -158,7 +158,7 @@ func testEndedByCommit(t *testing.T, w World) {
 }
 
 // testClaimOfAnother: a claim is good only in the session that got it.
-func testClaimOfAnother(t *testing.T, w World) {
+func testClaimOfAnother(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	c, at := k.next(domain.JobPending)

@@ -54,8 +54,8 @@ func newFileKit(t testing.TB, l eventstore.Log) fileKit {
 	return fileKit{logKit{t, l}, NewFileHandler(l)}
 }
 
-func fileOrder() eventstore.Order {
-	return eventstore.Order{Actor: domain.DaemonActor("test"), CausationID: "job/jid0000000001/3"}
+func fileOrder() eventstore.Meta {
+	return eventstore.Meta{Actor: domain.DaemonActor("test"), CausationID: "job/jid0000000001/3"}
 }
 
 func (k fileKit) do(hash domain.FileHash, cmd domain.FileCommand) eventstore.FileResult {

@@ -45,7 +45,7 @@ func (k *Kit) between(times int, act func()) (*eventstore.Handler, *interloper) 
 	return NewHandler(i), i
 }
 
-func testDecidesAgain(t *testing.T, w World) {
+func testDecidesAgain(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	priority := 10
@@ -60,10 +60,10 @@ func testDecidesAgain(t *testing.T, w World) {
 	if r.State.Version != 5 || r.Row != "J4" || r.State.Priority != 13 || r.Events[0].Version != 5 {
 		t.Errorf("after three changes by another: %s", text(r))
 	}
-	k.sameJob(r.At)
+	k.sameJob(r.Loaded)
 }
 
-func testGivesUp(t *testing.T, w World) {
+func testGivesUp(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	h, i := k.between(1000, func() {
@@ -80,7 +80,7 @@ func testGivesUp(t *testing.T, w World) {
 }
 
 // testFencedAtOnce: a mover without its claim does not try again.
-func testFencedAtOnce(t *testing.T, w World) {
+func testFencedAtOnce(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	c, _ := k.next(domain.JobPending)
@@ -98,11 +98,11 @@ func testFencedAtOnce(t *testing.T, w World) {
 }
 
 // testSameCommand: asked again with the same command id, nothing happens twice.
-func testSameCommand(t *testing.T, w World) {
+func testSameCommand(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	ctx := t.Context()
 	id := must[domain.BatchID](k)(k.Store.ReserveBatchID(ctx))
-	order := func(id string) eventstore.Order {
+	order := func(id string) eventstore.Meta {
 		o := Operator()
 		o.CommandID = id
 		return o
@@ -115,7 +115,7 @@ func testSameCommand(t *testing.T, w World) {
 	_, jobs := k.Started(5)
 	first := k.DoJob(jobs[0], domain.AcceptJob{}, order("c-3"))
 	again := k.DoJob(jobs[0], domain.AcceptJob{}, order("c-3"))
-	if len(again.Events) != 0 || text(again.At) != text(first.At) {
+	if len(again.Events) != 0 || text(again.Loaded) != text(first.Loaded) {
 		t.Errorf("asked again: %s, first %s", text(again), text(first))
 	}
 	if b, j := k.Events(id.Aggregate()), k.Events(jobs[0].Aggregate()); len(b) != 1 || len(j) != 2 {
@@ -124,7 +124,7 @@ func testSameCommand(t *testing.T, w World) {
 }
 
 // testNewFacts: a fact that changed between decision and write is decided anew.
-func testNewFacts(t *testing.T, w World) {
+func testNewFacts(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5, 5)
 	h, i := k.between(1, func() { other.Hold(domain.HoldCollection, Profile, "ana") })
@@ -143,7 +143,7 @@ func testNewFacts(t *testing.T, w World) {
 
 // testReportRace: a job requeued between counting and writing keeps its batch
 // from being reported.
-func testReportRace(t *testing.T, w World) {
+func testReportRace(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
 	k.Fail(jobs[0], domain.JobDownloading)
@@ -152,7 +152,7 @@ func testReportRace(t *testing.T, w World) {
 	k.WantRefused(err, "jobs_processing")
 }
 
-func testRefused(t *testing.T, w World) {
+func testRefused(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
 	k.unchanged(nil, func() error {
@@ -168,7 +168,7 @@ func testRefused(t *testing.T, w World) {
 	}, jobs...)
 }
 
-func testHandlerUnknown(t *testing.T, w World) {
+func testHandlerUnknown(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, err := k.Handler.Job(t.Context(), domain.NewJobID(99), domain.AcceptJob{}, Operator())
 	k.WantErr(err, eventstore.ErrNotFound)
@@ -178,7 +178,7 @@ func testHandlerUnknown(t *testing.T, w World) {
 
 // testCreateJobs: making jobs goes on where a lost session stopped, and no row
 // gets two jobs or none.
-func testCreateJobs(t *testing.T, w World) {
+func testCreateJobs(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	ctx := t.Context()
 	id := k.Submit()
@@ -221,7 +221,7 @@ func testCreateJobs(t *testing.T, w World) {
 }
 
 // testCreateMany: as many jobs as are promised fit into one write.
-func testCreateMany(t *testing.T, w World) {
+func testCreateMany(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	priorities := make([]int, eventstore.MaxJobsPerCommit+1)
 	id, jobs := k.Started(priorities...)
@@ -231,7 +231,7 @@ func testCreateMany(t *testing.T, w World) {
 }
 
 // testManifestError: a batch without jobs is reported as failed, with why.
-func testManifestError(t *testing.T, w World) {
+func testManifestError(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	id := k.Submit()
 	c, _, err := k.Store.NextBatch(t.Context(), domain.BatchPending)

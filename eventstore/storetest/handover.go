@@ -20,14 +20,14 @@ var handOverTests = tests{
 }
 
 // then is an order that ends the claim and asks for the next state.
-func then(c *eventstore.Claim, next domain.JobState) eventstore.Order {
+func then(c *eventstore.Claim, next domain.JobState) eventstore.Meta {
 	o := Under(c, false)
 	o.Next = next
 	return o
 }
 
 // inHand gives a claimed job in provisioning, and the world's first two processes.
-func inHand(t *testing.T, w World) (k, other *Kit, c *eventstore.Claim, job domain.JobID) {
+func inHand(t *testing.T, w Env) (k, other *Kit, c *eventstore.Claim, job domain.JobID) {
 	t.Helper()
 	k, other = NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
@@ -41,7 +41,7 @@ func inHand(t *testing.T, w World) (k, other *Kit, c *eventstore.Claim, job doma
 
 // testHandOver: a job that is handed over is claimed in its next state, by one
 // write; the claim before has ended, and the next is a claim like any other.
-func testHandOver(t *testing.T, w World) {
+func testHandOver(t *testing.T, w Env) {
 	k, other, c, job := inHand(t, w)
 	r := k.DoJob(job, domain.ProvisionJob{}, then(c, domain.JobDownloading))
 	if r.Claim == nil || r.Claim.ID == c.ID || r.Claim.Worker != c.Worker || r.Claim.Attempts != 1 || r.Claim.Aggregate != c.Aggregate || r.Claim.Lost == nil {
@@ -85,7 +85,7 @@ func (k *Kit) refusedHandOver(c *eventstore.Claim, job domain.JobID) {
 	}
 }
 
-func testHandOverUrgentFirst(t *testing.T, w World) {
+func testHandOverUrgentFirst(t *testing.T, w Env) {
 	k, _, c, job := inHand(t, w)
 	urgent := k.waiting(4)
 	k.refusedHandOver(c, job)
@@ -98,7 +98,7 @@ func testHandOverUrgentFirst(t *testing.T, w World) {
 
 // testHandOverOlderFirst: among equals the older goes first, and what is less
 // urgent or younger stands in nobody's way.
-func testHandOverOlderFirst(t *testing.T, w World) {
+func testHandOverOlderFirst(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(5, 5, 5, 6)
 	for i, to := range []domain.JobState{domain.JobProvisioning, domain.JobProvisioning, domain.JobDownloading, domain.JobDownloading} {
@@ -116,7 +116,7 @@ func testHandOverOlderFirst(t *testing.T, w World) {
 	}
 }
 
-func testHandOverPaused(t *testing.T, w World) {
+func testHandOverPaused(t *testing.T, w Env) {
 	for _, queue := range []string{string(domain.JobDownloading), domain.QueueIngest} {
 		k, other, c, job := inHand(t, w)
 		other.Hold(domain.HoldQueue, queue, "ana")
@@ -127,7 +127,7 @@ func testHandOverPaused(t *testing.T, w World) {
 
 // testHandOverPauseUnheard: a pause that this process has not heard of holds all the
 // same.
-func testHandOverPauseUnheard(t *testing.T, w World) {
+func testHandOverPauseUnheard(t *testing.T, w Env) {
 	k, other, c, job := inHand(t, w)
 	known := must[eventstore.Holds](k)(k.Store.Holds(t.Context()))
 	other.Hold(domain.HoldQueue, string(domain.JobDownloading), "ana")
@@ -135,7 +135,7 @@ func testHandOverPauseUnheard(t *testing.T, w World) {
 	k.refusedHandOver(c, job)
 }
 
-func testHandOverOtherState(t *testing.T, w World) {
+func testHandOverOtherState(t *testing.T, w Env) {
 	k, other, c, job := inHand(t, w)
 	r := k.DoJob(job, domain.ProvisionJob{}, then(c, domain.JobProcessing))
 	if r.Claim != nil {
@@ -147,7 +147,7 @@ func testHandOverOtherState(t *testing.T, w World) {
 }
 
 // testHandOverStopped: a worker whose session has ended hands nothing over.
-func testHandOverStopped(t *testing.T, w World) {
+func testHandOverStopped(t *testing.T, w Env) {
 	k, other, c, job := inHand(t, w)
 	late := k.accept(c, k.Job(job))
 	late.Next = domain.JobDownloading
@@ -158,7 +158,7 @@ func testHandOverStopped(t *testing.T, w World) {
 }
 
 // testHandOverLost: a claim that was handed over is lost with its session.
-func testHandOverLost(t *testing.T, w World) {
+func testHandOverLost(t *testing.T, w Env) {
 	k, other, c, job := inHand(t, w)
 	next := k.DoJob(job, domain.ProvisionJob{}, then(c, domain.JobDownloading)).Claim
 	w.Expire(t, k.Store)
@@ -172,7 +172,7 @@ func testHandOverLost(t *testing.T, w World) {
 }
 
 // testHandOverReleased: it counts as a claim until it is given back.
-func testHandOverReleased(t *testing.T, w World) {
+func testHandOverReleased(t *testing.T, w Env) {
 	k, other, c, job := inHand(t, w)
 	k.release(k.DoJob(job, domain.ProvisionJob{}, then(c, domain.JobDownloading)).Claim)
 	c2, at := other.next(domain.JobDownloading)

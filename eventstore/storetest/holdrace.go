@@ -12,7 +12,7 @@ import (
 
 // testHoldAmongThousand: a hold is set while workers of two processes accept the
 // thousand jobs of a batch. In the order of commits no job is accepted behind it.
-func testHoldAmongThousand(t *testing.T, w World) {
+func testHoldAmongThousand(t *testing.T, w Env) {
 	const all, before = 1000, 300
 	operator := NewKit(t, w.Open(t))
 	_, jobs := operator.Started(slices.Repeat([]int{5}, all)...)

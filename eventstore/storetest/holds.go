@@ -8,7 +8,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-func testHolds(t *testing.T, w World) {
+func testHolds(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	look := func() eventstore.Holds { return must[eventstore.Holds](k)(k.Store.Holds(t.Context())) }
 	first := look()
@@ -33,11 +33,11 @@ func testHolds(t *testing.T, w World) {
 
 // testSettings: a setting's events are numbered on over lifting and setting, and
 // a decision on an outdated setting is refused.
-func testSettings(t *testing.T, w World) {
+func testSettings(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	a := domain.SettingAggregate(domain.HoldCollection, Profile)
-	load := func() eventstore.At[domain.Setting] {
-		return must[eventstore.At[domain.Setting]](k)(k.Store.Setting(t.Context(), domain.HoldCollection, Profile))
+	load := func() eventstore.Loaded[domain.Setting] {
+		return must[eventstore.Loaded[domain.Setting]](k)(k.Store.Setting(t.Context(), domain.HoldCollection, Profile))
 	}
 	for i, by := range []string{"ana", "", "ben", ""} {
 		stale := load()
@@ -53,7 +53,7 @@ func testSettings(t *testing.T, w World) {
 		r := domain.Recorded{Event: dec.Events[0], CommandID: k.Handler.NewID()}
 		after := must[domain.Setting](k)(domain.EvolveSetting(stale.State, r))
 		k.unchanged(eventstore.ErrConflict, k.commit(eventstore.Change{Token: stale.Token, Events: []domain.Recorded{r},
-			Setting: &eventstore.Pair[domain.Setting]{Before: stale.State, After: after}}))
+			Setting: &eventstore.Transition[domain.Setting]{From: stale.State, To: after}}))
 	}
 	events := k.Events(a)
 	if len(events) != 4 {
@@ -73,7 +73,7 @@ func testSettings(t *testing.T, w World) {
 }
 
 // testRequireHolds: what was decided before a hold was set is not written after.
-func testRequireHolds(t *testing.T, w World) {
+func testRequireHolds(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
 	known := must[eventstore.Holds](k)(k.Store.Holds(t.Context()))
@@ -94,7 +94,7 @@ func testRequireHolds(t *testing.T, w World) {
 }
 
 // testPaused: nothing is handed out of a paused queue, whoever paused it.
-func testPaused(t *testing.T, w World) {
+func testPaused(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5, 5, 5)
 	batch := k.Submit()
@@ -134,7 +134,7 @@ func testPaused(t *testing.T, w World) {
 }
 
 // testPauseUnderWork: work that runs may end while its queue is paused.
-func testPauseUnderWork(t *testing.T, w World) {
+func testPauseUnderWork(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	c, _, err := k.Store.NextJob(t.Context(), domain.JobPending)

@@ -35,11 +35,11 @@ func NewHandler(l eventstore.Live) *eventstore.Handler {
 }
 
 // Operator is an order without a claim.
-func Operator() eventstore.Order { return eventstore.Order{Actor: domain.UserActor("ana")} }
+func Operator() eventstore.Meta { return eventstore.Meta{Actor: domain.UserActor("ana")} }
 
 // Under is an order of a daemon that ends its claim; keep makes it go on.
-func Under(c *eventstore.Claim, keep bool) eventstore.Order {
-	return eventstore.Order{Actor: domain.DaemonActor("test"), Claim: c, KeepClaim: keep}
+func Under(c *eventstore.Claim, keep bool) eventstore.Meta {
+	return eventstore.Meta{Actor: domain.DaemonActor("test"), Claim: c, KeepClaim: keep}
 }
 
 func must[T any](k *Kit) func(T, error) T {
@@ -53,13 +53,13 @@ func must[T any](k *Kit) func(T, error) T {
 }
 
 // DoBatch decides and commits a command about a batch.
-func (k *Kit) DoBatch(id domain.BatchID, cmd domain.BatchCommand, o eventstore.Order) eventstore.Result[domain.Batch] {
+func (k *Kit) DoBatch(id domain.BatchID, cmd domain.BatchCommand, o eventstore.Meta) eventstore.Result[domain.Batch] {
 	k.Helper()
 	return must[eventstore.Result[domain.Batch]](k)(k.Handler.Batch(k.Context(), id, cmd, o))
 }
 
 // DoJob decides and commits a command about a job.
-func (k *Kit) DoJob(id domain.JobID, cmd domain.JobCommand, o eventstore.Order) eventstore.Result[domain.Job] {
+func (k *Kit) DoJob(id domain.JobID, cmd domain.JobCommand, o eventstore.Meta) eventstore.Result[domain.Job] {
 	k.Helper()
 	return must[eventstore.Result[domain.Job]](k)(k.Handler.Job(k.Context(), id, cmd, o))
 }
@@ -75,15 +75,15 @@ func (k *Kit) Hold(kind domain.HoldKind, name, by string) {
 }
 
 // Batch loads a batch.
-func (k *Kit) Batch(id domain.BatchID) eventstore.At[domain.Batch] {
+func (k *Kit) Batch(id domain.BatchID) eventstore.Loaded[domain.Batch] {
 	k.Helper()
-	return must[eventstore.At[domain.Batch]](k)(k.Store.Batch(k.Context(), id))
+	return must[eventstore.Loaded[domain.Batch]](k)(k.Store.Batch(k.Context(), id))
 }
 
 // Job loads a job.
-func (k *Kit) Job(id domain.JobID) eventstore.At[domain.Job] {
+func (k *Kit) Job(id domain.JobID) eventstore.Loaded[domain.Job] {
 	k.Helper()
-	return must[eventstore.At[domain.Job]](k)(k.Store.Job(k.Context(), id))
+	return must[eventstore.Loaded[domain.Job]](k)(k.Store.Job(k.Context(), id))
 }
 
 // Submission is what Submit deposits.
@@ -215,7 +215,7 @@ func (k *Kit) Outbox() [][]eventstore.Item {
 	k.Helper()
 	all := make([][]eventstore.Item, k.Store.Shards())
 	for n := range all {
-		all[n] = must[[]eventstore.Item](k)(k.Store.Read(k.Context(), n, eventstore.Position{}, 100_000))
+		all[n] = must[[]eventstore.Item](k)(k.Store.Read(k.Context(), n, eventstore.Offset{}, 100_000))
 	}
 	return all
 }

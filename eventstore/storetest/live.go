@@ -31,7 +31,7 @@ var liveTests = tests{
 	"removed twice":    testRemoveTwice,
 }
 
-func testUnknown(t *testing.T, w World) {
+func testUnknown(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	ctx := t.Context()
 	_, err := k.Store.Batch(ctx, domain.NewBatchID(99))
@@ -56,17 +56,17 @@ func testUnknown(t *testing.T, w World) {
 }
 
 // batchChange decides a command about a batch on what was read before.
-func batchChange(k *Kit, at eventstore.At[domain.Batch], cmd domain.BatchCommand, f domain.Facts) eventstore.Change {
+func batchChange(k *Kit, at eventstore.Loaded[domain.Batch], cmd domain.BatchCommand, f domain.Facts) eventstore.Change {
 	k.Helper()
 	dec := must[domain.Decision](k)(domain.DecideBatch(at.State, cmd, f))
 	r := domain.Recorded{Event: dec.Events[0], BatchID: at.State.ID, Actor: "user/ana", CommandID: k.Handler.NewID()}
 	after := must[domain.Batch](k)(domain.EvolveBatch(at.State, r))
-	return eventstore.Change{Batch: &eventstore.Pair[domain.Batch]{Before: at.State, After: after}, Token: at.Token,
+	return eventstore.Change{Batch: &eventstore.Transition[domain.Batch]{From: at.State, To: after}, Token: at.Token,
 		Events: []domain.Recorded{r}, Require: dec.Require}
 }
 
 // jobChange decides a command about a job on what was read before.
-func jobChange(k *Kit, at eventstore.At[domain.Job], cmd domain.JobCommand, f domain.Facts) eventstore.Change {
+func jobChange(k *Kit, at eventstore.Loaded[domain.Job], cmd domain.JobCommand, f domain.Facts) eventstore.Change {
 	k.Helper()
 	dec := must[domain.Decision](k)(domain.DecideJob(at.State, cmd, f))
 	batch := at.State.Configuration.BatchID
@@ -75,7 +75,7 @@ func jobChange(k *Kit, at eventstore.At[domain.Job], cmd domain.JobCommand, f do
 	}
 	r := domain.Recorded{Event: dec.Events[0], BatchID: batch, Actor: "user/ana", CommandID: k.Handler.NewID()}
 	after := must[domain.Job](k)(domain.EvolveJob(at.State, r))
-	return eventstore.Change{Job: &eventstore.Pair[domain.Job]{Before: at.State, After: after}, Token: at.Token,
+	return eventstore.Change{Job: &eventstore.Transition[domain.Job]{From: at.State, To: after}, Token: at.Token,
 		Events: []domain.Recorded{r}, Require: dec.Require}
 }
 
@@ -107,15 +107,15 @@ func (k *Kit) commit(changes ...eventstore.Change) func() error {
 	return func() error { _, err := k.Store.Commit(k.Context(), changes...); return err }
 }
 
-func testCreateTwice(t *testing.T, w World) {
+func testCreateTwice(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
-	k.unchanged(eventstore.ErrConflict, k.commit(batchChange(k, eventstore.At[domain.Batch]{State: domain.Batch{ID: id}}, domain.SubmitBatch{}, domain.Facts{})))
-	k.unchanged(eventstore.ErrConflict, k.commit(jobChange(k, eventstore.At[domain.Job]{State: domain.Job{ID: jobs[0]}}, Create(id, 0, 9), domain.Facts{})), jobs[0])
+	k.unchanged(eventstore.ErrConflict, k.commit(batchChange(k, eventstore.Loaded[domain.Batch]{State: domain.Batch{ID: id}}, domain.SubmitBatch{}, domain.Facts{})))
+	k.unchanged(eventstore.ErrConflict, k.commit(jobChange(k, eventstore.Loaded[domain.Job]{State: domain.Job{ID: jobs[0]}}, Create(id, 0, 9), domain.Facts{})), jobs[0])
 }
 
 // Shows: P2
-func testStaleToken(t *testing.T, w World) {
+func testStaleToken(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
 	stale, staleBatch := k.Job(jobs[0]), k.Batch(id)
@@ -137,7 +137,7 @@ func testStaleToken(t *testing.T, w World) {
 }
 
 // Shows: P2
-func testAllOrNothing(t *testing.T, w World) {
+func testAllOrNothing(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(5, 5, 5)
 	var changes []eventstore.Change
@@ -159,7 +159,7 @@ func testAllOrNothing(t *testing.T, w World) {
 // testWrittenAgain: a change that was written is never written twice, whether
 // the store recognises it or refuses it.
 // Shows: P2
-func testWrittenAgain(t *testing.T, w World) {
+func testWrittenAgain(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	change := jobChange(k, k.Job(jobs[0]), domain.FailJob{Reason: Broken()}, domain.Facts{})
@@ -174,7 +174,7 @@ func testWrittenAgain(t *testing.T, w World) {
 	}
 }
 
-func testIDs(t *testing.T, w World) {
+func testIDs(t *testing.T, w Env) {
 	var mu sync.Mutex
 	batches, jobs := map[domain.BatchID]bool{}, map[domain.JobID]bool{}
 	var all sync.WaitGroup
@@ -211,7 +211,7 @@ func testIDs(t *testing.T, w World) {
 	}
 }
 
-func testRequireBatch(t *testing.T, w World) {
+func testRequireBatch(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
 	failed := k.Fail(jobs[0], domain.JobDownloading)
@@ -224,7 +224,7 @@ func testRequireBatch(t *testing.T, w World) {
 	k.WantRefused(err, "batch_state")
 }
 
-func testRequireUnlocked(t *testing.T, w World) {
+func testRequireUnlocked(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
 	k.Fail(jobs[0], domain.JobDownloading)
@@ -269,7 +269,7 @@ func testRequireUnlocked(t *testing.T, w World) {
 	k.DoJob(jobs[0], domain.DeleteJobWithBatch{}, Under(bc, true))
 }
 
-func testRequireEmpty(t *testing.T, w World) {
+func testRequireEmpty(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	id, jobs := k.Started(5, 5)
 	believed := domain.Facts{Completed: 2} // somebody decides on outdated counts
@@ -290,7 +290,7 @@ func testRequireEmpty(t *testing.T, w World) {
 	}
 }
 
-func testProgress(t *testing.T, w World) {
+func testProgress(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	id := k.Submit()
 	c, _, err := k.Store.ClaimBatch(t.Context(), id)
@@ -299,7 +299,7 @@ func testProgress(t *testing.T, w World) {
 	}
 	l := k.List(c, 3)
 	row := func(n, next int) eventstore.Change {
-		ch := jobChange(k, eventstore.At[domain.Job]{State: domain.Job{ID: l.FirstJID.Plus(n)}}, Create(id, n, 5), domain.Facts{})
+		ch := jobChange(k, eventstore.Loaded[domain.Job]{State: domain.Job{ID: l.FirstJID.Plus(n)}}, Create(id, n, 5), domain.Facts{})
 		ch.NextRow, ch.Claim, ch.KeepClaim = &next, c, true
 		return ch
 	}

@@ -10,7 +10,7 @@ import (
 
 // testNewsMissed: work of which a session did not hear is found although it did
 // something in the same queue afterwards.
-func testNewsMissed(t *testing.T, w World) {
+func testNewsMissed(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5, 5)
 	k.never("there is no such job", func(ctx context.Context) error {

@@ -28,7 +28,7 @@ var outboxTests = tests{
 
 // testOutboxOrder: within a shard the items stand in the order of their commits,
 // with the commit's number, and reading in small steps gives the same.
-func testOutboxOrder(t *testing.T, w World) {
+func testOutboxOrder(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	var zxids []int64
 	_, jobs := k.Started(5, 5)
@@ -43,7 +43,7 @@ func testOutboxOrder(t *testing.T, w World) {
 	}
 	found := 0
 	for shard := range k.Store.Shards() {
-		var pos eventstore.Position
+		var pos eventstore.Offset
 		var zxid int64
 		versions := map[domain.Aggregate]int64{}
 		for {
@@ -55,10 +55,10 @@ func testOutboxOrder(t *testing.T, w World) {
 				break
 			}
 			for _, it := range items {
-				if !pos.Before(it.Position) {
-					t.Errorf("position %v after %v", it.Position, pos)
+				if !pos.Before(it.Offset) {
+					t.Errorf("position %v after %v", it.Offset, pos)
 				}
-				pos = it.Position
+				pos = it.Offset
 				for _, e := range it.Events {
 					if e.Zxid < zxid || e.Epoch < 1 || e.Version != versions[e.Aggregate]+1 {
 						t.Errorf("%s: commit %d after %d, epoch %d, after version %d", e.ID(), e.Zxid, zxid, e.Epoch, versions[e.Aggregate])
@@ -78,7 +78,7 @@ func testOutboxOrder(t *testing.T, w World) {
 
 // testSameShard: the events of a batch and its jobs are in one shard, and
 // batches are spread.
-func testSameShard(t *testing.T, w World) {
+func testSameShard(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	if n := k.Store.Shards(); n != w.Traits.Shards {
 		t.Fatalf("%d shards, want %d", n, w.Traits.Shards)
@@ -105,7 +105,7 @@ func testSameShard(t *testing.T, w World) {
 
 // testManyWriters: what many write at once stands in the outbox once, in order.
 // Shows: P3
-func testManyWriters(t *testing.T, w World) {
+func testManyWriters(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	kits := []*Kit{k, NewKit(t, w.Open(t)), k}
 	_, jobs := k.Started(slices.Repeat([]int{5}, 9)...)
@@ -127,10 +127,10 @@ func testManyWriters(t *testing.T, w World) {
 }
 
 // testWholeEvents: an event comes out of the outbox as it was committed.
-func testWholeEvents(t *testing.T, w World) {
+func testWholeEvents(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
-	r := k.DoJob(jobs[0], domain.FailJob{Reason: Broken()}, eventstore.Order{Actor: domain.UserActor("ana"), CommandID: "c-1",
+	r := k.DoJob(jobs[0], domain.FailJob{Reason: Broken()}, eventstore.Meta{Actor: domain.UserActor("ana"), CommandID: "c-1",
 		CausationID: "job/jid0000000001/1", TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})
 	events := k.Events(jobs[0].Aggregate())
 	want, got := r.Events[0], events[len(events)-1]
@@ -144,7 +144,7 @@ func testWholeEvents(t *testing.T, w World) {
 }
 
 // testMark: what is marked as sent is not unsent any more.
-func testMark(t *testing.T, w World) {
+func testMark(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	ctx := t.Context()
 	depth := func() eventstore.OutboxDepth { return must[eventstore.OutboxDepth](k)(k.Store.Depth(ctx)) }
@@ -159,18 +159,18 @@ func testMark(t *testing.T, w World) {
 		t.Errorf("after 5 commits: %+v", d)
 	}
 	shard := slices.IndexFunc(k.Outbox(), func(items []eventstore.Item) bool { return len(items) > 0 })
-	mark := must[eventstore.Position](k)(k.Store.Unsent(ctx, shard))
+	mark := must[eventstore.Offset](k)(k.Store.Unsent(ctx, shard))
 	items := must[[]eventstore.Item](k)(k.Store.Read(ctx, shard, mark, 100))
 	if len(items) != 5 {
 		t.Fatalf("%d items after the first mark, want 5", len(items))
 	}
-	if err := k.Store.Sent(ctx, shard, items[2].Position); err != nil {
+	if err := k.Store.Sent(ctx, shard, items[2].Offset); err != nil {
 		t.Fatal(err)
 	}
 	for _, by := range []*Kit{k, other} {
-		mark = must[eventstore.Position](by)(by.Store.Unsent(ctx, shard))
-		if mark != items[2].Position {
-			t.Errorf("the mark is %v, want %v", mark, items[2].Position)
+		mark = must[eventstore.Offset](by)(by.Store.Unsent(ctx, shard))
+		if mark != items[2].Offset {
+			t.Errorf("the mark is %v, want %v", mark, items[2].Offset)
 		}
 		if left := must[[]eventstore.Item](by)(by.Store.Read(ctx, shard, mark, 100)); text(left) != text(items[3:]) {
 			t.Errorf("after the mark: %s", text(left))
@@ -180,35 +180,35 @@ func testMark(t *testing.T, w World) {
 		t.Errorf("after 3 of 5 were sent: %+v", d)
 	}
 	if w.Traits.KeepsSent {
-		if all := must[[]eventstore.Item](k)(k.Store.Read(ctx, shard, eventstore.Position{}, 100)); text(all) != text(items) {
+		if all := must[[]eventstore.Item](k)(k.Store.Read(ctx, shard, eventstore.Offset{}, 100)); text(all) != text(items) {
 			t.Errorf("with what was sent: %s", text(all))
 		}
 	}
-	if err := k.Store.Sent(ctx, shard, items[4].Position); err != nil {
+	if err := k.Store.Sent(ctx, shard, items[4].Offset); err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Store.Sent(ctx, shard, items[0].Position); err != nil { // late, by who does not lead any more
+	if err := other.Store.Sent(ctx, shard, items[0].Offset); err != nil { // late, by who does not lead any more
 		t.Fatal(err)
 	}
 	if d := depth(); d != (eventstore.OutboxDepth{}) {
 		t.Errorf("after all were sent: %+v", d)
 	}
 	k.DoBatch(id, domain.NoteDelivery{Channel: "mail"}, Operator())
-	if more := must[[]eventstore.Item](k)(k.Store.Read(ctx, shard, items[4].Position, 100)); len(more) != 1 || more[0].Events[0].Version != 6 {
+	if more := must[[]eventstore.Item](k)(k.Store.Read(ctx, shard, items[4].Offset, 100)); len(more) != 1 || more[0].Events[0].Version != 6 {
 		t.Errorf("what came after: %s", text(more))
 	}
 }
 
 // testWait: a reader that waits learns of another session's commit.
-func testWait(t *testing.T, w World) {
+func testWait(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id := k.Submit()
 	shard := slices.IndexFunc(k.Outbox(), func(items []eventstore.Item) bool { return len(items) > 0 })
-	if err := k.Store.Wait(t.Context(), shard, eventstore.Position{}); err != nil {
+	if err := k.Store.Wait(t.Context(), shard, eventstore.Offset{}); err != nil {
 		t.Fatal(err) // there is something already
 	}
-	items := must[[]eventstore.Item](k)(k.Store.Read(t.Context(), shard, eventstore.Position{}, 10))
-	last := items[len(items)-1].Position
+	items := must[[]eventstore.Item](k)(k.Store.Read(t.Context(), shard, eventstore.Offset{}, 10))
+	last := items[len(items)-1].Offset
 	k.never("there is nothing, and yet the wait ends", func(ctx context.Context) error { return k.Store.Wait(ctx, shard, last) })
 	woken := make(chan error, 1)
 	go func() {
@@ -238,7 +238,7 @@ func (k *Kit) lead(shard int) (context.Context, func()) {
 }
 
 // testLead: a shard has one leader, each shard its own, and the next waits.
-func testLead(t *testing.T, w World) {
+func testLead(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	first, resign := k.lead(0)
 	if w.Traits.Shards > 1 {
@@ -275,7 +275,7 @@ func testLead(t *testing.T, w World) {
 	}
 }
 
-func testLeadLost(t *testing.T, w World) {
+func testLeadLost(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	lead, resign := k.lead(0)
 	w.Expire(t, k.Store)
@@ -292,7 +292,7 @@ func testLeadLost(t *testing.T, w World) {
 	})
 }
 
-func testLeadContext(t *testing.T, w World) {
+func testLeadContext(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	lead, resign, err := k.Store.Lead(ctx, 0)
@@ -307,7 +307,7 @@ func testLeadContext(t *testing.T, w World) {
 }
 
 // testLeadGivenUp: who gives up while the lead is being taken does not keep it.
-func testLeadGivenUp(t *testing.T, w World) {
+func testLeadGivenUp(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	for n := range 10 {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -11,20 +11,20 @@ import (
 
 // deaf makes a process believe in holds that have changed since, after it has heard
 // of the change: no news are on their way any more.
-func (k *Kit) deaf(w World, known eventstore.Holds) {
+func (k *Kit) deaf(w Env, known eventstore.Holds) {
 	k.Helper()
-	if w.Deaf == nil {
+	if w.FixHolds == nil {
 		return
 	}
 	for must[eventstore.Holds](k)(k.Store.Holds(k.Context())).Version == known.Version {
 		runtime.Gosched()
 	}
-	w.Deaf(k.Store, known)
+	w.FixHolds(k.Store, known)
 }
 
 // testPauseUnheard: from a queue whose pause this process has not heard of nothing is
 // claimed.
-func testPauseUnheard(t *testing.T, w World) {
+func testPauseUnheard(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	known := must[eventstore.Holds](k)(k.Store.Holds(t.Context()))
@@ -42,7 +42,7 @@ func testPauseUnheard(t *testing.T, w World) {
 
 // testClaimedAsItIs: a claim gives a job as it is now, also to who remembers how it
 // was.
-func testClaimedAsItIs(t *testing.T, w World) {
+func testClaimedAsItIs(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5, 5)
 	k.DoJob(jobs[0], domain.AcceptJob{}, Operator())
@@ -51,7 +51,7 @@ func testClaimedAsItIs(t *testing.T, w World) {
 	changed := other.DoJob(jobs[1], domain.ReprioritiseJob{Priority: 1}, Operator())
 	_, at := k.next(domain.JobEstimating)
 	if at.State.ID != jobs[1] || at.State.Version != changed.State.Version || at.State.Priority != 1 || at.Token != changed.Token {
-		t.Errorf("claimed as %s, it is %s", text(at), text(changed.At))
+		t.Errorf("claimed as %s, it is %s", text(at), text(changed.Loaded))
 	}
 	k.release(c)
 }

@@ -65,7 +65,7 @@ func (l *listLog) all() iter.Seq[domain.Recorded] {
 // testRelayed: whatever process writes and whatever process carries, also when
 // that changes, the log gets every event once and those of a batch and its jobs in
 // the order of their commits.
-func testRelayed(t *testing.T, w World) {
+func testRelayed(t *testing.T, w Env) {
 	kits := []*Kit{NewKit(t, w.Open(t)), NewKit(t, w.Open(t))}
 	log := newListLog()
 	want := 0

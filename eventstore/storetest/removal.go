@@ -8,7 +8,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-func testDeletedJob(t *testing.T, w World) {
+func testDeletedJob(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	id, jobs := k.Started(5, 5)
 	k.Fail(jobs[0], domain.JobDownloading)
@@ -28,7 +28,7 @@ func testDeletedJob(t *testing.T, w World) {
 
 // testDeletedBatch: a batch deleted by an operator stays readable until all its
 // jobs are deleted, each with its event, and it is removed.
-func testDeletedBatch(t *testing.T, w World) {
+func testDeletedBatch(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	id, jobs := k.Started(5, 5)
 	kept := k.Submit()
@@ -61,7 +61,7 @@ func testDeletedBatch(t *testing.T, w World) {
 
 // testCleanedBatch: a cleaned batch takes its jobs along, without events.
 // Shows: P8
-func testCleanedBatch(t *testing.T, w World) {
+func testCleanedBatch(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	id, jobs := k.Started(5, 5, 5)
 	for _, j := range jobs {
@@ -87,7 +87,7 @@ func testCleanedBatch(t *testing.T, w World) {
 	})
 }
 
-func testRemoveTwice(t *testing.T, w World) {
+func testRemoveTwice(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5)
 	k.Walk(jobs[0], domain.JobCompleted)

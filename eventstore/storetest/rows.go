@@ -12,17 +12,17 @@ import (
 // calls look after each.
 func (k *Kit) Path(look func(row string)) {
 	k.Helper()
-	batch := func(id domain.BatchID, cmd domain.BatchCommand, o eventstore.Order) {
+	batch := func(id domain.BatchID, cmd domain.BatchCommand, o eventstore.Meta) {
 		k.Helper()
 		r := k.DoBatch(id, cmd, o)
-		k.sameBatch(r.At)
+		k.sameBatch(r.Loaded)
 		look(r.Row)
 	}
 	job := func(id domain.JobID, cmd domain.JobCommand) {
 		k.Helper()
 		r := k.DoJob(id, cmd, Operator())
 		if r.State.State != domain.JobDeleted {
-			k.sameJob(r.At)
+			k.sameJob(r.Loaded)
 		}
 		look(r.Row)
 	}
@@ -104,7 +104,7 @@ func (k *Kit) Path(look func(row string)) {
 
 // testRows: after each row what is loaded is what was decided, the batch's
 // references are in the sub-states of its jobs, and the events follow each other.
-func testRows(t *testing.T, w World) {
+func testRows(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	taken := map[string]bool{}
 	k.Path(func(row string) { taken[row] = true; k.sameRefs() })
@@ -121,14 +121,14 @@ func testRows(t *testing.T, w World) {
 	k.folds()
 }
 
-func (k *Kit) sameBatch(want eventstore.At[domain.Batch]) {
+func (k *Kit) sameBatch(want eventstore.Loaded[domain.Batch]) {
 	k.Helper()
 	if got := k.Batch(want.State.ID); text(got) != text(want) {
 		k.Fatalf("loaded  %s\ndecided %s", text(got), text(want))
 	}
 }
 
-func (k *Kit) sameJob(want eventstore.At[domain.Job]) {
+func (k *Kit) sameJob(want eventstore.Loaded[domain.Job]) {
 	k.Helper()
 	if got := k.Job(want.State.ID); text(got) != text(want) {
 		k.Fatalf("loaded  %s\ndecided %s", text(got), text(want))

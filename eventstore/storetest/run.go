@@ -7,20 +7,20 @@ import (
 )
 
 // RunLive tests the promises of eventstore.Live. Each test opens its own world.
-func RunLive(t *testing.T, open func(t *testing.T) World) { run(t, open, liveTests) }
+func RunLive(t *testing.T, open func(t *testing.T) Env) { run(t, open, liveTests) }
 
 // RunClaims tests the promises of eventstore.Claims.
-func RunClaims(t *testing.T, open func(t *testing.T) World) {
+func RunClaims(t *testing.T, open func(t *testing.T) Env) {
 	run(t, open, claimTests)
 	run(t, open, handOverTests)
 	run(t, open, spaceTests)
 }
 
 // RunOutbox tests the promises of eventstore.Outbox.
-func RunOutbox(t *testing.T, open func(t *testing.T) World) { run(t, open, outboxTests) }
+func RunOutbox(t *testing.T, open func(t *testing.T) Env) { run(t, open, outboxTests) }
 
 // RunHandler tests eventstore.Handler over the implementation.
-func RunHandler(t *testing.T, open func(t *testing.T) World) {
+func RunHandler(t *testing.T, open func(t *testing.T) Env) {
 	run(t, open, handlerTests)
 	run(t, open, deletionTests)
 }
@@ -32,9 +32,9 @@ func RunLog(t *testing.T, open func(t *testing.T) eventstore.Log) {
 	}
 }
 
-type tests map[string]func(t *testing.T, w World)
+type tests map[string]func(t *testing.T, w Env)
 
-func run(t *testing.T, open func(t *testing.T) World, all tests) {
+func run(t *testing.T, open func(t *testing.T) Env, all tests) {
 	for name, test := range all {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, open(t)) })
 	}

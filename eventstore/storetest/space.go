@@ -37,7 +37,7 @@ func (k *Kit) leadSpace() (lead context.Context, term eventstore.Token, resign f
 }
 
 // testPromised: a promise begins with J7 and J16 and ends with J8, J9 and deletion.
-func testPromised(t *testing.T, w World) {
+func testPromised(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	batch, jobs := k.Started(5, 5, 5)
 	k.Walk(jobs[0], domain.JobProvisioning)
@@ -72,7 +72,7 @@ func testPromised(t *testing.T, w World) {
 }
 
 // testOneLeadsSpace: of two processes the second waits, and its term is another.
-func testOneLeadsSpace(t *testing.T, w World) {
+func testOneLeadsSpace(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	first, term, resign := k.leadSpace()
 	for _, by := range []*Kit{k, other} {
@@ -93,7 +93,7 @@ func testOneLeadsSpace(t *testing.T, w World) {
 	}
 }
 
-func testSpaceLeadLost(t *testing.T, w World) {
+func testSpaceLeadLost(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	lead, _, resign := k.leadSpace()
@@ -111,7 +111,7 @@ func testSpaceLeadLost(t *testing.T, w World) {
 
 // testPromisedByALoser: what is promised under a lead that is over is refused, also
 // while the session that had it lives, and nothing of it is written.
-func testPromisedByALoser(t *testing.T, w World) {
+func testPromisedByALoser(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := k.Started(5)
 	k.Walk(jobs[0], domain.JobProvisioning)

@@ -13,7 +13,7 @@ import (
 // testTogether: of what is committed at the same moment each gets its own answer.
 // A decision that is refused takes no other with it, and of two about the same job
 // one is written.
-func testTogether(t *testing.T, w World) {
+func testTogether(t *testing.T, w Env) {
 	k := NewKit(t, w.Open(t))
 	_, jobs := k.Started(slices.Repeat([]int{5}, 40)...)
 	var changes []eventstore.Change
@@ -40,7 +40,7 @@ func testTogether(t *testing.T, w World) {
 	all.Wait()
 	won := map[domain.JobID]int{}
 	for i, c := range changes {
-		id := c.Job.After.ID
+		id := c.Job.To.ID
 		switch err := errs[i]; {
 		case err == nil:
 			won[id]++

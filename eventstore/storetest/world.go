@@ -14,8 +14,8 @@ type Store interface {
 	eventstore.Space
 }
 
-// World is a live state of its own, made for one test and gone at its end.
-type World struct {
+// Env is a live state of its own, made for one test and gone at its end.
+type Env struct {
 	// Open gives a further process its store, with a session of its own. It is
 	// closed when the test ends.
 	Open func(t testing.TB) Store
@@ -23,8 +23,8 @@ type World struct {
 	// timeout does, and returns when its locks are gone. The store itself goes on,
 	// with a new session as soon as it has one.
 	Expire func(t testing.TB, s Store)
-	// Deaf makes a store believe that the holds are still these; nil = it always looks.
-	Deaf func(s Store, known eventstore.Holds)
+	// FixHolds makes a store believe that the holds are still these; nil = it always looks.
+	FixHolds func(s Store, known eventstore.Holds)
 	// Traits are what this implementation does where the ports leave it open.
 	Traits Traits
 }

@@ -195,8 +195,8 @@ func (x *batchIndex) wakeAside() {
 }
 
 // NextBatch implements eventstore.Claims.
-func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
-	none := eventstore.At[domain.Batch]{}
+func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
+	none := eventstore.Loaded[domain.Batch]{}
 	ix, err := s.batches.open(ctx, state)
 	if err != nil {
 		return nil, none, err

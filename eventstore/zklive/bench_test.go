@@ -63,7 +63,7 @@ func benchStore(b *testing.B, cfg zklive.Config) *zklive.Store {
 // fill makes n pending jobs.
 func fill(b *testing.B, s *zklive.Store, n int) {
 	b.Helper()
-	ctx, h, o := b.Context(), handlerOf(s), eventstore.Order{Actor: "bench"}
+	ctx, h, o := b.Context(), handlerOf(s), eventstore.Meta{Actor: "bench"}
 	id, err := s.ReserveBatchID(ctx)
 	must := func(err error) {
 		if err != nil {

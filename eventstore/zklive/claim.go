@@ -68,16 +68,16 @@ func (s *Store) Unreadable() int {
 }
 
 // ClaimJob implements eventstore.Claims.
-func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
 	h, err := s.holds.get(ctx)
 	if err != nil {
-		return nil, eventstore.At[domain.Job]{}, err
+		return nil, eventstore.Loaded[domain.Job]{}, err
 	}
 	return s.claimJob(ctx, id, h, nil)
 }
 
 // claimJob locks a job, again when only what was known of its batch was outdated.
-func (s *Store) claimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+func (s *Store) claimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
 	for {
 		c, at, err := s.tryClaimJob(ctx, id, h, fits)
 		if !errors.Is(err, errBatch) || ctx.Err() != nil {
@@ -90,7 +90,7 @@ func (s *Store) claimJob(ctx context.Context, id domain.JobID, h eventstore.Hold
 // are read first; the rest is read while the claim is made: nothing of a job
 // changes without its status, and the claim proves that the status did not. fits
 // may refuse the job as it is now.
-func (s *Store) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+func (s *Store) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
 	if at, known := s.queues.recall(id); known && fits != nil && fits(at.State) == nil {
 		c, err := s.lockJob(ctx, at, 0, h)
 		if !errors.Is(err, eventstore.ErrConflict) || errors.Is(err, eventstore.ErrLocked) || errors.Is(err, eventstore.ErrFenced) {
@@ -133,7 +133,7 @@ func (s *Store) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.H
 // lockJob is the claim's multi: this session is alive, the status, the holds and
 // the status of the batch are as they were read, nobody has the lock; and the claim
 // is counted.
-func (s *Store) lockJob(ctx context.Context, at eventstore.At[domain.Job], claims int, h eventstore.Holds) (*eventstore.Claim, error) {
+func (s *Store) lockJob(ctx context.Context, at eventstore.Loaded[domain.Job], claims int, h eventstore.Holds) (*eventstore.Claim, error) {
 	id, version, batch := at.State.ID, at.State.Version, at.State.Configuration.BatchID
 	of, err := s.statuses.alive(ctx, batch)
 	if err != nil {
@@ -154,15 +154,15 @@ func (s *Store) lockJob(ctx context.Context, at eventstore.At[domain.Job], claim
 }
 
 // ClaimBatch implements eventstore.Claims.
-func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
 	h, err := s.holds.get(ctx)
 	if err != nil {
-		return nil, eventstore.At[domain.Batch]{}, err
+		return nil, eventstore.Loaded[domain.Batch]{}, err
 	}
 	return s.claimBatch(ctx, id, h, nil)
 }
 
-func (s *Store) claimBatch(ctx context.Context, id domain.BatchID, h eventstore.Holds, fits func(domain.Batch) error) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+func (s *Store) claimBatch(ctx context.Context, id domain.BatchID, h eventstore.Holds, fits func(domain.Batch) error) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
 	at, err := s.Batch(ctx, id)
 	if err != nil {
 		return nil, at, err

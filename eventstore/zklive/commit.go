@@ -184,8 +184,8 @@ func (s *Store) verdict(changes []eventstore.Change, ours bool) ([]eventstore.Co
 func (s *Store) doneBefore(changes []eventstore.Change) []eventstore.Committed {
 	done := make([]eventstore.Committed, len(changes))
 	for i, c := range changes {
-		created := c.Batch != nil && c.Batch.Before.Version == 0 || c.Job != nil && c.Job.Before.Version == 0 ||
-			c.Setting != nil && c.Setting.Before.Version == 0
+		created := c.Batch != nil && c.Batch.From.Version == 0 || c.Job != nil && c.Job.From.Version == 0 ||
+			c.Setting != nil && c.Setting.From.Version == 0
 		if !created {
 			done[i].Token = c.Token + 1
 		}
@@ -204,11 +204,11 @@ func (s *Store) registered(ctx context.Context, c eventstore.Change) (int64, str
 	switch {
 	case c.Batch != nil:
 		var st batchStatus
-		stat, err = s.getJSON(ctx, s.paths.batchStatus(c.Batch.After.ID), &st)
+		stat, err = s.getJSON(ctx, s.paths.batchStatus(c.Batch.To.ID), &st)
 		version, command = st.Version, st.Command
 	case c.Job != nil:
 		var st jobStatus
-		stat, err = s.getJSON(ctx, s.paths.jobStatus(c.Job.After.ID), &st)
+		stat, err = s.getJSON(ctx, s.paths.jobStatus(c.Job.To.ID), &st)
 		version, command = st.Version, st.Command
 	default:
 		stat, err = s.getJSON(ctx, s.paths.settingVersion(c.Aggregate()), &version)
@@ -235,11 +235,11 @@ func (s *Store) committed(changes []eventstore.Change, done []eventstore.Committ
 		}
 		switch {
 		case c.Job != nil:
-			s.queues.remember(eventstore.At[domain.Job]{State: c.Job.After, Token: done[i].Token}, next == nil)
-			s.queues.moved(c.Job.Before, c.Job.After, done[i].Zxid, next != nil || own && c.KeepClaim)
+			s.queues.remember(eventstore.Loaded[domain.Job]{State: c.Job.To, Token: done[i].Token}, next == nil)
+			s.queues.moved(c.Job.From, c.Job.To, done[i].Zxid, next != nil || own && c.KeepClaim)
 		case c.Batch != nil:
-			s.batches.moved(c.Batch.After.ID, c.Batch.After.State, c.Batch.After.Version, c.Claim != nil && c.KeepClaim)
-			s.statuses.know(c.Batch.After.ID, knownStatus{c.Batch.After.State, c.Batch.After.Version, done[i].Token})
+			s.batches.moved(c.Batch.To.ID, c.Batch.To.State, c.Batch.To.Version, c.Claim != nil && c.KeepClaim)
+			s.statuses.know(c.Batch.To.ID, knownStatus{c.Batch.To.State, c.Batch.To.Version, done[i].Token})
 		default:
 			s.holds.outdated()
 		}

@@ -18,13 +18,13 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, suite := range map[string]func(*testing.T, func(*testing.T) storetest.World){
+	for name, suite := range map[string]func(*testing.T, func(*testing.T) storetest.Env){
 		"live": storetest.RunLive, "claims": storetest.RunClaims, "outbox": storetest.RunOutbox, "handler": storetest.RunHandler,
 	} {
 		for position, cfg := range positions {
 			t.Run(name+"/"+position, func(t *testing.T) {
 				t.Parallel()
-				suite(t, func(t *testing.T) storetest.World { return openWorld(t, cfg) })
+				suite(t, func(t *testing.T) storetest.Env { return openWorld(t, cfg) })
 			})
 		}
 	}
@@ -38,7 +38,7 @@ var positions = map[string]zklive.Config{
 
 // openWorld gives a tree of its own. Each process reaches ZooKeeper through a
 // proxy of its own, so that its session can be made to expire.
-func openWorld(t *testing.T, cfg zklive.Config) storetest.World {
+func openWorld(t *testing.T, cfg zklive.Config) storetest.Env {
 	t.Helper()
 	w := &world{root: "/test-" + uuid.NewString()}
 	keeper := w.open(t, zklive.Config{Shards: 2})
@@ -51,7 +51,7 @@ func openWorld(t *testing.T, cfg zklive.Config) storetest.World {
 	})
 	var mu sync.Mutex
 	lines := map[storetest.Store]*line{}
-	return storetest.World{
+	return storetest.Env{
 		Open: func(t testing.TB) storetest.Store {
 			l, cfg := newLine(t), cfg
 			cfg.Servers, cfg.Root, cfg.SessionTimeout = []string{l.address()}, w.root, 4*time.Second
@@ -75,8 +75,8 @@ func openWorld(t *testing.T, cfg zklive.Config) storetest.World {
 			mu.Unlock()
 			expire(t, l, w.root+"/workers/"+s.(*zklive.Store).WorkerID())
 		},
-		Deaf:   func(s storetest.Store, known eventstore.Holds) { s.(*zklive.Store).Believe(known) },
-		Traits: storetest.Traits{Shards: 2, KeepsSent: true},
+		FixHolds: func(s storetest.Store, known eventstore.Holds) { s.(*zklive.Store).Believe(known) },
+		Traits:   storetest.Traits{Shards: 2, KeepsSent: true},
 	}
 }
 

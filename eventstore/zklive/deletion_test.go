@@ -100,7 +100,7 @@ func (w *world) killed(t *testing.T, k, janitor *storetest.Kit, n int64, cleaned
 				t.Fatalf("killed at step %d (%v): %v", n, err, derr)
 			}
 		}
-		if ferr := janitor.Handler.FinishDeletion(t.Context(), id, eventstore.Order{Actor: domain.DaemonActor(domain.DaemonJanitor)}, removeWork); ferr != nil {
+		if ferr := janitor.Handler.FinishDeletion(t.Context(), id, eventstore.Meta{Actor: domain.DaemonActor(domain.DaemonJanitor)}, removeWork); ferr != nil {
 			t.Fatalf("killed at step %d (%v): not finished: %v", n, err, ferr)
 		}
 	}

@@ -37,10 +37,10 @@ func (s *Store) handOver(ctx context.Context, changes []eventstore.Change) *hand
 		return nil
 	}
 	jq, err := s.queues.open(ctx, c.Next)
-	if err != nil || !jq.first(entry{string(c.Job.After.ID), c.Job.After.Priority}) {
+	if err != nil || !jq.first(entry{string(c.Job.To.ID), c.Job.To.Priority}) {
 		return nil
 	}
-	batch := c.Job.After.Configuration.BatchID
+	batch := c.Job.To.Configuration.BatchID
 	of, err := s.statuses.alive(ctx, batch)
 	if err != nil {
 		return nil

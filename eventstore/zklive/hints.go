@@ -20,7 +20,7 @@ type hints struct {
 
 type shardHints struct {
 	lead   context.Context // while it lasts hints are kept; nil = not led
-	items  map[eventstore.Position]eventstore.Item
+	items  map[eventstore.Offset]eventstore.Item
 	events int           // in items
 	news   chan struct{} // closed when this process wrote into the shard
 }
@@ -44,7 +44,7 @@ func (h *hints) led(lead context.Context, shard int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := &h.shards[shard]
-	s.lead, s.items, s.events = lead, map[eventstore.Position]eventstore.Item{}, 0
+	s.lead, s.items, s.events = lead, map[eventstore.Offset]eventstore.Item{}, 0
 }
 
 func (s *shardHints) kept() bool {
@@ -59,8 +59,8 @@ func (h *hints) put(shard int, item eventstore.Item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := &h.shards[shard]
-	if _, again := s.items[item.Position]; s.kept() && !again && len(item.Events) > 0 && s.events+len(item.Events) <= maxHinted {
-		s.items[item.Position] = item
+	if _, again := s.items[item.Offset]; s.kept() && !again && len(item.Events) > 0 && s.events+len(item.Events) <= maxHinted {
+		s.items[item.Offset] = item
 		s.events += len(item.Events)
 	}
 	s.tell()
@@ -82,7 +82,7 @@ func (h *hints) tellAll() {
 
 // next gives the items directly behind a position. What is not behind it is
 // forgotten.
-func (h *hints) next(shard int, after eventstore.Position, limit int) []eventstore.Item {
+func (h *hints) next(shard int, after eventstore.Offset, limit int) []eventstore.Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := &h.shards[shard]
@@ -110,7 +110,7 @@ func (h *hints) next(shard int, after eventstore.Position, limit int) []eventsto
 }
 
 // known gives one item.
-func (h *hints) known(shard int, at eventstore.Position) (eventstore.Item, bool) {
+func (h *hints) known(shard int, at eventstore.Offset) (eventstore.Item, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	item, there := h.shards[shard].items[at]
@@ -126,13 +126,13 @@ func (h *hints) news(shard int) <-chan struct{} {
 
 // wait waits a moment for the item directly behind a position. It reports false at
 // once when no hints are kept.
-func (h *hints) wait(ctx context.Context, shard int, after eventstore.Position) bool {
+func (h *hints) wait(ctx context.Context, shard int, after eventstore.Offset) bool {
 	ctx, cancel := context.WithTimeout(ctx, hintTime)
 	defer cancel()
 	for {
 		h.mu.Lock()
 		s := &h.shards[shard]
-		_, there := s.items[eventstore.Position{Bucket: after.Bucket, Seq: after.Seq + 1}]
+		_, there := s.items[eventstore.Offset{Bucket: after.Bucket, Seq: after.Seq + 1}]
 		kept, news := s.kept(), s.news
 		h.mu.Unlock()
 		if !kept || there {

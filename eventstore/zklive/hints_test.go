@@ -10,12 +10,12 @@ import (
 )
 
 func itemAt(bucket, seq int64, events int) eventstore.Item {
-	return eventstore.Item{Position: eventstore.Position{Bucket: bucket, Seq: seq}, Events: make([]domain.Recorded, events)}
+	return eventstore.Item{Offset: eventstore.Offset{Bucket: bucket, Seq: seq}, Events: make([]domain.Recorded, events)}
 }
 
-func (h *hints) seqs(after eventstore.Position, limit int) (seqs []int64) {
+func (h *hints) seqs(after eventstore.Offset, limit int) (seqs []int64) {
 	for _, item := range h.next(0, after, limit) {
-		seqs = append(seqs, item.Position.Seq)
+		seqs = append(seqs, item.Offset.Seq)
 	}
 	return seqs
 }
@@ -23,7 +23,7 @@ func (h *hints) seqs(after eventstore.Position, limit int) (seqs []int64) {
 // TestHints: hints are handed out in order and without a gap, however they come.
 func TestHints(t *testing.T) {
 	t.Parallel()
-	start := eventstore.Position{Bucket: 1, Seq: 3}
+	start := eventstore.Offset{Bucket: 1, Seq: 3}
 	for name, c := range map[string]struct {
 		come, want []int64
 		limit      int
@@ -59,10 +59,10 @@ func TestHintsOfAnotherBucket(t *testing.T) {
 	h.led(t.Context(), 0)
 	h.put(0, itemAt(1, 4, 1))
 	h.put(0, itemAt(2, 0, 1))
-	if got := h.seqs(eventstore.Position{Bucket: 1, Seq: 4}, 9); got != nil {
+	if got := h.seqs(eventstore.Offset{Bucket: 1, Seq: 4}, 9); got != nil {
 		t.Errorf("went on with %v in another bucket", got)
 	}
-	if got := h.seqs(eventstore.Position{Bucket: 2, Seq: -1}, 9); !slices.Equal(got, []int64{0}) {
+	if got := h.seqs(eventstore.Offset{Bucket: 2, Seq: -1}, 9); !slices.Equal(got, []int64{0}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -79,7 +79,7 @@ func TestHintsAreBounded(t *testing.T) {
 	if n := h.shards[0].events; n > maxHinted {
 		t.Errorf("%d events are kept", n)
 	}
-	last := eventstore.Position{Bucket: 1, Seq: 1000}
+	last := eventstore.Offset{Bucket: 1, Seq: 1000}
 	h.next(0, last, 9)
 	if s := h.shards[0]; s.events != 0 || len(s.items) != 0 {
 		t.Errorf("%d events of %d items are kept after they were sent", s.events, len(s.items))
@@ -91,7 +91,7 @@ func TestHintsAreBounded(t *testing.T) {
 func TestHintsEndWithTheLead(t *testing.T) {
 	t.Parallel()
 	h := newHints(1)
-	before := eventstore.Position{Bucket: 1, Seq: -1}
+	before := eventstore.Offset{Bucket: 1, Seq: -1}
 	h.put(0, itemAt(1, 0, 1))
 	lead, resign := context.WithCancel(t.Context())
 	h.led(lead, 0)
@@ -102,7 +102,7 @@ func TestHintsEndWithTheLead(t *testing.T) {
 	resign()
 	h.put(0, itemAt(1, 2, 1))
 	h.led(t.Context(), 0)
-	if got := h.seqs(eventstore.Position{Bucket: 1, Seq: 0}, 9); got != nil {
+	if got := h.seqs(eventstore.Offset{Bucket: 1, Seq: 0}, 9); got != nil {
 		t.Errorf("has %v from an earlier lead", got)
 	}
 }
@@ -112,7 +112,7 @@ func TestHintsEndWithTheLead(t *testing.T) {
 func TestHintWakes(t *testing.T) {
 	t.Parallel()
 	h := newHints(1)
-	after := eventstore.Position{Bucket: 1, Seq: 0}
+	after := eventstore.Offset{Bucket: 1, Seq: 0}
 	if h.wait(t.Context(), 0, after) {
 		t.Error("waits for hints without the lead")
 	}

@@ -57,16 +57,16 @@ func (s *Store) Below(ctx context.Context, node string, limit int) (all []string
 func (p paths) name(path string) string { return strings.TrimPrefix(path, string(p)) }
 
 // picture gives an image as the port has it.
-func (p paths) picture(img image) eventstore.Picture {
-	out := make(eventstore.Picture, len(img))
+func (p paths) picture(img image) eventstore.Nodes {
+	out := make(eventstore.Nodes, len(img))
 	for path, data := range img {
 		out[p.name(path)] = string(data)
 	}
 	return out
 }
 
-// DrawJob implements eventstore.Inspector.
-func (s *Store) DrawJob(j domain.Job) eventstore.Picture {
+// ExpectedJob implements eventstore.Inspector.
+func (s *Store) ExpectedJob(j domain.Job) eventstore.Nodes {
 	return s.paths.picture(s.paths.wholeJob(j))
 }
 
@@ -79,13 +79,13 @@ func (p paths) wholeJob(j domain.Job) image {
 	return img
 }
 
-// DrawBatch implements eventstore.Inspector.
-func (s *Store) DrawBatch(b domain.Batch) eventstore.Picture {
+// ExpectedBatch implements eventstore.Inspector.
+func (s *Store) ExpectedBatch(b domain.Batch) eventstore.Nodes {
 	return s.paths.picture(s.paths.batchImage(b))
 }
 
-// DrawSetting implements eventstore.Inspector.
-func (s *Store) DrawSetting(set domain.Setting) eventstore.Picture {
+// ExpectedSetting implements eventstore.Inspector.
+func (s *Store) ExpectedSetting(set domain.Setting) eventstore.Nodes {
 	return s.paths.picture(s.paths.settingImage(set))
 }
 
@@ -125,18 +125,18 @@ func (s *Store) seen(ctx context.Context, paths ...string) ([2]seen, error) {
 type inspector struct {
 	s    *Store
 	mu   sync.Mutex
-	look eventstore.Look
+	look eventstore.Observed
 }
 
 // steady looks again and again until nothing moved meanwhile: every write to an
 // aggregate also writes one of these nodes.
-func (s *Store) steady(ctx context.Context, a domain.Aggregate, look func(context.Context, *inspector) error, moves ...string) (eventstore.Look, error) {
+func (s *Store) steady(ctx context.Context, a domain.Aggregate, look func(context.Context, *inspector) error, moves ...string) (eventstore.Observed, error) {
 	for {
 		before, err := s.seen(ctx, moves...)
 		if err != nil {
-			return eventstore.Look{}, err
+			return eventstore.Observed{}, err
 		}
-		in := &inspector{s: s, look: eventstore.Look{Aggregate: a, Nodes: eventstore.Picture{}, Token: eventstore.Token(before[0].version)}}
+		in := &inspector{s: s, look: eventstore.Observed{Aggregate: a, Nodes: eventstore.Nodes{}, Token: eventstore.Token(before[0].version)}}
 		if err := look(ctx, in); err != nil {
 			return in.look, err
 		}
@@ -151,7 +151,7 @@ func (s *Store) steady(ctx context.Context, a domain.Aggregate, look func(contex
 }
 
 // InspectJob implements eventstore.Inspector.
-func (s *Store) InspectJob(ctx context.Context, id domain.JobID, also ...string) (eventstore.Look, error) {
+func (s *Store) InspectJob(ctx context.Context, id domain.JobID, also ...string) (eventstore.Observed, error) {
 	return s.steady(ctx, id.Aggregate(), func(ctx context.Context, in *inspector) error {
 		dir := s.paths.job(id)
 		if err := in.directory(ctx, dir); err != nil {
@@ -169,7 +169,7 @@ func (s *Store) InspectJob(ctx context.Context, id domain.JobID, also ...string)
 		bad := json.Unmarshal([]byte(in.look.Nodes[s.paths.name(dir)+"/priority"]), &j.Priority)
 		bad = cmp.Or(bad, json.Unmarshal([]byte(in.look.Nodes[s.paths.name(dir)+"/configuration"]), &j.Configuration))
 		if bad == nil {
-			for node := range s.DrawJob(j) {
+			for node := range s.ExpectedJob(j) {
 				if _, known := in.look.Nodes[node]; !known {
 					also = append(also, node)
 				}
@@ -180,7 +180,7 @@ func (s *Store) InspectJob(ctx context.Context, id domain.JobID, also ...string)
 }
 
 // InspectBatch implements eventstore.Inspector.
-func (s *Store) InspectBatch(ctx context.Context, id domain.BatchID, also ...string) (eventstore.Look, error) {
+func (s *Store) InspectBatch(ctx context.Context, id domain.BatchID, also ...string) (eventstore.Observed, error) {
 	return s.steady(ctx, id.Aggregate(), func(ctx context.Context, in *inspector) error {
 		if err := in.directory(ctx, s.paths.batch(id)); err != nil {
 			return err
@@ -203,7 +203,7 @@ func (s *Store) InspectBatch(ctx context.Context, id domain.BatchID, also ...str
 }
 
 // InspectSetting implements eventstore.Inspector.
-func (s *Store) InspectSetting(ctx context.Context, a domain.Aggregate) (eventstore.Look, error) {
+func (s *Store) InspectSetting(ctx context.Context, a domain.Aggregate) (eventstore.Observed, error) {
 	kind, name, _ := strings.Cut(a.ID, ":")
 	version := s.paths.settingVersion(a)
 	return s.steady(ctx, a, func(ctx context.Context, in *inspector) error {
@@ -311,7 +311,7 @@ func (in *inspector) lock(ctx context.Context, path string) error {
 		return err
 	}
 	var h holder
-	l := &eventstore.LockLook{Node: in.s.paths.name(path), Created: n.stat.Czxid, Version: n.stat.Version}
+	l := &eventstore.ObservedLock{Node: in.s.paths.name(path), Created: n.stat.Czxid, Version: n.stat.Version}
 	if json.Unmarshal(n.data, &h) == nil {
 		l.Holder = h.Holder
 	}
@@ -331,7 +331,7 @@ func (in *inspector) lock(ctx context.Context, path string) error {
 
 // SeizeLock implements eventstore.Inspector. A lock that was never written to has
 // version 0, as every new one has; written to, it can be told from those.
-func (s *Store) SeizeLock(ctx context.Context, look *eventstore.Look) error {
+func (s *Store) SeizeLock(ctx context.Context, look *eventstore.Observed) error {
 	l, path := look.Lock, ""
 	refused := &eventstore.Error{Op: "break the lock of", Aggregate: look.Aggregate, Err: eventstore.ErrLocked}
 	if l == nil || l.Alive {

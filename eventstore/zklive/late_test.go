@@ -53,7 +53,7 @@ func TestLateWriteOfALostSession(t *testing.T) {
 	written := make(chan error, 1)
 	expireDuring(t, l, w.root+"/workers/"+c.Worker, func() {
 		go func() {
-			_, err := handlerOf(s).Job(t.Context(), jobs[0], domain.AcceptJob{}, eventstore.Order{Actor: "test", Claim: c, Known: &at})
+			_, err := handlerOf(s).Job(t.Context(), jobs[0], domain.AcceptJob{}, eventstore.Meta{Actor: "test", Claim: c, Known: &at})
 			written <- err
 		}()
 	}, func() {
@@ -93,8 +93,8 @@ func TestClosedBucketTakesNothing(t *testing.T) {
 		t.Fatalf("%d items, want 6", len(items))
 	}
 	for i, it := range items {
-		if want := int64(i + 1); it.Events[0].Version != want || it.Position.Bucket < (want+1)/2 {
-			t.Errorf("item %d has version %d, in bucket %d", i, it.Events[0].Version, it.Position.Bucket)
+		if want := int64(i + 1); it.Events[0].Version != want || it.Offset.Bucket < (want+1)/2 {
+			t.Errorf("item %d has version %d, in bucket %d", i, it.Events[0].Version, it.Offset.Bucket)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (s *Store) incomplete(ctx context.Context, a domain.Aggregate, status strin
 
 // Batch implements eventstore.Live. The status is read first, so that a write
 // decided on newer other nodes is refused by the compare-and-set.
-func (s *Store) Batch(ctx context.Context, id domain.BatchID) (at eventstore.At[domain.Batch], err error) {
+func (s *Store) Batch(ctx context.Context, id domain.BatchID) (at eventstore.Loaded[domain.Batch], err error) {
 	var status batchStatus
 	stat, err := s.getJSON(ctx, s.paths.batchStatus(id), &status)
 	if err != nil {
@@ -124,11 +124,11 @@ func (s *Store) Batch(ctx context.Context, id domain.BatchID) (at eventstore.At[
 		b.Listing, b.NextRow = &l, prog.NextRow
 	}
 	b.Report = report
-	return eventstore.At[domain.Batch]{State: b, Token: eventstore.Token(stat.Version)}, nil
+	return eventstore.Loaded[domain.Batch]{State: b, Token: eventstore.Token(stat.Version)}, nil
 }
 
 // Job implements eventstore.Live; see Batch for the order of reading.
-func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.At[domain.Job], error) {
+func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error) {
 	at, err := s.jobStatus(ctx, id)
 	if err != nil {
 		return at, err
@@ -137,7 +137,7 @@ func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.At[domain.
 }
 
 // jobStatus reads the part of a job that its status node holds.
-func (s *Store) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.At[domain.Job], err error) {
+func (s *Store) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.Loaded[domain.Job], err error) {
 	var status jobStatus
 	stat, err := s.getJSON(ctx, s.paths.jobStatus(id), &status)
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *Store) jobRest(ctx context.Context, j *domain.Job) error {
 }
 
 // Setting implements eventstore.Live.
-func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) (at eventstore.At[domain.Setting], err error) {
+func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) (at eventstore.Loaded[domain.Setting], err error) {
 	at.State = domain.Setting{Kind: kind, Name: name}
 	if err := domain.CheckHoldName(kind, name); err != nil {
 		return at, &domain.Refused{Aggregate: at.State.Aggregate(), Code: "bad_name", Message: err.Error()}

@@ -124,7 +124,7 @@ func TestLostAnswerLongAgo(t *testing.T) {
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		r, err := handlerOf(w.store).Job(t.Context(), jobs[0], domain.AcceptJob{}, eventstore.Order{Actor: "test"})
+		r, err := handlerOf(w.store).Job(t.Context(), jobs[0], domain.AcceptJob{}, eventstore.Meta{Actor: "test"})
 		done <- outcome{r, err}
 	}()
 	w.awaitEvents(t, before+1)
@@ -162,7 +162,7 @@ func TestDoubtfulCommitLeavesTheLockOfAnother(t *testing.T) {
 	ctx, giveUp := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := handlerOf(w.store).Job(ctx, jobs[0], domain.AcceptJob{}, eventstore.Order{Actor: "test", Claim: c, Known: &at})
+		_, err := handlerOf(w.store).Job(ctx, jobs[0], domain.AcceptJob{}, eventstore.Meta{Actor: "test", Claim: c, Known: &at})
 		done <- err
 	}()
 	w.awaitEvents(t, before+1)
@@ -188,14 +188,14 @@ func TestDoubtfulCommitLeavesTheLockOfAnother(t *testing.T) {
 }
 
 // events counts the events in the outbox, and tells where the last of them is.
-func (w *lostWorld) events(t *testing.T) (n int, last eventstore.Position) {
+func (w *lostWorld) events(t *testing.T) (n int, last eventstore.Offset) {
 	t.Helper()
-	items, err := w.other.Read(t.Context(), 0, eventstore.Position{}, 10_000)
+	items, err := w.other.Read(t.Context(), 0, eventstore.Offset{}, 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, it := range items {
-		n, last = n+len(it.Events), it.Position
+		n, last = n+len(it.Events), it.Offset
 	}
 	return n, last
 }

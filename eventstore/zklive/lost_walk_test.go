@@ -26,7 +26,7 @@ import (
 // outcome is an error of a claim.
 type patient struct{ *zklive.Store }
 
-func (p patient) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+func (p patient) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
 	for {
 		c, at, err := p.Store.ClaimJob(ctx, id)
 		if err == nil || ctx.Err() != nil {
@@ -35,7 +35,7 @@ func (p patient) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Cla
 	}
 }
 
-func (p patient) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+func (p patient) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
 	for {
 		c, at, err := p.Store.ClaimBatch(ctx, id)
 		if err == nil || ctx.Err() != nil {
@@ -254,8 +254,8 @@ func (k *walker) sends() {
 	for shard := range k.store.Shards() {
 		lead, resign, err := k.store.Lead(ctx, shard)
 		k.must(err)
-		items := must(k.store.Read(lead, shard, eventstore.Position{}, 100_000))(k)
-		k.must(k.store.Sent(lead, shard, items[len(items)-1].Position))
+		items := must(k.store.Read(lead, shard, eventstore.Offset{}, 100_000))(k)
+		k.must(k.store.Sent(lead, shard, items[len(items)-1].Offset))
 		resign()
 	}
 	lead, term, resign, err := k.store.LeadSpace(ctx)

@@ -31,7 +31,7 @@ func TestMoveIsTheDifferenceOfImages(t *testing.T) {
 		for _, after := range jobs {
 			after.Version++ // so that the status differs, as it always does
 			p := &plan{}
-			s.planMove(p, eventstore.Change{Job: &eventstore.Pair[domain.Job]{Before: before, After: after}, Token: 7})
+			s.planMove(p, eventstore.Change{Job: &eventstore.Transition[domain.Job]{From: before, To: after}, Token: 7})
 			var got difference
 			for _, op := range p.ops {
 				switch o := op.(type) {

@@ -52,7 +52,7 @@ func newOutboxState(ctx context.Context, s *Store) (*outboxState, error) {
 				return nil, err
 			}
 		}
-		if err := s.ensure(ctx, s.paths.mark(n), encode(eventstore.Position{Bucket: 1, Seq: -1})); err != nil {
+		if err := s.ensure(ctx, s.paths.mark(n), encode(eventstore.Offset{Bucket: 1, Seq: -1})); err != nil {
 			return nil, err
 		}
 		cur, err := o.pointer(ctx, n)
@@ -109,7 +109,7 @@ func (o *outboxState) wrote(n outboxNode, path string, zxid int64) {
 		o.hints.tellAll()
 		return
 	}
-	item := eventstore.Item{Position: eventstore.Position{Bucket: n.bucket, Seq: seq}}
+	item := eventstore.Item{Offset: eventstore.Offset{Bucket: n.bucket, Seq: seq}}
 	o.s.mu.Lock()
 	epoch := o.s.epochKnown
 	o.s.mu.Unlock()

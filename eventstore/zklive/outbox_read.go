@@ -32,7 +32,7 @@ func (o *outboxState) bucketsOf(ctx context.Context, shard int) ([]int64, error)
 }
 
 // positions lists the nodes of a bucket that come after a position.
-func (o *outboxState) positions(ctx context.Context, shard int, bucket int64, after eventstore.Position) ([]eventstore.Position, error) {
+func (o *outboxState) positions(ctx context.Context, shard int, bucket int64, after eventstore.Offset) ([]eventstore.Offset, error) {
 	names, _, err := o.s.children(ctx, o.s.paths.bucket(shard, bucket))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
@@ -40,13 +40,13 @@ func (o *outboxState) positions(ctx context.Context, shard int, bucket int64, af
 	if err != nil {
 		return nil, err
 	}
-	var out []eventstore.Position
+	var out []eventstore.Offset
 	for _, n := range names {
 		seq, err := sequence(n)
 		if err != nil {
 			continue
 		}
-		if at := (eventstore.Position{Bucket: bucket, Seq: seq}); after.Before(at) {
+		if at := (eventstore.Offset{Bucket: bucket, Seq: seq}); after.Before(at) {
 			out = append(out, at)
 		}
 	}
@@ -55,13 +55,13 @@ func (o *outboxState) positions(ctx context.Context, shard int, bucket int64, af
 }
 
 // Unsent implements eventstore.Outbox.
-func (s *Store) Unsent(ctx context.Context, shard int) (pos eventstore.Position, err error) {
+func (s *Store) Unsent(ctx context.Context, shard int) (pos eventstore.Offset, err error) {
 	_, err = s.getJSON(ctx, s.paths.mark(shard), &pos)
 	return pos, err
 }
 
 // Read implements eventstore.Outbox.
-func (s *Store) Read(ctx context.Context, shard int, after eventstore.Position, limit int) ([]eventstore.Item, error) {
+func (s *Store) Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error) {
 	if items := s.outbox.hints.next(shard, after, limit); len(items) > 0 {
 		return items, nil
 	}
@@ -69,7 +69,7 @@ func (s *Store) Read(ctx context.Context, shard int, after eventstore.Position, 
 	if err != nil {
 		return nil, err
 	}
-	var todo []eventstore.Position
+	var todo []eventstore.Offset
 	for _, b := range buckets {
 		if b < after.Bucket {
 			continue
@@ -112,7 +112,7 @@ func (s *Store) Read(ctx context.Context, shard int, after eventstore.Position, 
 	return kept, nil
 }
 
-func (o *outboxState) item(ctx context.Context, shard int, pos eventstore.Position) (eventstore.Item, error) {
+func (o *outboxState) item(ctx context.Context, shard int, pos eventstore.Offset) (eventstore.Item, error) {
 	path := o.s.paths.entry(shard, pos.Bucket, pos.Seq)
 	n, err := o.s.get(ctx, path)
 	if err != nil {
@@ -129,7 +129,7 @@ func (o *outboxState) item(ctx context.Context, shard int, pos eventstore.Positi
 	for i := range events {
 		events[i].Zxid, events[i].Epoch = n.stat.Czxid, epoch
 	}
-	return eventstore.Item{Position: pos, Events: events}, nil
+	return eventstore.Item{Offset: pos, Events: events}, nil
 }
 
 // epoch is read once: it changes only when a tree is restored, with nobody
@@ -190,7 +190,7 @@ func (o *outboxState) depth(ctx context.Context, shard int) (n int, oldest time.
 	if err != nil {
 		return 0, 0, err
 	}
-	var first eventstore.Position
+	var first eventstore.Offset
 	for _, b := range buckets {
 		if b < mark.Bucket {
 			continue
@@ -232,7 +232,7 @@ func (o *outboxState) find(ctx context.Context, shard int, eventID string) (stri
 		return "", err
 	}
 	for i := len(buckets) - 1; i >= 0; i-- {
-		at, err := o.positions(ctx, shard, buckets[i], eventstore.Position{})
+		at, err := o.positions(ctx, shard, buckets[i], eventstore.Offset{})
 		if err != nil {
 			return "", err
 		}

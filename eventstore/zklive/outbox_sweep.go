@@ -12,7 +12,7 @@ import (
 )
 
 type sentNodes struct {
-	upTo eventstore.Position // all before it are known to be sent
+	upTo eventstore.Offset // all before it are known to be sent
 	due  []dueNode
 }
 
@@ -51,14 +51,14 @@ func (o *outboxState) clean() {
 
 // mark is what this process last wrote or read of a shard's mark.
 type mark struct {
-	upTo    eventstore.Position
+	upTo    eventstore.Offset
 	version int32 // of the node
 	known   bool
 }
 
 // Sent implements eventstore.Outbox. The mark never goes back: a leader that
 // lost its lead without knowing may be late.
-func (s *Store) Sent(ctx context.Context, shard int, upTo eventstore.Position) error {
+func (s *Store) Sent(ctx context.Context, shard int, upTo eventstore.Offset) error {
 	o := s.outbox
 	o.mu.Lock()
 	m := o.marked[shard]
@@ -95,7 +95,7 @@ func (s *Store) Sent(ctx context.Context, shard int, upTo eventstore.Position) e
 // sweep removes sent nodes after their grace time, and closed buckets that are
 // empty. Only clean calls it. A second process that does the same finds nodes
 // missing, which is no error.
-func (o *outboxState) sweep(ctx context.Context, shard int, upTo eventstore.Position) error {
+func (o *outboxState) sweep(ctx context.Context, shard int, upTo eventstore.Offset) error {
 	buckets, err := o.bucketsOf(ctx, shard)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type pointerWatch struct {
 // Wait implements eventstore.Outbox: this process's own writes wake it at once,
 // others' through watches on the node that comes next and on the pointer. It costs
 // the same however many nodes there are.
-func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Position) error {
+func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Offset) error {
 	for {
 		if s.outbox.hints.wait(ctx, shard, after) {
 			return nil
@@ -38,7 +38,7 @@ func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Position) 
 			if err != nil || items {
 				return err
 			}
-			after = eventstore.Position{Bucket: pointer.current, Seq: -1}
+			after = eventstore.Offset{Bucket: pointer.current, Seq: -1}
 		}
 		next := s.paths.entry(shard, after.Bucket, after.Seq+1)
 		type look struct {
@@ -67,7 +67,7 @@ func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Position) 
 }
 
 // behind looks whether any node stands behind a position.
-func (o *outboxState) behind(ctx context.Context, shard int, after eventstore.Position) (bool, error) {
+func (o *outboxState) behind(ctx context.Context, shard int, after eventstore.Offset) (bool, error) {
 	buckets, err := o.bucketsOf(ctx, shard)
 	if err != nil {
 		return false, err

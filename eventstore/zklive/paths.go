@@ -73,7 +73,7 @@ func (p paths) lock(a domain.Aggregate) string {
 func shardOf(c eventstore.Change, shards int) int {
 	key := c.Aggregate().ID
 	if c.Job != nil {
-		key = string(c.Job.After.Configuration.BatchID)
+		key = string(c.Job.To.Configuration.BatchID)
 	}
 	return shardOfKey(key, shards)
 }

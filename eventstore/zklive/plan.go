@@ -86,7 +86,7 @@ func (s *Store) plan(ctx context.Context, changes []eventstore.Change, hand *han
 		s.planImage(p, c)
 		switch {
 		case hand != nil:
-			s.planHandOver(p, hand, c.Job.After)
+			s.planHandOver(p, hand, c.Job.To)
 		case c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate():
 			p.delete(s.paths.lock(c.Claim.Aggregate), -1, eventstore.ErrFenced)
 		}
@@ -127,7 +127,7 @@ func (p *plan) record(shard int, events []domain.Recorded) {
 // changes of batches and settings.
 func sharing(changes []eventstore.Change) bool {
 	c := changes[0]
-	return len(changes) == 1 && c.Job != nil && c.Job.Before.State != domain.JobNone && c.Job.After.State != domain.JobDeleted
+	return len(changes) == 1 && c.Job != nil && c.Job.From.State != domain.JobNone && c.Job.To.State != domain.JobDeleted
 }
 
 // planRequire adds the proofs that a decision asked for.
@@ -139,7 +139,7 @@ func (s *Store) planRequire(p *plan, c eventstore.Change) {
 		p.check(s.paths.locks(), int32(c.HoldsVersion), errHolds)
 	}
 	if c.Require.Batch && c.Job != nil {
-		p.check(s.paths.batchStatus(c.Job.After.Configuration.BatchID), int32(c.BatchToken), eventstore.ErrConflict)
+		p.check(s.paths.batchStatus(c.Job.To.Configuration.BatchID), int32(c.BatchToken), eventstore.ErrConflict)
 	}
 	if c.Require.Unlocked && (c.Claim == nil || c.Claim.Aggregate != c.Aggregate()) {
 		// No check tells that a node is absent; making and removing it does.
@@ -148,11 +148,11 @@ func (s *Store) planRequire(p *plan, c eventstore.Change) {
 		p.delete(lock, -1, eventstore.ErrLocked)
 	}
 	if c.Require.Idle != nil {
-		s.planIdle(p, c.Batch.After.ID, c.Require.Idle)
+		s.planIdle(p, c.Batch.To.ID, c.Require.Idle)
 	}
 	for _, sub := range c.Require.Empty {
 		// ZooKeeper refuses to delete a directory that has a child.
-		dir := s.paths.sub(c.Batch.After.ID, sub)
+		dir := s.paths.sub(c.Batch.To.ID, sub)
 		p.delete(dir, -1, eventstore.ErrConflict)
 		p.create(dir, nil, 0, eventstore.ErrConflict)
 	}
@@ -181,34 +181,34 @@ func (s *Store) planImage(p *plan, c eventstore.Change) {
 	var before, after image
 	var status string
 	switch {
-	case c.Found != nil:
+	case c.Observed != nil:
 		s.planRedraw(p, c)
 		return
 	case c.Setting != nil:
 		s.planSetting(p, c)
 		return
-	case c.Job != nil && c.Job.Before.State != domain.JobNone && c.Job.After.State != domain.JobDeleted:
+	case c.Job != nil && c.Job.From.State != domain.JobNone && c.Job.To.State != domain.JobDeleted:
 		s.planMove(p, c)
 		return
 	case c.Batch != nil:
-		before, after = s.paths.batchImage(c.Batch.Before), s.paths.batchImage(c.Batch.After)
-		status = s.paths.batchStatus(c.Batch.After.ID)
+		before, after = s.paths.batchImage(c.Batch.From), s.paths.batchImage(c.Batch.To)
+		status = s.paths.batchStatus(c.Batch.To.ID)
 	default:
-		before, after = s.paths.jobImage(c.Job.Before), s.paths.jobImage(c.Job.After)
-		status = s.paths.jobStatus(c.Job.After.ID)
+		before, after = s.paths.jobImage(c.Job.From), s.paths.jobImage(c.Job.To)
+		status = s.paths.jobStatus(c.Job.To.ID)
 	}
 	token := -1
 	d := diff(before, after)
 	for _, path := range d.del {
 		version := int32(-1)
-		if c.Job != nil && path == s.paths.promise(c.Job.After.ID) {
+		if c.Job != nil && path == s.paths.promise(c.Job.To.ID) {
 			continue // planPromise
 		}
 		if path == status {
 			version = int32(c.Token)
 		}
-		if c.Job != nil && path == s.paths.job(c.Job.After.ID) {
-			p.delete(s.paths.claims(c.Job.After.ID), -1, eventstore.ErrConflict)
+		if c.Job != nil && path == s.paths.job(c.Job.To.ID) {
+			p.delete(s.paths.claims(c.Job.To.ID), -1, eventstore.ErrConflict)
 		}
 		p.delete(path, version, eventstore.ErrConflict)
 	}
@@ -223,10 +223,10 @@ func (s *Store) planImage(p *plan, c eventstore.Change) {
 		p.create(path, after[path], 0, eventstore.ErrConflict)
 	}
 	if c.Job != nil {
-		s.planPromise(p, &c.Job.Before, &c.Job.After)
+		s.planPromise(p, &c.Job.From, &c.Job.To)
 	}
-	if c.Job != nil && c.Job.Before.State == domain.JobNone {
-		p.create(s.paths.claims(c.Job.After.ID), encode(claimCount{Version: c.Job.After.Version}), 0, eventstore.ErrConflict)
+	if c.Job != nil && c.Job.From.State == domain.JobNone {
+		p.create(s.paths.claims(c.Job.To.ID), encode(claimCount{Version: c.Job.To.Version}), 0, eventstore.ErrConflict)
 	}
 	p.status = append(p.status, token)
 }
@@ -234,7 +234,7 @@ func (s *Store) planImage(p *plan, c eventstore.Change) {
 // planMove does what the difference of two images of a job does that is there before
 // and after, without drawing them.
 func (s *Store) planMove(p *plan, c eventstore.Change) {
-	before, after := &c.Job.Before, &c.Job.After
+	before, after := &c.Job.From, &c.Job.To
 	dir := s.paths.job(after.ID)
 	oldEntry, newEntry := s.paths.queued(*before), s.paths.queued(*after)
 	oldRef, newRef := s.paths.referred(*before), s.paths.referred(*after)
@@ -270,24 +270,24 @@ func (s *Store) planMove(p *plan, c eventstore.Change) {
 
 func (s *Store) planSetting(p *plan, c eventstore.Change) {
 	set := c.Setting
-	version, hold := s.paths.settingVersion(set.After.Aggregate()), s.paths.hold(set.After.Kind, set.After.Name)
-	data := []byte(strconv.FormatInt(set.After.Version, 10))
+	version, hold := s.paths.settingVersion(set.To.Aggregate()), s.paths.hold(set.To.Kind, set.To.Name)
+	data := []byte(strconv.FormatInt(set.To.Version, 10))
 	token := -1
-	if set.Before.Version == 0 {
+	if set.From.Version == 0 {
 		p.create(version, data, 0, eventstore.ErrConflict)
 	} else {
 		token = p.set(version, data, int32(c.Token), eventstore.ErrConflict)
 	}
 	switch {
-	case set.After.Kind == domain.HoldAudit: // it stops nothing
+	case set.To.Kind == domain.HoldAudit: // it stops nothing
 		p.status = append(p.status, token)
 		return
-	case set.After.Hold == nil:
+	case set.To.Hold == nil:
 		p.delete(hold, -1, eventstore.ErrConflict)
-	case set.Before.Hold == nil:
-		p.create(hold, encode(set.After.Hold), 0, eventstore.ErrConflict)
+	case set.From.Hold == nil:
+		p.create(hold, encode(set.To.Hold), 0, eventstore.ErrConflict)
 	default:
-		p.set(hold, encode(set.After.Hold), -1, eventstore.ErrConflict)
+		p.set(hold, encode(set.To.Hold), -1, eventstore.ErrConflict)
 	}
 	p.set(s.paths.locks(), nil, -1, eventstore.ErrConflict)
 	p.status = append(p.status, token)
@@ -303,7 +303,7 @@ func (s *Store) planRows(ctx context.Context, p *plan, changes []eventstore.Chan
 			continue
 		}
 		if first < 0 {
-			first, batch = *c.NextRow, c.Job.After.Configuration.BatchID
+			first, batch = *c.NextRow, c.Job.To.Configuration.BatchID
 		}
 		rows++
 	}

@@ -36,7 +36,7 @@ type queues struct {
 	seen map[domain.JobID]int64
 	// recent are the jobs that this process moved into a state it works in, as it
 	// wrote them: the claim that follows need not read them.
-	recent map[domain.JobID]eventstore.At[domain.Job]
+	recent map[domain.JobID]eventstore.Loaded[domain.Job]
 }
 
 type jobQueue struct {
@@ -52,14 +52,14 @@ type jobQueue struct {
 
 func newQueues(s *Store) *queues {
 	return &queues{s: s, by: map[domain.JobState]*jobQueue{}, seen: map[domain.JobID]int64{},
-		recent: map[domain.JobID]eventstore.At[domain.Job]{}}
+		recent: map[domain.JobID]eventstore.Loaded[domain.Job]{}}
 }
 
 const recentLimit = 20_000
 
 // remember keeps a job that was just written, or forgets it when nobody will claim
 // it.
-func (q *queues) remember(at eventstore.At[domain.Job], free bool) {
+func (q *queues) remember(at eventstore.Loaded[domain.Job], free bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if free && at.State.State.Worked() && q.by[at.State.State] != nil && len(q.recent) < recentLimit {
@@ -70,7 +70,7 @@ func (q *queues) remember(at eventstore.At[domain.Job], free bool) {
 }
 
 // recall gives a remembered job, once.
-func (q *queues) recall(id domain.JobID) (eventstore.At[domain.Job], bool) {
+func (q *queues) recall(id domain.JobID) (eventstore.Loaded[domain.Job], bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at, known := q.recent[id]
@@ -261,8 +261,8 @@ func (q *queues) wakeAside() {
 }
 
 // NextJob implements eventstore.Claims.
-func (s *Store) NextJob(ctx context.Context, state domain.JobState) (*eventstore.Claim, eventstore.At[domain.Job], error) {
-	none := eventstore.At[domain.Job]{}
+func (s *Store) NextJob(ctx context.Context, state domain.JobState) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
+	none := eventstore.Loaded[domain.Job]{}
 	jq, err := s.queues.open(ctx, state)
 	if err != nil {
 		return nil, none, err

@@ -13,17 +13,17 @@ func (s *Store) planRedraw(p *plan, c eventstore.Change) {
 	var status string
 	switch {
 	case c.Batch != nil:
-		after, status = s.paths.batchImage(c.Batch.After), s.paths.batchStatus(c.Batch.After.ID)
+		after, status = s.paths.batchImage(c.Batch.To), s.paths.batchStatus(c.Batch.To.ID)
 	case c.Job != nil:
-		after, status = s.paths.wholeJob(c.Job.After), s.paths.jobStatus(c.Job.After.ID)
+		after, status = s.paths.wholeJob(c.Job.To), s.paths.jobStatus(c.Job.To.ID)
 	default:
-		after, status = s.paths.settingImage(c.Setting.After), s.paths.settingVersion(c.Setting.After.Aggregate())
+		after, status = s.paths.settingImage(c.Setting.To), s.paths.settingVersion(c.Setting.To.Aggregate())
 	}
 	before := image{}
-	for node, data := range c.Found.Nodes {
+	for node, data := range c.Observed.Nodes {
 		before[s.paths.at(node)] = []byte(data)
 	}
-	if l := c.Found.Lock; l != nil {
+	if l := c.Observed.Lock; l != nil {
 		// A lock that is not seized has version 0 and is not deleted: the server
 		// refuses version -2 for any node.
 		version := l.Version
@@ -49,12 +49,12 @@ func (s *Store) planRedraw(p *plan, c eventstore.Change) {
 	}
 	for _, path := range d.create {
 		data := after[path]
-		if c.Job != nil && path == s.paths.claims(c.Job.After.ID) {
-			data = encode(claimCount{Version: c.Job.After.Version})
+		if c.Job != nil && path == s.paths.claims(c.Job.To.ID) {
+			data = encode(claimCount{Version: c.Job.To.Version})
 		}
 		p.create(path, data, 0, eventstore.ErrConflict)
 	}
-	if c.Setting != nil && c.Setting.After.Kind != domain.HoldAudit {
+	if c.Setting != nil && c.Setting.To.Kind != domain.HoldAudit {
 		p.set(s.paths.locks(), nil, -1, eventstore.ErrConflict)
 	}
 	p.status, p.alone = append(p.status, token), true

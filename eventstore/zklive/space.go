@@ -41,7 +41,7 @@ func (o *oddPromises) forget(changes []eventstore.Change) {
 	defer o.mu.Unlock()
 	for _, c := range changes {
 		if c.Job != nil {
-			delete(o.there, c.Job.After.ID)
+			delete(o.there, c.Job.To.ID)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (s *Store) lookForPromises(ctx context.Context, changes []eventstore.Change
 		if c.Job == nil {
 			continue
 		}
-		id := c.Job.After.ID
+		id := c.Job.To.ID
 		stat, err := s.exists(ctx, s.paths.promise(id))
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (s *Store) Promise(ctx context.Context, id domain.JobID) (eventstore.Promis
 	if err == nil {
 		err = s.jobConfiguration(ctx, &j)
 	}
-	var at eventstore.At[domain.Job]
+	var at eventstore.Loaded[domain.Job]
 	if err == nil {
 		at, err = s.jobStatus(ctx, id)
 	}

@@ -80,21 +80,21 @@ func TestTreeOfEveryRow(t *testing.T) {
 		want["/jobs/"+string(id)+"/lock"] = "ephemeral holder"
 		check("claim")
 		delete(want, "/jobs/"+string(id)+"/lock")
-		res, err := h.Job(ctx, id, cmd, eventstore.Order{Actor: "test", Claim: c})
+		res, err := h.Job(ctx, id, cmd, eventstore.Meta{Actor: "test", Claim: c})
 		if err != nil || res.Row != wantRow {
 			t.Fatalf("%s: row %q, error %v", wantRow, res.Row, err)
 		}
 	}
 	operator := func(id domain.JobID, cmd domain.JobCommand, wantRow string) {
 		t.Helper()
-		res, err := h.Job(ctx, id, cmd, eventstore.Order{Actor: "user/test"})
+		res, err := h.Job(ctx, id, cmd, eventstore.Meta{Actor: "user/test"})
 		if err != nil || res.Row != wantRow {
 			t.Fatalf("%s: row %q, error %v", wantRow, res.Row, err)
 		}
 	}
 	batch := func(id domain.BatchID, cmd domain.BatchCommand, wantRow string, lock bool) {
 		t.Helper()
-		o := eventstore.Order{Actor: "test"}
+		o := eventstore.Meta{Actor: "test"}
 		if lock {
 			c, _, err := live.ClaimBatch(ctx, id)
 			if err != nil {
@@ -116,7 +116,7 @@ func TestTreeOfEveryRow(t *testing.T) {
 		if on {
 			set = &domain.Hold{By: "test", Why: "a test"}
 		}
-		if _, err := h.Hold(ctx, domain.HoldCollection, "maps", set, "a test", eventstore.Order{Actor: "user/test"}); err != nil {
+		if _, err := h.Hold(ctx, domain.HoldCollection, "maps", set, "a test", eventstore.Meta{Actor: "user/test"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestTreeOfEveryRow(t *testing.T) {
 	if err != nil || first != j1 {
 		t.Fatal(first, err)
 	}
-	order := eventstore.Order{Actor: "test", Claim: c, KeepClaim: true}
+	order := eventstore.Meta{Actor: "test", Claim: c, KeepClaim: true}
 	if _, err := h.Batch(ctx, bid, domain.ListBatch{Listing: domain.Listing{Rows: 3, FirstJID: first}}, order); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestTreeOfEveryRow(t *testing.T) {
 	}
 	batch(bid3, domain.ListBatch{Listing: domain.Listing{Rows: 1, FirstJID: j4}}, "", false)
 	one := domain.CreateJob{Priority: 5, Configuration: domain.Configuration{BatchID: bid3, ProfileName: "maps"}}
-	if _, err := h.CreateJobs(ctx, j4, 0, []domain.CreateJob{one}, eventstore.Order{Actor: "test"}); err != nil {
+	if _, err := h.CreateJobs(ctx, j4, 0, []domain.CreateJob{one}, eventstore.Meta{Actor: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	batch(bid3, domain.StartBatch{}, "B3", false)

@@ -119,8 +119,8 @@ type App struct {
 }
 
 // order is what commands of this actor carry.
-func (a *App) order() eventstore.Order {
-	return eventstore.Order{Actor: a.Actor, DryRun: a.DryRun, TraceParent: eventstore.NewTrace().Parent()}
+func (a *App) order() eventstore.Meta {
+	return eventstore.Meta{Actor: a.Actor, DryRun: a.DryRun, TraceParent: eventstore.NewTrace().Parent()}
 }
 
 // The columns' comments in the database say what the fields of rows mean.

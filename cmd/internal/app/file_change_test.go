@@ -46,7 +46,7 @@ func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
 			return domain.FailDownload{Fence: fence, Limits: once, Reason: domain.WorkerLost("w")}
 		},
 	} {
-		r, err := a.World.(filesWorld).files.File(ctx, hash, cmd(), eventstore.Order{Actor: "daemon/test"})
+		r, err := a.World.(filesWorld).files.File(ctx, hash, cmd(), eventstore.Meta{Actor: "daemon/test"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func (a *App) adopt(ctx context.Context, r *Restored, done consistency.PutBack, 
 		if err != nil {
 			return err
 		}
-		e, err := handler.NoteRestore(ctx, domain.RestoredLog, r.Epoch, r.Events, eventstore.Order{Actor: a.Actor})
+		e, err := handler.NoteRestore(ctx, domain.RestoredLog, r.Epoch, r.Events, eventstore.Meta{Actor: a.Actor})
 		if err != nil {
 			return err
 		}

@@ -94,7 +94,7 @@ func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress
 	if err != nil {
 		return r, explain(what, err)
 	}
-	e, err := handler.NoteRestore(ctx, domain.RestoredZooKeeper, r.Epoch, r.Events, eventstore.Order{Actor: a.Actor})
+	e, err := handler.NoteRestore(ctx, domain.RestoredZooKeeper, r.Epoch, r.Events, eventstore.Meta{Actor: a.Actor})
 	if err != nil {
 		return r, explain(what, err)
 	}

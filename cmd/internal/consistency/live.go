@@ -19,15 +19,15 @@ type kind[S any] struct {
 	version func(S) int64
 	batch   func(S) domain.BatchID // of a job, "" = it has none, or it is not known
 	evolve  func(S, domain.Recorded) (S, error)
-	inspect func(ctx context.Context) (eventstore.Look, error)
-	draw    func(S, eventstore.Look) eventstore.Picture
+	inspect func(ctx context.Context) (eventstore.Observed, error)
+	draw    func(S, eventstore.Observed) eventstore.Nodes
 }
 
 // verdict is what was found about one aggregate: what it should be, what lay there,
 // and how they differ.
 type verdict[S any] struct {
 	want     S
-	look     eventstore.Look
+	look     eventstore.Observed
 	findings []Finding
 }
 
@@ -127,7 +127,7 @@ func tooEarly(a domain.Aggregate, found []Finding, unsent int) []Finding {
 }
 
 // compare names the nodes that differ.
-func compare(a domain.Aggregate, want, got eventstore.Picture, behind bool) []Finding {
+func compare(a domain.Aggregate, want, got eventstore.Nodes, behind bool) []Finding {
 	var all []Finding
 	add := func(code domain.Code, node, w, g string) {
 		all = append(all, finding(code, a.String(), node, w, g))
@@ -176,7 +176,7 @@ func cmpOr(s, other string) string {
 }
 
 // codeOf names a difference of a node.
-func codeOf(a domain.Aggregate, node, how string, got eventstore.Picture) domain.Code {
+func codeOf(a domain.Aggregate, node, how string, got eventstore.Nodes) domain.Code {
 	_, status := got["/jobs/"+a.ID+"/status"]
 	switch {
 	case a.Kind == domain.KindSetting:
@@ -205,8 +205,8 @@ func (c *checker) jobKind(id domain.JobID) kind[domain.Job] {
 	return kind[domain.Job]{
 		zero: domain.Job{ID: id}, version: func(j domain.Job) int64 { return j.Version }, evolve: domain.EvolveJob,
 		batch:   func(j domain.Job) domain.BatchID { return j.Configuration.BatchID },
-		inspect: func(ctx context.Context) (eventstore.Look, error) { return c.Live.InspectJob(ctx, id, also...) },
-		draw:    func(j domain.Job, _ eventstore.Look) eventstore.Picture { return c.Live.DrawJob(j) },
+		inspect: func(ctx context.Context) (eventstore.Observed, error) { return c.Live.InspectJob(ctx, id, also...) },
+		draw:    func(j domain.Job, _ eventstore.Observed) eventstore.Nodes { return c.Live.ExpectedJob(j) },
 	}
 }
 
@@ -247,12 +247,12 @@ func (c *checker) batchKind(id domain.BatchID) kind[domain.Batch] {
 	return kind[domain.Batch]{
 		zero: domain.Batch{ID: id}, version: func(b domain.Batch) int64 { return b.Version }, evolve: domain.EvolveBatch,
 		batch: func(domain.Batch) domain.BatchID { return "" },
-		inspect: func(ctx context.Context) (eventstore.Look, error) {
+		inspect: func(ctx context.Context) (eventstore.Observed, error) {
 			return c.Live.InspectBatch(ctx, id, c.survey.Odd[id]...)
 		},
-		draw: func(b domain.Batch, look eventstore.Look) eventstore.Picture {
+		draw: func(b domain.Batch, look eventstore.Observed) eventstore.Nodes {
 			b.NextRow = look.NextRow
-			return c.Live.DrawBatch(b)
+			return c.Live.ExpectedBatch(b)
 		},
 	}
 }
@@ -324,7 +324,7 @@ func (c *checker) judgeRows(ctx context.Context, v verdict[domain.Batch], f *fol
 	}
 	v.want.NextRow = made
 	if v.look.NextRow == 0 && made > 0 {
-		v.findings = append(compare(a, c.Live.DrawBatch(v.want), v.look.Nodes, false), slices.DeleteFunc(v.findings, func(f Finding) bool { return f.Code != LockStale })...)
+		v.findings = append(compare(a, c.Live.ExpectedBatch(v.want), v.look.Nodes, false), slices.DeleteFunc(v.findings, func(f Finding) bool { return f.Code != LockStale })...)
 	}
 	if made != v.look.NextRow && !slices.ContainsFunc(v.findings, ofProgress) {
 		v.findings = append(v.findings, finding(RowsWrong, a.String(), "/batches/"+string(v.want.ID)+"/progress",

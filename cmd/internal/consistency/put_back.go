@@ -16,7 +16,7 @@ import (
 // them for a while after they were sent.
 type Keeper interface {
 	Shards() int
-	Read(ctx context.Context, shard int, after eventstore.Position, limit int) ([]eventstore.Item, error)
+	Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error)
 }
 
 // PutBack tells which events were put back into the log, or would be.
@@ -129,13 +129,13 @@ func (p *putter) prefix(ctx context.Context, last uint64) error {
 // outbox reads what is kept of it.
 func (p *putter) outbox(ctx context.Context, k Keeper) error {
 	for shard := range k.Shards() {
-		for after := (eventstore.Position{}); ; {
+		for after := (eventstore.Offset{}); ; {
 			items, err := k.Read(ctx, shard, after, rowsAPage)
 			if err != nil {
 				return fmt.Errorf("read the outbox: %w", err)
 			}
 			for _, it := range items {
-				after = it.Position
+				after = it.Offset
 				for _, e := range it.Events {
 					p.kept = append(p.kept, e)
 					p.keptBy[e.ID()] = e.CommandID

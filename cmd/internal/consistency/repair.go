@@ -27,7 +27,7 @@ const maxTold = 50
 // first, then jobs, settings, and what belongs to nothing. Each is looked at again
 // and mended as it is now; what has changed meanwhile is left, and says so. With
 // o.DryRun nothing is written.
-func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []Finding, o eventstore.Order) ([]Outcome, error) {
+func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []Finding, o eventstore.Meta) ([]Outcome, error) {
 	c := &checker{Config: cfg, known: map[domain.Aggregate]domain.Setting{}}
 	if c.Wait == 0 {
 		c.Wait = defaultWait
@@ -101,11 +101,11 @@ func leaves(err error) bool {
 type repairer struct {
 	*checker
 	h *eventstore.Handler
-	o eventstore.Order
+	o eventstore.Meta
 }
 
 // order gives each repair a command of its own.
-func (r repairer) order() eventstore.Order {
+func (r repairer) order() eventstore.Meta {
 	o := r.o
 	o.CommandID = ""
 	return o
@@ -144,7 +144,7 @@ func (r repairer) aggregate(ctx context.Context, a domain.Aggregate) (out Outcom
 	}
 }
 
-func mend(ctx context.Context, r repairer, out Outcome, found []Finding, look *eventstore.Look, err error, write func([]domain.Mended) (domain.Recorded, error)) (Outcome, error) {
+func mend(ctx context.Context, r repairer, out Outcome, found []Finding, look *eventstore.Observed, err error, write func([]domain.Mended) (domain.Recorded, error)) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}

@@ -14,8 +14,8 @@ func (c *checker) settingKind(a domain.Aggregate) kind[domain.Setting] {
 	return kind[domain.Setting]{
 		zero: settingOf(a), version: func(s domain.Setting) int64 { return s.Version }, evolve: domain.EvolveSetting,
 		batch:   func(domain.Setting) domain.BatchID { return "" },
-		inspect: func(ctx context.Context) (eventstore.Look, error) { return c.Live.InspectSetting(ctx, a) },
-		draw:    func(s domain.Setting, _ eventstore.Look) eventstore.Picture { return c.Live.DrawSetting(s) },
+		inspect: func(ctx context.Context) (eventstore.Observed, error) { return c.Live.InspectSetting(ctx, a) },
+		draw:    func(s domain.Setting, _ eventstore.Observed) eventstore.Nodes { return c.Live.ExpectedSetting(s) },
 	}
 }
 

@@ -219,7 +219,7 @@ func TestWritesOfJobsAreBounded(t *testing.T) {
 			for _, c := range changes {
 				if c.Job != nil {
 					seen++
-					size += 2 * len(fmt.Sprintf("%+v", c.Job.After.Configuration))
+					size += 2 * len(fmt.Sprintf("%+v", c.Job.To.Configuration))
 				}
 			}
 			if size > maxCommitBytes {

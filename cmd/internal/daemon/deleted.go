@@ -118,7 +118,7 @@ func (s *steps) fromOutbox(ctx context.Context, of map[domain.Aggregate][]domain
 				after = mark
 				continue
 			}
-			after = items[len(items)-1].Position
+			after = items[len(items)-1].Offset
 			for _, it := range items {
 				for _, r := range it.Events {
 					if list, asked := of[r.Aggregate]; asked {

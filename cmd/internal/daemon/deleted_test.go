@@ -54,7 +54,7 @@ type moving struct {
 	late bool
 }
 
-func (m moving) Read(ctx context.Context, shard int, after eventstore.Position, limit int) ([]eventstore.Item, error) {
+func (m moving) Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error) {
 	items, err := m.Outbox.Read(ctx, shard, after, limit)
 	for _, it := range items {
 		for _, r := range it.Events {
@@ -97,7 +97,7 @@ func TestDeletionsAreFoundWhereverTheyAre(t *testing.T) {
 				w.r.steps.cfg.Outbox = outbox(w)
 			} else {
 				for shard := range w.store.Shards() {
-					if _, err := (moving{w.store, w, true}).Read(t.Context(), shard, eventstore.Position{}, outboxPage); err != nil {
+					if _, err := (moving{w.store, w, true}).Read(t.Context(), shard, eventstore.Offset{}, outboxPage); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -58,7 +58,7 @@ func (r *Runner) janitor(ctx context.Context) {
 // pass looks at every batch once: reports that nobody began (B5), completed
 // batches whose time is over (B13), deletions that were interrupted.
 func (r *Runner) pass(ctx context.Context) error {
-	o := eventstore.Order{Actor: janitorActor, TraceParent: eventstore.NewTrace().Parent()}
+	o := eventstore.Meta{Actor: janitorActor, TraceParent: eventstore.NewTrace().Parent()}
 	live := r.cfg.Handler.Live
 	ids, err := live.Batches(ctx)
 	if err != nil {
@@ -92,13 +92,13 @@ func (r *Runner) pass(ctx context.Context) error {
 // tryReport moves the batch on to its report if none of its jobs is processing
 // any more (B5). That somebody else does it first, or that it is too early, is
 // ordinary.
-func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, o eventstore.Order) {
+func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, o eventstore.Meta) {
 	refs, err := r.cfg.Handler.Live.Refs(ctx, id)
 	if err == nil && refs.Processing > 0 {
 		return
 	}
 	if err == nil {
-		var at eventstore.At[domain.Batch]
+		var at eventstore.Loaded[domain.Batch]
 		if at, err = r.cfg.Handler.Live.Batch(ctx, id); err == nil && at.State.State != domain.BatchProcessing {
 			return
 		}
@@ -112,7 +112,7 @@ func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, o eventstore.
 }
 
 // retire cleans a batch up when its retention time is over (B13).
-func (r *Runner) retire(ctx context.Context, b domain.Batch, o eventstore.Order) error {
+func (r *Runner) retire(ctx context.Context, b domain.Batch, o eventstore.Meta) error {
 	if r.cfg.Retention == 0 || r.cfg.Handler.Clock().Sub(b.Modified.Time) < r.cfg.Retention {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (r *Runner) retire(ctx context.Context, b domain.Batch, o eventstore.Order)
 
 // finishDeletion removes what is left of a deleted batch; a job that is locked at
 // the moment is left for the next round.
-func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID, o eventstore.Order) error {
+func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID, o eventstore.Meta) error {
 	return r.cfg.Handler.FinishDeletion(ctx, id, o, r.steps.removeWork)
 }
 

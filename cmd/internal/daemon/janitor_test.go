@@ -40,7 +40,7 @@ func TestMissedReportIsBegun(t *testing.T) {
 		t.Fatal(err)
 	}
 	why := domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault}
-	if _, err := w.h.Job(t.Context(), id, domain.FailJob{Reason: why}, eventstore.Order{Actor: "daemon/test", Claim: claim}); err != nil {
+	if _, err := w.h.Job(t.Context(), id, domain.FailJob{Reason: why}, eventstore.Meta{Actor: "daemon/test", Claim: claim}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass()
@@ -146,7 +146,7 @@ func TestDeletionKilledAnywhere(t *testing.T) {
 		w.doBatch(batch, domain.DeleteBatch{})
 		left := &atomic.Int64{}
 		left.Store(n)
-		killed := w.r.finishDeletion(cutAt{t.Context(), left}, batch, eventstore.Order{Actor: janitorActor})
+		killed := w.r.finishDeletion(cutAt{t.Context(), left}, batch, eventstore.Meta{Actor: janitorActor})
 		w.pass()
 		if !w.gone(batch) {
 			t.Fatalf("killed at step %d (%v) the batch is still there", n, killed)

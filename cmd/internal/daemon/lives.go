@@ -58,7 +58,7 @@ func (s *steps) discover(ctx context.Context, t *JobTask, files []file) error {
 	for i, f := range files {
 		found[i] = domain.DiscoverFile{Spec: specOf(t.Job, f)}
 	}
-	fresh, err := s.cfg.Files.DiscoverAll(ctx, found, eventstore.Order{Actor: t.actor, TraceParent: t.trace.Parent()})
+	fresh, err := s.cfg.Files.DiscoverAll(ctx, found, eventstore.Meta{Actor: t.actor, TraceParent: t.trace.Parent()})
 	if err != nil && !isRefused(err) {
 		return &logError{fmt.Errorf("write the discovery of %d files: %w", len(files), err)}
 	}
@@ -151,7 +151,7 @@ func (l *lives) do(ctx context.Context, commandID string, asks []ask) error {
 	for n, a := range asks {
 		all[n] = eventstore.FileAsk{Hash: l.state[a.i].Hash, Command: a.cmd}
 	}
-	results, err := l.s.cfg.Files.All(ctx, all, eventstore.Order{Actor: l.t.actor, CommandID: commandID, TraceParent: l.t.trace.Parent()})
+	results, err := l.s.cfg.Files.All(ctx, all, eventstore.Meta{Actor: l.t.actor, CommandID: commandID, TraceParent: l.t.trace.Parent()})
 	if err != nil {
 		return &logError{fmt.Errorf("write the events of %d files: %w", len(asks), err)}
 	}

@@ -21,8 +21,8 @@ type Profiles interface {
 // eventstore.Outbox.
 type Outbox interface {
 	Shards() int
-	Unsent(ctx context.Context, shard int) (eventstore.Position, error)
-	Read(ctx context.Context, shard int, after eventstore.Position, limit int) ([]eventstore.Item, error)
+	Unsent(ctx context.Context, shard int) (eventstore.Offset, error)
+	Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error)
 }
 
 // Records keeps in SQL what steps must find again when they start over.

@@ -114,7 +114,7 @@ func (r *Runner) claim(ctx context.Context, d Daemon) (*turn, error) {
 	return r.jobTurn(d, claim, at), nil
 }
 
-func (r *Runner) jobTurn(d Daemon, claim *eventstore.Claim, at eventstore.At[domain.Job]) *turn {
+func (r *Runner) jobTurn(d Daemon, claim *eventstore.Claim, at eventstore.Loaded[domain.Job]) *turn {
 	t := &turn{r: r, d: d, claim: claim, trace: eventstore.NewTrace()}
 	t.log = r.logger(t, claim).With("batch", at.State.Configuration.BatchID, "job", at.State.ID, "attempt", at.State.RetryCount+1)
 	t.job = &JobTask{Job: at.State, token: at.Token, tries: r.tries, Claim: claim, Log: t.log, handler: r.cfg.Handler,

@@ -13,8 +13,8 @@ type Profile = profile.Profile
 
 // live is what steps may do with the live state: read it, and reserve ids.
 type live interface {
-	Batch(ctx context.Context, id domain.BatchID) (eventstore.At[domain.Batch], error)
-	Job(ctx context.Context, id domain.JobID) (eventstore.At[domain.Job], error)
+	Batch(ctx context.Context, id domain.BatchID) (eventstore.Loaded[domain.Batch], error)
+	Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error)
 	BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error)
 	Holds(ctx context.Context) (eventstore.Holds, error)
 	ReserveJobIDs(ctx context.Context, n int) (domain.JobID, error)

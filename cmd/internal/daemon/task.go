@@ -71,8 +71,8 @@ func (t *BatchTask) CreateJobs(ctx context.Context, cmds []domain.CreateJob) err
 	return nil
 }
 
-func (t *BatchTask) order(keep bool) eventstore.Order {
-	return eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, CausationID: cause(t.Batch.ID.Aggregate(), t.Batch.Version),
+func (t *BatchTask) order(keep bool) eventstore.Meta {
+	return eventstore.Meta{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, CausationID: cause(t.Batch.ID.Aggregate(), t.Batch.Version),
 		TraceParent: t.trace.Parent()}
 }
 
@@ -94,8 +94,8 @@ func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool, n
 		return nil, err
 	}
 	defer cancel()
-	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Order{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, Next: next, SpaceTerm: t.term,
-		CausationID: cause(t.Job.ID.Aggregate(), t.Job.Version), TraceParent: t.trace.Parent(), Known: &eventstore.At[domain.Job]{State: t.Job, Token: t.token}})
+	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Meta{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, Next: next, SpaceTerm: t.term,
+		CausationID: cause(t.Job.ID.Aggregate(), t.Job.Version), TraceParent: t.trace.Parent(), Known: &eventstore.Loaded[domain.Job]{State: t.Job, Token: t.token}})
 	if err == nil {
 		t.Job, t.token = res.State, res.Token
 	}
@@ -121,7 +121,7 @@ func commitContext(ctx context.Context) (context.Context, context.CancelFunc, er
 }
 
 // doBatch writes a command without a claim, bounded in time.
-func (r *Runner) doBatch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, o eventstore.Order) (domain.Batch, error) {
+func (r *Runner) doBatch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, o eventstore.Meta) (domain.Batch, error) {
 	ctx, cancel, err := commitContext(ctx)
 	if err != nil {
 		return domain.Batch{}, err

@@ -168,7 +168,7 @@ func (t *turn) write(ctx context.Context, out Outcome) error {
 	claim, err := t.job.write(ctx, out.job, false, then)
 	switch {
 	case claim != nil:
-		t.next = t.r.jobTurn(d, claim, eventstore.At[domain.Job]{State: t.job.Job, Token: t.job.token})
+		t.next = t.r.jobTurn(d, claim, eventstore.Loaded[domain.Job]{State: t.job.Job, Token: t.job.token})
 	case then != "":
 		t.r.slots.give(d.Name)
 	}
@@ -258,8 +258,8 @@ func (t *turn) moved(ctx context.Context) {
 }
 
 // order is what commands carry that follow from this turn, without its claim.
-func (t *turn) order() eventstore.Order {
-	return eventstore.Order{Actor: domain.DaemonActor(t.d.Name), TraceParent: t.trace.Parent()}
+func (t *turn) order() eventstore.Meta {
+	return eventstore.Meta{Actor: domain.DaemonActor(t.d.Name), TraceParent: t.trace.Parent()}
 }
 
 func (t *turn) again() (int, time.Duration) {

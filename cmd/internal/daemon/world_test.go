@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // PostgreSQL.
 type world struct {
 	testing.TB
-	mem   *memory.World
+	mem   *memory.Server
 	store *memory.Store
 	clock *memory.ManualClock
 	h     *eventstore.Handler
@@ -139,7 +139,7 @@ func (w *world) submit(kind domain.SubmissionType, path string, change ...func(*
 	return id
 }
 
-func operator() eventstore.Order { return eventstore.Order{Actor: domain.UserActor("ana")} }
+func operator() eventstore.Meta { return eventstore.Meta{Actor: domain.UserActor("ana")} }
 
 func (w *world) doBatch(id domain.BatchID, cmd domain.BatchCommand) {
 	w.Helper()
@@ -275,7 +275,7 @@ func (w *world) events(a domain.Aggregate) []domain.EventType {
 	w.Helper()
 	var types []domain.EventType
 	for shard := range w.store.Shards() {
-		items, err := w.store.Read(w.Context(), shard, eventstore.Position{}, 1_000_000)
+		items, err := w.store.Read(w.Context(), shard, eventstore.Offset{}, 1_000_000)
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -115,7 +115,7 @@ var nextState = map[string]string{"accept": "estimating", "estimate": "provision
 	"process": "recording", "record": "notify", "complete": "completed"}
 
 // handedOver compares whether the job was claimed again in the same write.
-func (r *run) handedOver(h *held, o eventstore.Order, done model.Answer, c *eventstore.Claim) {
+func (r *run) handedOver(h *held, o eventstore.Meta, done model.Answer, c *eventstore.Claim) {
 	may := o.Next != "" && done == model.Done && r.want.NextJob(h.job.State) == h.job
 	switch {
 	case c == nil && may && !r.servers.exact():
@@ -223,7 +223,7 @@ func (r *run) make(h *held) {
 }
 
 // doBatch does one command to a batch.
-func (r *run) doBatch(n int, b *model.Batch, name string, o eventstore.Order, by model.By) {
+func (r *run) doBatch(n int, b *model.Batch, name string, o eventstore.Meta, by model.By) {
 	p, rows := r.processes[n], 0
 	why := domain.Reason{Class: domain.ClassWait, Code: domain.CodeCollectionHeld, Message: "on hold"}
 	var cmd domain.BatchCommand

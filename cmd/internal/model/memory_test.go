@@ -15,7 +15,7 @@ import (
 
 // inMemory runs everything in maps.
 type inMemory struct {
-	world *memory.World
+	world *memory.Server
 	l     *memory.Log
 }
 

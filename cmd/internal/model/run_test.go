@@ -346,7 +346,7 @@ func (r *run) nextBatch() {
 }
 
 // order is that of a command under a claim.
-func (r *run) order(h *held) (eventstore.Order, model.By) {
+func (r *run) order(h *held) (eventstore.Meta, model.By) {
 	keep := !r.sane()
 	return storetest.Under(h.claim, keep), model.By{Claim: h.claim.ID, Keep: keep}
 }

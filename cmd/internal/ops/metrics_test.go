@@ -23,7 +23,7 @@ func job(state domain.JobState, seconds, retries int) domain.Job {
 }
 
 func jobChange(before, after domain.Job) []eventstore.Change {
-	return []eventstore.Change{{Job: &eventstore.Pair[domain.Job]{Before: before, After: after}}}
+	return []eventstore.Change{{Job: &eventstore.Transition[domain.Job]{From: before, To: after}}}
 }
 
 func fileEvent(name domain.EventType, data domain.EventData) eventstore.Append {

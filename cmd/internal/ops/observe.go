@@ -16,16 +16,16 @@ func (m *Metrics) Committed(changes []eventstore.Change, took time.Duration, err
 	for _, c := range changes {
 		switch {
 		case c.Job != nil:
-			b, a := c.Job.Before, c.Job.After
+			b, a := c.Job.From, c.Job.To
 			m.moved(c, string(b.State), string(a.State), out, b.Modified, a.Modified)
 			if err == nil && a.RetryCount > b.RetryCount {
 				m.retries.WithLabelValues("job").Inc()
 			}
 		case c.Batch != nil:
-			b, a := c.Batch.Before, c.Batch.After
+			b, a := c.Batch.From, c.Batch.To
 			m.moved(c, string(b.State), string(a.State), out, b.Modified, a.Modified)
 		default:
-			m.transitions.WithLabelValues(string(domain.KindSetting), word(c.Setting.Before.Hold), word(c.Setting.After.Hold), out).Inc()
+			m.transitions.WithLabelValues(string(domain.KindSetting), word(c.Setting.From.Hold), word(c.Setting.To.Hold), out).Inc()
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestLooksAreOfOneMoment(t *testing.T) {
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
-			_, err := handler.Job(context.WithoutCancel(ctx), id, domain.ReprioritiseJob{Priority: 6 + n%2}, eventstore.Order{Actor: "user/test"})
+			_, err := handler.Job(context.WithoutCancel(ctx), id, domain.ReprioritiseJob{Priority: 6 + n%2}, eventstore.Meta{Actor: "user/test"})
 			if err != nil {
 				t.Error(err)
 				return

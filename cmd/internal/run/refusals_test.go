@@ -287,7 +287,7 @@ func (s *scene) cut(id domain.BatchID) {
 	s.t.Helper()
 	handler, err := s.wired.Handler(s.ctx())
 	if err == nil {
-		_, err = handler.Batch(s.ctx(), id, domain.CleanBatch{}, eventstore.Order{Actor: "user/test"})
+		_, err = handler.Batch(s.ctx(), id, domain.CleanBatch{}, eventstore.Meta{Actor: "user/test"})
 	}
 	if err != nil {
 		s.t.Fatal(err)

@@ -27,7 +27,7 @@ func TestVerifyTellsWhatStopsARemoval(t *testing.T) {
 	ctx, z, dir := w.ctx(), w.raw(), "/batches/"+string(batch)
 	handler, err := w.wired.Handler(ctx)
 	z.must(err)
-	by := eventstore.Order{Actor: "user/test"}
+	by := eventstore.Meta{Actor: "user/test"}
 	_, err = handler.Batch(ctx, batch, domain.CleanBatch{}, by)
 	z.must(err)
 	finish := func() error {

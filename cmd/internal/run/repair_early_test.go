@@ -27,7 +27,7 @@ func TestNothingIsRepairedBeforeItsEventsAreInTheLog(t *testing.T) {
 	handler, err := w.wired.Handler(ctx)
 	z.must(err)
 	move := func(priority int) {
-		_, err := handler.Job(ctx, domain.JobID(job.ID), domain.ReprioritiseJob{Priority: priority}, eventstore.Order{Actor: "user/test"})
+		_, err := handler.Job(ctx, domain.JobID(job.ID), domain.ReprioritiseJob{Priority: priority}, eventstore.Meta{Actor: "user/test"})
 		z.must(err)
 	}
 	move(6)

@@ -21,7 +21,7 @@ func TestRestoreAboveEveryID(t *testing.T) {
 	}
 	job := domain.NewJobID(ofFile)
 	spec := domain.FileSpec{Source: string(job), Path: "a.txt", BatchID: domain.NewBatchID(batch), JobID: job, Size: 10}
-	if _, err := files.DiscoverAll(w.ctx(), []domain.DiscoverFile{{Spec: spec}}, eventstore.Order{Actor: "system/test"}); err != nil {
+	if _, err := files.DiscoverAll(w.ctx(), []domain.DiscoverFile{{Spec: spec}}, eventstore.Meta{Actor: "system/test"}); err != nil {
 		t.Fatal(err)
 	}
 	above := func(name string, bid, jid int, set ...string) *world {

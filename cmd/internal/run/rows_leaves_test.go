@@ -130,7 +130,7 @@ func (s *scene) missed(base string) {
 	s.operator(func(ctx context.Context) (app.Changed, error) { return s.app.HoldJob(ctx, j, "rights") }, s.job(j, "J2/held_by_operator"))
 	handler, err := s.wired.Handler(s.ctx())
 	if err == nil {
-		_, err = handler.Job(s.ctx(), j, domain.DeleteJob{}, eventstore.Order{Actor: "user/test"})
+		_, err = handler.Job(s.ctx(), j, domain.DeleteJob{}, eventstore.Meta{Actor: "user/test"})
 	}
 	if err != nil {
 		s.t.Fatal(err)

@@ -37,7 +37,7 @@ func TestTwoSweepersAndAFinishingWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := eventstore.Order{Actor: "daemon/test"}
+	order := eventstore.Meta{Actor: "daemon/test"}
 	step := domain.Limits{Max: 1, Timeout: time.Minute}
 	var racers [3]*eventstore.FileHandler // the worker, and two sweepers
 	for i := range racers {

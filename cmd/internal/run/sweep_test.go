@@ -40,7 +40,7 @@ func (w *world) discover(path string) *life {
 
 func (l *life) do(cmd domain.FileCommand) domain.File {
 	l.t.Helper()
-	r, err := l.files.File(l.ctx(), l.hash, cmd, eventstore.Order{Actor: "daemon/test"})
+	r, err := l.files.File(l.ctx(), l.hash, cmd, eventstore.Meta{Actor: "daemon/test"})
 	if err != nil {
 		l.t.Fatalf("%T: %v", cmd, err)
 	}
@@ -99,7 +99,7 @@ func TestSweeper(t *testing.T) {
 	down, up := w.discover("lost-while-downloading.nc"), w.discover("lost-while-processing.nc")
 	slow := down.do(domain.StartDownload{Worker: "w", Limits: limits})
 	down.swept(domain.FileDownloadingFailed)
-	_, err := down.files.File(w.ctx(), down.hash, domain.FinishDownload{Fence: slow.Fence, Size: 1, SHA256: digest}, eventstore.Order{Actor: "daemon/test"})
+	_, err := down.files.File(w.ctx(), down.hash, domain.FinishDownload{Fence: slow.Fence, Size: 1, SHA256: digest}, eventstore.Meta{Actor: "daemon/test"})
 	if refused := (*domain.Refused)(nil); !errors.As(err, &refused) {
 		t.Fatalf("a worker that comes late is told %v", err)
 	}

@@ -74,7 +74,7 @@ func TestRepairsAreFenced(t *testing.T) {
 	handler, err := w.wired.Handler(ctx)
 	z.must(err)
 	id := domain.JobID(m.waiting[0])
-	by := eventstore.Order{Actor: "user/test"}
+	by := eventstore.Meta{Actor: "user/test"}
 
 	look, err := live.InspectJob(ctx, id)
 	z.must(err)

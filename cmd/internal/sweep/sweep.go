@@ -14,7 +14,7 @@ import (
 // Files is eventstore.FileHandler as the sweeper needs it.
 type Files interface {
 	Now(ctx context.Context) (domain.Time, error)
-	All(ctx context.Context, asks []eventstore.FileAsk, o eventstore.Order) ([]eventstore.FileResult, error)
+	All(ctx context.Context, asks []eventstore.FileAsk, o eventstore.Meta) ([]eventstore.FileResult, error)
 }
 
 // Sweeper ends overdue attempts. All fields are required.
@@ -106,7 +106,7 @@ func (s *Sweeper) decide(ctx context.Context, now domain.Time, found []Candidate
 	if len(asks) == 0 {
 		return nil
 	}
-	results, err := s.Files.All(ctx, asks, eventstore.Order{Actor: domain.DaemonActor(domain.DaemonSweeper),
+	results, err := s.Files.All(ctx, asks, eventstore.Meta{Actor: domain.DaemonActor(domain.DaemonSweeper),
 		TraceParent: eventstore.NewTrace().Parent()})
 	for i, r := range results {
 		sum.Looked++

@@ -60,7 +60,7 @@ func (w *world) newSweeper() *sweep.Sweeper {
 
 // try gives a command to the worker.
 func (w *world) try(cmd domain.FileCommand) (domain.File, error) {
-	r, err := w.worker.File(w.Context(), w.hash, cmd, eventstore.Order{Actor: "daemon/test"})
+	r, err := w.worker.File(w.Context(), w.hash, cmd, eventstore.Meta{Actor: "daemon/test"})
 	return r.File, err
 }
 

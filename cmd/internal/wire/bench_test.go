@@ -204,7 +204,7 @@ func (w *benchWorld) open(b *testing.B) {
 
 func (w *benchWorld) fill(b *testing.B, n int) {
 	b.Helper()
-	ctx, o := b.Context(), eventstore.Order{Actor: "bench"}
+	ctx, o := b.Context(), eventstore.Meta{Actor: "bench"}
 	must := func(err error) {
 		b.Helper()
 		if err != nil {
@@ -240,20 +240,20 @@ func (w *benchWorld) walk(b *testing.B, workers, jobs int) {
 		all.Go(func() {
 			for left.Add(-1) >= 0 {
 				var c *eventstore.Claim
-				var at eventstore.At[domain.Job]
+				var at eventstore.Loaded[domain.Job]
 				for _, step := range life {
 					var err error
 					if c == nil {
 						c, at, err = w.store.NextJob(b.Context(), step.in)
 					}
 					if err == nil {
-						o := eventstore.Order{Actor: "bench", Claim: c, Known: &at}
+						o := eventstore.Meta{Actor: "bench", Claim: c, Known: &at}
 						if w.handOver {
 							o.Next = step.next
 						}
 						var r eventstore.Result[domain.Job]
 						r, err = w.handler.Job(b.Context(), at.State.ID, step.cmd, o)
-						c, at = r.Claim, r.At
+						c, at = r.Claim, r.Loaded
 					}
 					if err != nil {
 						b.Error(err)

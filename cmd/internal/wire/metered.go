@@ -39,9 +39,9 @@ func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) (d
 }
 
 // NextJob implements eventstore.Claims.
-func (l *LiveState) NextJob(ctx context.Context, state domain.JobState) (*eventstore.Claim, eventstore.At[domain.Job], error) {
+func (l *LiveState) NextJob(ctx context.Context, state domain.JobState) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
 	if err := l.pressure.Wait(ctx); err != nil {
-		return nil, eventstore.At[domain.Job]{}, err
+		return nil, eventstore.Loaded[domain.Job]{}, err
 	}
 	c, at, err := l.Store.NextJob(ctx, state)
 	if err == nil {
@@ -51,9 +51,9 @@ func (l *LiveState) NextJob(ctx context.Context, state domain.JobState) (*events
 }
 
 // NextBatch implements eventstore.Claims.
-func (l *LiveState) NextBatch(ctx context.Context, state domain.BatchState) (*eventstore.Claim, eventstore.At[domain.Batch], error) {
+func (l *LiveState) NextBatch(ctx context.Context, state domain.BatchState) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
 	if err := l.pressure.Wait(ctx); err != nil {
-		return nil, eventstore.At[domain.Batch]{}, err
+		return nil, eventstore.Loaded[domain.Batch]{}, err
 	}
 	c, at, err := l.Store.NextBatch(ctx, state)
 	if err == nil {

@@ -35,7 +35,7 @@ func TestClaimsAreCountedOnce(t *testing.T) {
 	})
 	log := slog.New(slog.DiscardHandler)
 	limits := eventstore.Limits{Warn: 1000, Full: 1000, Stop: 1000, Queue: 1000}
-	live := &LiveState{Store: store, metrics: ops.NewMetrics(), pressure: &eventstore.Pressure{Look: store.Load, Limits: limits, Log: log}}
+	live := &LiveState{Store: store, metrics: ops.NewMetrics(), pressure: &eventstore.Pressure{Measure: store.Load, Limits: limits, Log: log}}
 	k := storetest.NewKit(t, live)
 	_, jobs := k.Started(5)
 	k.Walk(jobs[0], domain.JobProvisioning)

@@ -107,7 +107,7 @@ func (w *World) Store(ctx context.Context) (*LiveState, error) {
 			return nil, w.unavailable(app.ServerZooKeeper, err)
 		}
 		limits := eventstore.Limits{Warn: w.cfg.OutboxWarn, Full: w.cfg.OutboxFull, Stop: w.cfg.OutboxStop, Queue: w.cfg.QueueLimit}
-		return &LiveState{Store: s, metrics: w.metrics, pressure: &eventstore.Pressure{Look: s.Load, Limits: limits, Log: w.log}}, nil
+		return &LiveState{Store: s, metrics: w.metrics, pressure: &eventstore.Pressure{Measure: s.Load, Limits: limits, Log: w.log}}, nil
 	})
 }
 
