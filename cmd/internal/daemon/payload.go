@@ -3,8 +3,11 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
@@ -153,4 +156,91 @@ func (s *steps) kept(ctx context.Context, key string) ([]byte, error) {
 	}
 	defer func() { _ = r.Close() }()
 	return io.ReadAll(r)
+}
+
+// hideQueries keeps the whole URLs of the rows that become jobs now, and leaves
+// their public forms in the rows: a job's events are for everybody to read.
+func (s *steps) hideQueries(ctx context.Context, b domain.Batch, rows []manifest.Row) error {
+	if b.NextRow >= len(rows) {
+		return nil
+	}
+	rows = rows[b.NextRow:]
+	var at []int
+	var full []string
+	for i, r := range rows {
+		if record.Revealing(r.FileURL) {
+			at, full = append(at, i), append(full, r.FileURL)
+		}
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	public, err := s.cfg.Records.KeepURLs(ctx, full)
+	if err != nil {
+		return fmt.Errorf("keep the URLs of the rows: %w", err)
+	}
+	for i, url := range public {
+		rows[at[i]].FileURL = url
+	}
+	return nil
+}
+
+// fullURL gives the URL to fetch from. It is never written into an event or a log.
+func (s *steps) fullURL(ctx context.Context, public string) (string, error) {
+	if !record.Redacted(public) {
+		return public, nil
+	}
+	full, err := s.cfg.Records.FullURL(ctx, public)
+	if _, code, temporary, known := verdict(err); known && !temporary {
+		return "", systemProblem(code, "%v", err)
+	}
+	return full, err
+}
+
+// measure counts and digests what is written to it, and compares it with what
+// the deposit says of a file.
+type measure struct {
+	*fetch.Hasher
+	of file
+}
+
+func newMeasure(f file) (measure, error) {
+	var also []manifest.Algorithm
+	if f.Algorithm != "" {
+		also = append(also, f.Algorithm)
+	}
+	h, err := fetch.NewHasher(also...)
+	return measure{h, f}, err
+}
+
+// measured reads r to its end and checks it.
+func measured(r io.Reader, f file) (measure, error) {
+	m, err := newMeasure(f)
+	if err != nil {
+		return m, err
+	}
+	if _, err := io.Copy(m, r); err != nil {
+		return m, err
+	}
+	return m, m.check()
+}
+
+// SHA256 gives the digest in lower-case hex.
+func (m measure) SHA256() string { return m.Digests()[manifest.SHA256] }
+
+// check says what differs as a problem of class content.
+func (m measure) check() error {
+	f := m.of
+	if f.Size >= 0 && m.Bytes() != f.Size {
+		return contentProblem(CodeSizeMismatch, "%s: %d bytes came, the deposit says %d; correct the one that is wrong",
+			fetch.Redact(f.URL), m.Bytes(), f.Size)
+	}
+	if f.Algorithm == "" {
+		return nil
+	}
+	if got := m.Digests()[f.Algorithm]; got != f.Digest {
+		return contentProblem(domain.CodeDigestMismatch, "%s: the %s digest is %s, the deposit says %s; correct the one that is wrong",
+			fetch.Redact(f.URL), f.Algorithm, got, f.Digest)
+	}
+	return nil
 }
