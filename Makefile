@@ -41,7 +41,7 @@ WITH_STACK := deploy/ci/with-stack.sh
 
 # Packages whose tests ask for ZooKeeper, NATS or PostgreSQL. All others are unit
 # tests; one that is missing here fails in `make unit` and says what it wants.
-NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession|cmd/internal/(app|cli|daemon|history|model|record|run|stack|sweep|wire))$$
+NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession|cmd/accession/e2e/model|internal/testkit/history|cmd/internal/(app|cli|daemon|record|run|stack|sweep|wire))$$
 
 ##@ Start here
 .PHONY: help setup demo build
@@ -70,7 +70,7 @@ WITHOUT_RACE := TestLost|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubt
 
 test: setup-test ## everything that must hold, against real servers, with the race detector
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
-	@go build -o bin/testreport ./deploy/ci/testreport
+	@go build -o bin/testreport ./internal/repocheck/testreport
 	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession ./cmd/internal/export ./cmd/internal/run ./eventstore/zklive ./projections | bin/testreport
 	@$(WITH_STACK) $(GOTEST) -vet=off -race -json ./... | bin/testreport
 
@@ -85,7 +85,7 @@ lint: $(GOLANGCI) ## golangci-lint, as .golangci.yaml says
 
 vet: ## go vet, also of what only `make soak` runs
 	@go vet ./...
-	@go vet -tags soak ./cmd/accession ./cmd/internal/powercut
+	@go vet -tags soak ./cmd/accession/... ./internal/testkit/powercut
 
 fmt: $(GOLANGCI) ## format all Go files
 	@$(GOLANGCI) fmt ./...
@@ -104,7 +104,7 @@ fuzz: ## every fuzz target for a while: make fuzz TIME=30s
 	@TIME=$(TIME) deploy/ci/fuzz.sh
 
 mutants: setup-test build ## take one protection out at a time: its test must go red: make mutants [RUN=lock]
-	@go build -o bin/mutants ./deploy/ci/mutants
+	@go build -o bin/mutants ./internal/repocheck/mutants
 	@$(WITH_STACK) bin/mutants -run '$(RUN)'
 
 bench: setup build ## all benchmarks, one package at a time: make bench [BENCH=Transitions]

@@ -11,9 +11,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/accession-ingest/accession/cmd/internal/history"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/testkit/history"
 )
 
 // lookEvery is how often a bystander looks at a batch or a job.

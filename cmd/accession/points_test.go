@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/archtest"
+	"github.com/accession-ingest/accession/internal/repocheck"
 )
 
 // unreached are points at which no process of a small installation comes by, with
@@ -84,7 +84,7 @@ func TestEveryCrashPoint(t *testing.T) {
 // everyPoint leads processes to all points that are asked for; begin prepares each
 // office.
 func everyPoint(t *testing.T, begin func(*office), asked func(point string) bool) {
-	points, err := archtest.Points(os.DirFS("../.."))
+	points, err := repocheck.Points(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
 	}

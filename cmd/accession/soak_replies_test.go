@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/archtest"
+	"github.com/accession-ingest/accession/internal/repocheck"
 )
 
 // TestSoakLostReplies loses all answers from a point before a request on, until the
@@ -43,11 +43,11 @@ func TestSoakLostReplies(t *testing.T) {
 			}
 		}
 	}, func(point string) bool { return replyAt(t, point).From != "" })
-	silent, err := archtest.Points(os.DirFS("../.."))
+	silent, err := repocheck.Points(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	silent = slices.DeleteFunc(silent, func(p archtest.Point) bool { return replyAt(t, p.Name).From != "" })
+	silent = slices.DeleteFunc(silent, func(p repocheck.Point) bool { return replyAt(t, p.Name).From != "" })
 	figure(t, "answers lost at %d points and the process killed, at %d again on the retry, which went on; %d were not met again; at %d others nobody answers",
 		c.points, c.again, c.passed, len(silent))
 	if c.again < c.points*3/4 {
@@ -55,9 +55,9 @@ func TestSoakLostReplies(t *testing.T) {
 	}
 }
 
-func replyAt(t testing.TB, point string) archtest.Reply {
+func replyAt(t testing.TB, point string) repocheck.Reply {
 	t.Helper()
-	r, err := archtest.ReplyAt(point)
+	r, err := repocheck.ReplyAt(point)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,17 +77,17 @@ func (o *office) wires() *wires {
 	postgres, err := url.Parse(o.settings["postgres"])
 	o.must(err)
 	w := &wires{o: o, to: map[string]*cable{
-		archtest.ZooKeeper:  newCable(o.t, o.settings["zookeeper"]),
-		archtest.NATS:       newCable(o.t, strings.TrimPrefix(o.settings["nats"], "nats://")),
-		archtest.PostgreSQL: newCable(o.t, postgres.Host),
-		archtest.Receiver:   newCable(o.t, strings.TrimPrefix(o.base, "http://")),
+		repocheck.ZooKeeper:  newCable(o.t, o.settings["zookeeper"]),
+		repocheck.NATS:       newCable(o.t, strings.TrimPrefix(o.settings["nats"], "nats://")),
+		repocheck.PostgreSQL: newCable(o.t, postgres.Host),
+		repocheck.Receiver:   newCable(o.t, strings.TrimPrefix(o.base, "http://")),
 	}}
-	postgres.Host = w.to[archtest.PostgreSQL].address()
-	w.via = []string{"--set=zookeeper=" + w.to[archtest.ZooKeeper].address(), "--set=nats=nats://" + w.to[archtest.NATS].address(), "--set=postgres=" + postgres.String()}
+	postgres.Host = w.to[repocheck.PostgreSQL].address()
+	w.via = []string{"--set=zookeeper=" + w.to[repocheck.ZooKeeper].address(), "--set=nats=nats://" + w.to[repocheck.NATS].address(), "--set=postgres=" + postgres.String()}
 	name := filepath.Join(o.dir, "profiles", "test.yaml")
 	text, err := os.ReadFile(name)
 	o.must(err)
-	there := []byte("http://" + w.to[archtest.Receiver].address() + "/callback")
+	there := []byte("http://" + w.to[repocheck.Receiver].address() + "/callback")
 	o.must(os.WriteFile(name, bytes.Replace(text, []byte(o.base+"/callback"), there, 1), 0o600))
 	return w
 }

@@ -2,20 +2,20 @@
 # soak.sh RUN TIME [MUTANT]: run the tests of the tag soak that match RUN, against
 # private servers. What they do is printed while they do it; at the end comes a table
 # of all parts with their figures, whatever came out. With MUTANT, the name of a row
-# of deploy/ci/mutants, the program lacks that protection, and the tests should fail.
+# of internal/repocheck/mutants, the program lacks that protection, and the tests should fail.
 set -euo pipefail
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 only='^TestSoak'
 [ "$1" = . ] || only=$1
-packages='./cmd/internal/powercut ./cmd/accession'
+packages='./internal/testkit/powercut ./cmd/accession/...'
 
-# shellcheck disable=SC2086 # two words
+# shellcheck disable=SC2086 # several words
 parts=$(go test -tags soak -list "$only" $packages | grep '^TestSoak' || true)
 [ -n "$parts" ] || { echo "no part of the soak matches $only" >&2; exit 2; }
 if [ -n "${3:-}" ]; then
-	go run ./deploy/ci/mutants -run "^$3\$" -overlay "$dir/mutant"
+	go run ./internal/repocheck/mutants -run "^$3\$" -overlay "$dir/mutant"
 	export GOFLAGS="${GOFLAGS:-} -overlay=$dir/mutant.json" # also for the program that the tests build
 fi
 

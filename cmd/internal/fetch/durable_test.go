@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/accession-ingest/accession/internal/crash/synced"
+	"github.com/accession-ingest/accession/internal/testkit/synced"
 )
 
 // TestDownloadIsDurable: a downloaded file outlasts a power cut.

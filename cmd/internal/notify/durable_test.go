@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/notify"
-	"github.com/accession-ingest/accession/internal/crash/synced"
+	"github.com/accession-ingest/accession/internal/testkit/synced"
 )
 
 // TestMailIsDurable: a mail that was delivered outlasts a power cut.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/accession-ingest/accession/internal/crash/synced"
+	"github.com/accession-ingest/accession/internal/testkit/synced"
 )
 
 // TestDurability: what is stored, and what a claim has won, outlasts a power cut.

@@ -1,0 +1,151 @@
+package repocheck
+
+// Layer says what a group of packages may import from this repository. All paths
+// are below Module. internal/crash may be imported everywhere but in the domain,
+// internal/testkit and internal/repocheck by every test.
+type Layer struct {
+	Packages []string // patterns; the first layer that matches a package counts
+	May      []string // what its files may import
+	TestMay  []string // what its test files may import besides
+}
+
+var (
+	domain   = []string{"domain/..."}
+	adapters = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
+	effects  = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record"}
+	core     = join(domain, []string{"eventstore", "projections", "migrations"})
+	useCases = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/...", "cmd/internal/discover/...", "cmd/internal/compute/...", "cmd/internal/deposit/..."}
+	edges    = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/httpapi/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})
+
+	everything = []string{"..."}
+)
+
+// Layers is the whole import table. A package that no row matches is an error: a
+// new one gets its row first.
+var Layers = []Layer{
+	{
+		// The rules of the workflow. Pure; see purity.go for the rest.
+		Packages: domain,
+		May:      domain,
+	}, {
+		// The write path declares its ports and knows none of their drivers. Its
+		// suite runs from the external test package against each of them.
+		Packages: []string{"eventstore"},
+		May:      domain,
+		TestMay:  join(adapters, []string{"eventstore/storetest/..."}),
+	}, {
+		Packages: []string{"eventstore/storetest/..."},
+		May:      join(domain, []string{"eventstore"}),
+		TestMay:  adapters,
+	}, {
+		// Drivers, one server each, none aware of another.
+		Packages: adapters,
+		May:      join(domain, []string{"eventstore"}),
+		TestMay:  []string{"eventstore/storetest/..."},
+	}, {
+		// The projector takes an iterator that it declares itself, so that a
+		// rebuild needs no event store.
+		Packages: []string{"projections"},
+		May:      join(domain, []string{"migrations", "projections/internal/pgdb"}),
+		TestMay:  []string{"projections/projtest"},
+	}, {
+		Packages: []string{"projections/projtest"},
+		May:      join(domain, []string{"migrations", "projections"}),
+	}, {
+		// Generated code, migrations and crash points stand alone.
+		Packages: []string{"projections/internal/pgdb", "cmd/internal/record/internal/pgdb", "internal/crash/..."},
+	}, {
+		Packages: []string{"migrations"},
+		TestMay:  []string{"projections/projtest"},
+	}, {
+		Packages: []string{"cmd/internal/record"},
+		May:      join(domain, []string{"migrations", "cmd/internal/record/internal/pgdb"}),
+		TestMay:  []string{"projections/projtest"},
+	}, {
+		// What the daemons need of the world: none knows another or its users.
+		Packages: effects,
+		May:      domain,
+	}, {
+		// Compares what the three servers hold, and mends it.
+		Packages: []string{"cmd/internal/consistency"},
+		May:      core,
+		TestMay:  []string{"eventstore/memory", "projections/projtest"},
+	}, {
+		Packages: []string{"cmd/internal/app/..."},
+		May:      join(core, effects, []string{"cmd/internal/consistency"}),
+		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
+	}, {
+		// The use cases see ports, read models and effects, never a driver.
+		Packages: useCases,
+		May:      join(core, effects),
+		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
+	}, {
+		Packages: []string{"cmd/internal/config/..."},
+		May:      domain,
+	}, {
+		// Rows in the formats of others, a mail's among them.
+		Packages: []string{"cmd/internal/export"},
+		May:      join(domain, []string{"cmd/internal/app", "cmd/internal/notify"}),
+	}, {
+		Packages: []string{"cmd/internal/cli/..."},
+		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
+		TestMay:  []string{"projections/projtest"},
+	}, {
+		Packages: []string{"cmd/internal/httpapi/..."},
+		May:      join(domain, []string{"cmd/internal/app/..."}),
+		TestMay:  []string{"eventstore/memory", "projections/projtest"},
+	}, {
+		// What operators see of a process: it counts, and asks what it is handed.
+		Packages: []string{"cmd/internal/ops/..."},
+		May:      core,
+	}, {
+		// Opens the three servers: the only importer of the drivers.
+		Packages: []string{"cmd/internal/wire/..."},
+		May:      everything,
+	}, {
+		// Start and stop, and private servers; they see drivers through wire only,
+		// but their tests break servers and so may hold any part in their hands.
+		Packages: []string{"cmd/internal/run/...", "cmd/internal/stack/..."},
+		May:      join(core, edges, []string{"cmd/internal/wire/..."}),
+		TestMay:  everything,
+	}, {
+		// The program itself; its tests run it from end to end.
+		Packages: []string{"cmd/accession"},
+		May:      []string{"cmd/internal/cli/...", "cmd/internal/stack"},
+		TestMay:  everything,
+	}, {
+		// Tests of the whole program; no production code.
+		Packages: []string{"cmd/accession/e2e/..."},
+		TestMay:  everything,
+	}, {
+		// What the demonstration deposits, and under which profile.
+		Packages: []string{"deploy/samples", "deploy/profiles"},
+		May:      domain,
+	}, {
+		// Machinery that tests share.
+		Packages: []string{"internal/testkit/..."},
+		May:      everything,
+	}, {
+		// Checks of the repository and of its test runs.
+		Packages: []string{"internal/repocheck/..."},
+		May:      everything,
+	},
+}
+
+// layerOf finds the row of a package.
+func layerOf(path string) (Layer, bool) {
+	for _, layer := range Layers {
+		if matchesAny(layer.Packages, path) {
+			return layer, true
+		}
+	}
+	return Layer{}, false
+}
+
+func join(lists ...[]string) []string {
+	var all []string
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}

@@ -1,0 +1,92 @@
+package repocheck
+
+import (
+	"fmt"
+	"go/ast"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pureStandard is what the domain may use of the standard library: packages of
+// values, without I/O, clock, goroutine or chance.
+var pureStandard = []string{
+	"bufio", "bytes", "cmp", "crypto/sha256", "embed", "encoding/base64", "encoding/binary", "encoding/hex",
+	"encoding/json", "errors", "fmt", "hash", "io", "iter", "maps", "math", "math/big", "math/bits", "net/url",
+	"path", "reflect", "regexp", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
+}
+
+// pureTests is what the domain's tests may use besides: scenarios and drawings
+// are files.
+var pureTests = []string{"flag", "os", "path/filepath", "runtime", "testing", "testing/fstest"}
+
+// impure are functions of allowed packages that read the clock, wait or print.
+var impure = map[string][]string{
+	"time": {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
+	"fmt":  {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+}
+
+// CheckPurity holds the domain against the three tables above, and refuses
+// goroutines and channels there.
+func CheckPurity(root fs.FS) ([]Finding, error) {
+	all, err := sources(root)
+	if err != nil {
+		return nil, err
+	}
+	var found []Finding
+	for _, s := range all {
+		if !matchesAny(domain, s.pkg) {
+			continue
+		}
+		for _, i := range s.imports {
+			first, _, _ := strings.Cut(i.path, "/")
+			pure := slices.Contains(pureStandard, i.path) || s.test && slices.Contains(pureTests, i.path)
+			if !strings.Contains(first, ".") && !pure {
+				found = append(found, Finding{s.file, i.line, fmt.Sprintf("the domain is pure and imports %s: let the caller bring its result", i.path)})
+			}
+		}
+		found = append(found, impurities(s)...)
+	}
+	return found, nil
+}
+
+// impurities walks one file of the domain.
+func impurities(s source) []Finding {
+	var found []Finding
+	add := func(n ast.Node, what string) {
+		found = append(found, Finding{s.file, s.fset.Position(n.Pos()).Line, what})
+	}
+	names := localNames(s.syntax)
+	ast.Inspect(s.syntax, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			add(n, "the domain starts no goroutine: it only decides")
+		case *ast.ChanType:
+			add(n, "the domain has no channel: it only decides")
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && slices.Contains(impure[names[x.Name]], n.Sel.Name) {
+				add(n, fmt.Sprintf("the domain calls %s.%s: time and output belong to the caller, pass them in", names[x.Name], n.Sel.Name))
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// localNames maps the name that a file knows a package by to the package's path.
+func localNames(file *ast.File) map[string]string {
+	names := map[string]string{}
+	for _, spec := range file.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // sources has refused such a file already
+		}
+		name := path[strings.LastIndex(path, "/")+1:]
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		names[name] = path
+	}
+	return names
+}

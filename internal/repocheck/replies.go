@@ -1,0 +1,86 @@
+package repocheck
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+)
+
+// Reply says, of crash points, whose answer to what comes right behind them may be
+// lost, or why there is none.
+type Reply struct {
+	Points string // pattern; the first row that matches counts
+	From   string // ZooKeeper, NATS, PostgreSQL or Receiver; "" = nobody answers
+	Why    string // the reason then
+}
+
+// Those who answer.
+const (
+	ZooKeeper  = "ZooKeeper"
+	NATS       = "NATS"
+	PostgreSQL = "PostgreSQL"
+	Receiver   = "the callback's receiver"
+)
+
+const (
+	answered = "the answer is there already"
+	onDisk   = "a disk: no message, no answer"
+)
+
+// Replies is the whole table, in the form of crash.Around. A point that no row matches
+// is an error.
+var Replies = []Reply{
+	{"*/*/*/after", "", answered},
+	{"eventstore/deletion/begun", "", answered},
+	{"relay.published", "", answered},
+	{"notify.callback_sent", "", answered},
+	{"store/*/*/*", "", onDisk},
+	{"store/claim/between-directories", "", onDisk},
+	{"notify/*/*/*", "", onDisk},
+	{"notify.mail_*", "", onDisk},
+	{"fetch.*", "", onDisk},
+	{"wire/*/*/*", "", onDisk},
+	{"daemon/*/keep-*/before", "", onDisk},
+	{"daemon/*/send/before", "", onDisk},
+	{"daemon/processing/store/before", "", onDisk},
+	{"daemon/downloading/win/before", "", onDisk},
+	{"zklive/*/*/before", ZooKeeper, ""},
+	{"eventstore/deletion/remove/before", ZooKeeper, ""},
+	{"daemon/turn/move/before", ZooKeeper, ""},
+	{"daemon/batch-pending/create-jobs/before", ZooKeeper, ""},
+	{"jslog/*/*/before", NATS, ""},
+	{"jslog.half", NATS, ""},
+	{"relay.read", NATS, ""},
+	{"daemon/downloading/end/before", NATS, ""},
+	{"projections/*/*/before", PostgreSQL, ""},
+	{"migrations/*/*/before", PostgreSQL, ""},
+	{"record/*/*/before", PostgreSQL, ""},
+	{"record/transaction/before", PostgreSQL, ""},
+	{"daemon/processing/reserve-identifier/before", PostgreSQL, ""},
+	{"daemon/recording/record/before", PostgreSQL, ""},
+	{"notify.callback_made", Receiver, ""},
+	{"daemon/notify/callback/before", Receiver, ""},
+}
+
+// pairs matches the points of crash.Point pairs, .../before-noun instead of
+// .../noun/before.
+var pairs = regexp.MustCompile(`/(before|after)-([^/]*)$`)
+
+// ReplyAt returns the row of a point.
+func ReplyAt(point string) (Reply, error) {
+	name := pairs.ReplaceAllString(point, "/$2/$1")
+	for _, r := range Replies {
+		if ok, err := path.Match(r.Points, name); ok || err != nil {
+			return r, err
+		}
+	}
+	return Reply{}, fmt.Errorf("repocheck/replies.go has no row for the crash point %s: say whose answer may be lost right behind it, or why nobody answers", point)
+}
+
+// cell is what the page says.
+func (r Reply) cell() string {
+	if r.From == "" {
+		return "– (" + r.Why + ")"
+	}
+	return r.From
+}

@@ -1,0 +1,67 @@
+package repocheck
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// repository finds the root by its go.mod, from the folder that the test runs in.
+func repository(t *testing.T) fs.FS {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			return os.DirFS(dir)
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			t.Fatalf("no go.mod above the test's folder: %v", err)
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// TestRepository applies every rule to this repository.
+func TestRepository(t *testing.T) {
+	t.Parallel()
+	root := repository(t)
+	for name, check := range map[string]func(fs.FS) ([]Finding, error){
+		"imports": CheckImports,
+		"purity":  CheckPurity,
+		"layout":  CheckLayout,
+		"text":    CheckText,
+		"effects": CheckEffects,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, err := check(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range found {
+				t.Error(f)
+			}
+		})
+	}
+}
+
+// TestLibrariesAreDecided asks for a record in DECISIONS.md per library.
+func TestLibrariesAreDecided(t *testing.T) {
+	t.Parallel()
+	text, err := fs.ReadFile(repository(t), "DECISIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, library := range Libraries {
+		if !strings.Contains(string(text), library.Path) {
+			t.Errorf("%s has a row in libraries.go and no record in DECISIONS.md", library.Path)
+		}
+	}
+}
