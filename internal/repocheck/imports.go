@@ -3,6 +3,7 @@ package repocheck
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ func CheckImports(root fs.FS) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []Finding
+	found := unused(root, all)
 	for _, s := range all {
 		layer, ok := layerOf(s.pkg)
 		if !ok {
@@ -27,6 +28,47 @@ func CheckImports(root fs.FS) ([]Finding, error) {
 	}
 	return found, nil
 }
+
+// unused finds patterns of the tables that match no package, and libraries that no
+// package imports.
+func unused(root fs.FS, all []source) (found []Finding) {
+	if !whole(root) {
+		return nil
+	}
+	stale := func(table, what string) {
+		found = append(found, Finding{"internal/repocheck/" + table, 0, what + ": remove it"})
+	}
+	exists := func(pattern string) bool {
+		return slices.ContainsFunc(all, func(s source) bool { return matches(pattern, s.pkg) })
+	}
+	for _, layer := range Layers {
+		for _, pattern := range slices.Concat(layer.Packages, layer.May, layer.TestMay) {
+			if !exists(pattern) {
+				stale("layers.go", "the row of "+strings.Join(layer.Packages, ", ")+" names "+pattern+", which matches no package")
+			}
+		}
+	}
+	imports := func(l Library, users []string, test bool) bool {
+		return slices.ContainsFunc(all, func(s source) bool {
+			return (test || !s.test) && matchesAny(users, s.pkg) && slices.ContainsFunc(s.imports, func(i imported) bool { return l.has(i.path) })
+		})
+	}
+	for _, l := range Libraries {
+		for _, user := range l.Users {
+			if !exists(user) || len(l.Users) <= few && !imports(l, []string{user}, true) {
+				stale("libraries.go", user+" does not exist or does not import "+l.Path)
+			}
+		}
+		if !imports(l, l.Users, false) && !imports(l, slices.Concat(l.Users, l.TestUsers), true) {
+			stale("libraries.go", "no package imports "+l.Path)
+		}
+	}
+	return found
+}
+
+// few is the number of users that a library's row names one by one; longer rows name
+// groups.
+const few = 4
 
 // refuse says why a file may not import a path, or nothing when it may.
 func refuse(s source, layer Layer, path string) string {

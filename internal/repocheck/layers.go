@@ -14,8 +14,8 @@ var (
 	adapters = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
 	effects  = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record"}
 	core     = join(domain, []string{"eventstore", "projections", "migrations"})
-	useCases = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/...", "cmd/internal/discover/...", "cmd/internal/compute/...", "cmd/internal/deposit/..."}
-	edges    = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/httpapi/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})
+	useCases = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/..."}
+	edges    = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})
 
 	everything = []string{"..."}
 )
@@ -90,10 +90,6 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/cli/..."},
 		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
 		TestMay:  []string{"projections/projtest"},
-	}, {
-		Packages: []string{"cmd/internal/httpapi/..."},
-		May:      join(domain, []string{"cmd/internal/app/..."}),
-		TestMay:  []string{"eventstore/memory", "projections/projtest"},
 	}, {
 		// What operators see of a process: it counts, and asks what it is handed.
 		Packages: []string{"cmd/internal/ops/..."},

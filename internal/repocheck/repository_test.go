@@ -52,6 +52,18 @@ func TestRepository(t *testing.T) {
 	}
 }
 
+// TestFilesAreShort only reports.
+func TestFilesAreShort(t *testing.T) {
+	t.Parallel()
+	long, err := LongFiles(repository(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range long {
+		t.Log("warning:", f)
+	}
+}
+
 // TestLibrariesAreDecided asks for a record in DECISIONS.md per library.
 func TestLibrariesAreDecided(t *testing.T) {
 	t.Parallel()

@@ -2,13 +2,14 @@ package repocheck
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"regexp"
 	"strings"
 )
 
-// maxLines is where a Go file is about more than one thing.
-const maxLines = 400
+// manyLines is the length from which a Go file is reported as long.
+const manyLines = 500
 
 // words is what no committed file may hold. The expressions are written so that
 // they do not match themselves.
@@ -25,8 +26,20 @@ var words = []struct {
 
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
-// CheckText looks for words that must not be there and for Go files that are too
-// long. Generated files may be long; binary files are not read.
+// LongFiles returns the hand-written Go files of more than 500 lines. Such a file is a
+// question, not an error: it may be about more than one thing.
+func LongFiles(root fs.FS) ([]Finding, error) {
+	var found []Finding
+	err := files(root, func(name string, text []byte) error {
+		if n := bytes.Count(text, []byte("\n")); strings.HasSuffix(name, ".go") && n > manyLines && !generated.Match(text) {
+			found = append(found, Finding{name, 0, fmt.Sprintf("has %d lines: is it about one thing?", n)})
+		}
+		return nil
+	})
+	return found, err
+}
+
+// CheckText looks for text that no committed file may hold. Binary files are not read.
 func CheckText(root fs.FS) ([]Finding, error) {
 	var found []Finding
 	err := files(root, func(name string, text []byte) error {
@@ -43,9 +56,6 @@ func CheckText(root fs.FS) ([]Finding, error) {
 					found = append(found, Finding{name, i + 1, w.what + ": " + strings.TrimSpace(line)})
 				}
 			}
-		}
-		if strings.HasSuffix(name, ".go") && len(lines) > maxLines && !generated.Match(text) {
-			found = append(found, Finding{name, maxLines + 1, "is longer than 400 lines: a file is about one thing, split it"})
 		}
 		return nil
 	})
