@@ -41,7 +41,7 @@ WITH_STACK := deploy/ci/with-stack.sh
 
 # Packages whose tests ask for ZooKeeper, NATS or PostgreSQL. All others are unit
 # tests; one that is missing here fails in `make unit` and says what it wants.
-NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession|cmd/accession/e2e/model|internal/testkit/history|cmd/internal/(app|cli|daemon|record|run|stack|sweep|wire))$$
+NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession/e2e(/model)?|internal/testkit/history|cmd/internal/(app|cli|daemon|record|stack|sweep|wire))$$
 
 ##@ Start here
 .PHONY: help setup demo build
@@ -71,7 +71,7 @@ WITHOUT_RACE := TestLost|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubt
 test: setup-test ## everything that must hold, against real servers, with the race detector
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
 	@go build -o bin/testreport ./internal/repocheck/testreport
-	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession ./cmd/internal/export ./cmd/internal/run ./eventstore/zklive ./projections | bin/testreport
+	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/export ./eventstore/zklive ./projections | bin/testreport
 	@$(WITH_STACK) $(GOTEST) -vet=off -race -json ./... | bin/testreport
 
 setup-test:
@@ -127,7 +127,7 @@ documents: setup-test build ## write docs/data-dictionary.md and the outputs in 
 
 record-history: setup-test build ## keep the history of a whole service for later versions: make record-history NAME=v3
 	@test -n '$(NAME)' || { echo 'say under which name, such as the version: make record-history NAME=v3' >&2; exit 2; }
-	@$(WITH_STACK) go test -count=1 -run TestHistoryOfEverything ./cmd/internal/run -record '$(NAME)'
+	@$(WITH_STACK) go test -count=1 -run TestHistoryOfEverything ./cmd/accession/e2e -record '$(NAME)'
 	@$(WITH_STACK) go test -count=1 -run TestRecordedHistories ./cmd/internal/app -record
 
 clean: ## remove what was built, tools too

@@ -106,7 +106,7 @@ var Layers = []Layer{
 		TestMay:  everything,
 	}, {
 		// The program itself; its tests run it from end to end.
-		Packages: []string{"cmd/accession"},
+		Packages: []string{"cmd/accession/..."},
 		May:      []string{"cmd/internal/cli/...", "cmd/internal/stack"},
 		TestMay:  everything,
 	}, {

@@ -12,7 +12,7 @@ import (
 )
 
 // allPoints is the test that dies once at each crash point.
-var allPoints = Shown{"cmd/accession", "TestEveryCrashPoint"}
+var allPoints = Shown{"cmd/accession/e2e", "TestEveryCrashPoint"}
 
 func promisesPage(shown map[string][]Shown) string {
 	var b strings.Builder

@@ -161,7 +161,7 @@ var commits = []Mutant{{
 	Name: "the log's word on an empty tree", Why: "a tree that was lost is replaced in silence, and deposits get ids that were used", Was: true,
 	File: "cmd/internal/wire/fresh.go",
 	Old:  "if last == 0 {", New: "if true {",
-	Package: "cmd/internal/run", Test: "TestLostTreeIsNotReplaced",
+	Package: "cmd/accession/e2e", Test: "TestLostTreeIsNotReplaced",
 }, {
 	Name: "the look before a tree is made", Why: "a tree is made that nobody allowed",
 	File: "eventstore/zklive/tree.go",
@@ -176,7 +176,7 @@ var commits = []Mutant{{
 	Name: "the restore of the log that leaves a lost tree empty", Why: "the tree's own restore refuses it, and its ids begin anew",
 	File: "cmd/internal/app/restore_log.go",
 	Old:  "!done.Aligned, lost && info.Last > 0", New: "!done.Aligned, false",
-	Package: "cmd/internal/run", Test: "TestRestoreOfTreeAndLog",
+	Package: "cmd/accession/e2e", Test: "TestRestoreOfTreeAndLog",
 }, {
 	Name: "the guard of an interrupted restore of the tree", Why: "a restore of the log lets everybody use half a tree", Was: true,
 	File: "eventstore/zklive/restore.go",
@@ -196,10 +196,10 @@ var commits = []Mutant{{
 	Name: "the ids of files, in a restore", Why: "a deposit gets the id of a job whose own events were lost, and its files", Was: true,
 	File: "cmd/internal/consistency/fold_all.go",
 	Old:  "max(h.NextJob, m.JobID.Number()+1)", New: "max(h.NextJob, 0*m.JobID.Number())",
-	Package: "cmd/internal/run", Test: "TestRestoreAboveEveryID",
+	Package: "cmd/accession/e2e", Test: "TestRestoreAboveEveryID",
 }, {
 	Name: "the ids of the record, in a restore", Why: "a deposit gets the identifier of a job whose events were lost", Was: true,
 	File: "cmd/internal/app/restore_zookeeper.go",
 	Old:  "max(h.NextJob, job.Number()+1)", New: "max(h.NextJob, 0*job.Number())",
-	Package: "cmd/internal/run", Test: "TestRestoreAboveEveryID",
+	Package: "cmd/accession/e2e", Test: "TestRestoreAboveEveryID",
 }}

@@ -111,7 +111,7 @@ var tables = []Mutant{{
 	Name: "the refusal to write to a log that lost events", Why: "a job writes again what was lost, under another command, and nothing can be put back any more",
 	File: "cmd/internal/wire/continues.go",
 	Old:  "if errors.As(err, &other) {", New: "if errors.As(err, &other) && false {",
-	Package: "cmd/internal/run", Test: "TestServiceRefusesALogThatLostEvents/shortened",
+	Package: "cmd/accession/e2e", Test: "TestServiceRefusesALogThatLostEvents/shortened",
 }, {
 	Name: "the checkpoint in the transaction", Why: "after a crash events are missing in the tables",
 	File: "projections/apply.go",

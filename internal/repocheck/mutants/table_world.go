@@ -72,7 +72,7 @@ var world = []Mutant{{
 	File:    "cmd/internal/daemon/turn.go",
 	Old:     "		case <-ctx.Done():\n		}\n	}()\n	begun := time.Now()\n	out := t.outcome(ctx)\n	cut := ctx.Err() != nil\n	cancel()\n	<-watch\n",
 	New:     "		}\n	}()\n	begun := time.Now()\n	out := t.outcome(ctx)\n	cut := ctx.Err() != nil\n	cancel()\n",
-	Package: "cmd/accession", Test: "TestFaultsOfOneServer",
+	Package: "cmd/accession/e2e", Test: "TestFaultsOfOneServer",
 }, {
 	Name: "the note that a callback was delivered", Why: "a worker that takes over calls back again",
 	File: "cmd/internal/daemon/job_notify.go",
@@ -210,7 +210,7 @@ var bugs = []Mutant{{
 	Name: "a repair before all events are in the log", Why: "it loses those that wait in the outbox, and the log is offered two events of one version", Was: true,
 	File: "cmd/internal/consistency/live.go",
 	Old:  "if unsent == 0 || len(found) == 0 {", New: "if true {",
-	Package: "cmd/internal/run", Test: "TestNothingIsRepairedBeforeItsEventsAreInTheLog",
+	Package: "cmd/accession/e2e", Test: "TestNothingIsRepairedBeforeItsEventsAreInTheLog",
 }, {
 	Name: "a job of a cleaned batch that cannot be read", Why: "its batch is never removed, and each round of the janitor fails", Was: true,
 	File: "eventstore/deletion.go",
@@ -220,10 +220,10 @@ var bugs = []Mutant{{
 	Name: "what stops the removal of a batch", Why: "a deleted batch stays for ever, and verify finds nothing", Was: true,
 	File: "cmd/internal/consistency/live.go",
 	Old:  "		return f.Code != NodeWrong && f.Code != StatusWrong && (f", New: "		return true || (f",
-	Package: "cmd/internal/run", Test: "TestVerifyTellsWhatStopsARemoval",
+	Package: "cmd/accession/e2e", Test: "TestVerifyTellsWhatStopsARemoval",
 }, {
 	Name: "strays, children before parents", Why: "a node that belongs to nothing stays as long as others are below it",
 	File: "cmd/internal/consistency/repair.go",
 	Old:  "return strings.Count(b.Where, \"/\") - strings.Count(a.Where, \"/\")", New: "return strings.Count(a.Where, \"/\") - strings.Count(b.Where, \"/\")",
-	Package: "cmd/internal/run", Test: "TestVerifyFindsAndRepairsEveryDamage",
+	Package: "cmd/accession/e2e", Test: "TestVerifyFindsAndRepairsEveryDamage",
 }}

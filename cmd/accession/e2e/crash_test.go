@@ -1,0 +1,235 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// crashDir holds the build that can be told where to die.
+var crashDir string
+
+// crashing builds it, once.
+var crashing = sync.OnceValues(func() (string, error) {
+	var err error
+	if crashDir, err = os.MkdirTemp("", "accession-crash-"); err != nil {
+		return "", err
+	}
+	binary := filepath.Join(crashDir, "accession")
+	if out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", binary, "..").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// killedAt runs the program until it kills itself at the point.
+func (in *installation) killedAt(point string, args ...string) {
+	in.t.Helper()
+	binary, err := crashing()
+	in.must(err)
+	cmd := in.commandOf(binary, args...)
+	cmd.Env = append(cmd.Env, "ACCESSION_CRASH="+point)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	in.must(cmd.Start())
+	in.t.Cleanup(func() { _ = cmd.Process.Kill() }) // when the test ends before it died
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		in.t.Fatalf("%v was to die at %s: %v\n%s", args, point, err, said.String())
+	}
+}
+
+// reach waits until so many batches have an event of the type.
+func (in *installation) reach(t domain.EventType, batches int) {
+	in.t.Helper()
+	seen := map[string]bool{}
+	in.await(fmt.Sprintf("%d batches with %s", batches, t), 0, func(r domain.Recorded) bool {
+		if r.Type == t {
+			seen[r.Aggregate.ID] = true
+		}
+		return len(seen) == batches
+	})
+}
+
+// TestCreationKilledAtEachStep: whoever makes the jobs of a batch dies at each step
+// of it. The next one goes on, and there is exactly one job for each row, and one
+// mail.
+// Shows: P1
+func TestCreationKilledAtEachStep(t *testing.T) {
+	t.Parallel()
+	const rows = 170 // three writes
+	points := []string{
+		"daemon/batch-pending/before-keep-manifest", "daemon/batch-pending/after-keep-manifest",
+		"daemon/batch-pending/after-reserve-ids", "daemon/batch-pending/after-list",
+		"daemon/batch-pending/before-create-jobs", "daemon/batch-pending/after-create-jobs",
+		"daemon/batch-pending/before-create-jobs:2", "daemon/batch-pending/after-create-jobs:2",
+		"daemon/batch-pending/before-create-jobs:3", "daemon/batch-pending/after-create-jobs:3",
+		"daemon/mail/before-send", "notify.mail_written", "notify.mail_placed", "daemon/mail/after-send",
+		"daemon/turn/before-move", "daemon/turn/after-move", "relay.read:3", "relay.published:2",
+	}
+	const side = 2 // several at once: they wait for the sessions of those that were killed
+	for first := range side {
+		t.Run(fmt.Sprint(first), func(t *testing.T) {
+			t.Parallel()
+			in := newInstallation(t)
+			in.tell("queued")
+			in.run("queue", "pause", "pending", "--reason", "jobs are only made", "--yes")
+			f := newFiles(t, rows, -1)
+			died := map[domain.BatchID]string{}
+			for i := first; i < len(points); i += side {
+				id := in.submit(f)
+				died[id] = points[i]
+				in.killedAt(points[i], "serve")
+				s := in.serve()
+				in.reach(domain.EventBatchStarted, len(died))
+				s.stop()
+			}
+			last := in.serve()
+			in.sent()
+			in.proven()
+			last.stop()
+			for id, point := range died {
+				if n := in.count(`select count(*) from accession.job where batch_id = $1`, id); n != rows {
+					t.Errorf("died at %s: %d jobs", point, n)
+				}
+				if n := in.count(`select count(distinct manifest_row) from accession.job where batch_id = $1 and manifest_row between 0 and $2`, id, rows-1); n != rows {
+					t.Errorf("died at %s: %d of %d rows have a job", point, n, rows)
+				}
+				if n := len(in.mails(id)); n != 1 {
+					t.Errorf("died at %s: %d mails say that %s was accepted", point, n, id)
+				}
+			}
+		})
+	}
+}
+
+// sent waits until every event is in the log.
+func (in *installation) sent() {
+	in.t.Helper()
+	settled(in.t, func() bool {
+		depth, err := in.live.Depth(in.t.Context())
+		in.must(err)
+		return depth.Unsent == 0
+	})
+}
+
+// tell makes the profile ask for one kind of mail.
+func (in *installation) tell(what string) {
+	in.t.Helper()
+	name := filepath.Join(in.dir, "profiles", "test.yaml")
+	text, err := os.ReadFile(name)
+	in.must(err)
+	in.must(os.WriteFile(name, bytes.Replace(text, []byte("on: [report]"), []byte("on: ["+what+"]"), 1), 0o600))
+}
+
+// mails gives the mails about a batch.
+func (in *installation) mails(id domain.BatchID) (about []string) {
+	in.t.Helper()
+	drop := filepath.Join(in.dir, "mail")
+	in.should(filepath.WalkDir(drop, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if bytes.Contains(text, []byte(id)) {
+			about = append(about, string(text))
+		}
+		return err
+	}))
+	return about
+}
+
+// TestDeletionKilledAtEachStep: whoever deletes a failed batch (B11) or a held one
+// (B12), or cleans a completed one up (B13), dies at each step of it; so does the
+// janitor. Then another janitor finishes, and nothing is left.
+// Shows: P1 P8
+func TestDeletionKilledAtEachStep(t *testing.T) {
+	t.Parallel()
+	const jobs = 3
+	parts := []string{"zklive/remove/after-part:1", "zklive/remove/after-part:2", "zklive/remove/after-part:3", "zklive/remove/after-part:4", "zklive/remove/after-batch"}
+	deleted := append([]string{"eventstore/deletion/begun", "eventstore/deletion/after-remove-work", "eventstore/deletion/after-delete-job",
+		"eventstore/deletion/after-delete-job:2", "eventstore/deletion/after-delete-job:3", "eventstore/deletion/before-remove"}, parts...)
+	cleaned := append([]string{"eventstore/deletion/begun", "eventstore/deletion/after-remove-work", "eventstore/deletion/before-remove",
+		"zklive/remove/after-job", "zklive/remove/after-job:2", "zklive/remove/after-job:3"}, parts...)
+	held := []string{"eventstore/deletion/begun", "eventstore/deletion/before-remove", "zklive/remove/after-part", "zklive/remove/after-batch"}
+	byJanitor := []string{"eventstore/deletion/begun", "zklive/remove/after-job:2", "zklive/remove/after-part:3", "zklive/remove/after-batch"}
+
+	in := newInstallation(t)
+	f := newFiles(t, jobs, -1)
+	submit := func(n int, query ...string) (ids []domain.BatchID) {
+		for range n {
+			ids = append(ids, in.submit(f, query...))
+		}
+		return ids
+	}
+	s := in.serve()
+	retired := submit(len(byJanitor)) // the lowest ids: the janitor gets to them first
+	toClean, toDelete := submit(len(cleaned)), submit(len(deleted), "?lost")
+	in.reach(domain.EventBatchCompleted, len(retired)+len(toClean))
+	in.reach(domain.EventBatchFailed, len(toDelete))
+	in.run("collection", "hold", "test", "--reason", "to have held batches", "--yes")
+	toDrop := submit(len(held))
+	in.reach(domain.EventBatchHeld, len(toDrop))
+	s.stop()
+
+	kill := func(verb string, ids []domain.BatchID, points []string) {
+		for i, id := range ids {
+			in.killedAt(points[i], "batch", verb, string(id), "--reason", "a test", "--yes")
+		}
+	}
+	kill("delete", toDelete, deleted)
+	kill("cleanup", toClean, cleaned)
+	kill("delete", toDrop, held)
+	in.settings["retention"] = "1ms"
+	for _, point := range byJanitor {
+		in.killedAt(point, "serve")
+	}
+
+	last := in.serve()
+	settled(t, func() bool {
+		left, err := in.live.Batches(t.Context())
+		in.must(err)
+		return len(left) == 0
+	})
+	in.sent()
+	in.proven()
+	last.stop()
+	for _, top := range []string{"/batches", "/jobs"} {
+		nodes, err := in.live.Dump(t.Context(), top)
+		in.must(err)
+		for path := range nodes {
+			if strings.Contains(path, "bid0") || strings.Contains(path, "jid0") {
+				t.Errorf("%s is left", path)
+			}
+		}
+	}
+	in.should(filepath.WalkDir(filepath.Join(in.dir, "work"), func(path string, _ fs.DirEntry, err error) error {
+		if strings.Contains(path, "jid0") {
+			t.Errorf("%s is left", path)
+		}
+		return err
+	}))
+	for _, id := range slices.Concat(retired, toClean) {
+		if n := in.count(`select count(*) from accession.event where batch_id = $1 and type = 'job.deleted'`, id); n != 0 {
+			t.Errorf("%s was cleaned up, and %d events say that a job was deleted", id, n)
+		}
+	}
+	for _, id := range toDelete {
+		if n, each := in.count(`select count(*) from accession.event where batch_id = $1 and type = 'job.deleted'`, id),
+			in.count(`select count(distinct aggregate_id) from accession.event where batch_id = $1 and type = 'job.deleted'`, id); n != jobs || each != jobs {
+			t.Errorf("%s was deleted: %d events of %d of its %d jobs say so", id, n, each, jobs)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// TestTheOrderOfAStop stops a service in the middle of a download that does not
+// end: what is said and done comes in order, the job is handed back and nothing of
+// it is counted but the attempt at its file, which had begun.
+func TestTheOrderOfAStop(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "listen_ops=127.0.0.1:0", "stop_grace=200ms")
+	asked := make(chan struct{})
+	var first sync.Once
+	base := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hang := false
+		if r.Method == http.MethodGet {
+			first.Do(func() { hang = true; close(asked) })
+		}
+		if hang {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = w.Write([]byte("tide\n"))
+	}))
+	log, stop := w.serveLogged()
+	id := w.submit(app.Deposit{Payload: base + "/tide.csv"})
+	<-asked
+	stop()
+	text, at := log.String(), -1
+	for _, line := range []string{
+		`msg="stopping: no new claims"`,
+		`msg="daemons still work after the grace time and are cut off; their work is handed back"`,
+		`msg="cut off; the work is handed back"`,
+		`msg="role stopped" role=daemons`, `msg="role stopped" role=follower`, `msg="role stopped" role=sweeper`,
+		`msg="role stopped" role=relay`, `msg="role stopped" role=projector`,
+		`msg=stopped`, `msg=closed server=postgres`, `msg=closed server=nats`, `msg=closed server=zookeeper`,
+	} {
+		i := strings.Index(text, line)
+		if i <= at {
+			t.Errorf("%s comes too early, or not at all", line)
+		}
+		at = i
+	}
+	if _, after, _ := strings.Cut(text, `msg="stopping`); strings.Contains(after, `msg=moved`) {
+		t.Error("something moved after the stop")
+	}
+	if strings.Contains(text, "events wait in the outbox") {
+		t.Error("the relay left something behind")
+	}
+
+	live, err := w.wired.Store(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := live.BatchJobs(w.ctx(), id, domain.SubProcessing)
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("%v, %v", jobs, err)
+	}
+	c, job, err := live.ClaimJob(w.ctx(), jobs[0])
+	if err != nil {
+		t.Fatalf("its lock is not free: %v", err)
+	}
+	if c.Attempts != 1 || job.State.State != domain.JobDownloading || job.State.RetryCount != 0 {
+		t.Errorf("claimed %d times, %+v", c.Attempts, job.State)
+	}
+	if err := live.Release(w.ctx(), c, 0); err != nil {
+		t.Error(err)
+	}
+	w.serve()
+	if v := w.rest(id); v.Status != string(domain.BatchCompleted) || len(v.Retries) != 0 {
+		t.Errorf("%+v, retries %+v", v.BatchSummary, v.Retries)
+	}
+	files, err := w.app.Files(w.ctx(), app.FileFilter{Job: jobs[0], Limit: 10})
+	if err != nil || len(files.Files) != 1 || files.Files[0].DownloadAttempts != 2 {
+		t.Errorf("%+v, %v", files, err)
+	}
+}

@@ -1,0 +1,285 @@
+package e2e
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/cmd/internal/wire"
+	"github.com/accession-ingest/accession/deploy/samples"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// webServer starts a depositor's web server.
+func webServer(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// outcome is what a report says of a job, in one line.
+func outcome(j app.JobRow) string {
+	s := fmt.Sprintf("%s %s", j.ErcWhat, j.Status)
+	if j.ReasonCode != nil && j.Status != "completed" {
+		s += " " + *j.ReasonCode
+	}
+	return s
+}
+
+// Shows: P1 P4
+func TestDepositsWalkAllTheWayThrough(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	base := webServer(t, samples.Handler())
+	stop := w.serve()
+	local := filepath.Join(t.TempDir(), "letter.txt")
+	if err := os.WriteFile(local, []byte("a letter\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	batch := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest, Title: "batch"})
+	object := w.submit(app.Deposit{Payload: base + samples.ObjectManifest, Type: domain.TypeObjectManifest, Title: "object"})
+	single := w.submit(app.Deposit{Payload: base + samples.SingleFile, Title: "single"})
+	upload := w.submit(app.Deposit{Payload: local, Title: "upload", Digest: "md5:5aad2c1cb8bd98a0f9de9f3f1ba09dfc"})
+
+	var want, got []string
+	failed := 0
+	for _, o := range samples.Objects() {
+		line := o.Title + " completed"
+		if o.Fails {
+			failed++
+			line = o.Title + " failed digest_mismatch"
+		}
+		want = append(want, line)
+	}
+	v := w.rest(batch)
+	for _, j := range v.Jobs {
+		got = append(got, outcome(j))
+		if j.Status == "completed" {
+			w.stored(j)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the batch's jobs (-want +got):\n%s", diff)
+	}
+	if v.Status != "failed" || *v.RowsListed != int64(len(want)) || v.JobsFailed != int64(failed) || len(v.Reports) != 1 || len(v.Retries) != failed {
+		t.Errorf("the batch's report: %+v", v.BatchSummary)
+	}
+	for id, title := range map[domain.BatchID]string{object: "object", single: "single"} {
+		v := w.rest(id)
+		if v.Status != "completed" || len(v.Jobs) != 1 || outcome(v.Jobs[0]) != title+" completed" || len(v.Retries) != 0 {
+			t.Errorf("%s: %+v", title, v)
+			continue
+		}
+		w.stored(v.Jobs[0])
+	}
+	// The digest that its depositor gave is not that of the letter.
+	if v := w.rest(upload); v.Status != "failed" || outcome(v.Jobs[0]) != "upload failed digest_mismatch" {
+		t.Errorf("upload: %+v", v)
+	}
+	w.agree()
+	stop()
+	w.agree()
+}
+
+// stored checks that the object is where its job says.
+func (w *world) stored(j app.JobRow) {
+	w.t.Helper()
+	if j.ManifestKey == nil || !strings.HasPrefix(j.PrimaryIdentifier, "ark:/99999/fk4") {
+		w.t.Errorf("%s: identifier %q, manifest %v", j.ID, j.PrimaryIdentifier, j.ManifestKey)
+		return
+	}
+	data, err := os.ReadFile(filepath.Join(w.cfg.Store, filepath.FromSlash(*j.ManifestKey)))
+	if err != nil || !strings.Contains(string(data), j.PrimaryIdentifier) {
+		w.t.Errorf("%s: storage manifest: %v, %.100s", j.ID, err, data)
+	}
+}
+
+// A failed job that is sent back succeeds once its cause is gone, and the second
+// report says so; the first failure stays in the history.
+func TestRequeueAndSecondReport(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gate := make(chan struct{})
+	base := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		select {
+		case <-gate:
+			_, _ = rw.Write([]byte("found again\n"))
+		default:
+			http.Error(rw, "lost", http.StatusNotFound)
+		}
+	}))
+	w.serve()
+	id := w.submit(app.Deposit{Payload: base + "/lost.txt", Title: "lost"})
+	v := w.rest(id)
+	if v.Status != "failed" || outcome(v.Jobs[0]) != "lost failed http_status" {
+		t.Fatalf("first report: %+v", v.Jobs)
+	}
+	close(gate)
+	job := domain.JobID(v.Jobs[0].ID)
+	end, err := w.app.LogEnd(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := w.app.Requeue(w.ctx(), job, "it was found")
+	if err != nil || moved.Row != "J16" {
+		t.Fatalf("requeue: %+v, %v", moved, err)
+	}
+	w.until(end+1, domain.EventJobCompleted)
+	if _, err := w.app.RequestUpdate(w.ctx(), id, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.until(end+1, domain.EventBatchCompleted)
+	if err := w.app.CatchUp(w.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	v, err = w.app.BatchReport(w.ctx(), id, 10)
+	if err != nil || v.Status != "completed" || len(v.Reports) != 2 || len(v.Reports[1].NewlySuccessfulJobs) != 1 {
+		t.Errorf("second report: %v, %+v", err, v)
+	}
+	if end, err := w.app.Watch(w.ctx(), id, 0, func(app.Event, app.Progress) {}); err != nil || end.State != domain.BatchCompleted || end.Completed != 1 {
+		t.Errorf("who watches it now is told of %+v, %v", end, err)
+	}
+	if len(v.Retries) != 1 || v.Retries[0].Outcome != "succeeded" || *v.Retries[0].ResumedBy != "user/test" {
+		t.Errorf("retry history: %+v", v.Retries)
+	}
+	w.agree()
+}
+
+// until follows the log until an event of the type is seen.
+func (w *world) until(from uint64, want domain.EventType) {
+	w.t.Helper()
+	for e, err := range w.app.Tail(w.ctx(), app.TailOptions{Selection: app.Selection{From: from}, Follow: true}) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if e.Type == want {
+			return
+		}
+	}
+	w.t.Fatalf("no %s came", want)
+}
+
+// What is under way when the service stops is handed back and done by the next.
+func TestStopHandsBackAndTheNextStartGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stop_grace=100ms", "workers=job-downloading=2")
+	asked, gate := make(chan struct{}, 100), make(chan struct{})
+	base := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			asked <- struct{}{}
+			select {
+			case <-gate:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		_, _ = rw.Write([]byte("slow " + r.URL.Path))
+	}))
+	stop := w.serve()
+	ids := make([]domain.BatchID, 5)
+	for i := range ids {
+		ids[i] = w.submit(app.Deposit{Payload: fmt.Sprintf("%s/%d.txt", base, i), Title: "slow"})
+	}
+	<-asked
+	<-asked
+	stop()
+	w.agree()
+	close(gate)
+	w.serve()
+	for _, id := range ids {
+		if v := w.rest(id); v.Status != "completed" || len(v.Retries) != 0 {
+			t.Errorf("%s: %s, %+v", id, v.Status, v.Jobs)
+		}
+	}
+	w.agree()
+}
+
+// Roles may run in processes of their own, several of each.
+func TestRolesInSeveralProcesses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	base := webServer(t, samples.Handler())
+	w.serve("daemons")
+	w.serve("daemons")
+	w.serve("relay", "projector")
+	first := w.serve("relay", "projector")
+	batch := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	first()
+	if v := w.rest(batch); v.JobsInProgress != 0 || v.JobsCompleted == 0 {
+		t.Errorf("%+v", v.BatchSummary)
+	}
+	w.agree()
+}
+
+func TestStatusTellsWhoServes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.app.Status(w.ctx())
+	if !s.OK() || s.Projection == nil || s.Projection.PendingMigrations != 0 || s.Outbox == nil || len(s.Workers) != 0 {
+		t.Errorf("nobody serves: %+v", s)
+	}
+	w.serve()
+	if s = w.app.Status(w.ctx()); len(s.Workers) != 1 || len(s.Workers[0].Roles) != len(run.AllRoles) {
+		t.Errorf("one process serves: %+v", s)
+	}
+}
+
+// Every server that does not answer is named, with where it was looked for; what
+// the others say is told all the same.
+func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	w, closed := newWorld(t), closedPort(t)
+	live, err := w.wired.Store(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := live.ReserveBatchID(w.ctx()); err != nil { // a tree in use: a new one is not opened without the log
+		t.Fatal(err)
+	}
+	for name, at := range map[string]string{
+		app.ServerZooKeeper: closed, app.ServerNATS: "nats://" + closed, app.ServerPostgres: "postgres://me@" + closed + "/x",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := maps.Clone(w.set)
+			set[name] = at
+			cfg, err := config.Load(config.Sources{Flags: set})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wired := wire.New(cfg, slog.New(slog.DiscardHandler))
+			t.Cleanup(func() {
+				if err := wired.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			s := (&app.App{World: wired, Actor: "user/test"}).Status(t.Context())
+			if s.OK() || len(s.Servers) != 3 {
+				t.Fatalf("all is said to be well: %+v", s.Servers)
+			}
+			for _, server := range s.Servers {
+				if away := server.Name == name; server.OK == away || (server.Error != "") != away || strings.Contains(server.URL, closed) != away {
+					t.Errorf("%s is away, and %s: %+v", name, server.Name, server)
+				}
+			}
+			told := map[string]bool{app.ServerZooKeeper: s.Outbox != nil, app.ServerNATS: s.Log != nil, app.ServerPostgres: s.Projection != nil}
+			for server, got := range told {
+				if got == (server == name) {
+					t.Errorf("%s is away, and what %s says is told: %v", name, server, got)
+				}
+			}
+		})
+	}
+}

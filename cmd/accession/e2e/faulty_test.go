@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// broken are the manifests with which the parser is tested.
+const broken = "../../../domain/manifest/testdata"
+
+// troubled is a depositor's server on which everything goes wrong that can.
+func troubled(t *testing.T) string {
+	mux := http.NewServeMux()
+	mux.Handle("/broken/", http.StripPrefix("/broken/", http.FileServer(http.Dir(broken))))
+	mux.HandleFunc("/good.txt", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("good\n")) })
+	mux.HandleFunc("/hangs", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	mux.HandleFunc("/stops", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1000000")
+		_, _ = w.Write([]byte("a beginning"))
+		if r.Method == http.MethodGet {
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+	})
+	mux.HandleFunc("/inside", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusFound)
+	})
+	var base string
+	mux.HandleFunc("/mixed.checkm", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `#%%checkm_0.7
+#%%profile | http://uc3.cdlib.org/registry/ingest/manifest/mrt-single-file-batch-manifest
+%[1]s/good.txt | | | | | one.txt | | | | one
+%[1]s/missing.txt | | | | | two.txt | | | | two
+gopher://example.org/3 | | | | | three.txt | | | | three
+%[1]s/good.txt | md5 | 00000000000000000000000000000000 | | | four.txt | | | | four
+%[1]s/good.txt | | | 7 | | five.txt | | | | five
+%[1]s/good.txt | | | 5 | | six.txt | | | | six
+#%%eof
+`, base)
+	})
+	base = webServer(t, mux)
+	return base
+}
+
+// TestBadDepositsAreReported deposits everything at once: each bad one must be
+// reported with a clear reason, and the good ones must complete.
+// Shows: P1
+func TestBadDepositsAreReported(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	base := troubled(t)
+	closed := closedPort(t)
+	type expect struct {
+		status string // of the batch
+		code   string // of the batch, or of its only job
+		says   string // part of the sentence
+		noJobs bool
+	}
+	deposits := map[string]app.Deposit{}
+	want := map[string]expect{}
+	add := func(name string, d app.Deposit, e expect) {
+		d.Title = name
+		deposits[name], want[name] = d, e
+	}
+	files, err := filepath.Glob(broken + "/broken-*.checkm")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("broken manifests: %v, %v", files, err)
+	}
+	for _, f := range files {
+		name := filepath.Base(f)
+		url := base + "/broken/" + name
+		add("batch "+name, app.Deposit{Payload: url, Type: domain.TypeBatchManifest}, expect{"failed", "manifest_invalid", "line ", true})
+		add("object "+name, app.Deposit{Payload: url, Type: domain.TypeObjectManifest}, expect{"failed", "manifest_invalid", "line ", false})
+	}
+	add("object with broken rows", app.Deposit{Payload: base + "/broken/object-broken.checkm", Type: domain.TypeObjectManifest},
+		expect{"failed", "manifest_invalid", "line 7: ", false})
+	add("another type than its manifest", app.Deposit{Payload: base + "/broken/object.checkm", Type: domain.TypeBatchManifest},
+		expect{"failed", "manifest_invalid", "submit it as object_manifest", true})
+	add("unreachable", app.Deposit{Payload: "http://" + closed + "/x.txt", Type: domain.TypeFile}, expect{"failed", "unreachable", closed, false})
+	add("unreachable manifest of a batch", app.Deposit{Payload: "http://" + closed + "/x.checkm", Type: domain.TypeBatchManifest}, expect{"failed", "unreachable", closed, true})
+	add("unreachable manifest of an object", app.Deposit{Payload: "http://" + closed + "/x.checkm", Type: domain.TypeObjectManifest}, expect{"failed", "unreachable", closed, false})
+	add("not there", app.Deposit{Payload: base + "/no.txt", Type: domain.TypeFile}, expect{"failed", "http_status", "404", false})
+	add("wrong digest", app.Deposit{Payload: base + "/good.txt", Digest: "md5:00000000000000000000000000000000"}, expect{"failed", "digest_mismatch", "md5", false})
+	add("hanging server", app.Deposit{Payload: base + "/hangs"}, expect{"failed", "timeout", "/hangs", false})
+	add("server that stops in the middle", app.Deposit{Payload: base + "/stops"}, expect{"failed", "timeout", "/stops", false})
+	add("redirect to a metadata service", app.Deposit{Payload: base + "/inside"}, expect{"failed", "address_refused", "", false})
+	add("good", app.Deposit{Payload: base + "/good.txt", Digest: "md5:d7f986677d9f563bd1794b09d82206a3"}, expect{"completed", "", "", false})
+
+	w.serve()
+	ids := map[string]domain.BatchID{}
+	for name, d := range deposits {
+		ids[name] = w.submit(d)
+	}
+	mixed := w.submit(app.Deposit{Payload: base + "/mixed.checkm", Type: domain.TypeFileBatchManifest})
+	for name, e := range want {
+		v := w.rest(ids[name])
+		code, message, class := v.ReasonCode, v.ReasonMessage, v.ReasonClass
+		if !e.noJobs && len(v.Jobs) == 1 {
+			code, message, class = v.Jobs[0].ReasonCode, v.Jobs[0].ReasonMessage, v.Jobs[0].ReasonClass
+		}
+		got := expect{status: v.Status, noJobs: len(v.Jobs) == 0}
+		if code != nil && v.Status != "completed" {
+			got.code = *code
+		}
+		if message != nil && strings.Contains(*message, e.says) {
+			got.says = e.says
+		}
+		if got != e {
+			t.Errorf("%s: got %+v, want %+v\n  message: %v", name, got, e, deref(message))
+		}
+		if v.RowsListed == nil || *v.RowsListed != v.JobsCompleted+v.JobsFailed || e.noJobs != (*v.RowsListed == 0) {
+			t.Errorf("%s does not add up: %+v", name, v.BatchSummary)
+		}
+		if e.status == "failed" && (class == nil || *class != "content" && *class != "timeout") {
+			t.Errorf("%s: class %v: the depositor must act, not we", name, deref(class))
+		}
+	}
+	w.mixed(mixed)
+	mails := w.mailed(string(mixed))
+	if len(mails) != 1 {
+		t.Fatalf("%d mails", len(mails))
+	}
+	w.reported(mixed, mails[0])
+	w.agree()
+}
+
+// mixed checks the batch in which every row has another fate: it adds up by name.
+func (w *world) mixed(id domain.BatchID) {
+	w.t.Helper()
+	v := w.rest(id)
+	got := map[string]string{}
+	for _, j := range v.Jobs {
+		got[j.ErcWhat] = outcome(j)
+	}
+	for title, want := range map[string]string{
+		"one": "completed", "two": "failed http_status", "three": "failed row_fault",
+		"four": "failed digest_mismatch", "five": "failed size_mismatch", "six": "completed",
+	} {
+		if got[title] != title+" "+want {
+			w.t.Errorf("row %s: %q, want %q", title, got[title], want)
+		}
+	}
+	if *v.RowsListed != 6 || v.JobsCompleted != 2 || v.JobsFailed != 4 || len(v.Retries) != 4 {
+		w.t.Errorf("the mixed batch does not add up: %+v", v.BatchSummary)
+	}
+}
+
+// closedPort gives an address where nobody listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return "none"
+	}
+	return *s
+}

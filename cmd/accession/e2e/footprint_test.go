@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// footprint is what an installation at rest takes.
+type footprint struct {
+	nodes      map[string]int // of ZooKeeper by kind, without those of batches and jobs
+	goroutines int            // the most of any process
+	heap       int            // the largest live heap of any process, in bytes
+}
+
+var (
+	named      = regexp.MustCompile(`/([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(b|e-)?[0-9]+)`)
+	goroutines = regexp.MustCompile(`(?m)^go_goroutines (\S+)$`)
+	heapAlloc  = regexp.MustCompile(`(?m)^go_memstats_heap_alloc_bytes (\S+)$`)
+)
+
+// takes measures processes that run, and the tree. Everything must be at rest.
+func (in *installation) takes(workers ...*service) footprint {
+	in.t.Helper()
+	f := footprint{nodes: map[string]int{}}
+	tree, err := in.live.Dump(in.t.Context(), "")
+	in.must(err)
+	for path := range tree {
+		// What belongs to a batch or job is compared with the log.
+		if !strings.Contains(path, "/bid0") && !strings.Contains(path, "jid0") {
+			f.nodes[named.ReplaceAllString(path, "/*")]++
+		}
+	}
+	for _, w := range workers {
+		w.get("/debug/pprof/heap?gc=1") // collects the garbage
+		text := w.get("/metrics")
+		f.goroutines, f.heap = max(f.goroutines, in.metric(text, goroutines)), max(f.heap, in.metric(text, heapAlloc))
+	}
+	return f
+}
+
+// get asks a process where it answers operators.
+func (s *service) get(path string) []byte {
+	s.in.t.Helper()
+	at := operatorsAt.FindStringSubmatch(s.log.tail(1 << 30)) // it is said at the beginning
+	if at == nil {
+		s.in.t.Fatal("the process does not say where it answers operators")
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + at[1] + path)
+	s.in.must(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	s.in.must(err)
+	if resp.StatusCode != http.StatusOK {
+		s.in.t.Fatalf("%s answers %s: %s", path, resp.Status, text)
+	}
+	return text
+}
+
+func (in *installation) metric(text []byte, which *regexp.Regexp) int {
+	in.t.Helper()
+	found := which.FindSubmatch(text)
+	if found == nil {
+		in.t.Fatalf("the process does not tell %s", which)
+	}
+	n, err := strconv.ParseFloat(string(found[1]), 64)
+	in.must(err)
+	return int(n)
+}
+
+// Room for what a process keeps for a while: connections, caches, buffers.
+const (
+	moreGoroutines = 20
+	moreHeap       = 8 << 20
+	// settling is until nodes with a grace time have gone, and sessions of those who died.
+	settling = 20 * time.Second
+)
+
+// back fails the test unless everything takes again what it took before, a heap at
+// most so much more. What ends by itself in a moment does not count.
+func (in *installation) back(before footprint, more int, workers ...*service) {
+	in.t.Helper()
+	delete(before.nodes, "/outbox/*/*/*") // events that were in the log already
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	now := in.takes(workers...)
+	for end := time.Now().Add(settling); now.over(before, more) != "" && time.Now().Before(end); now = in.takes(workers...) {
+		<-tick.C
+	}
+	in.t.Logf("goroutines %d, before %d; heap %d, before %d; nodes %v", now.goroutines, before.goroutines, now.heap, before.heap, now.nodes)
+	if over := now.over(before, more); over != "" {
+		in.t.Error(over)
+	}
+}
+
+// over says what is more than before.
+func (f footprint) over(before footprint, more int) string {
+	switch {
+	case !maps.Equal(f.nodes, before.nodes):
+		return "nodes before (-) and now (+):\n" + cmp.Diff(before.nodes, f.nodes)
+	case f.goroutines > before.goroutines+moreGoroutines:
+		return fmt.Sprintf("%d goroutines, before %d", f.goroutines, before.goroutines)
+	case f.heap > before.heap+more:
+		return fmt.Sprintf("a heap of %d bytes, before %d", f.heap, before.heap)
+	}
+	return ""
+}

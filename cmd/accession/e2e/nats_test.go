@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// natsServer is a NATS of a test's own, which it may kill.
+type natsServer struct {
+	t    *testing.T
+	dir  string
+	port int
+	cmd  *exec.Cmd // nil when it is down
+}
+
+func newNATS(t *testing.T) *natsServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &natsServer{t: t, dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port}
+	_ = l.Close()
+	n.start()
+	t.Cleanup(n.kill)
+	return n
+}
+
+func (n *natsServer) url() string { return "nats://127.0.0.1:" + strconv.Itoa(n.port) }
+
+// start runs the server that the test binary holds, with the data that is there,
+// and waits until it answers.
+func (n *natsServer) start() {
+	n.t.Helper()
+	if n.cmd != nil {
+		return
+	}
+	n.cmd = exec.Command(os.Args[0], "-store-dir="+n.dir, "-port="+strconv.Itoa(n.port), "-name=test") //nolint:noctx // the test ends it
+	n.cmd.Env = append(os.Environ(), "ACCESSION_STACK_CHILD=nats")
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := n.cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); ; <-tick.C {
+		conn, err := nats.Connect(n.url(), nats.NoReconnect())
+		if err == nil {
+			conn.Close()
+			return
+		}
+		if time.Now().After(end) {
+			n.t.Fatalf("the test's NATS does not answer: %v", err)
+		}
+	}
+}
+
+// kill ends it as a power cut would.
+func (n *natsServer) kill() {
+	if n.cmd == nil {
+		return
+	}
+	_ = n.cmd.Process.Kill()
+	_ = n.cmd.Wait()
+	n.cmd = nil
+}
+
+// signal stops or continues it.
+func (n *natsServer) signal(sig syscall.Signal) {
+	n.t.Helper()
+	if err := n.cmd.Process.Signal(sig); err != nil {
+		n.t.Error(err)
+	}
+}

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/deploy/samples"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// TestRebuildUnderService: a running service and its readers notice nothing of a
+// rebuild; what is deposited meanwhile is in the new tables.
+// Shows: P4
+func TestRebuildUnderService(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	base := webServer(t, samples.Handler())
+	w.serve()
+	first := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	w.rest(first)
+	second := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	done, err := w.app.Rebuild(w.ctx(), app.RebuildOptions{KeepOld: true})
+	if err != nil || done.Compared != "" || done.At == 0 || !done.Kept {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	third := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	for _, id := range []domain.BatchID{second, third} {
+		w.rest(id)
+	}
+	w.agree()
+	if err := w.app.DropRebuild(w.ctx(), false); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRebuildInterruptedAfterTheSwap: who ends a rebuild that waits to drop the old
+// tables is told that the new ones are live.
+func TestRebuildInterruptedAfterTheSwap(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pool, err := w.wired.Pool(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := pool.Begin(w.ctx()) // which the drop waits for
+	if err == nil {
+		_, err = reader.Exec(w.ctx(), "lock table accession.batch in access share mode")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.ctx())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		done, err := w.app.Rebuild(ctx, app.RebuildOptions{})
+		if !done.Kept {
+			err = fmt.Errorf("the old tables are gone; %w", err)
+		}
+		ended <- err
+	}()
+	const waiting = "select count(*) > 0 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'drop schema%'"
+	for waits := false; !waits; {
+		select {
+		case err := <-ended:
+			t.Fatalf("it did not wait: %v", err)
+		default:
+		}
+		if err := pool.QueryRow(w.ctx(), waiting).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	err = <-ended
+	var told *app.Error
+	if !errors.As(err, &told) || told.Kind != app.Interrupted || !strings.Contains(err.Error(), "the new tables are live") || strings.Contains(told.Hint, "--resume") {
+		t.Errorf("%v", err)
+	}
+	if err := reader.Rollback(w.ctx()); err != nil {
+		t.Error(err)
+	}
+	if err := w.app.DropRebuild(w.ctx(), false); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,228 @@
+package e2e
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+var recordAs = flag.String("record", "", "keep the history of TestHistoryOfEverything under this name, for TestRecordedHistories")
+
+// TestHistoryOfEverything lets one installation live through everything that its
+// people, its depositors and its disk can do to it; in the end all agree. With
+// -record its history is kept for later versions of the program.
+func TestHistoryOfEverything(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	base := webServer(t, http.HandlerFunc(everything))
+	others, mended := mends(t, "5-gone.txt")
+	stop := w.serve()
+
+	// Every kind, a manifest that is cut off, a server that does not answer.
+	var ended []domain.BatchID
+	for _, d := range []app.Deposit{
+		{Payload: "/a.txt", Type: domain.TypeFile}, {Payload: "/box.zip", Type: domain.TypeContainer},
+		{Payload: "/object.checkm", Type: domain.TypeObjectManifest}, {Payload: "/batch.checkm", Type: domain.TypeBatchManifest},
+		{Payload: "/boxes.checkm", Type: domain.TypeContainerBatchManifest}, {Payload: "/singles.checkm", Type: domain.TypeFileBatchManifest},
+		{Payload: "/cut.checkm", Type: domain.TypeFileBatchManifest}, {Payload: "/hang.txt", Type: domain.TypeFile},
+	} {
+		d.Payload = base + d.Payload
+		ended = append(ended, w.submit(d))
+	}
+	for i, id := range ended {
+		if v := w.rest(id); (v.Status == string(domain.BatchCompleted)) != (i < 6) {
+			t.Errorf("%s is %s", id, v.Status)
+		}
+	}
+
+	// Jobs that fail, are deleted, tried again, and reported once more.
+	id := w.submit(app.Deposit{Payload: others + "/batch.checkm", Type: domain.TypeFileBatchManifest})
+	v := w.rest(id)
+	job := func(i int) string { return v.Jobs[i].ID }
+	given := w.first(domain.EventFileIgnored, func(r domain.Recorded) bool { return r.BatchID == id })
+	w.done(words("job delete --yes --reason listed-by-mistake " + job(4)))
+	w.done(words("file requeue --reason once-more " + given.Aggregate.ID))
+	mended.Store(true)
+	w.done(words("job requeue --reason found " + job(1) + " " + job(2) + " " + job(3)))
+	for i := 1; i < 4; i++ {
+		w.first("", func(r domain.Recorded) bool {
+			return r.Aggregate.ID == job(i) && (r.Type == domain.EventJobCompleted || r.Type == domain.EventJobFailed && r.Version > v.Jobs[i].Version)
+		})
+	}
+	w.done(words("batch update-report --reason two-were-found " + string(id)))
+	asked := w.first(domain.EventBatchUpdateRequested, func(r domain.Recorded) bool { return r.BatchID == id })
+	w.first(domain.EventBatchFailed, func(r domain.Recorded) bool { return r.BatchID == id && r.Version > asked.Version })
+	w.shown()
+	w.done(words("batch delete --yes --reason withdrawn " + string(id)))
+	w.done(words("batch cleanup --yes " + string(ended[0])))
+
+	// Holds of a collection, of a queue, of a job; another priority.
+	w.says(0, words("collection hold test --reason terms"))
+	id = w.submit(app.Deposit{Payload: base + "/a.txt"})
+	w.first(domain.EventBatchHeld, func(r domain.Recorded) bool { return r.BatchID == id })
+	w.says(0, words("collection release test"))
+	w.done(words("batch release " + string(id)))
+	w.rest(id)
+	w.says(0, words("queue pause pending --reason later"))
+	id = w.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeBatchManifest})
+	w.first(domain.EventBatchStarted, func(r domain.Recorded) bool { return r.BatchID == id })
+	held := w.first(domain.EventJobCreated, func(r domain.Recorded) bool { return r.BatchID == id }).Aggregate.ID
+	w.done(words("job priority --to 3 " + held))
+	w.done(words("job hold --reason look " + held))
+
+	// What somebody did to the live state is repaired.
+	stop()
+	stop = w.serve("relay", "projector")
+	w.shown()
+	z := w.raw()
+	z.set("/jobs/"+held+"/priority", "9")
+	z.cut("/batches/" + string(id) + "/progress")
+	z.cut("/config/versions/queue:pending")
+	if v, err := w.app.Repair(w.ctx(), app.VerifyOptions{Wait: 20 * time.Second}); err != nil || v.Worst != "" || len(v.Repairs) < 3 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	stop()
+	w.serve()
+	w.done(words("job release " + held))
+	w.says(0, words("queue resume pending"))
+	if v := w.rest(id); v.Status != string(domain.BatchCompleted) {
+		t.Errorf("%+v", v.BatchSummary)
+	}
+	w.agree()
+
+	kinds := map[domain.EventType]int{}
+	log, err := w.wired.Log(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range log.Read(w.ctx(), eventstore.ReadOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[r.Type]++
+	}
+	elsewhere := []domain.EventType{domain.EventJobWaiting, domain.EventFileProcessingFailed, domain.EventFileAbandoned, domain.EventFileSkipped, domain.EventSettingRestored}
+	for _, def := range domain.Registry {
+		if kinds[def.Type] == 0 && !strings.Contains(fmt.Sprint(elsewhere), string(def.Type)) {
+			t.Errorf("nothing of the sort %s happened", def.Type)
+		}
+	}
+	if *recordAs != "" {
+		w.record(filepath.Join("..", "..", "internal", "app", "testdata", "history", *recordAs+".jsonl.gz"))
+	}
+}
+
+// everything is a depositor's server.
+func everything(rw http.ResponseWriter, r *http.Request) {
+	manifest := func(profile string, rows ...string) {
+		text := fmt.Sprintf(manifestOf, profile)
+		for _, row := range rows {
+			text += "http://" + r.Host + row + "\n"
+		}
+		_, _ = rw.Write([]byte(text + "#%eof\n"))
+	}
+	switch r.URL.Path {
+	case "/object.checkm":
+		manifest("mrt-ingest-manifest", "/a.txt | | | | | part/a.txt", "/b.txt | | | | | b.txt")
+	case "/batch.checkm":
+		manifest("mrt-batch-manifest", "/object.checkm", "/object.checkm")
+	case "/boxes.checkm":
+		manifest("mrt-container-batch-manifest", "/box.zip", "/box.zip | | | | | other.zip")
+	case "/singles.checkm":
+		manifest("mrt-single-file-batch-manifest", "/a.txt", "/b.txt")
+	case "/cut.checkm":
+		_, _ = fmt.Fprintf(rw, manifestOf, "mrt-single-file-batch-manifest")
+	case "/hang.txt":
+		<-r.Context().Done()
+	default:
+		_, _ = rw.Write([]byte(r.URL.Path))
+	}
+}
+
+// done runs a command line until no worker is at what it asks for.
+func (w *world) done(args []string) {
+	w.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		code, out, errs := w.call(args...)
+		if code == 0 {
+			return
+		}
+		if !strings.Contains(errs, "a worker is at it") {
+			w.t.Fatalf("accession %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errs)
+		}
+		<-tick.C
+	}
+}
+
+// first follows the log from its start to the first event of a type, "" = of any,
+// that is the one.
+func (w *world) first(of domain.EventType, is func(domain.Recorded) bool) domain.Recorded {
+	w.t.Helper()
+	log, err := w.wired.Log(w.ctx())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for r, err := range log.Read(w.ctx(), eventstore.ReadOptions{Follow: true}) {
+		if err != nil {
+			w.t.Fatalf("waiting for %s: %v", of, err)
+		}
+		if (of == "" || r.Type == of) && is(r) {
+			return r
+		}
+	}
+	return domain.Recorded{}
+}
+
+// record writes the stream as it is, one message a line. What was recorded once
+// stays as it is.
+func (w *world) record(file string) {
+	w.t.Helper()
+	must := func(err error) {
+		w.t.Helper()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	nc, err := nats.Connect(w.cfg.NATS[0])
+	must(err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	must(err)
+	stream, err := js.Stream(w.ctx(), w.cfg.NATSStream)
+	must(err)
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	must(err)
+	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
+	must(err)
+	out := json.NewEncoder(z)
+	out.SetEscapeHTML(false)
+	for seq := uint64(1); seq <= stream.CachedInfo().State.LastSeq; seq++ {
+		m, err := stream.GetMsg(w.ctx(), seq)
+		must(err)
+		must(out.Encode(struct {
+			Seq     uint64              `json:"seq"`
+			Stored  time.Time           `json:"stored"`
+			Subject string              `json:"subject"`
+			Header  map[string][]string `json:"header"`
+			Data    json.RawMessage     `json:"data"`
+		}{seq, m.Time.UTC(), strings.TrimPrefix(m.Subject, w.cfg.NATSPrefix+"."), m.Header, m.Data}))
+	}
+	must(errors.Join(z.Close(), f.Close()))
+}

@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// A restored tree gives out no id of which anything is known, also when the job's own
+// events were lost with the outbox: not that of a file's job, nor one that the record
+// has something under.
+// Shows: C10
+func TestRestoreAboveEveryID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const batch, ofFile, ofRecord, gap = 300, 4000, 50_000, 10_000
+	files, err := w.wired.Files(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := domain.NewJobID(ofFile)
+	spec := domain.FileSpec{Source: string(job), Path: "a.txt", BatchID: domain.NewBatchID(batch), JobID: job, Size: 10}
+	if _, err := files.DiscoverAll(w.ctx(), []domain.DiscoverFile{{Spec: spec}}, eventstore.Meta{Actor: "system/test"}); err != nil {
+		t.Fatal(err)
+	}
+	above := func(name string, bid, jid int, set ...string) *world {
+		t.Helper()
+		fresh := w.with(append(set, "zookeeper_root="+w.cfg.ZooKeeperRoot+"/"+name)...)
+		fresh.says(0, words("restore zookeeper"), "epoch 2 begins")
+		if _, next, _ := fresh.dump(); next[0] <= bid+gap || next[1] <= jid+gap {
+			t.Errorf("%s: the next ids are %v, want them above %d and %d", name, next, bid+gap, jid+gap)
+		}
+		return fresh
+	}
+	above("files", batch, ofFile)
+
+	pool, err := w.wired.Pool(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, sql := range []string{
+		`insert into record.identifier (job_id, name, state) values ($1, 'ark:/99999/fk4x', 'intent')`,
+		`insert into record.version_reservation (job_id, primary_identifier, version) values ($1, 'ark:/99999/fk4x', 1)`,
+		`insert into record.local_id (owner, local_id, primary_identifier, job_id) values ('test', 'x', 'ark:/99999/fk4x', $1)`,
+		`insert into record.effect (key, kind, state) values ($1 || '/2/store', 'store', 'intent')`,
+		`insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error)
+			values ('x', 'callback', 'job', 'bid0000000700', $1, '{}', 'pending', 1, '')`,
+	} {
+		if _, err := pool.Exec(w.ctx(), sql, domain.NewJobID(ofRecord*int64(i+1))); err != nil {
+			t.Fatal(err)
+		}
+		above(string("abcde"[i]), batch, ofRecord*(i+1))
+	}
+	above("batches", 700, ofRecord*5)
+	away := w.with("postgres=postgres://nobody@127.0.0.1:1/none", "zookeeper_root="+w.cfg.ZooKeeperRoot+"/away")
+	away.says(0, words("restore zookeeper"), "PostgreSQL was not asked which ids it has")
+	if _, next, _ := away.dump(); next[1] <= ofFile+gap || next[1] > ofRecord {
+		t.Errorf("without PostgreSQL the next ids are %v", next)
+	}
+}

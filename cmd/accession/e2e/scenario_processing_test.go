@@ -1,0 +1,127 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// fetched is how the life of a file begins that was downloaded at once.
+const fetched = `
+		DISCOVERED        0/0 job-estimating  -  -
+		DOWNLOADING       1/0 job-downloading w1 -
+		DOWNLOADED        1/0 job-downloading w1 -
+		READY             1/0 job-downloading -  -`
+
+// TestScenarioFailure3ProcessingFails: the object store is broken, every time; when
+// it is mended an operator sends the job back.
+func TestScenarioFailure3ProcessingFails(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, "attempts: 3", answers{"a.txt": content})
+	inTheWay := filepath.Join(s.dir, "store", "objects")
+	s.must(os.MkdirAll(filepath.Dir(inTheWay), 0o755))
+	s.must(os.WriteFile(inTheWay, nil, 0o600))
+	s.serve()
+	s.fails("storage_error")
+	life := fetched + `
+		PROCESSING        1/1 job-processing w1 -
+		PROCESSING_FAILED 1/1 job-processing w1 storage_error
+		READY             1/1 job-processing -  -
+		PROCESSING        1/2 job-processing w1 -
+		PROCESSING_FAILED 1/2 job-processing w1 storage_error
+		READY             1/2 job-processing -  -
+		PROCESSING        1/3 job-processing w1 -
+		PROCESSING_FAILED 1/3 job-processing w1 storage_error
+		ABANDONED         1/3 job-processing -  attempts_used_up`
+	s.lived("a.txt", life)
+	s.failedAttempts("a.txt", "1 PROCESSING storage_error failed_again", "2 PROCESSING storage_error failed_again", "3 PROCESSING storage_error given_up")
+	s.mailed("failed 1", "storage_error: store the object")
+	s.must(os.Remove(inTheWay))
+	s.requeued()
+	s.lived("a.txt", life+`
+		READY             1/0 job-processing -  requeued
+		PROCESSING        1/1 job-processing w1 -
+		PROCESSED         1/1 job-processing w1 -`)
+}
+
+// TestScenarioFailure5ProcessingTimeout: a worker stops when it has stored the
+// object and has not told so. The sweeper ends its attempt by the timeout;
+// continued, the worker brings its result, which is refused, and makes another
+// attempt.
+func TestScenarioFailure5ProcessingTimeout(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, "attempts: 3", answers{"a.txt": content}, "processing_timeout=1s")
+	s.serve(looking)
+	worker := s.serveAt("ACCESSION_STOP=daemon/processing/after-store", working)
+	worker.stopped()
+	s.event(domain.EventFileProcessingFailed, "a.txt")
+	worker.signal(syscall.SIGCONT)
+	s.completes()
+	s.lived("a.txt", fetched+`
+		PROCESSING        1/1 job-processing w1 -
+		PROCESSING_FAILED 1/1 sweeper        w1 processing_timeout
+		READY             1/1 job-processing -  -
+		PROCESSING        1/2 job-processing w1 -
+		PROCESSED         1/2 job-processing w1 -`)
+	s.failedAttempts("a.txt", "1 PROCESSING processing_timeout succeeded")
+	worker.says("a file was moved by somebody else")
+	s.storedOnce()
+}
+
+// storedOnce checks that the object has one version, whoever was at it.
+func (s *scenario) storedOnce() {
+	s.t.Helper()
+	for _, table := range []string{"object", "object_version", "identifier"} {
+		if n := s.count("select count(*) from record." + table); n != 1 {
+			s.t.Errorf("record.%s has %d rows", table, n)
+		}
+	}
+}
+
+// TestScenarioFailure7CrashWhileProcessing: the worker is killed. Who takes over
+// its job ends its attempt at once.
+func TestScenarioFailure7CrashWhileProcessing(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, "attempts: 3", answers{"a.txt": content})
+	s.serve(rest)
+	first := s.serveAt("ACCESSION_STOP=daemon/processing/before-store", working, dying)
+	first.stopped()
+	first.kill()
+	s.serve(working)
+	s.completes()
+	s.lived("a.txt", fetched+`
+		PROCESSING        1/1 job-processing w1 -
+		PROCESSING_FAILED 1/1 job-processing w1 worker_lost
+		READY             1/1 job-processing -  -
+		PROCESSING        1/2 job-processing w2 -
+		PROCESSED         1/2 job-processing w2 -`)
+	s.failedAttempts("a.txt", "1 PROCESSING worker_lost succeeded")
+	s.storedOnce()
+}
+
+// TestScenarioFailure7NobodyLeft: the worker is killed and nobody takes over. What
+// cron calls ends the attempt by the timeout; the second time that was the last
+// one. How often a file may be fetched does not matter.
+func TestScenarioFailure7NobodyLeft(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, "attempts: 1", answers{"a.txt": content}, "processing_timeout=1s", "max_processing_attempts=2")
+	s.serve(rest)
+	const killed = "ACCESSION_CRASH=daemon/processing/after-start"
+	s.serveAt(killed, working, dying).died()
+	s.swept(domain.FileProcessingFailed)
+	s.serveAt(killed, working, dying).died()
+	s.swept(domain.FileAbandoned)
+	s.serve(working)
+	s.fails(domain.CodeAttemptsUsedUp)
+	s.lived("a.txt", fetched+`
+		PROCESSING        1/1 job-processing w1 -
+		PROCESSING_FAILED 1/1 sweeper        w1 processing_timeout
+		READY             1/1 job-processing -  -
+		PROCESSING        1/2 job-processing w2 -
+		PROCESSING_FAILED 1/2 sweeper        w2 processing_timeout
+		ABANDONED         1/2 sweeper        -  attempts_used_up`)
+	s.mailed("failed 1", "a.txt: given up after 2 of 2 attempts")
+}

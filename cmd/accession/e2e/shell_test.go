@@ -1,0 +1,309 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/accession-ingest/accession/cmd/internal/stack"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/deploy/samples"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+	"github.com/accession-ingest/accession/projections/projtest"
+)
+
+// program prepares a run of the program.
+func program(t *testing.T, environ []string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(append(os.Environ(), asProgram+"=1"), environ...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+	return cmd
+}
+
+// call runs the program to its end.
+func call(t *testing.T, environ []string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	cmd := program(t, environ, args...)
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), o.String(), e.String()
+}
+
+// ownSettings gives settings of a test's own, without tables, and a profile.
+func ownSettings(t *testing.T) []string {
+	t.Helper()
+	zookeeper, natsURL := address(t, "ACCESSION_TEST_ZOOKEEPER"), address(t, "ACCESSION_TEST_NATS")
+	db, err := url.Parse(address(t, projtest.Env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Path = "/" + projtest.Empty(t).Config().ConnConfig.Database
+	name, dir := strings.ReplaceAll(uuid.NewString(), "-", ""), t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "profiles"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	profile := "name: maps\ncollection: maps\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}\nfetch: {allow: [127.0.0.1/32], attempts: 1}\n"
+	if err := os.WriteFile(filepath.Join(dir, "profiles", "maps.yaml"), []byte(profile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		s, err := zklive.Open(ctx, zklive.Config{Servers: []string{zookeeper}, Root: "/test-" + name})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := s.Destroy(ctx); err != nil {
+			t.Error(err)
+		}
+		_ = s.Close()
+		nc, err := nats.Connect(natsURL)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer nc.Close()
+		if js, err := jetstream.New(nc); err == nil {
+			_ = js.DeleteStream(ctx, "TEST_"+name) // not made when the test failed early
+		}
+	})
+	return []string{"ACCESSION_LISTEN_OPS=off", "ACCESSION_ZOOKEEPER=" + zookeeper, "ACCESSION_ZOOKEEPER_ROOT=/test-" + name, "ACCESSION_NATS=" + natsURL,
+		"ACCESSION_NATS_STREAM=TEST_" + name, "ACCESSION_NATS_PREFIX=test." + name, "ACCESSION_POSTGRES=" + db.String(), "ACCESSION_DATA_DIR=" + dir,
+		"ACCESSION_SPACE_RESERVE=1 MiB", "ACCESSION_SPACE_CYCLE=200ms"}
+}
+
+// TestTheProgramFromTheShell is what an operator does, command by command.
+func TestTheProgramFromTheShell(t *testing.T) {
+	t.Parallel()
+	env := ownSettings(t)
+	depositor := httptest.NewServer(samples.Handler())
+	defer depositor.Close()
+	step := func(wantCode int, says string, args ...string) string {
+		t.Helper()
+		code, out, errs := call(t, env, args...)
+		if code != wantCode || !strings.Contains(out+errs, says) {
+			t.Fatalf("accession %s: exit code %d, want %d with %q\n%s%s", strings.Join(args, " "), code, wantCode, says, out, errs)
+		}
+		return out
+	}
+	step(1, "hint: `accession migrate` makes and updates the tables", "serve")
+	step(1, "hint: `accession migrate`", "batch", "ls")
+	step(0, "schema accession", "migrate")
+	step(0, "0 migrations applied", "migrate")
+	step(0, "no batches", "batch", "ls")
+	step(0, "nobody serves", "status")
+	// Accepted while nobody works: it is there in the same instant.
+	step(0, "bid0000000001 accepted as file", "submit", "--profile", "maps", depositor.URL+samples.SingleFile)
+	step(0, "its jobs are not in the tables yet", "batch", "show", "bid0000000001")
+	step(4, "there is no such batch", "batch", "show", "bid0000000009")
+
+	serve := program(t, env, "serve")
+	log, err := os.Create(filepath.Join(t.TempDir(), "serve.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve.Stderr = log
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	local := filepath.Join(t.TempDir(), "letter.txt")
+	if err := os.WriteFile(local, []byte("a letter\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	step(0, "bid0000000002 completed: 1 jobs listed, 1 completed, 0 failed", "submit", "--profile", "maps", "--title", "A letter", "--watch", local)
+	step(6, "hint: `accession batch report bid0000000003` tells what failed and why", "submit", "--profile", "maps", "--type", "batch_manifest", "-w", depositor.URL+samples.BatchManifest)
+	step(4, "in the tables", "batch", "report", "bid0000000009")
+	var report struct {
+		Status string           `json:"status"`
+		Jobs   []map[string]any `json:"jobs"`
+	}
+	settled(t, func() bool {
+		out := step(0, "", "batch", "report", "bid0000000003", "-o", "json")
+		if err := json.Unmarshal([]byte(out), &report); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return report.Status == "failed"
+	})
+	if len(report.Jobs) != len(samples.Objects()) {
+		t.Errorf("report: %+v", report)
+	}
+	step(0, "digest_mismatch", "batch", "report", "bid0000000003")
+	more := "3 of 6 jobs; --limit or `accession job ls --batch bid0000000003` for more"
+	step(0, more, "batch", "report", "bid0000000003", "--limit", "3")
+	step(0, more, "batch", "show", "bid0000000003", "--limit", "3")
+	for _, args := range [][]string{{"batch", "report", "bid0000000003"}, {"batch", "show", "bid0000000003"}, {"batch", "ls"}, {"job", "ls"}} {
+		out := step(0, `"truncated": true`, append(args, "--limit", "2", "-o", "json")...)
+		if whole := step(0, `"truncated": false`, append(args, "-o", "json")...); !strings.Contains(out, "total\": ") || len(whole) <= len(out) {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+	step(0, "2 of 3 batches; --limit or --before bid0000000002 for more", "batch", "ls", "--limit", "2")
+	step(0, "2 of 8 jobs; --limit or --after jid0000000002 for more", "job", "ls", "--limit", "2")
+	step(0, "A letter", "batch", "ls", "--status", "completed")
+	step(0, "jid", "job", "ls", "--status", "failed")
+	step(0, "pending → estimating", "job", "show", "jid0000000001")
+	step(4, "there is no such job", "job", "show", "jid0000000999")
+	step(0, `"type":"batch.submitted"`, "events", "tail", "--from", "1", "-o", "json")
+	step(0, "batch.completed", "events", "tail", "--batch", "bid0000000002")
+	step(0, "daemons,relay,projector", "status")
+	step(0, "waits for clean-up", "status")
+	if out := step(0, "state      batches", "status"); !strings.Contains(out, "failed           1") {
+		t.Errorf("status does not count the batches: %s", out)
+	}
+
+	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Wait(); err != nil {
+		text, _ := os.ReadFile(log.Name())
+		t.Errorf("serve ended with %v:\n%s", err, text)
+	}
+}
+
+// settled repeats a look at what follows the log after a moment.
+func settled(t testing.TB, look func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
+		if look() {
+			return
+		}
+	}
+	t.Fatal("it did not settle")
+}
+
+// TestDemo runs the demonstration twice in one place, as newcomers do.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "demo")
+	for n := range 2 {
+		code, out, errs := call(t, nil, "demo", "--dir", dir)
+		if code != 0 {
+			t.Fatalf("run %d: exit code %d\n%s%s", n, code, out, errs)
+		}
+		for _, want := range []string{"as intended", "6 listed = 5 completed + 1 failed + 0 held", "failed_again", "psql 'postgres://", "everything went as it should"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("run %d does not say %q:\n%s", n, want, out)
+			}
+		}
+		if _, running, err := stack.Find(dir); err != nil || running {
+			t.Errorf("run %d left servers running: %v, %v", n, running, err)
+		}
+	}
+	if err := stack.Remove(context.Background(), dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInterruptStopsTheStackInOrder(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "stack")
+	if work, err := store.OpenWork(filepath.Join(dir, "accession", "work"), "named"); err != nil || work.Close() != nil {
+		t.Fatal(err)
+	}
+	cmd := program(t, nil, "stack", "--dir", dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	buf := make([]byte, 4096)
+	for !strings.Contains(said.String(), "Ctrl-C") {
+		n, err := out.Read(buf)
+		said.Write(buf[:n])
+		if err != nil {
+			t.Fatalf("the stack ended early: %v\n%s", err, said.String())
+		}
+	}
+	if !strings.Contains(said.String(), "\n  export ACCESSION_INSTANCE=named\n") {
+		t.Errorf("nothing names the installation whose data this is:\n%s", said.String())
+	}
+	if _, running, err := stack.Find(dir); err != nil || !running {
+		t.Errorf("the stack says that it runs: %v, %v", running, err)
+	}
+	code, list, errs := call(t, nil, "stack", "exec", "--dir", dir, "--", "sh", "-c", "echo $ACCESSION_TEST_ZOOKEEPER; exit 9")
+	if code != 9 || !strings.HasPrefix(list, "127.0.0.1:") {
+		t.Errorf("exec beside a running stack: %d, %q %s", code, list, errs)
+	}
+	if code, _, errs := call(t, nil, "stack", "--dir", dir); code != 3 || !strings.Contains(errs, "hint: stop it first") {
+		t.Errorf("a second stack in the directory: %d, %s", code, errs)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the stack ended with %v", err)
+	}
+	if err := stack.Remove(context.Background(), dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecondSignalStopsAtOnce: an operator who cannot wait is obeyed.
+func TestSecondSignalStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	env := append(ownSettings(t), "ACCESSION_STOP_GRACE=1h", "ACCESSION_LOG_FORMAT=text")
+	asked := make(chan struct{}, 10)
+	depositor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			asked <- struct{}{}
+			<-r.Context().Done()
+		}
+	}))
+	defer depositor.Close()
+	for _, args := range [][]string{{"migrate"}, {"submit", "--profile", "maps", depositor.URL + "/x.txt"}} {
+		if code, _, errs := call(t, env, args...); code != 0 {
+			t.Fatalf("accession %v: %d %s", args, code, errs)
+		}
+	}
+	serve := program(t, env, "serve")
+	log, err := serve.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(log)
+	for lines.Scan() && !strings.Contains(lines.Text(), "stopping") {
+	}
+	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, log)
+	if err := serve.Wait(); serve.ProcessState.ExitCode() != 130 {
+		t.Errorf("ended with %v, want exit code 130", err)
+	}
+}

@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// seed gives what a test's choices follow from, and prints it.
+func seed(t testing.TB) *rand.Rand {
+	t.Helper()
+	n := uint64(time.Now().UnixNano())
+	if s := os.Getenv("ACCESSION_TEST_SEED"); s != "" {
+		if _, err := fmt.Sscan(s, &n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("seed %d (ACCESSION_TEST_SEED repeats it)", n)
+	return rand.New(rand.NewPCG(n, 0))
+}
+
+// The shortcuts for speed. Everything must hold with each of them on and off.
+var shortcuts = []string{"group_commit", "relay_hints", "hand_over"}
+
+// without gives the settings that switch all shortcuts off.
+func without() (set []string) {
+	for _, name := range shortcuts {
+		set = append(set, name+"=false")
+	}
+	return set
+}
+
+// drawn gives settings with each shortcut in a position that is drawn, and prints
+// them.
+func drawn(t testing.TB, r *rand.Rand) (set []string) {
+	t.Helper()
+	for _, name := range shortcuts {
+		set = append(set, fmt.Sprintf("%s=%v", name, r.IntN(2) == 0))
+	}
+	t.Log(strings.Join(set, " "))
+	return set
+}
+
+// set changes settings, each key=value.
+func (in *installation) set(settings ...string) {
+	for _, s := range settings {
+		key, value, _ := strings.Cut(s, "=")
+		in.settings[key] = value
+	}
+}

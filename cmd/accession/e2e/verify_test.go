@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// While jobs run, with relay and projector behind them, a check finds nothing.
+func TestVerifyIsQuietWhileWorkGoesOn(t *testing.T) {
+	t.Parallel()
+	const files = 12
+	w := newWorld(t)
+	base := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/batch.checkm" {
+			names := make([]string, files)
+			for i := range names {
+				names[i] = fmt.Sprintf("f%d.txt", i)
+			}
+			_, _ = io.WriteString(rw, batchOfFiles(r.Host, names...))
+			return
+		}
+		_, _ = io.WriteString(rw, r.URL.Path)
+	}))
+	w.serve()
+	var ids []domain.BatchID
+	for n := range 4 { // each check begins while a batch is worked on
+		ids = append(ids, w.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest}))
+		if r := w.settled(); len(r.Findings) > 0 {
+			t.Fatalf("check %d:\n%s", n, findings(r.Findings))
+		}
+	}
+	for _, id := range ids {
+		w.rest(id)
+	}
+	w.agree()
+}
+
+// Events that nobody carries to the log are told of when they are old.
+func TestVerifyTellsOfAnOldOutbox(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.submit(app.Deposit{Payload: "http://127.0.0.1:1/x.txt"})
+	r, err := w.app.Verify(w.ctx(), app.VerifyOptions{Wait: time.Millisecond, OutboxLimit: time.Nanosecond})
+	if err != nil || r.Worst != app.NeedsPerson || !strings.Contains(findings(r.Findings), string(consistency.OutboxOld)) {
+		t.Errorf("%v\n%s", err, findings(r.Findings))
+	}
+	w.serve("relay", "projector")
+	w.shown()
+	if r := w.settled(); len(r.Findings) > 0 {
+		t.Errorf("carried, and then\n%s", findings(r.Findings))
+	}
+}
+
+// A repair is refused when what it was about has changed since, and never takes a
+// lock away from somebody who lives.
+func TestRepairsAreFenced(t *testing.T) {
+	t.Parallel()
+	w, m := newMixture(t)
+	ctx, z := w.ctx(), w.raw()
+	live, err := w.wired.Inspect(ctx)
+	z.must(err)
+	handler, err := w.wired.Handler(ctx)
+	z.must(err)
+	id := domain.JobID(m.waiting[0])
+	by := eventstore.Meta{Actor: "user/test"}
+
+	look, err := live.InspectJob(ctx, id)
+	z.must(err)
+	at, err := live.Job(ctx, id)
+	z.must(err)
+	_, err = handler.Job(ctx, id, domain.ReprioritiseJob{Priority: 7}, by)
+	z.must(err)
+	if _, err := handler.RepairJob(ctx, at.State, look, nil, by); !errors.Is(err, eventstore.ErrConflict) {
+		t.Errorf("a repair of what has changed: %v", err)
+	}
+
+	// A lock that nobody holds; then it goes, and a worker that lives takes the job.
+	z.put("/jobs/"+string(id)+"/lock", `{"holder":"nobody"}`, zk.FlagEphemeral)
+	look, err = live.InspectJob(ctx, id)
+	z.must(err)
+	if look.Lock == nil || look.Lock.Alive {
+		t.Fatalf("%+v", look.Lock)
+	}
+	z.cut("/jobs/" + string(id) + "/lock")
+	claims, err := w.wired.Store(ctx)
+	z.must(err)
+	w.says(0, words("queue resume pending"))
+	w.seen(2, domain.EventSettingChanged)
+	claim, _, err := claims.ClaimJob(ctx, id)
+	z.must(err)
+	if err := live.SeizeLock(ctx, &look); !errors.Is(err, eventstore.ErrLocked) {
+		t.Errorf("another's lock is seized: %v", err)
+	}
+	at, err = live.Job(ctx, id)
+	z.must(err)
+	if _, err := handler.RepairJob(ctx, at.State, look, nil, by); !errors.Is(err, eventstore.ErrLocked) {
+		t.Errorf("a repair that takes another's lock: %v", err)
+	}
+	if look, err = live.InspectJob(ctx, id); err != nil || look.Lock == nil {
+		t.Errorf("the lock of a worker that lives: %v, %+v", err, look.Lock)
+	}
+	look.Lock = nil
+	if _, err := handler.RepairJob(ctx, at.State, look, nil, by); !errors.Is(err, eventstore.ErrLocked) {
+		t.Errorf("a repair under a worker that lives: %v", err)
+	}
+	z.must(claims.Release(ctx, claim, time.Hour))
+}
