@@ -43,7 +43,7 @@ func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Meta,
 		}
 	}
 	crash.Point("eventstore/deletion/before-remove")
-	return h.Live.Remove(ctx, id)
+	return h.Catalog.Remove(ctx, id)
 }
 
 type deletion struct {

@@ -12,9 +12,10 @@ import (
 // Handler is the only door through which batches, jobs and settings change:
 // load → decide → commit. A conflict makes it load and decide again.
 type Handler struct {
-	Live  Live
-	Clock func() time.Time
-	NewID func() string // a fresh command id (UUID)
+	Live    Live
+	Catalog Catalog
+	Clock   func() time.Time
+	NewID   func() string // a fresh command id (UUID)
 	// Collection gives the collection of a profile; an unknown profile has none.
 	Collection func(profile string) string
 }

@@ -18,10 +18,6 @@ type Inspector interface {
 	InspectJob(ctx context.Context, id domain.JobID, also ...string) (Observed, error)
 	InspectBatch(ctx context.Context, id domain.BatchID, also ...string) (Observed, error)
 	InspectSetting(ctx context.Context, a domain.Aggregate) (Observed, error)
-	// ExpectedJob, DrawBatch and DrawSetting give the nodes that a state should have.
-	ExpectedJob(j domain.Job) Nodes
-	ExpectedBatch(b domain.Batch) Nodes
-	ExpectedSetting(s domain.Setting) Nodes
 	// Below lists a node and what stands below it, children first, at most limit of
 	// them: what it lists can be removed in this order. Nothing = it is not there.
 	Below(ctx context.Context, node string, limit int) ([]string, error)
@@ -32,6 +28,13 @@ type Inspector interface {
 	// else's. It is refused (ErrLocked) unless the lock is the one that was seen and
 	// its holder is gone.
 	SeizeLock(ctx context.Context, look *Observed) error
+}
+
+// Layout returns the nodes that a state should have.
+type Layout interface {
+	ExpectedJob(j domain.Job) Nodes
+	ExpectedBatch(b domain.Batch) Nodes
+	ExpectedSetting(s domain.Setting) Nodes
 }
 
 // Nodes is a part of the live state as it is stored: nodes by their names below

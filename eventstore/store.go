@@ -98,35 +98,38 @@ type Holds struct {
 	Queues      map[string]domain.Hold
 }
 
-// Live is the register of the present: batches, jobs and settings.
+// Live is the present state of batches, jobs and settings.
 //
-// Reads give ErrNotFound for what is not there. Commit is all or nothing over
-// its changes and gives ErrConflict when a token, a fence or a requirement does
+// Reads return ErrNotFound for what does not exist. Commit is all or nothing over
+// its changes and returns ErrConflict when a token, a fence or a requirement does
 // not hold, ErrUnknown when the outcome cannot be found out before ctx ends.
 type Live interface {
 	Batch(ctx context.Context, id domain.BatchID) (Loaded[domain.Batch], error)
 	Job(ctx context.Context, id domain.JobID) (Loaded[domain.Job], error)
-	// Setting gives version 0 and token 0 for one that was never set.
+	// Setting returns version 0 and token 0 for one that was never set.
 	Setting(ctx context.Context, kind domain.HoldKind, name string) (Loaded[domain.Setting], error)
 	// Refs counts without listing.
 	Refs(ctx context.Context, id domain.BatchID) (Refs, error)
 	// BatchJobs lists the jobs in one sub-state, sorted.
 	BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error)
-	// Batches lists the ids of all batches there are, sorted.
-	Batches(ctx context.Context) ([]domain.BatchID, error)
-	// Locked gives those of the aggregates that somebody holds, in the order given.
+	// Locked returns those of the aggregates that are locked, in the order given.
 	Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.Aggregate, error)
 	// Holds may come from memory; a write that relies on it sets Require.Holds.
 	Holds(ctx context.Context) (Holds, error)
 
 	Commit(ctx context.Context, changes ...Change) ([]Committed, error)
-	// Remove takes the last nodes of a deleted or cleaned batch away, in bounded
-	// steps: of a cleaned one also its jobs, of a deleted one they must be gone.
+}
+
+// Catalog lists the batches, reserves ids for new ones, and removes deleted ones.
+type Catalog interface {
+	// Batches lists the ids of all batches, sorted.
+	Batches(ctx context.Context) ([]domain.BatchID, error)
+	// Remove deletes the last nodes of a deleted or cleaned batch, in bounded
+	// steps: of a cleaned one also its jobs; those of a deleted one must be gone.
 	// Called again it goes on where it stopped.
 	Remove(ctx context.Context, id domain.BatchID) error
-
-	// ReserveBatchID and ReserveJobIDs give ids that nobody else gets, also when
-	// they are never used. ReserveJobIDs gives the first of n consecutive ones.
+	// ReserveBatchID and ReserveJobIDs return ids that no other caller gets, also when
+	// they are never used. ReserveJobIDs returns the first of n consecutive ones.
 	ReserveBatchID(ctx context.Context) (domain.BatchID, error)
 	ReserveJobIDs(ctx context.Context, n int) (domain.JobID, error)
 }

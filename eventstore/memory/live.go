@@ -78,7 +78,7 @@ func (w *Server) in(id domain.BatchID, sub domain.Sub) []domain.JobID {
 	return jobs
 }
 
-// Batches implements eventstore.Live.
+// Batches implements eventstore.Catalog.
 func (s *Store) Batches(ctx context.Context) ([]domain.BatchID, error) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *Store) Holds(ctx context.Context) (eventstore.Holds, error) {
 		Queues: maps.Clone(s.w.holds.Queues)}, ctx.Err()
 }
 
-// Remove implements eventstore.Live.
+// Remove implements eventstore.Catalog.
 func (s *Store) Remove(ctx context.Context, id domain.BatchID) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (w *Server) forget(a domain.Aggregate) {
 	delete(w.claims, a)
 }
 
-// ReserveBatchID implements eventstore.Live.
+// ReserveBatchID implements eventstore.Catalog.
 func (s *Store) ReserveBatchID(ctx context.Context) (domain.BatchID, error) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *Store) ReserveBatchID(ctx context.Context) (domain.BatchID, error) {
 	return domain.NewBatchID(s.w.lastBID), ctx.Err()
 }
 
-// ReserveJobIDs implements eventstore.Live.
+// ReserveJobIDs implements eventstore.Catalog.
 func (s *Store) ReserveJobIDs(ctx context.Context, n int) (domain.JobID, error) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()

@@ -28,8 +28,8 @@ func TestConformance(t *testing.T) {
 func openWorld(*testing.T) storetest.Env {
 	w := memory.New(memory.Options{Shards: 3})
 	return storetest.Env{
-		Open:   func(testing.TB) storetest.Store { return w.Session() },
-		Expire: func(_ testing.TB, s storetest.Store) { w.Expire(s.(*memory.Store)) },
+		Open:   func(testing.TB) storetest.Store { return storetest.StoreOf(w.Session()) },
+		Expire: func(_ testing.TB, s storetest.Store) { w.Expire(s.Live.(*memory.Store)) },
 		Traits: storetest.Traits{Shards: 3, KeepsSent: true},
 	}
 }

@@ -79,11 +79,12 @@ type Store struct {
 	number int                            // of claims, for their ids
 }
 
-var _ interface {
-	eventstore.Live
-	eventstore.Claims
-	eventstore.Outbox
-} = (*Store)(nil)
+var (
+	_ eventstore.Live    = (*Store)(nil)
+	_ eventstore.Catalog = (*Store)(nil)
+	_ eventstore.Claims  = (*Store)(nil)
+	_ eventstore.Outbox  = (*Store)(nil)
+)
 
 // Session gives a further process its store.
 func (w *Server) Session() *Store {

@@ -23,14 +23,15 @@ type Kit struct {
 	Handler *eventstore.Handler
 }
 
-// NewKit gives a kit over a store. The collection of a profile has its name.
-func NewKit(t testing.TB, s Store) *Kit {
-	return &Kit{TB: t, Store: s, Handler: NewHandler(s)}
+// NewKit returns a kit over a value that implements the ports of [Store]. The collection of a profile has its name.
+func NewKit(t testing.TB, s any) *Kit {
+	return &Kit{TB: t, Store: StoreOf(s), Handler: NewHandler(s)}
 }
 
-// NewHandler gives a handler with the system's clock and random command ids.
-func NewHandler(l eventstore.Live) *eventstore.Handler {
-	return &eventstore.Handler{Live: l, Clock: time.Now, NewID: rand.Text,
+// NewHandler returns a handler over a value that implements the ports of [Store], with the system's clock and random command ids.
+func NewHandler(s any) *eventstore.Handler {
+	store := StoreOf(s)
+	return &eventstore.Handler{Live: store, Catalog: store, Clock: time.Now, NewID: rand.Text,
 		Collection: func(profile string) string { return profile }}
 }
 

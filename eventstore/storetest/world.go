@@ -6,12 +6,21 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Store is what one process has in its hands of the live state.
-type Store interface {
+// Store holds the ports of one process to the live state.
+type Store struct {
 	eventstore.Live
+	eventstore.Catalog
 	eventstore.Claims
 	eventstore.Outbox
 	eventstore.Space
+}
+
+// StoreOf returns the store of a value that implements all of its ports.
+func StoreOf(s any) Store {
+	if store, ok := s.(Store); ok {
+		return store
+	}
+	return Store{s.(eventstore.Live), s.(eventstore.Catalog), s.(eventstore.Claims), s.(eventstore.Outbox), s.(eventstore.Space)}
 }
 
 // Env is a live state of its own, made for one test and gone at its end.

@@ -66,16 +66,17 @@ func openWorld(t *testing.T, cfg zklive.Config) storetest.Env {
 			})
 			mu.Lock()
 			defer mu.Unlock()
-			lines[s] = l
-			return s
+			store := storetest.StoreOf(s)
+			lines[store] = l
+			return store
 		},
 		Expire: func(t testing.TB, s storetest.Store) {
 			mu.Lock()
 			l := lines[s]
 			mu.Unlock()
-			expire(t, l, w.root+"/workers/"+s.(*zklive.Store).WorkerID())
+			expire(t, l, w.root+"/workers/"+s.Live.(*zklive.Store).WorkerID())
 		},
-		FixHolds: func(s storetest.Store, known eventstore.Holds) { s.(*zklive.Store).Believe(known) },
+		FixHolds: func(s storetest.Store, known eventstore.Holds) { s.Live.(*zklive.Store).Believe(known) },
 		Traits:   storetest.Traits{Shards: 2, KeepsSent: true},
 	}
 }

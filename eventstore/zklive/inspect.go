@@ -18,7 +18,10 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-var _ eventstore.Inspector = (*Store)(nil)
+var (
+	_ eventstore.Inspector = (*Store)(nil)
+	_ eventstore.Layout    = (*Store)(nil)
+)
 
 // belowLimit is how many nodes below one that should have none are looked at; what is
 // more shows when these are removed.

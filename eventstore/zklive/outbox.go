@@ -165,8 +165,9 @@ func sequence(path string) (int64, error) {
 // Shards implements eventstore.Outbox.
 func (s *Store) Shards() int { return s.outbox.shards }
 
-var _ interface {
-	eventstore.Live
-	eventstore.Claims
-	eventstore.Outbox
-} = (*Store)(nil)
+var (
+	_ eventstore.Live    = (*Store)(nil)
+	_ eventstore.Catalog = (*Store)(nil)
+	_ eventstore.Claims  = (*Store)(nil)
+	_ eventstore.Outbox  = (*Store)(nil)
+)

@@ -85,13 +85,13 @@ func (s *Store) ensure(ctx context.Context, path string, data []byte) error {
 	return err
 }
 
-// ReserveBatchID implements eventstore.Live.
+// ReserveBatchID implements eventstore.Catalog.
 func (s *Store) ReserveBatchID(ctx context.Context) (domain.BatchID, error) {
 	n, err := s.reserve(ctx, "bid", 1)
 	return domain.NewBatchID(n), err
 }
 
-// ReserveJobIDs implements eventstore.Live.
+// ReserveJobIDs implements eventstore.Catalog.
 func (s *Store) ReserveJobIDs(ctx context.Context, n int) (domain.JobID, error) {
 	first, err := s.reserve(ctx, "jid", n)
 	return domain.NewJobID(first), err

@@ -56,5 +56,5 @@ func servers() []string { return []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}
 func (w *world) handler() *eventstore.Handler { return handlerOf(w.store) }
 
 func handlerOf(s *zklive.Store) *eventstore.Handler {
-	return &eventstore.Handler{Live: s, Clock: time.Now, NewID: uuid.NewString, Collection: func(p string) string { return p }}
+	return &eventstore.Handler{Live: s, Catalog: s, Clock: time.Now, NewID: uuid.NewString, Collection: func(p string) string { return p }}
 }

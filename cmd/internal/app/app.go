@@ -54,6 +54,7 @@ import (
 // Live is the live state as use cases need it.
 type Live interface {
 	eventstore.Live
+	eventstore.Catalog
 	Overview(ctx context.Context) (eventstore.Overview, error)
 	// Room refuses, with ErrFull, a deposit for which there is no room now.
 	Room(ctx context.Context) error

@@ -20,6 +20,7 @@ import (
 type Live interface {
 	eventstore.Live
 	eventstore.Inspector
+	eventstore.Layout
 	Depth(ctx context.Context) (eventstore.OutboxDepth, error)
 }
 

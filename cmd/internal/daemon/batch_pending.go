@@ -96,7 +96,7 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 		return rows, nil
 	}
 	var err error
-	if listing.FirstJID, err = s.live.ReserveJobIDs(ctx, listing.Rows); err != nil {
+	if listing.FirstJID, err = s.cfg.Handler.Catalog.ReserveJobIDs(ctx, listing.Rows); err != nil {
 		return nil, fmt.Errorf("reserve job ids: %w", err)
 	}
 	crash.Point("daemon/batch-pending/after-reserve-ids")

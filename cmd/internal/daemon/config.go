@@ -74,7 +74,7 @@ func (c *Config) complete() error {
 			faults = append(faults, fmt.Errorf("daemon: %s is missing from the configuration", what))
 		}
 	}
-	need(c.Handler != nil && c.Handler.Live != nil && c.Handler.Clock != nil && c.Handler.NewID != nil && c.Handler.Collection != nil,
+	need(c.Handler != nil && c.Handler.Live != nil && c.Handler.Catalog != nil && c.Handler.Clock != nil && c.Handler.NewID != nil && c.Handler.Collection != nil,
 		"Handler, with all its fields,")
 	need(c.Claims != nil, "Claims")
 	need(c.Space != nil, "Space")

@@ -60,7 +60,7 @@ func (r *Runner) janitor(ctx context.Context) {
 func (r *Runner) pass(ctx context.Context) error {
 	o := eventstore.Meta{Actor: janitorActor, TraceParent: eventstore.NewTrace().Parent()}
 	live := r.cfg.Handler.Live
-	ids, err := live.Batches(ctx)
+	ids, err := r.cfg.Handler.Catalog.Batches(ctx)
 	if err != nil {
 		return err
 	}

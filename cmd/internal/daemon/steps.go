@@ -19,7 +19,6 @@ type live interface {
 	Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error)
 	BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error)
 	Holds(ctx context.Context) (eventstore.Holds, error)
-	ReserveJobIDs(ctx context.Context, n int) (domain.JobID, error)
 }
 
 // steps holds what the steps of all daemons work with.

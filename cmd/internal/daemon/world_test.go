@@ -71,7 +71,7 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 	w.store = w.mem.Session()
 	w.web = newWeb(t)
 	w.set = profiles{tides: w.profile(tides)}
-	w.h = &eventstore.Handler{Live: w.store, Clock: w.clock.Now, NewID: rand.Text,
+	w.h = &eventstore.Handler{Live: w.store, Catalog: w.store, Clock: w.clock.Now, NewID: rand.Text,
 		Collection: func(name string) string { p, _ := w.set.Get(name); return p.Collection }}
 	objects, err := store.Open(t.Context(), t.TempDir())
 	if err != nil {

@@ -128,7 +128,7 @@ func newBenchWorld(b *testing.B, cfg zklive.Config) *benchWorld {
 	info, err := log.Info(b.Context())
 	must(err)
 	w := &benchWorld{store: s, log: log, db: projtest.DB(b), moved: make(chan struct{}, 1),
-		handler: &eventstore.Handler{Live: s, Clock: time.Now, NewID: uuid.NewString, Collection: func(p string) string { return p }}}
+		handler: &eventstore.Handler{Live: s, Catalog: s, Clock: time.Now, NewID: uuid.NewString, Collection: func(p string) string { return p }}}
 	p, err := projections.New(projections.Config{DB: w.db,
 		Stream: projections.StreamInfo{Name: info.Name, Created: info.Created, Last: info.Last},
 		Source: func(ctx context.Context, from uint64) iter.Seq2[domain.Recorded, error] {

@@ -137,7 +137,7 @@ func (w *World) Handler(ctx context.Context) (*eventstore.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &eventstore.Handler{Live: s, Clock: crash.Now,
+	return &eventstore.Handler{Live: s, Catalog: s, Clock: crash.Now,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 		Collection: func(name string) string {
 			p, err := profiles.Get(name)

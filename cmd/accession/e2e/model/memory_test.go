@@ -19,15 +19,15 @@ type inMemory struct {
 	l     *memory.Log
 }
 
-func (m *inMemory) open() storetest.Store    { return m.world.Session() }
-func (m *inMemory) expire(s storetest.Store) { m.world.Expire(s.(*memory.Store)) }
+func (m *inMemory) open() storetest.Store    { return storetest.StoreOf(m.world.Session()) }
+func (m *inMemory) expire(s storetest.Store) { m.world.Expire(s.Live.(*memory.Store)) }
 func (m *inMemory) log() eventstore.Log      { return m.l }
 func (m *inMemory) idle() time.Duration      { return time.Millisecond }
 func (m *inMemory) exact() bool              { return true }
 func (m *inMemory) slow() bool               { return false }
 func (m *inMemory) restart(s storetest.Store) storetest.Store {
 	m.expire(s)
-	return m.world.Session()
+	return m.open()
 }
 
 // whole: that maps and log agree is compared for every implementation.

@@ -67,13 +67,14 @@ func (o *onServers) open() storetest.Store {
 		GroupCommit: true, RelayHints: true})
 	o.must(err)
 	o.t.Cleanup(func() { _ = s.Close() })
-	o.lines[s] = l
-	return s
+	store := storetest.StoreOf(s)
+	o.lines[store] = l
+	return store
 }
 
 // expire ends the session at the server, and waits until the store has the next one.
 func (o *onServers) expire(s storetest.Store) {
-	store := s.(*zklive.Store)
+	store := s.Live.(*zklive.Store)
 	_, before := store.Sessions()
 	o.must(o.lines[s].end())
 	tick := time.NewTicker(time.Millisecond)
@@ -91,7 +92,7 @@ func (o *onServers) expire(s storetest.Store) {
 // restart closes the store: the server ends its session at once, as it does after a
 // while when the process died.
 func (o *onServers) restart(s storetest.Store) storetest.Store {
-	o.must(s.(*zklive.Store).Close())
+	o.must(s.Live.(*zklive.Store).Close())
 	return o.open()
 }
 
