@@ -25,13 +25,13 @@ type Kit struct {
 
 // NewKit returns a kit over a value that implements the ports of [Store]. The collection of a profile has its name.
 func NewKit(t testing.TB, s any) *Kit {
-	return &Kit{TB: t, Store: StoreOf(s), Handler: NewHandler(s)}
+	return &Kit{TB: t, Store: StoreOf(s), Handler: NewHandler(StoreOf(s))}
 }
 
-// NewHandler returns a handler over a value that implements the ports of [Store], with the system's clock and random command ids.
-func NewHandler(s any) *eventstore.Handler {
-	store := StoreOf(s)
-	return &eventstore.Handler{Live: store, Catalog: store, Clock: time.Now, NewID: rand.Text,
+// NewHandler returns a handler over a live state, and its catalog if it has one, with the system's clock and random command ids.
+func NewHandler(l eventstore.Live) *eventstore.Handler {
+	catalog, _ := l.(eventstore.Catalog)
+	return &eventstore.Handler{Live: l, Catalog: catalog, Clock: time.Now, NewID: rand.Text,
 		Collection: func(profile string) string { return profile }}
 }
 
