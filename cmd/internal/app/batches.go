@@ -3,11 +3,42 @@ package app
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
 )
+
+// BatchPage is a page of a list of batches.
+type BatchPage struct {
+	Batches []BatchSummary `json:"batches"`
+	// Total counts all that the filter chooses, on this page or not.
+	Total int64 `json:"total"`
+	// Truncated says that more follow behind the last one, and Next from where: the
+	// filter's Before, After for jobs and files.
+	Truncated bool   `json:"truncated"`
+	Next      string `json:"next,omitempty"`
+}
+
+// Batches lists batches, newest first.
+func (a *App) Batches(ctx context.Context, f BatchFilter) (p BatchPage, err error) {
+	db, err := a.World.DB(ctx)
+	if err != nil {
+		return p, explain("list batches", err)
+	}
+	p.Batches, p.Truncated, err = page(f.Limit, func(limit int) ([]BatchSummary, error) {
+		f.Limit = limit
+		return projections.Batches(ctx, db, f)
+	})
+	if p.Truncated {
+		p.Next = p.Batches[len(p.Batches)-1].BatchID
+	}
+	if err == nil {
+		p.Total, err = projections.TotalBatches(ctx, db, f)
+	}
+	return p, explain("list batches", err)
+}
 
 // BatchView is a batch and its jobs.
 type BatchView struct {
@@ -100,4 +131,120 @@ func notNil[T any](list []T) []T {
 		return []T{}
 	}
 	return list
+}
+
+// BatchAt shows a batch as it was, and up to limit of its jobs.
+func (a *App) BatchAt(ctx context.Context, id domain.BatchID, m Moment, limit int) (v BatchView, err error) {
+	past, at, err := a.batchPast(ctx, id, m)
+	if err != nil {
+		return v, explain("show "+string(id), err)
+	}
+	if v.BatchSummary, err = past.Summary(id); err != nil {
+		return v, notYet(string(id), at, err)
+	}
+	jobs := past.Jobs()
+	v.At, v.Projected, v.FileCounts, v.JobsTotal = &at, true, past.Counts(id.Aggregate()), int64(len(jobs))
+	v.Jobs = notNil(jobs[:min(len(jobs), limit)])
+	v.Truncated = len(v.Jobs) < len(jobs)
+	return v, nil
+}
+
+// changeBatch decides and writes an operator's command about a batch.
+func (a *App) changeBatch(ctx context.Context, verb string, id domain.BatchID, cmd domain.BatchCommand) (Changed, error) {
+	what := verb + " " + string(id)
+	handler, err := a.World.Handler(ctx)
+	if err != nil {
+		return Changed{}, explain(what, err)
+	}
+	res, err := handler.Batch(ctx, id, cmd, a.order())
+	var refused *domain.Refused
+	if errors.As(err, &refused) && refused.State == "" {
+		return Changed{}, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such batch"),
+			Hint: "`accession batch ls` lists them, also those that were deleted"}
+	}
+	if err != nil {
+		return Changed{}, explain(what, err)
+	}
+	return Changed{Subject: id.Aggregate().String(), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State),
+		Row: res.Row, DryRun: a.DryRun}, nil
+}
+
+// ReleaseBatch lets a held batch go on (B4). It is refused while its collection is
+// on hold.
+func (a *App) ReleaseBatch(ctx context.Context, id domain.BatchID, why string) (Changed, error) {
+	return a.changeBatch(ctx, "release", id, domain.ReleaseBatch{Reason: because(why)})
+}
+
+// RequestUpdate asks for a second report of a failed batch, once its requeued jobs
+// have ended (B8). The report follows by itself (B9, B10).
+func (a *App) RequestUpdate(ctx context.Context, id domain.BatchID, why string) (Changed, error) {
+	c, err := a.changeBatch(ctx, "update-report", id, domain.RequestUpdate{Reason: because(why)})
+	if err != nil {
+		return c, err
+	}
+	live, err := a.World.Live(ctx)
+	if err != nil {
+		return c, explain("update-report "+string(id), err)
+	}
+	if refs, err := live.Refs(ctx, id); err == nil {
+		c.add("the report tells of %d completed and %d unresolved jobs, and which of them succeeded since the report before", refs.Completed, refs.Failed)
+	}
+	return c, nil
+}
+
+// DeleteBatch deletes a failed or held batch for a reason (B11, B12), its jobs with
+// it (J23, each with its event), and what they have in working directories. Objects
+// that were stored stay. When it has answered without an error the batch is deleted
+// for everybody; what could not be removed at once, the janitor removes. A deletion
+// that was interrupted is finished by asking again.
+func (a *App) DeleteBatch(ctx context.Context, id domain.BatchID, why string) (Changed, error) {
+	what := "delete " + string(id)
+	reason, err := deletedBecause(what, why)
+	if err != nil {
+		return Changed{}, err
+	}
+	return a.endBatch(ctx, "delete", id, domain.DeleteBatch{Reason: reason})
+}
+
+// endBatch deletes a batch and finishes the deletion.
+func (a *App) endBatch(ctx context.Context, verb string, id domain.BatchID, cmd domain.BatchCommand) (Changed, error) {
+	what := verb + " " + string(id)
+	handler, err := a.World.Handler(ctx)
+	if err != nil {
+		return Changed{}, explain(what, err)
+	}
+	jobs, err := handler.Live.Refs(ctx, id)
+	if err != nil {
+		return Changed{}, explain(what, err)
+	}
+	c, err := a.changeBatch(ctx, verb, id, cmd)
+	var refused *domain.Refused
+	if errors.As(err, &refused) && refused.State == string(domain.BatchDeleted) {
+		c, err = Changed{Subject: id.Aggregate().String(), From: refused.State, State: refused.State, DryRun: a.DryRun}, nil
+		c.add("it was deleted before; what is left of it is removed")
+	}
+	if err != nil {
+		return c, err
+	}
+	if n := jobs.Processing + jobs.Failed + jobs.Completed; n > 0 {
+		c.add("its %d jobs go with it: %d completed, %d failed, %d in progress; stored objects, reports and history stay", n, jobs.Completed, jobs.Failed, jobs.Processing)
+	}
+	if a.DryRun {
+		return c, nil
+	}
+	remove := func(j domain.Job) error { return a.World.RemoveWork(ctx, j) }
+	if err := handler.FinishDeletion(ctx, id, a.order(), remove); err != nil {
+		c.add("not all of it could be removed at once, the janitor goes on: %v", err)
+	}
+	return c, nil
+}
+
+// CleanBatch takes a completed batch out of the live state (B13) before its
+// retention time is over. Its objects, reports and history stay. It is finished
+// like a deletion, but its jobs get no events.
+func (a *App) CleanBatch(ctx context.Context, id domain.BatchID, why string) (Changed, error) {
+	if why = strings.TrimSpace(why); why == "" {
+		why = "no reason given"
+	}
+	return a.endBatch(ctx, "clean up", id, domain.CleanBatch{Why: why})
 }

@@ -4,10 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
 )
+
+// FilePage is a page of a list of files. There may be very many: how many a job or a
+// batch has stands in its counts, and nobody waits until those that a filter chooses
+// are counted.
+type FilePage struct {
+	Files     []FileRow `json:"files"`
+	Truncated bool      `json:"truncated"`
+	Next      string    `json:"next,omitempty"`
+}
 
 // The columns' comments in the database say what the fields of rows mean.
 type (
@@ -75,4 +86,77 @@ func (a *App) File(ctx context.Context, id domain.FileHash) (v FileView, err err
 	retries, err := projections.RetriesOfFile(ctx, db, id)
 	v.Transitions, v.Retries = notNil(moves), notNil(retries)
 	return v, explain(what, err)
+}
+
+// FileAt shows a file as it was.
+func (a *App) FileAt(ctx context.Context, id domain.FileHash, m Moment) (v FileView, err error) {
+	past, at, err := a.filePast(ctx, id, m)
+	if err != nil {
+		return v, explain("show file "+string(id), err)
+	}
+	if v.FileRow, err = past.File(id); err != nil {
+		return v, notYet("file "+string(id), at, err)
+	}
+	v.At, v.Transitions, v.Retries = &at, notNil(past.FileTransitions()), notNil(past.Retries(domain.KindFile))
+	return v, nil
+}
+
+// The codes of an operator's reasons.
+const (
+	codeRequested         domain.Code = "requested"
+	codeSkippedByOperator domain.Code = "skipped_by_operator"
+)
+
+// RequeueFile takes a file up again that was ignored, abandoned or skipped (O1 to
+// O3); its attempts count from 0.
+func (a *App) RequeueFile(ctx context.Context, hash domain.FileHash, why string) (Changed, error) {
+	if why = strings.TrimSpace(why); why == "" {
+		why = "taken up again"
+	}
+	return a.changeFile(ctx, "requeue", hash, domain.ReopenFile{
+		Reason: domain.Reason{Class: domain.ClassWait, Code: codeRequested, Message: why}})
+}
+
+// SkipFile leaves a downloaded file out (F9): its object is made without it, and
+// the report names it. A reason is required.
+func (a *App) SkipFile(ctx context.Context, hash domain.FileHash, why string) (Changed, error) {
+	if why = strings.TrimSpace(why); why == "" {
+		return Changed{}, &Error{Kind: Invalid, What: "skip " + string(hash), Err: errors.New("leaving a file out needs a reason"),
+			Hint: "say why with --reason; it stays in the history"}
+	}
+	return a.changeFile(ctx, "skip", hash, domain.SkipFile{
+		Reason: domain.Reason{Class: domain.ClassCancelled, Code: codeSkippedByOperator, Message: why}})
+}
+
+// changeFile decides and writes an operator's command about a file.
+func (a *App) changeFile(ctx context.Context, verb string, hash domain.FileHash, cmd domain.FileCommand) (Changed, error) {
+	what := verb + " " + string(hash)
+	files, err := a.World.Files(ctx)
+	if err != nil {
+		return Changed{}, explain(what, err)
+	}
+	before, err := files.Load(ctx, hash)
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return Changed{}, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such file"), Hint: "`accession job show` lists the files of a job"}
+	}
+	if err != nil {
+		return Changed{}, explain(what, err)
+	}
+	c := Changed{Subject: hash.Aggregate().String(), From: string(before.State), DryRun: a.DryRun}
+	if a.DryRun {
+		dec, err := domain.DecideFile(before, cmd)
+		if err != nil {
+			return Changed{}, explain(what, err)
+		}
+		last := dec.Events[len(dec.Events)-1]
+		m, _ := domain.MoveOfFile(last.Data)
+		c.Version, c.State, c.Row = last.Version, string(m.To), strings.Join(dec.Rows, ", ")
+		return c, nil
+	}
+	res, err := files.File(ctx, hash, cmd, a.order())
+	if err != nil {
+		return Changed{}, explain(what, err)
+	}
+	c.Version, c.State, c.Row = res.File.Version, string(res.File.State), strings.Join(res.Rows, ", ")
+	return c, nil
 }

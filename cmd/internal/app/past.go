@@ -197,51 +197,6 @@ func failing(err error) iter.Seq2[domain.Recorded, error] {
 	return func(yield func(domain.Recorded, error) bool) { yield(domain.Recorded{}, err) }
 }
 
-// BatchAt shows a batch as it was, and up to limit of its jobs.
-func (a *App) BatchAt(ctx context.Context, id domain.BatchID, m Moment, limit int) (v BatchView, err error) {
-	past, at, err := a.batchPast(ctx, id, m)
-	if err != nil {
-		return v, explain("show "+string(id), err)
-	}
-	if v.BatchSummary, err = past.Summary(id); err != nil {
-		return v, notYet(string(id), at, err)
-	}
-	jobs := past.Jobs()
-	v.At, v.Projected, v.FileCounts, v.JobsTotal = &at, true, past.Counts(id.Aggregate()), int64(len(jobs))
-	v.Jobs = notNil(jobs[:min(len(jobs), limit)])
-	v.Truncated = len(v.Jobs) < len(jobs)
-	return v, nil
-}
-
-// JobAt shows a job as it was.
-func (a *App) JobAt(ctx context.Context, id domain.JobID, m Moment) (v JobView, err error) {
-	past, at, err := a.jobPast(ctx, id, m)
-	if err != nil {
-		return v, explain("show "+string(id), err)
-	}
-	if v.JobRow, err = past.Job(id); err != nil {
-		return v, notYet(string(id), at, err)
-	}
-	files := past.Files()
-	v.At, v.FileCounts = &at, past.Counts(id.Aggregate())
-	v.FirstFiles = notNil(files[:min(len(files), filesShown)])
-	v.Transitions, v.Retries = notNil(past.Transitions()), notNil(past.Retries(domain.KindJob))
-	return v, nil
-}
-
-// FileAt shows a file as it was.
-func (a *App) FileAt(ctx context.Context, id domain.FileHash, m Moment) (v FileView, err error) {
-	past, at, err := a.filePast(ctx, id, m)
-	if err != nil {
-		return v, explain("show file "+string(id), err)
-	}
-	if v.FileRow, err = past.File(id); err != nil {
-		return v, notYet("file "+string(id), at, err)
-	}
-	v.At, v.Transitions, v.Retries = &at, notNil(past.FileTransitions()), notNil(past.Retries(domain.KindFile))
-	return v, nil
-}
-
 // notYet says that something was not there then.
 func notYet(what string, at Place, err error) error {
 	if !errors.Is(err, projections.ErrNotFound) {

@@ -7,6 +7,24 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
+// Migrated tells how many migrations each schema took.
+type Migrated struct {
+	Applied map[string]int `json:"applied"`
+}
+
+// Migrate makes or updates the tables of the projection and of the records, and
+// grants rights on them to the roles that exist; with roles it makes these first.
+// It is never done without being asked for.
+func (a *App) Migrate(ctx context.Context, roles bool) (Migrated, error) {
+	if roles {
+		if err := a.World.MakeRoles(ctx); err != nil {
+			return Migrated{}, explain("make roles", err)
+		}
+	}
+	applied, err := a.World.Migrate(ctx)
+	return Migrated{Applied: applied}, explain("migrate", err)
+}
+
 // RebuildOptions say how the tables are made anew.
 type RebuildOptions struct {
 	Resume   bool // go on with a rebuild that was interrupted
@@ -70,4 +88,41 @@ func (a *App) DropRebuild(ctx context.Context, dropDependents bool) error {
 		return explain(what, err)
 	}
 	return explain(what, projections.DropRebuild(ctx, pool, dropDependents))
+}
+
+type (
+	// DiffOptions say what is compared, and how much of it is told.
+	DiffOptions = projections.DiffOptions
+	// Diff tells in what two generations of the tables differ.
+	Diff = projections.Diff
+	// Generation is one of the two, and where it stands.
+	Generation = projections.Generation
+	// TableDiff tells it of one table.
+	TableDiff = projections.TableDiff
+	// RowDiff tells it of one row.
+	RowDiff = projections.RowDiff
+	// ColumnDiff tells it of one value.
+	ColumnDiff = projections.ColumnDiff
+)
+
+// How a row differs.
+const (
+	RowOnlyBefore = projections.OnlyBefore
+	RowOnlyAfter  = projections.OnlyAfter
+	RowChanged    = projections.Changed
+)
+
+// DiffTables names the tables that can be compared.
+func DiffTables() []string { return projections.DiffTables() }
+
+// Diff compares the live tables with those that a rebuild left or kept, row by row.
+// Differences are no error; not being able to compare is one.
+func (a *App) Diff(ctx context.Context, o DiffOptions) (Diff, error) {
+	const what = "compare the tables"
+	pool, err := a.World.Pool(ctx)
+	if err != nil {
+		return Diff{}, explain(what, err)
+	}
+	d, err := projections.Compare(ctx, pool, o)
+	return d, explain(what, err)
 }

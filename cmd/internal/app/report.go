@@ -3,123 +3,224 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 )
 
-// BatchReportView tells how a batch went: where each of its jobs stands, the
-// reports made so far, and every failed attempt. It always adds up: rows_listed is
-// the sum of the five counts behind it.
-type BatchReportView struct {
-	projections.BatchSummary
-	Reports []projections.BatchReport `json:"reports_made"`
-	Jobs    []projections.JobRow      `json:"jobs"`
-	Retries []projections.Retry       `json:"retries"`
-	// The totals count what there is in the tables; Truncated says that not all jobs
-	// or not all failed attempts are listed.
-	JobsTotal    int64 `json:"jobs_total"`
-	RetriesTotal int64 `json:"retries_total"`
-	Truncated    bool  `json:"truncated"`
-	// At says as of which event this is, nil = now.
-	At *Place `json:"at,omitempty"`
+// Report is something to look at or to hand on: facts, and tables whose rows are
+// read only while they are written.
+type Report struct {
+	Name   string
+	Title  string
+	Facts  []Fact
+	Tables []Table
+	At     *Place // as of which event, nil = now
+
+	end func()
 }
 
-// BatchReport gives the report of a batch, at any time. Up to limit jobs and as
-// many failed attempts are listed.
-func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (BatchReportView, error) {
-	v, err := a.batchReport(ctx, id, limit)
+// Close ends what the tables are read from. Whoever has a report closes it, read or
+// not; what is read of one batch comes from one moment, which is held until then.
+func (r Report) Close() {
+	if r.end != nil {
+		r.end()
+	}
+}
+
+// Fact is one thing worth telling.
+type Fact struct {
+	Name  string // for programs
+	Label string // for people
+	Value any
+}
+
+// Table is rows of equal shape.
+type Table struct {
+	Name    string // for programs
+	Title   string
+	None    string // what to say when there are no rows
+	Columns []Column
+	// Rows gives a value for each column: text, int64, float64, bool, time.Time, or
+	// nil for nothing. It ends after the first error.
+	Rows iter.Seq2[[]any, error]
+	// Total is about how many rows there are, as far as that is known without
+	// reading them, 0 = it is not.
+	Total int64
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name  string // for programs
+	Label string // for people
+}
+
+// columns makes columns of names; people see them with spaces.
+func columns(names ...string) []Column {
+	list := make([]Column, len(names))
+	for i, n := range names {
+		list[i] = Column{n, strings.ReplaceAll(n, "_", " ")}
+	}
+	return list
+}
+
+// ReportOptions choose what a report tells of; empty fields choose all.
+type ReportOptions struct {
+	projections.Range
+	At Moment
+}
+
+// ReportKind is one of the reports there are.
+type ReportKind struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+	// Batch says that it tells of one batch, which must be named.
+	Batch bool `json:"needs_batch"`
+	// Plot says that it can be drawn.
+	Plot bool `json:"plot"`
+
+	byBatch bool // that it can be narrowed to a batch
+	byTime  bool // or to a time
+	make    func(*App, context.Context, ReportOptions) (Report, error)
+}
+
+// ReportKinds lists the reports there are.
+func ReportKinds() []ReportKind {
+	return []ReportKind{
+		{Name: "batch", About: "How a batch went: where each job stands, every failed attempt, the reports made", Batch: true, byBatch: true, make: (*App).reportBatch},
+		{Name: "reconciliation", About: "A batch by name: listed, downloaded, stored and recorded, with every difference explained", Batch: true, byBatch: true, make: (*App).reportReconciliation},
+		{Name: "retries", About: "Every failed attempt of jobs and files, and what became of it", byBatch: true, byTime: true, make: (*App).reportRetries},
+		{Name: "files", About: "The life of each file: every change of its state, how long each took, and why", byBatch: true, byTime: true, make: (*App).reportFiles},
+		{Name: "throughput", About: "What was deposited, completed, failed and downloaded on each day", Plot: true, byTime: true, make: (*App).reportThroughput},
+		{Name: "states", About: "How long jobs and files stayed in each state: p50, p95, p99", Plot: true, byBatch: true, byTime: true, make: (*App).reportStates},
+		{Name: "failures", About: "Why attempts failed, how often, and how many of them still wait for somebody", byBatch: true, byTime: true, make: (*App).reportFailures},
+		{Name: "submitters", About: "Who deposited how much, and what became of it", byTime: true, make: (*App).reportSubmitters},
+	}
+}
+
+// Report begins a report; its tables are read while they are written, and the caller
+// closes it.
+func (a *App) Report(ctx context.Context, name string, o ReportOptions) (Report, error) {
+	what := "report " + name
+	kinds := ReportKinds()
+	i := slices.IndexFunc(kinds, func(k ReportKind) bool { return k.Name == name })
+	if i < 0 {
+		return Report{}, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such report"), Hint: "`accession report ls` lists them"}
+	}
+	k := kinds[i]
+	if fault, hint := k.fault(o); fault != "" {
+		return Report{}, &Error{Kind: Invalid, What: what, Err: errors.New(fault), Hint: hint}
+	}
+	r, err := k.make(a, ctx, o)
 	if errors.Is(err, projections.ErrNotFound) {
-		return v, &Error{Kind: NotFound, What: "report " + string(id), Err: errors.New("it is not in the tables"),
-			Hint: "`accession batch show " + string(id) + "` finds one that was accepted in this instant; `accession status` tells how far the tables are behind"}
+		err = &Error{Kind: NotFound, What: what, Err: fmt.Errorf("%s is not in the tables", o.Batch),
+			Hint: "`accession batch ls` lists them; `accession status` tells how far the tables are behind"}
 	}
-	return v, explain("report "+string(id), err)
+	r.Name, r.Title = k.Name, k.About
+	return r, explain(what, err)
 }
 
-func (a *App) batchReport(ctx context.Context, id domain.BatchID, limit int) (v BatchReportView, err error) {
-	world, err := a.World.DB(ctx)
-	if err != nil {
-		return v, err
+// fault names what does not fit to the report.
+func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
+	switch timed := !o.Since.IsZero() || !o.Until.IsZero(); {
+	case k.Batch && o.Batch == "":
+		return "it tells of one batch", "name it with --batch"
+	case !k.byBatch && o.Batch != "":
+		return "it cannot be narrowed to a batch", "leave out --batch"
+	case !k.byTime && timed:
+		return "it tells of a batch at one moment", "give --at in place of --since and --until"
+	case timed && !o.At.IsNow():
+		return "a moment and a stretch of time do not go together", "give --at, or --since and --until"
+	case timed && !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until):
+		return "between --since and --until there is nothing", "give an earlier --since"
 	}
-	db, err := projections.HoldStill(ctx, world)
-	if err != nil {
-		return v, err
-	}
-	defer db.Close(ctx)
-	if v.BatchSummary, err = projections.Summary(ctx, db, id); err != nil {
-		return v, err
-	}
-	reports, err := projections.Reports(ctx, db, id)
-	if err != nil {
-		return v, err
-	}
-	jobs, err := projections.Jobs(ctx, db, projections.JobFilter{Batch: id, Limit: limit})
-	if err != nil {
-		return v, err
-	}
-	retries, err := projections.Retries(ctx, db, id, limit)
-	if err != nil {
-		return v, err
-	}
-	v.Reports, v.Jobs, v.Retries = notNil(reports), notNil(jobs), notNil(retries)
-	if v.JobsTotal, err = projections.TotalJobs(ctx, db, projections.JobFilter{Batch: id}); err != nil {
-		return v, err
-	}
-	if v.RetriesTotal, err = projections.TotalRetries(ctx, db, id); err != nil {
-		return v, err
-	}
-	v.Truncated = v.JobsTotal > int64(len(jobs)) || v.RetriesTotal > int64(len(retries))
-	return v, db.Whole(ctx)
+	return "", ""
 }
 
-// BatchReportAt gives the report as it would have been then.
-func (a *App) BatchReportAt(ctx context.Context, id domain.BatchID, m Moment, limit int) (v BatchReportView, err error) {
-	past, at, err := a.batchPast(ctx, id, m)
-	if err != nil {
-		return v, explain("report "+string(id), err)
+// ranged tells of which time and batch a report is.
+func ranged(o ReportOptions) (facts []Fact) {
+	if o.Batch != "" {
+		facts = append(facts, Fact{"batch_id", "batch", string(o.Batch)})
 	}
-	if v.BatchSummary, err = past.Summary(id); err != nil {
-		return v, notYet(string(id), at, err)
+	if !o.Since.IsZero() {
+		facts = append(facts, Fact{"since", "since", o.Since.UTC()})
 	}
-	jobs, retries := past.Jobs(), past.Retries(domain.KindJob)
-	v.At, v.Reports, v.JobsTotal, v.RetriesTotal = &at, notNil(past.Reports()), int64(len(jobs)), int64(len(retries))
-	v.Jobs, v.Retries = notNil(jobs[:min(len(jobs), limit)]), notNil(retries[:min(len(retries), limit)])
-	v.Truncated = len(v.Jobs) < len(jobs) || len(v.Retries) < len(retries)
-	return v, nil
+	if !o.Until.IsZero() {
+		facts = append(facts, Fact{"until", "until", o.Until.UTC()})
+	}
+	return facts
 }
 
-// WaitProjected returns when the tables have reached the version of the batch.
-func (a *App) WaitProjected(ctx context.Context, id domain.BatchID, version int64) error {
-	return explain("wait for "+string(id), a.World.Projected(ctx, id.Aggregate(), version))
-}
-
-// CatchUp returns when the log has every event that was committed before, and the
-// tables show what was in the log then.
-func (a *App) CatchUp(ctx context.Context) error {
-	return explain("wait for the tables", a.catchUp(ctx))
-}
-
-func (a *App) catchUp(ctx context.Context) error {
-	live, err := a.World.Live(ctx)
-	if err != nil {
-		return err
-	}
-	for {
-		o, err := live.Overview(ctx)
-		if err != nil {
-			return err
-		}
-		if o.Outbox.Unsent == 0 {
-			return a.World.CaughtUp(ctx)
-		}
-		select {
-		case <-time.After(lookEvery):
-		case <-ctx.Done():
-			return ctx.Err()
+// rowsOf turns what is read into rows of a table.
+func rowsOf[T any](items iter.Seq2[T, error], row func(T) []any) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for item, err := range items {
+			if err != nil {
+				yield(nil, explain("read the report's rows", err))
+				return
+			}
+			if !yield(row(item), nil) {
+				return
+			}
 		}
 	}
 }
 
-// lookEvery is how often CatchUp looks at the outbox.
-const lookEvery = 50 * time.Millisecond
+// cell gives a value that may be missing.
+func cell[T any](v *T) any {
+	if v == nil {
+		return nil
+	}
+	return *v
+}
+
+// when is cell for a time that may be zero.
+func when(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+// adding tells how a batch adds up.
+func adding(b BatchSummary) []Fact {
+	facts := []Fact{{"batch_id", "batch", b.BatchID}, {"status", "status", b.Status}, {"erc_what", "title", b.ErcWhat},
+		{"submitter", "submitter", b.Submitter}, {"profile_name", "profile", b.ProfileName}, {"file_name", "file", b.FileName},
+		{"submitted_at", "submitted", cell(b.SubmittedAt)}, {"reported_at", "reported", cell(b.ReportedAt)}}
+	if b.ReasonCode != nil {
+		facts = append(facts, Fact{"reason", "reason", *b.ReasonCode + ": " + *b.ReasonMessage})
+	}
+	jobs := "not listed yet"
+	if b.RowsListed != nil {
+		jobs = fmt.Sprintf("%d listed = %d completed + %d failed + %d held + %d deleted + %d in progress",
+			*b.RowsListed, b.JobsCompleted, b.JobsFailed, b.JobsHeld, b.JobsDeleted, b.JobsInProgress)
+	}
+	files := "none known yet"
+	if b.FilesListed > 0 {
+		files = fmt.Sprintf("%d listed = %d processed + %d skipped + %d given up + %d deleted + %d in progress",
+			b.FilesListed, b.FilesProcessed, b.FilesSkipped, b.FilesGivenUp, b.FilesDeleted, b.FilesInProgress)
+	}
+	return append(facts, Fact{"jobs", "jobs", jobs}, Fact{"files", "files", files})
+}
+
+// jobName is what a person knows a job by.
+func jobName(j JobRow) string {
+	if j.FileName != "" {
+		return j.FileName
+	}
+	if j.ErcWhat != "" {
+		return j.ErcWhat
+	}
+	return fmt.Sprintf("row %d", j.ManifestRow+1)
+}
+
+// given reports whether a job was given as done by the inventory's step.
+func given(j JobRow) bool {
+	return j.Status == string(domain.JobNotify) || j.Status == string(domain.JobCompleted) || j.Status == string(domain.JobFailed) &&
+		j.LastSuccessfulStatus != nil && *j.LastSuccessfulStatus == string(domain.JobRecording)
+}
