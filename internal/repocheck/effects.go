@@ -34,7 +34,7 @@ var Effects = []Effect{
 var fileCalls = []string{
 	"os.Mkdir", "os.MkdirAll", "os.WriteFile", "os.Rename", "os.Remove", "os.RemoveAll", "os.Create", "os.Link",
 	"*root.Mkdir", "*root.MkdirAll", "*root.OpenFile", "*root.WriteFile", "*root.Rename", "*root.Remove", "*root.RemoveAll", "*root.Link",
-	"t.Dir.MkdirAll", "t.Dir.OpenFile", "t.Dir.Rename", "t.Dir.Remove", "*.Sync",
+	"*.Sync",
 }
 
 // Unmarked are effects without a point of their own, PACKAGE FUNCTION CALL, with the

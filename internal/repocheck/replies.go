@@ -38,7 +38,6 @@ var Replies = []Reply{
 	{"store/claim/between-directories", "", onDisk},
 	{"notify/*/*/*", "", onDisk},
 	{"notify.mail_*", "", onDisk},
-	{"fetch.*", "", onDisk},
 	{"wire/*/*/*", "", onDisk},
 	{"daemon/*/keep-*/before", "", onDisk},
 	{"daemon/*/send/before", "", onDisk},

@@ -26,12 +26,10 @@ func (s *steps) client(p Profile) (*fetch.Client, error) {
 // attempts tries as often as the profile says, longer apart each time, as long as
 // another attempt may help.
 func (s *steps) attempts(ctx context.Context, t logger, p Profile, try func() error) error {
-	_, _, err := fetch.Try(ctx, fetch.Retry{Attempts: p.Fetch.Attempts, Base: s.cfg.RetryDelay,
+	return fetch.Try(ctx, fetch.Retry{Attempts: p.Fetch.Attempts, Base: s.cfg.RetryDelay,
 		Failed: func(n int, err error, wait time.Duration) {
 			t.Info("an attempt to fetch failed", "try", n, "wait", wait, "error", err, "cause", errors.Unwrap(err))
-		}},
-		func(context.Context, int) (struct{}, error) { return struct{}{}, try() })
-	return err
+		}}, try)
 }
 
 type logger interface{ Info(string, ...any) }
@@ -93,5 +91,5 @@ func (s *steps) head(ctx context.Context, p Profile, f file) (int64, error) {
 // from our own side.
 func theirs(err error) bool {
 	var e *fetch.Error
-	return errors.As(err, &e) && e.Code != fetch.CodeDisk && e.Code != fetch.CodeCancelled
+	return errors.As(err, &e) && e.Code != fetch.CodeCancelled
 }

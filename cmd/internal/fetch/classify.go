@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -22,7 +23,7 @@ var (
 )
 
 // classify turns an error of the transport into an *Error. ctx is the context of
-// the request, whose cause says who ended it.
+// the request, whose cause says why it ended.
 func classify(ctx context.Context, shown string, err error) *Error {
 	var known *Error
 	if errors.As(err, &known) {
@@ -32,55 +33,56 @@ func classify(ctx context.Context, shown string, err error) *Error {
 	if outer := (*url.Error)(nil); errors.As(err, &outer) {
 		err = outer.Err
 	}
-	e := &Error{URL: shown, cause: err}
 	if ctx.Err() != nil {
-		return ended(e, context.Cause(ctx))
+		return ended(&Error{URL: shown}, context.Cause(ctx))
+	}
+	is := func(code domain.Code, class domain.Class, temporary bool, message, hint string) *Error {
+		return &Error{URL: shown, cause: err, Code: code, Class: class, Temporary: temporary, Message: message, Hint: hint}
 	}
 	var (
 		refused *refusal
 		dns     *net.DNSError
 		timeout interface{ Timeout() bool }
-		cert    *tls.CertificateVerificationError
-		record  tls.RecordHeaderError
 	)
-	unreachable := func(class domain.Class, temporary bool, message, hint string) *Error {
-		e.Code, e.Class, e.Temporary, e.Message, e.Hint = CodeUnreachable, class, temporary, message, hint
-		return e
-	}
 	const askServer = "see whether the server runs and can be reached from outside"
 	switch {
 	case errors.As(err, &refused):
-		e.Code, e.Class = CodeAddressRefused, domain.ClassContent
-		e.Message = "the host leads to an address or port that this collection may not reach"
-		e.Hint = "use a public server, or let an operator add the address to the collection's fetch.allow"
-		return e
+		return is(CodeAddressRefused, domain.ClassContent, false, "the host leads to an address or port that this collection may not reach",
+			"use a public server, or let an operator add the address to the collection's fetch.allow")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		e.Code, e.Class, e.Temporary = CodeTimeout, domain.ClassTimeout, true
-		e.Message, e.Hint = "the server did not answer in time", askServer
-		return e
+		return is(CodeTimeout, domain.ClassTimeout, true, "the server did not answer in time", askServer)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return unreachable(domain.ClassContent, true, "the host's name is not known", "correct the host's name")
+		return is(CodeUnreachable, domain.ClassContent, true, "the host's name is not known", "correct the host's name")
 	case errors.As(err, &dns):
-		return unreachable(domain.ClassSystem, true, "the host's name could not be looked up", "see whether this machine's name service works")
-	case errors.As(err, &cert), errors.As(err, &record), isX509(err):
-		return unreachable(domain.ClassContent, false, "the server's certificate cannot be trusted, or it does not speak TLS", "let the server's owner renew the certificate or correct the URL")
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return unreachable(domain.ClassContent, true, "the server refuses connections", askServer)
-	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.EADDRNOTAVAIL):
-		return unreachable(domain.ClassSystem, true, "this machine could not open a connection", "look at its network and its limit of open files")
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return unreachable(domain.ClassContent, true, "the connection broke before everything had arrived", askServer)
+		return is(CodeUnreachable, domain.ClassSystem, true, "the host's name could not be looked up", "see whether this machine's name service works")
+	case badTLS(err):
+		return is(CodeUnreachable, domain.ClassContent, false, "the server's certificate cannot be trusted, or it does not speak TLS",
+			"let the server's owner renew the certificate or correct the URL")
+	case anyOf(err, syscall.ECONNREFUSED):
+		return is(CodeUnreachable, domain.ClassContent, true, "the server refuses connections", askServer)
+	case anyOf(err, syscall.ENETUNREACH, syscall.EMFILE, syscall.EADDRNOTAVAIL):
+		return is(CodeUnreachable, domain.ClassSystem, true, "this machine could not open a connection", "look at its network and its limit of open files")
+	case anyOf(err, io.ErrUnexpectedEOF, io.EOF, syscall.ECONNRESET, syscall.EPIPE):
+		return is(CodeUnreachable, domain.ClassContent, true, "the connection broke before everything had arrived", askServer)
 	}
-	return unreachable(domain.ClassContent, true, "the server could not be reached, or does not answer in HTTP", askServer)
+	return is(CodeUnreachable, domain.ClassContent, true, "the server could not be reached, or does not answer in HTTP", askServer)
 }
 
-func isX509(err error) bool {
+// badTLS reports whether an error is about the server's certificate or TLS itself.
+func badTLS(err error) bool {
 	var (
-		host      x509.HostnameError
-		authority x509.UnknownAuthorityError
-		invalid   x509.CertificateInvalidError
+		unverified *tls.CertificateVerificationError
+		notTLS     tls.RecordHeaderError
+		host       x509.HostnameError
+		authority  x509.UnknownAuthorityError
+		invalid    x509.CertificateInvalidError
 	)
-	return errors.As(err, &host) || errors.As(err, &authority) || errors.As(err, &invalid)
+	return errors.As(err, &unverified) || errors.As(err, &notTLS) || errors.As(err, &host) || errors.As(err, &authority) || errors.As(err, &invalid)
+}
+
+// anyOf reports whether an error is one of those named.
+func anyOf(err error, named ...error) bool {
+	return slices.ContainsFunc(named, func(n error) bool { return errors.Is(err, n) })
 }
 
 // ended completes the error of a request whose context ended, by its cause.
@@ -94,16 +96,14 @@ func ended(e *Error, cause error) *Error {
 		e.Code, e.Class, e.Temporary = CodeTimeout, domain.ClassTimeout, true
 		e.Message, e.Hint = "the request took longer than allowed", "see whether the server is overloaded, or raise the collection's fetch.timeout"
 	case errors.Is(cause, context.DeadlineExceeded):
-		e.Code, e.Class = CodeTimeout, domain.ClassTimeout
-		e.Message = "the time for this work is used up"
+		e.Code, e.Class, e.Message = CodeTimeout, domain.ClassTimeout, "the time for this work is used up"
 	default:
-		e.Code, e.Class = CodeCancelled, domain.ClassCancelled
-		e.Message = "the request was cancelled"
+		e.Code, e.Class, e.Message = CodeCancelled, domain.ClassCancelled, "the request was cancelled"
 	}
 	return e
 }
 
-// statusError makes the error of an answer that is not the file.
+// statusError returns the error of an answer that is not the file.
 func statusError(shown string, resp *http.Response, now time.Time) *Error {
 	e := content(CodeHTTPStatus, shown, "", "the server answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	e.Status = resp.StatusCode
@@ -120,7 +120,7 @@ func statusError(shown string, resp *http.Response, now time.Time) *Error {
 	return e
 }
 
-// retryAfter reads a Retry-After header: seconds, or a date. 0 = none or past.
+// retryAfter parses a Retry-After header: seconds, or a date. 0 = none or past.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

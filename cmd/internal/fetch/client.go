@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ type shared struct {
 	byKey map[string]*http.Client
 }
 
-// NewClient makes a client whose policy has no exceptions. The error names every
+// NewClient returns a client whose policy has no exceptions. The error names every
 // field of the settings that is out of bounds.
 func NewClient(cfg Config) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
@@ -46,7 +47,7 @@ func newClient(s *shared) *Client {
 	return (&Client{shared: s}).With(Policy{})
 }
 
-// With gives a client for the requests of one collection.
+// With returns a client for the requests of one collection.
 func (c *Client) With(p Policy) *Client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +69,7 @@ func (c *Client) Close() {
 	}
 }
 
-// open makes the transport of all policies with p's exceptions: a connection that
+// open returns the client of all policies with p's exceptions: a connection that
 // one collection may use is never handed to another.
 func (s *shared) open(p Policy) *http.Client {
 	dialer := net.Dialer{Timeout: s.cfg.Connect, Resolver: s.resolver, Control: p.control(false)}
@@ -119,19 +120,20 @@ func (s *shared) checkRedirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Do makes a request of any method and gives the answer whatever its status; it
-// must be closed. Redirects are followed for GET and HEAD only. The whole exchange
+// Do makes a request of any method and returns the answer whatever its status. The
+// caller closes its body. Redirects are followed for GET and HEAD only. The whole exchange
 // is limited by Config.Exchange, the body by Config.MaxReply. Every error, also
 // those of reading the body, is an *Error.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
-	return c.do(req, c.cfg.Exchange, c.cfg.MaxReply)
-}
-
-func (c *Client) do(req *http.Request, whole time.Duration, limit int64) (*http.Response, error) {
 	u, bad := checkURL(req.URL.String())
 	if bad != nil {
 		return nil, bad
 	}
+	return c.do(req, u, c.cfg.Exchange, c.cfg.MaxReply)
+}
+
+// do makes a request to u, which was checked, within a time and a number of bytes.
+func (c *Client) do(req *http.Request, u *url.URL, whole time.Duration, limit int64) (*http.Response, error) {
 	shown := Redact(u.String())
 	ctx, stop := context.WithTimeoutCause(req.Context(), whole, errDeadline)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -179,7 +181,7 @@ type body struct {
 	failed      *Error // sticky
 }
 
-// Read reads like the body itself; every error but io.EOF is an *Error.
+// Read implements io.Reader; every error but io.EOF is an *Error.
 func (b *body) Read(p []byte) (int, error) {
 	if b.failed != nil {
 		return 0, b.failed

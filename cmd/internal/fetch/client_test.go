@@ -72,7 +72,7 @@ func TestAddressesAreRefused(t *testing.T) {
 	var hits atomic.Int64
 	s := serve(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
 	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
-	closed := world(t, quick(), nil)
+	closed := testClient(t, quick(), nil)
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "169.254.169.254", "[64:ff9b::7f00:1]"} {
 		_, err := closed.Head(t.Context(), "http://"+host+":"+port+"/?token=s3cret")
 		e := fails(t, err, CodeAddressRefused, domain.ClassContent)
@@ -81,7 +81,7 @@ func TestAddressesAreRefused(t *testing.T) {
 		}
 	}
 	// Every exception but the right one.
-	other := world(t, quick(), nil, "127.0.0.2/32", "10.0.0.0/8", "127.0.0.1:1")
+	other := testClient(t, quick(), nil, "127.0.0.2/32", "10.0.0.0/8", "127.0.0.1:1")
 	_, err := other.Head(t.Context(), s.URL)
 	fails(t, err, CodeAddressRefused, domain.ClassContent)
 	if hits.Load() != 0 {
@@ -123,7 +123,7 @@ func TestRebinding(t *testing.T) {
 		"meta.test":  {"169.254.169.254"},
 	})
 	use := func(s *shared) { s.resolver = resolver }
-	refusing := world(t, quick(), use, "127.0.0.9/32")
+	refusing := testClient(t, quick(), use, "127.0.0.9/32")
 	// Nothing listens there: allowed, but not reachable.
 	_, err := refusing.Head(t.Context(), "http://turn.test:"+port)
 	fails(t, err, CodeUnreachable, domain.ClassContent)
@@ -142,7 +142,7 @@ func TestRebinding(t *testing.T) {
 
 	// An exception by name opens that name and port, not its address, and never
 	// the metadata service.
-	named := world(t, quick(), use, "inner.test:"+port, "meta.test:80")
+	named := testClient(t, quick(), use, "inner.test:"+port, "meta.test:80")
 	if _, err = named.Head(t.Context(), "http://inner.test:"+port); err != nil || hits.Load() != 1 {
 		t.Fatalf("%v, %d requests", err, hits.Load())
 	}
@@ -217,7 +217,7 @@ func TestTLS(t *testing.T) {
 	s.Config.ErrorLog = plain.Config.ErrorLog
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	c := world(t, quick(), trust(s), "127.0.0.1/32", "localhost:"+s.URL[strings.LastIndexByte(s.URL, ':')+1:])
+	c := testClient(t, quick(), trust(s), "127.0.0.1/32", "localhost:"+s.URL[strings.LastIndexByte(s.URL, ':')+1:])
 	if _, err := c.Head(t.Context(), s.URL); err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestDeadlines(t *testing.T) {
 			c.change(&cfg, &p)
 			client := local(t, cfg)
 			p.Allow = client.policy.Allow
-			_, err := client.With(p).Download(t.Context(), s.URL+c.path, Target{Dir: workDir(t), Name: "f", Size: -1})
+			err := get(t.Context(), client.With(p), s.URL+c.path, 0)
 			if e := fails(t, err, c.code, domain.ClassTimeout); !e.Temporary {
 				t.Error("another attempt is ruled out")
 			}
@@ -321,7 +321,7 @@ func TestCancelled(t *testing.T) {
 	gone := errors.New("the session is gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() { <-arrived; cancel(gone) }()
-	_, err := local(t, quick()).Download(ctx, s.URL, Target{Dir: workDir(t), Name: "f", Size: -1})
+	err := get(ctx, local(t, quick()), s.URL, 0)
 	if e := fails(t, err, CodeCancelled, domain.ClassCancelled); e.Temporary || !errors.Is(err, gone) {
 		t.Errorf("%+v", e)
 	}
@@ -337,7 +337,7 @@ func TestCancelled(t *testing.T) {
 // Shows: P9
 func TestNoProxy(t *testing.T) {
 	t.Parallel()
-	tr, ok := world(t, quick(), nil).http.Transport.(*http.Transport)
+	tr, ok := testClient(t, quick(), nil).http.Transport.(*http.Transport)
 	if !ok || tr.Proxy != nil || tr.DisableCompression == false {
 		t.Errorf("%+v", tr)
 	}

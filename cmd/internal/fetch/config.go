@@ -1,8 +1,10 @@
 package fetch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -42,39 +44,26 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	set(&c.Version, "dev")
-	set(&c.Connect, 10*time.Second)
-	set(&c.TLSHandshake, 10*time.Second)
-	set(&c.ResponseHeader, time.Minute)
-	set(&c.Exchange, 2*time.Minute)
-	set(&c.Transfer, 12*time.Hour)
-	set(&c.MinRate, 1<<10)
-	set(&c.RateWindow, 30*time.Second)
-	set(&c.MaxBytes, 1<<40)
-	set(&c.MaxReply, 1<<20)
-	set(&c.MaxRedirects, 10)
-	return c
-}
-
-func set[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
+	return Config{
+		Version: cmp.Or(c.Version, "dev"), Connect: cmp.Or(c.Connect, 10*time.Second), TLSHandshake: cmp.Or(c.TLSHandshake, 10*time.Second),
+		ResponseHeader: cmp.Or(c.ResponseHeader, time.Minute), Exchange: cmp.Or(c.Exchange, 2*time.Minute), Transfer: cmp.Or(c.Transfer, 12*time.Hour),
+		MinRate: cmp.Or(c.MinRate, 1<<10), RateWindow: cmp.Or(c.RateWindow, 30*time.Second),
+		MaxBytes: cmp.Or(c.MaxBytes, 1<<40), MaxReply: cmp.Or(c.MaxReply, 1<<20), MaxRedirects: cmp.Or(c.MaxRedirects, 10),
 	}
 }
 
-// Validate names every field that is out of bounds, joined into one error.
+// tokens are the characters of a version.
+const tokens = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_"
+
+// Validate returns an error that names every field that is out of bounds.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	var faults []error
 	bad := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf("fetch: "+format, args...))
 	}
-	for _, r := range c.Version {
-		if !isToken(r) {
-			bad("version %q holds %q; use letters, digits and .+-_", c.Version, r)
-			break
-		}
+	if other := strings.Trim(c.Version, tokens); other != "" {
+		bad("version %q holds %q; use letters, digits and .+-_", c.Version, other)
 	}
 	const least = 10 * time.Millisecond
 	for _, d := range []struct {
@@ -107,8 +96,4 @@ func (c Config) Validate() error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-func isToken(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '+' || r == '-' || r == '_'
 }

@@ -14,25 +14,6 @@ import (
 	"github.com/accession-ingest/accession/domain/manifest"
 )
 
-// Digest is what a file's bytes must add up to. The zero value asks for nothing.
-type Digest struct {
-	Algorithm manifest.Algorithm
-	Value     string // hexadecimal, in any case
-}
-
-// parse brings a digest, whose algorithm may have any spelling, into its one form.
-func (d Digest) parse() (Digest, error) {
-	if d == (Digest{}) {
-		return d, nil
-	}
-	a, err := manifest.ParseAlgorithm(string(d.Algorithm))
-	if err != nil {
-		return Digest{}, err
-	}
-	value, err := a.CheckDigest(d.Value)
-	return Digest{a, value}, err
-}
-
 // Weak digests find accidents of transfer, which is what depositors use them for;
 // what is kept is always known by its SHA-256.
 var hashes = map[manifest.Algorithm]func() hash.Hash{
@@ -45,13 +26,13 @@ var hashes = map[manifest.Algorithm]func() hash.Hash{
 	manifest.SHA512:  sha512.New,
 }
 
-// Hasher computes several digests of the bytes written to it.
+// Hasher computes several digests of the bytes that are written to it.
 type Hasher struct {
 	sums map[manifest.Algorithm]hash.Hash
 	n    int64
 }
 
-// NewHasher computes SHA-256 and the given algorithms, in manifest's spelling.
+// NewHasher returns a Hasher of SHA-256 and the given algorithms, in manifest's spelling.
 func NewHasher(algorithms ...manifest.Algorithm) (*Hasher, error) {
 	h := &Hasher{sums: map[manifest.Algorithm]hash.Hash{manifest.SHA256: sha256.New()}}
 	for _, a := range algorithms {
@@ -73,10 +54,10 @@ func (h *Hasher) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes tells how many bytes were written.
+// Bytes returns how many bytes were written.
 func (h *Hasher) Bytes() int64 { return h.n }
 
-// Digests gives the digests of the bytes so far, in lower-case hexadecimal.
+// Digests returns the digests of the bytes so far, in lower-case hexadecimal.
 func (h *Hasher) Digests() map[manifest.Algorithm]string {
 	out := make(map[manifest.Algorithm]string, len(h.sums))
 	for a, s := range h.sums {

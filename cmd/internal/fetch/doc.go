@@ -10,7 +10,7 @@
 // multicast and unspecified addresses are refused whatever a Policy says.
 //
 // The decision falls on the resolved address, at the moment of connecting: a
-// name that answers differently a second time gains nothing. Redirects pass the
+// name that resolves to another address the second time gains nothing. Redirects pass the
 // same gate, at most Config.MaxRedirects of them, never from https to http, and
 // only for GET and HEAD. A URL with user name and password is refused. Proxies of
 // the environment are not used, cookies are not kept, bodies are not unpacked.
@@ -26,5 +26,5 @@
 //
 // Every error is an *Error with a stable code, a class that says who must act,
 // and whether another attempt may help. It never shows a password, a query
-// string, or the address behind a name, which is nobody's business outside.
+// string, or the address behind a host name.
 package fetch

@@ -10,8 +10,6 @@ import (
 // Codes of this package's errors.
 const (
 	CodeBadURL          domain.Code = "bad_url"          // not a URL that may be asked for
-	CodeBadName         domain.Code = "bad_name"         // not a name under which a file may be kept
-	CodeBadDigest       domain.Code = "bad_digest"       // the digest to compare with cannot be one
 	CodeAddressRefused  domain.Code = "address_refused"  // the host's address is closed to the collection
 	CodeRedirectRefused domain.Code = "redirect_refused" // a redirect that may not be followed, or too many
 	CodeUnreachable     domain.Code = "unreachable"      // no connection, or it broke
@@ -19,10 +17,7 @@ const (
 	CodeTimeout         domain.Code = "timeout"          // a deadline passed
 	CodeTooSlow         domain.Code = "too_slow"         // the body did not keep the minimum rate
 	CodeTooLarge        domain.Code = "too_large"        // more bytes than allowed
-	CodeSizeMismatch    domain.Code = "size_mismatch"    // not as many bytes as were promised
-	CodeDigestMismatch  domain.Code = domain.CodeDigestMismatch
-	CodeDisk            domain.Code = "disk"      // the file could not be kept
-	CodeCancelled       domain.Code = "cancelled" // the caller's context ended
+	CodeCancelled       domain.Code = "cancelled"        // the caller's context ended
 )
 
 // Error is every error of this package.
@@ -40,7 +35,7 @@ type Error struct {
 	cause error
 }
 
-// Error gives the sentence for people. It does not show the cause, which may
+// Error returns the sentence for people. It does not show the cause, which may
 // hold secrets or inner addresses.
 func (e *Error) Error() string {
 	s := e.Message
@@ -53,29 +48,20 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap gives the cause, for programs and for the operators' log: it may name
-// the address behind a name.
+// Unwrap returns the cause, for programs and for the operators' log: it may name
+// the address behind a host name.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Reason gives the error as the reason of a failure.
+// Reason returns the error as the reason of a failure.
 func (e *Error) Reason() domain.Reason {
 	return domain.Reason{Class: e.Class, Code: e.Code, Message: e.Error()}
 }
 
-// Retry tells whether another attempt may help, and how long the server asks to
+// Retry reports whether another attempt may help, and how long the server asks to
 // wait before it (0 = it does not say).
 func (e *Error) Retry() (again bool, after time.Duration) { return e.Temporary, e.After }
 
-// content makes an error that the depositor must mend.
+// content returns an error that the depositor must mend.
 func content(code domain.Code, url, hint, format string, args ...any) *Error {
 	return &Error{Code: code, Class: domain.ClassContent, URL: url, Hint: hint, Message: fmt.Sprintf(format, args...)}
-}
-
-// disk makes an error of the local file system.
-func disk(url, doing string, cause error) *Error {
-	return &Error{
-		Code: CodeDisk, Class: domain.ClassSystem, URL: url, cause: cause,
-		Message: "cannot " + doing + ": " + cause.Error(),
-		Hint:    "look at space and permissions of the working directory",
-	}
 }

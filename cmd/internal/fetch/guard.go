@@ -9,7 +9,7 @@ import (
 )
 
 // never are networks that no exception opens: they hold services that hand
-// credentials of the machine to whoever asks, or cannot be a server at all.
+// credentials of the machine to any client, or cannot be a server at all.
 var never = prefixes(
 	"0.0.0.0/8",          // this host
 	"169.254.0.0/16",     // link-local; metadata of most clouds
@@ -44,7 +44,7 @@ var carriers = []struct {
 // public refuses what IANA keeps for special purposes, in both families.
 var public = ssrf.New(ssrf.WithAnyPort())
 
-// refusal says why an address may not be connected to. Its text names the
+// refusal is the reason why an address may not be connected to. Its text names the
 // address: for operators, not for depositors.
 type refusal struct {
 	to  netip.AddrPort
@@ -53,8 +53,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("%s is refused: %s", r.to, r.why) }
 
-// control makes the check for a dialer, after the name was resolved and before
-// the first packet. named says that an exception names the host.
+// control returns the check for a dialer, after the name was resolved and before
+// the first packet. named: an exception names the host.
 func (p Policy) control(named bool) func(network, address string, _ syscall.RawConn) error {
 	return func(network, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
@@ -65,7 +65,7 @@ func (p Policy) control(named bool) func(network, address string, _ syscall.RawC
 	}
 }
 
-// judge decides about one address.
+// judge returns an error unless an address may be connected to.
 func (p Policy) judge(to netip.AddrPort, named bool) error {
 	// A prefix contains neither mapped addresses nor addresses with a zone.
 	addr := to.Addr().Unmap().WithZone("")
@@ -101,7 +101,7 @@ func inNever(a netip.Addr) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// carried gives the IPv4 address inside an IPv6 address.
+// carried returns the IPv4 address inside an IPv6 address.
 func carried(a netip.Addr) (netip.Addr, bool) {
 	if !a.Is6() || a == netip.IPv6Loopback() {
 		return netip.Addr{}, false

@@ -54,7 +54,7 @@ func (p *pace) arm() {
 	}
 }
 
-// settle accounts for a Read that came back.
+// settle accounts for a Read that has returned.
 func (p *pace) settle(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -30,7 +30,7 @@ type Exception struct {
 	Port   uint16       // 0 = every port; a Host has always one
 }
 
-// String writes the exception as ParseException reads it.
+// String returns the exception as ParseException reads it.
 func (e Exception) String() string {
 	switch {
 	case e.Host != "":
@@ -43,7 +43,7 @@ func (e Exception) String() string {
 	return e.Prefix.String() + ":" + strconv.Itoa(int(e.Port))
 }
 
-// ParseException reads one entry of an allow list: an IP prefix (10.1.0.0/16),
+// ParseException parses one entry of an allow list: an IP prefix (10.1.0.0/16),
 // an address with a port (127.0.0.1:8080, [::1]:8080), or a name with a port
 // (files.example.org:8080). What no exception can open is refused.
 func ParseException(s string) (Exception, error) {
@@ -72,7 +72,7 @@ func ParseException(s string) (Exception, error) {
 	return Exception{Host: strings.ToLower(strings.TrimSuffix(host, ".")), Port: uint16(n)}, nil
 }
 
-// closed refuses an exception that would never let anything through.
+// closed returns an error for an exception that could never open anything.
 func closed(s string, p netip.Prefix) error {
 	for _, n := range never {
 		if n.Overlaps(p) && n.Bits() <= p.Bits() {
@@ -82,7 +82,7 @@ func closed(s string, p netip.Prefix) error {
 	return nil
 }
 
-// ParsePolicy reads an allow list, and names every entry that is wrong.
+// ParsePolicy parses an allow list. The error names every entry that is wrong.
 func ParsePolicy(entries []string) (Policy, error) {
 	var p Policy
 	var faults []error
@@ -108,14 +108,14 @@ func (p Policy) key() string {
 	return strings.Join(slices.Compact(list), " ")
 }
 
-// opens tells whether an exception names this address and port.
+// opens reports whether an exception names this address and port.
 func (p Policy) opens(a netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(p.Allow, func(e Exception) bool {
 		return e.Host == "" && (e.Port == 0 || e.Port == port) && e.Prefix.Contains(a)
 	})
 }
 
-// opensName tells whether an exception names this host and port ("name:443").
+// opensName reports whether an exception names this host and port ("name:443").
 func (p Policy) opensName(hostPort string) bool {
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {

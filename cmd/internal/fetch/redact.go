@@ -9,7 +9,7 @@ import (
 // maxShown is how many bytes of a URL an error shows.
 const maxShown = 300
 
-// Redact gives a URL as it may be shown: without user name, password, fragment
+// Redact returns a URL as it may be shown: without user name, password, fragment
 // and query, and without characters that steer a terminal. That there was a query
 // is shown as "?...". It never fails; of what is no URL it keeps the plain part.
 func Redact(raw string) string {
@@ -27,14 +27,14 @@ func Redact(raw string) string {
 	return shown(s)
 }
 
-// plain shows of a text that cannot be parsed what is neither query nor password.
+// plain returns what is neither query nor password of a text that cannot be parsed.
 // Where an @ may end a password, nothing can be told apart.
 func plain(s string) string {
 	if strings.Contains(s, "@") {
 		return "(a URL that cannot be shown)"
 	}
 	if i := strings.IndexAny(s, "?#"); i >= 0 {
-		s = s[:i] + "?..."
+		return s[:i] + "?..."
 	}
 	return s
 }
@@ -50,24 +50,23 @@ func shown(s string) string {
 
 // checkURL parses a URL that a request may go to, first or by a redirect.
 func checkURL(raw string) (*url.URL, *Error) {
-	bad := func(why string) *Error {
-		return content(CodeBadURL, Redact(raw), "give an address of the form https://host/path", "%s", why)
-	}
 	if len(raw) > 8<<10 {
-		return nil, bad("the URL is longer than 8 KiB")
+		return nil, badURL(raw, "the URL is longer than 8 KiB")
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, bad("this is not a URL")
+		return nil, badURL(raw, "this is not a URL")
 	}
 	return u, vet(u)
 }
 
-// vet says what speaks against a parsed URL, nil for nothing.
+func badURL(raw, why string) *Error {
+	return content(CodeBadURL, Redact(raw), "give an address of the form https://host/path", "%s", why)
+}
+
+// vet returns what speaks against a parsed URL, nil for nothing.
 func vet(u *url.URL) *Error {
-	bad := func(why string) *Error {
-		return content(CodeBadURL, Redact(u.String()), "give an address of the form https://host/path", "%s", why)
-	}
+	bad := func(why string) *Error { return badURL(u.String(), why) }
 	port, portErr := strconv.ParseUint(u.Port(), 10, 16)
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -23,7 +24,7 @@ func infoOf(resp *http.Response) Info {
 	return i
 }
 
-// Head asks for a file's size and date without fetching it. A server that does
+// Head returns a file's size and date without fetching it. A server that does
 // not know HEAD (405, 501) is no error: the size is -1. Every error is an *Error.
 func (c *Client) Head(ctx context.Context, url string) (Info, error) {
 	resp, err := c.request(ctx, http.MethodHead, url, c.cfg.Exchange, c.cfg.MaxReply)
@@ -45,30 +46,24 @@ type GetOptions struct {
 	MaxBytes int64 // 0 = Config.MaxBytes
 }
 
-// Get fetches a file. The body must be closed; reading it gives io.EOF or an
+// Get fetches a file. The caller closes the body; reading it returns io.EOF or an
 // *Error. Only status 200 is a file, anything else is CodeHTTPStatus.
 func (c *Client) Get(ctx context.Context, url string, o GetOptions) (io.ReadCloser, Info, error) {
-	limit := c.cfg.MaxBytes
-	if o.MaxBytes > 0 {
-		limit = o.MaxBytes
-	}
-	whole := c.cfg.Transfer
-	if c.policy.Timeout > 0 {
-		whole = c.policy.Timeout
-	}
-	resp, err := c.request(ctx, http.MethodGet, url, whole, limit)
+	limit := cmp.Or(o.MaxBytes, c.cfg.MaxBytes)
+	resp, err := c.request(ctx, http.MethodGet, url, cmp.Or(c.policy.Timeout, c.cfg.Transfer), limit)
 	if err != nil {
 		return nil, Info{}, err
 	}
-	if resp.StatusCode != http.StatusOK {
-		_ = resp.Body.Close()
-		return nil, Info{}, statusError(Redact(url), resp, time.Now())
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		err = statusError(Redact(url), resp, time.Now())
+	case resp.ContentLength > limit:
+		err = tooLarge(Redact(url), limit)
+	default:
+		return resp.Body, infoOf(resp), nil
 	}
-	if resp.ContentLength > limit {
-		_ = resp.Body.Close()
-		return nil, Info{}, tooLarge(Redact(url), limit)
-	}
-	return resp.Body, infoOf(resp), nil
+	_ = resp.Body.Close()
+	return nil, Info{}, err
 }
 
 func (c *Client) request(ctx context.Context, method, url string, whole time.Duration, limit int64) (*http.Response, error) {
@@ -76,9 +71,5 @@ func (c *Client) request(ctx context.Context, method, url string, whole time.Dur
 	if bad != nil {
 		return nil, bad
 	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), http.NoBody)
-	if err != nil {
-		return nil, content(CodeBadURL, Redact(url), "give an address of the form https://host/path", "this is not a URL")
-	}
-	return c.do(req, whole, limit)
+	return c.do((&http.Request{Method: method}).WithContext(ctx), u, whole, limit)
 }

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,109 +10,67 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Retry says how often and how patiently work is tried again. The zero value of
+// Retry says how often work is tried, and how long the pauses are. The zero value of
 // each field means its default.
 type Retry struct {
-	// Attempts is how often at most, the first time included. 1 to 20, default 3.
+	// Attempts is the largest number of attempts, the first included. Default 3.
 	Attempts int
-	// Base is the wait after the first failure; each further wait is twice as long,
-	// and spread by half to either side. 1ms to 1h, default 1s.
+	// Base is the pause after the first failure. Each further pause is twice as long,
+	// spread by half to either side, and at most a minute or Base. Default 1s.
 	Base time.Duration
-	// Max bounds every wait, also one that a server asks for. Base to 24h, default 1m.
-	Max time.Duration
-
-	// Failed is told of each attempt that failed, the last one with wait 0. May be nil.
-	Failed func(attempt int, err error, wait time.Duration)
+	// Failed is called after each attempt that failed, with pause 0 after the last.
+	Failed func(attempt int, err error, pause time.Duration)
 }
 
-func (r Retry) withDefaults() Retry {
-	set(&r.Attempts, 3)
-	set(&r.Base, time.Second)
-	set(&r.Max, max(time.Minute, r.Base))
-	return r
-}
-
-// Validate names every field that is out of bounds, joined into one error.
-func (r Retry) Validate() error {
-	r = r.withDefaults()
-	var faults []error
-	if r.Attempts < 1 || r.Attempts > 20 {
-		faults = append(faults, fmt.Errorf("fetch: the number of attempts %d is out of bounds; use 1 to 20", r.Attempts))
-	}
-	if r.Base < time.Millisecond || r.Base > time.Hour {
-		faults = append(faults, fmt.Errorf("fetch: the first wait %s is out of bounds; use 1ms to 1h", r.Base))
-	}
-	if r.Max < r.Base || r.Max > 24*time.Hour {
-		faults = append(faults, fmt.Errorf("fetch: the longest wait %s is out of bounds; use %s to 24h", r.Max, r.Base))
-	}
-	return errors.Join(faults...)
-}
-
-// Try does work until it succeeds, fails for good, has used up its attempts, or
-// ctx ends. Work may succeed later when its error has a method
-// Retry() (again bool, after time.Duration) that says so, as *Error has. It
-// returns the last result and error, and how many attempts were made.
-func Try[T any](ctx context.Context, r Retry, work func(ctx context.Context, attempt int) (T, error)) (T, int, error) {
-	r = r.withDefaults()
-	r.Attempts = max(r.Attempts, 1)
-	waits := &waits{max: r.Max, exponential: &backoff.ExponentialBackOff{
-		InitialInterval: r.Base, Multiplier: 2, RandomizationFactor: 0.5, MaxInterval: r.Max,
-	}}
-	attempt := 0
-	var last error
-	result, err := backoff.Retry(ctx, func() (T, error) {
-		attempt++
-		var result T
-		result, last = work(ctx, attempt)
-		waits.after(last)
-		waits.final = waits.final || attempt == r.Attempts
-		if last != nil && waits.final && r.Failed != nil {
-			r.Failed(attempt, last, 0)
+// Try calls work until it succeeds, fails for good, has used up its attempts, or ctx
+// ends, and returns its last error. Another attempt may help when the error has a
+// method Retry() (again bool, after time.Duration) that says so, as *Error has.
+func Try(ctx context.Context, r Retry, work func() error) error {
+	attempts, base := cmp.Or(r.Attempts, 3), cmp.Or(r.Base, time.Second)
+	longest := max(time.Minute, base)
+	pauses := &backoff.ExponentialBackOff{InitialInterval: base, Multiplier: 2, RandomizationFactor: 0.5, MaxInterval: longest}
+	for attempt := 1; ; attempt++ {
+		err := work()
+		if err == nil {
+			return nil
 		}
-		return result, last
-	}, backoff.WithBackOff(waits), backoff.WithMaxElapsedTime(0), backoff.WithMaxTries(uint(r.Attempts)),
-		backoff.WithNotify(func(err error, wait time.Duration) {
-			if r.Failed != nil {
-				r.Failed(attempt, err, wait)
-			}
-		}))
-	switch {
-	case err == nil:
-	case waits.final:
-		err = last // rather than that the context has ended as well
-	default:
-		// The context ended while waiting: say so, and keep why it had to wait.
-		e := ended(&Error{}, err)
-		e.Message += fmt.Sprintf(" while waiting for another attempt, after %d", attempt)
-		e.cause = errors.Join(err, last)
-		err = e
+		var pause time.Duration
+		again, after := MayRetry(err)
+		if again = again && attempt < attempts; again {
+			pause = min(max(pauses.NextBackOff(), after), longest)
+		}
+		r.Failed(attempt, err, pause)
+		if !again {
+			return err
+		}
+		if cause := sleep(ctx, pause); cause != nil {
+			e := ended(&Error{}, cause)
+			e.Message += fmt.Sprintf(" while waiting for another attempt, after %d", attempt)
+			e.cause = errors.Join(cause, err) // why it waited as well
+			return e
+		}
 	}
-	return result, attempt, err
 }
 
-// waits gives the time between attempts: exponential, or what the server asks for
-// if that is longer, never more than max.
-type waits struct {
-	exponential *backoff.ExponentialBackOff
-	max         time.Duration
-	asked       time.Duration
-	final       bool // the last error will not go away
-}
-
-func (w *waits) after(err error) {
+// MayRetry reports whether another attempt may help against an error, and how long
+// the server asks to wait before it (0 = it does not say). An error without a method
+// Retry is final.
+func MayRetry(err error) (again bool, after time.Duration) {
 	var known interface{ Retry() (bool, time.Duration) }
-	w.final, w.asked = true, 0
 	if errors.As(err, &known) {
-		again, after := known.Retry()
-		w.final, w.asked = !again, after
+		return known.Retry()
 	}
+	return false, 0
 }
 
-func (w *waits) NextBackOff() time.Duration {
-	if w.final {
-		return backoff.Stop
+// sleep waits; it returns the cause when ctx ended meanwhile.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	return min(max(w.exponential.NextBackOff(), w.asked), w.max)
 }
-
-func (w *waits) Reset() { w.exponential.Reset() }

@@ -6,12 +6,12 @@ import (
 	"crypto/x509"
 	"encoding/binary"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -32,8 +32,8 @@ func quick() Config {
 	}
 }
 
-// world is a client with test hooks, closed with the test.
-func world(t *testing.T, cfg Config, hooks func(*shared), allow ...string) *Client {
+// testClient returns a client with test hooks, closed with the test.
+func testClient(t *testing.T, cfg Config, hooks func(*shared), allow ...string) *Client {
 	t.Helper()
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func world(t *testing.T, cfg Config, hooks func(*shared), allow ...string) *Clie
 	return c
 }
 
-func local(t *testing.T, cfg Config) *Client { return world(t, cfg, nil, "127.0.0.1/32") }
+func local(t *testing.T, cfg Config) *Client { return testClient(t, cfg, nil, "127.0.0.1/32") }
 
 func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
@@ -62,7 +62,7 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// hang gives a function that blocks a handler until the test ends, or its client
+// hang returns a function that blocks a handler until the test ends, or its client
 // has gone.
 func hang(t *testing.T) func(*http.Request) {
 	t.Helper()
@@ -85,14 +85,15 @@ func trust(s *httptest.Server) func(*shared) {
 	}
 }
 
-func workDir(t *testing.T) *os.Root {
-	t.Helper()
-	root, err := os.OpenRoot(t.TempDir())
+// get fetches a file to its end, of at most so many bytes (0 = the settings' limit).
+func get(ctx context.Context, c *Client, url string, most int64) error {
+	body, _, err := c.Get(ctx, url, GetOptions{MaxBytes: most})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	t.Cleanup(func() { _ = root.Close() })
-	return root
+	defer body.Close()
+	_, err = io.Copy(io.Discard, body)
+	return err
 }
 
 // fails demands an *Error with code and class, and that it shows no secret.
