@@ -41,6 +41,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
@@ -69,6 +70,11 @@ type World interface {
 	Files(ctx context.Context) (*eventstore.FileHandler, error)
 	Log(ctx context.Context) (eventstore.Log, error)
 	Republisher(ctx context.Context) (Republisher, error)
+	// Source returns the log as the projections read it; with follow it waits for new
+	// events at the end. Lag returns how many events up to the sequence last the tables
+	// lack, and for how long the first of them has been in the log.
+	Source(ctx context.Context, follow bool) (projections.Source, error)
+	Lag(ctx context.Context, last uint64) (events int64, age time.Duration, err error)
 	DB(ctx context.Context) (projections.DB, error)
 	Uploads(ctx context.Context) (*store.Store, error)
 	Records(ctx context.Context) (*record.Records, error)

@@ -54,7 +54,7 @@ func (a *App) RetryPoison(ctx context.Context, one domain.Aggregate) ([]PoisonRe
 	if err != nil {
 		return nil, explain(what, err)
 	}
-	log, err := a.World.Log(ctx)
+	source, err := a.World.Source(ctx, false)
 	if err != nil {
 		return nil, explain(what, err)
 	}
@@ -66,7 +66,7 @@ func (a *App) RetryPoison(ctx context.Context, one domain.Aggregate) ([]PoisonRe
 	}
 	out := []PoisonRetried{}
 	for _, held := range list {
-		r, err := projections.RetryPoison(ctx, db, Source(log, false), held)
+		r, err := projections.RetryPoison(ctx, db, source, held)
 		if errors.Is(err, projections.ErrNotFound) && one.ID == "" {
 			continue // somebody else has freed it
 		}

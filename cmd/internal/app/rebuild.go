@@ -58,10 +58,14 @@ func (a *App) Rebuild(ctx context.Context, o RebuildOptions) (Rebuilt, error) {
 	if err != nil {
 		return Rebuilt{}, explain(what, err)
 	}
+	source, err := a.World.Source(ctx, false)
+	if err != nil {
+		return Rebuilt{}, explain(what, err)
+	}
 	done, err := projections.Rebuild(ctx, projections.RebuildConfig{
 		Pool:   pool,
 		Stream: projections.StreamInfo{Name: info.Name, Created: info.Created, Last: info.Last},
-		Source: Source(log, false),
+		Source: source,
 		Last: func(ctx context.Context) (uint64, error) {
 			info, err := log.Info(ctx)
 			return info.Last, err

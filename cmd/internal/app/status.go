@@ -198,11 +198,7 @@ func (a *App) statusLag(ctx context.Context, s *Status) {
 	if n, err := projections.CountPoison(ctx, db); err == nil {
 		s.Projection.HeldEvents, s.Projection.HeldAggregates = n.Events, n.Aggregates
 	}
-	log, err := a.World.Log(ctx)
-	if err != nil {
-		return
-	}
-	events, age, err := Lag(ctx, log, db, s.Log.Last)
+	events, age, err := a.World.Lag(ctx, s.Log.Last)
 	if err != nil || events == 0 {
 		return
 	}

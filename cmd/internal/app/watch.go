@@ -7,6 +7,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/projections"
 )
 
 // Progress tells how far a batch is: it always adds up.
@@ -47,9 +48,13 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 	if err != nil {
 		return Progress{}, explain("watch "+string(id), err)
 	}
+	source, err := a.World.Source(ctx, true)
+	if err != nil {
+		return Progress{}, explain("watch "+string(id), err)
+	}
 	w := newWatcher(id)
-	for r, err := range Source(log, true)(ctx, max(from, 1)) {
-		if Skips(err) {
+	for r, err := range source(ctx, max(from, 1)) {
+		if _, ok := errors.AsType[*projections.Unreadable](err); ok {
 			continue
 		}
 		if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/jslog"
@@ -105,7 +104,7 @@ func newTablesWorld(b *testing.B, events []domain.Recorded) *tablesWorld {
 func (w *tablesWorld) live(b *testing.B) float64 {
 	b.Helper()
 	stored := make([]time.Time, len(w.events)) // by place; the source writes before the commit reads
-	follow := app.Source(w.log, true)
+	follow := sourceOf(w.log, true)
 	all := make(chan struct{})
 	p, err := projections.New(projections.Config{DB: w.db, Stream: w.stream,
 		Source: func(ctx context.Context, from uint64) iter.Seq2[domain.Recorded, error] {
@@ -198,7 +197,7 @@ func (w *tablesWorld) readRaw(b *testing.B) time.Duration {
 func (w *tablesWorld) readDecoded(b *testing.B) time.Duration {
 	b.Helper()
 	began, n := time.Now(), 0
-	for _, err := range app.Source(w.log, false)(b.Context(), 1) {
+	for _, err := range sourceOf(w.log, false)(b.Context(), 1) {
 		if n++; err != nil {
 			b.Fatal(err)
 		}
@@ -248,7 +247,7 @@ func (w *tablesWorld) copied(b *testing.B) (bare, indexed float64) {
 func (w *tablesWorld) rebuild(b *testing.B) (replayed, rebuilt float64) {
 	b.Helper()
 	began, at, phase := time.Now(), time.Now(), "prepare and the first transaction"
-	done, err := projections.Rebuild(b.Context(), projections.RebuildConfig{Pool: w.db, Stream: w.stream, Source: app.Source(w.log, false),
+	done, err := projections.Rebuild(b.Context(), projections.RebuildConfig{Pool: w.db, Stream: w.stream, Source: sourceOf(w.log, false),
 		Last: func(ctx context.Context) (uint64, error) {
 			info, err := w.log.Info(ctx)
 			return info.Last, err

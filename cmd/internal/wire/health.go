@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -85,11 +84,7 @@ func (w *World) lag(ctx context.Context) (events int64, seconds float64, err err
 	if err != nil {
 		return 0, 0, err
 	}
-	pool, err := w.Pool(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	events, age, err := app.Lag(ctx, log, pool, info.Last)
+	events, age, err := w.Lag(ctx, info.Last)
 	return events, age.Seconds(), err
 }
 

@@ -2,9 +2,9 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
@@ -44,7 +44,7 @@ func (w *World) Project(ctx context.Context) error {
 		p, err := projections.New(projections.Config{
 			DB:     pool,
 			Stream: projections.StreamInfo{Name: info.Name, Created: info.Created, Last: info.Last},
-			Source: app.Source(log, true),
+			Source: sourceOf(log, true),
 			Held: func(e *projections.EventError) {
 				w.log.Error("an event cannot be applied to the tables; its aggregate is held, see `accession poison ls`", "role", "projector", "event", e.ID, "place", e.Seq, "error", e.Err)
 			},
@@ -71,8 +71,8 @@ func (w *World) Follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for r, err := range app.Source(log, true)(ctx, info.Last+1) {
-		if app.Skips(err) {
+	for r, err := range sourceOf(log, true)(ctx, info.Last+1) {
+		if _, ok := errors.AsType[*projections.Unreadable](err); ok {
 			continue
 		}
 		if err != nil {

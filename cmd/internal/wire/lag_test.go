@@ -1,4 +1,4 @@
-package app_test
+package wire
 
 import (
 	"context"
@@ -6,10 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
 )
 
@@ -38,26 +36,22 @@ func (l readLog) Read(_ context.Context, o eventstore.ReadOptions) iter.Seq2[dom
 // matter; the first that is missing does, also when it cannot be read.
 func TestLagIsTheAgeOfWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	db, ctx := projtest.DB(t), t.Context()
-	log := recorded(t, "testdata/history/service-v1.jsonl.gz")[:20]
+	story, ctx := projtest.NewStory(t), t.Context()
+	story.Classic()
+	log := story.Log[:20]
 	for i := range log { // one an hour
 		log[i].Stored = time.Now().Add(time.Duration(i-100) * time.Hour)
 	}
-	p, err := projections.New(projections.Config{DB: db, Source: sourceOf(log[:10]), Strict: true,
-		Stream: projections.StreamInfo{Name: "recorded", Created: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Last: 10}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	db := projtest.DB(t)
+	story.Log = log[:10]
+	story.Project(db)
 	for _, broken := range []uint64{0, 11} {
-		events, age, err := app.Lag(ctx, readLog{events: log, broken: broken}, db, 20)
+		events, age, err := lagOf(ctx, readLog{events: log, broken: broken}, db, 20)
 		if err != nil || events != 10 || age < 90*time.Hour || age > 91*time.Hour-30*time.Minute {
 			t.Errorf("broken %d: %d events, %v, %v", broken, events, age, err)
 		}
 	}
-	if events, age, err := app.Lag(ctx, readLog{events: log}, db, 10); err != nil || events != 0 || age != 0 {
+	if events, age, err := lagOf(ctx, readLog{events: log}, db, 10); err != nil || events != 0 || age != 0 {
 		t.Errorf("nothing is missing: %d events, %v, %v", events, age, err)
 	}
 }
