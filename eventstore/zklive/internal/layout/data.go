@@ -1,0 +1,116 @@
+package layout
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// errorKey is the class and code of a reason, as kept in a status node.
+type errorKey struct {
+	Class   domain.Class `json:"class"`
+	Code    domain.Code  `json:"code"`
+	Attempt int          `json:"attempt,omitempty"`
+	Worker  string       `json:"worker,omitempty"`
+}
+
+// Common are the keys that this project adds to both kinds of status node.
+type Common struct {
+	Message string    `json:"message,omitempty"`
+	Error   *errorKey `json:"error,omitempty"`
+	Version int64     `json:"version"`
+	Command string    `json:"command"`
+}
+
+func common(version int64, command string, r *domain.Reason) Common {
+	c := Common{Version: version, Command: command}
+	if r != nil {
+		c.Message = r.Message
+		c.Error = &errorKey{Class: r.Class, Code: r.Code, Attempt: r.Attempt, Worker: r.Worker}
+	}
+	return c
+}
+
+func (c Common) reason() *domain.Reason {
+	if c.Error == nil {
+		return nil
+	}
+	return &domain.Reason{Class: c.Error.Class, Code: c.Error.Code, Message: c.Message,
+		Attempt: c.Error.Attempt, Worker: c.Error.Worker}
+}
+
+// BatchStatus is the data of /batches/BID/status.
+type BatchStatus struct {
+	Status       domain.BatchState `json:"status"`
+	LastModified domain.Time       `json:"last_modified"`
+	Common
+}
+
+// BatchStatusOf returns the status data of a batch.
+func BatchStatusOf(b domain.Batch) BatchStatus {
+	return BatchStatus{Status: b.State, LastModified: b.Modified, Common: common(b.Version, b.CommandID, b.Reason)}
+}
+
+// Apply sets the fields of a batch that its status holds.
+func (s BatchStatus) Apply(b *domain.Batch) {
+	b.State, b.Modified, b.Version, b.CommandID, b.Reason = s.Status, s.LastModified, s.Version, s.Command, s.reason()
+}
+
+// JobStatus is the data of /jobs/JID/status.
+type JobStatus struct {
+	Status               domain.JobState  `json:"status"`
+	LastSuccessfulStatus *domain.JobState `json:"last_successful_status"`
+	LastModificationDate domain.Time      `json:"last_modification_date"`
+	RetryCount           int              `json:"retry_count"`
+	Cleaned              bool             `json:"cleaned,omitempty"` // after J20
+	Common
+}
+
+// JobStatusOf returns the status data of a job.
+func JobStatusOf(j domain.Job) JobStatus {
+	s := JobStatus{Status: j.State, LastModificationDate: j.Modified, RetryCount: j.RetryCount,
+		Cleaned: j.Cleaned, Common: common(j.Version, j.CommandID, j.Reason)}
+	if j.LastSuccessful != "" {
+		s.LastSuccessfulStatus = &j.LastSuccessful
+	}
+	return s
+}
+
+// Apply sets the fields of a job that its status holds.
+func (s JobStatus) Apply(j *domain.Job) {
+	j.State, j.Modified, j.RetryCount = s.Status, s.LastModificationDate, s.RetryCount
+	j.Version, j.CommandID, j.Reason, j.Cleaned = s.Version, s.Command, s.reason(), s.Cleaned
+	if s.LastSuccessfulStatus != nil {
+		j.LastSuccessful = *s.LastSuccessfulStatus
+	}
+}
+
+// Progress is the data of /batches/BID/progress.
+type Progress struct {
+	domain.Listing
+	NextRow int `json:"next_row"`
+}
+
+// ClaimCount is the data of /jobs/JID/claims: claims since the event of that version.
+type ClaimCount struct {
+	Version int64 `json:"version"`
+	Claims  int   `json:"claims"`
+}
+
+// Holder is the data of a lock and of a leader node.
+type Holder struct {
+	Holder string `json:"holder"`
+}
+
+// Encode returns the data of a node. It panics for what is not plain data.
+func Encode(v any) []byte {
+	if v == nil {
+		return []byte{}
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("zklive: %T cannot be encoded: %v", v, err))
+	}
+	return b
+}

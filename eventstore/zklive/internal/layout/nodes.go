@@ -1,0 +1,142 @@
+package layout
+
+import (
+	"bytes"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Node is a persistent node that a state should have, or that was observed.
+type Node struct {
+	Path  string
+	Value any // that its data encodes; nil: no data; []byte: the data itself
+	// Counter marks a node that is created and deleted with the others, but whose data
+	// belongs to no state.
+	Counter bool
+}
+
+// Data returns the data of the node.
+func (n Node) Data() []byte {
+	if data, raw := n.Value.([]byte); raw {
+		return data
+	}
+	return Encode(n.Value)
+}
+
+// same reports whether two nodes of one path need no write. Values are compared as
+// they are, so that only what has changed is encoded.
+func (n Node) same(o Node) bool {
+	if n.Counter || o.Counter {
+		return true
+	}
+	if _, raw := n.Value.([]byte); raw {
+		return bytes.Equal(n.Data(), o.Data())
+	}
+	return reflect.DeepEqual(n.Value, o.Value)
+}
+
+// JobNodes returns the nodes of a job, parents first: its own, its queue entry, its
+// batch's reference and the working space promised to it.
+func (r Root) JobNodes(j domain.Job) []Node {
+	nodes := r.jobNodes(&j)
+	if j.Promised() {
+		nodes = append(nodes, Node{Path: r.Promise(j.ID), Value: j.SpaceNeeded})
+	}
+	return nodes
+}
+
+// jobNodes returns the nodes of a job without the promise of working space.
+func (r Root) jobNodes(j *domain.Job) []Node {
+	if j.State == domain.JobNone || j.State == domain.JobDeleted {
+		return nil
+	}
+	dir := r.Job(j.ID)
+	nodes := append(make([]Node, 0, 11),
+		Node{Path: dir},
+		Node{Path: dir + "/configuration", Value: j.Configuration},
+		Node{Path: dir + "/identifiers", Value: j.Identifiers},
+		Node{Path: dir + "/metadata", Value: j.Metadata},
+		Node{Path: dir + "/status", Value: JobStatusOf(*j)},
+		Node{Path: dir + "/priority", Value: j.Priority},
+		Node{Path: dir + "/space_needed", Value: j.SpaceNeeded},
+		Node{Path: dir + "/claims", Value: ClaimCount{Version: j.Version}, Counter: true})
+	if entry := r.Entry(*j); entry != "" {
+		nodes = append(nodes, Node{Path: entry})
+	}
+	return append(nodes, Node{Path: r.Ref(j.Configuration.BatchID, j.State.Sub(), j.ID)})
+}
+
+// BatchNodes returns the nodes of a batch, parents first, without its references to
+// jobs. A deleted batch keeps its nodes until they are removed in bounded steps.
+func (r Root) BatchNodes(b domain.Batch) []Node {
+	if b.State == domain.BatchNone {
+		return nil
+	}
+	nodes := []Node{{Path: r.Batch(b.ID)}, {Path: r.Submission(b.ID), Value: b.Submission},
+		{Path: r.BatchStatus(b.ID), Value: BatchStatusOf(b)}}
+	if b.Listing != nil {
+		nodes = append(nodes, Node{Path: r.Progress(b.ID), Value: Progress{Listing: *b.Listing, NextRow: b.NextRow}})
+	}
+	if b.Report != nil {
+		nodes = append(nodes, Node{Path: r.StatusReport(b.ID), Value: b.Report})
+	}
+	if b.NextRow > 0 || hasStates(b.State) {
+		nodes = append(nodes, r.statesNodes(b.ID)...)
+	}
+	return nodes
+}
+
+// statesNodes returns the directories that come with a batch's first job, or with
+// its start when it has none.
+func (r Root) statesNodes(id domain.BatchID) []Node {
+	nodes := []Node{{Path: r.States(id)}}
+	for _, sub := range domain.Subs {
+		nodes = append(nodes, Node{Path: r.Sub(id, sub)})
+	}
+	return nodes
+}
+
+func hasStates(s domain.BatchState) bool {
+	switch s {
+	case domain.BatchProcessing, domain.BatchReporting, domain.BatchCompleted, domain.BatchFailed, domain.BatchUpdateReporting:
+		return true
+	}
+	return false
+}
+
+// SettingNodes returns the nodes of a setting: its version, and its hold.
+func (r Root) SettingNodes(s domain.Setting) (nodes []Node) {
+	if s.Version > 0 {
+		nodes = append(nodes, Node{Path: r.SettingVersion(s.Aggregate()), Value: s.Version})
+	}
+	if s.Hold != nil {
+		nodes = append(nodes, Node{Path: r.Hold(s.Kind, s.Name), Value: s.Hold})
+	}
+	return nodes
+}
+
+// Expected returns nodes as the port has them: by name below the root, counters
+// without their data.
+func (r Root) Expected(nodes []Node) eventstore.Nodes {
+	out := make(eventstore.Nodes, len(nodes))
+	for _, n := range nodes {
+		if n.Counter {
+			n.Value = nil
+		}
+		out[r.Name(n.Path)] = string(n.Data())
+	}
+	return out
+}
+
+// observed returns the nodes that the port has observed, parents first.
+func (r Root) observed(nodes eventstore.Nodes) []Node {
+	out := make([]Node, 0, len(nodes))
+	for _, name := range slices.Sorted(maps.Keys(nodes)) { // a parent's name is a prefix of its children's
+		out = append(out, Node{Path: r.At(name), Value: []byte(nodes[name])})
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package layout
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Root is the node that everything lives under: "", or a path that starts with one
+// slash and ends with none.
+type Root string
+
+// At returns the path of a name below the root.
+func (r Root) At(name string) string { return string(r) + name }
+
+// Name returns the name below the root of a path.
+func (r Root) Name(path string) string { return strings.TrimPrefix(path, string(r)) }
+
+// Dirs returns the directories that every tree has, parents first.
+func (r Root) Dirs() []string {
+	var dirs []string
+	for i := range r {
+		if i > 0 && r[i] == '/' {
+			dirs = append(dirs, string(r[:i]))
+		}
+	}
+	if r != "" {
+		dirs = append(dirs, string(r))
+	}
+	for _, d := range []string{"/batches", "/jobs", "/jobs/states", "/outbox", "/workers", "/leaders", "/ids",
+		"/space", "/locks", "/locks/collections", "/locks/queue", "/config", "/config/versions"} {
+		dirs = append(dirs, r.At(d))
+	}
+	for _, state := range domain.JobStates {
+		dirs = append(dirs, r.Queue(state))
+	}
+	return dirs
+}
+
+// The nodes of a batch.
+
+func (r Root) Batches() string                     { return r.At("/batches") }
+func (r Root) Batch(id domain.BatchID) string      { return r.At("/batches/" + string(id)) }
+func (r Root) Submission(id domain.BatchID) string { return r.Batch(id) + "/submission" }
+func (r Root) BatchStatus(id domain.BatchID) string {
+	return r.At("/batches/" + string(id) + "/status")
+}
+func (r Root) Progress(id domain.BatchID) string          { return r.Batch(id) + "/progress" }
+func (r Root) StatusReport(id domain.BatchID) string      { return r.Batch(id) + "/status-report" }
+func (r Root) States(id domain.BatchID) string            { return r.Batch(id) + "/states" }
+func (r Root) Sub(id domain.BatchID, s domain.Sub) string { return r.States(id) + "/" + string(s) }
+func (r Root) Ref(id domain.BatchID, s domain.Sub, j domain.JobID) string {
+	return string(r) + "/batches/" + string(id) + "/states/" + string(s) + "/" + string(j)
+}
+
+// The nodes of a job.
+
+func (r Root) Job(id domain.JobID) string       { return r.At("/jobs/" + string(id)) }
+func (r Root) JobStatus(id domain.JobID) string { return r.At("/jobs/" + string(id) + "/status") }
+func (r Root) Claims(id domain.JobID) string    { return r.At("/jobs/" + string(id) + "/claims") }
+func (r Root) Queue(s domain.JobState) string   { return r.At("/jobs/states/" + string(s)) }
+func (r Root) Space() string                    { return r.At("/space") }
+func (r Root) Promise(id domain.JobID) string   { return r.At("/space/" + string(id)) }
+
+// Entry returns a job's queue entry, "" when it has none.
+func (r Root) Entry(j domain.Job) string {
+	if entry := j.QueueEntry(); entry != "" {
+		return string(r) + "/jobs/states/" + string(j.State) + "/" + entry
+	}
+	return ""
+}
+
+// Lock returns the lock of a batch or a job.
+func (r Root) Lock(a domain.Aggregate) string {
+	if a.Kind == domain.KindBatch {
+		return r.At("/batches/" + a.ID + "/lock")
+	}
+	return r.At("/jobs/" + a.ID + "/lock")
+}
+
+// Processes, numbers and settings.
+
+func (r Root) Workers() string           { return r.At("/workers") }
+func (r Root) Worker(id string) string   { return r.At("/workers/" + id) }
+func (r Root) Leader(name string) string { return r.At("/leaders/" + name) }
+func (r Root) IDs(kind string) string    { return r.At("/ids/" + kind) }
+func (r Root) Epoch() string             { return r.At("/config/epoch") }
+func (r Root) Shards() string            { return r.At("/config/shards") }
+func (r Root) Versions() string          { return r.At("/config/versions") }
+func (r Root) Locks() string             { return r.At("/locks") }
+
+// Restoring stands while the tree is being restored, RestoringLog while the log is;
+// meanwhile no other process may use the tree.
+func (r Root) Restoring() string    { return r.At("/config/restoring") }
+func (r Root) RestoringLog() string { return r.At("/config/restoring-log") }
+
+// Holds returns the directory of one kind of hold.
+func (r Root) Holds(k domain.HoldKind) string {
+	if k == domain.HoldQueue {
+		return r.At("/locks/queue")
+	}
+	return r.At("/locks/collections")
+}
+
+func (r Root) Hold(k domain.HoldKind, name string) string { return r.Holds(k) + "/" + name }
+func (r Root) SettingVersion(a domain.Aggregate) string   { return r.Versions() + "/" + a.ID }
+
+// The outbox. The data of a shard's node is the number of the bucket that takes new
+// entries.
+
+func (r Root) Shard(n int) string           { return r.At(fmt.Sprintf("/outbox/%02d", n)) }
+func (r Root) Mark(n int) string            { return r.Shard(n) + "/mark" }
+func (r Root) Bucket(n int, b int64) string { return r.Shard(n) + fmt.Sprintf("/b%010d", b) }
+
+// OutboxEntry returns the node at an offset of a shard.
+func (r Root) OutboxEntry(n int, o eventstore.Offset) string {
+	return r.Bucket(n, o.Bucket) + fmt.Sprintf("/e-%010d", o.Seq)
+}
+
+// ParseBucket returns the number of a bucket from its name; ok is false for another
+// child of a shard.
+func ParseBucket(name string) (b int64, ok bool) {
+	digits, ok := strings.CutPrefix(name, "b")
+	b, err := strconv.ParseInt(digits, 10, 64)
+	return b, ok && err == nil
+}
+
+// ParseOutboxEntry returns the sequence of an outbox entry from its name or path.
+func ParseOutboxEntry(name string) (int64, error) {
+	i := strings.LastIndex(name, "-")
+	if i < 0 {
+		return 0, fmt.Errorf("%q has no sequence", name)
+	}
+	return strconv.ParseInt(name[i+1:], 10, 64)
+}
+
+// ShardOf spreads batches, with their jobs, and settings over the shards of the
+// outbox.
+func ShardOf(c eventstore.Change, shards int) int {
+	if c.Job != nil {
+		return ShardOfKey(string(c.Job.To.Configuration.BatchID), shards)
+	}
+	return ShardOfKey(c.Aggregate().ID, shards)
+}
+
+// ShardOfKey returns the shard of a batch id, or of a setting's id.
+func ShardOfKey(key string, shards int) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	return int(h.Sum32() % uint32(shards))
+}
