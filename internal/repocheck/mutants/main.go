@@ -1,6 +1,7 @@
 // Command mutants breaks the program on purpose, one protection at a time, and looks
 // whether the test that is there for it goes red. The table (table_*.go) names for
-// each protection the text that is taken away and the one test.
+// each protection the function that holds it, the operation on its syntax tree that
+// takes it away (ops.go), and the one test.
 //
 // The tree is not touched: `go test -overlay` compiles the changed text in the place
 // of a file. A mutant counts as found only when its own test fails by itself. One
@@ -22,7 +23,7 @@ import (
 )
 
 func main() {
-	only := flag.String("run", ".", "mutants whose name or file matches this regular expression")
+	only := flag.String("run", ".", "mutants whose name or function matches this regular expression")
 	at := flag.Int("j", 2, "mutants tried at once")
 	to := flag.String("overlay", "", "try nothing: write the one chosen to FILE.go and FILE.json, which `go test -overlay` takes")
 	flag.Parse()
@@ -52,7 +53,7 @@ func tryAll(only string, at int, to string) (bool, error) {
 func choose(which *regexp.Regexp) []Mutant {
 	var chosen []Mutant
 	for _, m := range Mutants() {
-		if which.MatchString(m.Name) || which.MatchString(m.File) {
+		if which.MatchString(m.Name) || which.MatchString(m.At) {
 			chosen = append(chosen, m)
 		}
 	}

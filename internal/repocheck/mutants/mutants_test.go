@@ -1,8 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"flag"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,17 +20,17 @@ import (
 
 var update = flag.Bool("update", false, "write docs/mutants.md anew")
 
-// TestTable: each text stands in its file once, each test is there, and no two rows
-// are the same.
+// TestTable: each row changes one place, its test is there, and no two rows are the
+// same.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	root, err := findRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]bool{}
+	changed := map[string]changedFile{}
 	for _, m := range Mutants() {
-		text, err := m.mutate(root)
+		file, err := m.mutate(root)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -28,13 +38,64 @@ func TestTable(t *testing.T) {
 		if there, err := m.hasTest(root); err != nil || !there {
 			t.Errorf("%s: there is no %s in %s (%v)", m.Name, m.Test, m.Package, err)
 		}
-		if names[m.Name] || m.Name == "" || m.Why == "" || m.Old == m.New || text == "" {
-			t.Errorf("%q: a row has a name of its own, a reason and a change", m.Name)
+		if _, twice := changed[m.Name]; twice || m.Name == "" || m.Why == "" {
+			t.Errorf("%q: a row has a name of its own and a reason", m.Name)
 		}
-		names[m.Name] = true
+		changed[m.Name] = file
 	}
-	if len(names) < 25 {
-		t.Errorf("%d mutants, want 25", len(names))
+	if len(Mutants()) < 100 {
+		t.Errorf("%d mutants, want 100", len(Mutants()))
+	}
+	if t.Failed() {
+		return
+	}
+	compile(t, root, changed)
+}
+
+// compile type-checks each changed file with the rest of its package.
+func compile(t *testing.T, root string, changed map[string]changedFile) {
+	t.Helper()
+	args := []string{"list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles"}
+	for _, c := range changed {
+		args = append(args, "./"+path.Dir(c.path))
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type listed struct {
+		ImportPath, Export, Dir string
+		GoFiles                 []string
+	}
+	byPath, byDir := map[string]listed{}, map[string]listed{}
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var p listed
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		byPath[p.ImportPath], byDir[p.Dir] = p, p
+	}
+	fset := token.NewFileSet()
+	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(byPath[path].Export) })
+	for name, c := range changed {
+		pkg := byDir[filepath.Join(root, filepath.FromSlash(path.Dir(c.path)))]
+		var files []*ast.File
+		for _, base := range pkg.GoFiles {
+			var text any
+			if base == path.Base(c.path) {
+				text = c.text
+			}
+			f, err := parser.ParseFile(fset, filepath.Join(pkg.Dir, base), text, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			files = append(files, f)
+		}
+		if _, err := (&types.Config{Importer: imports}).Check(pkg.ImportPath, fset, files, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

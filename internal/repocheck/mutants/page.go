@@ -10,7 +10,7 @@ func page() string {
 		"program at a time, without touching the tree, and looks whether the one test that is\n" +
 		"there for it goes red. `make generate` writes this page from the table in\n" +
 		"`internal/repocheck/mutants`; `make test` checks that the table fits the code.\n" +
-		"`make mutants RUN=lock` tries those whose name or file matches.\n\n" +
+		"`make mutants RUN=lock` tries those whose name or function matches.\n\n" +
 		"## Protections\n\n" + header)
 	for _, m := range Mutants() {
 		if !m.Was {
@@ -26,8 +26,13 @@ func page() string {
 	return b.String()
 }
 
-const header = "| taken away | what would happen | file | test that goes red |\n|---|---|---|---|\n"
+const header = "| taken away | what would happen | function | test that goes red |\n|---|---|---|---|\n"
 
 func (m Mutant) row() string {
-	return "| " + m.Name + " | " + m.Why + " | " + m.File + " | " + m.Package + " `" + m.Test + "` |\n"
+	return "| " + m.Name + " | " + m.Why + " | " + m.place() + " | " + m.Package + " `" + m.Test + "` |\n"
+}
+
+func (m Mutant) place() string {
+	pkg, name, _ := strings.Cut(m.At, " ")
+	return pkg + " `" + name + "`"
 }

@@ -40,7 +40,7 @@ func run(ctx context.Context, out io.Writer, all []Mutant, at int) (bool, error)
 		return false, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	changed := make([]string, len(all))
+	changed := make([]changedFile, len(all))
 	for i, m := range all {
 		if changed[i], err = m.mutate(root); err != nil {
 			return false, err
@@ -84,7 +84,7 @@ func summary(out io.Writer, all []Mutant, results []result) bool {
 			continue
 		}
 		missed++
-		fmt.Fprintf(out, "\n%s: %s\n  in %s, by %s of %s\n%s", r.verdict, m.Name, m.File, m.Test, m.Package, readable(r.output))
+		fmt.Fprintf(out, "\n%s: %s\n  in %s, by %s of %s\n%s", r.verdict, m.Name, m.At, m.Test, m.Package, readable(r.output))
 	}
 	fmt.Fprintf(out, "\n%d of %d mutants noticed\n", len(all)-missed, len(all))
 	return missed == 0
@@ -137,9 +137,9 @@ func baseline(ctx context.Context, out io.Writer, root string, all []Mutant, res
 }
 
 // try runs the row's test with the changed file in the place of its own.
-func try(ctx context.Context, root, name string, m Mutant, changed string) (result, error) {
+func try(ctx context.Context, root, name string, m Mutant, changed changedFile) (result, error) {
 	began := time.Now()
-	if err := m.overlay(root, name, changed); err != nil {
+	if err := changed.overlay(root, name); err != nil {
 		return result{}, err
 	}
 	timeout := limit
@@ -152,13 +152,13 @@ func try(ctx context.Context, root, name string, m Mutant, changed string) (resu
 
 // overlay writes NAME.go, the changed file, and NAME.json, which puts it in the place
 // of its own for `go test -overlay`.
-func (m Mutant) overlay(root, name, changed string) error {
+func (c changedFile) overlay(root, name string) error {
 	overlay, err := json.Marshal(map[string]map[string]string{
-		"Replace": {filepath.Join(root, filepath.FromSlash(m.File)): name + ".go"}})
+		"Replace": {filepath.Join(root, filepath.FromSlash(c.path)): name + ".go"}})
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.WriteFile(name+".go", []byte(changed), 0o600), os.WriteFile(name+".json", overlay, 0o600))
+	return errors.Join(os.WriteFile(name+".go", []byte(c.text), 0o600), os.WriteFile(name+".json", overlay, 0o600))
 }
 
 // lend writes the overlay of the one mutant that was chosen, for tests that run it
@@ -175,7 +175,7 @@ func lend(name string, chosen []Mutant) error {
 	if err != nil {
 		return err
 	}
-	return chosen[0].overlay(root, name, changed)
+	return changed.overlay(root, name)
 }
 
 // goTest gives what `go test -json` writes. Its exit code says nothing more. The
