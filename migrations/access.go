@@ -16,7 +16,7 @@ var accessFiles embed.FS
 func MakeRoles(ctx context.Context, db *sql.DB) error {
 	roles, err := accessSQL("roles", Live)
 	if err == nil {
-		err = locked(ctx, db, roles)
+		err = locked(ctx, db, "roles", roles)
 	}
 	if err != nil {
 		return fmt.Errorf("make roles: %w", err)

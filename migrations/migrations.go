@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -46,23 +45,15 @@ func sub(dir string) fs.FS {
 	return f
 }
 
-// lockWait is how long, in seconds, and how often to ask for the lock while
-// another process migrates: two minutes altogether.
-const lockEvery, lockTries = 1, 120
-
 // Up applies the migrations that the database lacks, under a lock that only one
-// process holds at a time, and tells how many that were. Versions are kept in
-// SCHEMA.schema_version.
+// process holds at a time and that keeps writers waiting, and tells how many that
+// were. Versions are kept in SCHEMA.schema_version.
 func Up(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error) {
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockEvery, lockTries))
-	if err != nil {
-		return 0, fmt.Errorf("migrate %s: %w", schema, err)
-	}
 	if err := createSchema(ctx, db, schema); err != nil {
 		return 0, fmt.Errorf("migrate %s: create schema: %w", schema, err)
 	}
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, from,
-		goose.WithTableName(schema+".schema_version"), goose.WithSessionLocker(locker))
+		goose.WithTableName(schema+".schema_version"), goose.WithSessionLocker(sessionLock{schema}))
 	if err != nil {
 		return 0, fmt.Errorf("migrate %s: %w", schema, err)
 	}
@@ -96,9 +87,9 @@ func apply(ctx context.Context, provider *goose.Provider) (applied int, err erro
 	return applied, err
 }
 
-// deadlocks is how often a transaction that PostgreSQL gave up for somebody else's
-// is tried: the projector goes on meanwhile, and locks the same tables in its own
-// order. What was given up has left nothing behind.
+// deadlocks is how often a transaction that PostgreSQL gave up for another one is
+// tried: who reads the tables, and the projector of an older program, hold no lock of
+// ours. What was given up has left nothing behind.
 const deadlocks = 5
 
 // again does what PostgreSQL gave up for a deadlock once more.
@@ -127,7 +118,7 @@ func finish(ctx context.Context, db *sql.DB, schema string) error {
 	if err != nil {
 		return err
 	}
-	return locked(ctx, db, strings.ReplaceAll(`
+	return locked(ctx, db, schema, strings.ReplaceAll(`
 comment on table SCHEMA.schema_version is 'Migrations of this schema that were applied.';
 comment on column SCHEMA.schema_version.id is 'Order in which they were applied.';
 comment on column SCHEMA.schema_version.version_id is 'Number that the migration''s file name begins with; 0 = the table itself.';
@@ -138,22 +129,22 @@ comment on column SCHEMA.schema_version.tstamp is 'When it was applied, by the c
 // createSchema makes room for the version table, which goose writes before the
 // first migration.
 func createSchema(ctx context.Context, db *sql.DB, schema string) error {
-	return locked(ctx, db, "create schema if not exists "+schema)
+	return locked(ctx, db, schema, "create schema if not exists "+schema)
 }
 
-// locked runs statements in one transaction that only one process at a time has:
-// "if not exists" and grants alone do not keep two of them apart.
-func locked(ctx context.Context, db *sql.DB, statements ...string) error {
-	return again(func() error { return alone(ctx, db, statements) })
+// locked runs statements in one transaction that has the lock of the schema: "if not
+// exists" and grants alone do not keep two processes apart.
+func locked(ctx context.Context, db *sql.DB, schema string, statements ...string) error {
+	return again(func() error { return alone(ctx, db, schema, statements) })
 }
 
-func alone(ctx context.Context, db *sql.DB, statements []string) error {
+func alone(ctx context.Context, db *sql.DB, schema string, statements []string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	for _, stmt := range append([]string{"select pg_advisory_xact_lock(hashtext('accession create schema'))"}, statements...) {
+	for _, stmt := range append([]string{lockAlone("pg_advisory_xact_lock", schema)}, statements...) {
 		if _, err := tx.ExecContext(ctx, stmt); err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func as(t *testing.T, db *pgxpool.Pool, role string) *pgx.Conn {
 	return conn
 }
 
-func exec(t *testing.T, db projections.DB, sql string) {
+func exec(t *testing.T, db projections.Reader, sql string) {
 	t.Helper()
 	if _, err := db.Exec(context.Background(), sql); err != nil {
 		t.Fatalf("%s: %v", sql, err)

@@ -10,7 +10,7 @@ import (
 
 // OldestJobs tells, for each of the states, since when the job is in it that came
 // into it first; a state without jobs is missing.
-func OldestJobs(ctx context.Context, db DB, states []domain.JobState) (map[domain.JobState]time.Time, error) {
+func OldestJobs(ctx context.Context, db Reader, states []domain.JobState) (map[domain.JobState]time.Time, error) {
 	names := make([]string, len(states))
 	for i, s := range states {
 		names[i] = string(s)

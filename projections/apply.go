@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
@@ -14,6 +16,10 @@ import (
 // partitionWidth is the number of places in a partition of the event table, as in
 // accession.make_event_partitions.
 const partitionWidth = 1_000_000
+
+// writing begins a transaction that writes to more than one of the live tables: it
+// waits while these are migrated, and a migration waits until it has ended.
+var writing = pgx.TxOptions{BeginQuery: migrations.BeginWriter}
 
 // project applies events in one transaction, again and again while PostgreSQL is
 // away. When the answer to a commit was lost, the checkpoint tells whether it
@@ -52,7 +58,10 @@ func (p *Projector) partitions(ctx context.Context, seq int64) error {
 		return nil
 	}
 	crash.Point("projections/partitions/before-make")
-	if err := p.q.MakeEventPartitions(ctx, seq); err != nil {
+	err := pgx.BeginTxFunc(ctx, p.cfg.DB, writing, func(tx pgx.Tx) error {
+		return pgdb.New(tx).MakeEventPartitions(ctx, seq)
+	})
+	if err != nil {
 		return fmt.Errorf("make partitions of the event table: %w", err)
 	}
 	crash.Point("projections/partitions/after-make")
@@ -61,7 +70,7 @@ func (p *Projector) partitions(ctx context.Context, seq int64) error {
 }
 
 func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.AccessionCheckpoint, bad *poison) error {
-	tx, err := p.cfg.DB.Begin(ctx)
+	tx, err := p.cfg.DB.BeginTx(ctx, writing)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}

@@ -148,7 +148,7 @@ func batchOf(row pgdb.AccessionBatch) (domain.Batch, error) {
 
 // LoadBatch gives a batch as folding the log up to the checkpoint gives it, or
 // ErrNotFound. NextRow is kept in ZooKeeper only and stays 0.
-func LoadBatch(ctx context.Context, db DB, id domain.BatchID) (domain.Batch, error) {
+func LoadBatch(ctx context.Context, db Reader, id domain.BatchID) (domain.Batch, error) {
 	rows, err := pgdb.New(db).LoadBatches(ctx, []string{string(id)})
 	if err != nil {
 		return domain.Batch{}, fmt.Errorf("load %s: %w", id, err)

@@ -37,7 +37,7 @@ func (p *Projector) open(ctx context.Context) error {
 // projection applied, or lost events that it applied: who writes to it now takes the
 // places of others. Tables that were never filled say nothing. stream is asked after
 // the checkpoint was read, so that it is the newer of both.
-func Continues(ctx context.Context, db DB, stream func(context.Context) (StreamInfo, error)) error {
+func Continues(ctx context.Context, db Reader, stream func(context.Context) (StreamInfo, error)) error {
 	at, err := pgdb.New(db).Checkpoint(ctx, defaultName)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && at.Seq == 0 {
 		return nil
@@ -101,7 +101,7 @@ func fence(ctx context.Context, q *pgdb.Queries, from, to pgdb.AccessionCheckpoi
 
 // Lag tells how many events the main projection is behind a log that ends at
 // streamLast.
-func Lag(ctx context.Context, db DB, streamLast uint64) (int64, error) {
+func Lag(ctx context.Context, db Reader, streamLast uint64) (int64, error) {
 	seq, err := pgdb.New(db).Projected(ctx, defaultName)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return 0, fmt.Errorf("read lag of the projection: %w", err)

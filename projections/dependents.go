@@ -92,7 +92,7 @@ func strangers(ctx context.Context, db DB) ([]string, error) {
 // identities asks the catalogue. To compile such a question takes PostgreSQL a
 // thousand times as long as to answer it.
 func identities(ctx context.Context, db DB, sql string, args ...any) (list []string, err error) {
-	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, db, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "set local jit = off"); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ type Digest struct {
 // Digests gives those of all tables that follow from the log.
 func Digests(ctx context.Context, db DB) (map[string]Digest, error) {
 	all := map[string]Digest{}
-	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, db, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "set transaction isolation level repeatable read, read only"); err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ func transient(err error) bool {
 		case "08", "53", "57": // connection, resources, operator intervention
 			return true
 		}
-		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == stoodStill || pg.Code == cachedPlan
+		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == "55P03" || pg.Code == stoodStill || pg.Code == cachedPlan
 	}
 	var network net.Error
 	var connect *pgconn.ConnectError

@@ -63,11 +63,11 @@ func (f *faultyDB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Ro
 	return f.DB.QueryRow(ctx, sql, args...)
 }
 
-func (f *faultyDB) Begin(ctx context.Context) (pgx.Tx, error) {
+func (f *faultyDB) BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error) {
 	if f.fails(false) {
 		return nil, f.err
 	}
-	tx, err := f.DB.Begin(ctx)
+	tx, err := f.DB.BeginTx(ctx, opts)
 	return &faultyTx{tx, f}, err
 }
 

@@ -32,20 +32,20 @@ type FileFilter struct {
 
 // Files lists files in the order of their discovery: those of a job as its
 // manifest has them.
-func Files(ctx context.Context, db DB, f FileFilter) ([]FileRow, error) {
+func Files(ctx context.Context, db Reader, f FileFilter) ([]FileRow, error) {
 	rows, err := pgdb.New(db).Files(ctx, pgdb.FilesParams{BatchID: string(f.Batch), JobID: string(f.Job), Status: string(f.Status),
 		Name: f.Name, After: string(f.After), MaxRows: atMost(f.Limit)})
 	return filesInUTC(rows), wrap("list files", err)
 }
 
 // FileByHash gives one file, or ErrNotFound.
-func FileByHash(ctx context.Context, db DB, id domain.FileHash) (FileRow, error) {
+func FileByHash(ctx context.Context, db Reader, id domain.FileHash) (FileRow, error) {
 	row, err := pgdb.New(db).File(ctx, string(id))
 	return filesInUTC([]FileRow{row})[0], wrap(id.Aggregate().String(), err)
 }
 
 // FileHistory lists the changes of a file's state in their order.
-func FileHistory(ctx context.Context, db DB, id domain.FileHash) ([]FileTransition, error) {
+func FileHistory(ctx context.Context, db Reader, id domain.FileHash) ([]FileTransition, error) {
 	rows, err := pgdb.New(db).FileTransitions(ctx, string(id))
 	for i := range rows {
 		utc(rows[i].FromSince, &rows[i].At)
@@ -54,14 +54,14 @@ func FileHistory(ctx context.Context, db DB, id domain.FileHash) ([]FileTransiti
 }
 
 // RetriesOfFile lists the failed attempts of one file in their order.
-func RetriesOfFile(ctx context.Context, db DB, id domain.FileHash) ([]Retry, error) {
+func RetriesOfFile(ctx context.Context, db Reader, id domain.FileHash) ([]Retry, error) {
 	rows, err := pgdb.New(db).FileRetries(ctx, string(id))
 	return inUTC(rows), wrap("retry history of "+id.Aggregate().String(), err)
 }
 
 // CountFiles tells how many files of a job, or of a batch, stand where. Without
 // files everything is 0.
-func CountFiles(ctx context.Context, db DB, of domain.Aggregate) (FileCounts, error) {
+func CountFiles(ctx context.Context, db Reader, of domain.Aggregate) (FileCounts, error) {
 	row, err := pgdb.New(db).FileCount(ctx, of.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return FileCounts{ID: of.ID}, nil

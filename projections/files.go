@@ -120,7 +120,7 @@ func fileOf(row pgdb.AccessionFile) domain.File {
 
 // LoadFile gives a file as folding the log up to the checkpoint gives it, or
 // ErrNotFound.
-func LoadFile(ctx context.Context, db DB, id domain.FileHash) (domain.File, error) {
+func LoadFile(ctx context.Context, db Reader, id domain.FileHash) (domain.File, error) {
 	files, err := LoadFiles(ctx, db, []domain.FileHash{id})
 	if err != nil {
 		return domain.File{}, err
@@ -132,7 +132,7 @@ func LoadFile(ctx context.Context, db DB, id domain.FileHash) (domain.File, erro
 }
 
 // LoadFiles gives those of the files that are there, in no order.
-func LoadFiles(ctx context.Context, db DB, ids []domain.FileHash) ([]domain.File, error) {
+func LoadFiles(ctx context.Context, db Reader, ids []domain.FileHash) ([]domain.File, error) {
 	rows, err := pgdb.New(db).LoadFiles(ctx, texts(ids))
 	if err != nil {
 		return nil, fmt.Errorf("load %d files: %w", len(ids), err)

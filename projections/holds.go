@@ -13,7 +13,7 @@ type HeldCount struct {
 
 // Held counts the held batches and jobs by profile; a profile without any is
 // missing.
-func Held(ctx context.Context, db DB) (map[string]HeldCount, error) {
+func Held(ctx context.Context, db Reader) (map[string]HeldCount, error) {
 	rows, err := pgdb.New(db).HeldByProfile(ctx)
 	if err != nil {
 		return nil, wrap("count what is held", err)

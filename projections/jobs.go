@@ -142,7 +142,7 @@ func jobOf(row pgdb.AccessionJob) (domain.Job, error) {
 
 // LoadJob gives a job as folding the log up to the checkpoint gives it, or
 // ErrNotFound.
-func LoadJob(ctx context.Context, db DB, id domain.JobID) (domain.Job, error) {
+func LoadJob(ctx context.Context, db Reader, id domain.JobID) (domain.Job, error) {
 	rows, err := pgdb.New(db).LoadJobs(ctx, []string{string(id)})
 	if err != nil {
 		return domain.Job{}, fmt.Errorf("load %s: %w", id, err)

@@ -91,8 +91,8 @@ type slowRetry struct {
 	waited func() bool
 }
 
-func (s *slowRetry) Begin(ctx context.Context) (pgx.Tx, error) {
-	tx, err := s.DB.Begin(ctx)
+func (s *slowRetry) BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error) {
+	tx, err := s.DB.BeginTx(ctx, opts)
 	return &slowTx{tx, s}, err
 }
 

@@ -35,7 +35,7 @@ func (x Index) Of(log StreamInfo) bool {
 // files') or of a job (its own and its files') stand, as far as the projection has
 // come. Places not more than gap apart are one stretch, which then holds other
 // events as well.
-func Places(ctx context.Context, db DB, of domain.Aggregate, gap int64) (Index, error) {
+func Places(ctx context.Context, db Reader, of domain.Aggregate, gap int64) (Index, error) {
 	q := pgdb.New(db)
 	// Asked first: what the history gains meanwhile lies behind it.
 	at, err := q.Checkpoint(ctx, defaultName)

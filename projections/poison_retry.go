@@ -20,7 +20,7 @@ import (
 type PoisonEvent = pgdb.AccessionPoisonEvent
 
 // Poison lists up to limit (0 = 100) held events in the order of the log.
-func Poison(ctx context.Context, db DB, limit int) ([]PoisonEvent, error) {
+func Poison(ctx context.Context, db Reader, limit int) ([]PoisonEvent, error) {
 	rows, err := pgdb.New(db).PoisonEvents(ctx, pgdb.PoisonEventsParams{Name: defaultName, MaxRows: atMost(limit)})
 	for i := range rows {
 		utc(&rows[i].FirstSeen, &rows[i].LastSeen)
@@ -29,7 +29,7 @@ func Poison(ctx context.Context, db DB, limit int) ([]PoisonEvent, error) {
 }
 
 // PoisonAt gives the held event at a place of the log, or ErrNotFound.
-func PoisonAt(ctx context.Context, db DB, seq uint64) (PoisonEvent, error) {
+func PoisonAt(ctx context.Context, db Reader, seq uint64) (PoisonEvent, error) {
 	row, err := pgdb.New(db).PoisonEvent(ctx, pgdb.PoisonEventParams{Name: defaultName, Seq: int64(seq)})
 	utc(&row.FirstSeen, &row.LastSeen)
 	return row, wrap(fmt.Sprintf("event %d", seq), err)
@@ -39,7 +39,7 @@ func PoisonAt(ctx context.Context, db DB, seq uint64) (PoisonEvent, error) {
 type PoisonCount = pgdb.CountPoisonRow
 
 // CountPoison counts what is held.
-func CountPoison(ctx context.Context, db DB) (PoisonCount, error) {
+func CountPoison(ctx context.Context, db Reader) (PoisonCount, error) {
 	n, err := pgdb.New(db).CountPoison(ctx, defaultName)
 	return n, wrap("count held events", err)
 }
@@ -58,7 +58,7 @@ type Retried struct {
 // the log. Tables of other rules are left as they are: [*MeaningError].
 func RetryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) (Retried, error) {
 	out := Retried{Aggregate: a}
-	tx, err := db.Begin(ctx)
+	tx, err := db.BeginTx(ctx, writing)
 	if err != nil {
 		return out, wrap("retry "+a.String(), err)
 	}
@@ -234,7 +234,7 @@ func (r *retrial) write(ctx context.Context, f *fold) (cause, err error) {
 
 // HeldAggregates lists the aggregates that are held, in the order in which they
 // came to be.
-func HeldAggregates(ctx context.Context, db DB) ([]domain.Aggregate, error) {
+func HeldAggregates(ctx context.Context, db Reader) ([]domain.Aggregate, error) {
 	rows, err := pgdb.New(db).HeldAggregates(ctx, defaultName)
 	var list []domain.Aggregate
 	for _, row := range rows {

@@ -29,10 +29,13 @@ type StreamInfo struct {
 	Last    uint64
 }
 
-// DB is what the projector and the readers need of a connection pool.
+// Reader is what one question needs: a pool, a connection or a transaction.
+type Reader = pgdb.DBTX
+
+// DB is what the projector, and who asks several questions, need of a pool.
 type DB interface {
 	pgdb.DBTX
-	Begin(ctx context.Context) (pgx.Tx, error)
+	BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error)
 }
 
 // Pool is many connections, for what needs several at a time.

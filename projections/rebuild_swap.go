@@ -120,7 +120,7 @@ func (r *rebuild) swap(ctx context.Context, f *fold) error {
 
 // trySwap swaps, unless too much has happened since the new tables were filled.
 func (r *rebuild) trySwap(ctx context.Context, f *fold) (done bool, err error) {
-	err = pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, r.cfg.Pool, writing, func(tx pgx.Tx) error {
 		live, err := pgdb.New(tx).LockCheckpoint(ctx, defaultName)
 		if err != nil {
 			return err

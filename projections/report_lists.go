@@ -68,7 +68,7 @@ func pages[T any](what string, page func(last *T) ([]T, error)) iter.Seq2[T, err
 
 // AllRetries gives failed attempts of jobs and files in the order in which they
 // failed.
-func AllRetries(ctx context.Context, db DB, r Range) iter.Seq2[Retry, error] {
+func AllRetries(ctx context.Context, db Reader, r Range) iter.Seq2[Retry, error] {
 	q := pgdb.New(db)
 	since, until := r.bounds()
 	return pages("retry history", func(last *Retry) ([]Retry, error) {
@@ -83,16 +83,16 @@ func AllRetries(ctx context.Context, db DB, r Range) iter.Seq2[Retry, error] {
 
 // AboutFileMoves tells about how many rows [FileMoves] gives, AboutRetries the same of
 // [AllRetries], as PostgreSQL expects without reading them: for a bar.
-func AboutFileMoves(ctx context.Context, db DB, r Range) (int64, error) {
+func AboutFileMoves(ctx context.Context, db Reader, r Range) (int64, error) {
 	return about(ctx, db, "select from accession.file_transition where at >= $1 and at < $2 and ($3 = '' or batch_id = $3)", r)
 }
 
 // AboutRetries see [AboutFileMoves].
-func AboutRetries(ctx context.Context, db DB, r Range) (int64, error) {
+func AboutRetries(ctx context.Context, db Reader, r Range) (int64, error) {
 	return about(ctx, db, "select from accession.retry where failed_at >= $1 and failed_at < $2 and ($3 = '' or batch_id = $3)", r)
 }
 
-func about(ctx context.Context, db DB, query string, r Range) (int64, error) {
+func about(ctx context.Context, db Reader, query string, r Range) (int64, error) {
 	since, until := r.bounds()
 	var expected []struct {
 		Plan struct {
@@ -115,7 +115,7 @@ type FileMove struct {
 
 // FileMoves gives what happened to files, in order; of one batch the life of each
 // file, one file after the other in the order of their discovery.
-func FileMoves(ctx context.Context, db DB, r Range) iter.Seq2[FileMove, error] {
+func FileMoves(ctx context.Context, db Reader, r Range) iter.Seq2[FileMove, error] {
 	q := pgdb.New(db)
 	since, until := r.bounds()
 	if r.Batch == "" {
@@ -154,7 +154,7 @@ func moves[T any](rows []T, move func(T) FileMove) []FileMove {
 
 // BatchFiles gives the files of a batch in the order of their discovery, page by
 // page.
-func BatchFiles(ctx context.Context, db DB, id domain.BatchID) iter.Seq2[FileRow, error] {
+func BatchFiles(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[FileRow, error] {
 	q := pgdb.New(db)
 	return pages("files of "+string(id), func(last *FileRow) ([]FileRow, error) {
 		p := pgdb.ReportFilesParams{BatchID: string(id), MaxRows: reportPage}
@@ -167,7 +167,7 @@ func BatchFiles(ctx context.Context, db DB, id domain.BatchID) iter.Seq2[FileRow
 }
 
 // BatchJobs gives the jobs of a batch in the order of their ids.
-func BatchJobs(ctx context.Context, db DB, id domain.BatchID) iter.Seq2[JobRow, error] {
+func BatchJobs(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[JobRow, error] {
 	return pages("jobs of "+string(id), func(last *JobRow) ([]JobRow, error) {
 		f := JobFilter{Batch: id, Limit: reportPage}
 		if last != nil {
@@ -178,7 +178,7 @@ func BatchJobs(ctx context.Context, db DB, id domain.BatchID) iter.Seq2[JobRow, 
 }
 
 // JobsByID gives those of the jobs that are there, in no order.
-func JobsByID(ctx context.Context, db DB, ids []string) ([]JobRow, error) {
+func JobsByID(ctx context.Context, db Reader, ids []string) ([]JobRow, error) {
 	rows, err := pgdb.New(db).JobsByID(ctx, ids)
 	for _, row := range rows {
 		utc(row.LastModified, row.CreatedAt, row.StatusSince, row.CompletedAt)
@@ -188,7 +188,7 @@ func JobsByID(ctx context.Context, db DB, ids []string) ([]JobRow, error) {
 
 // LastFailures tells why each of these files failed last, by its hash; one that
 // never failed is missing.
-func LastFailures(ctx context.Context, db DB, files []string) (map[string]string, error) {
+func LastFailures(ctx context.Context, db Reader, files []string) (map[string]string, error) {
 	rows, err := pgdb.New(db).LastFailures(ctx, files)
 	why := make(map[string]string, len(rows))
 	for _, row := range rows {

@@ -21,7 +21,7 @@ type (
 
 // Throughput tells what was done within the range, by days in UTC; days on which
 // nothing was done are missing.
-func Throughput(ctx context.Context, db DB, r Range) ([]ThroughputRow, error) {
+func Throughput(ctx context.Context, db Reader, r Range) ([]ThroughputRow, error) {
 	since, until := r.bounds()
 	rows, err := pgdb.New(db).ReportThroughput(ctx, pgdb.ReportThroughputParams{Since: since, Until: until, Whole: r.UpTo == 0, UpTo: r.upTo()})
 	return rows, wrap("throughput", err)
@@ -29,14 +29,14 @@ func Throughput(ctx context.Context, db DB, r Range) ([]ThroughputRow, error) {
 
 // TimeInState tells how long jobs and files stayed in each state, over all stays
 // that ended within the range.
-func TimeInState(ctx context.Context, db DB, r Range) ([]TimeInStateRow, error) {
+func TimeInState(ctx context.Context, db Reader, r Range) ([]TimeInStateRow, error) {
 	since, until := r.bounds()
 	rows, err := pgdb.New(db).ReportTimeInState(ctx, pgdb.ReportTimeInStateParams{BatchID: string(r.Batch), Since: since, Until: until, UpTo: r.upTo()})
 	return rows, wrap("time in state", err)
 }
 
 // Failures tells why attempts failed within the range, the most frequent first.
-func Failures(ctx context.Context, db DB, r Range) ([]FailureRow, error) {
+func Failures(ctx context.Context, db Reader, r Range) ([]FailureRow, error) {
 	since, until := r.bounds()
 	rows, err := pgdb.New(db).ReportFailures(ctx, pgdb.ReportFailuresParams{BatchID: string(r.Batch), Since: since, Until: until})
 	for i := range rows {
@@ -47,7 +47,7 @@ func Failures(ctx context.Context, db DB, r Range) ([]FailureRow, error) {
 
 // Submitters tells what became of the batches deposited within the range, by who
 // deposited them.
-func Submitters(ctx context.Context, db DB, r Range) ([]SubmitterRow, error) {
+func Submitters(ctx context.Context, db Reader, r Range) ([]SubmitterRow, error) {
 	since, until := r.bounds()
 	rows, err := pgdb.New(db).ReportSubmitters(ctx, pgdb.ReportSubmittersParams{Since: &since, Until: &until})
 	for i := range rows {

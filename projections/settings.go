@@ -65,7 +65,7 @@ func settingOf(row pgdb.AccessionSetting) domain.Setting {
 
 // LoadSetting gives a setting as folding the log up to the checkpoint gives it,
 // or ErrNotFound when it was never set.
-func LoadSetting(ctx context.Context, db DB, kind domain.HoldKind, name string) (domain.Setting, error) {
+func LoadSetting(ctx context.Context, db Reader, kind domain.HoldKind, name string) (domain.Setting, error) {
 	a := domain.SettingAggregate(kind, name)
 	rows, err := pgdb.New(db).LoadSettings(ctx, []string{a.ID})
 	if err != nil {

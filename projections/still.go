@@ -27,7 +27,7 @@ type Still struct{ pgx.Tx }
 
 // HoldStill begins to read the tables as they are now. The caller closes it.
 func HoldStill(ctx context.Context, db DB) (*Still, error) {
-	tx, err := db.Begin(ctx)
+	tx, err := db.BeginTx(ctx, pgx.TxOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}

@@ -23,8 +23,8 @@ type stoppedDB struct {
 	goOn   chan struct{} // until this is closed
 }
 
-func (s *stoppedDB) Begin(ctx context.Context) (pgx.Tx, error) {
-	tx, err := s.DB.Begin(ctx)
+func (s *stoppedDB) BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error) {
+	tx, err := s.DB.BeginTx(ctx, opts)
 	return &stoppedTx{tx, s}, err
 }
 

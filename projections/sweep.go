@@ -23,7 +23,7 @@ type SweepCandidate = pgdb.SweepCandidatesRow
 // SweepCandidates lists files in the net in the order of their hashes; with them
 // those that belong to no job and wait to be processed again. Files of deleted jobs
 // rest.
-func SweepCandidates(ctx context.Context, db DB, net SweepNet) ([]SweepCandidate, error) {
+func SweepCandidates(ctx context.Context, db Reader, net SweepNet) ([]SweepCandidate, error) {
 	rows, err := pgdb.New(db).SweepCandidates(ctx, pgdb.SweepCandidatesParams{
 		DownloadBefore: net.DownloadBefore, ProcessingBefore: net.ProcessingBefore,
 		MaxDownloads: int64(net.Downloads), After: string(net.After), MaxRows: atMost(net.Limit)})

@@ -22,7 +22,7 @@ const maxUnexplained = 1000
 
 // Look goes on where the last look ended, and tells how many batches are known that
 // do not add up.
-func (u *Unexplained) Look(ctx context.Context, db DB) (int, error) {
+func (u *Unexplained) Look(ctx context.Context, db Reader) (int, error) {
 	p := pgdb.LookAtBatchesParams{After: u.after, MaxRows: u.Batches, MaxJobs: u.Jobs, Again: u.found}
 	if p.MaxRows == 0 {
 		p.MaxRows = 1000

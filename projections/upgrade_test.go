@@ -168,41 +168,6 @@ func TestRebuildOfOlderProgram(t *testing.T) {
 	w.compare(db)
 }
 
-// TestMigrationMeetsProjector: a migration that locks tables in another order than
-// a transaction of the projector is given up by PostgreSQL, and tried again.
-func TestMigrationMeetsProjector(t *testing.T) {
-	t.Parallel()
-	db, ctx := projtest.DB(t), t.Context()
-	tx, err := db.Begin(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.Background()) }()
-	for _, sql := range []string{"set local deadlock_timeout = '1min'", "lock table accession.batch in row exclusive mode"} {
-		if _, err := tx.Exec(ctx, sql); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ended := make(chan error, 1)
-	go func() {
-		_, err := up(db, next(t, "alter table accession.job add column shelf text;\nalter table accession.batch add column shelf text;"))
-		ended <- err
-	}()
-	awaitLock(t, db, "accession.batch", ended)
-	if _, err := tx.Exec(ctx, "lock table accession.job in row exclusive mode"); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Commit(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if n := pending(t, db, next(t, "")); n != 0 {
-		t.Errorf("%d migrations are missing", n)
-	}
-}
-
 // TestWrongOrder: a program whose tables were not migrated, or were taken from it,
 // says so and what to do, changes nothing, holds nothing, and goes on when that is
 // done.
@@ -249,8 +214,8 @@ func awaitLock(t *testing.T, db *pgxpool.Pool, table string, ended <-chan error)
 }
 
 // TestRightsAreGivenAfterADeadlock: the rights that follow a migration lock tables
-// too, while others hold them in their own order. PostgreSQL gives them up, and they
-// are given in the end.
+// too, while a reader, which takes no lock of ours, holds them in its own order.
+// PostgreSQL gives them up, and they are given in the end.
 func TestRightsAreGivenAfterADeadlock(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -19,14 +19,11 @@ type Tables struct{ DB pgdb.DBTX }
 
 // Snapshot lets do read the tables as they are at one moment.
 func Snapshot(ctx context.Context, db DB, do func(Tables) error) error {
-	tx, err := db.Begin(ctx)
+	tx, err := db.BeginTx(ctx, snapshot)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	if _, err := tx.Exec(ctx, "set transaction isolation level repeatable read, read only"); err != nil {
-		return fmt.Errorf("take a snapshot: %w", err)
-	}
 	return do(Tables{tx})
 }
 
@@ -107,7 +104,7 @@ func (t Tables) Checkpoint(ctx context.Context) (Checkpoint, error) {
 
 // Adopt lets the main projection go on with a stream that holds the same events at
 // the same places as the one that it followed, which is lost. No projector may run.
-func Adopt(ctx context.Context, db DB, s StreamInfo) error {
+func Adopt(ctx context.Context, db Reader, s StreamInfo) error {
 	_, err := pgdb.New(db).AdoptStream(ctx, pgdb.AdoptStreamParams{Name: defaultName, Stream: s.Name, StreamCreated: s.Created.UTC().Truncate(time.Microsecond)})
 	if err != nil {
 		return fmt.Errorf("move the checkpoint to stream %s: %w", s.Name, err)

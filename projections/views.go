@@ -39,7 +39,7 @@ type BatchFilter struct {
 }
 
 // Batches lists batches, newest first.
-func Batches(ctx context.Context, db DB, f BatchFilter) ([]BatchSummary, error) {
+func Batches(ctx context.Context, db Reader, f BatchFilter) ([]BatchSummary, error) {
 	rows, err := pgdb.New(db).BatchSummaries(ctx, pgdb.BatchSummariesParams{
 		Status: string(f.Status), Submitter: f.Submitter, Before: string(f.Before), MaxRows: atMost(f.Limit)})
 	for _, row := range rows {
@@ -49,14 +49,14 @@ func Batches(ctx context.Context, db DB, f BatchFilter) ([]BatchSummary, error) 
 }
 
 // Summary gives one batch, or ErrNotFound.
-func Summary(ctx context.Context, db DB, id domain.BatchID) (BatchSummary, error) {
+func Summary(ctx context.Context, db Reader, id domain.BatchID) (BatchSummary, error) {
 	row, err := pgdb.New(db).BatchSummary(ctx, string(id))
 	utc(row.SubmittedAt, row.StartedAt, row.ReportedAt)
 	return row, wrap(string(id), err)
 }
 
 // Reports lists the reports of a batch in their order.
-func Reports(ctx context.Context, db DB, id domain.BatchID) ([]BatchReport, error) {
+func Reports(ctx context.Context, db Reader, id domain.BatchID) ([]BatchReport, error) {
 	rows, err := pgdb.New(db).BatchReports(ctx, string(id))
 	for i := range rows {
 		utc(&rows[i].ReportedAt)
@@ -65,14 +65,14 @@ func Reports(ctx context.Context, db DB, id domain.BatchID) ([]BatchReport, erro
 }
 
 // Messages gives what the history tells of the messages about a batch, in its order.
-func Messages(ctx context.Context, db DB, id domain.BatchID) ([]Told, error) {
+func Messages(ctx context.Context, db Reader, id domain.BatchID) ([]Told, error) {
 	rows, err := pgdb.New(db).BatchMessages(ctx, string(id))
 	return rows, wrap("messages about "+string(id), err)
 }
 
 // Retries lists up to limit (0 = 100) failed attempts of a batch's jobs, job by
 // job.
-func Retries(ctx context.Context, db DB, id domain.BatchID, limit int) ([]Retry, error) {
+func Retries(ctx context.Context, db Reader, id domain.BatchID, limit int) ([]Retry, error) {
 	rows, err := pgdb.New(db).RetryHistory(ctx, pgdb.RetryHistoryParams{BatchID: string(id), MaxRows: atMost(limit)})
 	return inUTC(rows), wrap("retry history of "+string(id), err)
 }
@@ -86,7 +86,7 @@ type JobFilter struct {
 }
 
 // Jobs lists jobs in the order of their ids.
-func Jobs(ctx context.Context, db DB, f JobFilter) ([]JobRow, error) {
+func Jobs(ctx context.Context, db Reader, f JobFilter) ([]JobRow, error) {
 	rows, err := pgdb.New(db).Jobs(ctx, pgdb.JobsParams{
 		BatchID: string(f.Batch), Status: string(f.Status), After: string(f.After), MaxRows: atMost(f.Limit)})
 	for _, row := range rows {
@@ -96,14 +96,14 @@ func Jobs(ctx context.Context, db DB, f JobFilter) ([]JobRow, error) {
 }
 
 // JobByID gives one job, or ErrNotFound.
-func JobByID(ctx context.Context, db DB, id domain.JobID) (JobRow, error) {
+func JobByID(ctx context.Context, db Reader, id domain.JobID) (JobRow, error) {
 	row, err := pgdb.New(db).Job(ctx, string(id))
 	utc(row.LastModified, row.CreatedAt, row.StatusSince, row.CompletedAt)
 	return row, wrap(string(id), err)
 }
 
 // Transitions lists the changes of a job's state in their order.
-func Transitions(ctx context.Context, db DB, id domain.JobID) ([]JobTransition, error) {
+func Transitions(ctx context.Context, db Reader, id domain.JobID) ([]JobTransition, error) {
 	rows, err := pgdb.New(db).JobTransitions(ctx, string(id))
 	for i := range rows {
 		utc(rows[i].FromSince, &rows[i].At)
@@ -112,7 +112,7 @@ func Transitions(ctx context.Context, db DB, id domain.JobID) ([]JobTransition, 
 }
 
 // RetriesOfJob lists the failed attempts of one job.
-func RetriesOfJob(ctx context.Context, db DB, id domain.JobID) ([]Retry, error) {
+func RetriesOfJob(ctx context.Context, db Reader, id domain.JobID) ([]Retry, error) {
 	rows, err := pgdb.New(db).JobRetries(ctx, string(id))
 	return inUTC(rows), wrap("retry history of "+string(id), err)
 }
@@ -125,7 +125,7 @@ type Counts struct {
 }
 
 // Count counts all batches and jobs that there ever were.
-func Count(ctx context.Context, db DB) (Counts, error) {
+func Count(ctx context.Context, db Reader) (Counts, error) {
 	q := pgdb.New(db)
 	c := Counts{Jobs: map[domain.JobState]int64{}}
 	batches, err := CountBatches(ctx, db)

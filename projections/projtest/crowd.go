@@ -106,9 +106,9 @@ func (p *Planned) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	return p.Pool.QueryRow(ctx, sql, args...)
 }
 
-// Begin gives a transaction whose queries are noted too.
-func (p *Planned) Begin(ctx context.Context) (pgx.Tx, error) {
-	tx, err := p.Pool.Begin(ctx)
+// BeginTx gives a transaction whose queries are noted too.
+func (p *Planned) BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error) {
+	tx, err := p.Pool.BeginTx(ctx, opts)
 	return plannedTx{tx, p}, err
 }
 

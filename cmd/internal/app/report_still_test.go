@@ -20,8 +20,8 @@ type movingDB struct {
 	move func()
 }
 
-func (m *movingDB) Begin(ctx context.Context) (pgx.Tx, error) {
-	tx, err := m.DB.Begin(ctx)
+func (m *movingDB) BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error) {
+	tx, err := m.DB.BeginTx(ctx, opts)
 	return movingTx{tx, m}, err
 }
 

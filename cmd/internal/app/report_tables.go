@@ -127,7 +127,7 @@ func (a *App) tables(ctx context.Context, o *ReportOptions) (projections.DB, *Pl
 }
 
 // fromTables reads what is told by its place in the log, now as then.
-func fromTables[T any](a *App, read func(context.Context, projections.DB, projections.Range) ([]T, error)) func(context.Context, ReportOptions) ([]T, *Place, error) {
+func fromTables[T any](a *App, read func(context.Context, projections.Reader, projections.Range) ([]T, error)) func(context.Context, ReportOptions) ([]T, *Place, error) {
 	return func(ctx context.Context, o ReportOptions) ([]T, *Place, error) {
 		db, at, err := a.tables(ctx, &o)
 		if err != nil {
