@@ -35,7 +35,6 @@ var Replies = []Reply{
 	{"relay.published", "", answered},
 	{"notify.callback_sent", "", answered},
 	{"store/*/*/*", "", onDisk},
-	{"store/claim/between-directories", "", onDisk},
 	{"notify/*/*/*", "", onDisk},
 	{"notify.mail_*", "", onDisk},
 	{"wire/*/*/*", "", onDisk},

@@ -21,7 +21,6 @@ import (
 // unreached are points at which no process of a small installation comes by, with
 // the reason.
 var unreached = map[string]string{
-	"fetch.*":                "no part of the program writes files by it; its own tests do",
 	"zklive/restore/*-epoch": "the log is restored when its stream is lost; TestRestoreLogThatIsLost does so",
 }
 
@@ -41,12 +40,12 @@ var scenes = []pointScene{
 	{"zklive/destroy/*", cleansUp},
 	{"zklive/repair/*", repairs},
 	{"zklive/restore/*", restores},
-	{"store/left/*", takesOver},
-	{"store/discard/*", findsDamage},
+	{"store/left/*/*", takesOver},
+	{"store/discard/*/*", findsDamage},
 	{"daemon/downloading/after-discard", findsDamage},
 	{"daemon/again/*", sendsAgain},
-	{"store/delete/*", triesAgain},
-	{"store/put/*-rename", leavesOut},
+	{"store/delete/*/*", triesAgain},
+	{"store/put/rename/*", leavesOut},
 	{"migrations/*/*", migrates},
 	{"projections/rebuild/*", rebuilds},
 	{"projections/poison/*", retriesPoison},
@@ -54,7 +53,7 @@ var scenes = []pointScene{
 }
 
 // first are points of the very first process: with an installation of its own each.
-var first = []string{"zklive/tree/*", "jslog/stream/*", "store/marker/*", "store/path/*", "store/directory/*-make"}
+var first = []string{"zklive/tree/*", "jslog/stream/*", "store/marker/*/*", "store/path/*/*", "store/directory/make/*"}
 
 func matched(pattern, point string) bool {
 	ok, err := path.Match(pattern, point)

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"regexp"
+	"strings"
 	"sync/atomic"
 
 	"github.com/accession-ingest/accession/domain"
@@ -35,15 +37,12 @@ func (w *Work) Claim(batch domain.BatchID, job domain.JobID, id string) (*Claim,
 		return nil, &Error{Code: CodeBadName, Op: "claim", Key: id, Hint: "the id of a claim has 1 to 128 letters, digits and dashes"}
 	}
 	c := &Claim{work: w, job: dir, dir: dir + "/claim-" + id}
-	crash.Point("store/claim/before-directories")
-	err = w.root.MkdirAll(dir, 0o777)
+	err = w.root.mkdirAll("claim/job-directory", dir)
 	for _, d := range []string{c.dir, c.dir + "/part", c.dir + "/files"} {
-		crash.Point("store/claim/between-directories")
 		if err == nil {
-			err = w.root.Mkdir(d, 0o777)
+			err = w.root.mkdir("claim/directory", d)
 		}
 	}
-	crash.Point("store/claim/after-directories")
 	if err != nil {
 		return nil, wrap("claim", c.dir, err)
 	}
@@ -63,9 +62,7 @@ func (c *Claim) Create(name string) (*Partial, error) {
 		return nil, err
 	}
 	tmp := fmt.Sprintf("%s/part/%d", c.dir, c.part.Add(1))
-	crash.Point("store/part/before-create")
-	f, err := c.work.root.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-	crash.Point("store/part/after-create")
+	f, err := c.work.root.create("part/create", tmp)
 	if err != nil {
 		return nil, wrap("create", name, err)
 	}
@@ -85,26 +82,21 @@ func (p *Partial) Write(b []byte) (int, error) {
 // Commit puts the file on disk and gives it its name, in place of an earlier try
 // of the same claim.
 func (p *Partial) Commit() error {
-	root := p.claim.work.root
-	crash.Point("store/part/before-sync")
-	err := errors.Join(p.file.Sync(), p.file.Close())
-	crash.Point("store/part/after-sync")
-	final := p.claim.dir + "/files/" + p.name
+	root, final := p.claim.work.root, p.claim.dir+"/files/"+p.name
+	err := syncFile("part/sync", p.file)
 	if err == nil {
-		err = root.MkdirAll(path.Dir(final), 0o777)
+		err = root.mkdirAll("part/directory", path.Dir(final))
 	}
-	crash.Point("store/part/before-rename")
 	if err == nil {
-		err = root.Rename(p.tmp, final)
+		err = root.rename("part/rename", p.tmp, final)
 	}
-	crash.Point("store/part/after-rename")
 	if err != nil {
 		_ = root.Remove(p.tmp)
 	}
 	return wrap("commit", p.name, err)
 }
 
-// Abort throws the file away.
+// Abort removes the file.
 func (p *Partial) Abort() {
 	_ = p.file.Close()
 	_ = p.claim.work.root.Remove(p.tmp)
@@ -117,18 +109,16 @@ func (c *Claim) Win() error {
 	root := c.work.root
 	err := fs.WalkDir(root.FS(), c.dir+"/files", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
-			err = syncIn(root, name)
+			err = root.syncDir(name)
 		}
 		return err
 	})
-	crash.Point("store/win/before-rename")
 	if err == nil {
-		err = root.Rename(c.dir+"/files", c.job+"/files")
+		err = root.rename("win/rename", c.dir+"/files", c.job+"/files")
 	}
-	crash.Point("store/win/after-rename")
 	for _, d := range []string{c.job, path.Dir(c.job), "."} {
 		if err == nil {
-			err = syncIn(root, d)
+			err = root.syncDir(d)
 		}
 	}
 	if err != nil {
@@ -139,10 +129,7 @@ func (c *Claim) Win() error {
 
 // Abandon removes what the claim has written. It may be called after Win.
 func (c *Claim) Abandon() error {
-	crash.Point("store/claim/before-abandon")
-	err := c.work.root.RemoveAll(c.dir)
-	crash.Point("store/claim/after-abandon")
-	return wrap("abandon", c.dir, err)
+	return wrap("abandon", c.dir, c.work.root.removeAll("claim/abandon", c.dir))
 }
 
 // Files are the files of a job, complete.
@@ -171,9 +158,6 @@ func (f *Files) Open(name string) (*os.File, error) {
 	return file, wrap("open", name, err)
 }
 
-// FS gives the files for reading, such as for a walk over all of them.
-func (f *Files) FS() fs.FS { return f.root.FS() }
-
 // Close frees the handle.
 func (f *Files) Close() error { return f.root.Close() }
 
@@ -185,16 +169,58 @@ func (w *Work) Discard(batch domain.BatchID, job domain.JobID) error {
 		return err
 	}
 	// Renamed first: a crash half-way must not leave a part that looks complete.
-	old := fmt.Sprintf("%s/discarded-%s", dir, newTmp()[len(tmpPrefix):])
-	crash.Point("store/discard/before-rename")
-	err = w.root.Rename(dir+"/files", old)
-	crash.Point("store/discard/after-rename")
+	old := dir + "/discarded-" + rand.Text()
+	err = w.root.rename("discard/rename", dir+"/files", old)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = errors.Join(syncIn(w.root, dir), w.root.RemoveAll(old))
+		err = errors.Join(w.root.syncDir(dir), w.root.removeAll("discard/remove", old))
 	}
-	crash.Point("store/discard/after-remove")
 	return wrap("discard", dir, err)
+}
+
+// Left is what a claim that has ended, or whose worker is gone, has left behind. A
+// successor reads it; the worker may still be writing, so what is read must be
+// measured.
+type Left struct {
+	Files
+	work *Work
+	dir  string
+}
+
+// Left opens what the claims of a job have left behind, ordered by their ids, but
+// not the part of the claim mine. The caller closes each.
+func (w *Work) Left(batch domain.BatchID, job domain.JobID, mine string) ([]*Left, error) {
+	dir, err := jobDir(batch, job)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(w.root.FS(), dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, wrap("list claims", dir, err)
+	}
+	var all []*Left
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "claim-") || e.Name() == "claim-"+mine {
+			continue
+		}
+		l := &Left{work: w, dir: dir + "/" + e.Name()}
+		if l.root, err = w.root.OpenRoot(l.dir + "/files"); errors.Is(err, fs.ErrNotExist) {
+			continue // its worker ended it meanwhile
+		}
+		if err != nil {
+			for _, l := range all {
+				_ = l.Close()
+			}
+			return nil, wrap("open claim", l.dir, err)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// Remove removes all that the claim has left.
+func (l *Left) Remove() error {
+	return wrap("remove", l.dir, l.work.root.removeAll("left/remove", l.dir))
 }

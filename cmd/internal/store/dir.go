@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // dir makes the writes into a bucket that is a directory durable, which its
-// driver does not. All names are keys, relative to the directory.
+// driver does not. All paths are keys, relative to the directory.
 type dir struct {
-	root *os.Root
+	root root
 	mu   sync.Mutex
 	// Directories whose entry in their parent is known to be on disk.
 	synced map[string]bool
@@ -24,15 +26,16 @@ type dir struct {
 const maxSynced = 10_000
 
 // openDir opens a directory, which it creates durably when it is not there.
-func openDir(p string) (*dir, error) {
-	root, err := openRoot(p)
+func openDir(path string) (*dir, error) {
+	r, err := openRoot(path)
 	if err != nil {
 		return nil, err
 	}
-	return &dir{root: root, synced: make(map[string]bool)}, nil
+	return &dir{root: r, synced: make(map[string]bool)}, nil
 }
 
-// check tells whether the path still leads to the directory that is held open.
+// check returns fs.ErrNotExist when the path no longer leads to the directory that
+// is held open.
 func (d *dir) check() error {
 	open, err := d.root.Stat(".")
 	if err != nil {
@@ -45,102 +48,73 @@ func (d *dir) check() error {
 	return err
 }
 
-// openRoot opens the directory p, which it creates durably, parents included.
-func openRoot(p string) (*os.Root, error) {
-	for parent := p; ; parent = filepath.Dir(parent) {
-		if _, err := os.Stat(parent); err == nil || parent == filepath.Dir(parent) {
-			crash.Point("store/directory/before-make")
-			if err := os.MkdirAll(p, 0o777); err != nil {
-				return nil, err
-			}
-			crash.Point("store/directory/after-make")
-			return syncDown(parent, p)
+// openRoot opens a directory, which it creates durably, parents included.
+func openRoot(path string) (root, error) {
+	top := path // the lowest directory that is there
+	for top != filepath.Dir(top) {
+		if _, err := os.Stat(top); err == nil {
+			break
 		}
+		top = filepath.Dir(top)
 	}
+	err := crash.Around("store/directory/make", func() error { return os.MkdirAll(path, 0o777) })
+	for parent := path; err == nil && parent != top; {
+		parent = filepath.Dir(parent)
+		err = syncPath(parent)
+	}
+	if err != nil {
+		return root{}, err
+	}
+	r, err := os.OpenRoot(path)
+	return root{r}, err
 }
 
-// syncDown syncs every directory above p, up to top, and opens p.
-func syncDown(top, p string) (*os.Root, error) {
-	for q := p; q != top; {
-		q = filepath.Dir(q)
-		if err := syncPath(q); err != nil {
-			return nil, err
-		}
-	}
-	return os.OpenRoot(p)
-}
-
-func syncPath(p string) error {
-	f, err := os.Open(p)
+func syncPath(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	crash.Point("store/path/before-sync")
-	err = errors.Join(f.Sync(), f.Close())
-	crash.Point("store/path/after-sync")
-	return err
+	return syncFile("path/sync", f)
 }
-
-// syncIn syncs the directory name, "." for the root itself.
-func syncIn(root *os.Root, name string) error {
-	f, err := root.Open(name)
-	if err != nil {
-		return err
-	}
-	crash.Point("store/directory/before-sync")
-	err = errors.Join(f.Sync(), f.Close())
-	crash.Point("store/directory/after-sync")
-	return err
-}
-
-func (d *dir) close() error { return d.root.Close() }
-
-func (d *dir) syncParent(key string) error { return syncIn(d.root, path.Dir(key)) }
 
 // place moves the object tmp, whose bytes are on disk, to key. With absent set it
 // fails with fs.ErrExist when key is taken, atomically also between processes. The
-// new entry is synced, or noted in unsynced.
+// new entry is synced, or added to unsynced.
 func (d *dir) place(tmp, key string, absent bool, unsynced *entries) error {
-	sync := func() error { return d.syncParent(key) }
-	if unsynced != nil {
-		sync = func() error { unsynced.note(path.Dir(key)); return nil }
-	}
-	if err := d.mkdirs(path.Dir(key)); err != nil {
+	parent := path.Dir(key)
+	if err := d.mkdirs(parent); err != nil {
 		return err
 	}
-	if !absent {
-		crash.Point("store/put/before-rename")
-		renamed := d.root.Rename(tmp, key)
-		crash.Point("store/put/after-rename")
-		return errors.Join(renamed, sync())
+	var err error
+	if absent {
+		err = errors.Join(d.root.link("put/link", tmp, key), d.root.remove("put/unlink", tmp))
+	} else {
+		err = d.root.rename("put/rename", tmp, key)
 	}
-	// A link fails when its name is taken; a rename would replace it.
-	crash.Point("store/put/before-link")
-	linked := d.root.Link(tmp, key)
-	crash.Point("store/put/after-link")
-	removed := d.root.Remove(tmp)
-	crash.Point("store/put/after-unlink")
-	if linked != nil && !errors.Is(linked, fs.ErrExist) {
-		return errors.Join(linked, removed)
+	// The process that made an existing entry may not have synced it yet.
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	// Whoever made the entry may not have synced it yet.
-	return errors.Join(linked, removed, sync())
+	if unsynced != nil {
+		unsynced.add(parent)
+		return err
+	}
+	return errors.Join(err, d.root.syncDir(parent))
 }
 
-// mkdirs creates name and its parents, and syncs each new entry.
+// mkdirs creates a directory and its parents, and syncs each new entry.
 func (d *dir) mkdirs(name string) error {
 	if name == "." || d.known(name) {
 		return nil
 	}
-	if err := d.mkdirs(path.Dir(name)); err != nil {
+	parent := path.Dir(name)
+	if err := d.mkdirs(parent); err != nil {
 		return err
 	}
-	crash.Point("store/put/before-make-directory")
-	if err := d.root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := d.root.mkdir("put/make-directory", name); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	crash.Point("store/put/after-make-directory")
-	if err := d.syncParent(name); err != nil {
+	if err := d.root.syncDir(parent); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -156,4 +130,32 @@ func (d *dir) known(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.synced[name]
+}
+
+// entries are directories with entries that are not known to be on disk. Many files
+// that go into one directory together need only one sync of it.
+type entries struct {
+	mu   sync.Mutex
+	dirs map[string]bool
+}
+
+func (e *entries) add(dir string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.dirs == nil {
+		e.dirs = map[string]bool{}
+	}
+	e.dirs[dir] = true
+}
+
+// sync puts them on disk.
+func (e *entries) sync(r root) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var g errgroup.Group
+	g.SetLimit(parallelFiles)
+	for dir := range e.dirs {
+		g.Go(func() error { return r.syncDir(dir) })
+	}
+	return g.Wait()
 }

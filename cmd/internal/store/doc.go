@@ -10,7 +10,7 @@
 //	objects/AA/BB/ID/vN/producer/PATH  a file of version N, as the depositor sent it
 //	objects/AA/BB/ID/vN/system/PATH    a file that Accession added
 //	objects/AA/BB/ID/vN/manifest.json  the storage manifest: written last
-//	tmp/…                              writes under way; never listed, see Sweep
+//	tmp/…                              writes under way; never listed
 //
 // Promises: a write that returned without error survives a power cut. A reader
 // sees a whole object or none. Objects, uploads and manifests are written once

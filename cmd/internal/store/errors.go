@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"syscall"
 
 	"gocloud.dev/gcerrors"
@@ -35,23 +34,22 @@ type Error struct {
 	Err  error  // cause, may be nil
 }
 
-// Error names operation, place, cause and remedy.
+// Error returns operation, place, cause and remedy.
 func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "store: %s %q: %s", e.Op, e.Key, e.Code)
+	s := fmt.Sprintf("store: %s %q: %s", e.Op, e.Key, e.Code)
 	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+		s += ": " + e.Err.Error()
 	}
 	if e.Hint != "" {
-		fmt.Fprintf(&b, " (%s)", e.Hint)
+		s += " (" + e.Hint + ")"
 	}
-	return b.String()
+	return s
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf gives the code of err, CodeBroken for an error of another kind and ""
+// CodeOf returns the code of err, CodeBroken for an error of another kind and ""
 // for nil.
 func CodeOf(err error) Code {
 	var e *Error

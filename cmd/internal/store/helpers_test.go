@@ -68,16 +68,20 @@ func read(t *testing.T, s *Store, key string) string {
 	return string(data)
 }
 
+// keys lists the bucket, also what is under way in tmp/.
 func keys(t *testing.T, s *Store, prefix string) []string {
 	t.Helper()
 	var all []string
-	for o, err := range s.list(t.Context(), prefix) {
+	for it := s.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
+		o, err := it.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return all
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, o.Key)
 	}
-	return all
 }
 
 func producer(name, content string) File {

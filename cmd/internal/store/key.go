@@ -4,7 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path"
 	"strings"
+
+	"github.com/accession-ingest/accession/domain/manifest"
 )
 
 // urlPrefix starts the URL of everything in the store. Keys hold only characters
@@ -19,7 +22,7 @@ const (
 	maxEncoded = 700
 )
 
-// URL gives the URL of a key, such as store:///uploads/ab/…/tide.csv.
+// URL returns the URL of a key, such as store:///uploads/ab/…/tide.csv.
 func URL(key string) string { return urlPrefix + key }
 
 // KeyOf is the inverse of [URL]; false when the URL is not one of this store.
@@ -31,7 +34,7 @@ func KeyOf(url string) (string, bool) {
 	return key, true
 }
 
-// checkKey refuses what encodePath and encodeID never make: keys that a bucket
+// checkKey returns CodeBadKey for what encodePath and encodeID never make: keys that a bucket
 // would have to escape, or that could leave a directory.
 func checkKey(key string) error {
 	bad := func(hint string) error {
@@ -56,14 +59,14 @@ func checkKey(key string) error {
 	return nil
 }
 
-// plain says which bytes stand for themselves in encoded names.
+// plain reports whether a byte stands for itself in encoded names.
 func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '-' || c == '_'
 }
 
-// encodePath gives the key part of a checked file name: percent-encoded, one to
-// one. What gets too long is cut and ends in ~ and its SHA-256; the storage
-// manifest has the name in full.
+// encodePath returns the key part of a checked file name: percent-encoded, one to
+// one. A name that gets too long becomes ~ and its SHA-256; the storage
+// manifest has it in full.
 func encodePath(name string) string {
 	segs := strings.Split(name, "/")
 	for i, seg := range segs {
@@ -98,7 +101,7 @@ func encodeSegment(seg string) string {
 	return head + "~" + hexSum(seg)
 }
 
-// encodeID gives the key part of an identifier, one to one, in [a-z0-9=+,-]:
+// encodeID returns the key part of an identifier, one to one, in [a-z0-9=+,-]:
 // / : . become = + , as in pairtrees; any other byte becomes - and two hex digits.
 func encodeID(id string) string {
 	var b strings.Builder
@@ -122,19 +125,58 @@ func encodeID(id string) string {
 	return "--" + hexSum(id)
 }
 
-// VersionPrefix gives where a version of an object is kept, without a slash at
+// VersionPrefix returns where a version of an object is kept, without a slash at
 // the end. Two levels of directories spread objects evenly.
 func VersionPrefix(object string, version int) string {
 	sum := hexSum(object)
 	return fmt.Sprintf("objects/%s/%s/%s/v%d", sum[:2], sum[2:4], encodeID(object), version)
 }
 
-// ManifestKey gives where the storage manifest of a version is kept.
+// ManifestKey returns where the storage manifest of a version is kept.
 func ManifestKey(object string, version int) string {
 	return VersionPrefix(object, version) + "/manifest.json"
 }
 
-func hexSum(s string) string {
-	sum := sha256.Sum256([]byte(s))
+func hexSum[T string | []byte](data T) string {
+	sum := sha256.Sum256([]byte(data))
 	return hex.EncodeToString(sum[:])
+}
+
+// maxSegmentBytes is how long a directory lets a part of a name be.
+const maxSegmentBytes = manifest.MaxSegmentBytes
+
+// CheckName returns an error unless a file name can be stored: what the name rule of
+// manifests allows, in Unicode normal form C. The error is an *Error with
+// CodeBadName.
+func CheckName(name string) error {
+	if err := manifest.CheckName(name); err != nil {
+		return &Error{Code: CodeBadName, Op: "check name", Key: name, Err: err}
+	}
+	if manifest.NormalName(name) != name {
+		return &Error{Code: CodeBadName, Op: "check name", Key: name, Hint: "write the name in Unicode normal form C"}
+	}
+	return nil
+}
+
+// checkNames returns an error for names that cannot stand side by side: twice the same, or
+// one that is the directory of another.
+func checkNames(names []string) error {
+	seen := make(map[string]bool, len(names))
+	for _, n := range names {
+		if err := CheckName(n); err != nil {
+			return err
+		}
+		if seen[n] {
+			return &Error{Code: CodeBadName, Op: "check name", Key: n, Hint: "the name occurs twice in the object"}
+		}
+		seen[n] = true
+	}
+	for _, n := range names {
+		for d := path.Dir(n); d != "."; d = path.Dir(d) {
+			if seen[d] {
+				return &Error{Code: CodeBadName, Op: "check name", Key: n, Hint: "its directory " + d + " is also the name of a file"}
+			}
+		}
+	}
+	return nil
 }

@@ -9,7 +9,7 @@ import (
 // removed; what it was still writing is not.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
-	w := openWork(t, t.TempDir())
+	w := testWork(t, t.TempDir())
 	if none, err := w.Left(bid, jid, ""); err != nil || len(none) != 0 {
 		t.Fatalf("%v, %v", none, err)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -12,11 +13,11 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -34,18 +35,24 @@ type Blob struct {
 // Put stores r under key, in place of what was there. Readers see the old or the
 // new object, never a part; on error the old one stays.
 func (s *Store) Put(ctx context.Context, key string, r io.Reader) (Blob, error) {
-	return s.put(ctx, key, r, false, nil, nil)
+	return s.put(ctx, key, r, putOptions{})
 }
 
 // PutIfAbsent stores r under key unless an object is there. An object with the
 // same bytes is as good as stored; another one is CodeConflict.
 func (s *Store) PutIfAbsent(ctx context.Context, key string, r io.Reader) (Blob, error) {
-	return s.put(ctx, key, r, true, nil, nil)
+	return s.put(ctx, key, r, putOptions{absent: true})
 }
 
-// put stores r; want, when given, says what r must be. With unsynced, the object's
-// entry in its directory is noted there and not on disk yet.
-func (s *Store) put(ctx context.Context, key string, r io.Reader, absent bool, want *Blob, unsynced *entries) (Blob, error) {
+type putOptions struct {
+	absent bool  // an object that is there stays
+	want   *Blob // what r must be, nil = anything
+	// unsynced collects the object's directory, whose entry is not on disk yet; nil =
+	// it is synced at once.
+	unsynced *entries
+}
+
+func (s *Store) put(ctx context.Context, key string, r io.Reader, o putOptions) (Blob, error) {
 	if err := checkKey(key); err != nil {
 		return Blob{}, err
 	}
@@ -55,16 +62,16 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader, absent bool, w
 	var got Blob
 	var err error
 	if s.dir == nil {
-		got, err = s.write(ctx, key, r, absent, want)
+		got, err = s.write(ctx, key, r, o)
 	} else {
 		tmp := newTmp()
-		if got, err = s.write(ctx, tmp, r, false, want); err == nil {
-			err = s.place(ctx, tmp, key, absent, unsynced)
+		if got, err = s.write(ctx, tmp, r, putOptions{want: o.want}); err == nil {
+			err = s.place(ctx, tmp, key, o)
 		}
 	}
 	got.Key = key
-	if absent && (errors.Is(err, fs.ErrExist) || gcerrors.Code(err) == gcerrors.FailedPrecondition) {
-		return s.already(ctx, got, err)
+	if o.absent && (errors.Is(err, fs.ErrExist) || gcerrors.Code(err) == gcerrors.FailedPrecondition) {
+		return s.existing(ctx, got, err)
 	}
 	if err != nil {
 		return Blob{}, wrap("put", key, err)
@@ -72,55 +79,51 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader, absent bool, w
 	return got, nil
 }
 
-// already settles a write that found an object at its key.
-func (s *Store) already(ctx context.Context, want Blob, cause error) (Blob, error) {
-	have, err := s.digest(ctx, want.Key)
-	if err != nil {
-		return Blob{}, err
+// existing returns the object that a write found at its key, which must be the same.
+func (s *Store) existing(ctx context.Context, want Blob, cause error) (Blob, error) {
+	have, err := s.measure(ctx, want.Key)
+	if err == nil && have != want {
+		err = &Error{Code: CodeConflict, Op: "put", Key: want.Key, Hint: "an object with other content is there; it was left alone", Err: cause}
 	}
-	if have != want {
-		return Blob{}, &Error{Code: CodeConflict, Op: "put", Key: want.Key,
-			Hint: "an object with other content is there; it was left alone", Err: cause}
-	}
-	return have, nil
+	return have, err
 }
 
-// write streams r to key and counts and digests what it reads, to the end of r
-// also when the bucket refuses early because key is taken. For a directory, the
-// bytes are on disk before the object gets its name.
-func (s *Store) write(ctx context.Context, key string, r io.Reader, absent bool, want *Blob) (Blob, error) {
+// write streams r to key and measures it, to the end of r also when the bucket
+// refuses early because key is taken. For a directory, the bytes are on disk before
+// the object gets its name.
+func (s *Store) write(ctx context.Context, key string, r io.Reader, o putOptions) (Blob, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var file *os.File
-	crash.Point("store/put/before-write")
-	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
-		ContentType: "application/octet-stream", // else the first bytes are held back to guess it
-		IfNotExist:  absent,
-		BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
+	var w *blob.Writer
+	err := crash.Around("store/put/create", func() (err error) {
+		w, err = s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
+			ContentType: "application/octet-stream", // else the first bytes are held back to guess it
+			IfNotExist:  o.absent,
+			BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
+		})
+		return err
 	})
 	if err != nil {
 		return Blob{}, err
 	}
-	crash.Point("store/put/after-create")
-	in := &counter{r: r, sum: sha256.New()}
-	_, err = io.Copy(w, in)
+	m := newMeter()
+	_, err = io.Copy(w, io.TeeReader(r, m))
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
-		if _, e := io.Copy(io.Discard, in); e != nil {
+		if _, e := io.Copy(m, r); e != nil {
 			err = e
 		}
 	}
-	got := Blob{Key: key, Size: in.n, SHA256: hex.EncodeToString(in.sum.Sum(nil))}
+	got := m.blob(key)
 	if err == nil {
-		err = got.check(want)
+		err = got.check(o.want)
 	}
-	if err == nil && s.dir != nil {
-		if file == nil {
-			err = errors.New("the driver of the directory gives no file to sync")
-		} else {
-			crash.Point("store/put/before-sync")
-			err = file.Sync()
-			crash.Point("store/put/after-sync")
-		}
+	switch {
+	case err != nil || s.dir == nil:
+	case file == nil:
+		err = errors.New("the driver of the directory gives no file to sync")
+	default:
+		err = crash.Around("store/put/sync", file.Sync)
 	}
 	if err != nil {
 		cancel() // before Close, which would otherwise publish what was written
@@ -130,7 +133,8 @@ func (s *Store) write(ctx context.Context, key string, r io.Reader, absent bool,
 	return got, w.Close()
 }
 
-// check compares with what was promised; a nil want promises nothing.
+// check returns CodeMismatch unless b is what was promised; a nil want promises
+// nothing.
 func (b Blob) check(want *Blob) error {
 	switch {
 	case want == nil:
@@ -146,67 +150,78 @@ func (b Blob) check(want *Blob) error {
 }
 
 // place gives a temporary object its key.
-func (s *Store) place(ctx context.Context, tmp, key string, absent bool, unsynced *entries) error {
+func (s *Store) place(ctx context.Context, tmp, key string, o putOptions) error {
 	var err error
 	if s.dir != nil {
-		err = s.dir.place(tmp, key, absent, unsynced)
+		err = s.dir.place(tmp, key, o.absent, o.unsynced)
 	} else {
 		err = s.bucket.Copy(ctx, key, tmp, nil)
 	}
 	if err != nil || s.dir == nil {
-		// Left over, it would only take space until the next Sweep.
-		_ = s.bucket.Delete(context.WithoutCancel(ctx), tmp)
+		_ = s.bucket.Delete(context.WithoutCancel(ctx), tmp) // left over, it would only take space
 	}
 	return err
 }
 
-// digest reads an object and tells its size and SHA-256.
-func (s *Store) digest(ctx context.Context, key string) (Blob, error) {
+// measure reads an object and returns its size and SHA-256.
+func (s *Store) measure(ctx context.Context, key string) (Blob, error) {
 	r, err := s.Get(ctx, key)
 	if err != nil {
 		return Blob{}, err
 	}
 	defer func() { _ = r.Close() }()
-	sum := sha256.New()
-	n, err := io.Copy(sum, r)
-	if err != nil {
-		return Blob{}, wrap("get", key, err)
-	}
-	return Blob{Key: key, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
-}
-
-// Sweep removes what interrupted writes left behind and that has not changed
-// since before, and tells how many. Writes may go on meanwhile if before is
-// further back than the longest of them takes.
-func (s *Store) Sweep(ctx context.Context, before time.Time) (int, error) {
-	n := 0
-	for o, err := range s.list(ctx, tmpPrefix) {
-		if err != nil {
-			return n, err
-		}
-		if !o.Modified.Before(before) {
-			continue
-		}
-		if err := s.Delete(ctx, o.Key); err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
+	m := newMeter()
+	_, err = io.Copy(m, r)
+	return m.blob(key), wrap("get", key, err)
 }
 
 func newTmp() string { return tmpPrefix + rand.Text() }
 
-// counter counts and digests what is read through it.
-type counter struct {
-	r   io.Reader
+// meter counts and digests what is written to it.
+type meter struct {
 	sum hash.Hash
 	n   int64
 }
 
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.sum.Write(p[:n])
-	c.n += int64(n)
-	return n, err
+func newMeter() *meter { return &meter{sum: sha256.New()} }
+
+func (m *meter) Write(p []byte) (int, error) {
+	m.n += int64(len(p))
+	return m.sum.Write(p)
+}
+
+func (m *meter) blob(key string) Blob {
+	return Blob{Key: key, Size: m.n, SHA256: hex.EncodeToString(m.sum.Sum(nil))}
+}
+
+// KeepUpload stores an uploaded payload and returns the URL under which it can be
+// deposited. The same bytes under the same name give the same URL. The name is
+// one part, without slashes.
+func (s *Store) KeepUpload(ctx context.Context, name string, r io.Reader) (string, Blob, error) {
+	if err := CheckName(name); err != nil {
+		return "", Blob{}, err
+	}
+	if strings.Contains(name, "/") {
+		return "", Blob{}, &Error{Code: CodeBadName, Op: "keep upload", Key: name, Hint: "send the name of the file without its directory"}
+	}
+	tmp := newTmp()
+	got, err := s.write(ctx, tmp, r, putOptions{})
+	if err != nil {
+		return "", Blob{}, wrap("keep upload", name, err)
+	}
+	got.Key = "uploads/" + got.SHA256[:2] + "/" + got.SHA256 + "/" + encodeSegment(name)
+	// What is there already has the same bytes: the key tells their digest.
+	if err := s.place(ctx, tmp, got.Key, putOptions{}); err != nil {
+		return "", Blob{}, wrap("keep upload", got.Key, err)
+	}
+	return URL(got.Key), got, nil
+}
+
+// KeepManifest stores the copy of a manifest from which a batch is listed.
+func (s *Store) KeepManifest(ctx context.Context, batch domain.BatchID, data []byte) (Blob, error) {
+	if _, err := domain.ParseBatchID(string(batch)); err != nil {
+		return Blob{}, &Error{Code: CodeBadKey, Op: "keep manifest", Key: string(batch), Err: err}
+	}
+	key := "manifests/" + string(batch) + "/" + hexSum(data) + ".checkm"
+	return s.PutIfAbsent(ctx, key, bytes.NewReader(data))
 }

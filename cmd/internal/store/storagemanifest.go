@@ -2,14 +2,12 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/accession-ingest/accession/domain"
 )
@@ -49,15 +47,12 @@ type StoredFile struct {
 	MimeType string   `json:"mime_type"`
 }
 
-// Encode gives the bytes of the manifest and their SHA-256. Equal manifests give
+// Encode returns the bytes of the manifest and their SHA-256. Equal manifests have
 // equal bytes.
 func (m StorageManifest) Encode() (data []byte, sha string, err error) {
 	m.Files = slices.Clone(m.Files)
 	slices.SortFunc(m.Files, func(a, b StoredFile) int {
-		if c := strings.Compare(string(a.Kind), string(b.Kind)); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	if m.LocalIDs == nil {
 		m.LocalIDs = []string{}
@@ -72,37 +67,30 @@ func (m StorageManifest) Encode() (data []byte, sha string, err error) {
 	if err := enc.Encode(m); err != nil {
 		return nil, "", fmt.Errorf("encode storage manifest of %s: %w", m.Object, err)
 	}
-	sum := sha256.Sum256(b.Bytes())
-	return b.Bytes(), hex.EncodeToString(sum[:]), nil
+	return b.Bytes(), hexSum(b.Bytes()), nil
 }
 
-// ReadManifest reads a storage manifest and tells its SHA-256. CodeNotFound
-// means that the version does not exist.
+// ReadManifest returns a storage manifest and its SHA-256. CodeNotFound: the version
+// does not exist.
 func (s *Store) ReadManifest(ctx context.Context, key string) (StorageManifest, string, error) {
 	r, err := s.Get(ctx, key)
 	if err != nil {
 		return StorageManifest{}, "", err
 	}
 	defer func() { _ = r.Close() }()
-	data, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
+	data, err := io.ReadAll(io.LimitReader(r, maxManifest))
 	if err != nil {
 		return StorageManifest{}, "", wrap("read manifest", key, err)
 	}
 	var m StorageManifest
-	if len(data) > maxManifest {
-		err = fmt.Errorf("longer than %d bytes", maxManifest)
-	} else {
-		err = json.Unmarshal(data, &m)
-	}
-	if err != nil {
+	if err := json.Unmarshal(data, &m); err != nil { // also one that was cut
 		return StorageManifest{}, "", &Error{Code: CodeMismatch, Op: "read manifest", Key: key,
 			Hint: "it is not a storage manifest: restore it from a copy of the store", Err: err}
 	}
-	sum := sha256.Sum256(data)
-	return m, hex.EncodeToString(sum[:]), nil
+	return m, hexSum(data), nil
 }
 
-// same reports whether two manifests tell of the same job's same content; the
+// same reports whether two manifests describe the same content of the same job; the
 // keys may differ.
 func (m StorageManifest) same(o StorageManifest) bool {
 	a, _, errA := m.withoutKeys().Encode()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"net/url"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 	_ "gocloud.dev/blob/memblob" // mem://, for tests of programs above
+	"gocloud.dev/gcerrors"
 
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -36,7 +38,7 @@ type Info struct {
 // without a query), which is created when it is not there, or the URL of a
 // bucket whose driver is linked in.
 func Open(ctx context.Context, location string) (*Store, error) {
-	path, ok, err := directory(location)
+	folder, ok, err := directory(location)
 	if err != nil {
 		return nil, err
 	}
@@ -49,22 +51,23 @@ func Open(ctx context.Context, location string) (*Store, error) {
 		}
 		return &Store{bucket: b}, nil
 	}
-	d, err := openDir(path)
+	d, err := openDir(folder)
 	if err != nil {
-		return nil, wrap("open", path, err)
+		return nil, wrap("open", folder, err)
 	}
 	// Temporary files must be on the same file system, and side files would be
 	// written without being synced.
-	b, err := fileblob.OpenBucket(path, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	b, err := fileblob.OpenBucket(folder, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
 	if err != nil {
-		_ = d.close()
-		return nil, wrap("open", path, err)
+		_ = d.root.Close()
+		return nil, wrap("open", folder, err)
 	}
 	return &Store{bucket: b, dir: d}, nil
 }
 
-// directory tells whether location names a directory, and which.
-func directory(location string) (path string, ok bool, err error) {
+// directory returns the directory that location names; ok is false for another
+// bucket.
+func directory(location string) (folder string, ok bool, err error) {
 	if strings.Contains(location, "://") {
 		u, err := url.Parse(location)
 		switch {
@@ -82,11 +85,11 @@ func directory(location string) (path string, ok bool, err error) {
 	if location == "" {
 		return "", false, &Error{Code: CodeBroken, Op: "open", Key: location, Hint: "name a directory or a bucket URL"}
 	}
-	path, err = filepath.Abs(location)
-	return path, err == nil, wrap("open", location, err)
+	folder, err = filepath.Abs(location)
+	return folder, err == nil, wrap("open", location, err)
 }
 
-// redact takes what may be secret out of a bucket URL.
+// redact returns a bucket URL without what may be secret.
 func redact(location string) string {
 	u, err := url.Parse(location)
 	if err != nil {
@@ -100,14 +103,12 @@ func redact(location string) string {
 func (s *Store) Close() error {
 	err := s.bucket.Close()
 	if s.dir != nil {
-		if e := s.dir.close(); err == nil {
-			err = e
-		}
+		err = errors.Join(err, s.dir.root.Close())
 	}
 	return wrap("close", "", err)
 }
 
-// Check tells whether the bucket can be reached, as part of readiness.
+// Check returns an error unless the bucket can be reached, as part of readiness.
 func (s *Store) Check(ctx context.Context) error {
 	if s.dir != nil {
 		return wrap("check", "", s.dir.check())
@@ -148,34 +149,19 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	crash.Point("store/delete/before-remove")
-	err := wrap("delete", key, s.bucket.Delete(ctx, key))
-	crash.Point("store/delete/after-remove")
-	if CodeOf(err) == CodeNotFound {
+	err := crash.Around("store/delete/remove", func() error { return s.bucket.Delete(ctx, key) })
+	if gcerrors.Code(err) == gcerrors.NotFound {
 		return nil
 	}
 	if err == nil && s.dir != nil {
-		err = wrap("delete", key, s.dir.syncParent(key))
+		err = s.dir.root.syncDir(path.Dir(key))
 	}
-	return err
+	return wrap("delete", key, err)
 }
 
-// List gives the objects whose keys start with prefix, "" for all, ordered by
+// List returns the objects whose keys start with prefix, "" for all, ordered by
 // key. It ends after the first error.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
-	return func(yield func(Info, error) bool) {
-		for info, err := range s.list(ctx, prefix) {
-			if strings.HasPrefix(info.Key, tmpPrefix) {
-				continue
-			}
-			if !yield(info, err) {
-				return
-			}
-		}
-	}
-}
-
-func (s *Store) list(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if prefix != "" {
 			// The last part may be any beginning of one, also the empty one.
@@ -187,14 +173,14 @@ func (s *Store) list(ctx context.Context, prefix string) iter.Seq2[Info, error] 
 		it := s.bucket.List(&blob.ListOptions{Prefix: prefix})
 		for {
 			o, err := it.Next(ctx)
-			if errors.Is(err, io.EOF) {
+			switch {
+			case errors.Is(err, io.EOF):
 				return
-			}
-			if err != nil {
+			case err != nil:
 				yield(Info{}, wrap("list", prefix, err))
 				return
-			}
-			if !yield(Info{Key: o.Key, Size: o.Size, Modified: o.ModTime}, nil) {
+			case strings.HasPrefix(o.Key, tmpPrefix):
+			case !yield(Info{Key: o.Key, Size: o.Size, Modified: o.ModTime}, nil):
 				return
 			}
 		}

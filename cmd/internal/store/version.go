@@ -36,14 +36,14 @@ type File struct {
 	Open     func() (io.ReadCloser, error)
 }
 
-// SystemFile makes a file that Accession adds to an object.
+// SystemFile returns a file that Accession adds to an object.
 func SystemFile(name, mimeType string, data []byte) File {
 	return File{Kind: KindSystem, Name: name, MimeType: mimeType,
-		Size: int64(len(data)), SHA256: hexSum(string(data)),
+		Size: int64(len(data)), SHA256: hexSum(data),
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
 }
 
-// Stored tells of a version that exists.
+// Stored is a version that exists.
 type Stored struct {
 	ManifestKey    string
 	ManifestSHA256 string
@@ -82,7 +82,7 @@ func (s *Store) WriteVersion(ctx context.Context, v Version) (Stored, error) {
 	return Stored{ManifestKey: key, ManifestSHA256: sha, Files: len(m.Files), Bytes: m.Bytes}, nil
 }
 
-// manifest checks v and makes its storage manifest, files in the order of v.
+// manifest checks v and returns its storage manifest, files in the order of v.
 func (v Version) manifest() (StorageManifest, error) {
 	m := StorageManifest{Object: v.Object, Version: v.Number, Job: v.Job, Batch: v.Batch,
 		Created: v.Created, LocalIDs: v.LocalIDs}
@@ -120,7 +120,7 @@ func (v Version) manifest() (StorageManifest, error) {
 	return m, nil
 }
 
-// settled looks whether the version exists already: CodeNotFound if not, and
+// settled returns the version if it exists: CodeNotFound if not, and
 // CodeConflict if it is not what want says.
 func (s *Store) settled(ctx context.Context, key string, want StorageManifest) (Stored, error) {
 	have, sha, err := s.ReadManifest(ctx, key)
@@ -142,7 +142,7 @@ func (s *Store) settled(ctx context.Context, key string, want StorageManifest) (
 // the time of a small file goes into waiting for the disk.
 const parallelFiles = 16
 
-// writeFiles stores all files, durably, and notes their keys.
+// writeFiles stores all files, durably, and fills in their keys.
 func (s *Store) writeFiles(ctx context.Context, from []File, to []StoredFile) error {
 	var unsynced entries
 	g, ctx := errgroup.WithContext(ctx)
@@ -161,7 +161,7 @@ func (s *Store) writeFiles(ctx context.Context, from []File, to []StoredFile) er
 	return wrap("write version", "", unsynced.sync(s.dir.root))
 }
 
-// writeFile stores one file and gives its key. When an interrupted attempt left
+// writeFile stores one file and returns its key. When an interrupted attempt left
 // other bytes there, it takes a key that tells the digest: overwriting could hit
 // a version that another worker of the same job has just completed.
 func (s *Store) writeFile(ctx context.Context, f StoredFile, open func() (io.ReadCloser, error), unsynced *entries) (string, error) {
@@ -180,12 +180,12 @@ func (s *Store) copyIn(ctx context.Context, key string, f StoredFile, open func(
 		return wrap("open file", f.Name, err)
 	}
 	defer func() { _ = r.Close() }()
-	_, err = s.put(ctx, key, r, true, &Blob{Key: f.Name, Size: f.Size, SHA256: f.SHA256}, unsynced)
+	_, err = s.put(ctx, key, r, putOptions{absent: true, want: &Blob{Key: f.Name, Size: f.Size, SHA256: f.SHA256}, unsynced: unsynced})
 	return err
 }
 
-// VerifyVersion reads a version back, every byte of it, and gives its manifest.
-// CodeNotFound means that it does not exist; CodeMismatch names the first file
+// VerifyVersion reads a version back, every byte of it, and returns its manifest.
+// CodeNotFound: it does not exist; CodeMismatch names the first file
 // that is missing or is not what the manifest says.
 func (s *Store) VerifyVersion(ctx context.Context, object string, version int) (StorageManifest, error) {
 	key := ManifestKey(object, version)
@@ -217,7 +217,7 @@ func (s *Store) VerifyVersion(ctx context.Context, object string, version int) (
 }
 
 func (s *Store) verifyFile(ctx context.Context, f StoredFile) error {
-	have, err := s.digest(ctx, f.Key)
+	have, err := s.measure(ctx, f.Key)
 	if CodeOf(err) == CodeNotFound {
 		return &Error{Code: CodeMismatch, Op: "verify version", Key: f.Key,
 			Hint: "the file " + f.Name + " is missing: restore it from a copy of the store", Err: err}

@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // MarkerName is the file that says to which installation a working directory
@@ -22,7 +21,7 @@ const MarkerName = ".accession-installation"
 //	BID/JID/claim-ID/…   what a claim is downloading
 //	BID/JID/files/…      the files of the job, complete
 type Work struct {
-	root         *os.Root
+	root         root
 	path         string
 	installation string
 }
@@ -32,44 +31,42 @@ type Work struct {
 // same ids.
 func OpenWork(path, installation string) (*Work, error) {
 	if installation == "" || strings.TrimSpace(installation) != installation || strings.Contains(installation, "\n") {
-		return nil, &Error{Code: CodeBadName, Op: "open working directory", Key: path,
+		return nil, &Error{Code: CodeBadName, Op: openingWork, Key: path,
 			Hint: "the id of an installation is one line without spaces around it"}
 	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, wrap("open working directory", path, err)
-	}
-	root, err := openRoot(abs)
-	if err != nil {
-		return nil, wrap("open working directory", abs, err)
-	}
-	w := &Work{root: root, path: abs, installation: installation}
-	if err = w.Check(); CodeOf(err) == CodeNotFound {
-		if err = w.mark(); err == nil {
-			err = w.Check()
-		}
-	}
-	if err != nil {
-		_ = root.Close()
-		return nil, err
-	}
-	return w, nil
+	return openWork(path, installation, openRoot, (*Work).mark)
 }
 
 // FindWork opens a working directory that is there and marked, and makes none:
 // CodeNotFound when it is not, as when a file system is not mounted.
 func FindWork(path, installation string) (*Work, error) {
+	open := func(path string) (root, error) {
+		r, err := os.OpenRoot(path)
+		return root{r}, err
+	}
+	return openWork(path, installation, open, func(*Work) error { return nil })
+}
+
+const openingWork = "open working directory"
+
+// openWork opens a working directory and marks one without a mark.
+func openWork(path, installation string, open func(string) (root, error), mark func(*Work) error) (*Work, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, wrap("open working directory", path, err)
+		return nil, wrap(openingWork, path, err)
 	}
-	root, err := os.OpenRoot(abs)
+	r, err := open(abs)
 	if err != nil {
-		return nil, wrap("open working directory", abs, err)
+		return nil, wrap(openingWork, abs, err)
 	}
-	w := &Work{root: root, path: abs, installation: installation}
-	if err := w.Check(); err != nil {
-		_ = root.Close()
+	w := &Work{root: r, path: abs, installation: installation}
+	if err = w.Check(); CodeOf(err) == CodeNotFound {
+		if err = mark(w); err == nil {
+			err = w.Check()
+		}
+	}
+	if err != nil {
+		_ = r.Close()
 		return nil, err
 	}
 	return w, nil
@@ -78,37 +75,24 @@ func FindWork(path, installation string) (*Work, error) {
 // mark writes the marker unless another process does it first.
 func (w *Work) mark() error {
 	tmp := MarkerName + "." + rand.Text()
-	err := w.writeMarker(tmp)
+	f, err := w.root.create("marker/create", tmp)
 	if err == nil {
-		crash.Point("store/marker/before-link")
-		if err = w.root.Link(tmp, MarkerName); errors.Is(err, fs.ErrExist) {
+		_, err = f.WriteString(w.installation + "\n")
+		err = errors.Join(err, syncFile("marker/sync", f))
+	}
+	if err == nil {
+		if err = w.root.link("marker/link", tmp, MarkerName); errors.Is(err, fs.ErrExist) {
 			err = nil
 		}
 	}
-	crash.Point("store/marker/after-link")
-	if e := w.root.Remove(tmp); err == nil {
-		err = e
+	if removed := w.root.remove("marker/unlink", tmp); err == nil {
+		err = removed
 	}
-	crash.Point("store/marker/after-unlink")
-	return wrap("mark working directory", w.path, errors.Join(err, syncIn(w.root, ".")))
+	return wrap("mark working directory", w.path, errors.Join(err, w.root.syncDir(".")))
 }
 
-func (w *Work) writeMarker(name string) error {
-	crash.Point("store/marker/before-create")
-	f, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	crash.Point("store/marker/after-create")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(w.installation + "\n")
-	crash.Point("store/marker/before-sync")
-	err = errors.Join(err, f.Sync(), f.Close())
-	crash.Point("store/marker/after-sync")
-	return err
-}
-
-// Check tells whether the directory is (still) that of the installation, as part
-// of readiness. CodeNotFound: the marker is gone, as when a file system is not
+// Check returns an error unless the directory is (still) that of the installation, as
+// part of readiness. CodeNotFound: the marker is gone, as when a file system is not
 // mounted. CodeConflict: it is another's.
 func (w *Work) Check() error {
 	have, err := w.root.ReadFile(MarkerName)
@@ -126,7 +110,8 @@ func (w *Work) Check() error {
 	return nil
 }
 
-// Installation tells to which one a working directory belongs, "" when to none yet.
+// Installation returns the id of the installation to which a working directory
+// belongs, "" when it has no mark.
 func Installation(path string) (string, error) {
 	have, err := os.ReadFile(filepath.Join(path, MarkerName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +123,7 @@ func Installation(path string) (string, error) {
 // Close frees the directory's handle.
 func (w *Work) Close() error { return wrap("close", w.path, w.root.Close()) }
 
-// Free tells how many bytes can still be written.
+// Free returns how many bytes can still be written.
 func (w *Work) Free() (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(w.path, &st); err != nil {
@@ -147,12 +132,12 @@ func (w *Work) Free() (int64, error) {
 	return int64(st.Bavail) * st.Bsize, nil
 }
 
-// Path gives where a job works, as its configuration shows it.
+// Path returns where a job works, as its configuration shows it.
 func (w *Work) Path(batch domain.BatchID, job domain.JobID) string {
 	return filepath.Join(w.path, string(batch), string(job))
 }
 
-// jobDir gives the job's directory below the root.
+// jobDir returns the job's directory below the root.
 func jobDir(batch domain.BatchID, job domain.JobID) (string, error) {
 	_, errB := domain.ParseBatchID(string(batch))
 	_, errJ := domain.ParseJobID(string(job))
@@ -169,13 +154,10 @@ func (w *Work) Remove(batch domain.BatchID, job domain.JobID) error {
 	if err != nil {
 		return err
 	}
-	crash.Point("store/remove/before-job")
-	if err := w.root.RemoveAll(dir); err != nil {
+	if err := w.root.removeAll("remove/job", dir); err != nil {
 		return wrap("remove", dir, err)
 	}
-	crash.Point("store/remove/after-job")
-	err = w.root.Remove(string(batch))
-	crash.Point("store/remove/after-batch")
+	err = w.root.remove("remove/batch", string(batch))
 	if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -189,8 +171,8 @@ type Leftover struct {
 	Job   domain.JobID // "" when it is no job's directory
 }
 
-// List gives every job's directory, and whatever else lies around, ordered by
-// path. Comparing it with the jobs that exist is the caller's.
+// List returns every job's directory, and all else that lies around, ordered by
+// path. The caller compares it with the jobs that exist.
 func (w *Work) List() ([]Leftover, error) {
 	var all []Leftover
 	top, err := fs.ReadDir(w.root.FS(), ".")

@@ -19,7 +19,7 @@ const (
 	jid = domain.JobID("jid0000000002")
 )
 
-func openWork(t *testing.T, path string) *Work {
+func testWork(t *testing.T, path string) *Work {
 	t.Helper()
 	w, err := OpenWork(path, "here")
 	if err != nil {
@@ -58,7 +58,7 @@ func content(t *testing.T, w *Work) map[string]string {
 	}
 	defer func() { _ = files.Close() }()
 	all := map[string]string{}
-	err = fs.WalkDir(files.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(files.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -78,7 +78,7 @@ func content(t *testing.T, w *Work) map[string]string {
 
 func TestWinningClaim(t *testing.T) {
 	t.Parallel()
-	w := openWork(t, t.TempDir())
+	w := testWork(t, t.TempDir())
 	first := claim(t, w, "a1", map[string]string{"data/x": "1", "é y": "2", strings.Repeat("a", 255): "3"})
 	second := claim(t, w, "b2", map[string]string{"data/x": "other"})
 	_, err := w.Files(bid, jid)
@@ -124,7 +124,7 @@ func TestOneClaimWins(t *testing.T) {
 	var wg sync.WaitGroup
 	wins := make(chan string, 8)
 	for _, id := range strings.Split("abcdefgh", "") {
-		c := claim(t, openWork(t, dir), id, map[string]string{"who": id, "and/who": id})
+		c := claim(t, testWork(t, dir), id, map[string]string{"who": id, "and/who": id})
 		wg.Go(func() {
 			switch err := c.Win(); CodeOf(err) {
 			case "":
@@ -137,14 +137,14 @@ func TestOneClaimWins(t *testing.T) {
 	}
 	wg.Wait()
 	won := <-wins
-	if got := content(t, openWork(t, dir)); len(wins) != 0 || got["who"] != won || got["and/who"] != won {
+	if got := content(t, testWork(t, dir)); len(wins) != 0 || got["who"] != won || got["and/who"] != won {
 		t.Fatalf("%s won, so did %d others, and the files are %v", won, len(wins), got)
 	}
 }
 
 func TestPartialFiles(t *testing.T) {
 	t.Parallel()
-	w := openWork(t, t.TempDir())
+	w := testWork(t, t.TempDir())
 	c := claim(t, w, "a", map[string]string{"x": "first try"})
 	p, err := c.Create("x")
 	if err != nil {
@@ -186,7 +186,7 @@ func TestPartialFiles(t *testing.T) {
 func TestHostileNamesStayInside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w := openWork(t, filepath.Join(dir, "work"))
+	w := testWork(t, filepath.Join(dir, "work"))
 	c := claim(t, w, "a", nil)
 	for _, name := range []string{
 		"../x", "a/../../../x", "/x", `..\x`, "x\x00", "x\ny", "", ".", "..", "e\u0301", strings.Repeat("a", 256),
@@ -234,7 +234,7 @@ func TestFindWorkMakesNothing(t *testing.T) {
 	}
 	_, err = FindWork(dir, "here")
 	mustCode(t, err, CodeNotFound)
-	openWork(t, dir)
+	testWork(t, dir)
 	w, err := FindWork(dir, "here")
 	if err != nil {
 		t.Fatal(err)
@@ -247,8 +247,8 @@ func TestFindWorkMakesNothing(t *testing.T) {
 func TestMarker(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "deep", "work")
-	w := openWork(t, dir)
-	openWork(t, dir)
+	w := testWork(t, dir)
+	testWork(t, dir)
 	_, err := OpenWork(dir, "elsewhere")
 	mustCode(t, err, CodeConflict)
 	for _, id := range []string{"", " x", "a\nb"} {
@@ -301,7 +301,7 @@ func TestMarkerOfTwoAtOnce(t *testing.T) {
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	w := openWork(t, t.TempDir())
+	w := testWork(t, t.TempDir())
 	claim(t, w, "a", nil)
 	if _, err := w.Claim("bid0000000009", "jid0000000004", "x"); err != nil {
 		t.Fatal(err)

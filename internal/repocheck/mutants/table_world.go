@@ -9,11 +9,11 @@ const (
 // world: files, records, and what leaves the house.
 var world = []Mutant{{
 	Name: "fsync before a claim's file has its name", Why: "after a power cut a file is there and empty",
-	At: "cmd/internal/store (*Partial).Commit", Do: []Op{Call("Sync", "error(nil)", "file")},
+	At: "cmd/internal/store (*Partial).Commit", Do: []Op{Call("syncFile", "$2.Close()")},
 	Package: "cmd/internal/store", Test: "TestDurability/claim",
 }, {
 	Name: "fsync before an object has its key", Why: "after a power cut an object is there and empty",
-	At: "cmd/internal/store (*Store).write", Do: []Op{Call("Sync", "error(nil)", "file")},
+	At: "cmd/internal/store (*Store).write", Do: []Op{Expr("file.Sync", "func() error { return nil }")},
 	Package: "cmd/internal/store", Test: "TestDurability/put",
 }, {
 	Name: "fsync before a mail has its name", Why: "after a power cut an empty mail is sent",
@@ -25,7 +25,7 @@ var world = []Mutant{{
 	Package: "cmd/internal/store", Test: "TestPutIfAbsent",
 }, {
 	Name: "one winner among a job's claims", Why: "the files of two claims are mixed",
-	At: "cmd/internal/store (*Claim).Win", Do: []Op{Call("Rename", "errors.Join($recv.RemoveAll($2), $0)")},
+	At: "cmd/internal/store (*Claim).Win", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
 	Package: "cmd/internal/store", Test: "TestOneClaimWins",
 }, {
 	Name: "the look into the inventory before an insert", Why: "a step that starts over fails, or records twice",

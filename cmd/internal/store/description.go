@@ -1,7 +1,9 @@
 package store
 
 import (
+	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -18,7 +20,7 @@ type ERC struct {
 // unavailable is what a citation says where nothing is known.
 const unavailable = "(:unav)"
 
-// Encode writes the citation as ANVL. The percent sign and control characters
+// Encode returns the citation as ANVL. The percent sign and control characters
 // are percent-encoded; a line break within a value becomes a continuation line,
 // so that no value can end the record or add an element.
 func (e ERC) Encode() []byte {
@@ -66,11 +68,33 @@ func anvlLine(line string) string {
 	return b.String()
 }
 
-// lineBreak tells what any reader may take for the end of a line.
-func lineBreak(r rune) bool {
-	switch r {
-	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
-		return true
+// lineBreak reports whether a reader may take a character for the end of a line.
+func lineBreak(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }
+
+// DublinCoreName is the name of the description that is added to each object.
+const DublinCoreName = "accession-dc.xml"
+
+// DublinCore is a description in the simple Dublin Core elements. Empty values
+// are left out.
+type DublinCore struct {
+	XMLName    xml.Name `xml:"metadata"`
+	Namespace  string   `xml:"xmlns:dc,attr"` // set by Encode
+	Title      []string `xml:"dc:title"`
+	Creator    []string `xml:"dc:creator"`
+	Publisher  []string `xml:"dc:publisher"`
+	Date       []string `xml:"dc:date"`
+	Identifier []string `xml:"dc:identifier"`
+}
+
+// Encode returns the description as XML in UTF-8.
+func (d DublinCore) Encode() ([]byte, error) {
+	d.Namespace = "http://purl.org/dc/elements/1.1/"
+	for _, values := range []*[]string{&d.Title, &d.Creator, &d.Publisher, &d.Date, &d.Identifier} {
+		*values = slices.DeleteFunc(slices.Clone(*values), func(v string) bool { return v == "" })
 	}
-	return false
+	body, err := xml.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode Dublin Core: %w", err)
+	}
+	return slices.Concat([]byte(xml.Header), body, []byte("\n")), nil
 }
