@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,16 +30,24 @@ func repository(t *testing.T) fs.FS {
 	}
 }
 
+// pending lists, for each check, the packages that do not hold it yet. Their findings are
+// only printed. A package leaves the list as soon as it has none.
+var pending = map[string][]string{
+	"sizes": {"cmd/internal/app", "cmd/internal/cli", "cmd/internal/consistency", "cmd/internal/daemon", "eventstore/zklive", "projections"},
+}
+
 // TestRepository applies every rule to this repository.
 func TestRepository(t *testing.T) {
 	t.Parallel()
 	root := repository(t)
 	for name, check := range map[string]func(fs.FS) ([]Finding, error){
-		"imports": CheckImports,
-		"purity":  CheckPurity,
-		"layout":  CheckLayout,
-		"text":    CheckText,
-		"effects": CheckEffects,
+		"imports":   CheckImports,
+		"purity":    CheckPurity,
+		"layout":    CheckLayout,
+		"text":      CheckText,
+		"effects":   CheckEffects,
+		"sizes":     CheckSizes,
+		"machinery": CheckMachinery,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,8 +55,23 @@ func TestRepository(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			late := map[string]bool{}
 			for _, f := range found {
+				pkg := strings.TrimPrefix(f.File, "./")
+				if strings.HasSuffix(pkg, ".go") {
+					pkg = path.Dir(pkg)
+				}
+				if slices.Contains(pending[name], pkg) {
+					late[pkg] = true
+					t.Log("not yet: ", f)
+					continue
+				}
 				t.Error(f)
+			}
+			for _, pkg := range pending[name] {
+				if !late[pkg] {
+					t.Logf("%s is done: take it from the pending ones of %s", pkg, name)
+				}
 			}
 		})
 	}
