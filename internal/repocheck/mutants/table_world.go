@@ -78,7 +78,7 @@ var world = []Mutant{{
 }, {
 	Name: "the digest of a downloaded file", Why: "what the manifest does not mean is stored",
 	At: "cmd/internal/daemon (measure).check", Do: []Op{Never("Digest")},
-	Package: daemon, Test: "TestDownloadFails/wrong_digest",
+	Package: daemon, Test: "TestGoodFilesAreNotFetchedTwice",
 }, {
 	Name: "the name rule of manifests", Why: "a file leaves the object's directory",
 	At: "domain/manifest CheckName", Do: []Op{Never(`".."`)},
