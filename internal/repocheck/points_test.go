@@ -1,53 +1,11 @@
 package repocheck
 
 import (
-	"flag"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
-
-var update = flag.Bool("update", false, "write the pages anew")
-
-// TestCrashPointsAreListed compares the page with the code.
-func TestCrashPointsAreListed(t *testing.T) {
-	t.Parallel()
-	root := repository(t)
-	points, err := Points(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	b.WriteString("# Crash points\n\nEvery place where a build with the tag `crashpoints` can be told to die or to stop\n" +
-		"(see `internal/crash`): before and after each side effect of the write path, the\n" +
-		"relay, the projector and the daemons. `make generate` writes this page;\n" +
-		"[effects.md](effects.md) says what those of the daemons mean. The last column says\n" +
-		"whose answer to what comes right behind may be lost, and is by `make soak`, or why\n" +
-		"there is none.\n\n| point | file | function | answer |\n|---|---|---|---|\n")
-	for _, p := range points {
-		r, err := ReplyAt(p.Name)
-		if err != nil {
-			t.Error(err)
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", p.Name, p.File, p.Function, r.cell())
-	}
-	const page = "docs/crash-points.md"
-	if *update {
-		if err := os.WriteFile(filepath.Join("..", "..", filepath.FromSlash(page)), []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	text, err := fs.ReadFile(root, page)
-	if err != nil || string(text) != b.String() {
-		t.Errorf("%s is not what the code has (%v): run `make generate`", page, err)
-	}
-}
 
 // TestReplies: the first row for one of the points counts, and none is left over.
 func TestReplies(t *testing.T) {

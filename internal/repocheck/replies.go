@@ -10,7 +10,7 @@ import (
 // lost, or why there is none.
 type Reply struct {
 	Points string // pattern; the first row that matches counts
-	From   string // ZooKeeper, NATS, PostgreSQL or Receiver; "" = nobody answers
+	From   string // ZooKeeper, NATS, PostgreSQL or Receiver; "" = no answer
 	Why    string // the reason then
 }
 

@@ -16,9 +16,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/accession-ingest/accession/internal/repocheck"
 )
 
-var update = flag.Bool("update", false, "write docs/mutants.md anew")
+var update = flag.Bool("update", false, "write docs/checks.md anew")
 
 // TestTable: each row changes one place, its test is there, and no two rows are the
 // same.
@@ -99,22 +101,26 @@ func compile(t *testing.T, root string, changed map[string]changedFile) {
 	}
 }
 
-// TestPage compares docs/mutants.md with the table.
+// TestPage compares docs/checks.md with the tables and the tests.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	root, err := findRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(root, "docs", "mutants.md")
+	want, err := repocheck.ChecksPage(os.DirFS(root), section())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(root, "docs", "checks.md")
 	if *update {
-		if err := os.WriteFile(name, []byte(page()), 0o644); err != nil {
+		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if text, err := os.ReadFile(name); err != nil || string(text) != page() {
-		t.Errorf("%s is not what the table has (%v): run `make generate`", name, err)
+	if text, err := os.ReadFile(name); err != nil || string(text) != want {
+		t.Errorf("%s is not what the tables and the tests have (%v): run `make generate`", name, err)
 	}
 }
 
