@@ -1,0 +1,33 @@
+// Command statements counts the hand-written statements and lines of each package of a
+// tree (by default the one it runs in), without tests and generated code.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/accession-ingest/accession/internal/repocheck"
+)
+
+func main() {
+	dir := "."
+	if len(os.Args) > 1 {
+		dir = os.Args[1]
+	}
+	sizes, err := repocheck.Sizes(os.DirFS(dir))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "statements:", err)
+		os.Exit(2)
+	}
+	var production, tests repocheck.Size
+	for _, s := range sizes {
+		total, kind := &production, ""
+		if !s.Production {
+			total, kind = &tests, "  for tests"
+		}
+		total.Statements += s.Statements
+		total.Lines += s.Lines
+		fmt.Printf("%7d %7d  %s%s\n", s.Statements, s.Lines, s.Package, kind)
+	}
+	fmt.Printf("%7d %7d  for tests\n%7d %7d  production: statements, lines\n", tests.Statements, tests.Lines, production.Statements, production.Lines)
+}
