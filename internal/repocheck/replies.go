@@ -53,7 +53,6 @@ var Replies = []Reply{
 	{"projections/*/*/before", PostgreSQL, ""},
 	{"migrations/*/*/before", PostgreSQL, ""},
 	{"record/*/*/before", PostgreSQL, ""},
-	{"record/transaction/before", PostgreSQL, ""},
 	{"daemon/processing/reserve-identifier/before", PostgreSQL, ""},
 	{"daemon/recording/record/before", PostgreSQL, ""},
 	{"notify.callback_made", Receiver, ""},

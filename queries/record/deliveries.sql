@@ -23,6 +23,3 @@ select * from record.delivery where key = @key;
 -- name: BatchDeliveries :many
 -- About the batch itself; its jobs have callbacks of their own.
 select * from record.delivery where batch_id = @batch_id and job_id = '' order by created_at, key;
-
--- name: OpenDeliveries :many
-select * from record.delivery where state <> 'delivered' order by created_at, key limit @max_rows;

@@ -38,3 +38,7 @@ insert into record.version_reservation (job_id, primary_identifier, version)
 select @job_id, @primary_identifier, coalesce(max(r.version), 0) + 1
 from record.version_reservation r where r.primary_identifier = @primary_identifier
 returning version;
+
+-- name: LimitIdleTransaction :exec
+-- PostgreSQL ends the transaction when its process stands still.
+select set_config('idle_in_transaction_session_timeout', '5s', true);

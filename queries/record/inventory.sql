@@ -24,14 +24,6 @@ from json_populate_recordset(null::record.object_file, @files::json) r;
 -- name: ObjectVersionOfJob :one
 select * from record.object_version where job_id = @job_id;
 
--- name: ObjectFiles :many
-select * from record.object_file where primary_identifier = @primary_identifier and version = @version order by kind, name;
-
--- name: BatchObjects :many
-select v.*, o.collection, o.erc_what from record.object_version v
-join record.object o using (primary_identifier)
-where v.batch_id = @batch_id and v.job_id > @after_job order by v.job_id limit @max_rows;
-
 -- name: RecordedObjects :many
 -- The versions that these jobs stored.
 select job_id, primary_identifier, version, files, bytes from record.object_version where job_id = any(@jobs::text[]);

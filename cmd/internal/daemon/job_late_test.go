@@ -229,9 +229,9 @@ func TestRecording(t *testing.T) {
 	w.wantJob(id, domain.JobRecording, "") // PostgreSQL away is no failure of the job
 	w.clock.Advance(maxDelay)
 	w.turn(domain.DaemonJobRecording)
-	j := w.wantJob(id, domain.JobNotify, "")
-	files, err := w.cfg.Records.(*record.Records).VersionFiles(t.Context(), j.Identifiers.Primary, 1)
-	if err != nil || len(files) != 3 {
+	w.wantJob(id, domain.JobNotify, "")
+	files, err := w.cfg.Records.(*record.Records).RecordedJobs(t.Context(), []string{string(id)})
+	if err != nil || files[id] != 3 {
 		t.Errorf("%+v, %v", files, err)
 	}
 

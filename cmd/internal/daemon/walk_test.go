@@ -77,13 +77,14 @@ func TestWalk(t *testing.T) {
 				t.Errorf("whole report %+v", r)
 			}
 			files, objects := 0, 0
-			for o, err := range w.cfg.Records.(*record.Records).BatchObjects(t.Context(), id) {
+			for _, j := range w.report(id).Jobs {
+				have, err := w.cfg.Records.(*record.Records).RecordedJobs(t.Context(), []string{string(j.ID)})
 				if err != nil {
 					t.Fatal(err)
 				}
-				objects++
-				files += o.Files - 2 // the two descriptions
-				if _, err := w.cfg.Objects.VerifyVersion(t.Context(), o.Object, o.Version); err != nil {
+				objects += len(have)
+				files += int(have[j.ID]) - 2 // the two descriptions
+				if _, err := w.cfg.Objects.VerifyVersion(t.Context(), j.Primary, 1); err != nil {
 					t.Error(err)
 				}
 			}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Channel is the way that a message takes.
@@ -34,7 +33,7 @@ const (
 // maxSentence bounds the text of a kept error, in bytes.
 const maxSentence = 2048
 
-// Message is something to be told to somebody outside.
+// Message is a mail or a callback.
 type Message struct {
 	Key        string         `json:"key"` // the same on every attempt; receivers see it
 	Channel    Channel        `json:"channel"`
@@ -55,43 +54,37 @@ type Delivery struct {
 	DeliveredAt   domain.Time   `json:"delivered_at"`
 }
 
-// BeginDelivery notes an attempt to deliver a message. If the answer says
-// delivered, it must not be sent again.
+// BeginDelivery keeps that an attempt to deliver a message begins. If the answer is
+// DeliveryDelivered, it must not be sent again.
 func (r *Records) BeginDelivery(ctx context.Context, m Message) (Delivery, error) {
 	recipients := m.Recipients
 	if recipients == nil {
 		recipients = []string{}
 	}
-	crash.Point("record/delivery/before-begin")
-	row, err := r.q.BeginDelivery(ctx, pgdb.BeginDeliveryParams{
-		Key: m.Key, Channel: string(m.Channel), About: m.About, BatchID: string(m.Batch), JobID: string(m.Job), Recipients: recipients,
+	row, err := change("delivery/begin", func() (pgdb.RecordDelivery, error) {
+		return r.q.BeginDelivery(ctx, pgdb.BeginDeliveryParams{
+			Key: m.Key, Channel: string(m.Channel), About: m.About, BatchID: string(m.Batch), JobID: string(m.Job), Recipients: recipients,
+		})
 	})
-	crash.Point("record/delivery/after-begin")
-	if err != nil {
-		return Delivery{}, wrap(err, "begin delivery", m.Key)
-	}
-	return deliveryOf(row), nil
+	return deliveryOf(row), wrap(err, "begin delivery", m.Key)
 }
 
-// EndDelivery notes what came of the attempt: failure nil = it arrived. final
-// says that it is given up. What has arrived once stays delivered.
+// EndDelivery keeps the result of the attempt: failure nil = it arrived; final: it is
+// given up. What has arrived once stays delivered.
 func (r *Records) EndDelivery(ctx context.Context, key string, failure error, final bool) error {
-	const op = "end delivery"
 	arg := pgdb.EndDeliveryParams{Key: key, Final: final}
 	if failure != nil {
 		arg.LastError = sentence(failure)
 	}
-	crash.Point("record/delivery/before-end")
-	n, err := r.q.EndDelivery(ctx, arg)
-	crash.Point("record/delivery/after-end")
+	n, err := change("delivery/end", func() (int64, error) { return r.q.EndDelivery(ctx, arg) })
 	if err == nil && n == 0 {
 		_, err = r.Delivery(ctx, key)
 	}
-	return wrap(err, op, key)
+	return wrap(err, "end delivery", key)
 }
 
-// sentence makes an error's text fit for PostgreSQL, which takes neither broken
-// UTF-8 nor NUL: servers of others are quoted in it.
+// sentence returns an error's text as PostgreSQL takes it, without broken UTF-8 and
+// NUL: it may quote servers of others.
 func sentence(err error) string {
 	s := strings.ReplaceAll(strings.ToValidUTF8(err.Error(), "�"), "\x00", "�")
 	if s == "" {
@@ -103,37 +96,24 @@ func sentence(err error) string {
 	return s
 }
 
-// Delivery gives one message; CodeNotFound when it was never begun.
+// Delivery returns one message; CodeNotFound when it was never begun.
 func (r *Records) Delivery(ctx context.Context, key string) (Delivery, error) {
 	const op = "read delivery"
 	row, err := r.q.Delivery(ctx, key)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Delivery{}, refuse(CodeNotFound, op, key, "it was never begun")
+		err = refuse(CodeNotFound, op, key, "it was never begun")
 	}
-	if err != nil {
-		return Delivery{}, wrap(err, op, key)
-	}
-	return deliveryOf(row), nil
+	return deliveryOf(row), wrap(err, op, key)
 }
 
-// BatchDeliveries gives the messages about a batch as a whole, oldest first.
+// BatchDeliveries returns the messages about a batch as a whole, oldest first.
 func (r *Records) BatchDeliveries(ctx context.Context, batch domain.BatchID) ([]Delivery, error) {
 	rows, err := r.q.BatchDeliveries(ctx, string(batch))
-	return deliveriesOf(rows), wrap(err, "read the deliveries of", string(batch))
-}
-
-// OpenDeliveries gives messages that have not arrived, oldest first.
-func (r *Records) OpenDeliveries(ctx context.Context, limit int) ([]Delivery, error) {
-	rows, err := r.q.OpenDeliveries(ctx, int32(min(limit, page)))
-	return deliveriesOf(rows), wrap(err, "read open deliveries", "")
-}
-
-func deliveriesOf(rows []pgdb.RecordDelivery) []Delivery {
 	list := make([]Delivery, len(rows))
 	for i, row := range rows {
 		list[i] = deliveryOf(row)
 	}
-	return list
+	return list, wrap(err, "read the deliveries of", string(batch))
 }
 
 func deliveryOf(row pgdb.RecordDelivery) Delivery {

@@ -10,11 +10,10 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// EffectKey names a step of a job at a version of the job: the same whenever that
-// step starts over.
+// EffectKey returns the key of a step of a job at a version of the job: the same
+// whenever that step starts over.
 func EffectKey(job domain.JobID, version int64, step string) string {
 	return fmt.Sprintf("%s/%d/%s", job, version, step)
 }
@@ -28,37 +27,31 @@ type Effect struct {
 	Result json.RawMessage
 }
 
-// BeginEffect notes that an effect is about to be made. If the answer says Done,
+// BeginEffect keeps the intent of an effect before it is made. If the answer is Done,
 // it must not be made again.
 func (r *Records) BeginEffect(ctx context.Context, key, kind string) (Effect, error) {
-	crash.Point("record/effect/before-begin")
-	row, err := r.q.BeginEffect(ctx, pgdb.BeginEffectParams{Key: key, Kind: kind})
-	crash.Point("record/effect/after-begin")
-	if err != nil {
-		return Effect{}, wrap(err, "begin effect", key)
-	}
-	return effectOf(row), nil
+	row, err := change("effect/begin", func() (pgdb.RecordEffect, error) {
+		return r.q.BeginEffect(ctx, pgdb.BeginEffectParams{Key: key, Kind: kind})
+	})
+	return effectOf(row), wrap(err, "begin effect", key)
 }
 
 // FinishEffect keeps the result of an effect that was made; result is anything
 // that JSON can hold. If it was finished before, the first result stays and is
-// given. CodeNotFound: it was never begun.
+// returned. CodeNotFound: it was never begun.
 func (r *Records) FinishEffect(ctx context.Context, key string, result any) (Effect, error) {
 	const op = "finish effect"
 	data, err := json.Marshal(result)
 	if err != nil {
 		return Effect{}, wrap(err, op, key)
 	}
-	crash.Point("record/effect/before-finish")
-	row, err := r.q.FinishEffect(ctx, pgdb.FinishEffectParams{Key: key, Result: data})
-	crash.Point("record/effect/after-finish")
+	row, err := change("effect/finish", func() (pgdb.RecordEffect, error) {
+		return r.q.FinishEffect(ctx, pgdb.FinishEffectParams{Key: key, Result: data})
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Effect{}, refuse(CodeNotFound, op, key, "it was never begun")
+		err = refuse(CodeNotFound, op, key, "it was never begun")
 	}
-	if err != nil {
-		return Effect{}, wrap(err, op, key)
-	}
-	return effectOf(row), nil
+	return effectOf(row), wrap(err, op, key)
 }
 
 func effectOf(row pgdb.RecordEffect) Effect {

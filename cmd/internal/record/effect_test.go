@@ -85,10 +85,6 @@ func TestDelivery(t *testing.T) {
 			t.Errorf("step %d: delivered at %v", i, d.DeliveredAt)
 		}
 	}
-	open, err := r.OpenDeliveries(ctx, 10)
-	if err != nil || len(open) != 0 {
-		t.Errorf("open: %v %v", open, err)
-	}
 	all, err := r.BatchDeliveries(ctx, domain.NewBatchID(1))
 	if err != nil || len(all) != 1 || fmt.Sprint(all[0].Message) != fmt.Sprint(m) {
 		t.Errorf("of the batch: %v %v", all, err)

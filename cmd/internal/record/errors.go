@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -33,10 +35,7 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	s := e.Op
-	if e.About != "" {
-		s += " " + e.About
-	}
+	s := strings.TrimSuffix(e.Op+" "+e.About, " ")
 	if e.Message != "" {
 		s += ": " + e.Message
 	}
@@ -46,10 +45,10 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Fault says who must act, with the stable code, and whether the same request may
+// Fault returns who must act, the stable code, and whether the same request may
 // succeed a moment later.
 func (e *Error) Fault() (class, code string, temporary bool) {
 	who := domain.ClassSystem
@@ -59,12 +58,12 @@ func (e *Error) Fault() (class, code string, temporary bool) {
 	return string(who), string(e.Code), e.Code == CodeUnavailable
 }
 
-// refuse makes an error that trying again does not mend.
+// refuse returns an error against which trying again does not help.
 func refuse(code domain.Code, op, about, format string, args ...any) error {
 	return &Error{Code: code, Op: op, About: about, Message: fmt.Sprintf(format, args...)}
 }
 
-// wrap makes PostgreSQL's error one of this package; what is one stays it.
+// wrap turns an error of PostgreSQL into an *Error; an *Error stays as it is.
 func wrap(err error, op, about string) error {
 	var own *Error
 	if err == nil || errors.As(err, &own) {
@@ -80,11 +79,8 @@ func wrap(err error, op, about string) error {
 func unavailable(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		switch pg.Code[:2] {
-		case "08", "53", "57": // connection, resources, operator intervention
-			return true
-		}
-		return pg.Code == "40001" || pg.Code == "40P01"
+		// Connection, resources, operator intervention; conflicts of transactions.
+		return slices.Contains([]string{"08", "53", "57"}, pg.Code[:2]) || slices.Contains([]string{"40001", "40P01"}, pg.Code)
 	}
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 
 	"github.com/jackc/pgx/v5"
 
@@ -45,7 +44,7 @@ type Object struct {
 }
 
 // RecordObject writes a stored version into the inventory. Recording the same
-// again changes nothing and gives false. CodeInventoryConflict: the job has
+// again changes nothing and returns false. CodeInventoryConflict: the job has
 // recorded something else, or has not reserved this version.
 func (r *Records) RecordObject(ctx context.Context, o Object) (recorded bool, err error) {
 	const op = "record the object of"
@@ -113,63 +112,36 @@ func insertObject(ctx context.Context, q *pgdb.Queries, o Object) error {
 	return q.InsertObjectFiles(ctx, pgdb.InsertObjectFilesParams{PrimaryIdentifier: m.Object, Version: int64(m.Version), Files: files})
 }
 
-// Stored describes a recorded version of an object.
-type Stored struct {
-	Object         string         `json:"primary_identifier"`
-	Version        int            `json:"object_version"`
-	Collection     string         `json:"collection"`
-	ErcWhat        string         `json:"erc_what"`
-	Job            domain.JobID   `json:"job_id"`
-	Batch          domain.BatchID `json:"batch_id"`
-	ManifestKey    string         `json:"manifest_key"`
-	ManifestSHA256 string         `json:"manifest_sha256"`
-	Files          int            `json:"files"`
-	Bytes          int64          `json:"bytes"`
-	StoredAt       domain.Time    `json:"stored_at"`
-	RecordedAt     domain.Time    `json:"recorded_at"`
+// RecordedFile is a file of a job in the inventory.
+type RecordedFile struct {
+	Job  domain.JobID
+	Name string
 }
 
-// page is how many rows a streaming read asks for at a time.
-const page = 1000
-
-// BatchObjects gives the versions that a batch's jobs stored, in the order of the
-// jobs.
-func (r *Records) BatchObjects(ctx context.Context, batch domain.BatchID) iter.Seq2[Stored, error] {
-	return func(yield func(Stored, error) bool) {
-		after := ""
-		for {
-			rows, err := r.q.BatchObjects(ctx, pgdb.BatchObjectsParams{BatchID: string(batch), AfterJob: after, MaxRows: page})
-			if err != nil {
-				yield(Stored{}, wrap(err, "read the objects of", string(batch)))
-				return
-			}
-			for _, row := range rows {
-				after = row.JobID
-				if !yield(Stored{
-					Object: row.PrimaryIdentifier, Version: int(row.Version), Collection: row.Collection, ErcWhat: row.ErcWhat,
-					Job: domain.JobID(row.JobID), Batch: domain.BatchID(row.BatchID),
-					ManifestKey: row.ManifestKey, ManifestSHA256: row.ManifestSha256, Files: int(row.Files), Bytes: row.Bytes,
-					StoredAt: domain.At(row.StoredAt), RecordedAt: domain.At(row.RecordedAt),
-				}, nil) {
-					return
-				}
-			}
-			if len(rows) < page {
-				return
-			}
-		}
-	}
-}
-
-// VersionFiles gives the files of a recorded version, by kind and name.
-func (r *Records) VersionFiles(ctx context.Context, primary string, version int) ([]File, error) {
-	rows, err := r.q.ObjectFiles(ctx, pgdb.ObjectFilesParams{PrimaryIdentifier: primary, Version: int64(version)})
+// RecordedJobs returns how many files, those of the system included, the versions
+// have that these jobs have in the inventory.
+func (r *Records) RecordedJobs(ctx context.Context, jobs []string) (map[domain.JobID]int64, error) {
+	rows, err := r.q.RecordedObjects(ctx, jobs)
 	if err != nil {
-		return nil, wrap(err, "read the files of", primary)
+		return nil, wrap(err, "read the objects of", "jobs")
 	}
-	files := make([]File, len(rows))
-	for i, f := range rows {
-		files[i] = File{Kind: f.Kind, Name: f.Name, Key: f.Key, Size: f.Size, SHA256: f.Sha256, MimeType: f.MimeType}
+	have := make(map[domain.JobID]int64, len(rows))
+	for _, row := range rows {
+		have[domain.JobID(row.JobID)] = row.Files
 	}
-	return files, nil
+	return have, nil
+}
+
+// RecordedFiles returns the SHA-256 of those files of these jobs with these names
+// that are in the inventory.
+func (r *Records) RecordedFiles(ctx context.Context, jobs, names []string) (map[RecordedFile]string, error) {
+	rows, err := r.q.RecordedFiles(ctx, pgdb.RecordedFilesParams{Jobs: jobs, Names: names})
+	if err != nil {
+		return nil, wrap(err, "read the files of", "jobs")
+	}
+	have := make(map[RecordedFile]string, len(rows))
+	for _, row := range rows {
+		have[RecordedFile{domain.JobID(row.JobID), row.Name}] = row.Sha256
+	}
+	return have, nil
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
+// page is how many URLs are kept in one statement.
+const page = 1000
+
 // marker comes before the digest in a public URL.
 const marker = "?redacted="
 
@@ -29,29 +32,23 @@ func Redacted(url string) bool {
 	return ok && isDigest.MatchString(digest)
 }
 
-// KeepURL keeps a whole payload URL and gives its public form, under which
+// KeepURL keeps a whole payload URL and returns its public form, under which
 // [Records.FullURL] finds it: the same without query, and instead of it
 // ?redacted= with the start of the SHA-256 of the whole. What is not [Revealing]
-// is given back and not kept. The public form of a public form is another one: a
+// is returned as it is and not kept. The public form of a public form is another one: a
 // depositor who copies it gains nothing.
 func (r *Records) KeepURL(ctx context.Context, full string) (public string, err error) {
 	all, err := r.KeepURLs(ctx, []string{full})
-	if err != nil {
-		return "", err
-	}
-	return all[0], nil
+	return all[0], err
 }
 
 // KeepURLs is KeepURL for many at once, in the same order.
 func (r *Records) KeepURLs(ctx context.Context, full []string) (public []string, err error) {
-	const op = "keep the URLs of payloads"
 	public = make([]string, len(full))
-	for i := 0; i < len(full); i += page {
-		if err := r.keepURLs(ctx, full[i:min(i+page, len(full))], public[i:]); err != nil {
-			return nil, wrap(err, op, "")
-		}
+	for i := 0; i < len(full) && err == nil; i += page {
+		err = r.keepURLs(ctx, full[i:min(i+page, len(full))], public[i:])
 	}
-	return public, nil
+	return public, wrap(err, "keep the URLs of payloads", "")
 }
 
 func (r *Records) keepURLs(ctx context.Context, full, public []string) error {
@@ -71,11 +68,9 @@ func (r *Records) keepURLs(ctx context.Context, full, public []string) error {
 	if len(whole) == 0 {
 		return nil
 	}
-	crash.Point("record/payload-url/before-keep")
-	if err := r.q.KeepPayloadURLs(ctx, rows); err != nil {
+	if err := crash.Around("record/payload-url/keep", func() error { return r.q.KeepPayloadURLs(ctx, rows) }); err != nil {
 		return err
 	}
-	crash.Point("record/payload-url/after-keep")
 	kept, err := r.q.PayloadURLs(ctx, rows.Digests)
 	if err != nil {
 		return err
@@ -88,8 +83,8 @@ func (r *Records) keepURLs(ctx context.Context, full, public []string) error {
 	return nil
 }
 
-// FullURL gives the whole of a URL that KeepURL has made public; any other is
-// given back. CodeNotFound: it is not kept, or no longer.
+// FullURL returns the whole of a URL that KeepURL has made public; any other is
+// returned as it is. CodeNotFound: it is not kept, or no longer.
 func (r *Records) FullURL(ctx context.Context, public string) (string, error) {
 	const op = "look up the whole URL of"
 	if !Redacted(public) {

@@ -2,45 +2,54 @@ package record
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/migrations"
 )
 
-// Records is the door to schema record. It may be used by several goroutines.
+// Records reads and writes schema record. It may be used by several goroutines.
 type Records struct {
 	pool *pgxpool.Pool
 	q    *pgdb.Queries
 }
 
-// New opens the records behind a pool; see [Migrate].
+// New returns the records behind a pool; see [Migrate].
 func New(pool *pgxpool.Pool) *Records { return &Records{pool: pool, q: pgdb.New(pool)} }
 
-// limitStop lets PostgreSQL end a transaction whose process stands still: what it has
-// locked, others wait for.
-const limitStop = "set local idle_in_transaction_session_timeout = '5s'"
-
-// inTx runs statements that belong together.
+// inTx runs statements in one transaction. PostgreSQL ends it when the process stands
+// still: others wait for what it has locked.
 func (r *Records) inTx(ctx context.Context, do func(q *pgdb.Queries) error) error {
-	crash.Point("record/transaction/before")
-	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, limitStop); err != nil {
+	return crash.Around("record/transaction/run", func() error {
+		return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+			q := pgdb.New(tx)
+			if err := q.LimitIdleTransaction(ctx); err != nil {
+				return err
+			}
+			err := do(q)
+			crash.Point("record/transaction/before-commit")
 			return err
-		}
-		err := do(pgdb.New(tx))
-		crash.Point("record/transaction/before-commit")
-		return err
+		})
 	})
-	crash.Point("record/transaction/after-commit")
-	return err
 }
 
-// Migrate brings schema record up to date and tells how many migrations that
+// change runs a statement that changes the record, between the crash points
+// record/NAME/before and record/NAME/after.
+func change[T any](name string, statement func() (T, error)) (result T, err error) {
+	err = crash.Around("record/"+name, func() (err error) {
+		result, err = statement()
+		return err
+	})
+	return result, err
+}
+
+// Migrate brings schema record up to date and returns how many migrations that
 // took. It is safe to call from several processes at once; roles are not made
 // here.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) (int, error) {
@@ -49,9 +58,18 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (int, error) {
 	return migrations.Up(ctx, db, migrations.RecordSchema, migrations.Record())
 }
 
-// Pending tells how many migrations of the record the database still lacks.
+// Pending returns how many migrations of the record the database still lacks.
 func Pending(ctx context.Context, pool *pgxpool.Pool) (int, error) {
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { _ = db.Close() }()
 	return migrations.Pending(ctx, db, migrations.RecordSchema, migrations.Record())
+}
+
+// HighestIDs returns the highest ids of which anything is kept, "" = of none.
+func (r *Records) HighestIDs(ctx context.Context) (batch domain.BatchID, job domain.JobID, err error) {
+	row, err := r.q.HighestIDs(ctx)
+	if err != nil {
+		return "", "", fmt.Errorf("find the highest ids: %w", err)
+	}
+	return domain.BatchID(row.BatchID), domain.JobID(row.JobID), nil
 }

@@ -93,6 +93,16 @@ func (q *Queries) InsertLocalIDs(ctx context.Context, arg InsertLocalIDsParams) 
 	return err
 }
 
+const limitIdleTransaction = `-- name: LimitIdleTransaction :exec
+select set_config('idle_in_transaction_session_timeout', '5s', true)
+`
+
+// PostgreSQL ends the transaction when its process stands still.
+func (q *Queries) LimitIdleTransaction(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, limitIdleTransaction)
+	return err
+}
+
 const localIDs = `-- name: LocalIDs :many
 select owner, local_id, primary_identifier, job_id, bound_at from record.local_id where owner = $1 and local_id = any($2::text[]) order by local_id
 `

@@ -10,70 +10,6 @@ import (
 	"time"
 )
 
-const batchObjects = `-- name: BatchObjects :many
-select v.primary_identifier, v.version, v.job_id, v.batch_id, v.profile_name, v.submitter, v.manifest_key, v.manifest_sha256, v.files, v.bytes, v.stored_at, v.recorded_at, o.collection, o.erc_what from record.object_version v
-join record.object o using (primary_identifier)
-where v.batch_id = $1 and v.job_id > $2 order by v.job_id limit $3
-`
-
-type BatchObjectsParams struct {
-	BatchID  string `json:"batch_id"`
-	AfterJob string `json:"after_job"`
-	MaxRows  int32  `json:"max_rows"`
-}
-
-type BatchObjectsRow struct {
-	PrimaryIdentifier string    `json:"primary_identifier"`
-	Version           int64     `json:"version"`
-	JobID             string    `json:"job_id"`
-	BatchID           string    `json:"batch_id"`
-	ProfileName       string    `json:"profile_name"`
-	Submitter         string    `json:"submitter"`
-	ManifestKey       string    `json:"manifest_key"`
-	ManifestSha256    string    `json:"manifest_sha256"`
-	Files             int64     `json:"files"`
-	Bytes             int64     `json:"bytes"`
-	StoredAt          time.Time `json:"stored_at"`
-	RecordedAt        time.Time `json:"recorded_at"`
-	Collection        string    `json:"collection"`
-	ErcWhat           string    `json:"erc_what"`
-}
-
-func (q *Queries) BatchObjects(ctx context.Context, arg BatchObjectsParams) ([]BatchObjectsRow, error) {
-	rows, err := q.db.Query(ctx, batchObjects, arg.BatchID, arg.AfterJob, arg.MaxRows)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []BatchObjectsRow
-	for rows.Next() {
-		var i BatchObjectsRow
-		if err := rows.Scan(
-			&i.PrimaryIdentifier,
-			&i.Version,
-			&i.JobID,
-			&i.BatchID,
-			&i.ProfileName,
-			&i.Submitter,
-			&i.ManifestKey,
-			&i.ManifestSha256,
-			&i.Files,
-			&i.Bytes,
-			&i.StoredAt,
-			&i.RecordedAt,
-			&i.Collection,
-			&i.ErcWhat,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const insertObjectFiles = `-- name: InsertObjectFiles :exec
 insert into record.object_file (primary_identifier, version, kind, name, key, size, sha256, mime_type)
 select $1, $2, r.kind, r.name, r.key, r.size, r.sha256, r.mime_type
@@ -133,44 +69,6 @@ func (q *Queries) InsertObjectVersion(ctx context.Context, arg InsertObjectVersi
 		return 0, err
 	}
 	return result.RowsAffected(), nil
-}
-
-const objectFiles = `-- name: ObjectFiles :many
-select primary_identifier, version, kind, name, key, size, sha256, mime_type from record.object_file where primary_identifier = $1 and version = $2 order by kind, name
-`
-
-type ObjectFilesParams struct {
-	PrimaryIdentifier string `json:"primary_identifier"`
-	Version           int64  `json:"version"`
-}
-
-func (q *Queries) ObjectFiles(ctx context.Context, arg ObjectFilesParams) ([]RecordObjectFile, error) {
-	rows, err := q.db.Query(ctx, objectFiles, arg.PrimaryIdentifier, arg.Version)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []RecordObjectFile
-	for rows.Next() {
-		var i RecordObjectFile
-		if err := rows.Scan(
-			&i.PrimaryIdentifier,
-			&i.Version,
-			&i.Kind,
-			&i.Name,
-			&i.Key,
-			&i.Size,
-			&i.Sha256,
-			&i.MimeType,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const objectVersionOfJob = `-- name: ObjectVersionOfJob :one
