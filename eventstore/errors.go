@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // Above the adapters there are four answers to a write. Refused is
@@ -18,7 +19,7 @@ var (
 	// safe.
 	ErrUnknown = errors.New("the outcome is unknown")
 	// ErrBroken: a server answers in a way that no retry mends.
-	ErrBroken = errors.New("broken")
+	ErrBroken = codec.ErrBroken
 )
 
 // Finer answers. Each of them is one of the four above for errors.Is.

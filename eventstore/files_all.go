@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 const (
@@ -53,7 +54,7 @@ func (h *FileHandler) All(ctx context.Context, asks []FileAsk, o Meta) ([]FileRe
 	if !c.retry {
 		c.order.CommandID = h.NewID()
 	}
-	c.order.CommandID = clean(c.order.CommandID)
+	c.order.CommandID = codec.CleanText(c.order.CommandID)
 	results := make([]FileResult, len(asks))
 	work := make([]*fileWork, 0, len(asks))
 	seen := make(map[domain.FileHash]bool, len(asks))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // Handler is the only door through which batches, jobs and settings change:
@@ -318,7 +319,7 @@ func (h *Handler) complete(o *Meta) {
 	if o.CommandID == "" {
 		o.CommandID = h.NewID()
 	}
-	o.CommandID = clean(o.CommandID)
+	o.CommandID = codec.CleanText(o.CommandID)
 }
 
 func (h *Handler) record(events []domain.Event, batch domain.BatchID, o Meta) ([]domain.Recorded, error) {
@@ -332,7 +333,7 @@ func record(now domain.Time, events []domain.Event, batch domain.BatchID, o Meta
 	recorded := make([]domain.Recorded, len(events))
 	for i, e := range events {
 		var err error
-		if recorded[i], err = Clean(domain.Recorded{Event: e, Time: now, BatchID: batch, Actor: o.Actor,
+		if recorded[i], err = codec.Clean(domain.Recorded{Event: e, Time: now, BatchID: batch, Actor: o.Actor,
 			CommandID: o.CommandID, CausationID: o.CausationID, TraceParent: o.TraceParent}); err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/eventstore/memory"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
@@ -23,7 +24,7 @@ func TestHandlerCleansText(t *testing.T) {
 		t.Fatal(err)
 	}
 	sub := storetest.Submission()
-	sub.ErcWhat = strings.Repeat("x", eventstore.MaxEventBytes)
+	sub.ErcWhat = strings.Repeat("x", codec.MaxEventBytes)
 	order := storetest.Operator()
 	if _, err := kit.Handler.Batch(t.Context(), id, domain.SubmitBatch{Submission: sub}, order); !errors.Is(err, eventstore.ErrBroken) {
 		t.Fatalf("got %v", err)

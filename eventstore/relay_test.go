@@ -15,6 +15,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // lines is a slog.Handler that keeps what was said.
@@ -261,7 +262,7 @@ func TestRelayHoldsAPoisonedEvent(t *testing.T) {
 	play(t, 1, func(s *scene) {
 		s.log.faults.refuse = func(e domain.Recorded) error {
 			if e.ID() == "job/jid0000000300/1" {
-				return &eventstore.TooLarge{ID: e.ID()}
+				return &codec.TooLarge{ID: e.ID()}
 			}
 			return nil
 		}

@@ -10,12 +10,9 @@ import (
 
 // event keeps the event as it stands in the log.
 func (f *fold) event(r domain.Recorded) error {
-	data, plain := domain.AppendJSON(make([]byte, 0, 256), r.Data)
-	if !plain {
-		var err error
-		if data, err = json.Marshal(r.Data); err != nil {
-			return fmt.Errorf("encode its data: %w", err)
-		}
+	data, err := json.Marshal(r.Data)
+	if err != nil {
+		return fmt.Errorf("encode its data: %w", err)
 	}
 	f.events = append(f.events, pgdb.AccessionEvent{
 		Epoch: r.Epoch, Seq: int64(r.Seq), ID: r.ID(), Type: string(r.Type),

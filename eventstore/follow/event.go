@@ -5,9 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/accession-ingest/accession/eventstore"
 )
 
 // Event is one event of the log.
@@ -40,14 +39,14 @@ type Event struct {
 func decode(prefix string, created time.Time, stream string, msg jetstream.Msg, meta *jetstream.MsgMetadata) (Event, error) {
 	at := Position{Stream: stream, Created: created, Seq: meta.Sequence.Stream,
 		ID: msg.Headers().Get(headerID), Command: msg.Headers().Get(headerCommand)}
-	r, err := eventstore.DecodeRaw(eventstore.Message{Subject: strings.TrimPrefix(msg.Subject(), prefix+"."), Header: msg.Headers(), Data: msg.Data()})
+	r, err := codec.DecodeRaw(codec.Message{Subject: strings.TrimPrefix(msg.Subject(), prefix+"."), Header: msg.Headers(), Data: msg.Data()})
 	if err != nil {
 		return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: err.Error()}
 	}
 	stored := meta.Timestamp
-	if first := msg.Headers().Get(eventstore.HeaderStored); first != "" {
+	if first := msg.Headers().Get(codec.HeaderStored); first != "" {
 		if stored, err = time.Parse(time.RFC3339Nano, first); err != nil {
-			return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: eventstore.HeaderStored + ": " + err.Error()}
+			return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: codec.HeaderStored + ": " + err.Error()}
 		}
 	}
 	return Event{ID: r.ID(), Type: string(r.Type), Subject: r.Aggregate.String(), Version: r.Version,

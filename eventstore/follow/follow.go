@@ -7,10 +7,9 @@ import (
 	"iter"
 	"time"
 
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/accession-ingest/accession/eventstore"
 )
 
 // Follower reads one log. It is for one goroutine; only Close may come from another.
@@ -27,7 +26,7 @@ type Follower struct {
 // given. Close ends the connection.
 func Open(ctx context.Context, o Options) (*Follower, error) {
 	wanted, err := o.filter()
-	if err = errors.Join(err, eventstore.CheckUpcasters()); err != nil {
+	if err = errors.Join(err, codec.CheckUpcasters()); err != nil {
 		return nil, fmt.Errorf("follow: %w", err)
 	}
 	nc, err := nats.Connect(o.URL, append([]nats.Option{nats.Name("accession follow"), nats.MaxReconnects(-1),

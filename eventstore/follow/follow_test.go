@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/eventstore/follow"
 )
 
@@ -54,27 +54,27 @@ func TestResume(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		change func(*follow.Options)
-		want   func(m eventstore.Message) bool
+		want   func(m codec.Message) bool
 	}{
-		"everything": {func(*follow.Options) {}, func(eventstore.Message) bool { return true }},
-		"a type":     {func(o *follow.Options) { o.Types = []string{"job.waiting"} }, func(m eventstore.Message) bool { return m.Subject[:3] == "job" }},
-		"a kind":     {func(o *follow.Options) { o.Types = []string{"batch.*"} }, func(m eventstore.Message) bool { return m.Subject[:3] == "bat" }},
-		"two kinds":  {func(o *follow.Options) { o.Types = []string{"batch.held", "job.*"} }, func(eventstore.Message) bool { return true }},
-		"a subject":  {func(o *follow.Options) { o.Subjects = []string{job(2)} }, func(m eventstore.Message) bool { return strings.HasSuffix(m.Subject, "2") }},
+		"everything": {func(*follow.Options) {}, func(codec.Message) bool { return true }},
+		"a type":     {func(o *follow.Options) { o.Types = []string{"job.waiting"} }, func(m codec.Message) bool { return m.Subject[:3] == "job" }},
+		"a kind":     {func(o *follow.Options) { o.Types = []string{"batch.*"} }, func(m codec.Message) bool { return m.Subject[:3] == "bat" }},
+		"two kinds":  {func(o *follow.Options) { o.Types = []string{"batch.held", "job.*"} }, func(codec.Message) bool { return true }},
+		"a subject":  {func(o *follow.Options) { o.Subjects = []string{job(2)} }, func(m codec.Message) bool { return strings.HasSuffix(m.Subject, "2") }},
 		"subjects": {func(o *follow.Options) { o.Subjects = []string{job(2), job(4), job(2)} },
-			func(m eventstore.Message) bool { return m.Subject[:3] == "job" && !strings.HasSuffix(m.Subject, "1") }},
+			func(m codec.Message) bool { return m.Subject[:3] == "job" && !strings.HasSuffix(m.Subject, "1") }},
 		"a subject's type": {func(o *follow.Options) {
 			o.Subjects, o.Types = []string{job(2), "batch/bid0000000003"}, []string{"batch.held"}
 		},
-			func(m eventstore.Message) bool { return m.Subject[:3] == "bat" }},
+			func(m codec.Message) bool { return m.Subject[:3] == "bat" }},
 		"a batch": {func(o *follow.Options) { o.Batch = "bid0000000001" },
-			func(m eventstore.Message) bool { return m.Header["ce-batchid"][0] == "bid0000000001" }},
+			func(m codec.Message) bool { return m.Header["ce-batchid"][0] == "bid0000000001" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var want []string
 			for v := range int64(4) {
-				for _, m := range []eventstore.Message{waiting(1, v+1), waiting(2, v+1), held(3, v+1), waiting(4, v+1)} {
+				for _, m := range []codec.Message{waiting(1, v+1), waiting(2, v+1), held(3, v+1), waiting(4, v+1)} {
 					if tc.want(m) {
 						want = append(want, m.Header["ce-id"][0])
 					}
@@ -101,7 +101,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-func held(n, v int64) eventstore.Message {
+func held(n, v int64) codec.Message {
 	return message(domain.EventBatchHeld, domain.NewBatchID(n).Aggregate(), v, n, &domain.BatchMoved{BatchMove: domain.BatchMove{From: domain.BatchPending, To: domain.BatchHeld}})
 }
 

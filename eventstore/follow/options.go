@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // Options say which log is followed, from where on, and which of its events are
@@ -54,7 +54,7 @@ type filter struct {
 func (o *Options) filter() (filter, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	o.Stream, o.Prefix = cmp.Or(o.Stream, defaultStream), cmp.Or(o.Prefix, eventstore.DefaultPrefix)
+	o.Stream, o.Prefix = cmp.Or(o.Stream, defaultStream), cmp.Or(o.Prefix, codec.DefaultPrefix)
 	if o.URL == "" {
 		fault("the URL of the NATS server is missing")
 	}
@@ -69,7 +69,7 @@ func (o *Options) filter() (filter, error) {
 		a, err := domain.ParseAggregate(s)
 		if err == nil {
 			var subject string
-			if subject, err = eventstore.Subject(o.Prefix, a); !slices.Contains(f.subjects, subject) {
+			if subject, err = codec.Subject(o.Prefix, a); !slices.Contains(f.subjects, subject) {
 				f.subjects = append(f.subjects, subject)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/eventstore/follow"
 )
 
@@ -85,7 +85,7 @@ func newLog(t testing.TB) *log {
 	return l
 }
 
-func (l *log) append(messages ...eventstore.Message) error {
+func (l *log) append(messages ...codec.Message) error {
 	for _, m := range messages {
 		msg := &nats.Msg{Subject: l.Prefix + "." + m.Subject, Header: m.Header, Data: m.Data}
 		if _, err := l.js.PublishMsg(context.Background(), msg); err != nil {
@@ -95,7 +95,7 @@ func (l *log) append(messages ...eventstore.Message) error {
 	return nil
 }
 
-func (l *log) mustAppend(t testing.TB, messages ...eventstore.Message) {
+func (l *log) mustAppend(t testing.TB, messages ...codec.Message) {
 	t.Helper()
 	if err := l.append(messages...); err != nil {
 		t.Fatal(err)
@@ -103,9 +103,9 @@ func (l *log) mustAppend(t testing.TB, messages ...eventstore.Message) {
 }
 
 // message gives an event as it stands in the log.
-func message(t domain.EventType, a domain.Aggregate, version, batch int64, data domain.EventData) eventstore.Message {
+func message(t domain.EventType, a domain.Aggregate, version, batch int64, data domain.EventData) codec.Message {
 	e := domain.Event{Type: t, Aggregate: a, Version: version, Data: data}
-	m, err := eventstore.Encode(domain.Recorded{Event: e, Time: domain.At(time.UnixMilli(1_700_000_000_000)), BatchID: domain.NewBatchID(batch),
+	m, err := codec.Encode(domain.Recorded{Event: e, Time: domain.At(time.UnixMilli(1_700_000_000_000)), BatchID: domain.NewBatchID(batch),
 		Actor: domain.DaemonActor("test"), CommandID: "command of " + e.ID(), Zxid: version, Epoch: 1}, "test")
 	if err != nil {
 		panic(err)
@@ -114,7 +114,7 @@ func message(t domain.EventType, a domain.Aggregate, version, batch int64, data 
 }
 
 // waiting gives number v of job n, which belongs to batch n%2+1.
-func waiting(n, v int64) eventstore.Message {
+func waiting(n, v int64) codec.Message {
 	return message(domain.EventJobWaiting, domain.NewJobID(n).Aggregate(), v, n%2+1,
 		&domain.JobMoved{JobMove: domain.JobMove{From: domain.JobProvisioning, To: domain.JobProvisioning, Priority: 5}})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -91,7 +92,7 @@ func (l *Log) encode(events []eventstore.Append) (batch, error) {
 	}
 	bytes := 0
 	for i, e := range events {
-		m, err := eventstore.Encode(e.Event, l.cfg.Instance)
+		m, err := codec.Encode(e.Event, l.cfg.Instance)
 		if err != nil {
 			return b, err
 		}
@@ -100,7 +101,7 @@ func (l *Log) encode(events []eventstore.Append) (batch, error) {
 			msg.Header.Set(jetstream.ExpectedStreamHeader, l.cfg.Stream)
 		}
 		if !e.Stored.IsZero() {
-			msg.Header.Set(eventstore.HeaderStored, e.Stored.UTC().Format(time.RFC3339Nano))
+			msg.Header.Set(codec.HeaderStored, e.Stored.UTC().Format(time.RFC3339Nano))
 		}
 		if _, again := b.ends[e.Event.Aggregate]; !again {
 			msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(e.ExpectSeq, 10))

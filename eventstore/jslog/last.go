@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 const lookUps = 16 // questions to the server at once
@@ -17,7 +18,7 @@ const lookUps = 16 // questions to the server at once
 // Last implements eventstore.Log. On a replicated stream the answer may be a
 // little old; an append that relies on an old one is refused.
 func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEvent, error) {
-	subject, err := eventstore.Subject(l.cfg.Prefix, a)
+	subject, err := codec.Subject(l.cfg.Prefix, a)
 	if err != nil {
 		return eventstore.LastEvent{}, err
 	}
@@ -28,7 +29,7 @@ func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEven
 	if err != nil {
 		return eventstore.LastEvent{}, fmt.Errorf("last event of %s: %w", a, err)
 	}
-	version, command, err := eventstore.DecodeVersion(m.Header)
+	version, command, err := codec.DecodeVersion(m.Header)
 	if err != nil {
 		return eventstore.LastEvent{}, fmt.Errorf("log %s, place %d: %w", l.cfg.Stream, m.Sequence, err)
 	}

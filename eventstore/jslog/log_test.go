@@ -15,6 +15,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
@@ -137,7 +138,7 @@ func TestAppendRefuses(t *testing.T) {
 	l := open(t)
 	mustAppend(t, l, first(event(1, 1), event(2, 1))...)
 	large := event(5, 1)
-	large.Data = &domain.JobMoved{JobMove: domain.JobMove{Reason: &domain.Reason{Message: strings.Repeat("x", eventstore.MaxEventBytes)}}}
+	large.Data = &domain.JobMoved{JobMove: domain.JobMove{Reason: &domain.Reason{Message: strings.Repeat("x", codec.MaxEventBytes)}}}
 	var many, heavy []eventstore.Append
 	for n := range int64(jslog.MaxBatch + 1) {
 		many = append(many, eventstore.Append{Event: event(100+n, 1)})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 const (
@@ -53,7 +54,7 @@ type reader struct {
 func (r *reader) run(ctx context.Context) error {
 	if r.o.Aggregate != nil {
 		var err error
-		if r.subject, err = eventstore.Subject(r.log.cfg.Prefix, *r.o.Aggregate); err != nil {
+		if r.subject, err = codec.Subject(r.log.cfg.Prefix, *r.o.Aggregate); err != nil {
 			return err
 		}
 	}
@@ -165,19 +166,19 @@ func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool,
 	if r.subject == "" && seq != r.next {
 		return false, fmt.Errorf("log %s: events %d to %d are missing: %w", r.log.cfg.Stream, r.next, seq-1, eventstore.ErrBroken)
 	}
-	e, err := eventstore.Decode(eventstore.Message{Subject: strings.TrimPrefix(msg.Subject(), r.log.cfg.Prefix+"."),
+	e, err := codec.Decode(codec.Message{Subject: strings.TrimPrefix(msg.Subject(), r.log.cfg.Prefix+"."),
 		Header: msg.Headers(), Data: msg.Data()})
 	if err != nil {
-		var broken *eventstore.DecodeError
+		var broken *codec.DecodeError
 		if errors.As(err, &broken) {
 			broken.Envelope.Seq, broken.Envelope.Stored = seq, meta.Timestamp.UTC()
 		}
 		return false, fmt.Errorf("log %s, place %d: %w", r.log.cfg.Stream, seq, err)
 	}
 	e.Seq, e.Stored = seq, meta.Timestamp.UTC()
-	if first := msg.Headers().Get(eventstore.HeaderStored); first != "" {
+	if first := msg.Headers().Get(codec.HeaderStored); first != "" {
 		if e.Stored, err = time.Parse(time.RFC3339Nano, first); err != nil {
-			return false, fmt.Errorf("log %s, place %d: %s: %w: %w", r.log.cfg.Stream, seq, eventstore.HeaderStored, err, eventstore.ErrBroken)
+			return false, fmt.Errorf("log %s, place %d: %s: %w: %w", r.log.cfg.Stream, seq, codec.HeaderStored, err, eventstore.ErrBroken)
 		}
 	}
 	r.next, r.seen.place, r.seen.header = seq+1, seq, msg.Headers()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -156,7 +157,7 @@ func (l *Log) shout(ctx context.Context, prefix string, events iter.Seq2[domain.
 
 // again makes the message.
 func (l *Log) again(prefix string, r domain.Recorded) (*nats.Msg, error) {
-	m, err := eventstore.Encode(r, l.cfg.Instance)
+	m, err := codec.Encode(r, l.cfg.Instance)
 	if err != nil {
 		return nil, err
 	}

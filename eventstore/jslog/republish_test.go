@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // Events that are sent once more arrive as they are, with their place; where
@@ -46,7 +47,7 @@ func TestRepublish(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := eventstore.Decode(eventstore.Message{Subject: strings.TrimPrefix(msg.Subject, prefix+"."), Header: msg.Header, Data: msg.Data})
+		r, err := codec.Decode(codec.Message{Subject: strings.TrimPrefix(msg.Subject, prefix+"."), Header: msg.Header, Data: msg.Data})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -53,7 +54,7 @@ var _ eventstore.Log = (*Log)(nil)
 // lose, change or reorder events: the error names each of them. The connection
 // stays the caller's. It should reconnect for ever.
 func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
-	if err := errors.Join(cfg.check(), eventstore.CheckUpcasters()); err != nil {
+	if err := errors.Join(cfg.check(), codec.CheckUpcasters()); err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
 	js, err := jetstream.New(nc)

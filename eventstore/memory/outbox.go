@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // shard is one part of the outbox. Sent items are kept.
@@ -39,7 +40,7 @@ func (w *Server) items(changes []eventstore.Change) (map[int][]byte, error) {
 	}
 	encoded := make(map[int][]byte, len(events))
 	for n, list := range events {
-		data, err := eventstore.MarshalOutbox(list)
+		data, err := codec.MarshalOutbox(list)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +126,7 @@ func (s *Store) Read(ctx context.Context, shard int, after eventstore.Offset, li
 	sh := &s.w.shards[shard]
 	var out []eventstore.Item
 	for i := sh.after(after); i < len(sh.items) && len(out) < limit; i++ {
-		events, err := eventstore.UnmarshalOutbox(sh.items[i].data)
+		events, err := codec.UnmarshalOutbox(sh.items[i].data)
 		if err != nil {
 			return nil, err
 		}

@@ -141,7 +141,7 @@ func (s *Store) lockJob(ctx context.Context, at eventstore.Loaded[domain.Job], c
 	}
 	c, err := s.lock(ctx, id.Aggregate(), s.paths.jobStatus(id), at.Token, h, func(p *plan) {
 		p.check(s.paths.batchStatus(batch), int32(of.token), errBatch)
-		p.set(s.paths.claims(id), claimCount{Version: version, Claims: claims + 1}.encode(), -1, eventstore.ErrConflict)
+		p.set(s.paths.claims(id), encode(claimCount{Version: version, Claims: claims + 1}), -1, eventstore.ErrConflict)
 	})
 	if errors.Is(err, errBatch) {
 		s.statuses.forget(batch)

@@ -56,7 +56,7 @@ func (s *Store) planHandOver(p *plan, h *handOver, after domain.Job) {
 	p.check(s.paths.locks(), int32(h.holds), errHandOver)
 	p.check(s.paths.batchStatus(h.batch), int32(h.of), errHandOver)
 	p.check(s.paths.lock(h.claim.Aggregate), -1, eventstore.ErrFenced)
-	p.set(s.paths.claims(after.ID), claimCount{Version: after.Version, Claims: 1}.encode(), -1, errHandOver)
+	p.set(s.paths.claims(after.ID), encode(claimCount{Version: after.Version, Claims: 1}), -1, errHandOver)
 }
 
 // refusedHandOver drops what turned out to be outdated.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -115,7 +116,7 @@ func (m *multi) close(o *outboxState) {
 		dir := o.s.paths.bucket(n.shard, n.bucket)
 		n.op = len(m.ops) + 1
 		m.ops = append(m.ops, &zk.CheckVersionRequest{Path: dir, Version: 0},
-			&zk.CreateRequest{Path: dir + "/e-", Data: eventstore.JoinOutbox(n.parts), Acl: acl, Flags: zk.FlagSequence})
+			&zk.CreateRequest{Path: dir + "/e-", Data: codec.JoinOutbox(n.parts), Acl: acl, Flags: zk.FlagSequence})
 		m.owner = append(m.owner, shared, shared)
 	}
 }

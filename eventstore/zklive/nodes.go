@@ -80,37 +80,6 @@ func encode(v any) []byte {
 	return b
 }
 
-// encode gives what encoding/json does.
-func (s jobStatus) encode() []byte {
-	f := domain.Fields{JSON: make([]byte, 0, 256), Fancy: s.Error != nil || s.Message != ""}
-	f.Text(`{"status":`, string(s.Status))
-	if f.Raw(`,"last_successful_status":`); s.LastSuccessfulStatus == nil {
-		f.Raw(`null`)
-	} else {
-		f.Text(``, string(*s.LastSuccessfulStatus))
-	}
-	f.Time(`,"last_modification_date":`, s.LastModificationDate)
-	f.Number(`,"retry_count":`, int64(s.RetryCount))
-	if s.Cleaned {
-		f.Raw(`,"cleaned":true`)
-	}
-	f.Number(`,"version":`, s.Version)
-	f.Text(`,"command":`, s.Command)
-	if f.Raw(`}`); f.Fancy {
-		return encode(s)
-	}
-	return f.JSON
-}
-
-// encode gives what encoding/json does.
-func (c claimCount) encode() []byte {
-	var f domain.Fields
-	f.Number(`{"version":`, c.Version)
-	f.Number(`,"claims":`, int64(c.Claims))
-	f.Raw(`}`)
-	return f.JSON
-}
-
 func batchStatusOf(b domain.Batch) batchStatus {
 	s := batchStatus{Status: b.State, LastModified: b.Modified, common: common{Version: b.Version, Command: b.CommandID}}
 	s.setReason(b.Reason)

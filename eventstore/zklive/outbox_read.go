@@ -13,6 +13,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // bucketsOf lists a shard's buckets, oldest first.
@@ -118,7 +119,7 @@ func (o *outboxState) item(ctx context.Context, shard int, pos eventstore.Offset
 	if err != nil {
 		return eventstore.Item{}, err
 	}
-	events, err := eventstore.UnmarshalOutbox(n.data)
+	events, err := codec.UnmarshalOutbox(n.data)
 	if err != nil {
 		return eventstore.Item{}, &eventstore.Error{Op: "read " + path, Err: errors.Join(eventstore.ErrBroken, err)}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // Limits of one multi. ZooKeeper answers a request over 1 MiB by closing the
@@ -36,7 +37,7 @@ type plan struct {
 type shardEvents struct {
 	shard  int
 	events []domain.Recorded
-	data   []byte // as eventstore.MarshalOutbox gives it
+	data   []byte // as codec.MarshalOutbox gives it
 }
 
 func (p *plan) add(op any, meaning error) int {
@@ -94,7 +95,7 @@ func (s *Store) plan(ctx context.Context, changes []eventstore.Change, hand *han
 	}
 	for i := range p.events {
 		e := &p.events[i]
-		if e.data, err = eventstore.MarshalOutbox(e.events); err != nil {
+		if e.data, err = codec.MarshalOutbox(e.events); err != nil {
 			return nil, err
 		}
 		p.bytes += len(e.data)
@@ -243,7 +244,7 @@ func (s *Store) planMove(p *plan, c eventstore.Change) {
 			p.delete(pair[0], -1, eventstore.ErrConflict)
 		}
 	}
-	p.status = append(p.status, p.set(dir+"/status", jobStatusOf(*after).encode(), int32(c.Token), eventstore.ErrConflict))
+	p.status = append(p.status, p.set(dir+"/status", encode(jobStatusOf(*after)), int32(c.Token), eventstore.ErrConflict))
 	set := func(name string, v any) { p.set(dir+name, encode(v), -1, eventstore.ErrConflict) }
 	if before.Configuration != after.Configuration && !reflect.DeepEqual(before.Configuration, after.Configuration) {
 		set("/configuration", after.Configuration)

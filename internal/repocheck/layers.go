@@ -13,7 +13,8 @@ var (
 	domain   = []string{"domain/..."}
 	adapters = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
 	effects  = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record"}
-	core     = join(domain, []string{"eventstore", "projections", "migrations"})
+	codec    = []string{"eventstore/codec"}
+	core     = join(domain, codec, []string{"eventstore", "projections", "migrations"})
 	useCases = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/..."}
 	edges    = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})
 
@@ -28,10 +29,15 @@ var Layers = []Layer{
 		Packages: domain,
 		May:      domain,
 	}, {
+		// Events as bytes: a leaf, so that all who write or read them can use it.
+		Packages: codec,
+		May:      domain,
+		TestMay:  []string{"eventstore/storetest/..."},
+	}, {
 		// The write path declares its ports and knows none of their drivers. Its
 		// suite runs from the external test package against each of them.
 		Packages: []string{"eventstore"},
-		May:      domain,
+		May:      join(domain, codec),
 		TestMay:  join(adapters, []string{"eventstore/storetest/..."}),
 	}, {
 		Packages: []string{"eventstore/storetest/..."},
@@ -40,7 +46,7 @@ var Layers = []Layer{
 	}, {
 		// Drivers, one server each, none aware of another.
 		Packages: adapters,
-		May:      join(domain, []string{"eventstore"}),
+		May:      join(domain, codec, []string{"eventstore"}),
 		TestMay:  []string{"eventstore/storetest/..."},
 	}, {
 		// The projector takes an iterator that it declares itself, so that a

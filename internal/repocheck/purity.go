@@ -13,13 +13,13 @@ import (
 // values, without I/O, clock, goroutine or chance.
 var pureStandard = []string{
 	"bufio", "bytes", "cmp", "crypto/sha256", "embed", "encoding/base64", "encoding/binary", "encoding/hex",
-	"encoding/json", "errors", "fmt", "hash", "io", "iter", "maps", "math", "math/big", "math/bits", "net/url",
+	"errors", "fmt", "hash", "io", "iter", "maps", "math", "math/big", "math/bits", "net/url",
 	"path", "reflect", "regexp", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
 }
 
 // pureTests is what the domain's tests may use besides: scenarios and drawings
 // are files.
-var pureTests = []string{"flag", "os", "path/filepath", "runtime", "testing", "testing/fstest"}
+var pureTests = []string{"encoding/json", "flag", "os", "path/filepath", "runtime", "testing", "testing/fstest"}
 
 // impure are functions of allowed packages that read the clock, wait or print.
 var impure = map[string][]string{

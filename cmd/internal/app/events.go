@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // Event is one event of the history as it is shown.
@@ -33,7 +34,7 @@ type Event struct {
 }
 
 func eventOf(r domain.Recorded) Event {
-	return Event{ID: r.ID(), Cause: r.CausationID, Trace: r.TraceParent, Zxid: r.Zxid, Epoch: r.Epoch, Source: r.Source, Schema: eventstore.NewestSchemaID(r.Type),
+	return Event{ID: r.ID(), Cause: r.CausationID, Trace: r.TraceParent, Zxid: r.Zxid, Epoch: r.Epoch, Source: r.Source, Schema: codec.NewestSchemaID(r.Type),
 		Seq: r.Seq, Time: r.Time, Stored: r.Stored.UTC(), Type: r.Type, Subject: r.Aggregate.String(), Version: r.Version,
 		Batch: r.BatchID, Actor: r.Actor, Command: r.CommandID, Data: r.Data}
 }

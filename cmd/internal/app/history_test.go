@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
 )
@@ -126,7 +126,7 @@ func recorded(t *testing.T, file string) (log []domain.Recorded) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		r, err := eventstore.Decode(eventstore.Message{Subject: m.Subject, Header: m.Header, Data: m.Data})
+		r, err := codec.Decode(codec.Message{Subject: m.Subject, Header: m.Header, Data: m.Data})
 		if err != nil {
 			t.Fatal(err)
 		}

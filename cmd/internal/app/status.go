@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/projections"
 )
 
@@ -227,7 +228,7 @@ func Lag(ctx context.Context, log eventstore.Log, db projections.DB, last uint64
 	}
 	first := last - uint64(events) + 1
 	for r, err := range log.Read(ctx, eventstore.ReadOptions{From: first, To: first}) {
-		var broken *eventstore.DecodeError
+		var broken *codec.DecodeError
 		switch {
 		case errors.As(err, &broken): // when it came is known all the same
 			r = broken.Envelope

@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/projections"
 )
 
@@ -254,7 +255,7 @@ func eventOf(s projections.Stored) (domain.Recorded, error) {
 		CommandID: s.Command, CausationID: s.Causation, TraceParent: s.TraceCtx, Zxid: s.Zxid, Epoch: s.Epoch, Stored: s.At,
 	}
 	var err error
-	if r.Data, err = eventstore.DecodeData(r.Event, s.Data); err != nil {
+	if r.Data, err = codec.DecodeData(r.Event, s.Data); err != nil {
 		return r, fmt.Errorf("event %d of the tables, %s: %w", s.Seq, s.ID, err)
 	}
 	return r, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/projections/projtest"
 )
 
@@ -22,7 +23,7 @@ func (l readLog) Read(_ context.Context, o eventstore.ReadOptions) iter.Seq2[dom
 	return func(yield func(domain.Recorded, error) bool) {
 		for _, r := range l.events[o.From-1 : o.To] {
 			if r.Seq == l.broken {
-				yield(domain.Recorded{}, &eventstore.DecodeError{Envelope: r})
+				yield(domain.Recorded{}, &codec.DecodeError{Envelope: r})
 				return
 			}
 			if !yield(r, nil) {

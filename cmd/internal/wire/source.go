@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/projections"
 )
 
@@ -37,7 +38,7 @@ func (w *World) Source(ctx context.Context, follow bool) (projections.Source, er
 // the sequence after that one, 0 when there is nothing more to read.
 func readOn(ctx context.Context, log eventstore.Log, o eventstore.ReadOptions, yield func(domain.Recorded, error) bool) uint64 {
 	for r, err := range log.Read(ctx, o) {
-		var broken *eventstore.DecodeError
+		var broken *codec.DecodeError
 		if errors.As(err, &broken) && broken.Envelope.Seq > 0 && broken.Envelope.Aggregate.ID != "" {
 			if !yield(broken.Envelope, &projections.Unreadable{Data: broken.Data, Err: err}) {
 				return 0
@@ -73,7 +74,7 @@ func lagOf(ctx context.Context, log eventstore.Log, db projections.DB, last uint
 	}
 	first := last - uint64(events) + 1
 	for r, err := range log.Read(ctx, eventstore.ReadOptions{From: first, To: first}) {
-		var broken *eventstore.DecodeError
+		var broken *codec.DecodeError
 		switch {
 		case errors.As(err, &broken): // its envelope has the time
 			r = broken.Envelope

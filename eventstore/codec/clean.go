@@ -1,14 +1,19 @@
-package eventstore
+package codec
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
 )
+
+// ErrBroken is the cause of every error of this package: the event, or its bytes, are
+// not what they must be, and no retry mends that.
+var ErrBroken = errors.New("broken")
 
 // MaxEventBytes is the most that an event may hold, data and attributes
 // together. Larger parts belong into the object store, with their digest in the
@@ -49,15 +54,13 @@ func prepare(r domain.Recorded) (domain.Recorded, []byte, error) {
 	if reflect.TypeOf(r.Data) != reflect.TypeOf(def.New()) {
 		return r, nil, fmt.Errorf("event %s: data of %s is a %T, not a %T: %w", r.ID(), r.Type, r.Data, def.New(), ErrBroken)
 	}
-	r.BatchID, r.Actor = domain.BatchID(clean(string(r.BatchID))), domain.Actor(clean(string(r.Actor)))
-	r.CommandID, r.CausationID, r.TraceParent = clean(r.CommandID), clean(r.CausationID), clean(r.TraceParent)
-	data, plain := domain.AppendJSON(make([]byte, 0, 256), r.Data)
-	if !plain {
-		if data, err = marshal(r.Data); err != nil {
-			return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
-		}
+	r.BatchID, r.Actor = domain.BatchID(CleanText(string(r.BatchID))), domain.Actor(CleanText(string(r.Actor)))
+	r.CommandID, r.CausationID, r.TraceParent = CleanText(r.CommandID), CleanText(r.CausationID), CleanText(r.TraceParent)
+	data, err := marshal(r.Data)
+	if err != nil {
+		return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
 	}
-	if !plain && dirty(data) {
+	if dirty(data) {
 		data = cleanJSON(data)
 		v := def.New()
 		if err := json.Unmarshal(data, v); err != nil {
@@ -72,9 +75,9 @@ func prepare(r domain.Recorded) (domain.Recorded, []byte, error) {
 	return r, data, nil
 }
 
-// clean mends one text outside of JSON.
-func clean(s string) string {
-	if domain.Plain(s) {
+// CleanText returns a text outside of JSON as [Clean] leaves it.
+func CleanText(s string) string {
+	if plain(s) {
 		return s
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")

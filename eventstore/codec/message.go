@@ -1,4 +1,4 @@
-package eventstore
+package codec
 
 import (
 	"encoding/json"
@@ -184,7 +184,7 @@ func decodeData(e domain.Event, version int, data []byte) (domain.EventData, err
 		return nil, err
 	}
 	v := def.New()
-	if domain.ParseJSON(data, v) {
+	if parse(data, v) {
 		return v, nil
 	}
 	v = def.New()
@@ -208,7 +208,7 @@ func define(e domain.Event) (domain.EventDef, error) {
 		return def, fmt.Errorf("event type %q is unknown; a newer program may have written it: upgrade this one", e.Type)
 	case def.Kind != e.Aggregate.Kind:
 		return def, fmt.Errorf("event type %s belongs to a %s, not to %s", e.Type, def.Kind, e.Aggregate)
-	case e.Aggregate.ID != clean(e.Aggregate.ID):
+	case e.Aggregate.ID != CleanText(e.Aggregate.ID):
 		return def, fmt.Errorf("the id %q is no valid text", e.Aggregate.ID)
 	case e.Version < 1:
 		return def, fmt.Errorf("event %s has number %d; the first is 1", e.Type, e.Version)
@@ -321,7 +321,7 @@ func unescape(s string) (string, error) {
 	if err != nil {
 		return "", errors.New("bad percent-encoding")
 	}
-	if clean(plain) != plain {
+	if CleanText(plain) != plain {
 		return "", errors.New("no valid text")
 	}
 	return plain, nil

@@ -1,4 +1,4 @@
-package eventstore_test
+package codec_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // anyText draws text with everything that has ever broken a header or a
@@ -46,12 +46,12 @@ func TestEventsSurviveTheirBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r := anyEvent(t)
-		want, err := eventstore.Clean(r)
+		want, err := codec.Clean(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		instance := rapid.String().Draw(t, "instance")
-		m, err := eventstore.Encode(r, instance)
+		m, err := codec.Encode(r, instance)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestEventsSurviveTheirBytes(t *testing.T) {
 		if strings.Contains(string(m.Data), `\u0000`) && !strings.Contains(string(m.Data), `\\u0000`) {
 			t.Fatalf("NUL in %s", m.Data)
 		}
-		got, err := eventstore.Decode(m)
+		got, err := codec.Decode(m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,14 +72,14 @@ func TestEventsSurviveTheirBytes(t *testing.T) {
 		if diff := cmp.Diff(sent, got); diff != "" {
 			t.Fatalf("message (-want +got):\n%s", diff)
 		}
-		if again, err := eventstore.Encode(got, "another"); err != nil || !cmp.Equal(m, again) {
+		if again, err := codec.Encode(got, "another"); err != nil || !cmp.Equal(m, again) {
 			t.Fatalf("sent on, it is another message: %v\n%s", err, cmp.Diff(m, again))
 		}
-		data, err := eventstore.MarshalOutbox([]domain.Recorded{r, r})
+		data, err := codec.MarshalOutbox([]domain.Recorded{r, r})
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, err := eventstore.UnmarshalOutbox(data)
+		events, err := codec.UnmarshalOutbox(data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestEventsSurviveTheirBytes(t *testing.T) {
 		if diff := cmp.Diff([]domain.Recorded{want, want}, events); diff != "" {
 			t.Fatalf("outbox (-want +got):\n%s", diff)
 		}
-		again, err := eventstore.Clean(want)
+		again, err := codec.Clean(want)
 		if diff := cmp.Diff(want, again); err != nil || diff != "" {
 			t.Fatalf("clean twice: %v (-once +twice):\n%s", err, diff)
 		}
@@ -108,7 +108,7 @@ func TestCleanText(t *testing.T) {
 		r := samples()[1]
 		r.Actor = domain.Actor(in)
 		r.Data = &domain.BatchMoved{BatchMove: domain.BatchMove{Reason: &domain.Reason{Message: in}}}
-		got, err := eventstore.Clean(r)
+		got, err := codec.Clean(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,13 +141,13 @@ func TestEncodeRefuses(t *testing.T) {
 	} {
 		r := samples()[0]
 		tc.spoil(&r)
-		if _, err := eventstore.Encode(r, "i"); !errors.Is(err, eventstore.ErrBroken) || !strings.Contains(err.Error(), tc.want) {
+		if _, err := codec.Encode(r, "i"); !errors.Is(err, codec.ErrBroken) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: message: got %v, want %q", name, err, tc.want)
 		}
 		if name == "no id" {
 			continue // the outbox may hold it; no log takes it
 		}
-		if _, err := eventstore.MarshalOutbox([]domain.Recorded{r}); !errors.Is(err, eventstore.ErrBroken) || !strings.Contains(err.Error(), tc.want) {
+		if _, err := codec.MarshalOutbox([]domain.Recorded{r}); !errors.Is(err, codec.ErrBroken) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: outbox: got %v, want %q", name, err, tc.want)
 		}
 	}
@@ -161,11 +161,11 @@ func TestSubjectsAreReversible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindSetting}).Draw(t, "kind")
 		a := domain.Aggregate{Kind: kind, ID: anyText().Filter(func(s string) bool { return s != "" }).Draw(t, "id")}
-		s, err := eventstore.Subject("test.v1", a)
+		s, err := codec.Subject("test.v1", a)
 		if err != nil || !safeSubject.MatchString(s) {
 			t.Fatalf("subject %q, %v", s, err)
 		}
-		if back, err := eventstore.ParseSubject("test.v1", s); err != nil || back != a {
+		if back, err := codec.ParseSubject("test.v1", s); err != nil || back != a {
 			t.Fatalf("%q leads to %v (%v), not to %v", s, back, err, a)
 		}
 	})
@@ -175,7 +175,7 @@ func TestSubjectsAreReversible(t *testing.T) {
 func TestParseSubjectRefuses(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "p", "p.job", "p.job.", "p.cat.a", "q.job.a", "p.job.A", "p.job.a.b", "p.job._", "p.job._6", "p.job._61", "p.job._3A", "p.job._zz", "p.job.*"} {
-		if a, err := eventstore.ParseSubject("p", s); err == nil {
+		if a, err := codec.ParseSubject("p", s); err == nil {
 			t.Errorf("%q leads to %v", s, a)
 		}
 	}
@@ -186,11 +186,11 @@ func FuzzParseSubject(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		a, err := eventstore.ParseSubject("p", s)
+		a, err := codec.ParseSubject("p", s)
 		if err != nil {
 			return
 		}
-		if again, err := eventstore.Subject("p", a); err != nil || again != s {
+		if again, err := codec.Subject("p", a); err != nil || again != s {
 			t.Errorf("%q leads to %v and back to %q (%v)", s, a, again, err)
 		}
 	})
@@ -198,19 +198,19 @@ func FuzzParseSubject(f *testing.F) {
 
 func FuzzUnmarshalOutbox(f *testing.F) {
 	for _, r := range samples()[:3] {
-		data, err := eventstore.MarshalOutbox([]domain.Recorded{r})
+		data, err := codec.MarshalOutbox([]domain.Recorded{r})
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		events, err := eventstore.UnmarshalOutbox(data)
-		if err != nil && !errors.Is(err, eventstore.ErrBroken) {
+		events, err := codec.UnmarshalOutbox(data)
+		if err != nil && !errors.Is(err, codec.ErrBroken) {
 			t.Fatalf("%v is not broken", err)
 		}
 		for _, r := range events {
-			if _, err := eventstore.Clean(r); err != nil && !errors.Is(err, eventstore.ErrBroken) {
+			if _, err := codec.Clean(r); err != nil && !errors.Is(err, codec.ErrBroken) {
 				t.Fatal(err)
 			}
 		}

@@ -1,4 +1,4 @@
-package eventstore_test
+package codec_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // Golden events are for ever: -update writes those that are missing and leaves
@@ -50,7 +50,7 @@ func writeTestdata() error {
 		if err != nil {
 			return err
 		}
-		m, err := eventstore.Encode(r, "golden")
+		m, err := codec.Encode(r, "golden")
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func writeTestdata() error {
 }
 
 // versionOf gives the version of a message's type.
-func versionOf(m eventstore.Message) int {
+func versionOf(m codec.Message) int {
 	name := m.Header["ce-type"][0]
 	version, err := strconv.Atoi(name[strings.LastIndex(name, ".v")+2:])
 	if err != nil {
@@ -76,7 +76,7 @@ func newestVersion(t *testing.T, name domain.EventType) int {
 	t.Helper()
 	for _, r := range samples() {
 		if r.Type == name {
-			m, err := eventstore.Encode(r, "golden")
+			m, err := codec.Encode(r, "golden")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,29 +98,29 @@ func goldenPath(t domain.EventType, version int) string {
 	return filepath.Join("testdata", "golden", fmt.Sprintf("%s.v%d.json", t, version))
 }
 
-func readGolden(t *testing.T, name domain.EventType, version int) eventstore.Message {
+func readGolden(t *testing.T, name domain.EventType, version int) codec.Message {
 	t.Helper()
 	m, err := loadGolden(name, version)
 	if err != nil {
-		t.Fatalf("%v (go test ./eventstore -update writes it)", err)
+		t.Fatalf("%v (go test ./eventstore/codec -update writes it)", err)
 	}
 	return m
 }
 
-func loadGolden(name domain.EventType, version int) (eventstore.Message, error) {
+func loadGolden(name domain.EventType, version int) (codec.Message, error) {
 	raw, err := os.ReadFile(goldenPath(name, version))
 	if err != nil {
-		return eventstore.Message{}, err
+		return codec.Message{}, err
 	}
 	var g goldenEvent
 	if err := json.Unmarshal(raw, &g); err != nil {
-		return eventstore.Message{}, err
+		return codec.Message{}, err
 	}
 	var data bytes.Buffer
 	if err := json.Compact(&data, g.Data); err != nil {
-		return eventstore.Message{}, err
+		return codec.Message{}, err
 	}
-	m := eventstore.Message{Subject: g.Subject, Header: map[string][]string{}, Data: data.Bytes()}
+	m := codec.Message{Subject: g.Subject, Header: map[string][]string{}, Data: data.Bytes()}
 	for k, v := range g.Headers {
 		m.Header[k] = []string{v}
 	}
@@ -128,7 +128,7 @@ func loadGolden(name domain.EventType, version int) (eventstore.Message, error) 
 }
 
 func writeMissingGolden(r domain.Recorded) error {
-	m, err := eventstore.Encode(r, "golden")
+	m, err := codec.Encode(r, "golden")
 	if err != nil {
 		return err
 	}
@@ -167,18 +167,18 @@ func TestGoldenEvents(t *testing.T) {
 	for _, want := range all {
 		t.Run(string(want.Type), func(t *testing.T) {
 			t.Parallel()
-			now, err := eventstore.Encode(want, "golden")
+			now, err := codec.Encode(want, "golden")
 			if err != nil {
 				t.Fatal(err)
 			}
 			newest := versionOf(now)
 			for version := 1; version < newest; version++ {
-				if _, err := eventstore.Decode(readGolden(t, want.Type, version)); err != nil {
+				if _, err := codec.Decode(readGolden(t, want.Type, version)); err != nil {
 					t.Errorf("v%d: %v", version, err)
 				}
 			}
 			golden := readGolden(t, want.Type, newest)
-			got, err := eventstore.Decode(golden)
+			got, err := codec.Decode(golden)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,9 +190,9 @@ func TestGoldenEvents(t *testing.T) {
 			if diff := cmp.Diff(golden, now); diff != "" {
 				t.Errorf("encoded differs (-golden +now):\n%s", diff)
 			}
-			raw, err := eventstore.DecodeRaw(golden)
+			raw, err := codec.DecodeRaw(golden)
 			had.Data = nil
-			if diff := cmp.Diff(eventstore.Raw{Recorded: had, DataVersion: newest, JSON: golden.Data}, raw); diff != "" || err != nil {
+			if diff := cmp.Diff(codec.Raw{Recorded: had, DataVersion: newest, JSON: golden.Data}, raw); diff != "" || err != nil {
 				t.Errorf("without our types it differs: %v (-want +got):\n%s", err, diff)
 			}
 		})
@@ -224,34 +224,34 @@ func TestNoStrayGoldenEvents(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		spoil func(*eventstore.Message)
+		spoil func(*codec.Message)
 		want  string
 	}{
-		"specversion": {func(m *eventstore.Message) { m.Header["ce-specversion"] = []string{"0.3"} }, "specversion"},
-		"content":     {func(m *eventstore.Message) { m.Header["content-type"] = []string{"text/xml"} }, "content-type"},
-		"type":        {func(m *eventstore.Message) { m.Header["ce-type"] = []string{"job.accepted"} }, "ce-type"},
-		"unknown":     {func(m *eventstore.Message) { m.Header["ce-type"] = []string{"accession.job.danced.v1"} }, "upgrade"},
-		"newer":       {func(m *eventstore.Message) { m.Header["ce-type"] = []string{"accession.job.accepted.v2"} }, "upgrade"},
-		"kind":        {func(m *eventstore.Message) { m.Header["ce-type"] = []string{"accession.batch.held.v1"} }, "belongs to a batch"},
-		"version":     {func(m *eventstore.Message) { m.Header["ce-version"] = []string{"x"} }, "ce-version"},
-		"id":          {func(m *eventstore.Message) { m.Header["ce-id"] = []string{"job/jid0000000042/999"} }, "ce-id"},
-		"subject":     {func(m *eventstore.Message) { m.Subject = "job.jid0000000043" }, "subject"},
-		"escape":      {func(m *eventstore.Message) { m.Header["ce-actor"] = []string{"%zz"} }, "ce-actor"},
-		"text":        {func(m *eventstore.Message) { m.Header["ce-actor"] = []string{"%FF"} }, "ce-actor"},
-		"time":        {func(m *eventstore.Message) { m.Header["ce-time"] = []string{"noon"} }, "ce-time"},
-		"data":        {func(m *eventstore.Message) { m.Data = m.Data[1:] }, "data of"},
-		"nothing":     {func(m *eventstore.Message) { *m = eventstore.Message{} }, "specversion"},
+		"specversion": {func(m *codec.Message) { m.Header["ce-specversion"] = []string{"0.3"} }, "specversion"},
+		"content":     {func(m *codec.Message) { m.Header["content-type"] = []string{"text/xml"} }, "content-type"},
+		"type":        {func(m *codec.Message) { m.Header["ce-type"] = []string{"job.accepted"} }, "ce-type"},
+		"unknown":     {func(m *codec.Message) { m.Header["ce-type"] = []string{"accession.job.danced.v1"} }, "upgrade"},
+		"newer":       {func(m *codec.Message) { m.Header["ce-type"] = []string{"accession.job.accepted.v2"} }, "upgrade"},
+		"kind":        {func(m *codec.Message) { m.Header["ce-type"] = []string{"accession.batch.held.v1"} }, "belongs to a batch"},
+		"version":     {func(m *codec.Message) { m.Header["ce-version"] = []string{"x"} }, "ce-version"},
+		"id":          {func(m *codec.Message) { m.Header["ce-id"] = []string{"job/jid0000000042/999"} }, "ce-id"},
+		"subject":     {func(m *codec.Message) { m.Subject = "job.jid0000000043" }, "subject"},
+		"escape":      {func(m *codec.Message) { m.Header["ce-actor"] = []string{"%zz"} }, "ce-actor"},
+		"text":        {func(m *codec.Message) { m.Header["ce-actor"] = []string{"%FF"} }, "ce-actor"},
+		"time":        {func(m *codec.Message) { m.Header["ce-time"] = []string{"noon"} }, "ce-time"},
+		"data":        {func(m *codec.Message) { m.Data = m.Data[1:] }, "data of"},
+		"nothing":     {func(m *codec.Message) { *m = codec.Message{} }, "specversion"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := readGolden(t, domain.EventJobAccepted, 1)
 			tc.spoil(&m)
-			_, err := eventstore.Decode(m)
-			if !errors.Is(err, eventstore.ErrBroken) || !strings.Contains(fmt.Sprint(err), tc.want) {
+			_, err := codec.Decode(m)
+			if !errors.Is(err, codec.ErrBroken) || !strings.Contains(fmt.Sprint(err), tc.want) {
 				t.Errorf("got %v, want a broken message that names %q", err, tc.want)
 			}
 			// Without our types, those that are not known are nobody's fault.
-			if _, err := eventstore.DecodeRaw(m); errors.Is(err, eventstore.ErrBroken) == (name == "unknown") {
+			if _, err := codec.DecodeRaw(m); errors.Is(err, codec.ErrBroken) == (name == "unknown") {
 				t.Errorf("without our types: %v", err)
 			}
 		})

@@ -1,4 +1,4 @@
-package eventstore_test
+package codec_test
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package eventstore_test
+package codec_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // The page about events has parts that are written from the program.
@@ -81,7 +81,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if filled, err := fill(string(page)); err != nil || filled != string(page) {
-		t.Errorf("docs/events.md is not that of the program (%v): go test ./eventstore -update writes it", err)
+		t.Errorf("docs/events.md is not that of the program (%v): go test ./eventstore/codec -update writes it", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func messagePart() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "```\n%s.%s\n\n", eventstore.DefaultPrefix, m.Subject)
+	fmt.Fprintf(&b, "```\n%s.%s\n\n", codec.DefaultPrefix, m.Subject)
 	for _, h := range headers {
 		if v := m.Header[h.name]; v != nil {
 			fmt.Fprintf(&b, "%s: %s\n", h.name, v[0])
@@ -117,7 +117,7 @@ func headersPart() (string, error) {
 
 // examplePart is the program that the tests of package follow run.
 func examplePart() (string, error) {
-	source, err := os.ReadFile(filepath.Join("follow", "example_test.go"))
+	source, err := os.ReadFile(filepath.Join("..", "follow", "example_test.go"))
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +154,7 @@ func typesPart() (string, error) {
 		fmt.Fprintf(&b, "### %s\n\n%s In the data of every one of these events:\n\n%s\n", k.title, k.doc, table(common))
 		for _, def := range defs {
 			own := slices.DeleteFunc(fields[def.Type], func(row string) bool { return slices.Contains(common, row) })
-			id := strings.Split(eventstore.NewestSchemaID(def.Type), ":")
+			id := strings.Split(codec.NewestSchemaID(def.Type), ":")
 			fmt.Fprintf(&b, "**`%s`** ([schema](schemas/%s.%s.schema.json)): %s%s\n\n", def.Type, def.Type, id[len(id)-1], def.Doc, way(def))
 			if len(own) > 0 {
 				fmt.Fprintf(&b, "%s\n", table(own))

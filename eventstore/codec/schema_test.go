@@ -1,4 +1,4 @@
-package eventstore_test
+package codec_test
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // docs is where what other programs need to know is published.
-var docs = filepath.Join("..", "docs")
+var docs = filepath.Join("..", "..", "docs")
 
 func schemaFile(t domain.EventType, version int) string {
 	return fmt.Sprintf("schemas/%s.v%d.schema.json", t, version)
@@ -32,7 +32,7 @@ func schemaPath(t domain.EventType, version int) string {
 // comments are those of the domain's fields.
 var comments = sync.OnceValues(func() (map[string]string, error) {
 	var r jsonschema.Reflector
-	err := r.AddGoComments("github.com/accession-ingest/accession/eventstore", filepath.Join("..", "domain"))
+	err := r.AddGoComments("github.com/accession-ingest/accession/eventstore/codec", filepath.Join("..", "..", "domain"))
 	for name, text := range r.CommentMap {
 		r.CommentMap[name] = strings.Join(strings.Fields(text), " ")
 	}
@@ -49,7 +49,7 @@ func generateSchema(def domain.EventDef) (*jsonschema.Schema, error) {
 	}
 	r := jsonschema.Reflector{DoNotReference: true, ExpandedStruct: true, Anonymous: true, AllowAdditionalProperties: true, Mapper: schemaOfType, CommentMap: text}
 	s := r.Reflect(def.New())
-	s.ID = jsonschema.ID(eventstore.NewestSchemaID(def.Type))
+	s.ID = jsonschema.ID(codec.NewestSchemaID(def.Type))
 	s.Title, s.Description = string(def.Type), def.Doc
 	from, to := moves(def)
 	setEnum(s, "from", from)
@@ -147,7 +147,7 @@ func TestSchemas(t *testing.T) {
 			}
 			stored, err := os.ReadFile(schemaPath(def.Type, newest))
 			if err != nil || !bytes.Equal(stored, want) {
-				t.Fatalf("the stored schema is not that of the struct (%v): go test ./eventstore -update writes it", err)
+				t.Fatalf("the stored schema is not that of the struct (%v): go test ./eventstore/codec -update writes it", err)
 			}
 			for version := 1; version <= newest; version++ {
 				schema := compile(t, def.Type, version)
@@ -205,7 +205,7 @@ func compile(t *testing.T, name domain.EventType, version int) *validator.Schema
 	}
 	c := validator.NewCompiler()
 	c.DefaultDraft(validator.Draft2020)
-	id := eventstore.SchemaID(name, version)
+	id := codec.SchemaID(name, version)
 	if err := c.AddResource(id, doc); err != nil {
 		t.Fatal(err)
 	}

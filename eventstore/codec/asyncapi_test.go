@@ -1,4 +1,4 @@
-package eventstore_test
+package codec_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 var asyncAPIPath = filepath.Join(docs, "asyncapi.json")
@@ -49,7 +49,7 @@ var headers = []struct {
 	{"ce-commandid", "The command that caused it: the same on every retry.", true, text},
 	{"ce-causationid", "ce-id of the event that its writer reacted to.", true, text},
 	{"ce-traceparent", "W3C trace context: the same in all events of one piece of work.", true, text},
-	{eventstore.HeaderStored, "When the log took the event first. Only on events that were lost and put back.", true, object{"type": "string", "format": "date-time"}},
+	{codec.HeaderStored, "When the log took the event first. Only on events that were lost and put back.", true, object{"type": "string", "format": "date-time"}},
 	{"content-type", "Of the data.", false, object{"type": "string", "const": "application/json"}},
 }
 
@@ -78,14 +78,14 @@ func asyncAPI() (object, error) {
 		name := string(k.kind)
 		carried := object{}
 		operations["read_"+name] = object{"action": "send", "channel": object{"$ref": "#/channels/" + name}, "summary": "Accession writes; others read."}
-		channels[name] = object{"address": eventstore.DefaultPrefix + "." + name + ".{id}", "title": k.title, "description": k.doc, "messages": carried,
+		channels[name] = object{"address": codec.DefaultPrefix + "." + name + ".{id}", "title": k.title, "description": k.doc, "messages": carried,
 			"parameters": object{"id": object{"description": "The " + name + "'s id; every byte but a–z, 0–9 and the dash as _ and two hexadecimal digits."}}}
 		for _, r := range samples() {
 			if r.Aggregate.Kind != k.kind {
 				continue
 			}
 			def, _ := domain.Lookup(r.Type)
-			m, err := eventstore.Encode(r, "golden")
+			m, err := codec.Encode(r, "golden")
 			if err != nil {
 				return nil, err
 			}
@@ -145,7 +145,7 @@ func TestAsyncAPI(t *testing.T) {
 	}
 	stored, err := os.ReadFile(asyncAPIPath)
 	if err != nil || !bytes.Equal(stored, want) {
-		t.Fatalf("the stored document is not that of the registry (%v): go test ./eventstore -update writes it", err)
+		t.Fatalf("the stored document is not that of the registry (%v): go test ./eventstore/codec -update writes it", err)
 	}
 	c := validator.NewCompiler()
 	c.AssertFormat()
@@ -209,7 +209,7 @@ func TestAsyncAPIHoldsTogether(t *testing.T) {
 			if err := headers.Validate(example["headers"]); err != nil {
 				t.Errorf("%s: %v", id, err)
 			}
-			subject, err := eventstore.Subject(eventstore.DefaultPrefix, aggregateOf(t, example["headers"].(object)["ce-subject"].(string)))
+			subject, err := codec.Subject(codec.DefaultPrefix, aggregateOf(t, example["headers"].(object)["ce-subject"].(string)))
 			want := strings.Split(c.(object)["address"].(string), "{id}")
 			if err != nil || len(want) != 2 || !strings.HasPrefix(subject, want[0]) || strings.Contains(strings.TrimPrefix(subject, want[0]), ".") {
 				t.Errorf("%s: subject %s on channel %q (%v)", id, subject, want, err)
@@ -257,11 +257,11 @@ func TestHeadersAreDescribed(t *testing.T) {
 			always = append(always, h.name)
 		}
 	}
-	if !slices.Contains(all, eventstore.HeaderStored) { // a log adds it
-		t.Errorf("the header %s is not described", eventstore.HeaderStored)
+	if !slices.Contains(all, codec.HeaderStored) { // a log adds it
+		t.Errorf("the header %s is not described", codec.HeaderStored)
 	}
 	for _, r := range samples() {
-		m, err := eventstore.Encode(r, "golden")
+		m, err := codec.Encode(r, "golden")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package eventstore
+package codec
 
 import (
 	"bytes"
@@ -30,46 +30,16 @@ type outboxEvent struct {
 // limited as by [Encode].
 func MarshalOutbox(events []domain.Recorded) ([]byte, error) {
 	out := make([]outboxEvent, len(events))
-	f := domain.Fields{JSON: make([]byte, 0, 512*len(events))}
 	for i, r := range events {
 		r, data, err := prepare(r)
 		if err != nil {
 			return nil, err
 		}
-		f.Raw(separator(i))
-		appendOutbox(&f, r, data)
 		out[i] = outboxEvent{Type: r.Type, Schema: newestVersion(r.Type), Aggregate: r.Aggregate.String(), Version: r.Version,
 			Time: r.Time, BatchID: r.BatchID, Actor: r.Actor, CommandID: r.CommandID, CausationID: r.CausationID,
 			TraceParent: r.TraceParent, Data: data}
 	}
-	if f.Raw("]"); !f.Fancy && len(out) > 0 {
-		return f.JSON, nil
-	}
 	return marshal(out)
-}
-
-func separator(i int) string {
-	if i == 0 {
-		return "["
-	}
-	return ","
-}
-
-// appendOutbox writes what encoding/json makes of an outboxEvent.
-func appendOutbox(f *domain.Fields, r domain.Recorded, data []byte) {
-	f.Text(`{"t":`, string(r.Type))
-	f.Number(`,"s":`, int64(newestVersion(r.Type)))
-	f.Text(`,"a":`, r.Aggregate.String())
-	f.Number(`,"v":`, r.Version)
-	f.Time(`,"at":`, r.Time)
-	for _, t := range [...]struct{ name, text string }{{`,"b":`, string(r.BatchID)}, {`,"by":`, string(r.Actor)},
-		{`,"c":`, r.CommandID}, {`,"x":`, r.CausationID}, {`,"tp":`, r.TraceParent}} {
-		if t.text != "" {
-			f.Text(t.name, t.text)
-		}
-	}
-	f.Raw(`,"d":`)
-	f.JSON = append(append(f.JSON, data...), '}')
 }
 
 // JoinOutbox puts what several calls of [MarshalOutbox] gave into one node's data.
