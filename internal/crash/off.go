@@ -4,7 +4,7 @@ package crash
 
 import "time"
 
-// Enabled tells whether this build has crash points.
+// Enabled reports whether this build has crash points.
 const Enabled = false
 
 // Point does nothing in this build.
@@ -13,11 +13,11 @@ func Point(string) {}
 // Around returns effect() in this build.
 func Around(_ string, effect func() error) error { return effect() }
 
-// Now is the time by this process's clock.
+// Now returns the time of this process's clock.
 func Now() time.Time { return time.Now() }
 
-// Bucket is how many nodes a bucket of the outbox takes.
+// Bucket returns the usual number of nodes of a bucket of the outbox.
 func Bucket(usual int64) int64 { return usual }
 
-// DiskFull gives no error in this build.
+// DiskFull returns nil in this build.
 func DiskFull() error { return nil }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Enabled tells whether this build has crash points.
+// Enabled reports whether this build has crash points.
 const Enabled = true
 
 // The variables that name the points at which this process dies, or stops.
@@ -36,7 +36,8 @@ var (
 	bucket = mustParseBucket()
 )
 
-// Bucket is how many nodes a bucket of the outbox takes, which may be told to be few.
+// Bucket returns the number of nodes that a bucket of the outbox takes: the usual one,
+// or a smaller one that a test has set.
 func Bucket(usual int64) int64 {
 	if bucket > 0 {
 		return bucket
@@ -44,10 +45,10 @@ func Bucket(usual int64) int64 {
 	return usual
 }
 
-// Now is the time by this process's clock, which may be told to be wrong.
+// Now returns the time of this process's clock, with the error that a test has set.
 func Now() time.Time { return time.Now().Add(wrong) }
 
-// DiskFull gives the error of a write to a full disk while it is told to be full.
+// DiskFull returns the error of a write to a full disk while the disk is set to be full.
 func DiskFull() error {
 	if fills != "" {
 		if _, err := os.Stat(fills); err == nil {

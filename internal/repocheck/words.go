@@ -1,0 +1,204 @@
+package repocheck
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// phrase is what comments and messages of production code do not say.
+type phrase struct {
+	pattern *regexp.Regexp
+	instead string
+}
+
+func said(pattern, instead string) phrase {
+	return phrase{regexp.MustCompile(`(?i)\b(` + pattern + `)\b`), instead}
+}
+
+var phrases = []phrase{
+	said(`nobody|somebody|anybody|whoever|whomever`, "no process, another worker, the caller"),
+	said(`abreast`, "parallel, concurrent"),
+	said(`errands?`, "request"),
+	said(`fancy`, "needs escaping"),
+	said(`steers?|steering`, "planner settings"),
+	said(`redraws?|redrawn|drawn anew`, "make, from the expected nodes"),
+	said(`hand(s|ed|ing)?( \w+){0,3} back`, "release"),
+	said(`belongs? into`, "put ... in"),
+	said(`at it in this moment`, "locked by a worker"),
+	said(`a picture is nothing`, "refusing to write an image"),
+	said(`for the \d+\. time`, "requeue 2"),
+}
+
+// opening is how a doc comment does not begin.
+var opening = regexp.MustCompile(`^(\S+) (gives|tells)\b`)
+
+// badName is a name that a declaration does not have.
+type badName struct {
+	packages []string
+	word     string // one of the words that the name is made of, in lower case; "=Name" for the whole name
+	instead  string
+}
+
+var badNames = []badName{
+	{everything, "picture", "expected nodes, observed nodes"},
+	{everything, "redraw", "expected nodes"},
+	{everything, "errand", "request"},
+	{everything, "abreast", "parallel, concurrent"},
+	{everything, "steer", "planner settings"},
+	{everything, "fancy", "needsEscape"},
+	{everything, "whoever", "the caller"},
+	{everything, "nobody", "none"},
+	{everything, "somebody", "other"},
+	{everything, "meaning", "refusal, projection version, finding code"},
+	{everything, "=World", "what it holds: installation, adapters, ..."},
+	{[]string{"eventstore/..."}, "=At", "Loaded"},
+	{[]string{"eventstore/..."}, "=Pair", "Transition"},
+	{[]string{"eventstore/..."}, "=Order", "Meta"},
+	{[]string{"eventstore/..."}, "look", "observed nodes"},
+	{[]string{"eventstore/..."}, "sweep", "purge"},
+	{[]string{"eventstore/...", "projections/..."}, "place", "sequence, offset"},
+	{[]string{"projections/...", "cmd/internal/app/..."}, "still", "snapshot"},
+	{[]string{"projections/..."}, "sweep", "purge"},
+	{[]string{"cmd/internal/daemon/..."}, "lives", "file states"},
+}
+
+// CheckWords holds names, comments and messages of production code against the words of
+// docs/glossary.md.
+func CheckWords(root fs.FS) ([]Finding, error) {
+	all, err := sources(root)
+	if err != nil {
+		return nil, err
+	}
+	var found []Finding
+	for _, s := range all {
+		if !s.production() || ast.IsGenerated(s.syntax) {
+			continue
+		}
+		refuse := func(pos token.Pos, format string, args ...any) {
+			found = append(found, Finding{s.file, s.fset.Position(pos).Line, fmt.Sprintf(format, args...)})
+		}
+		for _, group := range s.syntax.Comments {
+			for _, c := range group.List {
+				for _, p := range phrases {
+					if word := p.pattern.FindString(c.Text); word != "" {
+						refuse(c.Pos(), "a comment says %q; say: %s", word, p.instead)
+					}
+				}
+			}
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			text, _ := strconv.Unquote(lit.Value)
+			for _, p := range phrases {
+				if word := p.pattern.FindString(text); word != "" {
+					refuse(lit.Pos(), "a message says %q; say: %s", word, p.instead)
+				}
+			}
+			return true
+		})
+		for _, d := range declared(s.syntax) {
+			if m := opening.FindStringSubmatch(d.doc.Text()); m != nil && strings.TrimPrefix(m[1], "(") != "" {
+				refuse(d.doc.Pos(), "the comment of %s says what it %s; say what it returns or reports", d.name, m[2])
+			}
+			for _, b := range badNames {
+				if matchesAny(b.packages, s.pkg) && b.names(d.name) {
+					refuse(d.pos, "the name %s has the word %s; use: %s", d.name, strings.TrimPrefix(b.word, "="), b.instead)
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+func (b badName) names(name string) bool {
+	if whole, ok := strings.CutPrefix(b.word, "="); ok {
+		return name == whole
+	}
+	for _, word := range wordsOf(name) {
+		if word == b.word || word == b.word+"s" {
+			return true
+		}
+	}
+	return false
+}
+
+// wordsOf splits a name at its capital letters; "look up" stays one word.
+func wordsOf(name string) (words []string) {
+	last := ' '
+	for _, r := range name {
+		if len(words) == 0 || unicode.IsUpper(r) && !unicode.IsUpper(last) {
+			words = append(words, "")
+		}
+		words[len(words)-1] += string(unicode.ToLower(r))
+		last = r
+	}
+	for i := range len(words) - 1 {
+		if words[i] == "look" && words[i+1] == "up" {
+			words[i] = "lookup"
+		}
+	}
+	return words
+}
+
+// declaration is a name that a file declares outside of functions: a function, a method,
+// a type, a field, a method of an interface, a constant or a variable.
+type declaration struct {
+	name string
+	pos  token.Pos
+	doc  *ast.CommentGroup
+}
+
+func declared(f *ast.File) (all []declaration) {
+	add := func(doc *ast.CommentGroup, names ...*ast.Ident) {
+		for _, id := range names {
+			all = append(all, declaration{id.Name, id.Pos(), doc})
+		}
+	}
+	fields := func(n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncType:
+				return false
+			case *ast.Field:
+				add(n.Doc, n.Names...)
+			}
+			return true
+		})
+	}
+	all = append(all, declaration{f.Name.Name, f.Name.Pos(), f.Doc})
+	for _, decl := range f.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			add(d.Doc, d.Name)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					add(first(spec.Doc, d.Doc), spec.Name)
+					fields(spec.Type)
+				case *ast.ValueSpec:
+					add(first(spec.Doc, d.Doc), spec.Names...)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func first(docs ...*ast.CommentGroup) *ast.CommentGroup {
+	for _, doc := range docs {
+		if doc != nil {
+			return doc
+		}
+	}
+	return nil
+}

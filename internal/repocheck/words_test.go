@@ -1,0 +1,28 @@
+package repocheck
+
+import "testing"
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ file, body, want string }{
+		{"domain/a.go", "// F gives a name.\nfunc F() {}", "F says what it gives"},
+		{"domain/a.go", "// f tells whether.\nfunc f() {}", "f says what it tells"},
+		{"domain/a.go", "type T struct {\n\t// F tells whether.\n\tF int\n}", "F says what it tells"},
+		{"domain/a.go", "// F returns what it is given, and gives nothing.\nfunc F() {}", ""},
+		{"domain/a.go", "func f() {\n\t// somebody was faster\n}", `domain/a.go:3: a comment says "somebody"`},
+		{"domain/a.go", "const c = \"whoever asks\"", `a message says "whoever"`},
+		{"domain/a.go", "// T is handed to the queue and comes back.\ntype T int", ""},
+		{"domain/a.go", "// T hands the job back.\ntype T int", `says "hands the job back"`},
+		{"domain/a.go", "type Picture int", "the name Picture has the word picture"},
+		{"domain/a.go", "type t struct{ nodePictures int }", "the name nodePictures has the word picture"},
+		{"domain/a.go", "func At() {}", ""},
+		{"eventstore/a.go", "type At struct{}", "use: Loaded"},
+		{"eventstore/a.go", "func lookUp() {}; func lookup() {}", ""},
+		{"eventstore/a.go", "func lookAt() {}", "has the word look"},
+		{"eventstore/a_test.go", "type At struct{}", ""},
+		{"eventstore/storetest/a.go", "type At struct{}", ""},
+		{"eventstore/a.go", "func f(Order int) { Pair := 1 }", ""},
+	} {
+		one(t, CheckWords, tree(c.file, "", c.body), c.want)
+	}
+}
