@@ -12,9 +12,9 @@ import (
 // bars checks that replay and report draw how far they are where somebody sits and
 // what they write goes elsewhere, that they end there, and that a pipe has nothing
 // of it.
-func (w *world) bars() {
-	w.t.Helper()
-	dir := w.t.TempDir()
+func (in *installation) bars() {
+	in.t.Helper()
+	dir := in.t.TempDir()
 	for unit, command := range map[string][]string{"places": {"replay"}, "rows": {"report", "throughput"}} {
 		for i, c := range []struct{ out, errs, file, bar bool }{
 			{},
@@ -28,14 +28,14 @@ func (w *world) bars() {
 			if c.file {
 				args = append(args, "--out", filepath.Join(dir, fmt.Sprint(unit, i)))
 			}
-			for key, value := range w.set {
+			for key, value := range in.settings {
 				args = append(args, "--set", key+"="+value)
 			}
 			var o, e bytes.Buffer
-			code := cli.Main(w.ctx(), args, cli.IO{Out: &o, Err: &e, Terminal: c.out, LogTerminal: c.errs})
+			code := cli.Main(in.ctx(), args, cli.IO{Out: &o, Err: &e, Terminal: c.out, LogTerminal: c.errs})
 			drawn := strings.Contains(e.String(), " "+unit+"  [") && strings.Contains(e.String(), " left\n")
 			if code != 0 || drawn != c.bar || !c.bar && e.Len() != 0 || strings.Contains(o.String(), unit+"  [") || (o.Len() == 0) != c.file {
-				w.t.Errorf("%s %+v: exit code %d, written %q, told %q", command, c, code, o.String(), e.String())
+				in.t.Errorf("%s %+v: exit code %d, written %q, told %q", command, c, code, o.String(), e.String())
 			}
 		}
 	}

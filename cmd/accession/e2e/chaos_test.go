@@ -63,8 +63,8 @@ func newFiles(t *testing.T, n, gated int) *files {
 	return f
 }
 
-// submit deposits the batch and gives its id.
-func (in *installation) submit(f *files, query ...string) domain.BatchID {
+// submitFiles deposits the batch and gives its id.
+func (in *installation) submitFiles(f *files, query ...string) domain.BatchID {
 	in.t.Helper()
 	out := in.run("submit", f.URL+"/batch.checkm"+strings.Join(query, ""), "--type", "file_batch_manifest", "--profile", "test", "-o", "json")
 	var answer struct {
@@ -122,10 +122,10 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	const jobs, kills = 100, 10
 	random := seed(t)
-	in := newInstallation(t)
+	in := newForProcesses(t, "attempts: 20, timeout: 60s")
 	in.set(drawn(t, random)...)
 	f := newFiles(t, jobs, -1)
-	id := in.submit(f)
+	id := in.submitFiles(f)
 	at := uint64(1)
 	for range kills {
 		s := in.serve()
@@ -149,10 +149,10 @@ func TestKilledAgainAndAgain(t *testing.T) {
 func TestStoppedWorkerChangesNothing(t *testing.T) {
 	t.Parallel()
 	const jobs = 8
-	in := newInstallation(t)
+	in := newForProcesses(t, "attempts: 20, timeout: 60s")
 	in.set(without()...)
 	f := newFiles(t, jobs, 3)
-	id := in.submit(f)
+	id := in.submitFiles(f)
 	first := in.serve()
 	select {
 	case <-f.asked:

@@ -51,18 +51,6 @@ func (in *installation) killedAt(point string, args ...string) {
 	}
 }
 
-// reach waits until so many batches have an event of the type.
-func (in *installation) reach(t domain.EventType, batches int) {
-	in.t.Helper()
-	seen := map[string]bool{}
-	in.await(fmt.Sprintf("%d batches with %s", batches, t), 0, func(r domain.Recorded) bool {
-		if r.Type == t {
-			seen[r.Aggregate.ID] = true
-		}
-		return len(seen) == batches
-	})
-}
-
 // TestCreationKilledAtEachStep: whoever makes the jobs of a batch dies at each step
 // of it. The next one goes on, and there is exactly one job for each row, and one
 // mail.
@@ -83,13 +71,13 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 	for first := range side {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {
 			t.Parallel()
-			in := newInstallation(t)
+			in := newForProcesses(t, "attempts: 20, timeout: 60s")
 			in.tell("queued")
 			in.run("queue", "pause", "pending", "--reason", "jobs are only made", "--yes")
 			f := newFiles(t, rows, -1)
 			died := map[domain.BatchID]string{}
 			for i := first; i < len(points); i += side {
-				id := in.submit(f)
+				id := in.submitFiles(f)
 				died[id] = points[i]
 				in.killedAt(points[i], "serve")
 				s := in.serve()
@@ -115,24 +103,8 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// sent waits until every event is in the log.
-func (in *installation) sent() {
-	in.t.Helper()
-	settled(in.t, func() bool {
-		depth, err := in.live.Depth(in.t.Context())
-		in.must(err)
-		return depth.Unsent == 0
-	})
-}
-
-// tell makes the profile ask for one kind of mail.
-func (in *installation) tell(what string) {
-	in.t.Helper()
-	name := filepath.Join(in.dir, "profiles", "test.yaml")
-	text, err := os.ReadFile(name)
-	in.must(err)
-	in.must(os.WriteFile(name, bytes.Replace(text, []byte("on: [report]"), []byte("on: ["+what+"]"), 1), 0o600))
-}
+// tell makes the profile ask for other mails than reports.
+func (in *installation) tell(what string) { in.editProfile("on: [report]", "on: ["+what+"]") }
 
 // mails gives the mails about a batch.
 func (in *installation) mails(id domain.BatchID) (about []string) {
@@ -166,11 +138,11 @@ func TestDeletionKilledAtEachStep(t *testing.T) {
 	held := []string{"eventstore/deletion/begun", "eventstore/deletion/before-remove", "zklive/remove/after-part", "zklive/remove/after-batch"}
 	byJanitor := []string{"eventstore/deletion/begun", "zklive/remove/after-job:2", "zklive/remove/after-part:3", "zklive/remove/after-batch"}
 
-	in := newInstallation(t)
+	in := newForProcesses(t, "attempts: 20, timeout: 60s")
 	f := newFiles(t, jobs, -1)
 	submit := func(n int, query ...string) (ids []domain.BatchID) {
 		for range n {
-			ids = append(ids, in.submit(f, query...))
+			ids = append(ids, in.submitFiles(f, query...))
 		}
 		return ids
 	}
@@ -198,7 +170,7 @@ func TestDeletionKilledAtEachStep(t *testing.T) {
 	}
 
 	last := in.serve()
-	settled(t, func() bool {
+	waitFor(t, "every batch to be gone", func() bool {
 		left, err := in.live.Batches(t.Context())
 		in.must(err)
 		return len(left) == 0

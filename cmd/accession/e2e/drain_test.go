@@ -15,7 +15,7 @@ import (
 // it is counted but the attempt at its file, which had begun.
 func TestTheOrderOfAStop(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "listen_ops=127.0.0.1:0", "stop_grace=200ms")
+	in := newInstallation(t, "listen_ops=127.0.0.1:0", "stop_grace=200ms", "log_level=debug")
 	asked := make(chan struct{})
 	var first sync.Once
 	base := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,8 +29,9 @@ func TestTheOrderOfAStop(t *testing.T) {
 		}
 		_, _ = w.Write([]byte("tide\n"))
 	}))
-	log, stop := w.serveLogged()
-	id := w.submit(app.Deposit{Payload: base + "/tide.csv"})
+	s := in.serveInProcess()
+	log, stop := s.log, s.stop
+	id := in.submit(app.Deposit{Payload: base + "/tide.csv"})
 	<-asked
 	stop()
 	text, at := log.String(), -1
@@ -55,29 +56,29 @@ func TestTheOrderOfAStop(t *testing.T) {
 		t.Error("the relay left something behind")
 	}
 
-	live, err := w.wired.Store(w.ctx())
+	live, err := in.wired.Store(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := live.BatchJobs(w.ctx(), id, domain.SubProcessing)
+	jobs, err := live.BatchJobs(in.ctx(), id, domain.SubProcessing)
 	if err != nil || len(jobs) != 1 {
 		t.Fatalf("%v, %v", jobs, err)
 	}
-	c, job, err := live.ClaimJob(w.ctx(), jobs[0])
+	c, job, err := live.ClaimJob(in.ctx(), jobs[0])
 	if err != nil {
 		t.Fatalf("its lock is not free: %v", err)
 	}
 	if c.Attempts != 1 || job.State.State != domain.JobDownloading || job.State.RetryCount != 0 {
 		t.Errorf("claimed %d times, %+v", c.Attempts, job.State)
 	}
-	if err := live.Release(w.ctx(), c, 0); err != nil {
+	if err := live.Release(in.ctx(), c, 0); err != nil {
 		t.Error(err)
 	}
-	w.serve()
-	if v := w.rest(id); v.Status != string(domain.BatchCompleted) || len(v.Retries) != 0 {
+	in.serveInProcess()
+	if v := in.rest(id); v.Status != string(domain.BatchCompleted) || len(v.Retries) != 0 {
 		t.Errorf("%+v, retries %+v", v.BatchSummary, v.Retries)
 	}
-	files, err := w.app.Files(w.ctx(), app.FileFilter{Job: jobs[0], Limit: 10})
+	files, err := in.app.Files(in.ctx(), app.FileFilter{Job: jobs[0], Limit: 10})
 	if err != nil || len(files.Files) != 1 || files.Files[0].DownloadAttempts != 2 {
 		t.Errorf("%+v, %v", files, err)
 	}

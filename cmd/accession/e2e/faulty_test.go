@@ -16,7 +16,7 @@ import (
 const broken = "../../../domain/manifest/testdata"
 
 // troubled is a depositor's server on which everything goes wrong that can.
-func troubled(t *testing.T) string {
+func troubled(t testing.TB) string {
 	mux := http.NewServeMux()
 	mux.Handle("/broken/", http.StripPrefix("/broken/", http.FileServer(http.Dir(broken))))
 	mux.HandleFunc("/good.txt", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("good\n")) })
@@ -54,7 +54,7 @@ gopher://example.org/3 | | | | | three.txt | | | | three
 // Shows: P1
 func TestBadDepositsAreReported(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := troubled(t)
 	closed := closedPort(t)
 	type expect struct {
@@ -93,14 +93,14 @@ func TestBadDepositsAreReported(t *testing.T) {
 	add("redirect to a metadata service", app.Deposit{Payload: base + "/inside"}, expect{"failed", "address_refused", "", false})
 	add("good", app.Deposit{Payload: base + "/good.txt", Digest: "md5:d7f986677d9f563bd1794b09d82206a3"}, expect{"completed", "", "", false})
 
-	w.serve()
+	in.serveInProcess()
 	ids := map[string]domain.BatchID{}
 	for name, d := range deposits {
-		ids[name] = w.submit(d)
+		ids[name] = in.submit(d)
 	}
-	mixed := w.submit(app.Deposit{Payload: base + "/mixed.checkm", Type: domain.TypeFileBatchManifest})
+	mixed := in.submit(app.Deposit{Payload: base + "/mixed.checkm", Type: domain.TypeFileBatchManifest})
 	for name, e := range want {
-		v := w.rest(ids[name])
+		v := in.rest(ids[name])
 		code, message, class := v.ReasonCode, v.ReasonMessage, v.ReasonClass
 		if !e.noJobs && len(v.Jobs) == 1 {
 			code, message, class = v.Jobs[0].ReasonCode, v.Jobs[0].ReasonMessage, v.Jobs[0].ReasonClass
@@ -122,19 +122,19 @@ func TestBadDepositsAreReported(t *testing.T) {
 			t.Errorf("%s: class %v: the depositor must act, not we", name, deref(class))
 		}
 	}
-	w.mixed(mixed)
-	mails := w.mailed(string(mixed))
+	in.mixed(mixed)
+	mails := in.mailed(string(mixed))
 	if len(mails) != 1 {
 		t.Fatalf("%d mails", len(mails))
 	}
-	w.reported(mixed, mails[0])
-	w.agree()
+	in.reported(mixed, mails[0])
+	in.agree()
 }
 
 // mixed checks the batch in which every row has another fate: it adds up by name.
-func (w *world) mixed(id domain.BatchID) {
-	w.t.Helper()
-	v := w.rest(id)
+func (in *installation) mixed(id domain.BatchID) {
+	in.t.Helper()
+	v := in.rest(id)
 	got := map[string]string{}
 	for _, j := range v.Jobs {
 		got[j.ErcWhat] = outcome(j)
@@ -144,16 +144,16 @@ func (w *world) mixed(id domain.BatchID) {
 		"four": "failed digest_mismatch", "five": "failed size_mismatch", "six": "completed",
 	} {
 		if got[title] != title+" "+want {
-			w.t.Errorf("row %s: %q, want %q", title, got[title], want)
+			in.t.Errorf("row %s: %q, want %q", title, got[title], want)
 		}
 	}
 	if *v.RowsListed != 6 || v.JobsCompleted != 2 || v.JobsFailed != 4 || len(v.Retries) != 4 {
-		w.t.Errorf("the mixed batch does not add up: %+v", v.BatchSummary)
+		in.t.Errorf("the mixed batch does not add up: %+v", v.BatchSummary)
 	}
 }
 
 // closedPort gives an address where nobody listens.
-func closedPort(t *testing.T) string {
+func closedPort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

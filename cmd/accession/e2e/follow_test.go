@@ -14,18 +14,18 @@ import (
 // break after every event, sees what the history says, in its order.
 func TestFollowABatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	stop := w.serve()
-	id := w.submit(app.Deposit{Payload: webServer(t, samples.Handler()) + samples.SingleFile, Title: "followed"})
+	in := newInstallation(t)
+	stop := in.serveInProcess().stop
+	id := in.submit(app.Deposit{Payload: webServer(t, samples.Handler()) + samples.SingleFile, Title: "followed"})
 
-	o := follow.Options{URL: w.set["nats"], Stream: w.set["nats_stream"], Prefix: w.set["nats_prefix"], Batch: string(id)}
+	o := follow.Options{URL: in.settings["nats"], Stream: in.settings["nats_stream"], Prefix: in.settings["nats_prefix"], Batch: string(id)}
 	var got []string
 	for end := false; !end; {
-		f, err := follow.Open(w.ctx(), o)
+		f, err := follow.Open(in.ctx(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for e, err := range f.Events(w.ctx()) {
+		for e, err := range f.Events(in.ctx()) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,7 +36,7 @@ func TestFollowABatch(t *testing.T) {
 	}
 	stop()
 	var want []string
-	for e, err := range w.app.Tail(w.ctx(), app.TailOptions{Selection: app.Selection{Batch: id}}) {
+	for e, err := range in.app.Tail(in.ctx(), app.TailOptions{Selection: app.Selection{Batch: id}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

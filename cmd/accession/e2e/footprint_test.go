@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -46,31 +44,13 @@ func (in *installation) takes(workers ...*service) footprint {
 	return f
 }
 
-// get asks a process where it answers operators.
-func (s *service) get(path string) []byte {
-	s.in.t.Helper()
-	at := operatorsAt.FindStringSubmatch(s.log.tail(1 << 30)) // it is said at the beginning
-	if at == nil {
-		s.in.t.Fatal("the process does not say where it answers operators")
-	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + at[1] + path)
-	s.in.must(err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	s.in.must(err)
-	if resp.StatusCode != http.StatusOK {
-		s.in.t.Fatalf("%s answers %s: %s", path, resp.Status, text)
-	}
-	return text
-}
-
-func (in *installation) metric(text []byte, which *regexp.Regexp) int {
+func (in *installation) metric(text string, which *regexp.Regexp) int {
 	in.t.Helper()
-	found := which.FindSubmatch(text)
+	found := which.FindStringSubmatch(text)
 	if found == nil {
 		in.t.Fatalf("the process does not tell %s", which)
 	}
-	n, err := strconv.ParseFloat(string(found[1]), 64)
+	n, err := strconv.ParseFloat(found[1], 64)
 	in.must(err)
 	return int(n)
 }

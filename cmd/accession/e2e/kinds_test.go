@@ -23,7 +23,7 @@ const manifestOf = "#%%checkm_0.7\n#%%profile | http://uc3.cdlib.org/registry/in
 // a manifest of manifests.
 func TestEveryKindIsStoredAsItCame(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	var box bytes.Buffer
 	z := zip.NewWriter(&box)
 	if f, err := z.Create("inside.txt"); err != nil || errorsOf(second(f.Write([]byte("inside\n"))), z.Close()) != nil {
@@ -42,7 +42,7 @@ func TestEveryKindIsStoredAsItCame(t *testing.T) {
 		})
 	}
 	base := webServer(t, mux)
-	w.serve()
+	in.serveInProcess()
 	want := map[domain.SubmissionType][]map[string]string{
 		domain.TypeFile:           {{"a.txt": "a\n"}},
 		domain.TypeContainer:      {{"box.zip": box.String()}},
@@ -58,40 +58,40 @@ func TestEveryKindIsStoredAsItCame(t *testing.T) {
 		domain.TypeFile: "/a.txt", domain.TypeContainer: "/box.zip", domain.TypeObjectManifest: "/object.checkm",
 		domain.TypeBatchManifest: "/batch.checkm", domain.TypeContainerBatchManifest: "/boxes.checkm", domain.TypeFileBatchManifest: "/singles.checkm",
 	} {
-		ids[kind] = w.submit(app.Deposit{Payload: base + payload, Type: kind})
+		ids[kind] = in.submit(app.Deposit{Payload: base + payload, Type: kind})
 	}
 	for kind, objects := range want {
-		v := w.rest(ids[kind])
+		v := in.rest(ids[kind])
 		if v.Status != "completed" || len(v.Jobs) != len(objects) {
 			t.Errorf("%s: %+v", kind, v)
 			continue
 		}
 		for i, files := range objects {
-			w.holds(v.Jobs[i], files)
+			in.holds(v.Jobs[i], files)
 		}
-		if texts := w.mailed(string(ids[kind])); len(texts) != 1 || !strings.Contains(texts[0], fmt.Sprintf("Listed %[1]d, completed %[1]d, failed 0", len(objects))) {
+		if texts := in.mailed(string(ids[kind])); len(texts) != 1 || !strings.Contains(texts[0], fmt.Sprintf("Listed %[1]d, completed %[1]d, failed 0", len(objects))) {
 			t.Errorf("%s: mails %q", kind, texts)
 		}
 	}
-	w.agree()
+	in.agree()
 }
 
 func second[T any](_ T, err error) error { return err }
 
 // holds checks that the object of a job has these files of its depositor, and no
 // others.
-func (w *world) holds(j app.JobRow, files map[string]string) {
-	w.t.Helper()
+func (in *installation) holds(j app.JobRow, files map[string]string) {
+	in.t.Helper()
 	read := func(key string) []byte {
-		data, err := os.ReadFile(filepath.Join(w.cfg.Store, filepath.FromSlash(key)))
+		data, err := os.ReadFile(filepath.Join(in.cfg.Store, filepath.FromSlash(key)))
 		if err != nil {
-			w.t.Error(err)
+			in.t.Error(err)
 		}
 		return data
 	}
 	var m store.StorageManifest
 	if j.ManifestKey == nil || json.Unmarshal(read(*j.ManifestKey), &m) != nil {
-		w.t.Errorf("%s is not stored: %+v", j.ID, j)
+		in.t.Errorf("%s is not stored: %+v", j.ID, j)
 		return
 	}
 	n := 0
@@ -101,11 +101,11 @@ func (w *world) holds(j app.JobRow, files map[string]string) {
 		}
 		n++
 		if text, ok := files[f.Name]; !ok || text != string(read(f.Key)) {
-			w.t.Errorf("%s has %s as %q, want %q", j.ID, f.Name, read(f.Key), text)
+			in.t.Errorf("%s has %s as %q, want %q", j.ID, f.Name, read(f.Key), text)
 		}
 	}
 	if n != len(files) {
-		w.t.Errorf("%s has %d files, want %d", j.ID, n, len(files))
+		in.t.Errorf("%s has %d files, want %d", j.ID, n, len(files))
 	}
 }
 
@@ -113,11 +113,8 @@ func (w *world) holds(j app.JobRow, files map[string]string) {
 // in the report, in the status-report and in the tables.
 func TestBadManifestIsToldEverywhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	text := strings.Replace(profileYAML, "fetch:", "limits: {max_manifest_bytes: 4 KiB, max_rows: 3}\nfetch:", 1)
-	if err := os.WriteFile(filepath.Join(w.cfg.ProfilesDir, "test.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	in := newInstallation(t)
+	in.editProfile("fetch:", "limits: {max_manifest_bytes: 4 KiB, max_rows: 3}\nfetch:")
 	const row = "http://files.test/x\n"
 	files := fmt.Sprintf(manifestOf, "mrt-single-file-batch-manifest")
 	pages := map[string]string{
@@ -134,7 +131,7 @@ func TestBadManifestIsToldEverywhere(t *testing.T) {
 		}
 		http.NotFound(rw, r)
 	}))
-	w.serve()
+	in.serveInProcess()
 	ids, codes := map[string]domain.BatchID{}, map[string]string{
 		"/cut": "manifest_invalid", "/no-rows": "manifest_invalid", "/page": "manifest_invalid", "/profile": "manifest_invalid",
 		"/long": "too_large", "/many-rows": "manifest_invalid", "/object": "manifest_invalid", "/good": "digest_mismatch", "/missing": "http_status",
@@ -144,32 +141,32 @@ func TestBadManifestIsToldEverywhere(t *testing.T) {
 		if path == "/good" {
 			d.Digest = "md5:00000000000000000000000000000000"
 		}
-		ids[path] = w.submit(d)
+		ids[path] = in.submit(d)
 	}
-	live, err := w.wired.Live(w.ctx())
+	live, err := in.wired.Live(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, code := range codes {
 		id := ids[path]
-		v := w.rest(id)
+		v := in.rest(id)
 		if v.Status != "failed" || v.ReasonCode == nil || *v.ReasonCode != code || v.RowsListed == nil || *v.RowsListed != 0 || len(v.Reports) != 1 {
 			t.Errorf("%s: the tables say %s, %s, want %s: %+v", path, v.Status, deref(v.ReasonCode), code, v.BatchSummary)
 			continue
 		}
-		at, err := live.Batch(w.ctx(), id)
+		at, err := live.Batch(in.ctx(), id)
 		if err != nil || at.State.Report == nil || at.State.Report.Failed+at.State.Report.Successful != 0 {
 			t.Errorf("%s: the status-report is %+v, %v", path, at.State.Report, err)
 			continue
 		}
 		key, _ := store.KeyOf(at.State.Report.ReportURL)
-		whole, err := os.ReadFile(filepath.Join(w.cfg.Store, filepath.FromSlash(key)))
+		whole, err := os.ReadFile(filepath.Join(in.cfg.Store, filepath.FromSlash(key)))
 		if err != nil || !strings.Contains(string(whole), `"`+code+`"`) {
 			t.Errorf("%s: the report does not say %s: %v\n%s", path, code, err, whole)
 		}
-		if texts := w.mailed(string(id)); len(texts) != 1 || !strings.Contains(texts[0], "Nothing was ingested: ") || !strings.Contains(texts[0], "("+code+")") {
+		if texts := in.mailed(string(id)); len(texts) != 1 || !strings.Contains(texts[0], "Nothing was ingested: ") || !strings.Contains(texts[0], "("+code+")") {
 			t.Errorf("%s: mails %q do not say %s", path, texts, code)
 		}
 	}
-	w.agree()
+	in.agree()
 }

@@ -5,8 +5,6 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -58,29 +56,29 @@ func TestBatchOfTenThousandRows(t *testing.T) {
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, "stop_grace=100ms")
-			w.mails("queued")
+			in := newInstallation(t, "stop_grace=100ms")
+			in.tell("queued")
 			base := webServer(t, manifestOfRows(rows, profile))
-			w.says(0, words("queue pause pending estimating --yes"), "paused")
-			stop := w.serve()
-			id := w.submit(app.Deposit{Payload: base + "/batch.checkm", Type: kind})
-			submitted := w.seen(1, domain.EventBatchSubmitted)[0]
-			w.seen(1, domain.EventJobCreated)
+			in.says(0, words("queue pause pending estimating --yes"), "paused")
+			stop := in.serveInProcess().stop
+			id := in.submit(app.Deposit{Payload: base + "/batch.checkm", Type: kind})
+			submitted := in.seen(1, domain.EventBatchSubmitted)[0]
+			in.seen(1, domain.EventJobCreated)
 			stop()
-			w.serve()
-			started := w.seen(1, domain.EventBatchStarted)[0]
+			in.serveInProcess()
+			started := in.seen(1, domain.EventBatchStarted)[0]
 			t.Logf("%d jobs %.2f s after the deposit, the restart included", rows, started.Time.Sub(submitted.Time.Time).Seconds())
-			w.says(0, words("queue resume pending --yes"))
-			w.seen(len(faultyRows), domain.EventJobFailed)
-			w.says(0, words("queue pause pending --yes")) // the good ones all go the same way
-			w.shown()
+			in.says(0, words("queue resume pending --yes"))
+			in.seen(len(faultyRows), domain.EventJobFailed)
+			in.says(0, words("queue pause pending --yes")) // the good ones all go the same way
+			in.shown()
 
-			db, err := w.wired.DB(w.ctx())
+			db, err := in.wired.DB(in.ctx())
 			if err != nil {
 				t.Fatal(err)
 			}
 			var jobs, distinct, contiguous, faults, named int
-			if err := db.QueryRow(w.ctx(), `select count(*), count(distinct manifest_row), max(manifest_row) - min(manifest_row) + 1,
+			if err := db.QueryRow(in.ctx(), `select count(*), count(distinct manifest_row), max(manifest_row) - min(manifest_row) + 1,
 				count(*) filter (where status = 'failed' and reason_code = 'row_fault'), count(*) filter (where erc_what = 'Title ' || (substring(file_name from '[0-9]+')))
 				from accession.job where batch_id = $1`, string(id)).Scan(&jobs, &distinct, &contiguous, &faults, &named); err != nil {
 				t.Fatal(err)
@@ -88,22 +86,13 @@ func TestBatchOfTenThousandRows(t *testing.T) {
 			if jobs != rows || distinct != rows || contiguous != rows || faults != len(faultyRows) || named != rows-len(faultyRows) {
 				t.Errorf("%d jobs, of %d rows of %d, %d of them faulty, %d named as their rows", jobs, distinct, contiguous, faults, named)
 			}
-			v, err := w.app.Batch(w.ctx(), id, 1)
+			v, err := in.app.Batch(in.ctx(), id, 1)
 			if err != nil || *v.RowsListed != rows || v.JobsFailed != int64(len(faultyRows)) || v.JobsInProgress != int64(rows-len(faultyRows)) {
 				t.Errorf("%v: it does not add up: %+v", err, v.BatchSummary)
 			}
-			if texts := w.mailed(string(id)); len(texts) != 1 || !strings.Contains(texts[0], fmt.Sprintf("It lists %d object(s)", rows)) {
+			if texts := in.mailed(string(id)); len(texts) != 1 || !strings.Contains(texts[0], fmt.Sprintf("It lists %d object(s)", rows)) {
 				t.Errorf("mails: %q", texts)
 			}
 		})
-	}
-}
-
-// mails makes the profile ask for one kind of mail.
-func (w *world) mails(kind string) {
-	w.t.Helper()
-	text := strings.Replace(profileYAML, "on: [report]", "on: ["+kind+"]", 1)
-	if err := os.WriteFile(filepath.Join(w.cfg.ProfilesDir, "test.yaml"), []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
 	}
 }

@@ -43,19 +43,19 @@ func manyFiles(n int) http.Handler {
 func TestJobOfTenThousandFiles(t *testing.T) {
 	t.Parallel()
 	const files = 10_000
-	w := newWorld(t)
-	w.serve()
+	in := newInstallation(t)
+	in.serveInProcess()
 	base := webServer(t, manyFiles(files))
-	id := w.submit(app.Deposit{Payload: base + "/object.checkm", Type: domain.TypeObjectManifest, Title: "many files"})
-	end, err := w.app.Watch(w.ctx(), id, 0, func(app.Event, app.Progress) {})
+	id := in.submit(app.Deposit{Payload: base + "/object.checkm", Type: domain.TypeObjectManifest, Title: "many files"})
+	end, err := in.app.Watch(in.ctx(), id, 0, func(app.Event, app.Progress) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := w.rest(id)
+	v := in.rest(id)
 	if v.Status != "completed" || len(v.Jobs) != 1 {
 		t.Fatalf("%+v", v)
 	}
-	job, err := w.app.Job(w.ctx(), domain.JobID(v.Jobs[0].ID))
+	job, err := in.app.Job(in.ctx(), domain.JobID(v.Jobs[0].ID))
 	if err != nil {
 		t.Fatal(err)
 	}

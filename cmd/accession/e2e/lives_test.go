@@ -14,13 +14,13 @@ import (
 // job's own next step; the job that fails is the one with a file that was given up.
 func TestFilesLiveInTheLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, samples.Handler())
-	w.serve()
-	id := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
-	v := w.rest(id)
-	w.agree()
-	log, err := w.wired.Log(w.ctx())
+	in.serveInProcess()
+	id := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	v := in.rest(id)
+	in.agree()
+	log, err := in.wired.Log(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestFilesLiveInTheLog(t *testing.T) {
 			}
 		}
 	}
-	for r, err := range log.Read(w.ctx(), eventstore.ReadOptions{}) {
+	for r, err := range log.Read(in.ctx(), eventstore.ReadOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

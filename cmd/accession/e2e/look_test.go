@@ -16,20 +16,20 @@ import (
 // What is not yet in the log when a check begins is waited for.
 func TestVerifyWaitsForTheRelay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.submit(app.Deposit{Payload: "http://127.0.0.1:1/x.txt"})
+	in := newInstallation(t)
+	in.submit(app.Deposit{Payload: "http://127.0.0.1:1/x.txt"})
 	begun, ended := make(chan struct{}), make(chan app.Verified, 1)
 	var once sync.Once
-	ctx := w.ctx()
+	ctx := in.ctx()
 	go func() {
-		v, err := w.app.Verify(ctx, app.VerifyOptions{Wait: patience, Progress: func(app.VerifyProgress) { once.Do(func() { close(begun) }) }})
+		v, err := in.app.Verify(ctx, app.VerifyOptions{Wait: patience, Progress: func(app.VerifyProgress) { once.Do(func() { close(begun) }) }})
 		if err != nil {
 			t.Error(err)
 		}
 		ended <- v
 	}()
 	<-begun
-	w.serve("relay", "projector")
+	in.serveInProcess("relay", "projector")
 	if v := <-ended; len(v.Findings) > 0 {
 		t.Errorf("it did not wait:\n%s", findings(v.Findings))
 	}
@@ -38,20 +38,20 @@ func TestVerifyWaitsForTheRelay(t *testing.T) {
 // A look shows a job as it was at one moment, however fast it changes.
 func TestLooksAreOfOneMoment(t *testing.T) {
 	t.Parallel()
-	w, m := newMixture(t)
+	in, m := newMixture(t)
 	id := domain.JobID(m.waiting[0])
-	live, err := w.wired.Inspect(w.ctx())
+	live, err := in.wired.Inspect(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := w.wired.Handler(w.ctx())
+	handler, err := in.wired.Handler(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
 	entry := func(priority int) string {
 		return "/jobs/states/pending/" + domain.EntryName(priority, id)
 	}
-	ctx, stop := context.WithTimeout(w.ctx(), 500*time.Millisecond)
+	ctx, stop := context.WithTimeout(in.ctx(), 500*time.Millisecond)
 	defer stop()
 	var writer sync.WaitGroup
 	writer.Go(func() {
@@ -64,7 +64,7 @@ func TestLooksAreOfOneMoment(t *testing.T) {
 		}
 	})
 	for ctx.Err() == nil {
-		look, err := live.InspectJob(w.ctx(), id, entry(5), entry(6), entry(7))
+		look, err := live.InspectJob(in.ctx(), id, entry(5), entry(6), entry(7))
 		if err != nil {
 			t.Fatal(err)
 		}

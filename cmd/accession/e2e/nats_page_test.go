@@ -21,12 +21,12 @@ func TestCommandsOfNATS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, samples.Handler())
-	stop := w.serve()
-	w.rest(w.submit(app.Deposit{Payload: base + samples.SingleFile}))
+	stop := in.serveInProcess().stop
+	in.rest(in.submit(app.Deposit{Payload: base + samples.SingleFile}))
 	stop()
-	nc, err := nats.Connect(w.cfg.NATS[0])
+	nc, err := nats.Connect(in.cfg.NATS[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +35,8 @@ func TestCommandsOfNATS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	here := strings.NewReplacer("ACCESSION", w.cfg.NATSStream, "accession.v1.", w.cfg.NATSPrefix+".", "'", "")
-	ctx, asked := w.ctx(), 0
+	here := strings.NewReplacer("ACCESSION", in.cfg.NATSStream, "accession.v1.", in.cfg.NATSPrefix+".", "'", "")
+	ctx, asked := in.ctx(), 0
 	for line := range strings.Lines(string(page)) {
 		args := strings.Fields(here.Replace(line))
 		if len(args) < 4 || args[0] != "nats" {

@@ -59,39 +59,39 @@ type told struct{ Newly, Unresolved, Successful []string }
 // in the whole report: what succeeded since the report before, and what did not.
 func TestUpdateReportIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base, mended := mends(t, "5-gone.txt")
-	w.serve()
-	id := w.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest})
-	v := w.rest(id)
+	in.serveInProcess()
+	id := in.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest})
+	v := in.rest(id)
 	if v.Status != "failed" || v.JobsFailed != 4 || v.JobsCompleted != 1 {
 		t.Fatalf("%+v", v.BatchSummary)
 	}
-	w.reported(id, w.mailed(string(id))[0])
+	in.reported(id, in.mailed(string(id))[0])
 	job := func(i int) string { return v.Jobs[i].ID }
-	w.says(0, []string{"job", "delete", job(4), "--yes", "--reason", "listed by mistake"}, "is deleted now, was failed (J21)")
+	in.says(0, []string{"job", "delete", job(4), "--yes", "--reason", "listed by mistake"}, "is deleted now, was failed (J21)")
 	mended.Store(true)
-	w.says(3, words("job requeue "+job(0)), "is completed: requeue is not possible")
-	w.says(0, []string{"job", "requeue", job(1), job(2), job(3), "--reason", "found again"}, job(1)+" is downloading now, was failed (J16)")
-	w.seen(3, domain.EventJobCompleted)
-	w.seen(5, domain.EventJobFailed)
-	w.says(0, words("batch update-report "+string(id)+" --dry-run"), "would go from failed to update-reporting (B8)", "3 completed and 1 unresolved jobs")
-	w.says(0, []string{"batch", "update-report", string(id), "--reason", "two were found"}, "is update-reporting now, was failed (B8)")
-	w.seen(2, domain.EventBatchFailed) // B7 and B10
-	w.seen(2, domain.EventBatchReported)
-	w.shown()
+	in.says(3, words("job requeue "+job(0)), "is completed: requeue is not possible")
+	in.says(0, []string{"job", "requeue", job(1), job(2), job(3), "--reason", "found again"}, job(1)+" is downloading now, was failed (J16)")
+	in.seen(3, domain.EventJobCompleted)
+	in.seen(5, domain.EventJobFailed)
+	in.says(0, words("batch update-report "+string(id)+" --dry-run"), "would go from failed to update-reporting (B8)", "3 completed and 1 unresolved jobs")
+	in.says(0, []string{"batch", "update-report", string(id), "--reason", "two were found"}, "is update-reporting now, was failed (B8)")
+	in.seen(2, domain.EventBatchFailed) // B7 and B10
+	in.seen(2, domain.EventBatchReported)
+	in.shown()
 
 	want := told{Newly: []string{job(1), job(2)}, Unresolved: []string{job(3)}, Successful: []string{job(0), job(1), job(2)}}
-	live, err := w.wired.Live(w.ctx())
+	live, err := in.wired.Live(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := live.Batch(w.ctx(), id)
+	at, err := live.Batch(in.ctx(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	report := at.State.Report
-	v, err = w.app.BatchReport(w.ctx(), id, 10)
+	v, err = in.app.BatchReport(in.ctx(), id, 10)
 	if err != nil || len(v.Reports) != 2 {
 		t.Fatalf("%v, %+v", err, v.Reports)
 	}
@@ -99,19 +99,19 @@ func TestUpdateReportIsTheSameEverywhere(t *testing.T) {
 	for way, got := range map[string]told{
 		"status-report": {texts(report.NewlySuccessfulJobs), texts(report.UnresolvedJobs), texts(report.SuccessfulJobs)},
 		"tables":        {sql.NewlySuccessfulJobs, sql.UnresolvedJobs, sql.SuccessfulJobs},
-		"whole report":  w.wholeReport(report.ReportURL),
-		"mail":          mailedReport(w.updateMail(string(id))),
+		"whole report":  in.wholeReport(report.ReportURL),
+		"mail":          mailedReport(in.updateMail(string(id))),
 	} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", way, diff)
 		}
 	}
-	w.reported(id, w.updateMail(string(id)))
-	w.says(0, words("report batch --batch "+string(id)+" --format mail"), "From: <accession@example.org>", "To: <depositor@example.org>", "1 deleted", "text/html")
+	in.reported(id, in.updateMail(string(id)))
+	in.says(0, words("report batch --batch "+string(id)+" --format mail"), "From: <accession@example.org>", "To: <depositor@example.org>", "1 deleted", "text/html")
 	if sql.Kind != "update" || sql.Status != "failed" || sql.ReportSha256 != report.ReportSHA256 {
 		t.Errorf("%+v", sql)
 	}
-	w.agree()
+	in.agree()
 }
 
 func texts[T ~string](ids []T) (list []string) {
@@ -122,12 +122,12 @@ func texts[T ~string](ids []T) (list []string) {
 }
 
 // wholeReport reads the report that is kept in the object store.
-func (w *world) wholeReport(url string) (r told) {
-	w.t.Helper()
+func (in *installation) wholeReport(url string) (r told) {
+	in.t.Helper()
 	key, ok := store.KeyOf(url)
-	data, err := os.ReadFile(filepath.Join(w.cfg.Store, filepath.FromSlash(key)))
+	data, err := os.ReadFile(filepath.Join(in.cfg.Store, filepath.FromSlash(key)))
 	if err != nil || !ok {
-		w.t.Fatalf("%s: %v", url, err)
+		in.t.Fatalf("%s: %v", url, err)
 	}
 	var body struct {
 		Jobs []struct {
@@ -137,7 +137,7 @@ func (w *world) wholeReport(url string) (r told) {
 		} `json:"jobs"`
 	}
 	if err := json.Unmarshal(data, &body); err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	for _, j := range body.Jobs {
 		if j.New {
@@ -175,35 +175,35 @@ func mailedReport(body string) (r told) {
 }
 
 // updateMail gives the one mail with an update report on the batch.
-func (w *world) updateMail(id string) string {
-	w.t.Helper()
-	all := w.mailed(id)
+func (in *installation) updateMail(id string) string {
+	in.t.Helper()
+	all := in.mailed(id)
 	updates := slices.DeleteFunc(slices.Clone(all), func(body string) bool { return !strings.Contains(body, "\nUnresolved\n") })
 	if len(updates) != 1 {
-		w.t.Fatalf("%d of %d mails are update reports on %s", len(updates), len(all), id)
+		in.t.Fatalf("%d of %d mails are update reports on %s", len(updates), len(all), id)
 	}
 	return updates[0]
 }
 
 // mailed gives the texts of the mails about a batch.
-func (w *world) mailed(id string) (texts []string) {
-	w.t.Helper()
-	files, err := filepath.Glob(filepath.Join(w.cfg.MailDir, "*"))
+func (in *installation) mailed(id string) (texts []string) {
+	in.t.Helper()
+	files, err := filepath.Glob(filepath.Join(in.cfg.MailDir, "*"))
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		m, err := mail.ReadMessage(f)
 		if err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
 		if err := errorsOf(err, f.Close()); err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		if body := strings.ReplaceAll(string(text), "\r\n", "\n"); strings.Contains(body, id) {
 			texts = append(texts, body)
@@ -226,65 +226,65 @@ func errorsOf(errs ...error) error {
 // Shows: P1 P8
 func TestBatchesAreDeletedAndCleanedUp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base, mended := mends(t)
-	w.serve()
-	failed := w.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest})
-	v := w.rest(failed)
-	w.says(3, words("batch cleanup "+string(failed)+" --yes"), "is failed: clean up is not possible", "accession batch delete "+string(failed))
+	in.serveInProcess()
+	failed := in.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest})
+	v := in.rest(failed)
+	in.says(3, words("batch cleanup "+string(failed)+" --yes"), "is failed: clean up is not possible", "accession batch delete "+string(failed))
 	// One of its jobs waits to be processed again, and has its files here.
 	mended.Store(true)
-	w.says(0, words("queue pause processing"))
-	w.says(0, words("job requeue "+v.Jobs[1].ID))
-	w.seen(2, domain.EventJobDownloaded) // the good one and this
-	w.says(0, words("job priority --to 3 "+v.Jobs[1].ID), "stays processing", "its priority changes from 5 to 3")
-	if _, err := os.Stat(filepath.Join(w.cfg.WorkDir, string(failed), v.Jobs[1].ID)); err != nil {
+	in.says(0, words("queue pause processing"))
+	in.says(0, words("job requeue "+v.Jobs[1].ID))
+	in.seen(2, domain.EventJobDownloaded) // the good one and this
+	in.says(0, words("job priority --to 3 "+v.Jobs[1].ID), "stays processing", "its priority changes from 5 to 3")
+	if _, err := os.Stat(filepath.Join(in.cfg.WorkDir, string(failed), v.Jobs[1].ID)); err != nil {
 		t.Errorf("the job's files: %v", err)
 	}
-	w.says(0, []string{"job", "delete", v.Jobs[2].ID, "--reason", "sent twice", "--yes"}, "is deleted now, was failed (J21)",
+	in.says(0, []string{"job", "delete", v.Jobs[2].ID, "--reason", "sent twice", "--yes"}, "is deleted now, was failed (J21)",
 		"the depositor was told of it in the report of "+string(failed), "3-lost.txt")
-	w.shown()
-	w.says(0, words("batch ls"), "jobs  completed  failed  held  deleted  in progress", "   4          1       1     0        1            1  ")
-	w.says(2, words("batch delete "+string(failed)+" --reason withdrawn"), "there is no terminal to ask at")
-	w.says(0, words("batch delete "+string(failed)+" --reason withdrawn --dry-run"), "would go from failed to deleted (B11)", "its 3 jobs go with it: 1 completed, 1 failed, 1 in progress")
-	w.says(0, words("batch delete "+string(failed)+" --reason withdrawn --yes"), "is deleted now, was failed (B11)")
-	w.nothingOf(failed, 4)
-	w.says(0, words("queue resume processing"))
+	in.shown()
+	in.says(0, words("batch ls"), "jobs  completed  failed  held  deleted  in progress", "   4          1       1     0        1            1  ")
+	in.says(2, words("batch delete "+string(failed)+" --reason withdrawn"), "there is no terminal to ask at")
+	in.says(0, words("batch delete "+string(failed)+" --reason withdrawn --dry-run"), "would go from failed to deleted (B11)", "its 3 jobs go with it: 1 completed, 1 failed, 1 in progress")
+	in.says(0, words("batch delete "+string(failed)+" --reason withdrawn --yes"), "is deleted now, was failed (B11)")
+	in.nothingOf(failed, 4)
+	in.says(0, words("queue resume processing"))
 
-	good := w.submit(app.Deposit{Payload: base + "/1-good.txt"})
-	if v := w.rest(good); v.Status != "completed" {
+	good := in.submit(app.Deposit{Payload: base + "/1-good.txt"})
+	if v := in.rest(good); v.Status != "completed" {
 		t.Fatalf("%+v", v.BatchSummary)
 	}
-	w.says(3, words("batch delete "+string(good)+" --reason withdrawn --yes"), "a completed batch is cleaned up, not deleted")
-	w.says(0, []string{"batch", "cleanup", string(good), "--reason", "space is short", "--yes"}, "is deleted now, was completed (B13)")
-	w.nothingOf(good, 5)
-	w.says(4, words("batch delete "+string(good)+" --reason x --yes"), "there is no such batch")
+	in.says(3, words("batch delete "+string(good)+" --reason withdrawn --yes"), "a completed batch is cleaned up, not deleted")
+	in.says(0, []string{"batch", "cleanup", string(good), "--reason", "space is short", "--yes"}, "is deleted now, was completed (B13)")
+	in.nothingOf(good, 5)
+	in.says(4, words("batch delete "+string(good)+" --reason x --yes"), "there is no such batch")
 
-	w.shown()
-	report, err := w.app.BatchReport(w.ctx(), failed, 10)
+	in.shown()
+	report, err := in.app.BatchReport(in.ctx(), failed, 10)
 	if err != nil || report.Status != "deleted" || report.JobsDeleted != 4 || *report.RowsListed != 4 || *report.ReasonMessage != "withdrawn" {
 		t.Errorf("%v, %+v", err, report.BatchSummary)
 	}
-	if report, err := w.app.BatchReport(w.ctx(), good, 10); err != nil || report.Status != "deleted" || report.JobsCompleted != 1 {
+	if report, err := in.app.BatchReport(in.ctx(), good, 10); err != nil || report.Status != "deleted" || report.JobsCompleted != 1 {
 		t.Errorf("%v, %+v", err, report.BatchSummary)
 	}
-	w.agree()
+	in.agree()
 }
 
 // nothingOf fails the test if a node or a working directory of the batch or of one
 // of the first jobs is left.
-func (w *world) nothingOf(id domain.BatchID, jobs int) {
-	w.t.Helper()
-	tree, err := w.wired.Store(w.ctx())
+func (in *installation) nothingOf(id domain.BatchID, jobs int) {
+	in.t.Helper()
+	tree, err := in.wired.Store(in.ctx())
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(in.t.Context(), patience)
 	defer cancel()
 	for _, top := range []string{"/batches", "/jobs"} {
 		nodes, err := tree.Dump(ctx, top)
 		if err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		for path := range nodes {
 			left := strings.Contains(path, string(id))
@@ -292,11 +292,11 @@ func (w *world) nothingOf(id domain.BatchID, jobs int) {
 				left = left || strings.Contains(path, string(domain.NewJobID(int64(n+1))))
 			}
 			if left {
-				w.t.Errorf("%s is left of %s", path, id)
+				in.t.Errorf("%s is left of %s", path, id)
 			}
 		}
 	}
-	if _, err := os.Stat(filepath.Join(w.cfg.WorkDir, string(id))); !os.IsNotExist(err) {
-		w.t.Errorf("the working directory of %s is left: %v", id, err)
+	if _, err := os.Stat(filepath.Join(in.cfg.WorkDir, string(id))); !os.IsNotExist(err) {
+		in.t.Errorf("the working directory of %s is left: %v", id, err)
 	}
 }

@@ -36,7 +36,7 @@ func (o *office) finish(...domain.BatchID) {
 // works waits until the service does, and would hear that it is to stop.
 func (s *service) works() {
 	s.in.t.Helper()
-	settled(s.in.t, func() bool { return strings.Contains(s.log.tail(1<<20), `"msg":"ready"`) })
+	s.tells(`"msg":"ready"`)
 }
 
 func deposits(o *office, point string) {
@@ -183,7 +183,7 @@ func rebuilds(o *office, point string) {
 		o.t.Errorf("after a death at %s: %s", point, diff)
 	}
 	o.run("report", "submitters", "--format", "json")
-	settled(o.t, func() bool { return o.count(sqlAdvisory) == 0 }) // the server may not know yet that it is dead
+	waitFor(o.t, "the lock of the dead", func() bool { return o.count(sqlAdvisory) == 0 }) // the server may not know yet that it is dead
 	swapped := o.count("select count(*) from pg_namespace where nspname = 'accession_next'") == 0
 	if o.ordeal == nil && swapped != (strings.HasSuffix(point, "-drop") || strings.HasSuffix(point, "/after-swap")) {
 		o.t.Errorf("the new tables are live after a death at %s: %v", point, swapped)
@@ -237,7 +237,7 @@ func retriesPoison(o *office, point string) {
 	exec("alter table accession.batch add constraint poison check (payload_url not like '%again%') not valid")
 	s := o.serve()
 	o.rests(o.deposit("again"))
-	settled(o.t, func() bool { return o.count("select count(*) from accession.poison_event") > 0 })
+	waitFor(o.t, "a poison event", func() bool { return o.count("select count(*) from accession.poison_event") > 0 })
 	o.still()
 	s.stop()
 	exec("alter table accession.batch drop constraint poison")
@@ -290,7 +290,7 @@ func restores(o *office, point string) {
 	root := o.settings["zookeeper_root"] + "-restored"
 	o.dies(point, nil, "--set=zookeeper_root="+root, "restore", "zookeeper")
 	if !strings.HasSuffix(point, "/after-end") { // as long as the session of the dead one lasts it is refused
-		settled(o.t, func() bool {
+		waitFor(o.t, "a restore", func() bool {
 			out, err := o.command("--set=zookeeper_root="+root, "restore", "zookeeper").CombinedOutput()
 			return err == nil || o.ordeal != nil && strings.Contains(string(out), "is not empty") // a try before has ended it
 		})

@@ -16,45 +16,45 @@ import (
 // it lies. Deposits go on, and operators see it.
 func TestPoisonIsHeld(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, samples.Handler())
-	w.serve()
-	w.rest(w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest}))
-	place := w.publish("job.jid0000009999", "ce-specversion: 1.0, half an event")
-	id := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
-	w.rest(id)
-	held, n, err := w.app.Poison(w.ctx(), 10)
+	in.serveInProcess()
+	in.rest(in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest}))
+	place := in.publish("job.jid0000009999", "ce-specversion: 1.0, half an event")
+	id := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	in.rest(id)
+	held, n, err := in.app.Poison(in.ctx(), 10)
 	if err != nil || n.Events != 1 || n.Aggregates != 1 || len(held) != 1 || held[0].AggregateID != "jid0000009999" || held[0].Seq != int64(place) {
 		t.Fatalf("%+v, %+v, %v", held, n, err)
 	}
-	if s := w.app.Status(w.ctx()); s.Projection.HeldEvents != 1 || s.Projection.HeldAggregates != 1 {
+	if s := in.app.Status(in.ctx()); s.Projection.HeldEvents != 1 || s.Projection.HeldAggregates != 1 {
 		t.Errorf("status: %+v", s.Projection)
 	}
-	row, err := w.app.PoisonAt(w.ctx(), place)
+	row, err := in.app.PoisonAt(in.ctx(), place)
 	if err != nil || !strings.Contains(row.Error, "ce-specversion") || !strings.Contains(row.Data, "half an event") {
 		t.Errorf("%+v, %v", row, err)
 	}
-	done, err := w.app.RetryPoison(w.ctx(), domain.Aggregate{})
+	done, err := in.app.RetryPoison(in.ctx(), domain.Aggregate{})
 	if err != nil || len(done) != 1 || done[0].Applied != 0 || done[0].Waiting != 1 || done[0].Error == "" {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
 
 // publish puts something into the log that nobody of us would write.
-func (w *world) publish(subject, data string) (place uint64) {
-	w.t.Helper()
-	conn, err := nats.Connect(strings.Join(w.cfg.NATS, ","))
+func (in *installation) publish(subject, data string) (place uint64) {
+	in.t.Helper()
+	conn, err := nats.Connect(strings.Join(in.cfg.NATS, ","))
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	defer conn.Close()
 	js, err := jetstream.New(conn)
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	ack, err := js.Publish(w.ctx(), w.cfg.NATSPrefix+"."+subject, []byte(data))
+	ack, err := js.Publish(in.ctx(), in.cfg.NATSPrefix+"."+subject, []byte(data))
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	return ack.Sequence
 }

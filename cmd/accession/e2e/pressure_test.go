@@ -34,20 +34,8 @@ func (in *installation) try(f *files) (id domain.BatchID, code int, said string)
 	return answer.BatchID, 0, ""
 }
 
-// until asks again and again.
-func (in *installation) until(what string, ask func() bool) {
-	in.t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(patience); !ask(); <-tick.C {
-		if time.Now().After(end) {
-			in.t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
-// rest waits until so many batches were reported and so many jobs cleaned up.
-func (in *installation) rest(batches, jobs int) {
+// allReported waits until so many batches were reported and so many jobs cleaned up.
+func (in *installation) allReported(batches, jobs int) {
 	in.t.Helper()
 	reported, cleaned := map[domain.Aggregate]bool{}, 0
 	defer func() {
@@ -87,13 +75,13 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 	t.Helper()
 	const jobs, full, stop = 30, 8, 25 // the jobs of one deposit come past the last limit
 	log := newNATS(t)
-	in := newFetching(t, "attempts: 20, timeout: 60s", "nats="+log.url(), "outbox_warn=4", fmt.Sprintf("outbox_full=%d", full), fmt.Sprintf("outbox_stop=%d", stop),
+	in := newForProcesses(t, "attempts: 20, timeout: 60s", "nats="+log.url(), "outbox_warn=4", fmt.Sprintf("outbox_full=%d", full), fmt.Sprintf("outbox_stop=%d", stop),
 		"group_commit=false", "zookeeper_session_timeout=4s", "outbox_grace=500ms", "listen_ops=127.0.0.1:0", "ops_pprof=true")
 	f := newFiles(t, jobs, -1)
 	s := in.serve()
 	s.until(200, "ok")
-	batches := []domain.BatchID{in.submit(f)}
-	in.rest(1, jobs)
+	batches := []domain.BatchID{in.submitFiles(f)}
+	in.allReported(1, jobs)
 	for _, verb := range []string{"pause", "resume"} { // a queue that was paused once has a node for ever
 		in.run("queue", verb, "downloading", "--yes")
 	}
@@ -101,7 +89,7 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 	comes := sync.OnceFunc(leaves(log))
 	t.Cleanup(comes) // the stream can be removed also when this fails
 
-	in.until("a deposit to be refused", func() bool {
+	waitFor(in.t, "a deposit to be refused", func() bool {
 		id, code, said := in.try(f)
 		if code == 0 {
 			batches = append(batches, id)
@@ -113,7 +101,7 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 		}
 		return true
 	})
-	in.until("the last limit", func() bool { return strings.Contains(s.log.tail(1<<20), "nothing is claimed or changed") })
+	s.tells("nothing is claimed or changed")
 	s.until(503, "not ready: nats, outbox")
 	in.run("queue", "pause", "downloading", "--reason", "to see that an operator can")
 	in.run("queue", "resume", "downloading")
@@ -127,7 +115,7 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 	}
 
 	comes()
-	in.until("room for a deposit", func() bool {
+	waitFor(in.t, "room for a deposit", func() bool {
 		id, code, said := in.try(f)
 		if code == 0 {
 			batches = append(batches, id)
@@ -138,7 +126,7 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 	})
 	s.until(200, "ok")
 	n := len(batches) * jobs
-	in.rest(len(batches), n)
+	in.allReported(len(batches), n)
 	in.back(before, moreHeap, s)
 	s.stop()
 	in.proven()
@@ -165,12 +153,12 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 func TestDepositsWaitForAQueue(t *testing.T) {
 	t.Parallel()
 	const jobs, fit = 50, 2
-	in := newFetching(t, "attempts: 3", fmt.Sprintf("queue_limit=%d", jobs*fit))
+	in := newForProcesses(t, "attempts: 3", fmt.Sprintf("queue_limit=%d", jobs*fit))
 	f := newFiles(t, jobs, -1)
 	in.run("queue", "pause", "pending", "--reason", "so that it fills", "--yes")
 	s := in.serve()
 	for range fit {
-		in.submit(f)
+		in.submitFiles(f)
 	}
 	in.reach(domain.EventBatchStarted, fit)
 	_, code, said := in.try(f)
@@ -180,8 +168,8 @@ func TestDepositsWaitForAQueue(t *testing.T) {
 	}
 	in.run("queue", "resume", "pending", "--yes")
 	one := newFiles(t, 1, -1)
-	in.until("room for a deposit", func() bool { _, code, _ := in.try(one); return code == 0 })
-	in.rest(fit+1, fit*jobs+1)
+	waitFor(in.t, "room for a deposit", func() bool { _, code, _ := in.try(one); return code == 0 })
+	in.allReported(fit+1, fit*jobs+1)
 	in.sent()
 	s.stop()
 	in.proven()

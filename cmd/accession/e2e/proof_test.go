@@ -14,15 +14,15 @@ import (
 // nothing else is.
 func TestVerifySeesDamagedTables(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, samples.Handler())
-	stop := w.serve()
-	id := w.submit(app.Deposit{Payload: base + samples.SingleFile})
-	job := w.rest(id).Jobs[0].ID
-	w.says(0, words("queue pause notify --reason x"))
-	w.agree()
+	stop := in.serveInProcess().stop
+	id := in.submit(app.Deposit{Payload: base + samples.SingleFile})
+	job := in.rest(id).Jobs[0].ID
+	in.says(0, words("queue pause notify --reason x"))
+	in.agree()
 	stop()
-	db, err := w.wired.DB(w.ctx())
+	db, err := in.wired.DB(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +54,10 @@ func TestVerifySeesDamagedTables(t *testing.T) {
 		{"a lost tail", "update accession.checkpoint set seq = seq + 1", "update accession.checkpoint set seq = seq - 1", "", consistency.StreamChanged},
 		{"tables that do not catch up", "update accession.checkpoint set seq = seq - 1", "update accession.checkpoint set seq = seq + 1", "", consistency.ProjectionBehind},
 	} {
-		if _, err := db.Exec(w.ctx(), c.breaks); err != nil {
+		if _, err := db.Exec(in.ctx(), c.breaks); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		r := w.verified()
+		r := in.verified()
 		seen := false
 		for _, f := range r.Findings {
 			seen = seen || f.Code == c.want && (f.Subject == c.about || c.about == "")
@@ -65,32 +65,32 @@ func TestVerifySeesDamagedTables(t *testing.T) {
 		if !seen || r.Worst != app.NeedsPerson {
 			t.Errorf("%s: want %s about %q, got\n%s", c.name, c.want, c.about, findings(r.Findings))
 		}
-		if _, err := db.Exec(w.ctx(), c.mends); err != nil {
+		if _, err := db.Exec(in.ctx(), c.mends); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 	}
-	if r := w.verified(); len(r.Findings) > 0 {
+	if r := in.verified(); len(r.Findings) > 0 {
 		t.Errorf("all is mended, yet:\n%s", findings(r.Findings))
 	}
 	// Nobody carries this one to the log.
-	ahead := w.submit(app.Deposit{Payload: base + samples.SingleFile})
-	r := w.verified()
+	ahead := in.submit(app.Deposit{Payload: base + samples.SingleFile})
+	r := in.verified()
 	if len(r.Findings) != 1 || r.Findings[0].Code != consistency.UnknownThere || r.Findings[0].Subject != "batch/"+string(ahead) {
 		t.Errorf("a batch that only ZooKeeper knows:\n%s", findings(r.Findings))
 	}
-	w.says(21, words("verify --wait 100ms"), "unknown_there", "batch/"+string(ahead), "accession restore log")
-	away := *w
-	away.set = maps.Clone(w.set)
-	away.set["nats"] = "nats://127.0.0.1:1"
+	in.says(21, words("verify --wait 100ms"), "unknown_there", "batch/"+string(ahead), "accession restore log")
+	away := *in
+	away.settings = maps.Clone(in.settings)
+	away.settings["nats"] = "nats://127.0.0.1:1"
 	away.says(22, words("verify"), "nats")
 }
 
 // verified checks with little patience.
-func (w *world) verified() app.Verified {
-	w.t.Helper()
-	v, err := w.app.Verify(w.ctx(), app.VerifyOptions{Wait: 100e6})
+func (in *installation) verified() app.Verified {
+	in.t.Helper()
+	v, err := in.app.Verify(in.ctx(), app.VerifyOptions{Wait: 100e6})
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	return v
 }

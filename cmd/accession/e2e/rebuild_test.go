@@ -17,22 +17,22 @@ import (
 // Shows: P4
 func TestRebuildUnderService(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, samples.Handler())
-	w.serve()
-	first := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
-	w.rest(first)
-	second := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
-	done, err := w.app.Rebuild(w.ctx(), app.RebuildOptions{KeepOld: true})
+	in.serveInProcess()
+	first := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	in.rest(first)
+	second := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	done, err := in.app.Rebuild(in.ctx(), app.RebuildOptions{KeepOld: true})
 	if err != nil || done.Compared != "" || done.At == 0 || !done.Kept {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	third := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	third := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
 	for _, id := range []domain.BatchID{second, third} {
-		w.rest(id)
+		in.rest(id)
 	}
-	w.agree()
-	if err := w.app.DropRebuild(w.ctx(), false); err != nil {
+	in.agree()
+	if err := in.app.DropRebuild(in.ctx(), false); err != nil {
 		t.Error(err)
 	}
 }
@@ -41,23 +41,23 @@ func TestRebuildUnderService(t *testing.T) {
 // tables is told that the new ones are live.
 func TestRebuildInterruptedAfterTheSwap(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	pool, err := w.wired.Pool(w.ctx())
+	in := newInstallation(t)
+	pool, err := in.wired.Pool(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, err := pool.Begin(w.ctx()) // which the drop waits for
+	reader, err := pool.Begin(in.ctx()) // which the drop waits for
 	if err == nil {
-		_, err = reader.Exec(w.ctx(), "lock table accession.batch in access share mode")
+		_, err = reader.Exec(in.ctx(), "lock table accession.batch in access share mode")
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(w.ctx())
+	ctx, cancel := context.WithCancel(in.ctx())
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		done, err := w.app.Rebuild(ctx, app.RebuildOptions{})
+		done, err := in.app.Rebuild(ctx, app.RebuildOptions{})
 		if !done.Kept {
 			err = fmt.Errorf("the old tables are gone; %w", err)
 		}
@@ -70,7 +70,7 @@ func TestRebuildInterruptedAfterTheSwap(t *testing.T) {
 			t.Fatalf("it did not wait: %v", err)
 		default:
 		}
-		if err := pool.QueryRow(w.ctx(), waiting).Scan(&waits); err != nil {
+		if err := pool.QueryRow(in.ctx(), waiting).Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,10 +80,10 @@ func TestRebuildInterruptedAfterTheSwap(t *testing.T) {
 	if !errors.As(err, &told) || told.Kind != app.Interrupted || !strings.Contains(err.Error(), "the new tables are live") || strings.Contains(told.Hint, "--resume") {
 		t.Errorf("%v", err)
 	}
-	if err := reader.Rollback(w.ctx()); err != nil {
+	if err := reader.Rollback(in.ctx()); err != nil {
 		t.Error(err)
 	}
-	if err := w.app.DropRebuild(w.ctx(), false); err != nil {
+	if err := in.app.DropRebuild(in.ctx(), false); err != nil {
 		t.Error(err)
 	}
 }

@@ -28,10 +28,10 @@ var recordAs = flag.String("record", "", "keep the history of TestHistoryOfEvery
 // -record its history is kept for later versions of the program.
 func TestHistoryOfEverything(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, http.HandlerFunc(everything))
 	others, mended := mends(t, "5-gone.txt")
-	stop := w.serve()
+	stop := in.serveInProcess().stop
 
 	// Every kind, a manifest that is cut off, a server that does not answer.
 	var ended []domain.BatchID
@@ -42,75 +42,75 @@ func TestHistoryOfEverything(t *testing.T) {
 		{Payload: "/cut.checkm", Type: domain.TypeFileBatchManifest}, {Payload: "/hang.txt", Type: domain.TypeFile},
 	} {
 		d.Payload = base + d.Payload
-		ended = append(ended, w.submit(d))
+		ended = append(ended, in.submit(d))
 	}
 	for i, id := range ended {
-		if v := w.rest(id); (v.Status == string(domain.BatchCompleted)) != (i < 6) {
+		if v := in.rest(id); (v.Status == string(domain.BatchCompleted)) != (i < 6) {
 			t.Errorf("%s is %s", id, v.Status)
 		}
 	}
 
 	// Jobs that fail, are deleted, tried again, and reported once more.
-	id := w.submit(app.Deposit{Payload: others + "/batch.checkm", Type: domain.TypeFileBatchManifest})
-	v := w.rest(id)
+	id := in.submit(app.Deposit{Payload: others + "/batch.checkm", Type: domain.TypeFileBatchManifest})
+	v := in.rest(id)
 	job := func(i int) string { return v.Jobs[i].ID }
-	given := w.first(domain.EventFileIgnored, func(r domain.Recorded) bool { return r.BatchID == id })
-	w.done(words("job delete --yes --reason listed-by-mistake " + job(4)))
-	w.done(words("file requeue --reason once-more " + given.Aggregate.ID))
+	given := in.first(domain.EventFileIgnored, func(r domain.Recorded) bool { return r.BatchID == id })
+	in.done(words("job delete --yes --reason listed-by-mistake " + job(4)))
+	in.done(words("file requeue --reason once-more " + given.Aggregate.ID))
 	mended.Store(true)
-	w.done(words("job requeue --reason found " + job(1) + " " + job(2) + " " + job(3)))
+	in.done(words("job requeue --reason found " + job(1) + " " + job(2) + " " + job(3)))
 	for i := 1; i < 4; i++ {
-		w.first("", func(r domain.Recorded) bool {
+		in.first("", func(r domain.Recorded) bool {
 			return r.Aggregate.ID == job(i) && (r.Type == domain.EventJobCompleted || r.Type == domain.EventJobFailed && r.Version > v.Jobs[i].Version)
 		})
 	}
-	w.done(words("batch update-report --reason two-were-found " + string(id)))
-	asked := w.first(domain.EventBatchUpdateRequested, func(r domain.Recorded) bool { return r.BatchID == id })
-	w.first(domain.EventBatchFailed, func(r domain.Recorded) bool { return r.BatchID == id && r.Version > asked.Version })
-	w.shown()
-	w.done(words("batch delete --yes --reason withdrawn " + string(id)))
-	w.done(words("batch cleanup --yes " + string(ended[0])))
+	in.done(words("batch update-report --reason two-were-found " + string(id)))
+	asked := in.first(domain.EventBatchUpdateRequested, func(r domain.Recorded) bool { return r.BatchID == id })
+	in.first(domain.EventBatchFailed, func(r domain.Recorded) bool { return r.BatchID == id && r.Version > asked.Version })
+	in.shown()
+	in.done(words("batch delete --yes --reason withdrawn " + string(id)))
+	in.done(words("batch cleanup --yes " + string(ended[0])))
 
 	// Holds of a collection, of a queue, of a job; another priority.
-	w.says(0, words("collection hold test --reason terms"))
-	id = w.submit(app.Deposit{Payload: base + "/a.txt"})
-	w.first(domain.EventBatchHeld, func(r domain.Recorded) bool { return r.BatchID == id })
-	w.says(0, words("collection release test"))
-	w.done(words("batch release " + string(id)))
-	w.rest(id)
-	w.says(0, words("queue pause pending --reason later"))
-	id = w.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeBatchManifest})
-	w.first(domain.EventBatchStarted, func(r domain.Recorded) bool { return r.BatchID == id })
-	held := w.first(domain.EventJobCreated, func(r domain.Recorded) bool { return r.BatchID == id }).Aggregate.ID
-	w.done(words("job priority --to 3 " + held))
-	w.done(words("job hold --reason look " + held))
+	in.says(0, words("collection hold test --reason terms"))
+	id = in.submit(app.Deposit{Payload: base + "/a.txt"})
+	in.first(domain.EventBatchHeld, func(r domain.Recorded) bool { return r.BatchID == id })
+	in.says(0, words("collection release test"))
+	in.done(words("batch release " + string(id)))
+	in.rest(id)
+	in.says(0, words("queue pause pending --reason later"))
+	id = in.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeBatchManifest})
+	in.first(domain.EventBatchStarted, func(r domain.Recorded) bool { return r.BatchID == id })
+	held := in.first(domain.EventJobCreated, func(r domain.Recorded) bool { return r.BatchID == id }).Aggregate.ID
+	in.done(words("job priority --to 3 " + held))
+	in.done(words("job hold --reason look " + held))
 
 	// What somebody did to the live state is repaired.
 	stop()
-	stop = w.serve("relay", "projector")
-	w.shown()
-	z := w.raw()
+	stop = in.serveInProcess("relay", "projector").stop
+	in.shown()
+	z := in.raw()
 	z.set("/jobs/"+held+"/priority", "9")
 	z.cut("/batches/" + string(id) + "/progress")
 	z.cut("/config/versions/queue:pending")
-	if v, err := w.app.Repair(w.ctx(), app.VerifyOptions{Wait: 20 * time.Second}); err != nil || v.Worst != "" || len(v.Repairs) < 3 {
+	if v, err := in.app.Repair(in.ctx(), app.VerifyOptions{Wait: 20 * time.Second}); err != nil || v.Worst != "" || len(v.Repairs) < 3 {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	stop()
-	w.serve()
-	w.done(words("job release " + held))
-	w.says(0, words("queue resume pending"))
-	if v := w.rest(id); v.Status != string(domain.BatchCompleted) {
+	in.serveInProcess()
+	in.done(words("job release " + held))
+	in.says(0, words("queue resume pending"))
+	if v := in.rest(id); v.Status != string(domain.BatchCompleted) {
 		t.Errorf("%+v", v.BatchSummary)
 	}
-	w.agree()
+	in.agree()
 
 	kinds := map[domain.EventType]int{}
-	log, err := w.wired.Log(w.ctx())
+	log, err := in.wired.Log(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r, err := range log.Read(w.ctx(), eventstore.ReadOptions{}) {
+	for r, err := range log.Read(in.ctx(), eventstore.ReadOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestHistoryOfEverything(t *testing.T) {
 		}
 	}
 	if *recordAs != "" {
-		w.record(filepath.Join("..", "..", "internal", "app", "testdata", "history", *recordAs+".jsonl.gz"))
+		in.record(filepath.Join("..", "..", "internal", "app", "testdata", "history", *recordAs+".jsonl.gz"))
 	}
 }
 
@@ -155,17 +155,17 @@ func everything(rw http.ResponseWriter, r *http.Request) {
 }
 
 // done runs a command line until no worker is at what it asks for.
-func (w *world) done(args []string) {
-	w.t.Helper()
+func (in *installation) done(args []string) {
+	in.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		code, out, errs := w.call(args...)
+		code, out, errs := in.call(args...)
 		if code == 0 {
 			return
 		}
 		if !strings.Contains(errs, "a worker is at it") {
-			w.t.Fatalf("accession %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errs)
+			in.t.Fatalf("accession %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errs)
 		}
 		<-tick.C
 	}
@@ -173,15 +173,15 @@ func (w *world) done(args []string) {
 
 // first follows the log from its start to the first event of a type, "" = of any,
 // that is the one.
-func (w *world) first(of domain.EventType, is func(domain.Recorded) bool) domain.Recorded {
-	w.t.Helper()
-	log, err := w.wired.Log(w.ctx())
+func (in *installation) first(of domain.EventType, is func(domain.Recorded) bool) domain.Recorded {
+	in.t.Helper()
+	log, err := in.wired.Log(in.ctx())
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	for r, err := range log.Read(w.ctx(), eventstore.ReadOptions{Follow: true}) {
+	for r, err := range log.Read(in.ctx(), eventstore.ReadOptions{Follow: true}) {
 		if err != nil {
-			w.t.Fatalf("waiting for %s: %v", of, err)
+			in.t.Fatalf("waiting for %s: %v", of, err)
 		}
 		if (of == "" || r.Type == of) && is(r) {
 			return r
@@ -192,20 +192,20 @@ func (w *world) first(of domain.EventType, is func(domain.Recorded) bool) domain
 
 // record writes the stream as it is, one message a line. What was recorded once
 // stays as it is.
-func (w *world) record(file string) {
-	w.t.Helper()
+func (in *installation) record(file string) {
+	in.t.Helper()
 	must := func(err error) {
-		w.t.Helper()
+		in.t.Helper()
 		if err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 	}
-	nc, err := nats.Connect(w.cfg.NATS[0])
+	nc, err := nats.Connect(in.cfg.NATS[0])
 	must(err)
 	defer nc.Close()
 	js, err := jetstream.New(nc)
 	must(err)
-	stream, err := js.Stream(w.ctx(), w.cfg.NATSStream)
+	stream, err := js.Stream(in.ctx(), in.cfg.NATSStream)
 	must(err)
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	must(err)
@@ -214,7 +214,7 @@ func (w *world) record(file string) {
 	out := json.NewEncoder(z)
 	out.SetEscapeHTML(false)
 	for seq := uint64(1); seq <= stream.CachedInfo().State.LastSeq; seq++ {
-		m, err := stream.GetMsg(w.ctx(), seq)
+		m, err := stream.GetMsg(in.ctx(), seq)
 		must(err)
 		must(out.Encode(struct {
 			Seq     uint64              `json:"seq"`
@@ -222,7 +222,7 @@ func (w *world) record(file string) {
 			Subject string              `json:"subject"`
 			Header  map[string][]string `json:"header"`
 			Data    json.RawMessage     `json:"data"`
-		}{seq, m.Time.UTC(), strings.TrimPrefix(m.Subject, w.cfg.NATSPrefix+"."), m.Header, m.Data}))
+		}{seq, m.Time.UTC(), strings.TrimPrefix(m.Subject, in.cfg.NATSPrefix+"."), m.Header, m.Data}))
 	}
 	must(errors.Join(z.Close(), f.Close()))
 }

@@ -38,7 +38,7 @@ func refuseBatchesAndJobs(s *scene) {
 		}
 	}))
 	s.profile("")
-	s.serve(run.RoleRelay, run.RoleProjector)
+	s.serveInProcess(run.RoleRelay, run.RoleProjector)
 	batch := func(id domain.BatchID, in string, special expected) {
 		s.t.Helper()
 		s.answers(domain.KindBatch, string(id), in, special)
@@ -144,10 +144,10 @@ func refuseBatchesAndJobs(s *scene) {
 	}
 	job(faulty, "deleted", gone(noJob, domain.KindJob))
 
-	stop := s.serve(run.RoleDaemons)
+	stop := s.serveInProcess(run.RoleDaemons).stop
 	done := s.submit(app.Deposit{Payload: base + "/good.txt"})
-	s.world.seen(1, domain.EventBatchCompleted)
-	s.world.seen(2, domain.EventJobCleaned)
+	s.installation.seen(1, domain.EventBatchCompleted)
+	s.installation.seen(2, domain.EventJobCleaned)
 	stop()
 	batch(done, "completed", expected{send: nobody, "clean up": row("B13"), "delete": no{"batch/ID cannot delete: a completed batch is cleaned up, not deleted", stated[domain.KindBatch]["completed"].hint}})
 	s.cut(done)
@@ -171,7 +171,7 @@ func (s *scene) told(code int, args []string, text, id string) {
 }
 
 func refuseFiles(s *scene) {
-	s.serve(run.RoleRelay, run.RoleProjector)
+	s.serveInProcess(run.RoleRelay, run.RoleProjector)
 	limits := domain.Limits{Max: 2}
 	digest := strings.Repeat("0", 64)
 	why := domain.Reason{Class: domain.ClassSystem, Code: "test", Message: "a test"}
@@ -214,7 +214,7 @@ func refuseFiles(s *scene) {
 
 // refuseTheRest: what is wrong in itself, and holds and pauses.
 func refuseTheRest(s *scene) {
-	s.serve(run.RoleRelay, run.RoleProjector)
+	s.serveInProcess(run.RoleRelay, run.RoleProjector)
 	url := "http://files.test/a.txt"
 	submit := func(change func(*app.Deposit)) func() error {
 		d := app.Deposit{Profile: "test", Submitter: "tester", Payload: url}

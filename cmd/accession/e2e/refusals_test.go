@@ -215,7 +215,7 @@ func (s *scene) logEnd() uint64 {
 func (s *scene) works(name string, n int, types ...domain.EventType) {
 	s.t.Helper()
 	stop := s.only(name)
-	s.world.seen(n, types...)
+	s.installation.seen(n, types...)
 	stop()
 }
 
@@ -269,7 +269,7 @@ func TestEveryRefusal(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				play(&scene{world: newWorld(t), model: newModel(), takes: func(state string) {
+				play(&scene{installation: newInstallation(t), model: newModel(), takes: func(state string) {
 					mu.Lock()
 					defer mu.Unlock()
 					asked[state] = true

@@ -15,17 +15,17 @@ import (
 // gone already is no finding.
 func TestVerifyTellsWhatStopsARemoval(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, samples.Handler())
-	stop := w.serve()
-	batch := w.submit(app.Deposit{Payload: base + samples.SingleFile})
-	w.rest(batch)
-	w.seenOf(batch, 1, domain.EventJobCleaned)
+	stop := in.serveInProcess().stop
+	batch := in.submit(app.Deposit{Payload: base + samples.SingleFile})
+	in.rest(batch)
+	in.seenOf(batch, 1, domain.EventJobCleaned)
 	stop()
-	w.serve("relay", "projector")
+	in.serveInProcess("relay", "projector")
 
-	ctx, z, dir := w.ctx(), w.raw(), "/batches/"+string(batch)
-	handler, err := w.wired.Handler(ctx)
+	ctx, z, dir := in.ctx(), in.raw(), "/batches/"+string(batch)
+	handler, err := in.wired.Handler(ctx)
 	z.must(err)
 	by := eventstore.Meta{Actor: "user/test"}
 	_, err = handler.Batch(ctx, batch, domain.CleanBatch{}, by)
@@ -46,12 +46,12 @@ func TestVerifyTellsWhatStopsARemoval(t *testing.T) {
 		if err := finish(); !errors.Is(err, eventstore.ErrBroken) {
 			t.Errorf("%s: removed, and %v", c.name, err)
 		}
-		w.mends(c.name, c.want)
+		in.mends(c.name, c.want)
 	}
 	z.cut(dir + "/status-report")
-	if v := w.settled(); len(v.Findings) > 0 {
+	if v := in.settled(); len(v.Findings) > 0 {
 		t.Errorf("parts of it are gone:\n%s", findings(v.Findings))
 	}
 	z.must(finish())
-	w.agree()
+	in.agree()
 }

@@ -16,22 +16,22 @@ import (
 // of one version. Carried, it is mended.
 func TestNothingIsRepairedBeforeItsEventsAreInTheLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, samples.Handler())
-	w.says(0, words("queue pause pending --reason x"))
-	stop := w.serve()
-	batch := w.submit(app.Deposit{Payload: base + samples.SingleFile})
-	job := w.seenOf(batch, 1, domain.EventJobCreated)[0].Aggregate
-	w.seenOf(batch, 1, domain.EventBatchStarted)
-	ctx, z := w.ctx(), w.raw()
-	handler, err := w.wired.Handler(ctx)
+	in.says(0, words("queue pause pending --reason x"))
+	stop := in.serveInProcess().stop
+	batch := in.submit(app.Deposit{Payload: base + samples.SingleFile})
+	job := in.seenOf(batch, 1, domain.EventJobCreated)[0].Aggregate
+	in.seenOf(batch, 1, domain.EventBatchStarted)
+	ctx, z := in.ctx(), in.raw()
+	handler, err := in.wired.Handler(ctx)
 	z.must(err)
 	move := func(priority int) {
 		_, err := handler.Job(ctx, domain.JobID(job.ID), domain.ReprioritiseJob{Priority: priority}, eventstore.Meta{Actor: "user/test"})
 		z.must(err)
 	}
 	move(6)
-	w.seenOf(batch, 1, domain.EventJobReprioritised)
+	in.seenOf(batch, 1, domain.EventJobReprioritised)
 	stop()
 	move(7) // nobody carries this one
 	status, progress := "/jobs/"+job.ID+"/status", "/batches/"+string(batch)+"/progress"
@@ -48,7 +48,7 @@ func TestNothingIsRepairedBeforeItsEventsAreInTheLog(t *testing.T) {
 	} {
 		c.damage()
 		damaged := z.get(c.node)
-		v, err := w.app.Repair(ctx, app.VerifyOptions{Wait: time.Millisecond})
+		v, err := in.app.Repair(ctx, app.VerifyOptions{Wait: time.Millisecond})
 		z.must(err)
 		told := false
 		for _, f := range v.Findings {
@@ -62,7 +62,7 @@ func TestNothingIsRepairedBeforeItsEventsAreInTheLog(t *testing.T) {
 
 	z.set(status, "{")
 	z.set(progress, "{")
-	w.serve("relay", "projector")
-	w.mends("carried", consistency.StatusWrong)
-	w.agree()
+	in.serveInProcess("relay", "projector")
+	in.mends("carried", consistency.StatusWrong)
+	in.agree()
 }

@@ -20,70 +20,70 @@ import (
 
 // tree changes nodes behind the service's back.
 type tree struct {
-	w    *world
+	in   *installation
 	conn *zk.Conn
 }
 
-func (w *world) raw() tree {
-	w.t.Helper()
-	conn, _, err := zk.Connect(w.cfg.ZooKeeper, 10*time.Second, zk.WithLogInfo(false))
+func (in *installation) raw() tree {
+	in.t.Helper()
+	conn, _, err := zk.Connect(in.cfg.ZooKeeper, 10*time.Second, zk.WithLogInfo(false))
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	w.t.Cleanup(conn.Close)
-	return tree{w, conn}
+	in.t.Cleanup(conn.Close)
+	return tree{in, conn}
 }
 
 func (z tree) must(err error) {
-	z.w.t.Helper()
+	z.in.t.Helper()
 	if err != nil {
-		z.w.t.Fatal(err)
+		z.in.t.Fatal(err)
 	}
 }
 
 func (z tree) put(node, data string, flags int32) {
-	z.w.t.Helper()
-	_, err := z.conn.Create(z.w.cfg.ZooKeeperRoot+node, []byte(data), flags, zk.WorldACL(zk.PermAll))
+	z.in.t.Helper()
+	_, err := z.conn.Create(z.in.cfg.ZooKeeperRoot+node, []byte(data), flags, zk.WorldACL(zk.PermAll))
 	z.must(err)
 }
 func (z tree) puts(nodes ...string) {
-	z.w.t.Helper()
+	z.in.t.Helper()
 	for _, node := range nodes {
 		z.put(node, "", 0)
 	}
 }
 func (z tree) set(node, data string) {
-	z.w.t.Helper()
-	_, err := z.conn.Set(z.w.cfg.ZooKeeperRoot+node, []byte(data), -1)
+	z.in.t.Helper()
+	_, err := z.conn.Set(z.in.cfg.ZooKeeperRoot+node, []byte(data), -1)
 	z.must(err)
 }
 func (z tree) get(node string) string {
-	z.w.t.Helper()
-	data, _, err := z.conn.Get(z.w.cfg.ZooKeeperRoot + node)
+	z.in.t.Helper()
+	data, _, err := z.conn.Get(z.in.cfg.ZooKeeperRoot + node)
 	z.must(err)
 	return string(data)
 }
 func (z tree) edit(node, from, to string) {
-	z.w.t.Helper()
+	z.in.t.Helper()
 	data := z.get(node)
 	if !strings.Contains(data, from) {
-		z.w.t.Fatalf("%s holds %s, not %s", node, data, from)
+		z.in.t.Fatalf("%s holds %s, not %s", node, data, from)
 	}
 	z.set(node, strings.Replace(data, from, to, 1))
 }
 
 // cut removes nodes with all below them.
 func (z tree) cut(nodes ...string) {
-	z.w.t.Helper()
+	z.in.t.Helper()
 	for _, node := range nodes {
-		names, _, err := z.conn.Children(z.w.cfg.ZooKeeperRoot + node)
+		names, _, err := z.conn.Children(z.in.cfg.ZooKeeperRoot + node)
 		if errors.Is(err, zk.ErrNoNode) {
-			z.w.t.Fatalf("%s is not there", node)
+			z.in.t.Fatalf("%s is not there", node)
 		}
 		for _, n := range names {
 			z.cut(node + "/" + n)
 		}
-		z.must(errors.Join(err, z.conn.Delete(z.w.cfg.ZooKeeperRoot+node, -1)))
+		z.must(errors.Join(err, z.conn.Delete(z.in.cfg.ZooKeeperRoot+node, -1)))
 	}
 }
 
@@ -96,56 +96,56 @@ type mixture struct {
 	gone            domain.BatchID // it was cleaned up
 }
 
-// newMixture leaves a world in which a batch with a failed job has ended, and three
+// newMixture leaves an installation in which a batch with a failed job has ended, and three
 // jobs of another wait behind a pause; nobody works any more, but events are
 // carried and projected.
-func newMixture(t *testing.T) (w *world, m mixture) {
+func newMixture(t *testing.T) (in *installation, m mixture) {
 	t.Helper()
-	w = newWorld(t)
+	in = newInstallation(t)
 	base := webServer(t, samples.Handler())
 	others, _ := mends(t)
-	stop := w.serve()
-	m.ended = w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
-	for _, j := range w.rest(m.ended).Jobs {
+	stop := in.serveInProcess().stop
+	m.ended = in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	for _, j := range in.rest(m.ended).Jobs {
 		if j.Status == string(domain.JobFailed) {
 			m.failed = j.ID
 		} else {
 			m.cleaned = j.ID
 		}
 	}
-	w.seen(len(samples.Objects())-1, domain.EventJobCleaned)
-	m.gone = w.submit(app.Deposit{Payload: base + samples.SingleFile})
-	w.rest(m.gone)
-	w.seen(len(samples.Objects()), domain.EventJobCleaned)
-	w.says(0, words("batch cleanup --yes "+string(m.gone)))
-	w.says(0, words("queue pause pending --reason x"))
-	m.open = w.submit(app.Deposit{Payload: others + "/batch.checkm", Type: domain.TypeFileBatchManifest})
-	w.seen(3, domain.EventBatchStarted)
+	in.seen(len(samples.Objects())-1, domain.EventJobCleaned)
+	m.gone = in.submit(app.Deposit{Payload: base + samples.SingleFile})
+	in.rest(m.gone)
+	in.seen(len(samples.Objects()), domain.EventJobCleaned)
+	in.says(0, words("batch cleanup --yes "+string(m.gone)))
+	in.says(0, words("queue pause pending --reason x"))
+	m.open = in.submit(app.Deposit{Payload: others + "/batch.checkm", Type: domain.TypeFileBatchManifest})
+	in.seen(3, domain.EventBatchStarted)
 	stop()
-	w.serve("relay", "projector")
-	w.shown()
-	for _, r := range w.seen(len(samples.Objects())+5, domain.EventJobCreated) {
+	in.serveInProcess("relay", "projector")
+	in.shown()
+	for _, r := range in.seen(len(samples.Objects())+5, domain.EventJobCreated) {
 		if r.BatchID == m.open {
 			m.waiting = append(m.waiting, r.Aggregate.ID)
 		}
 	}
 	slices.Sort(m.waiting)
-	return w, m
+	return in, m
 }
 
 // Each damage is found under its code, mended by --repair with an event, and gone
 // after it.
 func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 	t.Parallel()
-	w, m := newMixture(t)
+	in, m := newMixture(t)
 	failed, cleaned, ended, open := m.failed, m.cleaned, m.ended, m.open
-	if r := w.settled(); len(r.Findings) > 0 {
+	if r := in.settled(); len(r.Findings) > 0 {
 		t.Fatalf("before any damage:\n%s", findings(r.Findings))
 	}
-	z := w.raw()
+	z := in.raw()
 	job, batch := m.waiting[0], "/batches/"+string(open)
 	dir, entry, ref := "/jobs/"+job, "/jobs/states/pending/05-"+job, batch+"/states/batch-processing/"+job
-	work := filepath.Join(w.cfg.WorkDir, string(open))
+	work := filepath.Join(in.cfg.WorkDir, string(open))
 	for _, c := range []struct {
 		name   string
 		damage func()
@@ -179,7 +179,7 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		{"a status that cannot be read", func() { z.set(dir+"/status", "{") }, consistency.StatusWrong},
 		{"a status that is lost", func() { z.cut(dir + "/status") }, consistency.StatusMissing},
 		{"an old status", func() {
-			z.edit(dir+"/status", fmt.Sprintf(`"version":%d`, w.version(domain.JobID(job).Aggregate())), `"version":1`)
+			z.edit(dir+"/status", fmt.Sprintf(`"version":%d`, in.version(domain.JobID(job).Aggregate())), `"version":1`)
 		}, consistency.TreeBehind},
 		{"a node is lost", func() { z.cut(dir + "/identifiers") }, consistency.NodeMissing},
 		{"the count of claims is lost", func() { z.cut(dir + "/claims") }, consistency.NodeMissing},
@@ -216,16 +216,16 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		{"a pause of somebody else", func() { z.edit("/locks/queue/pending", `"x"`, `"y"`) }, consistency.SettingWrong},
 		{"a setting's version", func() { z.cut("/config/versions/queue:pending") }, consistency.SettingWrong},
 		{"the directory of a job that never was", func() { z.must(os.MkdirAll(filepath.Join(work, "jid0000009999", "files"), 0o755)) }, consistency.WorkOrphan},
-		{"the directory of a job that was cleaned up", func() { z.must(os.MkdirAll(filepath.Join(w.cfg.WorkDir, string(ended), cleaned), 0o755)) }, consistency.WorkOrphan},
+		{"the directory of a job that was cleaned up", func() { z.must(os.MkdirAll(filepath.Join(in.cfg.WorkDir, string(ended), cleaned), 0o755)) }, consistency.WorkOrphan},
 	} {
 		c.damage()
-		w.mends(c.name, c.want)
+		in.mends(c.name, c.want)
 	}
 	// What was mended works; a job that downloads has space promised to it.
-	w.says(0, words("queue pause downloading --reason x"))
-	w.serve("daemons")
-	w.says(0, words("queue resume pending"))
-	promised := "/space/" + w.seenOf(open, 4, domain.EventJobProvisioned)[0].Aggregate.ID
+	in.says(0, words("queue pause downloading --reason x"))
+	in.serveInProcess("daemons")
+	in.says(0, words("queue resume pending"))
+	promised := "/space/" + in.seenOf(open, 4, domain.EventJobProvisioned)[0].Aggregate.ID
 	for _, c := range []struct {
 		name   string
 		damage func()
@@ -236,60 +236,60 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		{"a promise that cannot be read", func() { z.set(promised, "x") }, consistency.PromiseWrong},
 	} {
 		c.damage()
-		w.mends(c.name, c.want)
+		in.mends(c.name, c.want)
 	}
-	w.says(0, words("queue resume downloading"))
-	if v := w.rest(open); v.JobsCompleted != 1 || v.JobsFailed != 3 {
+	in.says(0, words("queue resume downloading"))
+	if v := in.rest(open); v.JobsCompleted != 1 || v.JobsFailed != 3 {
 		t.Errorf("%+v", v.BatchSummary)
 	}
-	w.agree()
+	in.agree()
 }
 
 // settled checks with patience for the relay and the projector.
-func (w *world) settled() app.Verified {
-	w.t.Helper()
-	v, err := w.app.Verify(w.ctx(), app.VerifyOptions{Wait: 20 * time.Second})
+func (in *installation) settled() app.Verified {
+	in.t.Helper()
+	v, err := in.app.Verify(in.ctx(), app.VerifyOptions{Wait: 20 * time.Second})
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	return v
 }
 
 // version gives that of the last event.
-func (w *world) version(a domain.Aggregate) int64 {
-	w.t.Helper()
-	log, err := w.wired.Log(w.ctx())
+func (in *installation) version(a domain.Aggregate) int64 {
+	in.t.Helper()
+	log, err := in.wired.Log(in.ctx())
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	last, err := log.Last(w.ctx(), a)
+	last, err := log.Last(in.ctx(), a)
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	return last.Version
 }
 
 // mends checks that a damage is found, only told with a dry run, then mended.
-func (w *world) mends(name string, want domain.Code) {
-	w.t.Helper()
+func (in *installation) mends(name string, want domain.Code) {
+	in.t.Helper()
 	o := app.VerifyOptions{Wait: 20 * time.Second}
-	dry := &app.App{World: w.app.World, Actor: w.app.Actor, DryRun: true}
-	v, err := dry.Repair(w.ctx(), o)
+	dry := &app.App{World: in.app.World, Actor: in.app.Actor, DryRun: true}
+	v, err := dry.Repair(in.ctx(), o)
 	if err != nil || v.Worst != app.Repairable || !slices.ContainsFunc(v.Findings, func(f app.Finding) bool { return f.Code == want }) {
-		w.t.Fatalf("%s: want %s, got %v\n%s", name, want, err, findings(v.Findings))
+		in.t.Fatalf("%s: want %s, got %v\n%s", name, want, err, findings(v.Findings))
 	}
 	for _, r := range v.Repairs {
 		if r.Left != "" || r.Event != "" {
-			w.t.Errorf("%s: tried only: %+v", name, r)
+			in.t.Errorf("%s: tried only: %+v", name, r)
 		}
 	}
-	v, err = w.app.Repair(w.ctx(), o)
+	v, err = in.app.Repair(in.ctx(), o)
 	if err != nil || len(v.Findings) == 0 || v.Worst != "" {
-		w.t.Fatalf("%s: repaired, and then %q: %v\n%s\n%+v", name, v.Worst, err, findings(w.settled().Findings), v.Repairs)
+		in.t.Fatalf("%s: repaired, and then %q: %v\n%s\n%+v", name, v.Worst, err, findings(in.settled().Findings), v.Repairs)
 	}
 	for _, r := range v.Repairs {
 		if r.Left != "" || r.Event == "" {
-			w.t.Errorf("%s: %+v", name, r)
+			in.t.Errorf("%s: %+v", name, r)
 		}
 	}
 }

@@ -19,10 +19,10 @@ var sections = map[string]string{"Failed": "failed", "Unresolved": "failed", "De
 // reports: the same numbers, every job by name under the right title, every failure
 // and deletion with its reason; and what completed is listed, downloaded, stored and
 // recorded, file by file.
-func (w *world) reported(id domain.BatchID, mail string) {
-	w.t.Helper()
+func (in *installation) reported(id domain.BatchID, mail string) {
+	in.t.Helper()
 	want, got, results := map[string]string{}, map[string]string{}, map[any]int{}
-	for row := range w.rows(id, "batch", "jobs") {
+	for row := range in.rows(id, "batch", "jobs") {
 		results[row["status"]]++
 		line := fmt.Sprintf("%s %s", row["status"], row["what"])
 		if row["reason_code"] != nil {
@@ -41,37 +41,37 @@ func (w *world) reported(id domain.BatchID, mail string) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		w.t.Errorf("%s: by mail, other jobs than in the report (-report +mail):\n%s\n%s", id, diff, mail)
+		in.t.Errorf("%s: by mail, other jobs than in the report (-report +mail):\n%s\n%s", id, diff, mail)
 	}
 	if sum := fmt.Sprintf("Listed %d, completed %d, failed %d, deleted %d.\n\n", len(want), results["completed"], results["failed"], results["deleted"]); !strings.Contains(mail, sum) {
-		w.t.Errorf("%s: the mail does not say %q:\n%s", id, sum, mail)
+		in.t.Errorf("%s: the mail does not say %q:\n%s", id, sum, mail)
 	}
 	for _, table := range []string{"objects", "files"} {
 		n := 0
-		for row := range w.rows(id, "reconciliation", table) {
+		for row := range in.rows(id, "reconciliation", table) {
 			if row["result"] != "done" {
 				if row["explanation"] == "" {
-					w.t.Errorf("%s: nothing explains %v", id, row)
+					in.t.Errorf("%s: nothing explains %v", id, row)
 				}
 				continue
 			}
 			n++
 			if row["explanation"] != "" || row["downloaded"] != true || row["stored"] != true || row["recorded"] != true {
-				w.t.Errorf("%s: %v", id, row)
+				in.t.Errorf("%s: %v", id, row)
 			}
 		}
 		if n != results["completed"] {
-			w.t.Errorf("%s: %d %s are recorded, %d jobs completed", id, n, table, results["completed"])
+			in.t.Errorf("%s: %d %s are recorded, %d jobs completed", id, n, table, results["completed"])
 		}
 	}
 }
 
 // rows gives the rows of a table of a report on a batch.
-func (w *world) rows(id domain.BatchID, report, table string) func(yield func(map[string]any) bool) {
-	w.t.Helper()
-	r, err := w.app.Report(w.ctx(), report, app.ReportOptions{Range: projections.Range{Batch: id}})
+func (in *installation) rows(id domain.BatchID, report, table string) func(yield func(map[string]any) bool) {
+	in.t.Helper()
+	r, err := in.app.Report(in.ctx(), report, app.ReportOptions{Range: projections.Range{Batch: id}})
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	return func(yield func(map[string]any) bool) {
 		defer r.Close()
@@ -81,7 +81,7 @@ func (w *world) rows(id domain.BatchID, report, table string) func(yield func(ma
 			}
 			for values, err := range t.Rows {
 				if err != nil {
-					w.t.Fatal(err)
+					in.t.Fatal(err)
 				}
 				row := map[string]any{}
 				for i, c := range t.Columns {

@@ -13,20 +13,20 @@ import (
 // Shows: C10
 func TestRestoreAboveEveryID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	const batch, ofFile, ofRecord, gap = 300, 4000, 50_000, 10_000
-	files, err := w.wired.Files(w.ctx())
+	files, err := in.wired.Files(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
 	job := domain.NewJobID(ofFile)
 	spec := domain.FileSpec{Source: string(job), Path: "a.txt", BatchID: domain.NewBatchID(batch), JobID: job, Size: 10}
-	if _, err := files.DiscoverAll(w.ctx(), []domain.DiscoverFile{{Spec: spec}}, eventstore.Meta{Actor: "system/test"}); err != nil {
+	if _, err := files.DiscoverAll(in.ctx(), []domain.DiscoverFile{{Spec: spec}}, eventstore.Meta{Actor: "system/test"}); err != nil {
 		t.Fatal(err)
 	}
-	above := func(name string, bid, jid int, set ...string) *world {
+	above := func(name string, bid, jid int, set ...string) *installation {
 		t.Helper()
-		fresh := w.with(append(set, "zookeeper_root="+w.cfg.ZooKeeperRoot+"/"+name)...)
+		fresh := in.with(append(set, "zookeeper_root="+in.cfg.ZooKeeperRoot+"/"+name)...)
 		fresh.says(0, words("restore zookeeper"), "epoch 2 begins")
 		if _, next, _ := fresh.dump(); next[0] <= bid+gap || next[1] <= jid+gap {
 			t.Errorf("%s: the next ids are %v, want them above %d and %d", name, next, bid+gap, jid+gap)
@@ -35,7 +35,7 @@ func TestRestoreAboveEveryID(t *testing.T) {
 	}
 	above("files", batch, ofFile)
 
-	pool, err := w.wired.Pool(w.ctx())
+	pool, err := in.wired.Pool(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,13 +47,13 @@ func TestRestoreAboveEveryID(t *testing.T) {
 		`insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error)
 			values ('x', 'callback', 'job', 'bid0000000700', $1, '{}', 'pending', 1, '')`,
 	} {
-		if _, err := pool.Exec(w.ctx(), sql, domain.NewJobID(ofRecord*int64(i+1))); err != nil {
+		if _, err := pool.Exec(in.ctx(), sql, domain.NewJobID(ofRecord*int64(i+1))); err != nil {
 			t.Fatal(err)
 		}
 		above(string("abcde"[i]), batch, ofRecord*(i+1))
 	}
 	above("batches", 700, ofRecord*5)
-	away := w.with("postgres=postgres://nobody@127.0.0.1:1/none", "zookeeper_root="+w.cfg.ZooKeeperRoot+"/away")
+	away := in.with("postgres=postgres://nobody@127.0.0.1:1/none", "zookeeper_root="+in.cfg.ZooKeeperRoot+"/away")
 	away.says(0, words("restore zookeeper"), "PostgreSQL was not asked which ids it has")
 	if _, next, _ := away.dump(); next[1] <= ofFile+gap || next[1] > ofRecord {
 		t.Errorf("without PostgreSQL the next ids are %v", next)

@@ -77,15 +77,15 @@ func (f *forgetful) keep() (forget func()) {
 }
 
 // history gives all events of the log, as the tables are compared with it.
-func (w *world) history() (all []domain.Recorded) {
-	w.t.Helper()
-	log, err := w.wired.Log(w.ctx())
+func (in *installation) history() (all []domain.Recorded) {
+	in.t.Helper()
+	log, err := in.wired.Log(in.ctx())
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	for r, err := range log.Read(w.ctx(), eventstore.ReadOptions{}) {
+	for r, err := range log.Read(in.ctx(), eventstore.ReadOptions{}) {
 		if err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		r.Stored = r.Stored.Round(time.Microsecond)
 		all = append(all, r)
@@ -94,11 +94,11 @@ func (w *world) history() (all []domain.Recorded) {
 }
 
 // deposit takes a file in and waits until everything about it has ended.
-func (w *world) deposit(n int) domain.BatchID {
-	w.t.Helper()
-	id := w.submit(app.Deposit{Payload: webServer(w.t, samples.Handler()) + samples.SingleFile})
-	w.seen(n, domain.EventJobCleaned)
-	w.seen(n, domain.EventBatchReported)
+func (in *installation) deposit(n int) domain.BatchID {
+	in.t.Helper()
+	id := in.submit(app.Deposit{Payload: webServer(in.t, samples.Handler()) + samples.SingleFile})
+	in.seen(n, domain.EventJobCleaned)
+	in.seen(n, domain.EventBatchReported)
 	return id
 }
 
@@ -107,50 +107,50 @@ func (w *world) deposit(n int) domain.BatchID {
 func TestRestoreLogThatLostItsTail(t *testing.T) {
 	t.Parallel()
 	f := newForgetful(t)
-	w := newWorld(t, "nats="+f.server.ClientURL())
-	stop := w.serve()
-	w.deposit(1)
+	in := newInstallation(t, "nats="+f.server.ClientURL())
+	stop := in.serveInProcess().stop
+	in.deposit(1)
 	stop()
 	forget := f.keep()
-	stop = w.serve()
-	w.deposit(2)
-	w.shown()
+	stop = in.serveInProcess().stop
+	in.deposit(2)
+	in.shown()
 	stop()
-	before := w.history()
+	before := in.history()
 	forget()
 
-	if r := w.verified(); r.Worst != app.NeedsPerson || !strings.Contains(findings(r.Findings), string(consistency.StreamChanged)) {
+	if r := in.verified(); r.Worst != app.NeedsPerson || !strings.Contains(findings(r.Findings), string(consistency.StreamChanged)) {
 		t.Errorf("verify does not see that the tail is lost:\n%s", findings(r.Findings))
 	}
-	lost := len(before) - len(w.history())
+	lost := len(before) - len(in.history())
 	if lost < 10 {
 		t.Fatalf("only %d events were lost", lost)
 	}
-	w.says(0, words("restore log --dry-run"), "events would be put back")
-	r, err := w.app.RestoreLog(w.ctx(), nil)
+	in.says(0, words("restore log --dry-run"), "events would be put back")
+	r, err := in.app.RestoreLog(in.ctx(), nil)
 	if err != nil || int(r.Events) != lost || r.Rebuild || len(r.Missing) > 0 || r.Epoch != 0 {
 		t.Fatalf("%v: %+v, %d were lost", err, r, lost)
 	}
-	if diff := cmp.Diff(before, w.history()); diff != "" {
+	if diff := cmp.Diff(before, in.history()); diff != "" {
 		t.Errorf("another history (-before +after):\n%s", diff)
 	}
-	w.goesOn(3)
-	if r, err := w.app.RestoreLog(w.ctx(), nil); err == nil {
+	in.goesOn(3)
+	if r, err := in.app.RestoreLog(in.ctx(), nil); err == nil {
 		t.Errorf("it restores beside a service: %+v", r)
 	}
 }
 
 // goesOn serves, takes another deposit in and checks that all agree.
-func (w *world) goesOn(n int) {
-	w.t.Helper()
-	w.serve()
-	if e := w.seen(1, domain.EventSettingRestored)[0].Data.(*domain.SettingRestored); e.What != domain.RestoredLog {
-		w.t.Errorf("%+v", e)
+func (in *installation) goesOn(n int) {
+	in.t.Helper()
+	in.serveInProcess()
+	if e := in.seen(1, domain.EventSettingRestored)[0].Data.(*domain.SettingRestored); e.What != domain.RestoredLog {
+		in.t.Errorf("%+v", e)
 	}
-	w.rest(w.deposit(n))
-	w.agree()
-	if r := w.settled(); len(r.Findings) > 0 {
-		w.t.Errorf("after it:\n%s", findings(r.Findings))
+	in.rest(in.deposit(n))
+	in.agree()
+	if r := in.settled(); len(r.Findings) > 0 {
+		in.t.Errorf("after it:\n%s", findings(r.Findings))
 	}
 }
 
@@ -158,29 +158,29 @@ func (w *world) goesOn(n int) {
 // Shows: C9
 func TestRestoreLogThatIsLost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	stop := w.serve()
-	w.deposit(1)
-	w.shown()
+	in := newInstallation(t)
+	stop := in.serveInProcess().stop
+	in.deposit(1)
+	in.shown()
 	stop()
-	before := w.history()
-	nc, err := nats.Connect(w.cfg.NATS[0])
+	before := in.history()
+	nc, err := nats.Connect(in.cfg.NATS[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
 	if err == nil {
-		err = js.DeleteStream(w.ctx(), w.cfg.NATSStream)
+		err = js.DeleteStream(in.ctx(), in.cfg.NATSStream)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.wired.Close(); err != nil {
+	if err := in.wired.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := w.with()
-	r, err := again.app.RestoreLog(w.ctx(), nil)
+	again := in.with()
+	r, err := again.app.RestoreLog(in.ctx(), nil)
 	if err != nil || int(r.Events) != len(before) || r.Rebuild || r.Epoch != 2 {
 		t.Fatalf("%v: %+v", err, r)
 	}
@@ -198,24 +198,24 @@ func TestRestoreLogThatIsLost(t *testing.T) {
 func TestRestoreLogFromTheOutbox(t *testing.T) {
 	t.Parallel()
 	f := newForgetful(t)
-	w := newWorld(t, "nats="+f.server.ClientURL(), "outbox_grace=10m")
-	w.serve()() // makes the stream
-	w.says(0, words("queue pause pending --reason x"))
+	in := newInstallation(t, "nats="+f.server.ClientURL(), "outbox_grace=10m")
+	in.serveInProcess().stop() // makes the stream
+	in.says(0, words("queue pause pending --reason x"))
 	forget := f.keep()
-	stop := w.serve("daemons", "relay")
-	id := w.submit(app.Deposit{Payload: webServer(t, samples.Handler()) + samples.SingleFile})
-	w.seen(1, domain.EventBatchStarted)
+	stop := in.serveInProcess("daemons", "relay").stop
+	id := in.submit(app.Deposit{Payload: webServer(t, samples.Handler()) + samples.SingleFile})
+	in.seen(1, domain.EventBatchStarted)
 	stop()
-	before := w.history()
+	before := in.history()
 	forget()
-	if n := len(w.history()); n >= len(before) {
+	if n := len(in.history()); n >= len(before) {
 		t.Fatalf("%d of %d events are left", n, len(before))
 	}
-	r, err := w.app.RestoreLog(w.ctx(), nil)
+	r, err := in.app.RestoreLog(in.ctx(), nil)
 	if err != nil || r.Events == 0 || len(r.Missing) > 0 {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	after := w.history()
+	after := in.history()
 	names := func(all []domain.Recorded) map[string]string {
 		m := map[string]string{}
 		for _, e := range all {
@@ -226,12 +226,12 @@ func TestRestoreLogFromTheOutbox(t *testing.T) {
 	if diff := cmp.Diff(names(before), names(after)); diff != "" {
 		t.Errorf("another history (-before +after):\n%s", diff)
 	}
-	w.serve()
-	w.says(0, words("queue resume pending"))
-	if v := w.rest(id); v.JobsCompleted != 1 {
+	in.serveInProcess()
+	in.says(0, words("queue resume pending"))
+	if v := in.rest(id); v.JobsCompleted != 1 {
 		t.Errorf("%+v", v.BatchSummary)
 	}
-	w.agree()
+	in.agree()
 }
 
 // When the log holds another event under an id that was lost, nothing is written.
@@ -239,33 +239,33 @@ func TestRestoreLogFromTheOutbox(t *testing.T) {
 func TestRestoreLogThatClashes(t *testing.T) {
 	t.Parallel()
 	f := newForgetful(t)
-	w := newWorld(t, "nats="+f.server.ClientURL())
-	stop := w.serve()
-	w.deposit(1)
+	in := newInstallation(t, "nats="+f.server.ClientURL())
+	stop := in.serveInProcess().stop
+	in.deposit(1)
 	stop()
 	forget := f.keep()
-	stop = w.serve()
-	w.deposit(2)
-	w.shown()
+	stop = in.serveInProcess().stop
+	in.deposit(2)
+	in.shown()
 	stop()
-	lost := w.history()
+	lost := in.history()
 	forget()
-	log, err := w.wired.Log(w.ctx())
+	log, err := in.wired.Log(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := lost[len(w.history())]
+	other := lost[len(in.history())]
 	other.CommandID = "somebody-elses"
-	if _, err := log.Append(w.ctx(), []eventstore.Append{{Event: other}}); err != nil {
+	if _, err := log.Append(in.ctx(), []eventstore.Append{{Event: other}}); err != nil {
 		t.Fatal(err)
 	}
-	before := len(w.history())
-	_, err = w.app.RestoreLog(w.ctx(), nil)
+	before := len(in.history())
+	_, err = in.app.RestoreLog(in.ctx(), nil)
 	if !errors.Is(err, consistency.ErrClash) || !strings.Contains(err.Error(), other.ID()) {
 		t.Errorf("%v, and not a clash about %s", err, other.ID())
 	}
-	if n := len(w.history()); n != before {
+	if n := len(in.history()); n != before {
 		t.Errorf("%d events were written all the same", n-before)
 	}
-	w.says(1, words("restore log --dry-run"), "the log holds another event under the same id", "nothing was written")
+	in.says(1, words("restore log --dry-run"), "the log holds another event under the same id", "nothing was written")
 }

@@ -21,23 +21,23 @@ import (
 
 // with gives the same installation under other settings, closed at the end of the
 // test.
-func (w *world) with(set ...string) *world {
-	w.t.Helper()
-	other := *w
-	other.set = maps.Clone(w.set)
+func (in *installation) with(set ...string) *installation {
+	in.t.Helper()
+	other := *in
+	other.settings = maps.Clone(in.settings)
 	for _, s := range set {
 		key, value, _ := strings.Cut(s, "=")
-		other.set[key] = value
+		other.settings[key] = value
 	}
 	var err error
-	if other.cfg, err = config.Load(config.Sources{Flags: other.set}); err != nil {
-		w.t.Fatal(err)
+	if other.cfg, err = config.Load(config.Sources{Flags: other.settings}); err != nil {
+		in.t.Fatal(err)
 	}
 	other.wired = wire.New(other.cfg, slog.New(slog.DiscardHandler))
 	other.app = &app.App{World: other.wired, Actor: "user/test"}
-	w.t.Cleanup(func() {
+	in.t.Cleanup(func() {
 		if err := other.wired.Close(); err != nil {
-			w.t.Errorf("close: %v", err)
+			in.t.Errorf("close: %v", err)
 		}
 	})
 	return &other
@@ -45,21 +45,21 @@ func (w *world) with(set ...string) *world {
 
 // dump gives the tree without what a restore does not bring back: ephemerals, the
 // outbox, and how often jobs were claimed.
-func (w *world) dump() (tree map[string]string, ids [2]int, epoch int) {
-	w.t.Helper()
-	ctx := w.ctx()
-	s, err := zklive.Open(ctx, zklive.Config{Servers: w.cfg.ZooKeeper, Root: w.cfg.ZooKeeperRoot})
+func (in *installation) dump() (tree map[string]string, ids [2]int, epoch int) {
+	in.t.Helper()
+	ctx := in.ctx()
+	s, err := zklive.Open(ctx, zklive.Config{Servers: in.cfg.ZooKeeper, Root: in.cfg.ZooKeeperRoot})
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	defer func() {
 		if err := s.Close(); err != nil {
-			w.t.Error(err)
+			in.t.Error(err)
 		}
 	}()
 	nodes, err := s.Dump(ctx, "")
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	tree = map[string]string{}
 	for name, n := range nodes {
@@ -70,7 +70,7 @@ func (w *world) dump() (tree map[string]string, ids [2]int, epoch int) {
 		case name == "/ids/bid", name == "/ids/jid", name == "/config/epoch":
 			var n int
 			if err := json.Unmarshal([]byte(nodes[name].Data), &n); err != nil {
-				w.t.Fatal(err)
+				in.t.Fatal(err)
 			}
 			switch name {
 			case "/ids/bid":
@@ -92,23 +92,23 @@ func (w *world) dump() (tree map[string]string, ids [2]int, epoch int) {
 // Shows: C10
 func TestRestoreZooKeeper(t *testing.T) {
 	t.Parallel()
-	w, m := newMixture(t)
+	in, m := newMixture(t)
 	// One job is held, the others stand before their download; a failed one is
 	// deleted, and the collection is on hold.
-	w.says(0, append(words("job hold --reason x"), m.waiting[0]))
-	w.says(0, append(words("job priority --to 0"), m.waiting[1]))
-	w.says(0, append(words("job delete --yes --reason x"), m.failed))
-	w.says(0, words("queue pause downloading --reason y"))
-	stop := w.serve("daemons")
-	w.says(0, words("queue resume pending"))
-	w.provisioned(m.waiting[1:])
+	in.says(0, append(words("job hold --reason x"), m.waiting[0]))
+	in.says(0, append(words("job priority --to 0"), m.waiting[1]))
+	in.says(0, append(words("job delete --yes --reason x"), m.failed))
+	in.says(0, words("queue pause downloading --reason y"))
+	stop := in.serveInProcess("daemons").stop
+	in.says(0, words("queue resume pending"))
+	in.provisioned(m.waiting[1:])
 	stop()
-	w.says(0, words("collection hold test --reason z"))
-	w.agree()
-	before, used, epoch := w.dump()
+	in.says(0, words("collection hold test --reason z"))
+	in.agree()
+	before, used, epoch := in.dump()
 
-	w.says(3, words("restore zookeeper"), "another process uses the tree", "accession serve")
-	fresh := w.with("zookeeper_root=" + w.cfg.ZooKeeperRoot + "/again")
+	in.says(3, words("restore zookeeper"), "another process uses the tree", "accession serve")
+	fresh := in.with("zookeeper_root=" + in.cfg.ZooKeeperRoot + "/again")
 	fresh.says(0, words("restore zookeeper --dry-run"), "would be made", "2 batches", "epoch 2 begins")
 	fresh.says(0, words("restore zookeeper"), "epoch 2 begins", "accession verify")
 	after, next, again := fresh.dump()
@@ -119,7 +119,7 @@ func TestRestoreZooKeeper(t *testing.T) {
 		t.Errorf("next ids were %v and are %v; the epoch was %d and is %d", used, next, epoch, again)
 	}
 	fresh.says(3, words("restore zookeeper"), "is not empty", "accession verify")
-	fresh.serve()
+	fresh.serveInProcess()
 	e := fresh.seen(1, domain.EventSettingRestored)[0]
 	if d, ok := e.Data.(*domain.SettingRestored); !ok || d.What != domain.RestoredZooKeeper || d.Epoch != 2 || e.Epoch != 2 || e.Actor == "" {
 		t.Errorf("%+v", e)
@@ -134,16 +134,16 @@ func TestRestoreZooKeeper(t *testing.T) {
 }
 
 // provisioned waits until these jobs stand in downloading.
-func (w *world) provisioned(jobs []string) {
-	w.t.Helper()
+func (in *installation) provisioned(jobs []string) {
+	in.t.Helper()
 	left := slices.Clone(jobs)
-	log, err := w.wired.Log(w.ctx())
+	log, err := in.wired.Log(in.ctx())
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	for r, err := range log.Read(w.ctx(), eventstore.ReadOptions{Follow: true}) {
+	for r, err := range log.Read(in.ctx(), eventstore.ReadOptions{Follow: true}) {
 		if err != nil {
-			w.t.Fatalf("waiting for %v: %v", left, err)
+			in.t.Fatalf("waiting for %v: %v", left, err)
 		}
 		if r.Type == domain.EventJobProvisioned {
 			left = slices.DeleteFunc(left, func(id string) bool { return id == r.Aggregate.ID })
@@ -159,10 +159,10 @@ func (w *world) provisioned(jobs []string) {
 // Shows: C10
 func TestRestoreZooKeeperInterrupted(t *testing.T) {
 	t.Parallel()
-	w, _ := newMixture(t)
-	before, _, _ := w.dump()
-	half := w.with("zookeeper_root=" + w.cfg.ZooKeeperRoot + "/half")
-	ctx, cancel := context.WithCancel(w.ctx())
+	in, _ := newMixture(t)
+	before, _, _ := in.dump()
+	half := in.with("zookeeper_root=" + in.cfg.ZooKeeperRoot + "/half")
+	ctx, cancel := context.WithCancel(in.ctx())
 	if _, err := half.app.RestoreZooKeeper(ctx, func(p app.VerifyProgress) {
 		if p.Doing == "making the tree" {
 			cancel()

@@ -13,7 +13,7 @@ import (
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	const jobs = 200
-	in := newFetching(t, "attempts: 20, timeout: 60s", "listen_ops=127.0.0.1:0", "zookeeper_session_timeout=4s", "stop_grace=30s")
+	in := newForProcesses(t, "attempts: 20, timeout: 60s", "listen_ops=127.0.0.1:0", "zookeeper_session_timeout=4s", "stop_grace=30s")
 	roles := []string{"daemons", "daemons", "relay,projector,sweeper"}
 	running := make([]*service, len(roles))
 	for i, r := range roles {
@@ -24,7 +24,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 	all := append([]*service(nil), running...)
 	f := newFiles(t, jobs, -1)
-	id := in.submit(f)
+	id := in.submitFiles(f)
 	for i, r := range roles {
 		completed, want := 0, (i+1)*jobs/6
 		in.await("so many jobs to be completed", 0, func(r domain.Recorded) bool {

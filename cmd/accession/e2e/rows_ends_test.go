@@ -25,7 +25,7 @@ func ends(s *scene) {
 		_, _ = io.WriteString(rw, strings.Replace(rows, "http://"+r.Host+"/faulty", "gopher://"+r.Host+"/faulty", 1))
 	}))
 	s.profile("")
-	s.serve(run.RoleRelay, run.RoleProjector)
+	s.serveInProcess(run.RoleRelay, run.RoleProjector)
 	id := s.deposit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest}, "batch.checkm")
 	jobs := s.expects(id, firstJob,
 		map[string]any{"payload_url": "", "row_fault": "row_fault"},
@@ -76,7 +76,7 @@ func damages(s *scene) {
 		}
 	}))
 	s.profile("")
-	s.serve(run.RoleRelay, run.RoleProjector)
+	s.serveInProcess(run.RoleRelay, run.RoleProjector)
 	id := s.deposit(app.Deposit{Payload: base + "/object.checkm", Type: domain.TypeObjectManifest}, "object.checkm")
 	j := s.expects(id, firstJob, map[string]any{"payload_url": base + "/object.checkm", "file_name": "object.checkm", "payload_type": "object_manifest"})[0]
 	all := func(a, b, c string) []move {
@@ -130,7 +130,7 @@ func damages(s *scene) {
 	s.daemon("job-processing", s.path(j, "a.txt", "F14 F11 F12"), s.job(j, "J10"))
 }
 
-// sql runs a statement in the database of the world.
+// sql runs a statement in the database.
 func (s *scene) sql(text string) {
 	s.t.Helper()
 	db, err := s.wired.DB(s.ctx())
@@ -142,10 +142,10 @@ func (s *scene) sql(text string) {
 	}
 }
 
-// profile adds lines to the profile of the world.
+// profile adds lines to the profile.
 func (s *scene) profile(lines string) {
 	s.t.Helper()
-	s.write(filepath.Join(s.cfg.ProfilesDir, "test.yaml"), strings.Replace(profileYAML, "notify: {from: accession@example.org, to: [depositor@example.org], on: [report]}\n", lines, 1))
+	s.write(s.profileFile(), strings.Replace(profileOf("attempts: 2, timeout: 2s"), "notify: {from: accession@example.org, to: [depositor@example.org], on: [report]}\n", lines, 1))
 }
 
 func (s *scene) write(path, text string) {

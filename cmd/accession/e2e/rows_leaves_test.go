@@ -38,7 +38,7 @@ func leaves(s *scene) {
 		}
 	}))
 	s.profile("callback: {url: " + base + "/callback}\n")
-	s.serve(run.RoleRelay, run.RoleProjector)
+	s.serveInProcess(run.RoleRelay, run.RoleProjector)
 	id := s.deposit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest}, "batch.checkm")
 	names := []string{"cleaned.txt", "late.txt", "failed.txt", "fetched.txt", "processed.txt", "recorded.txt", "notified.txt"}
 	var rows []map[string]any

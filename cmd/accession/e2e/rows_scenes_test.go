@@ -49,7 +49,7 @@ func walks(s *scene) {
 		_, _ = io.WriteString(rw, r.URL.Path)
 	}))
 	s.profile("")
-	s.serve(run.RoleRelay, run.RoleProjector)
+	s.serveInProcess(run.RoleRelay, run.RoleProjector)
 	s.hold()
 	id := s.deposit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest, Title: "two"}, "batch.checkm")
 	s.daemon("batch-pending", s.batch(id, "B2/collection_held"))
@@ -120,7 +120,7 @@ func failsEverywhere(s *scene) {
 		}
 	}))
 	s.profile("callback: {url: " + base + "/callback}\n")
-	s.serve(run.RoleRelay, run.RoleProjector)
+	s.serveInProcess(run.RoleRelay, run.RoleProjector)
 	id := s.deposit(app.Deposit{Payload: base + "/a.txt", Type: domain.TypeFile, Title: "one"}, "a.txt")
 	j := s.expects(id, firstJob, map[string]any{"payload_url": base + "/a.txt", "file_name": "a.txt", "title": "one"})[0]
 	requeue := func(row string) {

@@ -49,7 +49,7 @@ func TestEveryRow(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := &scene{world: newWorld(t), model: newModel(), takes: func(row string) {
+				s := &scene{installation: newInstallation(t), model: newModel(), takes: func(row string) {
 					mu.Lock()
 					defer mu.Unlock()
 					taken[row] = true
@@ -80,10 +80,10 @@ func sameNames(t *testing.T, what string, rules, got map[string]bool) {
 	}
 }
 
-// scene is a world in which nothing moves by itself: one daemon is started after
+// scene is an installation in which nothing moves by itself: one daemon is started after
 // the other, so that the state after each row rests and can be looked at.
 type scene struct {
-	*world
+	*installation
 	model
 	takes func(name string) // tells which row, or state, was dealt with
 	seen  uint64            // place in the log of the last event that was looked at
@@ -123,7 +123,7 @@ const stepTime = 30 * time.Second
 // only starts a service in which nothing but one daemon works.
 func (s *scene) only(name string, set ...string) (stop func()) {
 	s.t.Helper()
-	flags := maps.Clone(s.set)
+	flags := maps.Clone(s.settings)
 	workers := name + "=1"
 	for _, d := range daemon.Daemons {
 		if d.Name != name {
@@ -138,9 +138,9 @@ func (s *scene) only(name string, set ...string) (stop func()) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	w := *s.world
-	w.cfg = cfg
-	return w.serve(run.RoleDaemons)
+	in := *s.installation
+	in.cfg = cfg
+	return in.serveInProcess(run.RoleDaemons).stop
 }
 
 // daemon lets one daemon work until it has made these moves, and looks at what is

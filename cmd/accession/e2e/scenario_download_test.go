@@ -219,7 +219,7 @@ func TestScenarioFailure6NobodyLeft(t *testing.T) {
 // swept calls the sweeper as cron does until it has brought the file to a state.
 func (s *scenario) swept(to domain.FileState) {
 	s.t.Helper()
-	settled(s.t, func() bool {
+	waitFor(s.t, "the sweeper to bring the file to "+string(to), func() bool {
 		var sum struct {
 			Recovered map[domain.FileState]int `json:"recovered"`
 		}

@@ -34,7 +34,7 @@ func TestScenarioDiskFull(t *testing.T) {
 		t.Errorf("%s was left in the working directory", name)
 	}
 	s.mailed("completed 0, failed 1", "no space left on device")
-	if found := s.verified(); len(found) > 0 {
+	if found := s.found(); len(found) > 0 {
 		t.Errorf("with a full disk: %v", found)
 	}
 
@@ -42,7 +42,7 @@ func TestScenarioDiskFull(t *testing.T) {
 	s.requeued()
 	worker.stop()
 	s.mailed("completed 1, failed 0")
-	if found := s.verified(); len(found) > 0 {
+	if found := s.found(); len(found) > 0 {
 		t.Errorf("in the end: %v", found)
 	}
 	for _, name := range s.inWorkDir() {

@@ -1,23 +1,19 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -29,18 +25,16 @@ const secret = "S3CRET0F4NA"
 func TestQueriesOfURLsAreSeenNowhere(t *testing.T) {
 	t.Parallel()
 	// A busy machine must not turn an answer into a timeout.
-	w := newWorld(t, "fetch_connect_timeout=30s", "fetch_response_timeout=30s")
-	patient := strings.Replace(profileYAML, "timeout: 2s", "timeout: 30s", 1)
-	if err := os.WriteFile(filepath.Join(w.cfg.ProfilesDir, "test.yaml"), []byte(patient), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	in := newInstallation(t, "log_level=debug", "fetch_connect_timeout=30s", "fetch_response_timeout=30s")
+	in.editProfile("timeout: 2s", "timeout: 30s")
 	shop := newShop(t)
-	log, stop := w.serveLogged()
+	s := in.serveInProcess()
+	log, stop := s.log, s.stop
 
 	var shown []any
 	submit := func(d app.Deposit) domain.BatchID {
 		d.Profile, d.Submitter = "test", "tester"
-		s, err := w.app.Submit(w.ctx(), d)
+		s, err := in.app.Submit(in.ctx(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,11 +48,11 @@ func TestQueriesOfURLsAreSeenNowhere(t *testing.T) {
 		submit(app.Deposit{Payload: shop.signed("/files.checkm"), Type: domain.TypeFileBatchManifest, Title: "files"}),
 	}
 	for _, id := range batches[:3] {
-		if v := w.rest(id); v.Status != "completed" {
+		if v := in.rest(id); v.Status != "completed" {
 			t.Errorf("%s: %+v", id, v)
 		}
 	}
-	v := w.rest(batches[3])
+	v := in.rest(batches[3])
 	if len(v.Jobs) != 2 || outcome(v.Jobs[0]) != "files completed" || outcome(v.Jobs[1]) != "files failed http_status" {
 		for _, j := range v.Jobs {
 			t.Error(outcome(j))
@@ -71,21 +65,21 @@ func TestQueriesOfURLsAreSeenNowhere(t *testing.T) {
 
 	// A job that is sent back still finds its whole URL.
 	close(shop.late)
-	end, err := w.app.LogEnd(w.ctx())
+	end, err := in.app.LogEnd(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved, err := w.app.Requeue(w.ctx(), domain.JobID(v.Jobs[1].ID), "it was found")
+	moved, err := in.app.Requeue(in.ctx(), domain.JobID(v.Jobs[1].ID), "it was found")
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown = append(shown, moved)
-	w.until(end+1, domain.EventJobCompleted)
-	w.agree()
+	in.until(end+1, domain.EventJobCompleted)
+	in.agree()
 	stop()
 
-	shown = append(shown, w.answers(batches)...)
-	w.unseen(log.String(), shown)
+	shown = append(shown, in.answers(batches)...)
+	in.unseen(log.String(), shown)
 }
 
 // shop is a server that serves only those who know the secret, and one file late.
@@ -134,28 +128,28 @@ func (s *shop) manifest(rw http.ResponseWriter, profile string, paths ...string)
 }
 
 // answers asks the use cases for all that they show of the batches.
-func (w *world) answers(batches []domain.BatchID) (all []any) {
-	w.t.Helper()
+func (in *installation) answers(batches []domain.BatchID) (all []any) {
+	in.t.Helper()
 	add := func(v any, err error) {
-		w.t.Helper()
+		in.t.Helper()
 		if err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		all = append(all, v)
 	}
 	for _, id := range batches {
-		v, err := w.app.BatchReport(w.ctx(), id, 1000)
+		v, err := in.app.BatchReport(in.ctx(), id, 1000)
 		add(v, err)
-		b, err := w.app.Batch(w.ctx(), id, 1000)
+		b, err := in.app.Batch(in.ctx(), id, 1000)
 		add(b, err)
 		for _, j := range v.Jobs {
-			one, err := w.app.Job(w.ctx(), domain.JobID(j.ID))
+			one, err := in.app.Job(in.ctx(), domain.JobID(j.ID))
 			add(one, err)
-			files, err := w.app.Files(w.ctx(), app.FileFilter{Job: domain.JobID(j.ID), Limit: 100})
+			files, err := in.app.Files(in.ctx(), app.FileFilter{Job: domain.JobID(j.ID), Limit: 100})
 			add(files, err)
 		}
 	}
-	for e, err := range w.app.Tail(w.ctx(), app.TailOptions{Selection: app.Selection{From: 1}}) {
+	for e, err := range in.app.Tail(in.ctx(), app.TailOptions{Selection: app.Selection{From: 1}}) {
 		add(e, err)
 	}
 	return all
@@ -164,26 +158,26 @@ func (w *world) answers(batches []domain.BatchID) (all []any) {
 // unseen fails the test where the secret is found: in the log, in answers, in the
 // raw messages of the stream, in any row of any table, in any file, but for the two
 // places whose purpose is to hold it.
-func (w *world) unseen(log string, answers []any) {
-	w.t.Helper()
+func (in *installation) unseen(log string, answers []any) {
+	in.t.Helper()
 	looked := map[string]int{}
 	look := func(kind, where, text string) {
 		looked[kind]++
 		if i := strings.Index(text, secret); i >= 0 {
-			w.t.Errorf("%s %s holds the secret: …%s…", kind, where, text[max(0, i-200):i+len(secret)])
+			in.t.Errorf("%s %s holds the secret: …%s…", kind, where, text[max(0, i-200):i+len(secret)])
 		}
 	}
 	look("log", "", log)
 	for _, a := range answers {
 		data, err := json.Marshal(a)
 		if err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		look("answer", fmt.Sprintf("%T", a), string(data)+fmt.Sprintf("%+v", a))
 	}
-	w.eachMessage(func(seq uint64, data string) { look("message", fmt.Sprint(seq), data) })
+	in.eachMessage(func(seq uint64, data string) { look("message", fmt.Sprint(seq), data) })
 	kept := 0
-	w.eachRow(func(table, row string) {
+	in.eachRow(func(table, row string) {
 		if table == "record.payload_url" {
 			kept += strings.Count(row, secret)
 			return
@@ -191,13 +185,13 @@ func (w *world) unseen(log string, answers []any) {
 		look("row", table, row)
 	})
 	if kept == 0 {
-		w.t.Error("record.payload_url holds no URL: this test looks for something that was never there")
+		in.t.Error("record.payload_url holds no URL: this test looks for something that was never there")
 	}
-	err := filepath.WalkDir(w.cfg.DataDir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(in.cfg.DataDir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		if strings.HasPrefix(path, filepath.Join(w.cfg.Store, "manifests")+string(filepath.Separator)) {
+		if strings.HasPrefix(path, filepath.Join(in.cfg.Store, "manifests")+string(filepath.Separator)) {
 			return nil // the depositors' own manifests, as they came
 		}
 		data, err := os.ReadFile(path)
@@ -205,66 +199,66 @@ func (w *world) unseen(log string, answers []any) {
 		return err
 	})
 	if err != nil {
-		w.t.Error(err)
+		in.t.Error(err)
 	}
 	for _, kind := range []string{"answer", "message", "row", "file"} {
 		if looked[kind] < 10 {
-			w.t.Errorf("only %d of kind %s were looked at", looked[kind], kind)
+			in.t.Errorf("only %d of kind %s were looked at", looked[kind], kind)
 		}
 	}
 }
 
 // eachMessage reads the stream as any NATS client would.
-func (w *world) eachMessage(do func(seq uint64, data string)) {
-	w.t.Helper()
-	nc, err := nats.Connect(w.cfg.NATS[0])
+func (in *installation) eachMessage(do func(seq uint64, data string)) {
+	in.t.Helper()
+	nc, err := nats.Connect(in.cfg.NATS[0])
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	closed := make(chan struct{})
 	nc.SetClosedHandler(func(*nats.Conn) { close(closed) })
 	defer func() { nc.Close(); <-closed }()
 	js, err := jetstream.New(nc)
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	stream, err := js.Stream(w.ctx(), w.cfg.NATSStream)
+	stream, err := js.Stream(in.ctx(), in.cfg.NATSStream)
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	state := stream.CachedInfo().State
 	for seq := state.FirstSeq; seq <= state.LastSeq; seq++ {
-		m, err := stream.GetMsg(w.ctx(), seq)
+		m, err := stream.GetMsg(in.ctx(), seq)
 		if err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		do(seq, fmt.Sprint(m.Subject, m.Header, string(m.Data)))
 	}
 }
 
 // eachRow reads all tables and views of the database.
-func (w *world) eachRow(do func(table, row string)) {
-	w.t.Helper()
-	pool, err := w.wired.Pool(w.ctx())
+func (in *installation) eachRow(do func(table, row string)) {
+	in.t.Helper()
+	pool, err := in.wired.Pool(in.ctx())
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	list := func(query string) (all []string) {
-		w.t.Helper()
-		rows, err := pool.Query(w.ctx(), query)
+		in.t.Helper()
+		rows, err := pool.Query(in.ctx(), query)
 		if err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		defer rows.Close()
 		for rows.Next() {
 			var s string
 			if err := rows.Scan(&s); err != nil {
-				w.t.Fatal(err)
+				in.t.Fatal(err)
 			}
 			all = append(all, s)
 		}
 		if err := rows.Err(); err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		return all
 	}
@@ -274,32 +268,4 @@ func (w *world) eachRow(do func(table, row string)) {
 			do(table, row)
 		}
 	}
-}
-
-// serveLogged runs the service until stop and keeps all that it logs.
-func (w *world) serveLogged() (log *lockedBuffer, stop func()) {
-	w.t.Helper()
-	log = &lockedBuffer{}
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	s := &run.Service{Config: w.cfg, Roles: run.AllRoles, Version: "test", Ready: func() { close(ready) },
-		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
-	go func() { ended <- s.Run(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			w.t.Errorf("the service ended with %v", err)
-		}
-		if w.t.Failed() {
-			w.t.Log(log)
-		}
-	})
-	w.t.Cleanup(stop)
-	select {
-	case <-ready:
-	case err := <-ended:
-		ended <- err
-		w.t.Fatalf("the service did not start: %v", err)
-	}
-	return log, stop
 }

@@ -141,7 +141,7 @@ func TestTheProgramFromTheShell(t *testing.T) {
 		Status string           `json:"status"`
 		Jobs   []map[string]any `json:"jobs"`
 	}
-	settled(t, func() bool {
+	waitFor(t, "the report", func() bool {
 		out := step(0, "", "batch", "report", "bid0000000003", "-o", "json")
 		if err := json.Unmarshal([]byte(out), &report); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -182,19 +182,6 @@ func TestTheProgramFromTheShell(t *testing.T) {
 		text, _ := os.ReadFile(log.Name())
 		t.Errorf("serve ended with %v:\n%s", err, text)
 	}
-}
-
-// settled repeats a look at what follows the log after a moment.
-func settled(t testing.TB, look func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
-		if look() {
-			return
-		}
-	}
-	t.Fatal("it did not settle")
 }
 
 // TestDemo runs the demonstration twice in one place, as newcomers do.

@@ -3,11 +3,9 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -84,11 +82,7 @@ func (o *office) wires() *wires {
 	}}
 	postgres.Host = w.to[repocheck.PostgreSQL].address()
 	w.via = []string{"--set=zookeeper=" + w.to[repocheck.ZooKeeper].address(), "--set=nats=nats://" + w.to[repocheck.NATS].address(), "--set=postgres=" + postgres.String()}
-	name := filepath.Join(o.dir, "profiles", "test.yaml")
-	text, err := os.ReadFile(name)
-	o.must(err)
-	there := []byte("http://" + w.to[repocheck.Receiver].address() + "/callback")
-	o.must(os.WriteFile(name, bytes.Replace(text, []byte(o.base+"/callback"), there, 1), 0o600))
+	o.editProfile(o.base+"/callback", "http://"+w.to[repocheck.Receiver].address()+"/callback")
 	return w
 }
 

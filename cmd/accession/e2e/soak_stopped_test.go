@@ -41,7 +41,7 @@ func TestSoakStoppedWorkers(t *testing.T) {
 		t.Run(fmt.Sprint(found.stops), func(t *testing.T) {
 			o := newOffice(t, func(o *office) { o.set(append(drawn(t, random), "zookeeper_session_timeout=2s")...) })
 			o.stopsWorkers(random, min(200, stops-found.stops), &found)
-			n, _ := o.history()
+			n, _ := o.logged()
 			events += n
 		})
 		if t.Failed() {
@@ -165,15 +165,15 @@ func (o *office) stopsWorkers(random *rand.Rand, stops int, found *stale) {
 		had := o.locks()
 		found.locks += len(had)
 		if round%alone == alone-1 {
-			settled(t, func() bool { return len(o.ephemerals("/workers")) <= others+successors })
+			waitFor(t, "the sessions of the workers", func() bool { return len(o.ephemerals("/workers")) <= others+successors })
 			o.wakesAlone(c, others, found)
 		} else {
 			found.taken += o.takeOver(c, had)
-			settled(t, func() bool { return len(o.ephemerals("/workers")) <= others+successors })
+			waitFor(t, "the sessions of the workers", func() bool { return len(o.ephemerals("/workers")) <= others+successors })
 			before := o.ephemerals("/workers")
 			c.sleep(0, sleepers, false)
 			c.wake()
-			settled(t, func() bool { // in new sessions
+			waitFor(t, "the sessions of the workers", func() bool { // in new sessions
 				now := o.ephemerals("/workers")
 				maps.DeleteFunc(now, func(name, _ string) bool { _, old := before[name]; return old })
 				return len(now) >= sleepers
@@ -242,17 +242,17 @@ func (o *office) wakesAlone(c *crew, others int, found *stale) {
 	t := o.t
 	t.Helper()
 	o.rested() // the tables wait when their projector sleeps
-	last, tree := o.last(), o.tree()
-	settled(t, func() bool { // a report's delivery is written down when all is at rest
+	last, tree := o.last(), o.nodes()
+	waitFor(t, "an installation that rests", func() bool { // a report's delivery is written down when all is at rest
 		<-time.After(300 * time.Millisecond)
 		was, before := last, tree
-		last, tree = o.last(), o.tree()
+		last, tree = o.last(), o.nodes()
 		return last == was && maps.Equal(tree, before)
 	})
 	c.sleep(0, sleepers, false)
 	c.wake()
-	settled(t, func() bool { return len(o.ephemerals("/workers")) == others+sleepers+successors }) // in new sessions
-	now := o.tree()
+	waitFor(t, "the sessions of the workers", func() bool { return len(o.ephemerals("/workers")) == others+sleepers+successors }) // in new sessions
+	now := o.nodes()
 	for path, data := range now {
 		if was, ok := tree[path]; !ok || was != data {
 			found.inTree++
@@ -301,8 +301,8 @@ func (in *installation) locks() map[string]string {
 	return all
 }
 
-// tree is all that lasts of batches, jobs, settings and numbers.
-func (in *installation) tree() map[string]string {
+// nodes is all that lasts of batches, jobs, settings and numbers.
+func (in *installation) nodes() map[string]string {
 	in.t.Helper()
 	all := map[string]string{}
 	for _, top := range []string{"/batches", "/jobs", "/locks", "/config", "/ids"} {

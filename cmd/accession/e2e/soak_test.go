@@ -44,8 +44,8 @@ func figure(t *testing.T, format string, args ...any) {
 	}
 }
 
-// history counts events and batches in the log.
-func (in *installation) history() (events uint64, deposits int) {
+// logged counts events and batches in the log.
+func (in *installation) logged() (events uint64, deposits int) {
 	in.t.Helper()
 	info, err := in.log.Info(in.t.Context())
 	in.must(err)
@@ -59,7 +59,7 @@ func TestSoakFaults(t *testing.T) {
 	s := newStorm(t, func(r *rand.Rand) []string { return drawn(t, r) })
 	begun := time.Now()
 	faults := s.rages(soakTime(t))
-	events, deposits := s.history()
+	events, deposits := s.logged()
 	figure(t, "%d faults in %v, %d deposits, %d events, at rest and verified", faults, time.Since(begun).Round(time.Second), deposits, events)
 }
 

@@ -31,9 +31,9 @@ func (o one) Candidates(context.Context, sweep.Net, domain.FileHash, int) ([]swe
 func TestTwoSweepersAndAFinishingWorker(t *testing.T) {
 	t.Parallel()
 	const rounds = 1000
-	w := newWorld(t)
-	ctx := w.ctx()
-	log, err := w.wired.Log(ctx)
+	in := newInstallation(t)
+	ctx := in.ctx()
+	log, err := in.wired.Log(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

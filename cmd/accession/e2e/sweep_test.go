@@ -13,27 +13,27 @@ import (
 
 // life drives one file of an open directory as a worker does.
 type life struct {
-	*world
+	*installation
 	files *eventstore.FileHandler
 	hash  domain.FileHash
 	seen  uint64 // place of the last event that was waited for
 }
 
-func (w *world) discover(path string) *life {
-	w.t.Helper()
-	live, err := w.wired.Store(w.ctx())
+func (in *installation) discover(path string) *life {
+	in.t.Helper()
+	live, err := in.wired.Store(in.ctx())
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	if _, err := live.ReserveJobIDs(w.ctx(), 1); err != nil { // a file comes with a job
-		w.t.Fatal(err)
+	if _, err := live.ReserveJobIDs(in.ctx(), 1); err != nil { // a file comes with a job
+		in.t.Fatal(err)
 	}
-	files, err := w.wired.Files(w.ctx())
+	files, err := in.wired.Files(in.ctx())
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
 	spec := domain.FileSpec{Source: "http://files.test/", Path: path, Size: 1}
-	l := &life{world: w, files: files, hash: spec.Hash()}
+	l := &life{installation: in, files: files, hash: spec.Hash()}
 	l.do(domain.DiscoverFile{Spec: spec})
 	return l
 }
@@ -89,22 +89,22 @@ func (l *life) went() string {
 // both its steps.
 func TestSweeper(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "download_timeout=5ms", "processing_timeout=5ms", "sweep_interval=10ms",
+	in := newInstallation(t, "download_timeout=5ms", "processing_timeout=5ms", "sweep_interval=10ms",
 		"max_download_attempts=2", "max_processing_attempts=2")
-	w.serve(run.RoleProjector, run.RoleSweeper)
-	w.serve(run.RoleSweeper)
+	in.serveInProcess(run.RoleProjector, run.RoleSweeper)
+	in.serveInProcess(run.RoleSweeper)
 	limits := domain.Limits{Max: 2}
 	digest := strings.Repeat("0", 64)
 
-	down, up := w.discover("lost-while-downloading.nc"), w.discover("lost-while-processing.nc")
+	down, up := in.discover("lost-while-downloading.nc"), in.discover("lost-while-processing.nc")
 	slow := down.do(domain.StartDownload{Worker: "w", Limits: limits})
 	down.swept(domain.FileDownloadingFailed)
-	_, err := down.files.File(w.ctx(), down.hash, domain.FinishDownload{Fence: slow.Fence, Size: 1, SHA256: digest}, eventstore.Meta{Actor: "daemon/test"})
+	_, err := down.files.File(in.ctx(), down.hash, domain.FinishDownload{Fence: slow.Fence, Size: 1, SHA256: digest}, eventstore.Meta{Actor: "daemon/test"})
 	if refused := (*domain.Refused)(nil); !errors.As(err, &refused) {
 		t.Fatalf("a worker that comes late is told %v", err)
 	}
 	down.do(domain.StartDownload{Worker: "w", Limits: limits})
-	if sum, err := run.Sweep(w.ctx(), w.cfg, slog.New(slog.DiscardHandler)); err != nil || sum.Errors > 0 || sum.Now.IsZero() {
+	if sum, err := run.Sweep(in.ctx(), in.cfg, slog.New(slog.DiscardHandler)); err != nil || sum.Errors > 0 || sum.Now.IsZero() {
 		t.Errorf("a pass gives %+v, %v", sum, err)
 	}
 	down.swept(domain.FileIgnore)
@@ -122,9 +122,9 @@ func TestSweeper(t *testing.T) {
 		t.Errorf("it went\n%s, want\n%s", got, want)
 	}
 
-	done, err := w.app.RequeueFile(w.ctx(), down.hash, "the server is back")
+	done, err := in.app.RequeueFile(in.ctx(), down.hash, "the server is back")
 	if err != nil || done.State != "DISCOVERED" || done.Row != "O1" {
 		t.Errorf("requeue gives %+v, %v", done, err)
 	}
-	w.agree()
+	in.agree()
 }

@@ -43,11 +43,3 @@ func drawn(t testing.TB, r *rand.Rand) (set []string) {
 	t.Log(strings.Join(set, " "))
 	return set
 }
-
-// set changes settings, each key=value.
-func (in *installation) set(settings ...string) {
-	for _, s := range settings {
-		key, value, _ := strings.Cut(s, "=")
-		in.settings[key] = value
-	}
-}

@@ -25,7 +25,7 @@ var worked = []domain.JobState{domain.JobPending, domain.JobEstimating, domain.J
 // Shows: P1
 func TestUnreadableAtTheHead(t *testing.T) {
 	t.Parallel()
-	in := newFetching(t, "attempts: 3", "listen_ops=127.0.0.1:0", "ops_pprof=true")
+	in := newForProcesses(t, "attempts: 3", "listen_ops=127.0.0.1:0", "ops_pprof=true")
 	f := newFiles(t, 2, -1)
 	kit := storetest.NewKit(t, in.live)
 	s := in.serve()
@@ -34,7 +34,7 @@ func TestUnreadableAtTheHead(t *testing.T) {
 			kit.Hold(domain.HoldQueue, string(queue), why)
 		}
 	}
-	in.until("its leads", func() bool {
+	waitFor(in.t, "its leads", func() bool {
 		leads := 0
 		for node := range in.takes().nodes {
 			if strings.HasPrefix(node, "/leaders/") {
@@ -48,8 +48,8 @@ func TestUnreadableAtTheHead(t *testing.T) {
 	for i := len(worked) - 1; i >= 0; i-- { // two jobs come to each, and no further
 		state := worked[i]
 		kit.Hold(domain.HoldQueue, string(state), "a test")
-		in.submit(f)
-		in.until("two jobs in "+string(state), func() bool {
+		in.submitFiles(f)
+		waitFor(in.t, "two jobs in "+string(state), func() bool {
 			view, err := in.live.Overview(t.Context())
 			in.must(err)
 			return view.Queues[state] == 2
@@ -58,7 +58,7 @@ func TestUnreadableAtTheHead(t *testing.T) {
 		heads[state], second[first.Plus(1)] = first, true
 	}
 	kit.Hold(domain.HoldQueue, domain.QueueIngest, "a test")
-	broken := []domain.BatchID{in.submit(f), in.submit(f)}[0]
+	broken := []domain.BatchID{in.submitFiles(f), in.submitFiles(f)}[0]
 	s.stop()
 
 	conn, _, err := zk.Connect([]string{in.settings["zookeeper"]}, 10*time.Second, zk.WithLogInfo(false))
@@ -91,17 +91,17 @@ func TestUnreadableAtTheHead(t *testing.T) {
 		return len(second) == 0
 	})
 	for _, id := range heads {
-		in.until("the log to tell of "+string(id), func() bool {
+		waitFor(in.t, "the log to tell of "+string(id), func() bool {
 			return strings.Contains(s.log.tail(1<<20), `"a job cannot be read and is set aside: `+"`accession verify`"+` tells more","job":"`+string(id))
 		})
 	}
 	s.says(`"a batch cannot be read and is left alone: ` + "`accession verify`" + ` tells more","batch":"` + string(broken))
-	in.until("the metric", func() bool {
+	waitFor(in.t, "the metric", func() bool {
 		_, text := s.asked("/metrics")
 		return strings.Contains(text, "\naccession_unreadable 8\n")
 	})
 
-	for _, finding := range in.verified() {
+	for _, finding := range in.found() {
 		if finding.Remedy == "" || finding.Severity != app.Repairable {
 			t.Errorf("no remedy for %s", finding)
 		}
@@ -110,19 +110,19 @@ func TestUnreadableAtTheHead(t *testing.T) {
 	if len(subjects) > 0 {
 		t.Errorf("verify says nothing of %v", subjects)
 	}
-	in.verified("--repair", "--yes")
-	if left := in.verified(); len(left) > 0 {
+	in.found("--repair", "--yes")
+	if left := in.found(); len(left) > 0 {
 		t.Errorf("after the repair: %v", left)
 	}
-	in.rest(len(worked)+2, 2*(len(worked)+2))
+	in.allReported(len(worked)+2, 2*(len(worked)+2))
 	in.sent()
 	in.back(before, moreHeap, s)
 	s.stop()
 	in.proven()
 }
 
-// verified runs a check, with repairs or without, and gives what it found.
-func (in *installation) verified(args ...string) []app.Finding {
+// found runs a check, with repairs or without, and gives what it found.
+func (in *installation) found(args ...string) []app.Finding {
 	in.t.Helper()
 	out, err := in.command(append([]string{"verify", "-o", "json"}, args...)...).Output()
 	var exit *exec.ExitError

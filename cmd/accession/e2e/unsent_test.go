@@ -17,21 +17,21 @@ import (
 // and says so; one with it carries them on and is silent.
 func TestStopTellsOfEventsThatWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	depositor := httptest.NewServer(http.NotFoundHandler())
 	defer depositor.Close()
-	w.submit(app.Deposit{Payload: depositor.URL + "/tide.csv"})
+	in.submit(app.Deposit{Payload: depositor.URL + "/tide.csv"})
 	for _, c := range []struct {
 		roles []run.Role
 		want  bool
 	}{{[]run.Role{run.RoleSweeper}, true}, {[]run.Role{run.RoleRelay}, false}} {
 		var log bytes.Buffer
-		ctx, cancel := context.WithCancel(w.ctx())
+		ctx, cancel := context.WithCancel(in.ctx())
 		ready := cancel
 		if !c.want {
-			ready = func() { go w.whenInLog(ctx, cancel) }
+			ready = func() { go in.whenInLog(ctx, cancel) }
 		}
-		s := &run.Service{Config: w.cfg, Roles: c.roles, Version: "test", Ready: ready, Log: slog.New(slog.NewTextHandler(&log, nil))}
+		s := &run.Service{Config: in.cfg, Roles: c.roles, Version: "test", Ready: ready, Log: slog.New(slog.NewTextHandler(&log, nil))}
 		if err := s.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -42,9 +42,9 @@ func TestStopTellsOfEventsThatWait(t *testing.T) {
 }
 
 // whenInLog calls then as soon as the log has an event.
-func (w *world) whenInLog(ctx context.Context, then func()) {
+func (in *installation) whenInLog(ctx context.Context, then func()) {
 	defer then()
-	for range w.app.Tail(ctx, app.TailOptions{Selection: app.Selection{From: 1}, Follow: true}) {
+	for range in.app.Tail(ctx, app.TailOptions{Selection: app.Selection{From: 1}, Follow: true}) {
 		return
 	}
 }

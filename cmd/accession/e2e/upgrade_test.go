@@ -9,7 +9,7 @@ import (
 // serve and says what to do; the one before it is not disturbed.
 func TestProgramBeforeItsMigration(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t)
+	in := newForProcesses(t, "attempts: 20, timeout: 60s")
 	old := in.serve()
 	old.works()
 	var last string
@@ -22,7 +22,7 @@ func TestProgramBeforeItsMigration(t *testing.T) {
 	_, err = in.db.Exec(t.Context(), "insert into accession.schema_version (version_id, is_applied) values ($1::bigint, true)", last)
 	in.must(err)
 	f := newFiles(t, 1, -1)
-	in.ended(in.submit(f), 1)
+	in.ended(in.submitFiles(f), 1)
 	old.stop()
 	in.proven()
 	if text := old.log.tail(1 << 20); strings.Contains(text, `"level":"ERROR"`) {

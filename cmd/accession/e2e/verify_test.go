@@ -21,7 +21,7 @@ import (
 func TestVerifyIsQuietWhileWorkGoesOn(t *testing.T) {
 	t.Parallel()
 	const files = 12
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/batch.checkm" {
 			names := make([]string, files)
@@ -33,32 +33,32 @@ func TestVerifyIsQuietWhileWorkGoesOn(t *testing.T) {
 		}
 		_, _ = io.WriteString(rw, r.URL.Path)
 	}))
-	w.serve()
+	in.serveInProcess()
 	var ids []domain.BatchID
 	for n := range 4 { // each check begins while a batch is worked on
-		ids = append(ids, w.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest}))
-		if r := w.settled(); len(r.Findings) > 0 {
+		ids = append(ids, in.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest}))
+		if r := in.settled(); len(r.Findings) > 0 {
 			t.Fatalf("check %d:\n%s", n, findings(r.Findings))
 		}
 	}
 	for _, id := range ids {
-		w.rest(id)
+		in.rest(id)
 	}
-	w.agree()
+	in.agree()
 }
 
 // Events that nobody carries to the log are told of when they are old.
 func TestVerifyTellsOfAnOldOutbox(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.submit(app.Deposit{Payload: "http://127.0.0.1:1/x.txt"})
-	r, err := w.app.Verify(w.ctx(), app.VerifyOptions{Wait: time.Millisecond, OutboxLimit: time.Nanosecond})
+	in := newInstallation(t)
+	in.submit(app.Deposit{Payload: "http://127.0.0.1:1/x.txt"})
+	r, err := in.app.Verify(in.ctx(), app.VerifyOptions{Wait: time.Millisecond, OutboxLimit: time.Nanosecond})
 	if err != nil || r.Worst != app.NeedsPerson || !strings.Contains(findings(r.Findings), string(consistency.OutboxOld)) {
 		t.Errorf("%v\n%s", err, findings(r.Findings))
 	}
-	w.serve("relay", "projector")
-	w.shown()
-	if r := w.settled(); len(r.Findings) > 0 {
+	in.serveInProcess("relay", "projector")
+	in.shown()
+	if r := in.settled(); len(r.Findings) > 0 {
 		t.Errorf("carried, and then\n%s", findings(r.Findings))
 	}
 }
@@ -67,11 +67,11 @@ func TestVerifyTellsOfAnOldOutbox(t *testing.T) {
 // lock away from somebody who lives.
 func TestRepairsAreFenced(t *testing.T) {
 	t.Parallel()
-	w, m := newMixture(t)
-	ctx, z := w.ctx(), w.raw()
-	live, err := w.wired.Inspect(ctx)
+	in, m := newMixture(t)
+	ctx, z := in.ctx(), in.raw()
+	live, err := in.wired.Inspect(ctx)
 	z.must(err)
-	handler, err := w.wired.Handler(ctx)
+	handler, err := in.wired.Handler(ctx)
 	z.must(err)
 	id := domain.JobID(m.waiting[0])
 	by := eventstore.Meta{Actor: "user/test"}
@@ -94,10 +94,10 @@ func TestRepairsAreFenced(t *testing.T) {
 		t.Fatalf("%+v", look.Lock)
 	}
 	z.cut("/jobs/" + string(id) + "/lock")
-	claims, err := w.wired.Store(ctx)
+	claims, err := in.wired.Store(ctx)
 	z.must(err)
-	w.says(0, words("queue resume pending"))
-	w.seen(2, domain.EventSettingChanged)
+	in.says(0, words("queue resume pending"))
+	in.seen(2, domain.EventSettingChanged)
 	claim, _, err := claims.ClaimJob(ctx, id)
 	z.must(err)
 	if err := live.SeizeLock(ctx, &look); !errors.Is(err, eventstore.ErrLocked) {

@@ -22,7 +22,7 @@ import (
 )
 
 // webServer starts a depositor's web server.
-func webServer(t *testing.T, h http.Handler) string {
+func webServer(t testing.TB, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
@@ -41,17 +41,17 @@ func outcome(j app.JobRow) string {
 // Shows: P1 P4
 func TestDepositsWalkAllTheWayThrough(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, samples.Handler())
-	stop := w.serve()
+	stop := in.serveInProcess().stop
 	local := filepath.Join(t.TempDir(), "letter.txt")
 	if err := os.WriteFile(local, []byte("a letter\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	batch := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest, Title: "batch"})
-	object := w.submit(app.Deposit{Payload: base + samples.ObjectManifest, Type: domain.TypeObjectManifest, Title: "object"})
-	single := w.submit(app.Deposit{Payload: base + samples.SingleFile, Title: "single"})
-	upload := w.submit(app.Deposit{Payload: local, Title: "upload", Digest: "md5:5aad2c1cb8bd98a0f9de9f3f1ba09dfc"})
+	batch := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest, Title: "batch"})
+	object := in.submit(app.Deposit{Payload: base + samples.ObjectManifest, Type: domain.TypeObjectManifest, Title: "object"})
+	single := in.submit(app.Deposit{Payload: base + samples.SingleFile, Title: "single"})
+	upload := in.submit(app.Deposit{Payload: local, Title: "upload", Digest: "md5:5aad2c1cb8bd98a0f9de9f3f1ba09dfc"})
 
 	var want, got []string
 	failed := 0
@@ -63,11 +63,11 @@ func TestDepositsWalkAllTheWayThrough(t *testing.T) {
 		}
 		want = append(want, line)
 	}
-	v := w.rest(batch)
+	v := in.rest(batch)
 	for _, j := range v.Jobs {
 		got = append(got, outcome(j))
 		if j.Status == "completed" {
-			w.stored(j)
+			in.stored(j)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -77,32 +77,32 @@ func TestDepositsWalkAllTheWayThrough(t *testing.T) {
 		t.Errorf("the batch's report: %+v", v.BatchSummary)
 	}
 	for id, title := range map[domain.BatchID]string{object: "object", single: "single"} {
-		v := w.rest(id)
+		v := in.rest(id)
 		if v.Status != "completed" || len(v.Jobs) != 1 || outcome(v.Jobs[0]) != title+" completed" || len(v.Retries) != 0 {
 			t.Errorf("%s: %+v", title, v)
 			continue
 		}
-		w.stored(v.Jobs[0])
+		in.stored(v.Jobs[0])
 	}
 	// The digest that its depositor gave is not that of the letter.
-	if v := w.rest(upload); v.Status != "failed" || outcome(v.Jobs[0]) != "upload failed digest_mismatch" {
+	if v := in.rest(upload); v.Status != "failed" || outcome(v.Jobs[0]) != "upload failed digest_mismatch" {
 		t.Errorf("upload: %+v", v)
 	}
-	w.agree()
+	in.agree()
 	stop()
-	w.agree()
+	in.agree()
 }
 
 // stored checks that the object is where its job says.
-func (w *world) stored(j app.JobRow) {
-	w.t.Helper()
+func (in *installation) stored(j app.JobRow) {
+	in.t.Helper()
 	if j.ManifestKey == nil || !strings.HasPrefix(j.PrimaryIdentifier, "ark:/99999/fk4") {
-		w.t.Errorf("%s: identifier %q, manifest %v", j.ID, j.PrimaryIdentifier, j.ManifestKey)
+		in.t.Errorf("%s: identifier %q, manifest %v", j.ID, j.PrimaryIdentifier, j.ManifestKey)
 		return
 	}
-	data, err := os.ReadFile(filepath.Join(w.cfg.Store, filepath.FromSlash(*j.ManifestKey)))
+	data, err := os.ReadFile(filepath.Join(in.cfg.Store, filepath.FromSlash(*j.ManifestKey)))
 	if err != nil || !strings.Contains(string(data), j.PrimaryIdentifier) {
-		w.t.Errorf("%s: storage manifest: %v, %.100s", j.ID, err, data)
+		in.t.Errorf("%s: storage manifest: %v, %.100s", j.ID, err, data)
 	}
 }
 
@@ -110,7 +110,7 @@ func (w *world) stored(j app.JobRow) {
 // report says so; the first failure stays in the history.
 func TestRequeueAndSecondReport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	gate := make(chan struct{})
 	base := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		select {
@@ -120,61 +120,61 @@ func TestRequeueAndSecondReport(t *testing.T) {
 			http.Error(rw, "lost", http.StatusNotFound)
 		}
 	}))
-	w.serve()
-	id := w.submit(app.Deposit{Payload: base + "/lost.txt", Title: "lost"})
-	v := w.rest(id)
+	in.serveInProcess()
+	id := in.submit(app.Deposit{Payload: base + "/lost.txt", Title: "lost"})
+	v := in.rest(id)
 	if v.Status != "failed" || outcome(v.Jobs[0]) != "lost failed http_status" {
 		t.Fatalf("first report: %+v", v.Jobs)
 	}
 	close(gate)
 	job := domain.JobID(v.Jobs[0].ID)
-	end, err := w.app.LogEnd(w.ctx())
+	end, err := in.app.LogEnd(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved, err := w.app.Requeue(w.ctx(), job, "it was found")
+	moved, err := in.app.Requeue(in.ctx(), job, "it was found")
 	if err != nil || moved.Row != "J16" {
 		t.Fatalf("requeue: %+v, %v", moved, err)
 	}
-	w.until(end+1, domain.EventJobCompleted)
-	if _, err := w.app.RequestUpdate(w.ctx(), id, ""); err != nil {
+	in.until(end+1, domain.EventJobCompleted)
+	if _, err := in.app.RequestUpdate(in.ctx(), id, ""); err != nil {
 		t.Fatal(err)
 	}
-	w.until(end+1, domain.EventBatchCompleted)
-	if err := w.app.CatchUp(w.ctx()); err != nil {
+	in.until(end+1, domain.EventBatchCompleted)
+	if err := in.app.CatchUp(in.ctx()); err != nil {
 		t.Fatal(err)
 	}
-	v, err = w.app.BatchReport(w.ctx(), id, 10)
+	v, err = in.app.BatchReport(in.ctx(), id, 10)
 	if err != nil || v.Status != "completed" || len(v.Reports) != 2 || len(v.Reports[1].NewlySuccessfulJobs) != 1 {
 		t.Errorf("second report: %v, %+v", err, v)
 	}
-	if end, err := w.app.Watch(w.ctx(), id, 0, func(app.Event, app.Progress) {}); err != nil || end.State != domain.BatchCompleted || end.Completed != 1 {
+	if end, err := in.app.Watch(in.ctx(), id, 0, func(app.Event, app.Progress) {}); err != nil || end.State != domain.BatchCompleted || end.Completed != 1 {
 		t.Errorf("who watches it now is told of %+v, %v", end, err)
 	}
 	if len(v.Retries) != 1 || v.Retries[0].Outcome != "succeeded" || *v.Retries[0].ResumedBy != "user/test" {
 		t.Errorf("retry history: %+v", v.Retries)
 	}
-	w.agree()
+	in.agree()
 }
 
 // until follows the log until an event of the type is seen.
-func (w *world) until(from uint64, want domain.EventType) {
-	w.t.Helper()
-	for e, err := range w.app.Tail(w.ctx(), app.TailOptions{Selection: app.Selection{From: from}, Follow: true}) {
+func (in *installation) until(from uint64, want domain.EventType) {
+	in.t.Helper()
+	for e, err := range in.app.Tail(in.ctx(), app.TailOptions{Selection: app.Selection{From: from}, Follow: true}) {
 		if err != nil {
-			w.t.Fatal(err)
+			in.t.Fatal(err)
 		}
 		if e.Type == want {
 			return
 		}
 	}
-	w.t.Fatalf("no %s came", want)
+	in.t.Fatalf("no %s came", want)
 }
 
 // What is under way when the service stops is handed back and done by the next.
 func TestStopHandsBackAndTheNextStartGoesOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "stop_grace=100ms", "workers=job-downloading=2")
+	in := newInstallation(t, "stop_grace=100ms", "workers=job-downloading=2")
 	asked, gate := make(chan struct{}, 100), make(chan struct{})
 	base := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -187,51 +187,51 @@ func TestStopHandsBackAndTheNextStartGoesOn(t *testing.T) {
 		}
 		_, _ = rw.Write([]byte("slow " + r.URL.Path))
 	}))
-	stop := w.serve()
+	stop := in.serveInProcess().stop
 	ids := make([]domain.BatchID, 5)
 	for i := range ids {
-		ids[i] = w.submit(app.Deposit{Payload: fmt.Sprintf("%s/%d.txt", base, i), Title: "slow"})
+		ids[i] = in.submit(app.Deposit{Payload: fmt.Sprintf("%s/%d.txt", base, i), Title: "slow"})
 	}
 	<-asked
 	<-asked
 	stop()
-	w.agree()
+	in.agree()
 	close(gate)
-	w.serve()
+	in.serveInProcess()
 	for _, id := range ids {
-		if v := w.rest(id); v.Status != "completed" || len(v.Retries) != 0 {
+		if v := in.rest(id); v.Status != "completed" || len(v.Retries) != 0 {
 			t.Errorf("%s: %s, %+v", id, v.Status, v.Jobs)
 		}
 	}
-	w.agree()
+	in.agree()
 }
 
 // Roles may run in processes of their own, several of each.
 func TestRolesInSeveralProcesses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	in := newInstallation(t)
 	base := webServer(t, samples.Handler())
-	w.serve("daemons")
-	w.serve("daemons")
-	w.serve("relay", "projector")
-	first := w.serve("relay", "projector")
-	batch := w.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	in.serveInProcess("daemons")
+	in.serveInProcess("daemons")
+	in.serveInProcess("relay", "projector")
+	first := in.serveInProcess("relay", "projector").stop
+	batch := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
 	first()
-	if v := w.rest(batch); v.JobsInProgress != 0 || v.JobsCompleted == 0 {
+	if v := in.rest(batch); v.JobsInProgress != 0 || v.JobsCompleted == 0 {
 		t.Errorf("%+v", v.BatchSummary)
 	}
-	w.agree()
+	in.agree()
 }
 
 func TestStatusTellsWhoServes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	s := w.app.Status(w.ctx())
+	in := newInstallation(t)
+	s := in.app.Status(in.ctx())
 	if !s.OK() || s.Projection == nil || s.Projection.PendingMigrations != 0 || s.Outbox == nil || len(s.Workers) != 0 {
 		t.Errorf("nobody serves: %+v", s)
 	}
-	w.serve()
-	if s = w.app.Status(w.ctx()); len(s.Workers) != 1 || len(s.Workers[0].Roles) != len(run.AllRoles) {
+	in.serveInProcess()
+	if s = in.app.Status(in.ctx()); len(s.Workers) != 1 || len(s.Workers[0].Roles) != len(run.AllRoles) {
 		t.Errorf("one process serves: %+v", s)
 	}
 }
@@ -240,12 +240,12 @@ func TestStatusTellsWhoServes(t *testing.T) {
 // the others say is told all the same.
 func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	w, closed := newWorld(t), closedPort(t)
-	live, err := w.wired.Store(w.ctx())
+	in, closed := newInstallation(t), closedPort(t)
+	live, err := in.wired.Store(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := live.ReserveBatchID(w.ctx()); err != nil { // a tree in use: a new one is not opened without the log
+	if _, err := live.ReserveBatchID(in.ctx()); err != nil { // a tree in use: a new one is not opened without the log
 		t.Fatal(err)
 	}
 	for name, at := range map[string]string{
@@ -253,7 +253,7 @@ func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set := maps.Clone(w.set)
+			set := maps.Clone(in.settings)
 			set[name] = at
 			cfg, err := config.Load(config.Sources{Flags: set})
 			if err != nil {

@@ -3,11 +3,11 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/config"
-	"github.com/accession-ingest/accession/cmd/internal/wire"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -27,7 +25,6 @@ const reaching = 60 * time.Second
 // whose processes die at crash points.
 type office struct {
 	*installation
-	app  *app.App
 	base string
 
 	mu     sync.Mutex
@@ -49,8 +46,8 @@ type office struct {
 // ever opened.
 func newOffice(t testing.TB, before func(*office)) *office {
 	t.Helper()
-	o := &office{installation: prepared(t, "attempts: 20, timeout: 5s", "outbox_grace=200ms", "janitor_interval=200ms",
-		"retention=0s", "stop_grace=100ms"), found: map[string]bool{}, again: map[domain.BatchID]int{},
+	o := &office{installation: prepare(t, "attempts: 20, timeout: 5s", append(slices.Clone(forProcesses), "outbox_grace=200ms", "janitor_interval=200ms",
+		"retention=0s", "stop_grace=100ms")...), found: map[string]bool{}, again: map[domain.BatchID]int{},
 		called: map[string]int{}, asked: map[string]bool{}, slow: make(chan struct{}, 100), gone: map[domain.BatchID]bool{}}
 	program, err := crashing()
 	o.must(err)
@@ -59,19 +56,11 @@ func newOffice(t testing.TB, before func(*office)) *office {
 	t.Cleanup(web.Close)
 	o.base = web.URL
 	o.tell("queued, report")
-	name := filepath.Join(o.dir, "profiles", "test.yaml")
-	text, err := os.ReadFile(name)
-	o.must(err)
-	o.must(os.WriteFile(name, append(text, "callback: {url: "+web.URL+"/callback}\n"...), 0o600))
+	o.editProfile("fetch:", "callback: {url: "+web.URL+"/callback}\nfetch:")
 	if before != nil {
 		before(o)
 	}
 	o.open()
-	cfg, err := config.Load(config.Sources{Flags: o.settings})
-	o.must(err)
-	world := wire.New(cfg, slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { o.should(world.Close()) })
-	o.app = &app.App{World: world, Actor: "user/test"}
 	return o
 }
 

@@ -111,7 +111,7 @@ func newScenario(t *testing.T, fetch string, files answers, set ...string) *scen
 		t.Fatal(err)
 	}
 	// A session outlasts every stop.
-	s := &scenario{installation: newFetching(t, fetch, append([]string{"zookeeper_session_timeout=60s", "sweep_interval=10ms",
+	s := &scenario{installation: newForProcesses(t, fetch, append([]string{"zookeeper_session_timeout=60s", "sweep_interval=10ms",
 		"max_processing_attempts=3"}, set...)...), web: newDepositor(t, files), job: domain.NewJobID(1), seen: map[string]int{}}
 	s.program = program
 	s.set(without()...)
