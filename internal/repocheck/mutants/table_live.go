@@ -4,6 +4,7 @@ const (
 	zklive = "eventstore/zklive"
 	store  = "eventstore"
 	jslog  = "eventstore/jslog"
+	codec  = "eventstore/codec"
 	e2e    = "cmd/accession/e2e"
 )
 

@@ -70,16 +70,16 @@ var events = []Mutant{{
 	Package: jslog, Test: "TestReadOfAnotherStream/its_end_written_anew",
 }, {
 	Name: "clean text", Why: "a NUL in a name holds up the tables",
-	At: "eventstore prepare", Do: []Op{Never("dirty")},
-	Package: store, Test: "TestCleanText",
+	At: "eventstore/codec prepare", Do: []Op{Never("dirty")},
+	Package: codec, Test: "TestCleanText",
 }, {
 	Name: "the look whether a text is plain", Why: "text that JSON must escape breaks its event",
-	At: "domain Plain", Do: []Op{Never("' '")},
-	Package: store, Test: "TestCleanText",
+	At: "eventstore/codec plain", Do: []Op{Never("' '")},
+	Package: codec, Test: "TestCleanText",
 }, {
 	Name: "the limit of an event's size", Why: "an event that the log refuses holds its job for ever",
-	At: "eventstore prepare", Do: []Op{Never("MaxEventBytes")},
-	Package: store, Test: "TestEncodeRefuses",
+	At: "eventstore/codec prepare", Do: []Op{Never("MaxEventBytes")},
+	Package: codec, Test: "TestEncodeRefuses",
 }, {
 	Name: "the fence of a file's attempt", Why: "a worker that comes back ends its successor's attempt",
 	At: "domain (*fileDecider).fenced", Do: []Op{Never("Fence")},

@@ -132,7 +132,7 @@ var bugs = []Mutant{{
 	Package: zklive, Test: "TestConformance/claims/plain/attempts",
 }, {
 	Name: "a command's id that is cleaned in its event alone", Why: "the command, sent again, is not known", Was: true,
-	At: "eventstore (*Handler).complete", Do: []Op{Drop("clean")},
+	At: "eventstore (*Handler).complete", Do: []Op{Drop("CleanText")},
 	Package: store, Test: "TestHandlerCleansText",
 }, {
 	Name: "an epoch whose answer was lost", Why: "a restore ends in the middle", Was: true,
