@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/accession-ingest/accession/internal/repocheck"
 )
 
 // Mutant is one protection that is taken away, and the test that must notice.
@@ -122,7 +124,7 @@ func declaration(root, pkg, name string) (file string, f function, syntax *ast.F
 func named(decl ast.Decl, name string) ast.Node {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
-		if d.Body != nil && funcName(d) == name {
+		if d.Body != nil && repocheck.FuncName(d) == name {
 			return d
 		}
 	case *ast.GenDecl:
@@ -133,18 +135,6 @@ func named(decl ast.Decl, name string) ast.Node {
 		}
 	}
 	return nil
-}
-
-// funcName returns a function's name as godoc writes it: F, (T).M or (*T).M.
-func funcName(d *ast.FuncDecl) string {
-	if d.Recv == nil {
-		return d.Name.Name
-	}
-	star, typ := "", d.Recv.List[0].Type
-	if s, ok := typ.(*ast.StarExpr); ok {
-		star, typ = "*", s.X
-	}
-	return "(" + star + lastName(typ) + ")." + d.Name.Name
 }
 
 // keepImports lets a changed file still compile when it has lost the only use of an

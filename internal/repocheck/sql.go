@@ -1,0 +1,137 @@
+package repocheck
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ByHand are functions, constants or variables of a package that hold SQL outside of
+// queries/.
+type ByHand struct {
+	Package string
+	Names   []string // as godoc writes them: F, (*T).M, a constant
+	Why     string
+}
+
+// Reasons for SQL outside of queries/. sqlc knows statements whose schema, tables and
+// columns are fixed.
+const (
+	anySchema = "the schema is a parameter: the tables in use or those of a rebuild"
+	anyTable  = "the table and its columns are parameters"
+	session   = "a setting or lock of the session or transaction, which no schema holds"
+)
+
+// SQLByHand is the whole table.
+var SQLByHand = []ByHand{}
+
+// sends are methods of pgx and database/sql that take SQL.
+var sends = []string{"Exec", "Query", "QueryRow", "ExecContext", "QueryContext", "QueryRowContext", "Queue", "CopyFrom"}
+
+// statement matches what a string literal with a SQL statement begins with.
+var statement = regexp.MustCompile(`(?is)^\s*(select\s.*(\sfrom\s|\()|insert\s+into\s|update\s+\S+(\s+\w+)?\s+set\s|delete\s+from\s|with\s+\w+\s+as\s*\(|` +
+	`(create|alter|drop)\s+(table|schema|index|view|database|role|unique|materialized|sequence|type|function)\s|set\s+(local|transaction|session)\s|(listen|notify|lock table|analyze|truncate)\s+\w+\.?\w*\s*$)`)
+
+// CheckSQL refuses SQL outside of queries/, generated code, migrations and the places in
+// SQLByHand.
+func CheckSQL(root fs.FS) ([]Finding, error) {
+	all, err := sources(root)
+	if err != nil {
+		return nil, err
+	}
+	var found []Finding
+	used := map[string]bool{}
+	talks := map[string]bool{} // packages that talk to PostgreSQL
+	for _, s := range all {
+		for _, i := range s.imports {
+			talks[s.pkg] = talks[s.pkg] || !s.test && (i.path == "database/sql" || strings.HasPrefix(i.path, "github.com/jackc/pgx/"))
+		}
+	}
+	for _, s := range all {
+		if !s.production() || ast.IsGenerated(s.syntax) {
+			continue
+		}
+		for _, decl := range s.syntax.Decls {
+			for name, part := range parts(decl) {
+				pos := sqlIn(part, talks[s.pkg])
+				if !pos.IsValid() {
+					continue
+				}
+				if slices.ContainsFunc(SQLByHand, func(b ByHand) bool { return b.Package == s.pkg && slices.Contains(b.Names, name) }) {
+					used[s.pkg+" "+name] = true
+					continue
+				}
+				found = append(found, Finding{s.file, s.fset.Position(pos).Line, fmt.Sprintf(
+					"%s holds SQL: write it in queries/ and let sqlc generate the call, or give the reason in repocheck/sql.go", name)})
+			}
+		}
+	}
+	for _, b := range SQLByHand {
+		for _, name := range b.Names {
+			if whole(root) && !used[b.Package+" "+name] {
+				found = append(found, Finding{"internal/repocheck/sql.go", 0, b.Package + " " + name + " holds no SQL or does not exist: remove it"})
+			}
+		}
+	}
+	return found, nil
+}
+
+// parts returns the functions, constants and variables of a declaration by name.
+func parts(decl ast.Decl) map[string]ast.Node {
+	named := map[string]ast.Node{}
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Body != nil {
+			named[FuncName(d)] = d.Body
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if v, ok := spec.(*ast.ValueSpec); ok {
+				named[v.Names[0].Name] = v
+			}
+		}
+	}
+	return named
+}
+
+// sqlIn returns where a node holds SQL first: a literal or, in a package that talks to
+// PostgreSQL, a call that sends a statement.
+func sqlIn(n ast.Node, talks bool) (at token.Pos) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.SelectorExpr); ok && talks && slices.Contains(sends, f.Sel.Name) && len(n.Args) > 1 && isContext(n.Args[0]) {
+				at = n.Pos()
+			}
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && statement.MatchString(text) {
+				at = n.Pos()
+			}
+		}
+		return !at.IsValid()
+	})
+	return at
+}
+
+// isContext reports whether an argument is a context, by its name.
+func isContext(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == "ctx" || slices.Contains([]string{"context.Background()", "context.TODO()"}, written(e))
+}
+
+// FuncName returns a function's name as godoc writes it: F, (T).M or (*T).M.
+func FuncName(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return d.Name.Name
+	}
+	star, typ := "", d.Recv.List[0].Type
+	if s, ok := typ.(*ast.StarExpr); ok {
+		star, typ = "*", s.X
+	}
+	return "(" + star + written(typ) + ")." + d.Name.Name
+}
