@@ -33,10 +33,9 @@ var Replies = []Reply{
 	{"*/*/*/after", "", answered},
 	{"eventstore/deletion/begun", "", answered},
 	{"relay.published", "", answered},
-	{"notify.callback_sent", "", answered},
 	{"store/*/*/*", "", onDisk},
+	{"notify/callback/send/before", Receiver, ""},
 	{"notify/*/*/*", "", onDisk},
-	{"notify.mail_*", "", onDisk},
 	{"wire/*/*/*", "", onDisk},
 	{"daemon/*/keep-*/before", "", onDisk},
 	{"daemon/*/send/before", "", onDisk},
@@ -55,7 +54,6 @@ var Replies = []Reply{
 	{"record/*/*/before", PostgreSQL, ""},
 	{"daemon/processing/reserve-identifier/before", PostgreSQL, ""},
 	{"daemon/recording/record/before", PostgreSQL, ""},
-	{"notify.callback_made", Receiver, ""},
 	{"daemon/notify/callback/before", Receiver, ""},
 }
 

@@ -64,7 +64,7 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 		"daemon/batch-pending/before-create-jobs", "daemon/batch-pending/after-create-jobs",
 		"daemon/batch-pending/before-create-jobs:2", "daemon/batch-pending/after-create-jobs:2",
 		"daemon/batch-pending/before-create-jobs:3", "daemon/batch-pending/after-create-jobs:3",
-		"daemon/mail/before-send", "notify.mail_written", "notify.mail_placed", "daemon/mail/after-send",
+		"daemon/mail/before-send", "notify/mail/rename/before", "notify/mail/rename/after", "daemon/mail/after-send",
 		"daemon/turn/before-move", "daemon/turn/after-move", "relay.read:3", "relay.published:2",
 	}
 	const side = 2 // several at once: they wait for the sessions of those that were killed

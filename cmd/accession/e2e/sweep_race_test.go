@@ -21,7 +21,7 @@ import (
 // one is a table in which one file is overdue.
 type one sweep.Candidate
 
-func (o one) Candidates(context.Context, sweep.Net, domain.FileHash, int) ([]sweep.Candidate, error) {
+func (o one) Candidates(context.Context, sweep.Filter, domain.FileHash, int) ([]sweep.Candidate, error) {
 	return []sweep.Candidate{sweep.Candidate(o)}, nil
 }
 

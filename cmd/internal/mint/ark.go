@@ -11,15 +11,15 @@ type ARK struct {
 	Name string // everything after the NAAN's slash, without hyphens
 }
 
-// String writes the normal form, ark:/NAAN/name: two ARKs name the same thing
+// String returns the normal form, ark:/NAAN/name: two ARKs name the same thing
 // when their normal forms are equal.
 func (a ARK) String() string { return "ark:/" + a.NAAN + "/" + a.Name }
 
-// hyphens are without meaning in an ARK: line breaking and word processors add
+// hyphens have no meaning in an ARK: line breaking and word processors add
 // them and turn them into their look-alikes.
 var hyphens = strings.NewReplacer("-", "", "\u2010", "", "\u2011", "", "\u2012", "", "\u2013", "", "\u2014", "", "\u2015", "")
 
-// Parse reads an ARK in any of its spellings: with or without the slash after
+// Parse parses an ARK in any of its spellings: with or without the slash after
 // the label, label and NAAN in any case, hyphens anywhere after the label, a
 // resolver's address in front. The case of the name counts. The error is an
 // *Error with CodeARKInvalid.
@@ -29,8 +29,7 @@ func Parse(s string) (ARK, error) {
 	}
 	rest := s
 	if at := strings.Index(rest, "://"); at >= 0 {
-		_, path, _ := strings.Cut(rest[at+3:], "/")
-		rest = path
+		_, rest, _ = strings.Cut(rest[at+3:], "/")
 	}
 	if len(rest) < 4 || !strings.EqualFold(rest[:4], "ark:") {
 		return ARK{}, invalid(s, "it does not begin with ark:/")
@@ -51,26 +50,6 @@ func Parse(s string) (ARK, error) {
 		}
 	}
 	return ARK{NAAN: naan, Name: name}, nil
-}
-
-// Check tells whether s is an ARK that ends with its right check character, as
-// every name of a Minter does. It finds each character that was taken for another
-// of the alphabet, and each swap of neighbours on either side of the slash, in
-// names of up to 28 characters with the NAAN. The error is an *Error with CodeARKInvalid or
-// CodeARKCheck.
-func Check(s string) error {
-	a, err := Parse(s)
-	if err != nil {
-		return err
-	}
-	if !isBetanumeric(a.Name) || len(a.Name) < 2 {
-		return &Error{Code: CodeARKCheck, Message: fmt.Sprintf("identifier %q: its name is not made of a check-character alphabet (%s)", s, betanumeric)}
-	}
-	last := len(a.Name) - 1
-	if checkCharacter(a.NAAN+"/"+a.Name[:last]) != a.Name[last] {
-		return &Error{Code: CodeARKCheck, Message: fmt.Sprintf("identifier %q: the check character does not fit; compare it with its source, a character is wrong or two are swapped", s)}
-	}
-	return nil
 }
 
 func invalid(s, why string) error {

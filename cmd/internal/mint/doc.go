@@ -1,4 +1,4 @@
-// Package mint makes archival resource keys (ARKs) without asking anybody.
+// Package mint makes archival resource keys (ARKs) without a service.
 //
 // An ARK is ark:/NAAN/shoulder+body+check: the number of the name assigning
 // authority, a shoulder that sets this installation's names apart from others

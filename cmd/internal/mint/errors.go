@@ -7,10 +7,9 @@ const (
 	CodeMinterInvalid domain.Code = "minter_invalid" // the configured authority number or shoulder cannot be used
 	CodeJobIDInvalid  domain.Code = "job_id_invalid" // not an id that ZooKeeper allotted to a job
 	CodeARKInvalid    domain.Code = "ark_invalid"    // not of the form ark:/NAAN/name
-	CodeARKCheck      domain.Code = "ark_check"      // the check character does not fit: a typing error
 )
 
-// Error says why a name could not be made or accepted.
+// Error is the reason why a name could not be made or accepted.
 type Error struct {
 	Code    domain.Code // one of the Code constants
 	Message string      // a sentence for people: the place and the remedy
@@ -18,11 +17,11 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Reason gives the error as the reason of a failed job. A wrong identifier is
-// the depositor's to mend, wrong settings the operators'; trying again never helps.
+// Reason returns the error as the reason of a failed job. A wrong identifier is
+// the depositor's to correct, wrong settings the operators'; trying again never helps.
 func (e *Error) Reason() domain.Reason {
 	class := domain.ClassSystem
-	if e.Code == CodeARKInvalid || e.Code == CodeARKCheck {
+	if e.Code == CodeARKInvalid {
 		class = domain.ClassContent
 	}
 	return domain.Reason{Class: class, Code: e.Code, Message: e.Message}

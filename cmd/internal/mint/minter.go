@@ -23,8 +23,7 @@ const (
 	maxShoulder      = 9
 )
 
-// Validate names every fault of the settings at once; the error is an *Error
-// with CodeMinterInvalid.
+// Validate returns every fault of the settings in one *Error with CodeMinterInvalid.
 func (m Minter) Validate() error {
 	var faults []string
 	if !isNAAN(m.NAAN) {
@@ -47,14 +46,14 @@ func isShoulder(s string) bool {
 	return len(s) >= 2 && len(s) <= maxShoulder && isBetanumeric(s) && strings.IndexAny(s, "0123456789") == len(s)-1
 }
 
-// Name is the ARK of number n. It is pure, and different numbers give different
-// names. The Minter must be valid.
+// Name returns the ARK of number n. Different numbers have different names. The
+// Minter must be valid.
 func (m Minter) Name(n uint64) string {
 	s := m.NAAN + "/" + m.Shoulder + encode(n)
 	return "ark:/" + s + string(checkCharacter(s))
 }
 
-// Derive is the ARK of a job: jid0000000042 gives Name(42). The error is an
+// Derive returns the ARK of a job: that of jid0000000042 is Name(42). The error is an
 // *Error with CodeMinterInvalid or CodeJobIDInvalid.
 func (m Minter) Derive(jid string) (string, error) {
 	if err := m.Validate(); err != nil {
@@ -67,8 +66,8 @@ func (m Minter) Derive(jid string) (string, error) {
 	return m.Name(n), nil
 }
 
-// jobNumber accepts exactly one spelling of each number, since two spellings
-// of one number would share a name.
+// jobNumber returns the number of a job id. It accepts exactly one spelling of each
+// number, since two would share a name.
 func jobNumber(jid string) (uint64, error) {
 	digits, ok := strings.CutPrefix(jid, "jid")
 	n, err := strconv.ParseUint(digits, 10, 64)
@@ -77,3 +76,42 @@ func jobNumber(jid string) (uint64, error) {
 	}
 	return n, nil
 }
+
+// betanumeric is the alphabet of bodies and check characters: no vowels, so
+// that no words arise, and no l, which looks like 1. Its length is prime,
+// which is what lets the check character find typing errors.
+const betanumeric = "0123456789bcdfghjkmnpqrstvwxz"
+
+const radix = uint64(len(betanumeric))
+
+// minWidth is the least length of a body: 29^6, about 595 million jobs, have
+// bodies of equal length; later ones get longer, never ambiguous.
+const minWidth = 6
+
+// encode returns n in the betanumeric alphabet, most significant first, padded
+// with zeros to minWidth. Different numbers give different bodies.
+func encode(n uint64) string {
+	var buf [16]byte
+	i := len(buf)
+	for n > 0 || len(buf)-i < minWidth {
+		i--
+		buf[i] = betanumeric[n%radix]
+		n /= radix
+	}
+	return string(buf[i:])
+}
+
+// checkCharacter returns the NOID check character of "NAAN/name": the sum
+// of position (from 1) times value, modulo 29. Characters outside the alphabet,
+// such as the slash, count as zero but take up a position.
+func checkCharacter(s string) byte {
+	sum := 0
+	for i := range len(s) {
+		if v := strings.IndexByte(betanumeric, s[i]); v > 0 {
+			sum += (i + 1) * v
+		}
+	}
+	return betanumeric[sum%len(betanumeric)]
+}
+
+func isBetanumeric(s string) bool { return strings.Trim(s, betanumeric) == "" }

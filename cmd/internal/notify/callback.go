@@ -15,7 +15,7 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// Doer sends a request. The guarded client is one, and the only one outside tests.
+// Doer sends a request. *fetch.Client is one, and the only one outside tests.
 type Doer interface {
 	Do(*http.Request) (*http.Response, error)
 }
@@ -26,22 +26,24 @@ const maxAnswer = 64 << 10
 
 // Callback posts body as JSON to url, with key as its Idempotency-Key: 1 to 255
 // printable ASCII characters without space. Any answer of 200 to 299 is success.
-// Redirects are the Doer's matter; one that is handed back here is an error. The
-// error is an *Error; Retry tells whether sending again, with the same key, may
+// Redirects are the Doer's matter; one that it returns is an error. The
+// error is an *Error; Retry reports whether sending again, with the same key, may
 // help.
 func Callback(ctx context.Context, via Doer, url, key string, body any) error {
 	req, err := request(ctx, url, key, body)
 	if err != nil {
 		return err
 	}
-	crash.Point("notify.callback_made")
-	resp, doErr := via.Do(req)
-	if doErr != nil {
-		return unsent(ctx, doErr)
+	var resp *http.Response
+	err = crash.Around("notify/callback/send", func() (err error) {
+		resp, err = via.Do(req)
+		return err
+	})
+	if err != nil {
+		return unsent(ctx, err)
 	}
 	defer resp.Body.Close()
-	crash.Point("notify.callback_sent")
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // the status has told everything
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // only the status counts
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
 		return nil
 	}
@@ -68,7 +70,7 @@ func request(ctx context.Context, url, key string, body any) (*http.Request, err
 	return req, nil
 }
 
-// refused makes the error of an answer other than 2xx.
+// refused returns the error of an answer other than 2xx.
 func refused(resp *http.Response) *Error {
 	e := &Error{Code: CodeHTTPStatus, Class: domain.ClassSystem, Status: resp.StatusCode, Message: fmt.Sprintf(
 		"callback: the receiver answered %d %s; see what it did not accept, or correct the profile's callback URL",
@@ -83,7 +85,7 @@ func refused(resp *http.Response) *Error {
 	return e
 }
 
-// retryAfter reads a Retry-After header: seconds, or a date. 0 = none or past.
+// retryAfter parses a Retry-After header: seconds, or a date. 0 = none or past.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

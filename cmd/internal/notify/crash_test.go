@@ -22,7 +22,7 @@ func TestCrash(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", binary, "./testdata/deliver").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for point, mails := range map[string]int{"notify.mail_written": 0, "notify.mail_placed": 1} {
+	for point, mails := range map[string]int{"notify/mail/rename/before": 0, "notify/mail/rename/after": 1} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "drop")

@@ -1,5 +1,5 @@
-// Package notify tells the world outside that something is finished: by a
-// callback to a program, and by mail to people.
+// Package notify announces that something is finished: by a callback to a program,
+// and by mail to people.
 //
 // Both are sent at least once, and carry a key that stays the same when they are
 // sent again: a callback in its Idempotency-Key header, for the receiver to

@@ -35,19 +35,19 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Reason gives the error as the reason of a failure.
+// Reason returns the error as the reason of a failure.
 func (e *Error) Reason() domain.Reason {
 	return domain.Reason{Class: e.Class, Code: e.Code, Message: e.Message}
 }
 
-// Retry tells whether sending again may help, and how long the receiver asks to
+// Retry reports whether sending again may help, and how long the receiver asks to
 // wait before it (0 = it does not say).
 func (e *Error) Retry() (again bool, after time.Duration) { return e.Temporary, e.After }
 
-// unsent explains why a callback got no answer. Clients whose errors have Reason
+// unsent returns the error of a callback that got no answer. Clients whose errors have Reason
 // and Retry are believed; other errors show nothing, for their text may hold the
 // URL with its secrets.
 func unsent(ctx context.Context, err error) *Error {

@@ -21,10 +21,10 @@ type MailDrop struct {
 	Dir string // created when it is not there
 }
 
-// Deliver puts the message into the directory, as FileName(m.Key), and gives that
+// Deliver puts the message into the directory, as FileName(m.Key), and returns that
 // name. When it returns without error, a power cut cannot take the mail away. A
-// mail that is there already under the key is left as it is. Nobody ever sees half
-// a mail: it is written under a name of its own, synced, then renamed. The error
+// mail that is there already under the key is left as it is. No reader sees half a
+// mail: it is written under a name of its own, synced, then renamed. The error
 // is an *Error with CodeMailInvalid or CodeMailDrop.
 func (d MailDrop) Deliver(m Message) (string, error) {
 	text, err := m.Bytes()
@@ -52,7 +52,7 @@ func (d MailDrop) put(name string, text []byte) error {
 	case err == nil && !info.Mode().IsRegular():
 		return fmt.Errorf("%s is there and is not a file", name)
 	case err == nil:
-		return syncDir(root) // whoever wrote it may not have come so far
+		return syncDir(d.Dir) // the process that wrote it may have died before
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -60,70 +60,59 @@ func (d MailDrop) put(name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	crash.Point("notify.mail_written")
-	if err := root.Rename(draft, name); err != nil {
+	if err := crash.Around("notify/mail/rename", func() error { return root.Rename(draft, name) }); err != nil {
 		return errors.Join(err, root.Remove(draft))
 	}
-	crash.Point("notify.mail_placed")
-	return syncDir(root)
+	return syncDir(d.Dir)
 }
 
 // stage writes the mail durably under a name that no mail system takes.
-func stage(root *os.Root, text []byte) (string, error) {
-	draft := "." + rand.Text() + ".part"
-	crash.Point("notify/mail/before-draft")
-	f, err := root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
-	crash.Point("notify/mail/after-draft")
+func stage(root *os.Root, text []byte) (draft string, err error) {
+	draft = "." + rand.Text() + ".part"
+	var f *os.File
+	err = crash.Around("notify/mail/create", func() (err error) {
+		f, err = root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
 	_, err = f.Write(text)
-	crash.Point("notify/mail/before-sync")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return "", errors.Join(err, root.Remove(draft))
+	err = errors.Join(err, crash.Around("notify/mail/sync", f.Sync), f.Close())
+	if err != nil {
+		err = errors.Join(err, root.Remove(draft))
 	}
-	crash.Point("notify/mail/after-sync")
-	return draft, nil
+	return draft, err
 }
 
 // makeDir creates a directory durably, parents included.
 func makeDir(dir string) error {
-	if err := os.Mkdir(dir, 0o750); errors.Is(err, fs.ErrExist) {
+	if _, err := os.Stat(dir); err == nil {
 		return nil
-	} else if errors.Is(err, fs.ErrNotExist) {
-		if err := makeDir(filepath.Dir(dir)); err != nil {
-			return err
-		}
-		if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	} else if err != nil {
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDir(parent); err != nil {
 		return err
 	}
-	parent, err := os.OpenRoot(filepath.Dir(dir))
-	if err != nil {
+	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	defer parent.Close()
 	return syncDir(parent)
 }
 
-func syncDir(root *os.Root) error {
-	f, err := root.Open(".")
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	crash.Point("notify/drop/before-sync")
-	err = errors.Join(f.Sync(), f.Close())
-	crash.Point("notify/drop/after-sync")
-	return err
+	return errors.Join(crash.Around("notify/drop/sync", f.Sync), f.Close())
 }
 
 // maxStem is how many bytes of a file's name come from its key, well below the 255
 // that file systems take.
 const maxStem = 200
 
-// FileName gives the file of a key. Different keys have different files, also
+// FileName returns the file of a key. Different keys have different files, also
 // where a file system takes upper and lower case for the same; lower-case letters,
 // digits and - stay as they are.
 func FileName(key string) string {

@@ -37,7 +37,7 @@ type Message struct {
 	Date    time.Time // of the mail, not of its writing, so that writing it again gives the same bytes
 }
 
-// Validate names everything that is wrong with the message, in one *Error with
+// Validate returns everything that is wrong with the message, in one *Error with
 // CodeMailInvalid.
 func (m Message) Validate() error {
 	var faults []error
@@ -68,20 +68,18 @@ func (m Message) Validate() error {
 	if m.Date.IsZero() || m.Date.Year() < 1970 || m.Date.Year() > 9999 {
 		bad("the date is missing or not between 1970 and 9999")
 	}
-	if faults == nil {
-		return nil
+	if err := errors.Join(faults...); err != nil {
+		return &Error{Code: CodeMailInvalid, Class: domain.ClassSystem, Message: "mail: " + err.Error(), cause: err}
 	}
-	return &Error{Code: CodeMailInvalid, Class: domain.ClassSystem, Message: "mail: " + errors.Join(faults...).Error(), cause: errors.Join(faults...)}
+	return nil
 }
 
-// oneLine tells whether s is text in which no header can hide.
+// oneLine reports whether s is text in which no header can hide.
 func oneLine(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, breaks)
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
 }
 
-func breaks(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
-
-// address reads one address; its errors do not quote it, for they are kept where
+// address parses one address; its errors do not quote it, for they are kept where
 // addresses are not.
 func address(s string) (*mail.Address, error) {
 	if !oneLine(s) {
@@ -98,58 +96,49 @@ func address(s string) (*mail.Address, error) {
 	return a, nil
 }
 
-// oneSpaced leaves one space where there were several: folding a long header at
-// each of them could make lines that are blank, and a blank line ends the headers.
+// oneSpaced returns s with single spaces: folding a long header at several could
+// make blank lines, and a blank line ends the headers.
 func oneSpaced(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Bytes gives the message as RFC 5322 asks for it, the same bytes each time. The
+// Bytes returns the message in the form of RFC 5322, the same bytes each time. The
 // error is an *Error with CodeMailInvalid.
 func (m Message) Bytes() ([]byte, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	data, err := m.bytes()
-	if err != nil {
-		return nil, &Error{Code: CodeMailInvalid, Class: domain.ClassSystem, Message: "mail: it cannot be written", cause: err}
-	}
-	return data, nil
-}
-
-// bytes is Bytes of a valid message.
-func (m Message) bytes() ([]byte, error) {
 	g := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithCharset(gomail.CharsetUTF8), gomail.WithEncoding(gomail.EncodingQP))
-	from, err := address(m.From)
-	if err != nil {
-		return nil, err
-	}
+	from, _ := address(m.From) // valid, as those of To
 	to := make([]*mail.Address, len(m.To))
 	for i, s := range m.To {
-		if to[i], err = address(s); err != nil {
-			return nil, err
-		}
+		to[i], _ = address(s)
 	}
 	g.FromMailAddress(from)
 	g.ToMailAddress(to...)
 	g.Subject(oneSpaced(m.Subject))
 	g.SetDateWithValue(m.Date.UTC())
-	id := sha256.Sum256([]byte(m.Key))
-	g.SetMessageIDWithValue(hex.EncodeToString(id[:16]) + from.Address[strings.LastIndexByte(from.Address, '@'):])
+	g.SetMessageIDWithValue(halfSum(m.Key) + from.Address[strings.LastIndexByte(from.Address, '@'):])
 	// No vacation notes and the like in answer to a program's mail.
 	g.SetGenHeader("Auto-Submitted", "auto-generated")
 	g.SetBodyString(gomail.TypeTextPlain, plainText(m.Text))
 	if m.HTML != "" {
-		// What is between the parts depends on them, so that nobody can write it into
-		// them.
-		between := sha256.Sum256([]byte(m.Key + "\x00" + m.Text + "\x00" + m.HTML))
-		g.SetBoundary(hex.EncodeToString(between[:16]))
+		// The boundary depends on the parts, so that none of them can hold it.
+		g.SetBoundary(halfSum(m.Key + "\x00" + m.Text + "\x00" + m.HTML))
 		g.AddAlternativeString(gomail.TypeTextHTML, plainText(m.HTML))
 	}
 	var out bytes.Buffer
-	_, err = g.WriteTo(&out)
-	return out.Bytes(), err
+	if _, err := g.WriteTo(&out); err != nil {
+		return nil, &Error{Code: CodeMailInvalid, Class: domain.ClassSystem, Message: "mail: it cannot be written", cause: err}
+	}
+	return out.Bytes(), nil
 }
 
-// plainText keeps what steers terminals out of the readers'.
+// halfSum returns the first half of the SHA-256 of s in hex.
+func halfSum(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:16])
+}
+
+// plainText replaces what could steer a reader's terminal.
 func plainText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

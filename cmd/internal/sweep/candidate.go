@@ -2,18 +2,19 @@ package sweep
 
 import (
 	"context"
+	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections"
 )
 
-// Net is what candidates are caught with: those in it may be overdue, all others
-// are not.
-type Net struct {
-	// A running attempt is in the net when it began before this.
+// Filter selects candidates: files that it does not select are not overdue.
+type Filter struct {
+	// A running attempt is selected when it began before this.
 	DownloadBefore, ProcessingBefore domain.Time
-	// A failed file that belongs to no job is in the net when it waits to be
-	// processed again, or when so many downloads of it have begun. Those of jobs are
-	// looked after by the job's daemon, which knows whose fault the failures were.
+	// A failed file that belongs to no job is selected when it waits to be processed
+	// again, or when so many downloads of it have begun. Those of jobs are the job
+	// daemon's, which knows whose fault the failures were.
 	DownloadAttempts int
 }
 
@@ -29,13 +30,13 @@ type Candidate struct {
 
 // Finder finds candidates.
 type Finder interface {
-	// Candidates gives up to limit files in the net whose hash comes after the one
+	// Candidates returns up to limit selected files whose hash comes after the one
 	// given, in the order of their hashes.
-	Candidates(ctx context.Context, net Net, after domain.FileHash, limit int) ([]Candidate, error)
+	Candidates(ctx context.Context, filter Filter, after domain.FileHash, limit int) ([]Candidate, error)
 }
 
-// command says what is to be done about a candidate now, by its own limits; nil =
-// nothing.
+// command returns the command that ends or retries a candidate now, by its own
+// limits; nil = it is not overdue.
 func (c Candidate) command(now domain.Time, l domain.FileLimits) domain.FileCommand {
 	step := l.Download
 	if c.State == domain.FileProcessing || c.State == domain.FileProcessingFailed {
@@ -54,4 +55,52 @@ func (c Candidate) command(now domain.Time, l domain.FileLimits) domain.FileComm
 		return domain.RetryProcessing{Limits: l.Processing, Now: now}
 	}
 	return nil
+}
+
+// Limits bound the time of attempts and their number.
+type Limits struct {
+	// Default is for files that belong to no job, and for those of profiles that
+	// are not named.
+	Default domain.FileLimits
+	// Profiles is for the files of jobs, by the name of the job's profile.
+	Profiles map[string]domain.FileLimits
+}
+
+// Of returns the limits of a profile's files; "" = of files that belong to no job.
+func (l Limits) Of(profile string) domain.FileLimits {
+	if of, ok := l.Profiles[profile]; ok && profile != "" {
+		return of
+	}
+	return l.Default
+}
+
+// Filter returns the conditions that every overdue file meets, whatever its profile.
+func (l Limits) Filter(now domain.Time) Filter {
+	download, processing := l.Default.Download.Timeout, l.Default.Processing.Timeout
+	for _, of := range l.Profiles {
+		download, processing = min(download, of.Download.Timeout), min(processing, of.Processing.Timeout)
+	}
+	before := func(timeout time.Duration) domain.Time { return domain.At(now.Add(-timeout)) }
+	return Filter{DownloadBefore: before(download), ProcessingBefore: before(processing), DownloadAttempts: l.Default.Download.Max}
+}
+
+// Tables finds candidates in PostgreSQL.
+type Tables struct{ DB projections.DB }
+
+var _ Finder = Tables{}
+
+// Candidates implements Finder.
+func (t Tables) Candidates(ctx context.Context, filter Filter, after domain.FileHash, limit int) ([]Candidate, error) {
+	rows, err := projections.SweepCandidates(ctx, t.DB, projections.SweepNet{
+		DownloadBefore: filter.DownloadBefore.Time, ProcessingBefore: filter.ProcessingBefore.Time,
+		Downloads: filter.DownloadAttempts, After: after, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	found := make([]Candidate, len(rows))
+	for i, r := range rows {
+		found[i] = Candidate{Hash: domain.FileHash(r.RawFileHash), State: domain.FileState(r.Status), Attempts: int(r.Attempts),
+			Since: domain.At(r.StatusSince), JobID: domain.JobID(r.JobID), Profile: r.ProfileName}
+	}
+	return found, nil
 }

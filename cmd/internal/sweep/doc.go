@@ -1,4 +1,4 @@
-// Package sweep ends what has taken too long. It is one function of the time: the
+// Package sweep ends overdue attempts. It is one function of the time: the
 // files whose attempt is overdue, or whose attempts are used up, become commands
 // ([Sweeper.Sweep]); [Sweeper.Run] calls it at an interval and the command line
 // calls it once.

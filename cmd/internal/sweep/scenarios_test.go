@@ -216,7 +216,7 @@ func TestLimitsOfProfiles(t *testing.T) {
 	strict.Download.Timeout, patient.Download.Timeout = time.Minute, time.Hour
 	l := sweep.Limits{Default: limits, Profiles: map[string]domain.FileLimits{"strict": strict, "patient": patient}}
 	now := domain.At(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))
-	net := l.Net(now)
+	net := l.Filter(now)
 	if got := now.Sub(net.DownloadBefore.Time); got != time.Minute || net.DownloadAttempts != 3 {
 		t.Errorf("the net is %+v", net)
 	}

@@ -35,17 +35,15 @@ const page = eventstore.MaxFileEvents / 2
 func (s *Sweeper) Run(ctx context.Context) error {
 	for {
 		s.pass(ctx)
-		timer := time.NewTimer(s.Interval)
 		select {
-		case <-timer.C:
+		case <-time.After(s.Interval):
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
 		}
 	}
 }
 
-// pass makes a pass and tells of it.
+// pass makes a pass and logs its result.
 func (s *Sweeper) pass(ctx context.Context) {
 	sum, err := s.Once(ctx)
 	switch {
@@ -61,8 +59,8 @@ func (s *Sweeper) pass(ctx context.Context) {
 	}
 }
 
-// Once makes a pass at the log's time. With an error the summary tells how far it
-// came.
+// Once makes a pass at the log's time. With an error the summary covers what was done
+// before.
 func (s *Sweeper) Once(ctx context.Context) (Summary, error) {
 	now, err := s.Files.Now(ctx)
 	if err != nil {
@@ -71,17 +69,17 @@ func (s *Sweeper) Once(ctx context.Context) (Summary, error) {
 	return s.Sweep(ctx, now)
 }
 
-// Sweep looks at every file that may be overdue now, by the log's clock. A file
-// that cannot be decided keeps no other one out. With an error the summary tells
-// how far it came.
+// Sweep decides every file that may be overdue now, by the log's clock. A file
+// that cannot be decided keeps no other one out. With an error the summary covers
+// what was done before.
 func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 	sum := newSummary(now)
-	net := s.Limits.Net(now)
+	filter := s.Limits.Filter(now)
 	for after := domain.FileHash(""); ; {
 		if err := ctx.Err(); err != nil {
 			return sum, err
 		}
-		found, err := s.Finder.Candidates(ctx, net, after, page)
+		found, err := s.Finder.Candidates(ctx, filter, after, page)
 		if err != nil {
 			return sum, fmt.Errorf("look for overdue files: %w", err)
 		}
@@ -95,7 +93,7 @@ func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 	}
 }
 
-// decide asks for one page of candidates.
+// decide sends the commands for one page of candidates.
 func (s *Sweeper) decide(ctx context.Context, now domain.Time, found []Candidate, sum *Summary) error {
 	var asks []eventstore.FileAsk
 	for _, c := range found {
@@ -125,11 +123,39 @@ func (s *Sweeper) decide(ctx context.Context, now domain.Time, found []Candidate
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("recover overdue files: %w", err)
+		err = fmt.Errorf("recover overdue files: %w", err)
 	}
-	return nil
+	return err
 }
 
 func newSummary(now domain.Time) Summary {
 	return Summary{Now: now, Recovered: map[domain.FileState]int{}, Faults: []string{}}
+}
+
+// Summary is the result of a pass.
+type Summary struct {
+	Now       domain.Time              `json:"now"`       // the log's time that decided
+	Looked    int                      `json:"looked"`    // candidates
+	Recovered map[domain.FileState]int `json:"recovered"` // files, by the state that the sweeper brought them to
+	Moved     int                      `json:"moved"`     // candidates that a worker or another sweeper had moved on
+	Errors    int                      `json:"errors"`    // candidates that could not be decided; the next pass looks again
+	Faults    []string                 `json:"faults"`    // why, of the first few
+}
+
+// maxFaults bounds how many causes a summary holds.
+const maxFaults = 10
+
+// Total counts the files that the pass recovered.
+func (s Summary) Total() (n int) {
+	for _, files := range s.Recovered {
+		n += files
+	}
+	return n
+}
+
+func (s *Summary) fault(err error) {
+	s.Errors++
+	if len(s.Faults) < maxFaults {
+		s.Faults = append(s.Faults, err.Error())
+	}
 }

@@ -58,7 +58,7 @@ func TestTwoSweepersAndAFinishingWorker(t *testing.T) {
 		if won != 1 {
 			t.Fatalf("%d of them say that it was they: %+v, worker: %v", won, sums, finished)
 		}
-		if _, err := (tables{w.log}).Candidates(t.Context(), sweep.Net{}, "", 1); err != nil {
+		if _, err := (tables{w.log}).Candidates(t.Context(), sweep.Filter{}, "", 1); err != nil {
 			t.Fatal(err)
 		}
 		outcomes[want]++
@@ -80,7 +80,7 @@ func TestPagesAndLateTables(t *testing.T) {
 		w.download()
 	}
 	w.clock.Advance(time.Hour)
-	net := w.sweeper.Limits.Net(domain.At(w.clock.Now()))
+	net := w.sweeper.Limits.Filter(domain.At(w.clock.Now()))
 	found, err := tables{w.log}.Candidates(t.Context(), net, "", n)
 	if err != nil || len(found) != n {
 		t.Fatalf("%d candidates, %v", len(found), err)
@@ -105,7 +105,7 @@ func TestPagesAndLateTables(t *testing.T) {
 // late is a picture that does not change any more.
 type late []sweep.Candidate
 
-func (l late) Candidates(_ context.Context, _ sweep.Net, after domain.FileHash, limit int) ([]sweep.Candidate, error) {
+func (l late) Candidates(_ context.Context, _ sweep.Filter, after domain.FileHash, limit int) ([]sweep.Candidate, error) {
 	for len(l) > 0 && l[0].Hash <= after {
 		l = l[1:]
 	}
@@ -141,7 +141,7 @@ func TestFaultsAreToldAndKeepNoFileOut(t *testing.T) {
 // once gives the same candidates to whoever asks for a first page.
 type once []sweep.Candidate
 
-func (o *once) Candidates(context.Context, sweep.Net, domain.FileHash, int) ([]sweep.Candidate, error) {
+func (o *once) Candidates(context.Context, sweep.Filter, domain.FileHash, int) ([]sweep.Candidate, error) {
 	return *o, nil
 }
 
@@ -149,7 +149,7 @@ var errAway = errors.New("away")
 
 type failing struct{}
 
-func (failing) Candidates(context.Context, sweep.Net, domain.FileHash, int) ([]sweep.Candidate, error) {
+func (failing) Candidates(context.Context, sweep.Filter, domain.FileHash, int) ([]sweep.Candidate, error) {
 	return nil, errAway
 }
 
@@ -160,7 +160,7 @@ type flaky struct {
 	first sync.Once
 }
 
-func (f *flaky) Candidates(ctx context.Context, net sweep.Net, after domain.FileHash, limit int) (found []sweep.Candidate, err error) {
+func (f *flaky) Candidates(ctx context.Context, net sweep.Filter, after domain.FileHash, limit int) (found []sweep.Candidate, err error) {
 	f.first.Do(func() { err = errAway })
 	if err != nil {
 		return nil, err

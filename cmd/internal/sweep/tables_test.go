@@ -75,7 +75,7 @@ func TestTablesFindWhatTheLogTells(t *testing.T) {
 	most := 0
 	for _, before := range []time.Duration{0, 5 * time.Second, 20 * time.Second, time.Hour} {
 		for attempts := range 4 {
-			net := sweep.Net{DownloadBefore: domain.At(begun.Add(-before)), ProcessingBefore: domain.At(begun.Add(-before / 2)), DownloadAttempts: attempts}
+			net := sweep.Filter{DownloadBefore: domain.At(begun.Add(-before)), ProcessingBefore: domain.At(begun.Add(-before / 2)), DownloadAttempts: attempts}
 			after := domain.FileHash("")
 			for page := 0; ; page++ {
 				want, err := tables{w.log}.Candidates(t.Context(), net, after, 3)

@@ -141,7 +141,7 @@ func (w *world) went(want ...string) {
 // tables finds candidates as the database does, by folding the log.
 type tables struct{ log eventstore.Log }
 
-func (f tables) Candidates(ctx context.Context, net sweep.Net, after domain.FileHash, limit int) ([]sweep.Candidate, error) {
+func (f tables) Candidates(ctx context.Context, filter sweep.Filter, after domain.FileHash, limit int) ([]sweep.Candidate, error) {
 	files := map[domain.Aggregate]domain.File{}
 	for r, err := range f.log.Read(ctx, eventstore.ReadOptions{}) {
 		if err != nil {
@@ -160,13 +160,13 @@ func (f tables) Candidates(ctx context.Context, net sweep.Net, after domain.File
 		switch f.State {
 		case domain.FileDownloading:
 			c.Attempts, c.Since = f.DownloadAttempts, f.DownloadStarted
-			in = f.DownloadStarted.Before(net.DownloadBefore.Time)
+			in = f.DownloadStarted.Before(filter.DownloadBefore.Time)
 		case domain.FileProcessing:
 			c.Attempts, c.Since = f.ProcessingAttempts, f.ProcessingStarted
-			in = f.ProcessingStarted.Before(net.ProcessingBefore.Time)
+			in = f.ProcessingStarted.Before(filter.ProcessingBefore.Time)
 		case domain.FileDownloadingFailed:
 			c.Attempts, c.Since = f.DownloadAttempts, f.Failed
-			in = f.Spec.JobID == "" && f.DownloadAttempts >= net.DownloadAttempts
+			in = f.Spec.JobID == "" && f.DownloadAttempts >= filter.DownloadAttempts
 		case domain.FileProcessingFailed:
 			c.Attempts, c.Since = f.ProcessingAttempts, f.Failed
 			in = f.Spec.JobID == ""

@@ -17,7 +17,7 @@ var world = []Mutant{{
 	Package: "cmd/internal/store", Test: "TestDurability/put",
 }, {
 	Name: "fsync before a mail has its name", Why: "after a power cut an empty mail is sent",
-	At: "cmd/internal/notify stage", Do: []Op{Call("Sync", "error(nil)")},
+	At: "cmd/internal/notify stage", Do: []Op{Expr("f.Sync", "func() error { return nil }")},
 	Package: "cmd/internal/notify", Test: "TestMailIsDurable",
 }, {
 	Name: "an object that is there stays", Why: "another job's bytes replace those of a stored version",
