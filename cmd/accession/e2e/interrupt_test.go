@@ -35,7 +35,7 @@ func TestInterruptOfAWatchTellsThatTheBatchGoesOn(t *testing.T) {
 	}
 	rest, _ := io.ReadAll(said)
 	_ = submit.Wait()
-	if code := submit.ProcessState.ExitCode(); code != 130 || !strings.Contains(string(rest), "bid0000000001 goes on; `accession batch show bid0000000001` tells how, with --watch until its end") {
+	if code := submit.ProcessState.ExitCode(); code != 130 || !strings.Contains(string(rest), "bid0000000001 continues; follow it with `accession batch show bid0000000001 --watch`") {
 		t.Errorf("exit code %d\n%s%s", code, first, rest)
 	}
 }

@@ -275,7 +275,7 @@ func repairs(o *office, point string) {
 	o.dies(point, nil, "verify", "--repair", "--yes", "--wait", "1s")
 	// The exit code tells of what was found before the repair.
 	out, _ := o.command("verify", "--repair", "--yes", "--wait", "1s").CombinedOutput()
-	if o.ordeal == nil && !strings.Contains(string(out), "1 mended") {
+	if o.ordeal == nil && !strings.Contains(string(out), "1 repaired") {
 		o.t.Errorf("repair after a death at %s:\n%s", point, out)
 	}
 	if held, _, err := conn.Exists(lock); err != nil || held {

@@ -126,7 +126,7 @@ func TestRestoreLogThatLostItsTail(t *testing.T) {
 	if lost < 10 {
 		t.Fatalf("only %d events were lost", lost)
 	}
-	in.says(0, words("restore log --dry-run"), "events would be put back")
+	in.says(0, words("restore log --dry-run"), "events would be restored")
 	r, err := in.app.RestoreLog(in.ctx(), nil)
 	if err != nil || int(r.Events) != lost || r.Rebuild || len(r.Missing) > 0 || r.Epoch != 0 {
 		t.Fatalf("%v: %+v, %d were lost", err, r, lost)

@@ -124,7 +124,7 @@ func TestRestoreOfTreeAndLog(t *testing.T) {
 	in = in.losesTree()
 	in.says(3, words("restore zookeeper"), "the log is empty", "accession restore log")
 	in = in.with()
-	in.says(0, words("restore log"), "events were put back", "accession restore zookeeper")
+	in.says(0, words("restore log"), "events were restored", "accession restore zookeeper")
 	in.refusesLost(deposit)
 	in.says(0, words("restore zookeeper"), "1 batches", "epoch 2 begins")
 	in.says(0, deposit)

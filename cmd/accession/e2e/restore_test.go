@@ -109,7 +109,7 @@ func TestRestoreZooKeeper(t *testing.T) {
 
 	in.says(3, words("restore zookeeper"), "another process uses the tree", "accession serve")
 	fresh := in.with("zookeeper_root=" + in.cfg.ZooKeeperRoot + "/again")
-	fresh.says(0, words("restore zookeeper --dry-run"), "would be made", "2 batches", "epoch 2 begins")
+	fresh.says(0, words("restore zookeeper --dry-run"), "would be restored", "2 batches", "epoch 2 begins")
 	fresh.says(0, words("restore zookeeper"), "epoch 2 begins", "accession verify")
 	after, next, again := fresh.dump()
 	if diff := cmp.Diff(before, after); diff != "" {

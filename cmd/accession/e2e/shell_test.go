@@ -115,7 +115,7 @@ func TestTheProgramFromTheShell(t *testing.T) {
 	step(0, "schema accession", "migrate")
 	step(0, "0 migrations applied", "migrate")
 	step(0, "no batches", "batch", "ls")
-	step(0, "nobody serves", "status")
+	step(0, "no process serves", "status")
 	// Accepted while nobody works: it is there in the same instant.
 	step(0, "bid0000000001 accepted as file", "submit", "--profile", "maps", depositor.URL+samples.SingleFile)
 	step(0, "its jobs are not in the tables yet", "batch", "show", "bid0000000001")
@@ -135,7 +135,7 @@ func TestTheProgramFromTheShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	step(0, "bid0000000002 completed: 1 jobs listed, 1 completed, 0 failed", "submit", "--profile", "maps", "--title", "A letter", "--watch", local)
-	step(6, "hint: `accession batch report bid0000000003` tells what failed and why", "submit", "--profile", "maps", "--type", "batch_manifest", "-w", depositor.URL+samples.BatchManifest)
+	step(6, "hint: `accession batch report bid0000000003` shows what failed and why", "submit", "--profile", "maps", "--type", "batch_manifest", "-w", depositor.URL+samples.BatchManifest)
 	step(4, "in the tables", "batch", "report", "bid0000000009")
 	var report struct {
 		Status string           `json:"status"`

@@ -140,6 +140,8 @@ type (
 	JobFilter = projections.JobFilter
 	// JobRow is a job as the tables have it.
 	JobRow = projections.JobRow
+	// JobTransition is one change of a job's state.
+	JobTransition = projections.JobTransition
 	// Retry is one failed attempt of a job.
 	Retry = projections.Retry
 )

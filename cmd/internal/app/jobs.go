@@ -49,7 +49,7 @@ type JobView struct {
 	projections.JobRow
 	FileCounts  FileCounts                  `json:"file_counts"`
 	FirstFiles  []FileRow                   `json:"first_files"`
-	Transitions []projections.JobTransition `json:"transitions"`
+	Transitions []JobTransition `json:"transitions"`
 	Retries     []projections.Retry         `json:"retries"`
 	At          *Place                      `json:"at,omitempty"` // as of which event, nil = now
 }

@@ -40,6 +40,8 @@ type (
 	RebuildProgress = projections.RebuildProgress
 	// Rebuilt tells what a rebuild did.
 	Rebuilt = projections.Rebuilt
+	// TableDigest compares a table of both generations.
+	TableDigest = projections.TableDigest
 )
 
 // Rebuild makes all tables and views that follow from the log anew, beside the

@@ -15,17 +15,20 @@ import (
 // statusTimeout is how long one server may take to answer.
 const statusTimeout = 5 * time.Second
 
+// WorkerStatus is a process that serves.
+type WorkerStatus = eventstore.WorkerInfo
+
 // Status is what an operator wants to see at a glance. Parts whose server does not
 // answer are nil.
 type Status struct {
-	Servers    []ServerStatus          `json:"servers"`
-	Workers    []eventstore.WorkerInfo `json:"workers"` // processes that serve
-	Batches    []BatchesStatus         `json:"batches"` // as the tables have them
-	Queues     []QueueStatus           `json:"queues"`
-	Outbox     *OutboxStatus           `json:"outbox"`
-	Log        *LogStatus              `json:"log"`
-	Projection *ProjectionStatus       `json:"projection"`
-	Epoch      int64                   `json:"epoch"`
+	Servers    []ServerStatus    `json:"servers"`
+	Workers    []WorkerStatus    `json:"workers"` // processes that serve
+	Batches    []BatchesStatus   `json:"batches"` // as the tables have them
+	Queues     []QueueStatus     `json:"queues"`
+	Outbox     *OutboxStatus     `json:"outbox"`
+	Log        *LogStatus        `json:"log"`
+	Projection *ProjectionStatus `json:"projection"`
+	Epoch      int64             `json:"epoch"`
 }
 
 // ServerStatus says whether a server answers.

@@ -42,7 +42,7 @@ func TestDemoLeavesOthersAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, want := range map[string][2]string{
-		foreign: {"is not a stack's data directory, so it is left alone", "hint: name a directory that is not there yet with --dir"},
+		foreign: {"is not a stack's data directory, so it is left alone", "hint: name a new directory with --dir"},
 		running: {"stop it, or choose another directory", "hint: stop it first, or name another directory with --dir"},
 	} {
 		code, _, errs := call(t, nil, "demo", "--dir", dir)

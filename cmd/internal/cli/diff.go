@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -18,169 +20,151 @@ func (p *program) diff() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "diff",
-		Short: "Compare the tables of before a rebuild with those that it made",
-		Long: `Compare two generations of the tables that were made of the same events, row by row
-by primary key: the live ones with the new ones that a rebuild left when a difference
-stopped it, or the old ones that ` + "`accession rebuild --keep-old`" + ` kept with the live ones.
+		Short: "Compare the tables before and after a rebuild",
+		Long: `Compare two generations of the projected tables, row by row by primary key: the live
+tables with the new ones of a rebuild that a difference stopped, or the old tables that
+` + "`accession rebuild --keep-old`" + ` kept with the live ones.
 
-Each table is told with the number of rows that are only before, only after, or
-changed, then the first of these rows with each column that changed and both values;
-JSON has the whole values. Both must stand at the same event: that is so as long as
-no service has gone on with one of them. Nothing is written, and no rebuild can begin
-meanwhile; all else goes on.
+Each table is shown with the number of rows that are only before, only after, or
+changed, then the first of these rows with both values of each changed column; JSON has
+the whole values. Both generations must be at the same event: that holds until the
+service continues with one of them. Nothing is written, and no rebuild can begin
+meanwhile; everything else goes on.
 
 Exit code 0: the rows are equal; 21: they differ; 22: they could not be compared.`,
 		Example: "  accession diff\n  accession diff --table job --limit 500\n  accession diff --format csv > changes.csv",
 		Args:    cobra.NoArgs,
-		PreRunE: func(c *cobra.Command, _ []string) error {
-			if format == "" {
-				format = p.output
+		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error {
+			d, err := a.Diff(ctx, o)
+			if err != nil {
+				return p.unchecked(ctx, err)
 			}
-			if err := oneOf(c.CommandPath(), "--format", format, []string{"table", "json", export.FormatCSV}); err != nil {
+			p.output = cmp.Or(format, p.output)
+			if err := p.showDiff(d); err != nil {
 				return err
 			}
-			return oneOf(c.CommandPath(), "--table", o.Table, app.DiffTables())
-		},
-		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
-			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				d, err := a.Diff(ctx, o)
-				if err != nil {
-					return p.unchecked(ctx, err)
-				}
-				if err := p.showDiff(d, format); err != nil {
-					return err
-				}
-				if !d.Same() {
-					return exitError(exitPerson)
-				}
-				return nil
-			})
+			return exitIf(!d.Same(), exitPerson)
 		}),
 	}
-	c.Flags().StringVar(&o.Table, "table", "", "compare this `TABLE` only: "+strings.Join(app.DiffTables(), ", "))
-	c.Flags().StringVar(&format, "format", "", "`FORMAT`: table, json or csv (default: as -o says)")
-	limitFlag(c, &o.Limit, 20, "show at most so many rows of each table")
+	parsed(c.Flags(), &o.Table, "table", "", "compare this `TABLE` only: "+strings.Join(app.DiffTables(), ", "), optional(among(app.DiffTables()...)))
+	parsed(c.Flags(), &format, "format", "", "`FORMAT`: table, json or csv (default: as -o says)", optional(among("table", "json", export.FormatCSV)))
+	limitFlag(c, &o.Limit, 20, "rows of each table")
 	return c
 }
 
-func (p *program) showDiff(d app.Diff, format string) error {
-	switch format {
-	case export.FormatCSV:
-		cutDiffs(p.Err, d)
-		return diffCSV(p.Out, d)
-	case "json":
-		p.output = format
+// showDiff is show, which also writes CSV.
+func (p *program) showDiff(d app.Diff) error {
+	if p.output == export.FormatCSV {
+		truncatedDiffs(p.Err, d)
+		return writeDiffCSV(p.Out, d)
 	}
-	return p.show(d, func(w io.Writer) { diffTable(w, d) })
+	return show(p, d, writeDiff)
 }
 
-func diffTable(w io.Writer, d app.Diff) {
-	fmt.Fprintf(w, "before: %s, rules of version %d; after: %s, rules of version %d; both at event %d\n\n",
-		d.Before.Schema, d.Before.Rules, d.After.Schema, d.After.Rules, d.After.Seq)
-	sums := make([][]any, len(d.Tables))
-	var lines [][]any
-	for i, t := range d.Tables {
-		verdict := "equal"
-		if t.Different() > 0 {
-			verdict = "DIFFERENT"
-		}
-		sums[i] = []any{t.Table, t.RowsBefore, t.RowsAfter, t.OnlyBefore, t.OnlyAfter, t.Changed, verdict}
-		for _, r := range t.Rows {
-			key := brief(strings.Join(r.Key, " "))
-			change := strings.ReplaceAll(r.Change, "_", " ")
-			if len(r.Columns) == 0 {
-				lines = append(lines, []any{t.Table, key, change, "", "", ""})
-			}
-			for _, c := range r.Columns {
-				was, is := beside(c.Before, c.After)
-				lines = append(lines, []any{t.Table, key, change, c.Column, was, is})
-			}
-		}
-	}
-	rows(w, "", []any{"table", "rows before", "rows after", "only before", "only after", "changed", ""}, sums)
-	for _, t := range d.Tables {
-		notCompared(w, t.Table, "before", t.ColumnsBefore)
-		notCompared(w, t.Table, "after", t.ColumnsAfter)
-	}
-	if len(lines) > 0 {
-		fmt.Fprintln(w)
-		rows(w, "", []any{"table", "key", "row", "column", "before", "after"}, lines)
-	}
-	cutDiffs(w, d)
+// difference is a changed value, or a row that is in one generation only.
+type difference struct {
+	table, key, change, column string
+	before, after              *string
 }
 
-func notCompared(w io.Writer, table, side string, columns []string) {
-	if len(columns) > 0 {
-		fmt.Fprintf(w, "%s has these columns only %s, they were not compared: %s\n", table, side, strings.Join(columns, ", "))
-	}
-}
-
-// cutDiffs tells of which tables not all rows are shown.
-func cutDiffs(w io.Writer, d app.Diff) {
-	for _, t := range d.Tables {
-		if shown := len(t.Rows); int64(shown) < t.Different() {
-			cut(w, shown, t.Different(), "different rows of "+t.Table, "--limit")
-		}
-	}
-}
-
-// diffCSV writes a line for each value that changed, and one for each row that is
-// in one generation only.
-func diffCSV(w io.Writer, d app.Diff) error {
-	out, err := export.NewCSV(w, "table", "key", "row", "column", "before", "after")
-	if err != nil {
-		return err
-	}
+func differences(d app.Diff) (all []difference) {
 	for _, t := range d.Tables {
 		for _, r := range t.Rows {
 			key := strings.Join(r.Key, " ")
 			if len(r.Columns) == 0 {
-				if err := out.Row(t.Table, key, r.Change, nil, nil, nil); err != nil {
-					return err
-				}
+				all = append(all, difference{table: t.Table, key: key, change: r.Change})
 			}
 			for _, c := range r.Columns {
-				if err := out.Row(t.Table, key, r.Change, c.Column, orNull(c.Before), orNull(c.After)); err != nil {
-					return err
-				}
+				all = append(all, difference{t.Table, key, r.Change, c.Column, c.Before, c.After})
 			}
+		}
+	}
+	return all
+}
+
+func writeDiff(w io.Writer, d app.Diff) {
+	fmt.Fprintf(w, "before: %s, projection version %d; after: %s, projection version %d; both at event %d\n\n",
+		d.Before.Schema, d.Before.Rules, d.After.Schema, d.After.Rules, d.After.Seq)
+	rows(w, "", table.Row{"table", "rows before", "rows after", "only before", "only after", "changed", ""}, d.Tables, func(t app.TableDiff) table.Row {
+		return table.Row{t.Table, t.RowsBefore, t.RowsAfter, t.OnlyBefore, t.OnlyAfter, t.Changed, equality(t.Different() == 0)}
+	})
+	for _, t := range d.Tables {
+		for side, columns := range map[string][]string{"before": t.ColumnsBefore, "after": t.ColumnsAfter} {
+			if len(columns) > 0 {
+				fmt.Fprintf(w, "%s has these columns only %s; they were not compared: %s\n", t.Table, side, strings.Join(columns, ", "))
+			}
+		}
+	}
+	if all := differences(d); len(all) > 0 {
+		fmt.Fprintln(w)
+		rows(w, "", table.Row{"table", "key", "row", "column", "before", "after"}, all, func(c difference) table.Row {
+			before, after := "", ""
+			if c.column != "" {
+				before, after = excerpts(c.before, c.after)
+			}
+			return table.Row{c.table, brief(c.key), strings.ReplaceAll(c.change, "_", " "), c.column, before, after}
+		})
+	}
+	truncatedDiffs(w, d)
+}
+
+// truncatedDiffs reports the tables of which not all rows are shown.
+func truncatedDiffs(w io.Writer, d app.Diff) {
+	for _, t := range d.Tables {
+		truncated(w, len(t.Rows), t.Different(), "different rows of "+t.Table, "--limit")
+	}
+}
+
+func writeDiffCSV(w io.Writer, d app.Diff) error {
+	out, err := export.NewCSV(w, "table", "key", "row", "column", "before", "after")
+	if err != nil {
+		return err
+	}
+	for _, c := range differences(d) {
+		row := []any{c.table, c.key, c.change, nil, nil, nil}
+		if c.column != "" {
+			row = append(row[:3], c.column, or(c.before, null), or(c.after, null))
+		}
+		if err := out.Row(row...); err != nil {
+			return err
 		}
 	}
 	return out.Close()
 }
 
-// null is what a table shows where the database has no value. Texts stand in
-// quotes in tables for people, so that it is not mistaken for one.
+// null is shown where the database has no value. In tables for people, texts are in
+// quotes, so that none is mistaken for it.
 const null = "NULL"
 
-func orNull(s *string) string {
-	if s == nil {
-		return null
+// briefWidth is how much of a value a row shows; -o json has all of it.
+const briefWidth = 60
+
+func brief(s string) string {
+	if text := []rune(export.Line(s)); len(text) > briefWidth {
+		return string(text[:briefWidth-1]) + "…"
 	}
-	return *s
+	return export.Line(s)
 }
 
-// leadIn is how much a long value shows of what both have before they differ.
+// leadIn is how much of what two long values have in common is shown before the
+// difference.
 const leadIn = 15
 
-// beside shows two values that differ: in quotes, what a terminal would obey
-// written as escapes, and of long ones the part in which they begin to differ.
-func beside(before, after *string) (was, is string) {
+// excerpts returns two different values as Go quotes them; of long ones the part
+// where the difference begins.
+func excerpts(before, after *string) (was, is string) {
+	a, b := []rune(deref(before)), []rune(deref(after))
 	from := 0
-	if before != nil && after != nil {
-		a, b := []rune(*before), []rune(*after)
+	if before != nil && after != nil && max(len(a), len(b)) > briefWidth {
 		for from < min(len(a), len(b)) && a[from] == b[from] {
 			from++
 		}
 		from = max(from-leadIn, 0)
-		if max(len(a), len(b)) <= briefWidth {
-			from = 0
-		}
 	}
-	return partOf(before, from), partOf(after, from)
+	return excerpt(before, from), excerpt(after, from)
 }
 
-func partOf(s *string, from int) string {
+func excerpt(s *string, from int) string {
 	if s == nil {
 		return null
 	}

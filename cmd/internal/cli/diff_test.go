@@ -34,13 +34,13 @@ func TestDiffIsShown(t *testing.T) {
 	t.Parallel()
 	var out, told bytes.Buffer
 	p := &program{IO: IO{Out: &out, Err: &told}, output: "table"}
-	if err := p.showDiff(sampleDiff(), "table"); err != nil {
+	if err := p.showDiff(sampleDiff()); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"after: accession_next, rules of version 2; both at event 42", "DIFFERENT", "equal", "jid�]0;x�", "only before",
+		"after: accession_next, projection version 2; both at event 42", "DIFFERENT", "equal", "jid�]0;x�", "only before",
 		`"=cmd\x1b[2J\r\u202e"`, `"NULL"`, `""`, `…"aaaaaaaaaaaaaaawasbbb`, `…"aaaaaaaaaaaaaaais"`,
-		"job has these columns only after, they were not compared: colour", "2 of 5 different rows of job; --limit for more",
+		"job has these columns only after; they were not compared: colour", "2 of 5 different rows of job; --limit for more",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s is missing in\n%s", want, out.String())
@@ -51,7 +51,8 @@ func TestDiffIsShown(t *testing.T) {
 	}
 
 	out.Reset()
-	if err := p.showDiff(sampleDiff(), "csv"); err != nil {
+	p.output = "csv"
+	if err := p.showDiff(sampleDiff()); err != nil {
 		t.Fatal(err)
 	}
 	cells, err := csv.NewReader(&out).ReadAll()
@@ -66,7 +67,8 @@ func TestDiffIsShown(t *testing.T) {
 	}
 
 	out.Reset()
-	if err := p.showDiff(sampleDiff(), "json"); err != nil {
+	p.output = "json"
+	if err := p.showDiff(sampleDiff()); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`"after": null`, `"only_before": 1`, `"seq": 42`, `"columns_only_after"`} {

@@ -1,7 +1,7 @@
-// Package cli is the command line: one file a verb, each of which reads flags,
-// calls one use case of package app (or starts something with packages run and
-// stack) and shows the answer.
+// Package cli is the command line: one file for each noun. A command reads its flags,
+// calls a use case of package app (or starts something with packages run and stack),
+// and shows the answer as a table, or as JSON with -o json.
 //
-// People get tables, programs `-o json`. Every error is two lines, what went
-// wrong and what to do about it, and has an exit code that [exitCodes] documents.
+// An error is two lines, what failed and what to do about it, and an exit code of
+// [exitCodes].
 package cli

@@ -107,12 +107,12 @@ func TestDocumentationOfTheCommandLine(t *testing.T) {
 
 func writePage(w io.Writer) {
 	root := (&program{}).root()
-	fmt.Fprint(w, "# The command line\n\nWritten by `make generate` from the commands themselves; `accession help COMMAND` says the same.\n\n")
+	fmt.Fprint(w, "# The command line\n\nGenerated from the commands by `make generate`; `accession help COMMAND` shows the same.\n\n")
 	fmt.Fprintf(w, "%s\n\n", root.Long)
-	fmt.Fprint(w, "Answers are tables for people; `-o json` gives them to programs. Errors are two lines on the error stream: `accession: WHAT: WHY`, and `hint: …` with what to do next.\n\n")
+	fmt.Fprint(w, "Answers are tables for people, or JSON with `-o json`. Errors are two lines on the error stream: `accession: WHAT: WHY`, and `hint: …` with what to do next.\n\n")
 	fmt.Fprint(w, "## Exit codes\n\n| code | meaning |\n|---|---|\n")
 	for _, c := range exitCodes {
-		fmt.Fprintf(w, "| %d | %s |\n", c.code, c.meaning)
+		fmt.Fprintf(w, "| %d | %s |\n", c.code, c.about)
 	}
 	fmt.Fprintf(w, "\n## Flags of every command\n\n```\n%s```\n", root.PersistentFlags().FlagUsages())
 	fmt.Fprint(w, "\n## Commands\n")
@@ -126,7 +126,7 @@ func writePage(w io.Writer) {
 		}
 	}
 	fmt.Fprint(w, "\n## Settings\n\n")
-	fmt.Fprintf(w, "Each is given as `--set KEY=VALUE`, as `%sKEY` in the environment, or as `KEY: VALUE` in the file that `--config` or `%sCONFIG` names; the first of these that is there counts. Those with * may hold a password, which is never shown; they can also be read from the file that `%sKEY_FILE` names. Bounds are in the comments of `cmd/internal/config/config.go`, and in the messages of `accession config check`.\n\n| key | default |\n|---|---|\n", config.EnvPrefix, config.EnvPrefix, config.EnvPrefix)
+	fmt.Fprintf(w, "Each is given as `--set KEY=VALUE`, as `%sKEY` in the environment, or as `KEY: VALUE` in the file that `--config` or `%sCONFIG` names; the first source that has one wins. Settings with * may hold a password, which is never shown; they can also be read from the file that `%sKEY_FILE` names. Bounds are in the comments of `cmd/internal/config/config.go`, and in the messages of `accession config check`.\n\n| key | default |\n|---|---|\n", config.EnvPrefix, config.EnvPrefix, config.EnvPrefix)
 	for _, s := range config.Keys() {
 		star := ""
 		if s.Secret {

@@ -1,90 +1,116 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 )
 
-// limitFlag adds --limit, and refuses less than one row.
-func limitFlag(c *cobra.Command, limit *int, preset int, help string) {
-	c.Flags().IntVar(limit, "limit", preset, help)
-	before := c.PreRunE
-	c.PreRunE = func(c *cobra.Command, args []string) error {
-		if *limit < 1 {
-			return &usageError{fmt.Errorf("--limit %d: give at least 1", *limit), c.CommandPath()}
-		}
-		if before == nil {
-			return nil
-		}
-		return before(c, args)
-	}
-}
+// listLimit is how many rows a list shows by default.
+const listLimit = 50
 
-// cut tells that a list does not show everything, and how to see more.
-func cut(w io.Writer, shown int, total int64, what, more string) {
-	fmt.Fprintf(w, "\n%d of %d %s; %s for more\n", shown, total, what, more)
-}
-
-// cutJobs tells it of the jobs of a batch.
-func cutJobs(w io.Writer, id string, shown int, total int64) {
-	if int64(shown) < total {
-		cut(w, shown, total, "jobs", fmt.Sprintf("--limit or `accession job ls --batch %s`", id))
-	}
-}
-
-// atFlag adds --at: a place in the log, or a time.
-func atFlag(c *cobra.Command, m *app.Moment) {
-	c.Flags().Var(&momentFlag{m: m}, "at", "as it was at this `TIME|SEQ`: a place in the log, or a time by its clock ("+whenHelp+")")
-}
-
-type momentFlag struct {
-	m     *app.Moment
-	typed string
+// value is a flag that is parsed and checked when the command line is read.
+type value[T any] struct {
+	to    *T
+	text  string
+	parse func(string) (T, error)
 }
 
 // String implements pflag.Value.
-func (f *momentFlag) String() string { return f.typed }
+func (v *value[T]) String() string { return v.text }
 
 // Type implements pflag.Value.
-func (*momentFlag) Type() string { return "TIME|SEQ" }
+func (*value[T]) Type() string { return "value" }
 
 // Set implements pflag.Value.
-func (f *momentFlag) Set(s string) (err error) {
-	f.typed = s
-	if seq, err := strconv.ParseUint(s, 10, 64); err == nil && seq > 0 {
-		f.m.Seq = seq
-		return nil
-	}
-	f.m.Time, err = parseWhen(s, time.Now())
+func (v *value[T]) Set(s string) (err error) {
+	v.text = s
+	*v.to, err = v.parse(s)
 	return err
 }
 
-// showPlace says as of when something is shown.
-func showPlace(w io.Writer, at *app.Place) {
-	if at != nil {
-		fmt.Fprintf(w, "as it was at place %d of the log, %s\n\n", at.Seq, at.Stored.Local().Format("2006-01-02 15:04:05.000"))
+// parsed adds a flag that parse reads; preset is its default, "" = none.
+func parsed[T any](flags *pflag.FlagSet, to *T, name, preset, help string, parse func(string) (T, error)) {
+	v := &value[T]{to: to, text: preset, parse: parse}
+	if preset != "" {
+		_ = v.Set(preset) // the flag's own default
+	}
+	flags.Var(v, name, help)
+}
+
+// optional is parse for flags whose empty text means no value.
+func optional[T ~string](parse func(string) (T, error)) func(string) (T, error) {
+	return func(s string) (T, error) {
+		if s == "" {
+			return "", nil
+		}
+		return parse(s)
 	}
 }
 
-// whenHelp says how a time is given.
-const whenHelp = "2026-03-01T12:00Z, without a zone local, a date, or how long ago: 90m, 7d"
-
-// parseWhen reads a time that somebody typed: a date, a time with or without a zone
-// (without it is that of now), or how long ago it was.
-func parseWhen(s string, now time.Time) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t, nil
+// among returns the parse of a flag that takes one of the listed values.
+func among[T ~string](list ...T) func(string) (T, error) {
+	return func(s string) (T, error) {
+		if slices.Contains(list, T(s)) {
+			return T(s), nil
 		}
+		return "", fmt.Errorf("choose one of %s", joined(list))
 	}
-	for _, layout := range []string{time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05.999999999", "2006-01-02T15:04"} {
+}
+
+func joined[T ~string](list []T) string {
+	words := make([]string, len(list))
+	for i, w := range list {
+		words[i] = string(w)
+	}
+	return strings.Join(words, ", ")
+}
+
+// limitFlag adds --limit; what is counted, such as jobs.
+func limitFlag(c *cobra.Command, limit *int, preset int, what string) {
+	parsed(c.Flags(), limit, "limit", strconv.Itoa(preset), "at most `N` "+what, func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return 0, errors.New("give a whole number, at least 1")
+		}
+		return n, nil
+	})
+}
+
+// timeHelp says how a time is given.
+const timeHelp = "2026-03-01T12:00Z, local time without a zone, a date, or an age: 90m, 7d"
+
+// timeFlags adds --since and --until.
+func timeFlags(flags *pflag.FlagSet, since, until *time.Time) {
+	parsed(flags, since, "since", "", "from this `TIME` on, by the clock of the log ("+timeHelp+")", parseTime)
+	parsed(flags, until, "until", "", "before this `TIME`", parseTime)
+}
+
+// atFlag adds --at: a sequence in the log, or a time.
+func atFlag(c *cobra.Command, m *app.Moment) {
+	parsed(c.Flags(), m, "at", "", "as of this `TIME|SEQ`: a sequence in the log, or a time by its clock ("+timeHelp+")", func(s string) (m app.Moment, err error) {
+		if m.Seq, err = strconv.ParseUint(s, 10, 64); err == nil && m.Seq > 0 {
+			return m, nil
+		}
+		m.Time, err = parseTime(s)
+		return m, err
+	})
+}
+
+func parseTime(s string) (time.Time, error) { return parseTimeAt(s, time.Now()) }
+
+// parseTimeAt reads a date, a time with or without a zone (then that of now), or an
+// age.
+func parseTimeAt(s string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05.999999999", "2006-01-02T15:04"} {
 		if t, err := time.ParseInLocation(layout, s, now.Location()); err == nil {
 			return t, nil
 		}
@@ -97,24 +123,5 @@ func parseWhen(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: give a date such as 2026-03-01, a time such as 2026-03-01T12:00Z, or how long ago, such as 24h or 7d", s)
-}
-
-// whenFlag is a flag that takes a time.
-type whenFlag struct {
-	at    *time.Time
-	typed string
-}
-
-// String implements pflag.Value.
-func (f *whenFlag) String() string { return f.typed }
-
-// Type implements pflag.Value.
-func (*whenFlag) Type() string { return "TIME" }
-
-// Set implements pflag.Value.
-func (f *whenFlag) Set(s string) (err error) {
-	f.typed = s
-	*f.at, err = parseWhen(s, time.Now())
-	return err
+	return time.Time{}, fmt.Errorf("%q is not a time: give a date such as 2026-03-01, a time such as 2026-03-01T12:00Z, or an age such as 24h or 7d", s)
 }

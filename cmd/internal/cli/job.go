@@ -1,28 +1,78 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
 
 func (p *program) job() *cobra.Command {
-	c := &cobra.Command{
+	priority := domain.PriorityDefault
+	changes := verbs(p, "JOB", "job id", domain.ParseJobID,
+		verb[domain.JobID]{
+			name:    "hold",
+			short:   "Hold pending jobs",
+			long:    "Hold jobs that are still pending, until they are released.",
+			example: "  accession job hold jid0000000001 --reason \"rights unclear\"",
+			do:      (*app.App).HoldJob,
+		},
+		verb[domain.JobID]{
+			name:    "release",
+			short:   "Release held jobs",
+			long:    "Release held jobs: they become pending again. Refused while their collection is on hold.",
+			example: "  accession job release jid0000000001 jid0000000002",
+			do:      (*app.App).ReleaseJob,
+		},
+		verb[domain.JobID]{
+			name:  "requeue",
+			short: "Requeue failed jobs in the state where they failed",
+			long: `Requeue failed jobs in the state where they failed. The results of earlier steps and
+the history of the failure are kept. Refused unless the batch is processing or failed;
+when the batch is failed, request an update report after the jobs have ended.`,
+			example: "  accession job requeue jid0000000001 --reason \"the source answers again\"\n" +
+				"  accession job requeue jid0000000001 --dry-run",
+			do: (*app.App).Requeue,
+		},
+		verb[domain.JobID]{
+			name:    "priority",
+			short:   "Change the priority of waiting jobs",
+			long:    "Change the priority of jobs that wait in a queue: 0 to 99, lower runs first. Refused\nfor a job that is locked by a worker.",
+			example: "  accession job priority --to 0 jid0000000001 --reason \"needed for the exhibition\"",
+			do: func(a *app.App, ctx context.Context, id domain.JobID, why string) (app.Changed, error) {
+				return a.Reprioritise(ctx, id, priority, why)
+			},
+			flags: func(c *cobra.Command) {
+				c.Flags().IntVar(&priority, "to", priority, "the new `PRIORITY`, 0 to 99 (required)")
+				_ = c.MarkFlagRequired("to") // it was added above
+			},
+		},
+		verb[domain.JobID]{
+			name:  "delete",
+			short: "Delete failed or held jobs",
+			long: `Delete failed or held jobs and their working directories. Their history stays. The
+answer lists what the report of the batch will not contain because of it. Refused
+unless the batch is processing or failed.`,
+			example: "  accession job delete jid0000000001 --reason \"sent twice\" --dry-run\n" +
+				"  accession job delete jid0000000001 --reason \"sent twice\" --yes",
+			final: true, reason: true,
+			do: (*app.App).DeleteJob,
+		})
+	return group(&cobra.Command{
 		Use:     "job",
-		Short:   "List jobs, show one, move them",
-		Long:    "A job makes one object of a deposit.",
+		Short:   "List, show and change jobs",
+		Long:    "A job ingests one object of a deposit.",
 		Example: "  accession job ls --batch bid0000000001\n  accession job show jid0000000001",
-	}
-	c.AddCommand(p.jobLs(), p.jobShow(), p.jobHold(), p.jobRelease(), p.jobRequeue(), p.jobPriority(), p.jobDelete())
-	return c
+	}, append(changes, p.jobLs(), p.jobShow())...)
 }
 
 func (p *program) jobLs() *cobra.Command {
@@ -30,186 +80,87 @@ func (p *program) jobLs() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List jobs",
-		Long:    "List jobs in the order of their ids. For the next page, give the last id with --after.",
+		Long:    "List jobs by id. For the next page, give the last id with --after.",
 		Example: "  accession job ls --status failed\n  accession job ls --batch bid0000000001 -o json",
 		Args:    cobra.NoArgs,
-		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
-			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				page, err := a.Jobs(ctx, f)
-				if err != nil {
-					return err
-				}
-				return p.show(page, func(w io.Writer) {
-					showJobs(w, page.Jobs)
-					if page.Truncated {
-						cut(w, len(page.Jobs), page.Total, "jobs", "--limit or --after "+page.Next)
-					}
-				})
-			})
+		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.JobPage, error) {
+			return a.Jobs(ctx, f)
+		}, func(w io.Writer, page app.JobPage) {
+			writeJobs(w, page.Jobs)
+			truncated(w, len(page.Jobs), page.Total, "jobs", "--limit or --after "+page.Next)
 		}),
 	}
-	c.Flags().StringVar((*string)(&f.Batch), "batch", "", "only those of this `BATCH`")
-	c.Flags().StringVar((*string)(&f.Status), "status", "", "only those in this `STATE`")
-	c.Flags().StringVar((*string)(&f.After), "after", "", "only those after this `JOB`")
-	c.PreRunE = func(c *cobra.Command, _ []string) error {
-		return oneOf(c.CommandPath(), "--status", f.Status, append(slices.Clone(domain.JobStates), domain.JobDeleted))
-	}
-	limitFlag(c, &f.Limit, listLimit, "at most so many")
+	c.Flags().StringVar((*string)(&f.Batch), "batch", "", "only jobs of this `BATCH`")
+	parsed(c.Flags(), &f.Status, "status", "", "only jobs in this `STATE`", optional(among(append(slices.Clone(domain.JobStates), domain.JobDeleted)...)))
+	c.Flags().StringVar((*string)(&f.After), "after", "", "only jobs after this `JOB`")
+	limitFlag(c, &f.Limit, listLimit, "jobs")
 	return c
+}
+
+func writeJobs(w io.Writer, jobs []app.JobRow) {
+	rows(w, "no jobs", table.Row{"job", "status", "identifier", "files", "bytes", "retries", "what", "why"}, jobs, func(j app.JobRow) table.Row {
+		reason := ""
+		if j.Status != string(domain.JobCompleted) {
+			reason = why(j.ReasonCode, j.ReasonMessage)
+		}
+		return table.Row{j.ID, j.Status, export.Line(j.PrimaryIdentifier), or(j.Files, ""), or(j.Bytes, ""), j.RetryCount,
+			export.Line(cmp.Or(j.ErcWhat, j.FileName)), reason}
+	})
 }
 
 func (p *program) jobShow() *cobra.Command {
 	var then app.Moment
 	c := &cobra.Command{
-		Use:     "show JOB",
-		Short:   "Show a job, its files and its history",
-		Long:    "Show a job, where its object is, how far its files are and the first 20 of them, and\nevery change of its state: when, after how long, by whom and why. With --at it is shown\nas it was.",
+		Use:   "show JOB",
+		Short: "Show a job, its files and its history",
+		Long: `Show a job, where its object is stored, its first 20 files, and every change of its
+state: when, after how long, by whom and why. With --at, show it as it was.`,
 		Example: "  accession job show jid0000000001\n  accession job show jid0000000001 --at 4711 -o json",
-		Args:    exactly("one job id"),
-		RunE: p.stoppable(func(ctx context.Context, args []string) error {
-			id, err := domain.ParseJobID(args[0])
-			if err != nil {
-				return &usageError{err, "accession job show"}
+		Args:    one("job id", domain.ParseJobID),
+		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (app.JobView, error) {
+			id := domain.JobID(args[0])
+			if then.IsNow() {
+				return a.Job(ctx, id)
 			}
-			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				ask := func() (app.JobView, error) { return a.Job(ctx, id) }
-				if !then.IsNow() {
-					ask = func() (app.JobView, error) { return a.JobAt(ctx, id, then) }
-				}
-				v, err := ask()
-				if err != nil {
-					return err
-				}
-				return p.show(v, func(w io.Writer) {
-					showPlace(w, v.At)
-					showJob(w, v)
-				})
-			})
-		}),
+			return a.JobAt(ctx, id, then)
+		}, writeJob),
 	}
 	atFlag(c, &then)
 	return c
 }
 
-func showJob(w io.Writer, v app.JobView) {
-	reason := ""
-	if v.ReasonCode != nil {
-		reason = fmt.Sprintf("%s (%s): %s", *v.ReasonCode, or(v.ReasonClass, ""), printable(or(v.ReasonMessage, "").(string)))
+func writeJob(w io.Writer, v app.JobView) {
+	writeAsOf(w, v.At)
+	// A job of which no file is known yet has the numbers of its estimate.
+	files, bytes := or(v.Files, ""), or(v.Bytes, "")
+	if v.FileCounts.FilesListed > 0 {
+		files, bytes = fileCounts(v.FileCounts), byteCounts(v.FileCounts)
 	}
-	pairs(w,
-		[2]any{"job", v.ID}, [2]any{"batch", v.BatchID}, [2]any{"status", v.Status}, [2]any{"reason", reason},
-		[2]any{"title", printable(v.ErcWhat)}, [2]any{"creator", printable(v.ErcWho)}, [2]any{"date", printable(v.ErcWhen)},
-		[2]any{"identifier", printable(v.PrimaryIdentifier)}, [2]any{"local ids", printable(strings.Join(v.LocalID, "; "))},
-		[2]any{"payload", printable(v.PayloadUrl)}, [2]any{"payload type", v.PayloadType},
-		[2]any{"priority", v.Priority}, [2]any{"retries", v.RetryCount},
-		[2]any{"files", filesSummary(v)}, [2]any{"bytes", bytesSummary(v)},
-		[2]any{"stored as", or(v.ManifestKey, "")})
+	pairs(w, [][2]any{
+		{"job", v.ID}, {"batch", v.BatchID}, {"status", v.Status}, {"reason", classified(v.ReasonCode, v.ReasonClass, v.ReasonMessage)},
+		{"title", export.Line(v.ErcWhat)}, {"creator", export.Line(v.ErcWho)}, {"date", export.Line(v.ErcWhen)},
+		{"identifier", export.Line(v.PrimaryIdentifier)}, {"local ids", export.Line(strings.Join(v.LocalID, "; "))},
+		{"payload", export.Line(v.PayloadUrl)}, {"payload type", v.PayloadType},
+		{"priority", v.Priority}, {"retries", v.RetryCount}, {"files", files}, {"bytes", bytes}, {"stored as", or(v.ManifestKey, "")},
+	}...)
 	fmt.Fprintln(w)
 	if len(v.FirstFiles) > 0 {
-		showFiles(w, v.FirstFiles)
+		writeFiles(w, v.FirstFiles)
 		if more := v.FileCounts.FilesListed - int64(len(v.FirstFiles)); more > 0 {
 			fmt.Fprintf(w, "and %d more: accession file ls --job %s\n", more, v.ID)
 		}
 		fmt.Fprintln(w)
 	}
-	lines := make([][]any, len(v.Transitions))
-	for i, t := range v.Transitions {
-		after, why := "", ""
-		if t.Seconds != nil {
-			after = fmt.Sprintf("%.3f s", *t.Seconds)
-		}
-		if t.ReasonCode != nil {
-			why = *t.ReasonCode + ": " + printable(or(t.ReasonMessage, "").(string))
-		}
-		from := t.FromStatus
-		if from == "" {
-			from = "–"
-		}
-		lines[i] = []any{t.Version, from + " → " + t.ToStatus, at(t.At), after, printable(t.Actor), why}
-	}
-	rows(w, "no history", []any{"no.", "change", "at", "after", "by", "why"}, lines)
+	rows(w, "no history", table.Row{"no.", "change", "at", "after", "by", "why"}, v.Transitions, func(t app.JobTransition) table.Row {
+		return table.Row{t.Version, stateChange(t.FromStatus, t.ToStatus), at(t.At), took(t.Seconds), export.Line(t.Actor), why(t.ReasonCode, t.ReasonMessage)}
+	})
 	fmt.Fprintln(w)
-	showRetries(w, v.Retries)
+	writeRetries(w, v.Retries)
 }
 
-func (p *program) jobHold() *cobra.Command {
-	return p.operating(verb{
-		use:     "hold JOB...",
-		short:   "Park pending jobs",
-		long:    "Park jobs that are still pending, until they are released.",
-		example: "  accession job hold jid0000000001 --reason \"rights unclear\"",
-		noun:    "job", check: checkJob,
-		do: func(ctx context.Context, a *app.App, id, why string) (app.Changed, error) {
-			return a.HoldJob(ctx, domain.JobID(id), why)
-		},
-	})
-}
-
-func (p *program) jobRelease() *cobra.Command {
-	return p.operating(verb{
-		use:     "release JOB...",
-		short:   "Let held jobs go on",
-		long:    "Let held jobs go on. It is refused while their collection is on hold.",
-		example: "  accession job release jid0000000001 jid0000000002",
-		noun:    "job", check: checkJob,
-		do: func(ctx context.Context, a *app.App, id, why string) (app.Changed, error) {
-			return a.ReleaseJob(ctx, domain.JobID(id), why)
-		},
-	})
-}
-
-func (p *program) jobRequeue() *cobra.Command {
-	return p.operating(verb{
-		use:   "requeue JOB...",
-		short: "Send failed jobs back to where they failed",
-		long: `Send failed jobs back to the state in which they failed. What earlier steps have done
-is kept, and so is the record of the failure. It is refused unless the batch is
-processing or failed; of a failed one, ask for an update report when the jobs are
-done.`,
-		example: "  accession job requeue jid0000000001 --reason \"the source answers again\"\n" +
-			"  accession job requeue jid0000000001 --dry-run",
-		noun: "job", check: checkJob,
-		do: func(ctx context.Context, a *app.App, id, why string) (app.Changed, error) {
-			return a.Requeue(ctx, domain.JobID(id), why)
-		},
-	})
-}
-
-func (p *program) jobPriority() *cobra.Command {
-	var to int
-	return p.operating(verb{
-		use:     "priority JOB...",
-		short:   "Make jobs more or less urgent",
-		long:    "Change the priority of jobs that wait in a queue: 0 to 99, and lower runs first. A job\nthat is worked on in this moment is refused.",
-		example: "  accession job priority --to 0 jid0000000001 --reason \"needed for the exhibition\"",
-		noun:    "job", check: checkJob,
-		do: func(ctx context.Context, a *app.App, id, why string) (app.Changed, error) {
-			return a.Reprioritise(ctx, domain.JobID(id), to, why)
-		},
-		flags: func(c *cobra.Command) {
-			c.Flags().IntVar(&to, "to", domain.PriorityDefault, "the new `PRIORITY`, 0 to 99 (required)")
-			c.PreRunE = func(c *cobra.Command, _ []string) error {
-				if !c.Flags().Changed("to") {
-					return &usageError{errors.New("say which priority, with --to"), c.CommandPath()}
-				}
-				return nil
-			}
-		},
-	})
-}
-
-func (p *program) jobDelete() *cobra.Command {
-	return p.operating(verb{
-		use:   "delete JOB...",
-		short: "Delete failed or held jobs",
-		long: `Delete failed or held jobs and what they have in working directories. Their history
-stays. The answer says what the report of the batch will not tell because of it. It
-is refused unless the batch is processing or failed.`,
-		example: "  accession job delete jid0000000001 --reason \"sent twice\" --dry-run\n" +
-			"  accession job delete jid0000000001 --reason \"sent twice\" --yes",
-		noun: "job", check: checkJob, final: true, wants: true,
-		do: func(ctx context.Context, a *app.App, id, why string) (app.Changed, error) {
-			return a.DeleteJob(ctx, domain.JobID(id), why)
-		},
+// writeRetries writes the failed attempts of jobs.
+func writeRetries(w io.Writer, retries []app.Retry) {
+	rows(w, "no attempt has failed", table.Row{"job", "attempt", "failed in", "class", "code", "failed at", "resumed", "by", "outcome", "why"}, retries, func(r app.Retry) table.Row {
+		return table.Row{r.JobID, r.Attempt, r.FailedIn, r.Class, r.Code, at(r.FailedAt), at(deref(r.ResumedAt)), deref(r.ResumedBy), r.Outcome, export.Line(r.Message)}
 	})
 }

@@ -14,31 +14,25 @@ func (p *program) migrate() *cobra.Command {
 	var roles bool
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Make or update the tables in PostgreSQL",
-		Long: `Make or update the tables, under a lock. Two sets live side by side: those that
-follow from the history and can be rebuilt (schemas accession and report), and the
-records that cannot (schema record). The service never does this by itself.
+		Short: "Create or update the tables in PostgreSQL",
+		Long: `Create or update the tables, under a lock. There are two sets: the projections, which
+can be rebuilt from the log (schemas accession and report), and the records, which
+cannot (schema record). The service never migrates by itself.
 
-With --roles, which is needed once for each database and by somebody who may make
-roles: accession_owner owns everything, accession_service is what serve needs,
-accession_projector writes projections only, accession_reader reads the views in
-schema report and nothing else. They cannot log in; grant them to those who can.`,
+--roles is needed once for each database, by a user who may create roles:
+accession_owner owns everything, accession_service has the rights that serve needs,
+accession_projector writes projections only, accession_reader reads the views in schema
+report and nothing else. They cannot log in; grant them to users who can.`,
 		Example: "  accession migrate\n  accession migrate --roles\n  accession --postgres postgres://me@db/accession migrate",
 		Args:    cobra.NoArgs,
-		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
-			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				done, err := a.Migrate(ctx, roles)
-				if err != nil {
-					return err
-				}
-				return p.show(done, func(w io.Writer) {
-					for _, schema := range []string{"accession", "record"} {
-						fmt.Fprintf(w, "schema %-10s %d migrations applied\n", schema, done.Applied[schema])
-					}
-				})
-			})
+		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Migrated, error) {
+			return a.Migrate(ctx, roles)
+		}, func(w io.Writer, done app.Migrated) {
+			for _, schema := range []string{"accession", "record"} {
+				fmt.Fprintf(w, "schema %-10s %d migrations applied\n", schema, done.Applied[schema])
+			}
 		}),
 	}
-	c.Flags().BoolVar(&roles, "roles", false, "make the roles of PostgreSQL too, and grant them their rights")
+	c.Flags().BoolVar(&roles, "roles", false, "also create the roles of PostgreSQL and grant them their rights")
 	return c
 }

@@ -6,95 +6,79 @@ import (
 	"io"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
 func (p *program) profile() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "profile",
 		Short:   "List, show and check profiles",
 		Long:    "A profile is a YAML file that describes a collection and what its deposits may do.",
 		Example: "  accession profile ls\n  accession profile check",
-	}
-	c.AddCommand(p.profileCheck(), p.profileLs(), p.profileShow())
-	return c
-}
-
-func (p *program) profileLs() *cobra.Command {
-	return &cobra.Command{
+	}, p.profileCheck(), &cobra.Command{
 		Use:     "ls",
-		Short:   "List the profiles",
+		Short:   "List profiles",
 		Long:    "List the profiles in profiles_dir.",
 		Example: "  accession profile ls\n  accession profile ls -o json | jq '.[].fetch.allow'",
 		Args:    cobra.NoArgs,
-		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
-			return p.using(ctx, func(_ context.Context, a *app.App) error {
-				list, err := a.Profiles()
-				if err != nil {
-					return err
-				}
-				return p.show(list, func(w io.Writer) {
-					lines := make([][]any, len(list))
-					for i, s := range list {
-						lines[i] = []any{s.Name, s.Collection, printable(s.Owner), s.Storage, s.Priority.Default, s.File}
-					}
-					rows(w, "no profiles", []any{"profile", "collection", "owner", "storage", "priority", "file"}, lines)
-				})
+		RunE: answer(p, func(_ context.Context, a *app.App, _ []string) ([]app.Profile, error) {
+			return a.Profiles()
+		}, func(w io.Writer, list []app.Profile) {
+			rows(w, "no profiles", table.Row{"profile", "collection", "owner", "storage", "priority", "file"}, list, func(s app.Profile) table.Row {
+				return table.Row{s.Name, s.Collection, export.Line(s.Owner), s.Storage, s.Priority.Default, s.File}
 			})
 		}),
-	}
-}
-
-func (p *program) profileShow() *cobra.Command {
-	return &cobra.Command{
+	}, &cobra.Command{
 		Use:     "show PROFILE",
 		Short:   "Show a profile with its defaults",
-		Long:    "Show all that a profile says, and the defaults of what it leaves out, as a file would\nsay it.",
+		Long:    "Show a profile as YAML, including the defaults of what it leaves out.",
 		Example: "  accession profile show maps\n  accession profile show maps -o json",
-		Args:    exactly("the name of a profile"),
-		RunE: p.stoppable(func(ctx context.Context, args []string) error {
-			return p.using(ctx, func(_ context.Context, a *app.App) error {
-				s, err := a.Profile(args[0])
-				if err != nil {
-					return err
-				}
-				text, err := s.YAML()
-				if err != nil {
-					return err
-				}
-				return p.show(s, func(w io.Writer) { fmt.Fprintf(w, "# %s\n%s", s.File, text) })
-			})
+		Args:    one("profile", anyName),
+		RunE: p.using(func(_ context.Context, a *app.App, args []string) error {
+			s, err := a.Profile(args[0])
+			if err != nil {
+				return err
+			}
+			text, err := s.YAML()
+			if err != nil {
+				return err
+			}
+			return show(p, s, func(w io.Writer, s app.Profile) { fmt.Fprintf(w, "# %s\n%s", s.File, text) })
 		}),
-	}
+	})
 }
 
 func (p *program) profileCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [DIRECTORY]",
-		Short: "Check profiles and name every fault",
-		Long: `Check all profiles in a directory, else in profiles_dir, as the service does at its
-start. Every fault of every file is named at once, with file, line and the remedy;
-exit code 2. No server is asked.`,
+		Short: "Check profiles and report every fault",
+		Long: `Check all profiles in a directory, by default profiles_dir, as the service does when it
+starts. Every fault of every file is reported, with file, line and remedy; exit code 2.
+No server is contacted.`,
 		Example: "  accession profile check\n  accession profile check ./profiles",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: p.run(func(_ context.Context, args []string) error {
 			cfg, err := p.settings()
 			if err != nil {
 				return err
 			}
-			dir := cfg.ProfilesDir
-			if len(args) == 1 {
-				dir = args[0]
-			}
-			names, err := app.CheckProfiles(dir)
+			names, err := app.CheckProfiles(append(args, cfg.ProfilesDir)[0])
 			if err != nil {
 				return err
 			}
-			return p.show(map[string]any{"ok": true, "profiles": names}, func(w io.Writer) {
-				fmt.Fprintf(w, "the profiles are sound: %s\n", strings.Join(names, ", "))
+			return show(p, checked{true, names}, func(w io.Writer, c checked) {
+				fmt.Fprintf(w, "the profiles are valid: %s\n", strings.Join(c.Profiles, ", "))
 			})
-		},
+		}),
 	}
+}
+
+// checked is the answer of the commands that check files.
+type checked struct {
+	OK       bool     `json:"ok"`
+	Profiles []string `json:"profiles"`
 }

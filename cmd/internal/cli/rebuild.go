@@ -2,15 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 )
@@ -20,113 +17,94 @@ func (p *program) rebuild() *cobra.Command {
 	var drop bool
 	c := &cobra.Command{
 		Use:   "rebuild",
-		Short: "Make the tables anew from the log, beside the live ones",
-		Long: `Make all tables and views that follow from the log anew (schemas accession and
-report; records are not touched). The live ones go on meanwhile, and so may the
-service. Both are compared at one event, and swapped in one transaction.
+		Short: "Rebuild the tables from the log, next to the live ones",
+		Long: `Rebuild all tables and views that are projections of the log (schemas accession and
+report; the schema record is not touched). The live tables and the service go on
+meanwhile. Old and new tables are compared at one event, then swapped in one
+transaction.
 
-A difference stops it before the swap, unless the program has newer rules than the
-live tables were made by, or events were held (accession poison): then it is told.
-An event that cannot be applied ends it. Whatever ends it before the swap, the live
-tables are as they were; --resume goes on, --drop removes what was made.
+A difference stops the rebuild before the swap, unless the program has a newer
+projection version than the live tables, or events were held (accession poison): then
+the difference is only reported. An event that cannot be applied stops it too. When it
+stops before the swap, the live tables are unchanged; --resume continues, --drop removes
+the new tables.
 
-Views, tables and the like that others have built on the tables and views, or put
-beside them, cannot come along: they are listed and nothing begins, unless
---drop-dependents says that they may go.`,
+Views, tables and other objects that were built on the live tables and views, or added
+to their schemas, are listed and stop the rebuild before it begins, unless
+--drop-dependents allows them to be dropped.`,
 		Example: "  accession rebuild\n  accession rebuild --resume\n  accession rebuild --drop",
 		Args:    cobra.NoArgs,
-		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
-			if drop && (o.Resume || o.KeepOld || o.Accept) {
-				return &usageError{errors.New("--drop goes alone, or with --drop-dependents"), "rebuild"}
+		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error {
+			if drop {
+				return a.DropRebuild(ctx, o.DropDependents)
 			}
-			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				if drop {
-					return a.DropRebuild(ctx, o.DropDependents)
-				}
-				begun := time.Now()
-				done, err := p.rebuilding(ctx, a, o)
-				if err != nil {
-					return err
-				}
-				return p.show(done, func(w io.Writer) { showRebuilt(w, done, time.Since(begun)) })
+			begun := time.Now()
+			done, err := stepping(ctx, p, p.stepLines(), func(report func(step)) (app.Rebuilt, error) {
+				o.Progress = func(now app.RebuildProgress) { report(rebuildStep(now)) }
+				return a.Rebuild(ctx, o)
 			})
+			if err != nil {
+				return err
+			}
+			return show(p, done, func(w io.Writer, done app.Rebuilt) { writeRebuilt(w, done, time.Since(begun)) })
 		}),
 	}
 	f := c.Flags()
-	f.BoolVar(&o.Resume, "resume", false, "go on with a rebuild that was interrupted")
-	f.BoolVar(&drop, "drop", false, "remove what an interrupted rebuild left, and old tables that were kept")
+	f.BoolVar(&o.Resume, "resume", false, "continue a rebuild that was interrupted")
+	f.BoolVar(&drop, "drop", false, "drop the tables of an interrupted rebuild, and old tables that were kept")
 	f.BoolVar(&o.KeepOld, "keep-old", false, "keep the old tables, in schemas accession_old and report_old")
-	f.BoolVar(&o.DropDependents, "drop-dependents", false, "drop what others have built on the old tables and views with them")
+	f.BoolVar(&o.DropDependents, "drop-dependents", false, "also drop objects built on the old tables and views")
 	f.BoolVar(&o.Accept, "accept", false, "swap even if the new tables differ for no known reason")
+	for _, other := range []string{"resume", "keep-old", "accept"} {
+		c.MarkFlagsMutuallyExclusive("drop", other)
+	}
 	return c
 }
 
-func showRebuilt(w io.Writer, done app.Rebuilt, took time.Duration) {
-	lines := make([][]any, len(done.Tables))
-	for i, t := range done.Tables {
-		verdict := "equal"
-		if !t.Same() {
-			verdict = "DIFFERENT"
+// stepInterval is how often progress is written where no bar is drawn.
+const stepInterval = 5 * time.Second
+
+// stepLines returns a function that writes a line for each new phase, and one now and
+// then.
+func (p *program) stepLines() func(step) {
+	var last time.Time
+	var phase string
+	return func(now step) {
+		if now.doing != phase || time.Since(last) >= stepInterval {
+			last, phase = time.Now(), now.doing
+			fmt.Fprintln(p.Err, now)
 		}
-		lines[i] = []any{t.Table, t.LiveRows, t.NewRows, verdict}
 	}
-	if len(lines) > 0 {
-		rows(w, "", []any{"table", "rows before", "rows now", ""}, lines)
+}
+
+func rebuildStep(now app.RebuildProgress) step {
+	s := step{doing: now.Phase, done: now.Seq, total: now.Last, unit: "event "}
+	if now.Rate > 0 {
+		s.more = fmt.Sprintf(", %.0f events/s, %s left", now.Rate, rounded(now.Left))
+	}
+	return s
+}
+
+func writeRebuilt(w io.Writer, done app.Rebuilt, took time.Duration) {
+	if len(done.Tables) > 0 {
+		rows(w, "", table.Row{"table", "rows before", "rows now", ""}, done.Tables, func(t app.TableDigest) table.Row {
+			return table.Row{t.Table, t.LiveRows, t.NewRows, equality(t.Same())}
+		})
 		fmt.Fprintln(w)
 	}
 	if done.Compared != "" {
-		fmt.Fprintf(w, "%s\n", done.Compared)
+		fmt.Fprintln(w, done.Compared)
 	}
 	rate := float64(done.Events) / max(done.Took.Seconds(), 0.001)
-	fmt.Fprintf(w, "%d events replayed in %s (%.0f events/s); the new tables are live after %s\n", done.Events, lasting(done.Took), rate, lasting(took))
+	fmt.Fprintf(w, "%d events replayed in %s (%.0f events/s); the new tables are live after %s\n", done.Events, rounded(done.Took), rate, rounded(took))
 	if done.Kept {
-		fmt.Fprintln(w, "the old ones are in accession_old and report_old: `accession rebuild --drop` removes them")
+		fmt.Fprintln(w, "the old tables are in accession_old and report_old; `accession rebuild --drop` drops them")
 	}
 }
 
-// rebuildLines is how often a rebuild tells its progress where there is no
-// terminal.
-const rebuildLines = 5 * time.Second
-
-// rebuilding runs a rebuild: with a bar on a terminal, else with a line now and
-// then.
-func (p *program) rebuilding(ctx context.Context, a *app.App, o app.RebuildOptions) (app.Rebuilt, error) {
-	if !p.Terminal || !p.LogTerminal || p.output != "table" {
-		var told time.Time
-		var phase string
-		o.Progress = func(now app.RebuildProgress) {
-			if now.Phase == phase && time.Since(told) < rebuildLines {
-				return
-			}
-			told, phase = time.Now(), now.Phase
-			fmt.Fprintln(p.Err, rebuildLine(now))
-		}
-		return a.Rebuild(ctx, o)
+func equality(equal bool) string {
+	if equal {
+		return "equal"
 	}
-	bars := mpb.NewWithContext(ctx, mpb.WithOutput(p.Err), mpb.WithWidth(barWidth), mpb.WithAutoRefresh())
-	var last atomic.Pointer[app.RebuildProgress]
-	last.Store(&app.RebuildProgress{})
-	bar := bars.AddBar(0, mpb.PrependDecorators(decor.Elapsed(decor.ET_STYLE_GO)),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return rebuildLine(*last.Load()) })))
-	o.Progress = func(now app.RebuildProgress) {
-		last.Store(&now)
-		bar.SetTotal(int64(max(now.Last, 1)), false)
-		bar.SetCurrent(int64(now.Seq))
-	}
-	done, err := a.Rebuild(ctx, o)
-	if err != nil {
-		bar.Abort(false)
-	} else {
-		bar.SetTotal(int64(max(last.Load().Last, 1)), true)
-	}
-	bars.Wait()
-	return done, err
-}
-
-func rebuildLine(now app.RebuildProgress) string {
-	line := fmt.Sprintf("%s: event %d of %d", now.Phase, now.Seq, now.Last)
-	if now.Rate > 0 {
-		line += fmt.Sprintf(", %.0f events/s, %s left", now.Rate, lasting(now.Left))
-	}
-	return line
+	return "DIFFERENT"
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
-// replaying is what the flags of replay say beside what they choose.
+// replaying is what the flags of the command say besides the selection.
 type replaying struct {
 	app.Selection
 	format, file, subject string
@@ -23,104 +23,93 @@ func (p *program) replay() *cobra.Command {
 	var r replaying
 	c := &cobra.Command{
 		Use:   "replay",
-		Short: "Print or export the history, or send it once more",
-		Long: `Give events in the order of the log, decoded and brought up to their newest version:
-as lines for people, JSON lines, CSV or Parquet, to the standard output or a file, or
-as messages below a subject of their own, where nobody's messages are yet.
+		Short: "Print, export or republish events",
+		Long: `Write events in the order of the log, decoded and upgraded to their newest version: as
+text, JSON lines, CSV or Parquet, to the standard output or a file, or as messages below
+a subject of NATS that no messages use yet.
 
-The log itself is read, so that nothing is missing that is newer than the tables. By
-file, only its own events are read; by batch or job, the history in PostgreSQL tells
-which parts of the log to read, unless it is that of another log. Places and times
-bound what is read; types and actors are sorted out while reading. Times are those of
-the log's clock.`,
+Events are read from the log, so that none is missing that is newer than the tables. By
+file, only its own events are read; by batch or job, the history in PostgreSQL selects
+the parts of the log to read, unless it belongs to another log. Sequences and times
+bound what is read; types and actors are filtered while reading. Times are those of the
+log's clock.`,
 		Example: `  accession replay --batch bid0000000001
   accession replay --since 2026-03-01 --until 2026-04-01 --format parquet --out march.parquet
   accession replay --type job.failed --format csv > failed.csv
   accession replay --from 1 --to 5000 --publish replay.first`,
 		Args: cobra.NoArgs,
-		PreRunE: func(c *cobra.Command, _ []string) error {
-			return r.check(p, c.CommandPath())
+		PreRunE: func(*cobra.Command, []string) error {
+			if r.format == "" {
+				r.format = map[string]string{"table": "table", "json": export.FormatJSONLines}[p.output]
+			}
+			if r.format == export.FormatParquet && r.file == "" && r.subject == "" && p.Terminal {
+				return errors.New("refusing to write Parquet to a terminal; use --out FILE")
+			}
+			return nil
 		},
-		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
-			return p.using(ctx, func(ctx context.Context, a *app.App) error { return p.replayed(ctx, a, r) })
-		}),
+		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error { return r.run(ctx, p, a) }),
 	}
-	choose(c, &r.Selection)
-	c.Flags().StringVar(&r.format, "format", "", "`FORMAT`: table, jsonl, csv or parquet (default: as -o says)")
-	c.Flags().StringVar(&r.file, "out", "", "write to this `FILE`, which is there only when it is complete")
-	c.Flags().StringVar(&r.subject, "publish", "", "send below this `SUBJECT` of NATS, in place of writing")
+	selectionFlags(c, &r.Selection)
+	parsed(c.Flags(), &r.format, "format", "", "`FORMAT`: table, jsonl, csv or parquet (default: as -o says)",
+		optional(among("table", export.FormatJSONLines, export.FormatCSV, export.FormatParquet)))
+	c.Flags().StringVar(&r.file, "out", "", outHelp)
+	c.Flags().StringVar(&r.subject, "publish", "", "publish below this `SUBJECT` of NATS instead")
+	c.MarkFlagsMutuallyExclusive("out", "publish")
 	return c
 }
 
-func (r *replaying) check(p *program, command string) error {
-	if r.format == "" {
-		r.format = map[string]string{"table": "table", "json": export.FormatJSONLines}[p.output]
-	}
-	if err := oneOf(command, "--format", r.format, []string{"table", export.FormatJSONLines, export.FormatCSV, export.FormatParquet}); err != nil {
-		return err
-	}
-	switch {
-	case r.subject != "" && r.file != "":
-		return &usageError{errors.New("--out and --publish: choose one of them"), command}
-	case r.format == export.FormatParquet && r.file == "" && r.subject == "" && p.Terminal:
-		return &usageError{errors.New("parquet is nothing for a terminal: name a file with --out"), command}
-	}
-	return nil
-}
+// outHelp is the help of --out.
+const outHelp = "write to this new `FILE`, which appears when it is complete"
 
-func (p *program) replayed(ctx context.Context, a *app.App, r replaying) error {
+func (r *replaying) run(ctx context.Context, p *program, a *app.App) error {
 	sel, err := a.Select(ctx, r.Selection)
 	if err != nil {
 		return err
 	}
-	looked, end := p.bar(ctx, r.file == "" && r.subject == "", "places", sel.Places)
+	read, end := p.bar(ctx, r.file == "" && r.subject == "", "events", sel.Places)
 	if r.subject != "" {
-		done, err := a.Republish(ctx, sel, r.subject, looked)
+		done, err := a.Republish(ctx, sel, r.subject, read)
 		end()
 		if err != nil {
 			return err
 		}
-		return p.show(done, func(w io.Writer) { showRepublished(w, done) })
+		return show(p, done, writeRepublished)
 	}
-	write := func(w io.Writer) error { return writeEvents(ctx, w, sel, r.format, looked) }
-	if r.file == "" {
-		out := bufio.NewWriterSize(p.Out, 1<<16)
-		err = write(out)
-		if flushed := out.Flush(); err == nil {
-			err = flushed
-		}
-	} else {
-		err = export.File(r.file, write)
-	}
+	err = p.write(r.file, func(w io.Writer) error { return writeEvents(ctx, w, sel, r.format, read) })
 	end()
 	return err
 }
 
-func showRepublished(w io.Writer, done app.Republished) {
-	if done.Stream == "" {
-		fmt.Fprintf(w, "%d events were sent below %s; no stream keeps them\n", done.Events, done.Subject)
-		return
+// write has do write to a new file, or to Out when name is "".
+func (p *program) write(name string, do func(io.Writer) error) error {
+	if name != "" {
+		return export.File(name, do)
 	}
-	fmt.Fprintf(w, "%d events were sent below %s; stream %s keeps them\n", done.Events, done.Subject, done.Stream)
+	out := bufio.NewWriterSize(p.Out, 1<<16)
+	err := do(out)
+	if flushed := out.Flush(); err == nil {
+		err = flushed
+	}
+	return err
 }
 
-func writeEvents(ctx context.Context, w io.Writer, sel *app.Selected, format string, looked func(uint64)) error {
-	if format == "table" {
-		for e, err := range sel.Events(ctx, looked) {
-			if err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintln(w, eventLine(e)); err != nil {
-				return err
-			}
+func writeRepublished(w io.Writer, done app.Republished) {
+	keeps := "no stream keeps them"
+	if done.Stream != "" {
+		keeps = "stream " + done.Stream + " keeps them"
+	}
+	fmt.Fprintf(w, "%d events were published below %s; %s\n", done.Events, done.Subject, keeps)
+}
+
+func writeEvents(ctx context.Context, w io.Writer, sel *app.Selected, format string, read func(uint64)) error {
+	out := export.EventWriter(eventLines{w})
+	if format != "table" {
+		var err error
+		if out, err = export.NewEventWriter(w, format); err != nil {
+			return err
 		}
-		return ctx.Err()
 	}
-	out, err := export.NewEventWriter(w, format)
-	if err != nil {
-		return err
-	}
-	for e, err := range sel.Events(ctx, looked) {
+	for e, err := range sel.Events(ctx, read) {
 		if err != nil {
 			return err
 		}
@@ -133,3 +122,12 @@ func writeEvents(ctx context.Context, w io.Writer, sel *app.Selected, format str
 	}
 	return out.Close()
 }
+
+// eventLines writes events as lines of text.
+type eventLines struct{ w io.Writer }
+
+// Write implements export.EventWriter.
+func (l eventLines) Write(e app.Event) error { _, err := fmt.Fprintln(l.w, eventLine(e)); return err }
+
+// Close implements export.EventWriter.
+func (eventLines) Close() error { return nil }

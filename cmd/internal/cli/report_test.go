@@ -15,8 +15,8 @@ func TestReportOfABatchWithoutJobs(t *testing.T) {
 	v := app.BatchReportView{BatchSummary: app.BatchSummary{BatchID: "bid0000000001", Status: "failed", RowsListed: new(int64),
 		ReasonClass: &class, ReasonCode: &code, ReasonMessage: &why}}
 	var out bytes.Buffer
-	showReport(&out, v)
-	for _, want := range []string{"0 listed = 0 completed + 0 failed", "\nno job was made: manifest_invalid: line 3: the row is short\n"} {
+	writeReport(&out, v)
+	for _, want := range []string{"0 listed = 0 completed + 0 failed", "\nno job was created: manifest_invalid: line 3: the row is short\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report does not say %q:\n%s", want, out.String())
 		}

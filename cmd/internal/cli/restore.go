@@ -8,121 +8,98 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
 func (p *program) restore() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "restore",
-		Short: "Make a lost server's data anew from the others",
-		Long: `Make anew what a server has lost: the live state in ZooKeeper from the log, or events
-of the log from the tables and from what ZooKeeper still holds of them. Stop every
+		Short: "Restore the lost data of a server from the others",
+		Long: `Restore what a server has lost: the live state in ZooKeeper from the log, or events of
+the log from the tables and from the outbox in ZooKeeper. Stop every
 ` + "`accession serve`" + ` first, and keep what is left of the old data until
-` + "`accession verify`" + ` has found no difference.`,
+` + "`accession verify`" + ` finds no differences.`,
 		Example: "  accession restore zookeeper --dry-run",
-	}
-	c.AddCommand(p.restoreZooKeeper(), p.restoreLog())
-	return c
-}
-
-func (p *program) restoreZooKeeper() *cobra.Command {
-	var dry bool
-	c := &cobra.Command{
+	}, p.restoring((*app.App).RestoreZooKeeper, writeRestored, &cobra.Command{
 		Use:   "zookeeper",
-		Short: "Make the live state anew from the log, in an empty root",
-		Long: `Fold the log and draw in ZooKeeper what it gives: batches, jobs, queues, references,
-holds and pauses as they were, ids above every one that was ever used, and a new epoch.
-Locks are gone, so that work that was under way is queued again and done once more from
-its last state. Events that had not reached the log when the tree was lost are lost.
+		Short: "Restore the live state from the log, in an empty root",
+		Long: `Fold the log and write its state to ZooKeeper: batches, jobs, queues, references, holds
+and pauses as they were, ids above every id that was ever used, and a new epoch. Locks
+are gone: running work is queued again and repeated from its last state. Events that had
+not reached the log when the tree was lost are lost.
 
-It is refused when the root holds anything, or when another process uses it. While it
-runs, nobody can open the tree; interrupted, it is begun again by the same command.`,
+Refused when the root is not empty, or when another process uses it. No process can open
+the tree meanwhile. After an interruption, run the same command again.`,
 		Example: "  accession restore zookeeper --dry-run\n  accession restore zookeeper\n  accession --set zookeeper_root=/accession2 restore zookeeper",
-		Args:    cobra.NoArgs,
-		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
-			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				a.DryRun = dry
-				r, err := progressing(ctx, p, a.RestoreZooKeeper)
-				if err != nil {
-					return err
-				}
-				return p.show(r, func(w io.Writer) { showRestored(w, r) })
-			})
-		}),
-	}
-	c.Flags().BoolVar(&dry, "dry-run", false, "tell what would be made, and do nothing")
+	}), p.restoring((*app.App).RestoreLog, writeRestoredLog, &cobra.Command{
+		Use:   "log",
+		Short: "Restore events that the log has lost",
+		Long: `Compare the log with the history in PostgreSQL and with the outbox in ZooKeeper, and
+append the events that it has lost, in their order, with their ids, versions and original
+times: the end of a stream that lost its tail, or all of a stream that was lost. When the
+stream is a new one, a new epoch begins.
+
+When the log and its copies contradict each other about an event, nothing is written.
+Events without any copy stay lost; what is known of them is reported. The tables follow
+by themselves, unless the log had already gone on without the lost events: then rebuild
+them with ` + "`accession rebuild`" + `.
+
+Refused when another process uses the installation; no process can open it meanwhile.
+After an interruption, run the same command again.`,
+		Example: "  accession restore log --dry-run\n  accession restore log",
+	}))
+}
+
+// restoring completes a command that restores.
+func (p *program) restoring(do func(a *app.App, ctx context.Context, report func(app.VerifyProgress)) (app.Restored, error), write func(io.Writer, app.Restored), c *cobra.Command) *cobra.Command {
+	var dryRun bool
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be restored, and change nothing")
+	c.Args = cobra.NoArgs
+	c.RunE = answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Restored, error) {
+		a.DryRun = dryRun
+		return verifying(ctx, p, func(report func(app.VerifyProgress)) (app.Restored, error) { return do(a, ctx, report) })
+	}, write)
 	return c
 }
 
-func showRestored(w io.Writer, r app.Restored) {
-	verb := "made"
+// whatNext is the line after a restore.
+const whatNext = "now start `accession serve`, then run `accession verify`"
+
+func writeRestored(w io.Writer, r app.Restored) {
+	verb := "restored"
 	if r.DryRun {
-		verb = "would be made"
+		verb = "would be restored"
 	}
 	fmt.Fprintf(w, "%d batches, %d jobs and %d settings %s from %d events; epoch %d begins\n", r.Batches, r.Jobs, r.Settings, verb, r.Events, r.Epoch)
 	if r.RecordUnasked != "" {
-		fmt.Fprintf(w, "PostgreSQL was not asked which ids it has, only the log: %s\n", printable(r.RecordUnasked))
+		fmt.Fprintf(w, "ids were taken from the log only, PostgreSQL was not read: %s\n", export.Line(r.RecordUnasked))
 	}
 	if !r.DryRun {
-		fmt.Fprintln(w, "now start `accession serve`, and look with `accession verify`")
+		fmt.Fprintln(w, whatNext)
 	}
 }
 
-func (p *program) restoreLog() *cobra.Command {
-	var dry bool
-	c := &cobra.Command{
-		Use:   "log",
-		Short: "Put events back that the log has lost",
-		Long: `Compare the log with the history in PostgreSQL and with what the outbox in ZooKeeper
-still keeps, and append to the log what it has lost, in its order, under its ids and
-versions and with the times at which it was first taken: the end of a stream that lost
-its tail, or all of a stream that was lost. When the stream is a new one, a new epoch
-begins.
-
-When the log and its copies tell different things of one event, nothing is written.
-Events that are nowhere stay lost; what is known of them is told. The tables go on by
-themselves, unless the log had already gone on without the lost events: then
-` + "`accession rebuild`" + ` makes them anew.
-
-It is refused when another process uses the installation; nobody can open it meanwhile.
-Interrupted, it is done again by the same command.`,
-		Example: "  accession restore log --dry-run\n  accession restore log",
-		Args:    cobra.NoArgs,
-		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
-			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				a.DryRun = dry
-				r, err := progressing(ctx, p, a.RestoreLog)
-				if err != nil {
-					return err
-				}
-				return p.show(r, func(w io.Writer) { showPutBack(w, r) })
-			})
-		}),
-	}
-	c.Flags().BoolVar(&dry, "dry-run", false, "tell what would be put back, and do nothing")
-	return c
-}
-
-func showPutBack(w io.Writer, r app.Restored) {
+func writeRestoredLog(w io.Writer, r app.Restored) {
 	switch {
 	case r.DryRun:
-		fmt.Fprintf(w, "%d events would be put back\n", r.Events)
+		fmt.Fprintf(w, "%d events would be restored\n", r.Events)
 	case r.Events == 0:
-		fmt.Fprintln(w, "the log has lost nothing that is known of")
+		fmt.Fprintln(w, "the log has lost no events that are known")
 	default:
-		fmt.Fprintf(w, "%d events were put back\n", r.Events)
+		fmt.Fprintf(w, "%d events were restored\n", r.Events)
 	}
 	if r.Epoch > 0 {
 		fmt.Fprintf(w, "the stream is a new one; epoch %d begins\n", r.Epoch)
 	}
 	for _, id := range r.Missing {
-		fmt.Fprintf(w, "%s cannot be put back: an event before it is nowhere\n", printable(id))
+		fmt.Fprintf(w, "%s cannot be restored: an event before it has no copy\n", export.Line(id))
 	}
 	if r.Rebuild {
-		fmt.Fprintln(w, "events stand at other places than before: make the tables anew with `accession rebuild`")
+		fmt.Fprintln(w, "events have other sequences than before: rebuild the tables with `accession rebuild`")
 	}
 	if r.TreeLost {
-		fmt.Fprintln(w, "the tree in ZooKeeper is lost too: now make it anew with `accession restore zookeeper`")
+		fmt.Fprintln(w, "the tree in ZooKeeper is lost too: restore it with `accession restore zookeeper`")
 	} else if !r.DryRun && r.Events > 0 {
-		fmt.Fprintln(w, "now start `accession serve`, and look with `accession verify`")
+		fmt.Fprintln(w, whatNext)
 	}
 }

@@ -17,26 +17,23 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 )
 
-// stackDir is where the private servers of `accession stack` keep their data.
-const stackDir = ".accession/stack"
-
 func (p *program) stack() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "stack",
 		Short: "Run private ZooKeeper, NATS and PostgreSQL in a directory",
-		Long: `Start the three servers that Accession needs, on free loopback ports, with their
-data in one directory, and show their addresses. They run until Ctrl-C (SIGINT or
-SIGTERM) and keep their data for the next time.
+		Long: `Start the three servers that Accession needs, on free loopback ports, with their data in
+one directory, and show their addresses. They run until Ctrl-C (SIGINT or SIGTERM) and
+keep their data.
 
-For laptops and tests: every local user can reach them.`,
+For laptops and tests: every local user can connect to them.`,
 		Example: `  accession stack
   accession stack --dir /var/tmp/mine
   accession stack exec -- accession submit --profile demo file.txt`,
 		Args: cobra.NoArgs,
-		RunE: p.stoppable(func(ctx context.Context, _ []string) error { return p.runStack(ctx, dir) }),
+		RunE: p.run(func(ctx context.Context, _ []string) error { return p.runStack(ctx, dir) }),
 	}
-	c.PersistentFlags().StringVar(&dir, "dir", stackDir, "data `DIRECTORY`")
+	c.PersistentFlags().StringVar(&dir, "dir", ".accession/stack", "data `DIRECTORY`")
 	c.AddCommand(p.stackExec(&dir))
 	return c
 }
@@ -46,18 +43,17 @@ func (p *program) runStack(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	at := s.Addresses()
 	variables, err := stackEnviron(s)
-	if err != nil {
-		return stopStack(s, err)
+	if err == nil {
+		err = show(p, s.Addresses(), func(w io.Writer, at stack.Addresses) {
+			fmt.Fprintf(w, "\nThe servers are running. To use them in another terminal:\n\n")
+			for _, v := range variables {
+				fmt.Fprintf(w, "  export %s\n", v)
+			}
+			fmt.Fprintf(w, "\nDatabase:       psql '%s'\nLogs and data:  %s\nStop:           Ctrl-C\n", at.Postgres, s.Dir())
+		})
 	}
-	if err := p.show(at, func(w io.Writer) {
-		fmt.Fprintf(w, "\nThe servers run. Use them in another terminal:\n\n")
-		for _, v := range variables {
-			fmt.Fprintf(w, "  export %s\n", v)
-		}
-		fmt.Fprintf(w, "\nLook into the database:  psql '%s'\nLogs and data:           %s\nStop:                    Ctrl-C\n", at.Postgres, s.Dir())
-	}); err != nil {
+	if err != nil {
 		return stopStack(s, err)
 	}
 	select {
@@ -68,8 +64,8 @@ func (p *program) runStack(ctx context.Context, dir string) error {
 	return stopStack(s, s.Err())
 }
 
-// stackEnviron gives the variables with which the other commands use the stack. The
-// data of a demonstration, or of whoever named it, belong to that installation.
+// stackEnviron returns the variables with which other commands use the stack, its
+// data directory and the installation that owns it.
 func stackEnviron(s *stack.Stack) ([]string, error) {
 	data := filepath.Join(s.Dir(), "accession")
 	variables := append(s.Addresses().Environ(stack.ServicePrefix), "ACCESSION_DATA_DIR="+data)
@@ -80,12 +76,12 @@ func stackEnviron(s *stack.Stack) ([]string, error) {
 	return variables, err
 }
 
-// startStack starts the servers and tells of each phase on w.
+// startStack starts the servers and writes a line on w for each that is ready.
 func (p *program) startStack(ctx context.Context, dir string, w io.Writer) (*stack.Stack, error) {
 	begun := time.Now()
 	return stack.Start(ctx, stack.Options{Dir: dir, Progress: func(server stack.Server, phase stack.Phase) {
 		if phase == stack.Healthy {
-			fmt.Fprintf(w, "  %-10s answers after %s\n", server, lasting(time.Since(begun)))
+			fmt.Fprintf(w, "  %-10s ready after %s\n", server, rounded(time.Since(begun)))
 		}
 	}})
 }
@@ -105,24 +101,19 @@ func (p *program) stackExec(dir *string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exec [flags] -- COMMAND [ARGUMENT]…",
 		Short: "Run a command with the addresses of private servers",
-		Long: `Start the servers, run the command with their addresses in its environment, stop
-them, and end with the command's exit code. When a stack runs in the directory
-already, it is used and left running.
+		Long: `Start the servers, run the command with their addresses in its environment, stop them,
+and exit with the command's exit code. A stack that already runs in the directory is
+used and left running.
 
 The variables are ACCESSION_TEST_ZOOKEEPER, ACCESSION_TEST_NATS and
-ACCESSION_TEST_POSTGRES: tests delete what they find, so they do not read the names
-that the service reads. With --production-names they are ACCESSION_ZOOKEEPER and so
-on.`,
+ACCESSION_TEST_POSTGRES: tests delete what they find, so they do not read the variables
+of the service. With --production-names they are ACCESSION_ZOOKEEPER and so on.`,
 		Example: `  accession stack exec -- go test ./...
   accession stack exec --production-names -- accession status`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("say which command to run, after --")
-			}
-			return nil
-		},
-		// The command gets the signals; we outlive it.
+		Args: some("command after --", anyName),
+		// The command gets the signals, and this process outlives it.
 		RunE: func(c *cobra.Command, args []string) error {
+			p.running = true
 			prefix := stack.TestPrefix
 			if production {
 				prefix = stack.ServicePrefix
@@ -136,8 +127,15 @@ on.`,
 }
 
 func (p *program) execStack(ctx context.Context, dir string, prefix stack.Prefix, args []string) error {
+	exec := func(at stack.Addresses) error {
+		code, err := stack.Exec(ctx, at, prefix, args)
+		if err != nil {
+			return err
+		}
+		return exitIf(code != 0, code)
+	}
 	if at, ok, err := stack.Find(dir); err == nil && ok {
-		return exitWith(stack.Exec(ctx, at, prefix, args))
+		return exec(at)
 	}
 	// Until the command runs, a signal stops the start.
 	starting, stop := untilSignal(ctx)
@@ -149,16 +147,9 @@ func (p *program) execStack(ctx context.Context, dir string, prefix stack.Prefix
 		}
 		return err
 	}
-	err = exitWith(stack.Exec(ctx, s.Addresses(), prefix, args))
-	// What reaches us while the servers stop must not leave them running.
+	err = exec(s.Addresses())
+	// Signals must not keep the servers from being stopped.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM)
 	return stopStack(s, err)
-}
-
-func exitWith(code int, err error) error {
-	if err == nil && code != 0 {
-		return exitError(code)
-	}
-	return err
 }

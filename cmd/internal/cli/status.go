@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -17,94 +19,82 @@ func (p *program) status() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show servers, workers, queues, outbox and lag",
-		Long: `Show which servers answer, which processes serve, how many batches are in each
-state and how many jobs in each queue, how many events wait to be carried to the
-log and for how long, and how far the tables are behind it. Exit code 5 when a
-server does not answer.`,
+		Long: `Show which servers answer, which processes serve, how many batches are in each state and
+how many jobs in each queue, how many events wait in the outbox and for how long, and
+how far the tables are behind the log. Exit code 5 when a server does not answer.`,
 		Example: "  accession status\n  accession status -o json | jq .projection.events_behind",
 		Args:    cobra.NoArgs,
-		RunE: p.stoppable(func(ctx context.Context, _ []string) error {
-			return p.using(ctx, func(ctx context.Context, a *app.App) error {
-				s := a.Status(ctx)
-				if err := p.show(s, func(w io.Writer) { showStatus(w, s) }); err != nil {
-					return err
-				}
-				if !s.OK() {
-					return exitError(exitUnavailable)
-				}
-				return nil
-			})
+		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error {
+			s := a.Status(ctx)
+			if err := show(p, s, writeStatus); err != nil {
+				return err
+			}
+			return exitIf(!s.OK(), exitUnavailable)
 		}),
 	}
 }
 
-func showStatus(w io.Writer, s app.Status) {
-	lines := make([][]any, len(s.Servers))
-	for i, server := range s.Servers {
-		answer := "answers in " + lasting(seconds(server.Seconds))
-		if !server.OK {
-			answer = "DOES NOT ANSWER: " + printable(server.Error)
+func writeStatus(w io.Writer, s app.Status) {
+	rows(w, "", table.Row{"server", "at", ""}, s.Servers, func(x app.ServerStatus) table.Row {
+		if !x.OK {
+			return table.Row{x.Name, x.URL, "DOES NOT ANSWER: " + export.Line(x.Error)}
 		}
-		lines[i] = []any{server.Name, server.URL, answer}
-	}
-	rows(w, "", []any{"server", "at", ""}, lines)
+		return table.Row{x.Name, x.URL, "answers in " + seconds(x.Seconds)}
+	})
 	fmt.Fprintln(w)
-	lines = make([][]any, len(s.Workers))
-	for i, x := range s.Workers {
-		lines[i] = []any{x.ID, x.Host, x.PID, strings.Join(x.Roles, ","), at(x.Since)}
-	}
-	nobody := "nobody serves: start `accession serve`"
+	none := "no process serves: start `accession serve`"
 	if s.Outbox == nil {
-		nobody = "who serves is not known"
+		none = "the workers are not known"
 	}
-	rows(w, nobody, []any{"worker", "host", "pid", "roles", "since"}, lines)
+	rows(w, none, table.Row{"worker", "host", "pid", "roles", "since"}, s.Workers, func(x app.WorkerStatus) table.Row {
+		return table.Row{x.ID, x.Host, x.PID, strings.Join(x.Roles, ","), at(x.Since)}
+	})
 	fmt.Fprintln(w)
-	nothing := "no batches"
+	none = "no batches"
 	if s.Projection == nil || s.Projection.PendingMigrations > 0 {
-		nothing = "the batches are not known"
+		none = "the batches are not known"
 	}
-	lines = make([][]any, len(s.Batches))
-	for i, b := range s.Batches {
-		lines[i] = []any{b.State, b.Batches}
-	}
-	rows(w, nothing, []any{"state", "batches"}, lines)
+	rows(w, none, table.Row{"state", "batches"}, s.Batches, func(b app.BatchesStatus) table.Row { return table.Row{b.State, b.Batches} })
 	fmt.Fprintln(w)
-	lines = make([][]any, len(s.Queues))
-	for i, q := range s.Queues {
-		note := ""
+	rows(w, "the queues are not known", table.Row{"queue", "jobs", ""}, s.Queues, func(q app.QueueStatus) table.Row {
 		if q.State == domain.JobCompleted {
-			note = "done; waits for clean-up"
+			return table.Row{q.State, q.Jobs, "done; waits for clean-up"}
 		}
-		lines[i] = []any{q.State, q.Jobs, note}
-	}
-	rows(w, "the queues are not known", []any{"queue", "jobs", ""}, lines)
+		return table.Row{q.State, q.Jobs, ""}
+	})
 	fmt.Fprintln(w)
 	if o := s.Outbox; o != nil {
-		fmt.Fprintf(w, "outbox      %d events wait to be carried to the log", o.Unsent)
+		oldest := ""
 		if o.Unsent > 0 {
-			fmt.Fprintf(w, ", the oldest for %s", lasting(seconds(o.Seconds)))
+			oldest = ", the oldest for " + seconds(o.Seconds)
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "outbox      %d events wait for the log%s\n", o.Unsent, oldest)
 	}
 	if l := s.Log; l != nil {
-		fmt.Fprintf(w, "log         %s holds %d events\n", l.Name, l.Last)
+		fmt.Fprintf(w, "log         %s has %d events\n", l.Name, l.Last)
 	}
-	switch pr := s.Projection; {
-	case pr == nil:
+	if pr := s.Projection; pr != nil {
+		writeLag(w, *pr)
+	}
+}
+
+// writeLag writes how far the tables are behind the log.
+func writeLag(w io.Writer, pr app.ProjectionStatus) {
+	switch {
 	case pr.PendingMigrations > 0:
 		fmt.Fprintf(w, "projection  %d migrations are missing: `accession migrate`\n", pr.PendingMigrations)
 	case pr.Events == 0:
 		fmt.Fprintln(w, "projection  up to date")
 	default:
-		fmt.Fprintf(w, "projection  %d events behind, %s", pr.Events, lasting(seconds(pr.Seconds)))
+		pace := ""
 		if pr.Rate > 0 {
-			fmt.Fprintf(w, "; %.0f events/s, caught up in %s", pr.Rate, lasting(seconds(pr.Remaining)))
+			pace = fmt.Sprintf("; %.0f events/s, caught up in %s", pr.Rate, seconds(pr.Remaining))
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "projection  %d events behind, %s%s\n", pr.Events, seconds(pr.Seconds), pace)
 	}
-	if pr := s.Projection; pr != nil && pr.HeldEvents > 0 {
+	if pr.HeldEvents > 0 {
 		fmt.Fprintf(w, "            %d events of %d aggregates are held: `accession poison ls`\n", pr.HeldEvents, pr.HeldAggregates)
 	}
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+func seconds(s float64) string { return rounded(time.Duration(s * float64(time.Second))) }

@@ -13,12 +13,12 @@ import (
 func TestSweepIsSummedUp(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	showSweep(&b, run.Swept{Looked: 9, Moved: 1, Errors: 1, Faults: []string{"file/x:\x1b no"},
+	writeSweep(&b, run.Swept{Looked: 9, Moved: 1, Errors: 1, Faults: []string{"file/x:\x1b no"},
 		Recovered: map[domain.FileState]int{domain.FileAbandoned: 1, domain.FileDownloadingFailed: 6}})
-	want := `looked at               9
+	want := `checked                 9
 now DOWNLOADING_FAILED  6
 now ABANDONED           1
-had moved on            1
+moved on                1
 errors                  1
                         file/x:� no
 `

@@ -1,51 +1,131 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"slices"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-	"golang.org/x/term"
+
+	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
-// show writes v as JSON, or lets asTable write it for people.
-func (p *program) show(v any, asTable func(w io.Writer)) error {
-	if p.output == "json" {
-		enc := json.NewEncoder(p.Out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
-	}
-	asTable(p.Out)
-	return nil
+// screen is a terminal with so many columns.
+type screen struct {
+	io.Writer
+	columns int
 }
 
-// rows writes a table with a header; none says what to write when it is empty.
-func rows(w io.Writer, none string, header []any, lines [][]any) {
-	if len(lines) == 0 {
+const (
+	whyWidth    = 72 // where reasons are wrapped, when there is room
+	whyNarrow   = 30 // with less room, they stand below their row
+	whatNarrow  = 12 // titles are cut to no less than that, or stand there too
+	gap         = 2  // between columns
+	belowIndent = "    "
+)
+
+// rows writes a table with a row for each item, or none when there are no items. On a
+// screen that is too narrow, titles (the column "what") are cut and reasons (the
+// column "why") wrapped; what has too little room stands below its row.
+func rows[T any](w io.Writer, none string, header table.Row, items []T, row func(T) table.Row) {
+	if len(items) == 0 {
 		fmt.Fprintln(w, none)
 		return
 	}
+	lines := make([]table.Row, len(items))
+	for i, item := range items {
+		lines[i] = row(item)
+	}
+	l := layout{columns: math.MaxInt32}
 	if s, ok := w.(screen); ok {
-		s.fit(header, lines)
+		l.columns = s.columns
+	}
+	l.fit(header, lines)
+	if len(l.below) == 0 {
+		l.render(w, header, lines)
 		return
 	}
+	var b strings.Builder
+	l.render(&b, header, lines)
+	n := -1 // the header
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprint(w, line)
+		for i := range header {
+			if n < 0 || n >= len(lines) || !l.below[i] || fmt.Sprint(lines[n][i]) == "" {
+				continue
+			}
+			for part := range strings.SplitSeq(text.WrapSoft(fmt.Sprint(lines[n][i]), l.columns-len(belowIndent)), "\n") {
+				fmt.Fprintln(w, belowIndent+strings.TrimRight(part, " "))
+			}
+		}
+		n++
+	}
+}
+
+// layout is how a table fits into so many columns.
+type layout struct {
+	columns int
+	below   map[int]bool         // columns of the table that stand below their row
+	configs []table.ColumnConfig // of the others
+}
+
+func (l *layout) fit(header table.Row, lines []table.Row) {
+	widths, used := make([]int, len(header)), -gap
+	what, why := -1, -1
+	for i, h := range header {
+		for _, line := range append([]table.Row{header}, lines...) {
+			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(fmt.Sprint(line[i])))
+		}
+		switch h {
+		case "what":
+			what = i
+		case "why":
+			why = i
+			continue
+		}
+		used += widths[i] + gap
+	}
+	l.below = map[int]bool{}
+	if over := used - l.columns; what >= 0 && over > 0 {
+		if widths[what]-over < whatNarrow {
+			l.below[what] = true
+			used -= widths[what] + gap
+		} else {
+			l.configs = append(l.configs, table.ColumnConfig{Name: "what", WidthMax: widths[what] - over,
+				WidthMaxEnforcer: func(col string, width int) string { return text.Snip(col, width, "…") }})
+			used = l.columns
+		}
+	}
+	if room := l.columns - used - gap; why >= 0 && widths[why] > room && room < whyNarrow {
+		l.below[why] = true
+	} else {
+		l.configs = append(l.configs, table.ColumnConfig{Name: "why", WidthMax: min(room, whyWidth), WidthMaxEnforcer: text.WrapSoft})
+	}
+}
+
+// render writes the columns that do not stand below.
+func (l *layout) render(w io.Writer, header table.Row, lines []table.Row) {
 	t := newTable(w)
-	t.SetColumnConfigs([]table.ColumnConfig{{Name: "why", WidthMax: whyWidth, WidthMaxEnforcer: text.WrapSoft}})
-	t.AppendHeader(header)
+	t.SetColumnConfigs(l.configs)
+	beside := func(line table.Row) (row table.Row) {
+		for i, cell := range line {
+			if !l.below[i] {
+				row = append(row, cell)
+			}
+		}
+		return row
+	}
+	t.AppendHeader(beside(header))
 	for _, line := range lines {
-		t.AppendRow(line)
+		t.AppendRow(beside(line))
 	}
 	t.Render()
 }
 
-// pairs writes names and values below each other; empty values are left out.
+// pairs writes one name and value a line; empty values are left out.
 func pairs(w io.Writer, lines ...[2]any) {
 	t := newTable(w)
 	for _, l := range lines {
@@ -68,7 +148,14 @@ func newTable(w io.Writer) table.Writer {
 	return t
 }
 
-// at shows a time for people: in the local zone, to the second.
+// truncated reports that a list does not show everything, and how to see more.
+func truncated(w io.Writer, shown int, total int64, what, more string) {
+	if int64(shown) < total {
+		fmt.Fprintf(w, "\n%d of %d %s; %s for more\n", shown, total, what, more)
+	}
+}
+
+// at formats a time: in the local zone, to the second.
 func at[T interface {
 	IsZero() bool
 	Local() time.Time
@@ -76,151 +163,64 @@ func at[T interface {
 	if t.IsZero() {
 		return ""
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return t.Local().Format(time.DateTime)
 }
 
-// atPtr is at for a time that may be missing.
-func atPtr(t *time.Time) string {
-	if t == nil {
+// deref returns what v points to, or the zero value.
+func deref[T any](v *T) (zero T) {
+	if v == nil {
+		return zero
+	}
+	return *v
+}
+
+// or returns what v points to, or none.
+func or[T any](v *T, none string) any {
+	if v == nil {
+		return none
+	}
+	return *v
+}
+
+// why formats a reason, "" when there is none.
+func why(code, message *string) string {
+	if code == nil {
 		return ""
 	}
-	return at(*t)
+	return *code + ": " + export.Line(deref(message))
 }
 
-// oneOf refuses a flag's value that is not in the list; empty is no value.
-func oneOf[T ~string](command, flag string, value T, list []T) error {
-	if value == "" || slices.Contains(list, value) {
-		return nil
+// classified is why with the reason's class.
+func classified(code, class, message *string) string {
+	if code == nil {
+		return ""
 	}
-	return &usageError{fmt.Errorf("%s %q: there is only %s", flag, value, strings.Join(toStrings(list), ", ")), command}
+	return fmt.Sprintf("%s (%s): %s", *code, deref(class), export.Line(deref(message)))
 }
 
-func toStrings[T ~string](list []T) []string {
-	words := make([]string, len(list))
-	for i, w := range list {
-		words[i] = string(w)
+// stateChange formats a change of state; the first one has no state before it.
+func stateChange(from, to string) string {
+	if from == "" {
+		from = "–"
 	}
-	return words
+	return from + " → " + to
 }
 
-// lasting shows a duration with the precision that people want.
-func lasting(d time.Duration) string {
+// took formats how long a state lasted, "" when that is not known.
+func took(seconds *float64) string {
+	if seconds == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.3f s", *seconds)
+}
+
+// rounded formats a duration with the precision that people want.
+func rounded(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()
 	case d < time.Minute:
 		return d.Round(100 * time.Millisecond).String()
-	default:
-		return d.Round(time.Second).String()
 	}
-}
-
-// printable takes control characters out of what strangers wrote, so that a
-// terminal shows it and does nothing else.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r >= 0x7f && r < 0xa0 {
-			return '�'
-		}
-		return r
-	}, s)
-}
-
-// screen is a terminal of so many columns.
-type screen struct {
-	io.Writer
-	columns int
-}
-
-// columnsOf gives the width of a terminal, 0 for anything else.
-func columnsOf(f *os.File) int {
-	if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
-		return columns
-	}
-	return 0
-}
-
-const (
-	whyWidth    = 72 // where sentences are broken in tables, when there is room
-	whyNarrow   = 30 // less than that, and they stand below their row
-	whatNarrow  = 12 // titles are cut to no less than that, or stand there too
-	gap         = 2  // between columns
-	belowIndent = "    "
-)
-
-// fit writes a table as wide as the screen. When it is too wide, titles (in a
-// column "what" or "title") are cut, and reasons (in "why") broken; what finds too
-// little room stands below its row.
-func (s screen) fit(header []any, lines [][]any) {
-	widths, used := make([]int, len(header)), -gap
-	what, why := -1, -1
-	for i, h := range header {
-		widths[i] = text.StringWidthWithoutEscSequences(fmt.Sprint(h))
-		for _, line := range lines {
-			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(fmt.Sprint(line[i])))
-		}
-		switch h {
-		case "what", "title":
-			what = i
-		case "why":
-			why = i
-			continue
-		}
-		used += widths[i] + gap
-	}
-	below := map[int]bool{}
-	var columns []table.ColumnConfig
-	if over := used - s.columns; what >= 0 && over > 0 {
-		if widths[what]-over < whatNarrow {
-			below[what] = true
-			used -= widths[what] + gap
-		} else {
-			columns = append(columns, table.ColumnConfig{Name: fmt.Sprint(header[what]), WidthMax: widths[what] - over,
-				WidthMaxEnforcer: func(col string, width int) string { return text.Snip(col, width, "…") }})
-			used = s.columns
-		}
-	}
-	if room := s.columns - used - gap; why >= 0 && widths[why] > room && room < whyNarrow {
-		below[why] = true
-	} else {
-		columns = append(columns, table.ColumnConfig{Name: "why", WidthMax: min(room, whyWidth), WidthMaxEnforcer: text.WrapSoft})
-	}
-	if len(below) == 0 {
-		s.table(s, header, lines, columns, below)
-		return
-	}
-	var b strings.Builder
-	s.table(&b, header, lines, columns, below)
-	n := -1 // the header
-	for row := range strings.Lines(b.String()) {
-		fmt.Fprint(s, row)
-		for i := range header {
-			if n < 0 || n >= len(lines) || !below[i] || fmt.Sprint(lines[n][i]) == "" {
-				continue
-			}
-			for part := range strings.SplitSeq(text.WrapSoft(fmt.Sprint(lines[n][i]), s.columns-len(belowIndent)), "\n") {
-				fmt.Fprintln(s, belowIndent+strings.TrimRight(part, " "))
-			}
-		}
-		n++
-	}
-}
-
-// table writes the columns that do not stand below.
-func (screen) table(w io.Writer, header []any, lines [][]any, columns []table.ColumnConfig, below map[int]bool) {
-	t := newTable(w)
-	t.SetColumnConfigs(columns)
-	beside := func(line []any) (row table.Row) {
-		for i, cell := range line {
-			if !below[i] {
-				row = append(row, cell)
-			}
-		}
-		return row
-	}
-	t.AppendHeader(beside(header))
-	for _, line := range lines {
-		t.AppendRow(beside(line))
-	}
-	t.Render()
+	return d.Round(time.Second).String()
 }

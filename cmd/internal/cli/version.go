@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -15,9 +16,11 @@ func (p *program) version() *cobra.Command {
 		Long:    "Show the program's version, and the Go toolchain that built it.",
 		Example: "  accession version\n  accession version -o json",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: p.run(func(context.Context, []string) error {
 			v := map[string]string{"version": Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
-			return p.show(v, func(w io.Writer) { fmt.Fprintf(w, "accession %s (%s, %s)\n", v["version"], v["go"], v["platform"]) })
-		},
+			return show(p, v, func(w io.Writer, v map[string]string) {
+				fmt.Fprintf(w, "accession %s (%s, %s)\n", v["version"], v["go"], v["platform"])
+			})
+		}),
 	}
 }

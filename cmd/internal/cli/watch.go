@@ -4,47 +4,79 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
-	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
 
-// watch follows a batch until it is at rest: with a bar on a terminal, else with a
-// line for each thing worth telling.
+// follow watches a batch until it is at rest and shows how it ended.
+func (p *program) follow(ctx context.Context, a *app.App, id domain.BatchID, from uint64) error {
+	end, err := p.watch(ctx, a, id, from)
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintf(p.Err, "%s continues; follow it with `accession batch show %s --watch`\n", id, id)
+	}
+	if err != nil {
+		return err
+	}
+	if err := projected(ctx, a, end); err != nil {
+		fmt.Fprintf(p.Err, "the tables do not show this yet: %v\n", err)
+	}
+	if err := show(p, end, func(w io.Writer, end app.Progress) { fmt.Fprintln(w, summary(end)) }); err != nil {
+		return err
+	}
+	if end.State == domain.BatchFailed {
+		fmt.Fprintf(p.Err, "hint: `accession batch report %s` shows what failed and why\n", id)
+	}
+	return exitIf(end.State == domain.BatchFailed, exitBatchFailed)
+}
+
+// projectedLimit is how long follow waits for the tables.
+const projectedLimit = 5 * time.Second
+
+// projected returns when the tables show the end of a batch.
+func projected(ctx context.Context, a *app.App, end app.Progress) error {
+	ctx, cancel := context.WithTimeout(ctx, projectedLimit)
+	defer cancel()
+	return a.WaitProjected(ctx, end.Batch, end.Version)
+}
+
+// watch follows a batch until it is at rest: with a bar, or else with a line for each
+// event that is worth one.
 func (p *program) watch(ctx context.Context, a *app.App, id domain.BatchID, from uint64) (app.Progress, error) {
-	if p.Terminal && p.LogTerminal && p.output == "table" {
+	if p.draws() {
 		return watchBar(ctx, p.Err, id, func(seen func(app.Event, app.Progress)) (app.Progress, error) { return a.Watch(ctx, id, from, seen) })
 	}
 	l := lines{seen: map[domain.JobState]bool{}, tenth: map[string]int{}}
 	return a.Watch(ctx, id, from, func(e app.Event, now app.Progress) {
-		why := reasonOf(e)
-		if news := l.worth(now); !news && why == "" {
+		reason := reasonLine(e)
+		if news := l.worth(now); !news && reason == "" {
 			return
 		}
 		if l.begun.IsZero() {
 			l.begun = e.Time.Time
 		}
-		fmt.Fprintf(p.Err, "%9s  %s%s\n", lasting(e.Time.Sub(l.begun)), progressLine(now), why)
+		fmt.Fprintf(p.Err, "%9s  %s%s\n", rounded(e.Time.Sub(l.begun)), progressLine(now), reason)
 	})
 }
 
 // lines decides which events are worth a line: a change of the batch, the first
-// job in a state, the end of a job, a tenth more of many files.
+// job in a state, the end of a job, every tenth of many files.
 type lines struct {
 	begun time.Time
 	state domain.BatchState
 	ended int
 	seen  map[domain.JobState]bool
-	tenth map[string]int // by what was done with the files
+	tenth map[string]int // of files downloaded and processed
 }
+
+// manyFiles is the number of files from which on their tenths are worth a line.
+const manyFiles = 100
 
 func (l *lines) worth(now app.Progress) bool {
 	news := now.State != l.state || now.Ended() != l.ended
@@ -63,43 +95,38 @@ func (l *lines) worth(now app.Progress) bool {
 	return news
 }
 
-// barWidth is how many columns the bar itself has, with its ends.
-const barWidth = 40
-
-// watchBar draws a bar on w while follow tells of a batch's progress.
+// watchBar draws bars for the jobs and files of a batch on w while follow reports its
+// progress.
 func watchBar(ctx context.Context, w io.Writer, id domain.BatchID, follow func(seen func(app.Event, app.Progress)) (app.Progress, error)) (app.Progress, error) {
-	bars := mpb.NewWithContext(ctx, mpb.WithOutput(w), mpb.WithWidth(barWidth), mpb.WithAutoRefresh())
-	var now atomic.Pointer[app.Progress] // read by the goroutine that draws
-	now.Store(&app.Progress{})
-	var files *mpb.Bar // from the first file on
-	bar := bars.AddBar(0,
-		mpb.PrependDecorators(decor.Name(string(id)+"  "), decor.CountersNoUnit("%d of %d jobs", decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO), decor.Any(func(s decor.Statistics) string { return phasesWithin(*now.Load(), s.AvailableWidth-barWidth) })))
+	bars := newBars(ctx, w)
+	jobs := newGauge(bars, func(now app.Progress) string {
+		return fmt.Sprintf("%s  %d of %d jobs ", id, now.Ended(), max(now.Listed, now.Ended(), 1))
+	},
+		phasesWithin, decor.Elapsed(decor.ET_STYLE_GO))
+	var files *gauge[app.FileProgress] // from the first file on
 	end, err := follow(func(_ app.Event, seen app.Progress) {
-		now.Store(&seen)
-		bar.SetTotal(int64(max(seen.Listed, 1)), false)
-		bar.SetCurrent(int64(seen.Ended()))
+		jobs.set(seen, seen.Ended(), seen.Listed)
 		if files == nil && seen.Files.Listed > 0 {
-			files = fileBar(bars, &now)
+			files = newGauge(bars, fileStep, paceWithin)
 		}
 		if files != nil {
-			files.SetTotal(int64(max(seen.Files.Steps(), 1)), false)
-			files.SetCurrent(int64(seen.Files.Done()))
+			files.set(seen.Files, seen.Files.Done(), seen.Files.Steps())
 		}
 	})
 	if files != nil {
-		files.SetTotal(-1, true) // as far as it came
+		files.bar.SetTotal(-1, true) // as far as it came
 	}
 	if err != nil {
-		bar.Abort(false)
+		jobs.bar.Abort(false)
 	} else {
-		bar.SetTotal(int64(max(end.Listed, end.Ended())), true)
+		jobs.set(end, end.Ended(), end.Listed)
+		jobs.bar.SetTotal(-1, true)
 	}
 	bars.Wait()
 	return end, err
 }
 
-// progressLine tells where a batch is in one line.
+// progressLine formats the state of a batch as one line.
 func progressLine(now app.Progress) string {
 	line := fmt.Sprintf("%s is %s", now.Batch, now.State)
 	if now.Listed > 0 {
@@ -108,75 +135,65 @@ func progressLine(now app.Progress) string {
 	if s := phases(now); s != "" {
 		line += " (" + s + ")"
 	}
-	if s := fileWords(now.Files); s != "" {
-		line += "; " + s
+	if f := now.Files; f.Listed > 0 {
+		line += fmt.Sprintf("; %d of %d files downloaded, %d processed%s%s, %s", f.Downloaded, f.Listed, f.Processed,
+			counted(f.GivenUp, "given up"), counted(f.Skipped, "skipped"), fileBytes(f))
 	}
 	return line
 }
 
-// phases tells how many jobs are in each state, in the order of the workflow.
-func phases(now app.Progress) string {
-	var parts []string
-	for _, s := range domain.JobStates {
-		if n := now.Jobs[s]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s))
-		}
+// counted formats one more number of a list, nothing for 0.
+func counted(n int, what string) string {
+	if n == 0 {
+		return ""
 	}
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf(", %d %s", n, what)
+}
+
+// phases lists how many jobs are in each state, in the order of the workflow.
+func phases(now app.Progress) string {
+	list := ""
+	for _, s := range domain.JobStates {
+		list += counted(now.Jobs[s], string(s))
+	}
+	return strings.TrimPrefix(list, ", ")
 }
 
 // phasesWithin is phases behind a gap, in so many columns: what does not fit is left
-// out, the first states first, since the last ones tell how far the batch is.
+// out, the first states first.
 func phasesWithin(now app.Progress, columns int) string {
-	parts := strings.Split(phases(now), ", ")
-	for i := range parts {
-		s := "  " + strings.Join(parts[i:], ", ")
-		if i > 0 {
-			s = "  …, " + s[2:]
-		}
+	all := phases(now)
+	for s := "  " + all; ; s = "  …, " + all {
 		if utf8.RuneCountInString(s) <= columns {
 			return s
 		}
+		var more bool
+		if _, all, more = strings.Cut(all, ", "); !more {
+			return ""
+		}
 	}
-	return ""
 }
 
-// reasonOf gives, for a line of its own words, why something failed or waits.
-func reasonOf(e app.Event) string {
+// reasonLine returns, as a line of its own, why something failed or waits.
+func reasonLine(e app.Event) string {
 	_, _, why := e.Move()
 	if why == nil || e.Type == domain.EventBatchReporting || e.Type == domain.EventJobCleaned {
 		return ""
 	}
-	return fmt.Sprintf("\n           %s: %s: %s", strings.TrimPrefix(e.Subject, "job/"), why.Code, printable(why.Message))
+	return fmt.Sprintf("\n           %s: %s: %s", strings.TrimPrefix(e.Subject, "job/"), why.Code, export.Line(why.Message))
 }
 
-// summary tells how a batch ended.
+// summary formats how a batch ended.
 func summary(end app.Progress) string {
-	s := fmt.Sprintf("%s %s: %d jobs listed, %d completed, %d failed", end.Batch, end.State, end.Listed, end.Completed, end.Failed)
-	if end.Held > 0 {
-		s += fmt.Sprintf(", %d held", end.Held)
-	}
-	if end.Deleted > 0 {
-		s += fmt.Sprintf(", %d deleted", end.Deleted)
-	}
+	s := fmt.Sprintf("%s %s: %d jobs listed, %d completed, %d failed%s%s", end.Batch, end.State, end.Listed, end.Completed, end.Failed,
+		counted(end.Held, "held"), counted(end.Deleted, "deleted"))
 	if end.Reason != nil {
-		s += "\n" + string(end.Reason.Code) + ": " + printable(end.Reason.Message)
+		s += "\n" + string(end.Reason.Code) + ": " + export.Line(end.Reason.Message)
 	}
 	return s
 }
 
-// manyFiles is from how many files on every tenth of them is worth a line.
-const manyFiles = 100
-
-// fileBar draws how far the files are, by number and bytes, how fast it goes and how
-// long it will take.
-func fileBar(bars *mpb.Progress, now *atomic.Pointer[app.Progress]) *mpb.Bar {
-	return bars.AddBar(0,
-		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return fileStep(now.Load().Files) }, decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string { return paceWithin(now.Load().Files, s.AvailableWidth-barWidth) })))
-}
-
-// fileStep tells how far the step is that is under way.
+// fileStep formats how far the files are in their current step.
 func fileStep(f app.FileProgress) string {
 	if f.Processed > 0 {
 		return fmt.Sprintf("%d of %d files processed", f.Processed, f.Listed)
@@ -184,39 +201,7 @@ func fileStep(f app.FileProgress) string {
 	return fmt.Sprintf("%d of %d files downloaded", f.Downloaded, f.Listed)
 }
 
-// paceWithin tells of bytes and time in so many columns: the time left is the last to
-// be left out.
-func paceWithin(f app.FileProgress, columns int) string {
-	speed, left := filePace(f)
-	for _, parts := range [][]string{{fileBytes(f), speed, left}, {speed, left}, {left}} {
-		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-		if s := "  " + strings.Join(parts, ", "); len(parts) > 0 && len(s) <= columns {
-			return s
-		}
-	}
-	return ""
-}
-
-// fileWords tells it in one line, "" when no file is known.
-func fileWords(f app.FileProgress) string {
-	if f.Listed == 0 {
-		return ""
-	}
-	return fileNumbers(f) + ", " + fileBytes(f)
-}
-
-func fileNumbers(f app.FileProgress) string {
-	s := fmt.Sprintf("%d of %d files downloaded, %d processed", f.Downloaded, f.Listed, f.Processed)
-	if f.GivenUp > 0 {
-		s += fmt.Sprintf(", %d given up", f.GivenUp)
-	}
-	if f.Skipped > 0 {
-		s += fmt.Sprintf(", %d skipped", f.Skipped)
-	}
-	return s
-}
-
-// fileBytes tells of the bytes of the step that is under way.
+// fileBytes formats the bytes of the current step.
 func fileBytes(f app.FileProgress) string {
 	if f.Processed > 0 {
 		return fmt.Sprintf("%s of %s stored", byteSize(f.BytesProcessed), byteSize(f.BytesListed))
@@ -224,18 +209,22 @@ func fileBytes(f app.FileProgress) string {
 	return fmt.Sprintf("%s of %s", byteSize(f.BytesDownloaded), byteSize(f.BytesListed))
 }
 
-// filePace tells how fast bytes come, and what time is left at the pace so far; ""
-// when nobody can say.
-func filePace(f app.FileProgress) (speed, left string) {
-	spent := f.Last.Sub(f.Begun.Time)
-	if f.Begun.IsZero() || spent <= 0 || f.Done() == 0 {
-		return "", ""
+// paceWithin formats bytes, speed and the time left in so many columns; the time left
+// is left out last.
+func paceWithin(f app.FileProgress, columns int) string {
+	parts := []string{fileBytes(f)}
+	if spent := f.Last.Sub(f.Begun.Time); !f.Begun.IsZero() && spent > 0 && f.Done() > 0 {
+		parts = append(parts, byteSize(int64(float64(f.BytesDownloaded+f.BytesProcessed)/spent.Seconds()))+"/s")
+		if n := f.Steps() - f.Done(); n > 0 {
+			parts = append(parts, time.Duration(float64(spent)*float64(n)/float64(f.Done())).Round(time.Second).String()+" left")
+		}
 	}
-	speed = byteSize(int64(float64(f.BytesDownloaded+f.BytesProcessed)/spent.Seconds())) + "/s"
-	if n := f.Steps() - f.Done(); n > 0 {
-		left = (time.Duration(float64(spent) * float64(n) / float64(f.Done()))).Round(time.Second).String() + " left"
+	for ; len(parts) > 0; parts = parts[1:] {
+		if s := "  " + strings.Join(parts, ", "); len(s) <= columns {
+			return s
+		}
 	}
-	return speed, left
+	return ""
 }
 
 func byteSize(n int64) string {

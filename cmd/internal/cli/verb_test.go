@@ -17,9 +17,9 @@ import (
 )
 
 // fakeVerb is about things named ok…, refused…, missing…, away….
-func fakeVerb(final bool, done *[]string) verb {
-	return verb{use: "fake THING...", noun: "thing", check: anyName, final: final,
-		do: func(_ context.Context, a *app.App, id, why string) (app.Changed, error) {
+func fakeVerb(final bool, done *[]string) verb[string] {
+	return verb[string]{name: "fake", final: final,
+		do: func(a *app.App, _ context.Context, id, why string) (app.Changed, error) {
 			fail := func(kind app.Kind, says string) (app.Changed, error) {
 				return app.Changed{}, &app.Error{Kind: kind, What: "fake " + id, Err: errors.New(says), Hint: "look at " + id}
 			}
@@ -48,11 +48,8 @@ func operateFake(t *testing.T, final bool, typed *string, args ...string) (code 
 		p.In, p.Interactive = strings.NewReader(*typed), true
 	}
 	root := p.root()
-	c := p.operating(fakeVerb(final, &done))
-	p.strict(c)
-	root.AddCommand(c)
-	root.SetArgs(append([]string{"fake"}, args...))
-	code = p.report(root.ExecuteContext(t.Context()))
+	root.AddCommand(verbs(p, "THING", "thing", anyName, fakeVerb(final, &done))...)
+	code = p.execute(t.Context(), root, append([]string{"fake"}, args...))
 	return code, o.String(), e.String(), done
 }
 
@@ -68,20 +65,20 @@ func TestOperateSeveral(t *testing.T) {
 		out, done  string
 		says, asks []string // on the error stream
 	}{
-		"none":                {args: "", code: 2, says: []string{"say which thing"}},
+		"none":                {args: "", code: 2, says: []string{"give at least one thing"}},
 		"one":                 {args: "ok1", out: "ok1" + line + effect, done: "ok1 "},
 		"several":             {args: "ok1 ok2 --reason mended", out: "ok1" + line + "ok2" + line, done: "ok1 mended;ok2 mended"},
 		"tried":               {args: "ok1 --dry-run", out: "ok1 would go from red to green (X1)\n" + effect},
 		"one is refused":      {args: "ok1 refused1 ok2", code: 3, out: "ok1" + line + "ok2" + line, done: "ok1 ;ok2 ", says: []string{"accession: fake refused1: not now\nhint: look at refused1\n"}},
 		"the worst counts":    {args: "refused1 missing1 ok1", code: 4, out: "ok1" + line, done: "ok1 ", says: []string{"refused1: not now", "missing1: no such thing"}},
-		"a server is away":    {args: "ok1 away1 ok2", code: 5, out: "ok1" + line, done: "ok1 ", says: []string{"away1: no answer", "ok2: not tried, for a server cannot be reached"}},
-		"final, nobody":       {final: true, args: "ok1", code: 2, says: []string{"this cannot be undone, and there is no terminal to ask at", "say --yes", "hint: `accession fake --help`"}},
+		"a server is away":    {args: "ok1 away1 ok2", code: 5, out: "ok1" + line, done: "ok1 ", says: []string{"away1: no answer", "ok2: not tried: a server cannot be reached"}},
+		"final, nobody":       {final: true, args: "ok1", code: 2, says: []string{"this cannot be undone, and there is no terminal to ask at", "add --yes", "hint: `accession fake --help`"}},
 		"final, --yes":        {final: true, args: "ok1 ok2 --yes", out: "ok1" + line + effect + "ok2" + line + effect, done: "ok1 ;ok2 "},
 		"final, tried":        {final: true, args: "ok1 --dry-run", out: "ok1 would go from red to green (X1)\n" + effect},
-		"final, confirmed":    {final: true, typed: &yes, args: "ok1", out: "ok1" + line + effect, done: "ok1 ", asks: []string{"ok1 would go from red to green (X1)\n  it shines\nShall `accession fake` do this to ok1? It cannot be undone. [y/N] "}},
-		"final, in part":      {final: true, typed: &yes, args: "ok1 refused1 ok2", code: 3, out: "ok1" + line + effect + "ok2" + line + effect, done: "ok1 ;ok2 ", asks: []string{"do this to these 2?"}, says: []string{"refused1: not now"}},
+		"final, confirmed":    {final: true, typed: &yes, args: "ok1", out: "ok1" + line + effect, done: "ok1 ", asks: []string{"ok1 would go from red to green (X1)\n  it shines\nRun `accession fake` on ok1? This cannot be undone. [y/N] "}},
+		"final, in part":      {final: true, typed: &yes, args: "ok1 refused1 ok2", code: 3, out: "ok1" + line + effect + "ok2" + line + effect, done: "ok1 ;ok2 ", asks: []string{"on these 2?"}, says: []string{"refused1: not now"}},
 		"final, all refused":  {final: true, typed: &yes, args: "refused1", code: 3, says: []string{"refused1: not now"}},
-		"final, not wanted":   {final: true, typed: &no, args: "ok1", code: 1, says: []string{"not confirmed: nothing was done"}},
+		"final, not wanted":   {final: true, typed: &no, args: "ok1", code: 1, says: []string{"not confirmed: nothing was changed"}},
 		"not final, asks not": {typed: &no, args: "ok1", out: "ok1" + line + effect, done: "ok1 "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,8 +136,8 @@ func TestOperatorsCommandLines(t *testing.T) {
 		code int
 		says []string // of both streams
 	}{
-		{"batch release", 2, []string{"say which batch", "hint: `accession batch release --help`"}},
-		{"batch send-report", 2, []string{"say which batch", "hint: `accession batch send-report --help`"}},
+		{"batch release", 2, []string{"give at least one batch id", "hint: `accession batch release --help`"}},
+		{"batch send-report", 2, []string{"give at least one batch id", "hint: `accession batch send-report --help`"}},
 		{"batch delete bid1 --yes", 2, []string{`"bid1" is not an id: want bid and 10 digits`}},
 		{"batch delete bid0000000001 --yes", 2, []string{"delete bid0000000001: a deletion needs a reason", "hint: say why with --reason"}},
 		{"batch delete bid0000000001 --reason x", 2, []string{"there is no terminal to ask at"}},
@@ -148,17 +145,17 @@ func TestOperatorsCommandLines(t *testing.T) {
 		{"job delete jid0000000001 --yes --dry-run", 2, []string{"a deletion needs a reason"}},
 		{"job delete jid0000000001 --reason x", 2, []string{"there is no terminal to ask at"}},
 		{"job hold bid0000000001", 2, []string{`"bid0000000001" is not an id: want jid`}},
-		{"job priority jid0000000001", 2, []string{"say which priority, with --to"}},
-		{"collection hold", 2, []string{"say which collection"}},
+		{"job priority jid0000000001", 2, []string{"required flag(s) \"to\" not set"}},
+		{"collection hold", 2, []string{"give at least one collection"}},
 		{"collection hold a/b", 2, []string{"hold collection a/b: the name of a hold may hold printable ASCII"}},
 		{"collection hold charts", 4, []string{`no profile describes the collection "charts"`, "hint: there is maps"}},
-		{"queue pause", 2, []string{"say which queue"}},
+		{"queue pause", 2, []string{"give at least one queue"}},
 		{"profile", 0, []string{"accession profile check"}},
 		{"profile ls", 0, []string{"maps", "maps.yaml"}},
 		{"profile show maps", 0, []string{"maps.yaml\nname: maps\n", "timeout: 1h0m0s\n"}},
 		{"profile show maps -o json", 0, []string{`"timeout": "1h0m0s"`}},
 		{"profile show charts", 4, []string{`no profile is named "charts"; known are: maps`}},
-		{"profile check", 0, []string{"the profiles are sound: maps"}},
+		{"profile check", 0, []string{"the profiles are valid: maps"}},
 		{"profile check " + bad, 2, []string{"a.yaml:1: name: ", "b.yaml:1: title: ", "hint: deploy/profiles/reference.yaml"}},
 		{"profile check " + bad + "/none", 4, []string{"no such file or directory"}},
 	} {

@@ -21,13 +21,13 @@ func TestTimesAsPeopleTypeThem(t *testing.T) {
 		"7d":                        "2026-03-01T12:00:00+01:00",
 		"0s":                        "2026-03-08T12:00:00+01:00",
 	} {
-		got, err := parseWhen(typed, now)
+		got, err := parseTimeAt(typed, now)
 		if err != nil || got.Format(time.RFC3339Nano) != want {
 			t.Errorf("%q is %s (%v), want %s", typed, got.Format(time.RFC3339Nano), err, want)
 		}
 	}
 	for _, typed := range []string{"", "yesterday", "-1h", "-2d", "2026-13-01", "12:00", "5"} {
-		if got, err := parseWhen(typed, now); err == nil {
+		if got, err := parseTimeAt(typed, now); err == nil {
 			t.Errorf("%q is taken for %s", typed, got)
 		}
 	}

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"os/user"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// runE is the work of a command, as cobra calls it.
+type runE = func(c *cobra.Command, args []string) error
+
+// run returns the work of a command under a context that the first signal ends. What
+// a signal ends returns errInterrupted, unless it has to report how far it came.
+func (p *program) run(do func(ctx context.Context, args []string) error) runE {
+	return func(c *cobra.Command, args []string) error {
+		p.running = true
+		ctx, stop := untilSignal(c.Context())
+		defer stop()
+		err := do(ctx, args)
+		if err != nil && known(err).Kind != app.Interrupted && errors.Is(context.Cause(ctx), errInterrupted) {
+			return errInterrupted
+		}
+		return err
+	}
+}
+
+// using returns the work of a command that calls the use cases.
+func (p *program) using(do func(ctx context.Context, a *app.App, args []string) error) runE {
+	return p.run(func(ctx context.Context, args []string) (err error) {
+		cfg, err := p.settings()
+		if err != nil {
+			return err
+		}
+		a, closing := run.Open(cfg, domain.UserActor(userName()), p.quiet(cfg.Config))
+		defer func() {
+			if closed := closing(); err == nil {
+				err = closed
+			}
+		}()
+		return do(ctx, a, args)
+	})
+}
+
+// answer returns the work of a command that asks the use cases for a value and shows
+// it; see show.
+func answer[V any](p *program, ask func(ctx context.Context, a *app.App, args []string) (V, error), write func(io.Writer, V)) runE {
+	return p.using(func(ctx context.Context, a *app.App, args []string) error {
+		v, err := ask(ctx, a, args)
+		if err != nil {
+			return err
+		}
+		return show(p, v, write)
+	})
+}
+
+// show writes v as JSON with -o json, else with write.
+func show[V any](p *program, v V, write func(io.Writer, V)) error {
+	if p.output == "json" {
+		enc := json.NewEncoder(p.Out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	}
+	write(p.Out, v)
+	return nil
+}
+
+// one returns the check of a command that takes one argument, which parse accepts.
+func one[T any](what string, parse func(string) (T, error)) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("give one %s, not %d arguments", what, len(args))
+		}
+		return each(args, parse)
+	}
+}
+
+// some is like one for a command that takes one argument or more.
+func some[T any](what string, parse func(string) (T, error)) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("give at least one %s", what)
+		}
+		return each(args, parse)
+	}
+}
+
+func each[T any](args []string, parse func(string) (T, error)) error {
+	for _, arg := range args {
+		if _, err := parse(arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anyName accepts any argument: the use case checks it.
+func anyName(s string) (string, error) { return s, nil }
+
+// settings reads the settings from all four sources.
+func (p *program) settings() (config.Resolved, error) {
+	flags := map[string]string{}
+	for key, value := range p.servers {
+		if *value != "" {
+			flags[key] = *value
+		}
+	}
+	var faults config.Faults
+	for _, s := range p.set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			faults = append(faults, config.Fault{Key: s, Origin: "flag --set", Problem: "it has no =", Remedy: "write --set KEY=VALUE"})
+			continue
+		}
+		flags[key] = value
+	}
+	cfg, err := config.Load(config.Sources{File: p.configFile, Environ: p.Environ, Flags: flags})
+	var more config.Faults
+	if errors.As(err, &more) {
+		err = append(faults, more...)
+	} else if err == nil && faults != nil {
+		err = faults
+	}
+	return cfg, err
+}
+
+// logger returns a logger to the error stream, in the format of the settings, whose
+// level can be changed later.
+func (p *program) logger(cfg config.Config, level *slog.LevelVar) *slog.Logger {
+	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil {
+		level.Set(slog.LevelInfo)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && p.LogTerminal {
+		return slog.New(slog.NewTextHandler(p.Err, opts))
+	}
+	return slog.New(slog.NewJSONHandler(p.Err, opts))
+}
+
+// quiet returns the logger of a command that reports its own errors: what the drivers
+// log is shown at level debug only.
+func (p *program) quiet(cfg config.Config) *slog.Logger {
+	if cfg.LogLevel == "debug" {
+		return p.logger(cfg, &slog.LevelVar{})
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
+// getenv returns a variable of the environment that the program was given, "" = not
+// set.
+func (p *program) getenv(name string) (value string) {
+	for _, v := range p.Environ {
+		if key, is, _ := strings.Cut(v, "="); key == name {
+			value = is
+		}
+	}
+	return value
+}
+
+// userName returns the name of the user who runs the program, as events record it.
+func userName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	if name := os.Getenv("USER"); name != "" {
+		return name
+	}
+	return "unknown"
+}
+
+// untilSignal returns a context that ends, with cause errInterrupted, at the first
+// SIGINT or SIGTERM. The second one ends the program at once: the next start finishes
+// what was interrupted.
+func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		interrupted := false
+		for range signals {
+			if interrupted {
+				os.Exit(exitInterrupted)
+			}
+			interrupted = true
+			cancel(errInterrupted)
+		}
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		listening.Wait()
+		cancel(nil)
+	}
+}

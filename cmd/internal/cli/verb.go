@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/export"
+)
+
+// verb is a command that changes one thing or several of a kind.
+type verb[ID ~string] struct {
+	name, short, long, example string
+	final                      bool // it cannot be undone: it asks first
+	reason                     bool // --reason is required
+	do                         func(a *app.App, ctx context.Context, id ID, why string) (app.Changed, error)
+	flags                      func(c *cobra.Command) // further flags; nil = none
+}
+
+// verbs returns the commands of a noun that change it. arg is its argument in help
+// texts, what is the argument in messages, and parse checks it.
+func verbs[ID ~string](p *program, arg, what string, parse func(string) (ID, error), list ...verb[ID]) []*cobra.Command {
+	commands := make([]*cobra.Command, len(list))
+	for i, v := range list {
+		o := operation[ID]{verb: v}
+		c := &cobra.Command{Use: v.name + " " + arg + "...", Short: v.short, Long: v.long, Example: v.example, Args: some(what, parse)}
+		c.PreRunE = func(*cobra.Command, []string) error {
+			if o.asks() && !p.Interactive {
+				return errors.New("this cannot be undone, and there is no terminal to ask at: try it with --dry-run, then add --yes")
+			}
+			return nil
+		}
+		c.RunE = p.using(func(ctx context.Context, a *app.App, args []string) error {
+			o.command = c.CommandPath()
+			return o.run(ctx, p, a, args)
+		})
+		reason := "`TEXT` for the history: why"
+		if v.reason {
+			reason += " (required)"
+		}
+		c.Flags().StringVar(&o.why, "reason", "", reason)
+		c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would happen, and change nothing")
+		c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+		if v.flags != nil {
+			v.flags(c)
+		}
+		commands[i] = c
+	}
+	return commands
+}
+
+// operation is a verb as it was called.
+type operation[ID ~string] struct {
+	verb[ID]
+	command     string
+	why         string
+	dryRun, yes bool
+}
+
+// asks reports whether the operation has to be confirmed.
+func (o *operation[ID]) asks() bool { return o.final && !o.dryRun && !o.yes }
+
+// outcome is the result of an operation on one thing.
+type outcome struct {
+	ID           string   `json:"id"`
+	*app.Changed          // nil after an error
+	Error        *failure `json:"error,omitempty"`
+	err          error
+}
+
+// failure is an error in JSON.
+type failure struct {
+	Kind    app.Kind `json:"kind"`
+	Message string   `json:"message"`
+	Hint    string   `json:"hint,omitempty"`
+}
+
+// run does the operation to each id, after a confirmation where it has to. The exit
+// code is that of the worst outcome.
+func (o *operation[ID]) run(ctx context.Context, p *program, a *app.App, ids []string) error {
+	var failed []outcome
+	if o.asks() {
+		a.DryRun = true
+		tried := o.each(ctx, a, ids)
+		o.write(p.Err, tried)
+		ids = ids[:0:0]
+		for _, t := range tried {
+			if t.err != nil {
+				failed = append(failed, t)
+				continue
+			}
+			ids = append(ids, t.ID)
+		}
+		if len(ids) > 0 && !o.confirmed(p, ids) {
+			return errors.New("not confirmed: nothing was changed")
+		}
+	}
+	a.DryRun = o.dryRun
+	all := append(o.each(ctx, a, ids), failed...)
+	if err := show(p, all, o.write); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	worst := 0 // the index in bySeverity
+	for _, done := range all {
+		worst = max(worst, slices.Index(bySeverity, p.report(done.err)))
+	}
+	return exitIf(worst > 0, bySeverity[worst])
+}
+
+// bySeverity orders the exit codes of an operation on several things.
+var bySeverity = []int{exitOK, exitRefused, exitNotFound, exitFull, exitUsage, exitFailed, exitUnavailable, exitLost}
+
+// each does the operation to one id after the other. It goes on after a refusal, but
+// not when a server does not answer.
+func (o *operation[ID]) each(ctx context.Context, a *app.App, ids []string) []outcome {
+	all := make([]outcome, 0, len(ids))
+	away := false
+	for _, id := range ids {
+		result := outcome{ID: id, err: &app.Error{Kind: app.Unavailable, What: id, Err: errors.New("not tried: a server cannot be reached")}}
+		if !away {
+			changed, err := o.do(a, ctx, ID(id), o.why)
+			result.Changed, result.err = &changed, err
+		}
+		if result.err != nil {
+			e := known(result.err)
+			result.Changed, result.Error = nil, &failure{Kind: e.Kind, Message: result.err.Error(), Hint: e.Hint}
+			away = e.Kind == app.Unavailable
+		}
+		if all = append(all, result); ctx.Err() != nil {
+			break
+		}
+	}
+	return all
+}
+
+// write writes a line for each outcome but the errors, which run reports. Effects are
+// shown before they happen, of what cannot be undone, and of a single change.
+func (o *operation[ID]) write(w io.Writer, all []outcome) {
+	for _, done := range all {
+		if done.err != nil {
+			continue
+		}
+		line := fmt.Sprintf("%s is %s now, was %s", done.ID, done.State, done.From)
+		switch {
+		case done.DryRun && done.From == done.State:
+			line = fmt.Sprintf("%s would stay %s", done.ID, done.State)
+		case done.DryRun:
+			line = fmt.Sprintf("%s would go from %s to %s", done.ID, done.From, done.State)
+		case done.From == done.State:
+			line = fmt.Sprintf("%s stays %s", done.ID, done.State)
+		}
+		if done.Row != "" {
+			line += " (" + done.Row + ")"
+		}
+		fmt.Fprintln(w, line)
+		if done.DryRun || o.final || len(all) == 1 {
+			for _, e := range done.Effects {
+				fmt.Fprintf(w, "  %s\n", export.Line(e))
+			}
+		}
+	}
+}
+
+// confirmed asks at the terminal.
+func (o *operation[ID]) confirmed(p *program, ids []string) bool {
+	what := ids[0]
+	if len(ids) > 1 {
+		what = fmt.Sprintf("these %d", len(ids))
+	}
+	fmt.Fprintf(p.Err, "Run `%s` on %s? This cannot be undone. [y/N] ", o.command, what)
+	answer, _ := bufio.NewReader(p.In).ReadString('\n')
+	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
+}
