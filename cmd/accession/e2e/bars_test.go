@@ -15,7 +15,7 @@ import (
 func (in *installation) bars() {
 	in.t.Helper()
 	dir := in.t.TempDir()
-	for unit, command := range map[string][]string{"places": {"replay"}, "rows": {"report", "throughput"}} {
+	for unit, command := range map[string][]string{"events": {"replay"}, "rows": {"report", "throughput"}} {
 		for i, c := range []struct{ out, errs, file, bar bool }{
 			{},
 			{out: true},

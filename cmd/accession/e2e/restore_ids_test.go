@@ -54,7 +54,7 @@ func TestRestoreAboveEveryID(t *testing.T) {
 	}
 	above("batches", 700, ofRecord*5)
 	away := in.with("postgres=postgres://nobody@127.0.0.1:1/none", "zookeeper_root="+in.cfg.ZooKeeperRoot+"/away")
-	away.says(0, words("restore zookeeper"), "PostgreSQL was not asked which ids it has")
+	away.says(0, words("restore zookeeper"), "ids were taken from the log only")
 	if _, next, _ := away.dump(); next[1] <= ofFile+gap || next[1] > ofRecord {
 		t.Errorf("without PostgreSQL the next ids are %v", next)
 	}

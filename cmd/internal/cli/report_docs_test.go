@@ -90,14 +90,14 @@ func TestReportsToFiles(t *testing.T) {
 		}
 	}
 	for args, says := range map[string]string{
-		"report batch --batch bid0000000001 --format png":           "has no drawing",
+		"report batch --batch bid0000000001 --format png":           "has no chart",
 		"report batch --batch bid0000000001 --format csv --table x": `no table "x": there is only jobs, attempts, reports`,
-		"report batch --batch bid0000000001 --table jobs":           "--table is for --format csv",
+		"report batch --batch bid0000000001 --table jobs":           "--table needs --format csv",
 		"report weather":                "there is no such report",
 		"report failures --format mail": "a mail needs --from and --to",
 		"report batch --batch bid0000000001 --format mail --to a@a.test":          "a mail needs --from and --to",
 		"report batch --batch bid0000000001 --format mail --from a --to a@a.test": "from: not an address",
-		"report batch --batch bid0000000001 --from a@a.test --to a@a.test":        "are for --format mail",
+		"report batch --batch bid0000000001 --from a@a.test --to a@a.test":        "need --format mail",
 		"report states --format csv --out " + dir + "/states.png":                 "exists already",
 		"report submitters --batch bid0000000001":                                 "it cannot be narrowed to a batch",
 		"report batch --batch 7":                                                  `"7" is not an id`,

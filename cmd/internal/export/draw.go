@@ -35,7 +35,7 @@ const maxDrawn = 60
 func draw(w io.Writer, r app.Report, o ReportOptions) error {
 	c, ok := charts[r.Name]
 	if !ok {
-		return fmt.Errorf("the report %s has no drawing", r.Name)
+		return fmt.Errorf("the report %s has no chart", r.Name)
 	}
 	labels, values, err := c.read(r.Tables[0], o)
 	if err != nil {

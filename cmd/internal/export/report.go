@@ -119,10 +119,10 @@ func people(v any) string {
 	}
 }
 
-// asOf says as of when a report is.
+// asOf returns as of when a report is, "" = now.
 func asOf(r app.Report) string {
 	if r.At == nil {
 		return ""
 	}
-	return fmt.Sprintf("as it was at place %d of the log, %s", r.At.Seq, people(r.At.Stored))
+	return fmt.Sprintf("as of sequence %d of the log, %s", r.At.Seq, people(r.At.Stored))
 }
