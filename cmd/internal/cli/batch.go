@@ -96,7 +96,7 @@ func (p *program) batchLs() *cobra.Command {
 			truncated(w, len(page.Batches), page.Total, "batches", "--limit or --before "+page.Next)
 		}),
 	}
-	parsed(c.Flags(), &f.Status, "status", "", "only batches in this `STATE`", optional(among(domain.BatchStates...)))
+	parsed(c, &f.Status, "status", "", "only batches in this `STATE`", optional(among(domain.BatchStates...)))
 	c.Flags().StringVar(&f.Submitter, "submitter", "", "only batches of this `NAME`")
 	c.Flags().StringVar((*string)(&f.Before), "before", "", "only batches older than this `BATCH`")
 	limitFlag(c, &f.Limit, listLimit, "batches")

@@ -46,8 +46,8 @@ Exit code 0: the rows are equal; 21: they differ; 22: they could not be compared
 			return exitIf(!d.Same(), exitPerson)
 		}),
 	}
-	parsed(c.Flags(), &o.Table, "table", "", "compare this `TABLE` only: "+strings.Join(app.DiffTables(), ", "), optional(among(app.DiffTables()...)))
-	parsed(c.Flags(), &format, "format", "", "`FORMAT`: table, json or csv (default: as -o says)", optional(among("table", "json", export.FormatCSV)))
+	parsed(c, &o.Table, "table", "", "compare this `TABLE` only: "+strings.Join(app.DiffTables(), ", "), optional(among(app.DiffTables()...)))
+	parsed(c, &format, "format", "", "`FORMAT`: table, json or csv (default: as -o says)", optional(among("table", "json", export.FormatCSV)))
 	limitFlag(c, &o.Limit, 20, "rows of each table")
 	return c
 }

@@ -66,9 +66,9 @@ manifest. For the next page, give the last hash with --after.`,
 	}
 	c.Flags().StringVar((*string)(&f.Batch), "batch", "", "only files of this `BATCH`")
 	c.Flags().StringVar((*string)(&f.Job), "job", "", "only files of this `JOB`")
-	parsed(c.Flags(), &f.Status, "status", "", "only files in this `STATE`", optional(among(domain.FileStates...)))
+	parsed(c, &f.Status, "status", "", "only files in this `STATE`", optional(among(domain.FileStates...)))
 	c.Flags().StringVar(&f.Name, "name", "", "only files with this `TEXT` in their path")
-	parsed(c.Flags(), &f.After, "after", "", "only files after this `HASH`", optional(domain.ParseFileHash))
+	parsed(c, &f.After, "after", "", "only files after this `HASH`", optional(domain.ParseFileHash))
 	limitFlag(c, &f.Limit, listLimit, "files")
 	return c
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 )
@@ -38,12 +37,12 @@ func (v *value[T]) Set(s string) (err error) {
 }
 
 // parsed adds a flag that parse reads; preset is its default, "" = none.
-func parsed[T any](flags *pflag.FlagSet, to *T, name, preset, help string, parse func(string) (T, error)) {
+func parsed[T any](c *cobra.Command, to *T, name, preset, help string, parse func(string) (T, error)) {
 	v := &value[T]{to: to, text: preset, parse: parse}
 	if preset != "" {
 		_ = v.Set(preset) // the flag's own default
 	}
-	flags.Var(v, name, help)
+	c.Flags().Var(v, name, help)
 }
 
 // optional is parse for flags whose empty text means no value.
@@ -76,7 +75,7 @@ func joined[T ~string](list []T) string {
 
 // limitFlag adds --limit; what is counted, such as jobs.
 func limitFlag(c *cobra.Command, limit *int, preset int, what string) {
-	parsed(c.Flags(), limit, "limit", strconv.Itoa(preset), "at most `N` "+what, func(s string) (int, error) {
+	parsed(c, limit, "limit", strconv.Itoa(preset), "at most `N` "+what, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 {
 			return 0, errors.New("give a whole number, at least 1")
@@ -89,14 +88,14 @@ func limitFlag(c *cobra.Command, limit *int, preset int, what string) {
 const timeHelp = "2026-03-01T12:00Z, local time without a zone, a date, or an age: 90m, 7d"
 
 // timeFlags adds --since and --until.
-func timeFlags(flags *pflag.FlagSet, since, until *time.Time) {
-	parsed(flags, since, "since", "", "from this `TIME` on, by the clock of the log ("+timeHelp+")", parseTime)
-	parsed(flags, until, "until", "", "before this `TIME`", parseTime)
+func timeFlags(c *cobra.Command, since, until *time.Time) {
+	parsed(c, since, "since", "", "from this `TIME` on, by the clock of the log ("+timeHelp+")", parseTime)
+	parsed(c, until, "until", "", "before this `TIME`", parseTime)
 }
 
 // atFlag adds --at: a sequence in the log, or a time.
 func atFlag(c *cobra.Command, m *app.Moment) {
-	parsed(c.Flags(), m, "at", "", "as of this `TIME|SEQ`: a sequence in the log, or a time by its clock ("+timeHelp+")", func(s string) (m app.Moment, err error) {
+	parsed(c, m, "at", "", "as of this `TIME|SEQ`: a sequence in the log, or a time by its clock ("+timeHelp+")", func(s string) (m app.Moment, err error) {
 		if m.Seq, err = strconv.ParseUint(s, 10, 64); err == nil && m.Seq > 0 {
 			return m, nil
 		}

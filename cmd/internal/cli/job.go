@@ -91,7 +91,7 @@ func (p *program) jobLs() *cobra.Command {
 		}),
 	}
 	c.Flags().StringVar((*string)(&f.Batch), "batch", "", "only jobs of this `BATCH`")
-	parsed(c.Flags(), &f.Status, "status", "", "only jobs in this `STATE`", optional(among(append(slices.Clone(domain.JobStates), domain.JobDeleted)...)))
+	parsed(c, &f.Status, "status", "", "only jobs in this `STATE`", optional(among(append(slices.Clone(domain.JobStates), domain.JobDeleted)...)))
 	c.Flags().StringVar((*string)(&f.After), "after", "", "only jobs after this `JOB`")
 	limitFlag(c, &f.Limit, listLimit, "jobs")
 	return c

@@ -50,7 +50,7 @@ log's clock.`,
 		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error { return r.run(ctx, p, a) }),
 	}
 	selectionFlags(c, &r.Selection)
-	parsed(c.Flags(), &r.format, "format", "", "`FORMAT`: table, jsonl, csv or parquet (default: as -o says)",
+	parsed(c, &r.format, "format", "", "`FORMAT`: table, jsonl, csv or parquet (default: as -o says)",
 		optional(among("table", export.FormatJSONLines, export.FormatCSV, export.FormatParquet)))
 	c.Flags().StringVar(&r.file, "out", "", outHelp)
 	c.Flags().StringVar(&r.subject, "publish", "", "publish below this `SUBJECT` of NATS instead")

@@ -60,9 +60,9 @@ and --to are given.`,
 	}
 	c.AddCommand(p.reportLs())
 	flags := c.Flags()
-	parsed(flags, &r.format, "format", "", "`FORMAT`: "+strings.Join(export.ReportFormats, ", ")+" (default: as -o says)", optional(among(export.ReportFormats...)))
-	parsed(flags, &r.Batch, "batch", "", "only this `BATCH`", optional(domain.ParseBatchID))
-	timeFlags(flags, &r.Since, &r.Until)
+	parsed(c, &r.format, "format", "", "`FORMAT`: "+strings.Join(export.ReportFormats, ", ")+" (default: as -o says)", optional(among(export.ReportFormats...)))
+	parsed(c, &r.Batch, "batch", "", "only this `BATCH`", optional(domain.ParseBatchID))
+	timeFlags(c, &r.Since, &r.Until)
 	atFlag(c, &r.At)
 	flags.StringVar(&r.table, "table", "", "the `TABLE` of the report that CSV has (default: the first)")
 	flags.StringVar(&r.from, "from", "", "sender `ADDRESS` of a mail")

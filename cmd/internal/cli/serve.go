@@ -44,6 +44,6 @@ The tables must exist: create them with ` + "`accession migrate`" + `.`,
 			return nil
 		}),
 	}
-	parsed(c.Flags(), &roles, "roles", "all", "all, or a `LIST` of daemons, relay, projector, sweeper", run.ParseRoles)
+	parsed(c, &roles, "roles", "all", "all, or a `LIST` of daemons, relay, projector, sweeper", run.ParseRoles)
 	return c
 }
