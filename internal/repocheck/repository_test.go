@@ -35,6 +35,7 @@ func repository(t *testing.T) fs.FS {
 var pending = map[string][]string{
 	"sizes": {"cmd/internal/app", "cmd/internal/cli", "cmd/internal/consistency", "cmd/internal/daemon", "eventstore/zklive", "projections"},
 	"sql":   {"cmd/internal/stack", "cmd/internal/wire", "migrations", "projections/..."},
+	"tour":  {"docs"}, // until docs/tour.md is there
 	"words": {"cmd/...", "domain/...", "eventstore/...", "migrations", "projections/..."},
 }
 
@@ -52,6 +53,7 @@ func TestRepository(t *testing.T) {
 		"machinery": CheckMachinery,
 		"words":     CheckWords,
 		"sql":       CheckSQL,
+		"tour":      CheckTour,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
