@@ -17,7 +17,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/zklive"
@@ -297,7 +296,7 @@ func restores(o *office, point string) {
 	}
 	restored, err := zklive.Open(o.t.Context(), zklive.Config{Servers: []string{o.settings["zookeeper"]}, Root: root, Shards: 4})
 	o.must(err)
-	found, err := consistency.Compare(o.t.Context(), restored, o.log, o.db)
+	found, err := differences(o.t.Context(), restored, o.log, o.db)
 	o.must(err)
 	for _, d := range found {
 		if strings.Contains(d.String(), "audit:maintenance") {

@@ -131,7 +131,7 @@ func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r 
 			return r, explain(what, err)
 		}
 	}
-	done, err := consistency.PutEventsBack(ctx, log, db, live, !a.DryRun, progress)
+	done, err := consistency.RestoreLog(ctx, log, consistency.Copies{DB: db, Outbox: live}, !a.DryRun, progress)
 	r.Events, r.Missing = done.Events, done.Missing
 	if errors.Is(err, consistency.ErrClash) {
 		err = &Error{Kind: Failed, What: what, Err: err, Hint: "nothing was written. Somebody else wrote to this stream, or the tables are of another installation: compare them by hand (`accession replay`, table accession.event) before anything is started again"}
@@ -152,7 +152,7 @@ func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r 
 // adopt begins an epoch for a new stream and lets the tables follow it; the history
 // of maintenance tells of what was put back. Beside a lost tree both are left to the
 // tree's own restore, which must find nothing there.
-func (a *App) adopt(ctx context.Context, r *Restored, done consistency.PutBack, lost bool, log eventstore.Log, db projections.DB, live eventstore.Restorer) error {
+func (a *App) adopt(ctx context.Context, r *Restored, done consistency.LogRestored, lost bool, log eventstore.Log, db projections.DB, live eventstore.Restorer) error {
 	info, err := log.Info(ctx)
 	if err != nil {
 		return err

@@ -18,13 +18,13 @@ const page = "../../../docs/verify.md"
 func TestEveryCodeIsDocumented(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("\n| code | in | mended by `--repair` | means | what to do |\n|---|---|---|---|---|\n")
-	for _, m := range consistency.Meanings {
-		mended := "no"
+	b.WriteString("\n| code | in | repaired by `--repair` | meaning | what to do |\n|---|---|---|---|---|\n")
+	for _, m := range consistency.FindingCodes {
+		repaired := "no"
 		if m.Severity == consistency.Repairable {
-			mended = "yes"
+			repaired = "yes"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Code, m.In, mended, m.Says, m.Remedy)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Code, m.In, repaired, m.Means, m.Remedy)
 	}
 	text, err := os.ReadFile(page)
 	if err != nil {

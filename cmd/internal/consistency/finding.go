@@ -1,23 +1,24 @@
 package consistency
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Severity says who can put a finding right.
+// Severity says who can resolve a finding.
 type Severity string
 
 // The severities.
 const (
 	Repairable Severity = "repairable" // Repair can
-	Person     Severity = "person"     // somebody has to look
+	Person     Severity = "person"     // a person has to look at it
 )
 
-// Places where a finding was made.
+// Where findings are made.
 const (
 	InZooKeeper = "zookeeper"
 	InPostgres  = "postgres"
@@ -25,21 +26,21 @@ const (
 	InWorkDir   = "work_dir"
 )
 
-// Finding is one thing that is not as it should be.
+// Finding is one difference found by Verify.
 type Finding struct {
 	Code     domain.Code `json:"code"`
 	Severity Severity    `json:"severity"`
 	In       string      `json:"in"`
 	Subject  string      `json:"subject"` // the aggregate, such as job/jid0000000042, "" = it belongs to none
-	Where    string      `json:"where"`   // node, table, place in the log, or directory
+	Where    string      `json:"where"`   // node, table, sequence in the log, or directory
 	Want     string      `json:"want"`    // in JSON or in words
 	Got      string      `json:"got"`
 	Remedy   string      `json:"remedy"`
 
-	remove func() error // what lies outside of the live state is removed by this
+	remove func() error // removes what lies outside of the live state
 }
 
-// String gives one line.
+// String returns the finding as one line.
 func (f Finding) String() string {
 	subject := f.Subject
 	if subject == "" {
@@ -50,74 +51,8 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s: %s has %s, want %s", f.Code, subject, f.In, f.Got, f.Want)
 }
 
-// absent is how a missing thing is told.
+// absent stands for a missing thing in findings.
 const absent = "nothing"
-
-// plain gives JSON in which null, empty and missing are one: the three servers
-// write them differently, and they mean the same. What is no JSON stays.
-func plain(data []byte) string {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var tree any
-	if dec.Decode(&tree) != nil || dec.More() {
-		return string(data)
-	}
-	out, err := json.Marshal(prune(tree))
-	if err != nil {
-		return string(data)
-	}
-	return string(out)
-}
-
-// plainOf is plain for a value.
-func plainOf(v any) (string, error) {
-	data, err := json.Marshal(v)
-	return plain(data), err
-}
-
-func prune(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, item := range v {
-			if item = prune(item); item == nil {
-				delete(v, k)
-			} else {
-				v[k] = item
-			}
-		}
-		if len(v) == 0 {
-			return nil
-		}
-	case []any:
-		if len(v) == 0 {
-			return nil
-		}
-	case string:
-		if v == "" {
-			return nil
-		}
-	}
-	return v
-}
-
-// narrow shortens two objects to the fields in which they differ, for people.
-func narrow(a, b string) (shortA, shortB string) {
-	var x, y map[string]any
-	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
-		return a, b
-	}
-	for k := range x {
-		p, _ := json.Marshal(x[k])
-		q, _ := json.Marshal(y[k])
-		if _, both := y[k]; both && bytes.Equal(p, q) {
-			delete(x, k)
-			delete(y, k)
-		}
-	}
-	p, _ := json.Marshal(x)
-	q, _ := json.Marshal(y)
-	return string(p), string(q)
-}
 
 // Codes of findings, stable for programs.
 const (
@@ -159,72 +94,136 @@ const (
 	SumWrong          domain.Code = "sum_wrong"
 )
 
-// Meaning says what a code tells and what to do about it.
-type Meaning struct {
+// FindingCode describes a code: where it is found, who can resolve it, what it means
+// and what to do about it.
+type FindingCode struct {
 	Code     domain.Code
 	In       string
 	Severity Severity
-	Says     string
+	Means    string
 	Remedy   string
 }
 
 const (
-	redraw   = "`accession verify --repair` draws it again from the log"
+	rewrite  = "`accession verify --repair` writes it again from the log"
 	discard  = "`accession verify --repair` removes it"
-	rebuild  = "`accession rebuild` makes the tables anew from the log"
-	lostTail = "look whether the log lost its end; `accession restore log` puts events back from the tables and the outbox"
+	rebuild  = "`accession rebuild` rebuilds the tables from the log"
+	lostTail = "check whether the log lost its end; `accession restore log` restores events from the tables and the outbox"
 )
 
-// Meanings is the table of all codes, as the documentation shows it.
-var Meanings = []Meaning{
-	{JobMissing, InZooKeeper, Repairable, "a job has no node at all", redraw},
-	{BatchMissing, InZooKeeper, Repairable, "a batch has no node at all", redraw},
-	{StatusMissing, InZooKeeper, Repairable, "the status of a batch or job is missing", redraw},
-	{StatusWrong, InZooKeeper, Repairable, "the status of a batch or job is not what its history gives, or cannot be read", redraw},
-	{NodeMissing, InZooKeeper, Repairable, "another node of a batch or job is missing", redraw},
-	{NodeWrong, InZooKeeper, Repairable, "another node of a batch or job holds something else than its history gives", redraw},
-	{NodeUnknown, InZooKeeper, Repairable, "a batch or job has a node that belongs to none", discard},
-	{QueueEntryMissing, InZooKeeper, Repairable, "a job is not in the queue of its state and priority", redraw},
-	{QueueEntryWrong, InZooKeeper, Repairable, "a job is in a queue that is not that of its state and priority", discard},
+// FindingCodes is the table of all codes, as the documentation shows it.
+var FindingCodes = []FindingCode{
+	{JobMissing, InZooKeeper, Repairable, "a job has no node at all", rewrite},
+	{BatchMissing, InZooKeeper, Repairable, "a batch has no node at all", rewrite},
+	{StatusMissing, InZooKeeper, Repairable, "the status of a batch or job is missing", rewrite},
+	{StatusWrong, InZooKeeper, Repairable, "the status of a batch or job differs from its history, or cannot be read", rewrite},
+	{NodeMissing, InZooKeeper, Repairable, "another node of a batch or job is missing", rewrite},
+	{NodeWrong, InZooKeeper, Repairable, "another node of a batch or job differs from its history", rewrite},
+	{NodeUnknown, InZooKeeper, Repairable, "a batch or job has a node that no batch or job has", discard},
+	{QueueEntryMissing, InZooKeeper, Repairable, "a job is not in the queue of its state and priority", rewrite},
+	{QueueEntryWrong, InZooKeeper, Repairable, "a job is in a queue other than that of its state and priority", discard},
 	{QueueEntryOrphan, InZooKeeper, Repairable, "a queue entry has no job", discard},
-	{ReferenceMissing, InZooKeeper, Repairable, "a job is not in the sub-state of its batch that its state implies", redraw},
+	{ReferenceMissing, InZooKeeper, Repairable, "a job is not in the sub-state of its batch that its state implies", rewrite},
 	{ReferenceWrong, InZooKeeper, Repairable, "a job is in a sub-state of a batch that its state does not imply", discard},
-	{ReferenceOrphan, InZooKeeper, Repairable, "a batch refers to a job that is not there", discard},
-	{PromiseMissing, InZooKeeper, Repairable, "no working space is promised to a job that downloads", redraw},
-	{PromiseWrong, InZooKeeper, Repairable, "a job is promised other working space than it needs", redraw},
-	{PromiseOrphan, InZooKeeper, Repairable, "working space is promised to a job that is not there or does not download", discard},
-	{RowsWrong, InZooKeeper, Repairable, "a batch counts other rows as made than have their jobs", redraw},
-	{SettingWrong, InZooKeeper, Repairable, "a hold, a pause or a setting's version is not what its history gives", redraw},
-	{LockStale, InZooKeeper, Repairable, "a lock is held by nobody who lives", discard},
-	{TreeBehind, InZooKeeper, Repairable, "a batch, job or setting is older than its history", redraw},
+	{ReferenceOrphan, InZooKeeper, Repairable, "a batch refers to a job that does not exist", discard},
+	{PromiseMissing, InZooKeeper, Repairable, "no working space is promised to a job that downloads", rewrite},
+	{PromiseWrong, InZooKeeper, Repairable, "the working space promised to a job is not what it needs", rewrite},
+	{PromiseOrphan, InZooKeeper, Repairable, "working space is promised to a job that does not exist or does not download", discard},
+	{RowsWrong, InZooKeeper, Repairable, "the number of rows that a batch counts as made is not the number of its jobs", rewrite},
+	{SettingWrong, InZooKeeper, Repairable, "a hold, a pause or a setting's version differs from its history", rewrite},
+	{LockStale, InZooKeeper, Repairable, "a lock is held by a worker that is gone", discard},
+	{TreeBehind, InZooKeeper, Repairable, "a batch, job or setting is older than its history", rewrite},
 	{StrayNode, InZooKeeper, Repairable, "a node belongs to nothing", discard},
 	{WorkOrphan, InWorkDir, Repairable, "a working directory has no job", discard},
-	{NotInLog, InZooKeeper, Person, "a change is neither in the log nor on its way there", lostTail},
-	{UnknownThere, InZooKeeper, Person, "the history knows nothing of a batch, job or setting", lostTail},
-	{DamagedUnsent, InZooKeeper, Person, "something is damaged whose events may still be on their way to the log, so that nobody can say what it should be", "let the outbox drain (is a relay running, and does NATS answer? `accession status`), then check again"},
-	{OutboxOld, InZooKeeper, Person, "events wait too long to be carried to the log", "is a relay running, and does NATS answer? `accession status`"},
+	{NotInLog, InZooKeeper, Person, "a change is neither in the log nor in the outbox", lostTail},
+	{UnknownThere, InZooKeeper, Person, "a batch, job or setting has no history", lostTail},
+	{DamagedUnsent, InZooKeeper, Person, "something is damaged whose events may still be in the outbox, so that what it should be is not known", "let the outbox drain (is a relay running, and does NATS answer? `accession status`), then verify again"},
+	{OutboxOld, InZooKeeper, Person, "events stay in the outbox for too long", "is a relay running, and does NATS answer? `accession status`"},
 	{HistoryBroken, InLog, Person, "an event cannot follow the one before it", "keep the log as it is and ask for help: nothing may be written over it"},
 	{ProjectionBehind, InPostgres, Person, "the tables do not catch up with the log", "is a projector running? `accession status`"},
-	{StreamChanged, InPostgres, Person, "the tables tell of another stream, or of events that the log has lost", "`accession restore log` puts lost events back; then the projector goes on"},
+	{StreamChanged, InPostgres, Person, "the tables follow another stream, or have events that the log has lost", "`accession restore log` restores lost events; then the projector goes on"},
 	{EventPoisoned, InPostgres, Person, "an event could not be applied; later ones of the same batch, job, file or setting wait", "its message says why; after the fix `accession poison retry --all` applies it and what waits behind it"},
-	{EventRowWrong, InPostgres, Person, "the history in the tables is not that of the log", rebuild},
+	{EventRowWrong, InPostgres, Person, "the history in the tables differs from the log", rebuild},
 	{RowMissing, InPostgres, Person, "a row is missing", rebuild},
-	{RowWrong, InPostgres, Person, "a row is not what the history gives", rebuild},
-	{RowBehind, InPostgres, Person, "a row is older than what was applied", rebuild},
-	{RowExtra, InPostgres, Person, "the history knows nothing of a row", rebuild},
+	{RowWrong, InPostgres, Person, "a row differs from its history", rebuild},
+	{RowBehind, InPostgres, Person, "a row is older than the events that were applied", rebuild},
+	{RowExtra, InPostgres, Person, "a row has no history", rebuild},
 	{SumWrong, InPostgres, Person, "numbers do not add up", rebuild},
 }
 
-var meaningOf = func() map[domain.Code]Meaning {
-	m := make(map[domain.Code]Meaning, len(Meanings))
-	for _, x := range Meanings {
-		m[x.Code] = x
+var findingCodes = func() map[domain.Code]FindingCode {
+	m := make(map[domain.Code]FindingCode, len(FindingCodes))
+	for _, f := range FindingCodes {
+		m[f.Code] = f
 	}
 	return m
 }()
 
-// finding makes a finding of a code.
+// finding returns a finding of a code.
 func finding(code domain.Code, subject, where, want, got string) Finding {
-	m := meaningOf[code]
-	return Finding{Code: code, Severity: m.Severity, In: m.In, Subject: subject, Where: where, Want: want, Got: got, Remedy: m.Remedy}
+	f := findingCodes[code]
+	return Finding{Code: code, Severity: f.Severity, In: f.In, Subject: subject, Where: where, Want: want, Got: got, Remedy: f.Remedy}
+}
+
+// normal returns JSON in which null, empty and missing are the same: the three
+// servers write them differently. What is not JSON is returned unchanged.
+func normal(data string) string {
+	dec := json.NewDecoder(strings.NewReader(data))
+	dec.UseNumber()
+	var tree any
+	if dec.Decode(&tree) != nil || dec.More() {
+		return data
+	}
+	out, err := json.Marshal(prune(tree))
+	if err != nil {
+		return data
+	}
+	return string(out)
+}
+
+// normalOf is normal for a value.
+func normalOf(v any) (string, error) {
+	data, err := json.Marshal(v)
+	return normal(string(data)), err
+}
+
+// prune removes empty members, at any depth of objects.
+func prune(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, item := range v {
+			if v[k] = prune(item); v[k] == nil {
+				delete(v, k)
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	case []any:
+		if len(v) == 0 {
+			return nil
+		}
+	case string:
+		if v == "" {
+			return nil
+		}
+	}
+	return v
+}
+
+// narrow shortens two objects to the members in which they differ.
+func narrow(a, b string) (shortA, shortB string) {
+	var x, y map[string]any
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return a, b
+	}
+	for k, v := range x {
+		if w, both := y[k]; both && reflect.DeepEqual(v, w) {
+			delete(x, k)
+			delete(y, k)
+		}
+	}
+	p, _ := json.Marshal(x)
+	q, _ := json.Marshal(y)
+	return string(p), string(q)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -13,112 +14,149 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
+// kind describes aggregates of one kind: how they are folded, and what their states
+// are identified by.
+type kind[S any] struct {
+	name   string // of the table
+	zero   func(domain.Aggregate) S
+	evolve func(S, domain.Recorded) (S, error)
+	key    func(S) key
+}
+
+// key identifies a state.
+type key struct {
+	aggregate domain.Aggregate
+	batch     domain.BatchID // "" = it has none, or it is not known
+	version   int64
+}
+
+var (
+	batches = kind[domain.Batch]{"batch",
+		func(a domain.Aggregate) domain.Batch { return domain.Batch{ID: domain.BatchID(a.ID)} }, domain.EvolveBatch,
+		func(b domain.Batch) key { return key{b.ID.Aggregate(), b.ID, b.Version} }}
+	jobs = kind[domain.Job]{"job",
+		func(a domain.Aggregate) domain.Job { return domain.Job{ID: domain.JobID(a.ID)} }, domain.EvolveJob,
+		func(j domain.Job) key { return key{j.ID.Aggregate(), j.Configuration.BatchID, j.Version} }}
+	files = kind[domain.File]{"file",
+		func(a domain.Aggregate) domain.File { return domain.File{Hash: domain.FileHash(a.ID)} }, domain.EvolveFile,
+		func(f domain.File) key { return key{f.Hash.Aggregate(), f.Spec.BatchID, f.Version} }}
+	settings = kind[domain.Setting]{"setting",
+		func(a domain.Aggregate) domain.Setting {
+			kind, name, _ := strings.Cut(a.ID, ":")
+			return domain.Setting{Kind: domain.HoldKind(kind), Name: name}
+		}, domain.EvolveSetting,
+		func(s domain.Setting) key { return key{s.Aggregate(), "", s.Version} }}
+)
+
+// fold folds a history up to a version, 0 = all of it.
+func (k kind[S]) fold(a domain.Aggregate, events []domain.Recorded, version int64) (s S, err error) {
+	s = k.zero(a)
+	for _, r := range events {
+		if version > 0 && r.Version > version {
+			break
+		}
+		if s, err = k.evolve(s, r); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// apply folds one event into the states of its kind.
+func (k kind[S]) apply(states map[domain.Aggregate]S, r domain.Recorded) (err error) {
+	s, known := states[r.Aggregate]
+	if !known {
+		s = k.zero(r.Aggregate)
+	}
+	states[r.Aggregate], err = k.evolve(s, r)
+	return err
+}
+
 // folded is what the log says of some of the batches, with their jobs and files.
 type folded struct {
-	batches  map[domain.BatchID]domain.Batch
-	jobs     map[domain.JobID]domain.Job
+	batches  map[domain.Aggregate]domain.Batch
+	jobs     map[domain.Aggregate]domain.Job
 	settings map[domain.Aggregate]domain.Setting
-	files    map[domain.FileHash]domain.File
+	files    map[domain.Aggregate]domain.File
 	made     map[domain.BatchID]int // jobs
 	broken   map[domain.Aggregate]bool
 }
 
 func newFolded() *folded {
-	return &folded{batches: map[domain.BatchID]domain.Batch{}, jobs: map[domain.JobID]domain.Job{}, settings: map[domain.Aggregate]domain.Setting{},
-		files: map[domain.FileHash]domain.File{}, made: map[domain.BatchID]int{}, broken: map[domain.Aggregate]bool{}}
+	return &folded{map[domain.Aggregate]domain.Batch{}, map[domain.Aggregate]domain.Job{}, map[domain.Aggregate]domain.Setting{},
+		map[domain.Aggregate]domain.File{}, map[domain.BatchID]int{}, map[domain.Aggregate]bool{}}
 }
 
-// partOf spreads batches, with all that belongs to them, over the passes.
+func (f *folded) apply(r domain.Recorded) error {
+	switch r.Aggregate.Kind {
+	case domain.KindBatch:
+		return batches.apply(f.batches, r)
+	case domain.KindJob:
+		if r.Version == 1 {
+			f.made[r.BatchID]++
+		}
+		return jobs.apply(f.jobs, r)
+	case domain.KindSetting:
+		return settings.apply(f.settings, r)
+	case domain.KindFile:
+		return files.apply(f.files, r)
+	}
+	return fmt.Errorf("unknown kind of aggregate: %s", r.Aggregate.Kind)
+}
+
+// partOf assigns a batch, with all that belongs to it, to one of the passes.
 func partOf(batch domain.BatchID, id string, parts uint32) uint32 {
-	if parts <= 1 {
-		return 0
-	}
 	h := fnv.New32a()
-	if batch != "" {
-		id = string(batch)
-	}
-	_, _ = h.Write([]byte(id))
+	_, _ = h.Write([]byte(cmp.Or(string(batch), id)))
 	return h.Sum32() % parts
 }
 
 // fold reads the log up to where the check began. An event that cannot follow is a
-// finding, and its aggregate is not looked at further.
+// finding, and its aggregate is not compared further.
 func (c *checker) fold(ctx context.Context, part uint32) (*folded, error) {
 	f := newFolded()
-	if c.last == 0 {
-		return f, nil
-	}
-	for r, err := range c.Log.Read(ctx, eventstore.ReadOptions{To: c.last}) {
+	for r, err := range readLog(ctx, c.Log, c.last, c.Progress, "reading the log") {
 		if err != nil {
-			return f, fmt.Errorf("read the log: %w", err)
-		}
-		if r.Seq%1000 == 0 {
-			c.tell("reading the log", int(r.Seq), int(c.last))
+			return f, err
 		}
 		if partOf(r.BatchID, r.Aggregate.ID, c.parts) != part || f.broken[r.Aggregate] {
 			continue
 		}
 		if err := f.apply(r); err != nil {
 			f.broken[r.Aggregate] = true
-			c.found(finding(HistoryBroken, r.Aggregate.String(), fmt.Sprintf("place %d", r.Seq), "the next event", err.Error()))
+			c.report(finding(HistoryBroken, r.Aggregate.String(), fmt.Sprintf("sequence %d", r.Seq), "the next event", err.Error()))
 		}
 	}
 	for a := range f.broken {
-		f.forget(a)
-		delete(c.jobs, domain.JobID(a.ID))
-		delete(c.bids, domain.BatchID(a.ID))
-		delete(c.sets, a)
+		delete(f.batches, a)
+		delete(f.jobs, a)
+		delete(f.settings, a)
+		delete(f.files, a)
+		delete(c.unseen, a)
 	}
 	return f, nil
 }
 
-func (f *folded) forget(a domain.Aggregate) {
-	switch a.Kind {
-	case domain.KindBatch:
-		delete(f.batches, domain.BatchID(a.ID))
-	case domain.KindJob:
-		delete(f.jobs, domain.JobID(a.ID))
-	case domain.KindSetting:
-		delete(f.settings, a)
-	case domain.KindFile:
-		delete(f.files, domain.FileHash(a.ID))
+// readLog reads the log up to a sequence and reports how far it is. It ends after
+// the first error.
+func readLog(ctx context.Context, log eventstore.Log, to uint64, progress ProgressFunc, doing string) iter.Seq2[domain.Recorded, error] {
+	return func(yield func(domain.Recorded, error) bool) {
+		if to == 0 {
+			return
+		}
+		for r, err := range log.Read(ctx, eventstore.ReadOptions{To: to}) {
+			if err != nil {
+				yield(r, fmt.Errorf("read the log: %w", err))
+				return
+			}
+			if r.Seq%1000 == 0 {
+				progress.report(doing, int(r.Seq), int(to))
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
 	}
-}
-
-func (f *folded) apply(r domain.Recorded) (err error) {
-	switch r.Aggregate.Kind {
-	case domain.KindBatch:
-		id := domain.BatchID(r.Aggregate.ID)
-		f.batches[id], err = domain.EvolveBatch(f.batches[id], r)
-	case domain.KindJob:
-		id := domain.JobID(r.Aggregate.ID)
-		f.jobs[id], err = domain.EvolveJob(f.jobs[id], r)
-		if r.Version == 1 {
-			f.made[r.BatchID]++
-		}
-	case domain.KindSetting:
-		s, known := f.settings[r.Aggregate]
-		if !known {
-			s = settingOf(r.Aggregate)
-		}
-		f.settings[r.Aggregate], err = domain.EvolveSetting(s, r)
-	case domain.KindFile:
-		hash := domain.FileHash(r.Aggregate.ID)
-		file, known := f.files[hash]
-		if !known {
-			file.Hash = hash
-		}
-		f.files[hash], err = domain.EvolveFile(file, r)
-	default:
-		err = fmt.Errorf("no history of a %s is known", r.Aggregate.Kind)
-	}
-	return err
-}
-
-// settingOf gives a setting that was never set.
-func settingOf(a domain.Aggregate) domain.Setting {
-	kind, name, _ := strings.Cut(a.ID, ":")
-	return domain.Setting{Kind: domain.HoldKind(kind), Name: name}
 }
 
 // history reads all events of one aggregate.
@@ -133,40 +171,22 @@ func (c *checker) history(ctx context.Context, a domain.Aggregate) ([]domain.Rec
 	return all, nil
 }
 
-// foldTo folds a history up to a version, 0 = all of it.
-func foldTo[S any](zero S, evolve func(S, domain.Recorded) (S, error), events []domain.Recorded, version int64) (S, error) {
-	s := zero
-	for _, r := range events {
-		if version > 0 && r.Version > version {
-			break
-		}
-		var err error
-		if s, err = evolve(s, r); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
-}
-
-// FoldAll gives what the log leaves of the live state: every batch, job and setting
+// FoldAll returns the live state that the log leaves: every batch, job and setting
 // that is not gone. An event that cannot follow the one before it is an error.
-func FoldAll(ctx context.Context, log eventstore.Log, progress func(Progress)) (h eventstore.History, err error) {
+func FoldAll(ctx context.Context, log eventstore.Log, progress ProgressFunc) (h eventstore.History, err error) {
 	info, err := log.Info(ctx)
 	if err != nil {
 		return h, fmt.Errorf("read the log: %w", err)
 	}
 	h.NextBatch, h.NextJob = 1, 1
 	f := newFolded()
-	for r, err := range log.Read(ctx, eventstore.ReadOptions{To: info.Last}) {
-		if info.Last == 0 {
-			break
-		}
+	for r, err := range readLog(ctx, log, info.Last, progress, "reading the log") {
 		if err != nil {
-			return h, fmt.Errorf("read the log: %w", err)
+			return h, err
 		}
 		if r.Aggregate.Kind != domain.KindFile {
 			if err := f.apply(r); err != nil {
-				return h, fmt.Errorf("place %d of the log: %w", r.Seq, err)
+				return h, fmt.Errorf("sequence %d of the log: %w", r.Seq, err)
 			}
 		}
 		h.Events, h.Epoch = h.Events+1, max(h.Epoch, r.Epoch)
@@ -180,28 +200,33 @@ func FoldAll(ctx context.Context, log eventstore.Log, progress func(Progress)) (
 		if d, ok := r.Data.(*domain.BatchListed); ok { // reserved, if not all made
 			h.NextJob = max(h.NextJob, d.Listing.FirstJID.Number()+int64(d.Listing.Rows))
 		}
-		if progress != nil && r.Seq%1000 == 0 {
-			progress(Progress{"reading the log", int(r.Seq), int(info.Last)})
-		}
 	}
 	left := map[domain.BatchID]bool{} // deleted batches that still have jobs
-	for _, id := range slices.Sorted(maps.Keys(f.jobs)) {
-		j := f.jobs[id]
-		b := f.batches[j.Configuration.BatchID]
+	for j := range byID(f.jobs) {
+		b := f.batches[j.Configuration.BatchID.Aggregate()]
 		if j.State == domain.JobDeleted || b.Cleaned() {
 			continue // a cleaned batch's jobs go without events
 		}
 		left[b.ID] = true
 		h.Jobs = append(h.Jobs, j)
 	}
-	for _, id := range slices.Sorted(maps.Keys(f.batches)) {
-		if b := f.batches[id]; b.State != domain.BatchDeleted || left[id] {
-			b.NextRow = f.made[id]
+	for b := range byID(f.batches) {
+		if b.State != domain.BatchDeleted || left[b.ID] {
+			b.NextRow = f.made[b.ID]
 			h.Batches = append(h.Batches, b)
 		}
 	}
-	for _, a := range slices.SortedFunc(maps.Keys(f.settings), func(a, b domain.Aggregate) int { return cmp.Compare(a.ID, b.ID) }) {
-		h.Settings = append(h.Settings, f.settings[a])
-	}
+	h.Settings = slices.Collect(byID(f.settings))
 	return h, nil
+}
+
+// byID iterates over states in the order of their ids.
+func byID[S any](states map[domain.Aggregate]S) iter.Seq[S] {
+	return func(yield func(S) bool) {
+		for _, a := range slices.SortedFunc(maps.Keys(states), func(a, b domain.Aggregate) int { return cmp.Compare(a.ID, b.ID) }) {
+			if !yield(states[a]) {
+				return
+			}
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package consistency
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,211 +14,191 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// kind is how aggregates of one kind are compared with the live state.
-type kind[S any] struct {
-	zero    S
-	version func(S) int64
-	batch   func(S) domain.BatchID // of a job, "" = it has none, or it is not known
-	evolve  func(S, domain.Recorded) (S, error)
-	inspect func(ctx context.Context) (eventstore.Observed, error)
-	draw    func(S, eventstore.Observed) eventstore.Nodes
+// subject is an aggregate to be compared with the live state.
+type subject[S any] struct {
+	kind[S]
+	aggregate domain.Aggregate
+	inspect   func(context.Context) (eventstore.Observed, error)
+	expected  func(S, eventstore.Observed) eventstore.Nodes
 }
 
-// verdict is what was found about one aggregate: what it should be, what lay there,
-// and how they differ.
-type verdict[S any] struct {
+// comparison is what was found about one aggregate: what it should be, what was
+// observed, and how they differ.
+type comparison[S any] struct {
 	want     S
-	look     eventstore.Observed
+	observed eventstore.Observed
 	findings []Finding
 }
 
-// judge compares one aggregate with the log at the version that the live state has.
-// known is what the log said before; what is ahead of the log, or not in it, is
+// compareLive compares an aggregate with the log at the version that the live state
+// has. known is what the log said before; what is ahead of the log, or not in it, is
 // waited for.
-func judge[S any](ctx context.Context, c *checker, a domain.Aggregate, k kind[S], known S) (v verdict[S], err error) {
-	wait := c.patient()
-	batch := k.batch(known)
+func compareLive[S any](ctx context.Context, c *checker, s subject[S], known S) (v comparison[S], err error) {
+	a, is, wait := s.aggregate, s.key(known), c.patient()
 	for {
-		if v.look, err = k.inspect(ctx); err != nil {
-			return v, fmt.Errorf("look at %s: %w", a, err)
+		if v.observed, err = s.inspect(ctx); err != nil {
+			return v, fmt.Errorf("inspect %s: %w", a, err)
 		}
 		v.want = known
-		settled, unknown, behind, unsent := v.look.Version > 0 && v.look.Version == k.version(known), false, false, 0
-		if !settled {
-			// Whoever sees the outbox empty now finds in the log whatever was written
-			// before the look.
-			if unsent, err = c.Live.UnsentOf(ctx, a, batch); err != nil {
+		at := v.observed.Version
+		if at > 0 && at == is.version {
+			return v.compare(s, false, 0), nil
+		}
+		// With an empty outbox now, whatever was written before the inspection is in
+		// the log.
+		unsent, err := c.Live.UnsentOf(ctx, a, is.batch)
+		if err != nil {
+			return v, err
+		}
+		events, err := c.history(ctx, a)
+		if err != nil {
+			return v, err
+		}
+		head := int64(len(events))
+		if v.want, err = s.fold(a, events, at); err != nil {
+			return v, nil //nolint:nilerr // reported as a broken history
+		}
+		if now := s.key(v.want).batch; now != is.batch { // where its events wait is known now
+			is.batch = now
+			continue
+		}
+		behind := at > 0 && at < head
+		switch {
+		case at > 0 && at == head:
+			return v.compare(s, false, 0), nil // what is unsent belongs to others
+		case at == 0 && len(v.observed.Nodes) == 0 && len(s.expected(v.want, v.observed)) == 0:
+			return v, nil // it is gone, as it should be
+		case behind: // or the log moved after the inspection
+			if err := c.Live.Sync(ctx); err != nil {
 				return v, err
 			}
-			events, err := c.history(ctx, a)
-			if err != nil {
+			if v.observed, err = s.inspect(ctx); err != nil {
 				return v, err
 			}
-			head := int64(len(events))
-			if v.want, err = foldTo(k.zero, k.evolve, events, v.look.Version); err != nil {
-				return v, nil //nolint:nilerr // told as a broken history
-			}
-			if now := k.batch(v.want); now != batch { // where its events wait is known now
-				batch = now
+			if v.observed.Version != at {
 				continue
 			}
-			switch {
-			case v.look.Version > head, v.look.Version == 0:
-				if v.look.Version == 0 && len(k.draw(v.want, v.look)) == 0 && len(v.look.Nodes) == 0 {
-					return v, nil // it is gone, and should be
-				}
-				if unsent > 0 && wait.wait(ctx) {
-					continue
-				}
-				if ctx.Err() != nil {
-					return v, ctx.Err()
-				}
-				if v.look.Version > head && head > 0 {
-					v.findings = []Finding{finding(NotInLog, a.String(), "", fmt.Sprintf("version %d, the last in the log", head), fmt.Sprintf("version %d", v.look.Version))}
-					return v, nil
-				}
-				unknown = head == 0
-			case v.look.Version < head:
-				// The log moved after the look, or the tree is behind it.
-				before := v.look.Version
-				if err := c.Live.Sync(ctx); err != nil {
-					return v, err
-				}
-				if v.look, err = k.inspect(ctx); err != nil {
-					return v, err
-				}
-				if v.look.Version != before || unsent > 0 && wait.wait(ctx) {
-					continue
-				}
-				if ctx.Err() != nil {
-					return v, ctx.Err()
-				}
-				behind = true
-				if v.want, err = foldTo(k.zero, k.evolve, events, 0); err != nil {
-					return v, nil //nolint:nilerr // told as a broken history
-				}
-			default:
-				unsent = 0 // those of others
+		}
+		if unsent > 0 && wait.wait(ctx) {
+			continue
+		}
+		if ctx.Err() != nil {
+			return v, ctx.Err()
+		}
+		switch {
+		case head == 0:
+			v.findings = []Finding{finding(UnknownThere, a.String(), "", absent, names(v.observed.Nodes))}
+			return v, nil
+		case at > head:
+			v.findings = []Finding{finding(NotInLog, a.String(), "", fmt.Sprintf("version %d, the last in the log", head), fmt.Sprintf("version %d", at))}
+			return v, nil
+		case behind:
+			if v.want, err = s.fold(a, events, 0); err != nil {
+				return v, nil //nolint:nilerr // reported as a broken history
 			}
 		}
-		if unknown {
-			v.findings = []Finding{finding(UnknownThere, a.String(), "", absent, strings.Join(slices.Sorted(maps.Keys(v.look.Nodes)), " "))}
-			return v, nil
-		}
-		want := k.draw(v.want, v.look)
-		v.findings = compare(a, want, v.look.Nodes, behind)
-		if l := v.look.Lock; l != nil && !l.Alive {
-			v.findings = append(v.findings, finding(LockStale, a.String(), l.Node, "a worker that lives", "worker "+l.Holder))
-		}
-		if len(want) > 0 { // nothing follows a deletion
-			v.findings = tooEarly(a, v.findings, unsent)
-		}
-		return v, nil
+		return v.compare(s, behind, unsent), nil
 	}
 }
 
-// tooEarly withholds repairs as long as events may be on their way: drawn without
+// compare finds how the nodes and the lock of an aggregate differ from what they
+// should be. unsent counts what may be missing in the log.
+func (v comparison[S]) compare(s subject[S], behind bool, unsent int) comparison[S] {
+	want := s.expected(v.want, v.observed)
+	v.findings = compareNodes(s.aggregate, want, v.observed.Nodes, behind)
+	if l := v.observed.Lock; l != nil && !l.Alive {
+		v.findings = append(v.findings, finding(LockStale, s.aggregate.String(), l.Node, "a live worker", "worker "+l.Holder))
+	}
+	if len(want) > 0 { // nothing follows a deletion
+		v.findings = tooEarly(s.aggregate, v.findings, unsent)
+	}
+	return v
+}
+
+// tooEarly withholds repairs as long as events may be in the outbox: written without
 // them, an aggregate would have two histories, and the log would take one of them.
 func tooEarly(a domain.Aggregate, found []Finding, unsent int) []Finding {
 	if unsent == 0 || len(found) == 0 {
 		return found
 	}
 	return []Finding{finding(DamagedUnsent, a.String(), found[0].Where, "all of its events in the log",
-		fmt.Sprintf("%d nodes of the outbox still to be carried there, and %s", unsent, found[0].Code))}
+		fmt.Sprintf("%d nodes of the outbox still to be sent there, and %s", unsent, found[0].Code))}
 }
 
-// compare names the nodes that differ.
-func compare(a domain.Aggregate, want, got eventstore.Nodes, behind bool) []Finding {
-	var all []Finding
-	add := func(code domain.Code, node, w, g string) {
-		all = append(all, finding(code, a.String(), node, w, g))
-	}
+// names lists the names of nodes, sorted.
+func names(nodes eventstore.Nodes) string {
+	return strings.Join(slices.Sorted(maps.Keys(nodes)), " ")
+}
+
+// compareNodes finds the nodes that differ.
+func compareNodes(a domain.Aggregate, want, got eventstore.Nodes, behind bool) (all []Finding) {
 	if len(got) == 0 && len(want) > 0 && a.Kind != domain.KindSetting {
 		code := JobMissing
 		if a.Kind == domain.KindBatch {
 			code = BatchMissing
 		}
-		add(code, "", strings.Join(slices.Sorted(maps.Keys(want)), " "), absent)
-		return all
+		return []Finding{finding(code, a.String(), "", names(want), absent)}
 	}
-	nodes := slices.Collect(maps.Keys(want))
-	for node := range got {
-		if _, both := want[node]; !both {
-			nodes = append(nodes, node)
+	add := func(code domain.Code, node, w, g string) {
+		if behind {
+			code = TreeBehind
 		}
+		all = append(all, finding(code, a.String(), node, w, g))
 	}
-	sort.Strings(nodes)
-	for _, node := range nodes {
+	both := maps.Clone(got)
+	maps.Copy(both, want)
+	_, status := got["/jobs/"+a.ID+"/status"]
+	for _, node := range slices.Sorted(maps.Keys(both)) {
 		w, wanted := want[node]
 		g, there := got[node]
+		codes := codesOf(a, node, status)
 		switch {
 		case !there:
-			add(codeOf(a, node, "missing", got), node, cmpOr(w, "it"), absent)
+			add(codes.missing, node, cmp.Or(w, "it"), absent)
 		case !wanted:
-			add(codeOf(a, node, "extra", got), node, absent, cmpOr(g, "it"))
-		case w != g && plain([]byte(w)) != plain([]byte(g)):
-			w, g = narrow(plain([]byte(w)), plain([]byte(g)))
-			add(codeOf(a, node, "wrong", got), node, cmpOr(w, "no data"), cmpOr(g, "no data"))
-		}
-	}
-	if behind {
-		for i := range all {
-			all[i] = finding(TreeBehind, a.String(), all[i].Where, all[i].Want, all[i].Got)
+			add(codes.extra, node, absent, cmp.Or(g, "it"))
+		case w != g && normal(w) != normal(g):
+			w, g = narrow(normal(w), normal(g))
+			add(codes.wrong, node, cmp.Or(w, "no data"), cmp.Or(g, "no data"))
 		}
 	}
 	return all
 }
 
-func cmpOr(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
+// nodeCodes are the codes for the differences of a node.
+type nodeCodes struct{ missing, extra, wrong domain.Code }
 
-// codeOf names a difference of a node.
-func codeOf(a domain.Aggregate, node, how string, got eventstore.Nodes) domain.Code {
-	_, status := got["/jobs/"+a.ID+"/status"]
+// codesOf returns the codes for a node. status says that its job has a status.
+func codesOf(a domain.Aggregate, node string, status bool) nodeCodes {
 	switch {
 	case a.Kind == domain.KindSetting:
-		return SettingWrong
+		return nodeCodes{SettingWrong, SettingWrong, SettingWrong}
+	case strings.HasPrefix(node, "/jobs/states/") && status:
+		return nodeCodes{QueueEntryMissing, QueueEntryWrong, ""}
 	case strings.HasPrefix(node, "/jobs/states/"):
-		return map[string]domain.Code{"missing": QueueEntryMissing, "extra": pick(status, QueueEntryWrong, QueueEntryOrphan)}[how]
+		return nodeCodes{QueueEntryMissing, QueueEntryOrphan, ""}
 	case strings.HasPrefix(node, "/space/"):
-		return map[string]domain.Code{"missing": PromiseMissing, "extra": PromiseOrphan, "wrong": PromiseWrong}[how]
+		return nodeCodes{PromiseMissing, PromiseOrphan, PromiseWrong}
+	case a.Kind == domain.KindJob && strings.HasPrefix(node, "/batches/") && status:
+		return nodeCodes{ReferenceMissing, ReferenceWrong, ""}
 	case a.Kind == domain.KindJob && strings.HasPrefix(node, "/batches/"):
-		return map[string]domain.Code{"missing": ReferenceMissing, "extra": pick(status, ReferenceWrong, ReferenceOrphan)}[how]
+		return nodeCodes{ReferenceMissing, ReferenceOrphan, ""}
 	case strings.HasSuffix(node, "/status"):
-		return map[string]domain.Code{"missing": StatusMissing, "extra": NodeUnknown, "wrong": StatusWrong}[how]
+		return nodeCodes{StatusMissing, NodeUnknown, StatusWrong}
 	}
-	return map[string]domain.Code{"missing": NodeMissing, "extra": NodeUnknown, "wrong": NodeWrong}[how]
-}
-
-func pick(first bool, a, b domain.Code) domain.Code {
-	if first {
-		return a
-	}
-	return b
-}
-
-func (c *checker) jobKind(id domain.JobID) kind[domain.Job] {
-	also := slices.Concat(c.survey.Entries[id], c.survey.Refs[id], c.survey.Promises[id])
-	return kind[domain.Job]{
-		zero: domain.Job{ID: id}, version: func(j domain.Job) int64 { return j.Version }, evolve: domain.EvolveJob,
-		batch:   func(j domain.Job) domain.BatchID { return j.Configuration.BatchID },
-		inspect: func(ctx context.Context) (eventstore.Observed, error) { return c.Live.InspectJob(ctx, id, also...) },
-		draw:    func(j domain.Job, _ eventstore.Observed) eventstore.Nodes { return c.Live.ExpectedJob(j) },
-	}
+	return nodeCodes{NodeMissing, NodeUnknown, NodeWrong}
 }
 
 // job compares a job. Those of a batch that is being cleaned up go without events.
-func (c *checker) job(ctx context.Context, known domain.Job) ([]Finding, error) {
-	v, err := c.judgeJob(ctx, known)
-	return v.findings, err
-}
-
-func (c *checker) judgeJob(ctx context.Context, known domain.Job) (verdict[domain.Job], error) {
-	v, err := judge(ctx, c, known.ID.Aggregate(), c.jobKind(known.ID), known)
+func (c *checker) job(ctx context.Context, known domain.Job) (comparison[domain.Job], error) {
+	a := known.ID.Aggregate()
+	also := slices.Concat(c.survey.Entries[known.ID], c.survey.Refs[known.ID], c.survey.Promises[known.ID])
+	v, err := compareLive(ctx, c, subject[domain.Job]{jobs, a,
+		func(ctx context.Context) (eventstore.Observed, error) {
+			return c.Live.InspectJob(ctx, known.ID, also...)
+		},
+		func(j domain.Job, _ eventstore.Observed) eventstore.Nodes { return c.Live.ExpectedJob(j) },
+	}, known)
 	if err != nil || len(v.findings) == 0 || v.want.Version == 0 {
 		return v, err
 	}
@@ -226,75 +207,71 @@ func (c *checker) judgeJob(ctx context.Context, known domain.Job) (verdict[domai
 	if err != nil {
 		return v, err
 	}
-	b, err := foldTo(domain.Batch{}, domain.EvolveBatch, events, 0)
+	b, err := batches.fold(id.Aggregate(), events, 0)
 	if err != nil || !b.Cleaned() {
-		return v, nil //nolint:nilerr // told as a broken history
+		return v, nil //nolint:nilerr // reported as a broken history
 	}
 	v.want.State = domain.JobDeleted
-	_, err = c.Live.Batch(ctx, id)
-	switch {
-	case err == nil, errors.Is(err, eventstore.ErrBroken), len(v.look.Nodes) == 0: // it is being removed, or has gone
+	switch _, err = c.Live.Batch(ctx, id); {
+	case err == nil, errors.Is(err, eventstore.ErrBroken), len(v.observed.Nodes) == 0: // it is being removed, or has gone
 		v.findings = nil
 	case errors.Is(err, eventstore.ErrNotFound):
-		v.findings = compare(known.ID.Aggregate(), nil, v.look.Nodes, false)
+		v.findings = compareNodes(a, nil, v.observed.Nodes, false)
 	default:
 		return v, err
 	}
 	return v, nil
 }
 
-func (c *checker) batchKind(id domain.BatchID) kind[domain.Batch] {
-	return kind[domain.Batch]{
-		zero: domain.Batch{ID: id}, version: func(b domain.Batch) int64 { return b.Version }, evolve: domain.EvolveBatch,
-		batch: func(domain.Batch) domain.BatchID { return "" },
-		inspect: func(ctx context.Context) (eventstore.Observed, error) {
-			return c.Live.InspectBatch(ctx, id, c.survey.Odd[id]...)
-		},
-		draw: func(b domain.Batch, look eventstore.Observed) eventstore.Nodes {
-			b.NextRow = look.NextRow
-			return c.Live.ExpectedBatch(b)
-		},
-	}
+// setting compares a setting.
+func (c *checker) setting(ctx context.Context, a domain.Aggregate, known domain.Setting) (comparison[domain.Setting], error) {
+	return compareLive(ctx, c, subject[domain.Setting]{settings, a,
+		func(ctx context.Context) (eventstore.Observed, error) { return c.Live.InspectSetting(ctx, a) },
+		func(s domain.Setting, _ eventstore.Observed) eventstore.Nodes { return c.Live.ExpectedSetting(s) },
+	}, known)
 }
 
 // batch compares a batch, and how many rows it counts as made. f may be nil. One
 // that is deleted is being removed.
-func (c *checker) batch(ctx context.Context, known domain.Batch, f *folded) ([]Finding, error) {
-	v, err := c.judgeBatch(ctx, known, f)
-	return v.findings, err
-}
-
-func (c *checker) judgeBatch(ctx context.Context, known domain.Batch, f *folded) (verdict[domain.Batch], error) {
-	v, err := judge(ctx, c, known.ID.Aggregate(), c.batchKind(known.ID), known)
-	if err != nil || v.want.State == domain.BatchDeleted && v.look.Version >= v.want.Version || v.want.Version == 0 {
-		if err == nil && v.want.State == domain.BatchDeleted {
-			err = c.judgeRemoval(ctx, &v)
-		}
+func (c *checker) batch(ctx context.Context, known domain.Batch, f *folded) (comparison[domain.Batch], error) {
+	v, err := compareLive(ctx, c, subject[domain.Batch]{batches, known.ID.Aggregate(),
+		func(ctx context.Context) (eventstore.Observed, error) {
+			return c.Live.InspectBatch(ctx, known.ID, c.survey.Odd[known.ID]...)
+		},
+		func(b domain.Batch, o eventstore.Observed) eventstore.Nodes {
+			b.NextRow = o.NextRow
+			return c.Live.ExpectedBatch(b)
+		},
+	}, known)
+	switch {
+	case err != nil || v.want.Version == 0:
 		return v, err
+	case v.want.State == domain.BatchDeleted && v.observed.Version >= v.want.Version:
+		return c.removal(ctx, v)
 	}
-	return c.judgeRows(ctx, v, f)
+	return c.rowsMade(ctx, v, f)
 }
 
-// judgeRemoval keeps of the findings about a deleted batch those that stop its
-// removal: what cannot be read. That parts of it are gone is as it should be; the
-// submission goes together with the status.
-func (c *checker) judgeRemoval(ctx context.Context, v *verdict[domain.Batch]) (err error) {
+// removal keeps of the findings about a deleted batch those that stop its removal:
+// what cannot be read. That parts of it are gone is as it should be; the submission
+// goes together with the status.
+func (c *checker) removal(ctx context.Context, v comparison[domain.Batch]) (_ comparison[domain.Batch], err error) {
 	v.findings = slices.DeleteFunc(v.findings, func(f Finding) bool {
 		return f.Code != NodeWrong && f.Code != StatusWrong && (f.Code != NodeMissing || !strings.HasSuffix(f.Where, "/submission"))
 	})
-	if v.want.NextRow = v.look.NextRow; len(v.findings) > 0 && v.want.NextRow == 0 && v.want.Listing != nil {
+	if v.want.NextRow = v.observed.NextRow; len(v.findings) > 0 && v.want.NextRow == 0 && v.want.Listing != nil {
 		v.want.NextRow, err = c.made(ctx, *v.want.Listing)
 	}
-	return err
+	return v, err
 }
 
-// judgeRows compares how many rows a batch counts as made with the jobs in the log.
-func (c *checker) judgeRows(ctx context.Context, v verdict[domain.Batch], f *folded) (verdict[domain.Batch], error) {
+// rowsMade compares how many rows a batch counts as made with the jobs in the log.
+func (c *checker) rowsMade(ctx context.Context, v comparison[domain.Batch], f *folded) (comparison[domain.Batch], error) {
 	a, l := v.want.ID.Aggregate(), v.want.Listing
 	ofProgress := func(f Finding) bool { return strings.HasSuffix(f.Where, "/progress") }
 	lost := slices.ContainsFunc(v.findings, ofProgress) // or it cannot be read
-	if l == nil || !lost && f != nil && f.made[v.want.ID] == v.look.NextRow {
-		v.want.NextRow = v.look.NextRow
+	if l == nil || !lost && f != nil && f.made[v.want.ID] == v.observed.NextRow {
+		v.want.NextRow = v.observed.NextRow
 		return v, nil
 	}
 	var made, unsent int
@@ -306,7 +283,7 @@ func (c *checker) judgeRows(ctx context.Context, v verdict[domain.Batch], f *fol
 		if made, err = c.made(ctx, *l); err != nil {
 			return v, err
 		}
-		if made > v.look.NextRow { // the log moved after the look, or the number is wrong
+		if made > v.observed.NextRow { // the log moved after the inspection, or the number is wrong
 			if err := c.Live.Sync(ctx); err != nil {
 				return v, err
 			}
@@ -314,33 +291,34 @@ func (c *checker) judgeRows(ctx context.Context, v verdict[domain.Batch], f *fol
 			if err != nil {
 				return v, err
 			}
-			if again.NextRow != v.look.NextRow {
-				return c.judgeBatch(ctx, v.want, nil)
+			if again.NextRow != v.observed.NextRow {
+				return c.batch(ctx, v.want, nil)
 			}
 		}
-		if made == v.look.NextRow && !lost || unsent == 0 || !wait.wait(ctx) {
-			break // otherwise the events may be on their way
+		if made == v.observed.NextRow && !lost || unsent == 0 || !wait.wait(ctx) {
+			break // otherwise the events may be in the outbox
 		}
 	}
 	v.want.NextRow = made
-	if v.look.NextRow == 0 && made > 0 {
-		v.findings = append(compare(a, c.Live.ExpectedBatch(v.want), v.look.Nodes, false), slices.DeleteFunc(v.findings, func(f Finding) bool { return f.Code != LockStale })...)
+	wrong := made != v.observed.NextRow
+	if v.observed.NextRow == 0 && made > 0 {
+		stale := slices.DeleteFunc(v.findings, func(f Finding) bool { return f.Code != LockStale })
+		v.findings = append(compareNodes(a, c.Live.ExpectedBatch(v.want), v.observed.Nodes, false), stale...)
 	}
-	if made != v.look.NextRow && !slices.ContainsFunc(v.findings, ofProgress) {
+	if wrong && !slices.ContainsFunc(v.findings, ofProgress) {
 		v.findings = append(v.findings, finding(RowsWrong, a.String(), "/batches/"+string(v.want.ID)+"/progress",
-			fmt.Sprintf("next_row %d", made), fmt.Sprintf("next_row %d", v.look.NextRow)))
+			fmt.Sprintf("next_row %d", made), fmt.Sprintf("next_row %d", v.observed.NextRow)))
 	}
-	if made != v.look.NextRow || lost {
+	if wrong || lost {
 		v.findings = tooEarly(a, v.findings, unsent)
 	}
 	return v, ctx.Err()
 }
 
-// made gives how many rows of a listing have their jobs in the log: they are made
+// made returns how many rows of a listing have their jobs in the log: they are made
 // in order.
-func (c *checker) made(ctx context.Context, l domain.Listing) (int, error) {
-	var err error
-	n := sort.Search(l.Rows, func(row int) bool {
+func (c *checker) made(ctx context.Context, l domain.Listing) (n int, err error) {
+	n = sort.Search(l.Rows, func(row int) bool {
 		last, e := c.Log.Last(ctx, l.FirstJID.Plus(row).Aggregate())
 		if e != nil {
 			err = e

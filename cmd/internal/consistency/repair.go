@@ -1,6 +1,7 @@
 package consistency
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,30 +15,30 @@ import (
 
 // Outcome is what became of a repair.
 type Outcome struct {
-	Subject string    `json:"subject"` // the aggregate whose history tells of it
+	Subject string    `json:"subject"` // the aggregate whose history has the event
 	Event   string    `json:"event"`   // id of the event, "" = none was written
 	Mended  []Finding `json:"mended"`
 	Left    string    `json:"left,omitempty"` // why it was left as it is
 }
 
-// maxTold is how many strays one repair takes; each is named in its event.
-const maxTold = 50
+// maxStrays is how many strays one repair removes; each is named in its event.
+const maxStrays = 50
 
-// Repair puts right what the findings tell of, if they are repairable: batches
-// first, then jobs, settings, and what belongs to nothing. Each is looked at again
-// and mended as it is now; what has changed meanwhile is left, and says so. With
-// o.DryRun nothing is written.
-func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []Finding, o eventstore.Meta) ([]Outcome, error) {
-	c := &checker{Config: cfg, known: map[domain.Aggregate]domain.Setting{}}
-	if c.Wait == 0 {
-		c.Wait = defaultWait
-	}
-	var err error
-	if c.survey, err = cfg.Live.Survey(ctx); err != nil {
+// repairOrder is the order in which kinds are repaired.
+var repairOrder = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindSetting}
+
+// Repair repairs the findings that are repairable: batches first, then jobs,
+// settings, and what belongs to nothing. Each is inspected again and repaired as it is
+// now; what has changed meanwhile is left, and its outcome says so. With o.DryRun
+// nothing is written.
+func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []Finding, o eventstore.Meta) (all []Outcome, err error) {
+	c, err := newChecker(ctx, cfg)
+	if err != nil {
 		return nil, err
 	}
-	r := repairer{checker: c, h: h, o: o}
-	bySubject := map[domain.Aggregate]bool{}
+	o.CommandID = "" // each repair has one of its own
+	r := repairer{c, h, o}
+	subjects := map[domain.Aggregate]bool{}
 	var strays, dirs []Finding
 	for _, f := range findings {
 		switch a, err := domain.ParseAggregate(f.Subject); {
@@ -47,55 +48,35 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 		case isStray(f):
 			strays = append(strays, f)
 		case err == nil:
-			bySubject[a] = true
-		}
-	}
-	order := slices.SortedFunc(maps.Keys(bySubject), func(a, b domain.Aggregate) int {
-		rank := map[domain.Kind]int{domain.KindBatch: 0, domain.KindJob: 1, domain.KindSetting: 2}
-		if a.Kind != b.Kind {
-			return rank[a.Kind] - rank[b.Kind]
-		}
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	})
-	var all []Outcome
-	keep := func(out Outcome, err error) error {
-		if err != nil && !leaves(err) {
-			return err
-		}
-		if err != nil {
-			out.Left = err.Error()
-		}
-		all = append(all, out)
-		return nil
-	}
-	for _, a := range order {
-		if err := keep(r.aggregate(ctx, a)); err != nil {
-			return all, err
+			subjects[a] = true
 		}
 	}
 	slices.SortStableFunc(strays, func(a, b Finding) int { // children before parents
 		return strings.Count(b.Where, "/") - strings.Count(a.Where, "/")
 	})
-	for part := range slices.Chunk(strays, maxTold) {
-		if err := keep(r.strays(ctx, part, nil)); err != nil {
-			return all, err
+	var repairs []func() (Outcome, error)
+	for _, a := range slices.SortedFunc(maps.Keys(subjects), func(a, b domain.Aggregate) int {
+		return cmp.Or(slices.Index(repairOrder, a.Kind)-slices.Index(repairOrder, b.Kind), cmp.Compare(a.ID, b.ID))
+	}) {
+		repairs = append(repairs, func() (Outcome, error) { return r.aggregate(ctx, a) })
+	}
+	for _, list := range [][]Finding{strays, dirs} {
+		for part := range slices.Chunk(list, maxStrays) {
+			repairs = append(repairs, func() (Outcome, error) { return r.strays(ctx, part) })
 		}
 	}
-	for part := range slices.Chunk(dirs, maxTold) {
-		if err := keep(r.strays(ctx, nil, part)); err != nil {
+	for _, repair := range repairs {
+		out, err := repair()
+		var refused *domain.Refused
+		switch {
+		case errors.Is(err, eventstore.ErrConflict), errors.As(err, &refused): // concerns this repair alone
+			out.Left = err.Error()
+		case err != nil:
 			return all, err
 		}
+		all = append(all, out)
 	}
 	return all, nil
-}
-
-// leaves reports whether an error concerns the one repair alone.
-func leaves(err error) bool {
-	var refused *domain.Refused
-	return errors.Is(err, eventstore.ErrConflict) || errors.As(err, &refused)
 }
 
 type repairer struct {
@@ -104,14 +85,7 @@ type repairer struct {
 	o eventstore.Meta
 }
 
-// order gives each repair a command of its own.
-func (r repairer) order() eventstore.Meta {
-	o := r.o
-	o.CommandID = ""
-	return o
-}
-
-func mendedOf(found []Finding) []domain.Mended {
+func mended(found []Finding) []domain.Mended {
 	list := make([]domain.Mended, len(found))
 	for i, f := range found {
 		list[i] = domain.Mended{Code: f.Code, Where: f.Where, Found: f.Got}
@@ -119,85 +93,84 @@ func mendedOf(found []Finding) []domain.Mended {
 	return list
 }
 
-// aggregate looks at one again and mends it.
-func (r repairer) aggregate(ctx context.Context, a domain.Aggregate) (out Outcome, err error) {
-	out.Subject = a.String()
+// aggregate compares an aggregate again and repairs it.
+func (r repairer) aggregate(ctx context.Context, a domain.Aggregate) (Outcome, error) {
+	out := Outcome{Subject: a.String()}
 	switch a.Kind {
 	case domain.KindBatch:
-		v, err := r.judgeBatch(ctx, domain.Batch{ID: domain.BatchID(a.ID)}, nil)
-		return mend(ctx, r, out, v.findings, &v.look, err, func(mended []domain.Mended) (domain.Recorded, error) {
-			return r.h.RepairBatch(ctx, v.want, v.look, mended, r.order())
-		})
+		v, err := r.batch(ctx, batches.zero(a), nil)
+		return repair(ctx, r, out, v, err, r.h.RepairBatch)
 	case domain.KindJob:
-		v, err := r.judgeJob(ctx, domain.Job{ID: domain.JobID(a.ID)})
-		if err == nil && v.want.State == domain.JobDeleted && v.look.Version == 0 {
-			return r.leftovers(ctx, v)
+		v, err := r.job(ctx, jobs.zero(a))
+		if err == nil && v.want.State == domain.JobDeleted && v.observed.Version == 0 {
+			return r.strays(ctx, v.findings) // what a job has left that is gone
 		}
-		return mend(ctx, r, out, v.findings, &v.look, err, func(mended []domain.Mended) (domain.Recorded, error) {
-			return r.h.RepairJob(ctx, v.want, v.look, mended, r.order())
-		})
+		return repair(ctx, r, out, v, err, r.h.RepairJob)
 	default:
-		v, err := judge(ctx, r.checker, a, r.settingKind(a), settingOf(a))
-		return mend(ctx, r, out, v.findings, &v.look, err, func(mended []domain.Mended) (domain.Recorded, error) {
-			return r.h.RepairSetting(ctx, v.want, v.look, mended, r.order())
-		})
+		v, err := r.setting(ctx, a, settings.zero(a))
+		return repair(ctx, r, out, v, err, r.h.RepairSetting)
 	}
 }
 
-func mend(ctx context.Context, r repairer, out Outcome, found []Finding, look *eventstore.Observed, err error, write func([]domain.Mended) (domain.Recorded, error)) (Outcome, error) {
+// repair writes what an aggregate should be, unless a person has to look at it or a
+// worker holds it.
+func repair[S any](ctx context.Context, r repairer, out Outcome, v comparison[S], err error,
+	write func(context.Context, S, eventstore.Observed, []domain.Mended, eventstore.Meta) (domain.Recorded, error),
+) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Mended = found
-	if len(found) == 0 {
+	out.Mended = v.findings
+	if len(v.findings) == 0 {
 		out.Left = "nothing is wrong with it any more"
 		return out, nil
 	}
-	if i := slices.IndexFunc(found, func(f Finding) bool { return f.Severity != Repairable }); i >= 0 {
-		out.Left = "somebody has to look at it: " + found[i].String()
+	if i := slices.IndexFunc(v.findings, func(f Finding) bool { return f.Severity != Repairable }); i >= 0 {
+		out.Left = "a person has to look at it: " + v.findings[i].String()
 		return out, nil
 	}
-	if l := look.Lock; l != nil && !l.Alive && !r.o.DryRun {
-		if err := r.Live.SeizeLock(ctx, look); err != nil {
+	switch l := v.observed.Lock; {
+	case l != nil && l.Alive:
+		return out, &eventstore.Error{Op: "repair", Aggregate: v.observed.Aggregate, Err: eventstore.ErrLocked, Hint: "locked by a worker: try again when its step has ended, or pause its queue first"}
+	case l != nil && !r.o.DryRun:
+		if err := r.Live.SeizeLock(ctx, &v.observed); err != nil {
 			return out, err
 		}
-	} else if l != nil && l.Alive {
-		return out, &eventstore.Error{Op: "repair", Aggregate: look.Aggregate, Err: eventstore.ErrLocked, Hint: "a worker is at it; ask again when its step has ended, or pause its queue first"}
 	}
-	e, err := write(mendedOf(found))
+	e, err := write(ctx, v.want, v.observed, mended(v.findings), r.o)
 	if err == nil && !r.o.DryRun {
 		out.Event = e.ID()
 	}
 	return out, err
 }
 
-// leftovers removes what a job has left that is gone.
-func (r repairer) leftovers(ctx context.Context, v verdict[domain.Job]) (Outcome, error) {
-	return r.strays(ctx, v.findings, nil)
-}
-
 // strays removes nodes and directories that belong to nothing. The event stands in
 // the history of maintenance; a directory is removed after it.
-func (r repairer) strays(ctx context.Context, nodes, dirs []Finding) (out Outcome, err error) {
+func (r repairer) strays(ctx context.Context, found []Finding) (out Outcome, err error) {
 	a := domain.Audit(0).Aggregate()
-	out.Subject, out.Mended = a.String(), append(slices.Clone(nodes), dirs...)
+	out.Subject, out.Mended = a.String(), found
 	at, err := r.h.Live.Setting(ctx, domain.HoldAudit, domain.AuditMaintenance)
 	if err != nil {
 		return out, err
 	}
-	look, err := r.Live.InspectSetting(ctx, a)
+	observed, err := r.Live.InspectSetting(ctx, a)
 	if err != nil {
 		return out, err
 	}
-	for _, f := range nodes {
-		look.Nodes[f.Where] = ""
+	for _, f := range found {
+		if f.remove == nil {
+			observed.Nodes[f.Where] = ""
+		}
 	}
-	e, err := r.h.RepairSetting(ctx, at.State, look, mendedOf(out.Mended), r.order())
+	e, err := r.h.RepairSetting(ctx, at.State, observed, mended(found), r.o)
 	if err != nil || r.o.DryRun {
 		return out, err
 	}
 	out.Event = e.ID()
-	for _, f := range dirs {
+	for _, f := range found {
+		if f.remove == nil {
+			continue
+		}
 		if err := f.remove(); err != nil {
 			return out, fmt.Errorf("remove %s: %w", f.Where, err)
 		}

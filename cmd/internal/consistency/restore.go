@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
-	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -13,81 +13,81 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
-// Keeper holds events that the log may have lost besides the tables: the outbox keeps
-// them for a while after they were sent.
-type Keeper interface {
+// OutboxReader reads the outbox, which keeps events for a while after they were sent.
+type OutboxReader interface {
 	Shards() int
 	Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error)
 }
 
-// PutBack tells which events were put back into the log, or would be.
-type PutBack struct {
+// LogRestored says which events were restored to the log, or would be.
+type LogRestored struct {
 	Events int64
-	// NewStream says that the log is another than the one that the tables follow.
+	// NewStream says that the log is not the one that the tables follow.
 	NewStream bool
-	// Aligned says that every event stands where the tables have it, so that they can
-	// go on; if not, they have to be made anew.
+	// Aligned says that every event has the sequence that it has in the tables, so that
+	// they can go on; if not, they have to be rebuilt.
 	Aligned bool
-	// Missing are events that could not be put back, because one before them is
+	// Missing are events that could not be restored, because one before them is
 	// nowhere.
 	Missing []string
 }
 
-// ErrClash says that the log and what is kept of it tell different things of one
-// event: nothing was written.
+// ErrClash says that the log and the copies hold different events under one id:
+// nothing was written.
 var ErrClash = errors.New("the log holds another event under the same id")
 
-// appendLimit is how many events go into the log at once.
+// appendLimit is how many events are appended at once.
 const appendLimit = 500
 
-// putter puts back what the log has lost.
-type putter struct {
-	log   eventstore.Log
-	t     projections.Tables
-	tell  func(Progress)
-	write bool
-
-	common uint64            // up to here log and tables hold the same
-	moved  bool              // behind that they hold other events at the same places
-	tail   map[string]string // id → command of what the log holds behind that
-	kept   []domain.Recorded // of the outbox, in its order
-	keptBy map[string]string // id → command
-	last   map[domain.Aggregate]eventstore.LastEvent
-	lost   map[domain.Aggregate]bool // something before their next event is missing
-	queue  []eventstore.Append
-	want   []uint64 // places that the tables have, 0 = none
-	out    PutBack
+// Copies are where events may be that the log has lost.
+type Copies struct {
+	DB     projections.DB
+	Outbox OutboxReader
 }
 
-// PutEventsBack brings into the log the events that the tables and the outbox have
-// and the log has not, in their order, under their ids and versions and with the time
-// at which the log took them first. Nobody else may write meanwhile. When log and
-// copies clash it gives ErrClash and has written nothing. Without write it only tells.
-func PutEventsBack(ctx context.Context, log eventstore.Log, db projections.DB, outbox Keeper, write bool, tell func(Progress)) (PutBack, error) {
-	if tell == nil {
-		tell = func(Progress) {}
-	}
-	p := &putter{log: log, t: projections.Tables{DB: db}, tell: tell, tail: map[string]string{}, keptBy: map[string]string{}}
+// logRestorer restores what the log has lost.
+type logRestorer struct {
+	log      eventstore.Log
+	tables   projections.Tables
+	progress ProgressFunc
+	write    bool
+
+	common     uint64            // up to here log and tables hold the same
+	moved      bool              // behind that they hold different events under the same sequences
+	tail       map[string]string // id → command of what the log holds behind that
+	kept       []domain.Recorded // in the outbox, in its order
+	keptBy     map[string]string // id → command
+	last       map[domain.Aggregate]eventstore.LastEvent
+	incomplete map[domain.Aggregate]bool // an event before their next one is missing
+	queue      []eventstore.Append
+	want       []uint64 // sequences in the tables, 0 = none
+	out        LogRestored
+}
+
+// RestoreLog appends to the log the events that the tables and the outbox have and
+// the log has not, in their order, under their ids and versions and with the time at
+// which the log stored them first. No other process may write meanwhile. When log and
+// copies clash it returns ErrClash and has written nothing. Without write it writes
+// nothing and returns what would be done.
+func RestoreLog(ctx context.Context, log eventstore.Log, from Copies, write bool, progress ProgressFunc) (LogRestored, error) {
+	p := &logRestorer{log: log, tables: projections.Tables{DB: from.DB}, progress: progress, tail: map[string]string{}, keptBy: map[string]string{}}
 	info, err := log.Info(ctx)
 	if err != nil {
 		return p.out, fmt.Errorf("read the log: %w", err)
 	}
-	at, err := p.t.Checkpoint(ctx)
+	at, err := p.tables.Checkpoint(ctx)
 	if err != nil {
 		return p.out, err
 	}
-	p.out.NewStream = at.Stream != "" && (at.Stream != info.Name || !at.Created.Equal(info.Created.UTC().Truncate(time.Microsecond)))
-	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) error { return p.prefix(ctx, info.Last) },
-		func(ctx context.Context) error { return p.outbox(ctx, outbox) },
-		p.run, // tells clashes, writes nothing
-	} {
-		if err := step(ctx); err != nil {
-			return p.out, err
-		}
+	p.out.NewStream = !follows(at, info.Name, info.Created)
+	if err := p.prefix(ctx, info.Last); err != nil {
+		return p.out, err
 	}
-	if !write || p.out.Events == 0 {
-		return p.out, nil
+	if err := p.outbox(ctx, from.Outbox); err != nil {
+		return p.out, err
+	}
+	if err := p.run(ctx); err != nil || !write || p.out.Events == 0 { // finds clashes, writes nothing
+		return p.out, err
 	}
 	p.write = true
 	return p.out, p.run(ctx)
@@ -95,43 +95,33 @@ func PutEventsBack(ctx context.Context, log eventstore.Log, db projections.DB, o
 
 // prefix finds how far log and tables hold the same, and what the log holds behind
 // that.
-func (p *putter) prefix(ctx context.Context, last uint64) error {
-	if last == 0 {
-		return nil
-	}
-	rows, same := pager{t: p.t, next: 1}, true
-	for r, err := range p.log.Read(ctx, eventstore.ReadOptions{To: last}) {
-		if err != nil {
-			return fmt.Errorf("read the log: %w", err)
+func (p *logRestorer) prefix(ctx context.Context, last uint64) error {
+	next, stop := iter.Pull2(eventRows(ctx, p.tables, 1))
+	defer stop()
+	row, rowErr, more := next()
+	for r, err := range readLog(ctx, p.log, last, p.progress, "reading the log") {
+		if err = errors.Join(err, rowErr); err != nil {
+			return err
 		}
-		if r.Seq%1000 == 0 {
-			p.tell(Progress{"reading the log", int(r.Seq), int(last)})
-		}
-		if same {
-			row, ok, err := rows.peek(ctx)
-			if err != nil {
-				return err
-			}
-			switch {
-			case !ok, row.Seq > int64(r.Seq): // the tables are behind, or hold it back
-			case row.Seq == int64(r.Seq) && row.ID == r.ID() && row.Command == r.CommandID:
-				rows.take()
-				p.common = r.Seq
-				continue
-			default: // the log went on without what it had lost
-				same, p.moved = false, true
-			}
+		switch {
+		case p.moved, !more, row.Seq > int64(r.Seq): // the tables are behind, or hold it back
+		case row.Seq == int64(r.Seq) && row.ID == r.ID() && row.Command == r.CommandID:
+			p.common = r.Seq
+			row, rowErr, more = next()
+			continue
+		default: // the log went on without what it had lost
+			p.moved = true
 		}
 		p.tail[r.ID()] = r.CommandID
 	}
 	return nil
 }
 
-// outbox reads what is kept of it.
-func (p *putter) outbox(ctx context.Context, k Keeper) error {
-	for shard := range k.Shards() {
+// outbox reads what the outbox keeps.
+func (p *logRestorer) outbox(ctx context.Context, o OutboxReader) error {
+	for shard := range o.Shards() {
 		for after := (eventstore.Offset{}); ; {
-			items, err := k.Read(ctx, shard, after, rowsAPage)
+			items, err := o.Read(ctx, shard, after, rowsAPage)
 			if err != nil {
 				return fmt.Errorf("read the outbox: %w", err)
 			}
@@ -150,50 +140,42 @@ func (p *putter) outbox(ctx context.Context, k Keeper) error {
 	return nil
 }
 
-// run goes through everything that is kept, the tables first: what they have was in
-// the log before what they have not.
-func (p *putter) run(ctx context.Context) error {
-	p.last, p.lost, p.out.Events, p.out.Missing, p.out.Aligned = map[domain.Aggregate]eventstore.LastEvent{}, map[domain.Aggregate]bool{}, 0, nil, !p.moved
-	rows := pager{t: p.t, next: p.common + 1}
-	for {
-		row, ok, err := rows.peek(ctx)
+// run takes all copies, the tables' first: what they have was in the log before what
+// they have not.
+func (p *logRestorer) run(ctx context.Context) error {
+	p.last, p.incomplete, p.out.Events, p.out.Missing, p.out.Aligned = map[domain.Aggregate]eventstore.LastEvent{}, map[domain.Aggregate]bool{}, 0, nil, !p.moved
+	for row, err := range eventRows(ctx, p.tables, p.common+1) {
 		if err != nil {
 			return err
 		}
-		if !ok {
-			break
-		}
-		rows.take()
 		e, err := eventOf(row)
 		if err != nil {
 			return err
 		}
-		if err := p.put(ctx, e, uint64(row.Seq)); err != nil {
+		if err := p.restore(ctx, e, uint64(row.Seq)); err != nil {
 			return err
 		}
 	}
 	for _, e := range p.kept {
-		if err := p.put(ctx, e, 0); err != nil {
+		if err := p.restore(ctx, e, 0); err != nil {
 			return err
 		}
 	}
 	return p.flush(ctx)
 }
 
-// put takes one event, if the log does not have it.
-func (p *putter) put(ctx context.Context, e domain.Recorded, place uint64) error {
+// restore takes one event, if the log does not have it. seq is its sequence in the
+// tables, 0 = none.
+func (p *logRestorer) restore(ctx context.Context, e domain.Recorded, seq uint64) (err error) {
 	a, id := e.Aggregate, e.ID()
 	if command, there := p.tail[id]; there {
 		return clash(e, command)
 	}
-	if command, kept := p.keptBy[id]; kept {
-		if err := clash(e, command); err != nil {
-			return err
-		}
+	if command, kept := p.keptBy[id]; kept && command != e.CommandID {
+		return clash(e, command)
 	}
 	at, known := p.last[a]
 	if !known {
-		var err error
 		if at, err = p.log.Last(ctx, a); err != nil {
 			return err
 		}
@@ -204,8 +186,8 @@ func (p *putter) put(ctx context.Context, e domain.Recorded, place uint64) error
 		return clash(e, at.CommandID)
 	case e.Version < at.Version:
 		return nil
-	case e.Version > at.Version+1, p.lost[a]:
-		p.lost[a] = true
+	case e.Version > at.Version+1, p.incomplete[a]:
+		p.incomplete[a] = true
 		p.out.Missing = append(p.out.Missing, id)
 		p.out.Aligned = false
 		return nil
@@ -213,14 +195,15 @@ func (p *putter) put(ctx context.Context, e domain.Recorded, place uint64) error
 	p.out.Events++
 	p.last[a] = eventstore.LastEvent{Version: e.Version, CommandID: e.CommandID}
 	if p.write {
-		p.queue, p.want = append(p.queue, eventstore.Append{Event: e, ExpectSeq: at.Seq, Stored: e.Stored}), append(p.want, place)
-		if len(p.queue) >= appendLimit {
-			return p.flush(ctx)
-		}
+		p.queue, p.want = append(p.queue, eventstore.Append{Event: e, ExpectSeq: at.Seq, Stored: e.Stored}), append(p.want, seq)
 	}
-	return nil
+	if len(p.queue) < appendLimit {
+		return nil
+	}
+	return p.flush(ctx)
 }
 
+// clash returns ErrClash unless the command is the event's own.
 func clash(e domain.Recorded, command string) error {
 	if command == e.CommandID {
 		return nil
@@ -228,9 +211,9 @@ func clash(e domain.Recorded, command string) error {
 	return fmt.Errorf("%s was written by command %s, and by command %s: %w", e.ID(), command, e.CommandID, ErrClash)
 }
 
-// flush appends what has gathered. Within one append only the first event of an
-// aggregate names what it follows.
-func (p *putter) flush(ctx context.Context) error {
+// flush appends the queue. Within one append only the first event of an aggregate
+// names what it follows.
+func (p *logRestorer) flush(ctx context.Context) error {
 	if len(p.queue) == 0 {
 		return nil
 	}
@@ -242,21 +225,21 @@ func (p *putter) flush(ctx context.Context) error {
 		p.last[a.Event.Aggregate] = eventstore.LastEvent{Version: a.Event.Version, Seq: seqs[i], CommandID: a.Event.CommandID}
 		p.out.Aligned = p.out.Aligned && (p.want[i] == 0 || p.want[i] == seqs[i])
 	}
-	p.tell(Progress{"putting events back", int(seqs[len(seqs)-1]), int(max(slices.Max(p.want), seqs[len(seqs)-1]))})
+	last := seqs[len(seqs)-1]
+	p.progress.report("restoring events", int(last), int(max(slices.Max(p.want), last)))
 	p.queue, p.want = p.queue[:0], p.want[:0]
 	return nil
 }
 
-// eventOf gives the event that a row of the history holds.
-func eventOf(s projections.Stored) (domain.Recorded, error) {
-	r := domain.Recorded{
+// eventOf returns the event that a row of the history holds.
+func eventOf(s projections.Stored) (r domain.Recorded, err error) {
+	r = domain.Recorded{
 		Event: domain.Event{Type: domain.EventType(s.Type), Aggregate: domain.Aggregate{Kind: domain.Kind(s.Kind), ID: s.Aggregate}, Version: s.Version},
 		Time:  domain.At(s.Time), BatchID: domain.BatchID(s.BatchID), Actor: domain.Actor(s.Actor),
 		CommandID: s.Command, CausationID: s.Causation, TraceParent: s.TraceCtx, Zxid: s.Zxid, Epoch: s.Epoch, Stored: s.At,
 	}
-	var err error
 	if r.Data, err = codec.DecodeData(r.Event, s.Data); err != nil {
-		return r, fmt.Errorf("event %d of the tables, %s: %w", s.Seq, s.ID, err)
+		err = fmt.Errorf("event %d of the tables, %s: %w", s.Seq, s.ID, err)
 	}
-	return r, nil
+	return r, err
 }

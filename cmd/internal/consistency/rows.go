@@ -2,8 +2,10 @@ package consistency
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
@@ -13,15 +15,16 @@ import (
 // rowsAPage is how many rows are read at once.
 const rowsAPage = 1000
 
+// follows reports whether a checkpoint is one of the stream.
+func follows(at projections.Checkpoint, name string, created time.Time) bool {
+	return at.Stream == "" || at.Stream == name && at.Created.Equal(created.UTC().Truncate(time.Microsecond))
+}
+
 // projected waits until the tables have what the log had when the check began, and
-// looks which aggregates are held back there.
+// finds which aggregates are held there.
 func (c *checker) projected(ctx context.Context) error {
 	if c.DB == nil {
 		return nil
-	}
-	info, err := c.Log.Info(ctx)
-	if err != nil {
-		return fmt.Errorf("read the log: %w", err)
 	}
 	t := projections.Tables{DB: c.DB}
 	for wait := c.patient(); ; {
@@ -29,35 +32,28 @@ func (c *checker) projected(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		switch {
-		case at.Stream != "" && (at.Stream != info.Name || !at.Created.Equal(info.Created.UTC().Truncate(time.Microsecond))):
-			c.found(finding(StreamChanged, "", "checkpoint", fmt.Sprintf("stream %s of %s", info.Name, info.Created.UTC().Format(time.RFC3339)),
+		info, err := c.Log.Info(ctx) // after the tables: they never have more
+		if err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+		if !follows(at, info.Name, info.Created) {
+			c.report(finding(StreamChanged, "", "checkpoint", fmt.Sprintf("stream %s of %s", info.Name, info.Created.UTC().Format(time.RFC3339)),
 				fmt.Sprintf("stream %s of %s", at.Stream, at.Created.Format(time.RFC3339))))
 			return nil
-		case at.Seq > info.Last:
-			// What was read of the log may be older than what was read of the tables.
-			if info, err = c.Log.Info(ctx); err != nil {
-				return fmt.Errorf("read the log: %w", err)
-			}
-			if at.Seq > info.Last {
-				c.found(finding(StreamChanged, "", "checkpoint", fmt.Sprintf("%d, the end of the log, or less", info.Last), fmt.Sprint(at.Seq)))
-				return nil
-			}
-			c.behind = false
-		case at.Seq >= c.last:
-			c.behind = false
-		default:
-			c.behind = true
 		}
-		if !c.behind {
+		if at.Seq > info.Last {
+			c.report(finding(StreamChanged, "", "checkpoint", fmt.Sprintf("%d, the end of the log, or less", info.Last), fmt.Sprint(at.Seq)))
+			return nil
+		}
+		if c.behind = at.Seq < c.last; !c.behind {
 			c.poison, err = t.Poisoned(ctx)
 			for a, why := range c.poison {
-				c.found(finding(EventPoisoned, a.String(), "poison_event", "applied", why))
+				c.report(finding(EventPoisoned, a.String(), "poison_event", "applied", why))
 			}
 			return err
 		}
 		if !wait.wait(ctx) {
-			c.found(finding(ProjectionBehind, "", "checkpoint", fmt.Sprint(c.last), fmt.Sprint(at.Seq)))
+			c.report(finding(ProjectionBehind, "", "checkpoint", fmt.Sprint(c.last), fmt.Sprint(at.Seq)))
 			return ctx.Err()
 		}
 	}
@@ -69,56 +65,36 @@ func (c *checker) rows(ctx context.Context, f *folded, part uint32) error {
 		return nil
 	}
 	t := projections.Tables{DB: c.DB}
-	batches := table[domain.Batch]{c: c, name: "batch", part: part, known: byAggregate(f.batches, domain.BatchID.Aggregate), page: t.Batches, evolve: domain.EvolveBatch,
-		key: func(b domain.Batch) (domain.Aggregate, domain.BatchID, int64) {
-			return b.ID.Aggregate(), b.ID, b.Version
-		}}
-	jobs := table[domain.Job]{c: c, name: "job", part: part, known: byAggregate(f.jobs, domain.JobID.Aggregate), page: t.Jobs, evolve: domain.EvolveJob,
-		key: func(j domain.Job) (domain.Aggregate, domain.BatchID, int64) {
-			return j.ID.Aggregate(), j.Configuration.BatchID, j.Version
-		}}
-	files := table[domain.File]{c: c, name: "file", part: part, known: byAggregate(f.files, domain.FileHash.Aggregate), page: t.Files, evolve: domain.EvolveFile,
-		zero: func(a domain.Aggregate) domain.File { return domain.File{Hash: domain.FileHash(a.ID)} },
-		key: func(f domain.File) (domain.Aggregate, domain.BatchID, int64) {
-			return f.Hash.Aggregate(), f.Spec.BatchID, f.Version
-		}}
-	settings := table[domain.Setting]{c: c, name: "setting", part: part, known: f.settings, evolve: domain.EvolveSetting, zero: settingOf,
-		page: func(ctx context.Context, after string, _ int) ([]domain.Setting, error) {
+	for _, rows := range []interface{ compare(context.Context) error }{
+		table[domain.Batch]{batches, c, part, f.batches, f.broken, t.Batches},
+		table[domain.Job]{jobs, c, part, f.jobs, f.broken, t.Jobs},
+		table[domain.File]{files, c, part, f.files, f.broken, t.Files},
+		table[domain.Setting]{settings, c, part, f.settings, f.broken, func(ctx context.Context, after string, _ int) ([]domain.Setting, error) {
 			if after != "" {
-				return nil, nil
+				return nil, nil // all of them are one page
 			}
 			return t.Settings(ctx)
-		},
-		key: func(s domain.Setting) (domain.Aggregate, domain.BatchID, int64) { return s.Aggregate(), "", s.Version }}
-	for _, compare := range []func(context.Context, *folded) error{batches.compare, jobs.compare, files.compare, settings.compare} {
-		if err := compare(ctx, f); err != nil {
+		}},
+	} {
+		if err := rows.compare(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func byAggregate[K comparable, S any](m map[K]S, of func(K) domain.Aggregate) map[domain.Aggregate]S {
-	out := make(map[domain.Aggregate]S, len(m))
-	for k, s := range m {
-		out[of(k)] = s
-	}
-	return out
-}
-
 // table compares one table with the fold of the log.
 type table[S any] struct {
+	kind[S]
 	c      *checker
-	name   string
 	part   uint32
 	known  map[domain.Aggregate]S // as the log has them; emptied
+	broken map[domain.Aggregate]bool
 	page   func(ctx context.Context, after string, limit int) ([]S, error)
-	evolve func(S, domain.Recorded) (S, error)
-	zero   func(domain.Aggregate) S // nil = the zero value
-	key    func(S) (domain.Aggregate, domain.BatchID, int64)
 }
 
-func (t table[S]) compare(ctx context.Context, f *folded) error {
+// compare reads the table page by page.
+func (t table[S]) compare(ctx context.Context) error {
 	c, n := t.c, len(t.known)
 	for after := ""; ; {
 		rows, err := t.page(ctx, after, rowsAPage)
@@ -126,89 +102,198 @@ func (t table[S]) compare(ctx context.Context, f *folded) error {
 			return fmt.Errorf("read %s: %w", t.name, err)
 		}
 		for _, row := range rows {
-			a, batch, _ := t.key(row)
-			after = a.ID
-			if partOf(batch, a.ID, c.parts) != t.part || f.broken[a] {
+			is := t.key(row)
+			after = is.aggregate.ID
+			if partOf(is.batch, after, c.parts) != t.part || t.broken[is.aggregate] {
 				continue
 			}
-			want, known := t.known[a]
-			delete(t.known, a)
-			if err := t.row(ctx, a, row, want, known); err != nil {
+			want, known := t.known[is.aggregate]
+			delete(t.known, is.aggregate)
+			if err := t.row(ctx, row, want, known); err != nil {
 				return err
 			}
 		}
-		c.tell("comparing table "+t.name, n-len(t.known), n)
+		c.Progress.report("comparing table "+t.name, n-len(t.known), n)
 		if len(rows) < rowsAPage {
 			break
 		}
 	}
 	for a := range t.known {
-		if !c.behind && c.poison[a] == "" {
-			c.found(finding(RowMissing, a.String(), t.name, "a row", absent))
+		if !c.held(a) {
+			c.report(finding(RowMissing, a.String(), t.name, "a row", absent))
 		}
 	}
 	return nil
 }
 
+// held reports whether the rows of an aggregate may lack what the log has.
+func (c *checker) held(a domain.Aggregate) bool { return c.behind || c.poison[a] != "" }
+
 // row compares one row with the log at the version that the row has.
-func (t table[S]) row(ctx context.Context, a domain.Aggregate, row, want S, known bool) error {
-	c := t.c
-	_, _, version := t.key(row)
-	_, _, have := t.key(want)
+func (t table[S]) row(ctx context.Context, row, want S, known bool) error {
+	c, is, have := t.c, t.key(row), t.key(want).version
+	report := func(code domain.Code, want, got string) {
+		c.report(finding(code, is.aggregate.String(), t.name, want, got))
+	}
+	version := fmt.Sprintf("version %d", is.version)
 	switch {
-	case known && version == have:
-	case known && version < have:
-		if !c.behind && c.poison[a] == "" {
-			c.found(finding(RowBehind, a.String(), t.name, fmt.Sprintf("version %d", have), fmt.Sprintf("version %d", version)))
+	case known && is.version == have:
+	case known && is.version < have:
+		if !c.held(is.aggregate) {
+			report(RowBehind, fmt.Sprintf("version %d", have), version)
 		}
 		return nil
 	default: // the tables went on meanwhile; whatever they have, the log had first
-		events, err := c.history(ctx, a)
+		events, err := c.history(ctx, is.aggregate)
 		switch {
 		case err != nil:
 			return err
 		case len(events) == 0:
-			c.found(finding(RowExtra, a.String(), t.name, absent, fmt.Sprintf("version %d", version)))
+			report(RowExtra, absent, version)
 			return nil
-		case version < 1 || version > int64(len(events)):
-			c.found(finding(RowWrong, a.String(), t.name, fmt.Sprintf("version %d, the last in the log, or less", len(events)), fmt.Sprintf("version %d", version)))
+		case is.version < 1 || is.version > int64(len(events)):
+			report(RowWrong, fmt.Sprintf("version %d, the last in the log, or less", len(events)), version)
 			return nil
 		}
-		var zero S
-		if t.zero != nil {
-			zero = t.zero(a)
-		}
-		if want, err = foldTo(zero, t.evolve, events, version); err != nil {
-			return nil //nolint:nilerr // a history that cannot be folded is told of as such
+		if want, err = t.fold(is.aggregate, events, is.version); err != nil {
+			return nil //nolint:nilerr // reported as a broken history
 		}
 	}
-	w, err := plainOf(want)
-	g, err2 := plainOf(row)
-	if err := errors.Join(err, err2); err != nil {
-		return err
-	}
+	w, err := normalOf(want)
+	g, err2 := normalOf(row)
 	if w != g {
 		w, g = narrow(w, g)
-		c.found(finding(RowWrong, a.String(), t.name, w, g))
+		report(RowWrong, w, g)
 	}
-	return nil
+	return errors.Join(err, err2)
 }
 
-// tables compares the history in the tables with the log, and looks whether they
-// add up, at one moment.
+// tables compares the history in the tables with the log, and checks that they add
+// up, in one snapshot.
 func (c *checker) tables(ctx context.Context) error {
 	if c.DB == nil {
 		return nil
 	}
-	c.tell("adding up the tables", 0, 0)
+	c.Progress.report("adding up the tables", 0, 0)
 	return projections.Snapshot(ctx, c.DB, func(t projections.Tables) error {
 		broken, err := t.Check(ctx)
 		for _, b := range broken {
-			c.found(finding(SumWrong, b.Key, b.Rule.Table, b.Rule.Name+": "+b.Want, b.Have))
+			c.report(finding(SumWrong, b.Key, b.Rule.Table, b.Rule.Name+": "+b.Want, b.Have))
 		}
 		if err != nil {
 			return err
 		}
 		return c.events(ctx, t)
 	})
+}
+
+// maxEventRows is how many rows of the history are named.
+const maxEventRows = 100
+
+// events compares the history in the tables with the log, event by event, as far as
+// both go.
+func (c *checker) events(ctx context.Context, t projections.Tables) error {
+	at, err := t.Checkpoint(ctx)
+	if err != nil {
+		return err
+	}
+	bad := 0
+	wrong := func(seq uint64, want, got string) {
+		if bad++; bad <= maxEventRows {
+			c.report(finding(EventRowWrong, "", fmt.Sprintf("event %d", seq), want, got))
+		}
+	}
+	next, stop := iter.Pull2(eventRows(ctx, t, 1))
+	defer stop()
+	row, err, more := next()
+	for r, readErr := range readLog(ctx, c.Log, min(at.Seq, c.last), c.Progress, "comparing the history") {
+		if readErr != nil {
+			return readErr
+		}
+		if c.poison[r.Aggregate] != "" {
+			continue
+		}
+		for ; more && err == nil && row.Seq < int64(r.Seq); row, err, more = next() {
+			if c.poison[domain.Aggregate{Kind: domain.Kind(row.Kind), ID: row.Aggregate}] == "" {
+				wrong(uint64(row.Seq), absent, row.ID)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if !more || row.Seq > int64(r.Seq) {
+			wrong(r.Seq, r.ID(), absent)
+			continue
+		}
+		want, got := flat(r), flatRow(row, r.Stored)
+		if want != got {
+			want, got = narrow(want, got)
+			wrong(r.Seq, want, got)
+		}
+		first := row.ID
+		if row, err, more = next(); err == nil && more && row.Seq == int64(r.Seq) {
+			wrong(r.Seq, "one event", first+" and "+row.ID)
+			row, err, more = next()
+		}
+	}
+	if bad > maxEventRows {
+		c.report(finding(EventRowWrong, "", "event", "", fmt.Sprintf("%d more", bad-maxEventRows)))
+	}
+	return err
+}
+
+// eventRows reads the history in the tables page by page.
+func eventRows(ctx context.Context, t projections.Tables, from uint64) iter.Seq2[projections.Stored, error] {
+	return func(yield func(projections.Stored, error) bool) {
+		for {
+			rows, err := t.Events(ctx, from, rowsAPage)
+			if err != nil {
+				yield(projections.Stored{}, err)
+				return
+			}
+			for _, row := range rows {
+				from = uint64(row.Seq) + 1
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if len(rows) < rowsAPage {
+				return
+			}
+		}
+	}
+}
+
+// flatEvent is an event as it is compared.
+type flatEvent struct {
+	ID, Type, Batch, Actor, Command, Cause, Trace string
+	Zxid, Epoch                                   int64
+	Time, Stored                                  time.Time
+	Data                                          any
+}
+
+// String returns the event as normal JSON.
+func (e flatEvent) String() string {
+	text, err := normalOf(e)
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+func flat(r domain.Recorded) string {
+	return flatEvent{r.ID(), string(r.Type), string(r.BatchID), string(r.Actor), r.CommandID, r.CausationID, r.TraceParent,
+		r.Zxid, r.Epoch, r.Time.UTC(), r.Stored.UTC(), r.Data}.String()
+}
+
+// flatRow is flat for a row. PostgreSQL rounds to microseconds.
+func flatRow(s projections.Stored, stored time.Time) string {
+	if s.At.Sub(stored).Abs() <= time.Microsecond {
+		s.At = stored
+	}
+	var data any
+	if err := json.Unmarshal(s.Data, &data); err != nil {
+		data = string(s.Data)
+	}
+	return flatEvent{s.ID, s.Type, s.BatchID, s.Actor, s.Command, s.Causation, s.TraceCtx, s.Zxid, s.Epoch, s.Time.UTC(), s.At.UTC(), data}.String()
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,11 +17,17 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
-// Live is the live state as a check needs it.
-type Live interface {
-	eventstore.Live
+// Live is the live state to be verified.
+type Live struct {
 	eventstore.Inspector
 	eventstore.Layout
+	State
+}
+
+// State is the live state as it is read in daily work.
+type State interface {
+	Batch(ctx context.Context, id domain.BatchID) (eventstore.Loaded[domain.Batch], error)
+	Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error)
 	Depth(ctx context.Context) (eventstore.OutboxDepth, error)
 }
 
@@ -36,28 +43,38 @@ type WorkDir struct {
 type Config struct {
 	Live Live
 	Log  eventstore.Log
-	DB   projections.DB // nil = the tables are not looked at
-	// WorkDirs lists the working directories of jobs, nil = they are not looked at.
+	DB   projections.DB // nil = not the tables
+	// WorkDirs lists the working directories of jobs, nil = they are not checked.
 	WorkDirs func(ctx context.Context) ([]WorkDir, error)
-	// Wait is how long something that is ahead of the log, or the tables behind it,
-	// is waited for. 0 = 10 s.
+	// Wait is how long to wait for what is ahead of the log, or for tables behind it.
+	// 0 = 10 s.
 	Wait time.Duration
 	// OutboxLimit is how old an event may become before it is in the log. 0 = a minute.
 	OutboxLimit time.Duration
-	// Progress is told how far the check is, from several goroutines; nil = nobody.
-	Progress func(Progress)
+	// Progress is called from several goroutines; nil = no calls.
+	Progress ProgressFunc
 }
 
-// Progress tells how far a check is.
+// Progress says how far a check or a restore is.
 type Progress struct {
 	Doing       string
 	Done, Total int
 }
 
+// ProgressFunc is called now and then with the progress of something that takes
+// long; nil = no calls.
+type ProgressFunc func(Progress)
+
+func (f ProgressFunc) report(doing string, done, total int) {
+	if f != nil {
+		f(Progress{doing, done, total})
+	}
+}
+
 // Report is what a check found.
 type Report struct {
 	Findings []Finding `json:"findings"`
-	// How much was looked at.
+	// How much was compared.
 	Events   uint64 `json:"events"`
 	Batches  int    `json:"batches"`
 	Jobs     int    `json:"jobs"`
@@ -65,14 +82,12 @@ type Report struct {
 	Settings int    `json:"settings"`
 }
 
-// Worst gives the highest severity, "" when nothing was found.
-func (r Report) Worst() Severity {
-	worst := Severity("")
+// Worst returns the highest severity, "" when nothing was found.
+func (r Report) Worst() (worst Severity) {
 	for _, f := range r.Findings {
-		if f.Severity == Person {
-			return Person
+		if worst != Person {
+			worst = f.Severity
 		}
-		worst = f.Severity
 	}
 	return worst
 }
@@ -85,83 +100,96 @@ const (
 	// eventsAPass bounds the memory of a check: a longer log is folded in several
 	// passes, each over its share of the batches.
 	eventsAPass = 2_000_000
-	// maxTimeouts is how many things may be waited for in vain before the others
-	// are not waited for.
+	// maxTimeouts is how many waits may end in vain before the check waits no more.
 	maxTimeouts = 5
 )
 
 // checker is one check.
 type checker struct {
 	Config
-	survey *eventstore.Survey
-	last   uint64                      // the log's last place when the check began
-	parts  uint32                      // passes
-	jobs   map[domain.JobID]bool       // in the survey, not yet met in the log
-	bids   map[domain.BatchID]bool     // the same
-	sets   map[domain.Aggregate]bool   // the same
-	poison map[domain.Aggregate]string // held back in the tables
-	known  map[domain.Aggregate]domain.Setting
-	behind bool // the tables do not have what the log had when the check began
+	survey   *eventstore.Survey
+	surveyed map[domain.Aggregate]bool   // what is in the survey
+	unseen   map[domain.Aggregate]bool   // of it, what was not yet met in the log
+	last     uint64                      // the log's last sequence when the check began
+	parts    uint32                      // passes
+	poison   map[domain.Aggregate]string // held in the tables
+	settings map[domain.Aggregate]domain.Setting
+	behind   bool // the tables do not have what the log had when the check began
 
-	mu       sync.Mutex
-	report   Report
-	timeouts int
-	done     int
+	timeouts atomic.Int32
+
+	mu     sync.Mutex
+	result Report
 }
 
-// Verify compares the three servers and names all differences, sorted. The error is
+// newChecker takes the survey.
+func newChecker(ctx context.Context, cfg Config) (c *checker, err error) {
+	cfg.Wait, cfg.OutboxLimit = cmp.Or(cfg.Wait, defaultWait), cmp.Or(cfg.OutboxLimit, defaultOutboxLimit)
+	c = &checker{Config: cfg, result: Report{Findings: []Finding{}}, settings: map[domain.Aggregate]domain.Setting{}}
+	c.Progress.report("listing the live state", 0, 0)
+	c.survey, err = c.Live.Survey(ctx)
+	return c, err
+}
+
+// Verify compares the three servers and returns all differences, sorted. The error is
 // one of reading: the check could not be made.
 func Verify(ctx context.Context, cfg Config) (Report, error) {
-	cfg.Wait, cfg.OutboxLimit = cmp.Or(cfg.Wait, defaultWait), cmp.Or(cfg.OutboxLimit, defaultOutboxLimit)
-	c := &checker{Config: cfg, report: Report{Findings: []Finding{}}, known: map[domain.Aggregate]domain.Setting{}}
-	for _, step := range []func(context.Context) error{c.begin, c.outbox, c.passes, c.unknown, c.settings, c.strays, c.workDirs, c.tables} {
+	c, err := newChecker(ctx, cfg)
+	if err != nil {
+		return c.result, err
+	}
+	for _, step := range []func(context.Context) error{c.begin, c.outbox, c.projected, c.passes, c.unknown, c.strays, c.workDirs, c.tables} {
 		if err := step(ctx); err != nil {
-			return c.report, err
+			return c.result, err
 		}
 	}
-	slices.SortFunc(c.report.Findings, func(a, b Finding) int {
+	slices.SortFunc(c.result.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.In, b.In), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Where, b.Where))
 	})
-	return c.report, nil
+	return c.result, nil
 }
 
-// begin takes the survey and looks how far the log goes.
+// begin finds out how far the log goes, and what the survey has.
 func (c *checker) begin(ctx context.Context) error {
-	c.tell("listing the live state", 0, 0)
-	var err error
-	if c.survey, err = c.Live.Survey(ctx); err != nil {
-		return err
-	}
 	info, err := c.Log.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
-	c.last, c.report.Events = info.Last, info.Last
+	c.last, c.result.Events = info.Last, info.Last
 	c.parts = uint32(1 + info.Last/eventsAPass)
-	c.jobs, c.bids, c.sets = setOf(c.survey.Jobs), setOf(c.survey.Batches), setOf(c.survey.Settings)
+	c.surveyed = map[domain.Aggregate]bool{}
+	for _, id := range c.survey.Batches {
+		c.surveyed[id.Aggregate()] = true
+	}
+	for _, id := range c.survey.Jobs {
+		c.surveyed[id.Aggregate()] = true
+	}
+	for _, a := range c.survey.Settings {
+		c.surveyed[a] = true
+	}
+	c.unseen = maps.Clone(c.surveyed)
 	return nil
 }
 
-func setOf[K comparable](list []K) map[K]bool {
-	set := make(map[K]bool, len(list))
-	for _, k := range list {
-		set[k] = true
+// outbox looks for events that stay in the outbox.
+func (c *checker) outbox(ctx context.Context) error {
+	d, err := c.Live.Depth(ctx)
+	if err == nil && d.Oldest > c.OutboxLimit {
+		c.report(finding(OutboxOld, "", "/outbox", "nothing older than "+c.OutboxLimit.String(),
+			fmt.Sprintf("%d nodes, the oldest for %s", d.Unsent, d.Oldest.Round(time.Second))))
 	}
-	return set
+	return err
 }
 
 // passes folds the log, a share of the batches at a time, and compares each with
 // the live state and the tables.
 func (c *checker) passes(ctx context.Context) error {
-	if err := c.projected(ctx); err != nil {
-		return err
-	}
 	for part := range c.parts {
 		f, err := c.fold(ctx, part)
 		if err != nil {
 			return err
 		}
-		maps.Copy(c.known, f.settings)
+		maps.Copy(c.settings, f.settings)
 		if err := c.tree(ctx, f); err != nil {
 			return err
 		}
@@ -174,111 +202,95 @@ func (c *checker) passes(ctx context.Context) error {
 
 // tree compares what was folded with the live state.
 func (c *checker) tree(ctx context.Context, f *folded) error {
-	c.done = 0
-	total := len(f.batches) + len(f.jobs)
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(checkParallel)
-	for id, b := range f.batches {
-		there := c.bids[id]
-		delete(c.bids, id)
-		if b.State != domain.BatchDeleted || there {
-			g.Go(func() error {
-				return c.one(gctx, total, func(ctx context.Context) ([]Finding, error) { return c.batch(ctx, b, f) })
-			})
+	r := &c.result
+	r.Batches, r.Jobs, r.Files, r.Settings = r.Batches+len(f.batches), r.Jobs+len(f.jobs), r.Files+len(f.files), r.Settings+len(f.settings)
+	g := c.group(ctx, len(f.batches)+len(f.jobs))
+	for a, b := range f.batches {
+		if b.State != domain.BatchDeleted || c.unseen[a] {
+			check(g, func(ctx context.Context) (comparison[domain.Batch], error) { return c.batch(ctx, b, f) })
 		}
+		delete(c.unseen, a)
 	}
-	for id, j := range f.jobs {
-		there := c.jobs[id] || len(c.survey.Entries[id])+len(c.survey.Refs[id])+len(c.survey.Promises[id]) > 0
-		delete(c.jobs, id)
-		gone := j.State == domain.JobDeleted || f.batches[j.Configuration.BatchID].Cleaned()
-		if !gone || there {
-			g.Go(func() error {
-				return c.one(gctx, total, func(ctx context.Context) ([]Finding, error) { return c.job(ctx, j) })
-			})
+	for a, j := range f.jobs {
+		there := c.unseen[a] || len(c.survey.Entries[j.ID])+len(c.survey.Refs[j.ID])+len(c.survey.Promises[j.ID]) > 0
+		if there || j.State != domain.JobDeleted && !f.batches[j.Configuration.BatchID.Aggregate()].Cleaned() {
+			check(g, func(ctx context.Context) (comparison[domain.Job], error) { return c.job(ctx, j) })
 		}
+		delete(c.unseen, a)
 	}
-	c.mu.Lock()
-	c.report.Batches += len(f.batches)
-	c.report.Jobs += len(f.jobs)
-	c.report.Files += len(f.files)
-	c.report.Settings += len(f.settings)
-	c.mu.Unlock()
 	return g.Wait()
 }
 
-// one makes one check and keeps what it finds.
-func (c *checker) one(ctx context.Context, total int, check func(context.Context) ([]Finding, error)) error {
-	found, err := check(ctx)
-	c.mu.Lock()
-	c.report.Findings = append(c.report.Findings, found...)
-	c.done++
-	done := c.done
-	c.mu.Unlock()
-	c.tell("comparing batches and jobs", done, total)
-	return err
-}
-
-// unknown looks at what the log did not tell of.
+// unknown compares the settings, and what the log did not have.
 func (c *checker) unknown(ctx context.Context) error {
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(checkParallel)
-	for id := range c.bids {
-		g.Go(func() error {
-			return c.one(gctx, len(c.bids), func(ctx context.Context) ([]Finding, error) { return c.batch(ctx, domain.Batch{ID: id}, nil) })
-		})
+	g := c.group(ctx, len(c.unseen))
+	for a := range c.unseen {
+		switch a.Kind {
+		case domain.KindBatch:
+			check(g, func(ctx context.Context) (comparison[domain.Batch], error) { return c.batch(ctx, batches.zero(a), nil) })
+		case domain.KindJob:
+			check(g, func(ctx context.Context) (comparison[domain.Job], error) { return c.job(ctx, jobs.zero(a)) })
+		default:
+			if _, known := c.settings[a]; !known {
+				c.settings[a] = settings.zero(a)
+			}
+		}
 	}
-	for id := range c.jobs {
-		g.Go(func() error {
-			return c.one(gctx, len(c.jobs), func(ctx context.Context) ([]Finding, error) { return c.job(ctx, domain.Job{ID: id}) })
-		})
+	for a, s := range c.settings {
+		check(g, func(ctx context.Context) (comparison[domain.Setting], error) { return c.setting(ctx, a, s) })
 	}
 	return g.Wait()
 }
 
-// outbox looks for events that nobody carries to the log.
-func (c *checker) outbox(ctx context.Context) error {
-	d, err := c.Live.Depth(ctx)
-	if err == nil && d.Oldest > c.OutboxLimit {
-		c.found(finding(OutboxOld, "", "/outbox", "nothing older than "+c.OutboxLimit.String(),
-			fmt.Sprintf("%d nodes, the oldest for %s", d.Unsent, d.Oldest.Round(time.Second))))
-	}
-	return err
+// group is checks in parallel.
+type group struct {
+	*errgroup.Group
+	c     *checker
+	ctx   context.Context //nolint:containedctx // that of the group
+	total int
+	done  atomic.Int64
 }
 
-func (c *checker) found(f ...Finding) {
+func (c *checker) group(ctx context.Context, total int) *group {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(checkParallel)
+	return &group{Group: g, c: c, ctx: ctx, total: total}
+}
+
+// check makes one comparison and keeps what it finds.
+func check[S any](g *group, compare func(context.Context) (comparison[S], error)) {
+	g.Go(func() error {
+		v, err := compare(g.ctx)
+		g.c.report(v.findings...)
+		g.c.Progress.report("comparing batches and jobs", int(g.done.Add(1)), g.total)
+		return err
+	})
+}
+
+// report keeps findings.
+func (c *checker) report(f ...Finding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.report.Findings = append(c.report.Findings, f...)
+	c.result.Findings = append(c.result.Findings, f...)
 }
 
-func (c *checker) tell(doing string, done, total int) {
-	if c.Progress != nil {
-		c.Progress(Progress{doing, done, total})
-	}
-}
-
-// patience is how long one thing is waited for.
+// patience is how long to wait for one thing.
 type patience struct {
-	c    *checker
-	left time.Time
+	c   *checker
+	end time.Time
 }
 
 func (c *checker) patient() *patience {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := &patience{c: c, left: time.Now().Add(c.Wait)}
-	if c.timeouts >= maxTimeouts {
-		p.left = time.Now()
+	if c.timeouts.Load() >= maxTimeouts {
+		return &patience{c, time.Now()}
 	}
-	return p
+	return &patience{c, time.Now().Add(c.Wait)}
 }
 
-// wait pauses a moment, and reports whether there is any patience left.
+// wait pauses a moment, and reports whether any patience is left.
 func (p *patience) wait(ctx context.Context) bool {
-	if !time.Now().Before(p.left) {
-		p.c.mu.Lock()
-		p.c.timeouts++
-		p.c.mu.Unlock()
+	if !time.Now().Before(p.end) {
+		p.c.timeouts.Add(1)
 		return false
 	}
 	select {
@@ -287,18 +299,4 @@ func (p *patience) wait(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// restWait is how long [Compare] waits for what should be at rest.
-const restWait = 2 * time.Second
-
-// Compare names all differences of a system at rest, sorted; none means that the
-// three servers agree. The error is one of reading.
-func Compare(ctx context.Context, live eventstore.Live, log eventstore.Log, db projections.DB) ([]Finding, error) {
-	l, ok := live.(Live)
-	if !ok {
-		return nil, fmt.Errorf("%T cannot be inspected", live)
-	}
-	r, err := Verify(ctx, Config{Live: l, Log: log, DB: db, Wait: restWait})
-	return r.Findings, err
 }

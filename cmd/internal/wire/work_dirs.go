@@ -11,10 +11,7 @@ import (
 // Inspect implements app.World.
 func (w *World) Inspect(ctx context.Context) (consistency.Live, error) {
 	s, err := w.Store(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return consistency.Live{Inspector: s, Layout: s, State: s}, err
 }
 
 // WorkDirs implements app.World: in every place that a profile names, and in that of

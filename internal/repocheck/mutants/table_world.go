@@ -172,7 +172,7 @@ var bugs = []Mutant{{
 	Package: zklive, Test: "TestCleanUpOfUnreadableJobs",
 }, {
 	Name: "what stops the removal of a batch", Why: "a deleted batch stays for ever, and verify finds nothing", Was: true,
-	At: "cmd/internal/consistency (*checker).judgeRemoval", Do: []Op{Always("NodeWrong", "StatusWrong", "NodeMissing")},
+	At: "cmd/internal/consistency (*checker).removal", Do: []Op{Always("NodeWrong", "StatusWrong", "NodeMissing")},
 	Package: e2e, Test: "TestVerifyTellsWhatStopsARemoval",
 }, {
 	Name: "strays, children before parents", Why: "a node that belongs to nothing stays as long as others are below it",
