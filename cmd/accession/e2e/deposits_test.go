@@ -265,7 +265,7 @@ func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			s := (&app.App{World: wired, Actor: "user/test"}).Status(t.Context())
+			s := (&app.App{Open: wired.Resources(), Actor: "user/test"}).Status(t.Context())
 			if s.OK() || len(s.Servers) != 3 {
 				t.Fatalf("all is said to be well: %+v", s.Servers)
 			}

@@ -163,7 +163,7 @@ func (in *installation) configure() {
 	in.cfg, err = config.Load(config.Sources{Flags: in.settings})
 	in.must(err)
 	in.wired = wire.New(in.cfg, slog.New(slog.DiscardHandler))
-	in.app = &app.App{World: in.wired, Actor: "user/test"}
+	in.app = &app.App{Open: in.wired.Resources(), Actor: "user/test"}
 }
 
 // destroy closes what the test opened and removes the tree and the stream.

@@ -273,7 +273,7 @@ func (in *installation) version(a domain.Aggregate) int64 {
 func (in *installation) mends(name string, want domain.Code) {
 	in.t.Helper()
 	o := app.VerifyOptions{Wait: 20 * time.Second}
-	dry := &app.App{World: in.app.World, Actor: in.app.Actor, DryRun: true}
+	dry := &app.App{Open: in.app.Open, Actor: in.app.Actor, DryRun: true}
 	v, err := dry.Repair(in.ctx(), o)
 	if err != nil || v.Worst != app.Repairable || !slices.ContainsFunc(v.Findings, func(f app.Finding) bool { return f.Code == want }) {
 		in.t.Fatalf("%s: want %s, got %v\n%s", name, want, err, findings(v.Findings))

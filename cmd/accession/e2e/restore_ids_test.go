@@ -15,7 +15,7 @@ func TestRestoreAboveEveryID(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
 	const batch, ofFile, ofRecord, gap = 300, 4000, 50_000, 10_000
-	files, err := in.wired.Files(in.ctx())
+	files, err := in.wired.FileHandler(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}

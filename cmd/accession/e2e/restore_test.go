@@ -34,7 +34,7 @@ func (in *installation) with(set ...string) *installation {
 		in.t.Fatal(err)
 	}
 	other.wired = wire.New(other.cfg, slog.New(slog.DiscardHandler))
-	other.app = &app.App{World: other.wired, Actor: "user/test"}
+	other.app = &app.App{Open: other.wired.Resources(), Actor: "user/test"}
 	in.t.Cleanup(func() {
 		if err := other.wired.Close(); err != nil {
 			in.t.Errorf("close: %v", err)

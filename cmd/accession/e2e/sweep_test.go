@@ -28,7 +28,7 @@ func (in *installation) discover(path string) *life {
 	if _, err := live.ReserveJobIDs(in.ctx(), 1); err != nil { // a file comes with a job
 		in.t.Fatal(err)
 	}
-	files, err := in.wired.Files(in.ctx())
+	files, err := in.wired.FileHandler(in.ctx())
 	if err != nil {
 		in.t.Fatal(err)
 	}

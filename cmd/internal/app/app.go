@@ -52,30 +52,71 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
-// Live is the live state as use cases need it.
+// Live is the live state as use cases read it.
 type Live interface {
-	eventstore.Live
-	eventstore.Catalog
+	Batch(ctx context.Context, id domain.BatchID) (eventstore.Loaded[domain.Batch], error)
+	Refs(ctx context.Context, id domain.BatchID) (eventstore.Refs, error)
+	Holds(ctx context.Context) (eventstore.Holds, error)
 	Overview(ctx context.Context) (eventstore.Overview, error)
+	ReserveBatchID(ctx context.Context) (domain.BatchID, error)
 	// Room refuses, with ErrFull, a deposit for which there is no room now.
 	Room(ctx context.Context) error
 }
 
-// World opens what use cases work with, each part when it is first asked for and
-// not before: to read a report nobody needs ZooKeeper. A part that cannot be
-// opened is an [*Error] of kind Unavailable.
-type World interface {
+// Resources opens what use cases work with, each part when it is first used: to read
+// a report, no ZooKeeper is needed. A part that cannot be opened is an [*Error] of kind
+// Unavailable.
+type Resources struct {
+	LiveState
+	EventLog
+	Tables
+	Effects
+	Servers []Address // where the three servers are, without passwords
+}
+
+// LiveState opens the live state.
+type LiveState interface {
 	Live(ctx context.Context) (Live, error)
 	Handler(ctx context.Context) (*eventstore.Handler, error)
-	Files(ctx context.Context) (*eventstore.FileHandler, error)
+	FileHandler(ctx context.Context) (*eventstore.FileHandler, error)
+	// Restorer opens a live state that is to be restored.
+	Restorer(ctx context.Context) (eventstore.Restorer, error)
+	// Inspect opens the live state to be verified.
+	Inspect(ctx context.Context) (consistency.Live, error)
+}
+
+// EventLog opens the log.
+type EventLog interface {
 	Log(ctx context.Context) (eventstore.Log, error)
-	Republisher(ctx context.Context) (Republisher, error)
 	// Source returns the log as the projections read it; with follow it waits for new
-	// events at the end. Lag returns how many events up to the sequence last the tables
-	// lack, and for how long the first of them has been in the log.
+	// events at the end.
 	Source(ctx context.Context, follow bool) (projections.Source, error)
-	Lag(ctx context.Context, last uint64) (events int64, age time.Duration, err error)
+	Republisher(ctx context.Context) (Republisher, error)
+}
+
+// Tables opens PostgreSQL.
+type Tables interface {
 	DB(ctx context.Context) (projections.DB, error)
+	// Pool returns the connections; tables may be missing.
+	Pool(ctx context.Context) (*projections.Pool, error)
+	// MakeRoles creates the roles that rights are granted to.
+	MakeRoles(ctx context.Context) error
+	// Migrate creates or updates the tables and returns, for each schema, how many
+	// migrations that took; Pending returns how many are missing.
+	Migrate(ctx context.Context) (map[string]int, error)
+	Pending(ctx context.Context) (int, error)
+	// Projected returns when the tables have reached the version of an aggregate.
+	Projected(ctx context.Context, a domain.Aggregate, version int64) error
+	// CaughtUp returns when the tables show everything that is in the log now.
+	CaughtUp(ctx context.Context) error
+	// Lag returns how many events up to the sequence last the tables lack, and for how
+	// long the first of them has been in the log.
+	Lag(ctx context.Context, last uint64) (events int64, age time.Duration, err error)
+}
+
+// Effects opens what lies outside of the three servers' workflow: stored objects,
+// records, profiles, mails, working directories.
+type Effects interface {
 	Uploads(ctx context.Context) (*store.Store, error)
 	Records(ctx context.Context) (*record.Records, error)
 	Profiles() (*profile.Set, error)
@@ -84,26 +125,8 @@ type World interface {
 	Resend(ctx context.Context, b domain.Batch) (Resend, error)
 	// RemoveWork removes what a job has in its working directory.
 	RemoveWork(ctx context.Context, j domain.Job) error
-	// Pool gives the connections to PostgreSQL; tables may be missing.
-	Pool(ctx context.Context) (*projections.Pool, error)
-	// MakeRoles makes the roles that rights are granted to.
-	MakeRoles(ctx context.Context) error
-	// Restorer gives the live state to be made anew; see eventstore.Restorer.
-	Restorer(ctx context.Context) (eventstore.Restorer, error)
-	// Inspect gives the live state to be checked; WorkDirs lists the working
-	// directories of jobs.
-	Inspect(ctx context.Context) (consistency.Live, error)
+	// WorkDirs lists the working directories of jobs.
 	WorkDirs(ctx context.Context) ([]consistency.WorkDir, error)
-	// Migrate makes or updates the tables and tells, for each schema, how many
-	// migrations that took; Pending tells how many are missing.
-	Migrate(ctx context.Context) (map[string]int, error)
-	Pending(ctx context.Context) (int, error)
-	// Projected returns when the tables have reached the version of an aggregate.
-	Projected(ctx context.Context, a domain.Aggregate, version int64) error
-	// CaughtUp returns when the tables show everything that is in the log now.
-	CaughtUp(ctx context.Context) error
-	// Servers names the three servers and where they are, without passwords.
-	Servers() []Address
 }
 
 // Address says where a server is.
@@ -116,9 +139,9 @@ const (
 	ServerPostgres  = "postgres"
 )
 
-// App is the use cases over one world, asked for by one actor.
+// App is the use cases, requested by one actor.
 type App struct {
-	World World
+	Open  Resources
 	Actor domain.Actor
 	// DryRun makes operators' commands about batches, jobs, collections and queues
 	// decide and tell what would happen, and write nothing.

@@ -212,3 +212,8 @@ func TestProgressAlwaysAddsUp(t *testing.T) {
 		}
 	})
 }
+
+// resources opens what one fake has, which embeds the ports for what it lacks.
+func resources(fake any) Resources {
+	return Resources{LiveState: fake.(LiveState), EventLog: fake.(EventLog), Tables: fake.(Tables), Effects: fake.(Effects)}
+}

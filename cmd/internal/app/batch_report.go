@@ -38,7 +38,7 @@ func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (Ba
 }
 
 func (a *App) batchReport(ctx context.Context, id domain.BatchID, limit int) (v BatchReportView, err error) {
-	world, err := a.World.DB(ctx)
+	world, err := a.Open.DB(ctx)
 	if err != nil {
 		return v, err
 	}
@@ -91,7 +91,7 @@ func (a *App) BatchReportAt(ctx context.Context, id domain.BatchID, m Moment, li
 
 // WaitProjected returns when the tables have reached the version of the batch.
 func (a *App) WaitProjected(ctx context.Context, id domain.BatchID, version int64) error {
-	return explain("wait for "+string(id), a.World.Projected(ctx, id.Aggregate(), version))
+	return explain("wait for "+string(id), a.Open.Projected(ctx, id.Aggregate(), version))
 }
 
 // CatchUp returns when the log has every event that was committed before, and the
@@ -101,7 +101,7 @@ func (a *App) CatchUp(ctx context.Context) error {
 }
 
 func (a *App) catchUp(ctx context.Context) error {
-	live, err := a.World.Live(ctx)
+	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (a *App) catchUp(ctx context.Context) error {
 			return err
 		}
 		if o.Outbox.Unsent == 0 {
-			return a.World.CaughtUp(ctx)
+			return a.Open.CaughtUp(ctx)
 		}
 		select {
 		case <-time.After(lookEvery):

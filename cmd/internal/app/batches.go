@@ -23,7 +23,7 @@ type BatchPage struct {
 
 // Batches lists batches, newest first.
 func (a *App) Batches(ctx context.Context, f BatchFilter) (p BatchPage, err error) {
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return p, explain("list batches", err)
 	}
@@ -68,7 +68,7 @@ func (a *App) Batch(ctx context.Context, id domain.BatchID, limit int) (BatchVie
 
 func (a *App) batch(ctx context.Context, id domain.BatchID, limit int) (v BatchView, err error) {
 	v.Jobs = []projections.JobRow{}
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return v, err
 	}
@@ -97,7 +97,7 @@ func (a *App) batch(ctx context.Context, id domain.BatchID, limit int) (v BatchV
 // liveBatch reads what the tables do not have yet.
 func (a *App) liveBatch(ctx context.Context, id domain.BatchID) (v BatchView, err error) {
 	v.Jobs = []projections.JobRow{}
-	live, err := a.World.Live(ctx)
+	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return v, err
 	}
@@ -152,7 +152,7 @@ func (a *App) BatchAt(ctx context.Context, id domain.BatchID, m Moment, limit in
 // changeBatch decides and writes an operator's command about a batch.
 func (a *App) changeBatch(ctx context.Context, verb string, id domain.BatchID, cmd domain.BatchCommand) (Changed, error) {
 	what := verb + " " + string(id)
-	handler, err := a.World.Handler(ctx)
+	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return Changed{}, explain(what, err)
 	}
@@ -182,7 +182,7 @@ func (a *App) RequestUpdate(ctx context.Context, id domain.BatchID, why string) 
 	if err != nil {
 		return c, err
 	}
-	live, err := a.World.Live(ctx)
+	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return c, explain("update-report "+string(id), err)
 	}
@@ -209,7 +209,7 @@ func (a *App) DeleteBatch(ctx context.Context, id domain.BatchID, why string) (C
 // endBatch deletes a batch and finishes the deletion.
 func (a *App) endBatch(ctx context.Context, verb string, id domain.BatchID, cmd domain.BatchCommand) (Changed, error) {
 	what := verb + " " + string(id)
-	handler, err := a.World.Handler(ctx)
+	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return Changed{}, explain(what, err)
 	}
@@ -232,7 +232,7 @@ func (a *App) endBatch(ctx context.Context, verb string, id domain.BatchID, cmd 
 	if a.DryRun {
 		return c, nil
 	}
-	remove := func(j domain.Job) error { return a.World.RemoveWork(ctx, j) }
+	remove := func(j domain.Job) error { return a.Open.RemoveWork(ctx, j) }
 	if err := handler.FinishDeletion(ctx, id, a.order(), remove); err != nil {
 		c.add("not all of it could be removed at once, the janitor goes on: %v", err)
 	}

@@ -30,7 +30,7 @@ func (c *Changed) add(format string, args ...any) {
 // changeHold sets (hold not nil) or lifts a hold or pause.
 func (a *App) changeHold(ctx context.Context, verb string, kind domain.HoldKind, name string, hold *domain.Hold, why string) (Changed, error) {
 	what := verb + " " + string(kind) + " " + name
-	handler, err := a.World.Handler(ctx)
+	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return Changed{}, explain(what, err)
 	}

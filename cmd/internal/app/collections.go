@@ -30,7 +30,7 @@ func (a *App) Collections(ctx context.Context) ([]Collection, error) {
 }
 
 func (a *App) collections(ctx context.Context) ([]Collection, error) {
-	live, err := a.World.Live(ctx)
+	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (a *App) collections(ctx context.Context) ([]Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	profiles, err := a.World.Profiles()
+	profiles, err := a.Open.Profiles()
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (a *App) collections(ctx context.Context) ([]Collection, error) {
 
 // held counts what is held by profile, if the tables can be read.
 func (a *App) held(ctx context.Context) (map[string]projections.HeldCount, bool) {
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return nil, false
 	}
@@ -106,7 +106,7 @@ func (a *App) HoldCollection(ctx context.Context, name, why string) (Changed, er
 
 // collectionNames lists the collections that profiles describe, sorted.
 func (a *App) collectionNames() ([]string, error) {
-	profiles, err := a.World.Profiles()
+	profiles, err := a.Open.Profiles()
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func (a *App) known(ctx context.Context, log eventstore.Log, id domain.BatchID) 
 	if last, err := log.Last(ctx, id.Aggregate()); err != nil || last.Version > 0 {
 		return err
 	}
-	live, err := a.World.Live(ctx) // its first event may still be on its way to the log
+	live, err := a.Open.Live(ctx) // its first event may still be on its way to the log
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ type Republished struct {
 func (a *App) Republish(ctx context.Context, sel *Selected, subject string, looked func(places uint64)) (Republished, error) {
 	done := Republished{Subject: subject}
 	what := "send events to " + subject
-	to, err := a.World.Republisher(ctx)
+	to, err := a.Open.Republisher(ctx)
 	if err != nil {
 		return done, explain(what, err)
 	}

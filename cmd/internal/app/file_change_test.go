@@ -14,18 +14,23 @@ import (
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
 
-// filesWorld has files and nothing else.
-type filesWorld struct {
-	World
+// fakeFiles has files and nothing else.
+type fakeFiles struct {
+	LiveState
+	EventLog
+	Tables
+	Effects
 	files *eventstore.FileHandler
 }
 
-func (w filesWorld) Files(context.Context) (*eventstore.FileHandler, error) { return w.files, nil }
+func (w fakeFiles) FileHandler(context.Context) (*eventstore.FileHandler, error) {
+	return w.files, nil
+}
 
 func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
 	t.Parallel()
 	ctx, log := t.Context(), memory.NewLog(nil)
-	a := &App{World: filesWorld{files: storetest.NewFileHandler(log)}, Actor: "user/maria"}
+	a := &App{Open: resources(fakeFiles{files: storetest.NewFileHandler(log)}), Actor: "user/maria"}
 	spec := storetest.FileSpec(1)
 	hash, once := spec.Hash(), domain.Limits{Max: 1}
 	is := func(err error, kind Kind, says string) {
@@ -46,7 +51,7 @@ func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
 			return domain.FailDownload{Fence: fence, Limits: once, Reason: domain.WorkerLost("w")}
 		},
 	} {
-		r, err := a.World.(filesWorld).files.File(ctx, hash, cmd(), eventstore.Meta{Actor: "daemon/test"})
+		r, err := a.Open.Tables.(fakeFiles).files.File(ctx, hash, cmd(), eventstore.Meta{Actor: "daemon/test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +68,7 @@ func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
 			t.Fatalf("dry %v: %v %s", dry, err, diff)
 		}
 	}
-	if _, err := a.World.(filesWorld).files.File(ctx, hash,
+	if _, err := a.Open.Tables.(fakeFiles).files.File(ctx, hash,
 		domain.FileAlreadyThere{Size: 1, SHA256: strings.Repeat("0", 64)}, a.order()); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ type (
 // Files lists files in the order of their discovery, those of a job as its manifest
 // has them.
 func (a *App) Files(ctx context.Context, f FileFilter) (p FilePage, err error) {
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return p, explain("list files", err)
 	}
@@ -68,7 +68,7 @@ type FileView struct {
 // File shows one file with its history.
 func (a *App) File(ctx context.Context, id domain.FileHash) (v FileView, err error) {
 	what := "show file " + string(id)
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return v, explain(what, err)
 	}
@@ -131,7 +131,7 @@ func (a *App) SkipFile(ctx context.Context, hash domain.FileHash, why string) (C
 // changeFile decides and writes an operator's command about a file.
 func (a *App) changeFile(ctx context.Context, verb string, hash domain.FileHash, cmd domain.FileCommand) (Changed, error) {
 	what := verb + " " + string(hash)
-	files, err := a.World.Files(ctx)
+	files, err := a.Open.FileHandler(ctx)
 	if err != nil {
 		return Changed{}, explain(what, err)
 	}

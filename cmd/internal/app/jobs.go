@@ -22,7 +22,7 @@ type JobPage struct {
 
 // Jobs lists jobs in the order of their ids.
 func (a *App) Jobs(ctx context.Context, f JobFilter) (p JobPage, err error) {
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return p, explain("list jobs", err)
 	}
@@ -57,7 +57,7 @@ type JobView struct {
 // Job shows one job with its files and its history.
 func (a *App) Job(ctx context.Context, id domain.JobID) (v JobView, err error) {
 	what := "show " + string(id)
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return v, explain(what, err)
 	}
@@ -104,7 +104,7 @@ func (a *App) JobAt(ctx context.Context, id domain.JobID, m Moment) (v JobView, 
 // changeJob decides and writes an operator's command about a job.
 func (a *App) changeJob(ctx context.Context, verb string, id domain.JobID, cmd domain.JobCommand) (Changed, error) {
 	what := verb + " " + string(id)
-	handler, err := a.World.Handler(ctx)
+	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return Changed{}, explain(what, err)
 	}
@@ -172,7 +172,7 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (Chang
 	if err != nil {
 		return Changed{}, err
 	}
-	handler, err := a.World.Handler(ctx)
+	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return Changed{}, explain(what, err)
 	}
@@ -190,7 +190,7 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (Chang
 	if a.DryRun {
 		return c, nil
 	}
-	if err := a.World.RemoveWork(ctx, job.State); err != nil {
+	if err := a.Open.RemoveWork(ctx, job.State); err != nil {
 		c.add("its working directory could not be removed at once, the janitor does it: %v", err)
 	}
 	// Whether it was the last one the rules know; if not, or if this fails, the

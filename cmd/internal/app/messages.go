@@ -31,7 +31,7 @@ func (a *App) SendReport(ctx context.Context, id domain.BatchID, why string) (Ch
 
 func (a *App) sendReport(ctx context.Context, id domain.BatchID, why string) (Changed, error) {
 	what := "send the report of " + string(id)
-	live, err := a.World.Live(ctx)
+	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return Changed{}, err
 	}
@@ -44,7 +44,7 @@ func (a *App) sendReport(ctx context.Context, id domain.BatchID, why string) (Ch
 		return Changed{}, err
 	}
 	b := at.State
-	mail, err := a.World.Resend(ctx, b)
+	mail, err := a.Open.Resend(ctx, b)
 	if err != nil {
 		return Changed{}, err
 	}
@@ -92,7 +92,7 @@ type Message struct {
 
 // messages lists the mails about a batch.
 func (a *App) messages(ctx context.Context, db projections.DB, id domain.BatchID) ([]Message, error) {
-	records, err := a.World.Records(ctx)
+	records, err := a.Open.Records(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (a *App) messages(ctx context.Context, db projections.DB, id domain.BatchID
 // MailAddresses tells whom the service writes to about a batch, as its profile says.
 func (a *App) MailAddresses(ctx context.Context, id domain.BatchID) (from string, to []string, err error) {
 	what := "write to the depositor of " + string(id)
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return "", nil, explain(what, err)
 	}
@@ -129,7 +129,7 @@ func (a *App) MailAddresses(ctx context.Context, id domain.BatchID) (from string
 	if err != nil {
 		return "", nil, explain(what, err)
 	}
-	profiles, err := a.World.Profiles()
+	profiles, err := a.Open.Profiles()
 	if err != nil {
 		return "", nil, explain(what, err)
 	}

@@ -18,10 +18,13 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
-// memWorld has a live state in maps, one profile and working directories; its
+// fakeLive has a live state in maps, one profile and working directories; its
 // tables do not answer.
-type memWorld struct {
-	World
+type fakeLive struct {
+	LiveState
+	EventLog
+	Tables
+	Effects
 	*storetest.Kit
 	store    *memory.Store
 	profiles *profile.Set
@@ -51,18 +54,18 @@ func (l memLive) Overview(ctx context.Context) (o eventstore.Overview, err error
 	return o, err
 }
 
-func (w *memWorld) Live(context.Context) (Live, error)                   { return memLive{w.store}, nil }
-func (w *memWorld) Handler(context.Context) (*eventstore.Handler, error) { return w.Kit.Handler, nil }
-func (w *memWorld) Profiles() (*profile.Set, error)                      { return w.profiles, nil }
-func (w *memWorld) DB(context.Context) (projections.DB, error)           { return nil, errors.New("away") }
-func (w *memWorld) RemoveWork(_ context.Context, j domain.Job) error {
+func (w *fakeLive) Live(context.Context) (Live, error)                   { return memLive{w.store}, nil }
+func (w *fakeLive) Handler(context.Context) (*eventstore.Handler, error) { return w.Kit.Handler, nil }
+func (w *fakeLive) Profiles() (*profile.Set, error)                      { return w.profiles, nil }
+func (w *fakeLive) DB(context.Context) (projections.DB, error)           { return nil, errors.New("away") }
+func (w *fakeLive) RemoveWork(_ context.Context, j domain.Job) error {
 	if w.workErr != nil {
 		return w.workErr
 	}
 	return os.RemoveAll(filepath.Join(w.work, string(j.ID)))
 }
 
-func newMemWorld(t *testing.T) (*memWorld, *App) {
+func newFakeLive(t *testing.T) (*fakeLive, *App) {
 	t.Helper()
 	dir := t.TempDir()
 	text := "name: maps\ncollection: maps\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}\n"
@@ -74,12 +77,12 @@ func newMemWorld(t *testing.T) (*memWorld, *App) {
 		t.Fatal(err)
 	}
 	s := memory.New(memory.Options{}).Session()
-	w := &memWorld{Kit: storetest.NewKit(t, s), store: s, profiles: set, work: t.TempDir()}
-	return w, &App{World: w, Actor: "user/maria"}
+	w := &fakeLive{Kit: storetest.NewKit(t, s), store: s, profiles: set, work: t.TempDir()}
+	return w, &App{Open: resources(w), Actor: "user/maria"}
 }
 
 // picture is everything that a command may change, in one text.
-func (w *memWorld) picture() string {
+func (w *fakeLive) picture() string {
 	w.Helper()
 	var b strings.Builder
 	for _, items := range w.Outbox() {
@@ -94,7 +97,7 @@ func (w *memWorld) picture() string {
 
 // try checks a command: tried, it changes nothing and tells row and states; then it
 // does what it told, and its event names actor and reason.
-func (w *memWorld) try(a *App, want Changed, why string, do func() (Changed, error)) Changed {
+func (w *fakeLive) try(a *App, want Changed, why string, do func() (Changed, error)) Changed {
 	w.Helper()
 	before := w.picture()
 	a.DryRun = true
@@ -139,7 +142,7 @@ func (w *memWorld) try(a *App, want Changed, why string, do func() (Changed, err
 }
 
 // refused checks a command that the rules do not allow.
-func (w *memWorld) refused(kind Kind, says, hint string, do func() (Changed, error)) {
+func (w *fakeLive) refused(kind Kind, says, hint string, do func() (Changed, error)) {
 	w.Helper()
 	before := w.picture()
 	_, err := do()
@@ -154,7 +157,7 @@ func (w *memWorld) refused(kind Kind, says, hint string, do func() (Changed, err
 
 func TestOperatorsMoveJobs(t *testing.T) {
 	t.Parallel()
-	w, a := newMemWorld(t)
+	w, a := newFakeLive(t)
 	ctx := t.Context()
 	batch, jobs := w.Started(5, 5, 5)
 	id, subject := jobs[0], jobs[0].Aggregate().String()
@@ -190,7 +193,7 @@ func TestOperatorsMoveJobs(t *testing.T) {
 
 func TestOperatorsDeleteJobs(t *testing.T) {
 	t.Parallel()
-	w, a := newMemWorld(t)
+	w, a := newFakeLive(t)
 	ctx := t.Context()
 	batch, jobs := w.Started(5, 5)
 	for _, j := range jobs {
@@ -225,7 +228,7 @@ func TestOperatorsDeleteJobs(t *testing.T) {
 
 func TestOperatorsMoveBatches(t *testing.T) {
 	t.Parallel()
-	w, a := newMemWorld(t)
+	w, a := newFakeLive(t)
 	ctx := t.Context()
 	id := w.Submit()
 	subject := id.Aggregate().String()
@@ -256,7 +259,7 @@ func TestOperatorsMoveBatches(t *testing.T) {
 
 func TestOperatorsEndBatches(t *testing.T) {
 	t.Parallel()
-	w, a := newMemWorld(t)
+	w, a := newFakeLive(t)
 	ctx := t.Context()
 	gone := func(id domain.BatchID) {
 		t.Helper()
@@ -339,7 +342,7 @@ func TestOperatorsEndBatches(t *testing.T) {
 
 func TestOperatorsSetHoldsAndPauses(t *testing.T) {
 	t.Parallel()
-	w, a := newMemWorld(t)
+	w, a := newFakeLive(t)
 	ctx := t.Context()
 	w.Started(5, 5)
 	w.refused(NotFound, `no profile describes the collection "map"`, "there is maps", func() (Changed, error) { return a.HoldCollection(ctx, "map", "") })
@@ -367,7 +370,7 @@ func TestOperatorsSetHoldsAndPauses(t *testing.T) {
 
 func TestProfilesAreShownAndChecked(t *testing.T) {
 	t.Parallel()
-	_, a := newMemWorld(t)
+	_, a := newFakeLive(t)
 	list, err := a.Profiles()
 	if err != nil || len(list) != 1 || list[0].Name != "maps" {
 		t.Errorf("%v, %v", list, err)

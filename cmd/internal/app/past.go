@@ -67,7 +67,7 @@ func (a *App) wholePast(ctx context.Context, m Moment) (*projections.Past, Place
 // tablesAt gives the tables for what is told by its place in the log: they must have
 // come as far as the moment.
 func (a *App) tablesAt(ctx context.Context, m Moment) (projections.DB, Place, error) {
-	log, err := a.World.Log(ctx)
+	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return nil, Place{}, err
 	}
@@ -75,7 +75,7 @@ func (a *App) tablesAt(ctx context.Context, m Moment) (projections.DB, Place, er
 	if err != nil {
 		return nil, at, err
 	}
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return nil, at, err
 	}
@@ -88,7 +88,7 @@ func (a *App) tablesAt(ctx context.Context, m Moment) (projections.DB, Place, er
 }
 
 func (a *App) fold(ctx context.Context, past *projections.Past, m Moment, events func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error]) (*projections.Past, Place, error) {
-	log, err := a.World.Log(ctx)
+	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return nil, Place{}, err
 	}

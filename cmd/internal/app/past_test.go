@@ -18,7 +18,7 @@ func TestTimeTravelIsTheFoldUpToThere(t *testing.T) {
 	t.Parallel()
 	story := projtest.NewStory(t)
 	story.Random(4, 250)
-	a := &App{World: pastWorld{log: logOf(t, story)}}
+	a := &App{Open: resources(fakeHistory{log: logOf(t, story)})}
 	type shown struct {
 		Version       int64
 		Status        string

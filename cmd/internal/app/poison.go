@@ -15,7 +15,7 @@ type PoisonEvent = projections.PoisonEvent
 
 // Poison lists up to limit held events in the order of the log, and counts all.
 func (a *App) Poison(ctx context.Context, limit int) ([]PoisonEvent, projections.PoisonCount, error) {
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return nil, projections.PoisonCount{}, explain("list held events", err)
 	}
@@ -30,7 +30,7 @@ func (a *App) Poison(ctx context.Context, limit int) ([]PoisonEvent, projections
 // PoisonAt shows the held event at a place of the log.
 func (a *App) PoisonAt(ctx context.Context, seq uint64) (PoisonEvent, error) {
 	what := fmt.Sprintf("show event %d", seq)
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return PoisonEvent{}, explain(what, err)
 	}
@@ -50,11 +50,11 @@ type PoisonRetried struct {
 // aggregate), as far as that goes.
 func (a *App) RetryPoison(ctx context.Context, one domain.Aggregate) ([]PoisonRetried, error) {
 	const what = "retry held events"
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return nil, explain(what, err)
 	}
-	source, err := a.World.Source(ctx, false)
+	source, err := a.Open.Source(ctx, false)
 	if err != nil {
 		return nil, explain(what, err)
 	}

@@ -12,7 +12,7 @@ type Profile = profile.Profile
 
 // Profiles lists the profiles of the installation by name.
 func (a *App) Profiles() ([]Profile, error) {
-	set, err := a.World.Profiles()
+	set, err := a.Open.Profiles()
 	if err != nil {
 		return nil, explain("list profiles", err)
 	}
@@ -29,7 +29,7 @@ func (a *App) Profiles() ([]Profile, error) {
 
 // Profile shows one profile.
 func (a *App) Profile(name string) (Profile, error) {
-	set, err := a.World.Profiles()
+	set, err := a.Open.Profiles()
 	if err != nil {
 		return Profile{}, explain("show profile "+name, err)
 	}

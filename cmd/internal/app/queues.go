@@ -21,7 +21,7 @@ func (a *App) Queues(ctx context.Context) ([]Queue, error) {
 }
 
 func (a *App) queues(ctx context.Context) ([]Queue, error) {
-	live, err := a.World.Live(ctx)
+	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return nil, err
 	}

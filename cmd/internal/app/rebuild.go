@@ -17,11 +17,11 @@ type Migrated struct {
 // It is never done without being asked for.
 func (a *App) Migrate(ctx context.Context, roles bool) (Migrated, error) {
 	if roles {
-		if err := a.World.MakeRoles(ctx); err != nil {
+		if err := a.Open.MakeRoles(ctx); err != nil {
 			return Migrated{}, explain("make roles", err)
 		}
 	}
-	applied, err := a.World.Migrate(ctx)
+	applied, err := a.Open.Migrate(ctx)
 	return Migrated{Applied: applied}, explain("migrate", err)
 }
 
@@ -48,11 +48,11 @@ type (
 // live ones, compares and swaps them.
 func (a *App) Rebuild(ctx context.Context, o RebuildOptions) (Rebuilt, error) {
 	const what = "rebuild the tables"
-	pool, err := a.World.Pool(ctx)
+	pool, err := a.Open.Pool(ctx)
 	if err != nil {
 		return Rebuilt{}, explain(what, err)
 	}
-	log, err := a.World.Log(ctx)
+	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return Rebuilt{}, explain(what, err)
 	}
@@ -60,7 +60,7 @@ func (a *App) Rebuild(ctx context.Context, o RebuildOptions) (Rebuilt, error) {
 	if err != nil {
 		return Rebuilt{}, explain(what, err)
 	}
-	source, err := a.World.Source(ctx, false)
+	source, err := a.Open.Source(ctx, false)
 	if err != nil {
 		return Rebuilt{}, explain(what, err)
 	}
@@ -89,7 +89,7 @@ func (a *App) Rebuild(ctx context.Context, o RebuildOptions) (Rebuilt, error) {
 // kept; what others have built on these only with dropDependents.
 func (a *App) DropRebuild(ctx context.Context, dropDependents bool) error {
 	const what = "remove what a rebuild left"
-	pool, err := a.World.Pool(ctx)
+	pool, err := a.Open.Pool(ctx)
 	if err != nil {
 		return explain(what, err)
 	}
@@ -125,7 +125,7 @@ func DiffTables() []string { return projections.DiffTables() }
 // Differences are no error; not being able to compare is one.
 func (a *App) Diff(ctx context.Context, o DiffOptions) (Diff, error) {
 	const what = "compare the tables"
-	pool, err := a.World.Pool(ctx)
+	pool, err := a.Open.Pool(ctx)
 	if err != nil {
 		return Diff{}, explain(what, err)
 	}

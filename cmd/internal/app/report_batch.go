@@ -26,7 +26,7 @@ func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, 
 	if !o.At.IsNow() {
 		return a.batchThen(ctx, o)
 	}
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return s, err
 	}

@@ -19,13 +19,13 @@ func TestReportsOfThePastAreThoseOfThen(t *testing.T) {
 	story.Random(11, 400)
 	full := projtest.DB(t)
 	story.Project(full)
-	now := &App{World: pastWorld{log: logOf(t, story), db: full}}
+	now := &App{Open: resources(fakeHistory{log: logOf(t, story), db: full})}
 	for _, n := range []int{1, 60, len(story.Log) / 2, len(story.Log)} {
 		then := *story
 		then.Log = story.Log[:n]
 		db := projtest.DB(t)
 		then.Project(db)
-		was := &App{World: pastWorld{db: db}}
+		was := &App{Open: resources(fakeHistory{db: db})}
 		told := 0
 		for _, k := range ReportKinds() {
 			if k.Batch {
@@ -58,7 +58,7 @@ func TestReportsOfThePastAreThoseOfThen(t *testing.T) {
 		}
 		if n < len(story.Log) {
 			// The tables must have come so far.
-			behind := &App{World: pastWorld{log: now.World.(pastWorld).log, db: db}}
+			behind := &App{Open: resources(fakeHistory{log: now.Open.Tables.(fakeHistory).log, db: db})}
 			var e *Error
 			if _, err := behind.Report(t.Context(), "throughput", ReportOptions{At: Moment{Seq: uint64(len(story.Log))}}); !errors.As(err, &e) || e.Kind != Unavailable {
 				t.Errorf("tables that are behind tell of what they do not know: %v", err)

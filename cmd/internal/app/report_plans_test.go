@@ -21,12 +21,12 @@ var sumUp = []string{"throughput", "states", "failures", "submitters"}
 func TestReportsReadNoMoreThanTheyTell(t *testing.T) {
 	t.Parallel()
 	a, story := classic(t)
-	w := a.World.(pastWorld)
+	w := a.Open.Tables.(fakeHistory)
 	db := w.db.(*pgxpool.Pool)
 	projtest.Crowd(t, db, 260)
 	planned := &projtest.Planned{Pool: db}
 	w.db = planned
-	a.World = w
+	a.Open = resources(w)
 	day := story.Now.AddDate(0, 0, -50).Truncate(24 * time.Hour)
 	for _, k := range ReportKinds() {
 		for what, r := range map[string]projections.Range{

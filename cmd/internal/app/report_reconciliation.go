@@ -21,7 +21,7 @@ func (a *App) reportReconciliation(ctx context.Context, o ReportOptions) (Report
 	}
 	var inventory *record.Records
 	if s.at == nil {
-		if inventory, err = a.World.Records(ctx); err != nil {
+		if inventory, err = a.Open.Records(ctx); err != nil {
 			s.tables.Close(ctx)
 			return Report{}, err
 		}

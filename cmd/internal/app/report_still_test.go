@@ -40,13 +40,13 @@ func (t movingTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows,
 func TestReportOfABatchThatMoves(t *testing.T) {
 	t.Parallel()
 	a, story := classic(t)
-	w := a.World.(pastWorld)
+	w := a.Open.Tables.(fakeHistory)
 	db := w.db
 	held := domain.HoldJob{Reason: domain.Reason{Class: domain.ClassWait, Code: domain.CodeHeldByOperator, Message: "held"}}
 	moving := func(id domain.JobID, cmd domain.JobCommand) *App {
 		story.Job(id, cmd)
 		w.db = &movingDB{DB: db, move: func() { story.Project(db) }}
-		return &App{World: w}
+		return &App{Open: resources(w)}
 	}
 	for _, c := range []struct {
 		name, table, column string
@@ -88,7 +88,7 @@ func TestReportOfABatchThatMoves(t *testing.T) {
 
 	// Files that come after the sum are not told of.
 	w.db = db
-	r, err := (&App{World: w}).Report(t.Context(), "reconciliation", ReportOptions{Range: projections.Range{Batch: projtest.ClassicFiles}})
+	r, err := (&App{Open: resources(w)}).Report(t.Context(), "reconciliation", ReportOptions{Range: projections.Range{Batch: projtest.ClassicFiles}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (a *App) reportRetries(ctx context.Context, o ReportOptions) (Report, error
 		s, err := a.batchThen(ctx, o)
 		return Report{At: s.at, Facts: ranged(o), Tables: []Table{retriesTable(s.retries, s.nRetry)}}, err
 	}
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return Report{}, err
 	}
@@ -118,7 +118,7 @@ func sums[T any](ctx context.Context, o ReportOptions, read func(context.Context
 // tables gives the tables; as of a moment, with the range up to there.
 func (a *App) tables(ctx context.Context, o *ReportOptions) (projections.DB, *Place, error) {
 	if o.At.IsNow() {
-		db, err := a.World.DB(ctx)
+		db, err := a.Open.DB(ctx)
 		return db, nil, err
 	}
 	db, at, err := a.tablesAt(ctx, o.At)

@@ -24,7 +24,7 @@ func classic(t *testing.T) (*App, *projtest.Story) {
 	db := projtest.DB(t)
 	story.Project(db)
 	story.Record(db)
-	return &App{World: pastWorld{log: logOf(t, story), db: db, rec: record.New(db)}}, story
+	return &App{Open: resources(fakeHistory{log: logOf(t, story), db: db, rec: record.New(db)})}, story
 }
 
 // read gives the rows of a table, each as text by column.
@@ -122,7 +122,7 @@ func adds(t *testing.T, r Report, table string, sums map[string]int) {
 func TestInventoryIsCompared(t *testing.T) {
 	t.Parallel()
 	a, _ := classic(t)
-	db := a.World.(pastWorld).db
+	db := a.Open.Tables.(fakeHistory).db
 	for _, sql := range []string{
 		"delete from record.object_version where job_id = 'jid0000000003'",
 		"update record.object_file set sha256 = 'other' where name = 'scan-02.tif'",
@@ -163,7 +163,7 @@ func TestRowWhoseJobIsHeld(t *testing.T) {
 		"delete from accession.job where id = 'jid0000000007'",
 		"update accession.batch set jobs_completed = jobs_completed - 1, jobs_created = jobs_created - 1 where id = 'bid0000000001'",
 	} {
-		if _, err := a.World.(pastWorld).db.Exec(t.Context(), sql); err != nil {
+		if _, err := a.Open.Tables.(fakeHistory).db.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestRowWhoseJobIsHeld(t *testing.T) {
 func TestReportsAgree(t *testing.T) {
 	t.Parallel()
 	a, story := classic(t)
-	db := a.World.(pastWorld).db
+	db := a.Open.Tables.(fakeHistory).db
 	for _, id := range []domain.BatchID{projtest.ClassicObjects, projtest.ClassicFiles} {
 		now, err := a.Report(t.Context(), "batch", ReportOptions{Range: projections.Range{Batch: id}})
 		if err != nil {

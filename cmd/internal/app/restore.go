@@ -38,7 +38,7 @@ const idGap = 10_000
 // above puts the next ids above those that the record has, and a gap between. It tells
 // why the record could not be asked, "" = it was.
 func (a *App) above(ctx context.Context, h *eventstore.History) (unasked string, err error) {
-	records, err := a.World.Records(ctx)
+	records, err := a.Open.Records(ctx)
 	var batch domain.BatchID
 	var job domain.JobID
 	if err == nil {
@@ -60,7 +60,7 @@ func (a *App) above(ctx context.Context, h *eventstore.History) (unasked string,
 // a new epoch. Work that was under way is queued again. progress may be nil.
 func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress)) (r Restored, err error) {
 	const what = "restore zookeeper"
-	log, err := a.World.Log(ctx)
+	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return r, explain(what, err)
 	}
@@ -79,7 +79,7 @@ func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress
 	if a.DryRun {
 		return r, nil
 	}
-	tree, err := a.World.Restorer(ctx)
+	tree, err := a.Open.Restorer(ctx)
 	if err != nil {
 		return r, explain(what, err)
 	}
@@ -91,7 +91,7 @@ func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress
 	if err != nil {
 		return r, explain(what, err)
 	}
-	handler, err := a.World.Handler(ctx)
+	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return r, explain(what, err)
 	}
@@ -109,15 +109,15 @@ func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress
 // where it stood. progress may be nil.
 func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r Restored, err error) {
 	const what = "restore log"
-	log, err := a.World.Log(ctx)
+	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return r, explain(what, err)
 	}
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return r, explain(what, err)
 	}
-	live, err := a.World.Restorer(ctx)
+	live, err := a.Open.Restorer(ctx)
 	if err != nil {
 		return r, explain(what, err)
 	}
@@ -164,7 +164,7 @@ func (a *App) adopt(ctx context.Context, r *Restored, done consistency.LogRestor
 		}
 	}
 	if (done.Events > 0 || done.NewStream) && !r.TreeLost {
-		handler, err := a.World.Handler(ctx)
+		handler, err := a.Open.Handler(ctx)
 		if err != nil {
 			return err
 		}

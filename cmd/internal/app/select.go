@@ -143,7 +143,7 @@ func (a *App) selectEvents(ctx context.Context, s Selection, follow bool) (*Sele
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	log, err := a.World.Log(ctx)
+	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (a *App) selectEvents(ctx context.Context, s Selection, follow bool) (*Sele
 // PostgreSQL there is no index, nor with tables of another log, and everything is
 // read.
 func (a *App) index(ctx context.Context, sel *Selected, of domain.Aggregate, whole span) {
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return
 	}

@@ -19,25 +19,28 @@ import (
 	"github.com/accession-ingest/accession/projections/projtest"
 )
 
-// pastWorld has a log in memory and tables, or none.
-type pastWorld struct {
-	World
+// fakeHistory has a log in memory and tables, or none.
+type fakeHistory struct {
+	LiveState
+	EventLog
+	Tables
+	Effects
 	log eventstore.Log
 	db  projections.DB
 	rec *record.Records
 }
 
-func (w pastWorld) Log(context.Context) (eventstore.Log, error) { return w.log, nil }
-func (w pastWorld) DB(context.Context) (projections.DB, error) {
+func (w fakeHistory) Log(context.Context) (eventstore.Log, error) { return w.log, nil }
+func (w fakeHistory) DB(context.Context) (projections.DB, error) {
 	if w.db == nil {
 		return nil, errors.New("away")
 	}
 	return w.db, nil
 }
-func (w pastWorld) Live(context.Context) (Live, error) {
+func (w fakeHistory) Live(context.Context) (Live, error) {
 	return memLive{memory.New(memory.Options{}).Session()}, nil
 }
-func (w pastWorld) Records(context.Context) (*record.Records, error) { return w.rec, nil }
+func (w fakeHistory) Records(context.Context) (*record.Records, error) { return w.rec, nil }
 
 // stopped is a clock that the story moves.
 type stopped struct {
@@ -141,7 +144,7 @@ func TestSelectionsGiveWhatTheySay(t *testing.T) {
 			}
 		}
 		for name, tables := range map[string]projections.DB{"no index": nil, "half an index": db, "an index": behind} {
-			a := &App{World: pastWorld{log: log, db: tables}}
+			a := &App{Open: resources(fakeHistory{log: log, db: tables})}
 			sel, err := a.Select(context.Background(), s)
 			var e *Error
 			if errors.As(err, &e) && e.Kind == Invalid && len(want) == 0 {
@@ -179,7 +182,7 @@ func TestIndexSparesTheLog(t *testing.T) {
 	log := logOf(t, story)
 	of(t, log, db)
 	places := func(tables projections.DB, s Selection) uint64 {
-		sel, err := (&App{World: pastWorld{log: log, db: tables}}).Select(t.Context(), s)
+		sel, err := (&App{Open: resources(fakeHistory{log: log, db: tables})}).Select(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +235,7 @@ func TestIndexOfAnotherLog(t *testing.T) {
 			old.Project(db)
 			of(t, log, db)
 			is(db)
-			sel, err := (&App{World: pastWorld{log: log, db: db}}).Select(t.Context(), Selection{Batch: batch})
+			sel, err := (&App{Open: resources(fakeHistory{log: log, db: db})}).Select(t.Context(), Selection{Batch: batch})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +257,7 @@ func TestSelectionsAreChecked(t *testing.T) {
 	t.Parallel()
 	story := projtest.NewStory(t)
 	story.Random(1, 10)
-	a := &App{World: pastWorld{log: logOf(t, story)}}
+	a := &App{Open: resources(fakeHistory{log: logOf(t, story)})}
 	for _, c := range []struct {
 		s    Selection
 		kind Kind

@@ -10,15 +10,15 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// mailWorld has a report that can be sent again, or a refusal, and mails that may
+// fakeMail has a report that can be sent again, or a refusal, and mails that may
 // fail.
-type mailWorld struct {
-	*memWorld
+type fakeMail struct {
+	*fakeLive
 	refusal, failure error
 	sent             int
 }
 
-func (w *mailWorld) Resend(_ context.Context, b domain.Batch) (Resend, error) {
+func (w *fakeMail) Resend(_ context.Context, b domain.Batch) (Resend, error) {
 	made := domain.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	return Resend{Key: string(b.ID) + "/again/1", Made: made, To: 2, Open: made,
 		Send: func(ctx context.Context, why *domain.Reason, tell func(context.Context, domain.NoteDelivery) error) (failure, err error) {
@@ -31,9 +31,9 @@ func (w *mailWorld) Resend(_ context.Context, b domain.Batch) (Resend, error) {
 // and why; tried, it sends and writes nothing.
 func TestSendReport(t *testing.T) {
 	t.Parallel()
-	mem, a := newMemWorld(t)
-	w := &mailWorld{memWorld: mem}
-	a.World = w
+	mem, a := newFakeLive(t)
+	w := &fakeMail{fakeLive: mem}
+	a.Open = resources(w)
 	ctx := t.Context()
 	w.refused(NotFound, "there is no such batch", "accession report batch --batch bid0000000009 --format mail",
 		func() (Changed, error) { return a.SendReport(ctx, "bid0000000009", "") })

@@ -8,7 +8,6 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/projections"
 )
 
@@ -91,7 +90,7 @@ func (a *App) Status(ctx context.Context) Status {
 	asks := map[string]func(context.Context, *Status) error{
 		ServerZooKeeper: a.statusLive, ServerNATS: a.statusLog, ServerPostgres: a.statusTables,
 	}
-	addresses := a.World.Servers()
+	addresses := a.Open.Servers
 	parts := make([]Status, len(addresses))
 	servers := make([]ServerStatus, len(addresses))
 	var all sync.WaitGroup
@@ -131,7 +130,7 @@ func (a *App) Status(ctx context.Context) Status {
 }
 
 func (a *App) statusLive(ctx context.Context, s *Status) error {
-	live, err := a.World.Live(ctx)
+	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return err
 	}
@@ -152,7 +151,7 @@ func (a *App) statusLive(ctx context.Context, s *Status) error {
 }
 
 func (a *App) statusLog(ctx context.Context, s *Status) error {
-	log, err := a.World.Log(ctx)
+	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,7 +164,7 @@ func (a *App) statusLog(ctx context.Context, s *Status) error {
 }
 
 func (a *App) statusTables(ctx context.Context, s *Status) error {
-	pending, err := a.World.Pending(ctx)
+	pending, err := a.Open.Pending(ctx)
 	if err != nil {
 		return err
 	}
@@ -173,7 +172,7 @@ func (a *App) statusTables(ctx context.Context, s *Status) error {
 	if pending > 0 {
 		return nil
 	}
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return err
 	}
@@ -195,14 +194,14 @@ func (a *App) statusLag(ctx context.Context, s *Status) {
 		s.Projection.Events = int64(s.Log.Last)
 		return
 	}
-	db, err := a.World.DB(ctx)
+	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return
 	}
 	if n, err := projections.CountPoison(ctx, db); err == nil {
 		s.Projection.HeldEvents, s.Projection.HeldAggregates = n.Events, n.Aggregates
 	}
-	events, age, err := a.World.Lag(ctx, s.Log.Last)
+	events, age, err := a.Open.Lag(ctx, s.Log.Last)
 	if err != nil || events == 0 {
 		return
 	}
@@ -221,24 +220,3 @@ func (a *App) statusLag(ctx context.Context, s *Status) {
 
 // rateTime is how long the projector is watched to tell its rate.
 const rateTime = 500 * time.Millisecond
-
-// Lag tells how far the tables are behind a log that ends at last: in events, and
-// how long ago the log took the first event that they lack (0 when they lack none).
-func Lag(ctx context.Context, log eventstore.Log, db projections.DB, last uint64) (events int64, age time.Duration, err error) {
-	events, err = projections.Lag(ctx, db, last)
-	if err != nil || events == 0 {
-		return 0, 0, err
-	}
-	first := last - uint64(events) + 1
-	for r, err := range log.Read(ctx, eventstore.ReadOptions{From: first, To: first}) {
-		var broken *codec.DecodeError
-		switch {
-		case errors.As(err, &broken): // when it came is known all the same
-			r = broken.Envelope
-		case err != nil:
-			return events, 0, err
-		}
-		return events, max(time.Since(r.Stored), 0), nil
-	}
-	return events, 0, nil
-}

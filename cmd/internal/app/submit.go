@@ -60,7 +60,7 @@ func (a *App) submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if err != nil {
 		return s, err
 	}
-	profiles, err := a.World.Profiles()
+	profiles, err := a.Open.Profiles()
 	if err != nil {
 		return s, err
 	}
@@ -68,11 +68,11 @@ func (a *App) submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 		return s, err
 	}
 	// Before anything is kept: is there somebody who would take it?
-	handler, err := a.World.Handler(ctx)
+	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return s, err
 	}
-	live, err := a.World.Live(ctx)
+	live, err := a.Open.Live(ctx)
 	if err == nil {
 		err = live.Room(ctx)
 	}
@@ -104,7 +104,7 @@ func (a *App) submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 // hideQuery keeps the whole URL aside and puts its public form into the submission,
 // for the event, the tables and whoever reads them.
 func (a *App) hideQuery(ctx context.Context, sub *domain.Submission) error {
-	records, err := a.World.Records(ctx)
+	records, err := a.Open.Records(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a *App) keep(ctx context.Context, path string, sub *domain.Submission) err
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return &Error{Kind: Invalid, What: "submit", Err: fmt.Errorf("%s is no file", path), Hint: "give one file; a manifest can list many"}
 	}
-	uploads, err := a.World.Uploads(ctx)
+	uploads, err := a.Open.Uploads(ctx)
 	if err != nil {
 		return err
 	}

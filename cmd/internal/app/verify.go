@@ -64,7 +64,7 @@ func (a *App) Repair(ctx context.Context, o VerifyOptions) (Verified, error) {
 	if err != nil {
 		return v, explain("repair", err)
 	}
-	handler, err := a.World.Handler(ctx)
+	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return v, explain("repair", err)
 	}
@@ -77,13 +77,13 @@ func (a *App) Repair(ctx context.Context, o VerifyOptions) (Verified, error) {
 }
 
 func (a *App) verifyConfig(ctx context.Context, o VerifyOptions) (cfg consistency.Config, err error) {
-	cfg = consistency.Config{Wait: o.Wait, OutboxLimit: o.OutboxLimit, Progress: o.Progress, WorkDirs: a.World.WorkDirs}
-	if cfg.Live, err = a.World.Inspect(ctx); err != nil {
+	cfg = consistency.Config{Wait: o.Wait, OutboxLimit: o.OutboxLimit, Progress: o.Progress, WorkDirs: a.Open.WorkDirs}
+	if cfg.Live, err = a.Open.Inspect(ctx); err != nil {
 		return cfg, err
 	}
-	if cfg.Log, err = a.World.Log(ctx); err != nil {
+	if cfg.Log, err = a.Open.Log(ctx); err != nil {
 		return cfg, err
 	}
-	cfg.DB, err = a.World.DB(ctx)
+	cfg.DB, err = a.Open.DB(ctx)
 	return cfg, err
 }

@@ -35,7 +35,7 @@ func (p Progress) Ended() int { return p.Completed + p.Failed + p.Held + p.Delet
 // counting rests that were over when it began. from is a place in the log before its
 // first event, 0 = wherever that is.
 func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen func(Event, Progress)) (Progress, error) {
-	log, err := a.World.Log(ctx)
+	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return Progress{}, explain("watch "+string(id), err)
 	}
@@ -48,7 +48,7 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 	if err != nil {
 		return Progress{}, explain("watch "+string(id), err)
 	}
-	source, err := a.World.Source(ctx, true)
+	source, err := a.Open.Source(ctx, true)
 	if err != nil {
 		return Progress{}, explain("watch "+string(id), err)
 	}
@@ -87,7 +87,7 @@ func firstPlace(ctx context.Context, log eventstore.Log, id domain.BatchID) (uin
 // LogEnd gives the place of the log's last event: what happens from now on stands
 // behind it.
 func (a *App) LogEnd(ctx context.Context) (uint64, error) {
-	log, err := a.World.Log(ctx)
+	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return 0, explain("look into the log", err)
 	}

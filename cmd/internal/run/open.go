@@ -15,7 +15,7 @@ import (
 func Open(cfg config.Resolved, actor domain.Actor, log *slog.Logger) (a *app.App, closing func() error) {
 	wire.TuneMemory() // a rebuild and a replay read the whole log
 	w := wire.New(cfg, log)
-	return &app.App{World: w, Actor: actor}, w.Close
+	return &app.App{Open: w.Resources(), Actor: actor}, w.Close
 }
 
 // InstallationOf tells to which installation a working directory belongs, "" when to

@@ -25,7 +25,7 @@ func (w *World) Daemons(ctx context.Context, version string) (*daemon.Runner, er
 	if err != nil {
 		return nil, err
 	}
-	files, err := w.Files(ctx)
+	files, err := w.FileHandler(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (w *World) Daemons(ctx context.Context, version string) (*daemon.Runner, er
 	return w.runner, err
 }
 
-// Resend implements app.World.
+// Resend implements app.Effects.
 func (w *World) Resend(ctx context.Context, b domain.Batch) (app.Resend, error) {
 	profiles, err := w.Profiles()
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// Files implements app.World. There is one handler, so that what it knows of files
+// FileHandler implements app.LiveState. There is one handler, so that what it knows of files
 // is known to all that use it. It writes to the log: not to one that lost events.
-func (w *World) Files(ctx context.Context) (*eventstore.FileHandler, error) {
+func (w *World) FileHandler(ctx context.Context) (*eventstore.FileHandler, error) {
 	return w.files.get(ctx, func(ctx context.Context) (*eventstore.FileHandler, error) {
 		log, err := w.Log(ctx)
 		if err != nil {
@@ -41,7 +41,7 @@ func (w *World) Files(ctx context.Context) (*eventstore.FileHandler, error) {
 
 // Sweeper makes what ends overdue attempts.
 func (w *World) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
-	files, err := w.Files(ctx)
+	files, err := w.FileHandler(ctx)
 	if err != nil {
 		return nil, err
 	}

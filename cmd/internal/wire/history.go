@@ -14,7 +14,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/jslog"
 )
 
-// Log implements app.World.
+// Log implements app.EventLog.
 func (w *World) Log(ctx context.Context) (eventstore.Log, error) {
 	h, err := w.history.get(ctx, w.openHistory)
 	if err != nil {
@@ -23,7 +23,7 @@ func (w *World) Log(ctx context.Context) (eventstore.Log, error) {
 	return meteredLog{h.Log, w.metrics}, nil
 }
 
-// Republisher implements app.World.
+// Republisher implements app.EventLog.
 func (w *World) Republisher(ctx context.Context) (app.Republisher, error) {
 	h, err := w.history.get(ctx, w.openHistory)
 	if err != nil {

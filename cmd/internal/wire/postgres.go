@@ -36,7 +36,7 @@ func (w *World) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 	})
 }
 
-// MakeRoles implements app.World.
+// MakeRoles implements app.Tables.
 func (w *World) MakeRoles(ctx context.Context) error {
 	pool, err := w.Pool(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (w *World) MakeRoles(ctx context.Context) error {
 	return projections.MakeRoles(ctx, pool)
 }
 
-// Migrate implements app.World.
+// Migrate implements app.Tables.
 func (w *World) Migrate(ctx context.Context) (map[string]int, error) {
 	pool, err := w.Pool(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (w *World) Migrate(ctx context.Context) (map[string]int, error) {
 	return map[string]int{migrations.ProjectionSchema: projection, migrations.RecordSchema: records}, err
 }
 
-// Pending implements app.World.
+// Pending implements app.Tables.
 func (w *World) Pending(ctx context.Context) (int, error) {
 	pool, err := w.Pool(ctx)
 	if err != nil {

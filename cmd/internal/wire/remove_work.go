@@ -8,7 +8,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// RemoveWork implements app.World: in the working directory that the job's profile
+// RemoveWork implements app.Effects: in the working directory that the job's profile
 // names, or in that of the installation.
 func (w *World) RemoveWork(ctx context.Context, j domain.Job) error {
 	batch := j.Configuration.BatchID

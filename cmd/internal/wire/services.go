@@ -106,7 +106,7 @@ func (w *World) Check(ctx context.Context) error {
 	return err
 }
 
-// Projected implements app.World.
+// Projected implements app.Tables.
 func (w *World) Projected(ctx context.Context, a domain.Aggregate, version int64) error {
 	waiter, err := w.projected(ctx)
 	if err != nil {

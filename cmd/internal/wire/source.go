@@ -25,7 +25,7 @@ func sourceOf(log eventstore.Log, follow bool) projections.Source {
 	}
 }
 
-// Source implements app.World.
+// Source implements app.EventLog.
 func (w *World) Source(ctx context.Context, follow bool) (projections.Source, error) {
 	log, err := w.Log(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func readOn(ctx context.Context, log eventstore.Log, o eventstore.ReadOptions, y
 	return 0
 }
 
-// Lag implements app.World.
+// Lag implements app.Tables.
 func (w *World) Lag(ctx context.Context, last uint64) (events int64, age time.Duration, err error) {
 	log, err := w.Log(ctx)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/store"
 )
 
-// Inspect implements app.World.
+// Inspect implements app.LiveState.
 func (w *World) Inspect(ctx context.Context) (consistency.Live, error) {
 	s, err := w.Store(ctx)
 	return consistency.Live{Inspector: s, Layout: s, State: s}, err
 }
 
-// WorkDirs implements app.World: in every place that a profile names, and in that of
+// WorkDirs implements app.Effects: in every place that a profile names, and in that of
 // the installation.
 func (w *World) WorkDirs(ctx context.Context) ([]consistency.WorkDir, error) {
 	places := map[string]bool{w.cfg.WorkDir: true}

@@ -30,7 +30,7 @@ import (
 const openTimeout = 10 * time.Second
 
 // World is everything that the settings name, each part opened when it is first
-// asked for. It is app.World for the use cases, and what the service is made of.
+// asked for. It is app.Resources for the use cases, and what the service is made of.
 type World struct {
 	cfg   config.Config
 	rows  map[string]string // settings as they may be shown
@@ -52,8 +52,6 @@ type World struct {
 	profiles part[*profile.Set]
 	requests part[*fetch.Client]
 }
-
-var _ app.World = (*World)(nil)
 
 // history is the log and the connection it is read through.
 type history struct {
@@ -111,14 +109,14 @@ func (w *World) Store(ctx context.Context) (*LiveState, error) {
 	})
 }
 
-// Restorer implements app.World. The live state is opened by it, for the one who
+// Restorer implements app.LiveState. The live state is opened by it, for the one who
 // restores it; it must not be open yet.
 func (w *World) Restorer(ctx context.Context) (eventstore.Restorer, error) {
 	w.restoring = true
 	return w.Store(ctx)
 }
 
-// Live implements app.World.
+// Live implements app.LiveState.
 func (w *World) Live(ctx context.Context) (app.Live, error) {
 	s, err := w.Store(ctx)
 	if err != nil {
@@ -127,7 +125,7 @@ func (w *World) Live(ctx context.Context) (app.Live, error) {
 	return s, nil
 }
 
-// Handler implements app.World.
+// Handler implements app.LiveState.
 func (w *World) Handler(ctx context.Context) (*eventstore.Handler, error) {
 	s, err := w.Store(ctx)
 	if err != nil {
@@ -149,7 +147,7 @@ func (w *World) Handler(ctx context.Context) (*eventstore.Handler, error) {
 	}, nil
 }
 
-// Uploads implements app.World.
+// Uploads implements app.Effects.
 func (w *World) Uploads(ctx context.Context) (*store.Store, error) {
 	return w.objects.get(ctx, func(ctx context.Context) (*store.Store, error) {
 		s, err := store.Open(ctx, w.cfg.Store)
@@ -165,7 +163,7 @@ func (w *World) Work(ctx context.Context) (*store.Work, error) {
 	})
 }
 
-// Profiles implements app.World.
+// Profiles implements app.Effects.
 func (w *World) Profiles() (*profile.Set, error) {
 	return w.profiles.get(context.Background(), func(context.Context) (*profile.Set, error) {
 		set, err := profile.Load(w.cfg.ProfilesDir)
@@ -173,7 +171,7 @@ func (w *World) Profiles() (*profile.Set, error) {
 	})
 }
 
-// DB implements app.World.
+// DB implements app.Tables.
 func (w *World) DB(ctx context.Context) (projections.DB, error) {
 	pool, err := w.Pool(ctx)
 	if err != nil {
@@ -185,7 +183,7 @@ func (w *World) DB(ctx context.Context) (projections.DB, error) {
 	return pool, nil
 }
 
-// Records implements app.World.
+// Records implements app.Effects.
 func (w *World) Records(ctx context.Context) (*record.Records, error) {
 	pool, err := w.Pool(ctx)
 	if err != nil {
@@ -197,13 +195,13 @@ func (w *World) Records(ctx context.Context) (*record.Records, error) {
 	return record.New(pool), nil
 }
 
-// Servers implements app.World.
-func (w *World) Servers() []app.Address {
-	return []app.Address{
+// Resources returns what use cases work with.
+func (w *World) Resources() app.Resources {
+	return app.Resources{LiveState: w, EventLog: w, Tables: w, Effects: w, Servers: []app.Address{
 		{Name: app.ServerZooKeeper, URL: w.rows["zookeeper"] + w.cfg.ZooKeeperRoot},
 		{Name: app.ServerNATS, URL: w.rows["nats"]},
 		{Name: app.ServerPostgres, URL: w.rows["postgres"]},
-	}
+	}}
 }
 
 // unavailable says which server does not answer, and where it was looked for.
