@@ -2,6 +2,7 @@ package repocheck
 
 import (
 	"errors"
+	"flag"
 	"io/fs"
 	"os"
 	"path"
@@ -96,16 +97,28 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
-// TestLibrariesAreDecided asks for a record in DECISIONS.md per library.
-func TestLibrariesAreDecided(t *testing.T) {
+var update = flag.Bool("update", false, "write docs/dependencies.md anew")
+
+// TestDependenciesPage compares docs/dependencies.md with the table and the imports.
+func TestDependenciesPage(t *testing.T) {
 	t.Parallel()
-	text, err := fs.ReadFile(repository(t), "DECISIONS.md")
+	root := repository(t)
+	want, err := DependenciesPage(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, library := range Libraries {
-		if !strings.Contains(string(text), library.Path) {
-			t.Errorf("%s has a row in libraries.go and no record in DECISIONS.md", library.Path)
+	for _, l := range Libraries {
+		if l.Licence == "" || l.Why == "" {
+			t.Errorf("%s has no licence or no reason in libraries.go", l.Path)
 		}
+	}
+	if *update {
+		if err := os.WriteFile(filepath.Join("..", "..", "docs", "dependencies.md"), []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if text, err := fs.ReadFile(root, "docs/dependencies.md"); err != nil || string(text) != want {
+		t.Errorf("docs/dependencies.md is not what libraries.go and the imports have (%v): run `make generate`", err)
 	}
 }
