@@ -55,6 +55,7 @@ func TestRepository(t *testing.T) {
 		"words":     CheckWords,
 		"sql":       CheckSQL,
 		"tour":      CheckTour,
+		"glossary":  CheckGlossary,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
