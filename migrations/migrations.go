@@ -74,9 +74,11 @@ func Up(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error)
 // apply applies what is missing and tells how many that were.
 func apply(ctx context.Context, provider *goose.Provider) (applied int, err error) {
 	err = again(func() error {
-		crash.Point("migrations/up/before-apply")
-		done, err := provider.Up(ctx)
-		crash.Point("migrations/up/after-apply")
+		var done []*goose.MigrationResult
+		err := crash.Around("migrations/up/apply", func() (err error) {
+			done, err = provider.Up(ctx)
+			return err
+		})
 		applied += len(done)
 		var partial *goose.PartialError
 		if errors.As(err, &partial) {
@@ -149,10 +151,7 @@ func alone(ctx context.Context, db *sql.DB, schema string, statements []string) 
 			return err
 		}
 	}
-	crash.Point("migrations/locked/before-commit")
-	err = tx.Commit()
-	crash.Point("migrations/locked/after-commit")
-	return err
+	return crash.Around("migrations/locked/commit", tx.Commit)
 }
 
 // Pending tells how many migrations the database still lacks. One that a newer

@@ -18,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // granted gives a migrated database with rights for the roles.
@@ -58,7 +59,7 @@ func as(t *testing.T, db *pgxpool.Pool, role string) *pgx.Conn {
 	return conn
 }
 
-func exec(t *testing.T, db projections.Reader, sql string) {
+func exec(t *testing.T, db query.Reader, sql string) {
 	t.Helper()
 	if _, err := db.Exec(context.Background(), sql); err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -66,7 +67,7 @@ func exec(t *testing.T, db projections.Reader, sql string) {
 }
 
 // relations lists tables and views, schema first.
-func relations(t *testing.T, db projections.DB, kinds ...string) []string {
+func relations(t *testing.T, db query.DB, kinds ...string) []string {
 	t.Helper()
 	rows, err := db.Query(context.Background(), `
 select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -90,7 +91,7 @@ func refused(err error) bool {
 }
 
 // writes are the three ways to change the rows of a table or view.
-func writes(t *testing.T, db projections.DB, relation string) []string {
+func writes(t *testing.T, db query.DB, relation string) []string {
 	t.Helper()
 	column := all(t, db, fmt.Sprintf("select attname::text from pg_attribute where attrelid = '%s'::regclass and attnum = 1", relation))[0][0]
 	return []string{"delete from " + relation, "insert into " + relation + " default values", fmt.Sprintf("update %s set %s = null", relation, column)}

@@ -10,22 +10,16 @@ import (
 
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/migrations"
+	"github.com/accession-ingest/accession/projections/internal/fold"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
+	"github.com/accession-ingest/accession/projections/internal/tables"
 )
-
-// partitionWidth is the number of places in a partition of the event table, as in
-// accession.make_event_partitions.
-const partitionWidth = 1_000_000
-
-// writing begins a transaction that writes to more than one of the live tables: it
-// waits while these are migrated, and a migration waits until it has ended.
-var writing = pgx.TxOptions{BeginQuery: migrations.BeginWriter}
 
 // project applies events in one transaction, again and again while PostgreSQL is
 // away. When the answer to a commit was lost, the checkpoint tells whether it
 // happened. bad says that the only event is poison.
 func (p *Projector) project(ctx context.Context, entries []entry, bad *poison) error {
-	to := after(p.at, entries[len(entries)-1].Recorded)
+	to := tables.After(p.at, entries[len(entries)-1].Recorded)
 	began := time.Now()
 	first := true
 	err := p.retry(ctx, func() error {
@@ -54,23 +48,23 @@ func (p *Projector) project(ctx context.Context, entries []entry, bad *poison) e
 // partitions has the partition of the first event and the next one made, in a
 // transaction of its own: making one locks the whole table for a moment.
 func (p *Projector) partitions(ctx context.Context, seq int64) error {
-	if seq/partitionWidth == p.part {
+	if seq/tables.PartitionWidth == p.part {
 		return nil
 	}
-	crash.Point("projections/partitions/before-make")
-	err := pgx.BeginTxFunc(ctx, p.cfg.DB, writing, func(tx pgx.Tx) error {
-		return pgdb.New(tx).MakeEventPartitions(ctx, seq)
+	err := crash.Around("projections/partitions/make", func() error {
+		return pgx.BeginTxFunc(ctx, p.cfg.DB, tables.Writing, func(tx pgx.Tx) error {
+			return pgdb.New(tx).MakeEventPartitions(ctx, seq)
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("make partitions of the event table: %w", err)
 	}
-	crash.Point("projections/partitions/after-make")
-	p.part = seq / partitionWidth
+	p.part = seq / tables.PartitionWidth
 	return nil
 }
 
-func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.AccessionCheckpoint, bad *poison) error {
-	tx, err := p.cfg.DB.BeginTx(ctx, writing)
+func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkpoint, bad *poison) error {
+	tx, err := p.cfg.DB.BeginTx(ctx, tables.Writing)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -79,12 +73,12 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.Accessio
 	// A projector that stands still must not keep the next one waiting. The row is
 	// locked by a statement of its own, so that the fence counts what is held as it is
 	// when others, a retry of poison above all, have let go of the row.
-	if _, err := tx.Exec(ctx, steer+", set_config('idle_in_transaction_session_timeout', '5s', true)"+
+	if _, err := tx.Exec(ctx, fold.PlannerSettings+", set_config('idle_in_transaction_session_timeout', '5s', true)"+
 		" from accession.checkpoint where name = $1 for no key update", p.at.Name); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	q := pgdb.New(tx)
-	under, err := fence(ctx, q, p.at, to)
+	under, err := tables.Move(ctx, q, p.at, to)
 	if err != nil {
 		return err
 	}
@@ -99,37 +93,35 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.Accessio
 		return err
 	}
 	f := p.recall(under)
-	if err := f.load(ctx, q, free); err != nil {
+	if err := f.Load(ctx, q, free); err != nil {
 		return err
 	}
 	for _, r := range free {
-		if err := f.apply(r, false); err != nil {
-			return eventError(r, err)
+		if err := f.Apply(r, false); err != nil {
+			return err
 		}
 	}
 	for _, w := range waiting {
 		if w.row.InHistory {
-			if err := f.event(w.Recorded); err != nil {
-				return eventError(w.Recorded, err)
+			if err := f.History(w.Recorded); err != nil {
+				return err
 			}
 		}
 	}
-	if err := f.write(ctx, tx, migrations.Live); err != nil {
+	if err := f.Write(ctx, tx, migrations.Live); err != nil {
 		return err
 	}
-	if err := put(ctx, "poison_event", q.HoldEvents, rowsOf(waiting)); err != nil {
+	if err := fold.Put(ctx, "poison_event", q.HoldEvents, rowsOf(waiting)); err != nil {
 		return err
 	}
 	if err := q.Notify(ctx, strconv.FormatInt(to.Seq, 10)); err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
-	crash.Point("projections/apply/before-commit")
-	if err := tx.Commit(ctx); err != nil {
+	if err := crash.Around("projections/apply/commit", func() error { return tx.Commit(ctx) }); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	crash.Point("projections/apply/after-commit")
-	f.written()
-	f.forget(memory * p.cfg.MaxBatch)
+	f.Written()
+	f.Forget(memory * p.cfg.MaxBatch)
 	under.Held += int64(len(waiting))
 	p.known, p.under = f, under
 	return nil
@@ -139,11 +131,11 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to pgdb.Accessio
 // and when somebody else has written since. That is a retry of poison, which frees
 // events, or a rebuild, which puts other tables there; the fence stops all others.
 // Until the commit nothing is known.
-func (p *Projector) recall(under pgdb.MoveCheckpointRow) *fold {
+func (p *Projector) recall(under pgdb.MoveCheckpointRow) *fold.Fold {
 	f := p.known
 	p.known = nil
 	if f == nil || p.under != under {
-		f = newFold()
+		f = fold.New()
 	}
 	return f
 }

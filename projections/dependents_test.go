@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // TestDependents: what others have built on the tables and views is named before a
@@ -21,15 +21,15 @@ func TestDependents(t *testing.T) {
 	if err := run(t, config(db, w.log)); err != nil {
 		t.Fatal(err)
 	}
-	rebuild := func(change func(*projections.RebuildConfig)) (projections.Rebuilt, error) {
+	replace := func(change func(*rebuild.Config)) (rebuild.Result, error) {
 		re := anew(db, w.log)
 		change(&re)
-		return projections.Rebuild(ctx, re)
+		return rebuild.Run(ctx, re)
 	}
-	plain := func(*projections.RebuildConfig) {}
+	plain := func(*rebuild.Config) {}
 	refused := func(err error, want ...string) {
 		t.Helper()
-		var built *projections.DependentsError
+		var built *rebuild.DependentsError
 		if !errors.As(err, &built) || !strings.Contains(err.Error(), "--drop-dependents") {
 			t.Fatalf("got %v", err)
 		}
@@ -50,31 +50,31 @@ func TestDependents(t *testing.T) {
 		"create table %s.shape (job accession.job)":                                                          {"table public.shape"},
 	} {
 		exec(t, db, strings.ReplaceAll(sql, "%s", "public"))
-		_, err := rebuild(plain)
+		_, err := replace(plain)
 		refused(err, want...)
 		if got := schemas(t, db); got != before {
 			t.Errorf("it left %s", got)
 		}
 		exec(t, db, "drop schema public cascade; create schema public; drop publication if exists mine; drop view if exists report.house; drop table if exists accession.own")
 	}
-	if _, err := rebuild(plain); err != nil {
+	if _, err := replace(plain); err != nil {
 		t.Fatal("nothing is built any more: ", err)
 	}
 
 	// Old tables that are kept are dropped with what was built on them only on demand.
 	exec(t, db, "create view public.late as select * from report.overdue_files")
-	done, err := rebuild(func(re *projections.RebuildConfig) { re.KeepOld, re.DropDependents = true, true })
+	done, err := replace(func(re *rebuild.Config) { re.KeepOld, re.DropDependents = true, true })
 	if err != nil || !done.Kept {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	refused(projections.DropRebuild(ctx, db, false), "view public.late")
-	if err := projections.DropRebuild(ctx, db, true); err != nil || count(t, db, "select count(*) from pg_views where viewname = 'late'") != 0 {
+	refused(rebuild.Drop(ctx, db, false), "view public.late")
+	if err := rebuild.Drop(ctx, db, true); err != nil || count(t, db, "select count(*) from pg_views where viewname = 'late'") != 0 {
 		t.Error(err)
 	}
 
 	// What is built while the rebuild runs is kept, and told.
-	done, err = rebuild(func(re *projections.RebuildConfig) {
-		re.Progress = func(p projections.RebuildProgress) {
+	done, err = replace(func(re *rebuild.Config) {
+		re.Progress = func(p rebuild.Progress) {
 			if p.Phase == "index" {
 				exec(t, db, "create view public.meanwhile as select * from report.overdue_files")
 			}
@@ -84,11 +84,11 @@ func TestDependents(t *testing.T) {
 	if !done.Kept || !strings.Contains(err.Error(), "the new tables are live") || count(t, db, "select count(*) from public.meanwhile") < 0 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if err := projections.DropRebuild(ctx, db, true); err != nil {
+	if err := rebuild.Drop(ctx, db, true); err != nil {
 		t.Error(err)
 	}
 	exec(t, db, "create view public.late as select * from report.overdue_files")
-	if done, err := rebuild(func(re *projections.RebuildConfig) { re.DropDependents = true }); err != nil || done.Kept || done.Compared != "" {
+	if done, err := replace(func(re *rebuild.Config) { re.DropDependents = true }); err != nil || done.Kept || done.Compared != "" {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if left := relations(t, db, "v", "m"); slices.Contains(left, "public.late") || schemas(t, db) != before {

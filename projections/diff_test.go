@@ -11,18 +11,19 @@ import (
 
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
-func compared(t *testing.T, db *pgxpool.Pool, o projections.DiffOptions) projections.Diff {
+func compared(t *testing.T, db *pgxpool.Pool, o rebuild.DiffOptions) rebuild.Diff {
 	t.Helper()
-	d, err := projections.Compare(context.Background(), db, o)
+	d, err := rebuild.Compare(context.Background(), db, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-func tableOf(t *testing.T, d projections.Diff, name string) projections.TableDiff {
+func tableOf(t *testing.T, d rebuild.Diff, name string) rebuild.TableDiff {
 	t.Helper()
 	for _, one := range d.Tables {
 		if one.Table == name {
@@ -30,7 +31,7 @@ func tableOf(t *testing.T, d projections.Diff, name string) projections.TableDif
 		}
 	}
 	t.Fatalf("%s was not compared", name)
-	return projections.TableDiff{}
+	return rebuild.TableDiff{}
 }
 
 // TestDiffOfAStoppedRebuild: every way in which rows can differ is found, with its
@@ -53,14 +54,14 @@ func TestDiffOfAStoppedRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(t, db, "update accession.batch set manifest_url = '' where id = (select min(id) from accession.batch where manifest_url is null)") // and nothing else
-	var differ *projections.DifferentError
-	if _, err := projections.Rebuild(ctx, anew(db, w.log)); !errors.As(err, &differ) || !strings.Contains(err.Error(), "accession diff") {
+	var differ *rebuild.DifferentError
+	if _, err := rebuild.Run(ctx, anew(db, w.log)); !errors.As(err, &differ) || !strings.Contains(err.Error(), "accession diff") {
 		t.Fatalf("got %v", err)
 	}
 	before := digests(t, db)
 
-	d := compared(t, db, projections.DiffOptions{Limit: 10})
-	if d.Before.Schema != "accession" || d.After.Schema != "accession_next" || d.Before.Seq != int64(len(w.log)) || d.After.Rules != projections.Meaning || d.Same() {
+	d := compared(t, db, rebuild.DiffOptions{Limit: 10})
+	if d.Before.Schema != "accession" || d.After.Schema != "accession_next" || d.Before.Seq != int64(len(w.log)) || d.After.Rules != projections.Version || d.Same() {
 		t.Errorf("%+v %+v", d.Before, d.After)
 	}
 	if len(d.Tables) != len(before) {
@@ -79,9 +80,9 @@ func TestDiffOfAStoppedRebuild(t *testing.T) {
 	if err := db.QueryRow(ctx, "select min(n.id), (select id from public.third) from accession_next.job n").Scan(&first, &third); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"a odd": projections.OnlyBefore, third: projections.OnlyAfter, first: projections.Changed}
+	want := map[string]string{"a odd": rebuild.OnlyBefore, third: rebuild.OnlyAfter, first: rebuild.Changed}
 	for _, r := range jobs.Rows {
-		if len(r.Key) != 1 || want[r.Key[0]] != r.Change || (len(r.Columns) > 0) != (r.Change == projections.Changed) {
+		if len(r.Key) != 1 || want[r.Key[0]] != r.Change || (len(r.Columns) > 0) != (r.Change == rebuild.Changed) {
 			t.Errorf("%+v", r)
 		}
 		delete(want, strings.Join(r.Key, " "))
@@ -94,7 +95,7 @@ func TestDiffOfAStoppedRebuild(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 		}
-		if r.Change == projections.Changed && len(r.Columns) != 3 {
+		if r.Change == rebuild.Changed && len(r.Columns) != 3 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -108,20 +109,20 @@ func TestDiffOfAStoppedRebuild(t *testing.T) {
 	}
 
 	// One table, and no more rows than asked for, but all counted.
-	d = compared(t, db, projections.DiffOptions{Table: "job", Limit: 2})
+	d = compared(t, db, rebuild.DiffOptions{Table: "job", Limit: 2})
 	if len(d.Tables) != 1 || len(d.Tables[0].Rows) != 2 || d.Tables[0].Different() != 3 {
 		t.Errorf("%+v", d)
 	}
-	if _, err := projections.Compare(ctx, db, projections.DiffOptions{Table: "checkpoint", Limit: 1}); err == nil || !strings.Contains(err.Error(), `no table "checkpoint"`) {
+	if _, err := rebuild.Compare(ctx, db, rebuild.DiffOptions{Table: "checkpoint", Limit: 1}); err == nil || !strings.Contains(err.Error(), `no table "checkpoint"`) {
 		t.Error(err)
 	}
 	// A column that one generation has is named and not compared; a table is refused.
 	exec(t, db, `alter table accession_next.setting add column "a ""new"" one" text default 'x'`)
-	if one := tableOf(t, compared(t, db, projections.DiffOptions{Table: "setting"}), "setting"); !cmp.Equal(one.ColumnsAfter, []string{`a "new" one`}) || len(one.ColumnsBefore) > 0 || one.Changed != 1 {
+	if one := tableOf(t, compared(t, db, rebuild.DiffOptions{Table: "setting"}), "setting"); !cmp.Equal(one.ColumnsAfter, []string{`a "new" one`}) || len(one.ColumnsBefore) > 0 || one.Changed != 1 {
 		t.Errorf("%+v", one)
 	}
 	exec(t, db, "drop table accession_next.retry cascade")
-	if _, err := projections.Compare(ctx, db, projections.DiffOptions{Limit: 1}); err == nil || !strings.Contains(err.Error(), `compare retry: there is no "accession_next"."retry"`) {
+	if _, err := rebuild.Compare(ctx, db, rebuild.DiffOptions{Limit: 1}); err == nil || !strings.Contains(err.Error(), `compare retry: there is no "accession_next"."retry"`) {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(before, digests(t, db)); diff != "" {
@@ -137,7 +138,7 @@ func TestDiffOfKeptTables(t *testing.T) {
 	db, ctx := projtest.DB(t), context.Background()
 	refused := func(want string) {
 		t.Helper()
-		if _, err := projections.Compare(ctx, db, projections.DiffOptions{Limit: 1}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := rebuild.Compare(ctx, db, rebuild.DiffOptions{Limit: 1}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want …%s…, got %v", want, err)
 		}
 	}
@@ -147,10 +148,10 @@ func TestDiffOfKeptTables(t *testing.T) {
 	refused("`accession rebuild --keep-old` keeps")
 	re := anew(db, w.log)
 	re.KeepOld = true
-	if _, err := projections.Rebuild(ctx, re); err != nil {
+	if _, err := rebuild.Run(ctx, re); err != nil {
 		t.Fatal(err)
 	}
-	d := compared(t, db, projections.DiffOptions{Limit: 1})
+	d := compared(t, db, rebuild.DiffOptions{Limit: 1})
 	if !d.Same() || d.Before.Schema != "accession_old" || d.After.Schema != "accession" || d.Before.Seq != int64(len(w.log)) {
 		t.Errorf("%+v", d)
 	}
@@ -166,12 +167,12 @@ func TestDiffOfKeptTables(t *testing.T) {
 	if err := run(t, config(db, more.log)); err != nil {
 		t.Fatal(err)
 	}
-	var places *projections.PlacesError
-	if _, err := projections.Compare(ctx, db, projections.DiffOptions{Limit: 1}); !errors.As(err, &places) || places.Before.Seq >= places.After.Seq {
+	var places *rebuild.SequenceError
+	if _, err := rebuild.Compare(ctx, db, rebuild.DiffOptions{Limit: 1}); !errors.As(err, &places) || places.Before.Seq >= places.After.Seq {
 		t.Errorf("%v", err)
 	}
 	refused("`accession rebuild --drop` and then `accession rebuild --keep-old`")
-	if err := projections.DropRebuild(ctx, db, false); err != nil {
+	if err := rebuild.Drop(ctx, db, false); err != nil {
 		t.Fatal(err)
 	}
 	exec(t, db, "create schema accession_next")
@@ -190,15 +191,15 @@ func TestDiffWhileRebuilding(t *testing.T) {
 		t.Fatal(err)
 	}
 	re, tried := anew(db, w.log), false
-	re.Progress = func(p projections.RebuildProgress) {
+	re.Progress = func(p rebuild.Progress) {
 		if p.Phase == "swap" {
 			tried = true
-			if _, err := projections.Compare(ctx, db, projections.DiffOptions{Limit: 1}); !errors.Is(err, projections.ErrRebuilding) {
+			if _, err := rebuild.Compare(ctx, db, rebuild.DiffOptions{Limit: 1}); !errors.Is(err, rebuild.ErrBusy) {
 				t.Errorf("got %v", err)
 			}
 		}
 	}
-	if _, err := projections.Rebuild(ctx, re); err != nil || !tried {
+	if _, err := rebuild.Run(ctx, re); err != nil || !tried {
 		t.Error(err, tried)
 	}
 }
@@ -214,11 +215,11 @@ func TestDiffOfManyRows(t *testing.T) {
 	}
 	exec(t, db, `insert into accession.file_count select 'jid' || lpad(i::text, 10, '0'), 1, 0, 0, 0, 0, 0, 0, 0, 0, false from generate_series(1, 50000) i`)
 	exec(t, db, "insert into accession_next.file_count select * from accession.file_count")
-	if d := compared(t, db, projections.DiffOptions{Table: "file_count", Limit: 7}); !d.Same() || d.Tables[0].RowsAfter != 50_000 || len(d.Tables[0].Rows) != 0 {
+	if d := compared(t, db, rebuild.DiffOptions{Table: "file_count", Limit: 7}); !d.Same() || d.Tables[0].RowsAfter != 50_000 || len(d.Tables[0].Rows) != 0 {
 		t.Errorf("%+v", d)
 	}
 	exec(t, db, "update accession_next.file_count set files_listed = 2")
-	d := compared(t, db, projections.DiffOptions{Table: "file_count", Limit: 7})
+	d := compared(t, db, rebuild.DiffOptions{Table: "file_count", Limit: 7})
 	one := d.Tables[0]
 	if one.Changed != 50_000 || len(one.Rows) != 7 || one.Rows[0].Key[0] != "jid0000000001" || one.Rows[6].Key[0] != "jid0000000007" {
 		t.Errorf("%+v", one)

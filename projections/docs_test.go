@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // write makes the tests of documents write them: make documents.
@@ -205,7 +205,7 @@ select pg_get_indexdef(i.indexrelid), i.indisprimary from pg_index i where i.ind
 }
 
 // all gives the rows of a query as words.
-func all(t *testing.T, db projections.DB, query string, args ...any) (rows [][]string) {
+func all(t *testing.T, db query.DB, query string, args ...any) (rows [][]string) {
 	t.Helper()
 	found, err := db.Query(context.Background(), query, args...)
 	if err != nil {

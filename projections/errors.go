@@ -8,16 +8,13 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/fold"
+	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
 // ErrOtherProjector says that another projector moved the checkpoint: this one
 // has changed nothing since and must stop.
-var ErrOtherProjector = errors.New("another projector has moved the checkpoint: run one projector for each projection")
-
-// ErrNotFound says that there is no such batch or job in the projection. It may
-// exist and not be projected yet.
-var ErrNotFound = errors.New("not in the projection")
+var ErrOtherProjector = tables.ErrMoved
 
 // StreamError says that the log is not the one that the checkpoint tells of, or
 // that it lost events that were applied here.
@@ -33,18 +30,19 @@ func (e *StreamError) Error() string {
 		e.Stream, e.Seq, e.Why)
 }
 
-// Meaning is the version of the rules by which this program makes the tables. It
-// is counted up when the same events give other rows: who has tables of another
-// meaning makes them anew.
-const Meaning = 2
+// Version is the version of the rules by which this program makes the tables.
+const Version = tables.Version
 
-// MeaningError says that the tables were made by other rules than this program's.
-type MeaningError struct{ Tables int64 }
+// EventError names the event that could not be applied.
+type EventError = fold.EventError
+
+// VersionError says that the tables were made by other rules than this program's.
+type VersionError struct{ Tables int64 }
 
 // Error implements error.
-func (e *MeaningError) Error() string {
+func (e *VersionError) Error() string {
 	return fmt.Sprintf("the tables were made by rules of version %d, this program has version %d; nothing was changed: run `accession rebuild` of the newer program, then its service",
-		e.Tables, Meaning)
+		e.Tables, Version)
 }
 
 // TablesError says that PostgreSQL does not know a table or column that this program
@@ -59,8 +57,8 @@ func (e *TablesError) Error() string {
 // Unwrap gives the cause.
 func (e *TablesError) Unwrap() error { return e.Err }
 
-// tables names an error that the tables of another version give.
-func tables(err error) error {
+// otherTables names an error that the tables of another version give.
+func otherTables(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (pg.Code == "42703" || pg.Code == "42P01" || pg.Code == "42883") { // column, table, function
 		return &TablesError{err}
@@ -68,32 +66,9 @@ func tables(err error) error {
 	return err
 }
 
-// EventError names the event that could not be applied.
-type EventError struct {
-	Seq  uint64
-	ID   string
-	Type domain.EventType
-	Err  error
-}
-
-// Error implements error.
-func (e *EventError) Error() string {
-	return fmt.Sprintf("project event %d of the log (%s, %s): %v", e.Seq, e.ID, e.Type, e.Err)
-}
-
-func eventError(r domain.Recorded, err error) *EventError {
-	return &EventError{Seq: r.Seq, ID: r.ID(), Type: r.Type, Err: err}
-}
-
-// Unwrap gives the cause.
-func (e *EventError) Unwrap() error { return e.Err }
-
 // cachedPlan: the table that a prepared statement reads was changed by a migration
 // or a rebuild; the next try prepares it again.
 const cachedPlan = "0A000"
-
-// stoodStill: the server ended a transaction because nothing came for too long.
-const stoodStill = "25P03"
 
 // transient reports whether trying again can help: the server is away, restarts,
 // or asked for another try.
@@ -104,7 +79,7 @@ func transient(err error) bool {
 		case "08", "53", "57": // connection, resources, operator intervention
 			return true
 		}
-		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == "55P03" || pg.Code == stoodStill || pg.Code == cachedPlan
+		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == "55P03" || pg.Code == tables.IdleTimeout || pg.Code == cachedPlan
 	}
 	var network net.Error
 	var connect *pgconn.ConnectError

@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // errCut is what a statement says that a test cut off for good.
@@ -25,7 +26,7 @@ var errCut = errors.New("cut off by the test")
 // is cut. If lost is set, it is the nth commit, and it has happened
 // all the same: only its answer is missing.
 type faultyDB struct {
-	projections.DB
+	query.DB
 	mu   sync.Mutex
 	left int
 	err  error

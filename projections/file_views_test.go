@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // mustFile makes commands count: a refused one ends the test.
@@ -94,18 +94,18 @@ func TestFilesOfAJob(t *testing.T) {
 	w, jobs := fileStory(t)
 	db, ctx := projected(t, w), context.Background()
 	for name, c := range map[string]struct {
-		f    projections.FileFilter
+		f    query.FileFilter
 		want string
 	}{
-		"all":      {projections.FileFilter{}, "a b c d e x"},
-		"batch":    {projections.FileFilter{Batch: "bid0000000001"}, "a b c d e x"},
-		"no batch": {projections.FileFilter{Batch: "bid0000000002"}, ""},
-		"job":      {projections.FileFilter{Job: jobs[0]}, "a b c d e"},
-		"status":   {projections.FileFilter{Status: domain.FileIgnore}, "b"},
-		"name":     {projections.FileFilter{Name: "d."}, "d"},
-		"page":     {projections.FileFilter{Job: jobs[0], After: w.found[1], Limit: 2}, "c d"},
+		"all":      {query.FileFilter{}, "a b c d e x"},
+		"batch":    {query.FileFilter{Batch: "bid0000000001"}, "a b c d e x"},
+		"no batch": {query.FileFilter{Batch: "bid0000000002"}, ""},
+		"job":      {query.FileFilter{Job: jobs[0]}, "a b c d e"},
+		"status":   {query.FileFilter{Status: domain.FileIgnore}, "b"},
+		"name":     {query.FileFilter{Name: "d."}, "d"},
+		"page":     {query.FileFilter{Job: jobs[0], After: w.found[1], Limit: 2}, "c d"},
 	} {
-		rows, err := projections.Files(ctx, db, c.f)
+		rows, err := query.Files(ctx, db, c.f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,21 +123,21 @@ func TestFilesOfAJob(t *testing.T) {
 		domain.BatchID("bid0000000001").Aggregate(): {6, 1, 1, 1, 1, 2, 2, 34, 14},
 		domain.BatchID("bid0000000009").Aggregate(): {0, 0, 0, 0, 0, 0, 0, 0, 0},
 	} {
-		c, err := projections.CountFiles(ctx, db, of)
+		c, err := query.CountFiles(ctx, db, of)
 		if got := []int64{c.FilesListed, c.FilesProcessed, c.FilesSkipped, c.FilesGivenUp, c.FilesDeleted, c.FilesInProgress,
 			c.FilesDownloaded, c.BytesListed, c.BytesDownloaded}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v, %v", of, got, want, err)
 		}
 	}
-	s, err := projections.Summary(ctx, db, "bid0000000001")
+	s, err := query.Summary(ctx, db, "bid0000000001")
 	if got := []int64{s.FilesListed, s.FilesProcessed, s.FilesSkipped, s.FilesGivenUp, s.FilesDeleted, s.FilesInProgress, s.BytesListed, s.BytesDownloaded}; err != nil ||
 		!slices.Equal(got, []int64{6, 1, 1, 1, 1, 2, 34, 14}) {
 		t.Errorf("summary: %v %v", got, err)
 	}
-	if _, err := projections.FileByHash(ctx, db, domain.HashFile("no", "where")); !errors.Is(err, projections.ErrNotFound) {
+	if _, err := query.FileByHash(ctx, db, domain.HashFile("no", "where")); !errors.Is(err, query.ErrNotFound) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if err := projections.NewWaiter(db).For(ctx, w.found[0].Aggregate(), w.files[w.found[0]].Version); err != nil {
+	if err := query.NewWaiter(db).For(ctx, w.found[0].Aggregate(), w.files[w.found[0]].Version); err != nil {
 		t.Error(err)
 	}
 }
@@ -150,7 +150,7 @@ func TestFileHistory(t *testing.T) {
 	db, ctx := projected(t, w), context.Background()
 	var got []string
 	for i := range w.found {
-		rows, err := projections.RetriesOfFile(ctx, db, w.found[i])
+		rows, err := query.RetriesOfFile(ctx, db, w.found[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestFileHistory(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	moves, err := projections.FileHistory(ctx, db, w.found[0])
+	moves, err := query.FileHistory(ctx, db, w.found[0])
 	if err != nil || len(moves) != 12 {
 		t.Fatalf("%d moves, %v", len(moves), err)
 	}
@@ -196,8 +196,8 @@ func TestFilesOfADeletedJobWaitForNobody(t *testing.T) {
 	t.Parallel()
 	w, jobs := fileStory(t)
 	unresolved := func() (n int64) {
-		db, past := projected(t, w), projections.NewPast()
-		now, err := projections.Failures(t.Context(), db, projections.Range{})
+		db, past := projected(t, w), query.NewPast()
+		now, err := query.Failures(t.Context(), db, query.Range{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // world makes up legal histories: it asks the domain for random commands and
@@ -290,7 +291,7 @@ func (w *world) traceparent(seq uint64) string {
 var created = time.Date(2026, 3, 1, 0, 0, 0, 123456789, time.UTC)
 
 // config reads a log that does not grow.
-func config(db projections.DB, log []domain.Recorded) projections.Config {
+func config(db query.DB, log []domain.Recorded) projections.Config {
 	return projections.Config{DB: db, Source: sourceOf(log),
 		Stream: projections.StreamInfo{Name: "test", Created: created, Last: uint64(len(log))}}
 }

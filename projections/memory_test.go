@@ -13,6 +13,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // interrupted makes a projector that lets somebody else work on the tables between
@@ -54,7 +56,7 @@ func TestNothingIsRememberedOverARebuild(t *testing.T) {
 	cfg := interrupted(config(db, w.log), 501, func() {
 		re := anew(db, w.log[:500])
 		re.Accept = true
-		if _, err := projections.Rebuild(ctx, re); err != nil {
+		if _, err := rebuild.Run(ctx, re); err != nil {
 			t.Error(err)
 		}
 	})
@@ -86,7 +88,7 @@ func TestNothingIsRememberedOverARetry(t *testing.T) {
 
 // slowRetry commits only when somebody waits for what its transaction has locked.
 type slowRetry struct {
-	projections.DB
+	query.DB
 	begun  chan struct{}
 	waited func() bool
 }

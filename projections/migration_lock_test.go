@@ -16,11 +16,13 @@ import (
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // heldDB stops in its transaction before the nth table is written to.
 type heldDB struct {
-	projections.DB
+	query.DB
 	left  int
 	there chan struct{} // closed when it stops
 	goOn  chan struct{} // until this is closed
@@ -103,7 +105,7 @@ func TestWritersWaitForMigration(t *testing.T) {
 			return err
 		},
 		"the swap of a rebuild": func(t *testing.T, db *pgxpool.Pool) error {
-			_, err := projections.Rebuild(t.Context(), anew(db, w.log[:800]))
+			_, err := rebuild.Run(t.Context(), anew(db, w.log[:800]))
 			return err
 		},
 		"the rights": func(t *testing.T, db *pgxpool.Pool) error { return upOnly(db) },

@@ -12,6 +12,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // shifted are tables of one event, and beside them those of a rebuild of it, that
@@ -29,8 +31,8 @@ func shift(t *testing.T, seed, ahead uint64) shifted {
 		t.Fatal(err)
 	}
 	exec(t, s.db, "update accession.batch set submitter = 'somebody else'")
-	var differ *projections.DifferentError
-	if _, err := projections.Rebuild(t.Context(), anew(s.db, w.log[:1])); !errors.As(err, &differ) {
+	var differ *rebuild.DifferentError
+	if _, err := rebuild.Run(t.Context(), anew(s.db, w.log[:1])); !errors.As(err, &differ) {
 		t.Fatal(err)
 	}
 	for _, schema := range []string{"accession", "accession_next"} {
@@ -65,7 +67,7 @@ func (s shifted) rebuild(n int) error {
 	re.Source, re.Resume, re.Accept = s.source(s.log[:n]), true, true
 	re.Stream.Last = s.log[n-1].Seq
 	re.Last = func(context.Context) (uint64, error) { return s.log[n-1].Seq, nil }
-	_, err := projections.Rebuild(context.Background(), re)
+	_, err := rebuild.Run(context.Background(), re)
 	return err
 }
 
@@ -99,7 +101,7 @@ func TestPartitionsOfOtherTables(t *testing.T) {
 				if r.Seq == s.ahead+31 {
 					// Thirty events are two transactions; the third one goes from one partition
 					// into the next.
-					if err := projections.NewWaiter(s.db).Seq(ctx, r.Seq-1); err != nil {
+					if err := query.NewWaiter(s.db).Seq(ctx, r.Seq-1); err != nil {
 						t.Error(err)
 					}
 					if err := s.rebuild(31); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // TestThePastIsWhatTheTablesShowed goes through a history, and compares at every
@@ -22,7 +22,7 @@ func TestThePastIsWhatTheTablesShowed(t *testing.T) {
 	ctx := context.Background()
 	story := projtest.NewStory(t)
 	story.Random(9, 250)
-	log, db, past := story.Log, projtest.DB(t), projections.NewPast()
+	log, db, past := story.Log, projtest.DB(t), query.NewPast()
 	for n, r := range log {
 		story.Log = log[:n+1]
 		story.Project(db)
@@ -44,7 +44,7 @@ func TestThePastIsWhatTheTablesShowed(t *testing.T) {
 // nearly: seconds are rounded differently here and there; an empty list is none.
 var nearly = cmp.Options{cmpopts.EquateEmpty(), cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-6 })}
 
-func comparePast(ctx context.Context, t *testing.T, db projections.DB, past *projections.Past, r domain.Recorded) {
+func comparePast(ctx context.Context, t *testing.T, db query.DB, past *query.Past, r domain.Recorded) {
 	t.Helper()
 	same := func(what string, want any, err error, got any, gotErr error) {
 		t.Helper()
@@ -55,33 +55,33 @@ func comparePast(ctx context.Context, t *testing.T, db projections.DB, past *pro
 		}
 	}
 	if r.BatchID != "" {
-		want, err := projections.Summary(ctx, db, r.BatchID)
+		want, err := query.Summary(ctx, db, r.BatchID)
 		got, gotErr := past.Summary(r.BatchID)
 		same("batch", want, err, got, gotErr)
-		counts, err := projections.CountFiles(ctx, db, r.BatchID.Aggregate())
+		counts, err := query.CountFiles(ctx, db, r.BatchID.Aggregate())
 		same("counters of files", counts, err, past.Counts(r.BatchID.Aggregate()), nil)
-		reports, err := projections.Reports(ctx, db, r.BatchID)
-		same("reports", reports, err, only(past.Reports(), func(x projections.BatchReport) bool { return x.BatchID == string(r.BatchID) }), nil)
-		retries, err := projections.Retries(ctx, db, r.BatchID, 1000)
-		same("retries", retries, err, only(past.Retries(domain.KindJob), func(x projections.Retry) bool { return x.BatchID == string(r.BatchID) }), nil)
+		reports, err := query.Reports(ctx, db, r.BatchID)
+		same("reports", reports, err, only(past.Reports(), func(x query.BatchReport) bool { return x.BatchID == string(r.BatchID) }), nil)
+		retries, err := query.Retries(ctx, db, r.BatchID, 1000)
+		same("retries", retries, err, only(past.Retries(domain.KindJob), func(x query.Retry) bool { return x.BatchID == string(r.BatchID) }), nil)
 	}
 	switch r.Aggregate.Kind {
 	case domain.KindJob:
 		id := domain.JobID(r.Aggregate.ID)
-		want, err := projections.JobByID(ctx, db, id)
+		want, err := query.JobByID(ctx, db, id)
 		got, gotErr := past.Job(id)
 		same("job", want, err, got, gotErr)
-		moves, err := projections.Transitions(ctx, db, id)
-		same("job's history", moves, err, only(past.Transitions(), func(x projections.JobTransition) bool { return x.JobID == string(id) }), nil)
+		moves, err := query.Transitions(ctx, db, id)
+		same("job's history", moves, err, only(past.Transitions(), func(x query.JobTransition) bool { return x.JobID == string(id) }), nil)
 	case domain.KindFile:
 		id := domain.FileHash(r.Aggregate.ID)
-		want, err := projections.FileByHash(ctx, db, id)
+		want, err := query.FileByHash(ctx, db, id)
 		got, gotErr := past.File(id)
 		same("file", want, err, got, gotErr)
-		moves, err := projections.FileHistory(ctx, db, id)
-		same("file's history", moves, err, only(past.FileTransitions(), func(x projections.FileTransition) bool { return x.RawFileHash == string(id) }), nil)
-		retries, err := projections.RetriesOfFile(ctx, db, id)
-		same("file's retries", retries, err, only(past.Retries(domain.KindFile), func(x projections.Retry) bool { return x.RawFileHash == string(id) }), nil)
+		moves, err := query.FileHistory(ctx, db, id)
+		same("file's history", moves, err, only(past.FileTransitions(), func(x query.FileTransition) bool { return x.RawFileHash == string(id) }), nil)
+		retries, err := query.RetriesOfFile(ctx, db, id)
+		same("file's retries", retries, err, only(past.Retries(domain.KindFile), func(x query.Retry) bool { return x.RawFileHash == string(id) }), nil)
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/fold"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
@@ -88,7 +90,7 @@ func (p *Projector) hold(ctx context.Context, e entry, cause error, tries int) e
 	var event *EventError
 	ours := errors.As(cause, &event)
 	if !ours {
-		event = eventError(e.Recorded, cause)
+		event = fold.NewEventError(e.Recorded, cause)
 	}
 	err := p.project(ctx, []entry{e}, &poison{
 		error: event.Err.Error(), tries: tries,
@@ -138,7 +140,7 @@ func (p *Projector) divide(ctx context.Context, q *pgdb.Queries, entries []entry
 		seq, waits := behind[e.Aggregate]
 		if bad == nil && !waits {
 			if e.fault != nil {
-				return nil, nil, eventError(e.Recorded, e.fault)
+				return nil, nil, fold.NewEventError(e.Recorded, e.fault)
 			}
 			free = append(free, e.Recorded)
 			continue
@@ -176,4 +178,9 @@ func (p *Projector) pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// readable gives bytes as text that PostgreSQL takes.
+func readable(data []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(data), "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -13,36 +13,10 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/migrations"
+	"github.com/accession-ingest/accession/projections/internal/fold"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
+	"github.com/accession-ingest/accession/projections/internal/tables"
 )
-
-// PoisonEvent is a row of accession.poison_event.
-type PoisonEvent = pgdb.AccessionPoisonEvent
-
-// Poison lists up to limit (0 = 100) held events in the order of the log.
-func Poison(ctx context.Context, db Reader, limit int) ([]PoisonEvent, error) {
-	rows, err := pgdb.New(db).PoisonEvents(ctx, pgdb.PoisonEventsParams{Name: defaultName, MaxRows: atMost(limit)})
-	for i := range rows {
-		utc(&rows[i].FirstSeen, &rows[i].LastSeen)
-	}
-	return rows, wrap("list held events", err)
-}
-
-// PoisonAt gives the held event at a place of the log, or ErrNotFound.
-func PoisonAt(ctx context.Context, db Reader, seq uint64) (PoisonEvent, error) {
-	row, err := pgdb.New(db).PoisonEvent(ctx, pgdb.PoisonEventParams{Name: defaultName, Seq: int64(seq)})
-	utc(&row.FirstSeen, &row.LastSeen)
-	return row, wrap(fmt.Sprintf("event %d", seq), err)
-}
-
-// PoisonCount tells how many events are held, of how many aggregates.
-type PoisonCount = pgdb.CountPoisonRow
-
-// CountPoison counts what is held.
-func CountPoison(ctx context.Context, db Reader) (PoisonCount, error) {
-	n, err := pgdb.New(db).CountPoison(ctx, defaultName)
-	return n, wrap("count held events", err)
-}
 
 // Retried tells what became of an aggregate that was held.
 type Retried struct {
@@ -55,50 +29,55 @@ type Retried struct {
 // RetryPoison applies the held events of an aggregate, in their order, as far as
 // that goes, in one transaction: the projector waits meanwhile and then goes on
 // with the aggregate. The events come from the history, those that it lacks from
-// the log. Tables of other rules are left as they are: [*MeaningError].
+// the log. Tables of other rules are left as they are: [*VersionError].
 func RetryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) (Retried, error) {
-	out := Retried{Aggregate: a}
-	tx, err := db.BeginTx(ctx, writing)
+	out, err := retryPoison(ctx, db, source, a)
 	if err != nil {
-		return out, wrap("retry "+a.String(), err)
+		return out, fmt.Errorf("retry %s: %w", a, err)
+	}
+	return out, nil
+}
+
+func retryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) (out Retried, err error) {
+	out.Aggregate = a
+	tx, err := db.BeginTx(ctx, tables.Writing)
+	if err != nil {
+		return out, err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	q := pgdb.New(tx)
-	at, err := q.LockCheckpoint(ctx, defaultName)
+	r := retrial{q: pgdb.New(tx), tx: tx}
+	at, err := r.q.LockCheckpoint(ctx, tables.Main)
 	if err != nil {
-		return out, wrap("lock the checkpoint", err)
+		return out, fmt.Errorf("lock the checkpoint: %w", err)
 	}
-	if at.Meaning != Meaning {
-		return out, wrap("retry "+a.String(), &MeaningError{Tables: at.Meaning})
+	if at.Meaning != Version {
+		return out, &VersionError{Tables: at.Meaning}
 	}
-	r := retrial{q: q, tx: tx}
-	if r.rows, err = q.PoisonEvents(ctx, pgdb.PoisonEventsParams{Name: defaultName, Kind: string(a.Kind), AggregateID: a.ID, MaxRows: math.MaxInt32}); err != nil {
-		return out, wrap("read what is held of "+a.String(), err)
+	r.rows, err = r.q.PoisonEvents(ctx, pgdb.PoisonEventsParams{Name: tables.Main, Kind: string(a.Kind), AggregateID: a.ID, MaxRows: math.MaxInt32})
+	if err == nil && len(r.rows) == 0 {
+		err = fmt.Errorf("it is not held: %w", tables.ErrNotFound)
 	}
-	if len(r.rows) == 0 {
-		return out, fmt.Errorf("%s is not held: %w", a, ErrNotFound)
+	if err == nil {
+		err = r.read(ctx, source)
 	}
-	if err = r.read(ctx, source); err == nil {
+	if err == nil {
 		out.Applied, out.Err, err = r.apply(ctx)
 	}
 	if err != nil {
-		return out, wrap("retry "+a.String(), err)
+		return out, err
 	}
 	out.Waiting = len(r.rows) - out.Applied
-	if err := q.Notify(ctx, strconv.FormatInt(at.Seq, 10)); err != nil {
-		return out, wrap("notify", err)
+	if err := r.q.Notify(ctx, strconv.FormatInt(at.Seq, 10)); err != nil {
+		return out, fmt.Errorf("notify: %w", err)
 	}
-	crash.Point("projections/poison/before-commit")
-	err = tx.Commit(ctx)
-	crash.Point("projections/poison/after-commit")
-	return out, wrap("commit", err)
+	return out, crash.Around("projections/poison/commit", func() error { return tx.Commit(ctx) })
 }
 
 // retrial is the work of [RetryPoison].
 type retrial struct {
 	q       *pgdb.Queries
 	tx      pgx.Tx
-	rows    []PoisonEvent
+	rows    []pgdb.AccessionPoisonEvent
 	entries []entry // of each row
 }
 
@@ -132,7 +111,7 @@ func (r *retrial) read(ctx context.Context, source Source) error {
 }
 
 // fromLog reads one event from the log.
-func fromLog(ctx context.Context, source Source, row PoisonEvent) (entry, error) {
+func fromLog(ctx context.Context, source Source, row pgdb.AccessionPoisonEvent) (entry, error) {
 	for e, err := range source(ctx, uint64(row.Seq)) {
 		var fault *Unreadable
 		if errors.As(err, &fault) {
@@ -182,21 +161,21 @@ func (r *retrial) apply(ctx context.Context) (n int, why *EventError, err error)
 		if cause == nil {
 			break
 		}
-		n, why = bad, eventError(r.entries[bad].Recorded, cause)
+		n, why = bad, fold.NewEventError(r.entries[bad].Recorded, cause)
 	}
 	var done []int64
 	for _, row := range r.rows[:n] {
 		done = append(done, row.Seq)
 	}
-	if err := r.q.FreeEvents(ctx, pgdb.FreeEventsParams{Name: defaultName, Seqs: done}); err != nil || why == nil {
+	if err := r.q.FreeEvents(ctx, pgdb.FreeEventsParams{Name: tables.Main, Seqs: done}); err != nil || why == nil {
 		return n, nil, err
 	}
 	first := r.rows[n]
-	return n, why, r.q.StillPoison(ctx, pgdb.StillPoisonParams{Name: defaultName, Kind: first.Kind, AggregateID: first.AggregateID, Seq: first.Seq, Error: why.Err.Error()})
+	return n, why, r.q.StillPoison(ctx, pgdb.StillPoisonParams{Name: tables.Main, Kind: first.Kind, AggregateID: first.AggregateID, Seq: first.Seq, Error: why.Err.Error()})
 }
 
 // fold folds the first n events; bad is the one that could not be.
-func (r *retrial) fold(ctx context.Context, n int) (f *fold, bad int, cause, err error) {
+func (r *retrial) fold(ctx context.Context, n int) (f *fold.Fold, bad int, cause, err error) {
 	var events []domain.Recorded
 	for i, e := range r.entries[:n] {
 		if e.fault != nil {
@@ -204,12 +183,12 @@ func (r *retrial) fold(ctx context.Context, n int) (f *fold, bad int, cause, err
 		}
 		events = append(events, e.Recorded)
 	}
-	f = newFold()
-	if err := f.load(ctx, r.q, events); err != nil {
+	f = fold.New()
+	if err := f.Load(ctx, r.q, events); err != nil {
 		return nil, 0, nil, err
 	}
 	for i, e := range events {
-		if err := f.apply(e, r.rows[i].InHistory); err != nil {
+		if err := f.Apply(e, r.rows[i].InHistory); err != nil {
 			return nil, i, err, nil
 		}
 	}
@@ -217,12 +196,12 @@ func (r *retrial) fold(ctx context.Context, n int) (f *fold, bad int, cause, err
 }
 
 // write writes what was folded, or nothing: cause is what PostgreSQL refuses.
-func (r *retrial) write(ctx context.Context, f *fold) (cause, err error) {
+func (r *retrial) write(ctx context.Context, f *fold.Fold) (cause, err error) {
 	part, err := r.tx.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = f.write(ctx, part, migrations.Live)
+	err = f.Write(ctx, part, migrations.Live)
 	if err == nil {
 		return nil, part.Commit(ctx)
 	}
@@ -230,15 +209,4 @@ func (r *retrial) write(ctx context.Context, f *fold) (cause, err error) {
 		return nil, err
 	}
 	return err, part.Rollback(ctx)
-}
-
-// HeldAggregates lists the aggregates that are held, in the order in which they
-// came to be.
-func HeldAggregates(ctx context.Context, db Reader) ([]domain.Aggregate, error) {
-	rows, err := pgdb.New(db).HeldAggregates(ctx, defaultName)
-	var list []domain.Aggregate
-	for _, row := range rows {
-		list = append(list, domain.Aggregate{Kind: domain.Kind(row.Kind), ID: row.AggregateID})
-	}
-	return list, wrap("list held aggregates", err)
 }

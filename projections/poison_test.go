@@ -10,13 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/internal/fold"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // spoiled is the source of a log in which one event cannot be read.
@@ -90,14 +92,14 @@ func TestPoison(t *testing.T) {
 			if len(told) != 1 || told[0].Seq != bad.Seq || told[0].ID != bad.ID() {
 				t.Fatalf("told of %v, want %s once", told, bad.ID())
 			}
-			n, err := projections.CountPoison(ctx, db)
+			n, err := query.CountPoison(ctx, db)
 			if err != nil || n.Aggregates != 1 || n.Events != int64(w.after(at)) {
 				t.Fatalf("%+v is held, want %d events of one aggregate: %v", n, w.after(at), err)
 			}
 			if have := count(t, db, "select count(*) from accession.event"); have != len(w.log)-1 {
 				t.Errorf("the history has %d events, want all %d but one", have, len(w.log))
 			}
-			if v := w.projectedVersion(db, bad.Aggregate); v != bad.Version-1 {
+			if v := w.projected(db).version(bad.Aggregate); v != bad.Version-1 {
 				t.Errorf("%s is at version %d, want the one before %d", bad.Aggregate, v, bad.Version)
 			}
 			w.othersAreThere(db, bad.Aggregate)
@@ -106,7 +108,7 @@ func TestPoison(t *testing.T) {
 			if err != nil || retried.Applied != 0 || retried.Waiting != w.after(at) || retried.Err == nil || retried.Err.Seq != bad.Seq {
 				t.Fatalf("retried too early: %+v, %v", retried, err)
 			}
-			row, err := projections.PoisonAt(ctx, db, bad.Seq)
+			row, err := query.PoisonAt(ctx, db, bad.Seq)
 			if err != nil || row.Attempts != 4 || !strings.Contains(row.Error, "half an event") || row.Data != "{\uFFFD" {
 				t.Fatalf("%+v, %v", row, err)
 			}
@@ -118,7 +120,7 @@ func TestPoison(t *testing.T) {
 			if diff := cmp.Diff(want, digests(t, db)); diff != "" {
 				t.Errorf("it shows (-untroubled +held for a while):\n%s", diff)
 			}
-			if _, err := projections.RetryPoison(ctx, db, sourceOf(w.log), bad.Aggregate); !errors.Is(err, projections.ErrNotFound) {
+			if _, err := projections.RetryPoison(ctx, db, sourceOf(w.log), bad.Aggregate); !errors.Is(err, query.ErrNotFound) {
 				t.Errorf("nothing is held any more: %v", err)
 			}
 		})
@@ -145,7 +147,7 @@ func TestPoisonLeavesOutcomes(t *testing.T) {
 	if err := run(t, config(untroubled, s.Log)); err != nil {
 		t.Fatal(err)
 	}
-	want, err := projections.Digests(ctx, untroubled)
+	want, err := rebuild.Digests(ctx, untroubled)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,12 +169,12 @@ func TestPoisonLeavesOutcomes(t *testing.T) {
 			if got, err := projections.RetryPoison(ctx, db, sourceOf(s.Log), of.Aggregate); err != nil || got.Applied == 0 || got.Waiting != 0 {
 				t.Fatalf("retried: %+v, %v", got, err)
 			}
-			for job, outcome := range map[domain.JobID]string{first: projections.OutcomeAbandoned, first.Plus(1): projections.OutcomeDeleted} {
+			for job, outcome := range map[domain.JobID]string{first: fold.OutcomeAbandoned, first.Plus(1): fold.OutcomeDeleted} {
 				if n := count(t, db, fmt.Sprintf("select count(*) from accession.retry where job_id = '%s' and outcome = '%s'", job, outcome)); n != 1 {
 					t.Errorf("%s is not %s", job, outcome)
 				}
 			}
-			have, err := projections.Digests(ctx, db)
+			have, err := rebuild.Digests(ctx, db)
 			if diff := cmp.Diff(want, have); err != nil || diff != "" {
 				t.Errorf("it shows: %v (-untroubled +held for a while)\n%s", err, diff)
 			}
@@ -180,45 +182,31 @@ func TestPoisonLeavesOutcomes(t *testing.T) {
 	}
 }
 
-func (w *world) projectedVersion(db projections.DB, a domain.Aggregate) (version int64) {
-	w.t.Helper()
-	ctx := context.Background()
-	var err error
+// version returns the version of an aggregate, 0 = it is not there.
+func (w world) version(a domain.Aggregate) int64 {
 	switch a.Kind {
 	case domain.KindBatch:
-		b, e := projections.LoadBatch(ctx, db, domain.BatchID(a.ID))
-		version, err = b.Version, e
+		return w.batches[domain.BatchID(a.ID)].Version
 	case domain.KindJob:
-		j, e := projections.LoadJob(ctx, db, domain.JobID(a.ID))
-		version, err = j.Version, e
+		return w.jobs[domain.JobID(a.ID)].Version
 	case domain.KindFile:
-		f, e := projections.LoadFile(ctx, db, domain.FileHash(a.ID))
-		version, err = f.Version, e
+		return w.files[domain.FileHash(a.ID)].Version
 	default:
-		for _, s := range w.settings {
-			if s.Aggregate() == a {
-				s, err = projections.LoadSetting(ctx, db, s.Kind, s.Name)
-				version = s.Version
-				break
-			}
-		}
+		return w.settings[a.ID].Version
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return version
 }
 
 // othersAreThere checks that all aggregates but one have their last version.
-func (w *world) othersAreThere(db projections.DB, but domain.Aggregate) {
+func (w *world) othersAreThere(db query.DB, but domain.Aggregate) {
 	w.t.Helper()
 	last := map[domain.Aggregate]int64{}
 	for _, r := range w.log {
 		last[r.Aggregate] = r.Version
 	}
 	delete(last, but)
+	there := w.projected(db)
 	for a, want := range last {
-		if got := w.projectedVersion(db, a); got != want {
+		if got := there.version(a); got != want {
 			w.t.Errorf("%s is at version %d, want %d", a, got, want)
 		}
 	}
@@ -239,7 +227,7 @@ func TestPoisonRow(t *testing.T) {
 	if err := run(t, cfg); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := projections.CountPoison(ctx, db); err != nil || n.Aggregates != 2 {
+	if n, err := query.CountPoison(ctx, db); err != nil || n.Aggregates != 2 {
 		t.Fatalf("%+v is held, want two aggregates: %v", n, err)
 	}
 	for i, r := range bad {
@@ -333,15 +321,15 @@ func TestRetryKeepsToTheRules(t *testing.T) {
 	if err := run(t, cfg); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, db, fmt.Sprintf("update accession.checkpoint set meaning = %d", projections.Meaning-1))
-	var other *projections.MeaningError
-	if got, err := projections.RetryPoison(ctx, db, sourceOf(w.log), w.log[at].Aggregate); !errors.As(err, &other) || other.Tables != projections.Meaning-1 || got.Applied != 0 {
+	exec(t, db, fmt.Sprintf("update accession.checkpoint set meaning = %d", projections.Version-1))
+	var other *projections.VersionError
+	if got, err := projections.RetryPoison(ctx, db, sourceOf(w.log), w.log[at].Aggregate); !errors.As(err, &other) || other.Tables != projections.Version-1 || got.Applied != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if n, err := projections.CountPoison(ctx, db); err != nil || n.Events != int64(w.after(at)) {
+	if n, err := query.CountPoison(ctx, db); err != nil || n.Events != int64(w.after(at)) {
 		t.Fatalf("%+v is held, want %d events: %v", n, w.after(at), err)
 	}
-	exec(t, db, fmt.Sprintf("update accession.checkpoint set meaning = %d", projections.Meaning))
+	exec(t, db, fmt.Sprintf("update accession.checkpoint set meaning = %d", projections.Version))
 	if got, err := projections.RetryPoison(ctx, db, sourceOf(w.log), w.log[at].Aggregate); err != nil || got.Waiting != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}

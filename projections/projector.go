@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/fold"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
+	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
 // Source gives the events of the log from a place on (1 is the first), in order
@@ -21,22 +22,11 @@ import (
 // any other error ends the iteration.
 type Source func(ctx context.Context, from uint64) iter.Seq2[domain.Recorded, error]
 
-// StreamInfo describes the log behind a [Source]. Name and Created together tell
-// one log from another; Last is its last place when it was looked at.
-type StreamInfo struct {
-	Name    string
-	Created time.Time
-	Last    uint64
-}
+// StreamInfo describes the log behind a [Source].
+type StreamInfo = tables.Stream
 
-// Reader is what one question needs: a pool, a connection or a transaction.
-type Reader = pgdb.DBTX
-
-// DB is what the projector, and who asks several questions, need of a pool.
-type DB interface {
-	pgdb.DBTX
-	BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error)
-}
+// DB is what the projector needs of a pool.
+type DB = tables.DB
 
 // Pool is many connections, for what needs several at a time.
 type Pool = pgxpool.Pool
@@ -77,7 +67,6 @@ type Applied struct {
 }
 
 const (
-	defaultName       = "main"
 	defaultMaxBatch   = 2000
 	defaultMaxDelay   = 20 * time.Millisecond
 	defaultRetryDelay = 50 * time.Millisecond
@@ -94,10 +83,10 @@ const (
 type Projector struct {
 	cfg  Config
 	q    *pgdb.Queries
-	at   pgdb.AccessionCheckpoint // where this projector stands
-	part int64                    // the partition made last, -1 = none yet
+	at   tables.Checkpoint // where this projector stands
+	part int64             // the partition made last, -1 = none yet
 
-	known *fold                  // states as the last transaction left them, nil = none are
+	known *fold.Fold             // states as the last transaction left them, nil = none are
 	under pgdb.MoveCheckpointRow // what must still be so for them to be true
 }
 
@@ -107,7 +96,7 @@ func New(cfg Config) (*Projector, error) {
 		return nil, errors.New("a projector needs DB, Source and the name of the stream")
 	}
 	if cfg.Name == "" {
-		cfg.Name = defaultName
+		cfg.Name = tables.Main
 	}
 	if cfg.MaxBatch <= 0 {
 		cfg.MaxBatch = defaultMaxBatch
@@ -121,15 +110,14 @@ func New(cfg Config) (*Projector, error) {
 	if cfg.PoisonTries <= 0 {
 		cfg.PoisonTries = defaultTries
 	}
-	// PostgreSQL keeps microseconds.
-	cfg.Stream.Created = cfg.Stream.Created.UTC().Truncate(time.Microsecond)
+	cfg.Stream = cfg.Stream.Stored()
 	return &Projector{cfg: cfg, q: pgdb.New(cfg.DB), part: -1}, nil
 }
 
 // Run applies events until ctx ends or the source does, and then gives nil. It
 // rides through outages of PostgreSQL. An event that cannot be applied holds its
 // aggregate: it and what follows there wait in the table poison_event for
-// [RetryPoison]. Errors: [ErrOtherProjector], [*StreamError], [*MeaningError],
+// [RetryPoison]. Errors: [ErrOtherProjector], [*StreamError], [*VersionError],
 // [*TablesError], the source's own, PostgreSQL's when trying again cannot help, and,
 // if the projector is strict, [*EventError].
 func (p *Projector) Run(ctx context.Context) error {
@@ -171,7 +159,7 @@ func (p *Projector) Run(ctx context.Context) error {
 // ended tells a stop that was asked for from one that was not.
 func (p *Projector) ended(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("projection %s: %w", p.cfg.Name, tables(err))
+		return fmt.Errorf("projection %s: %w", p.cfg.Name, otherTables(err))
 	}
 	return nil
 }
@@ -184,7 +172,7 @@ type item struct {
 
 // read hands on what the source gives. The event at the checkpoint is read again,
 // to see that it is still the one that was applied.
-func (p *Projector) read(ctx context.Context, at pgdb.AccessionCheckpoint, to chan<- item) {
+func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- item) {
 	defer close(to)
 	next := max(uint64(at.Seq), 1)
 	for r, err := range p.cfg.Source(ctx, next) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // TestEqualsFold: what SQL holds is what folding the log gives, however the log
@@ -38,35 +40,57 @@ func TestEqualsFold(t *testing.T) {
 
 // compare checks every aggregate, the history and the attempts against the log.
 func (w *world) compare(db *pgxpool.Pool) {
-	t, ctx := w.t, context.Background()
+	t := w.t
 	t.Helper()
-	for id, want := range w.batches {
-		got, err := projections.LoadBatch(ctx, db, id)
-		want.NextRow = 0 // kept in ZooKeeper only
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Fatalf("%s: %v\n%s", id, err, diff)
-		}
+	got := w.projected(db)
+	want := world{batches: map[domain.BatchID]domain.Batch{}, jobs: w.jobs, files: w.files, settings: w.settings}
+	for id, batch := range w.batches {
+		batch.NextRow = 0 // kept in ZooKeeper only
+		want.batches[id] = batch
 	}
-	for id, want := range w.jobs {
-		got, err := projections.LoadJob(ctx, db, id)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Fatalf("%s: %v\n%s", id, err, diff)
-		}
-	}
-	for _, want := range w.settings {
-		got, err := projections.LoadSetting(ctx, db, want.Kind, want.Name)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Fatalf("%s: %v\n%s", want.Aggregate(), err, diff)
-		}
-	}
-	for id, want := range w.files {
-		got, err := projections.LoadFile(ctx, db, id)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Fatalf("%s: %v\n%s", id, err, diff)
-		}
+	if diff := cmp.Diff([]any{want.batches, want.jobs, want.files, want.settings}, []any{got.batches, got.jobs, got.files, got.settings}); diff != "" {
+		t.Fatal(diff)
 	}
 	w.compareHistory(db)
 	addsUp(t, db)
+}
+
+// projected returns all aggregates as the tables have them.
+func (w *world) projected(db query.DB) (got world) {
+	ctx := context.Background()
+	w.t.Helper()
+	err := query.ReadTables(ctx, db, func(tables query.Tables) error {
+		batches, err := tables.Batches(ctx, "", math.MaxInt32)
+		if err != nil {
+			return err
+		}
+		jobs, err := tables.Jobs(ctx, "", math.MaxInt32)
+		if err != nil {
+			return err
+		}
+		files, err := tables.Files(ctx, "", math.MaxInt32)
+		if err != nil {
+			return err
+		}
+		settings, err := tables.Settings(ctx)
+		got.batches = byKey(batches, func(b domain.Batch) domain.BatchID { return b.ID })
+		got.jobs = byKey(jobs, func(j domain.Job) domain.JobID { return j.ID })
+		got.files = byKey(files, func(f domain.File) domain.FileHash { return f.Hash })
+		got.settings = byKey(settings, func(s domain.Setting) string { return s.Aggregate().ID })
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return got
+}
+
+func byKey[K comparable, V any](list []V, key func(V) K) map[K]V {
+	m := make(map[K]V, len(list))
+	for _, v := range list {
+		m[key(v)] = v
+	}
+	return m
 }
 
 func (w *world) compareHistory(db *pgxpool.Pool) {
@@ -138,7 +162,7 @@ left join accession.job_transition t on r.kind = 'job' and t.job_id = r.job_id a
 join accession.event e on e.kind = r.kind and e.aggregate_id = case r.kind when 'job' then r.job_id else r.raw_file_hash end and e.version = coalesce(t.version, r.number)
 where r.trace_id is not distinct from nullif(split_part(e.trace_parent, '-', 2), '')`
 
-func count(t testing.TB, db projections.DB, sql string, args ...any) (n int) {
+func count(t testing.TB, db query.DB, sql string, args ...any) (n int) {
 	t.Helper()
 	if err := db.QueryRow(context.Background(), sql, args...).Scan(&n); err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -148,7 +172,7 @@ func count(t testing.TB, db projections.DB, sql string, args ...any) (n int) {
 
 // addsUp finds batches whose counters do not sum up, or do not agree with the
 // jobs there are.
-func addsUp(t testing.TB, db projections.DB) {
+func addsUp(t testing.TB, db query.DB) {
 	t.Helper()
 	const wrong = `
 select count(*) from accession.batch b
@@ -172,7 +196,7 @@ where b.rows_listed <> b.jobs_completed + b.jobs_failed + b.jobs_held + b.jobs_d
 // filesAddUp finds jobs and batches whose counters of files do not sum up or do
 // not agree with the files there are, and files whose failed attempts do not fit
 // their state.
-func filesAddUp(t testing.TB, db projections.DB) {
+func filesAddUp(t testing.TB, db query.DB) {
 	t.Helper()
 	const wrong = `
 select count(*) from (select distinct unnest(array[job_id, batch_id]) as id from accession.file where job_id <> '') ids
@@ -232,7 +256,7 @@ func TestAddsUpAlways(t *testing.T) {
 }
 
 // ever adds which counters of files are in use now to those that were.
-func ever(t testing.TB, db projections.DB, before string) (now string) {
+func ever(t testing.TB, db query.DB, before string) (now string) {
 	t.Helper()
 	const used = `
 select string_agg(case when substr($1, i, 1) = 't' or c.n[i] > 0 then 't' else 'f' end, '' order by i)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // TestRebuildOfManyEvents: a hundred thousand random legal events give the same
@@ -25,7 +25,7 @@ func TestRebuildOfManyEvents(t *testing.T) {
 	before := digests(t, db)
 	re := anew(db, w.log)
 	re.Window = 9000
-	done, err := projections.Rebuild(context.Background(), re)
+	done, err := rebuild.Run(context.Background(), re)
 	if err != nil || done.Compared != "" || done.At != int64(len(w.log)) || done.Events != done.At {
 		t.Fatalf("%+v, %v", done, err)
 	}

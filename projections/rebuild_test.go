@@ -15,18 +15,20 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // anew is a rebuild from a log that does not grow.
-func anew(db *pgxpool.Pool, log []domain.Recorded) projections.RebuildConfig {
-	return projections.RebuildConfig{Pool: db, Source: sourceOf(log), Stream: config(db, log).Stream, Window: 500,
+func anew(db *pgxpool.Pool, log []domain.Recorded) rebuild.Config {
+	return rebuild.Config{Pool: db, Source: sourceOf(log), Stream: config(db, log).Stream, Window: 500,
 		Last: func(context.Context) (uint64, error) { return uint64(len(log)), nil }}
 }
 
 // digests gives those of the live tables, which must hold something.
-func digests(t *testing.T, db projections.DB) map[string]projections.Digest {
+func digests(t *testing.T, db query.DB) map[string]rebuild.Digest {
 	t.Helper()
-	d, err := projections.Digests(context.Background(), db)
+	d, err := rebuild.Digests(context.Background(), db)
 	if err != nil || len(d) < 10 {
 		t.Fatal(d, err)
 	}
@@ -38,7 +40,7 @@ func digests(t *testing.T, db projections.DB) map[string]projections.Digest {
 	return d
 }
 
-func schemas(t *testing.T, db projections.DB) string {
+func schemas(t *testing.T, db query.DB) string {
 	t.Helper()
 	var names string
 	if err := db.QueryRow(context.Background(), "select string_agg(nspname, ' ' order by nspname) from pg_namespace where nspname ~ '^(accession|report)'").Scan(&names); err != nil {
@@ -49,7 +51,7 @@ func schemas(t *testing.T, db projections.DB) string {
 
 // shape is all that the database says of the two schemas: columns, comments,
 // indexes, views, functions, rights.
-func shape(t *testing.T, db projections.DB) [][]string {
+func shape(t *testing.T, db query.DB) [][]string {
 	t.Helper()
 	return all(t, db, `
 select * from (
@@ -78,8 +80,8 @@ func TestRebuildEqualsLive(t *testing.T) {
 	before, looks := digests(t, db), shape(t, db)
 	var phases []string
 	re := anew(db, w.log)
-	re.Progress = func(p projections.RebuildProgress) { phases = append(phases, p.Phase) }
-	done, err := projections.Rebuild(context.Background(), re)
+	re.Progress = func(p rebuild.Progress) { phases = append(phases, p.Phase) }
+	done, err := rebuild.Run(context.Background(), re)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +163,7 @@ func TestRebuildWhileLive(t *testing.T) {
 	<-started
 	re := anew(db, w.log)
 	re.Window = 100
-	done, err := projections.Rebuild(ctx, re)
+	done, err := rebuild.Run(ctx, re)
 	close(swapped)
 	if err != nil || done.Compared != "" {
 		t.Fatalf("%+v, %v", done, err)
@@ -197,14 +199,14 @@ func TestRebuildInterrupted(t *testing.T) {
 		re := anew(db, w.log)
 		re.Window, re.Resume = 300, resume
 		seen := 0
-		re.Progress = func(p projections.RebuildProgress) {
+		re.Progress = func(p rebuild.Progress) {
 			if p.Phase == phase {
 				if seen++; seen == 2 || phase != "replay" {
 					cancel()
 				}
 			}
 		}
-		if _, err := projections.Rebuild(stop, re); !errors.Is(err, context.Canceled) {
+		if _, err := rebuild.Run(stop, re); !errors.Is(err, context.Canceled) {
 			t.Fatalf("%s: %v", phase, err)
 		}
 		cancel()
@@ -215,26 +217,26 @@ func TestRebuildInterrupted(t *testing.T) {
 		if got := schemas(t, db); got != "accession accession_next report report_next" {
 			t.Fatalf("%s: there are %s", phase, got)
 		}
-		if _, err := projections.Rebuild(ctx, anew(db, w.log)); !errors.Is(err, projections.ErrRebuildLeft) {
+		if _, err := rebuild.Run(ctx, anew(db, w.log)); !errors.Is(err, rebuild.ErrLeft) {
 			t.Fatalf("%s: begun again: %v", phase, err)
 		}
 	}
 	re := anew(db, w.log)
 	re.Resume, re.KeepOld = true, true
-	done, err := projections.Rebuild(ctx, re)
+	done, err := rebuild.Run(ctx, re)
 	if err != nil || done.Events > int64(len(w.log))/2 || !done.Kept || done.Compared != "" {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if diff := cmp.Diff(before, digests(t, db)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := projections.Rebuild(ctx, anew(db, w.log)); !errors.Is(err, projections.ErrOldKept) {
+	if _, err := rebuild.Run(ctx, anew(db, w.log)); !errors.Is(err, rebuild.ErrOldKept) {
 		t.Errorf("over kept tables: %v", err)
 	}
-	if err := projections.DropRebuild(ctx, db, false); err != nil || schemas(t, db) != "accession report" {
+	if err := rebuild.Drop(ctx, db, false); err != nil || schemas(t, db) != "accession report" {
 		t.Errorf("dropped: %v, %s", err, schemas(t, db))
 	}
-	if _, err := projections.Rebuild(ctx, re); !errors.Is(err, projections.ErrNoRebuild) {
+	if _, err := rebuild.Run(ctx, re); !errors.Is(err, rebuild.ErrNone) {
 		t.Errorf("resumed what is not there: %v", err)
 	}
 	w.compare(db)
@@ -254,8 +256,8 @@ func TestRebuildDiffers(t *testing.T) {
 		exec(t, db, "update accession.job set priority = priority + 1 where id = (select min(id) from accession.job)")
 	}
 	wrong()
-	_, err := projections.Rebuild(ctx, anew(db, w.log))
-	var differ *projections.DifferentError
+	_, err := rebuild.Run(ctx, anew(db, w.log))
+	var differ *rebuild.DifferentError
 	if !errors.As(err, &differ) || !strings.Contains(err.Error(), "job has") {
 		t.Fatalf("got %v", err)
 	}
@@ -266,7 +268,7 @@ func TestRebuildDiffers(t *testing.T) {
 	}
 	re := anew(db, w.log)
 	re.Resume, re.Accept = true, true
-	if done, err := projections.Rebuild(ctx, re); err != nil || done.Compared == "" {
+	if done, err := rebuild.Run(ctx, re); err != nil || done.Compared == "" {
 		t.Fatalf("accepted: %+v, %v", done, err)
 	}
 	if diff := cmp.Diff(right, digests(t, db)); diff != "" {
@@ -275,11 +277,11 @@ func TestRebuildDiffers(t *testing.T) {
 
 	wrong()
 	exec(t, db, "update accession.checkpoint set meaning = 0")
-	var old *projections.MeaningError
+	var old *projections.VersionError
 	if err := run(t, config(db, w.log)); !errors.As(err, &old) {
 		t.Errorf("a projector of another meaning: %v", err)
 	}
-	if done, err := projections.Rebuild(ctx, anew(db, w.log)); err != nil || !strings.Contains(done.Compared, "version 0") {
+	if done, err := rebuild.Run(ctx, anew(db, w.log)); err != nil || !strings.Contains(done.Compared, "version 0") {
 		t.Fatalf("another meaning: %+v, %v", done, err)
 	}
 	if diff := cmp.Diff(right, digests(t, db)); diff != "" {
@@ -305,12 +307,12 @@ func TestRebuildStopsAtPoison(t *testing.T) {
 	re := anew(db, w.log)
 	re.Source, re.Window = spoiled(w.log, at), 100
 	var event *projections.EventError
-	if _, err := projections.Rebuild(ctx, re); !errors.As(err, &event) || event.Seq != uint64(at+1) {
+	if _, err := rebuild.Run(ctx, re); !errors.As(err, &event) || event.Seq != uint64(at+1) {
 		t.Fatalf("got %v", err)
 	}
 	re = anew(db, w.log)
 	re.Resume = true
-	if done, err := projections.Rebuild(ctx, re); err != nil || !strings.Contains(done.Compared, "held") {
+	if done, err := rebuild.Run(ctx, re); err != nil || !strings.Contains(done.Compared, "held") {
 		t.Fatalf("mended: %+v, %v", done, err)
 	}
 	w.compare(db)
@@ -340,7 +342,7 @@ func TestRebuildFromAnotherLog(t *testing.T) {
 			}
 			re := anew(db, short.log)
 			re.Stream = cfg.Stream
-			if done, err := projections.Rebuild(ctx, re); err != nil || done.Compared == "" {
+			if done, err := rebuild.Run(ctx, re); err != nil || done.Compared == "" {
 				t.Fatalf("%+v, %v", done, err)
 			}
 			short.compare(db)

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // TestLongListsAreReadInPages reads 100,000 changes of files, and 10,000 failed
@@ -35,23 +35,23 @@ func TestLongListsAreReadInPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := projections.Range{}
-	var last projections.Retry
-	stream(t, 10_000, projections.AllRetries(ctx, db, all), func(r projections.Retry) bool {
+	all := query.Range{}
+	var last query.Retry
+	stream(t, 10_000, query.AllRetries(ctx, db, all), func(r query.Retry) bool {
 		order := r.FailedAt.Compare(last.FailedAt)
 		ok := order > 0 || order == 0 && (r.JobID > last.JobID || r.JobID == last.JobID && r.Number > last.Number)
 		last = r
 		return ok
 	})
-	var before projections.FileMove
-	stream(t, 100_000, projections.FileMoves(ctx, db, all), func(m projections.FileMove) bool {
+	var before query.FileMove
+	stream(t, 100_000, query.FileMoves(ctx, db, all), func(m query.FileMove) bool {
 		ok := m.Seq > before.Seq
 		before = m
 		return ok
 	})
 	n := 0
-	half := projections.Range{Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 1, 4, 0, 0, 0, time.UTC), Batch: "bid0000000001"}
-	for _, err := range projections.AllRetries(ctx, db, half) {
+	half := query.Range{Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 1, 4, 0, 0, 0, time.UTC), Batch: "bid0000000001"}
+	for _, err := range query.AllRetries(ctx, db, half) {
 		if err != nil {
 			t.Fatal(err)
 		}

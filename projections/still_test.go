@@ -4,8 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // TestTablesReplacedUnderAReader: who reads at one moment while a rebuild swaps the
@@ -14,27 +15,27 @@ func TestTablesReplacedUnderAReader(t *testing.T) {
 	t.Parallel()
 	w, id, _ := story(t)
 	db, ctx := projected(t, w), t.Context()
-	s, err := projections.HoldStill(ctx, db)
+	s, err := query.OpenSnapshot(ctx, db)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close(ctx)
-	if _, err := projections.Summary(ctx, s, id); err != nil {
+	if _, err := query.Summary(ctx, s, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Whole(ctx); err != nil {
+	if err := s.Unchanged(ctx); err != nil {
 		t.Fatal(err)
 	}
 	cfg := anew(db, w.log)
 	cfg.KeepOld = true // to drop them waits for the reader
-	if _, err := projections.Rebuild(ctx, cfg); err != nil {
+	if _, err := rebuild.Run(ctx, cfg); err != nil {
 		t.Fatal(err)
 	}
 	var last error
-	for _, err := range projections.Rows(ctx, s, projections.BatchJobs(ctx, s, id)) {
+	for _, err := range query.Rows(ctx, s, query.BatchJobs(ctx, s, id)) {
 		last = err
 	}
-	if !errors.Is(last, projections.ErrReplaced) {
+	if !errors.Is(last, query.ErrReplaced) {
 		t.Errorf("behind the last row: %v", last)
 	}
 }
@@ -43,7 +44,7 @@ func TestTablesReplacedUnderAReader(t *testing.T) {
 func TestReaderThatStandsStill(t *testing.T) {
 	t.Parallel()
 	db, ctx := projtest.DB(t), t.Context()
-	s, err := projections.HoldStill(ctx, db)
+	s, err := query.OpenSnapshot(ctx, db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestReaderThatStandsStill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Whole(ctx); !errors.Is(err, projections.ErrLeftAlone) {
+	if err := s.Unchanged(ctx); !errors.Is(err, query.ErrIdle) {
 		t.Errorf("the next question: %v", err)
 	}
 }

@@ -13,11 +13,12 @@ import (
 
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // stoppedDB is what a process uses that is stopped before its first commit.
 type stoppedDB struct {
-	projections.DB
+	query.DB
 	once   sync.Once
 	stands chan struct{} // closed when it stands still
 	goOn   chan struct{} // until this is closed
@@ -56,7 +57,7 @@ func TestProjectorStoppedInTheMiddle(t *testing.T) {
 	db := projtest.DB(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	runs := func(db projections.DB) error {
+	runs := func(db query.DB) error {
 		cfg := config(db, w.log)
 		cfg.MaxBatch = 20
 		p, err := projections.New(cfg)

@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // TestOtherStream: a log that is not the one that was applied is refused, and
@@ -85,7 +86,7 @@ func TestWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := w.log[len(w.log)-1]
-	waiter := projections.NewWaiter(db)
+	waiter := query.NewWaiter(db)
 	waited := make(chan error, 3)
 	for range 2 {
 		go func() { waited <- waiter.For(ctx, last.Aggregate, last.Version) }()
@@ -133,7 +134,7 @@ func TestLag(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		events, err := projections.Lag(ctx, db, step.last)
+		events, err := query.Lag(ctx, db, step.last)
 		if err != nil || events != step.events {
 			t.Errorf("%+v: %d events, %v", step, events, err)
 		}

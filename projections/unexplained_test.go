@@ -5,12 +5,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // goneRound is how many batches do not add up after all were looked at.
-func goneRound(t *testing.T, db *pgxpool.Pool, u *projections.Unexplained) (n int) {
+func goneRound(t *testing.T, db *pgxpool.Pool, u *query.Unexplained) (n int) {
 	t.Helper()
 	for range count(t, db, "select count(*) from accession.batch") {
 		var err error
@@ -34,8 +34,8 @@ func TestUnexplainedBatches(t *testing.T) {
 	if n := count(t, db, "select count(*) from accession.batch where jobs_created > 0"); n < 4 {
 		t.Fatalf("%d batches have jobs", n)
 	}
-	whole, pair, little := &projections.Unexplained{}, &projections.Unexplained{Batches: 2}, &projections.Unexplained{Jobs: 1}
-	all := map[string]*projections.Unexplained{"all at once": whole, "two batches at a look": pair, "few jobs at a look": little}
+	whole, pair, little := &query.Unexplained{}, &query.Unexplained{Batches: 2}, &query.Unexplained{Jobs: 1}
+	all := map[string]*query.Unexplained{"all at once": whole, "two batches at a look": pair, "few jobs at a look": little}
 	for _, step := range []struct {
 		sql  string
 		want int
@@ -66,7 +66,7 @@ func TestLookAtBatchesReadsLittle(t *testing.T) {
 	}
 	projtest.Crowd(t, db, 100)
 	planned := &projtest.Planned{Pool: db}
-	u := &projections.Unexplained{Batches: 10}
+	u := &query.Unexplained{Batches: 10}
 	for range 2 { // the second looks again at what the first found: copies count no jobs
 		if _, err := u.Look(t.Context(), planned); err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // next is what the next version of the program migrates to: all of today's, and one
@@ -145,7 +146,7 @@ func TestRebuildOfOlderProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	re := anew(db, w.log)
-	re.Progress = func(p projections.RebuildProgress) {
+	re.Progress = func(p rebuild.Progress) {
 		if p.Phase == "index" {
 			if n, err := up(db, next(t, adds)); n != 1 || err != nil {
 				t.Error(n, err)
@@ -153,13 +154,13 @@ func TestRebuildOfOlderProgram(t *testing.T) {
 		}
 	}
 	const remedy = "rebuild with that one"
-	if _, err := projections.Rebuild(ctx, re); err == nil || !strings.Contains(err.Error(), remedy) {
+	if _, err := rebuild.Run(ctx, re); err == nil || !strings.Contains(err.Error(), remedy) {
 		t.Errorf("migrated meanwhile: %v", err)
 	}
-	if err := projections.DropRebuild(ctx, db, false); err != nil {
+	if err := rebuild.Drop(ctx, db, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := projections.Rebuild(ctx, anew(db, w.log)); err == nil || !strings.Contains(err.Error(), remedy) {
+	if _, err := rebuild.Run(ctx, anew(db, w.log)); err == nil || !strings.Contains(err.Error(), remedy) {
 		t.Errorf("migrated before: %v", err)
 	}
 	if got := schemas(t, db); got != "accession report" {

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // TestBadManifestAddsUp: a batch that can have no job lists none, and adds up.
@@ -28,7 +28,7 @@ func TestBadManifestAddsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.compare(db)
-	b, err := projections.Summary(t.Context(), db, id)
+	b, err := query.Summary(t.Context(), db, id)
 	if err != nil || b.RowsListed == nil || *b.RowsListed != 0 || b.JobsInProgress != 0 {
 		t.Errorf("%v, listed %v, %d in progress", err, b.RowsListed, b.JobsInProgress)
 	}
@@ -115,7 +115,7 @@ func projected(t *testing.T, w *world) *pgxpool.Pool {
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	w, id, jobs := story(t)
-	line := func(r projections.Retry) string {
+	line := func(r query.Retry) string {
 		to := ""
 		if r.ResumedTo != nil {
 			to = *r.ResumedTo
@@ -123,7 +123,7 @@ func TestRetries(t *testing.T) {
 		return fmt.Sprintf("%s %d %s %s %s %s", r.JobID[12:], r.Attempt, r.FailedIn, r.Code, to, r.Outcome)
 	}
 	read := func(db *pgxpool.Pool) []string {
-		rows, err := projections.Retries(context.Background(), db, id, 0)
+		rows, err := query.Retries(context.Background(), db, id, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestRetries(t *testing.T) {
 	if diff := cmp.Diff(want, read(db)); diff != "" {
 		t.Fatal(diff)
 	}
-	one, err := projections.RetriesOfJob(context.Background(), db, jobs[3])
+	one, err := query.RetriesOfJob(context.Background(), db, jobs[3])
 	if err != nil || len(one) != 2 {
 		t.Errorf("of one job: %v %v", one, err)
 	}
@@ -169,8 +169,8 @@ func TestLists(t *testing.T) {
 	w, id, jobs := story(t)
 	db, ctx := projected(t, w), context.Background()
 
-	ids := func(f projections.BatchFilter) (got []string) {
-		rows, err := projections.Batches(ctx, db, f)
+	ids := func(f query.BatchFilter) (got []string) {
+		rows, err := query.Batches(ctx, db, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,22 +180,22 @@ func TestLists(t *testing.T) {
 		return got
 	}
 	for name, c := range map[string]struct {
-		f    projections.BatchFilter
+		f    query.BatchFilter
 		want []string
 	}{
-		"all":       {projections.BatchFilter{}, []string{"bid0000000002", "bid0000000001"}},
-		"failed":    {projections.BatchFilter{Status: domain.BatchFailed}, []string{"bid0000000001"}},
-		"submitter": {projections.BatchFilter{Submitter: "zoe"}, []string{"bid0000000002"}},
-		"page 1":    {projections.BatchFilter{Limit: 1}, []string{"bid0000000002"}},
-		"page 2":    {projections.BatchFilter{Limit: 1, Before: "bid0000000002"}, []string{"bid0000000001"}},
-		"none":      {projections.BatchFilter{Status: domain.BatchHeld}, nil},
+		"all":       {query.BatchFilter{}, []string{"bid0000000002", "bid0000000001"}},
+		"failed":    {query.BatchFilter{Status: domain.BatchFailed}, []string{"bid0000000001"}},
+		"submitter": {query.BatchFilter{Submitter: "zoe"}, []string{"bid0000000002"}},
+		"page 1":    {query.BatchFilter{Limit: 1}, []string{"bid0000000002"}},
+		"page 2":    {query.BatchFilter{Limit: 1, Before: "bid0000000002"}, []string{"bid0000000001"}},
+		"none":      {query.BatchFilter{Status: domain.BatchHeld}, nil},
 	} {
 		if got := ids(c.f); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 
-	b, err := projections.Summary(ctx, db, id)
+	b, err := query.Summary(ctx, db, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestLists(t *testing.T) {
 	if b.SecondsToReport == nil || *b.SecondsToReport <= 0 {
 		t.Errorf("time to the report: %v", b.SecondsToReport)
 	}
-	reports, err := projections.Reports(ctx, db, id)
+	reports, err := query.Reports(ctx, db, id)
 	if err != nil || len(reports) != 2 {
 		t.Fatalf("%v %v", reports, err)
 	}
@@ -216,7 +216,7 @@ func TestLists(t *testing.T) {
 		!slices.Equal(r.NewlySuccessfulJobs, []string{string(jobs[4])}) || !slices.Equal(r.UnresolvedJobs, []string{string(jobs[3])}) {
 		t.Errorf("update report: %+v", r)
 	}
-	if _, err := projections.Summary(ctx, db, domain.NewBatchID(9)); !errors.Is(err, projections.ErrNotFound) {
+	if _, err := query.Summary(ctx, db, domain.NewBatchID(9)); !errors.Is(err, query.ErrNotFound) {
 		t.Errorf("a batch that is not there: %v", err)
 	}
 }
@@ -227,15 +227,15 @@ func TestJobs(t *testing.T) {
 	w, id, jobs := story(t)
 	db, ctx := projected(t, w), context.Background()
 	for name, c := range map[string]struct {
-		f    projections.JobFilter
+		f    query.JobFilter
 		want []domain.JobID
 	}{
-		"batch":     {projections.JobFilter{Batch: id}, jobs},
-		"no batch":  {projections.JobFilter{Batch: "bid0000000002"}, nil},
-		"completed": {projections.JobFilter{Status: domain.JobCompleted}, []domain.JobID{jobs[0], jobs[1], jobs[4]}},
-		"page":      {projections.JobFilter{After: jobs[1], Limit: 2}, jobs[2:4]},
+		"batch":     {query.JobFilter{Batch: id}, jobs},
+		"no batch":  {query.JobFilter{Batch: "bid0000000002"}, nil},
+		"completed": {query.JobFilter{Status: domain.JobCompleted}, []domain.JobID{jobs[0], jobs[1], jobs[4]}},
+		"page":      {query.JobFilter{After: jobs[1], Limit: 2}, jobs[2:4]},
 	} {
-		rows, err := projections.Jobs(ctx, db, c.f)
+		rows, err := query.Jobs(ctx, db, c.f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,11 +247,11 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	j, err := projections.JobByID(ctx, db, jobs[1])
+	j, err := query.JobByID(ctx, db, jobs[1])
 	if err != nil || j.RetryCount != 2 || *j.ObjectVersion != 1 || *j.Files != 1 || *j.Callback != "none" || j.CompletedAt == nil || j.CreatedAt.Location() != time.UTC {
 		t.Errorf("%+v %v", j, err)
 	}
-	moves, err := projections.Transitions(ctx, db, jobs[1])
+	moves, err := query.Transitions(ctx, db, jobs[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,11 +265,11 @@ func TestJobs(t *testing.T) {
 	if len(moves) != 12 || state != "completed" {
 		t.Errorf("%d transitions, the last to %s", len(moves), state)
 	}
-	if _, err := projections.JobByID(ctx, db, domain.NewJobID(99)); !errors.Is(err, projections.ErrNotFound) {
+	if _, err := query.JobByID(ctx, db, domain.NewJobID(99)); !errors.Is(err, query.ErrNotFound) {
 		t.Errorf("a job that is not there: %v", err)
 	}
-	c, err := projections.Count(ctx, db)
-	want := projections.Counts{Batches: map[domain.BatchState]int64{domain.BatchFailed: 1, domain.BatchPending: 1},
+	c, err := query.Count(ctx, db)
+	want := query.Counts{Batches: map[domain.BatchState]int64{domain.BatchFailed: 1, domain.BatchPending: 1},
 		Jobs: map[domain.JobState]int64{domain.JobCompleted: 3, domain.JobFailed: 1, domain.JobDeleted: 1}}
 	if diff := cmp.Diff(want, c); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
@@ -301,8 +301,8 @@ func TestThroughputOfAPartOfADay(t *testing.T) {
 	t.Parallel()
 	w, _, _ := story(t)
 	db := projected(t, w)
-	sum := func(r projections.Range) (n [3]int64) {
-		rows, err := projections.Throughput(t.Context(), db, r)
+	sum := func(r query.Range) (n [3]int64) {
+		rows, err := query.Throughput(t.Context(), db, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,7 +315,7 @@ func TestThroughputOfAPartOfADay(t *testing.T) {
 	if err := db.QueryRow(t.Context(), "select at from accession.job_transition where to_status = 'failed' order by seq offset 2 limit 1").Scan(&middle); err != nil {
 		t.Fatal(err)
 	}
-	all, before, after := sum(projections.Range{}), sum(projections.Range{Until: middle}), sum(projections.Range{Since: middle})
+	all, before, after := sum(query.Range{}), sum(query.Range{Until: middle}), sum(query.Range{Since: middle})
 	for i := range all {
 		if before[i]+after[i] != all[i] {
 			t.Errorf("%v before, %v after, %v in all", before, after, all)

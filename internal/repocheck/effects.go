@@ -23,7 +23,8 @@ type Effect struct {
 var Effects = []Effect{
 	{[]string{"eventstore/zklive"}, []string{"*.conn.Multi", "*.conn.Create", "*.conn.Set", "*.conn.Delete"}},
 	{[]string{"eventstore/jslog"}, []string{"*js.PublishMsg", "*js.PublishMsgAsync", "*.CommitMsg", "*.AddMsg", "*js.CreateStream", "*js.UpdateStream", "*js.DeleteStream", "*.nc.PublishMsg"}},
-	{[]string{"projections", "migrations"}, []string{"tx.Commit", "provider.Up", "*.q.MakeEventPartitions", "*.q.CreateCheckpoint"}},
+	{[]string{"projections", "projections/rebuild", "migrations"}, []string{"tx.Commit", "provider.Up"}},
+	{[]string{"projections"}, []string{"pgx.BeginTxFunc", "tables.Create"}},
 	{[]string{"cmd/internal/record"}, []string{"pgx.BeginFunc"}},
 	{[]string{"cmd/internal/notify"}, []string{"via.Do"}},
 	{[]string{"cmd/internal/store"}, []string{"*.bucket.Copy", "*.bucket.Delete", "*.bucket.NewWriter"}},

@@ -14,7 +14,7 @@ var (
 	adapters = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
 	effects  = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record"}
 	codec    = []string{"eventstore/codec"}
-	core     = join(domain, codec, []string{"eventstore", "projections", "migrations"})
+	core     = join(domain, codec, []string{"eventstore", "projections", "projections/query", "projections/rebuild", "migrations"})
 	useCases = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/..."}
 	edges    = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})
 
@@ -50,13 +50,25 @@ var Layers = []Layer{
 		TestMay:  []string{"eventstore/storetest/..."},
 	}, {
 		// The projector takes an iterator that it declares itself, so that a
-		// rebuild needs no event store.
+		// rebuild needs no event store. Its tests read through the other parts.
 		Packages: []string{"projections"},
-		May:      join(domain, []string{"migrations", "projections/internal/pgdb"}),
-		TestMay:  []string{"projections/projtest"},
+		May:      join(domain, []string{"migrations", "projections/internal/..."}),
+		TestMay:  []string{"projections/projtest", "projections/query", "projections/rebuild"},
+	}, {
+		// Events to rows, and what all parts share.
+		Packages: []string{"projections/internal/fold", "projections/internal/tables"},
+		May:      join(domain, []string{"migrations", "projections/internal/..."}),
+	}, {
+		// What views, reports and pages read.
+		Packages: []string{"projections/query"},
+		May:      join(domain, []string{"projections/internal/..."}),
+	}, {
+		// The tables anew beside the live ones.
+		Packages: []string{"projections/rebuild"},
+		May:      join(domain, []string{"migrations", "projections", "projections/internal/..."}),
 	}, {
 		Packages: []string{"projections/projtest"},
-		May:      join(domain, []string{"migrations", "projections"}),
+		May:      join(domain, []string{"migrations", "projections", "projections/query"}),
 	}, {
 		// Generated code, migrations and crash points stand alone.
 		Packages: []string{"projections/internal/pgdb", "cmd/internal/record/internal/pgdb", "internal/crash/..."},

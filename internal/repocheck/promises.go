@@ -51,7 +51,7 @@ var Crashes = []Claim{
 	{ID: "C9", Crash: "the stream is lost", Left: "–", Says: "it is seeded from SQL, with a new epoch"},
 	{ID: "C10", Crash: "the tree in ZooKeeper is lost", Left: "–", Says: "it is drawn anew from the log; open work is queued again"},
 	{ID: "C11", Crash: "the projector dies", Left: "its transaction is rolled back", Says: "the next one goes on at the checkpoint",
-		Points: []string{"projections/apply/before-commit", "projections/apply/after-commit"}},
+		Points: []string{"projections/apply/commit/before", "projections/apply/commit/after"}},
 	{ID: "C12", Crash: "two projectors", Left: "the second's checkpoint matches no row", Says: "it stops"},
 	{ID: "C13", Crash: "the session of a worker expires while it works", Left: "its locks are gone",
 		Says: "its late multi is refused, another worker takes the job"},

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // The batches of [Story.Classic].
@@ -113,7 +113,7 @@ func complete(id domain.JobID, files int) []domain.JobCommand {
 func Sum(name string) string { return fmt.Sprintf("%064x", len(name)) }
 
 // Record puts into the inventory what the story's jobs and files have stored.
-func (s *Story) Record(db projections.DB) {
+func (s *Story) Record(db query.DB) {
 	s.T.Helper()
 	exec := func(sql string, args ...any) {
 		s.T.Helper()

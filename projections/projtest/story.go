@@ -12,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Story makes up a history by asking the domain: every event in it may follow the
@@ -230,7 +231,7 @@ func (s *Story) Random(seed uint64, n int) {
 }
 
 // Project applies the story to the tables.
-func (s *Story) Project(db projections.DB) {
+func (s *Story) Project(db query.DB) {
 	s.T.Helper()
 	p, err := projections.New(projections.Config{DB: db, Source: func(ctx context.Context, from uint64) iter.Seq2[domain.Recorded, error] {
 		return func(yield func(domain.Recorded, error) bool) {

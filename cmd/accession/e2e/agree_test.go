@@ -9,7 +9,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // proven fails the test unless the log is whole, and ZooKeeper, the fold of the
@@ -35,7 +35,7 @@ func (in *installation) proven() {
 		last[r.Aggregate] = r.Version
 	}
 	for a, version := range last {
-		in.must(projections.NewWaiter(in.db).For(ctx, a, version))
+		in.must(query.NewWaiter(in.db).For(ctx, a, version))
 	}
 	found, err := differences(ctx, in.live, in.log, in.db)
 	in.must(err)
@@ -47,7 +47,7 @@ func (in *installation) proven() {
 }
 
 // differences returns what differs between the three servers of a system at rest.
-func differences(ctx context.Context, live *zklive.Store, log eventstore.Log, db projections.DB) ([]consistency.Finding, error) {
+func differences(ctx context.Context, live *zklive.Store, log eventstore.Log, db query.DB) ([]consistency.Finding, error) {
 	r, err := consistency.Verify(ctx, consistency.Config{Live: consistency.Live{Inspector: live, Layout: live, State: live}, Log: log, DB: db, Wait: 2 * time.Second})
 	return r.Findings, err
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/zklive"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // finish lets a process work until nothing is left to do.
@@ -184,7 +184,7 @@ func rebuilds(o *office, point string) {
 	o.run("report", "submitters", "--format", "json")
 	waitFor(o.t, "the lock of the dead", func() bool { return o.count(sqlAdvisory) == 0 }) // the server may not know yet that it is dead
 	swapped := o.count("select count(*) from pg_namespace where nspname = 'accession_next'") == 0
-	if o.ordeal == nil && swapped != (strings.HasSuffix(point, "-drop") || strings.HasSuffix(point, "/after-swap")) {
+	if o.ordeal == nil && swapped != (strings.Contains(point, "/drop/") || strings.HasSuffix(point, "/swap/after")) {
 		o.t.Errorf("the new tables are live after a death at %s: %v", point, swapped)
 	}
 	if swapped {
@@ -214,9 +214,9 @@ func rebuilds(o *office, point string) {
 }
 
 // digests gives those of the live tables.
-func (o *office) digests() map[string]projections.Digest {
+func (o *office) digests() map[string]rebuild.Digest {
 	o.t.Helper()
-	d, err := projections.Digests(o.t.Context(), o.db)
+	d, err := rebuild.Digests(o.t.Context(), o.db)
 	o.must(err)
 	if d["event"].Rows == 0 {
 		o.t.Error("there is no event in the tables")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // sections says under which title a mail names the jobs of a state.
@@ -69,7 +69,7 @@ func (in *installation) reported(id domain.BatchID, mail string) {
 // rows gives the rows of a table of a report on a batch.
 func (in *installation) rows(id domain.BatchID, report, table string) func(yield func(map[string]any) bool) {
 	in.t.Helper()
-	r, err := in.app.Report(in.ctx(), report, app.ReportOptions{Range: projections.Range{Batch: id}})
+	r, err := in.app.Report(in.ctx(), report, app.ReportOptions{Range: query.Range{Batch: id}})
 	if err != nil {
 		in.t.Fatal(err)
 	}

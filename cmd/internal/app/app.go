@@ -50,6 +50,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Live is the live state as use cases read it.
@@ -96,7 +97,7 @@ type EventLog interface {
 
 // Tables opens PostgreSQL.
 type Tables interface {
-	DB(ctx context.Context) (projections.DB, error)
+	DB(ctx context.Context) (query.DB, error)
 	// Pool returns the connections; tables may be missing.
 	Pool(ctx context.Context) (*projections.Pool, error)
 	// MakeRoles creates the roles that rights are granted to.
@@ -156,15 +157,15 @@ func (a *App) order() eventstore.Meta {
 // The columns' comments in the database say what the fields of rows mean.
 type (
 	// BatchFilter chooses batches.
-	BatchFilter = projections.BatchFilter
+	BatchFilter = query.BatchFilter
 	// BatchSummary is a batch in a list.
-	BatchSummary = projections.BatchSummary
+	BatchSummary = query.BatchSummary
 	// JobFilter chooses jobs.
-	JobFilter = projections.JobFilter
+	JobFilter = query.JobFilter
 	// JobRow is a job as the tables have it.
-	JobRow = projections.JobRow
+	JobRow = query.JobRow
 	// JobTransition is one change of a job's state.
-	JobTransition = projections.JobTransition
+	JobTransition = query.JobTransition
 	// Retry is one failed attempt of a job.
-	Retry = projections.Retry
+	Retry = query.Retry
 )

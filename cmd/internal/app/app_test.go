@@ -17,7 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 const manifests = "../../../domain/manifest/testdata/"
@@ -136,7 +136,7 @@ func TestErrorsAreSortedByWhatCanBeDone(t *testing.T) {
 		{&domain.Refused{}, Refused},
 		{&profile.NotFoundError{Name: "x"}, NotFound},
 		{&eventstore.Error{Op: "load", Err: eventstore.ErrNotFound}, NotFound},
-		{projections.ErrNotFound, NotFound},
+		{query.ErrNotFound, NotFound},
 		{&eventstore.Error{Op: "commit", Err: eventstore.ErrFull, Hint: "wait"}, Full},
 		{eventstore.ErrLocked, Refused},
 		{eventstore.ErrConflict, Refused},

@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // BatchReportView tells how a batch went: where each of its jobs stands, the
 // reports made so far, and every failed attempt. It always adds up: rows_listed is
 // the sum of the five counts behind it.
 type BatchReportView struct {
-	projections.BatchSummary
-	Reports []projections.BatchReport `json:"reports_made"`
-	Jobs    []projections.JobRow      `json:"jobs"`
-	Retries []projections.Retry       `json:"retries"`
+	query.BatchSummary
+	Reports []query.BatchReport `json:"reports_made"`
+	Jobs    []query.JobRow      `json:"jobs"`
+	Retries []query.Retry       `json:"retries"`
 	// The totals count what there is in the tables; Truncated says that not all jobs
 	// or not all failed attempts are listed.
 	JobsTotal    int64 `json:"jobs_total"`
@@ -30,7 +30,7 @@ type BatchReportView struct {
 // many failed attempts are listed.
 func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (BatchReportView, error) {
 	v, err := a.batchReport(ctx, id, limit)
-	if errors.Is(err, projections.ErrNotFound) {
+	if errors.Is(err, query.ErrNotFound) {
 		return v, &Error{Kind: NotFound, What: "report " + string(id), Err: errors.New("it is not in the tables"),
 			Hint: "`accession batch show " + string(id) + "` finds one that was accepted in this instant; `accession status` tells how far the tables are behind"}
 	}
@@ -42,35 +42,35 @@ func (a *App) batchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 	if err != nil {
 		return v, err
 	}
-	db, err := projections.HoldStill(ctx, world)
+	db, err := query.OpenSnapshot(ctx, world)
 	if err != nil {
 		return v, err
 	}
 	defer db.Close(ctx)
-	if v.BatchSummary, err = projections.Summary(ctx, db, id); err != nil {
+	if v.BatchSummary, err = query.Summary(ctx, db, id); err != nil {
 		return v, err
 	}
-	reports, err := projections.Reports(ctx, db, id)
+	reports, err := query.Reports(ctx, db, id)
 	if err != nil {
 		return v, err
 	}
-	jobs, err := projections.Jobs(ctx, db, projections.JobFilter{Batch: id, Limit: limit})
+	jobs, err := query.Jobs(ctx, db, query.JobFilter{Batch: id, Limit: limit})
 	if err != nil {
 		return v, err
 	}
-	retries, err := projections.Retries(ctx, db, id, limit)
+	retries, err := query.Retries(ctx, db, id, limit)
 	if err != nil {
 		return v, err
 	}
 	v.Reports, v.Jobs, v.Retries = notNil(reports), notNil(jobs), notNil(retries)
-	if v.JobsTotal, err = projections.TotalJobs(ctx, db, projections.JobFilter{Batch: id}); err != nil {
+	if v.JobsTotal, err = query.TotalJobs(ctx, db, query.JobFilter{Batch: id}); err != nil {
 		return v, err
 	}
-	if v.RetriesTotal, err = projections.TotalRetries(ctx, db, id); err != nil {
+	if v.RetriesTotal, err = query.TotalRetries(ctx, db, id); err != nil {
 		return v, err
 	}
 	v.Truncated = v.JobsTotal > int64(len(jobs)) || v.RetriesTotal > int64(len(retries))
-	return v, db.Whole(ctx)
+	return v, db.Unchanged(ctx)
 }
 
 // BatchReportAt gives the report as it would have been then.

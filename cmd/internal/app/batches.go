@@ -7,7 +7,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // BatchPage is a page of a list of batches.
@@ -29,21 +29,21 @@ func (a *App) Batches(ctx context.Context, f BatchFilter) (p BatchPage, err erro
 	}
 	p.Batches, p.Truncated, err = page(f.Limit, func(limit int) ([]BatchSummary, error) {
 		f.Limit = limit
-		return projections.Batches(ctx, db, f)
+		return query.Batches(ctx, db, f)
 	})
 	if p.Truncated {
 		p.Next = p.Batches[len(p.Batches)-1].BatchID
 	}
 	if err == nil {
-		p.Total, err = projections.TotalBatches(ctx, db, f)
+		p.Total, err = query.TotalBatches(ctx, db, f)
 	}
 	return p, explain("list batches", err)
 }
 
 // BatchView is a batch and its jobs.
 type BatchView struct {
-	projections.BatchSummary
-	Jobs []projections.JobRow `json:"jobs"`
+	query.BatchSummary
+	Jobs []query.JobRow `json:"jobs"`
 	// FileCounts tells how far the files of its jobs are.
 	FileCounts FileCounts `json:"file_counts"`
 	// JobsTotal counts its jobs in the tables, Truncated says that not all are shown.
@@ -67,25 +67,25 @@ func (a *App) Batch(ctx context.Context, id domain.BatchID, limit int) (BatchVie
 }
 
 func (a *App) batch(ctx context.Context, id domain.BatchID, limit int) (v BatchView, err error) {
-	v.Jobs = []projections.JobRow{}
+	v.Jobs = []query.JobRow{}
 	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return v, err
 	}
-	v.BatchSummary, err = projections.Summary(ctx, db, id)
-	if errors.Is(err, projections.ErrNotFound) {
+	v.BatchSummary, err = query.Summary(ctx, db, id)
+	if errors.Is(err, query.ErrNotFound) {
 		return a.liveBatch(ctx, id)
 	}
 	if err != nil {
 		return v, err
 	}
 	v.Projected = true
-	if v.FileCounts, err = projections.CountFiles(ctx, db, id.Aggregate()); err != nil {
+	if v.FileCounts, err = query.CountFiles(ctx, db, id.Aggregate()); err != nil {
 		return v, err
 	}
-	jobs, err := projections.Jobs(ctx, db, projections.JobFilter{Batch: id, Limit: limit})
+	jobs, err := query.Jobs(ctx, db, query.JobFilter{Batch: id, Limit: limit})
 	if v.Jobs = notNil(jobs); err == nil {
-		v.JobsTotal, err = projections.TotalJobs(ctx, db, projections.JobFilter{Batch: id})
+		v.JobsTotal, err = query.TotalJobs(ctx, db, query.JobFilter{Batch: id})
 	}
 	v.Truncated = v.JobsTotal > int64(len(jobs))
 	if err == nil {
@@ -96,7 +96,7 @@ func (a *App) batch(ctx context.Context, id domain.BatchID, limit int) (v BatchV
 
 // liveBatch reads what the tables do not have yet.
 func (a *App) liveBatch(ctx context.Context, id domain.BatchID) (v BatchView, err error) {
-	v.Jobs = []projections.JobRow{}
+	v.Jobs = []query.JobRow{}
 	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return v, err

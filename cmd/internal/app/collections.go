@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Collection is a collection, the hold on it and what waits in held.
@@ -71,12 +71,12 @@ func (a *App) collections(ctx context.Context) ([]Collection, error) {
 }
 
 // held counts what is held by profile, if the tables can be read.
-func (a *App) held(ctx context.Context) (map[string]projections.HeldCount, bool) {
+func (a *App) held(ctx context.Context) (map[string]query.HeldCount, bool) {
 	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return nil, false
 	}
-	held, err := projections.Held(ctx, db)
+	held, err := query.Held(ctx, db)
 	return held, err == nil
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Kind sorts errors by what the asker can do about them.
@@ -70,7 +70,7 @@ func explain(what string, err error) error {
 		e.Kind, e.Hint = Refused, instead(refused)
 	case errors.As(err, &profileUnknown):
 		e.Kind, e.Hint = NotFound, "`accession profile ls` lists the profiles there are; each is a file in profiles_dir"
-	case errors.Is(err, eventstore.ErrNotFound), errors.Is(err, projections.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, eventstore.ErrNotFound), errors.Is(err, query.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.Kind = NotFound
 	case errors.As(err, &full):
 		e.Kind, e.RetryAfter = Full, full.After
@@ -82,9 +82,9 @@ func explain(what string, err error) error {
 		e.Kind, e.Hint = Refused, lockedHint
 	case errors.Is(err, eventstore.ErrConflict):
 		e.Kind, e.Hint = Refused, "somebody else changed it in this moment: look at it and try again"
-	case errors.Is(err, projections.ErrReplaced):
+	case errors.Is(err, query.ErrReplaced):
 		e.Hint = "make it again: it then tells of the new tables"
-	case errors.Is(err, projections.ErrLeftAlone):
+	case errors.Is(err, query.ErrIdle):
 		e.Hint = "write it into a file with --out, and look at that"
 	case errors.Is(err, eventstore.ErrUnknown), unreachable(err):
 		e.Kind = Unavailable

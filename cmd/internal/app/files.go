@@ -8,7 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // FilePage is a page of a list of files. There may be very many: how many a job or a
@@ -23,13 +23,13 @@ type FilePage struct {
 // The columns' comments in the database say what the fields of rows mean.
 type (
 	// FileFilter chooses files.
-	FileFilter = projections.FileFilter
+	FileFilter = query.FileFilter
 	// FileRow is a file as the tables have it.
-	FileRow = projections.FileRow
+	FileRow = query.FileRow
 	// FileCounts tells how many files stand where, and their bytes.
-	FileCounts = projections.FileCounts
+	FileCounts = query.FileCounts
 	// FileTransition is one change of a file's state.
-	FileTransition = projections.FileTransition
+	FileTransition = query.FileTransition
 )
 
 // Files lists files in the order of their discovery, those of a job as its manifest
@@ -40,7 +40,7 @@ func (a *App) Files(ctx context.Context, f FileFilter) (p FilePage, err error) {
 		return p, explain("list files", err)
 	}
 	if f.After != "" {
-		if _, err := projections.FileByHash(ctx, db, f.After); errors.Is(err, projections.ErrNotFound) {
+		if _, err := query.FileByHash(ctx, db, f.After); errors.Is(err, query.ErrNotFound) {
 			return p, &Error{Kind: NotFound, What: "list files", Err: fmt.Errorf("there is no file %s to begin after", f.After),
 				Hint: "give the last hash of the page before"}
 		} else if err != nil {
@@ -49,7 +49,7 @@ func (a *App) Files(ctx context.Context, f FileFilter) (p FilePage, err error) {
 	}
 	p.Files, p.Truncated, err = page(f.Limit, func(limit int) ([]FileRow, error) {
 		f.Limit = limit
-		return projections.Files(ctx, db, f)
+		return query.Files(ctx, db, f)
 	})
 	if p.Truncated {
 		p.Next = p.Files[len(p.Files)-1].RawFileHash
@@ -72,18 +72,18 @@ func (a *App) File(ctx context.Context, id domain.FileHash) (v FileView, err err
 	if err != nil {
 		return v, explain(what, err)
 	}
-	if v.FileRow, err = projections.FileByHash(ctx, db, id); errors.Is(err, projections.ErrNotFound) {
+	if v.FileRow, err = query.FileByHash(ctx, db, id); errors.Is(err, query.ErrNotFound) {
 		return v, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such file in the tables"),
 			Hint: "`accession file ls --job JID` lists a job's files; `accession status` tells how far the tables are behind"}
 	}
 	if err != nil {
 		return v, explain(what, err)
 	}
-	moves, err := projections.FileHistory(ctx, db, id)
+	moves, err := query.FileHistory(ctx, db, id)
 	if err != nil {
 		return v, explain(what, err)
 	}
-	retries, err := projections.RetriesOfFile(ctx, db, id)
+	retries, err := query.RetriesOfFile(ctx, db, id)
 	v.Transitions, v.Retries = notNil(moves), notNil(retries)
 	return v, explain(what, err)
 }

@@ -20,13 +20,14 @@ import (
 	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 var record = flag.Bool("record", false, "write the digests of the recorded histories that have none yet")
 
 // TestRecordedHistories: logs that earlier programs wrote give today the tables
 // that they gave then, event by event and by a rebuild. A change of the digests is
-// a change of meaning: count projections.Meaning up and have the digests written
+// a change of meaning: count projections.Version up and have the digests written
 // anew. The logs themselves stay for ever; `make record-history` adds one.
 func TestRecordedHistories(t *testing.T) {
 	t.Parallel()
@@ -48,7 +49,7 @@ func TestRecordedHistories(t *testing.T) {
 			if err := p.Run(ctx); err != nil {
 				t.Fatal(err)
 			}
-			got, err := projections.Digests(ctx, db)
+			got, err := rebuild.Digests(ctx, db)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,19 +61,19 @@ func TestRecordedHistories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want map[string]projections.Digest
+			var want map[string]rebuild.Digest
 			if err := json.Unmarshal(data, &want); err != nil || len(want) < 10 {
 				t.Fatal(want, err)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatal(diff)
 			}
-			done, err := projections.Rebuild(ctx, projections.RebuildConfig{Pool: db, Stream: stream, Source: sourceOf(log),
+			done, err := rebuild.Run(ctx, rebuild.Config{Pool: db, Stream: stream, Source: sourceOf(log),
 				Last: func(context.Context) (uint64, error) { return stream.Last, nil }})
 			if err != nil || done.Compared != "" || done.At != int64(len(log)) {
 				t.Fatalf("%+v, %v", done, err)
 			}
-			got, err = projections.Digests(ctx, db)
+			got, err = rebuild.Digests(ctx, db)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Fatalf("rebuilt: %v\n%s", err, diff)
 			}
@@ -81,7 +82,7 @@ func TestRecordedHistories(t *testing.T) {
 }
 
 // keep writes digests, unless there are some.
-func keep(t *testing.T, file string, digests map[string]projections.Digest) {
+func keep(t *testing.T, file string, digests map[string]rebuild.Digest) {
 	t.Helper()
 	data, err := json.MarshalIndent(digests, "", "  ")
 	if err != nil {

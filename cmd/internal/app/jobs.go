@@ -9,7 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // JobPage is a page of a list of jobs.
@@ -28,13 +28,13 @@ func (a *App) Jobs(ctx context.Context, f JobFilter) (p JobPage, err error) {
 	}
 	p.Jobs, p.Truncated, err = page(f.Limit, func(limit int) ([]JobRow, error) {
 		f.Limit = limit
-		return projections.Jobs(ctx, db, f)
+		return query.Jobs(ctx, db, f)
 	})
 	if p.Truncated {
 		p.Next = p.Jobs[len(p.Jobs)-1].ID
 	}
 	if err == nil {
-		p.Total, err = projections.TotalJobs(ctx, db, f)
+		p.Total, err = query.TotalJobs(ctx, db, f)
 	}
 	return p, explain("list jobs", err)
 }
@@ -46,12 +46,12 @@ const filesShown = 20
 // JobView is a job, the first of its files and how many there are, every change of
 // its state and every failed attempt.
 type JobView struct {
-	projections.JobRow
-	FileCounts  FileCounts                  `json:"file_counts"`
-	FirstFiles  []FileRow                   `json:"first_files"`
+	query.JobRow
+	FileCounts  FileCounts      `json:"file_counts"`
+	FirstFiles  []FileRow       `json:"first_files"`
 	Transitions []JobTransition `json:"transitions"`
-	Retries     []projections.Retry         `json:"retries"`
-	At          *Place                      `json:"at,omitempty"` // as of which event, nil = now
+	Retries     []query.Retry   `json:"retries"`
+	At          *Place          `json:"at,omitempty"` // as of which event, nil = now
 }
 
 // Job shows one job with its files and its history.
@@ -61,26 +61,26 @@ func (a *App) Job(ctx context.Context, id domain.JobID) (v JobView, err error) {
 	if err != nil {
 		return v, explain(what, err)
 	}
-	if v.JobRow, err = projections.JobByID(ctx, db, id); errors.Is(err, projections.ErrNotFound) {
+	if v.JobRow, err = query.JobByID(ctx, db, id); errors.Is(err, query.ErrNotFound) {
 		return v, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such job in the tables"),
 			Hint: "`accession job ls --batch BID` lists a batch's jobs; `accession status` tells how far the tables are behind"}
 	}
 	if err != nil {
 		return v, explain(what, err)
 	}
-	moves, err := projections.Transitions(ctx, db, id)
+	moves, err := query.Transitions(ctx, db, id)
 	if err != nil {
 		return v, explain(what, err)
 	}
-	if v.FileCounts, err = projections.CountFiles(ctx, db, id.Aggregate()); err != nil {
+	if v.FileCounts, err = query.CountFiles(ctx, db, id.Aggregate()); err != nil {
 		return v, explain(what, err)
 	}
-	files, err := projections.Files(ctx, db, projections.FileFilter{Job: id, Limit: filesShown})
+	files, err := query.Files(ctx, db, query.FileFilter{Job: id, Limit: filesShown})
 	if err != nil {
 		return v, explain(what, err)
 	}
 	v.FirstFiles = notNil(files)
-	retries, err := projections.RetriesOfJob(ctx, db, id)
+	retries, err := query.RetriesOfJob(ctx, db, id)
 	v.Transitions, v.Retries = notNil(moves), notNil(retries)
 	return v, explain(what, err)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Resend is a report that can be sent to the depositor once more.
@@ -91,7 +91,7 @@ type Message struct {
 }
 
 // messages lists the mails about a batch.
-func (a *App) messages(ctx context.Context, db projections.DB, id domain.BatchID) ([]Message, error) {
+func (a *App) messages(ctx context.Context, db query.DB, id domain.BatchID) ([]Message, error) {
 	records, err := a.Open.Records(ctx)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (a *App) messages(ctx context.Context, db projections.DB, id domain.BatchID
 	if err != nil {
 		return nil, err
 	}
-	told, err := projections.Messages(ctx, db, id)
+	told, err := query.Messages(ctx, db, id)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (a *App) MailAddresses(ctx context.Context, id domain.BatchID) (from string
 	if err != nil {
 		return "", nil, explain(what, err)
 	}
-	b, err := projections.Summary(ctx, db, id)
+	b, err := query.Summary(ctx, db, id)
 	if err != nil {
 		return "", nil, explain(what, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/memory"
 	"github.com/accession-ingest/accession/eventstore/storetest"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // fakeLive has a live state in maps, one profile and working directories; its
@@ -57,7 +57,7 @@ func (l memLive) Overview(ctx context.Context) (o eventstore.Overview, err error
 func (w *fakeLive) Live(context.Context) (Live, error)                   { return memLive{w.store}, nil }
 func (w *fakeLive) Handler(context.Context) (*eventstore.Handler, error) { return w.Kit.Handler, nil }
 func (w *fakeLive) Profiles() (*profile.Set, error)                      { return w.profiles, nil }
-func (w *fakeLive) DB(context.Context) (projections.DB, error)           { return nil, errors.New("away") }
+func (w *fakeLive) DB(context.Context) (query.DB, error)                 { return nil, errors.New("away") }
 func (w *fakeLive) RemoveWork(_ context.Context, j domain.Job) error {
 	if w.workErr != nil {
 		return w.workErr

@@ -11,7 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Moment is a place in the log, or a time by its clock; the zero value is now.
@@ -53,20 +53,20 @@ func placeAt(ctx context.Context, log eventstore.Log, m Moment) (Place, error) {
 }
 
 // pastOf folds the events of some aggregates up to a moment.
-func (a *App) pastOf(ctx context.Context, m Moment, events func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error]) (*projections.Past, Place, error) {
-	return a.fold(ctx, projections.NewPast(), m, events)
+func (a *App) pastOf(ctx context.Context, m Moment, events func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error]) (*query.Past, Place, error) {
+	return a.fold(ctx, query.NewPast(), m, events)
 }
 
 // wholePast folds everything, without its changes of state: those are in the tables.
-func (a *App) wholePast(ctx context.Context, m Moment) (*projections.Past, Place, error) {
-	return a.fold(ctx, projections.NewPastStates(), m, func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error] {
+func (a *App) wholePast(ctx context.Context, m Moment) (*query.Past, Place, error) {
+	return a.fold(ctx, query.NewPastStates(), m, func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error] {
 		return log.Read(ctx, eventstore.ReadOptions{To: to})
 	})
 }
 
 // tablesAt gives the tables for what is told by its place in the log: they must have
 // come as far as the moment.
-func (a *App) tablesAt(ctx context.Context, m Moment) (projections.DB, Place, error) {
+func (a *App) tablesAt(ctx context.Context, m Moment) (query.DB, Place, error) {
 	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return nil, Place{}, err
@@ -79,7 +79,7 @@ func (a *App) tablesAt(ctx context.Context, m Moment) (projections.DB, Place, er
 	if err != nil {
 		return nil, at, err
 	}
-	behind, err := projections.Lag(ctx, db, at.Seq)
+	behind, err := query.Lag(ctx, db, at.Seq)
 	if err == nil && behind > 0 {
 		err = &Error{Kind: Unavailable, What: "look into the past", Err: fmt.Errorf("the tables are %d events behind place %d of the log", behind, at.Seq),
 			Hint: "`accession status` tells how fast they come; ask again then"}
@@ -87,7 +87,7 @@ func (a *App) tablesAt(ctx context.Context, m Moment) (projections.DB, Place, er
 	return db, at, err
 }
 
-func (a *App) fold(ctx context.Context, past *projections.Past, m Moment, events func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error]) (*projections.Past, Place, error) {
+func (a *App) fold(ctx context.Context, past *query.Past, m Moment, events func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error]) (*query.Past, Place, error) {
 	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return nil, Place{}, err
@@ -108,7 +108,7 @@ func (a *App) fold(ctx context.Context, past *projections.Past, m Moment, events
 }
 
 // batchPast folds everything of a batch: its own events, its jobs' and their files'.
-func (a *App) batchPast(ctx context.Context, id domain.BatchID, m Moment) (*projections.Past, Place, error) {
+func (a *App) batchPast(ctx context.Context, id domain.BatchID, m Moment) (*query.Past, Place, error) {
 	return a.pastOf(ctx, m, func(_ eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error] {
 		sel, err := a.selectEvents(ctx, Selection{Batch: id, To: to}, false)
 		if err != nil {
@@ -120,7 +120,7 @@ func (a *App) batchPast(ctx context.Context, id domain.BatchID, m Moment) (*proj
 
 // jobPast folds a job, its files, and its batch's own events: what became of a
 // failed attempt may depend on the batch.
-func (a *App) jobPast(ctx context.Context, id domain.JobID, m Moment) (*projections.Past, Place, error) {
+func (a *App) jobPast(ctx context.Context, id domain.JobID, m Moment) (*query.Past, Place, error) {
 	return a.pastOf(ctx, m, func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error] {
 		sel, err := a.selectEvents(ctx, Selection{Job: id, To: to}, false)
 		if err != nil {
@@ -145,7 +145,7 @@ func (a *App) jobPast(ctx context.Context, id domain.JobID, m Moment) (*projecti
 }
 
 // filePast folds a file and its job's own events.
-func (a *App) filePast(ctx context.Context, id domain.FileHash, m Moment) (*projections.Past, Place, error) {
+func (a *App) filePast(ctx context.Context, id domain.FileHash, m Moment) (*query.Past, Place, error) {
 	return a.pastOf(ctx, m, func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error] {
 		return inOrder(func(yield func(iter.Seq2[domain.Recorded, error]) error) error {
 			of, job := id.Aggregate(), domain.JobID("")
@@ -199,7 +199,7 @@ func failing(err error) iter.Seq2[domain.Recorded, error] {
 
 // notYet says that something was not there then.
 func notYet(what string, at Place, err error) error {
-	if !errors.Is(err, projections.ErrNotFound) {
+	if !errors.Is(err, query.ErrNotFound) {
 		return explain("show "+what, err)
 	}
 	return &Error{Kind: NotFound, What: "show " + what, Err: fmt.Errorf("the log knew nothing of it at place %d, %s", at.Seq, at.Stored.Format(time.RFC3339)),

@@ -7,23 +7,24 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // PoisonEvent is an event that the tables lack because it could not be applied, or
 // because it waits behind one.
-type PoisonEvent = projections.PoisonEvent
+type PoisonEvent = query.PoisonEvent
 
 // Poison lists up to limit held events in the order of the log, and counts all.
-func (a *App) Poison(ctx context.Context, limit int) ([]PoisonEvent, projections.PoisonCount, error) {
+func (a *App) Poison(ctx context.Context, limit int) ([]PoisonEvent, query.PoisonCount, error) {
 	db, err := a.Open.DB(ctx)
 	if err != nil {
-		return nil, projections.PoisonCount{}, explain("list held events", err)
+		return nil, query.PoisonCount{}, explain("list held events", err)
 	}
-	rows, err := projections.Poison(ctx, db, limit)
+	rows, err := query.Poison(ctx, db, limit)
 	if err != nil {
-		return nil, projections.PoisonCount{}, explain("list held events", err)
+		return nil, query.PoisonCount{}, explain("list held events", err)
 	}
-	n, err := projections.CountPoison(ctx, db)
+	n, err := query.CountPoison(ctx, db)
 	return notNil(rows), n, explain("list held events", err)
 }
 
@@ -34,7 +35,7 @@ func (a *App) PoisonAt(ctx context.Context, seq uint64) (PoisonEvent, error) {
 	if err != nil {
 		return PoisonEvent{}, explain(what, err)
 	}
-	row, err := projections.PoisonAt(ctx, db, seq)
+	row, err := query.PoisonAt(ctx, db, seq)
 	return row, explain(what, err)
 }
 
@@ -60,14 +61,14 @@ func (a *App) RetryPoison(ctx context.Context, one domain.Aggregate) ([]PoisonRe
 	}
 	list := []domain.Aggregate{one}
 	if one.ID == "" {
-		if list, err = projections.HeldAggregates(ctx, db); err != nil {
+		if list, err = query.HeldAggregates(ctx, db); err != nil {
 			return nil, explain(what, err)
 		}
 	}
 	out := []PoisonRetried{}
 	for _, held := range list {
 		r, err := projections.RetryPoison(ctx, db, source, held)
-		if errors.Is(err, projections.ErrNotFound) && one.ID == "" {
+		if errors.Is(err, query.ErrNotFound) && one.ID == "" {
 			continue // somebody else has freed it
 		}
 		if err != nil {

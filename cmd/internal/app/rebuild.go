@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // Migrated tells how many migrations each schema took.
@@ -37,11 +38,11 @@ type RebuildOptions struct {
 
 type (
 	// RebuildProgress tells how far a rebuild is.
-	RebuildProgress = projections.RebuildProgress
+	RebuildProgress = rebuild.Progress
 	// Rebuilt tells what a rebuild did.
-	Rebuilt = projections.Rebuilt
+	Rebuilt = rebuild.Result
 	// TableDigest compares a table of both generations.
-	TableDigest = projections.TableDigest
+	TableDigest = rebuild.TableDigest
 )
 
 // Rebuild makes all tables and views that follow from the log anew, beside the
@@ -64,7 +65,7 @@ func (a *App) Rebuild(ctx context.Context, o RebuildOptions) (Rebuilt, error) {
 	if err != nil {
 		return Rebuilt{}, explain(what, err)
 	}
-	done, err := projections.Rebuild(ctx, projections.RebuildConfig{
+	done, err := rebuild.Run(ctx, rebuild.Config{
 		Pool:   pool,
 		Stream: projections.StreamInfo{Name: info.Name, Created: info.Created, Last: info.Last},
 		Source: source,
@@ -93,33 +94,33 @@ func (a *App) DropRebuild(ctx context.Context, dropDependents bool) error {
 	if err != nil {
 		return explain(what, err)
 	}
-	return explain(what, projections.DropRebuild(ctx, pool, dropDependents))
+	return explain(what, rebuild.Drop(ctx, pool, dropDependents))
 }
 
 type (
 	// DiffOptions say what is compared, and how much of it is told.
-	DiffOptions = projections.DiffOptions
+	DiffOptions = rebuild.DiffOptions
 	// Diff tells in what two generations of the tables differ.
-	Diff = projections.Diff
+	Diff = rebuild.Diff
 	// Generation is one of the two, and where it stands.
-	Generation = projections.Generation
+	Generation = rebuild.Generation
 	// TableDiff tells it of one table.
-	TableDiff = projections.TableDiff
+	TableDiff = rebuild.TableDiff
 	// RowDiff tells it of one row.
-	RowDiff = projections.RowDiff
+	RowDiff = rebuild.RowDiff
 	// ColumnDiff tells it of one value.
-	ColumnDiff = projections.ColumnDiff
+	ColumnDiff = rebuild.ColumnDiff
 )
 
 // How a row differs.
 const (
-	RowOnlyBefore = projections.OnlyBefore
-	RowOnlyAfter  = projections.OnlyAfter
-	RowChanged    = projections.Changed
+	RowOnlyBefore = rebuild.OnlyBefore
+	RowOnlyAfter  = rebuild.OnlyAfter
+	RowChanged    = rebuild.Changed
 )
 
 // DiffTables names the tables that can be compared.
-func DiffTables() []string { return projections.DiffTables() }
+func DiffTables() []string { return rebuild.DiffTables() }
 
 // Diff compares the live tables with those that a rebuild left or kept, row by row.
 // Differences are no error; not being able to compare is one.
@@ -129,6 +130,6 @@ func (a *App) Diff(ctx context.Context, o DiffOptions) (Diff, error) {
 	if err != nil {
 		return Diff{}, explain(what, err)
 	}
-	d, err := projections.Compare(ctx, pool, o)
+	d, err := rebuild.Compare(ctx, pool, o)
 	return d, explain(what, err)
 }

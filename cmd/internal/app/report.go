@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Report is something to look at or to hand on: facts, and tables whose rows are
@@ -71,7 +71,7 @@ func columns(names ...string) []Column {
 
 // ReportOptions choose what a report tells of; empty fields choose all.
 type ReportOptions struct {
-	projections.Range
+	query.Range
 	At Moment
 }
 
@@ -117,7 +117,7 @@ func (a *App) Report(ctx context.Context, name string, o ReportOptions) (Report,
 		return Report{}, &Error{Kind: Invalid, What: what, Err: errors.New(fault), Hint: hint}
 	}
 	r, err := k.make(a, ctx, o)
-	if errors.Is(err, projections.ErrNotFound) {
+	if errors.Is(err, query.ErrNotFound) {
 		err = &Error{Kind: NotFound, What: what, Err: fmt.Errorf("%s is not in the tables", o.Batch),
 			Hint: "`accession batch ls` lists them; `accession status` tells how far the tables are behind"}
 	}

@@ -5,18 +5,18 @@ import (
 	"iter"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // batchSource is what reports on one batch read: the tables as they are at one
 // moment, so that the report adds up, or the fold up to a moment.
 type batchSource struct {
-	tables  *projections.Still // nil = the fold
+	tables  *query.Snapshot // nil = the fold
 	summary BatchSummary
 	jobs    iter.Seq2[JobRow, error]
 	files   iter.Seq2[FileRow, error]
 	retries iter.Seq2[Retry, error]
-	reports []projections.BatchReport
+	reports []query.BatchReport
 	nJobs   int64 // about how many there are, and nRetry of the failed attempts
 	nRetry  int64
 	at      *Place
@@ -30,7 +30,7 @@ func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, 
 	if err != nil {
 		return s, err
 	}
-	if s.tables, err = projections.HoldStill(ctx, db); err != nil {
+	if s.tables, err = query.OpenSnapshot(ctx, db); err != nil {
 		return s, err
 	}
 	if err := s.begin(ctx, o); err != nil {
@@ -42,20 +42,20 @@ func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, 
 
 // begin reads what is short; the lists are read while they are written.
 func (s *batchSource) begin(ctx context.Context, o ReportOptions) (err error) {
-	if s.summary, err = projections.Summary(ctx, s.tables, o.Batch); err != nil {
+	if s.summary, err = query.Summary(ctx, s.tables, o.Batch); err != nil {
 		return err
 	}
-	if s.reports, err = projections.Reports(ctx, s.tables, o.Batch); err != nil {
+	if s.reports, err = query.Reports(ctx, s.tables, o.Batch); err != nil {
 		return err
 	}
 	s.nJobs = value(s.summary.RowsListed)
-	if s.nRetry, err = projections.AboutRetries(ctx, s.tables, o.Range); err != nil {
+	if s.nRetry, err = query.AboutRetries(ctx, s.tables, o.Range); err != nil {
 		return err
 	}
-	s.jobs = projections.Rows(ctx, s.tables, projections.BatchJobs(ctx, s.tables, o.Batch))
-	s.files = projections.Rows(ctx, s.tables, projections.BatchFiles(ctx, s.tables, o.Batch))
-	s.retries = projections.Rows(ctx, s.tables, projections.AllRetries(ctx, s.tables, o.Range))
-	return s.tables.Whole(ctx)
+	s.jobs = query.Rows(ctx, s.tables, query.BatchJobs(ctx, s.tables, o.Batch))
+	s.files = query.Rows(ctx, s.tables, query.BatchFiles(ctx, s.tables, o.Batch))
+	s.retries = query.Rows(ctx, s.tables, query.AllRetries(ctx, s.tables, o.Range))
+	return s.tables.Unchanged(ctx)
 }
 
 // end gives the tables free.
@@ -111,7 +111,7 @@ func (a *App) reportBatch(ctx context.Context, o ReportOptions) (Report, error) 
 		retriesTable(s.retries, s.nRetry),
 		{Name: "reports", Title: "Reports made", None: "No report has been made yet.", Total: int64(len(s.reports)),
 			Columns: columns("report", "kind", "reported_at", "status", "successful", "failed", "newly_successful"),
-			Rows: rowsOf(each(s.reports), func(r projections.BatchReport) []any {
+			Rows: rowsOf(each(s.reports), func(r query.BatchReport) []any {
 				return []any{r.Report, r.Kind, r.ReportedAt, r.Status, r.Successful, r.Failed, r.NewlySuccessful}
 			})},
 	}}, nil

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // TestReportsOfThePastAreThoseOfThen: at several places of a history, every report of
@@ -31,7 +31,7 @@ func TestReportsOfThePastAreThoseOfThen(t *testing.T) {
 			if k.Batch {
 				continue
 			}
-			for _, batch := range []projections.Range{{}, {Batch: projtest.ClassicFiles}} {
+			for _, batch := range []query.Range{{}, {Batch: projtest.ClassicFiles}} {
 				o := ReportOptions{Range: batch}
 				if fault, _ := k.fault(o); fault != "" || batch.Batch != "" && n < len(story.Log)/2 {
 					continue

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // sumUp are the reports that sum up all there is when nobody narrows them.
@@ -29,7 +29,7 @@ func TestReportsReadNoMoreThanTheyTell(t *testing.T) {
 	a.Open = resources(w)
 	day := story.Now.AddDate(0, 0, -50).Truncate(24 * time.Hour)
 	for _, k := range ReportKinds() {
-		for what, r := range map[string]projections.Range{
+		for what, r := range map[string]query.Range{
 			"of a batch": {Batch: projtest.ClassicFiles}, "of a day": {Since: day, Until: day.AddDate(0, 0, 1)},
 			"from a day on": {Since: story.Now.AddDate(0, 0, -1)}, "of all": {},
 			"of a batch on a day": {Batch: projtest.ClassicFiles, Since: story.Log[0].Time.Time, Until: story.Now.Add(time.Hour)},

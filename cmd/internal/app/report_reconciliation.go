@@ -8,7 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // reportReconciliation follows each name that a deposit lists to where it ended.
@@ -44,7 +44,7 @@ func (a *App) reportReconciliation(ctx context.Context, o ReportOptions) (Report
 
 // matching finds for each name what came of it.
 type matching struct {
-	tables    *projections.Still
+	tables    *query.Snapshot
 	ctx       context.Context //nolint:containedctx // the rows are read while they are written, within one call
 	inventory *record.Records // nil = as of a moment, and then all jobs and failures are here:
 	jobs      map[string]JobRow
@@ -195,10 +195,10 @@ func (m *matching) around(page []FileRow) (about surroundings, err error) {
 	if about.recorded, err = m.inventory.RecordedFiles(m.ctx, ids, names(page, func(f FileRow) string { return f.Path })); err != nil {
 		return about, err
 	}
-	if about.failures, err = projections.LastFailures(m.ctx, m.tables, names(page, func(f FileRow) string { return f.RawFileHash })); err != nil {
+	if about.failures, err = query.LastFailures(m.ctx, m.tables, names(page, func(f FileRow) string { return f.RawFileHash })); err != nil {
 		return about, err
 	}
-	list, err := projections.JobsByID(m.ctx, m.tables, ids)
+	list, err := query.JobsByID(m.ctx, m.tables, ids)
 	about.jobs = make(map[string]JobRow, len(list))
 	for _, j := range list {
 		about.jobs[j.ID] = j

@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // movingDB goes on with the work behind the first answer of a transaction, that on
 // how the batch adds up.
 type movingDB struct {
-	projections.DB
+	query.DB
 	once sync.Once
 	move func()
 }
@@ -56,7 +56,7 @@ func TestReportOfABatchThatMoves(t *testing.T) {
 		{"reconciliation", "objects", "result", "jid0000000015", held},
 		{"batch", "jobs", "status", "jid0000000010", domain.DeleteJob{}},
 	} {
-		r, err := moving(c.job, c.cmd).Report(t.Context(), c.name, ReportOptions{Range: projections.Range{Batch: projtest.ClassicObjects}})
+		r, err := moving(c.job, c.cmd).Report(t.Context(), c.name, ReportOptions{Range: query.Range{Batch: projtest.ClassicObjects}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestReportOfABatchThatMoves(t *testing.T) {
 
 	// Files that come after the sum are not told of.
 	w.db = db
-	r, err := (&App{Open: resources(w)}).Report(t.Context(), "reconciliation", ReportOptions{Range: projections.Range{Batch: projtest.ClassicFiles}})
+	r, err := (&App{Open: resources(w)}).Report(t.Context(), "reconciliation", ReportOptions{Range: query.Range{Batch: projtest.ClassicFiles}})
 	if err != nil {
 		t.Fatal(err)
 	}

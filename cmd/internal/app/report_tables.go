@@ -5,7 +5,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 func (a *App) reportRetries(ctx context.Context, o ReportOptions) (Report, error) {
@@ -25,11 +25,11 @@ func (a *App) reportRetries(ctx context.Context, o ReportOptions) (Report, error
 	if err != nil {
 		return Report{}, err
 	}
-	n, err := projections.AboutRetries(ctx, db, o.Range)
+	n, err := query.AboutRetries(ctx, db, o.Range)
 	if err != nil {
 		return Report{}, err
 	}
-	return Report{Facts: ranged(o), Tables: []Table{retriesTable(projections.AllRetries(ctx, db, o.Range), n)}}, nil
+	return Report{Facts: ranged(o), Tables: []Table{retriesTable(query.AllRetries(ctx, db, o.Range), n)}}, nil
 }
 
 func (a *App) reportFiles(ctx context.Context, o ReportOptions) (Report, error) {
@@ -40,11 +40,11 @@ func (a *App) reportFiles(ctx context.Context, o ReportOptions) (Report, error) 
 	if err != nil {
 		return Report{}, err
 	}
-	n, err := projections.AboutFileMoves(ctx, db, o.Range)
+	n, err := query.AboutFileMoves(ctx, db, o.Range)
 	if err != nil {
 		return Report{}, err
 	}
-	return movesReport(o, at, projections.FileMoves(ctx, db, o.Range), n), nil
+	return movesReport(o, at, query.FileMoves(ctx, db, o.Range), n), nil
 }
 
 func (a *App) filesThen(ctx context.Context, o ReportOptions) (Report, error) {
@@ -60,29 +60,29 @@ func (a *App) filesThen(ctx context.Context, o ReportOptions) (Report, error) {
 }
 
 // movesReport is changes of files' states.
-func movesReport(o ReportOptions, at *Place, moves iter.Seq2[projections.FileMove, error], n int64) Report {
+func movesReport(o ReportOptions, at *Place, moves iter.Seq2[query.FileMove, error], n int64) Report {
 	return Report{At: at, Facts: ranged(o), Tables: []Table{{
 		Name: "changes", Title: "Changes of files", None: "No file has changed.", Total: n,
 		Columns: columns("batch_id", "job_id", "path", "version", "from_status", "to_status", "at", "seconds", "actor", "worker",
 			"download_attempts", "processing_attempts", "size", "reason_class", "reason_code", "reason_message", "raw_file_hash"),
-		Rows: rowsOf(moves, func(m projections.FileMove) []any {
+		Rows: rowsOf(moves, func(m query.FileMove) []any {
 			return []any{m.BatchID, m.JobID, m.Path, m.Version, m.FromStatus, m.ToStatus, m.At, cell(m.Seconds), m.Actor, m.Worker,
 				m.DownloadAttempts, m.ProcessingAttempts, m.Size, cell(m.ReasonClass), cell(m.ReasonCode), cell(m.ReasonMessage), m.RawFileHash}
 		})}}}
 }
 
 func (a *App) reportThroughput(ctx context.Context, o ReportOptions) (Report, error) {
-	return sums(ctx, o, fromTables(a, projections.Throughput), Table{Name: "days", Title: "Days (UTC)", None: "Nothing was done.",
+	return sums(ctx, o, fromTables(a, query.Throughput), Table{Name: "days", Title: "Days (UTC)", None: "Nothing was done.",
 		Columns: columns("day", "batches_submitted", "jobs_completed", "jobs_failed", "files_downloaded", "bytes_downloaded", "files_processed")},
-		func(r projections.ThroughputRow) []any {
+		func(r query.ThroughputRow) []any {
 			return []any{r.Day.Format(time.DateOnly), r.BatchesSubmitted, r.JobsCompleted, r.JobsFailed, r.FilesDownloaded, r.BytesDownloaded, r.FilesProcessed}
 		})
 }
 
 func (a *App) reportStates(ctx context.Context, o ReportOptions) (Report, error) {
-	return sums(ctx, o, fromTables(a, projections.TimeInState), Table{Name: "states", Title: "Seconds in each state", None: "Nothing has left a state.",
+	return sums(ctx, o, fromTables(a, query.TimeInState), Table{Name: "states", Title: "Seconds in each state", None: "Nothing has left a state.",
 		Columns: columns("kind", "status", "times", "p50", "p95", "p99", "longest")},
-		func(r projections.TimeInStateRow) []any {
+		func(r query.TimeInStateRow) []any {
 			return []any{r.Kind, r.Status, r.Times, r.P50, r.P95, r.P99, r.Longest}
 		})
 }
@@ -90,7 +90,7 @@ func (a *App) reportStates(ctx context.Context, o ReportOptions) (Report, error)
 func (a *App) reportFailures(ctx context.Context, o ReportOptions) (Report, error) {
 	return sums(ctx, o, a.failures, Table{Name: "reasons", Title: "Reasons", None: "No attempt has failed.",
 		Columns: columns("kind", "failed_in", "class", "code", "failures", "jobs", "unresolved", "last_failed_at", "last_message")},
-		func(r projections.FailureRow) []any {
+		func(r query.FailureRow) []any {
 			return []any{r.Kind, r.FailedIn, r.Class, r.Code, r.Failures, r.Jobs, r.Unresolved, r.LastFailedAt, r.LastMessage}
 		})
 }
@@ -99,7 +99,7 @@ func (a *App) reportSubmitters(ctx context.Context, o ReportOptions) (Report, er
 	return sums(ctx, o, a.submitters, Table{Name: "submitters", Title: "Submitters", None: "Nobody has deposited anything.",
 		Columns: columns("submitter", "batches", "batches_completed", "batches_failed", "jobs_listed", "jobs_completed", "jobs_failed", "jobs_held",
 			"jobs_deleted", "jobs_in_progress", "files_listed", "bytes_downloaded", "first_submitted_at", "last_submitted_at")},
-		func(r projections.SubmitterRow) []any {
+		func(r query.SubmitterRow) []any {
 			return []any{r.Submitter, r.Batches, r.BatchesCompleted, r.BatchesFailed, r.JobsListed, r.JobsCompleted, r.JobsFailed, r.JobsHeld,
 				r.JobsDeleted, r.JobsInProgress, r.FilesListed, r.BytesDownloaded, when(r.FirstSubmittedAt), when(r.LastSubmittedAt)}
 		})
@@ -116,7 +116,7 @@ func sums[T any](ctx context.Context, o ReportOptions, read func(context.Context
 }
 
 // tables gives the tables; as of a moment, with the range up to there.
-func (a *App) tables(ctx context.Context, o *ReportOptions) (projections.DB, *Place, error) {
+func (a *App) tables(ctx context.Context, o *ReportOptions) (query.DB, *Place, error) {
 	if o.At.IsNow() {
 		db, err := a.Open.DB(ctx)
 		return db, nil, err
@@ -127,7 +127,7 @@ func (a *App) tables(ctx context.Context, o *ReportOptions) (projections.DB, *Pl
 }
 
 // fromTables reads what is told by its place in the log, now as then.
-func fromTables[T any](a *App, read func(context.Context, projections.Reader, projections.Range) ([]T, error)) func(context.Context, ReportOptions) ([]T, *Place, error) {
+func fromTables[T any](a *App, read func(context.Context, query.Reader, query.Range) ([]T, error)) func(context.Context, ReportOptions) ([]T, *Place, error) {
 	return func(ctx context.Context, o ReportOptions) ([]T, *Place, error) {
 		db, at, err := a.tables(ctx, &o)
 		if err != nil {
@@ -138,13 +138,13 @@ func fromTables[T any](a *App, read func(context.Context, projections.Reader, pr
 	}
 }
 
-func (a *App) failures(ctx context.Context, o ReportOptions) ([]projections.FailureRow, *Place, error) {
+func (a *App) failures(ctx context.Context, o ReportOptions) ([]query.FailureRow, *Place, error) {
 	if o.At.IsNow() {
-		return fromTables(a, projections.Failures)(ctx, o)
+		return fromTables(a, query.Failures)(ctx, o)
 	}
 	then := a.wholePast
 	if o.Batch != "" {
-		then = func(ctx context.Context, m Moment) (*projections.Past, Place, error) {
+		then = func(ctx context.Context, m Moment) (*query.Past, Place, error) {
 			return a.batchPast(ctx, o.Batch, m)
 		}
 	}
@@ -155,9 +155,9 @@ func (a *App) failures(ctx context.Context, o ReportOptions) ([]projections.Fail
 	return past.Failures(), &at, nil
 }
 
-func (a *App) submitters(ctx context.Context, o ReportOptions) ([]projections.SubmitterRow, *Place, error) {
+func (a *App) submitters(ctx context.Context, o ReportOptions) ([]query.SubmitterRow, *Place, error) {
 	if o.At.IsNow() {
-		return fromTables(a, projections.Submitters)(ctx, o)
+		return fromTables(a, query.Submitters)(ctx, o)
 	}
 	past, at, err := a.wholePast(ctx, o.At)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // classic is the story of the classic complaint, in log, tables and inventory.
@@ -77,7 +77,7 @@ func TestFifteenListedNineIngested(t *testing.T) {
 				"scan-15.tif: in progress: it is DOWNLOADING",
 			}},
 		} {
-			r, err := a.Report(t.Context(), "reconciliation", ReportOptions{Range: projections.Range{Batch: c.batch}, At: m})
+			r, err := a.Report(t.Context(), "reconciliation", ReportOptions{Range: query.Range{Batch: c.batch}, At: m})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestInventoryIsCompared(t *testing.T) {
 	}
 	told := map[string]string{}
 	for batch, table := range map[domain.BatchID]string{projtest.ClassicObjects: "objects", projtest.ClassicFiles: "files"} {
-		r, err := a.Report(t.Context(), "reconciliation", ReportOptions{Range: projections.Range{Batch: batch}})
+		r, err := a.Report(t.Context(), "reconciliation", ReportOptions{Range: query.Range{Batch: batch}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestRowWhoseJobIsHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := a.Report(t.Context(), "reconciliation", ReportOptions{Range: projections.Range{Batch: projtest.ClassicObjects}})
+	r, err := a.Report(t.Context(), "reconciliation", ReportOptions{Range: query.Range{Batch: projtest.ClassicObjects}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,12 +189,12 @@ func TestReportsAgree(t *testing.T) {
 	a, story := classic(t)
 	db := a.Open.Tables.(fakeHistory).db
 	for _, id := range []domain.BatchID{projtest.ClassicObjects, projtest.ClassicFiles} {
-		now, err := a.Report(t.Context(), "batch", ReportOptions{Range: projections.Range{Batch: id}})
+		now, err := a.Report(t.Context(), "batch", ReportOptions{Range: query.Range{Batch: id}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(now.Close)
-		then, err := a.Report(t.Context(), "batch", ReportOptions{Range: projections.Range{Batch: id}, At: Moment{Seq: uint64(len(story.Log))}})
+		then, err := a.Report(t.Context(), "batch", ReportOptions{Range: query.Range{Batch: id}, At: Moment{Seq: uint64(len(story.Log))}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +243,7 @@ func TestReportsAgree(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"retries", "files"} {
-		o := ReportOptions{Range: projections.Range{Batch: projtest.ClassicFiles}}
+		o := ReportOptions{Range: query.Range{Batch: projtest.ClassicFiles}}
 		now, err := a.Report(t.Context(), name, o)
 		if err != nil {
 			t.Fatal(err)
@@ -286,11 +286,11 @@ func TestReportsAgree(t *testing.T) {
 			t.Errorf("%s has %d rows that sum up to %d, the view has %d and %d", name, len(rows), sum, n, first)
 		}
 		if kind := kindOf(name); kind.byTime {
-			r, err := a.Report(t.Context(), name, ReportOptions{Range: projections.Range{Since: story.Now.Add(24 * time.Hour)}})
+			r, err := a.Report(t.Context(), name, ReportOptions{Range: query.Range{Since: story.Now.Add(24 * time.Hour)}})
 			if err != nil || len(read(t, r, r.Tables[0].Name)) != 0 {
 				t.Errorf("%s tells of tomorrow: %v", name, err)
 			}
-			r, err = a.Report(t.Context(), name, ReportOptions{Range: projections.Range{Since: story.Log[0].Time.Time, Until: story.Now.Add(time.Hour)}})
+			r, err = a.Report(t.Context(), name, ReportOptions{Range: query.Range{Since: story.Log[0].Time.Time, Until: story.Now.Add(time.Hour)}})
 			if err != nil || len(read(t, r, r.Tables[0].Name)) != len(rows) {
 				t.Errorf("%s of the time of the story is not the whole: %v", name, err)
 			}
@@ -315,7 +315,7 @@ func TestThePastOfAReport(t *testing.T) {
 		if r.BatchID != projtest.ClassicObjects {
 			break
 		}
-		report, err := a.Report(t.Context(), "reconciliation", ReportOptions{Range: projections.Range{Batch: projtest.ClassicObjects}, At: Moment{Seq: r.Seq}})
+		report, err := a.Report(t.Context(), "reconciliation", ReportOptions{Range: query.Range{Batch: projtest.ClassicObjects}, At: Moment{Seq: r.Seq}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +339,7 @@ func TestThePastOfAReport(t *testing.T) {
 func TestReportsSayWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	a, _ := classic(t)
-	batch := projections.Range{Batch: projtest.ClassicObjects}
+	batch := query.Range{Batch: projtest.ClassicObjects}
 	for _, c := range []struct {
 		name string
 		o    ReportOptions
@@ -347,14 +347,14 @@ func TestReportsSayWhatDoesNotFit(t *testing.T) {
 	}{
 		{"weather", ReportOptions{}, NotFound},
 		{"batch", ReportOptions{}, Invalid},
-		{"batch", ReportOptions{Range: projections.Range{Batch: "bid0000000099"}}, NotFound},
-		{"batch", ReportOptions{Range: projections.Range{Batch: "bid0000000099"}, At: Moment{Seq: 3}}, NotFound},
+		{"batch", ReportOptions{Range: query.Range{Batch: "bid0000000099"}}, NotFound},
+		{"batch", ReportOptions{Range: query.Range{Batch: "bid0000000099"}, At: Moment{Seq: 3}}, NotFound},
 		{"batch", ReportOptions{Range: batch, At: Moment{Seq: 1 << 40}}, NotFound},
 		{"throughput", ReportOptions{Range: batch}, Invalid},
-		{"retries", ReportOptions{Range: projections.Range{Batch: projtest.ClassicObjects, Since: time.Unix(1, 0)}, At: Moment{Seq: 1}}, Invalid},
+		{"retries", ReportOptions{Range: query.Range{Batch: projtest.ClassicObjects, Since: time.Unix(1, 0)}, At: Moment{Seq: 1}}, Invalid},
 		{"throughput", ReportOptions{At: Moment{Seq: 1 << 40}}, NotFound},
-		{"batch", ReportOptions{Range: projections.Range{Batch: projtest.ClassicObjects, Since: time.Unix(1, 0)}}, Invalid},
-		{"retries", ReportOptions{Range: projections.Range{Since: time.Unix(2, 0), Until: time.Unix(1, 0)}}, Invalid},
+		{"batch", ReportOptions{Range: query.Range{Batch: projtest.ClassicObjects, Since: time.Unix(1, 0)}}, Invalid},
+		{"retries", ReportOptions{Range: query.Range{Since: time.Unix(2, 0), Until: time.Unix(1, 0)}}, Invalid},
 	} {
 		var e *Error
 		if _, err := a.Report(context.Background(), c.name, c.o); !errors.As(err, &e) || e.Kind != c.kind || e.Hint == "" {

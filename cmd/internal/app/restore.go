@@ -8,6 +8,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Restored tells what a restore made.
@@ -152,7 +153,7 @@ func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r 
 // adopt begins an epoch for a new stream and lets the tables follow it; the history
 // of maintenance tells of what was put back. Beside a lost tree both are left to the
 // tree's own restore, which must find nothing there.
-func (a *App) adopt(ctx context.Context, r *Restored, done consistency.LogRestored, lost bool, log eventstore.Log, db projections.DB, live eventstore.Restorer) error {
+func (a *App) adopt(ctx context.Context, r *Restored, done consistency.LogRestored, lost bool, log eventstore.Log, db query.DB, live eventstore.Restorer) error {
 	info, err := log.Info(ctx)
 	if err != nil {
 		return err

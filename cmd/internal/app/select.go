@@ -13,6 +13,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Selection chooses events of the history; empty fields choose all, and what is
@@ -179,7 +180,7 @@ func (a *App) index(ctx context.Context, sel *Selected, of domain.Aggregate, who
 	if err != nil {
 		return
 	}
-	places, err := projections.Places(ctx, db, of, indexGap)
+	places, err := query.FindEvents(ctx, db, of, indexGap)
 	if err != nil {
 		return
 	}
@@ -188,7 +189,7 @@ func (a *App) index(ctx context.Context, sel *Selected, of domain.Aggregate, who
 		return
 	}
 	sel.spans = nil
-	for _, p := range places.Stretches {
+	for _, p := range places.Intervals {
 		sel.add(whole, span{p.First, p.Last})
 	}
 	sel.add(whole, span{from: places.UpTo + 1})

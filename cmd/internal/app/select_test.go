@@ -17,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/memory"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // fakeHistory has a log in memory and tables, or none.
@@ -26,12 +27,12 @@ type fakeHistory struct {
 	Tables
 	Effects
 	log eventstore.Log
-	db  projections.DB
+	db  query.DB
 	rec *record.Records
 }
 
 func (w fakeHistory) Log(context.Context) (eventstore.Log, error) { return w.log, nil }
-func (w fakeHistory) DB(context.Context) (projections.DB, error) {
+func (w fakeHistory) DB(context.Context) (query.DB, error) {
 	if w.db == nil {
 		return nil, errors.New("away")
 	}
@@ -68,7 +69,7 @@ func logOf(t testing.TB, s *projtest.Story) eventstore.Log {
 }
 
 // of says that tables are of this log.
-func of(t testing.TB, log eventstore.Log, db projections.DB) {
+func of(t testing.TB, log eventstore.Log, db query.DB) {
 	t.Helper()
 	info, err := log.Info(t.Context())
 	if err == nil {
@@ -143,7 +144,7 @@ func TestSelectionsGiveWhatTheySay(t *testing.T) {
 				want = append(want, fmt.Sprint(r.Seq))
 			}
 		}
-		for name, tables := range map[string]projections.DB{"no index": nil, "half an index": db, "an index": behind} {
+		for name, tables := range map[string]query.DB{"no index": nil, "half an index": db, "an index": behind} {
 			a := &App{Open: resources(fakeHistory{log: log, db: tables})}
 			sel, err := a.Select(context.Background(), s)
 			var e *Error
@@ -181,7 +182,7 @@ func TestIndexSparesTheLog(t *testing.T) {
 	story.Project(db)
 	log := logOf(t, story)
 	of(t, log, db)
-	places := func(tables projections.DB, s Selection) uint64 {
+	places := func(tables query.DB, s Selection) uint64 {
 		sel, err := (&App{Open: resources(fakeHistory{log: log, db: tables})}).Select(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
@@ -218,15 +219,15 @@ func TestIndexOfAnotherLog(t *testing.T) {
 	if _, known := old.Batches[batch]; known || want == 0 {
 		t.Fatalf("%s has %d events", batch, want)
 	}
-	set := func(db projections.DB, columns string) {
+	set := func(db query.DB, columns string) {
 		if _, err := db.Exec(t.Context(), "update accession.checkpoint set "+columns); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, is := range map[string]func(projections.DB){
-		"its tail is lost": func(db projections.DB) { set(db, "seq = 900") },
-		"another name":     func(db projections.DB) { set(db, "seq = 600, stream = 'other'") },
-		"created again": func(db projections.DB) {
+	for name, is := range map[string]func(query.DB){
+		"its tail is lost": func(db query.DB) { set(db, "seq = 900") },
+		"another name":     func(db query.DB) { set(db, "seq = 600, stream = 'other'") },
+		"created again": func(db query.DB) {
 			set(db, "seq = 600, stream_created = stream_created - interval '1 second'")
 		},
 	} {

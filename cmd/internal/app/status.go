@@ -8,7 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // statusTimeout is how long one server may take to answer.
@@ -176,7 +176,7 @@ func (a *App) statusTables(ctx context.Context, s *Status) error {
 	if err != nil {
 		return err
 	}
-	n, err := projections.CountBatches(ctx, db)
+	n, err := query.CountBatches(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (a *App) statusLag(ctx context.Context, s *Status) {
 	if err != nil {
 		return
 	}
-	if n, err := projections.CountPoison(ctx, db); err == nil {
+	if n, err := query.CountPoison(ctx, db); err == nil {
 		s.Projection.HeldEvents, s.Projection.HeldAggregates = n.Events, n.Aggregates
 	}
 	events, age, err := a.Open.Lag(ctx, s.Log.Last)
@@ -212,7 +212,7 @@ func (a *App) statusLag(ctx context.Context, s *Status) {
 	case <-ctx.Done():
 		return
 	}
-	if later, err := projections.Lag(ctx, db, s.Log.Last); err == nil && later < events {
+	if later, err := query.Lag(ctx, db, s.Log.Last); err == nil && later < events {
 		s.Projection.Rate = float64(events-later) / time.Since(begun).Seconds()
 		s.Projection.Remaining = float64(later) / s.Projection.Rate
 	}

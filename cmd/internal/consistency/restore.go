@@ -10,7 +10,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/codec"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // OutboxReader reads the outbox, which keeps events for a while after they were sent.
@@ -41,14 +41,14 @@ const appendLimit = 500
 
 // Copies are where events may be that the log has lost.
 type Copies struct {
-	DB     projections.DB
+	DB     query.DB
 	Outbox OutboxReader
 }
 
 // logRestorer restores what the log has lost.
 type logRestorer struct {
 	log      eventstore.Log
-	tables   projections.Tables
+	tables   query.Tables
 	progress ProgressFunc
 	write    bool
 
@@ -70,7 +70,7 @@ type logRestorer struct {
 // copies clash it returns ErrClash and has written nothing. Without write it writes
 // nothing and returns what would be done.
 func RestoreLog(ctx context.Context, log eventstore.Log, from Copies, write bool, progress ProgressFunc) (LogRestored, error) {
-	p := &logRestorer{log: log, tables: projections.Tables{DB: from.DB}, progress: progress, tail: map[string]string{}, keptBy: map[string]string{}}
+	p := &logRestorer{log: log, tables: query.Tables{DB: from.DB}, progress: progress, tail: map[string]string{}, keptBy: map[string]string{}}
 	info, err := log.Info(ctx)
 	if err != nil {
 		return p.out, fmt.Errorf("read the log: %w", err)
@@ -232,7 +232,7 @@ func (p *logRestorer) flush(ctx context.Context) error {
 }
 
 // eventOf returns the event that a row of the history holds.
-func eventOf(s projections.Stored) (r domain.Recorded, err error) {
+func eventOf(s query.Stored) (r domain.Recorded, err error) {
 	r = domain.Recorded{
 		Event: domain.Event{Type: domain.EventType(s.Type), Aggregate: domain.Aggregate{Kind: domain.Kind(s.Kind), ID: s.Aggregate}, Version: s.Version},
 		Time:  domain.At(s.Time), BatchID: domain.BatchID(s.BatchID), Actor: domain.Actor(s.Actor),

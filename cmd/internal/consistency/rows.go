@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // rowsAPage is how many rows are read at once.
 const rowsAPage = 1000
 
 // follows reports whether a checkpoint is one of the stream.
-func follows(at projections.Checkpoint, name string, created time.Time) bool {
+func follows(at query.Checkpoint, name string, created time.Time) bool {
 	return at.Stream == "" || at.Stream == name && at.Created.Equal(created.UTC().Truncate(time.Microsecond))
 }
 
@@ -26,7 +26,7 @@ func (c *checker) projected(ctx context.Context) error {
 	if c.DB == nil {
 		return nil
 	}
-	t := projections.Tables{DB: c.DB}
+	t := query.Tables{DB: c.DB}
 	for wait := c.patient(); ; {
 		at, err := t.Checkpoint(ctx)
 		if err != nil {
@@ -64,7 +64,7 @@ func (c *checker) rows(ctx context.Context, f *folded, part uint32) error {
 	if c.DB == nil {
 		return nil
 	}
-	t := projections.Tables{DB: c.DB}
+	t := query.Tables{DB: c.DB}
 	for _, rows := range []interface{ compare(context.Context) error }{
 		table[domain.Batch]{batches, c, part, f.batches, f.broken, t.Batches},
 		table[domain.Job]{jobs, c, part, f.jobs, f.broken, t.Jobs},
@@ -175,7 +175,7 @@ func (c *checker) tables(ctx context.Context) error {
 		return nil
 	}
 	c.Progress.report("adding up the tables", 0, 0)
-	return projections.Snapshot(ctx, c.DB, func(t projections.Tables) error {
+	return query.ReadTables(ctx, c.DB, func(t query.Tables) error {
 		broken, err := t.Check(ctx)
 		for _, b := range broken {
 			c.report(finding(SumWrong, b.Key, b.Rule.Table, b.Rule.Name+": "+b.Want, b.Have))
@@ -192,7 +192,7 @@ const maxEventRows = 100
 
 // events compares the history in the tables with the log, event by event, as far as
 // both go.
-func (c *checker) events(ctx context.Context, t projections.Tables) error {
+func (c *checker) events(ctx context.Context, t query.Tables) error {
 	at, err := t.Checkpoint(ctx)
 	if err != nil {
 		return err
@@ -243,12 +243,12 @@ func (c *checker) events(ctx context.Context, t projections.Tables) error {
 }
 
 // eventRows reads the history in the tables page by page.
-func eventRows(ctx context.Context, t projections.Tables, from uint64) iter.Seq2[projections.Stored, error] {
-	return func(yield func(projections.Stored, error) bool) {
+func eventRows(ctx context.Context, t query.Tables, from uint64) iter.Seq2[query.Stored, error] {
+	return func(yield func(query.Stored, error) bool) {
 		for {
 			rows, err := t.Events(ctx, from, rowsAPage)
 			if err != nil {
-				yield(projections.Stored{}, err)
+				yield(query.Stored{}, err)
 				return
 			}
 			for _, row := range rows {
@@ -287,7 +287,7 @@ func flat(r domain.Recorded) string {
 }
 
 // flatRow is flat for a row. PostgreSQL rounds to microseconds.
-func flatRow(s projections.Stored, stored time.Time) string {
+func flatRow(s query.Stored, stored time.Time) string {
 	if s.At.Sub(stored).Abs() <= time.Microsecond {
 		s.At = stored
 	}

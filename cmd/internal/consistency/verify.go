@@ -14,7 +14,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Live is the live state to be verified.
@@ -43,7 +43,7 @@ type WorkDir struct {
 type Config struct {
 	Live Live
 	Log  eventstore.Log
-	DB   projections.DB // nil = not the tables
+	DB   query.DB // nil = not the tables
 	// WorkDirs lists the working directories of jobs, nil = they are not checked.
 	WorkDirs func(ctx context.Context) ([]WorkDir, error)
 	// Wait is how long to wait for what is ahead of the log, or for tables behind it.

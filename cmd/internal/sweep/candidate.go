@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Filter selects candidates: files that it does not select are not overdue.
@@ -85,13 +85,13 @@ func (l Limits) Filter(now domain.Time) Filter {
 }
 
 // Tables finds candidates in PostgreSQL.
-type Tables struct{ DB projections.DB }
+type Tables struct{ DB query.DB }
 
 var _ Finder = Tables{}
 
 // Candidates implements Finder.
 func (t Tables) Candidates(ctx context.Context, filter Filter, after domain.FileHash, limit int) ([]Candidate, error) {
-	rows, err := projections.SweepCandidates(ctx, t.DB, projections.SweepNet{
+	rows, err := query.SweepCandidates(ctx, t.DB, query.SweepFilter{
 		DownloadBefore: filter.DownloadBefore.Time, ProcessingBefore: filter.ProcessingBefore.Time,
 		Downloads: filter.DownloadAttempts, After: after, Limit: limit})
 	if err != nil {

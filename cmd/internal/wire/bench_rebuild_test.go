@@ -20,6 +20,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
+	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
 // tabled is how many events BenchmarkTables takes.
@@ -247,12 +248,12 @@ func (w *tablesWorld) copied(b *testing.B) (bare, indexed float64) {
 func (w *tablesWorld) rebuild(b *testing.B) (replayed, rebuilt float64) {
 	b.Helper()
 	began, at, phase := time.Now(), time.Now(), "prepare and the first transaction"
-	done, err := projections.Rebuild(b.Context(), projections.RebuildConfig{Pool: w.db, Stream: w.stream, Source: sourceOf(w.log, false),
+	done, err := rebuild.Run(b.Context(), rebuild.Config{Pool: w.db, Stream: w.stream, Source: sourceOf(w.log, false),
 		Last: func(ctx context.Context) (uint64, error) {
 			info, err := w.log.Info(ctx)
 			return info.Last, err
 		},
-		Progress: func(p projections.RebuildProgress) {
+		Progress: func(p rebuild.Progress) {
 			if p.Phase != phase {
 				b.Logf("%s took %v", phase, time.Since(at).Round(time.Millisecond))
 				at, phase = time.Now(), p.Phase

@@ -10,7 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/ops"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Metrics gives the numbers of this process and, once the servers are open, of its
@@ -35,7 +35,7 @@ func (w *World) Measure(ctx context.Context) error {
 			asked = append(asked, state)
 		}
 	}
-	var sums projections.Unexplained
+	var sums query.Unexplained
 	w.metrics.Installation(ops.Installation{
 		Overview: s.Overview,
 		Oldest: func(ctx context.Context) (map[domain.JobState]time.Time, error) {
@@ -43,7 +43,7 @@ func (w *World) Measure(ctx context.Context) error {
 			if err != nil {
 				return nil, err
 			}
-			return projections.OldestJobs(ctx, pool, asked)
+			return query.OldestJobs(ctx, pool, asked)
 		},
 		Lag: w.lag,
 		Poison: func(ctx context.Context) (int, error) {
@@ -51,7 +51,7 @@ func (w *World) Measure(ctx context.Context) error {
 			if err != nil {
 				return 0, err
 			}
-			held, err := projections.Poison(ctx, pool, maxPoison)
+			held, err := query.Poison(ctx, pool, maxPoison)
 			return len(held), err
 		},
 		Unexplained: func(ctx context.Context) (int, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Relay gives the carrier of events from the outbox to the log.
@@ -116,8 +117,8 @@ func (w *World) Projected(ctx context.Context, a domain.Aggregate, version int64
 }
 
 // projected gives the one that waits for the tables.
-func (w *World) projected(ctx context.Context) (*projections.Waiter, error) {
-	return w.waiter.get(ctx, func(ctx context.Context) (*projections.Waiter, error) {
+func (w *World) projected(ctx context.Context) (*query.Waiter, error) {
+	return w.waiter.get(ctx, func(ctx context.Context) (*query.Waiter, error) {
 		if _, err := w.DB(ctx); err != nil {
 			return nil, err
 		}
@@ -125,7 +126,7 @@ func (w *World) projected(ctx context.Context) (*projections.Waiter, error) {
 		if err != nil {
 			return nil, err
 		}
-		return projections.NewWaiter(pool), nil
+		return query.NewWaiter(pool), nil
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // sourceOf returns the log as the projections read it: an event that cannot be
@@ -67,8 +68,8 @@ func (w *World) Lag(ctx context.Context, last uint64) (events int64, age time.Du
 
 // lagOf returns how many events up to last the tables lack, and how long ago the log
 // took the first of them.
-func lagOf(ctx context.Context, log eventstore.Log, db projections.DB, last uint64) (events int64, age time.Duration, err error) {
-	events, err = projections.Lag(ctx, db, last)
+func lagOf(ctx context.Context, log eventstore.Log, db query.DB, last uint64) (events int64, age time.Duration, err error) {
+	events, err = query.Lag(ctx, db, last)
 	if err != nil || events == 0 {
 		return 0, 0, err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive"
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // openTimeout is how long a server may take to be there when it is first asked
@@ -46,7 +47,7 @@ type World struct {
 	history  part[*history]
 	files    part[*eventstore.FileHandler]
 	pool     part[*pgxpool.Pool]
-	waiter   part[*projections.Waiter]
+	waiter   part[*query.Waiter]
 	objects  part[*store.Store]
 	work     part[*store.Work]
 	profiles part[*profile.Set]
@@ -172,7 +173,7 @@ func (w *World) Profiles() (*profile.Set, error) {
 }
 
 // DB implements app.Tables.
-func (w *World) DB(ctx context.Context) (projections.DB, error) {
+func (w *World) DB(ctx context.Context) (query.DB, error) {
 	pool, err := w.Pool(ctx)
 	if err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ var tables = []Mutant{{
 	Package: e2e, Test: "TestServiceRefusesALogThatLostEvents/shortened",
 }, {
 	Name: "the checkpoint in the transaction", Why: "after a crash events are missing in the tables",
-	At: "projections (*Projector).apply", Do: []Op{Arg("fence", 1, "p.q")},
+	At: "projections (*Projector).apply", Do: []Op{Arg("Move", 1, "p.q")},
 	Package: "projections", Test: "TestExactlyOnce/cut_off",
 }, {
 	Name: "the checkpoint that is compared", Why: "two projectors count an event twice",
@@ -125,15 +125,15 @@ var tables = []Mutant{{
 	Package: "projections", Test: "TestPoison",
 }, {
 	Name: "the deletion that says whether the batch went too", Why: "after a retry rows are not those of a rebuild", Was: true,
-	At: "projections withBatch", Do: []Op{Return("batch == domain.BatchDeleted", "WithBatch")},
+	At: "projections/internal/fold withBatch", Do: []Op{Return("batch == domain.BatchDeleted", "WithBatch")},
 	Package: "projections", Test: "TestPoisonLeavesOutcomes",
 }, {
 	Name: "the version of the rules before a retry", Why: "rows of new rules stand in tables of old ones", Was: true,
-	At: "projections RetryPoison", Do: []Op{Never("Meaning")},
+	At: "projections retryPoison", Do: []Op{Never("Meaning")},
 	Package: "projections", Test: "TestRetryKeepsToTheRules",
 }, {
 	Name: "the partition behind a rebuild", Why: "behind a rebuild a whole partition's events land in the default one", Was: true,
-	At: "projections (*rebuild).write", Do: []Op{Call("min", "$1"), Before("if seq > to.Seq {\n\tbreak\n}", "MakeEventPartitions")},
+	At: "projections/rebuild (*rebuild).write", Do: []Op{Call("min", "$1"), Before("if seq > to.Seq {\n\tbreak\n}", "MakeEventPartitions")},
 	Package: "projections", Test: "TestRebuildMakesPartitions",
 }, {
 	Name: "the partitions of other tables", Why: "over a swap events land in the default partition", Was: true,
@@ -141,26 +141,30 @@ var tables = []Mutant{{
 	Package: "projections", Test: "TestPartitionsOfOtherTables",
 }, {
 	Name: "the difference that forbids a swap", Why: "a rebuild that differs takes the place of the tables",
-	At: "projections (*rebuild).run", Do: []Op{Never("apart")},
+	At: "projections/rebuild (*rebuild).run", Do: []Op{Never("apart")},
 	Package: "projections", Test: "TestRebuildDiffers",
 }, {
 	Name: "the log that the index is of", Why: "tables of a log that was replaced leave events out of a replay", Was: true,
-	At: "projections (Index).Of", Do: []Op{Always("stream", "created", "UpTo")},
+	At: "projections/query (Index).Of", Do: []Op{Always("stream", "created", "UpTo")},
 	Package: "cmd/internal/app", Test: "TestIndexOfAnotherLog",
 }, {
 	Name: "another try after a deadlock", Why: "a migration beside a projector at work fails once in a while", Was: true,
 	At: "migrations again", Do: []Op{Expr("deadlocks", "1")},
 	Package: "projections", Test: "TestRightsAreGivenAfterADeadlock",
 }, {
+	Name: "the lock that a projector shares with migrations", Why: "a migration beside a projector at work ends in a deadlock", Was: true,
+	At: "projections (*Projector).apply", Do: []Op{Arg("BeginTx", 1, "pgx.TxOptions{}")},
+	Package: "projections", Test: "TestMigrationMeetsProjector",
+}, {
 	Name: "the one moment that a report tells of", Why: "a report on a batch at work does not add up", Was: true,
-	At: "projections HoldStill", Do: []Op{Text("isolation level repeatable read, ", "")},
+	At: "projections/query OpenSnapshot", Do: []Op{Arg("BeginTx", 1, "pgx.TxOptions{}")},
 	Package: "cmd/internal/app", Test: "TestReportOfABatchThatMoves",
 }, {
 	Name: "the look whether a rebuild has swapped the tables", Why: "a report mixes the tables of before with half of the new ones",
-	At: "projections (*Still).Whole", Do: []Op{Never("same")},
+	At: "projections/query (*Snapshot).Unchanged", Do: []Op{Never("same")},
 	Package: "projections", Test: "TestTablesReplacedUnderAReader",
 }, {
 	Name: "the limit of a reader that stands still", Why: "a migration waits for a report that nobody reads",
-	At: "projections HoldStill", Do: []Op{Arg("Exec", 1, `"set transaction isolation level repeatable read, read only"`)},
+	At: "projections/query OpenSnapshot", Do: []Op{Arg("Exec", 1, `"select"`)},
 	Package: "projections", Test: "TestReaderThatStandsStill",
 }}

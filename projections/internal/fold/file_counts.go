@@ -1,0 +1,106 @@
+package fold
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// countState is the counters of a job or a batch.
+type countState struct {
+	pgdb.AccessionFileCount
+	kept
+}
+
+func (s *countState) state() *kept                     { return &s.kept }
+func (s *countState) columns() pgdb.AccessionFileCount { return s.AccessionFileCount }
+
+// countsOf names the counters that an event moves: those of the job and the batch
+// whose files, or whose deletion, it tells of. A job's files may be known before
+// the job itself: they do not travel through the outbox. Hence counters have rows
+// of their own.
+func countsOf(r domain.Recorded) []string {
+	var job domain.JobID
+	if m, ok := domain.MoveOfFile(r.Data); ok {
+		job = m.JobID
+	} else if r.Type == domain.EventJobDeleted {
+		job = domain.JobID(r.Aggregate.ID)
+	}
+	if job == "" {
+		return nil
+	}
+	return []string{string(job), string(r.BatchID)}
+}
+
+func (f *Fold) loadFileCounts(ctx context.Context, q *pgdb.Queries, ids []string) error {
+	rows, err := q.LoadFileCounts(ctx, ids)
+	for _, row := range rows {
+		f.counts[row.ID] = &countState{row, kept{stored: true, round: f.round}}
+	}
+	return err
+}
+
+// countFile moves a file of a job from where it was counted to where it is now.
+func (f *Fold) countFile(before, now domain.File) error {
+	if now.Spec.JobID == "" {
+		return nil
+	}
+	job, batch := f.counts[string(now.Spec.JobID)], f.counts[string(now.Spec.BatchID)]
+	if job == nil || batch == nil {
+		return fmt.Errorf("it does not name job %q and batch %q, which its file was discovered with", now.Spec.JobID, now.Spec.BatchID)
+	}
+	for _, c := range []*countState{job, batch} {
+		c.dirty = true
+		if before.State != domain.FileNone {
+			addFile(&c.AccessionFileCount, before, job.Deleted, -1)
+		}
+		addFile(&c.AccessionFileCount, now, job.Deleted, +1)
+	}
+	return nil
+}
+
+// addFile counts one file in (+1) or out (-1).
+func addFile(c *pgdb.AccessionFileCount, f domain.File, deleted bool, n int64) {
+	c.FilesListed += n
+	c.BytesListed += n * f.Size
+	if f.SHA256 != "" {
+		c.FilesDownloaded += n
+		c.BytesDownloaded += n * f.Size
+	}
+	switch {
+	case deleted:
+		c.FilesDeleted += n
+	case f.State == domain.FileProcessed:
+		c.FilesProcessed += n
+	case f.State == domain.FileSkipped:
+		c.FilesSkipped += n
+	case f.State.Terminal():
+		c.FilesGivenUp += n
+	default:
+		c.FilesInProgress += n
+	}
+}
+
+// deleteFiles counts the files of a deleted job as deleted, wherever they stood.
+func (f *Fold) deleteFiles(r domain.Recorded) error {
+	job, batch := f.counts[r.Aggregate.ID], f.counts[string(r.BatchID)]
+	if job == nil || batch == nil {
+		return fmt.Errorf("%s does not delete a job", r.Type)
+	}
+	for _, at := range []func(*pgdb.AccessionFileCount) *int64{
+		func(c *pgdb.AccessionFileCount) *int64 { return &c.FilesProcessed },
+		func(c *pgdb.AccessionFileCount) *int64 { return &c.FilesSkipped },
+		func(c *pgdb.AccessionFileCount) *int64 { return &c.FilesGivenUp },
+		func(c *pgdb.AccessionFileCount) *int64 { return &c.FilesInProgress },
+	} {
+		n := *at(&job.AccessionFileCount)
+		*at(&batch.AccessionFileCount) -= n
+		*at(&job.AccessionFileCount) = 0
+		job.FilesDeleted += n
+		batch.FilesDeleted += n
+	}
+	job.Deleted, job.dirty, batch.dirty = true, true, true
+	return nil
+}

@@ -1,0 +1,148 @@
+package fold
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// Fold is the work of one transaction: the states that its events touch, and the
+// rows that it adds. It can be used again after [Fold.Written]; it then remembers
+// the states.
+type Fold struct {
+	batches  map[string]*batchState
+	jobs     map[string]*jobState
+	files    map[string]*fileState
+	counts   map[string]*countState
+	settings map[string]*settingState
+
+	events          []pgdb.AccessionEvent
+	transitions     []pgdb.AccessionJobTransition
+	fileTransitions []pgdb.AccessionFileTransition
+	reports         []pgdb.AccessionBatchReport
+	retries         retries
+
+	round int // counts transactions
+}
+
+// kept says of a state whether its row is there already, whether it must be
+// written, and in which round an event last touched it.
+type kept struct {
+	stored, dirty bool
+	round         int
+}
+
+// New returns a fold that knows no state.
+func New() *Fold {
+	return &Fold{
+		batches: map[string]*batchState{}, jobs: map[string]*jobState{}, settings: map[string]*settingState{},
+		files: map[string]*fileState{}, counts: map[string]*countState{},
+		retries: retries{byKey: map[attemptKey]*Retry{}},
+	}
+}
+
+// wanted are the keys of states that must be read.
+type wanted map[string]bool
+
+// want begins the state of a key that is not known yet. Nothing needs to be read
+// of an aggregate whose first event this is.
+func want[S interface{ state() *kept }](f *Fold, states map[string]S, key string, begin func() S, ask wanted, first bool) {
+	s, known := states[key]
+	if !known {
+		s = begin()
+		states[key] = s
+		if !first {
+			ask[key] = true
+		}
+	}
+	s.state().round = f.round
+}
+
+// asked are the keys of the states that must be read.
+type asked struct{ batches, jobs, files, counts, settings wanted }
+
+func newAsked() asked { return asked{wanted{}, wanted{}, wanted{}, wanted{}, wanted{}} }
+
+func (f *Fold) begin(r domain.Recorded, ask asked) {
+	id, first := r.Aggregate.ID, r.Version == 1
+	if r.BatchID != "" && r.Aggregate.Kind != domain.KindFile {
+		want(f, f.batches, string(r.BatchID), func() *batchState { return newBatch(r.BatchID) }, ask.batches, false)
+	}
+	switch r.Aggregate.Kind {
+	case domain.KindBatch:
+		want(f, f.batches, id, func() *batchState { return newBatch(domain.BatchID(id)) }, ask.batches, false)
+	case domain.KindJob:
+		want(f, f.jobs, id, func() *jobState { return newJob(domain.JobID(id)) }, ask.jobs, first)
+	case domain.KindSetting:
+		want(f, f.settings, id, func() *settingState { return &settingState{} }, ask.settings, first)
+	case domain.KindFile:
+		want(f, f.files, id, func() *fileState { return newFile(domain.FileHash(id)) }, ask.files, first)
+	}
+	for _, key := range countsOf(r) {
+		want(f, f.counts, key, func() *countState { return &countState{AccessionFileCount: pgdb.AccessionFileCount{ID: key}} }, ask.counts, false)
+	}
+}
+
+// Load reads the states that the events touch and that the fold does not know.
+func (f *Fold) Load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) error {
+	ask := newAsked()
+	for _, r := range events {
+		f.begin(r, ask)
+	}
+	for _, step := range []struct {
+		what string
+		ask  wanted
+		load func(context.Context, *pgdb.Queries, []string) error
+	}{
+		{"batches", ask.batches, f.loadBatches}, {"jobs", ask.jobs, f.loadJobs}, {"files", ask.files, f.loadFiles},
+		{"counters of files", ask.counts, f.loadFileCounts}, {"settings", ask.settings, f.loadSettings},
+	} {
+		if len(step.ask) == 0 {
+			continue
+		}
+		if err := step.load(ctx, q, keys(step.ask)); err != nil {
+			return fmt.Errorf("load %s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+// Apply hands one event to its read models. inHistory: its row in the history is
+// there already.
+func (f *Fold) Apply(r domain.Recorded, inHistory bool) error {
+	var err error
+	if !inHistory {
+		err = f.history(r)
+	}
+	if err == nil {
+		err = f.states(r)
+	}
+	return eventError(r, err)
+}
+
+// History keeps the event as it stands in the log, and nothing else.
+func (f *Fold) History(r domain.Recorded) error { return eventError(r, f.history(r)) }
+
+// Remember hands an event to the read models of states, of which nothing was read.
+func (f *Fold) Remember(r domain.Recorded) error {
+	f.begin(r, newAsked())
+	return eventError(r, f.states(r))
+}
+
+// states hands one event to the read models of states.
+func (f *Fold) states(r domain.Recorded) error {
+	switch r.Aggregate.Kind {
+	case domain.KindBatch:
+		return f.batch(r)
+	case domain.KindJob:
+		return f.job(r)
+	case domain.KindSetting:
+		return f.setting(r)
+	case domain.KindFile:
+		return f.file(r)
+	default:
+		return fmt.Errorf("there is no read model for a %s", r.Aggregate.Kind)
+	}
+}

@@ -1,0 +1,138 @@
+package fold
+
+import (
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// What became of a failed attempt.
+const (
+	OutcomeOpen        = "open"         // not decided yet
+	OutcomeSucceeded   = "succeeded"    // the next attempt completed the job, or its step of the file
+	OutcomeFailedAgain = "failed_again" // the next attempt failed too
+	OutcomeGivenUp     = "given_up"     // of a file: no attempt was left
+	OutcomeDeleted     = "deleted"      // the job was deleted
+	OutcomeAbandoned   = "abandoned"    // its batch was deleted, and it with it
+)
+
+// attemptKey tells failures apart: those of a job by the attempt, those of a file
+// by the number of its event.
+type attemptKey struct {
+	job    domain.JobID
+	file   domain.FileHash
+	number int64
+}
+
+// Retry is a new row, or what changes in one that an earlier transaction wrote
+// (null = as it was).
+type Retry struct {
+	Kind      domain.Kind     `json:"kind"`
+	JobID     domain.JobID    `json:"job_id"`
+	FileHash  domain.FileHash `json:"raw_file_hash"`
+	Number    int64           `json:"number"`
+	Attempt   int             `json:"attempt"`
+	BatchID   domain.BatchID  `json:"batch_id"`
+	Status    string          `json:"status"`
+	Class     domain.Class    `json:"class"`
+	Code      domain.Code     `json:"code"`
+	Message   string          `json:"message"`
+	Worker    string          `json:"worker"`
+	FailedAt  time.Time       `json:"failed_at"`
+	ResumedAt *time.Time      `json:"resumed_at"`
+	ResumedBy *string         `json:"resumed_by"`
+	ResumedTo *string         `json:"resumed_to"`
+	Outcome   *string         `json:"outcome"`
+	TraceID   *string         `json:"trace_id"`
+
+	isNew bool
+}
+
+// retries are the failed attempts that one transaction's events touch. A job's
+// attempt that failed is retry_count + 1: each requeue counts one up. For those of
+// files see file_retries.go.
+type retries struct {
+	byKey map[attemptKey]*Retry
+	order []*Retry
+}
+
+func (t *retries) at(job domain.JobID, attempt int) *Retry {
+	return t.row(Retry{Kind: domain.KindJob, JobID: job, Number: int64(attempt), Attempt: attempt})
+}
+
+// row finds the row of an attempt, or begins it.
+func (t *retries) row(fresh Retry) *Retry {
+	key := attemptKey{fresh.JobID, fresh.FileHash, fresh.Number}
+	row := t.byKey[key]
+	if row == nil {
+		row = &fresh
+		t.byKey[key] = row
+		t.order = append(t.order, row)
+	}
+	return row
+}
+
+// fold keeps the attempts of a job that has come from one state to another. batch is
+// where its batch stands in the tables, which may be another place when one of them
+// was held for a while.
+func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, batch domain.BatchState) {
+	switch {
+	case j.State == domain.JobFailed:
+		t.ends(j, OutcomeFailedAgain)
+		why := value(j.Reason)
+		row := t.at(j.ID, j.RetryCount+1)
+		row.isNew, row.BatchID, row.Status = true, j.Configuration.BatchID, string(from)
+		row.Class, row.Code, row.Message, row.Worker = why.Class, why.Code, why.Message, why.Worker
+		row.FailedAt, row.Outcome, row.TraceID = r.Time.Time, ptr(OutcomeOpen), traceOrNull(r)
+	case from == domain.JobFailed && j.State != domain.JobDeleted:
+		row := t.at(j.ID, j.RetryCount)
+		row.ResumedAt, row.ResumedBy, row.ResumedTo = timeOrNull(r.Time), ptr(string(r.Actor)), ptr(string(j.State))
+	case j.State == domain.JobCompleted:
+		t.ends(j, OutcomeSucceeded)
+	case j.State == domain.JobDeleted && from != domain.JobCompleted:
+		outcome := OutcomeDeleted
+		if withBatch(r, batch) {
+			outcome = OutcomeAbandoned
+		}
+		if from == domain.JobFailed {
+			t.at(j.ID, j.RetryCount+1).Outcome = &outcome
+		} else {
+			t.ends(j, outcome)
+		}
+	}
+}
+
+// withBatch tells whether a job was deleted with its batch. Its event says so; one of
+// before that knew of it leaves only the batch as it is now.
+func withBatch(r domain.Recorded, batch domain.BatchState) bool {
+	if d, ok := r.Data.(*domain.JobDeletion); ok && d.WithBatch != nil {
+		return *d.WithBatch
+	}
+	return batch == domain.BatchDeleted
+}
+
+// traceOrNull is the trace that an event belongs to.
+func traceOrNull(r domain.Recorded) *string {
+	if id := domain.TraceID(r.TraceParent); id != "" {
+		return &id
+	}
+	return nil
+}
+
+// ends settles the attempt that the job was requeued from, if it was.
+func (t *retries) ends(j domain.Job, outcome string) {
+	if j.RetryCount > 0 {
+		t.at(j.ID, j.RetryCount).Outcome = &outcome
+	}
+}
+
+// rows gives the new ones, or the changed ones.
+func (t *retries) rows(isNew bool) []*Retry {
+	var rows []*Retry
+	for _, row := range t.order {
+		if row.isNew == isNew {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}

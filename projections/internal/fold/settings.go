@@ -1,0 +1,63 @@
+package fold
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// settingState is a hold or pause as its events leave it.
+type settingState struct {
+	domain.Setting
+	kept
+	row pgdb.AccessionSetting
+}
+
+func (s *settingState) state() *kept                   { return &s.kept }
+func (s *settingState) columns() pgdb.AccessionSetting { return s.row }
+
+func (f *Fold) loadSettings(ctx context.Context, q *pgdb.Queries, ids []string) error {
+	rows, err := q.LoadSettings(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		s := SettingOf(row)
+		f.settings[s.Aggregate().ID] = &settingState{s, kept{stored: true, round: f.round}, row}
+	}
+	return nil
+}
+
+// setting folds a setting's event.
+func (f *Fold) setting(r domain.Recorded) error {
+	s := f.settings[r.Aggregate.ID]
+	next, err := domain.EvolveSetting(s.Setting, r)
+	if err != nil {
+		return err
+	}
+	s.Setting, s.dirty = next, true
+	s.row.Kind, s.row.Name, s.row.Version = string(next.Kind), next.Name, next.Version
+	d, ok := r.Data.(*domain.SettingChanged)
+	if !ok { // maintenance leaves what is set, by whom and why
+		if s.row.Status == "" {
+			s.row.Status, s.row.ChangedAt, s.row.ChangedBy = "open", r.Time.Time, string(r.Actor)
+		}
+		return nil
+	}
+	s.row.Status, s.row.Why, s.row.ChangedAt, s.row.ChangedBy = d.To, d.Why, r.Time.Time, string(r.Actor)
+	s.row.HeldBy, s.row.HeldWhen, s.row.HeldWhy = nil, nil, nil
+	if h := d.Hold; h != nil {
+		s.row.HeldBy, s.row.HeldWhen, s.row.HeldWhy = &h.By, timeOrNull(h.When), &h.Why
+	}
+	return nil
+}
+
+// SettingOf gives the setting back that the fold wrote.
+func SettingOf(row pgdb.AccessionSetting) domain.Setting {
+	s := domain.Setting{Kind: domain.HoldKind(row.Kind), Name: row.Name, Version: row.Version}
+	if row.HeldBy != nil {
+		s.Hold = &domain.Hold{By: *row.HeldBy, When: timeOf(row.HeldWhen), Why: value(row.HeldWhy)}
+	}
+	return s
+}

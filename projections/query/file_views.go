@@ -1,0 +1,78 @@
+package query
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// Rows about files. Their fields are the columns, which the database explains.
+type (
+	// FileRow is a row of accession.file.
+	FileRow = pgdb.AccessionFile
+	// FileTransition is a row of accession.file_transition.
+	FileTransition = pgdb.AccessionFileTransition
+	// FileCounts is a row of accession.file_count.
+	FileCounts = pgdb.AccessionFileCount
+)
+
+// FileFilter chooses files; empty fields choose all.
+type FileFilter struct {
+	Batch  domain.BatchID
+	Job    domain.JobID
+	Status domain.FileState
+	Name   string          // in the path
+	After  domain.FileHash // the last of the page before
+	Limit  int             // at most so many, 0 = 100
+}
+
+// Files lists files in the order of their discovery: those of a job as its
+// manifest has them.
+func Files(ctx context.Context, db Reader, f FileFilter) ([]FileRow, error) {
+	rows, err := pgdb.New(db).Files(ctx, pgdb.FilesParams{BatchID: string(f.Batch), JobID: string(f.Job), Status: string(f.Status),
+		Name: f.Name, After: string(f.After), MaxRows: atMost(f.Limit)})
+	return filesInUTC(rows), wrap("list files", err)
+}
+
+// FileByHash gives one file, or ErrNotFound.
+func FileByHash(ctx context.Context, db Reader, id domain.FileHash) (FileRow, error) {
+	row, err := pgdb.New(db).File(ctx, string(id))
+	return filesInUTC([]FileRow{row})[0], wrap(id.Aggregate().String(), err)
+}
+
+// FileHistory lists the changes of a file's state in their order.
+func FileHistory(ctx context.Context, db Reader, id domain.FileHash) ([]FileTransition, error) {
+	rows, err := pgdb.New(db).FileTransitions(ctx, string(id))
+	for i := range rows {
+		utc(rows[i].FromSince, &rows[i].At)
+	}
+	return rows, wrap("history of "+id.Aggregate().String(), err)
+}
+
+// RetriesOfFile lists the failed attempts of one file in their order.
+func RetriesOfFile(ctx context.Context, db Reader, id domain.FileHash) ([]Retry, error) {
+	rows, err := pgdb.New(db).FileRetries(ctx, string(id))
+	return inUTC(rows), wrap("retry history of "+id.Aggregate().String(), err)
+}
+
+// CountFiles tells how many files of a job, or of a batch, stand where. Without
+// files everything is 0.
+func CountFiles(ctx context.Context, db Reader, of domain.Aggregate) (FileCounts, error) {
+	row, err := pgdb.New(db).FileCount(ctx, of.ID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return FileCounts{ID: of.ID}, nil
+	}
+	return row, wrap("count files of "+of.String(), err)
+}
+
+func filesInUTC(rows []FileRow) []FileRow {
+	for i := range rows {
+		r := &rows[i]
+		utc(r.SourceModified, r.DownloadStartedAt, r.ProcessingStartedAt, r.FailedAt, &r.DiscoveredAt, &r.StatusSince, r.LastModified)
+	}
+	return rows
+}

@@ -1,0 +1,198 @@
+package query
+
+import (
+	"context"
+	"iter"
+	"math"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// Range chooses what a report tells of; empty fields choose all. Since is part of
+// it, Until is not. UpTo is the last place of the log that counts: only the reports
+// on what happened know it, for what happened stays; see [Past] for what was so.
+type Range struct {
+	Since, Until time.Time
+	Batch        domain.BatchID
+	UpTo         uint64
+}
+
+func (r Range) upTo() int64 {
+	if r.UpTo == 0 {
+		return math.MaxInt64
+	}
+	return int64(r.UpTo)
+}
+
+// bounds gives bounds that nothing exceeds for those that are missing.
+func (r Range) bounds() (since, until time.Time) {
+	since, until = r.Since, r.Until
+	if since.IsZero() {
+		since = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	if until.IsZero() {
+		until = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return since, until
+}
+
+// reportPage is how many rows a streaming read asks for at a time.
+const reportPage = 1000
+
+// pages gives what page gives, again and again until a page is not full. Each page
+// begins behind the last row of the one before; nil = there was none.
+func pages[T any](what string, page func(last *T) ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var last *T
+		for {
+			rows, err := page(last)
+			if err != nil {
+				var none T
+				yield(none, wrap(what, err))
+				return
+			}
+			for i := range rows {
+				if !yield(rows[i], nil) {
+					return
+				}
+			}
+			if len(rows) < reportPage {
+				return
+			}
+			last = &rows[len(rows)-1]
+		}
+	}
+}
+
+// AllRetries gives failed attempts of jobs and files in the order in which they
+// failed.
+func AllRetries(ctx context.Context, db Reader, r Range) iter.Seq2[Retry, error] {
+	q := pgdb.New(db)
+	since, until := r.bounds()
+	return pages("retry history", func(last *Retry) ([]Retry, error) {
+		p := pgdb.ReportRetriesParams{BatchID: string(r.Batch), Since: since, Until: until, AfterAt: since, MaxRows: reportPage}
+		if last != nil {
+			p.AfterAt, p.AfterJob, p.AfterHash, p.AfterNumber = last.FailedAt, last.JobID, last.RawFileHash, last.Number
+		}
+		rows, err := q.ReportRetries(ctx, p)
+		return inUTC(rows), err
+	})
+}
+
+// AboutFileMoves tells about how many rows [FileMoves] gives, AboutRetries the same of
+// [AllRetries], as PostgreSQL expects without reading them: for a bar.
+func AboutFileMoves(ctx context.Context, db Reader, r Range) (int64, error) {
+	return about(ctx, db, "select from accession.file_transition where at >= $1 and at < $2 and ($3 = '' or batch_id = $3)", r)
+}
+
+// AboutRetries see [AboutFileMoves].
+func AboutRetries(ctx context.Context, db Reader, r Range) (int64, error) {
+	return about(ctx, db, "select from accession.retry where failed_at >= $1 and failed_at < $2 and ($3 = '' or batch_id = $3)", r)
+}
+
+func about(ctx context.Context, db Reader, query string, r Range) (int64, error) {
+	since, until := r.bounds()
+	var expected []struct {
+		Plan struct {
+			Rows float64 `json:"Plan Rows"`
+		}
+	}
+	err := db.QueryRow(ctx, "explain (format json) "+query, since, until, string(r.Batch)).Scan(&expected)
+	if err != nil || len(expected) == 0 {
+		return 0, wrap("ask how many rows there are", err)
+	}
+	return int64(expected[0].Plan.Rows), nil
+}
+
+// FileMove is one change of a file's state, with the file's path.
+type FileMove struct {
+	Path string
+	FileTransition
+	discovered int64
+}
+
+// FileMoves gives what happened to files, in order; of one batch the life of each
+// file, one file after the other in the order of their discovery.
+func FileMoves(ctx context.Context, db Reader, r Range) iter.Seq2[FileMove, error] {
+	q := pgdb.New(db)
+	since, until := r.bounds()
+	if r.Batch == "" {
+		return pages("changes of files", func(last *FileMove) ([]FileMove, error) {
+			p := pgdb.ReportMovesParams{Since: since, Until: until, UpTo: r.upTo(), AfterAt: since, MaxRows: reportPage}
+			if last != nil {
+				p.AfterAt, p.AfterSeq = last.At, last.Seq
+			}
+			rows, err := q.ReportMoves(ctx, p)
+			return moves(rows, func(row pgdb.ReportMovesRow) FileMove {
+				return FileMove{row.Path, row.AccessionFileTransition, row.Discovered}
+			}), err
+		})
+	}
+	return pages("lives of files", func(last *FileMove) ([]FileMove, error) {
+		p := pgdb.ReportFileMovesParams{BatchID: string(r.Batch), Since: since, Until: until, MaxRows: reportPage}
+		if last != nil {
+			p.AfterSeq, p.AfterVersion = last.discovered, last.Version
+		}
+		rows, err := q.ReportFileMoves(ctx, p)
+		return moves(rows, func(row pgdb.ReportFileMovesRow) FileMove {
+			return FileMove{row.Path, row.AccessionFileTransition, row.Discovered}
+		}), err
+	})
+}
+
+// moves gives rows with their times in UTC.
+func moves[T any](rows []T, move func(T) FileMove) []FileMove {
+	list := make([]FileMove, len(rows))
+	for i, row := range rows {
+		list[i] = move(row)
+		utc(list[i].FromSince, &list[i].At)
+	}
+	return list
+}
+
+// BatchFiles gives the files of a batch in the order of their discovery, page by
+// page.
+func BatchFiles(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[FileRow, error] {
+	q := pgdb.New(db)
+	return pages("files of "+string(id), func(last *FileRow) ([]FileRow, error) {
+		p := pgdb.ReportFilesParams{BatchID: string(id), MaxRows: reportPage}
+		if last != nil {
+			p.AfterSeq = last.Seq
+		}
+		rows, err := q.ReportFiles(ctx, p)
+		return filesInUTC(rows), err
+	})
+}
+
+// BatchJobs gives the jobs of a batch in the order of their ids.
+func BatchJobs(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[JobRow, error] {
+	return pages("jobs of "+string(id), func(last *JobRow) ([]JobRow, error) {
+		f := JobFilter{Batch: id, Limit: reportPage}
+		if last != nil {
+			f.After = domain.JobID(last.ID)
+		}
+		return Jobs(ctx, db, f)
+	})
+}
+
+// JobsByID gives those of the jobs that are there, in no order.
+func JobsByID(ctx context.Context, db Reader, ids []string) ([]JobRow, error) {
+	rows, err := pgdb.New(db).JobsByID(ctx, ids)
+	for _, row := range rows {
+		utc(row.LastModified, row.CreatedAt, row.StatusSince, row.CompletedAt)
+	}
+	return rows, wrap("jobs", err)
+}
+
+// LastFailures tells why each of these files failed last, by its hash; one that
+// never failed is missing.
+func LastFailures(ctx context.Context, db Reader, files []string) (map[string]string, error) {
+	rows, err := pgdb.New(db).LastFailures(ctx, files)
+	why := make(map[string]string, len(rows))
+	for _, row := range rows {
+		why[row.RawFileHash] = row.Code + ": " + row.Message
+	}
+	return why, wrap("failures of files", err)
+}

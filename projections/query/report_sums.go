@@ -1,0 +1,57 @@
+package query
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// Rows of reports that sum up. Their fields are the columns of the views of the same
+// name, which the database explains.
+type (
+	// ThroughputRow is a row of report.daily_throughput.
+	ThroughputRow = pgdb.ReportThroughputRow
+	// TimeInStateRow is a row of report.time_in_state.
+	TimeInStateRow = pgdb.ReportTimeInStateRow
+	// FailureRow is a row of report.failure_reasons.
+	FailureRow = pgdb.ReportFailuresRow
+	// SubmitterRow is a row of report.submitter_activity.
+	SubmitterRow = pgdb.ReportSubmittersRow
+)
+
+// Throughput tells what was done within the range, by days in UTC; days on which
+// nothing was done are missing.
+func Throughput(ctx context.Context, db Reader, r Range) ([]ThroughputRow, error) {
+	since, until := r.bounds()
+	rows, err := pgdb.New(db).ReportThroughput(ctx, pgdb.ReportThroughputParams{Since: since, Until: until, Whole: r.UpTo == 0, UpTo: r.upTo()})
+	return rows, wrap("throughput", err)
+}
+
+// TimeInState tells how long jobs and files stayed in each state, over all stays
+// that ended within the range.
+func TimeInState(ctx context.Context, db Reader, r Range) ([]TimeInStateRow, error) {
+	since, until := r.bounds()
+	rows, err := pgdb.New(db).ReportTimeInState(ctx, pgdb.ReportTimeInStateParams{BatchID: string(r.Batch), Since: since, Until: until, UpTo: r.upTo()})
+	return rows, wrap("time in state", err)
+}
+
+// Failures tells why attempts failed within the range, the most frequent first.
+func Failures(ctx context.Context, db Reader, r Range) ([]FailureRow, error) {
+	since, until := r.bounds()
+	rows, err := pgdb.New(db).ReportFailures(ctx, pgdb.ReportFailuresParams{BatchID: string(r.Batch), Since: since, Until: until})
+	for i := range rows {
+		utc(&rows[i].LastFailedAt)
+	}
+	return rows, wrap("failure reasons", err)
+}
+
+// Submitters tells what became of the batches deposited within the range, by who
+// deposited them.
+func Submitters(ctx context.Context, db Reader, r Range) ([]SubmitterRow, error) {
+	since, until := r.bounds()
+	rows, err := pgdb.New(db).ReportSubmitters(ctx, pgdb.ReportSubmittersParams{Since: &since, Until: &until})
+	for i := range rows {
+		utc(&rows[i].FirstSubmittedAt, &rows[i].LastSubmittedAt)
+	}
+	return rows, wrap("submitters", err)
+}

@@ -1,0 +1,34 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// SweepFilter chooses files that a sweeper may have to end.
+type SweepFilter struct {
+	DownloadBefore, ProcessingBefore time.Time       // attempts that began before this, by the log's clock
+	Downloads                        int             // failed files of no job that had so many attempts
+	After                            domain.FileHash // the last of the page before
+	Limit                            int             // at most so many, 0 = 100
+}
+
+// SweepCandidate is one of them: its state since when, the attempts of the step
+// that it is in, its job and the job's profile ("" = it belongs to none).
+type SweepCandidate = pgdb.SweepCandidatesRow
+
+// SweepCandidates lists files in the net in the order of their hashes; with them
+// those that belong to no job and wait to be processed again. Files of deleted jobs
+// rest.
+func SweepCandidates(ctx context.Context, db Reader, net SweepFilter) ([]SweepCandidate, error) {
+	rows, err := pgdb.New(db).SweepCandidates(ctx, pgdb.SweepCandidatesParams{
+		DownloadBefore: net.DownloadBefore, ProcessingBefore: net.ProcessingBefore,
+		MaxDownloads: int64(net.Downloads), After: string(net.After), MaxRows: atMost(net.Limit)})
+	for i := range rows {
+		utc(&rows[i].StatusSince)
+	}
+	return rows, wrap("read the table of files", err)
+}

@@ -1,0 +1,56 @@
+package query
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// Unexplained looks for batches that do not add up: what they list is not what
+// completed, failed, is held, deleted and in progress, or a job that was made has no
+// row. It goes round all batches, a few at each look, and looks again each time at
+// those that it found. It must not be used by several goroutines at once.
+type Unexplained struct {
+	Batches int32 // how many at a look, 0 = 1000
+	Jobs    int64 // with about how many jobs, 0 = 50,000
+
+	after string
+	found []string // at most maxUnexplained
+}
+
+const maxUnexplained = 1000
+
+// Look goes on where the last look ended, and tells how many batches are known that
+// do not add up.
+func (u *Unexplained) Look(ctx context.Context, db Reader) (int, error) {
+	p := pgdb.LookAtBatchesParams{After: u.after, MaxRows: u.Batches, MaxJobs: u.Jobs, Again: u.found}
+	if p.MaxRows == 0 {
+		p.MaxRows = 1000
+	}
+	if p.MaxJobs == 0 {
+		p.MaxJobs = 50_000
+	}
+	if p.Again == nil {
+		p.Again = []string{}
+	}
+	rows, err := pgdb.New(db).LookAtBatches(ctx, p)
+	if err != nil {
+		return 0, wrap("look whether batches add up", err)
+	}
+	from := u.after
+	u.after, u.found = "", nil
+	known := map[string]bool{}
+	for _, row := range rows {
+		if !row.Again {
+			u.after = row.ID
+		}
+		if row.Unexplained && !known[row.ID] && len(u.found) < maxUnexplained {
+			known[row.ID] = true
+			u.found = append(u.found, row.ID)
+		}
+	}
+	if from != "" && u.after == "" { // behind the last batch the first follows
+		return u.Look(ctx, db)
+	}
+	return len(u.found), nil
+}

@@ -1,0 +1,193 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+	"github.com/accession-ingest/accession/projections/internal/tables"
+)
+
+// ErrNotFound says that there is no such row in the projection. It may exist and not
+// be projected yet.
+var ErrNotFound = tables.ErrNotFound
+
+// Reader is what one question needs: a pool, a connection, a transaction or a snapshot.
+type Reader = tables.Reader
+
+// DB is what several questions of one moment need: a pool or a connection.
+type DB = tables.DB
+
+// Rows as people ask for them. Their fields are the columns, which the database
+// explains; in JSON they have the columns' names. Times are UTC.
+type (
+	// BatchSummary is a row of report.batch_summary.
+	BatchSummary = pgdb.ReportBatchSummary
+	// BatchReport is a row of accession.batch_report.
+	BatchReport = pgdb.AccessionBatchReport
+	// Message is what the history tells of a message about a batch.
+	Message = pgdb.BatchMessagesRow
+	// Retry is a row of report.retry_history.
+	Retry = pgdb.ReportRetryHistory
+	// JobRow is a row of accession.job.
+	JobRow = pgdb.AccessionJob
+	// JobTransition is a row of accession.job_transition.
+	JobTransition = pgdb.AccessionJobTransition
+)
+
+// BatchFilter chooses batches; empty fields choose all.
+type BatchFilter struct {
+	Status    domain.BatchState
+	Submitter string
+	Before    domain.BatchID // only older ones: the last of the page before
+	Limit     int            // at most so many, newest first; 0 = 100
+}
+
+// Batches lists batches, newest first.
+func Batches(ctx context.Context, db Reader, f BatchFilter) ([]BatchSummary, error) {
+	rows, err := pgdb.New(db).BatchSummaries(ctx, pgdb.BatchSummariesParams{
+		Status: string(f.Status), Submitter: f.Submitter, Before: string(f.Before), MaxRows: atMost(f.Limit)})
+	for _, row := range rows {
+		utc(row.SubmittedAt, row.StartedAt, row.ReportedAt)
+	}
+	return rows, wrap("list batches", err)
+}
+
+// Summary gives one batch, or ErrNotFound.
+func Summary(ctx context.Context, db Reader, id domain.BatchID) (BatchSummary, error) {
+	row, err := pgdb.New(db).BatchSummary(ctx, string(id))
+	utc(row.SubmittedAt, row.StartedAt, row.ReportedAt)
+	return row, wrap(string(id), err)
+}
+
+// Reports lists the reports of a batch in their order.
+func Reports(ctx context.Context, db Reader, id domain.BatchID) ([]BatchReport, error) {
+	rows, err := pgdb.New(db).BatchReports(ctx, string(id))
+	for i := range rows {
+		utc(&rows[i].ReportedAt)
+	}
+	return rows, wrap("reports of "+string(id), err)
+}
+
+// Messages gives what the history tells of the messages about a batch, in its order.
+func Messages(ctx context.Context, db Reader, id domain.BatchID) ([]Message, error) {
+	rows, err := pgdb.New(db).BatchMessages(ctx, string(id))
+	return rows, wrap("messages about "+string(id), err)
+}
+
+// Retries lists up to limit (0 = 100) failed attempts of a batch's jobs, job by
+// job.
+func Retries(ctx context.Context, db Reader, id domain.BatchID, limit int) ([]Retry, error) {
+	rows, err := pgdb.New(db).RetryHistory(ctx, pgdb.RetryHistoryParams{BatchID: string(id), MaxRows: atMost(limit)})
+	return inUTC(rows), wrap("retry history of "+string(id), err)
+}
+
+// JobFilter chooses jobs; empty fields choose all.
+type JobFilter struct {
+	Batch  domain.BatchID
+	Status domain.JobState
+	After  domain.JobID // the last of the page before
+	Limit  int          // at most so many, 0 = 100
+}
+
+// Jobs lists jobs in the order of their ids.
+func Jobs(ctx context.Context, db Reader, f JobFilter) ([]JobRow, error) {
+	rows, err := pgdb.New(db).Jobs(ctx, pgdb.JobsParams{
+		BatchID: string(f.Batch), Status: string(f.Status), After: string(f.After), MaxRows: atMost(f.Limit)})
+	for _, row := range rows {
+		utc(row.LastModified, row.CreatedAt, row.StatusSince, row.CompletedAt)
+	}
+	return rows, wrap("list jobs", err)
+}
+
+// JobByID gives one job, or ErrNotFound.
+func JobByID(ctx context.Context, db Reader, id domain.JobID) (JobRow, error) {
+	row, err := pgdb.New(db).Job(ctx, string(id))
+	utc(row.LastModified, row.CreatedAt, row.StatusSince, row.CompletedAt)
+	return row, wrap(string(id), err)
+}
+
+// Transitions lists the changes of a job's state in their order.
+func Transitions(ctx context.Context, db Reader, id domain.JobID) ([]JobTransition, error) {
+	rows, err := pgdb.New(db).JobTransitions(ctx, string(id))
+	for i := range rows {
+		utc(rows[i].FromSince, &rows[i].At)
+	}
+	return rows, wrap("history of "+string(id), err)
+}
+
+// RetriesOfJob lists the failed attempts of one job.
+func RetriesOfJob(ctx context.Context, db Reader, id domain.JobID) ([]Retry, error) {
+	rows, err := pgdb.New(db).JobRetries(ctx, string(id))
+	return inUTC(rows), wrap("retry history of "+string(id), err)
+}
+
+// Counts tells how many batches and jobs are in each state; a state that none is
+// in is missing.
+type Counts struct {
+	Batches map[domain.BatchState]int64 `json:"batches"`
+	Jobs    map[domain.JobState]int64   `json:"jobs"`
+}
+
+// Count counts all batches and jobs that there ever were.
+func Count(ctx context.Context, db Reader) (Counts, error) {
+	q := pgdb.New(db)
+	c := Counts{Jobs: map[domain.JobState]int64{}}
+	batches, err := CountBatches(ctx, db)
+	if err != nil {
+		return c, err
+	}
+	c.Batches = batches
+	jobs, err := q.CountJobs(ctx)
+	if err != nil {
+		return c, wrap("count jobs", err)
+	}
+	for _, row := range jobs {
+		c.Jobs[domain.JobState(row.Status)] = row.N
+	}
+	return c, nil
+}
+
+func inUTC(rows []Retry) []Retry {
+	for i := range rows {
+		utc(&rows[i].FailedAt, rows[i].ResumedAt)
+	}
+	return rows
+}
+
+// utc turns times that PostgreSQL gives in the zone of this machine; all times are
+// told in UTC.
+func utc(times ...*time.Time) {
+	for _, t := range times {
+		if t != nil {
+			*t = t.UTC()
+		}
+	}
+}
+
+// defaultLimit is how many rows a list has when nobody says.
+const defaultLimit = 100
+
+func atMost(limit int) int32 {
+	if limit <= 0 {
+		return defaultLimit
+	}
+	return int32(min(limit, math.MaxInt32))
+}
+
+func wrap(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("%s: %w", what, ErrNotFound)
+	default:
+		return fmt.Errorf("%s: %w", what, err)
+	}
+}

@@ -1,0 +1,108 @@
+package rebuild
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/migrations"
+	"github.com/accession-ingest/accession/projections/internal/tables"
+)
+
+// compared are the tables that follow from the log alone.
+var compared = []string{
+	"event", "batch", "job", "job_transition", "file", "file_transition", "file_count", "retry", "batch_report", "setting",
+}
+
+// TableDigest compares a table's contents in two generations.
+type TableDigest struct {
+	Table                 string
+	LiveRows, NewRows     int64
+	LiveDigest, NewDigest string
+}
+
+// Same reports whether both hold the same rows.
+func (d TableDigest) Same() bool { return d.LiveRows == d.NewRows && d.LiveDigest == d.NewDigest }
+
+// Digest is the number of rows of a table and a digest of all their columns as
+// text, whatever their order.
+type Digest struct {
+	Rows   int64
+	Digest string
+}
+
+// Digests gives those of all tables that follow from the log.
+func Digests(ctx context.Context, db tables.DB) (map[string]Digest, error) {
+	all := map[string]Digest{}
+	err := pgx.BeginTxFunc(ctx, db, tables.Snapshot, func(tx pgx.Tx) error {
+		for _, table := range compared {
+			columns, err := columnsOfTable(ctx, tx, table, migrations.Live)
+			if err != nil {
+				return err
+			}
+			if all[table], err = digest(ctx, tx, migrations.Live, table, columns); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("digest the tables: %w", err)
+	}
+	return all, nil
+}
+
+// digest sums two independent hashes of each row up; a row is its columns' text.
+// Kept digests tell for ever what a history gave. The clock makes PostgreSQL compute
+// that text once, not for each hash; workers can still share the table.
+func digest(ctx context.Context, tx pgx.Tx, names migrations.Names, table string, columns []string) (d Digest, err error) {
+	if err := plainText(ctx, tx); err != nil {
+		return d, err
+	}
+	sql := fmt.Sprintf(`
+select count(*), coalesce(sum(hashtextextended(r.t, 0)), 0)::text || '/' || coalesce(sum(hashtextextended(r.t, 1)), 0)::text
+from (select row(%s)::text as t, clock_timestamp() from %s.%s) r`, strings.Join(columns, ", "), names.Tables, table)
+	err = tx.QueryRow(ctx, sql).Scan(&d.Rows, &d.Digest)
+	return d, err
+}
+
+// fingerprint sums a hash of each row up, a tenth of the work of a digest: it hashes
+// the values as they are, without writing them as text. It tells generations apart
+// that one server holds, and is never kept.
+func fingerprint(ctx context.Context, tx pgx.Tx, names migrations.Names, table string, columns []string) (d Digest, err error) {
+	if err := plainText(ctx, tx); err != nil {
+		return d, err
+	}
+	if _, err := tx.Exec(ctx, unhelped); err != nil {
+		return d, err
+	}
+	sql := fmt.Sprintf("select count(*), coalesce(sum(hash_record_extended(row(%s), 0)), 0)::text from %s.%s",
+		strings.Join(columns, ", "), names.Tables, table)
+	err = tx.QueryRow(ctx, sql).Scan(&d.Rows, &d.Digest)
+	return d, err
+}
+
+// plainText makes values the same text on every connection. To compile a question
+// whose work is in functions gains nothing.
+func plainText(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local extra_float_digits = 1; set local jit = off")
+	return err
+}
+
+// columnsOfTable gives the columns that a table has in all these generations.
+func columnsOfTable(ctx context.Context, tx pgx.Tx, table string, in ...migrations.Names) ([]string, error) {
+	var schemas []string
+	for _, n := range in {
+		schemas = append(schemas, n.Tables)
+	}
+	rows, err := tx.Query(ctx, `
+select a.attname::text from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = any($1) and c.relname = $2 and a.attnum > 0 and not a.attisdropped
+group by a.attname having count(*) = cardinality($1::text[]) order by 1`, schemas, table)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}

@@ -1,0 +1,160 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/internal/crash"
+	"github.com/accession-ingest/accession/migrations"
+)
+
+// While a rebuild fills its tables they have only the primary keys by which it finds
+// rows again; the definitions of all other indexes and keys wait in a table of their
+// own, so that a rebuild which was interrupted knows what is missing. To put a row's
+// place into a key of random order costs several times what sorting them all does.
+const (
+	putAside = `
+create table accession_next.rebuild_index as
+select c.relname::text as name, replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') as definition
+from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
+where c.relnamespace = 'accession_next'::regnamespace and not i.indisprimary and not t.relispartition
+union all
+select k.conname::text, format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))
+from pg_constraint k join pg_class t on t.oid = k.conrelid
+where k.connamespace = 'accession_next'::regnamespace and k.contype = 'p' and t.relname = any($1) and not t.relispartition`
+	takeOut = `
+do $$
+declare it record;
+begin
+    for it in select r.name, k.conrelid::regclass as home from accession_next.rebuild_index r
+        left join pg_constraint k on k.conname = r.name and k.connamespace = 'accession_next'::regnamespace
+    loop
+        if it.home is null then
+            execute format('drop index accession_next.%I', it.name);
+        else
+            execute format('alter table %s drop constraint %I', it.home, it.name);
+        end if;
+    end loop;
+end
+$$`
+)
+
+// appended are the tables whose rows a rebuild writes once and never looks for.
+var appended = []string{"event", "job_transition", "file_transition", "batch_report"}
+
+func (r *rebuild) unindex(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, putAside, appended); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, takeOut)
+		return err
+	})
+}
+
+// searched are the columns by which events are looked for. To learn what is usual in
+// the others, each event's own id among them, costs more than all indexes.
+const searched = " (epoch, seq, type, kind, aggregate_id, version, batch_id, time)"
+
+// indexWorkers is how many indexes are built, or tables looked through, at once.
+const indexWorkers = 2
+
+// index builds what is missing, and tells PostgreSQL what is in the tables.
+func (r *rebuild) index(ctx context.Context) error {
+	var there bool
+	if err := r.cfg.Pool.QueryRow(ctx, "select to_regclass('accession_next.rebuild_index') is not null").Scan(&there); err != nil || !there {
+		return err
+	}
+	rows, err := r.cfg.Pool.Query(ctx, "select name, definition from accession_next.rebuild_index order by definition")
+	if err != nil {
+		return err
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[aside])
+	if err != nil {
+		return err
+	}
+	if err := abreast(list, func(i aside) error { return r.buildIndex(ctx, i) }); err != nil {
+		return err
+	}
+	// The history comes first: it takes about as long as all others together.
+	err = abreast(compared, func(table string) error {
+		if table == "event" {
+			table += searched
+		}
+		return r.analyze(ctx, table)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = r.cfg.Pool.Exec(ctx, "drop table accession_next.rebuild_index") // last: a resumed rebuild does what is missing
+	return err
+}
+
+// PostgreSQL looks at 300 rows for each of the values that it remembers of a column, 100
+// unless told otherwise: of a small table that is nearly all of it, and dearer than to
+// fill it. A tenth of the history is enough, of a large one the usual number.
+const (
+	rowsPerValue             = 300 * 10
+	fewestValues, mostValues = 10, 100
+)
+
+// analyze tells PostgreSQL what is in a table.
+func (r *rebuild) analyze(ctx context.Context, table string) error {
+	return pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
+		values := min(max(r.at.Seq/rowsPerValue, fewestValues), mostValues)
+		if _, err := tx.Exec(ctx, fmt.Sprintf("set local default_statistics_target = %d; analyze %s.%s", values, migrations.Next.Tables, table)); err != nil {
+			return fmt.Errorf("analyze %s: %w", table, err)
+		}
+		return nil
+	})
+}
+
+// unhelped makes PostgreSQL set no helpers on a table that is not large: to start and end
+// them costs more than they save, and two tables are done at once anyhow.
+const unhelped = "set local min_parallel_table_scan_size = '256MB'"
+
+// abreast does something with all of a list, some at once, and gives the first
+// error of each worker, which ends that worker.
+func abreast[T any](list []T, do func(T) error) error {
+	waiting := make(chan T, len(list))
+	for _, one := range list {
+		waiting <- one
+	}
+	close(waiting)
+	errs := make([]error, indexWorkers)
+	var all sync.WaitGroup
+	for w := range errs {
+		all.Go(func() {
+			for one := range waiting {
+				if errs[w] = do(one); errs[w] != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// aside is an index that is still to be built.
+type aside struct{ Name, Definition string }
+
+func (r *rebuild) buildIndex(ctx context.Context, i aside) error {
+	return crash.Around("projections/rebuild/index", func() error {
+		return pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
+			for _, sql := range []string{
+				unhelped, "set local maintenance_work_mem = '256MB'", "set local synchronous_commit = off", i.Definition,
+			} {
+				if _, err := tx.Exec(ctx, sql); err != nil {
+					return err
+				}
+			}
+			_, err := tx.Exec(ctx, "delete from accession_next.rebuild_index where name = $1", i.Name)
+			return err
+		})
+	})
+}
