@@ -41,7 +41,12 @@ func unused(root fs.FS, all []source) (found []Finding) {
 	exists := func(pattern string) bool {
 		return slices.ContainsFunc(all, func(s source) bool { return matches(pattern, s.pkg) })
 	}
-	for _, layer := range Layers {
+	for i, layer := range Layers {
+		if !slices.ContainsFunc(all, func(s source) bool {
+			return matchesAny(layer.Packages, s.pkg) && !slices.ContainsFunc(Layers[:i], func(before Layer) bool { return matchesAny(before.Packages, s.pkg) })
+		}) {
+			stale("layers.go", "no package falls to the row of "+strings.Join(layer.Packages, ", "))
+		}
 		for _, pattern := range slices.Concat(layer.Packages, layer.May, layer.TestMay) {
 			if !exists(pattern) {
 				stale("layers.go", "the row of "+strings.Join(layer.Packages, ", ")+" names "+pattern+", which matches no package")
