@@ -54,8 +54,6 @@ var Libraries = []Library{
 	// The command line and its settings.
 	{"github.com/spf13/cobra", []string{"cmd/internal/cli/..."}, nil,
 		"Apache-2.0", "A command with many verbs, help, and completion for shells. Flags are read there and nowhere else."},
-	{"github.com/knadh/koanf", []string{"cmd/internal/config/..."}, nil,
-		"MIT", "Merges flags, environment, file and defaults; the core and only the providers that we use. Validation is our own."},
 	{"github.com/jedib0t/go-pretty/v6", []string{"cmd/internal/cli/..."}, nil,
 		"MIT", "Tables for people at a terminal."},
 	{"github.com/vbauerster/mpb/v8", []string{"cmd/internal/cli/..."}, nil,

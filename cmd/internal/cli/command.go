@@ -162,17 +162,6 @@ func (p *program) quiet(cfg config.Config) *slog.Logger {
 	return slog.New(slog.DiscardHandler)
 }
 
-// getenv returns a variable of the environment that the program was given, "" = not
-// set.
-func (p *program) getenv(name string) (value string) {
-	for _, v := range p.Environ {
-		if key, is, _ := strings.Cut(v, "="); key == name {
-			value = is
-		}
-	}
-	return value
-}
-
 // userName returns the name of the user who runs the program, as events record it.
 func userName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 )
 
@@ -37,7 +38,8 @@ The tables must exist: create them with ` + "`accession migrate`" + `.`,
 				return err
 			}
 			var level slog.LevelVar
-			s := &run.Service{Config: cfg, Roles: roles, Log: p.logger(cfg.Config, &level), Level: &level, Getenv: p.getenv, Version: Version}
+			s := &run.Service{Config: cfg, Roles: roles, Log: p.logger(cfg.Config, &level), Level: &level, Version: Version,
+				Getenv: func(name string) string { return config.Lookup(p.Environ, name) }}
 			if err := s.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 				return err
 			}

@@ -2,147 +2,146 @@ package config
 
 import "time"
 
-// Off is how a listener that is not wanted is written.
+// Off is the address of a listener that is turned off.
 const Off = "off"
 
-// Config is everything that can be set. The tags name the key and the default.
+// Config is every setting. The tags are its key, its default, its bounds (min, max) or
+// its form (see forms), and whether it may hold a secret.
 type Config struct {
-	// Instance names this installation: it stands in the source of every event and
-	// marks the working directory. 1 to 64 of a–z, 0–9 and -, the first a letter.
-	Instance string `key:"instance" default:"accession"`
+	// Instance is the name of this installation, in the source of every event and in
+	// the working directory: 1 to 64 of a–z, 0–9 and -, the first a letter.
+	Instance string `key:"instance" default:"accession" form:"instance"`
 
-	// ZooKeeper lists host:port of the servers, with commas. Required: at least one.
-	ZooKeeper []string `key:"zookeeper" default:"127.0.0.1:2181"`
-	// ZooKeeperRoot is the node that everything lives under: a path from the root.
-	ZooKeeperRoot string `key:"zookeeper_root" default:"/accession"`
+	// ZooKeeper is host:port of each server, separated by commas. At least one is
+	// required.
+	ZooKeeper []string `key:"zookeeper" default:"127.0.0.1:2181" form:"server"`
+	// ZooKeeperRoot is the path of the node that holds everything.
+	ZooKeeperRoot string `key:"zookeeper_root" default:"/accession" form:"root"`
 	// ZooKeeperSessionTimeout is how long a silent process keeps its claims: 1s to
 	// 60s. The servers may bound it further (2 to 20 of their ticks).
-	ZooKeeperSessionTimeout time.Duration `key:"zookeeper_session_timeout" default:"10s"`
+	ZooKeeperSessionTimeout time.Duration `key:"zookeeper_session_timeout" default:"10s" min:"1s" max:"1m"`
 
-	// NATS lists nats:// or tls:// URLs of the servers, with commas.
-	NATS []string `key:"nats" default:"nats://127.0.0.1:4222" secret:"true"`
-	// NATSStream names the stream of events: 1 to 64 of A–Z, a–z, 0–9, _ and -.
-	NATSStream string `key:"nats_stream" default:"ACCESSION"`
+	// NATS is the nats:// or tls:// URL of each server, separated by commas.
+	NATS []string `key:"nats" default:"nats://127.0.0.1:4222" secret:"true" form:"nats"`
+	// NATSStream is the name of the stream of events: 1 to 64 of A–Z, a–z, 0–9, _ and -.
+	NATSStream string `key:"nats_stream" default:"ACCESSION" form:"stream"`
 	// NATSPrefix begins every subject: words of a–z, 0–9, _ and - with dots.
-	NATSPrefix string `key:"nats_prefix" default:"accession.v1"`
+	NATSPrefix string `key:"nats_prefix" default:"accession.v1" form:"prefix"`
 
 	// Postgres is a postgres:// URL.
-	Postgres string `key:"postgres" default:"postgres://127.0.0.1:5432/accession" secret:"true"`
-	// PostgresConns bounds the connections of one process: 4 to 1000.
-	PostgresConns int `key:"postgres_conns" default:"16"`
+	Postgres string `key:"postgres" default:"postgres://127.0.0.1:5432/accession" secret:"true" form:"postgres"`
+	// PostgresConns is the most connections of one process: 4 to 1000.
+	PostgresConns int `key:"postgres_conns" default:"16" min:"4" max:"1000"`
 
-	// DataDir holds what the four settings below do not place elsewhere.
-	DataDir string `key:"data_dir" default:"/var/lib/accession"`
-	// Store is where objects are kept: a directory or a bucket URL. Default
-	// DATA_DIR/store.
-	Store string `key:"store" secret:"true"`
-	// WorkDir is where jobs download; all processes of an installation share it.
-	// Default DATA_DIR/work.
-	WorkDir string `key:"work_dir"`
-	// ProfilesDir holds the profiles, one *.yaml a collection. Default
-	// DATA_DIR/profiles.
-	ProfilesDir string `key:"profiles_dir"`
-	// MailDir is the drop directory that mails are written to. Default
-	// DATA_DIR/mail.
-	MailDir string `key:"mail_dir"`
+	// DataDir is the directory of what the next four settings do not place elsewhere.
+	DataDir string `key:"data_dir" default:"/var/lib/accession" form:"directory"`
+	// Store is the object store: a directory or a bucket URL. Default DATA_DIR/store.
+	Store string `key:"store" secret:"true" form:"store"`
+	// WorkDir is the working directory of jobs, shared by all processes of an
+	// installation. Default DATA_DIR/work.
+	WorkDir string `key:"work_dir" form:"directory"`
+	// ProfilesDir is the directory of the profiles, one *.yaml for each collection.
+	// Default DATA_DIR/profiles.
+	ProfilesDir string `key:"profiles_dir" form:"directory"`
+	// MailDir is the drop directory for mails. Default DATA_DIR/mail.
+	MailDir string `key:"mail_dir" form:"directory"`
 
-	// Workers is how many claims single daemons work on at once in this process:
+	// Workers is how many claims a daemon works on in parallel in this process:
 	// name=number, such as job-downloading=16,job-processing=2; 0 to 256, 0 = the
-	// daemon does not run here. Daemons that are not named take one to four.
-	Workers map[string]int `key:"workers"`
+	// daemon does not run here. Default 1 to 4, depending on the daemon.
+	Workers map[string]int `key:"workers" min:"0" max:"256"`
 
 	// OutboxShards is how many parts the outbox has: 1 to 64, fixed when the tree is
-	// first made.
-	OutboxShards int `key:"outbox_shards" default:"4"`
-	// OutboxGrace is how long sent events stay in ZooKeeper as a second line: 0s to
-	// 10m.
-	OutboxGrace time.Duration `key:"outbox_grace" default:"10s"`
+	// created.
+	OutboxShards int `key:"outbox_shards" default:"4" min:"1" max:"64"`
+	// OutboxGrace is how long relayed events stay in ZooKeeper as a second copy: 0s
+	// to 10m.
+	OutboxGrace time.Duration `key:"outbox_grace" default:"10s" min:"0s" max:"10m"`
 
-	// GroupCommit lets decisions that wait at the same moment share a write to
-	// ZooKeeper: true or false. See docs/operating.md.
+	// GroupCommit lets concurrent decisions share a write to ZooKeeper: true or
+	// false. See docs/operating.md.
 	GroupCommit bool `key:"group_commit" default:"true"`
-	// RelayHints lets a relay have the events that its own process wrote without
-	// reading them from ZooKeeper: true or false.
+	// RelayHints lets a relay take the events of its own process from memory instead
+	// of ZooKeeper: true or false.
 	RelayHints bool `key:"relay_hints" default:"true"`
 
-	// HandOver lets a worker go on with a job in its next state without claiming it
-	// anew: true or false.
+	// HandOver lets a worker keep a job for its next state without a new claim: true
+	// or false.
 	HandOver bool `key:"hand_over" default:"true"`
 
-	// OutboxWarn is how many nodes of the outbox may wait for the log before operators
-	// are told; at OutboxFull no deposits are taken, at OutboxStop nothing is claimed
-	// or changed until the log takes events again: 1 to 1000000, each larger than the
-	// one before. A node holds some kilobytes of ZooKeeper's memory.
-	OutboxWarn int `key:"outbox_warn" default:"5000"`
-	OutboxFull int `key:"outbox_full" default:"20000"`
-	OutboxStop int `key:"outbox_stop" default:"40000"`
+	// OutboxWarn is how many nodes of the outbox may wait for the log before a warning
+	// is logged; at OutboxFull deposits are refused, at OutboxStop nothing is claimed
+	// or changed until the log accepts events again: 1 to 1000000, each larger than
+	// the one before. A node takes some kilobytes of ZooKeeper's memory.
+	OutboxWarn int `key:"outbox_warn" default:"5000" min:"1" max:"1000000"`
+	OutboxFull int `key:"outbox_full" default:"20000" min:"1" max:"1000000"`
+	OutboxStop int `key:"outbox_stop" default:"40000" min:"1" max:"1000000"`
 	// QueueLimit is how many jobs may be in one state, and how many batches in
-	// ZooKeeper, before no jobs are made and no deposits taken: 100 to 1000000.
-	// Listing a directory of more than 52424 breaks clients that take answers of 1 MiB
-	// at most, such as those of Java; this program takes them.
-	QueueLimit int `key:"queue_limit" default:"50000"`
+	// ZooKeeper, before no jobs are created and deposits are refused: 100 to 1000000.
+	// Clients with a limit of 1 MiB for an answer, such as those of Java, cannot list
+	// more than 52424 children of a node; this program can.
+	QueueLimit int `key:"queue_limit" default:"50000" min:"100" max:"1000000"`
 
-	// FetchConnectTimeout is how long a depositor's server may take to be connected
-	// to: 10ms to 5m.
-	FetchConnectTimeout time.Duration `key:"fetch_connect_timeout" default:"10s"`
-	// FetchResponseTimeout is how long it may take from the request to the first of
-	// the answer: 10ms to 30m. How long a whole file may take is in its profile.
-	FetchResponseTimeout time.Duration `key:"fetch_response_timeout" default:"1m"`
+	// FetchConnectTimeout is how long connecting to a depositor's server may take:
+	// 10ms to 5m.
+	FetchConnectTimeout time.Duration `key:"fetch_connect_timeout" default:"10s" min:"10ms" max:"5m"`
+	// FetchResponseTimeout is how long the server may take to begin its response:
+	// 10ms to 30m. The timeout of a whole file is in its profile.
+	FetchResponseTimeout time.Duration `key:"fetch_response_timeout" default:"1m" min:"10ms" max:"30m"`
 
-	// SpaceReserve is what provisioning leaves free on the file system of WorkDir:
-	// bytes, also written 512 MiB or 10 GiB.
+	// SpaceReserve is how much provisioning leaves free on the file system of
+	// WorkDir: bytes, also written 512 MiB or 10 GiB.
 	SpaceReserve Bytes `key:"space_reserve" default:"1 GiB"`
-	// SpaceCycle is how long a job waits for space before it is looked at again:
-	// 10ms to 10m.
-	SpaceCycle time.Duration `key:"space_cycle" default:"10s"`
-	// RetryDelay is the first pause before work is tried again that one of our own
-	// servers stood in the way of; it doubles up to a minute: 10ms to 1m.
-	RetryDelay time.Duration `key:"retry_delay" default:"1s"`
+	// SpaceCycle is how often a job that waits for space is tried again: 10ms to 10m.
+	SpaceCycle time.Duration `key:"space_cycle" default:"10s" min:"10ms" max:"10m"`
+	// RetryDelay is the first pause before work is retried that failed because of one
+	// of our own servers; it doubles up to a minute: 10ms to 1m.
+	RetryDelay time.Duration `key:"retry_delay" default:"1s" min:"10ms" max:"1m"`
 	// JanitorInterval is the pause between two passes of the janitor: 100ms to 24h.
-	JanitorInterval time.Duration `key:"janitor_interval" default:"1m"`
-	// Retention is how long a completed batch is kept in ZooKeeper: 0s to 87600h,
-	// 0s = for ever. Its history stays in the log and in PostgreSQL.
-	Retention time.Duration `key:"retention" default:"720h"`
+	JanitorInterval time.Duration `key:"janitor_interval" default:"1m" min:"100ms" max:"24h"`
+	// Retention is how long a completed batch stays in ZooKeeper: 0s to 87600h, 0s =
+	// for ever. Its history stays in the log and in PostgreSQL.
+	Retention time.Duration `key:"retention" default:"720h" min:"0s" max:"87600h"`
 
-	// SweepInterval is the pause between two passes of the sweeper, which ends
-	// attempts that are overdue: 10ms to 24h.
-	SweepInterval time.Duration `key:"sweep_interval" default:"1m"`
-	// DownloadTimeout is how long downloading a file may take before somebody else
+	// SweepInterval is the pause between two passes of the sweeper, which ends overdue
+	// attempts: 10ms to 24h.
+	SweepInterval time.Duration `key:"sweep_interval" default:"1m" min:"10ms" max:"24h"`
+	// DownloadTimeout is how long downloading a file may take before another worker
 	// may try, by the clock of the log: 1ms to 168h. A file of a job may always take
-	// as long as fetch.timeout of its profile says.
-	DownloadTimeout time.Duration `key:"download_timeout" default:"2h"`
-	// ProcessingTimeout is the same for processing a file: 1ms to 168h.
-	ProcessingTimeout time.Duration `key:"processing_timeout" default:"6h"`
-	// MaxDownloadAttempts is how often a file of an open directory is tried before
-	// it is given up: 1 to 20. For the files of a job its profile says so
-	// (fetch.attempts).
-	MaxDownloadAttempts int `key:"max_download_attempts" default:"3"`
-	// MaxProcessingAttempts is how often processing a file is tried, also one of a
-	// job, before it is given up: 1 to 20.
-	MaxProcessingAttempts int `key:"max_processing_attempts" default:"3"`
+	// as long as fetch.timeout of its profile.
+	DownloadTimeout time.Duration `key:"download_timeout" default:"2h" min:"1ms" max:"168h"`
+	// ProcessingTimeout is how long processing a file may take: 1ms to 168h.
+	ProcessingTimeout time.Duration `key:"processing_timeout" default:"6h" min:"1ms" max:"168h"`
+	// MaxDownloadAttempts is how often the download of a file of an open directory is
+	// tried before it is given up: 1 to 20. The files of a job have fetch.attempts of
+	// their profile.
+	MaxDownloadAttempts int `key:"max_download_attempts" default:"3" min:"1" max:"20"`
+	// MaxProcessingAttempts is how often processing a file, also one of a job, is
+	// tried before it is given up: 1 to 20.
+	MaxProcessingAttempts int `key:"max_processing_attempts" default:"3" min:"1" max:"20"`
 	// FileRetryDelay is the time from the first failure of a file of an open
 	// directory to its next attempt, doubled after each further one: 0s to 24h.
-	FileRetryDelay time.Duration `key:"file_retry_delay" default:"0s"`
-	// FileRetryMaxDelay bounds that time: 0s to 168h, 0s = no bound.
-	FileRetryMaxDelay time.Duration `key:"file_retry_max_delay" default:"1h"`
+	FileRetryDelay time.Duration `key:"file_retry_delay" default:"0s" min:"0s" max:"24h"`
+	// FileRetryMaxDelay is the most that time can be: 0s to 168h, 0s = no bound.
+	FileRetryMaxDelay time.Duration `key:"file_retry_max_delay" default:"1h" min:"0s" max:"168h"`
 
-	// StopGrace is how long running steps may go on after a stop was asked for:
-	// 0s to 1h. Then they are cancelled and their jobs handed back.
-	StopGrace time.Duration `key:"stop_grace" default:"20s"`
+	// StopGrace is how long running steps may go on after a stop was requested: 0s to
+	// 1h. Then they are cancelled and their jobs released.
+	StopGrace time.Duration `key:"stop_grace" default:"20s" min:"0s" max:"1h"`
 
-	// ListenOps is where operators, and what watches for them, ask: host:port for
-	// health, metrics and version; port 0 = any; off = nowhere. It asks for no
-	// password: bind it to an address that only they reach.
-	ListenOps string `key:"listen_ops" default:"127.0.0.1:9477"`
-	// OpsPprof serves profiles of the running process there too, below /debug/pprof/.
+	// ListenOps is host:port of the operators' listener for health, metrics and
+	// version; port 0 = any; off = none. It has no authentication: bind it to an
+	// address that only operators can reach.
+	ListenOps string `key:"listen_ops" default:"127.0.0.1:9477" form:"listener"`
+	// OpsPprof serves profiles of the process on ListenOps, below /debug/pprof/.
 	OpsPprof bool `key:"ops_pprof" default:"false"`
-	// ReadyMaxLag is how far the tables may be behind the log before /readyz says
-	// that this process is not ready: 1s to 24h.
-	ReadyMaxLag time.Duration `key:"ready_max_lag" default:"5m"`
+	// ReadyMaxLag is how far the tables may be behind the log before /readyz reports
+	// this process as not ready: 1s to 24h.
+	ReadyMaxLag time.Duration `key:"ready_max_lag" default:"5m" min:"1s" max:"24h"`
 
 	// LogFormat is json, text, or auto: text on a terminal, else json.
-	LogFormat string `key:"log_format" default:"auto"`
+	LogFormat string `key:"log_format" default:"auto" form:"log format"`
 	// LogLevel is debug, info, warn or error. PUT /loglevel changes it while a
 	// process serves.
-	LogLevel string `key:"log_level" default:"info"`
+	LogLevel string `key:"log_level" default:"info" form:"log level"`
 }

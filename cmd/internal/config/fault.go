@@ -13,32 +13,19 @@ type Fault struct {
 	Remedy  string
 }
 
-// String gives key (origin): problem; remedy.
+// String returns the fault as KEY (ORIGIN): PROBLEM; REMEDY.
 func (f Fault) String() string {
-	var b strings.Builder
-	b.WriteString(f.Key)
-	if f.Origin != "" {
-		if f.Key != "" {
-			b.WriteByte(' ')
-		}
-		fmt.Fprintf(&b, "(%s)", f.Origin)
-	}
-	b.WriteString(": " + f.Problem)
-	if f.Remedy != "" {
-		b.WriteString("; " + f.Remedy)
-	}
-	return b.String()
+	return strings.TrimSpace(fmt.Sprintf("%s (%s): %s; %s", f.Key, f.Origin, f.Problem, f.Remedy))
 }
 
-// Faults is the error that names every fault found, in the order of the settings.
+// Faults is the error that names every fault, in the order of the settings.
 type Faults []Fault
 
-// Error gives one fault a line, below a line that counts them.
+// Error returns the number of faults, then one fault a line.
 func (fs Faults) Error() string {
-	lines := make([]string, 0, len(fs)+1)
-	lines = append(lines, fmt.Sprintf("faults in the settings: %d", len(fs)))
+	text := fmt.Sprintf("faults in the settings: %d", len(fs))
 	for _, f := range fs {
-		lines = append(lines, "  "+f.String())
+		text += "\n  " + f.String()
 	}
-	return strings.Join(lines, "\n")
+	return text
 }

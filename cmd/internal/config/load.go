@@ -4,43 +4,41 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/v2"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/accession-ingest/accession/domain"
 )
 
 // EnvPrefix begins the variables that are settings.
 const EnvPrefix = "ACCESSION_"
 
-// Sources are what the settings are read from. The zero value gives the defaults.
+// Sources are what the settings are read from. The zero value has the defaults only.
 type Sources struct {
 	File    string            // YAML file; "" = the one that ACCESSION_CONFIG names, or none
-	Environ []string          // NAME=value, as os.Environ gives them
+	Environ []string          // NAME=value, like os.Environ
 	Flags   map[string]string // by key
 }
 
-// Resolved is the settings that hold and where each came from.
+// Resolved is the settings and the origin of each.
 type Resolved struct {
 	Config
 	origins map[string]string
 }
 
-// layer is one source as koanf reads it: values by key.
-type layer map[string]any
-
-func (l layer) Read() (map[string]any, error) { return l, nil }
-func (layer) ReadBytes() ([]byte, error)      { return nil, errors.New("not a file") }
-
 // setting is one field of Config.
 type setting struct {
 	key, env, preset string
+	min, max         string // bounds, "" = none
+	form             form
 	secret           bool
 	index            int
-	typ              reflect.Type
 }
 
 // settings are the fields of Config, in their order.
@@ -49,81 +47,59 @@ var settings = func() []setting {
 	all := make([]setting, t.NumField())
 	for i := range all {
 		f := t.Field(i)
-		key := f.Tag.Get("key")
-		all[i] = setting{key: key, env: EnvPrefix + strings.ToUpper(key), preset: f.Tag.Get("default"),
-			secret: f.Tag.Get("secret") == "true", index: i, typ: f.Type}
+		tag := f.Tag.Get
+		all[i] = setting{key: tag("key"), env: EnvPrefix + strings.ToUpper(tag("key")), preset: tag("default"),
+			min: tag("min"), max: tag("max"), form: formOf(f), secret: tag("secret") == "true", index: i}
 	}
 	return all
 }()
 
-// Load reads and checks the settings. The error is [Faults] with all that is
+// order returns the position of a setting, -1 when there is none with this key.
+func order(key string) int {
+	return slices.IndexFunc(settings, func(s setting) bool { return s.key == key })
+}
+
+// Load reads and checks the settings. The error is [Faults] with everything that is
 // wrong; the settings then hold what could be read.
 func Load(src Sources) (Resolved, error) {
-	res := Resolved{origins: map[string]string{}}
-	k := koanf.New(".")
-	var faults Faults
-	add := func(values layer, origin func(key string) string) {
-		for key := range values {
-			res.origins[key] = origin(key)
-		}
-		if err := k.Load(values, nil); err != nil {
-			faults = append(faults, Fault{Problem: err.Error()})
-		}
+	r := Resolved{origins: map[string]string{}}
+	path := src.File
+	if path == "" {
+		path = Lookup(src.Environ, EnvPrefix+"CONFIG")
 	}
-	presets := layer{}
+	file, faults := readFile(path)
+	faults = append(faults, unknown(slices.Collect(maps.Keys(src.Flags)), "flag")...)
+	fields := reflect.ValueOf(&r.Config).Elem()
 	for _, s := range settings {
-		presets[s.key] = s.preset
-	}
-	add(presets, func(string) string { return "default" })
-
-	env, envOrigins, envFaults := fromEnviron(src.Environ)
-	file := src.File
-	if file == "" {
-		file = lookup(src.Environ, EnvPrefix+"CONFIG")
-	}
-	if file != "" {
-		values, fileFaults := fromFile(file)
-		faults = append(faults, fileFaults...)
-		add(values, func(string) string { return "file " + file })
-	}
-	faults = append(faults, envFaults...)
-	add(env, func(key string) string { return "environment " + envOrigins[key] })
-	flags := layer{}
-	for key, v := range src.Flags {
-		if !known(key) {
-			faults = append(faults, Fault{Key: key, Origin: "flag", Problem: "there is no such setting", Remedy: "`accession config print` lists all"})
-			continue
+		value, origin := any(s.preset), "default"
+		if v, ok := file[s.key]; ok {
+			value, origin = v, "file "+path
 		}
-		flags[key] = v
+		if v, from, fault := s.fromEnviron(src.Environ); fault != nil {
+			faults = append(faults, *fault)
+		} else if from != "" {
+			value, origin = v, from
+		}
+		if v, ok := src.Flags[s.key]; ok {
+			value, origin = v, "flag"
+		}
+		r.origins[s.key] = origin
+		if problem, remedy := s.decode(fields.Field(s.index), value); problem != "" {
+			faults = append(faults, Fault{s.key, origin, problem, remedy})
+		}
 	}
-	add(flags, func(string) string { return "flag" })
-
-	faults = append(faults, res.decode(k)...)
 	if len(faults) == 0 {
-		res.place()
-		faults = append(faults, res.check()...)
+		r.place()
+		faults = r.crossCheck()
 	}
 	if len(faults) > 0 {
-		return res, faults
+		slices.SortStableFunc(faults, func(a, b Fault) int { return order(a.Key) - order(b.Key) })
+		return r, faults
 	}
-	return res, nil
+	return r, nil
 }
 
-func (r *Resolved) decode(k *koanf.Koanf) (faults Faults) {
-	into := reflect.ValueOf(&r.Config).Elem()
-	for _, s := range settings {
-		v, err := decode(k.Get(s.key), s.typ)
-		if err != nil {
-			faults = append(faults, Fault{Key: s.key, Origin: r.origins[s.key], Problem: err.Error(), Remedy: forms[s.typ]})
-			continue
-		}
-		into.Field(s.index).Set(v)
-	}
-	return faults
-}
-
-// place gives the directories that were not set their place below the data
-// directory.
+// place sets the directories that were not set, below the data directory.
 func (r *Resolved) place() {
 	for name, dir := range map[string]*string{"store": &r.Store, "work": &r.WorkDir, "profiles": &r.ProfilesDir, "mail": &r.MailDir} {
 		if *dir == "" {
@@ -132,64 +108,82 @@ func (r *Resolved) place() {
 	}
 }
 
-func known(key string) bool {
-	for _, s := range settings {
-		if s.key == key {
-			return true
-		}
-	}
-	return false
+// daemons are the names that workers may have.
+var daemons = []string{
+	domain.DaemonBatchPending, domain.DaemonBatchReporting, domain.DaemonBatchUpdateReporting,
+	domain.DaemonJobPending, domain.DaemonJobEstimating, domain.DaemonJobProvisioning, domain.DaemonJobDownloading,
+	domain.DaemonJobProcessing, domain.DaemonJobRecording, domain.DaemonJobNotify, domain.DaemonJanitor,
 }
 
-func fromFile(path string) (layer, Faults) {
+// crossCheck returns the faults of settings that depend on others or on the program.
+func (r *Resolved) crossCheck() (faults Faults) {
+	for _, name := range slices.Sorted(maps.Keys(r.Workers)) {
+		if !slices.Contains(daemons, name) {
+			faults = append(faults, Fault{"workers", r.origins["workers"], fmt.Sprintf("there is no daemon %q", name), "choose " + strings.Join(daemons, ", ")})
+		}
+	}
+	if r.OutboxWarn >= r.OutboxFull || r.OutboxFull >= r.OutboxStop {
+		faults = append(faults, Fault{"outbox_full", r.origins["outbox_full"],
+			fmt.Sprintf("%d is not between outbox_warn, %d, and outbox_stop, %d", r.OutboxFull, r.OutboxWarn, r.OutboxStop), "make each larger than the one before"})
+	}
+	return faults
+}
+
+// unknown returns a fault for each key without a setting.
+func unknown(keys []string, origin string) (faults Faults) {
+	slices.Sort(keys)
+	for _, key := range keys {
+		if order(key) < 0 {
+			faults = append(faults, Fault{key, origin, "there is no such setting", "`accession config print` lists all"})
+		}
+	}
+	return faults
+}
+
+// readFile returns the values of a YAML file by key; without a path there are none.
+func readFile(path string) (values map[string]any, faults Faults) {
+	if path == "" {
+		return nil, nil
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, Faults{{Origin: "file " + path, Problem: err.Error(), Remedy: "name a file that is there with --config or ACCESSION_CONFIG"}}
+		return nil, Faults{{"", "file " + path, err.Error(), "give an existing file with --config or ACCESSION_CONFIG"}}
 	}
 	defer f.Close()
-	values := map[string]any{}
-	dec := yaml.NewDecoder(io.LimitReader(f, 1<<20))
-	if err := dec.Decode(&values); err != nil && !errors.Is(err, io.EOF) {
-		return nil, Faults{{Origin: "file " + path, Problem: err.Error(), Remedy: "write one `key: value` a line"}}
+	if err := yaml.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
+		return nil, Faults{{"", "file " + path, err.Error(), "write one `key: value` a line"}}
 	}
-	var faults Faults
-	for key := range values {
-		if !known(key) {
-			faults = append(faults, Fault{Key: key, Origin: "file " + path, Problem: "there is no such setting", Remedy: "`accession config print` lists all"})
-			delete(values, key)
-		}
-	}
-	return values, sorted(faults)
+	return values, unknown(slices.Collect(maps.Keys(values)), "file "+path)
 }
 
-func fromEnviron(environ []string) (values layer, origins map[string]string, faults Faults) {
-	values, origins = layer{}, map[string]string{}
-	for _, s := range settings {
-		value, path := lookup(environ, s.env), ""
-		if s.secret {
-			path = lookup(environ, s.env+"_FILE")
-		}
-		switch {
-		case value != "" && path != "":
-			faults = append(faults, Fault{Key: s.key, Origin: "environment", Problem: "both " + s.env + " and " + s.env + "_FILE are set", Remedy: "unset one of them"})
-		case value != "":
-			values[s.key], origins[s.key] = value, s.env
-		case path != "":
-			data, err := os.ReadFile(path)
-			if err != nil {
-				faults = append(faults, Fault{Key: s.key, Origin: "environment " + s.env + "_FILE", Problem: err.Error(), Remedy: "name a file that this process may read"})
-				continue
-			}
-			values[s.key], origins[s.key] = strings.TrimSpace(string(data)), fmt.Sprintf("%s_FILE", s.env)
-		}
+// fromEnviron returns the value of a setting in the environment, or in the file that
+// its variable with _FILE names, and its origin, "" when it is not set.
+func (s setting) fromEnviron(environ []string) (value, origin string, fault *Fault) {
+	value, path := Lookup(environ, s.env), ""
+	if s.secret {
+		path = Lookup(environ, s.env+"_FILE")
 	}
-	return values, origins, faults
+	switch {
+	case value != "" && path != "":
+		return "", "", &Fault{s.key, "environment", "both " + s.env + " and " + s.env + "_FILE are set", "unset one of them"}
+	case value != "":
+		return value, "environment " + s.env, nil
+	case path == "":
+		return "", "", nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", &Fault{s.key, "environment " + s.env + "_FILE", err.Error(), "give a file that this process may read"}
+	}
+	return strings.TrimSpace(string(data)), "environment " + s.env + "_FILE", nil
 }
 
-func lookup(environ []string, name string) string {
-	for i := len(environ) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(environ[i], name+"="); ok {
-			return v
+// Lookup returns a variable of an environment, "" when it is not set. The last one
+// counts.
+func Lookup(environ []string, name string) string {
+	for _, v := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
 		}
 	}
 	return ""

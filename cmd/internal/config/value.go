@@ -1,13 +1,184 @@
 package config
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
+	"net"
+	"net/url"
+	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// form is how a setting is written.
+type form struct {
+	what   string            // such as: a whole number
+	remedy string            // what to write
+	ok     func(string) bool // checks a text, or each of a list; nil = any
+}
+
+// forms are the forms by the tag of a field or else by its type.
+var forms = map[string]form{
+	"int":            {what: "a whole number", remedy: "write a whole number"},
+	"bool":           {what: "true or false", remedy: "write true or false"},
+	"time.Duration":  {what: "a duration", remedy: "write a duration with its unit, such as 500ms, 10s or 1h30m"},
+	"config.Bytes":   {what: "a size", remedy: "write a number of bytes, such as 1048576 or 10 GiB"},
+	"map[string]int": {what: "a list of name=number", remedy: "write name=number, several separated by commas"},
+
+	"instance":   {"a valid instance name", "use 1 to 64 of a–z, 0–9 and -, the first a letter", matches(`^[a-z][a-z0-9-]{0,63}$`)},
+	"stream":     {"a valid stream name", "use 1 to 64 of A–Z, a–z, 0–9, _ and -", matches(`^[A-Za-z0-9_-]{1,64}$`)},
+	"prefix":     {"a valid subject prefix", "use words of a–z, 0–9, _ and -, separated by dots", matches(`^[a-z0-9_-]+(\.[a-z0-9_-]+)*$`)},
+	"root":       {"a valid node path", "write a path such as /accession", matches(`^(/[A-Za-z0-9_.-]+)+$`)},
+	"nats":       {"a nats URL", "write nats://host:port, several separated by commas", isURL("nats", "tls")},
+	"postgres":   {"a postgres URL", "write postgres://host:port/database", isURL("postgres", "postgresql")},
+	"directory":  {"an absolute path", "write an absolute path", filepath.IsAbs},
+	"store":      {"an absolute path or a URL", "write an absolute path or the URL of a bucket", func(s string) bool { return strings.Contains(s, "://") || filepath.IsAbs(s) }},
+	"server":     {"host:port", "write for example 127.0.0.1:2181", func(s string) bool { host, port := hostPort(s); return host != "" && port > 0 }},
+	"listener":   {"host:port", "write for example 127.0.0.1:9477, or " + Off, func(s string) bool { _, port := hostPort(s); return s == Off || port >= 0 }},
+	"log format": oneOf("auto", "json", "text"),
+	"log level":  oneOf("debug", "info", "warn", "error"),
+}
+
+func formOf(f reflect.StructField) form { return forms[cmp.Or(f.Tag.Get("form"), f.Type.String())] }
+
+func matches(pattern string) func(string) bool { return regexp.MustCompile(pattern).MatchString }
+
+func oneOf(words ...string) form {
+	list := strings.Join(words, ", ")
+	return form{"one of " + list, "choose " + list, func(s string) bool { return slices.Contains(words, s) }}
+}
+
+func isURL(schemes ...string) func(string) bool {
+	return func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && slices.Contains(schemes, u.Scheme) && (u.Host != "" || u.Query().Get("host") != "")
+	}
+}
+
+// hostPort returns the parts of host:port; port is -1 when s is something else.
+func hostPort(s string) (host string, port int) {
+	host, text, err := net.SplitHostPort(s)
+	n, numErr := strconv.ParseUint(text, 10, 16)
+	if err != nil || numErr != nil {
+		return "", -1
+	}
+	return host, int(n)
+}
+
+// decode sets a field from a raw value: the text of a flag or variable, or what YAML
+// made of it. It returns what is wrong with the value, "" = nothing, and the remedy.
+func (s setting) decode(field reflect.Value, raw any) (problem, remedy string) {
+	text, ok := textOf(raw, field.Kind())
+	if !ok || parse(field.Addr().Interface(), text) != nil {
+		return fmt.Sprintf("%q is not %s", show(fmt.Sprint(raw), s.secret), s.form.what), s.form.remedy
+	}
+	list := []string{text}
+	if field.Kind() == reflect.Slice {
+		if list = items(text); len(list) == 0 {
+			return "no server is named", s.form.remedy
+		}
+	}
+	for _, item := range list {
+		if s.form.ok != nil && item != s.preset && !s.form.ok(item) {
+			return fmt.Sprintf("%q is not %s", show(item, s.secret), s.form.what), s.form.remedy
+		}
+	}
+	if s.max != "" && !s.within(field) {
+		return show(field.Interface(), s.secret) + " is out of bounds", fmt.Sprintf("choose from %s to %s", s.min, s.max)
+	}
+	return "", ""
+}
+
+// within reports whether a number, or each of a map, is within the bounds.
+func (s setting) within(v reflect.Value) bool {
+	if v.Kind() == reflect.Map {
+		for _, n := range v.Seq2() {
+			if !s.within(n) {
+				return false
+			}
+		}
+		return true
+	}
+	from, to := reflect.New(v.Type()), reflect.New(v.Type())
+	if err := errors.Join(parse(from.Interface(), s.min), parse(to.Interface(), s.max)); err != nil {
+		panic("the bounds of the setting " + s.key + ": " + err.Error())
+	}
+	return from.Elem().Int() <= v.Int() && v.Int() <= to.Elem().Int()
+}
+
+// textOf returns a raw value as the text of a flag; lists and maps are text for
+// settings of that kind only.
+func textOf(raw any, kind reflect.Kind) (text string, ok bool) {
+	var parts []string
+	add := func(prefix string, item any) {
+		s, single := textOf(item, reflect.String)
+		parts, ok = append(parts, prefix+s), ok && single
+	}
+	switch v := raw.(type) {
+	case nil:
+		return "", true
+	case string:
+		return strings.TrimSpace(v), true
+	case int, int64, uint64, float64, bool:
+		return fmt.Sprint(v), true
+	case []any:
+		ok = kind == reflect.Slice
+		for _, item := range v {
+			add("", item)
+		}
+	case map[string]any:
+		ok = kind == reflect.Map
+		for name, item := range v {
+			add(name+"=", item)
+		}
+	}
+	return strings.Join(parts, ","), ok
+}
+
+// parse sets the field that into points to from its text.
+func parse(into any, s string) (err error) {
+	switch into := into.(type) {
+	case *string:
+		*into = s
+	case *int:
+		*into, err = strconv.Atoi(s)
+	case *bool:
+		*into, err = strconv.ParseBool(s)
+	case *time.Duration:
+		*into, err = time.ParseDuration(s)
+	case *Bytes:
+		*into, err = parseBytes(s)
+	case *[]string:
+		*into = items(s)
+	case *map[string]int:
+		*into = map[string]int{}
+		for _, item := range items(s) {
+			name, number, _ := strings.Cut(item, "=")
+			n, err := strconv.Atoi(strings.TrimSpace(number))
+			if err != nil {
+				return err
+			}
+			(*into)[strings.TrimSpace(name)] = n
+		}
+	}
+	return err
+}
+
+// items splits a list at its commas.
+func items(s string) (list []string) {
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			list = append(list, item)
+		}
+	}
+	return list
+}
 
 // Bytes is a number of bytes, written as a plain number or with the unit KiB,
 // MiB, GiB or TiB.
@@ -18,7 +189,7 @@ var units = []struct {
 	size Bytes
 }{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
-// String gives the largest unit that divides it.
+// String returns the number in the largest unit that divides it.
 func (b Bytes) String() string {
 	for _, u := range units {
 		if b >= u.size && b%u.size == 0 {
@@ -38,132 +209,7 @@ func parseBytes(s string) (Bytes, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64/int64(unit) {
-		return 0, fmt.Errorf("%q is no size", s)
+		return 0, fmt.Errorf("%q is not a size", s)
 	}
 	return Bytes(n) * unit, nil
-}
-
-// forms says, for each kind of setting, how one is written.
-var forms = map[reflect.Type]string{
-	reflect.TypeFor[int]():            "write a whole number",
-	reflect.TypeFor[bool]():           "write true or false",
-	reflect.TypeFor[time.Duration]():  "write a duration with its unit, such as 500ms, 10s or 1h30m",
-	reflect.TypeFor[Bytes]():          "write a number of bytes, such as 1048576 or 10 GiB",
-	reflect.TypeFor[[]string]():       "write one value, or several with commas between them",
-	reflect.TypeFor[map[string]int](): "write name=number, several with commas between them",
-}
-
-// decode turns a raw value (text of a flag or variable, or what YAML made of it)
-// into the type of a setting.
-func decode(raw any, t reflect.Type) (v reflect.Value, err error) {
-	switch t {
-	case reflect.TypeFor[map[string]int]():
-		m, err := decodeNumbers(raw)
-		return reflect.ValueOf(m), err
-	case reflect.TypeFor[[]string]():
-		l, err := decodeList(raw)
-		return reflect.ValueOf(l), err
-	}
-	s, ok := scalar(raw)
-	if !ok {
-		return v, fmt.Errorf("%v is not a single value", raw)
-	}
-	switch t {
-	case reflect.TypeFor[int]():
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			return v, fmt.Errorf("%q is not a whole number", s)
-		}
-		return reflect.ValueOf(n), nil
-	case reflect.TypeFor[bool]():
-		b, err := strconv.ParseBool(s)
-		if err != nil {
-			return v, fmt.Errorf("%q is neither true nor false", s)
-		}
-		return reflect.ValueOf(b), nil
-	case reflect.TypeFor[time.Duration]():
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			return v, fmt.Errorf("%q is not a duration", s)
-		}
-		return reflect.ValueOf(d), nil
-	case reflect.TypeFor[Bytes]():
-		b, err := parseBytes(s)
-		return reflect.ValueOf(b), err
-	default:
-		return reflect.ValueOf(s), nil
-	}
-}
-
-func scalar(raw any) (string, bool) {
-	switch v := raw.(type) {
-	case string:
-		return strings.TrimSpace(v), true
-	case int, int64, uint64, float64, bool:
-		return fmt.Sprint(v), true
-	case nil:
-		return "", true
-	default:
-		return "", false
-	}
-}
-
-func decodeList(raw any) ([]string, error) {
-	if items, ok := raw.([]any); ok {
-		list := make([]string, 0, len(items))
-		for _, item := range items {
-			s, ok := scalar(item)
-			if !ok {
-				return nil, fmt.Errorf("%v is not a list of single values", raw)
-			}
-			list = append(list, s)
-		}
-		return list, nil
-	}
-	s, ok := scalar(raw)
-	if !ok {
-		return nil, fmt.Errorf("%v is not a list", raw)
-	}
-	var list []string
-	for item := range strings.SplitSeq(s, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			list = append(list, item)
-		}
-	}
-	return list, nil
-}
-
-func decodeNumbers(raw any) (map[string]int, error) {
-	pairs := map[string]string{}
-	switch v := raw.(type) {
-	case map[string]any:
-		for name, item := range v {
-			s, ok := scalar(item)
-			if !ok {
-				return nil, fmt.Errorf("%s is not a number", name)
-			}
-			pairs[name] = s
-		}
-	default:
-		list, err := decodeList(raw)
-		if err != nil {
-			return nil, err
-		}
-		for _, item := range list {
-			name, number, ok := strings.Cut(item, "=")
-			if !ok {
-				return nil, fmt.Errorf("%q has no =", item)
-			}
-			pairs[strings.TrimSpace(name)] = strings.TrimSpace(number)
-		}
-	}
-	m := make(map[string]int, len(pairs))
-	for name, s := range pairs {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			return nil, fmt.Errorf("%s=%s: %q is not a whole number", name, s, s)
-		}
-		m[name] = n
-	}
-	return m, nil
 }
