@@ -1,14 +1,21 @@
-// Package repocheck keeps the house in order: who may import whom, which library
-// lives where, what the domain may not touch, what may lie at the top level, what no
-// committed file may hold, where a crash point must stand and whose answer may be
-// lost there, and which tests show what is promised. The rules are tables (layers.go,
-// libraries.go, purity.go, layout.go, text.go, effects.go, replies.go, promises.go);
-// one test applies them to this repository, others apply them to made-up trees that
-// break each rule, to prove that they bite.
+// Package repocheck checks the repository. Its rules are tables:
 //
-// Files are parsed one by one instead of asking the go command for packages, so
-// that files behind build tags are held to the same rules, and a finding names
-// the line.
+//	layers.go, libraries.go   who imports whom, and where a library may be used
+//	purity.go                 what packages that only decide may use
+//	layout.go, text.go        the top level, and text that no file may hold
+//	sizes.go                  interfaces, packages and files that are too large; test machinery
+//	words.go, glossary.go     the words of names, comments and messages (docs/glossary.md)
+//	sql.go                    SQL outside of queries/
+//	effects.go, replies.go    crash points around effects, and answers that may be lost there
+//	promises.go               which tests show what is promised
+//	tour.go                   the functions that docs/tour.md names
+//
+// One test applies them to this repository; others apply them to made-up trees that
+// break each rule, to prove that they find it. Below it are the commands mutants,
+// statements and testreport.
+//
+// Files are parsed one by one instead of asking the go command for packages, so that
+// files behind build tags are held to the same rules, and a finding names the line.
 package repocheck
 
 import (
@@ -26,7 +33,7 @@ type Finding struct {
 	What string // one sentence, with the remedy
 }
 
-// String gives the finding in the form that editors jump to.
+// String returns the finding in the form that editors jump to.
 func (f Finding) String() string {
 	if f.Line == 0 {
 		return fmt.Sprintf("%s: %s", f.File, f.What)

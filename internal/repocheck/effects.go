@@ -41,12 +41,12 @@ var fileCalls = []string{
 // Unmarked are effects without a point of their own, PACKAGE FUNCTION CALL, with the
 // reason.
 var Unmarked = map[string]string{
-	"eventstore/zklive destroy s.conn.Delete":           "the multi before it, node by node because somebody moved one meanwhile",
-	"eventstore/zklive remove o.s.conn.Delete":          "the multi before it, node by node because somebody moved one meanwhile",
-	"cmd/internal/notify put root.Remove":               "its own draft after an error; whoever dies leaves it, as after the draft was written",
-	"cmd/internal/notify stage root.Remove":             "its own draft after an error; whoever dies leaves it, as after the draft was written",
-	"cmd/internal/store Commit root.Remove":             "its own part after an error; whoever dies leaves it, as after the part was created",
-	"cmd/internal/store Abort p.claim.work.root.Remove": "its own part after an error; whoever dies leaves it, as after the part was created",
+	"eventstore/zklive destroy s.conn.Delete":           "the multi before it, node by node because another process moved one meanwhile",
+	"eventstore/zklive remove o.s.conn.Delete":          "the multi before it, node by node because another process moved one meanwhile",
+	"cmd/internal/notify put root.Remove":               "its own draft after an error; a process that dies leaves it, as after the draft was written",
+	"cmd/internal/notify stage root.Remove":             "its own draft after an error; a process that dies leaves it, as after the draft was written",
+	"cmd/internal/store Commit root.Remove":             "its own part after an error; a process that dies leaves it, as after the part was created",
+	"cmd/internal/store Abort p.claim.work.root.Remove": "its own part after an error; a process that dies leaves it, as after the part was created",
 	"cmd/internal/notify makeDir os.Mkdir":              "the drop that the start has made is gone: it is made again",
 	"cmd/internal/store place s.bucket.Copy":            "in a bucket that is no directory, one request of its driver",
 	"cmd/internal/store place s.bucket.Delete":          "its own upload after an error, or in a bucket that is no directory",
@@ -101,7 +101,7 @@ func effectsOf(pkg string, writes []string) (calls []string) {
 	return calls
 }
 
-// writingQueries gives the calls of the record's queries that change something, on
+// writingQueries returns the calls of the record's queries that change something, on
 // the connection itself: within a transaction, the commit is the effect.
 func writingQueries(root fs.FS) (calls []string, err error) {
 	names, err := fs.Glob(root, "queries/record/*.sql")
@@ -200,7 +200,7 @@ func unmarked(s source, f *ast.FuncDecl, known wrappers, calls []string, used ma
 	return found
 }
 
-// written gives a call's function as the text has it, for names joined by dots.
+// written returns a call's function as the text has it, for names joined by dots.
 func written(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

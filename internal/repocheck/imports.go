@@ -91,7 +91,7 @@ func refuse(s source, layer Layer, path string) string {
 	case matchesAny(library.Users, s.pkg), s.test && matchesAny(library.TestUsers, s.pkg):
 		return ""
 	}
-	return fmt.Sprintf("imports %s, which only %s may: go through them", path, orNobody(library.Users))
+	return fmt.Sprintf("imports %s, which only %s may: go through them", path, orNothing(library.Users))
 }
 
 func refuseOwn(s source, layer Layer, own string) string {
@@ -107,7 +107,7 @@ func refuseOwn(s source, layer Layer, own string) string {
 	case sameRow(layer, s.pkg, own):
 		return ""
 	}
-	return fmt.Sprintf("%s imports %s; it may import: %s (repocheck/layers.go)", s.pkg, own, orNobody(layer.May))
+	return fmt.Sprintf("%s imports %s; it may import: %s (repocheck/layers.go)", s.pkg, own, orNothing(layer.May))
 }
 
 // sameRow allows a package of a "x/..." pattern the other packages of x.
@@ -120,7 +120,7 @@ func sameRow(layer Layer, importer, own string) bool {
 	return false
 }
 
-func orNobody(list []string) string {
+func orNothing(list []string) string {
 	if len(list) == 0 {
 		return "nothing of this repository"
 	}

@@ -62,7 +62,7 @@ type Shown struct {
 	Package, Test string
 }
 
-// showsAll tells which tests show which claims, by their markers.
+// showsAll returns which tests show which claims, by their markers.
 func showsAll(root fs.FS) (map[string][]Shown, error) {
 	all, err := sources(root)
 	if err != nil {
@@ -105,7 +105,7 @@ func showsAll(root fs.FS) (map[string][]Shown, error) {
 	return shown, nil
 }
 
-// markers gives what a comment says that its test shows.
+// markers returns what a comment says that its test shows.
 func markers(c *ast.CommentGroup) (ids []string) {
 	if c == nil {
 		return nil

@@ -69,7 +69,7 @@ func ReplyAt(point string) (Reply, error) {
 			return r, err
 		}
 	}
-	return Reply{}, fmt.Errorf("repocheck/replies.go has no row for the crash point %s: say whose answer may be lost right behind it, or why nobody answers", point)
+	return Reply{}, fmt.Errorf("repocheck/replies.go has no row for the crash point %s: say whose answer may be lost right behind it, or why there is no answer", point)
 }
 
 // cell is what the page says.

@@ -136,7 +136,7 @@ func TestText(t *testing.T) {
 		{"skipping test", "domain/a_test.go", "\tt.Ski" + "p(\"no server\")", "it never skips"},
 		{"skipping test at once", "domain/a_test.go", "\tt.Ski" + "pNow()", "it never skips"},
 		{"unfinished", "domain/a.go", "// TO" + "DO: later", "finish it"},
-		{"somebody's home", "docs/a.md", "see /ho" + "me/anna/notes", "the path of one machine"},
+		{"a user's home", "docs/a.md", "see /ho" + "me/anna/notes", "the path of one machine"},
 		{"root's home", "deploy/a.sh", "cd /ro" + "ot/accession", "the path of one machine"},
 		{"root's home in a decision", "DECISIONS.md", "cd /ro" + "ot/accession", "the path of one machine"},
 		{"root's home in an image", "Dockerfile", "cd /ro" + "ot/accession", ""},

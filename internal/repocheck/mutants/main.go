@@ -1,5 +1,5 @@
-// Command mutants breaks the program on purpose, one protection at a time, and looks
-// whether the test that is there for it goes red. The table (table_*.go) names for
+// Command mutants breaks the program on purpose, one protection at a time, and checks
+// that the test that is there for it fails. The table (table_*.go) names for
 // each protection the function that holds it, the operation on its syntax tree that
 // takes it away (ops.go), and the one test.
 //

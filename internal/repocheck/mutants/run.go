@@ -98,8 +98,8 @@ func (m Mutant) weigh(v verdict) verdict {
 	return v
 }
 
-// baseline runs all tests of the table without a mutant, a package at a time. It says
-// which passed; of the others it gives the result.
+// baseline runs all tests of the table without a mutant, a package at a time. It reports
+// which passed, and fills in the results of the others.
 func baseline(ctx context.Context, out io.Writer, root string, all []Mutant, results []result) []bool {
 	green := make([]bool, len(all))
 	of := map[string][]int{}
@@ -178,7 +178,7 @@ func lend(name string, chosen []Mutant) error {
 	return changed.overlay(root, name)
 }
 
-// goTest gives what `go test -json` writes. Its exit code says nothing more. The
+// goTest returns what `go test -json` writes. Its exit code says nothing more. The
 // overlay, if there is one, holds for programs too that the test builds.
 func goTest(ctx context.Context, root, pkg, overlay string, args ...string) []byte {
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json", "-count=1", "-vet=off"}, args, []string{"./" + pkg})...)
@@ -192,11 +192,11 @@ func goTest(ctx context.Context, root, pkg, overlay string, args ...string) []by
 	return stream
 }
 
-// mostLines is how much of a test's output is shown: one that hangs tells of every
+// mostLines is how much of a test's output is shown: one that hangs lists every
 // goroutine.
 const mostLines = 60
 
-// readable gives the beginning of a stream's outputs.
+// readable returns the beginning of a stream's outputs.
 func readable(stream []byte) string {
 	var b strings.Builder
 	lines := 0

@@ -18,11 +18,11 @@ var claims = []Mutant{{
 	At: "eventstore/zklive (*Store).Commit", Do: []Op{Never("holding")},
 	Package: zklive, Test: "TestConformance/claims/plain/released_by_the_first",
 }, {
-	Name: "the registry of claims, when one is given back", Why: "a claim that has ended frees the lock of the next one",
+	Name: "the registry of claims, in a release", Why: "a claim that has ended frees the lock of the next one",
 	At: "eventstore/zklive (*Store).Release", Do: []Op{Never("holding")},
 	Package: zklive, Test: "TestConformance/claims/plain/released_by_the_first",
 }, {
-	Name: "the registry of claims, in a claim", Why: "two goroutines send a claim, and the one that is refused gives back the lock of the other",
+	Name: "the registry of claims, in a claim", Why: "two goroutines send a claim, and the one that is refused releases the lock of the other",
 	At: "eventstore/zklive (*Store).lock", Do: []Op{Never("claimed")},
 	Package: zklive, Test: "TestConformance/claims/plain/given",
 }, {
@@ -58,7 +58,7 @@ var claims = []Mutant{{
 	At: "eventstore/zklive (*Store).NextJob", Do: []Op{Call("later", "$recv.add($1)", "brokenDelay")},
 	Package: zklive, Test: "TestUnreadableAtTheHead", Hangs: true,
 }, {
-	Name: "the look at what is left of a job that lacks a node", Why: "a damaged job counts as one that is gone, and nobody hears of it",
+	Name: "the check of what is left of a job that lacks a node", Why: "a damaged job counts as one that is gone, without an error",
 	At: "eventstore/zklive (*Store).incomplete", Do: []Op{Skip("ErrBroken")},
 	Package: zklive, Test: "TestUnreadableAtTheHead",
 }}
@@ -85,7 +85,7 @@ var commits = []Mutant{{
 	At: "eventstore/zklive (*Store).planRequire", Do: []Op{Drop("check", "batchStatus")},
 	Package: zklive, Test: "TestConformance/live/plain/require_batch",
 }, {
-	Name: "the proof that nobody holds the lock", Why: "an operator deletes what a worker works on",
+	Name: "the proof that the lock is free", Why: "an operator deletes what a worker works on",
 	At: "eventstore/zklive (*Store).planRequire", Do: []Op{Never("Unlocked")},
 	Package: zklive, Test: "TestConformance/live/plain/require_unlocked",
 }, {
@@ -121,7 +121,7 @@ var commits = []Mutant{{
 	At: "eventstore/zklive (*Store).written", Do: []Op{Call("find", `"", error(nil)`)},
 	Package: zklive, Test: "TestLostKinds/first_try",
 }, {
-	Name: "finding out a lost answer", Why: "a write that was applied is sent again and refused as somebody else's",
+	Name: "finding out a lost answer", Why: "a write that was applied is sent again and refused as another command's",
 	At: "eventstore/zklive (*Store).written", Do: []Op{First("return nil, nil")},
 	Package: zklive, Test: "TestLostKinds/first_try",
 }, {
@@ -129,15 +129,15 @@ var commits = []Mutant{{
 	At: "eventstore (*Handler).Job", Do: []Op{Never("CommandID")},
 	Package: "eventstore/memory", Test: "TestConformance/handler/same_command",
 }, {
-	Name: "the log's word on an empty tree", Why: "a tree that was lost is replaced in silence, and deposits get ids that were used", Was: true,
+	Name: "the log's answer about an empty tree", Why: "a tree that was lost is replaced in silence, and deposits get ids that were used", Was: true,
 	At: "cmd/internal/wire (*World).fresh", Do: []Op{Always("last")},
 	Package: e2e, Test: "TestLostTreeIsNotReplaced",
 }, {
-	Name: "the look before a tree is made", Why: "a tree is made that nobody allowed",
+	Name: "the question before a tree is made", Why: "a tree is made without permission",
 	At: "eventstore/zklive (*Store).prepare", Do: []Op{Never("fresh")},
 	Package: zklive, Test: "TestFreshTreeIsAskedFor",
 }, {
-	Name: "the second look at an empty tree", Why: "who comes while the first deposit is made believes the tree lost",
+	Name: "the second read of an empty tree", Why: "a process that starts during the first deposit believes the tree lost",
 	At: "eventstore/zklive (*Store).fresh", Do: []Op{Never("Untouched")},
 	Package: zklive, Test: "TestFreshTreeIsAskedFor",
 }, {
@@ -145,11 +145,11 @@ var commits = []Mutant{{
 	At: "cmd/internal/app (*App).adopt", Do: []Op{Never("Last")},
 	Package: e2e, Test: "TestRestoreOfTreeAndLog",
 }, {
-	Name: "the guard of an interrupted restore of the tree", Why: "a restore of the log lets everybody use half a tree", Was: true,
+	Name: "the guard of an interrupted restore of the tree", Why: "a restore of the log lets processes use half a tree", Was: true,
 	At: "eventstore/zklive (*Store).Exclude", Do: []Op{Never("begun")},
 	Package: zklive, Test: "TestRestoreEndsNoOther",
 }, {
-	Name: "the guard of a restore that runs", Why: "who is refused beside it takes away its guard", Was: true,
+	Name: "the guard of a restore that runs", Why: "a second one that is refused removes its guard", Was: true,
 	At: "eventstore/zklive (*Store).Exclude", Do: []Op{Always("made")},
 	Package: zklive, Test: "TestRestoreEndsNoOther",
 }, {

@@ -18,7 +18,7 @@ var outbox = []Mutant{{
 	At: "eventstore/zklive (*hints).next", Do: []Op{Never("there"), Before("if at.Seq > after.Seq+100 {\n\tbreak\n}\nif !there {\n\tcontinue\n}", "append")},
 	Package: zklive, Test: "TestHints/one_lost",
 }, {
-	Name: "the second look before an alarm", Why: "events that overtook each other hold their job for a minute, and wake somebody",
+	Name: "the second read before an alarm", Why: "events that overtook each other hold their job for a minute, and raise an alarm",
 	At: "eventstore (*shard).doubt", Do: []Op{Always("doubts")},
 	Package: store, Test: "TestRelayLooksTwiceBeforeAnAlarm",
 }, {
@@ -26,7 +26,7 @@ var outbox = []Mutant{{
 	At: "eventstore (*shard).plan", Do: []Op{Compare(">=", "Version", "1")},
 	Package: store, Test: "TestRelayHoldsAGapAlone",
 }, {
-	Name: "the relay that looks whose event it is", Why: "another command's event under the same number is taken for sent",
+	Name: "the relay that compares commands", Why: "another command's event under the same number is taken for sent",
 	At: "eventstore (*shard).plan", Do: []Op{Never("CommandID")},
 	Package: store, Test: "TestRelayAlarmsOnAForeignEvent",
 }, {
@@ -45,7 +45,7 @@ var events = []Mutant{{
 	At: "eventstore/jslog (*Log).publish", Do: []Op{First("for ; len(b.msgs) > 1; b.msgs = b.msgs[1:] {\n\tif _, err := l.js.PublishMsg(ctx, b.msgs[0]); err != nil {\n\t\treturn nil, err\n\t}\n}")},
 	Package: jslog, Test: "TestConformance/atomic",
 }, {
-	Name: "finding out a lost answer of the log", Why: "an event that was written is refused as somebody else's",
+	Name: "finding out a lost answer of the log", Why: "an event that was written is refused as another command's",
 	At: "eventstore/jslog (*Log).Append", Do: []Op{Call("settle", "[]uint64(nil), eventstore.ErrConflict")},
 	Package: jslog, Test: "TestLostMessages/answer",
 }, {
@@ -57,15 +57,15 @@ var events = []Mutant{{
 	At: "cmd/internal/stack natsOptions", Do: []Op{Field("Options", "SyncAlways", "false")},
 	Package: "cmd/internal/stack", Test: "TestComposeNATSConfiguration",
 }, {
-	Name: "the place of each event that is read", Why: "a hole in the log is read over",
+	Name: "the sequence of each event that is read", Why: "a hole in the log is read over",
 	At: "eventstore/jslog (*reader).take", Do: []Op{Never("subject", "next")},
 	Package: jslog, Test: "TestReadNamesAGap",
 }, {
-	Name: "the time when the stream that is read was created", Why: "a stream that took its place is read on with",
+	Name: "the time when the stream that is read was created", Why: "reading goes on in a stream that replaced it",
 	At: "eventstore/jslog (*reader).same", Do: []Op{Never("created", "Created")},
 	Package: jslog, Test: "TestReadOfAnotherStream/replaced",
 }, {
-	Name: "the event that was read last, looked at again", Why: "a log whose end was lost and written anew is followed in silence",
+	Name: "the event that was read last, read again", Why: "a log whose end was lost and written anew is followed in silence",
 	At: "eventstore/jslog (*reader).same", Do: []Op{Never("is", "was")},
 	Package: jslog, Test: "TestReadOfAnotherStream/its_end_written_anew",
 }, {
@@ -73,7 +73,7 @@ var events = []Mutant{{
 	At: "eventstore/codec prepare", Do: []Op{Never("dirty")},
 	Package: codec, Test: "TestCleanText",
 }, {
-	Name: "the look whether a text is plain", Why: "text that JSON must escape breaks its event",
+	Name: "the check that a text is plain", Why: "text that JSON must escape breaks its event",
 	At: "eventstore/codec plain", Do: []Op{Never("' '")},
 	Package: codec, Test: "TestCleanText",
 }, {
@@ -104,11 +104,11 @@ var tables = []Mutant{{
 	At: "projections (*Projector).apply", Do: []Op{Text(" from accession.checkpoint where name = $1 for no key update", ""), DropArg("Exec", 2, "idle_in_transaction_session_timeout")},
 	Package: "projections", Test: "TestNothingIsRememberedBesideARetry",
 }, {
-	Name: "the limit of a transaction that stands still", Why: "a projector that was stopped keeps the next one from the tables",
+	Name: "the limit of an idle transaction", Why: "a projector that was stopped keeps the next one from the tables",
 	At: "projections (*Projector).apply", Do: []Op{Text(", set_config('idle_in_transaction_session_timeout', '5s', true)", "")},
 	Package: "projections", Test: "TestProjectorStoppedInTheMiddle",
 }, {
-	Name: "the look after a lost commit", Why: "a transaction that was written is written again",
+	Name: "the check after a lost commit", Why: "a transaction that was written is written again",
 	At: "projections (*Projector).project", Do: []Op{Never("Seq", "LastEventID")},
 	Package: "projections", Test: "TestExactlyOnce/the_answer_to_a_commit_was_lost",
 }, {
@@ -140,7 +140,7 @@ var tables = []Mutant{{
 	At: "projections (*Projector).apply", Do: []Op{Never("Generation", "0")},
 	Package: "projections", Test: "TestPartitionsOfOtherTables",
 }, {
-	Name: "the difference that forbids a swap", Why: "a rebuild that differs takes the place of the tables",
+	Name: "the difference that forbids a swap", Why: "a rebuild that differs replaces the tables",
 	At: "projections/rebuild (*rebuild).run", Do: []Op{Never("apart")},
 	Package: "projections", Test: "TestRebuildDiffers",
 }, {
@@ -156,15 +156,15 @@ var tables = []Mutant{{
 	At: "projections (*Projector).apply", Do: []Op{Arg("BeginTx", 1, "pgx.TxOptions{}")},
 	Package: "projections", Test: "TestMigrationMeetsProjector",
 }, {
-	Name: "the one moment that a report tells of", Why: "a report on a batch at work does not add up", Was: true,
+	Name: "the snapshot of a report", Why: "a report on a batch at work does not add up", Was: true,
 	At: "projections/query OpenSnapshot", Do: []Op{Arg("BeginTx", 1, "pgx.TxOptions{}")},
 	Package: "cmd/internal/app", Test: "TestReportOfABatchThatMoves",
 }, {
-	Name: "the look whether a rebuild has swapped the tables", Why: "a report mixes the tables of before with half of the new ones",
+	Name: "the check whether a rebuild has swapped the tables", Why: "a report mixes the tables of before with half of the new ones",
 	At: "projections/query (*Snapshot).Unchanged", Do: []Op{Never("same")},
 	Package: "projections", Test: "TestTablesReplacedUnderAReader",
 }, {
-	Name: "the limit of a reader that stands still", Why: "a migration waits for a report that nobody reads",
+	Name: "the limit of a reader that is idle", Why: "a migration waits for a report whose reader is gone",
 	At: "projections/query OpenSnapshot", Do: []Op{Arg("Exec", 1, `"select"`)},
 	Package: "projections", Test: "TestReaderThatStandsStill",
 }}

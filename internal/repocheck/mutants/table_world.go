@@ -91,7 +91,7 @@ var world = []Mutant{{
 
 // bugs: what the program did wrong once.
 var bugs = []Mutant{{
-	Name: "a claim that is kept for ever after an outage", Why: "nobody gives the lock back when ZooKeeper was away at that moment", Was: true,
+	Name: "a claim that is kept for ever after an outage", Why: "the lock is never released when ZooKeeper was away at that moment", Was: true,
 	At: "eventstore/zklive (*Store).Release", Do: []Op{Drop("giveBack")},
 	Package: zklive, Test: "TestReleaseOutlastsAnOutage", Hangs: true,
 }, {
@@ -123,7 +123,7 @@ var bugs = []Mutant{{
 	At: "cmd/internal/daemon (*steps).mailReport", Do: []Op{Expr(`string(r.Batch)+"/"+aboutReport`, `fmt.Sprintf("%s/%d", r.Batch, t.Batch.Version)`)},
 	Package: daemon, Test: "TestOneMailAReport",
 }, {
-	Name: "the key of a report that is sent again and whose end nobody knows", Why: "who asks once more after a death sends a second mail",
+	Name: "the key of a report that is sent again and whose end is unknown", Why: "an operator who asks once more after a crash sends a second mail",
 	At: "cmd/internal/daemon (Again).Prepare", Do: []Op{Always("DeliveryDelivered")},
 	Package: daemon, Test: "TestReportAgain",
 }, {

@@ -9,7 +9,7 @@ import (
 // Claims judges the claims of batches and jobs, from the writes to one root in their
 // order, the first included:
 //
-//   - of a batch or job there is one lock at a time, and nobody removes another's, unless
+//   - of a batch or job there is one lock at a time, and no session removes another's, unless
 //     it is held in the name of a worker that is not there;
 //   - a daemon changes a batch or job only under the lock, in the session that holds
 //     it;
@@ -41,10 +41,10 @@ func NewClaims() *Claims {
 	return &Claims{locks: map[string]*lock{}, workers: map[string]int64{}, traces: map[string]*lock{}, versions: map[string]int64{}}
 }
 
-// Faults tells what must not have happened.
+// Faults returns what must not have happened.
 func (c *Claims) Faults() []string { return c.faults }
 
-// Seen tells how many events there were, and how many of them under a lock.
+// Seen returns how many events there were, and how many of them under a lock.
 func (c *Claims) Seen() (events, under int) { return c.events, c.under }
 
 func (c *Claims) fault(w Write, format string, args ...any) {
@@ -90,7 +90,7 @@ func (c *Claims) Write(w Write) {
 			_ = json.Unmarshal(op.Data, &l) // one that is only tried has no holder
 			c.locks[op.Path] = &lock{path: op.Path, session: w.Session, holder: l.Holder, zxid: w.Zxid}
 		case op.Kind == Delete && held == nil:
-			c.fault(w, "%s is removed, and nobody held it", op.Path)
+			c.fault(w, "%s is removed, and was not held", op.Path)
 		case op.Kind == Delete:
 			if _, lives := c.workers[held.holder]; held.session != w.Session && lives {
 				c.fault(w, "%s is removed, and is session %#x's since %#x", op.Path, held.session, held.zxid)

@@ -54,8 +54,8 @@ func TestClaims(t *testing.T) {
 			by(first, locks(), counts()), by(first, counts(), writes(1, "a")), by(first, writes(2, "b")), by(first, unlocks(), writes(3, "b"))}},
 		"a session ends, another goes on": {story: []step{
 			by(first, locks()), by(first, ends()), by(second, locks()), by(second, writes(1, "b"))}},
-		"the proof that nobody has the lock":      {story: []step{by(first, locks(), unlocks())}},
-		"a lock in the name of nobody is removed": {story: []step{by(first, locks()), by(second, unlocks())}},
+		"the proof that the lock is free":    {story: []step{by(first, locks(), unlocks())}},
+		"a lock without a holder is removed": {story: []step{by(first, locks()), by(second, unlocks())}},
 		"an operator needs no lock": {story: []step{by(first, history.Op{Kind: history.Create, Path: "/outbox/00/b1/e-1",
 			Data: []byte(`[{"t":"job.held","a":"job/jid0000000001","v":1,"by":"user/ana"}]`)})}},
 

@@ -63,7 +63,7 @@ var registers = porcupine.Model{
 const checkTime = 30 * time.Second
 
 // Linearizable looks for an order of all accesses to each register in which every one
-// is legal, and which agrees with their times. It gives the registers for which there
+// is legal, and which agrees with their times. It returns the registers for which there
 // is none, each with its accesses.
 func Linearizable(all []Access) (faults []string) {
 	parts := map[string][]porcupine.Operation{}

@@ -50,7 +50,7 @@ type Write struct {
 	Ops     []Op
 }
 
-// ReadLog gives the transactions after one and up to another that touch a root, in
+// ReadLog returns the transactions after one and up to another that touch a root, in
 // order, and every end of a session. dir is where the server keeps its log; it may go
 // on writing there. That something is missing between the two is an error.
 func ReadLog(dir, root string, after, upTo int64, visit func(Write)) error {
@@ -73,7 +73,7 @@ func ReadLog(dir, root string, after, upTo int64, visit func(Write)) error {
 	return nil
 }
 
-// readFile gives the transactions of one file, and the last that it has.
+// readFile returns the transactions of one file, and the last that it has.
 func readFile(path, root string, last, upTo int64, visit func(Write)) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -78,7 +78,7 @@ func (w *World) DoBatch(b *Batch, command string, rows int, by By) Answer {
 	return Done
 }
 
-// busy reports whether somebody is at work on a job of the batch.
+// busy reports whether a worker has a job of the batch.
 func (w *World) busy(b *Batch) bool {
 	return slices.ContainsFunc(w.Jobs, func(j *Job) bool { return j.Batch == b && !j.Gone && j.Holder != "" })
 }

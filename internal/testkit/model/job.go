@@ -35,7 +35,7 @@ var requeues = map[string]string{"provisioning": "downloading", "downloading": "
 var works = map[string]bool{"pending": true, "estimating": true, "provisioning": true, "downloading": true, "processing": true,
 	"recording": true, "notify": true}
 
-// unlocked are the commands that are refused while somebody else is at work.
+// unlocked are the commands that are refused while another worker has the job.
 var unlocked = map[string]bool{"release": true, "requeue": true, "delete": true, "reprioritise": true}
 
 // Do does a command to a job; priority is for those that may change it.

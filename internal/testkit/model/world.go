@@ -13,7 +13,7 @@ type Answer string
 const (
 	Done     Answer = "done"
 	Refused  Answer = "refused"   // by the rules
-	Locked   Answer = "locked"    // somebody else is at work there
+	Locked   Answer = "locked"    // another worker has it
 	Fenced   Answer = "fenced"    // the claim was lost
 	NotFound Answer = "not found" // there is none
 )
@@ -49,7 +49,7 @@ type Job struct {
 	Cleaned, Gone bool
 }
 
-// New gives an empty world.
+// New returns an empty world.
 func New() *World { return &World{Held: map[string]bool{}, Paused: map[string]bool{}} }
 
 // Queued reports whether the job has an entry in its state's queue.
@@ -138,7 +138,7 @@ func (w *World) ClaimBatch(b *Batch, claim string) Answer {
 	return Done
 }
 
-// Release ends a claim without a change: nobody died of the work.
+// Release ends a claim without a change: the worker did not die.
 func (w *World) Release(claim string) {
 	for _, j := range w.Jobs {
 		if j.Holder == claim {

@@ -17,7 +17,7 @@ func (c *content) page(i int64) []byte {
 	return c.pages[i]
 }
 
-// read fills buf from an offset and tells how much there was.
+// read fills buf from an offset and returns how much there was.
 func (c *content) read(off int64, buf []byte) int {
 	if off >= c.size {
 		return 0
@@ -44,7 +44,7 @@ func (c *content) write(off int64, data []byte) {
 	c.size = max(c.size, off+int64(len(data)))
 }
 
-// open gives a page that may be written.
+// open returns a page that may be written.
 func (c *content) open(i int64) []byte {
 	if p := c.dirty[i]; p != nil {
 		return p

@@ -333,7 +333,7 @@ func TestOpenAndLoad(t *testing.T) {
 	}
 	d.Close(id)
 	if _, err := d.Stat(id); !errors.Is(err, syscall.ENOENT) {
-		t.Errorf("nobody has the file any more, and it is there: %v", err)
+		t.Errorf("the file has no name any more, and is there: %v", err)
 	}
 
 	dir := t.TempDir()

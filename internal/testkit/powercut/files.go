@@ -28,7 +28,7 @@ func (d *Disk) Close(id ID) {
 	}
 }
 
-// Read fills buf from an offset, and tells how much there was.
+// Read fills buf from an offset, and returns how much there was.
 func (d *Disk) Read(id ID, off int64, buf []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

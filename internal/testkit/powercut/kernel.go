@@ -94,7 +94,7 @@ func (k *kernel) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOu
 	return k.attr(in.NodeId, out)
 }
 
-// create makes a node for whoever asks.
+// create makes a node for the caller.
 func (k *kernel) create(in *fuse.InHeader, name string, mode uint32, out *fuse.EntryOut) fuse.Status {
 	id, err := k.disk.Make(ID(in.NodeId), name, mode, in.Uid, in.Gid)
 	return k.found(id, err, out)
@@ -170,7 +170,7 @@ func (k *kernel) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, _ *fuse.OpenOut) fu
 	return status(err)
 }
 
-// ReadDir tells the names by the time of their birth, so that one which comes or
+// ReadDir returns the names by the time of their birth, so that one which comes or
 // goes does not move the others.
 func (k *kernel) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
 	all, err := k.disk.List(ID(in.NodeId))
@@ -233,7 +233,7 @@ func (k *kernel) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status 
 	return status(err)
 }
 
-// sorted gives entries as the kernel wants them, in the order of their place.
+// sorted returns entries as the kernel wants them, in the order of their place.
 func sorted(all []Entry) []fuse.DirEntry {
 	entries := make([]fuse.DirEntry, 0, len(all))
 	for _, e := range all {

@@ -43,7 +43,7 @@ func (m *Mount) mount() error {
 	return server.WaitMount()
 }
 
-// Close takes the mount away, when nobody has a file open there any more.
+// Close takes the mount away, when no file is open there any more.
 func (m *Mount) Close() error {
 	var err error
 	for range 100 {
@@ -59,8 +59,8 @@ func (m *Mount) Close() error {
 	return nil
 }
 
-// Cut takes the power away and gives it back: what is there afterwards was synced.
-// Nobody may have a file open.
+// Cut takes the power away and brings it back: what is there afterwards was synced.
+// No file may be open.
 func (m *Mount) Cut() error {
 	if err := m.Close(); err != nil {
 		return err

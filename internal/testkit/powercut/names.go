@@ -24,7 +24,7 @@ func (d *Disk) info(id ID) Info {
 	return i
 }
 
-// Stat tells of a node.
+// Stat describes a node.
 func (d *Disk) Stat(id ID) (Info, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -34,7 +34,7 @@ func (d *Disk) Stat(id ID) (Info, error) {
 	return d.info(id), nil
 }
 
-// Find gives the node of a name.
+// Find returns the node of a name.
 func (d *Disk) Find(dir ID, name string) (Info, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,7 +56,7 @@ type Entry struct {
 	Mode uint32
 }
 
-// List gives what is in a directory, in no order.
+// List returns what is in a directory, in no order.
 func (d *Disk) List(dir ID) ([]Entry, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,7 +121,7 @@ func (d *Disk) Target(id ID) (string, error) {
 	return "", syscall.ENOENT
 }
 
-// Link gives a file another name.
+// Link adds to a file another name.
 func (d *Disk) Link(id, dir ID, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -203,7 +203,7 @@ func (d *Disk) Rename(dir ID, name string, newDir ID, newName string) error {
 	return nil
 }
 
-// under tells whether a directory is another one or lies in it.
+// under reports whether a directory is another one or lies in it.
 func (d *Disk) under(id, top ID) bool {
 	for id != top {
 		up := Root

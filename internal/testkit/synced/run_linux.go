@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// variable tells a process that it is watched, and where it is to write.
+// variable names the file to which a watched process writes.
 const variable = "ACCESSION_TEST_SYNCED"
 
 // Run has write place files below a directory, in a process of its own, and ends the

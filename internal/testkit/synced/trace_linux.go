@@ -87,7 +87,7 @@ func waitGroup(pid int, status *syscall.WaitStatus) (int, error) {
 	}
 }
 
-// info is what the system tells of a call, as far as it is of use here.
+// info is what the system says about a call, as far as it is of use here.
 type info struct {
 	Op     uint8
 	_      [3]byte
@@ -97,7 +97,7 @@ type info struct {
 	Args   [6]uint64
 }
 
-// look tells which call a thread is about to make.
+// look returns which call a thread is about to make.
 func look(tid int) (call, bool) {
 	var raw [80]byte
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_PTRACE, getSyscallInfo, uintptr(tid), uintptr(len(raw)), uintptr(unsafe.Pointer(&raw[0])), 0, 0)

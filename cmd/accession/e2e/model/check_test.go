@@ -111,7 +111,7 @@ func (r *run) checkLog() {
 	}
 }
 
-// checkFold compares what folding the log gives with the live state.
+// checkFold compares the fold of the log with the live state.
 func (r *run) checkFold() {
 	h, err := consistency.FoldAll(r.Context(), r.servers.log(), nil)
 	if err != nil {

@@ -20,14 +20,14 @@ import (
 
 // servers are what the program runs over.
 type servers interface {
-	// open gives a further process its store.
+	// open returns the store of a further process.
 	open() storetest.Store
 	// expire ends the session of a store, which goes on with a new one.
 	expire(s storetest.Store)
-	// restart gives the process that comes after one that died.
+	// restart returns the process that comes after one that died.
 	restart(s storetest.Store) storetest.Store
 	log() eventstore.Log
-	// whole gives what is wrong with what lies there, when all events are in the log.
+	// whole returns what is wrong with what is there, when all events are in the log.
 	whole(ctx context.Context) ([]string, error)
 	// idle is how long nothing must come of waiting for work when there is none.
 	idle() time.Duration
@@ -161,7 +161,7 @@ func (r *run) tell(events []domain.Recorded) {
 	}
 }
 
-// Fatalf ends the run, and tells all that was done.
+// Fatalf ends the run, and prints all that was done.
 func (r *run) Fatalf(format string, args ...any) {
 	r.T.Fatalf("%s\nafter\n  %s", fmt.Sprintf(format, args...), strings.Join(r.script, "\n  "))
 }
@@ -265,7 +265,7 @@ func (r *run) keep(h *held) {
 }
 
 // checkAttempts compares how many workers died. Over ZooKeeper a process that wrote the
-// job last takes it, once, that nobody claimed it since; then the count begins anew.
+// job last takes it, once, that it was not claimed since; then the count begins anew.
 func (r *run) checkAttempts(c *eventstore.Claim, j *model.Job) {
 	if c == nil || c.Attempts == j.Claims {
 		return

@@ -90,7 +90,7 @@ func (r *rig) must(err error) {
 	}
 }
 
-// round lets writers write, takes the power away at some moment and gives it back:
+// round lets writers write, takes the power away at some moment and brings it back:
 // what is missing then of all that was ever acknowledged is lost.
 func (r *rig) round(n int) {
 	r.t.Helper()
