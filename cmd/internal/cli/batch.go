@@ -7,10 +7,10 @@ import (
 	"io"
 	"slices"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -88,12 +88,12 @@ func (p *program) batchLs() *cobra.Command {
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.BatchPage, error) {
 			return a.Batches(ctx, f)
 		}, func(w io.Writer, page app.BatchPage) {
-			rows(w, "no batches", table.Row{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "deleted", "in progress", "submitted", "what"},
-				page.Batches, func(b app.BatchSummary) table.Row {
-					return table.Row{b.BatchID, b.Status, export.Line(b.Submitter), b.ProfileName, or(b.RowsListed, "?"), b.JobsCompleted, b.JobsFailed,
-						b.JobsHeld, b.JobsDeleted, b.JobsInProgress, at(deref(b.SubmittedAt)), export.Line(cmp.Or(b.ErcWhat, b.FileName))}
+			render.Rows(w, "no batches", render.Row{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "deleted", "in progress", "submitted", "what"},
+				page.Batches, func(b app.BatchSummary) render.Row {
+					return render.Row{b.BatchID, b.Status, export.Line(b.Submitter), b.ProfileName, render.Or(b.RowsListed, "?"), b.JobsCompleted, b.JobsFailed,
+						b.JobsHeld, b.JobsDeleted, b.JobsInProgress, render.Time(render.Deref(b.SubmittedAt)), export.Line(cmp.Or(b.ErcWhat, b.FileName))}
 				})
-			truncated(w, len(page.Batches), page.Total, "batches", "--limit or --before "+page.Next)
+			render.Truncated(w, len(page.Batches), page.Total, "batches", "--limit or --before "+page.Next)
 		}),
 	}
 	parsed(c, &f.Status, "status", "", "only batches in this `STATE`", optional(among(domain.BatchStates...)))
@@ -163,11 +163,11 @@ func writeSummary(w io.Writer, b app.BatchSummary, more ...[2]any) {
 		jobs = fmt.Sprintf("%d listed = %d completed + %d failed + %d held + %d deleted + %d in progress",
 			*b.RowsListed, b.JobsCompleted, b.JobsFailed, b.JobsHeld, b.JobsDeleted, b.JobsInProgress)
 	}
-	pairs(w, slices.Concat([][2]any{
-		{"batch", b.BatchID}, {"status", b.Status}, {"reason", classified(b.ReasonCode, b.ReasonClass, b.ReasonMessage)},
+	render.Pairs(w, slices.Concat([][2]any{
+		{"batch", b.BatchID}, {"status", b.Status}, {"reason", render.ClassifiedReason(b.ReasonCode, b.ReasonClass, b.ReasonMessage)},
 		{"title", export.Line(b.ErcWhat)}, {"submitter", export.Line(b.Submitter)}, {"profile", b.ProfileName},
 		{"type", b.Type}, {"file", export.Line(b.FileName)}, {"jobs", jobs},
-		{"submitted", at(deref(b.SubmittedAt))}, {"reported", at(deref(b.ReportedAt))},
+		{"submitted", render.Time(render.Deref(b.SubmittedAt))}, {"reported", render.Time(render.Deref(b.ReportedAt))},
 	}, more)...)
 }
 
@@ -181,7 +181,7 @@ func mailLines(v app.BatchView) (lines [][2]any) {
 		if m.Again {
 			what += " again"
 		}
-		how := fmt.Sprintf("%s %s, %d address(es), attempts: %d", m.State, at(m.LastAttemptAt.Time), m.Recipients, m.Attempts)
+		how := fmt.Sprintf("%s %s, %d address(es), attempts: %d", m.State, render.Time(m.LastAttemptAt.Time), m.Recipients, m.Attempts)
 		if m.By != "" {
 			how += ", by " + export.Line(m.By)
 		}
@@ -230,15 +230,15 @@ func writeReport(w io.Writer, v app.BatchReportView) {
 	truncatedJobs(w, v.BatchID, len(v.Jobs), v.JobsTotal)
 	fmt.Fprintln(w)
 	if len(v.Jobs) == 0 && v.ReasonCode != nil {
-		fmt.Fprintf(w, "no job was created: %s\n", why(v.ReasonCode, v.ReasonMessage))
+		fmt.Fprintf(w, "no job was created: %s\n", render.Reason(v.ReasonCode, v.ReasonMessage))
 		return
 	}
 	writeRetries(w, v.Retries)
-	truncated(w, len(v.Retries), v.RetriesTotal, "failed attempts", "--limit")
+	render.Truncated(w, len(v.Retries), v.RetriesTotal, "failed attempts", "--limit")
 }
 
 func truncatedJobs(w io.Writer, id string, shown int, total int64) {
-	truncated(w, shown, total, "jobs", fmt.Sprintf("--limit or `accession job ls --batch %s`", id))
+	render.Truncated(w, shown, total, "jobs", fmt.Sprintf("--limit or `accession job ls --batch %s`", id))
 }
 
 // writeAsOf writes as of when something is shown.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -25,7 +26,7 @@ func TestBatchShowsItsMails(t *testing.T) {
 		want  []string
 	}{
 		{app.BatchView{Projected: true}, nil, nil},
-		{app.BatchView{}, []app.Message{queued}, []string{"queued mail: delivered " + at(now) + ", 2 address(es), attempts: 1"}},
+		{app.BatchView{}, []app.Message{queued}, []string{"queued mail: delivered " + render.Time(now) + ", 2 address(es), attempts: 1"}},
 		{reported, nil, []string{"report mail: none was sent"}},
 		{reported, []app.Message{queued}, []string{"report mail: none was sent", "queued mail: delivered"}},
 		{reported, []app.Message{failed, again}, []string{"report mail: failed , 0 address(es), attempts: 3, by daemon/x: the drop", "report again mail: delivered , 0 address(es), attempts: 0, by user/maria (they lost it)"}},

@@ -4,10 +4,10 @@ import (
 	"context"
 	"io"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -51,8 +51,8 @@ are unknown.`,
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]app.Collection, error) {
 			return a.Collections(ctx)
 		}, func(w io.Writer, list []app.Collection) {
-			rows(w, "no collections", table.Row{"collection", "status", "batches held", "jobs held", "since", "by", "why"}, list, func(c app.Collection) table.Row {
-				return append(table.Row{c.Name, holdStatus(c.Hold, "on hold"), or(c.Batches, "?"), or(c.Jobs, "?")}, holdCells(c.Hold)...)
+			render.Rows(w, "no collections", render.Row{"collection", "status", "batches held", "jobs held", "since", "by", "why"}, list, func(c app.Collection) render.Row {
+				return append(render.Row{c.Name, holdStatus(c.Hold, "on hold"), render.Or(c.Batches, "?"), render.Or(c.Jobs, "?")}, holdCells(c.Hold)...)
 			})
 		}),
 	}
@@ -67,9 +67,9 @@ func holdStatus(h *domain.Hold, set string) string {
 }
 
 // holdCells returns since when, by whom and why a hold stands.
-func holdCells(h *domain.Hold) table.Row {
+func holdCells(h *domain.Hold) render.Row {
 	if h == nil {
-		return table.Row{"", "", ""}
+		return render.Row{"", "", ""}
 	}
-	return table.Row{at(h.When), export.Line(h.By), export.Line(h.Why)}
+	return render.Row{render.Time(h.When), export.Line(h.By), export.Line(h.Why)}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
@@ -79,6 +80,26 @@ func show[V any](p *program, v V, write func(io.Writer, V)) error {
 	}
 	write(p.Out, v)
 	return nil
+}
+
+// draws reports whether progress is drawn: for people at a terminal who wait for a
+// table.
+func (p *program) draws() bool { return p.Terminal && p.LogTerminal && p.output == "table" }
+
+// counter is render.Counter when Err is a terminal and the output goes elsewhere.
+func (p *program) counter(ctx context.Context, toOut bool, unit string, total uint64) (at func(uint64), end func()) {
+	if !p.LogTerminal || toOut && p.Terminal || total == 0 {
+		return func(uint64) {}, func() {}
+	}
+	return render.Counter(ctx, p.Err, unit, total)
+}
+
+// steps is render.Steps when progress is drawn; else write is told of the steps.
+func steps[R any](ctx context.Context, p *program, write func(render.Step), do func(report func(render.Step)) (R, error)) (R, error) {
+	if p.draws() {
+		return render.Steps(ctx, p.Err, do)
+	}
+	return do(write)
 }
 
 // one returns the check of a command that takes one argument, which parse accepts.

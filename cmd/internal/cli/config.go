@@ -7,10 +7,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 )
 
@@ -31,7 +31,7 @@ faults, the values that could be read are shown first.`,
 		RunE: p.run(func(context.Context, []string) error {
 			cfg, faults := p.settings()
 			if err := show(p, cfg.Rows(), func(w io.Writer, all []config.Row) {
-				rows(w, "", table.Row{"setting", "value", "from"}, all, func(r config.Row) table.Row { return table.Row{r.Key, r.Value, r.Origin} })
+				render.Rows(w, "", render.Row{"setting", "value", "from"}, all, func(r config.Row) render.Row { return render.Row{r.Key, r.Value, r.Origin} })
 			}); err != nil {
 				return err
 			}

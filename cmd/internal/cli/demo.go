@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
@@ -57,7 +58,7 @@ func (p *program) runDemo(ctx context.Context, dir string, keep bool) error {
 	case err != nil && errors.Is(context.Cause(within), errDemoTooLong):
 		err = fmt.Errorf("%w: %w", errDemoTooLong, err)
 	case err == nil:
-		d.step("Finished in %s; everything went as intended.", rounded(time.Since(begun)))
+		d.step("Finished in %s; everything went as intended.", render.Duration(time.Since(begun)))
 	}
 	if err == nil && keep {
 		d.say("Servers and service keep running: Ctrl-C stops them.")
@@ -231,11 +232,11 @@ func (d *demo) reports(ctx context.Context, batches []domain.BatchID) error {
 
 // unintended reports how a batch differs from what had to happen.
 func unintended(v app.BatchReportView, want counts) error {
-	if got := (counts{v.Status, deref(v.RowsListed), v.JobsCompleted, v.JobsFailed}); got != want || v.JobsInProgress != 0 {
+	if got := (counts{v.Status, render.Deref(v.RowsListed), v.JobsCompleted, v.JobsFailed}); got != want || v.JobsInProgress != 0 {
 		return fmt.Errorf("not as intended: %s should be %s with %d jobs completed and %d failed", v.BatchID, want.status, want.completed, want.failed)
 	}
 	for _, j := range v.Jobs {
-		if j.Status == string(domain.JobFailed) && deref(j.ReasonCode) != string(domain.CodeDigestMismatch) {
+		if j.Status == string(domain.JobFailed) && render.Deref(j.ReasonCode) != string(domain.CodeDigestMismatch) {
 			return fmt.Errorf("not as intended: %s failed for another reason than its wrong digest", j.ID)
 		}
 	}

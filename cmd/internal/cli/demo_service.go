@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
@@ -45,7 +46,7 @@ func (d *demo) say(format string, args ...any)  { fmt.Fprintf(d.p.Out, "  "+form
 func (p *program) newDemo(ctx context.Context, dir string) (d *demo, err error) {
 	own := *p
 	own.Err = p.Out // progress belongs to the output here
-	if s, ok := p.Out.(screen); ok {
+	if s, ok := p.Out.(render.Screen); ok {
 		own.Err = s.Writer // bars are drawn on the terminal itself
 	}
 	d = &demo{p: &own, called: cmp.Or(p.Program, "accession")}

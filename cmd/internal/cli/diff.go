@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
@@ -85,8 +85,8 @@ func differences(d app.Diff) (all []difference) {
 func writeDiff(w io.Writer, d app.Diff) {
 	fmt.Fprintf(w, "before: %s, projection version %d; after: %s, projection version %d; both at event %d\n\n",
 		d.Before.Schema, d.Before.Rules, d.After.Schema, d.After.Rules, d.After.Seq)
-	rows(w, "", table.Row{"table", "rows before", "rows after", "only before", "only after", "changed", ""}, d.Tables, func(t app.TableDiff) table.Row {
-		return table.Row{t.Table, t.RowsBefore, t.RowsAfter, t.OnlyBefore, t.OnlyAfter, t.Changed, equality(t.Different() == 0)}
+	render.Rows(w, "", render.Row{"table", "rows before", "rows after", "only before", "only after", "changed", ""}, d.Tables, func(t app.TableDiff) render.Row {
+		return render.Row{t.Table, t.RowsBefore, t.RowsAfter, t.OnlyBefore, t.OnlyAfter, t.Changed, equality(t.Different() == 0)}
 	})
 	for _, t := range d.Tables {
 		for side, columns := range map[string][]string{"before": t.ColumnsBefore, "after": t.ColumnsAfter} {
@@ -97,12 +97,12 @@ func writeDiff(w io.Writer, d app.Diff) {
 	}
 	if all := differences(d); len(all) > 0 {
 		fmt.Fprintln(w)
-		rows(w, "", table.Row{"table", "key", "row", "column", "before", "after"}, all, func(c difference) table.Row {
+		render.Rows(w, "", render.Row{"table", "key", "row", "column", "before", "after"}, all, func(c difference) render.Row {
 			before, after := "", ""
 			if c.column != "" {
 				before, after = excerpts(c.before, c.after)
 			}
-			return table.Row{c.table, brief(c.key), strings.ReplaceAll(c.change, "_", " "), c.column, before, after}
+			return render.Row{c.table, brief(c.key), strings.ReplaceAll(c.change, "_", " "), c.column, before, after}
 		})
 	}
 	truncatedDiffs(w, d)
@@ -111,7 +111,7 @@ func writeDiff(w io.Writer, d app.Diff) {
 // truncatedDiffs reports the tables of which not all rows are shown.
 func truncatedDiffs(w io.Writer, d app.Diff) {
 	for _, t := range d.Tables {
-		truncated(w, len(t.Rows), t.Different(), "different rows of "+t.Table, "--limit")
+		render.Truncated(w, len(t.Rows), t.Different(), "different rows of "+t.Table, "--limit")
 	}
 }
 
@@ -123,7 +123,7 @@ func writeDiffCSV(w io.Writer, d app.Diff) error {
 	for _, c := range differences(d) {
 		row := []any{c.table, c.key, c.change, nil, nil, nil}
 		if c.column != "" {
-			row = append(row[:3], c.column, or(c.before, null), or(c.after, null))
+			row = append(row[:3], c.column, render.Or(c.before, null), render.Or(c.after, null))
 		}
 		if err := out.Row(row...); err != nil {
 			return err
@@ -153,7 +153,7 @@ const leadIn = 15
 // excerpts returns two different values as Go quotes them; of long ones the part
 // where the difference begins.
 func excerpts(before, after *string) (was, is string) {
-	a, b := []rune(deref(before)), []rune(deref(after))
+	a, b := []rune(render.Deref(before)), []rune(render.Deref(after))
 	from := 0
 	if before != nil && after != nil && max(len(a), len(b)) > briefWidth {
 		for from < min(len(a), len(b)) && a[from] == b[from] {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -74,12 +74,12 @@ manifest. For the next page, give the last hash with --after.`,
 }
 
 func writeFiles(w io.Writer, files []app.FileRow) {
-	rows(w, "no files", table.Row{"file", "job", "path", "status", "downloads", "processings", "bytes", "since", "why"}, files, func(f app.FileRow) table.Row {
+	render.Rows(w, "no files", render.Row{"file", "job", "path", "status", "downloads", "processings", "bytes", "since", "why"}, files, func(f app.FileRow) render.Row {
 		reason := ""
 		if f.Status != string(domain.FileProcessed) {
-			reason = why(f.ReasonCode, f.ReasonMessage)
+			reason = render.Reason(f.ReasonCode, f.ReasonMessage)
 		}
-		return table.Row{f.RawFileHash, f.JobID, export.Line(f.Path), f.Status, f.DownloadAttempts, f.ProcessingAttempts, f.Size, at(f.StatusSince), reason}
+		return render.Row{f.RawFileHash, f.JobID, export.Line(f.Path), f.Status, f.DownloadAttempts, f.ProcessingAttempts, f.Size, render.Time(f.StatusSince), reason}
 	})
 }
 
@@ -137,24 +137,24 @@ func writeFile(w io.Writer, v app.FileView) {
 	if v.DigestValue != "" {
 		digest = export.Line(v.DigestAlgorithm + ":" + v.DigestValue)
 	}
-	pairs(w, [][2]any{
-		{"file", v.RawFileHash}, {"path", export.Line(v.Path)}, {"status", v.Status}, {"since", at(v.StatusSince)},
-		{"reason", classified(v.ReasonCode, v.ReasonClass, v.ReasonMessage)}, {"worker", export.Line(v.Worker)},
+	render.Pairs(w, [][2]any{
+		{"file", v.RawFileHash}, {"path", export.Line(v.Path)}, {"status", v.Status}, {"since", render.Time(v.StatusSince)},
+		{"reason", render.ClassifiedReason(v.ReasonCode, v.ReasonClass, v.ReasonMessage)}, {"worker", export.Line(v.Worker)},
 		{"job", v.JobID}, {"batch", v.BatchID}, {"source", export.Line(v.Source)}, {"url", export.Line(v.Url)},
 		{"digest given", digest}, {"bytes", v.Size}, {"sha256", v.Sha256},
-		{"downloads", v.DownloadAttempts}, {"download began", at(deref(v.DownloadStartedAt))},
-		{"processings", v.ProcessingAttempts}, {"processing began", at(deref(v.ProcessingStartedAt))},
-		{"result", export.Line(deref(v.OutputKey))}, {"discovered", at(v.DiscoveredAt)}, {"version", v.Version},
+		{"downloads", v.DownloadAttempts}, {"download began", render.Time(render.Deref(v.DownloadStartedAt))},
+		{"processings", v.ProcessingAttempts}, {"processing began", render.Time(render.Deref(v.ProcessingStartedAt))},
+		{"result", export.Line(render.Deref(v.OutputKey))}, {"discovered", render.Time(v.DiscoveredAt)}, {"version", v.Version},
 	}...)
 	fmt.Fprintln(w)
-	rows(w, "no attempt has failed", table.Row{"attempt", "failed in", "class", "code", "failed at", "resumed", "by", "worker", "outcome", "why"}, v.Retries, func(r app.Retry) table.Row {
-		return table.Row{r.Attempt, r.FailedIn, r.Class, r.Code, at(r.FailedAt), at(deref(r.ResumedAt)), export.Line(deref(r.ResumedBy)), export.Line(r.Worker), r.Outcome, export.Line(r.Message)}
+	render.Rows(w, "no attempt has failed", render.Row{"attempt", "failed in", "class", "code", "failed at", "resumed", "by", "worker", "outcome", "why"}, v.Retries, func(r app.Retry) render.Row {
+		return render.Row{r.Attempt, r.FailedIn, r.Class, r.Code, render.Time(r.FailedAt), render.Time(render.Deref(r.ResumedAt)), export.Line(render.Deref(r.ResumedBy)), export.Line(r.Worker), r.Outcome, export.Line(r.Message)}
 	})
 }
 
 func writeFileHistory(w io.Writer, moves []app.FileTransition) {
-	rows(w, "no history", table.Row{"no.", "change", "at", "after", "by", "worker", "downloads", "processings", "bytes", "why"}, moves, func(t app.FileTransition) table.Row {
-		return table.Row{t.Version, stateChange(t.FromStatus, t.ToStatus), at(t.At), took(t.Seconds), export.Line(t.Actor), export.Line(t.Worker),
-			t.DownloadAttempts, t.ProcessingAttempts, t.Size, why(t.ReasonCode, t.ReasonMessage)}
+	render.Rows(w, "no history", render.Row{"no.", "change", "at", "after", "by", "worker", "downloads", "processings", "bytes", "why"}, moves, func(t app.FileTransition) render.Row {
+		return render.Row{t.Version, render.Change(t.FromStatus, t.ToStatus), render.Time(t.At), render.Seconds(t.Seconds), export.Line(t.Actor), export.Line(t.Worker),
+			t.DownloadAttempts, t.ProcessingAttempts, t.Size, render.Reason(t.ReasonCode, t.ReasonMessage)}
 	})
 }

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -87,7 +87,7 @@ func (p *program) jobLs() *cobra.Command {
 			return a.Jobs(ctx, f)
 		}, func(w io.Writer, page app.JobPage) {
 			writeJobs(w, page.Jobs)
-			truncated(w, len(page.Jobs), page.Total, "jobs", "--limit or --after "+page.Next)
+			render.Truncated(w, len(page.Jobs), page.Total, "jobs", "--limit or --after "+page.Next)
 		}),
 	}
 	c.Flags().StringVar((*string)(&f.Batch), "batch", "", "only jobs of this `BATCH`")
@@ -98,12 +98,12 @@ func (p *program) jobLs() *cobra.Command {
 }
 
 func writeJobs(w io.Writer, jobs []app.JobRow) {
-	rows(w, "no jobs", table.Row{"job", "status", "identifier", "files", "bytes", "retries", "what", "why"}, jobs, func(j app.JobRow) table.Row {
+	render.Rows(w, "no jobs", render.Row{"job", "status", "identifier", "files", "bytes", "retries", "what", "why"}, jobs, func(j app.JobRow) render.Row {
 		reason := ""
 		if j.Status != string(domain.JobCompleted) {
-			reason = why(j.ReasonCode, j.ReasonMessage)
+			reason = render.Reason(j.ReasonCode, j.ReasonMessage)
 		}
-		return table.Row{j.ID, j.Status, export.Line(j.PrimaryIdentifier), or(j.Files, ""), or(j.Bytes, ""), j.RetryCount,
+		return render.Row{j.ID, j.Status, export.Line(j.PrimaryIdentifier), render.Or(j.Files, ""), render.Or(j.Bytes, ""), j.RetryCount,
 			export.Line(cmp.Or(j.ErcWhat, j.FileName)), reason}
 	})
 }
@@ -132,16 +132,16 @@ state: when, after how long, by whom and why. With --at, show it as it was.`,
 func writeJob(w io.Writer, v app.JobView) {
 	writeAsOf(w, v.At)
 	// A job of which no file is known yet has the numbers of its estimate.
-	files, bytes := or(v.Files, ""), or(v.Bytes, "")
+	files, bytes := render.Or(v.Files, ""), render.Or(v.Bytes, "")
 	if v.FileCounts.FilesListed > 0 {
 		files, bytes = fileCounts(v.FileCounts), byteCounts(v.FileCounts)
 	}
-	pairs(w, [][2]any{
-		{"job", v.ID}, {"batch", v.BatchID}, {"status", v.Status}, {"reason", classified(v.ReasonCode, v.ReasonClass, v.ReasonMessage)},
+	render.Pairs(w, [][2]any{
+		{"job", v.ID}, {"batch", v.BatchID}, {"status", v.Status}, {"reason", render.ClassifiedReason(v.ReasonCode, v.ReasonClass, v.ReasonMessage)},
 		{"title", export.Line(v.ErcWhat)}, {"creator", export.Line(v.ErcWho)}, {"date", export.Line(v.ErcWhen)},
 		{"identifier", export.Line(v.PrimaryIdentifier)}, {"local ids", export.Line(strings.Join(v.LocalID, "; "))},
 		{"payload", export.Line(v.PayloadUrl)}, {"payload type", v.PayloadType},
-		{"priority", v.Priority}, {"retries", v.RetryCount}, {"files", files}, {"bytes", bytes}, {"stored as", or(v.ManifestKey, "")},
+		{"priority", v.Priority}, {"retries", v.RetryCount}, {"files", files}, {"bytes", bytes}, {"stored as", render.Or(v.ManifestKey, "")},
 	}...)
 	fmt.Fprintln(w)
 	if len(v.FirstFiles) > 0 {
@@ -151,8 +151,8 @@ func writeJob(w io.Writer, v app.JobView) {
 		}
 		fmt.Fprintln(w)
 	}
-	rows(w, "no history", table.Row{"no.", "change", "at", "after", "by", "why"}, v.Transitions, func(t app.JobTransition) table.Row {
-		return table.Row{t.Version, stateChange(t.FromStatus, t.ToStatus), at(t.At), took(t.Seconds), export.Line(t.Actor), why(t.ReasonCode, t.ReasonMessage)}
+	render.Rows(w, "no history", render.Row{"no.", "change", "at", "after", "by", "why"}, v.Transitions, func(t app.JobTransition) render.Row {
+		return render.Row{t.Version, render.Change(t.FromStatus, t.ToStatus), render.Time(t.At), render.Seconds(t.Seconds), export.Line(t.Actor), render.Reason(t.ReasonCode, t.ReasonMessage)}
 	})
 	fmt.Fprintln(w)
 	writeRetries(w, v.Retries)
@@ -160,7 +160,7 @@ func writeJob(w io.Writer, v app.JobView) {
 
 // writeRetries writes the failed attempts of jobs.
 func writeRetries(w io.Writer, retries []app.Retry) {
-	rows(w, "no attempt has failed", table.Row{"job", "attempt", "failed in", "class", "code", "failed at", "resumed", "by", "outcome", "why"}, retries, func(r app.Retry) table.Row {
-		return table.Row{r.JobID, r.Attempt, r.FailedIn, r.Class, r.Code, at(r.FailedAt), at(deref(r.ResumedAt)), deref(r.ResumedBy), r.Outcome, export.Line(r.Message)}
+	render.Rows(w, "no attempt has failed", render.Row{"job", "attempt", "failed in", "class", "code", "failed at", "resumed", "by", "outcome", "why"}, retries, func(r app.Retry) render.Row {
+		return render.Row{r.JobID, r.Attempt, r.FailedIn, r.Class, r.Code, render.Time(r.FailedAt), render.Time(render.Deref(r.ResumedAt)), render.Deref(r.ResumedBy), r.Outcome, export.Line(r.Message)}
 	})
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 )
 
 // Version is what `accession version` shows; the build sets it.
@@ -42,7 +44,7 @@ func System() IO {
 func Main(ctx context.Context, args []string, std IO) int {
 	p := &program{IO: std}
 	if std.Width > 0 {
-		p.Out = screen{std.Out, std.Width}
+		p.Out = render.Screen{Writer: std.Out, Columns: std.Width}
 	}
 	return p.execute(ctx, p.root(), args)
 }

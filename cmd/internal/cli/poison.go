@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -44,14 +44,14 @@ func (p *program) poisonLs() *cobra.Command {
 			total = count.Events
 			return held, err
 		}, func(w io.Writer, held []app.PoisonEvent) {
-			rows(w, noPoison, table.Row{"seq", "event", "type", "attempts", "since", "why"}, held, func(e app.PoisonEvent) table.Row {
+			render.Rows(w, noPoison, render.Row{"seq", "event", "type", "attempts", "since", "why"}, held, func(e app.PoisonEvent) render.Row {
 				reason := export.Line(e.Error)
 				if e.WaitsFor != nil {
 					reason = fmt.Sprintf("waits behind %d", *e.WaitsFor)
 				}
-				return table.Row{e.Seq, e.ID, e.Type, e.Attempts, at(e.FirstSeen), reason}
+				return render.Row{e.Seq, e.ID, e.Type, e.Attempts, render.Time(e.FirstSeen), reason}
 			})
-			truncated(w, len(held), total, "events", "--limit")
+			render.Truncated(w, len(held), total, "events", "--limit")
 		}),
 	}
 	limitFlag(c, &limit, 100, "events")
@@ -69,9 +69,9 @@ func (p *program) poisonShow() *cobra.Command {
 			seq, _ := parseSeq(args[0]) // checked before
 			return a.PoisonAt(ctx, seq)
 		}, func(w io.Writer, e app.PoisonEvent) {
-			pairs(w, [][2]any{{"seq", e.Seq}, {"event", e.ID}, {"type", e.Type}, {"batch", e.BatchID},
-				{"waits behind", or(e.WaitsFor, "")}, {"why", export.Line(e.Error)}, {"attempts", e.Attempts},
-				{"held since", at(e.FirstSeen)}, {"last attempt", at(e.LastSeen)}, {"data", export.Line(e.Data)}}...)
+			render.Pairs(w, [][2]any{{"seq", e.Seq}, {"event", e.ID}, {"type", e.Type}, {"batch", e.BatchID},
+				{"waits behind", render.Or(e.WaitsFor, "")}, {"why", export.Line(e.Error)}, {"attempts", e.Attempts},
+				{"held since", render.Time(e.FirstSeen)}, {"last attempt", render.Time(e.LastSeen)}, {"data", export.Line(e.Data)}}...)
 		}),
 	}
 }
@@ -109,8 +109,8 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 				return err
 			}
 			if err := show(p, done, func(w io.Writer, done []app.PoisonRetried) {
-				rows(w, noPoison, table.Row{"aggregate", "applied", "still held", "why"}, done, func(d app.PoisonRetried) table.Row {
-					return table.Row{d.Aggregate, d.Applied, d.Waiting, export.Line(d.Error)}
+				render.Rows(w, noPoison, render.Row{"aggregate", "applied", "still held", "why"}, done, func(d app.PoisonRetried) render.Row {
+					return render.Row{d.Aggregate, d.Applied, d.Waiting, export.Line(d.Error)}
 				})
 			}); err != nil {
 				return err

@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
@@ -28,8 +28,8 @@ func (p *program) profile() *cobra.Command {
 		RunE: answer(p, func(_ context.Context, a *app.App, _ []string) ([]app.Profile, error) {
 			return a.Profiles()
 		}, func(w io.Writer, list []app.Profile) {
-			rows(w, "no profiles", table.Row{"profile", "collection", "owner", "storage", "priority", "file"}, list, func(s app.Profile) table.Row {
-				return table.Row{s.Name, s.Collection, export.Line(s.Owner), s.Storage, s.Priority.Default, s.File}
+			render.Rows(w, "no profiles", render.Row{"profile", "collection", "owner", "storage", "priority", "file"}, list, func(s app.Profile) render.Row {
+				return render.Row{s.Name, s.Collection, export.Line(s.Owner), s.Storage, s.Priority.Default, s.File}
 			})
 		}),
 	}, &cobra.Command{

@@ -4,10 +4,10 @@ import (
 	"context"
 	"io"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 )
 
 func (p *program) queue() *cobra.Command {
@@ -49,8 +49,8 @@ locked by a worker, and which are paused, since when, by whom and why.`,
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]app.Queue, error) {
 			return a.Queues(ctx)
 		}, func(w io.Writer, list []app.Queue) {
-			rows(w, "no queues", table.Row{"queue", "jobs", "status", "since", "by", "why"}, list, func(q app.Queue) table.Row {
-				return append(table.Row{q.Name, q.Depth, holdStatus(q.Pause, "paused")}, holdCells(q.Pause)...)
+			render.Rows(w, "no queues", render.Row{"queue", "jobs", "status", "since", "by", "why"}, list, func(q app.Queue) render.Row {
+				return append(render.Row{q.Name, q.Depth, holdStatus(q.Pause, "paused")}, holdCells(q.Pause)...)
 			})
 		}),
 	}

@@ -6,10 +6,10 @@ import (
 	"io"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 )
 
 func (p *program) rebuild() *cobra.Command {
@@ -39,7 +39,7 @@ to their schemas, are listed and stop the rebuild before it begins, unless
 				return a.DropRebuild(ctx, o.DropDependents)
 			}
 			begun := time.Now()
-			done, err := stepping(ctx, p, p.stepLines(), func(report func(step)) (app.Rebuilt, error) {
+			done, err := steps(ctx, p, p.stepLines(), func(report func(render.Step)) (app.Rebuilt, error) {
 				o.Progress = func(now app.RebuildProgress) { report(rebuildStep(now)) }
 				return a.Rebuild(ctx, o)
 			})
@@ -66,29 +66,29 @@ const stepInterval = 5 * time.Second
 
 // stepLines returns a function that writes a line for each new phase, and one now and
 // then.
-func (p *program) stepLines() func(step) {
+func (p *program) stepLines() func(render.Step) {
 	var last time.Time
 	var phase string
-	return func(now step) {
-		if now.doing != phase || time.Since(last) >= stepInterval {
-			last, phase = time.Now(), now.doing
+	return func(now render.Step) {
+		if now.Doing != phase || time.Since(last) >= stepInterval {
+			last, phase = time.Now(), now.Doing
 			fmt.Fprintln(p.Err, now)
 		}
 	}
 }
 
-func rebuildStep(now app.RebuildProgress) step {
-	s := step{doing: now.Phase, done: now.Seq, total: now.Last, unit: "event "}
+func rebuildStep(now app.RebuildProgress) render.Step {
+	s := render.Step{Doing: now.Phase, Done: now.Seq, Total: now.Last, Unit: "event "}
 	if now.Rate > 0 {
-		s.more = fmt.Sprintf(", %.0f events/s, %s left", now.Rate, rounded(now.Left))
+		s.More = fmt.Sprintf(", %.0f events/s, %s left", now.Rate, render.Duration(now.Left))
 	}
 	return s
 }
 
 func writeRebuilt(w io.Writer, done app.Rebuilt, took time.Duration) {
 	if len(done.Tables) > 0 {
-		rows(w, "", table.Row{"table", "rows before", "rows now", ""}, done.Tables, func(t app.TableDigest) table.Row {
-			return table.Row{t.Table, t.LiveRows, t.NewRows, equality(t.Same())}
+		render.Rows(w, "", render.Row{"table", "rows before", "rows now", ""}, done.Tables, func(t app.TableDigest) render.Row {
+			return render.Row{t.Table, t.LiveRows, t.NewRows, equality(t.Same())}
 		})
 		fmt.Fprintln(w)
 	}
@@ -96,7 +96,7 @@ func writeRebuilt(w io.Writer, done app.Rebuilt, took time.Duration) {
 		fmt.Fprintln(w, done.Compared)
 	}
 	rate := float64(done.Events) / max(done.Took.Seconds(), 0.001)
-	fmt.Fprintf(w, "%d events replayed in %s (%.0f events/s); the new tables are live after %s\n", done.Events, rounded(done.Took), rate, rounded(took))
+	fmt.Fprintf(w, "%d events replayed in %s (%.0f events/s); the new tables are live after %s\n", done.Events, render.Duration(done.Took), rate, render.Duration(took))
 	if done.Kept {
 		fmt.Fprintln(w, "the old tables are in accession_old and report_old; `accession rebuild --drop` drops them")
 	}

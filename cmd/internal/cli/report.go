@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -113,7 +113,7 @@ func (r *reporting) run(ctx context.Context, p *program, a *app.App, name string
 	for _, t := range tables {
 		total += uint64(t.Total)
 	}
-	written, end := p.bar(ctx, r.file == "", "rows", total)
+	written, end := p.counter(ctx, r.file == "", "rows", total)
 	err = p.write(r.file, func(w io.Writer) error {
 		return export.WriteReport(w, report, export.ReportOptions{Format: r.format, Table: r.table, From: r.from, To: r.to, Made: time.Now(), Row: func() {
 			n++
@@ -133,7 +133,7 @@ func (p *program) reportLs() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: p.run(func(context.Context, []string) error {
 			return show(p, app.ReportKinds(), func(w io.Writer, kinds []app.ReportKind) {
-				rows(w, "", table.Row{"report", "needs", "chart", "about"}, kinds, func(k app.ReportKind) table.Row {
+				render.Rows(w, "", render.Row{"report", "needs", "chart", "about"}, kinds, func(k app.ReportKind) render.Row {
 					needs, chart := "", ""
 					if k.Batch {
 						needs = "--batch"
@@ -141,7 +141,7 @@ func (p *program) reportLs() *cobra.Command {
 					if k.Plot {
 						chart = "svg, png"
 					}
-					return table.Row{k.Name, needs, chart, k.About}
+					return render.Row{k.Name, needs, chart, k.About}
 				})
 			})
 		}),

@@ -15,6 +15,8 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
+
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 )
 
 func (p *program) stack() *cobra.Command {
@@ -81,7 +83,7 @@ func (p *program) startStack(ctx context.Context, dir string, w io.Writer) (*sta
 	begun := time.Now()
 	return stack.Start(ctx, stack.Options{Dir: dir, Progress: func(server stack.Server, phase stack.Phase) {
 		if phase == stack.Healthy {
-			fmt.Fprintf(w, "  %-10s ready after %s\n", server, rounded(time.Since(begun)))
+			fmt.Fprintf(w, "  %-10s ready after %s\n", server, render.Duration(time.Since(begun)))
 		}
 	}})
 }

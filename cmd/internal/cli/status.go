@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -35,32 +35,32 @@ how far the tables are behind the log. Exit code 5 when a server does not answer
 }
 
 func writeStatus(w io.Writer, s app.Status) {
-	rows(w, "", table.Row{"server", "at", ""}, s.Servers, func(x app.ServerStatus) table.Row {
+	render.Rows(w, "", render.Row{"server", "at", ""}, s.Servers, func(x app.ServerStatus) render.Row {
 		if !x.OK {
-			return table.Row{x.Name, x.URL, "DOES NOT ANSWER: " + export.Line(x.Error)}
+			return render.Row{x.Name, x.URL, "DOES NOT ANSWER: " + export.Line(x.Error)}
 		}
-		return table.Row{x.Name, x.URL, "answers in " + seconds(x.Seconds)}
+		return render.Row{x.Name, x.URL, "answers in " + seconds(x.Seconds)}
 	})
 	fmt.Fprintln(w)
 	none := "no process serves: start `accession serve`"
 	if s.Outbox == nil {
 		none = "the workers are not known"
 	}
-	rows(w, none, table.Row{"worker", "host", "pid", "roles", "since"}, s.Workers, func(x app.WorkerStatus) table.Row {
-		return table.Row{x.ID, x.Host, x.PID, strings.Join(x.Roles, ","), at(x.Since)}
+	render.Rows(w, none, render.Row{"worker", "host", "pid", "roles", "since"}, s.Workers, func(x app.WorkerStatus) render.Row {
+		return render.Row{x.ID, x.Host, x.PID, strings.Join(x.Roles, ","), render.Time(x.Since)}
 	})
 	fmt.Fprintln(w)
 	none = "no batches"
 	if s.Projection == nil || s.Projection.PendingMigrations > 0 {
 		none = "the batches are not known"
 	}
-	rows(w, none, table.Row{"state", "batches"}, s.Batches, func(b app.BatchesStatus) table.Row { return table.Row{b.State, b.Batches} })
+	render.Rows(w, none, render.Row{"state", "batches"}, s.Batches, func(b app.BatchesStatus) render.Row { return render.Row{b.State, b.Batches} })
 	fmt.Fprintln(w)
-	rows(w, "the queues are not known", table.Row{"queue", "jobs", ""}, s.Queues, func(q app.QueueStatus) table.Row {
+	render.Rows(w, "the queues are not known", render.Row{"queue", "jobs", ""}, s.Queues, func(q app.QueueStatus) render.Row {
 		if q.State == domain.JobCompleted {
-			return table.Row{q.State, q.Jobs, "done; waits for clean-up"}
+			return render.Row{q.State, q.Jobs, "done; waits for clean-up"}
 		}
-		return table.Row{q.State, q.Jobs, ""}
+		return render.Row{q.State, q.Jobs, ""}
 	})
 	fmt.Fprintln(w)
 	if o := s.Outbox; o != nil {
@@ -97,4 +97,4 @@ func writeLag(w io.Writer, pr app.ProjectionStatus) {
 	}
 }
 
-func seconds(s float64) string { return rounded(time.Duration(s * float64(time.Second))) }
+func seconds(s float64) string { return render.Duration(time.Duration(s * float64(time.Second))) }

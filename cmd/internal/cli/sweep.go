@@ -9,6 +9,8 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
+
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 )
 
 func (p *program) sweep() *cobra.Command {
@@ -42,7 +44,7 @@ be decided: the next sweep checks them again.`,
 }
 
 func writeSweep(w io.Writer, sum run.Swept) {
-	lines := [][2]any{{"at", at(sum.Now)}, {"checked", sum.Looked}}
+	lines := [][2]any{{"at", render.Time(sum.Now)}, {"checked", sum.Looked}}
 	for _, state := range domain.FileStates {
 		if n := sum.Recovered[state]; n > 0 {
 			lines = append(lines, [2]any{"now " + string(state), n})
@@ -52,5 +54,5 @@ func writeSweep(w io.Writer, sum run.Swept) {
 	for _, why := range sum.Faults {
 		lines = append(lines, [2]any{"", export.Line(why)})
 	}
-	pairs(w, lines...)
+	render.Pairs(w, lines...)
 }

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -87,9 +87,9 @@ func (p *program) unchecked(ctx context.Context, err error) error {
 
 // verifying runs a check or a restore with a bar.
 func verifying[R any](ctx context.Context, p *program, do func(report func(app.VerifyProgress)) (R, error)) (R, error) {
-	return stepping(ctx, p, func(step) {}, func(report func(step)) (R, error) {
+	return steps(ctx, p, func(render.Step) {}, func(report func(render.Step)) (R, error) {
 		return do(func(now app.VerifyProgress) {
-			report(step{doing: now.Doing, done: uint64(now.Done), total: uint64(now.Total)})
+			report(render.Step{Doing: now.Doing, Done: uint64(now.Done), Total: uint64(now.Total)})
 		})
 	})
 }
@@ -122,9 +122,9 @@ func writeVerified(w io.Writer, v app.Verified) {
 // writeFindings writes a row for each finding, then the remedy of each code.
 func writeFindings(w io.Writer, found []app.Finding) {
 	remedies := map[domain.Code]string{}
-	rows(w, "no differences", table.Row{"code", "in", "about", "where", "expected", "found"}, found, func(f app.Finding) table.Row {
+	render.Rows(w, "no differences", render.Row{"code", "in", "about", "where", "expected", "found"}, found, func(f app.Finding) render.Row {
 		remedies[f.Code] = f.Remedy
-		return table.Row{f.Code, f.In, f.Subject, export.Line(f.Where), brief(f.Want), brief(f.Got)}
+		return render.Row{f.Code, f.In, f.Subject, export.Line(f.Where), brief(f.Want), brief(f.Got)}
 	})
 	for i, code := range slices.Sorted(maps.Keys(remedies)) {
 		if i == 0 {

@@ -8,9 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/vbauerster/mpb/v8/decor"
-
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -61,7 +60,7 @@ func (p *program) watch(ctx context.Context, a *app.App, id domain.BatchID, from
 		if l.begun.IsZero() {
 			l.begun = e.Time.Time
 		}
-		fmt.Fprintf(p.Err, "%9s  %s%s\n", rounded(e.Time.Sub(l.begun)), progressLine(now), reason)
+		fmt.Fprintf(p.Err, "%9s  %s%s\n", render.Duration(e.Time.Sub(l.begun)), progressLine(now), reason)
 	})
 }
 
@@ -98,29 +97,28 @@ func (l *lines) worth(now app.Progress) bool {
 // watchBar draws bars for the jobs and files of a batch on w while follow reports its
 // progress.
 func watchBar(ctx context.Context, w io.Writer, id domain.BatchID, follow func(seen func(app.Event, app.Progress)) (app.Progress, error)) (app.Progress, error) {
-	bars := newBars(ctx, w)
-	jobs := newGauge(bars, func(now app.Progress) string {
+	bars := render.NewBars(ctx, w)
+	jobs := render.NewGauge(bars, true, func(now app.Progress) string {
 		return fmt.Sprintf("%s  %d of %d jobs ", id, now.Ended(), max(now.Listed, now.Ended(), 1))
-	},
-		phasesWithin, decor.Elapsed(decor.ET_STYLE_GO))
-	var files *gauge[app.FileProgress] // from the first file on
+	}, phasesWithin)
+	var files *render.Gauge[app.FileProgress] // from the first file on
 	end, err := follow(func(_ app.Event, seen app.Progress) {
-		jobs.set(seen, seen.Ended(), seen.Listed)
+		jobs.Set(seen, seen.Ended(), seen.Listed)
 		if files == nil && seen.Files.Listed > 0 {
-			files = newGauge(bars, fileStep, paceWithin)
+			files = render.NewGauge(bars, false, fileStep, paceWithin)
 		}
 		if files != nil {
-			files.set(seen.Files, seen.Files.Done(), seen.Files.Steps())
+			files.Set(seen.Files, seen.Files.Done(), seen.Files.Steps())
 		}
 	})
 	if files != nil {
-		files.bar.SetTotal(-1, true) // as far as it came
+		files.Complete()
 	}
 	if err != nil {
-		jobs.bar.Abort(false)
+		jobs.Abort(false)
 	} else {
-		jobs.set(end, end.Ended(), end.Listed)
-		jobs.bar.SetTotal(-1, true)
+		jobs.Set(end, end.Ended(), end.Listed)
+		jobs.Complete()
 	}
 	bars.Wait()
 	return end, err
@@ -204,9 +202,9 @@ func fileStep(f app.FileProgress) string {
 // fileBytes formats the bytes of the current step.
 func fileBytes(f app.FileProgress) string {
 	if f.Processed > 0 {
-		return fmt.Sprintf("%s of %s stored", byteSize(f.BytesProcessed), byteSize(f.BytesListed))
+		return fmt.Sprintf("%s of %s stored", render.Size(f.BytesProcessed), render.Size(f.BytesListed))
 	}
-	return fmt.Sprintf("%s of %s", byteSize(f.BytesDownloaded), byteSize(f.BytesListed))
+	return fmt.Sprintf("%s of %s", render.Size(f.BytesDownloaded), render.Size(f.BytesListed))
 }
 
 // paceWithin formats bytes, speed and the time left in so many columns; the time left
@@ -214,7 +212,7 @@ func fileBytes(f app.FileProgress) string {
 func paceWithin(f app.FileProgress, columns int) string {
 	parts := []string{fileBytes(f)}
 	if spent := f.Last.Sub(f.Begun.Time); !f.Begun.IsZero() && spent > 0 && f.Done() > 0 {
-		parts = append(parts, byteSize(int64(float64(f.BytesDownloaded+f.BytesProcessed)/spent.Seconds()))+"/s")
+		parts = append(parts, render.Size(int64(float64(f.BytesDownloaded+f.BytesProcessed)/spent.Seconds()))+"/s")
 		if n := f.Steps() - f.Done(); n > 0 {
 			parts = append(parts, time.Duration(float64(spent)*float64(n)/float64(f.Done())).Round(time.Second).String()+" left")
 		}
@@ -225,11 +223,4 @@ func paceWithin(f app.FileProgress, columns int) string {
 		}
 	}
 	return ""
-}
-
-func byteSize(n int64) string {
-	if n < 1<<10 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("% .1f", decor.SizeB1024(n))
 }

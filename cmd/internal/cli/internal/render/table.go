@@ -1,22 +1,22 @@
-package cli
+package render
 
 import (
 	"fmt"
 	"io"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-
-	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
-// screen is a terminal with so many columns.
-type screen struct {
+// Row is a row of a table, or its header.
+type Row = table.Row
+
+// Screen is a terminal with so many columns.
+type Screen struct {
 	io.Writer
-	columns int
+	Columns int
 }
 
 const (
@@ -27,21 +27,21 @@ const (
 	belowIndent = "    "
 )
 
-// rows writes a table with a row for each item, or none when there are no items. On a
+// Rows writes a table with a row for each item, or none when there are no items. On a
 // screen that is too narrow, titles (the column "what") are cut and reasons (the
 // column "why") wrapped; what has too little room stands below its row.
-func rows[T any](w io.Writer, none string, header table.Row, items []T, row func(T) table.Row) {
+func Rows[T any](w io.Writer, none string, header Row, items []T, row func(T) Row) {
 	if len(items) == 0 {
 		fmt.Fprintln(w, none)
 		return
 	}
-	lines := make([]table.Row, len(items))
+	lines := make([]Row, len(items))
 	for i, item := range items {
 		lines[i] = row(item)
 	}
 	l := layout{columns: math.MaxInt32}
-	if s, ok := w.(screen); ok {
-		l.columns = s.columns
+	if s, ok := w.(Screen); ok {
+		l.columns = s.Columns
 	}
 	l.fit(header, lines)
 	if len(l.below) == 0 {
@@ -72,11 +72,11 @@ type layout struct {
 	configs []table.ColumnConfig // of the others
 }
 
-func (l *layout) fit(header table.Row, lines []table.Row) {
+func (l *layout) fit(header Row, lines []Row) {
 	widths, used := make([]int, len(header)), -gap
 	what, why := -1, -1
 	for i, h := range header {
-		for _, line := range append([]table.Row{header}, lines...) {
+		for _, line := range append([]Row{header}, lines...) {
 			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(fmt.Sprint(line[i])))
 		}
 		switch h {
@@ -107,10 +107,10 @@ func (l *layout) fit(header table.Row, lines []table.Row) {
 }
 
 // render writes the columns that do not stand below.
-func (l *layout) render(w io.Writer, header table.Row, lines []table.Row) {
+func (l *layout) render(w io.Writer, header Row, lines []Row) {
 	t := newTable(w)
 	t.SetColumnConfigs(l.configs)
-	beside := func(line table.Row) (row table.Row) {
+	beside := func(line Row) (row Row) {
 		for i, cell := range line {
 			if !l.below[i] {
 				row = append(row, cell)
@@ -125,12 +125,12 @@ func (l *layout) render(w io.Writer, header table.Row, lines []table.Row) {
 	t.Render()
 }
 
-// pairs writes one name and value a line; empty values are left out.
-func pairs(w io.Writer, lines ...[2]any) {
+// Pairs writes one name and value a line; empty values are left out.
+func Pairs(w io.Writer, lines ...[2]any) {
 	t := newTable(w)
 	for _, l := range lines {
 		if s := fmt.Sprint(l[1]); s != "" {
-			t.AppendRow(table.Row{l[0], s})
+			t.AppendRow(Row{l[0], s})
 		}
 	}
 	t.Render()
@@ -148,79 +148,9 @@ func newTable(w io.Writer) table.Writer {
 	return t
 }
 
-// truncated reports that a list does not show everything, and how to see more.
-func truncated(w io.Writer, shown int, total int64, what, more string) {
+// Truncated reports that a list does not show everything, and how to see more.
+func Truncated(w io.Writer, shown int, total int64, what, more string) {
 	if int64(shown) < total {
 		fmt.Fprintf(w, "\n%d of %d %s; %s for more\n", shown, total, what, more)
 	}
-}
-
-// at formats a time: in the local zone, to the second.
-func at[T interface {
-	IsZero() bool
-	Local() time.Time
-}](t T) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Local().Format(time.DateTime)
-}
-
-// deref returns what v points to, or the zero value.
-func deref[T any](v *T) (zero T) {
-	if v == nil {
-		return zero
-	}
-	return *v
-}
-
-// or returns what v points to, or none.
-func or[T any](v *T, none string) any {
-	if v == nil {
-		return none
-	}
-	return *v
-}
-
-// why formats a reason, "" when there is none.
-func why(code, message *string) string {
-	if code == nil {
-		return ""
-	}
-	return *code + ": " + export.Line(deref(message))
-}
-
-// classified is why with the reason's class.
-func classified(code, class, message *string) string {
-	if code == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s): %s", *code, deref(class), export.Line(deref(message)))
-}
-
-// stateChange formats a change of state; the first one has no state before it.
-func stateChange(from, to string) string {
-	if from == "" {
-		from = "–"
-	}
-	return from + " → " + to
-}
-
-// took formats how long a state lasted, "" when that is not known.
-func took(seconds *float64) string {
-	if seconds == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.3f s", *seconds)
-}
-
-// rounded formats a duration with the precision that people want.
-func rounded(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
 }
