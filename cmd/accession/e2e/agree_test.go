@@ -58,7 +58,7 @@ func differences(ctx context.Context, live *zklive.Store, log eventstore.Log, db
 func (in *installation) agree() {
 	in.t.Helper()
 	ctx := in.ctx()
-	live, err := in.wired.Store(ctx)
+	live, err := in.wired.LiveState(ctx)
 	in.must(err)
 	log, err := in.wired.Log(ctx)
 	in.must(err)

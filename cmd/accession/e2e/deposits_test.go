@@ -241,7 +241,7 @@ func TestStatusTellsWhoServes(t *testing.T) {
 func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	in, closed := newInstallation(t), closedPort(t)
-	live, err := in.wired.Store(in.ctx())
+	live, err := in.wired.LiveState(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func TestTheOrderOfAStop(t *testing.T) {
 		t.Error("the relay left something behind")
 	}
 
-	live, err := in.wired.Store(in.ctx())
+	live, err := in.wired.LiveState(in.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ type installation struct {
 
 	// What follows from the settings; servers are opened when they are first needed.
 	cfg   config.Resolved
-	wired *wire.World
+	wired *wire.Installation
 	app   *app.App
 
 	// The test's own view, once it is opened.

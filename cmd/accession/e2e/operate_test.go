@@ -275,7 +275,7 @@ func TestBatchesAreDeletedAndCleanedUp(t *testing.T) {
 // of the first jobs is left.
 func (in *installation) nothingOf(id domain.BatchID, jobs int) {
 	in.t.Helper()
-	tree, err := in.wired.Store(in.ctx())
+	tree, err := in.wired.LiveState(in.ctx())
 	if err != nil {
 		in.t.Fatal(err)
 	}

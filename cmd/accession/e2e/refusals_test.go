@@ -233,7 +233,7 @@ func (s *scene) effect(do func(context.Context, *app.App) (app.Changed, error), 
 // claimed holds the lock of a job while do runs.
 func (s *scene) claimed(id domain.JobID, do func()) {
 	s.t.Helper()
-	store, err := s.wired.Store(s.ctx())
+	store, err := s.wired.LiveState(s.ctx())
 	if err != nil {
 		s.t.Fatal(err)
 	}

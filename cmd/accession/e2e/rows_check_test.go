@@ -150,7 +150,7 @@ func (s *scene) look(after string) {
 
 func (s *scene) dump() map[string]string {
 	s.t.Helper()
-	store, err := s.wired.Store(s.ctx())
+	store, err := s.wired.LiveState(s.ctx())
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ type life struct {
 
 func (in *installation) discover(path string) *life {
 	in.t.Helper()
-	live, err := in.wired.Store(in.ctx())
+	live, err := in.wired.LiveState(in.ctx())
 	if err != nil {
 		in.t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func TestRepairsAreFenced(t *testing.T) {
 		t.Fatalf("%+v", look.Lock)
 	}
 	z.cut("/jobs/" + string(id) + "/lock")
-	claims, err := in.wired.Store(ctx)
+	claims, err := in.wired.LiveState(ctx)
 	z.must(err)
 	in.says(0, words("queue resume pending"))
 	in.seen(2, domain.EventSettingChanged)

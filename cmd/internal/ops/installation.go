@@ -19,8 +19,9 @@ type Installation struct {
 	// Oldest gives since when the job has waited that has waited longest in a
 	// state.
 	Oldest func(ctx context.Context) (map[domain.JobState]time.Time, error)
-	// Lag tells how far the tables are behind the log.
-	Lag func(ctx context.Context) (events int64, seconds float64, err error)
+	// Lag returns how many events the tables lack, and how long ago the log took the
+	// first of them.
+	Lag func(ctx context.Context) (events int64, age time.Duration, err error)
 	// Poison counts the events that the tables could not take, up to a bound.
 	Poison func(ctx context.Context) (int, error)
 	// Unexplained looks at some more batches and counts those known that do not add
@@ -174,11 +175,11 @@ func (c *installation) oldest(ctx context.Context) (list []prometheus.Metric, er
 }
 
 func (c *installation) lag(ctx context.Context) ([]prometheus.Metric, error) {
-	events, seconds, err := c.Lag(ctx)
+	events, age, err := c.Lag(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return []prometheus.Metric{c.gauge("accession_projection_lag_events", float64(events)), c.gauge("accession_projection_lag_seconds", seconds)}, nil
+	return []prometheus.Metric{c.gauge("accession_projection_lag_events", float64(events)), c.gauge("accession_projection_lag_seconds", age.Seconds())}, nil
 }
 
 func (c *installation) poison(ctx context.Context) ([]prometheus.Metric, error) {

@@ -31,7 +31,7 @@ func shared(lag func() error) Installation {
 		Oldest: func(context.Context) (map[domain.JobState]time.Time, error) {
 			return map[domain.JobState]time.Time{domain.JobPending: time.Now().Add(-time.Hour)}, nil
 		},
-		Lag:         func(context.Context) (int64, float64, error) { return 4, 1.5, lag() },
+		Lag:         func(context.Context) (int64, time.Duration, error) { return 4, 1500 * time.Millisecond, lag() },
 		Poison:      func(context.Context) (int, error) { return 6, nil },
 		Unexplained: func(context.Context) (int, error) { return 8, nil },
 		Level:       func() int { return 2 },

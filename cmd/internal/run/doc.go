@@ -5,7 +5,7 @@
 // other, so that nothing is left half done:
 //
 //  1. no new claims; running steps may end within the grace time, then they are
-//     cut off and their jobs handed back; then the sweeper breaks its pass off
+//     cut off and their jobs released; then the sweeper breaks its pass off
 //  2. the relay makes a last pass: what was committed is in the log, except where
 //     another process leads; how much that is, is logged
 //  3. the projector applies it
@@ -13,6 +13,6 @@
 //
 // A role that fails is started again, later each time; the others go on.
 //
-// [Open] gives the use cases to a process that only asks, [Sweep] makes one pass of
-// the sweeper.
+// [Open] returns the use cases for a process that only asks, [Sweep] makes one pass
+// of the sweeper.
 package run

@@ -7,7 +7,7 @@ import (
 )
 
 // Role is a part of the service that a process can run.
-type Role string
+type Role = string
 
 // The roles. Any number of processes may run each: daemons share the work, the
 // relay leads each shard once, the projector runs in one process at a time.

@@ -2,12 +2,14 @@ package run
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/wire"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // Service is one process of an installation.
@@ -15,42 +17,37 @@ type Service struct {
 	Config  config.Resolved
 	Roles   []Role
 	Log     *slog.Logger
-	Version string // told to servers that we fetch from
+	Version string // sent to servers that payloads are fetched from
 	// Level is that of Log; nil = operators cannot change it.
 	Level *slog.LevelVar
-	// Getenv finds the supervisor of this process, see ops.SupervisedBy; nil = there
-	// is none.
+	// Getenv finds the supervisor of this process, see ops.SupervisedBy; nil = it has
+	// none.
 	Getenv func(name string) string
 	// Ready is called once all roles run. Optional.
 	Ready func()
 }
 
-// projectTime is how long the projector may take, after the relay's last pass, to
-// apply what it brought.
-const projectTime = 2 * time.Second
+// How long a stopping process waits for the projector to apply what the relay's last
+// pass brought, and for the size of the outbox.
+const (
+	projectTimeout = 2 * time.Second
+	outboxTimeout  = 2 * time.Second
+)
 
 // Run opens what the roles need, runs them until ctx ends, stops them in order and
 // returns nil. The error is one of opening or of closing.
 func (s *Service) Run(ctx context.Context) (err error) {
-	roles := make([]string, len(s.Roles))
-	for i, r := range s.Roles {
-		roles[i] = string(r)
-	}
 	wire.TuneMemory()
-	w := wire.New(s.Config, s.Log, roles...)
-	defer func() {
-		if closed := w.Close(); err == nil {
-			err = closed
-		}
-	}()
-	show, err := s.show(ctx, w, roles)
+	in := wire.New(s.Config, s.Log, s.Roles...)
+	defer func() { err = errors.Join(err, in.Close()) }()
+	status, err := s.status(ctx, in)
 	if err != nil {
 		return err
 	}
-	defer show.close()
-	stages, err := s.stages(ctx, w)
+	defer status.close()
+	stages, err := s.stages(ctx, in)
 	if err == nil {
-		err = w.Measure(ctx)
+		err = in.Measure(ctx)
 	}
 	if err != nil {
 		return err
@@ -59,65 +56,82 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	for _, st := range stages {
 		st.start(hard)
 	}
-	s.Log.Info("ready", "roles", roles, "instance", s.Config.Instance)
-	show.ready(ctx)
+	s.Log.Info("ready", "roles", s.Roles, "instance", s.Config.Instance)
+	status.ready(ctx)
 	if s.Ready != nil {
 		s.Ready()
 	}
 	<-ctx.Done()
-	show.stopping(hard)
+	status.stopping(hard)
 	s.Log.Info("stopping: no new claims", "grace", s.Config.StopGrace)
 	for _, st := range stages {
 		st.stop()
 	}
-	s.unsent(w)
+	s.logUnsent(in)
 	s.Log.Info("stopped")
 	return nil
 }
 
-// stages gives the roles in the order in which they stop. What cannot be opened
+// stages returns the roles in the order in which they stop. What cannot be opened
 // is an error now, not later.
-func (s *Service) stages(ctx context.Context, w *wire.World) ([]*stage, error) {
-	if err := w.Check(ctx); err != nil {
+func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*stage, err error) {
+	if err := in.Check(ctx); err != nil {
 		return nil, err
 	}
-	var stages []*stage
-	if s.has(RoleDaemons) {
-		runner, err := w.Daemons(ctx, s.Version)
+	for _, st := range []struct {
+		role   Role
+		name   string
+		open   func() (runner, error)
+		before func()
+	}{
+		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx, s.Version) }, nil},
+		{RoleDaemons, "follower", func() (runner, error) { return runFunc(in.Follow), nil }, nil},
+		{RoleSweeper, "sweeper", func() (runner, error) { return in.Sweeper(ctx) }, nil},
+		{RoleRelay, "relay", func() (runner, error) { return in.Relay(ctx) }, nil},
+		{RoleProjector, "projector", func() (runner, error) { return runFunc(in.Project), nil }, func() { s.awaitTables(in) }},
+	} {
+		if !s.has(st.role) {
+			continue
+		}
+		r, err := st.open()
 		if err != nil {
 			return nil, err
 		}
-		stages = append(stages, s.stage(w, "daemons", runner.Run), s.stage(w, "follower", w.Follow))
-	}
-	if s.has(RoleSweeper) {
-		sweeper, err := w.Sweeper(ctx)
-		if err != nil {
-			return nil, err
-		}
-		stages = append(stages, s.stage(w, "sweeper", sweeper.Run))
-	}
-	if s.has(RoleRelay) {
-		relay, err := w.Relay(ctx)
-		if err != nil {
-			return nil, err
-		}
-		stages = append(stages, s.stage(w, "relay", relay.Run))
-	}
-	if s.has(RoleProjector) {
-		st := s.stage(w, "projector", w.Project)
-		st.before = func() { s.projected(w) }
-		stages = append(stages, st)
+		stages = append(stages, &stage{run: r.Run, before: st.before, restarted: func() { in.Metrics().Restarted(st.name) }, log: s.Log.With("role", st.name)})
 	}
 	return stages, nil
 }
 
-func (s *Service) has(r Role) bool { return slices.Contains(s.Roles, r) }
+func (s *Service) has(any ...Role) bool {
+	return slices.ContainsFunc(any, func(r Role) bool { return slices.Contains(s.Roles, r) })
+}
 
-// projected waits, not for long, until the tables show what the log has.
-func (s *Service) projected(w *wire.World) {
-	ctx, cancel := context.WithTimeout(context.Background(), projectTime)
+// awaitTables waits a moment for the tables to show what the log has.
+func (s *Service) awaitTables(in *wire.Installation) {
+	ctx, cancel := context.WithTimeout(context.Background(), projectTimeout)
 	defer cancel()
-	if err := w.CaughtUp(ctx); err != nil {
+	if err := in.CaughtUp(ctx); err != nil {
 		s.Log.Info("the tables are behind the log; the next start goes on there", "error", err)
+	}
+}
+
+// logUnsent logs how many events this process leaves in the outbox: another process's
+// relay leads their shard, or none runs. They are safe there.
+func (s *Service) logUnsent(in *wire.Installation) {
+	if !s.has(RoleDaemons, RoleRelay, RoleSweeper) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), outboxTimeout)
+	defer cancel()
+	var outbox eventstore.OutboxDepth
+	live, err := in.LiveState(ctx)
+	if err == nil {
+		outbox, err = live.Depth(ctx)
+	}
+	switch {
+	case err != nil:
+		s.Log.Info("whether events wait for the next relay is not known", "error", err)
+	case outbox.Unsent > 0:
+		s.Log.Warn("events wait in the outbox for the next relay; nothing is lost", "events", outbox.Unsent, "oldest", outbox.Oldest)
 	}
 }

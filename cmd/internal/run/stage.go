@@ -3,39 +3,41 @@ package run
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
-
-	"github.com/accession-ingest/accession/cmd/internal/wire"
 )
+
+// stage is one role of a running service.
+type stage struct {
+	run       func(context.Context) error
+	before    func() // called before it is stopped; nil = nothing
+	restarted func() // called when it ended by itself
+	log       *slog.Logger
+
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// runner runs until its context ends.
+type runner interface {
+	Run(ctx context.Context) error
+}
+
+// runFunc makes a function a runner.
+type runFunc func(context.Context) error
+
+// Run implements runner.
+func (f runFunc) Run(ctx context.Context) error { return f(ctx) }
+
+func (st *stage) start(ctx context.Context) {
+	ctx, st.cancel = context.WithCancel(ctx)
+	st.running.Go(func() { st.keep(ctx) })
+}
 
 // Pauses before a role that failed is started again.
 const firstPause, longestPause = 200 * time.Millisecond, 10 * time.Second
 
-// stage is one role of a running service.
-type stage struct {
-	name   string
-	run    func(context.Context) error
-	before func() // called before it is stopped, nil = nothing to do
-	again  func() // called when it ended by itself
-	log    *slog.Logger
-
-	cancel context.CancelFunc
-	done   chan struct{}
-}
-
-func (s *Service) stage(w *wire.World, name string, run func(context.Context) error) *stage {
-	return &stage{name: name, run: run, again: func() { w.Metrics().Restarted(name) }, log: s.Log.With("role", name), done: make(chan struct{})}
-}
-
-func (st *stage) start(ctx context.Context) {
-	ctx, st.cancel = context.WithCancel(ctx)
-	go func() {
-		defer close(st.done)
-		st.keep(ctx)
-	}()
-}
-
-// keep runs the role until it is stopped.
+// keep runs the role until it is stopped, and starts it again when it ends by itself.
 func (st *stage) keep(ctx context.Context) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		begun := time.Now()
@@ -49,7 +51,7 @@ func (st *stage) keep(ctx context.Context) {
 		if time.Since(begun) > time.Minute {
 			pause = firstPause
 		}
-		st.again()
+		st.restarted()
 		st.log.Error("ended by itself; it is started again", "error", err, "pause", pause)
 		select {
 		case <-time.After(pause):
@@ -65,6 +67,6 @@ func (st *stage) stop() {
 		st.before()
 	}
 	st.cancel()
-	<-st.done
+	st.running.Wait()
 	st.log.Debug("role stopped")
 }

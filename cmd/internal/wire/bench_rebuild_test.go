@@ -34,7 +34,7 @@ const tabled = 100_000
 // second; processor time, ours and PostgreSQL's, is of the whole rebuild.
 func BenchmarkTables(b *testing.B) {
 	for range b.N {
-		w := newTablesWorld(b, lives(b, tabled))
+		w := newBenchTables(b, lives(b, tabled))
 		live := w.live(b)
 		read, decoded := perSecond(w.readRaw(b)), perSecond(w.readDecoded(b))
 		bare, indexed := w.copied(b)
@@ -60,8 +60,8 @@ func BenchmarkTables(b *testing.B) {
 
 func perSecond(took time.Duration) float64 { return tabled / took.Seconds() }
 
-// tablesWorld is a log and tables for the same events.
-type tablesWorld struct {
+// benchTables is a log and tables for the same events.
+type benchTables struct {
 	events []domain.Recorded
 	nc     *nats.Conn
 	log    *jslog.Log
@@ -70,7 +70,7 @@ type tablesWorld struct {
 	lags   []time.Duration // of the live projector, after each transaction
 }
 
-func newTablesWorld(b *testing.B, events []domain.Recorded) *tablesWorld {
+func newBenchTables(b *testing.B, events []domain.Recorded) *benchTables {
 	b.Helper()
 	TuneMemory() // as a service does
 	name := "test-" + uuid.NewString()
@@ -96,13 +96,13 @@ func newTablesWorld(b *testing.B, events []domain.Recorded) *tablesWorld {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return &tablesWorld{events: events, nc: nc, log: log, db: projtest.DB(b),
+	return &benchTables{events: events, nc: nc, log: log, db: projtest.DB(b),
 		stream: projections.StreamInfo{Name: info.Name, Created: info.Created}}
 }
 
 // live appends all events while a projector follows, and gives the rate up to the
 // last commit.
-func (w *tablesWorld) live(b *testing.B) float64 {
+func (w *benchTables) live(b *testing.B) float64 {
 	b.Helper()
 	stored := make([]time.Time, len(w.events)) // by place; the source writes before the commit reads
 	follow := sourceOf(w.log, true)
@@ -164,13 +164,13 @@ func (w *tablesWorld) live(b *testing.B) float64 {
 }
 
 // lagAt gives the lag that so many transactions stayed under, in seconds.
-func (w *tablesWorld) lagAt(part float64) float64 {
+func (w *benchTables) lagAt(part float64) float64 {
 	slices.Sort(w.lags)
 	return w.lags[int(part*float64(len(w.lags)-1))].Seconds()
 }
 
 // readRaw reads the stream and throws the messages away.
-func (w *tablesWorld) readRaw(b *testing.B) time.Duration {
+func (w *benchTables) readRaw(b *testing.B) time.Duration {
 	b.Helper()
 	began := time.Now()
 	js, err := jetstream.New(w.nc)
@@ -195,7 +195,7 @@ func (w *tablesWorld) readRaw(b *testing.B) time.Duration {
 }
 
 // readDecoded reads the log as a rebuild does.
-func (w *tablesWorld) readDecoded(b *testing.B) time.Duration {
+func (w *benchTables) readDecoded(b *testing.B) time.Duration {
 	b.Helper()
 	began, n := time.Now(), 0
 	for _, err := range sourceOf(w.log, false)(b.Context(), 1) {
@@ -211,7 +211,7 @@ func (w *tablesWorld) readDecoded(b *testing.B) time.Duration {
 
 // copied copies the history's rows, as PostgreSQL itself encodes them, into tables
 // like it, without indexes and with all of them.
-func (w *tablesWorld) copied(b *testing.B) (bare, indexed float64) {
+func (w *benchTables) copied(b *testing.B) (bare, indexed float64) {
 	b.Helper()
 	conn, err := w.db.Acquire(b.Context())
 	if err != nil {
@@ -245,7 +245,7 @@ func (w *tablesWorld) copied(b *testing.B) (bare, indexed float64) {
 
 // rebuild makes the tables anew from the stream. The first rate is that of the
 // replay alone.
-func (w *tablesWorld) rebuild(b *testing.B) (replayed, rebuilt float64) {
+func (w *benchTables) rebuild(b *testing.B) (replayed, rebuilt float64) {
 	b.Helper()
 	began, at, phase := time.Now(), time.Now(), "prepare and the first transaction"
 	done, err := rebuild.Run(b.Context(), rebuild.Config{Pool: w.db, Stream: w.stream, Source: sourceOf(w.log, false),

@@ -35,7 +35,7 @@ func BenchmarkWholeWay(b *testing.B) {
 		})
 		for _, s := range shortcuts {
 			b.Run(fmt.Sprintf("workers=%d/%s", workers, s.name), func(b *testing.B) {
-				w := newBenchWorld(b, s.cfg)
+				w := newBenchInstallation(b, s.cfg)
 				w.handOver = s.handOver
 				w.open(b)
 				jobs := max(b.N/len(life), 1)
@@ -93,7 +93,7 @@ var life = []struct {
 	{domain.JobNotify, domain.CompleteJob{Callback: "none"}, ""},
 }
 
-type benchWorld struct {
+type benchInstallation struct {
 	store     *zklive.Store
 	handler   *eventstore.Handler
 	log       *jslog.Log
@@ -108,7 +108,7 @@ type benchWorld struct {
 	handOver  bool
 }
 
-func newBenchWorld(b *testing.B, cfg zklive.Config) *benchWorld {
+func newBenchInstallation(b *testing.B, cfg zklive.Config) *benchInstallation {
 	b.Helper()
 	must := func(err error) {
 		b.Helper()
@@ -127,7 +127,7 @@ func newBenchWorld(b *testing.B, cfg zklive.Config) *benchWorld {
 	must(err)
 	info, err := log.Info(b.Context())
 	must(err)
-	w := &benchWorld{store: s, log: log, db: projtest.DB(b), moved: make(chan struct{}, 1),
+	w := &benchInstallation{store: s, log: log, db: projtest.DB(b), moved: make(chan struct{}, 1),
 		handler: &eventstore.Handler{Live: s, Catalog: s, Clock: time.Now, NewID: uuid.NewString, Collection: func(p string) string { return p }}}
 	p, err := projections.New(projections.Config{DB: w.db,
 		Stream: projections.StreamInfo{Name: info.Name, Created: info.Created, Last: info.Last},
@@ -181,7 +181,7 @@ func newBenchWorld(b *testing.B, cfg zklive.Config) *benchWorld {
 
 // projected waits until everything committed so far is in PostgreSQL: one event
 // a job and change, and two of the batch before its jobs.
-func (w *benchWorld) projected(b *testing.B) {
+func (w *benchInstallation) projected(b *testing.B) {
 	b.Helper()
 	for {
 		w.mu.Lock()
@@ -196,13 +196,13 @@ func (w *benchWorld) projected(b *testing.B) {
 
 // open makes this process work in all queues before the jobs come, as a service
 // does.
-func (w *benchWorld) open(b *testing.B) {
+func (w *benchInstallation) open(b *testing.B) {
 	b.Helper()
 	w.fill(b, 1)
 	w.walk(b, 1, 1)
 }
 
-func (w *benchWorld) fill(b *testing.B, n int) {
+func (w *benchInstallation) fill(b *testing.B, n int) {
 	b.Helper()
 	ctx, o := b.Context(), eventstore.Meta{Actor: "bench"}
 	must := func(err error) {
@@ -232,7 +232,7 @@ func (w *benchWorld) fill(b *testing.B, n int) {
 
 // walk takes so many jobs from pending to completed. Each worker moves as many as
 // it takes on to the next state, so that it always finds one there.
-func (w *benchWorld) walk(b *testing.B, workers, jobs int) {
+func (w *benchInstallation) walk(b *testing.B, workers, jobs int) {
 	var left atomic.Int64
 	left.Store(int64(jobs))
 	var all sync.WaitGroup

@@ -4,82 +4,105 @@ import (
 	"context"
 	"os"
 	"regexp"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/notify"
+	"github.com/accession-ingest/accession/cmd/internal/ops"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Daemons gives the runner of the consumer daemons with all that they need of the
-// world. version is told to the servers that payloads are fetched from.
-func (w *World) Daemons(ctx context.Context, version string) (*daemon.Runner, error) {
-	live, err := w.Store(ctx)
+// Daemons returns the runner of the consumer daemons with all that they need. version
+// is sent to the servers that payloads are fetched from.
+func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Runner, error) {
+	c := daemon.Config{
+		Installation: in.cfg.Instance, Log: in.log, Meter: in.metrics, Workers: in.cfg.Workers, Mail: in.mailer(),
+		Grace: in.cfg.StopGrace, RetryDelay: in.cfg.RetryDelay, SpaceReserve: int64(in.cfg.SpaceReserve),
+		SpaceCycle: in.cfg.SpaceCycle, JanitorInterval: in.cfg.JanitorInterval, Retention: in.cfg.Retention,
+		ProcessingAttempts: in.cfg.MaxProcessingAttempts, HandOver: in.cfg.HandOver,
+	}
+	var live *LiveState
+	var profiles *profile.Set
+	var pool *pgxpool.Pool
+	client := func(ctx context.Context) (*fetch.Client, error) { return in.client(ctx, version) }
+	err := openAll(ctx, into(&live, in.LiveState), into(&c.Handler, in.Handler), into(&c.Files, in.FileHandler), into(&profiles, in.profileSet),
+		into(&pool, in.Pool), into(&c.Objects, in.Uploads), into(&c.Work, in.Work), into(&c.Fetch, client))
 	if err != nil {
 		return nil, err
 	}
-	handler, err := w.Handler(ctx)
+	c.Claims, c.Space, c.Outbox = live, live, live
+	c.Profiles, c.Records = profiles, meteredRecords{record.New(pool), in.metrics}
+	err = crash.Around("wire/mail-drop/make", func() error { return os.MkdirAll(in.cfg.MailDir, 0o750) })
 	if err != nil {
+		return nil, failed("open the mail drop", err, "the setting mail_dir names it: "+in.cfg.MailDir)
+	}
+	in.runner, err = daemon.New(c)
+	return in.runner, err
+}
+
+// Relay returns what carries events from the outbox to the log.
+func (in *Installation) Relay(ctx context.Context) (*eventstore.Relay, error) {
+	var live *LiveState
+	var log eventstore.Log
+	if err := openAll(ctx, into(&live, in.LiveState), into(&log, in.Log)); err != nil {
 		return nil, err
 	}
-	files, err := w.FileHandler(ctx)
-	if err != nil {
+	in.relay = &eventstore.Relay{Outbox: live, Log: log, Logger: in.log.With("role", "relay")}
+	return in.relay, nil
+}
+
+// Sweeper returns what ends overdue attempts.
+func (in *Installation) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
+	var files *eventstore.FileHandler
+	var db query.DB
+	var profiles *profile.Set
+	if err := openAll(ctx, into(&files, in.FileHandler), into(&db, in.DB), into(&profiles, in.profileSet)); err != nil {
 		return nil, err
 	}
-	profiles, err := w.Profiles()
-	if err != nil {
-		return nil, err
+	limits, err := in.fileLimits(profiles)
+	return &sweep.Sweeper{Files: files, Finder: sweep.Tables{DB: db}, Limits: limits, Interval: in.cfg.SweepInterval, Log: in.log.With("role", "sweeper")}, err
+}
+
+// fileLimits returns the limits of files: of those that belong to no job, and of the
+// jobs of each profile.
+func (in *Installation) fileLimits(set *profile.Set) (sweep.Limits, error) {
+	step := func(attempts int, timeout time.Duration) domain.Limits {
+		return domain.Limits{Max: attempts, Timeout: timeout, Delay: in.cfg.FileRetryDelay, MaxDelay: in.cfg.FileRetryMaxDelay}
 	}
-	pool, err := w.Pool(ctx)
-	if err != nil {
-		return nil, err
+	processing := step(in.cfg.MaxProcessingAttempts, in.cfg.ProcessingTimeout)
+	limits := sweep.Limits{Profiles: map[string]domain.FileLimits{},
+		Default: domain.FileLimits{Download: step(in.cfg.MaxDownloadAttempts, in.cfg.DownloadTimeout), Processing: processing}}
+	for _, name := range set.Names() {
+		p, err := set.Get(name)
+		if err != nil {
+			return limits, err
+		}
+		download := step(p.Fetch.Attempts, max(in.cfg.DownloadTimeout, time.Duration(p.Fetch.Timeout)))
+		limits.Profiles[name] = domain.FileLimits{Download: download, Processing: processing}
 	}
-	objects, err := w.Uploads(ctx)
-	if err != nil {
-		return nil, err
-	}
-	work, err := w.Work(ctx)
-	if err != nil {
-		return nil, err
-	}
-	client, err := w.client(ctx, version)
-	if err != nil {
-		return nil, err
-	}
-	crash.Point("wire/daemons/before-make-mail-drop")
-	if err := os.MkdirAll(w.cfg.MailDir, 0o750); err != nil {
-		return nil, failed("open the mail drop", err, "the setting mail_dir names it: "+w.cfg.MailDir)
-	}
-	crash.Point("wire/daemons/after-make-mail-drop")
-	w.runner, err = daemon.New(daemon.Config{
-		Handler: handler, Claims: live, Space: live, Outbox: live, Files: files, Profiles: profiles, Fetch: client, Records: meteredRecords{record.New(pool), w.metrics},
-		Mail:    mailer{notify.MailDrop{Dir: w.cfg.MailDir}},
-		Objects: objects, Work: work, Installation: w.cfg.Instance, Log: w.log, Meter: w.metrics, Workers: w.cfg.Workers,
-		Grace: w.cfg.StopGrace, RetryDelay: w.cfg.RetryDelay, SpaceReserve: int64(w.cfg.SpaceReserve),
-		SpaceCycle: w.cfg.SpaceCycle, JanitorInterval: w.cfg.JanitorInterval, Retention: w.cfg.Retention,
-		ProcessingAttempts: w.cfg.MaxProcessingAttempts, HandOver: w.cfg.HandOver,
-	})
-	return w.runner, err
+	return limits, nil
 }
 
 // Resend implements app.Effects.
-func (w *World) Resend(ctx context.Context, b domain.Batch) (app.Resend, error) {
-	profiles, err := w.Profiles()
-	if err != nil {
+func (in *Installation) Resend(ctx context.Context, b domain.Batch) (app.Resend, error) {
+	var profiles *profile.Set
+	var objects *store.Store
+	var records *record.Records
+	if err := openAll(ctx, into(&profiles, in.profileSet), into(&objects, in.Uploads), into(&records, in.Records)); err != nil {
 		return app.Resend{}, err
 	}
-	objects, err := w.Uploads(ctx)
-	if err != nil {
-		return app.Resend{}, err
-	}
-	records, err := w.Records(ctx)
-	if err != nil {
-		return app.Resend{}, err
-	}
-	again := daemon.Again{Profiles: profiles, Objects: objects, Records: records, Mail: mailer{notify.MailDrop{Dir: w.cfg.MailDir}}}
+	again := daemon.Again{Profiles: profiles, Objects: objects, Records: records, Mail: in.mailer()}
 	r, err := again.Prepare(ctx, b)
 	if err != nil {
 		return app.Resend{}, err
@@ -93,12 +116,14 @@ func (w *World) Resend(ctx context.Context, b domain.Batch) (app.Resend, error) 
 // noToken is what a User-Agent cannot hold of a version.
 var noToken = regexp.MustCompile(`[^A-Za-z0-9.+_-]`)
 
-func (w *World) client(ctx context.Context, version string) (*fetch.Client, error) {
-	return w.requests.get(ctx, func(context.Context) (*fetch.Client, error) {
+func (in *Installation) client(ctx context.Context, version string) (*fetch.Client, error) {
+	return in.requests.get(ctx, func(context.Context) (*fetch.Client, error) {
 		return fetch.NewClient(fetch.Config{Version: noToken.ReplaceAllString(version, "-"),
-			Connect: w.cfg.FetchConnectTimeout, ResponseHeader: w.cfg.FetchResponseTimeout})
+			Connect: in.cfg.FetchConnectTimeout, ResponseHeader: in.cfg.FetchResponseTimeout})
 	})
 }
+
+func (in *Installation) mailer() mailer { return mailer{notify.MailDrop{Dir: in.cfg.MailDir}} }
 
 // mailer puts the daemons' mails into the drop directory.
 type mailer struct{ drop notify.MailDrop }
@@ -107,4 +132,30 @@ type mailer struct{ drop notify.MailDrop }
 func (m mailer) Send(_ context.Context, mail daemon.Mail) error {
 	_, err := m.drop.Deliver(notify.Message{Key: mail.Key, From: mail.From, To: mail.To, Subject: mail.Subject, Text: mail.Text, Date: mail.Date})
 	return err
+}
+
+// meteredRecords counts the effects that end in SQL or are noted there.
+type meteredRecords struct {
+	*record.Records
+	metrics *ops.Metrics
+}
+
+// ReserveIdentifier implements daemon.Records.
+func (r meteredRecords) ReserveIdentifier(ctx context.Context, job domain.JobID, name string) (record.Identifier, error) {
+	id, err := r.Records.ReserveIdentifier(ctx, job, name)
+	r.metrics.Effect("identifier", err)
+	return id, err
+}
+
+// RecordObject implements daemon.Records.
+func (r meteredRecords) RecordObject(ctx context.Context, o record.Object) (bool, error) {
+	recorded, err := r.Records.RecordObject(ctx, o)
+	r.metrics.Effect("inventory", err)
+	return recorded, err
+}
+
+// EndDelivery implements daemon.Records.
+func (r meteredRecords) EndDelivery(ctx context.Context, key string, failure error, final bool) error {
+	r.metrics.Effect("message", failure)
+	return r.Records.EndDelivery(ctx, key, failure, final)
 }

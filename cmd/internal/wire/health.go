@@ -5,179 +5,130 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/accession-ingest/accession/cmd/internal/ops"
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Metrics gives the numbers of this process and, once the servers are open, of its
+// Metrics returns the metrics of this process and, once Measure was called, of its
 // installation.
-func (w *World) Metrics() *ops.Metrics { return w.metrics }
+func (in *Installation) Metrics() *ops.Metrics { return in.metrics }
 
 // maxPoison is how many poison events are counted. Normally there is none.
 const maxPoison = 1000
 
-// Measure lets scrapes ask the servers; everything must be open.
-func (w *World) Measure(ctx context.Context) error {
-	s, err := w.Store(ctx)
-	if err != nil {
+// Measure lets scrapes ask the servers, which it opens.
+func (in *Installation) Measure(ctx context.Context) error {
+	var live *LiveState
+	var pool *pgxpool.Pool
+	if err := openAll(ctx, into(&live, in.LiveState), into(&pool, in.Pool)); err != nil {
 		return err
 	}
-	if _, err := w.Pool(ctx); err != nil {
-		return err
-	}
-	asked := make([]domain.JobState, 0, len(domain.JobStates))
-	for _, state := range domain.JobStates {
-		if state != domain.JobCompleted {
-			asked = append(asked, state)
-		}
-	}
+	open := slices.DeleteFunc(slices.Clone(domain.JobStates), func(s domain.JobState) bool { return s == domain.JobCompleted })
 	var sums query.Unexplained
-	w.metrics.Installation(ops.Installation{
-		Overview: s.Overview,
+	in.metrics.Installation(ops.Installation{
+		Overview: live.Overview,
 		Oldest: func(ctx context.Context) (map[domain.JobState]time.Time, error) {
-			pool, err := w.Pool(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return query.OldestJobs(ctx, pool, asked)
+			return query.OldestJobs(ctx, pool, open)
 		},
-		Lag: w.lag,
+		Lag: in.lag,
 		Poison: func(ctx context.Context) (int, error) {
-			pool, err := w.Pool(ctx)
-			if err != nil {
-				return 0, err
-			}
 			held, err := query.Poison(ctx, pool, maxPoison)
 			return len(held), err
 		},
-		Unexplained: func(ctx context.Context) (int, error) {
-			pool, err := w.Pool(ctx)
-			if err != nil {
-				return 0, err
-			}
-			return sums.Look(ctx, pool)
-		},
-		Level:      func() int { return int(s.pressure.Level()) },
-		Sessions:   s.Sessions,
-		Unreadable: s.Unreadable,
+		Unexplained: func(ctx context.Context) (int, error) { return sums.Look(ctx, pool) },
+		Level:       func() int { return int(live.pressure.Level()) },
+		Sessions:    live.Sessions,
+		Unreadable:  live.Unreadable,
 		Held: func() int {
-			if w.relay == nil {
+			if in.relay == nil {
 				return 0
 			}
-			return len(w.relay.Gaps())
+			return len(in.relay.Gaps())
 		},
 	})
 	return nil
 }
 
-// lag tells how far the tables are behind the log.
-func (w *World) lag(ctx context.Context) (events int64, seconds float64, err error) {
-	log, err := w.Log(ctx)
+// lag returns how many events the tables lack now, and how long ago the log took the
+// first of them.
+func (in *Installation) lag(ctx context.Context) (events int64, age time.Duration, err error) {
+	stream, err := in.stream(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
-	info, err := log.Info(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	events, age, err := w.Lag(ctx, info.Last)
-	return events, age.Seconds(), err
+	return in.Lag(ctx, stream.Last)
 }
 
-// Checks are what this process needs to do its work: the three servers, room in
-// the outbox, tables that are not far behind, and with steps also the places that
+// Checks returns what this process needs to do its work: the three servers, room in
+// the outbox, tables that are not far behind, and with steps also the directories that
 // they write to.
-func (w *World) Checks(steps bool) []ops.Check {
+func (in *Installation) Checks(steps bool) []ops.Check {
 	checks := []ops.Check{
-		{Name: "zookeeper", Ask: w.checkSession},
-		{Name: "nats", Ask: func(ctx context.Context) error {
-			log, err := w.Log(ctx)
-			if err == nil {
-				_, err = log.Info(ctx)
-			}
-			return err
-		}},
-		{Name: "postgres", Ask: func(ctx context.Context) error {
-			pool, err := w.Pool(ctx)
-			if err == nil {
-				err = pool.Ping(ctx)
-			}
-			return err
-		}},
-		{Name: "outbox", Ask: w.checkOutbox},
-		{Name: "projection", Ask: w.checkLag},
+		check("zookeeper", in.LiveState, (*LiveState).alive),
+		check("nats", in.stream, func(projections.StreamInfo, context.Context) error { return nil }),
+		check("postgres", in.Pool, (*pgxpool.Pool).Ping),
+		check("outbox", in.LiveState, (*LiveState).Room),
+		{Name: "projection", Ask: in.checkLag},
 	}
 	if steps {
-		checks = append(checks, ops.Check{Name: "work_dir", Ask: w.checkWork}, ops.Check{Name: "store", Ask: w.checkStore})
+		checks = append(checks, check("work_dir", in.Work, func(w *store.Work, _ context.Context) error { return w.Check() }),
+			check("store", in.Uploads, in.checkStore))
 	}
 	return checks
 }
 
+// check returns the check that opens a part and asks it.
+func check[T any](name string, open func(context.Context) (T, error), ask func(T, context.Context) error) ops.Check {
+	return ops.Check{Name: name, Ask: func(ctx context.Context) error {
+		v, err := open(ctx)
+		if err != nil {
+			return err
+		}
+		return ask(v, ctx)
+	}}
+}
+
 // Alive returns when the parts that everything goes through are not stuck.
-func (w *World) Alive(ctx context.Context) {
-	if s, err := w.Store(ctx); err == nil {
+func (in *Installation) Alive(ctx context.Context) {
+	if s, err := in.LiveState(ctx); err == nil {
 		s.Sessions()
 	}
 }
 
-// checkSession wants a session and an answer under it.
-func (w *World) checkSession(ctx context.Context) error {
-	s, err := w.Store(ctx)
-	if err != nil {
-		return err
-	}
-	if alive, _ := s.Sessions(); !alive {
+// alive checks that there is a session and a reply under it.
+func (l *LiveState) alive(ctx context.Context) error {
+	if alive, _ := l.Sessions(); !alive {
 		return fmt.Errorf("this process has no session: %w", eventstore.ErrFenced)
 	}
-	_, err = s.Setting(ctx, domain.HoldQueue, domain.QueueIngest)
+	_, err := l.Setting(ctx, domain.HoldQueue, domain.QueueIngest)
 	return err
 }
 
-// checkOutbox wants room for deposits.
-func (w *World) checkOutbox(ctx context.Context) error {
-	s, err := w.Store(ctx)
-	if err == nil {
-		err = s.Room(ctx)
-	}
-	return err
-}
-
-// checkLag wants tables that can go on with the log, and are not far behind.
-func (w *World) checkLag(ctx context.Context) error {
-	if err := w.continues(ctx); err != nil {
+// checkLag checks that the tables can continue with the log, and are not far behind.
+func (in *Installation) checkLag(ctx context.Context) error {
+	if err := in.checkContinuity(ctx); err != nil {
 		return err
 	}
-	events, seconds, err := w.lag(ctx)
-	if err != nil {
-		return nil //nolint:nilerr // the checks of the two servers tell of it
+	events, age, err := in.lag(ctx)
+	if err == nil && age > in.cfg.ReadyMaxLag {
+		return fmt.Errorf("the tables lack %d events, the first of them since %.0f s; ready_max_lag is %v", events, age.Seconds(), in.cfg.ReadyMaxLag)
 	}
-	if seconds > w.cfg.ReadyMaxLag.Seconds() {
-		return fmt.Errorf("the tables lack %d events, the first of them since %.0f s; ready_max_lag is %v", events, seconds, w.cfg.ReadyMaxLag)
-	}
-	return nil
+	return nil // a server that does not answer has a check of its own
 }
 
-// checkWork wants the directory to carry the mark of this installation: another
-// one may be mounted there now, or none.
-func (w *World) checkWork(ctx context.Context) error {
-	work, err := w.Work(ctx)
-	if err == nil {
-		err = work.Check()
-	}
-	return err
-}
-
-func (w *World) checkStore(ctx context.Context) error {
-	objects, err := w.Uploads(ctx)
-	if err == nil {
-		err = objects.Check(ctx)
-	}
+func (in *Installation) checkStore(objects *store.Store, ctx context.Context) error { //nolint:revive // a check's second argument is the context
+	err := objects.Check(ctx)
 	if errors.Is(err, os.ErrNotExist) {
-		err = fmt.Errorf("%s is not there", w.rows["store"])
+		err = fmt.Errorf("%s is not there", in.shown["store"])
 	}
 	return err
 }

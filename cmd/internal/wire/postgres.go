@@ -11,34 +11,49 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Pool gives the connections to PostgreSQL; tables may be missing.
-func (w *World) Pool(ctx context.Context) (*pgxpool.Pool, error) {
-	return w.pool.get(ctx, func(ctx context.Context) (*pgxpool.Pool, error) {
-		cfg, err := pgxpool.ParseConfig(w.cfg.Postgres)
+// Pool returns the connections to PostgreSQL; tables may be missing.
+func (in *Installation) Pool(ctx context.Context) (*pgxpool.Pool, error) {
+	return in.pool.get(ctx, func(ctx context.Context) (*pgxpool.Pool, error) {
+		cfg, err := pgxpool.ParseConfig(in.cfg.Postgres)
 		if err != nil { // the error repeats the URL without its password
 			return nil, failed("open postgres", err, "the setting postgres is a URL such as postgres://USER@HOST/DATABASE")
 		}
-		cfg.MaxConns = int32(w.cfg.PostgresConns)
-		cfg.ConnConfig.RuntimeParams["application_name"] = "accession " + w.cfg.Instance
+		cfg.MaxConns = int32(in.cfg.PostgresConns)
+		cfg.ConnConfig.RuntimeParams["application_name"] = "accession " + in.cfg.Instance
 		pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), cfg)
 		if err != nil {
-			return nil, w.unavailable(app.ServerPostgres, err)
+			return nil, in.unavailable(app.ServerPostgres, err)
 		}
 		ctx, cancel := context.WithTimeout(ctx, openTimeout)
 		defer cancel()
 		if err := pool.Ping(ctx); err != nil {
 			pool.Close()
-			return nil, w.unavailable(app.ServerPostgres, err)
+			return nil, in.unavailable(app.ServerPostgres, err)
 		}
 		return pool, nil
 	})
 }
 
+// DB implements app.Tables.
+func (in *Installation) DB(ctx context.Context) (query.DB, error) {
+	return in.migrated(ctx, projections.Pending)
+}
+
+// Records implements app.Effects.
+func (in *Installation) Records(ctx context.Context) (*record.Records, error) {
+	pool, err := in.migrated(ctx, record.Pending)
+	if err != nil {
+		return nil, err
+	}
+	return record.New(pool), nil
+}
+
 // MakeRoles implements app.Tables.
-func (w *World) MakeRoles(ctx context.Context) error {
-	pool, err := w.Pool(ctx)
+func (in *Installation) MakeRoles(ctx context.Context) error {
+	pool, err := in.Pool(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,8 +61,8 @@ func (w *World) MakeRoles(ctx context.Context) error {
 }
 
 // Migrate implements app.Tables.
-func (w *World) Migrate(ctx context.Context) (map[string]int, error) {
-	pool, err := w.Pool(ctx)
+func (in *Installation) Migrate(ctx context.Context) (map[string]int, error) {
+	pool, err := in.Pool(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +75,8 @@ func (w *World) Migrate(ctx context.Context) (map[string]int, error) {
 }
 
 // Pending implements app.Tables.
-func (w *World) Pending(ctx context.Context) (int, error) {
-	pool, err := w.Pool(ctx)
+func (in *Installation) Pending(ctx context.Context) (int, error) {
+	pool, err := in.Pool(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -73,18 +88,22 @@ func (w *World) Pending(ctx context.Context) (int, error) {
 	return projection + records, err
 }
 
-// migrated refuses tables that are older than this program; look tells how many
-// migrations are missing.
-func (w *World) migrated(ctx context.Context, pool *pgxpool.Pool, look func(context.Context, *pgxpool.Pool) (int, error)) error {
-	pending, err := look(ctx, pool)
+// migrated returns the pool, unless migrations of a schema are missing from the
+// database: its tables are older than this program.
+func (in *Installation) migrated(ctx context.Context, pending func(context.Context, *pgxpool.Pool) (int, error)) (*pgxpool.Pool, error) {
+	pool, err := in.Pool(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the tables: %w", err)
+		return nil, err
 	}
-	if pending == 0 {
-		return nil
+	missing, err := pending(ctx, pool)
+	if err != nil {
+		return nil, fmt.Errorf("look at the tables: %w", err)
 	}
-	return &app.Error{Kind: app.Failed, What: "postgres", Err: fmt.Errorf("%d migrations are missing from the database: %w", pending, errTables),
-		Hint: "`accession migrate` makes and updates the tables"}
+	if missing > 0 {
+		return nil, &app.Error{Kind: app.Failed, What: "postgres", Err: fmt.Errorf("%d migrations are missing from the database: %w", missing, errTables),
+			Hint: "`accession migrate` makes and updates the tables"}
+	}
+	return pool, nil
 }
 
 var errTables = errors.New("its tables are not made, or older than this program")

@@ -130,7 +130,7 @@ var commits = []Mutant{{
 	Package: "eventstore/memory", Test: "TestConformance/handler/same_command",
 }, {
 	Name: "the log's answer about an empty tree", Why: "a tree that was lost is replaced in silence, and deposits get ids that were used", Was: true,
-	At: "cmd/internal/wire (*World).fresh", Do: []Op{Always("last")},
+	At: "cmd/internal/wire (*Installation).checkNewTree", Do: []Op{Always("last")},
 	Package: e2e, Test: "TestLostTreeIsNotReplaced",
 }, {
 	Name: "the question before a tree is made", Why: "a tree is made without permission",

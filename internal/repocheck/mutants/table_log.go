@@ -89,7 +89,7 @@ var events = []Mutant{{
 // tables: what is projected from the log.
 var tables = []Mutant{{
 	Name: "the refusal to write to a log that lost events", Why: "a job writes again what was lost, under another command, and nothing can be put back any more",
-	At: "cmd/internal/wire (*World).continues", Do: []Op{Never("As")},
+	At: "cmd/internal/wire (*Installation).checkContinuity", Do: []Op{Never("As")},
 	Package: e2e, Test: "TestServiceRefusesALogThatLostEvents/shortened",
 }, {
 	Name: "the checkpoint in the transaction", Why: "after a crash events are missing in the tables",

@@ -1,0 +1,161 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/daemon"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/ops"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
+	"github.com/accession-ingest/accession/projections/query"
+)
+
+// openTimeout is how long a server may take to answer when it is opened.
+const openTimeout = 10 * time.Second
+
+// Installation is everything that the settings name, each part opened on first use.
+// Use cases work with its Resources, and the service is made of it.
+type Installation struct {
+	cfg   config.Config
+	shown map[string]string // settings without secrets
+	log   *slog.Logger
+	roles []string
+
+	metrics   *ops.Metrics
+	restoring bool              // see Restorer
+	relay     *eventstore.Relay // nil until Relay; set before the service starts
+	runner    *daemon.Runner    // nil until Daemons; the same
+
+	live     lazy[*LiveState]
+	events   lazy[*eventLog]
+	files    lazy[*eventstore.FileHandler]
+	pool     lazy[*pgxpool.Pool]
+	waiter   lazy[*query.Waiter]
+	objects  lazy[*store.Store]
+	work     lazy[*store.Work]
+	profiles lazy[*profile.Set]
+	requests lazy[*fetch.Client]
+}
+
+// New returns an installation in which nothing is open yet. roles are shown to
+// operators; a process that only asks has none.
+func New(cfg config.Resolved, log *slog.Logger, roles ...string) *Installation {
+	in := &Installation{cfg: cfg.Config, shown: map[string]string{}, log: log, roles: roles, metrics: ops.NewMetrics()}
+	for _, r := range cfg.Rows() {
+		in.shown[r.Key] = r.Value
+	}
+	return in
+}
+
+// Close closes what was opened: PostgreSQL, NATS, then ZooKeeper, so that a process
+// that ZooKeeper shows as alive has the other two.
+func (in *Installation) Close() error {
+	closed := func(server string, err error) error {
+		in.log.Debug("closed", "server", server)
+		return err
+	}
+	return errors.Join(
+		in.pool.close(func(p *pgxpool.Pool) error { p.Close(); return closed(app.ServerPostgres, nil) }),
+		in.events.close(func(l *eventLog) error { l.close(); return closed(app.ServerNATS, nil) }),
+		in.live.close(func(s *LiveState) error { return closed(app.ServerZooKeeper, s.Close()) }),
+		in.objects.close((*store.Store).Close),
+		in.requests.close(func(c *fetch.Client) error { c.Close(); return nil }),
+		in.work.close((*store.Work).Close),
+	)
+}
+
+// Check opens everything that the roles of this process need. It refuses a database
+// whose tables are older than this program, and a log that lost events that they have.
+func (in *Installation) Check(ctx context.Context) error {
+	return openAll(ctx, opening(in.DB), opening(in.Log), in.checkContinuity, opening(in.Handler))
+}
+
+// Handler implements app.LiveState.
+func (in *Installation) Handler(ctx context.Context) (*eventstore.Handler, error) {
+	var live *LiveState
+	var profiles *profile.Set
+	if err := openAll(ctx, into(&live, in.LiveState), into(&profiles, in.profileSet)); err != nil {
+		return nil, err
+	}
+	return &eventstore.Handler{Live: live, Catalog: live, Clock: crash.Now, NewID: newID,
+		Collection: func(name string) string {
+			p, err := profiles.Get(name)
+			if err != nil {
+				return ""
+			}
+			return p.Collection
+		},
+	}, nil
+}
+
+// FileHandler implements app.LiveState. There is one handler in a process, so that all share
+// what it remembers of files. It writes to the log, and refuses one that lost events.
+func (in *Installation) FileHandler(ctx context.Context) (*eventstore.FileHandler, error) {
+	return in.files.get(ctx, func(ctx context.Context) (*eventstore.FileHandler, error) {
+		var log eventstore.Log
+		var live *LiveState
+		if err := openAll(ctx, into(&log, in.Log), in.checkContinuity, into(&live, in.LiveState)); err != nil {
+			return nil, err
+		}
+		now, err := live.Overview(ctx)
+		if err != nil {
+			return nil, in.unavailable(app.ServerZooKeeper, err)
+		}
+		files := &eventstore.FileHandler{Log: log, Clock: crash.Now, Epoch: now.Epoch, NewID: newID}
+		in.metrics.Discoveries(files.Duplicates)
+		return files, nil
+	})
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// Uploads implements app.Effects.
+func (in *Installation) Uploads(ctx context.Context) (*store.Store, error) {
+	return in.objects.get(ctx, func(ctx context.Context) (*store.Store, error) {
+		s, err := store.Open(ctx, in.cfg.Store)
+		return s, failed("open the object store", err, "the setting store names it: "+in.shown["store"])
+	})
+}
+
+// Profiles implements app.Effects.
+func (in *Installation) Profiles() (*profile.Set, error) { return in.profileSet(context.Background()) }
+
+func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
+	return in.profiles.get(ctx, func(context.Context) (*profile.Set, error) {
+		set, err := profile.Load(in.cfg.ProfilesDir)
+		return set, failed("read the profiles", err, "the setting profiles_dir names their directory: "+in.cfg.ProfilesDir+"; `accession config check` tells how to get a first one")
+	})
+}
+
+// Resources returns what use cases work with.
+func (in *Installation) Resources() app.Resources {
+	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, Servers: []app.Address{
+		{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
+		{Name: app.ServerNATS, URL: in.shown["nats"]},
+		{Name: app.ServerPostgres, URL: in.shown["postgres"]},
+	}}
+}
+
+// unavailable is the error of a server that does not answer at its address.
+func (in *Installation) unavailable(server string, err error) error {
+	return app.NoAnswer(server, err, "is it running? The setting "+server+" says that it is at "+in.shown[server])
+}
+
+// failed is the error of something that cannot be opened, nil when err is.
+func failed(what string, err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return &app.Error{Kind: app.Failed, What: what, Err: err, Hint: hint}
+}

@@ -1,0 +1,172 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections"
+	"github.com/accession-ingest/accession/projections/query"
+)
+
+// Project applies the log to the tables until ctx ends. One process at a time does;
+// the others wait for their turn. When the lead passes on in a moment in which two
+// believe to have it, the checkpoint lets only one write.
+func (in *Installation) Project(ctx context.Context) error {
+	pool, err := in.Pool(ctx)
+	if err != nil {
+		return err
+	}
+	return withLease(ctx, pool, func(ctx context.Context) error {
+		var stream projections.StreamInfo
+		var source projections.Source
+		follow := func(ctx context.Context) (projections.Source, error) { return in.Source(ctx, true) }
+		if err := openAll(ctx, into(&stream, in.stream), into(&source, follow)); err != nil {
+			return err
+		}
+		p, err := projections.New(projections.Config{DB: pool, Stream: stream, Source: source,
+			Held: func(e *projections.EventError) {
+				in.log.Error("an event cannot be applied to the tables; its aggregate is held, see `accession poison ls`", "role", "projector", "event", e.ID, "place", e.Seq, "error", e.Err)
+			},
+		})
+		if err != nil {
+			return err
+		}
+		return p.Run(ctx)
+	})
+}
+
+// Follow tells the live state's indexes and the daemons what happens elsewhere, as the
+// log has it, until ctx ends.
+func (in *Installation) Follow(ctx context.Context) error {
+	var live *LiveState
+	var stream projections.StreamInfo
+	if err := openAll(ctx, into(&live, in.LiveState), into(&stream, in.stream)); err != nil {
+		return err
+	}
+	source, err := in.Source(ctx, true)
+	if err != nil {
+		return err
+	}
+	for r, err := range source(ctx, stream.Last+1) {
+		if _, ok := errors.AsType[*projections.Unreadable](err); ok {
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("follow the log: %w", err)
+		}
+		live.Notice(r)
+		if in.runner != nil {
+			in.runner.Notice(r)
+		}
+	}
+	return nil
+}
+
+// Projected implements app.Tables.
+func (in *Installation) Projected(ctx context.Context, a domain.Aggregate, version int64) error {
+	waiter, err := in.tables(ctx)
+	if err != nil {
+		return err
+	}
+	return waiter.For(ctx, a, version)
+}
+
+// CaughtUp returns when the tables show everything that is in the log at this
+// moment, or when ctx ends.
+func (in *Installation) CaughtUp(ctx context.Context) error {
+	var stream projections.StreamInfo
+	var waiter *query.Waiter
+	if err := openAll(ctx, into(&stream, in.stream), into(&waiter, in.tables)); err != nil {
+		return err
+	}
+	return waiter.Seq(ctx, stream.Last)
+}
+
+// tables returns what waits for the tables.
+func (in *Installation) tables(ctx context.Context) (*query.Waiter, error) {
+	return in.waiter.get(ctx, func(ctx context.Context) (*query.Waiter, error) {
+		pool, err := in.migrated(ctx, projections.Pending)
+		if err != nil {
+			return nil, err
+		}
+		return query.NewWaiter(pool), nil
+	})
+}
+
+// leaseEvery is how often a waiting process asks for the lease, and how often its
+// holder checks that it still has it.
+const leaseEvery = time.Second
+
+var errLeaseLost = errors.New("the connection that held the projector's lock is gone")
+
+// withLease runs do while this process holds the projector's lock in PostgreSQL. The
+// lock goes with the connection that took it: another process takes over when this
+// one ends, however it ends.
+func withLease(ctx context.Context, pool *pgxpool.Pool, do func(context.Context) error) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("wait for the projector's lock: %w", err)
+	}
+	defer conn.Release()
+	for got := false; ; {
+		if err := conn.QueryRow(ctx, "select pg_try_advisory_lock(hashtext('accession projector'))").Scan(&got); err != nil {
+			return fmt.Errorf("take the projector's lock: %w", err)
+		}
+		if got {
+			break
+		}
+		select {
+		case <-time.After(leaseEvery):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
+		defer cancel()
+		if _, err := conn.Exec(ctx, "select pg_advisory_unlock(hashtext('accession projector'))"); err != nil {
+			_ = conn.Conn().Close(ctx) // the lock goes with it
+		}
+	}()
+	held, end := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		defer end()
+		watchLease(held, conn)
+	})
+	err = do(held)
+	end()
+	watch.Wait()
+	if err == nil && ctx.Err() == nil {
+		err = errLeaseLost
+	}
+	return err
+}
+
+// watchLease returns when the connection is gone, or ctx ends.
+func watchLease(ctx context.Context, conn *pgxpool.Conn) {
+	tick := time.NewTicker(leaseEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
+			err := conn.Ping(ask)
+			cancel()
+			if err != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
