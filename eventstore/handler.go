@@ -102,7 +102,7 @@ func (h *Handler) batch(ctx context.Context, at Loaded[domain.Batch], cmd domain
 	if err != nil {
 		return res, err
 	}
-	if change.Events, err = h.record(dec.Events, at.State.ID, o); err != nil {
+	if change.Events, err = h.stamp(dec.Events, at.State.ID, o); err != nil {
 		return res, err
 	}
 	change.Require = dec.Require
@@ -235,7 +235,7 @@ func (h *Handler) decideJob(ctx context.Context, at Loaded[domain.Job], cmd doma
 	if c, ok := cmd.(domain.CreateJob); ok {
 		batch = c.Configuration.BatchID
 	}
-	if change.Events, err = h.record(dec.Events, batch, o); err != nil {
+	if change.Events, err = h.stamp(dec.Events, batch, o); err != nil {
 		return change, "", err
 	}
 	change.Require = dec.Require
@@ -285,7 +285,7 @@ func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, h
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}
-		events, err := h.record(dec.Events, "", o)
+		events, err := h.stamp(dec.Events, "", o)
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}
@@ -322,19 +322,20 @@ func (h *Handler) complete(o *Meta) {
 	o.CommandID = codec.CleanText(o.CommandID)
 }
 
-func (h *Handler) record(events []domain.Event, batch domain.BatchID, o Meta) ([]domain.Recorded, error) {
-	return record(domain.At(h.Clock()), events, batch, o)
+// stamp makes the events recorded ones, under the handler's clock.
+func (h *Handler) stamp(events []domain.Event, batch domain.BatchID, m Meta) ([]domain.Recorded, error) {
+	return m.Stamp(domain.At(h.Clock()), events, batch)
 }
 
-// record makes the events as they will be read again, so that the live state,
-// folded from them, equals the fold of the log also when somebody's text is no
-// valid UTF-8.
-func record(now domain.Time, events []domain.Event, batch domain.BatchID, o Meta) ([]domain.Recorded, error) {
+// Stamp returns the events of a decision with what is recorded about them: when, of
+// which batch, by whom, for which command. They are as they will be read again (see
+// [codec.Clean]), so that the live state, folded from them, equals the fold of the log.
+func (m Meta) Stamp(now domain.Time, events []domain.Event, batch domain.BatchID) ([]domain.Recorded, error) {
 	recorded := make([]domain.Recorded, len(events))
 	for i, e := range events {
 		var err error
-		if recorded[i], err = codec.Clean(domain.Recorded{Event: e, Time: now, BatchID: batch, Actor: o.Actor,
-			CommandID: o.CommandID, CausationID: o.CausationID, TraceParent: o.TraceParent}); err != nil {
+		if recorded[i], err = codec.Clean(domain.Recorded{Event: e, Time: now, BatchID: batch, Actor: m.Actor,
+			CommandID: m.CommandID, CausationID: m.CausationID, TraceParent: m.TraceParent}); err != nil {
 			return nil, err
 		}
 	}

@@ -22,7 +22,7 @@ func (h *Handler) RepairJob(ctx context.Context, want domain.Job, found Observed
 	}
 	c := Change{Token: found.Token, Observed: &found, BatchToken: batch.Token,
 		Require: domain.Require{Batch: true, Unlocked: found.Dir && found.Lock == nil}}
-	if c.Events, err = h.record(dec.Events, want.Configuration.BatchID, o); err != nil {
+	if c.Events, err = h.stamp(dec.Events, want.Configuration.BatchID, o); err != nil {
 		return domain.Recorded{}, err
 	}
 	after, err := domain.EvolveJob(want, c.Events[0])
@@ -43,7 +43,7 @@ func (h *Handler) RepairBatch(ctx context.Context, want domain.Batch, found Obse
 		return domain.Recorded{}, err
 	}
 	c := Change{Token: found.Token, Observed: &found, Require: domain.Require{Unlocked: found.Dir && found.Lock == nil}}
-	if c.Events, err = h.record(dec.Events, want.ID, o); err != nil {
+	if c.Events, err = h.stamp(dec.Events, want.ID, o); err != nil {
 		return domain.Recorded{}, err
 	}
 	after, err := domain.EvolveBatch(want, c.Events[0])
@@ -61,7 +61,7 @@ func (h *Handler) RepairSetting(ctx context.Context, want domain.Setting, found 
 	h.complete(&o)
 	c := Change{Token: found.Token, Observed: &found}
 	var err error
-	if c.Events, err = h.record(domain.DecideRepair(want, mended).Events, "", o); err != nil {
+	if c.Events, err = h.stamp(domain.DecideRepair(want, mended).Events, "", o); err != nil {
 		return domain.Recorded{}, err
 	}
 	after, err := domain.EvolveSetting(want, c.Events[0])

@@ -50,7 +50,7 @@ func (h *Handler) NoteRestore(ctx context.Context, what string, epoch, events in
 		return domain.Recorded{}, err
 	}
 	c := Change{Token: at.Token}
-	if c.Events, err = h.record(domain.DecideRestored(at.State, what, epoch, events).Events, "", o); err != nil {
+	if c.Events, err = h.stamp(domain.DecideRestored(at.State, what, epoch, events).Events, "", o); err != nil {
 		return domain.Recorded{}, err
 	}
 	after, err := domain.EvolveSetting(at.State, c.Events[0])

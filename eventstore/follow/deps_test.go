@@ -21,9 +21,9 @@ func TestDependencies(t *testing.T) {
 	slices.Sort(got)
 	const own = "github.com/accession-ingest/accession/"
 	want := []string{
-		own + "domain", own + "eventstore", own + "eventstore/follow", own + "internal/crash",
+		own + "domain", own + "eventstore/codec", own + "eventstore/follow",
 		"github.com/klauspost/compress", "github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/nats-io/nuid", // the client and what it needs
-		"golang.org/x/crypto", "golang.org/x/sync", "golang.org/x/sys",
+		"golang.org/x/crypto", "golang.org/x/sys",
 	}
 	if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
 		t.Errorf("a program that follows the events depends on (-want +got):\n%s", diff)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/relay"
 )
 
 // BenchmarkAppend gives events a second, one writer, batches of the given size.
@@ -72,7 +73,7 @@ func BenchmarkRelay(b *testing.B) {
 		o := newFullOutbox(benched/4, 4)
 		l := open(b)
 		ctx, stop := context.WithCancel(within(b, 10*time.Minute))
-		r := &eventstore.Relay{Outbox: o, Log: l, Logger: slog.New(slog.DiscardHandler)}
+		r := &relay.Relay{Outbox: o, Log: l, Logger: slog.New(slog.DiscardHandler)}
 		b.StartTimer()
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(ctx) }()

@@ -16,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/jslog"
+	"github.com/accession-ingest/accession/eventstore/relay"
 )
 
 // An append whose question or answer is lost is found out, and never written
@@ -240,7 +241,7 @@ func TestRelayOverServerRestart(t *testing.T) {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- (&eventstore.Relay{Outbox: o, Log: l, Logger: slog.New(slog.DiscardHandler)}).Run(ctx)
+		ended <- (&relay.Relay{Outbox: o, Log: l, Logger: slog.New(slog.DiscardHandler)}).Run(ctx)
 	}()
 	at := map[domain.Aggregate]int64{}
 	for e, err := range l.Read(ctx, eventstore.ReadOptions{Follow: true, To: jobs * versions}) {

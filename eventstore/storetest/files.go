@@ -9,9 +9,10 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
-// RunFiles tests eventstore.FileHandler over fresh, empty logs.
+// RunFiles tests files.Handler over fresh, empty logs.
 func RunFiles(t *testing.T, open func(t *testing.T) eventstore.Log) {
 	for name, test := range fileTests {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(newFileKit(t, open(t))) })
@@ -173,7 +174,7 @@ func testFileOutdated(k fileKit) {
 		k.Errorf("a stranger gives %v", err)
 	}
 	fresh := NewFileHandler(k.log)
-	for _, h := range []*eventstore.FileHandler{fresh, fresh, k.h} {
+	for _, h := range []*files.Handler{fresh, fresh, k.h} {
 		files, err := h.Files(k.Context(), []domain.FileHash{hash, stranger})
 		if err != nil || len(files) != 1 || files[hash].State != domain.FileReady {
 			k.Errorf("%d files, %+v, %v", len(files), files[hash], err)
@@ -206,11 +207,11 @@ func testFileDuplicates(k fileKit) {
 func testFileMany(k fileKit) {
 	const n = 1400
 	hashes := k.discover(n)
-	ask := func(cmd func(i int) domain.FileCommand) (results []eventstore.FileResult) {
+	ask := func(cmd func(i int) domain.FileCommand) (results []files.Result) {
 		k.Helper()
-		asks := make([]eventstore.FileAsk, n)
+		asks := make([]files.Request, n)
 		for i, h := range hashes {
-			asks[i] = eventstore.FileAsk{Hash: h, Command: cmd(i)}
+			asks[i] = files.Request{Hash: h, Command: cmd(i)}
 		}
 		results, err := k.h.All(k.Context(), asks, fileOrder())
 		if err != nil {
@@ -245,7 +246,7 @@ func testFileEach(k fileKit) {
 		k.Fatal(err)
 	}
 	start := domain.StartDownload{Worker: "w", Limits: thrice}
-	results, err := k.h.All(k.Context(), []eventstore.FileAsk{{Hash: hashes[0], Command: start}, {Hash: hashes[1], Command: start}, {Hash: hashes[2], Command: domain.ReadyFile{}},
+	results, err := k.h.All(k.Context(), []files.Request{{Hash: hashes[0], Command: start}, {Hash: hashes[1], Command: start}, {Hash: hashes[2], Command: domain.ReadyFile{}},
 		{Hash: hashes[3], Command: start}, {Hash: hashes[3], Command: domain.ReadyFile{}}, {Hash: FileSpec(9).Hash(), Command: domain.DiscoverFile{Spec: FileSpec(8)}}}, fileOrder())
 	if err != nil {
 		k.Fatal(err)

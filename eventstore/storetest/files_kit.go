@@ -10,12 +10,13 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
 // NewFileHandler gives a handler of files with the system's clock and random
 // command ids.
-func NewFileHandler(l eventstore.Log) *eventstore.FileHandler {
-	return &eventstore.FileHandler{Log: l, Clock: time.Now, NewID: rand.Text}
+func NewFileHandler(l eventstore.Log) *files.Handler {
+	return &files.Handler{Log: l, Clock: time.Now, NewID: rand.Text}
 }
 
 // FileSpec gives the n-th file of job 1.
@@ -47,7 +48,7 @@ const digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 // fileKit drives files; what is refused ends the test.
 type fileKit struct {
 	logKit
-	h *eventstore.FileHandler
+	h *files.Handler
 }
 
 func newFileKit(t testing.TB, l eventstore.Log) fileKit {
@@ -58,7 +59,7 @@ func fileOrder() eventstore.Meta {
 	return eventstore.Meta{Actor: domain.DaemonActor("test"), CausationID: "job/jid0000000001/3"}
 }
 
-func (k fileKit) do(hash domain.FileHash, cmd domain.FileCommand) eventstore.FileResult {
+func (k fileKit) do(hash domain.FileHash, cmd domain.FileCommand) files.Result {
 	k.Helper()
 	r, err := k.h.File(k.Context(), hash, cmd, fileOrder())
 	if err != nil {

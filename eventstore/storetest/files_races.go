@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
 // testFileCommandID: the same command again is answered with what it wrote, also
@@ -19,7 +20,7 @@ func testFileCommandID(k fileKit) {
 	o.CommandID = "discover"
 	start := fileOrder()
 	start.CommandID = "start"
-	for n, h := range []*eventstore.FileHandler{k.h, k.h, other.h} {
+	for n, h := range []*files.Handler{k.h, k.h, other.h} {
 		r, err := h.File(k.Context(), hash, domain.DiscoverFile{Spec: FileSpec(1)}, o)
 		if err != nil || r.Duplicate || len(r.Events) != 1 || r.Events[0].Version != 1 {
 			k.Fatalf("discovery %d: %+v, %v", n+1, r, err)
@@ -106,12 +107,12 @@ func testFileLost(k fileKit) {
 // Shows: P2
 func testFileRace(k fileKit) {
 	const racers, handlers = 1000, 4
-	var all [handlers]*eventstore.FileHandler
+	var all [handlers]*files.Handler
 	for i := range all {
 		all[i] = NewFileHandler(k.log)
 	}
 	var racing sync.WaitGroup
-	fresh := make(chan eventstore.FileResult, racers)
+	fresh := make(chan files.Result, racers)
 	begin := make(chan struct{})
 	for i := range racers {
 		racing.Go(func() {
@@ -141,20 +142,20 @@ func testFileRace(k fileKit) {
 func testFileSweepers(k fileKit) {
 	const n, lanes = 1000, 8
 	hashes := k.discover(n)
-	asks := make([]eventstore.FileAsk, n)
+	asks := make([]files.Request, n)
 	for i, h := range hashes {
-		asks[i] = eventstore.FileAsk{Hash: h, Command: domain.StartDownload{Worker: "w", Limits: once}}
+		asks[i] = files.Request{Hash: h, Command: domain.StartDownload{Worker: "w", Limits: once}}
 	}
 	started, err := k.h.All(k.Context(), asks, fileOrder())
 	if err != nil {
 		k.Fatal(err)
 	}
-	sweepers := [2]*eventstore.FileHandler{NewFileHandler(k.log), NewFileHandler(k.log)}
+	sweepers := [2]*files.Handler{NewFileHandler(k.log), NewFileHandler(k.log)}
 	now := k.after(2 * time.Millisecond)
 	race := func(i int) (won []string) {
 		var mu sync.Mutex
 		var racing sync.WaitGroup
-		attempt := func(h *eventstore.FileHandler, cmd domain.FileCommand) {
+		attempt := func(h *files.Handler, cmd domain.FileCommand) {
 			racing.Go(func() {
 				r, err := h.File(k.Context(), hashes[i], cmd, fileOrder())
 				var refused *domain.Refused

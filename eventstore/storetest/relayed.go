@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/relay"
 )
 
 // listLog is a log in memory that tells whenever it has grown.
@@ -71,7 +72,7 @@ func testRelayed(t *testing.T, w Env) {
 	want := 0
 	for round := range 3 {
 		ctx, stop := context.WithCancel(t.Context())
-		carrier := &eventstore.Relay{Outbox: kits[round%2].Store, Log: log}
+		carrier := &relay.Relay{Outbox: kits[round%2].Store, Log: log}
 		ended := make(chan error, 1)
 		go func() { ended <- carrier.Run(ctx) }()
 		batch, jobs := kits[0].Started(slices.Repeat([]int{5}, 12)...)

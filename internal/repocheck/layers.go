@@ -12,13 +12,14 @@ type Layer struct {
 }
 
 var (
-	domain   = []string{"domain/..."}
-	adapters = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
-	effects  = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record"}
-	codec    = []string{"eventstore/codec"}
-	core     = join(domain, codec, []string{"eventstore", "projections", "projections/query", "projections/rebuild", "migrations"})
-	useCases = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/..."}
-	edges    = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})
+	domain    = []string{"domain/..."}
+	adapters  = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
+	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record"}
+	codec     = []string{"eventstore/codec"}
+	writePath = []string{"eventstore/relay", "eventstore/files"} // of the write path
+	core      = join(domain, codec, writePath, []string{"eventstore", "projections", "projections/query", "projections/rebuild", "migrations"})
+	useCases  = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/..."}
+	edges     = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})
 
 	everything = []string{"..."}
 )
@@ -42,22 +43,26 @@ var Layers = []Layer{
 		May:      join(domain, codec),
 		TestMay:  join(adapters, []string{"eventstore/storetest/..."}),
 	}, {
+		Packages: writePath,
+		May:      join(domain, codec, []string{"eventstore"}),
+		TestMay:  join(adapters, []string{"eventstore/storetest/..."}),
+	}, {
 		Packages: []string{"eventstore/storetest/..."},
-		May:      join(domain, []string{"eventstore"}),
+		May:      join(domain, writePath, []string{"eventstore"}),
 		TestMay:  adapters,
 	}, {
 		// Drivers, one server each, none aware of another.
 		Packages: adapters,
 		May:      join(domain, codec, []string{"eventstore"}),
-		TestMay:  []string{"eventstore/storetest/..."},
+		TestMay:  join(writePath, []string{"eventstore/storetest/..."}),
 	}, {
 		// The projector takes an iterator that it declares itself, so that a
-		// rebuild needs no event store. Its tests read through the other parts.
+		// rebuild needs no event store. Its tests read through the other writePath.
 		Packages: []string{"projections"},
 		May:      join(domain, []string{"migrations", "projections/internal/..."}),
 		TestMay:  []string{"projections/projtest", "projections/query", "projections/rebuild"},
 	}, {
-		// Events to rows, and what all parts share.
+		// Events to rows, and what all writePath share.
 		Packages: []string{"projections/internal/fold", "projections/internal/tables"},
 		May:      join(domain, []string{"migrations", "projections/internal/..."}),
 	}, {

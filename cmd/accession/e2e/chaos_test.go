@@ -15,19 +15,19 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// files serves a batch manifest of n single files; asked for with ?lost, its first
+// fileServer serves a batch manifest of n single files; asked for with ?lost, its first
 // file cannot be had. The first request for the file `gated` waits until open is
 // called.
-type files struct {
+type fileServer struct {
 	*httptest.Server
 	asked chan struct{} // closed by the first request for the gated file
 	open  func()
 }
 
-func newFiles(t *testing.T, n, gated int) *files {
+func newFiles(t *testing.T, n, gated int) *fileServer {
 	t.Helper()
 	gate := make(chan struct{})
-	f := &files{asked: make(chan struct{}), open: sync.OnceFunc(func() { close(gate) })}
+	f := &fileServer{asked: make(chan struct{}), open: sync.OnceFunc(func() { close(gate) })}
 	var first sync.Once
 	mux := http.NewServeMux()
 	mux.HandleFunc("/batch.checkm", func(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +64,7 @@ func newFiles(t *testing.T, n, gated int) *files {
 }
 
 // submitFiles deposits the batch and gives its id.
-func (in *installation) submitFiles(f *files, query ...string) domain.BatchID {
+func (in *installation) submitFiles(f *fileServer, query ...string) domain.BatchID {
 	in.t.Helper()
 	out := in.run("submit", f.URL+"/batch.checkm"+strings.Join(query, ""), "--type", "file_batch_manifest", "--profile", "test", "-o", "json")
 	var answer struct {

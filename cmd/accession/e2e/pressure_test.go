@@ -16,7 +16,7 @@ import (
 )
 
 // try deposits a batch and gives its id, or the exit code and what was said.
-func (in *installation) try(f *files) (id domain.BatchID, code int, said string) {
+func (in *installation) try(f *fileServer) (id domain.BatchID, code int, said string) {
 	in.t.Helper()
 	var out, errs bytes.Buffer
 	cmd := in.command("submit", f.URL+"/batch.checkm", "--type", "file_batch_manifest", "--profile", "test", "-o", "json")

@@ -16,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
 // one is a table in which one file is overdue.
@@ -39,16 +40,16 @@ func TestTwoSweepersAndAFinishingWorker(t *testing.T) {
 	}
 	order := eventstore.Meta{Actor: "daemon/test"}
 	step := domain.Limits{Max: 1, Timeout: time.Minute}
-	var racers [3]*eventstore.FileHandler // the worker, and two sweepers
+	var racers [3]*files.Handler // the worker, and two sweepers
 	for i := range racers {
-		racers[i] = &eventstore.FileHandler{Log: log, Clock: time.Now, Epoch: 1, NewID: uuid.NewString}
+		racers[i] = &files.Handler{Log: log, Clock: time.Now, Epoch: 1, NewID: uuid.NewString}
 	}
 	worker, sweepers := racers[0], racers[1:]
-	found, starts, hashes := make([]domain.DiscoverFile, rounds), make([]eventstore.FileAsk, rounds), make([]domain.FileHash, rounds)
+	found, starts, hashes := make([]domain.DiscoverFile, rounds), make([]files.Request, rounds), make([]domain.FileHash, rounds)
 	for i := range rounds {
 		spec := domain.FileSpec{Source: "http://files.test/", Path: fmt.Sprintf("%04d.nc", i)}
 		found[i], hashes[i] = domain.DiscoverFile{Spec: spec}, spec.Hash()
-		starts[i] = eventstore.FileAsk{Hash: hashes[i], Command: domain.StartDownload{Worker: "w", Limits: step}}
+		starts[i] = files.Request{Hash: hashes[i], Command: domain.StartDownload{Worker: "w", Limits: step}}
 	}
 	if _, err := worker.DiscoverAll(ctx, found, order); err != nil {
 		t.Fatal(err)

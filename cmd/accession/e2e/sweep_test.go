@@ -9,12 +9,13 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
 // life drives one file of an open directory as a worker does.
 type life struct {
 	*installation
-	files *eventstore.FileHandler
+	files *files.Handler
 	hash  domain.FileHash
 	seen  uint64 // place of the last event that was waited for
 }

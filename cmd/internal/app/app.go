@@ -49,6 +49,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -79,7 +80,7 @@ type Resources struct {
 type LiveState interface {
 	Live(ctx context.Context) (Live, error)
 	Handler(ctx context.Context) (*eventstore.Handler, error)
-	FileHandler(ctx context.Context) (*eventstore.FileHandler, error)
+	FileHandler(ctx context.Context) (*files.Handler, error)
 	// Restorer opens a live state that is to be restored.
 	Restorer(ctx context.Context) (eventstore.Restorer, error)
 	// Inspect opens the live state to be verified.

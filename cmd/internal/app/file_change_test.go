@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/eventstore/memory"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
@@ -20,10 +21,10 @@ type fakeFiles struct {
 	EventLog
 	Tables
 	Effects
-	files *eventstore.FileHandler
+	files *files.Handler
 }
 
-func (w fakeFiles) FileHandler(context.Context) (*eventstore.FileHandler, error) {
+func (w fakeFiles) FileHandler(context.Context) (*files.Handler, error) {
 	return w.files, nil
 }
 

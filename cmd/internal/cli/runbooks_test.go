@@ -81,7 +81,7 @@ func TestRunbooksQuoteTheLog(t *testing.T) {
 	t.Parallel()
 	sources := ""
 	for _, name := range []string{
-		"eventstore/pressure.go", "eventstore/relay_shard.go", "eventstore/zklive/session.go", "eventstore/zklive/queues.go",
+		"eventstore/pressure.go", "eventstore/relay/shard.go", "eventstore/zklive/session.go", "eventstore/zklive/queues.go",
 		"eventstore/zklive/batches.go", "cmd/internal/daemon/turn.go", "cmd/internal/run/stage.go", "cmd/internal/wire/history.go",
 		"cmd/internal/wire/services.go",
 	} {

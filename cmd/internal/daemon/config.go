@@ -11,6 +11,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
 // Config is all that the daemons need.
@@ -23,7 +24,7 @@ type Config struct {
 	// Outbox tells a report of deletions that are not in the log yet. Required.
 	Outbox Outbox
 	// Files is the door to the files of jobs, whose state is in the log. Required.
-	Files *eventstore.FileHandler
+	Files *files.Handler
 
 	Profiles Profiles      // required
 	Fetch    *fetch.Client // all outgoing requests. Required

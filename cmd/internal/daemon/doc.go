@@ -7,7 +7,7 @@
 // but never the live state: only the [Runner] writes there, through
 // eventstore.Handler and under the claim. The files of a job are no part of the
 // live state: the steps of estimating, downloading and processing lead each through
-// its own life in the log, through eventstore.FileHandler, and the job moves only
+// its own life in the log, through files.Handler, and the job moves only
 // after its files have.
 //
 // What holds for every step:

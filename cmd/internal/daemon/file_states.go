@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
 // codeRequeued is why a file that was given up is taken up again with its job.
@@ -147,9 +148,9 @@ func (l *lives) do(ctx context.Context, commandID string, asks []ask) error {
 		return err
 	}
 	defer cancel()
-	all := make([]eventstore.FileAsk, len(asks))
+	all := make([]files.Request, len(asks))
 	for n, a := range asks {
-		all[n] = eventstore.FileAsk{Hash: l.state[a.i].Hash, Command: a.cmd}
+		all[n] = files.Request{Hash: l.state[a.i].Hash, Command: a.cmd}
 	}
 	results, err := l.s.cfg.Files.All(ctx, all, eventstore.Meta{Actor: l.t.actor, CommandID: commandID, TraceParent: l.t.trace.Parent()})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
 // A worker that slept while it lost its claim, and sees the attempts of its successor,
@@ -17,7 +17,7 @@ func TestSleeperLeavesTheSuccessorsAttemptsAlone(t *testing.T) {
 	w := newWorld(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
 	cfg := w.cfg
-	cfg.Files = &eventstore.FileHandler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text} // remembers nothing
+	cfg.Files = &files.Handler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text} // remembers nothing
 	var err error
 	if w.r, err = New(cfg); err != nil {
 		t.Fatal(err)

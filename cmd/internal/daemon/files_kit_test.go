@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
 // life is what the history tells of one file.
@@ -62,7 +63,7 @@ func (w *world) wantRows(id domain.JobID, want map[string]string) map[string]lif
 // operate asks for a command about a file of a job, as another process does.
 func (w *world) operate(id domain.JobID, name string, cmd domain.FileCommand) {
 	w.Helper()
-	h := &eventstore.FileHandler{Log: w.history, Clock: w.clock.Now, NewID: w.h.NewID}
+	h := &files.Handler{Log: w.history, Clock: w.clock.Now, NewID: w.h.NewID}
 	if _, err := h.File(w.Context(), domain.HashFile(string(id), name), cmd, operator()); err != nil {
 		w.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func (l *flaky) Append(ctx context.Context, events []eventstore.Append) ([]uint6
 // away lets writes of files' events fail from the next one on.
 func (w *world) away(after, times int32) *flaky {
 	f := &flaky{Log: w.history, first: after + 1, last: after + times}
-	w.r.steps.cfg.Files = &eventstore.FileHandler{Log: f, Clock: w.clock.Now, NewID: w.h.NewID}
+	w.r.steps.cfg.Files = &files.Handler{Log: f, Clock: w.clock.Now, NewID: w.h.NewID}
 	return f
 }
 

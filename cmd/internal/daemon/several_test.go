@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
 // Each step of a job may be done by another process, whose memory of the job's
@@ -14,7 +14,7 @@ func TestStepsOfAJobInSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	other := w.cfg
-	other.Files = &eventstore.FileHandler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text}
+	other.Files = &files.Handler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text}
 	r, err := New(other)
 	if err != nil {
 		t.Fatal(err)

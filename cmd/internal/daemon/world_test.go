@@ -21,6 +21,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/eventstore/memory"
 	"github.com/accession-ingest/accession/projections/projtest"
 )
@@ -87,7 +88,7 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 	}
 	t.Cleanup(func() { client.Close(); _ = work.Close(); _ = objects.Close() })
 	w.history = memory.NewLog(w.clock)
-	w.cfg = Config{Handler: w.h, Claims: w.store, Space: w.store, Outbox: w.store, Files: &eventstore.FileHandler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text}, Profiles: w.set, Fetch: client, Mail: w.mail,
+	w.cfg = Config{Handler: w.h, Claims: w.store, Space: w.store, Outbox: w.store, Files: &files.Handler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text}, Profiles: w.set, Fetch: client, Mail: w.mail,
 		Objects: objects, Work: work, Installation: "test", Log: slog.New(slog.NewJSONHandler(w.log, nil)),
 		RetryDelay: time.Millisecond, SpaceReserve: 1, SpaceCycle: time.Second}
 	for _, c := range change {

@@ -9,12 +9,13 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 )
 
-// Files is eventstore.FileHandler as the sweeper needs it.
+// Files is files.Handler as the sweeper needs it.
 type Files interface {
 	Now(ctx context.Context) (domain.Time, error)
-	All(ctx context.Context, asks []eventstore.FileAsk, o eventstore.Meta) ([]eventstore.FileResult, error)
+	All(ctx context.Context, asks []files.Request, o eventstore.Meta) ([]files.Result, error)
 }
 
 // Sweeper ends overdue attempts. All fields are required.
@@ -28,7 +29,7 @@ type Sweeper struct {
 
 // page is how many candidates are decided in one write: each makes two events at
 // most, so that they fit into one append.
-const page = eventstore.MaxFileEvents / 2
+const page = files.MaxEvents / 2
 
 // Run makes a pass at once and after each interval, until ctx ends. What a pass
 // could not do is logged and left to the next one.
@@ -95,10 +96,10 @@ func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 
 // decide sends the commands for one page of candidates.
 func (s *Sweeper) decide(ctx context.Context, now domain.Time, found []Candidate, sum *Summary) error {
-	var asks []eventstore.FileAsk
+	var asks []files.Request
 	for _, c := range found {
 		if cmd := c.command(now, s.Limits.Of(c.Profile)); cmd != nil {
-			asks = append(asks, eventstore.FileAsk{Hash: c.Hash, Command: cmd})
+			asks = append(asks, files.Request{Hash: c.Hash, Command: cmd})
 		}
 	}
 	if len(asks) == 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/eventstore/memory"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
@@ -33,7 +34,7 @@ type world struct {
 	*testing.T
 	clock   *memory.ManualClock
 	log     *memory.Log
-	worker  *eventstore.FileHandler
+	worker  *files.Handler
 	sweeper *sweep.Sweeper
 	hash    domain.FileHash
 	limits  domain.FileLimits

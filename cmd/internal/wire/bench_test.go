@@ -18,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/jslog"
+	"github.com/accession-ingest/accession/eventstore/relay"
 	"github.com/accession-ingest/accession/eventstore/zklive"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
@@ -157,7 +158,7 @@ func newBenchInstallation(b *testing.B, cfg zklive.Config) *benchInstallation {
 			}
 		}})
 	must(err)
-	relay := &eventstore.Relay{Outbox: s, Log: log}
+	relay := &relay.Relay{Outbox: s, Log: log}
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() {

@@ -19,6 +19,8 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
+	"github.com/accession-ingest/accession/eventstore/relay"
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -52,19 +54,19 @@ func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Ru
 }
 
 // Relay returns what carries events from the outbox to the log.
-func (in *Installation) Relay(ctx context.Context) (*eventstore.Relay, error) {
+func (in *Installation) Relay(ctx context.Context) (*relay.Relay, error) {
 	var live *LiveState
 	var log eventstore.Log
 	if err := openAll(ctx, into(&live, in.LiveState), into(&log, in.Log)); err != nil {
 		return nil, err
 	}
-	in.relay = &eventstore.Relay{Outbox: live, Log: log, Logger: in.log.With("role", "relay")}
+	in.relay = &relay.Relay{Outbox: live, Log: log, Logger: in.log.With("role", "relay")}
 	return in.relay, nil
 }
 
 // Sweeper returns what ends overdue attempts.
 func (in *Installation) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
-	var files *eventstore.FileHandler
+	var files *files.Handler
 	var db query.DB
 	var profiles *profile.Set
 	if err := openAll(ctx, into(&files, in.FileHandler), into(&db, in.DB), into(&profiles, in.profileSet)); err != nil {

@@ -17,6 +17,8 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
+	"github.com/accession-ingest/accession/eventstore/relay"
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -33,13 +35,13 @@ type Installation struct {
 	roles []string
 
 	metrics   *ops.Metrics
-	restoring bool              // see Restorer
-	relay     *eventstore.Relay // nil until Relay; set before the service starts
-	runner    *daemon.Runner    // nil until Daemons; the same
+	restoring bool           // see Restorer
+	relay     *relay.Relay   // nil until Relay; set before the service starts
+	runner    *daemon.Runner // nil until Daemons; the same
 
 	live     lazy[*LiveState]
 	events   lazy[*eventLog]
-	files    lazy[*eventstore.FileHandler]
+	files    lazy[*files.Handler]
 	pool     lazy[*pgxpool.Pool]
 	waiter   lazy[*query.Waiter]
 	objects  lazy[*store.Store]
@@ -101,8 +103,8 @@ func (in *Installation) Handler(ctx context.Context) (*eventstore.Handler, error
 
 // FileHandler implements app.LiveState. There is one handler in a process, so that all share
 // what it remembers of files. It writes to the log, and refuses one that lost events.
-func (in *Installation) FileHandler(ctx context.Context) (*eventstore.FileHandler, error) {
-	return in.files.get(ctx, func(ctx context.Context) (*eventstore.FileHandler, error) {
+func (in *Installation) FileHandler(ctx context.Context) (*files.Handler, error) {
+	return in.files.get(ctx, func(ctx context.Context) (*files.Handler, error) {
 		var log eventstore.Log
 		var live *LiveState
 		if err := openAll(ctx, into(&log, in.Log), in.checkContinuity, into(&live, in.LiveState)); err != nil {
@@ -112,7 +114,7 @@ func (in *Installation) FileHandler(ctx context.Context) (*eventstore.FileHandle
 		if err != nil {
 			return nil, in.unavailable(app.ServerZooKeeper, err)
 		}
-		files := &eventstore.FileHandler{Log: log, Clock: crash.Now, Epoch: now.Epoch, NewID: newID}
+		files := &files.Handler{Log: log, Clock: crash.Now, Epoch: now.Epoch, NewID: newID}
 		in.metrics.Discoveries(files.Duplicates)
 		return files, nil
 	})

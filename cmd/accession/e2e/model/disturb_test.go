@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/relay"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/internal/testkit/model"
 )
@@ -86,7 +86,7 @@ func (r *run) relay() {
 func (r *run) sent(s storetest.Store) {
 	ctx, cancel := context.WithTimeout(r.Context(), 20*time.Second)
 	defer cancel()
-	relay := &eventstore.Relay{Outbox: s, Log: r.servers.log(), Logger: slog.New(slog.DiscardHandler)}
+	relay := &relay.Relay{Outbox: s, Log: r.servers.log(), Logger: slog.New(slog.DiscardHandler)}
 	running, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { _ = relay.Run(running) })

@@ -1,4 +1,4 @@
-package eventstore
+package files
 
 import (
 	"context"
@@ -10,17 +10,18 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
-// FileHandler is the only door through which files change: load → decide → append
+// Handler is the only door through which files change: load → decide → append
 // to the file's own subject, expecting the event that was decided upon. The log is
 // all the state that files have: a conflict makes the handler load and decide
 // again. It is safe for concurrent use; its zero cache is ready.
 //
 // An order's Claim, KeepClaim and Known are not looked at: a file's attempt is
 // fenced by domain.File.Fence.
-type FileHandler struct {
-	Log   Log
+type Handler struct {
+	Log   eventstore.Log
 	Clock func() time.Time // for the informative time of events
 	NewID func() string    // a fresh command id (UUID)
 	Epoch int64            // of the live tree, see Overview; 0 = the first
@@ -29,16 +30,16 @@ type FileHandler struct {
 	duplicates atomic.Int64
 }
 
-// FileAsk is a command about one file.
-type FileAsk struct {
+// Request is a command about one file.
+type Request struct {
 	Hash    domain.FileHash
 	Command domain.FileCommand
 }
 
-// FileResult is the answer to one [FileAsk].
-type FileResult struct {
+// Result is the answer to one [Request].
+type Result struct {
 	// File is the state after the command. Times that the log gives to events which
-	// this handler wrote and has not read yet are zero; [FileHandler.Load] has them.
+	// this handler wrote and has not read yet are zero; [Handler.Load] has them.
 	File   domain.File
 	Seq    uint64   // place of its last event
 	Rows   []string // table rows, one for each event; nil when an earlier try had written them
@@ -52,11 +53,11 @@ type FileResult struct {
 }
 
 // File decides and appends one command. The error of the rules is
-// *domain.Refused; a duplicate discovery is none. For others see [Log.Append].
-func (h *FileHandler) File(ctx context.Context, hash domain.FileHash, cmd domain.FileCommand, o Meta) (FileResult, error) {
-	results, err := h.All(ctx, []FileAsk{{hash, cmd}}, o)
+// *domain.Refused; a duplicate discovery is none. For others see [eventstore.Log.Append].
+func (h *Handler) File(ctx context.Context, hash domain.FileHash, cmd domain.FileCommand, o eventstore.Meta) (Result, error) {
+	results, err := h.All(ctx, []Request{{hash, cmd}}, o)
 	if err != nil {
-		return FileResult{}, err
+		return Result{}, err
 	}
 	return results[0], results[0].Err
 }
@@ -64,10 +65,10 @@ func (h *FileHandler) File(ctx context.Context, hash domain.FileHash, cmd domain
 // DiscoverAll makes files known (F1), a thousand in one write, and gives how many
 // were not known before. Those that the rules refuse do not keep the others out;
 // the error then says how many there are and why the first.
-func (h *FileHandler) DiscoverAll(ctx context.Context, files []domain.DiscoverFile, o Meta) (fresh int, err error) {
-	asks := make([]FileAsk, len(files))
+func (h *Handler) DiscoverAll(ctx context.Context, files []domain.DiscoverFile, o eventstore.Meta) (fresh int, err error) {
+	asks := make([]Request, len(files))
 	for i, f := range files {
-		asks[i] = FileAsk{f.Spec.Hash(), f}
+		asks[i] = Request{f.Spec.Hash(), f}
 	}
 	results, err := h.All(ctx, asks, o)
 	var refused error
@@ -89,43 +90,43 @@ func (h *FileHandler) DiscoverAll(ctx context.Context, files []domain.DiscoverFi
 }
 
 // Duplicates counts the discoveries of files that were known, by this handler.
-func (h *FileHandler) Duplicates() int64 { return h.duplicates.Load() }
+func (h *Handler) Duplicates() int64 { return h.duplicates.Load() }
 
 // Now gives the log's time, by which timeouts and delays are decided.
-func (h *FileHandler) Now(ctx context.Context) (domain.Time, error) {
+func (h *Handler) Now(ctx context.Context) (domain.Time, error) {
 	info, err := h.Log.Info(ctx)
 	if err != nil {
 		return domain.Time{}, err
 	}
 	if info.Now.IsZero() {
-		return domain.Time{}, &Error{Op: "ask the log for its time", Err: ErrBroken, Hint: "its server does not tell: run a newer one"}
+		return domain.Time{}, &eventstore.Error{Op: "ask the log for its time", Err: eventstore.ErrBroken, Hint: "its server does not tell: run a newer one"}
 	}
 	return domain.At(info.Now), nil
 }
 
 // Load reads a file's state from the log. ErrNotFound: it was never discovered.
-func (h *FileHandler) Load(ctx context.Context, hash domain.FileHash) (domain.File, error) {
+func (h *Handler) Load(ctx context.Context, hash domain.FileHash) (domain.File, error) {
 	at, err := h.load(ctx, hash, "")
 	if err == nil && at.seq == 0 {
-		err = &Error{Op: "load", Aggregate: hash.Aggregate(), Err: ErrNotFound}
+		err = &eventstore.Error{Op: "load", Aggregate: hash.Aggregate(), Err: eventstore.ErrNotFound}
 	}
 	return at.file, err
 }
 
 // Files gives the states of many files, as far as there are any: as this handler
 // knows them, else from the log. What it knows may be outdated, which a command
-// finds out, and lacks times as in [FileResult].
-func (h *FileHandler) Files(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
+// finds out, and lacks times as in [Result].
+func (h *Handler) Files(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
 	return h.files(ctx, hashes, h.cache.get)
 }
 
 // Fresh is Files from the log alone: for those who would give up because of a state
 // that another process has long moved on from.
-func (h *FileHandler) Fresh(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
+func (h *Handler) Fresh(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
 	return h.files(ctx, hashes, func(domain.FileHash) (knownFile, bool) { return knownFile{}, false })
 }
 
-func (h *FileHandler) files(ctx context.Context, hashes []domain.FileHash, known func(domain.FileHash) (knownFile, bool)) (map[domain.FileHash]domain.File, error) {
+func (h *Handler) files(ctx context.Context, hashes []domain.FileHash, known func(domain.FileHash) (knownFile, bool)) (map[domain.FileHash]domain.File, error) {
 	found := make([]knownFile, len(hashes))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(fileLookUps)
@@ -157,15 +158,15 @@ type knownFile struct {
 }
 
 // load folds a file's events and keeps what it finds for the next time.
-func (h *FileHandler) load(ctx context.Context, hash domain.FileHash, commandID string) (knownFile, error) {
+func (h *Handler) load(ctx context.Context, hash domain.FileHash, commandID string) (knownFile, error) {
 	at := knownFile{file: domain.File{Hash: hash}}
 	a := hash.Aggregate()
-	for r, err := range h.Log.Read(ctx, ReadOptions{Aggregate: &a}) {
+	for r, err := range h.Log.Read(ctx, eventstore.ReadOptions{Aggregate: &a}) {
 		if err != nil {
 			return knownFile{}, err
 		}
 		if at.file, err = domain.EvolveFile(at.file, r); err != nil {
-			return knownFile{}, &Error{Op: "load", Aggregate: a, Err: errors.Join(ErrBroken, err), Hint: fmt.Sprintf("see place %d of the log", r.Seq)}
+			return knownFile{}, &eventstore.Error{Op: "load", Aggregate: a, Err: errors.Join(eventstore.ErrBroken, err), Hint: fmt.Sprintf("see place %d of the log", r.Seq)}
 		}
 		at.seq = r.Seq
 		if commandID != "" && r.CommandID == commandID {

@@ -1,4 +1,4 @@
-package eventstore
+package relay
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // Relay takes the events of the outbox to the log: each aggregate's in order,
@@ -24,8 +25,8 @@ import (
 // While log or outbox cannot be reached the relay waits and tries again; nothing
 // is lost, as events leave the outbox only after they are in the log.
 type Relay struct {
-	Outbox Outbox
-	Log    Log
+	Outbox eventstore.Outbox
+	Log    eventstore.Log
 	Logger *slog.Logger // nil = slog.Default()
 	// Drain is how long the last pass may take after Run was told to stop. 0 = 5 s.
 	Drain time.Duration

@@ -1,4 +1,4 @@
-package eventstore_test
+package files_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/eventstore/memory"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
@@ -90,16 +91,16 @@ func TestFilesStopped(t *testing.T) {
 		}
 		return nil
 	}
-	var asks []eventstore.FileAsk
+	var asks []files.Request
 	for _, d := range discoveries(2500) {
-		asks = append(asks, eventstore.FileAsk{Hash: d.Spec.Hash(), Command: d})
+		asks = append(asks, files.Request{Hash: d.Spec.Hash(), Command: d})
 	}
 	results, err := storetest.NewFileHandler(log).All(ctx, asks, eventstore.Meta{})
 	if !errors.Is(err, eventstore.ErrUnknown) || len(results) != len(asks) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
 	for i, r := range results {
-		if written := i < eventstore.MaxFileEvents; written != (r.Err == nil) || written != (r.Seq > 0) || !written && !errors.Is(r.Err, eventstore.ErrUnknown) {
+		if written := i < files.MaxEvents; written != (r.Err == nil) || written != (r.Seq > 0) || !written && !errors.Is(r.Err, eventstore.ErrUnknown) {
 			t.Fatalf("file %d: %+v", i, r)
 		}
 	}

@@ -1,4 +1,4 @@
-package eventstore
+package relay
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -30,11 +31,11 @@ type shard struct {
 	log   *slog.Logger
 
 	started bool
-	marked  Offset // the mark as it is stored
-	done    Offset // everything up to here is in the log
-	read    Offset // everything up to here was read
-	unsaved int    // items between marked and done
-	brought int    // events of the last read
+	marked  eventstore.Offset // the mark as it is stored
+	done    eventstore.Offset // everything up to here is in the log
+	read    eventstore.Offset // everything up to here was read
+	unsaved int               // items between marked and done
+	brought int               // events of the last read
 	sent    time.Time
 
 	known  positions
@@ -125,7 +126,7 @@ func (s *shard) prepare(ctx context.Context) error {
 }
 
 // passed moves read, and done with it as long as nothing is held before.
-func (s *shard) passed(item Item) {
+func (s *shard) passed(item eventstore.Item) {
 	open := s.done != s.read
 	for _, e := range item.Events {
 		from, held := s.held[e.Aggregate]

@@ -1,4 +1,4 @@
-package eventstore_test
+package relay_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/relay"
 )
 
 // mix gives n events of some jobs from the given number on, each job's in order,
@@ -42,7 +42,7 @@ func carry(t *testing.T, seed uint64, relays int, onLog, onOutbox faults, shards
 	start := func() {
 		for range relays {
 			all.Go(func() {
-				r := &eventstore.Relay{Outbox: outbox, Log: log, Logger: slog.New(&lines{})}
+				r := &relay.Relay{Outbox: outbox, Log: log, Logger: slog.New(&lines{})}
 				if err := r.Run(ctx); err != nil {
 					t.Error(err)
 				}

@@ -1,10 +1,11 @@
-package eventstore
+package relay
 
 import (
 	"context"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // doubt remembers an aggregate that could not go on.
@@ -17,7 +18,7 @@ type doubt struct {
 // this pass. Events handed over by two processes may overtake each other: the
 // first time the shard is read again from the mark, with a fresh look at the log.
 // A gap that stays is an alarm.
-func (s *shard) doubt(ctx context.Context, e domain.Recorded, at LastEvent) {
+func (s *shard) doubt(ctx context.Context, e domain.Recorded, at eventstore.LastEvent) {
 	a := e.Aggregate
 	if s.doubts[a] != nil {
 		s.hold(ctx, e, at.Version, "events before it are neither in the log nor in the outbox")

@@ -1,4 +1,4 @@
-package eventstore_test
+package relay_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/memory"
+	"github.com/accession-ingest/accession/eventstore/relay"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
 
@@ -29,7 +30,7 @@ func TestRelayedHistoryIsTheLiveState(t *testing.T) {
 		s := world.Session()
 		sessions = append(sessions, s)
 		relays.Go(func() {
-			r := &eventstore.Relay{Outbox: s, Log: log, Logger: slog.New(&lines{})}
+			r := &relay.Relay{Outbox: s, Log: log, Logger: slog.New(&lines{})}
 			if err := r.Run(ctx); err != nil {
 				t.Error(err)
 			}
@@ -103,7 +104,7 @@ func TestRelayIsPrompt(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- (&eventstore.Relay{Outbox: world.Session(), Log: log}).Run(ctx) }()
+	go func() { ended <- (&relay.Relay{Outbox: world.Session(), Log: log}).Run(ctx) }()
 	kit := storetest.NewKit(t, world.Session())
 	for n := range 20 {
 		id := kit.Submit()

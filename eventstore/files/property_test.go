@@ -1,4 +1,4 @@
-package eventstore_test
+package files_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/eventstore/memory"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
@@ -29,9 +30,9 @@ func TestFilesProperty(t *testing.T) {
 			return n == 0, n == 1
 		}}
 		ids := 0
-		var handlers []*eventstore.FileHandler
+		var handlers []*files.Handler
 		for range 3 {
-			handlers = append(handlers, &eventstore.FileHandler{Log: lossy, Clock: clock.Now,
+			handlers = append(handlers, &files.Handler{Log: lossy, Clock: clock.Now,
 				NewID: func() string { ids++; return fmt.Sprintf("c%d", ids) }})
 		}
 		told := map[domain.FileHash][]string{}
@@ -43,9 +44,9 @@ func TestFilesProperty(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var asks []eventstore.FileAsk
+			var asks []files.Request
 			for n := range rapid.IntRange(1, 4).Draw(t, "files") {
-				asks = append(asks, eventstore.FileAsk{Hash: storetest.FileSpec(n).Hash(), Command: anyFileCommand(t, n, limits, now)})
+				asks = append(asks, files.Request{Hash: storetest.FileSpec(n).Hash(), Command: anyFileCommand(t, n, limits, now)})
 			}
 			results, err := h.All(t.Context(), asks, eventstore.Meta{Actor: "daemon/test"})
 			if err != nil {

@@ -1,4 +1,4 @@
-package eventstore_test
+package relay_test
 
 import (
 	"context"

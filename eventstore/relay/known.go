@@ -1,4 +1,4 @@
-package eventstore
+package relay
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 const (
@@ -17,10 +18,10 @@ const (
 // used for a while: the young generation becomes the old one when it is full, and
 // what is still wanted moves back.
 type positions struct {
-	young, old map[domain.Aggregate]LastEvent
+	young, old map[domain.Aggregate]eventstore.LastEvent
 }
 
-func (p *positions) get(a domain.Aggregate) (LastEvent, bool) {
+func (p *positions) get(a domain.Aggregate) (eventstore.LastEvent, bool) {
 	if e, ok := p.young[a]; ok {
 		return e, true
 	}
@@ -31,12 +32,12 @@ func (p *positions) get(a domain.Aggregate) (LastEvent, bool) {
 	return e, ok
 }
 
-func (p *positions) set(a domain.Aggregate, e LastEvent) {
+func (p *positions) set(a domain.Aggregate, e eventstore.LastEvent) {
 	if len(p.young) >= maxKnown {
 		p.old, p.young = p.young, nil
 	}
 	if p.young == nil {
-		p.young = map[domain.Aggregate]LastEvent{}
+		p.young = map[domain.Aggregate]eventstore.LastEvent{}
 	}
 	p.young[a] = e
 }
@@ -48,7 +49,7 @@ func (p *positions) forget(a domain.Aggregate) {
 
 // lookUp asks the log where the aggregates stand.
 func (s *shard) lookUp(ctx context.Context, list []domain.Aggregate) error {
-	found := make([]LastEvent, len(list))
+	found := make([]eventstore.LastEvent, len(list))
 	errs := make([]error, len(list))
 	var next atomic.Int64
 	var all sync.WaitGroup

@@ -1,4 +1,4 @@
-package eventstore_test
+package relay_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/codec"
+	"github.com/accession-ingest/accession/eventstore/relay"
 )
 
 // lines is a slog.Handler that keeps what was said.
@@ -51,7 +51,7 @@ type scene struct {
 	t      *testing.T
 	outbox *scriptOutbox
 	log    *scriptLog
-	relay  *eventstore.Relay
+	relay  *relay.Relay
 	said   *lines
 	stop   func()
 	ended  chan error
@@ -61,7 +61,7 @@ func play(t *testing.T, shards int, f func(*scene)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scene{t: t, outbox: newScriptOutbox(shards, faults{}), log: newScriptLog(faults{}), said: &lines{}, ended: make(chan error, 1)}
-		s.relay = &eventstore.Relay{Outbox: s.outbox, Log: s.log, Logger: slog.New(s.said)}
+		s.relay = &relay.Relay{Outbox: s.outbox, Log: s.log, Logger: slog.New(s.said)}
 		f(s)
 		s.stop()
 		if err := <-s.ended; err != nil {

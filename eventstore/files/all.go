@@ -1,4 +1,4 @@
-package eventstore
+package files
 
 import (
 	"context"
@@ -9,19 +9,21 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 const (
-	// MaxFileEvents is how many events of files go into one write.
-	MaxFileEvents = 1000
-	fileLookUps   = 16 // questions to the log at once
+	// MaxEvents is how many events of files go into one write.
+	MaxEvents   = 1000
+	fileLookUps = 16 // questions to the log at once
+	maxTries    = 20 // of one file, before its conflicts count as an error
 )
 
 // fileWork is one ask on its way.
 type fileWork struct {
-	FileAsk
-	result *FileResult
+	Request
+	result *Result
 	at     knownFile
 	known  bool // at is worth deciding upon
 	loaded bool // at comes from the log
@@ -34,14 +36,14 @@ type fileWork struct {
 
 // filesCall is one call of All.
 type filesCall struct {
-	*FileHandler
-	order Meta
+	*Handler
+	order eventstore.Meta
 	// retry: the caller gave the command id, so that an earlier call may have
 	// written.
 	retry bool
 }
 
-// All decides and appends commands about different files, up to [MaxFileEvents]
+// All decides and appends commands about different files, up to [MaxEvents]
 // events in one write. Each file stands for itself: its refusal or conflict keeps
 // no other one out. The results are in the order of the asks. An error of the call
 // itself (the log is away until ctx ends) is also that of every file which it left
@@ -49,13 +51,13 @@ type filesCall struct {
 //
 // Under one command id a file takes one command: asking again with the same id is
 // answered with what was written the first time.
-func (h *FileHandler) All(ctx context.Context, asks []FileAsk, o Meta) ([]FileResult, error) {
-	c := filesCall{FileHandler: h, order: o, retry: o.CommandID != ""}
+func (h *Handler) All(ctx context.Context, asks []Request, o eventstore.Meta) ([]Result, error) {
+	c := filesCall{Handler: h, order: o, retry: o.CommandID != ""}
 	if !c.retry {
 		c.order.CommandID = h.NewID()
 	}
 	c.order.CommandID = codec.CleanText(c.order.CommandID)
-	results := make([]FileResult, len(asks))
+	results := make([]Result, len(asks))
 	work := make([]*fileWork, 0, len(asks))
 	seen := make(map[domain.FileHash]bool, len(asks))
 	for i, ask := range asks {
@@ -64,12 +66,12 @@ func (h *FileHandler) All(ctx context.Context, asks []FileAsk, o Meta) ([]FileRe
 		case !seen[ask.Hash]:
 			seen[ask.Hash] = true
 			// Hardly anybody discovers what is known: try before looking.
-			work = append(work, &fileWork{FileAsk: ask, result: &results[i],
+			work = append(work, &fileWork{Request: ask, result: &results[i],
 				at: knownFile{file: domain.File{Hash: ask.Hash}}, known: discovery})
 		case discovery:
 			c.duplicate(&results[i])
 		default:
-			results[i].Err = fmt.Errorf("%s is named twice in one call: ask one after the other: %w", ask.Hash.Aggregate(), ErrBroken)
+			results[i].Err = fmt.Errorf("%s is named twice in one call: ask one after the other: %w", ask.Hash.Aggregate(), eventstore.ErrBroken)
 		}
 	}
 	for len(work) > 0 {
@@ -119,7 +121,7 @@ func (c *filesCall) round(ctx context.Context, work []*fileWork) (again []*fileW
 func fit(work []*fileWork) int {
 	events := 0
 	for i, w := range work {
-		if events += len(w.events); events > MaxFileEvents {
+		if events += len(w.events); events > MaxEvents {
 			return i
 		}
 	}
@@ -154,7 +156,7 @@ func (c *filesCall) know(ctx context.Context, work []*fileWork) error {
 func (c *filesCall) decide(w *fileWork) (done bool, err error) {
 	w.events = nil
 	if len(w.at.mine) > 0 {
-		*w.result = FileResult{File: w.at.file, Seq: w.at.seq, Events: w.at.mine}
+		*w.result = Result{File: w.at.file, Seq: w.at.seq, Events: w.at.mine}
 		return true, nil
 	}
 	dec, err := domain.DecideFile(w.at.file, w.Command)
@@ -176,7 +178,7 @@ func (c *filesCall) decide(w *fileWork) (done bool, err error) {
 	if d, ok := w.Command.(domain.DiscoverFile); ok {
 		batch = d.Spec.BatchID
 	}
-	if w.events, err = record(domain.At(c.Clock()), dec.Events, batch, c.order); err != nil {
+	if w.events, err = c.order.Stamp(domain.At(c.Clock()), dec.Events, batch); err != nil {
 		return true, err
 	}
 	w.rows, w.after = dec.Rows, w.at.file
@@ -192,10 +194,10 @@ func (c *filesCall) decide(w *fileWork) (done bool, err error) {
 // append writes a chunk, and gives those of it to do again; with an error, those
 // that are undone.
 func (c *filesCall) append(ctx context.Context, chunk []*fileWork) (again []*fileWork, err error) {
-	var events []Append
+	var events []eventstore.Append
 	for _, w := range chunk {
 		for _, e := range w.events {
-			events = append(events, Append{Event: e, ExpectSeq: w.at.seq})
+			events = append(events, eventstore.Append{Event: e, ExpectSeq: w.at.seq})
 		}
 	}
 	places, err := c.Log.Append(ctx, events)
@@ -208,11 +210,11 @@ func (c *filesCall) append(ctx context.Context, chunk []*fileWork) (again []*fil
 		return nil, nil
 	case ctx.Err() != nil:
 		return chunk, err
-	case errors.Is(err, ErrConflict), errors.Is(err, ErrUnknown):
+	case errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown):
 		return c.refused(ctx, chunk, err)
-	case errors.Is(err, ErrBroken) && len(chunk) > 1: // too much at once, or one of them is bad
+	case errors.Is(err, eventstore.ErrBroken) && len(chunk) > 1: // too much at once, or one of them is bad
 		return c.split(ctx, chunk)
-	case errors.Is(err, ErrBroken):
+	case errors.Is(err, eventstore.ErrBroken):
 		chunk[0].result.Err = err
 		return nil, nil
 	default:
@@ -225,14 +227,14 @@ func (c *filesCall) written(w *fileWork, places []uint64) {
 		w.events[i].Seq = places[i]
 	}
 	last := places[len(places)-1]
-	*w.result = FileResult{File: w.after, Seq: last, Rows: w.rows, Events: w.events}
+	*w.result = Result{File: w.after, Seq: last, Rows: w.rows, Events: w.events}
 	c.cache.put(w.Hash, knownFile{file: w.after, seq: last})
 }
 
 // refused finds out which files of a refused or doubtful write have moved: they
 // are to be loaded, the others go again as they are.
 func (c *filesCall) refused(ctx context.Context, chunk []*fileWork, why error) (again []*fileWork, err error) {
-	lasts := make([]LastEvent, len(chunk))
+	lasts := make([]eventstore.LastEvent, len(chunk))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(fileLookUps)
 	for i, w := range chunk {
@@ -243,7 +245,7 @@ func (c *filesCall) refused(ctx context.Context, chunk []*fileWork, why error) (
 	}
 	var stay []*fileWork
 	for i, w := range chunk {
-		w.unsure = w.unsure || errors.Is(why, ErrUnknown)
+		w.unsure = w.unsure || errors.Is(why, eventstore.ErrUnknown)
 		_, discovery := w.Command.(domain.DiscoverFile)
 		switch {
 		case lasts[i].Seq == w.at.seq:
@@ -266,7 +268,7 @@ func (c *filesCall) refused(ctx context.Context, chunk []*fileWork, why error) (
 
 // reload has a file decided again on what the log says, but not for ever.
 func (c *filesCall) reload(again []*fileWork, w *fileWork, why error) []*fileWork {
-	if w.tries++; w.tries > maxConflicts {
+	if w.tries++; w.tries > maxTries {
 		w.result.Err = fmt.Errorf("decide %s: refused %d times by other writers: %w", w.Hash.Aggregate(), w.tries, why)
 		return again
 	}
@@ -286,7 +288,7 @@ func (c *filesCall) split(ctx context.Context, chunk []*fileWork) (again []*file
 	return slices.Concat(again, rest), err
 }
 
-func (c *filesCall) duplicate(r *FileResult) {
+func (c *filesCall) duplicate(r *Result) {
 	r.Duplicate = true
 	c.duplicates.Add(1)
 }

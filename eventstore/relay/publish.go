@@ -1,4 +1,4 @@
-package eventstore
+package relay
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 const (
@@ -43,17 +44,17 @@ func (s *shard) publish(ctx context.Context, events []domain.Recorded) error {
 		case err == nil:
 			s.appended(ctx, todo, seqs)
 			return nil
-		case errors.Is(err, ErrConflict):
+		case errors.Is(err, eventstore.ErrConflict):
 			if refused == maxRefusals {
 				return fmt.Errorf("relay %s: refused %d times: %w", todo[0].Event.ID(), refused, err)
 			}
 			if err := s.lookUp(ctx, aggregates(todo)); err != nil {
 				return err
 			}
-		case errors.Is(err, ErrBroken) && len(todo) == 1:
+		case errors.Is(err, eventstore.ErrBroken) && len(todo) == 1:
 			s.hold(ctx, todo[0].Event, todo[0].Event.Version-1, err.Error())
 			return nil
-		case !errors.Is(err, ErrBroken):
+		case !errors.Is(err, eventstore.ErrBroken):
 			return err
 		}
 		if len(todo) == 1 {
@@ -71,12 +72,12 @@ func (s *shard) publish(ctx context.Context, events []domain.Recorded) error {
 }
 
 // plan says which of the events are to be appended, and after what.
-func (s *shard) plan(ctx context.Context, events []domain.Recorded) ([]Append, error) {
+func (s *shard) plan(ctx context.Context, events []domain.Recorded) ([]eventstore.Append, error) {
 	if err := s.lookUp(ctx, s.unknown(events)); err != nil {
 		return nil, err
 	}
-	todo := make([]Append, 0, len(events))
-	next := make(map[domain.Aggregate]LastEvent, len(events)) // as if todo were in the log
+	todo := make([]eventstore.Append, 0, len(events))
+	next := make(map[domain.Aggregate]eventstore.LastEvent, len(events)) // as if todo were in the log
 	for _, e := range events {
 		a := e.Aggregate
 		if _, held := s.held[a]; held {
@@ -92,8 +93,8 @@ func (s *shard) plan(ctx context.Context, events []domain.Recorded) ([]Append, e
 		case e.Version <= at.Version:
 			s.settled(ctx, e)
 		case e.Version == at.Version+1:
-			todo = append(todo, Append{Event: e, ExpectSeq: at.Seq})
-			next[a] = LastEvent{Version: e.Version, Seq: at.Seq, CommandID: e.CommandID}
+			todo = append(todo, eventstore.Append{Event: e, ExpectSeq: at.Seq})
+			next[a] = eventstore.LastEvent{Version: e.Version, Seq: at.Seq, CommandID: e.CommandID}
 		default:
 			s.doubt(ctx, e, at)
 		}
@@ -120,15 +121,15 @@ func (s *shard) unknown(events []domain.Recorded) []domain.Aggregate {
 	return ask
 }
 
-func (s *shard) appended(ctx context.Context, todo []Append, seqs []uint64) {
+func (s *shard) appended(ctx context.Context, todo []eventstore.Append, seqs []uint64) {
 	for i, a := range todo {
 		e := a.Event
-		s.known.set(e.Aggregate, LastEvent{Version: e.Version, Seq: seqs[i], CommandID: e.CommandID})
+		s.known.set(e.Aggregate, eventstore.LastEvent{Version: e.Version, Seq: seqs[i], CommandID: e.CommandID})
 		s.settled(ctx, e)
 	}
 }
 
-func aggregates(todo []Append) []domain.Aggregate {
+func aggregates(todo []eventstore.Append) []domain.Aggregate {
 	var list []domain.Aggregate
 	seen := make(map[domain.Aggregate]bool, len(todo))
 	for _, t := range todo {
