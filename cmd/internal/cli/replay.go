@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,11 +87,7 @@ func (p *program) write(name string, do func(io.Writer) error) error {
 		return export.File(name, do)
 	}
 	out := bufio.NewWriterSize(p.Out, 1<<16)
-	err := do(out)
-	if flushed := out.Flush(); err == nil {
-		err = flushed
-	}
-	return err
+	return cmp.Or(do(out), out.Flush())
 }
 
 func writeRepublished(w io.Writer, done app.Republished) {

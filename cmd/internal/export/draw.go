@@ -12,10 +12,10 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 )
 
-// chart says which columns of a report's first table are drawn: bars beside each
-// other for each row, or below each other when their names are long.
+// chart is which columns of a report's first table are drawn, as bars next to each
+// other for each row.
 type chart struct {
-	label  []string // columns that name a row
+	label  []string // columns that label a row
 	values []string // columns that are bars
 	axis   string   // what they measure
 }
@@ -25,19 +25,24 @@ var charts = map[string]chart{
 	"states":     {label: []string{"kind", "status"}, values: []string{"p50", "p95", "p99"}, axis: "seconds"},
 }
 
-// palette is told apart by those who see colours differently too.
+// palette can be told apart with colour blindness too.
 var palette = []color.Color{color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}}
 
-// The most rows that a drawing has room for; of more the last are drawn.
+// maxDrawn is how many rows a chart has room for; of more, the last are drawn.
 const maxDrawn = 60
 
-// draw draws what the report's first table says.
+// draw draws the report's first table.
 func draw(w io.Writer, r app.Report, o ReportOptions) error {
 	c, ok := charts[r.Name]
 	if !ok {
 		return fmt.Errorf("the report %s has no chart", r.Name)
 	}
-	labels, values, err := c.read(r.Tables[0], o)
+	t := r.Tables[0]
+	at := map[string]int{}
+	for i, col := range t.Columns {
+		at[col.Name] = i
+	}
+	labels, values, err := c.read(t, at, o)
 	if err != nil {
 		return err
 	}
@@ -48,7 +53,7 @@ func draw(w io.Writer, r app.Report, o ReportOptions) error {
 	p.Add(plotter.NewGrid())
 	width := vg.Points(14)
 	for i, name := range c.values {
-		if len(labels) == 0 {
+		if len(labels) == 0 { // plotter refuses a chart without bars
 			break
 		}
 		bars, err := plotter.NewBarChart(values[i], width)
@@ -58,7 +63,7 @@ func draw(w io.Writer, r app.Report, o ReportOptions) error {
 		bars.Color, bars.LineStyle.Width = palette[i%len(palette)], 0
 		bars.Offset = width * vg.Length(float64(i)-float64(len(c.values)-1)/2)
 		p.Add(bars)
-		p.Legend.Add(columnLabel(r.Tables[0], name), bars)
+		p.Legend.Add(t.Columns[at[name]].Label, bars)
 	}
 	if len(labels) > 0 {
 		p.NominalX(labels...)
@@ -66,13 +71,11 @@ func draw(w io.Writer, r app.Report, o ReportOptions) error {
 		p.X.Tick.Label.Rotation = 0.6
 		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = -1, -0.5
 	} else {
-		p.X.Label.Text = r.Tables[0].None
+		p.X.Label.Text = t.None
 		p.HideX()
 	}
-	if p.Y.Max <= 0 {
+	if p.Y.Max *= 1.25; p.Y.Max <= 0 { // room for the legend
 		p.Y.Max = 1
-	} else {
-		p.Y.Max *= 1.25 // room for the legend
 	}
 	size := max(vg.Points(640), vg.Length(len(labels))*width*vg.Length(len(c.values)+1)+vg.Points(120))
 	out, err := p.WriterTo(size, vg.Points(400), o.Format)
@@ -83,12 +86,8 @@ func draw(w io.Writer, r app.Report, o ReportOptions) error {
 	return err
 }
 
-// read takes the columns out of the rows.
-func (c chart) read(t app.Table, o ReportOptions) (labels []string, values []plotter.Values, err error) {
-	at := map[string]int{}
-	for i, col := range t.Columns {
-		at[col.Name] = i
-	}
+// read returns the labels and values of the rows; at are the positions of columns.
+func (c chart) read(t app.Table, at map[string]int, o ReportOptions) (labels []string, values []plotter.Values, err error) {
 	values = make([]plotter.Values, len(c.values))
 	for row, err := range t.Rows {
 		if err != nil {
@@ -100,14 +99,9 @@ func (c chart) read(t app.Table, o ReportOptions) (labels []string, values []plo
 		}
 		labels = append(labels, label[1:])
 		for i, name := range c.values {
-			switch v := row[at[name]].(type) {
-			case int64:
-				values[i] = append(values[i], float64(v))
-			case float64:
-				values[i] = append(values[i], v)
-			default:
-				values[i] = append(values[i], 0)
-			}
+			v, _ := row[at[name]].(float64)
+			n, _ := row[at[name]].(int64)
+			values[i] = append(values[i], v+float64(n)) // one of them is 0
 		}
 		o.Row()
 	}
@@ -118,13 +112,4 @@ func (c chart) read(t app.Table, o ReportOptions) (labels []string, values []plo
 		}
 	}
 	return labels, values, nil
-}
-
-func columnLabel(t app.Table, name string) string {
-	for _, c := range t.Columns {
-		if c.Name == name {
-			return c.Label
-		}
-	}
-	return name
 }

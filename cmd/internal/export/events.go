@@ -11,9 +11,9 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 )
 
-// EventRow is an event as a row: its data as JSON, and beside it the states and the
-// reason that nearly all events have. Column names are those of the history in
-// PostgreSQL where it has them.
+// EventRow is an event as a row: its data as JSON, and in columns of their own the
+// states and the reason that nearly all events have. Columns have the names that they
+// have in the history in PostgreSQL.
 type EventRow struct {
 	Seq           uint64    `parquet:"seq"`
 	ID            string    `parquet:"id,zstd"`
@@ -39,7 +39,7 @@ type EventRow struct {
 	Data          string    `parquet:"data,json,zstd"`
 }
 
-// rowOf flattens an event.
+// rowOf returns an event as a row.
 func rowOf(e app.Event) (EventRow, error) {
 	var data strings.Builder
 	if err := NewJSONLines(&data).Write(e.Data); err != nil {
@@ -56,7 +56,7 @@ func rowOf(e app.Event) (EventRow, error) {
 	return row, nil
 }
 
-// EventWriter writes events one by one; nothing is complete before Close.
+// EventWriter writes events one by one. The output is complete after Close.
 type EventWriter interface {
 	Write(e app.Event) error
 	Close() error
@@ -69,7 +69,7 @@ const (
 	FormatParquet   = "parquet"
 )
 
-// NewEventWriter begins a file of events in one of the formats.
+// NewEventWriter returns a writer of events in one of the formats.
 func NewEventWriter(w io.Writer, format string) (EventWriter, error) {
 	switch format {
 	case FormatJSONLines:
@@ -103,7 +103,7 @@ func (c eventCSV) Write(e app.Event) error {
 		r.DataSchema, r.Data)
 }
 
-// rowsPerGroup bounds what is held in memory before it is written.
+// rowsPerGroup is how many rows are kept in memory until they are written.
 const rowsPerGroup = 5_000
 
 type eventParquet struct {

@@ -1,16 +1,19 @@
 package export
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // JSONLines writes each value as one line of JSON.
 type JSONLines struct{ enc *json.Encoder }
 
-// NewJSONLines begins a file.
+// NewJSONLines returns a writer of lines to w.
 func NewJSONLines(w io.Writer) *JSONLines {
-	enc := json.NewEncoder(Escaping(w))
+	enc := json.NewEncoder(escaping{w})
 	enc.SetEscapeHTML(false)
 	return &JSONLines{enc}
 }
@@ -18,32 +21,27 @@ func NewJSONLines(w io.Writer) *JSONLines {
 // Write writes one line.
 func (j *JSONLines) Write(v any) error { return j.enc.Encode(v) }
 
-// Escaping gives a writer of JSON whose control characters beyond ASCII, which JSON
-// allows and terminals obey, are written as escapes.
-func Escaping(w io.Writer) io.Writer { return escaping{w} }
-
+// escaping writes JSON with escapes for the control characters beyond ASCII, which
+// JSON allows and terminals obey.
 type escaping struct{ w io.Writer }
+
+// needsEscape reports whether a character that JSON allows is a control character.
+func needsEscape(r rune) bool { return r >= 0x7f && r < 0xa0 }
 
 // Write takes whole characters only, as an encoder writes them.
 func (e escaping) Write(p []byte) (int, error) {
-	const hex = "0123456789abcdef"
-	var out []byte
-	done := 0
-	for i := 0; i < len(p); i++ {
-		c, size := p[i], 1
-		if c == 0xc2 && i+1 < len(p) && p[i+1] < 0xa0 { // U+0080 to U+009F
-			c, size = p[i+1], 2
-		} else if c != 0x7f {
-			continue
+	out := p
+	if bytes.ContainsFunc(p, needsEscape) {
+		out = nil
+		for _, r := range string(p) {
+			if needsEscape(r) {
+				out = fmt.Appendf(out, `\u%04x`, r)
+			} else {
+				out = utf8.AppendRune(out, r)
+			}
 		}
-		out = append(append(out, p[done:i]...), '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		i += size - 1
-		done = i + 1
 	}
-	if done == 0 {
-		return e.w.Write(p)
-	}
-	if _, err := e.w.Write(append(out, p[done:]...)); err != nil {
+	if _, err := e.w.Write(out); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -30,37 +30,27 @@ type ReportOptions struct {
 	Made   time.Time // when the report was made
 	From   string    // of a mail, as To: see notify.Message
 	To     []string
-	// Row is called after each row, nil = nobody wants to know.
+	// Row is called after each row; nil = not called.
 	Row func()
 }
 
-// WriteReport writes a report; its rows are read meanwhile, and not kept.
+// WriteReport writes a report. Its rows are read meanwhile and not kept.
 func WriteReport(w io.Writer, r app.Report, o ReportOptions) error {
 	if o.Row == nil {
 		o.Row = func() {}
 	}
-	switch o.Format {
-	case FormatText:
-		return writeText(w, r, o)
-	case FormatHTML:
-		return writeHTML(w, r, o)
-	case FormatJSON:
-		return writeJSON(w, r, o)
-	case FormatCSV:
-		t, err := TableOf(r, o.Table)
-		if err != nil {
-			return err
-		}
-		return writeCSV(w, t, o)
-	case FormatMail:
-		return writeMail(w, r, o)
-	case FormatSVG, FormatPNG:
-		return draw(w, r, o)
+	write, ok := writers[o.Format]
+	if !ok {
+		return fmt.Errorf("there is no format %q", o.Format)
 	}
-	return fmt.Errorf("there is no format %q", o.Format)
+	return write(w, r, o)
 }
 
-// TableOf finds a table of a report by its name, "" = the first.
+var writers = map[string]func(io.Writer, app.Report, ReportOptions) error{
+	FormatText: writeText, FormatHTML: writeHTML, FormatJSON: writeJSON, FormatCSV: writeCSV, FormatMail: writeMail, FormatSVG: draw, FormatPNG: draw,
+}
+
+// TableOf returns a table of a report by its name, "" = the first.
 func TableOf(r app.Report, name string) (app.Table, error) {
 	i := slices.IndexFunc(r.Tables, func(t app.Table) bool { return name == "" || t.Name == name })
 	if i >= 0 {
@@ -70,10 +60,14 @@ func TableOf(r app.Report, name string) (app.Table, error) {
 	for _, t := range r.Tables {
 		known = append(known, t.Name)
 	}
-	return app.Table{}, fmt.Errorf("the report %s has no table %q: there is only %s", r.Name, name, strings.Join(known, ", "))
+	return app.Table{}, fmt.Errorf("the report %s has no table %q: choose one of %s", r.Name, name, strings.Join(known, ", "))
 }
 
-func writeCSV(w io.Writer, t app.Table, o ReportOptions) error {
+func writeCSV(w io.Writer, r app.Report, o ReportOptions) error {
+	t, err := TableOf(r, o.Table)
+	if err != nil {
+		return err
+	}
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		names[i] = c.Name
@@ -94,8 +88,8 @@ func writeCSV(w io.Writer, t app.Table, o ReportOptions) error {
 	return out.Close()
 }
 
-// people writes a value for people: times in UTC to the second, durations and
-// shares with three digits.
+// people returns a value as text: times in UTC to the second, durations and shares
+// with three digits.
 func people(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"time"
 
@@ -13,75 +14,80 @@ import (
 // writeJSON writes one object, its rows one a line: {"report", "title", "made",
 // "at", "facts": {…}, "tables": {NAME: [{…}]}}. Names are in the order of the report.
 func writeJSON(to io.Writer, r app.Report, o ReportOptions) error {
-	b := bufio.NewWriter(to)
-	w := &jsonWriter{w: b}
-	w.raw(`{"report":`).value(r.Name).raw(`,"title":`).value(r.Title).raw(`,"made":`).value(o.Made.UTC().Format(time.RFC3339))
+	out := bufio.NewWriter(to)
+	w := newJSONWriter(out)
+	w.value(`{"report":`, r.Name)
+	w.value(`,"title":`, r.Title)
+	w.value(`,"made":`, o.Made.UTC().Format(time.RFC3339))
 	if r.At != nil {
-		w.raw(`,"at":`).value(r.At)
+		w.value(`,"at":`, r.At)
 	}
-	w.raw(`,"facts":{`)
+	w.buf.WriteString(`,"facts":{`)
 	for i, f := range r.Facts {
-		w.comma(i).value(f.Name).raw(":").value(f.Value)
+		w.value(comma(i), f.Name)
+		w.value(":", f.Value)
 	}
-	w.raw(`},"tables":{`)
+	w.buf.WriteString(`},"tables":{`)
 	for i, t := range r.Tables {
-		w.comma(i).raw("\n").value(t.Name).raw(":[")
+		w.value(comma(i)+"\n", t.Name)
+		w.buf.WriteString(":[")
 		n := 0
 		for row, err := range t.Rows {
-			if err != nil {
+			if err = errors.Join(err, w.flush()); err != nil {
 				return err
 			}
-			w.comma(n).raw("\n{")
+			w.buf.WriteString(comma(n) + "\n{")
 			for c, v := range row {
-				w.comma(c).value(t.Columns[c].Name).raw(":").value(v)
+				w.value(comma(c), t.Columns[c].Name)
+				w.value(":", v)
 			}
-			w.raw("}")
-			if w.err != nil {
-				return w.err
-			}
+			w.buf.WriteByte('}')
 			n++
 			o.Row()
 		}
-		w.raw("]")
+		w.buf.WriteByte(']')
 	}
-	w.raw("}}\n")
-	if w.err != nil {
-		return w.err
-	}
-	return b.Flush()
+	w.buf.WriteString("}}\n")
+	return errors.Join(w.flush(), out.Flush())
 }
 
-// jsonWriter writes parts of JSON until the first error.
-type jsonWriter struct {
-	w   *bufio.Writer
-	err error
-	buf bytes.Buffer
-}
-
-func (j *jsonWriter) raw(s string) *jsonWriter {
-	if j.err == nil {
-		_, j.err = j.w.WriteString(s)
-	}
-	return j
-}
-
-func (j *jsonWriter) comma(i int) *jsonWriter {
+// comma returns what is before the i-th of a list.
+func comma(i int) string {
 	if i > 0 {
-		return j.raw(",")
+		return ","
 	}
+	return ""
+}
+
+// jsonWriter writes parts of JSON.
+type jsonWriter struct {
+	to  io.Writer
+	buf bytes.Buffer // until flush, so that the escaping gets whole characters
+	enc *json.Encoder
+	err error // the first
+}
+
+func newJSONWriter(w io.Writer) *jsonWriter {
+	j := &jsonWriter{to: escaping{w}}
+	j.enc = json.NewEncoder(&j.buf)
+	j.enc.SetEscapeHTML(false)
 	return j
 }
 
-func (j *jsonWriter) value(v any) *jsonWriter {
-	if j.err != nil {
-		return j
+// value adds a text, then a value as JSON.
+func (j *jsonWriter) value(before string, v any) {
+	j.buf.WriteString(before)
+	if err := j.enc.Encode(v); err != nil {
+		j.err = errors.Join(j.err, err)
+		return
 	}
-	j.buf.Reset()
-	enc := json.NewEncoder(&j.buf)
-	enc.SetEscapeHTML(false)
-	if j.err = enc.Encode(v); j.err == nil {
-		// Here, where characters are whole: the buffer behind cuts where it is full.
-		_, j.err = Escaping(j.w).Write(bytes.TrimRight(j.buf.Bytes(), "\n"))
+	j.buf.Truncate(j.buf.Len() - 1) // the encoder ends values with a line feed
+}
+
+// flush writes what was added.
+func (j *jsonWriter) flush() error {
+	if _, err := j.buf.WriteTo(j.to); err != nil {
+		return err
 	}
-	return j
+	return j.err
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -11,11 +12,11 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/notify"
 )
 
-// mailRows is how many rows of a table a mail has; a mail is no place for more.
+// mailRows is the most rows of a table that a mail has.
 const mailRows = 500
 
-// writeMail writes a whole mail, ready for a mail system: the report as text and, for
-// readers that show it, as a page. Both are made of rows that are read once.
+// writeMail writes a complete mail: the report as text, and as a page for readers that
+// show HTML. The rows of both are read once.
 func writeMail(w io.Writer, r app.Report, o ReportOptions) error {
 	r, err := shortened(r, o)
 	if err != nil {
@@ -23,10 +24,7 @@ func writeMail(w io.Writer, r app.Report, o ReportOptions) error {
 	}
 	silent := ReportOptions{Made: o.Made, Row: func() {}}
 	var text, page bytes.Buffer
-	if err := writeText(&text, r, silent); err != nil {
-		return err
-	}
-	if err := writeHTML(&page, r, silent); err != nil {
+	if err := cmp.Or(writeText(&text, r, silent), writeHTML(&page, r, silent)); err != nil {
 		return err
 	}
 	subject, key := "Report "+r.Name, "report/"+r.Name
@@ -44,8 +42,8 @@ func writeMail(w io.Writer, r app.Report, o ReportOptions) error {
 	return err
 }
 
-// shortened reads a report, up to mailRows rows of each table, and says what it left
-// out.
+// shortened reads a report, up to mailRows rows of each table. A fact reports what was
+// left out.
 func shortened(r app.Report, o ReportOptions) (app.Report, error) {
 	tables, facts := make([]app.Table, len(r.Tables)), r.Facts[:len(r.Facts):len(r.Facts)]
 	for i, t := range r.Tables {
@@ -68,7 +66,7 @@ func shortened(r app.Report, o ReportOptions) (app.Report, error) {
 	return r, nil
 }
 
-// again gives rows as often as they are asked for.
+// again returns rows that can be read several times.
 func again(rows [][]any) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for _, row := range rows {

@@ -10,11 +10,11 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 )
 
-// lookAhead is how many rows are looked at to find out how wide columns are.
+// lookAhead is how many rows decide how wide the columns are.
 const lookAhead = 200
 
-// writeText writes tables with columns below each other. Longer cells further down
-// push the rest of their row to the right.
+// writeText writes tables with aligned columns. Longer cells further down push the
+// rest of their row to the right.
 func writeText(to io.Writer, r app.Report, o ReportOptions) error {
 	w := bufio.NewWriter(to)
 	fmt.Fprintf(w, "%s\n%s\n", r.Title, strings.Repeat("=", utf8.RuneCountInString(r.Title)))
@@ -43,30 +43,24 @@ func writeText(to io.Writer, r app.Report, o ReportOptions) error {
 }
 
 func textTable(w *bufio.Writer, t app.Table, o ReportOptions) error {
-	widths := make([]int, len(t.Columns))
 	header := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		header[i], widths[i] = c.Label, utf8.RuneCountInString(c.Label)
+		header[i] = c.Label
 	}
-	held, out := make([][]string, 0, lookAhead), false
-	line := func(cells []string) {
-		text := ""
-		for i, c := range cells {
-			text += c + strings.Repeat(" ", max(widths[i]-utf8.RuneCountInString(c), 0)+2)
+	held, n := [][]string{header}, 0 // until the columns' widths are known
+	var widths []int
+	flush := func() {
+		if widths == nil {
+			widths = widthsOf(held)
 		}
-		fmt.Fprintln(w, strings.TrimRight(text, " "))
-	}
-	begin := func() {
 		for _, cells := range held {
+			line := ""
 			for i, c := range cells {
-				widths[i] = max(widths[i], min(utf8.RuneCountInString(c), 60))
+				line += fmt.Sprintf("%-*s  ", widths[i], c)
 			}
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
 		}
-		line(header)
-		for _, cells := range held {
-			line(cells)
-		}
-		held, out = nil, true
+		held = nil
 	}
 	for row, err := range t.Rows {
 		if err != nil {
@@ -76,20 +70,27 @@ func textTable(w *bufio.Writer, t app.Table, o ReportOptions) error {
 		for i, v := range row {
 			cells[i] = people(v)
 		}
-		switch held = append(held, cells); {
-		case out:
-			held = nil
-			line(cells)
-		case len(held) == lookAhead:
-			begin()
+		held = append(held, cells)
+		if n++; n >= lookAhead {
+			flush()
 		}
 		o.Row()
 	}
-	switch {
-	case !out && len(held) > 0:
-		begin()
-	case !out:
+	if n == 0 {
 		fmt.Fprintln(w, t.None)
+		return nil
 	}
+	flush()
 	return nil
+}
+
+// widthsOf returns the widths of columns, up to 60.
+func widthsOf(rows [][]string) []int {
+	widths := make([]int, len(rows[0]))
+	for _, cells := range rows {
+		for i, c := range cells {
+			widths[i] = max(widths[i], min(utf8.RuneCountInString(c), 60))
+		}
+	}
+	return widths
 }
