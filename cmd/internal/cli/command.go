@@ -154,9 +154,10 @@ func (p *program) settings() (config.Resolved, error) {
 	cfg, err := config.Load(config.Sources{File: p.configFile, Environ: p.Environ, Flags: flags})
 	var more config.Faults
 	if errors.As(err, &more) {
-		err = append(faults, more...)
-	} else if err == nil && faults != nil {
-		err = faults
+		faults = append(faults, more...)
+	}
+	if len(faults) > 0 {
+		return cfg, faults
 	}
 	return cfg, err
 }

@@ -76,7 +76,8 @@ func (p *program) newDemo(ctx context.Context, dir string) (d *demo, err error) 
 		return d, err
 	}
 	d.step("The tables are created: %d migrations for the projections, %d for the records.", done.Applied["accession"], done.Applied["record"])
-	return d, d.startService(ctx)
+	err = d.startService(ctx)
+	return d, err
 }
 
 // emptyDir returns a directory without data: an earlier demonstration in it is

@@ -33,7 +33,7 @@ func writeJSON(to io.Writer, r app.Report, o ReportOptions) error {
 		w.buf.WriteString(":[")
 		n := 0
 		for row, err := range t.Rows {
-			if err = errors.Join(err, w.flush()); err != nil {
+			if err := errors.Join(err, w.flush()); err != nil {
 				return err
 			}
 			w.buf.WriteString(comma(n) + "\n{")
