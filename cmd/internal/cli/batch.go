@@ -97,7 +97,7 @@ func (p *program) batchLs() *cobra.Command {
 		}),
 	}
 	parsed(c, &f.Status, "status", "", "only batches in this `STATE`", optional(among(domain.BatchStates...)))
-	c.Flags().StringVar(&f.Submitter, "submitter", "", "only batches of this `NAME`")
+	c.Flags().StringVar(&f.Submitter, "submitter", "", "only batches submitted by this `NAME`")
 	c.Flags().StringVar((*string)(&f.Before), "before", "", "only batches older than this `BATCH`")
 	limitFlag(c, &f.Limit, listLimit, "batches")
 	return c
@@ -204,7 +204,7 @@ func (p *program) batchReport() *cobra.Command {
 		Short: "Report on a batch: every job, every failed attempt",
 		Long: `Report on a batch at any time: how its jobs add up, the state of each with its
 identifier and reason, and every failed attempt with its outcome. A later success
-erases no earlier failure. With --at, report as of then.`,
+erases no earlier failure. With --at, report as of that time.`,
 		Example: "  accession batch report bid0000000001\n  accession batch report bid0000000001 -o json > report.json\n  accession batch report bid0000000001 --at 2026-03-01T12:00",
 		Args:    one("batch id", domain.ParseBatchID),
 		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (app.BatchReportView, error) {

@@ -89,7 +89,7 @@ const timeHelp = "2026-03-01T12:00Z, local time without a zone, a date, or an ag
 
 // timeFlags adds --since and --until.
 func timeFlags(c *cobra.Command, since, until *time.Time) {
-	parsed(c, since, "since", "", "from this `TIME` on, by the clock of the log ("+timeHelp+")", parseTime)
+	parsed(c, since, "since", "", "from this `TIME` on ("+timeHelp+")", parseTime)
 	parsed(c, until, "until", "", "before this `TIME`", parseTime)
 }
 

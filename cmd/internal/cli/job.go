@@ -17,7 +17,7 @@ import (
 )
 
 func (p *program) job() *cobra.Command {
-	priority := domain.PriorityDefault
+	var priority int
 	changes := verbs(p, "JOB", "job id", domain.ParseJobID,
 		verb[domain.JobID]{
 			name:    "hold",
@@ -52,7 +52,7 @@ when the batch is failed, request an update report after the jobs have ended.`,
 				return a.Reprioritise(ctx, id, priority, why)
 			},
 			flags: func(c *cobra.Command) {
-				c.Flags().IntVar(&priority, "to", priority, "the new `PRIORITY`, 0 to 99 (required)")
+				c.Flags().IntVar(&priority, "to", 0, "the new `PRIORITY`, 0 to 99 (required)")
 				_ = c.MarkFlagRequired("to") // it was added above
 			},
 		},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io/fs"
 	"os"
 	"regexp"
 	"strings"
@@ -79,13 +80,17 @@ func TestRunbooksNameWhatThereIs(t *testing.T) {
 // writes.
 func TestRunbooksQuoteTheLog(t *testing.T) {
 	t.Parallel()
-	sources := ""
-	for _, name := range []string{
-		"eventstore/pressure.go", "eventstore/relay/shard.go", "eventstore/zklive/session.go", "eventstore/zklive/queues.go",
-		"eventstore/zklive/batches.go", "cmd/internal/daemon/turn.go", "cmd/internal/run/stage.go", "cmd/internal/wire/history.go",
-		"cmd/internal/wire/services.go",
-	} {
-		sources += readPage(t, name)
+	var sources strings.Builder
+	for _, dir := range []string{"eventstore", "projections", "cmd/internal/daemon", "cmd/internal/run", "cmd/internal/wire"} {
+		err := fs.WalkDir(os.DirFS("../../../"+dir), ".", func(name string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+				sources.WriteString(readPage(t, dir+"/"+name))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	quoted := 0
 	for _, m := range regexp.MustCompile("`([a-z][^`]* [^`]* [^`]*)`").FindAllStringSubmatch(readPage(t, "docs/runbooks.md"), -1) {
@@ -93,7 +98,7 @@ func TestRunbooksQuoteTheLog(t *testing.T) {
 			continue
 		}
 		quoted++
-		if !strings.Contains(sources, m[1]) {
+		if !strings.Contains(sources.String(), m[1]) {
 			t.Errorf("no line of the log says %q", m[1])
 		}
 	}

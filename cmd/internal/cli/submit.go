@@ -46,11 +46,11 @@ failed.`,
 	f.StringVar(&d.Profile, "profile", "", "`NAME` of the collection's profile (required)")
 	f.StringVar(&d.Submitter, "submitter", "", "`NAME` of the depositor (default your user name)")
 	f.StringVar((*string)(&d.Type), "type", "", "`TYPE` of the payload; see above")
-	f.StringVar(&d.Mode, "mode", "add", "add new objects, or update the objects that a manifest of many names")
+	f.StringVar(&d.Mode, "mode", "add", "`MODE`: add new objects, or update the objects that a manifest of many names")
 	f.StringVar(&d.Digest, "digest", "", "digest of the payload, as `ALGORITHM:HEX`")
-	f.StringVar(&d.Title, "title", "", "title of the object")
-	f.StringVar(&d.Creator, "creator", "", "creator of the object")
-	f.StringVar(&d.Date, "date", "", "date of the object")
+	f.StringVar(&d.Title, "title", "", "`TITLE` of the object")
+	f.StringVar(&d.Creator, "creator", "", "`CREATOR` of the object")
+	f.StringVar(&d.Date, "date", "", "`DATE` of the object")
 	f.BoolVarP(&watch, "watch", "w", false, "wait until the batch is at rest")
 	return c
 }

@@ -41,7 +41,7 @@ func verbs[ID ~string](p *program, arg, what string, parse func(string) (ID, err
 			o.command = c.CommandPath()
 			return o.run(ctx, p, a, args)
 		})
-		reason := "`TEXT` for the history: why"
+		reason := "record this `TEXT` as the reason"
 		if v.reason {
 			reason += " (required)"
 		}

@@ -26,13 +26,13 @@ func (p *program) verify() *cobra.Command {
 		Long: `Fold the whole log and compare it with every batch, job, hold and pause in ZooKeeper,
 every row in PostgreSQL, and the working directories, while work goes on. Each is
 compared at its own version; what is ahead of the log is waited for. Verify also looks
-for what belongs to nothing: queue entries and references without a job, locks without a
-live worker, directories of jobs that are gone; for events that are not relayed to the
-log; and whether batches and files add up.
+for orphans: queue entries and references without a job, locks without a live worker,
+directories of jobs that are gone; for events that are not relayed to the log; and
+whether batches and files add up.
 
 With --repair, what can be repaired without a person is listed with what would be done;
-with --repair --yes it is done: nodes are written again from the log, what belongs to
-nothing is removed. Each repair is a write of its own with an event of its own, and is
+with --repair --yes it is done: nodes are written again from the log, orphans are
+removed. Each repair is a write of its own with an event of its own, and is
 refused when its object has changed since it was read. Tables are not repaired but
 rebuilt, with ` + "`accession rebuild`" + `.
 
