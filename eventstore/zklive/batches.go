@@ -10,32 +10,57 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
 // rescanEvery bounds how long a batch's move by another process, of which the
 // log told nothing, stays unseen.
 const rescanEvery = 10 * time.Second
 
+// scanParallel is how many statuses of batches are read at once.
+const scanParallel = 32
+
 // batchIndex keeps an index for each batch state that this process works in. The
 // tree has no queues of batches, so their states are read once and then followed
 // like jobs; batches not at rest are read again from time to time.
 type batchIndex struct {
-	s  *Store
-	mu sync.Mutex
-	by map[domain.BatchState]*index
+	reader *reader
+	claims *claims
+	turns  *turns
+	mu     sync.Mutex
+	by     map[domain.BatchState]*index
 	// known are the batches that may still move, with the version last seen.
-	known map[domain.BatchID]knownBatch
+	known map[domain.BatchID]knownStatus
 	ready chan struct{}
-	begun bool
+	begin func()
 }
 
-type knownBatch struct {
-	state   domain.BatchState
-	version int64
+func newBatchIndex(r *reader, c *claims, t *turns) *batchIndex {
+	x := &batchIndex{reader: r, claims: c, turns: t, by: map[domain.BatchState]*index{}, known: map[domain.BatchID]knownStatus{}, ready: make(chan struct{})}
+	x.begin = sync.OnceFunc(func() { r.conn.Spawn(x.look) })
+	return x
 }
 
-func newBatchIndex(s *Store) *batchIndex {
-	return &batchIndex{s: s, by: map[domain.BatchState]*index{}, known: map[domain.BatchID]knownBatch{}, ready: make(chan struct{})}
+// NextBatch implements eventstore.Claims.
+func (x *batchIndex) NextBatch(ctx context.Context, state domain.BatchState) (c *eventstore.Claim, at eventstore.Loaded[domain.Batch], err error) {
+	ix, err := x.open(ctx, state)
+	if err != nil {
+		return nil, at, err
+	}
+	err = x.turns.next(ctx, ix, domain.KindBatch, domain.QueueIngest, func(id string, h eventstore.Holds) (err error) {
+		c, at, err = x.claims.claimBatch(ctx, domain.BatchID(id), h, func(b domain.Batch) error {
+			if b.State != state {
+				return errMoved
+			}
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, eventstore.Loaded[domain.Batch]{}, err
+	}
+	return c, at, nil
 }
 
 func (x *batchIndex) open(ctx context.Context, state domain.BatchState) (*index, error) {
@@ -50,19 +75,9 @@ func (x *batchIndex) open(ctx context.Context, state domain.BatchState) (*index,
 			}
 		}
 	}
-	if !x.begun {
-		x.begun = true
-		x.s.goes(x.look)
-	}
 	x.mu.Unlock()
-	select {
-	case <-x.ready:
-		return ix, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-x.s.ctx.Done():
-		return nil, eventstore.ErrFenced
-	}
+	x.begin()
+	return ix, x.turns.wait(ctx, x.ready)
 }
 
 // look finds new batches whenever /batches moved, and moved ones by rescans.
@@ -70,13 +85,14 @@ func (x *batchIndex) look() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	var pzxid int64
-	done := map[domain.BatchID]bool{} // deleted or completed: never read again
+	done := &sync.Map{} // batches deleted or completed: never read again
 	var last time.Time
+	ctx := x.reader.conn.Context()
 	for {
-		stat, err := x.s.exists(x.s.ctx, x.s.paths.at("/batches"))
+		stat, err := x.reader.conn.Exists(ctx, x.reader.root.Batches())
 		full := time.Since(last) >= rescanEvery
 		if err == nil && stat != nil && (stat.Pzxid != pzxid || full) {
-			if err = x.scan(done, full); err == nil {
+			if err = x.scan(ctx, done, full); err == nil {
 				if last.IsZero() {
 					close(x.ready)
 				}
@@ -86,12 +102,12 @@ func (x *batchIndex) look() {
 				}
 			}
 		}
-		if err != nil && x.s.ctx.Err() == nil {
-			x.s.log.Warn("cannot look at the batches", "error", err)
+		if err != nil && ctx.Err() == nil {
+			x.turns.log.Warn("cannot look at the batches", "error", err)
 		}
 		select {
 		case <-tick.C:
-		case <-x.s.ctx.Done():
+		case <-ctx.Done():
 			return
 		}
 	}
@@ -99,43 +115,36 @@ func (x *batchIndex) look() {
 
 // scan reads the status of batches that it does not know, and with full also of
 // those that may have moved.
-func (x *batchIndex) scan(done map[domain.BatchID]bool, full bool) error {
-	ids, err := x.s.Batches(x.s.ctx)
+func (x *batchIndex) scan(ctx context.Context, done *sync.Map, full bool) error {
+	ids, err := x.reader.Batches(ctx)
 	if err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(x.s.ctx)
-	g.SetLimit(32)
-	var mu sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(scanParallel)
 	for _, id := range ids {
 		x.mu.Lock()
 		_, known := x.known[id]
 		x.mu.Unlock()
-		mu.Lock()
-		skip := done[id]
-		mu.Unlock()
-		if skip || known && !full {
+		if _, ended := done.Load(id); ended || known && !full {
 			continue
 		}
 		g.Go(func() error {
-			var st batchStatus
-			_, err := x.s.getJSON(ctx, x.s.paths.batchStatus(id), &st)
-			if errors.Is(err, eventstore.ErrBroken) {
-				x.s.log.Error("a batch cannot be read and is left alone: `accession verify` tells more", "batch", id, "error", err)
-				x.s.unreadable(id.Aggregate(), true)
+			var status layout.BatchStatus
+			_, err := x.reader.conn.GetJSON(ctx, x.reader.root.BatchStatus(id), &status)
+			switch {
+			case errors.Is(err, eventstore.ErrBroken):
+				x.turns.log.Error("a batch cannot be read and is left alone: `accession verify` tells more", "batch", id, "error", err)
+				x.turns.unreadable.note(id.Aggregate(), true)
 				return nil
-			}
-			if err != nil {
-				if answered(err) {
-					return nil // gone
-				}
+			case session.Answered(err):
+				return nil // gone
+			case err != nil:
 				return err
 			}
-			x.moved(id, st.Status, st.Version, x.s.claimedHere(id.Aggregate()))
-			if st.Status == domain.BatchCompleted {
-				mu.Lock()
-				done[id] = true
-				mu.Unlock()
+			x.moved(id, status.Status, status.Version, x.claims.has(id.Aggregate()))
+			if status.Status == domain.BatchCompleted {
+				done.Store(id, true)
 			}
 			return nil
 		})
@@ -143,7 +152,7 @@ func (x *batchIndex) scan(done map[domain.BatchID]bool, full bool) error {
 	return g.Wait()
 }
 
-// moved tells of a batch's state; outdated news are ignored.
+// moved follows a batch's state; outdated news are ignored.
 func (x *batchIndex) moved(id domain.BatchID, to domain.BatchState, version int64, kept bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -151,17 +160,15 @@ func (x *batchIndex) moved(id domain.BatchID, to domain.BatchState, version int6
 	if known && version <= was.version {
 		return
 	}
-	x.s.unreadable(id.Aggregate(), false)
-	if known && was.state != to {
-		if ix := x.by[was.state]; ix != nil {
-			ix.remove(string(id))
-		}
+	x.turns.unreadable.note(id.Aggregate(), false)
+	if ix := x.by[was.state]; known && was.state != to && ix != nil {
+		ix.remove(string(id))
 	}
 	if to == domain.BatchCompleted {
 		delete(x.known, id)
 		return
 	}
-	x.known[id] = knownBatch{to, version}
+	x.known[id] = knownStatus{state: to, version: version}
 	if ix := x.by[to]; ix != nil && !kept {
 		ix.add(entry{id: string(id)})
 	}
@@ -176,70 +183,20 @@ func (x *batchIndex) forget(id domain.BatchID) {
 	}
 }
 
-func (x *batchIndex) released(id domain.BatchID, delay time.Duration) {
+// offer puts a batch whose claim has ended into the index of its state.
+func (x *batchIndex) offer(id domain.BatchID, delay time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if k, known := x.known[id]; known {
-		if ix := x.by[k.state]; ix != nil {
-			ix.later(entry{id: string(id)}, delay)
-		}
+	if ix := x.by[x.known[id].state]; ix != nil {
+		ix.later(entry{id: string(id)}, delay)
 	}
 }
 
+// wakeAside brings back what was found locked.
 func (x *batchIndex) wakeAside() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, ix := range x.by {
 		ix.bring(true)
-	}
-}
-
-// NextBatch implements eventstore.Claims.
-func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
-	none := eventstore.Loaded[domain.Batch]{}
-	ix, err := s.batches.open(ctx, state)
-	if err != nil {
-		return nil, none, err
-	}
-	for {
-		h, err := s.waitOpen(ctx, domain.QueueIngest)
-		if err != nil {
-			return nil, none, err
-		}
-		e, ok, wait := ix.pop()
-		if !ok {
-			select {
-			case <-wait:
-				continue
-			case <-ctx.Done():
-				return nil, none, ctx.Err()
-			case <-s.ctx.Done():
-				return nil, none, eventstore.ErrFenced
-			}
-		}
-		c, at, err := s.claimBatch(ctx, domain.BatchID(e.id), h, func(b domain.Batch) error {
-			if b.State != state {
-				return errMoved
-			}
-			return nil
-		})
-		s.unreadable(domain.BatchID(e.id).Aggregate(), errors.Is(err, eventstore.ErrBroken))
-		switch {
-		case err == nil:
-			return c, at, nil
-		case errors.Is(err, errMoved), errors.Is(err, eventstore.ErrNotFound):
-		case errors.Is(err, eventstore.ErrLocked):
-			ix.later(e, lockedDelay)
-		case errors.Is(err, eventstore.ErrBroken):
-			s.log.Error("a batch cannot be read and is set aside: `accession verify` tells more", "batch", e.id, "error", err)
-			ix.later(e, brokenDelay)
-		case errors.Is(err, eventstore.ErrConflict):
-			ix.add(e)
-		default:
-			ix.later(e, lockedDelay)
-			if ctx.Err() != nil {
-				return nil, none, ctx.Err()
-			}
-		}
 	}
 }

@@ -1,12 +1,18 @@
 // Package zklive keeps the live state in ZooKeeper: the tree, the one multi that
-// every change is, claims, sessions, holds, the outbox and the id blocks. It is
-// the only code that speaks to ZooKeeper.
+// every change is, claims, holds, the outbox and the id blocks. It is the only code
+// that speaks to ZooKeeper.
 //
-// Main path: commit.go turns a change into one multi. What a state looks like as
-// nodes is a pure function (image.go); a change's effect on the tree is the
-// difference of two images. claim.go and index.go find and lock work without
-// listing queues; session.go gives each ZooKeeper session its fence; outbox.go
-// keeps committed events until the relay has taken them to the log.
+// Main path: commit.go turns a change into one multi, settle.go finds out what became
+// of one whose answer was lost, outbox.go keeps committed events until the relay has
+// taken them to the log, claims.go gives the right to move a batch or a job. What a
+// state looks like as nodes, and a change as operations, is pure: internal/layout.
+// The connection and its sessions are internal/session; what verify and restore need
+// is recovery.
+//
+// Beside the main path stand the optimisations, each behind what it speeds up: group
+// commit (internal/session), hand-over, the hints of the outbox, the caches of holds
+// and of batches' statuses, and the indexes by which work is found without listing
+// queues.
 //
 // The tree, below one configurable root:
 //

@@ -5,9 +5,9 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Holding reports whether this process has, or is about to have or to give back, a
-// claim of the aggregate.
-func (s *Store) Holding(a domain.Aggregate) bool { return s.claimedHere(a) }
+// Holding reports whether this process has, or is about to have or to release, a claim
+// of the aggregate.
+func (s *Store) Holding(a domain.Aggregate) bool { return s.claims.has(a) }
 
 // Believe puts holds into the cache.
 func (s *Store) Believe(h eventstore.Holds) {
@@ -18,14 +18,14 @@ func (s *Store) Believe(h eventstore.Holds) {
 
 // Kept counts what this process has in memory of jobs and their queues.
 func (s *Store) Kept() int {
-	q := s.queues
+	q := s.jobQueues
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := len(q.seen) + len(q.recent)
-	for _, jq := range q.by {
-		jq.index.mu.Lock()
-		n += len(jq.waiting) + len(jq.aside) + cap(jq.heap)
-		jq.index.mu.Unlock()
+	for _, queue := range q.by {
+		queue.index.mu.Lock()
+		n += len(queue.waiting) + len(queue.aside) + cap(queue.heap)
+		queue.index.mu.Unlock()
 	}
 	return n
 }

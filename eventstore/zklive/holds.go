@@ -12,11 +12,14 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// holdsCache keeps the holds as of one version of /locks. Every write that
-// relies on it proves that version, so that an outdated cache costs a refused
-// write and never lets work slip past a hold.
-type holdsCache struct {
-	s       *Store
+// lookAgain is after how long a watch counts as lost.
+const lookAgain = 10 * time.Second
+
+// holds keeps the holds as of one version of /locks. Every write that relies on it
+// proves that version, so that an outdated cache costs a refused write and never lets
+// work slip past a hold.
+type holds struct {
+	reader  *reader
 	loading sync.Mutex // one read at a time, the others wait for it
 	mu      sync.Mutex
 	// known is nil until the first read and after it was found outdated.
@@ -24,52 +27,49 @@ type holdsCache struct {
 	changed chan struct{} // closed at each change
 }
 
-func newHoldsCache(s *Store) *holdsCache {
-	return &holdsCache{s: s, changed: make(chan struct{})}
-}
+func newHolds(r *reader) *holds { return &holds{reader: r, changed: make(chan struct{})} }
 
 // Holds implements eventstore.Live.
-func (s *Store) Holds(ctx context.Context) (eventstore.Holds, error) { return s.holds.get(ctx) }
-
-func (h *holdsCache) get(ctx context.Context) (eventstore.Holds, error) {
-	if known := h.now(); known != nil {
+func (h *holds) Holds(ctx context.Context) (eventstore.Holds, error) {
+	if known, _ := h.now(); known != nil {
 		return *known, nil
 	}
 	h.loading.Lock()
 	defer h.loading.Unlock()
-	if known := h.now(); known != nil {
-		return *known, nil
-	}
 	for {
-		fresh, watch, err := h.load(ctx)
+		if known, _ := h.now(); known != nil {
+			return *known, nil
+		}
+		known, watch, err := h.load(ctx)
 		if err != nil {
 			return eventstore.Holds{}, &eventstore.Error{Op: "read holds", Err: err}
 		}
-		if fresh == nil {
+		if known == nil {
 			continue // changed while it was read
 		}
 		h.mu.Lock()
-		h.known = fresh
+		h.known = known
 		h.mu.Unlock()
-		go func() {
+		h.reader.conn.Spawn(func() {
 			select {
 			case <-watch:
 				h.outdated()
-			case <-h.s.ctx.Done():
+			case <-h.reader.conn.Context().Done():
 			}
-		}()
-		return *fresh, nil
+		})
+		return *known, nil
 	}
 }
 
-func (h *holdsCache) now() *eventstore.Holds {
+// now returns what is known, and what is closed when it may have changed.
+func (h *holds) now() (*eventstore.Holds, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.known
+	return h.known, h.changed
 }
 
 // outdated drops what is known and wakes those who wait for a change.
-func (h *holdsCache) outdated() {
+func (h *holds) outdated() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.known = nil
@@ -77,35 +77,22 @@ func (h *holdsCache) outdated() {
 	h.changed = make(chan struct{})
 }
 
-// change is closed when the holds may have changed.
-func (h *holdsCache) change() <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.changed
-}
-
 // load reads all holds; nil when /locks moved meanwhile.
-func (h *holdsCache) load(ctx context.Context) (*eventstore.Holds, <-chan zk.Event, error) {
-	type watched struct {
-		stat  *zk.Stat
-		watch <-chan zk.Event
-	}
-	first, err := read(ctx, func() (watched, error) {
-		_, stat, watch, err := h.s.conn.GetW(h.s.paths.locks())
-		return watched{stat, watch}, err
-	})
+func (h *holds) load(ctx context.Context) (*eventstore.Holds, <-chan zk.Event, error) {
+	conn, root := h.reader.conn, h.reader.root
+	first, err := conn.WatchData(ctx, root.Locks())
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &eventstore.Holds{Version: int64(first.stat.Version), Collections: map[string]domain.Hold{}, Queues: map[string]domain.Hold{}}
+	out := &eventstore.Holds{Version: int64(first.Stat.Version), Collections: map[string]domain.Hold{}, Queues: map[string]domain.Hold{}}
 	for kind, into := range map[domain.HoldKind]map[string]domain.Hold{domain.HoldCollection: out.Collections, domain.HoldQueue: out.Queues} {
-		names, _, err := h.s.children(ctx, h.s.paths.holdDir(kind))
+		all, err := conn.Children(ctx, root.Holds(kind))
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, name := range names {
+		for _, name := range all.Names {
 			var hold domain.Hold
-			if _, err := h.s.getJSON(ctx, h.s.paths.hold(kind, name), &hold); errors.Is(err, zk.ErrNoNode) {
+			if _, err := conn.GetJSON(ctx, root.Hold(kind, name), &hold); errors.Is(err, zk.ErrNoNode) {
 				return nil, nil, nil
 			} else if err != nil {
 				return nil, nil, err
@@ -113,39 +100,34 @@ func (h *holdsCache) load(ctx context.Context) (*eventstore.Holds, <-chan zk.Eve
 			into[name] = hold
 		}
 	}
-	now, err := h.s.exists(ctx, h.s.paths.locks())
-	if err != nil || now == nil || now.Version != first.stat.Version {
+	now, err := conn.Exists(ctx, root.Locks())
+	if err != nil || now == nil || now.Version != first.Stat.Version {
 		return nil, nil, err
 	}
-	return out, first.watch, nil
+	return out, first.Watch, nil
 }
 
-// paused reports whether claims of the state are stopped.
+// paused reports whether claims in the queue are stopped.
 func paused(h eventstore.Holds, queue string) bool {
-	if _, all := h.Queues[domain.QueueIngest]; all {
-		return true
-	}
+	_, all := h.Queues[domain.QueueIngest]
 	_, one := h.Queues[queue]
-	return one
+	return all || one
 }
 
 // waitOpen returns the holds when claims in the queue are allowed.
-func (s *Store) waitOpen(ctx context.Context, queue string) (eventstore.Holds, error) {
+func (h *holds) waitOpen(ctx context.Context, queue string) (eventstore.Holds, error) {
 	for {
-		change := s.holds.change()
-		h, err := s.holds.get(ctx)
-		if err != nil {
-			return h, err
-		}
-		if !paused(h, queue) {
-			return h, nil
+		_, change := h.now()
+		now, err := h.Holds(ctx)
+		if err != nil || !paused(now, queue) {
+			return now, err
 		}
 		select {
 		case <-change:
-		case <-time.After(5 * time.Second): // a lost watch
-			s.holds.outdated()
+		case <-time.After(lookAgain / 2):
+			h.outdated()
 		case <-ctx.Done():
-			return h, ctx.Err()
+			return now, ctx.Err()
 		}
 	}
 }

@@ -2,80 +2,38 @@ package zklive
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"sort"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// node is what one read of a node gives.
-type node struct {
-	data []byte
-	stat *zk.Stat
+// reader reads batches, jobs and settings from their nodes.
+type reader struct {
+	conn *session.Conn
+	root layout.Root
 }
 
-func (s *Store) get(ctx context.Context, path string) (node, error) {
-	return read(ctx, func() (node, error) {
-		data, stat, err := s.conn.Get(path)
-		return node{data, stat}, err
-	})
-}
-
-// children lists names; stat is the parent's.
-func (s *Store) children(ctx context.Context, path string) ([]string, *zk.Stat, error) {
-	type answer struct {
-		names []string
-		stat  *zk.Stat
-	}
-	a, err := read(ctx, func() (answer, error) {
-		names, stat, err := s.conn.Children(path)
-		return answer{names, stat}, err
-	})
-	return a.names, a.stat, err
-}
-
-// exists gives nil without an error when the node is not there.
-func (s *Store) exists(ctx context.Context, path string) (*zk.Stat, error) {
-	return read(ctx, func() (*zk.Stat, error) {
-		ok, stat, err := s.conn.Exists(path)
-		if err != nil || !ok {
-			return nil, err
-		}
-		return stat, nil
-	})
-}
-
-// getJSON reads a node into v. A node whose data is damaged is ErrBroken.
-func (s *Store) getJSON(ctx context.Context, path string, v any) (*zk.Stat, error) {
-	n, err := s.get(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(n.data, v); err != nil {
-		return nil, &eventstore.Error{Op: "read " + path, Err: errors.Join(eventstore.ErrBroken, err),
-			Hint: "the node's data is damaged"}
-	}
-	return n.stat, nil
-}
-
-// notFound turns a missing node into the port's answer.
+// notFound returns the port's answer to an error in reading: a missing node is
+// eventstore.ErrNotFound.
 func notFound(op string, a domain.Aggregate, err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
-		return &eventstore.Error{Op: op, Aggregate: a, Err: eventstore.ErrNotFound}
+		err = eventstore.ErrNotFound
 	}
 	return &eventstore.Error{Op: op, Aggregate: a, Err: err}
 }
 
-// incomplete tells of an error in reading a part: a part that is missing went with
-// the whole, unless the status is still there.
-func (s *Store) incomplete(ctx context.Context, a domain.Aggregate, status string, err error) error {
+// incomplete returns the port's answer to an error in reading a part: a part that is
+// missing went with the whole, unless the status is still there.
+func (r *reader) incomplete(ctx context.Context, a domain.Aggregate, status string, err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
-		stat, lerr := s.exists(ctx, status)
+		stat, lerr := r.conn.Exists(ctx, status)
 		if lerr != nil {
 			err = lerr
 		} else if stat != nil {
@@ -85,145 +43,121 @@ func (s *Store) incomplete(ctx context.Context, a domain.Aggregate, status strin
 	return notFound("load", a, err)
 }
 
+// optional reads a node that may not be there.
+func (r *reader) optional(ctx context.Context, path string, v any) error {
+	_, err := r.conn.GetJSON(ctx, path, v)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}
+
 // Batch implements eventstore.Live. The status is read first, so that a write
 // decided on newer other nodes is refused by the compare-and-set.
-func (s *Store) Batch(ctx context.Context, id domain.BatchID) (at eventstore.Loaded[domain.Batch], err error) {
-	var status batchStatus
-	stat, err := s.getJSON(ctx, s.paths.batchStatus(id), &status)
+func (r *reader) Batch(ctx context.Context, id domain.BatchID) (at eventstore.Loaded[domain.Batch], err error) {
+	var status layout.BatchStatus
+	stat, err := r.conn.GetJSON(ctx, r.root.BatchStatus(id), &status)
 	if err != nil {
 		return at, notFound("load", id.Aggregate(), err)
 	}
 	b := domain.Batch{ID: id}
-	status.apply(&b)
+	status.Apply(&b)
+	var progress layout.Progress
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		_, err := s.getJSON(gctx, s.paths.batch(id)+"/submission", &b.Submission)
-		return err
-	})
-	var prog progress
-	g.Go(func() error {
-		_, err := s.getJSON(gctx, s.paths.progress(id), &prog)
-		if errors.Is(err, zk.ErrNoNode) {
-			return nil
-		}
-		return err
-	})
-	var report *domain.Report
-	g.Go(func() error {
-		_, err := s.getJSON(gctx, s.paths.statusReport(id), &report)
-		if errors.Is(err, zk.ErrNoNode) {
-			return nil
-		}
-		return err
-	})
+	g.Go(func() error { _, err := r.conn.GetJSON(gctx, r.root.Submission(id), &b.Submission); return err })
+	g.Go(func() error { return r.optional(gctx, r.root.Progress(id), &progress) })
+	g.Go(func() error { return r.optional(gctx, r.root.StatusReport(id), &b.Report) })
 	if err := g.Wait(); err != nil {
-		return at, s.incomplete(ctx, id.Aggregate(), s.paths.batchStatus(id), err)
+		return at, r.incomplete(ctx, id.Aggregate(), r.root.BatchStatus(id), err)
 	}
-	if prog.Rows > 0 {
-		l := prog.Listing
-		b.Listing, b.NextRow = &l, prog.NextRow
+	if progress.Rows > 0 {
+		b.Listing, b.NextRow = &progress.Listing, progress.NextRow
 	}
-	b.Report = report
 	return eventstore.Loaded[domain.Batch]{State: b, Token: eventstore.Token(stat.Version)}, nil
 }
 
 // Job implements eventstore.Live; see Batch for the order of reading.
-func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error) {
-	at, err := s.jobStatus(ctx, id)
+func (r *reader) Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error) {
+	at, err := r.jobStatus(ctx, id)
 	if err != nil {
 		return at, err
 	}
-	return at, s.jobRest(ctx, &at.State)
+	return at, r.jobRest(ctx, &at.State)
 }
 
 // jobStatus reads the part of a job that its status node holds.
-func (s *Store) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.Loaded[domain.Job], err error) {
-	var status jobStatus
-	stat, err := s.getJSON(ctx, s.paths.jobStatus(id), &status)
+func (r *reader) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.Loaded[domain.Job], err error) {
+	var status layout.JobStatus
+	stat, err := r.conn.GetJSON(ctx, r.root.JobStatus(id), &status)
 	if err != nil {
 		return at, notFound("load", id.Aggregate(), err)
 	}
 	at.State.ID, at.Token = id, eventstore.Token(stat.Version)
-	status.apply(&at.State)
+	status.Apply(&at.State)
 	return at, nil
 }
 
 // jobConfiguration reads what a job was asked to do. It never changes, so that it
 // may be read at any time.
-func (s *Store) jobConfiguration(ctx context.Context, j *domain.Job) error {
-	_, err := s.getJSON(ctx, s.paths.job(j.ID)+"/configuration", &j.Configuration)
+func (r *reader) jobConfiguration(ctx context.Context, j *domain.Job) error {
+	_, err := r.conn.GetJSON(ctx, r.root.Job(j.ID)+"/configuration", &j.Configuration)
 	return err
 }
 
 // jobRest reads the other nodes.
-func (s *Store) jobRest(ctx context.Context, j *domain.Job) error {
+func (r *reader) jobRest(ctx context.Context, j *domain.Job) error {
 	g, gctx := errgroup.WithContext(ctx)
-	dir := s.paths.job(j.ID)
+	dir := r.root.Job(j.ID)
 	if j.Configuration.BatchID == "" {
-		g.Go(func() error { return s.jobConfiguration(gctx, j) })
+		g.Go(func() error { return r.jobConfiguration(gctx, j) })
 	}
 	for name, v := range map[string]any{"identifiers": &j.Identifiers,
 		"metadata": &j.Metadata, "priority": &j.Priority, "space_needed": &j.SpaceNeeded} {
-		g.Go(func() error { _, err := s.getJSON(gctx, dir+"/"+name, v); return err })
+		g.Go(func() error { _, err := r.conn.GetJSON(gctx, dir+"/"+name, v); return err })
 	}
 	if err := g.Wait(); err != nil {
-		return s.incomplete(ctx, j.ID.Aggregate(), s.paths.jobStatus(j.ID), err)
+		return r.incomplete(ctx, j.ID.Aggregate(), r.root.JobStatus(j.ID), err)
 	}
 	return nil
 }
 
 // Setting implements eventstore.Live.
-func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) (at eventstore.Loaded[domain.Setting], err error) {
+func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string) (at eventstore.Loaded[domain.Setting], err error) {
 	at.State = domain.Setting{Kind: kind, Name: name}
+	a := at.State.Aggregate()
 	if err := domain.CheckHoldName(kind, name); err != nil {
-		return at, &domain.Refused{Aggregate: at.State.Aggregate(), Code: "bad_name", Message: err.Error()}
+		return at, &domain.Refused{Aggregate: a, Code: "bad_name", Message: err.Error()}
 	}
-	stat, err := s.getJSON(ctx, s.paths.settingVersion(at.State.Aggregate()), &at.State.Version)
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
+	stat, err := r.conn.GetJSON(ctx, r.root.SettingVersion(a), &at.State.Version)
+	if errors.Is(err, zk.ErrNoNode) {
 		return at, nil
-	case err != nil:
-		return at, notFound("load", at.State.Aggregate(), err)
+	}
+	if err == nil && kind != domain.HoldAudit {
+		err = r.optional(ctx, r.root.Hold(kind, name), &at.State.Hold)
+	}
+	if err != nil {
+		return at, notFound("load", a, err)
 	}
 	at.Token = eventstore.Token(stat.Version)
-	if kind == domain.HoldAudit {
-		return at, nil
-	}
-	var h domain.Hold
-	switch _, err := s.getJSON(ctx, s.paths.hold(kind, name), &h); {
-	case err == nil:
-		at.State.Hold = &h
-	case !errors.Is(err, zk.ErrNoNode):
-		return at, notFound("load", at.State.Aggregate(), err)
-	}
 	return at, nil
 }
 
 // Refs implements eventstore.Live by the directories' child counts.
-func (s *Store) Refs(ctx context.Context, id domain.BatchID) (r eventstore.Refs, err error) {
+func (r *reader) Refs(ctx context.Context, id domain.BatchID) (refs eventstore.Refs, err error) {
 	g, gctx := errgroup.WithContext(ctx)
-	for sub, n := range map[domain.Sub]*int{domain.SubProcessing: &r.Processing, domain.SubFailed: &r.Failed, domain.SubCompleted: &r.Completed} {
-		g.Go(func() error {
-			stat, err := s.exists(gctx, s.paths.sub(id, sub))
-			if err == nil && stat != nil {
-				*n = int(stat.NumChildren)
-			}
-			return err
-		})
+	for sub, n := range map[domain.Sub]*int{domain.SubProcessing: &refs.Processing, domain.SubFailed: &refs.Failed, domain.SubCompleted: &refs.Completed} {
+		g.Go(func() (err error) { *n, err = r.conn.Count(gctx, r.root.Sub(id, sub)); return err })
 	}
-	return r, g.Wait()
+	return refs, g.Wait()
 }
 
 // BatchJobs implements eventstore.Live.
-func (s *Store) BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error) {
-	names, _, err := s.children(ctx, s.paths.sub(id, sub))
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, nil
-	}
+func (r *reader) BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error) {
+	names, err := r.conn.List(ctx, r.root.Sub(id, sub))
 	if err != nil {
 		return nil, notFound("list jobs of", id.Aggregate(), err)
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	jobs := make([]domain.JobID, len(names))
 	for i, n := range names {
 		jobs[i] = domain.JobID(n)
@@ -235,13 +169,13 @@ func (s *Store) BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub
 const lockedParallel = 64
 
 // Locked implements eventstore.Live.
-func (s *Store) Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.Aggregate, error) {
+func (r *reader) Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.Aggregate, error) {
 	held := make([]bool, len(of))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(lockedParallel)
 	for i, a := range of {
 		g.Go(func() error {
-			stat, err := s.exists(gctx, s.paths.lock(a))
+			stat, err := r.conn.Exists(gctx, r.root.Lock(a))
 			held[i] = stat != nil
 			return err
 		})
@@ -259,17 +193,31 @@ func (s *Store) Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.Ag
 }
 
 // Batches implements eventstore.Live.
-func (s *Store) Batches(ctx context.Context) ([]domain.BatchID, error) {
-	names, _, err := s.children(ctx, s.paths.at("/batches"))
+func (r *reader) Batches(ctx context.Context) ([]domain.BatchID, error) {
+	v, err := r.conn.Children(ctx, r.root.Batches())
 	if err != nil {
 		return nil, &eventstore.Error{Op: "list batches", Err: err}
 	}
-	sort.Strings(names)
-	ids := make([]domain.BatchID, 0, len(names))
-	for _, n := range names {
+	ids := make([]domain.BatchID, 0, len(v.Names))
+	for _, n := range slices.Sorted(slices.Values(v.Names)) {
 		if id, err := domain.ParseBatchID(n); err == nil {
 			ids = append(ids, id)
 		}
 	}
 	return ids, nil
+}
+
+// queued counts the jobs by state.
+func (r *reader) queued(ctx context.Context) (map[domain.JobState]int, error) {
+	counts := make([]int, len(domain.JobStates))
+	g, gctx := errgroup.WithContext(ctx)
+	for i, state := range domain.JobStates {
+		g.Go(func() (err error) { counts[i], err = r.conn.Count(gctx, r.root.Queue(state)); return err })
+	}
+	queues := make(map[domain.JobState]int, len(counts))
+	err := g.Wait()
+	for i, state := range domain.JobStates {
+		queues[state] = counts[i]
+	}
+	return queues, err
 }

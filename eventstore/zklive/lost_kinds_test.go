@@ -3,11 +3,12 @@
 package zklive_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,38 +20,40 @@ import (
 // kinds are the places in the code that write, or that plan a write, and how one of
 // the writes looks that must have been lost for each.
 var kinds = map[string]string{
-	"zklive/claim/before-release":       `^check /workers/W, delete /jobs/JID/lock, set /jobs/JID/claims$`,
-	"zklive/deliver/before-multi":       `create /outbox/NN/b/e`,
-	"zklive/destroy/before-part":        `^delete /batches/BID/states/[^,]*, .*delete /batches/BID/states$`,
-	"zklive/ids/before-reserve":         `^set /ids/jid$`,
-	"zklive/lead/before-resign":         `^check /workers/W, delete /leaders/relay-NN$`,
-	"zklive/lead/before-take":           `^check /workers/W, create /leaders/relay-NN$`,
-	"zklive/outbox/before-delete":       `^(many: )?delete /outbox/NN/b/e$`,
-	"zklive/outbox/before-drop-bucket":  `^delete /outbox/NN/b$`,
-	"zklive/outbox/before-mark":         `^set /outbox/NN/mark$`,
-	"zklive/outbox/before-rotate":       `^set /outbox/NN/b, create /outbox/NN/b, set /outbox/NN$`,
-	"zklive/remove/before-batch":        `^delete /batches/BID/submission, delete /batches/BID/status, delete /batches/BID$`,
-	"zklive/remove/before-job":          `^delete /batches/BID/states/batch-completed/JID, .*delete /jobs/JID$`,
-	"zklive/repair/before-seize-lock":   `^set /jobs/JID/lock$`,
-	"zklive/restore/before-end":         `^delete /config/restoring$`,
-	"zklive/restore/before-epoch":       `^set /config/epoch$`,
-	"zklive/restore/before-number":      `^set /ids/bid$`,
-	"zklive/restore/before-part":        `^(many: )?create /batches/BID, .*create /jobs/JID/`,
-	"zklive/session/before-register":    `^create /workers/W$`,
-	"zklive/space/before-lead":          `^check /workers/W, set /space$`,
-	"zklive/tree/before-make-node":      `^create /jobs/states/held$`,
+	"zklive/claim/release":              `^check /workers/W, delete /jobs/JID/lock, set /jobs/JID/claims$`,
+	"zklive/deliver/multi":              `create /outbox/NN/b/e`,
+	"zklive/destroy/part":               `^delete /batches/BID/states/[^,]*, .*delete /batches/BID/states$`,
+	"zklive/ids/reserve":                `^set /ids/jid$`,
+	"zklive/lead/resign":                `^check /workers/W, delete /leaders/relay-NN$`,
+	"zklive/lead/take":                  `^check /workers/W, create /leaders/relay-NN$`,
+	"zklive/outbox/delete":              `^(many: )?delete /outbox/NN/b/e$`,
+	"zklive/outbox/drop-bucket":         `^delete /outbox/NN/b$`,
+	"zklive/outbox/mark":                `^set /outbox/NN/mark$`,
+	"zklive/outbox/rotate":              `^set /outbox/NN/b, create /outbox/NN/b, set /outbox/NN$`,
+	"zklive/remove/batch":               `^delete /batches/BID/submission, delete /batches/BID/status, delete /batches/BID$`,
+	"zklive/remove/job":                 `^delete /batches/BID/states/batch-completed/JID, .*delete /jobs/JID$`,
+	"zklive/repair/seize-lock":          `^set /jobs/JID/lock$`,
+	"zklive/restore/end":                `^delete /config/restoring$`,
+	"zklive/restore/epoch":              `^set /config/epoch$`,
+	"zklive/restore/number":             `^set /ids/bid$`,
+	"zklive/restore/part":               `^(many: )?create /batches/BID, .*create /jobs/JID/`,
+	"zklive/session/register":           `^create /workers/W$`,
+	"zklive/space/lead":                 `^check /workers/W, set /space$`,
+	"zklive/tree/make-node":             `^create /jobs/states/held$`,
 	"sends: Confirm":                    `^check /workers/W, check /jobs/JID/lock$`,
-	"sends: commit":                     `^check /workers/W, delete /jobs/states/estimating/JID, set /jobs/JID/status, .*delete /jobs/JID/lock, `,
 	"sends: lock":                       `^check /workers/W, check /jobs/JID/status, check /locks, create /jobs/JID/lock, check /batches/BID/status, set /jobs/JID/claims$`,
-	"plans: planHandOver":               `check /jobs/JID/lock, set /jobs/JID/claims, `,
-	"plans: planIdle":                   `create /jobs/JID/lock, delete /jobs/JID/lock, delete /batches/BID/states/batch-processing/JID, delete /batches/BID/states/batch-processing, create /batches/BID/states/batch-processing, `,
-	"plans: planImage":                  `set /batches/BID/status, create /batches/BID/progress, `,
-	"plans: planMove":                   `^check /locks, delete /jobs/states/pending/JID, set /jobs/JID/status, create /jobs/states/estimating/JID, `,
-	"plans: planPromise":                `^delete /jobs/states/provisioning/JID, set /jobs/JID/status, create /jobs/states/downloading/JID, create /space/JID, `,
-	"plans: planRedraw":                 `set /jobs/JID/status, create /jobs/JID/priority, `,
-	"plans: planRequire":                `delete /batches/BID/states/batch-processing, create /batches/BID/states/batch-processing, set /batches/BID/status, `,
-	"plans: planRows":                   `^many: check /workers/W, set /batches/BID/progress, create /batches/BID/states, `,
-	"plans: planSetting":                `^set /config/versions/[^,]*, delete /locks/collections/[^,]*, set /locks, `,
+	"sends: try":                        `^check /workers/W, delete /jobs/states/estimating/JID, set /jobs/JID/status, .*delete /jobs/JID/lock, `,
+	"changes: empty":                    `delete /batches/BID/states/batch-processing, create /batches/BID/states/batch-processing, set /batches/BID/status, `,
+	"changes: handOver":                 `check /jobs/JID/lock, set /jobs/JID/claims, `,
+	"changes: idle":                     `create /jobs/JID/lock, delete /jobs/JID/lock, delete /batches/BID/states/batch-processing/JID, delete /batches/BID/states/batch-processing, create /batches/BID/states/batch-processing, `,
+	"changes: promise":                  `^delete /jobs/states/provisioning/JID, set /jobs/JID/status, create /jobs/states/downloading/JID, create /space/JID, `,
+	"changes: repair":                   `set /jobs/JID/status, create /jobs/JID/priority, `,
+	"changes: require":                  `^check /locks, delete /jobs/states/pending/JID, set /jobs/JID/status, create /jobs/states/estimating/JID, `,
+	"changes: rows":                     `^many: check /workers/W, set /batches/BID/progress, create /batches/BID/states, `,
+	"changes: setting":                  `^delete /locks/collections/[^,]*, set /config/versions/[^,]*, set /locks, `,
+	"changes: touchHolds":               `set /config/versions/[^,]*, create /locks/collections/[^,]*, set /locks, `,
+	"changes: transition":               `set /batches/BID/status, create /batches/BID/progress, `,
+	"changes: unlocked":                 `create /jobs/JID/lock, delete /jobs/JID/lock, `,
 	"groups: several moves in a multi":  `^many: check /locks, delete /jobs/states/pending/JID, set /jobs/JID/status, create /jobs/states/estimating/JID, `,
 	"groups: several claims in a multi": `^many: check /workers/W, check /jobs/JID/status, check /locks, create /jobs/JID/lock, `,
 }
@@ -92,15 +95,19 @@ func TestLostKinds(t *testing.T) {
 func TestKindsOfWrites(t *testing.T) {
 	t.Parallel()
 	there := map[string]bool{"groups: several moves in a multi": true, "groups: several claims in a multi": true}
-	names, err := os.ReadDir(".")
+	names, err := filepath.Glob("*.go")
+	for _, below := range []string{"internal/*/*.go", "recovery/*.go"} {
+		more, bad := filepath.Glob(below)
+		names, err = append(names, more...), errors.Join(err, bad)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if !strings.HasSuffix(name.Name(), ".go") || strings.HasSuffix(name.Name(), "_test.go") {
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name.Name(), nil, 0)
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,24 +122,26 @@ func TestKindsOfWrites(t *testing.T) {
 	}
 }
 
+// writesOf adds what a function writes: the operations around which it puts crash
+// points, the requests that it sends, and what it adds to the operations of changes.
 func writesOf(fn *ast.FuncDecl, there map[string]bool) {
-	if name := fn.Name.Name; strings.HasPrefix(name, "plan") && name != "plan" && fn.Recv != nil {
-		there["plans: "+name] = true
+	if params := fn.Type.Params.List; fn.Recv != nil && len(params) > 0 {
+		if star, ok := params[0].Type.(*ast.StarExpr); ok {
+			if of, ok := star.X.(*ast.Ident); ok && of.Name == "Ops" {
+				there["changes: "+fn.Name.Name] = true
+			}
+		}
 	}
 	ast.Inspect(fn, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
 		}
-		sel, ok := call.Fun.(*ast.SelectorExpr)
-		if !ok {
-			return true
-		}
-		if of, ok := sel.X.(*ast.SelectorExpr); ok && sel.Sel.Name == "send" && of.Sel.Name == "groups" {
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Send" && fn.Name.Name != "Send" {
 			there["sends: "+fn.Name.Name] = true
 		}
-		if sel.Sel.Name == "Point" && len(call.Args) == 1 {
-			if lit, ok := call.Args[0].(*ast.BasicLit); ok && strings.Contains(lit.Value, "/before-") {
+		for _, arg := range call.Args {
+			if lit, ok := arg.(*ast.BasicLit); ok && strings.HasPrefix(lit.Value, `"zklive/`) && !strings.Contains(lit.Value, "/after-") {
 				there[strings.Trim(lit.Value, `"`)] = true
 			}
 		}

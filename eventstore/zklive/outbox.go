@@ -2,172 +2,160 @@ package zklive
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/internal/crash"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+	"github.com/accession-ingest/accession/eventstore/zklive/recovery"
 )
 
-// The outbox of a shard is a row of buckets. The pointer (the shard node's data)
-// names the bucket that takes new nodes. A bucket is closed by writing to it: a
-// writer checks that the bucket it knows was never written to, so that no node
-// can follow in an old bucket once a newer one has any. Nodes are sequential, so
-// that names give the commit order within a bucket.
-type outboxState struct {
-	s      *Store
-	shards int
+// outbox gives the relay the committed events that are not in the log yet.
+type outbox struct {
+	conn    *session.Conn
+	root    layout.Root
+	cfg     Config
+	epoch   *recovery.Epoch
+	shards  int
+	entries *buckets
+	hints   *hints
+
+	mu       sync.Mutex
+	marks    []mark     // per shard
+	pointers []*pointer // per shard, nil = never read
+	purging  []purge    // per shard, by the purger alone
+}
+
+func newOutbox(ctx context.Context, conn *session.Conn, root layout.Root, cfg Config, epoch *recovery.Epoch) (*outbox, error) {
+	o := &outbox{conn: conn, root: root, cfg: cfg, epoch: epoch}
+	// The number of shards is fixed when the tree is made: all must agree.
+	if err := conn.Ensure(ctx, root.Shards(), layout.Encode(cfg.Shards)); err != nil {
+		return nil, err
+	}
+	if _, err := conn.GetJSON(ctx, root.Shards(), &o.shards); err != nil {
+		return nil, err
+	}
+	o.marks, o.pointers, o.purging, o.hints = make([]mark, o.shards), make([]*pointer, o.shards), make([]purge, o.shards), newHints(o.shards)
+	o.entries = &buckets{conn: conn, root: root, size: cfg.BucketSize, epoch: epoch, hints: o.hints,
+		current: make([]int64, o.shards), turning: make([]bool, o.shards)}
+	for n := range o.shards {
+		if err := o.makeShard(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := epoch.Get(ctx); err != nil {
+		return nil, err
+	}
+	conn.Spawn(o.purge)
+	return o, o.entries.Refresh(ctx)
+}
+
+func (o *outbox) makeShard(ctx context.Context, n int) error {
+	if err := o.conn.Ensure(ctx, o.root.Shard(n), layout.Encode(1)); err != nil {
+		return err
+	}
+	if err := o.conn.Ensure(ctx, o.root.Mark(n), layout.Encode(eventstore.Offset{Bucket: 1, Seq: -1})); err != nil {
+		return err
+	}
+	var current int64
+	_, err := o.conn.GetJSON(ctx, o.root.Shard(n), &current)
+	if err == nil && current == 1 {
+		err = o.conn.Ensure(ctx, o.root.Bucket(n, 1), nil)
+	}
+	return err
+}
+
+// Shards implements eventstore.Outbox.
+func (o *outbox) Shards() int { return o.shards }
+
+// led keeps hints for the relay of this process while it leads a shard.
+func (o *outbox) led(lead context.Context, shard int) {
+	if o.cfg.RelayHints {
+		o.hints.led(lead, shard)
+	}
+}
+
+// buckets is where entries are written: the outbox of a shard is a row of buckets. The
+// pointer (the shard node's data) names the one that takes new entries. A bucket is
+// closed by writing to it: a writer checks that the bucket it knows was never written
+// to, so that no entry can follow in an old bucket once a newer one has any. Entries
+// are sequential, so that names give the commit order within a bucket.
+type buckets struct {
+	conn  *session.Conn
+	root  layout.Root
+	size  int64
+	epoch *recovery.Epoch
+	hints *hints
 
 	mu      sync.Mutex
-	current []int64 // per shard: bucket that takes nodes, as far as known
-	marked  []mark  // per shard: its mark as this process knows it
+	current []int64 // per shard: bucket that takes entries, as far as known
 	turning []bool  // per shard: its next bucket is being opened
-
-	hints    *hints
-	pointers []pointerWatch // per shard
-
-	sent []sentNodes // per shard: waiting for the grace time; the cleaner's own
 }
 
-func newOutboxState(ctx context.Context, s *Store) (*outboxState, error) {
-	o := &outboxState{s: s}
-	// The number of shards is fixed when the tree is made: all must agree.
-	if err := s.ensure(ctx, s.paths.at("/config/shards"), encode(s.cfg.Shards)); err != nil {
-		return nil, err
-	}
-	if _, err := s.getJSON(ctx, s.paths.at("/config/shards"), &o.shards); err != nil {
-		return nil, err
-	}
-	o.current, o.marked, o.sent = make([]int64, o.shards), make([]mark, o.shards), make([]sentNodes, o.shards)
-	o.turning, o.pointers, o.hints = make([]bool, o.shards), make([]pointerWatch, o.shards), newHints(o.shards)
-	for n := range o.shards {
-		for path, data := range map[string][]byte{s.paths.shard(n): encode(1)} {
-			if err := s.ensure(ctx, path, data); err != nil {
-				return nil, err
-			}
-		}
-		if err := s.ensure(ctx, s.paths.mark(n), encode(eventstore.Offset{Bucket: 1, Seq: -1})); err != nil {
-			return nil, err
-		}
-		cur, err := o.pointer(ctx, n)
-		if err != nil {
-			return nil, err
-		}
-		if cur == 1 {
-			if err := s.ensure(ctx, s.paths.bucket(n, 1), nil); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if _, err := s.epoch(ctx); err != nil {
-		return nil, err
-	}
-	s.goes(o.clean)
-	if err := o.refresh(ctx); err != nil {
-		return nil, err
-	}
-	return o, nil
-}
-
-func (o *outboxState) pointer(ctx context.Context, shard int) (int64, error) {
-	var cur int64
-	_, err := o.s.getJSON(ctx, o.s.paths.shard(shard), &cur)
-	return cur, err
-}
-
-// refresh reads the pointers again.
-func (o *outboxState) refresh(ctx context.Context) error {
-	for n := range o.shards {
-		cur, err := o.pointer(ctx, n)
-		if err != nil {
+// Refresh implements session.Outbox.
+func (b *buckets) Refresh(ctx context.Context) error {
+	for shard := range b.current {
+		var current int64
+		if _, err := b.conn.GetJSON(ctx, b.root.Shard(shard), &current); err != nil {
 			return err
 		}
-		o.mu.Lock()
-		o.current[n] = cur
-		o.mu.Unlock()
+		b.mu.Lock()
+		b.current[shard] = current
+		b.mu.Unlock()
 	}
 	return nil
 }
 
-func (o *outboxState) bucket(shard int) int64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.current[shard]
+// Bucket implements session.Outbox.
+func (b *buckets) Bucket(shard int) (int64, string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.current[shard], b.root.Bucket(shard, b.current[shard])
 }
 
-// wrote follows a node that this process made in the given commit: it tells the
-// relay, and opens the next bucket when this one is full.
-func (o *outboxState) wrote(n outboxNode, path string, zxid int64) {
-	seq, err := sequence(path)
+// Wrote implements session.Outbox: it tells the relay, and opens the next bucket when
+// this one is full.
+func (b *buckets) Wrote(e session.Entry, path string, zxid int64) {
+	seq, err := layout.ParseOutboxEntry(path)
 	if err != nil {
-		o.hints.tellAll()
+		b.hints.tellAll()
 		return
 	}
-	item := eventstore.Item{Offset: eventstore.Offset{Bucket: n.bucket, Seq: seq}}
-	o.s.mu.Lock()
-	epoch := o.s.epochKnown
-	o.s.mu.Unlock()
-	if zxid != 0 { // else the relay reads the node
-		item.Events = slices.Concat(n.events...)
+	item := eventstore.Item{Offset: eventstore.Offset{Bucket: e.Bucket, Seq: seq}}
+	if zxid != 0 { // else the relay reads the entry
+		item.Events = slices.Clone(e.Events)
 		for i := range item.Events {
-			item.Events[i].Zxid, item.Events[i].Epoch = zxid, epoch
+			item.Events[i].Zxid, item.Events[i].Epoch = zxid, b.epoch.Known()
 		}
 	}
-	o.hints.put(n.shard, item)
-	if seq+1 >= o.s.cfg.BucketSize {
-		o.rotate(n.shard, n.bucket)
+	b.hints.put(e.Shard, item)
+	if seq+1 >= b.size {
+		b.rotate(e.Shard, e.Bucket)
 	}
 }
+
+// rotateTime bounds the opening of a bucket.
+const rotateTime = 10 * time.Second
 
 // rotate closes a bucket and opens the next, in one multi. Losing the race to
 // another writer is as good.
-func (o *outboxState) rotate(shard int, bucket int64) {
-	o.mu.Lock()
-	mine := !o.turning[shard] && o.current[shard] == bucket
-	o.turning[shard] = o.turning[shard] || mine
-	o.mu.Unlock()
+func (b *buckets) rotate(shard int, bucket int64) {
+	b.mu.Lock()
+	mine := !b.turning[shard] && b.current[shard] == bucket
+	b.turning[shard] = b.turning[shard] || mine
+	b.mu.Unlock()
 	if !mine {
 		return
 	}
-	defer func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.turning[shard] = false
-	}()
-	p := &plan{}
-	p.set(o.s.paths.bucket(shard, bucket), []byte("closed"), 0, nil)
-	p.create(o.s.paths.bucket(shard, bucket+1), nil, 0, nil)
-	p.set(o.s.paths.shard(shard), encode(bucket+1), -1, nil)
-	ctx, cancel := context.WithTimeout(o.s.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.conn.Context(), rotateTime)
 	defer cancel()
-	crash.Point("zklive/outbox/before-rotate")
-	_, err := call(ctx, func() ([]zk.MultiResponse, error) { return o.s.conn.Multi(p.ops...) })
-	crash.Point("zklive/outbox/after-rotate")
-	if err == nil || answered(err) {
-		_ = o.refresh(ctx)
+	_, err := b.conn.TryMulti(ctx, "zklive/outbox/rotate", b.root.NextBucket(shard, bucket))
+	if err == nil || session.Answered(err) {
+		_ = b.Refresh(ctx)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turning[shard] = false
 }
-
-func sequence(path string) (int64, error) {
-	i := strings.LastIndex(path, "-")
-	if i < 0 {
-		return 0, fmt.Errorf("%q has no sequence", path)
-	}
-	return strconv.ParseInt(path[i+1:], 10, 64)
-}
-
-// Shards implements eventstore.Outbox.
-func (s *Store) Shards() int { return s.outbox.shards }
-
-var (
-	_ eventstore.Live    = (*Store)(nil)
-	_ eventstore.Catalog = (*Store)(nil)
-	_ eventstore.Claims  = (*Store)(nil)
-	_ eventstore.Outbox  = (*Store)(nil)
-)

@@ -2,10 +2,9 @@ package zklive
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"sort"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -14,89 +13,81 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/codec"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
 
-// bucketsOf lists a shard's buckets, oldest first.
-func (o *outboxState) bucketsOf(ctx context.Context, shard int) ([]int64, error) {
-	names, _, err := o.s.children(ctx, o.s.paths.shard(shard))
-	if err != nil {
-		return nil, err
-	}
-	var out []int64
-	for _, n := range names {
-		if b, err := strconv.ParseInt(strings.TrimPrefix(n, "b"), 10, 64); err == nil {
-			out = append(out, b)
+// buckets lists a shard's buckets from one on, oldest first.
+func (o *outbox) buckets(ctx context.Context, shard int, from int64) ([]int64, error) {
+	v, err := o.conn.Children(ctx, o.root.Shard(shard))
+	var all []int64
+	for _, n := range v.Names {
+		if b, ok := layout.ParseBucket(n); ok && b >= from {
+			all = append(all, b)
 		}
 	}
-	sort.Slice(out, func(i, k int) bool { return out[i] < out[k] })
-	return out, nil
+	slices.Sort(all)
+	return all, err
 }
 
-// positions lists the nodes of a bucket that come after a position.
-func (o *outboxState) positions(ctx context.Context, shard int, bucket int64, after eventstore.Offset) ([]eventstore.Offset, error) {
-	names, _, err := o.s.children(ctx, o.s.paths.bucket(shard, bucket))
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var out []eventstore.Offset
+// offsets lists the entries of a bucket that come after an offset, in order.
+func (o *outbox) offsets(ctx context.Context, shard int, bucket int64, after eventstore.Offset) ([]eventstore.Offset, error) {
+	names, err := o.conn.List(ctx, o.root.Bucket(shard, bucket))
+	var all []eventstore.Offset
 	for _, n := range names {
-		seq, err := sequence(n)
-		if err != nil {
-			continue
-		}
-		if at := (eventstore.Offset{Bucket: bucket, Seq: seq}); after.Before(at) {
-			out = append(out, at)
+		seq, bad := layout.ParseOutboxEntry(n)
+		if at := (eventstore.Offset{Bucket: bucket, Seq: seq}); bad == nil && after.Before(at) {
+			all = append(all, at)
 		}
 	}
-	sort.Slice(out, func(i, k int) bool { return out[i].Before(out[k]) })
-	return out, nil
+	slices.SortFunc(all, func(a, b eventstore.Offset) int { return int(a.Seq - b.Seq) })
+	return all, err
+}
+
+// behind lists up to limit entries of a shard after an offset, in order.
+func (o *outbox) behind(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Offset, error) {
+	buckets, err := o.buckets(ctx, shard, after.Bucket)
+	var all []eventstore.Offset
+	for _, b := range buckets {
+		if err != nil || len(all) >= limit {
+			break
+		}
+		var more []eventstore.Offset
+		more, err = o.offsets(ctx, shard, b, after)
+		all = append(all, more...)
+	}
+	return all[:min(limit, len(all))], err
 }
 
 // Unsent implements eventstore.Outbox.
-func (s *Store) Unsent(ctx context.Context, shard int) (pos eventstore.Offset, err error) {
-	_, err = s.getJSON(ctx, s.paths.mark(shard), &pos)
-	return pos, err
+func (o *outbox) Unsent(ctx context.Context, shard int) (at eventstore.Offset, err error) {
+	_, err = o.conn.GetJSON(ctx, o.root.Mark(shard), &at)
+	return at, err
 }
 
+// readParallel is how many entries are read at once.
+const readParallel = 64
+
 // Read implements eventstore.Outbox.
-func (s *Store) Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error) {
-	if items := s.outbox.hints.next(shard, after, limit); len(items) > 0 {
+func (o *outbox) Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error) {
+	if items := o.hints.next(shard, after, limit); len(items) > 0 {
 		return items, nil
 	}
-	buckets, err := s.outbox.bucketsOf(ctx, shard)
+	todo, err := o.behind(ctx, shard, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	var todo []eventstore.Offset
-	for _, b := range buckets {
-		if b < after.Bucket {
-			continue
-		}
-		more, err := s.outbox.positions(ctx, shard, b, after)
-		if err != nil {
-			return nil, err
-		}
-		if todo = append(todo, more...); len(todo) >= limit {
-			todo = todo[:limit]
-			break
-		}
-	}
 	items := make([]eventstore.Item, len(todo))
-	gone := make([]bool, len(todo))
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(64)
-	for i, pos := range todo {
-		if item, hinted := s.outbox.hints.known(shard, pos); hinted {
-			items[i] = item
+	g.SetLimit(readParallel)
+	for i, at := range todo {
+		var hinted bool
+		if items[i], hinted = o.hints.known(shard, at); hinted {
 			continue
 		}
 		g.Go(func() (err error) {
-			items[i], err = s.outbox.item(gctx, shard, pos)
+			items[i], err = o.item(gctx, shard, at)
 			if errors.Is(err, zk.ErrNoNode) {
-				gone[i], err = true, nil // sent and removed by another leader
+				return nil // sent and removed by another leader
 			}
 			return err
 		})
@@ -104,60 +95,32 @@ func (s *Store) Read(ctx context.Context, shard int, after eventstore.Offset, li
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	kept := items[:0]
-	for i, it := range items {
-		if !gone[i] {
-			kept = append(kept, it)
-		}
-	}
-	return kept, nil
+	return slices.DeleteFunc(items, func(it eventstore.Item) bool { return it.Events == nil }), nil
 }
 
-func (o *outboxState) item(ctx context.Context, shard int, pos eventstore.Offset) (eventstore.Item, error) {
-	path := o.s.paths.entry(shard, pos.Bucket, pos.Seq)
-	n, err := o.s.get(ctx, path)
+func (o *outbox) item(ctx context.Context, shard int, at eventstore.Offset) (eventstore.Item, error) {
+	path := o.root.OutboxEntry(shard, at)
+	n, err := o.conn.Get(ctx, path)
 	if err != nil {
 		return eventstore.Item{}, err
 	}
-	events, err := codec.UnmarshalOutbox(n.data)
+	events, err := codec.UnmarshalOutbox(n.Data)
 	if err != nil {
 		return eventstore.Item{}, &eventstore.Error{Op: "read " + path, Err: errors.Join(eventstore.ErrBroken, err)}
 	}
-	epoch, err := o.s.epoch(ctx)
-	if err != nil {
-		return eventstore.Item{}, err
-	}
+	epoch, err := o.epoch.Get(ctx)
 	for i := range events {
-		events[i].Zxid, events[i].Epoch = n.stat.Czxid, epoch
+		events[i].Zxid, events[i].Epoch = n.Stat.Czxid, epoch
 	}
-	return eventstore.Item{Offset: pos, Events: events}, nil
-}
-
-// epoch is read once: it changes only when a tree is restored, with nobody
-// connected.
-func (s *Store) epoch(ctx context.Context) (int64, error) {
-	s.mu.Lock()
-	known := s.epochKnown
-	s.mu.Unlock()
-	if known != 0 {
-		return known, nil
-	}
-	var e int64
-	if _, err := s.getJSON(ctx, s.paths.epoch(), &e); err != nil {
-		return 0, err
-	}
-	s.mu.Lock()
-	s.epochKnown = e
-	s.mu.Unlock()
-	return e, nil
+	return eventstore.Item{Offset: at, Events: events}, err
 }
 
 // Depth implements eventstore.Outbox. Only the bucket that the mark stands in is
-// listed: those behind it are counted by their number of nodes, so that the
+// listed: those behind it are counted by their number of entries, so that the
 // question costs the same however long the log has been away.
-func (s *Store) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error) {
-	for shard := range s.outbox.shards {
-		n, oldest, err := s.outbox.depth(ctx, shard)
+func (o *outbox) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error) {
+	for shard := range o.shards {
+		n, oldest, err := o.depth(ctx, shard)
 		if err != nil {
 			return d, err
 		}
@@ -168,45 +131,40 @@ func (s *Store) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error)
 }
 
 // UnsentOf implements eventstore.Inspector.
-func (s *Store) UnsentOf(ctx context.Context, a domain.Aggregate, batch domain.BatchID) (int, error) {
+func (o *outbox) UnsentOf(ctx context.Context, a domain.Aggregate, batch domain.BatchID) (int, error) {
 	key := a.ID
 	if a.Kind == domain.KindJob {
 		key = string(batch)
 	}
 	if key == "" {
-		d, err := s.Depth(ctx)
+		d, err := o.Depth(ctx)
 		return d.Unsent, err
 	}
-	n, _, err := s.outbox.depth(ctx, shardOfKey(key, s.outbox.shards))
+	n, _, err := o.depth(ctx, layout.ShardOfKey(key, o.shards))
 	return n, err
 }
 
-// depth counts what is unsent in a shard, and tells how old the first of it is.
-func (o *outboxState) depth(ctx context.Context, shard int) (n int, oldest time.Duration, err error) {
-	mark, err := o.s.Unsent(ctx, shard)
+// depth counts what is unsent in a shard, and returns how old the first of it is.
+func (o *outbox) depth(ctx context.Context, shard int) (n int, oldest time.Duration, err error) {
+	mark, err := o.Unsent(ctx, shard)
 	if err != nil {
 		return 0, 0, err
 	}
-	buckets, err := o.bucketsOf(ctx, shard)
+	buckets, err := o.buckets(ctx, shard, mark.Bucket)
 	if err != nil {
 		return 0, 0, err
 	}
 	var first eventstore.Offset
 	for _, b := range buckets {
-		if b < mark.Bucket {
-			continue
-		}
 		if n > 0 && b > mark.Bucket { // the first one is known
-			stat, err := o.s.exists(ctx, o.s.paths.bucket(shard, b))
+			count, err := o.conn.Count(ctx, o.root.Bucket(shard, b))
 			if err != nil {
 				return 0, 0, err
 			}
-			if stat != nil {
-				n += int(stat.NumChildren)
-			}
+			n += count
 			continue
 		}
-		unsent, err := o.positions(ctx, shard, b, mark)
+		unsent, err := o.offsets(ctx, shard, b, mark)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -217,32 +175,29 @@ func (o *outboxState) depth(ctx context.Context, shard int) (n int, oldest time.
 	if n == 0 {
 		return 0, 0, nil
 	}
-	stat, err := o.s.exists(ctx, o.s.paths.entry(shard, first.Bucket, first.Seq))
+	stat, err := o.conn.Exists(ctx, o.root.OutboxEntry(shard, first))
 	if err != nil || stat == nil {
 		return n, 0, err
 	}
 	return n, time.Since(time.UnixMilli(stat.Ctime)), nil
 }
 
-// find looks through a shard's nodes for an event and gives the command that
+// find looks through a shard's entries for an event and returns the command that
 // wrote it, "" = not there. It is slow and serves only to settle an unknown
 // outcome.
-func (o *outboxState) find(ctx context.Context, shard int, eventID string) (string, error) {
-	buckets, err := o.bucketsOf(ctx, shard)
+func (o *outbox) find(ctx context.Context, shard int, eventID string) (string, error) {
+	buckets, err := o.buckets(ctx, shard, 0)
 	if err != nil {
 		return "", err
 	}
-	for i := len(buckets) - 1; i >= 0; i-- {
-		at, err := o.positions(ctx, shard, buckets[i], eventstore.Offset{})
+	for _, b := range slices.Backward(buckets) {
+		all, err := o.offsets(ctx, shard, b, eventstore.Offset{})
 		if err != nil {
 			return "", err
 		}
-		for k := len(at) - 1; k >= 0; k-- {
-			it, err := o.item(ctx, shard, at[k])
-			if errors.Is(err, zk.ErrNoNode) || errors.Is(err, eventstore.ErrBroken) {
-				continue
-			}
-			if err != nil {
+		for _, at := range slices.Backward(all) {
+			it, err := o.item(ctx, shard, at)
+			if err != nil && !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, eventstore.ErrBroken) {
 				return "", err
 			}
 			for _, e := range it.Events {
@@ -253,4 +208,76 @@ func (o *outboxState) find(ctx context.Context, shard int, eventID string) (stri
 		}
 	}
 	return "", nil
+}
+
+// Wait implements eventstore.Outbox: this process's own writes wake it at once,
+// others' through watches on the entry that comes next and on the pointer. It costs
+// the same however many entries there are.
+func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) error {
+	for {
+		if o.hints.wait(ctx, shard, after) {
+			return nil
+		}
+		news := o.hints.news(shard)
+		pointer, err := o.watchPointer(ctx, shard)
+		if err != nil {
+			return err
+		}
+		if pointer.current != after.Bucket {
+			// Another bucket is in use: is there anything in it, or left in this one?
+			if some, err := o.behind(ctx, shard, after, 1); err != nil || len(some) > 0 {
+				return err
+			}
+			after = eventstore.Offset{Bucket: pointer.current, Seq: -1}
+		}
+		next, err := o.conn.WatchExists(ctx, o.root.OutboxEntry(shard, eventstore.Offset{Bucket: after.Bucket, Seq: after.Seq + 1}))
+		if err != nil || next.Stat != nil {
+			return err
+		}
+		select {
+		case <-news:
+		case <-next.Watch:
+		case <-pointer.moved:
+		case <-time.After(lookAgain):
+			if some, err := o.behind(ctx, shard, after, 1); err != nil || len(some) > 0 {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// pointer is the number of the bucket that takes a shard's entries, as it was read last,
+// and whether it moved.
+type pointer struct {
+	current int64
+	moved   <-chan zk.Event
+}
+
+// watchPointer returns a shard's pointer with a watch, which is set again only after
+// it went off.
+func (o *outbox) watchPointer(ctx context.Context, shard int) (*pointer, error) {
+	o.mu.Lock()
+	known := o.pointers[shard]
+	o.mu.Unlock()
+	if known != nil {
+		select {
+		case <-known.moved:
+		default:
+			return known, nil
+		}
+	}
+	node, err := o.conn.WatchData(ctx, o.root.Shard(shard))
+	now := &pointer{moved: node.Watch}
+	if err == nil {
+		err = json.Unmarshal(node.Data, &now.current)
+	}
+	if err != nil {
+		return nil, &eventstore.Error{Op: "read " + o.root.Shard(shard), Err: err}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.pointers[shard] = now
+	return now, nil
 }

@@ -2,23 +2,20 @@ package zklive
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
-
-// errBatch: the status of a job's batch is not the one that the claim knew.
-var errBatch = fmt.Errorf("the batch has changed: %w", eventstore.ErrConflict)
 
 // statusCache keeps under which token a batch's status was seen last. A claim of a
 // job proves by it, without asking, that the job's batch is not deleted: one that
 // knows an outdated status is refused and asks.
 type statusCache struct {
-	s     *Store
-	mu    sync.Mutex
-	known map[domain.BatchID]knownStatus
+	reader *reader
+	mu     sync.Mutex
+	known  map[domain.BatchID]knownStatus
 }
 
 type knownStatus struct {
@@ -30,15 +27,15 @@ type knownStatus struct {
 // statusLimit bounds the cache; emptying it costs one read a batch.
 const statusLimit = 20_000
 
-// alive gives what is known of a batch, reading it at first. It is not found when
+// alive returns what is known of a batch, reading it at first. It is not found when
 // it is deleted.
 func (c *statusCache) alive(ctx context.Context, id domain.BatchID) (knownStatus, error) {
 	c.mu.Lock()
 	k, there := c.known[id]
 	c.mu.Unlock()
 	if !there {
-		var st batchStatus
-		stat, err := c.s.getJSON(ctx, c.s.paths.batchStatus(id), &st)
+		var st layout.BatchStatus
+		stat, err := c.reader.conn.GetJSON(ctx, c.reader.root.BatchStatus(id), &st)
 		if err != nil {
 			return k, notFound("load", id.Aggregate(), err)
 		}

@@ -59,6 +59,8 @@ func (r Root) Ref(id domain.BatchID, s domain.Sub, j domain.JobID) string {
 
 // The nodes of a job.
 
+func (r Root) Jobs() string                     { return r.At("/jobs") }
+func (r Root) JobStates() string                { return r.At("/jobs/states") }
 func (r Root) Job(id domain.JobID) string       { return r.At("/jobs/" + string(id)) }
 func (r Root) JobStatus(id domain.JobID) string { return r.At("/jobs/" + string(id) + "/status") }
 func (r Root) Claims(id domain.JobID) string    { return r.At("/jobs/" + string(id) + "/claims") }
@@ -112,6 +114,7 @@ func (r Root) SettingVersion(a domain.Aggregate) string   { return r.Versions() 
 // The outbox. The data of a shard's node is the number of the bucket that takes new
 // entries.
 
+func (r Root) Outbox() string               { return r.At("/outbox") }
 func (r Root) Shard(n int) string           { return r.At(fmt.Sprintf("/outbox/%02d", n)) }
 func (r Root) Mark(n int) string            { return r.Shard(n) + "/mark" }
 func (r Root) Bucket(n int, b int64) string { return r.Shard(n) + fmt.Sprintf("/b%010d", b) }

@@ -2,8 +2,25 @@ package zklive
 
 import (
 	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
 	"sync"
 	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// How long an entry that cannot be claimed is set aside, and how often a queue's
+// directory is asked whether it moved without news.
+const (
+	lockedDelay = 2 * time.Second
+	brokenDelay = time.Minute
+	lookEvery   = time.Second
+	listEvery   = 5 * time.Second // a queue that moved, whatever the news
 )
 
 // entry is a piece of waiting work: lower rank first, then lower id.
@@ -66,7 +83,7 @@ func (x *index) remove(id string) {
 	delete(x.aside, id)
 }
 
-// pop hands out the first entry; if there is none it gives a channel that is
+// pop hands out the first entry; if there is none it returns a channel that is
 // closed when there may be one.
 func (x *index) pop() (entry, bool, <-chan struct{}) {
 	x.mu.Lock()
@@ -155,16 +172,8 @@ func (x *index) merge(found []entry) {
 			x.push(e)
 		}
 	}
-	for id := range x.waiting {
-		if !there[id] {
-			delete(x.waiting, id)
-		}
-	}
-	for id := range x.aside {
-		if !there[id] {
-			delete(x.aside, id)
-		}
-	}
+	maps.DeleteFunc(x.waiting, func(id string, _ int) bool { return !there[id] })
+	maps.DeleteFunc(x.aside, func(id string, _ asideItem) bool { return !there[id] })
 	x.wake()
 }
 
@@ -179,4 +188,68 @@ func (h *entryHeap) Pop() any {
 	e := old[len(old)-1]
 	*h = old[:len(old)-1]
 	return e
+}
+
+// errMoved: the entry is not where the index thought.
+var errMoved = fmt.Errorf("moved on: %w", eventstore.ErrConflict)
+
+// turns takes entries from indexes until one can be claimed.
+type turns struct {
+	holds      *holds
+	unreadable *unreadable
+	log        *slog.Logger
+	closed     context.Context
+}
+
+// wait returns when an index was filled.
+func (t *turns) wait(ctx context.Context, ready <-chan struct{}) error {
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.closed.Done():
+		return eventstore.ErrFenced
+	}
+}
+
+// next claims the first entry of an index that can be claimed, in a queue that is not
+// paused. It waits for one.
+func (t *turns) next(ctx context.Context, x *index, kind domain.Kind, queue string, claim func(id string, h eventstore.Holds) error) error {
+	for {
+		h, err := t.holds.waitOpen(ctx, queue)
+		if err != nil {
+			return err
+		}
+		e, ok, wait := x.pop()
+		if !ok {
+			select {
+			case <-wait:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-t.closed.Done():
+				return eventstore.ErrFenced
+			}
+		}
+		err = claim(e.id, h)
+		broken := errors.Is(err, eventstore.ErrBroken)
+		t.unreadable.note(domain.Aggregate{Kind: kind, ID: e.id}, broken)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, errMoved), errors.Is(err, eventstore.ErrNotFound):
+		case errors.Is(err, eventstore.ErrLocked):
+			x.later(e, lockedDelay)
+		case broken:
+			t.log.Error("a "+string(kind)+" cannot be read and is set aside: `accession verify` tells more", string(kind), e.id, "error", err)
+			x.later(e, brokenDelay)
+		case errors.Is(err, eventstore.ErrConflict):
+			x.add(e) // its status or the holds moved meanwhile
+		default:
+			if x.later(e, lockedDelay); ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	}
 }

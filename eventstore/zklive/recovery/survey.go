@@ -1,47 +1,45 @@
-package zklive
+package recovery
 
 import (
 	"context"
-	"errors"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 
-	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
+// surveyParallel is how many batches are listed at once.
+const surveyParallel = 32
+
 // surveyor makes a survey.
 type surveyor struct {
-	*Store
+	*Inspector
 	mu  sync.Mutex
 	out *eventstore.Survey
 }
 
 // Survey implements eventstore.Inspector.
-func (s *Store) Survey(ctx context.Context) (*eventstore.Survey, error) {
-	v := &surveyor{Store: s, out: &eventstore.Survey{Entries: map[domain.JobID][]string{}, Refs: map[domain.JobID][]string{}, Promises: map[domain.JobID][]string{},
+func (x *Inspector) Survey(ctx context.Context) (*eventstore.Survey, error) {
+	v := &surveyor{Inspector: x, out: &eventstore.Survey{Entries: map[domain.JobID][]string{}, Refs: map[domain.JobID][]string{}, Promises: map[domain.JobID][]string{},
 		Odd: map[domain.BatchID][]string{}}}
-	for _, step := range []func(context.Context) error{s.Sync, v.jobs, v.queues, v.promised, v.batches, v.settings} {
+	for _, step := range []func(context.Context) error{x.Sync, v.jobs, v.queues, v.promised, v.batches, v.settings} {
 		if err := step(ctx); err != nil {
 			return nil, &eventstore.Error{Op: "survey the tree", Err: err}
 		}
 	}
-	sort.Strings(v.out.Strays)
+	slices.Sort(v.out.Strays)
 	return v.out, nil
 }
 
 // names lists the children of a directory below the root, sorted; none when it is
 // not there.
 func (v *surveyor) names(ctx context.Context, dir string) ([]string, error) {
-	names, _, err := v.children(ctx, v.paths.at(dir))
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, nil
-	}
-	sort.Strings(names)
+	names, err := v.conn.List(ctx, v.root.At(dir))
+	slices.Sort(names)
 	return names, err
 }
 
@@ -64,13 +62,9 @@ func (v *surveyor) queues(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
-	for _, s := range domain.JobStates {
-		known[string(s)] = true
-	}
 	for _, state := range states {
 		dir := "/jobs/states/" + state
-		if !known[state] {
+		if !slices.Contains(domain.JobStates, domain.JobState(state)) {
 			v.stray(dir)
 			continue
 		}
@@ -107,7 +101,7 @@ func (v *surveyor) batches(ctx context.Context) error {
 		return err
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(belowParallel)
+	g.SetLimit(surveyParallel)
 	for _, n := range names {
 		id, bad := domain.ParseBatchID(n)
 		if bad != nil {
@@ -124,7 +118,7 @@ func (v *surveyor) batches(ctx context.Context) error {
 
 func (v *surveyor) refs(ctx context.Context, id domain.BatchID) error {
 	for _, sub := range domain.Subs {
-		dir := v.paths.name(v.paths.sub(id, sub))
+		dir := v.root.Name(v.root.Sub(id, sub))
 		names, err := v.names(ctx, dir)
 		if err != nil {
 			return err
@@ -143,10 +137,8 @@ func (v *surveyor) refs(ctx context.Context, id domain.BatchID) error {
 }
 
 func (v *surveyor) settings(ctx context.Context) error {
-	known := map[domain.Aggregate]bool{}
 	add := func(a domain.Aggregate) {
-		if !known[a] {
-			known[a] = true
+		if !slices.Contains(v.out.Settings, a) {
 			v.out.Settings = append(v.out.Settings, a)
 		}
 	}

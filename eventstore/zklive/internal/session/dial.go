@@ -1,4 +1,4 @@
-package zklive
+package session
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// dialer opens connections on which no answer is waited for longer than a session
+// dialer returns what opens connections on which no answer is waited for longer than a session
 // may last. A server that is just starting may take a connection and never answer;
 // the client library would wait seven times as long for the first answer.
 func dialer(longest time.Duration) zk.Dialer {

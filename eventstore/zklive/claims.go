@@ -1,0 +1,396 @@
+package zklive
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+)
+
+// registry holds the claims of this process that have not ended. The fence
+// /workers/ID tells sessions apart, but not two goroutines of one session: the
+// registry does.
+type registry struct {
+	mu      sync.Mutex
+	claimed map[domain.Aggregate]*eventstore.Claim
+	doubted map[*eventstore.Claim]bool // of claimed: see doubt
+	orphans []*eventstore.Claim        // lost with a session, to be offered again under the next
+}
+
+// enter adds a claim unless the aggregate has one.
+func (r *registry) enter(c *eventstore.Claim) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.claimed[c.Aggregate] != nil {
+		return false
+	}
+	r.claimed[c.Aggregate] = c
+	return true
+}
+
+// holding reports whether a claim has not ended, and whether it is in doubt.
+func (r *registry) holding(c *eventstore.Claim) (held, doubted bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.claimed[c.Aggregate] == c, r.doubted[c]
+}
+
+// has reports whether this process has, or is about to have or to release, a claim of
+// the aggregate.
+func (r *registry) has(a domain.Aggregate) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.claimed[a] != nil
+}
+
+// replace puts another claim in the place of one that has ended, nil = none.
+func (r *registry) replace(c, next *eventstore.Claim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if delete(r.doubted, c); r.claimed[c.Aggregate] != c {
+		return
+	}
+	if delete(r.claimed, c.Aggregate); next != nil {
+		r.claimed[c.Aggregate] = next
+	}
+}
+
+// doubt notes that a commit under the claim, nil = none, has an unknown outcome: the
+// lock may have gone with it, and may be another's by now.
+func (r *registry) doubt(c *eventstore.Claim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c != nil && r.claimed[c.Aggregate] == c {
+		r.doubted[c] = true
+	}
+}
+
+// lost empties the registry when the session is lost: every claim under it is void.
+func (r *registry) lost() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.orphans = slices.AppendSeq(r.orphans, maps.Values(r.claimed))
+	clear(r.claimed)
+	clear(r.doubted)
+}
+
+// claims gives the right to move a batch or a job, and takes it back.
+type claims struct {
+	registry
+	reader   *reader
+	session  *session.Session
+	send     sender
+	holds    *holds
+	statuses *statusCache
+	jobs     *jobQueues
+	batches  *batchIndex
+	log      *slog.Logger
+}
+
+func newClaims(log *slog.Logger) *claims {
+	return &claims{registry: registry{claimed: map[domain.Aggregate]*eventstore.Claim{}, doubted: map[*eventstore.Claim]bool{}}, log: log}
+}
+
+func (x *claims) compose(r *reader, s *session.Session, send sender, h *holds, st *statusCache, jobs *jobQueues, batches *batchIndex) {
+	x.reader, x.session, x.send, x.holds, x.statuses, x.jobs, x.batches = r, s, send, h, st, jobs, batches
+}
+
+// adopt offers the work of claims that were lost with a session under the next: no
+// other process may have seen it fall.
+func (x *claims) adopt() {
+	x.mu.Lock()
+	orphans := x.orphans
+	x.orphans = nil
+	x.mu.Unlock()
+	for _, c := range orphans {
+		x.offer(c, 0)
+	}
+}
+
+// offer puts what was released into its queue again.
+func (x *claims) offer(c *eventstore.Claim, delay time.Duration) {
+	if c.Aggregate.Kind == domain.KindJob {
+		x.jobs.offer(domain.JobID(c.Aggregate.ID), delay)
+	} else {
+		x.batches.offer(domain.BatchID(c.Aggregate.ID), delay)
+	}
+}
+
+// ClaimJob implements eventstore.Claims.
+func (x *claims) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
+	h, err := x.holds.Holds(ctx)
+	if err != nil {
+		return nil, eventstore.Loaded[domain.Job]{}, err
+	}
+	return x.claimJob(ctx, id, h, nil)
+}
+
+// claimJob locks a job, again when only what was known of its batch was outdated.
+// fits, unless nil, may refuse the job as it is now.
+func (x *claims) claimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
+	for {
+		c, at, err := x.tryClaimJob(ctx, id, h, fits)
+		if !errors.Is(err, layout.ErrBatch) || ctx.Err() != nil {
+			return c, at, err
+		}
+	}
+}
+
+// tryClaimJob locks a job. Its status, its configuration and its count of claims
+// are read first; the rest is read while the claim is made: nothing of a job
+// changes without its status, and the claim proves that the status did not.
+func (x *claims) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
+	if at, known := x.jobs.recall(id); known && fits != nil && fits(at.State) == nil {
+		c, err := x.lockJob(ctx, at, 0, h)
+		if !errors.Is(err, eventstore.ErrConflict) || errors.Is(err, eventstore.ErrLocked) || errors.Is(err, eventstore.ErrFenced) {
+			return c, at, err
+		}
+	}
+	var count layout.ClaimCount
+	asked := domain.Job{ID: id}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { _, err := x.reader.conn.GetJSON(gctx, x.reader.root.Claims(id), &count); return err })
+	g.Go(func() error { return x.reader.jobConfiguration(gctx, &asked) })
+	at, err := x.reader.jobStatus(ctx, id)
+	if part := g.Wait(); err == nil && part != nil {
+		err = x.reader.incomplete(ctx, id.Aggregate(), x.reader.root.JobStatus(id), part)
+	}
+	if err != nil {
+		return nil, at, err
+	}
+	at.State.Configuration = asked.Configuration
+	if fits != nil {
+		if err := fits(at.State); err != nil {
+			return nil, at, err
+		}
+	}
+	if count.Version != at.State.Version {
+		count.Claims = 0
+	}
+	full := at // read into a copy of its own, beside the claim
+	var rest errgroup.Group
+	rest.Go(func() error { return x.reader.jobRest(ctx, &full.State) })
+	c, err := x.lockJob(ctx, at, count.Claims, h)
+	if rerr := rest.Wait(); err == nil && rerr != nil {
+		x.release(c, 0)
+		return nil, at, rerr
+	}
+	return c, full, err
+}
+
+// lockJob claims a job that was claimed so many times since its last event.
+func (x *claims) lockJob(ctx context.Context, at eventstore.Loaded[domain.Job], before int, h eventstore.Holds) (*eventstore.Claim, error) {
+	batch := at.State.Configuration.BatchID
+	known, err := x.statuses.alive(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	c := &eventstore.Claim{Aggregate: at.State.ID.Aggregate(), Attempts: before + 1}
+	err = x.lock(ctx, c, func() layout.Ops { return x.reader.root.ClaimJob(c, at, known.token, h.Version) })
+	if errors.Is(err, layout.ErrBatch) {
+		x.statuses.forget(batch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// ClaimBatch implements eventstore.Claims.
+func (x *claims) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
+	h, err := x.holds.Holds(ctx)
+	if err != nil {
+		return nil, eventstore.Loaded[domain.Batch]{}, err
+	}
+	return x.claimBatch(ctx, id, h, func(domain.Batch) error { return nil })
+}
+
+func (x *claims) claimBatch(ctx context.Context, id domain.BatchID, h eventstore.Holds, fits func(domain.Batch) error) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
+	at, err := x.reader.Batch(ctx, id)
+	if err == nil {
+		err = fits(at.State)
+	}
+	if err != nil {
+		return nil, at, err
+	}
+	c := &eventstore.Claim{Aggregate: id.Aggregate()}
+	if err := x.lock(ctx, c, func() layout.Ops { return x.reader.root.Claim(c, at.Token, h.Version) }); err != nil {
+		return nil, at, err
+	}
+	return c, at, nil
+}
+
+// lock sends a claim. With an unknown outcome the lock is looked at: the worker's id
+// stands in it.
+func (x *claims) lock(ctx context.Context, c *eventstore.Claim, ops func() layout.Ops) error {
+	failed := func(err error) error { return &eventstore.Error{Op: "claim", Aggregate: c.Aggregate, Err: err} }
+	w, err := x.session.Worker(ctx)
+	if err != nil {
+		return err
+	}
+	c.ID, c.Worker, c.Lost = uuid.NewString(), w.ID, w.Lost
+	// The registry first: of two goroutines only one sends the multi, so that a lock
+	// found with this worker's name is this claim's.
+	if !x.enter(c) {
+		return failed(eventstore.ErrLocked)
+	}
+	res := x.send.Send(ctx, &session.Request{Ops: ops()})
+	switch {
+	case res.Err == nil:
+		return nil
+	case session.Answered(res.Err):
+		x.replace(c, nil)
+		if errors.Is(res.Refusal, layout.ErrHolds) {
+			x.holds.outdated()
+		}
+		return failed(res.Refusal)
+	}
+	x.abandon(c, 0)
+	return failed(res.Err)
+}
+
+// Confirm implements eventstore.Claims. A multi, unlike a read, is answered by the
+// leader. While ZooKeeper cannot be reached it waits.
+func (x *claims) Confirm(ctx context.Context, c *eventstore.Claim) error {
+	_, err := session.Retry(ctx, func() (none struct{}, err error) {
+		res := x.send.Send(ctx, &session.Request{Ops: x.reader.root.Confirm(c)})
+		switch {
+		case session.Answered(res.Err):
+			return none, session.Final(res.Refusal)
+		case res.Err != nil && closed(c.Lost):
+			return none, session.Final(eventstore.ErrFenced)
+		}
+		return none, res.Err
+	})
+	if err != nil {
+		return &eventstore.Error{Op: "confirm the claim", Aggregate: c.Aggregate, Err: err}
+	}
+	return nil
+}
+
+// Release implements eventstore.Claims. When ZooKeeper cannot be reached before
+// ctx ends, the lock is released as soon as it can be.
+func (x *claims) Release(ctx context.Context, c *eventstore.Claim, delay time.Duration) error {
+	held, doubted := x.holding(c)
+	switch {
+	case !held:
+		return nil
+	case doubted:
+		x.abandon(c, delay)
+		return nil
+	}
+	if err := x.unlock(ctx, c); err != nil {
+		x.release(c, delay)
+		return &eventstore.Error{Op: "release", Aggregate: c.Aggregate, Err: err}
+	}
+	x.offer(c, delay)
+	return nil
+}
+
+// release frees a lock that no goroutine works under any more, however long that
+// takes: until then the claim stays in the registry, and its lock in the tree.
+func (x *claims) release(c *eventstore.Claim, delay time.Duration) {
+	x.session.Spawn(func() {
+		if x.unlock(x.session.Context(), c) == nil {
+			x.offer(c, delay)
+		}
+	})
+}
+
+// abandon ends a claim with an unknown outcome: a lock that carries this worker's
+// name is the claim's, any other is another process's and stays.
+func (x *claims) abandon(c *eventstore.Claim, delay time.Duration) {
+	x.session.Spawn(func() {
+		_, err := session.Retry(x.session.Context(), func() (none struct{}, err error) {
+			ours, err := x.locks(x.session.Context(), c)
+			if err == nil && ours {
+				err = x.unlock(x.session.Context(), c)
+			}
+			return none, err
+		})
+		if err == nil {
+			x.replace(c, nil)
+			x.offer(c, delay)
+		}
+	})
+}
+
+// locks reports whether the lock is held in the name of the claim's worker.
+func (x *claims) locks(ctx context.Context, c *eventstore.Claim) (bool, error) {
+	return heldBy(ctx, x.reader.conn, x.reader.root.Lock(c.Aggregate), c.Worker)
+}
+
+// heldBy reports whether a lock or a leader node carries a worker's name.
+func heldBy(ctx context.Context, conn *session.Conn, path, worker string) (bool, error) {
+	if err := conn.Sync(ctx); err != nil {
+		return false, err
+	}
+	var h layout.Holder
+	_, err := conn.GetJSON(ctx, path, &h)
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return h.Holder == worker, err
+}
+
+// unlock deletes the claim's lock, if its session still lives, and only then
+// leaves the registry.
+func (x *claims) unlock(ctx context.Context, c *eventstore.Claim) error {
+	_, err := session.Retry(ctx, func() (none struct{}, err error) {
+		if closed(c.Lost) {
+			return none, nil // the lock went with the session
+		}
+		_, err = x.session.TryMulti(ctx, "zklive/claim/release", x.reader.root.Release(c))
+		return none, err
+	})
+	if err != nil && !session.Answered(err) && x.session.Context().Err() == nil {
+		return err
+	}
+	x.replace(c, nil)
+	return nil
+}
+
+func closed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// unreadable notes which batches and jobs could not be read when their turn came.
+type unreadable struct {
+	mu sync.Mutex
+	of map[domain.Aggregate]bool
+}
+
+func (u *unreadable) note(a domain.Aggregate, broken bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if broken {
+		u.of[a] = true
+	} else {
+		delete(u.of, a)
+	}
+}
+
+// Unreadable counts the batches and jobs that this process could not read when
+// their turn came.
+func (u *unreadable) Unreadable() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.of)
+}

@@ -1,0 +1,183 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore/codec"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+)
+
+// Limits of one multi. ZooKeeper answers a request over 1 MiB by closing the
+// connection, so sizes are checked before sending.
+const (
+	maxOps   = 1000
+	maxBytes = 512 << 10
+	// entryBytes is what the two operations of an outbox entry take beside its data, at
+	// most.
+	entryBytes = 512
+)
+
+// ErrNotSent: the write did not reach a server, or was refused as a whole for a reason
+// that is none of its own. It may be sent again.
+var ErrNotSent = errors.New("not sent")
+
+// NeverSent reports whether err is of a write that certainly did not reach a server.
+func NeverSent(err error) bool { return errors.Is(err, zk.ErrNoServer) || errors.Is(err, ErrNotSent) }
+
+// Request is one write: operations that are applied together, and events that go into
+// the outbox with them.
+type Request struct {
+	Ops   layout.Ops
+	Alone bool // shares its multi with no other request
+
+	entries []Entry     // at most one a shard
+	done    chan Result // takes one
+}
+
+// Result is what became of a request.
+type Result struct {
+	Zxid    int64 // 0 = not known
+	Err     error // nil = written
+	Refusal error // what the server's refusal stands for
+}
+
+// Entry is what a write puts into a shard of the outbox.
+type Entry struct {
+	Shard  int
+	Bucket int64
+	Events []domain.Recorded
+	parts  [][]byte // as codec.MarshalOutbox returns them
+}
+
+// Record adds events for a shard of the outbox. The caller's own stay as they are: it
+// stamps them once they are written.
+func (r *Request) Record(shard int, events []domain.Recorded) error {
+	if len(events) == 0 {
+		return nil
+	}
+	data, err := codec.MarshalOutbox(events)
+	r.entries = merge(r.entries, Entry{Shard: shard, Events: slices.Clone(events), parts: [][]byte{data}})
+	return err
+}
+
+// merge adds an entry to that of its shard.
+func merge(entries []Entry, e Entry) []Entry {
+	i := slices.IndexFunc(entries, func(o Entry) bool { return o.Shard == e.Shard })
+	if i < 0 {
+		return append(entries, e)
+	}
+	entries[i].Events = append(slices.Clip(entries[i].Events), e.Events...)
+	entries[i].parts = append(slices.Clip(entries[i].parts), e.parts...)
+	return entries
+}
+
+// size returns how many operations and bytes a request takes, at most.
+func size(ops layout.Ops, entries []Entry) (n, bytes int) {
+	for _, op := range ops {
+		bytes += op.Size()
+	}
+	for _, e := range entries {
+		bytes += entryBytes
+		for _, part := range e.parts {
+			bytes += len(part)
+		}
+	}
+	return len(ops) + 2*len(entries), bytes
+}
+
+// Size returns how many operations and bytes the request takes, and whether that fits
+// one write.
+func (r *Request) Size() (n, bytes int, fits bool) {
+	n, bytes = size(r.Ops, r.entries)
+	return n, bytes, n <= maxOps && bytes <= maxBytes
+}
+
+// HalfFull reports whether the request should be sent before it grows.
+func (r *Request) HalfFull() bool {
+	n, bytes, _ := r.Size()
+	return n > maxOps/2 || bytes > maxBytes/2
+}
+
+// Outbox takes the entries of writes.
+type Outbox interface {
+	// Bucket returns the bucket of a shard that takes entries, as far as is known, and
+	// its path.
+	Bucket(shard int) (int64, string)
+	// Refresh finds out which buckets take entries.
+	Refresh(ctx context.Context) error
+	// Wrote is told of an entry that was written.
+	Wrote(e Entry, path string, zxid int64)
+}
+
+// Direct sends each request as a multi of its own.
+type Direct struct {
+	Conn   *Conn
+	Outbox Outbox
+}
+
+// Send brings a request to the server and returns its result. When ctx ends before
+// that, the outcome is unknown.
+func (d *Direct) Send(ctx context.Context, r *Request) Result {
+	done := make(chan Result, 1)
+	go d.write(r.Ops, r.entries, func(res Result, op int) {
+		res.Refusal = r.Ops.Refusal(op)
+		done <- res
+	})
+	select {
+	case res := <-done:
+		return res
+	case <-ctx.Done():
+		return Result{Err: ctx.Err()}
+	}
+}
+
+// write sends operations and outbox entries as one multi, again while a bucket turns
+// out to be closed. It replies with the result and the index of the operation that the
+// server refused, -1 = it does not say; then it gives the outbox its entries.
+func (d *Direct) write(ops layout.Ops, entries []Entry, reply func(Result, int)) {
+	for {
+		all := slices.Clip(ops)
+		for i := range entries {
+			e := &entries[i]
+			var dir string
+			e.Bucket, dir = d.Outbox.Bucket(e.Shard)
+			all = append(all, layout.Op{Kind: layout.Check, Path: dir},
+				layout.Op{Kind: layout.CreateSequential, Path: dir + "/e-", Data: codec.JoinOutbox(e.parts)})
+		}
+		answers, err := d.Conn.multi("zklive/deliver/multi", all)
+		refused := -1
+		if Answered(err) {
+			refused = slices.IndexFunc(answers, func(a zk.MultiResponse) bool { return a.Error != nil && Answered(a.Error) })
+		}
+		switch {
+		case err == nil:
+			zxid := zxidOf(answers)
+			reply(Result{Zxid: zxid}, -1)
+			for i, e := range entries {
+				d.Outbox.Wrote(e, answers[len(ops)+2*i+1].String, zxid)
+			}
+		case refused < len(ops):
+			reply(Result{Err: err}, refused)
+		case d.Outbox.Refresh(d.Conn.ctx) == nil: // the bucket was closed
+			continue
+		default:
+			reply(Result{Err: ErrNotSent}, -1)
+		}
+		return
+	}
+}
+
+// zxidOf returns the transaction of a multi, 0 when no answer tells it.
+func zxidOf(answers []zk.MultiResponse) (zxid int64) {
+	for _, a := range answers {
+		if a.Stat != nil {
+			zxid = a.Stat.Mzxid
+		}
+	}
+	return zxid
+}

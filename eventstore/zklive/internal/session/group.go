@@ -1,0 +1,202 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+)
+
+const (
+	committers = 2
+	maxGroup   = 64 // requests in one multi
+)
+
+// Group is group commit: requests that wait at the same moment travel in one multi. A
+// few committers each take what has gathered while the others were under way, so that
+// one that comes alone is sent at once.
+type Group struct {
+	direct *Direct
+	mu     sync.Mutex
+	some   *sync.Cond // queue is not empty, or the connection is closed
+	queue  []*Request
+}
+
+// NewGroup returns a group commit over a sender.
+func NewGroup(d *Direct) *Group {
+	g := &Group{direct: d}
+	g.some = sync.NewCond(&g.mu)
+	context.AfterFunc(d.Conn.ctx, func() { g.mu.Lock(); defer g.mu.Unlock(); g.some.Broadcast() })
+	for range committers {
+		d.Conn.Spawn(g.work)
+	}
+	return g
+}
+
+// Send is that of Direct, with others when the request may share a multi. When ctx
+// ends before the request is on its way, the error is ErrNotSent.
+func (g *Group) Send(ctx context.Context, r *Request) Result {
+	if r.Alone {
+		return g.direct.Send(ctx, r)
+	}
+	r.done = make(chan Result, 1)
+	g.mu.Lock()
+	g.queue = append(g.queue, r)
+	g.mu.Unlock()
+	g.some.Signal()
+	select {
+	case res := <-r.done:
+		return res
+	case <-ctx.Done():
+		return g.withdraw(r, ctx.Err())
+	case <-g.direct.Conn.ctx.Done():
+		return g.withdraw(r, zk.ErrClosing)
+	}
+}
+
+func (g *Group) withdraw(r *Request, why error) Result {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.Index(g.queue, r); i >= 0 {
+		g.queue = slices.Delete(g.queue, i, i+1)
+		return Result{Err: errors.Join(ErrNotSent, why)}
+	}
+	return Result{Err: why}
+}
+
+// work is one committer.
+func (g *Group) work() {
+	for {
+		g.mu.Lock()
+		for len(g.queue) == 0 && g.direct.Conn.ctx.Err() == nil {
+			g.some.Wait()
+		}
+		if g.direct.Conn.ctx.Err() != nil {
+			g.mu.Unlock()
+			return
+		}
+		m := g.take()
+		if len(g.queue) > 0 {
+			g.some.Signal()
+		}
+		g.mu.Unlock()
+		g.deliver(m, 0)
+	}
+}
+
+// take removes from the queue what may share a multi with its first request.
+func (g *Group) take() *multi {
+	m, left := &multi{}, g.queue[:0]
+	for _, r := range g.queue {
+		if len(m.requests) == maxGroup || !m.join(r) {
+			left = append(left, r)
+		}
+	}
+	clear(g.queue[len(left):])
+	g.queue = left
+	return m
+}
+
+// multi carries requests whose operations do not meet. What several check is checked
+// once; their events share one outbox entry a shard.
+type multi struct {
+	requests []*Request
+	ops      layout.Ops
+	owner    []int // of each operation: the request that it belongs to, or shared
+	entries  []Entry
+	n, bytes int             // of all requests, at most
+	checks   map[check]int   // index of each check
+	touched  map[string]bool // nodes that are checked (false) or written (true)
+}
+
+// shared is the owner of a check that several requests asked for.
+const shared = -1
+
+type check struct {
+	path    string
+	version int32
+}
+
+// join adds a request, unless it does not fit, or touches what another writes, or
+// writes what another touches: the later of the two would not find it as it expects.
+// The first is always added, as it is.
+func (m *multi) join(r *Request) bool {
+	index := len(m.requests)
+	n, bytes, _ := r.Size()
+	if index > 0 && (m.n+n > maxOps || m.bytes+bytes > maxBytes || slices.ContainsFunc(r.Ops, m.meets)) {
+		return false
+	}
+	if index == 0 {
+		m.checks, m.touched = make(map[check]int, 8), make(map[string]bool, 64)
+	}
+	for _, op := range r.Ops {
+		if op.Kind == layout.Check {
+			key := check{op.Path, op.Version}
+			if at, there := m.checks[key]; there && m.owner[at] != index {
+				m.owner[at] = shared
+				continue
+			}
+			m.checks[key] = len(m.ops)
+		}
+		m.ops, m.owner = append(m.ops, op), append(m.owner, index)
+		m.touched[op.Path] = m.touched[op.Path] || op.Writes()
+	}
+	for _, e := range r.entries {
+		m.entries = merge(m.entries, e)
+	}
+	m.requests, m.n, m.bytes = append(m.requests, r), m.n+n, m.bytes+bytes
+	return true
+}
+
+func (m *multi) meets(op layout.Op) bool {
+	written, there := m.touched[op.Path]
+	return there && (written || op.Writes())
+}
+
+// deliver sends a multi and gives each request its result. A refusal refuses all of
+// them: then each is tried again, see split.
+func (g *Group) deliver(m *multi, refusals int) {
+	g.direct.write(m.ops, m.entries, func(res Result, op int) {
+		if Answered(res.Err) && len(m.requests) > 1 {
+			g.split(m, op, refusals+1)
+			return
+		}
+		res.Refusal = m.ops.Refusal(op)
+		for _, r := range m.requests {
+			r.done <- res
+		}
+	})
+}
+
+// split goes on after the refusal of several requests. The one that it was about is
+// tried alone, so that it gets its own answer, and the others together; the second
+// time, or when it was about what several check, each goes alone.
+func (g *Group) split(m *multi, op, refusals int) {
+	about := shared
+	if op >= 0 && refusals == 1 {
+		about = m.owner[op]
+	}
+	var parts []*multi
+	rest := &multi{}
+	for i, r := range m.requests {
+		if about != shared && i != about {
+			rest.join(r) // as it did before
+			continue
+		}
+		one := &multi{}
+		one.join(r)
+		parts = append(parts, one)
+	}
+	if len(rest.requests) > 0 {
+		parts = append(parts, rest)
+	}
+	var all sync.WaitGroup
+	for _, part := range parts {
+		all.Go(func() { g.deliver(part, refusals) })
+	}
+	all.Wait()
+}

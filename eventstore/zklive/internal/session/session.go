@@ -1,0 +1,202 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// Config says where ZooKeeper is, and who asks.
+type Config struct {
+	Servers []string
+	Root    layout.Root
+	Timeout time.Duration // after which a silent session ends
+	Roles   []string
+	Logger  *slog.Logger
+	// Lost is called when a session is lost, with the lock of the session held, and
+	// Began in a goroutine of its own when there is a new worker.
+	Lost, Began func()
+}
+
+// Worker is the identity of one ZooKeeper session: the fence /workers/ID is an
+// ephemeral of that session and goes with it.
+type Worker struct {
+	ID      string
+	Lost    chan struct{} // closed when the session is gone
+	session int64
+}
+
+// Session is a connection and its present worker.
+type Session struct {
+	*Conn
+	cfg     Config
+	events  chan zk.Event
+	worker  *Worker       // nil while there is no session
+	arrived chan struct{} // closed when worker is set
+	losses  int64
+}
+
+// Dial connects. There is no worker before Register.
+func Dial(cfg Config) (*Session, error) {
+	s := &Session{Conn: &Conn{root: cfg.Root}, cfg: cfg, events: make(chan zk.Event, 1), arrived: make(chan struct{})}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	var err error
+	s.conn, _, err = zk.Connect(cfg.Servers, cfg.Timeout, zk.WithDialer(dialer(cfg.Timeout)), zk.WithLogInfo(false), zk.WithLogger(quiet{}),
+		zk.WithEventCallback(func(e zk.Event) {
+			if e.Type != zk.EventSession || e.State != zk.StateHasSession && e.State != zk.StateExpired {
+				return
+			}
+			if e.State == zk.StateExpired {
+				s.lose()
+			}
+			select {
+			case s.events <- e:
+			default: // the registrar looks at the state, not at the event
+			}
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("zookeeper %s: %w", strings.Join(cfg.Servers, ","), err)
+	}
+	return s, nil
+}
+
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
+
+// Register keeps a worker for the present session from now on, and waits for the
+// first.
+func (s *Session) Register(ctx context.Context) error {
+	s.Spawn(s.register)
+	_, err := s.Worker(ctx)
+	return err
+}
+
+// Close ends the session; all locks of this process go with it.
+func (s *Session) Close() {
+	s.mu.Lock()
+	s.stop()
+	s.mu.Unlock()
+	s.lose()
+	s.conn.Close()
+	s.done.Wait()
+}
+
+// WorkerID returns the name of the present worker, "" when there is none.
+func (s *Session) WorkerID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.worker == nil {
+		return ""
+	}
+	return s.worker.ID
+}
+
+// Sessions reports whether there is a session now, and how many were lost.
+func (s *Session) Sessions() (live bool, lost int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.worker != nil, s.losses
+}
+
+// Worker waits for a registered worker.
+func (s *Session) Worker(ctx context.Context) (*Worker, error) {
+	for {
+		s.mu.Lock()
+		w, arrived := s.worker, s.arrived
+		s.mu.Unlock()
+		if w != nil {
+			return w, nil
+		}
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no zookeeper session: %w", ctx.Err())
+		case <-s.ctx.Done():
+			return nil, fmt.Errorf("the store is closed: %w", eventstore.ErrFenced)
+		}
+	}
+}
+
+// lose gives up the present worker: every claim under it is void.
+func (s *Session) lose() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.worker == nil {
+		return
+	}
+	close(s.worker.Lost)
+	if s.ctx.Err() == nil {
+		s.losses++
+		s.cfg.Logger.Warn("zookeeper session lost", "worker", s.worker.ID)
+	}
+	s.worker, s.arrived = nil, make(chan struct{})
+	s.cfg.Lost()
+}
+
+// register keeps a worker node for the present session.
+func (s *Session) register() {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	next := &Worker{}
+	for {
+		if s.conn.State() == zk.StateHasSession {
+			s.mu.Lock()
+			have := s.worker
+			s.mu.Unlock()
+			if id := s.conn.SessionID(); have == nil || have.session != id {
+				s.lose()
+				if next.session != id {
+					next = &Worker{ID: uuid.NewString(), session: id, Lost: make(chan struct{})}
+				}
+				s.arrive(next)
+			}
+		}
+		select {
+		case <-s.events:
+		case <-tick.C:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// arrive registers a worker. When an answer was lost it is tried again under the
+// same name: a session has one worker.
+func (s *Session) arrive(w *Worker) {
+	host, _ := os.Hostname()
+	path := s.root.Worker(w.ID)
+	info := layout.Encode(eventstore.WorkerInfo{ID: w.ID, Host: host, PID: os.Getpid(), Roles: s.cfg.Roles, Since: domain.At(time.Now())})
+	err := crash.Around("zklive/session/register", func() error {
+		_, err := s.conn.Create(path, info, zk.FlagEphemeral, acl)
+		return err
+	})
+	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		s.cfg.Logger.Warn("cannot register the worker, trying again", "error", err)
+		return
+	}
+	if _, stat, err := s.conn.Exists(path); err != nil || stat.EphemeralOwner != w.session {
+		return // the session changed under the create
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil || s.conn.SessionID() != w.session {
+		return
+	}
+	s.worker = w
+	s.done.Go(s.cfg.Began)
+	close(s.arrived)
+	s.cfg.Logger.Debug("zookeeper session", "worker", w.ID)
+}

@@ -1,0 +1,135 @@
+package zklive
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+)
+
+// leaders gives leads: ephemeral nodes below /leaders, one worker at a time each.
+type leaders struct {
+	session *session.Session
+	root    layout.Root
+	outbox  *outbox
+	mu      sync.Mutex
+	slots   map[string]chan struct{} // the node tells processes apart, the slot the goroutines of this one
+}
+
+// resignTime bounds the attempt to end a lead in time for others.
+const resignTime = 5 * time.Second
+
+// Lead implements eventstore.Outbox.
+func (l *leaders) Lead(ctx context.Context, shard int) (context.Context, func(), error) {
+	lead, _, resign, err := l.lead(ctx, fmt.Sprintf("relay-%02d", shard))
+	if err == nil {
+		l.outbox.led(lead, shard)
+	}
+	return lead, resign, err
+}
+
+// lead also returns as which worker it leads.
+func (l *leaders) lead(ctx context.Context, name string) (context.Context, *session.Worker, func(), error) {
+	slot := l.slot(name)
+	select {
+	case slot <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, nil, ctx.Err()
+	}
+	free := func() { <-slot }
+	for {
+		w, err := l.session.Worker(ctx)
+		if err == nil {
+			_, err = l.session.TryMulti(ctx, "zklive/lead/take", l.root.Lead(name, w.ID))
+			leads := err == nil
+			if !leads {
+				leads, _ = heldBy(ctx, l.session.Conn, l.root.Leader(name), w.ID)
+			}
+			if leads {
+				lead, resign := l.led(ctx, name, w, free)
+				return lead, w, resign, nil
+			}
+			if ctx.Err() != nil && !session.Answered(err) { // it may lead without knowing
+				l.session.Spawn(func() { defer free(); l.forgo(name, w) })
+				return nil, nil, nil, ctx.Err()
+			}
+			err = l.waitGone(ctx, l.root.Leader(name))
+		}
+		if err != nil {
+			free()
+			return nil, nil, nil, err
+		}
+	}
+}
+
+// led returns the context of a lead, and what ends it.
+func (l *leaders) led(ctx context.Context, name string, w *session.Worker, free func()) (context.Context, func()) {
+	lead, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(l.session.Context(), cancel)
+	go func() {
+		select {
+		case <-w.Lost:
+		case <-lead.Done():
+		}
+		cancel()
+	}()
+	return lead, sync.OnceFunc(func() {
+		defer free()
+		stop()
+		cancel()
+		rctx, done := context.WithTimeout(context.WithoutCancel(ctx), resignTime)
+		defer done()
+		_ = l.resign(rctx, name, w)
+	})
+}
+
+// resign removes the worker's node.
+func (l *leaders) resign(ctx context.Context, name string, w *session.Worker) error {
+	_, err := l.session.TryMulti(ctx, "zklive/lead/resign", l.root.Resign(name, w.ID))
+	return err
+}
+
+// forgo ends a lead of which it is unknown whether it was got, however long that takes.
+func (l *leaders) forgo(name string, w *session.Worker) {
+	_, _ = session.Retry(l.session.Context(), func() (none struct{}, err error) {
+		if closed(w.Lost) {
+			return none, nil
+		}
+		leads, err := heldBy(l.session.Context(), l.session.Conn, l.root.Leader(name), w.ID)
+		if err == nil && leads {
+			err = l.resign(l.session.Context(), name, w)
+		}
+		return none, err
+	})
+}
+
+func (l *leaders) slot(name string) chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.slots[name] == nil {
+		l.slots[name] = make(chan struct{}, 1)
+	}
+	return l.slots[name]
+}
+
+// waitGone returns when the node is not there.
+func (l *leaders) waitGone(ctx context.Context, path string) error {
+	node, err := l.session.WatchExists(ctx, path)
+	if err != nil || node.Stat == nil {
+		return err
+	}
+	select {
+	case <-node.Watch:
+		return nil
+	case <-time.After(lookAgain):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.session.Context().Done():
+		return eventstore.ErrFenced
+	}
+}

@@ -1,0 +1,140 @@
+package zklive
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+)
+
+// mark is what this process last wrote or read of a shard's mark.
+type mark struct {
+	upTo    eventstore.Offset
+	version int32 // of the node
+	known   bool
+}
+
+// Sent implements eventstore.Outbox. The mark never goes back: a leader that
+// lost its lead without knowing may be late.
+func (o *outbox) Sent(ctx context.Context, shard int, upTo eventstore.Offset) error {
+	o.mu.Lock()
+	m := o.marks[shard]
+	o.mu.Unlock()
+	for {
+		if !m.known {
+			stat, err := o.conn.GetJSON(ctx, o.root.Mark(shard), &m.upTo)
+			if err != nil {
+				return &eventstore.Error{Op: "read the outbox's mark", Err: err}
+			}
+			m.version, m.known = stat.Version, true
+		}
+		if !m.upTo.Before(upTo) {
+			break
+		}
+		stat, err := o.conn.Set(ctx, "zklive/outbox/mark", o.root.Mark(shard), layout.Encode(upTo), m.version)
+		switch {
+		case err == nil:
+			m.upTo, m.version = upTo, stat.Version
+		case errors.Is(err, zk.ErrBadVersion):
+			m.known = false // another leader wrote, or an answer was lost
+		default:
+			return &eventstore.Error{Op: "mark the outbox", Err: err}
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.marks[shard] = m
+	return nil
+}
+
+// purge is what the purger knows of a shard.
+type purge struct {
+	upTo eventstore.Offset // all before it are known to be sent
+	due  []dueEntry
+}
+
+type dueEntry struct {
+	path string
+	due  time.Time
+}
+
+// keepSent bounds how many sent entries of a shard are kept, whatever the grace
+// time.
+const keepSent = 4000
+
+// purge removes what was sent, on a goroutine of its own: the relay does not wait
+// for it.
+func (o *outbox) purge() {
+	tick := time.NewTicker(min(max(o.cfg.Grace/2, 100*time.Millisecond), time.Second))
+	defer tick.Stop()
+	for ctx := o.conn.Context(); ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		for shard := range o.shards {
+			o.mu.Lock()
+			marked := o.marks[shard].upTo
+			o.mu.Unlock()
+			if p := &o.purging[shard]; len(p.due) > 0 || p.upTo.Before(marked) {
+				if err := o.purgeShard(ctx, shard, marked); err != nil && ctx.Err() == nil {
+					o.cfg.Logger.Warn("cannot purge the outbox; trying again", "shard", shard, "error", err)
+				}
+			}
+		}
+	}
+}
+
+// purgeShard removes sent entries after their grace time, and closed buckets that are
+// empty. A second process that does the same finds entries missing, which is no
+// error.
+func (o *outbox) purgeShard(ctx context.Context, shard int, upTo eventstore.Offset) error {
+	buckets, err := o.buckets(ctx, shard, 0)
+	if err != nil {
+		return err
+	}
+	buckets = slices.DeleteFunc(buckets, func(b int64) bool { return b > upTo.Bucket })
+	p := o.purging[shard]
+	now := time.Now()
+	for _, b := range buckets {
+		fresh, err := o.offsets(ctx, shard, b, p.upTo)
+		if err != nil {
+			return err
+		}
+		for _, at := range fresh {
+			if !upTo.Before(at) {
+				p.due = append(p.due, dueEntry{o.root.OutboxEntry(shard, at), now.Add(o.cfg.Grace)})
+			}
+		}
+	}
+	if p.upTo.Before(upTo) {
+		p.upTo = upTo
+	}
+	var paths []string
+	for n, d := range p.due {
+		if d.due.After(now) && len(p.due)-n <= keepSent {
+			break
+		}
+		paths = append(paths, d.path)
+	}
+	if err := o.conn.DeleteAll(ctx, "zklive/outbox/delete", paths); err != nil {
+		return err
+	}
+	p.due = slices.Clone(p.due[len(paths):])
+	o.purging[shard] = p
+	for _, b := range buckets {
+		if b < upTo.Bucket { // closed: a newer one is in use
+			if err := o.conn.Remove(ctx, "zklive/outbox/drop-bucket", o.root.Bucket(shard, b)); err != nil && !session.Answered(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}

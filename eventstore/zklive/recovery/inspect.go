@@ -1,0 +1,320 @@
+package recovery
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+)
+
+const (
+	// belowLimit is how many nodes below one that should have none are looked at; what is
+	// more shows when these are removed.
+	belowLimit = 200
+	// inspectParallel is how many nodes of one aggregate are read at once.
+	inspectParallel = 8
+)
+
+// Inspector looks at the tree as it lies there, whole or damaged. It implements that
+// part of eventstore.Inspector which does not read the outbox.
+type Inspector struct {
+	conn *session.Conn
+	root layout.Root
+}
+
+// NewInspector returns the inspector of a tree.
+func NewInspector(conn *session.Conn, root layout.Root) *Inspector { return &Inspector{conn, root} }
+
+// Sync implements eventstore.Inspector.
+func (x *Inspector) Sync(ctx context.Context) error { return x.conn.Sync(ctx) }
+
+// Below implements eventstore.Inspector.
+func (x *Inspector) Below(ctx context.Context, node string, limit int) (all []string, err error) {
+	v, err := x.conn.Children(ctx, x.root.At(node))
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	for _, n := range v.Names {
+		if err != nil || len(all) >= limit {
+			return all, err
+		}
+		var more []string
+		more, err = x.Below(ctx, node+"/"+n, limit-len(all))
+		all = append(all, more...)
+	}
+	if err == nil && len(all) < limit {
+		all = append(all, node)
+	}
+	return all, err
+}
+
+// ExpectedJob implements eventstore.Inspector.
+func (x *Inspector) ExpectedJob(j domain.Job) eventstore.Nodes {
+	return x.root.Expected(x.root.JobNodes(j))
+}
+
+// ExpectedBatch implements eventstore.Inspector.
+func (x *Inspector) ExpectedBatch(b domain.Batch) eventstore.Nodes {
+	return x.root.Expected(x.root.BatchNodes(b))
+}
+
+// ExpectedSetting implements eventstore.Inspector.
+func (x *Inspector) ExpectedSetting(s domain.Setting) eventstore.Nodes {
+	return x.root.Expected(x.root.SettingNodes(s))
+}
+
+// inspection reads one aggregate.
+type inspection struct {
+	*Inspector
+	mu       sync.Mutex
+	observed eventstore.Observed
+}
+
+// steady reads an aggregate again and again until nothing moved meanwhile: every write
+// to an aggregate also writes one of the nodes that move.
+func (x *Inspector) steady(ctx context.Context, a domain.Aggregate, read func(context.Context, *inspection) error, moving ...string) (eventstore.Observed, error) {
+	type stamp struct {
+		created int64
+		version int32
+	}
+	stamps := func() (all [2]stamp, err error) {
+		for i, path := range moving {
+			stat, err := x.conn.Exists(ctx, path)
+			if err != nil {
+				return all, err
+			}
+			if stat != nil {
+				all[i] = stamp{stat.Czxid, stat.Version}
+			}
+		}
+		return all, nil
+	}
+	for {
+		before, err := stamps()
+		if err != nil {
+			return eventstore.Observed{}, err
+		}
+		in := &inspection{Inspector: x, observed: eventstore.Observed{Aggregate: a, Nodes: eventstore.Nodes{}, Token: eventstore.Token(before[0].version)}}
+		if err := read(ctx, in); err != nil {
+			return in.observed, err
+		}
+		after, err := stamps()
+		if err != nil || before == after || ctx.Err() != nil {
+			return in.observed, cmp.Or(err, ctx.Err())
+		}
+	}
+}
+
+// decode reads the data of an observed node into v and reports whether it could.
+func (in *inspection) decode(path string, v any) bool {
+	return json.Unmarshal([]byte(in.observed.Nodes[in.root.Name(path)]), v) == nil
+}
+
+// InspectJob implements eventstore.Inspector.
+func (x *Inspector) InspectJob(ctx context.Context, id domain.JobID, also ...string) (eventstore.Observed, error) {
+	return x.steady(ctx, id.Aggregate(), func(ctx context.Context, in *inspection) error {
+		dir := x.root.Job(id)
+		if err := in.directory(ctx, dir); err != nil {
+			return err
+		}
+		nodes := in.observed.Nodes
+		j := domain.Job{ID: id}
+		var status layout.JobStatus
+		if in.decode(dir+"/status", &status) {
+			in.observed.Version = status.Version
+			status.Apply(&j)
+		}
+		if claims := x.root.Name(x.root.Claims(id)); nodes[claims] != "" {
+			nodes[claims] = ""
+		}
+		if in.decode(dir+"/priority", &j.Priority) && in.decode(dir+"/configuration", &j.Configuration) {
+			for node := range x.ExpectedJob(j) {
+				if _, known := nodes[node]; !known {
+					also = append(also, node)
+				}
+			}
+		}
+		return in.also(ctx, also)
+	}, x.root.JobStatus(id))
+}
+
+// InspectBatch implements eventstore.Inspector.
+func (x *Inspector) InspectBatch(ctx context.Context, id domain.BatchID, also ...string) (eventstore.Observed, error) {
+	return x.steady(ctx, id.Aggregate(), func(ctx context.Context, in *inspection) error {
+		if err := in.directory(ctx, x.root.Batch(id)); err != nil {
+			return err
+		}
+		if _, there := in.observed.Nodes[x.root.Name(x.root.States(id))]; there {
+			if err := in.directory(ctx, x.root.States(id)); err != nil {
+				return err
+			}
+		}
+		var status layout.BatchStatus
+		if in.decode(x.root.BatchStatus(id), &status) {
+			in.observed.Version = status.Version
+		}
+		var progress layout.Progress
+		if in.decode(x.root.Progress(id), &progress) {
+			in.observed.NextRow = progress.NextRow
+		}
+		return in.also(ctx, also)
+	}, x.root.BatchStatus(id), x.root.Progress(id))
+}
+
+// InspectSetting implements eventstore.Inspector.
+func (x *Inspector) InspectSetting(ctx context.Context, a domain.Aggregate) (eventstore.Observed, error) {
+	kind, name, _ := strings.Cut(a.ID, ":")
+	version := x.root.SettingVersion(a)
+	return x.steady(ctx, a, func(ctx context.Context, in *inspection) error {
+		also := []string{x.root.Name(version)}
+		if k := domain.HoldKind(kind); k == domain.HoldCollection || k == domain.HoldQueue {
+			also = append(also, x.root.Name(x.root.Hold(k, name)))
+		}
+		if err := in.also(ctx, also); err != nil {
+			return err
+		}
+		in.observed.Version, _ = strconv.ParseInt(in.observed.Nodes[x.root.Name(version)], 10, 64)
+		return nil
+	}, version)
+}
+
+// directory reads a node and its children; one that is gone has none.
+func (in *inspection) directory(ctx context.Context, dir string) error {
+	v, err := in.conn.Children(ctx, dir)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	in.observed.Dir = true
+	nodes := []string{in.root.Name(dir)}
+	for _, n := range v.Names {
+		if n == "lock" {
+			if err := in.lock(ctx, dir+"/lock"); err != nil {
+				return err
+			}
+			continue
+		}
+		nodes = append(nodes, in.root.Name(dir)+"/"+n)
+	}
+	return in.also(ctx, nodes)
+}
+
+// also reads further nodes, of which some may not be there, and what stands below
+// those that should have nothing below them.
+func (in *inspection) also(ctx context.Context, nodes []string) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(inspectParallel)
+	for _, node := range nodes {
+		g.Go(func() error {
+			n, err := in.conn.Get(gctx, in.root.At(node))
+			if errors.Is(err, zk.ErrNoNode) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			in.mu.Lock()
+			in.observed.Nodes[node] = string(n.Data)
+			in.mu.Unlock()
+			if n.Stat.NumChildren == 0 || in.listed(in.root.At(node)) {
+				return nil
+			}
+			return in.below(gctx, node)
+		})
+	}
+	return g.Wait()
+}
+
+// listed reports whether a node of the aggregate has others below it that are looked
+// at by their own names.
+func (in *inspection) listed(path string) bool {
+	id := in.observed.Aggregate.ID
+	switch in.observed.Aggregate.Kind {
+	case domain.KindJob:
+		return path == in.root.Job(domain.JobID(id))
+	case domain.KindBatch:
+		id := domain.BatchID(id)
+		return path == in.root.Batch(id) || path == in.root.States(id) ||
+			slices.ContainsFunc(domain.Subs, func(sub domain.Sub) bool { return path == in.root.Sub(id, sub) })
+	}
+	return false
+}
+
+// below adds what stands below a node, without data. Of more than can be looked at
+// the node itself stays away: it can only go after them.
+func (in *inspection) below(ctx context.Context, node string) error {
+	all, err := in.Below(ctx, node, belowLimit)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, n := range all {
+		if n != node {
+			in.observed.Nodes[n] = ""
+		}
+	}
+	if len(all) == belowLimit {
+		delete(in.observed.Nodes, node)
+	}
+	return err
+}
+
+// lock reads a lock, then whether its holder lives, then that it is still the same
+// lock: both go in one moment when a session ends.
+func (in *inspection) lock(ctx context.Context, path string) error {
+	n, err := in.conn.Get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var h layout.Holder
+	l := &eventstore.ObservedLock{Node: in.root.Name(path), Created: n.Stat.Czxid, Version: n.Stat.Version}
+	if json.Unmarshal(n.Data, &h) == nil {
+		l.Holder = h.Holder
+	}
+	if l.Holder != "" && !strings.Contains(l.Holder, "/") {
+		stat, err := in.conn.Exists(ctx, in.root.Worker(l.Holder))
+		if err != nil {
+			return err
+		}
+		l.Alive = stat != nil && n.Stat.EphemeralOwner != 0 && stat.EphemeralOwner == n.Stat.EphemeralOwner
+	}
+	again, err := in.conn.Exists(ctx, path)
+	if err == nil && again != nil && again.Czxid == l.Created {
+		in.observed.Lock = l
+	}
+	return err
+}
+
+// SeizeLock implements eventstore.Inspector. A lock that was never written to has
+// version 0, as every new one has; written to, it can be told from those.
+func (x *Inspector) SeizeLock(ctx context.Context, observed *eventstore.Observed) error {
+	l := observed.Lock
+	refused := &eventstore.Error{Op: "break the lock of", Aggregate: observed.Aggregate, Err: eventstore.ErrLocked}
+	if l == nil || l.Alive {
+		return refused
+	}
+	stat, err := x.conn.Set(ctx, "zklive/repair/seize-lock", x.root.At(l.Node), layout.Encode(layout.Holder{Holder: l.Holder}), l.Version)
+	if err != nil && !session.Answered(err) {
+		return err
+	}
+	if err != nil || stat.Czxid != l.Created {
+		return refused
+	}
+	l.Version = stat.Version
+	return nil
+}

@@ -1,0 +1,281 @@
+package recovery
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+)
+
+// Restorer makes a tree anew, and keeps others out meanwhile. It implements that part
+// of eventstore.Restorer which does not read the outbox.
+type Restorer struct {
+	*Epoch
+	session *session.Session
+	root    layout.Root
+	allowed bool // to use a tree that is being restored
+	// guarding is the node that this restore keeps others out by, "" = none.
+	guarding string
+}
+
+// NewRestorer returns the restorer of a tree; allowed says that it may be used while it
+// is being restored.
+func NewRestorer(s *session.Session, root layout.Root, allowed bool) *Restorer {
+	return &Restorer{Epoch: NewEpoch(s.Conn, root), session: s, root: root, allowed: allowed}
+}
+
+// Usable refuses a tree that is being restored, to all but the process that restores it.
+func (r *Restorer) Usable(ctx context.Context) error {
+	if r.allowed {
+		return nil
+	}
+	for path, hint := range map[string]string{
+		r.root.Restoring():    "it is being restored, or a restore was interrupted: `accession restore zookeeper` begins it again",
+		r.root.RestoringLog(): "the log is being restored, or that was interrupted: `accession restore log` goes on with it",
+	} {
+		stat, err := r.session.Exists(ctx, path)
+		if err != nil {
+			return err
+		}
+		if stat != nil {
+			return &eventstore.Error{Op: "open the tree", Err: eventstore.ErrBroken, Hint: hint}
+		}
+	}
+	return nil
+}
+
+// Untouched implements eventstore.Restorer.
+func (r *Restorer) Untouched(ctx context.Context) (bool, error) {
+	for _, path := range []string{r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")} {
+		var n int64
+		_, err := r.session.GetJSON(ctx, path, &n)
+		if errors.Is(err, zk.ErrNoNode) {
+			return true, nil
+		}
+		if err != nil || n > 1 && path != r.root.Epoch() {
+			return false, err
+		}
+	}
+	versions, err := r.session.List(ctx, r.root.Versions())
+	return len(versions) == 0 && err == nil, err
+}
+
+// Exclude implements eventstore.Restorer. A process that opened the tree before looks
+// once more after it is registered.
+func (r *Restorer) Exclude(ctx context.Context) error {
+	begun, err := r.session.Exists(ctx, r.root.Restoring())
+	if err != nil {
+		return err
+	}
+	if begun != nil {
+		return refuse("the tree below %s/ is being restored, or that was interrupted: `accession restore zookeeper` begins it again, and comes first", r.root)
+	}
+	made, err := r.guard(ctx, r.root.RestoringLog())
+	if err != nil {
+		return err
+	}
+	err = r.alone(ctx)
+	if err == nil || made { // made, or left by one that was interrupted
+		r.guarding = r.root.RestoringLog()
+	}
+	if err != nil && made {
+		err = errors.Join(err, r.Restored(ctx))
+	}
+	return err
+}
+
+// guard makes a node that keeps others out, and reports whether it was this call that
+// made it, also when the answer was lost.
+func (r *Restorer) guard(ctx context.Context, path string) (made bool, err error) {
+	mark := layout.Encode(uuid.NewString())
+	if err := r.session.Ensure(ctx, path, mark); err != nil {
+		return false, err
+	}
+	n, err := r.session.Get(ctx, path)
+	return err == nil && bytes.Equal(n.Data, mark), err
+}
+
+// Restore implements eventstore.Restorer.
+func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress func(done, total int)) error {
+	if err := r.clear(ctx); err != nil {
+		return err
+	}
+	if _, err := r.guard(ctx, r.root.Restoring()); err != nil {
+		return err
+	}
+	r.guarding = r.root.Restoring() // made, or left by one that was interrupted
+	for path, n := range map[string]int64{r.root.Epoch(): h.Epoch + 1, r.root.IDs("bid"): h.NextBatch, r.root.IDs("jid"): h.NextJob} {
+		if _, err := r.session.Set(ctx, "zklive/restore/number", path, layout.Encode(n), layout.Any); err != nil {
+			return &eventstore.Error{Op: "restore " + r.root.Name(path), Err: err}
+		}
+	}
+	r.known.Store(0)
+	w := writer{conn: r.session.Conn, progress: progress, total: len(h.Batches) + len(h.Jobs) + len(h.Settings)}
+	for _, s := range h.Settings {
+		if err := w.add(ctx, r.root.SettingNodes(s)); err != nil {
+			return err
+		}
+	}
+	for _, b := range h.Batches {
+		if err := w.add(ctx, r.root.BatchNodes(b)); err != nil {
+			return err
+		}
+	}
+	for _, j := range h.Jobs {
+		if err := w.add(ctx, r.root.JobNodes(j)); err != nil {
+			return err
+		}
+	}
+	return w.flush(ctx)
+}
+
+// Restored implements eventstore.Restorer.
+func (r *Restorer) Restored(ctx context.Context) error {
+	if r.guarding == "" {
+		return nil
+	}
+	if err := r.session.Remove(ctx, "zklive/restore/end", r.guarding); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	r.guarding = ""
+	return nil
+}
+
+// writer makes nodes, many a multi.
+type writer struct {
+	conn        *session.Conn
+	req         session.Request
+	added       int // aggregates, since the last multi
+	done, total int
+	progress    func(done, total int)
+}
+
+func (w *writer) add(ctx context.Context, nodes []layout.Node) error {
+	w.req.Ops.CreateNodes(nodes)
+	w.added++
+	if w.req.HalfFull() {
+		return w.flush(ctx)
+	}
+	return nil
+}
+
+// flush sends what has gathered. No other process writes, so that after an answer that
+// was lost the last node tells whether all of them are there.
+func (w *writer) flush(ctx context.Context) error {
+	if ops := w.req.Ops; len(ops) > 0 {
+		lost := false
+		_, err := session.Retry(ctx, func() (none struct{}, err error) {
+			_, err = w.conn.TryMulti(ctx, "zklive/restore/part", ops)
+			if lost && errors.Is(err, zk.ErrNodeExists) {
+				if stat, look := w.conn.Exists(ctx, ops[len(ops)-1].Path); look == nil && stat != nil {
+					return none, nil
+				}
+			}
+			lost = lost || err != nil && !session.Answered(err)
+			return none, err
+		})
+		if err != nil {
+			return &eventstore.Error{Op: "restore the tree", Err: err}
+		}
+	}
+	w.done += w.added
+	w.req, w.added = session.Request{}, 0
+	if w.progress != nil {
+		w.progress(w.done, w.total)
+	}
+	return nil
+}
+
+// clear refuses a tree that holds anything, or that another process uses. What an
+// interrupted restore left is removed.
+func (r *Restorer) clear(ctx context.Context) error {
+	if err := r.alone(ctx); err != nil {
+		return err
+	}
+	begun, err := r.session.Exists(ctx, r.root.Restoring())
+	if err != nil {
+		return err
+	}
+	half, err := r.session.Exists(ctx, r.root.RestoringLog())
+	if err != nil {
+		return err
+	}
+	if begun == nil && half != nil {
+		return refuse("the log is being restored, or that was interrupted: `accession restore log` goes on with it, and comes first")
+	}
+	contents, err := r.contents(ctx)
+	if err != nil || len(contents) == 0 {
+		return err
+	}
+	if begun == nil {
+		return refuse("the tree below %s/ is not empty: it holds %s; name an empty one with the setting zookeeper_root, or look whether it is lost at all: `accession verify`", r.root, r.root.Name(contents[0]))
+	}
+	for _, node := range contents {
+		if err := r.session.Destroy(ctx, node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func refuse(why string, args ...any) error {
+	return &domain.Refused{Code: "not_restorable", State: "there", Message: fmt.Sprintf(why, args...)}
+}
+
+// alone refuses when another process is registered.
+func (r *Restorer) alone(ctx context.Context) error {
+	workers, err := r.session.Children(ctx, r.root.Workers())
+	if err != nil {
+		return err
+	}
+	for _, w := range workers.Names {
+		if w != r.session.WorkerID() {
+			return refuse("another process uses the tree below %s/: stop every `accession serve` first", r.root)
+		}
+	}
+	return nil
+}
+
+// contents lists what a tree holds besides the directories that every tree has.
+func (r *Restorer) contents(ctx context.Context) ([]string, error) {
+	dirs := []string{r.root.Batches(), r.root.Jobs(), r.root.Space(), r.root.Holds(domain.HoldCollection), r.root.Holds(domain.HoldQueue), r.root.Versions()}
+	for _, state := range domain.JobStates {
+		dirs = append(dirs, r.root.Queue(state))
+	}
+	shards, err := r.session.List(ctx, r.root.Outbox())
+	if err != nil {
+		return nil, err
+	}
+	for _, shard := range shards {
+		names, err := r.session.List(ctx, r.root.Outbox()+"/"+shard)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			if _, bucket := layout.ParseBucket(n); bucket {
+				dirs = append(dirs, r.root.Outbox()+"/"+shard+"/"+n)
+			}
+		}
+	}
+	var all []string
+	for _, dir := range dirs {
+		names, err := r.session.List(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			if path := dir + "/" + n; path != r.root.JobStates() {
+				all = append(all, path)
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,89 @@
+package zklive
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+)
+
+// settle finds out whether an earlier try with an unknown outcome was applied:
+// nil and no error means that it was not and may be sent again. A multi is all or
+// nothing, so that the first change tells for all.
+func (t *attempt) settle(ctx context.Context) ([]eventstore.Committed, error) {
+	c := t.changes[0]
+	event := c.Events[len(c.Events)-1]
+	unknown := func(err error) error {
+		return &eventstore.Error{Op: "find out the outcome of a commit to", Aggregate: c.Aggregate(), Err: errors.Join(eventstore.ErrUnknown, err)}
+	}
+	if err := t.reader.conn.Sync(ctx); err != nil {
+		return nil, unknown(err)
+	}
+	version, command, token, err := t.registered(ctx, c)
+	switch {
+	case err != nil:
+		return nil, unknown(err)
+	case command == event.CommandID && version == event.Version:
+		return t.written(ctx)
+	case version == event.Version-1 && c.Setting == nil && (version == 0 || token == c.Token):
+		return nil, nil
+	}
+	// Moved on by another process, or gone. Only the event itself tells now: in the
+	// outbox, in the log, and in the outbox again for one that was between.
+	for range 2 {
+		command, err := t.outbox.find(ctx, layout.ShardOf(c, t.outbox.shards), event.ID())
+		if err == nil && command == "" && t.inLog != nil {
+			command, err = t.inLog(ctx, c.Aggregate(), event.Version)
+		}
+		switch {
+		case err != nil:
+			return nil, unknown(err)
+		case command == event.CommandID:
+			return t.written(ctx)
+		case command != "":
+			return nil, t.failed(eventstore.ErrConflict)
+		}
+	}
+	if version < event.Version {
+		return nil, nil
+	}
+	return nil, t.failed(eventstore.ErrConflict)
+}
+
+// registered reads what the register holds: version, the command that wrote it
+// and the token. All zero when there is no node.
+func (t *attempt) registered(ctx context.Context, c eventstore.Change) (int64, string, eventstore.Token, error) {
+	var status layout.Common
+	var v any = &status
+	if c.Setting != nil {
+		v = &status.Version
+	}
+	stat, err := t.reader.conn.GetJSON(ctx, t.reader.root.Status(c), v)
+	if errors.Is(err, zk.ErrNoNode) {
+		return 0, "", 0, nil
+	}
+	if err != nil {
+		return 0, "", 0, err
+	}
+	return status.Version, status.Command, eventstore.Token(stat.Version), nil
+}
+
+// written returns the answer for changes that an earlier try has written. They were
+// handed over if this worker's lock is there: no other goroutine of this process can
+// have it, for the claim before is still in the registry.
+func (t *attempt) written(ctx context.Context) ([]eventstore.Committed, error) {
+	t.outbox.hints.tellAll()
+	if h := t.facts.HandOver; h != nil {
+		ours, err := t.claims.locks(ctx, h.Claim)
+		if err != nil {
+			return nil, &eventstore.Error{Op: "find out who holds", Aggregate: h.Claim.Aggregate, Err: errors.Join(eventstore.ErrUnknown, err)}
+		}
+		if !ours {
+			t.facts.HandOver = nil
+		}
+	}
+	return t.done(0), nil
+}

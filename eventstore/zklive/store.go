@@ -1,0 +1,314 @@
+package zklive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+	"github.com/accession-ingest/accession/eventstore/zklive/recovery"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// Config says where the tree is and how to use it.
+type Config struct {
+	// Servers are host:port of the ZooKeeper servers.
+	Servers []string
+	// Root is the node that everything lives under, such as /accession. It is made
+	// when it is missing.
+	Root string
+	// SessionTimeout after which a silent process loses its claims. Default 10 s;
+	// ZooKeeper bounds it to 2–20 of its ticks.
+	SessionTimeout time.Duration
+	// Shards of the outbox, fixed when the tree is made. Default 4.
+	Shards int
+	// Grace is how long sent outbox entries are kept. Default 10 s.
+	Grace time.Duration
+	// BucketSize is how many entries an outbox bucket takes. Default 4,000.
+	BucketSize int64
+	// QueueLimit is how many jobs may be in one state before the making of jobs
+	// is refused. Default 50,000.
+	QueueLimit int
+	// GroupCommit lets decisions and claims that wait at the same moment share a
+	// multi. Off: each has its own.
+	GroupCommit bool
+	// RelayHints lets the relay of this process have what the process itself writes
+	// without reading it from ZooKeeper.
+	RelayHints bool
+	// Restoring lets a tree be opened that is being restored, or that is lost.
+	Restoring bool
+	// Fresh is asked before a tree is used in which nothing ever happened, whether it
+	// is there or not; its error refuses, and nothing is made. Optional.
+	Fresh func(ctx context.Context) error
+	// Roles are shown to operators beside the worker's id.
+	Roles []string
+	// Logger receives what an operator should know. Default: discard.
+	Logger *slog.Logger
+	// Written returns the command whose event the log holds, "" = none; it helps to
+	// find out an unknown outcome. Optional.
+	Written func(ctx context.Context, a domain.Aggregate, version int64) (commandID string, err error)
+}
+
+func (c Config) withDefaults() Config {
+	c.SessionTimeout = cmp.Or(c.SessionTimeout, 10*time.Second)
+	c.Shards = cmp.Or(c.Shards, 4)
+	c.Grace = cmp.Or(c.Grace, 10*time.Second)
+	c.BucketSize = cmp.Or(c.BucketSize, crash.Bucket(4000))
+	c.QueueLimit = cmp.Or(c.QueueLimit, 50_000)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.Root = strings.TrimSuffix(c.Root, "/")
+	return c
+}
+
+// Store is the live state in ZooKeeper. Each of its parts does one thing and
+// implements a part of the ports of eventstore; see there for the promises. It is safe
+// for concurrent use.
+type Store struct {
+	*reader
+	*ids
+	*holds
+	*committer
+	*remover
+	*claims
+	*jobQueues
+	*batchIndex
+	*outbox
+	*leaders
+	*space
+	*unreadable
+	*recovery.Inspector
+	*recovery.Restorer
+
+	cfg     Config
+	root    layout.Root
+	session *session.Session
+}
+
+var _ interface {
+	eventstore.Live
+	eventstore.Claims
+	eventstore.Outbox
+	eventstore.Space
+	eventstore.Inspector
+	eventstore.Restorer
+} = (*Store)(nil)
+
+// Open connects, makes what is missing of the tree and registers a worker. It
+// waits for ZooKeeper until ctx ends.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	cfg = cfg.withDefaults()
+	if cfg.Root != "" && (!strings.HasPrefix(cfg.Root, "/") || strings.Contains(cfg.Root, "//")) {
+		return nil, fmt.Errorf("the ZooKeeper root %q must start with one slash, such as /accession", cfg.Root)
+	}
+	s := &Store{cfg: cfg, root: layout.Root(cfg.Root), unreadable: &unreadable{of: map[domain.Aggregate]bool{}}}
+	s.claims = newClaims(cfg.Logger)
+	var err error
+	s.session, err = session.Dial(session.Config{Servers: cfg.Servers, Root: s.root, Timeout: cfg.SessionTimeout, Roles: cfg.Roles,
+		Logger: cfg.Logger, Lost: s.claims.lost, Began: s.claims.adopt})
+	if err != nil {
+		return nil, err
+	}
+	if err = s.compose(ctx); err == nil {
+		err = s.session.Register(ctx)
+	}
+	if err == nil {
+		s.session.Spawn(s.watchWorkers)
+		err = s.Restorer.Usable(ctx) // again: a restore that began meanwhile has not seen this worker
+	}
+	if err != nil {
+		s.session.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// compose makes what is missing of the tree, unless it is lost or being restored, and
+// puts the parts of the store together.
+func (s *Store) compose(ctx context.Context) error {
+	conn := s.session.Conn
+	s.reader = &reader{conn, s.root}
+	s.Inspector = recovery.NewInspector(conn, s.root)
+	s.Restorer = recovery.NewRestorer(s.session, s.root, s.cfg.Restoring)
+	if err := s.fresh(ctx); err != nil {
+		return err
+	}
+	if err := s.makeTree(ctx); err != nil {
+		return s.unopened(err)
+	}
+	if err := s.Restorer.Usable(ctx); err != nil {
+		return err
+	}
+	var err error
+	if s.outbox, err = newOutbox(ctx, conn, s.root, s.cfg, s.Restorer.Epoch); err != nil {
+		return err
+	}
+	s.ids = &ids{conn, s.root}
+	s.holds = newHolds(s.reader)
+	statuses := &statusCache{reader: s.reader, known: map[domain.BatchID]knownStatus{}}
+	s.leaders = &leaders{session: s.session, root: s.root, outbox: s.outbox, slots: map[string]chan struct{}{}}
+	s.space = &space{reader: s.reader, leaders: s.leaders}
+	var send sender = &session.Direct{Conn: conn, Outbox: s.outbox.entries}
+	if s.cfg.GroupCommit {
+		send = session.NewGroup(send.(*session.Direct))
+	}
+	turns := &turns{holds: s.holds, unreadable: s.unreadable, log: s.cfg.Logger, closed: conn.Context()}
+	s.jobQueues = newJobQueues(s.reader, s.claims, turns)
+	s.batchIndex = newBatchIndex(s.reader, s.claims, turns)
+	s.claims.compose(s.reader, s.session, send, s.holds, statuses, s.jobQueues, s.batchIndex)
+	s.committer = &committer{reader: s.reader, send: send, outbox: s.outbox, claims: s.claims, holds: s.holds, statuses: statuses,
+		jobs: s.jobQueues, batches: s.batchIndex, queueLimit: s.cfg.QueueLimit, inLog: s.cfg.Written}
+	s.remover = &remover{reader: s.reader, jobs: s.jobQueues, batches: s.batchIndex, statuses: statuses, unreadable: s.unreadable, log: s.cfg.Logger}
+	return nil
+}
+
+// Node is one node of a dump.
+type Node = recovery.Node
+
+// sender brings writes to the server: session.Direct, or session.Group.
+type sender interface {
+	Send(ctx context.Context, r *session.Request) session.Result
+}
+
+// unopened is the error of a tree that cannot be read or made.
+func (s *Store) unopened(err error) error {
+	return &eventstore.Error{Op: "open zookeeper " + strings.Join(s.cfg.Servers, ","), Err: err,
+		Hint: "is it running, and may this process write below " + s.cfg.Root + "/?"}
+}
+
+// fresh asks whether a tree in which nothing ever happened may be used: one that was
+// lost looks the same.
+func (s *Store) fresh(ctx context.Context) error {
+	if s.cfg.Restoring || s.cfg.Fresh == nil {
+		return nil
+	}
+	untouched, err := s.Untouched(ctx)
+	if err != nil {
+		return s.unopened(err)
+	}
+	if untouched {
+		err = s.Restorer.Usable(ctx)
+	}
+	if err != nil || !untouched {
+		return err
+	}
+	refused := s.cfg.Fresh(ctx)
+	if refused == nil {
+		return nil
+	}
+	// Events reach the log after the tree, so that a look behind it settles whether
+	// they are those of another process that has begun to use the tree meanwhile.
+	if untouched, err = s.Untouched(ctx); err == nil && !untouched {
+		return nil
+	}
+	return refused
+}
+
+// makeTree makes the directories that everything else stands in. Each is made on
+// its own; a process that dies in between is finished by the next.
+func (s *Store) makeTree(ctx context.Context) error {
+	for _, dir := range s.root.Dirs() {
+		if err := s.session.Ensure(ctx, dir, nil); err != nil {
+			return err
+		}
+	}
+	for _, number := range []string{s.root.Epoch(), s.root.IDs("bid"), s.root.IDs("jid")} {
+		if err := s.session.Ensure(ctx, number, layout.Encode(1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close ends the session; all locks of this process go with it.
+func (s *Store) Close() error {
+	s.session.Close()
+	return nil
+}
+
+// WorkerID returns the name of the present session's worker, "" when there is none.
+func (s *Store) WorkerID() string { return s.session.WorkerID() }
+
+// Sessions reports whether there is a session now, and how many were lost.
+func (s *Store) Sessions() (live bool, lost int64) { return s.session.Sessions() }
+
+// watchWorkers wakes the indexes whenever a worker comes or goes: the locks of
+// one that went are free.
+func (s *Store) watchWorkers() {
+	for ctx := s.session.Context(); ctx.Err() == nil; {
+		workers, _ := s.session.WatchChildren(ctx, s.root.Workers())
+		select {
+		case <-workers.Watch:
+			s.jobQueues.wakeAside()
+			s.batchIndex.wakeAside()
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Notice implements eventstore.Claims.
+func (s *Store) Notice(r domain.Recorded) {
+	switch r.Aggregate.Kind {
+	case domain.KindJob:
+		s.jobQueues.notice(r)
+	case domain.KindBatch:
+		if m, ok := domain.MoveOfBatch(r.Data); ok {
+			id := domain.BatchID(r.Aggregate.ID)
+			s.batchIndex.moved(id, m.To, r.Version, false)
+			s.committer.statuses.moved(id, r.Version)
+		}
+	}
+}
+
+// Overview returns what an operator wants to see of the live state.
+func (s *Store) Overview(ctx context.Context) (o eventstore.Overview, err error) {
+	if o.Queues, err = s.queued(ctx); err != nil {
+		return o, err
+	}
+	workers, err := s.session.Children(ctx, s.root.Workers())
+	if err != nil {
+		return o, err
+	}
+	for _, id := range workers.Names {
+		var w eventstore.WorkerInfo
+		if _, err := s.session.GetJSON(ctx, s.root.Worker(id), &w); errors.Is(err, zk.ErrNoNode) {
+			continue
+		} else if err != nil {
+			return o, err
+		}
+		o.Workers = append(o.Workers, w)
+	}
+	if o.Outbox, err = s.Depth(ctx); err != nil {
+		return o, err
+	}
+	_, err = s.session.GetJSON(ctx, s.root.Epoch(), &o.Epoch)
+	return o, err
+}
+
+// Load returns how much of the live state is in use. Directories are counted, not
+// listed.
+func (s *Store) Load(ctx context.Context) (l eventstore.Load, err error) {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		d, err := s.Depth(gctx)
+		l.Unsent = d.Unsent
+		return err
+	})
+	g.Go(func() (err error) { l.Batches, err = s.session.Count(gctx, s.root.Batches()); return err })
+	g.Go(func() (err error) { l.Queues, err = s.queued(gctx); return err })
+	return l, g.Wait()
+}
+
+// Destroy removes the whole tree below the root. It is for tests and for the
+// operator who starts over.
+func (s *Store) Destroy(ctx context.Context) error { return s.session.Destroy(ctx, string(s.root)) }
