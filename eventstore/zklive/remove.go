@@ -10,12 +10,14 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // remover takes the nodes of deleted batches away, in bounded steps. It is the one way
 // besides Commit by which batches and jobs change.
 type remover struct {
+	conn       *session.Conn
 	reader     *reader
 	jobs       *jobQueues
 	batches    *batchIndex
@@ -66,12 +68,12 @@ func (x *remover) Remove(ctx context.Context, id domain.BatchID) error {
 func (x *remover) batch(ctx context.Context, id domain.BatchID) error {
 	dir := x.reader.root.Batch(id)
 	for _, name := range []string{"/states", "/progress", "/status-report", "/lock"} {
-		if err := x.reader.conn.Destroy(ctx, dir+name); err != nil {
+		if err := x.conn.Destroy(ctx, dir+name); err != nil {
 			return err
 		}
 		crash.Point("zklive/remove/after-part")
 	}
-	_, err := x.reader.conn.Multi(ctx, "zklive/remove/batch", x.reader.root.RemoveBatch(id))
+	_, err := x.conn.Multi(ctx, "zklive/remove/batch", x.reader.root.RemoveBatch(id))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
@@ -90,7 +92,7 @@ func (x *remover) job(ctx context.Context, id domain.JobID, ref string) error {
 	case err != nil:
 		return err
 	}
-	_, err = x.reader.conn.Multi(ctx, "zklive/remove/job", root.RemoveJob(at.State))
+	_, err = x.conn.Multi(ctx, "zklive/remove/job", root.RemoveJob(at.State))
 	if errors.Is(err, zk.ErrNoNode) {
 		// Gone already, by an answer that was lost or by another process; or a node of
 		// it was missing, and the others go one by one, the reference last.
@@ -112,7 +114,7 @@ func (x *remover) broken(ctx context.Context, id domain.JobID, ref string) error
 	root := x.reader.root
 	nodes := []string{root.Promise(id), root.Job(id), ref}
 	for _, state := range domain.JobStates {
-		names, err := x.reader.conn.List(ctx, root.Queue(state))
+		names, err := x.conn.List(ctx, root.Queue(state))
 		if err != nil {
 			return err
 		}
@@ -137,7 +139,7 @@ func (x *remover) destroy(ctx context.Context, paths ...string) error {
 		if path == "" {
 			continue
 		}
-		if err := x.reader.conn.Destroy(ctx, path); err != nil {
+		if err := x.conn.Destroy(ctx, path); err != nil {
 			return err
 		}
 	}

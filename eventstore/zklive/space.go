@@ -9,11 +9,13 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
 // space keeps the promises of working space. They begin, change and end in the multi
 // that moves their job.
 type space struct {
+	conn    *session.Conn
 	reader  *reader
 	leaders *leaders
 }
@@ -25,7 +27,7 @@ func (s *space) LeadSpace(ctx context.Context) (context.Context, eventstore.Toke
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	answers, err := s.reader.conn.Multi(lead, "zklive/space/lead", s.reader.root.LeadSpace(w.ID))
+	answers, err := s.conn.Multi(lead, "zklive/space/lead", s.reader.root.LeadSpace(w.ID))
 	if err != nil {
 		resign()
 		return nil, 0, nil, &eventstore.Error{Op: "lead provisioning", Err: err}
@@ -35,7 +37,7 @@ func (s *space) LeadSpace(ctx context.Context) (context.Context, eventstore.Toke
 
 // Promised implements eventstore.Space.
 func (s *space) Promised(ctx context.Context) ([]domain.JobID, error) {
-	v, err := s.reader.conn.Children(ctx, s.reader.root.Space())
+	v, err := s.conn.Children(ctx, s.reader.root.Space())
 	if err != nil {
 		return nil, &eventstore.Error{Op: "list the promises of working space", Err: err}
 	}
@@ -52,7 +54,7 @@ func (s *space) Promised(ctx context.Context) ([]domain.JobID, error) {
 // that state its promise stands.
 func (s *space) Promise(ctx context.Context, id domain.JobID) (eventstore.Promise, error) {
 	var p eventstore.Promise
-	n, err := s.reader.conn.Get(ctx, s.reader.root.Promise(id))
+	n, err := s.conn.Get(ctx, s.reader.root.Promise(id))
 	j := domain.Job{ID: id}
 	if err == nil {
 		err = s.reader.jobConfiguration(ctx, &j)

@@ -156,7 +156,7 @@ func (s *Store) compose(ctx context.Context) error {
 	s.holds = newHolds(s.reader)
 	statuses := &statusCache{reader: s.reader, known: map[domain.BatchID]knownStatus{}}
 	s.leaders = &leaders{session: s.session, root: s.root, outbox: s.outbox, slots: map[string]chan struct{}{}}
-	s.space = &space{reader: s.reader, leaders: s.leaders}
+	s.space = &space{conn: conn, reader: s.reader, leaders: s.leaders}
 	var send sender = &session.Direct{Conn: conn, Outbox: s.outbox.entries}
 	if s.cfg.GroupCommit {
 		send = session.NewGroup(send.(*session.Direct))
@@ -167,7 +167,7 @@ func (s *Store) compose(ctx context.Context) error {
 	s.claims.compose(s.reader, s.session, send, s.holds, statuses, s.jobQueues, s.batchIndex)
 	s.committer = &committer{reader: s.reader, send: send, outbox: s.outbox, claims: s.claims, holds: s.holds, statuses: statuses,
 		jobs: s.jobQueues, batches: s.batchIndex, queueLimit: s.cfg.QueueLimit, inLog: s.cfg.Written}
-	s.remover = &remover{reader: s.reader, jobs: s.jobQueues, batches: s.batchIndex, statuses: statuses, unreadable: s.unreadable, log: s.cfg.Logger}
+	s.remover = &remover{conn: conn, reader: s.reader, jobs: s.jobQueues, batches: s.batchIndex, statuses: statuses, unreadable: s.unreadable, log: s.cfg.Logger}
 	return nil
 }
 

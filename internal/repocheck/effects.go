@@ -21,7 +21,7 @@ type Effect struct {
 // daemons change the world. Calls of the queries in queries/record that write are
 // added to those of cmd/internal/record.
 var Effects = []Effect{
-	{[]string{"eventstore/zklive"}, []string{"*.conn.Multi", "*.conn.Create", "*.conn.Set", "*.conn.Delete"}},
+	{[]string{"eventstore/zklive/internal/session"}, []string{"*.conn.Multi", "*.conn.Create", "*.conn.Set", "*.conn.Delete"}},
 	{[]string{"eventstore/jslog"}, []string{"*js.PublishMsg", "*js.PublishMsgAsync", "*.CommitMsg", "*.AddMsg", "*js.CreateStream", "*js.UpdateStream", "*js.DeleteStream", "*.nc.PublishMsg"}},
 	{[]string{"projections", "projections/rebuild", "migrations"}, []string{"tx.Commit", "provider.Up"}},
 	{[]string{"projections"}, []string{"pgx.BeginTxFunc", "tables.Create"}},
@@ -41,15 +41,14 @@ var fileCalls = []string{
 // Unmarked are effects without a point of their own, PACKAGE FUNCTION CALL, with the
 // reason.
 var Unmarked = map[string]string{
-	"eventstore/zklive destroy s.conn.Delete":           "the multi before it, node by node because another process moved one meanwhile",
-	"eventstore/zklive remove o.s.conn.Delete":          "the multi before it, node by node because another process moved one meanwhile",
-	"cmd/internal/notify put root.Remove":               "its own draft after an error; a process that dies leaves it, as after the draft was written",
-	"cmd/internal/notify stage root.Remove":             "its own draft after an error; a process that dies leaves it, as after the draft was written",
-	"cmd/internal/store Commit root.Remove":             "its own part after an error; a process that dies leaves it, as after the part was created",
-	"cmd/internal/store Abort p.claim.work.root.Remove": "its own part after an error; a process that dies leaves it, as after the part was created",
-	"cmd/internal/notify makeDir os.Mkdir":              "the drop that the start has made is gone: it is made again",
-	"cmd/internal/store place s.bucket.Copy":            "in a bucket that is no directory, one request of its driver",
-	"cmd/internal/store place s.bucket.Delete":          "its own upload after an error, or in a bucket that is no directory",
+	"eventstore/zklive/internal/session DeleteAll c.conn.Delete": "the multi before it, node by node because another process moved one meanwhile",
+	"cmd/internal/notify put root.Remove":                        "its own draft after an error; a process that dies leaves it, as after the draft was written",
+	"cmd/internal/notify stage root.Remove":                      "its own draft after an error; a process that dies leaves it, as after the draft was written",
+	"cmd/internal/store Commit root.Remove":                      "its own part after an error; a process that dies leaves it, as after the part was created",
+	"cmd/internal/store Abort p.claim.work.root.Remove":          "its own part after an error; a process that dies leaves it, as after the part was created",
+	"cmd/internal/notify makeDir os.Mkdir":                       "the drop that the start has made is gone: it is made again",
+	"cmd/internal/store place s.bucket.Copy":                     "in a bucket that is no directory, one request of its driver",
+	"cmd/internal/store place s.bucket.Delete":                   "its own upload after an error, or in a bucket that is no directory",
 }
 
 // CheckEffects asks for crash points before and after each side effect: it is the only

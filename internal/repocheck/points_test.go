@@ -80,22 +80,22 @@ func TestEffects(t *testing.T) {
 	t.Parallel()
 	const before, after = `crash.Point("x/before-a"); `, `; crash.Point("x/after-a")`
 	for _, c := range []struct{ file, body, want string }{
-		{"eventstore/zklive/a.go", "s.conn.Multi(ops)", "right before and after it"},
-		{"eventstore/zklive/a.go", before + "s.conn.Multi(ops)", "right after it"},
-		{"eventstore/zklive/a.go", "s.conn.Multi(ops)" + after, "right before it"},
-		{"eventstore/zklive/a.go", before + "s.conn.Multi(ops)" + after, ""},
-		{"eventstore/zklive/a.go", before + "read(func() error { return s.conn.Set(p) })" + after, ""},
-		{"eventstore/zklive/a.go", before + "s.conn.Get(p)", ""},
+		{"eventstore/zklive/internal/session/a.go", "s.conn.Multi(ops)", "right before and after it"},
+		{"eventstore/zklive/internal/session/a.go", before + "s.conn.Multi(ops)", "right after it"},
+		{"eventstore/zklive/internal/session/a.go", "s.conn.Multi(ops)" + after, "right before it"},
+		{"eventstore/zklive/internal/session/a.go", before + "s.conn.Multi(ops)" + after, ""},
+		{"eventstore/zklive/internal/session/a.go", before + "read(func() error { return s.conn.Set(p) })" + after, ""},
+		{"eventstore/zklive/internal/session/a.go", before + "s.conn.Get(p)", ""},
 		{"eventstore/zklive/a_test.go", "s.conn.Multi(ops)", ""},
-		{"eventstore/zklive/a.go", before + `s.conn.Create(p); crash.Point("b"); s.conn.Delete(p)` + after, ""},
-		{"eventstore/zklive/a.go", `crash.Around("x", func() error { return read(func() error { return s.conn.Set(p) }) })`, ""},
-		{"eventstore/zklive/a.go", `crash.Around("x", s.conn.Multi)`, ""},
-		{"eventstore/zklive/a.go", `crash.Around("x", func() error { s.conn.Set(p); return s.conn.Set(q) })`, "another effect"},
-		{"eventstore/zklive/a.go", `crash.Around("x", h); s.conn.Set(p)`, "right before and after it"},
-		{"eventstore/zklive/a.go", before + `crash.Around("x", h); s.conn.Set(p)` + after, "right before it"},
-		{"eventstore/zklive/a.go", "run(s.conn.Multi)", "right before and after it"},
-		{"eventstore/zklive/a.go", `w("x", func() error { return s.conn.Set(p) }) }; func w(op string, h func() error) { crash.Around("x/"+op, h)`, ""},
-		{"eventstore/zklive/a.go", `w("x", func() error { return s.conn.Set(p) }) }; func w(op string, h func() error) { h()`, "right before and after it"},
+		{"eventstore/zklive/internal/session/a.go", before + `s.conn.Create(p); crash.Point("b"); s.conn.Delete(p)` + after, ""},
+		{"eventstore/zklive/internal/session/a.go", `crash.Around("x", func() error { return read(func() error { return s.conn.Set(p) }) })`, ""},
+		{"eventstore/zklive/internal/session/a.go", `crash.Around("x", s.conn.Multi)`, ""},
+		{"eventstore/zklive/internal/session/a.go", `crash.Around("x", func() error { s.conn.Set(p); return s.conn.Set(q) })`, "another effect"},
+		{"eventstore/zklive/internal/session/a.go", `crash.Around("x", h); s.conn.Set(p)`, "right before and after it"},
+		{"eventstore/zklive/internal/session/a.go", before + `crash.Around("x", h); s.conn.Set(p)` + after, "right before it"},
+		{"eventstore/zklive/internal/session/a.go", "run(s.conn.Multi)", "right before and after it"},
+		{"eventstore/zklive/internal/session/a.go", `w("x", func() error { return s.conn.Set(p) }) }; func w(op string, h func() error) { crash.Around("x/"+op, h)`, ""},
+		{"eventstore/zklive/internal/session/a.go", `w("x", func() error { return s.conn.Set(p) }) }; func w(op string, h func() error) { h()`, "right before and after it"},
 		{"eventstore/jslog/a.go", "l.js.PublishMsg(m)", "l.js.PublishMsg in f"},
 		{"projections/a.go", "tx.Commit(ctx)", "tx.Commit in f"},
 		{"cmd/internal/record/a.go", "r.q.Keep(ctx)", "r.q.Keep in f"},
@@ -112,7 +112,7 @@ func TestEffects(t *testing.T) {
 			one(t, CheckEffects, root, c.want)
 		})
 	}
-	two := tree("eventstore/zklive/a.go", "", "func f() { "+before+"s.conn.Create(p); s.conn.Delete(p)"+after+" }")
+	two := tree("eventstore/zklive/internal/session/a.go", "", "func f() { "+before+"s.conn.Create(p); s.conn.Delete(p)"+after+" }")
 	if found, err := CheckEffects(two); err != nil || len(found) != 2 {
 		t.Errorf("two effects without a point between them: %v, %v", found, err)
 	}

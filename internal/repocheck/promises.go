@@ -36,15 +36,15 @@ var Promises = []Claim{
 // Crashes are the rows of the crash matrix.
 var Crashes = []Claim{
 	{ID: "C1", Crash: "before the multi", Left: "nothing", Says: "the command is tried again",
-		Points: []string{"zklive/deliver/before-multi"}},
+		Points: []string{"zklive/deliver/multi/before"}},
 	{ID: "C2", Crash: "during the multi, the answer is lost", Left: "it was applied or not", Says: "found out by the command's id, never applied twice"},
 	{ID: "C3", Crash: "after the multi, before the relay", Left: "an outbox node", Says: "any relay publishes it",
-		Points: []string{"zklive/deliver/after-multi", "relay.read"}},
+		Points: []string{"zklive/deliver/multi/after", "relay.read"}},
 	{ID: "C4", Crash: "a batch of events is half sent", Left: "nothing to be seen", Says: "it is sent again",
 		Points: []string{"jslog.half"}},
 	{ID: "C5", Crash: "it is committed, the answer is lost", Left: "the event there, its node there", Says: "its version is known: it counts as sent"},
 	{ID: "C6", Crash: "sent nodes are half deleted", Left: "fewer nodes", Says: "a missing node is no error",
-		Points: []string{"zklive/outbox/after-delete"}},
+		Points: []string{"zklive/outbox/delete/after"}},
 	{ID: "C7", Crash: "an old relay wakes up", Left: "–", Says: "what it publishes is refused"},
 	{ID: "C8", Crash: "NATS restarts and has lost its tail", Left: "acknowledged events are missing",
 		Says: "they are put back from the outbox and from SQL before anything new; the same id with another command is an alarm"},

@@ -130,13 +130,13 @@ func (in *installation) mails(id domain.BatchID) (about []string) {
 func TestDeletionKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	const jobs = 3
-	parts := []string{"zklive/remove/after-part:1", "zklive/remove/after-part:2", "zklive/remove/after-part:3", "zklive/remove/after-part:4", "zklive/remove/after-batch"}
+	parts := []string{"zklive/remove/after-part:1", "zklive/remove/after-part:2", "zklive/remove/after-part:3", "zklive/remove/after-part:4", "zklive/remove/batch/after"}
 	deleted := append([]string{"eventstore/deletion/begun", "eventstore/deletion/after-remove-work", "eventstore/deletion/after-delete-job",
 		"eventstore/deletion/after-delete-job:2", "eventstore/deletion/after-delete-job:3", "eventstore/deletion/before-remove"}, parts...)
 	cleaned := append([]string{"eventstore/deletion/begun", "eventstore/deletion/after-remove-work", "eventstore/deletion/before-remove",
-		"zklive/remove/after-job", "zklive/remove/after-job:2", "zklive/remove/after-job:3"}, parts...)
-	held := []string{"eventstore/deletion/begun", "eventstore/deletion/before-remove", "zklive/remove/after-part", "zklive/remove/after-batch"}
-	byJanitor := []string{"eventstore/deletion/begun", "zklive/remove/after-job:2", "zklive/remove/after-part:3", "zklive/remove/after-batch"}
+		"zklive/remove/job/after", "zklive/remove/job/after:2", "zklive/remove/job/after:3"}, parts...)
+	held := []string{"eventstore/deletion/begun", "eventstore/deletion/before-remove", "zklive/remove/after-part", "zklive/remove/batch/after"}
+	byJanitor := []string{"eventstore/deletion/begun", "zklive/remove/job/after:2", "zklive/remove/after-part:3", "zklive/remove/batch/after"}
 
 	in := newForProcesses(t, "attempts: 20, timeout: 60s")
 	f := newFiles(t, jobs, -1)

@@ -21,7 +21,7 @@ import (
 // unreached are points at which no process of a small installation comes by, with
 // the reason.
 var unreached = map[string]string{
-	"zklive/restore/*-epoch": "the log is restored when its stream is lost; TestRestoreLogThatIsLost does so",
+	"zklive/restore/epoch/*": "the log is restored when its stream is lost; TestRestoreLogThatIsLost does so",
 }
 
 // A pointScene brings a process to a point. What is not in the table is on the way of
@@ -32,14 +32,15 @@ type pointScene struct {
 }
 
 var scenes = []pointScene{
-	{"zklive/lead/*-resign", stops},
-	{"zklive/claim/*-release", stopsWhileItWorks},
+	{"zklive/lead/resign/*", stops},
+	{"zklive/claim/release/*", stopsWhileItWorks},
 	{"eventstore/deletion/*-delete-job", deletes},
 	{"eventstore/deletion/*", cleansUp},
 	{"zklive/remove/*", cleansUp},
-	{"zklive/destroy/*", cleansUp},
-	{"zklive/repair/*", repairs},
-	{"zklive/restore/*", restores},
+	{"zklive/remove/*/*", cleansUp},
+	{"zklive/destroy/*/*", cleansUp},
+	{"zklive/repair/*/*", repairs},
+	{"zklive/restore/*/*", restores},
 	{"store/left/*/*", takesOver},
 	{"store/discard/*/*", findsDamage},
 	{"daemon/downloading/after-discard", findsDamage},
@@ -53,7 +54,7 @@ var scenes = []pointScene{
 }
 
 // first are points of the very first process: with an installation of its own each.
-var first = []string{"zklive/tree/*", "jslog/stream/*", "store/marker/*/*", "store/path/*/*", "store/directory/make/*"}
+var first = []string{"zklive/tree/*/*", "jslog/stream/*", "store/marker/*/*", "store/path/*/*", "store/directory/make/*"}
 
 func matched(pattern, point string) bool {
 	ok, err := path.Match(pattern, point)

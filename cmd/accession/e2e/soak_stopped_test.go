@@ -56,7 +56,7 @@ func TestSoakStoppedWorkers(t *testing.T) {
 }
 
 // beforeWrite is the point right before a write to the tree, behind all decisions.
-const beforeWrite = "zklive/deliver/before-multi"
+const beforeWrite = "zklive/deliver/multi/before"
 
 // crew are workers that stop themselves before writes, each at every so many; who is
 // not to sleep is waked at once.

@@ -82,12 +82,12 @@ func (r *Restorer) Exclude(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = r.alone(ctx)
-	if err == nil || made { // made, or left by one that was interrupted
+	if err = r.alone(ctx); err != nil && made {
 		r.guarding = r.root.RestoringLog()
+		return errors.Join(err, r.Restored(ctx))
 	}
-	if err != nil && made {
-		err = errors.Join(err, r.Restored(ctx))
+	if err == nil { // made, or left by one that was interrupted
+		r.guarding = r.root.RestoringLog()
 	}
 	return err
 }

@@ -11,86 +11,86 @@ const (
 // claims: who may work on what.
 var claims = []Mutant{{
 	Name: "the worker's fence in a write", Why: "a write that outlived its session lands behind a newer claim",
-	At: "eventstore/zklive (*Store).plan", Do: []Op{Drop("check", "worker")},
+	At: "eventstore/zklive/internal/layout (Root).Changes", Do: []Op{Drop("Check", "Worker")},
 	Package: zklive, Test: "TestLateWriteOfALostSession",
 }, {
 	Name: "the registry of claims, in a write", Why: "of two goroutines of one session the first writes under the claim of the second",
-	At: "eventstore/zklive (*Store).Commit", Do: []Op{Never("holding")},
+	At: "eventstore/zklive (*committer).Commit", Do: []Op{Never("held")},
 	Package: zklive, Test: "TestConformance/claims/plain/released_by_the_first",
 }, {
 	Name: "the registry of claims, in a release", Why: "a claim that has ended frees the lock of the next one",
-	At: "eventstore/zklive (*Store).Release", Do: []Op{Never("holding")},
+	At: "eventstore/zklive (*claims).Release", Do: []Op{Never("held")},
 	Package: zklive, Test: "TestConformance/claims/plain/released_by_the_first",
 }, {
 	Name: "the registry of claims, in a claim", Why: "two goroutines send a claim, and the one that is refused releases the lock of the other",
-	At: "eventstore/zklive (*Store).lock", Do: []Op{Never("claimed")},
+	At: "eventstore/zklive (*registry).enter", Do: []Op{Never("claimed")},
 	Package: zklive, Test: "TestConformance/claims/plain/given",
 }, {
 	Name: "the version of /locks in a claim", Why: "work begins in a queue that was paused before",
-	At: "eventstore/zklive (*Store).lock", Do: []Op{Drop("check", "locks")},
+	At: "eventstore/zklive/internal/layout (Root).Claim", Do: []Op{Drop("Check", "Locks")},
 	Package: zklive, Test: "TestConformance/claims/plain/pause_unheard_of",
 }, {
 	Name: "the version of /locks in a hand-over", Why: "a worker goes on in a queue that was paused before",
-	At: "eventstore/zklive (*Store).planHandOver", Do: []Op{Drop("check", "locks")},
+	At: "eventstore/zklive/internal/layout (Root).handOver", Do: []Op{Drop("Check", "Locks")},
 	Package: zklive, Test: "TestConformance/claims/plain/hand-over_pause_unheard_of",
 }, {
 	Name: "the version of a batch's status in a claim", Why: "a job of a deleted batch is worked on",
-	At: "eventstore/zklive (*Store).lockJob", Do: []Op{Drop("check", "batchStatus")},
+	At: "eventstore/zklive/internal/layout (Root).ClaimJob", Do: []Op{Drop("Check", "BatchStatus")},
 	Package: zklive, Test: "TestConformance/handler/plain/no_claim_after_deletion",
 }, {
 	Name: "the status in a claim", Why: "what is claimed is not what was read",
-	At: "eventstore/zklive (*Store).lock", Do: []Op{Drop("check", "status")},
+	At: "eventstore/zklive/internal/layout (Root).Claim", Do: []Op{Drop("Check", "status")},
 	Package: zklive, Test: "TestConformance/claims/plain/as_it_is_now",
 }, {
 	Name: "the lock in a confirmation", Why: "a worker whose claim is over believes that it still has it",
-	At: "eventstore/zklive (*Store).Confirm", Do: []Op{Drop("check", "lock")},
+	At: "eventstore/zklive/internal/layout (Root).Confirm", Do: []Op{Drop("Check", "Lock")},
 	Package: zklive, Test: "TestConformance/claims/plain/confirmed",
 }, {
 	Name: "the worker's fence in a confirmation", Why: "another's claim confirms the one that was lost",
-	At: "eventstore/zklive (*Store).Confirm", Do: []Op{Drop("check", "worker")},
+	At: "eventstore/zklive/internal/layout (Root).Confirm", Do: []Op{Drop("Check", "Worker", "Any")},
 	Package: zklive, Test: "TestConformance/claims/plain/confirmed",
 }, {
 	Name: "the count of claims", Why: "a job whose workers keep dying is tried for ever",
-	At: "eventstore/zklive (*Store).lockJob", Do: []Op{Field("claimCount", "Claims", "($0) - 1")},
+	At: "eventstore/zklive/internal/layout (Root).ClaimJob", Do: []Op{Field("ClaimCount", "Claims", "($0) - 1")},
 	Package: zklive, Test: "TestConformance/claims/plain/attempts",
 }, {
 	Name: "the time for which an unreadable job is set aside", Why: "one bad job at the head blocks its queue",
-	At: "eventstore/zklive (*Store).NextJob", Do: []Op{Call("later", "$recv.add($1)", "brokenDelay")},
+	At: "eventstore/zklive (*turns).next", Do: []Op{Call("later", "$recv.add($1)", "brokenDelay")},
 	Package: zklive, Test: "TestUnreadableAtTheHead", Hangs: true,
 }, {
 	Name: "the check of what is left of a job that lacks a node", Why: "a damaged job counts as one that is gone, without an error",
-	At: "eventstore/zklive (*Store).incomplete", Do: []Op{Skip("ErrBroken")},
+	At: "eventstore/zklive (*reader).incomplete", Do: []Op{Skip("ErrBroken")},
 	Package: zklive, Test: "TestUnreadableAtTheHead",
 }}
 
 // commits: what a write proves.
 var commits = []Mutant{{
 	Name: "compare-and-set of a job's status", Why: "a decision on what a job was overwrites what it has become",
-	At: "eventstore/zklive (*Store).planMove", Do: []Op{Arg("set", 2, "-1", "jobStatusOf")},
+	At: "eventstore/zklive/internal/layout (Root).transition", Do: []Op{Arg("change", 3, "-1", "jobNodes")},
 	Package: zklive, Test: "TestConformance/live/plain/stale_token",
 }, {
 	Name: "compare-and-set of a batch's status", Why: "a decision on what a batch was overwrites what it has become",
-	At: "eventstore/zklive (*Store).planImage", Do: []Op{Arg("set", 2, "-1", "Token")},
+	At: "eventstore/zklive/internal/layout (Root).transition", Do: []Op{Arg("change", 3, "-1", "BatchNodes")},
 	Package: zklive, Test: "TestConformance/live/plain/stale_token",
 }, {
 	Name: "the version of /locks in a write", Why: "a job is accepted into a collection that was held before",
-	At: "eventstore/zklive (*Store).planRequire", Do: []Op{Drop("check", "locks")},
+	At: "eventstore/zklive/internal/layout (Root).require", Do: []Op{Drop("Check", "Locks")},
 	Package: zklive, Test: "TestConformance/live/plain/require_holds",
 }, {
 	Name: "the term of a lead in a promise", Why: "working space is promised that the next leader has not counted",
-	At: "eventstore/zklive (*Store).planRequire", Do: []Op{Drop("check", "space")},
+	At: "eventstore/zklive/internal/layout (Root).require", Do: []Op{Drop("Check", "Space")},
 	Package: zklive, Test: "TestConformance/claims/plain/promised_by_a_loser",
 }, {
 	Name: "the version of the batch in a write", Why: "a job is sent back to work while its batch is reported",
-	At: "eventstore/zklive (*Store).planRequire", Do: []Op{Drop("check", "batchStatus")},
+	At: "eventstore/zklive/internal/layout (Root).require", Do: []Op{Drop("Check", "BatchStatus")},
 	Package: zklive, Test: "TestConformance/live/plain/require_batch",
 }, {
 	Name: "the proof that the lock is free", Why: "an operator deletes what a worker works on",
-	At: "eventstore/zklive (*Store).planRequire", Do: []Op{Never("Unlocked")},
+	At: "eventstore/zklive/internal/layout (Root).require", Do: []Op{Never("Unlocked")},
 	Package: zklive, Test: "TestConformance/live/plain/require_unlocked",
 }, {
 	Name: "the proof that no job of a batch is worked on", Why: "a batch is deleted under its workers",
-	At: "eventstore/zklive (*Store).planIdle", Do: []Op{Drop("create", "lock"), Drop("delete", "lock")},
+	At: "eventstore/zklive/internal/layout (Root).idle", Do: []Op{Drop("unlocked")},
 	Package: zklive, Test: "TestConformance/handler/plain/deletion_while_locked",
 }, {
 	Name: "the rule that a batch is not deleted under its workers", Why: "the deletion is decided, and refused without a word of why",
@@ -102,27 +102,27 @@ var commits = []Mutant{{
 	Package: "domain", Test: "TestJobGuards/requeue_in_batch_reporting",
 }, {
 	Name: "the proof of emptiness", Why: "a batch is reported while a job of it is under way",
-	At: "eventstore/zklive (*Store).planRequire", Do: []Op{Drop("delete", "dir"), Drop("create", "dir")},
+	At: "eventstore/zklive/internal/layout (Root).require", Do: []Op{Drop("empty")},
 	Package: zklive, Test: "TestConformance/live/plain/require_empty",
 }, {
 	Name: "the next row, compared", Why: "rows of a manifest are left out",
-	At: "eventstore/zklive (*Store).planRows", Do: []Op{Never("NextRow", "first", "rows")},
+	At: "eventstore/zklive (*attempt).rows", Do: []Op{Never("NextRow", "first", "Count")},
 	Package: zklive, Test: "TestConformance/live/plain/progress",
 }, {
 	Name: "compare-and-set of reserved ids", Why: "two jobs have the same id",
-	At: "eventstore/zklive (*Store).reserve", Do: []Op{Arg("Set", 2, "-1")},
+	At: "eventstore/zklive/internal/session (*Conn).Add", Do: []Op{Arg("Set", 4, "0*$0-1")},
 	Package: zklive, Test: "TestConformance/live/plain/ids",
 }, {
 	Name: "the command's id in the status", Why: "a write that was applied, and its answer lost, is taken for another's",
-	At: "eventstore/zklive (*Store).written", Do: []Op{Never("CommandID")},
+	At: "eventstore/zklive (*attempt).settle", Do: []Op{Never("CommandID", "Version")},
 	Package: zklive, Test: "TestLostAnswerLongAgo",
 }, {
 	Name: "the command's id in the outbox", Why: "a deletion that was applied, and its answer lost, is taken for another's",
-	At: "eventstore/zklive (*Store).written", Do: []Op{Call("find", `"", error(nil)`)},
+	At: "eventstore/zklive (*attempt).settle", Do: []Op{Call("find", `"", error(nil)`)},
 	Package: zklive, Test: "TestLostKinds/first_try",
 }, {
 	Name: "finding out a lost answer", Why: "a write that was applied is sent again and refused as another command's",
-	At: "eventstore/zklive (*Store).written", Do: []Op{First("return nil, nil")},
+	At: "eventstore/zklive (*attempt).settle", Do: []Op{First("return nil, nil")},
 	Package: zklive, Test: "TestLostKinds/first_try",
 }, {
 	Name: "a command that was done before", Why: "the same command, sent again, moves a job twice",
@@ -134,7 +134,7 @@ var commits = []Mutant{{
 	Package: e2e, Test: "TestLostTreeIsNotReplaced",
 }, {
 	Name: "the question before a tree is made", Why: "a tree is made without permission",
-	At: "eventstore/zklive (*Store).prepare", Do: []Op{Never("fresh")},
+	At: "eventstore/zklive (*Store).compose", Do: []Op{Never("fresh")},
 	Package: zklive, Test: "TestFreshTreeIsAskedFor",
 }, {
 	Name: "the second read of an empty tree", Why: "a process that starts during the first deposit believes the tree lost",
@@ -146,15 +146,15 @@ var commits = []Mutant{{
 	Package: e2e, Test: "TestRestoreOfTreeAndLog",
 }, {
 	Name: "the guard of an interrupted restore of the tree", Why: "a restore of the log lets processes use half a tree", Was: true,
-	At: "eventstore/zklive (*Store).Exclude", Do: []Op{Never("begun")},
+	At: "eventstore/zklive/recovery (*Restorer).Exclude", Do: []Op{Never("begun")},
 	Package: zklive, Test: "TestRestoreEndsNoOther",
 }, {
 	Name: "the guard of a restore that runs", Why: "a second one that is refused removes its guard", Was: true,
-	At: "eventstore/zklive (*Store).Exclude", Do: []Op{Always("made")},
+	At: "eventstore/zklive/recovery (*Restorer).Exclude", Do: []Op{Always("made")},
 	Package: zklive, Test: "TestRestoreEndsNoOther",
 }, {
 	Name: "the guard of an interrupted restore of the log", Why: "a tree is made from half a log",
-	At: "eventstore/zklive (*Store).clear", Do: []Op{Never("half")},
+	At: "eventstore/zklive/recovery (*Restorer).clear", Do: []Op{Never("half")},
 	Package: zklive, Test: "TestRestoreEndsNoOther",
 }, {
 	Name: "the ids of files, in a restore", Why: "a deposit gets the id of a job whose own events were lost, and its files", Was: true,

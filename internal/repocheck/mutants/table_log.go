@@ -3,11 +3,11 @@ package main
 // outbox: from the live state to the log.
 var outbox = []Mutant{{
 	Name: "the check that a bucket is open", Why: "a node in a closed bucket is passed over: its event is lost",
-	At: "eventstore/zklive (*multi).close", Do: []Op{Field("CheckVersionRequest", "Version", "-1")},
+	At: "eventstore/zklive/internal/session (*Direct).write", Do: []Op{Field("Op", "Version", "-1")},
 	Package: zklive, Test: "TestClosedBucketTakesNothing",
 }, {
 	Name: "the mark that never goes back", Why: "a late leader brings the mark back, and what was removed counts as unsent", Was: true,
-	At: "eventstore/zklive (*Store).Sent", Do: []Op{Call("Before", "($recv != $1)")},
+	At: "eventstore/zklive (*outbox).Sent", Do: []Op{Call("Before", "($recv != $1)")},
 	Package: zklive, Test: "TestConformance/outbox/plain/mark",
 }, {
 	Name: "the mark that stays before what is held", Why: "an event that is not in the log counts as sent, and is removed",

@@ -92,19 +92,19 @@ var world = []Mutant{{
 // bugs: what the program did wrong once.
 var bugs = []Mutant{{
 	Name: "a claim that is kept for ever after an outage", Why: "the lock is never released when ZooKeeper was away at that moment", Was: true,
-	At: "eventstore/zklive (*Store).Release", Do: []Op{Drop("giveBack")},
+	At: "eventstore/zklive (*claims).Release", Do: []Op{Drop("release")},
 	Package: zklive, Test: "TestReleaseOutlastsAnOutage", Hangs: true,
 }, {
 	Name: "a lock given back that is another's", Why: "what a lost claim does to find out frees the lock of who took the job meanwhile", Was: true,
-	At: "eventstore/zklive (*Store).abandon", Do: []Op{Always("ours")},
+	At: "eventstore/zklive (*claims).abandon", Do: []Op{Always("ours")},
 	Package: zklive, Test: "TestLostClaimLeavesTheLockOfAnother",
 }, {
 	Name: "a lock given back after a commit with an unknown outcome", Why: "the commit has ended the claim, and the lock is another's by now", Was: true,
-	At: "eventstore/zklive (*Store).Release", Do: []Op{Never("doubts")},
+	At: "eventstore/zklive (*claims).Release", Do: []Op{Never("doubted")},
 	Package: zklive, Test: "TestDoubtfulCommitLeavesTheLockOfAnother",
 }, {
 	Name: "a process that leads a shard twice", Why: "two relays of one process publish the same", Was: true,
-	At: "eventstore/zklive (*Store).leaderSlot", Do: []Op{Arg("make", 1, "2")},
+	At: "eventstore/zklive (*leaders).slot", Do: []Op{Arg("make", 1, "2")},
 	Package: zklive, Test: "TestConformance/outbox/plain/lead",
 }, {
 	Name: "a sleeper that ends its successor's attempts", Why: "a worker that wakes up takes the attempts that it sees for those of a dead one", Was: true,
@@ -128,7 +128,7 @@ var bugs = []Mutant{{
 	Package: daemon, Test: "TestReportAgain",
 }, {
 	Name: "a claim that is handed back and counts as a worker that died", Why: "a job that often waits is stopped", Was: true,
-	At: "eventstore/zklive (*Store).unlock", Do: []Op{Drop("set", "claimCount")},
+	At: "eventstore/zklive/internal/layout (Root).Release", Do: []Op{Drop("Set", "ClaimCount")},
 	Package: zklive, Test: "TestConformance/claims/plain/attempts",
 }, {
 	Name: "a command's id that is cleaned in its event alone", Why: "the command, sent again, is not known", Was: true,
@@ -136,11 +136,11 @@ var bugs = []Mutant{{
 	Package: store, Test: "TestHandlerCleansText",
 }, {
 	Name: "an epoch whose answer was lost", Why: "a restore ends in the middle", Was: true,
-	At: "eventstore/zklive (*Store).NewEpoch", Do: []Op{Never("ErrBadVersion")},
+	At: "eventstore/zklive/internal/session (*Conn).Add", Do: []Op{Always("ErrBadVersion")},
 	Package: zklive, Test: "TestLostKinds/first_try",
 }, {
 	Name: "a worker whose registration's answer was lost", Why: "a process waits for ever for its own worker", Was: true,
-	At: "eventstore/zklive (*Store).arrive", Do: []Op{Always("ErrNodeExists")},
+	At: "eventstore/zklive/internal/session (*Session).arrive", Do: []Op{Always("ErrNodeExists")},
 	Package: zklive, Test: "TestLostKinds/first_try", Hangs: true,
 }, {
 	Name: "what others have built on the tables", Why: "a rebuild drops their views with the old tables", Was: true,
@@ -148,11 +148,11 @@ var bugs = []Mutant{{
 	Package: "projections", Test: "TestDependents",
 }, {
 	Name: "a sync that was refused because of its path", Why: "what was written is not seen by who looks for it", Was: true,
-	At: "eventstore/zklive (*Store).sync", Do: []Op{Arg("Or", 0, `$0+"/"`)},
+	At: "eventstore/zklive/internal/session (*Conn).Sync", Do: []Op{Arg("Or", 0, `$0+"/"`)},
 	Package: zklive, Test: "TestLostKinds/first_try", Hangs: true,
 }, {
 	Name: "work that was lost with a session and not offered again", Why: "a process that is alone leaves it until it is restarted", Was: true,
-	At: "eventstore/zklive (*Store).arrive", Do: []Op{Drop("adopt")},
+	At: "eventstore/zklive/internal/session (*Session).arrive", Do: []Op{Drop("Began")},
 	Package: zklive, Test: "TestConformance/claims/plain/expired_alone", Hangs: true,
 }, {
 	Name: "a promise that ends while free space is looked for", Why: "space that a job is about to fill is promised to another",
@@ -160,7 +160,7 @@ var bugs = []Mutant{{
 	Package: "cmd/internal/daemon", Test: "TestSpaceIsLookedForBesideOthers",
 }, {
 	Name: "forgetting the jobs of a cleaned batch", Why: "a process keeps something of each job there ever was", Was: true,
-	At: "eventstore/zklive (*Store).removeJob", Do: []Op{Drop("queues", "forget")},
+	At: "eventstore/zklive (*remover).job", Do: []Op{Drop("jobs", "forget")},
 	Package: "eventstore/zklive", Test: "TestCleanedJobsAreForgotten",
 }, {
 	Name: "a repair before all events are in the log", Why: "it loses those that wait in the outbox, and the log is offered two events of one version", Was: true,

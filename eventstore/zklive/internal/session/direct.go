@@ -146,7 +146,7 @@ func (d *Direct) write(ops layout.Ops, entries []Entry, reply func(Result, int))
 			e := &entries[i]
 			var dir string
 			e.Bucket, dir = d.Outbox.Bucket(e.Shard)
-			all = append(all, layout.Op{Kind: layout.Check, Path: dir},
+			all = append(all, layout.Op{Kind: layout.Check, Path: dir, Version: 0},
 				layout.Op{Kind: layout.CreateSequential, Path: dir + "/e-", Data: codec.JoinOutbox(e.parts)})
 		}
 		answers, err := d.Conn.multi("zklive/deliver/multi", all)
