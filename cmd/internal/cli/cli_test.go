@@ -29,7 +29,7 @@ func call(t *testing.T, environ []string, args ...string) (code int, out, errs s
 	return code, o.String(), e.String()
 }
 
-// nowhere gives settings under which no server answers.
+// nowhere returns settings under which no server answers.
 func nowhere(t *testing.T) []string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -81,6 +81,12 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"replay", 5, []string{"accession: nats: "}},
 		{"events tail --batch x", 2, []string{`"x" is not an id`}},
 		{"status -o xml", 2, []string{`"xml" for "-o, --output" flag: choose one of table, json`}},
+		{"rebuild --drop --resume", 2, []string{"[drop resume] were all set", "hint: `accession rebuild --help`"}},
+		{"batch show bid0000000001 --watch --at 7", 2, []string{"[at watch] were all set"}},
+		{"verify --yes", 2, []string{"--yes needs --repair"}},
+		{"poison retry", 2, []string{"give one aggregate, such as job/jid0000000042, or --all"}},
+		{"poison retry --all job/jid0000000042", 2, []string{"give one aggregate, such as job/jid0000000042, or --all"}},
+		{"poison show first", 2, []string{`"first" is not a sequence of the log`}},
 		{"stack exec", 2, []string{"give at least one command after --"}},
 		{"sweep now", 2, []string{"unknown command \"now\""}},
 		{"sweep", 5, []string{"accession: nats: ", "hint: is it running?"}},

@@ -51,6 +51,6 @@ func TestDemoLeavesOthersAlone(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(foreign, "letter.txt")); err != nil {
-		t.Errorf("somebody's file is gone: %v", err)
+		t.Errorf("another user's file is gone: %v", err)
 	}
 }

@@ -28,7 +28,7 @@ func sampleDiff() app.Diff {
 	}
 }
 
-// TestDiffIsShown: what strangers wrote does nothing to a terminal or a
+// TestDiffIsShown: what outsiders wrote does nothing to a terminal or a
 // spreadsheet, long values show where they differ, and what was cut is told.
 func TestDiffIsShown(t *testing.T) {
 	t.Parallel()

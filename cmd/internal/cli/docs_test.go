@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write docs/cli.md anew")
 
 const page = "../../../docs/cli.md"
 
-// all gives every command that does something or groups others.
+// all returns every command that does something or groups others.
 func all(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
 	for _, sub := range c.Commands() {

@@ -19,7 +19,7 @@ var write = flag.Bool("write", false, "write the outputs in docs/reports.md anew
 // told is a command in a page, with its output if it was written yet.
 var told = regexp.MustCompile("(?s)```console\n\\$ accession (.*?)\n(.*?)```\n")
 
-// story fills tables with the classic complaint, and gives the settings under which
+// story fills tables with the classic complaint, and returns the settings under which
 // the program finds them.
 func story(t *testing.T) (environ []string) {
 	t.Helper()

@@ -38,7 +38,7 @@ func fakeVerb(final bool, done *[]string) verb[string] {
 		}}
 }
 
-// operateFake runs the verb with what somebody types at a terminal, nobody when it
+// operateFake runs the verb with what is typed at a terminal, without a terminal when it
 // is nil.
 func operateFake(t *testing.T, final bool, typed *string, args ...string) (code int, out, errs string, done []string) {
 	t.Helper()
@@ -72,7 +72,7 @@ func TestOperateSeveral(t *testing.T) {
 		"one is refused":      {args: "ok1 refused1 ok2", code: 3, out: "ok1" + line + "ok2" + line, done: "ok1 ;ok2 ", says: []string{"accession: fake refused1: not now\nhint: look at refused1\n"}},
 		"the worst counts":    {args: "refused1 missing1 ok1", code: 4, out: "ok1" + line, done: "ok1 ", says: []string{"refused1: not now", "missing1: no such thing"}},
 		"a server is away":    {args: "ok1 away1 ok2", code: 5, out: "ok1" + line, done: "ok1 ", says: []string{"away1: no answer", "ok2: not tried: a server cannot be reached"}},
-		"final, nobody":       {final: true, args: "ok1", code: 2, says: []string{"this cannot be undone, and there is no terminal to ask at", "add --yes", "hint: `accession fake --help`"}},
+		"final, no terminal":  {final: true, args: "ok1", code: 2, says: []string{"this cannot be undone, and there is no terminal to ask at", "add --yes", "hint: `accession fake --help`"}},
 		"final, --yes":        {final: true, args: "ok1 ok2 --yes", out: "ok1" + line + effect + "ok2" + line + effect, done: "ok1 ;ok2 "},
 		"final, tried":        {final: true, args: "ok1 --dry-run", out: "ok1 would go from red to green (X1)\n" + effect},
 		"final, confirmed":    {final: true, typed: &yes, args: "ok1", out: "ok1" + line + effect, done: "ok1 ", asks: []string{"ok1 would go from red to green (X1)\n  it shines\nRun `accession fake` on ok1? This cannot be undone. [y/N] "}},

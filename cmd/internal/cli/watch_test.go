@@ -10,7 +10,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// drawn keeps what was drawn and tells of every drawing.
+// drawn keeps what was drawn and signals every drawing.
 type drawn struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -149,7 +149,7 @@ func TestMailsAreWhole(t *testing.T) {
 }
 
 // TestPagesAreSafeAndWhole parses the page as a browser does: nothing in it is
-// fetched or run, what strangers wrote is text, and every table has its caption and
+// fetched or run, what outsiders wrote is text, and every table has its caption and
 // heads.
 func TestPagesAreSafeAndWhole(t *testing.T) {
 	t.Parallel()
