@@ -1,4 +1,4 @@
-// Command accession takes deposits in; `accession help` shows what it can do.
+// Command accession ingests deposits; `accession help` lists what it can do.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	if stack.ChildMain() { // a private server that a stack started
+	if stack.ChildMain() { // a private server of a stack
 		return
 	}
 	os.Exit(cli.Main(context.Background(), os.Args[1:], cli.System()))
