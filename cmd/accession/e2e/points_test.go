@@ -32,31 +32,36 @@ type pointScene struct {
 }
 
 var scenes = []pointScene{
-	{"zklive/lead/resign/*", stops},
-	{"zklive/claim/release/*", stopsWhileItWorks},
+	{"zklive/lead/resign/...", stops},
+	{"zklive/claim/release/...", stopsWhileItWorks},
 	{"eventstore/deletion/*-delete-job", deletes},
-	{"eventstore/deletion/*", cleansUp},
-	{"zklive/remove/*", cleansUp},
-	{"zklive/remove/*/*", cleansUp},
-	{"zklive/destroy/*/*", cleansUp},
-	{"zklive/repair/*/*", repairs},
-	{"zklive/restore/*/*", restores},
-	{"store/left/*/*", takesOver},
-	{"store/discard/*/*", findsDamage},
+	{"eventstore/deletion/delete-job/...", deletes},
+	{"eventstore/deletion/...", cleansUp},
+	{"zklive/remove/...", cleansUp},
+	{"zklive/destroy/...", cleansUp},
+	{"zklive/repair/...", repairs},
+	{"zklive/restore/...", restores},
+	{"store/left/...", takesOver},
+	{"store/discard/...", findsDamage},
 	{"daemon/downloading/after-discard", findsDamage},
-	{"daemon/again/*", sendsAgain},
-	{"store/delete/*/*", triesAgain},
-	{"store/put/rename/*", leavesOut},
-	{"migrations/*/*", migrates},
-	{"projections/rebuild/*", rebuilds},
-	{"projections/poison/*", retriesPoison},
-	{"jslog/republish/*", republishes},
+	{"daemon/downloading/discard/after", findsDamage},
+	{"daemon/again/...", sendsAgain},
+	{"store/delete/...", triesAgain},
+	{"store/put/rename/...", leavesOut},
+	{"migrations/...", migrates},
+	{"projections/rebuild/...", rebuilds},
+	{"projections/poison/...", retriesPoison},
+	{"jslog/republish/...", republishes},
 }
 
 // first are points of the very first process: with an installation of its own each.
-var first = []string{"zklive/tree/*/*", "jslog/stream/*", "store/marker/*/*", "store/path/*/*", "store/directory/make/*"}
+var first = []string{"zklive/tree/...", "jslog/stream/...", "store/marker/...", "store/path/...", "store/directory/make/..."}
 
+// matched understands the patterns of path.Match, and "a/..." for all points below a.
 func matched(pattern, point string) bool {
+	if above, all := strings.CutSuffix(pattern, "..."); all {
+		return strings.HasPrefix(point, above)
+	}
 	ok, err := path.Match(pattern, point)
 	return ok && err == nil
 }
