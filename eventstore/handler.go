@@ -61,76 +61,201 @@ const maxConflicts = 20
 
 // Batch decides and commits a command about a batch. The answer of the rules is
 // *domain.Refused; see [Live.Commit] for the others.
-func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, o Meta) (Result[domain.Batch], error) {
-	h.complete(&o)
+func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, m Meta) (Result[domain.Batch], error) {
+	h.complete(&m)
 	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Batch], error) {
-		at, err := h.Live.Batch(ctx, id)
+		from, err := h.Live.Batch(ctx, id)
 		if errors.Is(err, ErrNotFound) {
-			at, err = Loaded[domain.Batch]{State: domain.Batch{ID: id}}, nil
+			from, err = Loaded[domain.Batch]{State: domain.Batch{ID: id}}, nil
 		}
 		if err != nil {
 			return Result[domain.Batch]{}, err
 		}
-		if at.State.CommandID == o.CommandID {
-			return Result[domain.Batch]{Loaded: at}, nil
+		if from.State.CommandID == m.CommandID {
+			return Result[domain.Batch]{Loaded: from}, nil
 		}
-		return h.batch(ctx, at, cmd, o)
+		facts, change, err := h.batchFacts(ctx, from.State, cmd)
+		if err != nil {
+			return Result[domain.Batch]{}, err
+		}
+		dec, err := domain.DecideBatch(from.State, cmd, facts)
+		if err != nil {
+			return Result[domain.Batch]{}, err
+		}
+		return batches.commit(ctx, h, decided[domain.Batch]{from, id, dec, change}, m)
 	})
 }
 
-func (h *Handler) batch(ctx context.Context, at Loaded[domain.Batch], cmd domain.BatchCommand, o Meta) (res Result[domain.Batch], err error) {
-	facts, change := domain.Facts{}, Change{Token: at.Token, Claim: o.Claim, KeepClaim: o.KeepClaim}
+// batchFacts loads what the rules must know to decide the command. The change has the
+// tokens of what was read.
+func (h *Handler) batchFacts(ctx context.Context, b domain.Batch, cmd domain.BatchCommand) (f domain.Facts, c Change, err error) {
 	needs := domain.BatchNeeds(cmd)
 	if needs.Holds {
-		if err := h.holds(ctx, at.State.Submission.ProfileName, &facts, &change); err != nil {
-			return res, err
+		if err := h.holds(ctx, b.Submission.ProfileName, &f, &c); err != nil {
+			return f, c, err
 		}
 	}
 	if needs.Count {
-		refs, err := h.Live.Refs(ctx, at.State.ID)
+		refs, err := h.Live.Refs(ctx, b.ID)
 		if err != nil && !errors.Is(err, ErrNotFound) {
-			return res, err
+			return f, c, err
 		}
-		facts.Processing, facts.Failed, facts.Completed = refs.Processing, refs.Failed, refs.Completed
+		f.Processing, f.Failed, f.Completed = refs.Processing, refs.Failed, refs.Completed
 	}
 	if needs.Jobs {
-		if err := h.jobs(ctx, at.State.ID, &facts); err != nil {
-			return res, err
-		}
+		err = h.jobs(ctx, b.ID, &f)
 	}
-	dec, err := domain.DecideBatch(at.State, cmd, facts)
-	if err != nil {
-		return res, err
-	}
-	if change.Events, err = h.stamp(dec.Events, at.State.ID, o); err != nil {
-		return res, err
-	}
-	change.Require = dec.Require
-	after := at.State
-	for _, e := range change.Events {
-		if after, err = domain.EvolveBatch(after, e); err != nil {
-			return res, err
-		}
-	}
-	change.Batch = &Transition[domain.Batch]{From: at.State, To: after}
-	done, err := h.commit(ctx, change, o)
-	if err != nil {
-		return res, err
-	}
-	return Result[domain.Batch]{Loaded: Loaded[domain.Batch]{State: after, Token: done.Token}, Before: at.State, Row: dec.Row,
-		Events: stamped(change.Events, done.Zxid)}, nil
+	return f, c, err
 }
 
-// commit writes one change, unless it is only tried.
-func (h *Handler) commit(ctx context.Context, c Change, o Meta) (Committed, error) {
-	if o.DryRun {
-		return Committed{}, h.unlocked(ctx, c)
+// Job decides and commits a command about a job.
+func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobCommand, m Meta) (Result[domain.Job], error) {
+	h.complete(&m)
+	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Job], error) {
+		from, err := h.job(ctx, id, &m)
+		if err != nil {
+			return Result[domain.Job]{}, err
+		}
+		if from.State.CommandID == m.CommandID {
+			return Result[domain.Job]{Loaded: from}, nil
+		}
+		d, err := h.decideJob(ctx, from, cmd)
+		if err != nil {
+			return Result[domain.Job]{}, err
+		}
+		return jobs.commit(ctx, h, d, m)
+	})
+}
+
+// job returns the job as the caller knows it, the first time, and then as it is.
+func (h *Handler) job(ctx context.Context, id domain.JobID, m *Meta) (Loaded[domain.Job], error) {
+	if known := m.Known; known != nil && known.State.ID == id {
+		m.Known = nil
+		return *known, nil
 	}
-	done, err := h.Live.Commit(ctx, c)
+	return h.Live.Job(ctx, id)
+}
+
+func (h *Handler) decideJob(ctx context.Context, from Loaded[domain.Job], cmd domain.JobCommand) (d decided[domain.Job], err error) {
+	d.from, d.batch = from, from.State.Configuration.BatchID
+	if c, ok := cmd.(domain.CreateJob); ok {
+		d.batch = c.Configuration.BatchID
+	}
+	facts, needs := domain.Facts{}, domain.JobNeeds(cmd)
+	if needs.Holds {
+		if err := h.holds(ctx, from.State.Configuration.ProfileName, &facts, &d.change); err != nil {
+			return d, err
+		}
+	}
+	if needs.Batch {
+		b, err := h.Live.Batch(ctx, d.batch)
+		if err != nil {
+			return d, err
+		}
+		facts.Batch, d.change.BatchToken = b.State.State, b.Token
+	}
+	d.Decision, err = domain.DecideJob(from.State, cmd, facts)
+	return d, err
+}
+
+// CreateJobs makes consecutive jobs of a batch in one write, from row nextRow on,
+// under the batch's claim. ErrConflict: another worker made them.
+func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow int, cmds []domain.CreateJob, m Meta) ([]domain.Recorded, error) {
+	h.complete(&m)
+	m.KeepClaim = true
+	changes := make([]Change, len(cmds))
+	var events []domain.Recorded
+	for i, cmd := range cmds {
+		d, err := h.decideJob(ctx, Loaded[domain.Job]{State: domain.Job{ID: first.Plus(nextRow + i)}}, cmd)
+		if err == nil {
+			changes[i], _, err = jobs.change(h, d, m)
+		}
+		if err != nil {
+			return nil, err
+		}
+		row := nextRow
+		changes[i].NextRow = &row
+		events = append(events, changes[i].Events...)
+	}
+	_, err := h.Live.Commit(ctx, changes...)
 	if err != nil {
-		return Committed{}, err
+		return nil, err
 	}
-	return done[0], nil
+	return events, nil
+}
+
+// Hold sets (hold not nil) or lifts a hold or pause.
+func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, hold *domain.Hold, why string, m Meta) (Result[domain.Setting], error) {
+	h.complete(&m)
+	return retry(ctx, "hold", domain.SettingAggregate(kind, name), func() (Result[domain.Setting], error) {
+		from, err := h.Live.Setting(ctx, kind, name)
+		if err != nil {
+			return Result[domain.Setting]{}, err
+		}
+		dec, err := domain.DecideHold(from.State, hold, why)
+		if err != nil {
+			return Result[domain.Setting]{}, err
+		}
+		return settings.commit(ctx, h, decided[domain.Setting]{from: from, Decision: dec}, m)
+	})
+}
+
+// decided is a decision about a state, and what was read for it.
+type decided[S any] struct {
+	from  Loaded[S]
+	batch domain.BatchID // of the events
+	domain.Decision
+	change Change
+}
+
+// kind says how the states of one kind of aggregate are folded and written.
+type kind[S any] struct {
+	evolve func(S, domain.Recorded) (S, error)
+	set    func(*Change, *Transition[S])
+}
+
+var (
+	batches  = kind[domain.Batch]{domain.EvolveBatch, func(c *Change, t *Transition[domain.Batch]) { c.Batch = t }}
+	jobs     = kind[domain.Job]{domain.EvolveJob, func(c *Change, t *Transition[domain.Job]) { c.Job = t }}
+	settings = kind[domain.Setting]{domain.EvolveSetting, func(c *Change, t *Transition[domain.Setting]) { c.Setting = t }}
+)
+
+// change returns what a decision writes, and the state after it.
+func (k kind[S]) change(h *Handler, d decided[S], m Meta) (c Change, to S, err error) {
+	c, to = d.change, d.from.State
+	c.Token, c.Require, c.Claim, c.KeepClaim, c.Next, c.SpaceTerm = d.from.Token, d.Require, m.Claim, m.KeepClaim, m.Next, m.SpaceTerm
+	if c.Events, err = m.Stamp(domain.At(h.Clock()), d.Events, d.batch); err != nil {
+		return c, to, err
+	}
+	for _, e := range c.Events {
+		if to, err = k.evolve(to, e); err != nil {
+			return c, to, err
+		}
+	}
+	k.set(&c, &Transition[S]{From: d.from.State, To: to})
+	return c, to, nil
+}
+
+// commit writes a decision, unless it is a dry run.
+func (k kind[S]) commit(ctx context.Context, h *Handler, d decided[S], m Meta) (Result[S], error) {
+	c, to, err := k.change(h, d, m)
+	if err != nil {
+		return Result[S]{}, err
+	}
+	done := make([]Committed, 1)
+	if m.DryRun {
+		err = h.unlocked(ctx, c)
+	} else {
+		done, err = h.Live.Commit(ctx, c)
+	}
+	if err != nil {
+		return Result[S]{}, err
+	}
+	for i := range c.Events {
+		c.Events[i].Zxid = done[0].Zxid
+	}
+	return Result[S]{Loaded: Loaded[S]{State: to, Token: done[0].Token}, Before: d.from.State, Row: d.Row,
+		Events: c.Events, Claim: done[0].Claim}, nil
 }
 
 // unlocked refuses what the write would refuse because somebody holds the lock.
@@ -178,130 +303,6 @@ func (h *Handler) jobsOf(ctx context.Context, id domain.BatchID) (map[domain.Sub
 	return all, nil
 }
 
-// Job decides and commits a command about a job.
-func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobCommand, o Meta) (Result[domain.Job], error) {
-	h.complete(&o)
-	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Job], error) {
-		at, err := h.job(ctx, id, &o)
-		if err != nil {
-			return Result[domain.Job]{}, err
-		}
-		if at.State.CommandID == o.CommandID {
-			return Result[domain.Job]{Loaded: at}, nil
-		}
-		change, row, err := h.decideJob(ctx, at, cmd, o)
-		if err != nil {
-			return Result[domain.Job]{}, err
-		}
-		done, err := h.commit(ctx, change, o)
-		if err != nil {
-			return Result[domain.Job]{}, err
-		}
-		return Result[domain.Job]{Loaded: Loaded[domain.Job]{State: change.Job.To, Token: done.Token}, Before: at.State, Row: row,
-			Events: stamped(change.Events, done.Zxid), Claim: done.Claim}, nil
-	})
-}
-
-// job gives the job as the caller knows it, the first time, and then as it is.
-func (h *Handler) job(ctx context.Context, id domain.JobID, o *Meta) (Loaded[domain.Job], error) {
-	if known := o.Known; known != nil && known.State.ID == id {
-		o.Known = nil
-		return *known, nil
-	}
-	return h.Live.Job(ctx, id)
-}
-
-func (h *Handler) decideJob(ctx context.Context, at Loaded[domain.Job], cmd domain.JobCommand, o Meta) (change Change, row string, err error) {
-	facts := domain.Facts{}
-	change = Change{Token: at.Token, Claim: o.Claim, KeepClaim: o.KeepClaim, Next: o.Next, SpaceTerm: o.SpaceTerm}
-	needs := domain.JobNeeds(cmd)
-	if needs.Holds {
-		if err := h.holds(ctx, at.State.Configuration.ProfileName, &facts, &change); err != nil {
-			return change, "", err
-		}
-	}
-	if needs.Batch {
-		b, err := h.Live.Batch(ctx, at.State.Configuration.BatchID)
-		if err != nil {
-			return change, "", err
-		}
-		facts.Batch, change.BatchToken = b.State.State, b.Token
-	}
-	dec, err := domain.DecideJob(at.State, cmd, facts)
-	if err != nil {
-		return change, "", err
-	}
-	batch := at.State.Configuration.BatchID
-	if c, ok := cmd.(domain.CreateJob); ok {
-		batch = c.Configuration.BatchID
-	}
-	if change.Events, err = h.stamp(dec.Events, batch, o); err != nil {
-		return change, "", err
-	}
-	change.Require = dec.Require
-	after := at.State
-	for _, e := range change.Events {
-		if after, err = domain.EvolveJob(after, e); err != nil {
-			return change, "", err
-		}
-	}
-	change.Job = &Transition[domain.Job]{From: at.State, To: after}
-	return change, dec.Row, nil
-}
-
-// CreateJobs makes consecutive jobs of a batch in one write, from row nextRow on,
-// under the batch's claim. ErrConflict: somebody else made them.
-func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow int, cmds []domain.CreateJob, o Meta) ([]domain.Recorded, error) {
-	h.complete(&o)
-	o.KeepClaim = true
-	changes := make([]Change, 0, len(cmds))
-	var events []domain.Recorded
-	for i, cmd := range cmds {
-		at := Loaded[domain.Job]{State: domain.Job{ID: first.Plus(nextRow + i)}}
-		change, _, err := h.decideJob(ctx, at, cmd, o)
-		if err != nil {
-			return nil, err
-		}
-		row := nextRow
-		change.NextRow = &row
-		changes = append(changes, change)
-		events = append(events, change.Events...)
-	}
-	if _, err := h.Live.Commit(ctx, changes...); err != nil {
-		return nil, err
-	}
-	return events, nil
-}
-
-// Hold sets (h not nil) or lifts a hold or pause.
-func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, hold *domain.Hold, why string, o Meta) (Result[domain.Setting], error) {
-	h.complete(&o)
-	return retry(ctx, "hold", domain.SettingAggregate(kind, name), func() (Result[domain.Setting], error) {
-		at, err := h.Live.Setting(ctx, kind, name)
-		if err != nil {
-			return Result[domain.Setting]{}, err
-		}
-		dec, err := domain.DecideHold(at.State, hold, why)
-		if err != nil {
-			return Result[domain.Setting]{}, err
-		}
-		events, err := h.stamp(dec.Events, "", o)
-		if err != nil {
-			return Result[domain.Setting]{}, err
-		}
-		after, err := domain.EvolveSetting(at.State, events[0])
-		if err != nil {
-			return Result[domain.Setting]{}, err
-		}
-		done, err := h.commit(ctx, Change{Setting: &Transition[domain.Setting]{From: at.State, To: after},
-			Token: at.Token, Events: events}, o)
-		if err != nil {
-			return Result[domain.Setting]{}, err
-		}
-		return Result[domain.Setting]{Loaded: Loaded[domain.Setting]{State: after, Token: done.Token}, Before: at.State, Events: stamped(events, done.Zxid)}, nil
-	})
-}
-
 func (h *Handler) holds(ctx context.Context, profile string, f *domain.Facts, c *Change) error {
 	known, err := h.Live.Holds(ctx)
 	if err != nil {
@@ -322,11 +323,6 @@ func (h *Handler) complete(o *Meta) {
 	o.CommandID = codec.CleanText(o.CommandID)
 }
 
-// stamp makes the events recorded ones, under the handler's clock.
-func (h *Handler) stamp(events []domain.Event, batch domain.BatchID, m Meta) ([]domain.Recorded, error) {
-	return m.Stamp(domain.At(h.Clock()), events, batch)
-}
-
 // Stamp returns the events of a decision with what is recorded about them: when, of
 // which batch, by whom, for which command. They are as they will be read again (see
 // [codec.Clean]), so that the live state, folded from them, equals the fold of the log.
@@ -340,13 +336,6 @@ func (m Meta) Stamp(now domain.Time, events []domain.Event, batch domain.BatchID
 		}
 	}
 	return recorded, nil
-}
-
-func stamped(events []domain.Recorded, zxid int64) []domain.Recorded {
-	for i := range events {
-		events[i].Zxid = zxid
-	}
-	return events
 }
 
 // retry decides again after a conflict, unless the claim or the aggregate is

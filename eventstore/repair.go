@@ -6,69 +6,61 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// RepairJob makes the nodes of a job what they should be, and tells so in the job's
-// history. want is what the history gives, found what lies there. ErrConflict: the
-// job, or its batch, has changed since it was looked at; ErrLocked: somebody works
-// on it.
-func (h *Handler) RepairJob(ctx context.Context, want domain.Job, found Observed, mended []domain.Mended, o Meta) (domain.Recorded, error) {
-	h.complete(&o)
+// RepairJob makes the nodes of a job what they should be, by an event in the job's
+// history. want is what the history folds to, observed what is there. ErrConflict: the
+// job, or its batch, has changed since it was inspected; ErrLocked: a worker holds it.
+func (h *Handler) RepairJob(ctx context.Context, want domain.Job, observed Observed, mended []domain.Mended, m Meta) (domain.Recorded, error) {
+	batch, err := h.Live.Batch(ctx, want.Configuration.BatchID)
+	if err != nil && !m.DryRun { // in a dry run it may be a batch that is repaired before
+		return domain.Recorded{}, err
+	}
 	dec, err := domain.DecideJob(want, domain.RepairJob{Mended: mended}, domain.Facts{})
 	if err != nil {
 		return domain.Recorded{}, err
 	}
-	batch, err := h.Live.Batch(ctx, want.Configuration.BatchID)
-	if err != nil && !o.DryRun { // tried only, it may be a batch that is mended before
-		return domain.Recorded{}, err
-	}
-	c := Change{Token: found.Token, Observed: &found, BatchToken: batch.Token,
-		Require: domain.Require{Batch: true, Unlocked: found.Dir && found.Lock == nil}}
-	if c.Events, err = h.stamp(dec.Events, want.Configuration.BatchID, o); err != nil {
-		return domain.Recorded{}, err
-	}
-	after, err := domain.EvolveJob(want, c.Events[0])
-	if err != nil {
-		return domain.Recorded{}, err
-	}
-	c.Job = &Transition[domain.Job]{From: want, To: after}
-	_, err = h.commit(ctx, c, o)
-	return c.Events[0], err
+	dec.Require = domain.Require{Batch: true, Unlocked: observed.unlocked()}
+	return repair(ctx, h, jobs, decided[domain.Job]{Loaded[domain.Job]{want, observed.Token}, want.Configuration.BatchID, dec,
+		Change{Observed: &observed, BatchToken: batch.Token}}, m)
 }
 
 // RepairBatch is the same for a batch. The rows that have their jobs are part of
 // want.
-func (h *Handler) RepairBatch(ctx context.Context, want domain.Batch, found Observed, mended []domain.Mended, o Meta) (domain.Recorded, error) {
-	h.complete(&o)
+func (h *Handler) RepairBatch(ctx context.Context, want domain.Batch, observed Observed, mended []domain.Mended, m Meta) (domain.Recorded, error) {
 	dec, err := domain.DecideBatch(want, domain.RepairBatch{Mended: mended}, domain.Facts{})
 	if err != nil {
 		return domain.Recorded{}, err
 	}
-	c := Change{Token: found.Token, Observed: &found, Require: domain.Require{Unlocked: found.Dir && found.Lock == nil}}
-	if c.Events, err = h.stamp(dec.Events, want.ID, o); err != nil {
-		return domain.Recorded{}, err
-	}
-	after, err := domain.EvolveBatch(want, c.Events[0])
-	if err != nil {
-		return domain.Recorded{}, err
-	}
-	c.Batch = &Transition[domain.Batch]{From: want, To: after}
-	_, err = h.commit(ctx, c, o)
-	return c.Events[0], err
+	dec.Require = domain.Require{Unlocked: observed.unlocked()}
+	return repair(ctx, h, batches, decided[domain.Batch]{Loaded[domain.Batch]{want, observed.Token}, want.ID, dec, Change{Observed: &observed}}, m)
 }
 
-// RepairSetting is the same for a setting; for that of [domain.Audit] the found
+// RepairSetting is the same for a setting; for that of [domain.Audit] the observed
 // nodes may be any that belong to nothing: they are deleted.
-func (h *Handler) RepairSetting(ctx context.Context, want domain.Setting, found Observed, mended []domain.Mended, o Meta) (domain.Recorded, error) {
-	h.complete(&o)
-	c := Change{Token: found.Token, Observed: &found}
-	var err error
-	if c.Events, err = h.stamp(domain.DecideRepair(want, mended).Events, "", o); err != nil {
-		return domain.Recorded{}, err
-	}
-	after, err := domain.EvolveSetting(want, c.Events[0])
+func (h *Handler) RepairSetting(ctx context.Context, want domain.Setting, observed Observed, mended []domain.Mended, m Meta) (domain.Recorded, error) {
+	return repair(ctx, h, settings, decided[domain.Setting]{from: Loaded[domain.Setting]{want, observed.Token},
+		Decision: domain.DecideRepair(want, mended), change: Change{Observed: &observed}}, m)
+}
+
+// NoteRestore writes into the history of maintenance that the live state or the log
+// was restored.
+func (h *Handler) NoteRestore(ctx context.Context, what string, epoch, events int64, m Meta) (domain.Recorded, error) {
+	from, err := h.Live.Setting(ctx, domain.HoldAudit, domain.AuditMaintenance)
 	if err != nil {
 		return domain.Recorded{}, err
 	}
-	c.Setting = &Transition[domain.Setting]{From: want, To: after}
-	_, err = h.commit(ctx, c, o)
-	return c.Events[0], err
+	return repair(ctx, h, settings, decided[domain.Setting]{from: from, Decision: domain.DecideRestored(from.State, what, epoch, events)}, m)
+}
+
+// unlocked reports whether a repair may ask that the aggregate is not locked: it can
+// be, and was not.
+func (o Observed) unlocked() bool { return o.Dir && o.Lock == nil }
+
+// repair commits a decision without trying again, and returns its event.
+func repair[S any](ctx context.Context, h *Handler, k kind[S], d decided[S], m Meta) (domain.Recorded, error) {
+	h.complete(&m)
+	res, err := k.commit(ctx, h, d, m)
+	if err != nil {
+		return domain.Recorded{}, err
+	}
+	return res.Events[0], nil
 }
