@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
@@ -19,10 +20,10 @@ const deletionParallel = 16
 // again and goes on; a batch that is gone is no error.
 //
 // Jobs of a deleted batch get an event each (J23), those of a cleaned one none.
-// removeWork removes what a job has in working directories, before its nodes go: a
-// directory whose job is gone would be hard to find. Nobody can claim the jobs any
-// more. One that is still locked is left; the error is then [ErrLocked].
-func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Meta, removeWork func(domain.Job) error) error {
+// removeWork removes the working directories of a job, before its nodes: a directory
+// whose job is gone would be hard to find. The jobs cannot be claimed any more. One
+// that is still locked is left; the error is then [ErrLocked].
+func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, m Meta, removeWork func(domain.Job) error) error {
 	at, err := h.Live.Batch(ctx, id)
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -30,9 +31,8 @@ func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Meta,
 	if err != nil {
 		return err
 	}
-	crash.Point("eventstore/deletion/begun")
-	o.CausationID = domain.Event{Aggregate: id.Aggregate(), Version: at.State.Version}.ID()
-	d := deletion{h: h, o: o, batch: id, cleaned: at.State.Cleaned(), removeWork: removeWork}
+	m.CausationID, m.CommandID, m.Known = domain.Event{Aggregate: id.Aggregate(), Version: at.State.Version}.ID(), "", nil
+	d := deletion{h: h, meta: m, batch: id, cleaned: at.State.Cleaned(), removeWork: removeWork}
 	jobs, err := h.jobsOf(ctx, id)
 	if err != nil {
 		return err
@@ -42,46 +42,40 @@ func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, o Meta,
 			return fmt.Errorf("delete the jobs of %s: %w", id, err)
 		}
 	}
-	crash.Point("eventstore/deletion/before-remove")
-	return h.Catalog.Remove(ctx, id)
+	return crash.Around("eventstore/deletion/remove", func() error { return h.Catalog.Remove(ctx, id) })
 }
 
 type deletion struct {
 	h          *Handler
-	o          Meta
+	meta       Meta
 	batch      domain.BatchID
 	cleaned    bool
 	removeWork func(domain.Job) error
 }
 
-// toldErrors is how many errors of a deletion are told: each job may have one.
-const toldErrors = 3
+// shownErrors is how many errors of a deletion are shown: each job may have one.
+const shownErrors = 3
 
-// few joins the first errors, and counts the others.
-func few(errs []error) error {
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	if more := len(errs) - toldErrors; more > 0 {
-		errs = append(errs[:toldErrors], fmt.Errorf("and %d more", more))
-	}
-	return errors.Join(errs...)
-}
-
-// jobs deletes jobs, several at once; that one cannot go does not stop the others.
+// jobs deletes jobs, several at once; a job that cannot be deleted does not stop the
+// others.
 func (d deletion) jobs(ctx context.Context, ids []domain.JobID) error {
 	errs := make([]error, len(ids))
-	places := make(chan struct{}, deletionParallel)
-	var all sync.WaitGroup
+	var g errgroup.Group
+	g.SetLimit(deletionParallel)
 	for i, id := range ids {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
+		g.Go(func() error {
 			if errs[i] = ctx.Err(); errs[i] == nil {
 				errs[i] = d.job(ctx, id)
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	return few(errs)
+	_ = g.Wait() // each job has its own error
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if more := len(errs) - shownErrors; more > 0 {
+		errs = append(errs[:shownErrors], fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(errs...)
 }
 
 func (d deletion) job(ctx context.Context, id domain.JobID) error {
@@ -102,23 +96,22 @@ func (d deletion) job(ctx context.Context, id domain.JobID) error {
 	// Who is not at work now will never be again.
 	if locked, err := d.h.Live.Locked(ctx, id.Aggregate()); err != nil || len(locked) > 0 {
 		if err == nil {
-			err = &Error{Op: "delete", Aggregate: id.Aggregate(), Err: ErrLocked, Hint: "a worker is still at it; ask again when it has ended"}
+			err = &Error{Op: "delete", Aggregate: id.Aggregate(), Err: ErrLocked, Hint: "a worker has it locked; try again later"}
 		}
 		return err
 	}
-	if err := d.removeWork(at.State); err != nil {
+	if err := crash.Around("eventstore/deletion/remove-work", func() error { return d.removeWork(at.State) }); err != nil {
 		return fmt.Errorf("remove the working directory of %s: %w", id, err)
 	}
-	crash.Point("eventstore/deletion/after-remove-work")
 	if d.cleaned {
 		return nil
 	}
-	o := d.o
-	o.CommandID, o.Known = "", nil
-	_, err = d.h.Job(ctx, id, domain.DeleteJobWithBatch{}, o)
-	crash.Point("eventstore/deletion/after-delete-job")
+	err = crash.Around("eventstore/deletion/delete-job", func() error {
+		_, err := d.h.Job(ctx, id, domain.DeleteJobWithBatch{}, d.meta)
+		return err
+	})
 	if errors.Is(err, ErrNotFound) {
-		return nil // somebody else was faster
+		return nil // another process deleted it
 	}
 	return err
 }

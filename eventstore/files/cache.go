@@ -4,48 +4,37 @@ import (
 	"sync"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore/internal/recent"
 )
 
-// fileCache keeps the files that were last used. It only spares reading: whoever
-// decides on an outdated state is refused by the log, and loads.
-type fileCache struct {
-	mu         sync.Mutex
-	young, old map[domain.FileHash]knownFile
+// cached is how many files are kept at least; twice as many at most.
+const cached = 20_000
+
+// cache keeps the files that were last used. It only saves reads: a decision on an
+// outdated state is refused by the log, and made again.
+type cache struct {
+	mu    sync.Mutex
+	files *recent.Map[domain.FileHash, knownFile]
 }
 
-// fileGeneration is how many files are kept at least; twice as many at most.
-const fileGeneration = 20_000
-
-func (c *fileCache) get(hash domain.FileHash) (knownFile, bool) {
+func (c *cache) get(hash domain.FileHash) (knownFile, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at, ok := c.young[hash]
-	if !ok {
-		if at, ok = c.old[hash]; ok {
-			c.set(hash, at)
-		}
+	if c.files == nil {
+		return knownFile{}, false
 	}
-	return at, ok
+	return c.files.Get(hash)
 }
 
 // put keeps a state unless a later one is known.
-func (c *fileCache) put(hash domain.FileHash, at knownFile) {
+func (c *cache) put(hash domain.FileHash, at knownFile) {
 	at.mine = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, m := range []map[domain.FileHash]knownFile{c.young, c.old} {
-		if m[hash].seq > at.seq {
-			return
-		}
+	if c.files == nil {
+		c.files = recent.New[domain.FileHash, knownFile](cached)
 	}
-	c.set(hash, at)
-}
-
-// set puts into the young generation; when that is full it becomes the old one,
-// and the old one goes.
-func (c *fileCache) set(hash domain.FileHash, at knownFile) {
-	if _, there := c.young[hash]; !there && len(c.young) >= fileGeneration || c.young == nil {
-		c.young, c.old = make(map[domain.FileHash]knownFile), c.young
+	if known, _ := c.files.Get(hash); known.seq <= at.seq {
+		c.files.Set(hash, at)
 	}
-	c.young[hash] = at
 }

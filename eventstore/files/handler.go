@@ -26,7 +26,7 @@ type Handler struct {
 	NewID func() string    // a fresh command id (UUID)
 	Epoch int64            // of the live tree, see Overview; 0 = the first
 
-	cache      fileCache
+	cache      cache
 	duplicates atomic.Int64
 }
 

@@ -17,7 +17,7 @@ func TestOrderForgets(t *testing.T) {
 		if wrong := o.next(Event{Subject: fmt.Sprint(n), Version: 1}); wrong != "" {
 			t.Fatal(wrong)
 		}
-		if kept := len(o.recent) + len(o.old); kept > 2*remembered {
+		if kept := o.last.Len(); kept > 2*remembered {
 			t.Fatalf("%d subjects are remembered", kept)
 		}
 	}

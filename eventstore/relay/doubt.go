@@ -26,7 +26,7 @@ func (s *shard) doubt(ctx context.Context, e domain.Recorded, at eventstore.Last
 	}
 	s.doubts[a] = &doubt{version: e.Version}
 	s.held[a] = e.Version
-	s.known.forget(a)
+	s.known.Delete(a)
 	s.again = true
 }
 
@@ -39,10 +39,10 @@ func (s *shard) hold(ctx context.Context, e domain.Recorded, known int64, why st
 		s.doubts[a] = d
 	}
 	if len(s.held) == 0 || !time.Now().Before(s.due) {
-		s.due = time.Now().Add(s.recall.step())
+		s.due = time.Now().Add(s.recall.NextBackOff())
 	}
 	s.held[a] = e.Version
-	s.known.forget(a)
+	s.known.Delete(a)
 	d.version = e.Version
 	if d.alarmed {
 		return
@@ -68,6 +68,6 @@ func (s *shard) settled(ctx context.Context, e domain.Recorded) {
 		s.log.InfoContext(ctx, "relay: a held aggregate goes on", "aggregate", e.Aggregate.String())
 	}
 	if len(s.doubts) == 0 {
-		s.recall.reset()
+		s.recall.Reset()
 	}
 }

@@ -7,14 +7,19 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 const (
 	appendLimit = 1000             // events in one atomic batch
 	appendTime  = 10 * time.Second // for one try; then the pause between tries begins
 	maxRefusals = 5                // of one event alone before it counts as a failure
+	maxKnown    = 16384            // aggregates whose last event is remembered
+	lookUps     = 16               // questions to the log at once
 )
 
 // publishAll brings events into the log, in order, but for those of held
@@ -38,7 +43,11 @@ func (s *shard) publish(ctx context.Context, events []domain.Recorded) error {
 			return err
 		}
 		try, cancel := context.WithTimeout(ctx, appendTime)
-		seqs, err := s.relay.Log.Append(try, todo)
+		var seqs []uint64
+		err = crash.Around("relay/events/append", func() error {
+			seqs, err = s.relay.Log.Append(try, todo)
+			return err
+		})
 		cancel()
 		switch {
 		case err == nil:
@@ -85,7 +94,7 @@ func (s *shard) plan(ctx context.Context, events []domain.Recorded) ([]eventstor
 		}
 		at, planned := next[a]
 		if !planned {
-			at, _ = s.known.get(a)
+			at, _ = s.known.Get(a)
 		}
 		switch {
 		case e.Version == at.Version && e.CommandID != at.CommandID:
@@ -114,7 +123,7 @@ func (s *shard) unknown(events []domain.Recorded) []domain.Aggregate {
 			continue
 		}
 		seen[a] = true
-		if _, ok := s.known.get(a); !ok && e.Version > 1 {
+		if _, ok := s.known.Get(a); !ok && e.Version > 1 {
 			ask = append(ask, a)
 		}
 	}
@@ -124,7 +133,7 @@ func (s *shard) unknown(events []domain.Recorded) []domain.Aggregate {
 func (s *shard) appended(ctx context.Context, todo []eventstore.Append, seqs []uint64) {
 	for i, a := range todo {
 		e := a.Event
-		s.known.set(e.Aggregate, eventstore.LastEvent{Version: e.Version, Seq: seqs[i], CommandID: e.CommandID})
+		s.known.Set(e.Aggregate, eventstore.LastEvent{Version: e.Version, Seq: seqs[i], CommandID: e.CommandID})
 		s.settled(ctx, e)
 	}
 }
@@ -139,4 +148,21 @@ func aggregates(todo []eventstore.Append) []domain.Aggregate {
 		}
 	}
 	return list
+}
+
+// lookUp asks the log for the last events of aggregates.
+func (s *shard) lookUp(ctx context.Context, list []domain.Aggregate) error {
+	found := make([]eventstore.LastEvent, len(list))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(lookUps)
+	for i, a := range list {
+		g.Go(func() (err error) { found[i], err = s.relay.Log.Last(ctx, a); return err })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i, a := range list {
+		s.known.Set(a, found[i])
+	}
+	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -92,17 +94,17 @@ func (r *Relay) Run(ctx context.Context) error {
 // serve leads a shard again and again.
 func (r *Relay) serve(ctx, hard context.Context, n int) {
 	log := cmp.Or(r.Logger, slog.Default()).With("shard", n)
-	var pause backoff
+	pause := doubling(firstPause, longPause)
 	for ctx.Err() == nil {
 		lead, resign, err := r.lead(ctx, hard, n)
 		if err != nil {
 			if ctx.Err() == nil {
 				log.WarnContext(ctx, "relay: the shard cannot be led", "error", err)
-				pause.wait(ctx)
+				sleep(ctx, pause.NextBackOff())
 			}
 			continue
 		}
-		pause.reset()
+		pause.Reset()
 		newShard(r, n, log).run(ctx, lead)
 		r.forgetGaps(n)
 		resign()
@@ -145,28 +147,15 @@ func (r *Relay) forgetGaps(shard int) {
 	maps.DeleteFunc(r.gaps, func(_ domain.Aggregate, g Gap) bool { return g.Shard == shard })
 }
 
-// backoff is a pause that doubles.
-type backoff struct {
-	first, longest time.Duration // 0 = those after a failure
-	next           time.Duration
+// doubling returns pauses that double.
+func doubling(first, longest time.Duration) *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{InitialInterval: first, Multiplier: 2, MaxInterval: longest}
 }
 
-func (b *backoff) reset() { b.next = 0 }
-
-// step gives the next pause.
-func (b *backoff) step() time.Duration {
-	first, longest := cmp.Or(b.first, firstPause), cmp.Or(b.longest, longPause)
-	pause := max(b.next, first)
-	b.next = min(2*pause, longest)
-	return pause
-}
-
-// wait pauses, at most until ctx ends.
-func (b *backoff) wait(ctx context.Context) {
-	timer := time.NewTimer(b.step())
-	defer timer.Stop()
+// sleep pauses, at most until ctx ends.
+func sleep(ctx context.Context, pause time.Duration) {
 	select {
-	case <-timer.C:
+	case <-time.After(pause):
 	case <-ctx.Done():
 	}
 }

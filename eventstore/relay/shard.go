@@ -5,8 +5,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/internal/recent"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -38,20 +41,21 @@ type shard struct {
 	brought int               // events of the last read
 	sent    time.Time
 
-	known  positions
-	held   map[domain.Aggregate]int64  // passed over from this version on, until the next rewind
-	doubts map[domain.Aggregate]*doubt // why, outliving rewinds until it is settled
-	again  bool                        // rewind before reading on
-	recall backoff                     // of held aggregates
-	due    time.Time                   // when they are tried again
+	known  *recent.Map[domain.Aggregate, eventstore.LastEvent] // the last events in the log
+	held   map[domain.Aggregate]int64                          // passed over from this version on, until the next rewind
+	doubts map[domain.Aggregate]*doubt                         // why, outliving rewinds until it is settled
+	again  bool                                                // rewind before reading on
+	recall *backoff.ExponentialBackOff                         // of held aggregates
+	due    time.Time                                           // when they are tried again
 
-	pause  backoff
+	pause  *backoff.ExponentialBackOff
 	failed bool // the last try failed, and that was logged
 }
 
 func newShard(r *Relay, n int, log *slog.Logger) *shard {
 	return &shard{relay: r, n: n, log: log, held: map[domain.Aggregate]int64{}, doubts: map[domain.Aggregate]*doubt{},
-		recall: backoff{first: firstRecall, longest: longRecall}}
+		known:  recent.New[domain.Aggregate, eventstore.LastEvent](maxKnown),
+		recall: doubling(firstRecall, longRecall), pause: doubling(firstPause, longPause)}
 }
 
 // run works until the lead is lost, or ctx has ended and nothing is left to read.
@@ -92,7 +96,6 @@ func (s *shard) round(ctx context.Context) (int, error) {
 		events = append(events, item.Events...)
 	}
 	s.brought = len(events)
-	crash.Point("relay.read")
 	if err := s.publishAll(ctx, events); err != nil {
 		return 0, err
 	}
@@ -144,8 +147,7 @@ func (s *shard) send(ctx context.Context) error {
 	if s.unsaved == 0 {
 		return nil
 	}
-	crash.Point("relay.published")
-	if err := s.relay.Outbox.Sent(ctx, s.n, s.done); err != nil {
+	if err := crash.Around("relay/mark/move", func() error { return s.relay.Outbox.Sent(ctx, s.n, s.done) }); err != nil {
 		return err
 	}
 	s.marked, s.unsaved, s.sent = s.done, 0, time.Now()
@@ -167,7 +169,7 @@ func (s *shard) idle(ctx, lead context.Context) {
 		defer cancel()
 	}
 	if s.brought >= busyRead {
-		(&backoff{first: gatherTime}).wait(wait)
+		sleep(wait, gatherTime)
 	}
 	if err := s.relay.Outbox.Wait(wait, s.n, s.read); err != nil && wait.Err() == nil {
 		s.failure(lead, err)
@@ -194,7 +196,7 @@ func (s *shard) failure(ctx context.Context, err error) {
 		s.log.WarnContext(ctx, "relay: cannot go on, events wait in the outbox; trying again", "error", err)
 	}
 	s.failed = true
-	s.pause.wait(ctx)
+	sleep(ctx, s.pause.NextBackOff())
 }
 
 func (s *shard) success(ctx context.Context) {
@@ -202,5 +204,5 @@ func (s *shard) success(ctx context.Context) {
 		s.log.InfoContext(ctx, "relay: going on")
 	}
 	s.failed = false
-	s.pause.reset()
+	s.pause.Reset()
 }

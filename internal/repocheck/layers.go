@@ -16,7 +16,8 @@ var (
 	adapters  = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
 	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record"}
 	codec     = []string{"eventstore/codec"}
-	writePath = []string{"eventstore/relay", "eventstore/files"} // of the write path
+	recent    = []string{"eventstore/internal/recent"}
+	writePath = []string{"eventstore/relay", "eventstore/files"}
 	core      = join(domain, codec, writePath, []string{"eventstore", "projections", "projections/query", "projections/rebuild", "migrations"})
 	useCases  = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/..."}
 	edges     = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})
@@ -32,6 +33,9 @@ var Layers = []Layer{
 		Packages: domain,
 		May:      domain,
 	}, {
+		// Shared by the parts of the write path.
+		Packages: recent,
+	}, {
 		// Events as bytes: a leaf, so that all who write or read them can use it.
 		Packages: codec,
 		May:      domain,
@@ -44,7 +48,7 @@ var Layers = []Layer{
 		TestMay:  join(adapters, []string{"eventstore/storetest/..."}),
 	}, {
 		Packages: writePath,
-		May:      join(domain, codec, []string{"eventstore"}),
+		May:      join(domain, codec, recent, []string{"eventstore"}),
 		TestMay:  join(adapters, []string{"eventstore/storetest/..."}),
 	}, {
 		Packages: []string{"eventstore/storetest/..."},
@@ -53,16 +57,16 @@ var Layers = []Layer{
 	}, {
 		// Drivers, one server each, none aware of another.
 		Packages: adapters,
-		May:      join(domain, codec, []string{"eventstore"}),
+		May:      join(domain, codec, recent, []string{"eventstore"}),
 		TestMay:  join(writePath, []string{"eventstore/storetest/..."}),
 	}, {
 		// The projector takes an iterator that it declares itself, so that a
-		// rebuild needs no event store. Its tests read through the other writePath.
+		// rebuild needs no event store. Its tests read through the other parts.
 		Packages: []string{"projections"},
 		May:      join(domain, []string{"migrations", "projections/internal/..."}),
 		TestMay:  []string{"projections/projtest", "projections/query", "projections/rebuild"},
 	}, {
-		// Events to rows, and what all writePath share.
+		// Events to rows, and what all parts share.
 		Packages: []string{"projections/internal/fold", "projections/internal/tables"},
 		May:      join(domain, []string{"migrations", "projections/internal/..."}),
 	}, {

@@ -39,7 +39,7 @@ var Crashes = []Claim{
 		Points: []string{"zklive/deliver/multi/before"}},
 	{ID: "C2", Crash: "during the multi, the answer is lost", Left: "it was applied or not", Says: "found out by the command's id, never applied twice"},
 	{ID: "C3", Crash: "after the multi, before the relay", Left: "an outbox node", Says: "any relay publishes it",
-		Points: []string{"zklive/deliver/multi/after", "relay.read"}},
+		Points: []string{"zklive/deliver/multi/after", "relay/events/append/before"}},
 	{ID: "C4", Crash: "a batch of events is half sent", Left: "nothing to be seen", Says: "it is sent again",
 		Points: []string{"jslog.half"}},
 	{ID: "C5", Crash: "it is committed, the answer is lost", Left: "the event there, its node there", Says: "its version is known: it counts as sent"},

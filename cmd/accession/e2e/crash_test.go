@@ -65,7 +65,7 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 		"daemon/batch-pending/before-create-jobs:2", "daemon/batch-pending/after-create-jobs:2",
 		"daemon/batch-pending/before-create-jobs:3", "daemon/batch-pending/after-create-jobs:3",
 		"daemon/mail/before-send", "notify/mail/rename/before", "notify/mail/rename/after", "daemon/mail/after-send",
-		"daemon/turn/before-move", "daemon/turn/after-move", "relay.read:3", "relay.published:2",
+		"daemon/turn/before-move", "daemon/turn/after-move", "relay/events/append/before:3", "relay/mark/move/before:2",
 	}
 	const side = 2 // several at once: they wait for the sessions of those that were killed
 	for first := range side {
@@ -131,12 +131,12 @@ func TestDeletionKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	const jobs = 3
 	parts := []string{"zklive/remove/after-part:1", "zklive/remove/after-part:2", "zklive/remove/after-part:3", "zklive/remove/after-part:4", "zklive/remove/batch/after"}
-	deleted := append([]string{"eventstore/deletion/begun", "eventstore/deletion/after-remove-work", "eventstore/deletion/after-delete-job",
-		"eventstore/deletion/after-delete-job:2", "eventstore/deletion/after-delete-job:3", "eventstore/deletion/before-remove"}, parts...)
-	cleaned := append([]string{"eventstore/deletion/begun", "eventstore/deletion/after-remove-work", "eventstore/deletion/before-remove",
+	deleted := append([]string{"eventstore/deletion/remove-work/before", "eventstore/deletion/remove-work/after", "eventstore/deletion/delete-job/after",
+		"eventstore/deletion/delete-job/after:2", "eventstore/deletion/delete-job/after:3", "eventstore/deletion/remove/before"}, parts...)
+	cleaned := append([]string{"eventstore/deletion/remove-work/before", "eventstore/deletion/remove-work/after", "eventstore/deletion/remove/before",
 		"zklive/remove/job/after", "zklive/remove/job/after:2", "zklive/remove/job/after:3"}, parts...)
-	held := []string{"eventstore/deletion/begun", "eventstore/deletion/before-remove", "zklive/remove/after-part", "zklive/remove/batch/after"}
-	byJanitor := []string{"eventstore/deletion/begun", "zklive/remove/job/after:2", "zklive/remove/after-part:3", "zklive/remove/batch/after"}
+	held := []string{"eventstore/deletion/remove/before", "zklive/remove/after-part", "zklive/remove/batch/after"}
+	byJanitor := []string{"eventstore/deletion/remove-work/before", "zklive/remove/job/after:2", "zklive/remove/after-part:3", "zklive/remove/batch/after"}
 
 	in := newForProcesses(t, "attempts: 20, timeout: 60s")
 	f := newFiles(t, jobs, -1)

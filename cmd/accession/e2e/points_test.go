@@ -34,7 +34,6 @@ type pointScene struct {
 var scenes = []pointScene{
 	{"zklive/lead/resign/...", stops},
 	{"zklive/claim/release/...", stopsWhileItWorks},
-	{"eventstore/deletion/*-delete-job", deletes},
 	{"eventstore/deletion/delete-job/...", deletes},
 	{"eventstore/deletion/...", cleansUp},
 	{"zklive/remove/...", cleansUp},

@@ -5,6 +5,7 @@ const (
 	store  = "eventstore"
 	jslog  = "eventstore/jslog"
 	codec  = "eventstore/codec"
+	relay  = "eventstore/relay"
 	e2e    = "cmd/accession/e2e"
 )
 

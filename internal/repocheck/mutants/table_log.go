@@ -11,24 +11,24 @@ var outbox = []Mutant{{
 	Package: zklive, Test: "TestConformance/outbox/plain/mark",
 }, {
 	Name: "the mark that stays before what is held", Why: "an event that is not in the log counts as sent, and is removed",
-	At: "eventstore (*shard).passed", Do: []Op{Drop("Version")},
-	Package: store, Test: "TestRelayHoldsAGapAlone",
+	At: "eventstore/relay (*shard).passed", Do: []Op{Drop("Version")},
+	Package: relay, Test: "TestRelayHoldsAGapAlone",
 }, {
 	Name: "a gap in the hints", Why: "the event of another process is skipped",
 	At: "eventstore/zklive (*hints).next", Do: []Op{Never("there"), Before("if at.Seq > after.Seq+100 {\n\tbreak\n}\nif !there {\n\tcontinue\n}", "append")},
 	Package: zklive, Test: "TestHints/one_lost",
 }, {
 	Name: "the second read before an alarm", Why: "events that overtook each other hold their job for a minute, and raise an alarm",
-	At: "eventstore (*shard).doubt", Do: []Op{Always("doubts")},
-	Package: store, Test: "TestRelayLooksTwiceBeforeAnAlarm",
+	At: "eventstore/relay (*shard).doubt", Do: []Op{Always("doubts")},
+	Package: relay, Test: "TestRelayLooksTwiceBeforeAnAlarm",
 }, {
 	Name: "the relay that leaves no gap", Why: "version 3 follows version 1 in the log",
-	At: "eventstore (*shard).plan", Do: []Op{Compare(">=", "Version", "1")},
-	Package: store, Test: "TestRelayHoldsAGapAlone",
+	At: "eventstore/relay (*shard).plan", Do: []Op{Compare(">=", "Version", "1")},
+	Package: relay, Test: "TestRelayHoldsAGapAlone",
 }, {
 	Name: "the relay that compares commands", Why: "another command's event under the same number is taken for sent",
-	At: "eventstore (*shard).plan", Do: []Op{Never("CommandID")},
-	Package: store, Test: "TestRelayAlarmsOnAForeignEvent",
+	At: "eventstore/relay (*shard).plan", Do: []Op{Never("CommandID")},
+	Package: relay, Test: "TestRelayAlarmsOnAForeignEvent",
 }, {
 	Name: "the limits of the outbox", Why: "deposits are taken while nothing reaches the log",
 	At: "eventstore (*Pressure).room", Do: []Op{Never("LevelFull")},
