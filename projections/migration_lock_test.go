@@ -20,7 +20,7 @@ import (
 	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
-// heldDB stops in its transaction before the nth table is written to.
+// heldDB stops in its transaction before the nth table gets new rows.
 type heldDB struct {
 	query.DB
 	left  int
@@ -38,13 +38,12 @@ type heldTx struct {
 	h *heldDB
 }
 
-// Conn is asked for by copies and updates only.
-func (t *heldTx) Conn() *pgx.Conn {
+func (t *heldTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	if t.h.left--; t.h.left == 0 {
 		close(t.h.there)
 		<-t.h.goOn
 	}
-	return t.Tx.Conn()
+	return t.Tx.CopyFrom(ctx, table, columns, rows)
 }
 
 // TestMigrationMeetsProjector: a migration that locks tables in another order than a
@@ -70,7 +69,7 @@ func TestMigrationMeetsProjector(t *testing.T) {
 		}
 		migrated <- err
 	}()
-	if got := awaitWaiting(t, db, migrated); got != "advisory lock beside 0 tables" {
+	if got := awaitWaiting(t, db, "", migrated); got != "advisory lock beside 0 tables" {
 		t.Errorf("the migration waits for: %s", got)
 	}
 	goOn()
@@ -122,7 +121,7 @@ func TestWritersWaitForMigration(t *testing.T) {
 			exec(t, migration, lock)
 			ended := make(chan error, 1)
 			go func() { ended <- write(t, db) }()
-			if got := awaitWaiting(t, db, ended); got != "advisory lock beside 0 tables" {
+			if got := awaitWaiting(t, db, "advisory", ended); got != "advisory lock beside 0 tables" {
 				t.Errorf("it waits for: %s", got)
 			}
 			if err := migration.Commit(t.Context()); err != nil {
@@ -151,7 +150,7 @@ func TestMigrationIsServedInTurn(t *testing.T) {
 	defer func() { _ = first.Rollback(context.WithoutCancel(ctx)) }()
 	migrated := make(chan error, 1)
 	go func() { migrated <- upOnly(db) }()
-	awaitWaiting(t, db, migrated)
+	awaitWaiting(t, db, "advisory", migrated)
 	second := make(chan pgx.Tx, 1)
 	go func() { second <- writer() }()
 	for count(t, db, "select count(*) from pg_locks where not granted and locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())") < 2 {
@@ -183,10 +182,10 @@ func upOnly(db *pgxpool.Pool) error {
 	return err
 }
 
-// awaitWaiting returns what the one session of this database that waits for a lock
-// waits for and how many of the live tables it has locked. It fails when what should
+// awaitWaiting returns what a session of this database waits for that waits for a
+// lock of this type ("" = any), and how many of the live tables it has locked. It fails when what should
 // wait has ended.
-func awaitWaiting(t *testing.T, db *pgxpool.Pool, ended <-chan error) (what string) {
+func awaitWaiting(t *testing.T, db *pgxpool.Pool, locktype string, ended <-chan error) (what string) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -194,7 +193,7 @@ func awaitWaiting(t *testing.T, db *pgxpool.Pool, ended <-chan error) (what stri
 		err := db.QueryRow(t.Context(), `
 select format('%s lock beside %s tables', w.locktype, (select count(*) from pg_locks h join pg_class c on c.oid = h.relation
 	where h.pid = w.pid and h.granted and c.relnamespace = 'accession'::regnamespace))
-from pg_locks w join pg_stat_activity a using (pid) where not w.granted and a.datname = current_database()`).Scan(&what)
+from pg_locks w join pg_stat_activity a using (pid) where not w.granted and a.datname = current_database() and w.locktype like $1 || '%'`, locktype).Scan(&what)
 		if err == nil {
 			return what
 		}

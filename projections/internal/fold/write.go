@@ -41,23 +41,23 @@ func WriteAll(ctx context.Context, tx pgx.Tx, steps []Step) error {
 // them.
 func (f *Fold) Steps(names migrations.Names) []Step {
 	in := func(tx pgx.Tx) *pgdb.Queries { return tables.Queries(tx, names) }
-	at := func(table string) string { return names.Tables + "." + table }
+	schema := names.Tables
 	resolved := f.retries.rows(false)
 	freshSettings, settings := changed(f.settings)
 	return slices.Concat(
-		added(at("event"), f.events),
+		added(schema, "event", f.events),
 		changes(names, batchChange, f.batches),
 		changes(names, jobChange, f.jobs),
-		added(at("job_transition"), f.transitions),
+		added(schema, "job_transition", f.transitions),
 		changes(names, fileChange, f.files),
-		added(at("file_transition"), f.fileTransitions),
+		added(schema, "file_transition", f.fileTransitions),
 		changes(names, countChange, f.counts),
-		added(at("retry"), f.retries.rows(true)),
+		added(schema, "retry", f.retries.rows(true)),
 		[]Step{func(ctx context.Context, tx pgx.Tx) error {
 			return Put(ctx, "retry", in(tx).ResolveRetries, resolved)
 		}},
-		added(at("batch_report"), f.reports),
-		added(at("setting"), freshSettings),
+		added(schema, "batch_report", f.reports),
+		added(schema, "setting", freshSettings),
 		[]Step{func(ctx context.Context, tx pgx.Tx) error {
 			return Put(ctx, "setting", in(tx).UpsertSettings, settings)
 		}},
@@ -112,18 +112,18 @@ func settled[S interface{ state() *kept }](states map[string]S) {
 }
 
 // added writes new rows.
-func added[R any](table string, rows []R) []Step {
+func added[R any](schema, table string, rows []R) []Step {
 	if len(rows) == 0 {
 		return nil
 	}
-	return []Step{func(ctx context.Context, tx pgx.Tx) error { return copyRows(ctx, tx, table, rows) }}
+	return []Step{func(ctx context.Context, tx pgx.Tx) error { return copyRows(ctx, tx, schema, table, rows) }}
 }
 
 // changes writes the states of one sort that have changed: new ones are added,
 // others updated.
 func changes[R any, S row[R]](names migrations.Names, c change, states map[string]S) []Step {
 	fresh, old := changed(states)
-	return append(added(names.Tables+"."+c.table, fresh), func(ctx context.Context, tx pgx.Tx) error {
+	return append(added(names.Tables, c.table, fresh), func(ctx context.Context, tx pgx.Tx) error {
 		return updateRows(ctx, tx, names.Tables, c, old)
 	})
 }
