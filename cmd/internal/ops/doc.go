@@ -11,7 +11,7 @@
 //
 // The same health feeds systemd, see [Supervisor].
 //
-// Metrics are counted where every write passes: the wire hands each commit, claim
-// and append to them. Numbers about the whole installation are read when somebody
-// asks, at most every few seconds; no question costs more with a longer backlog.
+// Metrics are counted where every write passes: package wire hands each commit, claim
+// and append to them. Those of the whole installation are read by a scrape, at most
+// every few seconds; no question costs more with a longer backlog.
 package ops

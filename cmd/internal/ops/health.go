@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,7 +17,7 @@ type Check struct {
 	Ask func(ctx context.Context) error
 }
 
-// Answer is what a check said.
+// Answer is the result of a check.
 type Answer struct {
 	Name    string  `json:"name"`
 	OK      bool    `json:"ok"`
@@ -31,48 +32,42 @@ type Readiness struct {
 	Checks []Answer `json:"checks"`
 }
 
-// Health tells whether this process can do its work. It is not ready before Start
+// Health reports whether this process can do its work. It is not ready before Start
 // and from Stop on, whatever the checks say.
 type Health struct {
 	checks []Check
+	stage  atomic.Pointer[string] // why it is not ready without asking, "" = ask
 
-	mu      sync.Mutex
-	stage   string // why it is not ready without asking, "" = ask
-	at      time.Time
-	answers []Answer
 	asking  sync.Mutex
+	answers []Answer
+	at      time.Time
 }
 
-// NewHealth makes the health of a process that is starting.
-func NewHealth(checks ...Check) *Health { return &Health{checks: checks, stage: "starting"} }
+// NewHealth returns the health of a process that is starting.
+func NewHealth(checks ...Check) *Health {
+	h := &Health{checks: checks}
+	h.set("starting")
+	return h
+}
 
-// Start says that from now on the checks decide.
+// Start lets the checks decide from now on.
 func (h *Health) Start() { h.set("") }
 
-// Stop says that no new work is wanted here any more.
+// Stop declares that this process takes no new work any more.
 func (h *Health) Stop() { h.set("stopping") }
 
-func (h *Health) set(stage string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stage = stage
-}
+func (h *Health) set(stage string) { h.stage.Store(&stage) }
 
 // Ready asks all checks at once, unless that was done a moment ago.
 func (h *Health) Ready() Readiness {
-	h.mu.Lock()
-	stage := h.stage
-	h.mu.Unlock()
-	if stage != "" {
-		return Readiness{Why: stage, Checks: []Answer{}}
+	r := Readiness{Why: *h.stage.Load(), Checks: []Answer{}}
+	if r.Why == "" {
+		r.Checks = h.recent()
+		r.Why = *h.stage.Load() // it may have stopped meanwhile
 	}
-	answers := h.recent()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r := Readiness{Why: h.stage, Checks: answers} // it may have stopped meanwhile
 	if r.Why == "" {
 		var missing []string
-		for _, a := range answers {
+		for _, a := range r.Checks {
 			if !a.OK {
 				missing = append(missing, a.Name)
 			}
@@ -83,21 +78,14 @@ func (h *Health) Ready() Readiness {
 	return r
 }
 
-// recent gives answers that are not older than a moment.
+// recent returns answers that are at most a second old.
 func (h *Health) recent() []Answer {
 	h.asking.Lock()
 	defer h.asking.Unlock()
-	h.mu.Lock()
-	at, answers := h.at, h.answers
-	h.mu.Unlock()
-	if answers != nil && time.Since(at) < time.Second {
-		return answers
+	if h.answers == nil || time.Since(h.at) >= time.Second {
+		h.answers, h.at = h.ask(), time.Now()
 	}
-	answers = h.ask()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.at, h.answers = time.Now(), answers
-	return answers
+	return h.answers
 }
 
 func (h *Health) ask() []Answer {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,22 +17,22 @@ import (
 // numbers are then missing, and accession_scrape_errors_total counts it.
 type Installation struct {
 	Overview func(ctx context.Context) (eventstore.Overview, error)
-	// Oldest gives since when the job has waited that has waited longest in a
-	// state.
+	// Oldest returns the time since which the job has waited that has waited longest
+	// in a state.
 	Oldest func(ctx context.Context) (map[domain.JobState]time.Time, error)
 	// Lag returns how many events the tables lack, and how long ago the log took the
 	// first of them.
 	Lag func(ctx context.Context) (events int64, age time.Duration, err error)
 	// Poison counts the events that the tables could not take, up to a bound.
 	Poison func(ctx context.Context) (int, error)
-	// Unexplained looks at some more batches and counts those known that do not add
-	// up; it is asked once a minute.
+	// Unexplained checks some more batches and counts those known that do not add up;
+	// it is asked once a minute.
 	Unexplained func(ctx context.Context) (int, error)
-	// Level tells how hard the outbox presses, see eventstore.Level.
+	// Level is how hard the outbox presses, see eventstore.Level.
 	Level func() int
 	// Unreadable counts batches and jobs that this process cannot read.
 	Unreadable func() int
-	// Sessions tells whether this process has a session and how many it lost.
+	// Sessions reports whether this process has a session, and how many it lost.
 	Sessions func() (live bool, lost int64)
 	// Held counts the aggregates whose events the relay of this process cannot
 	// write.
@@ -39,12 +40,12 @@ type Installation struct {
 }
 
 const (
-	askTime = 3 * time.Second // for one question
-	askAge  = 2 * time.Second // answers younger than this are told again
-	sumAge  = time.Minute     // the same of what costs more
+	askTime  = 3 * time.Second // for one question
+	askAge   = 2 * time.Second // answers younger than this are told again
+	countAge = time.Minute     // the same of what costs more
 )
 
-// installation collects the numbers of an Installation.
+// installation collects the metrics of an Installation.
 type installation struct {
 	Installation
 	errors *prometheus.CounterVec
@@ -54,12 +55,12 @@ type installation struct {
 	at   time.Time
 	last []prometheus.Metric
 
-	summedAt time.Time
-	sums     []prometheus.Metric
+	countedAt time.Time
+	counted   []prometheus.Metric // of batches that do not add up
 }
 
-// Installation adds the numbers that all processes share. Every process tells the
-// same of them: take the maximum.
+// Installation adds the metrics that all processes share: every process has the same
+// values, so take the maximum.
 func (m *Metrics) Installation(in Installation) {
 	c := &installation{Installation: in, descs: map[string]*prometheus.Desc{},
 		errors: m.counters("accession_scrape_errors_total", "Questions to a server that a scrape could not get answered: live, oldest, lag, poison or unexplained.", "question")}
@@ -73,18 +74,24 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_projection_lag_seconds", Help: "How long ago the log took the first event that the tables do not show yet; 0 = they show all."},
 		{Name: "accession_poison_events", Help: "Events that could not be applied to the tables, and those that wait behind them; at most 1000 are counted."},
 		{Name: "accession_batches_unexplained", Help: "Batches that do not add up in the tables: what they list is not what completed, failed, is held, deleted and in progress, or a job has no row. Each minute some more are looked at, round all; at most 1000 are counted."},
-		{Name: "accession_outbox_level", Help: "How hard the outbox presses, as this process knows: 0 open, 1 warn, 2 full (no deposits are taken), 3 stop (nothing is claimed or changed)."},
-		{Name: "accession_unreadable", Help: "Batches and jobs that this process could not read when their turn came, and has set aside; `accession verify` says what is wrong with them."},
-		{Name: "accession_session_live", Help: "1 while this process has a session of ZooKeeper."},
-		{Name: "accession_relay_held_aggregates", Help: "Batches, jobs and settings whose next event the relay of this process cannot write."},
 	} {
 		m.note(d.Name, "gauge", d.Help, d.Labels)
 		c.descs[d.Name] = prometheus.NewDesc(d.Name, d.Help, d.Labels, nil)
 	}
-	const lost, help = "accession_sessions_lost_total", "Sessions of ZooKeeper that this process lost; its claims went with them."
-	m.note(lost, "counter", help, nil)
-	c.descs[lost] = prometheus.NewDesc(lost, help, nil, nil)
 	m.registry.MustRegister(c)
+	m.gaugeFunc("accession_outbox_level", "How hard the outbox presses, as this process knows: 0 open, 1 warn, 2 full (no deposits are taken), 3 stop (nothing is claimed or changed).", in.Level)
+	m.gaugeFunc("accession_unreadable", "Batches and jobs that this process could not read when their turn came, and has set aside; `accession verify` says what is wrong with them.", in.Unreadable)
+	m.gaugeFunc("accession_session_live", "1 while this process has a session of ZooKeeper.", func() int {
+		if live, _ := in.Sessions(); live {
+			return 1
+		}
+		return 0
+	})
+	m.gaugeFunc("accession_relay_held_aggregates", "Batches, jobs and settings whose next event the relay of this process cannot write.", in.Held)
+	m.counterFunc("accession_sessions_lost_total", "Sessions of ZooKeeper that this process lost; its claims went with them.", func() int64 {
+		_, lost := in.Sessions()
+		return lost
+	})
 }
 
 // Describe implements prometheus.Collector.
@@ -106,7 +113,7 @@ func (c *installation) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// ask puts all questions at once.
+// ask asks all questions at once, and returns the answers that came.
 func (c *installation) ask() []prometheus.Metric {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
@@ -117,51 +124,34 @@ func (c *installation) ask() []prometheus.Metric {
 		ask  func(context.Context) ([]prometheus.Metric, error)
 	}{{"live", c.live}, {"oldest", c.oldest}, {"lag", c.lag}, {"poison", c.poison}, {"unexplained", c.unexplained}} {
 		all.Go(func() {
-			var err error
-			if answers[i], err = q.ask(ctx); err != nil {
+			list, err := q.ask(ctx)
+			if err != nil {
 				c.errors.WithLabelValues(q.name).Inc()
+				return
 			}
+			answers[i] = list
 		})
 	}
 	all.Wait()
-	session, lost := c.Sessions()
-	alive := 0.0
-	if session {
-		alive = 1
-	}
-	list := []prometheus.Metric{
-		c.gauge("accession_session_live", alive), c.gauge("accession_outbox_level", float64(c.Level())), c.gauge("accession_relay_held_aggregates", float64(c.Held())),
-		c.gauge("accession_unreadable", float64(c.Unreadable())),
-		prometheus.MustNewConstMetric(c.descs["accession_sessions_lost_total"], prometheus.CounterValue, float64(lost)),
-	}
-	for _, a := range answers {
-		list = append(list, a...)
-	}
-	return list
+	return slices.Concat(answers...)
 }
 
 func (c *installation) gauge(name string, v float64, labels ...string) prometheus.Metric {
 	return prometheus.MustNewConstMetric(c.descs[name], prometheus.GaugeValue, v, labels...)
 }
 
-func (c *installation) live(ctx context.Context) (list []prometheus.Metric, err error) {
+func (c *installation) live(ctx context.Context) ([]prometheus.Metric, error) {
 	o, err := c.Overview(ctx)
-	if err != nil {
-		return nil, err
-	}
+	list := []prometheus.Metric{c.gauge("accession_processes", float64(len(o.Workers))),
+		c.gauge("accession_outbox_unsent", float64(o.Outbox.Unsent)), c.gauge("accession_outbox_oldest_seconds", o.Outbox.Oldest.Seconds())}
 	for _, s := range domain.JobStates {
 		list = append(list, c.gauge("accession_queue_jobs", float64(o.Queues[s]), string(s)))
 	}
-	return append(list, c.gauge("accession_processes", float64(len(o.Workers))),
-		c.gauge("accession_outbox_unsent", float64(o.Outbox.Unsent)),
-		c.gauge("accession_outbox_oldest_seconds", o.Outbox.Oldest.Seconds())), nil
+	return list, err
 }
 
 func (c *installation) oldest(ctx context.Context) (list []prometheus.Metric, err error) {
 	since, err := c.Oldest(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for _, s := range domain.JobStates {
 		age := 0.0
 		if t, some := since[s]; some {
@@ -171,33 +161,26 @@ func (c *installation) oldest(ctx context.Context) (list []prometheus.Metric, er
 			list = append(list, c.gauge("accession_queue_oldest_seconds", age, string(s)))
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 func (c *installation) lag(ctx context.Context) ([]prometheus.Metric, error) {
 	events, age, err := c.Lag(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return []prometheus.Metric{c.gauge("accession_projection_lag_events", float64(events)), c.gauge("accession_projection_lag_seconds", age.Seconds())}, nil
+	return []prometheus.Metric{c.gauge("accession_projection_lag_events", float64(events)), c.gauge("accession_projection_lag_seconds", age.Seconds())}, err
 }
 
 func (c *installation) poison(ctx context.Context) ([]prometheus.Metric, error) {
 	n, err := c.Poison(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return []prometheus.Metric{c.gauge("accession_poison_events", float64(n))}, nil
+	return []prometheus.Metric{c.gauge("accession_poison_events", float64(n))}, err
 }
 
 func (c *installation) unexplained(ctx context.Context) ([]prometheus.Metric, error) {
-	if c.sums != nil && time.Since(c.summedAt) < sumAge {
-		return c.sums, nil
+	if time.Since(c.countedAt) < countAge {
+		return c.counted, nil
 	}
 	n, err := c.Unexplained(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c.countedAt, c.counted = time.Now(), []prometheus.Metric{c.gauge("accession_batches_unexplained", float64(n))}
 	}
-	c.summedAt, c.sums = time.Now(), []prometheus.Metric{c.gauge("accession_batches_unexplained", float64(n))}
-	return c.sums, nil
+	return c.counted, err
 }

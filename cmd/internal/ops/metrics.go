@@ -3,12 +3,14 @@ package ops
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // Metrics are the numbers of one process. Its methods may be called by many
 // goroutines.
 type Metrics struct {
 	registry *prometheus.Registry
+	register promauto.Factory // with the registry
 	list     []Metric
 	stays    stays
 
@@ -47,11 +49,11 @@ var (
 	batchSizes    = []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}
 )
 
-// NewMetrics makes the metrics of a process.
+// NewMetrics returns the metrics of a process.
 func NewMetrics() *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.stays.since = map[string]int64{}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry := prometheus.NewRegistry()
+	m := &Metrics{registry: registry, register: promauto.With(registry), stays: stays{since: map[string]int64{}}}
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	m.transitions = m.counters("accession_transitions_total", "Transitions that this process asked for, by what came of it: done, conflict, fenced, full, unknown or error. from and to are equal for an event within a state.",
 		"aggregate", "from", "to", "outcome")
@@ -79,17 +81,17 @@ func NewMetrics() *Metrics {
 // List describes every metric of ours, in the order in which they were made.
 func (m *Metrics) List() []Metric { return m.list }
 
-// Build tells which program this is.
+// Build says which program this is.
 func (m *Metrics) Build(version, instance string) {
-	m.gauges("accession_build_info", "Always 1; the labels tell which program runs, and for which installation.", "version", "instance").
-		WithLabelValues(version, instance).Set(1)
+	const name, help = "accession_build_info", "Always 1; the labels tell which program runs, and for which installation."
+	labels := []string{"version", "instance"}
+	m.note(name, "gauge", help, labels)
+	m.register.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels).WithLabelValues(version, instance).Set(1)
 }
 
-// Discoveries tells how many discoveries of files were of known ones.
+// Discoveries counts the discoveries of known files.
 func (m *Metrics) Discoveries(known func() int64) {
-	const name, help = "accession_duplicate_discoveries_total", "Discoveries of files that were known already; nothing was written."
-	m.note(name, "counter", help, nil)
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(known()) }))
+	m.counterFunc("accession_duplicate_discoveries_total", "Discoveries of files that were known already; nothing was written.", known)
 }
 
 // Restarted counts that a role ended by itself.
@@ -101,28 +103,27 @@ func (m *Metrics) note(name, kind, help string, labels []string) {
 
 func (m *Metrics) counter(name, help string) prometheus.Counter {
 	m.note(name, "counter", help, nil)
-	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	m.registry.MustRegister(c)
-	return c
+	return m.register.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
 func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
 	m.note(name, "counter", help, labels)
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	m.registry.MustRegister(c)
-	return c
-}
-
-func (m *Metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
-	m.note(name, "gauge", help, labels)
-	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	m.registry.MustRegister(g)
-	return g
+	return m.register.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
 func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	m.note(name, "histogram", help, labels)
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	m.registry.MustRegister(h)
-	return h
+	return m.register.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+// counterFunc registers a counter that is read when it is asked for.
+func (m *Metrics) counterFunc(name, help string, count func() int64) {
+	m.note(name, "counter", help, nil)
+	m.register.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(count()) })
+}
+
+// gaugeFunc registers a gauge that is read when it is asked for.
+func (m *Metrics) gaugeFunc(name, help string, value func() int) {
+	m.note(name, "gauge", help, nil)
+	m.register.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
 }

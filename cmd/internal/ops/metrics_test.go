@@ -144,7 +144,7 @@ func TestSumsAreAskedForOnceAMinute(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("asked %d times: once without an answer, then once", asked)
 	}
-	c.summedAt = c.summedAt.Add(-sumAge)
+	c.countedAt = c.countedAt.Add(-countAge)
 	if _, err := c.unexplained(t.Context()); err != nil || asked != 3 {
 		t.Errorf("a minute later: asked %d times, %v", asked, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Committed tells of one commit to the live state.
+// Committed counts one commit to the live state.
 func (m *Metrics) Committed(changes []eventstore.Change, took time.Duration, err error) {
 	out := outcome(err)
 	m.commitSeconds.WithLabelValues(out).Observe(took.Seconds())
@@ -78,7 +78,7 @@ func (s *stays) take(a string, since domain.Time) domain.Time {
 	return since
 }
 
-// Claimed tells of a claim.
+// Claimed counts a claim.
 func (m *Metrics) Claimed(c *eventstore.Claim, state string) {
 	m.claims.WithLabelValues(string(c.Aggregate.Kind), state).Inc()
 	if c.Attempts > 1 {
@@ -92,7 +92,7 @@ func (m *Metrics) Step(daemon, outcome string, took time.Duration) {
 	m.stepSeconds.WithLabelValues(daemon).Observe(took.Seconds())
 }
 
-// Effect tells of an effect outside of the workflow.
+// Effect counts an effect outside of the workflow.
 func (m *Metrics) Effect(effect string, err error) {
 	out := "done"
 	if err != nil {
@@ -101,7 +101,7 @@ func (m *Metrics) Effect(effect string, err error) {
 	m.effects.WithLabelValues(effect, out).Inc()
 }
 
-// Appended tells of one write to the log.
+// Appended counts one write to the log.
 func (m *Metrics) Appended(events []eventstore.Append, took time.Duration, err error) {
 	if len(events) == 0 {
 		return
@@ -147,18 +147,13 @@ func (m *Metrics) file(r domain.Recorded) {
 
 // outcome is the answer to a write in one word.
 func outcome(err error) string {
-	switch {
-	case err == nil:
-		return "done"
-	case errors.Is(err, eventstore.ErrFull):
-		return "full"
-	case errors.Is(err, eventstore.ErrFenced):
-		return "fenced"
-	case errors.Is(err, eventstore.ErrConflict):
-		return "conflict"
-	case errors.Is(err, eventstore.ErrUnknown):
-		return "unknown"
-	default:
-		return "error"
+	for _, o := range []struct {
+		is   error
+		word string
+	}{{nil, "done"}, {eventstore.ErrFull, "full"}, {eventstore.ErrFenced, "fenced"}, {eventstore.ErrConflict, "conflict"}, {eventstore.ErrUnknown, "unknown"}} {
+		if errors.Is(err, o.is) {
+			return o.word
+		}
 	}
+	return "error"
 }

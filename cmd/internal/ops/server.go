@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
+	_ "net/http/pprof" // registers its routes
 	"runtime"
 	"strings"
 	"time"
@@ -67,13 +67,13 @@ func (s *Server) Listen(ctx context.Context, address string) (at string, closing
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
 		if err := srv.Shutdown(ctx); err != nil {
-			_ = srv.Close() // somebody holds a request open
+			_ = srv.Close() // a request is still open
 		}
 		<-ended
 	}, nil
 }
 
-// Handler gives the routes.
+// Handler returns the routes.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -83,13 +83,9 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("PUT /loglevel", s.setLoglevel)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4}))
 	if s.Pprof {
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.Handle("GET /debug/pprof/", http.DefaultServeMux) // net/http/pprof registers there
 	}
-	// A page in somebody's browser must not change the level.
+	// A page in a browser must not change the level.
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
@@ -127,19 +123,13 @@ func (s *Server) loglevel(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, strings.ToLower(s.Level.Level().String()))
 }
 
+var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+
 func (s *Server) setLoglevel(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLevel))
 	word := strings.ToLower(strings.TrimSpace(string(body)))
-	var level slog.Level
-	switch word {
-	case "debug", "info", "warn", "error":
-	default:
-		err = errors.Join(err, errors.New("send one of debug, info, warn, error"))
-	}
-	if err == nil {
-		err = level.UnmarshalText([]byte(word))
-	}
-	if err != nil || s.Level == nil {
+	level, known := levels[word]
+	if err != nil || !known || s.Level == nil {
 		http.Error(w, "send one of debug, info, warn, error", http.StatusBadRequest)
 		return
 	}

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Supervisor talks to systemd (Type=notify), or to nobody when this process was
-// not started by it.
+// Supervisor notifies systemd (Type=notify). It does nothing when systemd did not
+// start this process.
 type Supervisor struct {
 	socket   string
-	watchdog time.Duration // 0 = nobody waits for a sign of life
+	watchdog time.Duration // 0 = no watchdog
 }
 
 // SupervisedBy finds the supervisor in the environment.
@@ -41,9 +41,8 @@ func (s Supervisor) Tell(ctx context.Context, state string) error {
 	return nil
 }
 
-// Watch gives signs of life, twice as often as the watchdog wants them, for as
-// long as alive returns, until ctx ends. A process that hangs in alive is
-// restarted.
+// Watch notifies the watchdog twice in its interval until ctx ends, each time when
+// alive has returned: systemd restarts a process that hangs in alive.
 func (s Supervisor) Watch(ctx context.Context, alive func()) {
 	if s.socket == "" || s.watchdog == 0 {
 		return
