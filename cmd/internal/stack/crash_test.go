@@ -70,7 +70,7 @@ func TestLeftoversAreEnded(t *testing.T) {
 	left, _, leftOut := inRole(t, "idle", "-store-dir="+dir)
 	stranger, strangerIn, strangerOut := inRole(t, "idle", "-store-dir=/elsewhere")
 	for name, pid := range map[Server]int{NATS: left.Process.Pid, ZooKeeper: stranger.Process.Pid} {
-		if err := d.recordProcess(name, recorded{PID: pid, Marker: "-store-dir=" + dir}); err != nil {
+		if err := d.addProcess(name, processInfo{PID: pid, Marker: "-store-dir=" + dir}); err != nil {
 			t.Fatal(err)
 		}
 	}

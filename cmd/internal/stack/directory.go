@@ -18,15 +18,15 @@ const stateFile = "stack.json"
 
 // state is what stack.json keeps.
 type state struct {
-	ID        string              `json:"id"` // of the directory's data; new when the file is
-	Addresses Addresses           `json:"addresses"`
-	Ports     map[Server]int      `json:"ports"`
-	Postgres  string              `json:"postgres_dir,omitempty"` // where its data is
-	Processes map[Server]recorded `json:"processes,omitempty"`    // those that run
+	ID        string                 `json:"id"` // of the directory's data; new when the file is
+	Addresses Addresses              `json:"addresses"`
+	Ports     map[Server]int         `json:"ports"`
+	Postgres  string                 `json:"postgres_dir,omitempty"` // where its data is
+	Processes map[Server]processInfo `json:"processes,omitempty"`    // those that run
 }
 
-// recorded is a process as written down when it was started.
-type recorded struct {
+// processInfo is a process as noted when it was started.
+type processInfo struct {
 	PID     int       `json:"pid"`
 	Marker  string    `json:"marker"` // its command line holds this
 	Started time.Time `json:"started"`
@@ -72,22 +72,15 @@ func openDirectory(path string) (*directory, error) {
 	return d, nil
 }
 
-func (d *directory) load() error {
-	st, err := readState(d.path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		st = state{ID: uuid.NewString()}
-	case err != nil:
-		return err
+func (d *directory) load() (err error) {
+	d.state, err = readState(d.path)
+	if errors.Is(err, os.ErrNotExist) {
+		d.state, err = state{ID: uuid.NewString()}, nil
 	}
-	if st.Ports == nil {
-		st.Ports = map[Server]int{}
+	if d.state.Processes == nil {
+		d.state.Processes = map[Server]processInfo{}
 	}
-	if st.Processes == nil {
-		st.Processes = map[Server]recorded{}
-	}
-	d.state = st
-	return nil
+	return err
 }
 
 func readState(dir string) (state, error) {
@@ -107,32 +100,32 @@ func readState(dir string) (state, error) {
 	return st, nil
 }
 
-// record changes the state and writes it whole: a crash leaves the old file or
-// the new one.
-func (d *directory) record(change func(*state)) error {
+// update changes the state and writes it whole: a crash leaves the old file or the
+// new one.
+func (d *directory) update(change func(*state)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change(&d.state)
-	data, err := json.MarshalIndent(d.state, "", "  ")
-	if err != nil {
-		return fmt.Errorf("stack: %w", err)
-	}
 	file := filepath.Join(d.path, stateFile)
-	if err := os.WriteFile(file+".new", append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("stack: %w", err)
+	data, err := json.MarshalIndent(d.state, "", "  ")
+	if err == nil {
+		err = os.WriteFile(file+".new", append(data, '\n'), 0o644)
 	}
-	if err := os.Rename(file+".new", file); err != nil {
+	if err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	if err != nil {
 		return fmt.Errorf("stack: %w", err)
 	}
 	return nil
 }
 
-func (d *directory) recordProcess(name Server, r recorded) error {
-	return d.record(func(st *state) { st.Processes[name] = r })
+func (d *directory) addProcess(name Server, p processInfo) error {
+	return d.update(func(st *state) { st.Processes[name] = p })
 }
 
-func (d *directory) forgetProcess(name Server) error {
-	return d.record(func(st *state) { delete(st.Processes, name) })
+func (d *directory) removeProcess(name Server) error {
+	return d.update(func(st *state) { delete(st.Processes, name) })
 }
 
 // endLeftovers ends what an earlier stack in this directory left running.
@@ -141,15 +134,16 @@ func (d *directory) endLeftovers(ctx context.Context) error {
 		children := descendants(r.PID)
 		leftover := orphan{pid: r.PID, line: r.Marker}
 		if !leftover.alive() {
-			children = nil // the id belongs to somebody else now
+			children = nil // the id belongs to another process now
 		}
-		if err := leftover.end(ctx, syscall.SIGINT); err != nil {
-			return err
+		err := leftover.end(ctx, syscall.SIGINT)
+		if err == nil {
+			err = endAll(ctx, children, syscall.SIGKILL)
 		}
-		if err := endAll(ctx, children, syscall.SIGKILL); err != nil {
-			return err
+		if err == nil {
+			err = d.removeProcess(name)
 		}
-		if err := d.forgetProcess(name); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -201,12 +195,7 @@ func Remove(ctx context.Context, dir string) error {
 	if err := d.endLeftovers(ctx); err != nil {
 		return err
 	}
-	if d.state.Postgres != "" {
-		if err := os.RemoveAll(d.state.Postgres); err != nil {
-			return fmt.Errorf("stack: %w", err)
-		}
-	}
-	if err := os.RemoveAll(d.path); err != nil {
+	if err := errors.Join(os.RemoveAll(d.state.Postgres), os.RemoveAll(d.path)); err != nil {
 		return fmt.Errorf("stack: %w", err)
 	}
 	return nil

@@ -53,16 +53,12 @@ func Exec(ctx context.Context, at Addresses, prefix Prefix, argv []string) (int,
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 
-	n := newNursery()
+	n := newLauncher()
 	defer n.close()
-	if err := n.begin(cmd, syscall.SIGTERM); err != nil {
+	p, err := n.start(cmd, syscall.SIGTERM)
+	if err != nil {
 		return 0, fmt.Errorf("stack: start %s: %w", argv[0], err)
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = cmd.Wait() // the outcome is in ProcessState
-	}()
 	// What the keyboard sends, the terminal has sent to the command already.
 	keyboard := term.IsTerminal(int(os.Stdin.Fd()))
 	for {
@@ -72,7 +68,7 @@ func Exec(ctx context.Context, at Addresses, prefix Prefix, argv []string) (int,
 				continue
 			}
 			_ = cmd.Process.Signal(sig) // it may have ended in this instant
-		case <-ended:
+		case <-p.done:
 			return exitStatus(cmd.ProcessState), nil
 		}
 	}
@@ -81,14 +77,8 @@ func Exec(ctx context.Context, at Addresses, prefix Prefix, argv []string) (int,
 // isAddress reports whether NAME=value is one that Environ makes.
 func isAddress(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
-	for _, prefix := range []Prefix{TestPrefix, ServicePrefix} {
-		for _, own := range (Addresses{}).Environ(prefix) {
-			if own == name+"=" {
-				return true
-			}
-		}
-	}
-	return false
+	own := slices.Concat(Addresses{}.Environ(TestPrefix), Addresses{}.Environ(ServicePrefix))
+	return slices.Contains(own, name+"=")
 }
 
 func exitStatus(state *os.ProcessState) int {

@@ -16,7 +16,7 @@ type service interface {
 	// fresh reports whether there is no data yet, so that prepare takes a while.
 	fresh() bool
 	// prepare makes directories, configuration and, when fresh, the first data.
-	prepare(ctx context.Context, n *nursery) error
+	prepare(ctx context.Context, n *launcher) error
 	// command is the server in the foreground; its command line holds marker.
 	command() (*exec.Cmd, error)
 	// healthy is nil when the server answers and is this very one, not a
@@ -59,17 +59,17 @@ func (m *member) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if m.service.fresh() {
-		m.stack.tell(m.name, Preparing)
+		m.stack.report(m.name, Preparing)
 	}
-	if err := m.service.prepare(ctx, m.stack.nursery); err != nil {
+	if err := m.service.prepare(ctx, m.stack.launcher); err != nil {
 		return m.fault("prepare", err)
 	}
-	m.stack.tell(m.name, Starting)
+	m.stack.report(m.name, Starting)
 	if err := m.run(ctx); err != nil {
 		return err
 	}
 	go m.watch(m.proc)
-	m.stack.tell(m.name, Healthy)
+	m.stack.report(m.name, Healthy)
 	return nil
 }
 
@@ -92,6 +92,8 @@ func (m *member) run(ctx context.Context) error {
 	}
 }
 
+// spawn starts the server in a process group of its own, so that Ctrl-C on the
+// terminal reaches us alone and we stop the servers in order.
 func (m *member) spawn() error {
 	cmd, err := m.service.command()
 	if err != nil {
@@ -103,14 +105,14 @@ func (m *member) spawn() error {
 	}
 	defer log.Close() //nolint:errcheck // the child has its own copy
 	cmd.Stdout, cmd.Stderr = log, log
-	proc, err := m.stack.nursery.spawn(cmd, m.service.stopSignal())
-	if err != nil {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+	if m.proc, err = m.stack.launcher.start(cmd, m.service.stopSignal()); err != nil {
 		return err
 	}
-	m.proc = proc
-	return m.stack.dir.recordProcess(m.name, recorded{
-		PID: proc.pid, Marker: m.service.marker(), Started: time.Now().UTC(),
-	})
+	return m.stack.dir.addProcess(m.name, processInfo{PID: m.proc.pid, Marker: m.service.marker(), Started: time.Now().UTC()})
 }
 
 // watch reports the server's death, unless it was ordered.
@@ -143,33 +145,31 @@ func (m *member) awaitHealth(ctx context.Context) error {
 }
 
 func (m *member) stop(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.proc == nil {
-		return nil
-	}
-	m.proc.wanted.Store(true)
-	m.stack.tell(m.name, Stopping)
-	err := m.proc.stop(ctx, m.service.stopSignal())
-	m.proc = nil
-	m.stack.tell(m.name, Stopped)
-	if err != nil {
-		return m.fault("stop", err)
-	}
-	return m.stack.dir.forgetProcess(m.name)
+	return m.end("stop", func() error {
+		m.stack.report(m.name, Stopping)
+		err := m.proc.stop(ctx, m.service.stopSignal())
+		m.stack.report(m.name, Stopped)
+		if err != nil {
+			return err
+		}
+		return m.stack.dir.removeProcess(m.name)
+	})
 }
 
-func (m *member) kill() error {
+func (m *member) kill() error { return m.end("kill", func() error { return m.proc.kill() }) }
+
+// end brings the server down by how, unless it is down already.
+func (m *member) end(op string, how func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.proc == nil {
 		return nil
 	}
 	m.proc.wanted.Store(true)
-	err := m.proc.kill()
+	err := how()
 	m.proc = nil
 	if err != nil {
-		return m.fault("kill", err)
+		return m.fault(op, err)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package stack
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,20 +17,20 @@ type shell struct {
 	health error
 }
 
-func (shell) fresh() bool                             { return false }
-func (shell) prepare(context.Context, *nursery) error { return nil }
-func (s shell) command() (*exec.Cmd, error)           { return exec.Command("sh", "-c", s.script), nil }
-func (s shell) healthy(context.Context) error         { return s.health }
-func (shell) address() string                         { return "" }
-func (shell) marker() string                          { return "" }
-func (shell) stopSignal() syscall.Signal              { return syscall.SIGTERM }
+func (shell) fresh() bool                              { return false }
+func (shell) prepare(context.Context, *launcher) error { return nil }
+func (s shell) command() (*exec.Cmd, error)            { return exec.Command("sh", "-c", s.script), nil }
+func (s shell) healthy(context.Context) error          { return s.health }
+func (shell) address() string                          { return "" }
+func (shell) marker() string                           { return "" }
+func (shell) stopSignal() syscall.Signal               { return syscall.SIGTERM }
 func (s shell) member(t *testing.T) (*member, *Stack) {
 	t.Helper()
 	dir, err := openDirectory(newDir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &Stack{log: slog.New(slog.DiscardHandler), dir: dir, nursery: newNursery(), done: make(chan struct{})}
+	st := newStack(dir, Options{})
 	m := &member{stack: st, name: NATS, service: s, logFile: filepath.Join(dir.path, "log")}
 	st.members = map[Server]*member{NATS: m}
 	t.Cleanup(func() {

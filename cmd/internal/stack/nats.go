@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strconv"
 	"syscall"
 
@@ -36,7 +35,7 @@ func (n *nats) fresh() bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-func (n *nats) prepare(context.Context, *nursery) error { return os.MkdirAll(n.dir, 0o755) }
+func (n *nats) prepare(context.Context, *launcher) error { return os.MkdirAll(n.dir, 0o755) }
 
 func (n *nats) command() (*exec.Cmd, error) {
 	exe, err := selfExe()
@@ -80,10 +79,9 @@ func ChildMain() bool {
 	return true
 }
 
-// serveNATS runs NATS with JetStream until SIGTERM or SIGINT.
+// serveNATS runs NATS with JetStream until a signal ends it: the server stops in order
+// and ends the process.
 func serveNATS(args []string) error {
-	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer cancel()
 	flags := flag.NewFlagSet(string(NATS), flag.ContinueOnError)
 	dir := flags.String("store-dir", "", "where JetStream keeps its data")
 	port := flags.Int("port", 0, "loopback port")
@@ -97,19 +95,8 @@ func serveNATS(args []string) error {
 	}
 	srv.ConfigureLogger()
 	srv.Start()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		srv.WaitForShutdown()
-	}()
-	select {
-	case <-stop.Done():
-		srv.Shutdown()
-		<-ended
-		return nil
-	case <-ended:
-		return errors.New("the server gave up")
-	}
+	srv.WaitForShutdown() // its log says why
+	return nil
 }
 
 // natsOptions configures the server; it logs to standard error, which is its log
@@ -119,7 +106,6 @@ func natsOptions(dir string, port int, name string) *server.Options {
 		ServerName: name,
 		Host:       "127.0.0.1",
 		Port:       port,
-		NoSigs:     true,
 		JetStream:  true,
 		StoreDir:   dir,
 		// Off, an acknowledged message can be lost when the power fails.

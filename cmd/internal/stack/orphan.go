@@ -37,12 +37,11 @@ func (o orphan) end(ctx context.Context, sig syscall.Signal) error {
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	limit := time.NewTimer(stopTimeout)
-	defer limit.Stop()
+	limit := time.After(stopTimeout)
 	for o.alive() {
 		select {
 		case <-tick.C:
-		case <-limit.C:
+		case <-limit:
 			if err := handle.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				return fmt.Errorf("stack: kill process %d: %w", o.pid, err)
 			}

@@ -16,7 +16,7 @@ const (
 	lastPort  = 32000
 )
 
-// portAttempts is how often a start is tried with other ports, when somebody
+// portAttempts is how often a start is tried with other ports, when another process
 // takes one between its choice and the server's start.
 const portAttempts = 3
 
@@ -31,21 +31,15 @@ func portTaken(err error) bool {
 // another one otherwise.
 func (d *directory) choosePorts() (map[Server]int, error) {
 	ports := map[Server]int{}
-	var held []net.Listener
-	defer func() {
-		for _, l := range held {
-			_ = l.Close()
-		}
-	}()
 	for _, name := range []Server{ZooKeeper, PostgreSQL, NATS} {
 		l, err := listenFree(d.state.Ports[name])
 		if err != nil {
 			return nil, err
 		}
-		held = append(held, l) // so that the next server cannot choose it too
+		defer l.Close() // at the end, so that the next server cannot choose it too
 		ports[name] = l.Addr().(*net.TCPAddr).Port
 	}
-	return ports, d.record(func(st *state) { st.Ports = ports })
+	return ports, d.update(func(st *state) { st.Ports = ports })
 }
 
 func listenFree(wanted int) (net.Listener, error) {

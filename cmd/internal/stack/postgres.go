@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -50,16 +51,13 @@ func newPostgres(d *directory, port int) (p *postgres, err error) {
 	if p.bin, err = findPostgres(p.version()); err != nil {
 		return nil, err
 	}
-	return p, d.record(func(st *state) { st.Postgres = p.dir })
+	return p, d.update(func(st *state) { st.Postgres = p.dir })
 }
 
 // version is the major version that made the data, "" when there is none yet. No
 // other one can read it.
 func (p *postgres) version() string {
-	data, err := os.ReadFile(filepath.Join(p.dir, "PG_VERSION"))
-	if err != nil {
-		return ""
-	}
+	data, _ := os.ReadFile(filepath.Join(p.dir, "PG_VERSION"))
 	return strings.TrimSpace(string(data))
 }
 
@@ -69,15 +67,11 @@ func credential(name string) (*syscall.Credential, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stack: PostgreSQL does not run as root and there is no user %q: run `make setup`: %w", name, err)
 	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
+	cred := &syscall.Credential{}
+	if _, err := fmt.Sscan(u.Uid+" "+u.Gid, &cred.Uid, &cred.Gid); err != nil {
 		return nil, fmt.Errorf("stack: user %s: %w", name, err)
 	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
-	if err != nil {
-		return nil, fmt.Errorf("stack: user %s: %w", name, err)
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	return cred, nil
 }
 
 // canEnter asks the kernel: it starts a program there as PostgreSQL's user.
@@ -108,14 +102,11 @@ func (p *postgres) fresh() bool {
 
 // prepare makes the data directory with initdb. A directory whose initdb was cut
 // short lacks the mark and is made again.
-func (p *postgres) prepare(ctx context.Context, n *nursery) error {
+func (p *postgres) prepare(ctx context.Context, n *launcher) error {
 	if !p.fresh() {
 		return nil
 	}
-	if err := os.RemoveAll(p.dir); err != nil {
-		return err
-	}
-	if err := os.Mkdir(p.dir, 0o700); err != nil {
+	if err := errors.Join(os.RemoveAll(p.dir), os.Mkdir(p.dir, 0o700)); err != nil {
 		return err
 	}
 	if p.cred != nil {
@@ -135,15 +126,10 @@ func (p *postgres) prepare(ctx context.Context, n *nursery) error {
 }
 
 func (p *postgres) command() (*exec.Cmd, error) {
-	args := []string{"-D", p.dir}
-	for _, setting := range []string{
-		"port=" + strconv.Itoa(p.port), "listen_addresses=127.0.0.1", "unix_socket_directories=",
-		"max_connections=300", "shared_buffers=128MB", "max_wal_size=2GB",
-		"timezone=UTC", "log_timezone=UTC",
-	} {
-		args = append(args, "-c", setting)
-	}
-	return p.program(context.Background(), "postgres", args...), nil
+	return p.program(context.Background(), "postgres", "-D", p.dir, "-c", "port="+strconv.Itoa(p.port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
+		"-c", "max_connections=300", "-c", "shared_buffers=128MB", "-c", "max_wal_size=2GB",
+		"-c", "timezone=UTC", "-c", "log_timezone=UTC"), nil
 }
 
 // program is one of PostgreSQL's programs, run as its user, deaf to PG* variables
@@ -156,10 +142,10 @@ func (p *postgres) program(ctx context.Context, name string, args ...string) *ex
 	return cmd
 }
 
-// busy tells from its last words that processes of a server that was killed still
+// busy reports, from the end of its log, whether processes of a server that was killed still
 // use the data. They end by themselves a moment after their parent.
-func (p *postgres) busy(words string) bool {
-	return strings.Contains(words, "pre-existing shared memory block")
+func (p *postgres) busy(log string) bool {
+	return strings.Contains(log, "pre-existing shared memory block")
 }
 
 func (p *postgres) healthy(ctx context.Context) error {
@@ -197,11 +183,8 @@ func findPostgres(version string) (string, error) {
 		return "", fmt.Errorf("stack: the data was made by PostgreSQL %s, which is not installed: install postgresql-%s, or begin with another directory", version, version)
 	}
 	initdb, err := exec.LookPath("initdb")
-	if err != nil {
-		return "", err
+	if err == nil {
+		initdb, err = filepath.EvalSymlinks(initdb)
 	}
-	if initdb, err = filepath.EvalSymlinks(initdb); err != nil {
-		return "", err
-	}
-	return filepath.Dir(initdb), nil
+	return filepath.Dir(initdb), err
 }

@@ -14,29 +14,29 @@ import (
 // stopTimeout is how long a server may take to stop in order before it is killed.
 const stopTimeout = 30 * time.Second
 
-// errStopped is the answer to a birth after the stack's end.
+// errStopped is the error of a start after the stack's end.
 var errStopped = errors.New("the stack was stopped")
 
-// nursery starts all children from one goroutine that is bound to its thread:
-// the kernel tells children of their parent's death when the thread that forked
-// them ends, and Go may end any other thread while the process lives on.
-type nursery struct {
-	births chan func()
+// launcher starts all children from one goroutine that is bound to its thread: the
+// kernel tells children of their parent's death when the thread that forked them
+// ends, and Go may end any other thread while the process lives on.
+type launcher struct {
+	starts chan func()
 	stop   context.CancelFunc
 	ended  chan struct{}
 }
 
-func newNursery() *nursery {
+func newLauncher() *launcher {
 	ctx, cancel := context.WithCancel(context.Background())
-	n := &nursery{births: make(chan func()), stop: cancel, ended: make(chan struct{})}
+	n := &launcher{starts: make(chan func()), stop: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(n.ended)
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		for {
 			select {
-			case birth := <-n.births:
-				birth()
+			case start := <-n.starts:
+				start()
 			case <-ctx.Done():
 				return
 			}
@@ -47,58 +47,51 @@ func newNursery() *nursery {
 
 // close ends the goroutine; no child may be alive any more. A second close does
 // nothing.
-func (n *nursery) close() {
+func (n *launcher) close() {
 	n.stop()
 	<-n.ended
 }
 
-// begin starts cmd so that it gets the signal orphan when this process dies.
-func (n *nursery) begin(cmd *exec.Cmd, orphan syscall.Signal) error {
+// process is a child of ours.
+type process struct {
+	cmd    *exec.Cmd
+	pid    int
+	done   chan struct{} // closed when it has ended and was waited for
+	err    error         // of its end; only after done
+	wanted atomic.Bool   // its end was ordered
+}
+
+// start starts cmd so that it gets the signal orphan when this process dies.
+func (n *launcher) start(cmd *exec.Cmd, orphan syscall.Signal) (*process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	setDeathSignal(cmd.SysProcAttr, orphan)
 	result := make(chan error, 1)
 	select {
-	case n.births <- func() { result <- cmd.Start() }:
-		return <-result
+	case n.starts <- func() { result <- cmd.Start() }:
 	case <-n.ended:
-		return errStopped
+		return nil, errStopped
 	}
-}
-
-// run starts cmd and waits for it.
-func (n *nursery) run(cmd *exec.Cmd) error {
-	if err := n.begin(cmd, syscall.SIGKILL); err != nil {
-		return err
-	}
-	return cmd.Wait()
-}
-
-// process is a child that somebody waits for.
-type process struct {
-	cmd    *exec.Cmd
-	pid    int
-	done   chan struct{} // closed when it has ended and was waited for
-	wanted atomic.Bool   // its end was ordered
-}
-
-// spawn starts a server. It gets a process group of its own, so that Ctrl-C on
-// the terminal reaches us alone and we stop the servers in order.
-func (n *nursery) spawn(cmd *exec.Cmd, orphan syscall.Signal) (*process, error) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Setpgid = true
-	if err := n.begin(cmd, orphan); err != nil {
+	if err := <-result; err != nil {
 		return nil, err
 	}
 	p := &process{cmd: cmd, pid: cmd.Process.Pid, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		_ = cmd.Wait() // the outcome is in ProcessState
+		p.err = cmd.Wait()
 	}()
 	return p, nil
+}
+
+// run starts cmd and waits for it.
+func (n *launcher) run(cmd *exec.Cmd) error {
+	p, err := n.start(cmd, syscall.SIGKILL)
+	if err != nil {
+		return err
+	}
+	<-p.done
+	return p.err
 }
 
 func (p *process) ended() bool {
@@ -118,16 +111,15 @@ func (p *process) stop(ctx context.Context, sig syscall.Signal) error {
 	if p.ended() {
 		return nil
 	}
-	_ = p.cmd.Process.Signal(sig) // it may have ended in this instant
-	limit := time.NewTimer(stopTimeout)
-	defer limit.Stop()
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	_ = p.cmd.Process.Signal(sig) // it may have ended already
 	select {
 	case <-p.done:
 		return nil
 	case <-ctx.Done():
-	case <-limit.C:
+		return p.kill()
 	}
-	return p.kill()
 }
 
 // kill ends it and its children at once and returns when all are gone.

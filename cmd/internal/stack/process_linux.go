@@ -18,10 +18,7 @@ func setDeathSignal(attr *syscall.SysProcAttr, sig syscall.Signal) { attr.Pdeath
 // commandLine returns the arguments of a process, joined by spaces; "" when there
 // is no such process or it is only waiting to be reaped.
 func commandLine(pid int) string {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil {
-		return ""
-	}
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return string(bytes.ReplaceAll(data, []byte{0}, []byte{' '}))
 }
 
@@ -30,14 +27,11 @@ func descendants(pid int) []orphan {
 	parents := map[int][]int{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			continue // ended meanwhile
-		}
+		data, _ := os.ReadFile(f)
 		// pid (name, may hold anything) state parent ...
 		fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 		if len(fields) < 2 {
-			continue
+			continue // ended meanwhile
 		}
 		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
 		parent, _ := strconv.Atoi(fields[1])

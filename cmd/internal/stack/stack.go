@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,10 @@ const (
 	NATS       Server = "nats"
 )
 
-// Phase is a step in the life of a server that Options.Progress is told of.
+// Phase is a step in the life of a server.
 type Phase string
 
-// The phases, in their order. Preparing is told only when there is a new data
+// The phases, in their order. Preparing comes only when there is a new data
 // directory to make.
 const (
 	Preparing Phase = "preparing"
@@ -40,13 +41,13 @@ const (
 // the usual three seconds: a busy machine with two cores is no fault.
 const startTimeout = 90 * time.Second
 
-// Options says where a stack lives and who hears of it.
+// Options says where a stack lives and what is called on its way.
 type Options struct {
 	// Dir is the data directory; made when it is missing. Required.
 	Dir string
 	// Log gets one line a phase. Nil: nothing is logged.
 	Log *slog.Logger
-	// Progress is told each phase of each server, one call at a time. Nil: nobody.
+	// Progress is called for each phase of each server, one call at a time. Optional.
 	Progress func(Server, Phase)
 }
 
@@ -59,17 +60,16 @@ type Addresses struct {
 
 // Stack is a running set of servers. Its methods may be called concurrently.
 type Stack struct {
-	opts    Options
-	log     *slog.Logger
-	dir     *directory
-	nursery *nursery
-	members map[Server]*member
+	opts     Options
+	log      *slog.Logger
+	dir      *directory
+	launcher *launcher
+	members  map[Server]*member
 
-	telling sync.Mutex // serialises Options.Progress
+	reporting sync.Mutex // serialises Options.Progress
 
-	ending sync.Once
-	done   chan struct{}
-	err    error // why done was closed; written before it is
+	life context.Context         // ends with the stack; its cause is the death of a server, if one died first
+	end  context.CancelCauseFunc // ends life
 }
 
 // Start starts the three servers side by side and returns when all of them
@@ -84,14 +84,17 @@ func Start(ctx context.Context, opts Options) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stack{opts: opts, log: opts.Log, dir: dir, nursery: newNursery(), done: make(chan struct{})}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s := newStack(dir, opts)
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
 	return s, nil
+}
+
+func newStack(dir *directory, opts Options) *Stack {
+	s := &Stack{opts: opts, log: cmp.Or(opts.Log, slog.New(slog.DiscardHandler)), dir: dir, launcher: newLauncher()}
+	s.life, s.end = context.WithCancelCause(context.Background())
+	return s
 }
 
 func (s *Stack) start(ctx context.Context) error {
@@ -109,7 +112,7 @@ func (s *Stack) start(ctx context.Context) error {
 		if err = s.startServers(ctx); !portTaken(err) {
 			return err
 		}
-		s.log.Warn("stack: a port was taken by somebody else in the last moment, trying others")
+		s.log.Warn("stack: a port was taken by another process in the last moment, trying others")
 		if err := s.stopServers(ctx); err != nil {
 			return err
 		}
@@ -131,7 +134,7 @@ func (s *Stack) startServers(ctx context.Context) error {
 		PostgreSQL: s.member(PostgreSQL, postgres),
 		NATS:       s.member(NATS, newNATS(filepath.Join(s.dir.path, "nats"), ports[NATS], s.dir.state.ID)),
 	}
-	if err := s.dir.record(func(st *state) { st.Addresses = s.Addresses() }); err != nil {
+	if err := s.dir.update(func(st *state) { st.Addresses = s.Addresses() }); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -163,39 +166,33 @@ func (s *Stack) Dir() string { return s.dir.path }
 func (s *Stack) Stop(ctx context.Context) error {
 	s.end(nil)
 	err := s.stopServers(ctx)
-	s.nursery.close()
+	s.launcher.close()
 	return errors.Join(err, s.dir.close())
 }
 
 func (s *Stack) stopServers(ctx context.Context) error {
-	var mu sync.Mutex
-	var faults []error
-	var wg sync.WaitGroup
+	faults := make(chan error)
 	for _, m := range s.members {
-		wg.Go(func() {
-			err := m.stop(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			faults = append(faults, err)
-		})
+		go func() { faults <- m.stop(ctx) }()
 	}
-	wg.Wait()
-	return errors.Join(faults...)
+	var all error
+	for range s.members {
+		all = errors.Join(all, <-faults)
+	}
+	return all
 }
 
 // Done is closed when a server died that was not told to, and by Stop. Err then
 // tells which.
-func (s *Stack) Done() <-chan struct{} { return s.done }
+func (s *Stack) Done() <-chan struct{} { return s.life.Done() }
 
 // Err is nil while Done is open and after Stop, else the *ServerError of the
 // server that died first.
 func (s *Stack) Err() error {
-	select {
-	case <-s.done:
-		return s.err
-	default:
-		return nil
+	if cause := context.Cause(s.life); cause != context.Canceled { //nolint:errorlint // the cause that Stop gives, not one within another
+		return cause
 	}
+	return nil
 }
 
 // Kill ends a server as kill -9 does, with all its processes, and returns when
@@ -213,19 +210,12 @@ func (s *Stack) StartServer(ctx context.Context, name Server) error {
 // PID returns the process id of a server, 0 when it is down.
 func (s *Stack) PID(name Server) int { return s.members[name].pid() }
 
-func (s *Stack) end(err error) {
-	s.ending.Do(func() {
-		s.err = err
-		close(s.done)
-	})
-}
-
-func (s *Stack) tell(name Server, phase Phase) {
+func (s *Stack) report(name Server, phase Phase) {
 	s.log.Info("stack", "server", string(name), "phase", string(phase))
 	if s.opts.Progress == nil {
 		return
 	}
-	s.telling.Lock()
-	defer s.telling.Unlock()
+	s.reporting.Lock()
+	defer s.reporting.Unlock()
 	s.opts.Progress(name, phase)
 }

@@ -39,7 +39,7 @@ func (z *zooKeeper) snapshots() int {
 
 // prepare writes zoo.cfg. tickTime 500 allows sessions from one second on;
 // syncing every transaction is the default.
-func (z *zooKeeper) prepare(context.Context, *nursery) error {
+func (z *zooKeeper) prepare(context.Context, *launcher) error {
 	if err := os.MkdirAll(z.dir, 0o755); err != nil {
 		return err
 	}
@@ -98,13 +98,13 @@ func (z *zooKeeper) healthy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // only read
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return err
-		}
+	defer conn.Close()            //nolint:errcheck // only read
+	deadline, _ := ctx.Deadline() // zero means none, here too
+	err = conn.SetDeadline(deadline)
+	if err == nil {
+		_, err = io.WriteString(conn, "conf")
 	}
-	if _, err := io.WriteString(conn, "conf"); err != nil {
+	if err != nil {
 		return err
 	}
 	answer, err := io.ReadAll(io.LimitReader(conn, 1<<16))
