@@ -142,3 +142,8 @@ func (b Batch) Cleaned() bool {
 
 // AllJobsExist reports whether every listed row has its job.
 func (b Batch) AllJobsExist() bool { return b.Listing != nil && b.NextRow >= b.Listing.Rows }
+
+// BatchRow finds the row that leads from one state to another.
+func BatchRow(from, to BatchState) (BatchTransition, bool) {
+	return rowWhere(BatchTransitions, func(t BatchTransition) bool { return t.From == from && t.To == to })
+}

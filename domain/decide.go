@@ -1,5 +1,7 @@
 package domain
 
+import "slices"
+
 // Facts are what a decision must know of the world around its aggregate. They
 // were read before the decision; those that a decision relied on are named in
 // its [Require] and proven again in the write.
@@ -40,6 +42,32 @@ type Decision struct {
 	Row     string
 	Events  []Event
 	Require Require
+}
+
+// refuse returns the answer to a command that the rules do not allow. possible are the
+// states to which the table leads from here; they are told when it has no such row.
+func refuse(a Aggregate, command, state string, code Code, why string, possible []string) *Refused {
+	r := &Refused{Aggregate: a, Command: command, State: state, Code: code}
+	if why != "" {
+		r.Message = a.String() + " cannot " + command + ": " + why
+	}
+	if code == CodeIllegal {
+		r.Possible = possible
+	}
+	return r
+}
+
+// rowWhere returns the first row of a table that fits.
+func rowWhere[T any](table []T, fits func(T) bool) (row T, found bool) {
+	if i := slices.IndexFunc(table, fits); i >= 0 {
+		return table[i], true
+	}
+	return row, false
+}
+
+// one returns the decision of one event.
+func one(a Aggregate, version int64, t EventType, data EventData, require Require) Decision {
+	return Decision{Require: require, Events: []Event{{Type: t, Aggregate: a, Version: version, Data: data}}}
 }
 
 // Needs says which facts a command's decision looks at.

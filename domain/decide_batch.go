@@ -15,17 +15,17 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		}, nil)
 	case HoldBatch:
 		if b.State == BatchPending && (f.CollectionHold == nil || b.Listing != nil) {
-			return d.refuse("not_on_hold", "the collection is not on hold, or jobs were already made")
+			return d.refuse(CodeNotOnHold, "the collection is not on hold, or jobs were already made")
 		}
 		return d.plain(BatchHeld, Require{Holds: true}, &c.Reason)
 	case ListBatch:
 		return d.list(c, f)
 	case StartBatch:
 		if b.State == BatchPending && c.Problem == nil && !b.AllJobsExist() {
-			return d.refuse("jobs_missing", "not all of the batch's jobs exist yet")
+			return d.refuse(CodeJobsMissing, "not all of the batch's jobs exist yet")
 		}
 		if b.State == BatchPending && c.Problem != nil && b.Listing != nil {
-			return d.refuse("jobs_exist", "the batch was listed, so its manifest cannot be bad")
+			return d.refuse(CodeJobsExist, "the batch was listed, so its manifest cannot be bad")
 		}
 		dec, err := d.plain(BatchProcessing, Require{}, c.Problem)
 		return d.telling(dec, c.Told), err
@@ -39,7 +39,7 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		return d.plain(BatchPending, Require{Holds: true}, c.Reason)
 	case BeginReport:
 		if b.State == BatchProcessing && f.Processing > 0 {
-			return d.refuse("jobs_processing", "jobs of the batch are still being processed")
+			return d.refuse(CodeJobsProcessing, "jobs of the batch are still being processed")
 		}
 		return d.plain(BatchReporting, Require{Empty: []Sub{SubProcessing}}, b.failure())
 	case FinishReport:
@@ -47,7 +47,7 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		return d.telling(dec, c.Told), err
 	case RequestUpdate:
 		if b.State == BatchFailed && f.Processing > 0 {
-			return d.refuse("jobs_processing", "jobs of the batch are still being processed; wait until they end")
+			return d.refuse(CodeJobsProcessing, "jobs of the batch are still being processed; wait until they end")
 		}
 		return d.plain(BatchUpdateReporting, Require{Empty: []Sub{SubProcessing}}, c.Reason)
 	case DeleteBatch:
@@ -73,7 +73,7 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		list, more := shorten(c.Mended)
 		return d.stay(EventBatchRepaired, Require{}, &BatchRepaired{BatchMove: BatchMove{From: b.State, To: b.State}, Mended: list, More: more})
 	default:
-		return d.refuse("unknown_command", "")
+		return d.refuse(CodeUnknownCommand, "")
 	}
 }
 
@@ -87,11 +87,11 @@ func (d batchDecider) list(c ListBatch, f Facts) (Decision, error) {
 	case d.b.State != BatchPending:
 		return d.refuse(CodeIllegal, "")
 	case d.b.Listing != nil:
-		return d.refuse("already_listed", "the batch was listed before")
+		return d.refuse(CodeAlreadyListed, "the batch was listed before")
 	case f.CollectionHold != nil:
 		return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message)
 	case c.Listing.Rows < 1 || c.Listing.FirstJID.Number() < 1:
-		return d.refuse("empty_listing", "a listing needs at least one row and the id of its first job")
+		return d.refuse(CodeEmptyListing, "a listing needs at least one row and the id of its first job")
 	}
 	return d.stay(EventBatchListed, Require{Holds: true}, &BatchListed{
 		BatchMove: BatchMove{From: d.b.State, To: d.b.State}, Listing: c.Listing})
@@ -108,7 +108,7 @@ func (d batchDecider) delete(c DeleteBatch, f Facts) (Decision, error) {
 	case len(f.Locked) > 0:
 		return d.refuse(CodeJobsLocked, fmt.Sprintf("%d of its jobs are being worked on, among them %s; wait until they have ended", len(f.Locked), f.Locked[0]))
 	case len(f.Open) > MaxIdle:
-		return d.refuse("jobs_processing", fmt.Sprintf("%d of its jobs are still being processed, and no more than %d may be; wait until they have ended", len(f.Open), MaxIdle))
+		return d.refuse(CodeJobsProcessing, fmt.Sprintf("%d of its jobs are still being processed, and no more than %d may be; wait until they have ended", len(f.Open), MaxIdle))
 	case len(f.Open) > 0:
 		return d.plain(BatchDeleted, Require{Unlocked: true, Idle: f.Open}, c.Reason)
 	}
@@ -117,7 +117,7 @@ func (d batchDecider) delete(c DeleteBatch, f Facts) (Decision, error) {
 
 func (d batchDecider) report(c FinishReport, f Facts) (Decision, error) {
 	if f.Processing > 0 && (d.b.State == BatchReporting || d.b.State == BatchUpdateReporting) {
-		return d.refuse("jobs_processing", "jobs of the batch are still being processed")
+		return d.refuse(CodeJobsProcessing, "jobs of the batch are still being processed")
 	}
 	// A batch that was started without a listing had a bad manifest.
 	good := f.Failed == 0 && d.b.Listing != nil
@@ -174,29 +174,15 @@ func (d batchDecider) move(to BatchState, req Require, data func(BatchMove) Even
 }
 
 func (d batchDecider) stay(t EventType, req Require, data EventData) (Decision, error) {
-	return Decision{Require: req, Events: []Event{{
-		Type: t, Aggregate: d.b.ID.Aggregate(), Version: d.b.Version + 1, Data: data}}}, nil
+	return one(d.b.ID.Aggregate(), d.b.Version+1, t, data, req), nil
 }
 
 func (d batchDecider) refuse(code Code, why string) (Decision, error) {
-	r := &Refused{Aggregate: d.b.ID.Aggregate(), Command: d.name, State: string(d.b.State), Code: code}
-	if why != "" {
-		r.Message = r.Aggregate.String() + " cannot " + d.name + ": " + why
-	}
+	var possible []string
 	for _, t := range BatchTransitions {
-		if t.From == d.b.State && code == CodeIllegal {
-			r.Possible = append(r.Possible, string(t.To))
+		if t.From == d.b.State {
+			possible = append(possible, string(t.To))
 		}
 	}
-	return Decision{}, r
-}
-
-// BatchRow finds the row that leads from one state to another.
-func BatchRow(from, to BatchState) (BatchTransition, bool) {
-	for _, t := range BatchTransitions {
-		if t.From == from && t.To == to {
-			return t, true
-		}
-	}
-	return BatchTransition{}, false
+	return Decision{}, refuse(d.b.ID.Aggregate(), d.name, string(d.b.State), code, why, possible)
 }

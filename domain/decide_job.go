@@ -1,9 +1,6 @@
 package domain
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // DecideJob says what cmd does to j, or why it is refused (*[Refused]).
 func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
@@ -66,14 +63,14 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 		return d.requeue(c, f)
 	case CleanJob:
 		if j.Cleaned {
-			return d.refuse("already_cleaned", "it has left its queue already")
+			return d.refuse(CodeAlreadyCleaned, "it has left its queue already")
 		}
 		return d.from(JobCompleted, JobCompleted, Require{}, nil)
 	case DeleteJob:
 		return d.delete(c, f)
 	case DeleteJobWithBatch:
 		if f.Batch != BatchDeleted {
-			return d.refuse("batch_not_deleted", "its batch is not deleted")
+			return d.refuse(CodeBatchNotDeleted, "its batch is not deleted")
 		}
 		return d.row(RowWithBatch, JobDeleted, Require{Unlocked: true}, nil, deletion(true))
 	default:
@@ -99,7 +96,7 @@ func (d jobDecider) inPlace(cmd JobCommand) (Decision, error) {
 			return d.refuse(CodeIllegal, "")
 		}
 		if c.Priority < PriorityFirst || c.Priority > PriorityLast {
-			return d.refuse("bad_priority", fmt.Sprintf("a priority is %d to %d, and lower runs first", PriorityFirst, PriorityLast))
+			return d.refuse(CodeBadPriority, fmt.Sprintf("a priority is %d to %d, and lower runs first", PriorityFirst, PriorityLast))
 		}
 		d.j.Priority = c.Priority
 		return d.stay(EventJobReprioritised, Require{Unlocked: true}, &JobMoved{d.base(d.j.State, c.Reason)}), nil
@@ -110,7 +107,7 @@ func (d jobDecider) inPlace(cmd JobCommand) (Decision, error) {
 		list, more := shorten(c.Mended)
 		return d.stay(EventJobRepaired, Require{}, &JobRepaired{JobMove: d.base(d.j.State, nil), Mended: list, More: more}), nil
 	default:
-		return d.refuse("unknown_command", "")
+		return d.refuse(CodeUnknownCommand, "")
 	}
 }
 
@@ -124,17 +121,14 @@ func (d jobDecider) requeue(c RequeueJob, f Facts) (Decision, error) {
 		return d.refuse(CodeIllegal, "")
 	}
 	if f.Batch != BatchProcessing && f.Batch != BatchFailed {
-		return d.refuse("batch_state", "its batch is "+string(f.Batch)+"; a job is requeued while its batch is processing or failed")
+		return d.refuse(CodeBatchState, "its batch is "+string(f.Batch)+"; a job is requeued while its batch is processing or failed")
 	}
-	i := slices.IndexFunc(JobTransitions, func(t JobTransition) bool {
-		return t.Retry && t.LastSuccessful == d.j.LastSuccessful
-	})
-	if i < 0 {
-		return d.refuse("not_recoverable", "it failed before any step succeeded; delete it and submit it again")
+	t, ok := rowWhere(JobTransitions, func(t JobTransition) bool { return t.Retry && t.LastSuccessful == d.j.LastSuccessful })
+	if !ok {
+		return d.refuse(CodeNotRecoverable, "it failed before any step succeeded; delete it and submit it again")
 	}
 	d.j.RetryCount++
-	return d.row(JobTransitions[i].Row, JobTransitions[i].To, Require{Batch: true, Unlocked: true}, c.Reason,
-		func(m JobMove) EventData { return &JobMoved{m} })
+	return d.take(t, Require{Batch: true, Unlocked: true}, c.Reason, jobMoved)
 }
 
 func (d jobDecider) delete(c DeleteJob, f Facts) (Decision, error) {
@@ -142,7 +136,7 @@ func (d jobDecider) delete(c DeleteJob, f Facts) (Decision, error) {
 		return d.refuse(CodeIllegal, "")
 	}
 	if f.Batch != BatchProcessing && f.Batch != BatchFailed {
-		return d.refuse("batch_state", "its batch is "+string(f.Batch)+"; a job is deleted while its batch is processing or failed")
+		return d.refuse(CodeBatchState, "its batch is "+string(f.Batch)+"; a job is deleted while its batch is processing or failed")
 	}
 	return d.move(JobDeleted, Require{Batch: true, Unlocked: true}, c.Reason, deletion(false))
 }
@@ -162,8 +156,10 @@ func (d jobDecider) from(from, to JobState, req Require, why *Reason) (Decision,
 }
 
 func (d jobDecider) plain(to JobState, req Require, why *Reason) (Decision, error) {
-	return d.move(to, req, why, func(m JobMove) EventData { return &JobMoved{m} })
+	return d.move(to, req, why, jobMoved)
 }
+
+func jobMoved(m JobMove) EventData { return &JobMoved{m} }
 
 func (d jobDecider) move(to JobState, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
 	row, ok := JobRow(d.j.State, to)
@@ -174,17 +170,16 @@ func (d jobDecider) move(to JobState, req Require, why *Reason, data func(JobMov
 }
 
 func (d jobDecider) row(name string, to JobState, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
-	for _, t := range JobTransitions {
-		if t.Row == name && t.From == d.j.State && t.To == to {
-			return d.take(t, req, why, data)
-		}
+	t, ok := rowWhere(JobTransitions, func(t JobTransition) bool { return t.Row == name && t.From == d.j.State && t.To == to })
+	if !ok {
+		return d.refuse(CodeIllegal, "")
 	}
-	return d.refuse(CodeIllegal, "")
+	return d.take(t, req, why, data)
 }
 
 func (d jobDecider) take(row JobTransition, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
 	if d.j.Priority < PriorityFirst || d.j.Priority > PriorityLast {
-		return d.refuse("bad_priority", fmt.Sprintf("a priority is %d to %d, and lower runs first", PriorityFirst, PriorityLast))
+		return d.refuse(CodeBadPriority, fmt.Sprintf("a priority is %d to %d, and lower runs first", PriorityFirst, PriorityLast))
 	}
 	if row.LastSuccessful != "" && !row.Retry {
 		d.j.LastSuccessful = row.LastSuccessful
@@ -200,31 +195,16 @@ func (d jobDecider) base(to JobState, why *Reason) JobMove {
 }
 
 func (d jobDecider) stay(t EventType, req Require, data EventData) Decision {
-	return Decision{Require: req, Events: []Event{{
-		Type: t, Aggregate: d.j.ID.Aggregate(), Version: d.j.Version + 1, Data: data}}}
+	return one(d.j.ID.Aggregate(), d.j.Version+1, t, data, req)
 }
 
 func (d jobDecider) refuse(code Code, why string) (Decision, error) {
-	r := &Refused{Aggregate: d.j.ID.Aggregate(), Command: d.name, State: string(d.j.State), Code: code}
-	if why != "" {
-		r.Message = r.Aggregate.String() + " cannot " + d.name + ": " + why
-	}
+	var possible []string
 	for _, t := range JobTransitions {
-		// Who asks about a job is not told what becomes of it with its batch.
-		if t.From == d.j.State && t.To != t.From && t.Row != RowWithBatch && code == CodeIllegal {
-			r.Possible = append(r.Possible, string(t.To))
+		// Its batch's deletion is no answer to a question about the job.
+		if t.From == d.j.State && t.To != t.From && t.Row != RowWithBatch {
+			possible = append(possible, string(t.To))
 		}
 	}
-	return Decision{}, r
-}
-
-// JobRow finds the row that leads from one state to another. Where two do
-// (failed or held → deleted), it is the operator's, not J23.
-func JobRow(from, to JobState) (JobTransition, bool) {
-	for _, t := range JobTransitions {
-		if t.From == from && t.To == to {
-			return t, true
-		}
-	}
-	return JobTransition{}, false
+	return Decision{}, refuse(d.j.ID.Aggregate(), d.name, string(d.j.State), code, why, possible)
 }

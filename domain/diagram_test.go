@@ -15,9 +15,9 @@ var update = flag.Bool("update", false, "write the diagrams and docs/states.md a
 func TestDrawings(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
-		"testdata/batch.mmd": domain.BatchDiagram(),
-		"testdata/job.mmd":   domain.JobDiagram(),
-		"testdata/file.mmd":  domain.FileDiagram(),
+		"testdata/batch.mmd": batchDiagram(),
+		"testdata/job.mmd":   jobDiagram(),
+		"testdata/file.mmd":  fileDiagram(),
 		"../docs/states.md":  statesPage(),
 	} {
 		if *update {
@@ -36,17 +36,17 @@ func TestDrawings(t *testing.T) {
 func TestDrawingIsWhole(t *testing.T) {
 	t.Parallel()
 	for _, r := range domain.BatchTransitions {
-		if !strings.Contains(domain.BatchDiagram(), ": "+r.Row+" "+string(r.Event)+"\n") || !strings.Contains(domain.BatchTable(), "| "+r.Row+" |") {
+		if !strings.Contains(batchDiagram(), ": "+r.Row+" "+string(r.Event)+"\n") || !strings.Contains(batchTable(), "| "+r.Row+" |") {
 			t.Errorf("%s is missing", r.Row)
 		}
 	}
 	for _, r := range domain.JobTransitions {
-		if !strings.Contains(domain.JobDiagram(), r.Row+" "+string(r.Event)) || !strings.Contains(domain.JobTable(), "| "+r.Row+" |") {
+		if !strings.Contains(jobDiagram(), r.Row+" "+string(r.Event)) || !strings.Contains(jobTable(), "| "+r.Row+" |") {
 			t.Errorf("%s is missing", r.Row)
 		}
 	}
 	for _, r := range domain.FileTransitions {
-		if !strings.Contains(domain.FileDiagram(), ": "+r.Row+" "+string(r.Event)+"\n") || !strings.Contains(domain.FileTable(), "| "+r.Row+" |") {
+		if !strings.Contains(fileDiagram(), ": "+r.Row+" "+string(r.Event)+"\n") || !strings.Contains(fileTable(), "| "+r.Row+" |") {
 			t.Errorf("%s is missing", r.Row)
 		}
 	}
@@ -64,7 +64,7 @@ state and what is possible from there.
 
 ## Batches
 
-` + "```mermaid\n" + domain.BatchDiagram() + "```\n\n" + domain.BatchTable() + `
+` + "```mermaid\n" + batchDiagram() + "```\n\n" + batchTable() + `
 A pending batch also gets ` + "`batch.listed`" + `, which settles how many jobs it
 will have, and any batch that was not deleted gets ` + "`batch.reported`" + ` when a
 message about it was delivered or could not be. Neither changes its state.
@@ -74,7 +74,7 @@ and can only be reported as failed.
 
 ## Jobs
 
-` + "```mermaid\n" + domain.JobDiagram() + "```\n\n" + domain.JobTable() + `
+` + "```mermaid\n" + jobDiagram() + "```\n\n" + jobTable() + `
 Which of J16 to J19 a requeue takes follows from ` + "`last_successful_status`" + `
 alone. A job that failed before any step succeeded (J5) can only be deleted.
 After J20 a job is in no queue any more; its state stays completed.
@@ -83,7 +83,7 @@ A job keeps its state when it gets ` + "`job.identified`, `job.waiting` or `job.
 
 ## Files
 
-` + "```mermaid\n" + domain.FileDiagram() + "```\n\n" + domain.FileTable() + `
+` + "```mermaid\n" + fileDiagram() + "```\n\n" + fileTable() + `
 An attempt counts when it starts; a maximum of 3 means exactly three. It is fenced
 by the number of the event that started it, so that a worker which finishes after
 its timeout is refused, also when an operator has set the count back. A timeout is

@@ -16,9 +16,6 @@ type Refused struct {
 	Possible  []string // states that it may come to by itself or by a command, for CodeIllegal
 }
 
-// CodeIllegal is the code of a refusal because the table has no such row.
-const CodeIllegal Code = "illegal_transition"
-
 // Error implements error.
 func (r *Refused) Error() string {
 	if r.Message != "" {

@@ -3,6 +3,7 @@ package domain
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -296,3 +297,184 @@ func MoveOfJob(d EventData) (JobMove, bool) {
 
 func (m *BatchMove) batchMove() *BatchMove { return m }
 func (m *JobMove) jobMove() *JobMove       { return m }
+
+// The event types of files.
+const (
+	EventFileDiscovered        EventType = "file.discovered"
+	EventFileDownloadStarted   EventType = "file.download_started"
+	EventFileDownloaded        EventType = "file.downloaded"
+	EventFileDownloadFailed    EventType = "file.download_failed"
+	EventFileIgnored           EventType = "file.ignored"
+	EventFileSkipped           EventType = "file.skipped"
+	EventFileReady             EventType = "file.ready"
+	EventFileProcessingStarted EventType = "file.processing_started"
+	EventFileProcessed         EventType = "file.processed"
+	EventFileProcessingFailed  EventType = "file.processing_failed"
+	EventFileAbandoned         EventType = "file.abandoned"
+	EventFileReopened          EventType = "file.reopened"
+)
+
+// fileRegistry is the files' part of [Registry].
+var fileRegistry = []EventDef{
+	{EventFileDiscovered, KindFile, func() EventData { return &FileFound{} }, "The file became known."},
+	{EventFileDownloadStarted, KindFile, newFileStarted, "A worker began to download the file."},
+	{EventFileDownloaded, KindFile, func() EventData { return &FileFetched{} }, "The file is in its place and valid."},
+	{EventFileDownloadFailed, KindFile, newFileFailed, "A download failed, or the downloaded file is damaged."},
+	{EventFileIgnored, KindFile, newFileMoved, "The download was given up after the last attempt."},
+	{EventFileSkipped, KindFile, newFileMoved, "The file will not be processed."},
+	{EventFileReady, KindFile, newFileMoved, "The file may be processed."},
+	{EventFileProcessingStarted, KindFile, newFileStarted, "A worker began to process the file."},
+	{EventFileProcessed, KindFile, func() EventData { return &FileDone{} }, "The file's result is stored."},
+	{EventFileProcessingFailed, KindFile, newFileFailed, "Processing failed, or the stored result is corrupt."},
+	{EventFileAbandoned, KindFile, newFileMoved, "Processing was given up after the last attempt."},
+	{EventFileReopened, KindFile, newFileMoved, "An operator took the file up again."},
+}
+
+func newFileMoved() EventData   { return &FileMoved{} }
+func newFileStarted() EventData { return &FileStarted{} }
+func newFileFailed() EventData  { return &FileFailed{} }
+
+// FileMove is part of every file event: the state before and after it, why, what
+// the file is, and the counters as they are after it. When an attempt started is
+// the time at which the log took the event that started it.
+type FileMove struct {
+	From               FileState `json:"from"`
+	To                 FileState `json:"to"`
+	Reason             *Reason   `json:"reason,omitempty"`
+	JobID              JobID     `json:"job_id,omitempty"`
+	Path               string    `json:"path"`
+	Size               int64     `json:"size"` // bytes, 0 = unknown
+	DownloadAttempts   int       `json:"download_attempts"`
+	ProcessingAttempts int       `json:"processing_attempts"`
+}
+
+// FileMoved is the data of file events that carry nothing else.
+type FileMoved struct{ FileMove }
+
+// FileFound is the data of file.discovered.
+type FileFound struct {
+	FileMove
+	File FileSpec `json:"file"`
+}
+
+// FileStarted is the data of file.download_started and file.processing_started.
+// The event's number is the fence of the attempt.
+type FileStarted struct {
+	FileMove
+	Worker string `json:"worker"`
+}
+
+// FileFetched is the data of file.downloaded.
+type FileFetched struct {
+	FileMove
+	SHA256 string `json:"sha256"`
+	Fence  int64  `json:"fence,omitempty"` // of the attempt, 0 = there was none
+}
+
+// FileDone is the data of file.processed.
+type FileDone struct {
+	FileMove
+	Output *FileOutput `json:"output,omitempty"`
+	Fence  int64       `json:"fence"`
+}
+
+// FileFailed is the data of file.download_failed and file.processing_failed.
+type FileFailed struct {
+	FileMove
+	Fence      int64  `json:"fence,omitempty"`      // of the attempt, 0 = a later check failed
+	Quarantine string `json:"quarantine,omitempty"` // where the damaged file was put
+}
+
+func (*FileMoved) eventData()   {}
+func (*FileFound) eventData()   {}
+func (*FileStarted) eventData() {}
+func (*FileFetched) eventData() {}
+func (*FileDone) eventData()    {}
+func (*FileFailed) eventData()  {}
+
+// MoveOfFile gives the part that every file event has.
+func MoveOfFile(d EventData) (FileMove, bool) {
+	if m, ok := d.(interface{ fileMove() *FileMove }); ok {
+		return *m.fileMove(), true
+	}
+	return FileMove{}, false
+}
+
+func (m *FileMove) fileMove() *FileMove { return m }
+
+// The event types of maintenance: somebody found that the live state or the log
+// was not as the history says, and put it right.
+const (
+	EventBatchRepaired   EventType = "batch.repaired"
+	EventJobRepaired     EventType = "job.repaired"
+	EventSettingRepaired EventType = "setting.repaired"
+	EventSettingRestored EventType = "setting.restored"
+)
+
+// mendRegistry is the part of [Registry] about maintenance.
+var mendRegistry = []EventDef{
+	{EventBatchRepaired, KindBatch, func() EventData { return &BatchRepaired{} }, "What lay wrong about the batch in the live state was put right."},
+	{EventJobRepaired, KindJob, func() EventData { return &JobRepaired{} }, "What lay wrong about the job in the live state was put right."},
+	{EventSettingRepaired, KindSetting, func() EventData { return &SettingRepaired{} }, "What lay wrong about the setting, or belonged to nothing, was put right."},
+	{EventSettingRestored, KindSetting, func() EventData { return &SettingRestored{} }, "The live state was made anew from the log, or the log from the tables."},
+}
+
+// Mended is one thing that a repair put right.
+type Mended struct {
+	Code  Code   `json:"code"`            // what was wrong
+	Where string `json:"where"`           // a node of the live state, or a working directory
+	Found string `json:"found,omitempty"` // what lay there, cut short
+}
+
+// The most that one event tells of a repair; the rest is told by its number.
+const (
+	maxMended = 50
+	maxFound  = 256
+)
+
+// BatchRepaired is the data of batch.repaired. The state stays.
+type BatchRepaired struct {
+	BatchMove
+	Mended []Mended `json:"mended"`
+	More   int      `json:"more,omitempty"` // how many are not listed
+}
+
+// JobRepaired is the data of job.repaired. The state stays.
+type JobRepaired struct {
+	JobMove
+	Mended []Mended `json:"mended"`
+	More   int      `json:"more,omitempty"`
+}
+
+// SettingRepaired is the data of setting.repaired. What is set stays.
+type SettingRepaired struct {
+	Kind   HoldKind `json:"kind"`
+	Name   string   `json:"name"`
+	Mended []Mended `json:"mended"`
+	More   int      `json:"more,omitempty"`
+}
+
+// SettingRestored is the data of setting.restored.
+type SettingRestored struct {
+	Kind HoldKind `json:"kind"`
+	Name string   `json:"name"`
+	What string   `json:"what" jsonschema:"enum=zookeeper,enum=log"`
+	// Epoch is the one that begins; Events is how many events it was made from, or
+	// were put back.
+	Epoch  int64 `json:"epoch"`
+	Events int64 `json:"events"`
+}
+
+func (*BatchRepaired) eventData()   {}
+func (*JobRepaired) eventData()     {}
+func (*SettingRepaired) eventData() {}
+func (*SettingRestored) eventData() {}
+
+// TraceID gives the trace id of a W3C traceparent, "" = there is none in it.
+func TraceID(parent string) string {
+	parts := strings.Split(parent, "-")
+	if len(parts) < 4 || len(parts[1]) != 32 {
+		return ""
+	}
+	return parts[1]
+}

@@ -54,6 +54,69 @@ func EvolveJob(j Job, r Recorded) (Job, error) {
 	return j, nil
 }
 
+// EvolveFile applies one event to a file. It refuses (*[Unexpected]) an event
+// that is not the file's next one, does not start from its state, or tells of a
+// move that the table does not have.
+func EvolveFile(f File, r Recorded) (File, error) {
+	m, ok := MoveOfFile(r.Data)
+	row, legal := FileRow(m.From, m.To)
+	if !ok || !legal || row.Event != r.Type || !follows(r, KindFile, string(f.Hash), f.Version) || m.From != f.State {
+		return f, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: f.Version, From: string(m.From), State: string(f.State)}
+	}
+	f.Hash = FileHash(r.Aggregate.ID)
+	f.Version, f.State, f.Modified, f.CommandID = r.Version, m.To, r.Time, r.CommandID
+	f.Size, f.DownloadAttempts, f.ProcessingAttempts, f.Reason = m.Size, m.DownloadAttempts, m.ProcessingAttempts, m.Reason
+	f.Fence, f.Worker = 0, ""
+	switch d := r.Data.(type) {
+	case *FileFound:
+		f.Spec = d.File
+	case *FileStarted:
+		f.Fence, f.Worker = r.Version, d.Worker
+		if m.To == FileDownloading {
+			f.DownloadStarted = At(r.Stored)
+		} else {
+			f.ProcessingStarted = At(r.Stored)
+		}
+	case *FileFetched:
+		f.SHA256 = d.SHA256
+	case *FileDone:
+		f.Output = d.Output
+	case *FileFailed:
+		f.Failed, f.Output = At(r.Stored), nil
+		if m.To == FileDownloadingFailed {
+			f.SHA256 = ""
+		}
+	}
+	return f, nil
+}
+
+// EvolveSetting applies a setting's event. It refuses (*[Unexpected]) one that is
+// not the next or does not start from what the setting is.
+func EvolveSetting(s Setting, r Recorded) (Setting, error) {
+	switch d := r.Data.(type) {
+	case *SettingRepaired:
+		return maintained(s, r, d.Kind, d.Name)
+	case *SettingRestored:
+		return maintained(s, r, d.Kind, d.Name)
+	}
+	data, ok := r.Data.(*SettingChanged)
+	if !ok {
+		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
+	}
+	if !follows(r, KindSetting, "", s.Version) || data.From != word(s.Hold) {
+		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version, From: data.From, State: word(s.Hold)}
+	}
+	return Setting{Kind: data.Kind, Name: data.Name, Version: r.Version, Hold: data.Hold}, nil
+}
+
+// maintained applies an event that leaves what is set as it is.
+func maintained(s Setting, r Recorded, kind HoldKind, name string) (Setting, error) {
+	if !follows(r, KindSetting, "", s.Version) || s.Version > 0 && (kind != s.Kind || name != s.Name) {
+		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
+	}
+	return Setting{Kind: kind, Name: name, Version: r.Version, Hold: s.Hold}, nil
+}
+
 // follows reports whether r is the next event of the aggregate, id "" = of any.
 func follows(r Recorded, kind Kind, id string, version int64) bool {
 	return r.Aggregate.Kind == kind && (id == "" || r.Aggregate.ID == id) && r.Version == version+1

@@ -2,6 +2,7 @@ package domain
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -33,11 +34,7 @@ var JobStates = []JobState{
 
 // Worked reports whether a daemon moves a job in this state on.
 func (s JobState) Worked() bool {
-	switch s {
-	case JobPending, JobEstimating, JobProvisioning, JobDownloading, JobProcessing, JobRecording, JobNotify:
-		return true
-	}
-	return false
+	return slices.Contains(JobStates, s) && s != JobHeld && s != JobFailed && s != JobCompleted
 }
 
 // Sub is a directory below /batches/BID/states; SubNone means no reference.
@@ -206,4 +203,10 @@ func ParseEntryName(name string) (priority int, id JobID, err error) {
 		}
 	}
 	return 0, "", fmt.Errorf("%q is not a queue entry: want two digits, a dash and a job id", name)
+}
+
+// JobRow finds the row that leads from one state to another. Where two do
+// (failed or held → deleted), it is the operator's, not J23.
+func JobRow(from, to JobState) (JobTransition, bool) {
+	return rowWhere(JobTransitions, func(t JobTransition) bool { return t.From == from && t.To == to })
 }

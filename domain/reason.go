@@ -51,6 +51,25 @@ const (
 	CodePrerequisites     Code = "prerequisites_missing"
 )
 
+// Codes of refusals by the rules of batches, jobs and settings.
+const (
+	CodeIllegal         Code = "illegal_transition" // the table has no such row
+	CodeUnknownCommand  Code = "unknown_command"
+	CodeAlreadyListed   Code = "already_listed"
+	CodeEmptyListing    Code = "empty_listing"
+	CodeJobsExist       Code = "jobs_exist"
+	CodeJobsMissing     Code = "jobs_missing"
+	CodeJobsProcessing  Code = "jobs_processing"
+	CodeNotOnHold       Code = "not_on_hold"
+	CodeAlreadyCleaned  Code = "already_cleaned"
+	CodeBadPriority     Code = "bad_priority"
+	CodeBatchNotDeleted Code = "batch_not_deleted"
+	CodeBatchState      Code = "batch_state" // of the job's batch
+	CodeNotRecoverable  Code = "not_recoverable"
+	CodeBadName         Code = "bad_name"
+	CodeNoChange        Code = "no_change"
+)
+
 // Reason says why something failed or waits.
 type Reason struct {
 	Class   Class  `json:"class" jsonschema:"enum=content,enum=system,enum=timeout,enum=cancelled,enum=wait"`

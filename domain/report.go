@@ -1,5 +1,7 @@
 package domain
 
+import "slices"
+
 // ReportListLimit is how many job ids a report carries in its lists, all lists
 // together. Longer lists are cut and Truncated is set; the whole report then
 // stands under ReportURL. The limit keeps the report's event under 32 KiB.
@@ -24,25 +26,16 @@ type Report struct {
 // NewReport makes a report from the jobs that succeeded and failed. For an
 // update report prev is the report before it, else nil. Lists must be sorted.
 func NewReport(successful, failed []JobID, prev *Report, now Time) Report {
-	r := Report{LastModified: now, SuccessfulJobs: successful, FailedJobs: failed,
+	// Empty lists are written as [], not as null.
+	r := Report{LastModified: now, SuccessfulJobs: append([]JobID{}, successful...), FailedJobs: append([]JobID{}, failed...),
 		Successful: len(successful), Failed: len(failed)}
 	if prev != nil {
-		before := make(map[JobID]bool, len(prev.SuccessfulJobs))
-		for _, j := range prev.SuccessfulJobs {
-			before[j] = true
-		}
 		for _, j := range successful {
-			if !before[j] {
+			if _, before := slices.BinarySearch(prev.SuccessfulJobs, j); !before {
 				r.NewlySuccessfulJobs = append(r.NewlySuccessfulJobs, j)
 			}
 		}
-		r.UnresolvedJobs = append([]JobID{}, failed...)
-	}
-	if r.FailedJobs == nil {
-		r.FailedJobs = []JobID{}
-	}
-	if r.SuccessfulJobs == nil {
-		r.SuccessfulJobs = []JobID{}
+		r.UnresolvedJobs = r.FailedJobs
 	}
 	return r
 }

@@ -54,58 +54,20 @@ func CheckHoldName(kind HoldKind, name string) error {
 	return nil
 }
 
-// DecideHold sets (h not nil) or lifts (h nil) a hold.
-func DecideHold(s Setting, h *Hold, why string) (Decision, error) {
-	if err := CheckHoldName(s.Kind, s.Name); err != nil {
-		return Decision{}, &Refused{Aggregate: s.Aggregate(), Code: "bad_name", Message: err.Error()}
-	}
-	if (s.Hold == nil) == (h == nil) {
-		word := "on hold"
-		if s.Kind == HoldQueue {
-			word = "paused"
-		}
-		if h == nil {
-			word = "not " + word
-		} else {
-			word = "already " + word
-		}
-		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: word, Code: "no_change",
-			Message: string(s.Kind) + " " + s.Name + " is " + word}
-	}
-	data := &SettingChanged{Kind: s.Kind, Name: s.Name, From: word(s.Hold), To: word(h), Hold: h, Why: why}
-	return Decision{Events: []Event{{Type: EventSettingChanged, Aggregate: s.Aggregate(), Version: s.Version + 1, Data: data}}}, nil
+// HoldAudit is the kind of the one setting that stops nothing: its history tells
+// of maintenance that belongs to no batch, job or hold.
+const HoldAudit HoldKind = "audit"
+
+// AuditMaintenance is its name.
+const AuditMaintenance = "maintenance"
+
+// Audit gives the setting that tells of maintenance, at a version.
+func Audit(version int64) Setting {
+	return Setting{Kind: HoldAudit, Name: AuditMaintenance, Version: version}
 }
 
-func word(h *Hold) string {
-	if h == nil {
-		return "open"
-	}
-	return "held"
-}
-
-// EvolveSetting applies a setting's event. It refuses (*[Unexpected]) one that is
-// not the next or does not start from what the setting is.
-func EvolveSetting(s Setting, r Recorded) (Setting, error) {
-	switch d := r.Data.(type) {
-	case *SettingRepaired:
-		return maintained(s, r, d.Kind, d.Name)
-	case *SettingRestored:
-		return maintained(s, r, d.Kind, d.Name)
-	}
-	data, ok := r.Data.(*SettingChanged)
-	if !ok {
-		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
-	}
-	if !follows(r, KindSetting, "", s.Version) || data.From != word(s.Hold) {
-		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version, From: data.From, State: word(s.Hold)}
-	}
-	return Setting{Kind: data.Kind, Name: data.Name, Version: r.Version, Hold: data.Hold}, nil
-}
-
-// maintained applies an event that leaves what is set as it is.
-func maintained(s Setting, r Recorded, kind HoldKind, name string) (Setting, error) {
-	if !follows(r, KindSetting, "", s.Version) || s.Version > 0 && (kind != s.Kind || name != s.Name) {
-		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
-	}
-	return Setting{Kind: kind, Name: name, Version: r.Version, Hold: s.Hold}, nil
-}
+// What a restore made anew.
+const (
+	RestoredZooKeeper = "zookeeper"
+	RestoredLog       = "log"
+)

@@ -1,66 +1,67 @@
-package domain
+package domain_test
 
 import (
 	"fmt"
+	"github.com/accession-ingest/accession/domain"
 	"slices"
 	"strings"
 )
 
-// BatchDiagram draws [BatchTransitions] as a Mermaid state diagram.
-func BatchDiagram() string {
+// batchDiagram draws [domain.BatchTransitions] as a Mermaid state diagram.
+func batchDiagram() string {
 	d := &diagram{}
-	for _, s := range BatchStates {
+	for _, s := range domain.BatchStates {
 		d.state(string(s))
 	}
-	for _, t := range BatchTransitions {
+	for _, t := range domain.BatchTransitions {
 		d.arrow(string(t.From), string(t.To), t.Row+" "+string(t.Event))
 	}
-	d.arrow(string(BatchDeleted), "", "")
+	d.arrow(string(domain.BatchDeleted), "", "")
 	return d.String()
 }
 
-// JobDiagram draws [JobTransitions] as a Mermaid state diagram. The row that
+// jobDiagram draws [domain.JobTransitions] as a Mermaid state diagram. The row that
 // leads to deleted from every state is a note, so that the others can be seen.
-func JobDiagram() string {
+func jobDiagram() string {
 	d := &diagram{}
-	for _, s := range append(slices.Clone(JobStates), JobDeleted) {
+	for _, s := range append(slices.Clone(domain.JobStates), domain.JobDeleted) {
 		d.state(string(s))
 	}
-	var everywhere []JobTransition
-	for _, t := range JobTransitions {
-		if t.Row == RowWithBatch {
+	var everywhere []domain.JobTransition
+	for _, t := range domain.JobTransitions {
+		if t.Row == domain.RowWithBatch {
 			everywhere = append(everywhere, t)
 			continue
 		}
 		d.arrow(string(t.From), string(t.To), t.Row+" "+string(t.Event))
 	}
-	d.arrow(string(JobDeleted), "", "")
-	d.note(string(JobDeleted), fmt.Sprintf("%s %s: from each of the %d other states, %s",
-		RowWithBatch, EventJobDeleted, len(everywhere), everywhere[0].By))
+	d.arrow(string(domain.JobDeleted), "", "")
+	d.note(string(domain.JobDeleted), fmt.Sprintf("%s %s: from each of the %d other states, %s",
+		domain.RowWithBatch, domain.EventJobDeleted, len(everywhere), everywhere[0].By))
 	return d.String()
 }
 
-// BatchTable gives [BatchTransitions] as a Markdown table.
-func BatchTable() string {
+// batchTable gives [domain.BatchTransitions] as a Markdown table.
+func batchTable() string {
 	var b strings.Builder
 	row(&b, "#", "from → to", "event", "who", "when")
 	row(&b, "---", "---", "---", "---", "---")
-	for _, t := range BatchTransitions {
+	for _, t := range domain.BatchTransitions {
 		row(&b, t.Row, from(string(t.From))+" → "+string(t.To), "`"+string(t.Event)+"`", t.By, or(t.Guard, "always"))
 	}
 	return b.String()
 }
 
-// JobTable gives [JobTransitions] as a Markdown table, the row that leads to
+// jobTable gives [domain.JobTransitions] as a Markdown table, the row that leads to
 // deleted from every state written once.
-func JobTable() string {
+func jobTable() string {
 	var b strings.Builder
 	row(&b, "#", "from → to", "event", "who", "when", "last_successful_status", "retry_count", "reference in its batch")
 	row(&b, "---", "---", "---", "---", "---", "---", "---", "---")
 	seen := false
-	for _, t := range JobTransitions {
+	for _, t := range domain.JobTransitions {
 		start, ref := from(string(t.From)), reference(t.From.Sub(), t.To.Sub())
-		if t.Row == RowWithBatch {
+		if t.Row == domain.RowWithBatch {
 			if seen {
 				continue
 			}
@@ -71,9 +72,9 @@ func JobTable() string {
 			last, retry = "keep (is "+last+")", "+1"
 		}
 		switch {
-		case t.From == JobNone:
+		case t.From == domain.JobNone:
 			last, retry = "null", "0"
-		case t.To == JobDeleted:
+		case t.To == domain.JobDeleted:
 			last, retry = "–", "–"
 		}
 		row(&b, t.Row, start+" → "+string(t.To), "`"+string(t.Event)+"`", t.By, or(t.Guard, "always"), last, retry, ref)
@@ -94,13 +95,13 @@ func or(s, otherwise string) string {
 	return s
 }
 
-func reference(before, after Sub) string {
+func reference(before, after domain.Sub) string {
 	switch {
 	case before == after:
 		return "keep"
-	case before == SubNone:
+	case before == domain.SubNone:
 		return "created in " + string(after)
-	case after == SubNone:
+	case after == domain.SubNone:
 		return "removed from " + string(before)
 	default:
 		return string(before) + " → " + string(after)
@@ -139,4 +140,30 @@ func mermaidID(state string) string {
 		return "[*]"
 	}
 	return strings.ReplaceAll(state, "-", "_")
+}
+
+// fileDiagram draws [domain.FileTransitions] as a Mermaid state diagram.
+func fileDiagram() string {
+	d := &diagram{}
+	for _, t := range domain.FileTransitions {
+		d.arrow(string(t.From), string(t.To), t.Row+" "+string(t.Event))
+	}
+	for _, s := range domain.FileStates {
+		if s.Terminal() {
+			d.arrow(string(s), "", "")
+		}
+	}
+	return d.String()
+}
+
+// fileTable gives [domain.FileTransitions] as a Markdown table.
+func fileTable() string {
+	var b strings.Builder
+	row(&b, "#", "from → to", "event", "who", "when", "attempts", "effect")
+	row(&b, "---", "---", "---", "---", "---", "---", "---")
+	for _, t := range domain.FileTransitions {
+		row(&b, t.Row, from(string(t.From))+" → "+string(t.To), "`"+string(t.Event)+"`", t.By, or(t.Guard, "always"),
+			or(string(t.Count), "keep"), or(t.Effect, "–"))
+	}
+	return b.String()
 }
