@@ -59,13 +59,13 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	const rows = 170 // three writes
 	points := []string{
-		"daemon/batch-pending/before-keep-manifest", "daemon/batch-pending/after-keep-manifest",
-		"daemon/batch-pending/after-reserve-ids", "daemon/batch-pending/after-list",
-		"daemon/batch-pending/before-create-jobs", "daemon/batch-pending/after-create-jobs",
-		"daemon/batch-pending/before-create-jobs:2", "daemon/batch-pending/after-create-jobs:2",
-		"daemon/batch-pending/before-create-jobs:3", "daemon/batch-pending/after-create-jobs:3",
-		"daemon/mail/before-send", "notify/mail/rename/before", "notify/mail/rename/after", "daemon/mail/after-send",
-		"daemon/turn/before-move", "daemon/turn/after-move", "relay/events/append/before:3", "relay/mark/move/before:2",
+		"daemon/batch-pending/keep-manifest/before", "daemon/batch-pending/keep-manifest/after",
+		"daemon/batch-pending/reserve-ids/after", "daemon/batch-pending/list/after",
+		"daemon/batch-pending/create-jobs/before", "daemon/batch-pending/create-jobs/after",
+		"daemon/batch-pending/create-jobs/before:2", "daemon/batch-pending/create-jobs/after:2",
+		"daemon/batch-pending/create-jobs/before:3", "daemon/batch-pending/create-jobs/after:3",
+		"daemon/mail/send/before", "notify/mail/rename/before", "notify/mail/rename/after", "daemon/mail/send/after",
+		"daemon/turn/move/before", "daemon/turn/move/after", "relay/events/append/before:3", "relay/mark/move/before:2",
 	}
 	const side = 2 // several at once: they wait for the sessions of those that were killed
 	for first := range side {

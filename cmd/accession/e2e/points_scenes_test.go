@@ -83,7 +83,7 @@ func deletes(o *office, point string) {
 func takesOver(o *office, point string) {
 	o.finish()
 	o.deposit("again")
-	o.dies("daemon/downloading/before-win", nil, "serve")
+	o.dies("daemon/downloading/win/before", nil, "serve")
 	o.dies(point, nil, "serve")
 }
 
@@ -92,7 +92,7 @@ func takesOver(o *office, point string) {
 func findsDamage(o *office, point string) {
 	o.finish()
 	id := o.deposit("mixed")
-	o.dies("daemon/downloading/after-win", nil, "serve")
+	o.dies("daemon/downloading/win/after", nil, "serve")
 	files, err := filepath.Glob(filepath.Join(o.dir, "work", string(id), "*", "files", "a.txt"))
 	o.must(err)
 	if len(files) != 1 {
@@ -160,7 +160,7 @@ func sendsAgain(o *office, point string) {
 func leavesOut(o *office, point string) {
 	o.finish()
 	id := o.deposit("mixed")
-	o.dies("daemon/downloading/after-win", nil, "serve")
+	o.dies("daemon/downloading/win/after", nil, "serve")
 	file := o.await("a file", 0, func(r domain.Recorded) bool {
 		m, _ := domain.MoveOfFile(r.Data)
 		return r.BatchID == id && r.Type == domain.EventFileDownloaded && m.Path == "a.txt"

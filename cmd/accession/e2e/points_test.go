@@ -42,7 +42,6 @@ var scenes = []pointScene{
 	{"zklive/restore/...", restores},
 	{"store/left/...", takesOver},
 	{"store/discard/...", findsDamage},
-	{"daemon/downloading/after-discard", findsDamage},
 	{"daemon/downloading/discard/after", findsDamage},
 	{"daemon/again/...", sendsAgain},
 	{"store/delete/...", triesAgain},

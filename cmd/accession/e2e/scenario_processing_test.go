@@ -55,7 +55,7 @@ func TestScenarioFailure5ProcessingTimeout(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, "attempts: 3", answers{"a.txt": content}, "processing_timeout=1s")
 	s.serve(looking)
-	worker := s.serveAt("ACCESSION_STOP=daemon/processing/after-store", working)
+	worker := s.serveAt("ACCESSION_STOP=daemon/processing/store/after", working)
 	worker.stopped()
 	s.event(domain.EventFileProcessingFailed, "a.txt")
 	worker.signal(syscall.SIGCONT)
@@ -87,7 +87,7 @@ func TestScenarioFailure7CrashWhileProcessing(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, "attempts: 3", answers{"a.txt": content})
 	s.serve(rest)
-	first := s.serveAt("ACCESSION_STOP=daemon/processing/before-store", working, dying)
+	first := s.serveAt("ACCESSION_STOP=daemon/processing/store/before", working, dying)
 	first.stopped()
 	first.kill()
 	s.serve(working)
@@ -109,7 +109,7 @@ func TestScenarioFailure7NobodyLeft(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, "attempts: 1", answers{"a.txt": content}, "processing_timeout=1s", "max_processing_attempts=2")
 	s.serve(rest)
-	const killed = "ACCESSION_CRASH=daemon/processing/after-start"
+	const killed = "ACCESSION_CRASH=daemon/processing/start/after"
 	s.serveAt(killed, working, dying).died()
 	s.swept(domain.FileProcessingFailed)
 	s.serveAt(killed, working, dying).died()

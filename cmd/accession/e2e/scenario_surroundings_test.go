@@ -74,7 +74,7 @@ func TestScenarioWrongClocks(t *testing.T) {
 			t.Parallel()
 			s := newScenario(t, fmt.Sprintf("attempts: 3, timeout: %v", may), answers{"a.txt": content}, "download_timeout="+may.String())
 			s.serveAt("ACCESSION_CLOCK="+(-ahead).String(), looking)
-			worker := s.serveAt("ACCESSION_CLOCK="+ahead.String()+" ACCESSION_STOP=daemon/downloading/before-end", working)
+			worker := s.serveAt("ACCESSION_CLOCK="+ahead.String()+" ACCESSION_STOP=daemon/downloading/end/before", working)
 			worker.stopped()
 			s.event(domain.EventFileDownloadFailed, "a.txt")
 			worker.signal(syscall.SIGCONT)

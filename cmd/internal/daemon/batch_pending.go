@@ -1,11 +1,13 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
@@ -20,14 +22,14 @@ func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
 	p, err := s.cfg.Profiles.Get(t.Batch.Submission.ProfileName)
 	if err != nil {
 		if t.Batch.Listing != nil {
-			return handBack(fmt.Errorf("the batch was listed, and now its profile is gone: %w", err))
+			return release(fmt.Errorf("the batch was listed, and now its profile is gone: %w", err))
 		}
 		return nextBatch(domain.StartBatch{Problem: &domain.Reason{Class: domain.ClassContent,
 			Code: domain.CodeProfileUnknown, Message: err.Error(), Worker: t.Claim.Worker}})
 	}
 	if t.Batch.Listing == nil {
 		if why, err := s.held(ctx, p); err != nil {
-			return handBack(err)
+			return release(err)
 		} else if why != nil {
 			return nextBatch(domain.HoldBatch{Reason: *why})
 		}
@@ -41,16 +43,16 @@ func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
 	case errors.As(err, &why) && t.Batch.Listing == nil:
 		return nextBatch(domain.StartBatch{Problem: signed(why.Reason, t.Claim.Worker)})
 	case errors.Is(err, eventstore.ErrFull):
-		return handBack(err)
+		return release(err)
 	case errors.Is(err, eventstore.ErrConflict) || isRefused(err):
-		return again() // a hold came between, or the rows were made by a commit whose answer was lost
+		return release(nil) // a hold came between, or the rows were made by a commit whose answer was lost
 	case err != nil:
-		return handBack(err)
+		return release(err)
 	}
 	return s.mailQueued(ctx, p, t)
 }
 
-// held gives the reason for which batches and jobs of the profile must wait, nil
+// held returns the reason why batches and jobs of the profile must wait, nil
 // when its collection is open.
 func (s *steps) held(ctx context.Context, p Profile) (*domain.Reason, error) {
 	holds, err := s.live.Holds(ctx)
@@ -63,8 +65,8 @@ func (s *steps) held(ctx context.Context, p Profile) (*domain.Reason, error) {
 	return nil, nil
 }
 
-// list gives the rows of the batch, nil for a batch of one job, and settles their
-// number if nobody did so before.
+// list returns the rows of the batch, nil for a batch of one job, and settles their
+// number unless an earlier worker did.
 func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.Row, error) {
 	sub, listing := t.Batch.Submission, domain.Listing{Rows: 1}
 	var rows []manifest.Row
@@ -79,13 +81,14 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 		}
 		rows, listing.Rows = m.Rows, len(m.Rows)
 		if t.Batch.Listing == nil {
-			crash.Point("daemon/batch-pending/before-keep-manifest")
-			kept, err := s.cfg.Objects.KeepManifest(ctx, t.Batch.ID, data)
+			err := crash.Around("daemon/batch-pending/keep-manifest", func() error {
+				kept, err := s.cfg.Objects.KeepManifest(ctx, t.Batch.ID, data)
+				listing.ManifestURL, listing.ManifestSHA256 = store.URL(kept.Key), kept.SHA256
+				return err
+			})
 			if err != nil {
 				return nil, err
 			}
-			crash.Point("daemon/batch-pending/after-keep-manifest")
-			listing.ManifestURL, listing.ManifestSHA256 = store.URL(kept.Key), kept.SHA256
 		}
 	}
 	if t.Batch.Listing != nil {
@@ -95,18 +98,18 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 		}
 		return rows, nil
 	}
-	var err error
-	if listing.FirstJID, err = s.cfg.Handler.Catalog.ReserveJobIDs(ctx, listing.Rows); err != nil {
+	err := crash.Around("daemon/batch-pending/reserve-ids", func() (err error) {
+		listing.FirstJID, err = s.cfg.Handler.Catalog.ReserveJobIDs(ctx, listing.Rows)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("reserve job ids: %w", err)
 	}
-	crash.Point("daemon/batch-pending/after-reserve-ids")
-	err = t.Keep(ctx, domain.ListBatch{Listing: listing})
-	crash.Point("daemon/batch-pending/after-list")
-	return rows, err
+	return rows, crash.Around("daemon/batch-pending/list", func() error { return t.Keep(ctx, domain.ListBatch{Listing: listing}) })
 }
 
 // batchManifest gets the manifest: for a listed batch its copy, else from the
-// depositor. What the depositor must mend, and a place that cannot be reached, is
+// depositor. What the depositor must correct, and a server that cannot be reached, is
 // a problem.
 func (s *steps) batchManifest(ctx context.Context, p Profile, t *BatchTask) ([]byte, error) {
 	if l := t.Batch.Listing; l != nil {
@@ -117,7 +120,7 @@ func (s *steps) batchManifest(ctx context.Context, p Profile, t *BatchTask) ([]b
 		return s.kept(ctx, key)
 	}
 	sub := t.Batch.Submission
-	data, err := s.fetchManifest(ctx, t.Log, p, sub.PayloadURL, "", sub.DigestAlgorithm, sub.DigestValue, sub.Size)
+	data, err := s.fetchManifest(ctx, t.Log, p, payload{sub.PayloadURL, "", sub.DigestAlgorithm, sub.DigestValue, sub.Size})
 	if err != nil && ctx.Err() == nil && theirs(err) {
 		return nil, &problem{reasonOf(err, "the batch manifest could not be read")}
 	}
@@ -151,18 +154,11 @@ func (s *steps) createJobs(ctx context.Context, p Profile, t *BatchTask, rows []
 			}
 			cmds = append(cmds, cmd)
 		}
-		crash.Point("daemon/batch-pending/before-create-jobs")
-		if err := t.CreateJobs(ctx, cmds); err != nil {
+		if err := crash.Around("daemon/batch-pending/create-jobs", func() error { return t.CreateJobs(ctx, cmds) }); err != nil {
 			return fmt.Errorf("create the jobs from row %d on: %w", t.Batch.NextRow, err)
 		}
-		crash.Point("daemon/batch-pending/after-create-jobs")
 	}
 	return nil
-}
-
-func isRefused(err error) bool {
-	var r *domain.Refused
-	return errors.As(err, &r)
 }
 
 func signed(r domain.Reason, worker string) *domain.Reason {
@@ -177,7 +173,7 @@ const (
 	maxCommitBytes = 400 << 10
 )
 
-// createJob gives the command that makes the job of row i, and about how many
+// createJob returns the command that makes the job of row i, and about how many
 // bytes it adds to a write. rows is nil for a batch of one job.
 func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int) (domain.CreateJob, int) {
 	sub, jid := b.Submission, b.Listing.FirstJID.Plus(i)
@@ -193,11 +189,8 @@ func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int)
 	}
 	if rows == nil {
 		c := &cmd.Configuration
-		c.PayloadURL, c.FileName, c.Size = sub.PayloadURL, sub.FileName, sub.Size
-		c.DigestAlgorithm, c.DigestValue = sub.DigestAlgorithm, sub.DigestValue
-		if c.FileName == "" { // a submission that does not say is named as its payload will be
-			c.FileName = manifest.PayloadName(sub.PayloadURL)
-		}
+		c.PayloadURL, c.Size, c.DigestAlgorithm, c.DigestValue = sub.PayloadURL, sub.Size, sub.DigestAlgorithm, sub.DigestValue
+		c.FileName = cmp.Or(sub.FileName, manifest.PayloadName(sub.PayloadURL)) // unless it says so, named as its payload will be
 	} else {
 		fromRow(&cmd, rows[i])
 	}
@@ -214,7 +207,7 @@ func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int)
 	return cmd, 2*size + 2048
 }
 
-// fromRow takes over what a row says.
+// fromRow fills in what a row says.
 func fromRow(cmd *domain.CreateJob, r manifest.Row) {
 	c := &cmd.Configuration
 	c.PayloadURL, c.FileName, c.Size = r.FileURL, r.FileName, max(r.Size, 0)
@@ -224,21 +217,44 @@ func fromRow(cmd *domain.CreateJob, r manifest.Row) {
 		cmd.Identifiers.LocalID = r.LocalIdentifiers
 	}
 	m := &cmd.Metadata
-	for _, v := range []struct{ to, from *string }{{&m.ErcWho, &r.Creator}, {&m.ErcWhat, &r.Title}, {&m.ErcWhen, &r.Date}} {
-		if *v.from != "" {
-			*v.to = *v.from
-		}
-	}
+	m.ErcWho, m.ErcWhat, m.ErcWhen = cmp.Or(r.Creator, m.ErcWho), cmp.Or(r.Title, m.ErcWhat), cmp.Or(r.Date, m.ErcWhen)
 	if r.Fault != nil {
 		c.RowFault = &domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault, Message: bounded(r.Fault.Error())}
 	}
 }
 
-// encodedSize is how many bytes a command takes as JSON.
+// encodedSize returns how many bytes a command takes as JSON.
 func encodedSize(cmd domain.CreateJob) int {
 	b, err := json.Marshal(cmd)
 	if err != nil {
 		return maxRowBytes + 1 // plain data, always encodable; refused if not
 	}
 	return len(b)
+}
+
+// hideQueries keeps the whole URLs of the rows that become jobs now, and leaves
+// their public forms in the rows: any reader of the log sees a job's events.
+func (s *steps) hideQueries(ctx context.Context, b domain.Batch, rows []manifest.Row) error {
+	if b.NextRow >= len(rows) {
+		return nil
+	}
+	rows = rows[b.NextRow:]
+	var at []int
+	var full []string
+	for i, r := range rows {
+		if record.Revealing(r.FileURL) {
+			at, full = append(at, i), append(full, r.FileURL)
+		}
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	public, err := s.cfg.Records.KeepURLs(ctx, full)
+	if err != nil {
+		return fmt.Errorf("keep the URLs of the rows: %w", err)
+	}
+	for i, url := range public {
+		rows[at[i]].FileURL = url
+	}
+	return nil
 }

@@ -9,10 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -64,28 +62,29 @@ type ReportJob struct {
 	LeftOut []string `json:"left_out,omitempty"`
 }
 
-// batchReporting makes the report, or the second one, keeps it, tells the
+// batchReporting makes the report, or the second one, keeps it, mails it to the
 // depositor, and ends the batch (B6, B7, B9, B10). Nothing changes among the jobs
 // meanwhile: the rules refuse requeues and deletions in these states.
 func (s *steps) batchReporting(ctx context.Context, t *BatchTask) Outcome {
 	report, body, err := s.report(ctx, t.Batch)
 	if err != nil {
-		return handBack(fmt.Errorf("make the report: %w", err))
+		return release(fmt.Errorf("make the report: %w", err))
 	}
 	if n := len(body.Unexplained); n > 0 {
 		t.Log.Error("jobs of the batch are gone, and no event tells why: run accession verify", "jobs", n, "first", body.Unexplained[0].ID)
 	}
 	data, err := json.MarshalIndent(body, "", "  ")
 	if err != nil {
-		return handBack(fmt.Errorf("encode the report: %w", err))
+		return release(fmt.Errorf("encode the report: %w", err))
 	}
-	crash.Point("daemon/reporting/before-keep-report")
-	key := "reports/" + string(t.Batch.ID) + "/" + strconv.FormatInt(t.Batch.Version, 10) + "-" + sha256Hex(data) + ".json"
-	kept, err := s.cfg.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data))
+	var kept store.Blob
+	err = crash.Around("daemon/reporting/keep-report", func() (err error) {
+		kept, err = s.cfg.Objects.PutIfAbsent(ctx, fmt.Sprintf("reports/%s/%d-%s.json", t.Batch.ID, t.Batch.Version, sha256Hex(data)), bytes.NewReader(data))
+		return err
+	})
 	if err != nil {
-		return handBack(fmt.Errorf("keep the report: %w", err))
+		return release(fmt.Errorf("keep the report: %w", err))
 	}
-	crash.Point("daemon/reporting/after-keep-report")
 	if report.TooLong() {
 		report = report.Cut(store.URL(kept.Key), kept.SHA256)
 	} else {
@@ -93,7 +92,7 @@ func (s *steps) batchReporting(ctx context.Context, t *BatchTask) Outcome {
 	}
 	note, err := s.mailReport(ctx, t, body)
 	if err != nil {
-		return handBack(err)
+		return release(err)
 	}
 	return nextBatch(domain.FinishReport{Report: report, Told: note})
 }
@@ -150,7 +149,7 @@ func (s *steps) report(ctx context.Context, b domain.Batch) (domain.Report, Repo
 	return report, body, err
 }
 
-// previous gives the report before, with complete lists.
+// previous returns the report before, with complete lists.
 func (s *steps) previous(ctx context.Context, b domain.Batch) (domain.Report, error) {
 	if b.Report == nil {
 		return domain.Report{}, nil
@@ -179,12 +178,8 @@ func keptReport(ctx context.Context, objects *store.Store, r domain.Report) (Rep
 	if !ok {
 		return body, fmt.Errorf("it names no object: %q", r.ReportURL)
 	}
-	from, err := objects.Get(ctx, key)
+	data, err := readAll(ctx, objects, key)
 	if err != nil {
-		return body, err
-	}
-	data, err := io.ReadAll(from)
-	if err := errors.Join(err, from.Close()); err != nil {
 		return body, err
 	}
 	if sha := sha256Hex(data); sha != r.ReportSHA256 {
@@ -198,7 +193,8 @@ func keptReport(ctx context.Context, objects *store.Store, r domain.Report) (Rep
 
 // reportJobs reads the jobs, ordered by id.
 func (s *steps) reportJobs(ctx context.Context, completed, failed, newly []domain.JobID) ([]ReportJob, error) {
-	ids := merged(completed, failed)
+	ids := slices.Concat(completed, failed)
+	slices.Sort(ids)
 	isNew := make(map[domain.JobID]bool, len(newly))
 	for _, id := range newly {
 		isNew[id] = true
@@ -226,40 +222,28 @@ func reportJob(j domain.Job) ReportJob {
 	return r
 }
 
-// jobName is what a person knows the job's payload by.
+// jobName returns the name by which a person knows the job's payload.
 func jobName(j domain.Job) string {
-	if j.Configuration.FileName != "" {
-		return j.Configuration.FileName
+	c := j.Configuration
+	if c.FileName == "" && c.PayloadURL == "" {
+		return fmt.Sprintf("row %d", c.Row+1)
 	}
-	if j.Configuration.PayloadURL == "" {
-		return fmt.Sprintf("row %d", j.Configuration.Row+1)
-	}
-	return manifest.PayloadName(j.Configuration.PayloadURL)
+	return cmp.Or(c.FileName, manifest.PayloadName(c.PayloadURL))
 }
 
-// leftOutPrefix is where the names of files are kept that objects were made
-// without, by batch.
+// leftOutPrefix is where the names of files are kept that the objects of a batch were
+// made without.
 func leftOutPrefix(b domain.BatchID) string { return "left-out/" + string(b) + "/" }
 
 // keepLeftOut keeps the names of the files that the object is about to be made
 // without, for the report. An earlier attempt may have left out others.
-func (s *steps) keepLeftOut(ctx context.Context, j domain.Job, w workFiles) error {
-	var names []string
-	for i, f := range w.files {
-		if w.leftOut(i) {
-			names = append(names, f.Name)
-		}
-	}
+func (s *steps) keepLeftOut(ctx context.Context, j domain.Job, names []string) error {
 	key := leftOutPrefix(j.Configuration.BatchID) + string(j.ID) + ".json"
 	if names == nil {
 		if j.RetryCount == 0 {
 			return nil
 		}
-		err := s.cfg.Objects.Delete(ctx, key)
-		if store.CodeOf(err) == store.CodeNotFound {
-			return nil
-		}
-		return err
+		return s.cfg.Objects.Delete(ctx, key)
 	}
 	data, err := json.Marshal(names)
 	if err == nil {
@@ -268,7 +252,7 @@ func (s *steps) keepLeftOut(ctx context.Context, j domain.Job, w workFiles) erro
 	return err
 }
 
-// leftOut gives the names of the files that the objects of a batch were made
+// leftOut returns the names of the files that the objects of a batch were made
 // without, by job.
 func (s *steps) leftOut(ctx context.Context, b domain.BatchID) (map[domain.JobID][]string, error) {
 	all := map[domain.JobID][]string{}
@@ -292,11 +276,4 @@ func (s *steps) leftOut(ctx context.Context, b domain.BatchID) (map[domain.JobID
 func sha256Hex(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-// merged gives the ids of both lists, sorted.
-func merged(a, b []domain.JobID) []domain.JobID {
-	all := append(slices.Clone(a), b...)
-	slices.Sort(all)
-	return all
 }

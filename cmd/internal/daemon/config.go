@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,19 +17,19 @@ import (
 
 // Config is all that the daemons need.
 type Config struct {
-	// Handler is the door to the live state, Claims hands out work. Required.
+	// Handler writes the live state, Claims finds work. Required.
 	Handler *eventstore.Handler
 	Claims  eventstore.Claims
 	// Space has the promises of working space, of all processes. Required.
 	Space eventstore.Space
-	// Outbox tells a report of deletions that are not in the log yet. Required.
+	// Outbox has deletions that are not in the log yet, for reports. Required.
 	Outbox Outbox
-	// Files is the door to the files of jobs, whose state is in the log. Required.
+	// Files writes the files of jobs, whose state is in the log. Required.
 	Files *files.Handler
 
 	Profiles Profiles      // required
 	Fetch    *fetch.Client // all outgoing requests. Required
-	Records  Records       // reservations, inventory, deliveries. Required
+	Records  Records       // reservations, inventory, deliveries. Each required
 	Mail     Mailer        // nil = mails that a profile wants are noted as not delivered
 
 	// Objects is the default object store, Work the default working directory of
@@ -39,26 +40,26 @@ type Config struct {
 	Installation string
 
 	Log   *slog.Logger // required
-	Meter Meter        // nil = nobody counts
+	Meter Meter        // nil = nothing is counted
 
-	// Workers says how many workers of a daemon run, by its name; a daemon that is
-	// not named has as many as Daemons says, 0 = it does not run here.
+	// Workers is the number of a daemon's workers, by its name; that of a daemon that
+	// is not named is in Daemons. 0 = it does not run here.
 	Workers map[string]int
 	// Grace is how long running steps may go on after the stop, default 10 s.
 	Grace time.Duration
 	// RetryDelay is the first pause before work is tried again; it doubles each
 	// time, up to a minute. Default 1 s.
 	RetryDelay time.Duration
-	// HandOver lets a worker go on with a job in its next state, without claiming it
-	// anew, when nothing there goes before it and a worker of that state is free.
+	// HandOver lets a worker keep a job for its next state, without claiming it anew,
+	// when nothing there goes before it and a worker of that state is free.
 	HandOver bool
-	// ProcessingAttempts is how often processing a file may begin, default 3; how
-	// often its download may, the profile says.
+	// ProcessingAttempts is how often processing a file may begin, default 3. The
+	// profile limits how often its download may.
 	ProcessingAttempts int
 	// SpaceReserve is what stays free in the working directory, in bytes; jobs of
 	// unknown size wait while less is free. Default 1 GiB.
 	SpaceReserve int64
-	// SpaceCycle is how long a job waits for space before it is looked at again,
+	// SpaceCycle is how long a job waits for space before it is checked again,
 	// default 10 s.
 	SpaceCycle time.Duration
 	// JanitorInterval is the pause between two passes of the janitor, default 1 min.
@@ -67,28 +68,27 @@ type Config struct {
 	Retention time.Duration
 }
 
-// complete fills in defaults and names every fault.
+// complete fills in defaults and returns every fault.
 func (c *Config) complete() error {
 	var faults []error
-	need := func(there bool, what string) {
-		if !there {
-			faults = append(faults, fmt.Errorf("daemon: %s is missing from the configuration", what))
+	bad := func(format string, args ...any) { faults = append(faults, fmt.Errorf("daemon: "+format, args...)) }
+	for _, need := range []struct {
+		there bool
+		what  string
+	}{
+		{c.Handler != nil && c.Handler.Live != nil && c.Handler.Catalog != nil && c.Handler.Clock != nil && c.Handler.NewID != nil && c.Handler.Collection != nil,
+			"Handler, with all its fields,"},
+		{c.Claims != nil, "Claims"}, {c.Space != nil, "Space"}, {c.Outbox != nil, "Outbox"},
+		{c.Files != nil && c.Files.Log != nil && c.Files.Clock != nil && c.Files.NewID != nil, "Files, with all its fields,"},
+		{c.Profiles != nil, "Profiles"}, {c.Fetch != nil, "Fetch"},
+		{c.Records.Identities != nil && c.Records.Inventory != nil && c.Records.Deliveries != nil && c.Records.URLs != nil,
+			"Records, with all its fields,"},
+		{c.Objects != nil, "Objects"}, {c.Work != nil, "Work"}, {c.Installation != "", "Installation"}, {c.Log != nil, "Log"},
+	} {
+		if !need.there {
+			bad("%s is missing from the configuration", need.what)
 		}
 	}
-	need(c.Handler != nil && c.Handler.Live != nil && c.Handler.Catalog != nil && c.Handler.Clock != nil && c.Handler.NewID != nil && c.Handler.Collection != nil,
-		"Handler, with all its fields,")
-	need(c.Claims != nil, "Claims")
-	need(c.Space != nil, "Space")
-	need(c.Outbox != nil, "Outbox")
-	need(c.Files != nil && c.Files.Log != nil && c.Files.Clock != nil && c.Files.NewID != nil, "Files, with all its fields,")
-	need(c.Profiles != nil, "Profiles")
-	need(c.Fetch != nil, "Fetch")
-	need(c.Records != nil, "Records")
-	need(c.Objects != nil, "Objects")
-	need(c.Work != nil, "Work")
-	need(c.Installation != "", "Installation")
-	need(c.Log != nil, "Log")
-
 	workers := make(map[string]int, len(Daemons))
 	for _, d := range Daemons {
 		workers[d.Name] = d.Workers
@@ -96,36 +96,37 @@ func (c *Config) complete() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Workers)) {
 		_, known := workers[name]
 		if n := c.Workers[name]; !known || n < 0 {
-			faults = append(faults, fmt.Errorf("daemon: %d workers of %q: give a daemon's name and a number from 0", n, name))
+			bad("%d workers of %q: give a daemon's name and a number from 0", n, name)
 		}
-		workers[name] = c.Workers[name]
 	}
+	maps.Copy(workers, c.Workers)
 	c.Workers = workers
-
-	fill := func(d *time.Duration, name string, def time.Duration) {
-		if *d < 0 {
-			faults = append(faults, fmt.Errorf("daemon: %s is negative", name))
+	for _, d := range []struct {
+		field *time.Duration
+		name  string
+		value time.Duration
+	}{
+		{&c.Grace, "Grace", 10 * time.Second}, {&c.RetryDelay, "RetryDelay", time.Second}, {&c.SpaceCycle, "SpaceCycle", 10 * time.Second},
+		{&c.JanitorInterval, "JanitorInterval", time.Minute}, {&c.Retention, "Retention", 0},
+	} {
+		if *d.field = cmp.Or(*d.field, d.value); *d.field < 0 {
+			bad("%s is negative", d.name)
 		}
-		if *d == 0 {
-			*d = def
-		}
 	}
-	fill(&c.Grace, "Grace", 10*time.Second)
-	fill(&c.RetryDelay, "RetryDelay", time.Second)
-	fill(&c.SpaceCycle, "SpaceCycle", 10*time.Second)
-	fill(&c.JanitorInterval, "JanitorInterval", time.Minute)
-	fill(&c.Retention, "Retention", 0)
-	if c.ProcessingAttempts == 0 {
-		c.ProcessingAttempts = 3
+	if c.ProcessingAttempts = cmp.Or(c.ProcessingAttempts, 3); c.ProcessingAttempts < 0 {
+		bad("ProcessingAttempts is negative")
 	}
-	if c.ProcessingAttempts < 0 {
-		faults = append(faults, errors.New("daemon: ProcessingAttempts is negative"))
-	}
-	if c.SpaceReserve == 0 {
-		c.SpaceReserve = 1 << 30
-	}
-	if c.SpaceReserve < 0 {
-		faults = append(faults, errors.New("daemon: SpaceReserve is negative"))
+	if c.SpaceReserve = cmp.Or(c.SpaceReserve, 1<<30); c.SpaceReserve < 0 {
+		bad("SpaceReserve is negative")
 	}
 	return errors.Join(faults...)
 }
+
+// delay returns the pause before the attempt after n failures: RetryDelay, doubled
+// each time, up to a minute.
+func (c *Config) delay(n int) time.Duration {
+	return min(c.RetryDelay<<min(max(n-1, 0), 10), max(maxDelay, c.RetryDelay))
+}
+
+// maxDelay bounds the pauses between attempts.
+const maxDelay = time.Minute

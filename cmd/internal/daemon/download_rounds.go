@@ -1,22 +1,23 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// Files whose attempts are written to the log together: so many at most, and no
-// more bytes, so that small ones go fast and large ones are timed by themselves.
-// A file of unknown size counts as one of unknownBytes.
+// The largest number of files, and of bytes, whose attempts are written to the log
+// together, so that small ones go fast and large ones are timed by themselves. A file
+// of unknown size counts as one of unknownBytes.
 const (
 	chunkFiles   = 16
 	chunkBytes   = 16 << 20
@@ -25,7 +26,7 @@ const (
 
 // rounds fetches what is missing. What failed comes after all the others, and
 // waits a little longer each time.
-func (d *transfer) rounds(ctx context.Context, claim *store.Claim) error {
+func (d *download) rounds(ctx context.Context) error {
 	for n := 0; ; n++ {
 		// What was known of the files may have been outdated.
 		if err := d.endLost(ctx); err != nil {
@@ -36,79 +37,77 @@ func (d *transfer) rounds(ctx context.Context, claim *store.Claim) error {
 			return d.failure()
 		}
 		if n > 0 {
-			pause(ctx, d.wait)
+			pause(ctx, d.pause)
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d.wait = 0
-		if err := d.round(ctx, claim, todo); err != nil {
+		d.pause = 0
+		if err := d.round(ctx, todo); err != nil {
 			return err
 		}
 		if d.own != nil {
 			return d.own
 		}
 		if n > 2*d.max { // each round is an attempt at every file of it
-			return &logError{errors.New("somebody else keeps moving the files")}
+			return &logError{errors.New("another process keeps moving the files")}
 		}
 	}
 }
 
+// lost reports whether the log says that the file is in its place, and this claim does
+// not have it.
+func (d *download) lost(i int) bool {
+	return !d.leftOut(i) && isFetched(d.state[i].State) && !d.got[i]
+}
+
 // todo lists the files to be fetched in round n: those that the log says are not
 // in their place, and those whose copy is lost although it does.
-func (d *transfer) todo(n int) []int {
-	var todo []int
+func (d *download) todo(n int) (todo []int) {
 	for i, f := range d.state {
-		switch {
-		case f.State == domain.FileDiscovered, f.State == domain.FileDownloadingFailed,
-			!d.leftOut(i) && fetchedState(f.State) && !d.got[i] && n < d.max:
+		if f.State == domain.FileDiscovered || f.State == domain.FileDownloadingFailed || d.lost(i) && n < d.max {
 			todo = append(todo, i)
 		}
 	}
 	return todo
 }
 
-func (d *transfer) round(ctx context.Context, claim *store.Claim, todo []int) error {
-	most := min(max(len(todo)/(4*d.p.Fetch.Parallel), 1), chunkFiles)
+func (d *download) round(ctx context.Context, todo []int) error {
+	parallel := d.task.Profile.Fetch.Parallel
+	most := min(max(len(todo)/(4*parallel), 1), chunkFiles)
 	var g errgroup.Group // without a context: one bad file does not stop the others, a requeue needs only the bad one
-	g.SetLimit(d.p.Fetch.Parallel)
+	g.SetLimit(parallel)
 	for len(todo) > 0 {
 		n, bytes := 0, int64(0)
 		for n < len(todo) && n < most && bytes < chunkBytes {
-			size := d.state[todo[n]].Size
-			if size == 0 {
-				size = unknownBytes
-			}
-			bytes = plus(bytes, size)
+			bytes = plus(bytes, cmp.Or(d.state[todo[n]].Size, unknownBytes))
 			n++
 		}
 		chunk := todo[:n]
 		todo = todo[n:]
-		g.Go(func() error { return d.chunk(ctx, claim, chunk) })
+		g.Go(func() error { return d.chunk(ctx, chunk) })
 	}
 	return g.Wait()
 }
 
 // chunk makes an attempt at each of a few files: start (F2, F6), transfer, end
 // (F4, F5, F7).
-func (d *transfer) chunk(ctx context.Context, claim *store.Claim, todo []int) error {
-	var starts []ask
+func (d *download) chunk(ctx context.Context, todo []int) error {
+	var starts, ends []fileCommand
 	for _, i := range todo {
-		if f := d.state[i]; !fetchedState(f.State) {
-			starts = append(starts, ask{i, domain.StartDownload{Worker: d.t.Claim.Worker, Limits: d.limits(f, f.DownloadAttempts)}})
+		if f := d.state[i]; !isFetched(f.State) {
+			starts = append(starts, fileCommand{i, domain.StartDownload{Worker: d.task.Claim.Worker, Limits: d.limits(f, f.DownloadAttempts)}})
 		}
 	}
-	if err := d.do(ctx, "", starts); err != nil {
+	if err := crash.Around("daemon/downloading/start", func() error { return d.do(ctx, "", starts) }); err != nil {
 		return err
 	}
-	crash.Point("daemon/downloading/after-start")
 	had := make([]partial, 0, len(todo))
 	for _, i := range todo {
-		if f := d.state[i]; !d.mine(f) && !fetchedState(f.State) {
-			continue // somebody else moved it
+		if f := d.state[i]; !d.mine(f) && !isFetched(f.State) {
+			continue // another process moved it
 		}
-		got := d.one(ctx, claim, i)
-		had = append(had, got)
+		had = append(had, d.one(ctx, i))
 		if err := ctx.Err(); err != nil {
 			for _, h := range had {
 				h.abort()
@@ -117,124 +116,29 @@ func (d *transfer) chunk(ctx context.Context, claim *store.Claim, todo []int) er
 		}
 	}
 	commitAll(had)
-	var ends []ask
 	for _, h := range had {
-		i, f := h.i, d.state[h.i]
-		d.got[i], d.errs[i] = h.err == nil, h.err
+		f := d.state[h.i]
+		d.got[h.i], d.errs[h.i] = h.err == nil, h.err
 		var end domain.FileCommand
 		if h.err != nil {
-			end = d.failed(i, h.err) // nothing was measured
+			end = d.failed(h.i, h.err) // nothing was measured
 		} else {
 			end = domain.FinishDownload{Fence: f.Fence, Size: h.m.Bytes(), SHA256: h.m.SHA256()}
 		}
 		if d.mine(f) {
-			ends = append(ends, ask{i, end})
+			ends = append(ends, fileCommand{h.i, end})
 		}
 	}
-	crash.Point("daemon/downloading/before-end")
-	if err := d.end(ctx, ends); err != nil {
+	if err := crash.Around("daemon/downloading/end", func() error { return d.end(ctx, ends) }); err != nil {
 		return err
 	}
-	crash.Point("daemon/downloading/after-end")
 	d.progress(todo)
 	return nil
 }
 
-// one brings one file into the claim's directory, from an earlier claim when that
-// has it.
-func (d *transfer) one(ctx context.Context, claim *store.Claim, i int) partial {
-	if d.found[i].from != nil {
-		if got := d.copy(claim, i); got.err == nil {
-			return got
-		}
-	}
-	return d.fetch(ctx, claim, i)
-}
-
-// failed gives the end of an attempt that failed. What another attempt cannot mend
-// is given up at once; what is our own fault is not held against the file, unless
-// the job fails for it.
-func (d *transfer) failed(i int, err error) domain.FileCommand {
-	f := d.state[i]
-	_, _, again, _ := verdict(err)
-	limits := domain.Limits{Max: d.max}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case ours(err):
-		if limits.Max = f.DownloadAttempts + 1; d.t.lastTry() && d.s.trouble(err, "").verb == verbRetry {
-			limits.Max = f.DownloadAttempts // the job fails with it
-		}
-		if d.own == nil {
-			d.own = fmt.Errorf("%s: %w", d.files[i].Name, err)
-		}
-	case !again:
-		limits.Max = max(f.DownloadAttempts, 1)
-	default:
-		d.wait = max(d.wait, d.delay(f.DownloadAttempts, err))
-	}
-	why := reasonOf(err, "")
-	d.t.Log.Info("an attempt to fetch failed", "file", d.files[i].Name, "try", f.DownloadAttempts, "of", limits.Max, "code", why.Code,
-		"error", err, "cause", errors.Unwrap(err))
-	return domain.FailDownload{Fence: f.Fence, Reason: why, Limits: limits}
-}
-
-// delay gives the time to the next attempt: doubled each time, or what the server
-// asks for when that is longer.
-func (d *transfer) delay(attempts int, err error) time.Duration {
-	first := d.s.cfg.RetryDelay
-	wait := first << min(max(attempts-1, 0), 10)
-	var asks interface{ Retry() (bool, time.Duration) }
-	if errors.As(err, &asks) {
-		_, after := asks.Retry()
-		wait = max(wait, after)
-	}
-	return min(wait, max(maxDelay, first))
-}
-
-// failure tells of the first file that cannot be had, or nil.
-func (d *transfer) failure() error {
-	var first error
-	more := 0
-	for i, f := range d.state {
-		lost := !d.leftOut(i) && fetchedState(f.State) && !d.got[i]
-		if f.State != domain.FileIgnore && f.State != domain.FileDownloading && !lost {
-			continue
-		}
-		if first != nil {
-			more++
-			continue
-		}
-		name := d.files[i].Name
-		switch {
-		case d.errs[i] != nil:
-			first = fmt.Errorf("%s: %w", name, d.errs[i])
-		case f.State == domain.FileIgnore && f.Reason != nil:
-			first = fmt.Errorf("%s: %w", name, &problem{*f.Reason})
-		default:
-			first = &logError{fmt.Errorf("%s is %s: somebody else moved it", name, f.State)}
-		}
-	}
-	if more > 0 {
-		return fmt.Errorf("%w (%d more files cannot be had)", first, more)
-	}
-	return first
-}
-
-// progress tells how far the job is, ten times for one of many files.
-func (d *transfer) progress(chunk []int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	before := d.done
-	for _, i := range chunk {
-		if d.got[i] {
-			d.done++
-			d.fetched = plus(d.fetched, d.state[i].Size)
-		}
-	}
-	if step := max(len(d.files)/10, chunkFiles); before/step != d.done/step {
-		d.t.Log.Info("downloading", "fetched", d.done, "files", len(d.files), "bytes", d.fetched)
-	}
+// mine reports whether this claim makes an attempt at the file.
+func (d *download) mine(f domain.File) bool {
+	return f.State == domain.FileDownloading && f.Worker == d.task.Claim.Worker
 }
 
 // partial is a file that was written whole, and is not on disk under its name yet.
@@ -269,14 +173,22 @@ func commitAll(all []partial) {
 	_ = g.Wait() // each keeps its own error
 }
 
-// mine reports whether this claim makes an attempt at the file.
-func (d *transfer) mine(f domain.File) bool {
-	return f.State == domain.FileDownloading && f.Worker == d.t.Claim.Worker
+// one brings one file into the claim's directory, from an earlier claim when that
+// has it, else from the depositor.
+func (d *download) one(ctx context.Context, i int) partial {
+	if d.found[i].from != nil {
+		if got := d.copy(i); got.err == nil {
+			return got
+		}
+	}
+	return d.put(i, func(w io.Writer) error {
+		return d.get(ctx, d.task.Profile, d.files[i], w, int64(d.task.Profile.Limits.MaxFileBytes))
+	})
 }
 
 // copy takes the copy that was found.
-func (d *transfer) copy(claim *store.Claim, i int) partial {
-	return d.put(claim, i, func(w io.Writer) error {
+func (d *download) copy(i int) partial {
+	return d.put(i, func(w io.Writer) error {
 		r, err := d.found[i].from.Open(d.files[i].Name)
 		if err != nil {
 			return err
@@ -287,18 +199,11 @@ func (d *transfer) copy(claim *store.Claim, i int) partial {
 	})
 }
 
-// fetch asks the depositor for it.
-func (d *transfer) fetch(ctx context.Context, claim *store.Claim, i int) partial {
-	return d.put(claim, i, func(w io.Writer) error {
-		return d.s.get(ctx, d.p, d.files[i], w, int64(d.p.Limits.MaxFileBytes))
-	})
-}
-
-// put writes one file under a temporary name, and throws it away if it is not what
-// the deposit says.
-func (d *transfer) put(claim *store.Claim, i int, write func(io.Writer) error) partial {
+// put writes one file under a temporary name, and removes it if it is not what the
+// deposit says.
+func (d *download) put(i int, write func(io.Writer) error) partial {
 	got := partial{i: i}
-	if got.part, got.err = claim.Create(d.files[i].Name); got.err != nil {
+	if got.part, got.err = d.claim.Create(d.files[i].Name); got.err != nil {
 		got.part = nil
 		return got
 	}
@@ -315,4 +220,75 @@ func (d *transfer) put(claim *store.Claim, i int, write func(io.Writer) error) p
 		got.abort()
 	}
 	return got
+}
+
+// failed returns the end of an attempt that failed. Against what another attempt cannot
+// help, the file is given up at once; what is our own fault is not held against it,
+// unless the job fails for it.
+func (d *download) failed(i int, err error) domain.FileCommand {
+	f := d.state[i]
+	again, after := fetch.MayRetry(err)
+	limits := domain.Limits{Max: d.max}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case ours(err):
+		if limits.Max = f.DownloadAttempts + 1; d.task.lastTry() && d.trouble(err, "").verb == verbRetry {
+			limits.Max = f.DownloadAttempts // the job fails with it
+		}
+		if d.own == nil {
+			d.own = fmt.Errorf("%s: %w", d.files[i].Name, err)
+		}
+	case !again:
+		limits.Max = max(f.DownloadAttempts, 1)
+	default: // what the server asks for counts when it is longer
+		d.pause = max(d.pause, min(max(d.cfg.delay(f.DownloadAttempts), after), max(maxDelay, d.cfg.RetryDelay)))
+	}
+	why := reasonOf(err, "")
+	d.task.Log.Info("an attempt to fetch failed", "file", d.files[i].Name, "try", f.DownloadAttempts, "of", limits.Max, "code", why.Code,
+		"error", err, "cause", errors.Unwrap(err))
+	return domain.FailDownload{Fence: f.Fence, Reason: why, Limits: limits}
+}
+
+// failure returns the error of the first file that cannot be had, or nil.
+func (d *download) failure() error {
+	var failed []int
+	for i, f := range d.state {
+		if f.State == domain.FileIgnore || f.State == domain.FileDownloading || d.lost(i) {
+			failed = append(failed, i)
+		}
+	}
+	if failed == nil {
+		return nil
+	}
+	i := failed[0]
+	name, f, err := d.files[i].Name, d.state[i], d.errs[i]
+	if err == nil && f.State == domain.FileIgnore && f.Reason != nil {
+		err = &problem{*f.Reason}
+	}
+	if err == nil {
+		err = movedError(name, f.State)
+	} else {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	if more := len(failed) - 1; more > 0 {
+		return fmt.Errorf("%w (%d more files cannot be had)", err, more)
+	}
+	return err
+}
+
+// progress logs how far the job is, ten times for one of many files.
+func (d *download) progress(chunk []int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.done
+	for _, i := range chunk {
+		if d.got[i] {
+			d.done++
+			d.fetched = plus(d.fetched, d.state[i].Size)
+		}
+	}
+	if step := max(len(d.files)/10, chunkFiles); before/step != d.done/step {
+		d.task.Log.Info("downloading", "fetched", d.done, "files", len(d.files), "bytes", d.fetched)
+	}
 }

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The page on effects lists every crash point of this package, and no other.
+// The page on effects lists every effect of this package that has crash points, and no
+// other.
 func TestEffectsPageListsEveryCrashPoint(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.FromSlash("../../../docs/effects.md"))
@@ -28,7 +29,7 @@ func TestEffectsPageListsEveryCrashPoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`crash\.Point\("([^"]*)"\)`).FindAllSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile(`crash\.Around\("([^"]*)"`).FindAllSubmatch(text, -1) {
 			there = append(there, string(m[1]))
 		}
 	}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 )
 
-// client gives the one client for requests, with what the profile opens to it.
+// client returns the one client for requests, with what the profile opens to it.
 func (s *steps) client(p Profile) (*fetch.Client, error) {
 	policy, err := fetch.ParsePolicy(p.Fetch.Allow)
 	if err != nil {
@@ -23,16 +24,14 @@ func (s *steps) client(p Profile) (*fetch.Client, error) {
 	return s.cfg.Fetch.With(policy), nil
 }
 
-// attempts tries as often as the profile says, longer apart each time, as long as
+// attempts tries as often as the profile allows, with growing pauses, as long as
 // another attempt may help.
-func (s *steps) attempts(ctx context.Context, t logger, p Profile, try func() error) error {
+func (s *steps) attempts(ctx context.Context, log *slog.Logger, p Profile, try func() error) error {
 	return fetch.Try(ctx, fetch.Retry{Attempts: p.Fetch.Attempts, Base: s.cfg.RetryDelay,
 		Failed: func(n int, err error, wait time.Duration) {
-			t.Info("an attempt to fetch failed", "try", n, "wait", wait, "error", err, "cause", errors.Unwrap(err))
+			log.Info("an attempt to fetch failed", "try", n, "wait", wait, "error", err, "cause", errors.Unwrap(err))
 		}}, try)
 }
-
-type logger interface{ Info(string, ...any) }
 
 // get writes the bytes of a file to w: by GET, or out of the object store for an
 // upload. It gives up beyond limit bytes.
@@ -73,7 +72,7 @@ func (s *steps) getUpload(ctx context.Context, key string, w io.Writer, limit in
 	return err
 }
 
-// head asks for the size of a file, -1 when nobody can tell.
+// head asks for the size of a file, -1 when the server does not say.
 func (s *steps) head(ctx context.Context, p Profile, f file) (int64, error) {
 	if key, ok := store.KeyOf(f.URL); ok {
 		info, err := s.cfg.Objects.Stat(ctx, key)

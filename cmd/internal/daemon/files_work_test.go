@@ -14,14 +14,14 @@ const upToReady = "F1 F2 F4 F10"
 
 // dies lets the worker die at an operation of the records, so often.
 func (w *world) dies(op string, times int) {
-	w.r.steps.cfg.Records = &faultyRecords{Records: w.cfg.Records, refuse: func(asked string) error {
+	w.r.steps.cfg.Records = faulty(w.cfg.Records, func(asked string) error {
 		if asked == op && times > 0 {
 			times--
 			w.mem.Expire(w.store)
 			return away
 		}
 		return nil
-	}}
+	})
 }
 
 // begun lets a worker die right after it began to process the files.

@@ -45,7 +45,7 @@ func TestHandOver(t *testing.T) {
 	defer w.openRunner()()
 	before := w.r.slots.free[domain.DaemonJobDownloading]
 	next := w.slotTurn(domain.DaemonJobProvisioning)
-	if next == nil || next.d.Name != domain.DaemonJobDownloading || next.job.Job.State != domain.JobDownloading || next.claim.Attempts != 1 {
+	if next == nil || next.d.Name != domain.DaemonJobDownloading || next.job.Job.State != domain.JobDownloading || next.Claim.Attempts != 1 {
 		t.Fatalf("goes on with %+v", next)
 	}
 	if n := w.r.slots.free[domain.DaemonJobDownloading]; n != before-1 {

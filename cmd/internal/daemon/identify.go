@@ -9,49 +9,53 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// identify sees to it that the job's object has its identifier: the depositor's,
-// the one that its local ids lead to, or a new one, which is reserved under the
+// identify gives the job's object its identifier: the depositor's, the one that its local ids lead to, or a new one, which is reserved under the
 // job's id before anything else. It is written to the job at once, so that a job
 // that starts over does not mint again.
-func (s *steps) identify(ctx context.Context, p Profile, t *JobTask) error {
-	ids := t.Job.Identifiers
+func (s *steps) identify(ctx context.Context, t *JobTask) error {
+	ids, p := t.Job.Identifiers, t.Profile
 	if ids.Primary != "" {
 		ark, err := mint.Parse(ids.Primary)
 		if err != nil {
 			return err
 		}
-		return s.settle(ctx, p, t, ark.String(), false)
+		return s.settle(ctx, t, ark.String(), false)
 	}
 	known, err := s.cfg.Records.LookupLocalID(ctx, p.Owner, ids.LocalID)
 	if err != nil {
 		return err
 	}
 	if known != "" {
-		return s.settle(ctx, p, t, known, false)
+		return s.settle(ctx, t, known, false)
 	}
 	name, err := mint.Minter{NAAN: p.Identifier.NAAN, Shoulder: p.Identifier.Shoulder}.Derive(string(t.Job.ID))
 	if err != nil {
 		return err
 	}
-	crash.Point("daemon/processing/before-reserve-identifier")
-	reserved, err := s.cfg.Records.ReserveIdentifier(ctx, t.Job.ID, name)
+	err = crash.Around("daemon/processing/reserve-identifier", func() error {
+		reserved, err := s.cfg.Records.ReserveIdentifier(ctx, t.Job.ID, name)
+		name = reserved.Name
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	crash.Point("daemon/processing/after-reserve-identifier")
-	return s.settle(ctx, p, t, reserved.Name, true)
+	return s.settle(ctx, t, name, true)
 }
 
 // settle binds the local ids to the identifier and writes it to the job. Another
 // job may have bound them meanwhile: then a minted identifier gives way to that
 // job's, and stays unused.
-func (s *steps) settle(ctx context.Context, p Profile, t *JobTask, primary string, minted bool) error {
+func (s *steps) settle(ctx context.Context, t *JobTask, primary string, minted bool) error {
 	ids := t.Job.Identifiers
-	bound, err := s.cfg.Records.BindLocalID(ctx, p.Owner, ids.LocalID, primary, t.Job.ID)
+	var bound string
+	err := crash.Around("daemon/processing/bind-local-id", func() (err error) {
+		bound, err = s.cfg.Records.BindLocalID(ctx, t.Profile.Owner, ids.LocalID, primary, t.Job.ID)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	crash.Point("daemon/processing/after-bind-local-id")
 	if bound != primary && !minted {
 		return contentProblem(CodeIdentifierMismatch, "the local ids %q lead to %s, the deposit names %s: correct the one that is wrong",
 			ids.LocalID, bound, primary)
@@ -59,10 +63,10 @@ func (s *steps) settle(ctx context.Context, p Profile, t *JobTask, primary strin
 	minted = minted && bound == primary
 	if ids.Primary != bound {
 		ids.Primary = bound
-		if err := t.Keep(ctx, domain.IdentifyJob{Identifiers: ids, Minted: minted}); err != nil {
+		err := crash.Around("daemon/processing/identify", func() error { return t.Keep(ctx, domain.IdentifyJob{Identifiers: ids, Minted: minted}) })
+		if err != nil {
 			return fmt.Errorf("write the identifier to the job: %w", err)
 		}
-		crash.Point("daemon/processing/after-identify")
 	}
 	if minted {
 		return s.cfg.Records.ConfirmIdentifier(ctx, t.Job.ID, bound)

@@ -15,15 +15,14 @@ var janitorActor = domain.DaemonActor(domain.DaemonJanitor)
 // jobClean takes a completed job out of its queue (J20). Its working directory
 // goes first: a directory whose job has left the queue would never be found again.
 func (s *steps) jobClean(ctx context.Context, t *JobTask) Outcome {
-	if err := s.removeWork(t.Job); err != nil {
-		return handBack(fmt.Errorf("remove the working directory: %w", err))
+	if err := crash.Around("daemon/janitor/remove-directory", func() error { return s.removeWork(t.Job) }); err != nil {
+		return release(fmt.Errorf("remove the working directory: %w", err))
 	}
-	crash.Point("daemon/janitor/after-remove-directory")
 	return nextJob(domain.CleanJob{})
 }
 
-// removeWork removes what the job has in its working directory. Without its
-// profile the directory is looked for in every place that is known.
+// removeWork removes what the job has in its working directory. Without its profile
+// every working directory that was opened is searched.
 func (s *steps) removeWork(j domain.Job) error {
 	batch := j.Configuration.BatchID
 	if p, err := s.cfg.Profiles.Get(j.Configuration.ProfileName); err == nil {
@@ -34,32 +33,26 @@ func (s *steps) removeWork(j domain.Job) error {
 		return work.Remove(batch, j.ID)
 	}
 	var errs []error
-	for _, w := range s.all() {
+	for _, w := range s.allWork() {
 		errs = append(errs, w.Remove(batch, j.ID))
 	}
 	return errors.Join(errs...)
 }
 
-// janitor goes round until ctx ends, at its start and then after each interval.
+// janitor makes its rounds until ctx ends, at its start and then after each interval.
 func (r *Runner) janitor(ctx context.Context) {
-	stray := map[string]bool{}
-	for {
+	for stray := map[string]bool{}; ctx.Err() == nil; pause(ctx, r.cfg.JanitorInterval) {
 		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
 			r.cfg.Log.Warn("the janitor could not finish its round; it goes on with the next one", "error", err)
 		}
-		stray = r.sweep(ctx, stray)
-		pause(ctx, r.cfg.JanitorInterval)
-		if ctx.Err() != nil {
-			return
-		}
+		stray = r.cleanUp(ctx, stray)
 	}
 }
 
-// pass looks at every batch once: reports that nobody began (B5), completed
+// pass decides about every batch once: reports that no worker began (B5), completed
 // batches whose time is over (B13), deletions that were interrupted.
 func (r *Runner) pass(ctx context.Context) error {
-	o := eventstore.Meta{Actor: janitorActor, TraceParent: eventstore.NewTrace().Parent()}
-	live := r.cfg.Handler.Live
+	meta := eventstore.Meta{Actor: janitorActor, TraceParent: eventstore.NewTrace().Parent()}
 	ids, err := r.cfg.Handler.Catalog.Batches(ctx)
 	if err != nil {
 		return err
@@ -69,71 +62,62 @@ func (r *Runner) pass(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		at, err := live.Batch(ctx, id)
+		is, err := r.cfg.Handler.Live.Batch(ctx, id)
 		switch {
 		case errors.Is(err, eventstore.ErrNotFound):
-			continue
 		case err != nil:
 			errs = append(errs, err)
-			continue
-		}
-		switch b := at.State; b.State {
-		case domain.BatchProcessing:
-			r.tryReport(ctx, id, o)
-		case domain.BatchCompleted:
-			errs = append(errs, r.retire(ctx, b, o))
-		case domain.BatchDeleted:
-			errs = append(errs, r.finishDeletion(ctx, id, o))
+		case is.State.State == domain.BatchProcessing:
+			r.tryReport(ctx, id, meta)
+		case is.State.State == domain.BatchCompleted:
+			errs = append(errs, r.retire(ctx, is.State, meta))
+		case is.State.State == domain.BatchDeleted:
+			errs = append(errs, r.finishDeletion(ctx, id, meta))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // tryReport moves the batch on to its report if none of its jobs is processing
-// any more (B5). That somebody else does it first, or that it is too early, is
+// any more (B5). That another process does it first, or that it is too early, is
 // ordinary.
-func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, o eventstore.Meta) {
+func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, meta eventstore.Meta) {
 	refs, err := r.cfg.Handler.Live.Refs(ctx, id)
-	if err == nil && refs.Processing > 0 {
-		return
+	var is eventstore.Loaded[domain.Batch]
+	if err == nil && refs.Processing == 0 {
+		is, err = r.cfg.Handler.Live.Batch(ctx, id)
 	}
-	if err == nil {
-		var at eventstore.Loaded[domain.Batch]
-		if at, err = r.cfg.Handler.Live.Batch(ctx, id); err == nil && at.State.State != domain.BatchProcessing {
-			return
-		}
-	}
-	if err == nil {
-		_, err = r.doBatch(ctx, id, domain.BeginReport{}, o)
+	if err == nil && is.State.State == domain.BatchProcessing {
+		_, err = r.doBatch(ctx, id, domain.BeginReport{}, meta)
 	}
 	if err != nil && !isRefused(err) && !errors.Is(err, eventstore.ErrConflict) {
-		r.cfg.Log.Warn("cannot look whether the batch is ready for its report; the janitor looks again", "batch", id, "trace", domain.TraceID(o.TraceParent), "error", err)
+		r.cfg.Log.Warn("cannot check whether the batch is ready for its report; the janitor checks again", "batch", id, "trace", domain.TraceID(meta.TraceParent), "error", err)
 	}
 }
 
 // retire cleans a batch up when its retention time is over (B13).
-func (r *Runner) retire(ctx context.Context, b domain.Batch, o eventstore.Meta) error {
+func (r *Runner) retire(ctx context.Context, b domain.Batch, meta eventstore.Meta) error {
 	if r.cfg.Retention == 0 || r.cfg.Handler.Clock().Sub(b.Modified.Time) < r.cfg.Retention {
 		return nil
 	}
-	b, err := r.doBatch(ctx, b.ID, domain.CleanBatch{}, o)
+	b, err := r.doBatch(ctx, b.ID, domain.CleanBatch{}, meta)
 	if err != nil {
 		return err
 	}
-	r.cfg.Log.Info("cleaned up after its retention time", "batch", b.ID, "trace", domain.TraceID(o.TraceParent))
-	return r.finishDeletion(ctx, b.ID, o)
+	r.cfg.Log.Info("cleaned up after its retention time", "batch", b.ID, "trace", domain.TraceID(meta.TraceParent))
+	return r.finishDeletion(ctx, b.ID, meta)
 }
 
 // finishDeletion removes what is left of a deleted batch; a job that is locked at
 // the moment is left for the next round.
-func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID, o eventstore.Meta) error {
-	return r.cfg.Handler.FinishDeletion(ctx, id, o, r.steps.removeWork)
+func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID, meta eventstore.Meta) error {
+	return r.cfg.Handler.FinishDeletion(ctx, id, meta, r.steps.removeWork)
 }
 
-// sweep removes working directories of jobs that are not there any more, in every
-// place that a profile names. A job must be missing in two rounds in a row: what
-// this server does not know yet may just be new.
-func (r *Runner) sweep(ctx context.Context, before map[string]bool) map[string]bool {
+// cleanUp removes working directories of jobs that are not there any more, in the
+// working directories of all profiles. A job must be missing in two rounds in a row:
+// what this server does not know yet may just be new.
+func (r *Runner) cleanUp(ctx context.Context, before map[string]bool) map[string]bool {
 	stray := map[string]bool{}
 	for _, name := range r.cfg.Profiles.Names() {
 		p, err := r.cfg.Profiles.Get(name)
@@ -141,28 +125,26 @@ func (r *Runner) sweep(ctx context.Context, before map[string]bool) map[string]b
 			_, err = r.steps.work(p)
 		}
 		if err != nil {
-			r.cfg.Log.Warn("cannot look into the working directory of a profile", "profile", name, "error", err)
+			r.cfg.Log.Warn("cannot open the working directory of a profile", "profile", name, "error", err)
 		}
 	}
-	for _, w := range r.steps.all() {
+	for _, w := range r.steps.allWork() {
 		found, err := w.List()
 		if err != nil {
 			r.cfg.Log.Warn("cannot list the working directory", "error", err)
-			continue
 		}
 		for _, l := range found {
 			if l.Job == "" || ctx.Err() != nil {
 				continue
 			}
-			at, err := r.cfg.Handler.Live.Job(ctx, l.Job)
-			gone := errors.Is(err, eventstore.ErrNotFound) || err == nil && at.State.Cleaned
-			switch {
-			case gone && before[l.Path]:
-				if err := w.Remove(l.Batch, l.Job); err != nil {
-					r.cfg.Log.Warn("cannot remove a working directory whose job is gone", "job", l.Job, "error", err)
-				}
-			case gone:
+			is, err := r.cfg.Handler.Live.Job(ctx, l.Job)
+			if !errors.Is(err, eventstore.ErrNotFound) && (err != nil || !is.State.Cleaned) {
+				continue
+			}
+			if !before[l.Path] {
 				stray[l.Path] = true
+			} else if err := w.Remove(l.Batch, l.Job); err != nil {
+				r.cfg.Log.Warn("cannot remove a working directory whose job is gone", "job", l.Job, "error", err)
 			}
 		}
 	}

@@ -187,11 +187,11 @@ func TestStrayDirectories(t *testing.T) {
 		}
 	}
 	there := func(dir string) bool { _, err := os.Stat(dir); return err == nil }
-	seen := w.r.sweep(t.Context(), nil)
+	seen := w.r.cleanUp(t.Context(), nil)
 	if !there(stray) {
 		t.Fatal("removed in the first round")
 	}
-	w.r.sweep(t.Context(), seen)
+	w.r.cleanUp(t.Context(), seen)
 	if there(elsewhere) {
 		t.Error("the stray directory in a profile's own place is still there")
 	}

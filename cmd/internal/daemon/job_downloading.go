@@ -16,46 +16,42 @@ import (
 )
 
 // jobDownloading brings every file of the object into the working directory (J8,
-// J9), each through its own life in the log. Files that an earlier claim has left
+// J9), each through its own attempts in the log. Files that an earlier claim has left
 // there, and that are what the deposit says, are not fetched again.
 func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
-	p, out := s.profile(t)
-	if out != nil {
-		return *out
-	}
-	files, err := s.files(ctx, p, t)
+	files, err := s.files(ctx, t)
 	if err != nil {
 		return s.downloadFailed(err, "the manifest could not be read")
 	}
-	if len(files) > p.Limits.MaxFiles {
+	if most := t.Profile.Limits.MaxFiles; len(files) > most {
 		return fail(domain.Reason{Class: domain.ClassContent, Code: domain.CodeManifestInvalid,
-			Message: fmt.Sprintf("the object has %d files, more than the %d that its collection allows", len(files), p.Limits.MaxFiles)})
+			Message: fmt.Sprintf("the object has %d files, more than the %d that its collection allows", len(files), most)})
 	}
-	work, err := s.work(p)
+	work, err := s.work(t.Profile)
 	if err != nil {
 		return s.trouble(err, "open the working directory")
 	}
-	l, err := s.known(ctx, p, t, files)
+	fs, err := s.discovered(ctx, t, files)
 	if err != nil {
 		return s.downloadFailed(err, "")
 	}
-	d := transfer{lives: l, p: p, work: work, batch: t.Job.Configuration.BatchID,
+	d := download{fileStates: fs, work: work, batch: t.Job.Configuration.BatchID,
 		found: make([]found, len(files)), got: make([]bool, len(files)), errs: make([]error, len(files))}
 	if err := d.run(ctx); err != nil {
 		return s.downloadFailed(err, "")
 	}
 	cmd := domain.DownloadJob{}
-	for i, f := range l.state {
-		if !l.leftOut(i) {
+	for i, f := range fs.state {
+		if !fs.leftOut(i) {
 			cmd.Files++
 			cmd.Bytes = plus(cmd.Bytes, f.Size)
 		}
 	}
-	cmd.Priority = p.Priority.ForObject(t.Job.Priority, cmd.Bytes)
+	cmd.Priority = t.Profile.Priority.ForObject(t.Job.Priority, cmd.Bytes)
 	return nextJob(cmd)
 }
 
-// downloadFailed tells what the depositor's side did wrong from what ours did.
+// downloadFailed tells failures of the depositor's side from those of ours.
 func (s *steps) downloadFailed(err error, doing string) Outcome {
 	var away *logError
 	if !errors.As(err, &away) && !ours(err) {
@@ -70,12 +66,12 @@ func ours(err error) bool {
 	return !theirs(err) && !errors.As(err, &why)
 }
 
-// transfer is the work of one claim in downloading.
-type transfer struct {
-	*lives
-	p     Profile
+// download is the work of one claim in downloading.
+type download struct {
+	*fileStates
 	work  *store.Work
 	batch domain.BatchID
+	claim *store.Claim
 
 	old  *store.Files  // what an earlier claim has put into place, nil = nothing
 	left []*store.Left // what claims have left behind that did not come so far
@@ -87,7 +83,7 @@ type transfer struct {
 
 	mu      sync.Mutex
 	own     error         // the first that is a matter of our own side
-	wait    time.Duration // before what failed is tried again
+	pause   time.Duration // before what failed is tried again
 	done    int           // files fetched by this claim
 	fetched int64         // their bytes
 }
@@ -101,7 +97,7 @@ type found struct {
 
 // run leaves all files in place and ready, or those that could be had and the
 // error of the first that could not.
-func (d *transfer) run(ctx context.Context) error {
+func (d *download) run(ctx context.Context) error {
 	if err := d.takeOver(ctx); err != nil {
 		return err
 	}
@@ -109,38 +105,38 @@ func (d *transfer) run(ctx context.Context) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	if err := d.look(ctx); err != nil {
+	if err := d.findCopies(ctx); err != nil {
 		return err
 	}
 	if d.inPlace() {
-		d.t.Log.Info("the files of an earlier claim are there and good")
+		d.task.Log.Info("the files of an earlier claim are there and good")
 		return d.ready(ctx)
 	}
-	claim, err := d.work.Claim(d.batch, d.t.Job.ID, d.t.Claim.ID)
-	if err != nil {
+	var err error
+	if d.claim, err = d.work.Claim(d.batch, d.task.Job.ID, d.task.Claim.ID); err != nil {
 		return err
 	}
 	defer func() {
 		if ctx.Err() == nil { // else a successor goes on with what is there
-			_ = claim.Abandon()
+			_ = d.claim.Abandon()
 		}
 	}()
-	if err := d.adopt(ctx, claim); err != nil {
+	if err := d.adopt(ctx); err != nil {
 		return err
 	}
-	failed := d.rounds(ctx, claim)
+	err = d.rounds(ctx)
 	if slices.Contains(d.got, true) {
-		failed = errors.Join(failed, d.win(ctx, claim))
+		err = errors.Join(err, d.win(ctx))
 	}
-	if failed != nil {
-		return failed
+	if err != nil {
+		return err
 	}
 	return d.ready(ctx)
 }
 
-// takeOver ends the attempts of workers that are gone and takes up again what was
-// given up before a requeue.
-func (d *transfer) takeOver(ctx context.Context) error {
+// takeOver ends the attempts of workers that are gone and reopens what was given up
+// before a requeue.
+func (d *download) takeOver(ctx context.Context) error {
 	err := d.endLost(ctx)
 	if err == nil {
 		err = d.reopen(ctx, domain.FileIgnore)
@@ -157,10 +153,10 @@ func (d *transfer) takeOver(ctx context.Context) error {
 	})
 }
 
-// endLost ends attempts under way while this claim makes none: whoever makes them
-// has lost the claim.
-func (d *transfer) endLost(ctx context.Context) error {
-	return d.lives.endLost(ctx, func(f domain.File) domain.FileCommand {
+// endLost ends attempts under way while this claim makes none: their workers have lost
+// the claim.
+func (d *download) endLost(ctx context.Context) error {
+	return d.fileStates.endLost(ctx, func(f domain.File) domain.FileCommand {
 		if f.State != domain.FileDownloading {
 			return nil
 		}
@@ -169,16 +165,16 @@ func (d *transfer) endLost(ctx context.Context) error {
 }
 
 // open opens what earlier claims have left.
-func (d *transfer) open() (err error) {
-	d.old, err = d.work.Files(d.batch, d.t.Job.ID)
+func (d *download) open() (err error) {
+	d.old, err = d.work.Files(d.batch, d.task.Job.ID)
 	if err != nil && store.CodeOf(err) != store.CodeNotFound {
 		return err
 	}
-	d.left, err = d.work.Left(d.batch, d.t.Job.ID, d.t.Claim.ID)
+	d.left, err = d.work.Left(d.batch, d.task.Job.ID, d.task.Claim.ID)
 	return err
 }
 
-func (d *transfer) close() {
+func (d *download) close() {
 	if d.old != nil {
 		_ = d.old.Close()
 	}
@@ -187,66 +183,67 @@ func (d *transfer) close() {
 	}
 }
 
-// look measures the copies that are there, takes them where the file was not
-// fetched yet (F3), and sends back files whose copy is gone or damaged (F8).
-func (d *transfer) look(ctx context.Context) error {
+// findCopies measures the copies that are there, takes them where the file was not
+// fetched yet (F3), and fails files whose copy is gone or damaged (F8).
+func (d *download) findCopies(ctx context.Context) error {
+	var sources []*store.Files
+	if d.old != nil {
+		sources = append(sources, d.old)
+	}
+	for _, l := range d.left {
+		sources = append(sources, &l.Files)
+	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(d.p.Fetch.Parallel)
+	g.SetLimit(d.task.Profile.Fetch.Parallel)
 	for i := range d.files {
-		if !d.leftOut(i) && (d.old != nil || d.left != nil) {
-			g.Go(func() error { d.find(i); return gctx.Err() })
+		if !d.leftOut(i) && sources != nil {
+			g.Go(func() error {
+				d.found[i] = d.find(i, sources)
+				return gctx.Err()
+			})
 		}
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	var asks []ask
+	var cmds []fileCommand
 	for i, f := range d.state {
 		switch c := d.found[i]; {
 		case f.State == domain.FileDiscovered && c.from != nil:
-			asks = append(asks, ask{i, domain.FileAlreadyThere{Size: c.size, SHA256: c.sha}})
+			cmds = append(cmds, fileCommand{i, domain.FileAlreadyThere{Size: c.size, SHA256: c.sha}})
 		case f.State == domain.FileDownloaded && c.from == nil:
 			why := domain.Reason{Class: domain.ClassSystem, Code: CodeFilesMissing, Message: "its copy in the working directory is gone or damaged"}
-			asks = append(asks, ask{i, domain.FailValidation{Reason: why, Limits: domain.Limits{Max: f.DownloadAttempts + 1}}})
+			cmds = append(cmds, fileCommand{i, domain.FailValidation{Reason: why, Limits: domain.Limits{Max: f.DownloadAttempts + 1}}})
 		}
 	}
-	return d.do(ctx, "", asks)
+	return d.do(ctx, "", cmds)
 }
 
-// find looks for a copy that is what the deposit and the log say.
-func (d *transfer) find(i int) {
-	try := func(from *store.Files) bool {
+// find returns the first copy that is what the deposit and the log say.
+func (d *download) find(i int, sources []*store.Files) found {
+	for _, from := range sources {
 		r, err := from.Open(d.files[i].Name)
 		if err != nil {
-			return false
+			continue
 		}
 		m, err := measured(r, d.files[i])
 		_ = r.Close()
-		if err != nil || !d.same(i, m) {
-			return false
-		}
-		d.found[i] = found{from, m.Bytes(), m.SHA256()}
-		return true
-	}
-	if d.old != nil && try(d.old) {
-		return
-	}
-	for _, l := range d.left {
-		if try(&l.Files) {
-			return
+		if err == nil && d.same(i, m) {
+			return found{from, m.Bytes(), m.SHA256()}
 		}
 	}
+	return found{}
 }
 
 // same reports whether the content is that which the log has of the file, if it
 // has one.
-func (d *transfer) same(i int, m measure) bool {
+func (d *download) same(i int, m measure) bool {
 	f := d.state[i]
-	return f.SHA256 == "" || !fetchedState(f.State) || f.SHA256 == m.SHA256()
+	return f.SHA256 == "" || !isFetched(f.State) || f.SHA256 == m.SHA256()
 }
 
-// fetchedState is one in which the log says that the file is in its place.
-func fetchedState(s domain.FileState) bool {
+// isFetched reports whether the log says in this state that the file is in its place.
+func isFetched(s domain.FileState) bool {
 	switch s {
 	case domain.FileNone, domain.FileDiscovered, domain.FileDownloading, domain.FileDownloadingFailed, domain.FileIgnore:
 		return false
@@ -256,9 +253,9 @@ func fetchedState(s domain.FileState) bool {
 }
 
 // inPlace reports whether nothing is left to do but to make the files ready.
-func (d *transfer) inPlace() bool {
+func (d *download) inPlace() bool {
 	for i, f := range d.state {
-		if !d.leftOut(i) && (!fetchedState(f.State) || d.old == nil || d.found[i].from != d.old) {
+		if !d.leftOut(i) && (!isFetched(f.State) || d.old == nil || d.found[i].from != d.old) {
 			return false
 		}
 	}
@@ -266,44 +263,41 @@ func (d *transfer) inPlace() bool {
 }
 
 // adopt copies what is there and fetched into the claim's directory.
-func (d *transfer) adopt(ctx context.Context, claim *store.Claim) error {
+func (d *download) adopt(ctx context.Context) error {
 	var g errgroup.Group
-	g.SetLimit(d.p.Fetch.Parallel)
+	g.SetLimit(d.task.Profile.Fetch.Parallel)
 	for i, f := range d.state {
-		if d.leftOut(i) || !fetchedState(f.State) || d.found[i].from == nil {
+		if d.leftOut(i) || !isFetched(f.State) || d.found[i].from == nil {
 			continue
 		}
 		g.Go(func() error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			got := d.copy(claim, i)
+			got := d.copy(i)
 			got.commit()
-			err := got.err
 			var damaged *problem
-			if d.got[i] = err == nil; errors.As(err, &damaged) {
+			if d.got[i] = got.err == nil; errors.As(got.err, &damaged) {
 				return nil // it changed since: it is fetched again
 			}
-			return err
+			return got.err
 		})
 	}
 	return g.Wait()
 }
 
 // win makes the claim's files those of the job.
-func (d *transfer) win(ctx context.Context, claim *store.Claim) error {
+func (d *download) win(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err // the claim is lost: a successor may be at work
 	}
-	crash.Point("daemon/downloading/before-win")
+	var err error
 	if d.old != nil {
-		if err := d.work.Discard(d.batch, d.t.Job.ID); err != nil {
-			return err
-		}
-		crash.Point("daemon/downloading/after-discard")
+		err = crash.Around("daemon/downloading/discard", func() error { return d.work.Discard(d.batch, d.task.Job.ID) })
 	}
-	err := claim.Win()
-	crash.Point("daemon/downloading/after-win")
+	if err == nil {
+		err = crash.Around("daemon/downloading/win", d.claim.Win)
+	}
 	for _, l := range d.left {
 		if err == nil {
 			err = l.Remove()
@@ -313,21 +307,15 @@ func (d *transfer) win(ctx context.Context, claim *store.Claim) error {
 }
 
 // ready lets the files be processed (F10). All must be so before the job moves.
-func (d *transfer) ready(ctx context.Context) error {
-	err := d.each(ctx, "", func(f domain.File) domain.FileCommand {
-		if f.State != domain.FileDownloaded {
-			return nil
-		}
-		return domain.ReadyFile{}
-	})
+func (d *download) ready(ctx context.Context) error {
+	err := crash.Around("daemon/downloading/ready", func() error { return d.inState(ctx, "", domain.FileDownloaded, domain.ReadyFile{}) })
 	if err != nil {
 		return err
 	}
 	for i, f := range d.state {
-		if !d.leftOut(i) && (!fetchedState(f.State) || f.State == domain.FileDownloaded) {
-			return &logError{fmt.Errorf("%s is %s: somebody else moved it", d.files[i].Name, f.State)}
+		if !d.leftOut(i) && (!isFetched(f.State) || f.State == domain.FileDownloaded) {
+			return movedError(d.files[i].Name, f.State)
 		}
 	}
-	crash.Point("daemon/downloading/after-ready")
 	return nil
 }

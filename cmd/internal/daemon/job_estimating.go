@@ -11,14 +11,11 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// jobEstimating asks for the size of each file and makes the files known (J6, F1).
-// It never fails: what nobody can tell counts as unknown.
+// jobEstimating asks for the size of each file and discovers the files (J6, F1). It
+// never fails: a size that no server tells counts as unknown.
 func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
-	p, out := s.profile(t)
-	if out != nil {
-		return *out
-	}
-	files, err := s.files(ctx, p, t)
+	p := t.Profile
+	files, err := s.files(ctx, t)
 	if err != nil {
 		t.Log.Info("the files cannot be listed, so their size is unknown", "error", err)
 		return nextJob(domain.EstimateJob{Unknown: 1, Priority: t.Job.Priority})
@@ -36,29 +33,27 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 			return nil
 		})
 	}
-	_ = g.Wait() // no error is given
+	_ = g.Wait() // no error is returned
 	cmd := domain.EstimateJob{Files: len(files)}
 	for i, size := range sizes {
-		files[i].Size = size
-		if size < 0 {
+		if files[i].Size = size; size < 0 {
 			cmd.Unknown++
-			continue
+		} else {
+			cmd.Bytes = plus(cmd.Bytes, size)
 		}
-		cmd.Bytes = plus(cmd.Bytes, size)
 	}
 	cmd.Priority = p.Priority.ForObject(t.Job.Priority, cmd.Bytes)
 	var away *logError
-	switch err := s.discover(ctx, t, files); {
+	switch err := crash.Around("daemon/estimating/discover", func() error { return s.discover(ctx, t, files) }); {
 	case errors.As(err, &away):
-		return handBack(err)
+		return release(err)
 	case err != nil:
-		t.Log.Info("not all files could be made known; downloading them will tell", "error", err)
+		t.Log.Info("not all files could be discovered; their download will fail", "error", err)
 	}
-	crash.Point("daemon/estimating/after-discover")
 	return nextJob(cmd)
 }
 
-// plus adds sizes without overflow: they come from strangers.
+// plus adds sizes without overflow: depositors state them.
 func plus(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

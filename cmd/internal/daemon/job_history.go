@@ -18,10 +18,8 @@ func missing(l *domain.Listing, lists ...[]domain.JobID) (ids []domain.JobID) {
 		return nil
 	}
 	there := map[domain.JobID]bool{}
-	for _, list := range lists {
-		for _, id := range list {
-			there[id] = true
-		}
+	for _, id := range slices.Concat(lists...) {
+		there[id] = true
 	}
 	for row := range l.Rows {
 		if id := l.FirstJID.Plus(row); !there[id] {
@@ -31,10 +29,10 @@ func missing(l *domain.Listing, lists ...[]domain.JobID) (ids []domain.JobID) {
 	return ids
 }
 
-// historyOf tells what became of jobs that are not in the live state, in the order
-// given, as their events have it. Deletion is an event like every other, so that a
-// job which is gone without one was lost; the zero State says that no event tells of
-// it. The tables are not asked: they may be behind.
+// historyOf returns jobs that are not in the live state, in the order given, as their
+// events have them. Deletion is an event like every other, so that a job which is gone
+// without one was lost; the zero State says that it has no event. The tables are not
+// asked: they may be behind.
 //
 // A batch whose report is made deletes no job, so all events are committed. They
 // only move from the outbox into the log: what neither the outbox nor then the log

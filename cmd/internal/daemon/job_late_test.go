@@ -23,6 +23,11 @@ type faultyRecords struct {
 	refuse func(op string) error
 }
 
+func faulty(r Records, refuse func(op string) error) Records {
+	f := &faultyRecords{r, refuse}
+	return Records{f, f, f, f}
+}
+
 func (r *faultyRecords) ReserveVersion(ctx context.Context, job domain.JobID, primary string) (int, error) {
 	if err := r.refuse("ReserveVersion"); err != nil {
 		return 0, err
@@ -46,13 +51,13 @@ func (r *faultyRecords) RecordObject(ctx context.Context, o record.Object) (bool
 
 // refuse makes the records refuse one kind of call, so often.
 func (w *world) refuse(op string, times int, err error) {
-	w.r.steps.cfg.Records = &faultyRecords{Records: w.cfg.Records, refuse: func(asked string) error {
+	w.r.steps.cfg.Records = faulty(w.cfg.Records, func(asked string) error {
 		if asked == op && times > 0 {
 			times--
 			return err
 		}
 		return nil
-	}}
+	})
 }
 
 var away = &record.Error{Code: record.CodeUnavailable, Op: "ask", Message: "PostgreSQL is away"}
@@ -230,7 +235,7 @@ func TestRecording(t *testing.T) {
 	w.clock.Advance(maxDelay)
 	w.turn(domain.DaemonJobRecording)
 	w.wantJob(id, domain.JobNotify, "")
-	files, err := w.cfg.Records.(*record.Records).RecordedJobs(t.Context(), []string{string(id)})
+	files, err := w.records.RecordedJobs(t.Context(), []string{string(id)})
 	if err != nil || files[id] != 3 {
 		t.Errorf("%+v, %v", files, err)
 	}
@@ -311,7 +316,7 @@ func TestCallback(t *testing.T) {
 	if len(bodies) != 3 || b.Job != id || b.Primary != j.Identifiers.Primary || b.Version != 1 || b.Name != "a.txt" {
 		t.Errorf("%d callbacks, the last one %+v", len(bodies), b)
 	}
-	d, err := w.cfg.Records.(*record.Records).Delivery(t.Context(), keys[0])
+	d, err := w.records.Delivery(t.Context(), keys[0])
 	if err != nil || d.State != record.DeliveryDelivered || strings.Contains(fmt.Sprint(d.Recipients), "secret") {
 		t.Errorf("%+v, %v", d, err)
 	}

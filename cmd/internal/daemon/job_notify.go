@@ -10,20 +10,16 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// What a completed job says of its callback.
+// The callback of a completed job.
 const (
 	callbackNone      = "none"
 	callbackDelivered = "delivered"
 )
 
-// jobNotify calls back if the profile says whom (J14, J15). The receiver sees the
+// jobNotify makes the callback if the profile has one (J14, J15). The receiver sees the
 // same idempotency key on every attempt, those after a requeue included.
 func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
-	p, out := s.profile(t)
-	if out != nil {
-		return *out
-	}
-	if p.Callback.URL == "" {
+	if t.Profile.Callback.URL == "" {
 		return nextJob(domain.CompleteJob{Callback: callbackNone})
 	}
 	object, err := s.storedObject(ctx, t.Job)
@@ -32,21 +28,19 @@ func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
 	}
 	key := record.EffectKey(t.Job.ID, int64(object.Version), "notify")
 	d, err := s.cfg.Records.BeginDelivery(ctx, record.Message{Key: key, Channel: record.ChannelCallback, About: "job",
-		Batch: t.Job.Configuration.BatchID, Job: t.Job.ID, Recipients: []string{fetch.Redact(p.Callback.URL)}})
+		Batch: t.Job.Configuration.BatchID, Job: t.Job.ID, Recipients: []string{fetch.Redact(t.Profile.Callback.URL)}})
 	if err != nil {
-		return s.trouble(err, "note the callback before it is made")
+		return s.trouble(err, "record the callback before it is made")
 	}
 	if d.State == record.DeliveryDelivered {
 		return nextJob(domain.CompleteJob{Callback: callbackDelivered})
 	}
-	crash.Point("daemon/notify/before-callback")
-	failure := s.callback(ctx, p, t, key, object)
-	crash.Point("daemon/notify/after-callback")
+	failure := crash.Around("daemon/notify/callback", func() error { return s.callback(ctx, t, key, object) })
 	if ctx.Err() != nil {
-		return handBack(ctx.Err())
+		return release(ctx.Err())
 	}
 	if err := s.cfg.Records.EndDelivery(ctx, key, failure, true); err != nil {
-		return s.trouble(err, "note the fate of the callback")
+		return s.trouble(err, "record the result of the callback")
 	}
 	if failure != nil {
 		return fail(reasonOf(failure, "the callback failed"))
@@ -54,8 +48,8 @@ func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
 	return nextJob(domain.CompleteJob{Callback: callbackDelivered})
 }
 
-// CallbackBody is what a callback tells about a job whose object is stored and in
-// the inventory.
+// CallbackBody is the body of a callback about a job whose object is stored and in the
+// inventory.
 type CallbackBody struct {
 	Batch   domain.BatchID `json:"batch_id"`
 	Job     domain.JobID   `json:"job_id"`
@@ -69,8 +63,8 @@ type CallbackBody struct {
 }
 
 // callback makes the request, as often as the profile allows.
-func (s *steps) callback(ctx context.Context, p Profile, t *JobTask, key string, o domain.StoredObject) error {
-	j := t.Job
+func (s *steps) callback(ctx context.Context, t *JobTask, key string, o domain.StoredObject) error {
+	j, p := t.Job, t.Profile
 	body := CallbackBody{Batch: j.Configuration.BatchID, Job: j.ID, State: string(domain.JobCompleted),
 		Primary: o.Primary, LocalID: j.Identifiers.LocalID, Version: o.Version, Files: o.Files, Bytes: o.Bytes, Name: jobName(j)}
 	c, err := s.client(p)

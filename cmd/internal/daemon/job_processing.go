@@ -1,8 +1,8 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -16,31 +16,27 @@ import (
 // number are reserved before they are used, so that a worker that starts over uses
 // the same ones.
 func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
-	p, out := s.profile(t)
-	if out != nil {
-		return *out
-	}
-	files, err := s.files(ctx, p, t)
+	files, err := s.files(ctx, t)
 	if err != nil {
 		return s.downloadFailed(err, "the manifest could not be read")
 	}
-	l, err := s.lives(ctx, p, t, files)
+	fs, err := s.fileStates(ctx, t, files)
 	if err != nil {
-		return handBack(err)
+		return release(err)
 	}
-	l.max = s.cfg.ProcessingAttempts
-	w := workFiles{l}
-	if err := w.takeOver(ctx, false); err != nil {
+	fs.max = s.cfg.ProcessingAttempts
+	p := processingFiles{fs}
+	if err := p.takeOver(ctx, false); err != nil {
 		return s.trouble(err, "take the files over")
 	}
-	if err := s.identify(ctx, p, t); err != nil {
+	if err := s.identify(ctx, t); err != nil {
 		return s.trouble(err, "name the object")
 	}
-	objects, err := s.store(ctx, p)
+	objects, err := s.store(ctx, t.Profile)
 	if err != nil {
-		return s.trouble(err, "open the object store of profile "+p.Name)
+		return s.trouble(err, "open the object store of profile "+t.Profile.Name)
 	}
-	stored, err := s.storeObject(ctx, p, t, objects, w)
+	stored, err := s.storeObject(ctx, t, objects, p)
 	if err == nil {
 		return nextJob(domain.ProcessJob{Object: stored})
 	}
@@ -48,54 +44,56 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	if ctx.Err() != nil {
 		return failed // a successor ends what is under way
 	}
-	return w.failed(ctx, reasonOf(err, "store the object"), failed)
+	return p.failed(ctx, reasonOf(err, "store the object"), failed)
 }
 
 // storeObject writes the version that is reserved for the job and reads it back.
-// What an earlier attempt has stored and noted is read back only. The files go
+// What an earlier attempt has stored and recorded is read back only. The files go
 // through their attempts meanwhile.
-func (s *steps) storeObject(ctx context.Context, p Profile, t *JobTask, objects *store.Store, w workFiles) (o domain.StoredObject, err error) {
-	j := t.Job
-	number, err := s.cfg.Records.ReserveVersion(ctx, j.ID, j.Identifiers.Primary)
+func (s *steps) storeObject(ctx context.Context, t *JobTask, objects *store.Store, p processingFiles) (o domain.StoredObject, err error) {
+	var number int
+	err = crash.Around("daemon/processing/reserve-version", func() (err error) {
+		number, err = s.cfg.Records.ReserveVersion(ctx, t.Job.ID, t.Job.Identifiers.Primary)
+		return err
+	})
 	if err != nil {
 		return o, err
 	}
-	crash.Point("daemon/processing/after-reserve-version")
-	effect, err := s.cfg.Records.BeginEffect(ctx, storeKey(j.ID, number), effectStore)
+	effect, err := s.cfg.Records.BeginEffect(ctx, storeKey(t.Job.ID, number), effectStore)
 	if err != nil {
 		return o, err
 	}
-	if err := w.start(ctx); err != nil {
+	if err := p.start(ctx); err != nil {
 		return o, err
 	}
 	if effect.Done {
-		if err := json.Unmarshal(effect.Result, &o); err != nil {
-			return o, systemProblem(CodeStorage, "the record of what was stored cannot be read: %v", err)
-		}
-	} else if o, err = s.writeVersion(ctx, p, j, number, objects, w); err != nil {
+		o, err = storedBy(effect)
+	} else {
+		o, err = s.writeVersion(ctx, t, number, objects, p)
+	}
+	if err != nil {
 		return o, err
 	}
 	m, _, err := objects.ReadManifest(ctx, o.ManifestKey)
 	if err != nil {
 		return o, err
 	}
-	if err := w.finish(ctx, m); err != nil {
+	if err := p.finish(ctx, m); err != nil {
 		return o, err
 	}
 	if _, err := objects.VerifyVersion(ctx, o.Primary, o.Version); err != nil {
-		if away := w.corrupt(ctx, err); away != nil {
-			return o, away
-		}
-		return o, err
+		return o, cmp.Or(p.corrupt(ctx, err), err)
 	}
-	_, err = s.cfg.Records.FinishEffect(ctx, effect.Key, o)
-	crash.Point("daemon/processing/after-finish-store")
-	return o, err
+	return o, crash.Around("daemon/processing/finish-store", func() error {
+		_, err := s.cfg.Records.FinishEffect(ctx, effect.Key, o)
+		return err
+	})
 }
 
 // writeVersion puts the object together and writes it.
-func (s *steps) writeVersion(ctx context.Context, p Profile, j domain.Job, number int, objects *store.Store, w workFiles) (o domain.StoredObject, err error) {
-	work, err := s.work(p)
+func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, objects *store.Store, p processingFiles) (o domain.StoredObject, err error) {
+	j := t.Job
+	work, err := s.work(t.Profile)
 	if err != nil {
 		return o, err
 	}
@@ -117,32 +115,36 @@ func (s *steps) writeVersion(ctx context.Context, p Profile, j domain.Job, numbe
 		return o, err
 	}
 	defer func() { _ = have.Close() }()
-	for i, f := range w.files {
-		if w.leftOut(i) {
+	var leftOut []string
+	for i, f := range p.files {
+		if p.leftOut(i) {
+			leftOut = append(leftOut, f.Name)
 			continue
 		}
-		stored, err := producerFile(have, f, w.state[i].SHA256)
+		stored, err := producerFile(have, f, p.state[i].SHA256)
 		if err != nil {
 			return o, err
 		}
 		v.Files = append(v.Files, stored)
 	}
-	descriptions, err := describe(j, p)
+	descriptions, err := describe(j, t.Profile)
 	if err != nil {
 		return o, err
 	}
 	v.Files = append(v.Files, descriptions...)
-	if err := s.keepLeftOut(ctx, j, w); err != nil {
+	if err := s.keepLeftOut(ctx, j, leftOut); err != nil {
 		return o, err
 	}
-	crash.Point("daemon/processing/before-store")
-	stored, err := objects.WriteVersion(ctx, v)
-	crash.Point("daemon/processing/after-store")
-	return domain.StoredObject{Primary: v.Object, Version: v.Number, ManifestKey: stored.ManifestKey,
-		ManifestSHA256: stored.ManifestSHA256, Files: stored.Files, Bytes: stored.Bytes}, err
+	err = crash.Around("daemon/processing/store", func() error {
+		stored, err := objects.WriteVersion(ctx, v)
+		o = domain.StoredObject{Primary: v.Object, Version: v.Number, ManifestKey: stored.ManifestKey,
+			ManifestSHA256: stored.ManifestSHA256, Files: stored.Files, Bytes: stored.Bytes}
+		return err
+	})
+	return o, err
 }
 
-// producerFile measures a downloaded file and offers it for storing.
+// producerFile measures a downloaded file and returns it for storing.
 func producerFile(have *store.Files, f file, sha string) (store.File, error) {
 	r, err := have.Open(f.Name)
 	if store.CodeOf(err) == store.CodeNotFound {
@@ -164,7 +166,7 @@ func producerFile(have *store.Files, f file, sha string) (store.File, error) {
 		Open: func() (io.ReadCloser, error) { return have.Open(f.Name) }}, nil
 }
 
-// describe writes the citation and the Dublin Core description.
+// describe returns the citation and the Dublin Core description.
 func describe(j domain.Job, p Profile) ([]store.File, error) {
 	m := j.Metadata
 	where := append([]string{j.Identifiers.Primary}, j.Identifiers.LocalID...)

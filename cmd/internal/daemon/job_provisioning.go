@@ -10,20 +10,16 @@ import (
 )
 
 // jobProvisioning promises working space (J7), or lets the job wait. Each waiting
-// job is looked at again after the cycle time, so that a large one does not stand
-// in the way of small ones.
+// job is tried again after the cycle time, so that a large one does not block small
+// ones.
 func (s *steps) jobProvisioning(ctx context.Context, t *JobTask) Outcome {
-	p, out := s.profile(t)
-	if out != nil {
-		return *out
-	}
-	work, err := s.work(p)
+	work, err := s.work(t.Profile)
 	if err != nil {
 		return s.trouble(err, "open the working directory")
 	}
-	a, err := s.space.ask(ctx, t.Job, workingRoot(p), s.cfg.SpaceReserve, work.Free)
+	a, err := s.space.ask(ctx, t.Job, t.Profile.WorkingDir, s.cfg.SpaceReserve, work.Free)
 	if errors.Is(err, errUncounted) {
-		return handBack(err)
+		return release(err)
 	}
 	if err != nil {
 		return s.trouble(err, "look for free space")
@@ -33,7 +29,7 @@ func (s *steps) jobProvisioning(ctx context.Context, t *JobTask) Outcome {
 		return nextJob(domain.ProvisionJob{})
 	}
 	if a.term == nil { // the lead was lost meanwhile
-		return again()
+		return release(nil)
 	}
 	need := t.Job.SpaceNeeded
 	msg := fmt.Sprintf("the job needs %d bytes of working space; %d are free, of which %d stay in reserve and %d can be promised",
@@ -49,10 +45,7 @@ func (r *Runner) provision(ctx, work context.Context, d Daemon) {
 	for ctx.Err() == nil {
 		lead, resign, err := r.steps.space.lead(ctx)
 		if err != nil {
-			if ctx.Err() == nil {
-				r.cfg.Log.Warn("cannot lead provisioning; trying again", "error", err)
-				pause(ctx, r.cfg.RetryDelay)
-			}
+			r.failed(ctx, err, "cannot lead provisioning; trying again")
 			continue
 		}
 		r.cfg.Log.Info("leads provisioning")
@@ -65,5 +58,5 @@ func (r *Runner) provision(ctx, work context.Context, d Daemon) {
 	}
 }
 
-// Notice tells of an event read from the log.
+// Notice takes an event read from the log.
 func (r *Runner) Notice(e domain.Recorded) { r.steps.space.notice(e) }

@@ -14,17 +14,13 @@ import (
 // jobRecording writes the stored object into the inventory (J12, J13), from the
 // storage manifest as it lies in the store.
 func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
-	p, out := s.profile(t)
-	if out != nil {
-		return *out
-	}
 	object, err := s.storedObject(ctx, t.Job)
 	if err != nil {
 		return s.trouble(err, "find what was stored")
 	}
-	objects, err := s.store(ctx, p)
+	objects, err := s.store(ctx, t.Profile)
 	if err != nil {
-		return s.trouble(err, "open the object store of profile "+p.Name)
+		return s.trouble(err, "open the object store of profile "+t.Profile.Name)
 	}
 	m, sha, err := objects.ReadManifest(ctx, object.ManifestKey)
 	if err != nil {
@@ -34,15 +30,17 @@ func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 		return fail(domain.Reason{Class: domain.ClassSystem, Code: CodeStorage,
 			Message: fmt.Sprintf("%s is not the storage manifest that was written: its SHA-256 is %s and was %s; restore it", object.ManifestKey, sha, object.ManifestSHA256)})
 	}
-	crash.Point("daemon/recording/before-record")
-	if _, err := s.cfg.Records.RecordObject(ctx, inventoryEntry(p, t.Job, m, object)); err != nil {
+	err = crash.Around("daemon/recording/record", func() error {
+		_, err := s.cfg.Records.RecordObject(ctx, inventoryEntry(t, m, object))
+		return err
+	})
+	if err != nil {
 		return s.trouble(err, "write the inventory")
 	}
-	crash.Point("daemon/recording/after-record")
 	return nextJob(domain.RecordJob{})
 }
 
-// storedObject gives what processing stored for the job.
+// storedObject returns what processing stored for the job.
 func (s *steps) storedObject(ctx context.Context, j domain.Job) (o domain.StoredObject, err error) {
 	version, err := s.cfg.Records.ReserveVersion(ctx, j.ID, j.Identifiers.Primary)
 	if err != nil {
@@ -55,6 +53,11 @@ func (s *steps) storedObject(ctx context.Context, j domain.Job) (o domain.Stored
 	if !effect.Done {
 		return o, systemProblem(CodeStorage, "version %d of %s is not known to be stored; the records may have been restored from an old copy", version, j.Identifiers.Primary)
 	}
+	return storedBy(effect)
+}
+
+// storedBy returns the object of a finished effect.
+func storedBy(effect record.Effect) (o domain.StoredObject, err error) {
 	if err := json.Unmarshal(effect.Result, &o); err != nil {
 		return o, systemProblem(CodeStorage, "the record of what was stored cannot be read: %v", err)
 	}
@@ -64,13 +67,14 @@ func (s *steps) storedObject(ctx context.Context, j domain.Job) (o domain.Stored
 // effectStore is the kind of effect that storing is.
 const effectStore = "store"
 
-// storeKey names the storing of a version by a job. The version of the object, not
-// that of the job, stands in it: it stays the same when the job is requeued.
+// storeKey is the key of the storing of a version by a job. It has the version of the
+// object, not that of the job, and stays the same when the job is requeued.
 func storeKey(job domain.JobID, version int) string {
 	return record.EffectKey(job, int64(version), effectStore)
 }
 
-func inventoryEntry(p Profile, j domain.Job, m store.StorageManifest, o domain.StoredObject) record.Object {
+func inventoryEntry(t *JobTask, m store.StorageManifest, o domain.StoredObject) record.Object {
+	p, j := t.Profile, t.Job
 	files := make([]record.File, len(m.Files))
 	for i, f := range m.Files {
 		files[i] = record.File{Kind: string(f.Kind), Name: f.Name, Key: f.Key, Size: f.Size, SHA256: f.SHA256, MimeType: f.MimeType}

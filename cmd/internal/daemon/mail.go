@@ -12,15 +12,15 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// What a mail is about, as deliveries and events say it.
+// The subjects of mails, in deliveries and events.
 const (
 	aboutQueued = "queued"
 	aboutReport = "report"
 	aboutUpdate = "update"
 )
 
-// mailQueued starts the batch, and tells the depositor if the profile says so. The
-// mail is one a batch.
+// mailQueued starts the batch, and mails that to the depositor if the profile wants it:
+// one mail a batch.
 func (s *steps) mailQueued(ctx context.Context, p Profile, t *BatchTask) Outcome {
 	b := t.Batch
 	note, err := s.mail(ctx, p, profile.MailQueued, record.Message{Key: string(b.ID) + "/" + aboutQueued, About: aboutQueued, Batch: b.ID},
@@ -28,19 +28,19 @@ func (s *steps) mailQueued(ctx context.Context, p Profile, t *BatchTask) Outcome
 		fmt.Sprintf("Your deposit for %s was accepted as batch %s.\nIt lists %d object(s). You will get a report when all of them are done.\n",
 			p.Collection, b.ID, b.Listing.Rows))
 	if err != nil {
-		return handBack(err)
+		return release(err)
 	}
 	return nextBatch(domain.StartBatch{Told: note})
 }
 
-// mailReport sends the report if the profile says so: one mail for each report,
+// mailReport mails the report if the profile wants it: one mail for each report,
 // however often the step is begun.
 func (s *steps) mailReport(ctx context.Context, t *BatchTask, r ReportBody) (*domain.NoteDelivery, error) {
 	p, err := s.cfg.Profiles.Get(t.Batch.Submission.ProfileName)
 	if err != nil {
-		// Nobody knows whom to tell; the report itself is kept.
+		// The addresses are in the profile; the report itself is kept.
 		t.Log.Warn("no report mail can be sent without the profile", "error", err)
-		return nil, nil //nolint:nilerr // told, and no reason to stop the report
+		return nil, nil //nolint:nilerr // logged, and no reason to stop the report
 	}
 	// A batch is reported once, and updated once after each report: these keys stay
 	// the same whatever else is noted about the batch meanwhile.
@@ -59,9 +59,9 @@ func reportSubject(r ReportBody) string {
 	return fmt.Sprintf("Deposit %s: %d completed, %d failed", r.Batch, r.Completed, r.Failed)
 }
 
-// mail sends one message and keeps its fate. A mail that cannot be sent is noted
-// and never stops a batch; only an error of the records is given. nil without
-// error: no such mail is wanted.
+// mail sends one message and records its result. A mail that cannot be sent never
+// stops a batch; the error is one of the records. nil without error: no such mail is
+// wanted.
 func (s *steps) mail(ctx context.Context, p Profile, kind profile.Mail, m record.Message, subject, text string) (*domain.NoteDelivery, error) {
 	if !p.Notify.Wants(kind) {
 		return nil, nil
@@ -69,24 +69,24 @@ func (s *steps) mail(ctx context.Context, p Profile, kind profile.Mail, m record
 	m.Channel, m.Recipients = record.ChannelMail, p.Notify.To
 	d, err := s.cfg.Records.BeginDelivery(ctx, m)
 	if err != nil {
-		return nil, fmt.Errorf("note a mail before it is sent: %w", err)
+		return nil, fmt.Errorf("record a mail before it is sent: %w", err)
 	}
 	note := &domain.NoteDelivery{Channel: string(record.ChannelMail), About: m.About, Delivery: m.Key, Delivered: true}
 	if d.State == record.DeliveryDelivered {
 		return note, nil
 	}
-	crash.Point("daemon/mail/before-send")
-	failure := errors.New("no mail drop is configured")
-	if s.cfg.Mail != nil {
-		failure = s.cfg.Mail.Send(ctx, Mail{Key: m.Key, From: p.Notify.From, To: m.Recipients, Subject: subject, Text: text, Date: d.CreatedAt.Time})
-	}
-	crash.Point("daemon/mail/after-send")
+	failure := crash.Around("daemon/mail/send", func() error {
+		if s.cfg.Mail == nil {
+			return errors.New("no mail drop is configured")
+		}
+		return s.cfg.Mail.Send(ctx, Mail{Key: m.Key, From: p.Notify.From, To: m.Recipients, Subject: subject, Text: text, Date: d.CreatedAt.Time})
+	})
 	if failure != nil {
 		r := reasonOf(failure, "the mail could not be sent")
 		note.Delivered, note.Reason = false, &r
 	}
 	if err := s.cfg.Records.EndDelivery(ctx, m.Key, failure, true); err != nil {
-		return nil, fmt.Errorf("note the fate of a mail: %w", err)
+		return nil, fmt.Errorf("record the result of a mail: %w", err)
 	}
 	return note, nil
 }
@@ -99,7 +99,7 @@ const (
 	maxMailBytes = 256 << 10
 )
 
-// reportText is the report in words.
+// reportText returns the report in words.
 func reportText(p Profile, r ReportBody) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Report on batch %s for %s.\n\nListed %d, completed %d, failed %d, deleted %d.\n", r.Batch, p.Collection, r.Listed, r.Completed, r.Failed, r.Deleted)
@@ -109,44 +109,50 @@ func reportText(p Profile, r ReportBody) string {
 	if r.Problem != nil {
 		fmt.Fprintf(&b, "\nNothing was ingested: %s (%s)\n", r.Problem.Message, r.Problem.Code)
 	}
-	list := func(title string, jobs []ReportJob, include func(ReportJob) bool) {
-		n := 0
-		for _, j := range jobs {
-			if !include(j) {
-				continue
-			}
-			if n++; n == 1 {
-				fmt.Fprintf(&b, "\n%s\n", title)
-			}
-			if n > maxMailJobs || b.Len() > maxMailBytes {
-				fmt.Fprintf(&b, "  and more: see the whole report\n")
-				return
-			}
-			fmt.Fprintf(&b, "  %s  %s", j.ID, j.Name)
-			if j.Primary != "" {
-				fmt.Fprintf(&b, "  %s", j.Primary)
-			}
-			if j.Reason != nil {
-				fmt.Fprintf(&b, "\n    %s: %s", j.Reason.Code, j.Reason.Message)
-			}
-			if n := len(j.LeftOut); n > 0 {
-				fmt.Fprintf(&b, "\n    made without %d files: %s", n, strings.Join(j.LeftOut[:min(n, maxMailFiles)], ", "))
-				if n > maxMailFiles {
-					b.WriteString(" and more")
-				}
-			}
-			b.WriteString("\n")
-		}
-	}
-	section := func(title string, include func(ReportJob) bool) { list(title, r.Jobs, include) }
 	failed := "Failed"
 	if r.Kind == "update-report" {
 		failed = "Unresolved"
 	}
-	list("Not accounted for", r.Unexplained, func(ReportJob) bool { return true })
-	section(failed, func(j ReportJob) bool { return j.State == domain.JobFailed })
-	section("Deleted", func(j ReportJob) bool { return j.State == domain.JobDeleted })
-	section("Completed since the report before", func(j ReportJob) bool { return j.New })
-	section("Completed", func(j ReportJob) bool { return j.State == domain.JobCompleted && !j.New })
+	for _, section := range []struct {
+		title    string
+		jobs     []ReportJob
+		includes func(ReportJob) bool
+	}{
+		{"Not accounted for", r.Unexplained, func(ReportJob) bool { return true }},
+		{failed, r.Jobs, func(j ReportJob) bool { return j.State == domain.JobFailed }},
+		{"Deleted", r.Jobs, func(j ReportJob) bool { return j.State == domain.JobDeleted }},
+		{"Completed since the report before", r.Jobs, func(j ReportJob) bool { return j.New }},
+		{"Completed", r.Jobs, func(j ReportJob) bool { return j.State == domain.JobCompleted && !j.New }},
+	} {
+		n := 0
+		for _, j := range section.jobs {
+			if !section.includes(j) {
+				continue
+			}
+			if n++; n == 1 {
+				fmt.Fprintf(&b, "\n%s\n", section.title)
+			}
+			if n > maxMailJobs || b.Len() > maxMailBytes {
+				b.WriteString("  and more: see the whole report\n")
+				break
+			}
+			j.write(&b)
+		}
+	}
 	return strings.ToValidUTF8(b.String(), "\ufffd")
+}
+
+// write adds the job's lines to a mail.
+func (j ReportJob) write(b *strings.Builder) {
+	b.WriteString(strings.TrimSuffix(fmt.Sprintf("  %s  %s  %s", j.ID, j.Name, j.Primary), "  "))
+	if j.Reason != nil {
+		fmt.Fprintf(b, "\n    %s: %s", j.Reason.Code, j.Reason.Message)
+	}
+	if n := len(j.LeftOut); n > 0 {
+		fmt.Fprintf(b, "\n    made without %d files: %s", n, strings.Join(j.LeftOut[:min(n, maxMailFiles)], ", "))
+		if n > maxMailFiles {
+			b.WriteString(" and more")
+		}
+	}
+	b.WriteString("\n")
 }

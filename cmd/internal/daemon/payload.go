@@ -2,9 +2,10 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -27,16 +28,16 @@ type file struct {
 // files lists what the job's object is made of: one file as it came for files and
 // containers, the rows of its manifest for an object manifest. What is wrong with
 // the deposit comes as a problem of class content.
-func (s *steps) files(ctx context.Context, p Profile, t *JobTask) ([]file, error) {
+func (s *steps) files(ctx context.Context, t *JobTask) ([]file, error) {
 	c := t.Job.Configuration
 	if c.PayloadType != domain.TypeObjectManifest {
-		f, err := s.payload(ctx, c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size)
+		f, err := s.payload(ctx, jobPayload(c))
 		if err != nil {
 			return nil, err
 		}
 		return []file{f}, nil
 	}
-	m, err := s.objectManifest(ctx, p, t)
+	m, err := s.objectManifest(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -47,35 +48,39 @@ func (s *steps) files(ctx context.Context, p Profile, t *JobTask) ([]file, error
 	return all, nil
 }
 
-// payload describes what a submission or a job names by a public URL; it has the
-// whole one, to fetch it from.
-func (s *steps) payload(ctx context.Context, public, name, algorithm, digest string, size int64) (file, error) {
-	f, err := payloadFile(public, name, algorithm, digest, size)
-	if err == nil {
-		f.URL, err = s.fullURL(ctx, public)
+// payload is what a submission or a job says of its one file.
+type payload struct {
+	url, name         string // the URL in its public form
+	algorithm, digest string
+	size              int64 // 0 = unknown
+}
+
+func jobPayload(c domain.Configuration) payload {
+	return payload{c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size}
+}
+
+// payload returns the file of a payload, with the whole URL to fetch it from. The URL is
+// never written into an event or a log.
+func (s *steps) payload(ctx context.Context, p payload) (file, error) {
+	f, err := p.file()
+	if err != nil || !record.Redacted(p.url) {
+		return f, err
+	}
+	f.URL, err = s.cfg.Records.FullURL(ctx, p.url)
+	if _, code, temporary, known := faultOf(err); known && !temporary {
+		err = systemProblem(code, "%v", err)
 	}
 	return f, err
 }
 
-// payloadFile describes what a submission or a row names.
-func payloadFile(rawURL, name, algorithm, digest string, size int64) (file, error) {
-	f := file{URL: rawURL, Name: manifest.NormalName(name), Size: size}
-	if size == 0 {
-		f.Size = -1
-	}
-	if f.Name == "" {
-		f.Name = manifest.PayloadName(rawURL)
-	}
-	if err := manifest.CheckName(f.Name); err != nil {
-		return file{}, contentProblem(domain.CodeRowFault, "%v", err)
-	}
-	if algorithm == "" || digest == "" {
-		return f, nil
-	}
-	a, err := manifest.ParseAlgorithm(algorithm)
-	if err == nil {
-		f.Algorithm = a
-		f.Digest, err = a.CheckDigest(digest)
+// file checks what a payload says.
+func (p payload) file() (file, error) {
+	f := file{URL: p.url, Name: cmp.Or(manifest.NormalName(p.name), manifest.PayloadName(p.url)), Size: cmp.Or(p.size, -1)}
+	err := manifest.CheckName(f.Name)
+	if err == nil && p.algorithm != "" && p.digest != "" {
+		if f.Algorithm, err = manifest.ParseAlgorithm(p.algorithm); err == nil {
+			f.Digest, err = f.Algorithm.CheckDigest(p.digest)
+		}
 	}
 	if err != nil {
 		return file{}, contentProblem(domain.CodeRowFault, "%v", err)
@@ -86,32 +91,32 @@ func payloadFile(rawURL, name, algorithm, digest string, size int64) (file, erro
 // objectManifest reads the job's manifest from the copy that was kept. The first
 // time, or when it could not be had before, it is fetched, checked and kept: all
 // later steps see the same one.
-func (s *steps) objectManifest(ctx context.Context, p Profile, t *JobTask) (*manifest.Manifest, error) {
-	j := t.Job
-	key := "manifests/" + string(j.Configuration.BatchID) + "/" + string(j.ID) + ".checkm"
+func (s *steps) objectManifest(ctx context.Context, t *JobTask) (*manifest.Manifest, error) {
+	c := t.Job.Configuration
+	key := "manifests/" + string(c.BatchID) + "/" + string(t.Job.ID) + ".checkm"
 	data, err := s.kept(ctx, key)
 	if store.CodeOf(err) == store.CodeNotFound {
-		c := j.Configuration
-		data, err = s.fetchManifest(ctx, t.Log, p, c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size)
-		if err == nil {
-			if _, err = parseObject(data, p); err != nil {
-				return nil, err
-			}
-			crash.Point("daemon/pending/before-keep-manifest")
-			_, err = s.cfg.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data))
-			crash.Point("daemon/pending/after-keep-manifest")
-			if store.CodeOf(err) == store.CodeConflict {
-				data, err = s.kept(ctx, key) // another attempt was first: its copy holds
-			}
+		if data, err = s.fetchManifest(ctx, t.Log, t.Profile, jobPayload(c)); err != nil {
+			return nil, err
+		}
+		if _, err := parseObject(data, t.Profile); err != nil {
+			return nil, err
+		}
+		err = crash.Around("daemon/pending/keep-manifest", func() error {
+			_, err := s.cfg.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data))
+			return err
+		})
+		if store.CodeOf(err) == store.CodeConflict {
+			data, err = s.kept(ctx, key) // another attempt was first: its copy holds
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return parseObject(data, p)
+	return parseObject(data, t.Profile)
 }
 
-// parseObject reads an object manifest; whatever is wrong with it is a problem.
+// parseObject parses an object manifest; any fault of it is a problem.
 func parseObject(data []byte, p Profile) (*manifest.Manifest, error) {
 	m, err := manifest.Parse(data, manifest.Limits{MaxBytes: int(p.Limits.MaxManifestBytes), MaxRows: p.Limits.MaxFiles})
 	if err == nil && m.Profile != manifest.MrtIngest {
@@ -127,14 +132,14 @@ func parseObject(data []byte, p Profile) (*manifest.Manifest, error) {
 }
 
 // fetchManifest gets a manifest into memory and checks its size and digest.
-func (s *steps) fetchManifest(ctx context.Context, log logger, p Profile, rawURL, name, algorithm, digest string, size int64) ([]byte, error) {
-	f, err := s.payload(ctx, rawURL, name, algorithm, digest, size)
+func (s *steps) fetchManifest(ctx context.Context, log *slog.Logger, p Profile, of payload) ([]byte, error) {
+	f, err := s.payload(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	var got []byte
+	var b bytes.Buffer
 	err = s.attempts(ctx, log, p, func() error {
-		var b bytes.Buffer
+		b.Reset()
 		m, err := newMeasure(f)
 		if err == nil {
 			err = s.get(ctx, p, f, io.MultiWriter(&b, m), int64(p.Limits.MaxManifestBytes))
@@ -142,59 +147,23 @@ func (s *steps) fetchManifest(ctx context.Context, log logger, p Profile, rawURL
 		if err != nil {
 			return err
 		}
-		got = b.Bytes()
 		return m.check()
 	})
-	return got, err
+	return b.Bytes(), err
 }
 
 // kept reads a small object of the default store.
 func (s *steps) kept(ctx context.Context, key string) ([]byte, error) {
-	r, err := s.cfg.Objects.Get(ctx, key)
+	return readAll(ctx, s.cfg.Objects, key)
+}
+
+func readAll(ctx context.Context, objects *store.Store, key string) ([]byte, error) {
+	r, err := objects.Get(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
 	return io.ReadAll(r)
-}
-
-// hideQueries keeps the whole URLs of the rows that become jobs now, and leaves
-// their public forms in the rows: a job's events are for everybody to read.
-func (s *steps) hideQueries(ctx context.Context, b domain.Batch, rows []manifest.Row) error {
-	if b.NextRow >= len(rows) {
-		return nil
-	}
-	rows = rows[b.NextRow:]
-	var at []int
-	var full []string
-	for i, r := range rows {
-		if record.Revealing(r.FileURL) {
-			at, full = append(at, i), append(full, r.FileURL)
-		}
-	}
-	if len(full) == 0 {
-		return nil
-	}
-	public, err := s.cfg.Records.KeepURLs(ctx, full)
-	if err != nil {
-		return fmt.Errorf("keep the URLs of the rows: %w", err)
-	}
-	for i, url := range public {
-		rows[at[i]].FileURL = url
-	}
-	return nil
-}
-
-// fullURL gives the URL to fetch from. It is never written into an event or a log.
-func (s *steps) fullURL(ctx context.Context, public string) (string, error) {
-	if !record.Redacted(public) {
-		return public, nil
-	}
-	full, err := s.cfg.Records.FullURL(ctx, public)
-	if _, code, temporary, known := verdict(err); known && !temporary {
-		return "", systemProblem(code, "%v", err)
-	}
-	return full, err
 }
 
 // measure counts and digests what is written to it, and compares it with what
@@ -225,10 +194,10 @@ func measured(r io.Reader, f file) (measure, error) {
 	return m, m.check()
 }
 
-// SHA256 gives the digest in lower-case hex.
+// SHA256 returns the digest in lower-case hex.
 func (m measure) SHA256() string { return m.Digests()[manifest.SHA256] }
 
-// check says what differs as a problem of class content.
+// check returns a problem of class content for what differs.
 func (m measure) check() error {
 	f := m.of
 	if f.Size >= 0 && m.Bytes() != f.Size {

@@ -30,7 +30,7 @@ func TestRowsHideTheirQueries(t *testing.T) {
 	w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest", a, w.web.URL+"/b.txt", a))
 	id := w.submit(domain.TypeFileBatchManifest, "/f.checkm")
 	w.turn(domain.DaemonBatchPending)
-	public, err := w.cfg.Records.(*record.Records).KeepURL(t.Context(), a)
+	public, err := w.records.KeepURL(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestWholeURLIsGone(t *testing.T) {
 	t.Parallel()
 	pool := projtest.DB(t)
 	records := record.New(pool)
-	w := newWorld(t, func(w *world) { w.cfg.Records = records })
+	w := newWorld(t, func(w *world) { w.cfg.Records = Records{records, records, records, records} })
 	public, err := records.KeepURL(t.Context(), w.web.signedPage("/tide.csv", "1,2\n"))
 	if err != nil {
 		t.Fatal(err)

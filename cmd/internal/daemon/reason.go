@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Codes of reasons that the steps give, besides those of the rules and those of
+// Codes of the steps' reasons, besides those of the rules and those of
 // the packages that do the work (fetch, mint, notify, record, store).
 const (
 	CodePanic              domain.Code = "internal_panic"          // a defect in the program
@@ -30,10 +30,10 @@ const (
 // stands in ZooKeeper.
 const maxMessage = 2048
 
-// verdict says who must act on an error, with its code, and whether the same
-// request may succeed a moment later; ok is false for an error that does not know.
-// The packages that do the work tell it in one of two ways.
-func verdict(err error) (class domain.Class, code domain.Code, temporary, ok bool) {
+// faultOf returns who must act on an error, with its code, and whether the same
+// request may succeed a moment later; known is false for an error that does not say.
+// The packages that do the work say it in one of two ways.
+func faultOf(err error) (class domain.Class, code domain.Code, temporary, known bool) {
 	var fault interface {
 		Fault() (class, code string, temporary bool)
 	}
@@ -43,12 +43,7 @@ func verdict(err error) (class domain.Class, code domain.Code, temporary, ok boo
 	}
 	var reason interface{ Reason() domain.Reason }
 	if errors.As(err, &reason) {
-		var retry interface {
-			Retry() (again bool, after time.Duration)
-		}
-		if errors.As(err, &retry) {
-			temporary, _ = retry.Retry()
-		}
+		temporary, _ = fetch.MayRetry(err)
 		r := reason.Reason()
 		return r.Class, r.Code, temporary, true
 	}
@@ -61,23 +56,23 @@ type problem struct{ domain.Reason }
 // Error implements error.
 func (p *problem) Error() string { return p.Message }
 
-// contentProblem says what the depositor must mend.
+// contentProblem is what the depositor must correct.
 func contentProblem(code domain.Code, format string, args ...any) error {
 	return &problem{domain.Reason{Class: domain.ClassContent, Code: code, Message: fmt.Sprintf(format, args...)}}
 }
 
-// systemProblem says what the operators must mend.
+// systemProblem is what the operators must correct.
 func systemProblem(code domain.Code, format string, args ...any) error {
 	return &problem{domain.Reason{Class: domain.ClassSystem, Code: code, Message: fmt.Sprintf(format, args...)}}
 }
 
-// reasonOf tells an error as a reason. The sentence begins with what was being
+// reasonOf returns an error as a reason. The sentence begins with what was being
 // done, "" = nothing to add.
 func reasonOf(err error, doing string) domain.Reason {
 	r := domain.Reason{Class: domain.ClassSystem, Code: CodeInternal, Message: err.Error()}
 	var p *problem
 	var st *store.Error
-	class, code, _, known := verdict(err)
+	class, code, _, known := faultOf(err)
 	switch {
 	case errors.As(err, &p):
 		r.Class, r.Code = p.Class, p.Code // the message keeps what was wrapped around it
@@ -98,23 +93,29 @@ func reasonOf(err error, doing string) domain.Reason {
 	return r
 }
 
-// trouble is the outcome of an error of our own side. A server that is away hands
-// the work back for as long as it takes; what is final fails at once; anything
-// else, such as a full disk, fails when it happened too often.
+// trouble is the outcome of an error of our own side. While a server is away, the work
+// is released for as long as it takes; what is final fails at once; anything else,
+// such as a full disk, fails when it happened too often.
 func (s *steps) trouble(err error, doing string) Outcome {
 	r := reasonOf(err, doing)
 	var p *problem
 	var away *logError
-	_, _, temporary, known := verdict(err)
+	_, _, temporary, known := faultOf(err)
 	switch {
 	case errors.As(err, &away), isRefused(err), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown),
 		known && temporary && r.Class == domain.ClassSystem:
-		return handBack(fmt.Errorf("%s: %w", doing, err))
+		return release(fmt.Errorf("%s: %w", doing, err))
 	case errors.As(err, &p), known:
 		return fail(r)
 	default:
 		return retry(r, fmt.Errorf("%s: %w", doing, err))
 	}
+}
+
+// isRefused reports whether the rules refused a command.
+func isRefused(err error) bool {
+	var r *domain.Refused
+	return errors.As(err, &r)
 }
 
 // bounded cuts a sentence that is too long, between characters.

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"slices"
 
 	"github.com/accession-ingest/accession/domain"
 )
@@ -21,9 +22,11 @@ type Daemon struct {
 	// fail: what cannot be done there is set aside with an alarm.
 	Fails string
 	// Then is the state in which a worker may go on with the same job at once, ""
-	// = the job goes to its queue. The one worker of provisioning looks at all jobs
-	// in their turn.
+	// = the job goes to its queue. The one worker of provisioning takes all jobs in
+	// their turn.
 	Then domain.JobState
+	// AnyProfile: its jobs do not wait when their profile is gone.
+	AnyProfile bool
 
 	batchStep func(*steps, context.Context, *BatchTask) Outcome
 	jobStep   func(*steps, context.Context, *JobTask) Outcome
@@ -52,15 +55,14 @@ var Daemons = []Daemon{
 	{Name: domain.DaemonJobNotify, Job: domain.JobNotify, Workers: 4,
 		Rows: []string{"J14", "J15"}, Fails: "J15", jobStep: (*steps).jobNotify},
 	{Name: domain.DaemonJanitor, Job: domain.JobCompleted, Workers: 1,
-		Rows: []string{"B5", "B13", "J20"}, jobStep: (*steps).jobClean},
+		Rows: []string{"B5", "B13", "J20"}, AnyProfile: true, jobStep: (*steps).jobClean},
 }
 
-// takes gives the daemon that takes jobs in a state.
+// takes returns the daemon that takes jobs in a state.
 func takes(state domain.JobState) (Daemon, bool) {
-	for _, d := range Daemons {
-		if d.Job == state && state != "" {
-			return d, true
-		}
+	i := slices.IndexFunc(Daemons, func(d Daemon) bool { return d.Job == state && state != "" })
+	if i < 0 {
+		return Daemon{}, false
 	}
-	return Daemon{}, false
+	return Daemons[i], true
 }

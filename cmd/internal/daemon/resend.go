@@ -13,24 +13,17 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// Codes of what speaks against sending a report again.
+// Codes of refusals to send a report again.
 const (
 	codeNotReported domain.Code = "not_reported"    // it has no report, or the next one is being made
-	codeNoAddress   domain.Code = "no_mail_address" // its profile names nobody
+	codeNoAddress   domain.Code = "no_mail_address" // its profile has no address
 )
-
-// AgainRecords are the records of deliveries; *record.Records is one.
-type AgainRecords interface {
-	BatchDeliveries(ctx context.Context, batch domain.BatchID) ([]record.Delivery, error)
-	BeginDelivery(ctx context.Context, m record.Message) (record.Delivery, error)
-	EndDelivery(ctx context.Context, key string, failure error, final bool) error
-}
 
 // Again sends reports once more, as they were kept, because an operator asked.
 type Again struct {
 	Profiles Profiles
 	Objects  *store.Store
-	Records  AgainRecords
+	Records  Deliveries
 	Mail     Mailer
 }
 
@@ -38,16 +31,16 @@ type Again struct {
 type Resend struct {
 	Message record.Message
 	Made    domain.Time // the report
-	// Open is when a sending under this key was begun whose end nobody knows, zero =
+	// Open is when a sending under this key was begun whose end is not known, zero =
 	// none.
 	Open domain.Time
 
 	from, subject, text string
 }
 
-// Prepare finds the report and whom to send it to, and changes nothing. Reports are
-// sent again one after the other: until one is known to be delivered, every asking
-// is about that one and has its key. The error is a *domain.Refused when the batch
+// Prepare finds the report and its recipients, and changes nothing. Reports are sent
+// again one after the other: until one is known to be delivered, every request is
+// about that one and has its key. The error is a *domain.Refused when the batch
 // has no report or its profile no address.
 func (a Again) Prepare(ctx context.Context, b domain.Batch) (Resend, error) {
 	refuse := func(code domain.Code, why string) (Resend, error) {
@@ -65,7 +58,7 @@ func (a Again) Prepare(ctx context.Context, b domain.Batch) (Resend, error) {
 		return Resend{}, err
 	}
 	if p.Notify.From == "" || len(p.Notify.To) == 0 {
-		return refuse(codeNoAddress, "the profile "+p.Name+" names nobody to write to")
+		return refuse(codeNoAddress, "the profile "+p.Name+" has no address to send to")
 	}
 	body, err := keptReport(ctx, a.Objects, *b.Report)
 	if err != nil {
@@ -97,22 +90,22 @@ func (a Again) Prepare(ctx context.Context, b domain.Batch) (Resend, error) {
 
 func againPrefix(id domain.BatchID) string { return string(id) + "/again/" }
 
-// Send sends it, and says in the history, by tell, what came of it and why it was
-// asked for, before the records say that it is over: who dies in between leaves a
-// mail that the next asking finds. failure is why the mail could not be sent; err
-// that its fate could not be kept.
+// Send sends it. It puts the result and the reason for sending into the history, by
+// tell, before the records have the result: a process that dies in between leaves a
+// mail that the next request finds. failure is why the mail could not be sent; err that
+// its result could not be kept.
 func (a Again) Send(ctx context.Context, r Resend, why *domain.Reason, tell func(context.Context, domain.NoteDelivery) error) (failure, err error) {
 	d, err := a.Records.BeginDelivery(ctx, r.Message)
 	if err != nil {
-		return nil, fmt.Errorf("note a mail before it is sent: %w", err)
+		return nil, fmt.Errorf("record a mail before it is sent: %w", err)
 	}
 	if d.State == record.DeliveryDelivered {
-		return nil, errors.New("somebody else sent it in this moment")
+		return nil, errors.New("another process sent it in this moment")
 	}
 	text := fmt.Sprintf("Sent again on %s. This report was made on %s.\n\n%s", d.CreatedAt.UTC().Format(time.RFC1123), r.Made.UTC().Format(time.RFC1123), r.text)
-	crash.Point("daemon/again/before-send")
-	failure = a.Mail.Send(ctx, Mail{Key: r.Message.Key, From: r.from, To: r.Message.Recipients, Subject: r.subject, Text: text, Date: d.CreatedAt.Time})
-	crash.Point("daemon/again/after-send")
+	failure = crash.Around("daemon/again/send", func() error {
+		return a.Mail.Send(ctx, Mail{Key: r.Message.Key, From: r.from, To: r.Message.Recipients, Subject: r.subject, Text: text, Date: d.CreatedAt.Time})
+	})
 	note := domain.NoteDelivery{Channel: string(record.ChannelMail), About: r.Message.About, Delivery: r.Message.Key, Delivered: failure == nil, Reason: why}
 	if failure != nil {
 		reason := reasonOf(failure, "the mail could not be sent")
@@ -122,10 +115,10 @@ func (a Again) Send(ctx context.Context, r Resend, why *domain.Reason, tell func
 		note.Reason = &reason
 	}
 	if err := tell(ctx, note); err != nil {
-		return failure, fmt.Errorf("tell the history of a mail: %w", err)
+		return failure, fmt.Errorf("write a mail into the history: %w", err)
 	}
 	if err := a.Records.EndDelivery(ctx, r.Message.Key, failure, true); err != nil {
-		return failure, fmt.Errorf("note the fate of a mail: %w", err)
+		return failure, fmt.Errorf("record the result of a mail: %w", err)
 	}
 	return failure, nil
 }

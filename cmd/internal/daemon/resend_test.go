@@ -14,7 +14,7 @@ import (
 
 // again gives what sends reports of w again, with the records of w.
 func (w *world) again() Again {
-	return Again{Profiles: w.set, Objects: w.cfg.Objects, Records: w.cfg.Records.(*record.Records), Mail: w.mail}
+	return Again{Profiles: w.set, Objects: w.cfg.Objects, Records: w.records, Mail: w.mail}
 }
 
 // sendAgain sends the report of a batch again, as the command does.

@@ -2,7 +2,7 @@ package daemon
 
 import (
 	"context"
-	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -27,12 +27,11 @@ func New(cfg Config) (*Runner, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: newTries(cfg.RetryDelay), slots: newSlots(cfg.Workers)}, nil
+	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: &tries{cfg: &cfg, by: map[domain.Aggregate]try{}}, slots: newSlots(cfg.Workers)}, nil
 }
 
 // Run works until ctx ends and returns nil then. Steps that run at that moment
-// have the grace time to end; after it they are cut off and their work is handed
-// back.
+// have the grace time to end; after it they are cut off and their work is released.
 func (r *Runner) Run(ctx context.Context) error {
 	work, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -50,17 +49,12 @@ func (r *Runner) Run(ctx context.Context) error {
 		r.all.Go(func() { r.janitor(ctx) })
 	}
 	<-ctx.Done()
-	ended := make(chan struct{})
-	go func() { r.all.Wait(); close(ended) }()
-	grace := time.NewTimer(r.cfg.Grace)
-	defer grace.Stop()
-	select {
-	case <-ended:
-	case <-grace.C:
-		r.cfg.Log.Warn("daemons still work after the grace time and are cut off; their work is handed back", "grace", r.cfg.Grace)
+	grace := time.AfterFunc(r.cfg.Grace, func() {
+		r.cfg.Log.Warn("daemons still work after the grace time and are cut off; their work is released", "grace", r.cfg.Grace)
 		cut()
-		<-ended
-	}
+	})
+	defer grace.Stop()
+	r.all.Wait()
 	return r.steps.close()
 }
 
@@ -70,23 +64,27 @@ func (r *Runner) serve(ctx, work context.Context, d Daemon) {
 	for ctx.Err() == nil {
 		r.slots.wait(ctx, d.Name)
 		t, err := r.claim(ctx, d)
-		if err != nil {
-			if ctx.Err() == nil {
-				r.cfg.Log.Warn("cannot claim work; trying again", "daemon", d.Name, "error", err)
-				pause(ctx, r.cfg.RetryDelay)
-			}
-			continue
-		}
-		if !r.slots.take(d.Name) { // jobs that were handed over meanwhile have them all
+		switch {
+		case err != nil:
+			r.failed(ctx, err, "cannot claim work; trying again", "daemon", d.Name)
+		case !r.slots.take(d.Name): // jobs that were handed over meanwhile have them all
 			t.release(0)
-			continue
+		default:
+			r.run(work, t)
 		}
-		r.run(work, t)
 	}
 }
 
-// run lets a turn come to its end, and the next turn of a job that was handed over
-// on a goroutine of its own, so that this daemon keeps its worker.
+// failed logs what stopped a worker and pauses, unless ctx has ended.
+func (r *Runner) failed(ctx context.Context, err error, message string, args ...any) {
+	if ctx.Err() == nil {
+		r.cfg.Log.Warn(message, append(args, "error", err)...)
+		pause(ctx, r.cfg.RetryDelay)
+	}
+}
+
+// run runs a turn to its end, and the next turn of a job that was handed over on a
+// goroutine of its own, so that this daemon keeps its worker.
 func (r *Runner) run(work context.Context, t *turn) {
 	next := t.run(work)
 	r.slots.give(t.d.Name)
@@ -96,37 +94,36 @@ func (r *Runner) run(work context.Context, t *turn) {
 }
 
 func (r *Runner) claim(ctx context.Context, d Daemon) (*turn, error) {
-	if d.batchStep != nil {
-		t := &turn{r: r, d: d, trace: eventstore.NewTrace()}
-		claim, at, err := r.cfg.Claims.NextBatch(ctx, d.Batch)
+	if d.Job != "" {
+		claim, is, err := r.cfg.Claims.NextJob(ctx, d.Job)
 		if err != nil {
 			return nil, err
 		}
-		t.claim, t.log = claim, r.logger(t, claim).With("batch", at.State.ID)
-		t.batch = &BatchTask{Batch: at.State, Claim: claim, Log: t.log, handler: r.cfg.Handler,
-			actor: domain.DaemonActor(d.Name), trace: t.trace}
-		return t, nil
+		return r.jobTurn(d, claim, is), nil
 	}
-	claim, at, err := r.cfg.Claims.NextJob(ctx, d.Job)
+	claim, is, err := r.cfg.Claims.NextBatch(ctx, d.Batch)
 	if err != nil {
 		return nil, err
 	}
-	return r.jobTurn(d, claim, at), nil
+	t := r.turn(d, claim, "batch", is.State.ID)
+	t.batch = &BatchTask{task: t.task, Batch: is.State}
+	return t, nil
 }
 
-func (r *Runner) jobTurn(d Daemon, claim *eventstore.Claim, at eventstore.Loaded[domain.Job]) *turn {
-	t := &turn{r: r, d: d, claim: claim, trace: eventstore.NewTrace()}
-	t.log = r.logger(t, claim).With("batch", at.State.Configuration.BatchID, "job", at.State.ID, "attempt", at.State.RetryCount+1)
-	t.job = &JobTask{Job: at.State, token: at.Token, tries: r.tries, Claim: claim, Log: t.log, handler: r.cfg.Handler,
-		actor: domain.DaemonActor(d.Name), trace: t.trace}
+func (r *Runner) jobTurn(d Daemon, claim *eventstore.Claim, is eventstore.Loaded[domain.Job]) *turn {
+	t := r.turn(d, claim, "batch", is.State.Configuration.BatchID, "job", is.State.ID, "attempt", is.State.RetryCount+1)
+	t.job = &JobTask{task: t.task, Job: is.State, token: is.Token, tries: r.tries}
 	return t
 }
 
-func (r *Runner) logger(t *turn, c *eventstore.Claim) *slog.Logger {
-	return r.cfg.Log.With("daemon", t.d.Name, "worker", c.Worker, "claim", c.ID, "trace", t.trace.ID())
+// turn returns a turn whose log lines carry args.
+func (r *Runner) turn(d Daemon, c *eventstore.Claim, args ...any) *turn {
+	trace := eventstore.NewTrace()
+	log := r.cfg.Log.With("daemon", d.Name, "worker", c.Worker, "claim", c.ID, "trace", trace.ID()).With(args...)
+	return &turn{r: r, d: d, task: task{Claim: c, Log: log, handler: r.cfg.Handler, actor: domain.DaemonActor(d.Name), trace: trace}}
 }
 
-// pause waits, or until ctx ends.
+// pause returns after a time, or when ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -137,7 +134,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // slots counts the turns that are under way of each daemon, so that jobs handed over
-// and jobs claimed together are no more than its workers.
+// and jobs claimed are together no more than its workers.
 type slots struct {
 	mu    sync.Mutex
 	free  map[string]int
@@ -145,14 +142,10 @@ type slots struct {
 }
 
 func newSlots(workers map[string]int) *slots {
-	s := &slots{free: make(map[string]int, len(workers)), freed: make(chan struct{})}
-	for name, n := range workers {
-		s.free[name] = n
-	}
-	return s
+	return &slots{free: maps.Clone(workers), freed: make(chan struct{})}
 }
 
-// take takes a slot of a daemon, if there is one.
+// take reports whether it took a free slot of a daemon.
 func (s *slots) take(daemon string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,26 +179,4 @@ func (s *slots) wait(ctx context.Context, daemon string) {
 			return
 		}
 	}
-}
-
-// Meter is told how the steps of daemons end.
-type Meter interface {
-	Step(daemon, outcome string, took time.Duration)
-}
-
-// The outcomes of a step, as a meter is told them.
-var outcomes = map[verb]string{
-	verbNext: "moved", verbFail: "failed", verbWait: "waits", verbRetry: "retried", verbHandBack: "handed_back",
-}
-
-// meter tells of a step, cut when it was cut off.
-func (r *Runner) meter(d Daemon, out Outcome, cut bool, took time.Duration) {
-	if r.cfg.Meter == nil {
-		return
-	}
-	word := outcomes[out.verb]
-	if cut {
-		word = "cut_off"
-	}
-	r.cfg.Meter.Step(d.Name, word, took)
 }

@@ -128,7 +128,7 @@ func TestClaimsUsedUp(t *testing.T) {
 	w := newWorld(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
 	none := func(name string) Daemon {
-		return stepOf(name, func(context.Context, *JobTask) Outcome { return again() })
+		return stepOf(name, func(context.Context, *JobTask) Outcome { return release(nil) })
 	}
 	for range 2 * maxClaims {
 		w.turnOf(none(domain.DaemonJobDownloading))
@@ -166,7 +166,7 @@ func TestTroubleIsFinite(t *testing.T) {
 		w.clock.Advance(maxDelay)
 	}
 	for range 3 * maxTries {
-		turn(handBack(errors.New("away")))
+		turn(release(errors.New("away")))
 	}
 	w.wantJob(id, domain.JobDownloading, "")
 	w.r.tries.done(id.Aggregate())
@@ -181,7 +181,7 @@ func TestTroubleIsFinite(t *testing.T) {
 // The pause grows and is bounded.
 func TestTries(t *testing.T) {
 	t.Parallel()
-	tr := newTries(time.Second)
+	tr := &tries{cfg: &Config{RetryDelay: time.Second}, by: map[domain.Aggregate]try{}}
 	a := domain.NewJobID(1).Aggregate()
 	var total time.Duration
 	for i := range 20 {

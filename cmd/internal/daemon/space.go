@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,13 +26,13 @@ const (
 // space is the account of the working space that is promised to jobs which have not
 // written it yet. One process at a time keeps it, under a lead: it counts the
 // promises in the live state when its lead begins, adds its own, and follows those
-// that begin and end elsewhere. What is written shows as less free space.
+// that begin and end in other processes. What is written shows as less free space.
 type space struct {
 	in      eventstore.Space
 	log     *slog.Logger
 	clock   func() time.Time
 	dirOf   func(profile string) string
-	asking  sync.Mutex // held by who asks or counts
+	asking  sync.Mutex // held while asking or counting
 	counted time.Time  // when it was last counted; under asking
 
 	mu       sync.Mutex
@@ -50,7 +52,7 @@ type promise struct {
 func newSpace(cfg Config) *space {
 	return &space{in: cfg.Space, log: cfg.Log, clock: cfg.Handler.Clock, dirOf: func(name string) string {
 		p, _ := cfg.Profiles.Get(name) // of a profile that is gone: the installation's
-		return workingRoot(p)
+		return p.WorkingDir
 	}, promised: map[domain.JobID]promise{}, sums: map[string]int64{}, unread: map[domain.JobID]bool{}}
 }
 
@@ -117,10 +119,7 @@ func (s *space) count(ctx context.Context) error {
 // read counts what was promised elsewhere.
 func (s *space) read(ctx context.Context) error {
 	s.mu.Lock()
-	ids := make([]domain.JobID, 0, len(s.unread))
-	for id := range s.unread {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(s.unread))
 	s.mu.Unlock()
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(promisesParallel)
@@ -163,7 +162,7 @@ func (s *space) drop(id domain.JobID) {
 	}
 }
 
-// errUncounted: what is promised elsewhere is unknown, so that nothing is promised.
+// errUncounted: the promises of other processes are unknown, so that nothing is promised.
 var errUncounted = errors.New("the promises of working space cannot be counted")
 
 // answer to a job that asks for space.
@@ -220,8 +219,8 @@ func (s *space) offer(j domain.Job, dir string, reserve int64, free func() (int6
 	return a, nil
 }
 
-// landed tells that nobody writes the promise to a job any more: it is in the live
-// state, or will never be.
+// landed ends the writing of the promise to a job: it is in the live state, or will
+// never be.
 func (s *space) landed(id domain.JobID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +237,8 @@ func (s *space) free(id domain.JobID) {
 	s.drop(id)
 }
 
-// notice follows what the log tells of promises that began or ended elsewhere.
+// notice follows promises that begin or end in other processes, by the events of the
+// log.
 func (s *space) notice(r domain.Recorded) {
 	m, ok := domain.MoveOfJob(r.Data)
 	if !ok || r.Aggregate.Kind != domain.KindJob {

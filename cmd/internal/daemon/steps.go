@@ -13,7 +13,14 @@ import (
 // Profile is the profile of a collection.
 type Profile = profile.Profile
 
-// live is what steps may do with the live state: read it, and reserve ids.
+// Profiles finds a profile by name; the error lists the names that there are.
+// *profile.Set is one.
+type Profiles interface {
+	Get(name string) (profile.Profile, error)
+	Names() []string
+}
+
+// live is what steps may do with the live state: read it.
 type live interface {
 	Batch(ctx context.Context, id domain.BatchID) (eventstore.Loaded[domain.Batch], error)
 	Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error)
@@ -21,26 +28,7 @@ type live interface {
 	Holds(ctx context.Context) (eventstore.Holds, error)
 }
 
-// steps holds what the steps of all daemons work with.
-type steps struct {
-	*places
-	cfg   Config
-	live  live
-	space *space
-}
-
-func newSteps(cfg Config) *steps {
-	return &steps{places: newPlaces(cfg), cfg: cfg, live: cfg.Handler.Live, space: newSpace(cfg)}
-}
-
-// Profiles finds a profile by name; the error names those that there are.
-// *profile.Set is one.
-type Profiles interface {
-	Get(name string) (profile.Profile, error)
-	Names() []string
-}
-
-// Outbox has the events that are committed and not in the log yet; see
+// Outbox reads the events that are committed and not in the log yet; see
 // eventstore.Outbox.
 type Outbox interface {
 	Shards() int
@@ -49,18 +37,39 @@ type Outbox interface {
 }
 
 // Records keeps in SQL what steps must find again when they start over.
-// *record.Records is one; its comments hold the promises.
-type Records interface {
+// *record.Records implements all of it; its comments hold the promises.
+type Records struct {
+	Identities
+	Inventory
+	Deliveries
+	URLs
+}
+
+// Identities are the names and version numbers reserved for jobs.
+type Identities interface {
 	LookupLocalID(ctx context.Context, owner string, localIDs []string) (primary string, err error)
 	BindLocalID(ctx context.Context, owner string, localIDs []string, primary string, job domain.JobID) (string, error)
 	ReserveIdentifier(ctx context.Context, job domain.JobID, name string) (record.Identifier, error)
 	ConfirmIdentifier(ctx context.Context, job domain.JobID, name string) error
 	ReserveVersion(ctx context.Context, job domain.JobID, primary string) (version int, err error)
+}
+
+// Inventory has the intents and results of storing, and the stored objects.
+type Inventory interface {
 	BeginEffect(ctx context.Context, key, kind string) (record.Effect, error)
 	FinishEffect(ctx context.Context, key string, result any) (record.Effect, error)
 	RecordObject(ctx context.Context, o record.Object) (recorded bool, err error)
+}
+
+// Deliveries are the mails and callbacks, and what became of them.
+type Deliveries interface {
 	BeginDelivery(ctx context.Context, m record.Message) (record.Delivery, error)
 	EndDelivery(ctx context.Context, key string, failure error, final bool) error
+	BatchDeliveries(ctx context.Context, batch domain.BatchID) ([]record.Delivery, error)
+}
+
+// URLs keeps whole payload URLs, and finds them by their public forms.
+type URLs interface {
 	KeepURLs(ctx context.Context, full []string) (public []string, err error)
 	FullURL(ctx context.Context, public string) (string, error)
 }
@@ -77,4 +86,21 @@ type Mail struct {
 	To            []string
 	Subject, Text string
 	Date          time.Time // when it was first to be sent, the same on every attempt
+}
+
+// Meter counts how the steps of daemons end.
+type Meter interface {
+	Step(daemon, outcome string, took time.Duration)
+}
+
+// steps holds what the steps of all daemons work with.
+type steps struct {
+	*storage
+	cfg   Config
+	live  live
+	space *space
+}
+
+func newSteps(cfg Config) *steps {
+	return &steps{storage: newStorage(cfg), cfg: cfg, live: cfg.Handler.Live, space: newSpace(cfg)}
 }

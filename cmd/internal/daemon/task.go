@@ -13,9 +13,8 @@ import (
 // write under way shall not end with an unknown outcome.
 const commitTimeout = 30 * time.Second
 
-// BatchTask is what a step gets of a claimed batch.
-type BatchTask struct {
-	Batch domain.Batch // as it was claimed, or as the last Keep left it
+// task is what both kinds of task have.
+type task struct {
 	Claim *eventstore.Claim
 	Log   *slog.Logger
 
@@ -24,18 +23,27 @@ type BatchTask struct {
 	trace   eventstore.Trace
 }
 
+// meta is what a command carries that reacts to the last event of an aggregate.
+func (t *task) meta(of domain.Aggregate, version int64, keep bool) eventstore.Meta {
+	return eventstore.Meta{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, TraceParent: t.trace.Parent(),
+		CausationID: domain.Event{Aggregate: of, Version: version}.ID()}
+}
+
+// BatchTask is what a step gets of a claimed batch.
+type BatchTask struct {
+	task
+	Batch domain.Batch // as it was claimed, or as the last Keep left it
+}
+
 // JobTask is what a step gets of a claimed job.
 type JobTask struct {
-	Job   domain.Job // as it was claimed, or as the last Keep left it
-	Claim *eventstore.Claim
-	Log   *slog.Logger
+	task
+	Job     domain.Job // as it was claimed, or as the last Keep left it
+	Profile Profile    // zero when it is gone and the daemon does without
 
-	token   eventstore.Token  // of Job: a write on top of it need not read it again
-	term    *eventstore.Token // under which the step has promised working space
-	tries   *tries
-	handler *eventstore.Handler
-	actor   domain.Actor
-	trace   eventstore.Trace
+	token eventstore.Token  // of Job: a write on top of it need not read it again
+	term  *eventstore.Token // under which the step has promised working space
+	tries *tries
 }
 
 // Keep writes a command in the middle of a step; work goes on under the claim.
@@ -49,7 +57,7 @@ func (t *BatchTask) write(ctx context.Context, cmd domain.BatchCommand, keep boo
 		return err
 	}
 	defer cancel()
-	res, err := t.handler.Batch(ctx, t.Batch.ID, cmd, t.order(keep))
+	res, err := t.handler.Batch(ctx, t.Batch.ID, cmd, t.meta(t.Batch.ID.Aggregate(), t.Batch.Version, keep))
 	if err == nil {
 		t.Batch = res.State
 	}
@@ -64,21 +72,11 @@ func (t *BatchTask) CreateJobs(ctx context.Context, cmds []domain.CreateJob) err
 		return err
 	}
 	defer cancel()
-	if _, err := t.handler.CreateJobs(ctx, t.Batch.Listing.FirstJID, t.Batch.NextRow, cmds, t.order(true)); err != nil {
-		return err
+	_, err = t.handler.CreateJobs(ctx, t.Batch.Listing.FirstJID, t.Batch.NextRow, cmds, t.meta(t.Batch.ID.Aggregate(), t.Batch.Version, true))
+	if err == nil {
+		t.Batch.NextRow += len(cmds)
 	}
-	t.Batch.NextRow += len(cmds)
-	return nil
-}
-
-func (t *BatchTask) order(keep bool) eventstore.Meta {
-	return eventstore.Meta{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, CausationID: cause(t.Batch.ID.Aggregate(), t.Batch.Version),
-		TraceParent: t.trace.Parent()}
-}
-
-// cause names the event that a daemon reacts to: the last of what it claimed.
-func cause(a domain.Aggregate, version int64) string {
-	return domain.Event{Aggregate: a, Version: version}.ID()
+	return err
 }
 
 // Keep writes a command in the middle of a step; work goes on under the claim.
@@ -87,31 +85,29 @@ func (t *JobTask) Keep(ctx context.Context, cmd domain.JobCommand) error {
 	return err
 }
 
-// write gives the claim of the next state, if the job was handed over to it.
+// write returns the claim of the state next, if the job was handed over to it.
 func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool, next domain.JobState) (*eventstore.Claim, error) {
 	ctx, cancel, err := commitContext(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer cancel()
-	res, err := t.handler.Job(ctx, t.Job.ID, cmd, eventstore.Meta{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, Next: next, SpaceTerm: t.term,
-		CausationID: cause(t.Job.ID.Aggregate(), t.Job.Version), TraceParent: t.trace.Parent(), Known: &eventstore.Loaded[domain.Job]{State: t.Job, Token: t.token}})
+	meta := t.meta(t.Job.ID.Aggregate(), t.Job.Version, keep)
+	meta.Next, meta.SpaceTerm, meta.Known = next, t.term, &eventstore.Loaded[domain.Job]{State: t.Job, Token: t.token}
+	res, err := t.handler.Job(ctx, t.Job.ID, cmd, meta)
 	if err == nil {
 		t.Job, t.token = res.State, res.Token
 	}
 	return res.Claim, err
 }
 
-// attempt is the number of the present attempt at the job, from 1.
-func (t *JobTask) attempt() int { return t.Job.RetryCount + 1 }
-
-// lastTry reports whether the job fails when it is given back for later once more.
+// lastTry reports whether the job fails when it is released for later once more.
 func (t *JobTask) lastTry() bool {
 	return t.tries.count(t.Job.ID.Aggregate(), t.Job.Version)+1 >= maxTries
 }
 
 // commitContext starts no write when ctx has ended, and lets one that was started
-// come to its end.
+// end.
 func commitContext(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err

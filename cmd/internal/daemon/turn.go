@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -26,18 +25,16 @@ const (
 
 // turn is one claim from its beginning to its end.
 type turn struct {
+	task
 	r     *Runner
 	d     Daemon
-	claim *eventstore.Claim
-	trace eventstore.Trace
 	work  context.Context // of the step; a result that must wait for room waits as long
-	log   *slog.Logger
-	batch *BatchTask // exactly one of the two is set
+	batch *BatchTask      // exactly one of the two is set
 	job   *JobTask
 	next  *turn // of a job that was handed over
 }
 
-// run lets the step work and ends the claim. It gives the next turn of a job that
+// run lets the step work and ends the claim. It returns the next turn of a job that
 // was handed over, whose slot is taken.
 func (t *turn) run(work context.Context) *turn {
 	if t.d.Job == domain.JobProvisioning {
@@ -48,7 +45,7 @@ func (t *turn) run(work context.Context) *turn {
 	go func() {
 		defer close(watch)
 		select {
-		case <-t.claim.Lost:
+		case <-t.Claim.Lost:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -58,10 +55,16 @@ func (t *turn) run(work context.Context) *turn {
 	cut := ctx.Err() != nil
 	cancel()
 	<-watch
-	t.r.meter(t.d, out, cut, time.Since(begun))
+	if t.r.cfg.Meter != nil {
+		ended := outcomes[out.verb]
+		if cut {
+			ended = "cut_off"
+		}
+		t.r.cfg.Meter.Step(t.d.Name, ended, time.Since(begun))
+	}
 	if cut {
 		// What the step says may be a consequence of being cut off.
-		t.log.Info("cut off; the work is handed back")
+		t.Log.Info("cut off; the work is released")
 		t.release(0)
 		return nil
 	}
@@ -70,21 +73,26 @@ func (t *turn) run(work context.Context) *turn {
 	return t.next
 }
 
-// outcome runs the step, unless the job's workers keep dying.
+// outcome runs the step, unless the job's workers keep dying. A job whose profile is
+// gone waits for it.
 func (t *turn) outcome(ctx context.Context) (out Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.log.Error("a step panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			t.Log.Error("a step panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			out = fail(domain.Reason{Class: domain.ClassSystem, Code: CodePanic,
-				Message: "an internal error stopped the work; the operators find it in the log of worker " + t.claim.Worker})
+				Message: "an internal error stopped the work; the operators find it in the log of worker " + t.Claim.Worker})
 		}
 	}()
-	if t.claim.Attempts > maxClaims {
+	if t.Claim.Attempts > maxClaims {
 		return fail(domain.Reason{Class: domain.ClassSystem, Code: domain.CodeClaimsUsedUp,
-			Message: fmt.Sprintf("%d workers in a row ended without a result while they worked on it in this state", t.claim.Attempts-1)})
+			Message: fmt.Sprintf("%d workers in a row ended without a result while they worked on it in this state", t.Claim.Attempts-1)})
 	}
 	if t.batch != nil {
 		return t.d.batchStep(t.r.steps, ctx, t.batch)
+	}
+	var err error
+	if t.job.Profile, err = t.r.cfg.Profiles.Get(t.job.Job.Configuration.ProfileName); err != nil && !t.d.AnyProfile {
+		return wait(domain.Reason{Code: domain.CodeProfileUnknown, Message: err.Error() + "; put it back"}, asideDelay)
 	}
 	return t.d.jobStep(t.r.steps, ctx, t.job)
 }
@@ -97,20 +105,21 @@ func (t *turn) settle(ctx context.Context, out Outcome) {
 	case verbFail:
 		t.fail(ctx, out.reason)
 	case verbWait:
-		t.wait(ctx, out)
+		t.note(ctx, t.sign(out.reason))
+		t.release(out.delay)
 	case verbRetry:
 		n, delay := t.again()
 		if n >= maxTries {
 			t.fail(ctx, out.reason)
 			return
 		}
-		t.log.Warn("tried in vain; trying again later", "code", out.reason.Code, "tries", n, "delay", delay, "error", out.err)
+		t.Log.Warn("tried in vain; trying again later", "code", out.reason.Code, "tries", n, "delay", delay, "error", out.err)
 		t.release(delay)
-	case verbHandBack:
+	case verbRelease:
 		delay := t.r.cfg.RetryDelay
 		if out.err != nil {
 			_, delay = t.again()
-			t.log.Warn("cannot go on at the moment; trying again later", "delay", delay, "error", out.err)
+			t.Log.Warn("cannot go on at the moment; trying again later", "delay", delay, "error", out.err)
 		}
 		t.release(delay)
 	}
@@ -118,47 +127,44 @@ func (t *turn) settle(ctx context.Context, out Outcome) {
 
 // commit writes the command of the outcome.
 func (t *turn) commit(ctx context.Context, out Outcome) {
-	crash.Point("daemon/turn/before-move")
-	err := t.write(ctx, out)
-	for n := 0; errors.Is(err, eventstore.ErrFull) && t.held(n, err); n++ {
-		err = t.write(ctx, out)
-	}
-	crash.Point("daemon/turn/after-move")
-	var refused *domain.Refused
+	err := crash.Around("daemon/turn/move", func() error {
+		err := t.write(ctx, out)
+		for n := 0; errors.Is(err, eventstore.ErrFull) && t.roomAwaited(n, err); n++ {
+			err = t.write(ctx, out)
+		}
+		return err
+	})
 	switch {
 	case err == nil:
 		t.moved(ctx)
 	case errors.Is(err, eventstore.ErrBroken) && t.d.Fails != "" && out.verb != verbFail:
-		t.log.Error("the result cannot be written", "error", err)
+		t.Log.Error("the result cannot be written", "error", err)
 		t.fail(ctx, domain.Reason{Class: domain.ClassSystem, Code: CodeInternal, Message: "the result of the step could not be written: " + err.Error()})
-	case errors.As(err, &refused), errors.Is(err, eventstore.ErrConflict):
-		// It changed under our hands: a hold was set, an operator was faster, the
-		// claim is gone. Whoever takes it next sees it as it is then.
-		t.log.Info("not written; it is looked at again", "error", err)
+	case isRefused(err), errors.Is(err, eventstore.ErrConflict):
+		// It changed meanwhile: a hold was set, an operator was faster, the claim is
+		// gone. The next claim sees it as it is then.
+		t.Log.Info("not written; it is looked at again", "error", err)
 		t.release(t.r.cfg.RetryDelay)
 	default:
 		_, delay := t.again()
-		t.log.Warn("cannot write the result; trying again later", "delay", delay, "error", err)
+		t.Log.Warn("cannot write the result; trying again later", "delay", delay, "error", err)
 		t.release(delay)
 	}
 }
 
-// held waits a little with a result for which there is no room. It gives false when
-// the claim is lost or the service stops hard.
-func (t *turn) held(n int, why error) bool {
+// roomAwaited waits a little with a result for which there is no room. It returns
+// false when the claim is lost or the service stops hard.
+func (t *turn) roomAwaited(n int, why error) bool {
 	if n == 0 {
-		t.log.Warn("the result waits until there is room for its event", "error", why)
+		t.Log.Warn("the result waits until there is room for its event", "error", why)
 	}
-	timer := time.NewTimer(max(t.r.cfg.RetryDelay, fullPause))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(max(t.r.cfg.RetryDelay, fullPause)):
 		return true
-	case <-t.claim.Lost:
-		return false
+	case <-t.Claim.Lost:
 	case <-t.work.Done():
-		return false
 	}
+	return false
 }
 
 func (t *turn) write(ctx context.Context, out Outcome) error {
@@ -191,46 +197,35 @@ func (t *turn) then(out Outcome) (Daemon, domain.JobState) {
 // fail writes the failure where the state has one, else sets the work aside.
 func (t *turn) fail(ctx context.Context, why domain.Reason) {
 	why = t.sign(why)
-	badDeposit := t.d.Job == domain.JobPending && why.Class == domain.ClassContent // J5
-	if t.d.Fails == "" && !badDeposit {
-		t.aside(ctx, why)
+	if badDeposit := t.d.Job == domain.JobPending && why.Class == domain.ClassContent; badDeposit || t.d.Fails != "" { // J5
+		t.Log.Info("failed", "class", why.Class, "code", why.Code, "reason", why.Message)
+		t.commit(ctx, Outcome{verb: verbFail, job: domain.FailJob{Reason: why}})
 		return
 	}
-	t.log.Info("failed", "class", why.Class, "code", why.Code, "reason", why.Message)
-	t.commit(ctx, Outcome{verb: verbFail, job: domain.FailJob{Reason: why}})
-}
-
-// aside leaves alone what this state cannot fail, and tells the operators.
-func (t *turn) aside(ctx context.Context, why domain.Reason) {
-	t.log.Error("set aside: it cannot go on and this state does not fail; an operator must look at it",
+	t.Log.Error("set aside: it cannot go on and this state does not fail; an operator must look at it",
 		"code", why.Code, "reason", why.Message, "delay", asideDelay)
 	if t.job != nil && t.job.Job.State.Worked() {
 		why.Class = domain.ClassWait
-		t.tell(ctx, why)
+		t.note(ctx, why)
 	}
 	t.release(asideDelay)
 }
 
-func (t *turn) wait(ctx context.Context, out Outcome) {
-	t.tell(ctx, t.sign(out.reason))
-	t.release(out.delay)
-}
-
-// tell writes why the job waits, unless that stands there already.
-func (t *turn) tell(ctx context.Context, why domain.Reason) {
+// note writes why the job waits, unless that stands there already.
+func (t *turn) note(ctx context.Context, why domain.Reason) {
 	if had := t.job.Job.Reason; had != nil && had.Class == why.Class && had.Code == why.Code {
 		return
 	}
 	if err := t.job.Keep(ctx, domain.WaitJob{Reason: why}); err != nil {
-		t.log.Warn("cannot tell why the job waits", "code", why.Code, "error", err)
+		t.Log.Warn("cannot write why the job waits", "code", why.Code, "error", err)
 	}
 }
 
 // sign adds which attempt it was and whose, and bounds the sentence.
 func (t *turn) sign(why domain.Reason) domain.Reason {
-	why.Message, why.Worker = bounded(why.Message), t.claim.Worker
+	why.Message, why.Worker = bounded(why.Message), t.Claim.Worker
 	if t.job != nil {
-		why.Attempt = t.job.attempt()
+		why.Attempt = t.job.Job.RetryCount + 1
 	}
 	return why
 }
@@ -240,61 +235,53 @@ func (t *turn) sign(why domain.Reason) domain.Reason {
 func (t *turn) moved(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	t.r.tries.done(t.claim.Aggregate)
-	switch {
-	case t.batch != nil:
-		t.log.Info("moved", "state", t.batch.Batch.State)
-		if t.batch.Batch.State == domain.BatchProcessing {
-			t.r.tryReport(ctx, t.batch.Batch.ID, t.order())
-		}
-	default:
-		t.log.Info("moved", "state", t.job.Job.State)
-		if !t.job.Job.Promised() {
-			t.r.steps.space.free(t.job.Job.ID)
-		}
-		if t.job.Job.State.Sub() != domain.SubProcessing && !t.job.Job.Cleaned {
-			t.r.tryReport(ctx, t.job.Job.Configuration.BatchID, t.order())
-		}
-	}
-}
-
-// order is what commands carry that follow from this turn, without its claim.
-func (t *turn) order() eventstore.Meta {
-	return eventstore.Meta{Actor: domain.DaemonActor(t.d.Name), TraceParent: t.trace.Parent()}
-}
-
-func (t *turn) again() (int, time.Duration) {
-	var version int64
+	t.r.tries.done(t.Claim.Aggregate)
+	// What follows is done without the claim.
+	meta := eventstore.Meta{Actor: t.actor, TraceParent: t.trace.Parent()}
 	if t.batch != nil {
-		version = t.batch.Batch.Version
-	} else {
-		version = t.job.Job.Version
+		t.Log.Info("moved", "state", t.batch.Batch.State)
+		if t.batch.Batch.State == domain.BatchProcessing {
+			t.r.tryReport(ctx, t.batch.Batch.ID, meta)
+		}
+		return
 	}
-	return t.r.tries.again(t.claim.Aggregate, version)
+	j := t.job.Job
+	t.Log.Info("moved", "state", j.State)
+	if !j.Promised() {
+		t.r.steps.space.free(j.ID)
+	}
+	if j.State.Sub() != domain.SubProcessing && !j.Cleaned {
+		t.r.tryReport(ctx, j.Configuration.BatchID, meta)
+	}
 }
 
-// release gives the claim back. It is the last thing done with it.
+// again counts one more release of the batch or job as it is now.
+func (t *turn) again() (n int, delay time.Duration) {
+	if t.batch != nil {
+		return t.r.tries.again(t.Claim.Aggregate, t.batch.Batch.Version)
+	}
+	return t.r.tries.again(t.Claim.Aggregate, t.job.Job.Version)
+}
+
+// release gives the claim up. It is the last thing done with it.
 func (t *turn) release(delay time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
-	if err := t.r.cfg.Claims.Release(ctx, t.claim, delay); err != nil {
-		t.log.Warn("cannot give the claim back; it ends with the session", "error", err)
+	if err := t.r.cfg.Claims.Release(ctx, t.Claim, delay); err != nil {
+		t.Log.Warn("cannot release the claim; it ends with the session", "error", err)
 	}
 }
 
-// maxTries is how often in a row this process gives a job back for the same
-// trouble before it fails; maxDelay bounds the pause in between.
-const (
-	maxTries = 6
-	maxDelay = time.Minute
-)
+// maxTries is how often in a row this process releases a job for the same trouble
+// before it fails.
+const maxTries = 6
 
-// tries counts how often work was given back in a row, for the pause that grows.
-// It is kept in memory: after a restart everything may be tried again.
+// tries counts how often work was released in a row, for the pause that grows. It is
+// kept in memory: after a restart everything may be tried again.
 type tries struct {
-	first time.Duration
-	mu    sync.Mutex
-	by    map[domain.Aggregate]try
+	cfg *Config
+	mu  sync.Mutex
+	by  map[domain.Aggregate]try
 }
 
 type try struct {
@@ -302,26 +289,17 @@ type try struct {
 	n       int
 }
 
-func newTries(first time.Duration) *tries {
-	return &tries{first: first, by: map[domain.Aggregate]try{}}
-}
-
-// again counts one more for the aggregate as it is now, and gives how many there
+// again counts one more for the aggregate as it is now, and returns how many there
 // were and how long to pause.
 func (t *tries) again(a domain.Aggregate, version int64) (n int, delay time.Duration) {
+	n = t.count(a, version) + 1
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	is := t.by[a]
-	if is.version != version {
-		is = try{version: version}
-	}
-	is.n++
-	t.by[a] = is
-	delay = t.first << min(is.n-1, 10)
-	return is.n, min(delay, max(maxDelay, t.first))
+	t.by[a] = try{version, n}
+	return n, t.cfg.delay(n)
 }
 
-// count gives how often work on the aggregate as it is now was given back.
+// count returns how often work on the aggregate as it is now was released.
 func (t *tries) count(a domain.Aggregate, version int64) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

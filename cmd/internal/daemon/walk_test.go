@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -78,7 +77,7 @@ func TestWalk(t *testing.T) {
 			}
 			files, objects := 0, 0
 			for _, j := range w.report(id).Jobs {
-				have, err := w.cfg.Records.(*record.Records).RecordedJobs(t.Context(), []string{string(j.ID)})
+				have, err := w.records.RecordedJobs(t.Context(), []string{string(j.ID)})
 				if err != nil {
 					t.Fatal(err)
 				}

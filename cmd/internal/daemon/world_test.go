@@ -48,6 +48,7 @@ type world struct {
 	history *memory.Log
 	log     *logbook
 	set     profiles
+	records *record.Records // nil for tests without
 }
 
 // profiles is a set that a test can change.
@@ -94,8 +95,9 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 	for _, c := range change {
 		c(w)
 	}
-	if w.cfg.Records == nil {
-		w.cfg.Records = record.New(projtest.DB(t))
+	if w.cfg.Records == (Records{}) {
+		w.records = record.New(projtest.DB(t))
+		w.cfg.Records = Records{w.records, w.records, w.records, w.records}
 	}
 	if w.r, err = New(w.cfg); err != nil {
 		t.Fatal(err)
@@ -113,7 +115,9 @@ func (w *world) profile(name string) profile.Profile {
 }
 
 // noRecords is for tests of steps that keep nothing in SQL: using it panics.
-func noRecords(w *world) { w.cfg.Records = struct{ Records }{} }
+func noRecords(w *world) {
+	w.cfg.Records = Records{struct{ Identities }{}, struct{ Inventory }{}, struct{ Deliveries }{}, struct{ URLs }{}}
+}
 
 // requeue sends a failed job back, after its batch was reported.
 func (w *world) requeue(id domain.JobID) {

@@ -44,7 +44,8 @@ func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Ru
 		return nil, err
 	}
 	c.Claims, c.Space, c.Outbox = live, live, live
-	c.Profiles, c.Records = profiles, meteredRecords{record.New(pool), in.metrics}
+	records := meteredRecords{record.New(pool), in.metrics}
+	c.Profiles, c.Records = profiles, daemon.Records{Identities: records, Inventory: records, Deliveries: records, URLs: records}
 	err = crash.Around("wire/mail-drop/make", func() error { return os.MkdirAll(in.cfg.MailDir, 0o750) })
 	if err != nil {
 		return nil, failed("open the mail drop", err, "the setting mail_dir names it: "+in.cfg.MailDir)

@@ -108,11 +108,11 @@ var bugs = []Mutant{{
 	Package: zklive, Test: "TestConformance/outbox/plain/lead",
 }, {
 	Name: "a sleeper that ends its successor's attempts", Why: "a worker that wakes up takes the attempts that it sees for those of a dead one", Was: true,
-	At: "cmd/internal/daemon (*lives).endLost", Do: []Op{Call("Confirm", "error(nil)")},
+	At: "cmd/internal/daemon (*fileStates).endLost", Do: []Op{Call("Confirm", "error(nil)")},
 	Package: daemon, Test: "TestSleeperLeavesTheSuccessorsAttemptsAlone",
 }, {
 	Name: "files as they are remembered", Why: "a step is given up because of files that another process has long downloaded", Was: true,
-	At: "cmd/internal/daemon (*steps).lives", Do: []Op{Call("Fresh", "$recv.Files($1, $2)")},
+	At: "cmd/internal/daemon (*steps).fileStates", Do: []Op{Call("Fresh", "$recv.Files($1, $2)")},
 	Package: daemon, Test: "TestStepsOfAJobInSeveralProcesses",
 }, {
 	Name: "a killed PostgreSQL that is started too early", Why: "it finds the memory of the one before in use, and ends", Was: true,
