@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,8 +26,8 @@ func (d *document) fault(line int, field, problem, remedy string) {
 	d.faults = append(d.faults, Fault{File: d.file, Line: line, Field: field, Problem: problem, Remedy: remedy})
 }
 
-// decode reads data into p and goes on after each fault. It does so itself, and
-// not by the strict mode of the YAML library, whose errors carry no field names.
+// decode decodes data into p and goes on after each fault. It does not use the strict
+// mode of the YAML library, whose errors carry no field names.
 func (d *document) decode(data []byte, p *Profile) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var root, more yaml.Node
@@ -46,7 +47,7 @@ func (d *document) decode(data []byte, p *Profile) {
 
 var syntaxError = regexp.MustCompile(`^yaml: line (\d+): (.*)`)
 
-// syntax reports an error of the YAML library, with its line if it tells one.
+// syntax adds an error of the YAML library, with its line if it has one.
 func (d *document) syntax(err error) {
 	line, problem := 0, strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := syntaxError.FindStringSubmatch(err.Error()); m != nil {
@@ -121,7 +122,7 @@ func (d *document) mapping(n *yaml.Node, v reflect.Value, field string) {
 		index, ok := known[key.Value]
 		switch {
 		case !ok && secretLike(key.Value):
-			d.fault(key.Line, path, "a profile holds no secrets", "put it into a file and name that in the environment of the service")
+			d.fault(key.Line, path, "a profile holds no secrets", "put it in a file and name that in the environment of the service")
 		case !ok:
 			d.fault(key.Line, path, "there is no such field", "use one of "+strings.Join(names, ", "))
 		case seen[key.Value] > 0:
@@ -133,7 +134,7 @@ func (d *document) mapping(n *yaml.Node, v reflect.Value, field string) {
 	}
 }
 
-// fieldsOf gives the fields that a file may name, by name and in their order.
+// fieldsOf returns the fields that a file may name, by name and in their order.
 func fieldsOf(t reflect.Type) (index map[string]int, names []string) {
 	index = make(map[string]int)
 	for i := range t.NumField() {
@@ -146,16 +147,11 @@ func fieldsOf(t reflect.Type) (index map[string]int, names []string) {
 }
 
 func secretLike(key string) bool {
-	key = strings.ToLower(key)
-	for _, word := range []string{"password", "passwd", "secret", "token", "credential", "api_key", "apikey", "private_key"} {
-		if strings.Contains(key, word) {
-			return true
-		}
-	}
-	return false
+	secrets := []string{"password", "passwd", "secret", "token", "credential", "api_key", "apikey", "private_key"}
+	return slices.ContainsFunc(secrets, func(word string) bool { return strings.Contains(strings.ToLower(key), word) })
 }
 
-// describe names a value without repeating more of it than needed.
+// describe returns a value for a message, cut if it is long.
 func describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// YAML gives the profile as a file that says the same, defaults spelled out.
+// YAML returns the profile as a file that says the same, defaults spelled out.
 func (p Profile) YAML() ([]byte, error) {
 	data, err := yaml.Marshal(p)
 	if err != nil {
@@ -16,7 +16,7 @@ func (p Profile) YAML() ([]byte, error) {
 	return data, nil
 }
 
-// MarshalJSON gives the fields by the names and in the units that files use.
+// MarshalJSON encodes the fields under the names and in the units that files use.
 func (p Profile) MarshalJSON() ([]byte, error) {
 	data, err := p.YAML()
 	if err != nil {

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,27 +16,26 @@ type Fault struct {
 	Remedy  string
 }
 
-// String gives file:line: field: problem; remedy.
+// String returns file:line: field: problem; remedy.
 func (f Fault) String() string {
-	var b strings.Builder
-	b.WriteString(f.File)
+	s := f.File
 	if f.Line > 0 {
-		fmt.Fprintf(&b, ":%d", f.Line)
+		s += fmt.Sprintf(":%d", f.Line)
 	}
 	if f.Field != "" {
-		b.WriteString(": " + f.Field)
+		s += ": " + f.Field
 	}
-	b.WriteString(": " + f.Problem)
+	s += ": " + f.Problem
 	if f.Remedy != "" {
-		b.WriteString("; " + f.Remedy)
+		s += "; " + f.Remedy
 	}
-	return b.String()
+	return s
 }
 
 // Faults is the error that names every fault found.
 type Faults []Fault
 
-// Error gives one fault a line, below a line that counts them.
+// Error returns one fault a line, below a line that counts them.
 func (fs Faults) Error() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {
@@ -44,27 +44,24 @@ func (fs Faults) Error() string {
 	return fmt.Sprintf("faults in the profiles: %d\n%s", len(fs), strings.Join(lines, "\n"))
 }
 
-// asError orders the faults; no faults are no error.
+// asError returns the faults in order, nil for none.
 func (fs Faults) asError() error {
 	if len(fs) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(fs, func(a, b Fault) int {
-		if c := strings.Compare(a.File, b.File); c != 0 {
-			return c
-		}
-		return a.Line - b.Line
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 	return fs
 }
 
-// NotFoundError says that no profile has the name.
+// NotFoundError is the error for a name that no profile has.
 type NotFoundError struct {
 	Name  string
 	Known []string // the names there are, sorted
 }
 
-// Error names the profiles that there are.
+// Error lists the profiles that there are.
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no profile is named %q; known are: %s", e.Name, strings.Join(e.Known, ", "))
 }

@@ -2,10 +2,10 @@ package profile
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // maxFile bounds what is read of one file, in bytes.
@@ -60,7 +60,7 @@ func Load(dir string) (*Set, error) {
 	return set, nil
 }
 
-// Parse reads one profile; file is how errors name it. The error is [Faults].
+// Parse parses one profile; file is its name in errors. The error is [Faults].
 func Parse(file string, data []byte) (Profile, error) {
 	p, d := parse(file, data)
 	return p, d.faults.asError()
@@ -82,8 +82,8 @@ func parse(file string, data []byte) (Profile, *document) {
 	return p, d
 }
 
-// once keeps the first fault of each field: a value that could not be decoded
-// shall not be called missing as well.
+// once keeps the first fault of each field: a value that could not be decoded is not
+// called missing as well.
 func once(faults Faults) Faults {
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(faults, func(f Fault) bool {
@@ -94,7 +94,7 @@ func once(faults Faults) Faults {
 	})
 }
 
-// Get gives the profile of a name, or a [*NotFoundError] that lists the names
+// Get returns the profile of a name, or a [*NotFoundError] that lists the names
 // there are.
 func (s *Set) Get(name string) (Profile, error) {
 	if p, ok := s.byName[name]; ok {
@@ -104,11 +104,4 @@ func (s *Set) Get(name string) (Profile, error) {
 }
 
 // Names lists the profiles, sorted.
-func (s *Set) Names() []string {
-	names := make([]string, 0, len(s.byName))
-	for name := range s.byName {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, strings.Compare)
-	return names
-}
+func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.byName)) }

@@ -8,9 +8,9 @@ import (
 	"github.com/accession-ingest/accession/domain/manifest"
 )
 
-// Profile is what one file says.
+// Profile is the content of one file.
 type Profile struct {
-	// Name is what a submission gives as profile_name: 1 to 64 of a–z, 0–9, _
+	// Name is the profile_name of submissions: 1 to 64 of a–z, 0–9, _
 	// and -, the first a letter or digit. Required; unique.
 	Name string `yaml:"name"`
 	// Collection is what holds are set on: printable ASCII without space, slash
@@ -50,14 +50,14 @@ type Profile struct {
 	File string `yaml:"-"`
 }
 
-// Identifier says how new objects are named.
+// Identifier is how new objects are named.
 type Identifier struct {
 	Scheme   string `yaml:"scheme"`   // ark, which is also the default
 	NAAN     string `yaml:"naan"`     // name-assigning number, 5 to 9 digits or consonants. Required
 	Shoulder string `yaml:"shoulder"` // begins every name: consonants, then a digit, such as fk4. Required
 }
 
-// Priority says how urgent jobs are: 0 to 99, lower runs first.
+// Priority is the order of jobs: 0 to 99, lower runs first.
 type Priority struct {
 	Default     int         `yaml:"default"` // default 5
 	LargeBatch  LargeBatch  `yaml:"large_batch"`
@@ -77,14 +77,14 @@ type LargeObject struct {
 	Priority int   `yaml:"priority"` // at least Priority.Default. Default 10
 }
 
-// Callback says whom to tell when a job is completed.
+// Callback is where completed jobs are announced.
 type Callback struct {
 	// URL gets a POST per job: http or https, without user name, password and
-	// fragment. "" = nobody.
+	// fragment. "" = none.
 	URL string `yaml:"url"`
 }
 
-// Notify says which mails a batch causes.
+// Notify are the mails that a batch causes.
 type Notify struct {
 	From string   `yaml:"from"` // address of the sender; required when On is not empty
 	To   []string `yaml:"to"`   // addresses, each a bare user@host; required when On is not empty
@@ -100,7 +100,7 @@ const (
 	MailReport Mail = "report" // the batch, or its update, was reported
 )
 
-// Fetch says from where and how files are downloaded.
+// Fetch is from where and how files are downloaded.
 type Fetch struct {
 	// Allow opens addresses that are closed otherwise, such as those of the local
 	// network: IP prefixes (10.1.0.0/16) and host:port. Public addresses need no
@@ -120,7 +120,7 @@ type Limits struct {
 	MaxManifestBytes Bytes `yaml:"max_manifest_bytes"` // size of a manifest, 1 KiB to 1 GiB. Default 64 MiB
 }
 
-// Defaults gives the values of fields that a file leaves out.
+// Defaults returns the values of fields that a file leaves out.
 func Defaults() Profile {
 	return Profile{
 		Identifier: Identifier{Scheme: "ark"},
@@ -137,7 +137,7 @@ func Defaults() Profile {
 	}
 }
 
-// ForBatch gives the priority of the jobs of a batch with so many of them.
+// ForBatch returns the priority of the jobs of a batch with so many of them.
 func (p Priority) ForBatch(jobs int) int {
 	if p.LargeBatch.Jobs > 0 && jobs >= p.LargeBatch.Jobs {
 		return p.LargeBatch.Priority
@@ -145,7 +145,7 @@ func (p Priority) ForBatch(jobs int) int {
 	return p.Default
 }
 
-// ForObject gives the priority of a job, now current, once the size of its
+// ForObject returns the priority of a job, now current, once the size of its
 // object is known. It never makes a job more urgent.
 func (p Priority) ForObject(current int, size int64) int {
 	if p.LargeObject.Bytes > 0 && size >= int64(p.LargeObject.Bytes) {

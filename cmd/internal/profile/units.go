@@ -26,7 +26,7 @@ func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 // MarshalYAML implements yaml.Marshaler.
 func (d Duration) MarshalYAML() (any, error) { return time.Duration(d).String(), nil }
 
-// String gives the form that is read.
+// String returns the form that is read.
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // Bytes is a number of bytes, written as it is or with a unit: 4096, 64 MiB.
@@ -59,7 +59,7 @@ func (b *Bytes) UnmarshalYAML(n *yaml.Node) error {
 // MarshalYAML implements yaml.Marshaler.
 func (b Bytes) MarshalYAML() (any, error) { return b.String(), nil }
 
-// String gives the shortest form that is read.
+// String returns the shortest form that is read.
 func (b Bytes) String() string {
 	best := fmt.Sprintf("%d B", int64(b))
 	for _, u := range units[:4] {

@@ -32,129 +32,105 @@ func (p Profile) Validate() error {
 	return d.faults.asError()
 }
 
+// check is one rule for a field.
+type check struct {
+	ok                     bool
+	field, problem, remedy string
+}
+
 // validate checks every field, and brings the digest algorithm into its one
 // spelling. A field that could not be decoded has its fault already and keeps its
 // default, which is valid.
 func (d *document) validate(p *Profile) {
-	bad := func(field, problem, remedy string) { d.fault(d.line(field), field, problem, remedy) }
-
-	if !nameForm.MatchString(p.Name) {
-		bad("name", wrong(p.Name, "is not a name"), "write 1 to 64 of a-z, 0-9, _ and -, a letter or digit first")
+	algorithm, algorithmErr := manifest.ParseAlgorithm(string(p.DigestAlgorithm))
+	storage := storageProblem(p.Storage)
+	forms := []string{"json", "xml", "html"}
+	timeout := time.Duration(p.Fetch.Timeout)
+	checks := []check{
+		{nameForm.MatchString(p.Name), "name", wrong(p.Name, "is not a name"), "write 1 to 64 of a-z, 0-9, _ and -, a letter or digit first"},
+		{domain.CheckHoldName(domain.HoldCollection, p.Collection) == nil, "collection", wrong(p.Collection, "is not a collection"),
+			"write 1 to 128 printable ASCII characters without space, slash and colon"},
+		{strings.TrimSpace(p.Owner) != "", "owner", "it is missing", "say who answers for the collection"},
+		{p.Identifier.Scheme == "ark", "identifier.scheme", wrong(p.Identifier.Scheme, "is not known"), "write ark"},
+		{naanForm.MatchString(p.Identifier.NAAN), "identifier.naan", wrong(p.Identifier.NAAN, "is not a name-assigning number"),
+			"write 5 to 9 digits or consonants, such as 99999 for tests"},
+		{shoulderForm.MatchString(p.Identifier.Shoulder), "identifier.shoulder", wrong(p.Identifier.Shoulder, "is not a shoulder"),
+			"write 1 to 8 consonants other than l and y, then a digit, such as fk4"},
+		{storage == "", "storage", storage, "write default, or a bucket URL such as file:///srv/maps"},
+		{p.Callback.URL == "" || manifest.CheckURL(p.Callback.URL, false) == nil, "callback.url", "it is not a URL that can be called",
+			"write http or https, a host and a path, without user name, password and fragment"},
+		{algorithmErr == nil, "digest_algorithm", wrong(string(p.DigestAlgorithm), "is not known"), "use one of " + join(manifest.Algorithms())},
+		{p.WorkingDir == "" || filepath.IsAbs(p.WorkingDir) && filepath.Clean(p.WorkingDir) == p.WorkingDir && p.WorkingDir != "/", "working_dir",
+			quote(p.WorkingDir) + " is not an absolute path", "write one without . and .., such as /srv/accession/work, or leave the field out"},
+		{timeout >= time.Second && timeout <= 168*time.Hour, "fetch.timeout", timeout.String() + " is out of bounds", "write 1s to 168h"},
+		{slices.Contains(forms, p.ResponseType), "response_type", wrong(p.ResponseType, "is not known"), "use one of " + join(forms)},
+		{p.Priority.LargeBatch.Jobs >= 0, "priority.large_batch.jobs", "it is negative", "write from how many jobs on a batch is large, or 0 for never"},
+		{len(p.Notify.On) == 0 || len(p.Notify.To) > 0, "notify.to", "it is missing", "say who gets the mails that notify.on asks for"},
+		{len(p.Notify.On) == 0 || p.Notify.From != "", "notify.from", "it is missing", "say from which address the mails come"},
+		{p.Notify.From == "" || address(p.Notify.From), "notify.from", quote(p.Notify.From) + " is not an address", "write user@host without a name"},
 	}
-	if err := domain.CheckHoldName(domain.HoldCollection, p.Collection); err != nil {
-		bad("collection", wrong(p.Collection, "is not a collection"), "write 1 to 128 printable ASCII characters without space, slash and colon")
-	}
-	if strings.TrimSpace(p.Owner) == "" {
-		bad("owner", "it is missing", "say who answers for the collection")
-	}
-	if p.Identifier.Scheme != "ark" {
-		bad("identifier.scheme", wrong(p.Identifier.Scheme, "is not known"), "write ark")
-	}
-	if !naanForm.MatchString(p.Identifier.NAAN) {
-		bad("identifier.naan", wrong(p.Identifier.NAAN, "is not a name-assigning number"), "write 5 to 9 digits or consonants, such as 99999 for tests")
-	}
-	if !shoulderForm.MatchString(p.Identifier.Shoulder) {
-		bad("identifier.shoulder", wrong(p.Identifier.Shoulder, "is not a shoulder"), "write 1 to 8 consonants other than l and y, then a digit, such as fk4")
-	}
-	if problem := checkStorage(p.Storage); problem != "" {
-		bad("storage", problem, "write default, or a bucket URL such as file:///srv/maps")
-	}
-	d.validatePriority(p.Priority, bad)
-	if p.Callback.URL != "" {
-		if err := manifest.CheckURL(p.Callback.URL, false); err != nil {
-			bad("callback.url", "it is not a URL that can be called", "write http or https, a host and a path, without user name, password and fragment")
+	checks = slices.Concat(checks, p.priorityChecks(), p.boundChecks(), p.listChecks())
+	for _, c := range checks {
+		if !c.ok {
+			d.fault(d.line(c.field), c.field, c.problem, c.remedy)
 		}
 	}
-	d.validateNotify(p.Notify, bad)
-	if a, err := manifest.ParseAlgorithm(string(p.DigestAlgorithm)); err != nil {
-		bad("digest_algorithm", wrong(string(p.DigestAlgorithm), "is not known"), "use one of "+join(manifest.Algorithms()))
-	} else {
-		p.DigestAlgorithm = a
-	}
-	if w := p.WorkingDir; w != "" && (!filepath.IsAbs(w) || filepath.Clean(w) != w || w == "/") {
-		bad("working_dir", quote(w)+" is not an absolute path", "write one without . and .., such as /srv/accession/work, or leave the field out")
-	}
-	d.validateFetch(p.Fetch, bad)
-	for _, l := range []struct {
-		field     string
-		v, lo, hi int64
-	}{
-		{"limits.max_files", int64(p.Limits.MaxFiles), 1, 1_000_000},
-		{"limits.max_file_bytes", int64(p.Limits.MaxFileBytes), 1, 1 << 60},
-		{"limits.max_rows", int64(p.Limits.MaxRows), 1, 1_000_000},
-		{"limits.max_manifest_bytes", int64(p.Limits.MaxManifestBytes), 1 << 10, 1 << 30},
-		{"fetch.attempts", int64(p.Fetch.Attempts), 1, 20},
-		{"fetch.parallel", int64(p.Fetch.Parallel), 1, 64},
-	} {
-		if l.v < l.lo || l.v > l.hi {
-			bad(l.field, fmt.Sprintf("%d is out of bounds", l.v), fmt.Sprintf("write %d to %d", l.lo, l.hi))
-		}
-	}
-	if r := []string{"json", "xml", "html"}; !slices.Contains(r, p.ResponseType) {
-		bad("response_type", wrong(p.ResponseType, "is not known"), "use one of "+join(r))
+	if algorithmErr == nil {
+		p.DigestAlgorithm = algorithm
 	}
 }
 
-type report func(field, problem, remedy string)
-
-func (d *document) validatePriority(p Priority, bad report) {
-	in := func(field string, v, least int) {
-		if v < least || v > domain.PriorityLast {
-			bad(field, fmt.Sprintf("%d is out of bounds", v), fmt.Sprintf("write %d to %d; lower runs first", least, domain.PriorityLast))
-		}
+// priorityChecks bound the priorities. Those that are not used may be anything.
+func (p *Profile) priorityChecks() []check {
+	within := func(field string, v, least int, used bool) check {
+		return check{!used || v >= least && v <= domain.PriorityLast, field, fmt.Sprintf("%d is out of bounds", v),
+			fmt.Sprintf("write %d to %d; lower runs first", least, domain.PriorityLast)}
 	}
-	in("priority.default", p.Default, domain.PriorityFirst)
-	least := p.Default
+	least := p.Priority.Default
 	if least < domain.PriorityFirst || least > domain.PriorityLast {
 		least = domain.PriorityFirst // one fault is enough
 	}
-	if p.LargeBatch.Jobs < 0 {
-		bad("priority.large_batch.jobs", "it is negative", "write from how many jobs on a batch is large, or 0 for never")
-	}
-	if p.LargeBatch.Jobs != 0 {
-		in("priority.large_batch.priority", p.LargeBatch.Priority, least)
-	}
-	if p.LargeObject.Bytes != 0 {
-		in("priority.large_object.priority", p.LargeObject.Priority, least)
+	return []check{
+		within("priority.default", p.Priority.Default, domain.PriorityFirst, true),
+		within("priority.large_batch.priority", p.Priority.LargeBatch.Priority, least, p.Priority.LargeBatch.Jobs != 0),
+		within("priority.large_object.priority", p.Priority.LargeObject.Priority, least, p.Priority.LargeObject.Bytes != 0),
 	}
 }
 
-func (d *document) validateNotify(n Notify, bad report) {
-	for i, on := range n.On {
+// boundChecks bound the numbers.
+func (p *Profile) boundChecks() []check {
+	within := func(field string, v, least, most int64) check {
+		return check{v >= least && v <= most, field, fmt.Sprintf("%d is out of bounds", v), fmt.Sprintf("write %d to %d", least, most)}
+	}
+	return []check{
+		within("limits.max_files", int64(p.Limits.MaxFiles), 1, 1_000_000),
+		within("limits.max_file_bytes", int64(p.Limits.MaxFileBytes), 1, 1<<60),
+		within("limits.max_rows", int64(p.Limits.MaxRows), 1, 1_000_000),
+		within("limits.max_manifest_bytes", int64(p.Limits.MaxManifestBytes), 1<<10, 1<<30),
+		within("fetch.attempts", int64(p.Fetch.Attempts), 1, 20),
+		within("fetch.parallel", int64(p.Fetch.Parallel), 1, 64),
+	}
+}
+
+// listChecks check the entries of lists.
+func (p *Profile) listChecks() (checks []check) {
+	for i, on := range p.Notify.On {
 		field := fmt.Sprintf("notify.on[%d]", i)
-		if on != MailQueued && on != MailReport {
-			bad(field, wrong(string(on), "is no kind of mail"), "use queued or report")
-		} else if slices.Index(n.On, on) < i {
-			bad(field, wrong(string(on), "is there twice"), "keep one of them")
-		}
+		known := on == MailQueued || on == MailReport
+		checks = append(checks, check{known, field, wrong(string(on), "is no kind of mail"), "use queued or report"},
+			check{!known || slices.Index(p.Notify.On, on) == i, field, wrong(string(on), "is there twice"), "keep one of them"})
 	}
-	if len(n.On) > 0 && len(n.To) == 0 {
-		bad("notify.to", "it is missing", "say who gets the mails that notify.on asks for")
+	for i, to := range p.Notify.To {
+		checks = append(checks, check{address(to), fmt.Sprintf("notify.to[%d]", i), quote(to) + " is not an address", "write user@host without a name"})
 	}
-	if len(n.On) > 0 && n.From == "" {
-		bad("notify.from", "it is missing", "say from which address the mails come")
-	} else if n.From != "" && !address(n.From) {
-		bad("notify.from", quote(n.From)+" is not an address", "write user@host without a name")
+	for i, a := range p.Fetch.Allow {
+		checks = append(checks, check{allowForm(a), fmt.Sprintf("fetch.allow[%d]", i), quote(a) + " is neither an IP prefix nor host:port",
+			"write 10.1.0.0/16, 127.0.0.1/32 or files.example.org:8080"})
 	}
-	for i, to := range n.To {
-		if !address(to) {
-			bad(fmt.Sprintf("notify.to[%d]", i), quote(to)+" is not an address", "write user@host without a name")
-		}
-	}
+	return checks
 }
 
-func (d *document) validateFetch(f Fetch, bad report) {
-	for i, a := range f.Allow {
-		if !allowForm(a) {
-			bad(fmt.Sprintf("fetch.allow[%d]", i), quote(a)+" is neither an IP prefix nor host:port", "write 10.1.0.0/16, 127.0.0.1/32 or files.example.org:8080")
-		}
-	}
-	if t := time.Duration(f.Timeout); t < time.Second || t > 168*time.Hour {
-		bad("fetch.timeout", t.String()+" is out of bounds", "write 1s to 168h")
-	}
-}
-
-// line finds the line of a field, else that of what it belongs to.
+// line returns the line of a field, else that of the field around it.
 func (d *document) line(field string) int {
 	for field != "" {
 		if n, ok := d.lines[field]; ok {
@@ -165,7 +141,8 @@ func (d *document) line(field string) int {
 	return 0
 }
 
-func checkStorage(s string) string {
+// storageProblem returns what is wrong with the URL of a bucket, "" = nothing.
+func storageProblem(s string) string {
 	if s == "default" {
 		return ""
 	}
@@ -181,7 +158,7 @@ func checkStorage(s string) string {
 	return ""
 }
 
-// address tells whether s is a bare mail address, which no header can hide in.
+// address reports whether s is a bare mail address, which no header can hide in.
 func address(s string) bool {
 	a, err := mail.ParseAddress(s)
 	return err == nil && a.Name == "" && a.Address == s && !strings.ContainsAny(s, " \"\r\n,;<>")
@@ -200,7 +177,7 @@ func allowForm(s string) bool {
 	return err == nil && n >= 1 && n <= 65535 && (notIP == nil || hostForm.MatchString(host))
 }
 
-// wrong says what is wrong with a value, also with one that is not there.
+// wrong returns a problem with a value, or that it is missing.
 func wrong(v, problem string) string {
 	if v == "" {
 		return "it is missing"
