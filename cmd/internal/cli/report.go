@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -88,9 +87,6 @@ func (r *reporting) check(p *program) error {
 
 // run makes one report.
 func (r *reporting) run(ctx context.Context, p *program, a *app.App, name string) error {
-	if slices.ContainsFunc(app.ReportKinds(), func(k app.ReportKind) bool { return k.Name == name && !k.Plot }) && (r.format == export.FormatSVG || r.format == export.FormatPNG) {
-		return usage("the report %s has no chart", name)
-	}
 	report, err := a.Report(ctx, name, r.ReportOptions)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"errors"
 	"fmt"
 	"image/color"
 	"io"
@@ -35,7 +36,7 @@ const maxDrawn = 60
 func draw(w io.Writer, r app.Report, o ReportOptions) error {
 	c, ok := charts[r.Name]
 	if !ok {
-		return fmt.Errorf("the report %s has no chart", r.Name)
+		return &app.Error{Kind: app.Invalid, What: "report " + r.Name, Err: errors.New("it has no chart"), Hint: "`accession report ls` shows which reports have one"}
 	}
 	t := r.Tables[0]
 	at := map[string]int{}
@@ -105,11 +106,9 @@ func (c chart) read(t app.Table, at map[string]int, o ReportOptions) (labels []s
 		}
 		o.Row()
 	}
-	if over := len(labels) - maxDrawn; over > 0 {
-		labels = labels[over:]
-		for i := range values {
-			values[i] = values[i][over:]
-		}
+	from := max(len(labels)-maxDrawn, 0)
+	for i := range values {
+		values[i] = values[i][from:]
 	}
-	return labels, values, nil
+	return labels[from:], values, nil
 }
