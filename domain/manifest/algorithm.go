@@ -27,10 +27,8 @@ func Algorithms() []Algorithm {
 // [RowUnknownAlgorithm].
 func ParseAlgorithm(name string) (Algorithm, error) {
 	bare := strings.Replace(strings.ToLower(name), "-", "", 1)
-	for _, a := range Algorithms() {
-		if bare == string(a) {
-			return a, nil
-		}
+	if a := Algorithm(bare); a.HexLength() > 0 {
+		return a, nil
 	}
 	return "", fault(0, RowUnknownAlgorithm,
 		"the digest algorithm %s is not known; use adler32, crc32, md5, sha1, sha256, sha384 or sha512", excerpt(name))
@@ -38,33 +36,15 @@ func ParseAlgorithm(name string) (Algorithm, error) {
 
 // HexLength returns how many hexadecimal digits a digest has, 0 for an unknown
 // algorithm.
-func (a Algorithm) HexLength() int {
-	switch a {
-	case Adler32, CRC32:
-		return 8
-	case MD5:
-		return 32
-	case SHA1:
-		return 40
-	case SHA256:
-		return 64
-	case SHA384:
-		return 96
-	case SHA512:
-		return 128
-	}
-	return 0
-}
+func (a Algorithm) HexLength() int { return hexLength[a] }
+
+var hexLength = map[Algorithm]int{Adler32: 8, CRC32: 8, MD5: 32, SHA1: 40, SHA256: 64, SHA384: 96, SHA512: 128}
 
 // CheckDigest returns the digest in lower case. The error is an [Error] with
 // code [RowDigestNotHex] or [RowDigestLength].
 func (a Algorithm) CheckDigest(value string) (string, error) {
-	for i := range len(value) {
-		c := value[i] | 0x20
-		if (c < '0' || c > '9' || value[i] != c) && (c < 'a' || c > 'f') {
-			return "", fault(0, RowDigestNotHex,
-				"the digest %s is not hexadecimal; use the digits 0-9 and a-f only", excerpt(value))
-		}
+	if strings.Trim(value, "0123456789abcdefABCDEF") != "" {
+		return "", fault(0, RowDigestNotHex, "the digest %s is not hexadecimal; use the digits 0-9 and a-f only", excerpt(value))
 	}
 	if len(value) != a.HexLength() {
 		return "", fault(0, RowDigestLength,

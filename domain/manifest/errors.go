@@ -63,18 +63,14 @@ type Errors []*Error
 // Error returns the first few errors and how many more there are.
 func (es Errors) Error() string {
 	const shown = 5
-	var b strings.Builder
-	for i, e := range es {
-		if i == shown {
-			fmt.Fprintf(&b, "; and %d more", len(es)-shown)
-			break
-		}
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(e.Error())
+	var texts []string
+	for _, e := range es[:min(len(es), shown)] {
+		texts = append(texts, e.Error())
 	}
-	return b.String()
+	if more := len(es) - shown; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // Unwrap lets errors.As find the first *Error.

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -36,16 +35,6 @@ func (m *Manifest) Format() ([]byte, error) {
 	}
 	b.WriteString("#%eof\n")
 	return []byte(b.String()), nil
-}
-
-// WriteTo writes what [Manifest.Format] returns.
-func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
-	data, err := m.Format()
-	if err != nil {
-		return 0, err
-	}
-	n, err := w.Write(data)
-	return int64(n), err
 }
 
 func (m *Manifest) formatHeader() string {
@@ -137,25 +126,15 @@ func (r *Row) cell(f Field) string {
 			return ""
 		}
 		return strconv.FormatInt(r.Size, 10)
-	case FileLastModified:
-		return encode(r.FileLastModified)
 	case FileName:
 		if cell := encode(r.FileName); decode(cell) == r.FileName {
 			return cell
 		}
 		return "" // it holds %20 or %7c literally: only the URL's path can say that
-	case MimeType:
-		return encode(r.MimeType)
-	case PrimaryIdentifier:
-		return encode(r.PrimaryIdentifier)
 	case LocalIdentifier:
 		return encode(strings.Join(r.LocalIdentifiers, ";"))
-	case Creator:
-		return encode(r.Creator)
-	case Title:
-		return encode(r.Title)
 	default:
-		return encode(r.Date)
+		return encode(*texts[f](r))
 	}
 }
 

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,6 +11,23 @@ const (
 	blanks = " \t" // what may surround a cell
 	bom    = "\ufeff"
 )
+
+// Limits bound what [Parse] accepts. The zero value has all defaults.
+type Limits struct {
+	MaxBytes     int // of the file; 0 = 64 MiB
+	MaxRows      int // 0 = 100,000
+	MaxLineBytes int // of one line, line end included; 0 = 64 KiB
+
+	// StoreURLs lets rows name uploads in the object store (store:///KEY). Only
+	// for manifests that the service wrote itself: a depositor could read other
+	// people's uploads with them.
+	StoreURLs bool
+}
+
+func (l Limits) withDefaults() Limits {
+	l.MaxBytes, l.MaxRows, l.MaxLineBytes = cmp.Or(l.MaxBytes, 64<<20), cmp.Or(l.MaxRows, 100_000), cmp.Or(l.MaxLineBytes, 64<<10)
+	return l
+}
 
 // Parse reads a manifest. Structural errors are returned as [Errors], all that
 // were found (at most 100), and then there is no manifest; faults of rows are

@@ -14,7 +14,14 @@ const (
 	MrtSingleFileBatch Profile = "mrt-single-file-batch-manifest" // a batch; a row is a file, an object of its own
 )
 
-var profiles = []Profile{MrtIngest, MrtBatch, MrtContainerBatch, MrtSingleFileBatch}
+// types has, for each profile, the type of its submission and the payload type of its
+// jobs.
+var types = map[Profile]struct{ submission, payload string }{
+	MrtIngest:          {"object_manifest", "object_manifest"},
+	MrtBatch:           {"batch_manifest", "object_manifest"},
+	MrtContainerBatch:  {"container_batch_manifest", "container"},
+	MrtSingleFileBatch: {"file_batch_manifest", "file"},
+}
 
 const registry = "http://uc3.cdlib.org/registry/ingest/manifest/"
 
@@ -23,10 +30,8 @@ const registry = "http://uc3.cdlib.org/registry/ingest/manifest/"
 // [Error] with code [UnknownProfile].
 func ProfileOf(url string) (Profile, error) {
 	name := Profile(url[strings.LastIndexByte(url, '/')+1:])
-	for _, p := range profiles {
-		if p == name {
-			return p, nil
-		}
+	if _, known := types[name]; known {
+		return name, nil
 	}
 	return "", fault(0, UnknownProfile, "the profile %s is not known; the #%%profile URL must end in %s, %s, %s or %s",
 		excerpt(url), MrtIngest, MrtBatch, MrtContainerBatch, MrtSingleFileBatch)
@@ -40,29 +45,9 @@ func (p Profile) Batch() bool { return p != MrtIngest }
 
 // SubmissionType returns the type of a submission whose payload is a manifest
 // of this profile, as batches record it.
-func (p Profile) SubmissionType() string {
-	switch p {
-	case MrtBatch:
-		return "batch_manifest"
-	case MrtContainerBatch:
-		return "container_batch_manifest"
-	case MrtSingleFileBatch:
-		return "file_batch_manifest"
-	default:
-		return "object_manifest"
-	}
-}
+func (p Profile) SubmissionType() string { return types[p].submission }
 
 // PayloadType returns the payload type of the jobs that a manifest of this
 // profile gives: of the one job of an object manifest, of each row's job
 // otherwise.
-func (p Profile) PayloadType() string {
-	switch p {
-	case MrtContainerBatch:
-		return "container"
-	case MrtSingleFileBatch:
-		return "file"
-	default:
-		return "object_manifest"
-	}
-}
+func (p Profile) PayloadType() string { return types[p].payload }

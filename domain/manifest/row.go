@@ -60,28 +60,28 @@ func (r *Row) set(f Field, cell string, storeURLs bool) error {
 		r.HashValue = value
 	case FileSize:
 		return r.setSize(value)
-	case FileLastModified:
-		r.FileLastModified = value
 	case FileName:
 		return r.setName(value)
-	case MimeType:
-		r.MimeType = value
-	case PrimaryIdentifier:
-		r.PrimaryIdentifier = value
 	case LocalIdentifier:
 		for id := range strings.SplitSeq(value, ";") {
 			if id = strings.Trim(id, blanks); id != "" {
 				r.LocalIdentifiers = append(r.LocalIdentifiers, id)
 			}
 		}
-	case Creator:
-		r.Creator = value
-	case Title:
-		r.Title = value
-	case Date:
-		r.Date = value
+	default:
+		*texts[f](r) = value
 	}
 	return nil
+}
+
+// texts are the columns whose values are kept as they are written.
+var texts = map[Field]func(*Row) *string{
+	FileLastModified:  func(r *Row) *string { return &r.FileLastModified },
+	MimeType:          func(r *Row) *string { return &r.MimeType },
+	PrimaryIdentifier: func(r *Row) *string { return &r.PrimaryIdentifier },
+	Creator:           func(r *Row) *string { return &r.Creator },
+	Title:             func(r *Row) *string { return &r.Title },
+	Date:              func(r *Row) *string { return &r.Date },
 }
 
 func (r *Row) setSize(value string) error {

@@ -18,14 +18,11 @@ const StoreScheme = "store"
 // and never quotes the URL, which may hold a secret.
 func CheckURL(raw string, allowStore bool) error {
 	_, err := parseURL(raw, allowStore)
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
-func parseURL(raw string, allowStore bool) (*url.URL, *Error) {
-	bad := func(what string) (*url.URL, *Error) { return nil, fault(0, RowBadURL, "%s", what) }
+func parseURL(raw string, allowStore bool) (*url.URL, error) {
+	bad := func(what string) (*url.URL, error) { return nil, fault(0, RowBadURL, "%s", what) }
 	if raw == "" {
 		return bad("the URL is missing; each row starts with one")
 	}
