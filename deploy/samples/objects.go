@@ -7,7 +7,7 @@ type Object struct {
 	Creator string
 	Title   string
 	Date    string
-	// Fails says that the object is meant to fail.
+	// Fails reports whether the object is meant to fail.
 	Fails bool
 
 	algorithm string
@@ -21,7 +21,7 @@ type file struct {
 	digest   digest
 }
 
-// digest says what a manifest tells of a file's digest.
+// digest says which digest of a file a manifest has.
 type digest int
 
 const (

@@ -32,8 +32,7 @@ var content embed.FS
 // host is what a request may name as its host: a name or address, and a port.
 var host = regexp.MustCompile(`^[A-Za-z0-9.:\[\]-]+$`)
 
-// Handler serves the samples. The manifests it gives out name the host that the
-// request named.
+// Handler serves the samples. Its manifests name the host of the request.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+filePrefix, func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli"
 )
 
-// bars checks that replay and report draw how far they are where somebody sits and
+// bars checks that replay and report draw how far they are on a terminal and
 // what they write goes elsewhere, that they end there, and that a pipe has nothing
 // of it.
 func (in *installation) bars() {

@@ -63,7 +63,7 @@ func newFiles(t *testing.T, n, gated int) *fileServer {
 	return f
 }
 
-// submitFiles deposits the batch and gives its id.
+// submitFiles deposits the batch and returns its id.
 func (in *installation) submitFiles(f *fileServer, query ...string) domain.BatchID {
 	in.t.Helper()
 	out := in.run("submit", f.URL+"/batch.checkm"+strings.Join(query, ""), "--type", "file_batch_manifest", "--profile", "test", "-o", "json")

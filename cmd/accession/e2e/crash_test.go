@@ -17,7 +17,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// crashDir holds the build that can be told where to die.
+// crashDir holds the build with crash points.
 var crashDir string
 
 // crashing builds it, once.
@@ -51,7 +51,7 @@ func (in *installation) killedAt(point string, args ...string) {
 	}
 }
 
-// TestCreationKilledAtEachStep: whoever makes the jobs of a batch dies at each step
+// TestCreationKilledAtEachStep: a process that makes the jobs of a batch dies at each step
 // of it. The next one goes on, and there is exactly one job for each row, and one
 // mail.
 // Shows: P1
@@ -106,7 +106,7 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 // tell makes the profile ask for other mails than reports.
 func (in *installation) tell(what string) { in.editProfile("on: [report]", "on: ["+what+"]") }
 
-// mails gives the mails about a batch.
+// mails returns the mails about a batch.
 func (in *installation) mails(id domain.BatchID) (about []string) {
 	in.t.Helper()
 	drop := filepath.Join(in.dir, "mail")
@@ -123,7 +123,7 @@ func (in *installation) mails(id domain.BatchID) (about []string) {
 	return about
 }
 
-// TestDeletionKilledAtEachStep: whoever deletes a failed batch (B11) or a held one
+// TestDeletionKilledAtEachStep: a process that deletes a failed batch (B11) or a held one
 // (B12), or cleans a completed one up (B13), dies at each step of it; so does the
 // janitor. Then another janitor finishes, and nothing is left.
 // Shows: P1 P8

@@ -237,7 +237,7 @@ func TestStatusTellsWhoServes(t *testing.T) {
 }
 
 // Every server that does not answer is named, with where it was looked for; what
-// the others say is told all the same.
+// the others say is shown all the same.
 func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	in, closed := newInstallation(t), closedPort(t)

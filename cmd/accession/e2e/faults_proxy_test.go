@@ -114,7 +114,7 @@ func (w *cable) lose() {
 	w.deaf, w.lost = true, 0
 }
 
-// hasLost tells whether anything was thrown away.
+// hasLost reports whether anything was thrown away.
 func (w *cable) hasLost() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

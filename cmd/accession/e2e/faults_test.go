@@ -35,7 +35,7 @@ type storm struct {
 	random  *rand.Rand
 }
 
-// newStorm makes one; settings gives those of the shortcuts.
+// newStorm makes one; settings returns those of the shortcuts.
 func newStorm(t testing.TB, settings func(r *rand.Rand) []string) *storm {
 	t.Helper()
 	servers, err := stack.Start(t.Context(), stack.Options{Dir: t.TempDir()})
@@ -103,7 +103,7 @@ func (s *storm) zooKeeperLog() string {
 	return filepath.Join(s.servers.Dir(), "zookeeper", "version-2")
 }
 
-// links gives the files of ZooKeeper's log a name in another directory too.
+// links returns the files of ZooKeeper's log a name in another directory too.
 func (s *storm) links(from, to string) {
 	s.t.Helper()
 	files, err := filepath.Glob(filepath.Join(from, "log.*"))
@@ -218,7 +218,7 @@ func TestFaultsAtRandom(t *testing.T) {
 	newStorm(t, func(r *rand.Rand) []string { return drawn(t, r) }).rages(time.Minute)
 }
 
-// rages breaks things for a time, and tells how many.
+// rages breaks things for a time, and returns how many.
 func (s *storm) rages(long time.Duration) (faults int) {
 	s.t.Helper()
 	s.serves(3)

@@ -152,7 +152,7 @@ func (in *installation) mixed(id domain.BatchID) {
 	}
 }
 
-// closedPort gives an address where nobody listens.
+// closedPort returns an address where nothing listens.
 func closedPort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

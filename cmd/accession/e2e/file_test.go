@@ -51,7 +51,7 @@ func (s *story) file(f domain.File, commands ...func(domain.File) domain.FileCom
 	return f
 }
 
-// jobWithFiles gives the settings of a database with one job of 25 files: the
+// jobWithFiles returns the settings of a database with one job of 25 files: the
 // first is downloaded at its second attempt, the second given up.
 func jobWithFiles(t *testing.T) (env []string, first domain.FileHash) {
 	s := &story{t: t}

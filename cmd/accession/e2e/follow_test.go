@@ -10,7 +10,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/follow"
 )
 
-// Somebody else's program that follows a batch from its deposit to its end, with a
+// Another program that follows a batch from its deposit to its end, with a
 // break after every event, sees what the history says, in its order.
 func TestFollowABatch(t *testing.T) {
 	t.Parallel()

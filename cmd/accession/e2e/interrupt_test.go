@@ -17,7 +17,7 @@ func TestInterruptOfAWatchTellsThatTheBatchGoesOn(t *testing.T) {
 	env := ownSettings(t)
 	depositor := httptest.NewServer(http.NotFoundHandler())
 	defer depositor.Close()
-	submit := program(t, env, "submit", "--profile", "maps", "--watch", depositor.URL+"/x.txt") // and nobody serves
+	submit := program(t, env, "submit", "--profile", "maps", "--watch", depositor.URL+"/x.txt") // and no service runs
 	errs, err := submit.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

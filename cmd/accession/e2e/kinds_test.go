@@ -109,7 +109,7 @@ func (in *installation) holds(j app.JobRow, files map[string]string) {
 	}
 }
 
-// A batch manifest that cannot be read is told to its depositor by mail, and stands
+// A batch manifest that cannot be read is reported to its depositor by mail, and stands
 // in the report, in the status-report and in the tables.
 func TestBadManifestIsToldEverywhere(t *testing.T) {
 	t.Parallel()

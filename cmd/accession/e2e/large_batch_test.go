@@ -46,7 +46,7 @@ func manifestOfRows(n int, profile string) http.Handler {
 
 // A batch of ten thousand rows, of each kind, becomes ten thousand jobs, whose
 // making is interrupted by a restart; faulty rows become jobs that fail, and the
-// depositor is told how many there are.
+// mail says how many there are.
 func TestBatchOfTenThousandRows(t *testing.T) {
 	t.Parallel()
 	const rows = 10_000

@@ -29,7 +29,7 @@ type office struct {
 
 	mu     sync.Mutex
 	called map[string]int  // callbacks by key
-	asked  map[string]bool // slow files, which nobody gets at first
+	asked  map[string]bool // slow files, which are not served at first
 	slow   chan struct{}   // gets one when that is so
 
 	n       int // of the deposits
@@ -239,7 +239,7 @@ func (o *office) rested() {
 	}
 }
 
-// moving tells what is not at rest, "" = everything is.
+// moving returns what is not at rest, "" = everything is.
 func (o *office) moving(ctx context.Context) (string, error) {
 	ids, err := o.live.Batches(ctx)
 	if err != nil {

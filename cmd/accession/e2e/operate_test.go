@@ -55,7 +55,7 @@ func mends(t *testing.T, more ...string) (base string, mended *atomic.Bool) {
 // told is what one way of reporting says of a batch: ids of jobs.
 type told struct{ Newly, Unresolved, Successful []string }
 
-// An update report tells the same by mail, in the tables, in the status-report and
+// An update report says the same by mail, in the tables, in the status-report and
 // in the whole report: what succeeded since the report before, and what did not.
 func TestUpdateReportIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
@@ -174,7 +174,7 @@ func mailedReport(body string) (r told) {
 	return r
 }
 
-// updateMail gives the one mail with an update report on the batch.
+// updateMail returns the one mail with an update report on the batch.
 func (in *installation) updateMail(id string) string {
 	in.t.Helper()
 	all := in.mailed(id)
@@ -185,7 +185,7 @@ func (in *installation) updateMail(id string) string {
 	return updates[0]
 }
 
-// mailed gives the texts of the mails about a batch.
+// mailed returns the texts of the mails about a batch.
 func (in *installation) mailed(id string) (texts []string) {
 	in.t.Helper()
 	files, err := filepath.Glob(filepath.Join(in.cfg.MailDir, "*"))

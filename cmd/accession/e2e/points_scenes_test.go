@@ -115,7 +115,7 @@ func triesAgain(o *office, point string) {
 	o.dies(point, nil, "serve")
 }
 
-// sendsAgain: whoever sends a report again dies; the next asking says so, and ends
+// sendsAgain: a process that sends a report again dies; the next one says so, and ends
 // with one mail.
 func sendsAgain(o *office, point string) {
 	id := o.deposit("again")
@@ -169,7 +169,7 @@ func leavesOut(o *office, point string) {
 	o.dies(point, nil, "serve")
 }
 
-// rebuilds: whoever makes the tables anew dies. Until the swap the live ones are as
+// rebuilds: a process that rebuilds the tables dies. Until the swap the live ones are as
 // they were, reports and deposits go on, and the next one ends what was begun;
 // behind it the new ones are live, equal, and what is left can be dropped.
 func rebuilds(o *office, point string) {
@@ -213,7 +213,7 @@ func rebuilds(o *office, point string) {
 	}
 }
 
-// digests gives those of the live tables.
+// digests returns those of the live tables.
 func (o *office) digests() map[string]rebuild.Digest {
 	o.t.Helper()
 	d, err := rebuild.Digests(o.t.Context(), o.db)
@@ -260,7 +260,7 @@ func republishes(o *office, point string) {
 	o.dies(point, nil, "replay", "--publish", subject)
 }
 
-// repairs: a lock is held in the name of nobody.
+// repairs: a lock has a holder that does not exist.
 func repairs(o *office, point string) {
 	id := o.deposit("mixed")
 	o.finish()
@@ -272,7 +272,7 @@ func repairs(o *office, point string) {
 	_, err = conn.Create(lock, []byte(`{"holder":"nobody"}`), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	o.must(err)
 	o.dies(point, nil, "verify", "--repair", "--yes", "--wait", "1s")
-	// The exit code tells of what was found before the repair.
+	// The exit code is for what was found before the repair.
 	out, _ := o.command("verify", "--repair", "--yes", "--wait", "1s").CombinedOutput()
 	if o.ordeal == nil && !strings.Contains(string(out), "1 repaired") {
 		o.t.Errorf("repair after a death at %s:\n%s", point, out)

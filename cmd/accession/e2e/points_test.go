@@ -77,7 +77,7 @@ func play(o *office, point string) {
 
 // TestEveryCrashPoint lets a process die once at each point of the code. Those that
 // come after it finish what it had begun, and die at the next point; in the end all
-// must be as if nobody had died.
+// must be as if no process had died.
 // Shows: P1 P2 P3 P4 P5
 func TestEveryCrashPoint(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func TestPoisonIsHeld(t *testing.T) {
 	}
 }
 
-// publish puts something into the log that nobody of us would write.
+// publish puts something into the log that the program would not write.
 func (in *installation) publish(subject, data string) (place uint64) {
 	in.t.Helper()
 	conn, err := nats.Connect(strings.Join(in.cfg.NATS, ","))

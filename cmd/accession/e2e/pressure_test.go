@@ -15,7 +15,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// try deposits a batch and gives its id, or the exit code and what was said.
+// try deposits a batch and returns its id, or the exit code and what was said.
 func (in *installation) try(f *fileServer) (id domain.BatchID, code int, said string) {
 	in.t.Helper()
 	var out, errs bytes.Buffer

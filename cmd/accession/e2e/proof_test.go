@@ -72,7 +72,7 @@ func TestVerifySeesDamagedTables(t *testing.T) {
 	if r := in.verified(); len(r.Findings) > 0 {
 		t.Errorf("all is mended, yet:\n%s", findings(r.Findings))
 	}
-	// Nobody carries this one to the log.
+	// No relay publishes this one.
 	ahead := in.submit(app.Deposit{Payload: base + samples.SingleFile})
 	r := in.verified()
 	if len(r.Findings) != 1 || r.Findings[0].Code != consistency.UnknownThere || r.Findings[0].Subject != "batch/"+string(ahead) {

@@ -38,7 +38,7 @@ func TestRebuildUnderService(t *testing.T) {
 }
 
 // TestRebuildInterruptedAfterTheSwap: who ends a rebuild that waits to drop the old
-// tables is told that the new ones are live.
+// tables reads that the new ones are live.
 func TestRebuildInterruptedAfterTheSwap(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)

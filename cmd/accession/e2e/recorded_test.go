@@ -85,7 +85,7 @@ func TestHistoryOfEverything(t *testing.T) {
 	in.done(words("job priority --to 3 " + held))
 	in.done(words("job hold --reason look " + held))
 
-	// What somebody did to the live state is repaired.
+	// What was changed in the live state by hand is repaired.
 	stop()
 	stop = in.serveInProcess("relay", "projector").stop
 	in.shown()

@@ -13,7 +13,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Refusals that more than one command gives.
+// Refusals of more than one command.
 var (
 	held = no{"collection test is on hold, set by user/test: new terms; lift that hold first",
 		"`accession collection ls` shows who set the hold and why; `accession collection release` lifts it"}

@@ -68,7 +68,7 @@ var askings = map[domain.Kind][]asking{
 	},
 }
 
-// state is what operators are told of a thing in a state: what can become of it,
+// state is what operators read of a thing in a state: what can become of it,
 // and what they can do. ID stands for its name.
 type state struct{ possible, hint string }
 

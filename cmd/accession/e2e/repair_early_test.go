@@ -33,7 +33,7 @@ func TestNothingIsRepairedBeforeItsEventsAreInTheLog(t *testing.T) {
 	move(6)
 	in.seenOf(batch, 1, domain.EventJobReprioritised)
 	stop()
-	move(7) // nobody carries this one
+	move(7) // no relay publishes this one
 	status, progress := "/jobs/"+job.ID+"/status", "/batches/"+string(batch)+"/progress"
 	whole := map[string]string{status: z.get(status), progress: z.get(progress)}
 	for _, c := range []struct {

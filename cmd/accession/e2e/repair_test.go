@@ -97,7 +97,7 @@ type mixture struct {
 }
 
 // newMixture leaves an installation in which a batch with a failed job has ended, and three
-// jobs of another wait behind a pause; nobody works any more, but events are
+// jobs of another wait behind a pause; no worker runs any more, but events are
 // carried and projected.
 func newMixture(t *testing.T) (in *installation, m mixture) {
 	t.Helper()
@@ -255,7 +255,7 @@ func (in *installation) settled() app.Verified {
 	return v
 }
 
-// version gives that of the last event.
+// version returns that of the last event.
 func (in *installation) version(a domain.Aggregate) int64 {
 	in.t.Helper()
 	log, err := in.wired.Log(in.ctx())
@@ -269,7 +269,7 @@ func (in *installation) version(a domain.Aggregate) int64 {
 	return last.Version
 }
 
-// mends checks that a damage is found, only told with a dry run, then mended.
+// mends checks that a damage is found, only reported with a dry run, then repaired.
 func (in *installation) mends(name string, want domain.Code) {
 	in.t.Helper()
 	o := app.VerifyOptions{Wait: 20 * time.Second}

@@ -15,7 +15,7 @@ import (
 var sections = map[string]string{"Failed": "failed", "Unresolved": "failed", "Deleted": "deleted",
 	"Completed": "completed", "Completed since the report before": "completed"}
 
-// reported compares what a batch's depositor was told by its last mail with its
+// reported compares what the last mail says to a batch's depositor with its
 // reports: the same numbers, every job by name under the right title, every failure
 // and deletion with its reason; and what completed is listed, downloaded, stored and
 // recorded, file by file.
@@ -66,7 +66,7 @@ func (in *installation) reported(id domain.BatchID, mail string) {
 	}
 }
 
-// rows gives the rows of a table of a report on a batch.
+// rows returns the rows of a table of a report on a batch.
 func (in *installation) rows(id domain.BatchID, report, table string) func(yield func(map[string]any) bool) {
 	in.t.Helper()
 	r, err := in.app.Report(in.ctx(), report, app.ReportOptions{Range: query.Range{Batch: id}})

@@ -7,7 +7,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// A restored tree gives out no id of which anything is known, also when the job's own
+// A restored tree assigns no id of which anything is known, also when the job's own
 // events were lost with the outbox: not that of a file's job, nor one that the record
 // has something under.
 // Shows: C10

@@ -76,7 +76,7 @@ func (f *forgetful) keep() (forget func()) {
 	}
 }
 
-// history gives all events of the log, as the tables are compared with it.
+// history returns all events of the log, as the tables are compared with it.
 func (in *installation) history() (all []domain.Recorded) {
 	in.t.Helper()
 	log, err := in.wired.Log(in.ctx())

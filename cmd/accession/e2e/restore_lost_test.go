@@ -16,7 +16,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive"
 )
 
-// losesTree removes the tree, and gives the installation anew.
+// losesTree removes the tree, and returns the installation anew.
 func (in *installation) losesTree() *installation {
 	in.t.Helper()
 	if err := in.wired.Close(); err != nil {
@@ -44,7 +44,7 @@ func (in *installation) emptyTree() {
 	}
 }
 
-// refusesLost checks that nobody takes anything while the tree is lost.
+// refusesLost checks that no process takes anything while the tree is lost.
 func (in *installation) refusesLost(deposit []string) {
 	in.t.Helper()
 	in.says(8, deposit, "is lost", "accession restore zookeeper")

@@ -19,7 +19,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive"
 )
 
-// with gives the same installation under other settings, closed at the end of the
+// with returns the same installation under other settings, closed at the end of the
 // test.
 func (in *installation) with(set ...string) *installation {
 	in.t.Helper()
@@ -43,7 +43,7 @@ func (in *installation) with(set ...string) *installation {
 	return &other
 }
 
-// dump gives the tree without what a restore does not bring back: ephemerals, the
+// dump returns the tree without what a restore does not bring back: ephemerals, the
 // outbox, and how often jobs were claimed.
 func (in *installation) dump() (tree map[string]string, ids [2]int, epoch int) {
 	in.t.Helper()
@@ -154,7 +154,7 @@ func (in *installation) provisioned(jobs []string) {
 	}
 }
 
-// A restore that was interrupted leaves a tree that nobody can use, and is begun
+// A restore that was interrupted leaves a tree that no process can use, and is begun
 // again.
 // Shows: C10
 func TestRestoreZooKeeperInterrupted(t *testing.T) {

@@ -39,7 +39,7 @@ func TestRollingRestart(t *testing.T) {
 		running[i], all = next, append(all, next)
 	}
 	in.ended(id, jobs)
-	// The projector is told to stop last, with everything applied.
+	// The projector stops last, with everything applied.
 	for _, s := range running {
 		s.stop()
 	}

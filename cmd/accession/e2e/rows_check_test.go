@@ -173,7 +173,7 @@ func (s *scene) dump() map[string]string {
 // minted is what a name looks like that was made here.
 var minted = regexp.MustCompile(`ark:/99999/fk4[a-z0-9]+`)
 
-// plain gives a node's data without what differs in each run.
+// plain returns a node's data without what differs in each run.
 func (s *scene) plain(path, data string) string {
 	s.t.Helper()
 	if data == "" {

@@ -171,7 +171,7 @@ func (s *scene) rename(from, to string) {
 	}
 }
 
-// found gives the one file below the data directory that fits the pattern.
+// found returns the one file below the data directory that fits the pattern.
 func (s *scene) found(pattern string) string {
 	s.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(s.cfg.DataDir, pattern))

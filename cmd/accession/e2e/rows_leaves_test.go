@@ -54,7 +54,7 @@ func leaves(s *scene) {
 	for i, j := range jobs {
 		path[j] = names[i]
 	}
-	// all gives the moves of some jobs, and of the file of each.
+	// all returns the moves of some jobs, and of the file of each.
 	all := func(some []domain.JobID, ofJob, ofFile string) (moves []move) {
 		for _, j := range some {
 			moves = append(moves, s.job(j, ofJob))

@@ -83,7 +83,7 @@ func (f *fileModel) line() string {
 		f.status, f.version, f.downloads, f.processes, f.fetched, f.stored, f.begun, f.worked, f.code)
 }
 
-// tree gives the nodes below /batches and /jobs.
+// tree returns the nodes below /batches and /jobs.
 func (m model) tree() map[string]string {
 	t := map[string]string{"/batches": "", "/jobs": "", "/jobs/states": ""}
 	for _, s := range []string{"pending", "held", "estimating", "provisioning", "downloading", "processing", "recording", "notify", "failed", "completed"} {

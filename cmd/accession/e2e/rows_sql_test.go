@@ -10,7 +10,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// asked gives the rows of a question, one text each.
+// asked returns the rows of a question, one text each.
 func (s *scene) asked(sql string, args ...any) []string {
 	s.t.Helper()
 	db, err := s.wired.DB(s.ctx())

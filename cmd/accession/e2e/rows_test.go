@@ -85,7 +85,7 @@ func sameNames(t *testing.T, what string, rules, got map[string]bool) {
 type scene struct {
 	*installation
 	model
-	takes func(name string) // tells which row, or state, was dealt with
+	takes func(name string) // called with each row, or state, that was dealt with
 	seen  uint64            // place in the log of the last event that was looked at
 	moved []moved           // rows whose tables are to be checked
 }
@@ -105,7 +105,7 @@ type moved struct {
 func (s *scene) batch(id domain.BatchID, rows string) move { return move{id.Aggregate(), steps(rows)} }
 func (s *scene) job(id domain.JobID, rows string) move     { return move{id.Aggregate(), steps(rows)} }
 
-// path gives the moves of a file of a job.
+// path returns the moves of a file of a job.
 func (s *scene) path(job domain.JobID, name, rows string) move {
 	return move{domain.HashFile(string(job), name).Aggregate(), steps(rows)}
 }

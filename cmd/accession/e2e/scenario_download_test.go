@@ -101,7 +101,7 @@ func TestScenarioFailure4DownloadTimeout(t *testing.T) {
 }
 
 // TestScenarioFailure4StoppedWorker: a worker stops when it has the file and has
-// not told so. The sweeper ends its attempt by the timeout; continued, the worker
+// not said so. The sweeper ends its attempt by the timeout; continued, the worker
 // brings its result, which is refused, and the file is fetched again.
 func TestScenarioFailure4StoppedWorker(t *testing.T) {
 	t.Parallel()
@@ -187,8 +187,8 @@ func TestScenarioFailure6CrashWhileDownloading(t *testing.T) {
 	s.failedAttempts("a.txt", "1 DOWNLOADING worker_lost succeeded")
 }
 
-// TestScenarioFailure6NobodyLeft: the worker is killed and nobody takes over. What
-// cron calls ends the attempt by the timeout, and gives the file up with it since
+// TestScenarioFailure6NobodyLeft: the worker is killed and no other takes over. What
+// cron calls ends the attempt by the timeout, and returns the file up with it since
 // it was the last one.
 func TestScenarioFailure6NobodyLeft(t *testing.T) {
 	t.Parallel()

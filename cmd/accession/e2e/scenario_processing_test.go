@@ -48,7 +48,7 @@ func TestScenarioFailure3ProcessingFails(t *testing.T) {
 }
 
 // TestScenarioFailure5ProcessingTimeout: a worker stops when it has stored the
-// object and has not told so. The sweeper ends its attempt by the timeout;
+// object and has not said so. The sweeper ends its attempt by the timeout;
 // continued, the worker brings its result, which is refused, and makes another
 // attempt.
 func TestScenarioFailure5ProcessingTimeout(t *testing.T) {
@@ -71,7 +71,7 @@ func TestScenarioFailure5ProcessingTimeout(t *testing.T) {
 	s.storedOnce()
 }
 
-// storedOnce checks that the object has one version, whoever was at it.
+// storedOnce checks that the object has one version, whichever worker stored it.
 func (s *scenario) storedOnce() {
 	s.t.Helper()
 	for _, table := range []string{"object", "object_version", "identifier"} {
@@ -102,7 +102,7 @@ func TestScenarioFailure7CrashWhileProcessing(t *testing.T) {
 	s.storedOnce()
 }
 
-// TestScenarioFailure7NobodyLeft: the worker is killed and nobody takes over. What
+// TestScenarioFailure7NobodyLeft: the worker is killed and no other takes over. What
 // cron calls ends the attempt by the timeout; the second time that was the last
 // one. How often a file may be fetched does not matter.
 func TestScenarioFailure7NobodyLeft(t *testing.T) {

@@ -313,7 +313,7 @@ func or(s, other string) string {
 	return s
 }
 
-// logged checks that the log tells of a file what the tables do.
+// logged checks that the log says of a file what the tables do.
 func (s *scenario) logged(hash domain.FileHash, history []app.FileTransition) {
 	s.t.Helper()
 	a, n, f := hash.Aggregate(), 0, domain.File{Hash: hash}
@@ -341,7 +341,7 @@ func (s *scenario) logged(hash domain.FileHash, history []app.FileTransition) {
 	}
 }
 
-// shown checks that `job show` lists the file as it stands, and `file show` tells
+// shown checks that `job show` lists the file as it stands, and `file show` lists
 // its failed attempts.
 func (s *scenario) shown(path string, hash domain.FileHash, last app.FileTransition) {
 	s.t.Helper()
@@ -368,7 +368,7 @@ func (s *scenario) shown(path string, hash domain.FileHash, last app.FileTransit
 	}
 }
 
-// retries gives the failed attempts of a file as the tables have them: which one,
+// retries returns the failed attempts of a file as the tables have them: which one,
 // in which state, the code and what became of it.
 func (s *scenario) retries(path string) (all []string) {
 	s.t.Helper()

@@ -37,7 +37,7 @@ func (in *installation) commandOf(binary string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs the program to its end and gives what it printed.
+// run runs the program to its end and returns what it printed.
 func (in *installation) run(args ...string) string {
 	in.t.Helper()
 	cmd := in.command(args...)
@@ -78,7 +78,7 @@ func (in *installation) says(code int, args []string, texts ...string) string {
 
 func words(s string) []string { return strings.Fields(s) }
 
-// submit deposits and gives the batch.
+// submit deposits and returns the batch.
 func (in *installation) submit(d app.Deposit) domain.BatchID {
 	in.t.Helper()
 	d.Profile, d.Submitter = "test", "tester"
@@ -184,7 +184,7 @@ func (s *service) signal(sig os.Signal) {
 
 var operatorsAt = regexp.MustCompile(`operators are answered"[ ,]"?address(?:=|":")([0-9.:]+)`)
 
-// asked asks the service what it tells operators; 0 = it does not answer them.
+// asked asks the service's listener for operators; 0 = it does not answer.
 func (s *service) asked(path string) (code int, text string) {
 	at := operatorsAt.FindStringSubmatch(s.log.String())
 	if at == nil {

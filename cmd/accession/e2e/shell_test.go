@@ -52,7 +52,7 @@ func call(t *testing.T, environ []string, args ...string) (code int, out, errs s
 	return cmd.ProcessState.ExitCode(), o.String(), e.String()
 }
 
-// ownSettings gives settings of a test's own, without tables, and a profile.
+// ownSettings returns settings of a test's own, without tables, and a profile.
 func ownSettings(t *testing.T) []string {
 	t.Helper()
 	zookeeper, natsURL := address(t, "ACCESSION_TEST_ZOOKEEPER"), address(t, "ACCESSION_TEST_NATS")
@@ -116,7 +116,7 @@ func TestTheProgramFromTheShell(t *testing.T) {
 	step(0, "0 migrations applied", "migrate")
 	step(0, "no batches", "batch", "ls")
 	step(0, "no process serves", "status")
-	// Accepted while nobody works: it is there in the same instant.
+	// Accepted while no worker runs: it is there in the same instant.
 	step(0, "bid0000000001 accepted as file", "submit", "--profile", "maps", depositor.URL+samples.SingleFile)
 	step(0, "its jobs are not in the tables yet", "batch", "show", "bid0000000001")
 	step(4, "there is no such batch", "batch", "show", "bid0000000009")

@@ -100,7 +100,7 @@ func (in *installation) traced(log *lockedBuffer) {
 	}
 }
 
-// TestAStopIsSeenAtOnce: while a step still runs in its grace time, nobody sends
+// TestAStopIsSeenAtOnce: while a step still runs in its grace time, no load balancer sends
 // more work here.
 func TestAStopIsSeenAtOnce(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 )
 
 // TestSoakLostReplies loses all answers from a point before a request on, until the
-// connections break, at each point where somebody answers. The first process is
+// connections break, at each point where a server answers. The first process is
 // killed then; the one that tries again loses its answers too, and goes on by itself.
 // Shows: P1 P2 P3 C2 C5
 func TestSoakLostReplies(t *testing.T) {
@@ -88,7 +88,7 @@ func (o *office) wires() *wires {
 
 // loses runs the program to a point and lets its answers be lost from there on, until
 // one of those that are asked at the point was; then it is killed, or goes on until
-// nothing is left to do. It tells whether one was, and how the process ended.
+// nothing is left to do. It reports whether one was, and how the process ended.
 func (w *wires) loses(point string, at func(*os.Process, <-chan struct{}), args []string, kill bool) (lost bool, end ending) {
 	w.o.t.Helper()
 	within := reaching
@@ -141,12 +141,12 @@ func (w *wires) silence(from *cable, dead <-chan struct{}) (lost bool) {
 	}
 }
 
-// ends lets a process go on until it ends; a service stops when it is told to, after
+// ends lets a process go on until it ends; a service stops by a signal, after
 // all is done if it is to work.
 func (w *wires) ends(p *os.Process, dead <-chan struct{}, point string, service, works bool) {
 	w.o.t.Helper()
 	if service {
-		if works && w.o.live != nil { // nothing was opened yet, and nobody deposits
+		if works && w.o.live != nil { // nothing was opened yet, and there is no deposit
 			w.o.still()
 		}
 		_ = p.Signal(syscall.SIGTERM)
@@ -166,7 +166,7 @@ func (w *wires) ends(p *os.Process, dead <-chan struct{}, point string, service,
 	}
 }
 
-// serves tells a service from a command that ends by itself.
+// serves reports whether the command is a service, which does not end by itself.
 func serves(args []string) bool { return args[0] == "serve" }
 
 // retryOf is how a command is given again that was interrupted.

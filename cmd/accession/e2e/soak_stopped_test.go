@@ -118,7 +118,7 @@ func (c *crew) sleep(from, to int, yes bool) {
 }
 
 // halt waits a moment for some of them to stop before a write, and stops the others
-// where they are; it tells how many did by themselves.
+// where they are; it returns how many did by themselves.
 func (c *crew) halt(from, to int) (themselves int) {
 	c.sleep(from, to, true)
 	asleep := func() (n int) {
@@ -195,7 +195,7 @@ func (o *office) stopsWorkers(random *rand.Rand, stops int, found *stale) {
 }
 
 // takeOver lets the successors go on write by write, until each holds something that
-// a sleeper had, and has changed nothing of it yet; then they stand still. It tells
+// a sleeper had, and has changed nothing of it yet; then they stand still. It returns
 // how many do.
 func (o *office) takeOver(c *crew, had map[string]string) (taken int) {
 	o.t.Helper()

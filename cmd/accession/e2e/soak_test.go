@@ -76,7 +76,7 @@ func (c *counts) add(n *int) {
 }
 
 // retrying is how long the one that tries again may take to its point: what the first
-// has done nobody may do again.
+// has done must not be done again.
 const retrying = 10 * time.Second
 
 // TestSoakCrashPoints lets a process die at each point, and the one that tries again

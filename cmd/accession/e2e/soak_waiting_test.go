@@ -50,7 +50,7 @@ func manyRows(t testing.TB) (base string) {
 	return web.URL
 }
 
-// lap gives a figure of what was done since the last one.
+// lap returns a figure of what was done since the last one.
 func (s *storm) lap(begun *time.Time, format string, args ...any) {
 	s.t.Helper()
 	figure(s.t.(*testing.T), "%.1f s: %s", time.Since(*begun).Seconds(), fmt.Sprintf(format, args...))

@@ -58,7 +58,7 @@ func TestTwoSweepersAndAFinishingWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range sweepers { // they know the files, so that nobody has a start
+	for _, s := range sweepers { // they know the files, so that none has a start
 		if _, err := s.Files(ctx, hashes); err != nil {
 			t.Fatal(err)
 		}

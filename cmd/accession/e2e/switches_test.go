@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// seed gives what a test's choices follow from, and prints it.
+// seed returns what a test's choices follow from, and prints it.
 func seed(t testing.TB) *rand.Rand {
 	t.Helper()
 	n := uint64(time.Now().UnixNano())
@@ -25,7 +25,7 @@ func seed(t testing.TB) *rand.Rand {
 // The shortcuts for speed. Everything must hold with each of them on and off.
 var shortcuts = []string{"group_commit", "relay_hints", "hand_over"}
 
-// without gives the settings that switch all shortcuts off.
+// without returns the settings that switch all shortcuts off.
 func without() (set []string) {
 	for _, name := range shortcuts {
 		set = append(set, name+"=false")
@@ -33,7 +33,7 @@ func without() (set []string) {
 	return set
 }
 
-// drawn gives settings with each shortcut in a position that is drawn, and prints
+// drawn returns settings with each shortcut in a position that is drawn, and prints
 // them.
 func drawn(t testing.TB, r *rand.Rand) (set []string) {
 	t.Helper()

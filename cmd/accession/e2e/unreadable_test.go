@@ -20,7 +20,7 @@ var worked = []domain.JobState{domain.JobPending, domain.JobEstimating, domain.J
 	domain.JobProcessing, domain.JobRecording, domain.JobNotify}
 
 // TestUnreadableAtTheHead damages the first job in each queue, and a pending batch
-// before another: the ones behind go on, the damaged ones are told of everywhere,
+// before another: the ones behind go on, the damaged ones are reported everywhere,
 // and when they were repaired they go on too.
 // Shows: P1
 func TestUnreadableAtTheHead(t *testing.T) {
@@ -121,7 +121,7 @@ func TestUnreadableAtTheHead(t *testing.T) {
 	in.proven()
 }
 
-// found runs a check, with repairs or without, and gives what it found.
+// found runs a check, with repairs or without, and returns what it found.
 func (in *installation) found(args ...string) []app.Finding {
 	in.t.Helper()
 	out, err := in.command(append([]string{"verify", "-o", "json"}, args...)...).Output()

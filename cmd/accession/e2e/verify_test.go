@@ -47,7 +47,7 @@ func TestVerifyIsQuietWhileWorkGoesOn(t *testing.T) {
 	in.agree()
 }
 
-// Events that nobody carries to the log are told of when they are old.
+// Events that no relay publishes are reported when they are old.
 func TestVerifyTellsOfAnOldOutbox(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
@@ -64,7 +64,7 @@ func TestVerifyTellsOfAnOldOutbox(t *testing.T) {
 }
 
 // A repair is refused when what it was about has changed since, and never takes a
-// lock away from somebody who lives.
+// lock away from a worker that lives.
 func TestRepairsAreFenced(t *testing.T) {
 	t.Parallel()
 	in, m := newMixture(t)
@@ -86,7 +86,7 @@ func TestRepairsAreFenced(t *testing.T) {
 		t.Errorf("a repair of what has changed: %v", err)
 	}
 
-	// A lock that nobody holds; then it goes, and a worker that lives takes the job.
+	// A lock without a holder; then it goes, and a worker that lives takes the job.
 	z.put("/jobs/"+string(id)+"/lock", `{"holder":"nobody"}`, zk.FlagEphemeral)
 	look, err = live.InspectJob(ctx, id)
 	z.must(err)

@@ -67,7 +67,7 @@ func (in *installation) sent() {
 	})
 }
 
-// rest waits until a batch is at rest and the tables show it, and gives its report.
+// rest waits until a batch is at rest and the tables show it, and returns its report.
 func (in *installation) rest(id domain.BatchID) app.BatchReportView {
 	in.t.Helper()
 	ctx := in.ctx()
@@ -86,7 +86,7 @@ func (in *installation) rest(id domain.BatchID) app.BatchReportView {
 }
 
 // seen follows the log from its start until n events of the types were seen, and
-// gives them.
+// returns them.
 func (in *installation) seen(n int, types ...domain.EventType) []domain.Recorded {
 	in.t.Helper()
 	return in.seenOf("", n, types...)

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write docs/metrics.md anew")
 
 const page = "../../../docs/metrics.md"
 
-// everything gives all metrics that a process has.
+// everything returns all metrics that a process has.
 func everything() *Metrics {
 	m := NewMetrics()
 	m.Build("", "")
@@ -46,7 +46,7 @@ func TestDocumentationOfMetrics(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("# Metrics\n\nWritten by `make generate` from the program itself. `accession serve` answers `GET /metrics` at `listen_ops`, beside those of the Go runtime (`go_…`) and of the process (`process_…`).\n\n")
-	b.WriteString("Numbers about the whole installation (queues, outbox, lag, processes) are told by every process alike: take the maximum, not the sum. Everything else counts what one process did: take the sum.\n\n")
+	b.WriteString("Numbers about the whole installation (queues, outbox, lag, processes) are the same in every process: take the maximum, not the sum. Everything else counts what one process did: take the sum.\n\n")
 	b.WriteString("| name | type | labels | meaning |\n|---|---|---|---|\n")
 	for _, d := range everything().List() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Name, d.Type, strings.Join(d.Labels, ", "), d.Help)

@@ -41,7 +41,7 @@ type Installation struct {
 
 const (
 	askTime  = 3 * time.Second // for one question
-	askAge   = 2 * time.Second // answers younger than this are told again
+	askAge   = 2 * time.Second // answers younger than this are used again
 	countAge = time.Minute     // the same of what costs more
 )
 
@@ -73,7 +73,7 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_projection_lag_events", Help: "Events in the log that the tables do not show yet."},
 		{Name: "accession_projection_lag_seconds", Help: "How long ago the log took the first event that the tables do not show yet; 0 = they show all."},
 		{Name: "accession_poison_events", Help: "Events that could not be applied to the tables, and those that wait behind them; at most 1000 are counted."},
-		{Name: "accession_batches_unexplained", Help: "Batches that do not add up in the tables: what they list is not what completed, failed, is held, deleted and in progress, or a job has no row. Each minute some more are looked at, round all; at most 1000 are counted."},
+		{Name: "accession_batches_unexplained", Help: "Batches that do not add up in the tables: what they list is not what completed, failed, is held, deleted and in progress, or a job has no row. Each minute some more are checked, all in turn; at most 1000 are counted."},
 	} {
 		m.note(d.Name, "gauge", d.Help, d.Labels)
 		c.descs[d.Name] = prometheus.NewDesc(d.Name, d.Help, d.Labels, nil)

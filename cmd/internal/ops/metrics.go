@@ -83,7 +83,7 @@ func (m *Metrics) List() []Metric { return m.list }
 
 // Build says which program this is.
 func (m *Metrics) Build(version, instance string) {
-	const name, help = "accession_build_info", "Always 1; the labels tell which program runs, and for which installation."
+	const name, help = "accession_build_info", "Always 1; the labels say which program runs, and for which installation."
 	labels := []string{"version", "instance"}
 	m.note(name, "gauge", help, labels)
 	m.register.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels).WithLabelValues(version, instance).Set(1)

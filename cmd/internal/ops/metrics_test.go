@@ -108,7 +108,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	}
 }
 
-// TestOneServerAwayTakesNothingElseAway: a scrape tells what it can.
+// TestOneServerAwayTakesNothingElseAway: a scrape has what it can.
 func TestOneServerAwayTakesNothingElseAway(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics()
@@ -124,7 +124,7 @@ func TestOneServerAwayTakesNothingElseAway(t *testing.T) {
 	}
 }
 
-// TestSumsAreAskedForOnceAMinute: however often somebody scrapes.
+// TestSumsAreAskedForOnceAMinute: however often it is scraped.
 func TestSumsAreAskedForOnceAMinute(t *testing.T) {
 	t.Parallel()
 	asked, away := 0, errAway

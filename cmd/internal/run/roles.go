@@ -28,7 +28,7 @@ func ParseRoles(s string) ([]Role, error) {
 	}
 	var roles []Role
 	for word := range strings.SplitSeq(s, ",") {
-		r := Role(strings.TrimSpace(word))
+		r := strings.TrimSpace(word)
 		if !slices.Contains(AllRoles, r) {
 			return nil, fmt.Errorf("there is no role %q: choose all, %s, %s, %s or %s", word, RoleDaemons, RoleRelay, RoleProjector, RoleSweeper)
 		}

@@ -102,8 +102,8 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 	return stages, nil
 }
 
-func (s *Service) has(any ...Role) bool {
-	return slices.ContainsFunc(any, func(r Role) bool { return slices.Contains(s.Roles, r) })
+func (s *Service) has(some ...Role) bool {
+	return slices.ContainsFunc(some, func(r Role) bool { return slices.Contains(s.Roles, r) })
 }
 
 // awaitTables waits a moment for the tables to show what the log has.

@@ -97,7 +97,7 @@ func TestLeftoversAreEnded(t *testing.T) {
 	}
 }
 
-// A recorded port is kept, unless somebody else has it by now. Other programs may
+// A recorded port is kept, unless another process has it by now. Other programs may
 // take one meanwhile, hence three tries.
 func TestPortsAreKeptWhenFree(t *testing.T) {
 	t.Parallel()

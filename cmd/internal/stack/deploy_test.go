@@ -157,7 +157,7 @@ func holdsGo(t *testing.T, dir string) bool {
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case os.IsNotExist(err):
-			return nil // somebody's temporary file
+			return nil // a temporary file
 		case err != nil:
 			return err
 		case strings.HasSuffix(path, ".go"):

@@ -52,7 +52,7 @@ func tail(path string) string {
 
 // MissingTool is something that a stack needs and the machine lacks.
 type MissingTool struct {
-	Name    string // what was looked for
+	Name    string // a program or file
 	Package string // the Debian and Ubuntu package that brings it
 }
 

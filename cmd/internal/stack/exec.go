@@ -32,7 +32,7 @@ func (a Addresses) Environ(prefix Prefix) []string {
 }
 
 // Exec runs argv with our standard streams and environment, and the addresses
-// under prefix, and returns its exit status as a shell tells it (128 + signal when
+// under prefix, and returns its exit status as a shell does (128 + signal when
 // a signal ended it). Addresses under the other prefix are taken out.
 //
 // SIGINT, SIGTERM, SIGHUP and SIGQUIT that reach us go to the command and do

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "":
 		goleak.VerifyTestMain(m)
-	case "parent": // starts a stack in argument 1 and tells its process ids
+	case "parent": // starts a stack in argument 1 and prints its process ids
 		s, err := Start(context.Background(), Options{Dir: os.Args[1]})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

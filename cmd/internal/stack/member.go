@@ -19,10 +19,10 @@ type service interface {
 	prepare(ctx context.Context, n *launcher) error
 	// command is the server in the foreground; its command line holds marker.
 	command() (*exec.Cmd, error)
-	// healthy is nil when the server answers and is this very one, not a
-	// stranger at the same port.
+	// healthy returns nil when the server answers and is this very one, not another
+	// one at the same port.
 	healthy(ctx context.Context) error
-	// address is what Addresses tells of it.
+	// address is its part of Addresses.
 	address() string
 	// marker is the path by which a left-over process is recognised.
 	marker() string

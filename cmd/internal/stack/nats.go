@@ -15,13 +15,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// childVariable tells a process that it is a server of a stack.
+// childVariable is set for a process that is a server of a stack.
 const childVariable = "ACCESSION_STACK_CHILD"
 
 type nats struct {
 	dir  string
 	port int
-	id   string // the server's name, by which it is told from strangers
+	id   string // the server's name, by which it is recognised
 }
 
 func newNATS(dir string, port int, id string) *nats { return &nats{dir: dir, port: port, id: id} }

@@ -11,7 +11,7 @@ import (
 )
 
 // orphan is a process that is not our child, known by its id and something that
-// its command line holds: an id alone may belong to a stranger by now.
+// its command line holds: an id alone may belong to another process by now.
 type orphan struct {
 	pid  int
 	line string
@@ -25,7 +25,7 @@ func (o orphan) alive() bool {
 // end sends sig and, when the process is still there after stopTimeout, kills
 // it; it returns when the process is gone.
 func (o orphan) end(ctx context.Context, sig syscall.Signal) error {
-	// The handle is taken before the look at the command line, so that the signal
+	// The handle is taken before the command line is read, so that the signal
 	// cannot reach a newcomer with the same id.
 	handle, err := os.FindProcess(o.pid)
 	if err != nil || !o.alive() {

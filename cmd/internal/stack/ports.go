@@ -31,12 +31,18 @@ func portTaken(err error) bool {
 // another one otherwise.
 func (d *directory) choosePorts() (map[Server]int, error) {
 	ports := map[Server]int{}
+	var held []net.Listener
+	defer func() {
+		for _, l := range held {
+			_ = l.Close()
+		}
+	}()
 	for _, name := range []Server{ZooKeeper, PostgreSQL, NATS} {
 		l, err := listenFree(d.state.Ports[name])
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // at the end, so that the next server cannot choose it too
+		held = append(held, l) // so that the next server cannot choose it too
 		ports[name] = l.Addr().(*net.TCPAddr).Port
 	}
 	return ports, d.update(func(st *state) { st.Ports = ports })

@@ -18,7 +18,7 @@ const stopTimeout = 30 * time.Second
 var errStopped = errors.New("the stack was stopped")
 
 // launcher starts all children from one goroutine that is bound to its thread: the
-// kernel tells children of their parent's death when the thread that forked them
+// kernel signals the death of their parent to children when the thread that forked them
 // ends, and Go may end any other thread while the process lives on.
 type launcher struct {
 	starts chan func()

@@ -13,7 +13,7 @@ import (
 // selfExe is the file of this program.
 func selfExe() (string, error) { return os.Executable() }
 
-// setDeathSignal does nothing: only Linux tells a child of its parent's death.
+// setDeathSignal does nothing: only Linux signals the death of its parent to a child.
 // The next Start ends what is left.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}
 

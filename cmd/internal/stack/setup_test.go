@@ -89,7 +89,7 @@ func TestSetupScript(t *testing.T) {
 }
 
 // newMachine makes a root directory with the few programs that the script needs,
-// an apt-get that only tells what it was asked, and the files given on top: a
+// an apt-get that only prints its arguments, and the files given on top: a
 // program in bin prints its content, "absent" takes a file away.
 func newMachine(t *testing.T, layers ...map[string]string) string {
 	t.Helper()

@@ -182,8 +182,8 @@ func (s *Stack) stopServers(ctx context.Context) error {
 	return all
 }
 
-// Done is closed when a server died that was not told to, and by Stop. Err then
-// tells which.
+// Done is closed when a server died without an order, and by Stop. Err then names
+// the server.
 func (s *Stack) Done() <-chan struct{} { return s.life.Done() }
 
 // Err is nil while Done is open and after Stop, else the *ServerError of the

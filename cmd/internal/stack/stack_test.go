@@ -81,7 +81,7 @@ func TestStackKeepsItsData(t *testing.T) {
 }
 
 // Killed servers come back at their addresses with what they had acknowledged;
-// only a death that nobody ordered ends the stack. The directory is one that
+// only a death that was not ordered ends the stack. The directory is one that
 // PostgreSQL's user cannot enter: its data lies elsewhere, and goes with Remove.
 func TestKilledServersComeBack(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ const (
 )
 
 // removeStrays removes from parent the data of PostgreSQL whose stack stood among
-// temporary files and is gone, as tests leave them behind that are killed. A directory
+// temporary files and is gone, as killed tests leave them behind. A directory
 // elsewhere may have been moved, or be on a disk that is not there now: its data stay,
 // and so do the caller's own.
 func removeStrays(parent, own string) error {

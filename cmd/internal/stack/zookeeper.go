@@ -91,7 +91,7 @@ func (z *zooKeeper) command() (*exec.Cmd, error) {
 }
 
 // healthy asks for the configuration, which only a serving server answers; its
-// data directory tells whose it is.
+// data directory says whose it is.
 func (z *zooKeeper) healthy(ctx context.Context) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp4", z.address())

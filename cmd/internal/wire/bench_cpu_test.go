@@ -23,7 +23,7 @@ func (c cpu) since(before cpu) cpu {
 	return cpu{c.ours - before.ours, c.zookeeper - before.zookeeper, c.nats - before.nats, c.postgres - before.postgres}
 }
 
-// per gives microseconds for each of n.
+// per returns microseconds for each of n.
 func per(d time.Duration, n int) float64 { return float64(d.Microseconds()) / float64(n) }
 
 // used looks now. The servers must be on this machine.
@@ -62,7 +62,7 @@ func used(b *testing.B, db *pgxpool.Pool) (c cpu) {
 	return c
 }
 
-// listener gives what the process has used that listens at the address.
+// listener returns what the process has used that listens at the address.
 func listener(b *testing.B, address string) time.Duration {
 	b.Helper()
 	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
@@ -98,7 +98,7 @@ func listener(b *testing.B, address string) time.Duration {
 // ticks of the kernel's clock, a hundred a second.
 func ticks(n int) time.Duration { return time.Duration(n) * 10 * time.Millisecond }
 
-// stat gives the numbers of /proc/PID/stat from the third field on; [1] is the
+// stat returns the numbers of /proc/PID/stat from the third field on; [1] is the
 // parent, [11] to [14] are times.
 func stat(pid int) []int {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -15,7 +15,7 @@ import (
 // stand beside a job's own eight.
 const filesOfJob = 2
 
-// lives gives the events of jobs that walk all the way, 500 at a time, step by step,
+// lives returns the events of jobs that walk all the way, 500 at a time, step by step,
 // and of their files.
 func lives(b *testing.B, n int) []domain.Recorded {
 	b.Helper()

@@ -100,7 +100,7 @@ func newBenchTables(b *testing.B, events []domain.Recorded) *benchTables {
 		stream: projections.StreamInfo{Name: info.Name, Created: info.Created}}
 }
 
-// live appends all events while a projector follows, and gives the rate up to the
+// live appends all events while a projector follows, and returns the rate up to the
 // last commit.
 func (w *benchTables) live(b *testing.B) float64 {
 	b.Helper()
@@ -163,7 +163,7 @@ func (w *benchTables) live(b *testing.B) float64 {
 	return perSecond(took)
 }
 
-// lagAt gives the lag that so many transactions stayed under, in seconds.
+// lagAt returns the lag that so many transactions stayed under, in seconds.
 func (w *benchTables) lagAt(part float64) float64 {
 	slices.Sort(w.lags)
 	return w.lags[int(part*float64(len(w.lags)-1))].Seconds()

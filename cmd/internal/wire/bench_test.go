@@ -268,7 +268,7 @@ func (w *benchInstallation) walk(b *testing.B, workers, jobs int) {
 	all.Wait()
 }
 
-// rawMultis sends multis of the shape of a transition's and gives their rate.
+// rawMultis sends multis of the shape of a transition's and returns their rate.
 func rawMultis(b *testing.B, senders, total int) float64 {
 	b.Helper()
 	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))

@@ -114,7 +114,7 @@ func (l *LiveState) NextBatch(ctx context.Context, state domain.BatchState) (*ev
 
 // next claims work in a state, unless the outbox is too full for more.
 func next[S any, Q ~string](ctx context.Context, l *LiveState, state Q, claim func(context.Context, Q) (*eventstore.Claim, eventstore.Loaded[S], error)) (c *eventstore.Claim, loaded eventstore.Loaded[S], err error) {
-	if err = l.pressure.Wait(ctx); err != nil {
+	if err := l.pressure.Wait(ctx); err != nil {
 		return nil, loaded, err
 	}
 	if c, loaded, err = claim(ctx, state); err == nil {

@@ -97,7 +97,7 @@ func (in *Installation) migrated(ctx context.Context, pending func(context.Conte
 	}
 	missing, err := pending(ctx, pool)
 	if err != nil {
-		return nil, fmt.Errorf("look at the tables: %w", err)
+		return nil, fmt.Errorf("check the tables: %w", err)
 	}
 	if missing > 0 {
 		return nil, &app.Error{Kind: app.Failed, What: "postgres", Err: fmt.Errorf("%d migrations are missing from the database: %w", missing, errTables),

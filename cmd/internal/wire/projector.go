@@ -31,7 +31,7 @@ func (in *Installation) Project(ctx context.Context) error {
 		}
 		p, err := projections.New(projections.Config{DB: pool, Stream: stream, Source: source,
 			Held: func(e *projections.EventError) {
-				in.log.Error("an event cannot be applied to the tables; its aggregate is held, see `accession poison ls`", "role", "projector", "event", e.ID, "place", e.Seq, "error", e.Err)
+				in.log.Error("an event cannot be applied to the tables; its aggregate is held, see `accession poison ls`", "role", "projector", "event", e.ID, "seq", e.Seq, "error", e.Err)
 			},
 		})
 		if err != nil {
@@ -41,8 +41,8 @@ func (in *Installation) Project(ctx context.Context) error {
 	})
 }
 
-// Follow tells the live state's indexes and the daemons what happens elsewhere, as the
-// log has it, until ctx ends.
+// Follow feeds the events of the log to the live state's indexes and to the daemons,
+// until ctx ends.
 func (in *Installation) Follow(ctx context.Context) error {
 	var live *LiveState
 	var stream projections.StreamInfo
