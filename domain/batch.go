@@ -78,7 +78,7 @@ func (t SubmissionType) Batch() bool {
 	return t == TypeBatchManifest || t == TypeContainerBatchManifest || t == TypeFileBatchManifest
 }
 
-// PayloadType gives the payload type of the jobs made from a submission of this
+// PayloadType returns the payload type of the jobs made from a submission of this
 // type.
 func (t SubmissionType) PayloadType() SubmissionType {
 	switch t {

@@ -44,7 +44,7 @@ var batchRows = []batchRow{
 	{"B13", "completed", "deleted", "batch.cleaned", domain.CleanBatch{}, domain.Facts{}, domain.Require{Unlocked: true}},
 }
 
-// before gives the batch that the row starts from.
+// before returns the batch that the row starts from.
 func (r batchRow) before() domain.Batch {
 	b := batchIn(r.from)
 	if r.row == "B2" {

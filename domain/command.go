@@ -15,7 +15,7 @@ type (
 	// ListBatch settles the number of jobs and reserves their ids.
 	ListBatch struct{ Listing Listing }
 	// StartBatch ends the making of jobs (B3); Problem is a manifest error. Told is the
-	// fate of the mail that says so, nil = none was sent.
+	// delivery of the mail about it, nil = none was sent.
 	StartBatch struct {
 		Problem *Reason
 		Told    *NoteDelivery
@@ -35,9 +35,9 @@ type (
 	// DeleteBatch deletes a failed or held batch (B11, B12).
 	DeleteBatch struct{ Reason *Reason }
 	// CleanBatch deletes a completed batch (B13): after its retention time, or
-	// because somebody asked for it and said Why.
+	// on request, for the reason Why.
 	CleanBatch struct{ Why string }
-	// NoteDelivery records the fate of a message about the batch.
+	// NoteDelivery records the delivery of a message about the batch.
 	NoteDelivery struct {
 		Channel, About, Delivery string
 		Delivered                bool
@@ -96,7 +96,7 @@ type (
 		Identifiers Identifiers
 		Minted      bool
 	}
-	// WaitJob tells, once, why a job waits.
+	// WaitJob records, once, why a job waits.
 	WaitJob struct{ Reason Reason }
 	// ReprioritiseJob changes a job's priority.
 	ReprioritiseJob struct {

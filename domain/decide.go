@@ -2,7 +2,7 @@ package domain
 
 import "slices"
 
-// Facts are what a decision must know of the world around its aggregate. They
+// Facts are what a decision must know besides its aggregate. They
 // were read before the decision; those that a decision relied on are named in
 // its [Require] and proven again in the write.
 type Facts struct {
@@ -16,7 +16,7 @@ type Facts struct {
 	// sub-states (for batches only).
 	Processing, Failed, Completed int
 	// Open are the jobs in batch-processing, Locked those of the batch's jobs that
-	// somebody holds (for the deletion of a batch).
+	// are locked (for the deletion of a batch).
 	Open, Locked []JobID
 }
 
@@ -25,10 +25,10 @@ type Facts struct {
 type Require struct {
 	Holds    bool  // holds and pauses are as they were when the facts were read
 	Batch    bool  // the batch's status is as it was when the facts were read (for jobs)
-	Unlocked bool  // nobody but the mover holds the aggregate's lock
+	Unlocked bool  // only the mover may hold the aggregate's lock
 	Empty    []Sub // these sub-states of the batch have no reference
 	// Idle, when not empty: batch-processing refers to these jobs and no other, and
-	// nobody holds the lock of one of them.
+	// none of them is locked.
 	Idle []JobID
 }
 
@@ -78,7 +78,7 @@ type Needs struct {
 	Jobs  bool // Facts.Open, Locked
 }
 
-// BatchNeeds tells which facts to read before deciding cmd.
+// BatchNeeds returns which facts to read before deciding cmd.
 func BatchNeeds(cmd BatchCommand) Needs {
 	switch cmd.(type) {
 	case HoldBatch, ListBatch, ReleaseBatch:
@@ -92,7 +92,7 @@ func BatchNeeds(cmd BatchCommand) Needs {
 	}
 }
 
-// JobNeeds tells which facts to read before deciding cmd.
+// JobNeeds returns which facts to read before deciding cmd.
 func JobNeeds(cmd JobCommand) Needs {
 	switch cmd.(type) {
 	case ReleaseJob, AcceptJob:

@@ -98,7 +98,7 @@ func (d batchDecider) list(c ListBatch, f Facts) (Decision, error) {
 }
 
 // delete asks that no job of the batch is being worked on. From the write on
-// nobody can claim one.
+// none can be claimed.
 func (d batchDecider) delete(c DeleteBatch, f Facts) (Decision, error) {
 	switch {
 	case d.b.State == BatchCompleted:

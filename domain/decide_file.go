@@ -70,7 +70,7 @@ func (d *fileDecider) decide(cmd FileCommand) error {
 	case ReopenFile:
 		return d.because(c.Reason, "O1", "O2", "O3")
 	default:
-		return d.refuse(CodeUnknownCommand, "nobody knows how")
+		return d.refuse(CodeUnknownCommand, "the command is unknown")
 	}
 }
 
@@ -132,8 +132,8 @@ func (d *fileDecider) ready(c ReadyFile) error {
 	return d.step(fileMoved, nil, "F10")
 }
 
-// overdue ends what is overdue. Who calls it finds candidates in a picture that
-// may be old, so that there is nothing to do is a usual answer.
+// overdue ends what is overdue. The caller finds candidates in tables that may be
+// behind: that there is nothing to do is an ordinary answer.
 func (d *fileDecider) overdue(c RecoverFile) error {
 	if err := d.at("F5", rowIgnore, "F13", rowAbandon); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (d *fileDecider) overdue(c RecoverFile) error {
 		Message: fmt.Sprintf("the attempt that began at %s took longer than %s", started, l.Timeout)}, l, "")
 }
 
-// fail ends an attempt (fence not 0) or undoes a success, and gives the file up
+// fail ends an attempt (fence not 0) or undoes a success, and returns the file up
 // when that was the last attempt.
 func (d *fileDecider) fail(row string, fence int64, why Reason, l Limits, quarantine string) error {
 	if err := d.fenced(row, fence); err != nil {
@@ -269,7 +269,7 @@ func (d *fileDecider) reasoned(why Reason) error {
 	return nil
 }
 
-// fenced refuses whoever does not make the attempt under way.
+// fenced refuses a worker that does not make the attempt under way.
 func (d *fileDecider) fenced(row string, fence int64) error {
 	if err := d.at(row); err != nil {
 		return err

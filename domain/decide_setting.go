@@ -31,14 +31,14 @@ func word(h *Hold) string {
 	return "held"
 }
 
-// DecideRepair tells that a setting was put right.
+// DecideRepair records that a setting was repaired.
 func DecideRepair(s Setting, mended []Mended) Decision {
 	list, more := shorten(mended)
 	return one(s.Aggregate(), s.Version+1, EventSettingRepaired,
 		&SettingRepaired{Kind: s.Kind, Name: s.Name, Mended: list, More: more}, Require{})
 }
 
-// DecideRestored tells, in the history of [Audit], of a restore.
+// DecideRestored records a restore in the history of [Audit].
 func DecideRestored(s Setting, what string, epoch, events int64) Decision {
 	return one(s.Aggregate(), s.Version+1, EventSettingRestored,
 		&SettingRestored{Kind: s.Kind, Name: s.Name, What: what, Epoch: epoch, Events: events}, Require{})

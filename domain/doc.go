@@ -35,7 +35,7 @@
 //	Evolve: (state, recorded event) → state
 //
 // A [Decision] that needs something of the world to stay as it was (a hold not
-// set, a directory empty, nobody holding a lock) says so in [Require]; the event
+// set, a directory empty, no lock held) says so in [Require]; the event
 // store proves it in the same atomic write.
 //
 // # Vocabulary

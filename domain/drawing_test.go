@@ -41,7 +41,7 @@ func jobDiagram() string {
 	return d.String()
 }
 
-// batchTable gives [domain.BatchTransitions] as a Markdown table.
+// batchTable returns [domain.BatchTransitions] as a Markdown table.
 func batchTable() string {
 	var b strings.Builder
 	row(&b, "#", "from → to", "event", "who", "when")
@@ -52,7 +52,7 @@ func batchTable() string {
 	return b.String()
 }
 
-// jobTable gives [domain.JobTransitions] as a Markdown table, the row that leads to
+// jobTable returns [domain.JobTransitions] as a Markdown table, the row that leads to
 // deleted from every state written once.
 func jobTable() string {
 	var b strings.Builder
@@ -129,12 +129,12 @@ func (d *diagram) note(state, text string) {
 	d.lines = append(d.lines, "note right of "+mermaidID(state), "    "+text, "end note")
 }
 
-// String gives the diagram's text.
+// String returns the diagram's text.
 func (d *diagram) String() string {
 	return "stateDiagram-v2\n    " + strings.Join(d.lines, "\n    ") + "\n"
 }
 
-// mermaidID gives a state's name as Mermaid takes it; none is its start and end.
+// mermaidID returns a state's name as Mermaid takes it; none is its start and end.
 func mermaidID(state string) string {
 	if state == "" {
 		return "[*]"
@@ -156,7 +156,7 @@ func fileDiagram() string {
 	return d.String()
 }
 
-// fileTable gives [domain.FileTransitions] as a Markdown table.
+// fileTable returns [domain.FileTransitions] as a Markdown table.
 func fileTable() string {
 	var b strings.Builder
 	row(&b, "#", "from → to", "event", "who", "when", "attempts", "effect")

@@ -51,7 +51,7 @@ const (
 type EventDef struct {
 	Type EventType
 	Kind Kind
-	// New gives an empty value of the type's data, to decode into.
+	// New returns an empty value of the type's data, to decode into.
 	New func() EventData
 	Doc string
 }
@@ -87,7 +87,7 @@ var Registry = slices.Concat([]EventDef{
 	{EventJobCleaned, KindJob, newJobMoved, "The working directory is gone and the job has left its queue."},
 	{EventJobDeleted, KindJob, func() EventData { return &JobDeletion{} }, "The job was deleted."},
 	{EventJobIdentified, KindJob, func() EventData { return &JobIdentified{} }, "The object has its identifier."},
-	{EventJobWaiting, KindJob, newJobMoved, "The job waits for something worth telling."},
+	{EventJobWaiting, KindJob, newJobMoved, "The job waits, and the reason has changed."},
 	{EventJobReprioritised, KindJob, newJobMoved, "The job's priority was changed."},
 
 	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A hold or a pause was set or lifted."},
@@ -119,8 +119,8 @@ type Event struct {
 	Data      EventData
 }
 
-// Recorded is an event and where it stands: who wrote it and when, in which
-// commit, and its place in the log.
+// Recorded is an event and where it was written: by whom and when, in which
+// commit, and its sequence in the log.
 type Recorded struct {
 	Event
 	Time        Time    // the writer's clock; informative
@@ -133,7 +133,7 @@ type Recorded struct {
 	Zxid  int64 // ZooKeeper's commit number: the order over all aggregates
 	Epoch int64 // counts how often the tree was restored, from 1
 
-	Seq    uint64    // place in the log, 0 = not there yet
+	Seq    uint64    // sequence in the log, 0 = not there yet
 	Stored time.Time // when the log took it
 	Source string    // installation that wrote it, as the log has it: /accession/NAME
 }
@@ -171,7 +171,7 @@ type BatchReport struct {
 	Report Report `json:"report"`
 }
 
-// BatchReported is the data of batch.reported: the fate of one message. The
+// BatchReported is the data of batch.reported: the delivery of one message. The
 // receiver's address is no part of it.
 type BatchReported struct {
 	BatchMove
@@ -279,7 +279,7 @@ func (*JobDone) eventData()        {}
 func (*JobDeletion) eventData()    {}
 func (*SettingChanged) eventData() {}
 
-// MoveOfBatch gives the part that every batch event has.
+// MoveOfBatch returns the part that every batch event has.
 func MoveOfBatch(d EventData) (BatchMove, bool) {
 	if m, ok := d.(interface{ batchMove() *BatchMove }); ok {
 		return *m.batchMove(), true
@@ -287,7 +287,7 @@ func MoveOfBatch(d EventData) (BatchMove, bool) {
 	return BatchMove{}, false
 }
 
-// MoveOfJob gives the part that every job event has.
+// MoveOfJob returns the part that every job event has.
 func MoveOfJob(d EventData) (JobMove, bool) {
 	if m, ok := d.(interface{ jobMove() *JobMove }); ok {
 		return *m.jobMove(), true
@@ -392,7 +392,7 @@ func (*FileFetched) eventData() {}
 func (*FileDone) eventData()    {}
 func (*FileFailed) eventData()  {}
 
-// MoveOfFile gives the part that every file event has.
+// MoveOfFile returns the part that every file event has.
 func MoveOfFile(d EventData) (FileMove, bool) {
 	if m, ok := d.(interface{ fileMove() *FileMove }); ok {
 		return *m.fileMove(), true
@@ -402,8 +402,8 @@ func MoveOfFile(d EventData) (FileMove, bool) {
 
 func (m *FileMove) fileMove() *FileMove { return m }
 
-// The event types of maintenance: somebody found that the live state or the log
-// was not as the history says, and put it right.
+// The event types of maintenance: the live state or the log
+// was not as the history says, and was repaired.
 const (
 	EventBatchRepaired   EventType = "batch.repaired"
 	EventJobRepaired     EventType = "job.repaired"
@@ -413,20 +413,20 @@ const (
 
 // mendRegistry is the part of [Registry] about maintenance.
 var mendRegistry = []EventDef{
-	{EventBatchRepaired, KindBatch, func() EventData { return &BatchRepaired{} }, "What lay wrong about the batch in the live state was put right."},
-	{EventJobRepaired, KindJob, func() EventData { return &JobRepaired{} }, "What lay wrong about the job in the live state was put right."},
-	{EventSettingRepaired, KindSetting, func() EventData { return &SettingRepaired{} }, "What lay wrong about the setting, or belonged to nothing, was put right."},
-	{EventSettingRestored, KindSetting, func() EventData { return &SettingRestored{} }, "The live state was made anew from the log, or the log from the tables."},
+	{EventBatchRepaired, KindBatch, func() EventData { return &BatchRepaired{} }, "The nodes of the batch in the live state were repaired."},
+	{EventJobRepaired, KindJob, func() EventData { return &JobRepaired{} }, "The nodes of the job in the live state were repaired."},
+	{EventSettingRepaired, KindSetting, func() EventData { return &SettingRepaired{} }, "The nodes of the setting, or nodes that belong to nothing, were repaired."},
+	{EventSettingRestored, KindSetting, func() EventData { return &SettingRestored{} }, "The live state was restored from the log, or the log from the tables."},
 }
 
-// Mended is one thing that a repair put right.
+// Mended is one thing that a repair corrected.
 type Mended struct {
 	Code  Code   `json:"code"`            // what was wrong
 	Where string `json:"where"`           // a node of the live state, or a working directory
-	Found string `json:"found,omitempty"` // what lay there, cut short
+	Found string `json:"found,omitempty"` // what was there, cut short
 }
 
-// The most that one event tells of a repair; the rest is told by its number.
+// The most that one event lists of a repair; the rest is counted.
 const (
 	maxMended = 50
 	maxFound  = 256
@@ -470,7 +470,7 @@ func (*JobRepaired) eventData()     {}
 func (*SettingRepaired) eventData() {}
 func (*SettingRestored) eventData() {}
 
-// TraceID gives the trace id of a W3C traceparent, "" = there is none in it.
+// TraceID returns the trace id of a W3C traceparent, "" = there is none in it.
 func TraceID(parent string) string {
 	parts := strings.Split(parent, "-")
 	if len(parts) < 4 || len(parts[1]) != 32 {

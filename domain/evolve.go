@@ -1,7 +1,7 @@
 package domain
 
 // EvolveBatch applies one event to a batch. It refuses (*[Unexpected]) an event
-// that is not the batch's next one, does not start from its state, or tells of a
+// that is not the batch's next one, does not start from its state, or makes a
 // move that the table does not have.
 func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 	m, ok := MoveOfBatch(r.Data)
@@ -12,7 +12,7 @@ func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 	b.Version, b.State, b.Modified, b.CommandID = r.Version, m.To, r.Time, r.CommandID
 	switch d := r.Data.(type) {
 	case *BatchReported:
-		return b, nil // a message's fate does not touch why the batch failed
+		return b, nil // a message's delivery does not touch why the batch failed
 	case *BatchSubmitted:
 		b.Submission = d.Submission
 	case *BatchListed:
@@ -23,7 +23,7 @@ func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 		b.Report = &rep
 	}
 	if r.Type != EventBatchUpdateRequested && r.Type != EventBatchRepaired {
-		b.Reason = m.Reason // else: why somebody asks again is not why it failed
+		b.Reason = m.Reason // else: the reason of the request is not why it failed
 	}
 	return b, nil
 }
@@ -55,7 +55,7 @@ func EvolveJob(j Job, r Recorded) (Job, error) {
 }
 
 // EvolveFile applies one event to a file. It refuses (*[Unexpected]) an event
-// that is not the file's next one, does not start from its state, or tells of a
+// that is not the file's next one, does not start from its state, or makes a
 // move that the table does not have.
 func EvolveFile(f File, r Recorded) (File, error) {
 	m, ok := MoveOfFile(r.Data)

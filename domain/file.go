@@ -55,7 +55,7 @@ type FileSpec struct {
 	DigestValue     string  `json:"digest_value,omitempty"`
 }
 
-// Hash gives the file's identity.
+// Hash returns the file's identity.
 func (s FileSpec) Hash() FileHash {
 	if s.ByVersion {
 		return HashFileVersion(s.Source, s.Path, s.Size, s.Modified)
@@ -73,7 +73,7 @@ func (s FileSpec) Check() error {
 		faults = append(faults, errors.New("a file needs a source and a path"))
 	}
 	for _, text := range []string{s.Source, s.Path, s.URL} {
-		// Such text would be mended on its way to the log, and the hash would no
+		// Such text would be cleaned on its way to the log, and the hash would no
 		// longer be that of what is written there.
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			faults = append(faults, errors.New("source, path and URL of a file are UTF-8 without NUL"))
@@ -152,7 +152,7 @@ const (
 
 // FileTransitions are all changes of a file's state; nothing else is legal. No
 // two rows have the same states, and F7 and F15 are written together with the row
-// that leads to them: nobody ever sees a failed file with its attempts used up.
+// that leads to them: no reader sees a failed file with its attempts used up.
 var FileTransitions = []FileTransition{
 	{"F1", FileNone, FileDiscovered, EventFileDiscovered, DaemonJobEstimating + " or a listing", "it is not known yet", CountNothing, "size and digest kept as told"},
 	{"F2", FileDiscovered, FileDownloading, EventFileDownloadStarted, "download worker", "", CountDownload, "fence and download_started_at set"},
@@ -160,15 +160,15 @@ var FileTransitions = []FileTransition{
 	{"F4", FileDownloading, FileDownloaded, EventFileDownloaded, "download worker", "validated and renamed; fence", CountNothing, "size and SHA-256 kept"},
 	{"F5", FileDownloading, FileDownloadingFailed, EventFileDownloadFailed, "download worker, its successor or the sweeper", "an error, download_timeout exceeded, or the worker is gone; fence", CountNothing, "reason kept"},
 	{"F6", FileDownloadingFailed, FileDownloading, EventFileDownloadStarted, "download worker", "download_attempts below the maximum; retry_delay over", CountDownload, "as F2"},
-	{rowIgnore, FileDownloadingFailed, FileIgnore, EventFileIgnored, "whoever writes F5 or F8", "download_attempts at the maximum", CountNothing, "given up, in the same write as F5 or F8"},
-	{"F8", FileDownloaded, FileDownloadingFailed, EventFileDownloadFailed, "whoever reads the file", "size, digest or format is wrong, or it cannot be read", CountNothing, "local file quarantined"},
+	{rowIgnore, FileDownloadingFailed, FileIgnore, EventFileIgnored, "the writer of F5 or F8", "download_attempts at the maximum", CountNothing, "given up, in the same write as F5 or F8"},
+	{"F8", FileDownloaded, FileDownloadingFailed, EventFileDownloadFailed, "the reader of the file", "size, digest or format is wrong, or it cannot be read", CountNothing, "local file quarantined"},
 	{"F9", FileDownloaded, FileSkipped, EventFileSkipped, "a rule or an operator", "a reason", CountNothing, "reason kept"},
 	{"F10", FileDownloaded, FileReady, EventFileReady, "processing daemon", "valid; its slot is ACTIVE or it has none; prerequisites met", CountNothing, ""},
 	{"F11", FileReady, FileProcessing, EventFileProcessingStarted, "processing worker", "", CountProcessing, "fence and processing_started_at set"},
-	{"F12", FileProcessing, FileProcessed, EventFileProcessed, "processing worker", "the result is stored; fence", CountNothing, "place of the result kept"},
+	{"F12", FileProcessing, FileProcessed, EventFileProcessed, "processing worker", "the result is stored; fence", CountNothing, "key of the result kept"},
 	{"F13", FileProcessing, FileProcessingFailed, EventFileProcessingFailed, "processing worker, its successor or the sweeper", "an error, processing_timeout exceeded, or the worker is gone; fence", CountNothing, "reason kept"},
 	{"F14", FileProcessingFailed, FileReady, EventFileReady, "processing daemon or the sweeper", "processing_attempts below the maximum; retry_delay over", CountNothing, ""},
-	{rowAbandon, FileProcessingFailed, FileAbandoned, EventFileAbandoned, "whoever writes F13 or F16", "processing_attempts at the maximum", CountNothing, "given up, in the same write as F13 or F16"},
+	{rowAbandon, FileProcessingFailed, FileAbandoned, EventFileAbandoned, "the writer of F13 or F16", "processing_attempts at the maximum", CountNothing, "given up, in the same write as F13 or F16"},
 	{"F16", FileProcessed, FileProcessingFailed, EventFileProcessingFailed, "audit", "the stored result is corrupt", CountNothing, "reason kept"},
 	{"O1", FileIgnore, FileDiscovered, EventFileReopened, "operator, also by J16", "a reason", ResetDownload, "actor and reason kept"},
 	{"O2", FileAbandoned, FileReady, EventFileReopened, "operator, also by J17", "a reason", ResetProcessing, "actor and reason kept"},
@@ -207,7 +207,7 @@ func (l Limits) Check() error {
 // Exhausted reports whether no attempt is left after so many.
 func (l Limits) Exhausted(attempts int) bool { return attempts >= l.Max }
 
-// Wait gives the time from the failure of an attempt, counted from 1, to the
+// Wait returns the time from the failure of an attempt, counted from 1, to the
 // next.
 func (l Limits) Wait(attempt int) time.Duration {
 	wait := l.Delay

@@ -12,7 +12,7 @@ import (
 // is unknown when the file is discovered.
 type FileHash string
 
-// HashFile gives the identity of a file by its source and its path there. For a
+// HashFile returns the identity of a file by its source and its path there. For a
 // file of a job the source is the job's id and the path its file name; for a file
 // of an open directory they are the listing's URL and the path below it.
 //
@@ -22,7 +22,7 @@ func HashFile(source, path string) FileHash {
 	return sum(identity(source, path))
 }
 
-// HashFileVersion gives the identity of one version of a remote file, so that a
+// HashFileVersion returns the identity of one version of a remote file, so that a
 // changed file is a new one: as [HashFile], followed by the size in bytes and the
 // time of modification in milliseconds since 1970, 8 bytes each, big-endian. An
 // unknown time counts as 0.

@@ -23,7 +23,7 @@ var (
 
 const theFence = 7
 
-// fileIn gives a file in a state, with an attempt of either step made and the
+// fileIn returns a file in a state, with an attempt of either step made and the
 // running one fenced by 7.
 func fileIn(s domain.FileState) domain.File {
 	if s == domain.FileNone {
@@ -71,7 +71,7 @@ var fileRows = []fileRow{
 	{"O3", "SKIPPED", "DOWNLOADED", "file.reopened", domain.ReopenFile{Reason: waits}, 0, 1, false},
 }
 
-// before gives the file that the row starts from.
+// before returns the file that the row starts from.
 func (r fileRow) before() domain.File {
 	f := fileIn(r.from)
 	if r.usedUp && r.row == "F7" {

@@ -17,7 +17,7 @@ var (
 	waits    = domain.Reason{Class: domain.ClassWait, Code: domain.CodeSpaceShort, Message: "no space"}
 )
 
-// batchIn gives a batch of two jobs that all exist, in a state.
+// batchIn returns a batch of two jobs that all exist, in a state.
 func batchIn(s domain.BatchState) domain.Batch {
 	if s == domain.BatchNone {
 		return domain.Batch{ID: theBatch}
@@ -29,7 +29,7 @@ func batchIn(s domain.BatchState) domain.Batch {
 	return b
 }
 
-// jobIn gives a job in a state that it reached without a failure before.
+// jobIn returns a job in a state that it reached without a failure before.
 func jobIn(s domain.JobState) domain.Job {
 	if s == domain.JobNone {
 		return domain.Job{ID: theJob}

@@ -23,7 +23,7 @@ type Aggregate struct {
 	ID   string
 }
 
-// String gives the form used as event subject, such as job/jid0000000042.
+// String returns the form used as event subject, such as job/jid0000000042.
 func (a Aggregate) String() string { return string(a.Kind) + "/" + a.ID }
 
 // ParseAggregate is the inverse of [Aggregate.String].
@@ -50,10 +50,10 @@ const (
 	MaxID = 9_999_999_999
 )
 
-// NewBatchID gives the id of the n-th batch, n from 1 to MaxID.
+// NewBatchID returns the id of the n-th batch, n from 1 to MaxID.
 func NewBatchID(n int64) BatchID { return BatchID(formatID("bid", n)) }
 
-// NewJobID gives the id of the n-th job, n from 1 to MaxID.
+// NewJobID returns the id of the n-th job, n from 1 to MaxID.
 func NewJobID(n int64) JobID { return JobID(formatID("jid", n)) }
 
 func formatID(prefix string, n int64) string { return fmt.Sprintf("%s%0*d", prefix, idDigits, n) }
@@ -84,13 +84,13 @@ func parseID(prefix, s string) (int64, error) {
 	return 0, fmt.Errorf("%q is not an id: want %s and %d digits, for example %s", s, prefix, idDigits, formatID(prefix, 42))
 }
 
-// Number gives the number in the id, 0 if it is malformed.
+// Number returns the number in the id, 0 if it is malformed.
 func (id BatchID) Number() int64 { n, _ := parseID("bid", string(id)); return n }
 
-// Number gives the number in the id, 0 if it is malformed.
+// Number returns the number in the id, 0 if it is malformed.
 func (id JobID) Number() int64 { n, _ := parseID("jid", string(id)); return n }
 
-// Plus gives the id n places further on.
+// Plus returns the id n places further on.
 func (id JobID) Plus(n int) JobID { return NewJobID(id.Number() + int64(n)) }
 
 // Aggregate names the batch as an aggregate.

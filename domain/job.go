@@ -51,7 +51,7 @@ const (
 // Subs lists the sub-states.
 var Subs = []Sub{SubProcessing, SubFailed, SubCompleted}
 
-// Sub tells in which sub-state of its batch a job in this state is.
+// Sub returns the sub-state of its batch for a job in this state.
 func (s JobState) Sub() Sub {
 	switch s {
 	case JobNone, JobDeleted:
@@ -187,7 +187,7 @@ func (j Job) QueueEntry() string {
 // until it has written its files or failed. What is written shows as less free space.
 func (j Job) Promised() bool { return j.State == JobDownloading }
 
-// EntryName gives the name of a queue entry, such as 05-jid0000000042.
+// EntryName returns the name of a queue entry, such as 05-jid0000000042.
 func EntryName(priority int, id JobID) string {
 	if priority >= 0 && priority < 10 {
 		return "0" + strconv.Itoa(priority) + "-" + string(id)

@@ -63,7 +63,7 @@ func withBatch() (rows []jobRow) {
 	return rows
 }
 
-// before gives the job that the row starts from, and facts under which it goes.
+// before returns the job that the row starts from, and facts under which it goes.
 func (r jobRow) before() (domain.Job, domain.Facts) {
 	j, f := jobIn(r.from), inBatch
 	switch r.row {

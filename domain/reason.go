@@ -9,7 +9,7 @@ const (
 	ClassContent   Class = "content"   // the depositor must act
 	ClassSystem    Class = "system"    // the operators must act
 	ClassTimeout   Class = "timeout"   // it took longer than allowed
-	ClassCancelled Class = "cancelled" // somebody asked for it
+	ClassCancelled Class = "cancelled" // it was requested
 	ClassWait      Class = "wait"      // nothing failed, work goes on later
 )
 
@@ -76,14 +76,14 @@ type Reason struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`           // one sentence for people
 	Attempt int    `json:"attempt,omitempty"` // which attempt, from 1
-	Worker  string `json:"worker,omitempty"`  // who made it
+	Worker  string `json:"worker,omitempty"`  // the worker that made it
 }
 
-// Failure reports whether the reason tells of a failure, not of a wait.
+// Failure reports whether the reason is a failure, not of a wait.
 func (r *Reason) Failure() bool { return r != nil && r.Class != ClassWait }
 
-// WorkerLost gives the reason for ending the attempt of a worker that is known to
-// be gone, so that nobody has to wait for its timeout.
+// WorkerLost returns the reason for ending the attempt of a worker that is known to
+// be gone, without waiting for its timeout.
 func WorkerLost(worker string) Reason {
 	msg := "the worker is gone"
 	if worker != "" {
@@ -92,7 +92,7 @@ func WorkerLost(worker string) Reason {
 	return Reason{Class: ClassSystem, Code: CodeWorkerLost, Message: msg, Worker: worker}
 }
 
-// Held gives the reason for waiting behind a collection's hold.
+// Held returns the reason for waiting behind a collection's hold.
 func Held(collection string, h Hold) *Reason {
 	msg := "collection " + collection + " is on hold"
 	if h.By != "" {

@@ -23,7 +23,7 @@ type Report struct {
 	ReportSHA256        string  `json:"report_sha256,omitempty"`
 }
 
-// NewReport makes a report from the jobs that succeeded and failed. For an
+// NewReport returns a report from the jobs that succeeded and failed. For an
 // update report prev is the report before it, else nil. Lists must be sorted.
 func NewReport(successful, failed []JobID, prev *Report, now Time) Report {
 	// Empty lists are written as [], not as null.
@@ -40,7 +40,7 @@ func NewReport(successful, failed []JobID, prev *Report, now Time) Report {
 	return r
 }
 
-// Cut gives the report with its lists cut to the limit, pointing at the whole.
+// Cut returns the report with its lists cut to the limit, pointing at the whole.
 func (r Report) Cut(url, sha256 string) Report {
 	left := ReportListLimit
 	for _, list := range []*[]JobID{&r.FailedJobs, &r.UnresolvedJobs, &r.NewlySuccessfulJobs, &r.SuccessfulJobs} {

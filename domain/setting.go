@@ -61,7 +61,7 @@ const HoldAudit HoldKind = "audit"
 // AuditMaintenance is its name.
 const AuditMaintenance = "maintenance"
 
-// Audit gives the setting that tells of maintenance, at a version.
+// Audit returns the setting that tells of maintenance, at a version.
 func Audit(version int64) Setting {
 	return Setting{Kind: HoldAudit, Name: AuditMaintenance, Version: version}
 }

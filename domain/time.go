@@ -21,7 +21,7 @@ func At(t time.Time) Time {
 	return Time{t.UTC().Truncate(time.Millisecond)}
 }
 
-// String gives RFC 3339 with milliseconds, or "" for the zero value.
+// String returns RFC 3339 with milliseconds, or "" for the zero value.
 func (t Time) String() string {
 	if t.IsZero() {
 		return ""

@@ -93,7 +93,7 @@ func (d deletion) job(ctx context.Context, id domain.JobID) error {
 	if err != nil {
 		return err
 	}
-	// Who is not at work now will never be again.
+	// A job that is not locked now will not be locked again.
 	if locked, err := d.h.Live.Locked(ctx, id.Aggregate()); err != nil || len(locked) > 0 {
 		if err == nil {
 			err = &Error{Op: "delete", Aggregate: id.Aggregate(), Err: ErrLocked, Hint: "a worker has it locked; try again later"}

@@ -13,7 +13,7 @@ import (
 var (
 	// ErrConflict: what the decision was based on has changed; nothing was
 	// written. Load again and decide again.
-	ErrConflict = errors.New("changed by somebody else meanwhile")
+	ErrConflict = errors.New("changed by another process in the meantime")
 	// ErrUnknown: the outcome could not be found out before the context ended.
 	// The command may have been written; asking again with the same command id is
 	// safe.
@@ -28,7 +28,7 @@ var (
 	ErrNotFound = fmt.Errorf("not found: %w", ErrConflict)
 	// ErrFenced: the mover's session or claim is gone; its work must stop.
 	ErrFenced = fmt.Errorf("the claim is lost: %w", ErrConflict)
-	// ErrLocked: somebody else holds the lock.
+	// ErrLocked: another worker holds the lock.
 	ErrLocked = fmt.Errorf("locked: %w", ErrConflict)
 	// ErrFull: a limit of the live state is reached; try again later.
 	ErrFull = fmt.Errorf("full: %w", ErrConflict)
@@ -56,5 +56,5 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

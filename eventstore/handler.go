@@ -17,7 +17,7 @@ type Handler struct {
 	Catalog Catalog
 	Clock   func() time.Time
 	NewID   func() string // a fresh command id (UUID)
-	// Collection gives the collection of a profile; an unknown profile has none.
+	// Collection returns the collection of a profile; an unknown profile has none.
 	Collection func(profile string) string
 }
 
@@ -53,7 +53,7 @@ type Result[S any] struct {
 	Before S
 	Row    string
 	Events []domain.Recorded
-	Claim  *Claim // of Order.Next, nil = the job was not handed over
+	Claim  *Claim // of Meta.Next, nil = the job was not handed over
 }
 
 // maxConflicts bounds how often a command is decided again.
@@ -258,7 +258,7 @@ func (k kind[S]) commit(ctx context.Context, h *Handler, d decided[S], m Meta) (
 		Events: c.Events, Claim: done[0].Claim}, nil
 }
 
-// unlocked refuses what the write would refuse because somebody holds the lock.
+// unlocked refuses what the write would refuse because of a lock.
 func (h *Handler) unlocked(ctx context.Context, c Change) error {
 	if !c.Require.Unlocked || c.Claim != nil && c.Claim.Aggregate == c.Aggregate() {
 		return nil
@@ -271,7 +271,7 @@ func (h *Handler) unlocked(ctx context.Context, c Change) error {
 }
 
 // jobs finds which jobs of a batch are being processed, and which of all are
-// held by somebody.
+// locked.
 func (h *Handler) jobs(ctx context.Context, id domain.BatchID, f *domain.Facts) error {
 	all, err := h.jobsOf(ctx, id)
 	if err != nil {

@@ -17,18 +17,18 @@ type Load struct {
 	Batches int
 }
 
-// Level is how hard the outbox presses.
+// Level is how full the outbox is.
 type Level int
 
 // The levels: each takes something away from the one before.
 const (
 	LevelOpen Level = iota // everything goes on
-	LevelWarn              // operators are told
+	LevelWarn              // operators are warned
 	LevelFull              // no new deposits
 	LevelStop              // no claims and no transitions
 )
 
-// String gives the level in one word.
+// String returns the level in one word.
 func (l Level) String() string {
 	return [...]string{"open", "warn", "full", "stop"}[min(max(l, LevelOpen), LevelStop)]
 }
@@ -39,29 +39,28 @@ func (l Level) String() string {
 type Limits struct{ Warn, Full, Stop, Queue int }
 
 // Pressure keeps the live state from growing without bound while the log is away
-// or work does not keep up. It looks at the load once in a while, sooner the nearer
-// a limit is, and says who has to wait: first depositors, at last everybody. What
+// or work does not keep up. It measures the load at intervals, sooner the nearer
+// a limit is, and says what has to wait: first deposits, at last everything. What
 // is under way may pass a limit by a little. It is safe for concurrent use.
 type Pressure struct {
 	Measure func(ctx context.Context) (Load, error)
 	Limits  Limits
 	Log     *slog.Logger
 
-	looking sync.Mutex // held by the one that looks
-	mu      sync.Mutex
-	level   Level
-	load    Load
-	at      time.Time // of the last look
-	budget  int       // writes until the next one
+	measuring sync.Mutex // held by the goroutine that measures
+	mu        sync.Mutex
+	level     Level
+	load      Load
+	at        time.Time // of the last measurement
+	budget    int       // writes until the next one
 }
 
-// The pauses between two looks, and how long somebody who is sent away should
-// stay away.
+// The pauses between two measurements, and when a refused caller may try again.
 const (
-	lookEvery   = 500 * time.Millisecond
-	waitEvery   = 500 * time.Millisecond
-	RetryOutbox = 30 * time.Second
-	RetryQueue  = time.Minute
+	measureEvery = 500 * time.Millisecond
+	waitEvery    = 500 * time.Millisecond
+	RetryOutbox  = 30 * time.Second
+	RetryQueue   = time.Minute
 )
 
 // FullError says which limit is reached. It is [ErrFull].
@@ -76,21 +75,21 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("there are %d %s, and at %d nothing more is taken", e.Have, e.What, e.Most)
 }
 
-// Unwrap gives ErrFull.
+// Unwrap returns ErrFull.
 func (e *FullError) Unwrap() error { return ErrFull }
 
-// Level tells where the outbox stands, as far as known.
+// Level returns the level at the last measurement.
 func (p *Pressure) Level() Level {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.level
 }
 
-// Deposit looks afresh and refuses a deposit for which there is no room.
+// Deposit measures again and refuses a deposit for which there is no room.
 func (p *Pressure) Deposit(ctx context.Context) error {
-	p.looking.Lock()
-	err := p.look(ctx)
-	p.looking.Unlock()
+	p.measuring.Lock()
+	err := p.measure(ctx)
+	p.measuring.Unlock()
 	if err != nil {
 		return err
 	}
@@ -119,14 +118,14 @@ func (p *Pressure) outbox(most int) error {
 }
 
 // Admit refuses changes for which there is no room. Holds and pauses are always
-// let through: they are how an operator helps himself.
+// let through: an operator needs them to mend things.
 func (p *Pressure) Admit(ctx context.Context, changes []Change) error {
 	deposit, stoppable := false, false
 	for _, c := range changes {
 		deposit = deposit || c.Batch != nil && c.Batch.From.State == ""
 		stoppable = stoppable || c.Setting == nil
 	}
-	// What cannot be looked at is not full: the write itself will tell.
+	// What cannot be measured is not full: the write itself will fail.
 	_ = p.count(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,31 +155,31 @@ func (p *Pressure) Wait(ctx context.Context) error {
 	}
 }
 
-// glance asks for the load when it was asked for some time ago. One asks, the others
+// glance asks for the load when it was asked for some time ago. One goroutine measures, the others
 // go on with what is known.
 func (p *Pressure) glance(ctx context.Context) error {
 	p.mu.Lock()
-	due := p.at.IsZero() || time.Since(p.at) >= lookEvery
+	due := p.at.IsZero() || time.Since(p.at) >= measureEvery
 	p.mu.Unlock()
-	if !due || !p.looking.TryLock() {
+	if !due || !p.measuring.TryLock() {
 		return nil
 	}
-	defer p.looking.Unlock()
-	return p.look(ctx)
+	defer p.measuring.Unlock()
+	return p.measure(ctx)
 }
 
-// count counts a write. Once so many were made since the last look that a limit may
-// be near, everybody waits for the next one.
+// count counts a write. Once so many were made since the last measurement that a limit may
+// be near, all wait for the next one.
 func (p *Pressure) count(ctx context.Context) error {
 	if !p.spent() {
 		return p.glance(ctx)
 	}
-	p.looking.Lock()
-	defer p.looking.Unlock()
-	if !p.spent() { // somebody looked while this one waited
+	p.measuring.Lock()
+	defer p.measuring.Unlock()
+	if !p.spent() { // another goroutine measured in the meantime
 		return nil
 	}
-	return p.look(ctx)
+	return p.measure(ctx)
 }
 
 // spent takes one of the writes that may be made until the next look, and reports
@@ -192,8 +191,8 @@ func (p *Pressure) spent() bool {
 	return p.budget < 0 && p.level < LevelStop
 }
 
-// look asks for the load. The lock for looking is held.
-func (p *Pressure) look(ctx context.Context) error {
+// measure asks for the load. The caller holds measuring.
+func (p *Pressure) measure(ctx context.Context) error {
 	load, err := p.Measure(ctx)
 	if err != nil {
 		return err
@@ -202,13 +201,13 @@ func (p *Pressure) look(ctx context.Context) error {
 	defer p.mu.Unlock()
 	level, next := p.levelOf(load.Unsent)
 	if level != p.level {
-		p.tell(level, load.Unsent)
+		p.report(level, load.Unsent)
 	}
 	p.level, p.load, p.at, p.budget = level, load, time.Now(), (next-load.Unsent)/8
 	return nil
 }
 
-// levelOf gives the level of so many unsent nodes, and where the next one begins.
+// levelOf returns the level of so many unsent nodes, and where the next one begins.
 func (p *Pressure) levelOf(unsent int) (level Level, next int) {
 	for _, l := range []struct {
 		level Level
@@ -222,7 +221,7 @@ func (p *Pressure) levelOf(unsent int) (level Level, next int) {
 	return LevelOpen, next
 }
 
-func (p *Pressure) tell(to Level, unsent int) {
+func (p *Pressure) report(to Level, unsent int) {
 	log := p.Log.With("unsent", unsent, "was", p.level.String(), "level", to.String())
 	switch {
 	case to == LevelStop:

@@ -6,8 +6,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Inspector looks at the live state as it lies there, whole or damaged. Nothing it
-// gives has been made sense of more than is needed to name it.
+// Inspector reads the live state as it is, whole or damaged, without interpreting
+// more than its names.
 type Inspector interface {
 	// Sync makes later reads see all that was written before.
 	Sync(ctx context.Context) error
@@ -24,8 +24,8 @@ type Inspector interface {
 	// UnsentOf counts what waits in the part of the outbox that takes the events of an
 	// aggregate; batch is a job's, "" = not known: all parts are counted.
 	UnsentOf(ctx context.Context, a domain.Aggregate, batch domain.BatchID) (int, error)
-	// SeizeLock marks the lock of a look so that a repair can delete it and nobody
-	// else's. It is refused (ErrLocked) unless the lock is the one that was seen and
+	// SeizeLock marks an observed lock so that a repair can delete it and no
+	// other. It is refused (ErrLocked) unless the lock is the one that was seen and
 	// its holder is gone.
 	SeizeLock(ctx context.Context, look *Observed) error
 }
@@ -55,7 +55,7 @@ type Survey struct {
 	Strays []string
 }
 
-// Observed is an aggregate as it lay there at one moment.
+// Observed is an aggregate as it was at one moment.
 type Observed struct {
 	Aggregate domain.Aggregate
 	Nodes     Nodes // without the lock; what counts claims has no data here
@@ -68,7 +68,7 @@ type Observed struct {
 	Lock    *ObservedLock
 }
 
-// ObservedLock is a lock as it was seen.
+// ObservedLock is a lock as it was observed.
 type ObservedLock struct {
 	Node   string
 	Holder string // a worker, "" = it cannot be read
@@ -78,32 +78,31 @@ type ObservedLock struct {
 	Version int32 // of the node, 0 as long as it was not seized
 }
 
-// History is what folding the log gives of the live state: what a lost tree is made
-// from.
+// History is the live state that the log folds to: what a lost tree is restored from.
 type History struct {
 	Events   uint64
 	Epoch    int64          // the highest that was seen
 	Batches  []domain.Batch // with the rows that have their jobs
 	Jobs     []domain.Job
 	Settings []domain.Setting
-	// NextBatch and NextJob are numbers that no id of the log ever had, nor a higher one.
+	// NextBatch and NextJob are numbers above all ids of the log.
 	NextBatch, NextJob int64
 }
 
-// Restorer makes a live state anew.
+// Restorer restores a live state.
 type Restorer interface {
-	// Restore draws everything that the history has left, in an empty tree, and
-	// begins a new epoch. *domain.Refused: the tree is not empty, or somebody works
+	// Restore creates everything that the history has left, in an empty tree, and
+	// begins a new epoch. *domain.Refused: the tree is not empty, or another process works
 	// on it, or a restore of the log comes first. A restore that was interrupted is
 	// begun again.
 	Restore(ctx context.Context, h History, progress func(done, total int)) error
 	// Untouched reports whether the live state is not there, or nothing ever happened
 	// in it: no id was given out, no setting changed.
 	Untouched(ctx context.Context) (bool, error)
-	// Exclude lets nobody else open the live state until Restored. *domain.Refused:
+	// Exclude keeps other processes from opening the live state until Restored. *domain.Refused:
 	// another process uses it, or it is half made: its own restore comes first.
 	Exclude(ctx context.Context) error
-	// NewEpoch begins one and gives it.
+	// NewEpoch begins one and returns it.
 	NewEpoch(ctx context.Context) (int64, error)
 	// Restored ends the restore that Restore or Exclude of this process began, or took
 	// over, and no other: others may use the tree from now on.

@@ -8,8 +8,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Token is the place of a loaded state in its register: what compare-and-set
-// compares. It is the adapter's own number, not the aggregate's version.
+// Token is what compare-and-set compares. It is the adapter's own number, not the aggregate's version.
 type Token int32
 
 // Loaded is a state and the token under which it was read.
@@ -28,7 +27,7 @@ type Change struct {
 	Job     *Transition[domain.Job]
 	Setting *Transition[domain.Setting]
 
-	// Token is that of Before; not looked at when Before does not exist.
+	// Token is that of From; not compared when From does not exist.
 	Token  Token
 	Events []domain.Recorded // without Zxid, Epoch, Seq: the store fills them
 
@@ -37,7 +36,7 @@ type Change struct {
 	HoldsVersion int64 // for Require.Holds
 
 	// Claim is the mover's, nil for an operator. Its fence is checked in the
-	// write, and its lock is given back by it unless KeepClaim is set.
+	// write, and its lock is removed by it unless KeepClaim is set.
 	Claim     *Claim
 	KeepClaim bool
 	// Next asks for hand-over: that the job is claimed again in the same write, in
@@ -55,8 +54,8 @@ type Change struct {
 	// compare-and-set. All such changes of one Commit are consecutive rows.
 	NextRow *int
 
-	// Observed, for a repair: what lies there in place of what Before should have. The
-	// write makes it what After should have.
+	// Observed, for a repair: the nodes that are there in place of those of From. The
+	// write makes them those of To.
 	Observed *Observed
 }
 
@@ -139,7 +138,7 @@ type Claim struct {
 	ID        string // unique; names the working directory of this claim
 	Worker    string // id of the session that holds it
 	Aggregate domain.Aggregate
-	Attempts  int // claims since the last event or Release, this one included: how often a worker died
+	Attempts  int // claims since the last event or Release, this one included: how many workers died, and one
 	// Lost is closed when the session is gone: work must stop, no write lands.
 	Lost <-chan struct{}
 }
@@ -150,7 +149,7 @@ type Claim struct {
 // cannot be claimed: it is not found.
 type Claims interface {
 	// NextJob waits until a job in the state can be claimed: lower priority number
-	// first, then lower id. It gives ctx's error when ctx ends. It never gives a
+	// first, then lower id. It returns ctx's error when ctx ends. It never gives a
 	// job whose queue is paused.
 	NextJob(ctx context.Context, state domain.JobState) (*Claim, Loaded[domain.Job], error)
 	// NextBatch is the same for batches, lowest id first.
@@ -158,21 +157,20 @@ type Claims interface {
 	// ClaimJob and ClaimBatch take a given one, or ErrLocked.
 	ClaimJob(ctx context.Context, id domain.JobID) (*Claim, Loaded[domain.Job], error)
 	ClaimBatch(ctx context.Context, id domain.BatchID) (*Claim, Loaded[domain.Batch], error)
-	// Confirm tells that the claim held at some moment after the call began:
-	// ErrFenced when it was lost. Effects outside the live state that rest on having
+	// Confirm returns nil when the claim held at some moment after the call began:
+	// [ErrFenced] when it was lost. Effects outside the live state that rest on having
 	// been the only one need it, since work may stand still for long unnoticed.
 	Confirm(ctx context.Context, c *Claim) error
-	// Release gives the lock back without a transition, and sets the count behind
-	// Claim.Attempts back: who hands work back has not died of it. After that many
-	// as `delay` the job may be claimed again here (0 = at once); other processes
+	// Release removes the lock without a transition, and resets the count behind
+	// Claim.Attempts: the worker has not died of the job. After delay the job may be claimed again here (0 = at once); other processes
 	// are free to claim it earlier. A lost claim is no error.
 	Release(ctx context.Context, c *Claim, delay time.Duration) error
-	// Notice tells of an event read from the log, so that the next work is found
-	// without looking for it. Missed events are made up for.
+	// Notice takes an event that was read from the log, so that the next work is found
+	// without listing. Missed events are found by listing.
 	Notice(r domain.Recorded)
 }
 
-// Offset is a place in a shard's outbox, increasing in commit order. The zero
+// Offset is a position in a shard's outbox, increasing in commit order. The zero
 // Offset stands before all.
 type Offset struct {
 	Bucket int64 `json:"bucket"`
@@ -198,36 +196,36 @@ type Outbox interface {
 	// Lead waits until the caller leads the shard; the context given ends when the
 	// lead is lost or resign is called.
 	Lead(ctx context.Context, shard int) (lead context.Context, resign func(), err error)
-	// Unsent gives the position of the mark: everything up to it is sent.
+	// Unsent returns the position of the mark: everything up to it is sent.
 	Unsent(ctx context.Context, shard int) (Offset, error)
-	// Read gives up to limit items after the position, in commit order.
+	// Read returns up to limit items after the position, in commit order.
 	Read(ctx context.Context, shard int, after Offset, limit int) ([]Item, error)
 	// Wait returns when there may be items after the position, or ctx ends.
 	Wait(ctx context.Context, shard int, after Offset) error
 	// Sent moves the mark; items before it are removed after the grace time.
 	Sent(ctx context.Context, shard int, upTo Offset) error
-	// Depth counts unsent items and gives the age of the oldest.
+	// Depth counts unsent items and returns the age of the oldest.
 	Depth(ctx context.Context) (OutboxDepth, error)
 }
 
-// OutboxDepth tells how far the log is behind.
+// OutboxDepth is how far the log is behind the outbox.
 type OutboxDepth struct {
 	Unsent int
 	Oldest time.Duration // 0 = nothing unsent
 }
 
-// LastEvent tells where an aggregate stands in the log. The zero value: nowhere.
+// LastEvent is an aggregate's last event in the log. The zero value: there is none.
 type LastEvent struct {
 	Version   int64
 	Seq       uint64
 	CommandID string
 }
 
-// Append is an event to append, and the place of its aggregate's last event.
+// Append is an event to append, and the sequence of its aggregate's last event.
 type Append struct {
 	Event domain.Recorded
-	// ExpectSeq is the log place of the aggregate's event before, 0 = none. It is
-	// looked at for the first event of each aggregate in one Append call.
+	// ExpectSeq is the sequence of the aggregate's event before, 0 = none. It is
+	// compared for the first event of each aggregate in one Append call.
 	ExpectSeq uint64
 	// Stored is when the log took an event first that it has lost and gets back; zero
 	// for a new one.
@@ -239,8 +237,8 @@ const MaxJobsPerCommit = 80
 
 // ReadOptions choose what to read of the log.
 type ReadOptions struct {
-	From      uint64            // first place, 0 and 1 = from the start
-	To        uint64            // last place, 0 = as far as it goes now
+	From      uint64            // first sequence, 0 and 1 = from the start
+	To        uint64            // last sequence, 0 = as far as it goes now
 	Follow    bool              // go on waiting for new events until ctx ends
 	Aggregate *domain.Aggregate // only this aggregate's
 }
@@ -255,17 +253,17 @@ type LogInfo struct {
 
 // Log is the immutable history.
 type Log interface {
-	// Append writes all events or none and gives their places. ErrConflict: an
+	// Append writes all events or none and returns their sequences. ErrConflict: an
 	// expectation does not hold.
 	Append(ctx context.Context, events []Append) ([]uint64, error)
 	Last(ctx context.Context, a domain.Aggregate) (LastEvent, error)
-	// Read gives events in order of their place. A broken event ends the
-	// iteration with an error that names its place.
+	// Read returns events in order of their sequence. A broken event ends the
+	// iteration with an error that names its sequence.
 	Read(ctx context.Context, o ReadOptions) iter.Seq2[domain.Recorded, error]
 	Info(ctx context.Context) (LogInfo, error)
 }
 
-// Overview is what an operator wants to see of the live state at a glance.
+// Overview is the live state at a glance.
 type Overview struct {
 	Workers []WorkerInfo
 	Queues  map[domain.JobState]int // entries by state
@@ -294,7 +292,7 @@ type Space interface {
 	// Promised lists the jobs to which space is promised. Of those there may be some
 	// that [Space.Promise] does not find.
 	Promised(ctx context.Context) ([]domain.JobID, error)
-	// Promise tells what is promised to a job, ErrNotFound = nothing.
+	// Promise returns what is promised to a job, ErrNotFound = nothing.
 	Promise(ctx context.Context, id domain.JobID) (Promise, error)
 }
 

@@ -38,7 +38,7 @@ const (
 // RowUnwritable is the code of a row that [Manifest.Format] cannot write.
 const RowUnwritable = "row_unwritable"
 
-// maxErrors bounds the structural errors that Parse collects: nobody reads
+// maxErrors bounds the structural errors that Parse collects: a reader needs no
 // more, and a binary file has one in every line.
 const maxErrors = 100
 
@@ -87,7 +87,7 @@ func fault(line int, code, format string, args ...any) *Error {
 }
 
 // excerpt quotes a depositor's text for a message: escaped, so that it cannot
-// steer a terminal, and short, so that the sentence stays readable.
+// control a terminal, and short, so that the sentence stays readable.
 func excerpt(s string) string {
 	const most = 100
 	if len(s) > most {

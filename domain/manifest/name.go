@@ -57,7 +57,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// isControl is true for what could break a line or steer a terminal.
+// isControl is true for what could break a line or control a terminal.
 func isControl(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }

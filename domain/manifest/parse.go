@@ -185,7 +185,7 @@ func (p *parser) row(line string) {
 			p.m.Fields = p.m.Profile.Fields()
 		}
 	}
-	if p.errs == nil { // else the columns may be unknown, and nobody sees the rows
+	if p.errs == nil { // else the columns may be unknown, and the rows are not returned
 		p.m.Rows = append(p.m.Rows, parseRow(line, p.line, p.m.Fields, p.limits.StoreURLs))
 	}
 }

@@ -48,6 +48,6 @@ func (p Profile) Batch() bool { return p != MrtIngest }
 func (p Profile) SubmissionType() string { return types[p].submission }
 
 // PayloadType returns the payload type of the jobs that a manifest of this
-// profile gives: of the one job of an object manifest, of each row's job
+// profile returns: of the one job of an object manifest, of each row's job
 // otherwise.
 func (p Profile) PayloadType() string { return types[p].payload }

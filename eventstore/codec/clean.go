@@ -16,7 +16,7 @@ import (
 var ErrBroken = errors.New("broken")
 
 // MaxEventBytes is the most that an event may hold, data and attributes
-// together. Larger parts belong into the object store, with their digest in the
+// together. Put larger parts into the object store, with their digest in the
 // event.
 const MaxEventBytes = 32 << 10
 
@@ -36,7 +36,7 @@ func (e *TooLarge) Error() string {
 // Unwrap makes it ErrBroken.
 func (e *TooLarge) Unwrap() error { return ErrBroken }
 
-// Clean gives the event as it will be read again: in every text, what is no
+// Clean returns the event as it will be read again: in every text, what is no
 // valid UTF-8 and every NUL (which PostgreSQL's jsonb refuses) becomes U+FFFD,
 // the replacement character. Clean twice is clean. It is the one place where
 // this is done, and the errors are those of [Encode].

@@ -61,7 +61,7 @@ func writeTestdata() error {
 	return writePublished()
 }
 
-// versionOf gives the version of a message's type.
+// versionOf returns the version of a message's type.
 func versionOf(m codec.Message) int {
 	name := m.Header["ce-type"][0]
 	version, err := strconv.Atoi(name[strings.LastIndex(name, ".v")+2:])
@@ -71,7 +71,7 @@ func versionOf(m codec.Message) int {
 	return version
 }
 
-// newestVersion gives the version of a type that is written today.
+// newestVersion returns the version of a type that is written today.
 func newestVersion(t *testing.T, name domain.EventType) int {
 	t.Helper()
 	for _, r := range samples() {
@@ -146,7 +146,7 @@ func writeMissingGolden(r domain.Recorded) error {
 	return os.WriteFile(goldenPath(r.Type, versionOf(m)), b, 0o644)
 }
 
-// indented gives JSON for people and for git.
+// indented returns JSON for people and for git.
 func indented(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -157,7 +157,7 @@ func indented(v any) ([]byte, error) {
 }
 
 // Every golden event still reads as the event it was made from, and today's
-// writer gives the same bytes.
+// writer returns the same bytes.
 func TestGoldenEvents(t *testing.T) {
 	t.Parallel()
 	all := samples()

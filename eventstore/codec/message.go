@@ -29,10 +29,10 @@ const (
 // HeaderStored says when the log took an event first that was lost and put back.
 const HeaderStored = "accession-stored"
 
-// Encode gives the message of an event. instance names the installation in the
+// Encode returns the message of an event. instance names the installation in the
 // event's source; an event that was read from a log keeps the one it has. Text
 // that is no valid UTF-8 or holds NUL is mended (see [Clean]). Seq and Stored are the log's and stay out. An event over
-// [MaxEventBytes] gives *[TooLarge].
+// [MaxEventBytes] returns *[TooLarge].
 func Encode(r domain.Recorded, instance string) (Message, error) {
 	r, data, err := prepare(r)
 	if err != nil {
@@ -97,7 +97,7 @@ func Decode(m Message) (domain.Recorded, error) {
 	return r, nil
 }
 
-// decodeEnvelope reads the headers and gives the version of the data. When it
+// decodeEnvelope reads the headers and returns the version of the data. When it
 // fails, what could be read is there.
 func decodeEnvelope(m Message) (r domain.Recorded, schema int, err error) {
 	d := decoder{header: m.Header}
@@ -144,7 +144,7 @@ func unreadable(m Message, r domain.Recorded, err error) error {
 		err: fmt.Errorf("event %q on %s: %w: %w", first(m.Header["ce-id"]), m.Subject, err, ErrBroken)}
 }
 
-// DecodeError says why a message could not be read, and gives what could: fields
+// DecodeError says why a message could not be read, and returns what could: fields
 // of the envelope that were not understood are zero; the aggregate is that of the
 // subject. Who reads a log may go on behind it.
 type DecodeError struct {
@@ -156,7 +156,7 @@ type DecodeError struct {
 // Error implements error.
 func (e *DecodeError) Error() string { return e.err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.err }
 
 // DecodeVersion reads from a message's headers only what [Log.Last] answers: the

@@ -25,7 +25,7 @@ type outboxEvent struct {
 	Data        json.RawMessage  `json:"d"`
 }
 
-// MarshalOutbox gives the data of an outbox node: the events without Zxid and
+// MarshalOutbox returns the data of an outbox node: the events without Zxid and
 // Epoch, which are known only once the node exists. Text is cleaned and the size
 // limited as by [Encode].
 func MarshalOutbox(events []domain.Recorded) ([]byte, error) {

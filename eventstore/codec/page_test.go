@@ -189,7 +189,7 @@ func table(rows []string) string {
 	return "| field | form | meaning |\n|---|---|---|\n" + strings.Join(rows, "")
 }
 
-// rows gives a row for each field of a schema, those of objects with a dot.
+// rows returns a row for each field of a schema, those of objects with a dot.
 func rows(s *jsonschema.Schema, prefix string) (list []string) {
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 		name, v := prefix+p.Key, p.Value

@@ -7,7 +7,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// samples gives one event of every type, each field of its data filled, in the
+// samples returns one event of every type, each field of its data filled, in the
 // order of the registry. The golden files hold the same events.
 func samples() []domain.Recorded {
 	at := domain.At(time.Date(2026, 3, 14, 15, 9, 26, 535e6, time.UTC))

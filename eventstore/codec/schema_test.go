@@ -57,7 +57,7 @@ func generateSchema(def domain.EventDef) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// schemaOfType gives the types whose JSON is not what their Go kind says.
+// schemaOfType returns the types whose JSON is not what their Go kind says.
 func schemaOfType(t reflect.Type) *jsonschema.Schema {
 	null := &jsonschema.Schema{Type: "null"}
 	switch {
@@ -73,7 +73,7 @@ func schemaOfType(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// moves gives the states that an event type may lead from and to: those of its
+// moves returns the states that an event type may lead from and to: those of its
 // rows, or every state for an event that changes none.
 func moves(def domain.EventDef) (from, to []any) {
 	add := func(list *[]any, state string) {

@@ -11,7 +11,7 @@ import (
 // otherwise.
 const DefaultPrefix = "accession.v1"
 
-// Subject gives the one exact subject of an aggregate's events: PREFIX.KIND.TOKEN,
+// Subject returns the one exact subject of an aggregate's events: PREFIX.KIND.TOKEN,
 // without the first part when prefix is "". The token is the id with every byte
 // outside of a–z, 0–9 and the dash written as _hh, so that no id can hold a
 // wildcard, a dot or a space, and no two ids meet on one subject.

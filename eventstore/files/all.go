@@ -15,9 +15,9 @@ import (
 
 const (
 	// MaxEvents is how many events of files go into one write.
-	MaxEvents   = 1000
-	fileLookUps = 16 // questions to the log at once
-	maxTries    = 20 // of one file, before its conflicts count as an error
+	MaxEvents       = 1000
+	concurrentReads = 16 // questions to the log at once
+	maxTries        = 20 // of one file, before its conflicts count as an error
 )
 
 // fileWork is one ask on its way.
@@ -65,7 +65,7 @@ func (h *Handler) All(ctx context.Context, asks []Request, o eventstore.Meta) ([
 		switch {
 		case !seen[ask.Hash]:
 			seen[ask.Hash] = true
-			// Hardly anybody discovers what is known: try before looking.
+			// Most discovered files are new: append before reading.
 			work = append(work, &fileWork{Request: ask, result: &results[i],
 				at: knownFile{file: domain.File{Hash: ask.Hash}}, known: discovery})
 		case discovery:
@@ -87,7 +87,7 @@ func (h *Handler) All(ctx context.Context, asks []Request, o eventstore.Meta) ([
 	return results, nil
 }
 
-// round decides and appends each of work once, and gives those to do again; with
+// round decides and appends each of work once, and returns those to do again; with
 // an error, those that are undone.
 func (c *filesCall) round(ctx context.Context, work []*fileWork) (again []*fileWork, err error) {
 	if err := c.know(ctx, work); err != nil {
@@ -99,7 +99,7 @@ func (c *filesCall) round(ctx context.Context, work []*fileWork) (again []*fileW
 		case err != nil:
 			w.result.Err = err
 		case done:
-		case w.events == nil: // refused on an outdated state: look
+		case w.events == nil: // refused on an outdated state: read it
 			again = append(again, w)
 		default:
 			ready = append(ready, w)
@@ -117,7 +117,7 @@ func (c *filesCall) round(ctx context.Context, work []*fileWork) (again []*fileW
 	return again, nil
 }
 
-// fit gives how many of work go into one write.
+// fit returns how many of work go into one write.
 func fit(work []*fileWork) int {
 	events := 0
 	for i, w := range work {
@@ -131,7 +131,7 @@ func fit(work []*fileWork) int {
 // know sees to it that every state may be decided upon.
 func (c *filesCall) know(ctx context.Context, work []*fileWork) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(fileLookUps)
+	g.SetLimit(concurrentReads)
 	for _, w := range work {
 		if w.known {
 			continue
@@ -191,7 +191,7 @@ func (c *filesCall) decide(w *fileWork) (done bool, err error) {
 	return false, nil
 }
 
-// append writes a chunk, and gives those of it to do again; with an error, those
+// append writes a chunk, and returns those of it to do again; with an error, those
 // that are undone.
 func (c *filesCall) append(ctx context.Context, chunk []*fileWork) (again []*fileWork, err error) {
 	var events []eventstore.Append
@@ -200,12 +200,12 @@ func (c *filesCall) append(ctx context.Context, chunk []*fileWork) (again []*fil
 			events = append(events, eventstore.Append{Event: e, ExpectSeq: w.at.seq})
 		}
 	}
-	places, err := c.Log.Append(ctx, events)
+	seqs, err := c.Log.Append(ctx, events)
 	switch {
 	case err == nil:
 		for _, w := range chunk {
-			c.written(w, places[:len(w.events)])
-			places = places[len(w.events):]
+			c.written(w, seqs[:len(w.events)])
+			seqs = seqs[len(w.events):]
 		}
 		return nil, nil
 	case ctx.Err() != nil:
@@ -222,11 +222,11 @@ func (c *filesCall) append(ctx context.Context, chunk []*fileWork) (again []*fil
 	}
 }
 
-func (c *filesCall) written(w *fileWork, places []uint64) {
+func (c *filesCall) written(w *fileWork, seqs []uint64) {
 	for i := range w.events {
-		w.events[i].Seq = places[i]
+		w.events[i].Seq = seqs[i]
 	}
-	last := places[len(places)-1]
+	last := seqs[len(seqs)-1]
 	*w.result = Result{File: w.after, Seq: last, Rows: w.rows, Events: w.events}
 	c.cache.put(w.Hash, knownFile{file: w.after, seq: last})
 }
@@ -236,7 +236,7 @@ func (c *filesCall) written(w *fileWork, places []uint64) {
 func (c *filesCall) refused(ctx context.Context, chunk []*fileWork, why error) (again []*fileWork, err error) {
 	lasts := make([]eventstore.LastEvent, len(chunk))
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(fileLookUps)
+	g.SetLimit(concurrentReads)
 	for i, w := range chunk {
 		g.Go(func() (err error) { lasts[i], err = c.Log.Last(gctx, w.Hash.Aggregate()); return err })
 	}
@@ -259,7 +259,7 @@ func (c *filesCall) refused(ctx context.Context, chunk []*fileWork, why error) (
 	if len(stay) < len(chunk) {
 		return append(again, stay...), nil
 	}
-	// Nobody has moved: the look was too early, or the write never arrived.
+	// None has moved: the read was too early, or the write never arrived.
 	if len(chunk) > 1 {
 		return c.split(ctx, chunk)
 	}

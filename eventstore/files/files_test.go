@@ -136,7 +136,7 @@ func TestFilesDamage(t *testing.T) {
 	}
 	_, err := storetest.NewFileHandler(log).File(t.Context(), hash, domain.ReadyFile{}, eventstore.Meta{})
 	var unexpected *domain.Unexpected
-	if !errors.Is(err, eventstore.ErrBroken) || !errors.As(err, &unexpected) || !strings.Contains(err.Error(), "place 1") {
+	if !errors.Is(err, eventstore.ErrBroken) || !errors.As(err, &unexpected) || !strings.Contains(err.Error(), "sequence 1") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // all the state that files have: a conflict makes the handler load and decide
 // again. It is safe for concurrent use; its zero cache is ready.
 //
-// An order's Claim, KeepClaim and Known are not looked at: a file's attempt is
+// Claim, KeepClaim and Known of a [eventstore.Meta] are not used: a file's attempt is
 // fenced by domain.File.Fence.
 type Handler struct {
 	Log   eventstore.Log
@@ -41,7 +41,7 @@ type Result struct {
 	// File is the state after the command. Times that the log gives to events which
 	// this handler wrote and has not read yet are zero; [Handler.Load] has them.
 	File   domain.File
-	Seq    uint64   // place of its last event
+	Seq    uint64   // sequence of its last event
 	Rows   []string // table rows, one for each event; nil when an earlier try had written them
 	Events []domain.Recorded
 	// Duplicate: a discovery of a file that is known. Nothing was written, and File
@@ -62,7 +62,7 @@ func (h *Handler) File(ctx context.Context, hash domain.FileHash, cmd domain.Fil
 	return results[0], results[0].Err
 }
 
-// DiscoverAll makes files known (F1), a thousand in one write, and gives how many
+// DiscoverAll makes files known (F1), a thousand in one write, and returns how many
 // were not known before. Those that the rules refuse do not keep the others out;
 // the error then says how many there are and why the first.
 func (h *Handler) DiscoverAll(ctx context.Context, files []domain.DiscoverFile, o eventstore.Meta) (fresh int, err error) {
@@ -92,14 +92,14 @@ func (h *Handler) DiscoverAll(ctx context.Context, files []domain.DiscoverFile, 
 // Duplicates counts the discoveries of files that were known, by this handler.
 func (h *Handler) Duplicates() int64 { return h.duplicates.Load() }
 
-// Now gives the log's time, by which timeouts and delays are decided.
+// Now returns the log's time, by which timeouts and delays are decided.
 func (h *Handler) Now(ctx context.Context) (domain.Time, error) {
 	info, err := h.Log.Info(ctx)
 	if err != nil {
 		return domain.Time{}, err
 	}
 	if info.Now.IsZero() {
-		return domain.Time{}, &eventstore.Error{Op: "ask the log for its time", Err: eventstore.ErrBroken, Hint: "its server does not tell: run a newer one"}
+		return domain.Time{}, &eventstore.Error{Op: "ask the log for its time", Err: eventstore.ErrBroken, Hint: "its server does not report it: upgrade the server"}
 	}
 	return domain.At(info.Now), nil
 }
@@ -113,15 +113,15 @@ func (h *Handler) Load(ctx context.Context, hash domain.FileHash) (domain.File, 
 	return at.file, err
 }
 
-// Files gives the states of many files, as far as there are any: as this handler
+// Files returns the states of many files, as far as there are any: as this handler
 // knows them, else from the log. What it knows may be outdated, which a command
 // finds out, and lacks times as in [Result].
 func (h *Handler) Files(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
 	return h.files(ctx, hashes, h.cache.get)
 }
 
-// Fresh is Files from the log alone: for those who would give up because of a state
-// that another process has long moved on from.
+// Fresh is Files from the log alone: for a caller that would give up because of a
+// state that another process may have changed.
 func (h *Handler) Fresh(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
 	return h.files(ctx, hashes, func(domain.FileHash) (knownFile, bool) { return knownFile{}, false })
 }
@@ -129,7 +129,7 @@ func (h *Handler) Fresh(ctx context.Context, hashes []domain.FileHash) (map[doma
 func (h *Handler) files(ctx context.Context, hashes []domain.FileHash, known func(domain.FileHash) (knownFile, bool)) (map[domain.FileHash]domain.File, error) {
 	found := make([]knownFile, len(hashes))
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(fileLookUps)
+	g.SetLimit(concurrentReads)
 	for i, hash := range hashes {
 		if at, ok := known(hash); ok {
 			found[i] = at
@@ -149,8 +149,8 @@ func (h *Handler) files(ctx context.Context, hashes []domain.FileHash, known fun
 	return files, nil
 }
 
-// knownFile is a file's state and where its last event stands; the zero value is
-// a file that nobody discovered.
+// knownFile is a file's state and the sequence of its last event; the zero value is
+// a file that was not discovered.
 type knownFile struct {
 	file domain.File
 	seq  uint64
@@ -166,7 +166,7 @@ func (h *Handler) load(ctx context.Context, hash domain.FileHash, commandID stri
 			return knownFile{}, err
 		}
 		if at.file, err = domain.EvolveFile(at.file, r); err != nil {
-			return knownFile{}, &eventstore.Error{Op: "load", Aggregate: a, Err: errors.Join(eventstore.ErrBroken, err), Hint: fmt.Sprintf("see place %d of the log", r.Seq)}
+			return knownFile{}, &eventstore.Error{Op: "load", Aggregate: a, Err: errors.Join(eventstore.ErrBroken, err), Hint: fmt.Sprintf("see sequence %d of the log", r.Seq)}
 		}
 		at.seq = r.Seq
 		if commandID != "" && r.CommandID == commandID {

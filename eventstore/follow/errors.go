@@ -29,8 +29,8 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	return fmt.Sprintf("stream %s, place %d: %v: %s", e.Stream, e.Position.Seq, e.Err, e.Text)
+	return fmt.Sprintf("stream %s, sequence %d: %v: %s", e.Stream, e.Position.Seq, e.Err, e.Text)
 }
 
-// Unwrap gives one of the three.
+// Unwrap returns one of the three.
 func (e *Error) Unwrap() error { return e.Err }

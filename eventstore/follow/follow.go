@@ -70,7 +70,7 @@ func (f *Follower) Close() { f.nc.Close() }
 // was handed out, or that the filter kept back.
 func (f *Follower) Position() Position { return f.at }
 
-// Events gives event after event and waits for new ones. It ends with an error:
+// Events returns event after event and waits for new ones. It ends with an error:
 // that of ctx, an [*Error], or that of a closed connection; before that it waits
 // for the server however long it takes. An event counts as handed out even when
 // the loop is left while working on it; what was done is what the stored

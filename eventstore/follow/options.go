@@ -59,7 +59,7 @@ func (o *Options) filter() (filter, error) {
 		fault("the URL of the NATS server is missing")
 	}
 	if o.New && o.After != (Position{}) {
-		fault("New and After exclude each other: with a position there is no other place to begin")
+		fault("New and After exclude each other: with a position the beginning is given")
 	}
 	if s := o.After.Stream; s != "" && s != o.Stream {
 		fault("the position belongs to stream %s, not to %s", s, o.Stream)

@@ -39,13 +39,13 @@ func (m message) Subject() string      { return m.subject }
 func (m message) Headers() nats.Header { return nil }
 func (m message) Data() []byte         { return nil }
 
-// A place that is missing in the whole log ends the loop, whatever lies behind it.
-func TestMissingPlace(t *testing.T) {
+// A sequence that is missing in the whole log ends the loop, whatever lies behind it.
+func TestMissingSequence(t *testing.T) {
 	t.Parallel()
 	f := &Follower{o: Options{Stream: "s", Prefix: "p"}, at: Position{Seq: 4}, order: newOrder(false)}
 	meta := &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: 7}}
 	_, err := f.take(message{subject: "p.job.jid0000000001"}, meta, nil)
-	if want := "stream s, place 7: events are missing or out of order: places 5 to 6 are missing"; fmt.Sprint(err) != want {
+	if want := "stream s, sequence 7: events are missing or out of order: sequences 5 to 6 are missing"; fmt.Sprint(err) != want {
 		t.Errorf("got %v", err)
 	}
 }

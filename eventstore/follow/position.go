@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Position is a place in one log, behind an event. It is stored as JSON, or field
+// Position says how far one log was read: up to an event. It is stored as JSON, or field
 // by field; the zero value is the beginning. It knows the event before it, so that
 // a log that was replaced, or lost its end, is noticed.
 type Position struct {
@@ -46,18 +46,18 @@ func (p Position) check(ctx context.Context, s jetstream.Stream, prefix string) 
 	}
 	m, err := s.GetMsg(ctx, p.Seq)
 	if err != nil {
-		return fmt.Errorf("stream %s, place %d: %w", info.Config.Name, p.Seq, err)
+		return fmt.Errorf("stream %s, sequence %d: %w", info.Config.Name, p.Seq, err)
 	}
 	if id, command := m.Header.Get(headerID), m.Header.Get(headerCommand); id != p.ID || command != p.Command {
 		if replaced {
 			return refuse("%s", other)
 		}
-		return refuse("event %s of command %s lies there, not %s of %s: the end of the log was lost and written anew", id, command, p.ID, p.Command)
+		return refuse("event %s of command %s is there, not %s of %s: the end of the log was lost and written anew", id, command, p.ID, p.Command)
 	}
 	return nil
 }
 
-// end gives the position behind the last event of a stream.
+// end returns the position behind the last event of a stream.
 func end(ctx context.Context, s jetstream.Stream) (Position, error) {
 	info := s.CachedInfo()
 	p := Position{Stream: info.Config.Name, Created: info.Created, Seq: info.State.LastSeq}
@@ -66,13 +66,13 @@ func end(ctx context.Context, s jetstream.Stream) (Position, error) {
 	}
 	m, err := s.GetMsg(ctx, p.Seq)
 	if err != nil {
-		return p, fmt.Errorf("stream %s, place %d: %w", p.Stream, p.Seq, err)
+		return p, fmt.Errorf("stream %s, sequence %d: %w", p.Stream, p.Seq, err)
 	}
 	p.ID, p.Command = m.Header.Get(headerID), m.Header.Get(headerCommand)
 	return p, nil
 }
 
-// find gives the stream, as it is now.
+// find returns the stream, as it is now.
 func find(ctx context.Context, js jetstream.JetStream, name string, p Position) (jetstream.Stream, error) {
 	s, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -15,7 +15,7 @@ const (
 	pull       = 1000            // events asked for at once
 	pullTime   = 5 * time.Second // how long one request stands
 	heartbeat  = time.Second     // twice without: the consumer is gone
-	idleTime   = time.Minute     // after which the server forgets a consumer that nobody reads
+	idleTime   = time.Minute     // after which the server deletes a consumer that is not read
 	firstPause = 50 * time.Millisecond
 	maxPause   = time.Second
 )
@@ -98,13 +98,13 @@ func (f *Follower) consume(ctx context.Context, yield func(Event, error) bool) e
 
 // take hands one event out, unless the filter keeps it back.
 func (f *Follower) take(msg jetstream.Msg, meta *jetstream.MsgMetadata, yield func(Event, error) bool) (more bool, err error) {
-	place, due := meta.Sequence.Stream, f.at.Seq+1
-	if place < due { // asked for from past the end on, the server begins at the end
+	seq, due := meta.Sequence.Stream, f.at.Seq+1
+	if seq < due { // asked for from past the end on, the server begins at the end
 		return true, nil
 	}
 	e, err := decode(f.o.Prefix, f.at.Created, f.o.Stream, msg, meta)
-	if len(f.filter.subjects) == 0 && place != due {
-		return false, &Error{Err: ErrOrder, Stream: f.o.Stream, Position: e.Position, Text: fmt.Sprintf("places %d to %d are missing", due, place-1)}
+	if len(f.filter.subjects) == 0 && seq != due {
+		return false, &Error{Err: ErrOrder, Stream: f.o.Stream, Position: e.Position, Text: fmt.Sprintf("sequences %d to %d are missing", due, seq-1)}
 	}
 	if err != nil {
 		return false, err

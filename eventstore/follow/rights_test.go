@@ -22,7 +22,7 @@ func reader(allowed []string) *server.User {
 		Publish: &server.SubjectPermission{Allow: allowed}, Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}}}
 }
 
-// rightsOfPage gives the rights that docs/events.md names: those that this package
+// rightsOfPage returns the rights that docs/events.md names: those that this package
 // needs, and those that the nats commands need besides, for a stream of any name.
 func rightsOfPage(t *testing.T) (follow, commands []string) {
 	t.Helper()

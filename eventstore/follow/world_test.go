@@ -102,7 +102,7 @@ func (l *log) mustAppend(t testing.TB, messages ...codec.Message) {
 	}
 }
 
-// message gives an event as it stands in the log.
+// message returns an event as it stands in the log.
 func message(t domain.EventType, a domain.Aggregate, version, batch int64, data domain.EventData) codec.Message {
 	e := domain.Event{Type: t, Aggregate: a, Version: version, Data: data}
 	m, err := codec.Encode(domain.Recorded{Event: e, Time: domain.At(time.UnixMilli(1_700_000_000_000)), BatchID: domain.NewBatchID(batch),
@@ -113,7 +113,7 @@ func message(t domain.EventType, a domain.Aggregate, version, batch int64, data 
 	return m
 }
 
-// waiting gives number v of job n, which belongs to batch n%2+1.
+// waiting returns number v of job n, which belongs to batch n%2+1.
 func waiting(n, v int64) codec.Message {
 	return message(domain.EventJobWaiting, domain.NewJobID(n).Aggregate(), v, n%2+1,
 		&domain.JobMoved{JobMove: domain.JobMove{From: domain.JobProvisioning, To: domain.JobProvisioning, Priority: 5}})
@@ -135,7 +135,7 @@ func within(t testing.TB) context.Context {
 	return ctx
 }
 
-// take reads n events and gives their ids and the last one's position.
+// take reads n events and returns their ids and the last one's position.
 func take(t testing.TB, f *follow.Follower, n int) (ids []string, at follow.Position) {
 	t.Helper()
 	for e, err := range f.Events(within(t)) {

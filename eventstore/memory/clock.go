@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock tells the time and calls back later. Delays of Release are measured with
+// Clock is the time, and calls back later. Delays of Release are measured with
 // it.
 type Clock interface {
 	Now() time.Time
@@ -31,7 +31,7 @@ type call struct {
 	f   func()
 }
 
-// NewManualClock gives a clock that stands at now.
+// NewManualClock returns a clock that stands at now.
 func NewManualClock(now time.Time) *ManualClock { return &ManualClock{now: now} }
 
 // Now implements Clock.

@@ -127,7 +127,7 @@ func (s *Store) prove(c eventstore.Change) error {
 }
 
 // idle reports whether exactly these jobs of the batch are being processed, and
-// nobody holds one.
+// none is locked.
 func (w *Server) idle(batch domain.BatchID, jobs []domain.JobID) bool {
 	open := w.in(batch, domain.SubProcessing)
 	slices.Sort(open)
@@ -173,7 +173,7 @@ func (w *Server) moveRows(changes []eventstore.Change) error {
 	return nil
 }
 
-// write puts a proven change into the maps and gives the new token.
+// write puts a proven change into the maps and returns the new token.
 func (w *Server) write(c eventstore.Change) eventstore.Token {
 	switch {
 	case c.Batch != nil:

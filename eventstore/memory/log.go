@@ -19,13 +19,13 @@ type Log struct {
 	mu      sync.Mutex
 	events  []domain.Recorded
 	last    map[domain.Aggregate]eventstore.LastEvent
-	of      map[domain.Aggregate][]uint64 // places
+	of      map[domain.Aggregate][]uint64 // seqs
 	changed chan struct{}
 }
 
 var _ eventstore.Log = (*Log)(nil)
 
-// NewLog makes an empty log; clock nil = the system's.
+// NewLog returns an empty log; clock nil = the system's.
 func NewLog(clock Clock) *Log {
 	if clock == nil {
 		clock = systemClock{}
@@ -49,7 +49,7 @@ func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64,
 		}
 		seen[a] = true
 	}
-	places := make([]uint64, len(events))
+	seqs := make([]uint64, len(events))
 	for i, e := range events {
 		r := e.Event
 		r.Seq, r.Stored = uint64(len(l.events)+1), l.clock.Now()
@@ -59,11 +59,11 @@ func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64,
 		l.events = append(l.events, r)
 		l.last[r.Aggregate] = eventstore.LastEvent{Version: r.Version, Seq: r.Seq, CommandID: r.CommandID}
 		l.of[r.Aggregate] = append(l.of[r.Aggregate], r.Seq)
-		places[i] = r.Seq
+		seqs[i] = r.Seq
 	}
 	close(l.changed)
 	l.changed = make(chan struct{})
-	return places, nil
+	return seqs, nil
 }
 
 // Last implements eventstore.Log.
@@ -101,12 +101,12 @@ func (l *Log) Read(ctx context.Context, o eventstore.ReadOptions) iter.Seq2[doma
 	}
 }
 
-// readOne gives what there is of one aggregate.
+// readOne returns what there is of one aggregate.
 func (l *Log) readOne(ctx context.Context, o eventstore.ReadOptions, yield func(domain.Recorded, error) bool) {
 	l.mu.Lock()
-	places := slices.Clone(l.of[*o.Aggregate])
+	seqs := slices.Clone(l.of[*o.Aggregate])
 	l.mu.Unlock()
-	for _, seq := range places {
+	for _, seq := range seqs {
 		if seq < o.From || o.To != 0 && seq > o.To {
 			continue
 		}
@@ -121,7 +121,7 @@ func (l *Log) readOne(ctx context.Context, o eventstore.ReadOptions, yield func(
 	}
 }
 
-// at gives the event in a place; with wait it waits until there is one.
+// at returns the event of a sequence; with wait it waits until there is one.
 func (l *Log) at(ctx context.Context, seq uint64, wait bool) (domain.Recorded, bool) {
 	for ctx.Err() == nil {
 		l.mu.Lock()

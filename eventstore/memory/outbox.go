@@ -111,7 +111,7 @@ func (s *Store) Unsent(ctx context.Context, shard int) (eventstore.Offset, error
 // position of the i-th item of a shard. All are in one bucket.
 func position(i int) eventstore.Offset { return eventstore.Offset{Bucket: 1, Seq: int64(i)} }
 
-// after gives the index of the first item after a position.
+// after returns the index of the first item after a position.
 func (sh *shard) after(p eventstore.Offset) int {
 	return sort.Search(len(sh.items), func(i int) bool { return p.Before(position(i)) })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Options for a world.
+// Options of a server.
 type Options struct {
 	Shards int   // of the outbox; 0 = 4
 	Clock  Clock // nil = the system's
@@ -35,7 +35,7 @@ type Server struct {
 	locks    map[domain.Aggregate]*eventstore.Claim
 	claims   map[domain.Aggregate]int // since the last event or Release
 	shards   []shard
-	space    *leader // of provisioning, nil = nobody leads
+	space    *leader // of provisioning, nil = there is no leader
 
 	spaceTerm eventstore.Token // of its last lead
 }
@@ -46,7 +46,7 @@ type register[S any] struct {
 	token eventstore.Token
 }
 
-// New makes an empty world.
+// New returns an empty server.
 func New(o Options) *Server {
 	if o.Shards == 0 {
 		o.Shards = 4
@@ -68,11 +68,11 @@ func New(o Options) *Server {
 	}
 }
 
-// Store is one process's view of a world. It implements eventstore.Live, Claims
+// Store is the session of one process. It implements eventstore.Live, Claims
 // and Outbox and is safe for concurrent use.
 type Store struct {
 	w *Server
-	// Guarded by the world's mutex:
+	// Guarded by the server's mutex:
 	worker string
 	lost   chan struct{}
 	aside  map[domain.Aggregate]time.Time // released with a delay, and until when
@@ -86,7 +86,7 @@ var (
 	_ eventstore.Outbox  = (*Store)(nil)
 )
 
-// Session gives a further process its store.
+// Session returns a further process its store.
 func (w *Server) Session() *Store {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,7 +127,7 @@ func (w *Server) Expire(s *Store) {
 	w.signal()
 }
 
-// signal wakes everybody who waits. The mutex is held.
+// signal wakes all that wait. The mutex is held.
 func (w *Server) signal() {
 	close(w.changed)
 	w.changed = make(chan struct{})

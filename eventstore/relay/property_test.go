@@ -15,7 +15,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/relay"
 )
 
-// mix gives n events of some jobs from the given number on, each job's in order,
+// mix returns n events of some jobs from the given number on, each job's in order,
 // the jobs interleaved at random.
 func mix(seed uint64, first int64, n int) []domain.Recorded {
 	rnd := rand.New(rand.NewPCG(seed, 1))

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	appendLimit = 1000             // events in one atomic batch
-	appendTime  = 10 * time.Second // for one try; then the pause between tries begins
-	maxRefusals = 5                // of one event alone before it counts as a failure
-	maxKnown    = 16384            // aggregates whose last event is remembered
-	lookUps     = 16               // questions to the log at once
+	appendLimit     = 1000             // events in one atomic batch
+	appendTime      = 10 * time.Second // for one try; then the pause between tries begins
+	maxRefusals     = 5                // of one event alone before it counts as a failure
+	maxKnown        = 16384            // aggregates whose last event is remembered
+	concurrentReads = 16               // questions to the log at once
 )
 
 // publishAll brings events into the log, in order, but for those of held
@@ -34,7 +34,7 @@ func (s *shard) publishAll(ctx context.Context, events []domain.Recorded) error 
 }
 
 // publish appends what is missing of the events in one atomic batch. One event
-// that does not fit refuses the whole batch without being named: then the places
+// that does not fit refuses the whole batch without being named: then the last events
 // of all aggregates are read again, and each half goes alone.
 func (s *shard) publish(ctx context.Context, events []domain.Recorded) error {
 	for refused := 0; ; refused++ {
@@ -57,7 +57,7 @@ func (s *shard) publish(ctx context.Context, events []domain.Recorded) error {
 			if refused == maxRefusals {
 				return fmt.Errorf("relay %s: refused %d times: %w", todo[0].Event.ID(), refused, err)
 			}
-			if err := s.lookUp(ctx, aggregates(todo)); err != nil {
+			if err := s.loadLast(ctx, aggregates(todo)); err != nil {
 				return err
 			}
 		case errors.Is(err, eventstore.ErrBroken) && len(todo) == 1:
@@ -82,7 +82,7 @@ func (s *shard) publish(ctx context.Context, events []domain.Recorded) error {
 
 // plan says which of the events are to be appended, and after what.
 func (s *shard) plan(ctx context.Context, events []domain.Recorded) ([]eventstore.Append, error) {
-	if err := s.lookUp(ctx, s.unknown(events)); err != nil {
+	if err := s.loadLast(ctx, s.unknown(events)); err != nil {
 		return nil, err
 	}
 	todo := make([]eventstore.Append, 0, len(events))
@@ -111,7 +111,7 @@ func (s *shard) plan(ctx context.Context, events []domain.Recorded) ([]eventstor
 	return todo, nil
 }
 
-// unknown lists the aggregates whose place must be asked for. That of a first
+// unknown lists the aggregates whose last event must be read. That of a first
 // event need not: nothing before it is the right guess, and a wrong one is
 // refused.
 func (s *shard) unknown(events []domain.Recorded) []domain.Aggregate {
@@ -150,11 +150,11 @@ func aggregates(todo []eventstore.Append) []domain.Aggregate {
 	return list
 }
 
-// lookUp asks the log for the last events of aggregates.
-func (s *shard) lookUp(ctx context.Context, list []domain.Aggregate) error {
+// loadLast asks the log for the last events of aggregates.
+func (s *shard) loadLast(ctx context.Context, list []domain.Aggregate) error {
 	found := make([]eventstore.LastEvent, len(list))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(lookUps)
+	g.SetLimit(concurrentReads)
 	for i, a := range list {
 		g.Go(func() (err error) { found[i], err = s.relay.Log.Last(ctx, a); return err })
 	}

@@ -19,7 +19,7 @@ import (
 // without hole or double, in atomic batches.
 //
 // One leader a shard is enough; a second relay on the same shard does no harm,
-// because every append names the place it must follow. An event that is in the
+// because every append names the sequence it must follow. An event that is in the
 // log already is passed over. An aggregate whose next event cannot be appended
 // is held, with an alarm, while all others go on; the mark stays before the
 // first event that is not in the log.

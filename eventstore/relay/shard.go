@@ -187,13 +187,13 @@ func (s *shard) deadline() (until time.Time) {
 	return until
 }
 
-// failure tells once that something cannot be reached, and pauses.
+// failure logs once that a server cannot be reached, and pauses.
 func (s *shard) failure(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	if !s.failed {
-		s.log.WarnContext(ctx, "relay: cannot go on, events wait in the outbox; trying again", "error", err)
+		s.log.WarnContext(ctx, "relay: cannot continue, events wait in the outbox; trying again", "error", err)
 	}
 	s.failed = true
 	sleep(ctx, s.pause.NextBackOff())

@@ -13,20 +13,20 @@ import (
 	"github.com/accession-ingest/accession/eventstore/files"
 )
 
-// NewFileHandler gives a handler of files with the system's clock and random
+// NewFileHandler returns a handler of files with the system's clock and random
 // command ids.
 func NewFileHandler(l eventstore.Log) *files.Handler {
 	return &files.Handler{Log: l, Clock: time.Now, NewID: rand.Text}
 }
 
-// FileSpec gives the n-th file of job 1.
+// FileSpec returns the n-th file of job 1.
 func FileSpec(n int) domain.FileSpec {
 	job := domain.NewJobID(1)
 	return domain.FileSpec{Source: string(job), Path: fmt.Sprintf("tides/%d.tif", n), BatchID: domain.NewBatchID(1), JobID: job,
 		URL: fmt.Sprintf("http://files.test/tides/%d.tif", n), Size: 20}
 }
 
-// discoveries gives the commands for the first n files.
+// discoveries returns the commands for the first n files.
 func discoveries(n int) []domain.DiscoverFile {
 	all := make([]domain.DiscoverFile, n)
 	for i := range all {

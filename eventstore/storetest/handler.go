@@ -39,7 +39,7 @@ func (i *interloper) Commit(ctx context.Context, changes ...eventstore.Change) (
 	return i.Store.Commit(ctx, changes...)
 }
 
-// between gives a handler whose first writes are preceded by act.
+// between returns a handler whose first writes are preceded by act.
 func (k *Kit) between(times int, act func()) (*eventstore.Handler, *interloper) {
 	i := &interloper{Store: k.Store, times: times, act: act}
 	return NewHandler(i), i

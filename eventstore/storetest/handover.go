@@ -26,7 +26,7 @@ func then(c *eventstore.Claim, next domain.JobState) eventstore.Meta {
 	return o
 }
 
-// inHand gives a claimed job in provisioning, and the world's first two processes.
+// inHand returns a claimed job in provisioning, and the world's first two processes.
 func inHand(t *testing.T, w Env) (k, other *Kit, c *eventstore.Claim, job domain.JobID) {
 	t.Helper()
 	k, other = NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
@@ -73,7 +73,7 @@ func (k *Kit) waiting(priority int) domain.JobID {
 }
 
 // refusedHandOver does the step, which must be written without a claim of the next
-// state, and gives what is next there.
+// state, and returns what is next there.
 func (k *Kit) refusedHandOver(c *eventstore.Claim, job domain.JobID) {
 	k.Helper()
 	r := k.DoJob(job, domain.ProvisionJob{}, then(c, domain.JobDownloading))

@@ -111,7 +111,7 @@ func (k *Kit) List(c *eventstore.Claim, rows int) domain.Listing {
 	return l
 }
 
-// Create gives the command that makes a batch's job in a row.
+// Create returns the command that makes a batch's job in a row.
 func Create(batch domain.BatchID, row, priority int) domain.CreateJob {
 	return domain.CreateJob{Priority: priority, Identifiers: domain.Identifiers{LocalID: []string{"tide-1"}},
 		Configuration: domain.Configuration{BatchID: batch, ProfileName: Profile, Submitter: "depositor",
@@ -148,7 +148,7 @@ func (k *Kit) Started(priorities ...int) (domain.BatchID, []domain.JobID) {
 	return id, ids
 }
 
-// Step gives the command with which a job's state is left for the next one.
+// Step returns the command with which a job's state is left for the next one.
 func Step(j domain.Job) domain.JobCommand {
 	switch j.State {
 	case domain.JobPending:

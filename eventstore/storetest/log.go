@@ -27,7 +27,7 @@ var logTests = map[string]func(t *testing.T, l eventstore.Log){
 	"stopped early": testLogStops,
 }
 
-// Waiting gives an event of a job, n being its number.
+// Waiting returns an event of a job, n being its number.
 func Waiting(job domain.JobID, n int64) domain.Recorded {
 	return domain.Recorded{
 		Event: domain.Event{Type: domain.EventJobWaiting, Aggregate: job.Aggregate(), Version: n,
@@ -81,7 +81,7 @@ func (k logKit) last(job domain.JobID) eventstore.LastEvent {
 	return l
 }
 
-// fill appends n events to each of some jobs, by turns, and gives the places.
+// fill appends n events to each of some jobs, by turns, and returns the places.
 func (k logKit) fill(jobs, n int) []uint64 {
 	k.Helper()
 	var places []uint64

@@ -56,7 +56,7 @@ func (l *listLog) Last(_ context.Context, a domain.Aggregate) (eventstore.LastEv
 	return l.last[a], nil
 }
 
-// all gives the events so far.
+// all returns the events so far.
 func (l *listLog) all() iter.Seq[domain.Recorded] {
 	l.mu.Lock()
 	defer l.mu.Unlock()

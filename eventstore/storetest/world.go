@@ -25,7 +25,7 @@ func StoreOf(s any) Store {
 
 // Env is a live state of its own, made for one test and gone at its end.
 type Env struct {
-	// Open gives a further process its store, with a session of its own. It is
+	// Open returns a further process its store, with a session of its own. It is
 	// closed when the test ends.
 	Open func(t testing.TB) Store
 	// Expire ends the present session of a store as a stop longer than the session
