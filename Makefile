@@ -65,7 +65,7 @@ build: ## build bin/accession, static, without cgo
 .PHONY: test setup-test unit lint vet check-generated fmt
 
 # Tests that the race detector would make fail or take minutes; each of their files
-# says why. Whoever writes another one names it here.
+# says why. A new one is named here.
 WITHOUT_RACE := TestLost|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestFaults|TestEveryCrashPoint|TestMemoryDoesNot|TestLongReportsAre
 
 test: setup-test ## everything that must hold, against real servers, with the race detector
