@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/domain"
+	oracle "github.com/accession-ingest/accession/internal/testkit/model"
 )
 
 // events checks what the log got: of each aggregate the rows that were to be taken,
@@ -56,12 +57,12 @@ func (s *scene) event(actor string, r domain.Recorded, st step) {
 	switch r.Aggregate.Kind {
 	case domain.KindBatch:
 		id := domain.BatchID(r.Aggregate.ID)
-		b, e := s.batches[id], batchEffects[st.row]
+		b, e := s.batches[id], oracle.BatchRows[st.row]
 		if b == nil {
 			s.t.Fatalf("%s came without being expected", r.ID())
 		}
 		m, _ := domain.MoveOfBatch(r.Data)
-		got.From, got.To, why, by = string(m.From), string(m.To), m.Reason, e.by
+		got.From, got.To, why, by = string(m.From), string(m.To), m.Reason, e.By
 		if st.row == "listed" {
 			want.From, want.To, want.Type, by = "pending", "pending", "batch.listed", "daemon/batch-pending"
 		} else {
@@ -77,7 +78,7 @@ func (s *scene) event(actor string, r domain.Recorded, st step) {
 			s.t.Fatalf("%s came without being expected", r.ID())
 		}
 		m, _ := domain.MoveOfJob(r.Data)
-		got.From, got.To, why, by = string(m.From), string(m.To), m.Reason, jobEffects[st.row].by
+		got.From, got.To, why, by = string(m.From), string(m.To), m.Reason, oracle.JobRows[st.row].By
 		if st.row == "identified" {
 			want.From, want.To, want.Type, by = "processing", "processing", "job.identified", "daemon/job-processing"
 		} else {
@@ -88,7 +89,7 @@ func (s *scene) event(actor string, r domain.Recorded, st step) {
 		want.Version = j.version
 		want.Attempts = fmt.Sprintf("last=%s retries=%d priority=5 space=%d", j.last, j.retries, j.size)
 		got.Attempts = fmt.Sprintf("last=%s retries=%d priority=%d space=%d", m.LastSuccessful, m.RetryCount, m.Priority, m.SpaceNeeded)
-		if jobEffects[st.row].retry == opens {
+		if oracle.JobRows[st.row].Retry == oracle.Opens {
 			want.Attempts += fmt.Sprintf(" failed=%d by a worker", j.retries+1)
 			got.Attempts += fmt.Sprintf(" failed=%d", why.Attempt)
 			if why.Worker != "" {
@@ -99,7 +100,7 @@ func (s *scene) event(actor string, r domain.Recorded, st step) {
 		f := s.file(domain.FileHash(r.Aggregate.ID))
 		m, _ := domain.MoveOfFile(r.Data)
 		row := fileRow(st.row)
-		got.From, got.To, why, by = string(m.From), string(m.To), m.Reason, fileEffects[st.row].by
+		got.From, got.To, why, by = string(m.From), string(m.To), m.Reason, oracle.FileRows[st.row].By
 		want.From, want.To, want.Type = string(row.From), string(row.To), string(row.Event)
 		f.take(st, r.Stored.UnixMilli())
 		want.Version, want.Code = f.version, f.code

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	oracle "github.com/accession-ingest/accession/internal/testkit/model"
 )
 
 // model is what the rows that a scene has taken must have left, by the tables of
@@ -138,9 +139,9 @@ func (b *batchModel) take(s step) {
 	if s.row == "listed" {
 		return
 	}
-	e := batchEffects[s.row]
-	b.status, b.gone = e.status, e.gone
-	if !e.keeps {
+	e := oracle.BatchRows[s.row]
+	b.status, b.gone = e.Status, e.Gone
+	if !e.Keeps {
 		b.code = s.code
 	}
 	if s.row == "B3" {
@@ -155,11 +156,11 @@ func (m model) takeJob(id domain.JobID, s step) {
 		j.identifiers, j.code = strings.Replace(j.identifiers, `"primary":""`, `"primary":"ark"`, 1), ""
 		return
 	}
-	e, b := jobEffects[s.row], m.batches[j.batch]
-	if e.last != "" {
-		j.last = e.last
+	e, b := oracle.JobRows[s.row], m.batches[j.batch]
+	if e.Last != "" {
+		j.last = e.Last
 	}
-	if e.again {
+	if e.Again {
 		j.retries++
 	}
 	if j.counted != "" {
@@ -168,18 +169,18 @@ func (m model) takeJob(id domain.JobID, s step) {
 		b.made++
 		b.states = true
 	}
-	b.counts[e.count]++
+	b.counts[e.Count]++
 	from := j.status
-	j.cleaned = e.cleaned || e.gone && j.cleaned // that its entry had gone before stays known
-	j.status, j.code, j.sub, j.counted, j.gone = e.status, s.code, e.sub, e.count, e.gone
+	j.cleaned = e.Cleaned || e.Gone && j.cleaned // that its entry had gone before stays known
+	j.status, j.code, j.sub, j.counted, j.gone = e.Status, s.code, e.Sub, e.Count, e.Gone
 	switch {
-	case e.retry == opens:
+	case e.Retry == oracle.Opens:
 		j.settle("failed_again")
 		j.attempts = append(j.attempts, from+" "+s.code+" open")
-	case e.retry == resumes:
-		j.attempts[len(j.attempts)-1] += " > " + e.status
-	case e.retry != "" && from != "completed":
-		j.settle(e.retry)
+	case e.Retry == oracle.Resumes:
+		j.attempts[len(j.attempts)-1] += " > " + e.Status
+	case e.Retry != "" && from != "completed":
+		j.settle(e.Retry)
 	}
 }
 
@@ -190,7 +191,7 @@ func (j *jobModel) settle(outcome string) {
 }
 
 func (f *fileModel) take(s step, at int64) {
-	e, from := fileEffects[s.row], f.status
+	e, from := oracle.FileRows[s.row], f.status
 	switch s.row {
 	case "F2", "F6":
 		f.begun = at
@@ -206,11 +207,11 @@ func (f *fileModel) take(s step, at int64) {
 		f.stored = false
 	}
 	f.version++
-	f.status, f.code = e.status, e.code
-	if e.code == "?" {
+	f.status, f.code = e.Status, e.Code
+	if e.Code == "?" {
 		f.code = s.code
 	}
-	f.downloads, f.processes = counted(f.downloads, e.downloads), counted(f.processes, e.processes)
+	f.downloads, f.processes = counted(f.downloads, e.Downloads), counted(f.processes, e.Processes)
 	last := len(f.failures) - 1
 	settle := func(outcome string) {
 		if f.open {
@@ -219,17 +220,17 @@ func (f *fileModel) take(s step, at int64) {
 			f.failures[last] = strings.Join(words, " ")
 		}
 	}
-	switch e.retry {
-	case opens:
+	switch e.Retry {
+	case oracle.Opens:
 		settle("failed_again")
 		f.failures, f.open = append(f.failures, from+" "+f.code+" open"), true
-	case resumes:
+	case oracle.Resumes:
 		settle("open")
-		f.failures[last] = strings.Join(strings.SplitN(f.failures[last], " ", 4)[:3], " ") + " > " + e.status
-	case succeeds:
+		f.failures[last] = strings.Join(strings.SplitN(f.failures[last], " ", 4)[:3], " ") + " > " + e.Status
+	case oracle.Succeeds:
 		settle("succeeded")
 		f.open = false
-	case givesUp:
+	case oracle.GivesUp:
 		settle("given_up")
 	}
 }
@@ -247,13 +248,13 @@ func counted(attempts int, effect string) int {
 // rowsOfEffects names all rows that are described here.
 func rowsOfEffects() map[string]bool {
 	all := map[string]bool{}
-	for row := range batchEffects {
+	for row := range oracle.BatchRows {
 		all[row] = true
 	}
-	for row := range jobEffects {
+	for row := range oracle.JobRows {
 		all[row] = true
 	}
-	for row := range fileEffects {
+	for row := range oracle.FileRows {
 		all[row] = true
 	}
 	return all

@@ -12,13 +12,14 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
+	oracle "github.com/accession-ingest/accession/internal/testkit/model"
 )
 
 const firstJob = domain.JobID("jid0000000001")
 
 // reported says what the next report must tell.
 func (s *scene) reported(id domain.BatchID, row string, ok, failed, newly, left []domain.JobID) {
-	e := batchEffects[row]
+	e := oracle.BatchRows[row]
 	lists := map[string]any{"successful": len(ok), "failed": len(failed), "successful_jobs": notNil(ok), "failed_jobs": notNil(failed)}
 	if len(newly) > 0 {
 		lists["newly_successful_jobs"] = newly
@@ -29,7 +30,7 @@ func (s *scene) reported(id domain.BatchID, row string, ok, failed, newly, left 
 	ids := func(list []domain.JobID) string { return strings.Join(texts(list), ",") }
 	b := s.batches[id]
 	b.report = jsonText(lists)
-	b.reports = append(b.reports, strings.Join([]string{e.report, e.status, "ok=" + ids(ok), "failed=" + ids(failed), "new=" + ids(newly), "left=" + ids(left)}, " "))
+	b.reports = append(b.reports, strings.Join([]string{e.Report, e.Status, "ok=" + ids(ok), "failed=" + ids(failed), "new=" + ids(newly), "left=" + ids(left)}, " "))
 }
 
 func notNil(list []domain.JobID) []domain.JobID {

@@ -96,7 +96,7 @@ func (s *scene) batchTables(id string, b *batchModel) {
 	s.same(id+": accession.batch", []string{b.line()},
 		s.asked(`select status || ' v' || version || ' ' || coalesce(reason_code, '') from accession.batch where id = $1`, id))
 	var counts []string
-	for _, column := range []string{isProcessing, isHeld, isFailed, isCompleted, isDeleted} {
+	for _, column := range []string{"jobs_processing", "jobs_held", "jobs_failed", "jobs_completed", "jobs_deleted"} {
 		counts = append(counts, fmt.Sprintf("%s=%d", column, b.counts[column]))
 	}
 	s.same(id+": its counters", []string{fmt.Sprintf("jobs_created=%d %s", b.made, strings.Join(counts, " "))},

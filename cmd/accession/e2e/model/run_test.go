@@ -57,7 +57,7 @@ type run struct {
 	*rapid.T
 	servers   servers
 	processes []process
-	want      *model.World
+	want      *model.Workflow
 	held      []*held
 	settings  int // changes of them
 	expired   int // sessions

@@ -18,8 +18,8 @@ const (
 	NotFound Answer = "not found" // there is none
 )
 
-// World is all that there is.
-type World struct {
+// Workflow is the state of all batches, jobs and holds.
+type Workflow struct {
 	Batches []*Batch        // in the order of their ids
 	Jobs    []*Job          // the same
 	Held    map[string]bool // collections on hold
@@ -49,8 +49,8 @@ type Job struct {
 	Cleaned, Gone bool
 }
 
-// New returns an empty world.
-func New() *World { return &World{Held: map[string]bool{}, Paused: map[string]bool{}} }
+// New returns an empty workflow.
+func New() *Workflow { return &Workflow{Held: map[string]bool{}, Paused: map[string]bool{}} }
 
 // Queued reports whether the job has an entry in its state's queue.
 func (j *Job) Queued() bool { return !j.Cleaned && !j.Gone }
@@ -67,7 +67,7 @@ func (j *Job) Sub() string {
 }
 
 // Count counts a batch's jobs in one of its sub-states.
-func (w *World) Count(b *Batch, sub string) (n int) {
+func (w *Workflow) Count(b *Batch, sub string) (n int) {
 	for _, j := range w.Jobs {
 		if j.Batch == b && j.Sub() == sub {
 			n++
@@ -87,7 +87,7 @@ func HoldSetting(of map[string]bool, name string, on bool) Answer {
 
 // NextJob is the job that is handed out next in a state, nil = none: the most urgent
 // one, the lowest id first.
-func (w *World) NextJob(state string) *Job {
+func (w *Workflow) NextJob(state string) *Job {
 	if w.Paused["ingest"] || w.Paused[state] {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (w *World) NextJob(state string) *Job {
 }
 
 // NextBatch is the batch that is handed out next in a state, nil = none.
-func (w *World) NextBatch(state string) *Batch {
+func (w *Workflow) NextBatch(state string) *Batch {
 	if w.Paused["ingest"] {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (w *World) NextBatch(state string) *Batch {
 }
 
 // ClaimJob locks a job for a claim.
-func (w *World) ClaimJob(j *Job, claim string) Answer {
+func (w *Workflow) ClaimJob(j *Job, claim string) Answer {
 	switch {
 	case j.Gone || j.Batch.State == "deleted":
 		return NotFound
@@ -127,7 +127,7 @@ func (w *World) ClaimJob(j *Job, claim string) Answer {
 }
 
 // ClaimBatch locks a batch for a claim.
-func (w *World) ClaimBatch(b *Batch, claim string) Answer {
+func (w *Workflow) ClaimBatch(b *Batch, claim string) Answer {
 	switch {
 	case b.Gone:
 		return NotFound
@@ -139,7 +139,7 @@ func (w *World) ClaimBatch(b *Batch, claim string) Answer {
 }
 
 // Release ends a claim without a change: the worker did not die.
-func (w *World) Release(claim string) {
+func (w *Workflow) Release(claim string) {
 	for _, j := range w.Jobs {
 		if j.Holder == claim {
 			j.Holder, j.Claims = "", 0
@@ -149,13 +149,13 @@ func (w *World) Release(claim string) {
 }
 
 // Lose ends claims because their session is gone.
-func (w *World) Lose(claims ...string) {
+func (w *Workflow) Lose(claims ...string) {
 	for _, c := range claims {
 		w.lose(c)
 	}
 }
 
-func (w *World) lose(claim string) {
+func (w *Workflow) lose(claim string) {
 	for _, j := range w.Jobs {
 		if j.Holder == claim {
 			j.Holder = ""
