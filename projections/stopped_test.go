@@ -16,7 +16,8 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// stoppedDB is what a process uses that is stopped before its first commit.
+// stoppedDB is what a process uses that is stopped before the first commit of a
+// transaction that has the checkpoint locked.
 type stoppedDB struct {
 	query.DB
 	once   sync.Once
@@ -26,24 +27,28 @@ type stoppedDB struct {
 
 func (s *stoppedDB) BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error) {
 	tx, err := s.DB.BeginTx(ctx, opts)
-	return &stoppedTx{tx, s}, err
+	return &stoppedTx{Tx: tx, s: s}, err
 }
 
 type stoppedTx struct {
 	pgx.Tx
-	s *stoppedDB
+	s      *stoppedDB
+	locked bool
 }
 
 // Exec makes the limit of a transaction that stands still a short one.
 func (t *stoppedTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	t.locked = t.locked || strings.Contains(sql, "accession.checkpoint")
 	return t.Tx.Exec(ctx, strings.Replace(sql, "'5s'", "'100ms'", 1), args...)
 }
 
 func (t *stoppedTx) Commit(ctx context.Context) error {
-	t.s.once.Do(func() {
-		close(t.s.stands)
-		<-t.s.goOn
-	})
+	if t.locked {
+		t.s.once.Do(func() {
+			close(t.s.stands)
+			<-t.s.goOn
+		})
+	}
 	return t.Tx.Commit(ctx)
 }
 
