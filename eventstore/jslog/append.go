@@ -31,11 +31,11 @@ const answerTime = 2 * time.Second // until an answer counts as lost
 type batch struct {
 	msgs   []*nats.Msg
 	ends   map[domain.Aggregate]int // index of each aggregate's last event
-	places []eventstore.Append
+	events []eventstore.Append
 }
 
 // Append implements eventstore.Log. While the server cannot be reached it goes on
-// trying until ctx ends, which then gives ErrUnknown; so does an answer that was
+// trying until ctx ends, which then is ErrUnknown; so is an answer that was
 // lost while others wrote on. More than MaxBatch events or
 // MaxBatchBytes, and an event that cannot be written, are ErrBroken.
 func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64, error) {
@@ -46,57 +46,71 @@ func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64,
 	if err != nil {
 		return nil, err
 	}
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, time.Second
-	for unsure := false; ; {
+	unsure := false // a try may have been written without an answer
+	seqs, err := retry(ctx, l.nc, func(backoff.BackOff) ([]uint64, error) {
 		seqs, err := l.publish(ctx, b)
 		if err == nil {
 			return seqs, nil
 		}
-		verdict := judge(err)
-		if errors.Is(verdict, eventstore.ErrBroken) || !unsure && verdict != nil {
-			return nil, b.failed(verdict, err)
+		refused := refusal(err)
+		if errors.Is(refused, eventstore.ErrBroken) || !unsure && refused != nil {
+			return nil, b.failed(refused, err)
 		}
-		// This try, or one before it, may have been written after all.
 		unsure = true
-		seqs, found := l.settle(ctx, b)
-		switch {
-		case found == nil:
-			return seqs, nil
-		case errors.Is(found, eventstore.ErrUnknown), errors.Is(found, eventstore.ErrConflict) && verdict != nil:
-			return nil, b.failed(found, err)
+		seqs, lost := l.settle(ctx, b)
+		if errors.Is(lost, eventstore.ErrUnknown) || errors.Is(lost, eventstore.ErrConflict) && refused != nil {
+			return nil, b.failed(lost, err)
 		}
-		select {
-		case <-time.After(pause.NextBackOff()):
-		case <-ctx.Done():
+		if lost != nil {
+			return nil, err
 		}
-		if ctx.Err() != nil || l.nc.IsClosed() {
-			return nil, b.failed(eventstore.ErrUnknown, err)
-		}
+		return seqs, nil
+	})
+	if err != nil && !final(err) {
+		err = b.failed(eventstore.ErrUnknown, err)
 	}
+	return seqs, err
 }
 
-func (b batch) failed(verdict, err error) error {
-	if len(b.places) == 1 {
-		return fmt.Errorf("append event %s: %w: %w", b.places[0].Event.ID(), verdict, err)
+// retry repeats f, with pauses of 50 ms that grow to a second, until it succeeds, its
+// error is final, the connection is closed or ctx ends.
+func retry[T any](ctx context.Context, nc *nats.Conn, f func(pause backoff.BackOff) (T, error)) (T, error) {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, time.Second
+	return backoff.Retry(ctx, func() (T, error) {
+		v, err := f(pause)
+		if err != nil && (final(err) || nc.IsClosed()) {
+			err = backoff.Permanent(err)
+		}
+		return v, err
+	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(0))
+}
+
+// final reports whether an error is one of the port's.
+func final(err error) bool {
+	return errors.Is(err, eventstore.ErrConflict) || errors.Is(err, eventstore.ErrBroken) || errors.Is(err, eventstore.ErrUnknown)
+}
+
+func (b batch) failed(why, err error) error {
+	if len(b.events) == 1 {
+		return fmt.Errorf("append event %s: %w: %w", b.events[0].Event.ID(), why, err)
 	}
-	return fmt.Errorf("append %d events from %s on: %w: %w", len(b.places), b.places[0].Event.ID(), verdict, err)
+	return fmt.Errorf("append %d events from %s on: %w: %w", len(b.events), b.events[0].Event.ID(), why, err)
 }
 
 // encode makes the messages. The first of each subject carries the expectation;
 // a second one would refuse the batch.
 func (l *Log) encode(events []eventstore.Append) (batch, error) {
-	b := batch{places: events, ends: make(map[domain.Aggregate]int, len(events)), msgs: make([]*nats.Msg, len(events))}
+	b := batch{events: events, ends: make(map[domain.Aggregate]int, len(events)), msgs: make([]*nats.Msg, len(events))}
 	if len(events) > MaxBatch {
 		return b, fmt.Errorf("append %d events: the most in one batch are %d: %w", len(events), MaxBatch, eventstore.ErrBroken)
 	}
 	bytes := 0
 	for i, e := range events {
-		m, err := codec.Encode(e.Event, l.cfg.Instance)
+		msg, err := l.message(l.cfg.Prefix, e.Event)
 		if err != nil {
 			return b, err
 		}
-		msg := &nats.Msg{Subject: l.cfg.Prefix + "." + m.Subject, Header: m.Header, Data: m.Data}
 		if i == 0 { // refuses all of them
 			msg.Header.Set(jetstream.ExpectedStreamHeader, l.cfg.Stream)
 		}
@@ -115,15 +129,23 @@ func (l *Log) encode(events []eventstore.Append) (batch, error) {
 	return b, nil
 }
 
+// message encodes an event, for the subject that it has below a prefix.
+func (l *Log) message(prefix string, r domain.Recorded) (*nats.Msg, error) {
+	m, err := codec.Encode(r, l.cfg.Instance)
+	if err != nil {
+		return nil, err
+	}
+	return &nats.Msg{Subject: prefix + "." + m.Subject, Header: m.Header, Data: m.Data}, nil
+}
+
 // publish sends once and waits for the answer.
 func (l *Log) publish(ctx context.Context, b batch) ([]uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	last := len(b.msgs) - 1
 	if last == 0 {
-		crash.Point("jslog/append/before-one")
-		ack, err := l.js.PublishMsg(ctx, b.msgs[0])
-		crash.Point("jslog/append/after-one")
+		var ack *jetstream.PubAck
+		err := crash.Around("jslog/append/one", func() (err error) { ack, err = l.js.PublishMsg(ctx, b.msgs[0]); return err })
 		if err != nil {
 			return nil, err
 		}
@@ -133,25 +155,29 @@ func (l *Log) publish(ctx context.Context, b batch) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	crash.Point("jslog/append/before-batch")
-	for i, msg := range b.msgs[:last] {
-		if err := p.AddMsg(msg); err != nil {
-			return nil, err
+	err = crash.Around("jslog/append/batch", func() error {
+		for i, msg := range b.msgs[:last] {
+			if err := p.AddMsg(msg); err != nil {
+				return err
+			}
+			if i == last/2 {
+				crash.Point("jslog.half")
+			}
 		}
-		if i == last/2 {
-			crash.Point("jslog.half")
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	crash.Point("jslog/append/before-commit")
-	ack, err := p.CommitMsg(ctx, b.msgs[last])
-	crash.Point("jslog/append/after-commit")
+	var ack *jetstreamext.BatchAck
+	err = crash.Around("jslog/append/commit", func() (err error) { ack, err = p.CommitMsg(ctx, b.msgs[last]); return err })
 	if err != nil {
 		return nil, err
 	}
 	return b.seqs(ack.Sequence), nil
 }
 
-// seqs gives the places of a batch whose last message has the given one: an
+// seqs returns the sequences of a batch from that of its last message: an
 // atomic batch stands in the stream without anything in between.
 func (b batch) seqs(last uint64) []uint64 {
 	seqs := make([]uint64, len(b.msgs))
@@ -161,9 +187,9 @@ func (b batch) seqs(last uint64) []uint64 {
 	return seqs
 }
 
-// judge says what an answer of the server means: ErrConflict and ErrBroken are
-// certain, and nothing was written; nil means that it may have been.
-func judge(err error) error {
+// refusal returns what an answer of the server stands for: ErrConflict and ErrBroken
+// are certain, and nothing was written; nil means that it may have been.
+func refusal(err error) error {
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return eventstore.ErrBroken
 	}
@@ -172,7 +198,7 @@ func judge(err error) error {
 		return nil
 	}
 	switch api.ErrorCode {
-	case wrongLastSequence, wrongLastSequenceConstant, jetstreamext.JSErrCodeBatchPublishDuplicateMsgID:
+	case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant, jetstreamext.JSErrCodeBatchPublishDuplicateMsgID:
 		return eventstore.ErrConflict
 	case jetstreamext.JSErrCodeBatchPublishIncomplete: // the server gave the batch up, or restarted
 		return nil
@@ -182,9 +208,3 @@ func judge(err error) error {
 	}
 	return nil
 }
-
-// Codes of the server that the client library has no name for.
-const (
-	wrongLastSequence         jetstream.ErrorCode = 10071
-	wrongLastSequenceConstant jetstream.ErrorCode = 10164
-)

@@ -2,7 +2,7 @@
 //
 // The stream takes every subject below a prefix, one exact subject per
 // aggregate; an event is a CloudEvent in binary mode, see codec.Encode. The
-// stream's sequence is the event's place.
+// stream's sequence is the event's.
 //
 // What holds the promises of eventstore.Log:
 //

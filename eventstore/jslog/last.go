@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
@@ -31,22 +33,19 @@ func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEven
 	}
 	version, command, err := codec.DecodeVersion(m.Header)
 	if err != nil {
-		return eventstore.LastEvent{}, fmt.Errorf("log %s, place %d: %w", l.cfg.Stream, m.Sequence, err)
+		return eventstore.LastEvent{}, fmt.Errorf("log %s, sequence %d: %w", l.cfg.Stream, m.Sequence, err)
 	}
 	return eventstore.LastEvent{Version: version, Seq: m.Sequence, CommandID: command}, nil
 }
 
-// settle looks whether a batch whose answer was lost is in the log. It gives its
-// places; or ErrConflict: it is not there; or ErrUnknown: others have written
-// behind its place, whoever wrote there; or another error when the server does not
+// settle finds out whether a batch whose answer was lost is in the log. It returns its
+// sequences; or ErrConflict: it is not there; or ErrUnknown: others have written
+// behind it, whoever wrote it; or another error when the server does not
 // answer.
 func (l *Log) settle(ctx context.Context, b batch) ([]uint64, error) {
-	var aggregates []domain.Aggregate
-	for a := range b.ends {
-		aggregates = append(aggregates, a)
-	}
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
 	defer cancel()
+	aggregates := slices.Collect(maps.Keys(b.ends))
 	found := make([]eventstore.LastEvent, len(aggregates))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(lookUps)
@@ -62,17 +61,16 @@ func (l *Log) settle(ctx context.Context, b batch) ([]uint64, error) {
 			seqs = b.seqs(found[i].Seq)
 		}
 	}
-	there := true
+	var lost error
 	for i, a := range aggregates {
 		end := b.ends[a]
-		e := b.places[end].Event
+		e := b.events[end].Event
 		if found[i].Version > e.Version {
 			return nil, eventstore.ErrUnknown
 		}
-		there = there && found[i] == eventstore.LastEvent{Version: e.Version, Seq: seqs[end], CommandID: e.CommandID}
+		if found[i] != (eventstore.LastEvent{Version: e.Version, Seq: seqs[end], CommandID: e.CommandID}) {
+			lost = eventstore.ErrConflict
+		}
 	}
-	if !there {
-		return nil, eventstore.ErrConflict
-	}
-	return seqs, nil
+	return seqs, lost
 }

@@ -246,7 +246,7 @@ func TestReadNamesTheBrokenEvent(t *testing.T) {
 	for _, err = range l.Read(within(t, 10*time.Second), eventstore.ReadOptions{}) {
 		n++
 	}
-	if n != 2 || !errors.Is(err, eventstore.ErrBroken) || !strings.Contains(err.Error(), "place 2") {
+	if n != 2 || !errors.Is(err, eventstore.ErrBroken) || !strings.Contains(err.Error(), "sequence 2") {
 		t.Errorf("after %d steps: %v", n, err)
 	}
 	if _, err := l.Last(within(t, 10*time.Second), domain.NewJobID(2).Aggregate()); !errors.Is(err, eventstore.ErrBroken) {

@@ -44,8 +44,8 @@ type reader struct {
 	log     *Log
 	o       eventstore.ReadOptions
 	subject string // of one aggregate, "" = all
-	next    uint64 // first place that was not yet seen
-	to      uint64 // last place wanted; 0 = no end, once bounded: nothing
+	next    uint64 // first sequence that was not yet seen
+	to      uint64 // last sequence wanted; 0 = no end, once bounded: nothing
 	bounded bool   // to was cut to what there is
 	seen    seen
 	yield   func(domain.Recorded, error) bool
@@ -58,26 +58,14 @@ func (r *reader) run(ctx context.Context) error {
 			return err
 		}
 	}
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, time.Second
-	for {
+	_, err := retry(ctx, r.log.nc, func(pause backoff.BackOff) (none struct{}, err error) {
 		before := r.next
-		err := r.consume(ctx)
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, eventstore.ErrBroken), r.log.nc.IsClosed():
-			return err
-		case r.next > before:
+		if err = r.consume(ctx); r.next > before {
 			pause.Reset()
 		}
-		select {
-		case <-time.After(pause.NextBackOff()):
-		case <-ctx.Done():
-		}
-	}
+		return none, err
+	})
+	return err
 }
 
 // bound finds out, once, where a read that does not follow ends.
@@ -151,7 +139,7 @@ func (r *reader) consume(ctx context.Context) error {
 	}
 }
 
-// take hands one message out and says whether it was the last.
+// take hands one message out and reports whether it was the last.
 func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool, err error) {
 	seq := meta.Sequence.Stream
 	if r.to != 0 && seq > r.to {
@@ -173,15 +161,15 @@ func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool,
 		if errors.As(err, &broken) {
 			broken.Envelope.Seq, broken.Envelope.Stored = seq, meta.Timestamp.UTC()
 		}
-		return false, fmt.Errorf("log %s, place %d: %w", r.log.cfg.Stream, seq, err)
+		return false, fmt.Errorf("log %s, sequence %d: %w", r.log.cfg.Stream, seq, err)
 	}
 	e.Seq, e.Stored = seq, meta.Timestamp.UTC()
 	if first := msg.Headers().Get(codec.HeaderStored); first != "" {
 		if e.Stored, err = time.Parse(time.RFC3339Nano, first); err != nil {
-			return false, fmt.Errorf("log %s, place %d: %s: %w: %w", r.log.cfg.Stream, seq, codec.HeaderStored, err, eventstore.ErrBroken)
+			return false, fmt.Errorf("log %s, sequence %d: %s: %w: %w", r.log.cfg.Stream, seq, codec.HeaderStored, err, eventstore.ErrBroken)
 		}
 	}
-	r.next, r.seen.place, r.seen.header = seq+1, seq, msg.Headers()
+	r.next, r.seen.seq, r.seen.header = seq+1, seq, msg.Headers()
 	if !r.yield(e, nil) {
 		return true, nil
 	}

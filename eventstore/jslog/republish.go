@@ -14,7 +14,6 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -27,9 +26,9 @@ const (
 
 // Republish sends events once more, below a subject prefix of their own: one of
 // job/jid0000000042 goes to PREFIX.job.jid0000000042, in its newest version, with
-// the place and time that it has in the log. When a stream takes these subjects,
-// each message is confirmed by it, and stream names it; else whoever listens gets
-// them and nobody keeps them.
+// the sequence and time that it has in the log. When a stream takes these subjects,
+// each message is confirmed by it, and stream names it; else those who listen get
+// them and no stream keeps them.
 //
 // ErrConflict: the subjects overlap with those of a log, or messages are there
 // already. Nothing was sent then.
@@ -40,7 +39,7 @@ func (l *Log) Republish(ctx context.Context, prefix string, events iter.Seq2[dom
 	if stream != "" {
 		n, err = l.republishTo(ctx, prefix, events)
 	} else {
-		n, err = l.shout(ctx, prefix, events)
+		n, err = l.broadcast(ctx, prefix, events)
 	}
 	if err != nil {
 		return n, stream, fmt.Errorf("send to %s, after %d events: %w", prefix, n, err)
@@ -48,7 +47,7 @@ func (l *Log) Republish(ctx context.Context, prefix string, events iter.Seq2[dom
 	return n, stream, nil
 }
 
-// fresh refuses subjects that anybody's events stand on. stream is the one that
+// fresh refuses subjects that hold messages. stream is the one that
 // takes them, "" = none.
 func (l *Log) fresh(ctx context.Context, prefix string) (stream string, err error) {
 	refuse := func(format string, args ...any) error {
@@ -101,20 +100,11 @@ func (l *Log) republishTo(ctx context.Context, prefix string, events iter.Seq2[d
 	if err != nil {
 		return 0, err
 	}
-	for r, err := range events {
-		if err != nil {
-			return n, err
-		}
-		msg, err := l.again(prefix, r)
-		if err != nil {
-			return n, err
-		}
-		crash.Point("jslog/republish/before-send")
-		if _, err := js.PublishMsgAsync(msg); err != nil {
-			return n, err
-		}
-		n++
-		crash.Point("jslog/republish/after-send")
+	n, err = l.sendAll(prefix, events, func(msg *nats.Msg) error {
+		return crash.Around("jslog/republish/send", func() error { _, err := js.PublishMsgAsync(msg); return err })
+	})
+	if err != nil {
+		return n, err
 	}
 	select {
 	case <-js.PublishAsyncComplete():
@@ -129,40 +119,39 @@ func (l *Log) republishTo(ctx context.Context, prefix string, events iter.Seq2[d
 	}
 }
 
-// heardWithin is how long the server may take to say that it has got all of what
-// nobody keeps.
+// heardWithin is how long the server may take to confirm that it has all of a
+// broadcast.
 const heardWithin = 30 * time.Second
 
-// shout sends to whoever listens.
-func (l *Log) shout(ctx context.Context, prefix string, events iter.Seq2[domain.Recorded, error]) (n int, err error) {
-	for r, err := range events {
-		if err != nil {
-			return n, err
-		}
-		msg, err := l.again(prefix, r)
-		if err != nil {
-			return n, err
-		}
-		crash.Point("jslog/republish/before-shout")
-		if err := l.nc.PublishMsg(msg); err != nil {
-			return n, err
-		}
-		n++
-		crash.Point("jslog/republish/after-shout")
+// broadcast sends to those who listen; no stream keeps the messages.
+func (l *Log) broadcast(ctx context.Context, prefix string, events iter.Seq2[domain.Recorded, error]) (n int, err error) {
+	n, err = l.sendAll(prefix, events, func(msg *nats.Msg) error {
+		return crash.Around("jslog/republish/broadcast", func() error { return l.nc.PublishMsg(msg) })
+	})
+	if err != nil {
+		return n, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, heardWithin) // the client asks for a deadline
 	defer cancel()
 	return n, l.nc.FlushWithContext(ctx)
 }
 
-// again makes the message.
-func (l *Log) again(prefix string, r domain.Recorded) (*nats.Msg, error) {
-	m, err := codec.Encode(r, l.cfg.Instance)
-	if err != nil {
-		return nil, err
+// sendAll sends the messages of events and returns how many it sent.
+func (l *Log) sendAll(prefix string, events iter.Seq2[domain.Recorded, error], send func(*nats.Msg) error) (n int, err error) {
+	for r, err := range events {
+		if err != nil {
+			return n, err
+		}
+		msg, err := l.message(prefix, r)
+		if err != nil {
+			return n, err
+		}
+		msg.Header[headerSequence] = []string{strconv.FormatUint(r.Seq, 10)}
+		msg.Header[headerRecorded] = []string{r.Stored.UTC().Format(time.RFC3339Nano)}
+		if err := send(msg); err != nil {
+			return n, err
+		}
+		n++
 	}
-	msg := &nats.Msg{Subject: prefix + "." + m.Subject, Header: m.Header, Data: m.Data}
-	msg.Header[headerSequence] = []string{strconv.FormatUint(r.Seq, 10)}
-	msg.Header[headerRecorded] = []string{r.Stored.UTC().Format(time.RFC3339Nano)}
-	return msg, nil
+	return n, nil
 }

@@ -16,14 +16,14 @@ import (
 // replaced, or lost its end. It is eventstore.ErrBroken.
 type OtherStream struct {
 	Stream string
-	Place  uint64 // so far it was read
+	Seq    uint64 // so far it was read
 	Why    string
 }
 
 // Error implements error.
 func (e *OtherStream) Error() string {
 	return fmt.Sprintf("stream %s does not go on from what was read of it up to %d: %s: `accession restore log` puts lost events back",
-		e.Stream, e.Place, e.Why)
+		e.Stream, e.Seq, e.Why)
 }
 
 // Unwrap makes it eventstore.ErrBroken.
@@ -32,14 +32,14 @@ func (e *OtherStream) Unwrap() error { return eventstore.ErrBroken }
 // seen is what a reader knows of its stream, so that it notices another one.
 type seen struct {
 	created time.Time   // the stream; zero = the server was not asked yet
-	place   uint64      // the stream reached this far
+	seq     uint64      // the stream reached this far
 	header  nats.Header // of the event there; nil = none was handed out
 }
 
 // first remembers the stream as it is before anything was read of it. A read may
 // begin behind its end.
 func (r *reader) first(created time.Time, last uint64) {
-	r.seen = seen{created: created, place: min(r.next-1, last)}
+	r.seen = seen{created: created, seq: min(r.next-1, last)}
 }
 
 // same compares the stream with what was read of it; the first time it remembers
@@ -57,21 +57,21 @@ func (r *reader) same(ctx context.Context) error {
 		return nil
 	}
 	refuse := func(format string, args ...any) error {
-		return &OtherStream{Stream: info.Config.Name, Place: r.seen.place, Why: fmt.Sprintf(format, args...)}
+		return &OtherStream{Stream: info.Config.Name, Seq: r.seen.seq, Why: fmt.Sprintf(format, args...)}
 	}
 	switch state := info.State; {
 	case !r.seen.created.Equal(info.Created):
 		return refuse("it was created at %s, the one that was read at %s: it was replaced", stamp(info.Created), stamp(r.seen.created))
-	case state.LastSeq < r.seen.place:
+	case state.LastSeq < r.seen.seq:
 		return refuse("it ends at %d already: its end was lost", state.LastSeq)
 	case state.FirstSeq > 1 || state.NumDeleted > 0:
 		return refuse("its first event has number %d and %d are deleted: history is missing", state.FirstSeq, state.NumDeleted)
 	case r.seen.header == nil:
 		return nil
 	}
-	m, err := s.GetMsg(ctx, r.seen.place)
+	m, err := s.GetMsg(ctx, r.seen.seq)
 	if err != nil { // also when a replica that is behind does not have it yet
-		return fmt.Errorf("read log %s, place %d: %w", r.log.cfg.Stream, r.seen.place, err)
+		return fmt.Errorf("read log %s, sequence %d: %w", r.log.cfg.Stream, r.seen.seq, err)
 	}
 	was, is := identity(r.seen.header), identity(m.Header)
 	if is != was {

@@ -103,7 +103,7 @@ func TestReadOfAnotherStream(t *testing.T) {
 			}
 			err := <-ended
 			var told *jslog.OtherStream
-			if !errors.Is(err, eventstore.ErrBroken) || !errors.As(err, &told) || told.Place != there || !strings.Contains(err.Error(), tc.want) {
+			if !errors.Is(err, eventstore.ErrBroken) || !errors.As(err, &told) || told.Seq != there || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("it ended with %v, want one that says %q", err, tc.want)
 			}
 			for e := range seen {

@@ -2,7 +2,6 @@ package jslog
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -32,25 +31,20 @@ func (e *WrongStream) Unwrap() error { return eventstore.ErrBroken }
 func compare(want jetstream.StreamConfig, info *jetstream.StreamInfo) error {
 	got := info.Config
 	var found []string
-	differ := func(name string, got, want any) {
-		if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
-			found = append(found, fmt.Sprintf("%s is %s, not %s", name, g, w))
-		}
-	}
-	differ("subjects", got.Subjects, want.Subjects)
-	differ("storage", got.Storage, want.Storage)
-	differ("compression", got.Compression, want.Compression)
-	differ("persist mode", got.PersistMode, want.PersistMode)
-	differ("retention", got.Retention, want.Retention)
-	differ("max age", got.MaxAge, want.MaxAge)
-	differ("max messages", got.MaxMsgs, want.MaxMsgs)
-	differ("max bytes", got.MaxBytes, want.MaxBytes)
-	differ("max messages per subject", got.MaxMsgsPerSubject, want.MaxMsgsPerSubject)
-	differ("max message size", got.MaxMsgSize, want.MaxMsgSize)
-	for _, flag := range []struct {
+	for _, setting := range []struct {
 		name      string
-		got, want bool
+		got, want any
 	}{
+		{"subjects", got.Subjects, want.Subjects},
+		{"storage", got.Storage, want.Storage},
+		{"compression", got.Compression, want.Compression},
+		{"persist mode", got.PersistMode, want.PersistMode},
+		{"retention", got.Retention, want.Retention},
+		{"max age", got.MaxAge, want.MaxAge},
+		{"max messages", got.MaxMsgs, want.MaxMsgs},
+		{"max bytes", got.MaxBytes, want.MaxBytes},
+		{"max messages per subject", got.MaxMsgsPerSubject, want.MaxMsgsPerSubject},
+		{"max message size", got.MaxMsgSize, want.MaxMsgSize},
 		{"deny delete", got.DenyDelete, want.DenyDelete},
 		{"deny purge", got.DenyPurge, want.DenyPurge},
 		{"allow direct", got.AllowDirect, want.AllowDirect},
@@ -65,7 +59,9 @@ func compare(want jetstream.StreamConfig, info *jetstream.StreamInfo) error {
 		{"fed by other streams", len(got.Sources) > 0, false},
 		{"transforming subjects", got.SubjectTransform != nil, false},
 	} {
-		differ(flag.name, flag.got, flag.want)
+		if g, w := fmt.Sprint(setting.got), fmt.Sprint(setting.want); g != w {
+			found = append(found, fmt.Sprintf("%s is %s, not %s", setting.name, g, w))
+		}
 	}
 	if s := info.State; s.FirstSeq > 1 || s.NumDeleted > 0 {
 		found = append(found, fmt.Sprintf("history is missing: the first event has number %d and %d are deleted", s.FirstSeq, s.NumDeleted))
@@ -73,5 +69,5 @@ func compare(want jetstream.StreamConfig, info *jetstream.StreamInfo) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return &WrongStream{Stream: want.Name, Differences: slices.Clip(found)}
+	return &WrongStream{Stream: want.Name, Differences: found}
 }

@@ -64,10 +64,8 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
 	want := settings(cfg)
 	stream, err := js.Stream(ctx, cfg.Stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		crash.Point("jslog/stream/before-create")
-		stream, err = js.CreateStream(ctx, want)
-		crash.Point("jslog/stream/after-create")
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody made it meanwhile
+		err = crash.Around("jslog/stream/create", func() (err error) { stream, err = js.CreateStream(ctx, want); return err })
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by another process, meanwhile
 			stream, err = js.Stream(ctx, cfg.Stream)
 		}
 	}

@@ -372,25 +372,19 @@ func closed(ch <-chan struct{}) bool {
 }
 
 // unreadable notes which batches and jobs could not be read when their turn came.
-type unreadable struct {
-	mu sync.Mutex
-	of map[domain.Aggregate]bool
-}
+type unreadable struct{ of sync.Map }
 
 func (u *unreadable) note(a domain.Aggregate, broken bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
 	if broken {
-		u.of[a] = true
+		u.of.Store(a, true)
 	} else {
-		delete(u.of, a)
+		u.of.Delete(a)
 	}
 }
 
 // Unreadable counts the batches and jobs that this process could not read when
 // their turn came.
-func (u *unreadable) Unreadable() int {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return len(u.of)
+func (u *unreadable) Unreadable() (n int) {
+	u.of.Range(func(any, any) bool { n++; return true })
+	return n
 }

@@ -110,7 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Root != "" && (!strings.HasPrefix(cfg.Root, "/") || strings.Contains(cfg.Root, "//")) {
 		return nil, fmt.Errorf("the ZooKeeper root %q must start with one slash, such as /accession", cfg.Root)
 	}
-	s := &Store{cfg: cfg, root: layout.Root(cfg.Root), unreadable: &unreadable{of: map[domain.Aggregate]bool{}}}
+	s := &Store{cfg: cfg, root: layout.Root(cfg.Root), unreadable: &unreadable{}}
 	s.claims = newClaims(cfg.Logger)
 	var err error
 	s.session, err = session.Dial(session.Config{Servers: cfg.Servers, Root: s.root, Timeout: cfg.SessionTimeout, Roles: cfg.Roles,

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -35,100 +36,83 @@ func (x *Inspector) Survey(ctx context.Context) (*eventstore.Survey, error) {
 	return v.out, nil
 }
 
-// names lists the children of a directory below the root, sorted; none when it is
-// not there.
-func (v *surveyor) names(ctx context.Context, dir string) ([]string, error) {
+// each hands the children of a directory to take, sorted; those that it does not know
+// are strays.
+func (v *surveyor) each(ctx context.Context, dir string, take func(name, node string) bool) error {
 	names, err := v.conn.List(ctx, v.root.At(dir))
 	slices.Sort(names)
-	return names, err
-}
-
-func (v *surveyor) stray(node string) { v.out.Strays = append(v.out.Strays, node) }
-
-func (v *surveyor) jobs(ctx context.Context) error {
-	names, err := v.names(ctx, "/jobs")
-	for _, n := range names {
-		if id, bad := domain.ParseJobID(n); bad == nil {
-			v.out.Jobs = append(v.out.Jobs, id)
-		} else if n != "states" {
-			v.stray("/jobs/" + n)
+	for _, name := range names {
+		if node := dir + "/" + name; !take(name, node) {
+			v.out.Strays = append(v.out.Strays, node)
 		}
 	}
 	return err
+}
+
+func (v *surveyor) jobs(ctx context.Context) error {
+	return v.each(ctx, "/jobs", func(name, _ string) bool {
+		id, err := domain.ParseJobID(name)
+		if err == nil {
+			v.out.Jobs = append(v.out.Jobs, id)
+		}
+		return err == nil || name == "states"
+	})
 }
 
 func (v *surveyor) queues(ctx context.Context) error {
-	states, err := v.names(ctx, "/jobs/states")
-	if err != nil {
-		return err
-	}
-	for _, state := range states {
-		dir := "/jobs/states/" + state
-		if !slices.Contains(domain.JobStates, domain.JobState(state)) {
-			v.stray(dir)
-			continue
-		}
-		names, err := v.names(ctx, dir)
-		if err != nil {
-			return err
-		}
-		for _, n := range names {
-			if _, id, bad := domain.ParseEntryName(n); bad == nil {
-				v.out.Entries[id] = append(v.out.Entries[id], dir+"/"+n)
-			} else {
-				v.stray(dir + "/" + n)
+	err := v.each(ctx, "/jobs/states", func(name, _ string) bool { return slices.Contains(domain.JobStates, domain.JobState(name)) })
+	for _, state := range domain.JobStates {
+		err = cmp.Or(err, v.each(ctx, "/jobs/states/"+string(state), func(name, node string) bool {
+			_, id, err := domain.ParseEntryName(name)
+			if err == nil {
+				v.out.Entries[id] = append(v.out.Entries[id], node)
 			}
-		}
-	}
-	return nil
-}
-
-func (v *surveyor) promised(ctx context.Context) error {
-	names, err := v.names(ctx, "/space")
-	for _, n := range names {
-		if id, bad := domain.ParseJobID(n); bad == nil {
-			v.out.Promises[id] = []string{"/space/" + n}
-		} else {
-			v.stray("/space/" + n)
-		}
+			return err == nil
+		}))
 	}
 	return err
 }
 
+func (v *surveyor) promised(ctx context.Context) error {
+	return v.each(ctx, "/space", func(name, node string) bool {
+		id, err := domain.ParseJobID(name)
+		if err == nil {
+			v.out.Promises[id] = []string{node}
+		}
+		return err == nil
+	})
+}
+
 func (v *surveyor) batches(ctx context.Context) error {
-	names, err := v.names(ctx, "/batches")
-	if err != nil {
-		return err
-	}
+	err := v.each(ctx, "/batches", func(name, _ string) bool {
+		id, err := domain.ParseBatchID(name)
+		if err == nil {
+			v.out.Batches = append(v.out.Batches, id)
+		}
+		return err == nil
+	})
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(surveyParallel)
-	for _, n := range names {
-		id, bad := domain.ParseBatchID(n)
-		if bad != nil {
-			v.mu.Lock()
-			v.stray("/batches/" + n)
-			v.mu.Unlock()
-			continue
-		}
-		v.out.Batches = append(v.out.Batches, id)
+	for _, id := range v.out.Batches {
 		g.Go(func() error { return v.refs(gctx, id) })
 	}
-	return g.Wait()
+	return cmp.Or(err, g.Wait())
 }
 
 func (v *surveyor) refs(ctx context.Context, id domain.BatchID) error {
 	for _, sub := range domain.Subs {
-		dir := v.root.Name(v.root.Sub(id, sub))
-		names, err := v.names(ctx, dir)
+		names, err := v.conn.List(ctx, v.root.Sub(id, sub))
 		if err != nil {
 			return err
 		}
+		slices.Sort(names)
 		v.mu.Lock()
-		for _, n := range names {
-			if job, bad := domain.ParseJobID(n); bad == nil {
-				v.out.Refs[job] = append(v.out.Refs[job], dir+"/"+n)
+		for _, name := range names {
+			node := v.root.Name(v.root.Sub(id, sub)) + "/" + name
+			if job, bad := domain.ParseJobID(name); bad == nil {
+				v.out.Refs[job] = append(v.out.Refs[job], node)
 			} else {
-				v.out.Odd[id] = append(v.out.Odd[id], dir+"/"+n)
+				v.out.Odd[id] = append(v.out.Odd[id], node)
 			}
 		}
 		v.mu.Unlock()
@@ -137,30 +121,18 @@ func (v *surveyor) refs(ctx context.Context, id domain.BatchID) error {
 }
 
 func (v *surveyor) settings(ctx context.Context) error {
-	add := func(a domain.Aggregate) {
+	add := func(a domain.Aggregate) bool {
 		if !slices.Contains(v.out.Settings, a) {
 			v.out.Settings = append(v.out.Settings, a)
 		}
+		return true
 	}
-	names, err := v.names(ctx, "/config/versions")
-	if err != nil {
-		return err
+	err := v.each(ctx, "/config/versions", func(name, _ string) bool {
+		kind, _, ok := strings.Cut(name, ":")
+		return ok && kind != "" && add(domain.Aggregate{Kind: domain.KindSetting, ID: name})
+	})
+	for _, kind := range []domain.HoldKind{domain.HoldCollection, domain.HoldQueue} {
+		err = cmp.Or(err, v.each(ctx, v.root.Name(v.root.Holds(kind)), func(name, _ string) bool { return add(domain.SettingAggregate(kind, name)) }))
 	}
-	for _, n := range names {
-		if kind, _, ok := strings.Cut(n, ":"); ok && kind != "" {
-			add(domain.Aggregate{Kind: domain.KindSetting, ID: n})
-		} else {
-			v.stray("/config/versions/" + n)
-		}
-	}
-	for kind, dir := range map[domain.HoldKind]string{domain.HoldCollection: "/locks/collections", domain.HoldQueue: "/locks/queue"} {
-		names, err := v.names(ctx, dir)
-		if err != nil {
-			return err
-		}
-		for _, n := range names {
-			add(domain.SettingAggregate(kind, n))
-		}
-	}
-	return nil
+	return err
 }

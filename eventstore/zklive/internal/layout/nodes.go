@@ -84,7 +84,7 @@ func (r Root) BatchNodes(b domain.Batch) []Node {
 	if b.Report != nil {
 		nodes = append(nodes, Node{Path: r.StatusReport(b.ID), Value: b.Report})
 	}
-	if b.NextRow > 0 || hasStates(b.State) {
+	if b.NextRow > 0 || slices.Contains(withStates, b.State) {
 		nodes = append(nodes, r.statesNodes(b.ID)...)
 	}
 	return nodes
@@ -100,13 +100,9 @@ func (r Root) statesNodes(id domain.BatchID) []Node {
 	return nodes
 }
 
-func hasStates(s domain.BatchState) bool {
-	switch s {
-	case domain.BatchProcessing, domain.BatchReporting, domain.BatchCompleted, domain.BatchFailed, domain.BatchUpdateReporting:
-		return true
-	}
-	return false
-}
+// withStates are the states in which a batch has its states directories, whether it
+// has jobs or not.
+var withStates = []domain.BatchState{domain.BatchProcessing, domain.BatchReporting, domain.BatchCompleted, domain.BatchFailed, domain.BatchUpdateReporting}
 
 // SettingNodes returns the nodes of a setting: its version, and its hold.
 func (r Root) SettingNodes(s domain.Setting) (nodes []Node) {

@@ -199,6 +199,9 @@ func (c *Conn) multi(name string, ops layout.Ops) (answers []zk.MultiResponse, e
 
 var acl = zk.WorldACL(zk.PermAll)
 
+// flags are those of the creates of an operation.
+var flags = map[layout.Kind]int32{layout.CreateEphemeral: zk.FlagEphemeral, layout.CreateSequential: zk.FlagSequence}
+
 // request returns an operation as the client library takes it.
 func request(op layout.Op) any {
 	switch op.Kind {
@@ -208,12 +211,8 @@ func request(op layout.Op) any {
 		return &zk.SetDataRequest{Path: op.Path, Data: op.Data, Version: op.Version}
 	case layout.Delete:
 		return &zk.DeleteRequest{Path: op.Path, Version: op.Version}
-	case layout.CreateEphemeral:
-		return &zk.CreateRequest{Path: op.Path, Data: op.Data, Acl: acl, Flags: zk.FlagEphemeral}
-	case layout.CreateSequential:
-		return &zk.CreateRequest{Path: op.Path, Data: op.Data, Acl: acl, Flags: zk.FlagSequence}
 	default:
-		return &zk.CreateRequest{Path: op.Path, Data: op.Data, Acl: acl}
+		return &zk.CreateRequest{Path: op.Path, Data: op.Data, Acl: acl, Flags: flags[op.Kind]}
 	}
 }
 
@@ -293,9 +292,8 @@ func (c *Conn) DeleteAll(ctx context.Context, name string, paths []string) error
 // belowParallel is how many nodes are listed at once.
 const belowParallel = 32
 
-// Destroy removes a node and all below it, children first. What is gone already, or
-// goes meanwhile, is no error.
-func (c *Conn) Destroy(ctx context.Context, path string) error {
+// Tree returns a node and all below it, parents first; nothing when it is not there.
+func (c *Conn) Tree(ctx context.Context, path string) ([]string, error) {
 	var all []string
 	for level := []string{path}; len(level) > 0; {
 		found, below := make([][]string, len(level)), make([][]string, len(level))
@@ -315,9 +313,19 @@ func (c *Conn) Destroy(ctx context.Context, path string) error {
 			})
 		}
 		if err := g.Wait(); err != nil {
-			return err
+			return nil, err
 		}
 		all, level = slices.Concat(all, slices.Concat(found...)), slices.Concat(below...)
+	}
+	return all, nil
+}
+
+// Destroy removes a node and all below it, children first. What is gone already, or
+// goes meanwhile, is no error.
+func (c *Conn) Destroy(ctx context.Context, path string) error {
+	all, err := c.Tree(ctx, path)
+	if err != nil {
+		return err
 	}
 	slices.Reverse(all)
 	return c.DeleteAll(ctx, "zklive/destroy/part", all)
