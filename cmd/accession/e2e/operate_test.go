@@ -242,7 +242,7 @@ func TestBatchesAreDeletedAndCleanedUp(t *testing.T) {
 		t.Errorf("the job's files: %v", err)
 	}
 	in.says(0, []string{"job", "delete", v.Jobs[2].ID, "--reason", "sent twice", "--yes"}, "is deleted now, was failed (J21)",
-		"the depositor was told of it in the report of "+string(failed), "3-lost.txt")
+		"the report of "+string(failed)+" already named it to the depositor", "3-lost.txt")
 	in.shown()
 	in.says(0, words("batch ls"), "jobs  completed  failed  held  deleted  in progress", "   4          1       1     0        1            1  ")
 	in.says(2, words("batch delete "+string(failed)+" --reason withdrawn"), "there is no terminal to ask at")

@@ -164,7 +164,7 @@ func (in *installation) done(args []string) {
 		if code == 0 {
 			return
 		}
-		if !strings.Contains(errs, "a worker is at it") {
+		if !strings.Contains(errs, "locked by a worker") {
 			in.t.Fatalf("accession %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errs)
 		}
 		<-tick.C

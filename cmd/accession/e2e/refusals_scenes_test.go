@@ -17,9 +17,9 @@ import (
 var (
 	held = no{"collection test is on hold, set by user/test: new terms; lift that hold first",
 		"`accession collection ls` shows who set the hold and why; `accession collection release` lifts it"}
-	locked  = no{"job/ID is pending and locked by a worker", "a worker is at it in this moment: try again when its step has ended, or pause the queue first"}
+	locked  = no{"job/ID is pending and locked by a worker", "locked by a worker: try again when its step has ended, or pause the queue first"}
 	noBatch = no{"there is no such batch", "`accession batch ls` lists them, also those that were deleted"}
-	noJob   = no{"there is no such job", "`accession job ls` lists them; `accession job show ID` tells of one that was deleted"}
+	noJob   = no{"there is no such job", "`accession job ls` lists them; `accession job show ID` shows one that was deleted"}
 	nobody  = no{"batch/ID cannot have its report sent again: the profile test names nobody to write to",
 		"name them in the profile, under notify; `accession report batch --batch ID --format mail --from ADDRESS --to ADDRESS` makes a mail for others"}
 	whichJobs = "`accession job ls --batch ID` shows where they are"
@@ -54,9 +54,9 @@ func refuseBatchesAndJobs(s *scene) {
 	id := s.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeFileBatchManifest})
 	batch(id, "pending", nil)
 	s.told(3, words("batch release "+string(id)), "accession: release ID: batch/ID is pending: release is not possible (possible from here: held, processing)\n"+
-		"hint: its jobs are being made: `accession batch show ID` tells how far it is; `accession collection hold` stops its jobs\n", string(id))
+		"hint: its jobs are being made: `accession batch show ID` shows how far it is; `accession collection hold` holds its jobs\n", string(id))
 	s.told(4, words("job hold "+string(good)), "accession: hold ID: there is no such job\n"+
-		"hint: `accession job ls` lists them; `accession job show ID` tells of one that was deleted\n", string(good))
+		"hint: `accession job ls` lists them; `accession job show ID` shows one that was deleted\n", string(good))
 	s.told(2, words("job delete "+string(good)+" --yes"), "accession: delete ID: a deletion needs a reason\nhint: say why with --reason; it stays in the history\n", string(good))
 	s.works("batch-pending", 1, domain.EventBatchHeld)
 	batch(id, "held", expected{"release": no{"batch/ID cannot release: " + held.text, held.hint}, "delete": row("B12")})
@@ -112,7 +112,7 @@ func refuseBatchesAndJobs(s *scene) {
 		"delete":  no{"job/ID cannot delete: its batch is reporting; a job is deleted while its batch is processing or failed", soon}})
 	s.works("batch-reporting", 1, domain.EventBatchFailed)
 	batch(id, "failed", expected{send: nobody, "update-report": row("B8"), "delete": row("B11")})
-	s.effect(deletes(lost), "the depositor was told of it in the report of "+string(id)+"; an update report counts it as deleted and no longer names lost.txt (row 2), "+
+	s.effect(deletes(lost), "the report of "+string(id)+" already named it to the depositor; an update report counts it as deleted and no longer names lost.txt (row 2), "+
 		"which failed with http_status: lost.txt: "+base+"/lost.txt: the server answered 404 Not Found; correct the URL, or put the file there")
 
 	if _, err := s.app.Requeue(s.ctx(), lost, "look again"); err != nil {

@@ -72,52 +72,52 @@ var askings = map[domain.Kind][]asking{
 // and what they can do. ID stands for its name.
 type state struct{ possible, hint string }
 
-const onItsWay = "it is on its way: wait until it has completed or failed; `accession queue pause` stops its queue"
+const onItsWay = "it is being processed: wait until it has completed or failed; `accession queue pause` pauses its queue"
 
 var stated = map[domain.Kind]map[string]state{
 	domain.KindBatch: {
-		"pending": {"held, processing", "its jobs are being made: `accession batch show ID` tells how far it is; `accession collection hold` stops its jobs"},
-		"held":    {"pending, deleted", "`accession batch release ID` lets it go on, `accession batch delete ID` deletes it"},
+		"pending": {"held, processing", "its jobs are being made: `accession batch show ID` shows how far it is; `accession collection hold` holds its jobs"},
+		"held":    {"pending, deleted", "`accession batch release ID` releases it, `accession batch delete ID` deletes it"},
 		"processing": {"reporting",
-			"its jobs are at work: `accession batch show ID` tells how far they are"},
+			"its jobs are being processed: `accession batch show ID` shows how far they are"},
 		"reporting":        {"completed, failed", "wait until its report is made"},
 		"update-reporting": {"completed, failed", "wait until its report is made"},
 		"failed": {"update-reporting, deleted",
-			"`accession job requeue` sends its failed jobs back, then `accession batch update-report ID`; `accession batch delete ID` deletes it"},
-		"completed": {"deleted", "`accession batch cleanup ID` takes it out of the live state"},
+			"`accession job requeue` requeues its failed jobs, then `accession batch update-report ID`; `accession batch delete ID` deletes it"},
+		"completed": {"deleted", "`accession batch cleanup ID` removes it from the live state"},
 		"deleted":   {"", "`accession batch report ID` shows what became of it"},
 	},
 	domain.KindJob: {
-		"pending":      {"held, estimating, failed", "`accession job hold ID` parks it"},
-		"held":         {"pending, deleted", "`accession job release ID` lets it go on, `accession job delete ID` deletes it"},
+		"pending":      {"held, estimating, failed", "`accession job hold ID` holds it"},
+		"held":         {"pending, deleted", "`accession job release ID` releases it, `accession job delete ID` deletes it"},
 		"estimating":   {"provisioning", onItsWay},
 		"provisioning": {"downloading", onItsWay},
 		"downloading":  {"processing, failed", onItsWay},
 		"processing":   {"recording, failed", onItsWay},
 		"recording":    {"notify, failed", onItsWay},
 		"notify":       {"completed, failed", onItsWay},
-		"failed":       {"downloading, processing, recording, notify, deleted", "`accession job requeue ID` sends it back, `accession job delete ID` deletes it"},
-		"completed":    {"", "it is done; `accession job show ID` tells where its object is"},
+		"failed":       {"downloading, processing, recording, notify, deleted", "`accession job requeue ID` requeues it, `accession job delete ID` deletes it"},
+		"completed":    {"", "it is done; `accession job show ID` shows where its object is"},
 	},
 	domain.KindFile: {
 		"DISCOVERED":         {"DOWNLOADING, DOWNLOADED", fileComes},
 		"DOWNLOADING":        {"DOWNLOADED, DOWNLOADING_FAILED", fileComes},
 		"DOWNLOADING_FAILED": {"DOWNLOADING, IGNORE", fileComes},
-		"DOWNLOADED":         {"DOWNLOADING_FAILED, SKIPPED, READY", "`accession file skip ID` leaves it out"},
+		"DOWNLOADED":         {"DOWNLOADING_FAILED, SKIPPED, READY", "`accession file skip ID` skips it"},
 		"IGNORE":             {"DISCOVERED", fileAgain},
 		"SKIPPED":            {"DOWNLOADED", fileAgain},
 		"ABANDONED":          {"READY", fileAgain},
 		"READY":              {"PROCESSING", fileWorks},
 		"PROCESSING":         {"PROCESSED, PROCESSING_FAILED", fileWorks},
 		"PROCESSING_FAILED":  {"READY, ABANDONED", fileWorks},
-		"PROCESSED":          {"PROCESSING_FAILED", "it is done; `accession file show ID` tells where its result is"},
+		"PROCESSED":          {"PROCESSING_FAILED", "it is done; `accession file show ID` shows where its result is"},
 	},
 }
 
 const (
-	fileComes = "it is on its way: `accession file show ID` tells how far; once it is DOWNLOADED, `accession file skip ID` leaves it out"
-	fileAgain = "`accession file requeue ID` takes it up again"
-	fileWorks = "it is on its way: wait until it is PROCESSED, or ABANDONED and can be taken up again"
+	fileComes = "it is being downloaded: `accession file show ID` shows how far; once it is DOWNLOADED, `accession file skip ID` skips it"
+	fileAgain = "`accession file requeue ID` requeues it"
+	fileWorks = "it is being processed: wait until it is PROCESSED, or ABANDONED and can be requeued"
 )
 
 // row is the answer to a command that is possible: the row that it would take, ""
@@ -152,7 +152,7 @@ func (s *scene) answers(kind domain.Kind, id, in string, special expected) {
 				if in == string(domain.BatchDeleted) {
 					why = "deleted; `accession report batch --batch ID --format mail` makes a report from the history"
 				}
-				want = no{"batch/ID cannot have its report sent again: it is " + why, "`accession batch show ID` tells how far it is"}
+				want = no{"batch/ID cannot have its report sent again: it is " + why, "`accession batch show ID` shows how far it is"}
 			}
 		}
 		tried := *s.app

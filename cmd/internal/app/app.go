@@ -150,23 +150,55 @@ type App struct {
 	DryRun bool
 }
 
-// order is what commands of this actor carry.
-func (a *App) order() eventstore.Meta {
+// meta is what commands of this actor carry.
+func (a *App) meta() eventstore.Meta {
 	return eventstore.Meta{Actor: a.Actor, DryRun: a.DryRun, TraceParent: eventstore.NewTrace().Parent()}
 }
 
-// The columns' comments in the database say what the fields of rows mean.
-type (
-	// BatchFilter chooses batches.
-	BatchFilter = query.BatchFilter
-	// BatchSummary is a batch in a list.
-	BatchSummary = query.BatchSummary
-	// JobFilter chooses jobs.
-	JobFilter = query.JobFilter
-	// JobRow is a job as the tables have it.
-	JobRow = query.JobRow
-	// JobTransition is one change of a job's state.
-	JobTransition = query.JobTransition
-	// Retry is one failed attempt of a job.
-	Retry = query.Retry
-)
+// log opens the log and finds how far it goes.
+func (a *App) log(ctx context.Context) (log eventstore.Log, info eventstore.LogInfo, err error) {
+	if log, err = a.Open.Log(ctx); err == nil {
+		info, err = log.Info(ctx)
+	}
+	return log, info, err
+}
+
+// reading reads the tables, one query after another, until the first that fails.
+type reading struct {
+	db  query.Reader
+	err error
+}
+
+func (a *App) read(ctx context.Context) *reading {
+	db, err := a.Open.DB(ctx)
+	return &reading{db, err}
+}
+
+// ask runs a query unless one before it failed.
+func ask[Q, A any](ctx context.Context, r *reading, run func(context.Context, query.Reader, Q) (A, error), q Q) (answer A) {
+	if r.err == nil {
+		answer, r.err = run(ctx, r.db, q)
+	}
+	return answer
+}
+
+// pageLimit returns how many rows a page has.
+func pageLimit(limit int) int {
+	if limit < 1 {
+		return 100
+	}
+	return limit
+}
+
+// page cuts rows to the limit, and reports whether there were more.
+func page[T any](limit int, rows []T) ([]T, bool) {
+	return notNil(rows[:min(len(rows), limit)]), len(rows) > limit
+}
+
+// notNil makes an empty list show as one in JSON.
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -2,16 +2,14 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Changed says what a command left behind: the aggregate, its version (a reader
-// may wait for it) and its state. Of a command that was only tried it says what
-// would be.
+// Changed says what a command changed: the aggregate, its version (a reader may wait
+// for it) and its state. After a dry run it says what would change.
 type Changed struct {
 	Subject string   `json:"subject"`
 	Version int64    `json:"version"`
@@ -28,18 +26,18 @@ func (c *Changed) add(format string, args ...any) {
 }
 
 // changeHold sets (hold not nil) or lifts a hold or pause.
-func (a *App) changeHold(ctx context.Context, verb string, kind domain.HoldKind, name string, hold *domain.Hold, why string) (Changed, error) {
-	what := verb + " " + string(kind) + " " + name
+func (a *App) changeHold(ctx context.Context, verb string, kind domain.HoldKind, name string, hold *domain.Hold, why string) (c Changed, err error) {
+	defer explained(&err, verb+" "+string(kind)+" "+name)
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
-		return Changed{}, explain(what, err)
+		return c, err
 	}
 	if hold != nil {
 		hold.By, hold.When, hold.Why = string(a.Actor), domain.At(handler.Clock()), why
 	}
-	res, err := handler.Hold(ctx, kind, name, hold, why, a.order())
+	res, err := handler.Hold(ctx, kind, name, hold, why, a.meta())
 	if err != nil {
-		return Changed{}, explain(what, err)
+		return c, err
 	}
 	word := func(h *domain.Hold) string {
 		switch {
@@ -54,7 +52,13 @@ func (a *App) changeHold(ctx context.Context, verb string, kind domain.HoldKind,
 	return Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, From: word(res.Before.Hold), State: word(res.State.Hold), DryRun: a.DryRun}, nil
 }
 
-// because gives an operator's reason, nil when none was told.
+// The codes of an operator's reasons.
+const (
+	codeRequested         domain.Code = "requested"
+	codeSkippedByOperator domain.Code = "skipped_by_operator"
+)
+
+// because returns an operator's reason, nil when none was given.
 func because(why string) *domain.Reason {
 	if why = strings.TrimSpace(why); why == "" {
 		return nil
@@ -62,10 +66,18 @@ func because(why string) *domain.Reason {
 	return &domain.Reason{Class: domain.ClassWait, Code: codeRequested, Message: why}
 }
 
-// deletedBecause gives the reason of a deletion, which has to have one.
-func deletedBecause(what, why string) (*domain.Reason, error) {
+// required returns the reason of a command that must have one.
+func required(what string, code domain.Code, why string) (*domain.Reason, error) {
 	if why = strings.TrimSpace(why); why == "" {
-		return nil, &Error{Kind: Invalid, What: what, Err: errors.New("a deletion needs a reason"), Hint: "say why with --reason; it stays in the history"}
+		return nil, errorf(Invalid, "say why with --reason; it stays in the history", "%s needs a reason", what)
 	}
-	return &domain.Reason{Class: domain.ClassCancelled, Code: codeRequested, Message: why}, nil
+	return &domain.Reason{Class: domain.ClassCancelled, Code: code, Message: why}, nil
+}
+
+// orElse returns what was said, or other.
+func orElse(why, other string) string {
+	if why = strings.TrimSpace(why); why == "" {
+		return other
+	}
+	return why
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,12 +23,8 @@ type Collection struct {
 
 // Collections lists the collections that profiles describe or that are on hold, by
 // name. It works, without counts, when PostgreSQL does not.
-func (a *App) Collections(ctx context.Context) ([]Collection, error) {
-	list, err := a.collections(ctx)
-	return notNil(list), explain("list collections", err)
-}
-
-func (a *App) collections(ctx context.Context) ([]Collection, error) {
+func (a *App) Collections(ctx context.Context) (list []Collection, err error) {
+	defer explained(&err, "list collections")
 	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return nil, err
@@ -38,97 +33,59 @@ func (a *App) collections(ctx context.Context) ([]Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	profiles, err := a.Open.Profiles()
+	profiles, err := a.Profiles()
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]*Collection{}
+	all := map[string]Collection{}
 	for name, h := range holds.Collections {
-		all[name] = &Collection{Name: name, Hold: &h}
+		all[name] = Collection{Name: name, Hold: &h}
 	}
-	held, counted := a.held(ctx)
-	for _, name := range profiles.Names() {
-		p, err := profiles.Get(name)
-		if err != nil {
-			return nil, err
-		}
+	t := a.read(ctx)
+	var held map[string]query.HeldCount
+	if t.err == nil {
+		held, t.err = query.Held(ctx, t.db)
+	}
+	for _, p := range profiles {
 		c := all[p.Collection]
-		if c == nil {
-			c = &Collection{Name: p.Collection}
-			all[p.Collection] = c
-		}
-		c.Profile = name
-		if counted {
-			n := held[name]
+		c.Name, c.Profile = p.Collection, p.Name
+		if n := held[p.Name]; t.err == nil {
 			c.Batches, c.Jobs = &n.Batches, &n.Jobs
 		}
+		all[p.Collection] = c
 	}
-	var list []Collection
+	list = []Collection{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, *all[name])
+		list = append(list, all[name])
 	}
 	return list, nil
 }
 
-// held counts what is held by profile, if the tables can be read.
-func (a *App) held(ctx context.Context) (map[string]query.HeldCount, bool) {
-	db, err := a.Open.DB(ctx)
-	if err != nil {
-		return nil, false
-	}
-	held, err := query.Held(ctx, db)
-	return held, err == nil
-}
-
 // HoldCollection makes new batches and pending jobs of a collection wait in held.
-// What is past pending goes on. A collection that no profile describes is not
-// found: a hold on a slip of the pen would hold nothing.
-func (a *App) HoldCollection(ctx context.Context, name, why string) (Changed, error) {
-	what := "hold collection " + name
+// What is past pending goes on. A collection that no profile describes is not found:
+// a hold on a misspelt name would hold nothing.
+func (a *App) HoldCollection(ctx context.Context, name, why string) (c Changed, err error) {
+	defer explained(&err, "hold collection "+name)
 	if err := domain.CheckHoldName(domain.HoldCollection, name); err != nil {
-		return Changed{}, &Error{Kind: Invalid, What: what, Err: err}
+		return c, &Error{Kind: Invalid, Err: err}
 	}
-	known, err := a.collectionNames()
-	if err != nil {
-		return Changed{}, explain(what, err)
-	}
-	if !slices.Contains(known, name) {
-		return Changed{}, &Error{Kind: NotFound, What: what, Err: fmt.Errorf("no profile describes the collection %q", name),
-			Hint: "there is " + strings.Join(known, ", ")}
-	}
-	c, err := a.changeHold(ctx, "hold", domain.HoldCollection, name, &domain.Hold{}, why)
+	profiles, err := a.Profiles()
 	if err != nil {
 		return c, err
 	}
+	known := fieldsOf(profiles, func(p Profile) string { return p.Collection })
+	if slices.Sort(known); !slices.Contains(known, name) {
+		return c, errorf(NotFound, "there is "+strings.Join(known, ", "), "no profile describes the collection %q", name)
+	}
+	c, err = a.changeHold(ctx, "hold", domain.HoldCollection, name, &domain.Hold{}, why)
 	c.add("its new batches, and its jobs that are still pending, wait in held; others go on")
-	return c, nil
-}
-
-// collectionNames lists the collections that profiles describe, sorted.
-func (a *App) collectionNames() ([]string, error) {
-	profiles, err := a.Open.Profiles()
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, n := range profiles.Names() {
-		p, err := profiles.Get(n)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, p.Collection)
-	}
-	slices.Sort(names)
-	return names, nil
+	return c, err
 }
 
 // ReleaseCollection lifts the hold on a collection. What waits in held because of
 // it stays there until it is released itself.
 func (a *App) ReleaseCollection(ctx context.Context, name, why string) (Changed, error) {
 	c, err := a.changeHold(ctx, "release", domain.HoldCollection, name, nil, why)
-	if err != nil {
-		return c, err
-	}
 	c.add("held batches and jobs of it can be released now, with `accession batch release` and `accession job release`")
-	return c, nil
+	return c, err
 }

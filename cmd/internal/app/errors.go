@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,63 +17,81 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Kind sorts errors by what the asker can do about them.
+// Kind sorts errors by what the caller can do about them.
 type Kind string
 
 // The kinds of error.
 const (
-	Invalid     Kind = "invalid"     // the question itself is wrong
+	Invalid     Kind = "invalid"     // the request itself is wrong
 	Refused     Kind = "refused"     // the rules do not allow it now
 	NotFound    Kind = "not_found"   // there is no such thing
 	Unavailable Kind = "unavailable" // a server does not answer
 	Full        Kind = "full"        // a limit is reached; later it may work
-	Lost        Kind = "lost"        // a server has lost its data; a restore makes it anew
-	Interrupted Kind = "interrupted" // the asker ended it, and should know how things stand
+	Lost        Kind = "lost"        // a server has lost its data; a restore is needed
+	Interrupted Kind = "interrupted" // the caller ended it before it was done
 	Failed      Kind = "failed"      // anything else
 )
 
-// Error is the answer of a use case that could not do what was asked.
+// Error is the error of a use case.
 type Error struct {
 	Kind Kind
-	What string // what was being done, such as: submit
+	What string // what was being done, such as: submit; filled in by the use case
 	Err  error
-	Hint string // what to do next, "" = nothing to say
-	// RetryAfter is when it is worth trying again, of errors of kind Full.
+	Hint string // what to do next, "" = none
+	// RetryAfter is when to try again, of errors of kind Full.
 	RetryAfter time.Duration
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.What + ": " + e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// explain turns the errors of the layers below into an [*Error]. nil stays nil,
-// an *Error stays as it is.
+// errorf returns an error of a kind with a hint; explain adds what was being done.
+func errorf(kind Kind, hint, format string, args ...any) error {
+	return &Error{Kind: kind, Err: fmt.Errorf(format, args...), Hint: hint}
+}
+
+// missing returns an error of kind NotFound in place of one about something that does
+// not exist, and other errors unchanged.
+func missing(err error, hint, format string, args ...any) error {
+	if errors.Is(err, eventstore.ErrNotFound) || errors.Is(err, query.ErrNotFound) {
+		return errorf(NotFound, hint, format, args...)
+	}
+	return err
+}
+
+// explained explains the error that a use case returns; it is deferred.
+func explained(err *error, what string) { *err = explain(what, *err) }
+
+// explain turns the errors of the layers below into an [*Error]. nil stays nil, an
+// *Error stays as it is.
 func explain(what string, err error) error {
-	var known *Error
-	if err == nil || errors.As(err, &known) {
+	if known, ok := errors.AsType[*Error](err); ok {
+		known.What = cmp.Or(known.What, what)
 		return err
 	}
-	e := &Error{Kind: Failed, What: what, Err: err}
-	var refused *domain.Refused
-	var profileUnknown *profile.NotFoundError
-	var full *eventstore.FullError
-	var store *eventstore.Error
-	if errors.As(err, &store) && store.Hint != "" {
-		e.Hint = store.Hint
-		e.Err = unhinted(store)
+	if err == nil {
+		return nil
 	}
+	e := &Error{Kind: Failed, What: what, Err: err}
+	if store, ok := errors.AsType[*eventstore.Error](err); ok && store.Hint != "" {
+		e.Hint, e.Err = store.Hint, unhinted(store)
+	}
+	refused, isRefused := errors.AsType[*domain.Refused](err)
+	full, isFull := errors.AsType[*eventstore.FullError](err)
+	_, noProfile := errors.AsType[*profile.NotFoundError](err)
 	switch {
-	case errors.As(err, &refused) && slices.Contains(malformed, refused.Code):
+	case isRefused && slices.Contains(malformed, refused.Code):
 		e.Kind = Invalid
-	case errors.As(err, &refused):
+	case isRefused:
 		e.Kind, e.Hint = Refused, instead(refused)
-	case errors.As(err, &profileUnknown):
+	case noProfile:
 		e.Kind, e.Hint = NotFound, "`accession profile ls` lists the profiles there are; each is a file in profiles_dir"
 	case errors.Is(err, eventstore.ErrNotFound), errors.Is(err, query.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.Kind = NotFound
-	case errors.As(err, &full):
+	case isFull:
 		e.Kind, e.RetryAfter = Full, full.After
 		e.Hint = fmt.Sprintf("nothing was taken or changed: try again in %v; `accession status` shows queues and outbox", full.After)
 	case errors.Is(err, eventstore.ErrFull):
@@ -81,38 +100,34 @@ func explain(what string, err error) error {
 	case errors.Is(err, eventstore.ErrLocked):
 		e.Kind, e.Hint = Refused, lockedHint
 	case errors.Is(err, eventstore.ErrConflict):
-		e.Kind, e.Hint = Refused, "somebody else changed it in this moment: look at it and try again"
+		e.Kind, e.Hint = Refused, "another process changed it meanwhile: look at it and try again"
 	case errors.Is(err, query.ErrReplaced):
-		e.Hint = "make it again: it then tells of the new tables"
+		e.Hint = "run it again: it then reads the new tables"
 	case errors.Is(err, query.ErrIdle):
-		e.Hint = "write it into a file with --out, and look at that"
+		e.Hint = "write it to a file with --out, and read that"
 	case errors.Is(err, eventstore.ErrUnknown), unreachable(err):
-		e.Kind = Unavailable
-		if e.Hint == "" {
-			e.Hint = "is the server running? `accession status` tells which does not answer"
-		}
+		e.Kind, e.Hint = Unavailable, cmp.Or(e.Hint, "is the server running? `accession status` shows which does not answer")
 	}
 	return e
 }
 
-// lockedHint says what can be done about a lock.
-const lockedHint = "a worker is at it in this moment: try again when its step has ended, or pause the queue first"
+// lockedHint says what to do about a lock.
+const lockedHint = "locked by a worker: try again when its step has ended, or pause the queue first"
 
-// unhinted gives the error without its hint, which is told once and elsewhere.
+// unhinted returns the error without its hint, which is shown elsewhere.
 func unhinted(e *eventstore.Error) error {
 	short := *e
 	short.Hint = ""
 	return &short
 }
 
-// NoAnswer is the error of kind Unavailable for a server that cannot be talked to.
+// NoAnswer returns an error of kind Unavailable for a server that cannot be reached.
 // nil stays nil.
 func NoAnswer(server string, err error, hint string) error {
 	if err == nil {
 		return nil
 	}
-	var store *eventstore.Error
-	if errors.As(err, &store) {
+	if store, ok := errors.AsType[*eventstore.Error](err); ok {
 		err = unhinted(store)
 	}
 	return &Error{Kind: Unavailable, What: server, Err: oneLine{err}, Hint: hint}
@@ -124,20 +139,19 @@ type oneLine struct{ error }
 // Error implements error.
 func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e oneLine) Unwrap() error { return e.error }
 
-// unreachable reports whether a server could not be talked to.
+// unreachable reports whether a server could not be reached.
 func unreachable(err error) bool {
-	var network net.Error
-	return errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded)
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, context.DeadlineExceeded)
 }
 
-// malformed are the codes of refusals that no other moment would change: the
-// question itself is wrong.
+// malformed are the codes of refusals of requests that are wrong in themselves.
 var malformed = []domain.Code{"bad_name", "bad_priority"}
 
-// instead says, for a refusal, what could be done instead.
+// instead returns, for a refusal, the hint what to do instead.
 func instead(r *domain.Refused) string {
 	commands := insteadOfState[r.Aggregate.Kind][r.State]
 	if other, known := insteadOfCode[r.Code]; known {
@@ -151,27 +165,27 @@ var insteadOfCode = map[domain.Code]string{
 	domain.CodeJobsLocked:     "`accession job ls --batch ID` shows where they are",
 	"jobs_processing":         "`accession job ls --batch ID` shows where they are",
 	"batch_state":             "wait until the batch is reported; `accession job show ID` names it",
-	"not_reported":            "`accession batch show ID` tells how far it is",
+	"not_reported":            "`accession batch show ID` shows how far it is",
 	"no_mail_address":         "name them in the profile, under notify; `accession report batch --batch ID --format mail --from ADDRESS --to ADDRESS` makes a mail for others",
 	"not_recoverable":         "`accession job delete ID` deletes it",
 }
 
 var insteadOfState = map[domain.Kind]map[string]string{
 	domain.KindBatch: {
-		string(domain.BatchPending):         "its jobs are being made: `accession batch show ID` tells how far it is; `accession collection hold` stops its jobs",
-		string(domain.BatchHeld):            "`accession batch release ID` lets it go on, `accession batch delete ID` deletes it",
-		string(domain.BatchProcessing):      "its jobs are at work: `accession batch show ID` tells how far they are",
+		string(domain.BatchPending):         "its jobs are being made: `accession batch show ID` shows how far it is; `accession collection hold` holds its jobs",
+		string(domain.BatchHeld):            "`accession batch release ID` releases it, `accession batch delete ID` deletes it",
+		string(domain.BatchProcessing):      "its jobs are being processed: `accession batch show ID` shows how far they are",
 		string(domain.BatchReporting):       "wait until its report is made",
 		string(domain.BatchUpdateReporting): "wait until its report is made",
-		string(domain.BatchFailed):          "`accession job requeue` sends its failed jobs back, then `accession batch update-report ID`; `accession batch delete ID` deletes it",
-		string(domain.BatchCompleted):       "`accession batch cleanup ID` takes it out of the live state",
+		string(domain.BatchFailed):          "`accession job requeue` requeues its failed jobs, then `accession batch update-report ID`; `accession batch delete ID` deletes it",
+		string(domain.BatchCompleted):       "`accession batch cleanup ID` removes it from the live state",
 		string(domain.BatchDeleted):         "`accession batch report ID` shows what became of it",
 	},
 	domain.KindJob: {
-		string(domain.JobPending):      "`accession job hold ID` parks it",
-		string(domain.JobHeld):         "`accession job release ID` lets it go on, `accession job delete ID` deletes it",
-		string(domain.JobFailed):       "`accession job requeue ID` sends it back, `accession job delete ID` deletes it",
-		string(domain.JobCompleted):    "it is done; `accession job show ID` tells where its object is",
+		string(domain.JobPending):      "`accession job hold ID` holds it",
+		string(domain.JobHeld):         "`accession job release ID` releases it, `accession job delete ID` deletes it",
+		string(domain.JobFailed):       "`accession job requeue ID` requeues it, `accession job delete ID` deletes it",
+		string(domain.JobCompleted):    "it is done; `accession job show ID` shows where its object is",
 		string(domain.JobEstimating):   working,
 		string(domain.JobProvisioning): working,
 		string(domain.JobDownloading):  working,
@@ -183,11 +197,11 @@ var insteadOfState = map[domain.Kind]map[string]string{
 		string(domain.FileDiscovered):        fileComes,
 		string(domain.FileDownloading):       fileComes,
 		string(domain.FileDownloadingFailed): fileComes,
-		string(domain.FileDownloaded):        "`accession file skip ID` leaves it out",
+		string(domain.FileDownloaded):        "`accession file skip ID` skips it",
 		string(domain.FileReady):             fileWorks,
 		string(domain.FileProcessing):        fileWorks,
 		string(domain.FileProcessingFailed):  fileWorks,
-		string(domain.FileProcessed):         "it is done; `accession file show ID` tells where its result is",
+		string(domain.FileProcessed):         "it is done; `accession file show ID` shows where its result is",
 		string(domain.FileIgnore):            fileAgain,
 		string(domain.FileAbandoned):         fileAgain,
 		string(domain.FileSkipped):           fileAgain,
@@ -201,8 +215,8 @@ var insteadOfState = map[domain.Kind]map[string]string{
 }
 
 const (
-	working   = "it is on its way: wait until it has completed or failed; `accession queue pause` stops its queue"
-	fileComes = "it is on its way: `accession file show ID` tells how far; once it is DOWNLOADED, `accession file skip ID` leaves it out"
-	fileWorks = "it is on its way: wait until it is PROCESSED, or ABANDONED and can be taken up again"
-	fileAgain = "`accession file requeue ID` takes it up again"
+	working   = "it is being processed: wait until it has completed or failed; `accession queue pause` pauses its queue"
+	fileComes = "it is being downloaded: `accession file show ID` shows how far; once it is DOWNLOADED, `accession file skip ID` skips it"
+	fileWorks = "it is being processed: wait until it is PROCESSED, or ABANDONED and can be requeued"
+	fileAgain = "`accession file requeue ID` requeues it"
 )

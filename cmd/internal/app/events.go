@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -39,7 +38,7 @@ func eventOf(r domain.Recorded) Event {
 		Batch: r.BatchID, Actor: r.Actor, Command: r.CommandID, Data: r.Data}
 }
 
-// Move gives the states before and after the event, and why.
+// Move returns the states before and after the event, and the reason.
 func (e Event) Move() (from, to string, why *domain.Reason) {
 	if m, ok := domain.MoveOfBatch(e.Data); ok {
 		return string(m.From), string(m.To), m.Reason
@@ -56,64 +55,39 @@ func (e Event) Move() (from, to string, why *domain.Reason) {
 	return "", "", nil
 }
 
-// tailLength is how many events Tail gives when it is not told where to begin.
+// tailLength is how many events Tail returns when it is not said where to begin.
 const tailLength = 20
 
-// TailOptions choose events.
+// TailOptions select events.
 type TailOptions struct {
 	Selection
 	Follow bool // go on until ctx ends
 }
 
-// Tail gives the events of the history in order. It ends after the first error.
-// Without any choice it begins with the last 20.
+// Tail reads the events of the history in order. It ends after the first error.
+// Without any selection it begins with the last 20.
 func (a *App) Tail(ctx context.Context, o TailOptions) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
+		var err error
 		if o.all() && o.From == 0 && o.Since.IsZero() {
-			last, err := a.LogEnd(ctx)
-			if err != nil {
-				yield(Event{}, explain("read events", err))
-				return
-			}
-			if last > tailLength {
-				o.From = last - tailLength + 1
-			}
+			var last uint64
+			last, err = a.LogEnd(ctx)
+			o.From = max(last, tailLength) - tailLength + 1
 		}
-		sel, err := a.selectEvents(ctx, o.Selection, o.Follow)
+		var sel *Selected
+		if err == nil {
+			sel, err = a.selectEvents(ctx, o.Selection, o.Follow)
+		}
 		if err != nil {
 			yield(Event{}, explain("read events", err))
 			return
 		}
-		for e, err := range sel.Events(ctx, nil) {
-			if !yield(e, err) {
-				return
-			}
-		}
+		sel.Events(ctx, nil)(yield)
 	}
 }
 
-// known refuses a batch of which neither the log nor the live state knows; "" is
-// none.
-func (a *App) known(ctx context.Context, log eventstore.Log, id domain.BatchID) error {
-	if id == "" {
-		return nil
-	}
-	if last, err := log.Last(ctx, id.Aggregate()); err != nil || last.Version > 0 {
-		return err
-	}
-	live, err := a.Open.Live(ctx) // its first event may still be on its way to the log
-	if err != nil {
-		return err
-	}
-	if _, err = live.Batch(ctx, id); errors.Is(err, eventstore.ErrNotFound) {
-		return &Error{Kind: NotFound, What: "read events", Err: fmt.Errorf("there is no batch %s", id), Hint: "`accession batch ls` lists them"}
-	}
-	return err
-}
-
-// Republisher sends events once more, below a subject prefix that nobody's events
-// stand on (else ErrConflict). It tells how many, and which stream keeps them,
-// "" = none does.
+// Republisher sends events once more, below a subject prefix that has no events yet
+// (else ErrConflict). It returns how many, and which stream keeps them, "" = none does.
 type Republisher interface {
 	Republish(ctx context.Context, prefix string, events iter.Seq2[domain.Recorded, error]) (n int, stream string, err error)
 }
@@ -125,19 +99,18 @@ type Republished struct {
 	Stream  string `json:"stream"`  // that keeps them, "" = none does
 }
 
-// Republish sends what was selected to a fresh subject. looked is told how many
-// places of the log have been looked at.
-func (a *App) Republish(ctx context.Context, sel *Selected, subject string, looked func(places uint64)) (Republished, error) {
-	done := Republished{Subject: subject}
-	what := "send events to " + subject
+// Republish sends the selected events to a fresh subject. looked is called with how
+// many sequences of the log have been read.
+func (a *App) Republish(ctx context.Context, sel *Selected, subject string, looked func(n uint64)) (done Republished, err error) {
+	defer explained(&err, "send events to "+subject)
+	done.Subject = subject
 	to, err := a.Open.Republisher(ctx)
 	if err != nil {
-		return done, explain(what, err)
+		return done, err
 	}
 	done.Events, done.Stream, err = to.Republish(ctx, subject, sel.Recorded(ctx, looked))
-	var e *eventstore.Error
-	if errors.Is(err, eventstore.ErrConflict) && errors.As(err, &e) {
-		return done, &Error{Kind: Refused, What: what, Err: e.Err, Hint: e.Hint}
+	if e, ok := errors.AsType[*eventstore.Error](err); ok && errors.Is(err, eventstore.ErrConflict) {
+		err = &Error{Kind: Refused, Err: e.Err, Hint: e.Hint}
 	}
-	return done, explain(what, err)
+	return done, err
 }

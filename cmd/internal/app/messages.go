@@ -2,12 +2,11 @@ package app
 
 import (
 	"context"
-	"errors"
 	"strings"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -16,62 +15,52 @@ type Resend struct {
 	Key  string
 	Made domain.Time // the report
 	To   int         // how many addresses
-	Open domain.Time // when a sending was begun whose end nobody knows, zero = none
-	// Send sends it and lets tell write what came of it into the history. failure is
+	Open domain.Time // when a sending was begun whose end is not known, zero = none
+	// Send sends it and calls note to write the outcome into the history. failure is
 	// why the mail could not be sent.
-	Send func(ctx context.Context, why *domain.Reason, tell func(context.Context, domain.NoteDelivery) error) (failure, err error)
+	Send func(ctx context.Context, why *domain.Reason, note func(context.Context, domain.NoteDelivery) error) (failure, err error)
 }
 
 // SendReport sends the report of a batch once more, as it was kept when it was
 // made. Nothing else about the batch changes.
-func (a *App) SendReport(ctx context.Context, id domain.BatchID, why string) (Changed, error) {
-	c, err := a.sendReport(ctx, id, why)
-	return c, explain("send the report of "+string(id), err)
-}
-
-func (a *App) sendReport(ctx context.Context, id domain.BatchID, why string) (Changed, error) {
-	what := "send the report of " + string(id)
+func (a *App) SendReport(ctx context.Context, id domain.BatchID, why string) (c Changed, err error) {
+	defer explained(&err, "send the report of "+string(id))
 	live, err := a.Open.Live(ctx)
 	if err != nil {
-		return Changed{}, err
+		return c, err
 	}
 	at, err := live.Batch(ctx, id)
-	if errors.Is(err, eventstore.ErrNotFound) {
-		return Changed{}, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such batch"),
-			Hint: "one that was cleaned up is in the tables: `accession report batch --batch " + string(id) + " --format mail` makes a mail of them"}
-	}
 	if err != nil {
-		return Changed{}, err
+		return c, missing(err, "one that was cleaned up is in the tables: `accession report batch --batch "+string(id)+" --format mail` makes a mail of them", "there is no such batch")
 	}
-	b := at.State
-	mail, err := a.Open.Resend(ctx, b)
+	mail, err := a.Open.Resend(ctx, at.State)
 	if err != nil {
-		return Changed{}, err
+		return c, err
 	}
-	c := Changed{Subject: id.Aggregate().String(), Version: b.Version, From: string(b.State), State: string(b.State), DryRun: a.DryRun}
-	c.add("the report made on %s goes to %d address(es), marked as sent again, as %s", mail.Made.UTC().Format("2006-01-02 15:04:05"), mail.To, mail.Key)
+	state := string(at.State.State)
+	c = Changed{Subject: id.Aggregate().String(), Version: at.State.Version, From: state, State: state, DryRun: a.DryRun}
+	c.add("the report made on %s goes to %d address(es), marked as sent again, as %s", mail.Made.UTC().Format(time.DateTime), mail.To, mail.Key)
 	if !mail.Open.IsZero() {
-		c.add("a sending begun on %s did not come to its end: if the mail system has taken that mail, two copies with the same Message-ID arrive", mail.Open.UTC().Format("2006-01-02 15:04:05"))
+		c.add("a sending begun on %s did not come to its end: if the mail system has taken that mail, two copies with the same Message-ID arrive", mail.Open.UTC().Format(time.DateTime))
 	}
-	tell := func(ctx context.Context, note domain.NoteDelivery) error {
-		told, err := a.changeBatch(ctx, "send the report of", id, note)
+	note := func(ctx context.Context, n domain.NoteDelivery) error {
+		noted, err := a.changeBatch(ctx, "send the report of", id, n)
 		if err == nil {
-			c.Version, c.From, c.State = told.Version, told.From, told.State
+			c.Version, c.From, c.State = noted.Version, noted.From, noted.State
 		}
 		return err
 	}
 	if a.DryRun {
-		return c, tell(ctx, domain.NoteDelivery{Delivery: mail.Key})
+		return c, note(ctx, domain.NoteDelivery{Delivery: mail.Key})
 	}
-	failure, err := mail.Send(ctx, because(why), tell)
+	failure, err := mail.Send(ctx, because(why), note)
 	if err == nil && failure != nil {
-		return c, &Error{Kind: Failed, What: what, Err: failure,
-			Hint: "mend it and ask again; `accession batch show " + string(id) + "` has the fate of every mail about it"}
+		err = &Error{Kind: Failed, Err: failure, Hint: "resolve it and try again; `accession batch show " + string(id) + "` has the state of every mail about it"}
 	}
 	return c, err
 }
 
-// Message tells how far a mail about a batch came.
+// Message is a mail about a batch.
 type Message struct {
 	Delivery      string               `json:"delivery"` // its key
 	About         string               `json:"about"`    // queued, report or update
@@ -84,62 +73,49 @@ type Message struct {
 	CreatedAt     domain.Time          `json:"created_at"`
 	LastAttemptAt domain.Time          `json:"last_attempt_at"`
 	DeliveredAt   domain.Time          `json:"delivered_at"` // null until it is
-	// What the history last told of it; "" when that is not in the tables.
+	// What the history last says of it; "" when that is not in the tables.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Trace  string `json:"trace,omitempty"`
 }
 
 // messages lists the mails about a batch.
-func (a *App) messages(ctx context.Context, db query.DB, id domain.BatchID) ([]Message, error) {
+func (a *App) messages(ctx context.Context, t *reading, id domain.BatchID) ([]Message, error) {
+	noted := ask(ctx, t, query.Messages, id)
+	if t.err != nil {
+		return nil, t.err
+	}
 	records, err := a.Open.Records(ctx)
 	if err != nil {
 		return nil, err
 	}
 	sent, err := records.BatchDeliveries(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	told, err := query.Messages(ctx, db, id)
-	if err != nil {
-		return nil, err
-	}
 	all := make([]Message, len(sent))
 	for i, d := range sent {
 		all[i] = Message{Delivery: d.Key, About: d.About, Channel: d.Channel, Again: strings.HasPrefix(d.Key, string(id)+"/again/"), State: d.State,
 			Recipients: len(d.Recipients), Attempts: d.Attempts, Error: d.LastError,
 			CreatedAt: d.CreatedAt, LastAttemptAt: d.LastAttemptAt, DeliveredAt: d.DeliveredAt}
-		for _, e := range told {
+		for _, e := range noted {
 			if e.Delivery == d.Key {
 				all[i].By, all[i].Reason, all[i].Trace = e.Actor, e.Reason, e.TraceParent
 			}
 		}
 	}
-	return all, nil
+	return all, err
 }
 
-// MailAddresses tells whom the service writes to about a batch, as its profile says.
+// MailAddresses returns the addresses of the service's mails about a batch, as its
+// profile has them.
 func (a *App) MailAddresses(ctx context.Context, id domain.BatchID) (from string, to []string, err error) {
-	what := "write to the depositor of " + string(id)
-	db, err := a.Open.DB(ctx)
-	if err != nil {
-		return "", nil, explain(what, err)
+	defer explained(&err, "write to the depositor of "+string(id))
+	t := a.read(ctx)
+	b := ask(ctx, t, query.Summary, id)
+	if t.err != nil {
+		return "", nil, t.err
 	}
-	b, err := query.Summary(ctx, db, id)
-	if err != nil {
-		return "", nil, explain(what, err)
+	p, err := a.Profile(b.ProfileName)
+	if err == nil && (p.Notify.From == "" || len(p.Notify.To) == 0) {
+		err = errorf(Invalid, "give them with --from and --to", "the profile %s has no mail addresses", p.Name)
 	}
-	profiles, err := a.Open.Profiles()
-	if err != nil {
-		return "", nil, explain(what, err)
-	}
-	p, err := profiles.Get(b.ProfileName)
-	if err != nil {
-		return "", nil, explain(what, err)
-	}
-	if p.Notify.From == "" || len(p.Notify.To) == 0 {
-		return "", nil, &Error{Kind: Invalid, What: what, Err: errors.New("the profile " + p.Name + " names nobody"),
-			Hint: "name them with --from and --to"}
-	}
-	return p.Notify.From, p.Notify.To, nil
+	return p.Notify.From, p.Notify.To, err
 }

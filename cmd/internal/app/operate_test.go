@@ -186,9 +186,9 @@ func TestOperatorsMoveJobs(t *testing.T) {
 	if err != nil || claim == nil {
 		t.Fatal(err)
 	}
-	w.refused(Refused, "locked", "a worker is at it", func() (Changed, error) { return a.Reprioritise(ctx, jobs[1], 1, "") })
+	w.refused(Refused, "locked", "locked by a worker", func() (Changed, error) { return a.Reprioritise(ctx, jobs[1], 1, "") })
 	a.DryRun = true
-	w.refused(Refused, "locked", "a worker is at it", func() (Changed, error) { return a.Reprioritise(ctx, jobs[1], 1, "") })
+	w.refused(Refused, "locked", "locked by a worker", func() (Changed, error) { return a.Reprioritise(ctx, jobs[1], 1, "") })
 }
 
 func TestOperatorsDeleteJobs(t *testing.T) {
@@ -242,8 +242,8 @@ func TestOperatorsMoveBatches(t *testing.T) {
 
 	id, jobs := w.Started(5, 5, 5)
 	subject = id.Aggregate().String()
-	w.refused(Refused, "is processing: update-report is not possible", "its jobs are at work", func() (Changed, error) { return a.RequestUpdate(ctx, id, "") })
-	w.refused(Refused, "is processing: delete is not possible", "its jobs are at work", func() (Changed, error) { return a.DeleteBatch(ctx, id, "why not") })
+	w.refused(Refused, "is processing: update-report is not possible", "its jobs are being processed", func() (Changed, error) { return a.RequestUpdate(ctx, id, "") })
+	w.refused(Refused, "is processing: delete is not possible", "its jobs are being processed", func() (Changed, error) { return a.DeleteBatch(ctx, id, "why not") })
 	w.Walk(jobs[0], domain.JobCompleted)
 	w.Fail(jobs[1], domain.JobDownloading)
 	w.Fail(jobs[2], domain.JobDownloading)

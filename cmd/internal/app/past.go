@@ -3,10 +3,10 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
@@ -14,13 +14,13 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Moment is a place in the log, or a time by its clock; the zero value is now.
+// Moment is a sequence in the log, or a time by its clock; the zero value is now.
 type Moment struct {
 	Seq  uint64
 	Time time.Time
 }
 
-// IsNow reports whether nothing older is asked for.
+// IsNow reports whether the moment is now.
 func (m Moment) IsNow() bool { return m.Seq == 0 && m.Time.IsZero() }
 
 // Place says as of which event something is shown: everything up to it, nothing
@@ -30,73 +30,84 @@ type Place struct {
 	Stored time.Time `json:"stored"` // when the log took it
 }
 
-// placeAt turns a moment into the last place that it holds.
-func placeAt(ctx context.Context, log eventstore.Log, m Moment) (Place, error) {
-	info, err := log.Info(ctx)
-	if err != nil {
-		return Place{}, err
-	}
-	seq := m.Seq
-	if seq == 0 {
-		behind, err := placeOf(ctx, log, info, m.Time.Add(1))
+// placeAt finds the last event at a moment.
+func placeAt(ctx context.Context, log eventstore.Log, info eventstore.LogInfo, m Moment) (at Place, err error) {
+	defer explained(&err, "look into the past")
+	if at.Seq = m.Seq; at.Seq == 0 {
+		behind, err := seqAt(ctx, log, info, m.Time.Add(1))
 		if err != nil {
-			return Place{}, err
+			return at, err
 		}
-		seq = behind - 1
+		at.Seq = behind - 1
 	}
-	if seq < info.First || seq > info.Last {
-		return Place{}, &Error{Kind: NotFound, What: "look into the past", Err: fmt.Errorf("the log holds the places %d to %d", info.First, info.Last),
-			Hint: "`accession events ls` shows when each event was written"}
+	if at.Seq < info.First || at.Seq > info.Last {
+		return at, errorf(NotFound, "`accession events ls` shows when each event was written", "the log holds the sequences %d to %d", info.First, info.Last)
 	}
-	stored, err := storedAt(ctx, log, seq)
-	return Place{seq, stored.UTC()}, err
+	stored, err := storedAt(ctx, log, at.Seq)
+	at.Stored = stored.UTC()
+	return at, err
 }
 
-// pastOf folds the events of some aggregates up to a moment.
-func (a *App) pastOf(ctx context.Context, m Moment, events func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error]) (*query.Past, Place, error) {
-	return a.fold(ctx, query.NewPast(), m, events)
-}
-
-// wholePast folds everything, without its changes of state: those are in the tables.
-func (a *App) wholePast(ctx context.Context, m Moment) (*query.Past, Place, error) {
-	return a.fold(ctx, query.NewPastStates(), m, func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error] {
-		return log.Read(ctx, eventstore.ReadOptions{To: to})
+// seqAt returns the sequence of the first event that the log stored at t or later, or
+// the one behind its end. It reads some twenty single events.
+func seqAt(ctx context.Context, log eventstore.Log, info eventstore.LogInfo, t time.Time) (uint64, error) {
+	var failed error
+	n := sort.Search(int(info.Last+1-info.First), func(i int) bool {
+		stored, err := storedAt(ctx, log, info.First+uint64(i))
+		if err != nil {
+			failed = err
+		}
+		return failed != nil || !stored.Before(t)
 	})
+	return info.First + uint64(n), failed
 }
 
-// tablesAt gives the tables for what is told by its place in the log: they must have
-// come as far as the moment.
-func (a *App) tablesAt(ctx context.Context, m Moment) (query.DB, Place, error) {
-	log, err := a.Open.Log(ctx)
-	if err != nil {
-		return nil, Place{}, err
+func storedAt(ctx context.Context, log eventstore.Log, seq uint64) (time.Time, error) {
+	for r, err := range log.Read(ctx, eventstore.ReadOptions{From: seq, To: seq}) {
+		return r.Stored, err
 	}
-	at, err := placeAt(ctx, log, m)
+	return time.Time{}, fmt.Errorf("sequence %d of the log is empty: %w", seq, eventstore.ErrBroken)
+}
+
+// tablesAt returns the tables for what they have by sequence: they must have come as
+// far as the moment.
+func (a *App) tablesAt(ctx context.Context, m Moment) (db query.DB, at Place, err error) {
+	defer explained(&err, "look into the past")
+	log, info, err := a.log(ctx)
 	if err != nil {
 		return nil, at, err
 	}
-	db, err := a.Open.DB(ctx)
-	if err != nil {
+	if at, err = placeAt(ctx, log, info, m); err != nil {
+		return nil, at, err
+	}
+	if db, err = a.Open.DB(ctx); err != nil {
 		return nil, at, err
 	}
 	behind, err := query.Lag(ctx, db, at.Seq)
 	if err == nil && behind > 0 {
-		err = &Error{Kind: Unavailable, What: "look into the past", Err: fmt.Errorf("the tables are %d events behind place %d of the log", behind, at.Seq),
-			Hint: "`accession status` tells how fast they come; ask again then"}
+		err = errorf(Unavailable, "`accession status` shows how fast they catch up; try again then", "the tables are %d events behind sequence %d of the log", behind, at.Seq)
 	}
 	return db, at, err
 }
 
-func (a *App) fold(ctx context.Context, past *query.Past, m Moment, events func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error]) (*query.Past, Place, error) {
-	log, err := a.Open.Log(ctx)
+// events is part of the history, in the order of the log.
+type events = iter.Seq2[domain.Recorded, error]
+
+// fold folds part of the history up to a moment.
+func (a *App) fold(ctx context.Context, past *query.Past, m Moment, read func(log eventstore.Log, to uint64) (events, error)) (*query.Past, Place, error) {
+	log, info, err := a.log(ctx)
 	if err != nil {
 		return nil, Place{}, err
 	}
-	at, err := placeAt(ctx, log, m)
+	at, err := placeAt(ctx, log, info, m)
 	if err != nil {
 		return nil, at, err
 	}
-	for r, err := range events(log, at.Seq) {
+	list, err := read(log, at.Seq)
+	if err != nil {
+		return nil, at, err
+	}
+	for r, err := range list {
 		if err == nil {
 			err = past.Apply(r)
 		}
@@ -107,101 +118,84 @@ func (a *App) fold(ctx context.Context, past *query.Past, m Moment, events func(
 	return past, at, nil
 }
 
+// wholePast folds everything, without its changes of state: those are in the tables.
+func (a *App) wholePast(ctx context.Context, m Moment) (*query.Past, Place, error) {
+	return a.fold(ctx, query.NewPastStates(), m, func(log eventstore.Log, to uint64) (events, error) {
+		return log.Read(ctx, eventstore.ReadOptions{To: to}), nil
+	})
+}
+
 // batchPast folds everything of a batch: its own events, its jobs' and their files'.
 func (a *App) batchPast(ctx context.Context, id domain.BatchID, m Moment) (*query.Past, Place, error) {
-	return a.pastOf(ctx, m, func(_ eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error] {
+	return a.fold(ctx, query.NewPast(), m, func(_ eventstore.Log, to uint64) (events, error) {
 		sel, err := a.selectEvents(ctx, Selection{Batch: id, To: to}, false)
 		if err != nil {
-			return failing(err)
+			return nil, err
 		}
-		return sel.Recorded(ctx, nil)
+		return sel.Recorded(ctx, nil), nil
 	})
 }
 
 // jobPast folds a job, its files, and its batch's own events: what became of a
 // failed attempt may depend on the batch.
 func (a *App) jobPast(ctx context.Context, id domain.JobID, m Moment) (*query.Past, Place, error) {
-	return a.pastOf(ctx, m, func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error] {
+	return a.fold(ctx, query.NewPast(), m, func(log eventstore.Log, to uint64) (events, error) {
 		sel, err := a.selectEvents(ctx, Selection{Job: id, To: to}, false)
 		if err != nil {
-			return failing(err)
+			return nil, err
 		}
-		return inOrder(func(yield func(iter.Seq2[domain.Recorded, error]) error) error {
-			var batch domain.BatchID
-			job := sel.Recorded(ctx, nil)
-			if err := yield(func(y func(domain.Recorded, error) bool) {
-				for r, err := range job {
-					if batch = r.BatchID; !y(r, err) {
-						return
-					}
-				}
-			}); err != nil || batch == "" {
-				return err
-			}
-			of := batch.Aggregate()
-			return yield(log.Read(ctx, eventstore.ReadOptions{Aggregate: &of, To: to}))
-		})
+		return withOther(ctx, log, to, sel.Recorded(ctx, nil), func(last domain.Recorded) domain.Aggregate { return last.BatchID.Aggregate() })
 	})
 }
 
 // filePast folds a file and its job's own events.
 func (a *App) filePast(ctx context.Context, id domain.FileHash, m Moment) (*query.Past, Place, error) {
-	return a.pastOf(ctx, m, func(log eventstore.Log, to uint64) iter.Seq2[domain.Recorded, error] {
-		return inOrder(func(yield func(iter.Seq2[domain.Recorded, error]) error) error {
-			of, job := id.Aggregate(), domain.JobID("")
-			file := log.Read(ctx, eventstore.ReadOptions{Aggregate: &of, To: to})
-			if err := yield(func(y func(domain.Recorded, error) bool) {
-				for r, err := range file {
-					if move, ok := domain.MoveOfFile(r.Data); ok {
-						job = move.JobID
-					}
-					if !y(r, err) {
-						return
-					}
-				}
-			}); err != nil || job == "" {
-				return err
-			}
-			own := job.Aggregate()
-			return yield(log.Read(ctx, eventstore.ReadOptions{Aggregate: &own, To: to}))
+	return a.fold(ctx, query.NewPast(), m, func(log eventstore.Log, to uint64) (events, error) {
+		of := id.Aggregate()
+		return withOther(ctx, log, to, log.Read(ctx, eventstore.ReadOptions{Aggregate: &of, To: to}), func(last domain.Recorded) domain.Aggregate {
+			move, _ := domain.MoveOfFile(last.Data)
+			return move.JobID.Aggregate()
 		})
 	})
 }
 
-// inOrder collects what several reads give, and gives it in the order of the log.
-func inOrder(reads func(yield func(iter.Seq2[domain.Recorded, error]) error) error) iter.Seq2[domain.Recorded, error] {
-	var all []domain.Recorded
-	err := reads(func(events iter.Seq2[domain.Recorded, error]) error {
-		for r, err := range events {
-			if err != nil {
-				return err
-			}
-			all = append(all, r)
-		}
-		return nil
-	})
-	if err != nil {
-		return failing(err)
+// withOther adds to events those of another aggregate, which the last of them names,
+// in the order of the log.
+func withOther(ctx context.Context, log eventstore.Log, to uint64, own events, other func(last domain.Recorded) domain.Aggregate) (events, error) {
+	all, err := collect(nil, own)
+	if err != nil || len(all) == 0 {
+		return each(all), err
+	}
+	if of := other(all[len(all)-1]); of.ID != "" {
+		all, err = collect(all, log.Read(ctx, eventstore.ReadOptions{Aggregate: &of, To: to}))
 	}
 	slices.SortFunc(all, func(a, b domain.Recorded) int { return cmp.Compare(a.Seq, b.Seq) })
-	return func(yield func(domain.Recorded, error) bool) {
-		for _, r := range all {
-			if !yield(r, nil) {
+	return each(all), err
+}
+
+// collect appends what is read to a list.
+func collect[T any](list []T, items iter.Seq2[T, error]) ([]T, error) {
+	for item, err := range items {
+		if err != nil {
+			return list, err
+		}
+		list = append(list, item)
+	}
+	return list, nil
+}
+
+// each returns a list as something that is read.
+func each[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, item := range list {
+			if !yield(item, nil) {
 				return
 			}
 		}
 	}
 }
 
-func failing(err error) iter.Seq2[domain.Recorded, error] {
-	return func(yield func(domain.Recorded, error) bool) { yield(domain.Recorded{}, err) }
-}
-
-// notYet says that something was not there then.
-func notYet(what string, at Place, err error) error {
-	if !errors.Is(err, query.ErrNotFound) {
-		return explain("show "+what, err)
-	}
-	return &Error{Kind: NotFound, What: "show " + what, Err: fmt.Errorf("the log knew nothing of it at place %d, %s", at.Seq, at.Stored.Format(time.RFC3339)),
-		Hint: "without --at it is shown as it is now"}
+// notYet replaces an error that says that something did not exist at a moment.
+func notYet(at Place, err error) error {
+	return missing(err, "without --at it is shown as it is now", "the log had nothing of it at sequence %d, %s", at.Seq, at.Stored.Format(time.RFC3339))
 }

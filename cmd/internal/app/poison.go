@@ -15,31 +15,26 @@ import (
 type PoisonEvent = query.PoisonEvent
 
 // Poison lists up to limit held events in the order of the log, and counts all.
-func (a *App) Poison(ctx context.Context, limit int) ([]PoisonEvent, query.PoisonCount, error) {
-	db, err := a.Open.DB(ctx)
-	if err != nil {
-		return nil, query.PoisonCount{}, explain("list held events", err)
+func (a *App) Poison(ctx context.Context, limit int) (rows []PoisonEvent, n query.PoisonCount, err error) {
+	defer explained(&err, "list held events")
+	t := a.read(ctx)
+	rows = notNil(ask(ctx, t, query.Poison, limit))
+	if t.err != nil {
+		return nil, n, t.err
 	}
-	rows, err := query.Poison(ctx, db, limit)
-	if err != nil {
-		return nil, query.PoisonCount{}, explain("list held events", err)
-	}
-	n, err := query.CountPoison(ctx, db)
-	return notNil(rows), n, explain("list held events", err)
+	n, err = query.CountPoison(ctx, t.db)
+	return rows, n, err
 }
 
-// PoisonAt shows the held event at a place of the log.
-func (a *App) PoisonAt(ctx context.Context, seq uint64) (PoisonEvent, error) {
-	what := fmt.Sprintf("show event %d", seq)
-	db, err := a.Open.DB(ctx)
-	if err != nil {
-		return PoisonEvent{}, explain(what, err)
-	}
-	row, err := query.PoisonAt(ctx, db, seq)
-	return row, explain(what, err)
+// PoisonAt shows the held event with a sequence in the log.
+func (a *App) PoisonAt(ctx context.Context, seq uint64) (row PoisonEvent, err error) {
+	defer explained(&err, fmt.Sprintf("show event %d", seq))
+	t := a.read(ctx)
+	row = ask(ctx, t, query.PoisonAt, seq)
+	return row, t.err
 }
 
-// PoisonRetried tells what became of one held aggregate.
+// PoisonRetried says what became of one held aggregate.
 type PoisonRetried struct {
 	Aggregate string `json:"aggregate"`
 	Applied   int    `json:"applied"` // events that the tables have now
@@ -49,30 +44,30 @@ type PoisonRetried struct {
 
 // RetryPoison applies what is held of one aggregate, or of all of them (the zero
 // aggregate), as far as that goes.
-func (a *App) RetryPoison(ctx context.Context, one domain.Aggregate) ([]PoisonRetried, error) {
-	const what = "retry held events"
+func (a *App) RetryPoison(ctx context.Context, one domain.Aggregate) (out []PoisonRetried, err error) {
+	defer explained(&err, "retry held events")
 	db, err := a.Open.DB(ctx)
 	if err != nil {
-		return nil, explain(what, err)
+		return nil, err
 	}
 	source, err := a.Open.Source(ctx, false)
 	if err != nil {
-		return nil, explain(what, err)
+		return nil, err
 	}
 	list := []domain.Aggregate{one}
 	if one.ID == "" {
 		if list, err = query.HeldAggregates(ctx, db); err != nil {
-			return nil, explain(what, err)
+			return nil, err
 		}
 	}
-	out := []PoisonRetried{}
+	out = []PoisonRetried{}
 	for _, held := range list {
 		r, err := projections.RetryPoison(ctx, db, source, held)
 		if errors.Is(err, query.ErrNotFound) && one.ID == "" {
-			continue // somebody else has freed it
+			continue // another process has released it
 		}
 		if err != nil {
-			return out, explain(what, err)
+			return out, err
 		}
 		row := PoisonRetried{Aggregate: held.String(), Applied: r.Applied, Waiting: r.Waiting}
 		if r.Err != nil {

@@ -11,16 +11,17 @@ import (
 type Profile = profile.Profile
 
 // Profiles lists the profiles of the installation by name.
-func (a *App) Profiles() ([]Profile, error) {
+func (a *App) Profiles() (list []Profile, err error) {
+	defer explained(&err, "list profiles")
 	set, err := a.Open.Profiles()
 	if err != nil {
-		return nil, explain("list profiles", err)
+		return nil, err
 	}
-	list := []Profile{}
+	list = []Profile{}
 	for _, name := range set.Names() {
 		p, err := set.Get(name)
 		if err != nil {
-			return nil, explain("list profiles", err)
+			return nil, err
 		}
 		list = append(list, p)
 	}
@@ -28,28 +29,28 @@ func (a *App) Profiles() ([]Profile, error) {
 }
 
 // Profile shows one profile.
-func (a *App) Profile(name string) (Profile, error) {
+func (a *App) Profile(name string) (p Profile, err error) {
+	defer explained(&err, "show profile "+name)
 	set, err := a.Open.Profiles()
 	if err != nil {
-		return Profile{}, explain("show profile "+name, err)
+		return p, err
 	}
-	p, err := set.Get(name)
-	return p, explain("show profile "+name, err)
+	return set.Get(name)
 }
 
 // CheckProfiles reads all profiles in a directory as the service does at its start,
-// and gives their names. The error, of kind Invalid, names every fault.
-func CheckProfiles(dir string) ([]string, error) {
+// and returns their names. The error, of kind Invalid, names every fault.
+func CheckProfiles(dir string) (names []string, err error) {
+	defer explained(&err, "check "+dir)
 	set, err := profile.Load(dir)
 	var faults profile.Faults
-	if errors.As(err, &faults) {
-		return nil, &Error{Kind: Invalid, What: "check " + dir, Err: faults, Hint: "deploy/profiles/reference.yaml explains every field"}
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Kind: NotFound, What: "check " + dir, Err: err, Hint: "make the directory, copy deploy/profiles/reference.yaml into it under the collection's name, and fit it; or name another with profiles_dir"}
-	}
-	if err != nil {
-		return nil, explain("check "+dir, err)
+	switch {
+	case errors.As(err, &faults):
+		return nil, &Error{Kind: Invalid, Err: faults, Hint: "deploy/profiles/reference.yaml explains every field"}
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &Error{Kind: NotFound, Err: err, Hint: "make the directory, copy deploy/profiles/reference.yaml into it under the collection's name, and adapt it; or name another with profiles_dir"}
+	case err != nil:
+		return nil, err
 	}
 	return set.Names(), nil
 }

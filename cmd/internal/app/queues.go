@@ -15,12 +15,8 @@ type Queue struct {
 
 // Queues lists ingest, which stands for all, and then the queues in the order of
 // the workflow.
-func (a *App) Queues(ctx context.Context) ([]Queue, error) {
-	list, err := a.queues(ctx)
-	return notNil(list), explain("list queues", err)
-}
-
-func (a *App) queues(ctx context.Context) ([]Queue, error) {
+func (a *App) Queues(ctx context.Context) (list []Queue, err error) {
+	defer explained(&err, "list queues")
 	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return nil, err
@@ -33,7 +29,7 @@ func (a *App) queues(ctx context.Context) ([]Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []Queue{{Name: domain.QueueIngest}}
+	list = []Queue{{Name: domain.QueueIngest}}
 	for _, s := range domain.JobStates {
 		q := Queue{Name: string(s), Depth: now.Queues[s]}
 		if s.Worked() {
@@ -49,16 +45,12 @@ func (a *App) queues(ctx context.Context) ([]Queue, error) {
 	return list, nil
 }
 
-// PauseQueue stops every claim in a queue: the state of jobs that it is named
-// after, or ingest for all queues and batches. Work under way ends; deposits are
-// taken in.
+// PauseQueue pauses a queue, named after a state of jobs, or ingest for all queues and
+// batches: no new claims. Running work finishes; deposits are accepted.
 func (a *App) PauseQueue(ctx context.Context, name, why string) (Changed, error) {
 	c, err := a.changeHold(ctx, "pause", domain.HoldQueue, name, &domain.Hold{}, why)
-	if err != nil {
-		return c, err
-	}
-	c.add("nothing more is begun there; what is under way ends, and deposits are taken in")
-	return c, nil
+	c.add("no new claims there; running work finishes, and deposits are accepted")
+	return c, err
 }
 
 // ResumeQueue ends the pause of a queue: work goes on by itself.

@@ -13,8 +13,7 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Report is something to look at or to hand on: facts, and tables whose rows are
-// read only while they are written.
+// Report is facts, and tables whose rows are read only while they are written.
 type Report struct {
 	Name   string
 	Title  string
@@ -25,15 +24,15 @@ type Report struct {
 	end func()
 }
 
-// Close ends what the tables are read from. Whoever has a report closes it, read or
-// not; what is read of one batch comes from one moment, which is held until then.
+// Close ends what the tables are read from. A report must be closed, read or not; what
+// is read of one batch comes from one snapshot, which is held until then.
 func (r Report) Close() {
 	if r.end != nil {
 		r.end()
 	}
 }
 
-// Fact is one thing worth telling.
+// Fact is a name and its value.
 type Fact struct {
 	Name  string // for programs
 	Label string // for people
@@ -46,7 +45,7 @@ type Table struct {
 	Title   string
 	None    string // what to say when there are no rows
 	Columns []Column
-	// Rows gives a value for each column: text, int64, float64, bool, time.Time, or
+	// Rows yields a value for each column: text, int64, float64, bool, time.Time, or
 	// nil for nothing. It ends after the first error.
 	Rows iter.Seq2[[]any, error]
 	// Total is about how many rows there are, as far as that is known without
@@ -69,7 +68,7 @@ func columns(names ...string) []Column {
 	return list
 }
 
-// ReportOptions choose what a report tells of; empty fields choose all.
+// ReportOptions select what is reported; empty fields select all.
 type ReportOptions struct {
 	query.Range
 	At Moment
@@ -79,7 +78,7 @@ type ReportOptions struct {
 type ReportKind struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
-	// Batch says that it tells of one batch, which must be named.
+	// Batch says that it is about one batch, which must be named.
 	Batch bool `json:"needs_batch"`
 	// Plot says that it can be drawn.
 	Plot bool `json:"plot"`
@@ -98,42 +97,38 @@ func ReportKinds() []ReportKind {
 		{Name: "files", About: "The life of each file: every change of its state, how long each took, and why", byBatch: true, byTime: true, make: (*App).reportFiles},
 		{Name: "throughput", About: "What was deposited, completed, failed and downloaded on each day", Plot: true, byTime: true, make: (*App).reportThroughput},
 		{Name: "states", About: "How long jobs and files stayed in each state: p50, p95, p99", Plot: true, byBatch: true, byTime: true, make: (*App).reportStates},
-		{Name: "failures", About: "Why attempts failed, how often, and how many of them still wait for somebody", byBatch: true, byTime: true, make: (*App).reportFailures},
+		{Name: "failures", About: "Why attempts failed, how often, and how many of them are still unresolved", byBatch: true, byTime: true, make: (*App).reportFailures},
 		{Name: "submitters", About: "Who deposited how much, and what became of it", byTime: true, make: (*App).reportSubmitters},
 	}
 }
 
 // Report begins a report; its tables are read while they are written, and the caller
 // closes it.
-func (a *App) Report(ctx context.Context, name string, o ReportOptions) (Report, error) {
-	what := "report " + name
+func (a *App) Report(ctx context.Context, name string, o ReportOptions) (r Report, err error) {
+	defer explained(&err, "report "+name)
 	kinds := ReportKinds()
 	i := slices.IndexFunc(kinds, func(k ReportKind) bool { return k.Name == name })
 	if i < 0 {
-		return Report{}, &Error{Kind: NotFound, What: what, Err: errors.New("there is no such report"), Hint: "`accession report ls` lists them"}
+		return r, errorf(NotFound, "`accession report ls` lists them", "there is no such report")
 	}
 	k := kinds[i]
 	if fault, hint := k.fault(o); fault != "" {
-		return Report{}, &Error{Kind: Invalid, What: what, Err: errors.New(fault), Hint: hint}
+		return r, &Error{Kind: Invalid, Err: errors.New(fault), Hint: hint}
 	}
-	r, err := k.make(a, ctx, o)
-	if errors.Is(err, query.ErrNotFound) {
-		err = &Error{Kind: NotFound, What: what, Err: fmt.Errorf("%s is not in the tables", o.Batch),
-			Hint: "`accession batch ls` lists them; `accession status` tells how far the tables are behind"}
-	}
+	r, err = k.make(a, ctx, o)
 	r.Name, r.Title = k.Name, k.About
-	return r, explain(what, err)
+	return r, missing(err, "`accession batch ls` lists them; `accession status` shows how far the tables are behind", "%s is not in the tables", o.Batch)
 }
 
-// fault names what does not fit to the report.
+// fault returns what does not fit the report.
 func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
 	switch timed := !o.Since.IsZero() || !o.Until.IsZero(); {
 	case k.Batch && o.Batch == "":
-		return "it tells of one batch", "name it with --batch"
+		return "it is about one batch", "name it with --batch"
 	case !k.byBatch && o.Batch != "":
 		return "it cannot be narrowed to a batch", "leave out --batch"
 	case !k.byTime && timed:
-		return "it tells of a batch at one moment", "give --at in place of --since and --until"
+		return "it is about a batch at one moment", "give --at in place of --since and --until"
 	case timed && !o.At.IsNow():
 		return "a moment and a stretch of time do not go together", "give --at, or --since and --until"
 	case timed && !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until):
@@ -142,7 +137,7 @@ func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
 	return "", ""
 }
 
-// ranged tells of which time and batch a report is.
+// ranged returns of which time and batch a report is.
 func ranged(o ReportOptions) (facts []Fact) {
 	if o.Batch != "" {
 		facts = append(facts, Fact{"batch_id", "batch", string(o.Batch)})
@@ -171,7 +166,7 @@ func rowsOf[T any](items iter.Seq2[T, error], row func(T) []any) iter.Seq2[[]any
 	}
 }
 
-// cell gives a value that may be missing.
+// cell returns a value that may be missing.
 func cell[T any](v *T) any {
 	if v == nil {
 		return nil
@@ -187,7 +182,7 @@ func when(t time.Time) any {
 	return t
 }
 
-// adding tells how a batch adds up.
+// adding returns how a batch adds up.
 func adding(b BatchSummary) []Fact {
 	facts := []Fact{{"batch_id", "batch", b.BatchID}, {"status", "status", b.Status}, {"erc_what", "title", b.ErcWhat},
 		{"submitter", "submitter", b.Submitter}, {"profile_name", "profile", b.ProfileName}, {"file_name", "file", b.FileName},
@@ -219,7 +214,7 @@ func jobName(j JobRow) string {
 	return fmt.Sprintf("row %d", j.ManifestRow+1)
 }
 
-// given reports whether a job was given as done by the inventory's step.
+// given reports whether a job is past the inventory's step.
 func given(j JobRow) bool {
 	return j.Status == string(domain.JobNotify) || j.Status == string(domain.JobCompleted) || j.Status == string(domain.JobFailed) &&
 		j.LastSuccessfulStatus != nil && *j.LastSuccessfulStatus == string(domain.JobRecording)

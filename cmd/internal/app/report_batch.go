@@ -3,13 +3,76 @@ package app
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// batchSource is what reports on one batch read: the tables as they are at one
-// moment, so that the report adds up, or the fold up to a moment.
+// BatchReportView is how a batch went: where each of its jobs stands, the
+// reports made so far, and every failed attempt. It always adds up: rows_listed is
+// the sum of the five counts behind it.
+type BatchReportView struct {
+	BatchSummary
+	Reports []query.BatchReport `json:"reports_made"`
+	Jobs    []JobRow            `json:"jobs"`
+	Retries []Retry             `json:"retries"`
+	// The totals count what there is in the tables; Truncated says that not all jobs
+	// or not all failed attempts are listed.
+	JobsTotal    int64 `json:"jobs_total"`
+	RetriesTotal int64 `json:"retries_total"`
+	Truncated    bool  `json:"truncated"`
+	// At says as of which event this is, nil = now.
+	At *Place `json:"at,omitempty"`
+}
+
+// BatchReport returns the report of a batch, at any time. Up to limit jobs and as many
+// failed attempts are listed.
+func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (v BatchReportView, err error) {
+	defer explained(&err, "report "+string(id))
+	db, err := a.Open.DB(ctx)
+	if err != nil {
+		return v, err
+	}
+	snapshot, err := query.OpenSnapshot(ctx, db)
+	if err != nil {
+		return v, err
+	}
+	defer snapshot.Close(ctx)
+	t := &reading{db: snapshot}
+	v.BatchSummary = ask(ctx, t, query.Summary, id)
+	v.Reports = notNil(ask(ctx, t, query.Reports, id))
+	v.Jobs = notNil(ask(ctx, t, query.Jobs, JobFilter{Batch: id, Limit: limit}))
+	v.Retries = notNil(ask(ctx, t, func(ctx context.Context, db query.Reader, id domain.BatchID) ([]Retry, error) {
+		return query.Retries(ctx, db, id, limit)
+	}, id))
+	v.JobsTotal = ask(ctx, t, query.TotalJobs, JobFilter{Batch: id})
+	v.RetriesTotal = ask(ctx, t, query.TotalRetries, id)
+	v.Truncated = v.JobsTotal > int64(len(v.Jobs)) || v.RetriesTotal > int64(len(v.Retries))
+	if t.err != nil {
+		return v, missing(t.err, "`accession batch show "+string(id)+"` finds one that was accepted a moment ago; `accession status` shows how far the tables are behind",
+			"it is not in the tables")
+	}
+	return v, snapshot.Unchanged(ctx)
+}
+
+// BatchReportAt returns the report as it would have been then.
+func (a *App) BatchReportAt(ctx context.Context, id domain.BatchID, m Moment, limit int) (v BatchReportView, err error) {
+	defer explained(&err, "report "+string(id))
+	past, at, err := a.batchPast(ctx, id, m)
+	if err != nil {
+		return v, err
+	}
+	v.BatchSummary, err = past.Summary(id)
+	jobs, retries := past.Jobs(), past.Retries(domain.KindJob)
+	v.At, v.Reports, v.JobsTotal, v.RetriesTotal = &at, notNil(past.Reports()), int64(len(jobs)), int64(len(retries))
+	v.Jobs, v.Retries = notNil(jobs[:min(len(jobs), limit)]), notNil(retries[:min(len(retries), limit)])
+	v.Truncated = len(v.Jobs) < len(jobs) || len(v.Retries) < len(retries)
+	return v, notYet(at, err)
+}
+
+// batchSource is what reports on one batch read: the tables in one snapshot, so that
+// the report adds up, or the fold up to a moment.
 type batchSource struct {
 	tables  *query.Snapshot // nil = the fold
 	summary BatchSummary
@@ -33,32 +96,29 @@ func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, 
 	if s.tables, err = query.OpenSnapshot(ctx, db); err != nil {
 		return s, err
 	}
-	if err := s.begin(ctx, o); err != nil {
+	if err = s.begin(ctx, o); err != nil {
 		s.tables.Close(ctx)
-		return s, err
 	}
-	return s, nil
+	return s, err
 }
 
 // begin reads what is short; the lists are read while they are written.
-func (s *batchSource) begin(ctx context.Context, o ReportOptions) (err error) {
-	if s.summary, err = query.Summary(ctx, s.tables, o.Batch); err != nil {
-		return err
-	}
-	if s.reports, err = query.Reports(ctx, s.tables, o.Batch); err != nil {
-		return err
-	}
+func (s *batchSource) begin(ctx context.Context, o ReportOptions) error {
+	t := &reading{db: s.tables}
+	s.summary = ask(ctx, t, query.Summary, o.Batch)
+	s.reports = ask(ctx, t, query.Reports, o.Batch)
+	s.nRetry = ask(ctx, t, query.AboutRetries, o.Range)
 	s.nJobs = value(s.summary.RowsListed)
-	if s.nRetry, err = query.AboutRetries(ctx, s.tables, o.Range); err != nil {
-		return err
-	}
 	s.jobs = query.Rows(ctx, s.tables, query.BatchJobs(ctx, s.tables, o.Batch))
 	s.files = query.Rows(ctx, s.tables, query.BatchFiles(ctx, s.tables, o.Batch))
 	s.retries = query.Rows(ctx, s.tables, query.AllRetries(ctx, s.tables, o.Range))
+	if t.err != nil {
+		return t.err
+	}
 	return s.tables.Unchanged(ctx)
 }
 
-// end gives the tables free.
+// end releases the snapshot.
 func (s *batchSource) end(ctx context.Context) func() {
 	return func() {
 		if s.tables != nil {
@@ -72,24 +132,11 @@ func (a *App) batchThen(ctx context.Context, o ReportOptions) (s batchSource, er
 	if err != nil {
 		return s, err
 	}
-	if s.summary, err = past.Summary(o.Batch); err != nil {
-		return s, notYet(string(o.Batch), at, err)
-	}
+	s.summary, err = past.Summary(o.Batch)
 	jobs, retries := past.Jobs(), past.AllRetries()
 	s.jobs, s.files, s.retries = each(jobs), each(past.Files()), each(retries)
 	s.reports, s.nJobs, s.nRetry, s.at = past.Reports(), int64(len(jobs)), int64(len(retries)), &at
-	return s, nil
-}
-
-// each gives a list as something that is read.
-func each[T any](list []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, item := range list {
-			if !yield(item, nil) {
-				return
-			}
-		}
-	}
+	return s, notYet(at, err)
 }
 
 func (a *App) reportBatch(ctx context.Context, o ReportOptions) (Report, error) {
@@ -130,15 +177,8 @@ func retriesTable(retries iter.Seq2[Retry, error], total int64) Table {
 
 // joined writes a list as one text.
 func joined(list []string) any {
-	switch len(list) {
-	case 0:
+	if len(list) == 0 {
 		return nil
-	case 1:
-		return list[0]
 	}
-	text := list[0]
-	for _, s := range list[1:] {
-		text += "; " + s
-	}
-	return text
+	return strings.Join(list, "; ")
 }

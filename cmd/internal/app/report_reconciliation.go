@@ -85,34 +85,31 @@ const (
 
 func (m *matching) objects(s batchSource) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
-		rows := int64(0)
-		for page, err := range chunks(s.jobs) {
+		row, listed := int64(0), value(s.summary.RowsListed)
+		for job, err := range byPage(s.jobs, func(page []JobRow) (list [][]any, err error) {
 			var recorded map[domain.JobID]int64
-			if err == nil && m.inventory != nil {
-				recorded, err = m.inventory.RecordedJobs(m.ctx, names(page, func(j JobRow) string { return j.ID }))
-			}
-			if err != nil {
-				yield(nil, explain("read the report's rows", err))
-				return
+			if m.inventory != nil {
+				recorded, err = m.inventory.RecordedJobs(m.ctx, fieldsOf(page, func(j JobRow) string { return j.ID }))
 			}
 			for _, j := range page {
-				// Jobs come by id, and so by row: what is left out between two is held.
-				for ; rows < j.ManifestRow; rows++ {
-					if !yield(noJob(rows, "its job is not in the tables yet: `accession poison ls` lists the events that are held"), nil) {
-						return
-					}
+				// Jobs come by id, and so by row: what is missing between two is held.
+				for ; row < j.ManifestRow; row++ {
+					list = append(list, noJob(row, "its job is not in the tables yet: `accession poison ls` lists the events that are held"))
 				}
-				rows = max(rows, j.ManifestRow+1)
+				row = max(row, j.ManifestRow+1)
 				_, has := recorded[domain.JobID(j.ID)]
 				has = has || m.inventory == nil && given(j)
 				result, why := objectResult(j, has)
-				if !yield([]any{j.ID, jobName(j), true, fetched(j), j.ObjectVersion != nil, has, result, why}, nil) {
-					return
-				}
+				list = append(list, []any{j.ID, jobName(j), true, fetched(j), j.ObjectVersion != nil, has, result, why})
+			}
+			return list, err
+		}) {
+			if !yield(job, err) || err != nil {
+				return
 			}
 		}
-		for ; rows < value(s.summary.RowsListed); rows++ {
-			if !yield(noJob(rows, "its job is not made yet, or not in the tables"), nil) {
+		for ; row < listed; row++ {
+			if !yield(noJob(row, "its job is not made yet, or not in the tables"), nil) {
 				return
 			}
 		}
@@ -124,27 +121,30 @@ func noJob(row int64, why string) []any {
 	return []any{"", fmt.Sprintf("row %d", row+1), true, false, false, false, resultProgress, why}
 }
 
-// objectResult tells where an object ended, and why it is not where it should be.
+// objectResults are where objects of ended jobs end, and why.
+var objectResults = map[domain.JobState][2]string{
+	domain.JobFailed:  {resultFailed, "the job failed"},
+	domain.JobHeld:    {resultHeld, "the job is held"},
+	domain.JobDeleted: {resultDeleted, "the job was deleted"},
+}
+
+// objectResult returns where an object ended, and why it is not where it should be.
 func objectResult(j JobRow, recorded bool) (result, why string) {
 	reason := ""
 	if j.ReasonCode != nil {
 		reason = ": " + *j.ReasonCode + ": " + value(j.ReasonMessage)
 	}
-	switch domain.JobState(j.Status) {
-	case domain.JobCompleted:
-		if !recorded {
-			return resultDone, "the job completed, but the inventory does not have the object: ask the operators"
-		}
-		return resultDone, ""
-	case domain.JobFailed:
-		return resultFailed, "the job failed" + reason
-	case domain.JobHeld:
-		return resultHeld, "the job is held" + reason
-	case domain.JobDeleted:
-		return resultDeleted, "the job was deleted" + reason
-	default:
-		return resultProgress, "the job is " + j.Status + reason
+	state := domain.JobState(j.Status)
+	if r, ended := objectResults[state]; ended {
+		return r[0], r[1] + reason
 	}
+	switch {
+	case state != domain.JobCompleted:
+		return resultProgress, "the job is " + j.Status + reason
+	case !recorded:
+		return resultDone, "the job completed, but the inventory does not have the object: ask the operators"
+	}
+	return resultDone, ""
 }
 
 // fetched reports whether a job has gone past its downloads.
@@ -154,32 +154,22 @@ func fetched(j JobRow) bool {
 }
 
 func (m *matching) files(s batchSource) iter.Seq2[[]any, error] {
-	return func(yield func([]any, error) bool) {
-		for page, err := range chunks(s.files) {
-			var about surroundings
-			if err == nil {
-				about, err = m.around(page)
+	return byPage(s.files, func(page []FileRow) (list [][]any, err error) {
+		about, err := m.around(page)
+		for _, f := range page {
+			j := about.jobs[f.JobID]
+			sha, has := about.recorded[record.RecordedFile{Job: domain.JobID(f.JobID), Name: f.Path}]
+			if m.inventory == nil && f.Status == string(domain.FileProcessed) && given(j) {
+				sha, has = f.Sha256, true
 			}
-			if err != nil {
-				yield(nil, explain("read the report's rows", err))
-				return
-			}
-			for _, f := range page {
-				j := about.jobs[f.JobID]
-				sha, has := about.recorded[record.RecordedFile{Job: domain.JobID(f.JobID), Name: f.Path}]
-				if m.inventory == nil && f.Status == string(domain.FileProcessed) && given(j) {
-					sha, has = f.Sha256, true
-				}
-				result, why := fileResult(f, j, about.failures[f.RawFileHash], has, sha)
-				if !yield([]any{f.JobID, f.Path, true, f.Sha256 != "", f.Status == string(domain.FileProcessed), has, result, why}, nil) {
-					return
-				}
-			}
+			result, why := fileResult(f, j, about.failures[f.RawFileHash], has, sha)
+			list = append(list, []any{f.JobID, f.Path, true, f.Sha256 != "", f.Status == string(domain.FileProcessed), has, result, why})
 		}
-	}
+		return list, err
+	})
 }
 
-// surroundings are what explains where files are: their jobs, what the inventory
+// surroundings explain where files are: their jobs, what the inventory
 // has of them, and why they failed last.
 type surroundings struct {
 	jobs     map[string]JobRow
@@ -191,11 +181,11 @@ func (m *matching) around(page []FileRow) (about surroundings, err error) {
 	if m.inventory == nil {
 		return surroundings{jobs: m.jobs, failures: m.failures}, nil
 	}
-	ids := slices.Compact(slices.Sorted(slices.Values(names(page, func(f FileRow) string { return f.JobID }))))
-	if about.recorded, err = m.inventory.RecordedFiles(m.ctx, ids, names(page, func(f FileRow) string { return f.Path })); err != nil {
+	ids := slices.Compact(slices.Sorted(slices.Values(fieldsOf(page, func(f FileRow) string { return f.JobID }))))
+	if about.recorded, err = m.inventory.RecordedFiles(m.ctx, ids, fieldsOf(page, func(f FileRow) string { return f.Path })); err != nil {
 		return about, err
 	}
-	if about.failures, err = query.LastFailures(m.ctx, m.tables, names(page, func(f FileRow) string { return f.RawFileHash })); err != nil {
+	if about.failures, err = query.LastFailures(m.ctx, m.tables, fieldsOf(page, func(f FileRow) string { return f.RawFileHash })); err != nil {
 		return about, err
 	}
 	list, err := query.JobsByID(m.ctx, m.tables, ids)
@@ -206,7 +196,7 @@ func (m *matching) around(page []FileRow) (about surroundings, err error) {
 	return about, err
 }
 
-// fileResult tells where a file ended, as its batch adds up, and explains every
+// fileResult returns where a file ended, as its batch adds up, and explains every
 // difference between what was listed and what is recorded.
 func fileResult(f FileRow, j JobRow, failure string, recorded bool, sha string) (result, why string) {
 	reason := ""
@@ -246,37 +236,48 @@ func fileResult(f FileRow, j JobRow, failure string, recorded bool, sha string) 
 	return resultProgress, why
 }
 
-// chunks gives what is read in lists of matchPage.
-func chunks[T any](items iter.Seq2[T, error]) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
+// byPage makes rows of what is read, matchPage items at a time.
+func byPage[T any](items iter.Seq2[T, error], rows func(page []T) ([][]any, error)) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
 		page := make([]T, 0, matchPage)
+		flush := func() (more bool) {
+			list, err := rows(page)
+			if page = page[:0]; err != nil {
+				yield(nil, explain("read the report's rows", err))
+				return false
+			}
+			for _, row := range list {
+				if !yield(row, nil) {
+					return false
+				}
+			}
+			return true
+		}
 		for item, err := range items {
 			if err != nil {
-				yield(nil, err)
+				yield(nil, explain("read the report's rows", err))
 				return
 			}
-			if page = append(page, item); len(page) == matchPage {
-				if !yield(page, nil) {
-					return
-				}
-				page = page[:0]
+			if page = append(page, item); len(page) == matchPage && !flush() {
+				return
 			}
 		}
 		if len(page) > 0 {
-			yield(page, nil)
+			flush()
 		}
 	}
 }
 
-func names[T any](list []T, name func(T) string) []string {
+// fieldsOf returns a field of each item.
+func fieldsOf[T any](list []T, field func(T) string) []string {
 	all := make([]string, len(list))
 	for i, item := range list {
-		all[i] = name(item)
+		all[i] = field(item)
 	}
 	return all
 }
 
-// value gives the zero value for nil.
+// value returns the value, or the zero value for nil.
 func value[T any](v *T) (zero T) {
 	if v == nil {
 		return zero

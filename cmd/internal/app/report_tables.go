@@ -9,27 +9,21 @@ import (
 )
 
 func (a *App) reportRetries(ctx context.Context, o ReportOptions) (Report, error) {
-	if !o.At.IsNow() && o.Batch == "" {
-		past, at, err := a.wholePast(ctx, o.At)
-		if err != nil {
-			return Report{}, err
-		}
-		retries := past.AllRetries()
-		return Report{At: &at, Tables: []Table{retriesTable(each(retries), int64(len(retries)))}}, nil
-	}
-	if !o.At.IsNow() {
+	switch {
+	case o.At.IsNow():
+		t := a.read(ctx)
+		n := ask(ctx, t, query.AboutRetries, o.Range)
+		return Report{Facts: ranged(o), Tables: []Table{retriesTable(query.AllRetries(ctx, t.db, o.Range), n)}}, t.err
+	case o.Batch != "":
 		s, err := a.batchThen(ctx, o)
 		return Report{At: s.at, Facts: ranged(o), Tables: []Table{retriesTable(s.retries, s.nRetry)}}, err
 	}
-	db, err := a.Open.DB(ctx)
+	past, at, err := a.wholePast(ctx, o.At)
 	if err != nil {
 		return Report{}, err
 	}
-	n, err := query.AboutRetries(ctx, db, o.Range)
-	if err != nil {
-		return Report{}, err
-	}
-	return Report{Facts: ranged(o), Tables: []Table{retriesTable(query.AllRetries(ctx, db, o.Range), n)}}, nil
+	retries := past.AllRetries()
+	return Report{At: &at, Tables: []Table{retriesTable(each(retries), int64(len(retries)))}}, nil
 }
 
 func (a *App) reportFiles(ctx context.Context, o ReportOptions) (Report, error) {
@@ -41,10 +35,7 @@ func (a *App) reportFiles(ctx context.Context, o ReportOptions) (Report, error) 
 		return Report{}, err
 	}
 	n, err := query.AboutFileMoves(ctx, db, o.Range)
-	if err != nil {
-		return Report{}, err
-	}
-	return movesReport(o, at, query.FileMoves(ctx, db, o.Range), n), nil
+	return movesReport(o, at, query.FileMoves(ctx, db, o.Range), n), err
 }
 
 func (a *App) filesThen(ctx context.Context, o ReportOptions) (Report, error) {
@@ -52,14 +43,12 @@ func (a *App) filesThen(ctx context.Context, o ReportOptions) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if _, err := past.Summary(o.Batch); err != nil {
-		return Report{}, notYet(string(o.Batch), at, err)
-	}
+	_, err = past.Summary(o.Batch)
 	moves := past.FileMoves()
-	return movesReport(o, &at, each(moves), int64(len(moves))), nil
+	return movesReport(o, &at, each(moves), int64(len(moves))), notYet(at, err)
 }
 
-// movesReport is changes of files' states.
+// movesReport reports changes of files' states.
 func movesReport(o ReportOptions, at *Place, moves iter.Seq2[query.FileMove, error], n int64) Report {
 	return Report{At: at, Facts: ranged(o), Tables: []Table{{
 		Name: "changes", Title: "Changes of files", None: "No file has changed.", Total: n,
@@ -96,7 +85,7 @@ func (a *App) reportFailures(ctx context.Context, o ReportOptions) (Report, erro
 }
 
 func (a *App) reportSubmitters(ctx context.Context, o ReportOptions) (Report, error) {
-	return sums(ctx, o, a.submitters, Table{Name: "submitters", Title: "Submitters", None: "Nobody has deposited anything.",
+	return sums(ctx, o, a.submitters, Table{Name: "submitters", Title: "Submitters", None: "There are no deposits.",
 		Columns: columns("submitter", "batches", "batches_completed", "batches_failed", "jobs_listed", "jobs_completed", "jobs_failed", "jobs_held",
 			"jobs_deleted", "jobs_in_progress", "files_listed", "bytes_downloaded", "first_submitted_at", "last_submitted_at")},
 		func(r query.SubmitterRow) []any {
@@ -115,7 +104,7 @@ func sums[T any](ctx context.Context, o ReportOptions, read func(context.Context
 	return Report{At: at, Facts: ranged(o), Tables: []Table{t}}, nil
 }
 
-// tables gives the tables; as of a moment, with the range up to there.
+// tables returns the tables; as of a moment, with the range up to there.
 func (a *App) tables(ctx context.Context, o *ReportOptions) (query.DB, *Place, error) {
 	if o.At.IsNow() {
 		db, err := a.Open.DB(ctx)
@@ -126,7 +115,7 @@ func (a *App) tables(ctx context.Context, o *ReportOptions) (query.DB, *Place, e
 	return db, &at, err
 }
 
-// fromTables reads what is told by its place in the log, now as then.
+// fromTables reads what the tables have by sequence, now as then.
 func fromTables[T any](a *App, read func(context.Context, query.Reader, query.Range) ([]T, error)) func(context.Context, ReportOptions) ([]T, *Place, error) {
 	return func(ctx context.Context, o ReportOptions) ([]T, *Place, error) {
 		db, at, err := a.tables(ctx, &o)
@@ -142,13 +131,7 @@ func (a *App) failures(ctx context.Context, o ReportOptions) ([]query.FailureRow
 	if o.At.IsNow() {
 		return fromTables(a, query.Failures)(ctx, o)
 	}
-	then := a.wholePast
-	if o.Batch != "" {
-		then = func(ctx context.Context, m Moment) (*query.Past, Place, error) {
-			return a.batchPast(ctx, o.Batch, m)
-		}
-	}
-	past, at, err := then(ctx, o.At)
+	past, at, err := a.pastFor(ctx, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -164,4 +147,12 @@ func (a *App) submitters(ctx context.Context, o ReportOptions) ([]query.Submitte
 		return nil, nil, err
 	}
 	return past.Submitters(), &at, nil
+}
+
+// pastFor folds what a report is about.
+func (a *App) pastFor(ctx context.Context, o ReportOptions) (*query.Past, Place, error) {
+	if o.Batch != "" {
+		return a.batchPast(ctx, o.Batch, o.At)
+	}
+	return a.wholePast(ctx, o.At)
 }

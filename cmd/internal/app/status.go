@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ const statusTimeout = 5 * time.Second
 // WorkerStatus is a process that serves.
 type WorkerStatus = eventstore.WorkerInfo
 
-// Status is what an operator wants to see at a glance. Parts whose server does not
+// Status is the state of the installation at a glance. Parts whose server does not
 // answer are nil.
 type Status struct {
 	Servers    []ServerStatus    `json:"servers"`
@@ -51,7 +52,7 @@ type BatchesStatus struct {
 	Batches int64             `json:"batches"`
 }
 
-// OutboxStatus tells how far the log is behind the live state.
+// OutboxStatus says how far the log is behind the live state.
 type OutboxStatus struct {
 	Unsent  int     `json:"unsent"`
 	Seconds float64 `json:"oldest_seconds"`
@@ -63,7 +64,7 @@ type LogStatus struct {
 	Last uint64 `json:"last"`
 }
 
-// ProjectionStatus tells how far PostgreSQL is behind the log.
+// ProjectionStatus says how far PostgreSQL is behind the log.
 type ProjectionStatus struct {
 	Events            int64   `json:"events_behind"`
 	Seconds           float64 `json:"seconds_behind"`
@@ -76,53 +77,34 @@ type ProjectionStatus struct {
 
 // OK reports whether all servers answered.
 func (s Status) OK() bool {
-	for _, server := range s.Servers {
-		if !server.OK {
-			return false
-		}
-	}
-	return len(s.Servers) > 0
+	return len(s.Servers) > 0 && !slices.ContainsFunc(s.Servers, func(server ServerStatus) bool { return !server.OK })
 }
 
 // Status asks all three servers at once. What does not answer within 5 seconds is
 // named in the answer, which is no error.
 func (a *App) Status(ctx context.Context) Status {
-	asks := map[string]func(context.Context, *Status) error{
+	s := Status{Workers: []eventstore.WorkerInfo{}, Batches: []BatchesStatus{}, Queues: []QueueStatus{}}
+	s.Servers = make([]ServerStatus, len(a.Open.Servers))
+	asks := map[string]func(context.Context, *Status) error{ // each fills in fields of its own
 		ServerZooKeeper: a.statusLive, ServerNATS: a.statusLog, ServerPostgres: a.statusTables,
 	}
-	addresses := a.Open.Servers
-	parts := make([]Status, len(addresses))
-	servers := make([]ServerStatus, len(addresses))
 	var all sync.WaitGroup
-	for i, at := range addresses {
+	for i, at := range a.Open.Servers {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 			defer cancel()
 			begun := time.Now()
-			err := asks[at.Name](ctx, &parts[i])
-			servers[i] = ServerStatus{Name: at.Name, URL: at.URL, OK: err == nil, Seconds: time.Since(begun).Seconds()}
-			var known *Error
-			if errors.As(err, &known) {
+			err := asks[at.Name](ctx, &s)
+			s.Servers[i] = ServerStatus{Name: at.Name, URL: at.URL, OK: err == nil, Seconds: time.Since(begun).Seconds()}
+			if known, ok := errors.AsType[*Error](err); ok {
 				err = known.Err // the server's name stands beside it
 			}
 			if err != nil {
-				servers[i].Error = err.Error()
+				s.Servers[i].Error = err.Error()
 			}
 		})
 	}
 	all.Wait()
-	s := Status{Servers: servers, Workers: []eventstore.WorkerInfo{}, Batches: []BatchesStatus{}, Queues: []QueueStatus{}}
-	for _, p := range parts {
-		if p.Outbox != nil {
-			s.Workers, s.Queues, s.Outbox, s.Epoch = append(s.Workers, p.Workers...), p.Queues, p.Outbox, p.Epoch
-		}
-		if p.Log != nil {
-			s.Log = p.Log
-		}
-		if p.Projection != nil {
-			s.Projection, s.Batches = p.Projection, append(s.Batches, p.Batches...)
-		}
-	}
 	if s.Projection != nil && s.Log != nil {
 		a.statusLag(ctx, &s)
 	}
@@ -139,7 +121,7 @@ func (a *App) statusLive(ctx context.Context, s *Status) error {
 		return err
 	}
 	for _, w := range o.Workers {
-		if len(w.Roles) > 0 { // else somebody who only asks
+		if len(w.Roles) > 0 { // else a process that only reads
 			s.Workers = append(s.Workers, w)
 		}
 	}
@@ -151,16 +133,11 @@ func (a *App) statusLive(ctx context.Context, s *Status) error {
 }
 
 func (a *App) statusLog(ctx context.Context, s *Status) error {
-	log, err := a.Open.Log(ctx)
-	if err != nil {
-		return err
+	_, info, err := a.log(ctx)
+	if err == nil {
+		s.Log = &LogStatus{Name: info.Name, Last: info.Last}
 	}
-	info, err := log.Info(ctx)
-	if err != nil {
-		return err
-	}
-	s.Log = &LogStatus{Name: info.Name, Last: info.Last}
-	return nil
+	return err
 }
 
 func (a *App) statusTables(ctx context.Context, s *Status) error {
@@ -177,21 +154,19 @@ func (a *App) statusTables(ctx context.Context, s *Status) error {
 		return err
 	}
 	n, err := query.CountBatches(ctx, db)
-	if err != nil {
-		return err
-	}
 	for _, state := range domain.BatchStates {
 		if n[state] > 0 {
 			s.Batches = append(s.Batches, BatchesStatus{State: state, Batches: n[state]})
 		}
 	}
-	return nil
+	return err
 }
 
 // statusLag compares the log with the tables, when there are tables.
 func (a *App) statusLag(ctx context.Context, s *Status) {
-	if s.Projection.PendingMigrations > 0 {
-		s.Projection.Events = int64(s.Log.Last)
+	p := s.Projection
+	if p.PendingMigrations > 0 {
+		p.Events = int64(s.Log.Last)
 		return
 	}
 	db, err := a.Open.DB(ctx)
@@ -199,13 +174,13 @@ func (a *App) statusLag(ctx context.Context, s *Status) {
 		return
 	}
 	if n, err := query.CountPoison(ctx, db); err == nil {
-		s.Projection.HeldEvents, s.Projection.HeldAggregates = n.Events, n.Aggregates
+		p.HeldEvents, p.HeldAggregates = n.Events, n.Aggregates
 	}
 	events, age, err := a.Open.Lag(ctx, s.Log.Last)
 	if err != nil || events == 0 {
 		return
 	}
-	s.Projection.Events, s.Projection.Seconds = events, age.Seconds()
+	p.Events, p.Seconds = events, age.Seconds()
 	begun := time.Now()
 	select {
 	case <-time.After(rateTime):
@@ -213,10 +188,42 @@ func (a *App) statusLag(ctx context.Context, s *Status) {
 		return
 	}
 	if later, err := query.Lag(ctx, db, s.Log.Last); err == nil && later < events {
-		s.Projection.Rate = float64(events-later) / time.Since(begun).Seconds()
-		s.Projection.Remaining = float64(later) / s.Projection.Rate
+		p.Rate = float64(events-later) / time.Since(begun).Seconds()
+		p.Remaining = float64(later) / p.Rate
 	}
 }
 
-// rateTime is how long the projector is watched to tell its rate.
+// rateTime is how long the projector is observed to measure its rate.
 const rateTime = 500 * time.Millisecond
+
+// WaitProjected returns when the tables have reached the version of the batch.
+func (a *App) WaitProjected(ctx context.Context, id domain.BatchID, version int64) error {
+	return explain("wait for "+string(id), a.Open.Projected(ctx, id.Aggregate(), version))
+}
+
+// pollOutbox is how often CatchUp looks at the outbox.
+const pollOutbox = 50 * time.Millisecond
+
+// CatchUp returns when the log has every event that was committed before, and the
+// tables show what was in the log then.
+func (a *App) CatchUp(ctx context.Context) (err error) {
+	defer explained(&err, "wait for the tables")
+	live, err := a.Open.Live(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		o, err := live.Overview(ctx)
+		if err != nil {
+			return err
+		}
+		if o.Outbox.Unsent == 0 {
+			return a.Open.CaughtUp(ctx)
+		}
+		select {
+		case <-time.After(pollOutbox):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

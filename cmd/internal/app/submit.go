@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ const (
 	modeUpdate = "update"
 )
 
-// Deposit is what somebody wants to have taken in.
+// Deposit is what is submitted.
 type Deposit struct {
 	Profile   string // required
 	Submitter string // required
@@ -40,7 +41,7 @@ type Deposit struct {
 	Date      string
 }
 
-// Submitted says which batch a deposit became.
+// Submitted is the batch that a deposit became.
 type Submitted struct {
 	Batch      domain.BatchID        `json:"batch"`
 	Version    int64                 `json:"version"`
@@ -48,14 +49,10 @@ type Submitted struct {
 	PayloadURL string                `json:"payload_url"` // without its query, which may be a secret
 }
 
-// Submit takes a deposit in (B1). A local file is kept in the object store first;
-// without a type it is guessed: from a manifest's own words, else from the name.
-func (a *App) Submit(ctx context.Context, d Deposit) (Submitted, error) {
-	got, err := a.submit(ctx, d)
-	return got, explain("submit", err)
-}
-
-func (a *App) submit(ctx context.Context, d Deposit) (s Submitted, err error) {
+// Submit accepts a deposit as a batch (B1). A local file is stored in the object store
+// first; without a type it is guessed: from a manifest's head, else from the name.
+func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
+	defer explained(&err, "submit")
 	sub, local, err := d.check()
 	if err != nil {
 		return s, err
@@ -67,80 +64,80 @@ func (a *App) submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if _, err := profiles.Get(sub.ProfileName); err != nil {
 		return s, err
 	}
-	// Before anything is kept: is there somebody who would take it?
+	// Before anything is stored: would the deposit be accepted?
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return s, err
 	}
 	live, err := a.Open.Live(ctx)
-	if err == nil {
-		err = live.Room(ctx)
-	}
 	if err != nil {
 		return s, err
 	}
-	if local {
-		err = a.keep(ctx, d.Payload, &sub)
-	} else if record.Revealing(sub.PayloadURL) {
-		err = a.hideQuery(ctx, &sub)
+	if err := live.Room(ctx); err != nil {
+		return s, err
 	}
-	if err != nil {
+	if err := a.upload(ctx, d.Payload, local, &sub); err != nil {
 		return s, err
 	}
 	id, err := live.ReserveBatchID(ctx)
 	if err != nil {
 		return s, err
 	}
-	res, err := handler.Batch(ctx, id, domain.SubmitBatch{Submission: sub}, a.order())
+	res, err := handler.Batch(ctx, id, domain.SubmitBatch{Submission: sub}, a.meta())
+	if errors.Is(err, eventstore.ErrUnknown) {
+		err = fmt.Errorf("the deposit may have become %s: look for it before you submit again: %w", id, err)
+	}
 	if err != nil {
-		if errors.Is(err, eventstore.ErrUnknown) {
-			err = fmt.Errorf("the deposit may have become %s: look for it before you submit again: %w", id, err)
-		}
 		return s, err
 	}
 	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL}, nil
 }
 
-// hideQuery keeps the whole URL aside and puts its public form into the submission,
-// for the event, the tables and whoever reads them.
-func (a *App) hideQuery(ctx context.Context, sub *domain.Submission) error {
-	records, err := a.Open.Records(ctx)
+// upload stores a local file in the object store. Its digest goes along when the
+// depositor gave none, so that what arrives is what was sent. Of a URL that reveals a
+// secret, the records keep the whole, and the submission gets the public form.
+func (a *App) upload(ctx context.Context, payload string, local bool, sub *domain.Submission) error {
+	if !local {
+		if !record.Revealing(payload) {
+			return nil
+		}
+		records, err := a.Open.Records(ctx)
+		if err == nil {
+			sub.PayloadURL, err = records.KeepURL(ctx, payload)
+		}
+		return err
+	}
+	f, err := openLocal(payload)
 	if err != nil {
 		return err
 	}
-	sub.PayloadURL, err = records.KeepURL(ctx, sub.PayloadURL)
-	return err
-}
-
-// keep puts a local file into the object store. Its digest goes along when the
-// depositor gave none, so that what arrives is what was sent.
-func (a *App) keep(ctx context.Context, path string, sub *domain.Submission) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return &Error{Kind: NotFound, What: "submit", Err: err, Hint: "give the path of a file, or a URL that starts with http:// or https://"}
-	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return &Error{Kind: Invalid, What: "submit", Err: fmt.Errorf("%s is no file", path), Hint: "give one file; a manifest can list many"}
+		return errorf(Invalid, "give one file; a manifest can list many", "%s is not a file", payload)
 	}
 	uploads, err := a.Open.Uploads(ctx)
 	if err != nil {
 		return err
 	}
-	sub.FileName = manifest.NormalName(filepath.Base(path))
+	sub.FileName = manifest.NormalName(filepath.Base(payload))
 	url, blob, err := uploads.KeepUpload(ctx, sub.FileName, f)
-	if err != nil {
-		return err
-	}
-	sub.PayloadURL, sub.Size = url, blob.Size
-	if sub.DigestValue == "" {
+	if sub.PayloadURL, sub.Size = url, blob.Size; sub.DigestValue == "" {
 		sub.DigestAlgorithm, sub.DigestValue = string(manifest.SHA256), blob.SHA256
 	}
-	return nil
+	return err
 }
 
-// check names all that is wrong with the question itself, and gives the
-// submission as far as it is known.
+// openLocal opens the file that is submitted.
+func openLocal(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &Error{Kind: NotFound, What: "submit", Err: err, Hint: "give the path of a file, or a URL that starts with http:// or https://"}
+	}
+	return f, nil
+}
+
+// check reports everything that is wrong with the deposit, and returns the submission
+// as far as it is known.
 func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -151,10 +148,7 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 		fault("no submitter is given")
 	}
 	sub = domain.Submission{ProfileName: d.Profile, Submitter: d.Submitter, PayloadURL: d.Payload, Type: d.Type,
-		ErcWhat: d.Title, ErcWho: d.Creator, ErcWhen: d.Date, SubmissionMode: d.Mode}
-	if sub.SubmissionMode == "" {
-		sub.SubmissionMode = modeAdd
-	}
+		ErcWhat: d.Title, ErcWho: d.Creator, ErcWhen: d.Date, SubmissionMode: cmp.Or(d.Mode, modeAdd)}
 	if sub.SubmissionMode != modeAdd && sub.SubmissionMode != modeUpdate {
 		fault("mode %q is neither %s nor %s", d.Mode, modeAdd, modeUpdate)
 	}
@@ -224,7 +218,7 @@ const (
 	maxTexts = 6 << 10 // of all together
 )
 
-// textFaults names what is wrong with a deposit's texts, each field once.
+// textFaults reports what is wrong with a deposit's texts, each field once.
 func (d Deposit) textFaults(local bool) (faults []string) {
 	texts := []struct{ field, text string }{
 		{"profile", d.Profile}, {"submitter", d.Submitter}, {"title", d.Title}, {"creator", d.Creator}, {"date", d.Date},
@@ -255,8 +249,8 @@ func (d Deposit) textFaults(local bool) (faults []string) {
 	return faults
 }
 
-// guess tells what a payload is. A manifest says so itself; one behind a URL is not
-// read before the deposit is accepted, so its type must be given.
+// guess returns the type of a payload. A manifest says so itself; one behind a URL is
+// not read before the deposit is accepted, so its type must be given.
 func guess(payload string, local bool) (domain.SubmissionType, error) {
 	name := payload
 	if !local {
@@ -265,21 +259,19 @@ func guess(payload string, local bool) (domain.SubmissionType, error) {
 		}
 	}
 	name = strings.ToLower(name)
-	for _, end := range []string{".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2"} {
-		if strings.HasSuffix(name, end) {
-			return domain.TypeContainer, nil
-		}
+	if slices.ContainsFunc([]string{".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2"}, func(end string) bool { return strings.HasSuffix(name, end) }) {
+		return domain.TypeContainer, nil
 	}
 	if local {
-		f, err := os.Open(payload)
+		f, err := openLocal(payload)
 		if err != nil {
-			return "", &Error{Kind: NotFound, What: "submit", Err: err, Hint: "give the path of a file, or a URL that starts with http:// or https://"}
+			return "", err
 		}
 		defer f.Close()
 		t, err := typeOf(f)
 		if t == domain.TypeFile && strings.HasSuffix(name, checkm) {
 			return "", &Error{Kind: Invalid, What: "submit", Err: fmt.Errorf("%s is named as a manifest and does not begin as one, with #%%checkm", payload),
-				Hint: "correct it, or say with --type " + string(domain.TypeFile) + " that it is to be kept as it is"}
+				Hint: "correct it, or say with --type " + string(domain.TypeFile) + " that it is to be stored as it is"}
 		}
 		return t, err
 	}

@@ -9,13 +9,13 @@ import (
 
 // What a check of the three servers finds; see package consistency.
 type (
-	// Finding is one thing that is not as it should be.
+	// Finding is one difference.
 	Finding = consistency.Finding
-	// VerifyProgress tells how far a check is.
+	// VerifyProgress says how far a check is.
 	VerifyProgress = consistency.Progress
 )
 
-// How bad a finding is.
+// The severities of findings.
 const (
 	Repairable  = consistency.Repairable
 	NeedsPerson = consistency.Person
@@ -23,15 +23,15 @@ const (
 
 // VerifyOptions say how to check.
 type VerifyOptions struct {
-	// Wait is how long what is ahead of the log, or behind it in the tables, is
-	// waited for. OutboxLimit is how long an event may take to the log.
+	// Wait is how long to wait for what is ahead of the log, or for tables behind it.
+	// OutboxLimit is how long an event may take to the log.
 	Wait, OutboxLimit time.Duration
-	// Progress is told how far the check is; nil = nobody.
+	// Progress is called with the progress of the check; nil = no calls.
 	Progress func(VerifyProgress)
 }
 
-// Verified is what a check found, and what became of the repairs if they were asked
-// for.
+// Verified is what a check found, and what became of the repairs if they were
+// requested.
 type Verified struct {
 	consistency.Report
 	Worst   consistency.Severity  `json:"worst"` // "" = nothing was found, or is left
@@ -42,37 +42,39 @@ type Verified struct {
 // Verify folds the log and compares it with ZooKeeper, the tables and the working
 // directories, while work goes on. Differences are no error; not being able to
 // check is one.
-func (a *App) Verify(ctx context.Context, o VerifyOptions) (Verified, error) {
+func (a *App) Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
+	defer explained(&err, "verify")
 	cfg, err := a.verifyConfig(ctx, o)
-	if err != nil {
-		return Verified{}, explain("verify", err)
-	}
-	r, err := consistency.Verify(ctx, cfg)
-	return Verified{Report: r, Worst: r.Worst()}, explain("verify", err)
-}
-
-// Repair makes a check and puts right what can be put right without a person, each
-// thing by a write of its own with an event of its own; with DryRun it tells what it
-// would do. What has changed meanwhile is left. Another check tells what remains.
-func (a *App) Repair(ctx context.Context, o VerifyOptions) (Verified, error) {
-	v, err := a.Verify(ctx, o)
 	if err != nil {
 		return v, err
 	}
-	v.DryRun = a.DryRun
+	v.Report, err = consistency.Verify(ctx, cfg)
+	v.Worst = v.Report.Worst()
+	return v, err
+}
+
+// Repair verifies and repairs what needs no person, each thing by a write of its own
+// with an event of its own; with DryRun it says what it would do. What has changed
+// meanwhile is left. Another check decides what remains.
+func (a *App) Repair(ctx context.Context, o VerifyOptions) (v Verified, err error) {
+	defer explained(&err, "repair")
 	cfg, err := a.verifyConfig(ctx, o)
 	if err != nil {
-		return v, explain("repair", err)
+		return v, err
 	}
+	if v.Report, err = consistency.Verify(ctx, cfg); err != nil {
+		return v, err
+	}
+	v.Worst, v.DryRun = v.Report.Worst(), a.DryRun
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
-		return v, explain("repair", err)
+		return v, err
 	}
-	if v.Repairs, err = consistency.Repair(ctx, cfg, handler, v.Findings, a.order()); err != nil || a.DryRun {
-		return v, explain("repair", err)
+	if v.Repairs, err = consistency.Repair(ctx, cfg, handler, v.Findings, a.meta()); err != nil || a.DryRun {
+		return v, err
 	}
-	left, err := a.Verify(ctx, o)
-	v.Worst = left.Worst
+	left, err := consistency.Verify(ctx, cfg)
+	v.Worst = left.Worst()
 	return v, err
 }
 

@@ -32,25 +32,26 @@ func (p Progress) Ended() int { return p.Completed + p.Failed + p.Held + p.Delet
 
 // Watch follows the history of a batch from its beginning, calls seen after every
 // event of it or of one of its jobs, and returns when the batch is at rest, not
-// counting rests that were over when it began. from is a place in the log before its
-// first event, 0 = wherever that is.
-func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen func(Event, Progress)) (Progress, error) {
-	log, err := a.Open.Log(ctx)
+// counting rests that were over when it began. from is a sequence in the log before its
+// first event, 0 = not known.
+func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen func(Event, Progress)) (p Progress, err error) {
+	defer explained(&err, "watch "+string(id))
+	log, info, err := a.log(ctx)
 	if err != nil {
-		return Progress{}, explain("watch "+string(id), err)
+		return p, err
 	}
 	if from == 0 {
-		if from, err = firstPlace(ctx, log, id); err != nil {
-			return Progress{}, explain("watch "+string(id), err)
+		of := id.Aggregate()
+		for r, err := range log.Read(ctx, eventstore.ReadOptions{Aggregate: &of}) {
+			if from = r.Seq; err != nil {
+				return p, err
+			}
+			break
 		}
-	}
-	info, err := log.Info(ctx)
-	if err != nil {
-		return Progress{}, explain("watch "+string(id), err)
 	}
 	source, err := a.Open.Source(ctx, true)
 	if err != nil {
-		return Progress{}, explain("watch "+string(id), err)
+		return p, err
 	}
 	w := newWatcher(id)
 	for r, err := range source(ctx, max(from, 1)) {
@@ -58,7 +59,7 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 			continue
 		}
 		if err != nil {
-			return w.p, explain("watch "+string(id), err)
+			return w.p, err
 		}
 		if r.BatchID == id {
 			w.count(r)
@@ -69,30 +70,17 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 		}
 	}
 	if ctx.Err() == nil {
-		return w.p, explain("watch "+string(id), errors.New("the log ended before the batch did"))
+		return w.p, errors.New("the log ended before the batch did")
 	}
 	return w.p, ctx.Err()
 }
 
-// firstPlace gives the place of the batch's first event, 0 when it is not in the log
-// yet.
-func firstPlace(ctx context.Context, log eventstore.Log, id domain.BatchID) (uint64, error) {
-	batch := id.Aggregate()
-	for r, err := range log.Read(ctx, eventstore.ReadOptions{Aggregate: &batch}) {
-		return r.Seq, err
-	}
-	return 0, nil
-}
-
-// LogEnd gives the place of the log's last event: what happens from now on stands
+// LogEnd returns the sequence of the log's last event: what happens from now on is
 // behind it.
-func (a *App) LogEnd(ctx context.Context) (uint64, error) {
-	log, err := a.Open.Log(ctx)
-	if err != nil {
-		return 0, explain("look into the log", err)
-	}
-	info, err := log.Info(ctx)
-	return info.Last, explain("look into the log", err)
+func (a *App) LogEnd(ctx context.Context) (seq uint64, err error) {
+	defer explained(&err, "look into the log")
+	_, info, err := a.log(ctx)
+	return info.Last, err
 }
 
 type watcher struct {

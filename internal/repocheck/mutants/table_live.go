@@ -143,7 +143,7 @@ var commits = []Mutant{{
 	Package: zklive, Test: "TestFreshTreeIsAskedFor",
 }, {
 	Name: "the restore of the log that leaves a lost tree empty", Why: "the tree's own restore refuses it, and its ids begin anew",
-	At: "cmd/internal/app (*App).adopt", Do: []Op{Never("Last")},
+	At: "cmd/internal/app (*App).RestoreLog", Do: []Op{Never("Last")},
 	Package: e2e, Test: "TestRestoreOfTreeAndLog",
 }, {
 	Name: "the guard of an interrupted restore of the tree", Why: "a restore of the log lets processes use half a tree", Was: true,
