@@ -1,40 +1,44 @@
-// Package app holds what a person or a program can ask of Accession: one use case
-// a file, all of them on one screen here. The command line and the HTTP interface
-// call nothing else.
+// Package app holds what a person or a program can ask of Accession: the use cases,
+// one file for each noun. The command line and the HTTP interface call nothing else.
 //
-//	Submit        takes a deposit in, as a batch
-//	Watch         follows a batch until it is at rest
-//	Batches       lists batches              Batch        shows one
-//	BatchReport   tells how a batch ended, job by job, with every failed attempt
-//	Jobs          lists jobs                 Job          shows one, with its history
-//	Files         lists files                File         shows one, with its history
-//	BatchAt, JobAt, FileAt show one as it was at a place of the log, or a time
-//	Requeue       sends a failed job back to work
-//	HoldJob       parks a pending job        ReleaseJob    lets it go on
-//	Reprioritise  changes how urgent it is   DeleteJob     deletes a failed or held one
-//	RequeueFile   takes a file up again      SkipFile      leaves one out
-//	ReleaseBatch  lets a held batch go on    RequestUpdate asks for a second report
-//	SendReport    sends the last report of a batch to the depositor once more
-//	DeleteBatch   deletes a batch            CleanBatch    takes a completed one away
-//	HoldCollection, ReleaseCollection        Collections   lists holds and what waits
-//	PauseQueue, ResumeQueue                  Queues        lists queues and pauses
-//	Profiles      lists profiles             Profile       shows one
-//	Tail          reads the history, and follows it
-//	Select        chooses a part of it       Republish     sends that part once more
-//	Status        tells which servers answer, who works, and what waits
-//	Migrate       makes or updates the tables
-//	Verify        compares the history with the live state and the tables
-//	Repair        does so, and mends what differs
-//	Rebuild       makes the tables anew from the log
-//	Diff          compares them with those of before a rebuild, or after it
-//	Poison        lists events that the tables lack
-//	PoisonAt      shows one                  RetryPoison   applies them
-//	RestoreZooKeeper  makes the live state anew from the log
-//	RestoreLog        puts lost events back into the log
+//	Submit           accepts a deposit, as a batch
+//	Watch            follows a batch until it is at rest
+//	Batches          lists batches              Batch          shows one
+//	Jobs             lists jobs                 Job            shows one, with its history
+//	Files            lists files                File           shows one, with its history
+//	BatchAt, JobAt, FileAt, BatchReportAt       show one as it was at a moment
+//	ReleaseBatch     releases a held batch      RequestUpdate  requests a second report
+//	DeleteBatch      deletes a batch            CleanBatch     removes a completed one
+//	SendReport       sends the last report of a batch to the depositor once more
+//	Requeue          requeues a failed job      Reprioritise   changes its priority
+//	HoldJob          holds a pending job        ReleaseJob     releases a held one
+//	DeleteJob        deletes a failed or held job
+//	RequeueFile      requeues a file            SkipFile       skips one
+//	Collections      lists holds and what waits
+//	HoldCollection   sets a hold                ReleaseCollection  lifts it
+//	Queues           lists queues and pauses
+//	PauseQueue       pauses a queue             ResumeQueue    ends the pause
+//	Profiles         lists profiles             Profile        shows one
+//	CheckProfiles    checks a directory of profiles
+//	BatchReport      reports on a batch: every job, every failed attempt
+//	ReportKinds      lists reports              Report         makes one
+//	MailAddresses    returns from whom and to whom mails about a batch go
+//	Tail             reads the history, and follows it
+//	Select           selects a part of it       Republish      sends that part once more
+//	Status           shows which servers answer, who works, and what waits
+//	CatchUp, WaitProjected                      wait for the tables
+//	Migrate          creates or updates the tables
+//	Rebuild          rebuilds them from the log DropRebuild    removes what one left
+//	Diff             compares the tables of before and after a rebuild
+//	Poison, PoisonAt show events that the tables lack
+//	RetryPoison      applies them
+//	Verify           compares the three servers Repair         repairs what differs
+//	RestoreZooKeeper restores the live state from the log
+//	RestoreLog       restores lost events to the log
 //
-// Commands go through eventstore.Handler, those for files through FileHandler; what
-// they answer names the aggregate and its version, so that a reader can wait for
-// it. Answers about the past and lists come from PostgreSQL.
+// Commands go through eventstore.Handler, those for files through its counterpart;
+// they return the aggregate and its version, so that a reader can wait for it. Lists
+// and the past come from PostgreSQL and the log.
 //
 // Every error is an [*Error] with a [Kind] and often a hint.
 package app
@@ -146,7 +150,7 @@ type App struct {
 	Open  Resources
 	Actor domain.Actor
 	// DryRun makes operators' commands about batches, jobs, collections and queues
-	// decide and tell what would happen, and write nothing.
+	// decide and say what would happen, and write nothing.
 	DryRun bool
 }
 

@@ -56,7 +56,7 @@ type BatchView struct {
 	// the live state, and its jobs are not there yet.
 	Projected bool `json:"projected"`
 	// At says as of which event this is, nil = now.
-	At *Place `json:"at,omitempty"`
+	At *AsOf `json:"at,omitempty"`
 }
 
 // Batch shows one batch and up to limit of its jobs. A batch that was accepted a

@@ -25,6 +25,9 @@ func (c *Changed) add(format string, args ...any) {
 	c.Effects = append(c.Effects, fmt.Sprintf(format, args...))
 }
 
+// closed says how a hold of a kind is called.
+var closed = map[domain.HoldKind]string{domain.HoldCollection: "on hold", domain.HoldQueue: "paused"}
+
 // changeHold sets (hold not nil) or lifts a hold or pause.
 func (a *App) changeHold(ctx context.Context, verb string, kind domain.HoldKind, name string, hold *domain.Hold, why string) (c Changed, err error) {
 	defer explained(&err, verb+" "+string(kind)+" "+name)
@@ -40,14 +43,10 @@ func (a *App) changeHold(ctx context.Context, verb string, kind domain.HoldKind,
 		return c, err
 	}
 	word := func(h *domain.Hold) string {
-		switch {
-		case h == nil:
+		if h == nil {
 			return "open"
-		case kind == domain.HoldQueue:
-			return "paused"
-		default:
-			return "on hold"
 		}
+		return closed[kind]
 	}
 	return Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, From: word(res.Before.Hold), State: word(res.State.Hold), DryRun: a.DryRun}, nil
 }

@@ -89,26 +89,38 @@ func explain(what string, err error) error {
 		e.Kind, e.Hint = Refused, instead(refused)
 	case noProfile:
 		e.Kind, e.Hint = NotFound, "`accession profile ls` lists the profiles there are; each is a file in profiles_dir"
-	case errors.Is(err, eventstore.ErrNotFound), errors.Is(err, query.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		e.Kind = NotFound
 	case isFull:
 		e.Kind, e.RetryAfter = Full, full.After
 		e.Hint = fmt.Sprintf("nothing was taken or changed: try again in %v; `accession status` shows queues and outbox", full.After)
 	case errors.Is(err, eventstore.ErrFull):
 		e.Kind, e.RetryAfter = Full, eventstore.RetryQueue
 		e.Hint = fmt.Sprintf("the queues are full: try again in %v", e.RetryAfter)
-	case errors.Is(err, eventstore.ErrLocked):
-		e.Kind, e.Hint = Refused, lockedHint
-	case errors.Is(err, eventstore.ErrConflict):
-		e.Kind, e.Hint = Refused, "another process changed it meanwhile: look at it and try again"
-	case errors.Is(err, query.ErrReplaced):
-		e.Hint = "run it again: it then reads the new tables"
-	case errors.Is(err, query.ErrIdle):
-		e.Hint = "write it to a file with --out, and read that"
-	case errors.Is(err, eventstore.ErrUnknown), unreachable(err):
-		e.Kind, e.Hint = Unavailable, cmp.Or(e.Hint, "is the server running? `accession status` shows which does not answer")
+	default:
+		known := slices.IndexFunc(knownErrors, func(k knownError) bool { return errors.Is(err, k.err) })
+		if known >= 0 {
+			e.Kind, e.Hint = knownErrors[known].kind, cmp.Or(knownErrors[known].hint, e.Hint)
+		} else if errors.Is(err, eventstore.ErrUnknown) || unreachable(err) {
+			e.Kind, e.Hint = Unavailable, cmp.Or(e.Hint, "is the server running? `accession status` shows which does not answer")
+		}
 	}
 	return e
+}
+
+// knownError is what an error of the layers below means to the caller.
+type knownError struct {
+	err  error
+	kind Kind
+	hint string // "" = that of the error, if it has one
+}
+
+var knownErrors = []knownError{
+	{eventstore.ErrNotFound, NotFound, ""},
+	{query.ErrNotFound, NotFound, ""},
+	{fs.ErrNotExist, NotFound, ""},
+	{eventstore.ErrLocked, Refused, lockedHint},
+	{eventstore.ErrConflict, Refused, "another process changed it meanwhile: look at it and try again"},
+	{query.ErrReplaced, Failed, "run it again: it then reads the new tables"},
+	{query.ErrIdle, Failed, "write it to a file with --out, and read that"},
 }
 
 // lockedHint says what to do about a lock.

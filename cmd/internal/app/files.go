@@ -50,7 +50,7 @@ type FileView struct {
 	FileRow
 	Transitions []FileTransition `json:"transitions"`
 	Retries     []Retry          `json:"retries"`
-	At          *Place           `json:"at,omitempty"` // as of which event, nil = now
+	At          *AsOf            `json:"at,omitempty"` // as of which event, nil = now
 }
 
 // File shows one file with its history.

@@ -56,7 +56,7 @@ type JobView struct {
 	FirstFiles  []FileRow       `json:"first_files"`
 	Transitions []JobTransition `json:"transitions"`
 	Retries     []Retry         `json:"retries"`
-	At          *Place          `json:"at,omitempty"` // as of which event, nil = now
+	At          *AsOf           `json:"at,omitempty"` // as of which event, nil = now
 }
 
 // Job shows one job with its files and its history.

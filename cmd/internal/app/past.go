@@ -23,15 +23,15 @@ type Moment struct {
 // IsNow reports whether the moment is now.
 func (m Moment) IsNow() bool { return m.Seq == 0 && m.Time.IsZero() }
 
-// Place says as of which event something is shown: everything up to it, nothing
+// AsOf says as of which event something is shown: everything up to it, nothing
 // behind it.
-type Place struct {
+type AsOf struct {
 	Seq    uint64    `json:"seq"`
 	Stored time.Time `json:"stored"` // when the log took it
 }
 
-// placeAt finds the last event at a moment.
-func placeAt(ctx context.Context, log eventstore.Log, info eventstore.LogInfo, m Moment) (at Place, err error) {
+// asOf finds the last event at a moment.
+func asOf(ctx context.Context, log eventstore.Log, info eventstore.LogInfo, m Moment) (at AsOf, err error) {
 	defer explained(&err, "look into the past")
 	if at.Seq = m.Seq; at.Seq == 0 {
 		behind, err := seqAt(ctx, log, info, m.Time.Add(1))
@@ -71,13 +71,13 @@ func storedAt(ctx context.Context, log eventstore.Log, seq uint64) (time.Time, e
 
 // tablesAt returns the tables for what they have by sequence: they must have come as
 // far as the moment.
-func (a *App) tablesAt(ctx context.Context, m Moment) (db query.DB, at Place, err error) {
+func (a *App) tablesAt(ctx context.Context, m Moment) (db query.DB, at AsOf, err error) {
 	defer explained(&err, "look into the past")
 	log, info, err := a.log(ctx)
 	if err != nil {
 		return nil, at, err
 	}
-	if at, err = placeAt(ctx, log, info, m); err != nil {
+	if at, err = asOf(ctx, log, info, m); err != nil {
 		return nil, at, err
 	}
 	if db, err = a.Open.DB(ctx); err != nil {
@@ -94,12 +94,12 @@ func (a *App) tablesAt(ctx context.Context, m Moment) (db query.DB, at Place, er
 type events = iter.Seq2[domain.Recorded, error]
 
 // fold folds part of the history up to a moment.
-func (a *App) fold(ctx context.Context, past *query.Past, m Moment, read func(log eventstore.Log, to uint64) (events, error)) (*query.Past, Place, error) {
+func (a *App) fold(ctx context.Context, past *query.Past, m Moment, read func(log eventstore.Log, to uint64) (events, error)) (*query.Past, AsOf, error) {
 	log, info, err := a.log(ctx)
 	if err != nil {
-		return nil, Place{}, err
+		return nil, AsOf{}, err
 	}
-	at, err := placeAt(ctx, log, info, m)
+	at, err := asOf(ctx, log, info, m)
 	if err != nil {
 		return nil, at, err
 	}
@@ -119,14 +119,14 @@ func (a *App) fold(ctx context.Context, past *query.Past, m Moment, read func(lo
 }
 
 // wholePast folds everything, without its changes of state: those are in the tables.
-func (a *App) wholePast(ctx context.Context, m Moment) (*query.Past, Place, error) {
+func (a *App) wholePast(ctx context.Context, m Moment) (*query.Past, AsOf, error) {
 	return a.fold(ctx, query.NewPastStates(), m, func(log eventstore.Log, to uint64) (events, error) {
 		return log.Read(ctx, eventstore.ReadOptions{To: to}), nil
 	})
 }
 
 // batchPast folds everything of a batch: its own events, its jobs' and their files'.
-func (a *App) batchPast(ctx context.Context, id domain.BatchID, m Moment) (*query.Past, Place, error) {
+func (a *App) batchPast(ctx context.Context, id domain.BatchID, m Moment) (*query.Past, AsOf, error) {
 	return a.fold(ctx, query.NewPast(), m, func(_ eventstore.Log, to uint64) (events, error) {
 		sel, err := a.selectEvents(ctx, Selection{Batch: id, To: to}, false)
 		if err != nil {
@@ -138,7 +138,7 @@ func (a *App) batchPast(ctx context.Context, id domain.BatchID, m Moment) (*quer
 
 // jobPast folds a job, its files, and its batch's own events: what became of a
 // failed attempt may depend on the batch.
-func (a *App) jobPast(ctx context.Context, id domain.JobID, m Moment) (*query.Past, Place, error) {
+func (a *App) jobPast(ctx context.Context, id domain.JobID, m Moment) (*query.Past, AsOf, error) {
 	return a.fold(ctx, query.NewPast(), m, func(log eventstore.Log, to uint64) (events, error) {
 		sel, err := a.selectEvents(ctx, Selection{Job: id, To: to}, false)
 		if err != nil {
@@ -149,7 +149,7 @@ func (a *App) jobPast(ctx context.Context, id domain.JobID, m Moment) (*query.Pa
 }
 
 // filePast folds a file and its job's own events.
-func (a *App) filePast(ctx context.Context, id domain.FileHash, m Moment) (*query.Past, Place, error) {
+func (a *App) filePast(ctx context.Context, id domain.FileHash, m Moment) (*query.Past, AsOf, error) {
 	return a.fold(ctx, query.NewPast(), m, func(log eventstore.Log, to uint64) (events, error) {
 		of := id.Aggregate()
 		return withOther(ctx, log, to, log.Read(ctx, eventstore.ReadOptions{Aggregate: &of, To: to}), func(last domain.Recorded) domain.Aggregate {
@@ -196,6 +196,6 @@ func each[T any](list []T) iter.Seq2[T, error] {
 }
 
 // notYet replaces an error that says that something did not exist at a moment.
-func notYet(at Place, err error) error {
+func notYet(at AsOf, err error) error {
 	return missing(err, "without --at it is shown as it is now", "the log had nothing of it at sequence %d, %s", at.Seq, at.Stored.Format(time.RFC3339))
 }

@@ -19,7 +19,7 @@ type Report struct {
 	Title  string
 	Facts  []Fact
 	Tables []Table
-	At     *Place // as of which event, nil = now
+	At     *AsOf // as of which event, nil = now
 
 	end func()
 }
@@ -130,7 +130,7 @@ func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
 	case !k.byTime && timed:
 		return "it is about a batch at one moment", "give --at in place of --since and --until"
 	case timed && !o.At.IsNow():
-		return "a moment and a stretch of time do not go together", "give --at, or --since and --until"
+		return "a moment and an interval exclude each other", "give --at, or --since and --until"
 	case timed && !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until):
 		return "between --since and --until there is nothing", "give an earlier --since"
 	}

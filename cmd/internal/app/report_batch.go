@@ -23,7 +23,7 @@ type BatchReportView struct {
 	RetriesTotal int64 `json:"retries_total"`
 	Truncated    bool  `json:"truncated"`
 	// At says as of which event this is, nil = now.
-	At *Place `json:"at,omitempty"`
+	At *AsOf `json:"at,omitempty"`
 }
 
 // BatchReport returns the report of a batch, at any time. Up to limit jobs and as many
@@ -82,7 +82,7 @@ type batchSource struct {
 	reports []query.BatchReport
 	nJobs   int64 // about how many there are, and nRetry of the failed attempts
 	nRetry  int64
-	at      *Place
+	at      *AsOf
 }
 
 func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, err error) {

@@ -19,18 +19,15 @@ func (a *App) reportReconciliation(ctx context.Context, o ReportOptions) (Report
 	if err != nil {
 		return Report{}, err
 	}
-	var inventory *record.Records
+	m := &matching{tables: s.tables, ctx: ctx}
 	if s.at == nil {
-		if inventory, err = a.Open.Records(ctx); err != nil {
-			s.tables.Close(ctx)
-			return Report{}, err
-		}
+		m.inventory, err = a.Open.Records(ctx)
+	} else {
+		err = m.remember(s)
 	}
-	m := &matching{tables: s.tables, ctx: ctx, inventory: inventory}
-	if s.at != nil {
-		if err := m.remember(s); err != nil {
-			return Report{}, err
-		}
+	if err != nil {
+		s.end(ctx)()
+		return Report{}, err
 	}
 	return Report{At: s.at, Facts: adding(s.summary), end: s.end(ctx), Tables: []Table{
 		{Name: "objects", Title: "Objects", None: "The deposit lists no object, or has not been read yet.", Total: max(s.nJobs, value(s.summary.RowsListed)),

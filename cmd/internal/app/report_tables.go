@@ -49,7 +49,7 @@ func (a *App) filesThen(ctx context.Context, o ReportOptions) (Report, error) {
 }
 
 // movesReport reports changes of files' states.
-func movesReport(o ReportOptions, at *Place, moves iter.Seq2[query.FileMove, error], n int64) Report {
+func movesReport(o ReportOptions, at *AsOf, moves iter.Seq2[query.FileMove, error], n int64) Report {
 	return Report{At: at, Facts: ranged(o), Tables: []Table{{
 		Name: "changes", Title: "Changes of files", None: "No file has changed.", Total: n,
 		Columns: columns("batch_id", "job_id", "path", "version", "from_status", "to_status", "at", "seconds", "actor", "worker",
@@ -95,7 +95,7 @@ func (a *App) reportSubmitters(ctx context.Context, o ReportOptions) (Report, er
 }
 
 // sums makes a report of one table, whose rows are few.
-func sums[T any](ctx context.Context, o ReportOptions, read func(context.Context, ReportOptions) ([]T, *Place, error), t Table, row func(T) []any) (Report, error) {
+func sums[T any](ctx context.Context, o ReportOptions, read func(context.Context, ReportOptions) ([]T, *AsOf, error), t Table, row func(T) []any) (Report, error) {
 	list, at, err := read(ctx, o)
 	if err != nil {
 		return Report{}, err
@@ -105,7 +105,7 @@ func sums[T any](ctx context.Context, o ReportOptions, read func(context.Context
 }
 
 // tables returns the tables; as of a moment, with the range up to there.
-func (a *App) tables(ctx context.Context, o *ReportOptions) (query.DB, *Place, error) {
+func (a *App) tables(ctx context.Context, o *ReportOptions) (query.DB, *AsOf, error) {
 	if o.At.IsNow() {
 		db, err := a.Open.DB(ctx)
 		return db, nil, err
@@ -116,8 +116,8 @@ func (a *App) tables(ctx context.Context, o *ReportOptions) (query.DB, *Place, e
 }
 
 // fromTables reads what the tables have by sequence, now as then.
-func fromTables[T any](a *App, read func(context.Context, query.Reader, query.Range) ([]T, error)) func(context.Context, ReportOptions) ([]T, *Place, error) {
-	return func(ctx context.Context, o ReportOptions) ([]T, *Place, error) {
+func fromTables[T any](a *App, read func(context.Context, query.Reader, query.Range) ([]T, error)) func(context.Context, ReportOptions) ([]T, *AsOf, error) {
+	return func(ctx context.Context, o ReportOptions) ([]T, *AsOf, error) {
 		db, at, err := a.tables(ctx, &o)
 		if err != nil {
 			return nil, nil, err
@@ -127,7 +127,7 @@ func fromTables[T any](a *App, read func(context.Context, query.Reader, query.Ra
 	}
 }
 
-func (a *App) failures(ctx context.Context, o ReportOptions) ([]query.FailureRow, *Place, error) {
+func (a *App) failures(ctx context.Context, o ReportOptions) ([]query.FailureRow, *AsOf, error) {
 	if o.At.IsNow() {
 		return fromTables(a, query.Failures)(ctx, o)
 	}
@@ -138,7 +138,7 @@ func (a *App) failures(ctx context.Context, o ReportOptions) ([]query.FailureRow
 	return past.Failures(), &at, nil
 }
 
-func (a *App) submitters(ctx context.Context, o ReportOptions) ([]query.SubmitterRow, *Place, error) {
+func (a *App) submitters(ctx context.Context, o ReportOptions) ([]query.SubmitterRow, *AsOf, error) {
 	if o.At.IsNow() {
 		return fromTables(a, query.Submitters)(ctx, o)
 	}
@@ -150,7 +150,7 @@ func (a *App) submitters(ctx context.Context, o ReportOptions) ([]query.Submitte
 }
 
 // pastFor folds what a report is about.
-func (a *App) pastFor(ctx context.Context, o ReportOptions) (*query.Past, Place, error) {
+func (a *App) pastFor(ctx context.Context, o ReportOptions) (*query.Past, AsOf, error) {
 	if o.Batch != "" {
 		return a.batchPast(ctx, o.Batch, o.At)
 	}

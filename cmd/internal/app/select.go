@@ -90,8 +90,8 @@ func (s span) within(first, last uint64) (span, bool) {
 // span is an interval of the log, both ends included; to 0 = no end.
 type span struct{ from, to uint64 }
 
-// indexGap is how many places may lie between two events that are read as one
-// stretch: to begin anew costs the log about as much as to read so many.
+// indexGap is how many sequences may lie between two events that are read as one
+// interval: to begin another read costs the log about as much as to read so many.
 const indexGap = 5000
 
 // Selected is a part of the history, which can be read any number of times.
@@ -103,8 +103,8 @@ const indexGap = 5000
 // its tables are of another log, is read and filtered here, and so are types and
 // actors. Sequences and times are bounds of what is read.
 type Selected struct {
-	// Places is how many sequences of the log will be read, 0 = few, or no end.
-	Places uint64
+	// Sequences is how many sequences of the log will be read, 0 = few, or no end.
+	Sequences uint64
 
 	log       eventstore.Log
 	s         Selection
@@ -148,7 +148,7 @@ func (a *App) selectEvents(ctx context.Context, s Selection, follow bool) (*Sele
 	}
 	if !sel.follow {
 		for _, sp := range sel.spans {
-			sel.Places += sp.to - sp.from + 1
+			sel.Sequences += sp.to - sp.from + 1
 		}
 	}
 	return sel, nil
@@ -184,8 +184,8 @@ func (s *Selected) add(whole, part span) {
 	}
 }
 
-// bounds turns sequences and times into sequences. A log that ends before them gives
-// a span without events.
+// bounds turns sequences and times into sequences: a span without events when the log
+// ends before them.
 func bounds(ctx context.Context, log eventstore.Log, info eventstore.LogInfo, s Selection, follow bool) (b span, err error) {
 	b = span{from: max(s.From, info.First), to: s.To}
 	if !follow && (b.to == 0 || b.to > info.Last) {
@@ -226,7 +226,7 @@ func (s *Selected) Recorded(ctx context.Context, looked func(n uint64)) iter.Seq
 					yield(r, err)
 					return
 				}
-				if looked != nil && s.Places > 0 {
+				if looked != nil && s.Sequences > 0 {
 					looked(before + r.Seq - sp.from + 1)
 				}
 				if s.s.holds(r) && !yield(r, nil) {

@@ -165,8 +165,8 @@ func TestSelectionsGiveWhatTheySay(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%s, %+v (-want +got):\n%s", name, s, diff)
 			}
-			if looked > sel.Places {
-				t.Fatalf("%s, %+v: %d places of %d looked at", name, s, looked, sel.Places)
+			if looked > sel.Sequences {
+				t.Fatalf("%s, %+v: %d places of %d looked at", name, s, looked, sel.Sequences)
 			}
 		}
 	})
@@ -187,7 +187,7 @@ func TestIndexSparesTheLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return sel.Places
+		return sel.Sequences
 	}
 	all := uint64(len(story.Log))
 	if n := places(nil, Selection{Batch: last}); n != all {

@@ -10,7 +10,7 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
-// Progress tells how far a batch is: it always adds up.
+// Progress is how far a batch is: it always adds up.
 type Progress struct {
 	Batch      domain.BatchID          `json:"batch"`
 	State      domain.BatchState       `json:"status"`
@@ -109,7 +109,7 @@ func (w *watcher) count(r domain.Recorded) {
 	}
 	if m, ok := domain.MoveOfJob(r.Data); ok {
 		id := domain.JobID(r.Aggregate.ID)
-		w.p.Jobs = maps.Clone(w.p.Jobs) // who was told of the one before may still look at it
+		w.p.Jobs = maps.Clone(w.p.Jobs) // the caller may still use the one before
 		if from := w.jobs[id]; w.p.Jobs[from] > 1 {
 			w.p.Jobs[from]--
 		} else {
@@ -123,7 +123,7 @@ func (w *watcher) count(r domain.Recorded) {
 	w.p.InProgress = max(w.p.Listed, len(w.jobs)) - w.p.Ended()
 }
 
-// FileProgress tells how far the files of a batch are: by number, and by bytes as
+// FileProgress is how far the files of a batch are: by number, and by bytes as
 // far as sizes are known.
 type FileProgress struct {
 	Listed     int `json:"listed"`
@@ -193,7 +193,7 @@ func (f *FileProgress) add(state domain.FileState, size int64, n int) {
 	}
 }
 
-// downloaded reports whether a file in the state is, or was, in its place.
+// downloaded reports whether a file in the state is, or was, stored.
 func downloaded(s domain.FileState) bool {
 	switch s {
 	case domain.FileDownloaded, domain.FileSkipped, domain.FileReady, domain.FileProcessing,

@@ -242,7 +242,7 @@ func truncatedJobs(w io.Writer, id string, shown int, total int64) {
 }
 
 // writeAsOf writes as of when something is shown.
-func writeAsOf(w io.Writer, at *app.Place) {
+func writeAsOf(w io.Writer, at *app.AsOf) {
 	if at != nil {
 		fmt.Fprintf(w, "as of sequence %d of the log, %s\n\n", at.Seq, at.Stored.Local().Format("2006-01-02 15:04:05.000"))
 	}

@@ -67,7 +67,7 @@ func (r *replaying) run(ctx context.Context, p *program, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	read, end := p.counter(ctx, r.file == "" && r.subject == "", "events", sel.Places)
+	read, end := p.counter(ctx, r.file == "" && r.subject == "", "events", sel.Sequences)
 	if r.subject != "" {
 		done, err := a.Republish(ctx, sel, r.subject, read)
 		end()

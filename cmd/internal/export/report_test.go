@@ -37,7 +37,7 @@ func rowsOf(rows ...[]any) iter.Seq2[[]any, error] {
 // report has every kind of value, a table without rows, and hostile text in every
 // place that a stranger can write to.
 func report() app.Report {
-	return app.Report{Name: "batch", Title: "How a batch went", At: &app.Place{Seq: 42, Stored: made},
+	return app.Report{Name: "batch", Title: "How a batch went", At: &app.AsOf{Seq: 42, Stored: made},
 		Facts: []app.Fact{{Name: "erc_what", Label: "title", Value: hostile}, {Name: "reported_at", Label: "reported", Value: nil}, {Name: "jobs", Label: "jobs", Value: "2 listed = 1 completed + 1 failed"}},
 		Tables: []app.Table{
 			{Name: "jobs", Title: "Jobs", None: "No job.", Columns: []app.Column{{Name: "job_id", Label: "job"}, {Name: "file_name", Label: "file name"}, {Name: "bytes", Label: "bytes"}, {Name: "seconds", Label: "seconds"}, {Name: "stored", Label: "stored"}, {Name: "at", Label: "at"}},
