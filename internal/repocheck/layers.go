@@ -98,7 +98,7 @@ var Layers = []Layer{
 		// Compares what the three servers hold, and mends it.
 		Packages: []string{"cmd/internal/consistency"},
 		May:      core,
-		TestMay:  []string{"eventstore/memory", "projections/projtest"},
+		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
 		Packages: []string{"cmd/internal/app/..."},
 		May:      join(core, effects, []string{"cmd/internal/consistency"}),

@@ -155,6 +155,16 @@ func TestErrorsAreSortedByWhatCanBeDone(t *testing.T) {
 	if explain("test", nil) != nil || NoAnswer("zookeeper", nil, "") != nil {
 		t.Error("no error became one")
 	}
+	// The innermost use case says what was being done.
+	inner := missing(fmt.Errorf("below: %w", eventstore.ErrNotFound), "look elsewhere", "there is no %s", "ship")
+	outer := explain("sail", explain("load", inner))
+	var e *Error
+	if !errors.As(outer, &e) || e.What != "load" || e.Kind != NotFound || e.Hint != "look elsewhere" || outer.Error() != "load: there is no ship" {
+		t.Errorf("%+v", outer)
+	}
+	if odd := errors.New("odd"); missing(odd, "", "") != odd || missing(nil, "", "") != nil {
+		t.Error("another error became one about something missing")
+	}
 	err := NoAnswer("zookeeper", &eventstore.Error{Op: "open", Err: errors.New("a\n\tb"), Hint: "twice"}, "once")
 	if err.Error() != "zookeeper: open: a b" {
 		t.Error(err)
@@ -216,4 +226,26 @@ func TestProgressAlwaysAddsUp(t *testing.T) {
 // resources opens what one fake has, which embeds the ports for what it lacks.
 func resources(fake any) Resources {
 	return Resources{LiveState: fake.(LiveState), EventLog: fake.(EventLog), Tables: fake.(Tables), Effects: fake.(Effects)}
+}
+
+// After an error, no query is run.
+func TestQueriesEndWithTheFirstError(t *testing.T) {
+	t.Parallel()
+	odd, ran := errors.New("odd"), 0
+	fails := func(context.Context, query.Reader, int) (string, error) { ran++; return "", odd }
+	r := &reading{}
+	ask(t.Context(), r, fails, 1)
+	if got := ask(t.Context(), r, fails, 2); got != "" || ran != 1 || !errors.Is(r.err, odd) {
+		t.Errorf("%q, %d queries, %v", got, ran, r.err)
+	}
+}
+
+func TestPagesAreCut(t *testing.T) {
+	t.Parallel()
+	if rows, more := page(2, []int{1, 2, 3}); len(rows) != 2 || !more {
+		t.Errorf("%v, %v", rows, more)
+	}
+	if rows, more := page(2, []int(nil)); rows == nil || len(rows) != 0 || more {
+		t.Errorf("%v, %v", rows, more)
+	}
 }
