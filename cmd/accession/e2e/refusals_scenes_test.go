@@ -20,7 +20,7 @@ var (
 	locked  = no{"job/ID is pending and locked by a worker", "locked by a worker: try again when its step has ended, or pause the queue first"}
 	noBatch = no{"there is no such batch", "`accession batch ls` lists them, also those that were deleted"}
 	noJob   = no{"there is no such job", "`accession job ls` lists them; `accession job show ID` shows one that was deleted"}
-	nobody  = no{"batch/ID cannot have its report sent again: the profile test names nobody to write to",
+	nobody  = no{"batch/ID cannot have its report sent again: the profile test has no address to send to",
 		"name them in the profile, under notify; `accession report batch --batch ID --format mail --from ADDRESS --to ADDRESS` makes a mail for others"}
 	whichJobs = "`accession job ls --batch ID` shows where they are"
 )
