@@ -22,13 +22,28 @@ type ByHand struct {
 // Reasons for SQL outside of queries/. sqlc knows statements whose schema, tables and
 // columns are fixed.
 const (
-	anySchema = "the schema is a parameter: the tables in use or those of a rebuild"
-	anyTable  = "the table and its columns are parameters"
-	session   = "a setting or lock of the session or transaction, which no schema holds"
+	anySchema    = "the schema is a parameter: the tables in use, or those of a rebuild"
+	anyTable     = "the table and its columns are parameters"
+	anyStatement = "the statement is a parameter"
+	session      = "a lock, listener, snapshot or setting of the session or transaction"
 )
 
 // SQLByHand is the whole table.
-var SQLByHand = []ByHand{}
+var SQLByHand = []ByHand{
+	{"cmd/internal/stack", []string{"(*postgres).healthy"}, session},
+	{"cmd/internal/wire", []string{"withLease"}, session},
+	{"migrations", []string{"(sessionLock).SessionLock", "(sessionLock).SessionUnlock", "alone"}, session},
+	{"migrations", []string{"createSchema", "Pending", "Unknown", "versioned"}, anySchema},
+	{"projections", []string{"(*Projector).apply"}, session},
+	{"projections/internal/fold", []string{"PlannerSettings"}, session},
+	{"projections/internal/fold", []string{"copyRows", "updateRows"}, anyTable},
+	{"projections/internal/tables", []string{"(renaming).Exec", "(renaming).Query", "(renaming).QueryRow"}, anySchema},
+	{"projections/query", []string{"OpenSnapshot", "(*Snapshot).Unchanged", "(*Waiter).hear"}, session},
+	{"projections/query", []string{"AboutFileMoves", "AboutRetries", "about", "(Tables).Check", "Rules"}, anyStatement},
+	{"projections/rebuild", []string{"alone", "unhelped", "plainText", "(*rebuild).write"}, session},
+	{"projections/rebuild", []string{"sqlStrangers", "identities", "generation", "drop", "exists", "(*rebuild).trySwap", "(*rebuild).unindex", "(*rebuild).index", "putAside"}, anySchema},
+	{"projections/rebuild", []string{"diffTable", "shapeOf", "digest", "fingerprint", "columnsOfTable", "(*rebuild).analyze", "(*rebuild).buildIndex"}, anyTable},
+}
 
 // sends are methods of pgx and database/sql that take SQL.
 var sends = []string{"Exec", "Query", "QueryRow", "ExecContext", "QueryContext", "QueryRowContext", "Queue", "CopyFrom"}

@@ -104,23 +104,17 @@ func (t Tables) Checkpoint(ctx context.Context) (Checkpoint, error) {
 	return Checkpoint{Stream: row.Stream, Created: row.StreamCreated.UTC(), Seq: uint64(row.Seq)}, nil
 }
 
-// Poisoned gives the aggregates whose events the projection could not apply.
+// Poisoned returns the aggregates whose events the projection could not apply.
 func (t Tables) Poisoned(ctx context.Context) (map[domain.Aggregate]string, error) {
-	rows, err := t.DB.Query(ctx, "select kind, aggregate_id, seq, error from accession.poison_event where waits_for is null")
+	rows, err := pgdb.New(t.DB).PoisonedAggregates(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read poisoned events: %w", err)
 	}
-	defer rows.Close()
 	all := map[domain.Aggregate]string{}
-	for rows.Next() {
-		var kind, id, why string
-		var seq int64
-		if err := rows.Scan(&kind, &id, &seq, &why); err != nil {
-			return nil, fmt.Errorf("read poisoned events: %w", err)
-		}
-		all[domain.Aggregate{Kind: domain.Kind(kind), ID: id}] = fmt.Sprintf("event %d: %s", seq, why)
+	for _, r := range rows {
+		all[domain.Aggregate{Kind: domain.Kind(r.Kind), ID: r.AggregateID}] = fmt.Sprintf("event %d: %s", r.Seq, r.Error)
 	}
-	return all, rows.Err()
+	return all, nil
 }
 
 // Rule is something that must hold within the tables. SQL gives one row for each

@@ -20,3 +20,7 @@ select * from accession.event where seq >= @seq order by seq, epoch limit @max_r
 -- The stream that the checkpoint tells of was lost; another holds the same events at
 -- the same places.
 update accession.checkpoint set stream = @stream, stream_created = @stream_created where name = @name;
+
+-- name: PoisonedAggregates :many
+-- The event of each aggregate that could not be applied, of every projection.
+select kind, aggregate_id, seq, error from accession.poison_event where waits_for is null;

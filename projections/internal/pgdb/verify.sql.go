@@ -326,3 +326,40 @@ func (q *Queries) JobsAfter(ctx context.Context, arg JobsAfterParams) ([]Accessi
 	}
 	return items, nil
 }
+
+const poisonedAggregates = `-- name: PoisonedAggregates :many
+select kind, aggregate_id, seq, error from accession.poison_event where waits_for is null
+`
+
+type PoisonedAggregatesRow struct {
+	Kind        string `json:"kind"`
+	AggregateID string `json:"aggregate_id"`
+	Seq         int64  `json:"seq"`
+	Error       string `json:"error"`
+}
+
+// The event of each aggregate that could not be applied, of every projection.
+func (q *Queries) PoisonedAggregates(ctx context.Context) ([]PoisonedAggregatesRow, error) {
+	rows, err := q.db.Query(ctx, poisonedAggregates)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PoisonedAggregatesRow
+	for rows.Next() {
+		var i PoisonedAggregatesRow
+		if err := rows.Scan(
+			&i.Kind,
+			&i.AggregateID,
+			&i.Seq,
+			&i.Error,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
