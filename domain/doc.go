@@ -1,7 +1,7 @@
 // Package domain holds the rules of Accession: what may happen to a batch, a
 // job, a file and a setting, and what follows from it. It is pure. Nothing in it
-// reads a clock, opens a connection or starts a goroutine; time and facts about
-// the world arrive as arguments.
+// reads a clock, opens a connection or starts a goroutine; time and facts arrive as
+// arguments. Struct tags name the JSON keys; package eventstore/codec encodes.
 //
 // # The workflow on one page
 //
@@ -13,7 +13,7 @@
 // or stops in failed, from where an operator requeues or deletes it. A hold on a
 // collection parks batches and jobs in held. When no job of a batch is being
 // processed any more the batch is reported to its depositor and ends completed
-// or failed; a failed batch can be reported again after its jobs were mended.
+// or failed; a failed batch can be reported again after its jobs were requeued.
 //
 // Each file of a job, and each file found in an open directory, has a life of its
 // own:
@@ -22,27 +22,31 @@
 //
 // with retries from DOWNLOADING_FAILED and PROCESSING_FAILED, and IGNORE and
 // ABANDONED when the attempts are used up. An attempt counts when it starts. It is
-// fenced by the version of the event that started it: who finishes after a timeout
-// is refused. Timeouts are decided on the log's clock alone.
+// fenced by the version of the event that started it: a worker that finishes after a
+// timeout is refused. Timeouts are decided on the log's clock alone.
 //
 // # How a change is made
 //
 // The legal changes are data: [BatchTransitions] (rows B1–B13),
-// [JobTransitions] (rows J1–J23) and [FileTransitions] (rows F1–F16, O1–O3). The diagrams in the documentation are drawn
-// from these tables and the tests are driven by them.
+// [JobTransitions] (rows J1–J23) and [FileTransitions] (rows F1–F16, O1–O3). The
+// diagrams in the documentation are drawn from these tables and the tests are driven
+// by them.
 //
 //	Decide: (state, command, facts) → Decision, the events and what must still hold when they are written
 //	Evolve: (state, recorded event) → state
 //
-// A [Decision] that needs something of the world to stay as it was (a hold not
-// set, a directory empty, no lock held) says so in [Require]; the event
-// store proves it in the same atomic write.
+// A [Decision] that relies on facts (a hold not set, a directory empty, no lock
+// held) says so in [Require]; the event store proves it in the same atomic write.
 //
 // # Vocabulary
 //
 // Aggregate: a batch, job, file or setting; the unit whose events are numbered
-// from 1 without holes. Event: an immutable fact about one aggregate. Recorded:
-// an event and where it stands in the log. Row: one line of a transition table.
-// Reason: why something failed or waits, with a class, a stable code and a
-// sentence. Claim: a worker's right to move one batch or job.
+// from 1 without holes. State: what the events of an aggregate fold to. Version: the
+// number of its last event. Command: what is asked of an aggregate. Refusal: why the
+// rules do not allow it, as [Refused] with a stable code. Event: an immutable fact
+// about one aggregate. Recorded: an event with its author, time, commit and sequence
+// in the log. Row: one line of a transition table. Reason: why something failed or
+// waits, with a class, a stable code and a sentence. Hold: what keeps a collection's
+// batches and jobs waiting; on a queue it is a pause. Claim: a worker's right to move
+// one batch or job. Fence: the version of the event that started an attempt.
 package domain

@@ -5,20 +5,21 @@
 //
 //   - One decision is one write. State, queue entries, references, lock and
 //     events change together or not at all.
-//   - An aggregate's events are numbered from 1 without hole or double, and stand
+//   - An aggregate's events are numbered from 1 without hole or double, and are
 //     in the log once, in that order.
 //   - A write that decided on an outdated state, or whose mover lost its claim, is
 //     refused and changes nothing.
-//   - An unknown outcome (a lost answer) is resolved by looking for the command,
-//     never by trying blindly again.
+//   - An unknown outcome (a lost answer) is resolved by searching for the command,
+//     never by a blind retry.
 //
 // Main path: [Handler] loads, calls domain.Decide and commits through [Live]; the
-// events wait in the [Outbox]; [Relay] takes them to the [Log] in order.
+// events wait in the [Outbox]; package relay takes them to the [Log] in order.
 //
-// Files have no live state: [FileHandler] folds a file's events, decides, and
+// Files have no live state: package files folds a file's events, decides, and
 // appends to the file's own subject, expecting the event that it decided upon.
 //
-// The ports are declared in store.go. Package memory implements them in maps,
+// The ports are declared in store.go, those of verify and restore in recovery.go.
+// Package codec turns events into bytes. Package memory implements the ports in maps,
 // zklive and jslog with ZooKeeper and JetStream; package storetest holds the suite
-// that both pass.
+// that both pass. Package follow reads the log for other programs.
 package eventstore

@@ -13,17 +13,11 @@ import (
 // NextJob implements eventstore.Claims.
 func (s *Store) NextJob(ctx context.Context, state domain.JobState) (c *eventstore.Claim, at eventstore.Loaded[domain.Job], err error) {
 	err = s.w.wait(ctx, func() bool {
-		var first *register[domain.Job]
-		for id, r := range s.w.jobs {
-			if r.state.State == state && r.state.QueueEntry() != "" && !s.w.orphaned(r.state) && s.free(id.Aggregate()) &&
-				(first == nil || r.state.QueueEntry() < first.state.QueueEntry()) {
-				first = r
-			}
-		}
-		if first == nil || s.w.paused(string(state)) {
+		first := s.first(state)
+		if first == nil {
 			return false
 		}
-		c, at = s.lock(first.state.ID.Aggregate()), eventstore.Loaded[domain.Job]{State: first.state, Token: first.token}
+		c, at = s.lock(first.state.ID.Aggregate()), first.loaded()
 		return true
 	})
 	return c, at, err
@@ -41,7 +35,7 @@ func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (c *even
 		if first == nil || s.w.paused(domain.QueueIngest) {
 			return false
 		}
-		c, at = s.lock(first.state.ID.Aggregate()), eventstore.Loaded[domain.Batch]{State: first.state, Token: first.token}
+		c, at = s.lock(first.state.ID.Aggregate()), first.loaded()
 		return true
 	})
 	return c, at, err
@@ -57,19 +51,19 @@ func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.
 	return claim(ctx, s, s.w.batches, id, id.Aggregate(), func(domain.Batch) bool { return false })
 }
 
-// goesFirst reports whether the job may be claimed in its queue before all that
-// wait there. The mutex is held.
-func (s *Store) goesFirst(j domain.Job) bool {
-	if s.w.paused(string(j.State)) || s.w.orphaned(j) {
-		return false
+// first returns the job that may be claimed in a queue before all others, nil = none.
+// The mutex is held.
+func (s *Store) first(state domain.JobState) (first *register[domain.Job]) {
+	if s.w.paused(string(state)) {
+		return nil
 	}
 	for id, r := range s.w.jobs {
-		if r.state.State == j.State && r.state.QueueEntry() != "" && r.state.QueueEntry() < j.QueueEntry() && !s.w.orphaned(r.state) &&
-			s.free(id.Aggregate()) {
-			return false
+		if r.state.State == state && r.state.QueueEntry() != "" && !s.w.orphaned(r.state) && s.free(id.Aggregate()) &&
+			(first == nil || r.state.QueueEntry() < first.state.QueueEntry()) {
+			first = r
 		}
 	}
-	return true
+	return first
 }
 
 // orphaned reports whether the job's batch is deleted. The mutex is held.
@@ -92,7 +86,7 @@ func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register
 	case s.w.locks[a] != nil:
 		return nil, none, failed("claim", a, eventstore.ErrLocked, "")
 	}
-	return s.lock(a), eventstore.Loaded[S]{State: r.state, Token: r.token}, nil
+	return s.lock(a), r.loaded(), nil
 }
 
 // Confirm implements eventstore.Claims.

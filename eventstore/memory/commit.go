@@ -45,7 +45,7 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 		delete(w.claims, c.Aggregate())
 		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
 			delete(w.locks, c.Aggregate())
-			if c.HandsOver() && s.goesFirst(c.Job.To) {
+			if c.HandsOver() && s.first(c.Job.To.State) == w.jobs[c.Job.To.ID] {
 				done[i].Claim = s.lock(c.Aggregate())
 			}
 		}

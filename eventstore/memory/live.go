@@ -20,7 +20,7 @@ func load[K comparable, S any](ctx context.Context, w *Server, m map[K]*register
 	if !ok {
 		return eventstore.Loaded[S]{}, failed("load", a, eventstore.ErrNotFound, "")
 	}
-	return eventstore.Loaded[S]{State: r.state, Token: r.token}, nil
+	return r.loaded(), nil
 }
 
 // Batch implements eventstore.Live.
@@ -37,7 +37,7 @@ func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[dom
 func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) (eventstore.Loaded[domain.Setting], error) {
 	at := eventstore.Loaded[domain.Setting]{State: domain.Setting{Kind: kind, Name: name}}
 	if err := domain.CheckHoldName(kind, name); err != nil {
-		return at, &domain.Refused{Aggregate: at.State.Aggregate(), Code: "bad_name", Message: err.Error()}
+		return at, &domain.Refused{Aggregate: at.State.Aggregate(), Code: domain.CodeBadName, Message: err.Error()}
 	}
 	if err := ctx.Err(); err != nil {
 		return at, err
@@ -45,7 +45,7 @@ func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) 
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if r, ok := s.w.settings[at.State.Aggregate()]; ok {
-		at.State, at.Token = r.state, r.token
+		at = r.loaded()
 	}
 	return at, nil
 }

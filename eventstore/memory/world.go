@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -44,6 +45,10 @@ type Server struct {
 type register[S any] struct {
 	state S
 	token eventstore.Token
+}
+
+func (r *register[S]) loaded() eventstore.Loaded[S] {
+	return eventstore.Loaded[S]{State: r.state, Token: r.token}
 }
 
 // New returns an empty server.
@@ -107,20 +112,16 @@ func (s *Store) begin() {
 func (w *Server) Expire(s *Store) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for a, c := range w.locks {
-		if c.Worker == s.worker {
-			delete(w.locks, a)
-		}
-	}
+	maps.DeleteFunc(w.locks, func(_ domain.Aggregate, c *eventstore.Claim) bool { return c.Worker == s.worker })
+	leads := []**leader{&w.space}
 	for i := range w.shards {
-		if l := w.shards[i].leader; l != nil && l.worker == s.worker {
-			w.shards[i].leader = nil
-			l.cancel()
-		}
+		leads = append(leads, &w.shards[i].leader)
 	}
-	if l := w.space; l != nil && l.worker == s.worker {
-		w.space = nil
-		l.cancel()
+	for _, l := range leads {
+		if *l != nil && (*l).worker == s.worker {
+			(*l).cancel()
+			*l = nil
+		}
 	}
 	close(s.lost)
 	s.begin()
