@@ -7,11 +7,8 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 	d := jobDecider{j: j, name: cmd.jobCommand()}
 	switch c := cmd.(type) {
 	case CreateJob:
-		if j.State != JobNone {
-			return d.refuse(CodeIllegal, "")
-		}
 		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.SpaceNeeded
-		return d.move(JobPending, Require{}, nil, func(m JobMove) EventData {
+		return d.step(JobNone, JobPending, func(m JobMove) EventData {
 			return &JobCreated{JobMove: m, Configuration: c.Configuration, Identifiers: c.Identifiers, Metadata: c.Metadata}
 		})
 	case HoldJob:
@@ -35,26 +32,17 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 		return d.from(JobProvisioning, JobDownloading, Require{}, nil)
 	case DownloadJob:
 		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.Bytes
-		if j.State != JobDownloading {
-			return d.refuse(CodeIllegal, "")
-		}
-		return d.move(JobProcessing, Require{}, nil, func(m JobMove) EventData {
+		return d.step(JobDownloading, JobProcessing, func(m JobMove) EventData {
 			return &JobDownloaded{JobMove: m, Files: c.Files, Bytes: c.Bytes}
 		})
 	case ProcessJob:
-		if j.State != JobProcessing {
-			return d.refuse(CodeIllegal, "")
-		}
-		return d.move(JobRecording, Require{}, nil, func(m JobMove) EventData {
+		return d.step(JobProcessing, JobRecording, func(m JobMove) EventData {
 			return &JobProcessed{JobMove: m, Object: c.Object}
 		})
 	case RecordJob:
 		return d.from(JobRecording, JobNotify, Require{}, nil)
 	case CompleteJob:
-		if j.State != JobNotify {
-			return d.refuse(CodeIllegal, "")
-		}
-		return d.move(JobCompleted, Require{}, nil, func(m JobMove) EventData {
+		return d.step(JobNotify, JobCompleted, func(m JobMove) EventData {
 			return &JobDone{JobMove: m, Callback: c.Callback}
 		})
 	case FailJob:
@@ -153,6 +141,14 @@ func (d jobDecider) from(from, to JobState, req Require, why *Reason) (Decision,
 		return d.refuse(CodeIllegal, "")
 	}
 	return d.plain(to, req, why)
+}
+
+// step is move for commands that are tied to one state and carry outputs.
+func (d jobDecider) step(from, to JobState, data func(JobMove) EventData) (Decision, error) {
+	if d.j.State != from {
+		return d.refuse(CodeIllegal, "")
+	}
+	return d.move(to, Require{}, nil, data)
 }
 
 func (d jobDecider) plain(to JobState, req Require, why *Reason) (Decision, error) {

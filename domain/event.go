@@ -280,23 +280,20 @@ func (*JobDeletion) eventData()    {}
 func (*SettingChanged) eventData() {}
 
 // MoveOfBatch returns the part that every batch event has.
-func MoveOfBatch(d EventData) (BatchMove, bool) {
-	if m, ok := d.(interface{ batchMove() *BatchMove }); ok {
-		return *m.batchMove(), true
-	}
-	return BatchMove{}, false
-}
+func MoveOfBatch(d EventData) (BatchMove, bool) { return moveOf[BatchMove](d) }
 
 // MoveOfJob returns the part that every job event has.
-func MoveOfJob(d EventData) (JobMove, bool) {
-	if m, ok := d.(interface{ jobMove() *JobMove }); ok {
-		return *m.jobMove(), true
+func MoveOfJob(d EventData) (JobMove, bool) { return moveOf[JobMove](d) }
+
+func moveOf[M any](d EventData) (M, bool) {
+	if has, ok := d.(interface{ move() *M }); ok {
+		return *has.move(), true
 	}
-	return JobMove{}, false
+	return *new(M), false
 }
 
-func (m *BatchMove) batchMove() *BatchMove { return m }
-func (m *JobMove) jobMove() *JobMove       { return m }
+func (m *BatchMove) move() *BatchMove { return m }
+func (m *JobMove) move() *JobMove     { return m }
 
 // The event types of files.
 const (
@@ -393,14 +390,9 @@ func (*FileDone) eventData()    {}
 func (*FileFailed) eventData()  {}
 
 // MoveOfFile returns the part that every file event has.
-func MoveOfFile(d EventData) (FileMove, bool) {
-	if m, ok := d.(interface{ fileMove() *FileMove }); ok {
-		return *m.fileMove(), true
-	}
-	return FileMove{}, false
-}
+func MoveOfFile(d EventData) (FileMove, bool) { return moveOf[FileMove](d) }
 
-func (m *FileMove) fileMove() *FileMove { return m }
+func (m *FileMove) move() *FileMove { return m }
 
 // The event types of maintenance: the live state or the log
 // was not as the history says, and was repaired.

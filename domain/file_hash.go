@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 )
 
 // FileHash is a file's identity (raw_file_hash): 64 lower-case hexadecimal
@@ -59,15 +60,7 @@ func ParseFileHash(s string) (FileHash, error) {
 
 // hexDigest reports whether s is a SHA-256 as this project writes it.
 func hexDigest(s string) bool {
-	if len(s) != 2*sha256.Size {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // Aggregate names the file as an aggregate.

@@ -59,36 +59,33 @@ func NewJobID(n int64) JobID { return JobID(formatID("jid", n)) }
 func formatID(prefix string, n int64) string { return fmt.Sprintf("%s%0*d", prefix, idDigits, n) }
 
 // ParseBatchID checks that s is a batch id.
-func ParseBatchID(s string) (BatchID, error) {
-	if _, err := parseID("bid", s); err != nil {
-		return "", err
-	}
-	return BatchID(s), nil
-}
+func ParseBatchID(s string) (BatchID, error) { return parseID[BatchID]("bid", s) }
 
 // ParseJobID checks that s is a job id.
-func ParseJobID(s string) (JobID, error) {
-	if _, err := parseID("jid", s); err != nil {
-		return "", err
+func ParseJobID(s string) (JobID, error) { return parseID[JobID]("jid", s) }
+
+func parseID[ID ~string](prefix, s string) (ID, error) {
+	if number(prefix, s) == 0 {
+		return "", fmt.Errorf("%q is not an id: want %s and %d digits, for example %s", s, prefix, idDigits, formatID(prefix, 42))
 	}
-	return JobID(s), nil
+	return ID(s), nil
 }
 
-func parseID(prefix, s string) (int64, error) {
+// number returns the number in an id, 0 if it is malformed.
+func number(prefix, s string) int64 {
 	digits, ok := strings.CutPrefix(s, prefix)
-	if ok && len(digits) == idDigits && strings.Trim(digits, "0123456789") == "" {
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 {
-			return n, nil
-		}
+	if !ok || len(digits) != idDigits || strings.Trim(digits, "0123456789") != "" {
+		return 0
 	}
-	return 0, fmt.Errorf("%q is not an id: want %s and %d digits, for example %s", s, prefix, idDigits, formatID(prefix, 42))
+	n, _ := strconv.ParseInt(digits, 10, 64) // ten digits always fit
+	return n
 }
 
 // Number returns the number in the id, 0 if it is malformed.
-func (id BatchID) Number() int64 { n, _ := parseID("bid", string(id)); return n }
+func (id BatchID) Number() int64 { return number("bid", string(id)) }
 
 // Number returns the number in the id, 0 if it is malformed.
-func (id JobID) Number() int64 { n, _ := parseID("jid", string(id)); return n }
+func (id JobID) Number() int64 { return number("jid", string(id)) }
 
 // Plus returns the id n places further on.
 func (id JobID) Plus(n int) JobID { return NewJobID(id.Number() + int64(n)) }

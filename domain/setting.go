@@ -1,6 +1,9 @@
 package domain
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // HoldKind says what a hold stops.
 type HoldKind string
@@ -43,10 +46,8 @@ func CheckHoldName(kind HoldKind, name string) error {
 	if name == "" || len(name) > 128 || name == "." || name == ".." {
 		return errors.New("a hold needs a name of 1 to 128 bytes")
 	}
-	for _, r := range name {
-		if r < 0x21 || r == 0x7f || r == '/' || r == ':' || r > 0x7e {
-			return errors.New("the name of a hold may hold printable ASCII without space, slash and colon only")
-		}
+	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == ':' }) {
+		return errors.New("the name of a hold may hold printable ASCII without space, slash and colon only")
 	}
 	if kind == HoldQueue && name != QueueIngest && !JobState(name).Worked() {
 		return errors.New("a pause names " + QueueIngest + " or a state that a daemon works in, not " + name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -120,11 +121,8 @@ func (p *Pressure) outbox(most int) error {
 // Admit refuses changes for which there is no room. Holds and pauses are always
 // let through: an operator needs them to mend things.
 func (p *Pressure) Admit(ctx context.Context, changes []Change) error {
-	deposit, stoppable := false, false
-	for _, c := range changes {
-		deposit = deposit || c.Batch != nil && c.Batch.From.State == ""
-		stoppable = stoppable || c.Setting == nil
-	}
+	deposit := slices.ContainsFunc(changes, func(c Change) bool { return c.Batch != nil && c.Batch.From.State == "" })
+	stoppable := slices.ContainsFunc(changes, func(c Change) bool { return c.Setting == nil })
 	// What cannot be measured is not full: the write itself will fail.
 	_ = p.count(ctx)
 	p.mu.Lock()

@@ -61,7 +61,7 @@ func prepare(r domain.Recorded) (domain.Recorded, []byte, error) {
 		return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
 	}
 	if dirty(data) {
-		data = cleanJSON(data)
+		data = []byte(cleanJSON.Replace(string(data)))
 		v := def.New()
 		if err := json.Unmarshal(data, v); err != nil {
 			return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
@@ -94,25 +94,9 @@ func dirty(data []byte) bool {
 	return bytes.Contains(data, escapedNUL) || bytes.Contains(data, escapedBad)
 }
 
-// cleanJSON replaces escaped NULs. Backslashes stand only inside of strings, so
-// going from escape to escape is enough to know what belongs together.
-func cleanJSON(data []byte) []byte {
-	out := make([]byte, 0, len(data))
-	for i := 0; i < len(data); {
-		switch {
-		case data[i] != '\\':
-			out = append(out, data[i])
-			i++
-		case bytes.HasPrefix(data[i:], escapedNUL), bytes.HasPrefix(data[i:], escapedBad):
-			out = append(out, "\ufffd"...)
-			i += len(escapedNUL)
-		default:
-			out = append(out, data[i], data[i+1])
-			i += 2
-		}
-	}
-	return out
-}
+// cleanJSON replaces escaped NULs. A backslash that is escaped itself is passed over
+// together with its escape.
+var cleanJSON = strings.NewReplacer(`\\`, `\\`, string(escapedNUL), "\ufffd", string(escapedBad), "\ufffd")
 
 // marshal writes JSON without the escapes that only HTML pages need.
 func marshal(v any) ([]byte, error) {

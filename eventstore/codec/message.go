@@ -289,19 +289,13 @@ func number(n int64) string {
 // escape percent-encodes a header value as the CloudEvents bindings ask: what is
 // not printable ASCII, space, double quote and percent.
 func escape(s string) string {
-	n := 0
-	for i := range len(s) {
-		if escaped(s[i]) {
-			n++
-		}
-	}
-	if n == 0 {
+	if strings.IndexFunc(s, needsEscape) < 0 {
 		return s
 	}
-	b := make([]byte, 0, len(s)+2*n)
+	var b []byte
 	for i := range len(s) {
-		if escaped(s[i]) {
-			b = append(b, '%', upperHex[s[i]>>4], upperHex[s[i]&15])
+		if needsEscape(rune(s[i])) {
+			b = fmt.Appendf(b, "%%%02X", s[i])
 		} else {
 			b = append(b, s[i])
 		}
@@ -309,9 +303,7 @@ func escape(s string) string {
 	return string(b)
 }
 
-const upperHex = "0123456789ABCDEF"
-
-func escaped(c byte) bool { return c <= ' ' || c > '~' || c == '"' || c == '%' }
+func needsEscape(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '%' }
 
 func unescape(s string) (string, error) {
 	if !strings.Contains(s, "%") {

@@ -61,24 +61,19 @@ func (w *Server) doneBefore(changes []eventstore.Change) []eventstore.Committed 
 	done := make([]eventstore.Committed, len(changes))
 	for i, c := range changes {
 		var command string
-		var version, after int64
-		var token eventstore.Token
-		switch {
-		case c.Batch != nil:
+		var version int64
+		if c.Batch != nil {
 			if r := w.batches[c.Batch.To.ID]; r != nil {
-				command, version, token = r.state.CommandID, r.state.Version, r.token
+				command, version, done[i].Token = r.state.CommandID, r.state.Version, r.token
 			}
-			after = c.Batch.To.Version
-		case c.Job != nil:
+		} else if c.Job != nil {
 			if r := w.jobs[c.Job.To.ID]; r != nil {
-				command, version, token = r.state.CommandID, r.state.Version, r.token
+				command, version, done[i].Token = r.state.CommandID, r.state.Version, r.token
 			}
-			after = c.Job.To.Version
 		}
-		if len(c.Events) == 0 || command == "" || command != c.Events[len(c.Events)-1].CommandID || version != after {
+		if n := len(c.Events); n == 0 || command == "" || command != c.Events[n-1].CommandID || version != c.Events[n-1].Version {
 			return nil
 		}
-		done[i].Token = token
 	}
 	return done
 }

@@ -76,70 +76,61 @@ func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEven
 // Read implements eventstore.Log.
 func (l *Log) Read(ctx context.Context, o eventstore.ReadOptions) iter.Seq2[domain.Recorded, error] {
 	return func(yield func(domain.Recorded, error) bool) {
-		if o.Aggregate != nil && !o.Follow {
-			l.readOne(ctx, o, yield)
-			return
-		}
-		to := o.To
-		if to == 0 && !o.Follow {
+		if o.To == 0 && !o.Follow {
 			l.mu.Lock()
-			to = uint64(len(l.events))
+			o.To = uint64(len(l.events))
 			l.mu.Unlock()
 		}
-		for seq := max(o.From, 1); to == 0 || seq <= to; seq++ {
-			r, ok := l.at(ctx, seq, o.Follow)
-			if !ok {
-				if err := ctx.Err(); err != nil {
-					yield(domain.Recorded{}, err)
-				}
+		for seq := max(o.From, 1); ; seq++ {
+			r, err := l.next(ctx, o, seq)
+			if err != nil {
+				yield(r, err)
+			}
+			if r.Seq == 0 || !yield(r, nil) {
 				return
 			}
-			if (o.Aggregate == nil || r.Aggregate == *o.Aggregate) && !yield(r, nil) {
-				return
-			}
+			seq = r.Seq
 		}
 	}
 }
 
-// readOne returns what there is of one aggregate.
-func (l *Log) readOne(ctx context.Context, o eventstore.ReadOptions, yield func(domain.Recorded, error) bool) {
-	l.mu.Lock()
-	seqs := slices.Clone(l.of[*o.Aggregate])
-	l.mu.Unlock()
-	for _, seq := range seqs {
-		if seq < o.From || o.To != 0 && seq > o.To {
-			continue
-		}
-		r, ok := l.at(ctx, seq, false)
-		if !ok {
-			yield(domain.Recorded{}, ctx.Err())
-			return
-		}
-		if !yield(r, nil) {
-			return
-		}
-	}
-}
-
-// at returns the event of a sequence; with wait it waits until there is one.
-func (l *Log) at(ctx context.Context, seq uint64, wait bool) (domain.Recorded, bool) {
+// next returns the first event from a sequence on, zero when there is none up to the
+// last sequence that is wanted. It waits for it when it follows the log.
+func (l *Log) next(ctx context.Context, o eventstore.ReadOptions, from uint64) (domain.Recorded, error) {
 	for ctx.Err() == nil {
 		l.mu.Lock()
-		there, changed := seq <= uint64(len(l.events)), l.changed
+		seq, last, changed := l.first(o.Aggregate, from), uint64(len(l.events)), l.changed
 		var r domain.Recorded
-		if there {
+		if seq > 0 && (o.To == 0 || seq <= o.To) {
 			r = l.events[seq-1]
 		}
 		l.mu.Unlock()
-		if there || !wait {
-			return r, there
+		if r.Seq > 0 || !o.Follow || o.To > 0 && last >= o.To {
+			return r, nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 		}
 	}
-	return domain.Recorded{}, false
+	return domain.Recorded{}, ctx.Err()
+}
+
+// first returns the sequence of the first event of an aggregate, nil = of any, from a
+// sequence on, 0 = there is none. The mutex is held.
+func (l *Log) first(of *domain.Aggregate, from uint64) uint64 {
+	if of == nil {
+		if from > uint64(len(l.events)) {
+			return 0
+		}
+		return from
+	}
+	seqs := l.of[*of]
+	i, _ := slices.BinarySearch(seqs, from)
+	if i == len(seqs) {
+		return 0
+	}
+	return seqs[i]
 }
 
 // Info implements eventstore.Log.
