@@ -34,7 +34,6 @@ type State interface {
 // WorkDir is a directory that a job works in, or worked in.
 type WorkDir struct {
 	Path   string
-	Batch  domain.BatchID
 	Job    domain.JobID
 	Remove func() error
 }

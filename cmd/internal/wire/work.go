@@ -77,7 +77,7 @@ func (in *Installation) workDirs(dir string) (all []consistency.WorkDir, err err
 		if l.Job == "" {
 			continue
 		}
-		all = append(all, consistency.WorkDir{Path: work.Path(l.Batch, l.Job), Batch: l.Batch, Job: l.Job, Remove: func() error {
+		all = append(all, consistency.WorkDir{Path: work.Path(l.Batch, l.Job), Job: l.Job, Remove: func() error {
 			again, err := store.FindWork(dir, in.cfg.Instance)
 			if err != nil {
 				return err
