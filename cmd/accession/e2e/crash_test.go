@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"mime/quotedprintable"
+	"net/mail"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,21 +109,23 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 // tell makes the profile ask for other mails than reports.
 func (in *installation) tell(what string) { in.editProfile("on: [report]", "on: ["+what+"]") }
 
-// mails returns the mails about a batch.
-func (in *installation) mails(id domain.BatchID) (about []string) {
+// mails returns the texts of the mails about a batch.
+func (in *installation) mails(id domain.BatchID) (texts []string) {
 	in.t.Helper()
-	drop := filepath.Join(in.dir, "mail")
-	in.should(filepath.WalkDir(drop, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
-			return err
+	files, err := filepath.Glob(filepath.Join(in.dir, "mail", "[^.]*")) // the others are being written
+	in.must(err)
+	for _, name := range files {
+		f, err := os.Open(name)
+		in.must(err)
+		m, err := mail.ReadMessage(f)
+		in.must(err)
+		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+		in.must(errors.Join(err, f.Close()))
+		if body := strings.ReplaceAll(string(text), "\r\n", "\n"); strings.Contains(body, string(id)) {
+			texts = append(texts, body)
 		}
-		text, err := os.ReadFile(path)
-		if bytes.Contains(text, []byte(id)) {
-			about = append(about, string(text))
-		}
-		return err
-	}))
-	return about
+	}
+	return texts
 }
 
 // TestDeletionKilledAtEachStep: a process that deletes a failed batch (B11) or a held one

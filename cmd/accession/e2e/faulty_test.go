@@ -123,7 +123,7 @@ func TestBadDepositsAreReported(t *testing.T) {
 		}
 	}
 	in.mixed(mixed)
-	mails := in.mailed(string(mixed))
+	mails := in.mails(mixed)
 	if len(mails) != 1 {
 		t.Fatalf("%d mails", len(mails))
 	}

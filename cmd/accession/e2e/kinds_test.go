@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -26,7 +27,7 @@ func TestEveryKindIsStoredAsItCame(t *testing.T) {
 	in := newInstallation(t)
 	var box bytes.Buffer
 	z := zip.NewWriter(&box)
-	if f, err := z.Create("inside.txt"); err != nil || errorsOf(second(f.Write([]byte("inside\n"))), z.Close()) != nil {
+	if f, err := z.Create("inside.txt"); err != nil || errors.Join(second(f.Write([]byte("inside\n"))), z.Close()) != nil {
 		t.Fatal("cannot make a container")
 	}
 	mux := http.NewServeMux()
@@ -69,7 +70,7 @@ func TestEveryKindIsStoredAsItCame(t *testing.T) {
 		for i, files := range objects {
 			in.holds(v.Jobs[i], files)
 		}
-		if texts := in.mailed(string(ids[kind])); len(texts) != 1 || !strings.Contains(texts[0], fmt.Sprintf("Listed %[1]d, completed %[1]d, failed 0", len(objects))) {
+		if texts := in.mails(ids[kind]); len(texts) != 1 || !strings.Contains(texts[0], fmt.Sprintf("Listed %[1]d, completed %[1]d, failed 0", len(objects))) {
 			t.Errorf("%s: mails %q", kind, texts)
 		}
 	}
@@ -164,7 +165,7 @@ func TestBadManifestIsToldEverywhere(t *testing.T) {
 		if err != nil || !strings.Contains(string(whole), `"`+code+`"`) {
 			t.Errorf("%s: the report does not say %s: %v\n%s", path, code, err, whole)
 		}
-		if texts := in.mailed(string(id)); len(texts) != 1 || !strings.Contains(texts[0], "Nothing was ingested: ") || !strings.Contains(texts[0], "("+code+")") {
+		if texts := in.mails(id); len(texts) != 1 || !strings.Contains(texts[0], "Nothing was ingested: ") || !strings.Contains(texts[0], "("+code+")") {
 			t.Errorf("%s: mails %q do not say %s", path, texts, code)
 		}
 	}

@@ -90,7 +90,7 @@ func TestBatchOfTenThousandRows(t *testing.T) {
 			if err != nil || *v.RowsListed != rows || v.JobsFailed != int64(len(faultyRows)) || v.JobsInProgress != int64(rows-len(faultyRows)) {
 				t.Errorf("%v: it does not add up: %+v", err, v.BatchSummary)
 			}
-			if texts := in.mailed(string(id)); len(texts) != 1 || !strings.Contains(texts[0], fmt.Sprintf("It lists %d object(s)", rows)) {
+			if texts := in.mails(id); len(texts) != 1 || !strings.Contains(texts[0], fmt.Sprintf("It lists %d object(s)", rows)) {
 				t.Errorf("mails: %q", texts)
 			}
 		})

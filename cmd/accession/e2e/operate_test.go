@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"mime/quotedprintable"
 	"net/http"
-	"net/mail"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -67,7 +65,7 @@ func TestUpdateReportIsTheSameEverywhere(t *testing.T) {
 	if v.Status != "failed" || v.JobsFailed != 4 || v.JobsCompleted != 1 {
 		t.Fatalf("%+v", v.BatchSummary)
 	}
-	in.reported(id, in.mailed(string(id))[0])
+	in.reported(id, in.mails(id)[0])
 	job := func(i int) string { return v.Jobs[i].ID }
 	in.says(0, []string{"job", "delete", job(4), "--yes", "--reason", "listed by mistake"}, "is deleted now, was failed (J21)")
 	mended.Store(true)
@@ -100,13 +98,13 @@ func TestUpdateReportIsTheSameEverywhere(t *testing.T) {
 		"status-report": {texts(report.NewlySuccessfulJobs), texts(report.UnresolvedJobs), texts(report.SuccessfulJobs)},
 		"tables":        {sql.NewlySuccessfulJobs, sql.UnresolvedJobs, sql.SuccessfulJobs},
 		"whole report":  in.wholeReport(report.ReportURL),
-		"mail":          mailedReport(in.updateMail(string(id))),
+		"mail":          mailedReport(in.updateMail(id)),
 	} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", way, diff)
 		}
 	}
-	in.reported(id, in.updateMail(string(id)))
+	in.reported(id, in.updateMail(id))
 	in.says(0, words("report batch --batch "+string(id)+" --format mail"), "From: <accession@example.org>", "To: <depositor@example.org>", "1 deleted", "text/html")
 	if sql.Kind != "update" || sql.Status != "failed" || sql.ReportSha256 != report.ReportSHA256 {
 		t.Errorf("%+v", sql)
@@ -175,50 +173,14 @@ func mailedReport(body string) (r told) {
 }
 
 // updateMail returns the one mail with an update report on the batch.
-func (in *installation) updateMail(id string) string {
+func (in *installation) updateMail(id domain.BatchID) string {
 	in.t.Helper()
-	all := in.mailed(id)
+	all := in.mails(id)
 	updates := slices.DeleteFunc(slices.Clone(all), func(body string) bool { return !strings.Contains(body, "\nUnresolved\n") })
 	if len(updates) != 1 {
 		in.t.Fatalf("%d of %d mails are update reports on %s", len(updates), len(all), id)
 	}
 	return updates[0]
-}
-
-// mailed returns the texts of the mails about a batch.
-func (in *installation) mailed(id string) (texts []string) {
-	in.t.Helper()
-	files, err := filepath.Glob(filepath.Join(in.cfg.MailDir, "*"))
-	if err != nil {
-		in.t.Fatal(err)
-	}
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			in.t.Fatal(err)
-		}
-		m, err := mail.ReadMessage(f)
-		if err != nil {
-			in.t.Fatal(err)
-		}
-		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
-		if err := errorsOf(err, f.Close()); err != nil {
-			in.t.Fatal(err)
-		}
-		if body := strings.ReplaceAll(string(text), "\r\n", "\n"); strings.Contains(body, id) {
-			texts = append(texts, body)
-		}
-	}
-	return texts
-}
-
-func errorsOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Batches are deleted and cleaned up by command: no node and no working directory
