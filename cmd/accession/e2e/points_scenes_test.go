@@ -135,7 +135,7 @@ func sendsAgain(o *office, point string) {
 		o.must(os.Remove(drop))
 	}
 	o.run(ask...)
-	if now, err := os.ReadFile(drop); o.ordeal == nil && (err != nil || (none == nil) != strings.HasSuffix(point, "/after-send") || none == nil && !bytes.Equal(now, taken)) {
+	if now, err := os.ReadFile(drop); o.ordeal == nil && (err != nil || (none == nil) != strings.HasSuffix(point, "/send/after") || none == nil && !bytes.Equal(now, taken)) {
 		o.t.Errorf("after a death at %s: was\n%s\n%v, %v, is\n%s", point, taken, none, err, now)
 	}
 	o.finish()
@@ -246,7 +246,7 @@ func retriesPoison(o *office, point string) {
 
 func republishes(o *office, point string) {
 	subject := "replay." + uuid.NewString()
-	if strings.HasSuffix(point, "-send") { // to a stream
+	if strings.Contains(point, "send") { // to a stream
 		nc, err := nats.Connect(o.settings["nats"])
 		o.must(err)
 		defer nc.Close()
@@ -288,7 +288,7 @@ func restores(o *office, point string) {
 	o.finish()
 	root := o.settings["zookeeper_root"] + "-restored"
 	o.dies(point, nil, "--set=zookeeper_root="+root, "restore", "zookeeper")
-	if !strings.HasSuffix(point, "/after-end") { // as long as the session of the dead one lasts it is refused
+	if !strings.HasSuffix(point, "/end/after") { // as long as the session of the dead one lasts it is refused
 		waitFor(o.t, "a restore", func() bool {
 			out, err := o.command("--set=zookeeper_root="+root, "restore", "zookeeper").CombinedOutput()
 			return err == nil || o.ordeal != nil && strings.Contains(string(out), "is not empty") // a try before has ended it
