@@ -36,12 +36,12 @@ func (in *installation) eventRows() string {
 // Shows: C8
 func TestTailIsLostUnderAService(t *testing.T) {
 	t.Parallel()
-	f := newForgetful(t)
-	in := newInstallation(t, "nats="+f.server.ClientURL())
+	server := newNATS(t)
+	in := newInstallation(t, "nats="+server.url())
 	stop := in.serveInProcess().stop
 	in.deposit(1)
 	stop()
-	forget := f.keep()
+	forget := server.keep()
 	s := in.serveInProcess()
 	in.deposit(2)
 	in.shown()
@@ -66,12 +66,12 @@ func TestServiceRefusesALogThatLostEvents(t *testing.T) {
 	for name, deleted := range map[string]bool{"deleted": true, "shortened": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newForgetful(t)
-			in := newInstallation(t, "nats="+f.server.ClientURL())
+			server := newNATS(t)
+			in := newInstallation(t, "nats="+server.url())
 			stop := in.serveInProcess().stop
 			in.deposit(1)
 			stop()
-			forget := f.keep()
+			forget := server.keep()
 			stop = in.serveInProcess().stop
 			in.deposit(2)
 			in.shown()

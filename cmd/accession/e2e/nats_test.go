@@ -1,13 +1,14 @@
 package e2e
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -48,17 +49,32 @@ func (n *natsServer) start() {
 	if err := n.cmd.Start(); err != nil {
 		n.t.Fatal(err)
 	}
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(patience); ; <-tick.C {
+	waitFor(n.t, "the test's NATS", func() bool {
 		conn, err := nats.Connect(n.url(), nats.NoReconnect())
 		if err == nil {
 			conn.Close()
-			return
 		}
-		if time.Now().After(end) {
-			n.t.Fatalf("the test's NATS does not answer: %v", err)
+		return err == nil
+	})
+}
+
+// keep copies the data that the server has now; forget puts that in place of what it
+// has then: the stream loses its tail.
+func (n *natsServer) keep() (forget func()) {
+	n.t.Helper()
+	copied := filepath.Join(n.t.TempDir(), "copy")
+	n.kill()
+	if err := os.CopyFS(copied, os.DirFS(n.dir)); err != nil {
+		n.t.Fatal(err)
+	}
+	n.start()
+	return func() {
+		n.t.Helper()
+		n.kill()
+		if err := errors.Join(os.RemoveAll(n.dir), os.CopyFS(n.dir, os.DirFS(copied))); err != nil {
+			n.t.Fatal(err)
 		}
+		n.start()
 	}
 }
 

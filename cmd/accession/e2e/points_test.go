@@ -42,7 +42,7 @@ var scenes = []pointScene{
 	{"zklive/restore/...", restores},
 	{"store/left/...", takesOver},
 	{"store/discard/...", findsDamage},
-	{"daemon/downloading/discard/after", findsDamage},
+	{"daemon/downloading/discard/...", findsDamage},
 	{"daemon/again/...", sendsAgain},
 	{"store/delete/...", triesAgain},
 	{"store/put/rename/...", leavesOut},

@@ -2,15 +2,11 @@ package e2e
 
 import (
 	"errors"
-	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -20,61 +16,6 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
-
-// forgetful is a NATS server of a test's own whose stream can lose its tail: what it
-// had written at one moment is put in place of what it has.
-type forgetful struct {
-	t      *testing.T
-	dir    string
-	port   int
-	server *natsserver.Server
-}
-
-func newForgetful(t *testing.T) *forgetful {
-	t.Helper()
-	f := &forgetful{t: t, dir: filepath.Join(t.TempDir(), "store"), port: natsserver.RANDOM_PORT}
-	f.start()
-	t.Cleanup(f.stop)
-	return f
-}
-
-func (f *forgetful) start() {
-	f.t.Helper()
-	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: f.port, NoSigs: true, NoLog: true, JetStream: true, StoreDir: f.dir,
-		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 30})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(patience) {
-		f.t.Fatal("NATS does not start")
-	}
-	f.server, f.port = s, s.Addr().(*net.TCPAddr).Port
-}
-
-func (f *forgetful) stop() {
-	f.server.Shutdown()
-	f.server.WaitForShutdown()
-}
-
-// keep notes what it has now; the answer puts it back and forgets the rest.
-func (f *forgetful) keep() (forget func()) {
-	f.t.Helper()
-	copied := filepath.Join(f.t.TempDir(), "copy")
-	f.stop()
-	if err := os.CopyFS(copied, os.DirFS(f.dir)); err != nil {
-		f.t.Fatal(err)
-	}
-	f.start()
-	return func() {
-		f.t.Helper()
-		f.stop()
-		if err := errors.Join(os.RemoveAll(f.dir), os.CopyFS(f.dir, os.DirFS(copied))); err != nil {
-			f.t.Fatal(err)
-		}
-		f.start()
-	}
-}
 
 // history returns all events of the log, as the tables are compared with it.
 func (in *installation) history() (all []domain.Recorded) {
@@ -106,12 +47,12 @@ func (in *installation) deposit(n int) domain.BatchID {
 // Shows: C8 P3
 func TestRestoreLogThatLostItsTail(t *testing.T) {
 	t.Parallel()
-	f := newForgetful(t)
-	in := newInstallation(t, "nats="+f.server.ClientURL())
+	server := newNATS(t)
+	in := newInstallation(t, "nats="+server.url())
 	stop := in.serveInProcess().stop
 	in.deposit(1)
 	stop()
-	forget := f.keep()
+	forget := server.keep()
 	stop = in.serveInProcess().stop
 	in.deposit(2)
 	in.shown()
@@ -197,11 +138,11 @@ func TestRestoreLogThatIsLost(t *testing.T) {
 // Shows: C8
 func TestRestoreLogFromTheOutbox(t *testing.T) {
 	t.Parallel()
-	f := newForgetful(t)
-	in := newInstallation(t, "nats="+f.server.ClientURL(), "outbox_grace=10m")
+	server := newNATS(t)
+	in := newInstallation(t, "nats="+server.url(), "outbox_grace=10m")
 	in.serveInProcess().stop() // makes the stream
 	in.says(0, words("queue pause pending --reason x"))
-	forget := f.keep()
+	forget := server.keep()
 	stop := in.serveInProcess("daemons", "relay").stop
 	id := in.submit(app.Deposit{Payload: webServer(t, samples.Handler()) + samples.SingleFile})
 	in.seen(1, domain.EventBatchStarted)
@@ -238,12 +179,12 @@ func TestRestoreLogFromTheOutbox(t *testing.T) {
 // Shows: C8
 func TestRestoreLogThatClashes(t *testing.T) {
 	t.Parallel()
-	f := newForgetful(t)
-	in := newInstallation(t, "nats="+f.server.ClientURL())
+	server := newNATS(t)
+	in := newInstallation(t, "nats="+server.url())
 	stop := in.serveInProcess().stop
 	in.deposit(1)
 	stop()
-	forget := f.keep()
+	forget := server.keep()
 	stop = in.serveInProcess().stop
 	in.deposit(2)
 	in.shown()
