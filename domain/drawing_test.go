@@ -2,9 +2,10 @@ package domain_test
 
 import (
 	"fmt"
-	"github.com/accession-ingest/accession/domain"
 	"slices"
 	"strings"
+
+	"github.com/accession-ingest/accession/domain"
 )
 
 // batchDiagram draws [domain.BatchTransitions] as a Mermaid state diagram.

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // Event is one event of the log.

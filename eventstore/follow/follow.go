@@ -7,9 +7,10 @@ import (
 	"iter"
 	"time"
 
-	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // Follower reads one log. It is for one goroutine; only Close may come from another.
