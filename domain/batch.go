@@ -33,7 +33,7 @@ type BatchTransition struct {
 	Row      string
 	From, To BatchState
 	Event    EventType
-	By       string // who may make it
+	By       string // the daemon or person that makes it
 	Guard    string // what must be true, in words
 }
 

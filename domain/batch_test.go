@@ -286,7 +286,7 @@ func TestToldWithTheMove(t *testing.T) {
 	told := &domain.NoteDelivery{Channel: "mail", About: "report", Delivery: "k", Delivered: true}
 	b := batchIn(domain.BatchReporting)
 	cmd := report
-	cmd.Told = told
+	cmd.Mailed = told
 	dec, err := domain.DecideBatch(b, cmd, domain.Facts{Completed: 1})
 	if err != nil || len(dec.Events) != 2 {
 		t.Fatalf("%+v, %v", dec, err)

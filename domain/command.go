@@ -14,21 +14,21 @@ type (
 	HoldBatch struct{ Reason Reason }
 	// ListBatch settles the number of jobs and reserves their ids.
 	ListBatch struct{ Listing Listing }
-	// StartBatch ends the making of jobs (B3); Problem is a manifest error. Told is the
+	// StartBatch ends the making of jobs (B3); Problem is a manifest error. Mailed is the
 	// delivery of the mail about it, nil = none was sent.
 	StartBatch struct {
 		Problem *Reason
-		Told    *NoteDelivery
+		Mailed  *NoteDelivery
 	}
 	// ReleaseBatch lets a held batch go on (B4).
 	ReleaseBatch struct{ Reason *Reason }
 	// BeginReport moves on a batch without processing jobs (B5).
 	BeginReport struct{}
-	// FinishReport ends a report (B6, B7, B9, B10). Told is the fate of the mail about
+	// FinishReport ends a report (B6, B7, B9, B10). Mailed is the delivery of the mail about
 	// it, nil = none was sent; it is noted with the move or not at all.
 	FinishReport struct {
 		Report Report
-		Told   *NoteDelivery
+		Mailed *NoteDelivery
 	}
 	// RequestUpdate asks for a second report (B8).
 	RequestUpdate struct{ Reason *Reason }
@@ -248,11 +248,11 @@ func (RetryProcessing) fileCommand() string  { return "retry processing" }
 func (RecoverFile) fileCommand() string      { return "recover" }
 func (ReopenFile) fileCommand() string       { return "reopen" }
 
-// RepairBatch and RepairJob put right what lies wrong about a batch or a job.
+// RepairBatch and RepairJob repair the nodes of a batch or a job.
 type (
-	// RepairBatch draws a batch's nodes again.
+	// RepairBatch makes a batch's nodes the expected ones.
 	RepairBatch struct{ Mended []Mended }
-	// RepairJob draws a job's nodes again.
+	// RepairJob makes a job's nodes the expected ones.
 	RepairJob struct{ Mended []Mended }
 )
 

@@ -45,7 +45,7 @@ type Decision struct {
 }
 
 // refuse returns the answer to a command that the rules do not allow. possible are the
-// states to which the table leads from here; they are told when it has no such row.
+// states to which the table leads from here; the refusal lists them when the table has no such row.
 func refuse(a Aggregate, command, state string, code Code, why string, possible []string) *Refused {
 	r := &Refused{Aggregate: a, Command: command, State: state, Code: code}
 	if why != "" {

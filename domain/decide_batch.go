@@ -28,7 +28,7 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 			return d.refuse(CodeJobsExist, "the batch was listed, so its manifest cannot be bad")
 		}
 		dec, err := d.plain(BatchProcessing, Require{}, c.Problem)
-		return d.telling(dec, c.Told), err
+		return d.noting(dec, c.Mailed), err
 	case ReleaseBatch:
 		if b.State != BatchHeld {
 			return d.refuse(CodeIllegal, "")
@@ -44,7 +44,7 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		return d.plain(BatchReporting, Require{Empty: []Sub{SubProcessing}}, b.failure())
 	case FinishReport:
 		dec, err := d.report(c, f)
-		return d.telling(dec, c.Told), err
+		return d.noting(dec, c.Mailed), err
 	case RequestUpdate:
 		if b.State == BatchFailed && f.Processing > 0 {
 			return d.refuse(CodeJobsProcessing, "jobs of the batch are still being processed; wait until they end")
@@ -139,13 +139,13 @@ func (c NoteDelivery) reported(in BatchState) *BatchReported {
 		Channel: c.Channel, About: c.About, Delivery: c.Delivery, Delivered: c.Delivered}
 }
 
-// telling adds to a move the fate of the message that told of it, so that one is
-// not written without the other.
-func (d batchDecider) telling(dec Decision, told *NoteDelivery) Decision {
+// noting adds to a move the delivery of the message about it, so that one is not
+// written without the other.
+func (d batchDecider) noting(dec Decision, message *NoteDelivery) Decision {
 	for _, t := range BatchTransitions {
-		if told != nil && t.Row == dec.Row {
+		if message != nil && t.Row == dec.Row {
 			dec.Events = append(dec.Events, Event{Type: EventBatchReported, Aggregate: d.b.ID.Aggregate(),
-				Version: d.b.Version + 2, Data: told.reported(t.To)})
+				Version: d.b.Version + 2, Data: message.reported(t.To)})
 		}
 	}
 	return dec

@@ -225,7 +225,7 @@ type JobProcessed struct {
 	Object StoredObject `json:"object"`
 }
 
-// StoredObject says where a version of an object lies.
+// StoredObject names a version of an object in the object store.
 type StoredObject struct {
 	Primary        string `json:"primary"`
 	Version        int    `json:"version"` // of the object, from 1

@@ -29,7 +29,7 @@ func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 }
 
 // EvolveJob applies one event to a job. It refuses (*[Unexpected]) an event that
-// is not the job's next one, does not start from its state, or tells of a move
+// is not the job's next one, does not start from its state, or makes a move
 // that the table does not have.
 func EvolveJob(j Job, r Recorded) (Job, error) {
 	m, ok := MoveOfJob(r.Data)

@@ -88,7 +88,7 @@ func (s FileSpec) Check() error {
 	return errors.Join(faults...)
 }
 
-// FileOutput says where the result of processing a file lies.
+// FileOutput names the result of processing a file.
 type FileOutput struct {
 	Key    string `json:"key"` // in the object store
 	SHA256 string `json:"sha256"`
@@ -101,7 +101,7 @@ type File struct {
 	Version int64 // number of its last event, from 1
 	State   FileState
 	Spec    FileSpec
-	Size    int64  // bytes: as told at the discovery, then as downloaded; 0 = unknown
+	Size    int64  // bytes: as listed at the discovery, then as downloaded; 0 = unknown
 	SHA256  string // of the content, "" = not downloaded
 
 	DownloadAttempts   int // started since the discovery or an operator's O1, O3
@@ -113,7 +113,7 @@ type File struct {
 	// Fence is the version of the event that started the attempt under way, 0 =
 	// none is. Unlike the count of attempts it never comes again.
 	Fence  int64
-	Worker string // who makes the attempt under way
+	Worker string // the worker that makes the attempt under way
 
 	Output    *FileOutput
 	Reason    *Reason // of the last event: why it failed, was given up, skipped or reopened
@@ -154,7 +154,7 @@ const (
 // two rows have the same states, and F7 and F15 are written together with the row
 // that leads to them: no reader sees a failed file with its attempts used up.
 var FileTransitions = []FileTransition{
-	{"F1", FileNone, FileDiscovered, EventFileDiscovered, DaemonJobEstimating + " or a listing", "it is not known yet", CountNothing, "size and digest kept as told"},
+	{"F1", FileNone, FileDiscovered, EventFileDiscovered, DaemonJobEstimating + " or a listing", "it is not known yet", CountNothing, "size and digest kept as listed"},
 	{"F2", FileDiscovered, FileDownloading, EventFileDownloadStarted, "download worker", "", CountDownload, "fence and download_started_at set"},
 	{"F3", FileDiscovered, FileDownloaded, EventFileDownloaded, "download worker", "a valid copy is there already", CountNothing, "size and SHA-256 kept, reason already_exists"},
 	{"F4", FileDownloading, FileDownloaded, EventFileDownloaded, "download worker", "validated and renamed; fence", CountNothing, "size and SHA-256 kept"},

@@ -55,14 +55,14 @@ func CheckHoldName(kind HoldKind, name string) error {
 	return nil
 }
 
-// HoldAudit is the kind of the one setting that stops nothing: its history tells
-// of maintenance that belongs to no batch, job or hold.
+// HoldAudit is the kind of the one setting that stops nothing: its history has
+// the maintenance that belongs to no batch, job or hold.
 const HoldAudit HoldKind = "audit"
 
 // AuditMaintenance is its name.
 const AuditMaintenance = "maintenance"
 
-// Audit returns the setting that tells of maintenance, at a version.
+// Audit returns the setting whose history is that of maintenance, at a version.
 func Audit(version int64) Setting {
 	return Setting{Kind: HoldAudit, Name: AuditMaintenance, Version: version}
 }

@@ -125,7 +125,7 @@ func decodeEnvelope(m Message) (r domain.Recorded, schema int, err error) {
 	if d.err == nil && !plainSubject(m.Subject, aggregate) {
 		subject, err := Subject("", aggregate)
 		if d.fail(err); err == nil && subject != m.Subject {
-			d.fail(fmt.Errorf("the event of %s lies on subject %q, not %q", aggregate, m.Subject, subject))
+			d.fail(fmt.Errorf("the event of %s is on subject %q, not %q", aggregate, m.Subject, subject))
 		}
 	}
 	return r, schema, d.err
@@ -139,7 +139,7 @@ func isID(id, aggregate string, version int64) bool {
 }
 
 func unreadable(m Message, r domain.Recorded, err error) error {
-	r.Aggregate, _ = ParseSubject("", m.Subject) // what it lies on says whose it is
+	r.Aggregate, _ = ParseSubject("", m.Subject) // the subject names the aggregate
 	return &DecodeError{Envelope: r, Data: m.Data,
 		err: fmt.Errorf("event %q on %s: %w: %w", first(m.Header["ce-id"]), m.Subject, err, ErrBroken)}
 }
@@ -149,7 +149,7 @@ func unreadable(m Message, r domain.Recorded, err error) error {
 // subject. Who reads a log may go on behind it.
 type DecodeError struct {
 	Envelope domain.Recorded // without Data
-	Data     []byte          // as it lies in the log
+	Data     []byte          // as it is in the log
 	err      error
 }
 

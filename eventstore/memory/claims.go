@@ -120,7 +120,7 @@ func (s *Store) Release(_ context.Context, c *eventstore.Claim, delay time.Durat
 	return nil
 }
 
-// Notice implements eventstore.Claims; there is nothing to be told, as all
+// Notice implements eventstore.Claims; it does nothing, as all
 // sessions look at the same maps.
 func (s *Store) Notice(domain.Recorded) {}
 

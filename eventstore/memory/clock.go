@@ -19,7 +19,7 @@ type systemClock struct{}
 func (systemClock) Now() time.Time                      { return time.Now() }
 func (systemClock) AfterFunc(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
-// ManualClock is a Clock that moves only when it is told to.
+// ManualClock is a Clock that moves only by Advance.
 type ManualClock struct {
 	mu    sync.Mutex
 	now   time.Time

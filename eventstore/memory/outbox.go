@@ -74,17 +74,17 @@ func (s *Store) Lead(ctx context.Context, shard int) (context.Context, func(), e
 	return s.lead(ctx, &s.w.shards[shard].leader)
 }
 
-// lead waits for a place that one worker has at a time.
-func (s *Store) lead(ctx context.Context, place **leader) (context.Context, func(), error) {
+// lead waits for a lead, which one worker has at a time.
+func (s *Store) lead(ctx context.Context, slot **leader) (context.Context, func(), error) {
 	w := s.w
 	lead, cancel := context.WithCancel(ctx)
 	me := &leader{cancel: cancel}
 	if err := w.wait(ctx, func() bool {
-		if *place != nil {
+		if *slot != nil {
 			return false
 		}
 		me.worker = s.worker
-		*place = me
+		*slot = me
 		return true
 	}); err != nil {
 		cancel()
@@ -94,8 +94,8 @@ func (s *Store) lead(ctx context.Context, place **leader) (context.Context, func
 		cancel()
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if *place == me {
-			*place = nil
+		if *slot == me {
+			*slot = nil
 			w.signal()
 		}
 	}, nil

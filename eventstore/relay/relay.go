@@ -30,7 +30,7 @@ type Relay struct {
 	Outbox eventstore.Outbox
 	Log    eventstore.Log
 	Logger *slog.Logger // nil = slog.Default()
-	// Drain is how long the last pass may take after Run was told to stop. 0 = 5 s.
+	// Drain is how long the last pass may take after ctx of Run has ended. 0 = 5 s.
 	Drain time.Duration
 
 	mu   sync.Mutex

@@ -28,7 +28,7 @@ func (k *Kit) Path(look func(row string)) {
 	}
 	told := &domain.NoteDelivery{Channel: "mail", About: "report", Delivery: "d", Delivered: true}
 	report := func(id domain.BatchID) domain.FinishReport {
-		return domain.FinishReport{Report: k.report(id), Told: told}
+		return domain.FinishReport{Report: k.report(id), Mailed: told}
 	}
 	why := Broken()
 
@@ -53,7 +53,7 @@ func (k *Kit) Path(look func(row string)) {
 	}
 	jobs := k.Make(c, k.List(c, 7), 0, 5, 5, 5, 5, 5, 5, 5)
 	look("J1")
-	batch(id, domain.StartBatch{Told: told}, Under(c, false))
+	batch(id, domain.StartBatch{Mailed: told}, Under(c, false))
 	good, rest := jobs[0], jobs[1:]
 	job(good, domain.HoldJob{Reason: domain.Reason{Class: domain.ClassWait, Code: domain.CodeHeldByOperator, Message: "wait"}})
 	job(good, domain.ReleaseJob{})

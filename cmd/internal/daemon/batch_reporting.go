@@ -94,7 +94,7 @@ func (s *steps) batchReporting(ctx context.Context, t *BatchTask) Outcome {
 	if err != nil {
 		return release(err)
 	}
-	return nextBatch(domain.FinishReport{Report: report, Told: note})
+	return nextBatch(domain.FinishReport{Report: report, Mailed: note})
 }
 
 // report lists the batch's jobs, for the status-report and in full.

@@ -30,7 +30,7 @@ func (s *steps) mailQueued(ctx context.Context, p Profile, t *BatchTask) Outcome
 	if err != nil {
 		return release(err)
 	}
-	return nextBatch(domain.StartBatch{Told: note})
+	return nextBatch(domain.StartBatch{Mailed: note})
 }
 
 // mailReport mails the report if the profile wants it: one mail for each report,
