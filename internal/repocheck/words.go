@@ -106,7 +106,7 @@ func CheckWords(root fs.FS) ([]Finding, error) {
 			return true
 		})
 		for _, d := range declared(s.syntax) {
-			if m := opening.FindStringSubmatch(d.doc.Text()); m != nil && strings.TrimPrefix(m[1], "(") != "" {
+			if m := opening.FindStringSubmatch(d.doc.Text()); m != nil {
 				refuse(d.doc.Pos(), "the comment of %s says what it %s; say what it returns or reports", d.name, m[2])
 			}
 			for _, b := range badNames {

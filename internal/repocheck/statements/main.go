@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/accession-ingest/accession/internal/repocheck"
@@ -14,10 +15,16 @@ func main() {
 	if len(os.Args) > 1 {
 		dir = os.Args[1]
 	}
-	sizes, err := repocheck.Sizes(os.DirFS(dir))
-	if err != nil {
+	if err := count(os.Stdout, dir); err != nil {
 		fmt.Fprintln(os.Stderr, "statements:", err)
 		os.Exit(2)
+	}
+}
+
+func count(out io.Writer, dir string) error {
+	sizes, err := repocheck.Sizes(os.DirFS(dir))
+	if err != nil {
+		return err
 	}
 	var production, tests repocheck.Size
 	for _, s := range sizes {
@@ -27,7 +34,8 @@ func main() {
 		}
 		total.Statements += s.Statements
 		total.Lines += s.Lines
-		fmt.Printf("%7d %7d  %s%s\n", s.Statements, s.Lines, s.Package, kind)
+		fmt.Fprintf(out, "%7d %7d  %s%s\n", s.Statements, s.Lines, s.Package, kind)
 	}
-	fmt.Printf("%7d %7d  for tests\n%7d %7d  production: statements, lines\n", tests.Statements, tests.Lines, production.Statements, production.Lines)
+	_, err = fmt.Fprintf(out, "%7d %7d  for tests\n%7d %7d  production: statements, lines\n", tests.Statements, tests.Lines, production.Statements, production.Lines)
+	return err
 }

@@ -23,7 +23,7 @@ func (w *Workflow) Do(j *Job, command string, priority int, by By) Answer {
 	row, is := j.row(command)
 	switch {
 	case is:
-		ok = !(command == "accept" || command == "release") || !w.Held[j.Batch.Collection]
+		ok = command != "accept" && command != "release" || !w.Held[j.Batch.Collection]
 		if command == "requeue" || command == "delete" {
 			ok = open(j.Batch)
 		}
@@ -58,7 +58,7 @@ func (w *Workflow) Do(j *Job, command string, priority int, by By) Answer {
 // row finds what a command does to the job as it is.
 func (j *Job) row(command string) (JobRow, bool) {
 	for _, r := range JobRows {
-		if r.Command == command && r.From == j.State && (r.After == "" || r.After == j.Last) && !(r.Cleaned && j.Cleaned) {
+		if r.Command == command && r.From == j.State && (r.After == "" || r.After == j.Last) && (!r.Cleaned || !j.Cleaned) {
 			return r, true
 		}
 	}

@@ -51,10 +51,14 @@ type JobRow struct {
 
 // References, counters and the fates of attempts.
 const (
-	subProcessing, subFailed, subCompleted    = "batch-processing", "batch-failed", "batch-completed"
-	isProcessing, isHeld, isFailed            = "jobs_processing", "jobs_held", "jobs_failed"
-	isCompleted, isDeleted                    = "jobs_completed", "jobs_deleted"
-	Opens, Resumes, Succeeds, GivesUp, Undone = "open", "resumed", "succeeded", "given_up", "deleted"
+	subProcessing, subFailed, subCompleted = "batch-processing", "batch-failed", "batch-completed"
+	isProcessing, isHeld, isFailed         = "jobs_processing", "jobs_held", "jobs_failed"
+	isCompleted, isDeleted                 = "jobs_completed", "jobs_deleted"
+	Opens                                  = "open"
+	Resumes                                = "resumed"
+	Succeeds                               = "succeeded"
+	GivesUp                                = "given_up"
+	Undone                                 = "deleted"
 )
 
 // JobRows has all rows of jobs.

@@ -6,18 +6,12 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/hanwen/go-fuse/v2/posixtest"
 
 	"github.com/accession-ingest/accession/internal/testkit/powercut"
 )
-
-func owner(info os.FileInfo) (uid, gid uint32) {
-	st := info.Sys().(*syscall.Stat_t)
-	return st.Uid, st.Gid
-}
 
 // notPlayed is what no server here asks of its disk.
 var notPlayed = []string{"XAttr", "Lseek", "DirectIO", "LocksFile", "FcntlFlock",
