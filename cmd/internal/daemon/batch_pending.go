@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
@@ -81,14 +80,11 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 		}
 		rows, listing.Rows = m.Rows, len(m.Rows)
 		if t.Batch.Listing == nil {
-			err := crash.Around("daemon/batch-pending/keep-manifest", func() error {
-				kept, err := s.cfg.Objects.KeepManifest(ctx, t.Batch.ID, data)
-				listing.ManifestURL, listing.ManifestSHA256 = store.URL(kept.Key), kept.SHA256
-				return err
-			})
+			kept, err := effect("batch-pending/keep-manifest", func() (store.Blob, error) { return s.cfg.Objects.KeepManifest(ctx, t.Batch.ID, data) })
 			if err != nil {
 				return nil, err
 			}
+			listing.ManifestURL, listing.ManifestSHA256 = store.URL(kept.Key), kept.SHA256
 		}
 	}
 	if t.Batch.Listing != nil {
@@ -98,9 +94,9 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 		}
 		return rows, nil
 	}
-	err := crash.Around("daemon/batch-pending/reserve-ids", func() (err error) {
-		listing.FirstJID, err = s.cfg.Handler.Catalog.ReserveJobIDs(ctx, listing.Rows)
-		return err
+	var err error
+	listing.FirstJID, err = effect("batch-pending/reserve-ids", func() (domain.JobID, error) {
+		return s.cfg.Handler.Catalog.ReserveJobIDs(ctx, listing.Rows)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reserve job ids: %w", err)
@@ -239,22 +235,16 @@ func (s *steps) hideQueries(ctx context.Context, b domain.Batch, rows []manifest
 		return nil
 	}
 	rows = rows[b.NextRow:]
-	var at []int
-	var full []string
+	full := make([]string, len(rows))
 	for i, r := range rows {
-		if record.Revealing(r.FileURL) {
-			at, full = append(at, i), append(full, r.FileURL)
-		}
-	}
-	if len(full) == 0 {
-		return nil
+		full[i] = r.FileURL
 	}
 	public, err := s.cfg.Records.KeepURLs(ctx, full)
 	if err != nil {
 		return fmt.Errorf("keep the URLs of the rows: %w", err)
 	}
 	for i, url := range public {
-		rows[at[i]].FileURL = url
+		rows[i].FileURL = url
 	}
 	return nil
 }

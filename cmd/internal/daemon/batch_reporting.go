@@ -19,7 +19,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
-	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // reportParallel is how many jobs are read at once for a report.
@@ -77,11 +76,8 @@ func (s *steps) batchReporting(ctx context.Context, t *BatchTask) Outcome {
 	if err != nil {
 		return release(fmt.Errorf("encode the report: %w", err))
 	}
-	var kept store.Blob
-	err = crash.Around("daemon/reporting/keep-report", func() (err error) {
-		kept, err = s.cfg.Objects.PutIfAbsent(ctx, fmt.Sprintf("reports/%s/%d-%s.json", t.Batch.ID, t.Batch.Version, sha256Hex(data)), bytes.NewReader(data))
-		return err
-	})
+	key := fmt.Sprintf("reports/%s/%d-%s.json", t.Batch.ID, t.Batch.Version, sha256Hex(data))
+	kept, err := effect("reporting/keep-report", func() (store.Blob, error) { return s.cfg.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data)) })
 	if err != nil {
 		return release(fmt.Errorf("keep the report: %w", err))
 	}
@@ -195,10 +191,7 @@ func keptReport(ctx context.Context, objects *store.Store, r domain.Report) (Rep
 func (s *steps) reportJobs(ctx context.Context, completed, failed, newly []domain.JobID) ([]ReportJob, error) {
 	ids := slices.Concat(completed, failed)
 	slices.Sort(ids)
-	isNew := make(map[domain.JobID]bool, len(newly))
-	for _, id := range newly {
-		isNew[id] = true
-	}
+	isNew := setOf(newly)
 	jobs := make([]ReportJob, len(ids))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(reportParallel)

@@ -29,8 +29,8 @@ func TestEffectsPageListsEveryCrashPoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`crash\.Around\("([^"]*)"`).FindAllSubmatch(text, -1) {
-			there = append(there, string(m[1]))
+		for _, m := range regexp.MustCompile(`(?:crash\.Around\("daemon/|effect\("|deliver\(ctx, [a-zA-Z.]+, ")([^"+]+)"`).FindAllSubmatch(text, -1) {
+			there = append(there, "daemon/"+string(m[1]))
 		}
 	}
 	slices.Sort(listed)

@@ -56,16 +56,13 @@ func specOf(j domain.Job, f file) domain.FileSpec {
 
 // discover writes that the files exist (F1). Those that are known stay as they are.
 func (s *steps) discover(ctx context.Context, t *JobTask, files []file) error {
-	ctx, cancel, err := commitContext(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
 	found := make([]domain.DiscoverFile, len(files))
 	for i, f := range files {
 		found[i] = domain.DiscoverFile{Spec: specOf(t.Job, f)}
 	}
-	fresh, err := s.cfg.Files.DiscoverAll(ctx, found, eventstore.Meta{Actor: t.actor, TraceParent: t.trace.Parent()})
+	fresh, err := commit(ctx, func(ctx context.Context) (int, error) {
+		return s.cfg.Files.DiscoverAll(ctx, found, eventstore.Meta{Actor: t.actor, TraceParent: t.trace.Parent()})
+	})
 	if err != nil && !isRefused(err) {
 		return &logError{fmt.Errorf("write the discovery of %d files: %w", len(files), err)}
 	}
@@ -144,16 +141,13 @@ func (fs *fileStates) do(ctx context.Context, commandID string, cmds []fileComma
 	if len(cmds) == 0 {
 		return nil
 	}
-	ctx, cancel, err := commitContext(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
 	all := make([]files.Request, len(cmds))
 	for n, c := range cmds {
 		all[n] = files.Request{Hash: fs.state[c.i].Hash, Command: c.cmd}
 	}
-	results, err := fs.cfg.Files.All(ctx, all, eventstore.Meta{Actor: fs.task.actor, CommandID: commandID, TraceParent: fs.task.trace.Parent()})
+	results, err := commit(ctx, func(ctx context.Context) ([]files.Result, error) {
+		return fs.cfg.Files.All(ctx, all, eventstore.Meta{Actor: fs.task.actor, CommandID: commandID, TraceParent: fs.task.trace.Parent()})
+	})
 	if err != nil {
 		return &logError{fmt.Errorf("write the events of %d files: %w", len(cmds), err)}
 	}

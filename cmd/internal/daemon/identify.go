@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/accession-ingest/accession/cmd/internal/mint"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -32,15 +33,13 @@ func (s *steps) identify(ctx context.Context, t *JobTask) error {
 	if err != nil {
 		return err
 	}
-	err = crash.Around("daemon/processing/reserve-identifier", func() error {
-		reserved, err := s.cfg.Records.ReserveIdentifier(ctx, t.Job.ID, name)
-		name = reserved.Name
-		return err
+	reserved, err := effect("processing/reserve-identifier", func() (record.Identifier, error) {
+		return s.cfg.Records.ReserveIdentifier(ctx, t.Job.ID, name)
 	})
 	if err != nil {
 		return err
 	}
-	return s.settle(ctx, t, name, true)
+	return s.settle(ctx, t, reserved.Name, true)
 }
 
 // settle binds the local ids to the identifier and writes it to the job. Another
@@ -48,10 +47,8 @@ func (s *steps) identify(ctx context.Context, t *JobTask) error {
 // job's, and stays unused.
 func (s *steps) settle(ctx context.Context, t *JobTask, primary string, minted bool) error {
 	ids := t.Job.Identifiers
-	var bound string
-	err := crash.Around("daemon/processing/bind-local-id", func() (err error) {
-		bound, err = s.cfg.Records.BindLocalID(ctx, t.Profile.Owner, ids.LocalID, primary, t.Job.ID)
-		return err
+	bound, err := effect("processing/bind-local-id", func() (string, error) {
+		return s.cfg.Records.BindLocalID(ctx, t.Profile.Owner, ids.LocalID, primary, t.Job.ID)
 	})
 	if err != nil {
 		return err

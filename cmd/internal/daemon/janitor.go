@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
@@ -41,7 +42,7 @@ func (s *steps) removeWork(j domain.Job) error {
 
 // janitor makes its rounds until ctx ends, at its start and then after each interval.
 func (r *Runner) janitor(ctx context.Context) {
-	for stray := map[string]bool{}; ctx.Err() == nil; pause(ctx, r.cfg.JanitorInterval) {
+	for stray := map[store.JobDir]bool{}; ctx.Err() == nil; pause(ctx, r.cfg.JanitorInterval) {
 		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
 			r.cfg.Log.Warn("the janitor could not finish its round; it goes on with the next one", "error", err)
 		}
@@ -95,6 +96,14 @@ func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, meta eventsto
 	}
 }
 
+// doBatch writes a command without a claim.
+func (r *Runner) doBatch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, meta eventstore.Meta) (domain.Batch, error) {
+	res, err := commit(ctx, func(ctx context.Context) (eventstore.Result[domain.Batch], error) {
+		return r.cfg.Handler.Batch(ctx, id, cmd, meta)
+	})
+	return res.State, err
+}
+
 // retire cleans a batch up when its retention time is over (B13).
 func (r *Runner) retire(ctx context.Context, b domain.Batch, meta eventstore.Meta) error {
 	if r.cfg.Retention == 0 || r.cfg.Handler.Clock().Sub(b.Modified.Time) < r.cfg.Retention {
@@ -117,8 +126,8 @@ func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID, meta eve
 // cleanUp removes working directories of jobs that are not there any more, in the
 // working directories of all profiles. A job must be missing in two rounds in a row:
 // what this server does not know yet may just be new.
-func (r *Runner) cleanUp(ctx context.Context, before map[string]bool) map[string]bool {
-	stray := map[string]bool{}
+func (r *Runner) cleanUp(ctx context.Context, before map[store.JobDir]bool) map[store.JobDir]bool {
+	stray := map[store.JobDir]bool{}
 	for _, name := range r.cfg.Profiles.Names() {
 		p, err := r.cfg.Profiles.Get(name)
 		if err == nil {
@@ -133,18 +142,15 @@ func (r *Runner) cleanUp(ctx context.Context, before map[string]bool) map[string
 		if err != nil {
 			r.cfg.Log.Warn("cannot list the working directory", "error", err)
 		}
-		for _, l := range found {
-			if l.Job == "" || ctx.Err() != nil {
-				continue
-			}
-			is, err := r.cfg.Handler.Live.Job(ctx, l.Job)
+		for _, dir := range found {
+			is, err := r.cfg.Handler.Live.Job(ctx, dir.Job)
 			if !errors.Is(err, eventstore.ErrNotFound) && (err != nil || !is.State.Cleaned) {
 				continue
 			}
-			if !before[l.Path] {
-				stray[l.Path] = true
-			} else if err := w.Remove(l.Batch, l.Job); err != nil {
-				r.cfg.Log.Warn("cannot remove a working directory whose job is gone", "job", l.Job, "error", err)
+			if !before[dir] {
+				stray[dir] = true
+			} else if err := w.Remove(dir.Batch, dir.Job); err != nil {
+				r.cfg.Log.Warn("cannot remove a working directory whose job is gone", "job", dir.Job, "error", err)
 			}
 		}
 	}

@@ -73,8 +73,9 @@ type download struct {
 	batch domain.BatchID
 	claim *store.Claim
 
-	old  *store.Files  // what an earlier claim has put into place, nil = nothing
-	left []*store.Left // what claims have left behind that did not come so far
+	old    *store.Files   // what an earlier claim has put into place, nil = nothing
+	left   []*store.Left  // what claims have left behind that did not come so far
+	copies []*store.Files // both
 
 	// By file; each is touched by one goroutine at a time.
 	found []found
@@ -98,14 +99,8 @@ type found struct {
 // run leaves all files in place and ready, or those that could be had and the
 // error of the first that could not.
 func (d *download) run(ctx context.Context) error {
-	if err := d.takeOver(ctx); err != nil {
-		return err
-	}
 	defer d.close()
-	if err := d.open(); err != nil {
-		return err
-	}
-	if err := d.findCopies(ctx); err != nil {
+	if err := inOrder(ctx, d.takeOver, d.open, d.findCopies); err != nil {
 		return err
 	}
 	if d.inPlace() {
@@ -137,20 +132,27 @@ func (d *download) run(ctx context.Context) error {
 // takeOver ends the attempts of workers that are gone and reopens what was given up
 // before a requeue.
 func (d *download) takeOver(ctx context.Context) error {
-	err := d.endLost(ctx)
-	if err == nil {
-		err = d.reopen(ctx, domain.FileIgnore)
+	reopen := func(ctx context.Context) error { return d.reopen(ctx, domain.FileIgnore) }
+	giveUp := func(ctx context.Context) error {
+		return d.each(ctx, "", func(f domain.File) domain.FileCommand {
+			limits := d.limits(f, f.DownloadAttempts)
+			if f.State != domain.FileDownloadingFailed || !limits.Exhausted(f.DownloadAttempts) {
+				return nil
+			}
+			return domain.RecoverFile{Limits: domain.FileLimits{Download: limits, Processing: limits}}
+		})
 	}
-	if err != nil {
-		return err
-	}
-	return d.each(ctx, "", func(f domain.File) domain.FileCommand {
-		limits := d.limits(f, f.DownloadAttempts)
-		if f.State != domain.FileDownloadingFailed || !limits.Exhausted(f.DownloadAttempts) {
-			return nil
+	return inOrder(ctx, d.endLost, reopen, giveUp)
+}
+
+// inOrder runs steps one after the other, up to the first error.
+func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
 		}
-		return domain.RecoverFile{Limits: domain.FileLimits{Download: limits, Processing: limits}}
-	})
+	}
+	return nil
 }
 
 // endLost ends attempts under way while this claim makes none: their workers have lost
@@ -165,42 +167,35 @@ func (d *download) endLost(ctx context.Context) error {
 }
 
 // open opens what earlier claims have left.
-func (d *download) open() (err error) {
+func (d *download) open(context.Context) (err error) {
 	d.old, err = d.work.Files(d.batch, d.task.Job.ID)
 	if err != nil && store.CodeOf(err) != store.CodeNotFound {
 		return err
 	}
+	if d.old != nil {
+		d.copies = append(d.copies, d.old)
+	}
 	d.left, err = d.work.Left(d.batch, d.task.Job.ID, d.task.Claim.ID)
+	for _, l := range d.left {
+		d.copies = append(d.copies, &l.Files)
+	}
 	return err
 }
 
 func (d *download) close() {
-	if d.old != nil {
-		_ = d.old.Close()
-	}
-	for _, l := range d.left {
-		_ = l.Close()
+	for _, c := range d.copies {
+		_ = c.Close()
 	}
 }
 
 // findCopies measures the copies that are there, takes them where the file was not
 // fetched yet (F3), and fails files whose copy is gone or damaged (F8).
 func (d *download) findCopies(ctx context.Context) error {
-	var sources []*store.Files
-	if d.old != nil {
-		sources = append(sources, d.old)
-	}
-	for _, l := range d.left {
-		sources = append(sources, &l.Files)
-	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(d.task.Profile.Fetch.Parallel)
 	for i := range d.files {
-		if !d.leftOut(i) && sources != nil {
-			g.Go(func() error {
-				d.found[i] = d.find(i, sources)
-				return gctx.Err()
-			})
+		if !d.leftOut(i) && d.copies != nil {
+			g.Go(func() error { d.found[i] = d.find(i); return gctx.Err() })
 		}
 	}
 	if err := g.Wait(); err != nil {
@@ -220,8 +215,8 @@ func (d *download) findCopies(ctx context.Context) error {
 }
 
 // find returns the first copy that is what the deposit and the log say.
-func (d *download) find(i int, sources []*store.Files) found {
-	for _, from := range sources {
+func (d *download) find(i int) found {
+	for _, from := range d.copies {
 		r, err := from.Open(d.files[i].Name)
 		if err != nil {
 			continue

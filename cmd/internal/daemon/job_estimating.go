@@ -20,26 +20,23 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 		t.Log.Info("the files cannot be listed, so their size is unknown", "error", err)
 		return nextJob(domain.EstimateJob{Unknown: 1, Priority: t.Job.Priority})
 	}
-	sizes := make([]int64, len(files))
 	var g errgroup.Group
 	g.SetLimit(p.Fetch.Parallel)
 	for i, f := range files {
 		g.Go(func() error {
-			size, err := s.head(ctx, p, f)
-			if err != nil || size < 0 || size > int64(p.Limits.MaxFileBytes) {
-				size = f.Size
+			if size, err := s.head(ctx, p, f); err == nil && size >= 0 && size <= int64(p.Limits.MaxFileBytes) {
+				files[i].Size = size
 			}
-			sizes[i] = size
 			return nil
 		})
 	}
 	_ = g.Wait() // no error is returned
 	cmd := domain.EstimateJob{Files: len(files)}
-	for i, size := range sizes {
-		if files[i].Size = size; size < 0 {
+	for _, f := range files {
+		if f.Size < 0 {
 			cmd.Unknown++
 		} else {
-			cmd.Bytes = plus(cmd.Bytes, size)
+			cmd.Bytes = plus(cmd.Bytes, f.Size)
 		}
 	}
 	cmd.Priority = p.Priority.ForObject(t.Job.Priority, cmd.Bytes)

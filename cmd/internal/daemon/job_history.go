@@ -17,16 +17,21 @@ func missing(l *domain.Listing, lists ...[]domain.JobID) (ids []domain.JobID) {
 	if l == nil {
 		return nil
 	}
-	there := map[domain.JobID]bool{}
-	for _, id := range slices.Concat(lists...) {
-		there[id] = true
-	}
+	there := setOf(slices.Concat(lists...))
 	for row := range l.Rows {
 		if id := l.FirstJID.Plus(row); !there[id] {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+func setOf(ids []domain.JobID) map[domain.JobID]bool {
+	set := make(map[domain.JobID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 // historyOf returns jobs that are not in the live state, in the order given, as their

@@ -7,7 +7,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/notify"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // The callback of a completed job.
@@ -27,23 +26,17 @@ func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
 		return s.trouble(err, "find what was stored")
 	}
 	key := record.EffectKey(t.Job.ID, int64(object.Version), "notify")
-	d, err := s.cfg.Records.BeginDelivery(ctx, record.Message{Key: key, Channel: record.ChannelCallback, About: "job",
-		Batch: t.Job.Configuration.BatchID, Job: t.Job.ID, Recipients: []string{fetch.Redact(t.Profile.Callback.URL)}})
-	if err != nil {
-		return s.trouble(err, "record the callback before it is made")
-	}
-	if d.State == record.DeliveryDelivered {
-		return nextJob(domain.CompleteJob{Callback: callbackDelivered})
-	}
-	failure := crash.Around("daemon/notify/callback", func() error { return s.callback(ctx, t, key, object) })
-	if ctx.Err() != nil {
+	m := record.Message{Key: key, Channel: record.ChannelCallback, About: "job",
+		Batch: t.Job.Configuration.BatchID, Job: t.Job.ID, Recipients: []string{fetch.Redact(t.Profile.Callback.URL)}}
+	made, err := deliver(ctx, s.cfg.Records, "notify/callback", m, func(record.Delivery) error { return s.callback(ctx, t, key, object) },
+		func(error) error { return ctx.Err() })
+	switch {
+	case ctx.Err() != nil:
 		return release(ctx.Err())
-	}
-	if err := s.cfg.Records.EndDelivery(ctx, key, failure, true); err != nil {
-		return s.trouble(err, "record the result of the callback")
-	}
-	if failure != nil {
-		return fail(reasonOf(failure, "the callback failed"))
+	case err != nil:
+		return s.trouble(err, "make the callback")
+	case made.failure != nil:
+		return fail(reasonOf(made.failure, "the callback failed"))
 	}
 	return nextJob(domain.CompleteJob{Callback: callbackDelivered})
 }

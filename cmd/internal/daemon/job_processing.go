@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // jobProcessing names the object, describes it, and stores it as a new version
@@ -51,23 +51,21 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 // What an earlier attempt has stored and recorded is read back only. The files go
 // through their attempts meanwhile.
 func (s *steps) storeObject(ctx context.Context, t *JobTask, objects *store.Store, p processingFiles) (o domain.StoredObject, err error) {
-	var number int
-	err = crash.Around("daemon/processing/reserve-version", func() (err error) {
-		number, err = s.cfg.Records.ReserveVersion(ctx, t.Job.ID, t.Job.Identifiers.Primary)
-		return err
+	number, err := effect("processing/reserve-version", func() (int, error) {
+		return s.cfg.Records.ReserveVersion(ctx, t.Job.ID, t.Job.Identifiers.Primary)
 	})
 	if err != nil {
 		return o, err
 	}
-	effect, err := s.cfg.Records.BeginEffect(ctx, storeKey(t.Job.ID, number), effectStore)
+	storing, err := s.cfg.Records.BeginEffect(ctx, storeKey(t.Job.ID, number), effectStore)
 	if err != nil {
 		return o, err
 	}
 	if err := p.start(ctx); err != nil {
 		return o, err
 	}
-	if effect.Done {
-		o, err = storedBy(effect)
+	if storing.Done {
+		o, err = storedBy(storing)
 	} else {
 		o, err = s.writeVersion(ctx, t, number, objects, p)
 	}
@@ -84,10 +82,8 @@ func (s *steps) storeObject(ctx context.Context, t *JobTask, objects *store.Stor
 	if _, err := objects.VerifyVersion(ctx, o.Primary, o.Version); err != nil {
 		return o, cmp.Or(p.corrupt(ctx, err), err)
 	}
-	return o, crash.Around("daemon/processing/finish-store", func() error {
-		_, err := s.cfg.Records.FinishEffect(ctx, effect.Key, o)
-		return err
-	})
+	_, err = effect("processing/finish-store", func() (record.Effect, error) { return s.cfg.Records.FinishEffect(ctx, storing.Key, o) })
+	return o, err
 }
 
 // writeVersion puts the object together and writes it.
@@ -135,13 +131,9 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 	if err := s.keepLeftOut(ctx, j, leftOut); err != nil {
 		return o, err
 	}
-	err = crash.Around("daemon/processing/store", func() error {
-		stored, err := objects.WriteVersion(ctx, v)
-		o = domain.StoredObject{Primary: v.Object, Version: v.Number, ManifestKey: stored.ManifestKey,
-			ManifestSHA256: stored.ManifestSHA256, Files: stored.Files, Bytes: stored.Bytes}
-		return err
-	})
-	return o, err
+	stored, err := effect("processing/store", func() (store.Stored, error) { return objects.WriteVersion(ctx, v) })
+	return domain.StoredObject{Primary: v.Object, Version: v.Number, ManifestKey: stored.ManifestKey,
+		ManifestSHA256: stored.ManifestSHA256, Files: stored.Files, Bytes: stored.Bytes}, err
 }
 
 // producerFile measures a downloaded file and returns it for storing.

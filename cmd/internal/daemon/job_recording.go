@@ -8,7 +8,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // jobRecording writes the stored object into the inventory (J12, J13), from the
@@ -30,11 +29,8 @@ func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 		return fail(domain.Reason{Class: domain.ClassSystem, Code: CodeStorage,
 			Message: fmt.Sprintf("%s is not the storage manifest that was written: its SHA-256 is %s and was %s; restore it", object.ManifestKey, sha, object.ManifestSHA256)})
 	}
-	err = crash.Around("daemon/recording/record", func() error {
-		_, err := s.cfg.Records.RecordObject(ctx, inventoryEntry(t, m, object))
-		return err
-	})
-	if err != nil {
+	entry := inventoryEntry(t, m, object)
+	if _, err := effect("recording/record", func() (bool, error) { return s.cfg.Records.RecordObject(ctx, entry) }); err != nil {
 		return s.trouble(err, "write the inventory")
 	}
 	return nextJob(domain.RecordJob{})
@@ -46,19 +42,19 @@ func (s *steps) storedObject(ctx context.Context, j domain.Job) (o domain.Stored
 	if err != nil {
 		return o, err
 	}
-	effect, err := s.cfg.Records.BeginEffect(ctx, storeKey(j.ID, version), effectStore)
+	storing, err := s.cfg.Records.BeginEffect(ctx, storeKey(j.ID, version), effectStore)
 	if err != nil {
 		return o, err
 	}
-	if !effect.Done {
+	if !storing.Done {
 		return o, systemProblem(CodeStorage, "version %d of %s is not known to be stored; the records may have been restored from an old copy", version, j.Identifiers.Primary)
 	}
-	return storedBy(effect)
+	return storedBy(storing)
 }
 
 // storedBy returns the object of a finished effect.
-func storedBy(effect record.Effect) (o domain.StoredObject, err error) {
-	if err := json.Unmarshal(effect.Result, &o); err != nil {
+func storedBy(storing record.Effect) (o domain.StoredObject, err error) {
+	if err := json.Unmarshal(storing.Result, &o); err != nil {
 		return o, systemProblem(CodeStorage, "the record of what was stored cannot be read: %v", err)
 	}
 	return o, nil

@@ -67,28 +67,53 @@ func (s *steps) mail(ctx context.Context, p Profile, kind profile.Mail, m record
 		return nil, nil
 	}
 	m.Channel, m.Recipients = record.ChannelMail, p.Notify.To
-	d, err := s.cfg.Records.BeginDelivery(ctx, m)
-	if err != nil {
-		return nil, fmt.Errorf("record a mail before it is sent: %w", err)
-	}
-	note := &domain.NoteDelivery{Channel: string(record.ChannelMail), About: m.About, Delivery: m.Key, Delivered: true}
-	if d.State == record.DeliveryDelivered {
-		return note, nil
-	}
-	failure := crash.Around("daemon/mail/send", func() error {
+	sent, err := deliver(ctx, s.cfg.Records, "mail/send", m, func(d record.Delivery) error {
 		if s.cfg.Mail == nil {
 			return errors.New("no mail drop is configured")
 		}
 		return s.cfg.Mail.Send(ctx, Mail{Key: m.Key, From: p.Notify.From, To: m.Recipients, Subject: subject, Text: text, Date: d.CreatedAt.Time})
-	})
+	}, nil)
+	note := mailNote(m, sent.failure)
+	return &note, err
+}
+
+// mailNote is the event of a mail.
+func mailNote(m record.Message, failure error) domain.NoteDelivery {
+	note := domain.NoteDelivery{Channel: string(record.ChannelMail), About: m.About, Delivery: m.Key, Delivered: failure == nil}
 	if failure != nil {
 		r := reasonOf(failure, "the mail could not be sent")
-		note.Delivered, note.Reason = false, &r
+		note.Reason = &r
 	}
-	if err := s.cfg.Records.EndDelivery(ctx, m.Key, failure, true); err != nil {
-		return nil, fmt.Errorf("record the result of a mail: %w", err)
+	return note
+}
+
+// delivery is the result of deliver.
+type delivery struct {
+	before  bool  // it was delivered by an earlier attempt, and not sent
+	failure error // why it could not be sent
+}
+
+// deliver sends a message that was not delivered yet, and records that before and after.
+// between, when given, runs before the result is recorded. The error is one of the
+// records or of between.
+func deliver(ctx context.Context, records Deliveries, operation string, m record.Message, send func(record.Delivery) error, between func(failure error) error) (d delivery, err error) {
+	begun, err := records.BeginDelivery(ctx, m)
+	if err != nil {
+		return d, fmt.Errorf("record a message before it is sent: %w", err)
 	}
-	return note, nil
+	if begun.State == record.DeliveryDelivered {
+		return delivery{before: true}, nil
+	}
+	d.failure = crash.Around("daemon/"+operation, func() error { return send(begun) })
+	if between != nil {
+		if err := between(d.failure); err != nil {
+			return d, err
+		}
+	}
+	if err := records.EndDelivery(ctx, m.Key, d.failure, true); err != nil {
+		return d, fmt.Errorf("record the result of a message: %w", err)
+	}
+	return d, nil
 }
 
 // Limits of a mail: how many jobs of a kind it names, how many files left out of a

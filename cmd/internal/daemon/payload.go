@@ -12,7 +12,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
-	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // file is one file that a deposit names.
@@ -102,10 +101,7 @@ func (s *steps) objectManifest(ctx context.Context, t *JobTask) (*manifest.Manif
 		if _, err := parseObject(data, t.Profile); err != nil {
 			return nil, err
 		}
-		err = crash.Around("daemon/pending/keep-manifest", func() error {
-			_, err := s.cfg.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data))
-			return err
-		})
+		_, err = effect("pending/keep-manifest", func() (store.Blob, error) { return s.cfg.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data)) })
 		if store.CodeOf(err) == store.CodeConflict {
 			data, err = s.kept(ctx, key) // another attempt was first: its copy holds
 		}

@@ -18,16 +18,12 @@ type processingFiles struct{ *fileStates }
 // before a requeue, and lets everything that may be processed be so. What cannot be is
 // the error. begun: this claim makes attempts already, and goes on with them.
 func (p processingFiles) takeOver(ctx context.Context, begun bool) error {
-	err := p.endLost(ctx, begun)
-	if err == nil { // an operator reopened it after the download
-		err = p.inState(ctx, "", domain.FileDownloaded, domain.ReadyFile{})
-	}
-	if err == nil {
-		err = p.reopen(ctx, domain.FileAbandoned)
-	}
-	if err == nil {
-		err = p.each(ctx, "", p.again)
-	}
+	err := inOrder(ctx,
+		func(ctx context.Context) error { return p.endLost(ctx, begun) },
+		// An operator reopened those after the download.
+		func(ctx context.Context) error { return p.inState(ctx, "", domain.FileDownloaded, domain.ReadyFile{}) },
+		func(ctx context.Context) error { return p.reopen(ctx, domain.FileAbandoned) },
+		func(ctx context.Context) error { return p.each(ctx, "", p.again) })
 	if err != nil {
 		return err
 	}

@@ -32,22 +32,14 @@ const maxMessage = 2048
 
 // faultOf returns who must act on an error, with its code, and whether the same
 // request may succeed a moment later; known is false for an error that does not say.
-// The packages that do the work say it in one of two ways.
 func faultOf(err error) (class domain.Class, code domain.Code, temporary, known bool) {
-	var fault interface {
-		Fault() (class, code string, temporary bool)
-	}
-	if errors.As(err, &fault) {
-		c, k, again := fault.Fault()
-		return domain.Class(c), domain.Code(k), again, true
-	}
 	var reason interface{ Reason() domain.Reason }
-	if errors.As(err, &reason) {
-		temporary, _ = fetch.MayRetry(err)
-		r := reason.Reason()
-		return r.Class, r.Code, temporary, true
+	if !errors.As(err, &reason) {
+		return "", "", false, false
 	}
-	return "", "", false, false
+	temporary, _ = fetch.MayRetry(err)
+	r := reason.Reason()
+	return r.Class, r.Code, temporary, true
 }
 
 // problem is a reason on its way up as an error.

@@ -10,7 +10,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Codes of refusals to send a report again.
@@ -95,30 +94,25 @@ func againPrefix(id domain.BatchID) string { return string(id) + "/again/" }
 // mail that the next request finds. failure is why the mail could not be sent; err that
 // its result could not be kept.
 func (a Again) Send(ctx context.Context, r Resend, why *domain.Reason, tell func(context.Context, domain.NoteDelivery) error) (failure, err error) {
-	d, err := a.Records.BeginDelivery(ctx, r.Message)
-	if err != nil {
-		return nil, fmt.Errorf("record a mail before it is sent: %w", err)
-	}
-	if d.State == record.DeliveryDelivered {
-		return nil, errors.New("another process sent it in this moment")
-	}
-	text := fmt.Sprintf("Sent again on %s. This report was made on %s.\n\n%s", d.CreatedAt.UTC().Format(time.RFC1123), r.Made.UTC().Format(time.RFC1123), r.text)
-	failure = crash.Around("daemon/again/send", func() error {
+	send := func(d record.Delivery) error {
+		text := fmt.Sprintf("Sent again on %s. This report was made on %s.\n\n%s", d.CreatedAt.UTC().Format(time.RFC1123), r.Made.UTC().Format(time.RFC1123), r.text)
 		return a.Mail.Send(ctx, Mail{Key: r.Message.Key, From: r.from, To: r.Message.Recipients, Subject: r.subject, Text: text, Date: d.CreatedAt.Time})
-	})
-	note := domain.NoteDelivery{Channel: string(record.ChannelMail), About: r.Message.About, Delivery: r.Message.Key, Delivered: failure == nil, Reason: why}
-	if failure != nil {
-		reason := reasonOf(failure, "the mail could not be sent")
-		if why != nil {
-			reason.Message = bounded(reason.Message + "; it was asked for because: " + why.Message)
+	}
+	sent, err := deliver(ctx, a.Records, "again/send", r.Message, send, func(failure error) error {
+		note := mailNote(r.Message, failure)
+		switch {
+		case failure == nil:
+			note.Reason = why
+		case why != nil:
+			note.Reason.Message = bounded(note.Reason.Message + "; it was asked for because: " + why.Message)
 		}
-		note.Reason = &reason
+		if err := tell(ctx, note); err != nil {
+			return fmt.Errorf("write a mail into the history: %w", err)
+		}
+		return nil
+	})
+	if sent.before {
+		err = errors.New("another process sent it in this moment")
 	}
-	if err := tell(ctx, note); err != nil {
-		return failure, fmt.Errorf("write a mail into the history: %w", err)
-	}
-	if err := a.Records.EndDelivery(ctx, r.Message.Key, failure, true); err != nil {
-		return failure, fmt.Errorf("record the result of a mail: %w", err)
-	}
-	return failure, nil
+	return sent.failure, err
 }

@@ -125,10 +125,8 @@ func (r *Runner) turn(d Daemon, c *eventstore.Claim, args ...any) *turn {
 
 // pause returns after a time, or when ctx ends.
 func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

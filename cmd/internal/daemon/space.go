@@ -53,7 +53,7 @@ func newSpace(cfg Config) *space {
 	return &space{in: cfg.Space, log: cfg.Log, clock: cfg.Handler.Clock, dirOf: func(name string) string {
 		p, _ := cfg.Profiles.Get(name) // of a profile that is gone: the installation's
 		return p.WorkingDir
-	}, promised: map[domain.JobID]promise{}, sums: map[string]int64{}, unread: map[domain.JobID]bool{}}
+	}}
 }
 
 // lead waits until this process keeps the account, and counts.
@@ -65,10 +65,7 @@ func (s *space) lead(ctx context.Context) (context.Context, func(), error) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	s.mu.Lock()
-	clear(s.promised)
-	clear(s.sums)
-	clear(s.unread)
-	s.term = &term
+	s.promised, s.sums, s.unread, s.term = map[domain.JobID]promise{}, map[string]int64{}, map[domain.JobID]bool{}, &term
 	s.mu.Unlock()
 	end := func() {
 		s.mu.Lock()

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,7 @@ type storage struct {
 	mu     sync.Mutex
 	stores map[string]*store.Store
 	works  map[string]*store.Work
+	opened []io.Closer // not those of the installation
 }
 
 // storageDefault is the name of the installation's store in a profile.
@@ -34,28 +36,27 @@ func newStorage(cfg Config) *storage {
 }
 
 // once returns what was opened under a name, or opens it.
-func once[T any](mu *sync.Mutex, opened map[string]T, name string, open func() (T, error)) (T, error) {
-	mu.Lock()
-	defer mu.Unlock()
-	is, ok := opened[name]
-	if ok {
+func once[T io.Closer](s *storage, by map[string]T, name string, open func() (T, error)) (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if is, ok := by[name]; ok {
 		return is, nil
 	}
 	is, err := open()
 	if err == nil {
-		opened[name] = is
+		by[name], s.opened = is, append(s.opened, is)
 	}
 	return is, err
 }
 
 // store returns the object store of a profile.
 func (s *storage) store(ctx context.Context, of profile.Profile) (*store.Store, error) {
-	return once(&s.mu, s.stores, of.Storage, func() (*store.Store, error) { return store.Open(context.WithoutCancel(ctx), of.Storage) })
+	return once(s, s.stores, of.Storage, func() (*store.Store, error) { return store.Open(context.WithoutCancel(ctx), of.Storage) })
 }
 
 // work returns the working directory of a profile.
 func (s *storage) work(of profile.Profile) (*store.Work, error) {
-	return once(&s.mu, s.works, of.WorkingDir, func() (*store.Work, error) { return store.OpenWork(of.WorkingDir, s.installation) })
+	return once(s, s.works, of.WorkingDir, func() (*store.Work, error) { return store.OpenWork(of.WorkingDir, s.installation) })
 }
 
 // workingDir returns where a job of the profile will work, without opening it.
@@ -79,17 +80,8 @@ func (s *storage) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	for _, o := range s.stores {
-		if o != s.objects {
-			errs = append(errs, o.Close())
-		}
+	for _, o := range s.opened {
+		errs = append(errs, o.Close())
 	}
-	for _, w := range s.works {
-		if w != s.workDir {
-			errs = append(errs, w.Close())
-		}
-	}
-	clear(s.stores)
-	clear(s.works)
 	return errors.Join(errs...)
 }

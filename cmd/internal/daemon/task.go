@@ -7,6 +7,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // commitTimeout bounds a write. It is not cut short when the service stops: a
@@ -52,12 +53,9 @@ func (t *BatchTask) Keep(ctx context.Context, cmd domain.BatchCommand) error {
 }
 
 func (t *BatchTask) write(ctx context.Context, cmd domain.BatchCommand, keep bool) error {
-	ctx, cancel, err := commitContext(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
-	res, err := t.handler.Batch(ctx, t.Batch.ID, cmd, t.meta(t.Batch.ID.Aggregate(), t.Batch.Version, keep))
+	res, err := commit(ctx, func(ctx context.Context) (eventstore.Result[domain.Batch], error) {
+		return t.handler.Batch(ctx, t.Batch.ID, cmd, t.meta(t.Batch.ID.Aggregate(), t.Batch.Version, keep))
+	})
 	if err == nil {
 		t.Batch = res.State
 	}
@@ -67,12 +65,9 @@ func (t *BatchTask) write(ctx context.Context, cmd domain.BatchCommand, keep boo
 // CreateJobs makes the jobs of consecutive rows, the first of them being the
 // batch's next one.
 func (t *BatchTask) CreateJobs(ctx context.Context, cmds []domain.CreateJob) error {
-	ctx, cancel, err := commitContext(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
-	_, err = t.handler.CreateJobs(ctx, t.Batch.Listing.FirstJID, t.Batch.NextRow, cmds, t.meta(t.Batch.ID.Aggregate(), t.Batch.Version, true))
+	_, err := commit(ctx, func(ctx context.Context) ([]domain.Recorded, error) {
+		return t.handler.CreateJobs(ctx, t.Batch.Listing.FirstJID, t.Batch.NextRow, cmds, t.meta(t.Batch.ID.Aggregate(), t.Batch.Version, true))
+	})
 	if err == nil {
 		t.Batch.NextRow += len(cmds)
 	}
@@ -87,14 +82,11 @@ func (t *JobTask) Keep(ctx context.Context, cmd domain.JobCommand) error {
 
 // write returns the claim of the state next, if the job was handed over to it.
 func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool, next domain.JobState) (*eventstore.Claim, error) {
-	ctx, cancel, err := commitContext(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer cancel()
 	meta := t.meta(t.Job.ID.Aggregate(), t.Job.Version, keep)
 	meta.Next, meta.SpaceTerm, meta.Known = next, t.term, &eventstore.Loaded[domain.Job]{State: t.Job, Token: t.token}
-	res, err := t.handler.Job(ctx, t.Job.ID, cmd, meta)
+	res, err := commit(ctx, func(ctx context.Context) (eventstore.Result[domain.Job], error) {
+		return t.handler.Job(ctx, t.Job.ID, cmd, meta)
+	})
 	if err == nil {
 		t.Job, t.token = res.State, res.Token
 	}
@@ -106,23 +98,22 @@ func (t *JobTask) lastTry() bool {
 	return t.tries.count(t.Job.ID.Aggregate(), t.Job.Version)+1 >= maxTries
 }
 
-// commitContext starts no write when ctx has ended, and lets one that was started
-// end.
-func commitContext(ctx context.Context) (context.Context, context.CancelFunc, error) {
+// commit starts no write when ctx has ended, and lets one that was started end.
+func commit[T any](ctx context.Context, write func(context.Context) (T, error)) (result T, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+		return result, err
 	}
-	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
-	return c, cancel, nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	return write(ctx)
 }
 
-// doBatch writes a command without a claim, bounded in time.
-func (r *Runner) doBatch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, o eventstore.Meta) (domain.Batch, error) {
-	ctx, cancel, err := commitContext(ctx)
-	if err != nil {
-		return domain.Batch{}, err
-	}
-	defer cancel()
-	res, err := r.cfg.Handler.Batch(ctx, id, cmd, o)
-	return res.State, err
+// effect runs an effect between the crash points daemon/OPERATION/before and
+// daemon/OPERATION/after.
+func effect[T any](operation string, run func() (T, error)) (result T, err error) {
+	err = crash.Around("daemon/"+operation, func() (err error) {
+		result, err = run()
+		return err
+	})
+	return result, err
 }

@@ -116,12 +116,11 @@ func (t *turn) settle(ctx context.Context, out Outcome) {
 		t.Log.Warn("tried in vain; trying again later", "code", out.reason.Code, "tries", n, "delay", delay, "error", out.err)
 		t.release(delay)
 	case verbRelease:
-		delay := t.r.cfg.RetryDelay
 		if out.err != nil {
-			_, delay = t.again()
-			t.Log.Warn("cannot go on at the moment; trying again later", "delay", delay, "error", out.err)
+			t.later("cannot go on at the moment; trying again later", out.err)
+		} else {
+			t.release(t.r.cfg.RetryDelay)
 		}
-		t.release(delay)
 	}
 }
 
@@ -146,10 +145,15 @@ func (t *turn) commit(ctx context.Context, out Outcome) {
 		t.Log.Info("not written; it is looked at again", "error", err)
 		t.release(t.r.cfg.RetryDelay)
 	default:
-		_, delay := t.again()
-		t.Log.Warn("cannot write the result; trying again later", "delay", delay, "error", err)
-		t.release(delay)
+		t.later("cannot write the result; trying again later", err)
 	}
+}
+
+// later releases the claim for a time that grows.
+func (t *turn) later(message string, err error) {
+	_, delay := t.again()
+	t.Log.Warn(message, "delay", delay, "error", err)
+	t.release(delay)
 }
 
 // roomAwaited waits a little with a result for which there is no room. It returns

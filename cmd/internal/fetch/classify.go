@@ -34,7 +34,7 @@ func classify(ctx context.Context, shown string, err error) *Error {
 		err = outer.Err
 	}
 	if ctx.Err() != nil {
-		return ended(&Error{URL: shown}, context.Cause(ctx))
+		return ended(shown, context.Cause(ctx))
 	}
 	is := func(code domain.Code, class domain.Class, temporary bool, message, hint string) *Error {
 		return &Error{URL: shown, cause: err, Code: code, Class: class, Temporary: temporary, Message: message, Hint: hint}
@@ -85,22 +85,23 @@ func anyOf(err error, named ...error) bool {
 	return slices.ContainsFunc(named, func(n error) bool { return errors.Is(err, n) })
 }
 
-// ended completes the error of a request whose context ended, by its cause.
-func ended(e *Error, cause error) *Error {
-	e.cause = cause
+// ended returns the error of a request whose context ended, by its cause.
+func ended(shown string, cause error) *Error {
+	is := func(code domain.Code, class domain.Class, temporary bool, message, hint string) *Error {
+		return &Error{URL: shown, cause: cause, Code: code, Class: class, Temporary: temporary, Message: message, Hint: hint}
+	}
 	switch {
 	case errors.Is(cause, errTooSlow):
-		e.Code, e.Class, e.Temporary = CodeTooSlow, domain.ClassTimeout, true
-		e.Message, e.Hint = "the server sent less than the minimum rate, or nothing at all", "see whether the server is overloaded, or lower the collection's fetch.min_rate"
+		return is(CodeTooSlow, domain.ClassTimeout, true, "the server sent less than the minimum rate, or nothing at all",
+			"see whether the server is overloaded, or lower the collection's fetch.min_rate")
 	case errors.Is(cause, errDeadline):
-		e.Code, e.Class, e.Temporary = CodeTimeout, domain.ClassTimeout, true
-		e.Message, e.Hint = "the request took longer than allowed", "see whether the server is overloaded, or raise the collection's fetch.timeout"
+		return is(CodeTimeout, domain.ClassTimeout, true, "the request took longer than allowed",
+			"see whether the server is overloaded, or raise the collection's fetch.timeout")
 	case errors.Is(cause, context.DeadlineExceeded):
-		e.Code, e.Class, e.Message = CodeTimeout, domain.ClassTimeout, "the time for this work is used up"
+		return is(CodeTimeout, domain.ClassTimeout, false, "the time for this work is used up", "")
 	default:
-		e.Code, e.Class, e.Message = CodeCancelled, domain.ClassCancelled, "the request was cancelled"
+		return is(CodeCancelled, domain.ClassCancelled, false, "the request was cancelled", "")
 	}
-	return e
 }
 
 // statusError returns the error of an answer that is not the file.

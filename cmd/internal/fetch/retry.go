@@ -44,7 +44,7 @@ func Try(ctx context.Context, r Retry, work func() error) error {
 			return err
 		}
 		if cause := sleep(ctx, pause); cause != nil {
-			e := ended(&Error{}, cause)
+			e := ended("", cause)
 			e.Message += fmt.Sprintf(" while waiting for another attempt, after %d", attempt)
 			e.cause = errors.Join(cause, err) // why it waited as well
 			return e

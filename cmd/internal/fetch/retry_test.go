@@ -86,7 +86,7 @@ func TestTryIsCancelled(t *testing.T) {
 			t.Errorf("%d attempts, %v", n, err)
 		}
 		// One that ends by the cancelling itself keeps its own error.
-		err = Try(ctx, Retry{Failed: func(int, error, time.Duration) {}}, func() error { return ended(&Error{URL: "u"}, gone) })
+		err = Try(ctx, Retry{Failed: func(int, error, time.Duration) {}}, func() error { return ended("u", gone) })
 		if e := fails(t, err, CodeCancelled, domain.ClassCancelled); e.URL != "u" {
 			t.Errorf("%+v", e)
 		}

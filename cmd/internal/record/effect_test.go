@@ -103,8 +103,9 @@ func TestFault(t *testing.T) {
 		{record.Error{Code: record.CodeBroken}, domain.ClassSystem, false},
 		{record.Error{Code: record.CodeIdentifierMismatch}, domain.ClassContent, false},
 	} {
-		if class, stable, again := c.err.Fault(); class != string(c.class) || stable != string(c.err.Code) || again != c.again {
-			t.Errorf("%s: %s %s %v", c.err.Code, class, stable, again)
+		again, _ := c.err.Retry()
+		if r := c.err.Reason(); r.Class != c.class || r.Code != c.err.Code || again != c.again {
+			t.Errorf("%+v %v", r, again)
 		}
 	}
 	r := open(t)

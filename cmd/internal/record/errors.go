@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -48,15 +49,18 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Fault returns who must act, the stable code, and whether the same request may
-// succeed a moment later.
-func (e *Error) Fault() (class, code string, temporary bool) {
-	who := domain.ClassSystem
+// Reason returns the error as the reason of a failure. Names that lead to different
+// objects are the depositor's to correct.
+func (e *Error) Reason() domain.Reason {
+	class := domain.ClassSystem
 	if e.Code == CodeIdentifierMismatch {
-		who = domain.ClassContent
+		class = domain.ClassContent
 	}
-	return string(who), string(e.Code), e.Code == CodeUnavailable
+	return domain.Reason{Class: class, Code: e.Code, Message: e.Error()}
 }
+
+// Retry reports whether the same request may succeed a moment later.
+func (e *Error) Retry() (again bool, after time.Duration) { return e.Code == CodeUnavailable, 0 }
 
 // refuse returns an error against which trying again does not help.
 func refuse(code domain.Code, op, about, format string, args ...any) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -26,34 +27,34 @@ type Work struct {
 	installation string
 }
 
-// OpenWork opens the working directory path, which it creates and marks when it
+// OpenWork opens the working directory dir, which it creates and marks when it
 // is new. The mark of another installation is CodeConflict: its jobs have the
 // same ids.
-func OpenWork(path, installation string) (*Work, error) {
+func OpenWork(dir, installation string) (*Work, error) {
 	if installation == "" || strings.TrimSpace(installation) != installation || strings.Contains(installation, "\n") {
-		return nil, &Error{Code: CodeBadName, Op: openingWork, Key: path,
+		return nil, &Error{Code: CodeBadName, Op: openingWork, Key: dir,
 			Hint: "the id of an installation is one line without spaces around it"}
 	}
-	return openWork(path, installation, openRoot, (*Work).mark)
+	return openWork(dir, installation, openRoot, (*Work).mark)
 }
 
 // FindWork opens a working directory that is there and marked, and makes none:
 // CodeNotFound when it is not, as when a file system is not mounted.
-func FindWork(path, installation string) (*Work, error) {
-	open := func(path string) (root, error) {
-		r, err := os.OpenRoot(path)
+func FindWork(dir, installation string) (*Work, error) {
+	open := func(dir string) (root, error) {
+		r, err := os.OpenRoot(dir)
 		return root{r}, err
 	}
-	return openWork(path, installation, open, func(*Work) error { return nil })
+	return openWork(dir, installation, open, func(*Work) error { return nil })
 }
 
 const openingWork = "open working directory"
 
 // openWork opens a working directory and marks one without a mark.
-func openWork(path, installation string, open func(string) (root, error), mark func(*Work) error) (*Work, error) {
-	abs, err := filepath.Abs(path)
+func openWork(dir, installation string, open func(string) (root, error), mark func(*Work) error) (*Work, error) {
+	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, wrap(openingWork, path, err)
+		return nil, wrap(openingWork, dir, err)
 	}
 	r, err := open(abs)
 	if err != nil {
@@ -112,12 +113,12 @@ func (w *Work) Check() error {
 
 // Installation returns the id of the installation to which a working directory
 // belongs, "" when it has no mark.
-func Installation(path string) (string, error) {
-	have, err := os.ReadFile(filepath.Join(path, MarkerName))
+func Installation(dir string) (string, error) {
+	have, err := os.ReadFile(filepath.Join(dir, MarkerName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	return strings.TrimSpace(string(have)), wrap("read whose working directory it is", path, err)
+	return strings.TrimSpace(string(have)), wrap("read whose working directory it is", dir, err)
 }
 
 // Close frees the directory's handle.
@@ -164,41 +165,31 @@ func (w *Work) Remove(batch domain.BatchID, job domain.JobID) error {
 	return wrap("remove", string(batch), err)
 }
 
-// Leftover is something found in the working directory.
-type Leftover struct {
-	Path  string // relative to the working directory
+// JobDir is the directory of a job in the working directory.
+type JobDir struct {
 	Batch domain.BatchID
-	Job   domain.JobID // "" when it is no job's directory
+	Job   domain.JobID
 }
 
-// List returns every job's directory, and all else that lies around, ordered by
-// path. The caller compares it with the jobs that exist.
-func (w *Work) List() ([]Leftover, error) {
-	var all []Leftover
-	top, err := fs.ReadDir(w.root.FS(), ".")
-	if err != nil {
-		return nil, wrap("list", w.path, err)
-	}
-	for _, b := range top {
-		batch, err := domain.ParseBatchID(b.Name())
-		if b.Name() == MarkerName {
-			continue
+// List returns the directories of all jobs, ordered. The caller compares them with the
+// jobs that exist.
+func (w *Work) List() (all []JobDir, err error) {
+	err = fs.WalkDir(w.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		_, notBatch := domain.ParseBatchID(name)
+		batch, badBatch := domain.ParseBatchID(path.Dir(name))
+		job, badJob := domain.ParseJobID(path.Base(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && name != ".": // removed meanwhile
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir() && badBatch == nil && badJob == nil:
+			all = append(all, JobDir{batch, job})
+			return fs.SkipDir
+		case d.IsDir() && name != "." && notBatch != nil:
+			return fs.SkipDir
 		}
-		if err != nil || !b.IsDir() {
-			all = append(all, Leftover{Path: b.Name()})
-			continue
-		}
-		jobs, err := fs.ReadDir(w.root.FS(), b.Name())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, wrap("list", b.Name(), err)
-		}
-		for _, j := range jobs {
-			l := Leftover{Path: b.Name() + "/" + j.Name(), Batch: batch}
-			if id, err := domain.ParseJobID(j.Name()); err == nil && j.IsDir() {
-				l.Job = id
-			}
-			all = append(all, l)
-		}
-	}
-	return all, nil
+		return nil
+	})
+	return all, wrap("list", w.path, err)
 }

@@ -74,9 +74,6 @@ func (in *Installation) workDirs(dir string) (all []consistency.WorkDir, err err
 	defer func() { err = errors.Join(err, work.Close()) }()
 	found, err := work.List()
 	for _, l := range found {
-		if l.Job == "" {
-			continue
-		}
 		all = append(all, consistency.WorkDir{Path: work.Path(l.Batch, l.Job), Job: l.Job, Remove: func() error {
 			again, err := store.FindWork(dir, in.cfg.Instance)
 			if err != nil {

@@ -57,7 +57,7 @@ var world = []Mutant{{
 	Package: e2e, Test: "TestFaultsOfOneServer",
 }, {
 	Name: "the note that a callback was delivered", Why: "a worker that takes over calls back again",
-	At: "cmd/internal/daemon (*steps).jobNotify", Do: []Op{Never("DeliveryDelivered")},
+	At: "cmd/internal/daemon deliver", Do: []Op{Never("DeliveryDelivered")},
 	Package: daemon, Test: "TestCallbackIsNotRepeated",
 }, {
 	Name: "the guard of addresses", Why: "a manifest makes the service ask its own network",
