@@ -105,6 +105,14 @@ var Layers = []Layer{
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
 		// The use cases see ports, read models and effects, never a driver.
+		// What the daemons are made of; none of them knows the daemons.
+		Packages: []string{"cmd/internal/daemon"},
+		May:      join(core, effects, []string{"cmd/internal/daemon/..."}),
+		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
+	}, {
+		Packages: []string{"cmd/internal/daemon/payload"},
+		May:      join(core, effects, []string{"cmd/internal/daemon/reason"}),
+	}, {
 		Packages: useCases,
 		May:      join(core, effects),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},

@@ -6,7 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
@@ -37,7 +41,7 @@ func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
 	if err == nil {
 		err = s.createJobs(ctx, p, t, rows)
 	}
-	var why *problem
+	var why *reason.Problem
 	switch {
 	case errors.As(err, &why) && t.Batch.Listing == nil:
 		return nextBatch(domain.StartBatch{Problem: signed(why.Reason, t.Claim.Worker)})
@@ -113,12 +117,12 @@ func (s *steps) batchManifest(ctx context.Context, p Profile, t *BatchTask) ([]b
 		if !ok {
 			return nil, fmt.Errorf("the batch's listing names no copy of its manifest: %q", l.ManifestURL)
 		}
-		return s.kept(ctx, key)
+		return s.Kept(ctx, key)
 	}
 	sub := t.Batch.Submission
-	data, err := s.fetchManifest(ctx, t.Log, p, payload{sub.PayloadURL, "", sub.DigestAlgorithm, sub.DigestValue, sub.Size})
-	if err != nil && ctx.Err() == nil && theirs(err) {
-		return nil, &problem{reasonOf(err, "the batch manifest could not be read")}
+	data, err := s.FetchManifest(ctx, t.Log, p, payload.Payload{URL: sub.PayloadURL, Algorithm: sub.DigestAlgorithm, Digest: sub.DigestValue, Size: sub.Size})
+	if err != nil && ctx.Err() == nil && payload.Theirs(err) {
+		return nil, &reason.Problem{Reason: reason.Of(err, "the batch manifest could not be read")}
 	}
 	return data, err
 }
@@ -126,10 +130,10 @@ func (s *steps) batchManifest(ctx context.Context, p Profile, t *BatchTask) ([]b
 func parseBatch(data []byte, p Profile, t domain.SubmissionType) (*manifest.Manifest, error) {
 	m, err := manifest.Parse(data, manifest.Limits{MaxBytes: int(p.Limits.MaxManifestBytes), MaxRows: p.Limits.MaxRows})
 	if err != nil {
-		return nil, contentProblem(domain.CodeManifestInvalid, "%s", bounded(err.Error()))
+		return nil, reason.Content(domain.CodeManifestInvalid, "%s", reason.Bounded(err.Error()))
 	}
 	if m.Profile.SubmissionType() != string(t) {
-		return nil, contentProblem(domain.CodeManifestInvalid, "the manifest's profile is %s, which does not fit a submission of type %s: submit it as %s",
+		return nil, reason.Content(domain.CodeManifestInvalid, "the manifest's profile is %s, which does not fit a submission of type %s: submit it as %s",
 			m.Profile, t, m.Profile.SubmissionType())
 	}
 	return m, nil
@@ -215,7 +219,7 @@ func fromRow(cmd *domain.CreateJob, r manifest.Row) {
 	m := &cmd.Metadata
 	m.ErcWho, m.ErcWhat, m.ErcWhen = cmp.Or(r.Creator, m.ErcWho), cmp.Or(r.Title, m.ErcWhat), cmp.Or(r.Date, m.ErcWhen)
 	if r.Fault != nil {
-		c.RowFault = &domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault, Message: bounded(r.Fault.Error())}
+		c.RowFault = &domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault, Message: reason.Bounded(r.Fault.Error())}
 	}
 }
 
@@ -238,6 +242,9 @@ func (s *steps) hideQueries(ctx context.Context, b domain.Batch, rows []manifest
 	full := make([]string, len(rows))
 	for i, r := range rows {
 		full[i] = r.FileURL
+	}
+	if !slices.ContainsFunc(full, record.Revealing) {
+		return nil
 	}
 	public, err := s.cfg.Records.KeepURLs(ctx, full)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -32,9 +33,9 @@ func TestBadBatchManifestIsReported(t *testing.T) {
 		"another profile":   {text(manifestOf("mrt-ingest-manifest", "http://files.test/o")), nil, domain.CodeManifestInvalid, "object_manifest"},
 		"wrong digest":      {text(good), func(s *domain.Submission) { s.DigestAlgorithm, s.DigestValue = "SHA-256", hexOf("other") }, domain.CodeDigestMismatch, hexOf(good)},
 		"unknown algorithm": {text(good), func(s *domain.Submission) { s.DigestAlgorithm, s.DigestValue = "rot13", "00" }, domain.CodeRowFault, "rot13"},
-		"wrong size":        {text(good), func(s *domain.Submission) { s.Size = 7 }, CodeSizeMismatch, "7"},
+		"wrong size":        {text(good), func(s *domain.Submission) { s.Size = 7 }, reason.CodeSizeMismatch, "7"},
 		"closed address":    {text(good), func(s *domain.Submission) { s.PayloadURL = "http://169.254.169.254/m?token=secret" }, "address_refused", "169.254"},
-		"lost upload":       {text(good), func(s *domain.Submission) { s.PayloadURL = "store:///uploads/aa/bb/x" }, CodeUploadMissing, "upload"},
+		"lost upload":       {text(good), func(s *domain.Submission) { s.PayloadURL = "store:///uploads/aa/bb/x" }, reason.CodeUploadMissing, "upload"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

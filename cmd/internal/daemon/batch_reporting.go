@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -174,7 +175,7 @@ func keptReport(ctx context.Context, objects *store.Store, r domain.Report) (Rep
 	if !ok {
 		return body, fmt.Errorf("it names no object: %q", r.ReportURL)
 	}
-	data, err := readAll(ctx, objects, key)
+	data, err := payload.ReadAll(ctx, objects, key)
 	if err != nil {
 		return body, err
 	}
@@ -253,7 +254,7 @@ func (s *steps) leftOut(ctx context.Context, b domain.BatchID) (map[domain.JobID
 		if err != nil {
 			return nil, fmt.Errorf("list the files left out: %w", err)
 		}
-		data, err := s.kept(ctx, info.Key)
+		data, err := s.Kept(ctx, info.Key)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -145,7 +147,7 @@ func (d *download) mine(f domain.File) bool {
 type partial struct {
 	i    int
 	part *store.Partial // nil when there is none, or it was ended
-	m    measure
+	m    payload.Measure
 	err  error
 }
 
@@ -182,7 +184,7 @@ func (d *download) one(ctx context.Context, i int) partial {
 		}
 	}
 	return d.put(i, func(w io.Writer) error {
-		return d.get(ctx, d.task.Profile, d.files[i], w, int64(d.task.Profile.Limits.MaxFileBytes))
+		return d.Get(ctx, d.task.Profile, d.files[i], w, int64(d.task.Profile.Limits.MaxFileBytes))
 	})
 }
 
@@ -207,14 +209,14 @@ func (d *download) put(i int, write func(io.Writer) error) partial {
 		got.part = nil
 		return got
 	}
-	if got.m, got.err = newMeasure(d.files[i]); got.err == nil {
+	if got.m, got.err = payload.NewMeasure(d.files[i]); got.err == nil {
 		got.err = write(io.MultiWriter(got.part, got.m))
 	}
 	if got.err == nil {
-		got.err = got.m.check()
+		got.err = got.m.Check()
 	}
 	if got.err == nil && !d.same(i, got.m) {
-		got.err = contentProblem(domain.CodeDigestMismatch, "its content is another one than before: the SHA-256 was %s and is %s", d.state[i].SHA256, got.m.SHA256())
+		got.err = reason.Content(domain.CodeDigestMismatch, "its content is another one than before: the SHA-256 was %s and is %s", d.state[i].SHA256, got.m.SHA256())
 	}
 	if got.err != nil {
 		got.abort()
@@ -244,7 +246,7 @@ func (d *download) failed(i int, err error) domain.FileCommand {
 	default: // what the server asks for counts when it is longer
 		d.pause = max(d.pause, min(max(d.cfg.delay(f.DownloadAttempts), after), max(maxDelay, d.cfg.RetryDelay)))
 	}
-	why := reasonOf(err, "")
+	why := reason.Of(err, "")
 	d.task.Log.Info("an attempt to fetch failed", "file", d.files[i].Name, "try", f.DownloadAttempts, "of", limits.Max, "code", why.Code,
 		"error", err, "cause", errors.Unwrap(err))
 	return domain.FailDownload{Fence: f.Fence, Reason: why, Limits: limits}
@@ -264,7 +266,7 @@ func (d *download) failure() error {
 	i := failed[0]
 	name, f, err := d.files[i].Name, d.state[i], d.errs[i]
 	if err == nil && f.State == domain.FileIgnore && f.Reason != nil {
-		err = &problem{*f.Reason}
+		err = &reason.Problem{Reason: *f.Reason}
 	}
 	if err == nil {
 		err = movedError(name, f.State)

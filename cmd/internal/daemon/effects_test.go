@@ -24,6 +24,7 @@ func TestEffectsPageListsEveryCrashPoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sources = append(sources, "payload/payload.go")
 	for _, name := range sources {
 		text, err := os.ReadFile(name)
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -22,7 +24,7 @@ type fileStates struct {
 	*steps
 	task  *JobTask
 	max   int // attempts that the profile allows for each step of a file
-	files []file
+	files []payload.File
 	state []domain.File // of each of files
 }
 
@@ -45,7 +47,7 @@ func movedError(name string, state domain.FileState) error {
 }
 
 // specOf describes a file of a job. The job and its name identify it.
-func specOf(j domain.Job, f file) domain.FileSpec {
+func specOf(j domain.Job, f payload.File) domain.FileSpec {
 	spec := domain.FileSpec{Source: string(j.ID), Path: f.Name, BatchID: j.Configuration.BatchID, JobID: j.ID,
 		URL: fetch.Redact(f.URL), Size: max(f.Size, 0), DigestAlgorithm: string(f.Algorithm), DigestValue: f.Digest}
 	if len(spec.URL) > domain.MaxFileText {
@@ -55,7 +57,7 @@ func specOf(j domain.Job, f file) domain.FileSpec {
 }
 
 // discover writes that the files exist (F1). Those that are known stay as they are.
-func (s *steps) discover(ctx context.Context, t *JobTask, files []file) error {
+func (s *steps) discover(ctx context.Context, t *JobTask, files []payload.File) error {
 	found := make([]domain.DiscoverFile, len(files))
 	for i, f := range files {
 		found[i] = domain.DiscoverFile{Spec: specOf(t.Job, f)}
@@ -71,7 +73,7 @@ func (s *steps) discover(ctx context.Context, t *JobTask, files []file) error {
 }
 
 // fileStates loads the files' states.
-func (s *steps) fileStates(ctx context.Context, t *JobTask, files []file) (*fileStates, error) {
+func (s *steps) fileStates(ctx context.Context, t *JobTask, files []payload.File) (*fileStates, error) {
 	fs := &fileStates{steps: s, task: t, max: max(t.Profile.Fetch.Attempts, 1), files: files, state: make([]domain.File, len(files))}
 	hashes := make([]domain.FileHash, len(files))
 	for i, f := range files {
@@ -109,13 +111,13 @@ func doubtful(job domain.JobState, file domain.FileState) bool {
 }
 
 // discovered loads the files' states, and discovers those that are not known.
-func (s *steps) discovered(ctx context.Context, t *JobTask, files []file) (*fileStates, error) {
+func (s *steps) discovered(ctx context.Context, t *JobTask, files []payload.File) (*fileStates, error) {
 	for range 2 {
 		fs, err := s.fileStates(ctx, t, files)
 		if err != nil {
 			return nil, err
 		}
-		var missing []file
+		var missing []payload.File
 		for i, f := range files {
 			if fs.state[i].State == domain.FileNone {
 				missing = append(missing, f)
@@ -126,7 +128,7 @@ func (s *steps) discovered(ctx context.Context, t *JobTask, files []file) (*file
 		}
 		err = s.discover(ctx, t, missing)
 		if isRefused(err) {
-			return nil, contentProblem(domain.CodeManifestInvalid, "%v", err)
+			return nil, reason.Content(domain.CodeManifestInvalid, "%v", err)
 		}
 		if err != nil {
 			return nil, err

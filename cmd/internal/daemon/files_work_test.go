@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -103,7 +104,7 @@ func TestReadBackDiffers(t *testing.T) {
 	w.turn(domain.DaemonJobProcessing)
 	w.wantJob(id, domain.JobProcessing, "")
 	l := w.wantRows(id, map[string]string{"a.txt": upToReady + " F11 F12 F16", "b.txt": upToReady + " F11 F12"})["a.txt"]
-	if l.Reason.Code != CodeStorage || l.Output != nil {
+	if l.Reason.Code != reason.CodeStorage || l.Output != nil {
 		t.Errorf("a.txt is %+v with %+v", l.File, l.Reason)
 	}
 	put("a") // restored
@@ -127,7 +128,7 @@ func TestFailedProcessingEndsAttempts(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.turn(domain.DaemonJobProcessing)
-	w.wantJob(id, domain.JobFailed, CodeFilesMissing)
+	w.wantJob(id, domain.JobFailed, reason.CodeFilesMissing)
 	w.wantRows(id, map[string]string{"a.txt": upToReady + " F11 F13 F15", "b.txt": upToReady + " F11 F13 F15"})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/mint"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
@@ -54,7 +55,7 @@ func (s *steps) settle(ctx context.Context, t *JobTask, primary string, minted b
 		return err
 	}
 	if bound != primary && !minted {
-		return contentProblem(CodeIdentifierMismatch, "the local ids %q lead to %s, the deposit names %s: correct the one that is wrong",
+		return reason.Content(reason.CodeIdentifierMismatch, "the local ids %q lead to %s, the deposit names %s: correct the one that is wrong",
 			ids.LocalID, bound, primary)
 	}
 	minted = minted && bound == primary

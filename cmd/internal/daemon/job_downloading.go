@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
@@ -19,7 +21,7 @@ import (
 // J9), each through its own attempts in the log. Files that an earlier claim has left
 // there, and that are what the deposit says, are not fetched again.
 func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
-	files, err := s.files(ctx, t)
+	files, err := s.Files(ctx, t.Log, t.Profile, t.Job)
 	if err != nil {
 		return s.downloadFailed(err, "the manifest could not be read")
 	}
@@ -55,15 +57,15 @@ func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 func (s *steps) downloadFailed(err error, doing string) Outcome {
 	var away *logError
 	if !errors.As(err, &away) && !ours(err) {
-		return fail(reasonOf(err, doing))
+		return fail(reason.Of(err, doing))
 	}
 	return s.trouble(err, "keep the files")
 }
 
 // ours reports whether an error is a matter of our own side.
 func ours(err error) bool {
-	var why *problem
-	return !theirs(err) && !errors.As(err, &why)
+	var why *reason.Problem
+	return !payload.Theirs(err) && !errors.As(err, &why)
 }
 
 // download is the work of one claim in downloading.
@@ -207,7 +209,7 @@ func (d *download) findCopies(ctx context.Context) error {
 		case f.State == domain.FileDiscovered && c.from != nil:
 			cmds = append(cmds, fileCommand{i, domain.FileAlreadyThere{Size: c.size, SHA256: c.sha}})
 		case f.State == domain.FileDownloaded && c.from == nil:
-			why := domain.Reason{Class: domain.ClassSystem, Code: CodeFilesMissing, Message: "its copy in the working directory is gone or damaged"}
+			why := domain.Reason{Class: domain.ClassSystem, Code: reason.CodeFilesMissing, Message: "its copy in the working directory is gone or damaged"}
 			cmds = append(cmds, fileCommand{i, domain.FailValidation{Reason: why, Limits: domain.Limits{Max: f.DownloadAttempts + 1}}})
 		}
 	}
@@ -221,7 +223,7 @@ func (d *download) find(i int) found {
 		if err != nil {
 			continue
 		}
-		m, err := measured(r, d.files[i])
+		m, err := payload.Measured(r, d.files[i])
 		_ = r.Close()
 		if err == nil && d.same(i, m) {
 			return found{from, m.Bytes(), m.SHA256()}
@@ -232,7 +234,7 @@ func (d *download) find(i int) found {
 
 // same reports whether the content is that which the log has of the file, if it
 // has one.
-func (d *download) same(i int, m measure) bool {
+func (d *download) same(i int, m payload.Measure) bool {
 	f := d.state[i]
 	return f.SHA256 == "" || !isFetched(f.State) || f.SHA256 == m.SHA256()
 }
@@ -271,7 +273,7 @@ func (d *download) adopt(ctx context.Context) error {
 			}
 			got := d.copy(i)
 			got.commit()
-			var damaged *problem
+			var damaged *reason.Problem
 			if d.got[i] = got.err == nil; errors.As(got.err, &damaged) {
 				return nil // it changed since: it is fetched again
 			}

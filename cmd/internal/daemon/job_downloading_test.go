@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -26,7 +27,7 @@ func TestDownloadFails(t *testing.T) {
 	}{
 		"not there":    {"%s/f.txt?token=secret", nil, domain.ClassContent, "http_status", "404"},
 		"wrong digest": {"%s/f.txt | sha-256 | " + strings.Repeat("0", 64), text("f"), domain.ClassContent, domain.CodeDigestMismatch, hexOf("f")},
-		"wrong size":   {"%s/f.txt | | | 2", text("f"), domain.ClassContent, CodeSizeMismatch, "announces 1 bytes, the deposit says 2"},
+		"wrong size":   {"%s/f.txt | | | 2", text("f"), domain.ClassContent, reason.CodeSizeMismatch, "announces 1 bytes, the deposit says 2"},
 		"closed":       {"http://169.254.169.254/f.txt", nil, domain.ClassContent, "address_refused", "f.txt"},
 		"cut off": {"%s/f.txt", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "10")

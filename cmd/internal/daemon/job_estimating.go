@@ -15,7 +15,7 @@ import (
 // never fails: a size that no server tells counts as unknown.
 func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	p := t.Profile
-	files, err := s.files(ctx, t)
+	files, err := s.Files(ctx, t.Log, t.Profile, t.Job)
 	if err != nil {
 		t.Log.Info("the files cannot be listed, so their size is unknown", "error", err)
 		return nextJob(domain.EstimateJob{Unknown: 1, Priority: t.Job.Priority})
@@ -24,7 +24,7 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	g.SetLimit(p.Fetch.Parallel)
 	for i, f := range files {
 		g.Go(func() error {
-			if size, err := s.head(ctx, p, f); err == nil && size >= 0 && size <= int64(p.Limits.MaxFileBytes) {
+			if size, err := s.Head(ctx, p, f); err == nil && size >= 0 && size <= int64(p.Limits.MaxFileBytes) {
 				files[i].Size = size
 			}
 			return nil

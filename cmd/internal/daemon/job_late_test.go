@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/mint"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -76,7 +77,7 @@ func TestProcessing(t *testing.T) {
 	if err != nil || len(m.Files) != 3 || m.Files[0].Name != "data/a.csv" || m.Files[0].SHA256 != hexOf("a") || m.Job != id {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	erc, err := w.r.steps.kept(t.Context(), store.VersionPrefix(j.Identifiers.Primary, 1)+"/system/"+store.ERCName)
+	erc, err := w.r.steps.Kept(t.Context(), store.VersionPrefix(j.Identifiers.Primary, 1)+"/system/"+store.ERCName)
 	if err != nil || !strings.Contains(string(erc), "what: Tide tables") || !strings.Contains(string(erc), j.Identifiers.Primary) {
 		t.Errorf("citation %q, %v", erc, err)
 	}
@@ -160,7 +161,7 @@ func TestIdentifiers(t *testing.T) {
 		primary, local string
 		code           domain.Code
 	}{
-		"/e": {given, "tide-1", CodeIdentifierMismatch},
+		"/e": {given, "tide-1", reason.CodeIdentifierMismatch},
 		"/f": {"", "tide-1;tide-3", record.CodeIdentifierMismatch},
 		"/g": {"doi:10.1/x", "", mint.CodeARKInvalid},
 	} {
@@ -205,8 +206,8 @@ func TestWorkingFilesGone(t *testing.T) {
 		harm func(dir string) error
 		code domain.Code
 	}{
-		"all":     {os.RemoveAll, CodeFilesMissing},
-		"one":     {func(dir string) error { return os.Remove(filepath.Join(dir, "files", "a.txt")) }, CodeFilesMissing},
+		"all":     {os.RemoveAll, reason.CodeFilesMissing},
+		"one":     {func(dir string) error { return os.Remove(filepath.Join(dir, "files", "a.txt")) }, reason.CodeFilesMissing},
 		"changed": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "files", "a.txt"), []byte("b"), 0o600) }, domain.CodeDigestMismatch},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -269,7 +270,7 @@ func TestRecordingLooksAtTheDigest(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.turn(domain.DaemonJobRecording)
-	w.wantJob(id, domain.JobFailed, CodeStorage)
+	w.wantJob(id, domain.JobFailed, reason.CodeStorage)
 }
 
 // J14, J15: the callback is made with a key that survives a requeue.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/notify"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -36,7 +37,7 @@ func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
 	case err != nil:
 		return s.trouble(err, "make the callback")
 	case made.failure != nil:
-		return fail(reasonOf(made.failure, "the callback failed"))
+		return fail(reason.Of(made.failure, "the callback failed"))
 	}
 	return nextJob(domain.CompleteJob{Callback: callbackDelivered})
 }
@@ -60,9 +61,9 @@ func (s *steps) callback(ctx context.Context, t *JobTask, key string, o domain.S
 	j, p := t.Job, t.Profile
 	body := CallbackBody{Batch: j.Configuration.BatchID, Job: j.ID, State: string(domain.JobCompleted),
 		Primary: o.Primary, LocalID: j.Identifiers.LocalID, Version: o.Version, Files: o.Files, Bytes: o.Bytes, Name: jobName(j)}
-	c, err := s.client(p)
+	c, err := s.ClientOf(p)
 	if err != nil {
 		return err
 	}
-	return s.attempts(ctx, t.Log, p, func() error { return notify.Callback(ctx, c, p.Callback.URL, key, body) })
+	return s.Attempts(ctx, t.Log, p, func() error { return notify.Callback(ctx, c, p.Callback.URL, key, body) })
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -19,13 +21,13 @@ func (s *steps) jobPending(ctx context.Context, t *JobTask) Outcome {
 	if fault := t.Job.Configuration.RowFault; fault != nil {
 		return fail(*fault)
 	}
-	_, err := s.files(ctx, t)
-	var why *problem
+	_, err := s.Files(ctx, t.Log, t.Profile, t.Job)
+	var why *reason.Problem
 	switch {
 	case err == nil:
 	case errors.As(err, &why):
 		return fail(why.Reason)
-	case theirs(err):
+	case payload.Theirs(err):
 		t.Log.Info("the manifest cannot be reached for now", "error", err)
 	default:
 		return s.trouble(err, "keep the manifest")

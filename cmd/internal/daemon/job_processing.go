@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -16,7 +18,7 @@ import (
 // number are reserved before they are used, so that a worker that starts over uses
 // the same ones.
 func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
-	files, err := s.files(ctx, t)
+	files, err := s.Files(ctx, t.Log, t.Profile, t.Job)
 	if err != nil {
 		return s.downloadFailed(err, "the manifest could not be read")
 	}
@@ -44,7 +46,7 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	if ctx.Err() != nil {
 		return failed // a successor ends what is under way
 	}
-	return p.failed(ctx, reasonOf(err, "store the object"), failed)
+	return p.failed(ctx, reason.Of(err, "store the object"), failed)
 }
 
 // storeObject writes the version that is reserved for the job and reads it back.
@@ -105,7 +107,7 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 	}
 	have, err := work.Files(v.Batch, v.Job)
 	if store.CodeOf(err) == store.CodeNotFound {
-		return o, systemProblem(CodeFilesMissing, "the downloaded files are gone from %s; submit the object again", j.Configuration.WorkingDir)
+		return o, reason.System(reason.CodeFilesMissing, "the downloaded files are gone from %s; submit the object again", j.Configuration.WorkingDir)
 	}
 	if err != nil {
 		return o, err
@@ -137,21 +139,21 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 }
 
 // producerFile measures a downloaded file and returns it for storing.
-func producerFile(have *store.Files, f file, sha string) (store.File, error) {
+func producerFile(have *store.Files, f payload.File, sha string) (store.File, error) {
 	r, err := have.Open(f.Name)
 	if store.CodeOf(err) == store.CodeNotFound {
-		return store.File{}, systemProblem(CodeFilesMissing, "%s was downloaded and is gone from the working directory; submit the object again", f.Name)
+		return store.File{}, reason.System(reason.CodeFilesMissing, "%s was downloaded and is gone from the working directory; submit the object again", f.Name)
 	}
 	if err != nil {
 		return store.File{}, err
 	}
-	m, err := measured(r, f)
+	m, err := payload.Measured(r, f)
 	_ = r.Close()
 	if err != nil {
 		return store.File{}, fmt.Errorf("%s: %w", f.Name, err)
 	}
 	if m.SHA256() != sha {
-		return store.File{}, systemProblem(CodeFilesMissing, "%s was changed in the working directory: the SHA-256 was %s and is %s; submit the object again",
+		return store.File{}, reason.System(reason.CodeFilesMissing, "%s was changed in the working directory: the SHA-256 was %s and is %s; submit the object again",
 			f.Name, sha, m.SHA256())
 	}
 	return store.File{Kind: store.KindProducer, Name: f.Name, Size: m.Bytes(), SHA256: m.SHA256(), MimeType: f.MimeType,

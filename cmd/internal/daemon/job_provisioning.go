@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/space"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -17,25 +18,25 @@ func (s *steps) jobProvisioning(ctx context.Context, t *JobTask) Outcome {
 	if err != nil {
 		return s.trouble(err, "open the working directory")
 	}
-	a, err := s.space.ask(ctx, t.Job, t.Profile.WorkingDir, s.cfg.SpaceReserve, work.Free)
-	if errors.Is(err, errUncounted) {
+	a, err := s.space.Ask(ctx, t.Job, t.Profile.WorkingDir, s.cfg.SpaceReserve, work.Free)
+	if errors.Is(err, space.ErrUncounted) {
 		return release(err)
 	}
 	if err != nil {
 		return s.trouble(err, "look for free space")
 	}
-	if a.ok {
-		t.term = a.term
+	if a.OK {
+		t.term = a.Term
 		return nextJob(domain.ProvisionJob{})
 	}
-	if a.term == nil { // the lead was lost meanwhile
+	if a.Term == nil { // the lead was lost meanwhile
 		return release(nil)
 	}
 	need := t.Job.SpaceNeeded
 	msg := fmt.Sprintf("the job needs %d bytes of working space; %d are free, of which %d stay in reserve and %d can be promised",
-		need, a.free, s.cfg.SpaceReserve, max(a.left, 0))
+		need, a.Free, s.cfg.SpaceReserve, max(a.Left, 0))
 	if need == 0 {
-		msg = fmt.Sprintf("the job's size is unknown and only %d bytes of working space are free: it waits until there are %d", a.free, s.cfg.SpaceReserve)
+		msg = fmt.Sprintf("the job's size is unknown and only %d bytes of working space are free: it waits until there are %d", a.Free, s.cfg.SpaceReserve)
 	}
 	return wait(domain.Reason{Code: domain.CodeSpaceShort, Message: msg}, s.cfg.SpaceCycle)
 }
@@ -43,7 +44,7 @@ func (s *steps) jobProvisioning(ctx context.Context, t *JobTask) Outcome {
 // provision runs the workers of provisioning whenever this process leads it.
 func (r *Runner) provision(ctx, work context.Context, d Daemon) {
 	for ctx.Err() == nil {
-		lead, resign, err := r.steps.space.lead(ctx)
+		lead, resign, err := r.steps.space.Lead(ctx)
 		if err != nil {
 			r.failed(ctx, err, "cannot lead provisioning; trying again")
 			continue
@@ -59,4 +60,4 @@ func (r *Runner) provision(ctx, work context.Context, d Daemon) {
 }
 
 // Notice takes an event read from the log.
-func (r *Runner) Notice(e domain.Recorded) { r.steps.space.notice(e) }
+func (r *Runner) Notice(e domain.Recorded) { r.steps.space.Notice(e) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -26,7 +27,7 @@ func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 		return s.trouble(err, "read the storage manifest")
 	}
 	if sha != object.ManifestSHA256 || m.Object != object.Primary || m.Version != object.Version || m.Job != t.Job.ID {
-		return fail(domain.Reason{Class: domain.ClassSystem, Code: CodeStorage,
+		return fail(domain.Reason{Class: domain.ClassSystem, Code: reason.CodeStorage,
 			Message: fmt.Sprintf("%s is not the storage manifest that was written: its SHA-256 is %s and was %s; restore it", object.ManifestKey, sha, object.ManifestSHA256)})
 	}
 	entry := inventoryEntry(t, m, object)
@@ -47,7 +48,7 @@ func (s *steps) storedObject(ctx context.Context, j domain.Job) (o domain.Stored
 		return o, err
 	}
 	if !storing.Done {
-		return o, systemProblem(CodeStorage, "version %d of %s is not known to be stored; the records may have been restored from an old copy", version, j.Identifiers.Primary)
+		return o, reason.System(reason.CodeStorage, "version %d of %s is not known to be stored; the records may have been restored from an old copy", version, j.Identifiers.Primary)
 	}
 	return storedBy(storing)
 }
@@ -55,7 +56,7 @@ func (s *steps) storedObject(ctx context.Context, j domain.Job) (o domain.Stored
 // storedBy returns the object of a finished effect.
 func storedBy(storing record.Effect) (o domain.StoredObject, err error) {
 	if err := json.Unmarshal(storing.Result, &o); err != nil {
-		return o, systemProblem(CodeStorage, "the record of what was stored cannot be read: %v", err)
+		return o, reason.System(reason.CodeStorage, "the record of what was stored cannot be read: %v", err)
 	}
 	return o, nil
 }

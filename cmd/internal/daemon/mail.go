@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
@@ -81,7 +82,7 @@ func (s *steps) mail(ctx context.Context, p Profile, kind profile.Mail, m record
 func mailNote(m record.Message, failure error) domain.NoteDelivery {
 	note := domain.NoteDelivery{Channel: string(record.ChannelMail), About: m.About, Delivery: m.Key, Delivered: failure == nil}
 	if failure != nil {
-		r := reasonOf(failure, "the mail could not be sent")
+		r := reason.Of(failure, "the mail could not be sent")
 		note.Reason = &r
 	}
 	return note

@@ -1,9 +1,13 @@
 package daemon
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // verb is what the runner does with a claimed batch or job.
@@ -58,3 +62,28 @@ func retry(r domain.Reason, err error) Outcome {
 // release gives the claim up for later: something other than this job stands in the
 // way, or (nil) it changed meanwhile and is looked at anew soon.
 func release(err error) Outcome { return Outcome{verb: verbRelease, err: err} }
+
+// trouble is the outcome of an error of our own side. While a server is away, the work
+// is released for as long as it takes; what is final fails at once; anything else,
+// such as a full disk, fails when it happened too often.
+func (s *steps) trouble(err error, doing string) Outcome {
+	r := reason.Of(err, doing)
+	var p *reason.Problem
+	var away *logError
+	_, _, temporary, known := reason.Fault(err)
+	switch {
+	case errors.As(err, &away), isRefused(err), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown),
+		known && temporary && r.Class == domain.ClassSystem:
+		return release(fmt.Errorf("%s: %w", doing, err))
+	case errors.As(err, &p), known:
+		return fail(r)
+	default:
+		return retry(r, fmt.Errorf("%s: %w", doing, err))
+	}
+}
+
+// isRefused reports whether the rules refused a command.
+func isRefused(err error) bool {
+	var r *domain.Refused
+	return errors.As(err, &r)
+}

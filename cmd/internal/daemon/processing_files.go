@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
@@ -34,11 +35,11 @@ func (p processingFiles) takeOver(ctx context.Context, begun bool) error {
 		switch f.State {
 		case domain.FileReady, domain.FileProcessed, domain.FileSkipped:
 		case domain.FileAbandoned:
-			return fmt.Errorf("%s: %w", p.files[i].Name, &problem{*f.Reason})
+			return fmt.Errorf("%s: %w", p.files[i].Name, &reason.Problem{Reason: *f.Reason})
 		case domain.FileProcessing, domain.FileProcessingFailed:
 			return movedError(p.files[i].Name, f.State)
 		default:
-			return systemProblem(CodeFilesMissing, "%s was not downloaded, it is %q; submit the object again", p.files[i].Name, f.State)
+			return reason.System(reason.CodeFilesMissing, "%s was not downloaded, it is %q; submit the object again", p.files[i].Name, f.State)
 		}
 	}
 	return nil
@@ -113,10 +114,10 @@ func (p processingFiles) finish(ctx context.Context, m store.StorageManifest) er
 		switch {
 		case p.leftOut(i):
 		case !ok:
-			return systemProblem(CodeStorage, "%s is not in version %d of %s, which was stored before it was taken up again; submit the object again",
+			return reason.System(reason.CodeStorage, "%s is not in version %d of %s, which was stored before it was taken up again; submit the object again",
 				p.files[i].Name, m.Version, m.Object)
 		case s.SHA256 != f.SHA256:
-			return systemProblem(CodeStorage, "%s has the SHA-256 %s in version %d of %s and %s in the history; submit the object again",
+			return reason.System(reason.CodeStorage, "%s has the SHA-256 %s in version %d of %s and %s in the history; submit the object again",
 				p.files[i].Name, s.SHA256, m.Version, m.Object, f.SHA256)
 		case p.mine(f):
 			cmds = append(cmds, fileCommand{i, domain.FinishProcessing{Fence: f.Fence, Output: &domain.FileOutput{Key: s.Key, SHA256: s.SHA256, Size: s.Size}}})
@@ -169,7 +170,7 @@ func (p processingFiles) corrupt(ctx context.Context, cause error) error {
 	}
 	named := func(f domain.File) bool { return f.Output != nil && f.Output.Key == at.Key }
 	one := slices.ContainsFunc(p.state, named)
-	why := reasonOf(cause, "read back what was stored")
+	why := reason.Of(cause, "read back what was stored")
 	return p.each(ctx, "", func(f domain.File) domain.FileCommand {
 		if f.State != domain.FileProcessed || one && !named(f) {
 			return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -104,7 +105,7 @@ func (a Again) Send(ctx context.Context, r Resend, why *domain.Reason, tell func
 		case failure == nil:
 			note.Reason = why
 		case why != nil:
-			note.Reason.Message = bounded(note.Reason.Message + "; it was asked for because: " + why.Message)
+			note.Reason.Message = reason.Bounded(note.Reason.Message + "; it was asked for because: " + why.Message)
 		}
 		if err := tell(ctx, note); err != nil {
 			return fmt.Errorf("write a mail into the history: %w", err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -32,7 +33,7 @@ func TestLostClaimWritesNothing(t *testing.T) {
 	t.Parallel()
 	for name, out := range map[string]Outcome{
 		"next":  nextJob(domain.DownloadJob{Files: 1}),
-		"fail":  fail(domain.Reason{Class: domain.ClassSystem, Code: CodeInternal}),
+		"fail":  fail(domain.Reason{Class: domain.ClassSystem, Code: reason.CodeInternal}),
 		"wait":  wait(domain.Reason{Code: domain.CodeSpaceShort}, 0),
 		"retry": retry(domain.Reason{}, errors.New("no")),
 	} {
@@ -101,7 +102,7 @@ func TestPanic(t *testing.T) {
 			id := w.aJobIn(c.state)
 			d := stepOf(c.daemon, func(context.Context, *JobTask) Outcome { panic("a secret") })
 			w.turnOf(d)
-			j := w.wantJob(id, c.ends, CodePanic)
+			j := w.wantJob(id, c.ends, reason.CodePanic)
 			class := domain.ClassSystem
 			if c.ends != domain.JobFailed {
 				class = domain.ClassWait
@@ -160,7 +161,7 @@ func TestTroubleIsFinite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
-	why := domain.Reason{Class: domain.ClassSystem, Code: CodeStorage, Message: "the disk is ill"}
+	why := domain.Reason{Class: domain.ClassSystem, Code: reason.CodeStorage, Message: "the disk is ill"}
 	turn := func(out Outcome) {
 		w.turnOf(stepOf(domain.DaemonJobDownloading, func(context.Context, *JobTask) Outcome { return out }))
 		w.clock.Advance(maxDelay)
@@ -175,7 +176,7 @@ func TestTroubleIsFinite(t *testing.T) {
 	}
 	w.wantJob(id, domain.JobDownloading, "")
 	turn(retry(why, errors.New("ill")))
-	w.wantJob(id, domain.JobFailed, CodeStorage)
+	w.wantJob(id, domain.JobFailed, reason.CodeStorage)
 }
 
 // The pause grows and is bounded.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/space"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
@@ -96,11 +98,18 @@ type Meter interface {
 // steps holds what the steps of all daemons work with.
 type steps struct {
 	*storage
+	*payload.Source
 	cfg   Config
 	live  live
-	space *space
+	space *space.Account
 }
 
 func newSteps(cfg Config) *steps {
-	return &steps{storage: newStorage(cfg), cfg: cfg, live: cfg.Handler.Live, space: newSpace(cfg)}
+	dirOf := func(name string) string {
+		p, _ := cfg.Profiles.Get(name) // of a profile that is gone: the installation's
+		return p.WorkingDir
+	}
+	return &steps{storage: newStorage(cfg), cfg: cfg, live: cfg.Handler.Live,
+		Source: &payload.Source{Client: cfg.Fetch, Objects: cfg.Objects, URLs: cfg.Records, RetryDelay: cfg.RetryDelay},
+		space:  space.New(cfg.Space, cfg.Log, cfg.Handler.Clock, dirOf)}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
@@ -38,7 +39,7 @@ type turn struct {
 // was handed over, whose slot is taken.
 func (t *turn) run(work context.Context) *turn {
 	if t.d.Job == domain.JobProvisioning {
-		defer t.r.steps.space.landed(t.job.Job.ID)
+		defer t.r.steps.space.Landed(t.job.Job.ID)
 	}
 	ctx, cancel := context.WithCancel(work)
 	watch := make(chan struct{})
@@ -79,7 +80,7 @@ func (t *turn) outcome(ctx context.Context) (out Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.Log.Error("a step panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			out = fail(domain.Reason{Class: domain.ClassSystem, Code: CodePanic,
+			out = fail(domain.Reason{Class: domain.ClassSystem, Code: reason.CodePanic,
 				Message: "an internal error stopped the work; the operators find it in the log of worker " + t.Claim.Worker})
 		}
 	}()
@@ -138,7 +139,7 @@ func (t *turn) commit(ctx context.Context, out Outcome) {
 		t.moved(ctx)
 	case errors.Is(err, eventstore.ErrBroken) && t.d.Fails != "" && out.verb != verbFail:
 		t.Log.Error("the result cannot be written", "error", err)
-		t.fail(ctx, domain.Reason{Class: domain.ClassSystem, Code: CodeInternal, Message: "the result of the step could not be written: " + err.Error()})
+		t.fail(ctx, domain.Reason{Class: domain.ClassSystem, Code: reason.CodeInternal, Message: "the result of the step could not be written: " + err.Error()})
 	case isRefused(err), errors.Is(err, eventstore.ErrConflict):
 		// It changed meanwhile: a hold was set, an operator was faster, the claim is
 		// gone. The next claim sees it as it is then.
@@ -227,7 +228,7 @@ func (t *turn) note(ctx context.Context, why domain.Reason) {
 
 // sign adds which attempt it was and whose, and bounds the sentence.
 func (t *turn) sign(why domain.Reason) domain.Reason {
-	why.Message, why.Worker = bounded(why.Message), t.Claim.Worker
+	why.Message, why.Worker = reason.Bounded(why.Message), t.Claim.Worker
 	if t.job != nil {
 		why.Attempt = t.job.Job.RetryCount + 1
 	}
@@ -252,7 +253,7 @@ func (t *turn) moved(ctx context.Context) {
 	j := t.job.Job
 	t.Log.Info("moved", "state", j.State)
 	if !j.Promised() {
-		t.r.steps.space.free(j.ID)
+		t.r.steps.space.Free(j.ID)
 	}
 	if j.State.Sub() != domain.SubProcessing && !j.Cleaned {
 		t.r.tryReport(ctx, j.Configuration.BatchID, meta)

@@ -219,7 +219,7 @@ func (w *world) leads(d Daemon) (resign func()) {
 	if d.Job != domain.JobProvisioning {
 		return func() {}
 	}
-	_, resign, err := w.r.steps.space.lead(w.Context())
+	_, resign, err := w.r.steps.space.Lead(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func (w *world) report(id domain.BatchID) ReportBody {
 		w.Fatalf("%s has no report", id)
 	}
 	key, _ := store.KeyOf(r.ReportURL)
-	data, err := w.r.steps.kept(w.Context(), key)
+	data, err := w.r.steps.Kept(w.Context(), key)
 	if err != nil || sha256Hex(data) != r.ReportSHA256 {
 		w.Fatalf("report %s: %v, or its digest differs", r.ReportURL, err)
 	}

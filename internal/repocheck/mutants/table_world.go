@@ -45,7 +45,7 @@ var world = []Mutant{{
 	Package: "cmd/internal/notify", Test: "TestCallback",
 }, {
 	Name: "the promises of other processes", Why: "two processes promise the same working space",
-	At: "cmd/internal/daemon (*space).count", Do: []Op{Drop("unread")},
+	At: "cmd/internal/daemon/space (*Account).count", Do: []Op{Drop("unread")},
 	Package: daemon, Test: "TestTwoProcessesShareSpace",
 }, {
 	Name: "the key of a callback that survives a requeue", Why: "the receiver takes the second try for another callback",
@@ -77,7 +77,7 @@ var world = []Mutant{{
 	Package: fetch, Test: "TestNoProxy",
 }, {
 	Name: "the digest of a downloaded file", Why: "what the manifest does not mean is stored",
-	At: "cmd/internal/daemon (measure).check", Do: []Op{Never("Digest")},
+	At: "cmd/internal/daemon/payload (Measure).Check", Do: []Op{Never("Digest")},
 	Package: daemon, Test: "TestGoodFilesAreNotFetchedTwice",
 }, {
 	Name: "the name rule of manifests", Why: "a file leaves the object's directory",
@@ -156,8 +156,8 @@ var bugs = []Mutant{{
 	Package: zklive, Test: "TestConformance/claims/plain/expired_alone", Hangs: true,
 }, {
 	Name: "a promise that ends while free space is looked for", Why: "space that a job is about to fill is promised to another",
-	At: "cmd/internal/daemon (*space).offer", Do: []Op{Arg("max", 0, "0*$0")},
-	Package: "cmd/internal/daemon", Test: "TestSpaceIsLookedForBesideOthers",
+	At: "cmd/internal/daemon/space (*Account).offer", Do: []Op{Arg("max", 0, "0*$0")},
+	Package: "cmd/internal/daemon/space", Test: "TestSpaceIsLookedForBesideOthers",
 }, {
 	Name: "forgetting the jobs of a cleaned batch", Why: "a process keeps something of each job there ever was", Was: true,
 	At: "eventstore/zklive (*remover).job", Do: []Op{Drop("jobs", "forget")},

@@ -1,4 +1,5 @@
-package daemon
+// Package space keeps the account of the working space that is promised to jobs.
+package space
 
 import (
 	"context"
@@ -23,11 +24,11 @@ const (
 	recountEvery, recountAfter = time.Second, 10 * time.Second
 )
 
-// space is the account of the working space that is promised to jobs which have not
+// Account is the account of the working space that is promised to jobs which have not
 // written it yet. One process at a time keeps it, under a lead: it counts the
 // promises in the live state when its lead begins, adds its own, and follows those
 // that begin and end in other processes. What is written shows as less free space.
-type space struct {
+type Account struct {
 	in      eventstore.Space
 	log     *slog.Logger
 	clock   func() time.Time
@@ -49,15 +50,12 @@ type promise struct {
 	flying  bool  // given here, and the write may not have landed yet
 }
 
-func newSpace(cfg Config) *space {
-	return &space{in: cfg.Space, log: cfg.Log, clock: cfg.Handler.Clock, dirOf: func(name string) string {
-		p, _ := cfg.Profiles.Get(name) // of a profile that is gone: the installation's
-		return p.WorkingDir
-	}}
+func New(in eventstore.Space, log *slog.Logger, clock func() time.Time, dirOf func(profile string) string) *Account {
+	return &Account{in: in, log: log, clock: clock, dirOf: dirOf}
 }
 
-// lead waits until this process keeps the account, and counts.
-func (s *space) lead(ctx context.Context) (context.Context, func(), error) {
+// Lead waits until this process keeps the account, and counts.
+func (s *Account) Lead(ctx context.Context) (context.Context, func(), error) {
 	lead, term, resign, err := s.in.LeadSpace(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -75,14 +73,14 @@ func (s *space) lead(ctx context.Context) (context.Context, func(), error) {
 	}
 	if err := s.count(lead); err != nil {
 		end()
-		return nil, nil, errors.Join(errUncounted, err)
+		return nil, nil, errors.Join(ErrUncounted, err)
 	}
 	return lead, end, nil
 }
 
 // count makes the account what the live state says. A promise of which it is not
 // known yet whether it was written stays.
-func (s *space) count(ctx context.Context) error {
+func (s *Account) count(ctx context.Context) error {
 	at := s.clock()
 	s.mu.Lock()
 	gone := make(map[domain.JobID]bool, len(s.promised))
@@ -114,7 +112,7 @@ func (s *space) count(ctx context.Context) error {
 }
 
 // read counts what was promised elsewhere.
-func (s *space) read(ctx context.Context) error {
+func (s *Account) read(ctx context.Context) error {
 	s.mu.Lock()
 	ids := slices.Collect(maps.Keys(s.unread))
 	s.mu.Unlock()
@@ -142,13 +140,13 @@ func (s *space) read(ctx context.Context) error {
 }
 
 // keep and drop change the account and its sums. The mutex is held.
-func (s *space) keep(id domain.JobID, p promise) {
+func (s *Account) keep(id domain.JobID, p promise) {
 	s.drop(id)
 	s.promised[id] = p
 	s.sums[p.dir] += p.bytes
 }
 
-func (s *space) drop(id domain.JobID) {
+func (s *Account) drop(id domain.JobID) {
 	p, known := s.promised[id]
 	if !known {
 		return
@@ -159,21 +157,21 @@ func (s *space) drop(id domain.JobID) {
 	}
 }
 
-// errUncounted: the promises of other processes are unknown, so that nothing is promised.
-var errUncounted = errors.New("the promises of working space cannot be counted")
+// ErrUncounted: the promises of other processes are unknown, so that nothing is promised.
+var ErrUncounted = errors.New("the promises of working space cannot be counted")
 
-// answer to a job that asks for space.
-type answer struct {
-	ok   bool
-	free int64             // in the working directory
-	left int64             // of it to promise
-	term *eventstore.Token // nil = this process does not keep the account
+// Answer is the answer to a job that asks for space.
+type Answer struct {
+	OK   bool
+	Free int64             // in the working directory
+	Left int64             // of it to promise
+	Term *eventstore.Token // nil = this process does not keep the account
 }
 
-// ask promises the job the bytes it needs if they fit beside what others were
+// Ask promises the job the bytes it needs if they fit beside what others were
 // promised and the reserve. A job of unknown size (0) is let through while the
 // reserve is free. An earlier promise to the same job is replaced.
-func (s *space) ask(ctx context.Context, j domain.Job, dir string, reserve int64, free func() (int64, error)) (a answer, err error) {
+func (s *Account) Ask(ctx context.Context, j domain.Job, dir string, reserve int64, free func() (int64, error)) (a Answer, err error) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	if s.clock().Sub(s.counted) >= recountAfter {
@@ -182,43 +180,43 @@ func (s *space) ask(ctx context.Context, j domain.Job, dir string, reserve int64
 		err = s.read(ctx)
 	}
 	if err != nil {
-		return a, errors.Join(errUncounted, err)
+		return a, errors.Join(ErrUncounted, err)
 	}
-	if a, err = s.offer(j, dir, reserve, free); err != nil || a.ok || s.clock().Sub(s.counted) < recountEvery {
+	if a, err = s.offer(j, dir, reserve, free); err != nil || a.OK || s.clock().Sub(s.counted) < recountEvery {
 		return a, err
 	}
 	if err := s.count(ctx); err != nil {
-		return a, errors.Join(errUncounted, err)
+		return a, errors.Join(ErrUncounted, err)
 	}
 	return s.offer(j, dir, reserve, free)
 }
 
 // offer looks for free space, which may take long. A promise that ends meanwhile still
 // counts: what its job has written may not have been seen.
-func (s *space) offer(j domain.Job, dir string, reserve int64, free func() (int64, error)) (a answer, err error) {
+func (s *Account) offer(j domain.Job, dir string, reserve int64, free func() (int64, error)) (a Answer, err error) {
 	s.mu.Lock()
 	before := s.sums[dir]
 	if own := s.promised[j.ID]; own.dir == dir {
 		before -= own.bytes
 	}
 	s.mu.Unlock()
-	a.free, err = free()
+	a.Free, err = free()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a.term = s.term; a.term == nil || err != nil {
-		return answer{}, err
+	if a.Term = s.term; a.Term == nil || err != nil {
+		return Answer{}, err
 	}
 	s.drop(j.ID)
-	a.left = a.free - reserve - max(before, s.sums[dir])
-	if a.ok = a.left >= j.SpaceNeeded && a.left >= 0; a.ok {
+	a.Left = a.Free - reserve - max(before, s.sums[dir])
+	if a.OK = a.Left >= j.SpaceNeeded && a.Left >= 0; a.OK {
 		s.keep(j.ID, promise{dir: dir, bytes: j.SpaceNeeded, version: j.Version + 1, flying: true})
 	}
 	return a, nil
 }
 
-// landed ends the writing of the promise to a job: it is in the live state, or will
+// Landed ends the writing of the promise to a job: it is in the live state, or will
 // never be.
-func (s *space) landed(id domain.JobID) {
+func (s *Account) Landed(id domain.JobID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, known := s.promised[id]; known {
@@ -227,16 +225,16 @@ func (s *space) landed(id domain.JobID) {
 	}
 }
 
-// free ends the promise to a job that left its state here.
-func (s *space) free(id domain.JobID) {
+// Free ends the promise to a job that left its state here.
+func (s *Account) Free(id domain.JobID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(id)
 }
 
-// notice follows promises that begin or end in other processes, by the events of the
+// Notice follows promises that begin or end in other processes, by the events of the
 // log.
-func (s *space) notice(r domain.Recorded) {
+func (s *Account) Notice(r domain.Recorded) {
 	m, ok := domain.MoveOfJob(r.Data)
 	if !ok || r.Aggregate.Kind != domain.KindJob {
 		return

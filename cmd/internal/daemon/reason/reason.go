@@ -1,4 +1,5 @@
-package daemon
+// Package reason makes the reasons of failed and waiting jobs out of errors.
+package reason
 
 import (
 	"context"
@@ -9,7 +10,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
 )
 
 // Codes of the steps' reasons, besides those of the rules and those of
@@ -30,9 +30,9 @@ const (
 // stands in ZooKeeper.
 const maxMessage = 2048
 
-// faultOf returns who must act on an error, with its code, and whether the same
+// Fault returns who must act on an error, with its code, and whether the same
 // request may succeed a moment later; known is false for an error that does not say.
-func faultOf(err error) (class domain.Class, code domain.Code, temporary, known bool) {
+func Fault(err error) (class domain.Class, code domain.Code, temporary, known bool) {
 	var reason interface{ Reason() domain.Reason }
 	if !errors.As(err, &reason) {
 		return "", "", false, false
@@ -42,29 +42,29 @@ func faultOf(err error) (class domain.Class, code domain.Code, temporary, known 
 	return r.Class, r.Code, temporary, true
 }
 
-// problem is a reason on its way up as an error.
-type problem struct{ domain.Reason }
+// Problem is a reason on its way up as an error.
+type Problem struct{ domain.Reason }
 
 // Error implements error.
-func (p *problem) Error() string { return p.Message }
+func (p *Problem) Error() string { return p.Message }
 
-// contentProblem is what the depositor must correct.
-func contentProblem(code domain.Code, format string, args ...any) error {
-	return &problem{domain.Reason{Class: domain.ClassContent, Code: code, Message: fmt.Sprintf(format, args...)}}
+// Content is what the depositor must correct.
+func Content(code domain.Code, format string, args ...any) error {
+	return &Problem{domain.Reason{Class: domain.ClassContent, Code: code, Message: fmt.Sprintf(format, args...)}}
 }
 
-// systemProblem is what the operators must correct.
-func systemProblem(code domain.Code, format string, args ...any) error {
-	return &problem{domain.Reason{Class: domain.ClassSystem, Code: code, Message: fmt.Sprintf(format, args...)}}
+// System is what the operators must correct.
+func System(code domain.Code, format string, args ...any) error {
+	return &Problem{domain.Reason{Class: domain.ClassSystem, Code: code, Message: fmt.Sprintf(format, args...)}}
 }
 
-// reasonOf returns an error as a reason. The sentence begins with what was being
+// Of returns an error as a reason. The sentence begins with what was being
 // done, "" = nothing to add.
-func reasonOf(err error, doing string) domain.Reason {
+func Of(err error, doing string) domain.Reason {
 	r := domain.Reason{Class: domain.ClassSystem, Code: CodeInternal, Message: err.Error()}
-	var p *problem
+	var p *Problem
 	var st *store.Error
-	class, code, _, known := faultOf(err)
+	class, code, _, known := Fault(err)
 	switch {
 	case errors.As(err, &p):
 		r.Class, r.Code = p.Class, p.Code // the message keeps what was wrapped around it
@@ -81,37 +81,12 @@ func reasonOf(err error, doing string) domain.Reason {
 	if doing != "" {
 		r.Message = doing + ": " + r.Message
 	}
-	r.Message = bounded(r.Message)
+	r.Message = Bounded(r.Message)
 	return r
 }
 
-// trouble is the outcome of an error of our own side. While a server is away, the work
-// is released for as long as it takes; what is final fails at once; anything else,
-// such as a full disk, fails when it happened too often.
-func (s *steps) trouble(err error, doing string) Outcome {
-	r := reasonOf(err, doing)
-	var p *problem
-	var away *logError
-	_, _, temporary, known := faultOf(err)
-	switch {
-	case errors.As(err, &away), isRefused(err), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown),
-		known && temporary && r.Class == domain.ClassSystem:
-		return release(fmt.Errorf("%s: %w", doing, err))
-	case errors.As(err, &p), known:
-		return fail(r)
-	default:
-		return retry(r, fmt.Errorf("%s: %w", doing, err))
-	}
-}
-
-// isRefused reports whether the rules refused a command.
-func isRefused(err error) bool {
-	var r *domain.Refused
-	return errors.As(err, &r)
-}
-
-// bounded cuts a sentence that is too long, between characters.
-func bounded(s string) string {
+// Bounded cuts a sentence that is too long, between characters.
+func Bounded(s string) string {
 	if len(s) <= maxMessage {
 		return s
 	}

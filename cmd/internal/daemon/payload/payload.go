@@ -1,0 +1,230 @@
+// Package payload gets what a deposit names: the files and manifests behind its URLs and
+// uploads, checked against what the deposit says of them.
+package payload
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/manifest"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// Source is where payloads come from.
+type Source struct {
+	Client  *fetch.Client
+	Objects *store.Store // has the uploads, and keeps the manifests
+	URLs    interface {
+		FullURL(ctx context.Context, public string) (string, error)
+	}
+	RetryDelay time.Duration // the first pause between attempts
+}
+
+// File is one file that a deposit names.
+type File struct {
+	Name      string
+	URL       string
+	Algorithm manifest.Algorithm // "" = no digest was given
+	Digest    string             // lower-case hex
+	Size      int64              // bytes, -1 = unknown
+	MimeType  string
+}
+
+// Files lists what the job's object is made of: one file as it came for files and
+// containers, the rows of its manifest for an object manifest. What is wrong with
+// the deposit comes as a problem of class content.
+func (s *Source) Files(ctx context.Context, log *slog.Logger, p profile.Profile, j domain.Job) ([]File, error) {
+	c := j.Configuration
+	if c.PayloadType != domain.TypeObjectManifest {
+		f, err := s.file(ctx, ofJob(c))
+		if err != nil {
+			return nil, err
+		}
+		return []File{f}, nil
+	}
+	m, err := s.objectManifest(ctx, log, p, j)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]File, len(m.Rows))
+	for i, r := range m.Rows {
+		all[i] = File{Name: r.FileName, URL: r.FileURL, Algorithm: r.HashAlgorithm, Digest: r.HashValue, Size: r.Size, MimeType: r.MimeType}
+	}
+	return all, nil
+}
+
+// Payload is what a submission or a job says of its one file.
+type Payload struct {
+	URL, Name         string // the URL in its public form
+	Algorithm, Digest string
+	Size              int64 // 0 = unknown
+}
+
+func ofJob(c domain.Configuration) Payload {
+	return Payload{c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size}
+}
+
+// payload returns the file of a payload, with the whole URL to fetch it from. The URL is
+// never written into an event or a log.
+func (s *Source) file(ctx context.Context, p Payload) (File, error) {
+	f, err := p.file()
+	if err != nil || !record.Redacted(p.URL) {
+		return f, err
+	}
+	f.URL, err = s.URLs.FullURL(ctx, p.URL)
+	if _, code, temporary, known := reason.Fault(err); known && !temporary {
+		err = reason.System(code, "%v", err)
+	}
+	return f, err
+}
+
+// file checks what a payload says.
+func (p Payload) file() (File, error) {
+	f := File{URL: p.URL, Name: cmp.Or(manifest.NormalName(p.Name), manifest.PayloadName(p.URL)), Size: cmp.Or(p.Size, -1)}
+	err := manifest.CheckName(f.Name)
+	if err == nil && p.Algorithm != "" && p.Digest != "" {
+		if f.Algorithm, err = manifest.ParseAlgorithm(p.Algorithm); err == nil {
+			f.Digest, err = f.Algorithm.CheckDigest(p.Digest)
+		}
+	}
+	if err != nil {
+		return File{}, reason.Content(domain.CodeRowFault, "%v", err)
+	}
+	return f, nil
+}
+
+// objectManifest reads the job's manifest from the copy that was kept. The first
+// time, or when it could not be had before, it is fetched, checked and kept: all
+// later steps see the same one.
+func (s *Source) objectManifest(ctx context.Context, log *slog.Logger, p profile.Profile, j domain.Job) (*manifest.Manifest, error) {
+	c := j.Configuration
+	key := "manifests/" + string(c.BatchID) + "/" + string(j.ID) + ".checkm"
+	data, err := s.Kept(ctx, key)
+	if store.CodeOf(err) == store.CodeNotFound {
+		if data, err = s.FetchManifest(ctx, log, p, ofJob(c)); err != nil {
+			return nil, err
+		}
+		if _, err := parseObject(data, p); err != nil {
+			return nil, err
+		}
+		err = crash.Around("daemon/pending/keep-manifest", func() error {
+			_, err := s.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data))
+			return err
+		})
+		if store.CodeOf(err) == store.CodeConflict {
+			data, err = s.Kept(ctx, key) // another attempt was first: its copy holds
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseObject(data, p)
+}
+
+// parseObject parses an object manifest; any fault of it is a problem.
+func parseObject(data []byte, p profile.Profile) (*manifest.Manifest, error) {
+	m, err := manifest.Parse(data, manifest.Limits{MaxBytes: int(p.Limits.MaxManifestBytes), MaxRows: p.Limits.MaxFiles})
+	if err == nil && m.Profile != manifest.MrtIngest {
+		return nil, reason.Content(domain.CodeManifestInvalid, "the manifest's profile is %s, and that of an object is %s", m.Profile, manifest.MrtIngest)
+	}
+	if err == nil {
+		err = m.Corrupt()
+	}
+	if err != nil {
+		return nil, reason.Content(domain.CodeManifestInvalid, "%s", reason.Bounded(err.Error()))
+	}
+	return m, nil
+}
+
+// FetchManifest gets a manifest into memory and checks its size and digest.
+func (s *Source) FetchManifest(ctx context.Context, log *slog.Logger, p profile.Profile, of Payload) ([]byte, error) {
+	f, err := s.file(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = s.Attempts(ctx, log, p, func() error {
+		b.Reset()
+		m, err := NewMeasure(f)
+		if err == nil {
+			err = s.Get(ctx, p, f, io.MultiWriter(&b, m), int64(p.Limits.MaxManifestBytes))
+		}
+		if err != nil {
+			return err
+		}
+		return m.Check()
+	})
+	return b.Bytes(), err
+}
+
+// Kept reads a small object of the default store.
+func (s *Source) Kept(ctx context.Context, key string) ([]byte, error) {
+	return ReadAll(ctx, s.Objects, key)
+}
+
+func ReadAll(ctx context.Context, objects *store.Store, key string) ([]byte, error) {
+	r, err := objects.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	return io.ReadAll(r)
+}
+
+// Measure counts and digests what is written to it, and compares it with what
+// the deposit says of a file.
+type Measure struct {
+	*fetch.Hasher
+	of File
+}
+
+func NewMeasure(f File) (Measure, error) {
+	var also []manifest.Algorithm
+	if f.Algorithm != "" {
+		also = append(also, f.Algorithm)
+	}
+	h, err := fetch.NewHasher(also...)
+	return Measure{h, f}, err
+}
+
+// Measured reads r to its end and checks it.
+func Measured(r io.Reader, f File) (Measure, error) {
+	m, err := NewMeasure(f)
+	if err != nil {
+		return m, err
+	}
+	if _, err := io.Copy(m, r); err != nil {
+		return m, err
+	}
+	return m, m.Check()
+}
+
+// SHA256 returns the digest in lower-case hex.
+func (m Measure) SHA256() string { return m.Digests()[manifest.SHA256] }
+
+// Check returns a problem of class content for what differs.
+func (m Measure) Check() error {
+	f := m.of
+	if f.Size >= 0 && m.Bytes() != f.Size {
+		return reason.Content(reason.CodeSizeMismatch, "%s: %d bytes came, the deposit says %d; correct the one that is wrong",
+			fetch.Redact(f.URL), m.Bytes(), f.Size)
+	}
+	if f.Algorithm == "" {
+		return nil
+	}
+	if got := m.Digests()[f.Algorithm]; got != f.Digest {
+		return reason.Content(domain.CodeDigestMismatch, "%s: the %s digest is %s, the deposit says %s; correct the one that is wrong",
+			fetch.Redact(f.URL), f.Algorithm, got, f.Digest)
+	}
+	return nil
+}
