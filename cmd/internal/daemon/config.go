@@ -30,7 +30,7 @@ type Config struct {
 	Profiles Profiles      // required
 	Fetch    *fetch.Client // all outgoing requests. Required
 	Records  Records       // reservations, inventory, deliveries. Each required
-	Mail     Mailer        // nil = mails that a profile wants are noted as not delivered
+	Mail     Mailer        // nil = mails that a profile wants are recorded as not delivered
 
 	// Objects is the default object store, Work the default working directory of
 	// the installation. Required. Profiles may name others.

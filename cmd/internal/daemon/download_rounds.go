@@ -151,7 +151,7 @@ type partial struct {
 	err  error
 }
 
-// commit gives it its name.
+// commit renames it to its name.
 func (p *partial) commit() {
 	if p.part != nil {
 		p.err, p.part = p.part.Commit(), nil

@@ -11,7 +11,7 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// identify gives the job's object its identifier: the depositor's, the one that its local ids lead to, or a new one, which is reserved under the
+// identify settles the identifier of the job's object: the depositor's, the one that its local ids lead to, or a new one, which is reserved under the
 // job's id before anything else. It is written to the job at once, so that a job
 // that starts over does not mint again.
 func (s *steps) identify(ctx context.Context, t *JobTask) error {

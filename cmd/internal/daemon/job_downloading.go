@@ -53,7 +53,8 @@ func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 	return nextJob(cmd)
 }
 
-// downloadFailed tells failures of the depositor's side from those of ours.
+// downloadFailed returns the outcome of a failure: the job fails by those of the
+// depositor's side.
 func (s *steps) downloadFailed(err error, doing string) Outcome {
 	var away *logError
 	if !errors.As(err, &away) && !ours(err) {

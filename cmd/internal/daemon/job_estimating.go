@@ -12,7 +12,7 @@ import (
 )
 
 // jobEstimating asks for the size of each file and discovers the files (J6, F1). It
-// never fails: a size that no server tells counts as unknown.
+// never fails: a size that no server states counts as unknown.
 func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	p := t.Profile
 	files, err := s.Files(ctx, t.Log, t.Profile, t.Job)

@@ -59,7 +59,7 @@ func retry(r domain.Reason, err error) Outcome {
 	return Outcome{verb: verbRetry, reason: r, err: err}
 }
 
-// release gives the claim up for later: something other than this job stands in the
+// release ends the claim, for the job to be claimed later: something other than this job stands in the
 // way, or (nil) it changed meanwhile and is looked at anew soon.
 func release(err error) Outcome { return Outcome{verb: verbRelease, err: err} }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // commitTimeout bounds a write. It is not cut short when the service stops: a
-// write under way shall not end with an unknown outcome.
+// write under way must not end with an unknown outcome.
 const commitTimeout = 30 * time.Second
 
 // task is what both kinds of task have.

@@ -268,7 +268,7 @@ func (t *turn) again() (n int, delay time.Duration) {
 	return t.r.tries.again(t.Claim.Aggregate, t.job.Job.Version)
 }
 
-// release gives the claim up. It is the last thing done with it.
+// release ends the claim. It is the last thing done with it.
 func (t *turn) release(delay time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()

@@ -61,7 +61,7 @@ func (e *Error) Reason() domain.Reason {
 // wait before it (0 = it does not say).
 func (e *Error) Retry() (again bool, after time.Duration) { return e.Temporary, e.After }
 
-// content returns an error that the depositor must mend.
+// content returns an error that the depositor must correct.
 func content(code domain.Code, url, hint, format string, args ...any) *Error {
 	return &Error{Code: code, Class: domain.ClassContent, URL: url, Hint: hint, Message: fmt.Sprintf(format, args...)}
 }

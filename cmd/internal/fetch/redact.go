@@ -10,7 +10,7 @@ import (
 const maxShown = 300
 
 // Redact returns a URL as it may be shown: without user name, password, fragment
-// and query, and without characters that steer a terminal. That there was a query
+// and query, and without control characters. That there was a query
 // is shown as "?...". It never fails; of what is no URL it keeps the plain part.
 func Redact(raw string) string {
 	raw = strings.TrimSpace(raw)

@@ -138,7 +138,7 @@ func halfSum(s string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// plainText replaces what could steer a reader's terminal.
+// plainText replaces control characters, which a terminal would obey.
 func plainText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -149,7 +149,7 @@ func (b Blob) check(want *Blob) error {
 	return nil
 }
 
-// place gives a temporary object its key.
+// place moves a temporary object to its key.
 func (s *Store) place(ctx context.Context, tmp, key string, o putOptions) error {
 	var err error
 	if s.dir != nil {
@@ -210,7 +210,7 @@ func (s *Store) KeepUpload(ctx context.Context, name string, r io.Reader) (strin
 		return "", Blob{}, wrap("keep upload", name, err)
 	}
 	got.Key = "uploads/" + got.SHA256[:2] + "/" + got.SHA256 + "/" + encodeSegment(name)
-	// What is there already has the same bytes: the key tells their digest.
+	// What is there already has the same bytes: the key has their digest.
 	if err := s.place(ctx, tmp, got.Key, putOptions{}); err != nil {
 		return "", Blob{}, wrap("keep upload", got.Key, err)
 	}

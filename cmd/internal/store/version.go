@@ -162,7 +162,7 @@ func (s *Store) writeFiles(ctx context.Context, from []File, to []StoredFile) er
 }
 
 // writeFile stores one file and returns its key. When an interrupted attempt left
-// other bytes there, it takes a key that tells the digest: overwriting could hit
+// other bytes there, it takes a key with the digest: overwriting could hit
 // a version that another worker of the same job has just completed.
 func (s *Store) writeFile(ctx context.Context, f StoredFile, open func() (io.ReadCloser, error), unsynced *entries) (string, error) {
 	key := f.Key
