@@ -36,7 +36,7 @@ func Callback(ctx context.Context, via Doer, url, key string, body any) error {
 	}
 	var resp *http.Response
 	err = crash.Around("notify/callback/send", func() (err error) {
-		resp, err = via.Do(req)
+		resp, err = via.Do(req) //nolint:bodyclose // closed below
 		return err
 	})
 	if err != nil {
