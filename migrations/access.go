@@ -24,7 +24,7 @@ func MakeRoles(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// accessSQL gives one of the files about roles and rights, with the schemas' names
+// accessSQL returns one of the files about roles and rights, with the schemas' names
 // as they are in names.
 func accessSQL(file string, names Names) (string, error) {
 	text, err := accessFiles.ReadFile("access/" + file + ".sql")

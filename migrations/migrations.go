@@ -31,10 +31,10 @@ const (
 	RecordSchema     = "record"
 )
 
-// Projection gives the migrations of the projection.
+// Projection returns the migrations of the projection.
 func Projection() fs.FS { return sub("projection") }
 
-// Record gives the migrations of the record.
+// Record returns the migrations of the record.
 func Record() fs.FS { return sub("record") }
 
 func sub(dir string) fs.FS {
@@ -154,8 +154,8 @@ func alone(ctx context.Context, db *sql.DB, schema string, statements []string) 
 	return crash.Around("migrations/locked/commit", tx.Commit)
 }
 
-// Pending tells how many migrations the database still lacks. One that a newer
-// program has migrated lacks none.
+// Pending returns the number of migrations that the database still lacks: 0 when a
+// newer program has migrated it.
 func Pending(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error) {
 	all, err := fs.Glob(from, "*.sql")
 	if err != nil {
@@ -174,8 +174,8 @@ where n not in (select version_id from %s.schema_version where is_applied)`, sch
 	return missing, nil
 }
 
-// Unknown tells how many migrations the database has that are not among these: a
-// newer program applied them.
+// Unknown returns the number of migrations that a newer program applied to the
+// database and that are not among these.
 func Unknown(ctx context.Context, db *sql.DB, schema string, from fs.FS) (unknown int, err error) {
 	all, err := fs.Glob(from, "*.sql")
 	if err != nil {
@@ -202,7 +202,7 @@ func versioned(ctx context.Context, db *sql.DB, schema string) (yes bool, err er
 	return yes, err
 }
 
-// numbers gives what the names of migrations begin with.
+// numbers returns the numbers with which the names of migrations begin.
 func numbers(files []string) string {
 	list := make([]string, len(files))
 	for i, file := range files {

@@ -24,7 +24,7 @@ var (
 // named finds the words accession and report where they may be a schema's name.
 var named = regexp.MustCompile(`(\bschema (?:if not exists )?)?\b(accession|report)\b(\.[%a-z]|'::regnamespace)?`)
 
-// Rewrite gives SQL the names of this generation. A name of a schema stands after
+// Rewrite returns SQL with the schemas' names of this generation. A name of a schema stands after
 // the word schema, before a dot and another name, or before '::regnamespace.
 func (n Names) Rewrite(sql string) string {
 	if n == Live {
@@ -40,7 +40,7 @@ func (n Names) Rewrite(sql string) string {
 	})
 }
 
-// ProjectionIn gives the migrations of the projection for other schemas.
+// ProjectionIn returns the migrations of the projection for other schemas.
 func ProjectionIn(n Names) fs.FS { return renamed{Projection(), n} }
 
 // renamed is a file system whose files are rewritten as they are opened.

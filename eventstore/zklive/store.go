@@ -94,14 +94,14 @@ type Store struct {
 	session *session.Session
 }
 
-var _ interface {
-	eventstore.Live
-	eventstore.Claims
-	eventstore.Outbox
-	eventstore.Space
-	eventstore.Inspector
-	eventstore.Restorer
-} = (*Store)(nil)
+var (
+	_ eventstore.Live      = (*Store)(nil)
+	_ eventstore.Claims    = (*Store)(nil)
+	_ eventstore.Outbox    = (*Store)(nil)
+	_ eventstore.Space     = (*Store)(nil)
+	_ eventstore.Inspector = (*Store)(nil)
+	_ eventstore.Restorer  = (*Store)(nil)
+)
 
 // Open connects, makes what is missing of the tree and registers a worker. It
 // waits for ZooKeeper until ctx ends.
