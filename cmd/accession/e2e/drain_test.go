@@ -37,8 +37,8 @@ func TestTheOrderOfAStop(t *testing.T) {
 	text, at := log.String(), -1
 	for _, line := range []string{
 		`msg="stopping: no new claims"`,
-		`msg="daemons still work after the grace time and are cut off; their work is handed back"`,
-		`msg="cut off; the work is handed back"`,
+		`msg="daemons still work after the grace time and are cut off; their work is released"`,
+		`msg="cut off; the work is released"`,
 		`msg="role stopped" role=daemons`, `msg="role stopped" role=follower`, `msg="role stopped" role=sweeper`,
 		`msg="role stopped" role=relay`, `msg="role stopped" role=projector`,
 		`msg=stopped`, `msg=closed server=postgres`, `msg=closed server=nats`, `msg=closed server=zookeeper`,

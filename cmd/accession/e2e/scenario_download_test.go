@@ -122,7 +122,7 @@ func TestScenarioFailure4StoppedWorker(t *testing.T) {
 		PROCESSING         2/1 job-processing  w1 -
 		PROCESSED          2/1 job-processing  w1 -`)
 	s.failedAttempts("a.txt", "1 DOWNLOADING download_timeout succeeded")
-	worker.says("a file was moved by somebody else")
+	worker.says("a file was moved by another process")
 }
 
 // TestScenarioFailure4Overtaken: while a worker is stopped its session ends, and

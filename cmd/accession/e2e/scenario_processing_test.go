@@ -67,7 +67,7 @@ func TestScenarioFailure5ProcessingTimeout(t *testing.T) {
 		PROCESSING        1/2 job-processing w1 -
 		PROCESSED         1/2 job-processing w1 -`)
 	s.failedAttempts("a.txt", "1 PROCESSING processing_timeout succeeded")
-	worker.says("a file was moved by somebody else")
+	worker.says("a file was moved by another process")
 	s.storedOnce()
 }
 

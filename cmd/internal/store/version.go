@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -198,22 +197,16 @@ func (s *Store) VerifyVersion(ctx context.Context, object string, version int) (
 			Hint: fmt.Sprintf("the manifest is that of %s version %d", m.Object, m.Version)}
 	}
 	errs := make([]error, len(m.Files))
-	var g errgroup.Group
-	var failed atomic.Bool
+	g, failed := errgroup.WithContext(ctx)
 	g.SetLimit(parallelFiles)
 	for i, f := range m.Files {
-		if failed.Load() {
-			break // those before it are looked at to their end
+		if failed.Err() != nil {
+			break // those before it are read to their end
 		}
-		g.Go(func() error {
-			if errs[i] = s.verifyFile(ctx, f); errs[i] != nil {
-				failed.Store(true)
-			}
-			return nil
-		})
+		g.Go(func() error { errs[i] = s.verifyFile(ctx, f); return errs[i] })
 	}
-	_ = g.Wait() // no error is given
-	return m, cmp.Or(errs...)
+	_ = g.Wait() // each file has its own error; the first of them counts
+	return m, cmp.Or(cmp.Or(errs...), wrap("verify version", key, ctx.Err()))
 }
 
 func (s *Store) verifyFile(ctx context.Context, f StoredFile) error {

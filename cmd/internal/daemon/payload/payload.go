@@ -189,11 +189,7 @@ type Measure struct {
 }
 
 func NewMeasure(f File) (Measure, error) {
-	var also []manifest.Algorithm
-	if f.Algorithm != "" {
-		also = append(also, f.Algorithm)
-	}
-	h, err := fetch.NewHasher(also...)
+	h, err := fetch.NewHasher(cmp.Or(f.Algorithm, manifest.SHA256)) // SHA-256 in any case
 	return Measure{h, f}, err
 }
 

@@ -1,0 +1,60 @@
+package payload
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/manifest"
+)
+
+func codeOf(err error) domain.Code {
+	var why *reason.Problem
+	if errors.As(err, &why) {
+		return why.Code
+	}
+	return ""
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	const md5 = "900150983cd24fb0d6963f7d28e17f72"
+	for name, c := range map[string]struct {
+		p    Payload
+		want File
+		code domain.Code
+	}{
+		"all that a deposit says":        {Payload{"http://h/x", "a.txt", "MD-5", strings.ToUpper(md5), 3}, File{Name: "a.txt", URL: "http://h/x", Algorithm: manifest.MD5, Digest: md5, Size: 3}, ""},
+		"the URL alone":                  {Payload{URL: "http://h/d/tide.csv"}, File{Name: "tide.csv", URL: "http://h/d/tide.csv", Size: -1}, ""},
+		"a digest without its algorithm": {Payload{URL: "http://h/f", Digest: md5}, File{Name: "f", URL: "http://h/f", Size: -1}, ""},
+		"a name that leaves the object":  {Payload{URL: "http://h/f", Name: "../f"}, File{}, domain.CodeRowFault},
+		"an unknown algorithm":           {Payload{URL: "http://h/f", Algorithm: "rot13", Digest: md5}, File{}, domain.CodeRowFault},
+		"half a digest":                  {Payload{URL: "http://h/f", Algorithm: "md5", Digest: md5[:16]}, File{}, domain.CodeRowFault},
+	} {
+		got, err := c.p.file()
+		if got != c.want || codeOf(err) != c.code || (err == nil) != (c.code == "") {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestMeasured(t *testing.T) {
+	t.Parallel()
+	const md5 = "900150983cd24fb0d6963f7d28e17f72" // of abc
+	for name, c := range map[string]struct {
+		f    File
+		code domain.Code
+	}{
+		"nothing is said": {File{Size: -1}, ""},
+		"as said":         {File{Size: 3, Algorithm: manifest.MD5, Digest: md5}, ""},
+		"another size":    {File{Size: 4, Algorithm: manifest.MD5, Digest: md5}, reason.CodeSizeMismatch},
+		"another digest":  {File{Size: 3, Algorithm: manifest.SHA1, Digest: md5}, domain.CodeDigestMismatch},
+	} {
+		m, err := Measured(strings.NewReader("abc"), c.f)
+		if codeOf(err) != c.code || (err == nil) != (c.code == "") || m.Bytes() != 3 || len(m.SHA256()) != 64 {
+			t.Errorf("%s: %d bytes, %v", name, m.Bytes(), err)
+		}
+	}
+}
