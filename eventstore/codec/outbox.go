@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/accession-ingest/accession/domain"
 )
@@ -29,7 +30,7 @@ type outboxEvent struct {
 // Epoch, which are known only once the node exists. Text is cleaned and the size
 // limited as by [Encode].
 func MarshalOutbox(events []domain.Recorded) ([]byte, error) {
-	out := make([]outboxEvent, len(events))
+	out, byHand := make([]outboxEvent, len(events)), make([]byte, 0, 512*len(events))
 	for i, r := range events {
 		r, data, err := prepare(r)
 		if err != nil {
@@ -38,8 +39,39 @@ func MarshalOutbox(events []domain.Recorded) ([]byte, error) {
 		out[i] = outboxEvent{Type: r.Type, Schema: newestVersion(r.Type), Aggregate: r.Aggregate.String(), Version: r.Version,
 			Time: r.Time, BatchID: r.BatchID, Actor: r.Actor, CommandID: r.CommandID, CausationID: r.CausationID,
 			TraceParent: r.TraceParent, Data: data}
+		byHand = out[i].append(append(byHand, ','))
 	}
-	return marshal(out)
+	if len(out) == 0 || slices.ContainsFunc(out, outboxEvent.needsEscape) {
+		return marshal(out)
+	}
+	byHand[0] = '['
+	return append(byHand, ']'), nil
+}
+
+// needsEscape reports whether a text cannot be in JSON as it is.
+func (e outboxEvent) needsEscape() bool {
+	return !plain(e.Aggregate) || !plain(string(e.BatchID)) || !plain(string(e.Actor)) || !plain(e.CommandID) || !plain(e.CausationID) || !plain(e.TraceParent)
+}
+
+// append appends what encoding/json makes of an event that needs no escapes. This is
+// done by hand because encoding/json takes 4 µs for it, a twentieth of a transition.
+func (e outboxEvent) append(b []byte) []byte {
+	b = append(append(b, `{"t":"`...), e.Type...)
+	b = strconv.AppendInt(append(b, `","s":`...), int64(e.Schema), 10)
+	b = append(append(b, `,"a":"`...), e.Aggregate...)
+	b = strconv.AppendInt(append(b, `","v":`...), e.Version, 10)
+	if at := e.Time.String(); at == "" {
+		b = append(b, `,"at":null`...)
+	} else {
+		b = append(append(append(b, `,"at":"`...), at...), '"')
+	}
+	for _, t := range [...]struct{ name, text string }{{`,"b":"`, string(e.BatchID)}, {`,"by":"`, string(e.Actor)},
+		{`,"c":"`, e.CommandID}, {`,"x":"`, e.CausationID}, {`,"tp":"`, e.TraceParent}} {
+		if t.text != "" {
+			b = append(append(append(b, t.name...), t.text...), '"')
+		}
+	}
+	return append(append(append(b, `,"d":`...), e.Data...), '}')
 }
 
 // JoinOutbox puts what several calls of [MarshalOutbox] gave into one node's data.

@@ -33,7 +33,7 @@ func (p *parser) value(v reflect.Value) {
 	switch kind := v.Kind(); {
 	case v.Type() == timeType:
 		if !p.next("null") {
-			v.Set(reflect.ValueOf(p.time()))
+			*v.Addr().Interface().(*domain.Time) = p.time()
 		}
 	case kind == reflect.String:
 		v.SetString(p.text())
@@ -53,19 +53,19 @@ func (p *parser) value(v reflect.Value) {
 }
 
 func (p *parser) object(v reflect.Value) {
-	separator := "{"
+	later := 0 // 1 behind the first field
 	for _, f := range fieldsOf(v.Type()) {
-		if !p.ok {
+		switch {
+		case !p.ok:
 			return
-		}
-		if p.next(separator + f.key) {
+		case p.next(f.key[later]):
 			p.value(v.FieldByIndex(f.index))
-			separator = ","
-		} else {
+			later = 1
+		default:
 			p.ok = f.optional
 		}
 	}
-	p.ok = p.ok && separator == "," && p.next("}")
+	p.ok = p.ok && later == 1 && p.next("}")
 }
 
 // next reads s, if it comes next.
@@ -94,16 +94,20 @@ func (p *parser) time() domain.Time {
 
 // number reads an integer as [strconv] writes it.
 func (p *parser) number() int64 {
-	digits := p.rest[:len(p.rest)-len(strings.TrimLeft(p.rest, "-0123456789"))]
+	end := 0
+	for end < len(p.rest) && (p.rest[end] == '-' || '0' <= p.rest[end] && p.rest[end] <= '9') {
+		end++
+	}
+	digits := p.rest[:end]
 	n, err := strconv.ParseInt(digits, 10, 64)
-	p.rest, p.ok = p.rest[len(digits):], p.ok && err == nil && strconv.FormatInt(n, 10) == digits
+	p.rest, p.ok = p.rest[end:], p.ok && err == nil && strconv.FormatInt(n, 10) == digits
 	return n
 }
 
-// field is a field of a struct as JSON: its key with quotes and colon, and whether it
-// may be left out.
+// field is a field of a struct as JSON: its key, as the first one and as a later one,
+// and whether it may be left out.
 type field struct {
-	key      string
+	key      [2]string
 	index    []int
 	optional bool
 }
@@ -119,7 +123,7 @@ func fieldsOf(t reflect.Type) []field {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "" && name != "-" {
-			list = append(list, field{`"` + name + `":`, f.Index, strings.Contains(options, "omit")})
+			list = append(list, field{[2]string{`{"` + name + `":`, `,"` + name + `":`}, f.Index, strings.Contains(options, "omit")})
 		}
 	}
 	fields.Store(t, list)
