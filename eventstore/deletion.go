@@ -94,10 +94,7 @@ func (d deletion) job(ctx context.Context, id domain.JobID) error {
 		return err
 	}
 	// A job that is not locked now will not be locked again.
-	if locked, err := d.h.Live.Locked(ctx, id.Aggregate()); err != nil || len(locked) > 0 {
-		if err == nil {
-			err = &Error{Op: "delete", Aggregate: id.Aggregate(), Err: ErrLocked, Hint: "a worker has it locked; try again later"}
-		}
+	if err := d.h.unlocked(ctx, &Error{Op: "delete", Aggregate: id.Aggregate(), Err: ErrLocked, Hint: "a worker has it locked; try again later"}); err != nil {
 		return err
 	}
 	if err := crash.Around("eventstore/deletion/remove-work", func() error { return d.removeWork(at.State) }); err != nil {

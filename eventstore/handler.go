@@ -243,10 +243,11 @@ func (k kind[S]) commit(ctx context.Context, h *Handler, d decided[S], m Meta) (
 		return Result[S]{}, err
 	}
 	done := make([]Committed, 1)
-	if m.DryRun {
-		err = h.unlocked(ctx, c)
-	} else {
+	switch {
+	case !m.DryRun:
 		done, err = h.Live.Commit(ctx, c)
+	case c.Require.Unlocked && (c.Claim == nil || c.Claim.Aggregate != c.Aggregate()):
+		err = h.unlocked(ctx, &Error{Op: "commit", Aggregate: c.Aggregate(), Err: ErrLocked})
 	}
 	if err != nil {
 		return Result[S]{}, err
@@ -258,14 +259,11 @@ func (k kind[S]) commit(ctx context.Context, h *Handler, d decided[S], m Meta) (
 		Events: c.Events, Claim: done[0].Claim}, nil
 }
 
-// unlocked refuses what the write would refuse because of a lock.
-func (h *Handler) unlocked(ctx context.Context, c Change) error {
-	if !c.Require.Unlocked || c.Claim != nil && c.Claim.Aggregate == c.Aggregate() {
-		return nil
-	}
-	locked, err := h.Live.Locked(ctx, c.Aggregate())
+// unlocked returns the refusal when its aggregate is locked.
+func (h *Handler) unlocked(ctx context.Context, refusal *Error) error {
+	locked, err := h.Live.Locked(ctx, refusal.Aggregate)
 	if err == nil && len(locked) > 0 {
-		err = &Error{Op: "commit", Aggregate: c.Aggregate(), Err: ErrLocked}
+		return refusal
 	}
 	return err
 }

@@ -44,11 +44,7 @@ func (m *Manifest) formatHeader() string {
 	}
 	fmt.Fprintf(&b, "#%%profile | %s\n", m.Profile.URL())
 	for _, p := range m.Prefixes {
-		if p.URI == "" {
-			fmt.Fprintf(&b, "#%%prefix | %s\n", p.Name)
-			continue
-		}
-		fmt.Fprintf(&b, "#%%prefix | %s | %s\n", p.Name, p.URI)
+		b.WriteString(strings.TrimSuffix("#%prefix | "+p.Name+" | "+p.URI, " | ") + "\n")
 	}
 	b.WriteString("#%fields")
 	for _, f := range m.Fields {

@@ -119,7 +119,7 @@ func decodeEnvelope(m Message) (r domain.Recorded, schema int, err error) {
 		CommandID: d.text("ce-commandid"), CausationID: d.text("ce-causationid"), TraceParent: d.text("ce-traceparent"),
 		Zxid: d.number("ce-zxid"), Epoch: d.number("ce-epoch"), Source: d.text("ce-source"),
 	}
-	if id := d.text("ce-id"); d.err == nil && !isID(id, whose, r.Version) {
+	if id := d.text("ce-id"); d.err == nil && id != r.ID() {
 		d.fail(fmt.Errorf("ce-id is %q where subject and version say %q", id, r.ID()))
 	}
 	if d.err == nil && !plainSubject(m.Subject, aggregate) {
@@ -129,13 +129,6 @@ func decodeEnvelope(m Message) (r domain.Recorded, schema int, err error) {
 		}
 	}
 	return r, schema, d.err
-}
-
-// isID reports whether an id is that of an aggregate's event, without making it.
-func isID(id, aggregate string, version int64) bool {
-	var digits [20]byte
-	last, found := strings.CutPrefix(id, aggregate)
-	return found && last != "" && last[0] == '/' && last[1:] == string(strconv.AppendInt(digits[:0], version, 10))
 }
 
 func unreadable(m Message, r domain.Recorded, err error) error {

@@ -66,12 +66,7 @@ func newUpcasts(newest map[domain.EventType]int, list []Upcaster) (upcasts, erro
 	return u, nil
 }
 
-func (u upcasts) version(t domain.EventType) int {
-	if n, ok := u.newest[t]; ok {
-		return n
-	}
-	return 1
-}
+func (u upcasts) version(t domain.EventType) int { return max(u.newest[t], 1) }
 
 // upcast brings the data of version v up to the newest.
 func (u upcasts) upcast(t domain.EventType, v int, data []byte) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -139,15 +140,11 @@ func (s *shard) appended(ctx context.Context, todo []eventstore.Append, seqs []u
 }
 
 func aggregates(todo []eventstore.Append) []domain.Aggregate {
-	var list []domain.Aggregate
-	seen := make(map[domain.Aggregate]bool, len(todo))
+	set := make(map[domain.Aggregate]bool, len(todo))
 	for _, t := range todo {
-		if a := t.Event.Aggregate; !seen[a] {
-			seen[a] = true
-			list = append(list, a)
-		}
+		set[t.Event.Aggregate] = true
 	}
-	return list
+	return slices.Collect(maps.Keys(set))
 }
 
 // loadLast asks the log for the last events of aggregates.

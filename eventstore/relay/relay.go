@@ -53,12 +53,7 @@ type Gap struct {
 func (r *Relay) Gaps() []Gap {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]Gap, 0, len(r.gaps))
-	for _, g := range r.gaps {
-		all = append(all, g)
-	}
-	slices.SortFunc(all, func(a, b Gap) int { return cmp.Compare(a.Aggregate.String(), b.Aggregate.String()) })
-	return all
+	return slices.SortedFunc(maps.Values(r.gaps), func(a, b Gap) int { return cmp.Compare(a.Aggregate.String(), b.Aggregate.String()) })
 }
 
 const (
