@@ -171,7 +171,7 @@ func (in *installation) until(from uint64, want domain.EventType) {
 	in.t.Fatalf("no %s came", want)
 }
 
-// What is under way when the service stops is handed back and done by the next.
+// What is under way when the service stops is released and done by the next.
 func TestStopHandsBackAndTheNextStartGoesOn(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "stop_grace=100ms", "workers=job-downloading=2")

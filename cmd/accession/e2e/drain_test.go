@@ -11,7 +11,7 @@ import (
 )
 
 // TestTheOrderOfAStop stops a service in the middle of a download that does not
-// end: what is said and done comes in order, the job is handed back and nothing of
+// end: what is said and done comes in order, the job is released and nothing of
 // it is counted but the attempt at its file, which had begun.
 func TestTheOrderOfAStop(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,7 @@ func stops(o *office, point string) {
 	}, "serve")
 }
 
-// stopsWhileItWorks: what is under way when the process stops is handed back.
+// stopsWhileItWorks: what is under way when the process stops is released.
 func stopsWhileItWorks(o *office, point string) {
 	o.dies(point, func(p *os.Process, dead <-chan struct{}) {
 		o.deposit("slow")
