@@ -162,7 +162,7 @@ func TestErrorsAreSortedByWhatCanBeDone(t *testing.T) {
 	if !errors.As(outer, &e) || e.What != "load" || e.Kind != NotFound || e.Hint != "look elsewhere" || outer.Error() != "load: there is no ship" {
 		t.Errorf("%+v", outer)
 	}
-	if odd := errors.New("odd"); missing(odd, "", "") != odd || missing(nil, "", "") != nil {
+	if odd := errors.New("odd"); !errors.Is(missing(odd, "", ""), odd) || missing(nil, "", "") != nil {
 		t.Error("another error became one about something missing")
 	}
 	err := NoAnswer("zookeeper", &eventstore.Error{Op: "open", Err: errors.New("a\n\tb"), Hint: "twice"}, "once")

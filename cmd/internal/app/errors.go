@@ -63,6 +63,8 @@ func missing(err error, hint, format string, args ...any) error {
 }
 
 // explained explains the error that a use case returns; it is deferred.
+//
+//nolint:gocritic // a deferred call changes the result of its caller
 func explained(err *error, what string) { *err = explain(what, *err) }
 
 // explain turns the errors of the layers below into an [*Error]. nil stays nil, an

@@ -100,7 +100,7 @@ func (p *logRestorer) prefix(ctx context.Context, last uint64) error {
 	defer stop()
 	row, rowErr, more := next()
 	for r, err := range readLog(ctx, p.log, last, p.progress, "reading the log") {
-		if err = errors.Join(err, rowErr); err != nil {
+		if err := errors.Join(err, rowErr); err != nil {
 			return err
 		}
 		switch {
