@@ -94,7 +94,7 @@ check-generated: $(SQLC) ## fail when generated code is stale; the tree is not t
 	@SQLC=$(SQLC) deploy/ci/check-generated.sh
 
 ##@ Look closer
-.PHONY: repeat fuzz mutants bench soak
+.PHONY: repeat fuzz mutants bench soak statements
 
 repeat: setup-test build ## one package many times: make repeat PKG=./eventstore/zklive N=20 [RUN=TestClaim]
 	@test -n '$(PKG)' || { echo 'say which package: make repeat PKG=./eventstore/zklive N=20 [RUN=TestClaim]' >&2; exit 2; }
@@ -106,6 +106,9 @@ fuzz: ## every fuzz target for a while: make fuzz TIME=30s
 mutants: setup-test build ## take one protection out at a time: its test must go red: make mutants [RUN=lock]
 	@go build -o bin/mutants ./internal/repocheck/mutants
 	@$(WITH_STACK) bin/mutants -run '$(RUN)'
+
+statements: ## count hand-written statements and lines of each package, without tests
+	@go run ./internal/repocheck/statements
 
 bench: setup build ## all benchmarks, one package at a time: make bench [BENCH=Transitions]
 	@$(WITH_STACK) go test -p 1 -count=1 -timeout 60m -run '^$$' -bench '$(BENCH)' -benchmem ./...
