@@ -39,7 +39,7 @@ func TestBadBatchManifestIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, noRecords)
+			w := newFixture(t, noRecords)
 			if c.page != nil {
 				w.web.on("/b.checkm", c.page)
 			}
@@ -71,7 +71,7 @@ func text(s string) http.HandlerFunc {
 // B2, B4: a batch whose collection is on hold waits before anything is fetched.
 func TestHeldBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.serve("/b.checkm", manifestOf("mrt-batch-manifest", w.web.URL+"/o.checkm"))
 	id := w.submit(domain.TypeBatchManifest, "/b.checkm")
 	w.hold(true)
@@ -90,7 +90,7 @@ func TestHeldBatch(t *testing.T) {
 // One job a row, each with what its row says; a faulty row becomes a job as well.
 func TestRowsBecomeJobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest",
 		"http://files.test/a.txt | md5 | 0cc175b9c0f1b6a831c399e269772661 | 1 | | b.txt | ark:/99999/fk4x | l1;l2 | Ana | Tides | 1923",
 		"http://files.test/c%20d.txt",
@@ -130,7 +130,7 @@ func TestRowsBecomeJobs(t *testing.T) {
 // names it.
 func TestJobIsNamedAsItsPayload(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.submit(domain.TypeFile, "/a/tide%20table.csv", func(s *domain.Submission) { s.FileName = "" })
 	w.turn(domain.DaemonBatchPending)
 	if j := w.job(w.batch(id).Listing.FirstJID); j.Configuration.FileName != "tide table.csv" {
@@ -141,7 +141,7 @@ func TestJobIsNamedAsItsPayload(t *testing.T) {
 // cutter ends the session of a store after each write of jobs, or loses its
 // answer.
 type cutter struct {
-	*world
+	*fixture
 	eventstore.Live
 	lose  bool
 	every int // writes of jobs until it strikes
@@ -175,9 +175,9 @@ func TestJobCreationIsResumed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, noRecords, func(w *world) {
+			w := newFixture(t, noRecords, func(w *fixture) {
 				c := cut
-				c.world, c.Live = w, w.h.Live
+				c.fixture, c.Live = w, w.h.Live
 				w.h.Live = &c
 			})
 			lines := make([]string, rows)
@@ -214,7 +214,7 @@ func TestJobCreationIsResumed(t *testing.T) {
 func TestWritesOfJobsAreBounded(t *testing.T) {
 	t.Parallel()
 	seen := 0
-	w := newWorld(t, noRecords, func(w *world) {
+	w := newFixture(t, noRecords, func(w *fixture) {
 		w.h.Live = &watcher{Live: w.h.Live, see: func(changes []eventstore.Change) {
 			size := 0
 			for _, c := range changes {
@@ -254,7 +254,7 @@ func (l *watcher) Commit(ctx context.Context, changes ...eventstore.Change) ([]e
 // Large batches are less urgent.
 func TestLargeBatchesAreLessUrgent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	p := w.set[tides]
 	p.Priority.LargeBatch = profile.LargeBatch{Jobs: 2, Priority: 30}
 	w.set[tides] = p
@@ -269,7 +269,7 @@ func TestLargeBatchesAreLessUrgent(t *testing.T) {
 // The depositor is told once that the batch was accepted.
 func TestQueuedMail(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.wantMails(profile.MailQueued)
 	w.web.serve("/a.txt", "a")
 	id := w.submit(domain.TypeFile, "/a.txt")
@@ -282,7 +282,7 @@ func TestQueuedMail(t *testing.T) {
 	}
 }
 
-func (w *world) wantMails(kinds ...profile.Mail) {
+func (w *fixture) wantMails(kinds ...profile.Mail) {
 	p := w.set[tides]
 	p.Notify = profile.Notify{From: "ingest@harbour.test", To: []string{"ana@harbour.test"}, On: kinds}
 	w.set[tides] = p

@@ -14,7 +14,7 @@ import (
 // Shows: P5
 func TestSleeperLeavesTheSuccessorsAttemptsAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
 	cfg := w.cfg
 	cfg.Files = &files.Handler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text} // remembers nothing
@@ -23,7 +23,7 @@ func TestSleeperLeavesTheSuccessorsAttemptsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := ""
-	for n := range w.livesOf(id) {
+	for n := range w.fileStatesOf(id) {
 		name = n
 	}
 	d := daemonNamed(domain.DaemonJobDownloading)

@@ -11,18 +11,18 @@ import (
 	"github.com/accession-ingest/accession/eventstore/files"
 )
 
-// life is what the history tells of one file.
-type life struct {
+// fileHistory is one file as its events have it.
+type fileHistory struct {
 	domain.File
 	rows   string // of the file table, in order
 	events []domain.Recorded
 }
 
-// lifeOf folds the histories of a job's files, by name. An event that is not legal
+// fileStatesOf folds the histories of a job's files, by name. An event that is not legal
 // fails the test.
-func (w *world) livesOf(id domain.JobID) map[string]life {
+func (w *fixture) fileStatesOf(id domain.JobID) map[string]fileHistory {
 	w.Helper()
-	all := map[string]life{}
+	all := map[string]fileHistory{}
 	for r, err := range w.history.Read(w.Context(), eventstore.ReadOptions{}) {
 		if err != nil {
 			w.Fatal(err)
@@ -46,9 +46,9 @@ func (w *world) livesOf(id domain.JobID) map[string]life {
 }
 
 // wantRows checks which rows each file of a job took.
-func (w *world) wantRows(id domain.JobID, want map[string]string) map[string]life {
+func (w *fixture) wantRows(id domain.JobID, want map[string]string) map[string]fileHistory {
 	w.Helper()
-	got := w.livesOf(id)
+	got := w.fileStatesOf(id)
 	for name, rows := range want {
 		if got[name].rows != rows {
 			w.Errorf("%s took %q, want %q\n%s", name, got[name].rows, rows, w.log)
@@ -61,7 +61,7 @@ func (w *world) wantRows(id domain.JobID, want map[string]string) map[string]lif
 }
 
 // operate asks for a command about a file of a job, as another process does.
-func (w *world) operate(id domain.JobID, name string, cmd domain.FileCommand) {
+func (w *fixture) operate(id domain.JobID, name string, cmd domain.FileCommand) {
 	w.Helper()
 	h := &files.Handler{Log: w.history, Clock: w.clock.Now, NewID: w.h.NewID}
 	if _, err := h.File(w.Context(), domain.HashFile(string(id), name), cmd, operator()); err != nil {
@@ -84,14 +84,14 @@ func (l *flaky) Append(ctx context.Context, events []eventstore.Append) ([]uint6
 }
 
 // away lets writes of files' events fail from the next one on.
-func (w *world) away(after, times int32) *flaky {
+func (w *fixture) away(after, times int32) *flaky {
 	f := &flaky{Log: w.history, first: after + 1, last: after + times}
 	w.r.steps.cfg.Files = &files.Handler{Log: f, Clock: w.clock.Now, NewID: w.h.NewID}
 	return f
 }
 
 // dying is a daemon whose worker loses its session at the end of its step.
-func (w *world) dying(name string) Daemon {
+func (w *fixture) dying(name string) Daemon {
 	d := daemonNamed(name)
 	step := d.jobStep
 	d.jobStep = func(s *steps, ctx context.Context, t *JobTask) Outcome {

@@ -12,8 +12,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Each file of a deposit goes through its own life, whatever the deposit's kind.
-func TestLivesOfFiles(t *testing.T) {
+// Each file of a deposit goes through its own fileHistory, whatever the deposit's kind.
+func TestFileStates(t *testing.T) {
 	t.Parallel()
 	const whole = "F1 F2 F4 F10 F11 F12"
 	for kind, files := range map[domain.SubmissionType][]string{
@@ -26,7 +26,7 @@ func TestLivesOfFiles(t *testing.T) {
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "data/b.txt": "bb", "empty": ""})
 			w.web.serve("/"+string(domain.TypeBatchManifest), manifestOf("mrt-batch-manifest", w.web.URL+"/o.checkm"))
 			w.web.serve("/"+string(domain.TypeFileBatchManifest), manifestOf("mrt-single-file-batch-manifest", w.web.URL+"/a.txt"))
@@ -55,7 +55,7 @@ func TestLivesOfFiles(t *testing.T) {
 // discovers nothing twice.
 func TestEstimatingDiscovers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.serve("/a.txt", "four")
 	w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest", w.web.URL+"/a.txt?token=secret"))
 	id := w.jobIn(domain.JobEstimating, domain.TypeObjectManifest, "/o.checkm")
@@ -72,7 +72,7 @@ func TestEstimatingDiscovers(t *testing.T) {
 // once: the attempt that had begun counts, and what was there is not fetched again.
 func TestDeadDownloadIsTakenOver(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.one()
 	died := false
 	w.web.serve("/a.txt", "a")
@@ -107,7 +107,7 @@ func TestDeadDownloadIsTakenOver(t *testing.T) {
 // Trouble of our own with the working directory is not held against the files.
 func TestClaimDirectoryIsGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.one()
 	var id domain.JobID
 	w.web.on("/a.txt", func(rw http.ResponseWriter, r *http.Request) {
@@ -137,7 +137,7 @@ func TestClaimDirectoryIsGone(t *testing.T) {
 }
 
 // one lets a job's files be fetched one after the other.
-func (w *world) one() {
+func (w *fixture) one() {
 	p := w.set[tides]
 	p.Fetch.Parallel = 1
 	w.set[tides] = p
@@ -147,7 +147,7 @@ func (w *world) one() {
 // requeue takes it up again, fetches nothing else, and may fail again.
 func TestAttemptsAreUsedUp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	broken := func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusServiceUnavailable) }
 	w.web.serve("/a.txt", "a")
 	w.web.on("/b.txt", broken)
@@ -176,10 +176,10 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 }
 
 // A job whose worker died between the end of a file and its own fails with it; that
-// is no second life for the file.
+// is no second fileHistory for the file.
 func TestGivenUpStaysSo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.serve("/b.txt", "b")
 	id := w.jobIn(domain.JobDownloading, domain.TypeFile, "/b.txt")
 	w.web.on("/b.txt", http.NotFound)
@@ -197,7 +197,7 @@ func TestGivenUpStaysSo(t *testing.T) {
 // damaged after that is sent back and fetched again.
 func TestCopiesThatAreThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "b.txt": "b", "c.txt": "c"})
 	w.web.serve("/c.txt", "C")
 	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
@@ -230,7 +230,7 @@ func TestLogIsAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, noRecords)
+			w := newFixture(t, noRecords)
 			id := w.aJobIn(c.state)
 			d := map[domain.JobState]string{domain.JobEstimating: domain.DaemonJobEstimating, domain.JobDownloading: domain.DaemonJobDownloading}[c.state]
 			w.away(c.after, 2)
@@ -260,7 +260,7 @@ func TestLogIsAway(t *testing.T) {
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	p := w.set[tides]
 	p.Fetch.Parallel, p.Limits.MaxFiles = 16, n
 	w.set[tides] = p
@@ -281,7 +281,7 @@ func TestManyFiles(t *testing.T) {
 		t.Fatalf("job %+v", j)
 	}
 	states := map[string]int{}
-	for _, l := range w.livesOf(job) {
+	for _, l := range w.fileStatesOf(job) {
 		states[l.rows]++
 	}
 	if states["F1 F2 F4 F10"] != n || log.n.Load() > 2*n/chunkFiles+100 {

@@ -14,7 +14,7 @@ import (
 const upToReady = "F1 F2 F4 F10"
 
 // dies lets the worker die at an operation of the records, so often.
-func (w *world) dies(op string, times int) {
+func (w *fixture) dies(op string, times int) {
 	w.r.steps.cfg.Records = faulty(w.cfg.Records, func(asked string) error {
 		if asked == op && times > 0 {
 			times--
@@ -26,9 +26,9 @@ func (w *world) dies(op string, times int) {
 }
 
 // begun lets a worker die right after it began to process the files.
-func (w *world) begun(id domain.JobID, name string) {
+func (w *fixture) begun(id domain.JobID, name string) {
 	w.Helper()
-	l := w.livesOf(id)[name]
+	l := w.fileStatesOf(id)[name]
 	if l.State == domain.FileProcessing {
 		w.operate(id, name, domain.FailProcessing{Fence: l.Fence, Reason: domain.WorkerLost(l.Worker), Limits: domain.Limits{Max: 3}})
 		w.operate(id, name, domain.RetryProcessing{Limits: domain.Limits{Max: 3}})
@@ -50,7 +50,7 @@ func TestDeadProcessingIsTakenOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			id := w.aJobIn(domain.JobProcessing)
 			for range c.deaths {
 				w.begun(id, "a.txt")
@@ -76,7 +76,7 @@ func TestDeadProcessingIsTakenOver(t *testing.T) {
 // A worker that dies after the files were stored leaves nothing to do again.
 func TestStoredFilesStayProcessed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id := w.aJobIn(domain.JobProcessing)
 	w.dies("FinishEffect", 1)
 	w.turn(domain.DaemonJobProcessing)
@@ -89,14 +89,14 @@ func TestStoredFilesStayProcessed(t *testing.T) {
 // The stored object is read back: a file that differs is sent back, and only that.
 func TestReadBackDiffers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
 	id := w.jobIn(domain.JobProcessing, domain.TypeObjectManifest, "/o.checkm")
 	w.dies("FinishEffect", 1)
 	w.turn(domain.DaemonJobProcessing)
 	put := func(text string) {
 		t.Helper()
-		if _, err := w.cfg.Objects.Put(t.Context(), w.livesOf(id)["a.txt"].events[5].Data.(*domain.FileDone).Output.Key, strings.NewReader(text)); err != nil {
+		if _, err := w.cfg.Objects.Put(t.Context(), w.fileStatesOf(id)["a.txt"].events[5].Data.(*domain.FileDone).Output.Key, strings.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestReadBackDiffers(t *testing.T) {
 // A job that fails gives its files up, a step that is tried again does not.
 func TestFailedProcessingEndsAttempts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
 	id := w.jobIn(domain.JobProcessing, domain.TypeObjectManifest, "/o.checkm")
 	work, err := w.r.steps.work(w.set[tides])
@@ -135,7 +135,7 @@ func TestFailedProcessingEndsAttempts(t *testing.T) {
 // A file that an operator skips stays out of the object, and the report names it.
 func TestSkippedFile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "b.txt": "b", "bad.txt": "bad"})
 	w.web.serve("/bad.txt", "BAD")
 	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")

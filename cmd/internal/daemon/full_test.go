@@ -32,7 +32,7 @@ func (l *fullLive) Commit(ctx context.Context, changes ...eventstore.Change) ([]
 // behind it is not done again.
 func TestAResultWaitsForRoom(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
 	live := &fullLive{Live: w.h.Live, left: 2}
 	w.h.Live = live
@@ -49,7 +49,7 @@ func TestAResultWaitsForRoom(t *testing.T) {
 // While it waits, a lost claim ends it.
 func TestAResultDoesNotOutlastItsClaim(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
 	w.h.Live = &fullLive{Live: w.h.Live, left: 1, on: func() { w.mem.Expire(w.store) }}
 	before := w.job(id)

@@ -8,20 +8,20 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// handingOver is a world whose runner hands over once it is opened.
-func handingOver(t *testing.T) *world {
+// handingOver is a fixture whose runner hands over once it is opened.
+func handingOver(t *testing.T) *fixture {
 	t.Helper()
-	return newWorld(t, noRecords, func(w *world) { w.cfg.HandOver = true })
+	return newFixture(t, noRecords, func(w *fixture) { w.cfg.HandOver = true })
 }
 
-func (w *world) openRunner() (stop context.CancelFunc) {
+func (w *fixture) openRunner() (stop context.CancelFunc) {
 	w.r.open, stop = context.WithCancel(w.Context())
 	return stop
 }
 
 // slotTurn lets a daemon do its next piece of work, as Run does, and gives what it goes on
 // with.
-func (w *world) slotTurn(daemon string) *turn {
+func (w *fixture) slotTurn(daemon string) *turn {
 	w.Helper()
 	d := daemonNamed(daemon)
 	if !w.r.slots.take(daemon) {
@@ -65,17 +65,17 @@ func TestNoHandOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		state  domain.JobState
-		change func(w *world, stop context.CancelFunc)
+		change func(w *fixture, stop context.CancelFunc)
 	}{
-		"no slot": {domain.JobProvisioning, func(w *world, _ context.CancelFunc) {
+		"no slot": {domain.JobProvisioning, func(w *fixture, _ context.CancelFunc) {
 			for w.r.slots.take(domain.DaemonJobDownloading) { //nolint:revive // until there is none
 			}
 		}},
-		"stopping":     {domain.JobProvisioning, func(_ *world, stop context.CancelFunc) { stop() }},
-		"switched off": {domain.JobProvisioning, func(w *world, _ context.CancelFunc) { w.r.cfg.HandOver = false }},
-		"held":         {domain.JobPending, func(w *world, _ context.CancelFunc) { w.hold(true) }},
-		"failed":       {domain.JobDownloading, func(w *world, _ context.CancelFunc) { w.web.Close() }},
-		"in turn":      {domain.JobEstimating, func(*world, context.CancelFunc) {}},
+		"stopping":     {domain.JobProvisioning, func(_ *fixture, stop context.CancelFunc) { stop() }},
+		"switched off": {domain.JobProvisioning, func(w *fixture, _ context.CancelFunc) { w.r.cfg.HandOver = false }},
+		"held":         {domain.JobPending, func(w *fixture, _ context.CancelFunc) { w.hold(true) }},
+		"failed":       {domain.JobDownloading, func(w *fixture, _ context.CancelFunc) { w.web.Close() }},
+		"in turn":      {domain.JobEstimating, func(*fixture, context.CancelFunc) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

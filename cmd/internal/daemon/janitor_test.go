@@ -13,14 +13,14 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-func (w *world) pass() {
+func (w *fixture) pass() {
 	w.Helper()
 	if err := w.r.pass(w.Context()); err != nil {
 		w.Errorf("pass: %v", err)
 	}
 }
 
-func (w *world) gone(id domain.BatchID) bool {
+func (w *fixture) gone(id domain.BatchID) bool {
 	_, err := w.store.Batch(w.Context(), id)
 	return errors.Is(err, eventstore.ErrNotFound)
 }
@@ -28,7 +28,7 @@ func (w *world) gone(id domain.BatchID) bool {
 // B5 is made up for when whoever emptied the batch could not do it.
 func TestMissedReportIsBegun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobPending)
 	batch := w.job(id).Configuration.BatchID
 	w.pass()
@@ -53,7 +53,7 @@ func TestMissedReportIsBegun(t *testing.T) {
 // B13: a completed batch goes after its retention time, without events of its jobs.
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(w *world) { w.cfg.Retention = time.Hour })
+	w := newFixture(t, func(w *fixture) { w.cfg.Retention = time.Hour })
 	job := w.aJobIn(domain.JobCompleted)
 	batch := w.job(job).Configuration.BatchID
 	w.turn(domain.DaemonBatchReporting)
@@ -75,7 +75,7 @@ func TestRetention(t *testing.T) {
 // Without a retention time nothing is cleaned up.
 func TestNoRetention(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	batch := w.job(w.aJobIn(domain.JobCompleted)).Configuration.BatchID
 	w.turn(domain.DaemonBatchReporting)
 	w.clock.Advance(1000 * time.Hour)
@@ -89,7 +89,7 @@ func TestNoRetention(t *testing.T) {
 // round.
 func TestLockedJobIsLeft(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(w *world) { w.cfg.Retention = time.Hour })
+	w := newFixture(t, func(w *fixture) { w.cfg.Retention = time.Hour })
 	job := w.aJobIn(domain.JobCompleted)
 	batch, dir := w.job(job).Configuration.BatchID, w.job(job).Configuration.WorkingDir
 	w.turn(domain.DaemonBatchReporting)
@@ -132,7 +132,7 @@ func (c cutAt) Err() error {
 // one event and nothing left in the working directory.
 func TestDeletionKilledAnywhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	for n := int64(1); ; n++ {
 		w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest", "gopher://files.test/x", "gopher://files.test/y", "gopher://files.test/z"))
 		batch := w.submit(domain.TypeFileBatchManifest, "/f.checkm")
@@ -172,7 +172,7 @@ func TestDeletionKilledAnywhere(t *testing.T) {
 // Shows: P8
 func TestStrayDirectories(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobProcessing)
 	batch := w.job(id).Configuration.BatchID
 	// A profile's own place, in which nothing has been done since the start.

@@ -37,7 +37,7 @@ func TestDownloadFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, noRecords)
+			w := newFixture(t, noRecords)
 			p := w.set[tides]
 			p.Limits.MaxFileBytes = 1000
 			w.set[tides] = p
@@ -63,7 +63,7 @@ func TestDownloadFails(t *testing.T) {
 // What may pass is tried again, as often as the profile says.
 func TestDownloadIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	var n atomic.Int32
 	w.web.on("/f.txt", func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && n.Add(1) == 1 {
@@ -82,7 +82,7 @@ func TestDownloadIsTriedAgain(t *testing.T) {
 // attempt that was damaged meanwhile.
 func TestGoodFilesAreNotFetchedTwice(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.objectManifest("/o.checkm", map[string]string{"good.txt": "good", "damaged.txt": "damaged", "bad.txt": "bad"})
 	w.web.serve("/bad.txt", "BAD")
 	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
@@ -114,7 +114,7 @@ func TestGoodFilesAreNotFetchedTwice(t *testing.T) {
 // nothing to fetch.
 func TestFilesOfADeadWorkerAreUsed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
 	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
 	d := daemonNamed(domain.DaemonJobDownloading)
@@ -145,7 +145,7 @@ func TestFilesOfADeadWorkerAreUsed(t *testing.T) {
 // A payload that was uploaded comes out of the object store.
 func TestUploadIsDeposited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	url, blob, err := w.cfg.Objects.KeepUpload(t.Context(), "tide.csv", strings.NewReader("1,2\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestUploadIsDeposited(t *testing.T) {
 // files.
 func TestLostClaimPutsNothingIntoPlace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	p := w.set[tides]
 	p.Fetch.Parallel = 1
 	w.set[tides] = p

@@ -34,7 +34,7 @@ func TestPendingJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, noRecords)
+			w := newFixture(t, noRecords)
 			if name == "too many files" {
 				p := w.set[tides]
 				p.Limits.MaxFiles = 2
@@ -70,7 +70,7 @@ func TestPendingJob(t *testing.T) {
 // The manifest that pending has seen is the one that all later steps use.
 func TestManifestIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a"})
 	id := w.jobIn(domain.JobEstimating, domain.TypeObjectManifest, "/o.checkm")
 	w.web.serve("/o.checkm", "gone bad")
@@ -84,7 +84,7 @@ func TestManifestIsKept(t *testing.T) {
 // An unreachable manifest is fetched again where the job can fail and be requeued.
 func TestUnreachableManifestFailsWhereItCanBeRequeued(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
 	w.turn(domain.DaemonJobDownloading)
 	w.wantJob(id, domain.JobFailed, "http_status")
@@ -96,7 +96,7 @@ func TestUnreachableManifestFailsWhereItCanBeRequeued(t *testing.T) {
 
 func TestHeldJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.serve("/a.txt", "a")
 	id := w.jobIn(domain.JobPending, domain.TypeFile, "/a.txt")
 	w.hold(true)
@@ -110,7 +110,7 @@ func TestHeldJob(t *testing.T) {
 
 func TestFaultyRowFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest", "http://files.test/a | sha256 | 00"))
 	id := w.jobIn(domain.JobPending, domain.TypeFileBatchManifest, "/f.checkm")
 	w.turn(domain.DaemonJobPending)
@@ -123,7 +123,7 @@ func TestFaultyRowFails(t *testing.T) {
 // A job whose profile is gone waits for it, and says so once.
 func TestProfileGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.serve("/a.txt", "a")
 	id := w.jobIn(domain.JobPending, domain.TypeFile, "/a.txt")
 	p := w.set[tides]
@@ -139,7 +139,7 @@ func TestProfileGone(t *testing.T) {
 // J6: sizes come from the server, else from the manifest, else they are unknown.
 func TestEstimating(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	w.web.serve("/known", "12345")
 	w.web.on("/chunked", func(rw http.ResponseWriter, _ *http.Request) { rw.(http.Flusher).Flush() })
 	w.web.on("/nohead", func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusMethodNotAllowed) })
@@ -169,7 +169,7 @@ func TestEstimating(t *testing.T) {
 // Estimating never fails, also not when nothing can be had.
 func TestEstimatingKnowsNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.jobIn(domain.JobProvisioning, domain.TypeObjectManifest, "/o.checkm")
 	if j := w.job(id); j.SpaceNeeded != 0 || j.Priority != domain.PriorityDefault {
 		t.Errorf("job %+v", j)
@@ -179,7 +179,7 @@ func TestEstimatingKnowsNothing(t *testing.T) {
 // J7: a job waits while there is no space, says so once, and a smaller one passes.
 func TestProvisioningWaitsForSpace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords, func(w *world) { w.cfg.SpaceCycle = time.Second })
+	w := newFixture(t, noRecords, func(w *fixture) { w.cfg.SpaceCycle = time.Second })
 	w.web.on("/large", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Length", fmt.Sprint(int64(1)<<39))
 	})
@@ -202,7 +202,7 @@ func TestProvisioningWaitsForSpace(t *testing.T) {
 // Jobs of unknown size wait while less than the reserve is free.
 func TestProvisioningOfUnknownSize(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords, func(w *world) { w.cfg.SpaceReserve = 1 << 60 })
+	w := newFixture(t, noRecords, func(w *fixture) { w.cfg.SpaceReserve = 1 << 60 })
 	id := w.jobIn(domain.JobProvisioning, domain.TypeFile, "/gone")
 	w.turn(domain.DaemonJobProvisioning)
 	if j := w.wantJob(id, domain.JobProvisioning, domain.CodeSpaceShort); !strings.Contains(j.Reason.Message, "unknown") {

@@ -27,7 +27,7 @@ func (l lossy) BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub)
 func TestLostJobIsNotCalledDeleted(t *testing.T) {
 	t.Parallel()
 	var lost domain.JobID
-	w := newWorld(t, func(w *world) { w.h.Live = lossy{w.store, &lost} })
+	w := newFixture(t, func(w *fixture) { w.h.Live = lossy{w.store, &lost} })
 	w.wantMails(profile.MailReport)
 	id, first := w.mixed()
 	lost = first // it has completed
@@ -50,7 +50,7 @@ func TestLostJobIsNotCalledDeleted(t *testing.T) {
 // moving is an outbox that is sent and empty just before it is read, or just after.
 type moving struct {
 	Outbox
-	w    *world
+	w    *fixture
 	late bool
 }
 
@@ -77,15 +77,15 @@ func (m moving) Read(ctx context.Context, shard int, after eventstore.Offset, li
 // job without events is nowhere.
 func TestDeletionsAreFoundWhereverTheyAre(t *testing.T) {
 	t.Parallel()
-	for where, outbox := range map[string]func(*world) Outbox{
-		"in the outbox":              func(w *world) Outbox { return w.store },
-		"sent before it is read":     func(w *world) Outbox { return moving{w.store, w, false} },
-		"sent after it was read":     func(w *world) Outbox { return moving{w.store, w, true} },
+	for where, outbox := range map[string]func(*fixture) Outbox{
+		"in the outbox":              func(w *fixture) Outbox { return w.store },
+		"sent before it is read":     func(w *fixture) Outbox { return moving{w.store, w, false} },
+		"sent after it was read":     func(w *fixture) Outbox { return moving{w.store, w, true} },
 		"in the log, outbox unasked": nil,
 	} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, noRecords)
+			w := newFixture(t, noRecords)
 			w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest", "gopher://files.test/x", "gopher://files.test/y"))
 			id := w.submit(domain.TypeFileBatchManifest, "/f.checkm")
 			w.walk(domain.DaemonBatchPending, domain.DaemonJobPending, domain.DaemonJobPending, domain.DaemonBatchReporting)

@@ -51,7 +51,7 @@ func (r *faultyRecords) RecordObject(ctx context.Context, o record.Object) (bool
 }
 
 // refuse makes the records refuse one kind of call, so often.
-func (w *world) refuse(op string, times int, err error) {
+func (w *fixture) refuse(op string, times int, err error) {
 	w.r.steps.cfg.Records = faulty(w.cfg.Records, func(asked string) error {
 		if asked == op && times > 0 {
 			times--
@@ -66,7 +66,7 @@ var away = &record.Error{Code: record.CodeUnavailable, Op: "ask", Message: "Post
 // J10: the object is named, described and stored, and read back.
 func TestProcessing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.web.objectManifest("/o.checkm", map[string]string{"data/a.csv": "a"})
 	id := w.jobIn(domain.JobRecording, domain.TypeObjectManifest, "/o.checkm")
 	j := w.job(id)
@@ -91,7 +91,7 @@ func TestProcessingStartsOver(t *testing.T) {
 	for _, op := range []string{"ReserveVersion", "FinishEffect"} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.web.serve("/a.txt", "a")
 			id := w.jobIn(domain.JobProcessing, domain.TypeFile, "/a.txt")
 			w.refuse(op, 3, away)
@@ -123,7 +123,7 @@ func TestProcessingStartsOver(t *testing.T) {
 }
 
 // deposit brings a file with a row of identifiers to the end of processing.
-func (w *world) deposit(path, primary, local string, last domain.JobState) domain.JobID {
+func (w *fixture) deposit(path, primary, local string, last domain.JobState) domain.JobID {
 	w.Helper()
 	w.web.serve(path, path)
 	w.web.serve(path+".checkm", manifestOf("mrt-single-file-batch-manifest", w.web.URL+path+" | | | | | | "+primary+" | "+local))
@@ -139,7 +139,7 @@ func (w *world) deposit(path, primary, local string, last domain.JobState) domai
 // were first used for, and a contradiction fails the job.
 func TestIdentifiers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	primary := func(id domain.JobID) string { return w.job(id).Identifiers.Primary }
 
 	first := primary(w.deposit("/a", "", "tide-1;tide-2", domain.JobRecording))
@@ -175,7 +175,7 @@ func TestIdentifiers(t *testing.T) {
 // Two jobs that use a new local id at the same moment end with one object.
 func TestLocalIDsRace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	var ids []domain.JobID
 	for _, path := range []string{"/a", "/b", "/c", "/d"} {
 		w.web.serve(path, path)
@@ -212,7 +212,7 @@ func TestWorkingFilesGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
 			id := w.jobIn(domain.JobProcessing, domain.TypeObjectManifest, "/o.checkm")
 			if err := c.harm(w.job(id).Configuration.WorkingDir); err != nil {
@@ -227,7 +227,7 @@ func TestWorkingFilesGone(t *testing.T) {
 // J12, J13: the inventory says what the storage manifest says, or the job fails.
 func TestRecording(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.web.serve("/a.txt", "a")
 	id := w.jobIn(domain.JobRecording, domain.TypeFile, "/a.txt")
 	w.refuse("RecordObject", 1, away)
@@ -253,7 +253,7 @@ func TestRecording(t *testing.T) {
 // A storage manifest that is not the one that was written is not recorded.
 func TestRecordingLooksAtTheDigest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.web.serve("/a.txt", "a")
 	id := w.jobIn(domain.JobRecording, domain.TypeFile, "/a.txt")
 	key := store.ManifestKey(w.job(id).Identifiers.Primary, 1)
@@ -277,7 +277,7 @@ func TestRecordingLooksAtTheDigest(t *testing.T) {
 // Shows: P6
 func TestCallback(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := w.set[tides]
 	p.Callback.URL = w.web.URL + "/done?token=secret"
 	w.set[tides] = p
@@ -327,7 +327,7 @@ func TestCallback(t *testing.T) {
 // Shows: P6
 func TestCallbackIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := w.set[tides]
 	p.Callback.URL = w.web.URL + "/done"
 	w.set[tides] = p

@@ -25,7 +25,7 @@ func (s *web) signedPage(path, text string) (url string) {
 // Rows with a query become jobs with public URLs, the same whoever makes the jobs.
 func TestRowsHideTheirQueries(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.web.signedPage("/a.txt", "a")
 	w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest", a, w.web.URL+"/b.txt", a))
 	id := w.submit(domain.TypeFileBatchManifest, "/f.checkm")
@@ -47,7 +47,7 @@ func TestWholeURLIsGone(t *testing.T) {
 	t.Parallel()
 	pool := projtest.DB(t)
 	records := record.New(pool)
-	w := newWorld(t, func(w *world) { w.cfg.Records = Records{records, records, records, records} })
+	w := newFixture(t, func(w *fixture) { w.cfg.Records = Records{records, records, records, records} })
 	public, err := records.KeepURL(t.Context(), w.web.signedPage("/tide.csv", "1,2\n"))
 	if err != nil {
 		t.Fatal(err)

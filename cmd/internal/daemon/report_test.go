@@ -16,7 +16,7 @@ import (
 
 // mixed deposits a batch of one good file, one with a wrong digest and one faulty
 // row, and lets all its jobs come to rest.
-func (w *world) mixed() (domain.BatchID, domain.JobID) {
+func (w *fixture) mixed() (domain.BatchID, domain.JobID) {
 	w.Helper()
 	w.web.serve("/good.txt", "good")
 	w.web.serve("/bad.txt", "BAD")
@@ -39,7 +39,7 @@ func (w *world) mixed() (domain.BatchID, domain.JobID) {
 // B5, B7, B8, B9: a failed batch, mended, is reported a second time.
 func TestReportAndUpdate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.wantMails(profile.MailReport)
 	id, first := w.mixed()
 	if b := w.batch(id); b.State != domain.BatchReporting {
@@ -85,7 +85,7 @@ func TestReportAndUpdate(t *testing.T) {
 // B10: what stays failed is reported as failed again.
 func TestUpdateOfNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	id, first := w.mixed()
 	w.turn(domain.DaemonBatchReporting)
 	w.doBatch(id, domain.RequestUpdate{})
@@ -100,7 +100,7 @@ func TestUpdateOfNothing(t *testing.T) {
 // Shows: P6
 func TestOneMailAReport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.wantMails(profile.MailReport)
 	id, _ := w.mixed()
 	d := daemonNamed(domain.DaemonBatchReporting)
@@ -123,7 +123,7 @@ func TestOneMailAReport(t *testing.T) {
 // A mail that cannot be sent is noted, and stops nothing.
 func TestMailFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.wantMails(profile.MailReport, profile.MailQueued)
 	w.mail.fails = true
 	id, _ := w.mixed()
@@ -138,7 +138,7 @@ func TestMailFails(t *testing.T) {
 func TestLongReport(t *testing.T) {
 	t.Parallel()
 	const rows = domain.ReportListLimit + 10
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	lines := make([]string, rows)
 	for i := range lines {
 		lines[i] = "gopher://files.test/x"
@@ -168,7 +168,7 @@ func TestLongReport(t *testing.T) {
 // and only if it is the one that was kept.
 func TestPreviousReportInFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	a, b, c := domain.NewJobID(1), domain.NewJobID(2), domain.NewJobID(3)
 	data, err := json.Marshal(ReportBody{Jobs: []ReportJob{{ID: a, State: domain.JobCompleted}, {ID: b, State: domain.JobFailed}, {ID: c, State: domain.JobCompleted}}})
 	if err != nil {

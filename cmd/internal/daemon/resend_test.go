@@ -13,12 +13,12 @@ import (
 )
 
 // again gives what sends reports of w again, with the records of w.
-func (w *world) again() Again {
+func (w *fixture) again() Again {
 	return Again{Profiles: w.set, Objects: w.cfg.Objects, Records: w.records, Mail: w.mail}
 }
 
 // sendAgain sends the report of a batch again, as the command does.
-func (w *world) sendAgain(id domain.BatchID, tell func(context.Context, domain.NoteDelivery) error) (r Resend, failure, err error) {
+func (w *fixture) sendAgain(id domain.BatchID, tell func(context.Context, domain.NoteDelivery) error) (r Resend, failure, err error) {
 	w.Helper()
 	if r, err = w.again().Prepare(w.Context(), w.batch(id)); err != nil {
 		return r, nil, err
@@ -34,7 +34,7 @@ func (w *world) sendAgain(id domain.BatchID, tell func(context.Context, domain.N
 // Shows: P6
 func TestReportAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.wantMails(profile.MailReport)
 	id, _ := w.mixed()
 	var refused *domain.Refused
@@ -110,7 +110,7 @@ func TestReportAgain(t *testing.T) {
 // Two who ask in the same moment are one mail.
 func TestReportAgainAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.wantMails(profile.MailReport)
 	id, _ := w.mixed()
 	w.turn(domain.DaemonBatchReporting)

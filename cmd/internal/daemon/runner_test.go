@@ -20,7 +20,7 @@ func stepOf(name string, step func(context.Context, *JobTask) Outcome) Daemon {
 	return d
 }
 
-func (w *world) aJobIn(state domain.JobState) domain.JobID {
+func (w *fixture) aJobIn(state domain.JobState) domain.JobID {
 	w.Helper()
 	w.web.serve("/a.txt", "a")
 	return w.jobIn(state, domain.TypeFile, "/a.txt")
@@ -40,7 +40,7 @@ func TestLostClaimWritesNothing(t *testing.T) {
 		for _, sees := range []bool{true, false} { // whether the step heard of it
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, noRecords)
+				w := newFixture(t, noRecords)
 				id := w.aJobIn(domain.JobDownloading)
 				before := w.job(id)
 				w.turnOf(stepOf(domain.DaemonJobDownloading, func(ctx context.Context, task *JobTask) Outcome {
@@ -67,7 +67,7 @@ func TestLostClaimWritesNothing(t *testing.T) {
 // Shows: P5
 func TestLateWorkerLeavesTheSuccessorAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
 	other := w.mem.Session()
 	w.turnOf(stepOf(domain.DaemonJobDownloading, func(context.Context, *JobTask) Outcome {
@@ -98,7 +98,7 @@ func TestPanic(t *testing.T) {
 	} {
 		t.Run(c.daemon, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, noRecords)
+			w := newFixture(t, noRecords)
 			id := w.aJobIn(c.state)
 			d := stepOf(c.daemon, func(context.Context, *JobTask) Outcome { panic("a secret") })
 			w.turnOf(d)
@@ -126,7 +126,7 @@ func TestPanic(t *testing.T) {
 // A job whose workers keep dying is stopped; one that is handed back is not.
 func TestClaimsUsedUp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
 	none := func(name string) Daemon {
 		return stepOf(name, func(context.Context, *JobTask) Outcome { return release(nil) })
@@ -159,7 +159,7 @@ func TestClaimsUsedUp(t *testing.T) {
 // Trouble of our own fails a job only when it stays; servers that are away never do.
 func TestTroubleIsFinite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
 	why := domain.Reason{Class: domain.ClassSystem, Code: reason.CodeStorage, Message: "the disk is ill"}
 	turn := func(out Outcome) {
@@ -200,7 +200,7 @@ func TestTries(t *testing.T) {
 // A decision that the rules refuse by the time it is written is made again.
 func TestRefusedDecisionIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobPending)
 	w.turnOf(stepOf(domain.DaemonJobPending, func(context.Context, *JobTask) Outcome {
 		w.hold(true) // between the look and the write
@@ -226,7 +226,7 @@ func TestStop(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, noRecords, func(w *world) {
+			w := newFixture(t, noRecords, func(w *fixture) {
 				w.cfg.Grace = c.grace
 				w.cfg.Workers = map[string]int{}
 				for _, d := range Daemons {

@@ -12,7 +12,7 @@ import (
 // files may be older than the step before.
 func TestStepsOfAJobInSeveralProcesses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	other := w.cfg
 	other.Files = &files.Handler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text}
 	r, err := New(other)

@@ -19,7 +19,7 @@ import (
 // Shows: P8
 func TestTwoProcessesShareSpace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, noRecords)
+	w := newFixture(t, noRecords)
 	free, err := w.cfg.Work.Free()
 	if err != nil {
 		t.Fatal(err)

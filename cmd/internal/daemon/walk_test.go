@@ -11,7 +11,7 @@ import (
 )
 
 // run runs all daemons until the batch is at rest and gives it.
-func (w *world) run(id domain.BatchID, want domain.BatchState) domain.Batch {
+func (w *fixture) run(id domain.BatchID, want domain.BatchState) domain.Batch {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
 	defer cancel()
@@ -66,7 +66,7 @@ func TestWalk(t *testing.T) {
 	} {
 		walk := func(t *testing.T, handOver bool) {
 			t.Parallel()
-			w := newWorld(t, func(w *world) { w.cfg.HandOver = handOver })
+			w := newFixture(t, func(w *fixture) { w.cfg.HandOver = handOver })
 			id := w.submit(c.kind, c.payload(w.web))
 			b := w.run(id, domain.BatchCompleted)
 			if len(b.Report.SuccessfulJobs) != c.jobs || len(b.Report.FailedJobs) != 0 {
@@ -100,7 +100,7 @@ func TestWalk(t *testing.T) {
 // Shows: P8
 func TestCompletedJobIsCleaned(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.web.serve("/tide.csv", "1,2\n")
 	id := w.jobIn(domain.JobCompleted, domain.TypeFile, "/tide.csv")
 	dir := w.job(id).Configuration.WorkingDir

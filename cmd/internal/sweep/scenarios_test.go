@@ -14,7 +14,7 @@ import (
 
 func TestScenarioNormal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	w.sweep("")
 	f := w.download()
 	w.clock.Advance(limits.Download.Timeout) // not longer than it
@@ -34,7 +34,7 @@ func TestScenarioNormal(t *testing.T) {
 
 func TestScenarioFailure1DownloadFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	for range limits.Download.Max {
 		f := w.download()
 		w.do(domain.FailDownload{Fence: f.Fence, Reason: broken(), Limits: limits.Download})
@@ -46,7 +46,7 @@ func TestScenarioFailure1DownloadFails(t *testing.T) {
 
 func TestScenarioFailure2Skipped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	w.fetched(w.download())
 	w.do(domain.ReadyFile{Slot: domain.SlotMissed})
 	w.clock.Advance(time.Hour)
@@ -56,7 +56,7 @@ func TestScenarioFailure2Skipped(t *testing.T) {
 
 func TestScenarioFailure3ProcessingFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	w.fetched(w.download())
 	w.do(domain.ReadyFile{})
 	for n := range limits.Processing.Max {
@@ -74,7 +74,7 @@ func TestScenarioFailure3ProcessingFails(t *testing.T) {
 // brings after its timeout is refused.
 func TestScenarioFailure4DownloadTimeout(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	slow := w.download()
 	w.clock.Advance(limits.Download.Timeout + time.Millisecond)
 	w.sweep(domain.FileDownloadingFailed)
@@ -89,7 +89,7 @@ func TestScenarioFailure4DownloadTimeout(t *testing.T) {
 
 func TestScenarioFailure5ProcessingTimeout(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	w.fetched(w.download())
 	w.do(domain.ReadyFile{})
 	slow := w.process()
@@ -107,7 +107,7 @@ func TestScenarioFailure5ProcessingTimeout(t *testing.T) {
 // until the attempts are used up: the last one ends in one write.
 func TestScenarioFailure6CrashWhileDownloading(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	for n := range limits.Download.Max {
 		w.download()
 		w.clock.Advance(limits.Download.Timeout + time.Millisecond)
@@ -125,7 +125,7 @@ func TestScenarioFailure6CrashWhileDownloading(t *testing.T) {
 
 func TestScenarioFailure7CrashWhileProcessing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	w.fetched(w.download())
 	w.do(domain.ReadyFile{})
 	for n := range limits.Processing.Max {
@@ -142,7 +142,7 @@ func TestScenarioFailure7CrashWhileProcessing(t *testing.T) {
 
 func TestScenarioFailure8DuplicateDiscovery(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	w.do(domain.DiscoverFile{Spec: listed}) // no error, and no event
 	if n := w.worker.Duplicates(); n != 1 {
 		t.Errorf("%d duplicates were counted, want 1", n)
@@ -153,7 +153,7 @@ func TestScenarioFailure8DuplicateDiscovery(t *testing.T) {
 
 func TestScenarioOperationalAlreadyThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	w.do(domain.FileAlreadyThere{Size: 20, SHA256: digest})
 	w.clock.Advance(time.Hour)
 	w.sweep("")
@@ -172,7 +172,7 @@ func ofJob() domain.FileSpec {
 func TestMaximumLowered(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []domain.FileSpec{listed, ofJob()} {
-		w := newWorld(t, spec)
+		w := newFixture(t, spec)
 		f := w.download()
 		w.do(domain.FailDownload{Fence: f.Fence, Reason: broken(), Limits: limits.Download})
 		w.sweep("")
@@ -191,7 +191,7 @@ func TestMaximumLowered(t *testing.T) {
 func TestRetryDelay(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []domain.FileSpec{listed, ofJob()} {
-		w := newWorld(t, spec)
+		w := newFixture(t, spec)
 		w.sweeper.Limits.Default.Processing.Delay = time.Minute
 		w.fetched(w.download())
 		w.do(domain.ReadyFile{})

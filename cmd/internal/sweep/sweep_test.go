@@ -22,7 +22,7 @@ func TestTwoSweepersAndAFinishingWorker(t *testing.T) {
 	t.Parallel()
 	outcomes := map[string]int{}
 	for range 1000 {
-		w := newWorld(t, listed)
+		w := newFixture(t, listed)
 		w.limits.Download.Max = 1
 		f := w.download()
 		w.clock.Advance(limits.Download.Timeout + time.Millisecond)
@@ -71,7 +71,7 @@ func TestTwoSweepersAndAFinishingWorker(t *testing.T) {
 func TestPagesAndLateTables(t *testing.T) {
 	t.Parallel()
 	const n = 1100
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	for i := range n {
 		spec := listed
 		spec.Path = fmt.Sprintf("%04d.nc", i)
@@ -114,7 +114,7 @@ func (l late) Candidates(_ context.Context, _ sweep.Filter, after domain.FileHas
 
 func TestFaultsAreToldAndKeepNoFileOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	w.download()
 	w.clock.Advance(time.Hour)
 	stranger := listed
@@ -178,7 +178,7 @@ func (f *flaky) Candidates(ctx context.Context, net sweep.Filter, after domain.F
 // and leaves no goroutine.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	w.download()
 	w.clock.Advance(time.Hour)
 	finder := &flaky{tables: tables{w.log}, asked: make(chan struct{})}

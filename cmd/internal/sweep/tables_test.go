@@ -21,7 +21,7 @@ import (
 // log gives, whatever the net and wherever a page begins.
 func TestTablesFindWhatTheLogTells(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, listed)
+	w := newFixture(t, listed)
 	start := func(domain.File) domain.FileCommand {
 		return domain.StartDownload{Worker: "w", Limits: limits.Download}
 	}

@@ -31,10 +31,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/jackc/pgx/v5/pgxpool.(*Pool).backgroundHealthCheck"))
 }
 
-// world is an installation of its own: live state in maps, a depositor's server,
+// fixture is an installation of its own: live state in maps, a depositor's server,
 // an object store and a working directory in temporary folders, records in
 // PostgreSQL.
-type world struct {
+type fixture struct {
 	testing.TB
 	mem   *memory.Server
 	store *memory.Store
@@ -65,10 +65,10 @@ func (p profiles) Names() []string { return slices.Sorted(maps.Keys(p)) }
 
 const tides = "tides" // the profile and the collection of most tests
 
-// newWorld makes a world; change may alter the configuration before it is used.
-func newWorld(t testing.TB, change ...func(*world)) *world {
+// newFixture returns one; change may alter the configuration before it is used.
+func newFixture(t testing.TB, change ...func(*fixture)) *fixture {
 	t.Helper()
-	w := &world{TB: t, clock: memory.NewManualClock(time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)), mail: &mailbox{}, log: &logbook{}}
+	w := &fixture{TB: t, clock: memory.NewManualClock(time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)), mail: &mailbox{}, log: &logbook{}}
 	w.mem = memory.New(memory.Options{Clock: w.clock})
 	w.store = w.mem.Session()
 	w.web = newWeb(t)
@@ -106,7 +106,7 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 }
 
 // profile is one that may reach the depositor's server.
-func (w *world) profile(name string) profile.Profile {
+func (w *fixture) profile(name string) profile.Profile {
 	p := profile.Defaults()
 	p.Name, p.Collection, p.Owner = name, name, "Harbour Office"
 	p.Identifier.NAAN, p.Identifier.Shoulder = "99999", "fk4"
@@ -115,12 +115,12 @@ func (w *world) profile(name string) profile.Profile {
 }
 
 // noRecords is for tests of steps that keep nothing in SQL: using it panics.
-func noRecords(w *world) {
+func noRecords(w *fixture) {
 	w.cfg.Records = Records{struct{ Identities }{}, struct{ Inventory }{}, struct{ Deliveries }{}, struct{ URLs }{}}
 }
 
 // requeue sends a failed job back, after its batch was reported.
-func (w *world) requeue(id domain.JobID) {
+func (w *fixture) requeue(id domain.JobID) {
 	w.Helper()
 	if w.batch(w.job(id).Configuration.BatchID).State == domain.BatchReporting {
 		w.turn(domain.DaemonBatchReporting)
@@ -129,7 +129,7 @@ func (w *world) requeue(id domain.JobID) {
 }
 
 // submit deposits what the server has at path.
-func (w *world) submit(kind domain.SubmissionType, path string, change ...func(*domain.Submission)) domain.BatchID {
+func (w *fixture) submit(kind domain.SubmissionType, path string, change ...func(*domain.Submission)) domain.BatchID {
 	w.Helper()
 	id, err := w.store.ReserveBatchID(w.Context())
 	if err != nil {
@@ -146,21 +146,21 @@ func (w *world) submit(kind domain.SubmissionType, path string, change ...func(*
 
 func operator() eventstore.Meta { return eventstore.Meta{Actor: domain.UserActor("ana")} }
 
-func (w *world) doBatch(id domain.BatchID, cmd domain.BatchCommand) {
+func (w *fixture) doBatch(id domain.BatchID, cmd domain.BatchCommand) {
 	w.Helper()
 	if _, err := w.h.Batch(w.Context(), id, cmd, operator()); err != nil {
 		w.Fatal(err)
 	}
 }
 
-func (w *world) doJob(id domain.JobID, cmd domain.JobCommand) {
+func (w *fixture) doJob(id domain.JobID, cmd domain.JobCommand) {
 	w.Helper()
 	if _, err := w.h.Job(w.Context(), id, cmd, operator()); err != nil {
 		w.Fatal(err)
 	}
 }
 
-func (w *world) hold(on bool) {
+func (w *fixture) hold(on bool) {
 	w.Helper()
 	var h *domain.Hold
 	if on {
@@ -171,7 +171,7 @@ func (w *world) hold(on bool) {
 	}
 }
 
-func (w *world) batch(id domain.BatchID) domain.Batch {
+func (w *fixture) batch(id domain.BatchID) domain.Batch {
 	w.Helper()
 	at, err := w.store.Batch(w.Context(), id)
 	if err != nil {
@@ -180,7 +180,7 @@ func (w *world) batch(id domain.BatchID) domain.Batch {
 	return at.State
 }
 
-func (w *world) job(id domain.JobID) domain.Job {
+func (w *fixture) job(id domain.JobID) domain.Job {
 	w.Helper()
 	at, err := w.store.Job(w.Context(), id)
 	if err != nil {
@@ -199,9 +199,9 @@ func daemonNamed(name string) Daemon {
 }
 
 // turn lets a daemon do its next piece of work.
-func (w *world) turn(name string) { w.Helper(); w.turnOf(daemonNamed(name)) }
+func (w *fixture) turn(name string) { w.Helper(); w.turnOf(daemonNamed(name)) }
 
-func (w *world) turnOf(d Daemon) {
+func (w *fixture) turnOf(d Daemon) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
 	defer cancel()
@@ -214,7 +214,7 @@ func (w *world) turnOf(d Daemon) {
 }
 
 // leads makes the process the leader that a daemon asks for, until resign is called.
-func (w *world) leads(d Daemon) (resign func()) {
+func (w *fixture) leads(d Daemon) (resign func()) {
 	w.Helper()
 	if d.Job != domain.JobProvisioning {
 		return func() {}
@@ -227,7 +227,7 @@ func (w *world) leads(d Daemon) (resign func()) {
 }
 
 // walk lets the daemons work one after the other.
-func (w *world) walk(names ...string) {
+func (w *fixture) walk(names ...string) {
 	w.Helper()
 	for _, n := range names {
 		w.turn(n)
@@ -249,7 +249,7 @@ func upTo(state domain.JobState) []string {
 }
 
 // jobIn deposits one payload and brings its job into a state.
-func (w *world) jobIn(state domain.JobState, kind domain.SubmissionType, path string, change ...func(*domain.Submission)) domain.JobID {
+func (w *fixture) jobIn(state domain.JobState, kind domain.SubmissionType, path string, change ...func(*domain.Submission)) domain.JobID {
 	w.Helper()
 	id := w.submit(kind, path, change...)
 	w.turn(domain.DaemonBatchPending)
@@ -262,7 +262,7 @@ func (w *world) jobIn(state domain.JobState, kind domain.SubmissionType, path st
 }
 
 // wantJob checks a job's state and the code of its reason, "" = none.
-func (w *world) wantJob(id domain.JobID, state domain.JobState, code domain.Code) domain.Job {
+func (w *fixture) wantJob(id domain.JobID, state domain.JobState, code domain.Code) domain.Job {
 	w.Helper()
 	j := w.job(id)
 	got := domain.Code("")
@@ -276,7 +276,7 @@ func (w *world) wantJob(id domain.JobID, state domain.JobState, code domain.Code
 }
 
 // events lists the types of an aggregate's events.
-func (w *world) events(a domain.Aggregate) []domain.EventType {
+func (w *fixture) events(a domain.Aggregate) []domain.EventType {
 	w.Helper()
 	var types []domain.EventType
 	for shard := range w.store.Shards() {
@@ -306,7 +306,7 @@ func count(types []domain.EventType, of domain.EventType) int {
 }
 
 // report reads the whole report of a batch.
-func (w *world) report(id domain.BatchID) ReportBody {
+func (w *fixture) report(id domain.BatchID) ReportBody {
 	w.Helper()
 	r := w.batch(id).Report
 	if r == nil {

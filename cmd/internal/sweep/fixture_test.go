@@ -29,8 +29,8 @@ var limits = domain.FileLimits{
 	Processing: domain.Limits{Max: 2, Timeout: 20 * time.Minute},
 }
 
-// world is a log, a clock that moves when it is told to, one file and a worker.
-type world struct {
+// fixture is a log, a clock that moves when it is told to, one file and a worker.
+type fixture struct {
 	*testing.T
 	clock   *memory.ManualClock
 	log     *memory.Log
@@ -40,11 +40,11 @@ type world struct {
 	limits  domain.FileLimits
 }
 
-// newWorld gives one in which the file of a listing, or of a job, is discovered.
-func newWorld(t *testing.T, spec domain.FileSpec) *world {
+// newFixture returns one in which the file of a listing, or of a job, is discovered.
+func newFixture(t *testing.T, spec domain.FileSpec) *fixture {
 	t.Helper()
 	clock := memory.NewManualClock(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))
-	w := &world{T: t, clock: clock, log: memory.NewLog(clock), hash: spec.Hash(), limits: limits}
+	w := &fixture{T: t, clock: clock, log: memory.NewLog(clock), hash: spec.Hash(), limits: limits}
 	w.worker = storetest.NewFileHandler(w.log)
 	w.sweeper = w.newSweeper()
 	w.do(domain.DiscoverFile{Spec: spec})
@@ -54,19 +54,19 @@ func newWorld(t *testing.T, spec domain.FileSpec) *world {
 // listed is a file of an open directory.
 var listed = domain.FileSpec{Source: "http://files.test/", Path: "a.nc", URL: "http://files.test/a.nc", Size: 20}
 
-func (w *world) newSweeper() *sweep.Sweeper {
+func (w *fixture) newSweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{Files: storetest.NewFileHandler(w.log), Finder: tables{w.log}, Interval: time.Millisecond,
 		Limits: sweep.Limits{Default: w.limits}, Log: slog.New(slog.DiscardHandler)}
 }
 
 // try gives a command to the worker.
-func (w *world) try(cmd domain.FileCommand) (domain.File, error) {
+func (w *fixture) try(cmd domain.FileCommand) (domain.File, error) {
 	r, err := w.worker.File(w.Context(), w.hash, cmd, eventstore.Meta{Actor: "daemon/test"})
 	return r.File, err
 }
 
 // do gives a command that must not be refused.
-func (w *world) do(cmd domain.FileCommand) domain.File {
+func (w *fixture) do(cmd domain.FileCommand) domain.File {
 	w.Helper()
 	f, err := w.try(cmd)
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *world) do(cmd domain.FileCommand) domain.File {
 }
 
 // refused fails the test unless the command is refused with the code.
-func (w *world) refused(cmd domain.FileCommand, code domain.Code) {
+func (w *fixture) refused(cmd domain.FileCommand, code domain.Code) {
 	w.Helper()
 	_, err := w.try(cmd)
 	var refused *domain.Refused
@@ -86,7 +86,7 @@ func (w *world) refused(cmd domain.FileCommand, code domain.Code) {
 }
 
 // sweep makes a pass that must leave the file in the state: "" = it must not touch it.
-func (w *world) sweep(want domain.FileState) {
+func (w *fixture) sweep(want domain.FileState) {
 	w.Helper()
 	sum, err := w.sweeper.Once(w.Context())
 	if err != nil || sum.Errors+sum.Moved != 0 {
@@ -98,17 +98,17 @@ func (w *world) sweep(want domain.FileState) {
 }
 
 // Steps of a worker.
-func (w *world) download() domain.File {
+func (w *fixture) download() domain.File {
 	w.Helper()
 	return w.do(domain.StartDownload{Worker: "w", Limits: w.limits.Download})
 }
 
-func (w *world) fetched(f domain.File) {
+func (w *fixture) fetched(f domain.File) {
 	w.Helper()
 	w.do(domain.FinishDownload{Fence: f.Fence, Size: 20, SHA256: digest})
 }
 
-func (w *world) process() domain.File {
+func (w *fixture) process() domain.File {
 	w.Helper()
 	return w.do(domain.StartProcessing{Worker: "w"})
 }
@@ -118,7 +118,7 @@ func broken() domain.Reason {
 }
 
 // path gives the states that the file went through, as its history tells them.
-func (w *world) path() string {
+func (w *fixture) path() string {
 	w.Helper()
 	var states []string
 	a := w.hash.Aggregate()
@@ -132,7 +132,7 @@ func (w *world) path() string {
 	return strings.Join(states, " ")
 }
 
-func (w *world) went(want ...string) {
+func (w *fixture) went(want ...string) {
 	w.Helper()
 	if got := w.path(); got != strings.Join(want, " ") {
 		w.Errorf("it went\n%s, want\n%s", got, strings.Join(want, " "))
