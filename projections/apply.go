@@ -120,8 +120,7 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkp
 	if err := crash.Around("projections/apply/commit", func() error { return tx.Commit(ctx) }); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	f.Written()
-	f.Forget(memory * p.cfg.MaxBatch)
+	f.Written(memory * p.cfg.MaxBatch)
 	under.Held += int64(len(waiting))
 	p.known, p.under = f, under
 	return nil

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,21 +96,11 @@ func New(cfg Config) (*Projector, error) {
 	if cfg.DB == nil || cfg.Source == nil || cfg.Stream.Name == "" {
 		return nil, errors.New("a projector needs DB, Source and the name of the stream")
 	}
-	if cfg.Name == "" {
-		cfg.Name = tables.Main
-	}
-	if cfg.MaxBatch <= 0 {
-		cfg.MaxBatch = defaultMaxBatch
-	}
-	if cfg.MaxDelay <= 0 {
-		cfg.MaxDelay = defaultMaxDelay
-	}
-	if cfg.RetryDelay <= 0 {
-		cfg.RetryDelay = defaultRetryDelay
-	}
-	if cfg.PoisonTries <= 0 {
-		cfg.PoisonTries = defaultTries
-	}
+	cfg.Name = cmp.Or(cfg.Name, tables.Main)
+	cfg.MaxBatch = cmp.Or(cfg.MaxBatch, defaultMaxBatch)
+	cfg.MaxDelay = cmp.Or(cfg.MaxDelay, defaultMaxDelay)
+	cfg.RetryDelay = cmp.Or(cfg.RetryDelay, defaultRetryDelay)
+	cfg.PoisonTries = cmp.Or(cfg.PoisonTries, defaultTries)
 	cfg.Stream = cfg.Stream.Stored()
 	return &Projector{cfg: cfg, q: pgdb.New(cfg.DB), part: -1}, nil
 }
@@ -244,3 +235,7 @@ func (p *Projector) retry(ctx context.Context, try func() error) error {
 		}
 	}
 }
+
+// InUTC makes the connections of a pool return times in UTC, as the tables' readers
+// promise them.
+func InUTC(cfg *pgxpool.Config) { tables.InUTC(cfg) }

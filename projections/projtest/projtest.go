@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/accession-ingest/accession/migrations"
+	"github.com/accession-ingest/accession/projections"
 )
 
 // Env names the environment variable with the address of a server on which tests
@@ -79,6 +80,7 @@ func open(ctx context.Context, t testing.TB, name string) *pgxpool.Pool {
 	}
 	cfg.ConnConfig.Database = name
 	cfg.MaxConns = maxConns
+	projections.InUTC(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		t.Fatalf("open database %s: %v", name, err)

@@ -35,28 +35,25 @@ type FileFilter struct {
 func Files(ctx context.Context, db Reader, f FileFilter) ([]FileRow, error) {
 	rows, err := pgdb.New(db).Files(ctx, pgdb.FilesParams{BatchID: string(f.Batch), JobID: string(f.Job), Status: string(f.Status),
 		Name: f.Name, After: string(f.After), MaxRows: atMost(f.Limit)})
-	return filesInUTC(rows), wrap("list files", err)
+	return rows, wrap("list files", err)
 }
 
 // FileByHash gives one file, or ErrNotFound.
 func FileByHash(ctx context.Context, db Reader, id domain.FileHash) (FileRow, error) {
 	row, err := pgdb.New(db).File(ctx, string(id))
-	return filesInUTC([]FileRow{row})[0], wrap(id.Aggregate().String(), err)
+	return row, wrap(id.Aggregate().String(), err)
 }
 
 // FileHistory lists the changes of a file's state in their order.
 func FileHistory(ctx context.Context, db Reader, id domain.FileHash) ([]FileTransition, error) {
 	rows, err := pgdb.New(db).FileTransitions(ctx, string(id))
-	for i := range rows {
-		utc(rows[i].FromSince, &rows[i].At)
-	}
 	return rows, wrap("history of "+id.Aggregate().String(), err)
 }
 
 // RetriesOfFile lists the failed attempts of one file in their order.
 func RetriesOfFile(ctx context.Context, db Reader, id domain.FileHash) ([]Retry, error) {
 	rows, err := pgdb.New(db).FileRetries(ctx, string(id))
-	return inUTC(rows), wrap("retry history of "+id.Aggregate().String(), err)
+	return rows, wrap("retry history of "+id.Aggregate().String(), err)
 }
 
 // CountFiles tells how many files of a job, or of a batch, stand where. Without
@@ -67,12 +64,4 @@ func CountFiles(ctx context.Context, db Reader, of domain.Aggregate) (FileCounts
 		return FileCounts{ID: of.ID}, nil
 	}
 	return row, wrap("count files of "+of.String(), err)
-}
-
-func filesInUTC(rows []FileRow) []FileRow {
-	for i := range rows {
-		r := &rows[i]
-		utc(r.SourceModified, r.DownloadStartedAt, r.ProcessingStartedAt, r.FailedAt, &r.DiscoveredAt, &r.StatusSince, r.LastModified)
-	}
-	return rows
 }

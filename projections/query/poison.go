@@ -15,16 +15,12 @@ type PoisonEvent = pgdb.AccessionPoisonEvent
 // Poison lists up to limit (0 = 100) held events in the order of the log.
 func Poison(ctx context.Context, db Reader, limit int) ([]PoisonEvent, error) {
 	rows, err := pgdb.New(db).PoisonEvents(ctx, pgdb.PoisonEventsParams{Name: tables.Main, MaxRows: atMost(limit)})
-	for i := range rows {
-		utc(&rows[i].FirstSeen, &rows[i].LastSeen)
-	}
 	return rows, wrap("list held events", err)
 }
 
 // PoisonAt gives the held event at a place of the log, or ErrNotFound.
 func PoisonAt(ctx context.Context, db Reader, seq uint64) (PoisonEvent, error) {
 	row, err := pgdb.New(db).PoisonEvent(ctx, pgdb.PoisonEventParams{Name: tables.Main, Seq: int64(seq)})
-	utc(&row.FirstSeen, &row.LastSeen)
 	return row, wrap(fmt.Sprintf("event %d", seq), err)
 }
 

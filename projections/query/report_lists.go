@@ -77,7 +77,7 @@ func AllRetries(ctx context.Context, db Reader, r Range) iter.Seq2[Retry, error]
 			p.AfterAt, p.AfterJob, p.AfterHash, p.AfterNumber = last.FailedAt, last.JobID, last.RawFileHash, last.Number
 		}
 		rows, err := q.ReportRetries(ctx, p)
-		return inUTC(rows), err
+		return rows, err
 	})
 }
 
@@ -147,7 +147,6 @@ func moves[T any](rows []T, move func(T) FileMove) []FileMove {
 	list := make([]FileMove, len(rows))
 	for i, row := range rows {
 		list[i] = move(row)
-		utc(list[i].FromSince, &list[i].At)
 	}
 	return list
 }
@@ -162,7 +161,7 @@ func BatchFiles(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[Fil
 			p.AfterSeq = last.Seq
 		}
 		rows, err := q.ReportFiles(ctx, p)
-		return filesInUTC(rows), err
+		return rows, err
 	})
 }
 
@@ -180,9 +179,6 @@ func BatchJobs(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[JobR
 // JobsByID gives those of the jobs that are there, in no order.
 func JobsByID(ctx context.Context, db Reader, ids []string) ([]JobRow, error) {
 	rows, err := pgdb.New(db).JobsByID(ctx, ids)
-	for _, row := range rows {
-		utc(row.LastModified, row.CreatedAt, row.StatusSince, row.CompletedAt)
-	}
 	return rows, wrap("jobs", err)
 }
 

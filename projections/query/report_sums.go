@@ -39,9 +39,6 @@ func TimeInState(ctx context.Context, db Reader, r Range) ([]TimeInStateRow, err
 func Failures(ctx context.Context, db Reader, r Range) ([]FailureRow, error) {
 	since, until := r.bounds()
 	rows, err := pgdb.New(db).ReportFailures(ctx, pgdb.ReportFailuresParams{BatchID: string(r.Batch), Since: since, Until: until})
-	for i := range rows {
-		utc(&rows[i].LastFailedAt)
-	}
 	return rows, wrap("failure reasons", err)
 }
 
@@ -50,8 +47,5 @@ func Failures(ctx context.Context, db Reader, r Range) ([]FailureRow, error) {
 func Submitters(ctx context.Context, db Reader, r Range) ([]SubmitterRow, error) {
 	since, until := r.bounds()
 	rows, err := pgdb.New(db).ReportSubmitters(ctx, pgdb.ReportSubmittersParams{Since: &since, Until: &until})
-	for i := range rows {
-		utc(&rows[i].FirstSubmittedAt, &rows[i].LastSubmittedAt)
-	}
 	return rows, wrap("submitters", err)
 }

@@ -27,8 +27,5 @@ func SweepCandidates(ctx context.Context, db Reader, net SweepFilter) ([]SweepCa
 	rows, err := pgdb.New(db).SweepCandidates(ctx, pgdb.SweepCandidatesParams{
 		DownloadBefore: net.DownloadBefore, ProcessingBefore: net.ProcessingBefore,
 		MaxDownloads: int64(net.Downloads), After: string(net.After), MaxRows: atMost(net.Limit)})
-	for i := range rows {
-		utc(&rows[i].StatusSince)
-	}
 	return rows, wrap("read the table of files", err)
 }

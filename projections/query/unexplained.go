@@ -1,7 +1,9 @@
 package query
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
@@ -23,16 +25,7 @@ const maxUnexplained = 1000
 // Look goes on where the last look ended, and tells how many batches are known that
 // do not add up.
 func (u *Unexplained) Look(ctx context.Context, db Reader) (int, error) {
-	p := pgdb.LookAtBatchesParams{After: u.after, MaxRows: u.Batches, MaxJobs: u.Jobs, Again: u.found}
-	if p.MaxRows == 0 {
-		p.MaxRows = 1000
-	}
-	if p.MaxJobs == 0 {
-		p.MaxJobs = 50_000
-	}
-	if p.Again == nil {
-		p.Again = []string{}
-	}
+	p := pgdb.LookAtBatchesParams{After: u.after, MaxRows: cmp.Or(u.Batches, 1000), MaxJobs: cmp.Or(u.Jobs, 50_000), Again: slices.Concat([]string{}, u.found)}
 	rows, err := pgdb.New(db).LookAtBatches(ctx, p)
 	if err != nil {
 		return 0, wrap("look whether batches add up", err)

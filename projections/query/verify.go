@@ -135,15 +135,12 @@ func (t Tables) Check(ctx context.Context) ([]Broken, error) {
 		if err != nil {
 			return all, fmt.Errorf("check %s: %w", r.Name, err)
 		}
-		for rows.Next() {
-			b := Broken{Rule: r}
-			if err := rows.Scan(&b.Key, &b.Want, &b.Have); err != nil {
-				rows.Close()
-				return all, fmt.Errorf("check %s: %w", r.Name, err)
-			}
+		b := Broken{Rule: r}
+		_, err = pgx.ForEachRow(rows, []any{&b.Key, &b.Want, &b.Have}, func() error {
 			all = append(all, b)
-		}
-		if err := rows.Err(); err != nil {
+			return nil
+		})
+		if err != nil {
 			return all, fmt.Errorf("check %s: %w", r.Name, err)
 		}
 	}

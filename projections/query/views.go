@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -53,25 +52,18 @@ type BatchFilter struct {
 func Batches(ctx context.Context, db Reader, f BatchFilter) ([]BatchSummary, error) {
 	rows, err := pgdb.New(db).BatchSummaries(ctx, pgdb.BatchSummariesParams{
 		Status: string(f.Status), Submitter: f.Submitter, Before: string(f.Before), MaxRows: atMost(f.Limit)})
-	for _, row := range rows {
-		utc(row.SubmittedAt, row.StartedAt, row.ReportedAt)
-	}
 	return rows, wrap("list batches", err)
 }
 
 // Summary gives one batch, or ErrNotFound.
 func Summary(ctx context.Context, db Reader, id domain.BatchID) (BatchSummary, error) {
 	row, err := pgdb.New(db).BatchSummary(ctx, string(id))
-	utc(row.SubmittedAt, row.StartedAt, row.ReportedAt)
 	return row, wrap(string(id), err)
 }
 
 // Reports lists the reports of a batch in their order.
 func Reports(ctx context.Context, db Reader, id domain.BatchID) ([]BatchReport, error) {
 	rows, err := pgdb.New(db).BatchReports(ctx, string(id))
-	for i := range rows {
-		utc(&rows[i].ReportedAt)
-	}
 	return rows, wrap("reports of "+string(id), err)
 }
 
@@ -85,7 +77,7 @@ func Messages(ctx context.Context, db Reader, id domain.BatchID) ([]Message, err
 // job.
 func Retries(ctx context.Context, db Reader, id domain.BatchID, limit int) ([]Retry, error) {
 	rows, err := pgdb.New(db).RetryHistory(ctx, pgdb.RetryHistoryParams{BatchID: string(id), MaxRows: atMost(limit)})
-	return inUTC(rows), wrap("retry history of "+string(id), err)
+	return rows, wrap("retry history of "+string(id), err)
 }
 
 // JobFilter chooses jobs; empty fields choose all.
@@ -100,75 +92,25 @@ type JobFilter struct {
 func Jobs(ctx context.Context, db Reader, f JobFilter) ([]JobRow, error) {
 	rows, err := pgdb.New(db).Jobs(ctx, pgdb.JobsParams{
 		BatchID: string(f.Batch), Status: string(f.Status), After: string(f.After), MaxRows: atMost(f.Limit)})
-	for _, row := range rows {
-		utc(row.LastModified, row.CreatedAt, row.StatusSince, row.CompletedAt)
-	}
 	return rows, wrap("list jobs", err)
 }
 
 // JobByID gives one job, or ErrNotFound.
 func JobByID(ctx context.Context, db Reader, id domain.JobID) (JobRow, error) {
 	row, err := pgdb.New(db).Job(ctx, string(id))
-	utc(row.LastModified, row.CreatedAt, row.StatusSince, row.CompletedAt)
 	return row, wrap(string(id), err)
 }
 
 // Transitions lists the changes of a job's state in their order.
 func Transitions(ctx context.Context, db Reader, id domain.JobID) ([]JobTransition, error) {
 	rows, err := pgdb.New(db).JobTransitions(ctx, string(id))
-	for i := range rows {
-		utc(rows[i].FromSince, &rows[i].At)
-	}
 	return rows, wrap("history of "+string(id), err)
 }
 
 // RetriesOfJob lists the failed attempts of one job.
 func RetriesOfJob(ctx context.Context, db Reader, id domain.JobID) ([]Retry, error) {
 	rows, err := pgdb.New(db).JobRetries(ctx, string(id))
-	return inUTC(rows), wrap("retry history of "+string(id), err)
-}
-
-// Counts tells how many batches and jobs are in each state; a state that none is
-// in is missing.
-type Counts struct {
-	Batches map[domain.BatchState]int64 `json:"batches"`
-	Jobs    map[domain.JobState]int64   `json:"jobs"`
-}
-
-// Count counts all batches and jobs that there ever were.
-func Count(ctx context.Context, db Reader) (Counts, error) {
-	q := pgdb.New(db)
-	c := Counts{Jobs: map[domain.JobState]int64{}}
-	batches, err := CountBatches(ctx, db)
-	if err != nil {
-		return c, err
-	}
-	c.Batches = batches
-	jobs, err := q.CountJobs(ctx)
-	if err != nil {
-		return c, wrap("count jobs", err)
-	}
-	for _, row := range jobs {
-		c.Jobs[domain.JobState(row.Status)] = row.N
-	}
-	return c, nil
-}
-
-func inUTC(rows []Retry) []Retry {
-	for i := range rows {
-		utc(&rows[i].FailedAt, rows[i].ResumedAt)
-	}
-	return rows
-}
-
-// utc turns times that PostgreSQL gives in the zone of this machine; all times are
-// told in UTC.
-func utc(times ...*time.Time) {
-	for _, t := range times {
-		if t != nil {
-			*t = t.UTC()
-		}
-	}
+	return rows, wrap("retry history of "+string(id), err)
 }
 
 // defaultLimit is how many rows a list has when nobody says.

@@ -63,8 +63,7 @@ func (r *rebuild) fill(ctx context.Context, f *fold.Fold, to uint64) (err error)
 		r.at, began = at, time.Now()
 		at, round = tables.After(at, last), 0
 		go r.write(ctx, f.Steps(migrations.Next), r.at, at, writing)
-		f.Written()
-		f.Forget(fillMemory)
+		f.Written(fillMemory)
 		r.cfg.Progress(replaying(r.out.Events+at.Seq-r.at.Seq, r.out.Took+time.Since(began), uint64(at.Seq), to))
 	}
 	if err := <-writing; err != nil {

@@ -2,11 +2,10 @@ package rebuild
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/migrations"
@@ -77,11 +76,11 @@ func (r *rebuild) index(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := abreast(list, func(i aside) error { return r.buildIndex(ctx, i) }); err != nil {
+	if err := parallel(ctx, list, r.buildIndex); err != nil {
 		return err
 	}
 	// The history comes first: it takes about as long as all others together.
-	err = abreast(compared, func(table string) error {
+	err = parallel(ctx, compared, func(ctx context.Context, table string) error {
 		if table == "event" {
 			table += searched
 		}
@@ -117,27 +116,14 @@ func (r *rebuild) analyze(ctx context.Context, table string) error {
 // them costs more than they save, and two tables are done at once anyhow.
 const unhelped = "set local min_parallel_table_scan_size = '256MB'"
 
-// abreast does something with all of a list, some at once, and gives the first
-// error of each worker, which ends that worker.
-func abreast[T any](list []T, do func(T) error) error {
-	waiting := make(chan T, len(list))
+// parallel does something with all of a list, some at once, up to the first error.
+func parallel[T any](ctx context.Context, list []T, do func(context.Context, T) error) error {
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(indexWorkers)
 	for _, one := range list {
-		waiting <- one
+		all.Go(func() error { return do(ctx, one) })
 	}
-	close(waiting)
-	errs := make([]error, indexWorkers)
-	var all sync.WaitGroup
-	for w := range errs {
-		all.Go(func() {
-			for one := range waiting {
-				if errs[w] = do(one); errs[w] != nil {
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
+	return all.Wait()
 }
 
 // aside is an index that is still to be built.

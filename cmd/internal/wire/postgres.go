@@ -23,6 +23,7 @@ func (in *Installation) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 		}
 		cfg.MaxConns = int32(in.cfg.PostgresConns)
 		cfg.ConnConfig.RuntimeParams["application_name"] = "accession " + in.cfg.Instance
+		projections.InUTC(cfg)
 		pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), cfg)
 		if err != nil {
 			return nil, in.unavailable(app.ServerPostgres, err)

@@ -64,49 +64,33 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 	)
 }
 
-// Written makes the fold ready for the next events; it remembers the states.
-func (f *Fold) Written() {
+// Written makes the fold ready for the next events. It remembers the states, but drops
+// those that no event of the last rounds touched while there are more than so many of
+// a sort: they are in the tables.
+func (f *Fold) Written(most int) {
 	// As many more will come as have come.
 	f.events, f.reports = make([]pgdb.AccessionEvent, 0, cap(f.events)), nil
 	f.transitions = make([]pgdb.AccessionJobTransition, 0, cap(f.transitions))
 	f.fileTransitions = make([]pgdb.AccessionFileTransition, 0, cap(f.fileTransitions))
 	f.retries = retries{byKey: map[attemptKey]*Retry{}}
-	settled(f.batches)
-	settled(f.jobs)
-	settled(f.files)
-	settled(f.counts)
-	settled(f.settings)
+	settle(f.batches, f.round, most)
+	settle(f.jobs, f.round, most)
+	settle(f.files, f.round, most)
+	settle(f.counts, f.round, most)
+	settle(f.settings, f.round, most)
 	f.round++
-}
-
-// Forget drops states that no event of the last rounds touched, if there are more
-// than so many of a sort. What they are is in the tables.
-func (f *Fold) Forget(most int) {
-	forget(f.batches, f.round, most)
-	forget(f.jobs, f.round, most)
-	forget(f.files, f.round, most)
-	forget(f.counts, f.round, most)
-	forget(f.settings, f.round, most)
 }
 
 // inFlight is how many rounds may not be committed yet.
 const inFlight = 2
 
-func forget[S interface{ state() *kept }](states map[string]S, round, most int) {
-	if len(states) <= most {
-		return
-	}
+func settle[S interface{ state() *kept }](states map[string]S, round, most int) {
 	for key, s := range states {
-		if k := s.state(); !k.dirty && k.round+inFlight < round {
-			delete(states, key)
-		}
-	}
-}
-
-func settled[S interface{ state() *kept }](states map[string]S) {
-	for _, s := range states {
-		if k := s.state(); k.dirty {
+		switch k := s.state(); {
+		case k.dirty:
 			k.stored, k.dirty = true, false
+		case len(states) > most && k.round+inFlight <= round:
+			delete(states, key)
 		}
 	}
 }

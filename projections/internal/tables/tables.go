@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/migrations"
@@ -103,4 +105,12 @@ func Move(ctx context.Context, q *pgdb.Queries, from, to Checkpoint) (pgdb.MoveC
 		return row, fmt.Errorf("move checkpoint: %w", err)
 	}
 	return row, nil
+}
+
+// InUTC makes connections return times in UTC, not in the zone of this machine.
+func InUTC(cfg *pgxpool.Config) {
+	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+		return nil
+	}
 }
