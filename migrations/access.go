@@ -2,9 +2,10 @@ package migrations
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 //go:embed access/*.sql
@@ -13,10 +14,10 @@ var accessFiles embed.FS
 // MakeRoles makes the roles that do not exist yet: accession_owner, _projector,
 // _service and _reader. They belong to the whole server; the one who calls this
 // must be allowed to make roles. What they may do is granted by [Up].
-func MakeRoles(ctx context.Context, db *sql.DB) error {
+func MakeRoles(ctx context.Context, pool *pgxpool.Pool) error {
 	roles, err := accessSQL("roles", Live)
 	if err == nil {
-		err = locked(ctx, db, "roles", roles)
+		err = locked(ctx, pool, "roles", roles)
 	}
 	if err != nil {
 		return fmt.Errorf("make roles: %w", err)

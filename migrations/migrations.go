@@ -10,13 +10,14 @@ package migrations
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
 	"github.com/accession-ingest/accession/internal/crash"
@@ -31,10 +32,10 @@ const (
 	RecordSchema     = "record"
 )
 
-// Projection returns the migrations of the projection.
+// Projection gives the migrations of the projection.
 func Projection() fs.FS { return sub("projection") }
 
-// Record returns the migrations of the record.
+// Record gives the migrations of the record.
 func Record() fs.FS { return sub("record") }
 
 func sub(dir string) fs.FS {
@@ -48,10 +49,13 @@ func sub(dir string) fs.FS {
 // Up applies the migrations that the database lacks, under a lock that only one
 // process holds at a time and that keeps writers waiting, and tells how many that
 // were. Versions are kept in SCHEMA.schema_version.
-func Up(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error) {
-	if err := createSchema(ctx, db, schema); err != nil {
+func Up(ctx context.Context, pool *pgxpool.Pool, schema string, from fs.FS) (int, error) {
+	// goose writes the version table before the first migration.
+	if err := locked(ctx, pool, schema, "create schema if not exists "+schema); err != nil {
 		return 0, fmt.Errorf("migrate %s: create schema: %w", schema, err)
 	}
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { _ = db.Close() }()
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, from,
 		goose.WithTableName(schema+".schema_version"), goose.WithSessionLocker(sessionLock{schema}))
 	if err != nil {
@@ -65,7 +69,7 @@ func Up(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error)
 	if err != nil {
 		return applied, fmt.Errorf("migrate %s: %w", schema, err)
 	}
-	if err := finish(ctx, db, schema); err != nil {
+	if err := finish(ctx, pool, schema); err != nil {
 		return applied, fmt.Errorf("migrate %s: describe and grant: %w", schema, err)
 	}
 	return applied, nil
@@ -108,7 +112,7 @@ func again(do func() error) (err error) {
 
 // finish comments the version table, which goose makes without, and says who may
 // do what with the tables.
-func finish(ctx context.Context, db *sql.DB, schema string) error {
+func finish(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	file, names := "projection", Live
 	switch schema {
 	case RecordSchema:
@@ -120,7 +124,7 @@ func finish(ctx context.Context, db *sql.DB, schema string) error {
 	if err != nil {
 		return err
 	}
-	return locked(ctx, db, schema, strings.ReplaceAll(`
+	return locked(ctx, pool, schema, strings.ReplaceAll(`
 comment on table SCHEMA.schema_version is 'Migrations of this schema that were applied.';
 comment on column SCHEMA.schema_version.id is 'Order in which they were applied.';
 comment on column SCHEMA.schema_version.version_id is 'Number that the migration''s file name begins with; 0 = the table itself.';
@@ -128,85 +132,49 @@ comment on column SCHEMA.schema_version.is_applied is 'Always true: there is no 
 comment on column SCHEMA.schema_version.tstamp is 'When it was applied, by the clock of PostgreSQL.';`, "SCHEMA", schema), rights)
 }
 
-// createSchema makes room for the version table, which goose writes before the
-// first migration.
-func createSchema(ctx context.Context, db *sql.DB, schema string) error {
-	return locked(ctx, db, schema, "create schema if not exists "+schema)
-}
-
 // locked runs statements in one transaction that has the lock of the schema: "if not
 // exists" and grants alone do not keep two processes apart.
-func locked(ctx context.Context, db *sql.DB, schema string, statements ...string) error {
-	return again(func() error { return alone(ctx, db, schema, statements) })
-}
-
-func alone(ctx context.Context, db *sql.DB, schema string, statements []string) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	for _, stmt := range append([]string{lockAlone("pg_advisory_xact_lock", schema)}, statements...) {
-		if _, err := tx.ExecContext(ctx, stmt); err != nil {
+func locked(ctx context.Context, pool *pgxpool.Pool, schema string, statements ...string) error {
+	return again(func() error {
+		tx, err := pool.Begin(ctx)
+		if err != nil {
 			return err
 		}
-	}
-	return crash.Around("migrations/locked/commit", tx.Commit)
+		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+		for _, stmt := range append([]string{lockAlone("pg_advisory_xact_lock", schema)}, statements...) {
+			if _, err := tx.Exec(ctx, stmt); err != nil {
+				return err
+			}
+		}
+		return crash.Around("migrations/locked/commit", func() error { return tx.Commit(ctx) })
+	})
 }
 
-// Pending returns the number of migrations that the database still lacks: 0 when a
-// newer program has migrated it.
-func Pending(ctx context.Context, db *sql.DB, schema string, from fs.FS) (int, error) {
-	all, err := fs.Glob(from, "*.sql")
+// Compare returns how many of these migrations the database lacks, and how many it has
+// that are not among them: a newer program applied those.
+func Compare(ctx context.Context, pool *pgxpool.Pool, schema string, from fs.FS) (missing, unknown int, err error) {
+	files, err := fs.Glob(from, "*.sql")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	if there, err := versioned(ctx, db, schema); err != nil || !there {
-		return len(all), err
+	versions := make([]string, len(files))
+	for i, file := range files {
+		versions[i], _, _ = strings.Cut(file, "_")
 	}
-	var missing int
-	row := db.QueryRowContext(ctx, fmt.Sprintf(`
-select count(*) from unnest(string_to_array($1, ' ')::bigint[]) as n
-where n not in (select version_id from %s.schema_version where is_applied)`, schema), numbers(all))
-	if err := row.Scan(&missing); err != nil {
-		return 0, fmt.Errorf("migrations of %s: %w", schema, err)
+	var migrated bool
+	err = pool.QueryRow(ctx, "select to_regclass($1) is not null", schema+".schema_version").Scan(&migrated)
+	if err == nil && !migrated {
+		return len(files), 0, nil
 	}
-	return missing, nil
-}
-
-// Unknown returns the number of migrations that a newer program applied to the
-// database and that are not among these.
-func Unknown(ctx context.Context, db *sql.DB, schema string, from fs.FS) (unknown int, err error) {
-	all, err := fs.Glob(from, "*.sql")
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = pool.QueryRow(ctx, fmt.Sprintf(`
+with known as (select v::bigint from unnest($1::text[]) v),
+    applied as (select version_id from %s.schema_version where is_applied and version_id > 0)
+select (select count(*) from known where v not in (select * from applied)),
+    (select count(*) from applied where version_id not in (select * from known))`, schema), versions).Scan(&missing, &unknown)
 	}
-	if there, err := versioned(ctx, db, schema); err != nil || !there {
-		return 0, err
-	}
-	row := db.QueryRowContext(ctx, fmt.Sprintf(`
-select count(*) from %s.schema_version
-where is_applied and version_id > 0 and version_id <> all (string_to_array($1, ' ')::bigint[])`, schema), numbers(all))
-	if err := row.Scan(&unknown); err != nil {
-		return 0, fmt.Errorf("migrations of %s: %w", schema, err)
-	}
-	return unknown, nil
-}
-
-// versioned reports whether the schema was ever migrated.
-func versioned(ctx context.Context, db *sql.DB, schema string) (yes bool, err error) {
-	err = db.QueryRowContext(ctx, "select to_regclass($1) is not null", schema+".schema_version").Scan(&yes)
 	if err != nil {
 		err = fmt.Errorf("migrations of %s: %w", schema, err)
 	}
-	return yes, err
-}
-
-// numbers returns the numbers with which the names of migrations begin.
-func numbers(files []string) string {
-	list := make([]string, len(files))
-	for i, file := range files {
-		list[i], _, _ = strings.Cut(file, "_")
-	}
-	return strings.Join(list, " ")
+	return missing, unknown, err
 }

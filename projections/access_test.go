@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections"
@@ -32,9 +31,7 @@ func granted(t *testing.T) *pgxpool.Pool {
 	if _, err := projections.Migrate(ctx, db); err != nil {
 		t.Fatal(err)
 	}
-	std := stdlib.OpenDBFromPool(db)
-	defer std.Close()
-	if _, err := migrations.Up(ctx, std, migrations.RecordSchema, migrations.Record()); err != nil {
+	if _, err := migrations.Up(ctx, db, migrations.RecordSchema, migrations.Record()); err != nil {
 		t.Fatal(err)
 	}
 	return db

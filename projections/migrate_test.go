@@ -2,14 +2,13 @@ package projections_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io/fs"
 	"regexp"
 	"sync"
 	"testing"
 
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections/projtest"
@@ -28,13 +27,12 @@ func TestUp(t *testing.T) {
 		t.Run(schema, func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
-			db := stdlib.OpenDBFromPool(projtest.Empty(t))
-			defer db.Close()
+			db := projtest.Empty(t)
 			all, err := fs.Glob(files, "*.sql")
 			if err != nil || len(all) == 0 {
 				t.Fatalf("no migrations: %v", err)
 			}
-			if n, err := migrations.Pending(ctx, db, schema, files); err != nil || n != len(all) {
+			if n, _, err := migrations.Compare(ctx, db, schema, files); err != nil || n != len(all) {
 				t.Fatalf("pending before: %d, %v; want %d", n, err, len(all))
 			}
 			var wg sync.WaitGroup
@@ -54,7 +52,7 @@ func TestUp(t *testing.T) {
 			if sum != len(all) {
 				t.Errorf("%d migrations were applied, want each of %d once", sum, len(all))
 			}
-			if n, err := migrations.Pending(ctx, db, schema, files); err != nil || n != 0 {
+			if n, _, err := migrations.Compare(ctx, db, schema, files); err != nil || n != 0 {
 				t.Errorf("pending after: %d, %v", n, err)
 			}
 			if n, err := migrations.Up(ctx, db, schema, files); err != nil || n != 0 {
@@ -85,15 +83,14 @@ func TestNames(t *testing.T) {
 // those of partitions that a projector makes and of a rebuild's schemas too.
 func TestCommented(t *testing.T) {
 	t.Parallel()
-	db := stdlib.OpenDBFromPool(projtest.DB(t))
-	defer db.Close()
+	db := projtest.DB(t)
 	ctx, next := t.Context(), migrations.Next
 	if _, err := migrations.Up(ctx, db, next.Tables, migrations.ProjectionIn(next)); err != nil {
 		t.Fatal(err)
 	}
 	for _, schema := range []string{migrations.Live.Tables, next.Tables} {
 		var made int
-		err := db.QueryRowContext(ctx, fmt.Sprintf("select %[1]s.make_event_partitions('%[1]s.event'::regclass, 7000000)", schema)).Scan(&made)
+		err := db.QueryRow(ctx, fmt.Sprintf("select %[1]s.make_event_partitions('%[1]s.event'::regclass, 7000000)", schema)).Scan(&made)
 		if err != nil || made != 2 {
 			t.Fatalf("%d partitions in %s: %v", made, schema, err)
 		}
@@ -114,8 +111,8 @@ where n.nspname in ('accession', 'report', 'record', 'accession_next', 'report_n
 	}
 }
 
-func commented(t *testing.T, db *sql.DB, query string, least int) error {
-	rows, err := db.QueryContext(t.Context(), query)
+func commented(t *testing.T, db *pgxpool.Pool, query string, least int) error {
+	rows, err := db.Query(t.Context(), query)
 	if err != nil {
 		return err
 	}

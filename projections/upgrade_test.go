@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/migrations"
@@ -56,16 +55,12 @@ create view report.shelves as select shelf, count(*) as jobs from accession.job 
 `
 
 func up(db *pgxpool.Pool, from fs.FS) (int, error) {
-	std := stdlib.OpenDBFromPool(db)
-	defer std.Close()
-	return migrations.Up(context.Background(), std, migrations.ProjectionSchema, from)
+	return migrations.Up(context.Background(), db, migrations.ProjectionSchema, from)
 }
 
 func pending(t *testing.T, db *pgxpool.Pool, from fs.FS) int {
 	t.Helper()
-	std := stdlib.OpenDBFromPool(db)
-	defer std.Close()
-	n, err := migrations.Pending(context.Background(), std, migrations.ProjectionSchema, from)
+	n, _, err := migrations.Compare(context.Background(), db, migrations.ProjectionSchema, from)
 	if err != nil {
 		t.Fatal(err)
 	}

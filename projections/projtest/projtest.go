@@ -17,7 +17,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/accession-ingest/accession/migrations"
 	"github.com/accession-ingest/accession/projections"
@@ -151,10 +150,8 @@ func migrate(ctx context.Context, t testing.TB, name string) {
 	t.Helper()
 	pool := open(ctx, t, name)
 	defer pool.Close()
-	db := stdlib.OpenDBFromPool(pool)
-	defer func() { _ = db.Close() }()
 	for schema, files := range sets() {
-		if _, err := migrations.Up(ctx, db, schema, files); err != nil {
+		if _, err := migrations.Up(ctx, pool, schema, files); err != nil {
 			t.Fatal(err)
 		}
 	}

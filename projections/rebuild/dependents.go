@@ -2,7 +2,6 @@ package rebuild
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 
@@ -123,13 +122,9 @@ func (r *rebuild) depended(ctx context.Context) error {
 
 // strange refuses to replace schemas that others have put something into, unless
 // that may go. The new schemas are there; they go again if this run made them.
-func (r *rebuild) strange(ctx context.Context, db *sql.DB, resumed bool) error {
-	if r.cfg.DropDependents {
+func (r *rebuild) strange(ctx context.Context, pending int, resumed bool) error {
+	if r.cfg.DropDependents || pending > 0 { // a newer program may have given something up
 		return nil
-	}
-	pending, err := migrations.Pending(ctx, db, migrations.ProjectionSchema, migrations.Projection())
-	if err != nil || pending > 0 { // a newer program may have given something up
-		return err
 	}
 	list, err := strangers(ctx, r.cfg.Pool)
 	if err != nil || len(list) == 0 {

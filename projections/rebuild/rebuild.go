@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/migrations"
@@ -236,9 +235,7 @@ func (r *rebuild) prepare(ctx context.Context) error {
 	case !there && r.cfg.Resume:
 		return ErrNone
 	}
-	db := stdlib.OpenDBFromPool(r.cfg.Pool)
-	defer func() { _ = db.Close() }()
-	unknown, err := migrations.Unknown(ctx, db, migrations.ProjectionSchema, migrations.Projection())
+	pending, unknown, err := migrations.Compare(ctx, r.cfg.Pool, migrations.ProjectionSchema, migrations.Projection())
 	if err != nil {
 		return err
 	}
@@ -248,10 +245,10 @@ func (r *rebuild) prepare(ctx context.Context) error {
 	if err := r.depended(ctx); err != nil {
 		return err
 	}
-	if _, err := migrations.Up(ctx, db, migrations.Next.Tables, migrations.ProjectionIn(migrations.Next)); err != nil {
+	if _, err := migrations.Up(ctx, r.cfg.Pool, migrations.Next.Tables, migrations.ProjectionIn(migrations.Next)); err != nil {
 		return err
 	}
-	if err := r.strange(ctx, db, there); err != nil {
+	if err := r.strange(ctx, pending, there); err != nil {
 		return err
 	}
 	if !there {

@@ -36,9 +36,6 @@ select * from report.retry_history where job_id = @job_id and kind = 'job' order
 -- name: CountBatches :many
 select status, count(*) as n from accession.batch where version > 0 group by status;
 
--- name: CountJobs :many
-select status, count(*) as n from accession.job group by status;
-
 -- name: BatchMessages :many
 -- What the history tells of the messages about a batch.
 select coalesce(data ->> 'delivery', '')::text as delivery, actor, trace_parent,

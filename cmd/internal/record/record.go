@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
 	"github.com/accession-ingest/accession/domain"
@@ -53,16 +52,13 @@ func change[T any](name string, statement func() (T, error)) (result T, err erro
 // took. It is safe to call from several processes at once; roles are not made
 // here.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) (int, error) {
-	db := stdlib.OpenDBFromPool(pool)
-	defer func() { _ = db.Close() }()
-	return migrations.Up(ctx, db, migrations.RecordSchema, migrations.Record())
+	return migrations.Up(ctx, pool, migrations.RecordSchema, migrations.Record())
 }
 
 // Pending returns how many migrations of the record the database still lacks.
 func Pending(ctx context.Context, pool *pgxpool.Pool) (int, error) {
-	db := stdlib.OpenDBFromPool(pool)
-	defer func() { _ = db.Close() }()
-	return migrations.Pending(ctx, db, migrations.RecordSchema, migrations.Record())
+	missing, _, err := migrations.Compare(ctx, pool, migrations.RecordSchema, migrations.Record())
+	return missing, err
 }
 
 // HighestIDs returns the highest ids of which anything is kept, "" = of none.

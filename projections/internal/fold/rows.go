@@ -95,20 +95,23 @@ func tableOf[R any]() (table, error) {
 	return all, nil
 }
 
-// value returns a field as pgx takes it, without a copy where it can. PostgreSQL keeps
-// microseconds, and rounds times that it gets as text.
+// value returns a field as pgx takes it. PostgreSQL keeps microseconds, and rounds
+// times that it gets as text.
 func (c column) value(row reflect.Value) any {
 	f := row.Field(c.index)
-	pointer := f.Kind() == reflect.Pointer
-	switch {
-	case (pointer || f.Kind() == reflect.Slice) && f.IsNil():
+	if (f.Kind() == reflect.Pointer || f.Kind() == reflect.Slice) && f.IsNil() {
 		return nil
-	case c.kind == "timestamptz":
-		return reflect.Indirect(f).Interface().(time.Time).Round(time.Microsecond)
-	case pointer || f.Kind() == reflect.Slice:
-		return f.Interface()
+	}
+	f = reflect.Indirect(f)
+	switch c.kind {
+	case "text":
+		return f.String()
+	case "bigint":
+		return f.Int()
+	case "timestamptz":
+		return f.Interface().(time.Time).Round(time.Microsecond)
 	default:
-		return f.Addr().Interface()
+		return f.Interface()
 	}
 }
 

@@ -236,35 +236,6 @@ func (q *Queries) CountBatches(ctx context.Context) ([]CountBatchesRow, error) {
 	return items, nil
 }
 
-const countJobs = `-- name: CountJobs :many
-select status, count(*) as n from accession.job group by status
-`
-
-type CountJobsRow struct {
-	Status string `json:"status"`
-	N      int64  `json:"n"`
-}
-
-func (q *Queries) CountJobs(ctx context.Context) ([]CountJobsRow, error) {
-	rows, err := q.db.Query(ctx, countJobs)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CountJobsRow
-	for rows.Next() {
-		var i CountJobsRow
-		if err := rows.Scan(&i.Status, &i.N); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const job = `-- name: Job :one
 select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback from accession.job where id = $1
 `
