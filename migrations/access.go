@@ -12,7 +12,7 @@ import (
 var accessFiles embed.FS
 
 // MakeRoles makes the roles that do not exist yet: accession_owner, _projector,
-// _service and _reader. They belong to the whole server; the one who calls this
+// _service and _reader. They belong to the whole server; the caller
 // must be allowed to make roles. What they may do is granted by [Up].
 func MakeRoles(ctx context.Context, pool *pgxpool.Pool) error {
 	roles, err := accessSQL("roles", Live)

@@ -32,10 +32,10 @@ const (
 	RecordSchema     = "record"
 )
 
-// Projection gives the migrations of the projection.
+// Projection returns the migrations of the projection.
 func Projection() fs.FS { return sub("projection") }
 
-// Record gives the migrations of the record.
+// Record returns the migrations of the record.
 func Record() fs.FS { return sub("record") }
 
 func sub(dir string) fs.FS {
@@ -47,7 +47,7 @@ func sub(dir string) fs.FS {
 }
 
 // Up applies the migrations that the database lacks, under a lock that only one
-// process holds at a time and that keeps writers waiting, and tells how many that
+// process holds at a time and that keeps writers waiting, and returns how many that
 // were. Versions are kept in SCHEMA.schema_version.
 func Up(ctx context.Context, pool *pgxpool.Pool, schema string, from fs.FS) (int, error) {
 	// goose writes the version table before the first migration.
@@ -75,7 +75,7 @@ func Up(ctx context.Context, pool *pgxpool.Pool, schema string, from fs.FS) (int
 	return applied, nil
 }
 
-// apply applies what is missing and tells how many that were.
+// apply applies what is missing and returns how many that were.
 func apply(ctx context.Context, provider *goose.Provider) (applied int, err error) {
 	err = again(func() error {
 		var done []*goose.MigrationResult

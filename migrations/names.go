@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Names says in which schemas a projection stands. All SQL is written for [Live];
+// Names are the schemas in which a projection stands. All SQL is written for [Live];
 // Rewrite turns it into that of another generation, which a rebuild fills beside
 // the live one.
 type Names struct {
@@ -24,8 +24,8 @@ var (
 // named finds the words accession and report where they may be a schema's name.
 var named = regexp.MustCompile(`(\bschema (?:if not exists )?)?\b(accession|report)\b(\.[%a-z]|'::regnamespace)?`)
 
-// Rewrite returns SQL with the schemas' names of this generation. A name of a schema stands after
-// the word schema, before a dot and another name, or before '::regnamespace.
+// Rewrite returns SQL with the schemas' names of this generation. A name of a schema
+// stands after the word schema, before a dot and another name, or before '::regnamespace.
 func (n Names) Rewrite(sql string) string {
 	if n == Live {
 		return sql

@@ -16,7 +16,7 @@ import (
 )
 
 // project applies events in one transaction, again and again while PostgreSQL is
-// away. When the answer to a commit was lost, the checkpoint tells whether it
+// away. When the answer to a commit was lost, the checkpoint reports whether it
 // happened. bad says that the only event is poison.
 func (p *Projector) project(ctx context.Context, entries []entry, bad *poison) error {
 	to := tables.After(p.at, entries[len(entries)-1].Recorded)
@@ -126,8 +126,8 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkp
 	return nil
 }
 
-// recall gives the states that the last transaction left, or none: when it failed,
-// and when somebody else has written since. That is a retry of poison, which frees
+// recall returns the states that the last transaction left, or none: when it failed,
+// and when another process has written since. That is a retry of poison, which frees
 // events, or a rebuild, which puts other tables there; the fence stops all others.
 // Until the commit nothing is known.
 func (p *Projector) recall(under pgdb.MoveCheckpointRow) *fold.Fold {

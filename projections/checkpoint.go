@@ -14,7 +14,7 @@ import (
 )
 
 // open finds the checkpoint, or makes it, and checks that the stream is the one
-// that it tells of.
+// that it belongs to.
 func (p *Projector) open(ctx context.Context) error {
 	s := p.cfg.Stream
 	p.known = nil
@@ -31,9 +31,9 @@ func (p *Projector) open(ctx context.Context) error {
 	return fits(p.at, s)
 }
 
-// Continues gives a [*StreamError] when the log is not the one that the main
+// Continues returns a [*StreamError] when the log is not the one that the main
 // projection applied, or lost events that it applied: who writes to it now takes the
-// places of others. Tables that were never filled say nothing. stream is asked after
+// sequences of others. Tables that were never filled say nothing. stream is asked after
 // the checkpoint was read, so that it is the newer of both.
 func Continues(ctx context.Context, db tables.Reader, stream func(context.Context) (StreamInfo, error)) error {
 	at, err := pgdb.New(db).Checkpoint(ctx, tables.Main)
@@ -54,7 +54,7 @@ func Continues(ctx context.Context, db tables.Reader, stream func(context.Contex
 func fits(at tables.Checkpoint, s StreamInfo) error {
 	switch {
 	case at.Stream != s.Name:
-		return &StreamError{Stream: s.Name, Seq: at.Seq, Why: "the checkpoint tells of stream " + at.Stream}
+		return &StreamError{Stream: s.Name, Seq: at.Seq, Why: "the checkpoint belongs to stream " + at.Stream}
 	case !at.StreamCreated.Equal(s.Created):
 		return broken(at, fmt.Sprintf("it was created at %s, the stream that was applied at %s",
 			s.Created.Format(time.RFC3339Nano), at.StreamCreated.UTC().Format(time.RFC3339Nano)))
@@ -69,7 +69,7 @@ func broken(at tables.Checkpoint, why string) error {
 }
 
 // Adopt lets the main projection go on with a stream that holds the same events at
-// the same places as the one that it followed, which is lost. No projector may run.
+// the same sequences as the one that it followed, which is lost. No projector may run.
 func Adopt(ctx context.Context, db tables.Reader, s StreamInfo) error {
 	_, err := pgdb.New(db).AdoptStream(ctx, pgdb.AdoptStreamParams{Name: tables.Main, Stream: s.Name, StreamCreated: s.Stored().Created})
 	if err != nil {

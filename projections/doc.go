@@ -12,14 +12,13 @@
 //
 // [Projector] takes the log as an iterator of recorded events ([Source]), so that
 // it knows no log server and a rebuild can feed it from anywhere. The events are
-// applied in the order of the log, up to a thousand in a transaction: history
+// applied in the order of the log, up to two thousand in a transaction: history
 // rows, then one row for each batch, job, file and setting that the events touched.
 //
 // # Where things are
 //
-// projector.go reads and collects, apply.go is one transaction, fold.go hands an
-// event to its read models. Each read model is a file: batches.go, jobs.go,
-// files.go, file_counts.go, retries.go, file_retries.go, reports.go, settings.go,
-// events.go: its fold, then its loads. views.go and file_views.go read for people;
-// past.go shows the same without tables, as of any event.
+// projector.go reads and collects, apply.go is one transaction, poison.go holds what
+// cannot be applied. internal/fold turns events into rows, one read model a file.
+// Package query reads the tables, for people and for checks; it also folds the past
+// in memory. Package rebuild fills new tables beside the live ones, compares and swaps.
 package projections

@@ -12,11 +12,11 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// ErrOtherProjector says that another projector moved the checkpoint: this one
+// ErrOtherProjector reports that another projector moved the checkpoint: this one
 // has changed nothing since and must stop.
 var ErrOtherProjector = tables.ErrMoved
 
-// StreamError says that the log is not the one that the checkpoint tells of, or
+// StreamError reports that the log is not the one that the checkpoint belongs to, or
 // that it lost events that were applied here.
 type StreamError struct {
 	Stream string
@@ -36,7 +36,7 @@ const Version = tables.Version
 // EventError names the event that could not be applied.
 type EventError = fold.EventError
 
-// VersionError says that the tables were made by other rules than this program's.
+// VersionError reports that the tables were made by other rules than this program's.
 type VersionError struct{ Tables int64 }
 
 // Error implements error.
@@ -45,7 +45,7 @@ func (e *VersionError) Error() string {
 		e.Tables, Version)
 }
 
-// TablesError says that PostgreSQL does not know a table or column that this program
+// TablesError reports that PostgreSQL does not know a table or column that this program
 // writes: the tables are those of another version.
 type TablesError struct{ Err error }
 
@@ -54,10 +54,10 @@ func (e *TablesError) Error() string {
 	return fmt.Sprintf("the tables are not those of this program: %v; nothing was changed: if they are older, run `accession migrate` of this program; if a newer program changed them, run that one's service", e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *TablesError) Unwrap() error { return e.Err }
 
-// otherTables names an error that the tables of another version give.
+// otherTables names an error that tables of another version cause.
 func otherTables(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (pg.Code == "42703" || pg.Code == "42P01" || pg.Code == "42883") { // column, table, function

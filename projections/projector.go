@@ -17,7 +17,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// Source gives the events of the log from a place on (1 is the first), in order
+// Source returns the events of the log from a sequence on (1 is the first), in order
 // and without gap. It ends when ctx ends, or, if it does not follow the log,
 // where the log ends. An event that cannot be read comes with an [*Unreadable];
 // any other error ends the iteration.
@@ -32,7 +32,7 @@ type DB = tables.DB
 // Pool is many connections, for what needs several at a time.
 type Pool = pgxpool.Pool
 
-// Config tells a projector what to read and where to write.
+// Config is what a projector reads and where it writes.
 type Config struct {
 	DB     DB
 	Stream StreamInfo
@@ -54,15 +54,15 @@ type Config struct {
 	PoisonTries int
 	// Strict ends with an error where an event cannot be applied, and holds nothing.
 	Strict bool
-	// Held is called when an event's aggregate is held, nil = nobody wants to know.
+	// Held is called when an event's aggregate is held unless it is nil.
 	Held func(*EventError)
-	// Applied is called after each commit, nil = nobody wants to know.
+	// Applied is called after each commit unless it is nil.
 	Applied func(Applied)
 }
 
-// Applied tells of one committed transaction.
+// Applied returns of one committed transaction.
 type Applied struct {
-	Seq    uint64 // place of its last event
+	Seq    uint64 // of its last event
 	Events int
 	Took   time.Duration // from its first statement to the commit
 }
@@ -76,7 +76,7 @@ const (
 
 	memory = 5 // times MaxBatch: states of a sort that are remembered between transactions
 
-	busyBatch = 100 // events in a transaction that tell that more come
+	busyBatch = 100 // events in a transaction that announce more
 	busyDelay = 5   // times MaxDelay
 )
 
@@ -105,7 +105,7 @@ func New(cfg Config) (*Projector, error) {
 	return &Projector{cfg: cfg, q: pgdb.New(cfg.DB), part: -1}, nil
 }
 
-// Run applies events until ctx ends or the source does, and then gives nil. It
+// Run applies events until ctx ends or the source does, and then returns nil. It
 // rides through outages of PostgreSQL. An event that cannot be applied holds its
 // aggregate: it and what follows there wait in the table poison_event for
 // [RetryPoison]. Errors: [ErrOtherProjector], [*StreamError], [*VersionError],
@@ -147,7 +147,7 @@ func (p *Projector) Run(ctx context.Context) error {
 	}
 }
 
-// ended tells a stop that was asked for from one that was not.
+// ended returns nil for a stop that was asked for.
 func (p *Projector) ended(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("projection %s: %w", p.cfg.Name, otherTables(err))
@@ -161,7 +161,7 @@ type item struct {
 	err   error
 }
 
-// read hands on what the source gives. The event at the checkpoint is read again,
+// read hands on what the source returns. The event at the checkpoint is read again,
 // to see that it is still the one that was applied.
 func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- item) {
 	defer close(to)
@@ -180,7 +180,7 @@ func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- it
 			if r.ID() == at.LastEventID && r.CommandID == at.LastCommandID {
 				continue
 			}
-			err = broken(at, fmt.Sprintf("its event at that place is %s of command %s, not %s of command %s",
+			err = broken(at, fmt.Sprintf("its event at that sequence is %s of command %s, not %s of command %s",
 				r.ID(), r.CommandID, at.LastEventID, at.LastCommandID))
 		default:
 			next++

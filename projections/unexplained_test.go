@@ -14,7 +14,7 @@ func goneRound(t *testing.T, db *pgxpool.Pool, u *query.Unexplained) (n int) {
 	t.Helper()
 	for range count(t, db, "select count(*) from accession.batch") {
 		var err error
-		if n, err = u.Look(t.Context(), db); err != nil {
+		if n, err = u.Scan(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestLookAtBatchesReadsLittle(t *testing.T) {
 	planned := &projtest.Planned{Pool: db}
 	u := &query.Unexplained{Batches: 10}
 	for range 2 { // the second looks again at what the first found: copies count no jobs
-		if _, err := u.Look(t.Context(), planned); err != nil {
+		if _, err := u.Scan(t.Context(), planned); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,7 +18,7 @@ const (
 // characters that steer terminals.
 const Hostile = "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[2J\u009b.tif"
 
-// Classic tells of the classic complaint, twice: 15 are listed, 9 are ingested, why?
+// Classic returns of the classic complaint, twice: 15 are listed, 9 are ingested, why?
 // Once of objects, once of the files of an object.
 func (s *Story) Classic() {
 	s.T.Helper()

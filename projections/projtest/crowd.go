@@ -80,7 +80,7 @@ type Planned struct {
 	whole []string
 }
 
-// Whole gives those tables since it was last asked, each with the head of its query.
+// Whole returns those tables since it was last asked, each with the head of its query.
 func (p *Planned) Whole() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *Planned) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	return p.Pool.QueryRow(ctx, sql, args...)
 }
 
-// BeginTx gives a transaction whose queries are noted too.
+// BeginTx returns a transaction whose queries are noted too.
 func (p *Planned) BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error) {
 	tx, err := p.Pool.BeginTx(ctx, opts)
 	return plannedTx{tx, p}, err

@@ -1,4 +1,4 @@
-// Package projtest gives each test a PostgreSQL database of its own, with both
+// Package projtest returns each test a PostgreSQL database of its own, with both
 // schemas in place. It is made from a template that is migrated once for each
 // state of the migrations, which takes a tenth of a second instead of one.
 package projtest
@@ -31,14 +31,14 @@ const (
 	maxConns = 8
 )
 
-// DB gives a migrated database that nobody else uses and that is gone when the
+// DB returns a migrated database that no other test uses and that is gone when the
 // test ends. The test fails when there is no server.
 func DB(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	return create(t, template(t))
 }
 
-// Empty gives a database without any schema, for tests of the migrations.
+// Empty returns a database without any schema, for tests of the migrations.
 func Empty(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	return create(t, "template0")

@@ -27,7 +27,7 @@ type FileFilter struct {
 	Status domain.FileState
 	Name   string          // in the path
 	After  domain.FileHash // the last of the page before
-	Limit  int             // at most so many, 0 = 100
+	Limit  int             // at most (default 100)
 }
 
 // Files lists files in the order of their discovery: those of a job as its
@@ -38,7 +38,7 @@ func Files(ctx context.Context, db Reader, f FileFilter) ([]FileRow, error) {
 	return rows, wrap("list files", err)
 }
 
-// FileByHash gives one file, or ErrNotFound.
+// FileByHash returns one file, or ErrNotFound.
 func FileByHash(ctx context.Context, db Reader, id domain.FileHash) (FileRow, error) {
 	row, err := pgdb.New(db).File(ctx, string(id))
 	return row, wrap(id.Aggregate().String(), err)
@@ -56,7 +56,7 @@ func RetriesOfFile(ctx context.Context, db Reader, id domain.FileHash) ([]Retry,
 	return rows, wrap("retry history of "+id.Aggregate().String(), err)
 }
 
-// CountFiles tells how many files of a job, or of a batch, stand where. Without
+// CountFiles returns how many files of a job, or of a batch, stand where. Without
 // files everything is 0.
 func CountFiles(ctx context.Context, db Reader, of domain.Aggregate) (FileCounts, error) {
 	row, err := pgdb.New(db).FileCount(ctx, of.ID)

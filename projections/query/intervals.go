@@ -15,10 +15,10 @@ import (
 // Interval is a part of the log, both ends included.
 type Interval struct{ First, Last uint64 }
 
-// Index tells where in a log certain events stand.
+// Index returns where in a log certain events stand.
 type Index struct {
 	Intervals []Interval
-	UpTo      uint64 // what lies behind this place is not known
+	UpTo      uint64 // later sequences are not covered
 
 	stream  string
 	created time.Time
@@ -26,25 +26,25 @@ type Index struct {
 
 // Of reports whether the index is one of this log, as it was when it was looked at
 // after the index was asked for. A log that was replaced or lost its end has other
-// events at these places.
+// events at these sequences.
 func (x Index) Of(log tables.Stream) bool {
 	// PostgreSQL keeps microseconds.
 	return x.stream == log.Name && x.created.Equal(log.Created.Truncate(time.Microsecond)) && x.UpTo <= log.Last
 }
 
-// FindEvents tells where in the log events of a batch (its own, its jobs' and their
+// FindEvents returns where in the log events of a batch (its own, its jobs' and their
 // files') or of a job (its own and its files') stand, as far as the projection has
 // come. Places not more than gap apart are one stretch, which then holds other
 // events as well.
 func FindEvents(ctx context.Context, db Reader, of domain.Aggregate, gap int64) (Index, error) {
 	q := pgdb.New(db)
-	// Asked first: what the history gains meanwhile lies behind it.
+	// Asked first: what the history gains meanwhile comes after it.
 	at, err := q.Checkpoint(ctx, tables.Main)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Index{}, nil
 	}
 	if err != nil {
-		return Index{}, wrap("places of "+of.String(), err)
+		return Index{}, wrap("find events of "+of.String(), err)
 	}
 	var rows []pgdb.BatchPlacesRow
 	if of.Kind == domain.KindBatch {
@@ -62,5 +62,5 @@ func FindEvents(ctx context.Context, db Reader, of domain.Aggregate, gap int64) 
 			x.Intervals = append(x.Intervals, Interval{uint64(row.First), min(uint64(row.Last), x.UpTo)})
 		}
 	}
-	return x, wrap("places of "+of.String(), err)
+	return x, wrap("find events of "+of.String(), err)
 }

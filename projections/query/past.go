@@ -11,8 +11,8 @@ import (
 )
 
 // Past folds events with the same code as the projector, into memory, so that
-// anybody can see what the tables would have shown behind any of them. Events must
-// be in order and hold all of the aggregates they tell of; what is asked of others
+// readers can see what the tables would have shown after any of them. Events must
+// be in order and hold all of the aggregates they belong to; what is asked of others
 // is not there.
 type Past struct {
 	f      *fold.Fold
@@ -34,7 +34,7 @@ func (p *Past) Apply(r domain.Recorded) error {
 	return err
 }
 
-// Summary gives the batch as report.batch_summary has it, or ErrNotFound.
+// Summary returns the batch as report.batch_summary has it, or ErrNotFound.
 func (p *Past) Summary(id domain.BatchID) (BatchSummary, error) {
 	b, ok := p.f.Batch(string(id))
 	if !ok || b.Version == 0 {
@@ -56,12 +56,12 @@ func (p *Past) Summary(id domain.BatchID) (BatchSummary, error) {
 	return row, nil
 }
 
-// Jobs gives all jobs in the order of their ids.
+// Jobs returns all jobs in the order of their ids.
 func (p *Past) Jobs() []JobRow {
 	return slices.DeleteFunc(p.f.Jobs(), func(j JobRow) bool { return j.Version == 0 })
 }
 
-// Job gives one job, or ErrNotFound.
+// Job returns one job, or ErrNotFound.
 func (p *Past) Job(id domain.JobID) (JobRow, error) {
 	row, ok := p.f.Job(string(id))
 	if !ok || row.Version == 0 {
@@ -70,14 +70,14 @@ func (p *Past) Job(id domain.JobID) (JobRow, error) {
 	return row, nil
 }
 
-// Files gives all files in the order of their discovery.
+// Files returns all files in the order of their discovery.
 func (p *Past) Files() []FileRow {
 	rows := p.f.Files()
 	slices.SortFunc(rows, func(a, b FileRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	return rows
 }
 
-// File gives one file, or ErrNotFound.
+// File returns one file, or ErrNotFound.
 func (p *Past) File(id domain.FileHash) (FileRow, error) {
 	row, ok := p.f.File(string(id))
 	if !ok {
@@ -86,7 +86,7 @@ func (p *Past) File(id domain.FileHash) (FileRow, error) {
 	return row, nil
 }
 
-// Counts tells how many files of a job or a batch stand where.
+// Counts returns how many files of a job or a batch stand where.
 func (p *Past) Counts(of domain.Aggregate) FileCounts {
 	if c, ok := p.f.FileCount(of.ID); ok {
 		return c
@@ -94,7 +94,7 @@ func (p *Past) Counts(of domain.Aggregate) FileCounts {
 	return FileCounts{ID: of.ID}
 }
 
-// Transitions gives the changes of jobs' states in the order of the log.
+// Transitions returns the changes of jobs' states in the order of the log.
 func (p *Past) Transitions() []JobTransition {
 	rows := slices.Clone(p.f.JobTransitions())
 	for i := range rows {
@@ -103,7 +103,7 @@ func (p *Past) Transitions() []JobTransition {
 	return rows
 }
 
-// FileTransitions gives the changes of files' states in the order of the log.
+// FileTransitions returns the changes of files' states in the order of the log.
 func (p *Past) FileTransitions() []FileTransition {
 	rows := slices.Clone(p.f.FileTransitions())
 	for i := range rows {
@@ -112,7 +112,7 @@ func (p *Past) FileTransitions() []FileTransition {
 	return rows
 }
 
-// FileMoves gives the life of each file, one file after the other in the order of
+// FileMoves returns the life of each file, one file after the other in the order of
 // their discovery.
 func (p *Past) FileMoves() []FileMove {
 	transitions := p.FileTransitions()
@@ -125,10 +125,10 @@ func (p *Past) FileMoves() []FileMove {
 	return moves
 }
 
-// Reports gives the reports made about batches.
+// Reports returns the reports made about batches.
 func (p *Past) Reports() []BatchReport { return slices.Clone(p.f.Reports()) }
 
-// Retries gives failed attempts as report.retry_history has them: those of jobs or
+// Retries returns failed attempts as report.retry_history has them: those of jobs or
 // of files, in the order in which the tables' lists have them.
 func (p *Past) Retries(kind domain.Kind) []Retry {
 	var rows []Retry
@@ -177,7 +177,7 @@ func stay(since *time.Time, at time.Time) *float64 {
 	return new(max(at.Sub(*since).Seconds(), 0))
 }
 
-// AllRetries gives failed attempts of jobs and files in the order in which they
+// AllRetries returns failed attempts of jobs and files in the order in which they
 // failed.
 func (p *Past) AllRetries() []Retry {
 	rows := slices.Concat(p.Retries(domain.KindJob), p.Retries(domain.KindFile))
@@ -187,7 +187,7 @@ func (p *Past) AllRetries() []Retry {
 	return rows
 }
 
-// Failures tells why attempts failed, the most frequent first.
+// Failures returns why attempts failed, the most frequent first.
 func (p *Past) Failures() []FailureRow {
 	type key struct{ kind, failedIn, class, code string }
 	sums, jobs := map[key]*FailureRow{}, map[key]map[string]bool{}
@@ -213,7 +213,7 @@ func (p *Past) Failures() []FailureRow {
 	})
 }
 
-// Submitters tells what became of batches, by who deposited them.
+// Submitters returns what became of batches, by who deposited them.
 func (p *Past) Submitters() []SubmitterRow {
 	sums := map[string]*SubmitterRow{}
 	for _, row := range p.f.Batches() {
@@ -251,7 +251,7 @@ func (p *Past) Submitters() []SubmitterRow {
 	return slices.SortedFunc(each(maps.Values(sums)), func(a, b SubmitterRow) int { return cmp.Compare(a.Submitter, b.Submitter) })
 }
 
-// each gives what pointers point to.
+// each returns what pointers point to.
 func each[T any](pointers func(func(*T) bool)) func(func(T) bool) {
 	return func(yield func(T) bool) {
 		for p := range pointers {

@@ -18,13 +18,13 @@ func Poison(ctx context.Context, db Reader, limit int) ([]PoisonEvent, error) {
 	return rows, wrap("list held events", err)
 }
 
-// PoisonAt gives the held event at a place of the log, or ErrNotFound.
+// PoisonAt returns the held event at a sequence, or ErrNotFound.
 func PoisonAt(ctx context.Context, db Reader, seq uint64) (PoisonEvent, error) {
 	row, err := pgdb.New(db).PoisonEvent(ctx, pgdb.PoisonEventParams{Name: tables.Main, Seq: int64(seq)})
 	return row, wrap(fmt.Sprintf("event %d", seq), err)
 }
 
-// PoisonCount tells how many events are held, of how many aggregates.
+// PoisonCount returns how many events are held, of how many aggregates.
 type PoisonCount = pgdb.CountPoisonRow
 
 // CountPoison counts what is held.

@@ -10,8 +10,8 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// Range chooses what a report tells of; empty fields choose all. Since is part of
-// it, Until is not. UpTo is the last place of the log that counts: only the reports
+// Range chooses what a report covers; empty fields choose all. Since is part of
+// it, Until is not. UpTo is the last sequence that counts: only the reports
 // on what happened know it, for what happened stays; see [Past] for what was so.
 type Range struct {
 	Since, Until time.Time
@@ -26,7 +26,7 @@ func (r Range) upTo() int64 {
 	return int64(r.UpTo)
 }
 
-// bounds gives bounds that nothing exceeds for those that are missing.
+// bounds returns bounds that nothing exceeds for those that are missing.
 func (r Range) bounds() (since, until time.Time) {
 	since, until = r.Since, r.Until
 	if since.IsZero() {
@@ -41,8 +41,8 @@ func (r Range) bounds() (since, until time.Time) {
 // reportPage is how many rows a streaming read asks for at a time.
 const reportPage = 1000
 
-// pages gives what page gives, again and again until a page is not full. Each page
-// begins behind the last row of the one before; nil = there was none.
+// pages returns what page returns, again and again until a page is not full. Each page
+// begins after the last row of the one before; nil = there was none.
 func pages[T any](what string, page func(last *T) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var last *T
@@ -66,7 +66,7 @@ func pages[T any](what string, page func(last *T) ([]T, error)) iter.Seq2[T, err
 	}
 }
 
-// AllRetries gives failed attempts of jobs and files in the order in which they
+// AllRetries returns failed attempts of jobs and files in the order in which they
 // failed.
 func AllRetries(ctx context.Context, db Reader, r Range) iter.Seq2[Retry, error] {
 	q := pgdb.New(db)
@@ -81,7 +81,7 @@ func AllRetries(ctx context.Context, db Reader, r Range) iter.Seq2[Retry, error]
 	})
 }
 
-// AboutFileMoves tells about how many rows [FileMoves] gives, AboutRetries the same of
+// AboutFileMoves estimates how many rows [FileMoves] returns, AboutRetries the same of
 // [AllRetries], as PostgreSQL expects without reading them: for a bar.
 func AboutFileMoves(ctx context.Context, db Reader, r Range) (int64, error) {
 	return about(ctx, db, "select from accession.file_transition where at >= $1 and at < $2 and ($3 = '' or batch_id = $3)", r)
@@ -113,7 +113,7 @@ type FileMove struct {
 	discovered int64
 }
 
-// FileMoves gives what happened to files, in order; of one batch the life of each
+// FileMoves returns what happened to files, in order; of one batch the life of each
 // file, one file after the other in the order of their discovery.
 func FileMoves(ctx context.Context, db Reader, r Range) iter.Seq2[FileMove, error] {
 	q := pgdb.New(db)
@@ -142,7 +142,7 @@ func FileMoves(ctx context.Context, db Reader, r Range) iter.Seq2[FileMove, erro
 	})
 }
 
-// moves gives rows with their times in UTC.
+// moves returns rows with their times in UTC.
 func moves[T any](rows []T, move func(T) FileMove) []FileMove {
 	list := make([]FileMove, len(rows))
 	for i, row := range rows {
@@ -151,7 +151,7 @@ func moves[T any](rows []T, move func(T) FileMove) []FileMove {
 	return list
 }
 
-// BatchFiles gives the files of a batch in the order of their discovery, page by
+// BatchFiles returns the files of a batch in the order of their discovery, page by
 // page.
 func BatchFiles(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[FileRow, error] {
 	q := pgdb.New(db)
@@ -165,7 +165,7 @@ func BatchFiles(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[Fil
 	})
 }
 
-// BatchJobs gives the jobs of a batch in the order of their ids.
+// BatchJobs returns the jobs of a batch in the order of their ids.
 func BatchJobs(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[JobRow, error] {
 	return pages("jobs of "+string(id), func(last *JobRow) ([]JobRow, error) {
 		f := JobFilter{Batch: id, Limit: reportPage}
@@ -176,13 +176,13 @@ func BatchJobs(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[JobR
 	})
 }
 
-// JobsByID gives those of the jobs that are there, in no order.
+// JobsByID returns those of the jobs that are there, in no order.
 func JobsByID(ctx context.Context, db Reader, ids []string) ([]JobRow, error) {
 	rows, err := pgdb.New(db).JobsByID(ctx, ids)
 	return rows, wrap("jobs", err)
 }
 
-// LastFailures tells why each of these files failed last, by its hash; one that
+// LastFailures returns why each of these files failed last, by its hash; one that
 // never failed is missing.
 func LastFailures(ctx context.Context, db Reader, files []string) (map[string]string, error) {
 	rows, err := pgdb.New(db).LastFailures(ctx, files)

@@ -19,7 +19,7 @@ type (
 	SubmitterRow = pgdb.ReportSubmittersRow
 )
 
-// Throughput tells what was done within the range, by days in UTC; days on which
+// Throughput returns what was done within the range, by days in UTC; days on which
 // nothing was done are missing.
 func Throughput(ctx context.Context, db Reader, r Range) ([]ThroughputRow, error) {
 	since, until := r.bounds()
@@ -27,7 +27,7 @@ func Throughput(ctx context.Context, db Reader, r Range) ([]ThroughputRow, error
 	return rows, wrap("throughput", err)
 }
 
-// TimeInState tells how long jobs and files stayed in each state, over all stays
+// TimeInState returns how long jobs and files stayed in each state, over all stays
 // that ended within the range.
 func TimeInState(ctx context.Context, db Reader, r Range) ([]TimeInStateRow, error) {
 	since, until := r.bounds()
@@ -35,14 +35,14 @@ func TimeInState(ctx context.Context, db Reader, r Range) ([]TimeInStateRow, err
 	return rows, wrap("time in state", err)
 }
 
-// Failures tells why attempts failed within the range, the most frequent first.
+// Failures returns why attempts failed within the range, the most frequent first.
 func Failures(ctx context.Context, db Reader, r Range) ([]FailureRow, error) {
 	since, until := r.bounds()
 	rows, err := pgdb.New(db).ReportFailures(ctx, pgdb.ReportFailuresParams{BatchID: string(r.Batch), Since: since, Until: until})
 	return rows, wrap("failure reasons", err)
 }
 
-// Submitters tells what became of the batches deposited within the range, by who
+// Submitters returns what became of the batches deposited within the range, by who
 // deposited them.
 func Submitters(ctx context.Context, db Reader, r Range) ([]SubmitterRow, error) {
 	since, until := r.bounds()

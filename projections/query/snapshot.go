@@ -13,14 +13,14 @@ import (
 )
 
 var (
-	// ErrReplaced says that a rebuild swapped the tables under a [Snapshot].
+	// ErrReplaced reports that a rebuild swapped the tables under a [Snapshot].
 	ErrReplaced = errors.New("the tables were rebuilt while they were read")
-	// ErrIdle says that PostgreSQL ended a [Snapshot] that nobody read on from.
-	ErrIdle = errors.New("nobody read on for too long")
+	// ErrIdle reports that PostgreSQL ended a [Snapshot] that was idle for too long.
+	ErrIdle = errors.New("the snapshot was idle for too long")
 )
 
 // idleTimeout is how long a [Snapshot] may wait for its reader. It stops no projector, but
-// a migration and the end of a rebuild wait for whoever reads the tables.
+// a migration and the end of a rebuild wait for every reader of the tables.
 const idleTimeout = "5min"
 
 // Snapshot is the tables as they were at one moment, for as long as it is open: what
@@ -44,8 +44,8 @@ func OpenSnapshot(ctx context.Context, db DB) (*Snapshot, error) {
 // Close ends it, also when ctx has ended. To close it again does nothing.
 func (s *Snapshot) Close(ctx context.Context) { _ = s.Rollback(context.WithoutCancel(ctx)) }
 
-// Unchanged is asked behind the last question: nil says that all answers came from the same
-// tables. Names of tables are looked up anew by each question, the catalog is read as
+// Unchanged returns [ErrReplaced] if a rebuild has replaced the tables since the snapshot
+// was opened; call it after the last read. Names of tables are looked up again by each query, the catalog is read as
 // it was; where the two differ, a rebuild has swapped the tables in between.
 func (s *Snapshot) Unchanged(ctx context.Context) error {
 	var same bool
@@ -59,7 +59,7 @@ func (s *Snapshot) Unchanged(ctx context.Context) error {
 	return nil
 }
 
-// Rows gives what is read from it, and behind the last row what Unchanged says.
+// Rows returns what is read from it, and after the last row what Unchanged returns.
 func Rows[T any](ctx context.Context, s *Snapshot, rows iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for row, err := range rows {

@@ -13,7 +13,7 @@ type SweepFilter struct {
 	DownloadBefore, ProcessingBefore time.Time       // attempts that began before this, by the log's clock
 	Downloads                        int             // failed files of no job that had so many attempts
 	After                            domain.FileHash // the last of the page before
-	Limit                            int             // at most so many, 0 = 100
+	Limit                            int             // at most (default 100)
 }
 
 // SweepCandidate is one of them: its state since when, the attempts of the step

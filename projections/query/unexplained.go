@@ -10,11 +10,11 @@ import (
 
 // Unexplained looks for batches that do not add up: what they list is not what
 // completed, failed, is held, deleted and in progress, or a job that was made has no
-// row. It goes round all batches, a few at each look, and looks again each time at
+// row. It goes round all batches, a few at each scan, and scans again each time
 // those that it found. It must not be used by several goroutines at once.
 type Unexplained struct {
-	Batches int32 // how many at a look, 0 = 1000
-	Jobs    int64 // with about how many jobs, 0 = 50,000
+	Batches int32 // how many at a scan (default 1,000)
+	Jobs    int64 // with about how many jobs (default 50,000)
 
 	after string
 	found []string // at most maxUnexplained
@@ -22,9 +22,9 @@ type Unexplained struct {
 
 const maxUnexplained = 1000
 
-// Look goes on where the last look ended, and tells how many batches are known that
+// Scan goes on where the last scan ended, and returns how many batches are known that
 // do not add up.
-func (u *Unexplained) Look(ctx context.Context, db Reader) (int, error) {
+func (u *Unexplained) Scan(ctx context.Context, db Reader) (int, error) {
 	p := pgdb.LookAtBatchesParams{After: u.after, MaxRows: cmp.Or(u.Batches, 1000), MaxJobs: cmp.Or(u.Jobs, 50_000), Again: slices.Concat([]string{}, u.found)}
 	rows, err := pgdb.New(db).LookAtBatches(ctx, p)
 	if err != nil {
@@ -43,7 +43,7 @@ func (u *Unexplained) Look(ctx context.Context, db Reader) (int, error) {
 		}
 	}
 	if from != "" && u.after == "" { // behind the last batch the first follows
-		return u.Look(ctx, db)
+		return u.Scan(ctx, db)
 	}
 	return len(u.found), nil
 }

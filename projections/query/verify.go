@@ -15,11 +15,11 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// Tables give rows to be compared with the log, of one moment if DB is a snapshot.
+// Tables returns rows to be compared with the log, of one moment if DB is a snapshot.
 // Rows come in the order of their keys, after the given one, at most limit.
 type Tables struct{ DB pgdb.DBTX }
 
-// ReadTables lets do read the tables as they are at one moment.
+// ReadTables calls do to read the tables as they are at one moment.
 func ReadTables(ctx context.Context, db DB, do func(Tables) error) error {
 	tx, err := db.BeginTx(ctx, tables.Snapshot)
 	if err != nil {
@@ -42,25 +42,25 @@ func pageOf[R, S any](rows []R, err error, to func(R) (S, error)) ([]S, error) {
 	return out, nil
 }
 
-// Batches gives batches as the fold left them.
+// Batches returns batches as the fold left them.
 func (t Tables) Batches(ctx context.Context, after string, limit int) ([]domain.Batch, error) {
 	rows, err := pgdb.New(t.DB).BatchesAfter(ctx, pgdb.BatchesAfterParams{After: after, MaxRows: int32(limit)})
 	return pageOf(rows, err, fold.BatchOf)
 }
 
-// Jobs gives jobs as the fold left them.
+// Jobs returns jobs as the fold left them.
 func (t Tables) Jobs(ctx context.Context, after string, limit int) ([]domain.Job, error) {
 	rows, err := pgdb.New(t.DB).JobsAfter(ctx, pgdb.JobsAfterParams{After: after, MaxRows: int32(limit)})
 	return pageOf(rows, err, fold.JobOf)
 }
 
-// Files gives files as the fold left them.
+// Files returns files as the fold left them.
 func (t Tables) Files(ctx context.Context, after string, limit int) ([]domain.File, error) {
 	rows, err := pgdb.New(t.DB).FilesAfter(ctx, pgdb.FilesAfterParams{After: after, MaxRows: int32(limit)})
 	return pageOf(rows, err, func(r pgdb.AccessionFile) (domain.File, error) { return fold.FileOf(r), nil })
 }
 
-// Settings gives all settings.
+// Settings returns all settings.
 func (t Tables) Settings(ctx context.Context) ([]domain.Setting, error) {
 	rows, err := pgdb.New(t.DB).AllSettings(ctx)
 	return pageOf(rows, err, func(r pgdb.AccessionSetting) (domain.Setting, error) { return fold.SettingOf(r), nil })
@@ -75,7 +75,7 @@ type Stored struct {
 	Data                                         json.RawMessage
 }
 
-// Events gives the history from a place on.
+// Events returns the history from a sequence on.
 func (t Tables) Events(ctx context.Context, from uint64, limit int) ([]Stored, error) {
 	rows, err := pgdb.New(t.DB).EventsFrom(ctx, pgdb.EventsFromParams{Seq: int64(from), MaxRows: int32(limit)})
 	return pageOf(rows, err, func(r pgdb.AccessionEvent) (Stored, error) {
@@ -92,7 +92,7 @@ type Checkpoint struct {
 	Seq     uint64
 }
 
-// Checkpoint gives the main projection's, the zero value when it never ran.
+// Checkpoint returns the main projection's, the zero value when it never ran.
 func (t Tables) Checkpoint(ctx context.Context) (Checkpoint, error) {
 	row, err := pgdb.New(t.DB).Checkpoint(ctx, tables.Main)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -117,8 +117,8 @@ func (t Tables) Poisoned(ctx context.Context) (map[domain.Aggregate]string, erro
 	return all, nil
 }
 
-// Rule is something that must hold within the tables. SQL gives one row for each
-// place where it does not: the key, what is expected, what is found.
+// Rule is something that must hold within the tables. SQL returns one row for each
+// violation: the key, what is expected, what is found.
 type Rule struct{ Name, Table, SQL string }
 
 // Broken is where a rule does not hold.
@@ -127,7 +127,7 @@ type Broken struct {
 	Key, Want, Have string
 }
 
-// Check gives the places where the rules do not hold, a few of each.
+// Check returns violations of the rules, a few of each.
 func (t Tables) Check(ctx context.Context) ([]Broken, error) {
 	var all []Broken
 	for _, r := range Rules {
@@ -148,7 +148,7 @@ func (t Tables) Check(ctx context.Context) ([]Broken, error) {
 }
 
 // Rules are the sums: batches and files add up, and the counters and histories kept
-// with each event are those that their rows give.
+// with each event equal those of their rows.
 var Rules = []Rule{
 	{"a batch adds up", "batch", `select id, rows_listed::text || ' jobs listed',
 			(jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress)::text || ' counted'

@@ -1,3 +1,6 @@
+// Package query reads the tables of the projection: what views, reports and pages show,
+// what verify and the sweeper need, and snapshots that hold one moment. [Past] shows the
+// same without tables, as of any event.
 package query
 
 import (
@@ -13,7 +16,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// ErrNotFound says that there is no such row in the projection. It may exist and not
+// ErrNotFound reports that there is no such row in the projection. It may exist and not
 // be projected yet.
 var ErrNotFound = tables.ErrNotFound
 
@@ -30,7 +33,7 @@ type (
 	BatchSummary = pgdb.ReportBatchSummary
 	// BatchReport is a row of accession.batch_report.
 	BatchReport = pgdb.AccessionBatchReport
-	// Message is what the history tells of a message about a batch.
+	// Message is what the history holds of a message about a batch.
 	Message = pgdb.BatchMessagesRow
 	// Retry is a row of report.retry_history.
 	Retry = pgdb.ReportRetryHistory
@@ -45,7 +48,7 @@ type BatchFilter struct {
 	Status    domain.BatchState
 	Submitter string
 	Before    domain.BatchID // only older ones: the last of the page before
-	Limit     int            // at most so many, newest first; 0 = 100
+	Limit     int            // at most, newest first (default 100)
 }
 
 // Batches lists batches, newest first.
@@ -55,7 +58,7 @@ func Batches(ctx context.Context, db Reader, f BatchFilter) ([]BatchSummary, err
 	return rows, wrap("list batches", err)
 }
 
-// Summary gives one batch, or ErrNotFound.
+// Summary returns one batch, or ErrNotFound.
 func Summary(ctx context.Context, db Reader, id domain.BatchID) (BatchSummary, error) {
 	row, err := pgdb.New(db).BatchSummary(ctx, string(id))
 	return row, wrap(string(id), err)
@@ -67,7 +70,7 @@ func Reports(ctx context.Context, db Reader, id domain.BatchID) ([]BatchReport, 
 	return rows, wrap("reports of "+string(id), err)
 }
 
-// Messages gives what the history tells of the messages about a batch, in its order.
+// Messages returns the messages in the history about a batch, in its order.
 func Messages(ctx context.Context, db Reader, id domain.BatchID) ([]Message, error) {
 	rows, err := pgdb.New(db).BatchMessages(ctx, string(id))
 	return rows, wrap("messages about "+string(id), err)
@@ -85,7 +88,7 @@ type JobFilter struct {
 	Batch  domain.BatchID
 	Status domain.JobState
 	After  domain.JobID // the last of the page before
-	Limit  int          // at most so many, 0 = 100
+	Limit  int          // at most (default 100)
 }
 
 // Jobs lists jobs in the order of their ids.
@@ -95,7 +98,7 @@ func Jobs(ctx context.Context, db Reader, f JobFilter) ([]JobRow, error) {
 	return rows, wrap("list jobs", err)
 }
 
-// JobByID gives one job, or ErrNotFound.
+// JobByID returns one job, or ErrNotFound.
 func JobByID(ctx context.Context, db Reader, id domain.JobID) (JobRow, error) {
 	row, err := pgdb.New(db).Job(ctx, string(id))
 	return row, wrap(string(id), err)
@@ -113,7 +116,7 @@ func RetriesOfJob(ctx context.Context, db Reader, id domain.JobID) ([]Retry, err
 	return rows, wrap("retry history of "+string(id), err)
 }
 
-// defaultLimit is how many rows a list has when nobody says.
+// defaultLimit is the length of a list without a limit.
 const defaultLimit = 100
 
 func atMost(limit int) int32 {

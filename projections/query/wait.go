@@ -31,11 +31,11 @@ type Waiter struct {
 // NewWaiter makes a waiter for a pool.
 func NewWaiter(pool *pgxpool.Pool) *Waiter { return &Waiter{pool: pool, changed: make(chan struct{})} }
 
-// lookAgain is how long a waiter trusts that it would be told.
-const lookAgain = 2 * time.Second
+// pollInterval is how often a waiter asks without a notification.
+const pollInterval = 2 * time.Second
 
 // For returns when the aggregate has reached the version in the projection, so
-// that somebody who has just changed it reads what was written. It gives ctx's
+// that the caller who has just changed it reads what was written. It returns ctx's
 // error when ctx ends before that.
 func (w *Waiter) For(ctx context.Context, a domain.Aggregate, version int64) error {
 	q := pgdb.New(w.pool)
@@ -48,7 +48,7 @@ func (w *Waiter) For(ctx context.Context, a domain.Aggregate, version int64) err
 	return nil
 }
 
-// Seq returns when the projection has reached this place of the log.
+// Seq returns when the projection has reached this sequence.
 func (w *Waiter) Seq(ctx context.Context, seq uint64) error {
 	reached, err := w.until(ctx, int64(seq), func() (int64, error) {
 		behind, err := Lag(ctx, w.pool, seq)
@@ -70,7 +70,7 @@ func (w *Waiter) until(ctx context.Context, want int64, look func() (int64, erro
 		}
 		select {
 		case <-changed:
-		case <-time.After(lookAgain):
+		case <-time.After(pollInterval):
 		case <-ctx.Done():
 			return reached, ctx.Err()
 		}
@@ -83,7 +83,7 @@ func (w *Waiter) next() <-chan struct{} {
 	return w.changed
 }
 
-func (w *Waiter) tell() {
+func (w *Waiter) notify() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	close(w.changed)
@@ -100,13 +100,13 @@ func (w *Waiter) join() {
 	}
 }
 
-// leave ends the connection behind the last waiter.
+// leave ends the connection after the last waiter.
 func (w *Waiter) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting--; w.waiting == 0 {
 		w.stop()
-		// The listener may be about to tell: it must not wait for the lock.
+		// The listener may be about to notify: it must not wait for the lock.
 		stopped := w.stopped
 		w.mu.Unlock()
 		<-stopped
@@ -128,7 +128,7 @@ func (w *Waiter) listen(ctx context.Context, stopped chan<- struct{}) {
 	}
 }
 
-// hear tells the waiters of each transaction, until the connection ends.
+// hear notifies the waiters of each transaction, until the connection ends.
 func (w *Waiter) hear(ctx context.Context) {
 	conn, err := w.pool.Acquire(ctx)
 	if err != nil {
@@ -141,14 +141,14 @@ func (w *Waiter) hear(ctx context.Context) {
 		return
 	}
 	for {
-		w.tell() // first of all: what was said before nobody heard
+		w.notify() // first of all: earlier notifications were missed
 		if _, err := conn.Conn().WaitForNotification(ctx); err != nil {
 			return
 		}
 	}
 }
 
-// Lag tells how many events the main projection is behind a log that ends at
+// Lag returns how many events the main projection is behind a log that ends at
 // streamLast.
 func Lag(ctx context.Context, db Reader, streamLast uint64) (int64, error) {
 	seq, err := pgdb.New(db).Projected(ctx, tables.Main)

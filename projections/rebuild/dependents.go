@@ -11,7 +11,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// DependentsError says that somebody has built on tables or views that a rebuild
+// DependentsError reports that another program has built on tables or views that a rebuild
 // replaces: dropped, they would take that along.
 type DependentsError struct {
 	Objects []string // such as: view public.mine
@@ -82,7 +82,7 @@ func dependents(ctx context.Context, db tables.DB, n migrations.Names) ([]string
 	return identities(ctx, db, "look for what depends on the tables", sqlDependents, []string{n.Tables, n.Views})
 }
 
-// strangers lists what somebody has put into the live schemas.
+// strangers lists what another program has put into the live schemas.
 func strangers(ctx context.Context, db tables.DB) ([]string, error) {
 	return identities(ctx, db, "look for what is not ours beside the tables", sqlStrangers,
 		migrations.Live.Tables, migrations.Next.Tables, migrations.Live.Views, migrations.Next.Views)

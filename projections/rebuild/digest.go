@@ -33,7 +33,7 @@ type Digest struct {
 	Digest string
 }
 
-// Digests gives those of all tables that follow from the log.
+// Digests returns those of all tables that follow from the log.
 func Digests(ctx context.Context, db tables.DB) (map[string]Digest, error) {
 	all := map[string]Digest{}
 	err := pgx.BeginTxFunc(ctx, db, tables.Snapshot, func(tx pgx.Tx) error {
@@ -55,7 +55,7 @@ func Digests(ctx context.Context, db tables.DB) (map[string]Digest, error) {
 }
 
 // digest sums two independent hashes of each row up; a row is its columns' text.
-// Kept digests tell for ever what a history gave. The clock makes PostgreSQL compute
+// Recorded digests keep what a history gave. The clock makes PostgreSQL compute
 // that text once, not for each hash; workers can still share the table.
 func digest(ctx context.Context, tx pgx.Tx, names migrations.Names, table string, columns []string) (d Digest, err error) {
 	if err := plainText(ctx, tx); err != nil {
@@ -69,7 +69,7 @@ from (select row(%s)::text as t, clock_timestamp() from %s.%s) r`, strings.Join(
 }
 
 // fingerprint sums a hash of each row up, a tenth of the work of a digest: it hashes
-// the values as they are, without writing them as text. It tells generations apart
+// the values as they are, without writing them as text. It distinguishes generations
 // that one server holds, and is never kept.
 func fingerprint(ctx context.Context, tx pgx.Tx, names migrations.Names, table string, columns []string) (d Digest, err error) {
 	if err := plainText(ctx, tx); err != nil {
@@ -91,7 +91,7 @@ func plainText(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// columnsOfTable gives the columns that a table has in all these generations.
+// columnsOfTable returns the columns that a table has in all these generations.
 func columnsOfTable(ctx context.Context, tx pgx.Tx, table string, in ...migrations.Names) ([]string, error) {
 	var schemas []string
 	for _, n := range in {

@@ -95,7 +95,7 @@ func (r *rebuild) foldChunks(ctx context.Context, f *fold.Fold, at tables.Checkp
 	return nil
 }
 
-// replaying tells how far the replay is at a place, from how many events this run has
+// replaying returns how far the replay is at a sequence, from how many events this run has
 // replayed, by all its fills, and how long that took.
 func replaying(events int64, took time.Duration, at, to uint64) Progress {
 	rate := float64(events) / max(took.Seconds(), 0.001)
@@ -121,7 +121,7 @@ func (r *rebuild) write(ctx context.Context, steps []fold.Step, from, to tables.
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	// The tables can be made anew: no need to wait for the disk each time.
+	// The tables can be rebuilt: no need to wait for the disk each time.
 	if _, err := tx.Exec(ctx, fold.PlannerSettings+", set_config('synchronous_commit', 'off', true)"); err != nil {
 		return err
 	}

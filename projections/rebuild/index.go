@@ -13,8 +13,8 @@ import (
 
 // While a rebuild fills its tables they have only the primary keys by which it finds
 // rows again; the definitions of all other indexes and keys wait in a table of their
-// own, so that a rebuild which was interrupted knows what is missing. To put a row's
-// place into a key of random order costs several times what sorting them all does.
+// own, so that a rebuild which was interrupted knows what is missing. To insert a row
+// into an index of random order costs several times what sorting them all does.
 const (
 	putAside = `
 create table accession_next.rebuild_index as
@@ -62,7 +62,7 @@ const searched = " (epoch, seq, type, kind, aggregate_id, version, batch_id, tim
 // indexWorkers is how many indexes are built, or tables looked through, at once.
 const indexWorkers = 2
 
-// index builds what is missing, and tells PostgreSQL what is in the tables.
+// index builds what is missing, and collects statistics of the tables.
 func (r *rebuild) index(ctx context.Context) error {
 	var there bool
 	if err := r.cfg.Pool.QueryRow(ctx, "select to_regclass('accession_next.rebuild_index') is not null").Scan(&there); err != nil || !there {
@@ -101,7 +101,7 @@ const (
 	fewestValues, mostValues = 10, 100
 )
 
-// analyze tells PostgreSQL what is in a table.
+// analyze collects statistics of a table.
 func (r *rebuild) analyze(ctx context.Context, table string) error {
 	return pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
 		values := min(max(r.at.Seq/rowsPerValue, fewestValues), mostValues)

@@ -1,3 +1,5 @@
+// Package rebuild rebuilds the tables from the log beside the live ones, compares both
+// and swaps them, while the service goes on.
 package rebuild
 
 import (
@@ -16,12 +18,12 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// Config says from what the tables are made anew, and how.
+// Config says from what the tables are rebuilt, and how.
 type Config struct {
 	Pool   *pgxpool.Pool
 	Stream projections.StreamInfo
 	Source projections.Source                    // must end where the log ends
-	Last   func(context.Context) (uint64, error) // the log's last place now
+	Last   func(context.Context) (uint64, error) // the log's last sequence now
 
 	Resume  bool // go on with a rebuild that was interrupted
 	KeepOld bool // keep the tables that are replaced, as accession_old and report_old
@@ -31,41 +33,41 @@ type Config struct {
 	DropDependents bool
 	// Window is how many events go into one transaction, 0 = 50,000.
 	Window int
-	// Progress is called now and then, nil = nobody wants to know.
+	// Progress is called now and then unless it is nil.
 	Progress func(Progress)
 }
 
-// Progress tells how far a rebuild is.
+// Progress returns how far a rebuild is.
 type Progress struct {
 	Phase string // replay, index, compare, swap
-	Seq   uint64 // place of the log that the new tables have reached
+	Seq   uint64 // sequence that the new tables have reached
 	Last  uint64 // where they have to come
 	Rate  float64
 	Left  time.Duration // at this rate; 0 = not known
 }
 
-// Result tells what a rebuild did.
+// Result returns what a rebuild did.
 type Result struct {
 	Events   int64         // that were replayed, by this run
 	Took     time.Duration // of the replay
 	Compared string        // why the tables were not compared, or differ lawfully; "" = they are equal
-	At       int64         // the place of the log at which they were compared
+	At       int64         // the sequence at which they were compared
 	Tables   []TableDigest
 	Kept     bool // the old tables are still there
 }
 
 var (
-	// ErrLeft says that an interrupted rebuild is in the way.
+	// ErrLeft reports that an interrupted rebuild is in the way.
 	ErrLeft = errors.New("an interrupted rebuild is there: `accession rebuild --resume` goes on with it, `accession rebuild --drop` removes it")
-	// ErrNone says that there is nothing to resume.
+	// ErrNone reports that there is nothing to resume.
 	ErrNone = errors.New("there is no interrupted rebuild to resume: `accession rebuild` begins one")
-	// ErrOldKept says that the tables of before an earlier rebuild are in the way.
+	// ErrOldKept reports that the tables of before an earlier rebuild are in the way.
 	ErrOldKept = errors.New("the tables that an earlier rebuild replaced are still kept: `accession rebuild --drop` removes them")
-	// ErrBusy says that somebody else rebuilds, or compares.
+	// ErrBusy reports that another process rebuilds, or compares.
 	ErrBusy = errors.New("another process is rebuilding or comparing the tables: wait until it has ended")
 )
 
-// DifferentError says that the new tables are not equal to the live ones, although
+// DifferentError reports that the new tables are not equal to the live ones, although
 // they should be. Nothing was swapped.
 type DifferentError struct {
 	At     int64
@@ -86,13 +88,13 @@ func (e *DifferentError) Error() string {
 	return fmt.Sprintf("at event %d the new tables are not equal to the live ones%s; nothing was swapped. The new ones are in accession_next: `accession diff` shows the rows, then `accession rebuild --resume --accept` swaps all the same, or `--drop` removes the new ones", e.At, text)
 }
 
-// errNewer says that this program would take away what a newer one has added.
+// errNewer reports that this program would take away what a newer one has added.
 var errNewer = errors.New("the live tables were migrated by a newer program: rebuild with that one; `accession rebuild --drop` removes what an older one has begun")
 
 const defaultWindow = 50_000
 
-// Run makes all tables and views anew beside the live ones, compares both at
-// one place of the log, and swaps them in one transaction, while the projector and
+// Run rebuilds all tables and views beside the live ones, compares both at
+// one sequence, and swaps them in one transaction, while the projector and
 // readers go on. Interrupted before that it leaves the live ones untouched, and can be
 // resumed. An event that cannot be applied ends it with an [*EventError].
 func Run(ctx context.Context, cfg Config) (Result, error) {
@@ -204,7 +206,7 @@ func (r *rebuild) run(ctx context.Context) error {
 			return err
 		}
 	}
-	r.tell("index", uint64(r.at.Seq))
+	r.report("index", uint64(r.at.Seq))
 	if err := r.index(ctx); err != nil {
 		return fmt.Errorf("build indexes: %w", err)
 	}
@@ -266,11 +268,11 @@ func (r *rebuild) prepare(ctx context.Context) error {
 	if r.at.Stream != s.Name || !r.at.StreamCreated.Equal(s.Created) || r.at.Meaning != tables.Version {
 		return errors.New("the interrupted rebuild is of another log or of another version of this program: `accession rebuild --drop` removes it")
 	}
-	return r.look(ctx)
+	return r.checkLive(ctx)
 }
 
-// look finds out whether the live tables can be compared with the new ones.
-func (r *rebuild) look(ctx context.Context) error {
+// checkLive finds out whether the live tables can be compared with the new ones.
+func (r *rebuild) checkLive(ctx context.Context) error {
 	s := r.cfg.Stream
 	// There must be a row that can be locked.
 	err := tables.Create(ctx, r.live, tables.Main, s)
@@ -298,7 +300,7 @@ func (r *rebuild) look(ctx context.Context) error {
 	return nil
 }
 
-// target is the place that the new tables should reach now.
+// target is the sequence that the new tables should reach now.
 func (r *rebuild) target(ctx context.Context) (uint64, error) {
 	if r.apart != "" {
 		return r.cfg.Last(ctx)
@@ -307,6 +309,6 @@ func (r *rebuild) target(ctx context.Context) (uint64, error) {
 	return uint64(live.Seq), err
 }
 
-func (r *rebuild) tell(phase string, to uint64) {
+func (r *rebuild) report(phase string, to uint64) {
 	r.cfg.Progress(Progress{Phase: phase, Seq: uint64(r.at.Seq), Last: to})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// compare brings the new tables to the place of a snapshot of the live ones, and
+// compare brings the new tables to the sequence of a snapshot of the live ones, and
 // digests both. The live ones go on meanwhile.
 func (r *rebuild) compare(ctx context.Context, f *fold.Fold) error {
 	tx, err := r.cfg.Pool.BeginTx(ctx, tables.Snapshot)
@@ -42,7 +42,7 @@ func (r *rebuild) compare(ctx context.Context, f *fold.Fold) error {
 	defer func() { _ = next.Rollback(context.WithoutCancel(ctx)) }()
 	same := true
 	for _, table := range compared {
-		r.tell("compare "+table, uint64(live.Seq))
+		r.report("compare "+table, uint64(live.Seq))
 		d, err := compareTable(ctx, tx, next, table)
 		if err != nil {
 			return fmt.Errorf("compare %s: %w", table, err)
@@ -100,7 +100,7 @@ func (r *rebuild) swap(ctx context.Context, f *fold.Fold) error {
 		if err := r.fill(ctx, f, to); err != nil {
 			return err
 		}
-		r.tell("swap", to)
+		r.report("swap", to)
 		done, err := r.trySwap(ctx, f)
 		if err != nil {
 			return err

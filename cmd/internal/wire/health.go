@@ -44,7 +44,7 @@ func (in *Installation) Measure(ctx context.Context) error {
 			held, err := query.Poison(ctx, pool, maxPoison)
 			return len(held), err
 		},
-		Unexplained: func(ctx context.Context) (int, error) { return sums.Look(ctx, pool) },
+		Unexplained: func(ctx context.Context) (int, error) { return sums.Scan(ctx, pool) },
 		Level:       func() int { return int(live.pressure.Level()) },
 		Sessions:    live.Sessions,
 		Unreadable:  live.Unreadable,

@@ -99,7 +99,7 @@ func (s *batchState) counter(state domain.JobState) *int64 {
 	}
 }
 
-// columns gives the row, with everything that [BatchOf] needs to get the batch
+// columns returns the row, with everything that [BatchOf] needs to get the batch
 // back.
 func (s *batchState) columns() pgdb.AccessionBatch {
 	row, b := s.row, s.Batch
@@ -120,7 +120,7 @@ func (s *batchState) columns() pgdb.AccessionBatch {
 	return row
 }
 
-// BatchOf gives the batch back that [batchState.columns] wrote.
+// BatchOf returns the batch back that [batchState.columns] wrote.
 func BatchOf(row pgdb.AccessionBatch) (domain.Batch, error) {
 	b := domain.Batch{
 		ID: domain.BatchID(row.ID), Version: row.Version, State: domain.BatchState(row.Status),

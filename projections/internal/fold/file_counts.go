@@ -18,7 +18,7 @@ func (s *countState) state() *kept                     { return &s.kept }
 func (s *countState) columns() pgdb.AccessionFileCount { return s.AccessionFileCount }
 
 // countsOf names the counters that an event moves: those of the job and the batch
-// whose files, or whose deletion, it tells of. A job's files may be known before
+// whose files, or whose deletion, it describes. A job's files may be known before
 // the job itself: they do not travel through the outbox. Hence counters have rows
 // of their own.
 func countsOf(r domain.Recorded) []string {

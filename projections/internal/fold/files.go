@@ -72,7 +72,7 @@ func (f *Fold) fileTransition(r domain.Recorded, before domain.File, s *fileStat
 	f.fileTransitions = append(f.fileTransitions, row)
 }
 
-// columns gives the row, with everything that [FileOf] needs to get the file back.
+// columns returns the row, with everything that [FileOf] needs to get the file back.
 func (s *fileState) columns() pgdb.AccessionFile {
 	row, f := s.row, s.File
 	row.RawFileHash, row.Version, row.Status = string(f.Hash), f.Version, string(f.State)
@@ -94,7 +94,7 @@ func (s *fileState) columns() pgdb.AccessionFile {
 	return row
 }
 
-// FileOf gives the file back that [fileState.columns] wrote.
+// FileOf returns the file back that [fileState.columns] wrote.
 func FileOf(row pgdb.AccessionFile) domain.File {
 	f := domain.File{
 		Hash: domain.FileHash(row.RawFileHash), Version: row.Version, State: domain.FileState(row.Status),

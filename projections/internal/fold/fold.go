@@ -1,3 +1,5 @@
+// Package fold turns events into rows. Each read model is a file: how it folds, and how
+// its row becomes the domain's state again.
 package fold
 
 import (

@@ -92,7 +92,7 @@ func (f *Fold) transition(r domain.Recorded, from domain.JobState, s *jobState) 
 	})
 }
 
-// columns gives the row, with everything that [JobOf] needs to get the job back.
+// columns returns the row, with everything that [JobOf] needs to get the job back.
 func (s *jobState) columns() pgdb.AccessionJob {
 	row, j := s.row, s.Job
 	row.ID, row.Version, row.Status = string(j.ID), j.Version, string(j.State)
@@ -113,7 +113,7 @@ func (s *jobState) columns() pgdb.AccessionJob {
 	return row
 }
 
-// JobOf gives the job back that [jobState.columns] wrote.
+// JobOf returns the job back that [jobState.columns] wrote.
 func JobOf(row pgdb.AccessionJob) (domain.Job, error) {
 	j := domain.Job{
 		ID: domain.JobID(row.ID), Version: row.Version, State: domain.JobState(row.Status),

@@ -16,7 +16,7 @@ const (
 	OutcomeAbandoned   = "abandoned"    // its batch was deleted, and it with it
 )
 
-// attemptKey tells failures apart: those of a job by the attempt, those of a file
+// attemptKey identifies a failure: those of a job by the attempt, those of a file
 // by the number of its event.
 type attemptKey struct {
 	job    domain.JobID
@@ -50,7 +50,7 @@ type Retry struct {
 
 // retries are the failed attempts that one transaction's events touch. A job's
 // attempt that failed is retry_count + 1: each requeue counts one up. For those of
-// files see file_retries.go.
+// files see [Fold.fileRetries].
 type retries struct {
 	byKey map[attemptKey]*Retry
 	order []*Retry
@@ -73,7 +73,7 @@ func (t *retries) row(fresh Retry) *Retry {
 }
 
 // fold keeps the attempts of a job that has come from one state to another. batch is
-// where its batch stands in the tables, which may be another place when one of them
+// where its batch stands in the tables, which may be another state when one of them
 // was held for a while.
 func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, batch domain.BatchState) {
 	switch {
@@ -102,7 +102,7 @@ func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, ba
 	}
 }
 
-// withBatch tells whether a job was deleted with its batch. Its event says so; one of
+// withBatch reports whether a job was deleted with its batch. Its event says so; one of
 // before that knew of it leaves only the batch as it is now.
 func withBatch(r domain.Recorded, batch domain.BatchState) bool {
 	if d, ok := r.Data.(*domain.JobDeletion); ok && d.WithBatch != nil {
@@ -126,7 +126,7 @@ func (t *retries) ends(j domain.Job, outcome string) {
 	}
 }
 
-// rows gives the new ones, or the changed ones.
+// rows returns the new ones, or the changed ones.
 func (t *retries) rows(isNew bool) []*Retry {
 	var rows []*Retry
 	for _, row := range t.order {
@@ -135,4 +135,49 @@ func (t *retries) rows(isNew bool) []*Retry {
 		}
 	}
 	return rows
+}
+
+// fileRetries keeps the failed attempts of a file that has come from one state to
+// another. A failure stays open until something succeeds, fails again or gives up;
+// the file remembers which one is.
+func (f *Fold) fileRetries(r domain.Recorded, from domain.FileState, s *fileState, at time.Time) {
+	var last *Retry
+	if n := s.row.OpenFailure; n != nil {
+		last = f.retries.ofFile(s.File, *n)
+	}
+	settle := func(outcome string) {
+		if last != nil {
+			last.Outcome = &outcome
+		}
+	}
+	switch s.State {
+	case domain.FileDownloadingFailed, domain.FileProcessingFailed:
+		settle(OutcomeFailedAgain)
+		why := value(s.Reason)
+		row := f.retries.ofFile(s.File, r.Version)
+		row.isNew, row.BatchID, row.Status, row.Attempt = true, s.Spec.BatchID, string(from), why.Attempt
+		row.Class, row.Code, row.Message, row.Worker = why.Class, why.Code, why.Message, why.Worker
+		row.FailedAt, row.Outcome, row.TraceID = at, ptr(OutcomeOpen), traceOrNull(r)
+		s.row.OpenFailure = &r.Version
+	case domain.FileIgnore, domain.FileAbandoned:
+		settle(OutcomeGivenUp)
+	case domain.FileDownloaded, domain.FileProcessed:
+		if from == domain.FileSkipped {
+			return // taken up again: nothing had failed
+		}
+		settle(OutcomeSucceeded)
+		s.row.OpenFailure = nil
+	case domain.FileDiscovered, domain.FileReady, domain.FileDownloading:
+		if last == nil || from != domain.FileDownloadingFailed && from != domain.FileProcessingFailed && !from.Terminal() {
+			return
+		}
+		last.ResumedAt, last.ResumedBy, last.ResumedTo = &at, ptr(string(r.Actor)), ptr(string(s.State))
+		settle(OutcomeOpen) // what was given up is not any more
+	}
+}
+
+// ofFile finds or begins the row of the failure that the file's event number
+// tells of.
+func (t *retries) ofFile(f domain.File, number int64) *Retry {
+	return t.row(Retry{Kind: domain.KindFile, JobID: f.Spec.JobID, FileHash: f.Hash, Number: number})
 }

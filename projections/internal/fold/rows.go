@@ -174,7 +174,7 @@ func updateRows[R any](ctx context.Context, tx pgx.Tx, schema string, c change, 
 	tag, err := tx.Exec(ctx, fmt.Sprintf("update %s.%s t set %s from unnest(%s) as r(%s) where t.%s = r.%s%s", schema, c.table,
 		strings.Join(sets, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "), c.key, c.key, c.where), values...)
 	if err == nil && tag.RowsAffected() != int64(len(rows)) {
-		err = fmt.Errorf("only %d of them are there: the table was changed by another program; `accession rebuild` makes it anew", tag.RowsAffected())
+		err = fmt.Errorf("only %d of them are there: the table was changed by another program; `accession rebuild` rebuilds it", tag.RowsAffected())
 	}
 	if err != nil {
 		return fmt.Errorf("update %d rows of %s: %w", len(rows), c.table, err)

@@ -53,7 +53,7 @@ func (f *Fold) setting(r domain.Recorded) error {
 	return nil
 }
 
-// SettingOf gives the setting back that the fold wrote.
+// SettingOf returns the setting back that the fold wrote.
 func SettingOf(row pgdb.AccessionSetting) domain.Setting {
 	s := domain.Setting{Kind: domain.HoldKind(row.Kind), Name: row.Name, Version: row.Version}
 	if row.HeldBy != nil {

@@ -11,7 +11,7 @@ import (
 
 // The helpers below translate between the domain's zero values and SQL's null.
 
-// timeOrNull gives null for the zero time.
+// timeOrNull returns null for the zero time.
 func timeOrNull(t domain.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -27,7 +27,7 @@ func timeOf(t *time.Time) domain.Time {
 	return domain.At(*t)
 }
 
-// orNull gives null for the zero value.
+// orNull returns null for the zero value.
 func orNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -36,10 +36,10 @@ func orNull[T comparable](v T) *T {
 	return &v
 }
 
-// textOrNull gives null for an empty word of the domain.
+// textOrNull returns null for an empty word of the domain.
 func textOrNull[S ~string](s S) *string { return orNull(string(s)) }
 
-// value gives the zero value for null.
+// value returns the zero value for null.
 func value[T any](v *T) T {
 	if v == nil {
 		var zero T
@@ -82,7 +82,7 @@ func jsonOf[T any](v *T) json.RawMessage {
 	return data
 }
 
-// texts gives the words of a list; never null.
+// texts returns the words of a list; never null.
 func texts[S ~string](list []S) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
@@ -91,6 +91,6 @@ func texts[S ~string](list []S) []string {
 	return out
 }
 
-// keys gives the keys of a map in order, so that all projectors lock rows in the
+// keys returns the keys of a map in order, so that all projectors lock rows in the
 // same order.
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -112,7 +112,7 @@ func changes[R any, S row[R]](names migrations.Names, c change, states map[strin
 	})
 }
 
-// changed gives the rows of states that have changed, in the order of their keys: of
+// changed returns the rows of states that have changed, in the order of their keys: of
 // those that have no row yet, and of the others.
 func changed[R any, S row[R]](states map[string]S) (fresh, old []R) {
 	var dirty []string

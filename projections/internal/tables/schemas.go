@@ -11,7 +11,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// Queries gives the queries for the generation of tables that names tells of.
+// Queries returns the queries for the tables of a generation.
 func Queries(db pgdb.DBTX, names migrations.Names) *pgdb.Queries {
 	if names != migrations.Live {
 		db = renaming{db, names}

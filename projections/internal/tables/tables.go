@@ -18,9 +18,9 @@ import (
 )
 
 var (
-	// ErrNotFound says that a row is not there.
+	// ErrNotFound reports that a row is not there.
 	ErrNotFound = errors.New("not in the projection")
-	// ErrMoved says that the checkpoint is not where it was left.
+	// ErrMoved reports that the checkpoint is not where it was left.
 	ErrMoved = errors.New("another projector has moved the checkpoint: run one projector for each projection")
 )
 
@@ -38,7 +38,7 @@ const Main = "main"
 
 // Version is the version of the rules by which this program folds events into rows. It
 // is counted up when the same events give other rows: tables of another version are
-// made anew.
+// rebuilt.
 const Version = 2
 
 // PartitionWidth is the number of events in a partition of the event table, as in
@@ -79,7 +79,7 @@ func Create(ctx context.Context, q *pgdb.Queries, name string, s Stream) error {
 	return q.CreateCheckpoint(ctx, pgdb.CreateCheckpointParams{Name: name, Stream: s.Name, StreamCreated: s.Created, Meaning: Version})
 }
 
-// After returns the checkpoint behind an event.
+// After returns the checkpoint after an event.
 func After(at Checkpoint, last domain.Recorded) Checkpoint {
 	at.Seq, at.Epoch = int64(last.Seq), last.Epoch
 	at.LastEventID, at.LastCommandID = last.ID(), last.CommandID
