@@ -20,7 +20,7 @@ import (
 )
 
 // registry holds the claims of this process that have not ended. The fence
-// /workers/ID tells sessions apart, but not two goroutines of one session: the
+// /workers/ID distinguishes sessions, but not two goroutines of one session: the
 // registry does.
 type registry struct {
 	mu      sync.Mutex
@@ -86,7 +86,7 @@ func (r *registry) lost() {
 	clear(r.doubted)
 }
 
-// claims gives the right to move a batch or a job, and takes it back.
+// claims makes and ends claims: the right to move a batch or a job.
 type claims struct {
 	registry
 	reader   *reader

@@ -212,7 +212,7 @@ func (t *attempt) promises(ctx context.Context) (map[domain.JobID]bool, error) {
 	return found, nil
 }
 
-// committed tells the rest of the store what a write changed.
+// committed makes the caches and indexes follow a write.
 func (w *committer) committed(changes []eventstore.Change, done []eventstore.Committed) {
 	for i, c := range changes {
 		own := c.Claim != nil && c.Claim.Aggregate == c.Aggregate()

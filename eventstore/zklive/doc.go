@@ -4,7 +4,7 @@
 //
 // Main path: commit.go turns a change into one multi, settle.go finds out what became
 // of one whose answer was lost, outbox.go keeps committed events until the relay has
-// taken them to the log, claims.go gives the right to move a batch or a job. What a
+// taken them to the log, claims.go is the right to move a batch or a job. What a
 // state looks like as nodes, and a change as operations, is pure: internal/layout.
 // The connection and its sessions are internal/session; what verify and restore need
 // is recovery.

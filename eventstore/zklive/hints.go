@@ -11,8 +11,8 @@ import (
 // hints are what this process has just written into the shards of the outbox that
 // it leads: its relay gets them without asking ZooKeeper. Nothing depends on them.
 // One is handed out only directly behind the one before it; the nodes of a bucket
-// are numbered without a gap, so that what is missing is another's, or was lost
-// here, and is read from the tree.
+// are numbered without a gap, so that what is missing is another process's, or was
+// lost here, and is read from the tree.
 type hints struct {
 	mu     sync.Mutex
 	shards []shardHints
@@ -54,7 +54,7 @@ func (s *shardHints) kept() bool {
 	return s.lead != nil
 }
 
-// put keeps an item, and in any case tells that one was written.
+// put keeps an item, and in any case wakes those who wait for one.
 func (h *hints) put(shard int, item eventstore.Item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,7 +80,7 @@ func (h *hints) tellAll() {
 	}
 }
 
-// next gives the items directly behind a position. What is not behind it is
+// next returns the items directly behind an offset. What is not behind it is
 // forgotten.
 func (h *hints) next(shard int, after eventstore.Offset, limit int) []eventstore.Item {
 	h.mu.Lock()
@@ -109,7 +109,7 @@ func (h *hints) next(shard int, after eventstore.Offset, limit int) []eventstore
 	return out
 }
 
-// known gives one item.
+// known returns one item.
 func (h *hints) known(shard int, at eventstore.Offset) (eventstore.Item, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,14 +117,14 @@ func (h *hints) known(shard int, at eventstore.Offset) (eventstore.Item, bool) {
 	return item, there && h.shards[shard].kept()
 }
 
-// news gives a channel that is closed when this process next writes into the shard.
+// news returns a channel that is closed when this process next writes into the shard.
 func (h *hints) news(shard int) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.shards[shard].news
 }
 
-// wait waits a moment for the item directly behind a position. It reports false at
+// wait waits a moment for the item directly behind an offset. It reports false at
 // once when no hints are kept.
 func (h *hints) wait(ctx context.Context, shard int, after eventstore.Offset) bool {
 	ctx, cancel := context.WithTimeout(ctx, hintTime)

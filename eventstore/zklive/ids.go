@@ -9,7 +9,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// ids gives out the numbers of batches and jobs.
+// ids allots the numbers of batches and jobs.
 type ids struct {
 	conn *session.Conn
 	root layout.Root

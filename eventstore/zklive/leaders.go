@@ -11,13 +11,13 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// leaders gives leads: ephemeral nodes below /leaders, one worker at a time each.
+// leaders elects: a lead is an ephemeral node below /leaders, of one worker at a time.
 type leaders struct {
 	session *session.Session
 	root    layout.Root
 	outbox  *outbox
 	mu      sync.Mutex
-	slots   map[string]chan struct{} // the node tells processes apart, the slot the goroutines of this one
+	slots   map[string]chan struct{} // the node excludes other processes, the slot other goroutines of this one
 }
 
 // resignTime bounds the attempt to end a lead in time for others.

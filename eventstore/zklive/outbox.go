@@ -12,7 +12,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/recovery"
 )
 
-// outbox gives the relay the committed events that are not in the log yet.
+// outbox holds committed events until the relay has taken them to the log.
 type outbox struct {
 	conn    *session.Conn
 	root    layout.Root
@@ -115,7 +115,7 @@ func (b *buckets) Bucket(shard int) (int64, string) {
 	return b.current[shard], b.root.Bucket(shard, b.current[shard])
 }
 
-// Wrote implements session.Outbox: it tells the relay, and opens the next bucket when
+// Wrote implements session.Outbox: it wakes the relay, and opens the next bucket when
 // this one is full.
 func (b *buckets) Wrote(e session.Entry, path string, zxid int64) {
 	seq, err := layout.ParseOutboxEntry(path)

@@ -33,7 +33,7 @@ func (e entry) before(o entry) bool { return e.rank < o.rank || e.rank == o.rank
 
 // index is an ordered set of waiting work in memory, so that taking the next
 // piece costs the same with ten waiting as with fifty thousand. It hands each
-// entry out once; what turns out to be locked by somebody else is set aside and
+// entry out once; what turns out to be locked by another worker is set aside and
 // comes back after a while, or when a worker went.
 type index struct {
 	mu      sync.Mutex

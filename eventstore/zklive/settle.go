@@ -12,7 +12,7 @@ import (
 
 // settle finds out whether an earlier try with an unknown outcome was applied:
 // nil and no error means that it was not and may be sent again. A multi is all or
-// nothing, so that the first change tells for all.
+// nothing, so that the first change stands for all.
 func (t *attempt) settle(ctx context.Context) ([]eventstore.Committed, error) {
 	c := t.changes[0]
 	event := c.Events[len(c.Events)-1]
@@ -31,7 +31,7 @@ func (t *attempt) settle(ctx context.Context) ([]eventstore.Committed, error) {
 	case version == event.Version-1 && c.Setting == nil && (version == 0 || token == c.Token):
 		return nil, nil
 	}
-	// Moved on by another process, or gone. Only the event itself tells now: in the
+	// Moved on by another process, or gone. Only the event itself can be looked for now: in the
 	// outbox, in the log, and in the outbox again for one that was between.
 	for range 2 {
 		command, err := t.outbox.find(ctx, layout.ShardOf(c, t.outbox.shards), event.ID())

@@ -168,7 +168,7 @@ func (w *writer) add(ctx context.Context, nodes []layout.Node) error {
 }
 
 // flush sends what has gathered. No other process writes, so that after an answer that
-// was lost the last node tells whether all of them are there.
+// was lost the last node shows whether all of them are there.
 func (w *writer) flush(ctx context.Context) error {
 	if ops := w.req.Ops; len(ops) > 0 {
 		lost := false

@@ -10,14 +10,14 @@ import (
 // What the refusal of an operation stands for, besides the errors of the port. Each
 // of them is eventstore.ErrConflict.
 var (
-	// ErrHolds: a hold or pause was set or lifted since the decision read them.
+	// ErrHolds says that a hold or pause was set or lifted since the decision read them.
 	ErrHolds = fmt.Errorf("holds have changed: %w", eventstore.ErrConflict)
-	// ErrBatch: the status of a job's batch is not the one that the claim knew.
+	// ErrBatch says that the status of a job's batch is not the one that the claim knew.
 	ErrBatch = fmt.Errorf("the batch has changed: %w", eventstore.ErrConflict)
-	// ErrHandOver: what the claim of the next state proves does not hold; the change is
-	// written alone.
+	// ErrHandOver says that what the claim of the next state proves does not hold; the
+	// change is written alone.
 	ErrHandOver = fmt.Errorf("not handed over: %w", eventstore.ErrConflict)
-	// ErrPromise: a job's promise is not there, or is there already. Programs before
+	// ErrPromise says that a job's promise is not there, or is there already. Programs before
 	// these promises move jobs beside this one and leave the node alone.
 	ErrPromise = fmt.Errorf("promised otherwise: %w", eventstore.ErrConflict)
 )

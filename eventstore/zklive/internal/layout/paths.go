@@ -41,32 +41,60 @@ func (r Root) Dirs() []string {
 	return dirs
 }
 
-// The nodes of a batch.
+// Batches returns the path of the directory of all batches.
+func (r Root) Batches() string { return r.At("/batches") }
 
-func (r Root) Batches() string                     { return r.At("/batches") }
-func (r Root) Batch(id domain.BatchID) string      { return r.At("/batches/" + string(id)) }
+// Batch returns the path of the node of a batch.
+func (r Root) Batch(id domain.BatchID) string { return r.At("/batches/" + string(id)) }
+
+// Submission returns the path of what the depositor of a batch asked for.
 func (r Root) Submission(id domain.BatchID) string { return r.Batch(id) + "/submission" }
+
+// BatchStatus returns the path of the status of a batch.
 func (r Root) BatchStatus(id domain.BatchID) string {
 	return r.At("/batches/" + string(id) + "/status")
 }
-func (r Root) Progress(id domain.BatchID) string          { return r.Batch(id) + "/progress" }
-func (r Root) StatusReport(id domain.BatchID) string      { return r.Batch(id) + "/status-report" }
-func (r Root) States(id domain.BatchID) string            { return r.Batch(id) + "/states" }
+
+// Progress returns the path of how far the making of a batch's jobs is.
+func (r Root) Progress(id domain.BatchID) string { return r.Batch(id) + "/progress" }
+
+// StatusReport returns the path of the report of a batch.
+func (r Root) StatusReport(id domain.BatchID) string { return r.Batch(id) + "/status-report" }
+
+// States returns the path of the directory of a batch's references to jobs.
+func (r Root) States(id domain.BatchID) string { return r.Batch(id) + "/states" }
+
+// Sub returns the path of the directory of one sub-state of a batch.
 func (r Root) Sub(id domain.BatchID, s domain.Sub) string { return r.States(id) + "/" + string(s) }
+
+// Ref returns the path of a batch's reference to a job in a sub-state.
 func (r Root) Ref(id domain.BatchID, s domain.Sub, j domain.JobID) string {
 	return string(r) + "/batches/" + string(id) + "/states/" + string(s) + "/" + string(j)
 }
 
-// The nodes of a job.
+// Jobs returns the path of the directory of all jobs.
+func (r Root) Jobs() string { return r.At("/jobs") }
 
-func (r Root) Jobs() string                     { return r.At("/jobs") }
-func (r Root) JobStates() string                { return r.At("/jobs/states") }
-func (r Root) Job(id domain.JobID) string       { return r.At("/jobs/" + string(id)) }
+// JobStates returns the path of the directory of the queues.
+func (r Root) JobStates() string { return r.At("/jobs/states") }
+
+// Job returns the path of the node of a job.
+func (r Root) Job(id domain.JobID) string { return r.At("/jobs/" + string(id)) }
+
+// JobStatus returns the path of the status of a job.
 func (r Root) JobStatus(id domain.JobID) string { return r.At("/jobs/" + string(id) + "/status") }
-func (r Root) Claims(id domain.JobID) string    { return r.At("/jobs/" + string(id) + "/claims") }
-func (r Root) Queue(s domain.JobState) string   { return r.At("/jobs/states/" + string(s)) }
-func (r Root) Space() string                    { return r.At("/space") }
-func (r Root) Promise(id domain.JobID) string   { return r.At("/space/" + string(id)) }
+
+// Claims returns the path of the count of a job's claims.
+func (r Root) Claims(id domain.JobID) string { return r.At("/jobs/" + string(id) + "/claims") }
+
+// Queue returns the path of the queue of a state.
+func (r Root) Queue(s domain.JobState) string { return r.At("/jobs/states/" + string(s)) }
+
+// Space returns the path of the directory of promised working space.
+func (r Root) Space() string { return r.At("/space") }
+
+// Promise returns the path of the promise of working space to a job.
+func (r Root) Promise(id domain.JobID) string { return r.At("/space/" + string(id)) }
 
 // Entry returns a job's queue entry, "" when it has none.
 func (r Root) Entry(j domain.Job) string {
@@ -84,20 +112,35 @@ func (r Root) Lock(a domain.Aggregate) string {
 	return r.At("/jobs/" + a.ID + "/lock")
 }
 
-// Processes, numbers and settings.
+// Workers returns the path of the directory of workers.
+func (r Root) Workers() string { return r.At("/workers") }
 
-func (r Root) Workers() string           { return r.At("/workers") }
-func (r Root) Worker(id string) string   { return r.At("/workers/" + id) }
+// Worker returns the path of the node of a worker, which fences its writes.
+func (r Root) Worker(id string) string { return r.At("/workers/" + id) }
+
+// Leader returns the path of the node of a lead.
 func (r Root) Leader(name string) string { return r.At("/leaders/" + name) }
-func (r Root) IDs(kind string) string    { return r.At("/ids/" + kind) }
-func (r Root) Epoch() string             { return r.At("/config/epoch") }
-func (r Root) Shards() string            { return r.At("/config/shards") }
-func (r Root) Versions() string          { return r.At("/config/versions") }
-func (r Root) Locks() string             { return r.At("/locks") }
 
-// Restoring stands while the tree is being restored, RestoringLog while the log is;
+// IDs returns the path of the next number of a kind of id.
+func (r Root) IDs(kind string) string { return r.At("/ids/" + kind) }
+
+// Epoch returns the path of the epoch of the tree.
+func (r Root) Epoch() string { return r.At("/config/epoch") }
+
+// Shards returns the path of the number of shards of the outbox.
+func (r Root) Shards() string { return r.At("/config/shards") }
+
+// Versions returns the path of the directory of the versions of settings.
+func (r Root) Versions() string { return r.At("/config/versions") }
+
+// Locks returns the path of the node whose version tells whether holds have changed.
+func (r Root) Locks() string { return r.At("/locks") }
+
+// Restoring returns the path of the node that stands while the tree is being restored;
 // meanwhile no other process may use the tree.
-func (r Root) Restoring() string    { return r.At("/config/restoring") }
+func (r Root) Restoring() string { return r.At("/config/restoring") }
+
+// RestoringLog returns the path of the node that stands while the log is being restored.
 func (r Root) RestoringLog() string { return r.At("/config/restoring-log") }
 
 // Holds returns the directory of one kind of hold.
@@ -108,15 +151,23 @@ func (r Root) Holds(k domain.HoldKind) string {
 	return r.At("/locks/collections")
 }
 
+// Hold returns the path of a hold or a pause.
 func (r Root) Hold(k domain.HoldKind, name string) string { return r.Holds(k) + "/" + name }
-func (r Root) SettingVersion(a domain.Aggregate) string   { return r.Versions() + "/" + a.ID }
 
-// The outbox. The data of a shard's node is the number of the bucket that takes new
-// entries.
+// SettingVersion returns the path of the version of a setting.
+func (r Root) SettingVersion(a domain.Aggregate) string { return r.Versions() + "/" + a.ID }
 
-func (r Root) Outbox() string               { return r.At("/outbox") }
-func (r Root) Shard(n int) string           { return r.At(fmt.Sprintf("/outbox/%02d", n)) }
-func (r Root) Mark(n int) string            { return r.Shard(n) + "/mark" }
+// Outbox returns the path of the directory of the outbox.
+func (r Root) Outbox() string { return r.At("/outbox") }
+
+// Shard returns the path of the node of a shard; its data is the number of the bucket
+// that takes new entries.
+func (r Root) Shard(n int) string { return r.At(fmt.Sprintf("/outbox/%02d", n)) }
+
+// Mark returns the path of the mark of a shard: all entries up to it are sent.
+func (r Root) Mark(n int) string { return r.Shard(n) + "/mark" }
+
+// Bucket returns the path of a bucket of a shard.
 func (r Root) Bucket(n int, b int64) string { return r.Shard(n) + fmt.Sprintf("/b%010d", b) }
 
 // OutboxEntry returns the node at an offset of a shard.

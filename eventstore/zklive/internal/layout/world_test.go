@@ -25,7 +25,7 @@ const (
 )
 
 // jobIn returns a job in a state, with all that it has there.
-func jobIn(state domain.JobState, last domain.JobState) domain.Job {
+func jobIn(state, last domain.JobState) domain.Job {
 	j := domain.Job{ID: jid, State: state, LastSuccessful: last, Priority: 5,
 		Configuration: domain.Configuration{BatchID: bid, ProfileName: "maps"}}
 	if state != domain.JobNone {

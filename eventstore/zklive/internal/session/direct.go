@@ -22,8 +22,8 @@ const (
 	entryBytes = 512
 )
 
-// ErrNotSent: the write did not reach a server, or was refused as a whole for a reason
-// that is none of its own. It may be sent again.
+// ErrNotSent says that the write did not reach a server, or was refused as a whole for
+// a reason that is none of its own. It may be sent again.
 var ErrNotSent = errors.New("not sent")
 
 // NeverSent reports whether err is of a write that certainly did not reach a server.
@@ -138,7 +138,7 @@ func (d *Direct) Send(ctx context.Context, r *Request) Result {
 
 // write sends operations and outbox entries as one multi, again while a bucket turns
 // out to be closed. It replies with the result and the index of the operation that the
-// server refused, -1 = it does not say; then it gives the outbox its entries.
+// server refused, -1 = it does not say; then it hands the outbox its entries.
 func (d *Direct) write(ops layout.Ops, entries []Entry, reply func(Result, int)) {
 	for {
 		all := slices.Clip(ops)
@@ -172,7 +172,7 @@ func (d *Direct) write(ops layout.Ops, entries []Entry, reply func(Result, int))
 	}
 }
 
-// zxidOf returns the transaction of a multi, 0 when no answer tells it.
+// zxidOf returns the transaction of a multi, 0 when no answer has it.
 func zxidOf(answers []zk.MultiResponse) (zxid int64) {
 	for _, a := range answers {
 		if a.Stat != nil {

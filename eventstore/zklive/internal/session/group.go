@@ -157,7 +157,7 @@ func (m *multi) meets(op layout.Op) bool {
 	return there && (written || op.Writes())
 }
 
-// deliver sends a multi and gives each request its result. A refusal refuses all of
+// deliver sends a multi and replies to each request. A refusal refuses all of
 // them: then each is tried again, see split.
 func (g *Group) deliver(m *multi, refusals int) {
 	g.direct.write(m.ops, m.entries, func(res Result, op int) {

@@ -130,7 +130,7 @@ func (s *Session) Worker(ctx context.Context) (*Worker, error) {
 	}
 }
 
-// lose gives up the present worker: every claim under it is void.
+// lose ends the present worker: every claim under it is void.
 func (s *Session) lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
