@@ -2,7 +2,6 @@ package zklive
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -125,7 +124,7 @@ func (b *buckets) Wrote(e session.Entry, path string, zxid int64) {
 	}
 	item := eventstore.Item{Offset: eventstore.Offset{Bucket: e.Bucket, Seq: seq}}
 	if zxid != 0 { // else the relay reads the entry
-		item.Events = slices.Clone(e.Events)
+		item.Events = e.Events()
 		for i := range item.Events {
 			item.Events[i].Zxid, item.Events[i].Epoch = zxid, b.epoch.Known()
 		}

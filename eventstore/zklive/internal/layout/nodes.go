@@ -36,7 +36,8 @@ func (n Node) same(o Node) bool {
 	if _, raw := n.Value.([]byte); raw {
 		return bytes.Equal(n.Data(), o.Data())
 	}
-	return reflect.DeepEqual(n.Value, o.Value)
+	t := reflect.TypeOf(n.Value)
+	return t == nil || t.Comparable() && n.Value == o.Value || reflect.DeepEqual(n.Value, o.Value)
 }
 
 // JobNodes returns the nodes of a job, parents first: its own, its queue entry, its

@@ -50,9 +50,12 @@ type Result struct {
 type Entry struct {
 	Shard  int
 	Bucket int64
-	Events []domain.Recorded
-	parts  [][]byte // as codec.MarshalOutbox returns them
+	events [][]domain.Recorded
+	parts  [][]byte // the events encoded, as codec.MarshalOutbox returns them
 }
+
+// Events returns a copy of all events of the entry.
+func (e Entry) Events() []domain.Recorded { return slices.Concat(e.events...) }
 
 // Record adds events for a shard of the outbox. The caller's own stay as they are: it
 // stamps them once they are written.
@@ -61,18 +64,18 @@ func (r *Request) Record(shard int, events []domain.Recorded) error {
 		return nil
 	}
 	data, err := codec.MarshalOutbox(events)
-	r.entries = merge(r.entries, Entry{Shard: shard, Events: slices.Clone(events), parts: [][]byte{data}})
+	r.entries = merge(r.entries, Entry{Shard: shard, events: [][]domain.Recorded{slices.Clone(events)}, parts: [][]byte{data}})
 	return err
 }
 
-// merge adds an entry to that of its shard.
+// merge adds an entry to that of its shard. It keeps slices of its own.
 func merge(entries []Entry, e Entry) []Entry {
 	i := slices.IndexFunc(entries, func(o Entry) bool { return o.Shard == e.Shard })
 	if i < 0 {
-		return append(entries, e)
+		i, entries = len(entries), append(entries, Entry{Shard: e.Shard})
 	}
-	entries[i].Events = append(slices.Clip(entries[i].Events), e.Events...)
-	entries[i].parts = append(slices.Clip(entries[i].parts), e.parts...)
+	entries[i].events = append(entries[i].events, e.events...)
+	entries[i].parts = append(entries[i].parts, e.parts...)
 	return entries
 }
 

@@ -24,11 +24,14 @@ type Group struct {
 	mu     sync.Mutex
 	some   *sync.Cond // queue is not empty, or the connection is closed
 	queue  []*Request
+	// Used again and again by take.
+	checks  map[check]int
+	touched map[string]bool
 }
 
 // NewGroup returns a group commit over a sender.
 func NewGroup(d *Direct) *Group {
-	g := &Group{direct: d}
+	g := &Group{direct: d, checks: map[check]int{}, touched: map[string]bool{}}
 	g.some = sync.NewCond(&g.mu)
 	context.AfterFunc(d.Conn.ctx, func() { g.mu.Lock(); defer g.mu.Unlock(); g.some.Broadcast() })
 	for range committers {
@@ -90,12 +93,15 @@ func (g *Group) work() {
 
 // take removes from the queue what may share a multi with its first request.
 func (g *Group) take() *multi {
-	m, left := &multi{}, g.queue[:0]
+	m, left := &multi{checks: g.checks, touched: g.touched}, g.queue[:0]
 	for _, r := range g.queue {
 		if len(m.requests) == maxGroup || !m.join(r) {
 			left = append(left, r)
 		}
 	}
+	m.checks, m.touched = nil, nil // only join uses them
+	clear(g.checks)
+	clear(g.touched)
 	clear(g.queue[len(left):])
 	g.queue = left
 	return m
@@ -130,7 +136,7 @@ func (m *multi) join(r *Request) bool {
 	if index > 0 && (m.n+n > maxOps || m.bytes+bytes > maxBytes || slices.ContainsFunc(r.Ops, m.meets)) {
 		return false
 	}
-	if index == 0 {
+	if m.touched == nil {
 		m.checks, m.touched = make(map[check]int, 8), make(map[string]bool, 64)
 	}
 	for _, op := range r.Ops {
