@@ -176,7 +176,7 @@ func (fs *fileStates) end(ctx context.Context, cmds []fileCommand) error {
 	for n := 1; ; n++ {
 		err := fs.do(ctx, "", cmds) // one that was written after all is refused now, and its state kept
 		var away *logError
-		if !errors.As(err, &away) || errors.Is(err, eventstore.ErrBroken) {
+		if !errors.As(err, &away) || errors.Is(err, eventstore.ErrBroken) || ctx.Err() != nil {
 			return err
 		}
 		fs.task.Log.Warn("the log does not take the events of files; trying again", "error", err)

@@ -3,9 +3,13 @@ package daemon
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"testing"
+	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
 )
 
@@ -35,4 +39,24 @@ func TestSleeperLeavesTheSuccessorsAttemptsAlone(t *testing.T) {
 	}
 	w.turnOf(d)
 	w.wantRows(id, map[string]string{name: "F1 F2"})
+}
+
+// The end of an attempt waits for the log only as long as the claim holds.
+func TestEndsStopWithTheClaim(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, noRecords)
+	fs := &fileStates{steps: w.r.steps, task: &JobTask{task: task{Log: w.cfg.Log, trace: eventstore.NewTrace()}},
+		files: []payload.File{{Name: "a.txt"}}, state: make([]domain.File, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ended := make(chan error)
+	go func() { ended <- fs.end(ctx, []fileCommand{{0, domain.ReadyFile{}}}) }()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it still waits for the log")
+	}
 }
