@@ -172,6 +172,7 @@ func (s *Source) Kept(ctx context.Context, key string) ([]byte, error) {
 	return ReadAll(ctx, s.Objects, key)
 }
 
+// ReadAll reads a small object of a store.
 func ReadAll(ctx context.Context, objects *store.Store, key string) ([]byte, error) {
 	r, err := objects.Get(ctx, key)
 	if err != nil {
@@ -188,6 +189,7 @@ type Measure struct {
 	of File
 }
 
+// NewMeasure returns a measure of what the deposit says of f.
 func NewMeasure(f File) (Measure, error) {
 	h, err := fetch.NewHasher(cmp.Or(f.Algorithm, manifest.SHA256)) // SHA-256 in any case
 	return Measure{h, f}, err

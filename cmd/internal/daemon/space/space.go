@@ -50,6 +50,8 @@ type promise struct {
 	flying  bool  // given here, and the write may not have landed yet
 }
 
+// New returns an account that this process does not keep yet; dirOf names the working
+// directory of a profile.
 func New(in eventstore.Space, log *slog.Logger, clock func() time.Time, dirOf func(profile string) string) *Account {
 	return &Account{in: in, log: log, clock: clock, dirOf: dirOf}
 }
@@ -157,7 +159,8 @@ func (s *Account) drop(id domain.JobID) {
 	}
 }
 
-// ErrUncounted: the promises of other processes are unknown, so that nothing is promised.
+// ErrUncounted is the error of an account that cannot count the promises of other
+// processes, so that nothing is promised.
 var ErrUncounted = errors.New("the promises of working space cannot be counted")
 
 // Answer is the answer to a job that asks for space.
