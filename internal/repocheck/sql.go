@@ -32,8 +32,8 @@ const (
 var SQLByHand = []ByHand{
 	{"cmd/internal/stack", []string{"(*postgres).healthy"}, session},
 	{"cmd/internal/wire", []string{"withLease"}, session},
-	{"migrations", []string{"(sessionLock).SessionLock", "(sessionLock).SessionUnlock", "alone"}, session},
-	{"migrations", []string{"createSchema", "Pending", "Unknown", "versioned"}, anySchema},
+	{"migrations", []string{"(sessionLock).SessionLock", "(sessionLock).SessionUnlock", "locked"}, session},
+	{"migrations", []string{"Up", "Compare"}, anySchema},
 	{"projections", []string{"(*Projector).apply"}, session},
 	{"projections/internal/fold", []string{"PlannerSettings"}, session},
 	{"projections/internal/fold", []string{"copyRows", "updateRows"}, anyTable},
