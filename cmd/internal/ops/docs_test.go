@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write docs/metrics.md anew")
+var update = flag.Bool("update", false, "update docs/metrics.md")
 
 const page = "../../../docs/metrics.md"
 
@@ -45,8 +45,8 @@ func TestEveryMetricExplainsItself(t *testing.T) {
 func TestDocumentationOfMetrics(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("# Metrics\n\nWritten by `make generate` from the program itself. `accession serve` answers `GET /metrics` at `listen_ops`, beside those of the Go runtime (`go_…`) and of the process (`process_…`).\n\n")
-	b.WriteString("Numbers about the whole installation (queues, outbox, lag, processes) are the same in every process: take the maximum, not the sum. Everything else counts what one process did: take the sum.\n\n")
+	b.WriteString("# Metrics\n\nGenerated from the program by `make generate`. `accession serve` serves these metrics at `GET /metrics` on `listen_ops`, together with those of the Go runtime (`go_…`) and of the process (`process_…`).\n\n")
+	b.WriteString("Metrics of the whole installation (queues, outbox, lag, processes) are the same in every process: aggregate them with max. All others describe one process: aggregate them with sum.\n\n")
 	b.WriteString("| name | type | labels | meaning |\n|---|---|---|---|\n")
 	for _, d := range everything().List() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Name, d.Type, strings.Join(d.Labels, ", "), d.Help)
@@ -62,7 +62,7 @@ func TestDocumentationOfMetrics(t *testing.T) {
 		t.Fatalf("%v; write it with `make generate`", err)
 	}
 	if diff := cmp.Diff(string(have), b.String()); diff != "" {
-		t.Errorf("docs/metrics.md is not what the program has; write it anew with `make generate`:\n%s", diff)
+		t.Errorf("docs/metrics.md is out of date; run `make generate`:\n%s", diff)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestDashboardAndAlertsNameMetricsThatExist(t *testing.T) {
 		}
 		for _, name := range names {
 			if !known[name] {
-				t.Errorf("%s names %s, which there is not", file, name)
+				t.Errorf("%s names %s, which does not exist", file, name)
 			}
 		}
 	}

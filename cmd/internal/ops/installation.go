@@ -63,32 +63,32 @@ type installation struct {
 // values, so take the maximum.
 func (m *Metrics) Installation(in Installation) {
 	c := &installation{Installation: in, descs: map[string]*prometheus.Desc{},
-		errors: m.counters("accession_scrape_errors_total", "Questions to a server that a scrape could not get answered: live, oldest, lag, poison or unexplained.", "question")}
+		errors: m.counters("accession_scrape_errors_total", "Failed queries of a scrape to a server: live, oldest, lag, poison or unexplained.", "question")}
 	for _, d := range []Metric{
-		{Name: "accession_queue_jobs", Labels: []string{"state"}, Help: "Jobs in a state, for the whole installation."},
-		{Name: "accession_queue_oldest_seconds", Labels: []string{"state"}, Help: "How long the job has been in a state that has been there longest; 0 = none is. Completed jobs are not asked for."},
-		{Name: "accession_processes", Help: "Processes with a live session, those that only ask included."},
-		{Name: "accession_outbox_unsent", Help: "Nodes of the outbox whose events are not in the log yet; a node holds the events of one decision or of several."},
+		{Name: "accession_queue_jobs", Labels: []string{"state"}, Help: "Jobs in a state, in the whole installation."},
+		{Name: "accession_queue_oldest_seconds", Labels: []string{"state"}, Help: "How long the oldest job in a state has been there; 0 = no job is in the state. Not measured for completed jobs."},
+		{Name: "accession_processes", Help: "Processes with a live session, including commands that only read."},
+		{Name: "accession_outbox_unsent", Help: "Nodes of the outbox whose events are not in the log yet; a node holds the events of one or more decisions."},
 		{Name: "accession_outbox_oldest_seconds", Help: "How long the oldest of those nodes has waited."},
-		{Name: "accession_projection_lag_events", Help: "Events in the log that the tables do not show yet."},
-		{Name: "accession_projection_lag_seconds", Help: "How long ago the log took the first event that the tables do not show yet; 0 = they show all."},
-		{Name: "accession_poison_events", Help: "Events that could not be applied to the tables, and those that wait behind them; at most 1000 are counted."},
-		{Name: "accession_batches_unexplained", Help: "Batches that do not add up in the tables: what they list is not what completed, failed, is held, deleted and in progress, or a job has no row. Each minute some more are checked, all in turn; at most 1000 are counted."},
+		{Name: "accession_projection_lag_events", Help: "Events in the log that are not in the tables yet."},
+		{Name: "accession_projection_lag_seconds", Help: "Time since the log accepted the first event that is not in the tables yet; 0 = the tables have all events."},
+		{Name: "accession_poison_events", Help: "Events that could not be applied to the tables, and events that wait behind them; counted up to 1000."},
+		{Name: "accession_batches_unexplained", Help: "Batches that do not add up in the tables: the listed jobs are not the sum of those completed, failed, held, deleted and in progress, or a job has no row. Some batches are checked each minute, all in turn; counted up to 1000."},
 	} {
 		m.note(d.Name, "gauge", d.Help, d.Labels)
 		c.descs[d.Name] = prometheus.NewDesc(d.Name, d.Help, d.Labels, nil)
 	}
 	m.registry.MustRegister(c)
-	m.gaugeFunc("accession_outbox_level", "How hard the outbox presses, as this process knows: 0 open, 1 warn, 2 full (no deposits are taken), 3 stop (nothing is claimed or changed).", in.Level)
-	m.gaugeFunc("accession_unreadable", "Batches and jobs that this process could not read when their turn came, and has set aside; `accession verify` says what is wrong with them.", in.Unreadable)
-	m.gaugeFunc("accession_session_live", "1 while this process has a session of ZooKeeper.", func() int {
+	m.gaugeFunc("accession_outbox_level", "Load of the outbox as last seen by this process: 0 open, 1 warn, 2 full (no deposits are accepted), 3 stop (nothing is claimed or changed).", in.Level)
+	m.gaugeFunc("accession_unreadable", "Batches and jobs that this process could not read and has set aside; `accession verify` shows what is wrong with them.", in.Unreadable)
+	m.gaugeFunc("accession_session_live", "1 while this process has a ZooKeeper session.", func() int {
 		if live, _ := in.Sessions(); live {
 			return 1
 		}
 		return 0
 	})
 	m.gaugeFunc("accession_relay_held_aggregates", "Batches, jobs and settings whose next event the relay of this process cannot write.", in.Held)
-	m.counterFunc("accession_sessions_lost_total", "Sessions of ZooKeeper that this process lost; its claims went with them.", func() int64 {
+	m.counterFunc("accession_sessions_lost_total", "ZooKeeper sessions lost by this process, with all their claims.", func() int64 {
 		_, lost := in.Sessions()
 		return lost
 	})

@@ -55,26 +55,26 @@ func NewMetrics() *Metrics {
 	m := &Metrics{registry: registry, register: promauto.With(registry), stays: stays{since: map[string]int64{}}}
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
-	m.transitions = m.counters("accession_transitions_total", "Transitions that this process asked for, by what came of it: done, conflict, fenced, full, unknown or error. from and to are equal for an event within a state.",
+	m.transitions = m.counters("accession_transitions_total", "Transitions requested by this process, by outcome: done, conflict, fenced, full, unknown or error. from and to are equal for an event that does not change the state.",
 		"aggregate", "from", "to", "outcome")
-	m.stateSeconds = m.histograms("accession_state_seconds", "How long batches and jobs were in a state that they left through this process, by the writers' clocks.", workSeconds, "aggregate", "state")
-	m.commitSeconds = m.histograms("accession_commit_seconds", "How long a commit to ZooKeeper took.", answerSeconds, "outcome")
-	m.claims = m.counters("accession_claims_total", "Claims that this process made, those included that came with the end of the state before.", "aggregate", "state")
-	m.reclaims = m.counters("accession_claims_again_total", "Claims of work whose worker died before.", "aggregate", "state")
-	m.steps = m.counters("accession_steps_total", "Steps of daemons that ended here: moved, failed, waits, retried, handed_back or cut_off.", "daemon", "outcome")
-	m.stepSeconds = m.histograms("accession_step_seconds", "How long a step of a daemon took.", workSeconds, "daemon")
+	m.stateSeconds = m.histograms("accession_state_seconds", "How long batches and jobs were in a state when this process moved them on, by the writers' clocks.", workSeconds, "aggregate", "state")
+	m.commitSeconds = m.histograms("accession_commit_seconds", "Duration of commits to ZooKeeper.", answerSeconds, "outcome")
+	m.claims = m.counters("accession_claims_total", "Claims made by this process, including hand-overs from the previous state.", "aggregate", "state")
+	m.reclaims = m.counters("accession_claims_again_total", "Claims of work whose previous worker died.", "aggregate", "state")
+	m.steps = m.counters("accession_steps_total", "Steps of daemons that ended in this process, by outcome: moved, failed, waits, retried, handed_back (released) or cut_off.", "daemon", "outcome")
+	m.stepSeconds = m.histograms("accession_step_seconds", "Duration of steps of daemons.", workSeconds, "daemon")
 
-	m.fileTransitions = m.counters("accession_file_transitions_total", "Transitions of files that this process wrote.", "from", "to")
-	m.fetchedBytes = m.counter("accession_fetched_bytes_total", "Bytes of files whose download ended well.")
-	m.storedBytes = m.counter("accession_stored_bytes_total", "Bytes of files that were put into the object store.")
-	m.retries = m.counters("accession_retries_total", "Attempts that were not the first: downloads and processings of files, and jobs that were requeued.", "of")
-	m.effects = m.counters("accession_effects_total", "Effects outside of the workflow: identifier reserved, object in the inventory, message (mail or callback) sent; done or failed.", "effect", "outcome")
+	m.fileTransitions = m.counters("accession_file_transitions_total", "Transitions of files written by this process.", "from", "to")
+	m.fetchedBytes = m.counter("accession_fetched_bytes_total", "Bytes of files that were downloaded successfully.")
+	m.storedBytes = m.counter("accession_stored_bytes_total", "Bytes of files written to the object store.")
+	m.retries = m.counters("accession_retries_total", "Attempts after the first: downloads and processing of files, and requeued jobs.", "of")
+	m.effects = m.counters("accession_effects_total", "Effects outside the workflow, by outcome (done or failed): identifier reserved, object added to the inventory, message (mail or callback) sent.", "effect", "outcome")
 
-	m.appends = m.counters("accession_log_appends_total", "Writes to the log, by the relay or of files; done, conflict, unknown or error.", "writer", "outcome")
-	m.appendEvents = m.histograms("accession_log_append_events", "Events in one write to the log.", batchSizes, "writer")
-	m.appendSeconds = m.histograms("accession_log_append_seconds", "How long a write to the log took.", answerSeconds, "writer")
+	m.appends = m.counters("accession_log_appends_total", "Writes to the log, by writer (the relay, or events of files) and outcome: done, conflict, unknown or error.", "writer", "outcome")
+	m.appendEvents = m.histograms("accession_log_append_events", "Events per write to the log.", batchSizes, "writer")
+	m.appendSeconds = m.histograms("accession_log_append_seconds", "Duration of writes to the log.", answerSeconds, "writer")
 
-	m.restarts = m.counters("accession_role_restarts_total", "How often a role of this process ended by itself and was started again.", "role")
+	m.restarts = m.counters("accession_role_restarts_total", "Restarts of roles of this process that ended by themselves.", "role")
 	return m
 }
 
@@ -83,7 +83,7 @@ func (m *Metrics) List() []Metric { return m.list }
 
 // Build says which program this is.
 func (m *Metrics) Build(version, instance string) {
-	const name, help = "accession_build_info", "Always 1; the labels say which program runs, and for which installation."
+	const name, help = "accession_build_info", "Always 1; the labels are the version of the program and the name of the installation."
 	labels := []string{"version", "instance"}
 	m.note(name, "gauge", help, labels)
 	m.register.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels).WithLabelValues(version, instance).Set(1)
@@ -91,7 +91,7 @@ func (m *Metrics) Build(version, instance string) {
 
 // Discoveries counts the discoveries of known files.
 func (m *Metrics) Discoveries(known func() int64) {
-	m.counterFunc("accession_duplicate_discoveries_total", "Discoveries of files that were known already; nothing was written.", known)
+	m.counterFunc("accession_duplicate_discoveries_total", "Discoveries of files that were already known; nothing was written.", known)
 }
 
 // Restarted counts that a role ended by itself.
