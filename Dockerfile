@@ -1,14 +1,14 @@
-# The service as a container: one static binary, no shell, not root.
+# The service as a container image: one static binary, no shell, not run as root.
 #
 #   docker build --build-arg VERSION="$(git describe --tags --always)" -t accession .
 
 FROM golang:1.26-bookworm AS build
-# The image says `local`, which would ignore the toolchain line of go.mod.
+# The image sets GOTOOLCHAIN=local, which ignores the toolchain line of go.mod.
 ENV GOTOOLCHAIN=auto CGO_ENABLED=0
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
-# Named one by one: data directories and binaries beside them stay outside.
+# Copied one by one, to leave out data directories and binaries.
 COPY domain ./domain
 COPY eventstore ./eventstore
 COPY projections ./projections
@@ -23,7 +23,7 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
       -o /out/accession ./cmd/accession \
  && mkdir /out/data
 
-# The program and the certificates it trusts: nothing to log in to, and no root.
+# Only the program and the CA certificates it trusts.
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/accession /usr/local/bin/accession
