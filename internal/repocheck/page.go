@@ -36,7 +36,7 @@ What Accession promises, and the tests that show it: each names the promise in i
 comment (` + "`Shows: P1`" + `). A promise without a test fails. After each run with faults the
 histories of all batches, jobs and files are checked (legal, without holes, the registers
 linearizable, the claims of each one after the other) and compared with the live tree,
-the tables and the working directories ([verify.md](verify.md)). The functions of
+the tables and the working directories ([operating.md](operating.md#verify-and-repair)). The functions of
 ` + "`eventstore/storetest`" + ` run against ZooKeeper, NATS and memory, as ` + "`TestConformance`" + ` of
 each. Tests whose names begin with ` + "`TestSoak`" + ` run for long, by ` + "`make soak`" + `
 ([testing.md](testing.md)).

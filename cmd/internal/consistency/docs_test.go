@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of codes into the documentation")
 
-const page = "../../../docs/verify.md"
+const page = "../../../docs/operating.md"
 
 // The documentation has every code, and what it says is what a finding says.
 func TestEveryCodeIsDocumented(t *testing.T) {

@@ -105,7 +105,7 @@ func (in *Installation) checkContinuity(ctx context.Context) error {
 	}
 	var other *projections.StreamError
 	if err := projections.Continues(ctx, pool, in.stream); errors.As(err, &other) {
-		return failed("write to the log", other, "deposits are taken and wait; docs/restore.md has the steps")
+		return failed("write to the log", other, "deposits are taken and wait; docs/operating.md#restore has the steps")
 	}
 	return nil
 }
