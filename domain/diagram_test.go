@@ -9,7 +9,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-var update = flag.Bool("update", false, "write the diagrams and docs/states.md anew")
+var update = flag.Bool("update", false, "update the diagrams and docs/states.md")
 
 // TestDrawings compares the diagrams and the page in docs with the tables.
 func TestDrawings(t *testing.T) {
@@ -55,43 +55,43 @@ func TestDrawingIsWhole(t *testing.T) {
 func statesPage() string {
 	return `# The states of batches, jobs and files
 
-<!-- Written by ` + "`make generate`" + ` from the tables in domain/batch.go, domain/job.go and domain/file_table.go. -->
+<!-- Written by ` + "`make generate`" + ` from the tables in domain/batch.go, domain/job.go and domain/file.go. -->
 
-Every change of state is a row of one of the three tables below; nothing else is
-possible. Each row writes one event; for a batch or a job in one atomic write
-together with everything that it does to the live state. Commands that no row allows are refused with the
-state and what is possible from there.
+Every change of state is a row of one of the three tables below; no other change is
+possible. Each row writes one event; for a batch or a job, the event and all changes to
+the live state are one atomic write. A command that no row allows is refused; the refusal
+names the state and what is possible from there.
 
 ## Batches
 
 ` + "```mermaid\n" + batchDiagram() + "```\n\n" + batchTable() + `
-A pending batch also gets ` + "`batch.listed`" + `, which settles how many jobs it
-will have, and any batch that was not deleted gets ` + "`batch.reported`" + ` when a
-message about it was delivered or could not be. Neither changes its state.
+A pending batch also gets ` + "`batch.listed`" + `, which fixes the number of its
+jobs, and any batch that is not deleted gets ` + "`batch.reported`" + ` when a
+message about it was delivered, or could not be delivered. Neither changes its state.
 
-A batch whose manifest is bad is started without a listing (B3). It has no jobs
+A batch whose manifest is invalid is started without a listing (B3). It has no jobs
 and can only be reported as failed.
 
 ## Jobs
 
 ` + "```mermaid\n" + jobDiagram() + "```\n\n" + jobTable() + `
-Which of J16 to J19 a requeue takes follows from ` + "`last_successful_status`" + `
-alone. A job that failed before any step succeeded (J5) can only be deleted.
-After J20 a job is in no queue any more; its state stays completed.
+` + "`last_successful_status`" + ` alone decides which of J16 to J19 a requeue
+takes. A job that failed before any step succeeded (J5) can only be deleted.
+After J20 a job is no longer in a queue; its state stays completed.
 
-A job keeps its state when it gets ` + "`job.identified`, `job.waiting` or `job.reprioritised`" + `.
+` + "`job.identified`, `job.waiting` and `job.reprioritised`" + ` do not change the state of a job.
 
 ## Files
 
 ` + "```mermaid\n" + fileDiagram() + "```\n\n" + fileTable() + `
-An attempt counts when it starts; a maximum of 3 means exactly three. It is fenced
-by the number of the event that started it, so that a worker which finishes after
-its timeout is refused, also when an operator has set the count back. A timeout is
-exceeded when the attempt has taken longer than it, by the clock of the log.
+An attempt is counted when it starts; a maximum of 3 allows exactly three attempts. It
+is fenced by the number of the event that started it: a worker that finishes after its
+timeout is refused, even if an operator has reset the count. Timeouts are measured by
+the clock of the log.
 
 F5 or F8 and F7, and F13 or F16 and F15, are written together when the attempts
-are used up. F7 and F15 stand alone only after the maximum was lowered.
+are used up. F7 and F15 are written alone only after the maximum was lowered.
 
-No worker and no timer touches a file in IGNORE, SKIPPED, PROCESSED or ABANDONED.
+No worker or timer changes a file in IGNORE, SKIPPED, PROCESSED or ABANDONED.
 `
 }
