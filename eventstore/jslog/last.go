@@ -15,7 +15,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
-const lookUps = 16 // questions to the server at once
+const lookups = 16 // questions to the server at once
 
 // Last implements eventstore.Log. On a replicated stream the answer may be a
 // little old; an append that relies on an old one is refused.
@@ -40,7 +40,7 @@ func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEven
 
 // settle finds out whether a batch whose answer was lost is in the log. It returns its
 // sequences; or ErrConflict: it is not there; or ErrUnknown: others have written
-// behind it, whoever wrote it; or another error when the server does not
+// behind it, by any process; or another error when the server does not
 // answer.
 func (l *Log) settle(ctx context.Context, b batch) ([]uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
@@ -48,7 +48,7 @@ func (l *Log) settle(ctx context.Context, b batch) ([]uint64, error) {
 	aggregates := slices.Collect(maps.Keys(b.ends))
 	found := make([]eventstore.LastEvent, len(aggregates))
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(lookUps)
+	g.SetLimit(lookups)
 	for i, a := range aggregates {
 		g.Go(func() (err error) { found[i], err = l.Last(gctx, a); return err })
 	}

@@ -20,7 +20,7 @@ const (
 	pull      = 1000            // events asked for at once
 	pullTime  = 5 * time.Second // how long one request stands
 	heartbeat = time.Second     // twice without: the consumer is gone
-	idleTime  = time.Minute     // after which the server forgets a consumer that nobody reads
+	idleTime  = time.Minute     // after which the server forgets a consumer that is not read
 )
 
 // errAgain: the consumer is of no use any more; make another one.

@@ -38,7 +38,7 @@ type batchIndex struct {
 
 func newBatchIndex(r *reader, c *claims, t *turns) *batchIndex {
 	x := &batchIndex{reader: r, claims: c, turns: t, by: map[domain.BatchState]*index{}, known: map[domain.BatchID]knownStatus{}, ready: make(chan struct{})}
-	x.begin = sync.OnceFunc(func() { r.conn.Spawn(x.look) })
+	x.begin = sync.OnceFunc(func() { r.conn.Spawn(x.poll) })
 	return x
 }
 
@@ -80,9 +80,9 @@ func (x *batchIndex) open(ctx context.Context, state domain.BatchState) (*index,
 	return ix, x.turns.wait(ctx, x.ready)
 }
 
-// look finds new batches whenever /batches moved, and moved ones by rescans.
-func (x *batchIndex) look() {
-	tick := time.NewTicker(lookEvery)
+// poll finds new batches whenever /batches moved, and moved ones by rescans.
+func (x *batchIndex) poll() {
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var pzxid int64
 	done := &sync.Map{} // batches deleted or completed: never read again

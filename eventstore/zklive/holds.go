@@ -12,8 +12,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// lookAgain is after how long a watch counts as lost.
-const lookAgain = 10 * time.Second
+// refreshEvery is after how long a watch counts as lost.
+const refreshEvery = 10 * time.Second
 
 // holds keeps the holds as of one version of /locks. Every write that relies on it
 // proves that version, so that an outdated cache costs a refused write and never lets
@@ -124,7 +124,7 @@ func (h *holds) waitOpen(ctx context.Context, queue string) (eventstore.Holds, e
 		}
 		select {
 		case <-change:
-		case <-time.After(lookAgain / 2):
+		case <-time.After(refreshEvery / 2):
 			h.outdated()
 		case <-ctx.Done():
 			return now, ctx.Err()

@@ -77,18 +77,18 @@ func (q *jobQueues) open(ctx context.Context, state domain.JobState) (*jobQueue,
 	if queue == nil {
 		queue = &jobQueue{index: newIndex(), state: state, ready: make(chan struct{})}
 		q.by[state] = queue
-		q.reader.conn.Spawn(func() { q.look(queue) })
+		q.reader.conn.Spawn(func() { q.poll(queue) })
 	}
 	q.mu.Unlock()
 	return queue, q.turns.wait(ctx, queue.ready)
 }
 
-// look lists the queue at first, and then whenever it moved without news: at two
+// poll lists the queue at first, and then whenever it moved without news: at two
 // looks in a row its pzxid was beyond all that was told. That something was told does
 // not say that all before it was, so a queue that moved at all is listed again after a
 // while.
-func (q *jobQueues) look(queue *jobQueue) {
-	tick := time.NewTicker(lookEvery)
+func (q *jobQueues) poll(queue *jobQueue) {
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var listed time.Time
 	ctx := q.reader.conn.Context()

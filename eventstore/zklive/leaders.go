@@ -125,7 +125,7 @@ func (l *leaders) waitGone(ctx context.Context, path string) error {
 	select {
 	case <-node.Watch:
 		return nil
-	case <-time.After(lookAgain):
+	case <-time.After(refreshEvery):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -238,7 +238,7 @@ func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) e
 		case <-news:
 		case <-next.Watch:
 		case <-pointer.moved:
-		case <-time.After(lookAgain):
+		case <-time.After(refreshEvery):
 			if some, err := o.behind(ctx, shard, after, 1); err != nil || len(some) > 0 {
 				return err
 			}

@@ -19,7 +19,7 @@ import (
 const (
 	lockedDelay = 2 * time.Second
 	brokenDelay = time.Minute
-	lookEvery   = time.Second
+	pollEvery   = time.Second
 	listEvery   = 5 * time.Second // a queue that moved, whatever the news
 )
 

@@ -250,7 +250,7 @@ func (s *Store) watchWorkers() {
 		case <-workers.Watch:
 			s.jobQueues.wakeAside()
 			s.batchIndex.wakeAside()
-		case <-time.After(lookAgain):
+		case <-time.After(refreshEvery):
 		case <-ctx.Done():
 		}
 	}

@@ -57,14 +57,13 @@ var badNames = []badName{
 	{everything, "somebody", "other"},
 	{everything, "meaning", "refusal, projection version, finding code"},
 	{everything, "=World", "what it holds: installation, adapters, ..."},
-	{[]string{"eventstore/..."}, "=At", "Loaded"},
+	{[]string{"eventstore"}, "=At", "Loaded"},
 	{[]string{"eventstore/..."}, "=Pair", "Transition"},
 	{[]string{"eventstore/..."}, "=Order", "Meta"},
 	{[]string{"eventstore/..."}, "look", "observed nodes"},
 	{[]string{"eventstore/..."}, "sweep", "purge"},
 	{[]string{"eventstore/...", "projections/..."}, "place", "sequence, offset"},
 	{[]string{"projections/...", "cmd/internal/app/..."}, "still", "snapshot"},
-	{[]string{"projections/..."}, "sweep", "purge"},
 	{[]string{"cmd/internal/daemon/..."}, "lives", "file states"},
 }
 
