@@ -5,10 +5,7 @@ import (
 	"flag"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -29,12 +26,6 @@ func repository(t *testing.T) fs.FS {
 		}
 		dir = filepath.Dir(dir)
 	}
-}
-
-// pending lists, for each check, patterns of packages that do not hold it yet. Their
-// findings are only printed (go test -v -run TestRepository/words ./internal/repocheck).
-var pending = map[string][]string{
-	"tour": {"docs"}, // until docs/tour.md is there
 }
 
 // TestRepository applies every rule to this repository.
@@ -60,24 +51,8 @@ func TestRepository(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			late := map[string]bool{}
 			for _, f := range found {
-				pkg := strings.TrimPrefix(f.File, "./")
-				if strings.HasSuffix(pkg, ".go") {
-					pkg = path.Dir(pkg)
-				}
-				i := slices.IndexFunc(pending[name], func(pattern string) bool { return matches(pattern, pkg) })
-				if i < 0 {
-					t.Error(f)
-					continue
-				}
-				late[pending[name][i]] = true
-				t.Log("not yet:", f)
-			}
-			for _, pkg := range pending[name] {
-				if !late[pkg] {
-					t.Logf("%s is done: take it from the pending ones of %s", pkg, name)
-				}
+				t.Error(f)
 			}
 		})
 	}
