@@ -60,34 +60,34 @@ type EventDef struct {
 // the documentation.
 var Registry = slices.Concat([]EventDef{
 	{EventBatchSubmitted, KindBatch, func() EventData { return &BatchSubmitted{} }, "A deposit was accepted."},
-	{EventBatchHeld, KindBatch, newBatchMoved, "The batch waits behind its collection's hold."},
-	{EventBatchListed, KindBatch, func() EventData { return &BatchListed{} }, "The manifest was read and the number of jobs is settled."},
-	{EventBatchStarted, KindBatch, newBatchMoved, "All jobs exist, or the manifest was found bad."},
+	{EventBatchHeld, KindBatch, newBatchMoved, "The batch is held because its collection is on hold."},
+	{EventBatchListed, KindBatch, func() EventData { return &BatchListed{} }, "The manifest was read, and the number of jobs is known."},
+	{EventBatchStarted, KindBatch, newBatchMoved, "All jobs exist, or the manifest is invalid."},
 	{EventBatchReleased, KindBatch, newBatchMoved, "An operator released the batch."},
-	{EventBatchReporting, KindBatch, newBatchMoved, "No job is being processed any more."},
+	{EventBatchReporting, KindBatch, newBatchMoved, "No job of the batch is being processed any more."},
 	{EventBatchCompleted, KindBatch, newBatchReport, "The report was made; everything succeeded."},
 	{EventBatchFailed, KindBatch, newBatchReport, "The report was made; something failed."},
-	{EventBatchUpdateRequested, KindBatch, newBatchMoved, "An operator asked for a second report."},
+	{EventBatchUpdateRequested, KindBatch, newBatchMoved, "An operator requested an update report."},
 	{EventBatchDeleted, KindBatch, newBatchMoved, "An operator deleted the batch."},
 	{EventBatchCleaned, KindBatch, newBatchMoved, "The completed batch was cleaned up after its retention time."},
-	{EventBatchReported, KindBatch, func() EventData { return &BatchReported{} }, "A message about the batch was delivered, or could not be."},
+	{EventBatchReported, KindBatch, func() EventData { return &BatchReported{} }, "A message about the batch was delivered, or could not be delivered."},
 
-	{EventJobCreated, KindJob, func() EventData { return &JobCreated{} }, "The job was made from its batch."},
-	{EventJobHeld, KindJob, newJobMoved, "The job waits behind a hold."},
+	{EventJobCreated, KindJob, func() EventData { return &JobCreated{} }, "The job was created from its batch."},
+	{EventJobHeld, KindJob, newJobMoved, "The job is held."},
 	{EventJobReleased, KindJob, newJobMoved, "An operator released the job."},
-	{EventJobAccepted, KindJob, newJobMoved, "The job's payload was found good."},
-	{EventJobEstimated, KindJob, func() EventData { return &JobEstimated{} }, "The size of the job's files was asked for."},
+	{EventJobAccepted, KindJob, newJobMoved, "The payload of the job is valid."},
+	{EventJobEstimated, KindJob, func() EventData { return &JobEstimated{} }, "The sizes of the job's files were requested from their servers."},
 	{EventJobProvisioned, KindJob, newJobMoved, "Working space was promised."},
 	{EventJobDownloaded, KindJob, func() EventData { return &JobDownloaded{} }, "Every file is in the working directory."},
 	{EventJobProcessed, KindJob, func() EventData { return &JobProcessed{} }, "The object is stored."},
 	{EventJobRecorded, KindJob, newJobMoved, "The object is in the inventory."},
 	{EventJobCompleted, KindJob, func() EventData { return &JobDone{} }, "The job is done."},
 	{EventJobFailed, KindJob, newJobMoved, "The job failed in the state it came from."},
-	{EventJobRequeued, KindJob, newJobMoved, "An operator sent the failed job back to work."},
-	{EventJobCleaned, KindJob, newJobMoved, "The working directory is gone and the job has left its queue."},
+	{EventJobRequeued, KindJob, newJobMoved, "An operator requeued the failed job."},
+	{EventJobCleaned, KindJob, newJobMoved, "The working directory was removed, and the job has left its queue."},
 	{EventJobDeleted, KindJob, func() EventData { return &JobDeletion{} }, "The job was deleted."},
 	{EventJobIdentified, KindJob, func() EventData { return &JobIdentified{} }, "The object has its identifier."},
-	{EventJobWaiting, KindJob, newJobMoved, "The job waits, and the reason has changed."},
+	{EventJobWaiting, KindJob, newJobMoved, "The job waits, and the reason for it has changed."},
 	{EventJobReprioritised, KindJob, newJobMoved, "The job's priority was changed."},
 
 	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A hold or a pause was set or lifted."},
@@ -239,13 +239,13 @@ type StoredObject struct {
 type JobIdentified struct {
 	JobMove
 	Identifiers Identifiers `json:"identifiers"`
-	Minted      bool        `json:"minted"` // false: the depositor gave it, or a local id led to it
+	Minted      bool        `json:"minted"` // false: given by the depositor, or found by a local id
 }
 
 // JobDeletion is the data of job.deleted.
 type JobDeletion struct {
 	JobMove
-	WithBatch *bool `json:"with_batch,omitempty"` // true: its batch was deleted, and it with it; events of before do not say
+	WithBatch *bool `json:"with_batch,omitempty"` // true: deleted together with its batch; missing in older events
 }
 
 // JobDone is the data of job.completed.
@@ -315,7 +315,7 @@ const (
 var fileRegistry = []EventDef{
 	{EventFileDiscovered, KindFile, func() EventData { return &FileFound{} }, "The file became known."},
 	{EventFileDownloadStarted, KindFile, newFileStarted, "A worker began to download the file."},
-	{EventFileDownloaded, KindFile, func() EventData { return &FileFetched{} }, "The file is in its place and valid."},
+	{EventFileDownloaded, KindFile, func() EventData { return &FileFetched{} }, "The file is in the working directory and valid."},
 	{EventFileDownloadFailed, KindFile, newFileFailed, "A download failed, or the downloaded file is damaged."},
 	{EventFileIgnored, KindFile, newFileMoved, "The download was given up after the last attempt."},
 	{EventFileSkipped, KindFile, newFileMoved, "The file will not be processed."},
@@ -324,7 +324,7 @@ var fileRegistry = []EventDef{
 	{EventFileProcessed, KindFile, func() EventData { return &FileDone{} }, "The file's result is stored."},
 	{EventFileProcessingFailed, KindFile, newFileFailed, "Processing failed, or the stored result is corrupt."},
 	{EventFileAbandoned, KindFile, newFileMoved, "Processing was given up after the last attempt."},
-	{EventFileReopened, KindFile, newFileMoved, "An operator took the file up again."},
+	{EventFileReopened, KindFile, newFileMoved, "An operator requeued the file."},
 }
 
 func newFileMoved() EventData   { return &FileMoved{} }
@@ -407,7 +407,7 @@ const (
 var mendRegistry = []EventDef{
 	{EventBatchRepaired, KindBatch, func() EventData { return &BatchRepaired{} }, "The nodes of the batch in the live state were repaired."},
 	{EventJobRepaired, KindJob, func() EventData { return &JobRepaired{} }, "The nodes of the job in the live state were repaired."},
-	{EventSettingRepaired, KindSetting, func() EventData { return &SettingRepaired{} }, "The nodes of the setting, or nodes that belong to nothing, were repaired."},
+	{EventSettingRepaired, KindSetting, func() EventData { return &SettingRepaired{} }, "The nodes of the setting, or nodes without an owner, were repaired."},
 	{EventSettingRestored, KindSetting, func() EventData { return &SettingRestored{} }, "The live state was restored from the log, or the log from the tables."},
 }
 
@@ -415,7 +415,7 @@ var mendRegistry = []EventDef{
 type Mended struct {
 	Code  Code   `json:"code"`            // what was wrong
 	Where string `json:"where"`           // a node of the live state, or a working directory
-	Found string `json:"found,omitempty"` // what was there, cut short
+	Found string `json:"found,omitempty"` // what was found, truncated
 }
 
 // The most that one event lists of a repair; the rest is counted.
@@ -451,8 +451,8 @@ type SettingRestored struct {
 	Kind HoldKind `json:"kind"`
 	Name string   `json:"name"`
 	What string   `json:"what" jsonschema:"enum=zookeeper,enum=log"`
-	// Epoch is the one that begins; Events is how many events it was made from, or
-	// were put back.
+	// Epoch is the epoch that begins; Events is the number of events that the state was
+	// restored from, or that were restored to the log.
 	Epoch  int64 `json:"epoch"`
 	Events int64 `json:"events"`
 }

@@ -22,10 +22,10 @@ var kinds = []struct {
 	kind       domain.Kind
 	title, doc string
 }{
-	{domain.KindBatch, "Batches", "What happens to a deposit as a whole."},
-	{domain.KindJob, "Jobs", "What happens to one object of a deposit."},
-	{domain.KindFile, "Files", "What happens to one file of an object: every attempt to fetch and to process it."},
-	{domain.KindSetting, "Settings", "Holds and pauses, and what maintenance did."},
+	{domain.KindBatch, "Batches", "Changes of a deposit."},
+	{domain.KindJob, "Jobs", "Changes of one object of a deposit."},
+	{domain.KindFile, "Files", "Changes of one file of an object, including every attempt to download and process it."},
+	{domain.KindSetting, "Settings", "Holds and pauses, and maintenance."},
 }
 
 // headers are those of every event.
@@ -35,22 +35,22 @@ var headers = []struct {
 	schema    object
 }{
 	{"ce-specversion", "Version of CloudEvents.", false, object{"type": "string", "const": "1.0"}},
-	{"ce-id", "KIND/ID/VERSION: no two events share it, and it never changes.", false, text},
-	{"ce-type", "accession.TYPE.vN: what happened, and the version of the data.", false, object{"type": "string", "pattern": `^accession\.[a-z_.]+\.v[1-9][0-9]*$`}},
+	{"ce-id", "KIND/ID/VERSION: unique, and never changes.", false, text},
+	{"ce-type", "accession.TYPE.vN: the type of the event and the version of its data.", false, object{"type": "string", "pattern": `^accession\.[a-z_.]+\.v[1-9][0-9]*$`}},
 	{"ce-source", "The installation: /accession/NAME.", false, text},
-	{"ce-subject", "Whose event it is: KIND/ID.", false, object{"type": "string", "pattern": "^(batch|job|file|setting)/."}},
-	{"ce-time", "The writer's clock, UTC. Not an order.", false, object{"type": "string", "format": "date-time"}},
+	{"ce-subject", "The aggregate of the event: KIND/ID.", false, object{"type": "string", "pattern": "^(batch|job|file|setting)/."}},
+	{"ce-time", "Clock of the writer, UTC. Not for ordering.", false, object{"type": "string", "format": "date-time"}},
 	{"ce-dataschema", "Id of the JSON Schema of the data.", false, text},
-	{"ce-version", "Number among the subject's events, from 1, without holes.", false, digits},
-	{"ce-zxid", "ZooKeeper's commit number: the order over batches, jobs and settings within one epoch. Not for files.", true, digits},
-	{"ce-epoch", "Counts how often the live state was restored, from 1.", true, digits},
-	{"ce-batchid", "The batch that it belongs to. Not for settings.", true, text},
-	{"ce-actor", "Who did it, such as daemon/job-provisioning, daemon/sweeper or user/olga.", true, text},
-	{"ce-commandid", "The command that caused it: the same on every retry.", true, text},
-	{"ce-causationid", "ce-id of the event that its writer reacted to.", true, text},
-	{"ce-traceparent", "W3C trace context: the same in all events of one piece of work.", true, text},
-	{codec.HeaderStored, "When the log took the event first. Only on events that were lost and put back.", true, object{"type": "string", "format": "date-time"}},
-	{"content-type", "Of the data.", false, object{"type": "string", "const": "application/json"}},
+	{"ce-version", "Number of the event within its subject, from 1 without gaps.", false, digits},
+	{"ce-zxid", "Commit number of ZooKeeper: orders events of batches, jobs and settings within one epoch. Not on events of files.", true, digits},
+	{"ce-epoch", "Epoch, from 1; every restore of the live state begins a new one.", true, digits},
+	{"ce-batchid", "The batch that the aggregate belongs to. Not on events of settings.", true, text},
+	{"ce-actor", "Actor, such as daemon/job-provisioning, daemon/sweeper or user/olga.", true, text},
+	{"ce-commandid", "Id of the command that caused the event; the same on every retry.", true, text},
+	{"ce-causationid", "ce-id of the event that the writer reacted to.", true, text},
+	{"ce-traceparent", "W3C trace context; the same in all events of one trace.", true, text},
+	{codec.HeaderStored, "When the log first stored the event. Only on events that were lost and restored.", true, object{"type": "string", "format": "date-time"}},
+	{"content-type", "Media type of the data.", false, object{"type": "string", "const": "application/json"}},
 }
 
 type object = map[string]any

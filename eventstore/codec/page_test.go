@@ -52,7 +52,7 @@ func writePublished() error {
 	return os.WriteFile(pagePath, []byte(filled), 0o644)
 }
 
-// fill writes the parts of the page anew and leaves the rest as it is.
+// fill replaces the generated parts of the page.
 func fill(page string) (filled string, err error) {
 	filled = block.ReplaceAllStringFunc(page, func(found string) string {
 		m := block.FindStringSubmatch(found)
@@ -81,7 +81,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if filled, err := fill(string(page)); err != nil || filled != string(page) {
-		t.Errorf("docs/events.md is not that of the program (%v): go test ./eventstore/codec -update writes it", err)
+		t.Errorf("docs/events.md is out of date (%v): go test ./eventstore/codec -update writes it", err)
 	}
 }
 
@@ -151,7 +151,7 @@ func typesPart() (string, error) {
 			}
 			common = slices.DeleteFunc(slices.Clone(common), func(row string) bool { return !slices.Contains(fields[def.Type], row) })
 		}
-		fmt.Fprintf(&b, "### %s\n\n%s In the data of every one of these events:\n\n%s\n", k.title, k.doc, table(common))
+		fmt.Fprintf(&b, "### %s\n\n%s Fields of all these events:\n\n%s\n", k.title, k.doc, table(common))
 		for _, def := range defs {
 			own := slices.DeleteFunc(fields[def.Type], func(row string) bool { return slices.Contains(common, row) })
 			id := strings.Split(codec.NewestSchemaID(def.Type), ":")
@@ -164,7 +164,7 @@ func typesPart() (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// way tells between which states an event type leads.
+// way returns the states between which an event type leads.
 func way(def domain.EventDef) string {
 	from, to := moves(def)
 	if len(from) == 0 || slices.Equal(from, to) {

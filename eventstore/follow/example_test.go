@@ -12,16 +12,15 @@ import (
 	"github.com/accession-ingest/accession/eventstore/follow"
 )
 
-// Tally is what this program makes of the events, and how far it has come.
+// Tally is the result of this program and its position in the log.
 type Tally struct {
 	Objects  int             `json:"objects"`
 	Bytes    int64           `json:"bytes"`
 	Position follow.Position `json:"position"`
 }
 
-// count adds up the objects that are stored, until there are enough of them. The
-// result and the position are written together: each event is counted once, also
-// when the program is killed.
+// count counts stored objects until it has enough. The result and the position are
+// written together, so that each event is counted once even if the program is killed.
 func count(ctx context.Context, o follow.Options, file string, enough int) (t Tally, err error) {
 	switch b, err := os.ReadFile(file); {
 	case err == nil:
@@ -64,7 +63,7 @@ func count(ctx context.Context, o follow.Options, file string, enough int) (t Ta
 	return t, nil
 }
 
-// write replaces the file as a whole.
+// write replaces the file atomically.
 func write(file string, t Tally) error {
 	b, err := json.Marshal(t)
 	if err != nil {
