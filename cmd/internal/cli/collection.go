@@ -18,7 +18,7 @@ func (p *program) collection() *cobra.Command {
 			name:  "hold",
 			short: "Hold a collection: new batches and pending jobs wait",
 			long: `Hold collections: their new batches and pending jobs go to held. Once the command has
-answered, no job of them leaves pending for work; jobs past pending go on.`,
+answered, no job of them leaves pending for work; jobs past pending continue.`,
 			example: "  accession collection hold maps --reason \"new terms\"",
 			do:      (*app.App).HoldCollection,
 		},
@@ -34,7 +34,7 @@ release them with ` + "`accession batch release` and `accession job release`.",
 		Use:   "collection",
 		Short: "List, hold and release collections",
 		Long: `A profile describes a collection. While it is on hold, its new batches and its pending
-jobs wait in held; jobs past pending go on.`,
+jobs wait in held; jobs past pending continue.`,
 		Example: "  accession collection ls\n  accession collection hold maps --reason \"new terms\"",
 	}, append(changes, p.collectionLs())...)
 }

@@ -27,9 +27,9 @@ tables with the new ones of a rebuild that a difference stopped, or the old tabl
 
 Each table is shown with the number of rows that are only before, only after, or
 changed, then the first of these rows with both values of each changed column; JSON has
-the whole values. Both generations must be at the same event: that holds until the
+the complete values. Both generations must be at the same event: that holds until the
 service continues with one of them. Nothing is written, and no rebuild can begin
-meanwhile; everything else goes on.
+meanwhile; everything else continues.
 
 Exit code 0: the rows are equal; 21: they differ; 22: they could not be compared.`,
 		Example: "  accession diff\n  accession diff --table job --limit 500\n  accession diff --format csv > changes.csv",

@@ -25,7 +25,7 @@ func (p *program) poison() *cobra.Command {
 		Short: "List, show and retry events that could not be applied",
 		Long: `An event that cannot be applied to the tables is held in poison_event, together with
 the later events of the same batch, job, file or setting; the tables show that one as it
-was before. All others go on. After the cause is fixed, retry them.`,
+was before. All others continue. After the cause is fixed, retry them.`,
 		Example: "  accession poison ls\n  accession poison retry --all",
 	}, p.poisonLs(), p.poisonShow(), p.poisonRetry())
 }

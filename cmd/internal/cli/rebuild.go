@@ -19,7 +19,7 @@ func (p *program) rebuild() *cobra.Command {
 		Use:   "rebuild",
 		Short: "Rebuild the tables from the log, next to the live ones",
 		Long: `Rebuild all tables and views that are projections of the log (schemas accession and
-report; the schema record is not touched). The live tables and the service go on
+report; the schema record is not touched). The live tables and the service stay in use
 meanwhile. Old and new tables are compared at one event, then swapped in one
 transaction.
 

@@ -40,7 +40,7 @@ The reports are:
 
 Reports are read from the tables and written row by row, so that long ones need little
 memory. With --at, a report shows what was known then: for one batch its events are
-read, for failures, retries and submitters of all batches the whole log up to then.
+read, for failures, retries and submitters of all batches the complete log up to then.
 
 CSV has one table: the first, or the one that --table names. A mail is complete, with
 text and HTML; a mail about a batch goes to the addresses of its profile unless --from

@@ -41,7 +41,7 @@ stream is a new one, a new epoch begins.
 
 When the log and its copies contradict each other about an event, nothing is written.
 Events without any copy stay lost; what is known of them is reported. The tables follow
-by themselves, unless the log had already gone on without the lost events: then rebuild
+by themselves, unless the log had already continued without the lost events: then rebuild
 them with ` + "`accession rebuild`" + `.
 
 Refused when another process uses the installation; no process can open it meanwhile.

@@ -23,8 +23,8 @@ func (p *program) verify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Compare the log with the live state and the tables",
-		Long: `Fold the whole log and compare it with every batch, job, hold and pause in ZooKeeper,
-every row in PostgreSQL, and the working directories, while work goes on. Each is
+		Long: `Fold the complete log and compare it with every batch, job, hold and pause in ZooKeeper,
+every row in PostgreSQL, and the working directories, while work continues. Each is
 compared at its own version; what is ahead of the log is waited for. Verify also looks
 for orphans: queue entries and references without a job, locks without a live worker,
 directories of jobs that are gone; for events that are not relayed to the log; and
