@@ -1,15 +1,15 @@
 #!/bin/sh
-# Makes a Debian or Ubuntu machine ready for `make demo`, and with the argument
-# "test" for `make test` too. Says nothing when all is there. Otherwise it names
-# what is missing and installs that, and only that, with apt-get (by sudo when it
-# does not run as root). On another system it says what to install. Exits with 0
-# when all is there at the end.
+# Prepares a Debian or Ubuntu machine for `make demo`, and with the argument "test"
+# for `make test` too. Prints nothing when nothing is missing. Otherwise it names what
+# is missing and installs only that with apt-get (with sudo unless run as root). On
+# other systems it names the packages to install. Exits with 0 when nothing is missing
+# at the end.
 #
-# PostgreSQL comes without a database cluster of its own, ZooKeeper as a library
-# only: nothing new runs on the machine afterwards.
+# PostgreSQL is installed without a database cluster, ZooKeeper as a library only: no
+# new service runs on the machine afterwards.
 set -eu
 
-# Another root directory to look into, for this script's tests.
+# Another root directory, for the tests of this script.
 root=${ACCESSION_SETUP_ROOT:-}
 
 usage() {
@@ -21,7 +21,7 @@ say() { echo "setup: $*" >&2; }
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# have_file PATTERN...: is there a file that one of the patterns matches?
+# have_file PATTERN...: succeeds when a file matches one of the patterns.
 have_file() {
 	for file in "$@"; do
 		if [ -e "$file" ]; then return 0; fi
@@ -29,7 +29,7 @@ have_file() {
 	return 1
 }
 
-# want NAME PACKAGE CHECK...: notes both when CHECK fails.
+# want NAME PACKAGE CHECK...: records NAME and PACKAGE as missing when CHECK fails.
 want() {
 	name=$1 package=$2
 	shift 2
@@ -83,8 +83,8 @@ as_root() {
 	fi
 }
 
-# PostgreSQL's package makes a cluster and starts it, unless a file says no. The
-# file goes again when the package is there: what is installed later is not ours.
+# The package of PostgreSQL creates and starts a cluster unless a file forbids it. The
+# file is removed after the installation, so that later installations are not affected.
 no_cluster=$root/etc/postgresql-common/createcluster.d/accession-setup.conf
 
 forbid_cluster() {
