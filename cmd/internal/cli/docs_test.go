@@ -15,7 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/config"
 )
 
-var update = flag.Bool("update", false, "write docs/cli.md anew")
+var update = flag.Bool("update", false, "update docs/cli.md")
 
 const page = "../../../docs/cli.md"
 
@@ -101,7 +101,7 @@ func TestDocumentationOfTheCommandLine(t *testing.T) {
 		t.Fatalf("%v; write it with `make generate`", err)
 	}
 	if diff := cmp.Diff(string(have), b.String()); diff != "" {
-		t.Errorf("docs/cli.md is not what the commands say; write it anew with `make generate`:\n%s", diff)
+		t.Errorf("docs/cli.md is out of date; run `make generate`:\n%s", diff)
 	}
 }
 

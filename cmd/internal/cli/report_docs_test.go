@@ -14,7 +14,7 @@ import (
 )
 
 // write makes the test of the page write it: make documents.
-var write = flag.Bool("write", false, "write the outputs in docs/reports.md anew")
+var write = flag.Bool("write", false, "update the outputs in docs/reports.md")
 
 // told is a command in a page, with its output if it was written yet.
 var told = regexp.MustCompile("(?s)```console\n\\$ accession (.*?)\n(.*?)```\n")
@@ -64,7 +64,7 @@ func TestExamplesOfReports(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(string(have), want); diff != "" {
-		t.Errorf("docs/reports.md shows something else than the program; write it anew with `make documents`:\n%s", diff)
+		t.Errorf("docs/reports.md is out of date; run `make documents`:\n%s", diff)
 	}
 }
 
