@@ -10,11 +10,11 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
-// How far a batch and its files are.
-type (
-	Progress     = progress.Batch
-	FileProgress = progress.Files
-)
+// Progress counts the jobs and files of a batch.
+type Progress = progress.Batch
+
+// FileProgress counts the files of a batch or job and their bytes.
+type FileProgress = progress.Files
 
 // Watch follows the history of a batch from its beginning, calls seen after every
 // event of it or of one of its jobs, and returns when the batch is at rest, not
