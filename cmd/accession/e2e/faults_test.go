@@ -175,6 +175,8 @@ func (s *storm) fault() string {
 	case 4:
 		s.workers[worker].kill()
 		s.workers[worker] = s.serve(s.via...)
+		// One that starts without a server ends, for its supervisor to start it again.
+		s.workers[worker].tells(`"msg":"ready"`)
 		return fmt.Sprintf("killed worker %d", worker)
 	default:
 		p := s.workers[worker].cmd.Process
