@@ -2,7 +2,8 @@ package domain
 
 import "fmt"
 
-// DecideBatch says what cmd does to b, or why it is refused (*[Refused]).
+// DecideBatch returns the decision that cmd leads to in state b. If the rules do not
+// allow it the error is a *[Refused].
 func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 	d := batchDecider{b: b, name: cmd.batchCommand()}
 	switch c := cmd.(type) {
@@ -97,8 +98,8 @@ func (d batchDecider) list(c ListBatch, f Facts) (Decision, error) {
 		BatchMove: BatchMove{From: d.b.State, To: d.b.State}, Listing: c.Listing})
 }
 
-// delete asks that no job of the batch is being worked on. From the write on
-// none can be claimed.
+// delete requires that no job of the batch is being worked on. After the write none can
+// be claimed.
 func (d batchDecider) delete(c DeleteBatch, f Facts) (Decision, error) {
 	switch {
 	case d.b.State == BatchCompleted:
@@ -133,14 +134,15 @@ func (d batchDecider) report(c FinishReport, f Facts) (Decision, error) {
 	}, d.b.failure())
 }
 
-// reported is what is noted of the message, the batch being in that state.
+// reported returns the data of the event that notes a delivery while the batch is in a
+// state.
 func (c NoteDelivery) reported(in BatchState) *BatchReported {
 	return &BatchReported{BatchMove: BatchMove{From: in, To: in, Reason: c.Reason},
 		Channel: c.Channel, About: c.About, Delivery: c.Delivery, Delivered: c.Delivered}
 }
 
-// noting adds to a move the delivery of the message about it, so that one is not
-// written without the other.
+// noting adds the delivery of a message to the transition that it is about, so that
+// both are written together.
 func (d batchDecider) noting(dec Decision, message *NoteDelivery) Decision {
 	for _, t := range BatchTransitions {
 		if message != nil && t.Row == dec.Row {
@@ -151,7 +153,8 @@ func (d batchDecider) noting(dec Decision, message *NoteDelivery) Decision {
 	return dec
 }
 
-// failure keeps a manifest error through the moves after B3.
+// failure returns the batch's manifest error, which all transitions after B3 keep, or
+// nil.
 func (b Batch) failure() *Reason {
 	if b.Reason.Failure() {
 		return b.Reason
@@ -159,10 +162,13 @@ func (b Batch) failure() *Reason {
 	return nil
 }
 
+// plain decides a transition whose event has no data but the states and the reason.
 func (d batchDecider) plain(to BatchState, req Require, why *Reason) (Decision, error) {
 	return d.move(to, req, func(m BatchMove) EventData { return &BatchMoved{m} }, why)
 }
 
+// move decides a transition to a state: it finds the row of the table and makes its
+// event; data returns the data of the event.
 func (d batchDecider) move(to BatchState, req Require, data func(BatchMove) EventData, why *Reason) (Decision, error) {
 	row, ok := BatchRow(d.b.State, to)
 	if !ok {
@@ -173,10 +179,12 @@ func (d batchDecider) move(to BatchState, req Require, data func(BatchMove) Even
 	return dec, err
 }
 
+// stay returns a decision of one event, without a row.
 func (d batchDecider) stay(t EventType, req Require, data EventData) (Decision, error) {
 	return one(d.b.ID.Aggregate(), d.b.Version+1, t, data, req), nil
 }
 
+// refuse returns a refusal that names the states to which the batch can go.
 func (d batchDecider) refuse(code Code, why string) (Decision, error) {
 	var possible []string
 	for _, t := range BatchTransitions {

@@ -12,7 +12,7 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// deletionParallel is how many jobs of a deleted batch go at once.
+// deletionParallel is how many jobs of a deleted batch are removed in parallel.
 const deletionParallel = 16
 
 // FinishDeletion removes what is left of a batch that was deleted or cleaned up:
@@ -84,7 +84,7 @@ func (d deletion) job(ctx context.Context, id domain.JobID) error {
 		return nil
 	}
 	if d.cleaned && errors.Is(err, ErrBroken) {
-		// No event is written of it, so that nothing of it need be known but its name.
+		// No event is written, so only its id is needed.
 		err = nil
 		if at.State.ID = id; at.State.Configuration.BatchID == "" {
 			at.State.Configuration = domain.Configuration{BatchID: d.batch}

@@ -5,7 +5,7 @@
 //
 //   - One decision is one write. State, queue entries, references, lock and
 //     events change together or not at all.
-//   - An aggregate's events are numbered from 1 without hole or double, and are
+//   - An aggregate's events are numbered from 1 without gap or duplicate, and are
 //     in the log once, in that order.
 //   - A write that decided on an outdated state, or whose mover lost its claim, is
 //     refused and changes nothing.

@@ -8,8 +8,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
-// Above the adapters there are four answers to a write. Refused is
-// *domain.Refused; the other three are these. Test with errors.Is.
+// A write that fails returns one of four errors: *domain.Refused, or one of these
+// three. Test with errors.Is.
 var (
 	// ErrConflict: what the decision was based on has changed; nothing was
 	// written. Load again and decide again.
@@ -22,11 +22,11 @@ var (
 	ErrBroken = codec.ErrBroken
 )
 
-// Finer answers. Each of them is one of the four above for errors.Is.
+// More specific errors. For errors.Is each of them is also ErrConflict.
 var (
 	// ErrNotFound: there is no such aggregate (ErrConflict for a writer).
 	ErrNotFound = fmt.Errorf("not found: %w", ErrConflict)
-	// ErrFenced: the mover's session or claim is gone; its work must stop.
+	// ErrFenced: the worker's session or claim has ended; its work must stop.
 	ErrFenced = fmt.Errorf("the claim is lost: %w", ErrConflict)
 	// ErrLocked: another worker holds the lock.
 	ErrLocked = fmt.Errorf("locked: %w", ErrConflict)

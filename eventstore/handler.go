@@ -28,26 +28,26 @@ type Meta struct {
 	CommandID   string
 	CausationID string
 	TraceParent string
-	// Claim is the mover's, nil for an operator; KeepClaim says that work goes on
-	// under it after the write.
+	// Claim is the claim under which the change is made, nil for an operator. KeepClaim
+	// keeps it after the write.
 	Claim     *Claim
 	KeepClaim bool
-	// Next is the state in which the mover wants to go on with the job, see
+	// Next requests hand-over: it is the state in which the job is claimed again, see
 	// [Change.Next].
 	Next domain.JobState
-	// SpaceTerm is the lead under which working space is promised, see
+	// SpaceTerm is the term of the leader that promises working space, see
 	// [Change.SpaceTerm].
 	SpaceTerm *Token
-	// Known is the job as its claim gave it: it spares reading it again. Should it
-	// be outdated after all, the write is refused and the job is read.
+	// Known is the job as the claim returned it, so that it need not be read again. If
+	// it is outdated the write is refused, and the job is read.
 	Known *Loaded[domain.Job]
-	// DryRun decides and writes nothing: the result is what would be, and the error
-	// what would refuse it.
+	// DryRun decides the command and writes nothing: the result is the state that it
+	// would lead to, the error the one that it would return.
 	DryRun bool
 }
 
-// Result is the state after a command and what was recorded. A command that an
-// earlier try has written gives the state alone.
+// Result is the state after a command and what was recorded. If an earlier try has
+// written the command, only the state is set.
 type Result[S any] struct {
 	Loaded[S]
 	Before S
@@ -59,8 +59,8 @@ type Result[S any] struct {
 // maxConflicts bounds how often a command is decided again.
 const maxConflicts = 20
 
-// Batch decides and commits a command about a batch. The answer of the rules is
-// *domain.Refused; see [Live.Commit] for the others.
+// Batch decides and commits a command about a batch. If the rules refuse it the error
+// is a *domain.Refused; see [Live.Commit] for other errors.
 func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, m Meta) (Result[domain.Batch], error) {
 	h.complete(&m)
 	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Batch], error) {
@@ -86,8 +86,8 @@ func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.Batch
 	})
 }
 
-// batchFacts loads what the rules must know to decide the command. The change has the
-// tokens of what was read.
+// batchFacts loads the facts that the rules need to decide the command. The change
+// holds the tokens of what was read.
 func (h *Handler) batchFacts(ctx context.Context, b domain.Batch, cmd domain.BatchCommand) (f domain.Facts, c Change, err error) {
 	needs := domain.BatchNeeds(cmd)
 	if needs.Holds {
@@ -127,7 +127,7 @@ func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobComman
 	})
 }
 
-// job returns the job as the caller knows it, the first time, and then as it is.
+// job returns m.Known on the first call, if it is set, and reads the job on later ones.
 func (h *Handler) job(ctx context.Context, id domain.JobID, m *Meta) (Loaded[domain.Job], error) {
 	if known := m.Known; known != nil && known.State.ID == id {
 		m.Known = nil
@@ -259,7 +259,7 @@ func (k kind[S]) commit(ctx context.Context, h *Handler, d decided[S], m Meta) (
 		Events: c.Events, Claim: done[0].Claim}, nil
 }
 
-// unlocked returns the refusal when its aggregate is locked.
+// unlocked returns refusal if its aggregate is locked, else nil.
 func (h *Handler) unlocked(ctx context.Context, refusal *Error) error {
 	locked, err := h.Live.Locked(ctx, refusal.Aggregate)
 	if err == nil && len(locked) > 0 {
@@ -268,7 +268,7 @@ func (h *Handler) unlocked(ctx context.Context, refusal *Error) error {
 	return err
 }
 
-// jobs finds which jobs of a batch are being processed, and which of all are
+// jobs finds which jobs of a batch are being processed, and which of its jobs are
 // locked.
 func (h *Handler) jobs(ctx context.Context, id domain.BatchID, f *domain.Facts) error {
 	all, err := h.jobsOf(ctx, id)
@@ -321,9 +321,9 @@ func (h *Handler) complete(o *Meta) {
 	o.CommandID = codec.CleanText(o.CommandID)
 }
 
-// Stamp returns the events of a decision with what is recorded about them: when, of
-// which batch, by whom, for which command. They are as they will be read again (see
-// [codec.Clean]), so that the live state, folded from them, equals the fold of the log.
+// Stamp returns the events of a decision with their time, batch, actor and command.
+// They equal what a reader of the log will decode (see [codec.Clean]), so that the live
+// state, which is folded from them, equals the fold of the log.
 func (m Meta) Stamp(now domain.Time, events []domain.Event, batch domain.BatchID) ([]domain.Recorded, error) {
 	recorded := make([]domain.Recorded, len(events))
 	for i, e := range events {
@@ -336,8 +336,9 @@ func (m Meta) Stamp(now domain.Time, events []domain.Event, batch domain.BatchID
 	return recorded, nil
 }
 
-// retry decides again after a conflict, unless the claim or the aggregate is
-// gone.
+// retry calls try again after a conflict, at most maxConflicts times. It returns at
+// once when the claim or the aggregate is gone, the aggregate is locked or a limit is
+// reached.
 func retry[T any](ctx context.Context, op string, a domain.Aggregate, try func() (T, error)) (T, error) {
 	for n := 0; ; n++ {
 		res, err := try()

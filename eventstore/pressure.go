@@ -21,9 +21,9 @@ type Load struct {
 // Level is how full the outbox is.
 type Level int
 
-// The levels: each takes something away from the one before.
+// The levels. Each allows less than the one before.
 const (
-	LevelOpen Level = iota // everything goes on
+	LevelOpen Level = iota // everything is allowed
 	LevelWarn              // operators are warned
 	LevelFull              // no new deposits
 	LevelStop              // no claims and no transitions
@@ -34,15 +34,15 @@ func (l Level) String() string {
 	return [...]string{"open", "warn", "full", "stop"}[min(max(l, LevelOpen), LevelStop)]
 }
 
-// Limits say when which level begins, in unsent nodes of the outbox; and Queue, how
-// many jobs may be in one state, and how many batches there may be, before no
-// deposit is taken.
+// Limits hold the number of unsent outbox nodes at which each level begins. Queue
+// limits how many jobs may be in one state, and how many batches may exist, before
+// deposits are refused.
 type Limits struct{ Warn, Full, Stop, Queue int }
 
-// Pressure keeps the live state from growing without bound while the log is away
-// or work does not keep up. It measures the load at intervals, sooner the nearer
-// a limit is, and says what has to wait: first deposits, at last everything. What
-// is under way may pass a limit by a little. It is safe for concurrent use.
+// Pressure keeps the live state from growing without bound while the log is away or
+// work does not keep up. It measures the load at intervals, sooner the nearer a limit
+// is, and decides what has to wait: first deposits, at last everything. Writes that
+// have begun may exceed a limit by a little. It is safe for concurrent use.
 type Pressure struct {
 	Measure func(ctx context.Context) (Load, error)
 	Limits  Limits
@@ -153,8 +153,8 @@ func (p *Pressure) Wait(ctx context.Context) error {
 	}
 }
 
-// glance asks for the load when it was asked for some time ago. One goroutine measures, the others
-// go on with what is known.
+// glance measures the load again if the last measurement is old. One goroutine
+// measures, the others use the last one.
 func (p *Pressure) glance(ctx context.Context) error {
 	p.mu.Lock()
 	due := p.at.IsZero() || time.Since(p.at) >= measureEvery
@@ -166,8 +166,8 @@ func (p *Pressure) glance(ctx context.Context) error {
 	return p.measure(ctx)
 }
 
-// count counts a write. Once so many were made since the last measurement that a limit may
-// be near, all wait for the next one.
+// count counts a write. When the writes since the last measurement may have reached a
+// limit, all writers wait for a new measurement.
 func (p *Pressure) count(ctx context.Context) error {
 	if !p.spent() {
 		return p.glance(ctx)
@@ -180,8 +180,8 @@ func (p *Pressure) count(ctx context.Context) error {
 	return p.measure(ctx)
 }
 
-// spent takes one of the writes that may be made until the next look, and reports
-// whether there was none. At the last level nothing is written anyway.
+// spent takes one of the writes that may be made before the next measurement, and
+// reports whether none was left. At the last level nothing is written anyway.
 func (p *Pressure) spent() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,7 +205,8 @@ func (p *Pressure) measure(ctx context.Context) error {
 	return nil
 }
 
-// levelOf returns the level of so many unsent nodes, and where the next one begins.
+// levelOf returns the level for a number of unsent nodes, and where the next level
+// begins.
 func (p *Pressure) levelOf(unsent int) (level Level, next int) {
 	for _, l := range []struct {
 		level Level

@@ -6,23 +6,25 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Inspector reads the live state as it is, whole or damaged, without interpreting
-// more than its names.
+// Inspector reads the live state as it is, intact or damaged, and interprets only the
+// names of nodes.
 type Inspector interface {
 	// Sync makes later reads see all that was written before.
 	Sync(ctx context.Context) error
-	// Survey lists what there is, by names alone.
+	// Survey lists the contents, by names alone.
 	Survey(ctx context.Context) (*Survey, error)
 	// InspectJob, InspectBatch and InspectSetting read all nodes of one aggregate as
 	// they were at one moment; `also` are further nodes that may belong to it.
 	InspectJob(ctx context.Context, id domain.JobID, also ...string) (Observed, error)
 	InspectBatch(ctx context.Context, id domain.BatchID, also ...string) (Observed, error)
 	InspectSetting(ctx context.Context, a domain.Aggregate) (Observed, error)
-	// Below lists a node and what stands below it, children first, at most limit of
-	// them: what it lists can be removed in this order. Nothing = it is not there.
+	// Below lists a node and all nodes below it, children first, at most limit of them:
+	// what it lists can be removed in this order. The list is empty if the node does
+	// not exist.
 	Below(ctx context.Context, node string, limit int) ([]string, error)
-	// UnsentOf counts what waits in the part of the outbox that takes the events of an
-	// aggregate; batch is a job's, "" = not known: all parts are counted.
+	// UnsentOf counts the unsent items in the shard of the outbox that holds the events
+	// of an aggregate. For a job, batch names its batch; if that is "" all shards are
+	// counted.
 	UnsentOf(ctx context.Context, a domain.Aggregate, batch domain.BatchID) (int, error)
 	// SeizeLock marks an observed lock so that a repair can delete it and no
 	// other. It is refused (ErrLocked) unless the lock is the one that was seen and
@@ -41,7 +43,7 @@ type Layout interface {
 // the root, and their data.
 type Nodes map[string]string
 
-// Survey is a list of what there is.
+// Survey lists the contents of the live state.
 type Survey struct {
 	Batches  []domain.BatchID
 	Jobs     []domain.JobID
@@ -49,8 +51,8 @@ type Survey struct {
 	// Entries are the nodes in queues, Refs those in the sub-states of batches,
 	// Promises those of working space, by the job that they name.
 	Entries, Refs, Promises map[domain.JobID][]string
-	// Odd are nodes below a batch's sub-states that name no job; Strays those
-	// elsewhere whose names fit nothing there.
+	// Odd are nodes below a batch's sub-states that name no job; Strays are nodes
+	// elsewhere whose names are not expected there.
 	Odd    map[domain.BatchID][]string
 	Strays []string
 }
@@ -58,7 +60,7 @@ type Survey struct {
 // Observed is an aggregate as it was at one moment.
 type Observed struct {
 	Aggregate domain.Aggregate
-	Nodes     Nodes // without the lock; what counts claims has no data here
+	Nodes     Nodes // without the lock; the counts of claims have no data here
 	// Version is that of its status, 0 = there is none that can be read; Token is for
 	// compare-and-set.
 	Version int64
@@ -92,17 +94,17 @@ type History struct {
 // Restorer restores a live state.
 type Restorer interface {
 	// Restore creates everything that the history has left, in an empty tree, and
-	// begins a new epoch. *domain.Refused: the tree is not empty, or another process works
-	// on it, or a restore of the log comes first. A restore that was interrupted is
+	// begins a new epoch. *domain.Refused: the tree is not empty, or another process
+	// works on it, or the log must be restored first. A restore that was interrupted is
 	// begun again.
 	Restore(ctx context.Context, h History, progress func(done, total int)) error
 	// Untouched reports whether the live state is not there, or nothing ever happened
-	// in it: no id was given out, no setting changed.
+	// in it: no id was reserved and no setting changed.
 	Untouched(ctx context.Context) (bool, error)
 	// Exclude keeps other processes from opening the live state until Restored. *domain.Refused:
 	// another process uses it, or it is half made: its own restore comes first.
 	Exclude(ctx context.Context) error
-	// NewEpoch begins one and returns it.
+	// NewEpoch begins a new epoch and returns it.
 	NewEpoch(ctx context.Context) (int64, error)
 	// Restored ends the restore that Restore or Exclude of this process began, or took
 	// over, and no other: others may use the tree from now on.

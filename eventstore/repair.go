@@ -11,7 +11,7 @@ import (
 // job, or its batch, has changed since it was inspected; ErrLocked: a worker holds it.
 func (h *Handler) RepairJob(ctx context.Context, want domain.Job, observed Observed, mended []domain.Mended, m Meta) (domain.Recorded, error) {
 	batch, err := h.Live.Batch(ctx, want.Configuration.BatchID)
-	if err != nil && !m.DryRun { // in a dry run it may be a batch that is repaired before
+	if err != nil && !m.DryRun { // in a dry run the batch is perhaps not repaired yet
 		return domain.Recorded{}, err
 	}
 	dec, err := domain.DecideJob(want, domain.RepairJob{Mended: mended}, domain.Facts{})
@@ -23,7 +23,7 @@ func (h *Handler) RepairJob(ctx context.Context, want domain.Job, observed Obser
 		Change{Observed: &observed, BatchToken: batch.Token}}, m)
 }
 
-// RepairBatch is the same for a batch. The rows that have their jobs are part of
+// RepairBatch is like RepairJob, for a batch. The rows that have their jobs are part of
 // want.
 func (h *Handler) RepairBatch(ctx context.Context, want domain.Batch, observed Observed, mended []domain.Mended, m Meta) (domain.Recorded, error) {
 	dec, err := domain.DecideBatch(want, domain.RepairBatch{Mended: mended}, domain.Facts{})
@@ -34,8 +34,8 @@ func (h *Handler) RepairBatch(ctx context.Context, want domain.Batch, observed O
 	return repair(ctx, h, batches, decided[domain.Batch]{Loaded[domain.Batch]{want, observed.Token}, want.ID, dec, Change{Observed: &observed}}, m)
 }
 
-// RepairSetting is the same for a setting; for that of [domain.Audit] the observed
-// nodes may be any that belong to nothing: they are deleted.
+// RepairSetting is like RepairJob, for a setting; for that of [domain.Audit] the
+// observed nodes may be any that belong to nothing: they are deleted.
 func (h *Handler) RepairSetting(ctx context.Context, want domain.Setting, observed Observed, mended []domain.Mended, m Meta) (domain.Recorded, error) {
 	return repair(ctx, h, settings, decided[domain.Setting]{from: Loaded[domain.Setting]{want, observed.Token},
 		Decision: domain.DecideRepair(want, mended), change: Change{Observed: &observed}}, m)
@@ -51,8 +51,8 @@ func (h *Handler) NoteRestore(ctx context.Context, what string, epoch, events in
 	return repair(ctx, h, settings, decided[domain.Setting]{from: from, Decision: domain.DecideRestored(from.State, what, epoch, events)}, m)
 }
 
-// unlocked reports whether a repair may ask that the aggregate is not locked: it can
-// be, and was not.
+// unlocked reports whether a repair must require that the aggregate is not locked: its
+// node exists, and no lock was observed.
 func (o Observed) unlocked() bool { return o.Dir && o.Lock == nil }
 
 // repair commits a decision without trying again, and returns its event.

@@ -35,27 +35,27 @@ type Change struct {
 	BatchToken   Token // of the job's batch, for Require.Batch
 	HoldsVersion int64 // for Require.Holds
 
-	// Claim is the mover's, nil for an operator. Its fence is checked in the
-	// write, and its lock is removed by it unless KeepClaim is set.
+	// Claim is the claim under which the change is made, nil for an operator. The write
+	// checks its fence, and removes its lock unless KeepClaim is set.
 	Claim     *Claim
 	KeepClaim bool
-	// Next asks for hand-over: that the job is claimed again in the same write, in
-	// the state that it goes to, which must be this one. It is done only when nothing
-	// in that state's queue goes before the job and the queue is not paused; else the
-	// change is written alone. "" = no.
+	// Next requests hand-over: the same write claims the job again in its new state,
+	// which must be this one. That is done only if no job in the queue of that state
+	// comes before this one and the queue is not paused; else the change is written
+	// without the claim. "" = no.
 	Next domain.JobState
 
-	// SpaceTerm asks that this lead of provisioning is still the last one, see
-	// [Space]: the write promises working space. Nil = nothing is asked.
+	// SpaceTerm requires that no later term of provisioning has begun, see [Space]: the
+	// write promises working space. Nil = nothing is required.
 	SpaceTerm *Token
 
-	// NextRow, for jobs made from a batch manifest: the write moves the batch's
+	// NextRow is set for jobs made from a batch manifest: the write moves the batch's
 	// progress from NextRow to the row after the last job of the same Commit, by
 	// compare-and-set. All such changes of one Commit are consecutive rows.
 	NextRow *int
 
-	// Observed, for a repair: the nodes that are there in place of those of From. The
-	// write makes them those of To.
+	// Observed is set for a repair: the nodes that exist in place of those of From. The
+	// write replaces them by those of To.
 	Observed *Observed
 }
 
@@ -71,8 +71,9 @@ func (c Change) Aggregate() domain.Aggregate {
 	}
 }
 
-// HandsOver reports whether the change asks for hand-over and may have it at all: the
-// claim is the job's own, it ends, and the job goes to the queue that was asked for.
+// HandsOver reports whether the change requests hand-over and satisfies its conditions:
+// the claim is the job's own, it ends, and the job goes to the queue that was asked
+// for.
 func (c Change) HandsOver() bool {
 	return c.Next != "" && c.Job != nil && c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() &&
 		c.Job.To.State == c.Next && c.Job.To.QueueEntry() != ""
@@ -81,9 +82,9 @@ func (c Change) HandsOver() bool {
 // Committed says how a change was written.
 type Committed struct {
 	Token Token // of the state after the change
-	Zxid  int64 // 0 when the outcome had to be found out afterwards
-	// Claim is that of Change.Next, to be ended like any other, nil = none. The
-	// change's own has ended.
+	Zxid  int64 // 0 when it is not known, after a lost answer
+	// Claim is the new claim for Change.Next, nil = none; it must be ended like any
+	// other. The claim of the change has ended.
 	Claim *Claim
 }
 
@@ -113,7 +114,7 @@ type Live interface {
 	BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error)
 	// Locked returns those of the aggregates that are locked, in the order given.
 	Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.Aggregate, error)
-	// Holds may come from memory; a write that relies on it sets Require.Holds.
+	// Holds may return a cached value; a write that relies on it sets Require.Holds.
 	Holds(ctx context.Context) (Holds, error)
 
 	Commit(ctx context.Context, changes ...Change) ([]Committed, error)
@@ -123,9 +124,9 @@ type Live interface {
 type Catalog interface {
 	// Batches lists the ids of all batches, sorted.
 	Batches(ctx context.Context) ([]domain.BatchID, error)
-	// Remove deletes the last nodes of a deleted or cleaned batch, in bounded
-	// steps: of a cleaned one also its jobs; those of a deleted one must be gone.
-	// Called again it goes on where it stopped.
+	// Remove deletes the last nodes of a deleted or cleaned batch, in bounded steps: of
+	// a cleaned one also its jobs; those of a deleted one must be gone. After an
+	// interruption it can be called again.
 	Remove(ctx context.Context, id domain.BatchID) error
 	// ReserveBatchID and ReserveJobIDs return ids that no other caller gets, also when
 	// they are never used. ReserveJobIDs returns the first of n consecutive ones.
@@ -138,8 +139,9 @@ type Claim struct {
 	ID        string // unique; names the working directory of this claim
 	Worker    string // id of the session that holds it
 	Aggregate domain.Aggregate
-	Attempts  int // claims since the last event or Release, this one included: how many workers died, and one
-	// Lost is closed when the session is gone: work must stop, no write lands.
+	Attempts  int // claims since the last event or Release, this one included: one more than the workers that died
+	// Lost is closed when the session has ended: work must stop, every write is
+	// refused.
 	Lost <-chan struct{}
 }
 
@@ -149,35 +151,38 @@ type Claim struct {
 // cannot be claimed: it is not found.
 type Claims interface {
 	// NextJob waits until a job in the state can be claimed: lower priority number
-	// first, then lower id. It returns ctx's error when ctx ends. It never gives a
+	// first, then lower id. It returns ctx's error when ctx ends. It never returns a
 	// job whose queue is paused.
 	NextJob(ctx context.Context, state domain.JobState) (*Claim, Loaded[domain.Job], error)
 	// NextBatch is the same for batches, lowest id first.
 	NextBatch(ctx context.Context, state domain.BatchState) (*Claim, Loaded[domain.Batch], error)
-	// ClaimJob and ClaimBatch take a given one, or ErrLocked.
+	// ClaimJob and ClaimBatch claim a given job or batch. ErrLocked: another worker
+	// holds it.
 	ClaimJob(ctx context.Context, id domain.JobID) (*Claim, Loaded[domain.Job], error)
 	ClaimBatch(ctx context.Context, id domain.BatchID) (*Claim, Loaded[domain.Batch], error)
-	// Confirm returns nil when the claim held at some moment after the call began:
-	// [ErrFenced] when it was lost. Effects outside the live state that rest on having
-	// been the only one need it, since work may stand still for long unnoticed.
+	// Confirm returns nil if the claim was valid at some moment after the call began,
+	// and [ErrFenced] if it was lost. Call it before effects outside the live state
+	// that only one worker may have: a process may have been suspended for long without
+	// noticing.
 	Confirm(ctx context.Context, c *Claim) error
 	// Release removes the lock without a transition, and resets the count behind
-	// Claim.Attempts: the worker has not died of the job. After delay the job may be claimed again here (0 = at once); other processes
-	// are free to claim it earlier. A lost claim is no error.
+	// Claim.Attempts: the worker has not died. After delay the job may be claimed again
+	// here (0 = at once); other processes are free to claim it earlier. A lost claim is
+	// no error.
 	Release(ctx context.Context, c *Claim, delay time.Duration) error
-	// Notice takes an event that was read from the log, so that the next work is found
-	// without listing. Missed events are found by listing.
+	// Notice tells the queues of an event that was read from the log, so that new work
+	// is found without listing. Work whose events were missed is found by listing.
 	Notice(r domain.Recorded)
 }
 
-// Offset is a position in a shard's outbox, increasing in commit order. The zero
-// Offset stands before all.
+// Offset is a position in a shard's outbox, increasing in commit order. The zero Offset
+// is before all others.
 type Offset struct {
 	Bucket int64 `json:"bucket"`
 	Seq    int64 `json:"seq"`
 }
 
-// Before reports whether p stands before q.
+// Before reports whether p is before q.
 func (p Offset) Before(q Offset) bool {
 	return p.Bucket < q.Bucket || p.Bucket == q.Bucket && p.Seq < q.Seq
 }
@@ -227,8 +232,8 @@ type Append struct {
 	// ExpectSeq is the sequence of the aggregate's event before, 0 = none. It is
 	// compared for the first event of each aggregate in one Append call.
 	ExpectSeq uint64
-	// Stored is when the log took an event first that it has lost and gets back; zero
-	// for a new one.
+	// Stored is when the log first stored an event that is now restored to it; zero for
+	// a new event.
 	Stored time.Time
 }
 
@@ -239,7 +244,7 @@ const MaxJobsPerCommit = 80
 type ReadOptions struct {
 	From      uint64            // first sequence, 0 and 1 = from the start
 	To        uint64            // last sequence, 0 = as far as it goes now
-	Follow    bool              // go on waiting for new events until ctx ends
+	Follow    bool              // wait for new events until ctx ends
 	Aggregate *domain.Aggregate // only this aggregate's
 }
 
@@ -280,17 +285,17 @@ type WorkerInfo struct {
 	Since domain.Time `json:"since"`
 }
 
-// Space keeps what working space is promised to which jobs, for all processes
-// together, and who may promise more: one of them at a time. The promises are part
-// of the live state: each begins and ends in the write that moves its job.
+// Space holds the working space that is promised to jobs, for all processes, and elects
+// the one process that may promise more. The promises are part of the live state: each
+// begins and ends in the write that moves its job.
 type Space interface {
 	// LeadSpace waits until the caller leads provisioning; the context given ends when
 	// the lead is lost or resign is called. The term is for [Change.SpaceTerm]: a write
 	// under it is refused (ErrFenced) once another lead has begun, so that nothing is
 	// promised that the new leader has not counted.
 	LeadSpace(ctx context.Context) (lead context.Context, term Token, resign func(), err error)
-	// Promised lists the jobs to which space is promised. Of those there may be some
-	// that [Space.Promise] does not find.
+	// Promised lists the jobs to which space is promised. [Space.Promise] may not find
+	// some of them any more.
 	Promised(ctx context.Context) ([]domain.JobID, error)
 	// Promise returns what is promised to a job, ErrNotFound = nothing.
 	Promise(ctx context.Context, id domain.JobID) (Promise, error)

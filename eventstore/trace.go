@@ -7,8 +7,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Trace joins what belongs together: the events of one piece of work, its lines in
-// the log, and its requests. It is a W3C trace context. The zero Trace is none.
+// Trace identifies one piece of work: its events, its log lines and its requests carry
+// it. It is a W3C trace context. The zero Trace is none.
 type Trace struct{ parent string }
 
 // NewTrace begins a trace.
@@ -18,8 +18,8 @@ func NewTrace() Trace {
 	return Trace{"00-" + hex.EncodeToString(id[:16]) + "-" + hex.EncodeToString(id[16:]) + "-01"}
 }
 
-// Parent is the traceparent that an [Meta] carries, "" = none.
+// Parent returns the traceparent for a [Meta], "" = none.
 func (t Trace) Parent() string { return t.parent }
 
-// ID is the trace id, as lines of the log carry it, "" = none.
+// ID returns the trace id for log lines, "" = none.
 func (t Trace) ID() string { return domain.TraceID(t.parent) }

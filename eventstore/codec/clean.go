@@ -12,7 +12,7 @@ import (
 )
 
 // ErrBroken is the cause of every error of this package: the event, or its bytes, are
-// not what they must be, and no retry mends that.
+// invalid, and a retry cannot help.
 var ErrBroken = errors.New("broken")
 
 // MaxEventBytes is the most that an event may hold, data and attributes
@@ -20,7 +20,7 @@ var ErrBroken = errors.New("broken")
 // event.
 const MaxEventBytes = 32 << 10
 
-// TooLarge is the answer to an event over [MaxEventBytes]; it is [ErrBroken].
+// TooLarge is the error for an event larger than [MaxEventBytes]; it is [ErrBroken].
 type TooLarge struct {
 	ID   string // of the event
 	Type domain.EventType
@@ -36,16 +36,16 @@ func (e *TooLarge) Error() string {
 // Unwrap makes it ErrBroken.
 func (e *TooLarge) Unwrap() error { return ErrBroken }
 
-// Clean returns the event as it will be read again: in every text, what is no
-// valid UTF-8 and every NUL (which PostgreSQL's jsonb refuses) becomes U+FFFD,
-// the replacement character. Clean twice is clean. It is the one place where
-// this is done, and the errors are those of [Encode].
+// Clean returns the event as it will be read again: in every text, every invalid UTF-8
+// sequence and every NUL (which PostgreSQL's jsonb refuses) becomes U+FFFD, the
+// replacement character. Clean is idempotent, and the only place where text is cleaned.
+// Its errors are those of [Encode].
 func Clean(r domain.Recorded) (domain.Recorded, error) {
 	r, _, err := prepare(r)
 	return r, err
 }
 
-// prepare cleans the event and gives its data as JSON.
+// prepare cleans the event and returns it with its data as JSON.
 func prepare(r domain.Recorded) (domain.Recorded, []byte, error) {
 	def, err := define(r.Event)
 	if err != nil {
@@ -83,8 +83,8 @@ func CleanText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// The encoder writes NUL, and bytes that are no UTF-8, as these escapes; a
-// replacement character that was there before stands in the JSON unescaped.
+// The encoder writes NUL, and bytes that are not UTF-8, as these escapes; it does not
+// escape a replacement character of the original text.
 var (
 	escapedNUL = []byte(`\u0000`)
 	escapedBad = []byte(`\ufffd`)
@@ -94,11 +94,11 @@ func dirty(data []byte) bool {
 	return bytes.Contains(data, escapedNUL) || bytes.Contains(data, escapedBad)
 }
 
-// cleanJSON replaces escaped NULs. A backslash that is escaped itself is passed over
-// together with its escape.
+// cleanJSON replaces escaped NULs. An escaped backslash is skipped together with its
+// escape.
 var cleanJSON = strings.NewReplacer(`\\`, `\\`, string(escapedNUL), "\ufffd", string(escapedBad), "\ufffd")
 
-// marshal writes JSON without the escapes that only HTML pages need.
+// marshal returns the JSON of v without HTML escapes.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

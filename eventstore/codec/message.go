@@ -12,8 +12,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Message is an event as it travels: a CloudEvent 1.0 in binary mode, attributes
-// in the headers and JSON in the data.
+// Message is an event in the log: a CloudEvent 1.0 in binary mode, attributes in the
+// headers and JSON in the data.
 type Message struct {
 	// Subject is KIND.TOKEN; a log puts its prefix before it. See [Subject].
 	Subject string
@@ -26,13 +26,14 @@ const (
 	typePrefix  = "accession."
 )
 
-// HeaderStored says when the log took an event first that was lost and put back.
+// HeaderStored is the header of a restored event that says when the log first stored
+// it.
 const HeaderStored = "accession-stored"
 
 // Encode returns the message of an event. instance names the installation in the
-// event's source; an event that was read from a log keeps the one it has. Text
-// that is no valid UTF-8 or holds NUL is mended (see [Clean]). Seq and Stored are the log's and stay out. An event over
-// [MaxEventBytes] returns *[TooLarge].
+// event's source; an event that was read from a log keeps the one it has. Text is
+// cleaned (see [Clean]). Seq and Stored are not encoded: the log assigns them. For an
+// event over [MaxEventBytes] the error is *[TooLarge].
 func Encode(r domain.Recorded, instance string) (Message, error) {
 	r, data, err := prepare(r)
 	if err != nil {
@@ -80,7 +81,7 @@ func SchemaID(t domain.EventType, version int) string {
 	return "urn:accession:event:" + string(t) + ":v" + strconv.Itoa(version)
 }
 
-// NewestSchemaID names the JSON Schema of an event type's data as [Decode] gives it.
+// NewestSchemaID names the JSON Schema of an event type's data as [Decode] returns it.
 func NewestSchemaID(t domain.EventType) string { return SchemaID(t, newestVersion(t)) }
 
 // Decode is the inverse of [Encode], older versions of the data brought up to
@@ -97,8 +98,8 @@ func Decode(m Message) (domain.Recorded, error) {
 	return r, nil
 }
 
-// decodeEnvelope reads the headers and returns the version of the data. When it
-// fails, what could be read is there.
+// decodeEnvelope reads the headers and returns the version of the data. When it fails
+// it returns what could be read.
 func decodeEnvelope(m Message) (r domain.Recorded, schema int, err error) {
 	d := decoder{header: m.Header}
 	if v := d.text("ce-specversion"); v != "1.0" {
@@ -137,9 +138,9 @@ func unreadable(m Message, r domain.Recorded, err error) error {
 		err: fmt.Errorf("event %q on %s: %w: %w", first(m.Header["ce-id"]), m.Subject, err, ErrBroken)}
 }
 
-// DecodeError says why a message could not be read, and returns what could: fields
-// of the envelope that were not understood are zero; the aggregate is that of the
-// subject. Who reads a log may go on behind it.
+// DecodeError says why a message could not be read, and holds what could: fields of the
+// envelope that could not be decoded are zero; the aggregate is that of the subject. A
+// reader of the log may continue after it.
 type DecodeError struct {
 	Envelope domain.Recorded // without Data
 	Data     []byte          // as it is in the log
@@ -152,8 +153,8 @@ func (e *DecodeError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.err }
 
-// DecodeVersion reads from a message's headers only what [Log.Last] answers: the
-// event's number and the command that caused it. Its error is [ErrBroken].
+// DecodeVersion reads from a message's headers only what Log.Last returns: the event's
+// number and the command that caused it. Its error is [ErrBroken].
 func DecodeVersion(header map[string][]string) (version int64, commandID string, err error) {
 	d := decoder{header: header}
 	version, commandID = d.number("ce-version"), d.text("ce-commandid")
@@ -193,7 +194,7 @@ func DecodeData(e domain.Event, data []byte) (domain.EventData, error) {
 	return decodeData(e, newestVersion(e.Type), data)
 }
 
-// define finds the event's row in the registry and checks what names the event.
+// define finds the event's row in the registry and checks the event's id.
 func define(e domain.Event) (domain.EventDef, error) {
 	def, ok := domain.Lookup(e.Type)
 	switch {
@@ -209,7 +210,7 @@ func define(e domain.Event) (domain.EventDef, error) {
 	return def, nil
 }
 
-// parseType takes accession.NAME.vN apart.
+// parseType splits accession.NAME.vN.
 func parseType(s string) (domain.EventType, int, error) {
 	name, ok := strings.CutPrefix(s, typePrefix)
 	if i := strings.LastIndex(name, ".v"); ok && i > 0 {
@@ -279,7 +280,7 @@ func number(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// escape percent-encodes a header value as the CloudEvents bindings ask: what is
+// escape percent-encodes a header value as the CloudEvents bindings require: what is
 // not printable ASCII, space, double quote and percent.
 func escape(s string) string {
 	if strings.IndexFunc(s, needsEscape) < 0 {
@@ -320,10 +321,10 @@ type Raw struct {
 	JSON        []byte
 }
 
-// DecodeRaw reads a message as [Decode] does, but keeps fields of the data that
-// this program does not know. An event type that it does not know is given as it
-// was written; a newer version of one that it knows is an error, for its fields
-// may mean something else.
+// DecodeRaw reads a message as [Decode] does, but keeps fields of the data that this
+// program does not know. An event of an unknown type is returned as it was written; a
+// newer version of a known type is an error, because its fields may have another
+// meaning.
 func DecodeRaw(m Message) (Raw, error) {
 	r, version, err := decodeEnvelope(m)
 	raw := Raw{Recorded: r, DataVersion: version, JSON: m.Data}

@@ -10,8 +10,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// outboxEvent is an event inside a node of the outbox: short names, for the
-// nodes lie in ZooKeeper's memory.
+// outboxEvent is an event in a node of the outbox. Its keys are short, because
+// ZooKeeper holds the nodes in memory.
 type outboxEvent struct {
 	Type        domain.EventType `json:"t"`
 	Schema      int              `json:"s"` // version of the type
@@ -48,13 +48,14 @@ func MarshalOutbox(events []domain.Recorded) ([]byte, error) {
 	return append(byHand, ']'), nil
 }
 
-// needsEscape reports whether a text cannot be in JSON as it is.
+// needsEscape reports whether a text of the event must be escaped in JSON.
 func (e outboxEvent) needsEscape() bool {
 	return !plain(e.Aggregate) || !plain(string(e.BatchID)) || !plain(string(e.Actor)) || !plain(e.CommandID) || !plain(e.CausationID) || !plain(e.TraceParent)
 }
 
-// append appends what encoding/json makes of an event that needs no escapes. This is
-// done by hand because encoding/json takes 4 µs for it, a twentieth of a transition.
+// append appends the same JSON as encoding/json, for an event that needs no escapes.
+// This is done by hand because encoding/json takes 4 µs for it, a twentieth of a
+// transition.
 func (e outboxEvent) append(b []byte) []byte {
 	b = append(append(b, `{"t":"`...), e.Type...)
 	b = strconv.AppendInt(append(b, `","s":`...), int64(e.Schema), 10)
@@ -74,7 +75,8 @@ func (e outboxEvent) append(b []byte) []byte {
 	return append(append(append(b, `,"d":`...), e.Data...), '}')
 }
 
-// JoinOutbox puts what several calls of [MarshalOutbox] gave into one node's data.
+// JoinOutbox joins the results of several calls of [MarshalOutbox] into the data of one
+// node.
 func JoinOutbox(parts [][]byte) []byte {
 	if len(parts) == 1 {
 		return parts[0]

@@ -13,15 +13,15 @@ import (
 
 // parse reads into v, a pointer to a struct, what [marshal] writes of most events:
 // known keys in the order of the fields, no spaces, no escapes, no lists. It reports
-// false for anything else: v is then of no use, and encoding/json, which takes six
-// times as long, has to read the data. Where both read it, they read the same.
+// false for anything else: v is then undefined, and encoding/json, which takes six
+// times as long, must read the data. What both can read, they read alike.
 func parse(data []byte, v any) bool {
 	p := parser{rest: string(data), ok: true}
 	p.value(reflect.ValueOf(v).Elem())
 	return p.ok && p.rest == ""
 }
 
-// parser reads from the front of a text, and stops at the first surprise.
+// parser reads a text from its beginning, and fails at the first unexpected byte.
 type parser struct {
 	rest string
 	ok   bool
@@ -53,7 +53,7 @@ func (p *parser) value(v reflect.Value) {
 }
 
 func (p *parser) object(v reflect.Value) {
-	later := 0 // 1 behind the first field
+	later := 0 // 1 after the first field
 	for _, f := range fieldsOf(v.Type()) {
 		switch {
 		case !p.ok:
@@ -130,7 +130,7 @@ func fieldsOf(t reflect.Type) []field {
 	return list
 }
 
-// plain reports whether a text is printable ASCII that stands in JSON as it is.
+// plain reports whether a text is printable ASCII that JSON does not escape.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {

@@ -12,9 +12,9 @@ import (
 const DefaultPrefix = "accession.v1"
 
 // Subject returns the one exact subject of an aggregate's events: PREFIX.KIND.TOKEN,
-// without the first part when prefix is "". The token is the id with every byte
-// outside of a–z, 0–9 and the dash written as _hh, so that no id can hold a
-// wildcard, a dot or a space, and no two ids meet on one subject.
+// without the first part when prefix is "". The token is the id with every byte outside
+// of a–z, 0–9 and the dash written as _hh, so that no token has a wildcard, a dot or a
+// space, and no two ids have the same subject.
 func Subject(prefix string, a domain.Aggregate) (string, error) {
 	if _, err := domain.ParseAggregate(a.String()); err != nil {
 		return "", fmt.Errorf("subject: %w: %w", err, ErrBroken)
@@ -37,8 +37,8 @@ func Subject(prefix string, a domain.Aggregate) (string, error) {
 	return b.String(), nil
 }
 
-// plainSubject reports whether a subject is that of a valid aggregate whose id is a
-// token as it is, as nearly all are.
+// plainSubject reports whether a subject is that of a valid aggregate whose id needs no
+// escapes, as nearly all ids.
 func plainSubject(subject string, a domain.Aggregate) bool {
 	token, found := strings.CutPrefix(subject, string(a.Kind))
 	if !found || token == "" || token[0] != '.' || token[1:] != a.ID {
@@ -58,8 +58,7 @@ func plainToken(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-'
 }
 
-// ParseSubject is the inverse of [Subject]; it refuses everything that Subject
-// does not give.
+// ParseSubject is the inverse of [Subject]; it refuses what Subject never returns.
 func ParseSubject(prefix, subject string) (domain.Aggregate, error) {
 	rest := subject
 	if prefix != "" {

@@ -20,12 +20,12 @@ const (
 	maxTries        = 20 // of one file, before its conflicts count as an error
 )
 
-// fileWork is one ask on its way.
+// fileWork is one request of a call, until it has its result.
 type fileWork struct {
 	Request
 	result *Result
 	at     knownFile
-	known  bool // at is worth deciding upon
+	known  bool // at may be decided upon
 	loaded bool // at comes from the log
 	unsure bool // a write of it may have happened
 	tries  int
@@ -43,14 +43,14 @@ type filesCall struct {
 	retry bool
 }
 
-// All decides and appends commands about different files, up to [MaxEvents]
-// events in one write. Each file stands for itself: its refusal or conflict keeps
-// no other one out. The results are in the order of the asks. An error of the call
-// itself (the log is away until ctx ends) is also that of every file which it left
-// undecided.
+// All decides and appends commands about different files, up to [MaxEvents] events in
+// one write. Each file is independent: its refusal or conflict does not affect the
+// others. The results are in the order of the requests. An error of the call itself
+// (the log cannot be reached until ctx ends) is also the error of every file that has
+// no result yet.
 //
-// Under one command id a file takes one command: asking again with the same id is
-// answered with what was written the first time.
+// A command id applies once to each file: a call with the same id again returns what
+// the first one wrote.
 func (h *Handler) All(ctx context.Context, asks []Request, o eventstore.Meta) ([]Result, error) {
 	c := filesCall{Handler: h, order: o, retry: o.CommandID != ""}
 	if !c.retry {
@@ -87,8 +87,8 @@ func (h *Handler) All(ctx context.Context, asks []Request, o eventstore.Meta) ([
 	return results, nil
 }
 
-// round decides and appends each of work once, and returns those to do again; with
-// an error, those that are undone.
+// round decides and appends each item of work once, and returns those to repeat; with
+// an error, those without a result.
 func (c *filesCall) round(ctx context.Context, work []*fileWork) (again []*fileWork, err error) {
 	if err := c.know(ctx, work); err != nil {
 		return work, err
@@ -117,7 +117,7 @@ func (c *filesCall) round(ctx context.Context, work []*fileWork) (again []*fileW
 	return again, nil
 }
 
-// fit returns how many of work go into one write.
+// fit returns how many items of work fit into one write.
 func fit(work []*fileWork) int {
 	events := 0
 	for i, w := range work {
@@ -128,7 +128,7 @@ func fit(work []*fileWork) int {
 	return len(work)
 }
 
-// know sees to it that every state may be decided upon.
+// know loads the states that are not known.
 func (c *filesCall) know(ctx context.Context, work []*fileWork) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrentReads)
@@ -151,8 +151,8 @@ func (c *filesCall) know(ctx context.Context, work []*fileWork) error {
 	return g.Wait()
 }
 
-// decide makes the events of one ask. done: it has its result. Neither done nor
-// events: the state must be read first.
+// decide makes the events of one request. done reports that it has its result; without
+// events and not done, the state must be read first.
 func (c *filesCall) decide(w *fileWork) (done bool, err error) {
 	w.events = nil
 	if len(w.at.mine) > 0 {
@@ -191,8 +191,8 @@ func (c *filesCall) decide(w *fileWork) (done bool, err error) {
 	return false, nil
 }
 
-// append writes a chunk, and returns those of it to do again; with an error, those
-// that are undone.
+// append writes a chunk, and returns the items to repeat; with an error, those without
+// a result.
 func (c *filesCall) append(ctx context.Context, chunk []*fileWork) (again []*fileWork, err error) {
 	var events []eventstore.Append
 	for _, w := range chunk {
@@ -231,8 +231,8 @@ func (c *filesCall) written(w *fileWork, seqs []uint64) {
 	c.cache.put(w.Hash, knownFile{file: w.after, seq: last})
 }
 
-// refused finds out which files of a refused or doubtful write have moved: they
-// are to be loaded, the others go again as they are.
+// refused finds out which files of a write that was refused or has an unknown outcome
+// have changed: these are loaded again, the others are only repeated.
 func (c *filesCall) refused(ctx context.Context, chunk []*fileWork, why error) (again []*fileWork, err error) {
 	lasts := make([]eventstore.LastEvent, len(chunk))
 	g, gctx := errgroup.WithContext(ctx)
@@ -259,14 +259,15 @@ func (c *filesCall) refused(ctx context.Context, chunk []*fileWork, why error) (
 	if len(stay) < len(chunk) {
 		return append(again, stay...), nil
 	}
-	// None has moved: the read was too early, or the write never arrived.
+	// None has changed: the read was too early, or the write was not stored.
 	if len(chunk) > 1 {
 		return c.split(ctx, chunk)
 	}
 	return c.reload(again, chunk[0], why), nil
 }
 
-// reload has a file decided again on what the log says, but not for ever.
+// reload makes a file to be loaded from the log and decided again, up to maxTries
+// times.
 func (c *filesCall) reload(again []*fileWork, w *fileWork, why error) []*fileWork {
 	if w.tries++; w.tries > maxTries {
 		w.result.Err = fmt.Errorf("decide %s: refused %d times by other writers: %w", w.Hash.Aggregate(), w.tries, why)
@@ -276,8 +277,7 @@ func (c *filesCall) reload(again []*fileWork, w *fileWork, why error) []*fileWor
 	return append(again, w)
 }
 
-// split writes a chunk in two halves, so that what is wrong with it is narrowed
-// down.
+// split writes a chunk in two halves, to isolate the item that fails.
 func (c *filesCall) split(ctx context.Context, chunk []*fileWork) (again []*fileWork, err error) {
 	half := len(chunk) / 2
 	again, err = c.append(ctx, chunk[:half])

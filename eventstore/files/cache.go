@@ -7,7 +7,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/internal/recent"
 )
 
-// cached is how many files are kept at least; twice as many at most.
+// cached is the least number of files that are kept; the largest is twice that.
 const cached = 20_000
 
 // cache keeps the files that were last used. It only saves reads: a decision on an

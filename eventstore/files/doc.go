@@ -3,5 +3,5 @@
 // that it decided upon. A conflict makes it load and decide again.
 //
 // handler.go has the commands and reads, all.go the write of many files at once,
-// cache.go what saves reads.
+// cache.go the cache of states.
 package files

@@ -52,8 +52,9 @@ type Result struct {
 	Err error
 }
 
-// File decides and appends one command. The error of the rules is
-// *domain.Refused; a duplicate discovery is none. For others see [eventstore.Log.Append].
+// File decides and appends one command. If the rules refuse it the error is a
+// *domain.Refused; a duplicate discovery is not an error. For others see
+// [eventstore.Log.Append].
 func (h *Handler) File(ctx context.Context, hash domain.FileHash, cmd domain.FileCommand, o eventstore.Meta) (Result, error) {
 	results, err := h.All(ctx, []Request{{hash, cmd}}, o)
 	if err != nil {
@@ -63,8 +64,8 @@ func (h *Handler) File(ctx context.Context, hash domain.FileHash, cmd domain.Fil
 }
 
 // DiscoverAll makes files known (F1), a thousand in one write, and returns how many
-// were not known before. Those that the rules refuse do not keep the others out;
-// the error then says how many there are and why the first.
+// were not known before. Those that the rules refuse do not affect the others; the
+// error then says how many were refused, and why the first.
 func (h *Handler) DiscoverAll(ctx context.Context, files []domain.DiscoverFile, o eventstore.Meta) (fresh int, err error) {
 	asks := make([]Request, len(files))
 	for i, f := range files {
@@ -113,15 +114,15 @@ func (h *Handler) Load(ctx context.Context, hash domain.FileHash) (domain.File, 
 	return at.file, err
 }
 
-// Files returns the states of many files, as far as there are any: as this handler
-// knows them, else from the log. What it knows may be outdated, which a command
-// finds out, and lacks times as in [Result].
+// Files returns the states of those of the files that exist, from the cache of this
+// handler or else from the log. A cached state may be outdated, which a command
+// detects, and lacks times as in [Result].
 func (h *Handler) Files(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
 	return h.files(ctx, hashes, h.cache.get)
 }
 
-// Fresh is Files from the log alone: for a caller that would give up because of a
-// state that another process may have changed.
+// Fresh is like Files, but reads the log only: for a caller that would fail because of
+// a state that another process may have changed.
 func (h *Handler) Fresh(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
 	return h.files(ctx, hashes, func(domain.FileHash) (knownFile, bool) { return knownFile{}, false })
 }
@@ -157,7 +158,7 @@ type knownFile struct {
 	mine []domain.Recorded // events of the command asked about
 }
 
-// load folds a file's events and keeps what it finds for the next time.
+// load folds a file's events and caches the result.
 func (h *Handler) load(ctx context.Context, hash domain.FileHash, commandID string) (knownFile, error) {
 	at := knownFile{file: domain.File{Hash: hash}}
 	a := hash.Aggregate()

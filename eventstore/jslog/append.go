@@ -34,10 +34,10 @@ type batch struct {
 	events []eventstore.Append
 }
 
-// Append implements eventstore.Log. While the server cannot be reached it goes on
-// trying until ctx ends, which then is ErrUnknown; so is an answer that was
-// lost while others wrote on. More than MaxBatch events or
-// MaxBatchBytes, and an event that cannot be written, are ErrBroken.
+// Append implements eventstore.Log. While the server cannot be reached it tries again
+// until ctx ends, and then returns ErrUnknown; so it does when an answer was lost and
+// others have written since. More than MaxBatch events or MaxBatchBytes, and an event
+// that cannot be written, are ErrBroken.
 func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -86,7 +86,7 @@ func retry[T any](ctx context.Context, nc *nats.Conn, f func(pause backoff.BackO
 	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(0))
 }
 
-// final reports whether an error is one of the port's.
+// final reports whether an error is one that eventstore.Log declares.
 func final(err error) bool {
 	return errors.Is(err, eventstore.ErrConflict) || errors.Is(err, eventstore.ErrBroken) || errors.Is(err, eventstore.ErrUnknown)
 }
@@ -98,8 +98,8 @@ func (b batch) failed(why, err error) error {
 	return fmt.Errorf("append %d events from %s on: %w: %w", len(b.events), b.events[0].Event.ID(), why, err)
 }
 
-// encode makes the messages. The first of each subject carries the expectation;
-// a second one would refuse the batch.
+// encode makes the messages. The first message of each subject carries the expected
+// sequence; the server would refuse a second expectation for the same subject.
 func (l *Log) encode(events []eventstore.Append) (batch, error) {
 	b := batch{events: events, ends: make(map[domain.Aggregate]int, len(events)), msgs: make([]*nats.Msg, len(events))}
 	if len(events) > MaxBatch {
@@ -129,7 +129,7 @@ func (l *Log) encode(events []eventstore.Append) (batch, error) {
 	return b, nil
 }
 
-// message encodes an event, for the subject that it has below a prefix.
+// message encodes an event; its subject is below prefix.
 func (l *Log) message(prefix string, r domain.Recorded) (*nats.Msg, error) {
 	m, err := codec.Encode(r, l.cfg.Instance)
 	if err != nil {
@@ -138,7 +138,7 @@ func (l *Log) message(prefix string, r domain.Recorded) (*nats.Msg, error) {
 	return &nats.Msg{Subject: prefix + "." + m.Subject, Header: m.Header, Data: m.Data}, nil
 }
 
-// publish sends once and waits for the answer.
+// publish sends the messages once and waits for the acknowledgement.
 func (l *Log) publish(ctx context.Context, b batch) ([]uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -177,8 +177,8 @@ func (l *Log) publish(ctx context.Context, b batch) ([]uint64, error) {
 	return b.seqs(ack.Sequence), nil
 }
 
-// seqs returns the sequences of a batch from that of its last message: an
-// atomic batch stands in the stream without anything in between.
+// seqs returns the sequences of a batch from that of its last message: the messages of
+// an atomic batch have consecutive sequences.
 func (b batch) seqs(last uint64) []uint64 {
 	seqs := make([]uint64, len(b.msgs))
 	for i := range seqs {
@@ -187,8 +187,8 @@ func (b batch) seqs(last uint64) []uint64 {
 	return seqs
 }
 
-// refusal returns what an answer of the server stands for: ErrConflict and ErrBroken
-// are certain, and nothing was written; nil means that it may have been.
+// refusal returns ErrConflict or ErrBroken if the server's answer proves that nothing
+// was written, and nil if something may have been written.
 func refusal(err error) error {
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return eventstore.ErrBroken

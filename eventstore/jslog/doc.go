@@ -4,7 +4,7 @@
 // aggregate; an event is a CloudEvent in binary mode, see codec.Encode. The
 // stream's sequence is the event's.
 //
-// What holds the promises of eventstore.Log:
+// How it keeps the promises of eventstore.Log:
 //
 //   - Every append carries Nats-Expected-Last-Subject-Sequence for its exact
 //     subject. The duplicate window is not used: it forgets.

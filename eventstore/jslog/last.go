@@ -15,7 +15,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
-const lookups = 16 // questions to the server at once
+const lookups = 16 // requests to the server at once
 
 // Last implements eventstore.Log. On a replicated stream the answer may be a
 // little old; an append that relies on an old one is refused.

@@ -18,12 +18,12 @@ import (
 
 const (
 	pull      = 1000            // events asked for at once
-	pullTime  = 5 * time.Second // how long one request stands
+	pullTime  = 5 * time.Second // how long one request lasts
 	heartbeat = time.Second     // twice without: the consumer is gone
 	idleTime  = time.Minute     // after which the server forgets a consumer that is not read
 )
 
-// errAgain: the consumer is of no use any more; make another one.
+// errAgain says that the consumer was lost and another one must be made.
 var errAgain = errors.New("consumer lost")
 
 // Read implements eventstore.Log. While the server cannot be reached it waits. The
@@ -139,7 +139,7 @@ func (r *reader) consume(ctx context.Context) error {
 	}
 }
 
-// take hands one message out and reports whether it was the last.
+// take yields one message and reports whether it was the last.
 func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool, err error) {
 	seq := meta.Sequence.Stream
 	if r.to != 0 && seq > r.to {

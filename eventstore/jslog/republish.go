@@ -17,18 +17,17 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// Names of the extensions of CloudEvents that say where an event stands in the log
-// it comes from, and when that log took it.
+// Names of the extensions of CloudEvents for the sequence of an event in the log that
+// it comes from, and the time when that log stored it.
 const (
 	headerSequence = "ce-sequence"
 	headerRecorded = "ce-recordedtime"
 )
 
 // Republish sends events once more, below a subject prefix of their own: one of
-// job/jid0000000042 goes to PREFIX.job.jid0000000042, in its newest version, with
-// the sequence and time that it has in the log. When a stream takes these subjects,
-// each message is confirmed by it, and stream names it; else those who listen get
-// them and no stream keeps them.
+// job/jid0000000042 goes to PREFIX.job.jid0000000042, in its newest version, with the
+// sequence and time that it has in the log. If a stream has these subjects it confirms
+// each message, and stream is its name; else only present subscribers get them.
 //
 // ErrConflict: the subjects overlap with those of a log, or messages are there
 // already. Nothing was sent then.
@@ -84,7 +83,7 @@ func (l *Log) fresh(ctx context.Context, prefix string) (stream string, err erro
 	return stream, nil
 }
 
-// below reports whether a subject stands below a prefix, or is it.
+// below reports whether a subject is below a prefix, or equals it.
 func below(subject, prefix string) bool { return strings.HasPrefix(subject+".", prefix+".") }
 
 // republishTo sends to a stream, many messages at a time, and waits for all of its
@@ -123,7 +122,7 @@ func (l *Log) republishTo(ctx context.Context, prefix string, events iter.Seq2[d
 // broadcast.
 const heardWithin = 30 * time.Second
 
-// broadcast sends to those who listen; no stream keeps the messages.
+// broadcast sends to the present subscribers; no stream keeps the messages.
 func (l *Log) broadcast(ctx context.Context, prefix string, events iter.Seq2[domain.Recorded, error]) (n int, err error) {
 	n, err = l.sendAll(prefix, events, func(msg *nats.Msg) error {
 		return crash.Around("jslog/republish/broadcast", func() error { return l.nc.PublishMsg(msg) })

@@ -12,8 +12,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// OtherStream says that a stream does not go on from what was read of it: it was
-// replaced, or lost its end. It is eventstore.ErrBroken.
+// OtherStream says that a stream is not the one that was read before: it was replaced,
+// or lost its end. It is eventstore.ErrBroken.
 type OtherStream struct {
 	Stream string
 	Seq    uint64 // so far it was read
@@ -42,10 +42,10 @@ func (r *reader) first(created time.Time, last uint64) {
 	r.seen = seen{created: created, seq: min(r.next-1, last)}
 }
 
-// same compares the stream with what was read of it; the first time it remembers
-// it. It is asked for behind the making of each consumer: what the consumer gives is
-// then of the stream that was found to be the same. Only a certain difference is an
-// [OtherStream]; with any other error the server has not told.
+// same compares the stream with what was read of it; the first time it remembers it. It
+// is called after each consumer is made: what the consumer delivers then comes from the
+// stream that was compared. Only a proven difference is an [OtherStream]; any other
+// error says nothing about the stream.
 func (r *reader) same(ctx context.Context) error {
 	s, err := r.log.js.Stream(ctx, r.log.cfg.Stream)
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// WrongStream is the answer to a stream that is not fit for the log; it is
+// WrongStream is the error for a stream whose settings are unfit for the log; it is
 // eventstore.ErrBroken.
 type WrongStream struct {
 	Stream string
-	// Differences are sentences: the setting, what it is, what it must be.
+	// Differences has a sentence for each setting: its name, its value, the required
+	// value.
 	Differences []string
 }
 

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Clock is the time, and calls back later. Delays of Release are measured with
-// it.
+// Clock returns the time and runs functions later. It measures the delays of Release.
 type Clock interface {
 	Now() time.Time
 	// AfterFunc calls f in its own goroutine after d.
@@ -19,7 +18,7 @@ type systemClock struct{}
 func (systemClock) Now() time.Time                      { return time.Now() }
 func (systemClock) AfterFunc(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
-// ManualClock is a Clock that moves only by Advance.
+// ManualClock is a Clock that only Advance moves.
 type ManualClock struct {
 	mu    sync.Mutex
 	now   time.Time

@@ -9,8 +9,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Commit implements eventstore.Live: everything is proven first, then everything
-// is written, under one mutex.
+// Commit implements eventstore.Live: it checks everything first, then writes
+// everything, under one mutex.
 func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eventstore.Committed, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

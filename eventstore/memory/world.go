@@ -23,7 +23,7 @@ type Server struct {
 	clock Clock
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed and made anew whenever something changed
+	changed  chan struct{} // closed and replaced at each change
 	zxid     int64
 	lastBID  int64
 	lastJID  int64
@@ -73,8 +73,8 @@ func New(o Options) *Server {
 	}
 }
 
-// Store is the session of one process. It implements eventstore.Live, Claims
-// and Outbox and is safe for concurrent use.
+// Store is the session of one process. It implements eventstore.Live, Catalog, Claims,
+// Outbox and Space, and is safe for concurrent use.
 type Store struct {
 	w *Server
 	// Guarded by the server's mutex:

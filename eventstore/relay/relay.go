@@ -15,14 +15,13 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Relay takes the events of the outbox to the log: each aggregate's in order,
-// without hole or double, in atomic batches.
+// Relay takes the events of the outbox to the log: each aggregate's in order, without
+// gaps or duplicates, in atomic batches.
 //
-// One leader a shard is enough; a second relay on the same shard does no harm,
-// because every append names the sequence it must follow. An event that is in the
-// log already is passed over. An aggregate whose next event cannot be appended
-// is held, with an alarm, while all others go on; the mark stays before the
-// first event that is not in the log.
+// Each shard has one leader; a second relay on the same shard does no harm, because
+// every append names the sequence it must follow. An event that is in the log already
+// is skipped. An aggregate whose next event cannot be appended is held, with an alarm,
+// while all others go on; the mark stays before the first event that is not in the log.
 //
 // While log or outbox cannot be reached the relay waits and tries again; nothing
 // is lost, as events leave the outbox only after they are in the log.
@@ -71,7 +70,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	if drain == 0 {
 		drain = drainTime
 	}
-	// What is under way when ctx ends may still be finished under hard.
+	// hard outlives ctx, so that a pass that runs when ctx ends can be finished.
 	hard, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
@@ -86,7 +85,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	return nil
 }
 
-// serve leads a shard again and again.
+// serve leads a shard, again after each loss of the lead.
 func (r *Relay) serve(ctx, hard context.Context, n int) {
 	log := cmp.Or(r.Logger, slog.Default()).With("shard", n)
 	pause := doubling(firstPause, longPause)
@@ -134,8 +133,8 @@ func (r *Relay) closeGap(a domain.Aggregate) {
 	delete(r.gaps, a)
 }
 
-// forgetGaps drops the alarms of a shard that is no longer led: its next leader,
-// here or elsewhere, raises them anew.
+// forgetGaps drops the alarms of a shard that is no longer led: its next leader, here
+// or elsewhere, raises them again.
 func (r *Relay) forgetGaps(shard int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

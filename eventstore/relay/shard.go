@@ -20,19 +20,20 @@ import (
 
 const (
 	readLimit = 1000 // outbox items read at once
-	// After so many items, or so much time, the mark is moved though more wait.
+	// After this many items, or this much time, the mark is moved although more items
+	// wait.
 	sendAfter = 4000
 	sendEvery = 100 * time.Millisecond
-	// When one read brought so many events, more come: the next one waits a moment,
-	// for a batch costs the log's server as much as many events do.
+	// When one read returned this many events, more will follow: the next read waits
+	// for gatherTime, because a batch costs the log's server as much as many events do.
 	busyRead   = 64
 	gatherTime = 10 * time.Millisecond
 )
 
-// shard is one shard of the outbox under this relay's lead.
+// shard is one shard of the outbox, while this relay is its leader.
 //
-// It reads from the mark on. Items behind the mark are in the log; items between
-// the mark and read are in the log too, or wait behind a held aggregate.
+// It reads from the mark on. Items up to the mark are in the log; items between the
+// mark and read are in the log too, or wait because their aggregate is held.
 type shard struct {
 	relay *Relay
 	n     int
@@ -47,7 +48,7 @@ type shard struct {
 	sent    time.Time
 
 	known  *recent.Map[domain.Aggregate, eventstore.LastEvent] // the last events in the log
-	held   map[domain.Aggregate]int64                          // passed over from this version on, until the next rewind
+	held   map[domain.Aggregate]int64                          // skipped from this version on, until the next rewind
 	doubts map[domain.Aggregate]*doubt                         // why, outliving rewinds until it is settled
 	again  bool                                                // rewind before reading on
 	recall *backoff.ExponentialBackOff                         // of held aggregates
@@ -83,7 +84,7 @@ func (s *shard) run(ctx, lead context.Context) {
 	}
 }
 
-// round reads once, publishes, and says how many items it saw.
+// round reads once, publishes, and returns how many items it read.
 func (s *shard) round(ctx context.Context) (int, error) {
 	if err := s.prepare(ctx); err != nil {
 		return 0, err
@@ -116,8 +117,8 @@ func (s *shard) round(ctx context.Context) (int, error) {
 	return len(items), nil
 }
 
-// prepare reads the mark at the beginning, and goes back to it when held
-// aggregates are to be looked at again.
+// prepare reads the mark at first, and rewinds to it when held aggregates are to be
+// tried again.
 func (s *shard) prepare(ctx context.Context) error {
 	if !s.started {
 		mark, err := s.relay.Outbox.Unsent(ctx, s.n)
@@ -133,7 +134,8 @@ func (s *shard) prepare(ctx context.Context) error {
 	return nil
 }
 
-// passed moves read, and done with it as long as nothing is held before.
+// passed moves read behind an item, and done with it unless an event up to there is
+// held.
 func (s *shard) passed(item eventstore.Item) {
 	open := s.done != s.read
 	for _, e := range item.Events {
@@ -181,7 +183,8 @@ func (s *shard) idle(ctx, lead context.Context) {
 	}
 }
 
-// deadline is until when there is nothing to do but wait for items, zero = for ever.
+// deadline returns until when there is nothing to do but to wait for items, zero = no
+// limit.
 func (s *shard) deadline() (until time.Time) {
 	if len(s.held) > 0 {
 		until = s.due
@@ -212,16 +215,16 @@ func (s *shard) success(ctx context.Context) {
 	s.pause.Reset()
 }
 
-// doubt remembers an aggregate that could not go on.
+// doubt is an aggregate whose next event did not fit the log.
 type doubt struct {
 	alarmed bool
 	version int64 // the event that did not fit
 }
 
-// doubt meets an event whose predecessor is neither in the log nor before it in
-// this pass. Events handed over by two processes may overtake each other: the
-// first time the shard is read again from the mark, with a fresh look at the log.
-// A gap that stays is an alarm.
+// doubt handles an event whose predecessor is neither in the log nor before it in this
+// pass. Events of an aggregate that two processes wrote may overtake each other, so the
+// first time the shard is read again from the mark, and the log is asked again. A gap
+// that remains raises an alarm.
 func (s *shard) doubt(ctx context.Context, e domain.Recorded, at eventstore.LastEvent) {
 	a := e.Aggregate
 	if s.doubts[a] != nil {
@@ -234,7 +237,7 @@ func (s *shard) doubt(ctx context.Context, e domain.Recorded, at eventstore.Last
 	s.again = true
 }
 
-// hold passes the aggregate over until it is tried again, and alarms once.
+// hold skips the aggregate until it is tried again, and raises its alarm once.
 func (s *shard) hold(ctx context.Context, e domain.Recorded, known int64, why string) {
 	a := e.Aggregate
 	d := s.doubts[a]
@@ -278,14 +281,13 @@ func (s *shard) settled(ctx context.Context, e domain.Recorded) {
 
 const (
 	appendLimit     = 1000             // events in one atomic batch
-	appendTime      = 10 * time.Second // for one try; then the pause between tries begins
-	maxRefusals     = 5                // of one event alone before it counts as a failure
+	appendTime      = 10 * time.Second // for one try
+	maxRefusals     = 5                // conflicts of a single event before publish fails
 	maxKnown        = 16384            // aggregates whose last event is remembered
-	concurrentReads = 16               // questions to the log at once
+	concurrentReads = 16               // reads of the log at once
 )
 
-// publishAll brings events into the log, in order, but for those of held
-// aggregates.
+// publishAll appends events to the log, in order, except those of held aggregates.
 func (s *shard) publishAll(ctx context.Context, events []domain.Recorded) error {
 	for chunk := range slices.Chunk(events, appendLimit) {
 		if err := s.publish(ctx, chunk); err != nil {
@@ -295,9 +297,9 @@ func (s *shard) publishAll(ctx context.Context, events []domain.Recorded) error 
 	return nil
 }
 
-// publish appends what is missing of the events in one atomic batch. One event
-// that does not fit refuses the whole batch without being named: then the last events
-// of all aggregates are read again, and each half goes alone.
+// publish appends the events that the log lacks as one atomic batch. If one event does
+// not fit, the server refuses the whole batch and does not say which event it was: then
+// the last events of all aggregates are read again, and each half is published alone.
 func (s *shard) publish(ctx context.Context, events []domain.Recorded) error {
 	for refused := 0; ; refused++ {
 		todo, err := s.plan(ctx, events)
@@ -342,7 +344,8 @@ func (s *shard) publish(ctx context.Context, events []domain.Recorded) error {
 	}
 }
 
-// plan says which of the events are to be appended, and after what.
+// plan returns which of the events are to be appended, each with the sequence that it
+// must follow.
 func (s *shard) plan(ctx context.Context, events []domain.Recorded) ([]eventstore.Append, error) {
 	if err := s.loadLast(ctx, s.unknown(events)); err != nil {
 		return nil, err
@@ -373,9 +376,9 @@ func (s *shard) plan(ctx context.Context, events []domain.Recorded) ([]eventstor
 	return todo, nil
 }
 
-// unknown lists the aggregates whose last event must be read. That of a first
-// event need not: nothing before it is the right guess, and a wrong one is
-// refused.
+// unknown returns the aggregates whose last event must be read. For an event with
+// version 1 that is not needed: the log is assumed to have no event of the aggregate,
+// and refuses the batch if it has one.
 func (s *shard) unknown(events []domain.Recorded) []domain.Aggregate {
 	var ask []domain.Aggregate
 	seen := make(map[domain.Aggregate]bool, len(events))

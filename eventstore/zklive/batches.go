@@ -14,23 +14,23 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// rescanEvery bounds how long a batch's move by another process, of which the
-// log told nothing, stays unseen.
+// rescanEvery bounds how long this process may miss a transition of a batch by another
+// process, if it does not see the event in the log.
 const rescanEvery = 10 * time.Second
 
 // scanParallel is how many statuses of batches are read at once.
 const scanParallel = 32
 
-// batchIndex keeps an index for each batch state that this process works in. The
-// tree has no queues of batches, so their states are read once and then followed
-// like jobs; batches not at rest are read again from time to time.
+// batchIndex keeps an index for each batch state that this process works in. The tree
+// has no queues of batches, so their states are read once and then followed like jobs;
+// batches that can still change by themselves are read again at intervals.
 type batchIndex struct {
 	reader *reader
 	claims *claims
 	turns  *turns
 	mu     sync.Mutex
 	by     map[domain.BatchState]*index
-	// known are the batches that may still move, with the version last seen.
+	// known are the batches that may still change, with the version last seen.
 	known map[domain.BatchID]knownStatus
 	ready chan struct{}
 	begin func()
@@ -80,7 +80,7 @@ func (x *batchIndex) open(ctx context.Context, state domain.BatchState) (*index,
 	return ix, x.turns.wait(ctx, x.ready)
 }
 
-// poll finds new batches whenever /batches moved, and moved ones by rescans.
+// poll finds new batches when /batches has changed, and transitions by rescans.
 func (x *batchIndex) poll() {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -113,8 +113,8 @@ func (x *batchIndex) poll() {
 	}
 }
 
-// scan reads the status of batches that it does not know, and with full also of
-// those that may have moved.
+// scan reads the status of unknown batches, and with full also of those that may have
+// changed.
 func (x *batchIndex) scan(ctx context.Context, done *sync.Map, full bool) error {
 	ids, err := x.reader.Batches(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (x *batchIndex) scan(ctx context.Context, done *sync.Map, full bool) error 
 	return g.Wait()
 }
 
-// moved follows a batch's state; outdated news are ignored.
+// moved updates the indexes with a batch's state; an outdated one is ignored.
 func (x *batchIndex) moved(id domain.BatchID, to domain.BatchState, version int64, kept bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -192,7 +192,7 @@ func (x *batchIndex) offer(id domain.BatchID, delay time.Duration) {
 	}
 }
 
-// wakeAside brings back what was found locked.
+// wakeAside offers again the batches that were set aside because they were locked.
 func (x *batchIndex) wakeAside() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

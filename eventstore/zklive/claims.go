@@ -25,7 +25,7 @@ import (
 type registry struct {
 	mu      sync.Mutex
 	claimed map[domain.Aggregate]*eventstore.Claim
-	doubted map[*eventstore.Claim]bool // of claimed: see doubt
+	doubted map[*eventstore.Claim]bool // of claimed; see doubt
 	orphans []*eventstore.Claim        // lost with a session, to be offered again under the next
 }
 
@@ -47,15 +47,15 @@ func (r *registry) holding(c *eventstore.Claim) (held, doubted bool) {
 	return r.claimed[c.Aggregate] == c, r.doubted[c]
 }
 
-// has reports whether this process has, or is about to have or to release, a claim of
-// the aggregate.
+// has reports whether this process holds a claim of the aggregate, or is making or
+// releasing one.
 func (r *registry) has(a domain.Aggregate) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.claimed[a] != nil
 }
 
-// replace puts another claim in the place of one that has ended, nil = none.
+// replace removes a claim that has ended and enters the next one, nil = none.
 func (r *registry) replace(c, next *eventstore.Claim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,8 +67,8 @@ func (r *registry) replace(c, next *eventstore.Claim) {
 	}
 }
 
-// doubt notes that a commit under the claim, nil = none, has an unknown outcome: the
-// lock may have gone with it, and may be another's by now.
+// doubt notes that a commit under the claim, nil = none, has an unknown outcome: it may
+// have removed the lock, which another worker may hold now.
 func (r *registry) doubt(c *eventstore.Claim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,8 +107,8 @@ func (x *claims) compose(r *reader, s *session.Session, send sender, h *holds, s
 	x.reader, x.session, x.send, x.holds, x.statuses, x.jobs, x.batches = r, s, send, h, st, jobs, batches
 }
 
-// adopt offers the work of claims that were lost with a session under the next: no
-// other process may have seen it fall.
+// adopt queues the work of lost claims again when the next session begins: perhaps no
+// other process has seen that it is free.
 func (x *claims) adopt() {
 	x.mu.Lock()
 	orphans := x.orphans
@@ -119,7 +119,7 @@ func (x *claims) adopt() {
 	}
 }
 
-// offer puts what was released into its queue again.
+// offer puts released work back into its queue.
 func (x *claims) offer(c *eventstore.Claim, delay time.Duration) {
 	if c.Aggregate.Kind == domain.KindJob {
 		x.jobs.offer(domain.JobID(c.Aggregate.ID), delay)
@@ -137,8 +137,8 @@ func (x *claims) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Cla
 	return x.claimJob(ctx, id, h, nil)
 }
 
-// claimJob locks a job, again when only what was known of its batch was outdated.
-// fits, unless nil, may refuse the job as it is now.
+// claimJob locks a job, and tries again if only the cached status of its batch was
+// outdated. fits, unless nil, may refuse the job as it is now.
 func (x *claims) claimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
 	for {
 		c, at, err := x.tryClaimJob(ctx, id, h, fits)
@@ -148,9 +148,9 @@ func (x *claims) claimJob(ctx context.Context, id domain.JobID, h eventstore.Hol
 	}
 }
 
-// tryClaimJob locks a job. Its status, its configuration and its count of claims
-// are read first; the rest is read while the claim is made: nothing of a job
-// changes without its status, and the claim proves that the status did not.
+// tryClaimJob locks a job. Its status, its configuration and its count of claims are
+// read first; the rest is read while the claim is made: no part of a job changes
+// without its status, and the claim proves that the status has not changed.
 func (x *claims) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.Holds, fits func(domain.Job) error) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
 	if at, known := x.jobs.recall(id); known && fits != nil && fits(at.State) == nil {
 		c, err := x.lockJob(ctx, at, 0, h)
@@ -190,7 +190,7 @@ func (x *claims) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.
 	return c, full, err
 }
 
-// lockJob claims a job that was claimed so many times since its last event.
+// lockJob claims a job; before is how often it was claimed since its last event.
 func (x *claims) lockJob(ctx context.Context, at eventstore.Loaded[domain.Job], before int, h eventstore.Holds) (*eventstore.Claim, error) {
 	batch := at.State.Configuration.BatchID
 	known, err := x.statuses.alive(ctx, batch)
@@ -232,8 +232,8 @@ func (x *claims) claimBatch(ctx context.Context, id domain.BatchID, h eventstore
 	return c, at, nil
 }
 
-// lock sends a claim. With an unknown outcome the lock is looked at: the worker's id
-// stands in it.
+// lock sends a claim. If the outcome is unknown it reads the lock, which holds the
+// worker's id.
 func (x *claims) lock(ctx context.Context, c *eventstore.Claim, ops func() layout.Ops) error {
 	failed := func(err error) error { return &eventstore.Error{Op: "claim", Aggregate: c.Aggregate, Err: err} }
 	w, err := x.session.Worker(ctx)
@@ -241,8 +241,8 @@ func (x *claims) lock(ctx context.Context, c *eventstore.Claim, ops func() layou
 		return err
 	}
 	c.ID, c.Worker, c.Lost = uuid.NewString(), w.ID, w.Lost
-	// The registry first: of two goroutines only one sends the multi, so that a lock
-	// found with this worker's name is this claim's.
+	// The claim is entered first: of two goroutines only one sends the multi, so that a
+	// lock with this worker's id is this claim's.
 	if !x.enter(c) {
 		return failed(eventstore.ErrLocked)
 	}
@@ -299,8 +299,8 @@ func (x *claims) Release(ctx context.Context, c *eventstore.Claim, delay time.Du
 	return nil
 }
 
-// release frees a lock that no goroutine works under any more, however long that
-// takes: until then the claim stays in the registry, and its lock in the tree.
+// release removes the lock of a claim that no goroutine uses any more, and tries until
+// it succeeds: until then the claim stays in the registry, and its lock in the tree.
 func (x *claims) release(c *eventstore.Claim, delay time.Duration) {
 	x.session.Spawn(func() {
 		if x.unlock(x.session.Context(), c) == nil {
@@ -309,8 +309,8 @@ func (x *claims) release(c *eventstore.Claim, delay time.Duration) {
 	})
 }
 
-// abandon ends a claim with an unknown outcome: a lock that carries this worker's
-// name is the claim's, any other is another process's and stays.
+// abandon ends a claim with an unknown outcome: a lock with this worker's id belongs to
+// the claim and is removed; any other belongs to another process and stays.
 func (x *claims) abandon(c *eventstore.Claim, delay time.Duration) {
 	x.session.Spawn(func() {
 		_, err := session.Retry(x.session.Context(), func() (none struct{}, err error) {
@@ -327,12 +327,12 @@ func (x *claims) abandon(c *eventstore.Claim, delay time.Duration) {
 	})
 }
 
-// locks reports whether the lock is held in the name of the claim's worker.
+// locks reports whether the claim's worker holds the lock.
 func (x *claims) locks(ctx context.Context, c *eventstore.Claim) (bool, error) {
 	return heldBy(ctx, x.reader.conn, x.reader.root.Lock(c.Aggregate), c.Worker)
 }
 
-// heldBy reports whether a lock or a leader node carries a worker's name.
+// heldBy reports whether a lock or a leader node holds a worker's id.
 func heldBy(ctx context.Context, conn *session.Conn, path, worker string) (bool, error) {
 	if err := conn.Sync(ctx); err != nil {
 		return false, err
@@ -345,12 +345,12 @@ func heldBy(ctx context.Context, conn *session.Conn, path, worker string) (bool,
 	return h.Holder == worker, err
 }
 
-// unlock deletes the claim's lock, if its session still lives, and only then
-// leaves the registry.
+// unlock deletes the claim's lock, if its session still exists, and then removes the
+// claim from the registry.
 func (x *claims) unlock(ctx context.Context, c *eventstore.Claim) error {
 	_, err := session.Retry(ctx, func() (none struct{}, err error) {
 		if closed(c.Lost) {
-			return none, nil // the lock went with the session
+			return none, nil // the lock ended with the session
 		}
 		_, err = x.session.TryMulti(ctx, "zklive/claim/release", x.reader.root.Release(c))
 		return none, err
@@ -371,7 +371,8 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// unreadable notes which batches and jobs could not be read when their turn came.
+// unreadable holds the batches and jobs that could not be read when they were to be
+// claimed.
 type unreadable struct{ of sync.Map }
 
 func (u *unreadable) note(a domain.Aggregate, broken bool) {
@@ -382,8 +383,8 @@ func (u *unreadable) note(a domain.Aggregate, broken bool) {
 	}
 }
 
-// Unreadable counts the batches and jobs that this process could not read when
-// their turn came.
+// Unreadable counts the batches and jobs that this process could not read when it tried
+// to claim them.
 func (u *unreadable) Unreadable() (n int) {
 	u.of.Range(func(any, any) bool { n++; return true })
 	return n

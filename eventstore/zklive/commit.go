@@ -53,7 +53,7 @@ func (w *committer) Commit(ctx context.Context, changes ...eventstore.Change) ([
 	return nil, err
 }
 
-// attempt is one Commit under way.
+// attempt is one call of Commit, with what is known of its outcome.
 type attempt struct {
 	*committer
 	changes []eventstore.Change
@@ -114,7 +114,8 @@ func (t *attempt) try(ctx context.Context) ([]eventstore.Committed, error) {
 	return nil, session.Final(t.failed(res.Refusal))
 }
 
-// done returns how the changes were written, in the transaction, 0 = not known.
+// done returns the results of the changes. zxid is that of their transaction, 0 = not
+// known.
 func (t *attempt) done(zxid int64) []eventstore.Committed {
 	done := make([]eventstore.Committed, len(t.changes))
 	for i, c := range t.changes {
@@ -146,17 +147,18 @@ func (t *attempt) request(ctx context.Context) (*session.Request, error) {
 	return req, nil
 }
 
-// sharing reports whether changes may share a multi with others: the moves of a
-// single job. What makes or removes directories, or proves them empty, depends on
-// the order in which others touch what is in them, and goes alone; so do the rare
+// sharing reports whether changes may share a multi with others. Only the transition of
+// a single job may. A change that creates or deletes directories, or proves them empty,
+// depends on the order of the other writes to them and is sent alone; so are the rare
 // changes of batches and settings, and repairs.
 func sharing(changes []eventstore.Change) bool {
 	c := changes[0]
 	return len(changes) == 1 && c.Observed == nil && c.Job != nil && c.Job.From.State != domain.JobNone && c.Job.To.State != domain.JobDeleted
 }
 
-// rows returns how far the making of a batch's jobs is, when some of the changes make
-// the next ones. It refuses rows that are not next, and jobs beyond the limit.
+// rows returns how many of a batch's jobs exist, if the changes create the next ones,
+// else nil. It refuses rows that are not the next ones, and jobs beyond the limit of a
+// queue.
 func (t *attempt) rows(ctx context.Context) (*layout.Rows, error) {
 	var rows *layout.Rows
 	first := 0
@@ -195,8 +197,8 @@ func (t *attempt) rows(ctx context.Context) (*layout.Rows, error) {
 	return rows, nil
 }
 
-// promises returns which of the promises of working space are there, for the next try.
-// Programs before these promises move jobs and leave the nodes alone.
+// promises returns for which jobs a promise of working space exists, for the next try.
+// Older programs, which do not know these nodes, move jobs without changing them.
 func (t *attempt) promises(ctx context.Context) (map[domain.JobID]bool, error) {
 	found := map[domain.JobID]bool{}
 	for _, c := range t.changes {
@@ -212,7 +214,7 @@ func (t *attempt) promises(ctx context.Context) (map[domain.JobID]bool, error) {
 	return found, nil
 }
 
-// committed makes the caches and indexes follow a write.
+// committed updates the caches and indexes after a write.
 func (w *committer) committed(changes []eventstore.Change, done []eventstore.Committed) {
 	for i, c := range changes {
 		own := c.Claim != nil && c.Claim.Aggregate == c.Aggregate()

@@ -2,17 +2,16 @@
 // every change is, claims, holds, the outbox and the id blocks. It is the only code
 // that speaks to ZooKeeper.
 //
-// Main path: commit.go turns a change into one multi, settle.go finds out what became
-// of one whose answer was lost, outbox.go keeps committed events until the relay has
-// taken them to the log, claims.go is the right to move a batch or a job. What a
-// state looks like as nodes, and a change as operations, is pure: internal/layout.
-// The connection and its sessions are internal/session; what verify and restore need
-// is recovery.
+// Main path: commit.go turns a change into one multi, settle.go finds out whether a
+// multi was applied whose answer was lost, outbox.go keeps committed events until the
+// relay has written them to the log, claims.go makes and ends claims. Package
+// internal/layout, which is pure, translates states to nodes and changes to operations.
+// Package internal/session has the connection and its sessions, package recovery what
+// verify and restore need.
 //
-// Beside the main path stand the optimisations, each behind what it speeds up: group
-// commit (internal/session), hand-over, the hints of the outbox, the caches of holds
-// and of batches' statuses, and the indexes by which work is found without listing
-// queues.
+// The optimisations are beside the main path: group commit (internal/session),
+// hand-over, the hints of the outbox, the caches of holds and of batches' statuses, and
+// the indexes by which work is found without listing queues.
 //
 // The tree, below one configurable root:
 //

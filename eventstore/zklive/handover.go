@@ -9,8 +9,9 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
 
-// handOver returns what changes need to be handed over, nil = they may not be, as far
-// as this process knows. What it knows is proven in the multi.
+// handOver returns the claim of the next state, or nil if the change does not request
+// hand-over or this process knows that it is not allowed. The multi proves what this
+// process knows.
 func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *layout.HandOver {
 	c := changes[0]
 	if len(changes) != 1 || !c.HandsOver() {
@@ -33,7 +34,7 @@ func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *
 		Claim: &eventstore.Claim{ID: uuid.NewString(), Worker: c.Claim.Worker, Aggregate: c.Claim.Aggregate, Attempts: 1, Lost: c.Claim.Lost}}
 }
 
-// refusedHandOver drops what turned out to be outdated; the next try is written alone.
+// refusedHandOver drops the outdated caches; the next try is written without the claim.
 func (t *attempt) refusedHandOver() {
 	t.holds.outdated()
 	t.statuses.forget(t.facts.HandOver.Batch)

@@ -8,11 +8,11 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// hints are what this process has just written into the shards of the outbox that
-// it leads: its relay gets them without asking ZooKeeper. Nothing depends on them.
-// One is handed out only directly behind the one before it; the nodes of a bucket
-// are numbered without a gap, so that what is missing is another process's, or was
-// lost here, and is read from the tree.
+// hints are the items that this process has just written into the shards of the outbox
+// that it leads: its relay gets them without reading ZooKeeper. They are only a
+// shortcut. An item is returned only if it directly follows the previous one; the nodes
+// of a bucket are numbered without gaps, so that a missing item was written by another
+// process, or its hint was lost, and is read from the tree.
 type hints struct {
 	mu     sync.Mutex
 	shards []shardHints
@@ -28,7 +28,7 @@ type shardHints struct {
 // Limits of hints.
 const (
 	maxHinted = 16_384               // events of one shard; more are read from the tree
-	hintTime  = 5 * time.Millisecond // until a missing one counts as another's
+	hintTime  = 5 * time.Millisecond // after which a missing one counts as another process's
 )
 
 func newHints(shards int) *hints {
@@ -39,7 +39,7 @@ func newHints(shards int) *hints {
 	return h
 }
 
-// led keeps the hints of a shard from now on, as long as the lead lasts.
+// led keeps the hints of a shard until the lead ends.
 func (h *hints) led(lead context.Context, shard int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *shardHints) kept() bool {
 	return s.lead != nil
 }
 
-// put keeps an item, and in any case wakes those who wait for one.
+// put keeps an item if the shard is led here, and always wakes the waiters.
 func (h *hints) put(shard int, item eventstore.Item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,7 +66,7 @@ func (h *hints) put(shard int, item eventstore.Item) {
 	s.tell()
 }
 
-// tell wakes who waits for news of a shard.
+// tell wakes the waiters of a shard.
 func (s *shardHints) tell() {
 	close(s.news)
 	s.news = make(chan struct{})
@@ -80,8 +80,7 @@ func (h *hints) tellAll() {
 	}
 }
 
-// next returns the items directly behind an offset. What is not behind it is
-// forgotten.
+// next returns the items that directly follow an offset, and drops those up to it.
 func (h *hints) next(shard int, after eventstore.Offset, limit int) []eventstore.Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,8 +123,8 @@ func (h *hints) news(shard int) <-chan struct{} {
 	return h.shards[shard].news
 }
 
-// wait waits a moment for the item directly behind an offset. It reports false at
-// once when no hints are kept.
+// wait waits up to hintTime for the item that directly follows an offset. It reports
+// false at once when no hints are kept.
 func (h *hints) wait(ctx context.Context, shard int, after eventstore.Offset) bool {
 	ctx, cancel := context.WithTimeout(ctx, hintTime)
 	defer cancel()

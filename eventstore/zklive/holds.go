@@ -12,12 +12,12 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// refreshEvery is after how long a watch counts as lost.
+// refreshEvery is the time after which a watch counts as lost.
 const refreshEvery = 10 * time.Second
 
-// holds keeps the holds as of one version of /locks. Every write that relies on it
-// proves that version, so that an outdated cache costs a refused write and never lets
-// work slip past a hold.
+// holds keeps the holds as of one version of /locks. Every write that relies on them
+// proves that version, so that an outdated cache can only cause a refused write, never
+// work in spite of a hold.
 type holds struct {
 	reader  *reader
 	loading sync.Mutex // one read at a time, the others wait for it
@@ -61,14 +61,15 @@ func (h *holds) Holds(ctx context.Context) (eventstore.Holds, error) {
 	}
 }
 
-// now returns what is known, and what is closed when it may have changed.
+// now returns the cached holds, and a channel that is closed when they may have
+// changed.
 func (h *holds) now() (*eventstore.Holds, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.known, h.changed
 }
 
-// outdated drops what is known and wakes those who wait for a change.
+// outdated drops the cached holds and wakes those who wait for a change.
 func (h *holds) outdated() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,7 +78,7 @@ func (h *holds) outdated() {
 	h.changed = make(chan struct{})
 }
 
-// load reads all holds; nil when /locks moved meanwhile.
+// load reads all holds; nil if /locks has changed meanwhile.
 func (h *holds) load(ctx context.Context) (*eventstore.Holds, <-chan zk.Event, error) {
 	conn, root := h.reader.conn, h.reader.root
 	first, err := conn.WatchData(ctx, root.Locks())
@@ -114,7 +115,7 @@ func paused(h eventstore.Holds, queue string) bool {
 	return all || one
 }
 
-// waitOpen returns the holds when claims in the queue are allowed.
+// waitOpen waits until claims in the queue are allowed and returns the holds.
 func (h *holds) waitOpen(ctx context.Context, queue string) (eventstore.Holds, error) {
 	for {
 		_, change := h.now()

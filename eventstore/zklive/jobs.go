@@ -9,21 +9,20 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// jobQueues holds an index for each job state that this process works in. An index
-// is fed by one listing, by this process's own commits and by the log; the
-// directory is listed again only when its pzxid moved and no news told why, or after a
-// while.
+// jobQueues holds an index for each job state that this process works in. An index is
+// fed by one listing, by this process's own commits and by the log; the directory is
+// listed again only if its pzxid has changed for no known reason, or after a time.
 type jobQueues struct {
 	reader *reader
 	claims *claims
 	turns  *turns
 	mu     sync.Mutex
 	by     map[domain.JobState]*jobQueue
-	// seen is the version up to which this process knows a job's moves, so that
-	// the log's news of its own commits are not taken for new work.
+	// seen is the version up to which this process knows a job, so that its own
+	// commits, read from the log, are not taken for new work.
 	seen map[domain.JobID]int64
-	// recent are the jobs that this process moved into a state it works in, as it
-	// wrote them: the claim that follows need not read them.
+	// recent are jobs that this process has written in a state that it works in: the
+	// next claim need not read them.
 	recent map[domain.JobID]eventstore.Loaded[domain.Job]
 }
 
@@ -38,7 +37,7 @@ type jobQueue struct {
 	state domain.JobState
 	ready chan struct{} // closed after the first listing
 	mu    sync.Mutex
-	told  int64 // highest zxid that was told for the directory
+	told  int64 // highest zxid of a known change of the directory
 	seen  int64 // pzxid at the last look
 	// listed is the pzxid at the last listing.
 	listed int64
@@ -83,10 +82,10 @@ func (q *jobQueues) open(ctx context.Context, state domain.JobState) (*jobQueue,
 	return queue, q.turns.wait(ctx, queue.ready)
 }
 
-// poll lists the queue at first, and then whenever it moved without news: at two
-// looks in a row its pzxid was beyond all that was told. That something was told does
-// not say that all before it was, so a queue that moved at all is listed again after a
-// while.
+// poll lists the queue at first, and again when it has changed for an unknown reason:
+// when its pzxid was twice in a row higher than that of every known change. A known
+// change does not prove that all earlier ones are known, so a queue that has changed at
+// all is listed again after a time.
 func (q *jobQueues) poll(queue *jobQueue) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -142,8 +141,8 @@ func (q *jobQueues) list(queue *jobQueue) error {
 	return nil
 }
 
-// committed follows a move that this process wrote. A job that is handed over, or
-// whose claim is kept, is not offered.
+// committed updates the indexes after a transition that this process wrote. A job that
+// is handed over, or whose claim is kept, is not offered.
 func (q *jobQueues) committed(t eventstore.Transition[domain.Job], done eventstore.Committed, handedOver, kept bool) {
 	to := t.To
 	q.mu.Lock()
@@ -165,7 +164,7 @@ func (q *jobQueues) recall(id domain.JobID) (eventstore.Loaded[domain.Job], bool
 	return at, known
 }
 
-// notice follows a move that the log tells of.
+// notice updates the indexes after a transition that was read from the log.
 func (q *jobQueues) notice(r domain.Recorded) {
 	m, ok := domain.MoveOfJob(r.Data)
 	if !ok {
@@ -173,13 +172,13 @@ func (q *jobQueues) notice(r domain.Recorded) {
 	}
 	id, gone := domain.JobID(r.Aggregate.ID), r.Type == domain.EventJobCleaned || m.To == domain.JobDeleted
 	q.tell(m, id, r.Version, r.Zxid, !gone, false)
-	if gone { // it was the job's last news
+	if gone { // this was the job's last event
 		q.forget(id)
 	}
 }
 
-// tell follows a move: queued says whether the job has an entry after it, kept whether
-// it stays claimed.
+// tell updates the indexes after a transition: queued says whether the job now has a
+// queue entry, kept whether it stays claimed.
 func (q *jobQueues) tell(m domain.JobMove, id domain.JobID, version, zxid int64, queued, kept bool) {
 	q.mu.Lock()
 	news := version > q.seen[id] || m.To == domain.JobDeleted
@@ -210,7 +209,7 @@ func (q *jobQueues) tell(m domain.JobMove, id domain.JobID, version, zxid int64,
 	}
 }
 
-// forget drops what is known of a job that will not be worked on again.
+// forget drops all knowledge of a job that will not be worked on again.
 func (q *jobQueues) forget(id domain.JobID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -218,10 +217,10 @@ func (q *jobQueues) forget(id domain.JobID) {
 	delete(q.recent, id)
 }
 
-// offerTime bounds the look at a job that is offered again.
+// offerTime bounds the read of a job that is offered again.
 const offerTime = 10 * time.Second
 
-// offer puts a job whose claim has ended into the queue that it is in now.
+// offer puts a job whose claim has ended into the index of its present state.
 func (q *jobQueues) offer(id domain.JobID, delay time.Duration) {
 	ctx, cancel := context.WithTimeout(q.reader.conn.Context(), offerTime)
 	defer cancel()
@@ -237,7 +236,7 @@ func (q *jobQueues) offer(id domain.JobID, delay time.Duration) {
 	}
 }
 
-// wakeAside brings back what was found locked.
+// wakeAside offers again the jobs that were set aside because they were locked.
 func (q *jobQueues) wakeAside() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// leaders elects: a lead is an ephemeral node below /leaders, of one worker at a time.
+// leaders elects leaders: a lead is an ephemeral node below /leaders, held by one
+// worker at a time.
 type leaders struct {
 	session *session.Session
 	root    layout.Root
@@ -20,7 +21,7 @@ type leaders struct {
 	slots   map[string]chan struct{} // the node excludes other processes, the slot other goroutines of this one
 }
 
-// resignTime bounds the attempt to end a lead in time for others.
+// resignTime bounds the attempt to delete the node of a lead that ends.
 const resignTime = 5 * time.Second
 
 // Lead implements eventstore.Outbox.
@@ -32,7 +33,7 @@ func (l *leaders) Lead(ctx context.Context, shard int) (context.Context, func(),
 	return lead, resign, err
 }
 
-// lead also returns as which worker it leads.
+// lead waits for a lead, and also returns the worker that holds it.
 func (l *leaders) lead(ctx context.Context, name string) (context.Context, *session.Worker, func(), error) {
 	slot := l.slot(name)
 	select {
@@ -53,7 +54,7 @@ func (l *leaders) lead(ctx context.Context, name string) (context.Context, *sess
 				lead, resign := l.led(ctx, name, w, free)
 				return lead, w, resign, nil
 			}
-			if ctx.Err() != nil && !session.Answered(err) { // it may lead without knowing
+			if ctx.Err() != nil && !session.Answered(err) { // it may have the lead without knowing
 				l.session.Spawn(func() { defer free(); l.forgo(name, w) })
 				return nil, nil, nil, ctx.Err()
 			}
@@ -66,7 +67,7 @@ func (l *leaders) lead(ctx context.Context, name string) (context.Context, *sess
 	}
 }
 
-// led returns the context of a lead, and what ends it.
+// led returns the context of a lead, and the function that ends it.
 func (l *leaders) led(ctx context.Context, name string, w *session.Worker, free func()) (context.Context, func()) {
 	lead, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(l.session.Context(), cancel)
@@ -93,7 +94,7 @@ func (l *leaders) resign(ctx context.Context, name string, w *session.Worker) er
 	return err
 }
 
-// forgo ends a lead of which it is unknown whether it was got, however long that takes.
+// forgo ends a lead that may or may not have been won, and tries until it succeeds.
 func (l *leaders) forgo(name string, w *session.Worker) {
 	_, _ = session.Retry(l.session.Context(), func() (none struct{}, err error) {
 		if closed(w.Lost) {
@@ -116,7 +117,7 @@ func (l *leaders) slot(name string) chan struct{} {
 	return l.slots[name]
 }
 
-// waitGone returns when the node is not there.
+// waitGone returns when the node does not exist.
 func (l *leaders) waitGone(ctx context.Context, path string) error {
 	node, err := l.session.WatchExists(ctx, path)
 	if err != nil || node.Stat == nil {

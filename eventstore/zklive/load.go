@@ -20,7 +20,7 @@ type reader struct {
 	root layout.Root
 }
 
-// notFound returns the port's answer to an error in reading: a missing node is
+// notFound returns the error for a failed read: a missing node is
 // eventstore.ErrNotFound.
 func notFound(op string, a domain.Aggregate, err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
@@ -29,8 +29,8 @@ func notFound(op string, a domain.Aggregate, err error) error {
 	return &eventstore.Error{Op: op, Aggregate: a, Err: err}
 }
 
-// incomplete returns the port's answer to an error in reading a part: a part that is
-// missing went with the whole, unless the status is still there.
+// incomplete returns the error for a failed read of a part: if a part is missing the
+// aggregate was removed, unless its status still exists.
 func (r *reader) incomplete(ctx context.Context, a domain.Aggregate, status string, err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		stat, lerr := r.conn.Exists(ctx, status)
@@ -52,8 +52,8 @@ func (r *reader) optional(ctx context.Context, path string, v any) error {
 	return err
 }
 
-// Batch implements eventstore.Live. The status is read first, so that a write
-// decided on newer other nodes is refused by the compare-and-set.
+// Batch implements eventstore.Live. The status is read first: if the other nodes are
+// newer than it, the compare-and-set refuses a write decided on them.
 func (r *reader) Batch(ctx context.Context, id domain.BatchID) (at eventstore.Loaded[domain.Batch], err error) {
 	var status layout.BatchStatus
 	stat, err := r.conn.GetJSON(ctx, r.root.BatchStatus(id), &status)
@@ -97,8 +97,8 @@ func (r *reader) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.
 	return at, nil
 }
 
-// jobConfiguration reads what a job was asked to do. It never changes, so that it
-// may be read at any time.
+// jobConfiguration reads the configuration of a job. It never changes, so that it may
+// be read at any time.
 func (r *reader) jobConfiguration(ctx context.Context, j *domain.Job) error {
 	_, err := r.conn.GetJSON(ctx, r.root.Job(j.ID)+"/configuration", &j.Configuration)
 	return err
@@ -142,7 +142,7 @@ func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string)
 	return at, nil
 }
 
-// Refs implements eventstore.Live by the directories' child counts.
+// Refs implements eventstore.Live; it counts the children of the directories.
 func (r *reader) Refs(ctx context.Context, id domain.BatchID) (refs eventstore.Refs, err error) {
 	g, gctx := errgroup.WithContext(ctx)
 	for sub, n := range map[domain.Sub]*int{domain.SubProcessing: &refs.Processing, domain.SubFailed: &refs.Failed, domain.SubCompleted: &refs.Completed} {
@@ -192,7 +192,7 @@ func (r *reader) Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.A
 	return locked, nil
 }
 
-// Batches implements eventstore.Live.
+// Batches implements eventstore.Catalog.
 func (r *reader) Batches(ctx context.Context) ([]domain.BatchID, error) {
 	v, err := r.conn.Children(ctx, r.root.Batches())
 	if err != nil {

@@ -29,7 +29,7 @@ type outbox struct {
 
 func newOutbox(ctx context.Context, conn *session.Conn, root layout.Root, cfg Config, epoch *recovery.Epoch) (*outbox, error) {
 	o := &outbox{conn: conn, root: root, cfg: cfg, epoch: epoch}
-	// The number of shards is fixed when the tree is made: all must agree.
+	// The number of shards is fixed when the tree is made: all processes must agree.
 	if err := conn.Ensure(ctx, root.Shards(), layout.Encode(cfg.Shards)); err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func (o *outbox) led(lead context.Context, shard int) {
 	}
 }
 
-// buckets is where entries are written: the outbox of a shard is a row of buckets. The
-// pointer (the shard node's data) names the one that takes new entries. A bucket is
-// closed by writing to it: a writer checks that the bucket it knows was never written
-// to, so that no entry can follow in an old bucket once a newer one has any. Entries
-// are sequential, so that names give the commit order within a bucket.
+// buckets knows where entries are written: the outbox of a shard is a sequence of
+// buckets. The pointer (the shard node's data) names the one that takes new entries. A
+// bucket is closed by writing to it: a writer checks that the bucket it knows was never
+// written to, so that no entry can follow in an old bucket once a newer one has any.
+// Entries are sequential, so that names give the commit order within a bucket.
 type buckets struct {
 	conn  *session.Conn
 	root  layout.Root
@@ -89,7 +89,7 @@ type buckets struct {
 	hints *hints
 
 	mu      sync.Mutex
-	current []int64 // per shard: bucket that takes entries, as far as known
+	current []int64 // per shard: bucket that takes entries, as last known
 	turning []bool  // per shard: its next bucket is being opened
 }
 
@@ -138,8 +138,8 @@ func (b *buckets) Wrote(e session.Entry, path string, zxid int64) {
 // rotateTime bounds the opening of a bucket.
 const rotateTime = 10 * time.Second
 
-// rotate closes a bucket and opens the next, in one multi. Losing the race to
-// another writer is as good.
+// rotate closes a bucket and opens the next, in one multi. If another writer does it
+// first, that is no error.
 func (b *buckets) rotate(shard int, bucket int64) {
 	b.mu.Lock()
 	mine := !b.turning[shard] && b.current[shard] == bucket

@@ -13,15 +13,15 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// mark is what this process last wrote or read of a shard's mark.
+// mark is a shard's mark as this process last wrote or read it.
 type mark struct {
 	upTo    eventstore.Offset
 	version int32 // of the node
 	known   bool
 }
 
-// Sent implements eventstore.Outbox. The mark never goes back: a leader that
-// lost its lead without knowing may be late.
+// Sent implements eventstore.Outbox. The mark never moves back, although a leader that
+// has lost its lead without knowing may write late.
 func (o *outbox) Sent(ctx context.Context, shard int, upTo eventstore.Offset) error {
 	o.mu.Lock()
 	m := o.marks[shard]

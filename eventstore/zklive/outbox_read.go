@@ -16,7 +16,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
 
-// buckets lists a shard's buckets from one on, oldest first.
+// buckets lists a shard's buckets from a given one on, oldest first.
 func (o *outbox) buckets(ctx context.Context, shard int, from int64) ([]int64, error) {
 	v, err := o.conn.Children(ctx, o.root.Shard(shard))
 	var all []int64
@@ -115,9 +115,9 @@ func (o *outbox) item(ctx context.Context, shard int, at eventstore.Offset) (eve
 	return eventstore.Item{Offset: at, Events: events}, err
 }
 
-// Depth implements eventstore.Outbox. Only the bucket that the mark stands in is
-// listed: those behind it are counted by their number of entries, so that the
-// question costs the same however long the log has been away.
+// Depth implements eventstore.Outbox. Only the bucket of the mark is listed; of the
+// later ones only the number of entries is read, so that the cost does not depend on
+// how long the log could not be reached.
 func (o *outbox) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error) {
 	for shard := range o.shards {
 		n, oldest, err := o.depth(ctx, shard)
@@ -182,9 +182,8 @@ func (o *outbox) depth(ctx context.Context, shard int) (n int, oldest time.Durat
 	return n, time.Since(time.UnixMilli(stat.Ctime)), nil
 }
 
-// find looks through a shard's entries for an event and returns the command that
-// wrote it, "" = not there. It is slow and serves only to settle an unknown
-// outcome.
+// find searches a shard's entries for an event and returns the command that wrote it,
+// "" = not found. It is slow and used only to settle an unknown outcome.
 func (o *outbox) find(ctx context.Context, shard int, eventID string) (string, error) {
 	buckets, err := o.buckets(ctx, shard, 0)
 	if err != nil {
@@ -210,9 +209,9 @@ func (o *outbox) find(ctx context.Context, shard int, eventID string) (string, e
 	return "", nil
 }
 
-// Wait implements eventstore.Outbox: this process's own writes wake it at once,
-// others' through watches on the entry that comes next and on the pointer. It costs
-// the same however many entries there are.
+// Wait implements eventstore.Outbox: writes of this process wake it at once, those of
+// others by watches on the next entry and on the pointer. It costs the same however
+// many entries there are.
 func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) error {
 	for {
 		if o.hints.wait(ctx, shard, after) {
@@ -248,15 +247,15 @@ func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) e
 	}
 }
 
-// pointer is the number of the bucket that takes a shard's entries, as it was read last,
-// and whether it moved.
+// pointer is the number of the bucket that takes a shard's entries, as last read, and
+// whether it has changed.
 type pointer struct {
 	current int64
 	moved   <-chan zk.Event
 }
 
-// watchPointer returns a shard's pointer with a watch, which is set again only after
-// it went off.
+// watchPointer returns a shard's pointer with a watch, which is set again only after it
+// has fired.
 func (o *outbox) watchPointer(ctx context.Context, shard int) (*pointer, error) {
 	o.mu.Lock()
 	known := o.pointers[shard]

@@ -15,15 +15,15 @@ import (
 )
 
 // How long an entry that cannot be claimed is set aside, and how often a queue's
-// directory is asked whether it moved without news.
+// directory is checked for unknown changes.
 const (
 	lockedDelay = 2 * time.Second
 	brokenDelay = time.Minute
 	pollEvery   = time.Second
-	listEvery   = 5 * time.Second // a queue that moved, whatever the news
+	listEvery   = 5 * time.Second // a queue that has changed, whatever is known of it
 )
 
-// entry is a piece of waiting work: lower rank first, then lower id.
+// entry is a waiting batch or job: lower rank first, then lower id.
 type entry struct {
 	id   string
 	rank int
@@ -31,10 +31,10 @@ type entry struct {
 
 func (e entry) before(o entry) bool { return e.rank < o.rank || e.rank == o.rank && e.id < o.id }
 
-// index is an ordered set of waiting work in memory, so that taking the next
-// piece costs the same with ten waiting as with fifty thousand. It hands each
-// entry out once; what turns out to be locked by another worker is set aside and
-// comes back after a while, or when a worker went.
+// index is an ordered set of waiting work in memory, so that the cost of taking the
+// next entry hardly depends on how many wait. It returns each entry once. An entry that
+// another worker has locked is set aside, and returns after a time or when a worker has
+// ended.
 type index struct {
 	mu      sync.Mutex
 	heap    entryHeap
@@ -83,8 +83,8 @@ func (x *index) remove(id string) {
 	delete(x.aside, id)
 }
 
-// pop hands out the first entry; if there is none it returns a channel that is
-// closed when there may be one.
+// pop removes and returns the first entry; if there is none it returns a channel that
+// is closed when there may be one.
 func (x *index) pop() (entry, bool, <-chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -101,7 +101,7 @@ func (x *index) pop() (entry, bool, <-chan struct{}) {
 	return entry{}, false, x.signal
 }
 
-// first reports whether an entry goes before all that wait.
+// first reports whether an entry comes before all that wait.
 func (x *index) first(e entry) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -190,10 +190,10 @@ func (h *entryHeap) Pop() any {
 	return e
 }
 
-// errMoved: the entry is not where the index thought.
+// errMoved says that the entry is no longer in the state of the index.
 var errMoved = fmt.Errorf("moved on: %w", eventstore.ErrConflict)
 
-// turns takes entries from indexes until one can be claimed.
+// turns claims the first entry of an index that can be claimed.
 type turns struct {
 	holds      *holds
 	unreadable *unreadable
@@ -201,7 +201,7 @@ type turns struct {
 	closed     context.Context
 }
 
-// wait returns when an index was filled.
+// wait returns when an index has been filled.
 func (t *turns) wait(ctx context.Context, ready <-chan struct{}) error {
 	select {
 	case <-ready:

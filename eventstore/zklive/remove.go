@@ -14,8 +14,8 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// remover takes the nodes of deleted batches away, in bounded steps. It is the one way
-// besides Commit by which batches and jobs change.
+// remover removes the nodes of deleted batches, in bounded steps. Nothing but it and
+// Commit changes batches and jobs.
 type remover struct {
 	conn       *session.Conn
 	reader     *reader
@@ -26,7 +26,7 @@ type remover struct {
 	log        *slog.Logger
 }
 
-// Remove implements eventstore.Live.
+// Remove implements eventstore.Catalog.
 func (x *remover) Remove(ctx context.Context, id domain.BatchID) error {
 	at, err := x.reader.Batch(ctx, id)
 	if errors.Is(err, eventstore.ErrNotFound) {
@@ -63,8 +63,8 @@ func (x *remover) Remove(ctx context.Context, id domain.BatchID) error {
 	return nil
 }
 
-// batch takes what makes the batch readable away last and together, so that an
-// interrupted removal is found again.
+// batch removes a batch. The nodes without which it cannot be read are removed last and
+// together, so that an interrupted removal is found again.
 func (x *remover) batch(ctx context.Context, id domain.BatchID) error {
 	dir := x.reader.root.Batch(id)
 	for _, name := range []string{"/states", "/progress", "/status-report", "/lock"} {
@@ -80,7 +80,7 @@ func (x *remover) batch(ctx context.Context, id domain.BatchID) error {
 	return err
 }
 
-// job takes a job of a cleaned batch away, in one multi.
+// job removes a job of a cleaned batch, in one multi.
 func (x *remover) job(ctx context.Context, id domain.JobID, ref string) error {
 	root := x.reader.root
 	at, err := x.reader.Job(ctx, id)
@@ -94,8 +94,9 @@ func (x *remover) job(ctx context.Context, id domain.JobID, ref string) error {
 	}
 	_, err = x.conn.Multi(ctx, "zklive/remove/job", root.RemoveJob(at.State))
 	if errors.Is(err, zk.ErrNoNode) {
-		// Gone already, by an answer that was lost or by another process; or a node of
-		// it was missing, and the others go one by one, the reference last.
+		// Either the job is removed already, by a multi whose answer was lost or by
+		// another process; or one of its nodes was missing, and the others are removed
+		// one by one, the reference last.
 		if _, err = x.reader.Job(ctx, id); err == nil || errors.Is(err, eventstore.ErrNotFound) {
 			err = x.destroy(ctx, root.Entry(at.State), root.Job(id), ref)
 		}
@@ -108,7 +109,7 @@ func (x *remover) job(ctx context.Context, id domain.JobID, ref string) error {
 	return nil
 }
 
-// broken takes a job of a cleaned batch away that cannot be read: what bears its name,
+// broken removes a job of a cleaned batch that cannot be read: all nodes with its id,
 // the reference last, so that an interrupted removal is found again.
 func (x *remover) broken(ctx context.Context, id domain.JobID, ref string) error {
 	root := x.reader.root
@@ -133,7 +134,7 @@ func (x *remover) broken(ctx context.Context, id domain.JobID, ref string) error
 	return nil
 }
 
-// destroy removes nodes with all below them; "" is none.
+// destroy removes nodes with all nodes below them; it skips "".
 func (x *remover) destroy(ctx context.Context, paths ...string) error {
 	for _, path := range paths {
 		if path == "" {

@@ -10,9 +10,9 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
 
-// settle finds out whether an earlier try with an unknown outcome was applied:
-// nil and no error means that it was not and may be sent again. A multi is all or
-// nothing, so that the first change stands for all.
+// settle finds out whether an earlier try with an unknown outcome was applied: nil
+// without an error means that it was not, and that the changes may be sent again. A
+// multi is atomic, so only the first change is looked for.
 func (t *attempt) settle(ctx context.Context) ([]eventstore.Committed, error) {
 	c := t.changes[0]
 	event := c.Events[len(c.Events)-1]
@@ -31,8 +31,9 @@ func (t *attempt) settle(ctx context.Context) ([]eventstore.Committed, error) {
 	case version == event.Version-1 && c.Setting == nil && (version == 0 || token == c.Token):
 		return nil, nil
 	}
-	// Moved on by another process, or gone. Only the event itself can be looked for now: in the
-	// outbox, in the log, and in the outbox again for one that was between.
+	// Another process has changed or removed the aggregate, so the event itself is
+	// looked for: in the outbox, then in the log. Both are read twice, because the
+	// relay may move the event between the two reads.
 	for range 2 {
 		command, err := t.outbox.find(ctx, layout.ShardOf(c, t.outbox.shards), event.ID())
 		if err == nil && command == "" && t.inLog != nil {
@@ -53,8 +54,8 @@ func (t *attempt) settle(ctx context.Context) ([]eventstore.Committed, error) {
 	return nil, t.failed(eventstore.ErrConflict)
 }
 
-// registered reads what the register holds: version, the command that wrote it
-// and the token. All zero when there is no node.
+// registered reads the status node of a change: the version, the command that wrote it,
+// and the token. All are zero if there is no node.
 func (t *attempt) registered(ctx context.Context, c eventstore.Change) (int64, string, eventstore.Token, error) {
 	var status layout.Common
 	var v any = &status
@@ -71,9 +72,9 @@ func (t *attempt) registered(ctx context.Context, c eventstore.Change) (int64, s
 	return status.Version, status.Command, eventstore.Token(stat.Version), nil
 }
 
-// written returns the answer for changes that an earlier try has written. They were
-// handed over if this worker's lock is there: no other goroutine of this process can
-// have it, for the claim before is still in the registry.
+// written returns the results of changes that an earlier try has written. The job was
+// handed over if this worker holds its lock: no other goroutine of this process can
+// hold it, because the previous claim is still in the registry.
 func (t *attempt) written(ctx context.Context) ([]eventstore.Committed, error) {
 	t.outbox.hints.tellAll()
 	if h := t.facts.HandOver; h != nil {

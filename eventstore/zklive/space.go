@@ -20,8 +20,8 @@ type space struct {
 	leaders *leaders
 }
 
-// LeadSpace implements eventstore.Space. The term is the version of /space, which
-// each lead writes once: what an earlier one promises late is refused by it.
+// LeadSpace implements eventstore.Space. The term is the version of /space, which each
+// lead writes once: a late promise of an earlier leader is then refused.
 func (s *space) LeadSpace(ctx context.Context) (context.Context, eventstore.Token, func(), error) {
 	lead, w, resign, err := s.leaders.lead(ctx, "provisioning")
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *space) Promised(ctx context.Context) ([]domain.JobID, error) {
 }
 
 // Promise implements eventstore.Space. The status is read last: while the job is in
-// that state its promise stands.
+// that state its promise is valid.
 func (s *space) Promise(ctx context.Context, id domain.JobID) (eventstore.Promise, error) {
 	var p eventstore.Promise
 	n, err := s.conn.Get(ctx, s.reader.root.Promise(id))

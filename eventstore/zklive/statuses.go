@@ -9,9 +9,9 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
 
-// statusCache keeps under which token a batch's status was seen last. A claim of a
-// job proves by it, without asking, that the job's batch is not deleted: one that
-// knows an outdated status is refused and asks.
+// statusCache keeps the token under which a batch's status was last read. With it a
+// claim of a job proves, without a read, that the job's batch is not deleted; if the
+// status is outdated the claim is refused and the status is read again.
 type statusCache struct {
 	reader *reader
 	mu     sync.Mutex
@@ -27,8 +27,8 @@ type knownStatus struct {
 // statusLimit bounds the cache; emptying it costs one read a batch.
 const statusLimit = 20_000
 
-// alive returns what is known of a batch, reading it at first. It is not found when
-// it is deleted.
+// alive returns the status of a batch, from the cache if it has it. A deleted batch is
+// not found.
 func (c *statusCache) alive(ctx context.Context, id domain.BatchID) (knownStatus, error) {
 	c.mu.Lock()
 	k, there := c.known[id]

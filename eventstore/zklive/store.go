@@ -24,7 +24,7 @@ import (
 type Config struct {
 	// Servers are host:port of the ZooKeeper servers.
 	Servers []string
-	// Root is the node that everything lives under, such as /accession. It is made
+	// Root is the node that contains the whole tree, such as /accession. It is made
 	// when it is missing.
 	Root string
 	// SessionTimeout after which a silent process loses its claims. Default 10 s;
@@ -47,15 +47,16 @@ type Config struct {
 	RelayHints bool
 	// Restoring lets a tree be opened that is being restored, or that is lost.
 	Restoring bool
-	// Fresh is asked before a tree is used in which nothing ever happened, whether it
-	// is there or not; its error refuses, and nothing is made. Optional.
+	// Fresh is called before the use of a tree that is missing or has never been
+	// written to; if it returns an error, Open returns it and creates nothing.
+	// Optional.
 	Fresh func(ctx context.Context) error
 	// Roles are shown to operators beside the worker's id.
 	Roles []string
 	// Logger receives what an operator should know. Default: discard.
 	Logger *slog.Logger
-	// Written returns the command whose event the log holds, "" = none; it helps to
-	// find out an unknown outcome. Optional.
+	// Written returns the command of an event in the log, "" = there is no such event;
+	// it helps to settle an unknown outcome. Optional.
 	Written func(ctx context.Context, a domain.Aggregate, version int64) (commandID string, err error)
 }
 
@@ -70,9 +71,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Store is the live state in ZooKeeper. Each of its parts does one thing and
-// implements a part of the ports of eventstore; see there for the promises. It is safe
-// for concurrent use.
+// Store is the live state in ZooKeeper. Each of its parts implements a part of the
+// ports of eventstore, which document the promises. It is safe for concurrent use.
 type Store struct {
 	*reader
 	*ids
@@ -179,13 +179,13 @@ type sender interface {
 	Send(ctx context.Context, r *session.Request) session.Result
 }
 
-// unopened is the error of a tree that cannot be read or made.
+// unopened returns the error for a tree that cannot be read or made.
 func (s *Store) unopened(err error) error {
 	return &eventstore.Error{Op: "open zookeeper " + strings.Join(s.cfg.Servers, ","), Err: err,
 		Hint: "is it running, and may this process write below " + s.cfg.Root + "/?"}
 }
 
-// fresh asks whether a tree in which nothing ever happened may be used: one that was
+// fresh checks that a tree which has never been written to may be used: a tree that was
 // lost looks the same.
 func (s *Store) fresh(ctx context.Context) error {
 	if s.cfg.Restoring || s.cfg.Fresh == nil {
@@ -205,16 +205,16 @@ func (s *Store) fresh(ctx context.Context) error {
 	if refused == nil {
 		return nil
 	}
-	// Events reach the log after the tree, so that a look behind it settles whether
-	// they are those of another process that has begun to use the tree meanwhile.
+	// Events reach the log after the tree, so that a second look at the tree shows
+	// whether another process has begun to use it meanwhile.
 	if untouched, err = s.Untouched(ctx); err == nil && !untouched {
 		return nil
 	}
 	return refused
 }
 
-// makeTree makes the directories that everything else stands in. Each is made on
-// its own; a process that dies in between is finished by the next.
+// makeTree makes the directories of the tree. Each is made on its own; a process that
+// dies in between is finished by the next.
 func (s *Store) makeTree(ctx context.Context) error {
 	for _, dir := range s.root.Dirs() {
 		if err := s.session.Ensure(ctx, dir, nil); err != nil {
@@ -229,7 +229,7 @@ func (s *Store) makeTree(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the session; all locks of this process go with it.
+// Close ends the session, which releases all locks of this process.
 func (s *Store) Close() error {
 	s.session.Close()
 	return nil
@@ -241,8 +241,8 @@ func (s *Store) WorkerID() string { return s.session.WorkerID() }
 // Sessions reports whether there is a session now, and how many were lost.
 func (s *Store) Sessions() (live bool, lost int64) { return s.session.Sessions() }
 
-// watchWorkers wakes the indexes whenever a worker comes or goes: the locks of
-// one that went are free.
+// watchWorkers wakes the indexes when a worker begins or ends: the locks of one that
+// has ended are free.
 func (s *Store) watchWorkers() {
 	for ctx := s.session.Context(); ctx.Err() == nil; {
 		workers, _ := s.session.WatchChildren(ctx, s.root.Workers())
@@ -270,7 +270,7 @@ func (s *Store) Notice(r domain.Recorded) {
 	}
 }
 
-// Overview returns what an operator wants to see of the live state.
+// Overview returns a summary of the live state for operators.
 func (s *Store) Overview(ctx context.Context) (o eventstore.Overview, err error) {
 	if o.Queues, err = s.queued(ctx); err != nil {
 		return o, err
@@ -309,6 +309,6 @@ func (s *Store) Load(ctx context.Context) (l eventstore.Load, err error) {
 	return l, g.Wait()
 }
 
-// Destroy removes the whole tree below the root. It is for tests and for the
-// operator who starts over.
+// Destroy removes the whole tree below the root. It is for tests, and for operators who
+// begin again with an empty tree.
 func (s *Store) Destroy(ctx context.Context) error { return s.session.Destroy(ctx, string(s.root)) }

@@ -1,4 +1,4 @@
-// Package recovery is what verify and restore need of the tree: a survey of all there
-// is by names, the nodes of one aggregate as they lie there, and a tree made anew from
-// the history.
+// Package recovery has what verify and restore need of the tree: a survey of all nodes
+// by name, the observed nodes of one aggregate, and the restore of a tree from the
+// history.
 package recovery

@@ -39,8 +39,7 @@ func (e *Epoch) Get(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// NewEpoch implements eventstore.Restorer. When an answer was lost it begins one
-// more.
+// NewEpoch implements eventstore.Restorer. After a lost answer it begins another one.
 func (e *Epoch) NewEpoch(ctx context.Context) (int64, error) {
 	before, err := e.conn.Add(ctx, "zklive/restore/epoch", e.path, 1, math.MaxInt64)
 	if err != nil {

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// belowLimit is how many nodes below one that should have none are looked at; what is
-	// more shows when these are removed.
+	// belowLimit is how many nodes are listed below one that should have none; the
+	// others are found once these are removed.
 	belowLimit = 200
 	// inspectParallel is how many nodes of one aggregate are read at once.
 	inspectParallel = 8
 )
 
-// Inspector looks at the tree as it lies there, whole or damaged. It implements that
-// part of eventstore.Inspector which does not read the outbox.
+// Inspector reads the tree as it is, intact or damaged. It implements that part of
+// eventstore.Inspector which does not read the outbox.
 type Inspector struct {
 	conn *session.Conn
 	root layout.Root
@@ -82,8 +82,8 @@ type inspection struct {
 	observed eventstore.Observed
 }
 
-// steady reads an aggregate again and again until nothing moved meanwhile: every write
-// to an aggregate also writes one of the nodes that move.
+// steady reads an aggregate again until it did not change during the read: every write
+// to an aggregate also writes one of the nodes whose versions are compared.
 func (x *Inspector) steady(ctx context.Context, a domain.Aggregate, read func(context.Context, *inspection) error, moving ...string) (eventstore.Observed, error) {
 	type stamp struct {
 		created int64
@@ -190,7 +190,7 @@ func (x *Inspector) InspectSetting(ctx context.Context, a domain.Aggregate) (eve
 	}, version)
 }
 
-// directory reads a node and its children; one that is gone has none.
+// directory reads a node and its children; it skips a node that does not exist.
 func (in *inspection) directory(ctx context.Context, dir string) error {
 	v, err := in.conn.Children(ctx, dir)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -213,8 +213,8 @@ func (in *inspection) directory(ctx context.Context, dir string) error {
 	return in.also(ctx, nodes)
 }
 
-// also reads further nodes, of which some may not be there, and what stands below
-// those that should have nothing below them.
+// also reads further nodes, some of which may not exist, and all nodes below those that
+// should have none.
 func (in *inspection) also(ctx context.Context, nodes []string) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(inspectParallel)
@@ -239,8 +239,8 @@ func (in *inspection) also(ctx context.Context, nodes []string) error {
 	return g.Wait()
 }
 
-// listed reports whether a node of the aggregate has others below it that are looked
-// at by their own names.
+// listed reports whether the nodes below a node of the aggregate are read by their own
+// names.
 func (in *inspection) listed(path string) bool {
 	id := in.observed.Aggregate.ID
 	switch in.observed.Aggregate.Kind {
@@ -254,8 +254,8 @@ func (in *inspection) listed(path string) bool {
 	return false
 }
 
-// below adds what stands below a node, without data. Of more than can be looked at
-// the node itself stays away: it can only go after them.
+// below adds the nodes below a node, without data. If there are more than belowLimit
+// the node itself is left out, because it can only be deleted after them.
 func (in *inspection) below(ctx context.Context, node string) error {
 	all, err := in.Below(ctx, node, belowLimit)
 	in.mu.Lock()
@@ -271,8 +271,8 @@ func (in *inspection) below(ctx context.Context, node string) error {
 	return err
 }
 
-// lock reads a lock, then whether its holder lives, then that it is still the same
-// lock: both go in one moment when a session ends.
+// lock reads a lock, then whether its holder is alive, then checks that the lock is
+// still the same: both nodes disappear together when a session ends.
 func (in *inspection) lock(ctx context.Context, path string) error {
 	n, err := in.conn.Get(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -301,7 +301,7 @@ func (in *inspection) lock(ctx context.Context, path string) error {
 }
 
 // SeizeLock implements eventstore.Inspector. A lock that was never written to has
-// version 0, as every new one has; written to, it can be told from those.
+// version 0, as every new one has; once written to, it differs from those.
 func (x *Inspector) SeizeLock(ctx context.Context, observed *eventstore.Observed) error {
 	l := observed.Lock
 	refused := &eventstore.Error{Op: "break the lock of", Aggregate: observed.Aggregate, Err: eventstore.ErrLocked}

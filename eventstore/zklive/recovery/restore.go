@@ -15,14 +15,14 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// Restorer makes a tree anew, and keeps others out meanwhile. It implements that part
-// of eventstore.Restorer which does not read the outbox.
+// Restorer restores a tree, and keeps other processes out meanwhile. It implements that
+// part of eventstore.Restorer which does not read the outbox.
 type Restorer struct {
 	*Epoch
 	session *session.Session
 	root    layout.Root
 	allowed bool // to use a tree that is being restored
-	// guarding is the node that this restore keeps others out by, "" = none.
+	// guarding is the node by which this restore keeps other processes out, "" = none.
 	guarding string
 }
 
@@ -32,7 +32,7 @@ func NewRestorer(s *session.Session, root layout.Root, allowed bool) *Restorer {
 	return &Restorer{Epoch: NewEpoch(s.Conn, root), session: s, root: root, allowed: allowed}
 }
 
-// Usable refuses a tree that is being restored, to all but the process that restores it.
+// Usable returns an error if the tree is being restored by another process.
 func (r *Restorer) Usable(ctx context.Context) error {
 	if r.allowed {
 		return nil
@@ -68,8 +68,8 @@ func (r *Restorer) Untouched(ctx context.Context) (bool, error) {
 	return len(versions) == 0 && err == nil, err
 }
 
-// Exclude implements eventstore.Restorer. A process that opened the tree before looks
-// once more after it is registered.
+// Exclude implements eventstore.Restorer. A process that was opening the tree checks
+// again after it is registered.
 func (r *Restorer) Exclude(ctx context.Context) error {
 	begun, err := r.session.Exists(ctx, r.root.Restoring())
 	if err != nil {
@@ -92,8 +92,8 @@ func (r *Restorer) Exclude(ctx context.Context) error {
 	return err
 }
 
-// guard makes a node that keeps others out, and reports whether it was this call that
-// made it, also when the answer was lost.
+// guard makes a node that keeps other processes out, and reports whether this call made
+// it, also if an answer was lost.
 func (r *Restorer) guard(ctx context.Context, path string) (made bool, err error) {
 	mark := layout.Encode(uuid.NewString())
 	if err := r.session.Ensure(ctx, path, mark); err != nil {
@@ -149,7 +149,7 @@ func (r *Restorer) Restored(ctx context.Context) error {
 	return nil
 }
 
-// writer makes nodes, many a multi.
+// writer makes nodes, many in each multi.
 type writer struct {
 	conn        *session.Conn
 	req         session.Request
@@ -167,8 +167,8 @@ func (w *writer) add(ctx context.Context, nodes []layout.Node) error {
 	return nil
 }
 
-// flush sends what has gathered. No other process writes, so that after an answer that
-// was lost the last node shows whether all of them are there.
+// flush sends the collected nodes. No other process writes, so that after a lost answer
+// the last node shows whether all of them exist.
 func (w *writer) flush(ctx context.Context) error {
 	if ops := w.req.Ops; len(ops) > 0 {
 		lost := false
@@ -194,8 +194,8 @@ func (w *writer) flush(ctx context.Context) error {
 	return nil
 }
 
-// clear refuses a tree that holds anything, or that another process uses. What an
-// interrupted restore left is removed.
+// clear returns an error if the tree is not empty or another process uses it. It
+// removes what an interrupted restore has left.
 func (r *Restorer) clear(ctx context.Context) error {
 	if err := r.alone(ctx); err != nil {
 		return err
@@ -230,7 +230,7 @@ func refuse(why string, args ...any) error {
 	return &domain.Refused{Code: "not_restorable", State: "there", Message: fmt.Sprintf(why, args...)}
 }
 
-// alone refuses when another process is registered.
+// alone returns an error if another process is registered.
 func (r *Restorer) alone(ctx context.Context) error {
 	workers, err := r.session.Children(ctx, r.root.Workers())
 	if err != nil {

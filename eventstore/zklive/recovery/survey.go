@@ -36,8 +36,8 @@ func (x *Inspector) Survey(ctx context.Context) (*eventstore.Survey, error) {
 	return v.out, nil
 }
 
-// each hands the children of a directory to take, sorted; those that it does not know
-// are strays.
+// each calls take for the children of a directory, sorted; those that take does not
+// know are strays.
 func (v *surveyor) each(ctx context.Context, dir string, take func(name, node string) bool) error {
 	names, err := v.conn.List(ctx, v.root.At(dir))
 	slices.Sort(names)

@@ -35,8 +35,8 @@ func (r Root) Confirm(c *eventstore.Claim) (ops Ops) {
 	return ops
 }
 
-// Release returns the operations that end a claim without a transition. The worker
-// has not died of it, so that the count of claims begins anew.
+// Release returns the operations that end a claim without a transition. The count of
+// claims is reset, because the worker has not died.
 func (r Root) Release(c *eventstore.Claim) (ops Ops) {
 	ops.Check(r.Worker(c.Worker), Any, eventstore.ErrFenced)
 	ops.Delete(r.Lock(c.Aggregate), Any, eventstore.ErrFenced)
@@ -78,14 +78,14 @@ func (r Root) NextBucket(shard int, bucket int64) (ops Ops) {
 	return ops
 }
 
-// RemoveJob returns the operations that take a job of a cleaned batch away.
+// RemoveJob returns the operations that remove a job of a cleaned batch.
 func (r Root) RemoveJob(j domain.Job) (ops Ops) {
 	ops.change(r.JobNodes(j), nil, "", 0)
 	return ops
 }
 
-// RemoveBatch returns the operations that take away what makes a batch readable, when
-// nothing else is left of it.
+// RemoveBatch returns the operations that remove the last nodes of a batch, without
+// which it cannot be read.
 func (r Root) RemoveBatch(id domain.BatchID) (ops Ops) {
 	for _, path := range []string{r.Submission(id), r.BatchStatus(id), r.Batch(id)} {
 		ops.Delete(path, Any, eventstore.ErrConflict)
@@ -101,5 +101,5 @@ func RemoveNodes(paths []string) (ops Ops) {
 	return ops
 }
 
-// CreateNodes adds the making of nodes to the operations.
+// CreateNodes adds the creation of nodes.
 func (o *Ops) CreateNodes(nodes []Node) { o.change(nil, nodes, "", 0) }

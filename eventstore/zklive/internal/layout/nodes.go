@@ -13,7 +13,7 @@ import (
 // Node is a persistent node that a state should have, or that was observed.
 type Node struct {
 	Path  string
-	Value any // that its data encodes; nil: no data; []byte: the data itself
+	Value any // encoded as the data; nil: no data; []byte: the data itself
 	// Counter marks a node that is created and deleted with the others, but whose data
 	// belongs to no state.
 	Counter bool
@@ -116,8 +116,8 @@ func (r Root) SettingNodes(s domain.Setting) (nodes []Node) {
 	return nodes
 }
 
-// Expected returns nodes as the port has them: by name below the root, counters
-// without their data.
+// Expected returns nodes in the form of the port: by their names below the root,
+// counters without their data.
 func (r Root) Expected(nodes []Node) eventstore.Nodes {
 	out := make(eventstore.Nodes, len(nodes))
 	for _, n := range nodes {
@@ -129,7 +129,7 @@ func (r Root) Expected(nodes []Node) eventstore.Nodes {
 	return out
 }
 
-// observed returns the nodes that the port has observed, parents first.
+// observed is the inverse of Expected, for nodes that were observed: parents first.
 func (r Root) observed(nodes eventstore.Nodes) []Node {
 	out := make([]Node, 0, len(nodes))
 	for _, name := range slices.Sorted(maps.Keys(nodes)) { // a parent's name is a prefix of its children's

@@ -7,8 +7,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// What the refusal of an operation stands for, besides the errors of the port. Each
-// of them is eventstore.ErrConflict.
+// Errors for the refusal of an operation, besides those of package eventstore. Each of
+// them is eventstore.ErrConflict.
 var (
 	// ErrHolds says that a hold or pause was set or lifted since the decision read them.
 	ErrHolds = fmt.Errorf("holds have changed: %w", eventstore.ErrConflict)
@@ -17,8 +17,8 @@ var (
 	// ErrHandOver says that what the claim of the next state proves does not hold; the
 	// change is written alone.
 	ErrHandOver = fmt.Errorf("not handed over: %w", eventstore.ErrConflict)
-	// ErrPromise says that a job's promise is not there, or is there already. Programs before
-	// these promises move jobs beside this one and leave the node alone.
+	// ErrPromise says that a job's promise does not exist, or exists already. Older
+	// programs, which do not know this node, move jobs without changing it.
 	ErrPromise = fmt.Errorf("promised otherwise: %w", eventstore.ErrConflict)
 )
 
@@ -43,8 +43,8 @@ type Op struct {
 	Kind    Kind
 	Path    string
 	Data    []byte
-	Version int32 // that the node must have; not looked at by creates
-	// Refusal is the error that the server's refusal of this operation stands for.
+	Version int32 // that the node must have; creates do not use it
+	// Refusal is the error to return if the server refuses this operation.
 	Refusal error
 }
 
@@ -57,17 +57,17 @@ func (o Op) Size() int { return len(o.Path) + len(o.Data) + 64 }
 // Ops are the operations of a multi, in order.
 type Ops []Op
 
-// Check adds a proof that a node is there, at a version.
+// Check adds a check that a node exists, at a version.
 func (o *Ops) Check(path string, version int32, refusal error) {
 	*o = append(*o, Op{Check, path, nil, version, refusal})
 }
 
-// Create adds the making of a persistent node.
+// Create adds the creation of a persistent node.
 func (o *Ops) Create(path string, data []byte, refusal error) {
 	*o = append(*o, Op{Create, path, data, 0, refusal})
 }
 
-// CreateEphemeral adds the making of a node that goes with the session.
+// CreateEphemeral adds the creation of a node that is deleted when the session ends.
 func (o *Ops) CreateEphemeral(path string, data []byte, refusal error) {
 	*o = append(*o, Op{CreateEphemeral, path, data, 0, refusal})
 }
@@ -77,14 +77,14 @@ func (o *Ops) Set(path string, data []byte, version int32, refusal error) {
 	*o = append(*o, Op{Set, path, data, version, refusal})
 }
 
-// Delete adds a removal.
+// Delete adds the deletion of a node.
 func (o *Ops) Delete(path string, version int32, refusal error) {
 	*o = append(*o, Op{Delete, path, nil, version, refusal})
 }
 
-// change adds what leads from some nodes to others: deletes, children first, then
-// writes, then creates, parents first. The status node carries the compare-and-set;
-// the refusal of each operation is eventstore.ErrConflict.
+// change adds the operations that turn some nodes into others: deletes, children first,
+// then writes, then creates, parents first. The status node carries the
+// compare-and-set; the refusal of each operation is eventstore.ErrConflict.
 func (o *Ops) change(from, to []Node, status string, token eventstore.Token) {
 	in := func(nodes []Node, path string) int {
 		return slices.IndexFunc(nodes, func(n Node) bool { return n.Path == path })
@@ -112,8 +112,8 @@ func (o *Ops) change(from, to []Node, status string, token eventstore.Token) {
 	}
 }
 
-// Refusal returns what it stands for that the server refused the operation at an
-// index; eventstore.ErrConflict when it does not say which.
+// Refusal returns the error to return when the server refused the operation at an
+// index; eventstore.ErrConflict if it did not say which one.
 func (o Ops) Refusal(index int) error {
 	if index < 0 || index >= len(o) || o[index].Refusal == nil {
 		return eventstore.ErrConflict

@@ -10,8 +10,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Root is the node that everything lives under: "", or a path that starts with one
-// slash and ends with none.
+// Root is the path of the node that contains the whole tree: "", or a path that starts
+// with one slash and ends with none.
 type Root string
 
 // At returns the path of a name below the root.
@@ -47,7 +47,7 @@ func (r Root) Batches() string { return r.At("/batches") }
 // Batch returns the path of the node of a batch.
 func (r Root) Batch(id domain.BatchID) string { return r.At("/batches/" + string(id)) }
 
-// Submission returns the path of what the depositor of a batch asked for.
+// Submission returns the path of the submission of a batch.
 func (r Root) Submission(id domain.BatchID) string { return r.Batch(id) + "/submission" }
 
 // BatchStatus returns the path of the status of a batch.
@@ -55,7 +55,7 @@ func (r Root) BatchStatus(id domain.BatchID) string {
 	return r.At("/batches/" + string(id) + "/status")
 }
 
-// Progress returns the path of how far the making of a batch's jobs is.
+// Progress returns the path of the progress of creating a batch's jobs.
 func (r Root) Progress(id domain.BatchID) string { return r.Batch(id) + "/progress" }
 
 // StatusReport returns the path of the report of a batch.
@@ -96,7 +96,7 @@ func (r Root) Space() string { return r.At("/space") }
 // Promise returns the path of the promise of working space to a job.
 func (r Root) Promise(id domain.JobID) string { return r.At("/space/" + string(id)) }
 
-// Entry returns a job's queue entry, "" when it has none.
+// Entry returns the path of a job's queue entry, "" when it has none.
 func (r Root) Entry(j domain.Job) string {
 	if entry := j.QueueEntry(); entry != "" {
 		return string(r) + "/jobs/states/" + string(j.State) + "/" + entry
@@ -104,7 +104,7 @@ func (r Root) Entry(j domain.Job) string {
 	return ""
 }
 
-// Lock returns the lock of a batch or a job.
+// Lock returns the path of the lock of a batch or a job.
 func (r Root) Lock(a domain.Aggregate) string {
 	if a.Kind == domain.KindBatch {
 		return r.At("/batches/" + a.ID + "/lock")
@@ -133,17 +133,18 @@ func (r Root) Shards() string { return r.At("/config/shards") }
 // Versions returns the path of the directory of the versions of settings.
 func (r Root) Versions() string { return r.At("/config/versions") }
 
-// Locks returns the path of the node whose version tells whether holds have changed.
+// Locks returns the path of the node whose version shows whether holds have changed.
 func (r Root) Locks() string { return r.At("/locks") }
 
-// Restoring returns the path of the node that stands while the tree is being restored;
+// Restoring returns the path of the node that exists while the tree is being restored;
 // meanwhile no other process may use the tree.
 func (r Root) Restoring() string { return r.At("/config/restoring") }
 
-// RestoringLog returns the path of the node that stands while the log is being restored.
+// RestoringLog returns the path of the node that exists while the log is being
+// restored.
 func (r Root) RestoringLog() string { return r.At("/config/restoring-log") }
 
-// Holds returns the directory of one kind of hold.
+// Holds returns the path of the directory of one kind of hold.
 func (r Root) Holds(k domain.HoldKind) string {
 	if k == domain.HoldQueue {
 		return r.At("/locks/queue")
@@ -170,7 +171,7 @@ func (r Root) Mark(n int) string { return r.Shard(n) + "/mark" }
 // Bucket returns the path of a bucket of a shard.
 func (r Root) Bucket(n int, b int64) string { return r.Shard(n) + fmt.Sprintf("/b%010d", b) }
 
-// OutboxEntry returns the node at an offset of a shard.
+// OutboxEntry returns the path of the node at an offset of a shard.
 func (r Root) OutboxEntry(n int, o eventstore.Offset) string {
 	return r.Bucket(n, o.Bucket) + fmt.Sprintf("/e-%010d", o.Seq)
 }

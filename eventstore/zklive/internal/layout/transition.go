@@ -5,28 +5,29 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Facts are what the operations of changes rest on besides the changes themselves.
+// Facts are what was read to build the operations, besides the changes themselves.
 type Facts struct {
-	// Rows is the progress of the batch whose jobs are made, nil = none are.
+	// Rows is the progress of the batch whose jobs are created, nil = no job is
+	// created.
 	Rows *Rows
-	// Promised are the promises of working space that were found otherwise than the
-	// job's state says: is there one?
+	// Promised holds the jobs whose state does not agree with the tree, and whether a
+	// promise of working space exists for them.
 	Promised map[domain.JobID]bool
 	// HandOver is the claim of the next state, nil = the change is not handed over.
 	HandOver *HandOver
 }
 
-// Rows is how far the making of a batch's jobs goes on.
+// Rows is the progress of a batch whose next jobs are created.
 type Rows struct {
 	Batch   domain.BatchID
 	Now     Progress
 	Version int32 // of the progress node
-	Count   int   // of rows that get their jobs
+	Count   int   // of the jobs that are created
 }
 
-// HandOver is the claim of a job's next state in the multi that finishes the state
-// before: a worker goes on without asking again. The tree before and after is that
-// of a transition and a claim.
+// HandOver is a claim of a job's next state, made in the multi that ends the previous
+// state: the worker keeps the job without another request. The resulting tree is that
+// of a transition followed by a claim.
 type HandOver struct {
 	Claim      *eventstore.Claim
 	Holds      int64
@@ -34,8 +35,8 @@ type HandOver struct {
 	BatchToken eventstore.Token
 }
 
-// Changes returns the operations of changes that are written together: what they
-// prove, then what they do to the tree.
+// Changes returns the operations of changes that are written together: for each change
+// first the checks that it requires, then its writes.
 func (r Root) Changes(changes []eventstore.Change, f Facts) Ops {
 	ops := make(Ops, 0, 8*len(changes))
 	fenced := ""
@@ -61,7 +62,7 @@ func (r Root) Changes(changes []eventstore.Change, f Facts) Ops {
 	return ops
 }
 
-// rows moves a batch's progress on, by compare-and-set, and makes the states
+// rows advances a batch's progress by compare-and-set, and creates the states
 // directories with the first row.
 func (r Root) rows(ops *Ops, rows Rows) {
 	next := rows.Now
@@ -72,7 +73,7 @@ func (r Root) rows(ops *Ops, rows Rows) {
 	}
 }
 
-// require adds the proofs that a decision asked for.
+// require adds the checks that a decision requires.
 func (r Root) require(ops *Ops, c eventstore.Change) {
 	if c.SpaceTerm != nil {
 		ops.Check(r.Space(), int32(*c.SpaceTerm), eventstore.ErrFenced)
@@ -94,8 +95,8 @@ func (r Root) require(ops *Ops, c eventstore.Change) {
 	}
 }
 
-// unlocked proves that a lock is not there. No check does; making and removing it
-// does.
+// unlocked proves that a lock does not exist. ZooKeeper cannot check for an absent
+// node, so the lock is created and deleted again.
 func (r Root) unlocked(ops *Ops, a domain.Aggregate, refusal error) {
 	ops.CreateEphemeral(r.Lock(a), nil, refusal)
 	ops.Delete(r.Lock(a), Any, refusal)
@@ -108,9 +109,9 @@ func (r Root) empty(ops *Ops, id domain.BatchID, sub domain.Sub) {
 	ops.Create(r.Sub(id, sub), nil, eventstore.ErrConflict)
 }
 
-// idle proves that batch-processing refers to these jobs alone, and that none of
-// them is locked: without their references the directory can be deleted, and all of
-// it is made again.
+// idle proves that batch-processing refers to exactly these jobs, and that none of them
+// is locked: it deletes their references and then the directory, which must be empty,
+// and creates all of them again.
 func (r Root) idle(ops *Ops, batch domain.BatchID, jobs []domain.JobID) {
 	for _, j := range jobs {
 		r.unlocked(ops, j.Aggregate(), eventstore.ErrConflict)
@@ -150,8 +151,8 @@ func (r Root) Status(c eventstore.Change) string {
 	}
 }
 
-// TokenAfter returns the token of the state after a change that was written: a write
-// makes it one more, and a node that was made has none.
+// TokenAfter returns the token of the state after a change that was written: one more
+// than before, or 0 for a new node.
 func (r Root) TokenAfter(c eventstore.Change) eventstore.Token {
 	switch {
 	case c.Observed != nil:
@@ -165,7 +166,7 @@ func (r Root) TokenAfter(c eventstore.Change) eventstore.Token {
 	return c.Token + 1
 }
 
-// promise begins, changes or ends the promise of working space.
+// promise creates, updates or deletes the node of a promise of working space.
 func (r Root) promise(ops *Ops, from, to *domain.Job, found map[domain.JobID]bool) {
 	if from.Promised() == to.Promised() && (!to.Promised() || from.SpaceNeeded == to.SpaceNeeded) {
 		return
@@ -184,8 +185,8 @@ func (r Root) promise(ops *Ops, from, to *domain.Job, found map[domain.JobID]boo
 	}
 }
 
-// setting changes a hold or a pause, and its version; /locks is written so that its
-// version tells whether anything about holds changed.
+// setting changes a hold or a pause, and its version; it also writes /locks, whose
+// version shows whether any hold or pause has changed.
 func (r Root) setting(ops *Ops, c eventstore.Change) {
 	from, to := r.SettingNodes(c.Setting.From), r.SettingNodes(c.Setting.To)
 	ops.change(from, to, r.Status(c), c.Token)
@@ -198,9 +199,9 @@ func (r Root) touchHolds(ops *Ops, c eventstore.Change) {
 	}
 }
 
-// repair makes the nodes of an aggregate what they should be, whatever was observed.
-// That nothing has moved since is proven by the compare-and-set on the status: every
-// write to the aggregate writes it.
+// repair replaces the observed nodes of an aggregate by the expected ones. The
+// compare-and-set on the status proves that the aggregate has not changed since,
+// because every write to it also writes the status.
 func (r Root) repair(ops *Ops, c eventstore.Change) {
 	var to []Node
 	switch {
@@ -222,9 +223,9 @@ func (r Root) repair(ops *Ops, c eventstore.Change) {
 	r.touchHolds(ops, c)
 }
 
-// handOver adds the checks and the writes of a claim; the worker's fence is there
-// already, and so is the status. The lock stays: to delete it and to make the same
-// again would leave the same tree.
+// handOver adds the checks and the writes of a claim, except the worker's fence and the
+// status, which the operations already have. The lock stays, because deleting it and
+// creating it again would leave the same tree.
 func (r Root) handOver(ops *Ops, h HandOver, to domain.Job) {
 	ops.Check(r.Locks(), int32(h.Holds), ErrHandOver)
 	ops.Check(r.BatchStatus(h.Batch), int32(h.BatchToken), ErrHandOver)

@@ -19,9 +19,9 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// Conn is a connection to ZooKeeper. Its calls end with their context, which those
-// of the client library do not know. A read, and a write that does not say otherwise,
-// is repeated until the server answers it. It is safe for concurrent use.
+// Conn is a connection to ZooKeeper. Its calls end when their context ends; those of
+// the client library take no context. Unless documented otherwise, reads and writes are
+// repeated until the server answers. It is safe for concurrent use.
 type Conn struct {
 	root layout.Root
 	conn *zk.Conn
@@ -45,8 +45,8 @@ func (c *Conn) Spawn(f func()) {
 	}
 }
 
-// Answered reports whether err is the server's own reply, so that the outcome is
-// known: refused.
+// Answered reports whether err is a reply of the server, which means that the operation
+// was refused.
 func Answered(err error) bool {
 	return slices.ContainsFunc([]error{zk.ErrNoNode, zk.ErrBadVersion, zk.ErrNodeExists, zk.ErrNotEmpty, zk.ErrNoAuth,
 		zk.ErrInvalidACL, zk.ErrNoChildrenForEphemerals, zk.ErrBadArguments}, func(answer error) bool { return errors.Is(err, answer) })
@@ -69,7 +69,7 @@ func Retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
 // Final makes an error one that [Retry] returns.
 func Final(err error) error { return backoff.Permanent(err) }
 
-// Within runs one call, which knows no context, under ctx.
+// Within runs one call, which takes no context, until it returns or ctx ends.
 func Within[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type answer struct {
 		v   T
@@ -91,11 +91,11 @@ func ask[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	return Retry(ctx, func() (T, error) { return Within(ctx, f) })
 }
 
-// View is what a read returns of a node.
+// View is the result of reading a node.
 type View struct {
 	Data  []byte
 	Names []string // of its children
-	Stat  *zk.Stat // nil = it is not there, for Exists and WatchExists
+	Stat  *zk.Stat // nil = it does not exist, for Exists and WatchExists
 	Watch <-chan zk.Event
 }
 
@@ -109,7 +109,7 @@ func (c *Conn) Children(ctx context.Context, path string) (View, error) {
 	return ask(ctx, func() (v View, err error) { v.Names, v.Stat, err = c.conn.Children(path); return v, err })
 }
 
-// WatchData is Get with a watch, WatchChildren Children with one.
+// WatchData returns a node's data with a watch.
 func (c *Conn) WatchData(ctx context.Context, path string) (View, error) {
 	return ask(ctx, func() (v View, err error) { v.Data, v.Stat, v.Watch, err = c.conn.GetW(path); return v, err })
 }
@@ -119,7 +119,7 @@ func (c *Conn) WatchChildren(ctx context.Context, path string) (View, error) {
 	return ask(ctx, func() (v View, err error) { v.Names, v.Stat, v.Watch, err = c.conn.ChildrenW(path); return v, err })
 }
 
-// WatchExists returns whether a node is there, with a watch.
+// WatchExists returns a node's stat, nil if it does not exist, with a watch.
 func (c *Conn) WatchExists(ctx context.Context, path string) (View, error) {
 	return ask(ctx, func() (v View, err error) {
 		var there bool
@@ -183,7 +183,8 @@ func (c *Conn) Multi(ctx context.Context, name string, ops layout.Ops) ([]zk.Mul
 	return Retry(ctx, func() ([]zk.MultiResponse, error) { return c.TryMulti(ctx, name, ops) })
 }
 
-// TryMulti is Multi sent once: without an answer the outcome is unknown.
+// TryMulti is like Multi, but sends the request once: without an answer the outcome is
+// unknown.
 func (c *Conn) TryMulti(ctx context.Context, name string, ops layout.Ops) ([]zk.MultiResponse, error) {
 	return Within(ctx, func() ([]zk.MultiResponse, error) { return c.multi(name, ops) })
 }
@@ -199,10 +200,10 @@ func (c *Conn) multi(name string, ops layout.Ops) (answers []zk.MultiResponse, e
 
 var acl = zk.WorldACL(zk.PermAll)
 
-// flags are those of the creates of an operation.
+// flags are the flags of the kinds of creates.
 var flags = map[layout.Kind]int32{layout.CreateEphemeral: zk.FlagEphemeral, layout.CreateSequential: zk.FlagSequence}
 
-// request returns an operation as the client library takes it.
+// request returns an operation in the form of the client library.
 func request(op layout.Op) any {
 	switch op.Kind {
 	case layout.Check:
@@ -247,8 +248,8 @@ func (c *Conn) Ensure(ctx context.Context, path string, data []byte) error {
 	return err
 }
 
-// Add adds n to the number in a node and returns the number before. When an outcome
-// is unknown it adds once more. It refuses a sum beyond the limit.
+// Add adds n to the number in a node and returns the number before. If an outcome is
+// unknown it adds again. It refuses a sum beyond the limit.
 func (c *Conn) Add(ctx context.Context, name, path string, n, limit int64) (int64, error) {
 	for {
 		var now int64
@@ -268,8 +269,8 @@ func (c *Conn) Add(ctx context.Context, name, path string, n, limit int64) (int6
 // deleteAtOnce is how many nodes one multi deletes.
 const deleteAtOnce = maxOps / 2
 
-// DeleteAll removes nodes in this order, many a multi. One that is gone already, or
-// goes meanwhile, is no error.
+// DeleteAll removes nodes in this order, many in each multi. A node that does not exist
+// is no error.
 func (c *Conn) DeleteAll(ctx context.Context, name string, paths []string) error {
 	for part := range slices.Chunk(paths, deleteAtOnce) {
 		_, err := c.Multi(ctx, name, layout.RemoveNodes(part))
@@ -292,7 +293,7 @@ func (c *Conn) DeleteAll(ctx context.Context, name string, paths []string) error
 // belowParallel is how many nodes are listed at once.
 const belowParallel = 32
 
-// Tree returns a node and all below it, parents first; nothing when it is not there.
+// Tree returns a node and all nodes below it, parents first; none if it does not exist.
 func (c *Conn) Tree(ctx context.Context, path string) ([]string, error) {
 	var all []string
 	for level := []string{path}; len(level) > 0; {
@@ -320,8 +321,8 @@ func (c *Conn) Tree(ctx context.Context, path string) ([]string, error) {
 	return all, nil
 }
 
-// Destroy removes a node and all below it, children first. What is gone already, or
-// goes meanwhile, is no error.
+// Destroy removes a node and all below it, children first. A node that does not exist
+// is no error.
 func (c *Conn) Destroy(ctx context.Context, path string) error {
 	all, err := c.Tree(ctx, path)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// dialer returns what opens connections on which no answer is waited for longer than a session
-// may last. A server that is just starting may take a connection and never answer;
-// the client library would wait seven times as long for the first answer.
+// dialer returns a dialer of connections that wait for an answer no longer than a
+// session may last. A server that is just starting may take a connection and never
+// answer; the client library would wait seven times as long for the first answer.
 func dialer(longest time.Duration) zk.Dialer {
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
 		d := net.Dialer{Timeout: timeout}
@@ -22,7 +22,7 @@ func dialer(longest time.Duration) zk.Dialer {
 	}
 }
 
-// impatient is a connection whose read deadlines are never far away.
+// impatient is a connection that limits its read deadlines.
 type impatient struct {
 	net.Conn
 	longest time.Duration

@@ -22,8 +22,8 @@ const (
 	entryBytes = 512
 )
 
-// ErrNotSent says that the write did not reach a server, or was refused as a whole for
-// a reason that is none of its own. It may be sent again.
+// ErrNotSent says that the write did not reach a server, or was refused for a reason
+// that does not concern it. It may be sent again.
 var ErrNotSent = errors.New("not sent")
 
 // NeverSent reports whether err is of a write that certainly did not reach a server.
@@ -39,14 +39,14 @@ type Request struct {
 	done    chan Result // takes one
 }
 
-// Result is what became of a request.
+// Result is the outcome of a request.
 type Result struct {
 	Zxid    int64 // 0 = not known
 	Err     error // nil = written
-	Refusal error // what the server's refusal stands for
+	Refusal error // the error for the server's refusal
 }
 
-// Entry is what a write puts into a shard of the outbox.
+// Entry holds the events that a write adds to a shard of the outbox.
 type Entry struct {
 	Shard  int
 	Bucket int64
@@ -57,8 +57,8 @@ type Entry struct {
 // Events returns a copy of all events of the entry.
 func (e Entry) Events() []domain.Recorded { return slices.Concat(e.events...) }
 
-// Record adds events for a shard of the outbox. The caller's own stay as they are: it
-// stamps them once they are written.
+// Record adds events for a shard of the outbox. They are copied: the caller changes its
+// own once they are written.
 func (r *Request) Record(shard int, events []domain.Recorded) error {
 	if len(events) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (r *Request) Record(shard int, events []domain.Recorded) error {
 	return err
 }
 
-// merge adds an entry to that of its shard. It keeps slices of its own.
+// merge adds an entry to that of its shard. It copies the slices.
 func merge(entries []Entry, e Entry) []Entry {
 	i := slices.IndexFunc(entries, func(o Entry) bool { return o.Shard == e.Shard })
 	if i < 0 {
@@ -108,12 +108,12 @@ func (r *Request) HalfFull() bool {
 
 // Outbox takes the entries of writes.
 type Outbox interface {
-	// Bucket returns the bucket of a shard that takes entries, as far as is known, and
-	// its path.
+	// Bucket returns the bucket of a shard that takes entries, as last known, and its
+	// path.
 	Bucket(shard int) (int64, string)
 	// Refresh finds out which buckets take entries.
 	Refresh(ctx context.Context) error
-	// Wrote is told of an entry that was written.
+	// Wrote is called after an entry was written.
 	Wrote(e Entry, path string, zxid int64)
 }
 
@@ -139,9 +139,9 @@ func (d *Direct) Send(ctx context.Context, r *Request) Result {
 	}
 }
 
-// write sends operations and outbox entries as one multi, again while a bucket turns
-// out to be closed. It replies with the result and the index of the operation that the
-// server refused, -1 = it does not say; then it hands the outbox its entries.
+// write sends operations and outbox entries as one multi, and sends it again if a
+// bucket was closed. It calls reply with the result and the index of the operation that
+// the server refused, -1 = not known; then it calls Wrote for the entries.
 func (d *Direct) write(ops layout.Ops, entries []Entry, reply func(Result, int)) {
 	for {
 		all := slices.Clip(ops)
@@ -175,7 +175,7 @@ func (d *Direct) write(ops layout.Ops, entries []Entry, reply func(Result, int))
 	}
 }
 
-// zxidOf returns the transaction of a multi, 0 when no answer has it.
+// zxidOf returns the transaction of a multi, 0 if no answer holds it.
 func zxidOf(answers []zk.MultiResponse) (zxid int64) {
 	for _, a := range answers {
 		if a.Stat != nil {

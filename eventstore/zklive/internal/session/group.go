@@ -16,15 +16,15 @@ const (
 	maxGroup   = 64 // requests in one multi
 )
 
-// Group is group commit: requests that wait at the same moment travel in one multi. A
-// few committers each take what has gathered while the others were under way, so that
-// one that comes alone is sent at once.
+// Group implements group commit: requests that wait at the same time share one multi. A
+// few committers each take the requests that have arrived while the others were
+// sending; a single request is sent at once.
 type Group struct {
 	direct *Direct
 	mu     sync.Mutex
 	some   *sync.Cond // queue is not empty, or the connection is closed
 	queue  []*Request
-	// Used again and again by take.
+	// Reused by take.
 	checks  map[check]int
 	touched map[string]bool
 }
@@ -40,8 +40,8 @@ func NewGroup(d *Direct) *Group {
 	return g
 }
 
-// Send is that of Direct, with others when the request may share a multi. When ctx
-// ends before the request is on its way, the error is ErrNotSent.
+// Send is like that of Direct, but requests that may share a multi are sent together.
+// If ctx ends before the request is sent, the error is ErrNotSent.
 func (g *Group) Send(ctx context.Context, r *Request) Result {
 	if r.Alone {
 		return g.direct.Send(ctx, r)
@@ -71,7 +71,7 @@ func (g *Group) withdraw(r *Request, why error) Result {
 	return Result{Err: why}
 }
 
-// work is one committer.
+// work runs one committer.
 func (g *Group) work() {
 	for {
 		g.mu.Lock()
@@ -91,7 +91,8 @@ func (g *Group) work() {
 	}
 }
 
-// take removes from the queue what may share a multi with its first request.
+// take removes from the queue its first request, with those that may share a multi with
+// it.
 func (g *Group) take() *multi {
 	m, left := &multi{checks: g.checks, touched: g.touched}, g.queue[:0]
 	for _, r := range g.queue {
@@ -107,8 +108,8 @@ func (g *Group) take() *multi {
 	return m
 }
 
-// multi carries requests whose operations do not meet. What several check is checked
-// once; their events share one outbox entry a shard.
+// multi is a set of requests that do not touch each other's nodes. A check that several
+// of them need is sent once; their events share one outbox entry for each shard.
 type multi struct {
 	requests []*Request
 	ops      layout.Ops
@@ -128,8 +129,8 @@ type check struct {
 }
 
 // join adds a request, unless it does not fit, or touches what another writes, or
-// writes what another touches: the later of the two would not find it as it expects.
-// The first is always added, as it is.
+// writes what another touches: the later of the two would find the node changed. The
+// first request is always added.
 func (m *multi) join(r *Request) bool {
 	index := len(m.requests)
 	n, bytes, _ := r.Size()
@@ -163,8 +164,8 @@ func (m *multi) meets(op layout.Op) bool {
 	return there && (written || op.Writes())
 }
 
-// deliver sends a multi and replies to each request. A refusal refuses all of
-// them: then each is tried again, see split.
+// deliver sends a multi and replies to each request. A refusal applies to all of them:
+// then they are tried again, see split.
 func (g *Group) deliver(m *multi, refusals int) {
 	g.direct.write(m.ops, m.entries, func(res Result, op int) {
 		if Answered(res.Err) && len(m.requests) > 1 {
@@ -178,9 +179,9 @@ func (g *Group) deliver(m *multi, refusals int) {
 	})
 }
 
-// split goes on after the refusal of several requests. The one that it was about is
-// tried alone, so that it gets its own answer, and the others together; the second
-// time, or when it was about what several check, each goes alone.
+// split sends the requests of a refused multi again. The request whose operation was
+// refused is sent alone, so that it gets its own result, and the others together; after
+// a second refusal, or one of a shared check, each is sent alone.
 func (g *Group) split(m *multi, op, refusals int) {
 	about := shared
 	if op >= 0 && refusals == 1 {

@@ -18,7 +18,7 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// Config says where ZooKeeper is, and who asks.
+// Config names the servers, and describes this process.
 type Config struct {
 	Servers []string
 	Root    layout.Root
@@ -31,7 +31,7 @@ type Config struct {
 }
 
 // Worker is the identity of one ZooKeeper session: the fence /workers/ID is an
-// ephemeral of that session and goes with it.
+// ephemeral node, which ends with the session.
 type Worker struct {
 	ID      string
 	Lost    chan struct{} // closed when the session is gone
@@ -63,7 +63,7 @@ func Dial(cfg Config) (*Session, error) {
 			}
 			select {
 			case s.events <- e:
-			default: // the registrar looks at the state, not at the event
+			default: // the registrar reads the state, not the event
 			}
 		}))
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Session) Register(ctx context.Context) error {
 	return err
 }
 
-// Close ends the session; all locks of this process go with it.
+// Close ends the session, which releases all locks of this process.
 func (s *Session) Close() {
 	s.mu.Lock()
 	s.stop()
@@ -188,7 +188,7 @@ func (s *Session) arrive(w *Worker) {
 		return
 	}
 	if _, stat, err := s.conn.Exists(path); err != nil || stat.EphemeralOwner != w.session {
-		return // the session changed under the create
+		return // the session ended during the create
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
