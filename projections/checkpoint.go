@@ -13,8 +13,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// open finds the checkpoint, or makes it, and checks that the stream is the one
-// that it belongs to.
+// open reads the checkpoint, or creates it, and checks that it belongs to the stream.
 func (p *Projector) open(ctx context.Context) error {
 	s := p.cfg.Stream
 	p.known = nil
@@ -32,9 +31,9 @@ func (p *Projector) open(ctx context.Context) error {
 }
 
 // Continues returns a [*StreamError] when the log is not the one that the main
-// projection applied, or lost events that it applied: who writes to it now takes the
-// sequences of others. Tables that were never filled say nothing. stream is asked after
-// the checkpoint was read, so that it is the newer of both.
+// projection applied, or has lost events that it applied: new events would get
+// sequences that others had. Tables that were never filled fit any log. stream is
+// called after the checkpoint was read, so that it is the newer of the two.
 func Continues(ctx context.Context, db tables.Reader, stream func(context.Context) (StreamInfo, error)) error {
 	at, err := pgdb.New(db).Checkpoint(ctx, tables.Main)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && at.Seq == 0 {
@@ -50,7 +49,7 @@ func Continues(ctx context.Context, db tables.Reader, stream func(context.Contex
 	return fits(at, s.Stored())
 }
 
-// fits refuses a stream that does not go on from a checkpoint.
+// fits returns an error if a stream does not continue from a checkpoint.
 func fits(at tables.Checkpoint, s StreamInfo) error {
 	switch {
 	case at.Stream != s.Name:
@@ -68,7 +67,7 @@ func broken(at tables.Checkpoint, why string) error {
 	return &StreamError{Stream: at.Stream, Seq: at.Seq, Why: why}
 }
 
-// Adopt lets the main projection go on with a stream that holds the same events at
+// Adopt lets the main projection continue with a stream that holds the same events at
 // the same sequences as the one that it followed, which is lost. No projector may run.
 func Adopt(ctx context.Context, db tables.Reader, s StreamInfo) error {
 	_, err := pgdb.New(db).AdoptStream(ctx, pgdb.AdoptStreamParams{Name: tables.Main, Stream: s.Name, StreamCreated: s.Stored().Created})

@@ -10,15 +10,16 @@
 //
 // # How it reads
 //
-// [Projector] takes the log as an iterator of recorded events ([Source]), so that
-// it knows no log server and a rebuild can feed it from anywhere. The events are
-// applied in the order of the log, up to two thousand in a transaction: history
+// [Projector] takes the log as an iterator of recorded events ([Source]), so that it
+// does not depend on the log's server and a rebuild can use another source. The events
+// are applied in the order of the log, up to two thousand in a transaction: history
 // rows, then one row for each batch, job, file and setting that the events touched.
 //
 // # Where things are
 //
-// projector.go reads and collects, apply.go is one transaction, poison.go holds what
-// cannot be applied. internal/fold turns events into rows, one read model a file.
-// Package query reads the tables, for people and for checks; it also folds the past
-// in memory. Package rebuild fills new tables beside the live ones, compares and swaps.
+// projector.go reads events, collects them and applies them in transactions; poison.go
+// holds events that cannot be applied. internal/fold turns events into rows, one read
+// model a file. Package query reads the tables, for people and for checks; it also
+// folds the past in memory. Package rebuild fills new tables beside the live ones,
+// compares and swaps.
 package projections

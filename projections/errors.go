@@ -20,7 +20,7 @@ var ErrOtherProjector = tables.ErrMoved
 // that it lost events that were applied here.
 type StreamError struct {
 	Stream string
-	Seq    int64 // where the checkpoint stands
+	Seq    int64 // sequence of the checkpoint
 	Why    string
 }
 
@@ -57,7 +57,8 @@ func (e *TablesError) Error() string {
 // Unwrap returns the cause.
 func (e *TablesError) Unwrap() error { return e.Err }
 
-// otherTables names an error that tables of another version cause.
+// otherTables returns a *TablesError for an error that tables of another version cause,
+// and other errors unchanged.
 func otherTables(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (pg.Code == "42703" || pg.Code == "42P01" || pg.Code == "42883") { // column, table, function
@@ -70,8 +71,8 @@ func otherTables(err error) error {
 // or a rebuild; the next try prepares it again.
 const cachedPlan = "0A000"
 
-// transient reports whether trying again can help: the server is away, restarts,
-// or asked for another try.
+// transient reports whether trying again can help: the server cannot be reached,
+// restarts, or requests another try.
 func transient(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {

@@ -21,10 +21,10 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// Unreadable is the error that a [Source] returns with an event that it cannot read
-// but whose sequence and aggregate it knows; it then goes on behind it.
+// Unreadable is the error that a [Source] returns with an event that it cannot read but
+// whose sequence and aggregate it knows; it then continues after it.
 type Unreadable struct {
-	Data []byte // as it lies in the log
+	Data []byte // as it is in the log
 	Err  error
 }
 
@@ -55,8 +55,8 @@ func poisonous(err error) bool {
 	return errors.As(err, &event)
 }
 
-// careful applies events that could not be applied together: those before and
-// behind a poison event all the same, and holds its aggregate.
+// careful applies events that could not be applied together: it holds the aggregate of
+// each poison event and applies the others.
 func (p *Projector) careful(ctx context.Context, entries []entry, err error) error {
 	for tries := 1; len(entries) == 1; tries++ {
 		if tries == p.cfg.PoisonTries {
@@ -71,7 +71,7 @@ func (p *Projector) careful(ctx context.Context, entries []entry, err error) err
 	}
 	cut := len(entries) / 2
 	var event *EventError
-	if errors.As(err, &event) { // it says where
+	if errors.As(err, &event) { // it names the event
 		for i, e := range entries {
 			if e.Seq == event.Seq {
 				cut = max(i, 1)
@@ -91,7 +91,7 @@ func (p *Projector) careful(ctx context.Context, entries []entry, err error) err
 	return nil
 }
 
-// hold records an event as poison and moves on.
+// hold records an event as poison and moves the checkpoint past it.
 func (p *Projector) hold(ctx context.Context, e entry, cause error, tries int) error {
 	var event *EventError
 	ours := errors.As(cause, &event)
@@ -128,8 +128,8 @@ func rowsOf(list []waiting) (rows []pgdb.AccessionPoisonEvent) {
 	return rows
 }
 
-// divide splits events into those that can be applied and those that are held:
-// poison itself, and what waits for an aggregate that is held already.
+// divide splits events into those that can be applied and those that are held: the
+// poison event itself, and those of aggregates that are held already.
 func (p *Projector) divide(ctx context.Context, q *pgdb.Queries, entries []entry, held int64, bad *poison) (free []domain.Recorded, kept []waiting, err error) {
 	behind := map[domain.Aggregate]int64{}
 	if held > 0 {
@@ -176,7 +176,7 @@ func (p *Projector) poisonRow(e entry) pgdb.AccessionPoisonEvent {
 	return row
 }
 
-// pause waits, unless ctx ends.
+// pause waits for a time or until ctx ends.
 func (p *Projector) pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -191,7 +191,7 @@ func readable(data []byte) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(data), "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// Retried returns what became of an aggregate that was held.
+// Retried is the result of a retry for an aggregate that was held.
 type Retried struct {
 	Aggregate domain.Aggregate
 	Applied   int         // events that are applied now
@@ -199,10 +199,11 @@ type Retried struct {
 	Err       *EventError // why, nil = none is
 }
 
-// RetryPoison applies the held events of an aggregate, in their order, as far as
-// that goes, in one transaction: the projector waits meanwhile and then goes on
-// with the aggregate. The events come from the history, those that it lacks from
-// the log. Tables of other rules are left as they are: [*VersionError].
+// RetryPoison applies the held events of an aggregate in order, up to the first that
+// cannot be applied, in one transaction. The projector waits meanwhile and then
+// continues with the aggregate. The events are read from the history, those that it
+// lacks from the log. Tables that were made by other rules are not changed:
+// [*VersionError].
 func RetryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) (Retried, error) {
 	out, err := retryPoison(ctx, db, source, a)
 	if err != nil {
@@ -347,7 +348,7 @@ func (r *retrial) apply(ctx context.Context) (n int, why *EventError, err error)
 	return n, why, r.q.StillPoison(ctx, pgdb.StillPoisonParams{Name: tables.Main, Kind: first.Kind, AggregateID: first.AggregateID, Seq: first.Seq, Error: why.Err.Error()})
 }
 
-// fold folds the first n events; bad is the one that could not be.
+// fold folds the first n events; bad is the index of the one that could not be folded.
 func (r *retrial) fold(ctx context.Context, n int) (f *fold.Fold, bad int, cause, err error) {
 	var events []domain.Recorded
 	for i, e := range r.entries[:n] {

@@ -46,9 +46,9 @@ type Config struct {
 	Name string
 	// MaxBatch is how many events go into one transaction at most, 0 = 2,000.
 	MaxBatch int
-	// MaxDelay is how long the first event of a transaction waits for more, 0 =
-	// 20 ms. 40 ms is the most that makes sense: while events come in numbers they
-	// wait five times as long, for fewer transactions that write a job fewer times.
+	// MaxDelay is how long the first event of a transaction waits for more, 0 = 20 ms.
+	// Do not set more than 40 ms: after a transaction of many events the wait is five
+	// times as long, so that a job is written fewer times.
 	MaxDelay time.Duration
 	// RetryDelay is the first pause after PostgreSQL could not be reached; it
 	// doubles up to 5 s. 0 = 50 ms.
@@ -56,15 +56,16 @@ type Config struct {
 	// PoisonTries is how often an event is tried before its aggregate is held, 0 =
 	// 3.
 	PoisonTries int
-	// Strict ends with an error where an event cannot be applied, and holds nothing.
+	// Strict makes Run return an error when an event cannot be applied, and hold
+	// nothing.
 	Strict bool
-	// Held is called when an event's aggregate is held unless it is nil.
+	// Held, unless nil, is called when an event's aggregate is held.
 	Held func(*EventError)
-	// Applied is called after each commit unless it is nil.
+	// Applied, unless nil, is called after each commit.
 	Applied func(Applied)
 }
 
-// Applied returns of one committed transaction.
+// Applied describes one committed transaction.
 type Applied struct {
 	Seq    uint64 // of its last event
 	Events int
@@ -78,9 +79,9 @@ const (
 	defaultTries      = 3
 	maxRetryDelay     = 5 * time.Second
 
-	memory = 5 // times MaxBatch: states of a sort that are remembered between transactions
+	memory = 5 // times MaxBatch: states of each kind that are kept between transactions
 
-	busyBatch = 100 // events in a transaction that announce more
+	busyBatch = 100 // after a transaction of this many events more are expected
 	busyDelay = 5   // times MaxDelay
 )
 
@@ -88,11 +89,11 @@ const (
 type Projector struct {
 	cfg  Config
 	q    *pgdb.Queries
-	at   tables.Checkpoint // where this projector stands
+	at   tables.Checkpoint // the checkpoint that this projector wrote last
 	part int64             // the partition made last, -1 = none yet
 
 	known *fold.Fold             // states as the last transaction left them, nil = none are
-	under pgdb.MoveCheckpointRow // what must still be so for them to be true
+	under pgdb.MoveCheckpointRow // what the checkpoint must still hold for them to be valid
 }
 
 // New makes a projector; [Projector.Run] starts it.
@@ -109,12 +110,12 @@ func New(cfg Config) (*Projector, error) {
 	return &Projector{cfg: cfg, q: pgdb.New(cfg.DB), part: -1}, nil
 }
 
-// Run applies events until ctx ends or the source does, and then returns nil. It
-// rides through outages of PostgreSQL. An event that cannot be applied holds its
-// aggregate: it and what follows there wait in the table poison_event for
-// [RetryPoison]. Errors: [ErrOtherProjector], [*StreamError], [*VersionError],
-// [*TablesError], the source's own, PostgreSQL's when trying again cannot help, and,
-// if the projector is strict, [*EventError].
+// Run applies events until ctx ends or the source does, and then returns nil. While
+// PostgreSQL cannot be reached it tries again. If an event cannot be applied its
+// aggregate is held: the event and those that follow it wait in the table poison_event
+// for [RetryPoison]. Errors: [ErrOtherProjector], [*StreamError], [*VersionError],
+// [*TablesError], the source's own, PostgreSQL's when trying again cannot help, and, if
+// the projector is strict, [*EventError].
 func (p *Projector) Run(ctx context.Context) error {
 	if err := p.retry(ctx, func() error { return p.open(ctx) }); err != nil {
 		return p.ended(ctx, err)
@@ -165,8 +166,8 @@ type item struct {
 	err   error
 }
 
-// read hands on what the source returns. The event at the checkpoint is read again,
-// to see that it is still the one that was applied.
+// read sends the events of the source to a channel. It reads the event at the
+// checkpoint again, to check that it is the one that was applied.
 func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- item) {
 	defer close(to)
 	next := max(uint64(at.Seq), 1)
@@ -200,9 +201,8 @@ func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- it
 	}
 }
 
-// collect waits for an event and then, for delay at most, for more of them, and
-// appends them to batch. ended
-// says that nothing comes after these: the source has ended, cause being its error,
+// collect waits for an event, then at most delay for more, and appends them to batch.
+// ended says that no events follow, because the source has ended, with the error cause,
 // or ctx has.
 func (p *Projector) collect(ctx context.Context, from <-chan item, batch []entry, delay time.Duration) (_ []entry, ended bool, cause error) {
 	timer := time.NewTimer(time.Hour)
@@ -227,7 +227,7 @@ func (p *Projector) collect(ctx context.Context, from <-chan item, batch []entry
 	return batch, false, nil
 }
 
-// retry tries again while PostgreSQL is away.
+// retry calls try again while PostgreSQL cannot be reached.
 func (p *Projector) retry(ctx context.Context, try func() error) error {
 	for delay := p.cfg.RetryDelay; ; delay = min(2*delay, maxRetryDelay) {
 		err := try()
@@ -240,13 +240,13 @@ func (p *Projector) retry(ctx context.Context, try func() error) error {
 	}
 }
 
-// InUTC makes the connections of a pool return times in UTC, as the tables' readers
-// promise them.
+// InUTC makes the connections of a pool return times in UTC, as the readers of the
+// tables promise.
 func InUTC(cfg *pgxpool.Config) { tables.InUTC(cfg) }
 
-// project applies events in one transaction, again and again while PostgreSQL is
-// away. When the answer to a commit was lost, the checkpoint reports whether it
-// happened. bad says that the only event is poison.
+// project applies events in one transaction, and repeats it while PostgreSQL cannot be
+// reached. If the answer to a commit was lost, the checkpoint shows whether it was
+// committed. bad, unless nil, says that the only event is poison.
 func (p *Projector) project(ctx context.Context, entries []entry, bad *poison) error {
 	to := tables.After(p.at, entries[len(entries)-1].Recorded)
 	began := time.Now()
@@ -274,8 +274,8 @@ func (p *Projector) project(ctx context.Context, entries []entry, bad *poison) e
 	return nil
 }
 
-// partitions has the partition of the first event and the next one made, in a
-// transaction of its own: making one locks the whole table for a moment.
+// partitions makes the partition of the first event and the next one, in a transaction
+// of their own, because making one locks the whole table for a moment.
 func (p *Projector) partitions(ctx context.Context, seq int64) error {
 	if seq/tables.PartitionWidth == p.part {
 		return nil
@@ -292,16 +292,18 @@ func (p *Projector) partitions(ctx context.Context, seq int64) error {
 	return nil
 }
 
+// apply is one transaction: it moves the checkpoint, folds the events, writes the rows,
+// notifies the readers and commits.
 func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkpoint, bad *poison) error {
 	tx, err := p.cfg.DB.BeginTx(ctx, tables.Writing)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	// After a commit this does nothing.
+	// After a commit the rollback does nothing.
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	// A projector that stands still must not keep the next one waiting. The row is
-	// locked by a statement of its own, so that the fence counts what is held as it is
-	// when others, a retry of poison above all, have let go of the row.
+	// A projector that is suspended must not block the next one, hence the timeout. A
+	// separate statement locks the row, so that the next one counts the held events
+	// after other transactions, such as a retry of poison, have released the row.
 	if _, err := tx.Exec(ctx, fold.PlannerSettings+", set_config('idle_in_transaction_session_timeout', '5s', true)"+
 		" from accession.checkpoint where name = $1 for no key update", p.at.Name); err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -312,7 +314,8 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkp
 		return err
 	}
 	if p.under.Generation != 0 && p.under.Generation != under.Generation {
-		// A rebuild has put other tables there: what was made before was made in the old.
+		// A rebuild has replaced the tables, so the partitions may be missing in the
+		// new ones.
 		if err := q.MakeEventPartitions(ctx, int64(entries[0].Seq)); err != nil {
 			return fmt.Errorf("make partitions of the event table: %w", err)
 		}
@@ -355,10 +358,10 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkp
 	return nil
 }
 
-// recall returns the states that the last transaction left, or none: when it failed,
-// and when another process has written since. That is a retry of poison, which frees
-// events, or a rebuild, which puts other tables there; the fence stops all others.
-// Until the commit nothing is known.
+// recall returns the states that the last transaction left, or none if it failed or
+// another process has written since: a retry of poison, which releases events, or a
+// rebuild, which replaces the tables. The checkpoint keeps out all others. Until the
+// commit no state is kept.
 func (p *Projector) recall(under pgdb.MoveCheckpointRow) *fold.Fold {
 	f := p.known
 	p.known = nil

@@ -8,14 +8,13 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// TotalBatches counts the batches that a filter chooses; Before and Limit play no
-// part.
+// TotalBatches counts the batches that a filter chooses; Before and Limit are ignored.
 func TotalBatches(ctx context.Context, db Reader, f BatchFilter) (int64, error) {
 	n, err := pgdb.New(db).CountListedBatches(ctx, pgdb.CountListedBatchesParams{Status: string(f.Status), Submitter: f.Submitter})
 	return n, wrap("count batches", err)
 }
 
-// CountBatches counts all batches by state; a state that none is in is missing.
+// CountBatches counts all batches by state; states without batches are missing.
 func CountBatches(ctx context.Context, db Reader) (map[domain.BatchState]int64, error) {
 	rows, err := pgdb.New(db).CountBatches(ctx)
 	if err != nil {
@@ -28,7 +27,7 @@ func CountBatches(ctx context.Context, db Reader) (map[domain.BatchState]int64, 
 	return n, nil
 }
 
-// TotalJobs counts the jobs that a filter chooses; After and Limit play no part.
+// TotalJobs counts the jobs that a filter chooses; After and Limit are ignored.
 func TotalJobs(ctx context.Context, db Reader, f JobFilter) (int64, error) {
 	n, err := pgdb.New(db).CountListedJobs(ctx, pgdb.CountListedJobsParams{BatchID: string(f.Batch), Status: string(f.Status)})
 	return n, wrap("count jobs", err)
@@ -59,7 +58,7 @@ func OldestJobs(ctx context.Context, db Reader, states []domain.JobState) (map[d
 	return oldest, nil
 }
 
-// HeldCount returns how many batches and jobs of a profile are held.
+// HeldCount is how many batches and jobs of a profile are held.
 type HeldCount struct {
 	Batches, Jobs int64
 }

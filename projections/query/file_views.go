@@ -56,8 +56,8 @@ func RetriesOfFile(ctx context.Context, db Reader, id domain.FileHash) ([]Retry,
 	return rows, wrap("retry history of "+id.Aggregate().String(), err)
 }
 
-// CountFiles returns how many files of a job, or of a batch, stand where. Without
-// files everything is 0.
+// CountFiles counts the files of a job or a batch by state. Without files all counts
+// are 0.
 func CountFiles(ctx context.Context, db Reader, of domain.Aggregate) (FileCounts, error) {
 	row, err := pgdb.New(db).FileCount(ctx, of.ID)
 	if errors.Is(err, pgx.ErrNoRows) {

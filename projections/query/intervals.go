@@ -15,7 +15,7 @@ import (
 // Interval is a part of the log, both ends included.
 type Interval struct{ First, Last uint64 }
 
-// Index returns where in a log certain events stand.
+// Index holds the intervals of a log that have certain events.
 type Index struct {
 	Intervals []Interval
 	UpTo      uint64 // later sequences are not covered
@@ -24,21 +24,21 @@ type Index struct {
 	created time.Time
 }
 
-// Of reports whether the index is one of this log, as it was when it was looked at
-// after the index was asked for. A log that was replaced or lost its end has other
-// events at these sequences.
+// Of reports whether the index belongs to this log, whose description must have been
+// read after the index. A log that was replaced or lost its end has other events at
+// these sequences.
 func (x Index) Of(log tables.Stream) bool {
 	// PostgreSQL keeps microseconds.
 	return x.stream == log.Name && x.created.Equal(log.Created.Truncate(time.Microsecond)) && x.UpTo <= log.Last
 }
 
-// FindEvents returns where in the log events of a batch (its own, its jobs' and their
-// files') or of a job (its own and its files') stand, as far as the projection has
-// come. Places not more than gap apart are one stretch, which then holds other
-// events as well.
+// FindEvents returns the intervals of the log, up to the projection's checkpoint, with
+// the events of a batch (its own, its jobs' and their files') or of a job (its own and
+// its files'). Events at most gap sequences apart share an interval, which then has
+// other events as well.
 func FindEvents(ctx context.Context, db Reader, of domain.Aggregate, gap int64) (Index, error) {
 	q := pgdb.New(db)
-	// Asked first: what the history gains meanwhile comes after it.
+	// The checkpoint is read first: events that are added meanwhile come after it.
 	at, err := q.Checkpoint(ctx, tables.Main)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Index{}, nil

@@ -10,22 +10,22 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/fold"
 )
 
-// Past folds events with the same code as the projector, into memory, so that
-// readers can see what the tables would have shown after any of them. Events must
-// be in order and hold all of the aggregates they belong to; what is asked of others
-// is not there.
+// Past folds events with the same code as the projector, into memory, so that readers
+// can see what the tables would have shown after any of them. Events must be in order
+// and complete for their aggregates; other aggregates are not found.
 type Past struct {
 	f      *fold.Fold
 	states bool
 }
 
-// NewPast stands before the first event.
+// NewPast returns the state before the first event.
 func NewPast() *Past { return &Past{f: fold.New()} }
 
-// NewPastStates is a Past without changes of state and reports, which are many.
+// NewPastStates is like NewPast, but the Past does not keep transitions and reports,
+// which are many.
 func NewPastStates() *Past { return &Past{f: fold.New(), states: true} }
 
-// Apply takes the next event.
+// Apply folds the next event.
 func (p *Past) Apply(r domain.Recorded) error {
 	err := p.f.Remember(r)
 	if p.states {
@@ -86,7 +86,7 @@ func (p *Past) File(id domain.FileHash) (FileRow, error) {
 	return row, nil
 }
 
-// Counts returns how many files of a job or a batch stand where.
+// Counts counts the files of a job or a batch by state.
 func (p *Past) Counts(of domain.Aggregate) FileCounts {
 	if c, ok := p.f.FileCount(of.ID); ok {
 		return c
@@ -112,8 +112,8 @@ func (p *Past) FileTransitions() []FileTransition {
 	return rows
 }
 
-// FileMoves returns the life of each file, one file after the other in the order of
-// their discovery.
+// FileMoves returns the transitions of each file, one file after the other in the order
+// of their discovery.
 func (p *Past) FileMoves() []FileMove {
 	transitions := p.FileTransitions()
 	moves := make([]FileMove, 0, len(transitions))
@@ -143,7 +143,7 @@ func (p *Past) Retries(kind domain.Kind) []Retry {
 	return rows
 }
 
-// retry joins what the view joins.
+// retry adds to a failed attempt the columns that the view joins.
 func (p *Past) retry(r *fold.Retry) Retry {
 	row := Retry{
 		BatchID: string(r.BatchID), JobID: string(r.JobID), Attempt: int64(r.Attempt), FailedIn: r.Status,
@@ -169,7 +169,7 @@ func (p *Past) retry(r *fold.Retry) Retry {
 	return row
 }
 
-// stay is the generated column seconds of the transitions.
+// stay returns the generated column seconds of a transition.
 func stay(since *time.Time, at time.Time) *float64 {
 	if since == nil {
 		return new(0.0)
@@ -213,13 +213,13 @@ func (p *Past) Failures() []FailureRow {
 	})
 }
 
-// Submitters returns what became of batches, by who deposited them.
+// Submitters counts batches by their submitters and states.
 func (p *Past) Submitters() []SubmitterRow {
 	sums := map[string]*SubmitterRow{}
 	for _, row := range p.f.Batches() {
 		b, err := p.Summary(domain.BatchID(row.ID))
 		if err != nil || b.SubmittedAt == nil {
-			continue // nothing is known of it but its jobs
+			continue // only its jobs are known
 		}
 		s := sums[b.Submitter]
 		if s == nil {
@@ -251,7 +251,7 @@ func (p *Past) Submitters() []SubmitterRow {
 	return slices.SortedFunc(each(maps.Values(sums)), func(a, b SubmitterRow) int { return cmp.Compare(a.Submitter, b.Submitter) })
 }
 
-// each returns what pointers point to.
+// each returns the values of pointers.
 func each[T any](pointers func(func(*T) bool)) func(func(T) bool) {
 	return func(yield func(T) bool) {
 		for p := range pointers {

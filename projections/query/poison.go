@@ -24,7 +24,7 @@ func PoisonAt(ctx context.Context, db Reader, seq uint64) (PoisonEvent, error) {
 	return row, wrap(fmt.Sprintf("event %d", seq), err)
 }
 
-// PoisonCount returns how many events are held, of how many aggregates.
+// PoisonCount is how many events are held, of how many aggregates.
 type PoisonCount = pgdb.CountPoisonRow
 
 // CountPoison counts what is held.
@@ -33,8 +33,8 @@ func CountPoison(ctx context.Context, db Reader) (PoisonCount, error) {
 	return n, wrap("count held events", err)
 }
 
-// HeldAggregates lists the aggregates that are held, in the order in which they
-// came to be.
+// HeldAggregates lists the aggregates that are held, in the order in which they were
+// held.
 func HeldAggregates(ctx context.Context, db Reader) ([]domain.Aggregate, error) {
 	rows, err := pgdb.New(db).HeldAggregates(ctx, tables.Main)
 	var list []domain.Aggregate

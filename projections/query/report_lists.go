@@ -10,9 +10,9 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// Range chooses what a report covers; empty fields choose all. Since is part of
-// it, Until is not. UpTo is the last sequence that counts: only the reports
-// on what happened know it, for what happened stays; see [Past] for what was so.
+// Range chooses what a report covers; empty fields choose all. Since is included, Until
+// is not. UpTo is the last sequence that counts; only reports on events use it, because
+// events do not change. For states of the past see [Past].
 type Range struct {
 	Since, Until time.Time
 	Batch        domain.BatchID
@@ -26,7 +26,7 @@ func (r Range) upTo() int64 {
 	return int64(r.UpTo)
 }
 
-// bounds returns bounds that nothing exceeds for those that are missing.
+// bounds returns Since and Until, with the widest bounds for those that are missing.
 func (r Range) bounds() (since, until time.Time) {
 	since, until = r.Since, r.Until
 	if since.IsZero() {
@@ -41,8 +41,8 @@ func (r Range) bounds() (since, until time.Time) {
 // reportPage is how many rows a streaming read asks for at a time.
 const reportPage = 1000
 
-// pages returns what page returns, again and again until a page is not full. Each page
-// begins after the last row of the one before; nil = there was none.
+// pages calls page until a page is not full, and yields its rows. Each page begins
+// after the last row of the one before; nil = there was none.
 func pages[T any](what string, page func(last *T) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var last *T
@@ -82,12 +82,12 @@ func AllRetries(ctx context.Context, db Reader, r Range) iter.Seq2[Retry, error]
 }
 
 // AboutFileMoves estimates how many rows [FileMoves] returns, AboutRetries the same of
-// [AllRetries], as PostgreSQL expects without reading them: for a bar.
+// [AllRetries], from PostgreSQL's plan, without reading them: for a progress bar.
 func AboutFileMoves(ctx context.Context, db Reader, r Range) (int64, error) {
 	return about(ctx, db, "select from accession.file_transition where at >= $1 and at < $2 and ($3 = '' or batch_id = $3)", r)
 }
 
-// AboutRetries see [AboutFileMoves].
+// AboutRetries estimates how many rows [AllRetries] returns, see [AboutFileMoves].
 func AboutRetries(ctx context.Context, db Reader, r Range) (int64, error) {
 	return about(ctx, db, "select from accession.retry where failed_at >= $1 and failed_at < $2 and ($3 = '' or batch_id = $3)", r)
 }
@@ -113,8 +113,8 @@ type FileMove struct {
 	discovered int64
 }
 
-// FileMoves returns what happened to files, in order; of one batch the life of each
-// file, one file after the other in the order of their discovery.
+// FileMoves returns transitions of files, in the order of the log; for one batch, one
+// file after the other in the order of their discovery.
 func FileMoves(ctx context.Context, db Reader, r Range) iter.Seq2[FileMove, error] {
 	q := pgdb.New(db)
 	since, until := r.bounds()
@@ -176,7 +176,7 @@ func BatchJobs(ctx context.Context, db Reader, id domain.BatchID) iter.Seq2[JobR
 	})
 }
 
-// JobsByID returns those of the jobs that are there, in no order.
+// JobsByID returns those of the jobs that exist, in no order.
 func JobsByID(ctx context.Context, db Reader, ids []string) ([]JobRow, error) {
 	rows, err := pgdb.New(db).JobsByID(ctx, ids)
 	return rows, wrap("jobs", err)

@@ -6,8 +6,8 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// Rows of reports that sum up. Their fields are the columns of the views of the same
-// name, which the database explains.
+// Rows of summary reports. Their fields are the columns of the views of the same name,
+// which the database explains.
 type (
 	// ThroughputRow is a row of report.daily_throughput.
 	ThroughputRow = pgdb.ReportThroughputRow
@@ -42,8 +42,8 @@ func Failures(ctx context.Context, db Reader, r Range) ([]FailureRow, error) {
 	return rows, wrap("failure reasons", err)
 }
 
-// Submitters returns what became of the batches deposited within the range, by who
-// deposited them.
+// Submitters counts the batches deposited within the range by their submitters and
+// states.
 func Submitters(ctx context.Context, db Reader, r Range) ([]SubmitterRow, error) {
 	since, until := r.bounds()
 	rows, err := pgdb.New(db).ReportSubmitters(ctx, pgdb.ReportSubmittersParams{Since: &since, Until: &until})

@@ -19,15 +19,16 @@ var (
 	ErrIdle = errors.New("the snapshot was idle for too long")
 )
 
-// idleTimeout is how long a [Snapshot] may wait for its reader. It stops no projector, but
-// a migration and the end of a rebuild wait for every reader of the tables.
+// idleTimeout is how long a [Snapshot] may wait for its reader. It does not block the
+// projector, but a migration and the end of a rebuild wait for all readers of the
+// tables.
 const idleTimeout = "5min"
 
-// Snapshot is the tables as they were at one moment, for as long as it is open: what
-// several questions answer belongs together. It serves one goroutine.
+// Snapshot is the tables as they were at one moment, for as long as it is open, so that
+// the results of several queries are consistent. It is for one goroutine.
 type Snapshot struct{ pgx.Tx }
 
-// OpenSnapshot begins to read the tables as they are now. The caller closes it.
+// OpenSnapshot opens a snapshot of the tables as they are now. The caller closes it.
 func OpenSnapshot(ctx context.Context, db DB) (*Snapshot, error) {
 	tx, err := db.BeginTx(ctx, tables.Snapshot)
 	if err != nil {
@@ -41,12 +42,13 @@ func OpenSnapshot(ctx context.Context, db DB) (*Snapshot, error) {
 	return s, nil
 }
 
-// Close ends it, also when ctx has ended. To close it again does nothing.
+// Close ends the snapshot, also when ctx has ended. A second call does nothing.
 func (s *Snapshot) Close(ctx context.Context) { _ = s.Rollback(context.WithoutCancel(ctx)) }
 
-// Unchanged returns [ErrReplaced] if a rebuild has replaced the tables since the snapshot
-// was opened; call it after the last read. Names of tables are looked up again by each query, the catalog is read as
-// it was; where the two differ, a rebuild has swapped the tables in between.
+// Unchanged returns [ErrReplaced] if a rebuild has replaced the tables since the
+// snapshot was opened; call it after the last read. Each query looks up the names of
+// tables again, while the catalog is read as of the snapshot; if the two differ, a
+// rebuild has swapped the tables.
 func (s *Snapshot) Unchanged(ctx context.Context) error {
 	var same bool
 	err := s.QueryRow(ctx, "select coalesce(to_regnamespace('accession')::oid = (select oid from pg_namespace where nspname = 'accession'), false)").Scan(&same)
@@ -59,7 +61,8 @@ func (s *Snapshot) Unchanged(ctx context.Context) error {
 	return nil
 }
 
-// Rows returns what is read from it, and after the last row what Unchanged returns.
+// Rows yields rows that are read from a snapshot, and after the last one the error of
+// Unchanged.
 func Rows[T any](ctx context.Context, s *Snapshot, rows iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for row, err := range rows {
@@ -74,7 +77,7 @@ func Rows[T any](ctx context.Context, s *Snapshot, rows iter.Seq2[T, error]) ite
 	}
 }
 
-// idle names the error of a transaction that PostgreSQL ended for standing still.
+// idle returns ErrIdle for a transaction that PostgreSQL ended because it was idle.
 func idle(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == tables.IdleTimeout {

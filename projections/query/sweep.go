@@ -11,7 +11,7 @@ import (
 // SweepFilter chooses files that a sweeper may have to end.
 type SweepFilter struct {
 	DownloadBefore, ProcessingBefore time.Time       // attempts that began before this, by the log's clock
-	Downloads                        int             // failed files of no job that had so many attempts
+	Downloads                        int             // failed files without a job that had this many attempts
 	After                            domain.FileHash // the last of the page before
 	Limit                            int             // at most (default 100)
 }
@@ -20,9 +20,9 @@ type SweepFilter struct {
 // that it is in, its job and the job's profile ("" = it belongs to none).
 type SweepCandidate = pgdb.SweepCandidatesRow
 
-// SweepCandidates lists files in the net in the order of their hashes; with them
-// those that belong to no job and wait to be processed again. Files of deleted jobs
-// rest.
+// SweepCandidates lists the files that the filter selects, in the order of their
+// hashes, and those without a job that wait to be processed again. Files of deleted
+// jobs are left out.
 func SweepCandidates(ctx context.Context, db Reader, net SweepFilter) ([]SweepCandidate, error) {
 	rows, err := pgdb.New(db).SweepCandidates(ctx, pgdb.SweepCandidatesParams{
 		DownloadBefore: net.DownloadBefore, ProcessingBefore: net.ProcessingBefore,

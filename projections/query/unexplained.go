@@ -10,8 +10,8 @@ import (
 
 // Unexplained looks for batches that do not add up: what they list is not what
 // completed, failed, is held, deleted and in progress, or a job that was made has no
-// row. It goes round all batches, a few at each scan, and scans again each time
-// those that it found. It must not be used by several goroutines at once.
+// row. It scans all batches in turn, a few in each scan, and those that it found in
+// every scan. It must not be used by several goroutines at once.
 type Unexplained struct {
 	Batches int32 // how many at a scan (default 1,000)
 	Jobs    int64 // with about how many jobs (default 50,000)
@@ -22,7 +22,7 @@ type Unexplained struct {
 
 const maxUnexplained = 1000
 
-// Scan goes on where the last scan ended, and returns how many batches are known that
+// Scan continues where the last scan ended, and returns how many batches are known that
 // do not add up.
 func (u *Unexplained) Scan(ctx context.Context, db Reader) (int, error) {
 	p := pgdb.LookAtBatchesParams{After: u.after, MaxRows: cmp.Or(u.Batches, 1000), MaxJobs: cmp.Or(u.Jobs, 50_000), Again: slices.Concat([]string{}, u.found)}
@@ -42,7 +42,7 @@ func (u *Unexplained) Scan(ctx context.Context, db Reader) (int, error) {
 			u.found = append(u.found, row.ID)
 		}
 	}
-	if from != "" && u.after == "" { // behind the last batch the first follows
+	if from != "" && u.after == "" { // after the last batch it begins again
 		return u.Scan(ctx, db)
 	}
 	return len(u.found), nil

@@ -15,8 +15,8 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// Tables returns rows to be compared with the log, of one moment if DB is a snapshot.
-// Rows come in the order of their keys, after the given one, at most limit.
+// Tables reads the rows that are compared with the log; they are consistent if DB is a
+// snapshot. Rows come in the order of their keys, after the given one, at most limit.
 type Tables struct{ DB pgdb.DBTX }
 
 // ReadTables calls do to read the tables as they are at one moment.
@@ -85,7 +85,7 @@ func (t Tables) Events(ctx context.Context, from uint64, limit int) ([]Stored, e
 	})
 }
 
-// Checkpoint is where the main projection stands.
+// Checkpoint is the checkpoint of the main projection.
 type Checkpoint struct {
 	Stream  string
 	Created time.Time
@@ -121,7 +121,7 @@ func (t Tables) Poisoned(ctx context.Context) (map[domain.Aggregate]string, erro
 // violation: the key, what is expected, what is found.
 type Rule struct{ Name, Table, SQL string }
 
-// Broken is where a rule does not hold.
+// Broken is one violation of a rule.
 type Broken struct {
 	Rule            Rule
 	Key, Want, Have string

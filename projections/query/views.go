@@ -1,6 +1,6 @@
-// Package query reads the tables of the projection: what views, reports and pages show,
-// what verify and the sweeper need, and snapshots that hold one moment. [Past] shows the
-// same without tables, as of any event.
+// Package query reads the tables of the projection, for commands, reports, verify and
+// the sweeper, and opens consistent snapshots of them. [Past] folds the same rows in
+// memory, as of any event.
 package query
 
 import (
@@ -20,20 +20,20 @@ import (
 // be projected yet.
 var ErrNotFound = tables.ErrNotFound
 
-// Reader is what one question needs: a pool, a connection, a transaction or a snapshot.
+// Reader is what one query needs: a pool, a connection, a transaction or a snapshot.
 type Reader = tables.Reader
 
-// DB is what several questions of one moment need: a pool or a connection.
+// DB is what several queries in one snapshot need: a pool or a connection.
 type DB = tables.DB
 
-// Rows as people ask for them. Their fields are the columns, which the database
-// explains; in JSON they have the columns' names. Times are UTC.
+// Rows of views and tables. Their fields are the columns, which the database explains;
+// in JSON they have the columns' names. Times are UTC.
 type (
 	// BatchSummary is a row of report.batch_summary.
 	BatchSummary = pgdb.ReportBatchSummary
 	// BatchReport is a row of accession.batch_report.
 	BatchReport = pgdb.AccessionBatchReport
-	// Message is what the history holds of a message about a batch.
+	// Message is a message about a batch, as the history has it.
 	Message = pgdb.BatchMessagesRow
 	// Retry is a row of report.retry_history.
 	Retry = pgdb.ReportRetryHistory

@@ -15,9 +15,9 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// Waiter lets people who have just changed something wait until the tables show
-// it. All of them share one connection, which listens for what the projector says
-// after each transaction; without waiters there is none.
+// Waiter lets people who have just changed something wait until the tables show it. All
+// waiters share one connection, which listens for the projector's notification after
+// each transaction; without waiters it is closed.
 type Waiter struct {
 	pool *pgxpool.Pool
 
@@ -100,7 +100,7 @@ func (w *Waiter) join() {
 	}
 }
 
-// leave ends the connection after the last waiter.
+// leave closes the connection after the last waiter.
 func (w *Waiter) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +128,7 @@ func (w *Waiter) listen(ctx context.Context, stopped chan<- struct{}) {
 	}
 }
 
-// hear notifies the waiters of each transaction, until the connection ends.
+// hear wakes the waiters after each transaction, until the connection ends.
 func (w *Waiter) hear(ctx context.Context) {
 	conn, err := w.pool.Acquire(ctx)
 	if err != nil {

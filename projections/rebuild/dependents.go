@@ -11,8 +11,8 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// DependentsError reports that another program has built on tables or views that a rebuild
-// replaces: dropped, they would take that along.
+// DependentsError reports that another program has built on tables or views that a
+// rebuild replaces: dropping these would drop what was built on them.
 type DependentsError struct {
 	Objects []string // such as: view public.mine
 	Begun   bool     // the swap is over; only the old tables are still there
@@ -28,9 +28,9 @@ func (e *DependentsError) Error() string {
 	return fmt.Sprintf("these are not of this program and would be dropped with the tables and views that they depend on: %s; nothing was changed: drop them yourself and %s, or let `--drop-dependents` drop them", list, remedy)
 }
 
-// sqlDependents finds what goes when two schemas are dropped and is not in them: it
-// follows what PostgreSQL itself would, from a table to the rule of a view on it,
-// from the rule to the view, from there to what is built on that.
+// sqlDependents finds the objects outside two schemas that are dropped with them. Like
+// PostgreSQL it follows dependencies: from a table to the rule of a view on it, from
+// the rule to the view, and on to what is built on the view.
 const sqlDependents = `
 with recursive
 mine as (select oid from pg_namespace where nspname = any($1)),
@@ -76,8 +76,8 @@ where not exists (select from pg_class c where c.relnamespace = to_regnamespace(
 	and not exists (select from pg_proc p where p.pronamespace = to_regnamespace(pair.next) and p.proname = o.name)
 order by 1`
 
-// dependents lists what would go with a generation of tables and views without
-// being part of it.
+// dependents lists the objects that would be dropped with a generation of tables and
+// views and are not part of it.
 func dependents(ctx context.Context, db tables.DB, n migrations.Names) ([]string, error) {
 	return identities(ctx, db, "look for what depends on the tables", sqlDependents, []string{n.Tables, n.Views})
 }
@@ -88,8 +88,8 @@ func strangers(ctx context.Context, db tables.DB) ([]string, error) {
 		migrations.Live.Tables, migrations.Next.Tables, migrations.Live.Views, migrations.Next.Views)
 }
 
-// identities asks the catalogue. To compile such a question takes PostgreSQL a
-// thousand times as long as to answer it.
+// identities queries the catalog, without JIT: PostgreSQL takes a thousand times as
+// long to compile such a query as to run it.
 func identities(ctx context.Context, db tables.DB, what, sql string, args ...any) (list []string, err error) {
 	err = pgx.BeginTxFunc(ctx, db, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "set local jit = off"); err != nil {
@@ -108,7 +108,8 @@ func identities(ctx context.Context, db tables.DB, what, sql string, args ...any
 	return list, nil
 }
 
-// depended refuses to replace what others have built on, unless that may go.
+// depended returns an error if other programs have built on the tables, unless these
+// objects may be dropped.
 func (r *rebuild) depended(ctx context.Context) error {
 	if r.cfg.DropDependents {
 		return nil
@@ -120,10 +121,11 @@ func (r *rebuild) depended(ctx context.Context) error {
 	return err
 }
 
-// strange refuses to replace schemas that others have put something into, unless
-// that may go. The new schemas are there; they go again if this run made them.
+// strange returns an error if other programs have added objects to the live schemas,
+// unless these may be dropped. It then drops the new schemas again if this run made
+// them.
 func (r *rebuild) strange(ctx context.Context, pending int, resumed bool) error {
-	if r.cfg.DropDependents || pending > 0 { // a newer program may have given something up
+	if r.cfg.DropDependents || pending > 0 { // a newer program may have removed something
 		return nil
 	}
 	list, err := strangers(ctx, r.cfg.Pool)

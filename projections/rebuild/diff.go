@@ -30,8 +30,8 @@ type Generation struct {
 	created time.Time
 }
 
-// Diff is how two generations of the tables differ that have the same
-// events: those of before a rebuild, and those that it made.
+// Diff lists how two generations of the tables with the same events differ: those that
+// a rebuild replaced or would replace, and those that it made.
 type Diff struct {
 	Before Generation  `json:"before"`
 	After  Generation  `json:"after"`
@@ -69,9 +69,9 @@ func (e *SequenceError) Error() string {
 // DiffTables names the tables that can be compared.
 func DiffTables() []string { return slices.Clone(compared) }
 
-// Compare compares the live tables with those that a rebuild made and did not swap,
-// or put aside and kept, row by row, in one snapshot. No rebuild can begin
-// meanwhile; all else goes on.
+// Compare compares the live tables with those that a rebuild made and did not swap, or
+// that it replaced and kept, row by row, in one snapshot. No rebuild can begin
+// meanwhile.
 func Compare(ctx context.Context, pool *pgxpool.Pool, o DiffOptions) (d Diff, err error) {
 	names := compared
 	if o.Table != "" {
@@ -129,8 +129,8 @@ func missing(there bool, err error) error {
 	return err
 }
 
-// generation returns how far the tables of these names have come. A rebuild renames the
-// checkpoint of those that it replaces.
+// generation returns the checkpoint of the tables with these names. A rebuild renames
+// the checkpoint of those that it replaces.
 func generation(ctx context.Context, tx pgx.Tx, n migrations.Names) (g Generation, there bool, err error) {
 	g.Schema = n.Tables
 	checkpoint := pgx.Identifier{n.Tables, "checkpoint"}.Sanitize()

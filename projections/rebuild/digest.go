@@ -84,8 +84,8 @@ func fingerprint(ctx context.Context, tx pgx.Tx, names migrations.Names, table s
 	return d, err
 }
 
-// plainText makes values the same text on every connection. To compile a question
-// whose work is in functions gains nothing.
+// plainText makes values have the same text on every connection. It also turns JIT off,
+// which does not help queries whose work is in functions.
 func plainText(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local extra_float_digits = 1; set local jit = off")
 	return err

@@ -16,8 +16,8 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// fillChunk is how many events are handed on at once, and fillMemory how many
-// states of a sort are remembered between transactions.
+// fillChunk is how many events are folded at once, and fillMemory how many states of
+// each kind are kept between transactions.
 const fillChunk, fillMemory = 1000, 200_000
 
 // round is what one transaction writes.
@@ -27,8 +27,8 @@ type round struct {
 }
 
 // fill replays the log into the new tables up to a sequence. Reading and decoding,
-// folding, and writing run in parallel; the checkpoint moves with each transaction,
-// so that another run goes on there.
+// folding, and writing run in parallel; the checkpoint moves with each transaction, so
+// that another run can continue there.
 func (r *rebuild) fill(ctx context.Context, f *fold.Fold, to uint64) error {
 	from := r.at
 	if uint64(from.Seq) >= to {
@@ -67,8 +67,8 @@ func (r *rebuild) fill(ctx context.Context, f *fold.Fold, to uint64) error {
 	return nil
 }
 
-// foldChunks folds events in memory, what it needs of the new tables read first, into
-// rounds of a window.
+// foldChunks reads the states that it needs from the new tables and folds events into
+// rounds of Window events.
 func (r *rebuild) foldChunks(ctx context.Context, f *fold.Fold, at tables.Checkpoint, to uint64, chunks <-chan []domain.Recorded, rounds chan<- round) error {
 	events := 0
 	for chunk := range chunks {
@@ -95,8 +95,8 @@ func (r *rebuild) foldChunks(ctx context.Context, f *fold.Fold, at tables.Checkp
 	return nil
 }
 
-// replaying returns how far the replay is at a sequence, from how many events this run has
-// replayed, by all its fills, and how long that took.
+// replaying returns the progress of the replay at a sequence. events and took are those
+// of all fills of this run.
 func replaying(events int64, took time.Duration, at, to uint64) Progress {
 	rate := float64(events) / max(took.Seconds(), 0.001)
 	return Progress{Phase: "replay", Seq: at, Last: to, Rate: rate, Left: time.Duration(float64(to-at) / rate * float64(time.Second))}
@@ -105,8 +105,9 @@ func replaying(events int64, took time.Duration, at, to uint64) Progress {
 // write puts one round into the new tables and moves their checkpoint.
 func (r *rebuild) write(ctx context.Context, steps []fold.Step, from, to tables.Checkpoint) error {
 	if from.Seq/tables.PartitionWidth != to.Seq/tables.PartitionWidth || from.Seq == 0 {
-		// Steps of a width may pass over the partition of the last event, and so
-		// over the one behind it, which a projector takes to be there.
+		// The last iteration is for the partition of the last event and the one after
+		// it, which a projector expects to exist: steps of PartitionWidth may skip
+		// them.
 		for seq := from.Seq; ; seq = min(seq+tables.PartitionWidth, to.Seq) {
 			if err := r.next.MakeEventPartitions(ctx, seq); err != nil {
 				return fmt.Errorf("make partitions: %w", err)
@@ -134,7 +135,7 @@ func (r *rebuild) write(ctx context.Context, steps []fold.Step, from, to tables.
 	return crash.Around("projections/rebuild/commit", func() error { return tx.Commit(ctx) })
 }
 
-// readChunks hands on the events from one sequence to another.
+// readChunks sends the events from one sequence to another in chunks.
 func readChunks(ctx context.Context, source projections.Source, from, to uint64, out chan<- []domain.Recorded) error {
 	next := from
 	chunk := make([]domain.Recorded, 0, fillChunk)

@@ -12,9 +12,9 @@ import (
 )
 
 // While a rebuild fills its tables they have only the primary keys by which it finds
-// rows again; the definitions of all other indexes and keys wait in a table of their
-// own, so that a rebuild which was interrupted knows what is missing. To insert a row
-// into an index of random order costs several times what sorting them all does.
+// rows again; the definitions of all other indexes and keys are kept in a table, so
+// that a resumed rebuild knows what is missing. Inserting rows into an index in random
+// order costs several times as much as building it at the end.
 const (
 	putAside = `
 create table accession_next.rebuild_index as
@@ -55,11 +55,11 @@ func (r *rebuild) unindex(ctx context.Context) error {
 	})
 }
 
-// searched are the columns by which events are looked for. To learn what is usual in
-// the others, each event's own id among them, costs more than all indexes.
+// searched are the columns by which events are found. Statistics of the others, such as
+// each event's own id, would cost more than all indexes.
 const searched = " (epoch, seq, type, kind, aggregate_id, version, batch_id, time)"
 
-// indexWorkers is how many indexes are built, or tables looked through, at once.
+// indexWorkers is how many indexes are built, or tables analyzed, at once.
 const indexWorkers = 2
 
 // index builds what is missing, and collects statistics of the tables.
@@ -112,11 +112,12 @@ func (r *rebuild) analyze(ctx context.Context, table string) error {
 	})
 }
 
-// unhelped makes PostgreSQL set no helpers on a table that is not large: to start and end
-// them costs more than they save, and two tables are done at once anyhow.
+// unhelped keeps PostgreSQL from using parallel workers for tables that are not large:
+// starting them costs more than they save, and two tables are processed at once anyway.
 const unhelped = "set local min_parallel_table_scan_size = '256MB'"
 
-// parallel does something with all of a list, some at once, up to the first error.
+// parallel calls do for each item of a list, indexWorkers at once, up to the first
+// error.
 func parallel[T any](ctx context.Context, list []T, do func(context.Context, T) error) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(indexWorkers)
@@ -126,7 +127,7 @@ func parallel[T any](ctx context.Context, list []T, do func(context.Context, T) 
 	return all.Wait()
 }
 
-// aside is an index that is still to be built.
+// aside is an index that must still be built.
 type aside struct{ Name, Definition string }
 
 func (r *rebuild) buildIndex(ctx context.Context, i aside) error {

@@ -33,35 +33,35 @@ type Config struct {
 	DropDependents bool
 	// Window is how many events go into one transaction, 0 = 50,000.
 	Window int
-	// Progress is called now and then unless it is nil.
+	// Progress, unless nil, is called at intervals.
 	Progress func(Progress)
 }
 
-// Progress returns how far a rebuild is.
+// Progress is how far a rebuild is.
 type Progress struct {
 	Phase string // replay, index, compare, swap
 	Seq   uint64 // sequence that the new tables have reached
-	Last  uint64 // where they have to come
+	Last  uint64 // sequence that they have to reach
 	Rate  float64
 	Left  time.Duration // at this rate; 0 = not known
 }
 
-// Result returns what a rebuild did.
+// Result describes a completed rebuild.
 type Result struct {
 	Events   int64         // that were replayed, by this run
 	Took     time.Duration // of the replay
-	Compared string        // why the tables were not compared, or differ lawfully; "" = they are equal
+	Compared string        // why the tables were not compared, or may differ; "" = they are equal
 	At       int64         // the sequence at which they were compared
 	Tables   []TableDigest
 	Kept     bool // the old tables are still there
 }
 
 var (
-	// ErrLeft reports that an interrupted rebuild is in the way.
+	// ErrLeft reports that an interrupted rebuild exists.
 	ErrLeft = errors.New("an interrupted rebuild is there: `accession rebuild --resume` goes on with it, `accession rebuild --drop` removes it")
 	// ErrNone reports that there is nothing to resume.
 	ErrNone = errors.New("there is no interrupted rebuild to resume: `accession rebuild` begins one")
-	// ErrOldKept reports that the tables of before an earlier rebuild are in the way.
+	// ErrOldKept reports that the tables which an earlier rebuild replaced still exist.
 	ErrOldKept = errors.New("the tables that an earlier rebuild replaced are still kept: `accession rebuild --drop` removes them")
 	// ErrBusy reports that another process rebuilds, or compares.
 	ErrBusy = errors.New("another process is rebuilding or comparing the tables: wait until it has ended")
@@ -131,10 +131,10 @@ func Drop(ctx context.Context, pool *pgxpool.Pool, dropDependents bool) error {
 	return nil
 }
 
-// unlockTime is how long giving a lock back may take.
+// unlockTime bounds the release of a lock.
 const unlockTime = 5 * time.Second
 
-// alone does something that only one process at a time does.
+// alone calls do while this process holds the lock for rebuilds.
 func alone(ctx context.Context, pool *pgxpool.Pool, do func() error) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func alone(ctx context.Context, pool *pgxpool.Pool, do func() error) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTime)
 		defer cancel()
 		if _, err := conn.Exec(ctx, "select pg_advisory_unlock(hashtext('accession rebuild'))"); err != nil {
-			_ = conn.Conn().Close(ctx) // the lock goes with it
+			_ = conn.Conn().Close(ctx) // which releases the lock
 		}
 	}()
 	return do()
@@ -193,7 +193,8 @@ func (r *rebuild) run(ctx context.Context) error {
 		return err
 	}
 	f := fold.New()
-	// What the live tables have, or, where these are of no use, what the log has.
+	// Fill up to the checkpoint of the live tables or, if these cannot be used, to the
+	// end of the log.
 	for {
 		to, err := r.target(ctx)
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// compare brings the new tables to the sequence of a snapshot of the live ones, and
-// digests both. The live ones go on meanwhile.
+// compare fills the new tables up to the sequence of a snapshot of the live ones, and
+// digests both. The live tables are written meanwhile.
 func (r *rebuild) compare(ctx context.Context, f *fold.Fold) error {
 	tx, err := r.cfg.Pool.BeginTx(ctx, tables.Snapshot)
 	if err != nil {
@@ -84,7 +84,7 @@ func compareTable(ctx context.Context, live, next pgx.Tx, table string) (TableDi
 	return TableDigest{Table: table, LiveRows: d.Rows, LiveDigest: d.Digest, NewRows: n.Rows, NewDigest: n.Digest.Digest}, errors.Join(err, n.err)
 }
 
-// swapTail is how many events may be missing while the projector is kept waiting.
+// swapTail is how many events may be replayed while the projector waits.
 const swapTail = 5000
 
 // swap brings the new tables to where the live ones are and puts them in their

@@ -9,8 +9,8 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// batchState is a batch as its events leave it, and the columns that go beyond:
-// timings, and counters that follow from the events of its jobs.
+// batchState is the state of a batch, and further columns: timings, and counters that
+// follow from the events of its jobs.
 type batchState struct {
 	domain.Batch
 	kept
@@ -61,7 +61,7 @@ func (f *Fold) batch(r domain.Recorded) error {
 	switch r.Type {
 	case domain.EventBatchStarted:
 		s.row.StartedAt = at
-		if s.Listing == nil { // its manifest is bad: it never has a job, and adds up to that
+		if s.Listing == nil { // its manifest is invalid: it never has jobs, and the counts add up
 			s.row.RowsListed = new(int64)
 		}
 	case domain.EventBatchReporting, domain.EventBatchUpdateRequested:
@@ -73,7 +73,7 @@ func (f *Fold) batch(r domain.Recorded) error {
 	return nil
 }
 
-// count keeps the counters of a batch when one of its jobs changes its state.
+// count updates the counters of a batch when one of its jobs changes its state.
 func (s *batchState) count(from, to domain.JobState) {
 	s.dirty = true
 	if from == domain.JobNone {
@@ -99,8 +99,7 @@ func (s *batchState) counter(state domain.JobState) *int64 {
 	}
 }
 
-// columns returns the row, with everything that [BatchOf] needs to get the batch
-// back.
+// columns returns the row, with all that [BatchOf] needs.
 func (s *batchState) columns() pgdb.AccessionBatch {
 	row, b := s.row, s.Batch
 	row.ID, row.Version, row.Status = string(b.ID), b.Version, string(b.State)
@@ -120,7 +119,7 @@ func (s *batchState) columns() pgdb.AccessionBatch {
 	return row
 }
 
-// BatchOf returns the batch back that [batchState.columns] wrote.
+// BatchOf returns the batch of a row; it is the inverse of [batchState.columns].
 func BatchOf(row pgdb.AccessionBatch) (domain.Batch, error) {
 	b := domain.Batch{
 		ID: domain.BatchID(row.ID), Version: row.Version, State: domain.BatchState(row.Status),

@@ -8,7 +8,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// history keeps the event as it stands in the log.
+// history adds the event's row, with the data as in the log.
 func (f *Fold) history(r domain.Recorded) error {
 	data, err := json.Marshal(r.Data)
 	if err != nil {

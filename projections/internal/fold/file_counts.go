@@ -17,10 +17,10 @@ type countState struct {
 func (s *countState) state() *kept                     { return &s.kept }
 func (s *countState) columns() pgdb.AccessionFileCount { return s.AccessionFileCount }
 
-// countsOf names the counters that an event moves: those of the job and the batch
-// whose files, or whose deletion, it describes. A job's files may be known before
-// the job itself: they do not travel through the outbox. Hence counters have rows
-// of their own.
+// countsOf returns the keys of the counters that an event changes: those of the job and
+// the batch whose files, or whose deletion, it describes. A file's events may be in the
+// log before those of its job, because they do not pass through the outbox. Hence
+// counters have rows of their own.
 func countsOf(r domain.Recorded) []string {
 	var job domain.JobID
 	if m, ok := domain.MoveOfFile(r.Data); ok {
@@ -42,7 +42,7 @@ func (f *Fold) loadFileCounts(ctx context.Context, q *pgdb.Queries, ids []string
 	return err
 }
 
-// countFile moves a file of a job from where it was counted to where it is now.
+// countFile moves a file from the counter of its state before to that of its state now.
 func (f *Fold) countFile(before, now domain.File) error {
 	if now.Spec.JobID == "" {
 		return nil
@@ -83,7 +83,7 @@ func addFile(c *pgdb.AccessionFileCount, f domain.File, deleted bool, n int64) {
 	}
 }
 
-// deleteFiles counts the files of a deleted job as deleted, wherever they stood.
+// deleteFiles counts the files of a deleted job as deleted, whatever their states.
 func (f *Fold) deleteFiles(r domain.Recorded) error {
 	job, batch := f.counts[r.Aggregate.ID], f.counts[string(r.BatchID)]
 	if job == nil || batch == nil {

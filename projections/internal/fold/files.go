@@ -8,7 +8,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// fileState is a file as its events leave it, and the columns that go beyond.
+// fileState is the state of a file, and further columns.
 type fileState struct {
 	domain.File
 	kept
@@ -30,9 +30,8 @@ func (f *Fold) loadFiles(ctx context.Context, q *pgdb.Queries, ids []string) err
 	return nil
 }
 
-// file folds a file's event, and what follows from it for its transitions, its
-// failed attempts and the counters. All times but the event's own are the log's:
-// one clock for all workers.
+// file folds a file's event into its state, its transitions, its failed attempts and
+// the counters. All times but the event's own are the log's: one clock for all workers.
 func (f *Fold) file(r domain.Recorded) error {
 	s := f.files[r.Aggregate.ID]
 	before := s.File
@@ -72,7 +71,7 @@ func (f *Fold) fileTransition(r domain.Recorded, before domain.File, s *fileStat
 	f.fileTransitions = append(f.fileTransitions, row)
 }
 
-// columns returns the row, with everything that [FileOf] needs to get the file back.
+// columns returns the row, with all that [FileOf] needs.
 func (s *fileState) columns() pgdb.AccessionFile {
 	row, f := s.row, s.File
 	row.RawFileHash, row.Version, row.Status = string(f.Hash), f.Version, string(f.State)
@@ -94,7 +93,7 @@ func (s *fileState) columns() pgdb.AccessionFile {
 	return row
 }
 
-// FileOf returns the file back that [fileState.columns] wrote.
+// FileOf returns the file of a row; it is the inverse of [fileState.columns].
 func FileOf(row pgdb.AccessionFile) domain.File {
 	f := domain.File{
 		Hash: domain.FileHash(row.RawFileHash), Version: row.Version, State: domain.FileState(row.Status),

@@ -1,5 +1,5 @@
-// Package fold turns events into rows. Each read model is a file: how it folds, and how
-// its row becomes the domain's state again.
+// Package fold turns events into rows. Each read model has a file: how it folds events,
+// and how its row is converted back to the state of package domain.
 package fold
 
 import (
@@ -35,8 +35,8 @@ type Fold struct {
 	round int // counts transactions
 }
 
-// kept says of a state whether its row is there already, whether it must be
-// written, and in which round an event last touched it.
+// kept says whether the row of a state is stored, whether it must be written, and in
+// which round an event last changed it.
 type kept struct {
 	stored, dirty bool
 	round         int
@@ -54,8 +54,8 @@ func New() *Fold {
 // wanted are the keys of states that must be read.
 type wanted map[string]bool
 
-// want begins the state of a key that is not known yet. Nothing needs to be read
-// of an aggregate whose first event this is.
+// want adds the state of an unknown key, and to ask the key to read. For the first
+// event of an aggregate nothing needs to be read.
 func want[S interface{ state() *kept }](f *Fold, states map[string]S, key string, begin func() S, ask wanted, first bool) {
 	s, known := states[key]
 	if !known {
@@ -68,7 +68,7 @@ func want[S interface{ state() *kept }](f *Fold, states map[string]S, key string
 	s.state().round = f.round
 }
 
-// asked are the keys of the states that must be read.
+// asked are the keys of the states that must be read, by read model.
 type asked struct{ batches, jobs, files, counts, settings wanted }
 
 func newAsked() asked { return asked{wanted{}, wanted{}, wanted{}, wanted{}, wanted{}} }
@@ -117,8 +117,7 @@ func (f *Fold) Load(ctx context.Context, q *pgdb.Queries, events []domain.Record
 	return nil
 }
 
-// Apply hands one event to its read models. inHistory: its row in the history is
-// there already.
+// Apply folds one event. inHistory says that its row in the history exists already.
 func (f *Fold) Apply(r domain.Recorded, inHistory bool) error {
 	var err error
 	if !inHistory {
@@ -130,16 +129,16 @@ func (f *Fold) Apply(r domain.Recorded, inHistory bool) error {
 	return eventError(r, err)
 }
 
-// History keeps the event as it stands in the log, and nothing else.
+// History adds the event's row in the history, and does not fold it.
 func (f *Fold) History(r domain.Recorded) error { return eventError(r, f.history(r)) }
 
-// Remember hands an event to the read models of states, of which nothing was read.
+// Remember folds an event into the states only, without reading from the tables.
 func (f *Fold) Remember(r domain.Recorded) error {
 	f.begin(r, newAsked())
 	return eventError(r, f.states(r))
 }
 
-// states hands one event to the read models of states.
+// states folds one event into the read model of its aggregate's state.
 func (f *Fold) states(r domain.Recorded) error {
 	switch r.Aggregate.Kind {
 	case domain.KindBatch:
@@ -164,12 +163,12 @@ type row[R any] interface {
 // Step writes some rows.
 type Step func(ctx context.Context, tx pgx.Tx) error
 
-// Write puts the outcome into the tables.
+// Write writes all new and changed rows to the tables.
 func (f *Fold) Write(ctx context.Context, tx pgx.Tx, names migrations.Names) error {
 	return WriteAll(ctx, tx, f.Steps(names))
 }
 
-// WriteAll writes what steps hold.
+// WriteAll runs the steps in order.
 func WriteAll(ctx context.Context, tx pgx.Tx, steps []Step) error {
 	for _, s := range steps {
 		if err := s(ctx, tx); err != nil {
@@ -179,8 +178,8 @@ func WriteAll(ctx context.Context, tx pgx.Tx, steps []Step) error {
 	return nil
 }
 
-// Steps returns all rows as they are now; what the fold does later does not change
-// them.
+// Steps returns the steps that write all rows as they are now; later events do not
+// change them.
 func (f *Fold) Steps(names migrations.Names) []Step {
 	in := func(tx pgx.Tx) *pgdb.Queries { return tables.Queries(tx, names) }
 	schema := names.Tables
@@ -206,11 +205,11 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 	)
 }
 
-// Written makes the fold ready for the next events. It remembers the states, but drops
-// those that no event of the last rounds touched while there are more than so many of
-// a sort: they are in the tables.
+// Written makes the fold ready for the next events. It keeps the states, but while
+// there are more than most of a kind it drops those that no event of the last rounds
+// has changed: they are in the tables.
 func (f *Fold) Written(most int) {
-	// As many more will come as have come.
+	// The next transaction will probably have as many events.
 	f.events, f.reports = make([]pgdb.AccessionEvent, 0, cap(f.events)), nil
 	f.transitions = make([]pgdb.AccessionJobTransition, 0, cap(f.transitions))
 	f.fileTransitions = make([]pgdb.AccessionFileTransition, 0, cap(f.fileTransitions))
@@ -245,8 +244,8 @@ func added[R any](schema, table string, rows []R) []Step {
 	return []Step{func(ctx context.Context, tx pgx.Tx) error { return copyRows(ctx, tx, schema, table, rows) }}
 }
 
-// changes writes the states of one sort that have changed: new ones are added,
-// others updated.
+// changes writes the states of one kind that have changed: new ones are added, others
+// updated.
 func changes[R any, S row[R]](names migrations.Names, c change, states map[string]S) []Step {
 	fresh, old := changed(states)
 	return append(added(names.Tables, c.table, fresh), func(ctx context.Context, tx pgx.Tx) error {
@@ -274,7 +273,7 @@ func changed[R any, S row[R]](states map[string]S) (fresh, old []R) {
 	return fresh, old
 }
 
-// Put writes rows in one statement, as one JSON array; no rows, no statement.
+// Put writes rows in one statement, as one JSON array; without rows it does nothing.
 func Put[R any](ctx context.Context, what string, write func(context.Context, []byte) error, rows []R) error {
 	if len(rows) == 0 {
 		return nil

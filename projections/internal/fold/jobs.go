@@ -9,7 +9,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// jobState is a job as its events leave it, and the columns that go beyond.
+// jobState is the state of a job, and further columns.
 type jobState struct {
 	domain.Job
 	kept
@@ -35,8 +35,8 @@ func (f *Fold) loadJobs(ctx context.Context, q *pgdb.Queries, ids []string) erro
 	return nil
 }
 
-// job folds a job's event, and what follows from it for its batch, its
-// transitions and its retries.
+// job folds a job's event into its state, its batch's counters, its transitions and its
+// retries.
 func (f *Fold) job(r domain.Recorded) error {
 	s := f.jobs[r.Aggregate.ID]
 	from := s.State
@@ -63,7 +63,7 @@ func (f *Fold) job(r domain.Recorded) error {
 	return nil
 }
 
-// outputs keeps what a step brought forth.
+// outputs sets the columns that a step's event fills.
 func (s *jobState) outputs(r domain.Recorded) {
 	switch d := r.Data.(type) {
 	case *domain.JobCreated:
@@ -92,7 +92,7 @@ func (f *Fold) transition(r domain.Recorded, from domain.JobState, s *jobState) 
 	})
 }
 
-// columns returns the row, with everything that [JobOf] needs to get the job back.
+// columns returns the row, with all that [JobOf] needs.
 func (s *jobState) columns() pgdb.AccessionJob {
 	row, j := s.row, s.Job
 	row.ID, row.Version, row.Status = string(j.ID), j.Version, string(j.State)
@@ -113,7 +113,7 @@ func (s *jobState) columns() pgdb.AccessionJob {
 	return row
 }
 
-// JobOf returns the job back that [jobState.columns] wrote.
+// JobOf returns the job of a row; it is the inverse of [jobState.columns].
 func JobOf(row pgdb.AccessionJob) (domain.Job, error) {
 	j := domain.Job{
 		ID: domain.JobID(row.ID), Version: row.Version, State: domain.JobState(row.Status),

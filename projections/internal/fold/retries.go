@@ -6,7 +6,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// What became of a failed attempt.
+// Outcomes of a failed attempt.
 const (
 	OutcomeOpen        = "open"         // not decided yet
 	OutcomeSucceeded   = "succeeded"    // the next attempt completed the job, or its step of the file
@@ -60,7 +60,7 @@ func (t *retries) at(job domain.JobID, attempt int) *Retry {
 	return t.row(Retry{Kind: domain.KindJob, JobID: job, Number: int64(attempt), Attempt: attempt})
 }
 
-// row finds the row of an attempt, or begins it.
+// row returns the row of an attempt, which it adds if there is none.
 func (t *retries) row(fresh Retry) *Retry {
 	key := attemptKey{fresh.JobID, fresh.FileHash, fresh.Number}
 	row := t.byKey[key]
@@ -72,9 +72,9 @@ func (t *retries) row(fresh Retry) *Retry {
 	return row
 }
 
-// fold keeps the attempts of a job that has come from one state to another. batch is
-// where its batch stands in the tables, which may be another state when one of them
-// was held for a while.
+// fold updates the attempts of a job after a transition. batch is the state of its
+// batch in the tables, which may be behind or ahead if the events of one of them were
+// held.
 func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, batch domain.BatchState) {
 	switch {
 	case j.State == domain.JobFailed:
@@ -102,8 +102,8 @@ func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, ba
 	}
 }
 
-// withBatch reports whether a job was deleted with its batch. Its event says so; one of
-// before that knew of it leaves only the batch as it is now.
+// withBatch reports whether a job was deleted with its batch. Its event says so; for
+// events of programs that did not record it, the batch's present state decides.
 func withBatch(r domain.Recorded, batch domain.BatchState) bool {
 	if d, ok := r.Data.(*domain.JobDeletion); ok && d.WithBatch != nil {
 		return *d.WithBatch
@@ -111,7 +111,7 @@ func withBatch(r domain.Recorded, batch domain.BatchState) bool {
 	return batch == domain.BatchDeleted
 }
 
-// traceOrNull is the trace that an event belongs to.
+// traceOrNull returns the trace of an event, nil = none.
 func traceOrNull(r domain.Recorded) *string {
 	if id := domain.TraceID(r.TraceParent); id != "" {
 		return &id
@@ -137,9 +137,9 @@ func (t *retries) rows(isNew bool) []*Retry {
 	return rows
 }
 
-// fileRetries keeps the failed attempts of a file that has come from one state to
-// another. A failure stays open until something succeeds, fails again or gives up;
-// the file remembers which one is.
+// fileRetries updates the failed attempts of a file after a transition. A failure stays
+// open until the next attempt succeeds or fails, or the file is given up; the state of
+// the file names the open one.
 func (f *Fold) fileRetries(r domain.Recorded, from domain.FileState, s *fileState, at time.Time) {
 	var last *Retry
 	if n := s.row.OpenFailure; n != nil {
@@ -163,7 +163,7 @@ func (f *Fold) fileRetries(r domain.Recorded, from domain.FileState, s *fileStat
 		settle(OutcomeGivenUp)
 	case domain.FileDownloaded, domain.FileProcessed:
 		if from == domain.FileSkipped {
-			return // taken up again: nothing had failed
+			return // reopened: nothing had failed
 		}
 		settle(OutcomeSucceeded)
 		s.row.OpenFailure = nil
@@ -172,12 +172,12 @@ func (f *Fold) fileRetries(r domain.Recorded, from domain.FileState, s *fileStat
 			return
 		}
 		last.ResumedAt, last.ResumedBy, last.ResumedTo = &at, ptr(string(r.Actor)), ptr(string(s.State))
-		settle(OutcomeOpen) // what was given up is not any more
+		settle(OutcomeOpen) // the file is no longer given up
 	}
 }
 
-// ofFile finds or begins the row of the failure that the file's event number
-// tells of.
+// ofFile returns the row of the failure that an event of the file recorded, which it
+// adds if there is none.
 func (t *retries) ofFile(f domain.File, number int64) *Retry {
 	return t.row(Retry{Kind: domain.KindFile, JobID: f.Spec.JobID, FileHash: f.Hash, Number: number})
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// change says how rows of a table that are there are updated.
+// change says how existing rows of a table are updated.
 type change struct {
 	table string   // without its schema
 	key   string   // the column that a row is known by
 	where string   // what else must hold of the row as it is (t) and as it becomes (r)
-	fixed []string // columns that keep what the first event said
+	fixed []string // columns that only the first event sets
 }
 
 var (
@@ -137,9 +137,8 @@ func copyRows[R any](ctx context.Context, tx pgx.Tx, schema, name string, rows [
 	return nil
 }
 
-// updateRows updates rows that are there in one statement: an array a column, which
-// costs PostgreSQL a tenth of rows as JSON. It is an error when one of them is not
-// there.
+// updateRows updates existing rows in one statement, with one array for each column,
+// which costs PostgreSQL a tenth of JSON. It is an error if a row does not exist.
 func updateRows[R any](ctx context.Context, tx pgx.Tx, schema string, c change, rows []R) error {
 	if len(rows) == 0 {
 		return nil
@@ -160,7 +159,7 @@ func updateRows[R any](ctx context.Context, tx pgx.Tx, schema string, c change, 
 		}
 		values, names = append(values, list), append(names, col.name)
 		kind, value := col.kind, "r."+col.name
-		if kind == textList { // one text each: an array of arrays would be taken apart
+		if kind == textList { // one text each: unnest would flatten an array of arrays
 			if err := literals(tx, list); err != nil {
 				return fmt.Errorf("update %s: %w", c.table, err)
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// settingState is a hold or pause as its events leave it.
+// settingState is the state of a hold or pause.
 type settingState struct {
 	domain.Setting
 	kept
@@ -53,7 +53,7 @@ func (f *Fold) setting(r domain.Recorded) error {
 	return nil
 }
 
-// SettingOf returns the setting back that the fold wrote.
+// SettingOf returns the setting of a row.
 func SettingOf(row pgdb.AccessionSetting) domain.Setting {
 	s := domain.Setting{Kind: domain.HoldKind(row.Kind), Name: row.Name, Version: row.Version}
 	if row.HeldBy != nil {

@@ -20,7 +20,7 @@ import (
 var (
 	// ErrNotFound reports that a row is not there.
 	ErrNotFound = errors.New("not in the projection")
-	// ErrMoved reports that the checkpoint is not where it was left.
+	// ErrMoved reports that another process has moved the checkpoint.
 	ErrMoved = errors.New("another projector has moved the checkpoint: run one projector for each projection")
 )
 
@@ -37,15 +37,15 @@ type DB interface {
 const Main = "main"
 
 // Version is the version of the rules by which this program folds events into rows. It
-// is counted up when the same events give other rows: tables of another version are
-// rebuilt.
+// is incremented when the same events lead to other rows: tables of another version
+// must be rebuilt.
 const Version = 2
 
 // PartitionWidth is the number of events in a partition of the event table, as in
 // accession.make_event_partitions.
 const PartitionWidth = 1_000_000
 
-// Checkpoint is how far a projection has come, in which log.
+// Checkpoint is the position of a projection in a log.
 type Checkpoint = pgdb.AccessionCheckpoint
 
 // Snapshot are the options of a transaction that reads the tables as they are at one
@@ -56,8 +56,8 @@ var Snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadO
 // tables: it waits while they are migrated, and a migration waits until it has ended.
 var Writing = pgx.TxOptions{BeginQuery: migrations.BeginWriter}
 
-// IdleTimeout is PostgreSQL's code for a transaction that it ended because nothing
-// came for too long.
+// IdleTimeout is PostgreSQL's code for a transaction that it ended because it was idle
+// for too long.
 const IdleTimeout = "25P03"
 
 // Stream describes a log. Name and Created together identify it; Last is the sequence
@@ -87,10 +87,10 @@ func After(at Checkpoint, last domain.Recorded) Checkpoint {
 	return at
 }
 
-// Move moves the checkpoint from where this projector stands, or returns [ErrMoved].
-// The row stays locked until the commit, so that what is read after it cannot be
-// another projector's half-done work. It returns how many events are held, and which
-// generation of tables this is.
+// Move moves the checkpoint if it is still where this projector left it, else it
+// returns [ErrMoved]. The row stays locked until the commit, so that no other projector
+// can write meanwhile. It returns how many events are held, and which generation of
+// tables this is.
 func Move(ctx context.Context, q *pgdb.Queries, from, to Checkpoint) (pgdb.MoveCheckpointRow, error) {
 	row, err := q.MoveCheckpoint(ctx, pgdb.MoveCheckpointParams{
 		Name: from.Name, Stream: from.Stream, StreamCreated: from.StreamCreated, Meaning: Version,
