@@ -170,8 +170,8 @@ type Claims interface {
 	// here (0 = at once); other processes are free to claim it earlier. A lost claim is
 	// no error.
 	Release(ctx context.Context, c *Claim, delay time.Duration) error
-	// Notice tells the queues of an event that was read from the log, so that new work
-	// is found without listing. Work whose events were missed is found by listing.
+	// Notice takes an event that was read from the log, so that new work is found
+	// without listing. Work whose events were missed is found by listing.
 	Notice(r domain.Recorded)
 }
 

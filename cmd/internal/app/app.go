@@ -1,5 +1,5 @@
-// Package app holds what a person or a program can ask of Accession: the use cases,
-// one file for each noun. The command line and the HTTP interface call nothing else.
+// Package app has the use cases of Accession, one file for each noun. All commands of
+// the command line call it.
 //
 //	Submit           accepts a deposit, as a batch
 //	Watch            follows a batch until it is at rest
@@ -69,9 +69,8 @@ type Live interface {
 	Room(ctx context.Context) error
 }
 
-// Resources opens what use cases work with, each part when it is first used: to read
-// a report, no ZooKeeper is needed. A part that cannot be opened is an [*Error] of kind
-// Unavailable.
+// Resources opens what use cases need, each part on first use: reading a report does
+// not need ZooKeeper. A part that cannot be opened is an [*Error] of kind Unavailable.
 type Resources struct {
 	LiveState
 	EventLog
@@ -120,8 +119,8 @@ type Tables interface {
 	Lag(ctx context.Context, last uint64) (events int64, age time.Duration, err error)
 }
 
-// Effects opens what lies outside of the three servers' workflow: stored objects,
-// records, profiles, mails, working directories.
+// Effects opens what is outside of the workflow: stored objects, records, profiles,
+// mails, working directories.
 type Effects interface {
 	Uploads(ctx context.Context) (*store.Store, error)
 	Records(ctx context.Context) (*record.Records, error)
@@ -150,16 +149,16 @@ type App struct {
 	Open  Resources
 	Actor domain.Actor
 	// DryRun makes operators' commands about batches, jobs, collections and queues
-	// decide and say what would happen, and write nothing.
+	// return what they would change, and write nothing.
 	DryRun bool
 }
 
-// meta is what commands of this actor carry.
+// meta returns the metadata of this actor's commands.
 func (a *App) meta() eventstore.Meta {
 	return eventstore.Meta{Actor: a.Actor, DryRun: a.DryRun, TraceParent: eventstore.NewTrace().Parent()}
 }
 
-// log opens the log and finds how far it goes.
+// log opens the log and returns its description.
 func (a *App) log(ctx context.Context) (log eventstore.Log, info eventstore.LogInfo, err error) {
 	if log, err = a.Open.Log(ctx); err == nil {
 		info, err = log.Info(ctx)
@@ -199,7 +198,7 @@ func page[T any](limit int, rows []T) ([]T, bool) {
 	return notNil(rows[:min(len(rows), limit)]), len(rows) > limit
 }
 
-// notNil makes an empty list show as one in JSON.
+// notNil returns an empty list for nil, so that JSON has [] and not null.
 func notNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}

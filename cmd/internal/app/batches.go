@@ -8,7 +8,7 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// The columns' comments in the database say what the fields of rows mean.
+// The comments of the columns in the database document the fields.
 type (
 	// BatchFilter selects batches.
 	BatchFilter = query.BatchFilter
@@ -21,8 +21,8 @@ type BatchPage struct {
 	Batches []BatchSummary `json:"batches"`
 	// Total counts all that the filter selects, on this page or not.
 	Total int64 `json:"total"`
-	// Truncated says that more follow behind the last one, and Next from where: the
-	// filter's Before, After for jobs and files.
+	// Truncated says that more follow behind the last one, and Next where to continue:
+	// it is the value for the filter's Before, or After for jobs and files.
 	Truncated bool   `json:"truncated"`
 	Next      string `json:"next,omitempty"`
 }
@@ -44,7 +44,7 @@ func (a *App) Batches(ctx context.Context, f BatchFilter) (p BatchPage, err erro
 type BatchView struct {
 	BatchSummary
 	Jobs []JobRow `json:"jobs"`
-	// FileCounts says how far the files of its jobs are.
+	// FileCounts counts the files of its jobs by state.
 	FileCounts FileCounts `json:"file_counts"`
 	// JobsTotal counts its jobs in the tables, Truncated says that not all are shown.
 	JobsTotal int64 `json:"jobs_total"`
@@ -55,7 +55,7 @@ type BatchView struct {
 	// Projected is false when the batch is newer than the tables: it was read from
 	// the live state, and its jobs are not there yet.
 	Projected bool `json:"projected"`
-	// At says as of which event this is, nil = now.
+	// At is the event as of which the batch is shown, nil = now.
 	At *AsOf `json:"at,omitempty"`
 }
 
@@ -76,7 +76,7 @@ func (a *App) Batch(ctx context.Context, id domain.BatchID, limit int) (v BatchV
 	return v, err
 }
 
-// liveBatch reads what the tables do not have yet.
+// liveBatch reads from the live state a batch that the tables do not have yet.
 func (a *App) liveBatch(ctx context.Context, id domain.BatchID) (v BatchView, err error) {
 	v.Jobs = []JobRow{}
 	live, err := a.Open.Live(ctx)
@@ -94,7 +94,7 @@ func (a *App) liveBatch(ctx context.Context, id domain.BatchID) (v BatchView, er
 	case b.Listing != nil:
 		v.RowsListed, v.JobsInProgress = new(int64(b.Listing.Rows)), int64(b.Listing.Rows)
 	case b.State != domain.BatchPending && b.State != domain.BatchHeld && b.State != domain.BatchDeleted:
-		v.RowsListed = new(int64) // its manifest is bad
+		v.RowsListed = new(int64) // its manifest is invalid
 	}
 	if b.Reason != nil {
 		v.ReasonClass, v.ReasonCode, v.ReasonMessage = new(string(b.Reason.Class)), new(string(b.Reason.Code)), &b.Reason.Message
@@ -142,8 +142,8 @@ func (a *App) ReleaseBatch(ctx context.Context, id domain.BatchID, why string) (
 	return a.changeBatch(ctx, "release", id, domain.ReleaseBatch{Reason: because(why)})
 }
 
-// RequestUpdate requests a second report of a failed batch, once its requeued jobs
-// have ended (B8). The report follows by itself (B9, B10).
+// RequestUpdate requests a second report of a failed batch, once its requeued jobs have
+// ended (B8). A daemon makes the report (B9, B10).
 func (a *App) RequestUpdate(ctx context.Context, id domain.BatchID, why string) (c Changed, err error) {
 	defer explained(&err, "update-report "+string(id))
 	if c, err = a.changeBatch(ctx, "update-report", id, domain.RequestUpdate{Reason: because(why)}); err != nil {

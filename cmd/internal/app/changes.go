@@ -17,15 +17,15 @@ type Changed struct {
 	State   string   `json:"status"`
 	Row     string   `json:"row"` // of the transition table, "" = the state stays
 	DryRun  bool     `json:"dry_run,omitempty"`
-	Effects []string `json:"effects,omitempty"` // what follows besides, in sentences
+	Effects []string `json:"effects,omitempty"` // further consequences, as sentences
 }
 
-// add appends what follows from the change.
+// add appends a consequence of the change.
 func (c *Changed) add(format string, args ...any) {
 	c.Effects = append(c.Effects, fmt.Sprintf(format, args...))
 }
 
-// closed says how a hold of a kind is called.
+// closed is what messages call a hold of each kind.
 var closed = map[domain.HoldKind]string{domain.HoldCollection: "on hold", domain.HoldQueue: "paused"}
 
 // changeHold sets (hold not nil) or lifts a hold or pause.
@@ -73,7 +73,7 @@ func required(what string, code domain.Code, why string) (*domain.Reason, error)
 	return &domain.Reason{Class: domain.ClassCancelled, Code: code, Message: why}, nil
 }
 
-// orElse returns what was said, or other.
+// orElse returns why, or other if it is empty.
 func orElse(why, other string) string {
 	if why = strings.TrimSpace(why); why == "" {
 		return other

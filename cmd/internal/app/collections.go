@@ -61,9 +61,9 @@ func (a *App) Collections(ctx context.Context) (list []Collection, err error) {
 	return list, nil
 }
 
-// HoldCollection makes new batches and pending jobs of a collection wait in held.
-// What is past pending goes on. A collection that no profile describes is not found:
-// a hold on a misspelt name would hold nothing.
+// HoldCollection makes new batches and pending jobs of a collection wait in held. Later
+// states are not affected. A collection that no profile describes is not found: a hold
+// on a misspelt name would have no effect.
 func (a *App) HoldCollection(ctx context.Context, name, why string) (c Changed, err error) {
 	defer explained(&err, "hold collection "+name)
 	if err := domain.CheckHoldName(domain.HoldCollection, name); err != nil {

@@ -108,7 +108,7 @@ func explain(what string, err error) error {
 	return e
 }
 
-// knownError is what an error of the layers below means to the caller.
+// knownError describes an error of the layers below to the caller.
 type knownError struct {
 	err  error
 	kind Kind
@@ -165,7 +165,7 @@ func unreachable(err error) bool {
 // malformed are the codes of refusals of requests that are wrong in themselves.
 var malformed = []domain.Code{"bad_name", "bad_priority"}
 
-// instead returns, for a refusal, the hint what to do instead.
+// instead returns the hint for a refusal: what to do instead.
 func instead(r *domain.Refused) string {
 	commands := insteadOfState[r.Aggregate.Kind][r.State]
 	if other, known := insteadOfCode[r.Code]; known {

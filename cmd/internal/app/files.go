@@ -8,20 +8,20 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// The columns' comments in the database say what the fields of rows mean.
+// The comments of the columns in the database document the fields.
 type (
 	// FileFilter selects files.
 	FileFilter = query.FileFilter
 	// FileRow is a file as the tables have it.
 	FileRow = query.FileRow
-	// FileCounts counts files by where they stand, and their bytes.
+	// FileCounts counts files and their bytes by state.
 	FileCounts = query.FileCounts
 	// FileTransition is one change of a file's state.
 	FileTransition = query.FileTransition
 )
 
-// FilePage is a page of a list of files. There may be very many: how many a job or a
-// batch has stands in its counts; those that a filter selects are not counted.
+// FilePage is a page of a list of files. There may be very many: FileCounts has those
+// of a job or a batch; those that a filter selects are not counted.
 type FilePage struct {
 	Files     []FileRow `json:"files"`
 	Truncated bool      `json:"truncated"`

@@ -11,7 +11,7 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// The columns' comments in the database say what the fields of rows mean.
+// The comments of the columns in the database document the fields.
 type (
 	// JobFilter selects jobs.
 	JobFilter = query.JobFilter

@@ -73,7 +73,8 @@ type Message struct {
 	CreatedAt     domain.Time          `json:"created_at"`
 	LastAttemptAt domain.Time          `json:"last_attempt_at"`
 	DeliveredAt   domain.Time          `json:"delivered_at"` // null until it is
-	// What the history last says of it; "" when that is not in the tables.
+	// By, Reason and Trace are those of the last event about it; "" if the tables do
+	// not have that event.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Trace  string `json:"trace,omitempty"`

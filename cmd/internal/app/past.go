@@ -23,8 +23,8 @@ type Moment struct {
 // IsNow reports whether the moment is now.
 func (m Moment) IsNow() bool { return m.Seq == 0 && m.Time.IsZero() }
 
-// AsOf says as of which event something is shown: everything up to it, nothing
-// behind it.
+// AsOf is the event as of which something is shown: it and all before it count, none
+// after it.
 type AsOf struct {
 	Seq    uint64    `json:"seq"`
 	Stored time.Time `json:"stored"` // when the log took it
@@ -49,7 +49,7 @@ func asOf(ctx context.Context, log eventstore.Log, info eventstore.LogInfo, m Mo
 }
 
 // seqAt returns the sequence of the first event that the log stored at t or later, or
-// the one behind its end. It reads some twenty single events.
+// the one behind its end. It is a binary search, which reads some twenty events.
 func seqAt(ctx context.Context, log eventstore.Log, info eventstore.LogInfo, t time.Time) (uint64, error) {
 	var failed error
 	n := sort.Search(int(info.Last+1-info.First), func(i int) bool {
@@ -69,8 +69,8 @@ func storedAt(ctx context.Context, log eventstore.Log, seq uint64) (time.Time, e
 	return time.Time{}, fmt.Errorf("sequence %d of the log is empty: %w", seq, eventstore.ErrBroken)
 }
 
-// tablesAt returns the tables for what they have by sequence: they must have come as
-// far as the moment.
+// tablesAt returns the tables for reads by sequence. It is an error if their checkpoint
+// is before the moment.
 func (a *App) tablesAt(ctx context.Context, m Moment) (db query.DB, at AsOf, err error) {
 	defer explained(&err, "look into the past")
 	log, info, err := a.log(ctx)
@@ -118,7 +118,8 @@ func (a *App) fold(ctx context.Context, past *query.Past, m Moment, read func(lo
 	return past, at, nil
 }
 
-// wholePast folds everything, without its changes of state: those are in the tables.
+// wholePast folds the whole history, without transitions: these are read from the
+// tables.
 func (a *App) wholePast(ctx context.Context, m Moment) (*query.Past, AsOf, error) {
 	return a.fold(ctx, query.NewPastStates(), m, func(log eventstore.Log, to uint64) (events, error) {
 		return log.Read(ctx, eventstore.ReadOptions{To: to}), nil
@@ -136,8 +137,8 @@ func (a *App) batchPast(ctx context.Context, id domain.BatchID, m Moment) (*quer
 	})
 }
 
-// jobPast folds a job, its files, and its batch's own events: what became of a
-// failed attempt may depend on the batch.
+// jobPast folds a job, its files, and its batch's own events: the outcome of a failed
+// attempt may depend on the batch.
 func (a *App) jobPast(ctx context.Context, id domain.JobID, m Moment) (*query.Past, AsOf, error) {
 	return a.fold(ctx, query.NewPast(), m, func(log eventstore.Log, to uint64) (events, error) {
 		sel, err := a.selectEvents(ctx, Selection{Job: id, To: to}, false)
@@ -159,8 +160,8 @@ func (a *App) filePast(ctx context.Context, id domain.FileHash, m Moment) (*quer
 	})
 }
 
-// withOther adds to events those of another aggregate, which the last of them names,
-// in the order of the log.
+// withOther merges events with those of another aggregate, which the last of them
+// names, in the order of the log.
 func withOther(ctx context.Context, log eventstore.Log, to uint64, own events, other func(last domain.Recorded) domain.Aggregate) (events, error) {
 	all, err := collect(nil, own)
 	if err != nil || len(all) == 0 {
@@ -184,7 +185,7 @@ func collect[T any](list []T, items iter.Seq2[T, error]) ([]T, error) {
 	return list, nil
 }
 
-// each returns a list as something that is read.
+// each returns a list as an iterator.
 func each[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, item := range list {

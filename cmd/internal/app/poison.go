@@ -11,7 +11,7 @@ import (
 )
 
 // PoisonEvent is an event that the tables lack because it could not be applied, or
-// because it waits behind one.
+// because it comes after one of the same aggregate.
 type PoisonEvent = query.PoisonEvent
 
 // Poison lists up to limit held events in the order of the log, and counts all.
@@ -34,7 +34,7 @@ func (a *App) PoisonAt(ctx context.Context, seq uint64) (row PoisonEvent, err er
 	return row, t.err
 }
 
-// PoisonRetried says what became of one held aggregate.
+// PoisonRetried is the result of a retry for one held aggregate.
 type PoisonRetried struct {
 	Aggregate string `json:"aggregate"`
 	Applied   int    `json:"applied"` // events that the tables have now
@@ -43,7 +43,7 @@ type PoisonRetried struct {
 }
 
 // RetryPoison applies what is held of one aggregate, or of all of them (the zero
-// aggregate), as far as that goes.
+// aggregate), each up to the first event that cannot be applied.
 func (a *App) RetryPoison(ctx context.Context, one domain.Aggregate) (out []PoisonRetried, err error) {
 	defer explained(&err, "retry held events")
 	db, err := a.Open.DB(ctx)

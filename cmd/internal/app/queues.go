@@ -53,7 +53,7 @@ func (a *App) PauseQueue(ctx context.Context, name, why string) (Changed, error)
 	return c, err
 }
 
-// ResumeQueue ends the pause of a queue: work goes on by itself.
+// ResumeQueue ends the pause of a queue: workers claim from it again.
 func (a *App) ResumeQueue(ctx context.Context, name, why string) (Changed, error) {
 	return a.changeHold(ctx, "resume", domain.HoldQueue, name, nil, why)
 }

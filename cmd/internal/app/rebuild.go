@@ -13,8 +13,8 @@ type Migrated struct {
 }
 
 // Migrate creates or updates the tables of the projection and of the records, and
-// grants rights on them to the roles that exist; with roles it creates these first.
-// It is never done without being asked for.
+// grants rights on them to the roles that exist; with roles it creates these first. No
+// other use case does this.
 func (a *App) Migrate(ctx context.Context, roles bool) (m Migrated, err error) {
 	defer explained(&err, "migrate")
 	if roles {
@@ -80,8 +80,8 @@ func (a *App) Rebuild(ctx context.Context, o RebuildOptions) (done Rebuilt, err 
 	return done, err
 }
 
-// DropRebuild removes what an interrupted rebuild left, and old tables that were
-// kept; what others have built on these only with dropDependents.
+// DropRebuild removes what an interrupted rebuild left, and old tables that were kept;
+// objects that others have built on these only with dropDependents.
 func (a *App) DropRebuild(ctx context.Context, dropDependents bool) (err error) {
 	defer explained(&err, "remove what a rebuild left")
 	pool, err := a.Open.Pool(ctx)
@@ -96,7 +96,7 @@ type (
 	DiffOptions = rebuild.DiffOptions
 	// Diff is how two generations of the tables differ.
 	Diff = rebuild.Diff
-	// Generation is one of the two, and where it stands.
+	// Generation is one of the two, with its checkpoint.
 	Generation = rebuild.Generation
 	// TableDiff is how one table differs.
 	TableDiff = rebuild.TableDiff

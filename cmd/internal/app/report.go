@@ -13,7 +13,7 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Report is facts, and tables whose rows are read only while they are written.
+// Report is a list of facts, and tables whose rows are read while they are written.
 type Report struct {
 	Name   string
 	Title  string
@@ -24,8 +24,8 @@ type Report struct {
 	end func()
 }
 
-// Close ends what the tables are read from. A report must be closed, read or not; what
-// is read of one batch comes from one snapshot, which is held until then.
+// Close releases the source of the tables. Every report must be closed; a report on one
+// batch reads from one snapshot, which is held until then.
 func (r Report) Close() {
 	if r.end != nil {
 		r.end()
@@ -43,13 +43,12 @@ type Fact struct {
 type Table struct {
 	Name    string // for programs
 	Title   string
-	None    string // what to say when there are no rows
+	None    string // the text to show if there are no rows
 	Columns []Column
 	// Rows yields a value for each column: text, int64, float64, bool, time.Time, or
 	// nil for nothing. It ends after the first error.
 	Rows iter.Seq2[[]any, error]
-	// Total is about how many rows there are, as far as that is known without
-	// reading them, 0 = it is not.
+	// Total is an estimate of the number of rows, 0 = not known without reading them.
 	Total int64
 }
 
@@ -74,7 +73,7 @@ type ReportOptions struct {
 	At Moment
 }
 
-// ReportKind is one of the reports there are.
+// ReportKind describes one kind of report.
 type ReportKind struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
@@ -88,7 +87,7 @@ type ReportKind struct {
 	make    func(*App, context.Context, ReportOptions) (Report, error)
 }
 
-// ReportKinds lists the reports there are.
+// ReportKinds lists the kinds of reports.
 func ReportKinds() []ReportKind {
 	return []ReportKind{
 		{Name: "batch", About: "How a batch went: where each job stands, every failed attempt, the reports made", Batch: true, byBatch: true, make: (*App).reportBatch},
@@ -120,7 +119,7 @@ func (a *App) Report(ctx context.Context, name string, o ReportOptions) (r Repor
 	return r, missing(err, "`accession batch ls` lists them; `accession status` shows how far the tables are behind", "%s is not in the tables", o.Batch)
 }
 
-// fault returns what does not fit the report.
+// fault returns which option does not apply to the report.
 func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
 	switch timed := !o.Since.IsZero() || !o.Until.IsZero(); {
 	case k.Batch && o.Batch == "":
@@ -137,7 +136,7 @@ func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
 	return "", ""
 }
 
-// ranged returns of which time and batch a report is.
+// ranged returns the time and batch of a report as facts.
 func ranged(o ReportOptions) (facts []Fact) {
 	if o.Batch != "" {
 		facts = append(facts, Fact{"batch_id", "batch", string(o.Batch)})
@@ -151,7 +150,7 @@ func ranged(o ReportOptions) (facts []Fact) {
 	return facts
 }
 
-// rowsOf turns what is read into rows of a table.
+// rowsOf converts items to rows of a table.
 func rowsOf[T any](items iter.Seq2[T, error], row func(T) []any) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for item, err := range items {
@@ -182,7 +181,7 @@ func when(t time.Time) any {
 	return t
 }
 
-// adding returns how a batch adds up.
+// adding returns the counts of a batch, which add up.
 func adding(b BatchSummary) []Fact {
 	facts := []Fact{{"batch_id", "batch", b.BatchID}, {"status", "status", b.Status}, {"erc_what", "title", b.ErcWhat},
 		{"submitter", "submitter", b.Submitter}, {"profile_name", "profile", b.ProfileName}, {"file_name", "file", b.FileName},
@@ -203,7 +202,7 @@ func adding(b BatchSummary) []Fact {
 	return append(facts, Fact{"jobs", "jobs", jobs}, Fact{"files", "files", files})
 }
 
-// jobName is what a person knows a job by.
+// jobName returns the name of a job for people.
 func jobName(j JobRow) string {
 	if j.FileName != "" {
 		return j.FileName
@@ -214,7 +213,7 @@ func jobName(j JobRow) string {
 	return fmt.Sprintf("row %d", j.ManifestRow+1)
 }
 
-// given reports whether a job is past the inventory's step.
+// given reports whether a job has completed the step recording.
 func given(j JobRow) bool {
 	return j.Status == string(domain.JobNotify) || j.Status == string(domain.JobCompleted) || j.Status == string(domain.JobFailed) &&
 		j.LastSuccessfulStatus != nil && *j.LastSuccessfulStatus == string(domain.JobRecording)

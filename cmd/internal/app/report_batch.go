@@ -9,20 +9,20 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// BatchReportView is how a batch went: where each of its jobs stands, the
-// reports made so far, and every failed attempt. It always adds up: rows_listed is
-// the sum of the five counts behind it.
+// BatchReportView is the report of a batch: the state of each of its jobs, the reports
+// made so far, and every failed attempt. It always adds up: rows_listed is the sum of
+// the five counts that follow it.
 type BatchReportView struct {
 	BatchSummary
 	Reports []query.BatchReport `json:"reports_made"`
 	Jobs    []JobRow            `json:"jobs"`
 	Retries []Retry             `json:"retries"`
-	// The totals count what there is in the tables; Truncated says that not all jobs
-	// or not all failed attempts are listed.
+	// The totals count all rows in the tables; Truncated says that not all jobs or not
+	// all failed attempts are listed.
 	JobsTotal    int64 `json:"jobs_total"`
 	RetriesTotal int64 `json:"retries_total"`
 	Truncated    bool  `json:"truncated"`
-	// At says as of which event this is, nil = now.
+	// At is the event as of which the batch is shown, nil = now.
 	At *AsOf `json:"at,omitempty"`
 }
 
@@ -71,8 +71,8 @@ func (a *App) BatchReportAt(ctx context.Context, id domain.BatchID, m Moment, li
 	return v, notYet(at, err)
 }
 
-// batchSource is what reports on one batch read: the tables in one snapshot, so that
-// the report adds up, or the fold up to a moment.
+// batchSource is the source of a report on one batch: the tables in one snapshot, so
+// that the report adds up, or the fold up to a moment.
 type batchSource struct {
 	tables  *query.Snapshot // nil = the fold
 	summary BatchSummary
@@ -80,7 +80,7 @@ type batchSource struct {
 	files   iter.Seq2[FileRow, error]
 	retries iter.Seq2[Retry, error]
 	reports []query.BatchReport
-	nJobs   int64 // about how many there are, and nRetry of the failed attempts
+	nJobs   int64 // estimated number of jobs; nRetry that of failed attempts
 	nRetry  int64
 	at      *AsOf
 }
@@ -102,7 +102,7 @@ func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, 
 	return s, err
 }
 
-// begin reads what is short; the lists are read while they are written.
+// begin reads the summary; the lists are read while they are written.
 func (s *batchSource) begin(ctx context.Context, o ReportOptions) error {
 	t := &reading{db: s.tables}
 	s.summary = ask(ctx, t, query.Summary, o.Batch)
@@ -164,7 +164,7 @@ func (a *App) reportBatch(ctx context.Context, o ReportOptions) (Report, error) 
 	}}, nil
 }
 
-// retriesTable is failed attempts, of jobs and files.
+// retriesTable returns a table of failed attempts of jobs and files.
 func retriesTable(retries iter.Seq2[Retry, error], total int64) Table {
 	return Table{Name: "attempts", Title: "Failed attempts", None: "No attempt has failed.", Total: total,
 		Columns: columns("batch_id", "job_id", "kind", "file_name", "attempt", "failed_in", "class", "code", "message", "worker", "failed_at",

@@ -11,9 +11,9 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// reportReconciliation follows each name that a deposit lists to where it ended.
-// What is recorded is asked of the inventory; as of a moment, of the jobs' own
-// history, since the inventory only knows the present.
+// reportReconciliation reports the result for each name that a deposit lists. Whether
+// an object is recorded is read from the inventory or, as of a moment, from the history
+// of its job, since the inventory only has the present.
 func (a *App) reportReconciliation(ctx context.Context, o ReportOptions) (Report, error) {
 	s, err := a.batchSource(ctx, o)
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *App) reportReconciliation(ctx context.Context, o ReportOptions) (Report
 	}}, nil
 }
 
-// matching finds for each name what came of it.
+// matching finds the result for each name.
 type matching struct {
 	tables    *query.Snapshot
 	ctx       context.Context //nolint:containedctx // the rows are read while they are written, within one call
@@ -48,7 +48,8 @@ type matching struct {
 	failures  map[string]string
 }
 
-// remember keeps what a batch had at a moment, which is in memory anyhow.
+// remember keeps the jobs and failures of a batch as of a moment, which are in memory
+// anyway.
 func (m *matching) remember(s batchSource) error {
 	m.jobs, m.failures = map[string]JobRow{}, map[string]string{}
 	for j, err := range s.jobs {
@@ -118,14 +119,14 @@ func noJob(row int64, why string) []any {
 	return []any{"", fmt.Sprintf("row %d", row+1), true, false, false, false, resultProgress, why}
 }
 
-// objectResults are where objects of ended jobs end, and why.
+// objectResults are the results of objects whose jobs have ended, and why.
 var objectResults = map[domain.JobState][2]string{
 	domain.JobFailed:  {resultFailed, "the job failed"},
 	domain.JobHeld:    {resultHeld, "the job is held"},
 	domain.JobDeleted: {resultDeleted, "the job was deleted"},
 }
 
-// objectResult returns where an object ended, and why it is not where it should be.
+// objectResult returns the result for an object, and why it is not the expected one.
 func objectResult(j JobRow, recorded bool) (result, why string) {
 	reason := ""
 	if j.ReasonCode != nil {
@@ -144,7 +145,7 @@ func objectResult(j JobRow, recorded bool) (result, why string) {
 	return resultDone, ""
 }
 
-// fetched reports whether a job has gone past its downloads.
+// fetched reports whether a job has completed its downloads.
 func fetched(j JobRow) bool {
 	return slices.Contains([]string{string(domain.JobDownloading), string(domain.JobProcessing), string(domain.JobRecording), string(domain.JobNotify)},
 		value(j.LastSuccessfulStatus))
@@ -166,8 +167,8 @@ func (m *matching) files(s batchSource) iter.Seq2[[]any, error] {
 	})
 }
 
-// surroundings explain where files are: their jobs, what the inventory
-// has of them, and why they failed last.
+// surroundings has what is needed to explain the results of files: their jobs, their
+// entries in the inventory, and why they failed last.
 type surroundings struct {
 	jobs     map[string]JobRow
 	recorded map[record.RecordedFile]string
@@ -193,13 +194,13 @@ func (m *matching) around(page []FileRow) (about surroundings, err error) {
 	return about, err
 }
 
-// fileResult returns where a file ended, as its batch adds up, and explains every
+// fileResult returns the result for a file, as its batch adds up, and explains every
 // difference between what was listed and what is recorded.
 func fileResult(f FileRow, j JobRow, failure string, recorded bool, sha string) (result, why string) {
 	reason := ""
 	switch {
 	case f.ReasonCode != nil && *f.ReasonCode == string(domain.CodeAttemptsUsedUp) && failure != "":
-		reason = ": " + failure // why the last attempt failed says more
+		reason = ": " + failure // the failure of the last attempt says more
 	case f.ReasonCode != nil:
 		reason = ": " + *f.ReasonCode + ": " + value(f.ReasonMessage)
 	}
@@ -233,7 +234,7 @@ func fileResult(f FileRow, j JobRow, failure string, recorded bool, sha string) 
 	return resultProgress, why
 }
 
-// byPage makes rows of what is read, matchPage items at a time.
+// byPage converts items to rows, matchPage items at a time.
 func byPage[T any](items iter.Seq2[T, error], rows func(page []T) ([][]any, error)) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		page := make([]T, 0, matchPage)

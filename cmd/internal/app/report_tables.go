@@ -115,7 +115,7 @@ func (a *App) tables(ctx context.Context, o *ReportOptions) (query.DB, *AsOf, er
 	return db, &at, err
 }
 
-// fromTables reads what the tables have by sequence, now as then.
+// fromTables reads rows that the tables have by sequence, now or as of a moment.
 func fromTables[T any](a *App, read func(context.Context, query.Reader, query.Range) ([]T, error)) func(context.Context, ReportOptions) ([]T, *AsOf, error) {
 	return func(ctx context.Context, o ReportOptions) ([]T, *AsOf, error) {
 		db, at, err := a.tables(ctx, &o)
@@ -149,7 +149,7 @@ func (a *App) submitters(ctx context.Context, o ReportOptions) ([]query.Submitte
 	return past.Submitters(), &at, nil
 }
 
-// pastFor folds what a report is about.
+// pastFor folds the history that a report needs.
 func (a *App) pastFor(ctx context.Context, o ReportOptions) (*query.Past, AsOf, error) {
 	if o.Batch != "" {
 		return a.batchPast(ctx, o.Batch, o.At)

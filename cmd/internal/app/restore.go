@@ -10,15 +10,15 @@ import (
 	"github.com/accession-ingest/accession/projections"
 )
 
-// Restored says what a restore made.
+// Restored is the result of a restore.
 type Restored struct {
 	What     string `json:"what"`   // zookeeper or log
-	Events   int64  `json:"events"` // that it was made from, or that were restored
+	Events   int64  `json:"events"` // events that were folded, or restored
 	Batches  int    `json:"batches,omitempty"`
 	Jobs     int    `json:"jobs,omitempty"`
 	Settings int    `json:"settings,omitempty"`
-	Epoch    int64  `json:"epoch,omitempty"` // that begins with it, 0 = none
-	// Missing are ids of events that are known and could not be restored.
+	Epoch    int64  `json:"epoch,omitempty"` // new epoch, 0 = none
+	// Missing has the ids of known events that could not be restored.
 	Missing []string `json:"missing,omitempty"`
 	// Rebuild says that the tables have to be rebuilt: the events have other sequences
 	// than before.
@@ -26,7 +26,7 @@ type Restored struct {
 	// TreeLost says that the tree is lost too, and has to be restored from this log.
 	TreeLost bool   `json:"tree_lost,omitempty"`
 	Event    string `json:"event,omitempty"` // id of the restore's own event
-	// RecordUnasked is why the records in PostgreSQL were not asked which ids they have.
+	// RecordUnasked is why the ids in the records could not be read from PostgreSQL.
 	RecordUnasked string `json:"record_unasked,omitempty"`
 	DryRun        bool   `json:"dry_run,omitempty"`
 }
@@ -35,8 +35,8 @@ type Restored struct {
 // events were lost with the outbox, are not used again.
 const idGap = 10_000
 
-// above moves the next ids above those that the records have, and the gap. It returns
-// why the records could not be asked, "" = they were.
+// above raises the next ids above those in the records, and adds idGap. It returns why
+// the records could not be read, "" = they were read.
 func (a *App) above(ctx context.Context, h *eventstore.History) (unasked string, err error) {
 	records, err := a.Open.Records(ctx)
 	var batch domain.BatchID
@@ -57,7 +57,7 @@ func (a *App) above(ctx context.Context, h *eventstore.History) (unasked string,
 
 // RestoreZooKeeper restores a lost tree from the log, in an empty root: batches, jobs,
 // queues, holds and pauses as they were, ids above every one that was used, and a new
-// epoch. Work that was under way is queued again. progress may be nil.
+// epoch. Interrupted work is queued again. progress may be nil.
 func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress)) (r Restored, err error) {
 	defer explained(&err, "restore zookeeper")
 	log, err := a.Open.Log(ctx)
@@ -167,8 +167,8 @@ func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r 
 }
 
 // adopt begins an epoch for a new stream and writes what was restored into the history
-// of maintenance. Beside a lost tree both are left to the tree's own restore, which
-// must find nothing there.
+// of maintenance. If the tree is lost too, the restore of the tree does both, because
+// it needs an empty tree.
 func (a *App) adopt(ctx context.Context, r *Restored, done consistency.LogRestored, live eventstore.Restorer) (err error) {
 	if r.TreeLost || done.Events == 0 && !done.NewStream {
 		return nil

@@ -27,7 +27,7 @@ type Selection struct {
 	Actors       []string        // such as user/maria, or daemon/* for all with this prefix
 }
 
-// all reports whether nothing is left out but by sequence or time.
+// all reports whether the selection is only by sequence or time.
 func (s Selection) all() bool {
 	return s.Batch == "" && s.Job == "" && s.File == "" && len(s.Types) == 0 && len(s.Actors) == 0
 }
@@ -91,17 +91,18 @@ func (s span) within(first, last uint64) (span, bool) {
 type span struct{ from, to uint64 }
 
 // indexGap is how many sequences may lie between two events that are read as one
-// interval: to begin another read costs the log about as much as to read so many.
+// interval: beginning another read costs the log about as much as reading this many
+// events.
 const indexGap = 5000
 
 // Selected is a part of the history, which can be read any number of times.
 //
-// It is read from the log, so that nothing depends on how far the tables are. The
-// events of one file are a subject of their own there. For a batch or a job the
-// history in PostgreSQL is the index that says which intervals of the log to read;
-// what is newer than the tables, and everything when PostgreSQL does not answer or
-// its tables are of another log, is read and filtered here, and so are types and
-// actors. Sequences and times are bounds of what is read.
+// It is read from the log, so that it does not depend on the progress of the projector.
+// The events of one file have their own subject. For a batch or a job the history in
+// PostgreSQL is the index that says which intervals of the log to read; what is newer
+// than the tables, and everything when PostgreSQL does not answer or its tables are of
+// another log, is read and filtered here, and so are types and actors. Sequences and
+// times are bounds of what is read.
 type Selected struct {
 	// Sequences is how many sequences of the log will be read, 0 = few, or no end.
 	Sequences uint64
@@ -113,7 +114,7 @@ type Selected struct {
 	follow    bool
 }
 
-// Select finds out what has to be read.
+// Select prepares a selection of events for reading.
 func (a *App) Select(ctx context.Context, s Selection) (sel *Selected, err error) {
 	defer explained(&err, "read events")
 	return a.selectEvents(ctx, s, false)
@@ -238,7 +239,7 @@ func (s *Selected) Recorded(ctx context.Context, looked func(n uint64)) iter.Seq
 	}
 }
 
-// Events is Recorded for people and programs.
+// Events is like Recorded, but yields events in the form for people and programs.
 func (s *Selected) Events(ctx context.Context, looked func(n uint64)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for r, err := range s.Recorded(ctx, looked) {

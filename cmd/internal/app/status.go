@@ -18,8 +18,7 @@ const statusTimeout = 5 * time.Second
 // WorkerStatus is a process that serves.
 type WorkerStatus = eventstore.WorkerInfo
 
-// Status is the state of the installation at a glance. Parts whose server does not
-// answer are nil.
+// Status is a summary of the installation. Parts whose server does not answer are nil.
 type Status struct {
 	Servers    []ServerStatus    `json:"servers"`
 	Workers    []WorkerStatus    `json:"workers"` // processes that serve
@@ -80,8 +79,8 @@ func (s Status) OK() bool {
 	return len(s.Servers) > 0 && !slices.ContainsFunc(s.Servers, func(server ServerStatus) bool { return !server.OK })
 }
 
-// Status asks all three servers at once. What does not answer within 5 seconds is
-// named in the answer, which is no error.
+// Status asks all three servers at once. A server that does not answer within 5 seconds
+// is named in the result; that is not an error.
 func (a *App) Status(ctx context.Context) Status {
 	s := Status{Workers: []eventstore.WorkerInfo{}, Batches: []BatchesStatus{}, Queues: []QueueStatus{}}
 	s.Servers = make([]ServerStatus, len(a.Open.Servers))

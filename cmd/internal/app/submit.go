@@ -28,7 +28,7 @@ const (
 	modeUpdate = "update"
 )
 
-// Deposit is what is submitted.
+// Deposit is a request to submit a payload.
 type Deposit struct {
 	Profile   string // required
 	Submitter string // required
@@ -41,7 +41,7 @@ type Deposit struct {
 	Date      string
 }
 
-// Submitted is the batch that a deposit became.
+// Submitted is the batch that a deposit has created.
 type Submitted struct {
 	Batch      domain.BatchID        `json:"batch"`
 	Version    int64                 `json:"version"`
@@ -49,8 +49,8 @@ type Submitted struct {
 	PayloadURL string                `json:"payload_url"` // without its query, which may be a secret
 }
 
-// Submit accepts a deposit as a batch (B1). A local file is stored in the object store
-// first; without a type it is guessed: from a manifest's head, else from the name.
+// Submit creates a batch for a deposit (B1). It stores a local file in the object store
+// first. A missing type is guessed from the head of a manifest, else from the name.
 func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	defer explained(&err, "submit")
 	sub, local, err := d.check()
@@ -64,7 +64,7 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if _, err := profiles.Get(sub.ProfileName); err != nil {
 		return s, err
 	}
-	// Before anything is stored: would the deposit be accepted?
+	// Check that there is room before anything is stored.
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return s, err
@@ -93,9 +93,9 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL}, nil
 }
 
-// upload stores a local file in the object store. Its digest goes along when the
-// depositor gave none, so that what arrives is what was sent. Of a URL that reveals a
-// secret, the records keep the whole, and the submission gets the public form.
+// upload stores a local file in the object store. If the depositor gave no digest it
+// adds one, so that later steps can check the content. If a URL contains a secret, the
+// records keep the whole URL and the submission gets its public form.
 func (a *App) upload(ctx context.Context, payload string, local bool, sub *domain.Submission) error {
 	if !local {
 		if !record.Revealing(payload) {
@@ -136,8 +136,7 @@ func openLocal(path string) (*os.File, error) {
 	return f, nil
 }
 
-// check reports everything that is wrong with the deposit, and returns the submission
-// as far as it is known.
+// check returns the submission, and an error that lists all faults of the deposit.
 func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -211,8 +210,8 @@ func join[T ~string](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// Limits in bytes of what a depositor says: it stands in every event and in every
-// job of the batch, which are small.
+// Limits in bytes of the depositor's texts: every job of the batch and many events
+// carry them.
 const (
 	maxText  = 4 << 10 // of one text
 	maxTexts = 6 << 10 // of all together
@@ -225,7 +224,7 @@ func (d Deposit) textFaults(local bool) (faults []string) {
 	}
 	if !local { // its characters are checked as those of a URL
 		texts = append(texts, struct{ field, text string }{"payload's URL", d.Payload})
-	} else if name := filepath.Base(d.Payload); strings.Trim(name, "./") != "" { // else a directory, which is found later
+	} else if name := filepath.Base(d.Payload); strings.Trim(name, "./") != "" { // else it is a directory, which upload refuses
 		if err := manifest.CheckName(name); err != nil {
 			faults = append(faults, err.Error())
 		}
@@ -249,8 +248,8 @@ func (d Deposit) textFaults(local bool) (faults []string) {
 	return faults
 }
 
-// guess returns the type of a payload. A manifest says so itself; one behind a URL is
-// not read before the deposit is accepted, so its type must be given.
+// guess returns the type of a payload. A local manifest names its type; a manifest
+// behind a URL is not read before the deposit is accepted, so its type must be given.
 func guess(payload string, local bool) (domain.SubmissionType, error) {
 	name := payload
 	if !local {
@@ -283,11 +282,11 @@ func guess(payload string, local bool) (domain.SubmissionType, error) {
 	return domain.TypeFile, nil
 }
 
-// checkm is how names of manifests end.
+// checkm is the extension of manifests.
 const checkm = ".checkm"
 
-// typeOf reads the head of a local file: a manifest names its profile there. What
-// does not begin as a manifest, and what is empty, is a file.
+// typeOf reads the head of a local file: a manifest names its profile there. A file
+// that does not begin as a manifest, or is empty, is a plain file.
 func typeOf(r io.Reader) (domain.SubmissionType, error) {
 	lines := bufio.NewScanner(io.LimitReader(r, 64<<10))
 	begun := false
@@ -310,6 +309,6 @@ func typeOf(r io.Reader) (domain.SubmissionType, error) {
 	if !begun { // empty, or a first line without an end
 		return domain.TypeFile, nil
 	}
-	// What claims to be a manifest and is damaged is reported as such.
+	// A damaged manifest is reported when it is read as an object manifest.
 	return domain.TypeObjectManifest, nil
 }

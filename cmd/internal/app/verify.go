@@ -7,7 +7,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 )
 
-// What a check of the three servers finds; see package consistency.
+// Types of package consistency.
 type (
 	// Finding is one difference.
 	Finding = consistency.Finding
@@ -23,15 +23,14 @@ const (
 
 // VerifyOptions say how to check.
 type VerifyOptions struct {
-	// Wait is how long to wait for what is ahead of the log, or for tables behind it.
-	// OutboxLimit is how long an event may take to the log.
+	// Wait is how long to wait until the log has the events of the live state, and the
+	// tables those of the log. OutboxLimit is how long an event may stay in the outbox.
 	Wait, OutboxLimit time.Duration
 	// Progress is called with the progress of the check; nil = no calls.
 	Progress func(VerifyProgress)
 }
 
-// Verified is what a check found, and what became of the repairs if they were
-// requested.
+// Verified is what a check found, and the results of repairs if they were requested.
 type Verified struct {
 	consistency.Report
 	Worst   consistency.Severity  `json:"worst"` // "" = nothing was found, or is left
@@ -53,9 +52,9 @@ func (a *App) Verify(ctx context.Context, o VerifyOptions) (v Verified, err erro
 	return v, err
 }
 
-// Repair verifies and repairs what needs no person, each thing by a write of its own
-// with an event of its own; with DryRun it says what it would do. What has changed
-// meanwhile is left. Another check decides what remains.
+// Repair verifies, and repairs each finding that can be repaired automatically by a
+// write with an event; with DryRun it returns what it would do. It skips what has
+// changed meanwhile, and verifies again afterwards.
 func (a *App) Repair(ctx context.Context, o VerifyOptions) (v Verified, err error) {
 	defer explained(&err, "repair")
 	cfg, err := a.verifyConfig(ctx, o)

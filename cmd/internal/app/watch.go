@@ -61,8 +61,7 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 	return w.Now, ctx.Err()
 }
 
-// LogEnd returns the sequence of the log's last event: what happens from now on is
-// behind it.
+// LogEnd returns the sequence of the log's last event: later events come after it.
 func (a *App) LogEnd(ctx context.Context) (seq uint64, err error) {
 	defer explained(&err, "look into the log")
 	_, info, err := a.log(ctx)

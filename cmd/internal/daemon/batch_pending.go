@@ -18,9 +18,9 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// batchPending reads the batch's manifest, if it has one, and makes the jobs (B2,
-// B3). A batch that an earlier worker listed goes on where that one stopped, from
-// the copy of the manifest that was kept.
+// batchPending reads the batch's manifest, if it has one, and makes the jobs (B2, B3).
+// For a batch that an earlier worker has listed it continues where that worker stopped,
+// with the stored copy of the manifest.
 func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
 	p, err := s.cfg.Profiles.Get(t.Batch.Submission.ProfileName)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
 	case errors.Is(err, eventstore.ErrFull):
 		return release(err)
 	case errors.Is(err, eventstore.ErrConflict) || isRefused(err):
-		return release(nil) // a hold came between, or the rows were made by a commit whose answer was lost
+		return release(nil) // a hold was set meanwhile, or a commit whose answer was lost made the rows
 	case err != nil:
 		return release(err)
 	}
@@ -68,8 +68,8 @@ func (s *steps) held(ctx context.Context, p Profile) (*domain.Reason, error) {
 	return nil, nil
 }
 
-// list returns the rows of the batch, nil for a batch of one job, and settles their
-// number unless an earlier worker did.
+// list returns the rows of the batch, nil for a batch of one job, and lists the batch
+// unless an earlier worker did.
 func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.Row, error) {
 	sub, listing := t.Batch.Submission, domain.Listing{Rows: 1}
 	var rows []manifest.Row
@@ -109,8 +109,8 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 }
 
 // batchManifest gets the manifest: for a listed batch its copy, else from the
-// depositor. What the depositor must correct, and a server that cannot be reached, is
-// a problem.
+// depositor. If the depositor must correct it, or a server cannot be reached, the error
+// is a *reason.Problem.
 func (s *steps) batchManifest(ctx context.Context, p Profile, t *BatchTask) ([]byte, error) {
 	if l := t.Batch.Listing; l != nil {
 		key, ok := store.KeyOf(l.ManifestURL)
@@ -166,8 +166,8 @@ func signed(r domain.Reason, worker string) *domain.Reason {
 	return &r
 }
 
-// Limits in bytes. A job's data stands in its nodes and again in its event, and
-// all that one write holds must stay far below what ZooKeeper takes.
+// Limits in bytes. A job's data is in its nodes and again in its event, and a whole
+// write must stay far below ZooKeeper's limit.
 const (
 	maxRowBytes    = 8 << 10
 	maxCommitBytes = 400 << 10
@@ -190,13 +190,13 @@ func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int)
 	if rows == nil {
 		c := &cmd.Configuration
 		c.PayloadURL, c.Size, c.DigestAlgorithm, c.DigestValue = sub.PayloadURL, sub.Size, sub.DigestAlgorithm, sub.DigestValue
-		c.FileName = cmp.Or(sub.FileName, manifest.PayloadName(sub.PayloadURL)) // unless it says so, named as its payload will be
+		c.FileName = cmp.Or(sub.FileName, manifest.PayloadName(sub.PayloadURL)) // unless the submission names it, the name that the payload will have
 	} else {
 		fromRow(&cmd, rows[i])
 	}
 	size := encodedSize(cmd)
 	if size > maxRowBytes {
-		// Bounded as well: a row that is refused must itself fit.
+		// The data of a refused row is bounded too: its job must fit as well.
 		c := cmd.Configuration
 		c.PayloadURL, c.FileName = "", ""
 		c.RowFault = &domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault,
@@ -207,7 +207,7 @@ func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int)
 	return cmd, 2*size + 2048
 }
 
-// fromRow fills in what a row says.
+// fromRow sets the fields of a command from a row.
 func fromRow(cmd *domain.CreateJob, r manifest.Row) {
 	c := &cmd.Configuration
 	c.PayloadURL, c.FileName, c.Size = r.FileURL, r.FileName, max(r.Size, 0)
@@ -227,13 +227,14 @@ func fromRow(cmd *domain.CreateJob, r manifest.Row) {
 func encodedSize(cmd domain.CreateJob) int {
 	b, err := json.Marshal(cmd)
 	if err != nil {
-		return maxRowBytes + 1 // plain data, always encodable; refused if not
+		return maxRowBytes + 1 // plain data can always be encoded; else the row is refused
 	}
 	return len(b)
 }
 
-// hideQueries keeps the whole URLs of the rows that become jobs now, and leaves
-// their public forms in the rows: any reader of the log sees a job's events.
+// hideQueries stores the whole URLs of the rows that become jobs in the records and
+// replaces them by their public forms in the rows, because every reader of the log can
+// see a job's events.
 func (s *steps) hideQueries(ctx context.Context, b domain.Batch, rows []manifest.Row) error {
 	if b.NextRow >= len(rows) {
 		return nil

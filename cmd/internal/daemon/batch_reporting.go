@@ -41,8 +41,8 @@ type ReportBody struct {
 	Deleted   int            `json:"deleted"`
 	Jobs      []ReportJob    `json:"jobs"` // ordered by id: those three
 	// Unexplained are jobs that the batch listed and that are neither there nor
-	// deleted: each in the state that the history last has of it, "" = none. Empty
-	// but for a fault.
+	// deleted: each in its last state in the history, "" = none. Not empty only after a
+	// fault.
 	Unexplained []ReportJob `json:"unexplained"`
 }
 
@@ -63,8 +63,8 @@ type ReportJob struct {
 }
 
 // batchReporting makes the report, or the second one, keeps it, mails it to the
-// depositor, and ends the batch (B6, B7, B9, B10). Nothing changes among the jobs
-// meanwhile: the rules refuse requeues and deletions in these states.
+// depositor, and ends the batch (B6, B7, B9, B10). The jobs do not change meanwhile:
+// the rules refuse requeues and deletions in these states.
 func (s *steps) batchReporting(ctx context.Context, t *BatchTask) Outcome {
 	report, body, err := s.report(ctx, t.Batch)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *steps) report(ctx context.Context, b domain.Batch) (domain.Report, Repo
 	return report, body, err
 }
 
-// previous returns the report before, with complete lists.
+// previous returns the previous report, with complete lists.
 func (s *steps) previous(ctx context.Context, b domain.Batch) (domain.Report, error) {
 	if b.Report == nil {
 		return domain.Report{}, nil
@@ -225,12 +225,12 @@ func jobName(j domain.Job) string {
 	return cmp.Or(c.FileName, manifest.PayloadName(c.PayloadURL))
 }
 
-// leftOutPrefix is where the names of files are kept that the objects of a batch were
-// made without.
+// leftOutPrefix returns the prefix of the keys under which the names of left-out files
+// of a batch are stored.
 func leftOutPrefix(b domain.BatchID) string { return "left-out/" + string(b) + "/" }
 
-// keepLeftOut keeps the names of the files that the object is about to be made
-// without, for the report. An earlier attempt may have left out others.
+// keepLeftOut stores the names of the files that are left out of the object, for the
+// report. An earlier attempt may have left out others.
 func (s *steps) keepLeftOut(ctx context.Context, j domain.Job, names []string) error {
 	key := leftOutPrefix(j.Configuration.BatchID) + string(j.ID) + ".json"
 	if names == nil {
@@ -246,8 +246,8 @@ func (s *steps) keepLeftOut(ctx context.Context, j domain.Job, names []string) e
 	return err
 }
 
-// leftOut returns the names of the files that the objects of a batch were made
-// without, by job.
+// leftOut returns the names of the files that were left out of the objects of a batch,
+// by job.
 func (s *steps) leftOut(ctx context.Context, b domain.BatchID) (map[domain.JobID][]string, error) {
 	all := map[domain.JobID][]string{}
 	for info, err := range s.cfg.Objects.List(ctx, leftOutPrefix(b)) {

@@ -42,22 +42,22 @@ type Config struct {
 	Log   *slog.Logger // required
 	Meter Meter        // nil = nothing is counted
 
-	// Workers is the number of a daemon's workers, by its name; that of a daemon that
-	// is not named is in Daemons. 0 = it does not run here.
+	// Workers is the number of a daemon's workers, by its name; the default is that of
+	// [Daemons]. 0 = the daemon does not run here.
 	Workers map[string]int
 	// Grace is how long running steps may go on after the stop, default 10 s.
 	Grace time.Duration
 	// RetryDelay is the first pause before work is tried again; it doubles each
 	// time, up to a minute. Default 1 s.
 	RetryDelay time.Duration
-	// HandOver lets a worker keep a job for its next state, without claiming it anew,
-	// when nothing there goes before it and a worker of that state is free.
+	// HandOver lets a worker keep a job for its next state, without another claim, if
+	// no job there comes before it and a worker of that state is free.
 	HandOver bool
 	// ProcessingAttempts is how often processing a file may begin, default 3. The
 	// profile limits how often its download may.
 	ProcessingAttempts int
-	// SpaceReserve is what stays free in the working directory, in bytes; jobs of
-	// unknown size wait while less is free. Default 1 GiB.
+	// SpaceReserve is the space that stays free in the working directory, in bytes;
+	// jobs of unknown size wait while less is free. Default 1 GiB.
 	SpaceReserve int64
 	// SpaceCycle is how long a job waits for space before it is checked again,
 	// default 10 s.

@@ -1,13 +1,13 @@
 // Package daemon does the work of the workflow: a runner and eleven daemons, each
 // of which takes batches or jobs out of one state and moves them on.
 //
-// [Daemons] is the table of them. Each has a step, a function from a claimed batch
-// or job to an [Outcome]: go on with a command, fail, wait, or release the claim.
-// A step reads and changes what is outside the live state (it downloads, stores,
-// records, notifies); only the [Runner] writes the live state, through
-// eventstore.Handler and under the claim. The files of a job are no part of the
-// live state: the steps of estimating, downloading and processing write the events
-// of each through files.Handler, and the job moves only after its files have.
+// [Daemons] is the table of them. Each has a step, a function from a claimed batch or
+// job to an [Outcome]: commit a command, fail, wait, or release the claim. A step reads
+// and changes what is outside the live state (it downloads, stores, records, notifies);
+// only the [Runner] writes the live state, through eventstore.Handler and under the
+// claim. The files of a job are not part of the live state: the steps of estimating,
+// downloading and processing write the events of each through files.Handler, and the
+// job moves only after its files have.
 //
 // What holds for every step:
 //

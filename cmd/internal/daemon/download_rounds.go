@@ -18,7 +18,7 @@ import (
 )
 
 // The largest number of files, and of bytes, whose attempts are written to the log
-// together, so that small ones go fast and large ones are timed by themselves. A file
+// together, so that small files are fast and each large one has its own timeout. A file
 // of unknown size counts as one of unknownBytes.
 const (
 	chunkFiles   = 16
@@ -26,11 +26,11 @@ const (
 	unknownBytes = 1 << 20
 )
 
-// rounds fetches what is missing. What failed comes after all the others, and
-// waits a little longer each time.
+// rounds fetches the missing files. Failed ones are tried again after all others, with
+// a pause that grows.
 func (d *download) rounds(ctx context.Context) error {
 	for n := 0; ; n++ {
-		// What was known of the files may have been outdated.
+		// The known states of the files may have been outdated.
 		if err := d.endLost(ctx); err != nil {
 			return err
 		}
@@ -57,14 +57,14 @@ func (d *download) rounds(ctx context.Context) error {
 	}
 }
 
-// lost reports whether the log says that the file is in its place, and this claim does
-// not have it.
+// lost reports whether the log says that the file was fetched, but this claim does not
+// have it.
 func (d *download) lost(i int) bool {
 	return !d.leftOut(i) && isFetched(d.state[i].State) && !d.got[i]
 }
 
-// todo lists the files to be fetched in round n: those that the log says are not
-// in their place, and those whose copy is lost although it does.
+// todo lists the files to be fetched in round n: those that were not fetched according
+// to the log, and those whose copy is lost.
 func (d *download) todo(n int) (todo []int) {
 	for i, f := range d.state {
 		if f.State == domain.FileDiscovered || f.State == domain.FileDownloadingFailed || d.lost(i) && n < d.max {
@@ -123,7 +123,7 @@ func (d *download) chunk(ctx context.Context, todo []int) error {
 		d.got[h.i], d.errs[h.i] = h.err == nil, h.err
 		var end domain.FileCommand
 		if h.err != nil {
-			end = d.failed(h.i, h.err) // nothing was measured
+			end = d.failed(h.i, h.err) // the size and digest are not known
 		} else {
 			end = domain.FinishDownload{Fence: f.Fence, Size: h.m.Bytes(), SHA256: h.m.SHA256()}
 		}
@@ -143,7 +143,7 @@ func (d *download) mine(f domain.File) bool {
 	return f.State == domain.FileDownloading && f.Worker == d.task.Claim.Worker
 }
 
-// partial is a file that was written whole, and is not on disk under its name yet.
+// partial is a file that was written completely under a temporary name.
 type partial struct {
 	i    int
 	part *store.Partial // nil when there is none, or it was ended
@@ -165,8 +165,8 @@ func (p *partial) abort() {
 	}
 }
 
-// commitAll ends many at once: waiting for the disk is most of the time that a small
-// file takes, and all can wait together.
+// commitAll renames many at once: for small files most of the time is spent waiting for
+// the disk, which they can do together.
 func commitAll(all []partial) {
 	var g errgroup.Group
 	for i := range all {
@@ -175,8 +175,8 @@ func commitAll(all []partial) {
 	_ = g.Wait() // each keeps its own error
 }
 
-// one brings one file into the claim's directory, from an earlier claim when that
-// has it, else from the depositor.
+// one puts one file into the claim's directory: a copy that an earlier claim has left,
+// else from the depositor.
 func (d *download) one(ctx context.Context, i int) partial {
 	if d.found[i].from != nil {
 		if got := d.copy(i); got.err == nil {
@@ -188,7 +188,7 @@ func (d *download) one(ctx context.Context, i int) partial {
 	})
 }
 
-// copy takes the copy that was found.
+// copy copies the file that was found.
 func (d *download) copy(i int) partial {
 	return d.put(i, func(w io.Writer) error {
 		r, err := d.found[i].from.Open(d.files[i].Name)
@@ -224,9 +224,9 @@ func (d *download) put(i int, write func(io.Writer) error) partial {
 	return got
 }
 
-// failed returns the end of an attempt that failed. Against what another attempt cannot
-// help, the file is given up at once; what is our own fault is not held against it,
-// unless the job fails for it.
+// failed returns the end of an attempt that failed. If another attempt cannot help, the
+// file is given up at once. A failure of our own servers does not use up an attempt,
+// unless the job fails with it.
 func (d *download) failed(i int, err error) domain.FileCommand {
 	f := d.state[i]
 	again, after := fetch.MayRetry(err)
@@ -243,7 +243,7 @@ func (d *download) failed(i int, err error) domain.FileCommand {
 		}
 	case !again:
 		limits.Max = max(f.DownloadAttempts, 1)
-	default: // what the server asks for counts when it is longer
+	default: // the delay that the server requests, if it is longer
 		d.pause = max(d.pause, min(max(d.cfg.delay(f.DownloadAttempts), after), max(maxDelay, d.cfg.RetryDelay)))
 	}
 	why := reason.Of(err, "")
@@ -252,7 +252,7 @@ func (d *download) failed(i int, err error) domain.FileCommand {
 	return domain.FailDownload{Fence: f.Fence, Reason: why, Limits: limits}
 }
 
-// failure returns the error of the first file that cannot be had, or nil.
+// failure returns the error of the first file that cannot be fetched, or nil.
 func (d *download) failure() error {
 	var failed []int
 	for i, f := range d.state {
@@ -279,7 +279,7 @@ func (d *download) failure() error {
 	return err
 }
 
-// progress logs how far the job is, ten times for one of many files.
+// progress logs the progress of the job, about ten times for a job of many files.
 func (d *download) progress(chunk []int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // codeRequeued is why a file that was given up is reopened with its job.
 const codeRequeued domain.Code = "requeued"
 
-// fileStates are the files of a claimed job with what the log says of each. Commands
+// fileStates are the files of a claimed job with their states in the log. Commands
 // about different files may be sent by several goroutines.
 type fileStates struct {
 	*steps
@@ -34,8 +34,8 @@ type fileCommand struct {
 	cmd domain.FileCommand
 }
 
-// logError is an error of the log about the events of files, or that the claim is
-// lost: no matter of the job.
+// logError is an error in writing the events of files, or a lost claim: the job does
+// not fail for it.
 type logError struct{ error }
 
 // Unwrap returns the cause.
@@ -98,8 +98,8 @@ func (s *steps) fileStates(ctx context.Context, t *JobTask, files []payload.File
 }
 
 // doubtful reports whether a file's state that this process remembers would end the
-// step, so that no command finds out that it is outdated: an operator may have reopened
-// the file, or another process may have downloaded it.
+// step, so that no command would show that it is outdated: an operator may have
+// reopened the file, or another process may have downloaded it.
 func doubtful(job domain.JobState, file domain.FileState) bool {
 	switch file {
 	case domain.FileSkipped, domain.FileIgnore, domain.FileAbandoned:
@@ -137,8 +137,8 @@ func (s *steps) discovered(ctx context.Context, t *JobTask, files []payload.File
 	return nil, &logError{errors.New("files that were discovered are not in the log")}
 }
 
-// do sends commands and keeps what the files have become. That the rules refuse one is
-// no error: another process moved the file, and its state says to where.
+// do sends commands and keeps the new states of the files. A refusal is no error:
+// another process has moved the file, and its new state is kept.
 func (fs *fileStates) do(ctx context.Context, commandID string, cmds []fileCommand) error {
 	if len(cmds) == 0 {
 		return nil
@@ -170,11 +170,11 @@ func (fs *fileStates) do(ctx context.Context, commandID string, cmds []fileComma
 	return failed
 }
 
-// end is do for the ends of attempts that are under way: while the log is away it
-// waits, as long as the claim holds, so that no attempt is lost.
+// end is like do, for commands that end attempts: while the log cannot be reached it
+// waits, until the claim is lost, so that no attempt is lost.
 func (fs *fileStates) end(ctx context.Context, cmds []fileCommand) error {
 	for n := 1; ; n++ {
-		err := fs.do(ctx, "", cmds) // one that was written after all is refused now, and its state kept
+		err := fs.do(ctx, "", cmds) // a command that was written in spite of the error is refused now, and the state kept
 		var away *logError
 		if !errors.As(err, &away) || errors.Is(err, eventstore.ErrBroken) || ctx.Err() != nil {
 			return err
@@ -209,9 +209,9 @@ func (fs *fileStates) commands(cmd func(domain.File) domain.FileCommand) (cmds [
 	return cmds
 }
 
-// endLost ends attempts under way (F5, F13) whose workers are gone, since the job is
-// claimed by another. The claim is confirmed after the attempts were seen: this worker
-// may be the one that is gone, and have slept through it.
+// endLost ends open attempts (F5, F13) whose workers have lost the claim. It confirms
+// its own claim after it has read the attempts: this worker may itself have lost the
+// claim while it was suspended.
 func (fs *fileStates) endLost(ctx context.Context, cmd func(domain.File) domain.FileCommand) error {
 	cmds := fs.commands(cmd)
 	if cmds == nil {
@@ -224,7 +224,7 @@ func (fs *fileStates) endLost(ctx context.Context, cmd func(domain.File) domain.
 }
 
 // reopen reopens files that were given up before the job was requeued (O1, O2), once
-// for each requeue: what is given up after it stays so.
+// for each requeue: a file that is given up after it stays given up.
 func (fs *fileStates) reopen(ctx context.Context, given domain.FileState) error {
 	if fs.task.Job.RetryCount == 0 {
 		return nil
@@ -234,8 +234,8 @@ func (fs *fileStates) reopen(ctx context.Context, given domain.FileState) error 
 		Message: fmt.Sprintf("requeue %d of its job", fs.task.Job.RetryCount)}})
 }
 
-// limits bound the attempts of a step of a file, of which so many were started. What
-// failed through our own fault does not use them up.
+// limits returns the limits of a step of a file after a number of started attempts. A
+// failure of our own servers does not use up an attempt.
 func (fs *fileStates) limits(f domain.File, started int) domain.Limits {
 	most := fs.max
 	if r := f.Reason; r != nil && r.Class == domain.ClassSystem && r.Code != domain.CodeWorkerLost {

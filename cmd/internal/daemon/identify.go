@@ -11,9 +11,10 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// identify settles the identifier of the job's object: the depositor's, the one that its local ids lead to, or a new one, which is reserved under the
-// job's id before anything else. It is written to the job at once, so that a job
-// that starts over does not mint again.
+// identify settles the identifier of the job's object: the depositor's, the one that
+// its local ids lead to, or a new one, which is reserved under the job's id before
+// anything else. It is written to the job at once, so that a repeated step does not
+// mint another one.
 func (s *steps) identify(ctx context.Context, t *JobTask) error {
 	ids, p := t.Job.Identifiers, t.Profile
 	if ids.Primary != "" {
@@ -43,9 +44,9 @@ func (s *steps) identify(ctx context.Context, t *JobTask) error {
 	return s.settle(ctx, t, reserved.Name, true)
 }
 
-// settle binds the local ids to the identifier and writes it to the job. Another
-// job may have bound them meanwhile: then a minted identifier gives way to that
-// job's, and stays unused.
+// settle binds the local ids to the identifier and writes it to the job. Another job
+// may have bound them meanwhile: then that job's identifier is used, and a minted one
+// stays unused.
 func (s *steps) settle(ctx context.Context, t *JobTask, primary string, minted bool) error {
 	ids := t.Job.Identifiers
 	bound, err := effect("processing/bind-local-id", func() (string, error) {

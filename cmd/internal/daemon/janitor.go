@@ -13,8 +13,8 @@ import (
 
 var janitorActor = domain.DaemonActor(domain.DaemonJanitor)
 
-// jobClean takes a completed job out of its queue (J20). Its working directory
-// goes first: a directory whose job has left the queue would never be found again.
+// jobClean removes a completed job from its queue (J20), after its working directory: a
+// directory whose job has left the queue would never be found again.
 func (s *steps) jobClean(ctx context.Context, t *JobTask) Outcome {
 	if err := crash.Around("daemon/janitor/remove-directory", func() error { return s.removeWork(t.Job) }); err != nil {
 		return release(fmt.Errorf("remove the working directory: %w", err))
@@ -50,8 +50,8 @@ func (r *Runner) janitor(ctx context.Context) {
 	}
 }
 
-// pass decides about every batch once: reports that no worker began (B5), completed
-// batches whose time is over (B13), deletions that were interrupted.
+// pass checks every batch once: reports that no worker began (B5), completed batches
+// whose time is over (B13), deletions that were interrupted.
 func (r *Runner) pass(ctx context.Context) error {
 	meta := eventstore.Meta{Actor: janitorActor, TraceParent: eventstore.NewTrace().Parent()}
 	ids, err := r.cfg.Handler.Catalog.Batches(ctx)
@@ -79,9 +79,8 @@ func (r *Runner) pass(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tryReport moves the batch on to its report if none of its jobs is processing
-// any more (B5). That another process does it first, or that it is too early, is
-// ordinary.
+// tryReport moves the batch on to its report if none of its jobs is processing any more
+// (B5). It is no error if another process does so first, or if it is too early.
 func (r *Runner) tryReport(ctx context.Context, id domain.BatchID, meta eventstore.Meta) {
 	refs, err := r.cfg.Handler.Live.Refs(ctx, id)
 	var is eventstore.Loaded[domain.Batch]
@@ -124,8 +123,8 @@ func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID, meta eve
 }
 
 // cleanUp removes working directories of jobs that are not there any more, in the
-// working directories of all profiles. A job must be missing in two rounds in a row:
-// what this server does not know yet may just be new.
+// working directories of all profiles. A job must be missing in two passes in a row,
+// because it may be too new for this ZooKeeper server.
 func (r *Runner) cleanUp(ctx context.Context, before map[store.JobDir]bool) map[store.JobDir]bool {
 	stray := map[store.JobDir]bool{}
 	for _, name := range r.cfg.Profiles.Names() {

@@ -53,7 +53,7 @@ func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 	return nextJob(cmd)
 }
 
-// downloadFailed returns the outcome of a failure: the job fails by those of the
+// downloadFailed returns the outcome of a failure: the job fails if the cause is on the
 // depositor's side.
 func (s *steps) downloadFailed(err error, doing string) Outcome {
 	var away *logError
@@ -63,7 +63,7 @@ func (s *steps) downloadFailed(err error, doing string) Outcome {
 	return s.trouble(err, "keep the files")
 }
 
-// ours reports whether an error is a matter of our own side.
+// ours reports whether the cause of an error is on our side.
 func ours(err error) bool {
 	var why *reason.Problem
 	return !payload.Theirs(err) && !errors.As(err, &why)
@@ -77,7 +77,7 @@ type download struct {
 	claim *store.Claim
 
 	old    *store.Files   // what an earlier claim has put into place, nil = nothing
-	left   []*store.Left  // what claims have left behind that did not come so far
+	left   []*store.Left  // partial files that earlier claims have left
 	copies []*store.Files // both
 
 	// By file; each is touched by one goroutine at a time.
@@ -86,8 +86,8 @@ type download struct {
 	errs  []error
 
 	mu      sync.Mutex
-	own     error         // the first that is a matter of our own side
-	pause   time.Duration // before what failed is tried again
+	own     error         // the first error whose cause is on our side
+	pause   time.Duration // before failed files are tried again
 	done    int           // files fetched by this claim
 	fetched int64         // their bytes
 }
@@ -99,8 +99,8 @@ type found struct {
 	sha  string
 }
 
-// run leaves all files in place and ready, or those that could be had and the
-// error of the first that could not.
+// run fetches all files and makes them ready. On an error the files that could be
+// fetched stay; it is the error of the first that could not.
 func (d *download) run(ctx context.Context) error {
 	defer d.close()
 	if err := inOrder(ctx, d.takeOver, d.open, d.findCopies); err != nil {
@@ -115,7 +115,7 @@ func (d *download) run(ctx context.Context) error {
 		return err
 	}
 	defer func() {
-		if ctx.Err() == nil { // else a successor goes on with what is there
+		if ctx.Err() == nil { // else the next claim continues with the files that are there
 			_ = d.claim.Abandon()
 		}
 	}()
@@ -132,8 +132,8 @@ func (d *download) run(ctx context.Context) error {
 	return d.ready(ctx)
 }
 
-// takeOver ends the attempts of workers that are gone and reopens what was given up
-// before a requeue.
+// takeOver ends the attempts of workers that have lost the claim, and reopens files
+// that were given up before a requeue.
 func (d *download) takeOver(ctx context.Context) error {
 	reopen := func(ctx context.Context) error { return d.reopen(ctx, domain.FileIgnore) }
 	giveUp := func(ctx context.Context) error {
@@ -158,8 +158,8 @@ func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
-// endLost ends attempts under way while this claim makes none: their workers have lost
-// the claim.
+// endLost ends open attempts before this claim makes any: their workers have lost the
+// claim.
 func (d *download) endLost(ctx context.Context) error {
 	return d.fileStates.endLost(ctx, func(f domain.File) domain.FileCommand {
 		if f.State != domain.FileDownloading {
@@ -191,8 +191,8 @@ func (d *download) close() {
 	}
 }
 
-// findCopies measures the copies that are there, takes them where the file was not
-// fetched yet (F3), and fails files whose copy is gone or damaged (F8).
+// findCopies measures the existing copies, uses them for files that were not fetched
+// yet (F3), and fails files whose copy is missing or damaged (F8).
 func (d *download) findCopies(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(d.task.Profile.Fetch.Parallel)
@@ -217,7 +217,7 @@ func (d *download) findCopies(ctx context.Context) error {
 	return d.do(ctx, "", cmds)
 }
 
-// find returns the first copy that is what the deposit and the log say.
+// find returns the first copy that agrees with the deposit and the log.
 func (d *download) find(i int) found {
 	for _, from := range d.copies {
 		r, err := from.Open(d.files[i].Name)
@@ -250,7 +250,7 @@ func isFetched(s domain.FileState) bool {
 	}
 }
 
-// inPlace reports whether nothing is left to do but to make the files ready.
+// inPlace reports whether all files are fetched.
 func (d *download) inPlace() bool {
 	for i, f := range d.state {
 		if !d.leftOut(i) && (!isFetched(f.State) || d.old == nil || d.found[i].from != d.old) {
@@ -260,7 +260,7 @@ func (d *download) inPlace() bool {
 	return true
 }
 
-// adopt copies what is there and fetched into the claim's directory.
+// adopt copies fetched files of earlier claims into the claim's directory.
 func (d *download) adopt(ctx context.Context) error {
 	var g errgroup.Group
 	g.SetLimit(d.task.Profile.Fetch.Parallel)
@@ -284,10 +284,10 @@ func (d *download) adopt(ctx context.Context) error {
 	return g.Wait()
 }
 
-// win makes the claim's files those of the job.
+// win makes the claim's directory that of the job.
 func (d *download) win(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return err // the claim is lost: a successor may be at work
+		return err // the claim is lost: another worker may have the job
 	}
 	var err error
 	if d.old != nil {
@@ -304,7 +304,7 @@ func (d *download) win(ctx context.Context) error {
 	return err
 }
 
-// ready lets the files be processed (F10). All must be so before the job moves.
+// ready makes the files ready (F10). All must be ready before the job moves.
 func (d *download) ready(ctx context.Context) error {
 	err := crash.Around("daemon/downloading/ready", func() error { return d.inState(ctx, "", domain.FileDownloaded, domain.ReadyFile{}) })
 	if err != nil {

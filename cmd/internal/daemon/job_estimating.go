@@ -11,7 +11,7 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// jobEstimating asks for the size of each file and discovers the files (J6, F1). It
+// jobEstimating requests the size of each file and discovers the files (J6, F1). It
 // never fails: a size that no server states counts as unknown.
 func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	p := t.Profile

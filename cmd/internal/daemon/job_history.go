@@ -35,13 +35,14 @@ func setOf(ids []domain.JobID) map[domain.JobID]bool {
 }
 
 // historyOf returns jobs that are not in the live state, in the order given, as their
-// events have them. Deletion is an event like every other, so that a job which is gone
-// without one was lost; the zero State says that it has no event. The tables are not
-// asked: they may be behind.
+// events have them. A deletion has an event, so a job that is missing without one was
+// lost; the zero State says that it has no event. The tables are not asked: they may be
+// behind.
 //
-// A batch whose report is made deletes no job, so all events are committed. They
-// only move from the outbox into the log: what neither the outbox nor then the log
-// has is nowhere. The outbox is read only when the log alone does not explain all.
+// No job is deleted while the report of its batch is made, so all events are committed.
+// They only move from the outbox to the log: an event that is neither in the outbox
+// nor, read after it, in the log does not exist. The outbox is read only if the log
+// does not explain all jobs.
 func (s *steps) historyOf(ctx context.Context, ids []domain.JobID) ([]domain.Job, error) {
 	jobs := make([]domain.Job, len(ids))
 	unsent := make(map[domain.Aggregate][]domain.Recorded, len(ids))
@@ -67,8 +68,8 @@ func (s *steps) historyOf(ctx context.Context, ids []domain.JobID) ([]domain.Job
 
 func notDeleted(j domain.Job) bool { return j.State != domain.JobDeleted }
 
-// next applies an event to a job that may have it already. One that does not fit
-// explains nothing: the job stays as it was before.
+// next applies an event to a job that may have it already. An event that does not fit
+// is ignored.
 func next(j *domain.Job, r domain.Recorded) {
 	if after, err := domain.EvolveJob(*j, r); err == nil {
 		*j = after

@@ -9,9 +9,9 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// jobPending checks for a hold, and the payload's manifest (J2, J4, J5). A
-// manifest that cannot be reached is not corrupt: the job goes on, and fails where
-// it can be requeued if it stays so.
+// jobPending checks for a hold, and the payload's manifest (J2, J4, J5). A manifest
+// that cannot be reached is not corrupt: the job continues, and if the manifest stays
+// unreachable it fails in a later state, where it can be requeued.
 func (s *steps) jobPending(ctx context.Context, t *JobTask) Outcome {
 	if why, err := s.held(ctx, t.Profile); err != nil {
 		return release(err)

@@ -13,10 +13,9 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// jobProcessing names the object, describes it, and stores it as a new version
-// (J10, J11), each file through its own attempt in the log. Identifier and version
-// number are reserved before they are used, so that a worker that starts over uses
-// the same ones.
+// jobProcessing names the object, describes it, and stores it as a new version (J10,
+// J11), each file through its own attempt in the log. Identifier and version number are
+// reserved before they are used, so that a repeated step uses the same ones.
 func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	files, err := s.Files(ctx, t.Log, t.Profile, t.Job)
 	if err != nil {
@@ -44,14 +43,14 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	}
 	failed := s.trouble(err, "store the object")
 	if ctx.Err() != nil {
-		return failed // a successor ends what is under way
+		return failed // the next claim ends open attempts
 	}
 	return p.failed(ctx, reason.Of(err, "store the object"), failed)
 }
 
-// storeObject writes the version that is reserved for the job and reads it back.
-// What an earlier attempt has stored and recorded is read back only. The files go
-// through their attempts meanwhile.
+// storeObject writes the version that is reserved for the job and reads it back. A
+// version that an earlier attempt has stored and recorded is only read back. The files'
+// attempts begin and end meanwhile.
 func (s *steps) storeObject(ctx context.Context, t *JobTask, objects *store.Store, p processingFiles) (o domain.StoredObject, err error) {
 	number, err := effect("processing/reserve-version", func() (int, error) {
 		return s.cfg.Records.ReserveVersion(ctx, t.Job.ID, t.Job.Identifiers.Primary)
@@ -88,7 +87,7 @@ func (s *steps) storeObject(ctx context.Context, t *JobTask, objects *store.Stor
 	return o, err
 }
 
-// writeVersion puts the object together and writes it.
+// writeVersion assembles the version and writes it.
 func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, objects *store.Store, p processingFiles) (o domain.StoredObject, err error) {
 	j := t.Job
 	work, err := s.work(t.Profile)
@@ -97,7 +96,7 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 	}
 	v := store.Version{Object: j.Identifiers.Primary, Number: number, Created: domain.At(s.cfg.Handler.Clock()),
 		Job: j.ID, Batch: j.Configuration.BatchID, LocalIDs: j.Identifiers.LocalID}
-	// An attempt that was cut off after its last write has settled the time.
+	// If an attempt was interrupted after its last write, its time is kept.
 	had, _, err := objects.ReadManifest(ctx, store.ManifestKey(v.Object, v.Number))
 	switch {
 	case err == nil:

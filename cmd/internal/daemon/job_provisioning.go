@@ -41,7 +41,7 @@ func (s *steps) jobProvisioning(ctx context.Context, t *JobTask) Outcome {
 	return wait(domain.Reason{Code: domain.CodeSpaceShort, Message: msg}, s.cfg.SpaceCycle)
 }
 
-// provision runs the workers of provisioning whenever this process leads it.
+// provision runs the workers of provisioning while this process is its leader.
 func (r *Runner) provision(ctx, work context.Context, d Daemon) {
 	for ctx.Err() == nil {
 		lead, resign, err := r.steps.space.Lead(ctx)

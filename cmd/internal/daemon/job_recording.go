@@ -11,8 +11,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// jobRecording writes the stored object into the inventory (J12, J13), from the
-// storage manifest as it lies in the store.
+// jobRecording writes the stored object into the inventory (J12, J13), from the storage
+// manifest in the store.
 func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 	object, err := s.storedObject(ctx, t.Job)
 	if err != nil {
@@ -61,7 +61,7 @@ func storedBy(storing record.Effect) (o domain.StoredObject, err error) {
 	return o, nil
 }
 
-// effectStore is the kind of effect that storing is.
+// effectStore is the kind of the effect that stores an object.
 const effectStore = "store"
 
 // storeKey is the key of the storing of a version by a job. It has the version of the

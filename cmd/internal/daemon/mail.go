@@ -35,7 +35,7 @@ func (s *steps) mailQueued(ctx context.Context, p Profile, t *BatchTask) Outcome
 }
 
 // mailReport mails the report if the profile wants it: one mail for each report,
-// however often the step is begun.
+// however often the step runs.
 func (s *steps) mailReport(ctx context.Context, t *BatchTask, r ReportBody) (*domain.NoteDelivery, error) {
 	p, err := s.cfg.Profiles.Get(t.Batch.Submission.ProfileName)
 	if err != nil {
@@ -60,9 +60,9 @@ func reportSubject(r ReportBody) string {
 	return fmt.Sprintf("Deposit %s: %d completed, %d failed", r.Batch, r.Completed, r.Failed)
 }
 
-// mail sends one message and records its result. A mail that cannot be sent never
-// stops a batch; the error is one of the records. nil without error: no such mail is
-// wanted.
+// mail sends one message and records its result. A mail that cannot be sent never stops
+// a batch; the error is one of the records. The result is nil if the profile does not
+// want such a mail.
 func (s *steps) mail(ctx context.Context, p Profile, kind profile.Mail, m record.Message, subject, text string) (*domain.NoteDelivery, error) {
 	if !p.Notify.Wants(kind) {
 		return nil, nil
@@ -78,7 +78,7 @@ func (s *steps) mail(ctx context.Context, p Profile, kind profile.Mail, m record
 	return &note, err
 }
 
-// mailNote is the event of a mail.
+// mailNote returns the command that notes a mail.
 func mailNote(m record.Message, failure error) domain.NoteDelivery {
 	note := domain.NoteDelivery{Channel: string(record.ChannelMail), About: m.About, Delivery: m.Key, Delivered: failure == nil}
 	if failure != nil {
@@ -94,9 +94,9 @@ type delivery struct {
 	failure error // why it could not be sent
 }
 
-// deliver sends a message that was not delivered yet, and records that before and after.
-// between, when given, runs before the result is recorded. The error is one of the
-// records or of between.
+// deliver sends a message that was not delivered yet, and records the intent before and
+// the result after. between, if not nil, runs before the result is recorded. The error
+// is one of the records or of between.
 func deliver(ctx context.Context, records Deliveries, operation string, m record.Message, send func(record.Delivery) error, between func(failure error) error) (d delivery, err error) {
 	begun, err := records.BeginDelivery(ctx, m)
 	if err != nil {

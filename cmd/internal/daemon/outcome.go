@@ -10,13 +10,13 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// verb is what the runner does with a claimed batch or job.
+// verb is the action of the runner after a step.
 type verb int
 
 const (
 	verbNext    verb = iota // commit the command, which ends the claim
 	verbFail                // commit a failure
-	verbWait                // write why it waits, once, and release it
+	verbWait                // write the reason for waiting, once, and release it
 	verbRetry               // release it; fail when that happened too often
 	verbRelease             // release it; nothing is counted
 )
@@ -26,8 +26,7 @@ var outcomes = map[verb]string{
 	verbNext: "moved", verbFail: "failed", verbWait: "waits", verbRetry: "retried", verbRelease: "handed_back",
 }
 
-// Outcome is the answer of a step. Waiting is not failing, and neither is being
-// released.
+// Outcome is the result of a step. Neither waiting nor a release is a failure.
 type Outcome struct {
 	verb   verb
 	job    domain.JobCommand
@@ -37,13 +36,13 @@ type Outcome struct {
 	err    error         // of verbRetry and verbRelease, nil = nothing is wrong
 }
 
-// nextJob goes on with cmd.
+// nextJob commits cmd, which moves the job on.
 func nextJob(cmd domain.JobCommand) Outcome { return Outcome{job: cmd} }
 
-// nextBatch goes on with cmd.
+// nextBatch commits cmd, which moves the batch on.
 func nextBatch(cmd domain.BatchCommand) Outcome { return Outcome{batch: cmd} }
 
-// fail stops the job where it is.
+// fail fails the job in its present state.
 func fail(r domain.Reason) Outcome { return Outcome{verb: verbFail, reason: r} }
 
 // wait leaves the job in its state; the reason is written when it differs from the
@@ -53,19 +52,19 @@ func wait(r domain.Reason, delay time.Duration) Outcome {
 	return Outcome{verb: verbWait, reason: r, delay: delay}
 }
 
-// retry releases the job for later and fails it with r when it was released so too
-// often.
+// retry releases the job for a later attempt, and fails it with r after too many of
+// them.
 func retry(r domain.Reason, err error) Outcome {
 	return Outcome{verb: verbRetry, reason: r, err: err}
 }
 
-// release ends the claim, for the job to be claimed later: something other than this job stands in the
-// way, or (nil) it changed meanwhile and is looked at anew soon.
+// release ends the claim, for the job to be claimed later: something other than this
+// job prevents the step or, if err is nil, the job has changed meanwhile.
 func release(err error) Outcome { return Outcome{verb: verbRelease, err: err} }
 
-// trouble is the outcome of an error of our own side. While a server is away, the work
-// is released for as long as it takes; what is final fails at once; anything else,
-// such as a full disk, fails when it happened too often.
+// trouble returns the outcome of an error on our side. While a server cannot be reached
+// the work is released, without limit; a permanent error fails it at once; any other,
+// such as a full disk, after too many attempts.
 func (s *steps) trouble(err error, doing string) Outcome {
 	r := reason.Of(err, doing)
 	var p *reason.Problem

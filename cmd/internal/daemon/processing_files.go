@@ -15,9 +15,10 @@ import (
 // processingFiles are the files of a job in processing.
 type processingFiles struct{ *fileStates }
 
-// takeOver ends the attempts of workers that are gone, reopens what was given up
-// before a requeue, and lets everything that may be processed be so. What cannot be is
-// the error. begun: this claim makes attempts already, and goes on with them.
+// takeOver ends the attempts of workers that have lost the claim, reopens files that
+// were given up before a requeue, and makes all files ready that may be processed. The
+// error names those that cannot be. begun says that this claim makes attempts already,
+// which continue.
 func (p processingFiles) takeOver(ctx context.Context, begun bool) error {
 	err := inOrder(ctx,
 		func(ctx context.Context) error { return p.endLost(ctx, begun) },
@@ -58,8 +59,7 @@ func (p processingFiles) again(f domain.File) domain.FileCommand {
 	return domain.RetryProcessing{Limits: limits}
 }
 
-// endLost ends the attempts under way that are not this claim's: their workers have
-// lost the claim.
+// endLost ends open attempts of other claims: their workers have lost the claim.
 func (p processingFiles) endLost(ctx context.Context, begun bool) error {
 	return p.fileStates.endLost(ctx, func(f domain.File) domain.FileCommand {
 		if f.State != domain.FileProcessing || begun && p.mine(f) {
@@ -69,8 +69,8 @@ func (p processingFiles) endLost(ctx context.Context, begun bool) error {
 	})
 }
 
-// start begins an attempt at every file that is ready (F11). What was known of the
-// files may have been outdated: then they are taken over once more.
+// start begins an attempt at every file that is ready (F11). If the known states of the
+// files were outdated it takes them over again.
 func (p processingFiles) start(ctx context.Context) error {
 	for n := 0; ; n++ {
 		err := crash.Around("daemon/processing/start", func() error {
@@ -99,8 +99,8 @@ func (p processingFiles) mine(f domain.File) bool {
 	return f.State == domain.FileProcessing && f.Worker == p.task.Claim.Worker
 }
 
-// finish ends the attempts at the files that are in the stored version (F12). All
-// must be in it, as they were downloaded.
+// finish ends the attempts at the files that are in the stored version (F12). All must
+// be in it, with the digests of the download.
 func (p processingFiles) finish(ctx context.Context, m store.StorageManifest) error {
 	stored := make(map[string]store.StoredFile, len(m.Files))
 	for _, f := range m.Files {
@@ -134,9 +134,9 @@ func (p processingFiles) finish(ctx context.Context, m store.StorageManifest) er
 	return nil
 }
 
-// failed ends the attempts that are under way without a result (F13) and returns the
-// outcome of the job. Its files decide how often it is tried: it fails when they are
-// given up, and they are given up when it fails (F15).
+// failed ends the open attempts (F13) and returns the outcome of the job. The limits of
+// the files apply to the job: it fails when they are given up, and they are given up
+// when it fails (F15).
 func (p processingFiles) failed(ctx context.Context, why domain.Reason, out Outcome) Outcome {
 	var cmds []fileCommand
 	for i, f := range p.state {
@@ -161,8 +161,8 @@ func (p processingFiles) failed(ctx context.Context, why domain.Reason, out Outc
 	return out
 }
 
-// corrupt fails the files whose stored bytes are not what was stored (F16): the one
-// that the error names, else all.
+// corrupt fails the files whose stored bytes have changed (F16): the one that the error
+// names, else all.
 func (p processingFiles) corrupt(ctx context.Context, cause error) error {
 	var at *store.Error
 	if !errors.As(cause, &at) || at.Code != store.CodeMismatch {
@@ -179,8 +179,9 @@ func (p processingFiles) corrupt(ctx context.Context, cause error) error {
 	})
 }
 
-// most are the limits for a file of a job that ends so: it is given up with the job,
-// or after its attempts. A server of ours that is away uses none up.
+// most returns the limits for a file of a job with this outcome: it is given up with
+// the job, or after its attempts. A failure of our own servers does not use up an
+// attempt.
 func (p processingFiles) most(f domain.File, job verb) domain.Limits {
 	switch job {
 	case verbFail:

@@ -10,22 +10,20 @@ import (
 // Daemon is one row of the table of daemons.
 type Daemon struct {
 	Name string
-	// Batch or Job is the state it takes; the janitor takes completed jobs.
+	// Batch or Job is the state from which it claims; the janitor takes completed jobs.
 	Batch domain.BatchState
 	Job   domain.JobState
-	// Workers is how many of it run in a process unless the configuration says
-	// otherwise.
+	// Workers is the default number of its workers in a process.
 	Workers int
 	// Rows are the rows of the transition tables that it ends in.
 	Rows []string
-	// Fails is the row that a failure takes, "" when work in this state does not
-	// fail: what cannot be done there is set aside with an alarm.
+	// Fails is the row of a failure, "" = work in this state cannot fail; if it cannot
+	// be done it is set aside with an alarm.
 	Fails string
-	// Then is the state in which a worker may go on with the same job at once, ""
-	// = the job goes to its queue. The one worker of provisioning takes all jobs in
-	// their turn.
+	// Then is the state in which a worker may keep the same job by hand-over, "" = the
+	// job goes to its queue. Provisioning takes all jobs from its queue, in order.
 	Then domain.JobState
-	// AnyProfile: its jobs do not wait when their profile is gone.
+	// AnyProfile says that its jobs do not wait if their profile is missing.
 	AnyProfile bool
 
 	batchStep func(*steps, context.Context, *BatchTask) Outcome
@@ -58,7 +56,7 @@ var Daemons = []Daemon{
 		Rows: []string{"B5", "B13", "J20"}, AnyProfile: true, jobStep: (*steps).jobClean},
 }
 
-// takes returns the daemon that takes jobs in a state.
+// takes returns the daemon that claims jobs in a state.
 func takes(state domain.JobState) (Daemon, bool) {
 	i := slices.IndexFunc(Daemons, func(d Daemon) bool { return d.Job == state && state != "" })
 	if i < 0 {

@@ -31,17 +31,16 @@ type Again struct {
 type Resend struct {
 	Message record.Message
 	Made    domain.Time // the report
-	// Open is when a sending under this key was begun whose end is not known, zero =
-	// none.
+	// Open is when an earlier sending under this key began whose result is not known,
+	// zero = none.
 	Open domain.Time
 
 	from, subject, text string
 }
 
-// Prepare finds the report and its recipients, and changes nothing. Reports are sent
-// again one after the other: until one is known to be delivered, every request is
-// about that one and has its key. The error is a *domain.Refused when the batch
-// has no report or its profile no address.
+// Prepare finds the report and its recipients, and changes nothing. Until a mail is
+// known to be delivered, every request sends that mail again, with the same key. The
+// error is a *domain.Refused when the batch has no report or its profile no address.
 func (a Again) Prepare(ctx context.Context, b domain.Batch) (Resend, error) {
 	refuse := func(code domain.Code, why string) (Resend, error) {
 		return Resend{}, &domain.Refused{Aggregate: b.ID.Aggregate(), Command: "send the report again", State: string(b.State), Code: code,
@@ -90,9 +89,9 @@ func (a Again) Prepare(ctx context.Context, b domain.Batch) (Resend, error) {
 
 func againPrefix(id domain.BatchID) string { return string(id) + "/again/" }
 
-// Send sends it. It puts the result and the reason for sending into the history, by
-// tell, before the records have the result: a process that dies in between leaves a
-// mail that the next request finds. failure is why the mail could not be sent; err that
+// Send sends the mail. It calls tell to write the result and the reason into the
+// history before it writes the result to the records: if the process dies in between,
+// the next request finds the mail. failure is why the mail could not be sent; err that
 // its result could not be kept.
 func (a Again) Send(ctx context.Context, r Resend, why *domain.Reason, tell func(context.Context, domain.NoteDelivery) error) (failure, err error) {
 	send := func(d record.Delivery) error {

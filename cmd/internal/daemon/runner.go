@@ -10,19 +10,19 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Runner runs the daemons: it claims, lets the step work, and writes what comes
-// of it. It is the only one that writes.
+// Runner runs the daemons: it claims a batch or job, runs the step and writes its
+// outcome. Only the runner writes the live state.
 type Runner struct {
 	cfg   Config
 	steps *steps
 	tries *tries
 	slots *slots
-	// open ends when nothing new is begun any more; nil = Run was not called.
+	// open ends when no new work may begin; nil = Run was not called.
 	open context.Context
 	all  sync.WaitGroup
 }
 
-// New checks the configuration, every fault of which is in the error.
+// New returns a runner. The error lists all faults of the configuration.
 func New(cfg Config) (*Runner, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -30,8 +30,8 @@ func New(cfg Config) (*Runner, error) {
 	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: &tries{cfg: &cfg, by: map[domain.Aggregate]try{}}, slots: newSlots(cfg.Workers)}, nil
 }
 
-// Run works until ctx ends and returns nil then. Steps that run at that moment
-// have the grace time to end; after it they are cut off and their work is released.
+// Run works until ctx ends and returns nil then. Steps that run at that moment have the
+// grace time to end; then they are cancelled and their work is released.
 func (r *Runner) Run(ctx context.Context) error {
 	work, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -131,12 +131,12 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// slots counts the turns that are under way of each daemon, so that jobs handed over
-// and jobs claimed are together no more than its workers.
+// slots counts the running turns of each daemon, so that jobs that were handed over and
+// jobs that were claimed together do not exceed its workers.
 type slots struct {
 	mu    sync.Mutex
 	free  map[string]int
-	freed chan struct{} // closed when one is given back
+	freed chan struct{} // closed when a slot is released
 }
 
 func newSlots(workers map[string]int) *slots {

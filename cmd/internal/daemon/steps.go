@@ -22,7 +22,7 @@ type Profiles interface {
 	Names() []string
 }
 
-// live is what steps may do with the live state: read it.
+// live is the live state for steps, which only read it.
 type live interface {
 	Batch(ctx context.Context, id domain.BatchID) (eventstore.Loaded[domain.Batch], error)
 	Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error)
@@ -63,7 +63,7 @@ type Inventory interface {
 	RecordObject(ctx context.Context, o record.Object) (recorded bool, err error)
 }
 
-// Deliveries are the mails and callbacks, and what became of them.
+// Deliveries are the mails and callbacks, with their results.
 type Deliveries interface {
 	BeginDelivery(ctx context.Context, m record.Message) (record.Delivery, error)
 	EndDelivery(ctx context.Context, key string, failure error, final bool) error

@@ -10,8 +10,8 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// commitTimeout bounds a write. It is not cut short when the service stops: a
-// write under way must not end with an unknown outcome.
+// commitTimeout bounds a write. It applies also while the service stops, so that no
+// write ends with an unknown outcome.
 const commitTimeout = 30 * time.Second
 
 // task is what both kinds of task have.
@@ -24,7 +24,7 @@ type task struct {
 	trace   eventstore.Trace
 }
 
-// meta is what a command carries that reacts to the last event of an aggregate.
+// meta returns the metadata of a command that reacts to the last event of an aggregate.
 func (t *task) meta(of domain.Aggregate, version int64, keep bool) eventstore.Meta {
 	return eventstore.Meta{Actor: t.actor, Claim: t.Claim, KeepClaim: keep, TraceParent: t.trace.Parent(),
 		CausationID: domain.Event{Aggregate: of, Version: version}.ID()}
@@ -40,7 +40,7 @@ type BatchTask struct {
 type JobTask struct {
 	task
 	Job     domain.Job // as it was claimed, or as the last Keep left it
-	Profile Profile    // zero when it is gone and the daemon does without
+	Profile Profile    // zero if it is missing and the daemon does not need it
 
 	token eventstore.Token  // of Job: a write on top of it need not read it again
 	term  *eventstore.Token // under which the step has promised working space
@@ -80,7 +80,8 @@ func (t *JobTask) Keep(ctx context.Context, cmd domain.JobCommand) error {
 	return err
 }
 
-// write returns the claim of the state next, if the job was handed over to it.
+// write writes a command. It returns the claim of the state next, if the job was handed
+// over.
 func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool, next domain.JobState) (*eventstore.Claim, error) {
 	meta := t.meta(t.Job.ID.Aggregate(), t.Job.Version, keep)
 	meta.Next, meta.SpaceTerm, meta.Known = next, t.term, &eventstore.Loaded[domain.Job]{State: t.Job, Token: t.token}
@@ -93,7 +94,7 @@ func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool, n
 	return res.Claim, err
 }
 
-// lastTry reports whether the job fails when it is released for later once more.
+// lastTry reports whether the job fails instead of being released once more.
 func (t *JobTask) lastTry() bool {
 	return t.tries.count(t.Job.ID.Aggregate(), t.Job.Version)+1 >= maxTries
 }

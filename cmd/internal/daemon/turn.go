@@ -16,11 +16,12 @@ import (
 
 // Limits of a turn.
 const (
-	// maxClaims is how many workers may die of one job in one state.
+	// maxClaims is how many workers may die while they hold one job in one state.
 	maxClaims = 10
-	// asideDelay is how long work that cannot go on is left alone here.
+	// asideDelay is how long this process does not claim work that was set aside.
 	asideDelay = 10 * time.Minute
-	// fullPause is how long a result waits at least before there may be room for it.
+	// fullPause is the shortest pause before a result for which there was no room is
+	// written again.
 	fullPause = 200 * time.Millisecond
 )
 
@@ -35,8 +36,8 @@ type turn struct {
 	next  *turn // of a job that was handed over
 }
 
-// run lets the step work and ends the claim. It returns the next turn of a job that
-// was handed over, whose slot is taken.
+// run runs the step and ends the claim. It returns the next turn of a job that was
+// handed over, whose slot is taken.
 func (t *turn) run(work context.Context) *turn {
 	if t.d.Job == domain.JobProvisioning {
 		defer t.r.steps.space.Landed(t.job.Job.ID)
@@ -64,7 +65,7 @@ func (t *turn) run(work context.Context) *turn {
 		t.r.cfg.Meter.Step(t.d.Name, ended, time.Since(begun))
 	}
 	if cut {
-		// What the step says may be a consequence of being cut off.
+		// The outcome may be a consequence of the cancellation.
 		t.Log.Info("cut off; the work is released")
 		t.release(0)
 		return nil
@@ -74,8 +75,8 @@ func (t *turn) run(work context.Context) *turn {
 	return t.next
 }
 
-// outcome runs the step, unless the job's workers keep dying. A job whose profile is
-// gone waits for it.
+// outcome runs the step, unless too many workers have died with the job. A job whose
+// profile is missing waits for it.
 func (t *turn) outcome(ctx context.Context) (out Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -98,7 +99,7 @@ func (t *turn) outcome(ctx context.Context) (out Outcome) {
 	return t.d.jobStep(t.r.steps, ctx, t.job)
 }
 
-// settle writes what came of the step.
+// settle writes the outcome of the step.
 func (t *turn) settle(ctx context.Context, out Outcome) {
 	switch out.verb {
 	case verbNext:
@@ -141,8 +142,8 @@ func (t *turn) commit(ctx context.Context, out Outcome) {
 		t.Log.Error("the result cannot be written", "error", err)
 		t.fail(ctx, domain.Reason{Class: domain.ClassSystem, Code: reason.CodeInternal, Message: "the result of the step could not be written: " + err.Error()})
 	case isRefused(err), errors.Is(err, eventstore.ErrConflict):
-		// It changed meanwhile: a hold was set, an operator was faster, the claim is
-		// gone. The next claim sees it as it is then.
+		// The batch or job has changed meanwhile: a hold was set, an operator changed
+		// it, or the claim was lost. The next claim reads it again.
 		t.Log.Info("not written; it is looked at again", "error", err)
 		t.release(t.r.cfg.RetryDelay)
 	default:
@@ -157,8 +158,8 @@ func (t *turn) later(message string, err error) {
 	t.release(delay)
 }
 
-// roomAwaited waits a little with a result for which there is no room. It returns
-// false when the claim is lost or the service stops hard.
+// roomAwaited pauses before a result is written again for which there was no room. It
+// reports false if the claim is lost or the grace time is over.
 func (t *turn) roomAwaited(n int, why error) bool {
 	if n == 0 {
 		t.Log.Warn("the result waits until there is room for its event", "error", why)
@@ -216,7 +217,7 @@ func (t *turn) fail(ctx context.Context, why domain.Reason) {
 	t.release(asideDelay)
 }
 
-// note writes why the job waits, unless that stands there already.
+// note writes why the job waits, unless that is its reason already.
 func (t *turn) note(ctx context.Context, why domain.Reason) {
 	if had := t.job.Job.Reason; had != nil && had.Class == why.Class && had.Code == why.Code {
 		return
@@ -226,7 +227,7 @@ func (t *turn) note(ctx context.Context, why domain.Reason) {
 	}
 }
 
-// sign adds which attempt it was and whose, and bounds the sentence.
+// sign adds the attempt and the worker to a reason, and bounds the sentence.
 func (t *turn) sign(why domain.Reason) domain.Reason {
 	why.Message, why.Worker = reason.Bounded(why.Message), t.Claim.Worker
 	if t.job != nil {
@@ -235,13 +236,13 @@ func (t *turn) sign(why domain.Reason) domain.Reason {
 	return why
 }
 
-// moved follows a written command: the batch's report begins when this was its last
-// job.
+// moved runs after a written command: if this was the last job of its batch, the
+// batch's report begins.
 func (t *turn) moved(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	t.r.tries.done(t.Claim.Aggregate)
-	// What follows is done without the claim.
+	// The rest does not need the claim.
 	meta := eventstore.Meta{Actor: t.actor, TraceParent: t.trace.Parent()}
 	if t.batch != nil {
 		t.Log.Info("moved", "state", t.batch.Batch.State)
@@ -277,8 +278,8 @@ func (t *turn) release(delay time.Duration) {
 	}
 }
 
-// maxTries is how often in a row this process releases a job for the same trouble
-// before it fails.
+// maxTries is how often in a row this process releases a job after an error before it
+// fails.
 const maxTries = 6
 
 // tries counts how often work was released in a row, for the pause that grows. It is
@@ -314,7 +315,7 @@ func (t *tries) count(a domain.Aggregate, version int64) int {
 	return 0
 }
 
-// done forgets an aggregate that moved on.
+// done forgets an aggregate that has changed state.
 func (t *tries) done(a domain.Aggregate) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -54,7 +54,7 @@ func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Ru
 	return in.runner, err
 }
 
-// Relay returns what carries events from the outbox to the log.
+// Relay returns the relay, which carries events from the outbox to the log.
 func (in *Installation) Relay(ctx context.Context) (*relay.Relay, error) {
 	var live *LiveState
 	var log eventstore.Log
@@ -65,7 +65,7 @@ func (in *Installation) Relay(ctx context.Context) (*relay.Relay, error) {
 	return in.relay, nil
 }
 
-// Sweeper returns what ends overdue attempts.
+// Sweeper returns the sweeper, which ends overdue attempts.
 func (in *Installation) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
 	var files *files.Handler
 	var db query.DB
@@ -116,7 +116,7 @@ func (in *Installation) Resend(ctx context.Context, b domain.Batch) (app.Resend,
 		}}, nil
 }
 
-// noToken is what a User-Agent cannot hold of a version.
+// noToken matches characters of a version that a User-Agent cannot have.
 var noToken = regexp.MustCompile(`[^A-Za-z0-9.+_-]`)
 
 func (in *Installation) client(ctx context.Context, version string) (*fetch.Client, error) {

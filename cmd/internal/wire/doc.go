@@ -1,5 +1,5 @@
-// Package wire puts the program together from what the settings name: the three
-// servers, the object store, the working directory and the profiles, and of these the
-// use cases, the daemons, the relay, the sweeper and the projector. It is the only
-// package that imports the adapters behind the ports.
+// Package wire composes the program from its settings: it opens the three servers, the
+// object store, the working directory and the profiles, and makes the use cases, the
+// daemons, the relay, the sweeper and the projector with them. It is the only package
+// that imports the adapters behind the ports.
 package wire

@@ -25,7 +25,7 @@ func (in *Installation) Metrics() *ops.Metrics { return in.metrics }
 // maxPoison is how many poison events are counted. Normally there is none.
 const maxPoison = 1000
 
-// Measure lets scrapes ask the servers, which it opens.
+// Measure opens the servers, so that scrapes can read their metrics.
 func (in *Installation) Measure(ctx context.Context) error {
 	var live *LiveState
 	var pool *pgxpool.Pool
@@ -97,7 +97,7 @@ func check[T any](name string, open func(context.Context) (T, error), ask func(T
 	}}
 }
 
-// Alive returns when the parts that everything goes through are not stuck.
+// Alive returns unless a lock is stuck that all work needs.
 func (in *Installation) Alive(ctx context.Context) {
 	if s, err := in.LiveState(ctx); err == nil {
 		s.Sessions()

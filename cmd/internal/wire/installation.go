@@ -26,8 +26,8 @@ import (
 // openTimeout is how long a server may take to answer when it is opened.
 const openTimeout = 10 * time.Second
 
-// Installation is everything that the settings name, each part opened on first use.
-// Use cases work with its Resources, and the service is made of it.
+// Installation has all parts that the settings name, each opened on first use. Use
+// cases get its Resources; the service gets its daemons, relay, sweeper and projector.
 type Installation struct {
 	cfg   config.Config
 	shown map[string]string // settings without secrets
@@ -51,7 +51,7 @@ type Installation struct {
 }
 
 // New returns an installation in which nothing is open yet. roles are shown to
-// operators; a process that only asks has none.
+// operators; a process that does not serve has none.
 func New(cfg config.Resolved, log *slog.Logger, roles ...string) *Installation {
 	in := &Installation{cfg: cfg.Config, shown: map[string]string{}, log: log, roles: roles, metrics: ops.NewMetrics()}
 	for _, r := range cfg.Rows() {

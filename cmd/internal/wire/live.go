@@ -15,7 +15,7 @@ import (
 )
 
 // LiveState is the live state, counted and bounded: every commit and claim of this
-// process passes here.
+// process passes through it.
 type LiveState struct {
 	*zklive.Store
 	metrics  *ops.Metrics
@@ -61,9 +61,9 @@ func (in *Installation) Restorer(ctx context.Context) (eventstore.Restorer, erro
 	return in.LiveState(ctx)
 }
 
-// checkNewTree refuses a tree in which nothing ever happened beside a log with events:
-// the tree that the log was written from is lost, and deposits would get ids that were
-// used.
+// checkNewTree returns an error if the tree has never been written to but the log has
+// events: the tree of this log is lost, and deposits would get ids that were used
+// before.
 func (in *Installation) checkNewTree(ctx context.Context) error {
 	var last uint64
 	log, err := in.Log(ctx)

@@ -14,9 +14,9 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Project applies the log to the tables until ctx ends. One process at a time does;
-// the others wait for their turn. When the lead passes on in a moment in which two
-// believe to have it, the checkpoint lets only one write.
+// Project applies the log to the tables until ctx ends. One process at a time does so;
+// the others wait for the lease. If two processes believe that they hold it, the
+// checkpoint lets only one of them write.
 func (in *Installation) Project(ctx context.Context) error {
 	pool, err := in.Pool(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (in *Installation) CaughtUp(ctx context.Context) error {
 	return waiter.Seq(ctx, stream.Last)
 }
 
-// tables returns what waits for the tables.
+// tables returns the waiter for the tables.
 func (in *Installation) tables(ctx context.Context) (*query.Waiter, error) {
 	return in.waiter.get(ctx, func(ctx context.Context) (*query.Waiter, error) {
 		pool, err := in.migrated(ctx, projections.Pending)
@@ -109,8 +109,8 @@ const leaseEvery = time.Second
 var errLeaseLost = errors.New("the connection that held the projector's lock is gone")
 
 // withLease runs do while this process holds the projector's lock in PostgreSQL. The
-// lock goes with the connection that took it: another process takes over when this
-// one ends, however it ends.
+// lock ends with the connection: another process takes over when this one ends for any
+// reason.
 func withLease(ctx context.Context, pool *pgxpool.Pool, do func(context.Context) error) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func withLease(ctx context.Context, pool *pgxpool.Pool, do func(context.Context)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
 		defer cancel()
 		if _, err := conn.Exec(ctx, "select pg_advisory_unlock(hashtext('accession projector'))"); err != nil {
-			_ = conn.Conn().Close(ctx) // the lock goes with it
+			_ = conn.Conn().Close(ctx) // which releases the lock
 		}
 	}()
 	held, end := context.WithCancel(ctx)

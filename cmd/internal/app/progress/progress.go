@@ -1,5 +1,5 @@
-// Package progress counts how far a batch, its jobs and its files are, from the events
-// of its history.
+// Package progress computes the progress of a batch, its jobs and its files from the
+// events of its history.
 package progress
 
 import (
@@ -18,14 +18,14 @@ type Batch struct {
 	Held       int                     `json:"held"`
 	Deleted    int                     `json:"deleted"`
 	InProgress int                     `json:"in_progress"`
-	Jobs       map[domain.JobState]int `json:"-"` // where those that exist stand
+	Jobs       map[domain.JobState]int `json:"-"` // those that exist, by state
 	Files      Files                   `json:"files"`
 	Reason     *domain.Reason          `json:"reason,omitempty"`
 	Version    int64                   `json:"version"` // of the batch
 	Seq        uint64                  `json:"seq"`     // the last event counted
 }
 
-// Ended counts the jobs that nothing moves any more by itself.
+// Ended counts the jobs that only an operator can move.
 func (p Batch) Ended() int { return p.Completed + p.Failed + p.Held + p.Deleted }
 
 // Counter counts the events of a batch.
@@ -70,8 +70,8 @@ func (c *Counter) Add(r domain.Recorded) {
 	c.Now.InProgress = max(c.Now.Listed, len(c.jobs)) - c.Now.Ended()
 }
 
-// Files is how far the files of a batch are: by number, and by bytes as
-// far as sizes are known.
+// Files is the progress of the files of a batch: their number, and the bytes of those
+// whose size is known.
 type Files struct {
 	Listed     int `json:"listed"`
 	Downloaded int `json:"downloaded"`
@@ -89,17 +89,17 @@ type Files struct {
 	Last  domain.Time `json:"last,omitzero"`
 }
 
-// Done counts the steps that are behind the files, of [Files.Steps]: each is
+// Done counts the steps that files have completed, of [Files.Steps]: each is
 // downloaded, then processed.
 func (f Files) Done() int {
 	return min(f.Downloaded+f.Processed+2*f.GivenUp+2*f.Skipped, f.Steps())
 }
 
-// Steps counts the steps that there are.
+// Steps counts all steps.
 func (f Files) Steps() int { return 2 * f.Listed }
 
-// countFile takes a file's event in. Its cost does not depend on how many files
-// there are; only those that are not downloaded yet are remembered.
+// countFile counts an event of a file. Its cost does not depend on how many files there
+// are; only those that are not downloaded yet are remembered.
 func (c *Counter) countFile(r domain.Recorded, m domain.FileMove) {
 	f, hash := &c.Now.Files, domain.FileHash(r.Aggregate.ID)
 	f.Last = r.Time

@@ -13,7 +13,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/store"
 )
 
-// ClientOf returns the one client for requests, with what the profile opens to it.
+// ClientOf returns the client for requests, with the policy of the profile.
 func (s *Source) ClientOf(p profile.Profile) (*fetch.Client, error) {
 	policy, err := fetch.ParsePolicy(p.Fetch.Allow)
 	if err != nil {
@@ -26,8 +26,8 @@ func (s *Source) ClientOf(p profile.Profile) (*fetch.Client, error) {
 	return s.Client.With(policy), nil
 }
 
-// Attempts tries as often as the profile allows, with growing pauses, as long as
-// another attempt may help.
+// Attempts calls try, with growing pauses, until it succeeds, another attempt cannot
+// help or the profile's limit is reached.
 func (s *Source) Attempts(ctx context.Context, log *slog.Logger, p profile.Profile, try func() error) error {
 	return fetch.Try(ctx, fetch.Retry{Attempts: p.Fetch.Attempts, Base: s.RetryDelay,
 		Failed: func(n int, err error, wait time.Duration) {
@@ -74,7 +74,7 @@ func (s *Source) getUpload(ctx context.Context, key string, w io.Writer, limit i
 	return err
 }
 
-// Head asks for the size of a file, -1 when the server does not say.
+// Head requests the size of a file, -1 = the server does not state it.
 func (s *Source) Head(ctx context.Context, p profile.Profile, f File) (int64, error) {
 	if key, ok := store.KeyOf(f.URL); ok {
 		info, err := s.Objects.Stat(ctx, key)
@@ -88,8 +88,8 @@ func (s *Source) Head(ctx context.Context, p profile.Profile, f File) (int64, er
 	return info.Size, err
 }
 
-// Theirs reports whether an error came from the place that a deposit names, not
-// from our own side.
+// Theirs reports whether the cause of an error is the server that a deposit names, not
+// our side.
 func Theirs(err error) bool {
 	var e *fetch.Error
 	return errors.As(err, &e) && e.Code != fetch.CodeCancelled

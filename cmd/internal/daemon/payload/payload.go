@@ -20,7 +20,7 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// Source is where payloads come from.
+// Source fetches payloads.
 type Source struct {
 	Client  *fetch.Client
 	Objects *store.Store // has the uploads, and keeps the manifests
@@ -40,9 +40,9 @@ type File struct {
 	MimeType  string
 }
 
-// Files lists what the job's object is made of: one file as it came for files and
-// containers, the rows of its manifest for an object manifest. What is wrong with
-// the deposit comes as a problem of class content.
+// Files lists the files of the job's object: the payload itself for files and
+// containers, the rows of its manifest for an object manifest. A fault of the deposit
+// is a *reason.Problem of class content.
 func (s *Source) Files(ctx context.Context, log *slog.Logger, p profile.Profile, j domain.Job) ([]File, error) {
 	c := j.Configuration
 	if c.PayloadType != domain.TypeObjectManifest {
@@ -63,7 +63,7 @@ func (s *Source) Files(ctx context.Context, log *slog.Logger, p profile.Profile,
 	return all, nil
 }
 
-// Payload is what a submission or a job says of its one file.
+// Payload describes the payload of a submission or a job.
 type Payload struct {
 	URL, Name         string // the URL in its public form
 	Algorithm, Digest string
@@ -74,7 +74,7 @@ func ofJob(c domain.Configuration) Payload {
 	return Payload{c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size}
 }
 
-// payload returns the file of a payload, with the whole URL to fetch it from. The URL is
+// file returns the file of a payload, with the whole URL to fetch it from. The URL is
 // never written into an event or a log.
 func (s *Source) file(ctx context.Context, p Payload) (File, error) {
 	f, err := p.file()
@@ -88,7 +88,7 @@ func (s *Source) file(ctx context.Context, p Payload) (File, error) {
 	return f, err
 }
 
-// file checks what a payload says.
+// file checks the description of a payload.
 func (p Payload) file() (File, error) {
 	f := File{URL: p.URL, Name: cmp.Or(manifest.NormalName(p.Name), manifest.PayloadName(p.URL)), Size: cmp.Or(p.Size, -1)}
 	err := manifest.CheckName(f.Name)
@@ -103,9 +103,8 @@ func (p Payload) file() (File, error) {
 	return f, nil
 }
 
-// objectManifest reads the job's manifest from the copy that was kept. The first
-// time, or when it could not be had before, it is fetched, checked and kept: all
-// later steps see the same one.
+// objectManifest reads the job's manifest from the copy that was kept. If there is no
+// copy it is fetched, checked and kept, so that all later steps read the same one.
 func (s *Source) objectManifest(ctx context.Context, log *slog.Logger, p profile.Profile, j domain.Job) (*manifest.Manifest, error) {
 	c := j.Configuration
 	key := "manifests/" + string(c.BatchID) + "/" + string(j.ID) + ".checkm"
@@ -131,7 +130,7 @@ func (s *Source) objectManifest(ctx context.Context, log *slog.Logger, p profile
 	return parseObject(data, p)
 }
 
-// parseObject parses an object manifest; any fault of it is a problem.
+// parseObject parses an object manifest; any fault is a *reason.Problem.
 func parseObject(data []byte, p profile.Profile) (*manifest.Manifest, error) {
 	m, err := manifest.Parse(data, manifest.Limits{MaxBytes: int(p.Limits.MaxManifestBytes), MaxRows: p.Limits.MaxFiles})
 	if err == nil && m.Profile != manifest.MrtIngest {
@@ -182,14 +181,14 @@ func ReadAll(ctx context.Context, objects *store.Store, key string) ([]byte, err
 	return io.ReadAll(r)
 }
 
-// Measure counts and digests what is written to it, and compares it with what
-// the deposit says of a file.
+// Measure counts and digests the bytes written to it, and compares the results with the
+// deposit's description of a file.
 type Measure struct {
 	*fetch.Hasher
 	of File
 }
 
-// NewMeasure returns a measure of what the deposit says of f.
+// NewMeasure returns a measure for the file f.
 func NewMeasure(f File) (Measure, error) {
 	h, err := fetch.NewHasher(cmp.Or(f.Algorithm, manifest.SHA256)) // SHA-256 in any case
 	return Measure{h, f}, err
@@ -210,7 +209,7 @@ func Measured(r io.Reader, f File) (Measure, error) {
 // SHA256 returns the digest in lower-case hex.
 func (m Measure) SHA256() string { return m.Digests()[manifest.SHA256] }
 
-// Check returns a problem of class content for what differs.
+// Check returns a *reason.Problem of class content if the size or a digest differs.
 func (m Measure) Check() error {
 	f := m.of
 	if f.Size >= 0 && m.Bytes() != f.Size {

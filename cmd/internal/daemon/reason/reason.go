@@ -26,12 +26,12 @@ const (
 	CodeProfileBroken      domain.Code = "profile_store_not_found" // a profile names a place that cannot be opened
 )
 
-// maxMessage bounds a reason's sentence, in bytes: it travels in events and
-// stands in ZooKeeper.
+// maxMessage bounds a reason's sentence, in bytes, because events and ZooKeeper nodes
+// carry it.
 const maxMessage = 2048
 
-// Fault returns who must act on an error, with its code, and whether the same
-// request may succeed a moment later; known is false for an error that does not say.
+// Fault returns the class of an error (who must act), its code, and whether the same
+// request may soon succeed; known is false for an error without these.
 func Fault(err error) (class domain.Class, code domain.Code, temporary, known bool) {
 	var reason interface{ Reason() domain.Reason }
 	if !errors.As(err, &reason) {
@@ -42,18 +42,18 @@ func Fault(err error) (class domain.Class, code domain.Code, temporary, known bo
 	return r.Class, r.Code, temporary, true
 }
 
-// Problem is a reason on its way up as an error.
+// Problem is a reason as an error.
 type Problem struct{ domain.Reason }
 
 // Error implements error.
 func (p *Problem) Error() string { return p.Message }
 
-// Content is what the depositor must correct.
+// Content returns a problem that the depositor must correct.
 func Content(code domain.Code, format string, args ...any) error {
 	return &Problem{domain.Reason{Class: domain.ClassContent, Code: code, Message: fmt.Sprintf(format, args...)}}
 }
 
-// System is what the operators must correct.
+// System returns a problem that the operators must correct.
 func System(code domain.Code, format string, args ...any) error {
 	return &Problem{domain.Reason{Class: domain.ClassSystem, Code: code, Message: fmt.Sprintf(format, args...)}}
 }

@@ -47,7 +47,7 @@ type promise struct {
 	dir     string // of which working directory
 	bytes   int64
 	version int64 // of the job, once it is promised
-	flying  bool  // given here, and the write may not have landed yet
+	flying  bool  // promised here, and perhaps not written yet
 }
 
 // New returns an account that this process does not keep yet; dirOf names the working
@@ -80,8 +80,8 @@ func (s *Account) Lead(ctx context.Context) (context.Context, func(), error) {
 	return lead, end, nil
 }
 
-// count makes the account what the live state says. A promise of which it is not
-// known yet whether it was written stays.
+// count sets the account from the live state. A promise whose write has not ended
+// stays.
 func (s *Account) count(ctx context.Context) error {
 	at := s.clock()
 	s.mu.Lock()
@@ -113,7 +113,7 @@ func (s *Account) count(ctx context.Context) error {
 	return err
 }
 
-// read counts what was promised elsewhere.
+// read counts the promises of other processes.
 func (s *Account) read(ctx context.Context) error {
 	s.mu.Lock()
 	ids := slices.Collect(maps.Keys(s.unread))
@@ -194,8 +194,8 @@ func (s *Account) Ask(ctx context.Context, j domain.Job, dir string, reserve int
 	return s.offer(j, dir, reserve, free)
 }
 
-// offer looks for free space, which may take long. A promise that ends meanwhile still
-// counts: what its job has written may not have been seen.
+// offer measures the free space, which may take long. A promise that ends meanwhile
+// still counts, because the measurement may not include what its job has written.
 func (s *Account) offer(j domain.Job, dir string, reserve int64, free func() (int64, error)) (a Answer, err error) {
 	s.mu.Lock()
 	before := s.sums[dir]
@@ -217,8 +217,8 @@ func (s *Account) offer(j domain.Job, dir string, reserve int64, free func() (in
 	return a, nil
 }
 
-// Landed ends the writing of the promise to a job: it is in the live state, or will
-// never be.
+// Landed says that the write of the promise to a job has ended: it is in the live
+// state, or will never be.
 func (s *Account) Landed(id domain.JobID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +228,7 @@ func (s *Account) Landed(id domain.JobID) {
 	}
 }
 
-// Free ends the promise to a job that left its state here.
+// Free ends the promise to a job that this process has moved on.
 func (s *Account) Free(id domain.JobID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
