@@ -3,7 +3,8 @@ package domain
 // BatchState is the status of a batch.
 type BatchState string
 
-// The states of a batch. BatchNone stands before the first and is never stored.
+// The states of a batch. BatchNone is the state before the first event and is never
+// stored.
 const (
 	BatchNone            BatchState = ""
 	BatchPending         BatchState = "pending"

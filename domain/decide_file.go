@@ -269,7 +269,7 @@ func (d *fileDecider) reasoned(why Reason) error {
 	return nil
 }
 
-// fenced refuses a worker that does not make the attempt under way.
+// fenced refuses a worker that does not hold the open attempt.
 func (d *fileDecider) fenced(row string, fence int64) error {
 	if err := d.at(row); err != nil {
 		return err

@@ -129,8 +129,8 @@ func (d jobDecider) delete(c DeleteJob, f Facts) (Decision, error) {
 	return d.move(JobDeleted, Require{Batch: true, Unlocked: true}, c.Reason, deletion(false))
 }
 
-// deletion says whether the job goes with its batch: a reader that does not know the
-// batch yet could not tell.
+// deletion says whether the job is deleted with its batch: a reader that does not know
+// the batch yet could not tell.
 func deletion(withBatch bool) func(JobMove) EventData {
 	return func(m JobMove) EventData { return &JobDeletion{m, &withBatch} }
 }

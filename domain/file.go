@@ -10,7 +10,7 @@ import (
 // FileState is the status of a file.
 type FileState string
 
-// The states of a file. FileNone stands before the first.
+// The states of a file. FileNone is the state before the first event.
 const (
 	FileNone              FileState = ""
 	FileDiscovered        FileState = "DISCOVERED"
@@ -110,10 +110,10 @@ type File struct {
 	// F6 and of the last F11, Failed of the last F5, F8, F13 or F16. They are zero
 	// as long as only the writer knows of the event.
 	DownloadStarted, ProcessingStarted, Failed Time
-	// Fence is the version of the event that started the attempt under way, 0 =
-	// none is. Unlike the count of attempts it never comes again.
+	// Fence is the version of the event that started the open attempt, 0 = none is.
+	// Unlike the count of attempts it never comes again.
 	Fence  int64
-	Worker string // the worker that makes the attempt under way
+	Worker string // the worker of the open attempt
 
 	Output    *FileOutput
 	Reason    *Reason // of the last event: why it failed, was given up, skipped or reopened
@@ -204,7 +204,7 @@ func (l Limits) Check() error {
 	return errors.Join(faults...)
 }
 
-// Exhausted reports whether no attempt is left after so many.
+// Exhausted reports whether no attempt is left after a number of attempts.
 func (l Limits) Exhausted(attempts int) bool { return attempts >= l.Max }
 
 // Wait returns the time from the failure of an attempt, counted from 1, to the

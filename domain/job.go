@@ -9,8 +9,8 @@ import (
 // JobState is the status of a job.
 type JobState string
 
-// The states of a job. JobNone stands before the first; JobDeleted after the
-// last. Neither has a queue.
+// The states of a job. JobNone is the state before the first event; JobDeleted after
+// the last. Neither has a queue.
 const (
 	JobNone         JobState = ""
 	JobPending      JobState = "pending"
@@ -75,7 +75,7 @@ type JobTransition struct {
 	// LastSuccessful is what last_successful_status becomes, "" = keep; for a
 	// requeue (Retry) it is what must be there.
 	LastSuccessful JobState
-	// Retry says that retry_count goes up by one.
+	// Retry says that retry_count is incremented.
 	Retry bool
 }
 

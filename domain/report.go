@@ -3,8 +3,8 @@ package domain
 import "slices"
 
 // ReportListLimit is how many job ids a report carries in its lists, all lists
-// together. Longer lists are cut and Truncated is set; the whole report then
-// stands under ReportURL. The limit keeps the report's event under 32 KiB.
+// together. Longer lists are cut and Truncated is set; the whole report then is at
+// ReportURL. The limit keeps the report's event under 32 KiB.
 const ReportListLimit = 1000
 
 // Report is the data of /batches/BID/status-report and of the event that ends a

@@ -67,7 +67,7 @@ func Audit(version int64) Setting {
 	return Setting{Kind: HoldAudit, Name: AuditMaintenance, Version: version}
 }
 
-// What a restore made anew.
+// What was restored.
 const (
 	RestoredZooKeeper = "zookeeper"
 	RestoredLog       = "log"

@@ -15,9 +15,9 @@ import (
 // deletionParallel is how many jobs of a deleted batch are removed in parallel.
 const deletionParallel = 16
 
-// FinishDeletion removes what is left of a batch that was deleted or cleaned up:
-// each of its jobs, and the batch itself last. Interrupted anywhere it is called
-// again and goes on; a batch that is gone is no error.
+// FinishDeletion removes what is left of a batch that was deleted or cleaned up: each
+// of its jobs, and the batch itself last. After an interruption it can be called again;
+// a batch that does not exist is no error.
 //
 // Jobs of a deleted batch get an event each (J23), those of a cleaned one none.
 // removeWork removes the working directories of a job, before its nodes: a directory

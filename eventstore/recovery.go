@@ -74,7 +74,7 @@ type Observed struct {
 type ObservedLock struct {
 	Node   string
 	Holder string // a worker, "" = it cannot be read
-	// Alive says that the holder is registered and that the lock goes with it.
+	// Alive says that the holder is registered and that the lock ends with its session.
 	Alive   bool
 	Created int64 // in which commit; distinguishes one lock from the next
 	Version int32 // of the node, 0 as long as it was not seized

@@ -72,8 +72,7 @@ func (c Change) Aggregate() domain.Aggregate {
 }
 
 // HandsOver reports whether the change requests hand-over and satisfies its conditions:
-// the claim is the job's own, it ends, and the job goes to the queue that was asked
-// for.
+// the claim is the job's own, it ends, and the job's new state is the requested one.
 func (c Change) HandsOver() bool {
 	return c.Next != "" && c.Job != nil && c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() &&
 		c.Job.To.State == c.Next && c.Job.To.QueueEntry() != ""
@@ -145,10 +144,10 @@ type Claim struct {
 	Lost <-chan struct{}
 }
 
-// Claims hands out work. A claim must be ended exactly once: by a Commit that
-// carries it without KeepClaim, or by Release, in either case by the goroutine
-// that got it or after that goroutine has returned. A job whose batch is deleted
-// cannot be claimed: it is not found.
+// Claims makes and ends claims. A claim must be ended exactly once: by a Commit that
+// carries it without KeepClaim, or by Release, in either case by the goroutine that got
+// it or after that goroutine has returned. A job whose batch is deleted cannot be
+// claimed: it is not found.
 type Claims interface {
 	// NextJob waits until a job in the state can be claimed: lower priority number
 	// first, then lower id. It returns ctx's error when ctx ends. It never returns a
@@ -243,7 +242,7 @@ const MaxJobsPerCommit = 80
 // ReadOptions choose what to read of the log.
 type ReadOptions struct {
 	From      uint64            // first sequence, 0 and 1 = from the start
-	To        uint64            // last sequence, 0 = as far as it goes now
+	To        uint64            // last sequence, 0 = the present end
 	Follow    bool              // wait for new events until ctx ends
 	Aggregate *domain.Aggregate // only this aggregate's
 }

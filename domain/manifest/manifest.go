@@ -70,7 +70,7 @@ func (m *Manifest) Corrupt() error {
 	return errs
 }
 
-// equal compares what rows say, not where they stand.
+// equal compares the contents of rows, not their positions.
 func (r *Row) equal(o *Row) bool {
 	return r.FileURL == o.FileURL && r.HashAlgorithm == o.HashAlgorithm && r.HashValue == o.HashValue &&
 		r.Size == o.Size && r.FileLastModified == o.FileLastModified && r.FileName == o.FileName &&

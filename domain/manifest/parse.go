@@ -50,7 +50,7 @@ type parser struct {
 	line     int // the current line
 	rows     int // rows met, read or not
 	eof      bool
-	seen     map[string]bool // directives that may stand once
+	seen     map[string]bool // directives that may occur once
 	unread   bool            // a line could not be read: what seems to be missing may be there
 	finished bool            // nothing after this line would be news
 }

@@ -1,16 +1,16 @@
-// Package follow is for programs outside of Accession that react to its events:
-// they read the log in order, and go on after a break where they stopped.
+// Package follow is for programs outside of Accession that react to its events: they
+// read the log in order, and resume after an interruption where they stopped.
 //
 //	f, err := follow.Open(ctx, follow.Options{URL: url, After: stored})
 //	for e, err := range f.Events(ctx) {
 //		// work on e; store e.Position together with the result
 //	}
 //
-// There is one way to resume: the program keeps the [Position] of the last event
-// that it has dealt with, and gives it to [Open]. Who writes it in the same
-// transaction as the results has worked on every event exactly once; who writes
-// it afterwards may meet an event again after a crash, and knows it by its ID.
-// Nothing is kept at the server.
+// There is one way to resume: the program stores the [Position] of the last event that
+// it has processed, and passes it to [Open]. A program that stores it in the same
+// transaction as its results processes every event exactly once; one that stores it
+// afterwards may get an event again after a crash, and recognises it by its ID. The
+// server keeps no state for the program.
 //
 // What is promised:
 //

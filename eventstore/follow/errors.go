@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// What ends a loop besides its context; test with errors.Is. An [*Error] tells the
-// place.
+// Errors that end a loop, besides that of its context; test with errors.Is. An [*Error]
+// has the position.
 var (
 	// ErrStream: the stream is not the log that was followed. Find out what was
 	// done to the server; then begin at the start, and leave out by their IDs the
@@ -14,8 +14,9 @@ var (
 	ErrStream = errors.New("not the log that was followed")
 	// ErrOrder: events are missing, or one came twice.
 	ErrOrder = errors.New("events are missing or out of order")
-	// ErrUnreadable: a newer program has written the event, or a program that is
-	// none of ours. The Position of the error is behind it, for who must go on.
+	// ErrUnreadable: a newer program has written the event, or a program that is none
+	// of ours. The Position of the error is after the event, so that a program can
+	// continue.
 	ErrUnreadable = errors.New("the event cannot be read")
 )
 

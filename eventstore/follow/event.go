@@ -27,8 +27,8 @@ type Event struct {
 	Zxid    int64     // commit number: the order of batches, jobs and settings in one epoch; 0 for a file
 	Epoch   int64     // counts how often the live state was restored, from 1
 
-	// Data as the schema of the type says, in version DataVersion of the type.
-	// Fields that a reader does not know it passes over: there may be new ones.
+	// Data as the schema of the type says, in version DataVersion of the type. A reader
+	// must ignore unknown fields: new ones may be added.
 	Data        json.RawMessage
 	DataVersion int
 

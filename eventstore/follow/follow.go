@@ -23,8 +23,8 @@ type Follower struct {
 	order  *order
 }
 
-// Open connects, and checks that the log goes on from the position that was
-// given. Close ends the connection.
+// Open connects, and checks that the log continues from the given position. Close ends
+// the connection.
 func Open(ctx context.Context, o Options) (*Follower, error) {
 	wanted, err := o.filter()
 	if err = errors.Join(err, codec.CheckUpcasters()); err != nil {
@@ -67,15 +67,14 @@ func (f *Follower) open(ctx context.Context) (err error) {
 // Close ends the connection.
 func (f *Follower) Close() { f.nc.Close() }
 
-// Position is where the next loop over Events begins: behind the last event that
-// was handed out, or that the filter kept back.
+// Position is where the next loop over Events begins: after the last event that was
+// yielded or that the filter excluded.
 func (f *Follower) Position() Position { return f.at }
 
-// Events returns event after event and waits for new ones. It ends with an error:
-// that of ctx, an [*Error], or that of a closed connection; before that it waits
-// for the server however long it takes. An event counts as handed out even when
-// the loop is left while working on it; what was done is what the stored
-// position says.
+// Events yields one event after another and waits for new ones. It ends with an error:
+// that of ctx, an [*Error], or that of a closed connection. While the server cannot be
+// reached it waits, without limit. An event counts as yielded even if the loop is left
+// while the program works on it; only the stored position says what was done.
 func (f *Follower) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := f.run(ctx, yield); err != nil {

@@ -35,7 +35,7 @@ type Options struct {
 
 	// Types are names such as job.completed, or job.* for all of a kind.
 	Types []string
-	// Subjects are whose events are wanted, such as job/jid0000000042.
+	// Subjects name the aggregates whose events are wanted, such as job/jid0000000042.
 	Subjects []string
 	// Batch is the id of a batch: its own events and those of its jobs and files.
 	Batch string
@@ -43,8 +43,8 @@ type Options struct {
 
 const defaultStream = "ACCESSION" // as nats_stream is by default
 
-// filter is what of the conditions the server cannot look at, and the subjects
-// that it is asked for.
+// filter has the conditions that the server cannot check, and the subjects to request
+// from it.
 type filter struct {
 	types    []string
 	batch    string
@@ -95,7 +95,7 @@ func known(kind, name string) bool {
 	})
 }
 
-// wants looks at what the server did not.
+// wants reports whether an event meets the conditions that the server cannot check.
 func (f filter) wants(e Event) bool {
 	if f.batch != "" && e.Batch != f.batch {
 		return false

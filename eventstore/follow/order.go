@@ -9,9 +9,9 @@ import (
 // remembered bounds how many subjects' numbers are kept: twice this many.
 const remembered = 50_000
 
-// order checks that the events of a subject come by their numbers. It remembers the
-// subjects that came last; of another one it believes the first event, unless all
-// that ever came are remembered.
+// order checks that the events of a subject are numbered without gaps. It remembers the
+// most recent subjects; for another one it accepts any first number, unless no subject
+// was ever forgotten.
 type order struct {
 	whole bool // from the first event of the log on
 	last  *recent.Map[string, int64]

@@ -21,9 +21,9 @@ type Position struct {
 	Command string    `json:"command"` // the same
 }
 
-// check asks the server whether its stream goes on from the position. A new stream
-// into which the same log was restored does: it has the same event, of the same
-// command, there. An answer that is no [*Error] says nothing about the stream.
+// check returns an error if the stream does not continue from the position. A new
+// stream into which the same log was restored does: it has the same event, of the same
+// command, there. An error that is not an [*Error] says nothing about the stream.
 func (p Position) check(ctx context.Context, s jetstream.Stream, prefix string) error {
 	info := s.CachedInfo()
 	refuse := func(format string, args ...any) error {

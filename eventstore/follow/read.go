@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	answerTime = 5 * time.Second // until a question counts as lost
+	answerTime = 5 * time.Second // after which a request counts as lost
 	pull       = 1000            // events asked for at once
-	pullTime   = 5 * time.Second // how long one request stands
+	pullTime   = 5 * time.Second // how long one request lasts
 	heartbeat  = time.Second     // twice without: the consumer is gone
 	idleTime   = time.Minute     // after which the server deletes a consumer that is not read
 	firstPause = 50 * time.Millisecond
 	maxPause   = time.Second
 )
 
-// errAgain: the consumer is of no use any more; make another one.
+// errAgain says that the consumer was lost and another one must be made.
 var errAgain = errors.New("consumer lost")
 
-// run goes from consumer to consumer. nil = the loop was left.
+// run reads through one consumer after another. nil = the loop was left.
 func (f *Follower) run(ctx context.Context, yield func(Event, error) bool) error {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		before := f.at.Seq
@@ -96,7 +96,7 @@ func (f *Follower) consume(ctx context.Context, yield func(Event, error) bool) e
 	}
 }
 
-// take hands one event out, unless the filter keeps it back.
+// take yields one event, unless the filter excludes it.
 func (f *Follower) take(msg jetstream.Msg, meta *jetstream.MsgMetadata, yield func(Event, error) bool) (more bool, err error) {
 	seq, due := meta.Sequence.Stream, f.at.Seq+1
 	if seq < due { // asked for from past the end on, the server begins at the end

@@ -33,7 +33,7 @@ func (e *OtherStream) Unwrap() error { return eventstore.ErrBroken }
 type seen struct {
 	created time.Time   // the stream; zero = the server was not asked yet
 	seq     uint64      // the stream reached this far
-	header  nats.Header // of the event there; nil = none was handed out
+	header  nats.Header // of the event there; nil = none was yielded
 }
 
 // first remembers the stream as it is before anything was read of it. A read may

@@ -30,7 +30,7 @@ type call struct {
 	f   func()
 }
 
-// NewManualClock returns a clock that stands at now.
+// NewManualClock returns a clock whose time is now.
 func NewManualClock(now time.Time) *ManualClock { return &ManualClock{now: now} }
 
 // Now implements Clock.

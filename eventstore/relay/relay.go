@@ -105,7 +105,7 @@ func (r *Relay) serve(ctx, hard context.Context, n int) {
 	}
 }
 
-// lead waits for the lead as long as ctx lasts; once got, it outlives ctx.
+// lead waits for the lead until ctx ends; a lead that was won outlives ctx.
 func (r *Relay) lead(ctx, hard context.Context, n int) (context.Context, func(), error) {
 	waiting, giveUp := context.WithCancel(hard)
 	detach := context.AfterFunc(ctx, giveUp)

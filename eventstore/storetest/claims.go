@@ -93,8 +93,7 @@ func testBatchOrder(t *testing.T, w Env) {
 	}
 }
 
-// testOneGetsIt: however many workers of two sessions ask, each job is handed out
-// once.
+// testOneGetsIt: among many workers of two sessions, one claims each job.
 // Shows: P5
 func testOneGetsIt(t *testing.T, w Env) {
 	first := NewKit(t, w.Open(t))
@@ -303,7 +302,7 @@ func testAttempts(t *testing.T, w Env) {
 	claim(other, 2)
 }
 
-// testConfirm: a claim that was lost is not confirmed, whoever has the job now.
+// testConfirm: a lost claim is not confirmed, whether or not another worker has the job.
 // Shows: P5
 func testConfirm(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
@@ -319,7 +318,7 @@ func testConfirm(t *testing.T, w Env) {
 	k.WantErr(other.Store.Confirm(t.Context(), theirs), eventstore.ErrFenced)
 }
 
-// testNotice: news from the log, new, old or doubled, cause no double claim.
+// testNotice: events from the log, new, old or repeated, cause no double claim.
 func testNotice(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	_, jobs := other.Started(5, 5)

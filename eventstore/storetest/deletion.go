@@ -20,7 +20,7 @@ var deletionTests = tests{
 	"dry run":                  testDryRun,
 }
 
-// requeued makes a failed batch of so many jobs that were all sent back to work.
+// requeued makes a failed batch of n jobs that were all requeued.
 func (k *Kit) requeued(n int) (domain.BatchID, []domain.JobID) {
 	k.Helper()
 	id, jobs := k.Started(make([]int, n)...)

@@ -123,7 +123,7 @@ func testSameCommand(t *testing.T, w Env) {
 	}
 }
 
-// testNewFacts: a fact that changed between decision and write is decided anew.
+// testNewFacts: a fact that changes between decision and write leads to a new decision.
 func testNewFacts(t *testing.T, w Env) {
 	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
 	id, jobs := k.Started(5, 5)

@@ -95,7 +95,7 @@ func (x *index) pop() (entry, bool, <-chan struct{}) {
 			return e, true, nil
 		}
 	}
-	if len(x.waiting) == 0 { // neither shrinks by itself after a long queue
+	if len(x.waiting) == 0 { // neither the heap nor the map shrinks after a long queue
 		x.heap, x.waiting = nil, map[string]int{}
 	}
 	return entry{}, false, x.signal

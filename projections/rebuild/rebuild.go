@@ -1,5 +1,5 @@
 // Package rebuild rebuilds the tables from the log beside the live ones, compares both
-// and swaps them, while the service goes on.
+// and swaps them, while the service runs.
 package rebuild
 
 import (

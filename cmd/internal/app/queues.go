@@ -13,8 +13,8 @@ type Queue struct {
 	Pause *domain.Hold `json:"pause"`
 }
 
-// Queues lists ingest, which stands for all, and then the queues in the order of
-// the workflow.
+// Queues lists ingest, which means all queues and batches, and then the queues in the
+// order of the workflow.
 func (a *App) Queues(ctx context.Context) (list []Queue, err error) {
 	defer explained(&err, "list queues")
 	live, err := a.Open.Live(ctx)

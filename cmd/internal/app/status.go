@@ -96,7 +96,7 @@ func (a *App) Status(ctx context.Context) Status {
 			err := asks[at.Name](ctx, &s)
 			s.Servers[i] = ServerStatus{Name: at.Name, URL: at.URL, OK: err == nil, Seconds: time.Since(begun).Seconds()}
 			if known, ok := errors.AsType[*Error](err); ok {
-				err = known.Err // the server's name stands beside it
+				err = known.Err // the server's name is shown beside it
 			}
 			if err != nil {
 				s.Servers[i].Error = err.Error()

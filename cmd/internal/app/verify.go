@@ -39,8 +39,8 @@ type Verified struct {
 }
 
 // Verify folds the log and compares it with ZooKeeper, the tables and the working
-// directories, while work goes on. Differences are no error; not being able to
-// check is one.
+// directories, while the service runs. Differences are not an error; a check that
+// cannot be made is one.
 func (a *App) Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
 	defer explained(&err, "verify")
 	cfg, err := a.verifyConfig(ctx, o)

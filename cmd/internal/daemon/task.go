@@ -47,7 +47,7 @@ type JobTask struct {
 	tries *tries
 }
 
-// Keep writes a command in the middle of a step; work goes on under the claim.
+// Keep writes a command in the middle of a step, and keeps the claim.
 func (t *BatchTask) Keep(ctx context.Context, cmd domain.BatchCommand) error {
 	return t.write(ctx, cmd, true)
 }
@@ -74,7 +74,7 @@ func (t *BatchTask) CreateJobs(ctx context.Context, cmds []domain.CreateJob) err
 	return err
 }
 
-// Keep writes a command in the middle of a step; work goes on under the claim.
+// Keep writes a command in the middle of a step, and keeps the claim.
 func (t *JobTask) Keep(ctx context.Context, cmd domain.JobCommand) error {
 	_, err := t.write(ctx, cmd, true, "")
 	return err
