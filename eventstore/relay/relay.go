@@ -56,11 +56,11 @@ func (r *Relay) Gaps() []Gap {
 }
 
 const (
-	drainTime   = 5 * time.Second
-	firstPause  = 100 * time.Millisecond // after a failure, doubled up to
-	longPause   = 5 * time.Second
-	firstRecall = time.Second // until held aggregates are tried again, doubled up to
-	longRecall  = time.Minute
+	drainTime      = 5 * time.Second
+	firstPause     = 100 * time.Millisecond // after a failure, doubled up to
+	longPause      = 5 * time.Second
+	firstRetryHeld = time.Second // until held aggregates are tried again, doubled up to
+	longRetryHeld  = time.Minute
 )
 
 // Run carries events until ctx ends, makes a last pass over the shards that it

@@ -39,20 +39,20 @@ type shard struct {
 	n     int
 	log   *slog.Logger
 
-	started bool
-	marked  eventstore.Offset // the mark as it is stored
-	done    eventstore.Offset // everything up to here is in the log
-	read    eventstore.Offset // everything up to here was read
-	unsaved int               // items between marked and done
-	brought int               // events of the last read
-	sent    time.Time
+	started  bool
+	marked   eventstore.Offset // the mark as it is stored
+	done     eventstore.Offset // everything up to here is in the log
+	read     eventstore.Offset // everything up to here was read
+	unmarked int               // items between marked and done
+	lastRead int               // events of the last read
+	sent     time.Time
 
-	known  *recent.Map[domain.Aggregate, eventstore.LastEvent] // the last events in the log
-	held   map[domain.Aggregate]int64                          // skipped from this version on, until the next rewind
-	doubts map[domain.Aggregate]*doubt                         // why, outliving rewinds until it is settled
-	again  bool                                                // rewind before reading on
-	recall *backoff.ExponentialBackOff                         // of held aggregates
-	due    time.Time                                           // when they are tried again
+	known     *recent.Map[domain.Aggregate, eventstore.LastEvent] // the last events in the log
+	held      map[domain.Aggregate]int64                          // skipped from this version on, until the next rewind
+	doubts    map[domain.Aggregate]*doubt                         // why, outliving rewinds until it is settled
+	rewind    bool                                                // rewind before reading on
+	retryHeld *backoff.ExponentialBackOff                         // of held aggregates
+	retryAt   time.Time                                           // when they are tried again
 
 	pause  *backoff.ExponentialBackOff
 	failed bool // the last try failed, and that was logged
@@ -60,8 +60,8 @@ type shard struct {
 
 func newShard(r *Relay, n int, log *slog.Logger) *shard {
 	return &shard{relay: r, n: n, log: log, held: map[domain.Aggregate]int64{}, doubts: map[domain.Aggregate]*doubt{},
-		known:  recent.New[domain.Aggregate, eventstore.LastEvent](maxKnown),
-		recall: doubling(firstRecall, longRecall), pause: doubling(firstPause, longPause)}
+		known:     recent.New[domain.Aggregate, eventstore.LastEvent](maxKnown),
+		retryHeld: doubling(firstRetryHeld, longRetryHeld), pause: doubling(firstPause, longPause)}
 }
 
 // run works until the lead is lost, or ctx has ended and nothing is left to read.
@@ -74,8 +74,8 @@ func (s *shard) run(ctx, lead context.Context) {
 		case n == readLimit:
 		case ctx.Err() == nil:
 			s.idle(ctx, lead)
-		case n == 0 && !s.again:
-			if err := s.send(lead); err != nil {
+		case n == 0 && !s.rewind:
+			if err := s.saveMark(lead); err != nil {
 				s.failure(lead, err)
 				continue
 			}
@@ -101,15 +101,15 @@ func (s *shard) round(ctx context.Context) (int, error) {
 	for _, item := range items {
 		events = append(events, item.Events...)
 	}
-	s.brought = len(events)
+	s.lastRead = len(events)
 	if err := s.publishAll(ctx, events); err != nil {
 		return 0, err
 	}
 	for _, item := range items {
-		s.passed(item)
+		s.advance(item)
 	}
-	if s.unsaved >= sendAfter || time.Since(s.sent) >= sendEvery {
-		if err := s.send(ctx); err != nil {
+	if s.unmarked >= sendAfter || time.Since(s.sent) >= sendEvery {
+		if err := s.saveMark(ctx); err != nil {
 			return 0, err
 		}
 	}
@@ -127,16 +127,16 @@ func (s *shard) prepare(ctx context.Context) error {
 		}
 		s.marked, s.done, s.read, s.started = mark, mark, mark, true
 	}
-	if s.again || len(s.held) > 0 && !time.Now().Before(s.due) {
+	if s.rewind || len(s.held) > 0 && !time.Now().Before(s.retryAt) {
 		clear(s.held)
-		s.again, s.read = false, s.done
+		s.rewind, s.read = false, s.done
 	}
 	return nil
 }
 
-// passed moves read behind an item, and done with it unless an event up to there is
+// advance moves read behind an item, and done with it unless an event up to there is
 // held.
-func (s *shard) passed(item eventstore.Item) {
+func (s *shard) advance(item eventstore.Item) {
 	open := s.done != s.read
 	for _, e := range item.Events {
 		from, held := s.held[e.Aggregate]
@@ -145,26 +145,26 @@ func (s *shard) passed(item eventstore.Item) {
 	s.read = item.Offset
 	if !open {
 		s.done = item.Offset
-		s.unsaved++
+		s.unmarked++
 	}
 }
 
-// send stores the mark.
-func (s *shard) send(ctx context.Context) error {
-	if s.unsaved == 0 {
+// saveMark stores the mark.
+func (s *shard) saveMark(ctx context.Context) error {
+	if s.unmarked == 0 {
 		return nil
 	}
 	if err := crash.Around("relay/mark/move", func() error { return s.relay.Outbox.Sent(ctx, s.n, s.done) }); err != nil {
 		return err
 	}
-	s.marked, s.unsaved, s.sent = s.done, 0, time.Now()
+	s.marked, s.unmarked, s.sent = s.done, 0, time.Now()
 	return nil
 }
 
 // idle waits for more to do: new items, held aggregates to be tried again, or
 // the end of either context.
 func (s *shard) idle(ctx, lead context.Context) {
-	if s.again {
+	if s.rewind {
 		return
 	}
 	wait, done := context.WithCancel(lead)
@@ -175,7 +175,7 @@ func (s *shard) idle(ctx, lead context.Context) {
 		wait, cancel = context.WithDeadline(wait, until)
 		defer cancel()
 	}
-	if s.brought >= busyRead {
+	if s.lastRead >= busyRead {
 		sleep(wait, gatherTime)
 	}
 	if err := s.relay.Outbox.Wait(wait, s.n, s.read); err != nil && wait.Err() == nil {
@@ -187,9 +187,9 @@ func (s *shard) idle(ctx, lead context.Context) {
 // limit.
 func (s *shard) deadline() (until time.Time) {
 	if len(s.held) > 0 {
-		until = s.due
+		until = s.retryAt
 	}
-	if moves := s.sent.Add(sendEvery); s.unsaved > 0 && (until.IsZero() || moves.Before(until)) {
+	if moves := s.sent.Add(sendEvery); s.unmarked > 0 && (until.IsZero() || moves.Before(until)) {
 		until = moves
 	}
 	return until
@@ -234,7 +234,7 @@ func (s *shard) doubt(ctx context.Context, e domain.Recorded, at eventstore.Last
 	s.doubts[a] = &doubt{version: e.Version}
 	s.held[a] = e.Version
 	s.known.Delete(a)
-	s.again = true
+	s.rewind = true
 }
 
 // hold skips the aggregate until it is tried again, and raises its alarm once.
@@ -245,8 +245,8 @@ func (s *shard) hold(ctx context.Context, e domain.Recorded, known int64, why st
 		d = &doubt{}
 		s.doubts[a] = d
 	}
-	if len(s.held) == 0 || !time.Now().Before(s.due) {
-		s.due = time.Now().Add(s.recall.NextBackOff())
+	if len(s.held) == 0 || !time.Now().Before(s.retryAt) {
+		s.retryAt = time.Now().Add(s.retryHeld.NextBackOff())
 	}
 	s.held[a] = e.Version
 	s.known.Delete(a)
@@ -275,7 +275,7 @@ func (s *shard) settled(ctx context.Context, e domain.Recorded) {
 		s.log.InfoContext(ctx, "relay: a held aggregate goes on", "aggregate", e.Aggregate.String())
 	}
 	if len(s.doubts) == 0 {
-		s.recall.Reset()
+		s.retryHeld.Reset()
 	}
 }
 
