@@ -33,11 +33,27 @@ func (n Node) same(o Node) bool {
 	if n.Counter || o.Counter {
 		return true
 	}
-	if _, raw := n.Value.([]byte); raw {
-		return bytes.Equal(n.Data(), o.Data())
+	switch v := n.Value.(type) {
+	case []byte:
+		return bytes.Equal(v, o.Data())
+	case *domain.Configuration:
+		if equal(v, o.Value) {
+			return true
+		}
+	case *domain.Metadata:
+		if equal(v, o.Value) {
+			return true
+		}
 	}
 	t := reflect.TypeOf(n.Value)
 	return t == nil || t.Comparable() && n.Value == o.Value || reflect.DeepEqual(n.Value, o.Value)
+}
+
+// equal reports whether two values are equal by ==, which is quicker than
+// reflect.DeepEqual and nearly always the answer.
+func equal[T comparable](v *T, o any) bool {
+	w, ok := o.(*T)
+	return ok && *v == *w
 }
 
 // JobNodes returns the nodes of a job, parents first: its own, its queue entry, its
@@ -58,9 +74,9 @@ func (r Root) jobNodes(j *domain.Job) []Node {
 	dir := r.Job(j.ID)
 	nodes := append(make([]Node, 0, 11),
 		Node{Path: dir},
-		Node{Path: dir + "/configuration", Value: j.Configuration},
-		Node{Path: dir + "/identifiers", Value: j.Identifiers},
-		Node{Path: dir + "/metadata", Value: j.Metadata},
+		Node{Path: dir + "/configuration", Value: &j.Configuration},
+		Node{Path: dir + "/identifiers", Value: &j.Identifiers},
+		Node{Path: dir + "/metadata", Value: &j.Metadata},
 		Node{Path: dir + "/status", Value: JobStatusOf(*j)},
 		Node{Path: dir + "/priority", Value: j.Priority},
 		Node{Path: dir + "/space_needed", Value: j.SpaceNeeded},
