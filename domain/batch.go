@@ -29,6 +29,15 @@ func (s BatchState) AtRest() bool {
 	return s == BatchHeld || s == BatchCompleted || s == BatchFailed || s == BatchDeleted
 }
 
+// Daemon returns the name of the daemon that moves batches in this state on, "" = none
+// does.
+func (s BatchState) Daemon() string {
+	if s == BatchPending || s == BatchReporting || s == BatchUpdateReporting {
+		return "batch-" + string(s)
+	}
+	return ""
+}
+
 // BatchTransition is one row of the batch table.
 type BatchTransition struct {
 	Row      string
@@ -53,6 +62,7 @@ var BatchTransitions = []BatchTransition{
 	{"B11", BatchFailed, BatchDeleted, EventBatchDeleted, "operator", "no job of it is locked"},
 	{"B12", BatchHeld, BatchDeleted, EventBatchDeleted, "operator", ""},
 	{"B13", BatchCompleted, BatchDeleted, EventBatchCleaned, DaemonJanitor, "the retention time is over"},
+	{"B14", BatchFailed, BatchDeleted, EventBatchCleaned, DaemonJanitor, "no job is processing; the retention time of failed batches is over"},
 }
 
 // SubmissionType says what a depositor sent.
@@ -94,7 +104,9 @@ func (t SubmissionType) PayloadType() SubmissionType {
 	}
 }
 
-// Submission is what a depositor asked for: the data of /batches/BID/submission.
+// Submission is what a depositor asked for: the data of /batches/BID/submission. The Erc
+// fields are those of an Electronic Resource Citation: the title (what), creator (who),
+// date (when) and identifier (where) of the object.
 type Submission struct {
 	ProfileName     string         `json:"profile_name"`
 	Submitter       string         `json:"submitter"`
@@ -109,6 +121,16 @@ type Submission struct {
 	DigestValue     string         `json:"digest_value,omitempty"`
 	FileName        string         `json:"file_name,omitempty"`
 	Size            int64          `json:"size,omitempty"` // bytes, 0 = unknown
+
+	SubmissionID   string   `json:"submission_id,omitempty"`
+	Queue          string   `json:"queue,omitempty"`
+	User           string   `json:"user,omitempty"`      // account that submitted, where Submitter is a name
+	Received       Time     `json:"received,omitzero"`   // when the deposit was accepted
+	Slot           string   `json:"slot,omitempty"`      // of an open directory
+	Primary        string   `json:"primary,omitempty"`   // identifier that the depositor gave
+	LocalIDs       []string `json:"local_ids,omitempty"` // that the depositor gave
+	ProfileVersion string   `json:"profile_version,omitempty"`
+	KeySHA256      string   `json:"key_sha256,omitempty"` // of the idempotency key
 }
 
 // Listing says how many jobs a batch has: the lasting part of
@@ -135,8 +157,8 @@ type Batch struct {
 	CommandID  string // the command that wrote Version
 }
 
-// Cleaned reports whether the batch was deleted by the clean-up of completed
-// batches (B13), whose jobs go without events, and not by B11 or B12.
+// Cleaned reports whether the batch was deleted by the clean-up of ended batches (B13,
+// B14), whose jobs go without events, and not by B11 or B12.
 func (b Batch) Cleaned() bool {
 	return b.State == BatchDeleted && b.Reason != nil && b.Reason.Code == CodeCleaned
 }
@@ -144,7 +166,8 @@ func (b Batch) Cleaned() bool {
 // AllJobsExist reports whether every listed row has its job.
 func (b Batch) AllJobsExist() bool { return b.Listing != nil && b.NextRow >= b.Listing.Rows }
 
-// BatchRow finds the row that leads from one state to another.
-func BatchRow(from, to BatchState) (BatchTransition, bool) {
-	return rowWhere(BatchTransitions, func(t BatchTransition) bool { return t.From == from && t.To == to })
+// BatchRow finds the row that an event takes from a state. The states before and after do
+// not name a row: two may have the same.
+func BatchRow(from BatchState, event EventType) (BatchTransition, bool) {
+	return rowWhere(BatchTransitions, func(t BatchTransition) bool { return t.From == from && t.Event == event })
 }

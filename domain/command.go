@@ -12,8 +12,12 @@ type (
 	SubmitBatch struct{ Submission Submission }
 	// HoldBatch parks a pending batch whose collection is on hold (B2).
 	HoldBatch struct{ Reason Reason }
-	// ListBatch settles the number of jobs and reserves their ids.
-	ListBatch struct{ Listing Listing }
+	// ListBatch settles the number of jobs and reserves their ids. Warnings say what of
+	// the manifest was not taken as it is written.
+	ListBatch struct {
+		Listing  Listing
+		Warnings []string
+	}
 	// StartBatch ends the making of jobs (B3); Problem is a manifest error. Mailed is the
 	// delivery of the mail about it, nil = none was sent.
 	StartBatch struct {
@@ -34,8 +38,8 @@ type (
 	RequestUpdate struct{ Reason *Reason }
 	// DeleteBatch deletes a failed or held batch (B11, B12).
 	DeleteBatch struct{ Reason *Reason }
-	// CleanBatch deletes a completed batch (B13): after its retention time, or
-	// on request, for the reason Why.
+	// CleanBatch deletes a completed batch (B13) or a failed one (B14) after its retention
+	// time; a completed one also on request, for the reason Why.
 	CleanBatch struct{ Why string }
 	// NoteDelivery records the delivery of a message about the batch.
 	NoteDelivery struct {
@@ -60,7 +64,9 @@ type (
 	// ReleaseJob lets a held job go on (J3).
 	ReleaseJob struct{ Reason *Reason }
 	// AcceptJob finds the payload good (J4).
-	AcceptJob struct{}
+	AcceptJob struct {
+		Warnings []string // what of its manifest was not taken as it is written
+	}
 	// EstimateJob ends estimating (J6).
 	EstimateJob struct {
 		Files, Unknown int
@@ -80,10 +86,19 @@ type (
 	// RecordJob ends recording (J12).
 	RecordJob struct{}
 	// CompleteJob ends the job (J14).
-	CompleteJob struct{ Callback string }
+	CompleteJob struct {
+		Callback string
+		Object   *StoredObject // nil = not known
+	}
 	// FailJob stops the job in the state it is in (J5, J9, J11, J13, J15).
-	FailJob struct{ Reason Reason }
-	// RequeueJob sends a failed job back to work (J16–J19).
+	FailJob struct {
+		Reason Reason
+		Object *StoredObject // stored before it failed, nil = not known
+	}
+	// CancelJob ends a job that has neither completed nor failed (J24), even if a worker
+	// has it locked: the next write of that worker is refused.
+	CancelJob struct{ Reason Reason }
+	// RequeueJob sends a failed job back to work (J16–J19, J25).
 	RequeueJob struct{ Reason *Reason }
 	// CleanJob takes a completed job out of its queue (J20).
 	CleanJob struct{}
@@ -97,7 +112,10 @@ type (
 		Minted      bool
 	}
 	// WaitJob records, once, why a job waits.
-	WaitJob struct{ Reason Reason }
+	WaitJob struct {
+		Reason   Reason
+		WaitsFor JobID // see [JobWaiting]
+	}
 	// ReprioritiseJob changes a job's priority.
 	ReprioritiseJob struct {
 		Priority int
@@ -128,6 +146,7 @@ func (ProcessJob) jobCommand() string         { return "process" }
 func (RecordJob) jobCommand() string          { return "record" }
 func (CompleteJob) jobCommand() string        { return "complete" }
 func (FailJob) jobCommand() string            { return "fail" }
+func (CancelJob) jobCommand() string          { return "fail" }
 func (RequeueJob) jobCommand() string         { return "requeue" }
 func (CleanJob) jobCommand() string           { return "clean up" }
 func (DeleteJob) jobCommand() string          { return "delete" }
@@ -180,6 +199,8 @@ type (
 		Fence  int64
 		Reason Reason
 		Limits Limits
+		// Uncounted attempts are given back: the file's own source was not the cause.
+		Uncounted bool
 	}
 	// FailValidation sends a damaged file back (F8, and F7 with it after the last
 	// attempt).
@@ -208,7 +229,12 @@ type (
 		Fence  int64
 		Reason Reason
 		Limits Limits
+		// Uncounted attempts are given back: the file's own source was not the cause.
+		Uncounted bool
 	}
+	// FailOutput abandons a file whose stored result is corrupt after its job has ended
+	// (F16 and F15), whatever its attempts.
+	FailOutput struct{ Reason Reason }
 	// AuditFailed sends back a file whose stored result is corrupt (F16, and F15
 	// with it after the last attempt).
 	AuditFailed struct {
@@ -243,6 +269,7 @@ func (ReadyFile) fileCommand() string        { return "make ready" }
 func (StartProcessing) fileCommand() string  { return "start processing" }
 func (FinishProcessing) fileCommand() string { return "finish processing" }
 func (FailProcessing) fileCommand() string   { return "fail processing" }
+func (FailOutput) fileCommand() string       { return "give up corrupt result" }
 func (AuditFailed) fileCommand() string      { return "fail audit" }
 func (RetryProcessing) fileCommand() string  { return "retry processing" }
 func (RecoverFile) fileCommand() string      { return "recover" }
@@ -251,9 +278,9 @@ func (ReopenFile) fileCommand() string       { return "reopen" }
 // RepairBatch and RepairJob repair the nodes of a batch or a job.
 type (
 	// RepairBatch makes a batch's nodes the expected ones.
-	RepairBatch struct{ Mended []Mended }
+	RepairBatch struct{ Repaired []Repaired }
 	// RepairJob makes a job's nodes the expected ones.
-	RepairJob struct{ Mended []Mended }
+	RepairJob struct{ Repaired []Repaired }
 )
 
 func (RepairBatch) batchCommand() string { return "repair" }

@@ -6,8 +6,8 @@ import "slices"
 // were read before the decision; those that a decision relied on are named in
 // its [Require] and proven again in the write.
 type Facts struct {
-	// Collection is the collection of the aggregate's profile; CollectionHold is
-	// the hold on it, nil = none.
+	// Collection is the collection of the aggregate's profile, for every command;
+	// CollectionHold is the hold on it, nil = none.
 	Collection     string
 	CollectionHold *Hold
 	// Batch is the status of the job's batch (for jobs only).
@@ -65,12 +65,12 @@ func rowWhere[T any](table []T, fits func(T) bool) (row T, found bool) {
 	return row, false
 }
 
-// one returns the decision of one event.
-func one(a Aggregate, version int64, t EventType, data EventData, require Require) Decision {
+// singleEvent returns the decision of one event.
+func singleEvent(a Aggregate, version int64, t EventType, data EventData, require Require) Decision {
 	return Decision{Require: require, Events: []Event{{Type: t, Aggregate: a, Version: version, Data: data}}}
 }
 
-// Needs says which facts a command's decision looks at.
+// Needs are the facts that a command's decision reads.
 type Needs struct {
 	Holds bool // Facts.CollectionHold
 	Batch bool // Facts.Batch
@@ -83,7 +83,7 @@ func BatchNeeds(cmd BatchCommand) Needs {
 	switch cmd.(type) {
 	case HoldBatch, ListBatch, ReleaseBatch:
 		return Needs{Holds: true}
-	case BeginReport, FinishReport, RequestUpdate:
+	case BeginReport, FinishReport, RequestUpdate, CleanBatch:
 		return Needs{Count: true}
 	case DeleteBatch:
 		return Needs{Jobs: true}

@@ -13,7 +13,8 @@ type FileDecision struct {
 	Events []Event
 }
 
-// DecideFile says what cmd does to f, or why it is refused (*[Refused]).
+// DecideFile returns the decision that cmd leads to in state f. If the rules do not allow
+// it the error is a *[Refused].
 func DecideFile(f File, cmd FileCommand) (FileDecision, error) {
 	d := &fileDecider{f: f, name: cmd.fileCommand()}
 	if err := d.decide(cmd); err != nil {
@@ -42,33 +43,38 @@ func (d *fileDecider) decide(cmd FileCommand) error {
 		why := Reason{Class: ClassWait, Code: CodeAlreadyExists, Message: "a valid copy was there already"}
 		return d.fetched("F3", 0, c.Size, c.SHA256, &why)
 	case FailDownload:
-		return d.fail("F5", c.Fence, c.Reason, c.Limits, "")
+		return d.fail("F5", failure{c.Fence, c.Reason, c.Limits, "", c.Uncounted})
 	case FailValidation:
-		return d.fail("F8", 0, c.Reason, c.Limits, c.Quarantine)
+		return d.fail("F8", failure{why: c.Reason, limits: c.Limits, quarantine: c.Quarantine})
 	case SkipFile:
-		return d.because(c.Reason, "F9")
+		return d.stepBecause(c.Reason, "F9")
 	case ReadyFile:
 		return d.ready(c)
 	case StartProcessing:
 		return d.step(func(m FileMove) EventData { return &FileStarted{m, c.Worker} }, nil, "F11")
 	case FinishProcessing:
-		if err := d.fenced("F12", c.Fence); err != nil {
+		if err := d.checkFence("F12", c.Fence); err != nil {
 			return err
 		}
 		return d.step(func(m FileMove) EventData { return &FileDone{m, c.Output, c.Fence} }, nil, "F12")
 	case FailProcessing:
-		return d.fail("F13", c.Fence, c.Reason, c.Limits, "")
+		return d.fail("F13", failure{c.Fence, c.Reason, c.Limits, "", c.Uncounted})
 	case AuditFailed:
-		return d.fail("F16", 0, c.Reason, c.Limits, "")
+		return d.fail("F16", failure{why: c.Reason, limits: c.Limits})
+	case FailOutput:
+		if err := d.stepFailed("F16", c.Reason); err != nil {
+			return err
+		}
+		return d.step(fileMoved, &c.Reason, rowAbandon)
 	case RetryProcessing:
-		if err := d.retry("F14", d.f.ProcessingAttempts, c.Limits, c.Now); err != nil {
+		if err := d.checkRetry("F14", d.f.ProcessingAttempts, c.Limits, c.Now); err != nil {
 			return err
 		}
 		return d.step(fileMoved, nil, "F14")
 	case RecoverFile:
 		return d.overdue(c)
 	case ReopenFile:
-		return d.because(c.Reason, "O1", "O2", "O3")
+		return d.stepBecause(c.Reason, "O1", "O2", "O3")
 	default:
 		return d.refuse(CodeUnknownCommand, "the command is unknown")
 	}
@@ -89,14 +95,14 @@ func (d *fileDecider) discover(c DiscoverFile) error {
 }
 
 func (d *fileDecider) startDownload(c StartDownload) error {
-	if err := d.at("F2", "F6"); err != nil {
+	if err := d.require("F2", "F6"); err != nil {
 		return err
 	}
 	if d.f.State == FileDownloadingFailed {
-		if err := d.retry("F6", d.f.DownloadAttempts, c.Limits, c.Now); err != nil {
+		if err := d.checkRetry("F6", d.f.DownloadAttempts, c.Limits, c.Now); err != nil {
 			return err
 		}
-	} else if err := d.limits(c.Limits); err != nil {
+	} else if err := d.checkLimits(c.Limits); err != nil {
 		return err
 	}
 	return d.step(func(m FileMove) EventData { return &FileStarted{m, c.Worker} }, nil, "F2", "F6")
@@ -104,7 +110,7 @@ func (d *fileDecider) startDownload(c StartDownload) error {
 
 // fetched takes a file that is in its place.
 func (d *fileDecider) fetched(row string, fence, size int64, sha256 string, why *Reason) error {
-	if err := d.fenced(row, fence); err != nil {
+	if err := d.checkFence(row, fence); err != nil {
 		return err
 	}
 	if size < 0 || !hexDigest(sha256) {
@@ -116,13 +122,13 @@ func (d *fileDecider) fetched(row string, fence, size int64, sha256 string, why 
 
 // ready lets a file be processed when its slot and its companions allow it.
 func (d *fileDecider) ready(c ReadyFile) error {
-	if err := d.at("F10"); err != nil {
+	if err := d.require("F10"); err != nil {
 		return err
 	}
 	switch c.Slot {
 	case SlotNone, SlotActive:
 	case SlotDone, SlotMissed:
-		return d.because(Reason{Class: ClassTimeout, Code: CodeSlotClosed, Message: "its slot is " + string(c.Slot)}, "F9")
+		return d.stepBecause(Reason{Class: ClassTimeout, Code: CodeSlotClosed, Message: "its slot is " + string(c.Slot)}, "F9")
 	default:
 		return d.refuse(CodeSlotPending, "its slot is "+string(c.Slot)+", not "+string(SlotActive))
 	}
@@ -135,14 +141,14 @@ func (d *fileDecider) ready(c ReadyFile) error {
 // overdue ends what is overdue. The caller finds candidates in tables that may be
 // behind: that there is nothing to do is an ordinary answer.
 func (d *fileDecider) overdue(c RecoverFile) error {
-	if err := d.at("F5", rowIgnore, "F13", rowAbandon); err != nil {
+	if err := d.require("F5", rowIgnore, "F13", rowAbandon); err != nil {
 		return err
 	}
 	row, l, started, code := "F5", c.Limits.Download, d.f.DownloadStarted, CodeDownloadTimeout
 	if d.f.State == FileProcessing || d.f.State == FileProcessingFailed {
 		row, l, started, code = "F13", c.Limits.Processing, d.f.ProcessingStarted, CodeProcessingTimeout
 	}
-	if err := d.limits(l); err != nil {
+	if err := d.checkLimits(l); err != nil {
 		return err
 	}
 	switch {
@@ -158,33 +164,67 @@ func (d *fileDecider) overdue(c RecoverFile) error {
 	case !l.Overdue(started, c.Now):
 		return d.refuse(CodeNotOverdue, fmt.Sprintf("its attempt began at %s and may take %s", started, l.Timeout))
 	}
-	return d.fail(row, d.f.Fence, Reason{Class: ClassTimeout, Code: code,
-		Message: fmt.Sprintf("the attempt that began at %s took longer than %s", started, l.Timeout)}, l, "")
+	return d.fail(row, failure{fence: d.f.Fence, limits: l, why: Reason{Class: ClassTimeout, Code: code,
+		Message: fmt.Sprintf("the attempt that began at %s took longer than %s", started, l.Timeout)}})
 }
 
-// fail ends an attempt (fence not 0) or undoes a success, and returns the file up
-// when that was the last attempt.
-func (d *fileDecider) fail(row string, fence int64, why Reason, l Limits, quarantine string) error {
-	if err := d.fenced(row, fence); err != nil {
+// stepFailed undoes a success.
+func (d *fileDecider) stepFailed(row string, why Reason) error {
+	if err := d.require(row); err != nil {
 		return err
 	}
-	if err := d.limits(l); err != nil {
+	if err := d.checkReason(why); err != nil {
 		return err
 	}
-	if err := d.reasoned(why); err != nil {
+	return d.step(func(m FileMove) EventData { return &FileFailed{FileMove: m} }, &why, row)
+}
+
+// failure is the end of an attempt, or the undoing of a success.
+type failure struct {
+	fence      int64 // of the attempt, 0 = there is none
+	why        Reason
+	limits     Limits
+	quarantine string
+	uncounted  bool // the attempt is given back
+}
+
+// fail ends an attempt or undoes a success, and gives the file up when that was the
+// last attempt.
+func (d *fileDecider) fail(row string, c failure) error {
+	if err := d.checkFence(row, c.fence); err != nil {
 		return err
 	}
-	if why.Attempt == 0 {
-		why.Attempt = d.attempts()
-	}
-	if why.Worker == "" {
-		why.Worker = d.f.Worker
-	}
-	if err := d.step(func(m FileMove) EventData { return &FileFailed{m, fence, quarantine} }, &why, row); err != nil {
+	if err := d.checkLimits(c.limits); err != nil {
 		return err
 	}
-	d.f.Reason = &why
-	return d.giveUp(l)
+	if err := d.checkReason(c.why); err != nil {
+		return err
+	}
+	if c.why.Attempt == 0 {
+		c.why.Attempt = d.attempts()
+	}
+	if c.why.Worker == "" {
+		c.why.Worker = d.f.Worker
+	}
+	if c.uncounted {
+		d.giveBack()
+	}
+	if err := d.step(func(m FileMove) EventData {
+		return &FileFailed{FileMove: m, Fence: c.fence, Quarantine: c.quarantine, Uncounted: c.uncounted}
+	}, &c.why, row); err != nil {
+		return err
+	}
+	d.f.Reason = &c.why
+	return d.giveUp(c.limits)
+}
+
+// giveBack takes the open attempt out of the count.
+func (d *fileDecider) giveBack() {
+	if d.f.State == FileProcessing {
+		d.f.ProcessingAttempts = max(d.f.ProcessingAttempts-1, 0)
+	} else {
+		d.f.DownloadAttempts = max(d.f.DownloadAttempts-1, 0)
+	}
 }
 
 // giveUp takes the second step after the last attempt, or none.
@@ -211,8 +251,8 @@ func (d *fileDecider) attempts() int {
 	}
 }
 
-// at refuses a file that none of the rows starts from.
-func (d *fileDecider) at(rows ...string) error {
+// require refuses a file that none of the rows starts from.
+func (d *fileDecider) require(rows ...string) error {
 	if _, ok := d.row(rows); !ok {
 		return d.refuse(CodeIllegal, "")
 	}
@@ -244,34 +284,44 @@ func (d *fileDecider) step(data func(FileMove) EventData, why *Reason, rows ...s
 	d.f.State = t.To
 	d.dec.Rows = append(d.dec.Rows, t.Row)
 	d.dec.Events = append(d.dec.Events, Event{Type: t.Event, Aggregate: d.f.Hash.Aggregate(), Version: d.f.Version,
-		Data: data(FileMove{From: t.From, To: t.To, Reason: why, JobID: d.f.Spec.JobID, Path: d.f.Spec.Path, Size: d.f.Size,
-			DownloadAttempts: d.f.DownloadAttempts, ProcessingAttempts: d.f.ProcessingAttempts})})
+		Data: data(d.f.base(t, why))})
 	return nil
+}
+
+// base returns what every event of the file has; the file is as it is after the row.
+func (f File) base(t FileTransition, why *Reason) FileMove {
+	if t.To == FileIgnore || t.To == FileAbandoned {
+		why = why.Final()
+	}
+	s := f.Spec
+	return FileMove{From: t.From, To: t.To, Reason: why, JobID: s.JobID, Collection: s.Collection, Profile: s.Profile,
+		Dataset: s.Dataset, Group: s.Group, Host: s.Host, Modified: s.Modified, Path: s.Path, Size: f.Size,
+		DownloadAttempts: f.DownloadAttempts, ProcessingAttempts: f.ProcessingAttempts}
 }
 
 func fileMoved(m FileMove) EventData { return &FileMoved{m} }
 
-// because is a step that needs a reason.
-func (d *fileDecider) because(why Reason, rows ...string) error {
-	if err := d.at(rows...); err != nil {
+// stepBecause is step for rows that need a reason.
+func (d *fileDecider) stepBecause(why Reason, rows ...string) error {
+	if err := d.require(rows...); err != nil {
 		return err
 	}
-	if err := d.reasoned(why); err != nil {
+	if err := d.checkReason(why); err != nil {
 		return err
 	}
 	return d.step(fileMoved, &why, rows...)
 }
 
-func (d *fileDecider) reasoned(why Reason) error {
+func (d *fileDecider) checkReason(why Reason) error {
 	if why.Class == "" || why.Code == "" || why.Message == "" {
 		return d.refuse(CodeReasonMissing, "it needs a reason: a class, a code and a sentence")
 	}
 	return nil
 }
 
-// fenced refuses a worker that does not hold the open attempt.
-func (d *fileDecider) fenced(row string, fence int64) error {
-	if err := d.at(row); err != nil {
+// checkFence refuses a worker that does not hold the open attempt.
+func (d *fileDecider) checkFence(row string, fence int64) error {
+	if err := d.require(row); err != nil {
 		return err
 	}
 	if fence != d.f.Fence {
@@ -280,12 +330,12 @@ func (d *fileDecider) fenced(row string, fence int64) error {
 	return nil
 }
 
-// retry refuses a further attempt that is not allowed, or not yet.
-func (d *fileDecider) retry(row string, attempts int, l Limits, now Time) error {
-	if err := d.at(row); err != nil {
+// checkRetry refuses a further attempt that is not allowed, or not yet.
+func (d *fileDecider) checkRetry(row string, attempts int, l Limits, now Time) error {
+	if err := d.require(row); err != nil {
 		return err
 	}
-	if err := d.limits(l); err != nil {
+	if err := d.checkLimits(l); err != nil {
 		return err
 	}
 	if l.Exhausted(attempts) {
@@ -304,7 +354,7 @@ func (d *fileDecider) retry(row string, attempts int, l Limits, now Time) error 
 	return nil
 }
 
-func (d *fileDecider) limits(l Limits) error {
+func (d *fileDecider) checkLimits(l Limits) error {
 	if err := l.Check(); err != nil {
 		return d.refuse(CodeBadLimits, oneLine(err))
 	}

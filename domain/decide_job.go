@@ -1,66 +1,85 @@
 package domain
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// DecideJob says what cmd does to j, or why it is refused (*[Refused]).
+// DecideJob returns the decision that cmd leads to in state j. If the rules do not allow
+// it the error is a *[Refused].
 func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
-	d := jobDecider{j: j, name: cmd.jobCommand()}
+	d := jobDecider{j: j, name: cmd.jobCommand(), collection: f.Collection}
 	switch c := cmd.(type) {
 	case CreateJob:
-		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.SpaceNeeded
-		return d.step(JobNone, JobPending, func(m JobMove) EventData {
+		d.j.Priority, d.j.SpaceNeeded, d.j.Configuration = c.Priority, c.SpaceNeeded, c.Configuration
+		c.Identifiers.LocalID = unique(c.Identifiers.LocalID)
+		return d.transitionFrom(JobNone, JobPending, func(m JobMove) EventData {
 			return &JobCreated{JobMove: m, Configuration: c.Configuration, Identifiers: c.Identifiers, Metadata: c.Metadata}
 		})
 	case HoldJob:
-		return d.plain(JobHeld, Require{}, &c.Reason)
+		return d.moveOnly(JobHeld, Require{}, &c.Reason)
 	case ReleaseJob:
 		if j.State == JobHeld && f.CollectionHold != nil {
 			return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; lift that hold first")
 		}
-		return d.from(JobHeld, JobPending, Require{Holds: true, Unlocked: true}, c.Reason)
+		return d.moveOnlyFrom(JobHeld, JobPending, Require{Holds: true, Unlocked: true}, c.Reason)
 	case AcceptJob:
 		if j.State == JobPending && f.CollectionHold != nil {
 			return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message)
 		}
-		return d.plain(JobEstimating, Require{Holds: true}, nil)
+		return d.transition(JobEstimating, Require{Holds: true}, nil, func(m JobMove) EventData {
+			return &JobAccepted{JobMove: m, Warnings: c.Warnings}
+		})
 	case EstimateJob:
 		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.Bytes
-		return d.move(JobProvisioning, Require{}, nil, func(m JobMove) EventData {
+		return d.transition(JobProvisioning, Require{}, nil, func(m JobMove) EventData {
 			return &JobEstimated{JobMove: m, Files: c.Files, Unknown: c.Unknown, Bytes: c.Bytes}
 		})
 	case ProvisionJob:
-		return d.from(JobProvisioning, JobDownloading, Require{}, nil)
+		return d.moveOnlyFrom(JobProvisioning, JobDownloading, Require{}, nil)
 	case DownloadJob:
 		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.Bytes
-		return d.step(JobDownloading, JobProcessing, func(m JobMove) EventData {
+		return d.transitionFrom(JobDownloading, JobProcessing, func(m JobMove) EventData {
 			return &JobDownloaded{JobMove: m, Files: c.Files, Bytes: c.Bytes}
 		})
 	case ProcessJob:
-		return d.step(JobProcessing, JobRecording, func(m JobMove) EventData {
+		return d.transitionFrom(JobProcessing, JobRecording, func(m JobMove) EventData {
 			return &JobProcessed{JobMove: m, Object: c.Object}
 		})
 	case RecordJob:
-		return d.from(JobRecording, JobNotify, Require{}, nil)
+		return d.moveOnlyFrom(JobRecording, JobNotify, Require{}, nil)
 	case CompleteJob:
-		return d.step(JobNotify, JobCompleted, func(m JobMove) EventData {
-			return &JobDone{JobMove: m, Callback: c.Callback}
+		return d.transitionFrom(JobNotify, JobCompleted, func(m JobMove) EventData {
+			return &JobDone{JobMove: m, Callback: c.Callback, Deposit: j.Deposit(), Object: c.Object}
 		})
 	case FailJob:
-		return d.plain(JobFailed, Require{}, &c.Reason)
+		if row, _ := JobRow(j.State, JobFailed); row.Row == RowCancel {
+			return d.refuse(CodeIllegal, "")
+		}
+		return d.transition(JobFailed, Require{}, c.Reason.Final(), func(m JobMove) EventData {
+			return &JobFailure{JobMove: m, Deposit: j.Deposit(), Object: c.Object}
+		})
+	case CancelJob:
+		if c.Reason.Attempt == 0 {
+			c.Reason.Attempt = j.RetryCount + 1
+		}
+		return d.namedRow(RowCancel, JobFailed, Require{}, c.Reason.Final(), func(m JobMove) EventData {
+			return &JobFailure{JobMove: m, Deposit: j.Deposit()}
+		})
 	case RequeueJob:
 		return d.requeue(c, f)
 	case CleanJob:
 		if j.Cleaned {
 			return d.refuse(CodeAlreadyCleaned, "it has left its queue already")
 		}
-		return d.from(JobCompleted, JobCompleted, Require{}, nil)
+		return d.moveOnlyFrom(JobCompleted, JobCompleted, Require{}, nil)
 	case DeleteJob:
 		return d.delete(c, f)
 	case DeleteJobWithBatch:
 		if f.Batch != BatchDeleted {
 			return d.refuse(CodeBatchNotDeleted, "its batch is not deleted")
 		}
-		return d.row(RowWithBatch, JobDeleted, Require{Unlocked: true}, nil, deletion(true))
+		return d.namedRow(RowWithBatch, JobDeleted, Require{Unlocked: true}, nil, deletion(true))
 	default:
 		return d.inPlace(cmd)
 	}
@@ -73,12 +92,12 @@ func (d jobDecider) inPlace(cmd JobCommand) (Decision, error) {
 		if d.j.State != JobProcessing {
 			return d.refuse(CodeIllegal, "")
 		}
-		return d.stay(EventJobIdentified, Require{}, &JobIdentified{JobMove: d.base(d.j.State, nil), Identifiers: c.Identifiers, Minted: c.Minted}), nil
+		return d.record(EventJobIdentified, Require{}, &JobIdentified{JobMove: d.move(d.j.State, nil), Identifiers: c.Identifiers, Minted: c.Minted}), nil
 	case WaitJob:
 		if !d.j.State.Worked() {
 			return d.refuse(CodeIllegal, "")
 		}
-		return d.stay(EventJobWaiting, Require{}, &JobMoved{d.base(d.j.State, &c.Reason)}), nil
+		return d.record(EventJobWaiting, Require{}, &JobWaiting{d.move(d.j.State, &c.Reason), c.WaitsFor}), nil
 	case ReprioritiseJob:
 		if d.j.QueueEntry() == "" {
 			return d.refuse(CodeIllegal, "")
@@ -87,21 +106,22 @@ func (d jobDecider) inPlace(cmd JobCommand) (Decision, error) {
 			return d.refuse(CodeBadPriority, fmt.Sprintf("a priority is %d to %d, and lower runs first", PriorityFirst, PriorityLast))
 		}
 		d.j.Priority = c.Priority
-		return d.stay(EventJobReprioritised, Require{Unlocked: true}, &JobMoved{d.base(d.j.State, c.Reason)}), nil
+		return d.record(EventJobReprioritised, Require{Unlocked: true}, &JobMoved{d.move(d.j.State, c.Reason)}), nil
 	case RepairJob:
 		if d.j.Version == 0 {
 			return d.refuse(CodeIllegal, "")
 		}
-		list, more := shorten(c.Mended)
-		return d.stay(EventJobRepaired, Require{}, &JobRepaired{JobMove: d.base(d.j.State, nil), Mended: list, More: more}), nil
+		list, more := shorten(c.Repaired)
+		return d.record(EventJobRepaired, Require{}, &JobRepaired{JobMove: d.move(d.j.State, nil), Repaired: list, More: more}), nil
 	default:
 		return d.refuse(CodeUnknownCommand, "")
 	}
 }
 
 type jobDecider struct {
-	j    Job
-	name string
+	j          Job
+	name       string
+	collection string
 }
 
 func (d jobDecider) requeue(c RequeueJob, f Facts) (Decision, error) {
@@ -112,11 +132,20 @@ func (d jobDecider) requeue(c RequeueJob, f Facts) (Decision, error) {
 		return d.refuse(CodeBatchState, "its batch is "+string(f.Batch)+"; a job is requeued while its batch is processing or failed")
 	}
 	t, ok := rowWhere(JobTransitions, func(t JobTransition) bool { return t.Retry && t.LastSuccessful == d.j.LastSuccessful })
-	if !ok {
-		return d.refuse(CodeNotRecoverable, "it failed before any step succeeded; delete it and submit it again")
+	if !ok || d.j.faultyPayload() {
+		return d.refuse(CodeNotRecoverable, "its payload is faulty; delete it and submit it again")
 	}
 	d.j.RetryCount++
-	return d.take(t, Require{Batch: true, Unlocked: true}, c.Reason, jobMoved)
+	return d.apply(t, Require{Batch: true, Unlocked: true}, c.Reason, jobMoved)
+}
+
+// faultyPayload reports whether the job failed because of its row or its manifest (J5).
+// A job that was failed later and requeued may fail so too. What never fits is not
+// faulty: there may be more space one day.
+func (j Job) faultyPayload() bool {
+	early := j.LastSuccessful == JobNone || j.LastSuccessful == JobEstimating
+	return j.Configuration.RowFault != nil ||
+		early && j.Reason != nil && j.Reason.Class == ClassContent && j.Reason.Code != CodeSpaceNever
 }
 
 func (d jobDecider) delete(c DeleteJob, f Facts) (Decision, error) {
@@ -126,7 +155,7 @@ func (d jobDecider) delete(c DeleteJob, f Facts) (Decision, error) {
 	if f.Batch != BatchProcessing && f.Batch != BatchFailed {
 		return d.refuse(CodeBatchState, "its batch is "+string(f.Batch)+"; a job is deleted while its batch is processing or failed")
 	}
-	return d.move(JobDeleted, Require{Batch: true, Unlocked: true}, c.Reason, deletion(false))
+	return d.transition(JobDeleted, Require{Batch: true, Unlocked: true}, c.Reason, deletion(false))
 }
 
 // deletion says whether the job is deleted with its batch: a reader that does not know
@@ -135,72 +164,94 @@ func deletion(withBatch bool) func(JobMove) EventData {
 	return func(m JobMove) EventData { return &JobDeletion{m, &withBatch} }
 }
 
-// from is plain for commands that are tied to one state.
-func (d jobDecider) from(from, to JobState, req Require, why *Reason) (Decision, error) {
+// moveOnlyFrom is moveOnly for commands that are allowed in one state only.
+func (d jobDecider) moveOnlyFrom(from, to JobState, req Require, why *Reason) (Decision, error) {
 	if d.j.State != from {
 		return d.refuse(CodeIllegal, "")
 	}
-	return d.plain(to, req, why)
+	return d.moveOnly(to, req, why)
 }
 
-// step is move for commands that are tied to one state and carry outputs.
-func (d jobDecider) step(from, to JobState, data func(JobMove) EventData) (Decision, error) {
+// transitionFrom is transition for commands that are allowed in one state only and have
+// results.
+func (d jobDecider) transitionFrom(from, to JobState, data func(JobMove) EventData) (Decision, error) {
 	if d.j.State != from {
 		return d.refuse(CodeIllegal, "")
 	}
-	return d.move(to, Require{}, nil, data)
+	return d.transition(to, Require{}, nil, data)
 }
 
-func (d jobDecider) plain(to JobState, req Require, why *Reason) (Decision, error) {
-	return d.move(to, req, why, jobMoved)
+// moveOnly decides a transition whose event has no data but the move itself.
+func (d jobDecider) moveOnly(to JobState, req Require, why *Reason) (Decision, error) {
+	return d.transition(to, req, why, jobMoved)
 }
 
 func jobMoved(m JobMove) EventData { return &JobMoved{m} }
 
-func (d jobDecider) move(to JobState, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
+// transition decides a transition to a state: it finds the row of the table and makes its
+// event; data returns the data of the event.
+func (d jobDecider) transition(to JobState, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
 	row, ok := JobRow(d.j.State, to)
 	if !ok {
 		return d.refuse(CodeIllegal, "")
 	}
-	return d.take(row, req, why, data)
+	return d.apply(row, req, why, data)
 }
 
-func (d jobDecider) row(name string, to JobState, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
+// namedRow decides the transition of a row, for rows that the states do not distinguish.
+func (d jobDecider) namedRow(name string, to JobState, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
 	t, ok := rowWhere(JobTransitions, func(t JobTransition) bool { return t.Row == name && t.From == d.j.State && t.To == to })
 	if !ok {
 		return d.refuse(CodeIllegal, "")
 	}
-	return d.take(t, req, why, data)
+	return d.apply(t, req, why, data)
 }
 
-func (d jobDecider) take(row JobTransition, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
+// apply decides the transition of a row that was found.
+func (d jobDecider) apply(row JobTransition, req Require, why *Reason, data func(JobMove) EventData) (Decision, error) {
 	if d.j.Priority < PriorityFirst || d.j.Priority > PriorityLast {
 		return d.refuse(CodeBadPriority, fmt.Sprintf("a priority is %d to %d, and lower runs first", PriorityFirst, PriorityLast))
 	}
 	if row.LastSuccessful != "" && !row.Retry {
 		d.j.LastSuccessful = row.LastSuccessful
 	}
-	dec := d.stay(row.Event, req, data(d.base(row.To, why)))
+	dec := d.record(row.Event, req, data(d.move(row.To, why)))
 	dec.Row = row.Row
 	return dec, nil
 }
 
-func (d jobDecider) base(to JobState, why *Reason) JobMove {
-	return JobMove{From: d.j.State, To: to, Reason: why, LastSuccessful: d.j.LastSuccessful,
-		RetryCount: d.j.RetryCount, Priority: d.j.Priority, SpaceNeeded: d.j.SpaceNeeded}
+// move returns the part that the data of all events of a job have.
+func (d jobDecider) move(to JobState, why *Reason) JobMove {
+	return JobMove{From: d.j.State, To: to, Reason: why, Collection: d.collection, Profile: d.j.Configuration.ProfileName,
+		LastSuccessful: d.j.LastSuccessful, RetryCount: d.j.RetryCount, Priority: d.j.Priority, SpaceNeeded: d.j.SpaceNeeded}
 }
 
-func (d jobDecider) stay(t EventType, req Require, data EventData) Decision {
-	return one(d.j.ID.Aggregate(), d.j.Version+1, t, data, req)
+// record returns a decision of one event, without a row.
+func (d jobDecider) record(t EventType, req Require, data EventData) Decision {
+	return singleEvent(d.j.ID.Aggregate(), d.j.Version+1, t, data, req)
 }
 
 func (d jobDecider) refuse(code Code, why string) (Decision, error) {
 	var possible []string
 	for _, t := range JobTransitions {
 		// Its batch's deletion is no answer to a question about the job.
-		if t.From == d.j.State && t.To != t.From && t.Row != RowWithBatch {
+		if t.From == d.j.State && t.To != t.From && t.Row != RowWithBatch && !slices.Contains(possible, string(t.To)) {
 			possible = append(possible, string(t.To))
 		}
 	}
 	return Decision{}, refuse(d.j.ID.Aggregate(), d.name, string(d.j.State), code, why, possible)
+}
+
+// unique returns a list without repetitions, each at its first place.
+func unique(list []string) []string {
+	if list == nil {
+		return nil
+	}
+	kept := make([]string, 0, len(list))
+	for _, s := range list {
+		if !slices.Contains(kept, s) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }

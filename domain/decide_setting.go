@@ -2,29 +2,30 @@ package domain
 
 import "slices"
 
-// DecideHold sets (h not nil) or lifts (h nil) a hold.
+// DecideHold decides to set (h not nil) or lift (h nil) a hold or pause.
 func DecideHold(s Setting, h *Hold, why string) (Decision, error) {
 	if err := CheckHoldName(s.Kind, s.Name); err != nil {
 		return Decision{}, &Refused{Aggregate: s.Aggregate(), Code: CodeBadName, Message: err.Error()}
 	}
 	if (s.Hold == nil) == (h == nil) {
-		word := "on hold"
+		state := "on hold"
 		if s.Kind == HoldQueue {
-			word = "paused"
+			state = "paused"
 		}
 		if h == nil {
-			word = "not " + word
+			state = "not " + state
 		} else {
-			word = "already " + word
+			state = "already " + state
 		}
-		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: word, Code: CodeNoChange,
-			Message: string(s.Kind) + " " + s.Name + " is " + word}
+		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: state, Code: CodeNoChange,
+			Message: string(s.Kind) + " " + s.Name + " is " + state}
 	}
-	data := &SettingChanged{Kind: s.Kind, Name: s.Name, From: word(s.Hold), To: word(h), Hold: h, Why: why}
-	return one(s.Aggregate(), s.Version+1, EventSettingChanged, data, Require{}), nil
+	data := &SettingChanged{Kind: s.Kind, Name: s.Name, From: holdState(s.Hold), To: holdState(h), Hold: h, Why: why,
+		Previous: s.Value(), Value: valueOf(h)}
+	return singleEvent(s.Aggregate(), s.Version+1, EventSettingChanged, data, Require{}), nil
 }
 
-func word(h *Hold) string {
+func holdState(h *Hold) string {
 	if h == nil {
 		return "open"
 	}
@@ -32,21 +33,21 @@ func word(h *Hold) string {
 }
 
 // DecideRepair records that a setting was repaired.
-func DecideRepair(s Setting, mended []Mended) Decision {
-	list, more := shorten(mended)
-	return one(s.Aggregate(), s.Version+1, EventSettingRepaired,
-		&SettingRepaired{Kind: s.Kind, Name: s.Name, Mended: list, More: more}, Require{})
+func DecideRepair(s Setting, repaired []Repaired) Decision {
+	list, more := shorten(repaired)
+	return singleEvent(s.Aggregate(), s.Version+1, EventSettingRepaired,
+		&SettingRepaired{Kind: s.Kind, Name: s.Name, Repaired: list, More: more}, Require{})
 }
 
 // DecideRestored records a restore in the history of [Audit].
 func DecideRestored(s Setting, what string, epoch, events int64) Decision {
-	return one(s.Aggregate(), s.Version+1, EventSettingRestored,
+	return singleEvent(s.Aggregate(), s.Version+1, EventSettingRestored,
 		&SettingRestored{Kind: s.Kind, Name: s.Name, What: what, Epoch: epoch, Events: events}, Require{})
 }
 
 // shorten keeps the list within what an event may hold.
-func shorten(all []Mended) (list []Mended, more int) {
-	list = slices.Clone(all[:min(len(all), maxMended)])
+func shorten(all []Repaired) (list []Repaired, more int) {
+	list = slices.Clone(all[:min(len(all), maxRepaired)])
 	for i := range list {
 		if text := []rune(list[i].Found); len(text) > maxFound {
 			list[i].Found = string(text[:maxFound-1]) + "…"

@@ -75,8 +75,11 @@ and can only be reported as failed.
 ## Jobs
 
 ` + "```mermaid\n" + jobDiagram() + "```\n\n" + jobTable() + `
-` + "`last_successful_status`" + ` alone decides which of J16 to J19 a requeue
-takes. A job that failed before any step succeeded (J5) can only be deleted.
+` + "`last_successful_status`" + ` alone decides which of J16 to J19 and J25 a requeue
+takes. A job whose row or manifest is faulty (J5) can only be deleted.
+J24 is allowed while a worker has the job locked: the next write of that worker is
+refused, and it ends its step. The provisioning daemon takes it for a job that needs
+more working space than there is in all.
 After J20 a job is no longer in a queue; its state stays completed.
 
 ` + "`job.identified`, `job.waiting` and `job.reprioritised`" + ` do not change the state of a job.

@@ -27,8 +27,8 @@
 //
 // # How a change is made
 //
-// The legal changes are data: [BatchTransitions] (rows B1–B13),
-// [JobTransitions] (rows J1–J23) and [FileTransitions] (rows F1–F16, O1–O3). The
+// The legal changes are data: [BatchTransitions] (rows B1–B14),
+// [JobTransitions] (rows J1–J25) and [FileTransitions] (rows F1–F16, O1–O3). The
 // diagrams in the documentation are drawn from these tables and the tests are driven
 // by them.
 //

@@ -21,24 +21,25 @@ func batchDiagram() string {
 	return d.String()
 }
 
-// jobDiagram draws [domain.JobTransitions] as a Mermaid state diagram. The row that
-// leads to deleted from every state is a note, so that the others can be seen.
+// jobDiagram draws [domain.JobTransitions] as a Mermaid state diagram. The rows that
+// lead from many states to one are notes, so that the others can be seen.
 func jobDiagram() string {
 	d := &diagram{}
 	for _, s := range append(slices.Clone(domain.JobStates), domain.JobDeleted) {
 		d.state(string(s))
 	}
-	var everywhere []domain.JobTransition
-	for _, t := range domain.JobTransitions {
-		if t.Row == domain.RowWithBatch {
-			everywhere = append(everywhere, t)
+	count := map[string]int{}
+	for i, t := range domain.JobTransitions {
+		if count[t.Row]++; fromMany(t) || i > 0 && domain.JobTransitions[i-1].Row == t.Row {
 			continue
 		}
 		d.arrow(string(t.From), string(t.To), t.Row+" "+string(t.Event))
 	}
 	d.arrow(string(domain.JobDeleted), "", "")
-	d.note(string(domain.JobDeleted), fmt.Sprintf("%s %s: from each of the %d other states, %s",
-		domain.RowWithBatch, domain.EventJobDeleted, len(everywhere), everywhere[0].By))
+	d.note(string(domain.JobDeleted), fmt.Sprintf("%s %s: from each of the %d other states, with its batch",
+		domain.RowWithBatch, domain.EventJobDeleted, count[domain.RowWithBatch]))
+	d.note(string(domain.JobFailed), fmt.Sprintf("%s %s: from each of the %d states before, by an operator",
+		domain.RowCancel, domain.EventJobFailed, count[domain.RowCancel]))
 	return d.String()
 }
 
@@ -53,24 +54,31 @@ func batchTable() string {
 	return b.String()
 }
 
-// jobTable returns [domain.JobTransitions] as a Markdown table, the row that leads to
-// deleted from every state written once.
+// fromMany reports whether a row leads to one state from many.
+func fromMany(t domain.JobTransition) bool {
+	return t.Row == domain.RowWithBatch || t.Row == domain.RowCancel
+}
+
+// jobTable returns [domain.JobTransitions] as a Markdown table, rows that lead to one
+// state from many written once.
 func jobTable() string {
 	var b strings.Builder
 	row(&b, "#", "from → to", "event", "who", "when", "last_successful_status", "retry_count", "reference in its batch")
 	row(&b, "---", "---", "---", "---", "---", "---", "---", "---")
-	seen := false
-	for _, t := range domain.JobTransitions {
+	for i, t := range domain.JobTransitions {
 		start, ref := from(string(t.From)), reference(t.From.Sub(), t.To.Sub())
-		if t.Row == domain.RowWithBatch {
-			if seen {
-				continue
-			}
-			seen, start, ref = true, "any", "removed"
+		if fromMany(t) && domain.JobTransitions[i-1].Row == t.Row {
+			continue
+		}
+		switch t.Row {
+		case domain.RowWithBatch:
+			start, ref = "any", "removed"
+		case domain.RowCancel:
+			start = "any before failed"
 		}
 		last, retry := or(string(t.LastSuccessful), "keep"), "keep"
 		if t.Retry {
-			last, retry = "keep (is "+last+")", "+1"
+			last, retry = "keep (is "+or(string(t.LastSuccessful), "null")+")", "+1"
 		}
 		switch {
 		case t.From == domain.JobNone:

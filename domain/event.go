@@ -10,6 +10,11 @@ import (
 // EventType names what happened, such as job.accepted.
 type EventType string
 
+// Last reports whether an event of the type is normally the last of its batch or job.
+func (t EventType) Last() bool {
+	return t == EventJobCleaned || t == EventJobDeleted || t == EventBatchDeleted || t == EventBatchCleaned
+}
+
 // The event types of batches, jobs and settings; those of files are in
 // file_event.go.
 const (
@@ -69,25 +74,25 @@ var Registry = slices.Concat([]EventDef{
 	{EventBatchFailed, KindBatch, newBatchReport, "The report was made; something failed."},
 	{EventBatchUpdateRequested, KindBatch, newBatchMoved, "An operator requested an update report."},
 	{EventBatchDeleted, KindBatch, newBatchMoved, "An operator deleted the batch."},
-	{EventBatchCleaned, KindBatch, newBatchMoved, "The completed batch was cleaned up after its retention time."},
+	{EventBatchCleaned, KindBatch, newBatchMoved, "The completed or failed batch was cleaned up after its retention time."},
 	{EventBatchReported, KindBatch, func() EventData { return &BatchReported{} }, "A message about the batch was delivered, or could not be delivered."},
 
 	{EventJobCreated, KindJob, func() EventData { return &JobCreated{} }, "The job was created from its batch."},
 	{EventJobHeld, KindJob, newJobMoved, "The job is held."},
 	{EventJobReleased, KindJob, newJobMoved, "An operator released the job."},
-	{EventJobAccepted, KindJob, newJobMoved, "The payload of the job is valid."},
+	{EventJobAccepted, KindJob, func() EventData { return &JobAccepted{} }, "The payload of the job is valid."},
 	{EventJobEstimated, KindJob, func() EventData { return &JobEstimated{} }, "The sizes of the job's files were requested from their servers."},
 	{EventJobProvisioned, KindJob, newJobMoved, "Working space was promised."},
 	{EventJobDownloaded, KindJob, func() EventData { return &JobDownloaded{} }, "Every file is in the working directory."},
 	{EventJobProcessed, KindJob, func() EventData { return &JobProcessed{} }, "The object is stored."},
 	{EventJobRecorded, KindJob, newJobMoved, "The object is in the inventory."},
 	{EventJobCompleted, KindJob, func() EventData { return &JobDone{} }, "The job is done."},
-	{EventJobFailed, KindJob, newJobMoved, "The job failed in the state it came from."},
+	{EventJobFailed, KindJob, func() EventData { return &JobFailure{} }, "The job failed in the state it came from."},
 	{EventJobRequeued, KindJob, newJobMoved, "An operator requeued the failed job."},
 	{EventJobCleaned, KindJob, newJobMoved, "The working directory was removed, and the job has left its queue."},
 	{EventJobDeleted, KindJob, func() EventData { return &JobDeletion{} }, "The job was deleted."},
 	{EventJobIdentified, KindJob, func() EventData { return &JobIdentified{} }, "The object has its identifier."},
-	{EventJobWaiting, KindJob, newJobMoved, "The job waits, and the reason for it has changed."},
+	{EventJobWaiting, KindJob, func() EventData { return &JobWaiting{} }, "The job waits, and the reason for it has changed."},
 	{EventJobReprioritised, KindJob, newJobMoved, "The job's priority was changed."},
 
 	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A hold or a pause was set or lifted."},
@@ -145,9 +150,11 @@ func (e Event) ID() string { return e.Aggregate.String() + "/" + strconv.FormatI
 // BatchMove is part of every batch event: the state before and after it, and
 // why. From equals To when the state did not change.
 type BatchMove struct {
-	From   BatchState `json:"from"`
-	To     BatchState `json:"to"`
-	Reason *Reason    `json:"reason,omitempty"`
+	From       BatchState `json:"from"`
+	To         BatchState `json:"to"`
+	Reason     *Reason    `json:"reason,omitempty"`
+	Collection string     `json:"collection,omitempty"` // of the profile when the event was written
+	Profile    string     `json:"profile,omitempty"`
 }
 
 // BatchMoved is the data of batch events that carry nothing else.
@@ -163,6 +170,9 @@ type BatchSubmitted struct {
 type BatchListed struct {
 	BatchMove
 	Listing Listing `json:"listing"`
+	// Warnings say what of the manifest was not taken as it is written; missing in older
+	// events.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // BatchReport is the data of batch.completed and batch.failed.
@@ -187,6 +197,8 @@ type JobMove struct {
 	From           JobState `json:"from"`
 	To             JobState `json:"to"`
 	Reason         *Reason  `json:"reason,omitempty"`
+	Collection     string   `json:"collection,omitempty"` // of the profile when the event was written
+	Profile        string   `json:"profile,omitempty"`
 	LastSuccessful JobState `json:"last_successful_status,omitempty"`
 	RetryCount     int      `json:"retry_count"`
 	Priority       int      `json:"priority"`
@@ -202,6 +214,12 @@ type JobCreated struct {
 	Configuration Configuration `json:"configuration"`
 	Identifiers   Identifiers   `json:"identifiers"`
 	Metadata      Metadata      `json:"metadata"`
+}
+
+// JobAccepted is the data of job.accepted.
+type JobAccepted struct {
+	JobMove
+	Warnings []string `json:"warnings,omitempty"` // as those of batch.listed, of the object's manifest
 }
 
 // JobEstimated is the data of job.estimated.
@@ -242,16 +260,62 @@ type JobIdentified struct {
 	Minted      bool        `json:"minted"` // false: given by the depositor, or found by a local id
 }
 
+// JobWaiting is the data of job.waiting.
+type JobWaiting struct {
+	JobMove
+	WaitsFor JobID `json:"waits_for,omitempty"` // the job of the same object that comes first; missing when it waits for something else
+}
+
 // JobDeletion is the data of job.deleted.
 type JobDeletion struct {
 	JobMove
 	WithBatch *bool `json:"with_batch,omitempty"` // true: deleted together with its batch; missing in older events
 }
 
-// JobDone is the data of job.completed.
+// JobDone is the data of job.completed. It stands alone: a reader needs no other event
+// to find and to describe the stored object.
 type JobDone struct {
 	JobMove
-	Callback string `json:"callback"` // none or delivered
+	Callback string        `json:"callback"` // none or delivered
+	Deposit  *JobDeposit   `json:"deposit,omitempty"`
+	Object   *StoredObject `json:"object,omitempty"`
+}
+
+// JobFailure is the data of job.failed. It stands alone: a reader needs no other event
+// to tell the depositor what failed, and why.
+type JobFailure struct {
+	JobMove
+	Deposit *JobDeposit   `json:"deposit,omitempty"`
+	Object  *StoredObject `json:"object,omitempty"` // stored before the failure, as far as known
+}
+
+// JobDeposit is what was deposited as the job, as it is known when the job ends.
+type JobDeposit struct {
+	BatchID        BatchID        `json:"batch_id"`
+	Submitter      string         `json:"submitter"`
+	Primary        string         `json:"primary,omitempty"` // identifier of the object
+	LocalID        []string       `json:"local_id,omitempty"`
+	ErcWho         string         `json:"erc_who,omitempty"`
+	ErcWhat        string         `json:"erc_what,omitempty"`
+	ErcWhen        string         `json:"erc_when,omitempty"`
+	ErcWhere       string         `json:"erc_where,omitempty"`
+	PayloadURL     string         `json:"payload_url"` // without its query
+	PayloadType    SubmissionType `json:"payload_type"`
+	SubmissionMode string         `json:"submission_mode"` // add or update
+	FileName       string         `json:"file_name,omitempty"`
+	Row            int            `json:"row"` // row of the batch manifest, from 0
+	ObjectKey      string         `json:"object_key,omitempty"`
+	ProfileVersion string         `json:"profile_version,omitempty"`
+	Host           string         `json:"host,omitempty"` // of the payload
+}
+
+// Deposit returns what the events at the end of a job say about it.
+func (j Job) Deposit() *JobDeposit {
+	c, m := j.Configuration, j.Metadata
+	return &JobDeposit{BatchID: c.BatchID, Submitter: c.Submitter, Primary: j.Identifiers.Primary, LocalID: j.Identifiers.LocalID,
+		ErcWho: m.ErcWho, ErcWhat: m.ErcWhat, ErcWhen: m.ErcWhen, ErcWhere: m.ErcWhere,
+		PayloadURL: c.PayloadURL, PayloadType: c.PayloadType, SubmissionMode: c.SubmissionMode, FileName: c.FileName, Row: c.Row,
+		ObjectKey: c.ObjectKey, ProfileVersion: c.ProfileVersion, Host: c.Host}
 }
 
 // SettingChanged is the data of setting.changed.
@@ -262,6 +326,10 @@ type SettingChanged struct {
 	To   string   `json:"to"`
 	Hold *Hold    `json:"hold,omitempty"`
 	Why  string   `json:"why,omitempty"`
+	// Previous and Value are the setting before and after the event, in the form of its
+	// kind; left out where it was not set.
+	Previous *SettingValue `json:"previous,omitempty"`
+	Value    *SettingValue `json:"value,omitempty"`
 }
 
 func (*BatchMoved) eventData()     {}
@@ -271,12 +339,15 @@ func (*BatchReport) eventData()    {}
 func (*BatchReported) eventData()  {}
 func (*JobMoved) eventData()       {}
 func (*JobCreated) eventData()     {}
+func (*JobAccepted) eventData()    {}
 func (*JobEstimated) eventData()   {}
 func (*JobDownloaded) eventData()  {}
 func (*JobProcessed) eventData()   {}
 func (*JobIdentified) eventData()  {}
 func (*JobDone) eventData()        {}
+func (*JobFailure) eventData()     {}
 func (*JobDeletion) eventData()    {}
+func (*JobWaiting) eventData()     {}
 func (*SettingChanged) eventData() {}
 
 // MoveOfBatch returns the part that every batch event has.
@@ -339,6 +410,12 @@ type FileMove struct {
 	To                 FileState `json:"to"`
 	Reason             *Reason   `json:"reason,omitempty"`
 	JobID              JobID     `json:"job_id,omitempty"`
+	Collection         string    `json:"collection,omitempty"`
+	Profile            string    `json:"profile,omitempty"`
+	Dataset            string    `json:"dataset,omitempty"`
+	Group              string    `json:"group,omitempty"`
+	Host               string    `json:"host,omitempty"`    // of its URL
+	Modified           Time      `json:"modified,omitzero"` // at the source
 	Path               string    `json:"path"`
 	Size               int64     `json:"size"` // bytes, 0 = unknown
 	DownloadAttempts   int       `json:"download_attempts"`
@@ -380,6 +457,7 @@ type FileFailed struct {
 	FileMove
 	Fence      int64  `json:"fence,omitempty"`      // of the attempt, 0 = a later check failed
 	Quarantine string `json:"quarantine,omitempty"` // where the damaged file was put
+	Uncounted  bool   `json:"uncounted,omitempty"`  // the attempt was given back: the fault was ours
 }
 
 func (*FileMoved) eventData()   {}
@@ -411,8 +489,8 @@ var mendRegistry = []EventDef{
 	{EventSettingRestored, KindSetting, func() EventData { return &SettingRestored{} }, "The live state was restored from the log, or the log from the tables."},
 }
 
-// Mended is one thing that a repair corrected.
-type Mended struct {
+// Repaired is one thing that a repair corrected.
+type Repaired struct {
 	Code  Code   `json:"code"`            // what was wrong
 	Where string `json:"where"`           // a node of the live state, or a working directory
 	Found string `json:"found,omitempty"` // what was found, truncated
@@ -420,30 +498,30 @@ type Mended struct {
 
 // The most that one event lists of a repair; the rest is counted.
 const (
-	maxMended = 50
-	maxFound  = 256
+	maxRepaired = 50
+	maxFound    = 256
 )
 
 // BatchRepaired is the data of batch.repaired. The state stays.
 type BatchRepaired struct {
 	BatchMove
-	Mended []Mended `json:"mended"`
-	More   int      `json:"more,omitempty"` // how many are not listed
+	Repaired []Repaired `json:"mended"`
+	More     int        `json:"more,omitempty"` // how many are not listed
 }
 
 // JobRepaired is the data of job.repaired. The state stays.
 type JobRepaired struct {
 	JobMove
-	Mended []Mended `json:"mended"`
-	More   int      `json:"more,omitempty"`
+	Repaired []Repaired `json:"mended"`
+	More     int        `json:"more,omitempty"`
 }
 
 // SettingRepaired is the data of setting.repaired. What is set stays.
 type SettingRepaired struct {
-	Kind   HoldKind `json:"kind"`
-	Name   string   `json:"name"`
-	Mended []Mended `json:"mended"`
-	More   int      `json:"more,omitempty"`
+	Kind     HoldKind   `json:"kind"`
+	Name     string     `json:"name"`
+	Repaired []Repaired `json:"mended"`
+	More     int        `json:"more,omitempty"`
 }
 
 // SettingRestored is the data of setting.restored.

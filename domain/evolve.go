@@ -2,7 +2,7 @@ package domain
 
 // EvolveBatch applies one event to a batch. It refuses (*[Unexpected]) an event
 // that is not the batch's next one, does not start from its state, or makes a
-// move that the table does not have.
+// transition that the table does not have.
 func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 	m, ok := MoveOfBatch(r.Data)
 	if !ok || !follows(r, KindBatch, string(b.ID), b.Version) || m.From != b.State || !legalBatch(r.Type, m) {
@@ -29,7 +29,7 @@ func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 }
 
 // EvolveJob applies one event to a job. It refuses (*[Unexpected]) an event that
-// is not the job's next one, does not start from its state, or makes a move
+// is not the job's next one, does not start from its state, or makes a transition
 // that the table does not have.
 func EvolveJob(j Job, r Recorded) (Job, error) {
 	m, ok := MoveOfJob(r.Data)
@@ -56,7 +56,7 @@ func EvolveJob(j Job, r Recorded) (Job, error) {
 
 // EvolveFile applies one event to a file. It refuses (*[Unexpected]) an event
 // that is not the file's next one, does not start from its state, or makes a
-// move that the table does not have.
+// transition that the table does not have.
 func EvolveFile(f File, r Recorded) (File, error) {
 	m, ok := MoveOfFile(r.Data)
 	row, legal := FileRow(m.From, m.To)
@@ -103,8 +103,10 @@ func EvolveSetting(s Setting, r Recorded) (Setting, error) {
 	if !ok {
 		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
 	}
-	if !follows(r, KindSetting, "", s.Version) || data.From != word(s.Hold) {
-		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version, From: data.From, State: word(s.Hold)}
+	// A hold by unknown is in no history, or was another's before it was damaged.
+	unknown := data.Previous != nil && data.Previous.Hold != nil && data.Previous.Hold.By == ByUnknown && data.Hold == nil
+	if !follows(r, KindSetting, "", s.Version) || data.From != holdState(s.Hold) && !unknown {
+		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version, From: data.From, State: holdState(s.Hold)}
 	}
 	return Setting{Kind: data.Kind, Name: data.Name, Version: r.Version, Hold: data.Hold}, nil
 }
@@ -126,8 +128,8 @@ func legalBatch(t EventType, m BatchMove) bool {
 	if t == EventBatchListed || t == EventBatchReported || t == EventBatchRepaired {
 		return m.From == m.To
 	}
-	row, ok := BatchRow(m.From, m.To)
-	return ok && row.Event == t
+	row, ok := BatchRow(m.From, t)
+	return ok && row.To == m.To
 }
 
 func legalJob(t EventType, m JobMove) bool {

@@ -33,5 +33,5 @@ func Example() {
 	// J1 job.created job/jid0000000042/1 → pending 05-jid0000000042
 	// J4 job.accepted job/jid0000000042/2 → estimating 05-jid0000000042
 	// J6 job.estimated job/jid0000000042/3 → provisioning 10-jid0000000042
-	// refused: job/jid0000000042 is provisioning: complete is not possible (possible from here: downloading)
+	// refused: job/jid0000000042 is provisioning: complete is not possible (possible from here: downloading, failed)
 }

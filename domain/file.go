@@ -53,6 +53,11 @@ type FileSpec struct {
 	Modified        Time    `json:"modified"`       // at the source, null = unknown
 	DigestAlgorithm string  `json:"digest_algorithm,omitempty"`
 	DigestValue     string  `json:"digest_value,omitempty"`
+	Collection      string  `json:"collection,omitempty"`
+	Profile         string  `json:"profile,omitempty"`
+	Dataset         string  `json:"dataset,omitempty"`
+	Group           string  `json:"group,omitempty"`
+	Host            string  `json:"host,omitempty"` // of URL
 }
 
 // Hash returns the file's identity.
@@ -104,8 +109,8 @@ type File struct {
 	Size    int64  // bytes: as listed at the discovery, then as downloaded; 0 = unknown
 	SHA256  string // of the content, "" = not downloaded
 
-	DownloadAttempts   int // started since the discovery or an operator's O1, O3
-	ProcessingAttempts int // started since the discovery or an operator's O2
+	DownloadAttempts   int // started since the discovery or an operator's O1, O3, less those given back
+	ProcessingAttempts int // started since the discovery or an operator's O2, less those given back
 	// DownloadStarted and ProcessingStarted are the log's times of the last F2 or
 	// F6 and of the last F11, Failed of the last F5, F8, F13 or F16. They are zero
 	// as long as only the writer knows of the event.
@@ -158,7 +163,7 @@ var FileTransitions = []FileTransition{
 	{"F2", FileDiscovered, FileDownloading, EventFileDownloadStarted, "download worker", "", CountDownload, "fence and download_started_at set"},
 	{"F3", FileDiscovered, FileDownloaded, EventFileDownloaded, "download worker", "a valid copy is there already", CountNothing, "size and SHA-256 kept, reason already_exists"},
 	{"F4", FileDownloading, FileDownloaded, EventFileDownloaded, "download worker", "validated and renamed; fence", CountNothing, "size and SHA-256 kept"},
-	{"F5", FileDownloading, FileDownloadingFailed, EventFileDownloadFailed, "download worker, its successor or the sweeper", "an error, download_timeout exceeded, or the worker is gone; fence", CountNothing, "reason kept"},
+	{"F5", FileDownloading, FileDownloadingFailed, EventFileDownloadFailed, "download worker, its successor or the sweeper", "an error, download_timeout exceeded, or the worker is gone; fence", CountNothing, "reason kept; the attempt is given back if our own servers or a stop ended it"},
 	{"F6", FileDownloadingFailed, FileDownloading, EventFileDownloadStarted, "download worker", "download_attempts below the maximum; retry_delay over", CountDownload, "as F2"},
 	{rowIgnore, FileDownloadingFailed, FileIgnore, EventFileIgnored, "the writer of F5 or F8", "download_attempts at the maximum", CountNothing, "given up, in the same write as F5 or F8"},
 	{"F8", FileDownloaded, FileDownloadingFailed, EventFileDownloadFailed, "the reader of the file", "size, digest or format is wrong, or it cannot be read", CountNothing, "local file quarantined"},
@@ -166,7 +171,7 @@ var FileTransitions = []FileTransition{
 	{"F10", FileDownloaded, FileReady, EventFileReady, "processing daemon", "valid; its slot is ACTIVE or it has none; prerequisites met", CountNothing, ""},
 	{"F11", FileReady, FileProcessing, EventFileProcessingStarted, "processing worker", "", CountProcessing, "fence and processing_started_at set"},
 	{"F12", FileProcessing, FileProcessed, EventFileProcessed, "processing worker", "the result is stored; fence", CountNothing, "key of the result kept"},
-	{"F13", FileProcessing, FileProcessingFailed, EventFileProcessingFailed, "processing worker, its successor or the sweeper", "an error, processing_timeout exceeded, or the worker is gone; fence", CountNothing, "reason kept"},
+	{"F13", FileProcessing, FileProcessingFailed, EventFileProcessingFailed, "processing worker, its successor or the sweeper", "an error, processing_timeout exceeded, or the worker is gone; fence", CountNothing, "reason kept; the attempt is given back if our own servers or a stop ended it"},
 	{"F14", FileProcessingFailed, FileReady, EventFileReady, "processing daemon or the sweeper", "processing_attempts below the maximum; retry_delay over", CountNothing, ""},
 	{rowAbandon, FileProcessingFailed, FileAbandoned, EventFileAbandoned, "the writer of F13 or F16", "processing_attempts at the maximum", CountNothing, "given up, in the same write as F13 or F16"},
 	{"F16", FileProcessed, FileProcessingFailed, EventFileProcessingFailed, "audit", "the stored result is corrupt", CountNothing, "reason kept"},

@@ -51,6 +51,7 @@ func TestFileGuards(t *testing.T) {
 		"fail without a maximum":        {fileIn(domain.FileDownloading), domain.FailDownload{Fence: theFence, Reason: broken}, domain.CodeBadLimits},
 		"validation without a maximum":  {fileIn(domain.FileDownloaded), domain.FailValidation{Reason: broken}, domain.CodeBadLimits},
 		"fail with a negative delay":    {fileIn(domain.FileProcessing), domain.FailProcessing{Fence: theFence, Reason: broken, Limits: negative}, domain.CodeBadLimits},
+		"corrupt without a reason":      {fileIn(domain.FileProcessed), domain.FailOutput{}, domain.CodeReasonMissing},
 		"audit without a maximum":       {fileIn(domain.FileProcessed), domain.AuditFailed{Reason: broken}, domain.CodeBadLimits},
 		"retry with a negative delay":   {fileIn(domain.FileProcessingFailed), domain.RetryProcessing{Limits: negative}, domain.CodeBadLimits},
 		"recover without a maximum":     {fileIn(domain.FileDownloading), recoverBy(lateOne, domain.Limits{Timeout: 1}), domain.CodeBadLimits},
@@ -149,6 +150,31 @@ func TestLastAttempt(t *testing.T) {
 	}
 }
 
+// TestUncounted: an attempt that is given back uses none up, but one of those before it
+// may have been one too many since the maximum was lowered.
+func TestUncounted(t *testing.T) {
+	t.Parallel()
+	for attempts, rows := range map[int][2]string{1: {"F5", "F13"}, 3: {"F5", "F13"}, 4: {"F5 F7", "F13 F15"}} {
+		for i, c := range []struct {
+			from domain.FileState
+			cmd  domain.FileCommand
+		}{
+			{domain.FileDownloading, domain.FailDownload{Fence: theFence, Reason: broken, Limits: three, Uncounted: true}},
+			{domain.FileProcessing, domain.FailProcessing{Fence: theFence, Reason: broken, Limits: three, Uncounted: true}},
+		} {
+			f := with(c.from, func(f *domain.File) { f.DownloadAttempts, f.ProcessingAttempts = attempts, attempts })
+			dec, err := domain.DecideFile(f, c.cmd)
+			if err != nil || strings.Join(dec.Rows, " ") != rows[i] {
+				t.Fatalf("%s after %d attempts: %v, %v; want %s", c.from, attempts, dec.Rows, err, rows[i])
+			}
+			if f, err = domain.EvolveFile(f, stored(dec.Events[0])); err != nil || f.DownloadAttempts+f.ProcessingAttempts != 2*attempts-1 ||
+				!dec.Events[0].Data.(*domain.FileFailed).Uncounted || f.Reason.Attempt != attempts {
+				t.Errorf("%s after %d attempts: %+v, %v", c.from, attempts, f, err)
+			}
+		}
+	}
+}
+
 // TestSlots: only an active slot, or none, makes a file ready; a closed one skips
 // it, companions or not.
 func TestSlots(t *testing.T) {
@@ -232,5 +258,23 @@ func TestFileFacts(t *testing.T) {
 	do(domain.AuditFailed{Reason: broken, Limits: three})
 	if f.Output != nil || f.SHA256 != digest {
 		t.Errorf("after the audit: %+v", f)
+	}
+}
+
+// A file whose stored result is corrupt is given up whatever its attempts, and both
+// events say why.
+func TestFailOutput(t *testing.T) {
+	t.Parallel()
+	f := fileIn(domain.FileProcessed)
+	for f.ProcessingAttempts = range 4 {
+		d, err := domain.DecideFile(f, domain.FailOutput{Reason: broken})
+		if err != nil || strings.Join(d.Rows, " ") != "F16 F15" {
+			t.Fatalf("%v, %v", d.Rows, err)
+		}
+		for _, e := range d.Events {
+			if m, _ := domain.MoveOfFile(e.Data); m.Reason == nil || m.Reason.Code != broken.Code {
+				t.Errorf("the reason of %s is %+v", e.Type, m.Reason)
+			}
+		}
 	}
 }

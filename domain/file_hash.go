@@ -36,9 +36,10 @@ func HashFileVersion(source, path string, size int64, modified Time) FileHash {
 	return sum(binary.BigEndian.AppendUint64(b, uint64(ms)))
 }
 
-func identity(source, path string) []byte {
-	b := make([]byte, 0, len(source)+len(path)+4*8)
-	for _, s := range []string{source, path} {
+// identity returns texts, each after its length.
+func identity(parts ...string) []byte {
+	b := make([]byte, 0, 256)
+	for _, s := range parts {
 		b = binary.BigEndian.AppendUint64(b, uint64(len(s)))
 		b = append(b, s...)
 	}

@@ -20,7 +20,8 @@ func anyFileCommand(t *rapid.T, f domain.File, l domain.Limits, now domain.Time)
 	return rapid.SampledFrom([]domain.FileCommand{
 		domain.DiscoverFile{Spec: theSpec}, domain.StartDownload{Worker: "w", Limits: l, Now: now},
 		domain.FinishDownload{Fence: fence, Size: 3, SHA256: digest}, domain.FileAlreadyThere{Size: 3, SHA256: digest},
-		domain.FailDownload{Fence: fence, Reason: why, Limits: l}, domain.FailValidation{Reason: why, Limits: l},
+		domain.FailDownload{Fence: fence, Reason: why, Limits: l}, domain.FailDownload{Fence: fence, Reason: why, Limits: l, Uncounted: true},
+		domain.FailProcessing{Fence: fence, Reason: why, Limits: l, Uncounted: true}, domain.FailValidation{Reason: why, Limits: l},
 		domain.SkipFile{Reason: why}, domain.ReadyFile{}, domain.ReadyFile{Slot: domain.SlotDone},
 		domain.StartProcessing{Worker: "w"}, domain.FinishProcessing{Fence: fence, Output: theOutput},
 		domain.FailProcessing{Fence: fence, Reason: why, Limits: l}, domain.AuditFailed{Reason: why, Limits: l},
@@ -76,6 +77,9 @@ func TestFileWalks(t *testing.T) {
 					started["download"] = 0
 				case "O2":
 					started["processing"] = 0
+				}
+				if d, ok := e.Data.(*domain.FileFailed); ok && d.Uncounted {
+					started[map[string]string{"F5": "download", "F13": "processing"}[dec.Rows[k]]]--
 				}
 			}
 			if now.DownloadAttempts != started["download"] || now.ProcessingAttempts != started["processing"] {

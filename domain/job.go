@@ -37,6 +37,14 @@ func (s JobState) Worked() bool {
 	return slices.Contains(JobStates, s) && s != JobHeld && s != JobFailed && s != JobCompleted
 }
 
+// Daemon returns the name of the daemon that moves jobs in this state on, "" = none does.
+func (s JobState) Daemon() string {
+	if !s.Worked() {
+		return ""
+	}
+	return "job-" + string(s)
+}
+
 // Sub is a directory below /batches/BID/states; SubNone means no reference.
 type Sub string
 
@@ -104,15 +112,26 @@ var JobTransitions = append([]JobTransition{
 	{"J20", JobCompleted, JobCompleted, EventJobCleaned, DaemonJanitor, "", "", false},
 	{"J21", JobFailed, JobDeleted, EventJobDeleted, "operator", "not locked; the batch is processing or failed", "", false},
 	{"J22", JobHeld, JobDeleted, EventJobDeleted, "operator", "the batch is processing or failed", "", false},
-}, deletedWithBatch()...)
+	{"J25", JobFailed, JobPending, EventJobRequeued, "operator", "its payload is not faulty; the batch is processing or failed", JobNone, true},
+	{"J25", JobFailed, JobPending, EventJobRequeued, "operator", "its payload is not faulty; the batch is processing or failed", JobEstimating, true},
+}, fromManyStates()...)
 
-// RowWithBatch is the row that deletes a job with its batch, from any state.
-const RowWithBatch = "J23"
+// RowWithBatch is the row that deletes a job with its batch, from any state, and RowCancel
+// the one that ends a job which has neither completed nor failed.
+const (
+	RowWithBatch = "J23"
+	RowCancel    = "J24"
+)
 
-func deletedWithBatch() []JobTransition {
-	rows := make([]JobTransition, 0, len(JobStates))
+func fromManyStates() []JobTransition {
+	rows := make([]JobTransition, 0, 2*len(JobStates))
 	for _, s := range JobStates {
 		rows = append(rows, JobTransition{RowWithBatch, s, JobDeleted, EventJobDeleted, "with its batch", "not locked", "", false})
+	}
+	for _, s := range JobStates {
+		if s.Sub() == SubProcessing {
+			rows = append(rows, JobTransition{RowCancel, s, JobFailed, EventJobFailed, "operator, or " + DaemonJobProvisioning, "asked for, or it can never fit", "", false})
+		}
 	}
 	return rows
 }
@@ -140,12 +159,18 @@ type Configuration struct {
 	Size            int64          `json:"size,omitempty"` // bytes, 0 = unknown
 	Row             int            `json:"row"`            // row of the batch manifest, from 0
 	RowFault        *Reason        `json:"row_fault,omitempty"`
+	ObjectKey       string         `json:"object_key,omitempty"` // the first of the keys by which the deposit names its object
+	ProfileVersion  string         `json:"profile_version,omitempty"`
+	Host            string         `json:"host,omitempty"` // of PayloadURL
 }
 
 // Identifiers are /jobs/JID/identifiers.
 type Identifiers struct {
 	Primary string   `json:"primary"`
 	LocalID []string `json:"local_id"`
+	// ObjectKeys are the keys of the object, one for each of the names above that is
+	// known; jobs of older programs have none.
+	ObjectKeys []ObjectKey `json:"object_keys,omitempty"`
 }
 
 // Metadata is /jobs/JID/metadata, in the words of an electronic resource citation.
@@ -205,8 +230,8 @@ func ParseEntryName(name string) (priority int, id JobID, err error) {
 	return 0, "", fmt.Errorf("%q is not a queue entry: want two digits, a dash and a job id", name)
 }
 
-// JobRow finds the row that leads from one state to another. Where two do
-// (failed or held → deleted), it is the operator's, not J23.
+// JobRow finds the row that leads from one state to another. Where two do, it is not J23
+// and not J24.
 func JobRow(from, to JobState) (JobTransition, bool) {
 	return rowWhere(JobTransitions, func(t JobTransition) bool { return t.From == from && t.To == to })
 }

@@ -54,11 +54,16 @@ var jobRows = append([]jobRow{
 	{"J20", "completed", "completed", "job.cleaned", domain.CleanJob{}, keep, 0, domain.SubCompleted, none},
 	{"J21", "failed", "deleted", "job.deleted", domain.DeleteJob{}, keep, 0, domain.SubNone, operator},
 	{"J22", "held", "deleted", "job.deleted", domain.DeleteJob{}, keep, 0, domain.SubNone, operator},
-}, withBatch()...)
+	{"J25", "failed", "pending", "job.requeued", domain.RequeueJob{}, "", 1, domain.SubProcessing, operator},
+	{"J25", "failed", "pending", "job.requeued", domain.RequeueJob{}, "estimating", 1, domain.SubProcessing, operator},
+}, rowsFromMany()...)
 
-func withBatch() (rows []jobRow) {
+func rowsFromMany() (rows []jobRow) {
 	for _, s := range domain.JobStates {
 		rows = append(rows, jobRow{"J23", s, "deleted", "job.deleted", domain.DeleteJobWithBatch{}, keep, 0, domain.SubNone, domain.Require{Unlocked: true}})
+	}
+	for _, s := range []domain.JobState{"pending", "held", "estimating", "provisioning", "downloading", "processing", "recording", "notify"} {
+		rows = append(rows, jobRow{"J24", s, "failed", "job.failed", domain.CancelJob{Reason: broken}, keep, 0, domain.SubFailed, none})
 	}
 	return rows
 }
@@ -67,7 +72,7 @@ func withBatch() (rows []jobRow) {
 func (r jobRow) before() (domain.Job, domain.Facts) {
 	j, f := jobIn(r.from), inBatch
 	switch r.row {
-	case "J16", "J17", "J18", "J19":
+	case "J16", "J17", "J18", "J19", "J25":
 		j.LastSuccessful = r.last
 	case "J23":
 		f.Batch = domain.BatchDeleted
@@ -132,7 +137,7 @@ func TestJobPairs(t *testing.T) {
 	var moves []domain.JobCommand
 	for _, r := range jobRows {
 		legal[fmt.Sprintf("%T %s", r.cmd, r.from)] = true
-		if r.from != r.to && r.row != domain.RowWithBatch {
+		if r.from != r.to && r.row != domain.RowWithBatch && !slices.Contains(possible[r.from], string(r.to)) {
 			possible[r.from] = append(possible[r.from], string(r.to))
 		}
 		moves = append(moves, r.cmd)
@@ -220,11 +225,16 @@ func TestJobGuards(t *testing.T) {
 		"reprioritise to 100":  {jobIn(domain.JobPending), domain.ReprioritiseJob{Priority: 100}, inBatch, "bad_priority"},
 		"reprioritise to -1":   {jobIn(domain.JobPending), domain.ReprioritiseJob{Priority: -1}, inBatch, "bad_priority"},
 	}
-	for _, last := range []domain.JobState{domain.JobNone, domain.JobEstimating, domain.JobNotify} {
+	unrecoverable := func(name string, last domain.JobState, fault *domain.Reason, why domain.Reason) {
 		j := jobIn(domain.JobFailed)
-		j.LastSuccessful = last
-		guards["requeue after "+string(last)] = guard{j, domain.RequeueJob{}, inBatch, "not_recoverable"}
+		j.LastSuccessful, j.Configuration.RowFault, j.Reason = last, fault, &why
+		guards["requeue "+name] = guard{j, domain.RequeueJob{}, inBatch, "not_recoverable"}
 	}
+	content := domain.Reason{Class: domain.ClassContent, Code: "c", Message: "m"}
+	unrecoverable("after notify", domain.JobNotify, nil, broken)
+	unrecoverable("a faulty row", domain.JobNone, &content, broken)
+	unrecoverable("a bad manifest", domain.JobNone, nil, content)
+	unrecoverable("a bad manifest, found after a requeue", domain.JobEstimating, nil, content)
 	for _, s := range batchStates() {
 		if s == domain.BatchProcessing || s == domain.BatchFailed {
 			continue
@@ -268,5 +278,20 @@ func TestWorkTravels(t *testing.T) {
 		if err != nil || after.Priority != 20 || after.SpaceNeeded != 9 || after.QueueEntry() != "20-jid0000000042" {
 			t.Errorf("%T: %+v (%v)", c.cmd, after, err)
 		}
+	}
+}
+
+// What never fitted may fit now: it is no fault of the payload.
+func TestRequeueOfWhatNeverFits(t *testing.T) {
+	t.Parallel()
+	j := jobIn(domain.JobFailed)
+	j.LastSuccessful = domain.JobEstimating
+	j.Reason = &domain.Reason{Class: domain.ClassContent, Code: domain.CodeSpaceNever, Message: "m"}
+	d, err := domain.DecideJob(j, domain.RequeueJob{}, inBatch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := domain.MoveOfJob(d.Events[0].Data); !ok || m.To != domain.JobPending {
+		t.Errorf("moved to %q", m.To)
 	}
 }

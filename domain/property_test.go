@@ -40,7 +40,7 @@ var anyJobCommand = rapid.Custom(func(t *rapid.T) domain.JobCommand {
 	return rapid.SampledFrom([]domain.JobCommand{
 		domain.CreateJob{Priority: priority}, domain.HoldJob{Reason: why}, domain.ReleaseJob{Reason: &why}, domain.AcceptJob{},
 		domain.EstimateJob{Bytes: 7, Priority: priority}, domain.ProvisionJob{}, domain.DownloadJob{Bytes: 8, Priority: priority},
-		domain.ProcessJob{}, domain.RecordJob{}, domain.CompleteJob{}, domain.FailJob{Reason: why}, domain.RequeueJob{Reason: &why},
+		domain.ProcessJob{}, domain.RecordJob{}, domain.CompleteJob{}, domain.FailJob{Reason: why}, domain.CancelJob{Reason: why}, domain.RequeueJob{Reason: &why},
 		domain.CleanJob{}, domain.DeleteJob{Reason: &why}, domain.DeleteJobWithBatch{}, domain.WaitJob{Reason: why},
 		domain.IdentifyJob{Identifiers: domain.Identifiers{Primary: "ark:/1/2"}}, domain.ReprioritiseJob{Priority: priority},
 	}).Draw(t, "command")

@@ -23,9 +23,12 @@ const (
 	CodeManifestInvalid Code = "manifest_invalid"
 	CodeDigestMismatch  Code = "digest_mismatch"
 	CodeSpaceShort      Code = "space_short"
+	CodeSpaceNever      Code = "space_never" // it needs more than there is in all
+	CodeCancelled       Code = "cancelled"   // an operator ended it
 	CodeObjectLocked    Code = "object_locked"
 	CodeRowFault        Code = "row_fault"
 	CodeProfileUnknown  Code = "profile_unknown"
+	CodeServerBusy      Code = "server_busy" // its server holds its share of the workers
 	CodeClaimsUsedUp    Code = "claims_used_up"
 	CodeCleaned         Code = "cleaned"
 	CodeJobsLocked      Code = "jobs_locked"
@@ -74,9 +77,46 @@ const (
 type Reason struct {
 	Class   Class  `json:"class" jsonschema:"enum=content,enum=system,enum=timeout,enum=cancelled,enum=wait"`
 	Code    Code   `json:"code"`
-	Message string `json:"message"`           // one sentence for people
-	Attempt int    `json:"attempt,omitempty"` // which attempt, from 1
-	Worker  string `json:"worker,omitempty"`  // the worker that made it
+	Message string `json:"message"`                                                                             // one sentence for people
+	Attempt int    `json:"attempt,omitempty"`                                                                   // which attempt, from 1
+	Worker  string `json:"worker,omitempty"`                                                                    // the worker that made it
+	Host    string `json:"host,omitempty"`                                                                      // the server that it is about, as HOST or HOST:PORT
+	WhoActs Acting `json:"who_acts,omitempty" jsonschema:"enum=depositor,enum=operator,enum=service,enum=none"` // who must act now
+}
+
+// Acting says who must act on a reason.
+type Acting string
+
+// Who must act.
+const (
+	ActsDepositor Acting = "depositor" // correct the deposit, or the server that it names
+	ActsOperator  Acting = "operator"  // repair the installation, or decide
+	ActsService   Acting = "service"   // it tries again by itself
+	ActsNone      Acting = "none"      // it was requested
+)
+
+// WhoActs returns who must act on a failure of the class that nothing tries again.
+func (c Class) WhoActs() Acting {
+	switch c {
+	case ClassContent:
+		return ActsDepositor
+	case ClassCancelled:
+		return ActsNone
+	case ClassWait:
+		return ActsService
+	default:
+		return ActsOperator
+	}
+}
+
+// Final returns the reason of something that nothing tries again, with who must act.
+func (r *Reason) Final() *Reason {
+	if !r.Failure() || r.WhoActs != "" {
+		return r
+	}
+	final := *r
+	final.WhoActs = r.Class.WhoActs()
+	return &final
 }
 
 // Failure reports whether the reason is a failure, not of a wait.

@@ -12,19 +12,19 @@ import (
 // A repair moves the version and nothing else.
 func TestRepairsLeaveTheState(t *testing.T) {
 	t.Parallel()
-	mended := make([]domain.Mended, 60)
-	for i := range mended {
-		mended[i] = domain.Mended{Code: "node_missing", Where: "/jobs/x", Found: strings.Repeat("é", 1000)}
+	repaired := make([]domain.Repaired, 60)
+	for i := range repaired {
+		repaired[i] = domain.Repaired{Code: "node_missing", Where: "/jobs/x", Found: strings.Repeat("é", 1000)}
 	}
 	why := domain.Reason{Class: domain.ClassSystem, Code: "x", Message: "it failed"}
 	j := jobIn(domain.JobFailed)
 	j.Reason = &why
-	dec, err := domain.DecideJob(j, domain.RepairJob{Mended: mended}, domain.Facts{})
+	dec, err := domain.DecideJob(j, domain.RepairJob{Repaired: repaired}, domain.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	data, ok := dec.Events[0].Data.(*domain.JobRepaired)
-	if !ok || len(data.Mended) != 50 || data.More != 10 || len([]rune(data.Mended[0].Found)) != 256 || len(mended[0].Found) != 2000 {
+	if !ok || len(data.Repaired) != 50 || data.More != 10 || len([]rune(data.Repaired[0].Found)) != 256 || len(repaired[0].Found) != 2000 {
 		t.Fatalf("%+v", dec.Events[0].Data)
 	}
 	after, err := domain.EvolveJob(j, recorded(dec.Events[0]))
@@ -35,7 +35,7 @@ func TestRepairsLeaveTheState(t *testing.T) {
 	}
 	b := batchIn(domain.BatchFailed)
 	b.Reason = &why
-	dec, err = domain.DecideBatch(b, domain.RepairBatch{Mended: mended[:1]}, domain.Facts{})
+	dec, err = domain.DecideBatch(b, domain.RepairBatch{Repaired: repaired[:1]}, domain.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestRepairsLeaveTheState(t *testing.T) {
 func TestSettingsAreMaintained(t *testing.T) {
 	t.Parallel()
 	s := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 3, Hold: &onHold}
-	e := recorded(domain.DecideRepair(s, []domain.Mended{{Code: "hold_missing", Where: "/locks/collections/maps"}}).Events[0])
+	e := recorded(domain.DecideRepair(s, []domain.Repaired{{Code: "hold_missing", Where: "/locks/collections/maps"}}).Events[0])
 	after, err := domain.EvolveSetting(s, e)
 	if err != nil || after.Version != 4 || after.Hold == nil || after.Name != "maps" {
 		t.Errorf("%v: %+v", err, after)

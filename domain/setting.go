@@ -25,6 +25,39 @@ type Hold struct {
 	Why  string `json:"why"`
 }
 
+// ByUnknown is who set a hold that cannot be read: another program made its node, or
+// it is damaged. It holds all the same.
+const ByUnknown = "unknown"
+
+// SettingValue is the value of a setting. The field of the setting's kind is set, see
+// [SettingKinds].
+type SettingValue struct {
+	Hold *Hold `json:"hold,omitempty"`
+}
+
+// SettingKind describes a kind of settings.
+type SettingKind struct {
+	Kind  HoldKind
+	Value string // the field of [SettingValue] that has its value
+	Doc   string
+}
+
+// SettingKinds are the kinds of settings that have a value.
+var SettingKinds = []SettingKind{
+	{HoldCollection, "hold", "A hold on a collection: its batches and jobs wait."},
+	{HoldQueue, "hold", "A pause of a queue: nothing is claimed there."},
+}
+
+// Value returns the value of the setting, nil = it is not set.
+func (s Setting) Value() *SettingValue { return valueOf(s.Hold) }
+
+func valueOf(h *Hold) *SettingValue {
+	if h == nil {
+		return nil
+	}
+	return &SettingValue{Hold: h}
+}
+
 // Setting is the state of one setting: today a hold or a pause.
 type Setting struct {
 	Kind    HoldKind

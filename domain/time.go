@@ -34,7 +34,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	if t.IsZero() {
 		return []byte("null"), nil
 	}
-	return []byte(`"` + t.Format(timeLayout) + `"`), nil
+	return t.AppendFormat(make([]byte, 0, len(timeLayout)+2), `"`+timeLayout+`"`), nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

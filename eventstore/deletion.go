@@ -33,7 +33,7 @@ func (h *Handler) FinishDeletion(ctx context.Context, id domain.BatchID, m Meta,
 	}
 	m.CausationID, m.CommandID, m.Known = domain.Event{Aggregate: id.Aggregate(), Version: at.State.Version}.ID(), "", nil
 	d := deletion{h: h, meta: m, batch: id, cleaned: at.State.Cleaned(), removeWork: removeWork}
-	jobs, err := h.jobsOf(ctx, id)
+	jobs, err := h.batchJobs(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ type Meta struct {
 type Result[S any] struct {
 	Loaded[S]
 	Before S
-	Row    string
+	Row    string // of the transition table, "" = the state stays
 	Events []domain.Recorded
 	Claim  *Claim // of Meta.Next, nil = the job was not handed over
 }
@@ -62,7 +62,7 @@ const maxConflicts = 20
 // Batch decides and commits a command about a batch. If the rules refuse it the error
 // is a *domain.Refused; see [Live.Commit] for other errors.
 func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, m Meta) (Result[domain.Batch], error) {
-	h.complete(&m)
+	h.ensureCommandID(&m)
 	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Batch], error) {
 		from, err := h.Live.Batch(ctx, id)
 		if errors.Is(err, ErrNotFound) {
@@ -82,16 +82,21 @@ func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.Batch
 		if err != nil {
 			return Result[domain.Batch]{}, err
 		}
-		return batches.commit(ctx, h, decided[domain.Batch]{from, id, dec, change}, m)
+		return batchKind.commit(ctx, h, decided[domain.Batch]{from, id, dec, change}, m)
 	})
 }
 
 // batchFacts loads the facts that the rules need to decide the command. The change
 // holds the tokens of what was read.
 func (h *Handler) batchFacts(ctx context.Context, b domain.Batch, cmd domain.BatchCommand) (f domain.Facts, c Change, err error) {
+	profile := b.Submission.ProfileName
+	if submit, ok := cmd.(domain.SubmitBatch); ok {
+		profile = submit.Submission.ProfileName
+	}
+	f.Collection = h.Collection(profile)
 	needs := domain.BatchNeeds(cmd)
 	if needs.Holds {
-		if err := h.holds(ctx, b.Submission.ProfileName, &f, &c); err != nil {
+		if err := h.holdFacts(ctx, &f, &c); err != nil {
 			return f, c, err
 		}
 	}
@@ -103,16 +108,16 @@ func (h *Handler) batchFacts(ctx context.Context, b domain.Batch, cmd domain.Bat
 		f.Processing, f.Failed, f.Completed = refs.Processing, refs.Failed, refs.Completed
 	}
 	if needs.Jobs {
-		err = h.jobs(ctx, b.ID, &f)
+		err = h.batchJobFacts(ctx, b.ID, &f)
 	}
 	return f, c, err
 }
 
 // Job decides and commits a command about a job.
 func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobCommand, m Meta) (Result[domain.Job], error) {
-	h.complete(&m)
+	h.ensureCommandID(&m)
 	return retry(ctx, "decide", id.Aggregate(), func() (Result[domain.Job], error) {
-		from, err := h.job(ctx, id, &m)
+		from, err := h.loadJob(ctx, id, &m)
 		if err != nil {
 			return Result[domain.Job]{}, err
 		}
@@ -123,12 +128,13 @@ func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobComman
 		if err != nil {
 			return Result[domain.Job]{}, err
 		}
-		return jobs.commit(ctx, h, d, m)
+		return jobKind.commit(ctx, h, d, m)
 	})
 }
 
-// job returns m.Known on the first call, if it is set, and reads the job on later ones.
-func (h *Handler) job(ctx context.Context, id domain.JobID, m *Meta) (Loaded[domain.Job], error) {
+// loadJob returns m.Known on the first call, if it is set, and reads the job on later
+// ones.
+func (h *Handler) loadJob(ctx context.Context, id domain.JobID, m *Meta) (Loaded[domain.Job], error) {
 	if known := m.Known; known != nil && known.State.ID == id {
 		m.Known = nil
 		return *known, nil
@@ -137,13 +143,14 @@ func (h *Handler) job(ctx context.Context, id domain.JobID, m *Meta) (Loaded[dom
 }
 
 func (h *Handler) decideJob(ctx context.Context, from Loaded[domain.Job], cmd domain.JobCommand) (d decided[domain.Job], err error) {
-	d.from, d.batch = from, from.State.Configuration.BatchID
+	of := from.State.Configuration
 	if c, ok := cmd.(domain.CreateJob); ok {
-		d.batch = c.Configuration.BatchID
+		of = c.Configuration
 	}
-	facts, needs := domain.Facts{}, domain.JobNeeds(cmd)
+	d.from, d.batch = from, of.BatchID
+	facts, needs := domain.Facts{Collection: h.Collection(of.ProfileName)}, domain.JobNeeds(cmd)
 	if needs.Holds {
-		if err := h.holds(ctx, from.State.Configuration.ProfileName, &facts, &d.change); err != nil {
+		if err := h.holdFacts(ctx, &facts, &d.change); err != nil {
 			return d, err
 		}
 	}
@@ -161,14 +168,14 @@ func (h *Handler) decideJob(ctx context.Context, from Loaded[domain.Job], cmd do
 // CreateJobs makes consecutive jobs of a batch in one write, from row nextRow on,
 // under the batch's claim. ErrConflict: another worker made them.
 func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow int, cmds []domain.CreateJob, m Meta) ([]domain.Recorded, error) {
-	h.complete(&m)
+	h.ensureCommandID(&m)
 	m.KeepClaim = true
 	changes := make([]Change, len(cmds))
 	var events []domain.Recorded
 	for i, cmd := range cmds {
 		d, err := h.decideJob(ctx, Loaded[domain.Job]{State: domain.Job{ID: first.Plus(nextRow + i)}}, cmd)
 		if err == nil {
-			changes[i], _, err = jobs.change(h, d, m)
+			changes[i], _, err = jobKind.change(h, d, m)
 		}
 		if err != nil {
 			return nil, err
@@ -186,7 +193,7 @@ func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow in
 
 // Hold sets (hold not nil) or lifts a hold or pause.
 func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, hold *domain.Hold, why string, m Meta) (Result[domain.Setting], error) {
-	h.complete(&m)
+	h.ensureCommandID(&m)
 	return retry(ctx, "hold", domain.SettingAggregate(kind, name), func() (Result[domain.Setting], error) {
 		from, err := h.Live.Setting(ctx, kind, name)
 		if err != nil {
@@ -196,7 +203,7 @@ func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, h
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}
-		return settings.commit(ctx, h, decided[domain.Setting]{from: from, Decision: dec}, m)
+		return settingKind.commit(ctx, h, decided[domain.Setting]{from: from, Decision: dec}, m)
 	})
 }
 
@@ -215,16 +222,16 @@ type kind[S any] struct {
 }
 
 var (
-	batches  = kind[domain.Batch]{domain.EvolveBatch, func(c *Change, t *Transition[domain.Batch]) { c.Batch = t }}
-	jobs     = kind[domain.Job]{domain.EvolveJob, func(c *Change, t *Transition[domain.Job]) { c.Job = t }}
-	settings = kind[domain.Setting]{domain.EvolveSetting, func(c *Change, t *Transition[domain.Setting]) { c.Setting = t }}
+	batchKind   = kind[domain.Batch]{domain.EvolveBatch, func(c *Change, t *Transition[domain.Batch]) { c.Batch = t }}
+	jobKind     = kind[domain.Job]{domain.EvolveJob, func(c *Change, t *Transition[domain.Job]) { c.Job = t }}
+	settingKind = kind[domain.Setting]{domain.EvolveSetting, func(c *Change, t *Transition[domain.Setting]) { c.Setting = t }}
 )
 
 // change returns what a decision writes, and the state after it.
 func (k kind[S]) change(h *Handler, d decided[S], m Meta) (c Change, to S, err error) {
 	c, to = d.change, d.from.State
 	c.Token, c.Require, c.Claim, c.KeepClaim, c.Next, c.SpaceTerm = d.from.Token, d.Require, m.Claim, m.KeepClaim, m.Next, m.SpaceTerm
-	if c.Events, err = m.Stamp(domain.At(h.Clock()), d.Events, d.batch); err != nil {
+	if c.Events, c.JSON, err = m.Stamp(domain.At(h.Clock()), d.Events, d.batch); err != nil {
 		return c, to, err
 	}
 	for _, e := range c.Events {
@@ -268,10 +275,10 @@ func (h *Handler) unlocked(ctx context.Context, refusal *Error) error {
 	return err
 }
 
-// jobs finds which jobs of a batch are being processed, and which of its jobs are
-// locked.
-func (h *Handler) jobs(ctx context.Context, id domain.BatchID, f *domain.Facts) error {
-	all, err := h.jobsOf(ctx, id)
+// batchJobFacts loads which jobs of a batch are being processed, and which of its jobs
+// are locked.
+func (h *Handler) batchJobFacts(ctx context.Context, id domain.BatchID, f *domain.Facts) error {
+	all, err := h.batchJobs(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -289,7 +296,8 @@ func (h *Handler) jobs(ctx context.Context, id domain.BatchID, f *domain.Facts) 
 	return err
 }
 
-func (h *Handler) jobsOf(ctx context.Context, id domain.BatchID) (map[domain.Sub][]domain.JobID, error) {
+// batchJobs lists the jobs of a batch by sub-state.
+func (h *Handler) batchJobs(ctx context.Context, id domain.BatchID) (map[domain.Sub][]domain.JobID, error) {
 	all := map[domain.Sub][]domain.JobID{}
 	for _, sub := range domain.Subs {
 		jobs, err := h.Live.BatchJobs(ctx, id, sub)
@@ -301,12 +309,12 @@ func (h *Handler) jobsOf(ctx context.Context, id domain.BatchID) (map[domain.Sub
 	return all, nil
 }
 
-func (h *Handler) holds(ctx context.Context, profile string, f *domain.Facts, c *Change) error {
+// holdFacts loads the hold on the collection, and the version to compare in the write.
+func (h *Handler) holdFacts(ctx context.Context, f *domain.Facts, c *Change) error {
 	known, err := h.Live.Holds(ctx)
 	if err != nil {
 		return err
 	}
-	f.Collection = h.Collection(profile)
 	if hold, held := known.Collections[f.Collection]; held {
 		f.CollectionHold = &hold
 	}
@@ -314,26 +322,29 @@ func (h *Handler) holds(ctx context.Context, profile string, f *domain.Facts, c 
 	return nil
 }
 
-func (h *Handler) complete(o *Meta) {
-	if o.CommandID == "" {
-		o.CommandID = h.NewID()
+// ensureCommandID sets the id of a new command. All tries have the same id, so that one
+// that was written is recognised.
+func (h *Handler) ensureCommandID(m *Meta) {
+	if m.CommandID == "" {
+		m.CommandID = h.NewID()
 	}
-	o.CommandID = codec.CleanText(o.CommandID)
+	m.CommandID = codec.CleanText(m.CommandID)
 }
 
 // Stamp returns the events of a decision with their time, batch, actor and command.
 // They equal what a reader of the log will decode (see [codec.Clean]), so that the live
-// state, which is folded from them, equals the fold of the log.
-func (m Meta) Stamp(now domain.Time, events []domain.Event, batch domain.BatchID) ([]domain.Recorded, error) {
-	recorded := make([]domain.Recorded, len(events))
+// state, which is folded from them, equals the fold of the log. The data of each is
+// returned as JSON too.
+func (m Meta) Stamp(now domain.Time, events []domain.Event, batch domain.BatchID) (recorded []domain.Recorded, data [][]byte, err error) {
+	recorded = make([]domain.Recorded, len(events))
 	for i, e := range events {
-		var err error
-		if recorded[i], err = codec.Clean(domain.Recorded{Event: e, Time: now, BatchID: batch, Actor: m.Actor,
-			CommandID: m.CommandID, CausationID: m.CausationID, TraceParent: m.TraceParent}); err != nil {
-			return nil, err
-		}
+		recorded[i] = domain.Recorded{Event: e, Time: now, BatchID: batch, Actor: m.Actor,
+			CommandID: m.CommandID, CausationID: m.CausationID, TraceParent: m.TraceParent}
 	}
-	return recorded, nil
+	if data, err = codec.CleanAll(recorded); err != nil {
+		return nil, nil, err
+	}
+	return recorded, data, nil
 }
 
 // retry calls try again after a conflict, at most maxConflicts times. It returns at

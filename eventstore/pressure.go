@@ -15,7 +15,10 @@ import (
 type Load struct {
 	Unsent  int                     // nodes of the outbox that are not in the log
 	Queues  map[domain.JobState]int // jobs by state
-	Batches int
+	Batches int                     // all of them
+	Unended int                     // batches that have neither failed nor completed; all below the limit
+	Jobs    int                     // all of them, also those that have left their queue
+	Heap    int64                   // bytes of the server's heap that batches, jobs and outbox take, estimated
 }
 
 // Level is how full the outbox is.
@@ -35,9 +38,14 @@ func (l Level) String() string {
 }
 
 // Limits hold the number of unsent outbox nodes at which each level begins. Queue
-// limits how many jobs may be in one state, and how many batches may exist, before
-// deposits are refused.
-type Limits struct{ Warn, Full, Stop, Queue int }
+// limits how many jobs may be in one state, and how many batches there may be, before
+// deposits are refused; what has failed or completed does not count. Heap limits how many
+// bytes of the server's heap they and the outbox may take, 0 = any number: beyond it the
+// server would do little but collect garbage.
+type Limits struct {
+	Warn, Full, Stop, Queue int
+	Heap                    int64
+}
 
 // Pressure keeps the live state from growing without bound while the log is away or
 // work does not keep up. It measures the load at intervals, sooner the nearer a limit
@@ -69,6 +77,7 @@ type FullError struct {
 	What       string // of which there are too many
 	Have, Most int
 	After      time.Duration // when it is worth trying again
+	Remedy     string        // what else can be done, "" = nothing but waiting
 }
 
 // Error implements error.
@@ -103,16 +112,22 @@ func (p *Pressure) room() error {
 	if p.level >= LevelFull {
 		return p.outbox(p.Limits.Full)
 	}
-	if p.load.Batches >= p.Limits.Queue {
-		return &FullError{What: "batches in the live state", Have: p.load.Batches, Most: p.Limits.Queue, After: RetryQueue}
+	if p.load.Unended >= p.Limits.Queue {
+		return &FullError{What: "batches that have neither failed nor completed", Have: p.load.Unended, Most: p.Limits.Queue, After: RetryQueue}
+	}
+	if most := p.Limits.Heap; most > 0 && p.load.Heap >= most {
+		return &FullError{What: fmt.Sprintf("MiB of ZooKeeper's heap taken by %d batches and %d jobs, finished ones included,", p.load.Batches, p.load.Jobs),
+			Have: int(p.load.Heap >> 20), Most: int(most >> 20), After: RetryQueue, Remedy: remedyHeap}
 	}
 	for _, s := range domain.JobStates {
-		if n := p.load.Queues[s]; n >= p.Limits.Queue {
+		if n := p.load.Queues[s]; s.Sub() == domain.SubProcessing && n >= p.Limits.Queue {
 			return &FullError{What: "jobs " + string(s), Have: n, Most: p.Limits.Queue, After: RetryQueue}
 		}
 	}
 	return nil
 }
+
+const remedyHeap = "completed batches go after `retention`, or at once by `accession batch cleanup`, failed ones by `accession batch delete`; more fit if ZooKeeper gets a larger heap and zookeeper_heap says so"
 
 func (p *Pressure) outbox(most int) error {
 	return &FullError{What: "decisions in the outbox that the log does not have yet", Have: p.load.Unsent, Most: most, After: RetryOutbox}

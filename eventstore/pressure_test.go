@@ -79,6 +79,20 @@ func TestPressureByLevel(t *testing.T) {
 	}
 }
 
+// TestEndedJobsFillNoQueue: jobs that have failed or completed keep no deposit out.
+func TestEndedJobsFillNoQueue(t *testing.T) {
+	t.Parallel()
+	p := newPresses()
+	for _, s := range domain.JobStates {
+		clear(p.load.Queues)
+		p.load.Queues[s] = 100
+		ended := s == domain.JobFailed || s == domain.JobCompleted
+		if err := p.Deposit(t.Context()); (err == nil) != ended {
+			t.Errorf("100 jobs %s: %v", s, err)
+		}
+	}
+}
+
 // TestQueuesHaveLimits: too many jobs in one state, or batches, keep deposits out
 // and nothing else.
 // Shows: P8
@@ -92,13 +106,36 @@ func TestQueuesHaveLimits(t *testing.T) {
 	if err := p.Admit(t.Context(), moveJob); err != nil {
 		t.Error(err)
 	}
-	p.load = eventstore.Load{Batches: 100}
+	p.load = eventstore.Load{Batches: 200, Unended: 100}
 	if err := p.Deposit(t.Context()); !errors.Is(err, eventstore.ErrFull) {
 		t.Errorf("%v", err)
 	}
-	p.load = eventstore.Load{Batches: 99}
+	p.load = eventstore.Load{Batches: 200, Unended: 99}
 	if err := p.Deposit(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHeapHasALimit: at the limit of ZooKeeper's heap deposits are refused, with what to
+// do, and nothing else is.
+// Shows: P8
+func TestHeapHasALimit(t *testing.T) {
+	t.Parallel()
+	p := newPresses()
+	p.Limits.Heap = 100 << 20
+	p.load = eventstore.Load{Batches: 3, Jobs: 12_000, Heap: 100 << 20}
+	err := p.Deposit(t.Context())
+	full, is := errors.AsType[*eventstore.FullError](err)
+	if !is || full.Have != 100 || full.Most != 100 || full.After == 0 || !strings.Contains(full.Remedy, "zookeeper_heap") ||
+		!strings.Contains(err.Error(), "100 MiB of ZooKeeper's heap taken by 3 batches and 12000 jobs") {
+		t.Errorf("%v", err)
+	}
+	if err := p.Admit(t.Context(), moveJob); err != nil {
+		t.Errorf("a job does not go on: %v", err)
+	}
+	p.load.Heap--
+	if err := p.Deposit(t.Context()); err != nil {
+		t.Errorf("below the limit: %v", err)
 	}
 }
 

@@ -27,9 +27,9 @@ type Inspector interface {
 	// counted.
 	UnsentOf(ctx context.Context, a domain.Aggregate, batch domain.BatchID) (int, error)
 	// SeizeLock marks an observed lock so that a repair can delete it and no
-	// other. It is refused (ErrLocked) unless the lock is the one that was seen and
+	// other. It is refused (ErrLocked) unless the lock is the one that was observed and
 	// its holder is gone.
-	SeizeLock(ctx context.Context, look *Observed) error
+	SeizeLock(ctx context.Context, observed *Observed) error
 }
 
 // Layout returns the nodes that a state should have.
@@ -49,12 +49,14 @@ type Survey struct {
 	Jobs     []domain.JobID
 	Settings []domain.Aggregate
 	// Entries are the nodes in queues, Refs those in the sub-states of batches,
-	// Promises those of working space, by the job that they name.
-	Entries, Refs, Promises map[domain.JobID][]string
-	// Odd are nodes below a batch's sub-states that name no job; Strays are nodes
-	// elsewhere whose names are not expected there.
-	Odd    map[domain.BatchID][]string
-	Strays []string
+	// Promises those of working space, Objects those among the jobs of an object, by the
+	// job that they name.
+	Entries, Refs, Promises, Objects map[domain.JobID][]string
+	// Unnamed are nodes below a batch's sub-states that name no job; Strays are nodes
+	// elsewhere whose names are not expected there. Foreign are nodes beside those that
+	// the tree has: another program, or a newer one, may have made them.
+	Unnamed         map[domain.BatchID][]string
+	Strays, Foreign []string
 }
 
 // Observed is an aggregate as it was at one moment.
@@ -89,12 +91,19 @@ type History struct {
 	Settings []domain.Setting
 	// NextBatch and NextJob are numbers above all ids of the log.
 	NextBatch, NextJob int64
+	// LogSeq and LogEvent are the last sequence of the log and the id of the event there.
+	LogSeq   uint64
+	LogEvent string
+	// HighWater is the round of the last high-water mark, 0 = none was made yet.
+	HighWater int64
+	// Replaces says that the live state is an older copy, which is to be removed.
+	Replaces bool
 }
 
 // Restorer restores a live state.
 type Restorer interface {
-	// Restore creates everything that the history has left, in an empty tree, and
-	// begins a new epoch. *domain.Refused: the tree is not empty, or another process
+	// Restore creates everything that the history has left, in an empty tree or in place
+	// of an older copy, and begins a new epoch. *domain.Refused: the tree is not empty, or another process
 	// works on it, or the log must be restored first. A restore that was interrupted is
 	// begun again.
 	Restore(ctx context.Context, h History, progress func(done, total int)) error
@@ -106,6 +115,9 @@ type Restorer interface {
 	Exclude(ctx context.Context) error
 	// NewEpoch begins a new epoch and returns it.
 	NewEpoch(ctx context.Context) (int64, error)
+	// Saw notes in the marks of the outbox how far the log goes, after its events were
+	// restored, perhaps to other sequences.
+	Saw(ctx context.Context, seq uint64, event string) error
 	// Restored ends the restore that Restore or Exclude of this process began, or took
 	// over, and no other: others may use the tree from now on.
 	Restored(ctx context.Context) error

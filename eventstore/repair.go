@@ -9,36 +9,36 @@ import (
 // RepairJob makes the nodes of a job what they should be, by an event in the job's
 // history. want is what the history folds to, observed what is there. ErrConflict: the
 // job, or its batch, has changed since it was inspected; ErrLocked: a worker holds it.
-func (h *Handler) RepairJob(ctx context.Context, want domain.Job, observed Observed, mended []domain.Mended, m Meta) (domain.Recorded, error) {
+func (h *Handler) RepairJob(ctx context.Context, want domain.Job, observed Observed, repaired []domain.Repaired, m Meta) (domain.Recorded, error) {
 	batch, err := h.Live.Batch(ctx, want.Configuration.BatchID)
 	if err != nil && !m.DryRun { // in a dry run the batch is perhaps not repaired yet
 		return domain.Recorded{}, err
 	}
-	dec, err := domain.DecideJob(want, domain.RepairJob{Mended: mended}, domain.Facts{})
+	dec, err := domain.DecideJob(want, domain.RepairJob{Repaired: repaired}, domain.Facts{})
 	if err != nil {
 		return domain.Recorded{}, err
 	}
 	dec.Require = domain.Require{Batch: true, Unlocked: observed.unlocked()}
-	return repair(ctx, h, jobs, decided[domain.Job]{Loaded[domain.Job]{want, observed.Token}, want.Configuration.BatchID, dec,
+	return repair(ctx, h, jobKind, decided[domain.Job]{Loaded[domain.Job]{want, observed.Token}, want.Configuration.BatchID, dec,
 		Change{Observed: &observed, BatchToken: batch.Token}}, m)
 }
 
 // RepairBatch is like RepairJob, for a batch. The rows that have their jobs are part of
 // want.
-func (h *Handler) RepairBatch(ctx context.Context, want domain.Batch, observed Observed, mended []domain.Mended, m Meta) (domain.Recorded, error) {
-	dec, err := domain.DecideBatch(want, domain.RepairBatch{Mended: mended}, domain.Facts{})
+func (h *Handler) RepairBatch(ctx context.Context, want domain.Batch, observed Observed, repaired []domain.Repaired, m Meta) (domain.Recorded, error) {
+	dec, err := domain.DecideBatch(want, domain.RepairBatch{Repaired: repaired}, domain.Facts{})
 	if err != nil {
 		return domain.Recorded{}, err
 	}
 	dec.Require = domain.Require{Unlocked: observed.unlocked()}
-	return repair(ctx, h, batches, decided[domain.Batch]{Loaded[domain.Batch]{want, observed.Token}, want.ID, dec, Change{Observed: &observed}}, m)
+	return repair(ctx, h, batchKind, decided[domain.Batch]{Loaded[domain.Batch]{want, observed.Token}, want.ID, dec, Change{Observed: &observed}}, m)
 }
 
 // RepairSetting is like RepairJob, for a setting; for that of [domain.Audit] the
 // observed nodes may be any that belong to nothing: they are deleted.
-func (h *Handler) RepairSetting(ctx context.Context, want domain.Setting, observed Observed, mended []domain.Mended, m Meta) (domain.Recorded, error) {
-	return repair(ctx, h, settings, decided[domain.Setting]{from: Loaded[domain.Setting]{want, observed.Token},
-		Decision: domain.DecideRepair(want, mended), change: Change{Observed: &observed}}, m)
+func (h *Handler) RepairSetting(ctx context.Context, want domain.Setting, observed Observed, repaired []domain.Repaired, m Meta) (domain.Recorded, error) {
+	return repair(ctx, h, settingKind, decided[domain.Setting]{from: Loaded[domain.Setting]{want, observed.Token},
+		Decision: domain.DecideRepair(want, repaired), change: Change{Observed: &observed}}, m)
 }
 
 // NoteRestore writes into the history of maintenance that the live state or the log
@@ -48,7 +48,7 @@ func (h *Handler) NoteRestore(ctx context.Context, what string, epoch, events in
 	if err != nil {
 		return domain.Recorded{}, err
 	}
-	return repair(ctx, h, settings, decided[domain.Setting]{from: from, Decision: domain.DecideRestored(from.State, what, epoch, events)}, m)
+	return repair(ctx, h, settingKind, decided[domain.Setting]{from: from, Decision: domain.DecideRestored(from.State, what, epoch, events)}, m)
 }
 
 // unlocked reports whether a repair must require that the aggregate is not locked: its
@@ -57,7 +57,7 @@ func (o Observed) unlocked() bool { return o.Dir && o.Lock == nil }
 
 // repair commits a decision without trying again, and returns its event.
 func repair[S any](ctx context.Context, h *Handler, k kind[S], d decided[S], m Meta) (domain.Recorded, error) {
-	h.complete(&m)
+	h.ensureCommandID(&m)
 	res, err := k.commit(ctx, h, d, m)
 	if err != nil {
 		return domain.Recorded{}, err

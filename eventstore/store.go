@@ -30,6 +30,9 @@ type Change struct {
 	// Token is that of From; not compared when From does not exist.
 	Token  Token
 	Events []domain.Recorded // without Zxid, Epoch, Seq: the store fills them
+	// JSON holds the data of each event as codec.CleanAll returned it, so that it is
+	// encoded once. Nil = it is not known.
+	JSON [][]byte
 
 	Require      domain.Require
 	BatchToken   Token // of the job's batch, for Require.Batch
@@ -41,7 +44,7 @@ type Change struct {
 	KeepClaim bool
 	// Next requests hand-over: the same write claims the job again in its new state,
 	// which must be this one. That is done only if no job in the queue of that state
-	// comes before this one and the queue is not paused; else the change is written
+	// would be claimed before this one and the queue is not paused; else the change is written
 	// without the claim. "" = no.
 	Next domain.JobState
 
@@ -150,11 +153,14 @@ type Claim struct {
 // claimed: it is not found.
 type Claims interface {
 	// NextJob waits until a job in the state can be claimed: lower priority number
-	// first, then lower id. It returns ctx's error when ctx ends. It never returns a
-	// job whose queue is paused.
-	NextJob(ctx context.Context, state domain.JobState) (*Claim, Loaded[domain.Job], error)
-	// NextBatch is the same for batches, lowest id first.
-	NextBatch(ctx context.Context, state domain.BatchState) (*Claim, Loaded[domain.Batch], error)
+	// first, then the submitters in turn as package fair of the domain says, then lower id; one that was
+	// released with a delay comes behind those of its submitter that waited when the
+	// delay ended. The turns are those of this process. The gate, nil = none, may keep
+	// jobs waiting while others are claimed. It returns ctx's error when ctx ends. It
+	// never returns a job whose queue is paused.
+	NextJob(ctx context.Context, state domain.JobState, gate Gate[domain.Job]) (*Claim, Loaded[domain.Job], error)
+	// NextBatch is the same for batches, which have no priority.
+	NextBatch(ctx context.Context, state domain.BatchState, gate Gate[domain.Batch]) (*Claim, Loaded[domain.Batch], error)
 	// ClaimJob and ClaimBatch claim a given job or batch. ErrLocked: another worker
 	// holds it.
 	ClaimJob(ctx context.Context, id domain.JobID) (*Claim, Loaded[domain.Job], error)
@@ -169,9 +175,11 @@ type Claims interface {
 	// here (0 = at once); other processes are free to claim it earlier. A lost claim is
 	// no error.
 	Release(ctx context.Context, c *Claim, delay time.Duration) error
-	// Notice takes an event that was read from the log, so that new work is found
+	// Wake ends the delay with which this process released a job.
+	Wake(ctx context.Context, id domain.JobID)
+	// Observe takes an event that was read from the log, so that new work is found
 	// without listing. Work whose events were missed is found by listing.
-	Notice(r domain.Recorded)
+	Observe(r domain.Recorded)
 }
 
 // Offset is a position in a shard's outbox, increasing in commit order. The zero Offset
@@ -186,11 +194,19 @@ func (p Offset) Before(q Offset) bool {
 	return p.Bucket < q.Bucket || p.Bucket == q.Bucket && p.Seq < q.Seq
 }
 
+// Mark says how far a shard's items are in the log.
+type Mark struct {
+	Offset        // everything up to here is sent
+	LogSeq uint64 `json:"log_seq,omitempty"` // latest sequence in the log that was seen, 0 = unknown
+	Event  string `json:"event,omitempty"`   // id of the event there
+}
+
 // Item is one node of the outbox: the events of one decision, or of several that
 // were written together.
 type Item struct {
 	Offset Offset
 	Events []domain.Recorded // with Zxid and Epoch
+	JSON   [][]byte          // the data of each event, see [Change]; nil = it is not known
 }
 
 // Outbox holds committed events until they are in the log. It is split into
@@ -200,14 +216,14 @@ type Outbox interface {
 	// Lead waits until the caller leads the shard; the context given ends when the
 	// lead is lost or resign is called.
 	Lead(ctx context.Context, shard int) (lead context.Context, resign func(), err error)
-	// Unsent returns the position of the mark: everything up to it is sent.
-	Unsent(ctx context.Context, shard int) (Offset, error)
+	// Mark returns the mark of a shard.
+	Mark(ctx context.Context, shard int) (Mark, error)
 	// Read returns up to limit items after the position, in commit order.
 	Read(ctx context.Context, shard int, after Offset, limit int) ([]Item, error)
 	// Wait returns when there may be items after the position, or ctx ends.
 	Wait(ctx context.Context, shard int, after Offset) error
-	// Sent moves the mark; items before it are removed after the grace time.
-	Sent(ctx context.Context, shard int, upTo Offset) error
+	// MoveMark moves the mark; items before it are removed after the grace time.
+	MoveMark(ctx context.Context, shard int, upTo Mark) error
 	// Depth counts unsent items and returns the age of the oldest.
 	Depth(ctx context.Context) (OutboxDepth, error)
 }
@@ -228,6 +244,7 @@ type LastEvent struct {
 // Append is an event to append, and the sequence of its aggregate's last event.
 type Append struct {
 	Event domain.Recorded
+	JSON  []byte // the event's data, see [Change]; nil = it is not known
 	// ExpectSeq is the sequence of the aggregate's event before, 0 = none. It is
 	// compared for the first event of each aggregate in one Append call.
 	ExpectSeq uint64
@@ -267,23 +284,6 @@ type Log interface {
 	Info(ctx context.Context) (LogInfo, error)
 }
 
-// Overview is the live state at a glance.
-type Overview struct {
-	Workers []WorkerInfo
-	Queues  map[domain.JobState]int // entries by state
-	Outbox  OutboxDepth
-	Epoch   int64
-}
-
-// WorkerInfo describes one live session.
-type WorkerInfo struct {
-	ID    string      `json:"id"`
-	Host  string      `json:"host"`
-	PID   int         `json:"pid"`
-	Roles []string    `json:"roles"`
-	Since domain.Time `json:"since"`
-}
-
 // Space holds the working space that is promised to jobs, for all processes, and elects
 // the one process that may promise more. The promises are part of the live state: each
 // begins and ends in the write that moves its job.
@@ -298,6 +298,34 @@ type Space interface {
 	Promised(ctx context.Context) ([]domain.JobID, error)
 	// Promise returns what is promised to a job, ErrNotFound = nothing.
 	Promise(ctx context.Context, id domain.JobID) (Promise, error)
+}
+
+// Objects knows which jobs are of one object (see [domain.ObjectKey]). A job's entries
+// begin and end in the writes that move it.
+type Objects interface {
+	// Earlier lists the jobs with lower ids that have an entry under a key of the job,
+	// sorted. It is of the moment of the call or later, and may list jobs that have ended:
+	// older programs do not know these entries.
+	Earlier(ctx context.Context, j domain.Job) ([]domain.JobID, error)
+}
+
+// Hosts has the permits for servers of others: the processes together hold at most so
+// many for each.
+type Hosts interface {
+	// TakePermit takes one of the permits for a host, of which there are as many as most
+	// says. ErrLocked: all of them are held. It does not wait for one.
+	TakePermit(ctx context.Context, host string, most int) (*Permit, error)
+	// ReturnPermit ends a permit, soon. One that was lost is no error.
+	ReturnPermit(p *Permit)
+}
+
+// Permit is the right of a process to one step that uses a host.
+type Permit struct {
+	Host   string
+	Number int    // from 0
+	Worker string // id of the session that holds it
+	// Lost is closed when the session has ended, and the permit with it.
+	Lost <-chan struct{}
 }
 
 // Promise is working space that is kept for a job.

@@ -16,7 +16,7 @@ import (
 // open reads the checkpoint, or creates it, and checks that it belongs to the stream.
 func (p *Projector) open(ctx context.Context) error {
 	s := p.cfg.Stream
-	p.known = nil
+	p.lastFold = nil
 	err := crash.Around("projections/checkpoint/create", func() error { return tables.Create(ctx, p.q, p.cfg.Name, s) })
 	if err != nil {
 		return fmt.Errorf("open checkpoint: %w", err)

@@ -46,7 +46,8 @@ func installation(t *testing.T) *world {
 	id := domain.NewBatchID(2)
 	w.batches[id] = domain.Batch{ID: id}
 	w.mustBatch(id, domain.SubmitBatch{Submission: domain.Submission{Submitter: "zoe", Type: domain.TypeBatchManifest}},
-		domain.ListBatch{Listing: domain.Listing{Rows: 3, FirstJID: domain.NewJobID(w.nextJID)}})
+		domain.ListBatch{Listing: domain.Listing{Rows: 3, FirstJID: domain.NewJobID(w.nextJID)},
+			Warnings: []string{"line 3: #%columns is not known, and ignored; a comment starts with # alone"}})
 	for range 3 {
 		w.createJob(w.batches[id])
 	}
@@ -67,6 +68,7 @@ func installation(t *testing.T) *world {
 	third := domain.NewBatchID(3)
 	w.batches[third] = domain.Batch{ID: third}
 	w.mustBatch(third, domain.SubmitBatch{Submission: domain.Submission{Submitter: "zoe", Type: domain.TypeFile}})
+	analysts(w)
 	return w
 }
 
@@ -83,9 +85,11 @@ func TestSQLExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := granted(t)
-	if err := run(t, config(db, installation(t).log)); err != nil {
+	w := installation(t)
+	if err := run(t, config(db, w.log)); err != nil {
 		t.Fatal(err)
 	}
+	w.inventory(db)
 	reader := as(t, db, "accession_reader")
 	want := example.ReplaceAllStringFunc(string(text), func(found string) string {
 		query := example.FindStringSubmatch(found)[1]

@@ -30,18 +30,20 @@ func (e *StreamError) Error() string {
 		e.Stream, e.Seq, e.Why)
 }
 
-// Version is the version of the rules by which this program makes the tables.
+// Version is the projection version: that of the rules by which this program makes the
+// tables.
 const Version = tables.Version
 
 // EventError names the event that could not be applied.
 type EventError = fold.EventError
 
-// VersionError reports that the tables were made by other rules than this program's.
+// VersionError reports that the tables have another projection version than this
+// program.
 type VersionError struct{ Tables int64 }
 
 // Error implements error.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the tables were made by rules of version %d, this program has version %d; nothing was changed: run `accession rebuild` of the newer program, then its service",
+	return fmt.Sprintf("the tables have projection version %d, this program has %d; nothing was changed: run `accession rebuild` of the newer program, then its service",
 		e.Tables, Version)
 }
 

@@ -17,6 +17,7 @@ func (w *world) findFile() {
 	if b.Listing != nil && w.rnd.IntN(5) > 0 {
 		id := b.Listing.FirstJID.Plus(w.rnd.IntN(b.Listing.Rows))
 		spec.BatchID, spec.JobID, spec.Source, spec.ByVersion = b.ID, id, string(id), false
+		spec.Collection, spec.Profile, spec.Dataset, spec.Group, spec.Host = "maps", "maps", "tides", "2026", "files.test"
 		spec.URL, spec.DigestAlgorithm, spec.DigestValue = "http://files.test/a", "md5", strings.Repeat("0", 32)
 	}
 	w.file(spec.Hash(), domain.DiscoverFile{Spec: spec})
@@ -30,7 +31,7 @@ func (w *world) moveFile() {
 	id := w.found[w.rnd.IntN(len(w.found))]
 	f := w.files[id]
 	l := domain.Limits{Max: 2, Timeout: time.Hour}
-	why := domain.Reason{Class: domain.ClassSystem, Code: domain.CodeWorkerLost, Message: "it is \"gone\""}
+	why := domain.Reason{Class: domain.ClassSystem, Code: domain.CodeWorkerLost, Message: "it is \"gone\"", Host: "files.test", WhoActs: domain.ActsService}
 	reopen := domain.ReopenFile{Reason: domain.Reason{Class: domain.ClassCancelled, Code: "asked", Message: "try again"}}
 	sum := strings.Repeat("ab", 32)
 	late := domain.RecoverFile{Now: domain.At(w.now.Add(24 * time.Hour)), Limits: domain.FileLimits{Download: l, Processing: l}}

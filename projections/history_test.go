@@ -31,13 +31,15 @@ type world struct {
 	nextBID  int64
 	nextJID  int64
 	maxRows  int
-	log      []domain.Recorded
+	// collection is the one of the profile.
+	collection string
+	log        []domain.Recorded
 }
 
 func newWorld(t testing.TB, seed uint64) *world {
 	return &world{t: t, rnd: rand.New(rand.NewPCG(seed, 7)), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		batches: map[domain.BatchID]domain.Batch{}, jobs: map[domain.JobID]domain.Job{}, settings: map[string]domain.Setting{},
-		files: map[domain.FileHash]domain.File{}, ofBatch: map[domain.BatchID][]domain.JobID{}, nextBID: 1, nextJID: 1, maxRows: 6}
+		files: map[domain.FileHash]domain.File{}, ofBatch: map[domain.BatchID][]domain.JobID{}, nextBID: 1, nextJID: 1, maxRows: 6, collection: "maps"}
 }
 
 // history gives a world with n events or a few more.
@@ -74,7 +76,9 @@ func (w *world) step() {
 
 func (w *world) submission() domain.Submission {
 	return domain.Submission{ProfileName: "maps", Submitter: fmt.Sprintf("user%d", w.rnd.IntN(3)), PayloadURL: "http://files.test/é|b.checkm",
-		ErcWhat: `a "title" \ <&>`, Type: domain.TypeBatchManifest, SubmissionMode: "add", FileName: "b.checkm", Size: w.rnd.Int64N(1000)}
+		ErcWhat: `a "title" \ <&>`, Type: domain.TypeBatchManifest, SubmissionMode: "add", FileName: "b.checkm", Size: w.rnd.Int64N(1000),
+		SubmissionID: "sub-1", Queue: "maps", User: "eve@library", Received: domain.At(w.now), Slot: "2026-03", Primary: "ark:/99999/fk4x",
+		LocalIDs: []string{"loc 1"}, ProfileVersion: "6f1c", KeySHA256: "ab"}
 }
 
 func (w *world) moveBatch(id domain.BatchID) {
@@ -140,7 +144,7 @@ func (w *world) createJob(b domain.Batch) {
 	w.ofBatch[b.ID] = append(w.ofBatch[b.ID], id)
 	cfg := domain.Configuration{BatchID: b.ID, ProfileName: "maps", Submitter: b.Submission.Submitter, PayloadURL: "http://files.test/a",
 		PayloadType: domain.TypeObjectManifest, ResponseType: "json", SubmissionMode: "add", WorkingDir: string(id),
-		FileName: fmt.Sprintf("row%d.checkm", b.NextRow), Row: b.NextRow}
+		FileName: fmt.Sprintf("row%d.checkm", b.NextRow), Row: b.NextRow, ObjectKey: "o-1", ProfileVersion: "6f1c", Host: "files.test"}
 	if w.rnd.IntN(8) == 0 {
 		cfg.RowFault = &domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault, Message: "bad URL", Attempt: 1}
 	}
@@ -156,7 +160,7 @@ func (w *world) createJob(b domain.Batch) {
 
 func (w *world) moveJob(id domain.JobID) {
 	j := w.jobs[id]
-	fail := domain.FailJob{Reason: domain.Reason{Class: domain.ClassSystem, Code: "http_status", Message: "503", Attempt: j.RetryCount + 1, Worker: "w1"}}
+	fail := domain.FailJob{Reason: domain.Reason{Class: domain.ClassSystem, Code: "http_status", Message: "503", Attempt: j.RetryCount + 1, Worker: "w1", Host: "files.test"}}
 	hold := domain.HoldJob{Reason: domain.Reason{Class: domain.ClassWait, Code: domain.CodeHeldByOperator, Message: "wait"}}
 	forward := map[domain.JobState][]domain.JobCommand{
 		domain.JobPending:      {domain.AcceptJob{}, domain.AcceptJob{}, domain.AcceptJob{}, hold, fail},
@@ -212,7 +216,7 @@ func (w *world) hold() *domain.Hold {
 // batch decides and folds a batch's command; a refusal changes nothing.
 func (w *world) batch(id domain.BatchID, cmd domain.BatchCommand) {
 	b := w.batches[id]
-	f := domain.Facts{Collection: "maps", CollectionHold: w.hold()}
+	f := domain.Facts{Collection: w.collection, CollectionHold: w.hold()}
 	for _, j := range w.ofBatch[id] {
 		switch w.jobs[j].State.Sub() {
 		case domain.SubProcessing:
@@ -244,7 +248,7 @@ func (w *world) job(id domain.JobID, cmd domain.JobCommand) {
 	if c, ok := cmd.(domain.CreateJob); ok {
 		batch = c.Configuration.BatchID
 	}
-	dec, err := domain.DecideJob(j, cmd, domain.Facts{Collection: "maps", CollectionHold: w.hold(), Batch: w.batches[batch].State})
+	dec, err := domain.DecideJob(j, cmd, domain.Facts{Collection: w.collection, CollectionHold: w.hold(), Batch: w.batches[batch].State})
 	if err != nil {
 		return
 	}

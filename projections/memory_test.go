@@ -113,7 +113,7 @@ func (t *slowTx) Commit(ctx context.Context) error {
 // TestNothingIsRememberedBesideARetry: nor when it waited for the retry to end.
 func TestNothingIsRememberedBesideARetry(t *testing.T) {
 	t.Parallel()
-	w := history(t, 84, 600)
+	w := history(t, 90, 600)
 	db, ctx := projtest.DB(t), context.Background()
 	bad := 300 + slices.IndexFunc(w.log[300:], func(r domain.Recorded) bool { return r.Type == domain.EventJobCreated })
 	cfg := config(db, w.log)

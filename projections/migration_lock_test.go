@@ -38,12 +38,13 @@ type heldTx struct {
 	h *heldDB
 }
 
-func (t *heldTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+// Conn is called for copies, and for updates of lists.
+func (t *heldTx) Conn() *pgx.Conn {
 	if t.h.left--; t.h.left == 0 {
 		close(t.h.there)
 		<-t.h.goOn
 	}
-	return t.Tx.CopyFrom(ctx, table, columns, rows)
+	return t.Tx.Conn()
 }
 
 // TestMigrationMeetsProjector: a migration that locks tables in another order than a

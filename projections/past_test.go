@@ -62,6 +62,8 @@ func comparePast(ctx context.Context, t *testing.T, db query.DB, past *query.Pas
 		same("counters of files", counts, err, past.Counts(r.BatchID.Aggregate()), nil)
 		reports, err := query.Reports(ctx, db, r.BatchID)
 		same("reports", reports, err, only(past.Reports(), func(x query.BatchReport) bool { return x.BatchID == string(r.BatchID) }), nil)
+		warnings, err := query.Warnings(ctx, db, r.BatchID, 1000)
+		same("warnings", warnings, err, past.Warnings(r.BatchID), nil)
 		retries, err := query.Retries(ctx, db, r.BatchID, 1000)
 		same("retries", retries, err, only(past.Retries(domain.KindJob), func(x query.Retry) bool { return x.BatchID == string(r.BatchID) }), nil)
 	}

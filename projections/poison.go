@@ -55,9 +55,9 @@ func poisonous(err error) bool {
 	return errors.As(err, &event)
 }
 
-// careful applies events that could not be applied together: it holds the aggregate of
-// each poison event and applies the others.
-func (p *Projector) careful(ctx context.Context, entries []entry, err error) error {
+// isolatePoison applies events that could not be applied in one transaction: it halves
+// them until it has found each poison event, holds its aggregate, and applies the others.
+func (p *Projector) isolatePoison(ctx context.Context, entries []entry, err error) error {
 	for tries := 1; len(entries) == 1; tries++ {
 		if tries == p.cfg.PoisonTries {
 			return p.hold(ctx, entries[0], err, tries)
@@ -83,7 +83,7 @@ func (p *Projector) careful(ctx context.Context, entries []entry, err error) err
 			if !poisonous(err) {
 				return err
 			}
-			if err := p.careful(ctx, part, err); err != nil {
+			if err := p.isolatePoison(ctx, part, err); err != nil {
 				return err
 			}
 		}
@@ -94,13 +94,13 @@ func (p *Projector) careful(ctx context.Context, entries []entry, err error) err
 // hold records an event as poison and moves the checkpoint past it.
 func (p *Projector) hold(ctx context.Context, e entry, cause error, tries int) error {
 	var event *EventError
-	ours := errors.As(cause, &event)
-	if !ours {
+	refusedByFold := errors.As(cause, &event)
+	if !refusedByFold {
 		event = fold.NewEventError(e.Recorded, cause)
 	}
 	err := p.project(ctx, []entry{e}, &poison{
 		error: event.Err.Error(), tries: tries,
-		inHistory: e.fault == nil && ours, // what PostgreSQL refused may be the row itself
+		inHistory: e.fault == nil && refusedByFold, // what PostgreSQL refused may be the row itself
 	})
 	if err == nil && p.cfg.Held != nil {
 		p.cfg.Held(event)
@@ -115,52 +115,52 @@ type poison struct {
 	inHistory bool
 }
 
-// waiting is an event that is held, with the row that says so.
-type waiting struct {
+// heldEvent is an event that is held, with the row that says so.
+type heldEvent struct {
 	entry
 	row pgdb.AccessionPoisonEvent
 }
 
-func rowsOf(list []waiting) (rows []pgdb.AccessionPoisonEvent) {
+func heldRows(list []heldEvent) (rows []pgdb.AccessionPoisonEvent) {
 	for _, w := range list {
 		rows = append(rows, w.row)
 	}
 	return rows
 }
 
-// divide splits events into those that can be applied and those that are held: the
+// splitHeld splits events into those that can be applied and those that are held: the
 // poison event itself, and those of aggregates that are held already.
-func (p *Projector) divide(ctx context.Context, q *pgdb.Queries, entries []entry, held int64, bad *poison) (free []domain.Recorded, kept []waiting, err error) {
-	behind := map[domain.Aggregate]int64{}
-	if held > 0 {
+func (p *Projector) splitHeld(ctx context.Context, q *pgdb.Queries, entries []entry, heldCount int64, bad *poison) (ready []domain.Recorded, held []heldEvent, err error) {
+	poisonSeq := map[domain.Aggregate]int64{}
+	if heldCount > 0 {
 		rows, err := q.HeldAggregates(ctx, p.at.Name)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read which aggregates are held: %w", err)
 		}
 		for _, row := range rows {
-			behind[domain.Aggregate{Kind: domain.Kind(row.Kind), ID: row.AggregateID}] = row.Seq
+			poisonSeq[domain.Aggregate{Kind: domain.Kind(row.Kind), ID: row.AggregateID}] = row.Seq
 		}
 	}
-	free = make([]domain.Recorded, 0, len(entries))
+	ready = make([]domain.Recorded, 0, len(entries))
 	for _, e := range entries {
-		seq, waits := behind[e.Aggregate]
-		if bad == nil && !waits {
+		seq, isHeld := poisonSeq[e.Aggregate]
+		if bad == nil && !isHeld {
 			if e.fault != nil {
 				return nil, nil, fold.NewEventError(e.Recorded, e.fault)
 			}
-			free = append(free, e.Recorded)
+			ready = append(ready, e.Recorded)
 			continue
 		}
 		row := p.poisonRow(e)
-		if waits {
+		if isHeld {
 			row.WaitsFor = &seq
 		}
 		if bad != nil {
 			row.Error, row.Attempts, row.InHistory = bad.error, int64(bad.tries), bad.inHistory
 		}
-		kept = append(kept, waiting{e, row})
+		held = append(held, heldEvent{e, row})
 	}
-	return free, kept, nil
+	return ready, held, nil
 }
 
 func (p *Projector) poisonRow(e entry) pgdb.AccessionPoisonEvent {
@@ -219,7 +219,7 @@ func retryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) 
 		return out, err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	r := retrial{q: pgdb.New(tx), tx: tx}
+	r := poisonRetry{q: pgdb.New(tx), tx: tx}
 	at, err := r.q.LockCheckpoint(ctx, tables.Main)
 	if err != nil {
 		return out, fmt.Errorf("lock the checkpoint: %w", err)
@@ -247,8 +247,8 @@ func retryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) 
 	return out, crash.Around("projections/poison/commit", func() error { return tx.Commit(ctx) })
 }
 
-// retrial is the work of [RetryPoison].
-type retrial struct {
+// poisonRetry is the work of [RetryPoison].
+type poisonRetry struct {
 	q       *pgdb.Queries
 	tx      pgx.Tx
 	rows    []pgdb.AccessionPoisonEvent
@@ -256,7 +256,7 @@ type retrial struct {
 }
 
 // read finds the events of the rows.
-func (r *retrial) read(ctx context.Context, source Source) error {
+func (r *poisonRetry) read(ctx context.Context, source Source) error {
 	var seqs []int64
 	for _, row := range r.rows {
 		seqs = append(seqs, row.Seq)
@@ -319,7 +319,7 @@ func recordedOf(row pgdb.AccessionEvent) (domain.Recorded, error) {
 
 // apply applies as many of the events as it can and returns how many that were, and
 // why not all.
-func (r *retrial) apply(ctx context.Context) (n int, why *EventError, err error) {
+func (r *poisonRetry) apply(ctx context.Context) (n int, why *EventError, err error) {
 	for n = len(r.entries); n > 0; {
 		f, bad, cause, err := r.fold(ctx, n)
 		if err != nil {
@@ -349,7 +349,7 @@ func (r *retrial) apply(ctx context.Context) (n int, why *EventError, err error)
 }
 
 // fold folds the first n events; bad is the index of the one that could not be folded.
-func (r *retrial) fold(ctx context.Context, n int) (f *fold.Fold, bad int, cause, err error) {
+func (r *poisonRetry) fold(ctx context.Context, n int) (f *fold.Fold, bad int, cause, err error) {
 	var events []domain.Recorded
 	for i, e := range r.entries[:n] {
 		if e.fault != nil {
@@ -370,7 +370,7 @@ func (r *retrial) fold(ctx context.Context, n int) (f *fold.Fold, bad int, cause
 }
 
 // write writes what was folded, or nothing: cause is what PostgreSQL refuses.
-func (r *retrial) write(ctx context.Context, f *fold.Fold) (cause, err error) {
+func (r *poisonRetry) write(ctx context.Context, f *fold.Fold) (cause, err error) {
 	part, err := r.tx.Begin(ctx)
 	if err != nil {
 		return nil, err

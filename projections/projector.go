@@ -79,7 +79,7 @@ const (
 	defaultTries      = 3
 	maxRetryDelay     = 5 * time.Second
 
-	memory = 5 // times MaxBatch: states of each kind that are kept between transactions
+	cachedBatches = 5 // times MaxBatch: states of each kind that stay in memory between transactions
 
 	busyBatch = 100 // after a transaction of this many events more are expected
 	busyDelay = 5   // times MaxDelay
@@ -92,8 +92,8 @@ type Projector struct {
 	at   tables.Checkpoint // the checkpoint that this projector wrote last
 	part int64             // the partition made last, -1 = none yet
 
-	known *fold.Fold             // states as the last transaction left them, nil = none are
-	under pgdb.MoveCheckpointRow // what the checkpoint must still hold for them to be valid
+	lastFold      *fold.Fold             // states as the last transaction left them, nil = none are
+	checkpointRow pgdb.MoveCheckpointRow // what the checkpoint must still hold for them to be valid
 }
 
 // New makes a projector; [Projector.Run] starts it.
@@ -118,7 +118,7 @@ func New(cfg Config) (*Projector, error) {
 // the projector is strict, [*EventError].
 func (p *Projector) Run(ctx context.Context) error {
 	if err := p.retry(ctx, func() error { return p.open(ctx) }); err != nil {
-		return p.ended(ctx, err)
+		return p.stopError(ctx, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	events := make(chan item, p.cfg.MaxBatch)
@@ -140,20 +140,20 @@ func (p *Projector) Run(ctx context.Context) error {
 		if len(batch) > 0 {
 			err := p.project(ctx, batch, nil)
 			if err != nil && poisonous(err) && !p.cfg.Strict {
-				err = p.careful(ctx, batch, err)
+				err = p.isolatePoison(ctx, batch, err)
 			}
 			if err != nil {
-				return p.ended(ctx, err)
+				return p.stopError(ctx, err)
 			}
 		}
 		if ended {
-			return p.ended(ctx, cause)
+			return p.stopError(ctx, cause)
 		}
 	}
 }
 
-// ended returns nil for a stop that was asked for.
-func (p *Projector) ended(ctx context.Context, err error) error {
+// stopError returns err with the projection's name, or nil if ctx has ended.
+func (p *Projector) stopError(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("projection %s: %w", p.cfg.Name, otherTables(err))
 	}
@@ -301,39 +301,37 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkp
 	}
 	// After a commit the rollback does nothing.
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	// A projector that is suspended must not block the next one, hence the timeout. A
-	// separate statement locks the row, so that the next one counts the held events
+	q := pgdb.New(tx)
+	// A separate statement locks the row, so that the next one counts the held events
 	// after other transactions, such as a retry of poison, have released the row.
-	if _, err := tx.Exec(ctx, fold.PlannerSettings+", set_config('idle_in_transaction_session_timeout', '5s', true)"+
-		" from accession.checkpoint where name = $1 for no key update", p.at.Name); err != nil {
+	if err := q.BeginProjection(ctx, p.at.Name); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	q := pgdb.New(tx)
-	under, err := tables.Move(ctx, q, p.at, to)
+	row, err := tables.Move(ctx, q, p.at, to)
 	if err != nil {
 		return err
 	}
-	if p.under.Generation != 0 && p.under.Generation != under.Generation {
+	if p.checkpointRow.Generation != 0 && p.checkpointRow.Generation != row.Generation {
 		// A rebuild has replaced the tables, so the partitions may be missing in the
 		// new ones.
 		if err := q.MakeEventPartitions(ctx, int64(entries[0].Seq)); err != nil {
 			return fmt.Errorf("make partitions of the event table: %w", err)
 		}
 	}
-	free, waiting, err := p.divide(ctx, q, entries, under.Held, bad)
+	ready, held, err := p.splitHeld(ctx, q, entries, row.Held, bad)
 	if err != nil {
 		return err
 	}
-	f := p.recall(under)
-	if err := f.Load(ctx, q, free); err != nil {
+	f := p.reuseFold(row)
+	if err := f.Load(ctx, q, ready); err != nil {
 		return err
 	}
-	for _, r := range free {
+	for _, r := range ready {
 		if err := f.Apply(r, false); err != nil {
 			return err
 		}
 	}
-	for _, w := range waiting {
+	for _, w := range held {
 		if w.row.InHistory {
 			if err := f.History(w.Recorded); err != nil {
 				return err
@@ -343,7 +341,7 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkp
 	if err := f.Write(ctx, tx, migrations.Live); err != nil {
 		return err
 	}
-	if err := fold.Put(ctx, "poison_event", q.HoldEvents, rowsOf(waiting)); err != nil {
+	if err := fold.Put(ctx, "poison_event", q.HoldEvents, heldRows(held)); err != nil {
 		return err
 	}
 	if err := q.Notify(ctx, strconv.FormatInt(to.Seq, 10)); err != nil {
@@ -352,20 +350,20 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkp
 	if err := crash.Around("projections/apply/commit", func() error { return tx.Commit(ctx) }); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	f.Written(memory * p.cfg.MaxBatch)
-	under.Held += int64(len(waiting))
-	p.known, p.under = f, under
+	f.Written(cachedBatches * p.cfg.MaxBatch)
+	row.Held += int64(len(held))
+	p.lastFold, p.checkpointRow = f, row
 	return nil
 }
 
-// recall returns the states that the last transaction left, or none if it failed or
+// reuseFold returns the fold of the last transaction, or a new one if that failed or
 // another process has written since: a retry of poison, which releases events, or a
 // rebuild, which replaces the tables. The checkpoint keeps out all others. Until the
-// commit no state is kept.
-func (p *Projector) recall(under pgdb.MoveCheckpointRow) *fold.Fold {
-	f := p.known
-	p.known = nil
-	if f == nil || p.under != under {
+// next commit lastFold is nil.
+func (p *Projector) reuseFold(row pgdb.MoveCheckpointRow) *fold.Fold {
+	f := p.lastFold
+	p.lastFold = nil
+	if f == nil || p.checkpointRow != row {
 		f = fold.New()
 	}
 	return f

@@ -13,7 +13,7 @@
 // # Form
 //
 // A manifest is UTF-8, with or without a byte order mark, in lines that end in
-// LF or CRLF. Cells are separated by a pipe; spaces and tabs around it do not
+// LF, CRLF or CR. Cells are separated by a pipe; spaces and tabs around it do not
 // count, and trailing empty cells may be missing. Blank lines and lines that
 // start with # but not with #% are skipped. A space or pipe inside a value is
 // written %20 or %7c; these two are decoded everywhere but in URLs, and nothing
@@ -23,6 +23,12 @@
 // names the columns, fileUrl first; without it the columns are the profile's
 // own, in their usual order. Both stand before the first row. #%eof is the last
 // line: without it the file may have been cut off on its way.
+//
+// # Warnings
+//
+// What can be read without some of what is written is taken, with a warning: a #% line
+// or a column that is not known, the same #% line twice, lines that end in CR alone,
+// characters in a title that cannot be seen, a mimeType that is no media type.
 //
 // # Faults
 //

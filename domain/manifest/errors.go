@@ -12,10 +12,10 @@ const (
 	TooManyRows    = "manifest_too_many_rows"   // more rows than Limits.MaxRows
 	LineTooLong    = "manifest_line_too_long"   // more bytes in a line than Limits.MaxLineBytes
 	NotUTF8        = "manifest_not_utf8"        // a line is not UTF-8
-	BadHeader      = "manifest_header"          // a #% line that is unknown, unreadable, repeated or too late
+	BadHeader      = "manifest_header"          // a #% line that is unreadable, repeated with another value or too late
 	NoProfile      = "manifest_no_profile"      // no #%profile line before the first row
 	UnknownProfile = "manifest_unknown_profile" // a profile that is none of the four
-	BadFields      = "manifest_fields"          // a #%fields line with missing, unknown or repeated columns
+	BadFields      = "manifest_fields"          // a #%fields line with missing or repeated columns
 	NoRows         = "manifest_no_rows"         // nothing is listed
 	NoEOF          = "manifest_no_eof"          // no #%eof: the file may have been cut off
 	AfterEOF       = "manifest_after_eof"       // content after #%eof, which would be lost
@@ -25,6 +25,7 @@ const (
 const (
 	RowTooManyCells     = "row_too_many_cells"    // more cells than columns
 	RowControlCharacter = "row_control_character" // a control character in a cell
+	RowBadIdentifier    = "row_bad_identifier"    // an identifier with characters that cannot be seen
 	RowBadURL           = "row_bad_url"           // no URL, or one that may not be fetched
 	RowBadName          = "row_bad_name"          // no name, or one that leaves the object
 	RowDuplicateName    = "row_duplicate_name"    // an earlier row of the object has this name
@@ -35,11 +36,21 @@ const (
 	RowDigestNotHex     = "row_digest_not_hex"    // not hexadecimal
 )
 
+// Codes of warnings: the manifest is taken, but not all that it says.
+const (
+	LineIgnored       = "manifest_line_ignored"   // a #% line that is not known
+	ColumnIgnored     = "manifest_column_ignored" // a column that is not known
+	LineRepeated      = "manifest_line_repeated"  // the same #% line again
+	LineEnds          = "manifest_line_ends"      // lines that end in CR alone
+	CharactersRemoved = "row_characters_removed"  // bidirectional or invisible characters in a text for people
+	MediaTypeIgnored  = "row_media_type_ignored"  // what the column mimeType has is no media type
+)
+
 // RowUnwritable is the code of a row that [Manifest.Format] cannot write.
 const RowUnwritable = "row_unwritable"
 
-// maxErrors bounds the structural errors that Parse collects: a reader needs no
-// more, and a binary file has one in every line.
+// maxErrors bounds the structural errors, and the warnings, that Parse collects: a
+// reader needs no more, and a binary file has one in every line.
 const maxErrors = 100
 
 // Error is one thing wrong with a manifest.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +46,10 @@ var byLowerName = func() map[string]Field {
 // String returns the column's name with its prefix, as a #%fields line has it.
 func (f Field) String() string { return prefixOf[f] + string(f) }
 
+// Known reports whether the column means something to this program; the cells of others
+// are not read.
+func (f Field) Known() bool { return prefixOf[f] != "" }
+
 // Fields returns the profile's usual columns, which hold when a manifest has no
 // #%fields line. The slice is the caller's.
 func (p Profile) Fields() []Field {
@@ -55,8 +60,8 @@ func (p Profile) Fields() []Field {
 	return append(fields, MimeType)
 }
 
-// parseFields reads the cells of a #%fields line. Columns may be left out or
-// stand in another order, but fileUrl comes first: a row that began with
+// parseFields reads the cells of a #%fields line. Columns may be left out, stand in
+// another order, or be unknown, but fileUrl comes first: a row that began with
 // another cell could look like a comment.
 func parseFields(cells []string) ([]Field, error) {
 	fields := make([]Field, 0, len(cells))
@@ -64,8 +69,10 @@ func parseFields(cells []string) ([]Field, error) {
 		name := c[strings.LastIndexByte(c, ':')+1:]
 		f, ok := byLowerName[strings.ToLower(name)]
 		switch {
+		case c == "":
+			return nil, errors.New("a column has no name; name each column")
 		case !ok:
-			return nil, fmt.Errorf("the column %s is not known; use %s", excerpt(c), knownFields())
+			f = Field(c) // its cells are not read
 		case slices.Contains(fields, f):
 			return nil, fmt.Errorf("the column %s is named twice; name each column once", f)
 		}

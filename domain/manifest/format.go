@@ -75,7 +75,7 @@ func (m *Manifest) checkRows(lines []string) error {
 	var place []int // of each row of got in m
 	for i, line := range lines {
 		if m.Rows[i].raw == "" {
-			got.Rows = append(got.Rows, parseRow(line, i+1, m.Fields, true))
+			got.Rows = append(got.Rows, parseRow(line, i+1, m.Fields, true, func(*Error) {}))
 			place = append(place, i)
 		}
 	}
@@ -129,7 +129,12 @@ func (r *Row) cell(f Field) string {
 		return "" // it holds %20 or %7c literally: only the URL's path can say that
 	case LocalIdentifier:
 		return encode(strings.Join(r.LocalIdentifiers, ";"))
+	case PrimaryIdentifier:
+		return encode(r.PrimaryIdentifier)
 	default:
+		if !f.Known() {
+			return ""
+		}
 		return encode(*texts[f](r))
 	}
 }

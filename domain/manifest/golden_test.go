@@ -71,5 +71,8 @@ func describe(m *Manifest, err error) []byte {
 			fmt.Fprintf(&b, "  %d %s\n  %s\n", r.Fault.Line, r.Fault.Code, r.Fault.Message)
 		}
 	}
+	for _, w := range m.Warnings {
+		fmt.Fprintf(&b, "warning: %d %s\n  %s\n", w.Line, w.Code, w.Message)
+	}
 	return b.Bytes()
 }

@@ -1,6 +1,9 @@
 package manifest
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Manifest is a manifest that is structurally sound; its rows may be at fault.
 type Manifest struct {
@@ -9,6 +12,11 @@ type Manifest struct {
 	Prefixes []Prefix
 	Fields   []Field // the columns: from #%fields, else the profile's usual ones
 	Rows     []Row
+
+	// Warnings say what was not taken as it is written, in the order of the lines; at most
+	// 100. MoreWarnings counts the others.
+	Warnings     Errors
+	MoreWarnings int
 }
 
 // Prefix is one #%prefix line. Prefixes are kept but decide nothing: columns
@@ -25,11 +33,11 @@ type Row struct {
 	HashAlgorithm     Algorithm // "" unless HashValue is there too
 	HashValue         string    // lower-case hex; "" unless HashAlgorithm is there too
 	Size              int64     // bytes, -1 = unknown
-	FileLastModified  string    // as written
+	FileLastModified  string    // as written, but for what cannot be seen; so are the texts below
 	FileName          string    // passes CheckName, in the form of NormalName; from the URL's path when the cell is empty
-	MimeType          string    // as written
+	MimeType          string    // a media type, or empty
 	PrimaryIdentifier string
-	LocalIdentifiers  []string // nil or non-empty strings
+	LocalIdentifiers  []string // nil or non-empty strings, each once
 	Creator           string
 	Title             string
 	Date              string
@@ -68,6 +76,18 @@ func (m *Manifest) Corrupt() error {
 		return nil
 	}
 	return errs
+}
+
+// Sentences returns the warnings, one in a line each, up to most of them.
+func (m *Manifest) Sentences(most int) []string {
+	var all []string
+	for _, w := range m.Warnings[:min(len(m.Warnings), most)] {
+		all = append(all, w.Error())
+	}
+	if more := len(m.Warnings) + m.MoreWarnings - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return all
 }
 
 // equal compares the contents of rows, not their positions.

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // Limits of a name, in bytes of its normal form: what Linux file systems take.
@@ -23,17 +23,15 @@ func NormalName(name string) string { return norm.NFC.String(name) }
 // CheckName reports whether name is a path inside an object: segments separated
 // by slashes, none of them empty, "." or "..", none above [MaxSegmentBytes],
 // together at most [MaxNameBytes]; no slash at either end, no backslash, no
-// control character, no line or paragraph separator, valid UTF-8. The error is
-// an [Error] with code [RowBadName].
+// control, bidirectional or invisible character, valid UTF-8 (see [text.Check]). The
+// error is an [Error] with code [RowBadName].
 func CheckName(name string) error {
 	bad := func(what string, args ...any) error { return fault(0, RowBadName, what, args...) }
 	switch {
 	case name == "":
 		return bad("the file name is empty; give one")
-	case !utf8.ValidString(name):
-		return bad("the file name is not UTF-8; write it in UTF-8")
-	case strings.ContainsFunc(name, isControl):
-		return bad("the file name %s holds a control character; remove it", excerpt(name))
+	case !text.Valid(name):
+		return bad("the file name %s %v", excerpt(name), text.Check(name))
 	case strings.Contains(name, `\`):
 		return bad("the file name %s holds a backslash; separate folders with /", excerpt(name))
 	case name[0] == '/':
@@ -55,11 +53,6 @@ func CheckName(name string) error {
 		}
 	}
 	return nil
-}
-
-// isControl is true for what could break a line or control a terminal.
-func isControl(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
 
 // markNameFaults finds the rows of an object whose names cannot stand side by

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -50,14 +51,23 @@ type parser struct {
 	line     int // the current line
 	rows     int // rows met, read or not
 	eof      bool
-	seen     map[string]bool // directives that may occur once
-	unread   bool            // a line could not be read: what seems to be missing may be there
-	finished bool            // nothing after this line would be news
+	seen     map[string]string // directives that may occur once, with their cells
+	bareCR   int               // the first line that ended in CR alone, 0 = none
+	unread   bool              // a line could not be read: what seems to be missing may be there
+	finished bool              // nothing after this line would be news
 }
 
 func (p *parser) fail(code, format string, args ...any) {
 	p.errs = append(p.errs, fault(p.line, code, format, args...))
 	p.finished = p.finished || len(p.errs) >= maxErrors
+}
+
+func (p *parser) warn(e *Error) {
+	if len(p.m.Warnings) >= maxErrors {
+		p.m.MoreWarnings++
+		return
+	}
+	p.m.Warnings = append(p.m.Warnings, e)
 }
 
 func (p *parser) read(data []byte) {
@@ -67,16 +77,36 @@ func (p *parser) read(data []byte) {
 		return
 	}
 	rest := strings.TrimPrefix(string(data), bom)
-	p.seen = make(map[string]bool)
+	p.seen = make(map[string]string)
 	for rest != "" && !p.finished {
 		var line string
-		line, rest, _ = strings.Cut(rest, "\n")
+		line, rest = p.cut(rest)
 		p.line++
 		p.step(line)
+	}
+	if p.bareCR > 0 {
+		p.warn(fault(p.bareCR, LineEnds, "lines from this one on end in CR alone; they are read, but end lines with LF or CRLF"))
 	}
 	if !p.finished {
 		p.end()
 	}
+}
+
+// cut returns the first line of a text, which ends in LF, CRLF or CR, and the rest. A
+// CRLF leaves its CR.
+func (p *parser) cut(text string) (line, rest string) {
+	i := strings.IndexAny(text, "\r\n")
+	switch {
+	case i < 0:
+		return text, ""
+	case text[i] == '\n':
+		return text[:i], text[i+1:]
+	case strings.HasPrefix(text[i+1:], "\n"):
+		return text[:i+1], text[i+2:]
+	case p.bareCR == 0:
+		p.bareCR = p.line + 1
+	}
+	return text[:i], text[i+1:]
 }
 
 func (p *parser) step(line string) {
@@ -114,15 +144,26 @@ func (p *parser) header(line string) {
 	if v, ok := strings.CutPrefix(kind, "checkm_"); ok {
 		kind, version = "checkm", v
 	}
-	if strings.ContainsFunc(line, func(r rune) bool { return r != '\t' && isControl(r) }) {
+	if hasControl(line) {
 		p.fail(BadHeader, "the line holds a control character; remove it, and end lines with LF or CRLF")
 		return
 	}
-	if kind != "prefix" && p.seen[kind] {
-		p.fail(BadHeader, "#%%%s is there twice; keep one", excerptBare(name))
+	if !slices.Contains(directives, kind) {
+		p.warn(fault(p.line, LineIgnored, "#%%%s is not known, and ignored; a comment starts with # alone", excerptBare(name)))
 		return
 	}
-	p.seen[kind] = true
+	value := version + "|" + strings.Join(cells, "|")
+	before, repeated := p.seen[kind]
+	switch {
+	case kind == "prefix":
+	case repeated && before == value:
+		p.warn(fault(p.line, LineRepeated, "#%%%s is there twice with the same value; keep one", excerptBare(name)))
+		return
+	case repeated:
+		p.fail(BadHeader, "#%%%s is there twice with different values; keep one", excerptBare(name))
+		return
+	}
+	p.seen[kind] = value
 	if kind != "eof" && p.rows > 0 {
 		p.fail(BadHeader, "#%%%s stands after a row; move it above the first row", excerptBare(name))
 		return
@@ -149,15 +190,21 @@ func (p *parser) header(line string) {
 			return
 		}
 		p.m.Fields = fields
+		for _, f := range fields {
+			if !f.Known() {
+				p.warn(fault(p.line, ColumnIgnored, "the column %s is not known, and its cells are ignored; known are %s", excerpt(string(f)), knownFields()))
+			}
+		}
 	case "eof":
 		if len(cells) > 0 {
 			p.fail(BadHeader, "#%%eof stands alone on its line; remove what follows it")
 		}
 		p.eof = true
-	default:
-		p.fail(BadHeader, "#%%%s is not known; a comment starts with # alone", excerptBare(name))
 	}
 }
+
+// directives are the #% lines that are known.
+var directives = []string{"checkm", "profile", "prefix", "fields", "eof"}
 
 func (p *parser) profile(cells []string) {
 	if len(cells) != 1 {
@@ -186,12 +233,12 @@ func (p *parser) row(line string) {
 		}
 	}
 	if p.errs == nil { // else the columns may be unknown, and the rows are not returned
-		p.m.Rows = append(p.m.Rows, parseRow(line, p.line, p.m.Fields, p.limits.StoreURLs))
+		p.m.Rows = append(p.m.Rows, parseRow(line, p.line, p.m.Fields, p.limits.StoreURLs, p.warn))
 	}
 }
 
 func (p *parser) needProfile() {
-	if !p.seen["profile"] && !p.unread {
+	if _, named := p.seen["profile"]; !named && !p.unread {
 		p.fail(NoProfile, "there is no #%%profile line above; write #%%profile | %s for the files of one object", MrtIngest.URL())
 	}
 }

@@ -49,12 +49,10 @@ func TestStructuralErrors(t *testing.T) {
 		"eof with more":      {head + "http://h/a\n#%eof | x\n", Limits{}, []string{"4 manifest_header"}},
 		"not UTF-8":          {head + "http://h/a | | | | | caf\xe9\nhttp://h/\xff\n" + eof, Limits{}, []string{"3 manifest_not_utf8", "4 manifest_not_utf8"}},
 		"UTF-16":             {"\xff\xfe#\x00%\x00", Limits{}, []string{"1 manifest_not_utf8"}},
-		"unknown directive":  {head + "#%columns | x\nhttp://h/a\n" + eof, Limits{}, []string{"3 manifest_header"}},
-		"old line ends":      {strings.ReplaceAll(head+eof, "\n", "\r"), Limits{}, []string{"1 manifest_header", "1 manifest_no_profile", "1 manifest_no_rows", "1 manifest_no_eof"}},
+		"old line ends":      {strings.ReplaceAll(head+eof, "\n", "\r"), Limits{}, []string{"3 manifest_no_rows"}},
 		"bad version":        {"#%checkm_\n" + head[13:] + "http://h/a\n" + eof, Limits{}, []string{"1 manifest_header"}},
 		"bad prefix":         {head + "#%prefix | a: | b | c\n#%prefix\nhttp://h/a\n" + eof, Limits{}, []string{"3 manifest_header", "4 manifest_header"}},
 		"late prefix":        {head + "http://h/a\n#%prefix | a: | b\n" + eof, Limits{}, []string{"4 manifest_header"}},
-		"unknown column":     {head + "#%fields | nfo:fileUrl | nfo:colour\nhttp://h/a\n" + eof, Limits{}, []string{"3 manifest_fields"}},
 		"column twice":       {head + "#%fields | nfo:fileUrl | nfo:fileSize | fileSize\nhttp://h/a\n" + eof, Limits{}, []string{"3 manifest_fields"}},
 		"URL not first":      {head + "#%fields | nfo:fileName | nfo:fileUrl\nhttp://h/a\n" + eof, Limits{}, []string{"3 manifest_fields"}},
 		"no columns":         {head + "#%fields\nhttp://h/a\n" + eof, Limits{}, []string{"3 manifest_fields"}},
@@ -96,6 +94,49 @@ func TestStructuralErrors(t *testing.T) {
 }
 
 // At a limit all is well; one more is too much.
+// TestTakenWithAWarning: what the original of this format takes is taken, and told.
+func TestTakenWithAWarning(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		in   string
+		rows int
+		want []string
+	}{
+		"nothing to warn of": {head + "http://h/a\n" + eof, 1, nil},
+		"unknown directive":  {head + "#%columns | x\nhttp://h/a\n#%more\n" + eof, 1, []string{"3 manifest_line_ignored", "5 manifest_line_ignored"}},
+		"unknown column":     {head + "#%fields | nfo:fileUrl | nfo:colour | nfo:fileName\nhttp://h/a | red | b\n" + eof, 1, []string{"3 manifest_column_ignored"}},
+		"same profile twice": {head + head[13:] + "http://h/a\n" + eof, 1, []string{"3 manifest_line_repeated"}},
+		"CR alone":           {strings.ReplaceAll(head+"http://h/a\nhttp://h/b\n"+eof, "\n", "\r"), 2, []string{"1 manifest_line_ends"}},
+		"CR and CRLF":        {head + "http://h/a\r\nhttp://h/b\r" + eof, 2, []string{"4 manifest_line_ends"}},
+		"no media type":      {head + "http://h/a | | | | | | not a type\nhttp://h/b | | | | | | text/csv; charset=utf-8\n" + eof, 2, []string{"3 row_media_type_ignored"}},
+		"hidden in a title": {strings.Replace(head, "ingest-manifest", "batch-manifest", 2) +
+			"http://h/a | | | | | | | | | a\u202eb\u200b\n" + eof, 1, []string{"3 row_characters_removed"}},
+	} {
+		m, err := Parse([]byte(tt.in), Limits{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := lines(m.Warnings); !slices.Equal(got, tt.want) || len(m.Rows) != tt.rows {
+			t.Errorf("%s: %d rows, warnings %q, want %d and %q", name, len(m.Rows), got, tt.rows, tt.want)
+		}
+		for _, r := range m.Rows {
+			if r.Fault != nil {
+				t.Errorf("%s: %v", name, r.Fault)
+			}
+		}
+		switch {
+		case name == "unknown column" && m.Rows[0].FileName != "b", name == "hidden in a title" && m.Rows[0].Title != "ab",
+			name == "no media type" && (m.Rows[0].MimeType != "application/octet-stream" || m.Rows[1].MimeType != "text/csv; charset=utf-8"):
+			t.Errorf("%s: %+v", name, m.Rows)
+		}
+	}
+	many, err := Parse([]byte(head+strings.Repeat("#%x\n", 150)+"http://h/a\n"+eof), Limits{})
+	if err != nil || len(many.Warnings) != 100 || many.MoreWarnings != 50 {
+		t.Errorf("150 warnings: %d and %d more (%v)", len(many.Warnings), many.MoreWarnings, err)
+	}
+}
+
 func TestLimitsAreInclusive(t *testing.T) {
 	t.Parallel()
 	in := head + "http://h/a\nhttp://h/b\n" + eof

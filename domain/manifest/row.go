@@ -2,14 +2,17 @@ package manifest
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // parseRow reads one row, which is not blank and has no blanks around it. It
 // reads on after a fault, so that a failed job still has the row's identifiers
-// and title.
-func parseRow(line string, number int, fields []Field, storeURLs bool) Row {
+// and title. warn is called with the warnings.
+func parseRow(line string, number int, fields []Field, storeURLs bool, warn func(*Error)) Row {
 	r := Row{Line: number, Size: -1}
 	note := func(err error) {
 		var e *Error
@@ -30,11 +33,15 @@ func parseRow(line string, number int, fields []Field, storeURLs bool) Row {
 	for i, c := range cells {
 		c = strings.Trim(c, blanks)
 		named = named || fields[i] == FileName && c != ""
-		if strings.ContainsFunc(c, func(r rune) bool { return r != '\t' && isControl(r) }) {
+		if hasControl(c) {
 			note(fault(0, RowControlCharacter, "the cell %s holds a control character; remove it", fields[i]))
 			c = ""
 		}
 		note(r.set(fields[i], c, storeURLs))
+		if w := r.tidy(fields[i]); w != nil {
+			w.Line = number
+			warn(w)
+		}
 	}
 	note(r.finishDigest())
 	if !named && r.FileURL != "" {
@@ -62,26 +69,63 @@ func (r *Row) set(f Field, cell string, storeURLs bool) error {
 		return r.setSize(value)
 	case FileName:
 		return r.setName(value)
-	case LocalIdentifier:
+	case PrimaryIdentifier, LocalIdentifier:
+		if err := text.Check(value); err != nil {
+			return fault(0, RowBadIdentifier, "the cell %s %v", f, err)
+		}
+		if f == PrimaryIdentifier {
+			r.PrimaryIdentifier = value
+			return nil
+		}
 		for id := range strings.SplitSeq(value, ";") {
-			if id = strings.Trim(id, blanks); id != "" {
+			if id = strings.Trim(id, blanks); id != "" && !slices.Contains(r.LocalIdentifiers, id) {
 				r.LocalIdentifiers = append(r.LocalIdentifiers, id)
 			}
 		}
 	default:
-		*texts[f](r) = value
+		if f.Known() {
+			*texts[f](r) = value
+		}
 	}
 	return nil
 }
 
-// texts are the columns whose values are kept as they are written.
+// tidy takes out of a cell that was set what is not kept, and returns the warning about
+// it, nil when there was nothing.
+func (r *Row) tidy(f Field) *Error {
+	if texts[f] == nil {
+		return nil
+	}
+	cell := texts[f](r)
+	if f == MimeType {
+		if *cell == "" || text.MediaType(*cell) {
+			return nil
+		}
+		was := *cell
+		*cell = text.OctetStream
+		return fault(0, MediaTypeIgnored, "%s is no media type, such as text/csv; the file is kept as %s", excerpt(was), text.OctetStream)
+	}
+	stripped, changed := text.Strip(strings.ReplaceAll(*cell, "\t", " "))
+	*cell = stripped
+	if !changed {
+		return nil
+	}
+	return fault(0, CharactersRemoved, "the cell %s held characters that cannot be seen or that change the direction of the text; they were removed", f)
+}
+
+// hasControl reports whether a line or cell holds a control character but tab.
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && text.KindOf(r) == text.Control })
+}
+
+// texts are the columns whose values are kept as they are written, but for what tidy
+// takes out.
 var texts = map[Field]func(*Row) *string{
-	FileLastModified:  func(r *Row) *string { return &r.FileLastModified },
-	MimeType:          func(r *Row) *string { return &r.MimeType },
-	PrimaryIdentifier: func(r *Row) *string { return &r.PrimaryIdentifier },
-	Creator:           func(r *Row) *string { return &r.Creator },
-	Title:             func(r *Row) *string { return &r.Title },
-	Date:              func(r *Row) *string { return &r.Date },
+	FileLastModified: func(r *Row) *string { return &r.FileLastModified },
+	MimeType:         func(r *Row) *string { return &r.MimeType },
+	Creator:          func(r *Row) *string { return &r.Creator },
+	Title:            func(r *Row) *string { return &r.Title },
+	Date:             func(r *Row) *string { return &r.Date },
 }
 
 func (r *Row) setSize(value string) error {

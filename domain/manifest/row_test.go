@@ -21,6 +21,8 @@ func TestRowFaults(t *testing.T) {
 		"control character":       {[]string{u + "| | | | x | text/\x1b[2J"}, []string{"3 row_control_character"}},
 		"control in a URL":        {[]string{"http://h.test/\x01 | | | | | x"}, []string{"3 row_control_character"}},
 		"line separator":          {[]string{u + "| | | a\u2028b"}, []string{"3 row_control_character"}},
+		"hidden in a URL":         {[]string{"http://h.test/\u202ea | | | | | x"}, []string{"3 row_bad_url"}},
+		"hidden in a name":        {[]string{u + "| | | | a\u202eb", u + "| | | | a\u200bb", u + "| | | | a\u2066b"}, []string{"3 row_bad_name", "4 row_bad_name", "5 row_bad_name"}},
 		"no URL":                  {[]string{"| | | | | x"}, []string{"3 row_bad_url"}},
 		"relative URL":            {[]string{"f.txt"}, []string{"3 row_bad_url"}},
 		"no host":                 {[]string{"http:///f", "http:f", "http://:80/f"}, []string{"3 row_bad_url", "4 row_bad_url", "5 row_bad_url"}},
@@ -96,6 +98,14 @@ func TestRowValues(t *testing.T) {
 			Row{FileURL: url, HashAlgorithm: SHA256, HashValue: hash, Size: 7, FileLastModified: "2020 x", FileName: "d/||.txt",
 				PrimaryIdentifier: "ark:/1/2", LocalIdentifiers: []string{"a b", "c"}, Creator: "M|n", Title: "T%2520", Date: "1|"},
 		},
+		"repeated local ids": {
+			"http://h.test/f | | | | | x | | b; a ;b;c;a",
+			Row{FileURL: "http://h.test/f", Size: -1, FileName: "x", LocalIdentifiers: []string{"b", "a", "c"}},
+		},
+		"hidden in identifiers": {
+			"http://h.test/f | | | | | x | ark:/1\u200b/2 | a\u202eb",
+			Row{FileURL: "http://h.test/f", Size: -1, FileName: "x", Fault: &Error{Code: RowBadIdentifier}},
+		},
 		"name from the URL": {url, Row{FileURL: url, Size: -1, FileName: "a b|c.txt"}},
 		"pipes without blanks": {
 			"http://h.test/f|||5||x|||\t me\t|y",
@@ -114,7 +124,7 @@ func TestRowValues(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := parseRow(tt.line, 9, MrtBatch.Fields(), false)
+			got := parseRow(tt.line, 9, MrtBatch.Fields(), false, func(*Error) {})
 			if !got.equal(&tt.want) || got.Line != 9 {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}

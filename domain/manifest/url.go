@@ -6,6 +6,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // StoreScheme is the scheme of URLs of uploads that are kept in the object
@@ -26,8 +28,8 @@ func parseURL(raw string, allowStore bool) (*url.URL, error) {
 	if raw == "" {
 		return bad("the URL is missing; each row starts with one")
 	}
-	if strings.ContainsFunc(raw, func(r rune) bool { return r == ' ' || r == '\\' || isControl(r) }) {
-		return bad("the URL holds a space, backslash or control character; write it percent-encoded (%20 for a space)")
+	if strings.ContainsAny(raw, " \\") || !text.Valid(raw) {
+		return bad("the URL holds a space, backslash, control or invisible character; write it percent-encoded (%20 for a space)")
 	}
 	u, err := url.Parse(raw)
 	var escape url.EscapeError

@@ -3,6 +3,7 @@ package codec_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,29 +29,36 @@ var kinds = []struct {
 	{domain.KindSetting, "Settings", "Holds and pauses, and maintenance."},
 }
 
-// headers are those of every event.
-var headers = []struct {
+// field is a header or an attribute of an event.
+type field struct {
 	name, doc string
 	optional  bool
 	schema    object
-}{
-	{"ce-specversion", "Version of CloudEvents.", false, object{"type": "string", "const": "1.0"}},
-	{"ce-id", "KIND/ID/VERSION: unique, and never changes.", false, text},
-	{"ce-type", "accession.TYPE.vN: the type of the event and the version of its data.", false, object{"type": "string", "pattern": `^accession\.[a-z_.]+\.v[1-9][0-9]*$`}},
-	{"ce-source", "The installation: /accession/NAME.", false, text},
-	{"ce-subject", "The aggregate of the event: KIND/ID.", false, object{"type": "string", "pattern": "^(batch|job|file|setting)/."}},
-	{"ce-time", "Clock of the writer, UTC. Not for ordering.", false, object{"type": "string", "format": "date-time"}},
-	{"ce-dataschema", "Id of the JSON Schema of the data.", false, text},
-	{"ce-version", "Number of the event within its subject, from 1 without gaps.", false, digits},
-	{"ce-zxid", "Commit number of ZooKeeper: orders events of batches, jobs and settings within one epoch. Not on events of files.", true, digits},
-	{"ce-epoch", "Epoch, from 1; every restore of the live state begins a new one.", true, digits},
-	{"ce-batchid", "The batch that the aggregate belongs to. Not on events of settings.", true, text},
-	{"ce-actor", "Actor, such as daemon/job-provisioning, daemon/sweeper or user/olga.", true, text},
-	{"ce-commandid", "Id of the command that caused the event; the same on every retry.", true, text},
-	{"ce-causationid", "ce-id of the event that the writer reacted to.", true, text},
-	{"ce-traceparent", "W3C trace context; the same in all events of one trace.", true, text},
+}
+
+// headers are those of every event.
+var headers = []field{
+	{codec.HeaderContentType, "The whole event is JSON, in structured mode of CloudEvents.", false, object{"type": "string", "const": "application/cloudevents+json"}},
 	{codec.HeaderStored, "When the log first stored the event. Only on events that were lost and restored.", true, object{"type": "string", "format": "date-time"}},
-	{"content-type", "Media type of the data.", false, object{"type": "string", "const": "application/json"}},
+}
+
+// attributes are those of every event.
+var attributes = []field{
+	{"specversion", "Version of CloudEvents.", false, object{"type": "string", "const": "1.0"}},
+	{"id", "KIND/ID/VERSION: unique, and never changes.", false, text},
+	{"type", "accession.TYPE.vN: the type of the event and the version of its data.", false, object{"type": "string", "pattern": `^accession\.[a-z_.]+\.v[1-9][0-9]*$`}},
+	{"source", "The installation: /accession/NAME.", false, text},
+	{"subject", "The aggregate of the event: KIND/ID.", false, object{"type": "string", "pattern": "^(batch|job|file|setting)/."}},
+	{"time", "Clock of the writer, UTC. Not for ordering.", false, object{"type": "string", "format": "date-time"}},
+	{"dataschema", "Id of the JSON Schema of the data.", false, text},
+	{"version", "Number of the event within its subject, from 1 without gaps; digits, as text.", false, digits},
+	{"zxid", "Commit number of ZooKeeper, as text: orders events of batches, jobs and settings within one epoch. Not on events of files.", true, digits},
+	{"epoch", "Epoch, from 1, as text; every restore of the live state begins a new one.", true, digits},
+	{"batchid", "The batch that the aggregate belongs to. Not on events of settings.", true, text},
+	{"actor", "Actor, such as daemon/job-provisioning, daemon/sweeper or user/olga.", true, text},
+	{"commandid", "Id of the command that caused the event; the same on every retry.", true, text},
+	{"causationid", "id of the event that the writer reacted to.", true, text},
+	{"traceparent", "W3C trace context; the same in all events of one trace.", true, text},
 }
 
 type object = map[string]any
@@ -64,16 +72,6 @@ var (
 // with its golden event as the example.
 func asyncAPI() (object, error) {
 	channels, operations, messages := object{}, object{}, object{}
-	properties, required := object{}, []string{}
-	for _, h := range headers {
-		property := object{"description": h.doc}
-		for k, v := range h.schema {
-			property[k] = v
-		}
-		if properties[h.name] = property; !h.optional {
-			required = append(required, h.name)
-		}
-	}
 	for _, k := range kinds {
 		name := string(k.kind)
 		carried := object{}
@@ -89,33 +87,81 @@ func asyncAPI() (object, error) {
 			if err != nil {
 				return nil, err
 			}
-			golden, err := loadGolden(r.Type, versionOf(m))
+			golden, err := structured.load(r.Type, versionOf(m), len(generations()))
 			if err != nil {
 				return nil, err
 			}
-			example := object{}
-			for name, values := range golden.Header {
-				example[name] = values[0]
-			}
-			id := strings.TrimPrefix(m.Header["ce-type"][0], "accession.")
+			id := strings.TrimPrefix(codec.Identify(m).Type, "accession.")
 			carried[id] = object{"$ref": "#/components/messages/" + id}
-			messages[id] = object{"name": m.Header["ce-type"][0], "title": string(r.Type), "summary": def.Doc, "contentType": "application/json",
-				"headers":  object{"$ref": "#/components/schemas/headers"},
-				"payload":  object{"$ref": schemaFile(r.Type, versionOf(m))},
-				"examples": []object{{"headers": example, "payload": json.RawMessage(golden.Data)}}}
+			messages[id] = object{"name": codec.Identify(m).Type, "title": string(r.Type), "summary": def.Doc, "contentType": "application/cloudevents+json",
+				"headers": object{"$ref": "#/components/schemas/headers"},
+				"payload": object{"allOf": []object{{"$ref": eventSchemaFile},
+					{"type": "object", "properties": object{"data": object{"$ref": schemaFile(r.Type, versionOf(m))}}}}},
+				"examples": []object{{"headers": object{codec.HeaderContentType: golden.Header[codec.HeaderContentType][0]}, "payload": json.RawMessage(golden.Data)}}}
 		}
 	}
 	return object{
 		"asyncapi": "3.0.0",
 		"info": object{"title": "Accession: events", "version": "1.0.0",
-			"description": "The history of batches, jobs, files and settings: CloudEvents 1.0 in binary mode on a JetStream stream (ACCESSION unless nats_stream says otherwise; subjects begin with accession.v1 unless nats_prefix does). Order, exactly once, and what may change: events.md.",
+			"description": "The history of batches, jobs, files and settings: CloudEvents 1.0 in structured mode on a JetStream stream (ACCESSION unless nats_stream says otherwise; subjects begin with accession.v1 unless nats_prefix does). Order, exactly once, and what may change: events.md.",
 			"license":     object{"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"}},
-		"defaultContentType": "application/json",
+		"defaultContentType": "application/cloudevents+json",
 		"channels":           channels,
 		"operations":         operations,
 		"components": object{"messages": messages,
-			"schemas": object{"headers": object{"type": "object", "properties": properties, "required": required}}},
+			"schemas": object{"headers": schemaOfFields(headers)}},
 	}, nil
+}
+
+func schemaOfFields(list []field) object {
+	properties, required := object{}, []string{}
+	for _, f := range list {
+		property := object{"description": f.doc}
+		for k, v := range f.schema {
+			property[k] = v
+		}
+		if properties[f.name] = property; !f.optional {
+			required = append(required, f.name)
+		}
+	}
+	return object{"type": "object", "properties": properties, "required": required}
+}
+
+// eventSchemaFile has the schema of an event as a whole; its data has one by type.
+const eventSchemaFile = "event.schema.json"
+
+// eventSchema makes the schema of an event as a whole.
+func eventSchema() ([]byte, error) {
+	s := schemaOfFields(append(slices.Clone(attributes), field{"data", "As the schema of the type says.", false, object{"type": "object"}}))
+	s["$schema"], s["$id"] = "https://json-schema.org/draft/2020-12/schema", "urn:accession:event"
+	s["title"] = "Event"
+	return indented(s)
+}
+
+// The schema of the body is that of the attributes, and every event agrees with it.
+func TestEventSchema(t *testing.T) {
+	t.Parallel()
+	want, err := eventSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(docs, filepath.FromSlash(eventSchemaFile))
+	if stored, err := os.ReadFile(path); err != nil || !bytes.Equal(stored, want) {
+		t.Fatalf("the stored schema is out of date (%v): go test ./eventstore/codec -update writes it", err)
+	}
+	schema := compileFile(t, path, "urn:accession:event")
+	for _, r := range fuller() {
+		m, err := codec.Encode(r, "golden")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(schema, m.Data); err != nil {
+			t.Errorf("%s: %v", r.Type, err)
+		}
+		if validate(schema, bytes.Replace(m.Data, []byte(`"subject"`), []byte(`"object"`), 1)) == nil {
+			t.Errorf("%s: valid without its subject", r.Type)
+		}
+	}
 }
 
 func readAsyncAPI(t *testing.T) object {
@@ -193,23 +239,19 @@ func TestAsyncAPIHoldsTogether(t *testing.T) {
 			if kind != name || m["name"] != "accession."+id {
 				t.Errorf("message %s (%s) is on the channel of a %s", id, m["name"], name)
 			}
-			raw, err := os.ReadFile(filepath.Join(docs, m["payload"].(object)["$ref"].(string)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			payload, err := validator.UnmarshalJSON(bytes.NewReader(raw))
-			if err != nil {
-				t.Fatal(err)
-			}
-			delete(payload.(object), "$schema")
 			example := m["examples"].([]any)[0].(object)
-			if err := compileAs(t, payload, validator.Draft7).Validate(example["payload"]); err != nil {
-				t.Errorf("%s: %v", id, err)
+			event := example["payload"].(object)
+			parts := m["payload"].(object)["allOf"].([]any)
+			for ref, value := range map[string]any{parts[0].(object)["$ref"].(string): event,
+				parts[1].(object)["properties"].(object)["data"].(object)["$ref"].(string): event["data"]} {
+				if err := compileAs(t, withoutDraft(t, ref), validator.Draft7).Validate(value); err != nil {
+					t.Errorf("%s, %s: %v", id, ref, err)
+				}
 			}
 			if err := headers.Validate(example["headers"]); err != nil {
 				t.Errorf("%s: %v", id, err)
 			}
-			subject, err := codec.Subject(codec.DefaultPrefix, aggregateOf(t, example["headers"].(object)["ce-subject"].(string)))
+			subject, err := codec.Subject(codec.DefaultPrefix, aggregateOf(t, event["subject"].(string)))
 			want := strings.Split(c.(object)["address"].(string), "{id}")
 			if err != nil || len(want) != 2 || !strings.HasPrefix(subject, want[0]) || strings.Contains(strings.TrimPrefix(subject, want[0]), ".") {
 				t.Errorf("%s: subject %s on channel %q (%v)", id, subject, want, err)
@@ -222,6 +264,21 @@ func TestAsyncAPIHoldsTogether(t *testing.T) {
 	if carried != len(domain.Registry) || len(at("#/components/messages").(object)) != carried {
 		t.Errorf("%d messages for %d types", carried, len(domain.Registry))
 	}
+}
+
+// withoutDraft reads a published schema that any draft may read.
+func withoutDraft(t *testing.T, ref string) any {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(docs, filepath.FromSlash(ref)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := validator.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(schema.(object), "$schema")
+	return schema
 }
 
 func aggregateOf(t *testing.T, name string) domain.Aggregate {
@@ -247,33 +304,35 @@ func compileAs(t *testing.T, doc any, draft *validator.Draft) *validator.Schema 
 	return s
 }
 
-// Every header that is written is described, and those that are said to be always
-// there are.
-func TestHeadersAreDescribed(t *testing.T) {
+// Every header and every attribute that is written is described, and those that are said
+// to be always there are.
+func TestEventsAreDescribed(t *testing.T) {
 	t.Parallel()
-	var all, always []string
-	for _, h := range headers {
-		if all = append(all, h.name); !h.optional {
-			always = append(always, h.name)
-		}
-	}
-	if !slices.Contains(all, codec.HeaderStored) { // a log adds it
-		t.Errorf("the header %s is not described", codec.HeaderStored)
-	}
 	for _, r := range samples() {
 		m, err := codec.Encode(r, "golden")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name := range m.Header {
-			if !slices.Contains(all, name) {
-				t.Errorf("%s has the header %s, which is not described", r.Type, name)
-			}
+		var event map[string]json.RawMessage
+		if err := json.Unmarshal(m.Data, &event); err != nil {
+			t.Fatal(err)
 		}
-		for _, name := range always {
-			if m.Header[name] == nil {
-				t.Errorf("%s lacks the header %s", r.Type, name)
-			}
+		delete(event, "data")
+		checkDescribed(t, r.Type, headers, slices.Collect(maps.Keys(m.Header)))
+		checkDescribed(t, r.Type, attributes, slices.Collect(maps.Keys(event)))
+	}
+}
+
+func checkDescribed(t *testing.T, what domain.EventType, list []field, written []string) {
+	t.Helper()
+	for _, f := range list {
+		if !f.optional && !slices.Contains(written, f.name) {
+			t.Errorf("%s lacks %s", what, f.name)
+		}
+	}
+	for _, name := range written {
+		if !slices.ContainsFunc(list, func(f field) bool { return f.name == name }) {
+			t.Errorf("%s has %s, which is not described", what, name)
 		}
 	}
 }

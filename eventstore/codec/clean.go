@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // ErrBroken is the cause of every error of this package: the event, or its bytes, are
@@ -36,18 +38,14 @@ func (e *TooLarge) Error() string {
 // Unwrap makes it ErrBroken.
 func (e *TooLarge) Unwrap() error { return ErrBroken }
 
-// Clean returns the event as it will be read again: in every text, every invalid UTF-8
-// sequence and every NUL (which PostgreSQL's jsonb refuses) becomes U+FFFD, the
-// replacement character. Clean is idempotent, and the only place where text is cleaned.
-// Its errors are those of [Encode].
-func Clean(r domain.Recorded) (domain.Recorded, error) {
-	r, _, err := prepare(r)
-	return r, err
-}
-
-// prepare cleans the event and returns it with its data as JSON.
-func prepare(r domain.Recorded) (domain.Recorded, []byte, error) {
-	def, err := define(r.Event)
+// Clean returns the event as it will be read again: in every text, what is not UTF-8 and
+// what is no text (see package text; NUL, for one, is refused by PostgreSQL's jsonb)
+// becomes U+FFFD, the replacement character; line feeds and tabs stay. Clean is
+// idempotent, and the only place where text is cleaned. It returns the event's data as
+// JSON as well, for [EncodeCleaned] and [MarshalCleaned]. Its errors are those of
+// [Encode].
+func Clean(r domain.Recorded) (domain.Recorded, []byte, error) {
+	def, err := definition(r.Event)
 	if err != nil {
 		return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
 	}
@@ -61,7 +59,7 @@ func prepare(r domain.Recorded) (domain.Recorded, []byte, error) {
 		return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
 	}
 	if dirty(data) {
-		data = []byte(cleanJSON.Replace(string(data)))
+		data = clean(data)
 		v := def.New()
 		if err := json.Unmarshal(data, v); err != nil {
 			return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
@@ -75,31 +73,68 @@ func prepare(r domain.Recorded) (domain.Recorded, []byte, error) {
 	return r, data, nil
 }
 
+// CleanAll cleans events in place and returns the data of each as JSON.
+func CleanAll(events []domain.Recorded) (data [][]byte, err error) {
+	data = make([][]byte, len(events))
+	for i, r := range events {
+		if events[i], data[i], err = Clean(r); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
 // CleanText returns a text outside of JSON as [Clean] leaves it.
 func CleanText(s string) string {
 	if plain(s) {
 		return s
 	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+	return text.Lines(s)
 }
 
-// The encoder writes NUL, and bytes that are not UTF-8, as these escapes; it does not
-// escape a replacement character of the original text.
-var (
-	escapedNUL = []byte(`\u0000`)
-	escapedBad = []byte(`\ufffd`)
-)
-
+// dirty reports whether JSON of the encoder has a text that is not clean. The encoder
+// writes \u, \b, \f and \r for characters that are no text, and for nothing else.
 func dirty(data []byte) bool {
-	return bytes.Contains(data, escapedNUL) || bytes.Contains(data, escapedBad)
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '\\':
+			if i++; i < len(data) && strings.IndexByte("ubfr", data[i]) >= 0 {
+				return true
+			}
+		case c >= 0x7f:
+			r, size := utf8.DecodeRune(data[i:])
+			if text.KindOf(r) != text.Plain {
+				return true
+			}
+			i += size - 1
+		}
+	}
+	return false
 }
 
-// cleanJSON replaces escaped NULs. An escaped backslash is skipped together with its
-// escape.
-var cleanJSON = strings.NewReplacer(`\\`, `\\`, string(escapedNUL), "\ufffd", string(escapedBad), "\ufffd")
+// clean returns JSON of the encoder with all its texts clean.
+func clean(data []byte) []byte {
+	return []byte(text.Lines(cleanJSON.Replace(string(data))))
+}
+
+// cleanJSON replaces the escapes of characters that are no text. An escaped backslash
+// is skipped together with its escape.
+var cleanJSON = func() *strings.Replacer {
+	pairs := []string{`\\`, `\\`}
+	for _, escape := range []string{`\b`, `\f`, `\r`, `\u2028`, `\u2029`, `\ufffd`} {
+		pairs = append(pairs, escape, "\ufffd")
+	}
+	for c := range ' ' {
+		pairs = append(pairs, fmt.Sprintf(`\u%04x`, c), "\ufffd")
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 // marshal returns the JSON of v without HTML escapes.
 func marshal(v any) ([]byte, error) {
+	if data, err := json.Marshal(v); err != nil || !bytes.Contains(data, []byte(`\u00`)) {
+		return data, err // nothing was escaped
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

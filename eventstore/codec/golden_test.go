@@ -17,10 +17,14 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/codec"
+	"github.com/accession-ingest/accession/internal/testkit/binarymode"
 )
 
 // Golden events are for ever: -update writes those that are missing and leaves
 // the others as they are. Generated schemas are written anew.
+//
+// testdata/golden has every event in binary mode, which older logs have and which a log
+// that is read today may have; testdata/structured has it as it is written now.
 var update = flag.Bool("update", false, "write missing golden events, rewrite schemas")
 
 func TestMain(m *testing.M) {
@@ -35,9 +39,13 @@ func TestMain(m *testing.M) {
 }
 
 func writeTestdata() error {
-	for _, r := range samples() {
-		if err := writeMissingGolden(r); err != nil {
-			return err
+	for _, mode := range modes {
+		for n, all := range generations() {
+			for _, r := range all {
+				if err := mode.writeMissing(r, n+1); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	for _, r := range samples() {
@@ -58,12 +66,32 @@ func writeTestdata() error {
 			return err
 		}
 	}
+	for _, k := range domain.SettingKinds {
+		s, err := settingSchema(k)
+		if err != nil {
+			return err
+		}
+		schema, err := indented(s)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(settingPath(k), schema, 0o644); err != nil {
+			return err
+		}
+	}
+	event, err := eventSchema()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(docs, filepath.FromSlash(eventSchemaFile)), event, 0o644); err != nil {
+		return err
+	}
 	return writePublished()
 }
 
 // versionOf returns the version of a message's type.
 func versionOf(m codec.Message) int {
-	name := m.Header["ce-type"][0]
+	name := codec.Identify(m).Type
 	version, err := strconv.Atoi(name[strings.LastIndex(name, ".v")+2:])
 	if err != nil {
 		panic(err)
@@ -94,56 +122,84 @@ type goldenEvent struct {
 	Data    json.RawMessage   `json:"data"`
 }
 
-func goldenPath(t domain.EventType, version int) string {
-	return filepath.Join("testdata", "golden", fmt.Sprintf("%s.v%d.json", t, version))
+// mode is one of the two envelopes that messages of the log have.
+type mode struct {
+	dir    string
+	encode func(r domain.Recorded, instance string) (codec.Message, error)
 }
 
-func readGolden(t *testing.T, name domain.EventType, version int) codec.Message {
+var (
+	binary     = mode{"golden", binarymode.Encode}
+	structured = mode{"structured", codec.Encode}
+	modes      = []mode{binary, structured}
+)
+
+// path names the golden event of a generation, from 1. Those after the first bear
+// its number, and exist only where the type has got new fields.
+func (g mode) path(t domain.EventType, version, generation int) string {
+	name := fmt.Sprintf("%s.v%d.json", t, version)
+	if generation > 1 {
+		name = fmt.Sprintf("%s.v%d.%d.json", t, version, generation)
+	}
+	return filepath.Join("testdata", g.dir, name)
+}
+
+// read returns the golden event of the newest generation.
+func (g mode) read(t *testing.T, name domain.EventType, version int) codec.Message {
 	t.Helper()
-	m, err := loadGolden(name, version)
+	m, err := g.load(name, version, len(generations()))
 	if err != nil {
 		t.Fatalf("%v (go test ./eventstore/codec -update writes it)", err)
 	}
 	return m
 }
 
-func loadGolden(name domain.EventType, version int) (codec.Message, error) {
-	raw, err := os.ReadFile(goldenPath(name, version))
+// load returns the golden event of a generation, or of the last before it in
+// which the type has got new fields.
+func (g mode) load(name domain.EventType, version, generation int) (codec.Message, error) {
+	raw, err := os.ReadFile(g.path(name, version, generation))
+	if errors.Is(err, fs.ErrNotExist) && generation > 1 {
+		return g.load(name, version, generation-1)
+	}
 	if err != nil {
 		return codec.Message{}, err
 	}
-	var g goldenEvent
-	if err := json.Unmarshal(raw, &g); err != nil {
+	var e goldenEvent
+	if err := json.Unmarshal(raw, &e); err != nil {
 		return codec.Message{}, err
 	}
 	var data bytes.Buffer
-	if err := json.Compact(&data, g.Data); err != nil {
+	if err := json.Compact(&data, e.Data); err != nil {
 		return codec.Message{}, err
 	}
-	m := codec.Message{Subject: g.Subject, Header: map[string][]string{}, Data: data.Bytes()}
-	for k, v := range g.Headers {
+	m := codec.Message{Subject: e.Subject, Header: map[string][]string{}, Data: data.Bytes()}
+	for k, v := range e.Headers {
 		m.Header[k] = []string{v}
 	}
 	return m, nil
 }
 
-func writeMissingGolden(r domain.Recorded) error {
-	m, err := codec.Encode(r, "golden")
+func (g mode) writeMissing(r domain.Recorded, generation int) error {
+	m, err := g.encode(r, "golden")
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(goldenPath(r.Type, versionOf(m))); !errors.Is(err, fs.ErrNotExist) {
+	had, err := g.load(r.Type, versionOf(m), generation)
+	if err == nil && bytes.Equal(had.Data, m.Data) {
+		return nil
+	}
+	if _, err := os.Stat(g.path(r.Type, versionOf(m), generation)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	g := goldenEvent{Subject: m.Subject, Headers: map[string]string{}, Data: m.Data}
+	e := goldenEvent{Subject: m.Subject, Headers: map[string]string{}, Data: m.Data}
 	for k, v := range m.Header {
-		g.Headers[k] = v[0]
+		e.Headers[k] = v[0]
 	}
-	b, err := indented(g)
+	b, err := indented(e)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(goldenPath(r.Type, versionOf(m)), b, 0o644)
+	return os.WriteFile(g.path(r.Type, versionOf(m), generation), b, 0o644)
 }
 
 // indented returns JSON for people and for git.
@@ -156,66 +212,81 @@ func indented(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Every golden event still reads as the event it was made from, and today's
-// writer returns the same bytes.
+// Every golden event of either mode still reads as the event it was made from, and
+// the mode's writer returns the same bytes.
 func TestGoldenEvents(t *testing.T) {
 	t.Parallel()
-	all := samples()
-	if len(all) != len(domain.Registry) {
-		t.Fatalf("%d samples for %d event types", len(all), len(domain.Registry))
-	}
-	for _, want := range all {
-		t.Run(string(want.Type), func(t *testing.T) {
-			t.Parallel()
-			now, err := codec.Encode(want, "golden")
-			if err != nil {
-				t.Fatal(err)
+	for n, all := range generations() {
+		if len(all) != len(domain.Registry) {
+			t.Fatalf("%d samples for %d event types", len(all), len(domain.Registry))
+		}
+		for _, want := range all {
+			for _, mode := range modes {
+				t.Run(fmt.Sprintf("%s/%d/%s", mode.dir, n+1, want.Type), func(t *testing.T) {
+					t.Parallel()
+					mode.check(t, want, n+1)
+				})
 			}
-			newest := versionOf(now)
-			for version := 1; version < newest; version++ {
-				if _, err := codec.Decode(readGolden(t, want.Type, version)); err != nil {
-					t.Errorf("v%d: %v", version, err)
-				}
-			}
-			golden := readGolden(t, want.Type, newest)
-			got, err := codec.Decode(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			had := want
-			had.Source = "/accession/golden"
-			if diff := cmp.Diff(had, got); diff != "" {
-				t.Errorf("decoded differs (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(golden, now); diff != "" {
-				t.Errorf("encoded differs (-golden +now):\n%s", diff)
-			}
-			raw, err := codec.DecodeRaw(golden)
-			had.Data = nil
-			if diff := cmp.Diff(codec.Raw{Recorded: had, DataVersion: newest, JSON: golden.Data}, raw); diff != "" || err != nil {
-				t.Errorf("without our types it differs: %v (-want +got):\n%s", err, diff)
-			}
-		})
+		}
 	}
 }
 
-// A file in testdata/golden that no version of a type claims would never be
-// checked.
-func TestNoStrayGoldenEvents(t *testing.T) {
-	t.Parallel()
-	files, err := os.ReadDir(filepath.Join("testdata", "golden"))
+func (g mode) check(t *testing.T, want domain.Recorded, generation int) {
+	now, err := g.encode(want, "golden")
 	if err != nil {
 		t.Fatal(err)
 	}
+	newest := versionOf(now)
+	for version := 1; version < newest; version++ {
+		if _, err := codec.Decode(g.read(t, want.Type, version)); err != nil {
+			t.Errorf("v%d: %v", version, err)
+		}
+	}
+	golden, err := g.load(want.Type, newest, generation)
+	if err != nil {
+		t.Fatalf("%v (go test ./eventstore/codec -update writes it)", err)
+	}
+	got, err := codec.Decode(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	had := want
+	had.Source = "/accession/golden"
+	if diff := cmp.Diff(had, got); diff != "" {
+		t.Errorf("decoded differs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(golden, now); diff != "" {
+		t.Errorf("encoded differs (-golden +now):\n%s", diff)
+	}
+	raw, err := codec.DecodeRaw(golden)
+	plain, _ := binary.encode(want, "golden")
+	had.Data = nil
+	if diff := cmp.Diff(codec.Raw{Recorded: had, DataVersion: newest, JSON: plain.Data}, raw); diff != "" || err != nil {
+		t.Errorf("without our types it differs: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// A golden file that no version of a type claims would never be
+// checked.
+func TestNoStrayGoldenEvents(t *testing.T) {
+	t.Parallel()
 	claimed := map[string]bool{}
 	for _, def := range domain.Registry {
 		for version := 1; version <= newestVersion(t, def.Type); version++ {
-			claimed[filepath.Base(goldenPath(def.Type, version))] = true
+			for generation := range generations() {
+				claimed[filepath.Base(binary.path(def.Type, version, generation+1))] = true
+			}
 		}
 	}
-	for _, f := range files {
-		if !claimed[f.Name()] {
-			t.Errorf("%s belongs to no version of an event type", f.Name())
+	for _, mode := range modes {
+		files, err := os.ReadDir(filepath.Join("testdata", mode.dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if !claimed[f.Name()] {
+				t.Errorf("%s belongs to no version of an event type", f.Name())
+			}
 		}
 	}
 }
@@ -244,7 +315,7 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := readGolden(t, domain.EventJobAccepted, 1)
+			m := binary.read(t, domain.EventJobAccepted, 1)
 			tc.spoil(&m)
 			_, err := codec.Decode(m)
 			if !errors.Is(err, codec.ErrBroken) || !strings.Contains(fmt.Sprint(err), tc.want) {

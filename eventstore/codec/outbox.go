@@ -30,15 +30,22 @@ type outboxEvent struct {
 // Epoch, which are known only once the node exists. Text is cleaned and the size
 // limited as by [Encode].
 func MarshalOutbox(events []domain.Recorded) ([]byte, error) {
+	events = slices.Clone(events)
+	data, err := CleanAll(events)
+	if err != nil {
+		return nil, err
+	}
+	return MarshalCleaned(events, data)
+}
+
+// MarshalCleaned is like [MarshalOutbox], for events and their data as [CleanAll]
+// returned them.
+func MarshalCleaned(events []domain.Recorded, data [][]byte) ([]byte, error) {
 	out, byHand := make([]outboxEvent, len(events)), make([]byte, 0, 512*len(events))
 	for i, r := range events {
-		r, data, err := prepare(r)
-		if err != nil {
-			return nil, err
-		}
 		out[i] = outboxEvent{Type: r.Type, Schema: newestVersion(r.Type), Aggregate: r.Aggregate.String(), Version: r.Version,
 			Time: r.Time, BatchID: r.BatchID, Actor: r.Actor, CommandID: r.CommandID, CausationID: r.CausationID,
-			TraceParent: r.TraceParent, Data: data}
+			TraceParent: r.TraceParent, Data: data[i]}
 		byHand = out[i].append(append(byHand, ','))
 	}
 	if len(out) == 0 || slices.ContainsFunc(out, outboxEvent.needsEscape) {

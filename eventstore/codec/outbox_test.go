@@ -13,7 +13,7 @@ func TestOutboxBytes(t *testing.T) {
 	t.Parallel()
 	moved := func(actor domain.Actor, command string, at domain.Time, why *domain.Reason) domain.Recorded {
 		return domain.Recorded{Event: domain.Event{Type: domain.EventJobAccepted, Aggregate: domain.NewJobID(7).Aggregate(), Version: 3,
-			Data: &domain.JobMoved{JobMove: domain.JobMove{From: domain.JobPending, To: domain.JobEstimating, Priority: 5, Reason: why}}},
+			Data: &domain.JobAccepted{JobMove: domain.JobMove{From: domain.JobPending, To: domain.JobEstimating, Priority: 5, Reason: why}}},
 			Actor: actor, CommandID: command, Time: at, BatchID: domain.NewBatchID(2)}
 	}
 	at := domain.At(time.UnixMilli(1_700_000_000_120))

@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,10 +23,11 @@ var (
 )
 
 var parts = map[string]func() (string, error){
-	"message": messagePart,
-	"headers": headersPart,
-	"example": examplePart,
-	"types":   typesPart,
+	"message":    messagePart,
+	"attributes": func() (string, error) { return described("attribute", attributes), nil },
+	"headers":    func() (string, error) { return described("header", headers), nil },
+	"example":    examplePart,
+	"types":      typesPart,
 }
 
 // writePublished writes what is generated from the registry besides schemas.
@@ -87,32 +89,37 @@ func TestPage(t *testing.T) {
 
 // messagePart shows one event.
 func messagePart() (string, error) {
-	m, err := loadGolden(domain.EventJobDownloaded, 1)
+	m, err := structured.load(domain.EventJobDownloaded, 1, len(generations()))
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "```\n%s.%s\n\n", codec.DefaultPrefix, m.Subject)
-	for _, h := range headers {
-		if v := m.Header[h.name]; v != nil {
-			fmt.Fprintf(&b, "%s: %s\n", h.name, v[0])
+	var b, body strings.Builder
+	var event object
+	if err := json.Unmarshal(m.Data, &event); err != nil {
+		return "", err
+	}
+	for i, a := range attributes { // one a line
+		if text, ok := event[a.name]; ok {
+			fmt.Fprintf(&body, "%s%q: %q", []string{"{\n  ", ",\n  "}[min(i, 1)], a.name, text)
 		}
 	}
-	fmt.Fprintf(&b, "\n%s\n```\n", m.Data)
+	_, data, _ := strings.Cut(string(m.Data), `,"data":`)
+	fmt.Fprintf(&b, "```\n%s.%s\n\n%s: %s\n\n%s,\n  \"data\": %s\n}\n```\n", codec.DefaultPrefix, m.Subject,
+		codec.HeaderContentType, m.Header[codec.HeaderContentType][0], body.String(), strings.TrimSuffix(data, "}"))
 	return b.String(), nil
 }
 
-func headersPart() (string, error) {
+func described(what string, list []field) string {
 	var b strings.Builder
-	b.WriteString("| header | always | meaning |\n|---|---|---|\n")
-	for _, h := range headers {
+	b.WriteString("| " + what + " | always | meaning |\n|---|---|---|\n")
+	for _, h := range list {
 		always := "yes"
 		if h.optional {
 			always = ""
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", h.name, always, h.doc)
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // examplePart is the program that the tests of package follow run.

@@ -78,7 +78,7 @@ func fill(t *rapid.T, v reflect.Value, text *rapid.Generator[string]) (lists boo
 func TestParseOrdinary(t *testing.T) {
 	t.Parallel()
 	for _, v := range []domain.EventData{&domain.JobMoved{}, &domain.JobEstimated{}, &domain.JobDownloaded{}, &domain.JobProcessed{},
-		&domain.JobDone{}, &domain.JobDeletion{}, &domain.FileMoved{}, &domain.FileFound{}, &domain.FileStarted{}, &domain.FileFetched{},
+		&domain.JobDone{}, &domain.JobDone{Deposit: &domain.JobDeposit{LocalID: []string{"a", "b"}}, Object: &domain.StoredObject{}}, &domain.JobFailure{}, &domain.JobDeletion{}, &domain.FileMoved{}, &domain.FileFound{}, &domain.FileStarted{}, &domain.FileFetched{},
 		&domain.FileDone{}, &domain.FileDone{Output: &domain.FileOutput{Key: "k"}}, &domain.JobMoved{JobMove: domain.JobMove{Reason: &domain.Reason{Code: "c"}}}} {
 		if data, err := marshal(v); err != nil || !parse(data, reflect.New(reflect.TypeOf(v).Elem()).Interface()) {
 			t.Errorf("%T: %s was left to encoding/json (%v)", v, data, err)

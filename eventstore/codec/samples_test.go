@@ -7,8 +7,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// samples returns one event of every type, each field of its data filled, in the
-// order of the registry. The golden files hold the same events.
+// samples returns one event of every type, in the order of the registry, with each field
+// of its data that the first generation had; see [generations].
 func samples() []domain.Recorded {
 	at := domain.At(time.Date(2026, 3, 14, 15, 9, 26, 535e6, time.UTC))
 	batch, job := domain.NewBatchID(7), domain.NewJobID(42)
@@ -84,7 +84,7 @@ func sampleData(at domain.Time, job domain.JobID) map[domain.EventType]domain.Ev
 			Identifiers: ids, Metadata: domain.Metadata{ErcWho: "Å. Ek", ErcWhat: "Karte", ErcWhen: "1901", ErcWhere: "ark:/99999/fk4abc"}},
 		domain.EventJobHeld:     jobMoved(domain.JobPending, domain.JobHeld),
 		domain.EventJobReleased: jobMoved(domain.JobHeld, domain.JobPending),
-		domain.EventJobAccepted: jobMoved(domain.JobPending, domain.JobEstimating),
+		domain.EventJobAccepted: &domain.JobAccepted{JobMove: move(domain.JobPending, domain.JobEstimating)},
 		domain.EventJobEstimated: &domain.JobEstimated{JobMove: move(domain.JobEstimating, domain.JobProvisioning),
 			Files: 3, Unknown: 1, Bytes: 12345},
 		domain.EventJobProvisioned: jobMoved(domain.JobProvisioning, domain.JobDownloading),
@@ -93,12 +93,12 @@ func sampleData(at domain.Time, job domain.JobID) map[domain.EventType]domain.Ev
 			Primary: "ark:/99999/fk4abc", Version: 2, ManifestKey: "ark+=99999=fk4abc|2|manifest", ManifestSHA256: sampleDigest, Files: 3, Bytes: 12345}},
 		domain.EventJobRecorded:      jobMoved(domain.JobRecording, domain.JobNotify),
 		domain.EventJobCompleted:     &domain.JobDone{JobMove: move(domain.JobNotify, domain.JobCompleted), Callback: "delivered"},
-		domain.EventJobFailed:        jobMoved(domain.JobDownloading, domain.JobFailed),
+		domain.EventJobFailed:        &domain.JobFailure{JobMove: move(domain.JobDownloading, domain.JobFailed)},
 		domain.EventJobRequeued:      jobMoved(domain.JobFailed, domain.JobDownloading),
 		domain.EventJobCleaned:       jobMoved(domain.JobCompleted, domain.JobCompleted),
 		domain.EventJobDeleted:       &domain.JobDeletion{JobMove: move(domain.JobFailed, domain.JobDeleted)},
 		domain.EventJobIdentified:    &domain.JobIdentified{JobMove: move(domain.JobProcessing, domain.JobProcessing), Identifiers: ids, Minted: true},
-		domain.EventJobWaiting:       jobMoved(domain.JobProvisioning, domain.JobProvisioning),
+		domain.EventJobWaiting:       &domain.JobWaiting{JobMove: move(domain.JobProvisioning, domain.JobProvisioning)},
 		domain.EventJobReprioritised: jobMoved(domain.JobPending, domain.JobPending),
 
 		domain.EventSettingChanged: &domain.SettingChanged{Kind: domain.HoldCollection, Name: "Maps_1", From: "open", To: "held",
@@ -136,11 +136,11 @@ func sampleFileData(at domain.Time, job domain.JobID) map[domain.EventType]domai
 func sampleMendData(of map[domain.EventType]domain.EventData) map[domain.EventType]domain.EventData {
 	batch, _ := domain.MoveOfBatch(of[domain.EventBatchReported])
 	job, _ := domain.MoveOfJob(of[domain.EventJobWaiting])
-	mended := []domain.Mended{{Code: "queue_entry_wrong", Where: "/jobs/states/failed/05-jid0000000042", Found: "it"}}
+	repaired := []domain.Repaired{{Code: "queue_entry_wrong", Where: "/jobs/states/failed/05-jid0000000042", Found: "it"}}
 	return map[domain.EventType]domain.EventData{
-		domain.EventBatchRepaired:   &domain.BatchRepaired{BatchMove: batch, Mended: mended, More: 1},
-		domain.EventJobRepaired:     &domain.JobRepaired{JobMove: job, Mended: mended, More: 1},
-		domain.EventSettingRepaired: &domain.SettingRepaired{Kind: domain.HoldCollection, Name: "Maps_1", Mended: mended, More: 1},
+		domain.EventBatchRepaired:   &domain.BatchRepaired{BatchMove: batch, Repaired: repaired, More: 1},
+		domain.EventJobRepaired:     &domain.JobRepaired{JobMove: job, Repaired: repaired, More: 1},
+		domain.EventSettingRepaired: &domain.SettingRepaired{Kind: domain.HoldCollection, Name: "Maps_1", Repaired: repaired, More: 1},
 		domain.EventSettingRestored: &domain.SettingRestored{Kind: domain.HoldAudit, Name: domain.AuditMaintenance, What: domain.RestoredZooKeeper, Epoch: 2, Events: 99},
 	}
 }

@@ -57,6 +57,29 @@ func generateSchema(def domain.EventDef) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
+// settingSchema makes the schema of setting.changed for one kind of settings.
+func settingSchema(k domain.SettingKind) (*jsonschema.Schema, error) {
+	def, _ := domain.Lookup(domain.EventSettingChanged)
+	s, err := generateSchema(def)
+	if err != nil {
+		return nil, err
+	}
+	s.ID += jsonschema.ID(":" + string(k.Kind))
+	s.Title, s.Description = s.Title+", kind "+string(k.Kind), k.Doc
+	kind, _ := s.Properties.Get("kind")
+	kind.Const = string(k.Kind)
+	for _, name := range []string{"previous", "value"} {
+		property, _ := s.Properties.Get(name)
+		property.Required = []string{k.Value}
+	}
+	return s, nil
+}
+
+// settingPath is the file of a kind's schema.
+func settingPath(k domain.SettingKind) string {
+	return filepath.Join(docs, "schemas", "settings", "setting.changed."+string(k.Kind)+".v1.schema.json")
+}
+
 // schemaOfType returns the types whose JSON is not what their Go kind says.
 func schemaOfType(t reflect.Type) *jsonschema.Schema {
 	null := &jsonschema.Schema{Type: "null"}
@@ -151,7 +174,7 @@ func TestSchemas(t *testing.T) {
 			}
 			for version := 1; version <= newest; version++ {
 				schema := compile(t, def.Type, version)
-				if err := validate(schema, readGolden(t, def.Type, version).Data); err != nil {
+				if err := validate(schema, binary.read(t, def.Type, version).Data); err != nil {
 					t.Error(err)
 				}
 				for _, bad := range []string{`{}`, `null`, `{"from":"nowhere","to":"nowhere"}`} {
@@ -163,8 +186,45 @@ func TestSchemas(t *testing.T) {
 		})
 	}
 	found, err := os.ReadDir(filepath.Join(docs, "schemas"))
-	if err != nil || len(found) != files {
-		t.Errorf("%d schemas for %d versions of event types (%v)", len(found), files, err)
+	if err != nil || len(found) != files+1 { // and those of settings
+		t.Errorf("%d schemas for %d versions of event types (%v)", len(found)-1, files, err)
+	}
+}
+
+// Each kind of settings has a schema of its own, and the golden event of that kind
+// agrees with it.
+func TestSettingSchemas(t *testing.T) {
+	t.Parallel()
+	golden := binary.read(t, domain.EventSettingChanged, 1).Data
+	for _, k := range domain.SettingKinds {
+		s, err := settingSchema(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := indented(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := os.ReadFile(settingPath(k))
+		if err != nil || !bytes.Equal(stored, want) {
+			t.Errorf("%s: the stored schema is not that of the struct (%v): go test ./eventstore/codec -update writes it", k.Kind, err)
+			continue
+		}
+		schema := compileFile(t, settingPath(k), string(s.ID))
+		event := bytes.Replace(golden, []byte(`"kind":"collection"`), []byte(`"kind":"`+string(k.Kind)+`"`), 1)
+		if err := validate(schema, event); err != nil {
+			t.Errorf("%s: %v", k.Kind, err)
+		}
+		if validate(schema, bytes.Replace(event, []byte(`"value":{"hold"`), []byte(`"value":{"other"`), 1)) == nil {
+			t.Errorf("%s: a value of another kind is valid", k.Kind)
+		}
+		if validate(schema, bytes.Replace(event, []byte(`"kind":"`+string(k.Kind)), []byte(`"kind":"weather`), 1)) == nil {
+			t.Errorf("%s: another kind is valid", k.Kind)
+		}
+	}
+	found, err := os.ReadDir(filepath.Dir(settingPath(domain.SettingKinds[0])))
+	if err != nil || len(found) != len(domain.SettingKinds) {
+		t.Errorf("%d schemas for %d kinds of settings (%v)", len(found), len(domain.SettingKinds), err)
 	}
 }
 
@@ -173,7 +233,7 @@ func TestSchemas(t *testing.T) {
 func TestSchemasAreStrict(t *testing.T) {
 	t.Parallel()
 	schema := compile(t, domain.EventJobProcessed, 1)
-	good := string(readGolden(t, domain.EventJobProcessed, 1).Data)
+	good := string(binary.read(t, domain.EventJobProcessed, 1).Data)
 	if err := validate(schema, []byte(strings.Replace(good, "{", `{"added_later":1,`, 1))); err != nil {
 		t.Error(err)
 	}
@@ -194,7 +254,12 @@ func TestSchemasAreStrict(t *testing.T) {
 
 func compile(t *testing.T, name domain.EventType, version int) *validator.Schema {
 	t.Helper()
-	f, err := os.Open(schemaPath(name, version))
+	return compileFile(t, schemaPath(name, version), codec.SchemaID(name, version))
+}
+
+func compileFile(t *testing.T, path, id string) *validator.Schema {
+	t.Helper()
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +270,6 @@ func compile(t *testing.T, name domain.EventType, version int) *validator.Schema
 	}
 	c := validator.NewCompiler()
 	c.DefaultDraft(validator.Draft2020)
-	id := codec.SchemaID(name, version)
 	if err := c.AddResource(id, doc); err != nil {
 		t.Fatal(err)
 	}

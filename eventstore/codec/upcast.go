@@ -40,7 +40,7 @@ type step struct {
 	from int
 }
 
-// newUpcasts refuses a graph with a step that is missing, doubled or leads
+// newUpcasts refuses a graph with a step that is missing, duplicate or leads
 // nowhere.
 func newUpcasts(newest map[domain.EventType]int, list []Upcaster) (upcasts, error) {
 	u := upcasts{newest: newest, steps: make(map[step]func([]byte) ([]byte, error), len(list))}
@@ -51,8 +51,8 @@ func newUpcasts(newest map[domain.EventType]int, list []Upcaster) (upcasts, erro
 	}
 	for _, c := range list {
 		s := step{c.Type, c.From}
-		if _, double := u.steps[s]; double || c.From < 1 || c.From >= u.version(c.Type) || c.Up == nil {
-			return u, fmt.Errorf("upcasters: the step of %s from v%d is doubled, empty or leads past v%d: %w", c.Type, c.From, u.version(c.Type), ErrBroken)
+		if _, duplicate := u.steps[s]; duplicate || c.From < 1 || c.From >= u.version(c.Type) || c.Up == nil {
+			return u, fmt.Errorf("upcasters: the step of %s from v%d is duplicate, empty or leads past v%d: %w", c.Type, c.From, u.version(c.Type), ErrBroken)
 		}
 		u.steps[s] = c.Up
 	}

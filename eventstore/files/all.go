@@ -16,28 +16,29 @@ import (
 const (
 	// MaxEvents is how many events of files go into one write.
 	MaxEvents       = 1000
-	concurrentReads = 16 // questions to the log at once
+	concurrentReads = 16 // reads of the log at once
 	maxTries        = 20 // of one file, before its conflicts count as an error
 )
 
 // fileWork is one request of a call, until it has its result.
 type fileWork struct {
 	Request
-	result *Result
-	at     knownFile
-	known  bool // at may be decided upon
-	loaded bool // at comes from the log
-	unsure bool // a write of it may have happened
-	tries  int
-	rows   []string
-	events []domain.Recorded
-	after  domain.File
+	result       *Result
+	at           knownFile
+	known        bool // at may be decided upon
+	loaded       bool // at comes from the log
+	mayBeWritten bool // an earlier write of it has an unknown outcome
+	tries        int
+	rows         []string
+	events       []domain.Recorded
+	json         [][]byte // their data
+	after        domain.File
 }
 
 // filesCall is one call of All.
 type filesCall struct {
 	*Handler
-	order eventstore.Meta
+	meta eventstore.Meta
 	// retry: the caller gave the command id, so that an earlier call may have
 	// written.
 	retry bool
@@ -51,27 +52,27 @@ type filesCall struct {
 //
 // A command id applies once to each file: a call with the same id again returns what
 // the first one wrote.
-func (h *Handler) All(ctx context.Context, asks []Request, o eventstore.Meta) ([]Result, error) {
-	c := filesCall{Handler: h, order: o, retry: o.CommandID != ""}
+func (h *Handler) All(ctx context.Context, requests []Request, o eventstore.Meta) ([]Result, error) {
+	c := filesCall{Handler: h, meta: o, retry: o.CommandID != ""}
 	if !c.retry {
-		c.order.CommandID = h.NewID()
+		c.meta.CommandID = h.NewID()
 	}
-	c.order.CommandID = codec.CleanText(c.order.CommandID)
-	results := make([]Result, len(asks))
-	work := make([]*fileWork, 0, len(asks))
-	seen := make(map[domain.FileHash]bool, len(asks))
-	for i, ask := range asks {
-		_, discovery := ask.Command.(domain.DiscoverFile)
+	c.meta.CommandID = codec.CleanText(c.meta.CommandID)
+	results := make([]Result, len(requests))
+	work := make([]*fileWork, 0, len(requests))
+	seen := make(map[domain.FileHash]bool, len(requests))
+	for i, r := range requests {
+		_, discovery := r.Command.(domain.DiscoverFile)
 		switch {
-		case !seen[ask.Hash]:
-			seen[ask.Hash] = true
+		case !seen[r.Hash]:
+			seen[r.Hash] = true
 			// Most discovered files are new: append before reading.
-			work = append(work, &fileWork{Request: ask, result: &results[i],
-				at: knownFile{file: domain.File{Hash: ask.Hash}}, known: discovery})
+			work = append(work, &fileWork{Request: r, result: &results[i],
+				at: knownFile{file: domain.File{Hash: r.Hash}}, known: discovery})
 		case discovery:
 			c.duplicate(&results[i])
 		default:
-			results[i].Err = fmt.Errorf("%s is named twice in one call: ask one after the other: %w", ask.Hash.Aggregate(), eventstore.ErrBroken)
+			results[i].Err = fmt.Errorf("%s is named twice in one call: send one request after the other: %w", r.Hash.Aggregate(), eventstore.ErrBroken)
 		}
 	}
 	for len(work) > 0 {
@@ -90,7 +91,7 @@ func (h *Handler) All(ctx context.Context, asks []Request, o eventstore.Meta) ([
 // round decides and appends each item of work once, and returns those to repeat; with
 // an error, those without a result.
 func (c *filesCall) round(ctx context.Context, work []*fileWork) (again []*fileWork, err error) {
-	if err := c.know(ctx, work); err != nil {
+	if err := c.loadStates(ctx, work); err != nil {
 		return work, err
 	}
 	ready := work[:0:0]
@@ -106,10 +107,10 @@ func (c *filesCall) round(ctx context.Context, work []*fileWork) (again []*fileW
 		}
 	}
 	for len(ready) > 0 {
-		chunk := ready[:fit(ready)]
+		chunk := ready[:batchSize(ready)]
 		ready = ready[len(chunk):]
-		redo, err := c.append(ctx, chunk)
-		again = append(again, redo...)
+		repeat, err := c.append(ctx, chunk)
+		again = append(again, repeat...)
 		if err != nil {
 			return append(again, ready...), err
 		}
@@ -117,8 +118,8 @@ func (c *filesCall) round(ctx context.Context, work []*fileWork) (again []*fileW
 	return again, nil
 }
 
-// fit returns how many items of work fit into one write.
-func fit(work []*fileWork) int {
+// batchSize returns how many items of work fit into one write.
+func batchSize(work []*fileWork) int {
 	events := 0
 	for i, w := range work {
 		if events += len(w.events); events > MaxEvents {
@@ -128,22 +129,22 @@ func fit(work []*fileWork) int {
 	return len(work)
 }
 
-// know loads the states that are not known.
-func (c *filesCall) know(ctx context.Context, work []*fileWork) error {
+// loadStates loads the states that are not known.
+func (c *filesCall) loadStates(ctx context.Context, work []*fileWork) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrentReads)
 	for _, w := range work {
 		if w.known {
 			continue
 		}
-		if w.tries == 0 && !w.unsure && !c.retry {
+		if w.tries == 0 && !w.mayBeWritten && !c.retry {
 			if at, ok := c.cache.get(w.Hash); ok {
 				w.at, w.known = at, true
 				continue
 			}
 		}
 		g.Go(func() (err error) {
-			w.at, err = c.load(gctx, w.Hash, c.order.CommandID)
+			w.at, err = c.load(gctx, w.Hash, c.meta.CommandID)
 			w.known, w.loaded = true, true
 			return err
 		})
@@ -155,8 +156,8 @@ func (c *filesCall) know(ctx context.Context, work []*fileWork) error {
 // events and not done, the state must be read first.
 func (c *filesCall) decide(w *fileWork) (done bool, err error) {
 	w.events = nil
-	if len(w.at.mine) > 0 {
-		*w.result = Result{File: w.at.file, Seq: w.at.seq, Events: w.at.mine}
+	if len(w.at.ofCommand) > 0 {
+		*w.result = Result{File: w.at.file, Seq: w.at.seq, Events: w.at.ofCommand}
 		return true, nil
 	}
 	dec, err := domain.DecideFile(w.at.file, w.Command)
@@ -178,7 +179,7 @@ func (c *filesCall) decide(w *fileWork) (done bool, err error) {
 	if d, ok := w.Command.(domain.DiscoverFile); ok {
 		batch = d.Spec.BatchID
 	}
-	if w.events, err = c.order.Stamp(domain.At(c.Clock()), dec.Events, batch); err != nil {
+	if w.events, w.json, err = c.meta.Stamp(domain.At(c.Clock()), dec.Events, batch); err != nil {
 		return true, err
 	}
 	w.rows, w.after = dec.Rows, w.at.file
@@ -196,8 +197,8 @@ func (c *filesCall) decide(w *fileWork) (done bool, err error) {
 func (c *filesCall) append(ctx context.Context, chunk []*fileWork) (again []*fileWork, err error) {
 	var events []eventstore.Append
 	for _, w := range chunk {
-		for _, e := range w.events {
-			events = append(events, eventstore.Append{Event: e, ExpectSeq: w.at.seq})
+		for i, e := range w.events {
+			events = append(events, eventstore.Append{Event: e, JSON: w.json[i], ExpectSeq: w.at.seq})
 		}
 	}
 	seqs, err := c.Log.Append(ctx, events)
@@ -243,21 +244,21 @@ func (c *filesCall) refused(ctx context.Context, chunk []*fileWork, why error) (
 	if err := g.Wait(); err != nil {
 		return chunk, err
 	}
-	var stay []*fileWork
+	var unchanged []*fileWork
 	for i, w := range chunk {
-		w.unsure = w.unsure || errors.Is(why, eventstore.ErrUnknown)
+		w.mayBeWritten = w.mayBeWritten || errors.Is(why, eventstore.ErrUnknown)
 		_, discovery := w.Command.(domain.DiscoverFile)
 		switch {
 		case lasts[i].Seq == w.at.seq:
-			stay = append(stay, w)
-		case discovery && !w.unsure && !c.retry && lasts[i].CommandID != c.order.CommandID:
+			unchanged = append(unchanged, w)
+		case discovery && !w.mayBeWritten && !c.retry && lasts[i].CommandID != c.meta.CommandID:
 			c.duplicate(w.result)
 		default:
 			again = c.reload(again, w, why)
 		}
 	}
-	if len(stay) < len(chunk) {
-		return append(again, stay...), nil
+	if len(unchanged) < len(chunk) {
+		return append(again, unchanged...), nil
 	}
 	// None has changed: the read was too early, or the write was not stored.
 	if len(chunk) > 1 {

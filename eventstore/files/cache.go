@@ -26,15 +26,20 @@ func (c *cache) get(hash domain.FileHash) (knownFile, bool) {
 	return c.files.Get(hash)
 }
 
-// put keeps a state unless a later one is known.
+// put keeps a state unless a later one is known, or the file is done: then it is hardly
+// asked for again.
 func (c *cache) put(hash domain.FileHash, at knownFile) {
-	at.mine = nil
+	at.ofCommand = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.files == nil {
 		c.files = recent.New[domain.FileHash, knownFile](cached)
 	}
-	if known, _ := c.files.Get(hash); known.seq <= at.seq {
+	switch known, _ := c.files.Get(hash); {
+	case known.seq > at.seq:
+	case at.file.State == domain.FileProcessed:
+		c.files.Delete(hash)
+	default:
 		c.files.Set(hash, at)
 	}
 }

@@ -1,6 +1,10 @@
 package files
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+)
 
 // TestCache: the cache never goes back to an older state.
 // Shows: P8
@@ -14,5 +18,13 @@ func TestCache(t *testing.T) {
 	c.put("a", knownFile{seq: 4})
 	if at, ok := c.get("a"); !ok || at.seq != 5 {
 		t.Fatalf("%t, sequence %d", ok, at.seq)
+	}
+	c.put("a", knownFile{file: domain.File{State: domain.FileProcessed}, seq: 4})
+	if _, ok := c.get("a"); !ok {
+		t.Error("an older state removed a newer one")
+	}
+	c.put("a", knownFile{file: domain.File{State: domain.FileProcessed}, seq: 6})
+	if at, ok := c.get("a"); ok {
+		t.Errorf("a file that is done is kept: %+v", at)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Handler is the only door through which files change: load → decide → append
+// Handler is the only way to change files: load → decide → append
 // to the file's own subject, expecting the event that was decided upon. The log is
 // all the state that files have: a conflict makes the handler load and decide
 // again. It is safe for concurrent use; its zero cache is ready.
@@ -36,7 +36,7 @@ type Request struct {
 	Command domain.FileCommand
 }
 
-// Result is the answer to one [Request].
+// Result is the outcome of one [Request].
 type Result struct {
 	// File is the state after the command. Times that the log gives to events which
 	// this handler wrote and has not read yet are zero; [Handler.Load] has them.
@@ -67,11 +67,11 @@ func (h *Handler) File(ctx context.Context, hash domain.FileHash, cmd domain.Fil
 // were not known before. Those that the rules refuse do not affect the others; the
 // error then says how many were refused, and why the first.
 func (h *Handler) DiscoverAll(ctx context.Context, files []domain.DiscoverFile, o eventstore.Meta) (fresh int, err error) {
-	asks := make([]Request, len(files))
+	requests := make([]Request, len(files))
 	for i, f := range files {
-		asks[i] = Request{f.Spec.Hash(), f}
+		requests[i] = Request{f.Spec.Hash(), f}
 	}
-	results, err := h.All(ctx, asks, o)
+	results, err := h.All(ctx, requests, o)
 	var refused error
 	bad := 0
 	for _, r := range results {
@@ -153,9 +153,9 @@ func (h *Handler) files(ctx context.Context, hashes []domain.FileHash, known fun
 // knownFile is a file's state and the sequence of its last event; the zero value is
 // a file that was not discovered.
 type knownFile struct {
-	file domain.File
-	seq  uint64
-	mine []domain.Recorded // events of the command asked about
+	file      domain.File
+	seq       uint64
+	ofCommand []domain.Recorded // events of the command that was asked for
 }
 
 // load folds a file's events and caches the result.
@@ -171,7 +171,7 @@ func (h *Handler) load(ctx context.Context, hash domain.FileHash, commandID stri
 		}
 		at.seq = r.Seq
 		if commandID != "" && r.CommandID == commandID {
-			at.mine = append(at.mine, r)
+			at.ofCommand = append(at.ofCommand, r)
 		}
 	}
 	if at.seq > 0 {

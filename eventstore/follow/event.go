@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/eventstore/codec"
@@ -38,25 +39,27 @@ type Event struct {
 
 // decode reads a message of the log. The position is there in any case.
 func decode(prefix string, created time.Time, stream string, msg jetstream.Msg, meta *jetstream.MsgMetadata) (Event, error) {
-	at := Position{Stream: stream, Created: created, Seq: meta.Sequence.Stream,
-		ID: msg.Headers().Get(headerID), Command: msg.Headers().Get(headerCommand)}
+	at := Position{Stream: stream, Created: created, Seq: meta.Sequence.Stream}
 	r, err := codec.DecodeRaw(codec.Message{Subject: strings.TrimPrefix(msg.Subject(), prefix+"."), Header: msg.Headers(), Data: msg.Data()})
 	if err != nil {
+		there := identify(msg.Headers(), msg.Data())
+		at.ID, at.Command = there.ID, there.Command
 		return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: err.Error()}
 	}
+	at.ID, at.Command = r.ID(), r.CommandID
 	stored := meta.Timestamp
 	if first := msg.Headers().Get(codec.HeaderStored); first != "" {
 		if stored, err = time.Parse(time.RFC3339Nano, first); err != nil {
 			return Event{Position: at}, &Error{Err: ErrUnreadable, Stream: stream, Position: at, Text: codec.HeaderStored + ": " + err.Error()}
 		}
 	}
-	return Event{ID: r.ID(), Type: string(r.Type), Subject: r.Aggregate.String(), Version: r.Version,
+	return Event{ID: at.ID, Type: string(r.Type), Subject: r.Aggregate.String(), Version: r.Version,
 		Time: r.Time.Time, Stored: stored.UTC(), Batch: string(r.BatchID), Actor: string(r.Actor),
 		Command: r.CommandID, Cause: r.CausationID, Trace: r.TraceParent, Source: r.Source, Zxid: r.Zxid, Epoch: r.Epoch,
 		Data: r.JSON, DataVersion: r.DataVersion, Position: at}, nil
 }
 
-const (
-	headerID      = "ce-id"
-	headerCommand = "ce-commandid"
-)
+// identify reads what a message says it is, also when the event cannot be read.
+func identify(header nats.Header, data []byte) codec.Identity {
+	return codec.Identify(codec.Message{Header: header, Data: data})
+}

@@ -1,6 +1,7 @@
 package follow_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/eventstore/follow"
+	"github.com/accession-ingest/accession/internal/testkit/binarymode"
 )
 
 // A reader sees all that the envelope says, and the data as it was written.
@@ -20,8 +22,7 @@ func TestEvent(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
 	m := waiting(7, 1)
-	m.Header["ce-causationid"], m.Header["ce-traceparent"] = []string{"job/jid0000000006/3"}, []string{"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
-	m.Data = append(m.Data[:len(m.Data)-1:len(m.Data)-1], `,"added_later":1}`...)
+	m.Data = bytes.Replace(m.Data, []byte(`,"data":{`), []byte(`,"causationid":"job/jid0000000006/3","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","data":{"added_later":1,`), 1)
 	before := time.Now().Add(-time.Minute)
 	l.mustAppend(t, m)
 	for e, err := range open(t, l.Options).Events(within(t)) {
@@ -31,16 +32,81 @@ func TestEvent(t *testing.T) {
 		if e.Stored.Before(before) || e.Position.Created.Before(before) {
 			t.Errorf("stored at %s, stream created at %s", e.Stored, e.Position.Created)
 		}
+		_, data, _ := bytes.Cut(bytes.TrimSuffix(m.Data, []byte("}")), []byte(`"data":`))
 		want := follow.Event{ID: "job/jid0000000007/1", Type: "job.waiting", Subject: "job/jid0000000007", Version: 1,
 			Time: time.UnixMilli(1_700_000_000_000).UTC(), Stored: e.Stored, Batch: "bid0000000002", Actor: "daemon/test",
 			Command: "command of job/jid0000000007/1", Cause: "job/jid0000000006/3", Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-			Source: "/accession/test", Zxid: 1, Epoch: 1, Data: m.Data, DataVersion: 1,
-			Position: follow.Position{Stream: l.Stream, Created: e.Position.Created, Seq: 1, ID: "job/jid0000000007/1", Command: "command%20of%20job/jid0000000007/1"}}
+			Source: "/accession/test", Zxid: 1, Epoch: 1, Data: data, DataVersion: 1,
+			Position: follow.Position{Stream: l.Stream, Created: e.Position.Created, Seq: 1, ID: "job/jid0000000007/1", Command: "command of job/jid0000000007/1"}}
 		if diff := cmp.Diff(want, e); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		break
 	}
+}
+
+// A log whose first events are in binary mode, and later ones in structured mode, is read
+// as one; positions in the first part, as earlier builds stored them, stay valid.
+func TestBothModes(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	newer := []codec.Message{waiting(1, 1), waiting(2, 1), waiting(1, 2)}
+	for _, m := range newer {
+		l.mustAppend(t, inBinaryMode(t, m))
+	}
+	l.mustAppend(t, waiting(2, 2), waiting(1, 3))
+	var all []follow.Event
+	for e, err := range open(t, l.Options).Events(within(t)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, e); len(all) == 5 {
+			break
+		}
+	}
+	other := newLog(t) // the same history, all of it in structured mode
+	other.mustAppend(t, append(newer, waiting(2, 2), waiting(1, 3))...)
+	n := 0
+	for e, err := range open(t, other.Options).Events(within(t)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := all[n]
+		e.Stored, e.Position.Created, e.Position.Stream = want.Stored, want.Position.Created, want.Position.Stream
+		if diff := cmp.Diff(want, e); diff != "" {
+			t.Errorf("event %d (-binary +structured):\n%s", n+1, diff)
+		}
+		if n++; n == 5 {
+			break
+		}
+	}
+	for _, command := range []string{all[1].Position.Command, "command%20of%20job/jid0000000002/1"} {
+		o := l.Options
+		o.After = all[1].Position
+		o.After.Command = command
+		if ids, _ := take(t, open(t, o), 3); ids[0] != all[2].ID {
+			t.Errorf("after %s of %q: %v", o.After.ID, command, ids)
+		}
+	}
+	o := l.Options
+	o.After = all[1].Position
+	o.After.Command = "another"
+	if _, err := follow.Open(within(t), o); !errors.Is(err, follow.ErrStream) {
+		t.Errorf("an event of another command is there: %v", err)
+	}
+}
+
+// inBinaryMode returns a message as earlier builds wrote it.
+func inBinaryMode(t *testing.T, m codec.Message) codec.Message {
+	t.Helper()
+	r, err := codec.Decode(m)
+	if err == nil {
+		m, err = binarymode.Encode(r, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // After a break everything that was not dealt with comes, once and in order,
@@ -68,7 +134,7 @@ func TestResume(t *testing.T) {
 		},
 			func(m codec.Message) bool { return m.Subject[:3] == "bat" }},
 		"a batch": {func(o *follow.Options) { o.Batch = "bid0000000001" },
-			func(m codec.Message) bool { return m.Header["ce-batchid"][0] == "bid0000000001" }},
+			func(m codec.Message) bool { return bytes.Contains(m.Data, []byte(`"batchid":"bid0000000001"`)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +142,7 @@ func TestResume(t *testing.T) {
 			for v := range int64(4) {
 				for _, m := range []codec.Message{waiting(1, v+1), waiting(2, v+1), held(3, v+1), waiting(4, v+1)} {
 					if tc.want(m) {
-						want = append(want, m.Header["ce-id"][0])
+						want = append(want, codec.Identify(m).ID)
 					}
 				}
 			}
@@ -139,7 +205,7 @@ func TestNew(t *testing.T) {
 			o.New, o.After = false, first.Position()
 			for _, f := range []*follow.Follower{first, open(t, o)} {
 				ids, _ := take(t, f, 2)
-				want := []string{waiting(1, old+1).Header["ce-id"][0], waiting(1, old+2).Header["ce-id"][0]}
+				want := []string{codec.Identify(waiting(1, old+1)).ID, codec.Identify(waiting(1, old+2)).ID}
 				if diff := cmp.Diff(want, ids); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 var owner = &server.User{Username: "owner", Password: "o"}
@@ -151,7 +153,7 @@ func TestRightsOfCommands(t *testing.T) {
 		`","config":{"name":"my-worker","durable_name":"my-worker","deliver_policy":"all","ack_policy":"explicit","filter_subject":"`+l.Prefix+`.job.*"}}`)
 	ask("$JS.API.CONSUMER.INFO."+l.Stream+".my-worker", "")
 	next := ask("$JS.API.CONSUMER.MSG.NEXT."+l.Stream+".my-worker", `{"batch":1}`)
-	if next.Header.Get("ce-id") != "job/jid0000000001/1" {
+	if codec.Identify(codec.Message{Header: next.Header, Data: next.Data}).ID != "job/jid0000000001/1" {
 		t.Fatalf("the consumer gives %s: %s", next.Subject, next.Data)
 	}
 	ask(next.Reply, "+ACK")

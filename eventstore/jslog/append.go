@@ -35,9 +35,10 @@ type batch struct {
 }
 
 // Append implements eventstore.Log. While the server cannot be reached it tries again
-// until ctx ends, and then returns ErrUnknown; so it does when an answer was lost and
-// others have written since. More than MaxBatch events or MaxBatchBytes, and an event
-// that cannot be written, are ErrBroken.
+// until ctx ends. ErrUnknown: ctx has ended, or an answer was lost and other events of
+// these aggregates have been written since, so that it cannot be found out whether the
+// batch was. ErrBroken: more than MaxBatch events or MaxBatchBytes, or an event that
+// cannot be written.
 func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -46,22 +47,22 @@ func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64,
 	if err != nil {
 		return nil, err
 	}
-	unsure := false // a try may have been written without an answer
+	maybeWritten := false // a try may have been written without an answer
 	seqs, err := retry(ctx, l.nc, func(backoff.BackOff) ([]uint64, error) {
 		seqs, err := l.publish(ctx, b)
 		if err == nil {
 			return seqs, nil
 		}
 		refused := refusal(err)
-		if errors.Is(refused, eventstore.ErrBroken) || !unsure && refused != nil {
+		if errors.Is(refused, eventstore.ErrBroken) || !maybeWritten && refused != nil {
 			return nil, b.failed(refused, err)
 		}
-		unsure = true
-		seqs, lost := l.settle(ctx, b)
-		if errors.Is(lost, eventstore.ErrUnknown) || errors.Is(lost, eventstore.ErrConflict) && refused != nil {
-			return nil, b.failed(lost, err)
+		maybeWritten = true
+		seqs, settleErr := l.settle(ctx, b)
+		if errors.Is(settleErr, eventstore.ErrUnknown) || errors.Is(settleErr, eventstore.ErrConflict) && refused != nil {
+			return nil, b.failed(settleErr, err)
 		}
-		if lost != nil {
+		if settleErr != nil {
 			return nil, err
 		}
 		return seqs, nil
@@ -107,11 +108,11 @@ func (l *Log) encode(events []eventstore.Append) (batch, error) {
 	}
 	bytes := 0
 	for i, e := range events {
-		msg, err := l.message(l.cfg.Prefix, e.Event)
+		msg, err := l.message(l.cfg.Prefix, e.Event, e.JSON)
 		if err != nil {
 			return b, err
 		}
-		if i == 0 { // refuses all of them
+		if i == 0 { // the server refuses the whole batch if the stream is another
 			msg.Header.Set(jetstream.ExpectedStreamHeader, l.cfg.Stream)
 		}
 		if !e.Stored.IsZero() {
@@ -129,9 +130,16 @@ func (l *Log) encode(events []eventstore.Append) (batch, error) {
 	return b, nil
 }
 
-// message encodes an event; its subject is below prefix.
-func (l *Log) message(prefix string, r domain.Recorded) (*nats.Msg, error) {
-	m, err := codec.Encode(r, l.cfg.Instance)
+// message encodes an event, whose data may be known as JSON; its subject is below
+// prefix.
+func (l *Log) message(prefix string, r domain.Recorded, data []byte) (*nats.Msg, error) {
+	var m codec.Message
+	var err error
+	if data == nil {
+		m, err = codec.Encode(r, l.cfg.Instance)
+	} else {
+		m, err = codec.EncodeCleaned(r, data, l.cfg.Instance)
+	}
 	if err != nil {
 		return nil, err
 	}

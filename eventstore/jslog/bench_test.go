@@ -115,8 +115,8 @@ func (o *fullOutbox) Lead(ctx context.Context, _ int) (context.Context, func(), 
 	return ctx, func() {}, nil
 }
 
-func (o *fullOutbox) Unsent(context.Context, int) (eventstore.Offset, error) {
-	return eventstore.Offset{}, nil
+func (o *fullOutbox) Mark(context.Context, int) (eventstore.Mark, error) {
+	return eventstore.Mark{}, nil
 }
 
 func (o *fullOutbox) Read(_ context.Context, _ int, after eventstore.Offset, limit int) ([]eventstore.Item, error) {
@@ -129,8 +129,8 @@ func (o *fullOutbox) Wait(ctx context.Context, _ int, _ eventstore.Offset) error
 	return nil
 }
 
-func (o *fullOutbox) Sent(_ context.Context, _ int, upTo eventstore.Offset) error {
-	if upTo.Seq == int64(len(o.items)) {
+func (o *fullOutbox) MoveMark(_ context.Context, _ int, upTo eventstore.Mark) error {
+	if upTo.Offset.Seq == int64(len(o.items)) {
 		close(o.end)
 	}
 	return nil

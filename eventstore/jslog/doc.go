@@ -1,7 +1,7 @@
 // Package jslog keeps the log of events in a JetStream stream.
 //
 // The stream takes every subject below a prefix, one exact subject per
-// aggregate; an event is a CloudEvent in binary mode, see codec.Encode. The
+// aggregate; an event is a CloudEvent in structured mode, see codec.Encode. The
 // stream's sequence is the event's.
 //
 // How it keeps the promises of eventstore.Log:

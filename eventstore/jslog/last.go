@@ -31,17 +31,16 @@ func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEven
 	if err != nil {
 		return eventstore.LastEvent{}, fmt.Errorf("last event of %s: %w", a, err)
 	}
-	version, command, err := codec.DecodeVersion(m.Header)
+	version, command, err := codec.DecodeVersion(codec.Message{Header: m.Header, Data: m.Data})
 	if err != nil {
 		return eventstore.LastEvent{}, fmt.Errorf("log %s, sequence %d: %w", l.cfg.Stream, m.Sequence, err)
 	}
 	return eventstore.LastEvent{Version: version, Seq: m.Sequence, CommandID: command}, nil
 }
 
-// settle finds out whether a batch whose answer was lost is in the log. It returns its
-// sequences; or ErrConflict: it is not there; or ErrUnknown: others have written
-// behind it, by any process; or another error when the server does not
-// answer.
+// settle finds out whether a batch whose answer was lost is in the log, and then returns
+// its sequences. ErrConflict: it is not there. ErrUnknown: an aggregate has later events
+// than the batch, so it cannot be told. Other errors: the server does not answer.
 func (l *Log) settle(ctx context.Context, b batch) ([]uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
 	defer cancel()

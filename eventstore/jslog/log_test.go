@@ -138,12 +138,12 @@ func TestAppendRefuses(t *testing.T) {
 	l := open(t)
 	mustAppend(t, l, first(event(1, 1), event(2, 1))...)
 	large := event(5, 1)
-	large.Data = &domain.JobMoved{JobMove: domain.JobMove{Reason: &domain.Reason{Message: strings.Repeat("x", codec.MaxEventBytes)}}}
+	large.Data = &domain.JobWaiting{JobMove: domain.JobMove{Reason: &domain.Reason{Message: strings.Repeat("x", codec.MaxEventBytes)}}}
 	var many, heavy []eventstore.Append
 	for n := range int64(jslog.MaxBatch + 1) {
 		many = append(many, eventstore.Append{Event: event(100+n, 1)})
 		e := event(100+n, 1)
-		e.Data = &domain.JobMoved{JobMove: domain.JobMove{Reason: &domain.Reason{Message: strings.Repeat("x", 20_000)}}}
+		e.Data = &domain.JobWaiting{JobMove: domain.JobMove{Reason: &domain.Reason{Message: strings.Repeat("x", 20_000)}}}
 		heavy = append(heavy, eventstore.Append{Event: e})
 	}
 	for name, tc := range map[string]struct {

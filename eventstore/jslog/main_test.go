@@ -35,7 +35,7 @@ func keepStream() (give func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	name := "test-kept-" + uuid.NewString()
 	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Subjects: []string{name}}); err != nil {
@@ -43,7 +43,7 @@ func keepStream() (give func(), err error) {
 	}
 	return func() {
 		defer nc.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := js.DeleteStream(ctx, name); err != nil {
 			fmt.Fprintln(os.Stderr, "the kept stream stays behind:", err)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
-	"strings"
+	"net/url"
 	"sync"
 	"testing"
 )
@@ -13,7 +13,8 @@ import (
 type proxy struct {
 	t        testing.TB
 	listener net.Listener
-	server   string
+	server   string // host and port
+	user     *url.Userinfo
 
 	mu     sync.Mutex
 	calm   *sync.Cond
@@ -36,7 +37,11 @@ func newProxy(t testing.TB) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{t: t, listener: l, server: strings.TrimPrefix(natsURL(t), "nats://")}
+	at, err := url.Parse(natsURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{t: t, listener: l, server: at.Host, user: at.User}
 	p.calm = sync.NewCond(&p.mu)
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -71,7 +76,9 @@ func newProxy(t testing.TB) *proxy {
 	return p
 }
 
-func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
+func (p *proxy) url() string {
+	return (&url.URL{Scheme: "nats", User: p.user, Host: p.listener.Addr().String()}).String()
+}
 
 func (p *proxy) copy(from io.Reader, to func([]byte)) {
 	buf := make([]byte, 64<<10)

@@ -146,7 +146,7 @@ func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool,
 		return true, nil
 	}
 	switch {
-	case seq < r.next && r.seen.header == nil: // asked for from past the end on, the server begins at the end
+	case seq < r.next && r.seen.event.Version == 0: // asked for from past the end on, the server begins at the end
 		return false, nil
 	case seq < r.next: // the server's stream was shorter meanwhile: see what it is
 		return false, errAgain
@@ -169,7 +169,7 @@ func (r *reader) take(msg jetstream.Msg, meta *jetstream.MsgMetadata) (end bool,
 			return false, fmt.Errorf("log %s, sequence %d: %s: %w: %w", r.log.cfg.Stream, seq, codec.HeaderStored, err, eventstore.ErrBroken)
 		}
 	}
-	r.next, r.seen.seq, r.seen.header = seq+1, seq, msg.Headers()
+	r.next, r.seen.seq, r.seen.event = seq+1, seq, e
 	if !r.yield(e, nil) {
 		return true, nil
 	}

@@ -38,7 +38,7 @@ func TestReadLooksAgainWhenPlacesComeAgain(t *testing.T) {
 	if _, err := r.take(stray{}, at); err != nil {
 		t.Errorf("before anything was handed out: %v", err)
 	}
-	r.seen.header = nats.Header{}
+	r.seen.event.Version = 1
 	if _, err := r.take(stray{}, at); !errors.Is(err, errAgain) {
 		t.Errorf("behind what was handed out: %v", err)
 	}

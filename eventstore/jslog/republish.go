@@ -14,14 +14,8 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/internal/crash"
-)
-
-// Names of the extensions of CloudEvents for the sequence of an event in the log that
-// it comes from, and the time when that log stored it.
-const (
-	headerSequence = "ce-sequence"
-	headerRecorded = "ce-recordedtime"
 )
 
 // Republish sends events once more, below a subject prefix of their own: one of
@@ -141,12 +135,12 @@ func (l *Log) sendAll(prefix string, events iter.Seq2[domain.Recorded, error], s
 		if err != nil {
 			return n, err
 		}
-		msg, err := l.message(prefix, r)
+		msg, err := l.message(prefix, r, nil)
 		if err != nil {
 			return n, err
 		}
-		msg.Header[headerSequence] = []string{strconv.FormatUint(r.Seq, 10)}
-		msg.Header[headerRecorded] = []string{r.Stored.UTC().Format(time.RFC3339Nano)}
+		msg.Header[HeaderSeq] = []string{strconv.FormatUint(r.Seq, 10)}
+		msg.Header[codec.HeaderStored] = []string{r.Stored.UTC().Format(time.RFC3339Nano)}
 		if err := send(msg); err != nil {
 			return n, err
 		}

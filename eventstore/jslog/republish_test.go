@@ -12,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/codec"
+	"github.com/accession-ingest/accession/eventstore/jslog"
 )
 
 // Events that are sent once more arrive as they are, with their place; where
@@ -51,7 +52,7 @@ func TestRepublish(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := msg.Header.Get("ce-sequence") + " " + r.ID(); got != want || r.Source != "/accession/test" || msg.Header["ce-recordedtime"] == nil {
+		if got := msg.Header.Get(jslog.HeaderSeq) + " " + r.ID(); got != want || r.Source != "/accession/test" || msg.Header[codec.HeaderStored] == nil {
 			t.Errorf("message %d is %s from %s, want %s", i, got, r.Source, want)
 		}
 	}

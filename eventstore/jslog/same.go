@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
 // OtherStream says that a stream is not the one that was read before: it was replaced,
@@ -31,9 +32,9 @@ func (e *OtherStream) Unwrap() error { return eventstore.ErrBroken }
 
 // seen is what a reader knows of its stream, so that it notices another one.
 type seen struct {
-	created time.Time   // the stream; zero = the server was not asked yet
-	seq     uint64      // the stream reached this far
-	header  nats.Header // of the event there; nil = none was yielded
+	created time.Time       // the stream; zero = the server was not asked yet
+	seq     uint64          // the stream reached this far
+	event   domain.Recorded // there; zero = none was yielded
 }
 
 // first remembers the stream as it is before anything was read of it. A read may
@@ -66,14 +67,15 @@ func (r *reader) same(ctx context.Context) error {
 		return refuse("it ends at %d already: its end was lost", state.LastSeq)
 	case state.FirstSeq > 1 || state.NumDeleted > 0:
 		return refuse("its first event has number %d and %d are deleted: history is missing", state.FirstSeq, state.NumDeleted)
-	case r.seen.header == nil:
+	case r.seen.event.Version == 0:
 		return nil
 	}
 	m, err := s.GetMsg(ctx, r.seen.seq)
 	if err != nil { // also when a replica that is behind does not have it yet
 		return fmt.Errorf("read log %s, sequence %d: %w", r.log.cfg.Stream, r.seen.seq, err)
 	}
-	was, is := identity(r.seen.header), identity(m.Header)
+	there := codec.Identify(codec.Message{Header: m.Header, Data: m.Data})
+	was, is := identity(r.seen.event.ID(), r.seen.event.CommandID), identity(there.ID, there.Command)
 	if is != was {
 		return refuse("%s lies there, not %s: its end was lost and written anew", is, was)
 	}
@@ -81,8 +83,8 @@ func (r *reader) same(ctx context.Context) error {
 }
 
 // identity names an event, and the command that wrote it.
-func identity(h nats.Header) string {
-	return fmt.Sprintf("event %s of command %s", h.Get("ce-id"), h.Get("ce-commandid"))
+func identity(id, command string) string {
+	return fmt.Sprintf("event %s of command %s", id, command)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

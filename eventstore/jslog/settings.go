@@ -20,7 +20,7 @@ type WrongStream struct {
 
 // Error implements error.
 func (e *WrongStream) Error() string {
-	return fmt.Sprintf("stream %s cannot be the log: %s. Name another stream, or mend this one by hand after making sure that it holds what it should",
+	return fmt.Sprintf("stream %s cannot be the log: %s. Name another stream, or repair this one by hand after making sure that it holds what it should",
 		e.Stream, strings.Join(e.Differences, "; "))
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -72,6 +73,9 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log: stream %s: %w", cfg.Stream, err)
 	}
+	if err := formatOf(stream.CachedInfo()).Check("the log " + cfg.Stream); err != nil {
+		return nil, err
+	}
 	if err := compare(want, stream.CachedInfo()); err != nil {
 		return nil, err
 	}
@@ -97,7 +101,22 @@ func settings(cfg Config) jetstream.StreamConfig {
 		DenyPurge:          true,
 		AllowDirect:        true,
 		AllowAtomicPublish: true,
+
+		Metadata: map[string]string{metadataReads: strconv.Itoa(eventstore.FormatNow), metadataWrites: strconv.Itoa(eventstore.FormatNow)},
 	}
+}
+
+// The keys of a stream's metadata that have its format, an eventstore.Format.
+const (
+	metadataReads  = "accession-reads"
+	metadataWrites = "accession-writes"
+)
+
+// formatOf returns the format of a stream; older programs did not write it down.
+func formatOf(info *jetstream.StreamInfo) (f eventstore.Format) {
+	f.Reads, _ = strconv.Atoi(info.Config.Metadata[metadataReads])
+	f.Writes, _ = strconv.Atoi(info.Config.Metadata[metadataWrites])
+	return f
 }
 
 // Info implements eventstore.Log.

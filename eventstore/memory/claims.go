@@ -4,71 +4,149 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
 // NextJob implements eventstore.Claims.
-func (s *Store) NextJob(ctx context.Context, state domain.JobState) (c *eventstore.Claim, at eventstore.Loaded[domain.Job], err error) {
-	err = s.w.wait(ctx, func() bool {
-		first := s.first(state)
-		if first == nil {
+func (s *Store) NextJob(ctx context.Context, state domain.JobState, gate eventstore.Gate[domain.Job]) (c *eventstore.Claim, at eventstore.Loaded[domain.Job], err error) {
+	err = s.server.wait(ctx, changes(gate), func() bool {
+		if s.server.paused(string(state)) {
 			return false
 		}
-		c, at = s.lock(first.state.ID.Aggregate()), first.loaded()
+		line := s.waiting(state)
+		first := pass(ctx, line, gate, func(id string) domain.Job { return s.server.jobs[domain.JobID(id)].state })
+		if first == "" {
+			return false
+		}
+		r := s.server.jobs[domain.JobID(first)]
+		c, at = s.lock(r.state.ID.Aggregate()), r.loaded()
 		return true
 	})
 	return c, at, err
 }
 
 // NextBatch implements eventstore.Claims.
-func (s *Store) NextBatch(ctx context.Context, state domain.BatchState) (c *eventstore.Claim, at eventstore.Loaded[domain.Batch], err error) {
-	err = s.w.wait(ctx, func() bool {
-		var first *register[domain.Batch]
-		for id, r := range s.w.batches {
-			if r.state.State == state && s.free(id.Aggregate()) && (first == nil || cmp.Less(id, first.state.ID)) {
-				first = r
-			}
-		}
-		if first == nil || s.w.paused(domain.QueueIngest) {
+func (s *Store) NextBatch(ctx context.Context, state domain.BatchState, gate eventstore.Gate[domain.Batch]) (c *eventstore.Claim, at eventstore.Loaded[domain.Batch], err error) {
+	err = s.server.wait(ctx, changes(gate), func() bool {
+		if s.server.paused(domain.QueueIngest) {
 			return false
 		}
-		c, at = s.lock(first.state.ID.Aggregate()), first.loaded()
+		there := map[string]fair.Item{}
+		for id, r := range s.server.batches {
+			if r.state.State == state && s.free(id.Aggregate()) {
+				there[string(id)] = fair.Item{ID: string(id), Submitter: r.state.Submission.Submitter, Behind: s.behind[id.Aggregate()]}
+			}
+		}
+		line := s.line(string(state)+" batches", there)
+		first := pass(ctx, line, gate, func(id string) domain.Batch { return s.server.batches[domain.BatchID(id)].state })
+		if first == "" {
+			return false
+		}
+		r := s.server.batches[domain.BatchID(first)]
+		c, at = s.lock(r.state.ID.Aggregate()), r.loaded()
 		return true
 	})
 	return c, at, err
 }
 
+// changes returns how a gate is waited for, nil = there is none.
+func changes[S domain.Batch | domain.Job](gate eventstore.Gate[S]) func() <-chan struct{} {
+	if gate == nil {
+		return nil
+	}
+	return gate.Changed
+}
+
+// pass returns the first of the line that passes the gate, "" = none.
+func pass[S domain.Batch | domain.Job](ctx context.Context, line *fair.Line, gate eventstore.Gate[S], state func(id string) S) string {
+	var may func(submitter string) bool
+	if gate != nil {
+		may = gate.Open
+	}
+	for {
+		first, ok := line.Next(may)
+		if !ok || gate == nil || gate.Enter(ctx, state(first.ID)) == "" {
+			return first.ID
+		}
+	}
+}
+
+// waiting returns the jobs that may be claimed in a queue that is not paused. The mutex
+// is held.
+func (s *Store) waiting(state domain.JobState) *fair.Line {
+	there := map[string]fair.Item{}
+	for id, r := range s.server.jobs {
+		if r.state.State == state && r.state.QueueEntry() != "" && !s.server.orphaned(r.state) && s.free(id.Aggregate()) {
+			there[string(id)] = fair.Item{ID: string(id), Rank: r.state.Priority, Submitter: r.state.Configuration.Submitter, Behind: s.behind[id.Aggregate()]}
+		}
+	}
+	return s.line(string(state), there)
+}
+
+// line brings a line of this session up to date, and returns it. The mutex is held.
+func (s *Store) line(name string, there map[string]fair.Item) *fair.Line {
+	line := s.lines[name]
+	if line == nil {
+		line = &fair.Line{}
+		s.lines[name] = line
+	}
+	line.Keep(func(id string) bool { _, is := there[id]; return is })
+	var more []fair.Item
+	for _, i := range there {
+		if !line.Has(i) {
+			more = append(more, i)
+		}
+	}
+	slices.SortFunc(more, func(a, b fair.Item) int { return cmp.Compare(a.ID, b.ID) })
+	for _, i := range more {
+		line.Put(i)
+	}
+	return line
+}
+
 // ClaimJob implements eventstore.Claims.
 func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
-	return claim(ctx, s, s.w.jobs, id, id.Aggregate(), s.w.orphaned)
+	return claim(ctx, s, s.server.jobs, id, id.Aggregate(), s.server.orphaned)
 }
 
 // ClaimBatch implements eventstore.Claims.
 func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
-	return claim(ctx, s, s.w.batches, id, id.Aggregate(), func(domain.Batch) bool { return false })
+	return claim(ctx, s, s.server.batches, id, id.Aggregate(), func(domain.Batch) bool { return false })
 }
 
-// first returns the job that may be claimed in a queue before all others, nil = none.
-// The mutex is held.
-func (s *Store) first(state domain.JobState) (first *register[domain.Job]) {
-	if s.w.paused(string(state)) {
-		return nil
+// comesFirst reports whether a job that was just moved would be claimed before all that
+// wait in its state, and counts it as a turn of its submitter then. The mutex is held.
+func (s *Store) comesFirst(j domain.Job) bool {
+	if s.server.paused(string(j.State)) || s.server.orphaned(j) {
+		return false
 	}
-	for id, r := range s.w.jobs {
-		if r.state.State == state && r.state.QueueEntry() != "" && !s.w.orphaned(r.state) && s.free(id.Aggregate()) &&
-			(first == nil || r.state.QueueEntry() < first.state.QueueEntry()) {
-			first = r
+	line := s.waiting(j.State)
+	line.Remove(string(j.ID))
+	return line.Serve(fair.Item{ID: string(j.ID), Rank: j.Priority, Submitter: j.Configuration.Submitter})
+}
+
+// last returns the highest id of the batches or jobs. The mutex is held.
+func (srv *Server) last(of domain.Kind) (id string) {
+	if of == domain.KindBatch {
+		for b := range srv.batches {
+			id = max(id, string(b))
 		}
+		return id
 	}
-	return first
+	for j := range srv.jobs {
+		id = max(id, string(j))
+	}
+	return id
 }
 
 // orphaned reports whether the job's batch is deleted. The mutex is held.
-func (w *Server) orphaned(j domain.Job) bool {
-	b := w.batches[j.Configuration.BatchID]
+func (srv *Server) orphaned(j domain.Job) bool {
+	b := srv.batches[j.Configuration.BatchID]
 	return b == nil || b.state.State == domain.BatchDeleted
 }
 
@@ -77,13 +155,13 @@ func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register
 	if err := ctx.Err(); err != nil {
 		return nil, none, err
 	}
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	r, ok := m[key]
 	switch {
 	case !ok, gone(r.state):
 		return nil, none, failed("claim", a, eventstore.ErrNotFound, "")
-	case s.w.locks[a] != nil:
+	case s.server.locks[a] != nil:
 		return nil, none, failed("claim", a, eventstore.ErrLocked, "")
 	}
 	return s.lock(a), r.loaded(), nil
@@ -91,9 +169,9 @@ func claim[K comparable, S any](ctx context.Context, s *Store, m map[K]*register
 
 // Confirm implements eventstore.Claims.
 func (s *Store) Confirm(_ context.Context, c *eventstore.Claim) error {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	if s.w.locks[c.Aggregate] != c {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if s.server.locks[c.Aggregate] != c {
 		return failed("confirm the claim", c.Aggregate, eventstore.ErrFenced, "")
 	}
 	return nil
@@ -101,39 +179,48 @@ func (s *Store) Confirm(_ context.Context, c *eventstore.Claim) error {
 
 // Release implements eventstore.Claims.
 func (s *Store) Release(_ context.Context, c *eventstore.Claim, delay time.Duration) error {
-	w := s.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if c.Worker != s.worker || w.locks[c.Aggregate] != c {
+	srv := s.server
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if c.Worker != s.worker || srv.locks[c.Aggregate] != c {
 		return nil
 	}
-	w.forget(c.Aggregate)
+	srv.forget(c.Aggregate)
 	if delay > 0 {
-		s.aside[c.Aggregate] = w.clock.Now().Add(delay)
-		w.clock.AfterFunc(delay, func() {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.signal()
+		s.aside[c.Aggregate] = srv.clock.Now().Add(delay)
+		srv.clock.AfterFunc(delay, func() {
+			srv.mu.Lock()
+			defer srv.mu.Unlock()
+			srv.signal()
 		})
 	}
-	w.signal()
+	srv.signal()
 	return nil
 }
 
-// Notice implements eventstore.Claims; it does nothing, as all
+// Wake implements eventstore.Claims.
+func (s *Store) Wake(_ context.Context, id domain.JobID) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	delete(s.aside, id.Aggregate())
+	s.server.signal()
+}
+
+// Observe implements eventstore.Claims; it does nothing, as all
 // sessions look at the same maps.
-func (s *Store) Notice(domain.Recorded) {}
+func (s *Store) Observe(domain.Recorded) {}
 
 // free reports whether this session may take the aggregate now. The mutex is held.
 func (s *Store) free(a domain.Aggregate) bool {
-	if s.w.locks[a] != nil {
+	if s.server.locks[a] != nil {
 		return false
 	}
 	if due, set := s.aside[a]; set {
-		if s.w.clock.Now().Before(due) {
+		if s.server.clock.Now().Before(due) {
 			return false
 		}
 		delete(s.aside, a)
+		s.behind[a] = s.server.last(a.Kind)
 	}
 	return true
 }
@@ -141,15 +228,15 @@ func (s *Store) free(a domain.Aggregate) bool {
 // lock makes the claim. The mutex is held.
 func (s *Store) lock(a domain.Aggregate) *eventstore.Claim {
 	s.number++
-	s.w.claims[a]++
+	s.server.claims[a]++
 	c := &eventstore.Claim{ID: fmt.Sprintf("%s-%d", s.worker, s.number), Worker: s.worker, Aggregate: a,
-		Attempts: s.w.claims[a], Lost: s.lost}
-	s.w.locks[a] = c
+		Attempts: s.server.claims[a], Lost: s.lost}
+	s.server.locks[a] = c
 	return c
 }
 
-func (w *Server) paused(queue string) bool {
-	_, all := w.holds.Queues[domain.QueueIngest]
-	_, one := w.holds.Queues[queue]
+func (srv *Server) paused(queue string) bool {
+	_, all := srv.holds.Queues[domain.QueueIngest]
+	_, one := srv.holds.Queues[queue]
 	return all || one
 }

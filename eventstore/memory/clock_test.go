@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// TestDelay: a job given back for a minute comes back after it by the world's
+// TestDelay: a job given back for a minute comes back after it by the server's
 // clock, here; another session may take it at once.
 func TestDelay(t *testing.T) {
 	t.Parallel()
@@ -22,14 +22,14 @@ func TestDelay(t *testing.T) {
 	s, other := w.Session(), w.Session()
 	k := storetest.NewKit(t, s)
 	k.Started(5)
-	c, _, err := s.NextJob(t.Context(), domain.JobPending)
+	c, _, err := s.NextJob(t.Context(), domain.JobPending, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Release(t.Context(), c, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if c, _, err = other.NextJob(t.Context(), domain.JobPending); err != nil {
+	if c, _, err = other.NextJob(t.Context(), domain.JobPending, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.Release(t.Context(), c, 0); err != nil {
@@ -37,7 +37,7 @@ func TestDelay(t *testing.T) {
 	}
 	got := make(chan time.Time)
 	go func() {
-		_, _, err := s.NextJob(t.Context(), domain.JobPending)
+		_, _, err := s.NextJob(t.Context(), domain.JobPending, nil)
 		if err != nil {
 			t.Error(err)
 		}
@@ -50,7 +50,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestAge: the age of the oldest unsent item goes by the world's clock.
+// TestAge: the age of the oldest unsent item goes by the server's clock.
 func TestAge(t *testing.T) {
 	t.Parallel()
 	clock := memory.NewManualClock(noon)
@@ -72,7 +72,7 @@ func TestRetried(t *testing.T) {
 	s := memory.New(memory.Options{}).Session()
 	k := storetest.NewKit(t, s)
 	_, jobs := k.Started(5)
-	c, at, err := s.NextJob(t.Context(), domain.JobPending)
+	c, at, err := s.NextJob(t.Context(), domain.JobPending, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,10 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	w := s.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if done := w.doneBefore(changes); done != nil {
+	srv := s.server
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if done := srv.doneBefore(changes); done != nil {
 		return done, nil
 	}
 	seen := map[domain.Aggregate]bool{}
@@ -31,43 +31,43 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 			return nil, failed("commit", c.Aggregate(), err, "")
 		}
 	}
-	items, err := w.items(changes)
+	items, err := srv.items(changes)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.moveRows(changes); err != nil {
+	if err := srv.moveRows(changes); err != nil {
 		return nil, err
 	}
-	w.zxid++
+	srv.zxid++
 	done := make([]eventstore.Committed, len(changes))
 	for i, c := range changes {
-		done[i] = eventstore.Committed{Token: w.write(c), Zxid: w.zxid}
-		delete(w.claims, c.Aggregate())
+		done[i] = eventstore.Committed{Token: srv.write(c), Zxid: srv.zxid}
+		delete(srv.claims, c.Aggregate())
 		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
-			delete(w.locks, c.Aggregate())
-			if c.HandsOver() && s.first(c.Job.To.State) == w.jobs[c.Job.To.ID] {
+			delete(srv.locks, c.Aggregate())
+			if c.HandsOver() && s.comesFirst(srv.jobs[c.Job.To.ID].state) {
 				done[i].Claim = s.lock(c.Aggregate())
 			}
 		}
 	}
-	w.put(items)
-	w.signal()
+	srv.put(items)
+	srv.signal()
 	return done, nil
 }
 
 // doneBefore recognises changes that an earlier try of the same command has
 // written; nil = they are new.
-func (w *Server) doneBefore(changes []eventstore.Change) []eventstore.Committed {
+func (srv *Server) doneBefore(changes []eventstore.Change) []eventstore.Committed {
 	done := make([]eventstore.Committed, len(changes))
 	for i, c := range changes {
 		var command string
 		var version int64
 		if c.Batch != nil {
-			if r := w.batches[c.Batch.To.ID]; r != nil {
+			if r := srv.batches[c.Batch.To.ID]; r != nil {
 				command, version, done[i].Token = r.state.CommandID, r.state.Version, r.token
 			}
 		} else if c.Job != nil {
-			if r := w.jobs[c.Job.To.ID]; r != nil {
+			if r := srv.jobs[c.Job.To.ID]; r != nil {
 				command, version, done[i].Token = r.state.CommandID, r.state.Version, r.token
 			}
 		}
@@ -80,42 +80,42 @@ func (w *Server) doneBefore(changes []eventstore.Change) []eventstore.Committed 
 
 // prove checks a change's fence, token and requirements. The mutex is held.
 func (s *Store) prove(c eventstore.Change) error {
-	w, a := s.w, c.Aggregate()
-	if c.Claim != nil && (c.Claim.Worker != s.worker || w.locks[c.Claim.Aggregate] != c.Claim) {
+	srv, a := s.server, c.Aggregate()
+	if c.Claim != nil && (c.Claim.Worker != s.worker || srv.locks[c.Claim.Aggregate] != c.Claim) {
 		return eventstore.ErrFenced
 	}
 	var ok bool
 	switch {
 	case c.Batch != nil:
-		ok = current(w.batches[c.Batch.To.ID], c.Batch.From.Version, c.Token)
+		ok = current(srv.batches[c.Batch.To.ID], c.Batch.From.Version, c.Token)
 	case c.Job != nil:
-		ok = current(w.jobs[c.Job.To.ID], c.Job.From.Version, c.Token)
+		ok = current(srv.jobs[c.Job.To.ID], c.Job.From.Version, c.Token)
 	default:
-		ok = current(w.settings[a], c.Setting.From.Version, c.Token)
+		ok = current(srv.settings[a], c.Setting.From.Version, c.Token)
 	}
 	if !ok {
 		return eventstore.ErrConflict
 	}
-	if c.SpaceTerm != nil && *c.SpaceTerm != w.spaceTerm {
+	if c.SpaceTerm != nil && *c.SpaceTerm != srv.spaceTerm {
 		return eventstore.ErrFenced
 	}
-	if c.Require.Holds && c.HoldsVersion != w.holds.Version {
+	if c.Require.Holds && c.HoldsVersion != srv.holds.Version {
 		return eventstore.ErrConflict
 	}
 	if c.Require.Batch && c.Job != nil {
-		if b := w.batches[c.Job.To.Configuration.BatchID]; b == nil || b.token != c.BatchToken {
+		if b := srv.batches[c.Job.To.Configuration.BatchID]; b == nil || b.token != c.BatchToken {
 			return eventstore.ErrConflict
 		}
 	}
-	if lock := w.locks[a]; c.Require.Unlocked && lock != nil && lock != c.Claim {
+	if lock := srv.locks[a]; c.Require.Unlocked && lock != nil && lock != c.Claim {
 		return eventstore.ErrLocked
 	}
 	for _, sub := range c.Require.Empty {
-		if len(w.in(c.Batch.To.ID, sub)) > 0 {
+		if len(srv.in(c.Batch.To.ID, sub)) > 0 {
 			return eventstore.ErrConflict
 		}
 	}
-	if c.Require.Idle != nil && !w.idle(c.Batch.To.ID, c.Require.Idle) {
+	if c.Require.Idle != nil && !srv.idle(c.Batch.To.ID, c.Require.Idle) {
 		return eventstore.ErrConflict
 	}
 	return nil
@@ -123,13 +123,13 @@ func (s *Store) prove(c eventstore.Change) error {
 
 // idle reports whether exactly these jobs of the batch are being processed, and
 // none is locked.
-func (w *Server) idle(batch domain.BatchID, jobs []domain.JobID) bool {
-	open := w.in(batch, domain.SubProcessing)
+func (srv *Server) idle(batch domain.BatchID, jobs []domain.JobID) bool {
+	open := srv.in(batch, domain.SubProcessing)
 	slices.Sort(open)
 	if !slices.Equal(open, slices.Sorted(slices.Values(jobs))) {
 		return false
 	}
-	return !slices.ContainsFunc(jobs, func(j domain.JobID) bool { return w.locks[j.Aggregate()] != nil })
+	return !slices.ContainsFunc(jobs, func(j domain.JobID) bool { return srv.locks[j.Aggregate()] != nil })
 }
 
 // current compares a token; version 0 asks that nothing is there.
@@ -142,7 +142,7 @@ func current[S any](r *register[S], version int64, token eventstore.Token) bool 
 
 // moveRows compares and sets the progress of a batch whose jobs are made. It is
 // the last proof.
-func (w *Server) moveRows(changes []eventstore.Change) error {
+func (srv *Server) moveRows(changes []eventstore.Change) error {
 	var batch domain.BatchID
 	first, rows := -1, 0
 	for _, c := range changes {
@@ -157,7 +157,7 @@ func (w *Server) moveRows(changes []eventstore.Change) error {
 	if first < 0 {
 		return nil
 	}
-	r := w.batches[batch]
+	r := srv.batches[batch]
 	if r == nil {
 		return failed("make jobs of", batch.Aggregate(), eventstore.ErrNotFound, "")
 	}
@@ -169,43 +169,43 @@ func (w *Server) moveRows(changes []eventstore.Change) error {
 }
 
 // write puts a proven change into the maps and returns the new token.
-func (w *Server) write(c eventstore.Change) eventstore.Token {
+func (srv *Server) write(c eventstore.Change) eventstore.Token {
 	switch {
 	case c.Batch != nil:
 		after := c.Batch.To
-		if r := w.batches[after.ID]; r != nil {
+		if r := srv.batches[after.ID]; r != nil {
 			after.NextRow = r.state.NextRow // moves with the jobs, not with the batch
 		}
-		return set(w.batches, after.ID, after)
+		return set(srv.batches, after.ID, after)
 	case c.Job != nil:
-		return w.writeJob(c.Job.To)
+		return srv.writeJob(c.Job.To)
 	default:
 		a, after := c.Aggregate(), c.Setting.To
-		holds := w.holds.Collections
+		holds := srv.holds.Collections
 		if after.Kind == domain.HoldQueue {
-			holds = w.holds.Queues
+			holds = srv.holds.Queues
 		}
 		delete(holds, after.Name)
 		if after.Hold != nil {
 			holds[after.Name] = *after.Hold
 		}
-		w.holds.Version++
-		return set(w.settings, a, after)
+		srv.holds.Version++
+		return set(srv.settings, a, after)
 	}
 }
 
-func (w *Server) writeJob(j domain.Job) eventstore.Token {
+func (srv *Server) writeJob(j domain.Job) eventstore.Token {
 	batch := j.Configuration.BatchID
 	if j.State == domain.JobDeleted {
-		delete(w.refs[batch], j.ID)
-		delete(w.jobs, j.ID)
+		delete(srv.refs[batch], j.ID)
+		delete(srv.jobs, j.ID)
 		return 0
 	}
-	if w.refs[batch] == nil {
-		w.refs[batch] = map[domain.JobID]domain.Sub{}
+	if srv.refs[batch] == nil {
+		srv.refs[batch] = map[domain.JobID]domain.Sub{}
 	}
-	w.refs[batch][j.ID] = j.State.Sub()
-	return set(w.jobs, j.ID, j)
+	srv.refs[batch][j.ID] = j.State.Sub()
+	return set(srv.jobs, j.ID, j)
 }
 
 func set[K comparable, S any](m map[K]*register[S], key K, state S) eventstore.Token {

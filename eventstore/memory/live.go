@@ -10,12 +10,12 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-func load[K comparable, S any](ctx context.Context, w *Server, m map[K]*register[S], key K, a domain.Aggregate) (eventstore.Loaded[S], error) {
+func load[K comparable, S any](ctx context.Context, srv *Server, m map[K]*register[S], key K, a domain.Aggregate) (eventstore.Loaded[S], error) {
 	if err := ctx.Err(); err != nil {
 		return eventstore.Loaded[S]{}, err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
 	r, ok := m[key]
 	if !ok {
 		return eventstore.Loaded[S]{}, failed("load", a, eventstore.ErrNotFound, "")
@@ -25,12 +25,12 @@ func load[K comparable, S any](ctx context.Context, w *Server, m map[K]*register
 
 // Batch implements eventstore.Live.
 func (s *Store) Batch(ctx context.Context, id domain.BatchID) (eventstore.Loaded[domain.Batch], error) {
-	return load(ctx, s.w, s.w.batches, id, id.Aggregate())
+	return load(ctx, s.server, s.server.batches, id, id.Aggregate())
 }
 
 // Job implements eventstore.Live.
 func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error) {
-	return load(ctx, s.w, s.w.jobs, id, id.Aggregate())
+	return load(ctx, s.server, s.server.jobs, id, id.Aggregate())
 }
 
 // Setting implements eventstore.Live.
@@ -42,9 +42,9 @@ func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) 
 	if err := ctx.Err(); err != nil {
 		return at, err
 	}
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	if r, ok := s.w.settings[at.State.Aggregate()]; ok {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if r, ok := s.server.settings[at.State.Aggregate()]; ok {
 		at = r.loaded()
 	}
 	return at, nil
@@ -52,25 +52,25 @@ func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) 
 
 // Refs implements eventstore.Live.
 func (s *Store) Refs(ctx context.Context, id domain.BatchID) (r eventstore.Refs, err error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	return eventstore.Refs{Processing: len(s.w.in(id, domain.SubProcessing)), Failed: len(s.w.in(id, domain.SubFailed)),
-		Completed: len(s.w.in(id, domain.SubCompleted))}, ctx.Err()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	return eventstore.Refs{Processing: len(s.server.in(id, domain.SubProcessing)), Failed: len(s.server.in(id, domain.SubFailed)),
+		Completed: len(s.server.in(id, domain.SubCompleted))}, ctx.Err()
 }
 
 // BatchJobs implements eventstore.Live.
 func (s *Store) BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	jobs := s.w.in(id, sub)
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	jobs := s.server.in(id, sub)
 	slices.Sort(jobs)
 	return jobs, ctx.Err()
 }
 
 // in lists the jobs of a batch in one sub-state. The mutex is held.
-func (w *Server) in(id domain.BatchID, sub domain.Sub) []domain.JobID {
+func (srv *Server) in(id domain.BatchID, sub domain.Sub) []domain.JobID {
 	var jobs []domain.JobID
-	for j, s := range w.refs[id] {
+	for j, s := range srv.refs[id] {
 		if s == sub {
 			jobs = append(jobs, j)
 		}
@@ -80,17 +80,17 @@ func (w *Server) in(id domain.BatchID, sub domain.Sub) []domain.JobID {
 
 // Batches implements eventstore.Catalog.
 func (s *Store) Batches(ctx context.Context) ([]domain.BatchID, error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.w.batches)), ctx.Err()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.server.batches)), ctx.Err()
 }
 
 // Locked implements eventstore.Live.
 func (s *Store) Locked(ctx context.Context, of ...domain.Aggregate) (locked []domain.Aggregate, err error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	for _, a := range of {
-		if s.w.locks[a] != nil {
+		if s.server.locks[a] != nil {
 			locked = append(locked, a)
 		}
 	}
@@ -99,10 +99,10 @@ func (s *Store) Locked(ctx context.Context, of ...domain.Aggregate) (locked []do
 
 // Holds implements eventstore.Live.
 func (s *Store) Holds(ctx context.Context) (eventstore.Holds, error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	return eventstore.Holds{Version: s.w.holds.Version, Collections: maps.Clone(s.w.holds.Collections),
-		Queues: maps.Clone(s.w.holds.Queues)}, ctx.Err()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	return eventstore.Holds{Version: s.server.holds.Version, Collections: maps.Clone(s.server.holds.Collections),
+		Queues: maps.Clone(s.server.holds.Queues)}, ctx.Err()
 }
 
 // Remove implements eventstore.Catalog.
@@ -110,48 +110,48 @@ func (s *Store) Remove(ctx context.Context, id domain.BatchID) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w := s.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	b, ok := w.batches[id]
+	srv := s.server
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	b, ok := srv.batches[id]
 	if !ok {
 		return nil
 	}
 	if b.state.State != domain.BatchDeleted {
 		return failed("remove", id.Aggregate(), eventstore.ErrConflict, "it is "+string(b.state.State)+", not deleted")
 	}
-	if left := len(w.refs[id]); left > 0 && !b.state.Cleaned() {
+	if left := len(srv.refs[id]); left > 0 && !b.state.Cleaned() {
 		return failed("remove", id.Aggregate(), eventstore.ErrConflict, fmt.Sprintf("%d of its jobs are not deleted yet", left))
 	}
-	for j := range w.refs[id] {
-		w.forget(j.Aggregate())
-		delete(w.jobs, j)
+	for j := range srv.refs[id] {
+		srv.forget(j.Aggregate())
+		delete(srv.jobs, j)
 	}
-	w.forget(id.Aggregate())
-	delete(w.refs, id)
-	delete(w.batches, id)
-	w.signal()
+	srv.forget(id.Aggregate())
+	delete(srv.refs, id)
+	delete(srv.batches, id)
+	srv.signal()
 	return nil
 }
 
-func (w *Server) forget(a domain.Aggregate) {
-	delete(w.locks, a)
-	delete(w.claims, a)
+func (srv *Server) forget(a domain.Aggregate) {
+	delete(srv.locks, a)
+	delete(srv.claims, a)
 }
 
 // ReserveBatchID implements eventstore.Catalog.
 func (s *Store) ReserveBatchID(ctx context.Context) (domain.BatchID, error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	s.w.lastBID++
-	return domain.NewBatchID(s.w.lastBID), ctx.Err()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.lastBID++
+	return domain.NewBatchID(s.server.lastBID), ctx.Err()
 }
 
 // ReserveJobIDs implements eventstore.Catalog.
 func (s *Store) ReserveJobIDs(ctx context.Context, n int) (domain.JobID, error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	first := s.w.lastJID + 1
-	s.w.lastJID += int64(n)
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	first := s.server.lastJID + 1
+	s.server.lastJID += int64(n)
 	return domain.NewJobID(first), ctx.Err()
 }

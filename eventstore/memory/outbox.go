@@ -14,7 +14,7 @@ import (
 // shard is one part of the outbox. Sent items are kept.
 type shard struct {
 	items  []item
-	mark   eventstore.Offset
+	mark   eventstore.Mark
 	leader *leader
 }
 
@@ -32,10 +32,10 @@ type leader struct {
 }
 
 // items encodes the events of one commit, together by shard.
-func (w *Server) items(changes []eventstore.Change) (map[int][]byte, error) {
+func (srv *Server) items(changes []eventstore.Change) (map[int][]byte, error) {
 	events := map[int][]domain.Recorded{}
 	for _, c := range changes {
-		n := w.shardOf(c)
+		n := srv.shardOf(c)
 		events[n] = append(events[n], c.Events...)
 	}
 	encoded := make(map[int][]byte, len(events))
@@ -50,36 +50,36 @@ func (w *Server) items(changes []eventstore.Change) (map[int][]byte, error) {
 }
 
 // shardOf keeps a batch and its jobs together, and a setting by itself.
-func (w *Server) shardOf(c eventstore.Change) int {
+func (srv *Server) shardOf(c eventstore.Change) int {
 	key := c.Aggregate().ID
 	if c.Job != nil {
 		key = string(c.Job.To.Configuration.BatchID)
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key))
-	return int(h.Sum32() % uint32(len(w.shards)))
+	return int(h.Sum32() % uint32(len(srv.shards)))
 }
 
-func (w *Server) put(encoded map[int][]byte) {
+func (srv *Server) put(encoded map[int][]byte) {
 	for n, data := range encoded {
-		w.shards[n].items = append(w.shards[n].items, item{w.zxid, data, w.clock.Now()})
+		srv.shards[n].items = append(srv.shards[n].items, item{srv.zxid, data, srv.clock.Now()})
 	}
 }
 
 // Shards implements eventstore.Outbox.
-func (s *Store) Shards() int { return len(s.w.shards) }
+func (s *Store) Shards() int { return len(s.server.shards) }
 
 // Lead implements eventstore.Outbox.
 func (s *Store) Lead(ctx context.Context, shard int) (context.Context, func(), error) {
-	return s.lead(ctx, &s.w.shards[shard].leader)
+	return s.lead(ctx, &s.server.shards[shard].leader)
 }
 
 // lead waits for a lead, which one worker has at a time.
 func (s *Store) lead(ctx context.Context, slot **leader) (context.Context, func(), error) {
-	w := s.w
+	srv := s.server
 	lead, cancel := context.WithCancel(ctx)
 	me := &leader{cancel: cancel}
-	if err := w.wait(ctx, func() bool {
+	if err := srv.wait(ctx, nil, func() bool {
 		if *slot != nil {
 			return false
 		}
@@ -92,20 +92,20 @@ func (s *Store) lead(ctx context.Context, slot **leader) (context.Context, func(
 	}
 	return lead, func() {
 		cancel()
-		w.mu.Lock()
-		defer w.mu.Unlock()
+		srv.mu.Lock()
+		defer srv.mu.Unlock()
 		if *slot == me {
 			*slot = nil
-			w.signal()
+			srv.signal()
 		}
 	}, nil
 }
 
-// Unsent implements eventstore.Outbox.
-func (s *Store) Unsent(ctx context.Context, shard int) (eventstore.Offset, error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	return s.w.shards[shard].mark, ctx.Err()
+// Mark implements eventstore.Outbox.
+func (s *Store) Mark(ctx context.Context, shard int) (eventstore.Mark, error) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	return s.server.shards[shard].mark, ctx.Err()
 }
 
 // position of the i-th item of a shard. All are in one bucket.
@@ -121,9 +121,9 @@ func (s *Store) Read(ctx context.Context, shard int, after eventstore.Offset, li
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	sh := &s.w.shards[shard]
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	sh := &s.server.shards[shard]
 	var out []eventstore.Item
 	for i := sh.after(after); i < len(sh.items) && len(out) < limit; i++ {
 		events, err := codec.UnmarshalOutbox(sh.items[i].data)
@@ -140,18 +140,18 @@ func (s *Store) Read(ctx context.Context, shard int, after eventstore.Offset, li
 
 // Wait implements eventstore.Outbox.
 func (s *Store) Wait(ctx context.Context, shard int, after eventstore.Offset) error {
-	sh := &s.w.shards[shard]
-	return s.w.wait(ctx, func() bool { return sh.after(after) < len(sh.items) })
+	sh := &s.server.shards[shard]
+	return s.server.wait(ctx, nil, func() bool { return sh.after(after) < len(sh.items) })
 }
 
-// Sent implements eventstore.Outbox.
-func (s *Store) Sent(ctx context.Context, shard int, upTo eventstore.Offset) error {
+// MoveMark implements eventstore.Outbox.
+func (s *Store) MoveMark(ctx context.Context, shard int, upTo eventstore.Mark) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	if sh := &s.w.shards[shard]; sh.mark.Before(upTo) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if sh := &s.server.shards[shard]; sh.mark.Before(upTo.Offset) {
 		sh.mark = upTo
 	}
 	return nil
@@ -159,14 +159,14 @@ func (s *Store) Sent(ctx context.Context, shard int, upTo eventstore.Offset) err
 
 // Depth implements eventstore.Outbox.
 func (s *Store) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	for i := range s.w.shards {
-		sh := &s.w.shards[i]
-		first := sh.after(sh.mark)
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	for i := range s.server.shards {
+		sh := &s.server.shards[i]
+		first := sh.after(sh.mark.Offset)
 		d.Unsent += len(sh.items) - first
 		if first < len(sh.items) {
-			d.Oldest = max(d.Oldest, s.w.clock.Now().Sub(sh.items[first].at))
+			d.Oldest = max(d.Oldest, s.server.clock.Now().Sub(sh.items[first].at))
 		}
 	}
 	return d, ctx.Err()

@@ -11,22 +11,22 @@ var _ eventstore.Space = (*Store)(nil)
 
 // LeadSpace implements eventstore.Space.
 func (s *Store) LeadSpace(ctx context.Context) (context.Context, eventstore.Token, func(), error) {
-	lead, resign, err := s.lead(ctx, &s.w.space)
+	lead, resign, err := s.lead(ctx, &s.server.space)
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	s.w.spaceTerm++
-	return lead, s.w.spaceTerm, resign, nil
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.spaceTerm++
+	return lead, s.server.spaceTerm, resign, nil
 }
 
 // Promised implements eventstore.Space.
 func (s *Store) Promised(ctx context.Context) ([]domain.JobID, error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	var ids []domain.JobID
-	for id, r := range s.w.jobs {
+	for id, r := range s.server.jobs {
 		if r.state.Promised() {
 			ids = append(ids, id)
 		}
@@ -36,9 +36,9 @@ func (s *Store) Promised(ctx context.Context) ([]domain.JobID, error) {
 
 // Promise implements eventstore.Space.
 func (s *Store) Promise(ctx context.Context, id domain.JobID) (eventstore.Promise, error) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	r := s.w.jobs[id]
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	r := s.server.jobs[id]
 	if r == nil || !r.state.Promised() {
 		return eventstore.Promise{}, failed("look for the promise to", id.Aggregate(), eventstore.ErrNotFound, "")
 	}

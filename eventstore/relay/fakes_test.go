@@ -136,19 +136,25 @@ func (l *scriptLog) Info(context.Context) (eventstore.LogInfo, error) {
 type scriptOutbox struct {
 	mu      sync.Mutex
 	items   [][]eventstore.Item
-	mark    []eventstore.Offset
+	mark    []eventstore.Mark
 	changed chan struct{} // closed at every change
 	faults  faults
 }
 
 func newScriptOutbox(shards int, f faults) *scriptOutbox {
-	return &scriptOutbox{items: make([][]eventstore.Item, shards), mark: make([]eventstore.Offset, shards),
+	return &scriptOutbox{items: make([][]eventstore.Item, shards), mark: make([]eventstore.Mark, shards),
 		changed: make(chan struct{}), faults: f}
 }
 
 func (o *scriptOutbox) add(shard int, events ...domain.Recorded) {
+	o.addAfter(func() {}, shard, events...)
+}
+
+// addAfter does something first, and no relay looks before the events are there.
+func (o *scriptOutbox) addAfter(do func(), shard int, events ...domain.Recorded) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	do()
 	o.items[shard] = append(o.items[shard], eventstore.Item{Offset: eventstore.Offset{Seq: int64(len(o.items[shard]) + 1)}, Events: events})
 	o.tell()
 }
@@ -179,9 +185,9 @@ func (o *scriptOutbox) Lead(ctx context.Context, _ int) (context.Context, func()
 	return lead, resign, ctx.Err()
 }
 
-func (o *scriptOutbox) Unsent(_ context.Context, shard int) (eventstore.Offset, error) {
+func (o *scriptOutbox) Mark(_ context.Context, shard int) (eventstore.Mark, error) {
 	if o.broken() {
-		return eventstore.Offset{}, errOut
+		return eventstore.Mark{}, errOut
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -214,13 +220,13 @@ func (o *scriptOutbox) Wait(ctx context.Context, shard int, after eventstore.Off
 	}
 }
 
-func (o *scriptOutbox) Sent(ctx context.Context, shard int, upTo eventstore.Offset) error {
+func (o *scriptOutbox) MoveMark(ctx context.Context, shard int, upTo eventstore.Mark) error {
 	if o.broken() {
 		return errOut
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mark[shard].Before(upTo) {
+	if o.mark[shard].Before(upTo.Offset) {
 		o.mark[shard] = upTo
 	}
 	o.tell()
@@ -259,7 +265,7 @@ func (o *scriptOutbox) reached(ctx context.Context, want ...int64) bool {
 // event makes number v of job n, written by a command of its own.
 func event(n, v int64) domain.Recorded {
 	a := domain.NewJobID(n).Aggregate()
-	e := domain.Event{Type: domain.EventJobWaiting, Aggregate: a, Version: v, Data: &domain.JobMoved{}}
+	e := domain.Event{Type: domain.EventJobWaiting, Aggregate: a, Version: v, Data: &domain.JobWaiting{}}
 	return domain.Recorded{Event: e, CommandID: "command of " + e.ID()}
 }
 

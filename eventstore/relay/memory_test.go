@@ -21,13 +21,13 @@ import (
 // the live state.
 func TestRelayedHistoryIsTheLiveState(t *testing.T) {
 	t.Parallel()
-	world, log := memory.New(memory.Options{Shards: 3}), memory.NewLog(nil)
+	server, log := memory.New(memory.Options{Shards: 3}), memory.NewLog(nil)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var relays, walks sync.WaitGroup
 	var sessions []*memory.Store
 	for range 3 {
-		s := world.Session()
+		s := server.Session()
 		sessions = append(sessions, s)
 		relays.Go(func() {
 			r := &relay.Relay{Outbox: s, Log: log, Logger: slog.New(&lines{})}
@@ -36,7 +36,7 @@ func TestRelayedHistoryIsTheLiveState(t *testing.T) {
 			}
 		})
 	}
-	kit := storetest.NewKit(t, world.Session())
+	kit := storetest.NewKit(t, server.Session())
 	const batches, jobs = 6, 4
 	var mu sync.Mutex
 	var ids []domain.BatchID
@@ -45,7 +45,7 @@ func TestRelayedHistoryIsTheLiveState(t *testing.T) {
 		walks.Go(func() {
 			batch, list := kit.Started(make([]int, jobs)...)
 			for i, j := range list {
-				world.Expire(sessions[i%len(sessions)])
+				server.Expire(sessions[i%len(sessions)])
 				v := kit.Walk(j, domain.JobCompleted).Version
 				mu.Lock()
 				total += v
@@ -100,12 +100,12 @@ func TestRelayedHistoryIsTheLiveState(t *testing.T) {
 // A relay wakes within a moment of the write, without being asked.
 func TestRelayIsPrompt(t *testing.T) {
 	t.Parallel()
-	world, log := memory.New(memory.Options{Shards: 2}), memory.NewLog(nil)
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	server, log := memory.New(memory.Options{Shards: 2}), memory.NewLog(nil)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- (&relay.Relay{Outbox: world.Session(), Log: log}).Run(ctx) }()
-	kit := storetest.NewKit(t, world.Session())
+	go func() { ended <- (&relay.Relay{Outbox: server.Session(), Log: log}).Run(ctx) }()
+	kit := storetest.NewKit(t, server.Session())
 	for n := range 20 {
 		id := kit.Submit()
 		for e, err := range log.Read(ctx, eventstore.ReadOptions{Follow: true, From: uint64(n + 1), To: uint64(n + 1)}) {

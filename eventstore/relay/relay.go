@@ -127,7 +127,7 @@ func (r *Relay) setGap(g Gap) {
 	r.gaps[g.Aggregate] = g
 }
 
-func (r *Relay) closeGap(a domain.Aggregate) {
+func (r *Relay) clearGap(a domain.Aggregate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.gaps, a)

@@ -195,7 +195,7 @@ func TestRelayHoldsAGapAlone(t *testing.T) {
 		s.wait(2*time.Minute, 5)
 		s.wantLog("job/jid0000000001/1", "job/jid0000000002/1", "job/jid0000000002/2", "job/jid0000000002/3",
 			"job/jid0000000001/2", "job/jid0000000001/3", "job/jid0000000001/4")
-		if gaps := s.relay.Gaps(); len(gaps) != 0 || s.said.count("goes on") != 1 {
+		if gaps := s.relay.Gaps(); len(gaps) != 0 || s.said.count("is released") != 1 {
 			t.Errorf("gaps %+v, said %v", gaps, s.said.said)
 		}
 	})
@@ -295,7 +295,7 @@ func TestRelayRidesThroughAnOutage(t *testing.T) {
 		s.log.setDown(false)
 		s.wait(6*time.Second, 1)
 		s.wantLog("job/jid0000000001/1", "job/jid0000000001/2", "job/jid0000000001/3")
-		if n := s.said.count("going on"); n != 1 {
+		if n := s.said.count("resumed"); n != 1 {
 			t.Errorf("the end of the outage was told %d times", n)
 		}
 	})
@@ -305,8 +305,7 @@ func TestRelayMakesALastPass(t *testing.T) {
 	play(t, 2, func(s *scene) {
 		s.start()
 		synctest.Wait()
-		s.stop()
-		s.outbox.add(1, events(1, 1, 2)...) // before Run has seen that it is over
+		s.outbox.addAfter(s.stop, 1, events(1, 1, 2)...)
 		if err := <-s.ended; err != nil {
 			t.Fatal(err)
 		}

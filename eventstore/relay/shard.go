@@ -20,10 +20,10 @@ import (
 
 const (
 	readLimit = 1000 // outbox items read at once
-	// After this many items, or this much time, the mark is moved although more items
+	// The mark is moved after this many items, or this much time, also when more items
 	// wait.
-	sendAfter = 4000
-	sendEvery = 100 * time.Millisecond
+	markAfter = 4000
+	markEvery = 100 * time.Millisecond
 	// When one read returned this many events, more will follow: the next read waits
 	// for gatherTime, because a batch costs the log's server as much as many events do.
 	busyRead   = 64
@@ -40,26 +40,26 @@ type shard struct {
 	log   *slog.Logger
 
 	started  bool
-	marked   eventstore.Offset // the mark as it is stored
+	logged   eventstore.Mark   // with the latest event of this shard that was seen in the log
 	done     eventstore.Offset // everything up to here is in the log
 	read     eventstore.Offset // everything up to here was read
-	unmarked int               // items between marked and done
+	unmarked int               // items between the mark and done
 	lastRead int               // events of the last read
-	sent     time.Time
+	markedAt time.Time         // when the mark was stored
 
 	known     *recent.Map[domain.Aggregate, eventstore.LastEvent] // the last events in the log
 	held      map[domain.Aggregate]int64                          // skipped from this version on, until the next rewind
-	doubts    map[domain.Aggregate]*doubt                         // why, outliving rewinds until it is settled
+	gaps      map[domain.Aggregate]*suspectedGap                  // kept over rewinds until they are closed
 	rewind    bool                                                // rewind before reading on
-	retryHeld *backoff.ExponentialBackOff                         // of held aggregates
-	retryAt   time.Time                                           // when they are tried again
+	retryHeld *backoff.ExponentialBackOff                         // pauses until held aggregates are tried again
+	retryAt   time.Time                                           // end of the present one of these pauses
 
 	pause  *backoff.ExponentialBackOff
 	failed bool // the last try failed, and that was logged
 }
 
 func newShard(r *Relay, n int, log *slog.Logger) *shard {
-	return &shard{relay: r, n: n, log: log, held: map[domain.Aggregate]int64{}, doubts: map[domain.Aggregate]*doubt{},
+	return &shard{relay: r, n: n, log: log, held: map[domain.Aggregate]int64{}, gaps: map[domain.Aggregate]*suspectedGap{},
 		known:     recent.New[domain.Aggregate, eventstore.LastEvent](maxKnown),
 		retryHeld: doubling(firstRetryHeld, longRetryHeld), pause: doubling(firstPause, longPause)}
 }
@@ -71,7 +71,7 @@ func (s *shard) run(ctx, lead context.Context) {
 		switch {
 		case err != nil:
 			s.failure(lead, err)
-		case n == readLimit:
+		case n == readLimit: // more items wait
 		case ctx.Err() == nil:
 			s.idle(ctx, lead)
 		case n == 0 && !s.rewind:
@@ -84,7 +84,8 @@ func (s *shard) run(ctx, lead context.Context) {
 	}
 }
 
-// round reads once, publishes, and returns how many items it read.
+// round reads once, publishes, and moves the mark if it is time to. It returns how many
+// items it read.
 func (s *shard) round(ctx context.Context) (int, error) {
 	if err := s.prepare(ctx); err != nil {
 		return 0, err
@@ -97,18 +98,26 @@ func (s *shard) round(ctx context.Context) (int, error) {
 	for _, item := range items {
 		n += len(item.Events)
 	}
-	events := make([]domain.Recorded, 0, n)
+	events := make([]eventstore.Append, 0, n)
 	for _, item := range items {
-		events = append(events, item.Events...)
+		for i, e := range item.Events {
+			a := eventstore.Append{Event: e}
+			if item.JSON != nil {
+				a.JSON = item.JSON[i]
+			}
+			events = append(events, a)
+		}
 	}
 	s.lastRead = len(events)
-	if err := s.publishAll(ctx, events); err != nil {
-		return 0, err
+	for batch := range slices.Chunk(events, appendLimit) {
+		if err := s.publish(ctx, batch); err != nil {
+			return 0, err
+		}
 	}
 	for _, item := range items {
 		s.advance(item)
 	}
-	if s.unmarked >= sendAfter || time.Since(s.sent) >= sendEvery {
+	if s.unmarked >= markAfter || time.Since(s.markedAt) >= markEvery {
 		if err := s.saveMark(ctx); err != nil {
 			return 0, err
 		}
@@ -121,11 +130,11 @@ func (s *shard) round(ctx context.Context) (int, error) {
 // tried again.
 func (s *shard) prepare(ctx context.Context) error {
 	if !s.started {
-		mark, err := s.relay.Outbox.Unsent(ctx, s.n)
+		mark, err := s.relay.Outbox.Mark(ctx, s.n)
 		if err != nil {
 			return err
 		}
-		s.marked, s.done, s.read, s.started = mark, mark, mark, true
+		s.logged, s.done, s.read, s.started = mark, mark.Offset, mark.Offset, true
 	}
 	if s.rewind || len(s.held) > 0 && !time.Now().Before(s.retryAt) {
 		clear(s.held)
@@ -134,8 +143,7 @@ func (s *shard) prepare(ctx context.Context) error {
 	return nil
 }
 
-// advance moves read behind an item, and done with it unless an event up to there is
-// held.
+// advance moves read past an item, and done too unless an event up to there is held.
 func (s *shard) advance(item eventstore.Item) {
 	open := s.done != s.read
 	for _, e := range item.Events {
@@ -154,10 +162,11 @@ func (s *shard) saveMark(ctx context.Context) error {
 	if s.unmarked == 0 {
 		return nil
 	}
-	if err := crash.Around("relay/mark/move", func() error { return s.relay.Outbox.Sent(ctx, s.n, s.done) }); err != nil {
+	s.logged.Offset = s.done
+	if err := crash.Around("relay/mark/move", func() error { return s.relay.Outbox.MoveMark(ctx, s.n, s.logged) }); err != nil {
 		return err
 	}
-	s.marked, s.unmarked, s.sent = s.done, 0, time.Now()
+	s.unmarked, s.markedAt = 0, time.Now()
 	return nil
 }
 
@@ -189,7 +198,7 @@ func (s *shard) deadline() (until time.Time) {
 	if len(s.held) > 0 {
 		until = s.retryAt
 	}
-	if moves := s.sent.Add(sendEvery); s.unmarked > 0 && (until.IsZero() || moves.Before(until)) {
+	if moves := s.markedAt.Add(markEvery); s.unmarked > 0 && (until.IsZero() || moves.Before(until)) {
 		until = moves
 	}
 	return until
@@ -209,29 +218,29 @@ func (s *shard) failure(ctx context.Context, err error) {
 
 func (s *shard) success(ctx context.Context) {
 	if s.failed {
-		s.log.InfoContext(ctx, "relay: going on")
+		s.log.InfoContext(ctx, "relay: resumed")
 	}
 	s.failed = false
 	s.pause.Reset()
 }
 
-// doubt is an aggregate whose next event did not fit the log.
-type doubt struct {
+// suspectedGap is an event of an aggregate that did not fit the log.
+type suspectedGap struct {
 	alarmed bool
 	version int64 // the event that did not fit
 }
 
-// doubt handles an event whose predecessor is neither in the log nor before it in this
-// pass. Events of an aggregate that two processes wrote may overtake each other, so the
-// first time the shard is read again from the mark, and the log is asked again. A gap
-// that remains raises an alarm.
-func (s *shard) doubt(ctx context.Context, e domain.Recorded, at eventstore.LastEvent) {
+// suspectGap handles an event whose predecessor is not in the log and was not read before
+// it. Two processes may write events of one aggregate into the outbox in the wrong order,
+// so the first time only this aggregate is skipped, and the shard is read again from the
+// mark. If the predecessor is still missing then, it raises an alarm.
+func (s *shard) suspectGap(ctx context.Context, e domain.Recorded, at eventstore.LastEvent) {
 	a := e.Aggregate
-	if s.doubts[a] != nil {
+	if s.gaps[a] != nil {
 		s.hold(ctx, e, at.Version, "events before it are neither in the log nor in the outbox")
 		return
 	}
-	s.doubts[a] = &doubt{version: e.Version}
+	s.gaps[a] = &suspectedGap{version: e.Version}
 	s.held[a] = e.Version
 	s.known.Delete(a)
 	s.rewind = true
@@ -240,41 +249,41 @@ func (s *shard) doubt(ctx context.Context, e domain.Recorded, at eventstore.Last
 // hold skips the aggregate until it is tried again, and raises its alarm once.
 func (s *shard) hold(ctx context.Context, e domain.Recorded, known int64, why string) {
 	a := e.Aggregate
-	d := s.doubts[a]
-	if d == nil {
-		d = &doubt{}
-		s.doubts[a] = d
+	gap := s.gaps[a]
+	if gap == nil {
+		gap = &suspectedGap{}
+		s.gaps[a] = gap
 	}
 	if len(s.held) == 0 || !time.Now().Before(s.retryAt) {
 		s.retryAt = time.Now().Add(s.retryHeld.NextBackOff())
 	}
 	s.held[a] = e.Version
 	s.known.Delete(a)
-	d.version = e.Version
-	if d.alarmed {
+	gap.version = e.Version
+	if gap.alarmed {
 		return
 	}
-	d.alarmed = true
+	gap.alarmed = true
 	s.relay.setGap(Gap{Aggregate: a, Shard: s.n, Version: e.Version, Known: known, Why: why, Since: time.Now()})
 	s.log.ErrorContext(ctx, "relay: an aggregate's events do not fit the log; it is held, others go on",
 		"aggregate", a.String(), "event", e.ID(), "in_log", known, "why", why)
 }
 
-// settled ends a doubt once the event that did not fit is in the log.
-func (s *shard) settled(ctx context.Context, e domain.Recorded) {
-	if len(s.doubts) == 0 {
+// closeGap forgets a suspected gap once the event that did not fit is in the log.
+func (s *shard) closeGap(ctx context.Context, e domain.Recorded) {
+	if len(s.gaps) == 0 {
 		return
 	}
-	d := s.doubts[e.Aggregate]
-	if d == nil || e.Version < d.version {
+	gap := s.gaps[e.Aggregate]
+	if gap == nil || e.Version < gap.version {
 		return
 	}
-	delete(s.doubts, e.Aggregate)
-	if d.alarmed {
-		s.relay.closeGap(e.Aggregate)
-		s.log.InfoContext(ctx, "relay: a held aggregate goes on", "aggregate", e.Aggregate.String())
+	delete(s.gaps, e.Aggregate)
+	if gap.alarmed {
+		s.relay.clearGap(e.Aggregate)
+		s.log.InfoContext(ctx, "relay: the held aggregate is released", "aggregate", e.Aggregate.String())
 	}
-	if len(s.doubts) == 0 {
+	if len(s.gaps) == 0 {
 		s.retryHeld.Reset()
 	}
 }
@@ -287,20 +296,10 @@ const (
 	concurrentReads = 16               // reads of the log at once
 )
 
-// publishAll appends events to the log, in order, except those of held aggregates.
-func (s *shard) publishAll(ctx context.Context, events []domain.Recorded) error {
-	for chunk := range slices.Chunk(events, appendLimit) {
-		if err := s.publish(ctx, chunk); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // publish appends the events that the log lacks as one atomic batch. If one event does
 // not fit, the server refuses the whole batch and does not say which event it was: then
 // the last events of all aggregates are read again, and each half is published alone.
-func (s *shard) publish(ctx context.Context, events []domain.Recorded) error {
+func (s *shard) publish(ctx context.Context, events []eventstore.Append) error {
 	for refused := 0; ; refused++ {
 		todo, err := s.plan(ctx, events)
 		if err != nil || len(todo) == 0 {
@@ -333,56 +332,56 @@ func (s *shard) publish(ctx context.Context, events []domain.Recorded) error {
 		if len(todo) == 1 {
 			continue
 		}
-		left := make([]domain.Recorded, len(todo))
-		for i, a := range todo {
-			left[i] = a.Event
-		}
-		if err := s.publish(ctx, left[:len(left)/2]); err != nil {
+		if err := s.publish(ctx, todo[:len(todo)/2]); err != nil {
 			return err
 		}
-		return s.publish(ctx, left[len(left)/2:])
+		return s.publish(ctx, todo[len(todo)/2:])
 	}
 }
 
 // plan returns which of the events are to be appended, each with the sequence that it
 // must follow.
-func (s *shard) plan(ctx context.Context, events []domain.Recorded) ([]eventstore.Append, error) {
-	if err := s.loadLast(ctx, s.unknown(events)); err != nil {
+func (s *shard) plan(ctx context.Context, events []eventstore.Append) ([]eventstore.Append, error) {
+	if err := s.loadLast(ctx, s.missingLast(events)); err != nil {
 		return nil, err
 	}
 	todo := make([]eventstore.Append, 0, len(events))
 	next := make(map[domain.Aggregate]eventstore.LastEvent, len(events)) // as if todo were in the log
-	for _, e := range events {
+	for _, event := range events {
+		e := event.Event
 		a := e.Aggregate
 		if _, held := s.held[a]; held {
 			continue
 		}
-		at, planned := next[a]
+		last, planned := next[a]
 		if !planned {
-			at, _ = s.known.Get(a)
+			last, _ = s.known.Get(a)
 		}
 		switch {
-		case e.Version == at.Version && e.CommandID != at.CommandID:
-			s.hold(ctx, e, at.Version, "the log holds this event from another command: "+at.CommandID)
-		case e.Version <= at.Version:
-			s.settled(ctx, e)
-		case e.Version == at.Version+1:
-			todo = append(todo, eventstore.Append{Event: e, ExpectSeq: at.Seq})
-			next[a] = eventstore.LastEvent{Version: e.Version, Seq: at.Seq, CommandID: e.CommandID}
+		case e.Version == last.Version && e.CommandID != last.CommandID:
+			s.hold(ctx, e, last.Version, "the log holds this event from another command: "+last.CommandID)
+		case e.Version <= last.Version:
+			s.see(a, last)
+			s.closeGap(ctx, e)
+		case e.Version == last.Version+1:
+			event.ExpectSeq = last.Seq
+			todo = append(todo, event)
+			next[a] = eventstore.LastEvent{Version: e.Version, Seq: last.Seq, CommandID: e.CommandID}
 		default:
-			s.doubt(ctx, e, at)
+			s.suspectGap(ctx, e, last)
 		}
 	}
 	return todo, nil
 }
 
-// unknown returns the aggregates whose last event must be read. For an event with
+// missingLast returns the aggregates whose last event must be read. For an event with
 // version 1 that is not needed: the log is assumed to have no event of the aggregate,
 // and refuses the batch if it has one.
-func (s *shard) unknown(events []domain.Recorded) []domain.Aggregate {
+func (s *shard) missingLast(events []eventstore.Append) []domain.Aggregate {
 	var ask []domain.Aggregate
 	seen := make(map[domain.Aggregate]bool, len(events))
-	for _, e := range events {
+	for i := range events {
+		e := &events[i].Event
 		a := e.Aggregate
 		if _, held := s.held[a]; seen[a] || held {
 			continue
@@ -398,8 +397,22 @@ func (s *shard) unknown(events []domain.Recorded) []domain.Aggregate {
 func (s *shard) appended(ctx context.Context, todo []eventstore.Append, seqs []uint64) {
 	for i, a := range todo {
 		e := a.Event
-		s.known.Set(e.Aggregate, eventstore.LastEvent{Version: e.Version, Seq: seqs[i], CommandID: e.CommandID})
-		s.settled(ctx, e)
+		at := eventstore.LastEvent{Version: e.Version, Seq: seqs[i], CommandID: e.CommandID}
+		if e.Type.Last() {
+			s.known.Delete(e.Aggregate)
+		} else {
+			s.known.Set(e.Aggregate, at)
+		}
+		s.see(e.Aggregate, at)
+		s.closeGap(ctx, e)
+	}
+}
+
+// see keeps the latest place in the log for the mark: a log that ends before it, or has
+// another event there, is not this one any more.
+func (s *shard) see(a domain.Aggregate, at eventstore.LastEvent) {
+	if at.Seq > s.logged.LogSeq {
+		s.logged.LogSeq, s.logged.Event = at.Seq, domain.Event{Aggregate: a, Version: at.Version}.ID()
 	}
 }
 

@@ -44,7 +44,7 @@ var claimTests = tests{
 // next claims the next job in a state.
 func (k *Kit) next(state domain.JobState) (*eventstore.Claim, eventstore.Loaded[domain.Job]) {
 	k.Helper()
-	c, at, err := k.Store.NextJob(k.Context(), state)
+	c, at, err := k.Store.NextJob(k.Context(), state, nil)
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -68,8 +68,8 @@ func (k *Kit) locked(id domain.JobID) {
 	k.WantErr(err, eventstore.ErrLocked)
 }
 
-func testOrder(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testOrder(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, jobs := k.Started(50, 5, 0, 5, 99, 10, 9)
 	var got []domain.JobID
 	for range jobs {
@@ -81,12 +81,12 @@ func testOrder(t *testing.T, w Env) {
 	}
 }
 
-func testBatchOrder(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testBatchOrder(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	want := []domain.BatchID{k.Submit(), k.Submit(), k.Submit()}
 	k.Started(5) // in another state
 	for _, id := range want {
-		c, at, err := k.Store.NextBatch(t.Context(), domain.BatchPending)
+		c, at, err := k.Store.NextBatch(t.Context(), domain.BatchPending, nil)
 		if err != nil || at.State.ID != id || c.Aggregate != id.Aggregate() {
 			t.Fatalf("next is %s (%v), want %s", at.State.ID, err, id)
 		}
@@ -95,9 +95,9 @@ func testBatchOrder(t *testing.T, w Env) {
 
 // testOneGetsIt: among many workers of two sessions, one claims each job.
 // Shows: P5
-func testOneGetsIt(t *testing.T, w Env) {
-	first := NewKit(t, w.Open(t))
-	kits := []*Kit{first, NewKit(t, w.Open(t))}
+func testOneGetsIt(t *testing.T, env Env) {
+	first := NewKit(t, env.Open(t))
+	kits := []*Kit{first, NewKit(t, env.Open(t))}
 	_, jobs := first.Started(slices.Repeat([]int{5}, 24)...)
 	ctx, done := context.WithCancel(t.Context())
 	defer done()
@@ -108,7 +108,7 @@ func testOneGetsIt(t *testing.T, w Env) {
 		for range 4 {
 			all.Go(func() {
 				for {
-					c, at, err := k.Store.NextJob(ctx, domain.JobPending)
+					c, at, err := k.Store.NextJob(ctx, domain.JobPending, nil)
 					if err != nil {
 						if !errors.Is(err, context.Canceled) {
 							t.Error(err)
@@ -141,8 +141,8 @@ func testOneGetsIt(t *testing.T, w Env) {
 	}
 }
 
-func testClaimGiven(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testClaimGiven(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.Started(5)
 	c, at, err := k.Store.ClaimJob(t.Context(), jobs[0])
 	if err != nil || text(at) != text(k.Job(jobs[0])) {
@@ -171,14 +171,14 @@ func testClaimGiven(t *testing.T, w Env) {
 	}
 }
 
-func testKeepClaim(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testKeepClaim(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	c, _ := k.next(domain.JobPending)
 	k.DoJob(jobs[0], domain.AcceptJob{}, Under(c, true))
 	other.locked(jobs[0])
 	k.never("a job is handed out while its claim is kept", func(ctx context.Context) error {
-		_, _, err := k.Store.NextJob(ctx, domain.JobEstimating)
+		_, _, err := k.Store.NextJob(ctx, domain.JobEstimating, nil)
 		return err
 	})
 	k.DoJob(jobs[0], domain.EstimateJob{Priority: 5}, Under(c, false))
@@ -188,19 +188,19 @@ func testKeepClaim(t *testing.T, w Env) {
 }
 
 // testWakesUp: those who wait get work when it comes, from whichever session.
-func testWakesUp(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testWakesUp(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	type got struct {
 		id  string
 		err error
 	}
 	jobs, batches := make(chan got, 1), make(chan got, 1)
 	go func() {
-		_, at, err := k.Store.NextJob(t.Context(), domain.JobDownloading)
+		_, at, err := k.Store.NextJob(t.Context(), domain.JobDownloading, nil)
 		jobs <- got{string(at.State.ID), err}
 	}()
 	go func() {
-		_, at, err := k.Store.NextBatch(t.Context(), domain.BatchProcessing)
+		_, at, err := k.Store.NextBatch(t.Context(), domain.BatchProcessing, nil)
 		batches <- got{string(at.State.ID), err}
 	}()
 	batch, ids := other.Started(5)
@@ -213,20 +213,20 @@ func testWakesUp(t *testing.T, w Env) {
 	}
 }
 
-func testClaimContext(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testClaimContext(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
-	go func() { _, _, err := k.Store.NextJob(ctx, domain.JobPending); ended <- err }()
-	go func() { _, _, err := k.Store.NextBatch(ctx, domain.BatchPending); ended <- err }()
+	go func() { _, _, err := k.Store.NextJob(ctx, domain.JobPending, nil); ended <- err }()
+	go func() { _, _, err := k.Store.NextBatch(ctx, domain.BatchPending, nil); ended <- err }()
 	cancel()
 	for range 2 {
 		k.WantErr(<-ended, context.Canceled)
 	}
 }
 
-func testReprioritised(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testReprioritised(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5, 5, 5)
 	c, _ := k.next(domain.JobPending) // this session knows the queue
 	k.release(c)
@@ -239,8 +239,8 @@ func testReprioritised(t *testing.T, w Env) {
 	}
 }
 
-func testCleanedNotHandedOut(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testCleanedNotHandedOut(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, jobs := k.Started(5, 5)
 	for _, j := range jobs {
 		k.Walk(j, domain.JobCompleted)
@@ -254,8 +254,8 @@ func testCleanedNotHandedOut(t *testing.T, w Env) {
 
 // testReleaseDelay: a job given back for a while lets others pass here, and comes
 // back.
-func testReleaseDelay(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testReleaseDelay(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, jobs := k.Started(1, 5)
 	c, at := k.next(domain.JobPending)
 	if at.State.ID != jobs[0] {
@@ -277,8 +277,8 @@ func testReleaseDelay(t *testing.T, w Env) {
 }
 
 // testAttempts: claims whose worker died are counted until something happens.
-func testAttempts(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testAttempts(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	claim := func(k *Kit, want int) *eventstore.Claim {
 		t.Helper()
@@ -293,23 +293,23 @@ func testAttempts(t *testing.T, w Env) {
 	}
 	k.release(claim(k, 1))
 	claim(k, 1) // was handed back, nobody died
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	other.release(claim(other, 2))
 	c := claim(other, 1)
 	other.DoJob(jobs[0], domain.AcceptJob{}, Under(c, false))
 	claim(k, 1)
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	claim(other, 2)
 }
 
 // testConfirm: a lost claim is not confirmed, whether or not another worker has the job.
 // Shows: P5
-func testConfirm(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testConfirm(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	k.Started(5)
 	mine, _ := k.next(domain.JobPending)
 	k.WantErr(k.Store.Confirm(t.Context(), mine), nil)
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	k.WantErr(k.Store.Confirm(t.Context(), mine), eventstore.ErrFenced)
 	theirs, _ := other.next(domain.JobPending)
 	k.WantErr(k.Store.Confirm(t.Context(), mine), eventstore.ErrFenced)
@@ -319,8 +319,8 @@ func testConfirm(t *testing.T, w Env) {
 }
 
 // testNotice: events from the log, new, old or repeated, cause no double claim.
-func testNotice(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testNotice(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := other.Started(5, 5)
 	var news []domain.Recorded
 	tell := func() {
@@ -330,7 +330,7 @@ func testNotice(t *testing.T, w Env) {
 			}
 		}
 		for _, e := range news {
-			k.Store.Notice(e)
+			k.Store.Observe(e)
 		}
 	}
 	tell()
@@ -347,7 +347,7 @@ func testNotice(t *testing.T, w Env) {
 	tell()
 	for _, s := range []domain.JobState{domain.JobPending, domain.JobEstimating} {
 		k.never("old news made a claimed job claimable", func(ctx context.Context) error {
-			_, _, err := k.Store.NextJob(ctx, s)
+			_, _, err := k.Store.NextJob(ctx, s, nil)
 			return err
 		})
 	}

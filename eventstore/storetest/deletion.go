@@ -43,8 +43,8 @@ func noWork(domain.Job) error { return nil }
 
 // testDeletionWhileLocked: a batch is not deleted while a job of it is worked on,
 // neither by the rules nor, when the decision is outdated, by the write.
-func testDeletionWhileLocked(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testDeletionWhileLocked(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.requeued(2)
 	c, _, err := other.Store.ClaimJob(t.Context(), jobs[1])
 	if err != nil {
@@ -73,8 +73,8 @@ func testDeletionWhileLocked(t *testing.T, w Env) {
 }
 
 // testNoClaimAfterDeletion: also for who has claimed jobs of the batch before.
-func testNoClaimAfterDeletion(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testNoClaimAfterDeletion(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.requeued(2)
 	for _, x := range []*Kit{k, other} {
 		c, _ := x.next(domain.JobDownloading)
@@ -87,7 +87,7 @@ func testNoClaimAfterDeletion(t *testing.T, w Env) {
 			_, _, err := x.Store.ClaimJob(t.Context(), jobs[0])
 			x.WantErr(err, eventstore.ErrNotFound)
 			x.never("a job of a deleted batch is handed out", func(ctx context.Context) error {
-				_, _, err := x.Store.NextJob(ctx, domain.JobDownloading)
+				_, _, err := x.Store.NextJob(ctx, domain.JobDownloading, nil)
 				return err
 			})
 		}
@@ -100,8 +100,8 @@ func testNoClaimAfterDeletion(t *testing.T, w Env) {
 }
 
 // testDeletionAgainstClaim: of a deletion and a claim at the same moment one wins.
-func testDeletionAgainstClaim(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testDeletionAgainstClaim(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	for range 15 {
 		id, jobs := k.requeued(1)
 		var claimed *eventstore.Claim
@@ -123,8 +123,8 @@ func testDeletionAgainstClaim(t *testing.T, w Env) {
 
 // testFinishDeletion: a job that is locked is left alone, with its directory, and
 // goes as soon as it is free.
-func testFinishDeletion(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testFinishDeletion(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.Started(5, 5, 5)
 	k.Fail(jobs[0], domain.JobDownloading)
 	k.Walk(jobs[1], domain.JobCompleted)
@@ -169,8 +169,8 @@ func testFinishDeletion(t *testing.T, w Env) {
 }
 
 // testDryRun: what is only tried is decided and changes nothing.
-func testDryRun(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testDryRun(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.Started(5)
 	k.Fail(jobs[0], domain.JobDownloading)
 	k.Reported(id)
@@ -207,14 +207,14 @@ func testDryRun(t *testing.T, w Env) {
 	k.WantErr(err, eventstore.ErrLocked)
 	_, err = k.Handler.Batch(t.Context(), id, domain.RequestUpdate{}, try)
 	k.WantErr(err, nil)
-	_, err = k.Handler.Batch(t.Context(), id, domain.CleanBatch{}, try)
+	_, err = k.Handler.Batch(t.Context(), id, domain.CleanBatch{Why: "asked for"}, try)
 	k.WantRefused(err, domain.CodeIllegal)
 }
 
 // testDeletionInVain: of jobs that cannot go the first few are told, the others
 // counted.
-func testDeletionInVain(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testDeletionInVain(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	const n = 12
 	id, jobs := k.Started(make([]int, n)...)
 	for _, j := range jobs {

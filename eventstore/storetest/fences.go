@@ -19,8 +19,8 @@ func (k *Kit) accept(c *eventstore.Claim, at eventstore.Loaded[domain.Job]) even
 // testExpired: a session that ended under its claims changes nothing any more;
 // others take its work, and itself goes on with a new session.
 // Shows: P5 C13
-func testExpired(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testExpired(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	batch, jobs := k.Started(5, 5, 5)
 	c, at := k.next(domain.JobPending)
 	kept, keptAt := other.next(domain.JobPending)
@@ -29,7 +29,7 @@ func testExpired(t *testing.T, w Env) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	<-c.Lost
 	<-bc.Lost
 	k.unchanged(eventstore.ErrFenced, k.commit(late), jobs...)
@@ -65,17 +65,17 @@ func testExpired(t *testing.T, w Env) {
 
 // testExpiredAtQueue: a session that ended while it waited for work goes on
 // waiting with the next.
-func testExpiredAtQueue(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testExpiredAtQueue(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	got := make(chan error, 1)
 	go func() {
-		c, at, err := k.Store.NextJob(t.Context(), domain.JobPending)
+		c, at, err := k.Store.NextJob(t.Context(), domain.JobPending, nil)
 		if err == nil {
 			_, err = k.Handler.Job(t.Context(), at.State.ID, domain.AcceptJob{}, Under(c, false))
 		}
 		got <- err
 	}()
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	other.Started(5)
 	if err := <-got; err != nil {
 		t.Error(err)
@@ -83,19 +83,19 @@ func testExpiredAtQueue(t *testing.T, w Env) {
 }
 
 // testExpiredAlone: a process that is alone gets back what it lost with a session.
-func testExpiredAlone(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testExpiredAlone(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	batch := k.Submit()
 	k.next(domain.JobPending)
-	if _, _, err := k.Store.NextBatch(t.Context(), domain.BatchPending); err != nil {
+	if _, _, err := k.Store.NextBatch(t.Context(), domain.BatchPending, nil); err != nil {
 		t.Fatal(err)
 	}
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	if _, at := k.next(domain.JobPending); at.State.ID != jobs[0] {
 		t.Errorf("next is %s", at.State.ID)
 	}
-	if _, at, err := k.Store.NextBatch(t.Context(), domain.BatchPending); err != nil || at.State.ID != batch {
+	if _, at, err := k.Store.NextBatch(t.Context(), domain.BatchPending, nil); err != nil || at.State.ID != batch {
 		t.Errorf("next is %s (%v)", at.State.ID, err)
 	}
 }
@@ -103,13 +103,13 @@ func testExpiredAlone(t *testing.T, w Env) {
 // testLateAfterAnother: a paused worker that comes back after another has taken
 // and moved its job is refused, also when the job is in the same state again.
 // Shows: P5
-func testLateAfterAnother(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testLateAfterAnother(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	k.Walk(jobs[0], domain.JobDownloading)
 	c, at := k.next(domain.JobDownloading)
 	late := k.accept(c, at)
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	c2, _ := other.next(domain.JobDownloading)
 	other.DoJob(jobs[0], domain.FailJob{Reason: Broken()}, Under(c2, false))
 	other.DoJob(jobs[0], domain.RequeueJob{}, Operator())
@@ -121,8 +121,8 @@ func testLateAfterAnother(t *testing.T, w Env) {
 // testReleasedByFirst: of two goroutines of one session, the one whose claim has
 // ended neither frees nor uses the other's lock.
 // Shows: P5
-func testReleasedByFirst(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testReleasedByFirst(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	first, at := k.next(domain.JobPending)
 	late := k.accept(first, at)
@@ -139,8 +139,8 @@ func testReleasedByFirst(t *testing.T, w Env) {
 }
 
 // testEndedByCommit is the same for a claim that a commit has ended.
-func testEndedByCommit(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testEndedByCommit(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	first, _ := k.next(domain.JobPending)
 	k.DoJob(jobs[0], domain.AcceptJob{}, Under(first, false))
@@ -158,8 +158,8 @@ func testEndedByCommit(t *testing.T, w Env) {
 }
 
 // testClaimOfAnother: a claim is good only in the session that got it.
-func testClaimOfAnother(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testClaimOfAnother(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	c, at := k.next(domain.JobPending)
 	other.unchanged(eventstore.ErrFenced, other.commit(other.accept(c, at)), jobs...)

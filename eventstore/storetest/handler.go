@@ -45,8 +45,8 @@ func (k *Kit) between(times int, act func()) (*eventstore.Handler, *interloper) 
 	return NewHandler(i), i
 }
 
-func testDecidesAgain(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testDecidesAgain(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	priority := 10
 	h, _ := k.between(3, func() {
@@ -63,8 +63,8 @@ func testDecidesAgain(t *testing.T, w Env) {
 	k.sameJob(r.Loaded)
 }
 
-func testGivesUp(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testGivesUp(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	h, i := k.between(1000, func() {
 		other.DoJob(jobs[0], domain.WaitJob{Reason: Broken()}, Operator())
@@ -80,8 +80,8 @@ func testGivesUp(t *testing.T, w Env) {
 }
 
 // testFencedAtOnce: a mover without its claim does not try again.
-func testFencedAtOnce(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testFencedAtOnce(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	c, _ := k.next(domain.JobPending)
 	k.release(c)
@@ -98,8 +98,8 @@ func testFencedAtOnce(t *testing.T, w Env) {
 }
 
 // testSameCommand: asked again with the same command id, nothing happens twice.
-func testSameCommand(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testSameCommand(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	ctx := t.Context()
 	id := must[domain.BatchID](k)(k.Store.ReserveBatchID(ctx))
 	order := func(id string) eventstore.Meta {
@@ -124,8 +124,8 @@ func testSameCommand(t *testing.T, w Env) {
 }
 
 // testNewFacts: a fact that changes between decision and write leads to a new decision.
-func testNewFacts(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testNewFacts(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.Started(5, 5)
 	h, i := k.between(1, func() { other.Hold(domain.HoldCollection, Profile, "ana") })
 	_, err := h.Job(t.Context(), jobs[0], domain.AcceptJob{}, Operator())
@@ -143,8 +143,8 @@ func testNewFacts(t *testing.T, w Env) {
 
 // testReportRace: a job requeued between counting and writing keeps its batch
 // from being reported.
-func testReportRace(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testReportRace(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.Started(5)
 	k.Fail(jobs[0], domain.JobDownloading)
 	h, _ := k.between(1, func() { other.DoJob(jobs[0], domain.RequeueJob{}, Operator()) })
@@ -152,8 +152,8 @@ func testReportRace(t *testing.T, w Env) {
 	k.WantRefused(err, "jobs_processing")
 }
 
-func testRefused(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testRefused(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	id, jobs := k.Started(5)
 	k.unchanged(nil, func() error {
 		_, err := k.Handler.Job(t.Context(), jobs[0], domain.CompleteJob{}, Operator())
@@ -168,8 +168,8 @@ func testRefused(t *testing.T, w Env) {
 	}, jobs...)
 }
 
-func testHandlerUnknown(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testHandlerUnknown(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, err := k.Handler.Job(t.Context(), domain.NewJobID(99), domain.AcceptJob{}, Operator())
 	k.WantErr(err, eventstore.ErrNotFound)
 	_, err = k.Handler.Batch(t.Context(), domain.NewBatchID(99), domain.StartBatch{}, Operator())
@@ -178,11 +178,11 @@ func testHandlerUnknown(t *testing.T, w Env) {
 
 // testCreateJobs: making jobs goes on where a lost session stopped, and no row
 // gets two jobs or none.
-func testCreateJobs(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testCreateJobs(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	ctx := t.Context()
 	id := k.Submit()
-	c, _, err := k.Store.NextBatch(ctx, domain.BatchPending)
+	c, _, err := k.Store.NextBatch(ctx, domain.BatchPending, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,11 +195,11 @@ func testCreateJobs(t *testing.T, w Env) {
 	}
 	_, err = k.Handler.Batch(ctx, id, domain.StartBatch{}, Under(c, true))
 	k.WantRefused(err, "jobs_missing")
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	_, err = k.Handler.CreateJobs(ctx, l.FirstJID, 2, []domain.CreateJob{Create(id, 2, 5)}, Under(c, true))
 	k.WantErr(err, eventstore.ErrFenced)
 
-	c, at, err := other.Store.NextBatch(ctx, domain.BatchPending)
+	c, at, err := other.Store.NextBatch(ctx, domain.BatchPending, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,8 +221,8 @@ func testCreateJobs(t *testing.T, w Env) {
 }
 
 // testCreateMany: as many jobs as are promised fit into one write.
-func testCreateMany(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testCreateMany(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	priorities := make([]int, eventstore.MaxJobsPerCommit+1)
 	id, jobs := k.Started(priorities...)
 	if listed := must[[]domain.JobID](k)(k.Store.BatchJobs(t.Context(), id, domain.SubProcessing)); text(listed) != text(jobs) {
@@ -231,17 +231,17 @@ func testCreateMany(t *testing.T, w Env) {
 }
 
 // testManifestError: a batch without jobs is reported as failed, with why.
-func testManifestError(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testManifestError(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	id := k.Submit()
-	c, _, err := k.Store.NextBatch(t.Context(), domain.BatchPending)
+	c, _, err := k.Store.NextBatch(t.Context(), domain.BatchPending, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	why := Broken()
 	k.DoBatch(id, domain.StartBatch{Problem: &why}, Under(c, false))
 	b := k.Reported(id)
-	if b.State != domain.BatchFailed || b.Reason == nil || *b.Reason != why || b.Report.Failed != 0 {
+	if b.State != domain.BatchFailed || b.Reason == nil || *b.Reason != *why.Final() || b.Report.Failed != 0 {
 		t.Errorf("reported as %s", text(b))
 	}
 	k.sameBatch(k.Batch(id))

@@ -26,10 +26,10 @@ func then(c *eventstore.Claim, next domain.JobState) eventstore.Meta {
 	return o
 }
 
-// inHand returns a claimed job in provisioning, and the world's first two processes.
-func inHand(t *testing.T, w Env) (k, other *Kit, c *eventstore.Claim, job domain.JobID) {
+// inHand returns a claimed job in provisioning, and the first two processes.
+func inHand(t *testing.T, env Env) (k, other *Kit, c *eventstore.Claim, job domain.JobID) {
 	t.Helper()
-	k, other = NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+	k, other = NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	k.Walk(jobs[0], domain.JobProvisioning)
 	c, _, err := k.Store.ClaimJob(t.Context(), jobs[0])
@@ -41,8 +41,8 @@ func inHand(t *testing.T, w Env) (k, other *Kit, c *eventstore.Claim, job domain
 
 // testHandOver: a job that is handed over is claimed in its next state, by one
 // write; the claim before has ended, and the next is a claim like any other.
-func testHandOver(t *testing.T, w Env) {
-	k, other, c, job := inHand(t, w)
+func testHandOver(t *testing.T, env Env) {
+	k, other, c, job := inHand(t, env)
 	r := k.DoJob(job, domain.ProvisionJob{}, then(c, domain.JobDownloading))
 	if r.Claim == nil || r.Claim.ID == c.ID || r.Claim.Worker != c.Worker || r.Claim.Attempts != 1 || r.Claim.Aggregate != c.Aggregate || r.Claim.Lost == nil {
 		t.Fatalf("the claim of the next state is %+v", r.Claim)
@@ -85,8 +85,8 @@ func (k *Kit) refusedHandOver(c *eventstore.Claim, job domain.JobID) {
 	}
 }
 
-func testHandOverUrgentFirst(t *testing.T, w Env) {
-	k, _, c, job := inHand(t, w)
+func testHandOverUrgentFirst(t *testing.T, env Env) {
+	k, _, c, job := inHand(t, env)
 	urgent := k.waiting(4)
 	k.refusedHandOver(c, job)
 	for _, want := range []domain.JobID{urgent, job} {
@@ -98,8 +98,8 @@ func testHandOverUrgentFirst(t *testing.T, w Env) {
 
 // testHandOverOlderFirst: among equals the older goes first, and what is less
 // urgent or younger stands in nobody's way.
-func testHandOverOlderFirst(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testHandOverOlderFirst(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, jobs := k.Started(5, 5, 5, 6)
 	for i, to := range []domain.JobState{domain.JobProvisioning, domain.JobProvisioning, domain.JobDownloading, domain.JobDownloading} {
 		k.Walk(jobs[i], to)
@@ -116,9 +116,9 @@ func testHandOverOlderFirst(t *testing.T, w Env) {
 	}
 }
 
-func testHandOverPaused(t *testing.T, w Env) {
+func testHandOverPaused(t *testing.T, env Env) {
 	for _, queue := range []string{string(domain.JobDownloading), domain.QueueIngest} {
-		k, other, c, job := inHand(t, w)
+		k, other, c, job := inHand(t, env)
 		other.Hold(domain.HoldQueue, queue, "ana")
 		k.refusedHandOver(c, job)
 		other.Hold(domain.HoldQueue, queue, "")
@@ -127,16 +127,16 @@ func testHandOverPaused(t *testing.T, w Env) {
 
 // testHandOverPauseUnheard: a pause that this process has not heard of holds all the
 // same.
-func testHandOverPauseUnheard(t *testing.T, w Env) {
-	k, other, c, job := inHand(t, w)
+func testHandOverPauseUnheard(t *testing.T, env Env) {
+	k, other, c, job := inHand(t, env)
 	known := must[eventstore.Holds](k)(k.Store.Holds(t.Context()))
 	other.Hold(domain.HoldQueue, string(domain.JobDownloading), "ana")
-	k.deaf(w, known)
+	k.deaf(env, known)
 	k.refusedHandOver(c, job)
 }
 
-func testHandOverOtherState(t *testing.T, w Env) {
-	k, other, c, job := inHand(t, w)
+func testHandOverOtherState(t *testing.T, env Env) {
+	k, other, c, job := inHand(t, env)
 	r := k.DoJob(job, domain.ProvisionJob{}, then(c, domain.JobProcessing))
 	if r.Claim != nil {
 		t.Error("handed over to a state that it does not go to")
@@ -147,21 +147,21 @@ func testHandOverOtherState(t *testing.T, w Env) {
 }
 
 // testHandOverStopped: a worker whose session has ended hands nothing over.
-func testHandOverStopped(t *testing.T, w Env) {
-	k, other, c, job := inHand(t, w)
+func testHandOverStopped(t *testing.T, env Env) {
+	k, other, c, job := inHand(t, env)
 	late := k.accept(c, k.Job(job))
 	late.Next = domain.JobDownloading
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	<-c.Lost
 	k.unchanged(eventstore.ErrFenced, k.commit(late), job)
 	other.next(domain.JobProvisioning)
 }
 
 // testHandOverLost: a claim that was handed over is lost with its session.
-func testHandOverLost(t *testing.T, w Env) {
-	k, other, c, job := inHand(t, w)
+func testHandOverLost(t *testing.T, env Env) {
+	k, other, c, job := inHand(t, env)
 	next := k.DoJob(job, domain.ProvisionJob{}, then(c, domain.JobDownloading)).Claim
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	<-next.Lost
 	_, err := k.Handler.Job(t.Context(), job, domain.DownloadJob{Files: 1}, Under(next, false))
 	k.WantErr(err, eventstore.ErrFenced)
@@ -172,8 +172,8 @@ func testHandOverLost(t *testing.T, w Env) {
 }
 
 // testHandOverReleased: it counts as a claim until it is given back.
-func testHandOverReleased(t *testing.T, w Env) {
-	k, other, c, job := inHand(t, w)
+func testHandOverReleased(t *testing.T, env Env) {
+	k, other, c, job := inHand(t, env)
 	k.release(k.DoJob(job, domain.ProvisionJob{}, then(c, domain.JobDownloading)).Claim)
 	c2, at := other.next(domain.JobDownloading)
 	if at.State.ID != job || c2.Attempts != 1 {

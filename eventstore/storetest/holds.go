@@ -8,12 +8,12 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-func testHolds(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testHolds(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	look := func() eventstore.Holds { return must[eventstore.Holds](k)(k.Store.Holds(t.Context())) }
 	first := look()
 	if len(first.Collections) != 0 || len(first.Queues) != 0 {
-		t.Errorf("a new world has holds: %+v", first)
+		t.Errorf("a new live state has holds: %+v", first)
 	}
 	k.Hold(domain.HoldCollection, Profile, "ana")
 	k.Hold(domain.HoldQueue, "downloading", "ben")
@@ -33,8 +33,8 @@ func testHolds(t *testing.T, w Env) {
 
 // testSettings: a setting's events are numbered on over lifting and setting, and
 // a decision on an outdated setting is refused.
-func testSettings(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testSettings(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	a := domain.SettingAggregate(domain.HoldCollection, Profile)
 	load := func() eventstore.Loaded[domain.Setting] {
 		return must[eventstore.Loaded[domain.Setting]](k)(k.Store.Setting(t.Context(), domain.HoldCollection, Profile))
@@ -73,8 +73,8 @@ func testSettings(t *testing.T, w Env) {
 }
 
 // testRequireHolds: what was decided before a hold was set is not written after.
-func testRequireHolds(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testRequireHolds(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.Started(5)
 	known := must[eventstore.Holds](k)(k.Store.Holds(t.Context()))
 	accept := jobChange(k, k.Job(jobs[0]), domain.AcceptJob{}, domain.Facts{})
@@ -94,12 +94,12 @@ func testRequireHolds(t *testing.T, w Env) {
 }
 
 // testPaused: nothing is handed out of a paused queue, whoever paused it.
-func testPaused(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testPaused(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5, 5, 5)
 	batch := k.Submit()
 	next := func() domain.JobID {
-		c, at, err := k.Store.NextJob(t.Context(), domain.JobPending)
+		c, at, err := k.Store.NextJob(t.Context(), domain.JobPending, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,12 +112,12 @@ func testPaused(t *testing.T, w Env) {
 		next() // this session knows that nothing is paused
 		other.Hold(domain.HoldQueue, queue, "ana")
 		k.never("a job of a paused queue is handed out", func(ctx context.Context) error {
-			_, _, err := k.Store.NextJob(ctx, domain.JobPending)
+			_, _, err := k.Store.NextJob(ctx, domain.JobPending, nil)
 			return err
 		})
 		if queue == domain.QueueIngest {
 			k.never("a batch is handed out although ingest is paused", func(ctx context.Context) error {
-				_, _, err := k.Store.NextBatch(ctx, domain.BatchPending)
+				_, _, err := k.Store.NextBatch(ctx, domain.BatchPending, nil)
 				return err
 			})
 		}
@@ -127,17 +127,17 @@ func testPaused(t *testing.T, w Env) {
 	if id := next(); id != jobs[0] {
 		t.Errorf("%s is next, want %s", id, jobs[0])
 	}
-	c, at, err := k.Store.NextBatch(t.Context(), domain.BatchPending)
+	c, at, err := k.Store.NextBatch(t.Context(), domain.BatchPending, nil)
 	if err != nil || at.State.ID != batch || c.Aggregate != batch.Aggregate() {
 		t.Errorf("next batch %s, %v", at.State.ID, err)
 	}
 }
 
 // testPauseUnderWork: work that runs may end while its queue is paused.
-func testPauseUnderWork(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testPauseUnderWork(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
-	c, _, err := k.Store.NextJob(t.Context(), domain.JobPending)
+	c, _, err := k.Store.NextJob(t.Context(), domain.JobPending, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

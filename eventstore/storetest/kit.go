@@ -94,10 +94,15 @@ func Submission() domain.Submission {
 }
 
 // Submit makes a pending batch (B1).
-func (k *Kit) Submit() domain.BatchID {
+func (k *Kit) Submit() domain.BatchID { return k.SubmitBy(Submission().Submitter) }
+
+// SubmitBy is Submit by a submitter.
+func (k *Kit) SubmitBy(submitter string) domain.BatchID {
 	k.Helper()
 	id := must[domain.BatchID](k)(k.Store.ReserveBatchID(k.Context()))
-	k.DoBatch(id, domain.SubmitBatch{Submission: Submission()}, Operator())
+	sub := Submission()
+	sub.Submitter = submitter
+	k.DoBatch(id, domain.SubmitBatch{Submission: sub}, Operator())
 	return id
 }
 
@@ -124,8 +129,11 @@ func (k *Kit) Make(c *eventstore.Claim, l domain.Listing, next int, priorities .
 	k.Helper()
 	var cmds []domain.CreateJob
 	var ids []domain.JobID
+	batch := k.Batch(domain.BatchID(c.Aggregate.ID)).State
 	for i, p := range priorities {
-		cmds = append(cmds, Create(domain.BatchID(c.Aggregate.ID), next+i, p))
+		cmd := Create(batch.ID, next+i, p)
+		cmd.Configuration.Submitter = batch.Submission.Submitter
+		cmds = append(cmds, cmd)
 		ids = append(ids, l.FirstJID.Plus(next+i))
 	}
 	for part := range slices.Chunk(cmds, eventstore.MaxJobsPerCommit) {
@@ -138,7 +146,13 @@ func (k *Kit) Make(c *eventstore.Claim, l domain.Listing, next int, priorities .
 // Started makes a batch in processing with one pending job for each priority.
 func (k *Kit) Started(priorities ...int) (domain.BatchID, []domain.JobID) {
 	k.Helper()
-	id := k.Submit()
+	return k.StartedBy(Submission().Submitter, priorities...)
+}
+
+// StartedBy is Started by a submitter.
+func (k *Kit) StartedBy(submitter string, priorities ...int) (domain.BatchID, []domain.JobID) {
+	k.Helper()
+	id := k.SubmitBy(submitter)
 	c, _, err := k.Store.ClaimBatch(k.Context(), id)
 	if err != nil {
 		k.Fatal(err)

@@ -31,8 +31,8 @@ var liveTests = tests{
 	"removed twice":    testRemoveTwice,
 }
 
-func testUnknown(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testUnknown(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	ctx := t.Context()
 	_, err := k.Store.Batch(ctx, domain.NewBatchID(99))
 	k.WantErr(err, eventstore.ErrNotFound)
@@ -51,7 +51,7 @@ func testUnknown(t *testing.T, w Env) {
 		t.Errorf("an unknown batch has %+v (%v)", refs, err)
 	}
 	if ids := must[[]domain.BatchID](k)(k.Store.Batches(ctx)); len(ids) != 0 {
-		t.Errorf("a new world has %v", ids)
+		t.Errorf("a new live state has %v", ids)
 	}
 }
 
@@ -107,16 +107,16 @@ func (k *Kit) commit(changes ...eventstore.Change) func() error {
 	return func() error { _, err := k.Store.Commit(k.Context(), changes...); return err }
 }
 
-func testCreateTwice(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testCreateTwice(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	id, jobs := k.Started(5)
 	k.unchanged(eventstore.ErrConflict, k.commit(batchChange(k, eventstore.Loaded[domain.Batch]{State: domain.Batch{ID: id}}, domain.SubmitBatch{}, domain.Facts{})))
 	k.unchanged(eventstore.ErrConflict, k.commit(jobChange(k, eventstore.Loaded[domain.Job]{State: domain.Job{ID: jobs[0]}}, Create(id, 0, 9), domain.Facts{})), jobs[0])
 }
 
 // Shows: P2
-func testStaleToken(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testStaleToken(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.Started(5)
 	stale, staleBatch := k.Job(jobs[0]), k.Batch(id)
 	other.Walk(jobs[0], domain.JobCompleted)
@@ -137,8 +137,8 @@ func testStaleToken(t *testing.T, w Env) {
 }
 
 // Shows: P2
-func testAllOrNothing(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testAllOrNothing(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, jobs := k.Started(5, 5, 5)
 	var changes []eventstore.Change
 	for _, j := range jobs {
@@ -159,8 +159,8 @@ func testAllOrNothing(t *testing.T, w Env) {
 // testWrittenAgain: a change that was written is never written twice, whether
 // the store recognises it or refuses it.
 // Shows: P2
-func testWrittenAgain(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testWrittenAgain(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	change := jobChange(k, k.Job(jobs[0]), domain.FailJob{Reason: Broken()}, domain.Facts{})
 	if err := k.commit(change)(); err != nil {
@@ -174,12 +174,12 @@ func testWrittenAgain(t *testing.T, w Env) {
 	}
 }
 
-func testIDs(t *testing.T, w Env) {
+func testIDs(t *testing.T, env Env) {
 	var mu sync.Mutex
 	batches, jobs := map[domain.BatchID]bool{}, map[domain.JobID]bool{}
 	var all sync.WaitGroup
 	for range 2 {
-		k := NewKit(t, w.Open(t))
+		k := NewKit(t, env.Open(t))
 		for range 4 {
 			all.Go(func() {
 				for n := range 5 {
@@ -211,8 +211,8 @@ func testIDs(t *testing.T, w Env) {
 	}
 }
 
-func testRequireBatch(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testRequireBatch(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	id, jobs := k.Started(5)
 	failed := k.Fail(jobs[0], domain.JobDownloading)
 	at := k.Batch(id)
@@ -224,8 +224,8 @@ func testRequireBatch(t *testing.T, w Env) {
 	k.WantRefused(err, "batch_state")
 }
 
-func testRequireUnlocked(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testRequireUnlocked(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.Started(5)
 	k.Fail(jobs[0], domain.JobDownloading)
 	c, at, err := other.Store.ClaimJob(t.Context(), jobs[0])
@@ -269,8 +269,8 @@ func testRequireUnlocked(t *testing.T, w Env) {
 	k.DoJob(jobs[0], domain.DeleteJobWithBatch{}, Under(bc, true))
 }
 
-func testRequireEmpty(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testRequireEmpty(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	id, jobs := k.Started(5, 5)
 	believed := domain.Facts{Completed: 2} // somebody decides on outdated counts
 	k.unchanged(eventstore.ErrConflict, k.commit(batchChange(k, k.Batch(id), domain.BeginReport{}, believed)))
@@ -290,8 +290,8 @@ func testRequireEmpty(t *testing.T, w Env) {
 	}
 }
 
-func testProgress(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testProgress(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	id := k.Submit()
 	c, _, err := k.Store.ClaimBatch(t.Context(), id)
 	if err != nil {

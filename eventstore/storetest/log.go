@@ -31,7 +31,7 @@ var logTests = map[string]func(t *testing.T, l eventstore.Log){
 func Waiting(job domain.JobID, n int64) domain.Recorded {
 	return domain.Recorded{
 		Event: domain.Event{Type: domain.EventJobWaiting, Aggregate: job.Aggregate(), Version: n,
-			Data: &domain.JobMoved{JobMove: domain.JobMove{From: domain.JobPending, To: domain.JobPending, Priority: 5,
+			Data: &domain.JobWaiting{JobMove: domain.JobMove{From: domain.JobPending, To: domain.JobPending, Priority: 5,
 				Reason: &domain.Reason{Class: domain.ClassWait, Code: "test", Message: fmt.Sprintf("number %d", n)}}}},
 		Time: domain.At(time.Date(2024, 5, 1, 12, 0, 0, 7_000_000, time.UTC)), BatchID: domain.NewBatchID(1), Actor: "daemon/test",
 		CommandID: fmt.Sprintf("c-%s-%d", job, n), CausationID: "job/jid0000000001/1",

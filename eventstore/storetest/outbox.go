@@ -28,8 +28,8 @@ var outboxTests = tests{
 
 // testOutboxOrder: within a shard the items stand in the order of their commits,
 // with the commit's number, and reading in small steps gives the same.
-func testOutboxOrder(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testOutboxOrder(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	var zxids []int64
 	_, jobs := k.Started(5, 5)
 	for _, j := range jobs {
@@ -78,10 +78,10 @@ func testOutboxOrder(t *testing.T, w Env) {
 
 // testSameShard: the events of a batch and its jobs are in one shard, and
 // batches are spread.
-func testSameShard(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
-	if n := k.Store.Shards(); n != w.Traits.Shards {
-		t.Fatalf("%d shards, want %d", n, w.Traits.Shards)
+func testSameShard(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
+	if n := k.Store.Shards(); n != env.Traits.Shards {
+		t.Fatalf("%d shards, want %d", n, env.Traits.Shards)
 	}
 	for range 8 {
 		k.Started(5)
@@ -98,16 +98,16 @@ func testSameShard(t *testing.T, w Env) {
 			}
 		}
 	}
-	if len(of) != 8 || w.Traits.Shards > 1 && len(used) < 2 {
+	if len(of) != 8 || env.Traits.Shards > 1 && len(used) < 2 {
 		t.Errorf("%d batches are in %d shards", len(of), len(used))
 	}
 }
 
 // testManyWriters: what many write at once stands in the outbox once, in order.
 // Shows: P3
-func testManyWriters(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
-	kits := []*Kit{k, NewKit(t, w.Open(t)), k}
+func testManyWriters(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
+	kits := []*Kit{k, NewKit(t, env.Open(t)), k}
 	_, jobs := k.Started(slices.Repeat([]int{5}, 9)...)
 	var all sync.WaitGroup
 	for i, by := range kits {
@@ -127,8 +127,8 @@ func testManyWriters(t *testing.T, w Env) {
 }
 
 // testWholeEvents: an event comes out of the outbox as it was committed.
-func testWholeEvents(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testWholeEvents(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	r := k.DoJob(jobs[0], domain.FailJob{Reason: Broken()}, eventstore.Meta{Actor: domain.UserActor("ana"), CommandID: "c-1",
 		CausationID: "job/jid0000000001/1", TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})
@@ -144,8 +144,8 @@ func testWholeEvents(t *testing.T, w Env) {
 }
 
 // testMark: what is marked as sent is not unsent any more.
-func testMark(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testMark(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	ctx := t.Context()
 	depth := func() eventstore.OutboxDepth { return must[eventstore.OutboxDepth](k)(k.Store.Depth(ctx)) }
 	if d := depth(); d != (eventstore.OutboxDepth{}) {
@@ -159,35 +159,36 @@ func testMark(t *testing.T, w Env) {
 		t.Errorf("after 5 commits: %+v", d)
 	}
 	shard := slices.IndexFunc(k.Outbox(), func(items []eventstore.Item) bool { return len(items) > 0 })
-	mark := must[eventstore.Offset](k)(k.Store.Unsent(ctx, shard))
-	items := must[[]eventstore.Item](k)(k.Store.Read(ctx, shard, mark, 100))
+	mark := must[eventstore.Mark](k)(k.Store.Mark(ctx, shard))
+	items := must[[]eventstore.Item](k)(k.Store.Read(ctx, shard, mark.Offset, 100))
 	if len(items) != 5 {
 		t.Fatalf("%d items after the first mark, want 5", len(items))
 	}
-	if err := k.Store.Sent(ctx, shard, items[2].Offset); err != nil {
+	third := eventstore.Mark{Offset: items[2].Offset, LogSeq: 7, Event: "batch/bid0000000001/3"}
+	if err := k.Store.MoveMark(ctx, shard, third); err != nil {
 		t.Fatal(err)
 	}
 	for _, by := range []*Kit{k, other} {
-		mark = must[eventstore.Offset](by)(by.Store.Unsent(ctx, shard))
-		if mark != items[2].Offset {
-			t.Errorf("the mark is %v, want %v", mark, items[2].Offset)
+		mark = must[eventstore.Mark](by)(by.Store.Mark(ctx, shard))
+		if mark != third {
+			t.Errorf("the mark is %v, want %v", mark, third)
 		}
-		if left := must[[]eventstore.Item](by)(by.Store.Read(ctx, shard, mark, 100)); text(left) != text(items[3:]) {
+		if left := must[[]eventstore.Item](by)(by.Store.Read(ctx, shard, mark.Offset, 100)); text(left) != text(items[3:]) {
 			t.Errorf("after the mark: %s", text(left))
 		}
 	}
 	if d := depth(); d.Unsent != 2 {
 		t.Errorf("after 3 of 5 were sent: %+v", d)
 	}
-	if w.Traits.KeepsSent {
+	if env.Traits.KeepsSent {
 		if all := must[[]eventstore.Item](k)(k.Store.Read(ctx, shard, eventstore.Offset{}, 100)); text(all) != text(items) {
 			t.Errorf("with what was sent: %s", text(all))
 		}
 	}
-	if err := k.Store.Sent(ctx, shard, items[4].Offset); err != nil {
+	if err := k.Store.MoveMark(ctx, shard, eventstore.Mark{Offset: items[4].Offset}); err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Store.Sent(ctx, shard, items[0].Offset); err != nil { // late, by who does not lead any more
+	if err := other.Store.MoveMark(ctx, shard, eventstore.Mark{Offset: items[0].Offset}); err != nil { // late, by who does not lead any more
 		t.Fatal(err)
 	}
 	if d := depth(); d != (eventstore.OutboxDepth{}) {
@@ -200,8 +201,8 @@ func testMark(t *testing.T, w Env) {
 }
 
 // testWait: a reader that waits learns of another session's commit.
-func testWait(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testWait(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id := k.Submit()
 	shard := slices.IndexFunc(k.Outbox(), func(items []eventstore.Item) bool { return len(items) > 0 })
 	if err := k.Store.Wait(t.Context(), shard, eventstore.Offset{}); err != nil {
@@ -238,10 +239,10 @@ func (k *Kit) lead(shard int) (context.Context, func()) {
 }
 
 // testLead: a shard has one leader, each shard its own, and the next waits.
-func testLead(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testLead(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	first, resign := k.lead(0)
-	if w.Traits.Shards > 1 {
+	if env.Traits.Shards > 1 {
 		_, resign := other.lead(1)
 		defer resign()
 	}
@@ -275,10 +276,10 @@ func testLead(t *testing.T, w Env) {
 	}
 }
 
-func testLeadLost(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testLeadLost(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	lead, resign := k.lead(0)
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	<-lead.Done()
 	second, resignSecond := other.lead(0)
 	defer resignSecond()
@@ -292,8 +293,8 @@ func testLeadLost(t *testing.T, w Env) {
 	})
 }
 
-func testLeadContext(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testLeadContext(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	lead, resign, err := k.Store.Lead(ctx, 0)
 	if err != nil {
@@ -307,8 +308,8 @@ func testLeadContext(t *testing.T, w Env) {
 }
 
 // testLeadGivenUp: who gives up while the lead is being taken does not keep it.
-func testLeadGivenUp(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testLeadGivenUp(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	for n := range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
 		given := make(chan struct{})

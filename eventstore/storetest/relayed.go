@@ -66,8 +66,8 @@ func (l *listLog) all() iter.Seq[domain.Recorded] {
 // testRelayed: whatever process writes and whatever process carries, also when
 // that changes, the log gets every event once and those of a batch and its jobs in
 // the order of their commits.
-func testRelayed(t *testing.T, w Env) {
-	kits := []*Kit{NewKit(t, w.Open(t)), NewKit(t, w.Open(t))}
+func testRelayed(t *testing.T, env Env) {
+	kits := []*Kit{NewKit(t, env.Open(t)), NewKit(t, env.Open(t))}
 	log := newListLog()
 	want := 0
 	for round := range 3 {

@@ -8,8 +8,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-func testDeletedJob(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testDeletedJob(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	id, jobs := k.Started(5, 5)
 	k.Fail(jobs[0], domain.JobDownloading)
 	k.DoJob(jobs[0], domain.DeleteJob{}, Operator())
@@ -21,15 +21,15 @@ func testDeletedJob(t *testing.T, w Env) {
 		t.Errorf("references after the deletion: %+v", refs)
 	}
 	k.never("a deleted job is handed out", func(ctx context.Context) error {
-		_, _, err := k.Store.NextJob(ctx, domain.JobFailed)
+		_, _, err := k.Store.NextJob(ctx, domain.JobFailed, nil)
 		return err
 	})
 }
 
 // testDeletedBatch: a batch deleted by an operator stays readable until all its
 // jobs are deleted, each with its event, and it is removed.
-func testDeletedBatch(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testDeletedBatch(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	id, jobs := k.Started(5, 5)
 	kept := k.Submit()
 	k.unchanged(eventstore.ErrConflict, func() error { return k.Store.Remove(t.Context(), kept) })
@@ -61,8 +61,8 @@ func testDeletedBatch(t *testing.T, w Env) {
 
 // testCleanedBatch: a cleaned batch takes its jobs along, without events.
 // Shows: P8
-func testCleanedBatch(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testCleanedBatch(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	id, jobs := k.Started(5, 5, 5)
 	for _, j := range jobs {
 		k.Walk(j, domain.JobCompleted)
@@ -82,13 +82,13 @@ func testCleanedBatch(t *testing.T, w Env) {
 		t.Errorf("clean-up wrote %d events of a job", after-before)
 	}
 	k.never("a removed job is handed out", func(ctx context.Context) error {
-		_, _, err := k.Store.NextJob(ctx, domain.JobCompleted)
+		_, _, err := k.Store.NextJob(ctx, domain.JobCompleted, nil)
 		return err
 	})
 }
 
-func testRemoveTwice(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testRemoveTwice(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	id, jobs := k.Started(5)
 	k.Walk(jobs[0], domain.JobCompleted)
 	k.Reported(id)

@@ -51,7 +51,7 @@ func (k *Kit) Path(look func(row string)) {
 	if err != nil {
 		k.Fatal(err)
 	}
-	jobs := k.Make(c, k.List(c, 7), 0, 5, 5, 5, 5, 5, 5, 5)
+	jobs := k.Make(c, k.List(c, 8), 0, 5, 5, 5, 5, 5, 5, 5, 5)
 	look("J1")
 	batch(id, domain.StartBatch{Mailed: told}, Under(c, false))
 	good, rest := jobs[0], jobs[1:]
@@ -71,6 +71,11 @@ func (k *Kit) Path(look func(row string)) {
 	}
 	job(rest[5], domain.HoldJob{Reason: why})
 	job(rest[5], domain.DeleteJob{Reason: &why})
+	ended := domain.Reason{Class: domain.ClassCancelled, Code: domain.CodeCancelled, Message: "withdrawn"}
+	job(rest[6], domain.CancelJob{Reason: ended})
+	job(rest[6], domain.RequeueJob{Reason: &why})
+	job(rest[6], domain.CancelJob{Reason: ended})
+	job(rest[6], domain.DeleteJob{Reason: &why})
 	batch(id, domain.BeginReport{}, Operator())
 	batch(id, report(id), Operator())
 	job(rest[0], domain.DeleteJob{Reason: &why})
@@ -104,10 +109,16 @@ func (k *Kit) Path(look func(row string)) {
 
 // testRows: after each row what is loaded is what was decided, the batch's
 // references are in the sub-states of its jobs, and the events follow each other.
-func testRows(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testRows(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	taken := map[string]bool{}
 	k.Path(func(row string) { taken[row] = true; k.sameRefs() })
+	// A failed batch that is cleaned up.
+	id, jobs := k.Started(5)
+	k.Fail(jobs[0], domain.JobDownloading)
+	k.Reported(id)
+	taken[k.DoBatch(id, domain.CleanBatch{}, Operator()).Row] = true
+	k.sameRefs()
 	for _, r := range domain.BatchTransitions {
 		if !taken[r.Row] {
 			t.Errorf("%s was not taken", r.Row)

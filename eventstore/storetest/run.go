@@ -6,14 +6,17 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// RunLive tests the promises of eventstore.Live. Each test opens its own world.
+// RunLive tests the promises of eventstore.Live. Each test opens its own Env.
 func RunLive(t *testing.T, open func(t *testing.T) Env) { run(t, open, liveTests) }
 
 // RunClaims tests the promises of eventstore.Claims.
 func RunClaims(t *testing.T, open func(t *testing.T) Env) {
 	run(t, open, claimTests)
 	run(t, open, handOverTests)
+	run(t, open, turnTests)
 	run(t, open, spaceTests)
+	run(t, open, objectTests)
+	run(t, open, hostTests)
 }
 
 // RunOutbox tests the promises of eventstore.Outbox.
@@ -32,7 +35,7 @@ func RunLog(t *testing.T, open func(t *testing.T) eventstore.Log) {
 	}
 }
 
-type tests map[string]func(t *testing.T, w Env)
+type tests map[string]func(t *testing.T, env Env)
 
 func run(t *testing.T, open func(t *testing.T) Env, all tests) {
 	for name, test := range all {

@@ -37,8 +37,8 @@ func (k *Kit) leadSpace() (lead context.Context, term eventstore.Token, resign f
 }
 
 // testPromised: a promise begins with J7 and J16 and ends with J8, J9 and deletion.
-func testPromised(t *testing.T, w Env) {
-	k := NewKit(t, w.Open(t))
+func testPromised(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
 	batch, jobs := k.Started(5, 5, 5)
 	k.Walk(jobs[0], domain.JobProvisioning)
 	k.promised("before J7")
@@ -72,8 +72,8 @@ func testPromised(t *testing.T, w Env) {
 }
 
 // testOneLeadsSpace: of two processes the second waits, and its term is another.
-func testOneLeadsSpace(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testOneLeadsSpace(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	first, term, resign := k.leadSpace()
 	for _, by := range []*Kit{k, other} {
 		k.never("provisioning has two leaders", func(ctx context.Context) error {
@@ -93,12 +93,12 @@ func testOneLeadsSpace(t *testing.T, w Env) {
 	}
 }
 
-func testSpaceLeadLost(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testSpaceLeadLost(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	lead, _, resign := k.leadSpace()
 	k.Walk(jobs[0], domain.JobDownloading)
-	w.Expire(t, k.Store)
+	env.Expire(t, k.Store)
 	<-lead.Done()
 	second, _, resignSecond := other.leadSpace()
 	defer resignSecond()
@@ -111,8 +111,8 @@ func testSpaceLeadLost(t *testing.T, w Env) {
 
 // testPromisedByALoser: what is promised under a lead that is over is refused, also
 // while the session that had it lives, and nothing of it is written.
-func testPromisedByALoser(t *testing.T, w Env) {
-	k, other := NewKit(t, w.Open(t)), NewKit(t, w.Open(t))
+func testPromisedByALoser(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	_, jobs := k.Started(5)
 	k.Walk(jobs[0], domain.JobProvisioning)
 	_, term, resign := k.leadSpace()

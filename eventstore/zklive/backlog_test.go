@@ -26,7 +26,7 @@ const pendingQueue = "/jobs/states/pending"
 
 // backlog is a tree in whose first queue very many jobs wait.
 type backlog struct {
-	*world
+	*env
 	t     *testing.T
 	first *zklive.Store
 	kit   *storetest.Kit
@@ -40,7 +40,7 @@ type backlog struct {
 func TestSixtyThousandWait(t *testing.T) {
 	t.Parallel()
 	const behind, some = 60_000, 50
-	b := &backlog{world: &world{root: "/test-" + uuid.NewString()}, t: t}
+	b := &backlog{env: &env{root: "/test-" + uuid.NewString()}, t: t}
 	b.first = b.open(t, zklive.Config{QueueLimit: 2 * behind, GroupCommit: true, SessionTimeout: 20 * time.Second})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -88,7 +88,7 @@ func (b *backlog) asks(jobs []domain.JobID) (each float64, lists int) {
 	defer func() { _ = s.Close() }()
 	h, before := handlerOf(s), 0
 	for i, want := range jobs {
-		c, at, err := s.NextJob(b.t.Context(), domain.JobPending)
+		c, at, err := s.NextJob(b.t.Context(), domain.JobPending, nil)
 		if err != nil || at.State.ID != want {
 			b.t.Fatalf("got %s (%v), want %s", at.State.ID, err, want)
 		}
@@ -179,7 +179,7 @@ func (b *backlog) share(jobs []domain.Job) {
 		for range 4 {
 			g.Go(func() error {
 				for left.Add(-1) >= 0 {
-					c, at, err := s.NextJob(ctx, domain.JobPending)
+					c, at, err := s.NextJob(ctx, domain.JobPending, nil)
 					if err != nil {
 						return err
 					}

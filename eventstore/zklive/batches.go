@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
@@ -25,36 +26,34 @@ const scanParallel = 32
 // has no queues of batches, so their states are read once and then followed like jobs;
 // batches that can still change by themselves are read again at intervals.
 type batchIndex struct {
-	reader *reader
-	claims *claims
-	turns  *turns
-	mu     sync.Mutex
-	by     map[domain.BatchState]*index
+	reader     *reader
+	claims     *claims
+	claimer    *claimer
+	submitters *submitters
+	mu         sync.Mutex
+	by         map[domain.BatchState]*index
 	// known are the batches that may still change, with the version last seen.
 	known map[domain.BatchID]knownStatus
 	ready chan struct{}
 	begin func()
 }
 
-func newBatchIndex(r *reader, c *claims, t *turns) *batchIndex {
-	x := &batchIndex{reader: r, claims: c, turns: t, by: map[domain.BatchState]*index{}, known: map[domain.BatchID]knownStatus{}, ready: make(chan struct{})}
+func newBatchIndex(r *reader, c *claims, t *claimer, s *submitters) *batchIndex {
+	x := &batchIndex{reader: r, claims: c, claimer: t, submitters: s, by: map[domain.BatchState]*index{}, known: map[domain.BatchID]knownStatus{}, ready: make(chan struct{})}
 	x.begin = sync.OnceFunc(func() { r.conn.Spawn(x.poll) })
 	return x
 }
 
 // NextBatch implements eventstore.Claims.
-func (x *batchIndex) NextBatch(ctx context.Context, state domain.BatchState) (c *eventstore.Claim, at eventstore.Loaded[domain.Batch], err error) {
+func (x *batchIndex) NextBatch(ctx context.Context, state domain.BatchState, g eventstore.Gate[domain.Batch]) (c *eventstore.Claim, at eventstore.Loaded[domain.Batch], err error) {
 	ix, err := x.open(ctx, state)
 	if err != nil {
 		return nil, at, err
 	}
-	err = x.turns.next(ctx, ix, domain.KindBatch, domain.QueueIngest, func(id string, h eventstore.Holds) (err error) {
-		c, at, err = x.claims.claimBatch(ctx, domain.BatchID(id), h, func(b domain.Batch) error {
-			if b.State != state {
-				return errMoved
-			}
-			return nil
-		})
+	fits, ended := passing(ctx, g, func(b domain.Batch) bool { return b.State == state })
+	err = x.claimer.next(ctx, ix, gateOf(g), domain.KindBatch, domain.QueueIngest, func(id string, h eventstore.Holds) (err error) {
+		c, at, err = x.claims.claimBatch(ctx, domain.BatchID(id), h, fits)
+		ended(err)
 		return err
 	})
 	if err != nil {
@@ -66,18 +65,35 @@ func (x *batchIndex) NextBatch(ctx context.Context, state domain.BatchState) (c 
 func (x *batchIndex) open(ctx context.Context, state domain.BatchState) (*index, error) {
 	x.mu.Lock()
 	ix := x.by[state]
+	var there []domain.BatchID
 	if ix == nil {
 		ix = newIndex()
 		x.by[state] = ix
 		for id, k := range x.known {
 			if k.state == state {
-				ix.add(entry{id: string(id)})
+				there = append(there, id)
 			}
 		}
 	}
 	x.mu.Unlock()
+	for _, id := range there {
+		x.submitters.readBatch(ctx, id)
+		x.enter(id, state)
+	}
 	x.begin()
-	return ix, x.turns.wait(ctx, x.ready)
+	return ix, x.claimer.wait(ctx, x.ready)
+}
+
+// enter puts a batch into the index of a state when its submitter is known, if it is
+// still in that state then.
+func (x *batchIndex) enter(id domain.BatchID, state domain.BatchState) {
+	x.submitters.with(id, func(submitter string) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if ix := x.by[state]; ix != nil && x.known[id].state == state {
+			ix.add(fair.Item{ID: string(id), Submitter: submitter})
+		}
+	})
 }
 
 // poll finds new batches when /batches has changed, and transitions by rescans.
@@ -103,7 +119,7 @@ func (x *batchIndex) poll() {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			x.turns.log.Warn("cannot look at the batches", "error", err)
+			x.claimer.log.Warn("cannot look at the batches", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -134,13 +150,16 @@ func (x *batchIndex) scan(ctx context.Context, done *sync.Map, full bool) error 
 			_, err := x.reader.conn.GetJSON(ctx, x.reader.root.BatchStatus(id), &status)
 			switch {
 			case errors.Is(err, eventstore.ErrBroken):
-				x.turns.log.Error("a batch cannot be read and is left alone: `accession verify` tells more", "batch", id, "error", err)
-				x.turns.unreadable.note(id.Aggregate(), true)
+				x.claimer.log.Error("a batch cannot be read and is left alone: run `accession verify` for details", "batch", id, "error", err)
+				x.claimer.unreadable.set(id.Aggregate(), true)
 				return nil
 			case session.Answered(err):
 				return nil // gone
 			case err != nil:
 				return err
+			}
+			if claimed(status.Status) {
+				x.submitters.readBatch(ctx, id)
 			}
 			x.moved(id, status.Status, status.Version, x.claims.has(id.Aggregate()))
 			if status.Status == domain.BatchCompleted {
@@ -152,26 +171,37 @@ func (x *batchIndex) scan(ctx context.Context, done *sync.Map, full bool) error 
 	return g.Wait()
 }
 
+// claimed reports whether daemons claim batches in a state.
+func claimed(s domain.BatchState) bool {
+	return s == domain.BatchPending || s == domain.BatchReporting || s == domain.BatchUpdateReporting
+}
+
 // moved updates the indexes with a batch's state; an outdated one is ignored.
 func (x *batchIndex) moved(id domain.BatchID, to domain.BatchState, version int64, kept bool) {
+	if x.follow(id, to, version) && !kept {
+		x.enter(id, to)
+	}
+}
+
+// follow notes a batch's state, and reports whether that is news and the
+// state has an index.
+func (x *batchIndex) follow(id domain.BatchID, to domain.BatchState, version int64) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	was, known := x.known[id]
 	if known && version <= was.version {
-		return
+		return false
 	}
-	x.turns.unreadable.note(id.Aggregate(), false)
+	x.claimer.unreadable.set(id.Aggregate(), false)
 	if ix := x.by[was.state]; known && was.state != to && ix != nil {
 		ix.remove(string(id))
 	}
 	if to == domain.BatchCompleted {
 		delete(x.known, id)
-		return
+		return false
 	}
 	x.known[id] = knownStatus{state: to, version: version}
-	if ix := x.by[to]; ix != nil && !kept {
-		ix.add(entry{id: string(id)})
-	}
+	return x.by[to] != nil
 }
 
 func (x *batchIndex) forget(id domain.BatchID) {
@@ -185,18 +215,20 @@ func (x *batchIndex) forget(id domain.BatchID) {
 
 // offer puts a batch whose claim has ended into the index of its state.
 func (x *batchIndex) offer(id domain.BatchID, delay time.Duration) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if ix := x.by[x.known[id].state]; ix != nil {
-		ix.later(entry{id: string(id)}, delay)
-	}
+	x.submitters.with(id, func(submitter string) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if ix := x.by[x.known[id].state]; ix != nil {
+			ix.release(fair.Item{ID: string(id), Submitter: submitter}, delay)
+		}
+	})
 }
 
-// wakeAside offers again the batches that were set aside because they were locked.
-func (x *batchIndex) wakeAside() {
+// requeueAside offers again the batches that were set aside because they were locked.
+func (x *batchIndex) requeueAside() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, ix := range x.by {
-		ix.bring(true)
+		ix.restore(true)
 	}
 }

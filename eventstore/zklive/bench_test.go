@@ -21,7 +21,7 @@ func BenchmarkClaim(b *testing.B) {
 			fill(b, s, waiting)
 			ctx := b.Context()
 			// The first claim lists the queue once.
-			c, _, err := s.NextJob(ctx, domain.JobPending)
+			c, _, err := s.NextJob(ctx, domain.JobPending, nil)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -30,7 +30,7 @@ func BenchmarkClaim(b *testing.B) {
 			}
 			b.ResetTimer()
 			for b.Loop() {
-				c, _, err := s.NextJob(ctx, domain.JobPending)
+				c, _, err := s.NextJob(ctx, domain.JobPending, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
@@ -25,12 +24,12 @@ import (
 type registry struct {
 	mu      sync.Mutex
 	claimed map[domain.Aggregate]*eventstore.Claim
-	doubted map[*eventstore.Claim]bool // of claimed; see doubt
+	unknown map[*eventstore.Claim]bool // of claimed; see setUnknown
 	orphans []*eventstore.Claim        // lost with a session, to be offered again under the next
 }
 
-// enter adds a claim unless the aggregate has one.
-func (r *registry) enter(c *eventstore.Claim) bool {
+// add adds a claim unless the aggregate has one.
+func (r *registry) add(c *eventstore.Claim) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.claimed[c.Aggregate] != nil {
@@ -40,11 +39,12 @@ func (r *registry) enter(c *eventstore.Claim) bool {
 	return true
 }
 
-// holding reports whether a claim has not ended, and whether it is in doubt.
-func (r *registry) holding(c *eventstore.Claim) (held, doubted bool) {
+// holding reports whether a claim has not ended, and whether a commit under it has
+// an unknown outcome.
+func (r *registry) holding(c *eventstore.Claim) (held, unknown bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.claimed[c.Aggregate] == c, r.doubted[c]
+	return r.claimed[c.Aggregate] == c, r.unknown[c]
 }
 
 // has reports whether this process holds a claim of the aggregate, or is making or
@@ -55,11 +55,11 @@ func (r *registry) has(a domain.Aggregate) bool {
 	return r.claimed[a] != nil
 }
 
-// replace removes a claim that has ended and enters the next one, nil = none.
+// replace removes a claim that has ended and adds the next one, nil = none.
 func (r *registry) replace(c, next *eventstore.Claim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if delete(r.doubted, c); r.claimed[c.Aggregate] != c {
+	if delete(r.unknown, c); r.claimed[c.Aggregate] != c {
 		return
 	}
 	if delete(r.claimed, c.Aggregate); next != nil {
@@ -67,13 +67,13 @@ func (r *registry) replace(c, next *eventstore.Claim) {
 	}
 }
 
-// doubt notes that a commit under the claim, nil = none, has an unknown outcome: it may
+// setUnknown notes that a commit under the claim, nil = none, has an unknown outcome: it may
 // have removed the lock, which another worker may hold now.
-func (r *registry) doubt(c *eventstore.Claim) {
+func (r *registry) setUnknown(c *eventstore.Claim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c != nil && r.claimed[c.Aggregate] == c {
-		r.doubted[c] = true
+		r.unknown[c] = true
 	}
 }
 
@@ -83,7 +83,7 @@ func (r *registry) lost() {
 	defer r.mu.Unlock()
 	r.orphans = slices.AppendSeq(r.orphans, maps.Values(r.claimed))
 	clear(r.claimed)
-	clear(r.doubted)
+	clear(r.unknown)
 }
 
 // claims makes and ends claims: the right to move a batch or a job.
@@ -100,16 +100,16 @@ type claims struct {
 }
 
 func newClaims(log *slog.Logger) *claims {
-	return &claims{registry: registry{claimed: map[domain.Aggregate]*eventstore.Claim{}, doubted: map[*eventstore.Claim]bool{}}, log: log}
+	return &claims{registry: registry{claimed: map[domain.Aggregate]*eventstore.Claim{}, unknown: map[*eventstore.Claim]bool{}}, log: log}
 }
 
 func (x *claims) compose(r *reader, s *session.Session, send sender, h *holds, st *statusCache, jobs *jobQueues, batches *batchIndex) {
 	x.reader, x.session, x.send, x.holds, x.statuses, x.jobs, x.batches = r, s, send, h, st, jobs, batches
 }
 
-// adopt queues the work of lost claims again when the next session begins: perhaps no
+// offerOrphans offers the work of lost claims again when the next session begins: perhaps no
 // other process has seen that it is free.
-func (x *claims) adopt() {
+func (x *claims) offerOrphans() {
 	x.mu.Lock()
 	orphans := x.orphans
 	x.orphans = nil
@@ -241,9 +241,9 @@ func (x *claims) lock(ctx context.Context, c *eventstore.Claim, ops func() layou
 		return err
 	}
 	c.ID, c.Worker, c.Lost = uuid.NewString(), w.ID, w.Lost
-	// The claim is entered first: of two goroutines only one sends the multi, so that a
+	// The claim is added first: of two goroutines only one sends the multi, so that a
 	// lock with this worker's id is this claim's.
-	if !x.enter(c) {
+	if !x.add(c) {
 		return failed(eventstore.ErrLocked)
 	}
 	res := x.send.Send(ctx, &session.Request{Ops: ops()})
@@ -283,11 +283,11 @@ func (x *claims) Confirm(ctx context.Context, c *eventstore.Claim) error {
 // Release implements eventstore.Claims. When ZooKeeper cannot be reached before
 // ctx ends, the lock is released as soon as it can be.
 func (x *claims) Release(ctx context.Context, c *eventstore.Claim, delay time.Duration) error {
-	held, doubted := x.holding(c)
+	held, unknown := x.holding(c)
 	switch {
 	case !held:
 		return nil
-	case doubted:
+	case unknown:
 		x.abandon(c, delay)
 		return nil
 	}
@@ -314,7 +314,7 @@ func (x *claims) release(c *eventstore.Claim, delay time.Duration) {
 func (x *claims) abandon(c *eventstore.Claim, delay time.Duration) {
 	x.session.Spawn(func() {
 		_, err := session.Retry(x.session.Context(), func() (none struct{}, err error) {
-			ours, err := x.locks(x.session.Context(), c)
+			ours, err := x.holdsLock(x.session.Context(), c)
 			if err == nil && ours {
 				err = x.unlock(x.session.Context(), c)
 			}
@@ -327,31 +327,26 @@ func (x *claims) abandon(c *eventstore.Claim, delay time.Duration) {
 	})
 }
 
-// locks reports whether the claim's worker holds the lock.
-func (x *claims) locks(ctx context.Context, c *eventstore.Claim) (bool, error) {
-	return heldBy(ctx, x.reader.conn, x.reader.root.Lock(c.Aggregate), c.Worker)
-}
-
-// heldBy reports whether a lock or a leader node holds a worker's id.
-func heldBy(ctx context.Context, conn *session.Conn, path, worker string) (bool, error) {
-	if err := conn.Sync(ctx); err != nil {
-		return false, err
-	}
-	var h layout.Holder
-	_, err := conn.GetJSON(ctx, path, &h)
-	if errors.Is(err, zk.ErrNoNode) {
-		return false, nil
-	}
-	return h.Holder == worker, err
+// holdsLock reports whether the claim's worker holds the lock.
+func (x *claims) holdsLock(ctx context.Context, c *eventstore.Claim) (bool, error) {
+	return x.reader.conn.HeldBy(ctx, x.reader.root.Lock(c.Aggregate), c.Worker)
 }
 
 // unlock deletes the claim's lock, if its session still exists, and then removes the
-// claim from the registry.
+// claim from the registry. Before it tries again it reads the lock: the deletion whose
+// answer was lost may have been applied, and another worker may hold the lock now.
 func (x *claims) unlock(ctx context.Context, c *eventstore.Claim) error {
+	again := false
 	_, err := session.Retry(ctx, func() (none struct{}, err error) {
 		if closed(c.Lost) {
 			return none, nil // the lock ended with the session
 		}
+		if again {
+			if ours, err := x.holdsLock(ctx, c); err != nil || !ours {
+				return none, err
+			}
+		}
+		again = true
 		_, err = x.session.TryMulti(ctx, "zklive/claim/release", x.reader.root.Release(c))
 		return none, err
 	})
@@ -371,20 +366,25 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// unreadable holds the batches and jobs that could not be read when they were to be
-// claimed.
+// unreadable has the batches and jobs that could not be read when they were to be
+// claimed, and the holds that cannot be read.
 type unreadable struct{ of sync.Map }
 
-func (u *unreadable) note(a domain.Aggregate, broken bool) {
-	if broken {
+func (u *unreadable) set(a domain.Aggregate, is bool) {
+	if is {
 		u.of.Store(a, true)
 	} else {
 		u.of.Delete(a)
 	}
 }
 
-// Unreadable counts the batches and jobs that this process could not read when it tried
-// to claim them.
+// has reports whether an aggregate could not be read.
+func (u *unreadable) has(a domain.Aggregate) bool {
+	_, is := u.of.Load(a)
+	return is
+}
+
+// Unreadable counts the batches, jobs and holds that this process could not read.
 func (u *unreadable) Unreadable() (n int) {
 	u.of.Range(func(any, any) bool { n++; return true })
 	return n

@@ -22,6 +22,7 @@ type committer struct {
 	jobs       *jobQueues
 	batches    *batchIndex
 	queueLimit int
+	heapLimit  int64
 	inLog      func(ctx context.Context, a domain.Aggregate, version int64) (commandID string, err error)
 }
 
@@ -47,14 +48,14 @@ func (w *committer) Commit(ctx context.Context, changes ...eventstore.Change) ([
 		w.holds.outdated()
 	case errors.Is(err, eventstore.ErrUnknown):
 		for _, c := range changes {
-			w.claims.doubt(c.Claim)
+			w.claims.setUnknown(c.Claim)
 		}
 	}
 	return nil, err
 }
 
-// attempt is one call of Commit, with what is known of its outcome.
-type attempt struct {
+// commitCall is one call of Commit: its changes, and what its tries have found out.
+type commitCall struct {
 	*committer
 	changes []eventstore.Change
 	facts   layout.Facts
@@ -63,38 +64,40 @@ type attempt struct {
 
 // commit tries until the outcome is known or ctx ends.
 func (w *committer) commit(ctx context.Context, changes []eventstore.Change) ([]eventstore.Committed, error) {
-	t := attempt{committer: w, changes: changes, facts: layout.Facts{HandOver: w.handOver(ctx, changes)}}
-	done, err := session.Retry(ctx, func() ([]eventstore.Committed, error) { return t.try(ctx) })
-	var said *eventstore.Error
-	if err == nil || errors.As(err, &said) {
+	call := commitCall{committer: w, changes: changes, facts: layout.Facts{HandOver: w.handOver(ctx, changes)}}
+	done, err := session.Retry(ctx, func() ([]eventstore.Committed, error) { return call.try(ctx) })
+	var reported *eventstore.Error // it names the aggregate already
+	if err == nil || errors.As(err, &reported) {
 		return done, err
 	}
-	if t.unknown {
+	if call.unknown {
 		err = eventstore.ErrUnknown
 	}
-	return nil, t.failed(err)
+	return nil, call.failed(err)
 }
 
-func (t *attempt) failed(err error) error {
-	return &eventstore.Error{Op: "commit", Aggregate: t.changes[0].Aggregate(), Err: err}
+func (call *commitCall) failed(err error) error {
+	return &eventstore.Error{Op: "commit", Aggregate: call.changes[0].Aggregate(), Err: err}
 }
 
-// try sends the changes once. Its error is final unless they may be sent again.
-func (t *attempt) try(ctx context.Context) ([]eventstore.Committed, error) {
+// try sends the changes. If the server refuses them for their hand-over, or for a promise
+// of working space or an object entry, it sends them again without the hand-over, or
+// with these nodes as they are. Its error is [session.Final] unless the same changes may be sent again.
+func (call *commitCall) try(ctx context.Context) ([]eventstore.Committed, error) {
 	var res session.Result
-	req, err := t.request(ctx)
+	req, err := call.request(ctx)
 	if err == nil {
-		res = t.send.Send(ctx, req)
+		res = call.send.Send(ctx, req)
 		switch {
 		case res.Err == nil:
-			return t.done(res.Zxid), nil
+			return call.results(res.Zxid), nil
 		case session.NeverSent(res.Err):
 			return nil, res.Err
 		}
-		t.unknown = t.unknown || !session.Answered(res.Err)
+		call.unknown = call.unknown || !session.Answered(res.Err)
 	}
-	if t.unknown {
-		if done, err := t.settle(ctx); done != nil || err != nil {
+	if call.unknown {
+		if done, err := call.settle(ctx); done != nil || err != nil {
 			return done, session.Final(err)
 		}
 	}
@@ -104,24 +107,24 @@ func (t *attempt) try(ctx context.Context) ([]eventstore.Committed, error) {
 	case !session.Answered(res.Err):
 		return nil, res.Err
 	case errors.Is(res.Refusal, layout.ErrHandOver):
-		t.refusedHandOver()
-		return t.try(ctx)
-	case errors.Is(res.Refusal, layout.ErrPromise):
-		if t.facts.Promised, err = t.promises(ctx); err == nil {
-			return t.try(ctx)
+		call.refusedHandOver()
+		return call.try(ctx)
+	case errors.Is(res.Refusal, layout.ErrLater):
+		if call.facts.Found, err = call.found(ctx); err == nil {
+			return call.try(ctx)
 		}
 	}
-	return nil, session.Final(t.failed(res.Refusal))
+	return nil, session.Final(call.failed(res.Refusal))
 }
 
-// done returns the results of the changes. zxid is that of their transaction, 0 = not
+// results returns the results of the changes. zxid is that of their transaction, 0 = not
 // known.
-func (t *attempt) done(zxid int64) []eventstore.Committed {
-	done := make([]eventstore.Committed, len(t.changes))
-	for i, c := range t.changes {
-		done[i] = eventstore.Committed{Token: t.reader.root.TokenAfter(c), Zxid: zxid}
+func (call *commitCall) results(zxid int64) []eventstore.Committed {
+	done := make([]eventstore.Committed, len(call.changes))
+	for i := range call.changes {
+		done[i] = eventstore.Committed{Token: call.reader.root.TokenAfter(&call.changes[i]), Zxid: zxid}
 	}
-	if h := t.facts.HandOver; h != nil {
+	if h := call.facts.HandOver; h != nil {
 		done[0].Claim = h.Claim
 	}
 	return done
@@ -129,14 +132,14 @@ func (t *attempt) done(zxid int64) []eventstore.Committed {
 
 // request puts the changes, with all that they require and their events, into one
 // request.
-func (t *attempt) request(ctx context.Context) (*session.Request, error) {
+func (call *commitCall) request(ctx context.Context) (*session.Request, error) {
 	var err error
-	if t.facts.Rows, err = t.rows(ctx); err != nil {
+	if call.facts.Rows, err = call.rows(ctx); err != nil {
 		return nil, err
 	}
-	req := &session.Request{Ops: t.reader.root.Changes(t.changes, t.facts), Alone: !sharing(t.changes)}
-	for _, c := range t.changes {
-		if err := req.Record(layout.ShardOf(c, t.outbox.shards), c.Events); err != nil {
+	req := &session.Request{Ops: call.reader.root.Changes(call.changes, call.facts), Alone: !sharing(call.changes)}
+	for _, c := range call.changes {
+		if err := req.Record(layout.ShardOf(c, call.outbox.shards), c.Events, c.JSON); err != nil {
 			return nil, err
 		}
 	}
@@ -158,11 +161,11 @@ func sharing(changes []eventstore.Change) bool {
 
 // rows returns how many of a batch's jobs exist, if the changes create the next ones,
 // else nil. It refuses rows that are not the next ones, and jobs beyond the limit of a
-// queue.
-func (t *attempt) rows(ctx context.Context) (*layout.Rows, error) {
+// queue or of the server's heap.
+func (call *commitCall) rows(ctx context.Context) (*layout.Rows, error) {
 	var rows *layout.Rows
 	first := 0
-	for _, c := range t.changes {
+	for _, c := range call.changes {
 		if c.NextRow == nil {
 			continue
 		}
@@ -177,39 +180,44 @@ func (t *attempt) rows(ctx context.Context) (*layout.Rows, error) {
 	refuse := func(err error, hint string, args ...any) (*layout.Rows, error) {
 		return nil, &eventstore.Error{Op: "make jobs of", Aggregate: rows.Batch.Aggregate(), Err: err, Hint: fmt.Sprintf(hint, args...)}
 	}
-	stat, err := t.reader.conn.GetJSON(ctx, t.reader.root.Progress(rows.Batch), &rows.Now)
+	stat, err := call.reader.conn.GetJSON(ctx, call.reader.root.Progress(rows.Batch), &rows.Now)
 	if err != nil {
 		return nil, notFound("make jobs of", rows.Batch.Aggregate(), err)
 	}
 	if rows.Now.NextRow != first || first+rows.Count > rows.Now.Rows {
 		return refuse(eventstore.ErrConflict, "row %d is next of %d, not %d", rows.Now.NextRow, rows.Now.Rows, first)
 	}
-	queues, err := t.reader.queued(ctx)
+	load, err := call.reader.load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, state := range domain.JobStates {
-		if queues[state]+rows.Count > t.queueLimit {
-			return refuse(eventstore.ErrFull, "%d jobs are %s; the limit is %d", queues[state], state, t.queueLimit)
+		if n := load.Queues[state]; state.Sub() == domain.SubProcessing && n+rows.Count > call.queueLimit {
+			return refuse(eventstore.ErrFull, "%d jobs are %s; the limit is %d", n, state, call.queueLimit)
 		}
+	}
+	if err := call.roomForRows(load, rows); err != nil {
+		return nil, err
 	}
 	rows.Version = stat.Version
 	return rows, nil
 }
 
-// promises returns for which jobs a promise of working space exists, for the next try.
-// Older programs, which do not know these nodes, move jobs without changing them.
-func (t *attempt) promises(ctx context.Context) (map[domain.JobID]bool, error) {
-	found := map[domain.JobID]bool{}
-	for _, c := range t.changes {
+// found returns which promises of working space and object entries exist, for the next
+// try. Older programs, which do not know these nodes, move jobs without changing them.
+func (call *commitCall) found(ctx context.Context) (map[string]bool, error) {
+	found := map[string]bool{}
+	for _, c := range call.changes {
 		if c.Job == nil {
 			continue
 		}
-		stat, err := t.reader.conn.Exists(ctx, t.reader.root.Promise(c.Job.To.ID))
-		if err != nil {
-			return nil, err
+		for _, path := range call.reader.root.LaterPaths(*c.Job) {
+			stat, err := call.reader.conn.Exists(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			found[path] = stat != nil
 		}
-		found[c.Job.To.ID] = stat != nil
 	}
 	return found, nil
 }
@@ -224,11 +232,13 @@ func (w *committer) committed(changes []eventstore.Change, done []eventstore.Com
 		}
 		switch {
 		case c.Job != nil:
-			w.jobs.committed(*c.Job, done[i], next != nil, next != nil || own && c.KeepClaim)
+			handedOver := next != nil
+			w.jobs.committed(*c.Job, done[i], handedOver, handedOver || own && c.KeepClaim)
 		case c.Batch != nil:
 			to := c.Batch.To
+			w.batches.submitters.note(to.ID, to.Submission.Submitter, to.Listing)
 			w.batches.moved(to.ID, to.State, to.Version, c.Claim != nil && c.KeepClaim)
-			w.statuses.know(to.ID, knownStatus{to.State, to.Version, done[i].Token})
+			w.statuses.put(to.ID, knownStatus{to.State, to.Version, done[i].Token})
 		default:
 			w.holds.outdated()
 		}

@@ -40,7 +40,7 @@ var positions = map[string]zklive.Config{
 // proxy of its own, so that its session can be made to expire.
 func openWorld(t *testing.T, cfg zklive.Config) storetest.Env {
 	t.Helper()
-	w := &world{root: "/test-" + uuid.NewString()}
+	w := &env{root: "/test-" + uuid.NewString()}
 	keeper := w.open(t, zklive.Config{Shards: 2})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -76,7 +76,7 @@ func openWorld(t *testing.T, cfg zklive.Config) storetest.Env {
 			mu.Unlock()
 			expire(t, l, w.root+"/workers/"+s.Live.(*zklive.Store).WorkerID())
 		},
-		FixHolds: func(s storetest.Store, known eventstore.Holds) { s.Live.(*zklive.Store).Believe(known) },
+		FixHolds: func(s storetest.Store, known eventstore.Holds) { s.Live.(*zklive.Store).SetHolds(known) },
 		Traits:   storetest.Traits{Shards: 2, KeepsSent: true},
 	}
 }
@@ -88,7 +88,7 @@ func expire(t testing.TB, l *line, fence string) {
 }
 
 // expireDuring does something when the line is cut, and something when the session
-// is over, before it is mended.
+// is over, before it is repaired.
 func expireDuring(t testing.TB, l *line, fence string, cut, over func()) {
 	t.Helper()
 	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
@@ -114,7 +114,7 @@ func expireDuring(t testing.TB, l *line, fence string, cut, over func()) {
 	}
 }
 
-// line is a TCP proxy to the test's ZooKeeper that can be cut and mended.
+// line is a TCP proxy to the test's ZooKeeper that can be cut and repaired.
 type line struct {
 	ln    net.Listener
 	mu    sync.Mutex
@@ -132,7 +132,7 @@ type line struct {
 const aClaim = 450
 
 // lose makes the line lose either the next request over so many bytes, or the
-// answer to it, and all that follows until it is mended.
+// answer to it, and all that follows until it is repaired.
 func (l *line) lose(answers bool, over int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

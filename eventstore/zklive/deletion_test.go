@@ -51,7 +51,7 @@ func TestDeletionKilledAnywhere(t *testing.T) {
 		for name, cleaned := range map[string]bool{"deleted": false, "cleaned": true} {
 			t.Run(fmt.Sprint(name, first), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t)
+				w := newEnv(t)
 				k, janitor := storetest.NewKit(t, w.store), storetest.NewKit(t, w.open(t, zklive.Config{}))
 				for n := first + 1; w.killed(t, k, janitor, n, cleaned) != nil; n += side {
 					if n > 1000 {
@@ -65,7 +65,7 @@ func TestDeletionKilledAnywhere(t *testing.T) {
 
 // killed ends a batch by cutting its deletion off at step n, and lets the other
 // process finish it. The answer is that of the first.
-func (w *world) killed(t *testing.T, k, janitor *storetest.Kit, n int64, cleaned bool) error {
+func (w *env) killed(t *testing.T, k, janitor *storetest.Kit, n int64, cleaned bool) error {
 	t.Helper()
 	work := t.TempDir()
 	removeWork := func(j domain.Job) error { return os.RemoveAll(filepath.Join(work, string(j.ID))) }
@@ -130,7 +130,7 @@ func (w *world) killed(t *testing.T, k, janitor *storetest.Kit, n int64, cleaned
 	return err
 }
 
-func (w *world) dump(t *testing.T) map[string]zklive.Node {
+func (w *env) dump(t *testing.T) map[string]zklive.Node {
 	t.Helper()
 	nodes, err := w.store.Dump(t.Context(), "/batches")
 	if err != nil {
@@ -150,7 +150,7 @@ func (w *world) dump(t *testing.T) map[string]zklive.Node {
 // cleaned up, whatever of them is damaged.
 func TestCleanUpOfUnreadableJobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	k := storetest.NewKit(t, w.store)
 	id, jobs := k.Started(5, 5, 5)
 	for _, j := range jobs {

@@ -16,17 +16,17 @@ import (
 // Shows: P8
 func TestGoneJobsAreForgotten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	k := storetest.NewKit(t, w.store)
 	batch, jobs := k.Started(slices.Repeat([]int{5}, 20)...)
 	for range jobs {
-		c, at, err := w.store.NextJob(t.Context(), domain.JobPending)
+		c, at, err := w.store.NextJob(t.Context(), domain.JobPending, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		k.DoJob(at.State.ID, domain.FailJob{Reason: storetest.Broken()}, storetest.Under(c, false))
 	}
-	if kept := w.store.Kept(); kept < len(jobs) {
+	if kept := w.store.Remembered(); kept < len(jobs) {
 		t.Fatalf("%d things are known of %d jobs: what is counted here has gone", kept, len(jobs))
 	}
 	k.Reported(batch)
@@ -37,16 +37,16 @@ func TestGoneJobsAreForgotten(t *testing.T) {
 	for _, items := range k.Outbox() {
 		for _, it := range items {
 			for _, e := range it.Events {
-				w.store.Notice(e)
+				w.store.Observe(e)
 			}
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, at, err := w.store.NextJob(ctx, domain.JobPending); !errors.Is(err, context.DeadlineExceeded) {
+	if _, at, err := w.store.NextJob(ctx, domain.JobPending, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("%s was given out (%v)", at.State.ID, err)
 	}
-	if kept := w.store.Kept(); kept > 0 {
+	if kept := w.store.Remembered(); kept > 0 {
 		t.Errorf("%d things are kept of jobs that have gone", kept)
 	}
 }
@@ -56,7 +56,7 @@ func TestGoneJobsAreForgotten(t *testing.T) {
 // Shows: P8
 func TestCleanedJobsAreForgotten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	k := storetest.NewKit(t, w.store)
 	batch, jobs := k.Started(5, 5, 5)
 	for _, j := range jobs {
@@ -64,13 +64,13 @@ func TestCleanedJobsAreForgotten(t *testing.T) {
 	}
 	k.Reported(batch)
 	k.DoBatch(batch, domain.CleanBatch{}, storetest.Operator())
-	if kept := w.store.Kept(); kept < len(jobs) {
+	if kept := w.store.Remembered(); kept < len(jobs) {
 		t.Fatalf("%d things are known of %d jobs: what is counted here has gone", kept, len(jobs))
 	}
 	if err := w.store.Remove(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
-	if kept := w.store.Kept(); kept > 0 {
+	if kept := w.store.Remembered(); kept > 0 {
 		t.Errorf("%d things are kept of jobs that have gone", kept)
 	}
 }

@@ -23,7 +23,7 @@ func TestFreshTreeIsAskedFor(t *testing.T) {
 	}
 	restoring := cfg
 	restoring.Restoring = true
-	w := &world{root: cfg.Root}
+	w := &env{root: cfg.Root}
 	w.store = w.open(t, restoring)
 	t.Cleanup(func() { _ = w.store.Destroy(context.WithoutCancel(t.Context())) })
 	if untouched, err := w.store.Untouched(t.Context()); err != nil || !untouched {

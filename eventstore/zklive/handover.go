@@ -22,7 +22,7 @@ func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *
 		return nil
 	}
 	queue, err := w.jobs.open(ctx, c.Next)
-	if err != nil || !queue.first(entry{string(c.Job.To.ID), c.Job.To.Priority}) {
+	if err != nil || !queue.serve(itemOf(c.Job.To)) {
 		return nil
 	}
 	batch := c.Job.To.Configuration.BatchID
@@ -35,8 +35,8 @@ func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *
 }
 
 // refusedHandOver drops the outdated caches; the next try is written without the claim.
-func (t *attempt) refusedHandOver() {
-	t.holds.outdated()
-	t.statuses.forget(t.facts.HandOver.Batch)
-	t.facts.HandOver = nil
+func (call *commitCall) refusedHandOver() {
+	call.holds.outdated()
+	call.statuses.forget(call.facts.HandOver.Batch)
+	call.facts.HandOver = nil
 }

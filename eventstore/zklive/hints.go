@@ -19,10 +19,10 @@ type hints struct {
 }
 
 type shardHints struct {
-	lead   context.Context // while it lasts hints are kept; nil = not led
-	items  map[eventstore.Offset]eventstore.Item
-	events int           // in items
-	news   chan struct{} // closed when this process wrote into the shard
+	lead    context.Context // while it lasts hints are kept; nil = not led
+	items   map[eventstore.Offset]eventstore.Item
+	events  int           // in items
+	written chan struct{} // closed when this process wrote into the shard
 }
 
 // Limits of hints.
@@ -34,13 +34,13 @@ const (
 func newHints(shards int) *hints {
 	h := &hints{shards: make([]shardHints, shards)}
 	for i := range h.shards {
-		h.shards[i].news = make(chan struct{})
+		h.shards[i].written = make(chan struct{})
 	}
 	return h
 }
 
-// led keeps the hints of a shard until the lead ends.
-func (h *hints) led(lead context.Context, shard int) {
+// keepDuring keeps the hints of a shard until the lead ends.
+func (h *hints) keepDuring(lead context.Context, shard int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := &h.shards[shard]
@@ -63,20 +63,20 @@ func (h *hints) put(shard int, item eventstore.Item) {
 		s.items[item.Offset] = item
 		s.events += len(item.Events)
 	}
-	s.tell()
+	s.wake()
 }
 
-// tell wakes the waiters of a shard.
-func (s *shardHints) tell() {
-	close(s.news)
-	s.news = make(chan struct{})
+// wake wakes the waiters of a shard.
+func (s *shardHints) wake() {
+	close(s.written)
+	s.written = make(chan struct{})
 }
 
-func (h *hints) tellAll() {
+func (h *hints) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range h.shards {
-		h.shards[i].tell()
+		h.shards[i].wake()
 	}
 }
 
@@ -108,19 +108,19 @@ func (h *hints) next(shard int, after eventstore.Offset, limit int) []eventstore
 	return out
 }
 
-// known returns one item.
-func (h *hints) known(shard int, at eventstore.Offset) (eventstore.Item, bool) {
+// get returns one item.
+func (h *hints) get(shard int, at eventstore.Offset) (eventstore.Item, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	item, there := h.shards[shard].items[at]
 	return item, there && h.shards[shard].kept()
 }
 
-// news returns a channel that is closed when this process next writes into the shard.
-func (h *hints) news(shard int) <-chan struct{} {
+// written returns a channel that is closed when this process next writes into the shard.
+func (h *hints) written(shard int) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.shards[shard].news
+	return h.shards[shard].written
 }
 
 // wait waits up to hintTime for the item that directly follows an offset. It reports
@@ -132,13 +132,13 @@ func (h *hints) wait(ctx context.Context, shard int, after eventstore.Offset) bo
 		h.mu.Lock()
 		s := &h.shards[shard]
 		_, there := s.items[eventstore.Offset{Bucket: after.Bucket, Seq: after.Seq + 1}]
-		kept, news := s.kept(), s.news
+		kept, written := s.kept(), s.written
 		h.mu.Unlock()
 		if !kept || there {
 			return kept && there
 		}
 		select {
-		case <-news:
+		case <-written:
 		case <-ctx.Done():
 			return false
 		}

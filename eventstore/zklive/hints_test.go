@@ -39,7 +39,7 @@ func TestHints(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHints(1)
-			h.led(t.Context(), 0)
+			h.keepDuring(t.Context(), 0)
 			for _, seq := range c.come {
 				h.put(0, itemAt(1, seq, 1))
 			}
@@ -56,7 +56,7 @@ func TestHints(t *testing.T) {
 func TestHintsOfAnotherBucket(t *testing.T) {
 	t.Parallel()
 	h := newHints(1)
-	h.led(t.Context(), 0)
+	h.keepDuring(t.Context(), 0)
 	h.put(0, itemAt(1, 4, 1))
 	h.put(0, itemAt(2, 0, 1))
 	if got := h.seqs(eventstore.Offset{Bucket: 1, Seq: 4}, 9); got != nil {
@@ -72,7 +72,7 @@ func TestHintsOfAnotherBucket(t *testing.T) {
 func TestHintsAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newHints(1)
-	h.led(t.Context(), 0)
+	h.keepDuring(t.Context(), 0)
 	for seq := range int64(1000) {
 		h.put(0, itemAt(1, seq, 100))
 	}
@@ -94,14 +94,14 @@ func TestHintsEndWithTheLead(t *testing.T) {
 	before := eventstore.Offset{Bucket: 1, Seq: -1}
 	h.put(0, itemAt(1, 0, 1))
 	lead, resign := context.WithCancel(t.Context())
-	h.led(lead, 0)
+	h.keepDuring(lead, 0)
 	if got := h.seqs(before, 9); got != nil {
 		t.Errorf("has %v from before the lead", got)
 	}
 	h.put(0, itemAt(1, 1, 1))
 	resign()
 	h.put(0, itemAt(1, 2, 1))
-	h.led(t.Context(), 0)
+	h.keepDuring(t.Context(), 0)
 	if got := h.seqs(eventstore.Offset{Bucket: 1, Seq: 0}, 9); got != nil {
 		t.Errorf("has %v from an earlier lead", got)
 	}
@@ -116,7 +116,7 @@ func TestHintWakes(t *testing.T) {
 	if h.wait(t.Context(), 0, after) {
 		t.Error("waits for hints without the lead")
 	}
-	h.led(t.Context(), 0)
+	h.keepDuring(t.Context(), 0)
 	h.put(0, itemAt(1, 2, 1))
 	if h.wait(t.Context(), 0, after) {
 		t.Error("takes the one after the next for the next")

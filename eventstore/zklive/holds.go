@@ -2,7 +2,8 @@ package zklive
 
 import (
 	"context"
-	"errors"
+	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ const refreshEvery = 10 * time.Second
 // work in spite of a hold.
 type holds struct {
 	reader  *reader
+	log     *slog.Logger
+	unread  *unreadable
 	loading sync.Mutex // one read at a time, the others wait for it
 	mu      sync.Mutex
 	// known is nil until the first read and after it was found outdated.
@@ -27,7 +30,9 @@ type holds struct {
 	changed chan struct{} // closed at each change
 }
 
-func newHolds(r *reader) *holds { return &holds{reader: r, changed: make(chan struct{})} }
+func newHolds(r *reader, unread *unreadable, log *slog.Logger) *holds {
+	return &holds{reader: r, unread: unread, log: log, changed: make(chan struct{})}
+}
 
 // Holds implements eventstore.Live.
 func (h *holds) Holds(ctx context.Context) (eventstore.Holds, error) {
@@ -92,20 +97,45 @@ func (h *holds) load(ctx context.Context) (*eventstore.Holds, <-chan zk.Event, e
 			return nil, nil, err
 		}
 		for _, name := range all.Names {
-			var hold domain.Hold
-			if _, err := conn.GetJSON(ctx, root.Hold(kind, name), &hold); errors.Is(err, zk.ErrNoNode) {
-				return nil, nil, nil
-			} else if err != nil {
+			hold, err := h.reader.hold(ctx, kind, name)
+			if err != nil || hold == nil { // lifted meanwhile
 				return nil, nil, err
 			}
-			into[name] = hold
+			into[name] = *hold
 		}
 	}
 	now, err := conn.Exists(ctx, root.Locks())
 	if err != nil || now == nil || now.Version != first.Stat.Version {
 		return nil, nil, err
 	}
+	h.alarm(out)
 	return out, first.Watch, nil
+}
+
+// alarm counts the holds that cannot be read among what is unreadable, and logs each
+// when it is first seen.
+func (h *holds) alarm(now *eventstore.Holds) {
+	for kind, all := range map[domain.HoldKind]map[string]domain.Hold{domain.HoldCollection: now.Collections, domain.HoldQueue: now.Queues} {
+		for name, hold := range all {
+			a := domain.SettingAggregate(kind, name)
+			if hold.By == domain.ByUnknown && !h.unread.has(a) {
+				h.unread.set(a, true)
+				h.log.Error("a hold cannot be read; it counts as one by "+domain.ByUnknown+", until it is released", "kind", kind, "name", name, "node", h.reader.root.Hold(kind, name))
+			}
+		}
+	}
+	h.unread.of.Range(func(key, _ any) bool {
+		a := key.(domain.Aggregate) //nolint:forcetypeassert // all keys are
+		kind, name, _ := strings.Cut(a.ID, ":")
+		set := now.Collections
+		if domain.HoldKind(kind) == domain.HoldQueue {
+			set = now.Queues
+		}
+		if a.Kind == domain.KindSetting && set[name].By != domain.ByUnknown {
+			h.unread.set(a, false)
+		}
+		return true
+	})
 }
 
 // paused reports whether claims in the queue are stopped.

@@ -2,6 +2,9 @@ package zklive
 
 import (
 	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -13,6 +16,40 @@ import (
 type ids struct {
 	conn *session.Conn
 	root layout.Root
+}
+
+// NextIDs returns the numbers that the next batch and the next job will get.
+func (x *ids) NextIDs(ctx context.Context) (batch, job int64, err error) {
+	for kind, to := range map[string]*int64{"bid": &batch, "jid": &job} {
+		if _, err := x.conn.GetJSON(ctx, x.root.IDs(kind), to); err != nil {
+			return 0, 0, &eventstore.Error{Op: "read the next ids", Err: err}
+		}
+	}
+	return batch, job, nil
+}
+
+// RaiseIDs makes the next numbers at least these.
+func (x *ids) RaiseIDs(ctx context.Context, batch, job int64) error {
+	for kind, least := range map[string]int64{"bid": batch, "jid": job} {
+		if err := x.raise(ctx, x.root.IDs(kind), least); err != nil {
+			return &eventstore.Error{Op: "raise the next ids", Err: err}
+		}
+	}
+	return nil
+}
+
+func (x *ids) raise(ctx context.Context, path string, least int64) error {
+	for {
+		var now int64
+		stat, err := x.conn.GetJSON(ctx, path, &now)
+		if err != nil || now >= least {
+			return err
+		}
+		_, err = x.conn.Set(ctx, "zklive/ids/raise", path, layout.Encode(least), stat.Version)
+		if !errors.Is(err, zk.ErrBadVersion) {
+			return err
+		}
+	}
 }
 
 // ReserveBatchID implements eventstore.Catalog.

@@ -1,11 +1,14 @@
 package zklive
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -13,11 +16,12 @@ import (
 // fed by one listing, by this process's own commits and by the log; the directory is
 // listed again only if its pzxid has changed for no known reason, or after a time.
 type jobQueues struct {
-	reader *reader
-	claims *claims
-	turns  *turns
-	mu     sync.Mutex
-	by     map[domain.JobState]*jobQueue
+	reader     *reader
+	claims     *claims
+	claimer    *claimer
+	submitters *submitters
+	mu         sync.Mutex
+	by         map[domain.JobState]*jobQueue
 	// seen is the version up to which this process knows a job, so that its own
 	// commits, read from the log, are not taken for new work.
 	seen map[domain.JobID]int64
@@ -34,33 +38,29 @@ const (
 
 type jobQueue struct {
 	*index
-	state domain.JobState
-	ready chan struct{} // closed after the first listing
-	mu    sync.Mutex
-	told  int64 // highest zxid of a known change of the directory
-	seen  int64 // pzxid at the last look
-	// listed is the pzxid at the last listing.
-	listed int64
+	state       domain.JobState
+	ready       chan struct{} // closed after the first listing
+	mu          sync.Mutex
+	knownZxid   int64 // highest of the known changes of the directory
+	lastPzxid   int64 // of the directory, when it was last read
+	listedPzxid int64 // of the directory, when it was last listed
 }
 
-func newJobQueues(r *reader, c *claims, t *turns) *jobQueues {
-	return &jobQueues{reader: r, claims: c, turns: t, by: map[domain.JobState]*jobQueue{}, seen: map[domain.JobID]int64{},
+func newJobQueues(r *reader, c *claims, t *claimer, s *submitters) *jobQueues {
+	return &jobQueues{reader: r, claims: c, claimer: t, submitters: s, by: map[domain.JobState]*jobQueue{}, seen: map[domain.JobID]int64{},
 		recent: map[domain.JobID]eventstore.Loaded[domain.Job]{}}
 }
 
 // NextJob implements eventstore.Claims.
-func (q *jobQueues) NextJob(ctx context.Context, state domain.JobState) (c *eventstore.Claim, at eventstore.Loaded[domain.Job], err error) {
+func (q *jobQueues) NextJob(ctx context.Context, state domain.JobState, g eventstore.Gate[domain.Job]) (c *eventstore.Claim, at eventstore.Loaded[domain.Job], err error) {
 	queue, err := q.open(ctx, state)
 	if err != nil {
 		return nil, at, err
 	}
-	err = q.turns.next(ctx, queue.index, domain.KindJob, string(state), func(id string, h eventstore.Holds) (err error) {
-		c, at, err = q.claims.claimJob(ctx, domain.JobID(id), h, func(j domain.Job) error {
-			if j.State != state || j.QueueEntry() == "" {
-				return errMoved
-			}
-			return nil
-		})
+	fits, ended := passing(ctx, g, func(j domain.Job) bool { return j.State == state && j.QueueEntry() != "" })
+	err = q.claimer.next(ctx, queue.index, gateOf(g), domain.KindJob, string(state), func(id string, h eventstore.Holds) (err error) {
+		c, at, err = q.claims.claimJob(ctx, domain.JobID(id), h, fits)
+		ended(err)
 		return err
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (q *jobQueues) open(ctx context.Context, state domain.JobState) (*jobQueue,
 		q.reader.conn.Spawn(func() { q.poll(queue) })
 	}
 	q.mu.Unlock()
-	return queue, q.turns.wait(ctx, queue.ready)
+	return queue, q.claimer.wait(ctx, queue.ready)
 }
 
 // poll lists the queue at first, and again when it has changed for an unknown reason:
@@ -91,16 +91,16 @@ func (q *jobQueues) poll(queue *jobQueue) {
 	defer tick.Stop()
 	var listed time.Time
 	ctx := q.reader.conn.Context()
-	for first, doubt := true, false; ; {
-		if first || doubt {
+	for first, unexplained := true, false; ; {
+		if first || unexplained {
 			if err := q.list(queue); err == nil {
 				listed = time.Now()
 				if first {
 					close(queue.ready)
 				}
-				first, doubt = false, false
+				first, unexplained = false, false
 			} else if ctx.Err() == nil {
-				q.turns.log.Warn("cannot list a queue", "state", queue.state, "error", err)
+				q.claimer.log.Warn("cannot list a queue", "state", queue.state, "error", err)
 			}
 		}
 		select {
@@ -112,8 +112,8 @@ func (q *jobQueues) poll(queue *jobQueue) {
 			stat, err := q.reader.conn.Exists(ctx, q.reader.root.Queue(queue.state))
 			if err == nil && stat != nil {
 				queue.mu.Lock()
-				doubt = stat.Pzxid > queue.told && stat.Pzxid == queue.seen || stat.Pzxid > queue.listed && time.Since(listed) > listEvery
-				queue.seen = stat.Pzxid
+				unexplained = stat.Pzxid > queue.knownZxid && stat.Pzxid == queue.lastPzxid || stat.Pzxid > queue.listedPzxid && time.Since(listed) > listEvery
+				queue.lastPzxid = stat.Pzxid
 				queue.mu.Unlock()
 			}
 		}
@@ -125,19 +125,25 @@ func (q *jobQueues) list(queue *jobQueue) error {
 	if err != nil {
 		return err
 	}
-	found := make([]entry, 0, len(v.Names))
+	found, ids := make([]fair.Item, 0, len(v.Names)), make([]domain.JobID, 0, len(v.Names))
 	for _, n := range v.Names {
 		prio, id, err := domain.ParseEntryName(n)
 		if err != nil {
-			q.turns.log.Error("a queue entry cannot be read and is left alone", "state", queue.state, "entry", n, "error", err)
+			q.claimer.log.Error("a queue entry cannot be read and is left alone", "state", queue.state, "entry", n, "error", err)
 		} else if !q.claims.has(id.Aggregate()) {
-			found = append(found, entry{string(id), prio})
+			found, ids = append(found, fair.Item{ID: string(id), Rank: prio}), append(ids, id)
 		}
+	}
+	slices.Sort(ids) // the server lists in no order, and who has the oldest job has the first turn
+	slices.SortFunc(found, func(a, b fair.Item) int { return cmp.Compare(a.ID, b.ID) })
+	q.submitters.read(q.reader.conn.Context(), ids)
+	for i, id := range ids {
+		found[i].Submitter, _ = q.submitters.ofJob(id)
 	}
 	queue.merge(found)
 	queue.mu.Lock()
 	defer queue.mu.Unlock()
-	queue.told, queue.listed = max(queue.told, v.Stat.Pzxid), v.Stat.Pzxid
+	queue.knownZxid, queue.listedPzxid = max(queue.knownZxid, v.Stat.Pzxid), v.Stat.Pzxid
 	return nil
 }
 
@@ -152,7 +158,7 @@ func (q *jobQueues) committed(t eventstore.Transition[domain.Job], done eventsto
 		delete(q.recent, to.ID)
 	}
 	q.mu.Unlock()
-	q.tell(domain.JobMove{From: t.From.State, To: to.State, Priority: to.Priority}, to.ID, to.Version, done.Zxid, to.QueueEntry() != "", kept)
+	q.update(domain.JobMove{From: t.From.State, To: to.State, Priority: to.Priority}, to.ID, to.Configuration.Submitter, to.Version, done.Zxid, to.QueueEntry() != "", kept)
 }
 
 // recall returns a remembered job, once.
@@ -164,25 +170,34 @@ func (q *jobQueues) recall(id domain.JobID) (eventstore.Loaded[domain.Job], bool
 	return at, known
 }
 
-// notice updates the indexes after a transition that was read from the log.
-func (q *jobQueues) notice(r domain.Recorded) {
+// observe updates the indexes after a transition that was read from the log.
+func (q *jobQueues) observe(r domain.Recorded) {
 	m, ok := domain.MoveOfJob(r.Data)
 	if !ok {
 		return
 	}
 	id, gone := domain.JobID(r.Aggregate.ID), r.Type == domain.EventJobCleaned || m.To == domain.JobDeleted
-	q.tell(m, id, r.Version, r.Zxid, !gone, false)
 	if gone { // this was the job's last event
+		q.update(m, id, "", r.Version, r.Zxid, false, false)
 		q.forget(id)
+		return
 	}
+	q.mu.Lock()
+	works := q.by[m.To] != nil
+	q.mu.Unlock()
+	if !works {
+		q.update(m, id, "", r.Version, r.Zxid, true, false)
+		return
+	}
+	q.submitters.with(r.BatchID, func(submitter string) { q.update(m, id, submitter, r.Version, r.Zxid, true, false) })
 }
 
-// tell updates the indexes after a transition: queued says whether the job now has a
+// update updates the indexes after a transition: queued says whether the job now has a
 // queue entry, kept whether it stays claimed.
-func (q *jobQueues) tell(m domain.JobMove, id domain.JobID, version, zxid int64, queued, kept bool) {
+func (q *jobQueues) update(m domain.JobMove, id domain.JobID, submitter string, version, zxid int64, queued, kept bool) {
 	q.mu.Lock()
-	news := version > q.seen[id] || m.To == domain.JobDeleted
-	if news {
+	newer := version > q.seen[id] || m.To == domain.JobDeleted
+	if newer {
 		if len(q.seen) > seenLimit {
 			clear(q.seen) // costs some failed claims, nothing else
 		}
@@ -193,19 +208,19 @@ func (q *jobQueues) tell(m domain.JobMove, id domain.JobID, version, zxid int64,
 	for _, queue := range []*jobQueue{from, to} {
 		if queue != nil {
 			queue.mu.Lock()
-			queue.told = max(queue.told, zxid)
+			queue.knownZxid = max(queue.knownZxid, zxid)
 			queue.mu.Unlock()
 		}
 	}
-	if !news {
+	if !newer {
 		return
 	}
-	q.turns.unreadable.note(id.Aggregate(), false)
+	q.claimer.unreadable.set(id.Aggregate(), false)
 	if from != nil && (m.From != m.To || !queued) {
 		from.remove(string(id))
 	}
 	if to != nil && queued && !kept {
-		to.add(entry{string(id), m.Priority})
+		to.add(fair.Item{ID: string(id), Rank: m.Priority, Submitter: submitter})
 	}
 }
 
@@ -226,21 +241,35 @@ func (q *jobQueues) offer(id domain.JobID, delay time.Duration) {
 	defer cancel()
 	at, err := q.reader.Job(ctx, id)
 	if err != nil {
-		return // the next look finds it
+		return // the next listing finds it
 	}
 	q.mu.Lock()
 	queue := q.by[at.State.State]
 	q.mu.Unlock()
 	if queue != nil && at.State.QueueEntry() != "" {
-		queue.later(entry{string(id), at.State.Priority}, delay)
+		queue.release(itemOf(at.State), delay)
 	}
 }
 
-// wakeAside offers again the jobs that were set aside because they were locked.
-func (q *jobQueues) wakeAside() {
+// Wake implements eventstore.Claims.
+func (q *jobQueues) Wake(_ context.Context, id domain.JobID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, queue := range q.by {
-		queue.bring(true)
+		queue.wakeReleased(string(id))
+	}
+}
+
+// itemOf returns a job as it waits.
+func itemOf(j domain.Job) fair.Item {
+	return fair.Item{ID: string(j.ID), Rank: j.Priority, Submitter: j.Configuration.Submitter}
+}
+
+// requeueAside offers again the jobs that were set aside because they were locked.
+func (q *jobQueues) requeueAside() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, queue := range q.by {
+		queue.restore(true)
 	}
 }

@@ -32,7 +32,7 @@ func removedAfter(t *testing.T, s *zklive.Store) {
 // Shows: P5 C13
 func TestLateWriteOfALostSession(t *testing.T) {
 	t.Parallel()
-	w := &world{root: "/test-" + uuid.NewString()}
+	w := &env{root: "/test-" + uuid.NewString()}
 	other := w.open(t, zklive.Config{Shards: 1})
 	removedAfter(t, other)
 	kit := storetest.NewKit(t, other)
@@ -77,7 +77,7 @@ func TestLateWriteOfALostSession(t *testing.T) {
 // Shows: P3
 func TestClosedBucketTakesNothing(t *testing.T) {
 	t.Parallel()
-	w := &world{root: "/test-" + uuid.NewString()}
+	w := &env{root: "/test-" + uuid.NewString()}
 	late := w.open(t, zklive.Config{Shards: 1})
 	removedAfter(t, late)
 	turning := w.open(t, zklive.Config{Shards: 1, BucketSize: 2})

@@ -33,6 +33,13 @@ func (l *leaders) Lead(ctx context.Context, shard int) (context.Context, func(),
 	return lead, resign, err
 }
 
+// LeadTypes waits until the caller leads the copying of events by type; the context
+// given ends when the lead is lost or resign is called.
+func (l *leaders) LeadTypes(ctx context.Context) (lead context.Context, resign func(), err error) {
+	lead, _, resign, err = l.lead(ctx, "types")
+	return lead, resign, err
+}
+
 // lead waits for a lead, and also returns the worker that holds it.
 func (l *leaders) lead(ctx context.Context, name string) (context.Context, *session.Worker, func(), error) {
 	slot := l.slot(name)
@@ -48,14 +55,14 @@ func (l *leaders) lead(ctx context.Context, name string) (context.Context, *sess
 			_, err = l.session.TryMulti(ctx, "zklive/lead/take", l.root.Lead(name, w.ID))
 			leads := err == nil
 			if !leads {
-				leads, _ = heldBy(ctx, l.session.Conn, l.root.Leader(name), w.ID)
+				leads, _ = l.session.HeldBy(ctx, l.root.Leader(name), w.ID)
 			}
 			if leads {
-				lead, resign := l.led(ctx, name, w, free)
+				lead, resign := l.newLead(ctx, name, w, free)
 				return lead, w, resign, nil
 			}
 			if ctx.Err() != nil && !session.Answered(err) { // it may have the lead without knowing
-				l.session.Spawn(func() { defer free(); l.forgo(name, w) })
+				l.session.Spawn(func() { defer free(); l.resignUnknown(name, w) })
 				return nil, nil, nil, ctx.Err()
 			}
 			err = l.waitGone(ctx, l.root.Leader(name))
@@ -67,8 +74,8 @@ func (l *leaders) lead(ctx context.Context, name string) (context.Context, *sess
 	}
 }
 
-// led returns the context of a lead, and the function that ends it.
-func (l *leaders) led(ctx context.Context, name string, w *session.Worker, free func()) (context.Context, func()) {
+// newLead returns the context of a lead, and the function that ends it.
+func (l *leaders) newLead(ctx context.Context, name string, w *session.Worker, free func()) (context.Context, func()) {
 	lead, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(l.session.Context(), cancel)
 	go func() {
@@ -94,13 +101,13 @@ func (l *leaders) resign(ctx context.Context, name string, w *session.Worker) er
 	return err
 }
 
-// forgo ends a lead that may or may not have been won, and tries until it succeeds.
-func (l *leaders) forgo(name string, w *session.Worker) {
+// resignUnknown ends a lead that may or may not have been won, and tries until it succeeds.
+func (l *leaders) resignUnknown(name string, w *session.Worker) {
 	_, _ = session.Retry(l.session.Context(), func() (none struct{}, err error) {
 		if closed(w.Lost) {
 			return none, nil
 		}
-		leads, err := heldBy(l.session.Context(), l.session.Conn, l.root.Leader(name), w.ID)
+		leads, err := l.session.HeldBy(l.session.Context(), l.root.Leader(name), w.ID)
 		if err == nil && leads {
 			err = l.resign(l.session.Context(), name, w)
 		}

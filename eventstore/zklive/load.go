@@ -2,8 +2,10 @@ package zklive
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
@@ -129,17 +131,37 @@ func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string)
 		return at, &domain.Refused{Aggregate: a, Code: "bad_name", Message: err.Error()}
 	}
 	stat, err := r.conn.GetJSON(ctx, r.root.SettingVersion(a), &at.State.Version)
-	if errors.Is(err, zk.ErrNoNode) {
-		return at, nil
+	never := errors.Is(err, zk.ErrNoNode) // changed through here; another program may have made its hold
+	if never {
+		err = nil
 	}
 	if err == nil && kind != domain.HoldAudit {
-		err = r.optional(ctx, r.root.Hold(kind, name), &at.State.Hold)
+		at.State.Hold, err = r.hold(ctx, kind, name)
 	}
 	if err != nil {
 		return at, notFound("load", a, err)
 	}
-	at.Token = eventstore.Token(stat.Version)
+	if !never {
+		at.Token = eventstore.Token(stat.Version)
+	}
 	return at, nil
+}
+
+// hold reads a hold, nil = there is none. One that cannot be read counts as set by
+// [domain.ByUnknown] when its node was made.
+func (r *reader) hold(ctx context.Context, kind domain.HoldKind, name string) (*domain.Hold, error) {
+	n, err := r.conn.Get(ctx, r.root.Hold(kind, name))
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if err != nil {
+		return nil, err
+	}
+	var h domain.Hold
+	if json.Unmarshal(n.Data, &h) != nil || h.By == "" {
+		h = domain.Hold{By: domain.ByUnknown, When: domain.At(time.UnixMilli(n.Stat.Ctime)), Why: "the node of this hold cannot be read"}
+	}
+	return &h, nil
 }
 
 // Refs implements eventstore.Live; it counts the children of the directories.
@@ -165,7 +187,7 @@ func (r *reader) BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Su
 	return jobs, nil
 }
 
-// lockedParallel is how many locks are looked at at once.
+// lockedParallel is how many locks are read at once.
 const lockedParallel = 64
 
 // Locked implements eventstore.Live.

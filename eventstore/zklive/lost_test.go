@@ -30,7 +30,7 @@ type lostWorld struct {
 
 func newLostWorld(t *testing.T, cfg zklive.Config) *lostWorld {
 	t.Helper()
-	w := &world{root: "/test-" + uuid.NewString()}
+	w := &env{root: "/test-" + uuid.NewString()}
 	l := newLine(t)
 	other := w.open(t, zklive.Config{Shards: 1, Grace: cfg.Grace})
 	removedAfter(t, other)
@@ -60,7 +60,7 @@ func TestReleaseOutlastsAnOutage(t *testing.T) {
 		t.Error("released without ZooKeeper")
 	}
 	w.mend()
-	other, _, err := w.other.NextJob(t.Context(), domain.JobPending)
+	other, _, err := w.other.NextJob(t.Context(), domain.JobPending, nil)
 	if err != nil || other.Aggregate != c.Aggregate {
 		t.Fatal(other, err)
 	}
@@ -129,7 +129,7 @@ func TestLostAnswerLongAgo(t *testing.T) {
 	}()
 	w.awaitEvents(t, before+1)
 	_, last := w.events(t)
-	if err := w.other.Sent(t.Context(), 0, last); err != nil {
+	if err := w.other.MoveMark(t.Context(), 0, eventstore.Mark{Offset: last}); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; n > 0; {
@@ -181,6 +181,42 @@ func TestDoubtfulCommitLeavesTheLockOfAnother(t *testing.T) {
 		if _, err := w.other.Job(t.Context(), jobs[0]); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if held, err := w.other.Locked(t.Context(), jobs[0].Aggregate()); err != nil || len(held) != 1 {
+		t.Errorf("the lock of the other is gone (%v)", err)
+	}
+}
+
+// aRelease is longer than a read, in bytes.
+const aRelease = 250
+
+// TestLostReleaseLeavesTheLockOfAnother loses the answer to a release. Another process
+// takes the job meanwhile; what the first does to find out must leave its lock alone.
+// Shows: P5 C2
+func TestLostReleaseLeavesTheLockOfAnother(t *testing.T) {
+	t.Parallel()
+	w := newLostWorld(t, positions["fast"])
+	_, jobs := w.kit.Started(5)
+	c, _, err := w.store.ClaimJob(t.Context(), jobs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.lose(true, aRelease)
+	released := make(chan error, 1)
+	go func() { released <- w.store.Release(t.Context(), c, 0) }()
+	for locked := true; locked; {
+		held, err := w.other.Locked(t.Context(), jobs[0].Aggregate())
+		if err != nil {
+			t.Fatal(err)
+		}
+		locked = len(held) > 0
+	}
+	if _, _, err := w.other.ClaimJob(t.Context(), jobs[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.mend()
+	if err := <-released; err != nil {
+		t.Fatal(err)
 	}
 	if held, err := w.other.Locked(t.Context(), jobs[0].Aggregate()); err != nil || len(held) != 1 {
 		t.Errorf("the lock of the other is gone (%v)", err)

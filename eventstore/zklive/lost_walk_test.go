@@ -48,13 +48,13 @@ func (p patient) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore
 type walked struct {
 	tree   map[string]zklive.Node
 	events map[string][]string // by aggregate
-	lost   []string            // kinds of which all fates were met
+	lost   []string            // kinds of which all fates were met, "restoring: " before those of a restoration
 }
 
 // walker walks.
 type walker struct {
 	*testing.T
-	w     *world
+	w     *env
 	loser *loser
 	store *zklive.Store
 	kit   *storetest.Kit
@@ -62,7 +62,7 @@ type walker struct {
 
 func newWalker(t *testing.T, restoring bool, fates ...fate) *walker {
 	t.Helper()
-	w := &world{root: "/test-" + uuid.NewString()}
+	w := &env{root: "/test-" + uuid.NewString()}
 	k := &walker{T: t, w: w, loser: newLoser(t, w.root, fates...)}
 	k.loser.spares("/ids/") // a number that nobody uses shifts all names that follow
 	var err error
@@ -87,6 +87,8 @@ func walk(t *testing.T, fates ...fate) walked {
 	k := newWalker(t, false, fates...)
 	k.kit.Path(func(string) {})
 	k.claims()
+	k.permits()
+	k.names()
 	k.together()
 	k.mends()
 	k.removes()
@@ -103,6 +105,12 @@ func walk(t *testing.T, fates ...fate) walked {
 	k.must(err)
 	if next < first.Plus(3) {
 		t.Errorf("%s and %s were given twice", first, next)
+	}
+	high := next.Number() + 100
+	k.must(k.store.RaiseIDs(t.Context(), high, high))
+	k.must(k.store.RaiseHighWater(t.Context(), 1))
+	if batch, job, err := k.store.NextIDs(t.Context()); err != nil || batch != high || job != high {
+		t.Errorf("the next ids are raised to %d and %d (%v), want %d", batch, job, err, high)
 	}
 	k.destroy()
 	out.lost = append(k.loser.met(), k.restores(fates...)...)
@@ -145,6 +153,33 @@ func (k *walker) claims() {
 	}
 	_, err = k.kit.Handler.NoteRestore(ctx, "tree", 1, 1, storetest.Operator())
 	k.must(err)
+}
+
+// permits are taken, and returned except one.
+func (k *walker) permits() {
+	take := func(most int) *eventstore.Permit {
+		for {
+			p, err := k.store.TakePermit(k.Context(), "example.org:443", most)
+			if err == nil {
+				return p
+			}
+			if k.Context().Err() != nil {
+				k.Fatal(err)
+			}
+		}
+	}
+	k.store.ReturnPermit(take(1))
+	if p := take(1); p.Number != 0 {
+		k.Errorf("the permit is number %d", p.Number)
+	}
+}
+
+// names says of a job of which object it is.
+func (k *walker) names() {
+	_, jobs := k.kit.Started(5)
+	k.kit.Walk(jobs[0], domain.JobProcessing)
+	k.kit.DoJob(jobs[0], domain.IdentifyJob{Identifiers: domain.Identifiers{Primary: "ark:/1", ObjectKeys: []domain.ObjectKey{theObject}}}, storetest.Operator())
+	k.kit.Walk(jobs[0], domain.JobNotify)
 }
 
 // together moves and claims many at the same moment, until several shared a multi.
@@ -255,7 +290,7 @@ func (k *walker) sends() {
 		lead, resign, err := k.store.Lead(ctx, shard)
 		k.must(err)
 		items := must(k.store.Read(lead, shard, eventstore.Offset{}, 100_000))(k)
-		k.must(k.store.Sent(lead, shard, items[len(items)-1].Offset))
+		k.must(k.store.MoveMark(lead, shard, eventstore.Mark{Offset: items[len(items)-1].Offset}))
 		resign()
 	}
 	lead, term, resign, err := k.store.LeadSpace(ctx)
@@ -302,5 +337,9 @@ func (k *walker) restores(fates ...fate) []string {
 		k.Errorf("%s may have been used", id)
 	}
 	r.destroy()
-	return r.loser.met()
+	lost := r.loser.met()
+	for i := range lost {
+		lost[i] = "restoring: " + lost[i]
+	}
+	return lost
 }

@@ -38,7 +38,7 @@ func newOutbox(ctx context.Context, conn *session.Conn, root layout.Root, cfg Co
 	}
 	o.marks, o.pointers, o.purging, o.hints = make([]mark, o.shards), make([]*pointer, o.shards), make([]purge, o.shards), newHints(o.shards)
 	o.entries = &buckets{conn: conn, root: root, size: cfg.BucketSize, epoch: epoch, hints: o.hints,
-		current: make([]int64, o.shards), turning: make([]bool, o.shards)}
+		current: make([]int64, o.shards), rotating: make([]bool, o.shards)}
 	for n := range o.shards {
 		if err := o.makeShard(ctx, n); err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func (o *outbox) makeShard(ctx context.Context, n int) error {
 	if err := o.conn.Ensure(ctx, o.root.Shard(n), layout.Encode(1)); err != nil {
 		return err
 	}
-	if err := o.conn.Ensure(ctx, o.root.Mark(n), layout.Encode(eventstore.Offset{Bucket: 1, Seq: -1})); err != nil {
+	if err := o.conn.Ensure(ctx, o.root.Mark(n), layout.Encode(eventstore.Mark{Offset: eventstore.Offset{Bucket: 1, Seq: -1}})); err != nil {
 		return err
 	}
 	var current int64
@@ -72,7 +72,7 @@ func (o *outbox) Shards() int { return o.shards }
 // led keeps hints for the relay of this process while it leads a shard.
 func (o *outbox) led(lead context.Context, shard int) {
 	if o.cfg.RelayHints {
-		o.hints.led(lead, shard)
+		o.hints.keepDuring(lead, shard)
 	}
 }
 
@@ -88,9 +88,9 @@ type buckets struct {
 	epoch *recovery.Epoch
 	hints *hints
 
-	mu      sync.Mutex
-	current []int64 // per shard: bucket that takes entries, as last known
-	turning []bool  // per shard: its next bucket is being opened
+	mu       sync.Mutex
+	current  []int64 // per shard: bucket that takes entries, as last known
+	rotating []bool  // per shard: its next bucket is being opened
 }
 
 // Refresh implements session.Outbox.
@@ -114,21 +114,22 @@ func (b *buckets) Bucket(shard int) (int64, string) {
 	return b.current[shard], b.root.Bucket(shard, b.current[shard])
 }
 
-// Wrote implements session.Outbox: it wakes the relay, and opens the next bucket when
+// Written implements session.Outbox: it wakes the relay, and opens the next bucket when
 // this one is full.
-func (b *buckets) Wrote(e session.Entry, path string, zxid int64) {
+func (b *buckets) Written(e session.Entry, path string, zxid int64) {
 	seq, err := layout.ParseOutboxEntry(path)
 	if err != nil {
-		b.hints.tellAll()
+		b.hints.wakeAll()
 		return
 	}
-	item := eventstore.Item{Offset: eventstore.Offset{Bucket: e.Bucket, Seq: seq}}
+	var item eventstore.Item
 	if zxid != 0 { // else the relay reads the entry
-		item.Events = e.Events()
+		item = e.Item()
 		for i := range item.Events {
 			item.Events[i].Zxid, item.Events[i].Epoch = zxid, b.epoch.Known()
 		}
 	}
+	item.Offset = eventstore.Offset{Bucket: e.Bucket, Seq: seq}
 	b.hints.put(e.Shard, item)
 	if seq+1 >= b.size {
 		b.rotate(e.Shard, e.Bucket)
@@ -142,10 +143,10 @@ const rotateTime = 10 * time.Second
 // first, that is no error.
 func (b *buckets) rotate(shard int, bucket int64) {
 	b.mu.Lock()
-	mine := !b.turning[shard] && b.current[shard] == bucket
-	b.turning[shard] = b.turning[shard] || mine
+	starts := !b.rotating[shard] && b.current[shard] == bucket
+	b.rotating[shard] = b.rotating[shard] || starts
 	b.mu.Unlock()
-	if !mine {
+	if !starts {
 		return
 	}
 	ctx, cancel := context.WithTimeout(b.conn.Context(), rotateTime)
@@ -156,5 +157,5 @@ func (b *buckets) rotate(shard int, bucket int64) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.turning[shard] = false
+	b.rotating[shard] = false
 }

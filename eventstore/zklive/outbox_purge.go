@@ -15,14 +15,14 @@ import (
 
 // mark is a shard's mark as this process last wrote or read it.
 type mark struct {
-	upTo    eventstore.Offset
+	upTo    eventstore.Mark
 	version int32 // of the node
 	known   bool
 }
 
-// Sent implements eventstore.Outbox. The mark never moves back, although a leader that
+// MoveMark implements eventstore.Outbox. The mark never moves back, although a leader that
 // has lost its lead without knowing may write late.
-func (o *outbox) Sent(ctx context.Context, shard int, upTo eventstore.Offset) error {
+func (o *outbox) MoveMark(ctx context.Context, shard int, upTo eventstore.Mark) error {
 	o.mu.Lock()
 	m := o.marks[shard]
 	o.mu.Unlock()
@@ -34,7 +34,7 @@ func (o *outbox) Sent(ctx context.Context, shard int, upTo eventstore.Offset) er
 			}
 			m.version, m.known = stat.Version, true
 		}
-		if !m.upTo.Before(upTo) {
+		if !m.upTo.Offset.Before(upTo.Offset) {
 			break
 		}
 		stat, err := o.conn.Set(ctx, "zklive/outbox/mark", o.root.Mark(shard), layout.Encode(upTo), m.version)
@@ -81,7 +81,7 @@ func (o *outbox) purge() {
 		}
 		for shard := range o.shards {
 			o.mu.Lock()
-			marked := o.marks[shard].upTo
+			marked := o.marks[shard].upTo.Offset
 			o.mu.Unlock()
 			if p := &o.purging[shard]; len(p.due) > 0 || p.upTo.Before(marked) {
 				if err := o.purgeShard(ctx, shard, marked); err != nil && ctx.Err() == nil {
@@ -104,11 +104,11 @@ func (o *outbox) purgeShard(ctx context.Context, shard int, upTo eventstore.Offs
 	p := o.purging[shard]
 	now := time.Now()
 	for _, b := range buckets {
-		fresh, err := o.offsets(ctx, shard, b, p.upTo)
+		newlySent, err := o.offsets(ctx, shard, b, p.upTo)
 		if err != nil {
 			return err
 		}
-		for _, at := range fresh {
+		for _, at := range newlySent {
 			if !upTo.Before(at) {
 				p.due = append(p.due, dueEntry{o.root.OutboxEntry(shard, at), now.Add(o.cfg.Grace)})
 			}

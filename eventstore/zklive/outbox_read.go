@@ -43,8 +43,8 @@ func (o *outbox) offsets(ctx context.Context, shard int, bucket int64, after eve
 	return all, err
 }
 
-// behind lists up to limit entries of a shard after an offset, in order.
-func (o *outbox) behind(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Offset, error) {
+// entriesAfter lists up to limit entries of a shard after an offset, in order.
+func (o *outbox) entriesAfter(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Offset, error) {
 	buckets, err := o.buckets(ctx, shard, after.Bucket)
 	var all []eventstore.Offset
 	for _, b := range buckets {
@@ -58,8 +58,8 @@ func (o *outbox) behind(ctx context.Context, shard int, after eventstore.Offset,
 	return all[:min(limit, len(all))], err
 }
 
-// Unsent implements eventstore.Outbox.
-func (o *outbox) Unsent(ctx context.Context, shard int) (at eventstore.Offset, err error) {
+// Mark implements eventstore.Outbox.
+func (o *outbox) Mark(ctx context.Context, shard int) (at eventstore.Mark, err error) {
 	_, err = o.conn.GetJSON(ctx, o.root.Mark(shard), &at)
 	return at, err
 }
@@ -72,7 +72,7 @@ func (o *outbox) Read(ctx context.Context, shard int, after eventstore.Offset, l
 	if items := o.hints.next(shard, after, limit); len(items) > 0 {
 		return items, nil
 	}
-	todo, err := o.behind(ctx, shard, after, limit)
+	todo, err := o.entriesAfter(ctx, shard, after, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (o *outbox) Read(ctx context.Context, shard int, after eventstore.Offset, l
 	g.SetLimit(readParallel)
 	for i, at := range todo {
 		var hinted bool
-		if items[i], hinted = o.hints.known(shard, at); hinted {
+		if items[i], hinted = o.hints.get(shard, at); hinted {
 			continue
 		}
 		g.Go(func() (err error) {
@@ -146,7 +146,7 @@ func (o *outbox) UnsentOf(ctx context.Context, a domain.Aggregate, batch domain.
 
 // depth counts what is unsent in a shard, and returns how old the first of it is.
 func (o *outbox) depth(ctx context.Context, shard int) (n int, oldest time.Duration, err error) {
-	mark, err := o.Unsent(ctx, shard)
+	mark, err := o.Mark(ctx, shard)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -164,7 +164,7 @@ func (o *outbox) depth(ctx context.Context, shard int) (n int, oldest time.Durat
 			n += count
 			continue
 		}
-		unsent, err := o.offsets(ctx, shard, b, mark)
+		unsent, err := o.offsets(ctx, shard, b, mark.Offset)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -217,14 +217,14 @@ func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) e
 		if o.hints.wait(ctx, shard, after) {
 			return nil
 		}
-		news := o.hints.news(shard)
+		written := o.hints.written(shard)
 		pointer, err := o.watchPointer(ctx, shard)
 		if err != nil {
 			return err
 		}
 		if pointer.current != after.Bucket {
 			// Another bucket is in use: is there anything in it, or left in this one?
-			if some, err := o.behind(ctx, shard, after, 1); err != nil || len(some) > 0 {
+			if found, err := o.entriesAfter(ctx, shard, after, 1); err != nil || len(found) > 0 {
 				return err
 			}
 			after = eventstore.Offset{Bucket: pointer.current, Seq: -1}
@@ -234,11 +234,11 @@ func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) e
 			return err
 		}
 		select {
-		case <-news:
+		case <-written:
 		case <-next.Watch:
 		case <-pointer.moved:
 		case <-time.After(refreshEvery):
-			if some, err := o.behind(ctx, shard, after, 1); err != nil || len(some) > 0 {
+			if found, err := o.entriesAfter(ctx, shard, after, 1); err != nil || len(found) > 0 {
 				return err
 			}
 		case <-ctx.Done():

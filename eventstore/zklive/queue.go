@@ -1,7 +1,6 @@
 package zklive
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -23,51 +23,44 @@ const (
 	listEvery   = 5 * time.Second // a queue that has changed, whatever is known of it
 )
 
-// entry is a waiting batch or job: lower rank first, then lower id.
-type entry struct {
-	id   string
-	rank int
-}
-
-func (e entry) before(o entry) bool { return e.rank < o.rank || e.rank == o.rank && e.id < o.id }
-
 // index is an ordered set of waiting work in memory, so that the cost of taking the
 // next entry hardly depends on how many wait. It returns each entry once. An entry that
 // another worker has locked is set aside, and returns after a time or when a worker has
-// ended.
+// ended; one for which a gate has no place waits until there is one.
 type index struct {
-	mu      sync.Mutex
-	heap    entryHeap
-	waiting map[string]int       // id → rank of what is in the heap; others in it are stale
-	aside   map[string]asideItem // id → when to look again
-	signal  chan struct{}        // closed when something may be there
-	timer   *time.Timer
+	mu     sync.Mutex
+	line   fair.Line
+	aside  map[string]asideItem  // id → when to look again
+	parked map[string]*fair.Line // what is full → what waits for it
+	at     map[string]string     // id → what it waits for
+	last   string                // the highest id that was in the line
+	signal chan struct{}         // closed when something may be there
+	timer  *time.Timer
 }
 
 type asideItem struct {
-	entry
-	due time.Time
+	fair.Item
+	due      time.Time
+	released bool // by a worker, not locked by another
 }
 
 func newIndex() *index {
-	return &index{waiting: map[string]int{}, aside: map[string]asideItem{}, signal: make(chan struct{})}
+	return &index{aside: map[string]asideItem{}, parked: map[string]*fair.Line{}, at: map[string]string{}, signal: make(chan struct{})}
 }
 
 // add puts an entry in, or changes its rank.
-func (x *index) add(e entry) {
+func (x *index) add(e fair.Item) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.push(e)
 	x.wake()
 }
 
-func (x *index) push(e entry) {
-	delete(x.aside, e.id)
-	if rank, there := x.waiting[e.id]; there && rank == e.rank {
-		return
-	}
-	x.waiting[e.id] = e.rank
-	heap.Push(&x.heap, e)
+func (x *index) push(e fair.Item) {
+	delete(x.aside, e.ID)
+	x.unpark(e.ID)
+	x.line.Put(e)
+	x.last = max(x.last, e.ID)
 }
 
 func (x *index) wake() {
@@ -79,52 +72,90 @@ func (x *index) wake() {
 func (x *index) remove(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	delete(x.waiting, id)
+	x.line.Remove(id)
+	x.unpark(id)
 	delete(x.aside, id)
 }
 
-// pop removes and returns the first entry; if there is none it returns a channel that
-// is closed when there may be one.
-func (x *index) pop() (entry, bool, <-chan struct{}) {
+// pop removes and returns the first entry that may pass a gate; if there is none it
+// returns a channel that is closed when there may be one.
+func (x *index) pop(g gate) (fair.Item, bool, <-chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for x.heap.Len() > 0 {
-		e := heap.Pop(&x.heap).(entry)
-		if rank, there := x.waiting[e.id]; there && rank == e.rank {
-			delete(x.waiting, e.id)
-			return e, true, nil
+	for full, line := range x.parked {
+		if !g.free(full) {
+			continue
+		}
+		if e, ok := line.Next(g.open); ok { // one at a time: it takes a place
+			x.unpark(e.ID)
+			x.line.Put(e)
 		}
 	}
-	if len(x.waiting) == 0 { // neither the heap nor the map shrinks after a long queue
-		x.heap, x.waiting = nil, map[string]int{}
+	if e, ok := x.line.Next(g.open); ok {
+		return e, true, nil
 	}
-	return entry{}, false, x.signal
+	return fair.Item{}, false, x.signal
 }
 
-// first reports whether an entry comes before all that wait.
-func (x *index) first(e entry) bool {
+// park lets an entry wait until what is full has a place.
+func (x *index) park(e fair.Item, full string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for x.heap.Len() > 0 {
-		top := x.heap[0]
-		if rank, there := x.waiting[top.id]; there && rank == top.rank {
-			return e.before(top)
-		}
-		heap.Pop(&x.heap)
+	if x.parked[full] == nil {
+		x.parked[full] = &fair.Line{}
 	}
-	return true
+	x.parked[full].Put(e)
+	x.at[e.ID] = full
 }
 
-// later sets an entry aside for a time.
-func (x *index) later(e entry, delay time.Duration) {
+// unpark ends the wait of an entry.
+func (x *index) unpark(id string) {
+	full, parked := x.at[id]
+	if !parked {
+		return
+	}
+	delete(x.at, id)
+	if x.parked[full].Remove(id); x.parked[full].Len() == 0 {
+		delete(x.parked, full)
+	}
+}
+
+// serve reports whether an entry that does not wait comes before all that wait, and
+// counts it as a turn of its submitter then.
+func (x *index) serve(e fair.Item) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.line.Serve(e)
+}
+
+// setAside sets an entry aside for a time.
+func (x *index) setAside(e fair.Item, delay time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.aside[e.ID] = asideItem{Item: e, due: time.Now().Add(delay)}
+	x.arm()
+}
+
+// release puts an entry back that was released, after a time behind all that wait then.
+func (x *index) release(e fair.Item, delay time.Duration) {
 	if delay <= 0 {
 		x.add(e)
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.aside[e.id] = asideItem{e, time.Now().Add(delay)}
+	x.aside[e.ID] = asideItem{Item: e, due: time.Now().Add(delay), released: true}
 	x.arm()
+}
+
+// wakeReleased puts an entry back, in its own place, that was released for a time.
+func (x *index) wakeReleased(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if a, set := x.aside[id]; set && a.released {
+		x.push(a.Item)
+		x.wake()
+	}
 }
 
 // arm sets the timer for the next entry that is due.
@@ -141,17 +172,21 @@ func (x *index) arm() {
 	if x.timer != nil {
 		x.timer.Stop()
 	}
-	x.timer = time.AfterFunc(time.Until(next), func() { x.bring(false) })
+	x.timer = time.AfterFunc(time.Until(next), func() { x.restore(false) })
 }
 
-// bring puts back what is due, or everything that was set aside.
-func (x *index) bring(all bool) {
+// restore puts back what is due, or everything that was set aside because it was
+// locked.
+func (x *index) restore(all bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now, some := time.Now(), false
 	for _, a := range x.aside {
-		if all || !a.due.After(now) {
-			x.push(a.entry)
+		if all && !a.released || !a.due.After(now) {
+			if a.released {
+				a.Behind = x.last
+			}
+			x.push(a.Item)
 			some = true
 		}
 	}
@@ -162,39 +197,82 @@ func (x *index) bring(all bool) {
 }
 
 // merge adds what a listing found and drops what it did not.
-func (x *index) merge(found []entry) {
+func (x *index) merge(found []fair.Item) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	there := make(map[string]bool, len(found))
 	for _, e := range found {
-		there[e.id] = true
-		if _, set := x.aside[e.id]; !set {
+		there[e.ID] = true
+		_, set := x.aside[e.ID]
+		if _, parked := x.at[e.ID]; !set && !parked {
 			x.push(e)
 		}
 	}
-	maps.DeleteFunc(x.waiting, func(id string, _ int) bool { return !there[id] })
+	x.line.Keep(func(id string) bool { return there[id] })
+	for id := range x.at {
+		if !there[id] {
+			x.unpark(id)
+		}
+	}
 	maps.DeleteFunc(x.aside, func(id string, _ asideItem) bool { return !there[id] })
 	x.wake()
 }
 
-type entryHeap []entry
+// gate is the part of an eventstore.Gate that an index looks at. The zero gate is open.
+type gate struct {
+	open    func(submitter string) bool
+	isFree  func(full string) bool
+	changed func() <-chan struct{}
+}
 
-func (h entryHeap) Len() int           { return len(h) }
-func (h entryHeap) Less(i, k int) bool { return h[i].before(h[k]) }
-func (h entryHeap) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
-func (h *entryHeap) Push(e any)        { *h = append(*h, e.(entry)) }
-func (h *entryHeap) Pop() any {
-	old := *h
-	e := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return e
+func gateOf[S domain.Batch | domain.Job](g eventstore.Gate[S]) gate {
+	if g == nil {
+		return gate{}
+	}
+	return gate{open: g.Open, isFree: g.Free, changed: g.Changed}
+}
+
+func (g gate) free(full string) bool { return g.isFree == nil || g.isFree(full) }
+
+func (g gate) changes() <-chan struct{} {
+	if g.changed == nil {
+		return nil
+	}
+	return g.changed()
+}
+
+// errFull says that a gate has no place for the entry.
+type errFull struct{ what string }
+
+// Error implements error.
+func (e errFull) Error() string { return "there is no place at " + e.what }
+
+// passing returns a claim's condition that work is in its state and has passed the gate,
+// and a function that is called with the claim's error.
+func passing[S domain.Batch | domain.Job](ctx context.Context, g eventstore.Gate[S], in func(S) bool) (fits func(S) error, ended func(error)) {
+	fits = func(is S) error {
+		if !in(is) {
+			return errMoved
+		}
+		if g != nil {
+			if full := g.Enter(ctx, is); full != "" {
+				return errFull{full}
+			}
+		}
+		return nil
+	}
+	return fits, func(err error) {
+		if err != nil && g != nil {
+			g.Leave()
+		}
+	}
 }
 
 // errMoved says that the entry is no longer in the state of the index.
 var errMoved = fmt.Errorf("moved on: %w", eventstore.ErrConflict)
 
-// turns claims the first entry of an index that can be claimed.
-type turns struct {
+// claimer claims the first entry of an index that can be claimed.
+type claimer struct {
 	holds      *holds
 	unreadable *unreadable
 	log        *slog.Logger
@@ -202,7 +280,7 @@ type turns struct {
 }
 
 // wait returns when an index has been filled.
-func (t *turns) wait(ctx context.Context, ready <-chan struct{}) error {
+func (t *claimer) wait(ctx context.Context, ready <-chan struct{}) error {
 	select {
 	case <-ready:
 		return nil
@@ -215,16 +293,19 @@ func (t *turns) wait(ctx context.Context, ready <-chan struct{}) error {
 
 // next claims the first entry of an index that can be claimed, in a queue that is not
 // paused. It waits for one.
-func (t *turns) next(ctx context.Context, x *index, kind domain.Kind, queue string, claim func(id string, h eventstore.Holds) error) error {
+func (t *claimer) next(ctx context.Context, x *index, g gate, kind domain.Kind, queue string, claim func(id string, h eventstore.Holds) error) error {
 	for {
 		h, err := t.holds.waitOpen(ctx, queue)
 		if err != nil {
 			return err
 		}
-		e, ok, wait := x.pop()
+		changed := g.changes()
+		e, ok, wait := x.pop(g)
 		if !ok {
 			select {
 			case <-wait:
+				continue
+			case <-changed:
 				continue
 			case <-ctx.Done():
 				return ctx.Err()
@@ -232,22 +313,25 @@ func (t *turns) next(ctx context.Context, x *index, kind domain.Kind, queue stri
 				return eventstore.ErrFenced
 			}
 		}
-		err = claim(e.id, h)
+		err = claim(e.ID, h)
 		broken := errors.Is(err, eventstore.ErrBroken)
-		t.unreadable.note(domain.Aggregate{Kind: kind, ID: e.id}, broken)
+		t.unreadable.set(domain.Aggregate{Kind: kind, ID: e.ID}, broken)
+		var full errFull
 		switch {
 		case err == nil:
 			return nil
+		case errors.As(err, &full):
+			x.park(e, full.what)
 		case errors.Is(err, errMoved), errors.Is(err, eventstore.ErrNotFound):
 		case errors.Is(err, eventstore.ErrLocked):
-			x.later(e, lockedDelay)
+			x.setAside(e, lockedDelay)
 		case broken:
-			t.log.Error("a "+string(kind)+" cannot be read and is set aside: `accession verify` tells more", string(kind), e.id, "error", err)
-			x.later(e, brokenDelay)
+			t.log.Error("a "+string(kind)+" cannot be read and is set aside: run `accession verify` for details", string(kind), e.ID, "error", err)
+			x.setAside(e, brokenDelay)
 		case errors.Is(err, eventstore.ErrConflict):
 			x.add(e) // its status or the holds moved meanwhile
 		default:
-			if x.later(e, lockedDelay); ctx.Err() != nil {
+			if x.setAside(e, lockedDelay); ctx.Err() != nil {
 				return ctx.Err()
 			}
 		}

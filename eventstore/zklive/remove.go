@@ -50,12 +50,12 @@ func (x *remover) Remove(ctx context.Context, id domain.BatchID) error {
 			return refuse("%d of its jobs are not deleted yet", len(jobs))
 		}
 		for _, j := range jobs {
-			if err := x.job(ctx, j, x.reader.root.Ref(id, sub, j)); err != nil {
+			if err := x.removeJob(ctx, j, x.reader.root.Ref(id, sub, j)); err != nil {
 				return &eventstore.Error{Op: "remove", Aggregate: j.Aggregate(), Err: err}
 			}
 		}
 	}
-	if err := x.batch(ctx, id); err != nil {
+	if err := x.removeBatch(ctx, id); err != nil {
 		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
 	}
 	x.batches.forget(id)
@@ -63,9 +63,9 @@ func (x *remover) Remove(ctx context.Context, id domain.BatchID) error {
 	return nil
 }
 
-// batch removes a batch. The nodes without which it cannot be read are removed last and
+// removeBatch removes a batch. The nodes without which it cannot be read are removed last and
 // together, so that an interrupted removal is found again.
-func (x *remover) batch(ctx context.Context, id domain.BatchID) error {
+func (x *remover) removeBatch(ctx context.Context, id domain.BatchID) error {
 	dir := x.reader.root.Batch(id)
 	for _, name := range []string{"/states", "/progress", "/status-report", "/lock"} {
 		if err := x.conn.Destroy(ctx, dir+name); err != nil {
@@ -80,15 +80,15 @@ func (x *remover) batch(ctx context.Context, id domain.BatchID) error {
 	return err
 }
 
-// job removes a job of a cleaned batch, in one multi.
-func (x *remover) job(ctx context.Context, id domain.JobID, ref string) error {
+// removeJob removes a job of a cleaned batch, in one multi.
+func (x *remover) removeJob(ctx context.Context, id domain.JobID, ref string) error {
 	root := x.reader.root
 	at, err := x.reader.Job(ctx, id)
 	switch {
 	case errors.Is(err, eventstore.ErrNotFound):
 		return x.destroy(ctx, ref)
 	case errors.Is(err, eventstore.ErrBroken):
-		return x.broken(ctx, id, ref)
+		return x.removeUnreadable(ctx, id, ref)
 	case err != nil:
 		return err
 	}
@@ -104,14 +104,14 @@ func (x *remover) job(ctx context.Context, id domain.JobID, ref string) error {
 	if err != nil {
 		return err
 	}
-	x.jobs.tell(domain.JobMove{From: at.State.State, To: domain.JobDeleted, Priority: at.State.Priority}, id, at.State.Version, 0, false, false)
+	x.jobs.update(domain.JobMove{From: at.State.State, To: domain.JobDeleted, Priority: at.State.Priority}, id, "", at.State.Version, 0, false, false)
 	x.jobs.forget(id)
 	return nil
 }
 
-// broken removes a job of a cleaned batch that cannot be read: all nodes with its id,
+// removeUnreadable removes a job of a cleaned batch that cannot be read: all nodes with its id,
 // the reference last, so that an interrupted removal is found again.
-func (x *remover) broken(ctx context.Context, id domain.JobID, ref string) error {
+func (x *remover) removeUnreadable(ctx context.Context, id domain.JobID, ref string) error {
 	root := x.reader.root
 	nodes := []string{root.Promise(id), root.Job(id), ref}
 	for _, state := range domain.JobStates {
@@ -130,7 +130,7 @@ func (x *remover) broken(ctx context.Context, id domain.JobID, ref string) error
 	}
 	x.log.Warn("a job that could not be read was removed with its batch", "job", id, "ref", ref)
 	x.jobs.forget(id)
-	x.unreadable.note(id.Aggregate(), false)
+	x.unreadable.set(id.Aggregate(), false)
 	return nil
 }
 

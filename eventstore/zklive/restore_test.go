@@ -23,7 +23,7 @@ func refuses(t *testing.T, err error, why string) {
 }
 
 // shut checks that the tree cannot be opened, and what is said to do.
-func (w *world) shut(t *testing.T, cfg zklive.Config, remedy string) {
+func (w *env) shut(t *testing.T, cfg zklive.Config, remedy string) {
 	t.Helper()
 	cfg.Servers, cfg.Root = servers(), w.root
 	s, err := zklive.Open(t.Context(), cfg)
@@ -40,7 +40,7 @@ func (w *world) shut(t *testing.T, cfg zklive.Config, remedy string) {
 // Shows: C10
 func TestRestoreEndsNoOther(t *testing.T) {
 	t.Parallel()
-	w, restoring := &world{root: "/test-" + uuid.NewString()}, zklive.Config{Restoring: true}
+	w, restoring := &env{root: "/test-" + uuid.NewString()}, zklive.Config{Restoring: true}
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		s, err := zklive.Open(ctx, zklive.Config{Servers: servers(), Root: w.root, Restoring: true})

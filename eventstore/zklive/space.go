@@ -71,7 +71,7 @@ func (s *space) Promise(ctx context.Context, id domain.JobID) (eventstore.Promis
 	}
 	if err != nil {
 		return p, &eventstore.Error{Op: "read the promise to", Aggregate: id.Aggregate(), Err: errors.Join(eventstore.ErrBroken, err),
-			Hint: "`accession verify --repair` mends it"}
+			Hint: "`accession verify --repair` repairs it"}
 	}
 	p.Profile, p.Version = j.Configuration.ProfileName, at.State.Version
 	return p, nil

@@ -16,7 +16,7 @@ import (
 // from before these promises moved it, or somebody cut the node off.
 func TestPromisesThatAreOtherwise(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	k := storetest.NewKit(t, w.store)
 	conn := rawConn(t)
 	batch, jobs := k.Started(5, 5, 5)
@@ -84,7 +84,7 @@ func TestPromisesThatAreOtherwise(t *testing.T) {
 // A promise that cannot be read is an answer of its own.
 func TestBrokenPromise(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	k := storetest.NewKit(t, w.store)
 	_, jobs := k.Started(5)
 	k.Walk(jobs[0], domain.JobDownloading)

@@ -40,7 +40,7 @@ func (c *statusCache) alive(ctx context.Context, id domain.BatchID) (knownStatus
 			return k, notFound("load", id.Aggregate(), err)
 		}
 		k = knownStatus{st.Status, st.Version, eventstore.Token(stat.Version)}
-		c.know(id, k)
+		c.put(id, k)
 	}
 	if k.state == domain.BatchDeleted {
 		return k, &eventstore.Error{Op: "load", Aggregate: id.Aggregate(), Err: eventstore.ErrNotFound, Hint: "it is deleted"}
@@ -48,8 +48,8 @@ func (c *statusCache) alive(ctx context.Context, id domain.BatchID) (knownStatus
 	return k, nil
 }
 
-// know keeps a status, unless a newer one is known.
-func (c *statusCache) know(id domain.BatchID, k knownStatus) {
+// put keeps a status, unless a newer one is known.
+func (c *statusCache) put(id domain.BatchID, k knownStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known[id].version > k.version {
@@ -61,8 +61,8 @@ func (c *statusCache) know(id domain.BatchID, k knownStatus) {
 	c.known[id] = k
 }
 
-// moved drops what is older than the version.
-func (c *statusCache) moved(id domain.BatchID, version int64) {
+// dropOlder drops what is older than the version.
+func (c *statusCache) dropOlder(id domain.BatchID, version int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known[id].version < version {

@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/count"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/permits"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 	"github.com/accession-ingest/accession/eventstore/zklive/recovery"
 	"github.com/accession-ingest/accession/internal/crash"
@@ -39,6 +42,9 @@ type Config struct {
 	// QueueLimit is how many jobs may be in one state before the making of jobs
 	// is refused. Default 50,000.
 	QueueLimit int
+	// HeapLimit is how many bytes of the server's heap the jobs, batches and outbox may
+	// take, estimated, before the making of jobs is refused. 0 = any number.
+	HeapLimit int64
 	// GroupCommit lets decisions and claims that wait at the same moment share a
 	// multi. Off: each has its own.
 	GroupCommit bool
@@ -51,8 +57,9 @@ type Config struct {
 	// written to; if it returns an error, Open returns it and creates nothing.
 	// Optional.
 	Fresh func(ctx context.Context) error
-	// Roles are shown to operators beside the worker's id.
-	Roles []string
+	// Roles are shown to operators beside the worker's id, and so are the Daemons that have
+	// workers in this process.
+	Roles, Daemons []string
 	// Logger receives what an operator should know. Default: discard.
 	Logger *slog.Logger
 	// Written returns the command of an event in the log, "" = there is no such event;
@@ -76,6 +83,7 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	*reader
 	*ids
+	*highWater
 	*holds
 	*committer
 	*remover
@@ -85,6 +93,7 @@ type Store struct {
 	*outbox
 	*leaders
 	*space
+	*permits.Hosts
 	*unreadable
 	*recovery.Inspector
 	*recovery.Restorer
@@ -92,6 +101,7 @@ type Store struct {
 	cfg     Config
 	root    layout.Root
 	session *session.Session
+	count   *count.Batches
 }
 
 var (
@@ -99,6 +109,8 @@ var (
 	_ eventstore.Claims    = (*Store)(nil)
 	_ eventstore.Outbox    = (*Store)(nil)
 	_ eventstore.Space     = (*Store)(nil)
+	_ eventstore.Objects   = (*Store)(nil)
+	_ eventstore.Hosts     = (*Store)(nil)
 	_ eventstore.Inspector = (*Store)(nil)
 	_ eventstore.Restorer  = (*Store)(nil)
 )
@@ -113,8 +125,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{cfg: cfg, root: layout.Root(cfg.Root), unreadable: &unreadable{}}
 	s.claims = newClaims(cfg.Logger)
 	var err error
-	s.session, err = session.Dial(session.Config{Servers: cfg.Servers, Root: s.root, Timeout: cfg.SessionTimeout, Roles: cfg.Roles,
-		Logger: cfg.Logger, Lost: s.claims.lost, Began: s.claims.adopt})
+	s.session, err = session.Dial(session.Config{Servers: cfg.Servers, Root: s.root, Timeout: cfg.SessionTimeout, Roles: cfg.Roles, Daemons: cfg.Daemons,
+		Logger: cfg.Logger, OnLost: s.claims.lost, OnBegin: s.claims.offerOrphans})
 	if err != nil {
 		return nil, err
 	}
@@ -137,13 +149,17 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 func (s *Store) compose(ctx context.Context) error {
 	conn := s.session.Conn
 	s.reader = &reader{conn, s.root}
+	s.count = count.NewBatches(conn, s.root, s.cfg.QueueLimit)
 	s.Inspector = recovery.NewInspector(conn, s.root)
 	s.Restorer = recovery.NewRestorer(s.session, s.root, s.cfg.Restoring)
 	if err := s.fresh(ctx); err != nil {
 		return err
 	}
+	if err := s.checkFormat(ctx); err != nil {
+		return err
+	}
 	if err := s.makeTree(ctx); err != nil {
-		return s.unopened(err)
+		return s.openError(err)
 	}
 	if err := s.Restorer.Usable(ctx); err != nil {
 		return err
@@ -153,20 +169,23 @@ func (s *Store) compose(ctx context.Context) error {
 		return err
 	}
 	s.ids = &ids{conn, s.root}
-	s.holds = newHolds(s.reader)
+	s.highWater = &highWater{conn, s.root}
+	s.holds = newHolds(s.reader, s.unreadable, s.cfg.Logger)
 	statuses := &statusCache{reader: s.reader, known: map[domain.BatchID]knownStatus{}}
 	s.leaders = &leaders{session: s.session, root: s.root, outbox: s.outbox, slots: map[string]chan struct{}{}}
 	s.space = &space{conn: conn, reader: s.reader, leaders: s.leaders}
+	s.Hosts = permits.New(s.session, s.root)
 	var send sender = &session.Direct{Conn: conn, Outbox: s.outbox.entries}
 	if s.cfg.GroupCommit {
 		send = session.NewGroup(send.(*session.Direct))
 	}
-	turns := &turns{holds: s.holds, unreadable: s.unreadable, log: s.cfg.Logger, closed: conn.Context()}
-	s.jobQueues = newJobQueues(s.reader, s.claims, turns)
-	s.batchIndex = newBatchIndex(s.reader, s.claims, turns)
+	claimer := &claimer{holds: s.holds, unreadable: s.unreadable, log: s.cfg.Logger, closed: conn.Context()}
+	submitters := newSubmitters(s.reader)
+	s.jobQueues = newJobQueues(s.reader, s.claims, claimer, submitters)
+	s.batchIndex = newBatchIndex(s.reader, s.claims, claimer, submitters)
 	s.claims.compose(s.reader, s.session, send, s.holds, statuses, s.jobQueues, s.batchIndex)
 	s.committer = &committer{reader: s.reader, send: send, outbox: s.outbox, claims: s.claims, holds: s.holds, statuses: statuses,
-		jobs: s.jobQueues, batches: s.batchIndex, queueLimit: s.cfg.QueueLimit, inLog: s.cfg.Written}
+		jobs: s.jobQueues, batches: s.batchIndex, queueLimit: s.cfg.QueueLimit, heapLimit: s.cfg.HeapLimit, inLog: s.cfg.Written}
 	s.remover = &remover{conn: conn, reader: s.reader, jobs: s.jobQueues, batches: s.batchIndex, statuses: statuses, unreadable: s.unreadable, log: s.cfg.Logger}
 	return nil
 }
@@ -179,8 +198,8 @@ type sender interface {
 	Send(ctx context.Context, r *session.Request) session.Result
 }
 
-// unopened returns the error for a tree that cannot be read or made.
-func (s *Store) unopened(err error) error {
+// openError returns the error for a tree that cannot be read or made.
+func (s *Store) openError(err error) error {
 	return &eventstore.Error{Op: "open zookeeper " + strings.Join(s.cfg.Servers, ","), Err: err,
 		Hint: "is it running, and may this process write below " + s.cfg.Root + "/?"}
 }
@@ -193,7 +212,7 @@ func (s *Store) fresh(ctx context.Context) error {
 	}
 	untouched, err := s.Untouched(ctx)
 	if err != nil {
-		return s.unopened(err)
+		return s.openError(err)
 	}
 	if untouched {
 		err = s.Restorer.Usable(ctx)
@@ -221,12 +240,49 @@ func (s *Store) makeTree(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.makeObjectDirs(ctx); err != nil {
+		return err
+	}
+	if err := s.session.Ensure(ctx, s.root.Format(), layout.Encode(eventstore.Format{Reads: eventstore.FormatNow, Writes: eventstore.FormatNow})); err != nil {
+		return err
+	}
 	for _, number := range []string{s.root.Epoch(), s.root.IDs("bid"), s.root.IDs("jid")} {
 		if err := s.session.Ensure(ctx, number, layout.Encode(1)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.session.Ensure(ctx, s.root.HighWater(), layout.Encode(0))
+}
+
+// makeObjectDirs makes those of the directories of object entries that are missing, all in
+// one multi: without its directory no job of an object can be named.
+func (s *Store) makeObjectDirs(ctx context.Context) error {
+	for {
+		there, err := s.session.List(ctx, s.root.Objects())
+		if err != nil {
+			return err
+		}
+		missing := slices.DeleteFunc(s.root.ObjectDirs(), func(dir string) bool { return slices.Contains(there, path.Base(dir)) })
+		if len(missing) == 0 {
+			return nil
+		}
+		if _, err = s.session.Multi(ctx, "zklive/tree/make-objects", layout.MakeNodes(missing)); !errors.Is(err, zk.ErrNodeExists) {
+			return err
+		}
+		if err := s.session.Sync(ctx); err != nil { // another process made them meanwhile
+			return err
+		}
+	}
+}
+
+// checkFormat returns an error if a newer program has changed the tree so that this one
+// cannot serve it. Nothing was written then.
+func (s *Store) checkFormat(ctx context.Context) error {
+	var f eventstore.Format
+	if _, err := s.session.GetJSON(ctx, s.root.Format(), &f); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	return f.Check("the tree below " + string(s.root) + "/")
 }
 
 // Close ends the session, which releases all locks of this process.
@@ -248,33 +304,36 @@ func (s *Store) watchWorkers() {
 		workers, _ := s.session.WatchChildren(ctx, s.root.Workers())
 		select {
 		case <-workers.Watch:
-			s.jobQueues.wakeAside()
-			s.batchIndex.wakeAside()
+			s.jobQueues.requeueAside()
+			s.batchIndex.requeueAside()
 		case <-time.After(refreshEvery):
 		case <-ctx.Done():
 		}
 	}
 }
 
-// Notice implements eventstore.Claims.
-func (s *Store) Notice(r domain.Recorded) {
+// Observe implements eventstore.Claims.
+func (s *Store) Observe(r domain.Recorded) {
 	switch r.Aggregate.Kind {
 	case domain.KindJob:
-		s.jobQueues.notice(r)
+		s.jobQueues.observe(r)
 	case domain.KindBatch:
 		if m, ok := domain.MoveOfBatch(r.Data); ok {
+			s.batchIndex.submitters.observe(r)
 			id := domain.BatchID(r.Aggregate.ID)
 			s.batchIndex.moved(id, m.To, r.Version, false)
-			s.committer.statuses.moved(id, r.Version)
+			s.committer.statuses.dropOlder(id, r.Version)
 		}
 	}
 }
 
 // Overview returns a summary of the live state for operators.
 func (s *Store) Overview(ctx context.Context) (o eventstore.Overview, err error) {
-	if o.Queues, err = s.queued(ctx); err != nil {
+	load, err := s.Load(ctx)
+	if err != nil {
 		return o, err
 	}
+	o.Queues, o.Batches, o.Jobs, o.Heap = load.Queues, load.Batches, load.Jobs, load.Heap
 	workers, err := s.session.Children(ctx, s.root.Workers())
 	if err != nil {
 		return o, err
@@ -293,20 +352,6 @@ func (s *Store) Overview(ctx context.Context) (o eventstore.Overview, err error)
 	}
 	_, err = s.session.GetJSON(ctx, s.root.Epoch(), &o.Epoch)
 	return o, err
-}
-
-// Load returns how much of the live state is in use. Directories are counted, not
-// listed.
-func (s *Store) Load(ctx context.Context) (l eventstore.Load, err error) {
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		d, err := s.Depth(gctx)
-		l.Unsent = d.Unsent
-		return err
-	})
-	g.Go(func() (err error) { l.Batches, err = s.session.Count(gctx, s.root.Batches()); return err })
-	g.Go(func() (err error) { l.Queues, err = s.queued(gctx); return err })
-	return l, g.Wait()
 }
 
 // Destroy removes the whole tree below the root. It is for tests, and for operators who

@@ -20,20 +20,29 @@ const (
 
 var submissionKeys = "erc_what erc_when erc_where erc_who payload_url profile_name submission_mode submitter type"
 
-// tree is the expected part of the tree below /batches, /jobs and /space: path → keys.
+// theObject is the key of the object of which all jobs of the test are.
+const theObject = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
+func objectEntry(jid string) string { return "/objects/9f/" + theObject + "-" + jid }
+
+// tree is the expected part of the tree below /batches, /jobs, /space and /objects: path
+// → keys.
 type tree map[string]string
 
 func (w tree) job(bid, jid, sub, state, entry string) {
 	d := "/jobs/" + jid
 	w[d] = ""
 	w[d+"/configuration"] = "batch_id payload_type payload_url profile_name response_type row submission_mode submitter working_dir"
-	w[d+"/identifiers"] = "local_id primary"
+	w[d+"/identifiers"] = "local_id object_keys primary"
 	w[d+"/metadata"] = "erc_what erc_when erc_where erc_who"
 	w[d+"/status"] = jobStatusKeys
 	w[d+"/priority"] = "integer"
 	w[d+"/space_needed"] = "integer"
 	w[d+"/claims"] = "claims version"
 	w["/jobs/states/"+state+"/"+entry] = ""
+	if state != "completed" {
+		w[objectEntry(jid)] = ""
+	}
 	w["/batches/"+bid+"/states/"+sub+"/"+jid] = ""
 }
 
@@ -50,6 +59,17 @@ func (w tree) move(from, to string) {
 	}
 	if entry, comes := strings.CutPrefix(to, downloads); comes {
 		w["/space/"+entry[len("05-"):]] = "integer"
+	}
+	// One that completes or fails leaves the jobs of its object, and joins them again when
+	// it is requeued.
+	if ended, ok := strings.CutPrefix(to, "/jobs/states/completed/"); ok {
+		delete(w, objectEntry(ended[len("05-"):]))
+	}
+	if failed, ok := strings.CutPrefix(to, "/jobs/states/failed/"); ok {
+		delete(w, objectEntry(failed[len("05-"):]))
+	}
+	if failed, ok := strings.CutPrefix(from, "/jobs/states/failed/"); ok {
+		w[objectEntry(failed[len("05-"):])] = ""
 	}
 }
 

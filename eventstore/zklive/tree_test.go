@@ -14,7 +14,7 @@ import (
 
 func TestTreeOfEveryRow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newEnv(t)
 	h, live := w.handler(), w.store
 	ctx := t.Context()
 	const bid, j1, j2, j3 = domain.BatchID("bid0000000001"), domain.JobID("jid0000000001"), domain.JobID("jid0000000002"), domain.JobID("jid0000000003")
@@ -29,12 +29,15 @@ func TestTreeOfEveryRow(t *testing.T) {
 		t.Helper()
 		covered[row] = true
 		got := tree{}
-		for _, top := range []string{"/batches", "/jobs", "/space"} {
+		for _, top := range []string{"/batches", "/jobs", "/space", "/objects"} {
 			nodes, err := live.Dump(ctx, top)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for path, n := range nodes {
+				if strings.HasPrefix(path, "/objects") && !strings.Contains(path, "-") {
+					continue // a directory, which comes and goes with no job
+				}
 				keys := keysOf(t, path, n.Data)
 				if n.Ephemeral {
 					keys = "ephemeral " + keys
@@ -153,7 +156,7 @@ func TestTreeOfEveryRow(t *testing.T) {
 	check("batch.listed")
 	for row := range 3 {
 		cmd := domain.CreateJob{Priority: 5, Configuration: domain.Configuration{BatchID: bid, ProfileName: "maps", Row: row},
-			Identifiers: domain.Identifiers{LocalID: []string{"loc"}}}
+			Identifiers: domain.Identifiers{LocalID: []string{"loc"}, ObjectKeys: []domain.ObjectKey{theObject}}}
 		if _, err := h.CreateJobs(ctx, first, row, []domain.CreateJob{cmd}, order); err != nil {
 			t.Fatal(err)
 		}
@@ -337,6 +340,7 @@ func TestTreeOfEveryRow(t *testing.T) {
 		want[b3+"/states"+s] = ""
 	}
 	want.job(string(bid3), string(j4), "batch-completed", "completed", "05-"+string(j4))
+	want["/jobs/"+string(j4)+"/identifiers"] = "local_id primary"
 	check("J14")
 	batch(bid3, domain.BeginReport{}, "B5", false)
 	check("B5")

@@ -8,7 +8,7 @@
 //	sql.go                    SQL outside of queries/
 //	effects.go, replies.go    crash points around effects, and answers that may be lost there
 //	promises.go               which tests show what is promised
-//	tour.go                   the functions that docs/tour.md names
+//	tour.go, calls.go         the functions that docs/tour.md names, and who calls whom
 //
 // One test applies them to this repository; others apply them to made-up trees that
 // break each rule, to prove that they find it. Below it are the commands mutants,

@@ -100,8 +100,13 @@ var Layers = []Layer{
 		May:      core,
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
-		Packages: []string{"cmd/internal/app/..."},
+		// Compares what is stored with the records and the log.
+		Packages: []string{"cmd/internal/audit"},
 		May:      join(core, effects, []string{"cmd/internal/consistency"}),
+		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
+	}, {
+		Packages: []string{"cmd/internal/app/..."},
+		May:      join(core, effects, []string{"cmd/internal/audit", "cmd/internal/consistency"}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
 		// The use cases see ports, read models and effects, never a driver.
@@ -109,6 +114,12 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/daemon"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/..."}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
+	}, {
+		Packages: []string{"cmd/internal/daemon/delivery"},
+		May:      join(core, effects, []string{"cmd/internal/daemon/reason", "cmd/internal/daemon/report"}),
+	}, {
+		Packages: []string{"cmd/internal/daemon/report", "cmd/internal/daemon/version"},
+		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
 	}, {
 		Packages: []string{"cmd/internal/daemon/payload"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/reason"}),
@@ -154,6 +165,10 @@ var Layers = []Layer{
 		// What the demonstration deposits, and under which profile.
 		Packages: []string{"deploy/samples", "deploy/profiles"},
 		May:      domain,
+	}, {
+		// Examples of programs of other houses: they need package follow only.
+		Packages: []string{"deploy/examples/..."},
+		May:      []string{"eventstore/follow"},
 	}, {
 		// Machinery that tests share.
 		Packages: []string{"internal/testkit/..."},

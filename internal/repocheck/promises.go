@@ -31,6 +31,10 @@ var Promises = []Claim{
 	{ID: "P7", Says: "A minute after faults have ended, and their own work done, all jobs are at rest."},
 	{ID: "P8", Says: "Memory, live nodes and working space are bounded; only the log and the history grow, with events alone."},
 	{ID: "P9", Says: "No request leaves for an address that the configuration does not allow."},
+	{ID: "P10", Says: "A deposit to one collection changes nothing of another's."},
+	{ID: "P11", Says: "No submitter and no server of theirs can keep another's work from moving."},
+	{ID: "P12", Says: "An older or foreign copy of a server is noticed before anything is written."},
+	{ID: "P13", Says: "What the reports call stored is in the store, byte for byte, or `verify` and the auditor say what is not."},
 }
 
 // Crashes are the rows of the crash matrix.

@@ -39,7 +39,7 @@ func TestMarkers(t *testing.T) {
 	for body, want := range map[string]string{
 		"// TestA does.\n// Shows: P1 C2\nfunc TestA() {}":           "P1 C2",
 		"// testB does.\n// Shows: P1\nfunc testB() {}":              "P1",
-		"// TestA does.\n// Shows: P10\nfunc TestA() {}":             "no promise",
+		"// TestA does.\n// Shows: P99\nfunc TestA() {}":             "no promise",
 		"// a does.\n// Shows: P1\nfunc a() {}":                      "nowhere else",
 		"func TestA() {\n\t// Shows: P1\n}":                          "nowhere else",
 		"// TestA does.\n//\n// Shows: P1\n\nfunc TestA() {}":        "nowhere else",

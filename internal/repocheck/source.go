@@ -30,7 +30,7 @@ type source struct {
 	test    bool
 	imports []imported
 	syntax  *ast.File
-	fset    *token.FileSet
+	fset    *token.FileSet // of all files of the tree
 }
 
 type imported struct {
@@ -42,11 +42,11 @@ type imported struct {
 // named testdata hold no code of ours.
 func sources(root fs.FS) ([]source, error) {
 	var all []source
+	fset := token.NewFileSet()
 	err := files(root, func(name string, text []byte) error {
 		if !strings.HasSuffix(name, ".go") || slices.Contains(strings.Split(name, "/"), "testdata") {
 			return nil
 		}
-		fset := token.NewFileSet()
 		syntax, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return fmt.Errorf("parse %s: %w", name, err)

@@ -19,13 +19,12 @@ type ByHand struct {
 	Why     string
 }
 
-// Reasons for SQL outside of queries/. sqlc knows statements whose schema, tables and
-// columns are fixed.
+// Reasons for SQL outside of queries/, the only ones: sqlc writes the calls of all
+// statements whose schema, tables and columns are fixed.
 const (
-	anySchema    = "the schema is a parameter: the tables in use, or those of a rebuild"
-	anyTable     = "the table and its columns are parameters"
-	anyStatement = "the statement is a parameter"
-	session      = "a lock, listener, snapshot or setting of the session or transaction"
+	anySchema = "the schema is a parameter: the tables in use, or those of a rebuild"
+	anyTable  = "the table and its columns are parameters"
+	session   = "a lock, listener, snapshot or setting of the session or transaction"
 )
 
 // SQLByHand is the whole table.
@@ -34,14 +33,12 @@ var SQLByHand = []ByHand{
 	{"cmd/internal/wire", []string{"withLease"}, session},
 	{"migrations", []string{"(sessionLock).SessionLock", "(sessionLock).SessionUnlock", "locked"}, session},
 	{"migrations", []string{"Up", "Compare"}, anySchema},
-	{"projections", []string{"(*Projector).apply"}, session},
-	{"projections/internal/fold", []string{"PlannerSettings"}, session},
 	{"projections/internal/fold", []string{"copyRows", "updateRows"}, anyTable},
 	{"projections/internal/tables", []string{"(renaming).Exec", "(renaming).Query", "(renaming).QueryRow"}, anySchema},
 	{"projections/query", []string{"OpenSnapshot", "(*Snapshot).Unchanged", "(*Waiter).hear"}, session},
-	{"projections/query", []string{"AboutFileMoves", "AboutRetries", "about", "(Tables).Check", "Rules"}, anyStatement},
-	{"projections/rebuild", []string{"alone", "unhelped", "plainText", "(*rebuild).write"}, session},
-	{"projections/rebuild", []string{"sqlStrangers", "identities", "generation", "drop", "exists", "(*rebuild).trySwap", "(*rebuild).unindex", "(*rebuild).index", "putAside"}, anySchema},
+	{"projections/query", []string{"estimate"}, anyTable},
+	{"projections/rebuild", []string{"withLock", "noParallelWorkers", "plainText"}, session},
+	{"projections/rebuild", []string{"sqlForeignObjects", "identities", "generation", "drop", "exists", "(*rebuild).trySwap", "(*rebuild).unindex", "(*rebuild).index", "saveIndexes"}, anySchema},
 	{"projections/rebuild", []string{"diffTable", "shapeOf", "digest", "fingerprint", "columnsOfTable", "(*rebuild).analyze", "(*rebuild).buildIndex"}, anyTable},
 }
 
@@ -52,8 +49,14 @@ var sends = []string{"Exec", "Query", "QueryRow", "ExecContext", "QueryContext",
 var statement = regexp.MustCompile(`(?is)^\s*(select\s.*(\sfrom\s|\()|insert\s+into\s|update\s+\S+(\s+\w+)?\s+set\s|delete\s+from\s|with\s+\w+\s+as\s*\(|` +
 	`(create|alter|drop)\s+(table|schema|index|view|database|role|unique|materialized|sequence|type|function)\s|set\s+(local|transaction|session)\s|(listen|notify|lock table|analyze|truncate)\s+\w+\.?\w*\s*$)`)
 
+// fixedTable matches a table or view of a schema that sqlc knows. goose makes
+// schema_version.
+var fixedTable = regexp.MustCompile(`\b(?:accession|report|record)\.([a-z_]+)`)
+
+const gooseTable = "schema_version"
+
 // CheckSQL refuses SQL outside of queries/, generated code, migrations and the places in
-// SQLByHand.
+// SQLByHand, and in these statements on fixed tables.
 func CheckSQL(root fs.FS) ([]Finding, error) {
 	all, err := sources(root)
 	if err != nil {
@@ -79,6 +82,10 @@ func CheckSQL(root fs.FS) ([]Finding, error) {
 				}
 				if slices.ContainsFunc(SQLByHand, func(b ByHand) bool { return b.Package == s.pkg && slices.Contains(b.Names, name) }) {
 					used[s.pkg+" "+name] = true
+					if pos, table := fixedTableIn(part); pos.IsValid() {
+						found = append(found, Finding{s.file, s.fset.Position(pos).Line, fmt.Sprintf(
+							"%s holds a statement on the fixed table %s: write it in queries/ and let sqlc generate the call", name, table)})
+					}
 					continue
 				}
 				found = append(found, Finding{s.file, s.fset.Position(pos).Line, fmt.Sprintf(
@@ -131,6 +138,21 @@ func sqlIn(n ast.Node, talks bool) (at token.Pos) {
 		return !at.IsValid()
 	})
 	return at
+}
+
+// fixedTableIn returns where a node names a table that sqlc knows, and which.
+func fixedTableIn(n ast.Node) (at token.Pos, table string) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && !at.IsValid() {
+			for _, m := range fixedTable.FindAllStringSubmatch(lit.Value, -1) {
+				if m[1] != gooseTable {
+					at, table = lit.Pos(), m[0]
+				}
+			}
+		}
+		return !at.IsValid()
+	})
+	return at, table
 }
 
 // isContext reports whether an argument is a context, by its name.

@@ -1,12 +1,11 @@
 package repocheck
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"io/fs"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,27 +20,28 @@ const tourPage = "docs/tour.md"
 // A step of docs/tour.md is an item of a list that begins with a file and a function of
 // it, as godoc writes it:
 //
-//  3. `eventstore/handler.go` `(*Handler).Batch` loads the batch and decides.
-//  4. ↳ `eventstore/relay/relay.go` `(*Relay).Run` reads the outbox.
+//  3. `eventstore/handler.go` `(*Handler).Batch` loads, decides and commits.
+//     - `domain/decide_batch.go` `DecideBatch` decides.
+//  4. `eventstore/handler.go` `(kind).commit` writes the decision.
+//  5. ↳ From the outbox: `eventstore/relay/shard.go` `(*shard).run` reads it.
 //
-// It is called by the step before it, or by an earlier one, under the same name (or that
-// of the interface's method). With an arrow it begins anew, in another goroutine or
-// process. Items without a file and a function are text.
-var tourStep = regexp.MustCompile("^\\s*(?:\\d+\\.|[-*])\\s+(↳\\s*)?`([^`\\s]+\\.go)` `([^`]+)`")
+// A numbered step is called by the one before it, and an indented step by the one that
+// it stands below. An arrow begins anew, in another goroutine or process, and says how
+// the work gets there. Items without a file and a function are text.
+var tourStep = regexp.MustCompile("^( *)(?:(\\d+)\\.|-) +(?:(↳)([^`]*))?`([^`\\s]+\\.go)` `([^`]+)`")
 
 type step struct {
-	line       int
-	anew       bool
-	file, name string
+	line, indent, number int // number 0: it has none
+	anew                 bool
+	way                  string // after the arrow
+	file, name           string
+	f                    *ast.FuncDecl // nil: it does not exist
 }
 
-// CheckTour follows docs/tour.md: each step exists, an earlier step since the last arrow
-// calls it, and all of them together stay short.
+// CheckTour follows docs/tour.md: each step exists and is called by the one that the
+// page says, and all of them together stay short.
 func CheckTour(root fs.FS) ([]Finding, error) {
 	text, err := fs.ReadFile(root, tourPage)
-	if errors.Is(err, fs.ErrNotExist) {
-		return []Finding{{"docs", 0, "has no tour.md: write down the functions that a deposit passes"}}, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -49,47 +49,77 @@ func CheckTour(root fs.FS) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	steps := tourSteps(string(text))
+	if len(steps) == 0 {
+		return []Finding{{tourPage, 0, "has no step: an item of a list that begins with `FILE.go` `FUNCTION`"}}, nil
+	}
 	var found []Finding
-	var callers []*ast.FuncDecl
-	lines, files := map[step]int{}, map[string]bool{}
-	for _, s := range tourSteps(string(text)) {
-		refuse := func(format string, args ...any) {
-			found = append(found, Finding{tourPage, s.line, fmt.Sprintf(format, args...)})
-		}
+	bodies, files, lines := map[string]bool{}, map[string]bool{}, map[*ast.FuncDecl]int{}
+	for i, s := range steps {
 		in, f := functionOf(all, s.file, s.name)
 		if f == nil {
-			refuse("there is no %s in %s", s.name, s.file)
+			found = append(found, Finding{tourPage, s.line, fmt.Sprintf("there is no %s in %s", s.name, s.file)})
 			continue
 		}
-		called := slices.ContainsFunc(callers, func(c *ast.FuncDecl) bool { return refers(c.Body, f.Name.Name) })
-		switch {
-		case s.anew:
-			callers = nil
-		case len(callers) == 0 && len(files) == 0: // the first step
-		case !called:
-			refuse("no step before it calls %s: name the one that does, or mark the start of another goroutine with ↳", s.name)
-		}
-		callers = append(callers, f)
-		files[s.file] = true
-		lines[step{0, false, s.file, s.name}] = in.fset.Position(f.End()).Line - in.fset.Position(f.Pos()).Line + 1
+		steps[i].f, bodies[in.pkg], files[s.file] = f, true, true
+		lines[f] = in.fset.Position(f.End()).Line - in.fset.Position(f.Pos()).Line + 1
 	}
 	total := 0
 	for _, n := range lines {
 		total += n
 	}
-	if len(lines) == 0 {
-		found = append(found, Finding{tourPage, 0, "has no step: an item of a list that begins with `FILE.go` `FUNCTION`"})
-	}
 	if total > tourLines || len(files) > tourFiles {
 		found = append(found, Finding{tourPage, 0, fmt.Sprintf("its functions have %d lines in %d files; %d lines in %d files are the limit", total, len(files), tourLines, tourFiles)})
 	}
-	return found, nil
+	graph, err := newCalls(root, all, bodies)
+	if err != nil {
+		return nil, err
+	}
+	return append(found, brokenSteps(steps, graph)...), nil
+}
+
+// brokenSteps finds the steps that nothing calls where the page says it.
+func brokenSteps(steps []step, graph *calls) (found []Finding) {
+	number := 0
+	for i, s := range steps {
+		refuse := func(format string, args ...any) {
+			found = append(found, Finding{tourPage, s.line, fmt.Sprintf(format, args...)})
+		}
+		if s.indent == 0 {
+			if number++; s.number != number {
+				refuse("%s is step %d, not %d", s.name, number, s.number)
+			}
+		}
+		caller, ok := callerOf(steps[:i], s)
+		switch {
+		case s.anew && strings.Trim(s.way, " :") == "":
+			refuse("say between ↳ and %s how the work gets there", s.name)
+		case s.anew, !ok && i == 0:
+		case !ok:
+			refuse("%s stands below no step", s.name)
+		case s.f != nil && caller.f != nil && !graph.has(caller.f, s.f):
+			refuse("%s does not call %s: put it below the step that calls it, or mark with ↳ that another goroutine or process takes over", caller.name, s.name)
+		}
+	}
+	return found
+}
+
+// callerOf returns the step that calls s: the last one that is indented less, or, if s
+// is not indented, the last one that is not either.
+func callerOf(before []step, s step) (step, bool) {
+	for i := len(before) - 1; i >= 0; i-- {
+		if before[i].indent < max(s.indent, 1) {
+			return before[i], true
+		}
+	}
+	return step{}, false
 }
 
 func tourSteps(text string) (steps []step) {
 	for i, line := range strings.Split(text, "\n") {
 		if m := tourStep.FindStringSubmatch(line); m != nil {
-			steps = append(steps, step{i + 1, m[1] != "", m[2], m[3]})
+			number, _ := strconv.Atoi(m[2])
+			steps = append(steps, step{line: i + 1, indent: len(m[1]), number: number, anew: m[3] != "", way: m[4], file: m[5], name: m[6]})
 		}
 	}
 	return steps
@@ -104,15 +134,4 @@ func functionOf(all []source, file, name string) (source, *ast.FuncDecl) {
 		}
 	}
 	return source{}, nil
-}
-
-// refers reports whether code calls a function or method of the name, or passes it on.
-func refers(n ast.Node, name string) (found bool) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && id.Name == name {
-			found = true
-		}
-		return !found
-	})
-	return found
 }

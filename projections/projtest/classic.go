@@ -22,16 +22,21 @@ const Hostile = "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[2J\u009b.tif"
 // Once of objects, once of the files of an object.
 func (s *Story) Classic() {
 	s.T.Helper()
+	s.Warnings = []string{"line 3: #%columns is not known, and ignored; a comment starts with # alone"}
 	s.Submit(ClassicObjects, "jid0000000001", 15, domain.Submission{Submitter: "maria", ErcWhat: "Maps of the coast", FileName: "maps.checkm",
 		ProfileName: "maps", Type: domain.TypeBatchManifest, SubmissionMode: "add"})
 	why := func(class domain.Class, code domain.Code, text string) domain.Reason {
 		return domain.Reason{Class: class, Code: code, Message: text, Attempt: 1, Worker: "w1"}
 	}
+	s.Warnings = nil
 	missing := why(domain.ClassContent, "http_status", "https://files.test answered 404 Not Found")
 	for i := range 15 {
 		id := domain.NewJobID(int64(i + 1))
 		start := []domain.JobCommand{domain.AcceptJob{}, domain.EstimateJob{Files: 1, Bytes: 1000, Priority: 5}, domain.ProvisionJob{}}
 		switch i {
+		case 4:
+			start[0] = domain.AcceptJob{Warnings: []string{"line 4: the column nfo:page is not known, and its cells are ignored"}}
+			s.Job(id, append(start, complete(id, 1)...)...)
 		case 9:
 			s.Job(id, append(start, domain.FailJob{Reason: missing})...)
 		case 10:

@@ -25,6 +25,8 @@ type Story struct {
 	Step time.Duration
 	// Actor is who does what comes next.
 	Actor domain.Actor
+	// Warnings are those about the manifests of the next batches.
+	Warnings []string
 
 	Batches map[domain.BatchID]domain.Batch
 	Jobs    map[domain.JobID]domain.Job
@@ -150,7 +152,7 @@ func (s *Story) Submit(id domain.BatchID, first domain.JobID, n int, sub domain.
 	if sub.ProfileName == "" {
 		sub.ProfileName, sub.Type, sub.SubmissionMode = "maps", domain.TypeBatchManifest, "add"
 	}
-	s.Batch(id, domain.SubmitBatch{Submission: sub}, domain.ListBatch{Listing: domain.Listing{Rows: n, FirstJID: first}})
+	s.Batch(id, domain.SubmitBatch{Submission: sub}, domain.ListBatch{Listing: domain.Listing{Rows: n, FirstJID: first}, Warnings: s.Warnings})
 	for i := range n {
 		s.Job(first.Plus(i), domain.CreateJob{Priority: domain.PriorityDefault, Configuration: domain.Configuration{
 			BatchID: id, ProfileName: sub.ProfileName, Submitter: sub.Submitter, PayloadType: sub.Type.PayloadType(), ResponseType: "json",
@@ -222,7 +224,7 @@ func (s *Story) Random(seed uint64, n int) {
 			commands := []domain.BatchCommand{domain.BeginReport{}, domain.DeleteBatch{Reason: &why}, domain.RequestUpdate{Reason: &why}}
 			_ = s.TryBatch(s.Jobs[job].Configuration.BatchID, commands[rnd.IntN(len(commands))])
 		default:
-			commands := []domain.JobCommand{domain.AcceptJob{}, domain.EstimateJob{Files: 2, Bytes: 7, Priority: 5}, domain.ProvisionJob{}, domain.DownloadJob{Files: 2, Bytes: 9, Priority: 5},
+			commands := []domain.JobCommand{domain.AcceptJob{Warnings: []string{"line 2: one", "line 3: two"}[:rnd.IntN(3)]}, domain.EstimateJob{Files: 2, Bytes: 7, Priority: 5}, domain.ProvisionJob{}, domain.DownloadJob{Files: 2, Bytes: 9, Priority: 5},
 				domain.ProcessJob{Object: domain.StoredObject{Primary: "ark:/99999/x", Version: 1, ManifestKey: "k", Files: 2, Bytes: 9}}, domain.RecordJob{}, domain.CompleteJob{Callback: "none"},
 				domain.FailJob{Reason: why}, domain.RequeueJob{}, domain.DeleteJob{}}
 			_ = s.TryJob(job, commands[rnd.IntN(len(commands))])

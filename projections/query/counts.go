@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
@@ -39,25 +38,6 @@ func TotalRetries(ctx context.Context, db Reader, id domain.BatchID) (int64, err
 	return n, wrap("count failed attempts", err)
 }
 
-// OldestJobs returns, for each of the states, since when its oldest job is in it; a state without jobs is missing.
-func OldestJobs(ctx context.Context, db Reader, states []domain.JobState) (map[domain.JobState]time.Time, error) {
-	names := make([]string, len(states))
-	for i, s := range states {
-		names[i] = string(s)
-	}
-	rows, err := pgdb.New(db).OldestJobs(ctx, names)
-	if err != nil {
-		return nil, wrap("look for the oldest jobs", err)
-	}
-	oldest := make(map[domain.JobState]time.Time, len(rows))
-	for _, row := range rows {
-		if row.StatusSince != nil {
-			oldest[domain.JobState(row.Status)] = *row.StatusSince
-		}
-	}
-	return oldest, nil
-}
-
 // HeldCount is how many batches and jobs of a profile are held.
 type HeldCount struct {
 	Batches, Jobs int64
@@ -75,4 +55,15 @@ func Held(ctx context.Context, db Reader) (map[string]HeldCount, error) {
 		held[row.ProfileName] = HeldCount{row.Batches, row.Jobs}
 	}
 	return held, nil
+}
+
+// HeldByCollection lists the batches, and then the jobs, of some profiles that wait
+// because of the hold on their collection.
+func HeldByCollection(ctx context.Context, db Reader, profiles []string) ([]domain.Aggregate, error) {
+	rows, err := pgdb.New(db).HeldByCollection(ctx, profiles)
+	held := make([]domain.Aggregate, len(rows))
+	for i, row := range rows {
+		held[i] = domain.Aggregate{Kind: domain.Kind(row.Kind), ID: row.ID}
+	}
+	return held, wrap("list what is held", err)
 }

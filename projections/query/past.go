@@ -16,20 +16,27 @@ import (
 type Past struct {
 	f      *fold.Fold
 	states bool
+	// warnings are those of the last event about each manifest that has some.
+	warnings map[domain.Aggregate][]ManifestWarning
 }
 
 // NewPast returns the state before the first event.
-func NewPast() *Past { return &Past{f: fold.New()} }
+func NewPast() *Past {
+	return &Past{f: fold.New(), warnings: map[domain.Aggregate][]ManifestWarning{}}
+}
 
-// NewPastStates is like NewPast, but the Past does not keep transitions and reports,
-// which are many.
+// NewPastStates is like NewPast, but the Past does not keep transitions, reports and
+// warnings, which are many.
 func NewPastStates() *Past { return &Past{f: fold.New(), states: true} }
 
 // Apply folds the next event.
 func (p *Past) Apply(r domain.Recorded) error {
-	err := p.f.Remember(r)
-	if p.states {
+	err := p.f.ApplyState(r)
+	switch {
+	case p.states:
 		p.f.DropTransitions()
+	case err == nil:
+		p.noteWarnings(r)
 	}
 	return err
 }

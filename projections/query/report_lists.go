@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"math"
 	"time"
@@ -81,29 +82,31 @@ func AllRetries(ctx context.Context, db Reader, r Range) iter.Seq2[Retry, error]
 	})
 }
 
-// AboutFileMoves estimates how many rows [FileMoves] returns, AboutRetries the same of
-// [AllRetries], from PostgreSQL's plan, without reading them: for a progress bar.
-func AboutFileMoves(ctx context.Context, db Reader, r Range) (int64, error) {
-	return about(ctx, db, "select from accession.file_transition where at >= $1 and at < $2 and ($3 = '' or batch_id = $3)", r)
+// EstimateRetries estimates how many rows [AllRetries] returns.
+func EstimateRetries(ctx context.Context, db Reader, r Range) (int64, error) {
+	return estimate(ctx, db, "retry", "failed_at", r)
 }
 
-// AboutRetries estimates how many rows [AllRetries] returns, see [AboutFileMoves].
-func AboutRetries(ctx context.Context, db Reader, r Range) (int64, error) {
-	return about(ctx, db, "select from accession.retry where failed_at >= $1 and failed_at < $2 and ($3 = '' or batch_id = $3)", r)
+// EstimateFileMoves estimates how many rows [FileMoves] returns.
+func EstimateFileMoves(ctx context.Context, db Reader, r Range) (int64, error) {
+	return estimate(ctx, db, "file_transition", "at", r)
 }
 
-func about(ctx context.Context, db Reader, query string, r Range) (int64, error) {
+// estimate returns how many rows of a table PostgreSQL's planner expects in a range of
+// one of its columns, without reading them. sqlc has no EXPLAIN.
+func estimate(ctx context.Context, db Reader, table, column string, r Range) (int64, error) {
 	since, until := r.bounds()
-	var expected []struct {
+	var plans []struct {
 		Plan struct {
 			Rows float64 `json:"Plan Rows"`
 		}
 	}
-	err := db.QueryRow(ctx, "explain (format json) "+query, since, until, string(r.Batch)).Scan(&expected)
-	if err != nil || len(expected) == 0 {
-		return 0, wrap("ask how many rows there are", err)
+	sql := fmt.Sprintf("explain (format json) select from accession.%s where %[2]s >= $1 and %[2]s < $2 and ($3 = '' or batch_id = $3)", table, column)
+	err := db.QueryRow(ctx, sql, since, until, string(r.Batch)).Scan(&plans)
+	if err != nil || len(plans) == 0 {
+		return 0, wrap("estimate the rows of "+table, err)
 	}
-	return int64(expected[0].Plan.Rows), nil
+	return int64(plans[0].Plan.Rows), nil
 }
 
 // FileMove is one change of a file's state, with the file's path.

@@ -117,68 +117,16 @@ func (t Tables) Poisoned(ctx context.Context) (map[domain.Aggregate]string, erro
 	return all, nil
 }
 
-// Rule is something that must hold within the tables. SQL returns one row for each
-// violation: the key, what is expected, what is found.
-type Rule struct{ Name, Table, SQL string }
+// Violation is a row for which a rule of the tables does not hold: what the rule expects
+// and what was found.
+type Violation = pgdb.BrokenSumsRow
 
-// Broken is one violation of a rule.
-type Broken struct {
-	Rule            Rule
-	Key, Want, Have string
-}
-
-// Check returns violations of the rules, a few of each.
-func (t Tables) Check(ctx context.Context) ([]Broken, error) {
-	var all []Broken
-	for _, r := range Rules {
-		rows, err := t.DB.Query(ctx, r.SQL+" order by 1 limit 20")
-		if err != nil {
-			return all, fmt.Errorf("check %s: %w", r.Name, err)
-		}
-		b := Broken{Rule: r}
-		_, err = pgx.ForEachRow(rows, []any{&b.Key, &b.Want, &b.Have}, func() error {
-			all = append(all, b)
-			return nil
-		})
-		if err != nil {
-			return all, fmt.Errorf("check %s: %w", r.Name, err)
-		}
+// Check returns violations of the rules, a few of each: batches and files add up, and
+// the counters and histories kept with each event equal those of their rows.
+func (t Tables) Check(ctx context.Context) ([]Violation, error) {
+	rows, err := pgdb.New(t.DB).BrokenSums(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("check whether the tables add up: %w", err)
 	}
-	return all, nil
-}
-
-// Rules are the sums: batches and files add up, and the counters and histories kept
-// with each event equal those of their rows.
-var Rules = []Rule{
-	{"a batch adds up", "batch", `select id, rows_listed::text || ' jobs listed',
-			(jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress)::text || ' counted'
-		from accession.batch where rows_listed <> jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress`},
-	{"a batch counts its jobs", "batch", `select b.id, format('%s failed, %s completed, %s held, %s deleted', j.failed, j.completed, j.held, j.deleted),
-			format('%s failed, %s completed, %s held, %s deleted', b.jobs_failed, b.jobs_completed, b.jobs_held, b.jobs_deleted)
-		from accession.batch b, lateral (select count(*) filter (where status = 'failed') as failed, count(*) filter (where status = 'completed') as completed,
-			count(*) filter (where status = 'held') as held, count(*) filter (where status = 'deleted') as deleted from accession.job where batch_id = b.id) j
-		where (b.jobs_failed, b.jobs_completed, b.jobs_held, b.jobs_deleted) <> (j.failed, j.completed, j.held, j.deleted)`},
-	{"each change of a job has its row", "job_transition", `select e.aggregate_id || '/' || e.version, 'a row', 'none' from accession.event e
-		where e.kind = 'job' and e.data ->> 'from' is distinct from e.data ->> 'to'
-			and not exists (select from accession.job_transition t where t.job_id = e.aggregate_id and t.version = e.version)`},
-	{"each change of a file has its row", "file_transition", `select e.aggregate_id || '/' || e.version, 'a row', 'none' from accession.event e
-		where e.kind = 'file' and not exists (select from accession.file_transition t where t.raw_file_hash = e.aggregate_id and t.version = e.version)`},
-	{"a failed job has an open attempt", "retry", `select j.id, 'an open attempt', 'none' from accession.job j where j.status = 'failed' and not exists (
-			select from accession.retry r where r.kind = 'job' and r.job_id = j.id and r.outcome = 'open' and r.resumed_at is null)`},
-	{"a failed file has an open attempt", "retry", `select f.raw_file_hash, 'an open attempt', 'none' from accession.file f
-		where f.status in ('DOWNLOADING_FAILED', 'PROCESSING_FAILED') and not exists (
-			select from accession.retry r where r.raw_file_hash = f.raw_file_hash and r.number = f.version and r.outcome = 'open')`},
-	{"files add up", "file_count", `select id, files_listed::text || ' files listed',
-			(files_processed + files_skipped + files_given_up + files_deleted + files_in_progress)::text || ' counted'
-		from accession.file_count where files_listed <> files_processed + files_skipped + files_given_up + files_deleted + files_in_progress`},
-	{"files are counted", "file_count", `select c.id, format('%s files of %s bytes', f.files, f.bytes), format('%s files of %s bytes', c.files_listed, c.bytes_listed)
-		from accession.file_count c, lateral (select count(*) as files, coalesce(sum(f.size), 0) as bytes from accession.file f
-			where f.job_id <> '' and (f.job_id = c.id or f.batch_id = c.id)) f
-		where c.files_listed <> f.files or c.bytes_listed <> f.bytes`},
-	{"states of files are counted", "file_count", `select c.id, format('%s processed, %s skipped, %s given up', f.processed, f.skipped, f.given_up),
-			format('%s processed, %s skipped, %s given up', c.files_processed, c.files_skipped, c.files_given_up)
-		from accession.file_count c join accession.job j on j.id = c.id,
-			lateral (select count(*) filter (where f.status = 'PROCESSED') as processed, count(*) filter (where f.status = 'SKIPPED') as skipped,
-				count(*) filter (where f.status in ('IGNORE', 'ABANDONED')) as given_up from accession.file f where f.job_id = c.id) f
-		where j.status <> 'deleted' and (c.files_processed <> f.processed or c.files_skipped <> f.skipped or c.files_given_up <> f.given_up)`},
+	return rows, nil
 }

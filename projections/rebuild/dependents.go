@@ -61,9 +61,9 @@ where o.classid = any(array['pg_class', 'pg_proc', 'pg_constraint', 'pg_attrdef'
 	and not exists (select from pg_trigger g where o.classid = 'pg_trigger'::regclass and g.oid = o.objid and g.tgisinternal)
 order by 1`
 
-// sqlStrangers finds relations and functions of the live schemas that the new ones,
+// sqlForeignObjects finds relations and functions of the live schemas that the new ones,
 // made by the same migrations, do not have.
-const sqlStrangers = `
+const sqlForeignObjects = `
 select distinct i.type || ' ' || i.identity
 from (
 	select 'pg_class'::regclass::oid as classid, c.oid as objid, c.relnamespace as schema, c.relname as name from pg_class c
@@ -82,9 +82,9 @@ func dependents(ctx context.Context, db tables.DB, n migrations.Names) ([]string
 	return identities(ctx, db, "look for what depends on the tables", sqlDependents, []string{n.Tables, n.Views})
 }
 
-// strangers lists what another program has put into the live schemas.
-func strangers(ctx context.Context, db tables.DB) ([]string, error) {
-	return identities(ctx, db, "look for what is not ours beside the tables", sqlStrangers,
+// foreignObjects lists what another program has put into the live schemas.
+func foreignObjects(ctx context.Context, db tables.DB) ([]string, error) {
+	return identities(ctx, db, "look for objects of other programs beside the tables", sqlForeignObjects,
 		migrations.Live.Tables, migrations.Next.Tables, migrations.Live.Views, migrations.Next.Views)
 }
 
@@ -108,9 +108,9 @@ func identities(ctx context.Context, db tables.DB, what, sql string, args ...any
 	return list, nil
 }
 
-// depended returns an error if other programs have built on the tables, unless these
-// objects may be dropped.
-func (r *rebuild) depended(ctx context.Context) error {
+// checkDependents returns an error if other programs have built on the tables, unless
+// these objects may be dropped.
+func (r *rebuild) checkDependents(ctx context.Context) error {
 	if r.cfg.DropDependents {
 		return nil
 	}
@@ -121,14 +121,14 @@ func (r *rebuild) depended(ctx context.Context) error {
 	return err
 }
 
-// strange returns an error if other programs have added objects to the live schemas,
+// checkForeign returns an error if other programs have added objects to the live schemas,
 // unless these may be dropped. It then drops the new schemas again if this run made
 // them.
-func (r *rebuild) strange(ctx context.Context, pending int, resumed bool) error {
+func (r *rebuild) checkForeign(ctx context.Context, pending int, resumed bool) error {
 	if r.cfg.DropDependents || pending > 0 { // a newer program may have removed something
 		return nil
 	}
-	list, err := strangers(ctx, r.cfg.Pool)
+	list, err := foreignObjects(ctx, r.cfg.Pool)
 	if err != nil || len(list) == 0 {
 		return err
 	}

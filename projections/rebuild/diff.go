@@ -79,7 +79,7 @@ func Compare(ctx context.Context, pool *pgxpool.Pool, o DiffOptions) (d Diff, er
 			return d, fmt.Errorf("no table %q: there is only %s", o.Table, strings.Join(compared, ", "))
 		}
 	}
-	err = alone(ctx, pool, func() error {
+	err = withLock(ctx, pool, func() error {
 		return pgx.BeginTxFunc(ctx, pool, tables.Snapshot, func(tx pgx.Tx) error {
 			if d.Before, d.After, err = generations(ctx, tx); err != nil {
 				return err

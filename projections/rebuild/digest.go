@@ -75,7 +75,7 @@ func fingerprint(ctx context.Context, tx pgx.Tx, names migrations.Names, table s
 	if err := plainText(ctx, tx); err != nil {
 		return d, err
 	}
-	if _, err := tx.Exec(ctx, unhelped); err != nil {
+	if _, err := tx.Exec(ctx, noParallelWorkers); err != nil {
 		return d, err
 	}
 	sql := fmt.Sprintf("select count(*), coalesce(sum(hash_record_extended(row(%s), 0)), 0)::text from %s.%s",

@@ -77,7 +77,7 @@ func (r *rebuild) foldChunks(ctx context.Context, f *fold.Fold, at tables.Checkp
 		}
 		for _, e := range chunk {
 			if err := f.Apply(e, false); err != nil {
-				return fmt.Errorf("%w; the live tables are as they were; `accession rebuild --resume` goes on when that is mended", err)
+				return fmt.Errorf("%w; the live tables are as they were; `accession rebuild --resume` continues once that is repaired", err)
 			}
 		}
 		last := chunk[len(chunk)-1]
@@ -122,11 +122,11 @@ func (r *rebuild) write(ctx context.Context, steps []fold.Step, from, to tables.
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	// The tables can be rebuilt: no need to wait for the disk each time.
-	if _, err := tx.Exec(ctx, fold.PlannerSettings+", set_config('synchronous_commit', 'off', true)"); err != nil {
+	q := tables.Queries(tx, migrations.Next)
+	if err := q.BeginRebuild(ctx); err != nil {
 		return err
 	}
-	if _, err := tables.Move(ctx, tables.Queries(tx, migrations.Next), from, to); err != nil {
+	if _, err := tables.Move(ctx, q, from, to); err != nil {
 		return err
 	}
 	if err := fold.WriteAll(ctx, tx, steps); err != nil {

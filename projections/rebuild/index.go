@@ -16,7 +16,7 @@ import (
 // that a resumed rebuild knows what is missing. Inserting rows into an index in random
 // order costs several times as much as building it at the end.
 const (
-	putAside = `
+	saveIndexes = `
 create table accession_next.rebuild_index as
 select c.relname::text as name, replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') as definition
 from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
@@ -25,7 +25,7 @@ union all
 select k.conname::text, format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))
 from pg_constraint k join pg_class t on t.oid = k.conrelid
 where k.connamespace = 'accession_next'::regnamespace and k.contype = 'p' and t.relname = any($1) and not t.relispartition`
-	takeOut = `
+	dropIndexes = `
 do $$
 declare it record;
 begin
@@ -42,22 +42,22 @@ end
 $$`
 )
 
-// appended are the tables whose rows a rebuild writes once and never looks for.
-var appended = []string{"event", "job_transition", "file_transition", "batch_report"}
+// appendOnly are the tables whose rows a rebuild writes once and never looks for.
+var appendOnly = []string{"event", "job_transition", "file_transition", "batch_report"}
 
 func (r *rebuild) unindex(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, putAside, appended); err != nil {
+		if _, err := tx.Exec(ctx, saveIndexes, appendOnly); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, takeOut)
+		_, err := tx.Exec(ctx, dropIndexes)
 		return err
 	})
 }
 
-// searched are the columns by which events are found. Statistics of the others, such as
+// analyzedColumns are the columns by which events are found. Statistics of the others, such as
 // each event's own id, would cost more than all indexes.
-const searched = " (epoch, seq, type, kind, aggregate_id, version, batch_id, time)"
+const analyzedColumns = " (epoch, seq, type, kind, aggregate_id, version, batch_id, time)"
 
 // indexWorkers is how many indexes are built, or tables analyzed, at once.
 const indexWorkers = 2
@@ -72,7 +72,7 @@ func (r *rebuild) index(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[aside])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[pendingIndex])
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (r *rebuild) index(ctx context.Context) error {
 	// The history comes first: it takes about as long as all others together.
 	err = parallel(ctx, compared, func(ctx context.Context, table string) error {
 		if table == "event" {
-			table += searched
+			table += analyzedColumns
 		}
 		return r.analyze(ctx, table)
 	})
@@ -112,9 +112,9 @@ func (r *rebuild) analyze(ctx context.Context, table string) error {
 	})
 }
 
-// unhelped keeps PostgreSQL from using parallel workers for tables that are not large:
+// noParallelWorkers keeps PostgreSQL from using parallel workers for tables that are not large:
 // starting them costs more than they save, and two tables are processed at once anyway.
-const unhelped = "set local min_parallel_table_scan_size = '256MB'"
+const noParallelWorkers = "set local min_parallel_table_scan_size = '256MB'"
 
 // parallel calls do for each item of a list, indexWorkers at once, up to the first
 // error.
@@ -127,14 +127,14 @@ func parallel[T any](ctx context.Context, list []T, do func(context.Context, T) 
 	return all.Wait()
 }
 
-// aside is an index that must still be built.
-type aside struct{ Name, Definition string }
+// pendingIndex is an index that must still be built.
+type pendingIndex struct{ Name, Definition string }
 
-func (r *rebuild) buildIndex(ctx context.Context, i aside) error {
+func (r *rebuild) buildIndex(ctx context.Context, i pendingIndex) error {
 	return crash.Around("projections/rebuild/index", func() error {
 		return pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
 			for _, sql := range []string{
-				unhelped, "set local maintenance_work_mem = '256MB'", "set local synchronous_commit = off", i.Definition,
+				noParallelWorkers, "set local maintenance_work_mem = '256MB'", "set local synchronous_commit = off", i.Definition,
 			} {
 				if _, err := tx.Exec(ctx, sql); err != nil {
 					return err

@@ -106,7 +106,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	}
 	cfg.Stream = cfg.Stream.Stored()
 	var out Result
-	err := alone(ctx, cfg.Pool, func() error {
+	err := withLock(ctx, cfg.Pool, func() error {
 		r := &rebuild{cfg: cfg, live: pgdb.New(cfg.Pool), next: tables.Queries(cfg.Pool, migrations.Next)}
 		err := r.run(ctx)
 		out = r.out
@@ -122,7 +122,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 // kept, with what others have built on them if that is wanted; else that is a
 // [*DependentsError].
 func Drop(ctx context.Context, pool *pgxpool.Pool, dropDependents bool) error {
-	err := alone(ctx, pool, func() error {
+	err := withLock(ctx, pool, func() error {
 		return errors.Join(drop(ctx, pool, migrations.Next, dropDependents), drop(ctx, pool, migrations.Old, dropDependents))
 	})
 	if err != nil {
@@ -134,8 +134,8 @@ func Drop(ctx context.Context, pool *pgxpool.Pool, dropDependents bool) error {
 // unlockTime bounds the release of a lock.
 const unlockTime = 5 * time.Second
 
-// alone calls do while this process holds the lock for rebuilds.
-func alone(ctx context.Context, pool *pgxpool.Pool, do func() error) error {
+// withLock calls do while this process holds the lock for rebuilds.
+func withLock(ctx context.Context, pool *pgxpool.Pool, do func() error) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return err
@@ -181,11 +181,11 @@ func exists(ctx context.Context, pool *pgxpool.Pool, n migrations.Names) (yes bo
 
 // rebuild is one run.
 type rebuild struct {
-	cfg        Config
-	live, next *pgdb.Queries
-	at         tables.Checkpoint // of the new tables
-	apart      string            // why live and new tables cannot be compared, "" = they can
-	out        Result
+	cfg          Config
+	live, next   *pgdb.Queries
+	at           tables.Checkpoint // of the new tables
+	incomparable string            // why live and new tables cannot be compared, "" = they can
+	out          Result
 }
 
 func (r *rebuild) run(ctx context.Context) error {
@@ -211,12 +211,12 @@ func (r *rebuild) run(ctx context.Context) error {
 	if err := r.index(ctx); err != nil {
 		return fmt.Errorf("build indexes: %w", err)
 	}
-	if r.apart == "" {
+	if r.incomparable == "" {
 		if err := r.compare(ctx, f); err != nil {
 			return err
 		}
 	} else {
-		r.out.Compared = r.apart
+		r.out.Compared = r.incomparable
 	}
 	return r.swap(ctx, f)
 }
@@ -227,11 +227,11 @@ func (r *rebuild) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept, err := exists(ctx, r.cfg.Pool, migrations.Old)
+	oldThere, err := exists(ctx, r.cfg.Pool, migrations.Old)
 	switch {
 	case err != nil:
 		return err
-	case kept:
+	case oldThere:
 		return ErrOldKept
 	case there && !r.cfg.Resume:
 		return ErrLeft
@@ -245,18 +245,18 @@ func (r *rebuild) prepare(ctx context.Context) error {
 	if unknown > 0 {
 		return errNewer
 	}
-	if err := r.depended(ctx); err != nil {
+	if err := r.checkDependents(ctx); err != nil {
 		return err
 	}
 	if _, err := migrations.Up(ctx, r.cfg.Pool, migrations.Next.Tables, migrations.ProjectionIn(migrations.Next)); err != nil {
 		return err
 	}
-	if err := r.strange(ctx, pending, there); err != nil {
+	if err := r.checkForeign(ctx, pending, there); err != nil {
 		return err
 	}
 	if !there {
 		if err := r.unindex(ctx); err != nil {
-			return fmt.Errorf("put indexes aside: %w", err)
+			return fmt.Errorf("drop the indexes until the tables are filled: %w", err)
 		}
 	}
 	s := r.cfg.Stream
@@ -290,20 +290,20 @@ func (r *rebuild) checkLive(ctx context.Context) error {
 	}
 	switch {
 	case live.Seq == 0:
-		r.apart = "there was nothing to compare with: nothing had been projected"
+		r.incomparable = "there was nothing to compare with: nothing had been projected"
 	case live.Stream != s.Name || !live.StreamCreated.Equal(s.Created):
-		r.apart = "the live tables are of another log"
+		r.incomparable = "the live tables are of another log"
 	case uint64(live.Seq) > last:
-		r.apart = "the live tables have events that the log has lost"
+		r.incomparable = "the live tables have events that the log has lost"
 	case live.Seq < r.at.Seq:
-		r.apart = "the live tables are behind the new ones"
+		r.incomparable = "the live tables are behind the new ones"
 	}
 	return nil
 }
 
 // target is the sequence that the new tables should reach now.
 func (r *rebuild) target(ctx context.Context) (uint64, error) {
-	if r.apart != "" {
+	if r.incomparable != "" {
 		return r.cfg.Last(ctx)
 	}
 	live, err := r.live.Checkpoint(ctx, tables.Main)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
@@ -53,7 +54,7 @@ func (r *rebuild) compare(ctx context.Context, f *fold.Fold) error {
 	switch {
 	case same:
 	case live.Meaning != tables.Version:
-		r.out.Compared = fmt.Sprintf("the live tables were made by rules of version %d, the new ones by version %d", live.Meaning, tables.Version)
+		r.out.Compared = fmt.Sprintf("the live tables have projection version %d, the new ones %d", live.Meaning, tables.Version)
 	case held.Events > 0:
 		r.out.Compared = fmt.Sprintf("the live tables lacked %d events that were held; the new ones have them", held.Events)
 	case r.cfg.Accept:
@@ -127,11 +128,12 @@ func (r *rebuild) trySwap(ctx context.Context, f *fold.Fold) (done bool, err err
 		return false, err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	live, err := pgdb.New(tx).LockCheckpoint(ctx, tables.Main)
+	q := pgdb.New(tx)
+	live, err := q.LockCheckpoint(ctx, tables.Main)
 	if err != nil {
 		return false, err
 	}
-	if r.apart == "" {
+	if r.incomparable == "" {
 		if live.Seq-r.at.Seq > swapTail {
 			return false, nil
 		}
@@ -146,15 +148,20 @@ func (r *rebuild) trySwap(ctx context.Context, f *fold.Fold) (done bool, err err
 	if newer {
 		return false, errNewer
 	}
+	if err := q.RenameCheckpoint(ctx); err != nil {
+		return false, err
+	}
 	for _, sql := range []string{
-		"update accession.checkpoint set name = name || ' until it was replaced'",
+		"create schema if not exists report", // which may have been dropped
 		"alter schema accession rename to accession_old", "alter schema report rename to report_old",
 		"alter schema accession_next rename to accession", "alter schema report_next rename to report",
-		fmt.Sprintf("select pg_notify('accession_projected', '%d')", r.at.Seq),
 	} {
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return false, err
 		}
+	}
+	if err := q.Notify(ctx, strconv.FormatInt(r.at.Seq, 10)); err != nil {
+		return false, err
 	}
 	err = crash.Around("projections/rebuild/swap", func() error { return tx.Commit(ctx) })
 	return err == nil, err

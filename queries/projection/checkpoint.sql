@@ -6,9 +6,31 @@ on conflict (name) do nothing;
 -- name: Checkpoint :one
 select * from accession.checkpoint where name = @name;
 
+-- name: BeginProjection :exec
+-- Begins a projector's transaction: it locks the checkpoint and keeps PostgreSQL from
+-- reading whole tables for an update, as it would while they are small or it has no
+-- statistics of them: rows are found by their keys. A projector that is suspended must
+-- not block the next one, hence the timeout. The settings end with the transaction.
+select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
+    set_config('idle_in_transaction_session_timeout', '5s', true)
+from accession.checkpoint where name = @name for no key update;
+
+-- name: BeginRebuild :exec
+-- Begins a transaction of a rebuild, with the planner settings of BeginProjection. The
+-- tables can be rebuilt: no need to wait for the disk each time.
+select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
+    set_config('synchronous_commit', 'off', true);
+
+-- name: RenameCheckpoint :exec
+-- Gives the checkpoints of tables that a rebuild replaces another name, so that a
+-- projector which waited for the lock stops.
+update accession.checkpoint set name = name || ' until it was replaced';
+
 -- name: MoveCheckpoint :one
--- The fence: no row moves when another projector has moved it before. Tells how
--- many events are held, and the number of the table, which a rebuild changes.
+-- The fence: no row moves when another projector has moved it before. Returns how
+-- many events are held, and which generation of the table it is, which a rebuild changes.
 update accession.checkpoint set
     seq = @to_seq, epoch = @to_epoch, last_event_id = @last_event_id, last_command_id = @last_command_id,
     last_stored = @last_stored::timestamptz, updated_at = clock_timestamp()
@@ -19,7 +41,7 @@ returning (select count(*) from accession.poison_event p where p.name = @name) a
     checkpoint.tableoid::bigint as generation;
 
 -- name: Notify :exec
--- One for each transaction; the payload is the place of its last event.
+-- One for each transaction; the payload is the sequence of its last event.
 select pg_notify('accession_projected', @seq);
 
 -- name: Projected :one

@@ -10,3 +10,12 @@ from (
 ) as held
 group by profile_name
 order by profile_name;
+
+-- name: HeldByCollection :many
+-- What waits because of the hold on a collection, and not because an operator held it.
+select 'batch'::text as kind, b.id from accession.batch b
+where b.status = 'held' and b.reason_code = 'collection_held' and b.profile_name = any(@profiles::text[])
+union all
+select 'job'::text, j.id from accession.job j
+where j.status = 'held' and j.reason_code = 'collection_held' and j.profile_name = any(@profiles::text[])
+order by kind, id;

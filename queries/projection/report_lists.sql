@@ -40,3 +40,12 @@ select * from accession.job where id = any(@ids::text[]);
 select distinct on (raw_file_hash) raw_file_hash, code, message from accession.retry
 where kind = 'file' and raw_file_hash = any(@hashes::text[])
 order by raw_file_hash, number desc;
+
+-- name: ManifestWarnings :many
+select * from report.manifest_warning
+where batch_id = @batch_id and (job_id, number) > (@after_job::text, @after_number::bigint)
+order by job_id, number
+limit @max_rows;
+
+-- name: CountManifestWarnings :one
+select count(*) from report.manifest_warning where batch_id = @batch_id;

@@ -17,10 +17,83 @@ select * from accession.setting order by kind, name;
 select * from accession.event where seq >= @seq order by seq, epoch limit @max_rows;
 
 -- name: AdoptStream :execrows
--- The stream that the checkpoint tells of was lost; another holds the same events at
--- the same places.
+-- The stream that the checkpoint names was lost; another holds the same events at
+-- the same sequences.
 update accession.checkpoint set stream = @stream, stream_created = @stream_created where name = @name;
 
 -- name: PoisonedAggregates :many
 -- The event of each aggregate that could not be applied, of every projection.
 select kind, aggregate_id, seq, error from accession.poison_event where waits_for is null;
+
+-- name: BrokenSums :many
+-- What does not add up in the tables, at most 20 rows of each rule: batches and files
+-- add up, and the counters and histories kept with each event equal those of their rows.
+(
+    select 'a batch adds up'::text as rule, 'batch'::text as table_name, id::text as key,
+        (rows_listed || ' jobs listed')::text as expected,
+        ((jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress) || ' counted')::text as found
+    from accession.batch
+    where rows_listed <> jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress
+    order by key limit 20
+) union all (
+    select 'a batch counts its jobs', 'batch', b.id,
+        format('%s failed, %s completed, %s held, %s deleted', j.failed, j.completed, j.held, j.deleted),
+        format('%s failed, %s completed, %s held, %s deleted', b.jobs_failed, b.jobs_completed, b.jobs_held, b.jobs_deleted)
+    from accession.batch b, lateral (
+        select count(*) filter (where status = 'failed') as failed, count(*) filter (where status = 'completed') as completed,
+            count(*) filter (where status = 'held') as held, count(*) filter (where status = 'deleted') as deleted
+        from accession.job where batch_id = b.id
+    ) j
+    where (b.jobs_failed, b.jobs_completed, b.jobs_held, b.jobs_deleted) <> (j.failed, j.completed, j.held, j.deleted)
+    order by b.id limit 20
+) union all (
+    select 'each change of a job has its row', 'job_transition', e.aggregate_id || '/' || e.version, 'a row', 'none'
+    from accession.event e
+    where e.kind = 'job' and e.data ->> 'from' is distinct from e.data ->> 'to'
+        and not exists (select from accession.job_transition t where t.job_id = e.aggregate_id and t.version = e.version)
+    order by 3 limit 20
+) union all (
+    select 'each change of a file has its row', 'file_transition', e.aggregate_id || '/' || e.version, 'a row', 'none'
+    from accession.event e
+    where e.kind = 'file'
+        and not exists (select from accession.file_transition t where t.raw_file_hash = e.aggregate_id and t.version = e.version)
+    order by 3 limit 20
+) union all (
+    select 'a failed job has an open attempt', 'retry', j.id, 'an open attempt', 'none'
+    from accession.job j
+    where j.status = 'failed' and not exists (
+        select from accession.retry r where r.kind = 'job' and r.job_id = j.id and r.outcome = 'open' and r.resumed_at is null)
+    order by j.id limit 20
+) union all (
+    select 'a failed file has an open attempt', 'retry', f.raw_file_hash, 'an open attempt', 'none'
+    from accession.file f
+    where f.status in ('DOWNLOADING_FAILED', 'PROCESSING_FAILED') and not exists (
+        select from accession.retry r where r.raw_file_hash = f.raw_file_hash and r.number = f.version and r.outcome = 'open')
+    order by f.raw_file_hash limit 20
+) union all (
+    select 'files add up', 'file_count', id, files_listed || ' files listed',
+        (files_processed + files_skipped + files_given_up + files_deleted + files_in_progress) || ' counted'
+    from accession.file_count
+    where files_listed <> files_processed + files_skipped + files_given_up + files_deleted + files_in_progress
+    order by id limit 20
+) union all (
+    select 'files are counted', 'file_count', c.id,
+        format('%s files of %s bytes', f.files, f.bytes), format('%s files of %s bytes', c.files_listed, c.bytes_listed)
+    from accession.file_count c, lateral (
+        select count(*) as files, coalesce(sum(f.size), 0) as bytes from accession.file f
+        where f.job_id <> '' and (f.job_id = c.id or f.batch_id = c.id)
+    ) f
+    where c.files_listed <> f.files or c.bytes_listed <> f.bytes
+    order by c.id limit 20
+) union all (
+    select 'states of files are counted', 'file_count', c.id,
+        format('%s processed, %s skipped, %s given up', f.processed, f.skipped, f.given_up),
+        format('%s processed, %s skipped, %s given up', c.files_processed, c.files_skipped, c.files_given_up)
+    from accession.file_count c join accession.job j on j.id = c.id, lateral (
+        select count(*) filter (where f.status = 'PROCESSED') as processed, count(*) filter (where f.status = 'SKIPPED') as skipped,
+            count(*) filter (where f.status in ('IGNORE', 'ABANDONED')) as given_up
+        from accession.file f where f.job_id = c.id
+    ) f
+    where j.status <> 'deleted' and (c.files_processed <> f.processed or c.files_skipped <> f.skipped or c.files_given_up <> f.given_up)
+    order by c.id limit 20
+);

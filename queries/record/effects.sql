@@ -1,6 +1,6 @@
 -- name: BeginEffect :one
 insert into record.effect (key, kind, state) values (@key, @kind, 'intent')
-on conflict (key) do update set begun = effect.begun + 1
+on conflict (key) do update set begun = effect.begun + case when effect.state = 'done' then 0 else 1 end
 returning *;
 
 -- name: FinishEffect :one

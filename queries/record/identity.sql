@@ -20,12 +20,28 @@ select pg_advisory_xact_lock(l.key) from (
 ) as l;
 
 -- name: LocalIDs :many
-select * from record.local_id where owner = @owner and local_id = any(@local_ids::text[]) order by local_id;
+-- A name without a collection was bound before collections were kept.
+select * from record.local_id
+where owner = @owner and collection in (@collection, '') and local_id = any(@local_ids::text[])
+order by local_id, collection;
 
 -- name: InsertLocalIDs :exec
-insert into record.local_id (owner, local_id, primary_identifier, job_id)
-select @owner, unnest(@local_ids::text[]), @primary_identifier, @job_id
-on conflict (owner, local_id) do nothing;
+insert into record.local_id (owner, collection, local_id, primary_identifier, job_id)
+select @owner, @collection, unnest(@local_ids::text[]), @primary_identifier, @job_id
+on conflict (owner, collection, local_id) do nothing;
+
+-- name: KeepCollection :one
+-- The first collection stays: that of the inventory, else that of the first job. A
+-- name that is not fresh must be there already.
+insert into record.identifier_collection (primary_identifier, collection, job_id)
+select @primary_identifier::text as primary_identifier,
+    coalesce((select o.collection from record.object o where o.primary_identifier = @primary_identifier), @collection::text) as collection,
+    coalesce((select min(v.job_id) from record.object_version v where v.primary_identifier = @primary_identifier), @job_id::text) as job_id
+where @fresh::boolean
+    or exists (select 1 from record.identifier_collection c where c.primary_identifier = @primary_identifier)
+    or exists (select 1 from record.object o where o.primary_identifier = @primary_identifier)
+on conflict (primary_identifier) do update set collection = identifier_collection.collection
+returning collection, job_id;
 
 -- name: LockObject :exec
 select pg_advisory_xact_lock(hashtextextended(@primary_identifier::text, 2));

@@ -24,6 +24,11 @@ from json_populate_recordset(null::record.object_file, @files::json) r;
 -- name: ObjectVersionOfJob :one
 select * from record.object_version where job_id = @job_id;
 
+-- name: CurrentVersion :one
+-- The highest version below one, 0 = none.
+select coalesce(max(version), 0)::bigint as version from record.object_version
+where primary_identifier = @primary_identifier and version < @below;
+
 -- name: RecordedObjects :many
 -- The versions that these jobs stored.
 select job_id, primary_identifier, version, files, bytes from record.object_version where job_id = any(@jobs::text[]);

@@ -40,7 +40,7 @@ func newFiles(t *testing.T, n, gated int) *fileServer {
 			if i == 0 && r.URL.Query().Has("lost") {
 				at = "lost"
 			}
-			fmt.Fprintf(&b, "http://%s/%s/%d |  |  |  |  | file-%d.txt |  | local-%d | A creator | Title %d | 2026\n", r.Host, at, i, i, i, i)
+			fmt.Fprintf(&b, "http://%s/%s/%d |  |  |  |  | file-%d.txt |  | local-%s%d | A creator | Title %d | 2026\n", r.Host, at, i, i, r.URL.Query().Get("objects"), i, i)
 		}
 		b.WriteString("#%eof\n")
 		_, _ = w.Write([]byte(b.String()))

@@ -174,7 +174,7 @@ func (in *installation) until(from uint64, want domain.EventType) {
 // What is under way when the service stops is released and done by the next.
 func TestStopHandsBackAndTheNextStartGoesOn(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "stop_grace=100ms", "workers=job-downloading=2")
+	in := newInstallation(t, "stop_grace=100ms", "workers=job-downloading=3")
 	asked, gate := make(chan struct{}, 100), make(chan struct{})
 	base := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -23,9 +22,9 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// storm is an office with servers of its own, which it may break.
+// storm is a crashInstallation with servers of its own, which it may break.
 type storm struct {
-	*office
+	*crashInstallation
 	t       testing.TB
 	servers *stack.Stack
 	kept    string // where ZooKeeper's log is kept
@@ -58,13 +57,19 @@ func newStorm(t testing.TB, settings func(r *rand.Rand) []string) *storm {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.cables = map[stack.Server]*cable{stack.ZooKeeper: newCable(t, at.ZooKeeper), stack.NATS: newCable(t, strings.TrimPrefix(at.NATS, "nats://")),
+	natsURL, err := url.Parse(at.NATS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cables = map[stack.Server]*cable{stack.ZooKeeper: newCable(t, at.ZooKeeper), stack.NATS: newCable(t, natsURL.Host),
 		stack.PostgreSQL: newCable(t, postgres.Host)}
 	there := *postgres
 	there.Host = s.cables[stack.PostgreSQL].address()
-	s.via = []string{"--set=zookeeper=" + s.cables[stack.ZooKeeper].address(), "--set=nats=nats://" + s.cables[stack.NATS].address(),
+	natsThere := *natsURL
+	natsThere.Host = s.cables[stack.NATS].address()
+	s.via = []string{"--set=zookeeper=" + s.cables[stack.ZooKeeper].address(), "--set=nats=" + natsThere.String(),
 		"--set=postgres=" + there.String()}
-	s.office = newOffice(t, func(o *office) {
+	s.crashInstallation = newCrashInstallation(t, func(o *crashInstallation) {
 		o.settings["zookeeper"], o.settings["nats"], o.settings["postgres"] = at.ZooKeeper, at.NATS, at.Postgres
 		o.set(append(settings(s.random), "zookeeper_session_timeout=4s", "listen_ops=127.0.0.1:0", "ops_pprof=true")...)
 		o.begun = 0
@@ -119,7 +124,7 @@ func (s *storm) links(from, to string) {
 func (s *storm) sound() {
 	s.t.Helper()
 	s.links(s.kept, s.zooKeeperLog())
-	s.office.sound()
+	s.crashInstallation.sound()
 }
 
 // offers submits a deposit as often as it takes. One whose answer got lost may be

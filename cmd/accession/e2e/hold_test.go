@@ -73,6 +73,59 @@ func TestHoldBetweenBatchAndJobs(t *testing.T) {
 	in.agree()
 }
 
+// TestReleaseOfAllThatIsHeld: a collection is released with the batch and the jobs that
+// wait because of it, and without the job that an operator holds; what is left over of a
+// release that was interrupted is released by the next.
+func TestReleaseOfAllThatIsHeld(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	base := webServer(t, samples.Handler())
+	in.serveInProcess()
+	in.says(0, words("queue pause pending"))
+	jobs := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
+	n := len(samples.Objects())
+	in.seen(n, domain.EventJobCreated)
+	in.seen(1, domain.EventBatchStarted)
+	in.shown()
+	v, err := in.app.Batch(in.ctx(), jobs, n)
+	in.must(err)
+	in.says(0, []string{"job", "hold", v.Jobs[0].ID, "--reason", "rights"}, "is held now")
+	in.says(0, words("collection hold test"), "on hold")
+	in.says(0, words("queue resume pending"))
+	held := in.submit(app.Deposit{Payload: base + samples.SingleFile})
+	in.seen(n, domain.EventJobHeld)
+	in.seen(1, domain.EventBatchHeld)
+	in.shown()
+	would := []string{"test would go from on hold to open", string(held) + " would go from held to pending (B4)"}
+	for _, j := range v.Jobs[1:] {
+		would = append(would, j.ID+" would go from held to pending (J3)")
+	}
+	said := in.says(0, words("collection release test --all --dry-run"), would...)
+	if strings.Contains(said, v.Jobs[0].ID) {
+		t.Errorf("%s is held by name:\n%s", v.Jobs[0].ID, said)
+	}
+	in.says(0, words("collection release test"), "collection release test --all")
+	in.says(0, words("collection release test --all"), append([]string{"test stays open", string(held) + " is pending now, was held (B4)"},
+		v.Jobs[1].ID+" is pending now, was held (J3)", v.Jobs[n-1].ID+" is pending now, was held (J3)")...)
+	in.seen(1, domain.EventBatchReleased)
+	in.seen(n-1, domain.EventJobReleased)
+	in.shown()
+	in.says(3, words("collection release test --all"), "collection test is not on hold")
+	in.says(0, words("job release "+v.Jobs[0].ID), "is pending now, was held (J3)")
+	if v := in.rest(jobs); v.JobsFailed != 1 || v.JobsCompleted != int64(n-1) || v.JobsHeld != 0 {
+		t.Errorf("%+v", v.BatchSummary)
+	}
+	in.seenOf(held, 1, domain.EventBatchCompleted)
+	// All in one step.
+	in.says(0, words("collection hold test"))
+	next := in.submit(app.Deposit{Payload: base + samples.SingleFile})
+	in.seen(2, domain.EventBatchHeld)
+	in.shown()
+	in.says(0, words("collection release test --all"), "test is open now, was on hold", string(next)+" is pending now, was held (B4)")
+	in.seenOf(next, 1, domain.EventBatchCompleted)
+	in.agree()
+}
+
 // A hold that comes while a batch of a thousand jobs runs: in the order of commits
 // no job of it is accepted behind the hold, what is past goes on, the others wait,
 // and the batch adds up.

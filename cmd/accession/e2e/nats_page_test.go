@@ -74,8 +74,8 @@ func TestCommandsOfNATS(t *testing.T) {
 			var c jetstream.Consumer
 			if c, err = stream.Consumer(ctx, args[4]); err == nil {
 				var m jetstream.Msg
-				if m, err = c.Next(); err == nil && !strings.HasPrefix(m.Headers().Get("ce-type"), "accession.job.") {
-					t.Errorf("%s: got %s", line, m.Headers().Get("ce-type"))
+				if m, err = c.Next(); err == nil && !strings.Contains(string(m.Data()), `"type":"accession.job.`) {
+					t.Errorf("%s: got %s", line, m.Data())
 				}
 			}
 		default:

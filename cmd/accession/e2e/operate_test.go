@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -233,32 +234,36 @@ func TestBatchesAreDeletedAndCleanedUp(t *testing.T) {
 	in.agree()
 }
 
-// nothingOf fails the test if a node or a working directory of the batch or of one
-// of the first jobs is left.
+// nothingOf fails the test if a node or a working directory of the batch or of one of the
+// first jobs stays. The janitor of the service may be removing the last of them while the
+// command has ended.
 func (in *installation) nothingOf(id domain.BatchID, jobs int) {
 	in.t.Helper()
-	tree, err := in.wired.LiveState(in.ctx())
-	if err != nil {
-		in.t.Fatal(err)
+	names := []string{string(id)}
+	for n := range jobs {
+		names = append(names, string(domain.NewJobID(int64(n+1))))
 	}
+	waitFor(in.t, "the removal of "+string(id), func() bool {
+		for _, top := range []string{"/batches", "/jobs"} {
+			for _, path := range in.nodesBelow(top) {
+				if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(path, name) }) {
+					return false
+				}
+			}
+		}
+		_, err := os.Stat(filepath.Join(in.cfg.WorkDir, string(id)))
+		return os.IsNotExist(err)
+	})
+}
+
+// nodesBelow returns the nodes below one.
+func (in *installation) nodesBelow(top string) []string {
+	in.t.Helper()
+	tree, err := in.wired.LiveState(in.ctx())
+	in.must(err)
 	ctx, cancel := context.WithTimeout(in.t.Context(), patience)
 	defer cancel()
-	for _, top := range []string{"/batches", "/jobs"} {
-		nodes, err := tree.Dump(ctx, top)
-		if err != nil {
-			in.t.Fatal(err)
-		}
-		for path := range nodes {
-			left := strings.Contains(path, string(id))
-			for n := range jobs {
-				left = left || strings.Contains(path, string(domain.NewJobID(int64(n+1))))
-			}
-			if left {
-				in.t.Errorf("%s is left of %s", path, id)
-			}
-		}
-	}
-	if _, err := os.Stat(filepath.Join(in.cfg.WorkDir, string(id))); !os.IsNotExist(err) {
-		in.t.Errorf("the working directory of %s is left: %v", id, err)
-	}
+	nodes, err := tree.Dump(ctx, top)
+	in.must(err)
+	return slices.Collect(maps.Keys(nodes))
 }

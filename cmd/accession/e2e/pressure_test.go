@@ -147,6 +147,44 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 	}
 }
 
+// TestDepositsWaitForHeap: when the jobs in ZooKeeper, also finished ones, take what they
+// may take of its heap, deposits are refused, with what to do; a clean-up makes room.
+// Shows: P8
+func TestDepositsWaitForHeap(t *testing.T) {
+	t.Parallel()
+	const jobs = 50
+	in := newForProcesses(t, "attempts: 3", "zookeeper_heap=1 MiB", "listen_ops=127.0.0.1:0")
+	f := newFiles(t, jobs, -1)
+	s := in.serve()
+	batches := 0
+	waitFor(t, "a deposit to be refused", func() bool {
+		_, code, said := in.try(f)
+		if code == 0 {
+			batches++
+			in.allReported(batches, batches*jobs)
+			return false
+		}
+		if code != 7 || !strings.Contains(said, "MiB of ZooKeeper's heap taken by") || !strings.Contains(said, "hint: nothing was taken or changed: try again in 1m0s; completed batches go after") {
+			t.Fatalf("exit code %d: %s", code, said)
+		}
+		return true
+	})
+	if batches < 1 {
+		t.Error("no deposit was taken")
+	}
+	text := s.get("/metrics")
+	for name, want := range map[string]int{"batches": batches, "jobs": batches * jobs, "heap_limit_bytes": 512 << 10} {
+		if line := fmt.Sprintf("accession_live_%s %d\n", name, want); !strings.Contains(text, line) {
+			t.Errorf("the metrics do not say %s", line)
+		}
+	}
+	in.run("batch", "cleanup", "bid0000000001", "--yes", "--reason", "to make room")
+	waitFor(t, "room for a deposit", func() bool { _, code, _ := in.try(f); return code == 0 })
+	in.allReported(batches+1, (batches+1)*jobs)
+	s.stop()
+	in.proven()
+}
+
 // TestDepositsWaitForAQueue: at the limit of a queue deposits are refused, with what
 // to do; when there is room again they are taken, and all end well.
 // Shows: P8

@@ -17,7 +17,7 @@ import (
 var (
 	held = no{"collection test is on hold, set by user/test: new terms; lift that hold first",
 		"`accession collection ls` shows who set the hold and why; `accession collection release` lifts it"}
-	locked  = no{"job/ID is pending and locked by a worker", "locked by a worker: try again when its step has ended, or pause the queue first"}
+	locked  = no{"job/ID is pending and locked by a worker", "locked by a worker: try again when its step has ended, or pause the queue first; `accession job fail` ends a job in spite of the lock"}
 	noBatch = no{"there is no such batch", "`accession batch ls` lists them, also those that were deleted"}
 	noJob   = no{"there is no such job", "`accession job ls` lists them; `accession job show ID` shows one that was deleted"}
 	nobody  = no{"batch/ID cannot have its report sent again: the profile test has no address to send to",
@@ -89,7 +89,7 @@ func refuseBatchesAndJobs(s *scene) {
 	}
 	s.works("job-pending", 3, domain.EventJobAccepted, domain.EventJobFailed)
 	job(good, "estimating", expected{priority: row("")})
-	never := no{"job/ID cannot requeue: it failed before any step succeeded; delete it and submit it again", "`accession job delete ID` deletes it"}
+	never := no{"job/ID cannot requeue: its payload is faulty; delete it and submit it again", "`accession job delete ID` deletes it"}
 	job(faulty, "failed", expected{"requeue": never, "delete": row("J21"), priority: row("")})
 	s.works("job-estimating", 2, domain.EventJobEstimated)
 	job(good, "provisioning", expected{priority: row("")})
@@ -256,8 +256,8 @@ func refuseTheRest(s *scene) {
 			"say which with --type: object_manifest, batch_manifest, container_batch_manifest, file_batch_manifest"}},
 		{"submit", submit(func(d *app.Deposit) { d.Type = "odd" }), no{`type "odd" is not one of file, container, object_manifest, batch_manifest, container_batch_manifest, file_batch_manifest`, ""}},
 		{"submit", submit(func(d *app.Deposit) { d.Mode = "sideways" }), no{`mode "sideways" is neither add nor update`, ""}},
-		{"submit", submit(func(d *app.Deposit) { d.Mode = "update" }), no{"an update must name its object, which a deposit of type file cannot",
-			"list it in a manifest of many, with its identifier in the column mrt:primaryIdentifier or mrt:localIdentifier"}},
+		{"submit", submit(func(d *app.Deposit) { d.Mode = "update" }), no{"an update must name its object",
+			"give its identifier with --identifier, or the depositor's own name with --local-id"}},
 		{"submit", submit(func(d *app.Deposit) { d.Digest = "md5" }), no{"digest: write ALGORITHM:HEX, such as sha256:9f86d0…", ""}},
 		{"hold collection maps", func() error { _, err := a.HoldCollection(ctx, "maps", ""); return err }, no{`no profile describes the collection "maps"`, "there is test"}},
 		{"hold collection a/b", func() error { _, err := a.HoldCollection(ctx, "a/b", ""); return err }, no{"the name of a hold may hold printable ASCII without space, slash and colon only", ""}},

@@ -51,6 +51,9 @@ var askings = map[domain.Kind][]asking{
 		{"requeue", "requeue", func(ctx context.Context, a *app.App, id string) (app.Changed, error) {
 			return a.Requeue(ctx, domain.JobID(id), "why not")
 		}},
+		{"fail", "fail", func(ctx context.Context, a *app.App, id string) (app.Changed, error) {
+			return a.FailJob(ctx, domain.JobID(id), "why not")
+		}},
 		{"delete", "delete", func(ctx context.Context, a *app.App, id string) (app.Changed, error) {
 			return a.DeleteJob(ctx, domain.JobID(id), "why not")
 		}},
@@ -72,7 +75,7 @@ var askings = map[domain.Kind][]asking{
 // and what they can do. ID stands for its name.
 type state struct{ possible, hint string }
 
-const onItsWay = "it is being processed: wait until it has completed or failed; `accession queue pause` pauses its queue"
+const onItsWay = "it is being processed: `accession job fail ID` ends it; `accession queue pause` pauses its queue"
 
 var stated = map[domain.Kind]map[string]state{
 	domain.KindBatch: {
@@ -88,15 +91,15 @@ var stated = map[domain.Kind]map[string]state{
 		"deleted":   {"", "`accession batch report ID` shows what became of it"},
 	},
 	domain.KindJob: {
-		"pending":      {"held, estimating, failed", "`accession job hold ID` holds it"},
-		"held":         {"pending, deleted", "`accession job release ID` releases it, `accession job delete ID` deletes it"},
-		"estimating":   {"provisioning", onItsWay},
-		"provisioning": {"downloading", onItsWay},
+		"pending":      {"held, estimating, failed", "`accession job hold ID` holds it, `accession job fail ID` ends it"},
+		"held":         {"pending, deleted, failed", "`accession job release ID` releases it, `accession job delete ID` deletes it"},
+		"estimating":   {"provisioning, failed", onItsWay},
+		"provisioning": {"downloading, failed", onItsWay},
 		"downloading":  {"processing, failed", onItsWay},
 		"processing":   {"recording, failed", onItsWay},
 		"recording":    {"notify, failed", onItsWay},
 		"notify":       {"completed, failed", onItsWay},
-		"failed":       {"downloading, processing, recording, notify, deleted", "`accession job requeue ID` requeues it, `accession job delete ID` deletes it"},
+		"failed":       {"downloading, processing, recording, notify, deleted, pending", "`accession job requeue ID` requeues it, `accession job delete ID` deletes it"},
 		"completed":    {"", "it is done; `accession job show ID` shows where its object is"},
 	},
 	domain.KindFile: {
@@ -131,6 +134,9 @@ type no struct{ text, hint string }
 // words with which the answer begins.
 type expected map[string]any
 
+// endsJob has the commands that end a job in any state before completed and failed.
+var endsJob = map[string]bool{"fail": true, "delete": true}
+
 // asked about one thing in one state, everything that an operator can ask for must
 // be answered as written here. What is refused is refused when it is tried and when
 // it is meant, and changes nothing.
@@ -141,6 +147,9 @@ func (s *scene) answers(kind domain.Kind, id, in string, special expected) {
 	about := stated[kind][in]
 	for _, q := range askings[kind] {
 		want, given := special[q.what]
+		if !given && kind == domain.KindJob && endsJob[q.what] && (in == "held" || domain.JobState(in).Worked()) {
+			want, given = row("J24"), true
+		}
 		if !given {
 			text := string(kind) + "/" + id + " is " + in + ": " + q.verb + " is not possible"
 			if about.possible != "" {

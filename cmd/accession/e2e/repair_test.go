@@ -279,7 +279,7 @@ func (in *installation) mends(name string, want domain.Code) {
 		in.t.Fatalf("%s: want %s, got %v\n%s", name, want, err, findings(v.Findings))
 	}
 	for _, r := range v.Repairs {
-		if r.Left != "" || r.Event != "" {
+		if r.NotRepaired != "" || r.Event != "" {
 			in.t.Errorf("%s: tried only: %+v", name, r)
 		}
 	}
@@ -288,7 +288,7 @@ func (in *installation) mends(name string, want domain.Code) {
 		in.t.Fatalf("%s: repaired, and then %q: %v\n%s\n%+v", name, v.Worst, err, findings(in.settled().Findings), v.Repairs)
 	}
 	for _, r := range v.Repairs {
-		if r.Left != "" || r.Event == "" {
+		if r.NotRepaired != "" || r.Event == "" {
 			in.t.Errorf("%s: %+v", name, r)
 		}
 	}

@@ -43,6 +43,7 @@ func TestRestoreAboveEveryID(t *testing.T) {
 		`insert into record.identifier (job_id, name, state) values ($1, 'ark:/99999/fk4x', 'intent')`,
 		`insert into record.version_reservation (job_id, primary_identifier, version) values ($1, 'ark:/99999/fk4x', 1)`,
 		`insert into record.local_id (owner, local_id, primary_identifier, job_id) values ('test', 'x', 'ark:/99999/fk4x', $1)`,
+		`insert into record.identifier_collection (primary_identifier, collection, job_id) values ('ark:/99999/fk4x', 'test', $1)`,
 		`insert into record.effect (key, kind, state) values ($1 || '/2/store', 'store', 'intent')`,
 		`insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error)
 			values ('x', 'callback', 'job', 'bid0000000700', $1, '{}', 'pending', 1, '')`,
@@ -50,9 +51,9 @@ func TestRestoreAboveEveryID(t *testing.T) {
 		if _, err := pool.Exec(in.ctx(), sql, domain.NewJobID(ofRecord*int64(i+1))); err != nil {
 			t.Fatal(err)
 		}
-		above(string("abcde"[i]), batch, ofRecord*(i+1))
+		above(string("abcdef"[i]), batch, ofRecord*(i+1))
 	}
-	above("batches", 700, ofRecord*5)
+	above("batches", 700, ofRecord*6)
 	away := in.with("postgres=postgres://nobody@127.0.0.1:1/none", "zookeeper_root="+in.cfg.ZooKeeperRoot+"/away")
 	away.says(0, words("restore zookeeper"), "ids were taken from the log only")
 	if _, next, _ := away.dump(); next[1] <= ofFile+gap || next[1] > ofRecord {

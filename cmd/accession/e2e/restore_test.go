@@ -64,7 +64,7 @@ func (in *installation) dump() (tree map[string]string, ids [2]int, epoch int) {
 	tree = map[string]string{}
 	for name, n := range nodes {
 		switch {
-		case n.Ephemeral, strings.HasPrefix(name, "/outbox/"), name == "/config/versions/audit:maintenance", name == "/locks":
+		case n.Ephemeral, strings.HasPrefix(name, "/outbox/"), name == "/config/versions/audit:maintenance", name == "/locks", name == "/config/high-water":
 		case strings.HasSuffix(name, "/claims"):
 			tree[name] = ""
 		case name == "/ids/bid", name == "/ids/jid", name == "/config/epoch":

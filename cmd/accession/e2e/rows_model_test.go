@@ -44,7 +44,8 @@ type jobModel struct {
 	gone    bool
 	sub     string
 	counted string
-	size    int64
+	size    int64 // what its files need, from the next row on that finds it out
+	space   int64 // what is known of it
 
 	configuration, identifiers, metadata string // data of the nodes
 	attempts                             []string
@@ -122,14 +123,19 @@ func (m model) tree() map[string]string {
 	return t
 }
 
-// step is a row to be taken, written ROW or ROW/CODE, the code of its reason.
-type step struct{ row, code string }
+// step is a row to be taken, written ROW, ROW/CODE with the code of its reason, or
+// ROW/CODE/uncounted if it gives an attempt back.
+type step struct {
+	row, code string
+	uncounted bool
+}
 
 func steps(words string) []step {
 	var all []step
 	for _, w := range strings.Fields(words) {
 		row, code, _ := strings.Cut(w, "/")
-		all = append(all, step{row, code})
+		code, uncounted := strings.CutSuffix(code, "/uncounted")
+		all = append(all, step{row, code, uncounted})
 	}
 	return all
 }
@@ -152,11 +158,16 @@ func (b *batchModel) take(s step) {
 func (m model) takeJob(id domain.JobID, s step) {
 	j := m.jobs[id]
 	j.version++
-	if s.row == "identified" {
-		j.identifiers, j.code = strings.Replace(j.identifiers, `"primary":""`, `"primary":"ark"`, 1), ""
+	if stays(s.row) {
+		if j.code = s.code; s.row == "identified" {
+			j.identifiers = strings.Replace(j.identifiers, `"primary":""`, `"primary":"ark"`, 1)
+		}
 		return
 	}
 	e, b := oracle.JobRows[s.row], m.batches[j.batch]
+	if e.Size {
+		j.space = j.size
+	}
 	if e.Last != "" {
 		j.last = e.Last
 	}
@@ -212,6 +223,12 @@ func (f *fileModel) take(s step, at int64) {
 		f.code = s.code
 	}
 	f.downloads, f.processes = counted(f.downloads, e.Downloads), counted(f.processes, e.Processes)
+	switch {
+	case s.uncounted && e.Back == oracle.Downloads:
+		f.downloads--
+	case s.uncounted && e.Back == oracle.Processes:
+		f.processes--
+	}
 	last := len(f.failures) - 1
 	settle := func(outcome string) {
 		if f.open {
@@ -258,4 +275,10 @@ func rowsOfEffects() map[string]bool {
 		all[row] = true
 	}
 	return all
+}
+
+// stays reports whether it is no row, and leaves a job in its state.
+func stays(event string) bool {
+	_, ok := oracle.JobStays[event]
+	return ok
 }

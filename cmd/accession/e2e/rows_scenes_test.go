@@ -139,7 +139,7 @@ func failsEverywhere(s *scene) {
 	requeue("J16")
 	file.Store(http.StatusServiceUnavailable) // once
 	s.jobs[j].size = 5
-	s.daemon("job-downloading", s.job(j, "J8"), s.path(j, "a.txt", "O1/requeued F2 F5 F6 F4 F10"))
+	s.daemon("job-downloading", s.job(j, "waiting/http_status J8"), s.path(j, "a.txt", "O1/requeued F2 F5 F6 F4 F10"))
 
 	files := filepath.Join(s.cfg.WorkDir, string(id), string(j), "files")
 	s.rename(files, files+".away")

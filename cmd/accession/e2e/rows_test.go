@@ -230,7 +230,7 @@ func (s *scene) logged(actor string, moves []move) {
 	s.events(actor, got, moves)
 	for _, m := range moves {
 		for _, st := range m.steps {
-			if st.row != "listed" && st.row != "identified" {
+			if st.row != "listed" && !stays(st.row) {
 				s.takes(st.row)
 			}
 		}
@@ -274,6 +274,9 @@ func (s *scene) expects(id domain.BatchID, first domain.JobID, rows ...map[strin
 		c := map[string]any{"batch_id": id, "profile_name": "test", "submitter": "tester", "response_type": "json", "submission_mode": "add",
 			"payload_type": "file", "row": i, "working_dir": s.cfg.WorkDir + "/" + string(id) + "/" + string(job)}
 		maps.Copy(c, row)
+		if _, rest, found := strings.Cut(c["payload_url"].(string), "://"); found {
+			c["host"], _, _ = strings.Cut(rest, "/")
+		}
 		title, _ := c["title"].(string)
 		delete(c, "title")
 		s.jobs[job] = &jobModel{batch: id, configuration: jsonText(c), identifiers: `{"local_id":[],"primary":""}`,

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -16,8 +17,9 @@ const fetched = `
 		DOWNLOADED        1/0 job-downloading w1 -
 		READY             1/0 job-downloading -  -`
 
-// TestScenarioFailure3ProcessingFails: the object store is broken, every time; when
-// it is mended an operator sends the job back.
+// TestScenarioFailure3ProcessingFails: the object store is broken, every time, more
+// often than a file may be processed. The job says why it waits, uses nothing up, and
+// completes by itself when the store is repaired.
 func TestScenarioFailure3ProcessingFails(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, "attempts: 3", answers{"a.txt": content})
@@ -25,26 +27,33 @@ func TestScenarioFailure3ProcessingFails(t *testing.T) {
 	s.must(os.MkdirAll(filepath.Dir(inTheWay), 0o755))
 	s.must(os.WriteFile(inTheWay, nil, 0o600))
 	s.serve()
-	s.fails("storage_error")
-	life := fetched + `
-		PROCESSING        1/1 job-processing w1 -
-		PROCESSING_FAILED 1/1 job-processing w1 storage_error
-		READY             1/1 job-processing -  -
-		PROCESSING        1/2 job-processing w1 -
-		PROCESSING_FAILED 1/2 job-processing w1 storage_error
-		READY             1/2 job-processing -  -
-		PROCESSING        1/3 job-processing w1 -
-		PROCESSING_FAILED 1/3 job-processing w1 storage_error
-		ABANDONED         1/3 job-processing -  attempts_used_up`
-	s.lived("a.txt", life)
-	s.failedAttempts("a.txt", "1 PROCESSING storage_error failed_again", "2 PROCESSING storage_error failed_again", "3 PROCESSING storage_error given_up")
-	s.mailed("failed 1", "storage_error: store the object")
+	s.event(domain.EventJobWaiting, "")
+	for range 4 {
+		s.event(domain.EventFileProcessingFailed, "a.txt")
+	}
+	if shown := s.run("job", "show", string(s.job)); !strings.Contains(shown, "storage_error") || !strings.Contains(shown, "store the object") {
+		t.Errorf("the job does not say why it waits:\n%s", shown)
+	}
 	s.must(os.Remove(inTheWay))
-	s.requeued()
-	s.lived("a.txt", life+`
-		READY             1/0 job-processing -  requeued
-		PROCESSING        1/1 job-processing w1 -
-		PROCESSED         1/1 job-processing w1 -`)
+	s.completes()
+	s.usedUp("a.txt", "1/1")
+}
+
+// usedUp checks how many attempts at downloading and processing a file has used up, and
+// that its job waited once for all.
+func (s *scenario) usedUp(path, want string) {
+	s.t.Helper()
+	var got string
+	s.must(s.db.QueryRow(s.t.Context(), `select concat(download_attempts, '/', processing_attempts) from accession.file where raw_file_hash = $1`,
+		domain.HashFile(string(s.job), path)).Scan(&got))
+	if got != want {
+		s.t.Errorf("%s has used up %s attempts, want %s", path, got, want)
+	}
+	var waited int
+	s.must(s.db.QueryRow(s.t.Context(), `select count(*) from accession.event where type = 'job.waiting' and aggregate_id = $1`, s.job).Scan(&waited))
+	if waited != 1 {
+		s.t.Errorf("%d events say that the job waits", waited)
+	}
 }
 
 // TestScenarioFailure5ProcessingTimeout: a worker stops when it has stored the

@@ -15,6 +15,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
+	checked "github.com/accession-ingest/accession/domain/text"
 )
 
 const secret = "S3CRET0F4NA"
@@ -47,6 +48,7 @@ func TestQueriesOfURLsAreSeenNowhere(t *testing.T) {
 		submit(app.Deposit{Payload: shop.signed("/objects.checkm"), Type: domain.TypeBatchManifest, Title: "objects"}),
 		submit(app.Deposit{Payload: shop.signed("/files.checkm"), Type: domain.TypeFileBatchManifest, Title: "files"}),
 	}
+	hostile := submit(app.Deposit{Payload: shop.signed("/hostile.checkm"), Type: domain.TypeFileBatchManifest, Title: "hostile"})
 	for _, id := range batches[:3] {
 		if v := in.rest(id); v.Status != "completed" {
 			t.Errorf("%s: %+v", id, v)
@@ -59,6 +61,14 @@ func TestQueriesOfURLsAreSeenNowhere(t *testing.T) {
 		}
 		t.Fatalf("the attempts that failed: %+v", v.Retries)
 	}
+	var ends []string
+	for _, j := range in.rest(hostile).Jobs {
+		ends = append(ends, strings.TrimPrefix(outcome(j), "hostile "))
+	}
+	if got := strings.Join(ends, ", "); got != "title completed, failed row_fault, failed row_fault, failed redirect_refused, failed ark_invalid" {
+		t.Errorf("the hostile deposit ended so: %s", got)
+	}
+	batches = append(batches, hostile)
 	if url := v.Jobs[1].PayloadUrl; !strings.HasPrefix(url, shop.base+"/late.txt?redacted=") {
 		t.Errorf("the job's URL is shown as %s", url)
 	}
@@ -102,6 +112,20 @@ func newShop(t *testing.T) *shop {
 			s.manifest(rw, "mrt-batch-manifest", "/object.checkm")
 		case "/files.checkm":
 			s.manifest(rw, "mrt-single-file-batch-manifest", "/c.txt", "/late.txt")
+		case "/hostile.checkm":
+			// Each row has what a terminal obeys, a reader does not see, or a server must not tell.
+			fmt.Fprintf(rw, "#%%checkm_0.7\n#%%profile | mrt-single-file-batch-manifest\n#%%col\u202eumns\n")
+			for _, row := range []string{
+				"/a.txt | | | | \u200b1998 | a.txt | | id;id | c\u2066reator | t\u202eit\u200ble",
+				"/b.txt | | | | | b\u202e.txt", "/c.txt | | | | | c.txt | | | | \u009b2J\x1b[2J",
+				"/away.txt | | | | | d.txt", "/e.txt | | | | | e.txt | ark:/99999/../../x"} {
+				path, rest, _ := strings.Cut(row, " ")
+				fmt.Fprintln(rw, s.signed(path)+" "+rest)
+			}
+			fmt.Fprintf(rw, "#%%eof\n")
+		case "/away.txt":
+			rw.Header()["Location"] = []string{"http://u:" + secret + "@%zz/\u009b?token=" + secret}
+			rw.WriteHeader(http.StatusFound)
 		case "/late.txt":
 			select {
 			case <-s.late:
@@ -165,6 +189,11 @@ func (in *installation) unseen(log string, answers []any) {
 		looked[kind]++
 		if i := strings.Index(text, secret); i >= 0 {
 			in.t.Errorf("%s %s holds the secret: …%s…", kind, where, text[max(0, i-200):i+len(secret)])
+		}
+		if i := strings.IndexFunc(text, func(r rune) bool {
+			return checked.KindOf(r) != checked.Plain && !strings.ContainsRune("\n\r\t", r)
+		}); i >= 0 {
+			in.t.Errorf("%s %s holds what is no text: …%q…", kind, where, text[max(0, i-100):min(i+20, len(text))])
 		}
 	}
 	look("log", "", log)

@@ -21,9 +21,9 @@ import (
 // Shows: P1 P2 P3 C2 C5
 func TestSoakLostReplies(t *testing.T) {
 	var c counts
-	everyPoint(t, func(o *office) {
+	everyPoint(t, func(o *crashInstallation) {
 		w := o.wires()
-		o.ordeal = func(o *office, point string, at func(*os.Process, <-chan struct{}), args []string) {
+		o.interrupt = func(o *crashInstallation, point string, at func(*os.Process, <-chan struct{}), args []string) {
 			o.t.Helper()
 			c.add(&c.points)
 			args = append(args, w.via...)
@@ -62,26 +62,29 @@ func replyAt(t testing.TB, point string) repocheck.Reply {
 	return r
 }
 
-// wires are cables between an office's processes and all who answer them, by their
+// wires are cables between a crashInstallation's processes and all who answer them, by their
 // names; settings lead there.
 type wires struct {
-	o   *office
+	o   *crashInstallation
 	to  map[string]*cable
 	via []string
 }
 
-func (o *office) wires() *wires {
+func (o *crashInstallation) wires() *wires {
 	o.t.Helper()
 	postgres, err := url.Parse(o.settings["postgres"])
 	o.must(err)
+	natsURL, err := url.Parse(o.settings["nats"])
+	o.must(err)
 	w := &wires{o: o, to: map[string]*cable{
 		repocheck.ZooKeeper:  newCable(o.t, o.settings["zookeeper"]),
-		repocheck.NATS:       newCable(o.t, strings.TrimPrefix(o.settings["nats"], "nats://")),
+		repocheck.NATS:       newCable(o.t, natsURL.Host),
 		repocheck.PostgreSQL: newCable(o.t, postgres.Host),
 		repocheck.Receiver:   newCable(o.t, strings.TrimPrefix(o.base, "http://")),
 	}}
+	natsURL.Host = w.to[repocheck.NATS].address()
 	postgres.Host = w.to[repocheck.PostgreSQL].address()
-	w.via = []string{"--set=zookeeper=" + w.to[repocheck.ZooKeeper].address(), "--set=nats=nats://" + w.to[repocheck.NATS].address(), "--set=postgres=" + postgres.String()}
+	w.via = []string{"--set=zookeeper=" + w.to[repocheck.ZooKeeper].address(), "--set=nats=" + natsURL.String(), "--set=postgres=" + postgres.String()}
 	o.editProfile(o.base+"/callback", "http://"+w.to[repocheck.Receiver].address()+"/callback")
 	return w
 }

@@ -39,7 +39,7 @@ func TestSoakStoppedWorkers(t *testing.T) {
 	var events uint64
 	for found.stops < stops {
 		t.Run(fmt.Sprint(found.stops), func(t *testing.T) {
-			o := newOffice(t, func(o *office) { o.set(append(drawn(t, random), "zookeeper_session_timeout=2s")...) })
+			o := newCrashInstallation(t, func(o *crashInstallation) { o.set(append(drawn(t, random), "zookeeper_session_timeout=2s")...) })
 			o.stopsWorkers(random, min(200, stops-found.stops), &found)
 			n, _ := o.logged()
 			events += n
@@ -70,7 +70,7 @@ type crew struct {
 // sleepers stop for long. The two others take over from them.
 const sleepers, successors = 10, 2
 
-func (o *office) crew(random *rand.Rand) *crew {
+func (o *crashInstallation) crew(random *rand.Rand) *crew {
 	o.t.Helper()
 	c := &crew{sleeps: make([]bool, sleepers+successors)}
 	for n := range sleepers + successors {
@@ -142,7 +142,7 @@ func (c *crew) halt(from, to int) (themselves int) {
 }
 
 // stopsWorkers stops the sleepers again and again.
-func (o *office) stopsWorkers(random *rand.Rand, stops int, found *stale) {
+func (o *crashInstallation) stopsWorkers(random *rand.Rand, stops int, found *stale) {
 	t := o.t
 	t.Helper()
 	const alone = 4 // each so manieth time the successors finish all before the sleepers go on
@@ -197,7 +197,7 @@ func (o *office) stopsWorkers(random *rand.Rand, stops int, found *stale) {
 // takeOver lets the successors go on write by write, until each holds something that
 // a sleeper had, and has changed nothing of it yet; then they stand still. It returns
 // how many do.
-func (o *office) takeOver(c *crew, had map[string]string) (taken int) {
+func (o *crashInstallation) takeOver(c *crew, had map[string]string) (taken int) {
 	o.t.Helper()
 	c.sleep(sleepers, sleepers+successors, true)
 	known := map[string]bool{}
@@ -238,7 +238,7 @@ func (o *office) takeOver(c *crew, had map[string]string) (taken int) {
 
 // wakesAlone lets the sleepers go on when everything is at rest: whatever changes is
 // theirs.
-func (o *office) wakesAlone(c *crew, others int, found *stale) {
+func (o *crashInstallation) wakesAlone(c *crew, others int, found *stale) {
 	t := o.t
 	t.Helper()
 	o.rested() // the tables wait when their projector sleeps
@@ -309,7 +309,7 @@ func (in *installation) nodes() map[string]string {
 		nodes, err := in.live.Dump(in.t.Context(), top)
 		in.must(err)
 		for path, n := range nodes {
-			if !n.Ephemeral {
+			if !n.Ephemeral && path != "/config/high-water" {
 				all[path] = n.Data
 			}
 		}

@@ -84,8 +84,8 @@ const retrying = 10 * time.Second
 // Shows: P1 P2 P3 P4 P5
 func TestSoakCrashPoints(t *testing.T) {
 	var c counts
-	everyPoint(t, func(o *office) {
-		o.ordeal = func(o *office, point string, at func(*os.Process, <-chan struct{}), args []string) {
+	everyPoint(t, func(o *crashInstallation) {
+		o.interrupt = func(o *crashInstallation, point string, at func(*os.Process, <-chan struct{}), args []string) {
 			o.t.Helper()
 			c.add(&c.points)
 			if end, said := o.armed("ACCESSION_CRASH="+point, reaching, at, args...); end != killedItself {

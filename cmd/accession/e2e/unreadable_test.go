@@ -48,7 +48,7 @@ func TestUnreadableAtTheHead(t *testing.T) {
 	for i := len(worked) - 1; i >= 0; i-- { // two jobs come to each, and no further
 		state := worked[i]
 		kit.Hold(domain.HoldQueue, string(state), "a test")
-		in.submitFiles(f)
+		in.submitFiles(f, "?objects="+string(state)) // others than those of the jobs before, which have not ended
 		waitFor(in.t, "two jobs in "+string(state), func() bool {
 			view, err := in.live.Overview(t.Context())
 			in.must(err)
@@ -58,7 +58,7 @@ func TestUnreadableAtTheHead(t *testing.T) {
 		heads[state], second[first.Plus(1)] = first, true
 	}
 	kit.Hold(domain.HoldQueue, domain.QueueIngest, "a test")
-	broken := []domain.BatchID{in.submitFiles(f), in.submitFiles(f)}[0]
+	broken := []domain.BatchID{in.submitFiles(f, "?objects=broken"), in.submitFiles(f, "?objects=next")}[0]
 	s.stop()
 
 	conn, _, err := zk.Connect([]string{in.settings["zookeeper"]}, 10*time.Second, zk.WithLogInfo(false))
@@ -92,10 +92,10 @@ func TestUnreadableAtTheHead(t *testing.T) {
 	})
 	for _, id := range heads {
 		waitFor(in.t, "the log to tell of "+string(id), func() bool {
-			return strings.Contains(s.log.tail(1<<20), `"a job cannot be read and is set aside: `+"`accession verify`"+` tells more","job":"`+string(id))
+			return strings.Contains(s.log.tail(1<<20), `"a job cannot be read and is set aside: run `+"`accession verify`"+` for details","job":"`+string(id))
 		})
 	}
-	s.says(`"a batch cannot be read and is left alone: ` + "`accession verify`" + ` tells more","batch":"` + string(broken))
+	s.says(`"a batch cannot be read and is left alone: run ` + "`accession verify`" + ` for details","batch":"` + string(broken))
 	waitFor(in.t, "the metric", func() bool {
 		_, text := s.asked("/metrics")
 		return strings.Contains(text, "\naccession_unreadable 8\n")

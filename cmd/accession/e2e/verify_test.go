@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +62,39 @@ func TestVerifyTellsOfAnOldOutbox(t *testing.T) {
 	in.shown()
 	if r := in.settled(); len(r.Findings) > 0 {
 		t.Errorf("carried, and then\n%s", findings(r.Findings))
+	}
+}
+
+// Nodes beside the documented ones are reported, and no repair removes them: a newer
+// program may have made them.
+func TestVerifyReportsForeignNodes(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	in.submit(app.Deposit{Payload: "http://127.0.0.1:1/x.txt"})
+	in.serveInProcess("relay", "projector")
+	in.shown()
+	if r := in.settled(); len(r.Findings) > 0 {
+		t.Fatalf("workers and leads at work:\n%s", findings(r.Findings))
+	}
+	z := in.raw()
+	foreign := []string{"/config/x", "/elsewhere", "/hosts/x", "/ids/x", "/leaders/x", "/locks/x", "/outbox/00/x", "/outbox/x", "/workers/x"}
+	z.puts(foreign...)
+	z.puts("/elsewhere/y", "/elsewhere/z")
+	for name, verify := range map[string]func(context.Context, app.VerifyOptions) (app.Verified, error){"verify": in.app.Verify, "verify --repair": in.app.Repair} {
+		r, err := verify(in.ctx(), app.VerifyOptions{Wait: 20 * time.Second})
+		var found []string
+		for _, f := range r.Findings {
+			if f.Code == consistency.ForeignNode && f.Remedy != "" {
+				found = append(found, f.Where)
+			}
+		}
+		if err != nil || r.Worst != app.NeedsPerson || !slices.Equal(found, foreign) {
+			t.Errorf("%s: %v, %s\n%s", name, err, r.Worst, findings(r.Findings))
+		}
+	}
+	z.cut(foreign...)
+	if r := in.settled(); len(r.Findings) > 0 {
+		t.Errorf("removed by hand, and then\n%s", findings(r.Findings))
 	}
 }
 

@@ -32,7 +32,8 @@
 //	Diff             compares the tables of before and after a rebuild
 //	Poison, PoisonAt show events that the tables lack
 //	RetryPoison      applies them
-//	Verify           compares the three servers Repair         repairs what differs
+//	Verify           compares the three servers, and what is stored
+//	Repair           repairs what differs
 //	RestoreZooKeeper restores the live state from the log
 //	RestoreLog       restores lost events to the log
 //
@@ -47,6 +48,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/standing"
+	"github.com/accession-ingest/accession/cmd/internal/audit"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -60,7 +63,7 @@ import (
 
 // Live is the live state as use cases read it.
 type Live interface {
-	Batch(ctx context.Context, id domain.BatchID) (eventstore.Loaded[domain.Batch], error)
+	standing.Live // batches and jobs, and which of them workers hold
 	Refs(ctx context.Context, id domain.BatchID) (eventstore.Refs, error)
 	Holds(ctx context.Context) (eventstore.Holds, error)
 	Overview(ctx context.Context) (eventstore.Overview, error)
@@ -83,9 +86,13 @@ type Resources struct {
 type LiveState interface {
 	Live(ctx context.Context) (Live, error)
 	Handler(ctx context.Context) (*eventstore.Handler, error)
+	// Repairer is Handler for repairs: wrong next ids, older records or object store are no error.
+	Repairer(ctx context.Context) (*eventstore.Handler, error)
 	FileHandler(ctx context.Context) (*files.Handler, error)
 	// Restorer opens a live state that is to be restored.
 	Restorer(ctx context.Context) (eventstore.Restorer, error)
+	// HighWater opens the marks, where PostgreSQL and the object store answer.
+	HighWater(ctx context.Context) (consistency.HighWater, error)
 	// Inspect opens the live state to be verified.
 	Inspect(ctx context.Context) (consistency.Live, error)
 }
@@ -97,6 +104,12 @@ type EventLog interface {
 	// events at the end.
 	Source(ctx context.Context, follow bool) (projections.Source, error)
 	Republisher(ctx context.Context) (Republisher, error)
+	// TypesLag says how far the stream by types is behind the log, nil = there is none.
+	// What keeps it from being compared is in the result.
+	TypesLag(ctx context.Context) (*TypesStatus, error)
+	// Overdue counts the attempts at files that are overdue by the clock of the log, up to
+	// a bound.
+	Overdue(ctx context.Context) (int, error)
 }
 
 // Tables opens PostgreSQL.
@@ -123,6 +136,8 @@ type Tables interface {
 // mails, working directories.
 type Effects interface {
 	Uploads(ctx context.Context) (*store.Store, error)
+	// VerifyConfig opens all that is compared.
+	VerifyConfig(ctx context.Context, o audit.Options) (audit.Config, error)
 	Records(ctx context.Context) (*record.Records, error)
 	Profiles() (*profile.Set, error)
 	// Resend prepares the report of a batch to be sent once more. The error is a

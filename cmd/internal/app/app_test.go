@@ -92,14 +92,16 @@ func TestTextsAreSmallAndPlain(t *testing.T) {
 		t.Fatalf("%+v, %v", sub, err)
 	}
 	for says, change := range map[string]func(*Deposit){
-		"the title has 100000 bytes, more than 4096":     func(d *Deposit) { d.Title = strings.Repeat("x", 100_000) },
-		"the creator has 4097 bytes":                     func(d *Deposit) { d.Creator = strings.Repeat("x", maxText+1) },
-		"the date holds a control character":             func(d *Deposit) { d.Date = "19\x1b[2J23" },
-		"the title holds a control character":            func(d *Deposit) { d.Title = "a\nb" },
-		"the submitter is not UTF-8":                     func(d *Deposit) { d.Submitter = "\xff" },
-		"the payload's URL has":                          func(d *Deposit) { d.Payload += strings.Repeat("x", maxText) },
-		"what is said about the deposit has":             func(d *Deposit) { d.Creator = strings.Repeat("x", maxText) },
-		`the file name "a\ab" holds a control character`: func(d *Deposit) { d.Payload = "dir/a\ab" },
+		"the title has 100000 bytes, more than 4096":        func(d *Deposit) { d.Title = strings.Repeat("x", 100_000) },
+		"the creator has 4097 bytes":                        func(d *Deposit) { d.Creator = strings.Repeat("x", maxText+1) },
+		"the date holds a control character":                func(d *Deposit) { d.Date = "19\x1b[2J23" },
+		"the title holds a line break, U+000A":              func(d *Deposit) { d.Title = "a\nb" },
+		"the submitter is not UTF-8":                        func(d *Deposit) { d.Submitter = "\xff" },
+		"the creator holds a bidirectional control, U+202E": func(d *Deposit) { d.Creator = "a\u202eb" },
+		"the title holds an invisible character, U+200B":    func(d *Deposit) { d.Title = "a\u200bb" },
+		"the payload's URL has":                             func(d *Deposit) { d.Payload += strings.Repeat("x", maxText) },
+		"the texts of the deposit have":                     func(d *Deposit) { d.Creator = strings.Repeat("x", maxText) },
+		`the file name "a\ab" holds a control character`:    func(d *Deposit) { d.Payload = "dir/a\ab" },
 	} {
 		d := good
 		change(&d)
@@ -111,14 +113,28 @@ func TestTextsAreSmallAndPlain(t *testing.T) {
 	}
 }
 
-// TestUpdatesNameTheirObject: without an identifier an update would be a new object.
+// TestUpdatesNameTheirObject: without an identifier an update would be a new object, and
+// many objects have none in common.
 func TestUpdatesNameTheirObject(t *testing.T) {
 	t.Parallel()
 	for _, typ := range domain.SubmissionTypes {
-		_, _, err := Deposit{Profile: "p", Submitter: "s", Payload: "https://h/x", Type: typ, Mode: "update"}.check()
-		var e *Error
-		if typ.Batch() != (err == nil) || err != nil && (!errors.As(err, &e) || e.Kind != Invalid || !strings.Contains(e.Hint, "primaryIdentifier")) {
-			t.Errorf("%s: %v", typ, err)
+		for _, mode := range []string{"add", "update"} {
+			for _, d := range []Deposit{{}, {Primary: "ark:/99999/fk4x"}, {LocalIDs: []string{"a", "b"}}} {
+				d.Profile, d.Submitter, d.Payload, d.Type, d.Mode = "p", "s", "https://h/x", typ, mode
+				sub, _, err := d.check()
+				named := d.Primary != "" || d.LocalIDs != nil
+				ok, hint := named || mode == "add", "--local-id"
+				if typ.Batch() {
+					ok, hint = !named, "primaryIdentifier"
+				}
+				var e *Error
+				if ok != (err == nil) || err != nil && (!errors.As(err, &e) || e.Kind != Invalid || !strings.Contains(e.Hint, hint)) {
+					t.Errorf("%+v: %v", d, err)
+				}
+				if ok && (sub.Primary != d.Primary || len(sub.LocalIDs) != len(d.LocalIDs)) {
+					t.Errorf("%+v became %+v", d, sub)
+				}
+			}
 		}
 	}
 }

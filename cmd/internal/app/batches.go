@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/hint"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -55,6 +56,8 @@ type BatchView struct {
 	// Projected is false when the batch is newer than the tables: it was read from
 	// the live state, and its jobs are not there yet.
 	Projected bool `json:"projected"`
+	// Next is what an operator should do about it, "" = nothing.
+	Next string `json:"next_step,omitempty"`
 	// At is the event as of which the batch is shown, nil = now.
 	At *AsOf `json:"at,omitempty"`
 }
@@ -72,6 +75,7 @@ func (a *App) Batch(ctx context.Context, id domain.BatchID, limit int) (v BatchV
 	v.Jobs = notNil(ask(ctx, t, query.Jobs, JobFilter{Batch: id, Limit: limit}))
 	v.JobsTotal = ask(ctx, t, query.TotalJobs, JobFilter{Batch: id})
 	v.Truncated = v.JobsTotal > int64(len(v.Jobs))
+	v.Next = hint.Batch(string(id), v.Status, v.JobsInProgress+v.JobsHeld, v.JobsFailed, v.JobsCompleted)
 	v.Messages, err = a.messages(ctx, t, id)
 	return v, err
 }
@@ -139,14 +143,14 @@ func (a *App) changeBatch(ctx context.Context, verb string, id domain.BatchID, c
 // ReleaseBatch releases a held batch (B4). It is refused while its collection is on
 // hold.
 func (a *App) ReleaseBatch(ctx context.Context, id domain.BatchID, why string) (Changed, error) {
-	return a.changeBatch(ctx, "release", id, domain.ReleaseBatch{Reason: because(why)})
+	return a.changeBatch(ctx, "release", id, domain.ReleaseBatch{Reason: operatorReason(why)})
 }
 
 // RequestUpdate requests a second report of a failed batch, once its requeued jobs have
 // ended (B8). A daemon makes the report (B9, B10).
 func (a *App) RequestUpdate(ctx context.Context, id domain.BatchID, why string) (c Changed, err error) {
 	defer explained(&err, "update-report "+string(id))
-	if c, err = a.changeBatch(ctx, "update-report", id, domain.RequestUpdate{Reason: because(why)}); err != nil {
+	if c, err = a.changeBatch(ctx, "update-report", id, domain.RequestUpdate{Reason: operatorReason(why)}); err != nil {
 		return c, err
 	}
 	live, err := a.Open.Live(ctx)

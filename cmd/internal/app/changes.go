@@ -18,6 +18,8 @@ type Changed struct {
 	Row     string   `json:"row"` // of the transition table, "" = the state stays
 	DryRun  bool     `json:"dry_run,omitempty"`
 	Effects []string `json:"effects,omitempty"` // further consequences, as sentences
+	// Also are the other aggregates that the command changed.
+	Also []Changed `json:"also,omitempty"`
 }
 
 // add appends a consequence of the change.
@@ -28,27 +30,36 @@ func (c *Changed) add(format string, args ...any) {
 // closed is what messages call a hold of each kind.
 var closed = map[domain.HoldKind]string{domain.HoldCollection: "on hold", domain.HoldQueue: "paused"}
 
-// changeHold sets (hold not nil) or lifts a hold or pause.
-func (a *App) changeHold(ctx context.Context, verb string, kind domain.HoldKind, name string, hold *domain.Hold, why string) (c Changed, err error) {
-	defer explained(&err, verb+" "+string(kind)+" "+name)
+// holdChange is the setting or the lifting of a hold or pause.
+type holdChange struct {
+	verb string // in messages
+	kind domain.HoldKind
+	name string
+	hold *domain.Hold // to set, nil = lift
+	why  string
+}
+
+// changeHold sets or lifts a hold or pause.
+func (a *App) changeHold(ctx context.Context, h holdChange) (c Changed, err error) {
+	defer explained(&err, h.verb+" "+string(h.kind)+" "+h.name)
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return c, err
 	}
-	if hold != nil {
-		hold.By, hold.When, hold.Why = string(a.Actor), domain.At(handler.Clock()), why
+	if h.hold != nil {
+		h.hold.By, h.hold.When, h.hold.Why = string(a.Actor), domain.At(handler.Clock()), h.why
 	}
-	res, err := handler.Hold(ctx, kind, name, hold, why, a.meta())
+	res, err := handler.Hold(ctx, h.kind, h.name, h.hold, h.why, a.meta())
 	if err != nil {
 		return c, err
 	}
-	word := func(h *domain.Hold) string {
-		if h == nil {
+	state := func(set *domain.Hold) string {
+		if set == nil {
 			return "open"
 		}
-		return closed[kind]
+		return closed[h.kind]
 	}
-	return Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, From: word(res.Before.Hold), State: word(res.State.Hold), DryRun: a.DryRun}, nil
+	return Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, From: state(res.Before.Hold), State: state(res.State.Hold), DryRun: a.DryRun}, nil
 }
 
 // The codes of an operator's reasons.
@@ -57,8 +68,8 @@ const (
 	codeSkippedByOperator domain.Code = "skipped_by_operator"
 )
 
-// because returns an operator's reason, nil when none was given.
-func because(why string) *domain.Reason {
+// operatorReason returns the reason of an operator's command, nil = none was given.
+func operatorReason(why string) *domain.Reason {
 	if why = strings.TrimSpace(why); why == "" {
 		return nil
 	}

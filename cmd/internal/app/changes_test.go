@@ -2,17 +2,22 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/eventstore/memory"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/projections/query"
@@ -27,6 +32,7 @@ type fakeLive struct {
 	Effects
 	*storetest.Kit
 	store    *memory.Store
+	files    *files.Handler
 	profiles *profile.Set
 	work     string
 	workErr  error
@@ -58,6 +64,10 @@ func (w *fakeLive) Live(context.Context) (Live, error)                   { retur
 func (w *fakeLive) Handler(context.Context) (*eventstore.Handler, error) { return w.Kit.Handler, nil }
 func (w *fakeLive) Profiles() (*profile.Set, error)                      { return w.profiles, nil }
 func (w *fakeLive) DB(context.Context) (query.DB, error)                 { return nil, errors.New("away") }
+func (w *fakeLive) Projected(context.Context, domain.Aggregate, int64) error {
+	return errors.New("away")
+}
+func (w *fakeLive) FileHandler(context.Context) (*files.Handler, error) { return w.files, nil }
 func (w *fakeLive) RemoveWork(_ context.Context, j domain.Job) error {
 	if w.workErr != nil {
 		return w.workErr
@@ -162,7 +172,7 @@ func TestOperatorsMoveJobs(t *testing.T) {
 	batch, jobs := w.Started(5, 5, 5)
 	id, subject := jobs[0], jobs[0].Aggregate().String()
 	w.try(a, Changed{Subject: subject, From: "pending", State: "held", Row: "J2"}, "rights unclear", func() (Changed, error) { return a.HoldJob(ctx, id, "rights unclear") })
-	w.refused(Refused, "job/"+string(id)+" is held: hold is not possible (possible from here: pending, deleted)", "accession job release "+string(id),
+	w.refused(Refused, "job/"+string(id)+" is held: hold is not possible (possible from here: pending, deleted, failed)", "accession job release "+string(id),
 		func() (Changed, error) { return a.HoldJob(ctx, id, "") })
 	w.Hold(domain.HoldCollection, storetest.Profile, "ana")
 	w.refused(Refused, "collection maps is on hold, set by ana: a test; lift that hold first", "accession collection ls",
@@ -175,7 +185,7 @@ func TestOperatorsMoveJobs(t *testing.T) {
 	}
 	w.refused(Invalid, "a priority is 0 to 99", "", func() (Changed, error) { return a.Reprioritise(ctx, id, 100, "") })
 	w.Walk(id, domain.JobDownloading)
-	w.refused(Refused, "is downloading: requeue is not possible", "accession queue pause", func() (Changed, error) { return a.Requeue(ctx, id, "") })
+	w.refused(Refused, "is downloading: requeue is not possible", "accession job fail", func() (Changed, error) { return a.Requeue(ctx, id, "") })
 	w.Fail(id, domain.JobProcessing)
 	c = w.try(a, Changed{Subject: subject, From: "failed", State: "processing", Row: "J17"}, "mended", func() (Changed, error) { return a.Requeue(ctx, id, "mended") })
 	if got := strings.Join(c.Effects, "; "); got != "it waits in the queue processing with priority 0; this is its attempt number 2; its batch "+string(batch)+" counts it in batch-processing, no longer in batch-failed" {
@@ -223,6 +233,143 @@ func TestOperatorsDeleteJobs(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(w.work); len(left) != 1 || left[0].Name() != string(jobs[1]) {
 		t.Errorf("working directories left: %v", left)
+	}
+}
+
+// TestOperatorsEndJobs: a job in any state before completed and failed can be failed and
+// deleted, also while a worker has it locked; the worker's next write is refused.
+// Shows: P1
+func TestOperatorsEndJobs(t *testing.T) {
+	t.Parallel()
+	w, a := newFakeLive(t)
+	ctx := t.Context()
+	states := []domain.JobState{domain.JobPending, domain.JobHeld, domain.JobEstimating, domain.JobProvisioning,
+		domain.JobDownloading, domain.JobProcessing, domain.JobRecording, domain.JobNotify}
+	batch, jobs := w.Started(slices.Repeat([]int{5}, len(states)+2)...)
+	for i, in := range states {
+		id, subject := jobs[i], jobs[i].Aggregate().String()
+		if in == domain.JobHeld {
+			w.DoJob(id, domain.HoldJob{}, storetest.Operator())
+		} else {
+			w.Walk(id, in)
+		}
+		w.refused(Invalid, "failing a job needs a reason", "--reason", func() (Changed, error) { return a.FailJob(ctx, id, " ") })
+		w.try(a, Changed{Subject: subject, From: string(in), State: "failed", Row: "J24"}, "withdrawn", func() (Changed, error) { return a.FailJob(ctx, id, "withdrawn") })
+		if j := w.Job(id).State; j.Reason.Class != domain.ClassCancelled || j.Reason.Code != domain.CodeCancelled {
+			t.Errorf("%s from %s fails with %+v", id, in, j.Reason)
+		}
+		w.refused(Refused, "fail is not possible", "accession job requeue", func() (Changed, error) { return a.FailJob(ctx, id, "again") })
+		if in != domain.JobHeld { // a requeue leads back to where it was, or to the beginning
+			want := in
+			if in == domain.JobEstimating || in == domain.JobProvisioning {
+				want = domain.JobPending
+			}
+			if c, err := a.Requeue(ctx, id, ""); err != nil || c.State != string(want) {
+				t.Errorf("requeue after %s: %+v, %v", in, c, err)
+			}
+		}
+		c, err := a.DeleteJob(ctx, id, "sent twice")
+		if err != nil || c.State != "deleted" || c.Row != "J21" {
+			t.Errorf("delete from %s: %+v, %v", in, c, err)
+		}
+	}
+	last := jobs[len(states)]
+	w.Walk(last, domain.JobDownloading)
+	claim, _, err := w.store.ClaimJob(ctx, last)
+	if err != nil || claim == nil {
+		t.Fatal(err)
+	}
+	c, err := a.FailJob(ctx, last, "withdrawn")
+	if err != nil || c.State != "failed" || !slices.ContainsFunc(c.Effects, func(e string) bool { return strings.Contains(e, "a worker has it locked") }) {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	_, err = w.Kit.Handler.Job(ctx, last, domain.DownloadJob{Priority: 5}, storetest.Under(claim, false))
+	if r, ok := errors.AsType[*domain.Refused](err); !ok || r.State != "failed" {
+		t.Errorf("the worker goes on: %v", err)
+	}
+	if j := w.Job(last).State; j.State != domain.JobFailed {
+		t.Errorf("the job is %s", j.State)
+	}
+	w.refused(Refused, "locked", "locked by a worker", func() (Changed, error) { return a.DeleteJob(ctx, last, "sent twice") })
+	if err := w.store.Release(ctx, claim, 0); err != nil {
+		t.Fatal(err)
+	}
+	// A deletion waits until the worker has let the job go.
+	if c, err := a.Requeue(ctx, last, ""); err != nil || c.State != "downloading" {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if claim, _, err = w.store.ClaimJob(ctx, last); err != nil || claim == nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for w.Job(last).State.State != domain.JobFailed {
+			runtime.Gosched()
+		}
+		_ = w.store.Release(context.WithoutCancel(ctx), claim, 0)
+	}()
+	if c, err := a.DeleteJob(ctx, last, "sent twice"); err != nil || c.State != "deleted" || !strings.Contains(c.Effects[0], "it was downloading and failed first (J24)") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := a.FailJob(ctx, jobs[len(states)+1], "withdrawn"); err != nil {
+		t.Fatal(err)
+	}
+	if b := w.Batch(batch).State; b.State != domain.BatchReporting {
+		t.Errorf("nothing is left to do and the batch is %s", b.State)
+	}
+}
+
+// TestRequeuedFileTakesItsJobWithIt: a file that was given up is of no use while its job
+// stays failed. What was left between the two writes is completed by the next call, and a
+// job that cannot be requeued is named with the command.
+func TestRequeuedFileTakesItsJobWithIt(t *testing.T) {
+	t.Parallel()
+	w, a := newFakeLive(t)
+	clock := memory.NewManualClock(time.Unix(1_800_000_000, 0))
+	w.files = &files.Handler{Log: memory.NewLog(clock), Clock: clock.Now, NewID: rand.Text}
+	ctx := t.Context()
+	batch, jobs := w.Started(5, 5, 5)
+	why := domain.Reason{Class: domain.ClassContent, Code: "http_status", Message: "404"}
+	meta := eventstore.Meta{Actor: "daemon/test"}
+	do := func(hash domain.FileHash, cmd domain.FileCommand) domain.File {
+		t.Helper()
+		res, err := w.files.File(ctx, hash, cmd, meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.File
+	}
+	givenUp := func(job domain.JobID) domain.FileHash {
+		spec := domain.FileSpec{Source: string(job), Path: "a.txt", BatchID: batch, JobID: job}
+		do(spec.Hash(), domain.DiscoverFile{Spec: spec})
+		f := do(spec.Hash(), domain.StartDownload{Worker: "w", Limits: domain.Limits{Max: 1}})
+		do(spec.Hash(), domain.FailDownload{Fence: f.Fence, Reason: why, Limits: domain.Limits{Max: 1}})
+		w.Fail(job, domain.JobDownloading)
+		return spec.Hash()
+	}
+	check := func(job domain.JobID, row string, effect string, c Changed, err error) {
+		t.Helper()
+		if err != nil || c.State != "DISCOVERED" || c.Row != row || len(c.Effects) != 1 || !strings.Contains(c.Effects[0], effect) {
+			t.Errorf("%s: %+v, %v", job, c, err)
+		}
+	}
+	whole := givenUp(jobs[0])
+	c, err := a.RequeueFile(ctx, whole, "found")
+	check(jobs[0], "O1", "goes on in downloading (J16)", c, err)
+	if j := w.Job(jobs[0]).State; j.State != domain.JobDownloading {
+		t.Errorf("its job is %s", j.State)
+	}
+	half := givenUp(jobs[1])
+	do(half, domain.ReopenFile{Reason: why}) // and then the command was killed
+	c, err = a.RequeueFile(ctx, half, "found")
+	check(jobs[1], "", "goes on in downloading (J16)", c, err)
+	late := givenUp(jobs[2])
+	w.Walk(jobs[0], domain.JobCompleted)
+	w.Walk(jobs[1], domain.JobCompleted)
+	w.DoBatch(batch, domain.BeginReport{}, storetest.Operator())
+	c, err = a.RequeueFile(ctx, late, "found")
+	check(jobs[2], "O1", "`accession job requeue "+string(jobs[2])+"` requeues it", c, err)
+	if j := w.Job(jobs[2]).State; j.State != domain.JobFailed {
+		t.Errorf("its job is %s", j.State)
 	}
 }
 
@@ -375,7 +522,7 @@ func TestProfilesAreShownAndChecked(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Name != "maps" {
 		t.Errorf("%v, %v", list, err)
 	}
-	if p, err := a.Profile("maps"); err != nil || p.Fetch.Attempts != 3 {
+	if p, err := a.Profile("maps"); err != nil || p.Fetch.Attempts != 16 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	var e *Error

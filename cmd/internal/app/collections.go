@@ -73,11 +73,14 @@ func (a *App) HoldCollection(ctx context.Context, name, why string) (c Changed, 
 	if err != nil {
 		return c, err
 	}
-	known := fieldsOf(profiles, func(p Profile) string { return p.Collection })
+	known := make([]string, len(profiles))
+	for i, p := range profiles {
+		known[i] = p.Collection
+	}
 	if slices.Sort(known); !slices.Contains(known, name) {
 		return c, errorf(NotFound, "there is "+strings.Join(known, ", "), "no profile describes the collection %q", name)
 	}
-	c, err = a.changeHold(ctx, "hold", domain.HoldCollection, name, &domain.Hold{}, why)
+	c, err = a.changeHold(ctx, holdChange{"hold", domain.HoldCollection, name, &domain.Hold{}, why})
 	c.add("its new batches, and its jobs that are still pending, wait in held; others go on")
 	return c, err
 }
@@ -85,7 +88,14 @@ func (a *App) HoldCollection(ctx context.Context, name, why string) (c Changed, 
 // ReleaseCollection lifts the hold on a collection. What waits in held because of
 // it stays there until it is released itself.
 func (a *App) ReleaseCollection(ctx context.Context, name, why string) (Changed, error) {
-	c, err := a.changeHold(ctx, "release", domain.HoldCollection, name, nil, why)
-	c.add("held batches and jobs of it can be released now, with `accession batch release` and `accession job release`")
+	c, err := a.changeHold(ctx, holdChange{"release", domain.HoldCollection, name, nil, why})
+	if list, err := a.Collections(ctx); err == nil {
+		for _, l := range list {
+			if l.Name == name && l.Batches != nil && l.Jobs != nil {
+				c.add("%d batches and %d jobs of it stay in held", *l.Batches, *l.Jobs)
+			}
+		}
+	}
+	c.add("held batches and jobs of it can be released now: all with `accession collection release %s --all`, single ones with `accession batch release` and `accession job release`", name)
 	return c, err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/hint"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -88,12 +89,12 @@ func explain(what string, err error) error {
 	case isRefused && slices.Contains(malformed, refused.Code):
 		e.Kind = Invalid
 	case isRefused:
-		e.Kind, e.Hint = Refused, instead(refused)
+		e.Kind, e.Hint = Refused, hint.Instead(refused)
 	case noProfile:
 		e.Kind, e.Hint = NotFound, "`accession profile ls` lists the profiles there are; each is a file in profiles_dir"
 	case isFull:
 		e.Kind, e.RetryAfter = Full, full.After
-		e.Hint = fmt.Sprintf("nothing was taken or changed: try again in %v; `accession status` shows queues and outbox", full.After)
+		e.Hint = fmt.Sprintf("nothing was taken or changed: try again in %v; %s", full.After, cmp.Or(full.Remedy, "`accession status` shows queues and outbox"))
 	case errors.Is(err, eventstore.ErrFull):
 		e.Kind, e.RetryAfter = Full, eventstore.RetryQueue
 		e.Hint = fmt.Sprintf("the queues are full: try again in %v", e.RetryAfter)
@@ -126,7 +127,7 @@ var knownErrors = []knownError{
 }
 
 // lockedHint says what to do about a lock.
-const lockedHint = "locked by a worker: try again when its step has ended, or pause the queue first"
+const lockedHint = "locked by a worker: try again when its step has ended, or pause the queue first; `accession job fail` ends a job in spite of the lock"
 
 // unhinted returns the error without its hint, which is shown elsewhere.
 func unhinted(e *eventstore.Error) error {
@@ -164,73 +165,3 @@ func unreachable(err error) bool {
 
 // malformed are the codes of refusals of requests that are wrong in themselves.
 var malformed = []domain.Code{"bad_name", "bad_priority"}
-
-// instead returns the hint for a refusal: what to do instead.
-func instead(r *domain.Refused) string {
-	commands := insteadOfState[r.Aggregate.Kind][r.State]
-	if other, known := insteadOfCode[r.Code]; known {
-		commands = other
-	}
-	return strings.ReplaceAll(commands, "ID", r.Aggregate.ID)
-}
-
-var insteadOfCode = map[domain.Code]string{
-	domain.CodeCollectionHeld: "`accession collection ls` shows who set the hold and why; `accession collection release` lifts it",
-	domain.CodeJobsLocked:     "`accession job ls --batch ID` shows where they are",
-	"jobs_processing":         "`accession job ls --batch ID` shows where they are",
-	"batch_state":             "wait until the batch is reported; `accession job show ID` names it",
-	"not_reported":            "`accession batch show ID` shows how far it is",
-	"no_mail_address":         "name them in the profile, under notify; `accession report batch --batch ID --format mail --from ADDRESS --to ADDRESS` makes a mail for others",
-	"not_recoverable":         "`accession job delete ID` deletes it",
-}
-
-var insteadOfState = map[domain.Kind]map[string]string{
-	domain.KindBatch: {
-		string(domain.BatchPending):         "its jobs are being made: `accession batch show ID` shows how far it is; `accession collection hold` holds its jobs",
-		string(domain.BatchHeld):            "`accession batch release ID` releases it, `accession batch delete ID` deletes it",
-		string(domain.BatchProcessing):      "its jobs are being processed: `accession batch show ID` shows how far they are",
-		string(domain.BatchReporting):       "wait until its report is made",
-		string(domain.BatchUpdateReporting): "wait until its report is made",
-		string(domain.BatchFailed):          "`accession job requeue` requeues its failed jobs, then `accession batch update-report ID`; `accession batch delete ID` deletes it",
-		string(domain.BatchCompleted):       "`accession batch cleanup ID` removes it from the live state",
-		string(domain.BatchDeleted):         "`accession batch report ID` shows what became of it",
-	},
-	domain.KindJob: {
-		string(domain.JobPending):      "`accession job hold ID` holds it",
-		string(domain.JobHeld):         "`accession job release ID` releases it, `accession job delete ID` deletes it",
-		string(domain.JobFailed):       "`accession job requeue ID` requeues it, `accession job delete ID` deletes it",
-		string(domain.JobCompleted):    "it is done; `accession job show ID` shows where its object is",
-		string(domain.JobEstimating):   working,
-		string(domain.JobProvisioning): working,
-		string(domain.JobDownloading):  working,
-		string(domain.JobProcessing):   working,
-		string(domain.JobRecording):    working,
-		string(domain.JobNotify):       working,
-	},
-	domain.KindFile: {
-		string(domain.FileDiscovered):        fileComes,
-		string(domain.FileDownloading):       fileComes,
-		string(domain.FileDownloadingFailed): fileComes,
-		string(domain.FileDownloaded):        "`accession file skip ID` skips it",
-		string(domain.FileReady):             fileWorks,
-		string(domain.FileProcessing):        fileWorks,
-		string(domain.FileProcessingFailed):  fileWorks,
-		string(domain.FileProcessed):         "it is done; `accession file show ID` shows where its result is",
-		string(domain.FileIgnore):            fileAgain,
-		string(domain.FileAbandoned):         fileAgain,
-		string(domain.FileSkipped):           fileAgain,
-	},
-	domain.KindSetting: {
-		"already on hold": "`accession collection ls` shows who set it and why",
-		"not on hold":     "`accession collection ls` shows what is set",
-		"already paused":  "`accession queue ls` shows who set it and why",
-		"not paused":      "`accession queue ls` shows what is set",
-	},
-}
-
-const (
-	working   = "it is being processed: wait until it has completed or failed; `accession queue pause` pauses its queue"
-	fileComes = "it is being downloaded: `accession file show ID` shows how far; once it is DOWNLOADED, `accession file skip ID` skips it"
-	fileWorks = "it is being processed: wait until it is PROCESSED, or ABANDONED and can be requeued"
-	fileAgain = "`accession file requeue ID` requeues it"
-)

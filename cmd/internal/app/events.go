@@ -69,7 +69,7 @@ type TailOptions struct {
 func (a *App) Tail(ctx context.Context, o TailOptions) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		var err error
-		if o.all() && o.From == 0 && o.Since.IsZero() {
+		if o.All() && o.From == 0 && o.Since.IsZero() {
 			var last uint64
 			last, err = a.LogEnd(ctx)
 			o.From = max(last, tailLength) - tailLength + 1

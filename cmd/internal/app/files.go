@@ -77,10 +77,43 @@ func (a *App) FileAt(ctx context.Context, id domain.FileHash, m Moment) (v FileV
 }
 
 // RequeueFile requeues a file that was ignored, abandoned or skipped (O1 to O3); its
-// attempts count from 0.
-func (a *App) RequeueFile(ctx context.Context, hash domain.FileHash, why string) (Changed, error) {
-	return a.changeFile(ctx, "requeue", hash, domain.ReopenFile{
-		Reason: domain.Reason{Class: domain.ClassWait, Code: codeRequested, Message: orElse(why, "taken up again")}})
+// attempts count from 0. The job that failed with a file which was given up is requeued
+// too. A call that ended between the two is completed by the next.
+func (a *App) RequeueFile(ctx context.Context, hash domain.FileHash, why string) (c Changed, err error) {
+	defer explained(&err, "requeue "+string(hash))
+	files, err := a.Open.FileHandler(ctx)
+	if err != nil {
+		return c, err
+	}
+	f, err := files.Load(ctx, hash)
+	job := f.Spec.JobID
+	failed := err == nil && job != "" && f.State != domain.FileSkipped && a.failed(ctx, job)
+	if failed && (f.State == domain.FileDiscovered || f.State == domain.FileReady) {
+		c = Changed{Subject: hash.Aggregate().String(), Version: f.Version, From: string(f.State), State: string(f.State), DryRun: a.DryRun}
+	} else if c, err = a.changeFile(ctx, "requeue", hash, domain.ReopenFile{
+		Reason: domain.Reason{Class: domain.ClassWait, Code: codeRequested, Message: orElse(why, "taken up again")}}); err != nil {
+		return c, err
+	}
+	if !failed {
+		return c, nil
+	}
+	j, err := a.Requeue(ctx, job, why)
+	if err != nil {
+		c.add("its job stays failed: %v; later, `accession job requeue %s` requeues it", err, job)
+		return c, nil
+	}
+	c.add("its job %s is requeued and goes on in %s (%s)", job, j.State, j.Row)
+	return c, nil
+}
+
+// failed reports whether a job is known to be failed.
+func (a *App) failed(ctx context.Context, id domain.JobID) bool {
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return false
+	}
+	j, err := handler.Live.Job(ctx, id)
+	return err == nil && j.State.State == domain.JobFailed
 }
 
 // SkipFile skips a downloaded file (F9): its object is made without it, and the

@@ -24,6 +24,10 @@ type fakeFiles struct {
 	files *files.Handler
 }
 
+func (fakeFiles) Handler(context.Context) (*eventstore.Handler, error) {
+	return nil, errors.New("away")
+}
+
 func (w fakeFiles) FileHandler(context.Context) (*files.Handler, error) {
 	return w.files, nil
 }

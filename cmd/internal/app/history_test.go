@@ -18,6 +18,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/codec"
+	"github.com/accession-ingest/accession/internal/testkit/binarymode"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
 	"github.com/accession-ingest/accession/projections/rebuild"
@@ -26,7 +27,8 @@ import (
 var record = flag.Bool("record", false, "write the digests of the recorded histories that have none yet")
 
 // TestRecordedHistories: logs that earlier programs wrote give today the tables
-// that they gave then, event by event and by a rebuild. A change of the digests is
+// that they gave then, event by event and, from the same events in the other envelope (binary
+// mode and structured mode), by a rebuild. A change of the digests is
 // a change of meaning: count projections.Version up and have the digests written
 // anew. The logs themselves stay for ever; `make record-history` adds one.
 func TestRecordedHistories(t *testing.T) {
@@ -39,7 +41,7 @@ func TestRecordedHistories(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
-			log := recorded(t, file)
+			log, other := recorded(t, file)
 			db := projtest.DB(t)
 			stream := projections.StreamInfo{Name: "recorded", Created: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Last: uint64(len(log))}
 			p, err := projections.New(projections.Config{DB: db, Stream: stream, Source: sourceOf(log), MaxBatch: 100, Strict: true})
@@ -68,7 +70,7 @@ func TestRecordedHistories(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatal(diff)
 			}
-			done, err := rebuild.Run(ctx, rebuild.Config{Pool: db, Stream: stream, Source: sourceOf(log),
+			done, err := rebuild.Run(ctx, rebuild.Config{Pool: db, Stream: stream, Source: sourceOf(other),
 				Last: func(context.Context) (uint64, error) { return stream.Last, nil }})
 			if err != nil || done.Compared != "" || done.At != int64(len(log)) {
 				t.Fatalf("%+v, %v", done, err)
@@ -101,8 +103,9 @@ func keep(t *testing.T, file string, digests map[string]rebuild.Digest) {
 	}
 }
 
-// recorded decodes a log as it was written, and brings it up to today's events.
-func recorded(t *testing.T, file string) (log []domain.Recorded) {
+// recorded decodes a log as it was written, and brings it up to today's events. other are
+// the same events, decoded from the other envelope.
+func recorded(t *testing.T, file string) (log, other []domain.Recorded) {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -123,7 +126,7 @@ func recorded(t *testing.T, file string) (log []domain.Recorded) {
 			Data    json.RawMessage
 		}
 		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
-			return log
+			return log, other
 		} else if err != nil {
 			t.Fatal(err)
 		}
@@ -131,8 +134,20 @@ func recorded(t *testing.T, file string) (log []domain.Recorded) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Seq, r.Stored = m.Seq, m.Stored
-		log = append(log, r)
+		inOther := codec.Encode
+		if m.Header[codec.HeaderContentType][0] == "application/cloudevents+json" {
+			inOther = binarymode.Encode
+		}
+		message, err := inOther(r, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := codec.Decode(message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Seq, r.Stored, o.Seq, o.Stored = m.Seq, m.Stored, m.Seq, m.Stored
+		log, other = append(log, r), append(other, o)
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/app/ending"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
@@ -57,6 +59,8 @@ type JobView struct {
 	Transitions []JobTransition `json:"transitions"`
 	Retries     []Retry         `json:"retries"`
 	At          *AsOf           `json:"at,omitempty"` // as of which event, nil = now
+	// CorruptSince says since when at the latest a stored file of it is corrupt.
+	CorruptSince *domain.Time `json:"corrupt_since,omitempty"`
 }
 
 // Job shows one job with its files and its history.
@@ -68,6 +72,11 @@ func (a *App) Job(ctx context.Context, id domain.JobID) (v JobView, err error) {
 	v.FileCounts = ask(ctx, t, query.CountFiles, id.Aggregate())
 	v.FirstFiles = notNil(ask(ctx, t, query.Files, FileFilter{Job: id, Limit: filesShown}))
 	v.Retries = notNil(ask(ctx, t, query.RetriesOfJob, id))
+	if records, err := a.Open.Records(ctx); err == nil && t.err == nil {
+		if list, err := records.CorruptOf(ctx, string(id)); err == nil && len(list) > 0 {
+			v.CorruptSince = &list[0].Since
+		}
+	}
 	return v, missing(t.err, "`accession job ls --batch BID` lists a batch's jobs; `accession status` shows how far the tables are behind",
 		"there is no such job in the tables")
 }
@@ -119,9 +128,90 @@ func (a *App) changeJob(ctx context.Context, verb string, id domain.JobID, cmd d
 	return c, nil
 }
 
-// Requeue requeues a failed job in the state that it failed in (J16 to J19).
+// FailJob ends a job that has neither completed nor failed, for a reason (J24), even if a
+// worker has it locked: the next write of that worker is refused. The attempts that run
+// at its files end too (F5, F13). The last job of a batch takes the batch on to its report
+// (B5).
+func (a *App) FailJob(ctx context.Context, id domain.JobID, why string) (c Changed, err error) {
+	if c, err = a.failJob(ctx, id, why); err != nil || a.DryRun {
+		return c, err
+	}
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return c, err
+	}
+	if j, err := handler.Live.Job(ctx, id); err == nil {
+		a.tryReport(ctx, handler, j.State.Configuration.BatchID)
+	}
+	return c, nil
+}
+
+// endFilesTime bounds how long a command waits for the tables.
+const endFilesTime = 5 * time.Second
+
+// failJob fails a job and leaves its batch where it is.
+func (a *App) failJob(ctx context.Context, id domain.JobID, why string) (c Changed, err error) {
+	defer explained(&err, "fail "+string(id))
+	reason, err := required("failing a job", domain.CodeCancelled, why)
+	if err != nil {
+		return c, err
+	}
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return c, err
+	}
+	if c, err = a.changeJob(ctx, "fail", id, domain.CancelJob{Reason: *reason}); err != nil {
+		return c, err
+	}
+	if locked, err := handler.Live.Locked(ctx, id.Aggregate()); err == nil && len(locked) > 0 {
+		c.add("a worker has it locked: its next write is refused, and it ends its step")
+	}
+	if a.DryRun {
+		return c, nil
+	}
+	if from := domain.JobState(c.From); from == domain.JobDownloading || from == domain.JobProcessing {
+		if err := a.endFiles(ctx, id, c.Version, *reason); err != nil {
+			c.add("attempts that run at its files could not be ended at once; they end when the job is requeued, or by their timeouts: %v", err)
+		}
+	}
+	return c, nil
+}
+
+// endFiles ends the attempts that run at the files of a job which was failed. The tables
+// name them once they show the failure.
+func (a *App) endFiles(ctx context.Context, id domain.JobID, version int64, why domain.Reason) error {
+	ctx, cancel := context.WithTimeout(ctx, endFilesTime)
+	defer cancel()
+	if err := a.Open.Projected(ctx, id.Aggregate(), version); err != nil {
+		return err
+	}
+	t := a.read(ctx)
+	rows := ask(ctx, t, query.Files, FileFilter{Job: id, Status: domain.FileDownloading, Limit: math.MaxInt32})
+	rows = append(rows, ask(ctx, t, query.Files, FileFilter{Job: id, Status: domain.FileProcessing, Limit: math.MaxInt32})...)
+	if t.err != nil {
+		return t.err
+	}
+	files, err := a.Open.FileHandler(ctx)
+	if err != nil {
+		return err
+	}
+	hashes := make([]domain.FileHash, len(rows))
+	for i, row := range rows {
+		hashes[i] = domain.FileHash(row.RawFileHash)
+	}
+	return ending.Files(ctx, files, hashes, why, a.meta())
+}
+
+// tryReport takes a batch on to its report if this was its last job (B5). If it was not,
+// or if this fails, the janitor tries again.
+func (a *App) tryReport(ctx context.Context, handler *eventstore.Handler, id domain.BatchID) {
+	_, _ = handler.Batch(ctx, id, domain.BeginReport{}, a.meta())
+}
+
+// Requeue requeues a failed job in the state that it failed in (J16 to J19), or from its
+// beginning (J25).
 func (a *App) Requeue(ctx context.Context, id domain.JobID, why string) (Changed, error) {
-	return a.changeJob(ctx, "requeue", id, domain.RequeueJob{Reason: because(why)})
+	return a.changeJob(ctx, "requeue", id, domain.RequeueJob{Reason: operatorReason(why)})
 }
 
 // HoldJob holds a pending job until it is released (J2).
@@ -132,17 +222,18 @@ func (a *App) HoldJob(ctx context.Context, id domain.JobID, why string) (Changed
 
 // ReleaseJob releases a held job (J3). It is refused while its collection is on hold.
 func (a *App) ReleaseJob(ctx context.Context, id domain.JobID, why string) (Changed, error) {
-	return a.changeJob(ctx, "release", id, domain.ReleaseJob{Reason: because(why)})
+	return a.changeJob(ctx, "release", id, domain.ReleaseJob{Reason: operatorReason(why)})
 }
 
 // Reprioritise changes the priority of a job, in whatever queue it waits: 0 to 99,
 // lower runs first.
 func (a *App) Reprioritise(ctx context.Context, id domain.JobID, priority int, why string) (Changed, error) {
-	return a.changeJob(ctx, "change the priority of", id, domain.ReprioritiseJob{Priority: priority, Reason: because(why)})
+	return a.changeJob(ctx, "change the priority of", id, domain.ReprioritiseJob{Priority: priority, Reason: operatorReason(why)})
 }
 
-// DeleteJob deletes a failed or held job for a reason (J21, J22), and what it has in
-// its working directory. The effects say what the report of its batch will lack. The
+// DeleteJob deletes a job that has not completed for a reason (J21, J22), and what it has
+// in its working directory. If it is being worked on it is failed first (J24), and deleted
+// once its worker has let it go. The effects say what the report of its batch will lack. The
 // last job of a batch takes the batch on to its report (B5).
 func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (c Changed, err error) {
 	defer explained(&err, "delete "+string(id))
@@ -158,12 +249,34 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (c Cha
 	if err != nil && !errors.Is(err, eventstore.ErrNotFound) {
 		return c, err
 	}
+	from, ended := job.State.State, ""
+	if from != domain.JobHeld && from.Sub() == domain.SubProcessing {
+		if a.DryRun {
+			c, err = a.changeJob(ctx, "delete", id, domain.CancelJob{Reason: *reason})
+			c.State, c.Row = string(domain.JobDeleted), domain.RowCancel
+			c.Effects = []string{"it fails first, and is deleted once no worker has it locked"}
+			return c, err
+		}
+		if _, err = a.failJob(ctx, id, why); err != nil {
+			return c, err
+		}
+		ended = fmt.Sprintf("it was %s and failed first (%s)", from, domain.RowCancel)
+		if err := ending.Unlocked(ctx, handler.Live, id); err != nil {
+			return c, err
+		}
+		if job, err = handler.Live.Job(ctx, id); err != nil {
+			return c, err
+		}
+	}
 	if c, err = a.changeJob(ctx, "delete", id, domain.DeleteJob{Reason: reason}); err != nil {
 		return c, err
 	}
+	if ended != "" {
+		c.add("%s", ended)
+	}
 	batch, err := handler.Live.Batch(ctx, job.State.Configuration.BatchID)
 	if err == nil {
-		c.add("%s", notReported(job.State, batch.State))
+		c.add("%s", ending.NotReported(job.State, batch.State))
 	}
 	if a.DryRun {
 		return c, nil
@@ -171,25 +284,6 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (c Cha
 	if err := a.Open.RemoveWork(ctx, job.State); err != nil {
 		c.add("its working directory could not be removed at once, the janitor does it: %v", err)
 	}
-	// The rules know whether it was the last one; if not, or if this fails, the janitor
-	// tries again.
-	_, _ = handler.Batch(ctx, job.State.Configuration.BatchID, domain.BeginReport{}, a.meta())
+	a.tryReport(ctx, handler, job.State.Configuration.BatchID)
 	return c, nil
-}
-
-// notReported says what a batch's report will lack once the job is gone.
-func notReported(j domain.Job, b domain.Batch) string {
-	name := j.Configuration.FileName
-	if name == "" {
-		name = fetch.Redact(j.Configuration.PayloadURL)
-	}
-	fate := "was held"
-	if r := j.Reason; j.State == domain.JobFailed && r != nil {
-		fate = fmt.Sprintf("failed with %s: %s", r.Code, r.Message)
-	}
-	if b.Report != nil {
-		return fmt.Sprintf("the report of %s already named it to the depositor; an update report counts it as deleted and no longer names %s (row %d), which %s",
-			b.ID, name, j.Configuration.Row+1, fate)
-	}
-	return fmt.Sprintf("%s is not finished: its report will count this job as deleted and will not name %s (row %d), which %s", b.ID, name, j.Configuration.Row+1, fate)
 }

@@ -53,7 +53,7 @@ func (a *App) SendReport(ctx context.Context, id domain.BatchID, why string) (c 
 	if a.DryRun {
 		return c, note(ctx, domain.NoteDelivery{Delivery: mail.Key})
 	}
-	failure, err := mail.Send(ctx, because(why), note)
+	failure, err := mail.Send(ctx, operatorReason(why), note)
 	if err == nil && failure != nil {
 		err = &Error{Kind: Failed, Err: failure, Hint: "resolve it and try again; `accession batch show " + string(id) + "` has the state of every mail about it"}
 	}

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/report"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
@@ -23,12 +24,8 @@ type Moment struct {
 // IsNow reports whether the moment is now.
 func (m Moment) IsNow() bool { return m.Seq == 0 && m.Time.IsZero() }
 
-// AsOf is the event as of which something is shown: it and all before it count, none
-// after it.
-type AsOf struct {
-	Seq    uint64    `json:"seq"`
-	Stored time.Time `json:"stored"` // when the log took it
-}
+// AsOf is the event as of which something is shown.
+type AsOf = report.AsOf
 
 // asOf finds the last event at a moment.
 func asOf(ctx context.Context, log eventstore.Log, info eventstore.LogInfo, m Moment) (at AsOf, err error) {
@@ -165,13 +162,13 @@ func (a *App) filePast(ctx context.Context, id domain.FileHash, m Moment) (*quer
 func withOther(ctx context.Context, log eventstore.Log, to uint64, own events, other func(last domain.Recorded) domain.Aggregate) (events, error) {
 	all, err := collect(nil, own)
 	if err != nil || len(all) == 0 {
-		return each(all), err
+		return report.Each(all), err
 	}
 	if of := other(all[len(all)-1]); of.ID != "" {
 		all, err = collect(all, log.Read(ctx, eventstore.ReadOptions{Aggregate: &of, To: to}))
 	}
 	slices.SortFunc(all, func(a, b domain.Recorded) int { return cmp.Compare(a.Seq, b.Seq) })
-	return each(all), err
+	return report.Each(all), err
 }
 
 // collect appends what is read to a list.
@@ -183,17 +180,6 @@ func collect[T any](list []T, items iter.Seq2[T, error]) ([]T, error) {
 		list = append(list, item)
 	}
 	return list, nil
-}
-
-// each returns a list as an iterator.
-func each[T any](list []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, item := range list {
-			if !yield(item, nil) {
-				return
-			}
-		}
-	}
 }
 
 // notYet replaces an error that says that something did not exist at a moment.

@@ -48,12 +48,12 @@ func (a *App) Queues(ctx context.Context) (list []Queue, err error) {
 // PauseQueue pauses a queue, named after a state of jobs, or ingest for all queues and
 // batches: no new claims. Running work finishes; deposits are accepted.
 func (a *App) PauseQueue(ctx context.Context, name, why string) (Changed, error) {
-	c, err := a.changeHold(ctx, "pause", domain.HoldQueue, name, &domain.Hold{}, why)
+	c, err := a.changeHold(ctx, holdChange{"pause", domain.HoldQueue, name, &domain.Hold{}, why})
 	c.add("no new claims there; running work finishes, and deposits are accepted")
 	return c, err
 }
 
 // ResumeQueue ends the pause of a queue: workers claim from it again.
 func (a *App) ResumeQueue(ctx context.Context, name, why string) (Changed, error) {
-	return a.changeHold(ctx, "resume", domain.HoldQueue, name, nil, why)
+	return a.changeHold(ctx, holdChange{"resume", domain.HoldQueue, name, nil, why})
 }

@@ -2,12 +2,15 @@ package app
 
 import (
 	"context"
-	"iter"
-	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/report"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/query"
 )
+
+// ManifestWarning says what of a manifest was not taken as it is written.
+type ManifestWarning = query.ManifestWarning
 
 // BatchReportView is the report of a batch: the state of each of its jobs, the reports
 // made so far, and every failed attempt. It always adds up: rows_listed is the sum of
@@ -17,11 +20,16 @@ type BatchReportView struct {
 	Reports []query.BatchReport `json:"reports_made"`
 	Jobs    []JobRow            `json:"jobs"`
 	Retries []Retry             `json:"retries"`
-	// The totals count all rows in the tables; Truncated says that not all jobs or not
-	// all failed attempts are listed.
-	JobsTotal    int64 `json:"jobs_total"`
-	RetriesTotal int64 `json:"retries_total"`
-	Truncated    bool  `json:"truncated"`
+	// Warnings say what of the manifests was not taken as it is written.
+	Warnings []ManifestWarning `json:"warnings"`
+	// CorruptSince says since when at the latest stored files of jobs are corrupt.
+	CorruptSince map[string]domain.Time `json:"corrupt_since,omitempty"`
+	// The totals count all rows in the tables; Truncated says that not all jobs, failed
+	// attempts or warnings are listed.
+	JobsTotal     int64 `json:"jobs_total"`
+	RetriesTotal  int64 `json:"retries_total"`
+	WarningsTotal int64 `json:"warnings_total"`
+	Truncated     bool  `json:"truncated"`
 	// At is the event as of which the batch is shown, nil = now.
 	At *AsOf `json:"at,omitempty"`
 }
@@ -46,12 +54,19 @@ func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 	v.Retries = notNil(ask(ctx, t, func(ctx context.Context, db query.Reader, id domain.BatchID) ([]Retry, error) {
 		return query.Retries(ctx, db, id, limit)
 	}, id))
+	v.Warnings = notNil(ask(ctx, t, func(ctx context.Context, db query.Reader, id domain.BatchID) ([]ManifestWarning, error) {
+		return query.Warnings(ctx, db, id, limit)
+	}, id))
 	v.JobsTotal = ask(ctx, t, query.TotalJobs, JobFilter{Batch: id})
 	v.RetriesTotal = ask(ctx, t, query.TotalRetries, id)
-	v.Truncated = v.JobsTotal > int64(len(v.Jobs)) || v.RetriesTotal > int64(len(v.Retries))
+	v.WarningsTotal = ask(ctx, t, query.TotalWarnings, id)
+	v.truncate()
 	if t.err != nil {
 		return v, missing(t.err, "`accession batch show "+string(id)+"` finds one that was accepted a moment ago; `accession status` shows how far the tables are behind",
 			"it is not in the tables")
+	}
+	if records, err := a.Open.Records(ctx); err == nil {
+		v.CorruptSince, _ = records.CorruptSince(ctx, id) // the report does not need it
 	}
 	return v, snapshot.Unchanged(ctx)
 }
@@ -66,26 +81,23 @@ func (a *App) BatchReportAt(ctx context.Context, id domain.BatchID, m Moment, li
 	v.BatchSummary, err = past.Summary(id)
 	jobs, retries := past.Jobs(), past.Retries(domain.KindJob)
 	v.At, v.Reports, v.JobsTotal, v.RetriesTotal = &at, notNil(past.Reports()), int64(len(jobs)), int64(len(retries))
-	v.Jobs, v.Retries = notNil(jobs[:min(len(jobs), limit)]), notNil(retries[:min(len(retries), limit)])
-	v.Truncated = len(v.Jobs) < len(jobs) || len(v.Retries) < len(retries)
+	warnings := past.Warnings(id)
+	v.WarningsTotal = int64(len(warnings))
+	v.Jobs, v.Retries, v.Warnings = notNil(first(jobs, limit)), notNil(first(retries, limit)), notNil(first(warnings, limit))
+	v.truncate()
 	return v, notYet(at, err)
 }
 
-// batchSource is the source of a report on one batch: the tables in one snapshot, so
-// that the report adds up, or the fold up to a moment.
-type batchSource struct {
-	tables  *query.Snapshot // nil = the fold
-	summary BatchSummary
-	jobs    iter.Seq2[JobRow, error]
-	files   iter.Seq2[FileRow, error]
-	retries iter.Seq2[Retry, error]
-	reports []query.BatchReport
-	nJobs   int64 // estimated number of jobs; nRetry that of failed attempts
-	nRetry  int64
-	at      *AsOf
+// truncate sets Truncated.
+func (v *BatchReportView) truncate() {
+	v.Truncated = v.JobsTotal > int64(len(v.Jobs)) || v.RetriesTotal > int64(len(v.Retries)) || v.WarningsTotal > int64(len(v.Warnings))
 }
 
-func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, err error) {
+// first returns the first n of a list.
+func first[T any](list []T, n int) []T { return list[:min(len(list), n)] }
+
+// batchSource opens the source of a report on one batch.
+func (a *App) batchSource(ctx context.Context, o ReportOptions) (s report.Source, err error) {
 	if !o.At.IsNow() {
 		return a.batchThen(ctx, o)
 	}
@@ -93,49 +105,22 @@ func (a *App) batchSource(ctx context.Context, o ReportOptions) (s batchSource, 
 	if err != nil {
 		return s, err
 	}
-	if s.tables, err = query.OpenSnapshot(ctx, db); err != nil {
+	snapshot, err := query.OpenSnapshot(ctx, db)
+	if err != nil {
 		return s, err
 	}
-	if err = s.begin(ctx, o); err != nil {
-		s.tables.Close(ctx)
+	if s, err = report.Now(ctx, snapshot, o.Range); err != nil {
+		snapshot.Close(ctx)
 	}
 	return s, err
 }
 
-// begin reads the summary; the lists are read while they are written.
-func (s *batchSource) begin(ctx context.Context, o ReportOptions) error {
-	t := &reading{db: s.tables}
-	s.summary = ask(ctx, t, query.Summary, o.Batch)
-	s.reports = ask(ctx, t, query.Reports, o.Batch)
-	s.nRetry = ask(ctx, t, query.AboutRetries, o.Range)
-	s.nJobs = value(s.summary.RowsListed)
-	s.jobs = query.Rows(ctx, s.tables, query.BatchJobs(ctx, s.tables, o.Batch))
-	s.files = query.Rows(ctx, s.tables, query.BatchFiles(ctx, s.tables, o.Batch))
-	s.retries = query.Rows(ctx, s.tables, query.AllRetries(ctx, s.tables, o.Range))
-	if t.err != nil {
-		return t.err
-	}
-	return s.tables.Unchanged(ctx)
-}
-
-// end releases the snapshot.
-func (s *batchSource) end(ctx context.Context) func() {
-	return func() {
-		if s.tables != nil {
-			s.tables.Close(ctx)
-		}
-	}
-}
-
-func (a *App) batchThen(ctx context.Context, o ReportOptions) (s batchSource, err error) {
+func (a *App) batchThen(ctx context.Context, o ReportOptions) (report.Source, error) {
 	past, at, err := a.batchPast(ctx, o.Batch, o.At)
 	if err != nil {
-		return s, err
+		return report.Source{}, err
 	}
-	s.summary, err = past.Summary(o.Batch)
-	jobs, retries := past.Jobs(), past.AllRetries()
-	s.jobs, s.files, s.retries = each(jobs), each(past.Files()), each(retries)
-	s.reports, s.nJobs, s.nRetry, s.at = past.Reports(), int64(len(jobs)), int64(len(retries)), &at
+	s, err := report.Then(past, at, o.Batch)
 	return s, notYet(at, err)
 }
 
@@ -144,41 +129,21 @@ func (a *App) reportBatch(ctx context.Context, o ReportOptions) (Report, error) 
 	if err != nil {
 		return Report{}, err
 	}
-	return Report{At: s.at, Facts: adding(s.summary), end: s.end(ctx), Tables: []Table{
-		{Name: "jobs", Title: "Jobs", None: "No job was made.", Total: s.nJobs,
-			Columns: columns("job_id", "status", "what", "primary_identifier", "local_id", "files", "bytes", "retry_count", "completed_at", "reason_class", "reason_code", "reason_message"),
-			Rows: rowsOf(s.jobs, func(j JobRow) []any {
-				class, code, message := cell(j.ReasonClass), cell(j.ReasonCode), cell(j.ReasonMessage)
-				if j.Status == string(domain.JobCompleted) {
-					class, code, message = nil, nil, nil
-				}
-				return []any{j.ID, j.Status, jobName(j), j.PrimaryIdentifier, joined(j.LocalID), cell(j.Files), cell(j.Bytes), j.RetryCount,
-					cell(j.CompletedAt), class, code, message}
-			})},
-		retriesTable(s.retries, s.nRetry),
-		{Name: "reports", Title: "Reports made", None: "No report has been made yet.", Total: int64(len(s.reports)),
-			Columns: columns("report", "kind", "reported_at", "status", "successful", "failed", "newly_successful"),
-			Rows: rowsOf(each(s.reports), func(r query.BatchReport) []any {
-				return []any{r.Report, r.Kind, r.ReportedAt, r.Status, r.Successful, r.Failed, r.NewlySuccessful}
-			})},
-	}}, nil
+	return report.Batch(ctx, s), nil
 }
 
-// retriesTable returns a table of failed attempts of jobs and files.
-func retriesTable(retries iter.Seq2[Retry, error], total int64) Table {
-	return Table{Name: "attempts", Title: "Failed attempts", None: "No attempt has failed.", Total: total,
-		Columns: columns("batch_id", "job_id", "kind", "file_name", "attempt", "failed_in", "class", "code", "message", "worker", "failed_at",
-			"resumed_at", "resumed_by", "resumed_to", "seconds_waiting", "outcome", "trace_id"),
-		Rows: rowsOf(retries, func(r Retry) []any {
-			return []any{r.BatchID, r.JobID, r.Kind, r.FileName, r.Attempt, r.FailedIn, r.Class, r.Code, r.Message, r.Worker, r.FailedAt,
-				cell(r.ResumedAt), cell(r.ResumedBy), cell(r.ResumedTo), cell(r.SecondsWaiting), r.Outcome, cell(r.TraceID)}
-		})}
-}
-
-// joined writes a list as one text.
-func joined(list []string) any {
-	if len(list) == 0 {
-		return nil
+// reportReconciliation needs the inventory for a report of now.
+func (a *App) reportReconciliation(ctx context.Context, o ReportOptions) (Report, error) {
+	var inventory *record.Records
+	if o.At.IsNow() {
+		var err error
+		if inventory, err = a.Open.Records(ctx); err != nil {
+			return Report{}, err
+		}
 	}
-	return strings.Join(list, "; ")
+	s, err := a.batchSource(ctx, o)
+	if err != nil {
+		return Report{}, err
+	}
+	return report.Reconciliation(ctx, s, inventory)
 }

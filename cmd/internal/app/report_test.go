@@ -117,6 +117,32 @@ func adds(t *testing.T, r Report, table string, sums map[string]int) {
 	t.Errorf("no fact says %q: %+v", want, r.Facts)
 }
 
+// TestWarningsAreReported: the report on a batch has the warnings about its manifest and
+// about those of its jobs, in both forms.
+func TestWarningsAreReported(t *testing.T) {
+	t.Parallel()
+	a, _ := classic(t)
+	want := []map[string]string{
+		{"job_id": "", "number": "1", "warning": "line 3: #%columns is not known, and ignored; a comment starts with # alone"},
+		{"job_id": "jid0000000005", "number": "1", "warning": "line 4: the column nfo:page is not known, and its cells are ignored"},
+	}
+	r, err := a.Report(t.Context(), "batch", ReportOptions{Range: query.Range{Batch: projtest.ClassicObjects}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	if diff := cmp.Diff(want, read(t, r, "warnings")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	v, err := a.BatchReport(t.Context(), projtest.ClassicObjects, 1)
+	if err != nil || len(v.Warnings) != 1 || v.Warnings[0].Warning != want[0]["warning"] || v.WarningsTotal != 2 || !v.Truncated {
+		t.Errorf("%+v of %d, %v", v.Warnings, v.WarningsTotal, err)
+	}
+	if v, err = a.BatchReport(t.Context(), projtest.ClassicFiles, 1); err != nil || v.Warnings == nil || len(v.Warnings) != 0 {
+		t.Errorf("taken as it is written: %+v, %v", v.Warnings, err)
+	}
+}
+
 // TestInventoryIsCompared: an object that the inventory lacks, and a file that it
 // has with another content, are told of, though the jobs ended well.
 func TestInventoryIsCompared(t *testing.T) {
@@ -218,7 +244,7 @@ func TestReportsAgree(t *testing.T) {
 		if diff := cmp.Diff(now.Facts, then.Facts); diff != "" || then.At == nil {
 			t.Errorf("(-now +then):\n%s", diff)
 		}
-		for _, table := range []string{"jobs", "attempts", "reports"} {
+		for _, table := range []string{"jobs", "warnings", "attempts", "reports"} {
 			if diff := cmp.Diff(read(t, now, table), read(t, then, table)); diff != "" {
 				t.Errorf("%s (-now +then):\n%s", table, diff)
 			}

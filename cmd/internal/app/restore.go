@@ -26,18 +26,17 @@ type Restored struct {
 	// TreeLost says that the tree is lost too, and has to be restored from this log.
 	TreeLost bool   `json:"tree_lost,omitempty"`
 	Event    string `json:"event,omitempty"` // id of the restore's own event
-	// RecordUnasked is why the ids in the records could not be read from PostgreSQL.
-	RecordUnasked string `json:"record_unasked,omitempty"`
-	DryRun        bool   `json:"dry_run,omitempty"`
+	// RecordError is why the ids in the records could not be read from PostgreSQL.
+	RecordError string `json:"record_unasked,omitempty"`
+	DryRun      bool   `json:"dry_run,omitempty"`
 }
 
-// idGap is left above the highest known id: ids that were only reserved, or whose
-// events were lost with the outbox, are not used again.
-const idGap = 10_000
-
-// above raises the next ids above those in the records, and adds idGap. It returns why
-// the records could not be read, "" = they were read.
-func (a *App) above(ctx context.Context, h *eventstore.History) (unasked string, err error) {
+// raiseNextIDs raises the next ids above those in the records and the high-water mark, and
+// adds consistency.IDGap. recordErr is why the records could not be read, "" = they were read.
+func (a *App) raiseNextIDs(ctx context.Context, water consistency.HighWater, h *eventstore.History) (recordErr string, err error) {
+	if err := water.Restored(ctx, h); err != nil {
+		return "", err
+	}
 	records, err := a.Open.Records(ctx)
 	var batch domain.BatchID
 	var job domain.JobID
@@ -48,11 +47,11 @@ func (a *App) above(ctx context.Context, h *eventstore.History) (unasked string,
 		return "", ctx.Err()
 	}
 	if err != nil {
-		unasked = err.Error() // the tree can be restored without them
+		recordErr = err.Error() // the tree can be restored without them
 	}
-	h.NextBatch = min(max(h.NextBatch, batch.Number()+1)+idGap, domain.MaxID+1)
-	h.NextJob = min(max(h.NextJob, job.Number()+1)+idGap, domain.MaxID+1)
-	return unasked, nil
+	h.NextBatch = min(max(h.NextBatch, batch.Number()+1)+consistency.IDGap, domain.MaxID+1)
+	h.NextJob = min(max(h.NextJob, job.Number()+1)+consistency.IDGap, domain.MaxID+1)
+	return recordErr, nil
 }
 
 // RestoreZooKeeper restores a lost tree from the log, in an empty root: batches, jobs,
@@ -64,29 +63,33 @@ func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress
 	if err != nil {
 		return r, err
 	}
-	h, err := consistency.FoldAll(ctx, log, progress)
-	if err != nil {
-		return r, err
+	var tree eventstore.Restorer
+	var water consistency.HighWater
+	var lost []string
+	var older bool
+	var h eventstore.History
+	if !a.DryRun {
+		tree, water, older, lost, err = a.openOlder(ctx, log)
 	}
-	if h.Events == 0 {
+	if err == nil {
+		h, err = consistency.FoldAll(ctx, log, progress)
+	}
+	h.Replaces = older
+	if err == nil && h.Events == 0 {
 		return r, errorf(Refused, "when it is lost too, `accession restore log` restores it from the tables first", "the log is empty")
 	}
-	unasked, err := a.above(ctx, &h)
+	if err == nil {
+		r.RecordError, err = a.raiseNextIDs(ctx, water, &h)
+	}
 	if err != nil {
 		return r, err
 	}
-	r = Restored{RecordUnasked: unasked, What: domain.RestoredZooKeeper, Events: int64(h.Events), Batches: len(h.Batches), Jobs: len(h.Jobs), Settings: len(h.Settings), Epoch: h.Epoch + 1, DryRun: a.DryRun}
+	r = Restored{RecordError: r.RecordError, What: domain.RestoredZooKeeper, Events: int64(h.Events), Batches: len(h.Batches), Jobs: len(h.Jobs), Settings: len(h.Settings), Epoch: h.Epoch + 1, DryRun: a.DryRun, Missing: lost}
 	if a.DryRun {
 		return r, nil
 	}
-	tree, err := a.Open.Restorer(ctx)
-	if err != nil {
-		return r, err
-	}
 	err = tree.Restore(ctx, h, func(done, total int) {
-		if progress != nil {
-			progress(VerifyProgress{Doing: "making the tree", Done: done, Total: total})
-		}
+		consistency.ProgressFunc(progress).Report("making the tree", done, total)
 	})
 	if err == nil {
 		err = a.noteRestore(ctx, &r)
@@ -95,6 +98,25 @@ func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress
 		return r, err
 	}
 	return r, tree.Restored(ctx)
+}
+
+// openOlder opens the live state for its restore, and reports whether it is an older copy,
+// whose outbox is brought to the log first; lost is what does not fit there.
+func (a *App) openOlder(ctx context.Context, log eventstore.Log) (tree eventstore.Restorer, water consistency.HighWater, older bool, lost []string, err error) {
+	o := consistency.Opening{Log: log}
+	if tree, err = a.Open.Restorer(ctx); err == nil {
+		o.Live, err = a.Open.Inspect(ctx)
+	}
+	if err == nil {
+		o.HighWater, err = a.Open.HighWater(ctx)
+	}
+	if err == nil {
+		older, lost, err = consistency.SaveOlder(ctx, o, tree)
+	}
+	if why, ok := errors.AsType[*consistency.Older](err); ok {
+		err = errorf(Refused, "the log comes first: `accession restore log`", "%w", why)
+	}
+	return tree, o.HighWater, older, lost, err
 }
 
 // noteRestore writes a restore into the history of maintenance.
@@ -154,8 +176,11 @@ func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r 
 	if err != nil {
 		return r, err
 	}
+	if err := a.saw(ctx, log, info, live); err != nil {
+		return r, err
+	}
 	r.Rebuild, r.TreeLost = !done.Aligned, lost && info.Last > 0
-	if err := a.adopt(ctx, &r, done, live); err != nil {
+	if err := a.adopt(ctx, &r, done, info, live); err != nil {
 		return r, err
 	}
 	if done.NewStream && done.Aligned {
@@ -166,14 +191,31 @@ func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r 
 	return r, live.Restored(ctx)
 }
 
-// adopt begins an epoch for a new stream and writes what was restored into the history
-// of maintenance. If the tree is lost too, the restore of the tree does both, because
-// it needs an empty tree.
-func (a *App) adopt(ctx context.Context, r *Restored, done consistency.LogRestored, live eventstore.Restorer) (err error) {
-	if r.TreeLost || done.Events == 0 && !done.NewStream {
-		return nil
+// saw notes in the live state what the log holds last: a restored event may have another
+// sequence than before.
+func (a *App) saw(ctx context.Context, log eventstore.Log, info eventstore.LogInfo, live eventstore.Restorer) error {
+	for e, err := range log.Read(ctx, eventstore.ReadOptions{From: info.Last, To: info.Last}) {
+		if err != nil {
+			return err
+		}
+		return live.Saw(ctx, info.Last, e.ID())
 	}
-	if done.NewStream {
+	return nil
+}
+
+// adopt begins an epoch for a new stream, or for one that stays short, and writes what was
+// restored into the history of maintenance. If the tree is lost too, the restore of the
+// tree does both, because it needs an empty tree.
+func (a *App) adopt(ctx context.Context, r *Restored, done consistency.LogRestored, log eventstore.LogInfo, live eventstore.Restorer) error {
+	water, err := a.Open.HighWater(ctx)
+	if err != nil {
+		return err
+	}
+	short, err := water.Short(ctx, log.Last)
+	if err != nil || r.TreeLost || done.Events == 0 && !done.NewStream && !short {
+		return err
+	}
+	if done.NewStream || short {
 		if r.Epoch, err = live.NewEpoch(ctx); err != nil {
 			return err
 		}

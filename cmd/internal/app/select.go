@@ -5,77 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"strings"
-	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/selection"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Selection selects events of the history; empty fields select all, and what is given
-// must all hold.
-type Selection struct {
-	From, To     uint64    // sequences in the log, both included; 0 = no bound
-	Since, Until time.Time // by the log's clock: from Since on, before Until
-	Batch        domain.BatchID
-	Job          domain.JobID    // the job's own and its files'
-	File         domain.FileHash // the file's own
-	Types        []string        // such as job.failed, or job.* for all of a kind
-	Actors       []string        // such as user/maria, or daemon/* for all with this prefix
-}
+// Selection selects events of the history.
+type Selection = selection.Selection
 
-// all reports whether the selection is only by sequence or time.
-func (s Selection) all() bool {
-	return s.Batch == "" && s.Job == "" && s.File == "" && len(s.Types) == 0 && len(s.Actors) == 0
-}
-
-// check reports everything that is wrong with the selection.
-func (s Selection) check() error {
-	var faults []string
-	if s.To > 0 && s.From > s.To {
-		faults = append(faults, fmt.Sprintf("from %d to %d there is nothing", s.From, s.To))
-	}
-	if !s.Since.IsZero() && !s.Until.IsZero() && !s.Since.Before(s.Until) {
-		faults = append(faults, fmt.Sprintf("since %s until %s there is nothing", s.Since.Format(time.RFC3339), s.Until.Format(time.RFC3339)))
-	}
-	for _, t := range s.Types {
-		if !slices.ContainsFunc(domain.Registry, func(d domain.EventDef) bool { return fits(t, string(d.Type)) }) {
-			faults = append(faults, fmt.Sprintf("no event type is %q: give one such as job.failed, or all of a kind such as job.*", t))
-		}
-	}
-	if len(faults) > 0 {
-		return &Error{Kind: Invalid, What: "select events", Err: errors.New(strings.Join(faults, "; ")), Hint: "batch.*, job.*, file.* and setting.* select all of a kind; `accession events tail` shows the types of new events"}
+// checkSelection reports everything that is wrong with a selection.
+func checkSelection(s Selection) error {
+	if err := s.Check(); err != nil {
+		return &Error{Kind: Invalid, What: "select events", Err: err, Hint: "batch.*, job.*, file.* and setting.* select all of a kind; `accession events tail` shows the types of new events"}
 	}
 	return nil
-}
-
-// holds reports whether the selection has the event.
-func (s Selection) holds(r domain.Recorded) bool {
-	one := func(words []string, word string) bool {
-		return len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return fits(w, word) })
-	}
-	return (s.Batch == "" || r.BatchID == s.Batch) && (s.Job == "" || ofJob(r, s.Job)) &&
-		(s.File == "" || r.Aggregate == s.File.Aggregate()) && one(s.Types, string(r.Type)) && one(s.Actors, string(r.Actor))
-}
-
-// ofJob reports whether the event is the job's own, or one of its files'.
-func ofJob(r domain.Recorded, id domain.JobID) bool {
-	if r.Aggregate == id.Aggregate() {
-		return true
-	}
-	m, ok := domain.MoveOfFile(r.Data)
-	return ok && m.JobID == id
-}
-
-// fits compares a word with a pattern, whose last character may be a star.
-func fits(pattern, word string) bool {
-	if begin, ok := strings.CutSuffix(pattern, "*"); ok {
-		return strings.HasPrefix(word, begin)
-	}
-	return pattern == word
 }
 
 // within cuts an interval of the log to the bounds; last 0 = no end.
@@ -121,7 +67,7 @@ func (a *App) Select(ctx context.Context, s Selection) (sel *Selected, err error
 }
 
 func (a *App) selectEvents(ctx context.Context, s Selection, follow bool) (*Selected, error) {
-	if err := s.check(); err != nil {
+	if err := checkSelection(s); err != nil {
 		return nil, err
 	}
 	log, info, err := a.log(ctx)
@@ -230,7 +176,7 @@ func (s *Selected) Recorded(ctx context.Context, looked func(n uint64)) iter.Seq
 				if looked != nil && s.Sequences > 0 {
 					looked(before + r.Seq - sp.from + 1)
 				}
-				if s.s.holds(r) && !yield(r, nil) {
+				if s.s.Holds(r) && !yield(r, nil) {
 					return
 				}
 			}

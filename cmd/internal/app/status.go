@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/standing"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
@@ -27,8 +28,24 @@ type Status struct {
 	Outbox     *OutboxStatus     `json:"outbox"`
 	Log        *LogStatus        `json:"log"`
 	Projection *ProjectionStatus `json:"projection"`
+	Audit      *AuditPass        `json:"audit"` // nil = the auditor was never started, or PostgreSQL does not answer
+	Types      *TypesStatus      `json:"types"` // nil = there is no stream by types, or NATS does not answer
 	Epoch      int64             `json:"epoch"`
+
+	// What stands still. A part that is nil is not known.
+	Pauses     []standing.Hold       `json:"pauses"`
+	Holds      []standing.Hold       `json:"holds"`
+	Unserved   []standing.Unserved   `json:"unserved"`   // states in which no process works
+	Oldest     []standing.Oldest     `json:"oldest"`     // what has waited longest in each state
+	Unreadable []standing.Unreadable `json:"unreadable"` // of what has waited longest
+	Overdue    *int                  `json:"overdue"`    // attempts at files, counted up to 1000
+	Standing   []standing.Line       `json:"standing"`   // all that, and what else needs a person, in sentences
+
+	candidates *standing.Candidates
 }
+
+// TypesStatus says how far the stream by types is behind the log.
+type TypesStatus = standing.Types
 
 // ServerStatus says whether a server answers.
 type ServerStatus struct {
@@ -107,7 +124,33 @@ func (a *App) Status(ctx context.Context) Status {
 	if s.Projection != nil && s.Log != nil {
 		a.statusLag(ctx, &s)
 	}
+	a.statusStanding(ctx, &s)
 	return s
+}
+
+// statusStanding adds what more than one server has to say of what stands still.
+func (a *App) statusStanding(ctx context.Context, s *Status) {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	now := time.Now()
+	if s.candidates != nil && s.Outbox != nil {
+		if live, err := a.Open.Live(ctx); err == nil {
+			s.Oldest, s.Unreadable, _ = s.candidates.Look(ctx, live, now)
+		}
+	}
+	f := standing.Facts{Pauses: s.Pauses, Holds: s.Holds, Unserved: s.Unserved, Oldest: s.Oldest, Unreadable: s.Unreadable, Types: s.Types}
+	if s.candidates != nil && s.Log != nil {
+		if n, err := a.Open.Overdue(ctx); err == nil {
+			s.Overdue, f.Overdue = &n, n
+		}
+	}
+	if s.Projection != nil {
+		f.Poison = s.Projection.HeldEvents
+	}
+	if p := s.Audit; p != nil {
+		f.Audit = &standing.Audit{Complete: p.Last, Findings: p.Findings, Corrupt: p.Corrupt}
+	}
+	s.Standing = standing.Lines(f, now)
 }
 
 func (a *App) statusLive(ctx context.Context, s *Status) error {
@@ -128,14 +171,21 @@ func (a *App) statusLive(ctx context.Context, s *Status) error {
 		s.Queues = append(s.Queues, QueueStatus{State: state, Jobs: o.Queues[state]})
 	}
 	s.Outbox, s.Epoch = &OutboxStatus{Unsent: o.Outbox.Unsent, Seconds: o.Outbox.Oldest.Seconds()}, o.Epoch
-	return nil
+	s.Unserved = standing.NotServed(o)
+	holds, err := live.Holds(ctx)
+	if err == nil {
+		s.Pauses, s.Holds = standing.Holds(holds)
+	}
+	return err
 }
 
 func (a *App) statusLog(ctx context.Context, s *Status) error {
 	_, info, err := a.log(ctx)
-	if err == nil {
-		s.Log = &LogStatus{Name: info.Name, Last: info.Last}
+	if err != nil {
+		return err
 	}
+	s.Log = &LogStatus{Name: info.Name, Last: info.Last}
+	s.Types, err = a.Open.TypesLag(ctx)
 	return err
 }
 
@@ -152,11 +202,21 @@ func (a *App) statusTables(ctx context.Context, s *Status) error {
 	if err != nil {
 		return err
 	}
+	if records, err := a.Open.Records(ctx); err == nil {
+		s.Audit, _ = records.Audit(ctx) // an older schema does not have it
+	}
 	n, err := query.CountBatches(ctx, db)
 	for _, state := range domain.BatchStates {
 		if n[state] > 0 {
 			s.Batches = append(s.Batches, BatchesStatus{State: state, Batches: n[state]})
 		}
+	}
+	if err != nil {
+		return err
+	}
+	found, err := standing.Find(ctx, db)
+	if err == nil {
+		s.candidates = &found
 	}
 	return err
 }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -13,12 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
+	"github.com/accession-ingest/accession/domain/text"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -34,11 +33,16 @@ type Deposit struct {
 	Submitter string // required
 	Payload   string // required: http or https URL, or the path of a local file
 	Type      domain.SubmissionType
-	Mode      string // add (also when empty) or update
-	Digest    string // of the payload, ALGORITHM:HEX; "" = none given
+	Mode      string   // add (also when empty) or update
+	Digest    string   // of the payload, ALGORITHM:HEX; "" = none given
+	Primary   string   // identifier of the one object, "" = none given; see LocalIDs
+	LocalIDs  []string // the depositor's own names of the one object
 	Title     string
 	Creator   string
 	Date      string
+	// Key makes the deposit recognisable: under the key of a submitter one batch is made,
+	// however often the deposit is requested. "" = each request makes one.
+	Key string
 }
 
 // Submitted is the batch that a deposit has created.
@@ -47,6 +51,11 @@ type Submitted struct {
 	Version    int64                 `json:"version"`
 	Type       domain.SubmissionType `json:"type"`
 	PayloadURL string                `json:"payload_url"` // without its query, which may be a secret
+	// SameAs is the newest earlier batch of the same payload, by its digest, from the same
+	// submitter for the same profile; "" = none is known.
+	SameAs domain.BatchID `json:"same_as,omitempty"`
+	// Again says that an earlier request under the same key has made the batch.
+	Again bool `json:"again,omitempty"`
 }
 
 // Submit creates a batch for a deposit (B1). It stores a local file in the object store
@@ -61,10 +70,11 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if err != nil {
 		return s, err
 	}
-	if _, err := profiles.Get(sub.ProfileName); err != nil {
+	p, err := profiles.Get(sub.ProfileName)
+	if err != nil {
 		return s, err
 	}
-	// Check that there is room before anything is stored.
+	sub.ProfileVersion = p.Version
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return s, err
@@ -73,14 +83,25 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if err != nil {
 		return s, err
 	}
-	if err := live.Room(ctx); err != nil {
+	once, err := a.once(ctx, d)
+	if err != nil {
 		return s, err
 	}
+	// Check that there is room before anything is stored.
+	if !once.before() {
+		if err := live.Room(ctx); err != nil {
+			return s, err
+		}
+	}
+	sub.Received = domain.At(handler.Clock())
 	if err := a.upload(ctx, d.Payload, local, &sub); err != nil {
 		return s, err
 	}
-	id, err := live.ReserveBatchID(ctx)
+	id, err := once.reserve(ctx, live, sub)
 	if err != nil {
+		return s, err
+	}
+	if s, found, err := once.accepted(ctx, live, id); found || err != nil {
 		return s, err
 	}
 	res, err := handler.Batch(ctx, id, domain.SubmitBatch{Submission: sub}, a.meta())
@@ -88,14 +109,33 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 		err = fmt.Errorf("the deposit may have become %s: look for it before you submit again: %w", id, err)
 	}
 	if err != nil {
-		return s, err
+		return once.overtaken(ctx, live, id, err)
 	}
-	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL}, nil
+	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL, SameAs: a.sameAs(ctx, id, sub)}, nil
 }
 
-// upload stores a local file in the object store. If the depositor gave no digest it
-// adds one, so that later steps can check the content. If a URL contains a secret, the
-// records keep the whole URL and the submission gets its public form.
+// sameAsLimit is how long an accepted deposit is compared with earlier ones.
+const sameAsLimit = 3 * time.Second
+
+// sameAs returns the newest earlier batch of the same payload. The deposit is accepted:
+// that it cannot be compared with others, as without PostgreSQL, is no fault of it.
+func (a *App) sameAs(ctx context.Context, id domain.BatchID, sub domain.Submission) domain.BatchID {
+	if sub.DigestValue == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, sameAsLimit)
+	defer cancel()
+	records, err := a.Open.Records(ctx)
+	if err != nil {
+		return ""
+	}
+	earlier, _ := records.KeepDeposit(ctx, id, sub) // it is only a hint
+	return earlier
+}
+
+// upload stores what the later steps read: a local file in the object store, and a URL
+// that contains a secret in the records. The submission gets the URL to read it by, for
+// a secret one without the secret, and for a file its digest unless the depositor gave one.
 func (a *App) upload(ctx context.Context, payload string, local bool, sub *domain.Submission) error {
 	if !local {
 		if !record.Revealing(payload) {
@@ -136,7 +176,8 @@ func openLocal(path string) (*os.File, error) {
 	return f, nil
 }
 
-// check returns the submission, and an error that lists all faults of the deposit.
+// check returns the submission, and whether its payload is a local file. The error lists
+// all faults of the fields together; what they say as a whole is checked after them.
 func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -152,7 +193,7 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 		fault("mode %q is neither %s nor %s", d.Mode, modeAdd, modeUpdate)
 	}
 	if d.Digest != "" {
-		if sub.DigestAlgorithm, sub.DigestValue, err = parseDigest(d.Digest); err != nil {
+		if sub.DigestAlgorithm, sub.DigestValue, err = manifest.ParseDigest(d.Digest); err != nil {
 			fault("digest: %v", err)
 		}
 	}
@@ -182,24 +223,15 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 		}
 		return sub, local, &Error{Kind: Invalid, What: "submit", Err: errors.New(strings.Join(faults, "; ")), Hint: hint}
 	}
-	if sub.SubmissionMode == modeUpdate && !sub.Type.Batch() {
-		return sub, local, &Error{Kind: Invalid, What: "submit", Err: fmt.Errorf("an update must name its object, which a deposit of type %s cannot", sub.Type),
-			Hint: fmt.Sprintf("list it in a manifest of many, with its identifier in the column %s or %s", manifest.PrimaryIdentifier, manifest.LocalIdentifier)}
+	sub.Primary, sub.LocalIDs = d.Primary, d.LocalIDs
+	if d.Key != "" {
+		sub.KeySHA256 = hexSHA256([]byte(d.Key))
+	}
+	named := sub.Primary != "" || len(sub.LocalIDs) > 0
+	if what, hint := manifest.CheckNamed(string(sub.Type), sub.Type.Batch(), named, sub.SubmissionMode == modeUpdate); what != "" {
+		return sub, local, &Error{Kind: Invalid, What: "submit", Err: errors.New(what), Hint: hint}
 	}
 	return sub, local, nil
-}
-
-func parseDigest(s string) (algorithm, value string, err error) {
-	name, hex, ok := strings.Cut(s, ":")
-	if !ok {
-		return "", "", errors.New("write ALGORITHM:HEX, such as sha256:9f86d0…")
-	}
-	a, err := manifest.ParseAlgorithm(name)
-	if err != nil {
-		return "", "", err
-	}
-	value, err = a.CheckDigest(hex)
-	return string(a), value, err
 }
 
 func join[T ~string](list []T) string {
@@ -220,7 +252,13 @@ const (
 // textFaults reports what is wrong with a deposit's texts, each field once.
 func (d Deposit) textFaults(local bool) (faults []string) {
 	texts := []struct{ field, text string }{
-		{"profile", d.Profile}, {"submitter", d.Submitter}, {"title", d.Title}, {"creator", d.Creator}, {"date", d.Date},
+		{"profile", d.Profile}, {"submitter", d.Submitter}, {"title", d.Title}, {"creator", d.Creator}, {"date", d.Date}, {"identifier", d.Primary},
+	}
+	for _, id := range d.LocalIDs {
+		texts = append(texts, struct{ field, text string }{"local id", id})
+		if id == "" || strings.TrimSpace(id) != id || strings.Contains(id, ";") {
+			faults = append(faults, fmt.Sprintf("the local id %q is empty, or has a semicolon or blanks around it", id))
+		}
 	}
 	if !local { // its characters are checked as those of a URL
 		texts = append(texts, struct{ field, text string }{"payload's URL", d.Payload})
@@ -229,6 +267,9 @@ func (d Deposit) textFaults(local bool) (faults []string) {
 			faults = append(faults, err.Error())
 		}
 	}
+	if d.Key != "" && (len(d.Key) > maxKey || !text.Valid(d.Key)) {
+		faults = append(faults, fmt.Sprintf("the idempotency key has %d bytes, or is not text: use at most %d bytes of it", len(d.Key), maxKey))
+	}
 	total := 0
 	for _, t := range texts {
 		total += len(t.text)
@@ -236,14 +277,12 @@ func (d Deposit) textFaults(local bool) (faults []string) {
 		case len(t.text) > maxText:
 			faults = append(faults, fmt.Sprintf("the %s has %d bytes, more than %d: shorten it", t.field, len(t.text), maxText))
 		case t.field == "payload's URL":
-		case !utf8.ValidString(t.text):
-			faults = append(faults, fmt.Sprintf("the %s is not UTF-8: write it in UTF-8", t.field))
-		case strings.ContainsFunc(t.text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
-			faults = append(faults, fmt.Sprintf("the %s holds a control character or a line break: remove it", t.field))
+		case !text.Valid(t.text):
+			faults = append(faults, fmt.Sprintf("the %s %v", t.field, text.Check(t.text)))
 		}
 	}
 	if len(faults) == 0 && total > maxTexts {
-		faults = append(faults, fmt.Sprintf("what is said about the deposit has %d bytes, more than %d: shorten the longest", total, maxTexts))
+		faults = append(faults, fmt.Sprintf("the texts of the deposit have %d bytes together, more than %d: shorten the longest", total, maxTexts))
 	}
 	return faults
 }
@@ -285,30 +324,15 @@ func guess(payload string, local bool) (domain.SubmissionType, error) {
 // checkm is the extension of manifests.
 const checkm = ".checkm"
 
-// typeOf reads the head of a local file: a manifest names its profile there. A file
-// that does not begin as a manifest, or is empty, is a plain file.
+// typeOf reads the head of a local file.
 func typeOf(r io.Reader) (domain.SubmissionType, error) {
-	lines := bufio.NewScanner(io.LimitReader(r, 64<<10))
-	begun := false
-	for ; lines.Scan(); begun = true {
-		line := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "\ufeff")
-		if !begun && !strings.HasPrefix(line, "#%checkm") {
-			return domain.TypeFile, nil
-		}
-		if rest, ok := strings.CutPrefix(line, "#%profile"); ok {
-			p, err := manifest.ProfileOf(strings.Trim(rest, "| \t"))
-			if err != nil {
-				return "", &Error{Kind: Invalid, What: "submit", Err: err, Hint: "correct the manifest, or say with --type what it is"}
-			}
-			return domain.SubmissionType(p.SubmissionType()), nil
-		}
-		if line != "" && !strings.HasPrefix(line, "#") {
-			break
-		}
+	head, err := io.ReadAll(io.LimitReader(r, 64<<10))
+	if err != nil {
+		return "", err
 	}
-	if !begun { // empty, or a first line without an end
-		return domain.TypeFile, nil
+	t, err := manifest.Detect(head)
+	if err != nil {
+		err = &Error{Kind: Invalid, What: "submit", Err: err, Hint: "correct the manifest, or say with --type what it is"}
 	}
-	// A damaged manifest is reported when it is read as an object manifest.
-	return domain.TypeObjectManifest, nil
+	return domain.SubmissionType(t), err
 }

@@ -3,14 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -130,7 +129,7 @@ the same exit codes.`,
 			if watch {
 				return p.follow(ctx, a, id, 0)
 			}
-			return show(p, v, writeBatch)
+			return show(p, v, views.Batch)
 		}),
 	}
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "follow it until it is at rest")
@@ -138,62 +137,6 @@ the same exit codes.`,
 	atFlag(c, &then)
 	c.MarkFlagsMutuallyExclusive("watch", "at")
 	return c
-}
-
-func writeBatch(w io.Writer, v app.BatchView) {
-	writeAsOf(w, v.At)
-	var files [][2]any
-	if v.FileCounts.FilesListed > 0 {
-		files = [][2]any{{"files", fileCounts(v.FileCounts)}, {"bytes", byteCounts(v.FileCounts)}}
-	}
-	writeSummary(w, v.BatchSummary, append(files, mailLines(v)...)...)
-	if !v.Projected {
-		fmt.Fprintln(w, "\nits jobs are not in the tables yet")
-		return
-	}
-	fmt.Fprintln(w)
-	writeJobs(w, v.Jobs)
-	truncatedJobs(w, v.BatchID, len(v.Jobs), v.JobsTotal)
-}
-
-// writeSummary writes what a batch is, how it adds up, and more lines.
-func writeSummary(w io.Writer, b app.BatchSummary, more ...[2]any) {
-	jobs := "not listed yet"
-	if b.RowsListed != nil {
-		jobs = fmt.Sprintf("%d listed = %d completed + %d failed + %d held + %d deleted + %d in progress",
-			*b.RowsListed, b.JobsCompleted, b.JobsFailed, b.JobsHeld, b.JobsDeleted, b.JobsInProgress)
-	}
-	render.Pairs(w, slices.Concat([][2]any{
-		{"batch", b.BatchID}, {"status", b.Status}, {"reason", render.ClassifiedReason(b.ReasonCode, b.ReasonClass, b.ReasonMessage)},
-		{"title", export.Line(b.ErcWhat)}, {"submitter", export.Line(b.Submitter)}, {"profile", b.ProfileName},
-		{"type", b.Type}, {"file", export.Line(b.FileName)}, {"jobs", jobs},
-		{"submitted", render.Time(render.Deref(b.SubmittedAt))}, {"reported", render.Time(render.Deref(b.ReportedAt))},
-	}, more)...)
-}
-
-// mailLines returns a line for each mail about the batch.
-func mailLines(v app.BatchView) (lines [][2]any) {
-	if v.At == nil && v.Projected && v.ReportedAt != nil && !slices.ContainsFunc(v.Messages, func(m app.Message) bool { return m.About != "queued" }) {
-		lines = append(lines, [2]any{"report mail", "none was sent"})
-	}
-	for _, m := range v.Messages {
-		what := m.About
-		if m.Again {
-			what += " again"
-		}
-		how := fmt.Sprintf("%s %s, %d address(es), attempts: %d", m.State, render.Time(m.LastAttemptAt.Time), m.Recipients, m.Attempts)
-		if m.By != "" {
-			how += ", by " + export.Line(m.By)
-		}
-		if m.Again && m.Reason != "" && m.Error == "" {
-			how += " (" + export.Line(m.Reason) + ")"
-		}
-		if m.Error != "" {
-			how += ": " + export.Line(m.Error)
-		}
-		lines = append(lines, [2]any{what + " " + string(m.Channel), how})
-	}
-	return lines
 }
 
 func (p *program) batchReport() *cobra.Command {
@@ -214,36 +157,11 @@ erases no earlier failure. With --at, report as of that time.`,
 			}
 			return a.BatchReportAt(ctx, id, then, limit)
 		}, func(w io.Writer, v app.BatchReportView) {
-			writeAsOf(w, v.At)
-			writeReport(w, v)
+			views.AsOf(w, v.At)
+			views.Report(w, v)
 		}),
 	}
 	limitFlag(c, &limit, 1000, "jobs and failed attempts")
 	atFlag(c, &then)
 	return c
-}
-
-func writeReport(w io.Writer, v app.BatchReportView) {
-	writeSummary(w, v.BatchSummary)
-	fmt.Fprintln(w)
-	writeJobs(w, v.Jobs)
-	truncatedJobs(w, v.BatchID, len(v.Jobs), v.JobsTotal)
-	fmt.Fprintln(w)
-	if len(v.Jobs) == 0 && v.ReasonCode != nil {
-		fmt.Fprintf(w, "no job was created: %s\n", render.Reason(v.ReasonCode, v.ReasonMessage))
-		return
-	}
-	writeRetries(w, v.Retries)
-	render.Truncated(w, len(v.Retries), v.RetriesTotal, "failed attempts", "--limit")
-}
-
-func truncatedJobs(w io.Writer, id string, shown int, total int64) {
-	render.Truncated(w, shown, total, "jobs", fmt.Sprintf("--limit or `accession job ls --batch %s`", id))
-}
-
-// writeAsOf writes as of when something is shown.
-func writeAsOf(w io.Writer, at *app.AsOf) {
-	if at != nil {
-		fmt.Fprintf(w, "as of sequence %d of the log, %s\n\n", at.Seq, at.Stored.Local().Format("2006-01-02 15:04:05.000"))
-	}
 }

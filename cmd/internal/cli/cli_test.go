@@ -94,7 +94,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"file requeue 42", 2, []string{`"42" is not a file's hash: want 64`}},
 		{"file skip " + sampleHash, 2, []string{"leaving a file out needs a reason", "hint: say why with --reason"}},
 		{"file skip --reason unwanted " + sampleHash, 5, []string{"accession: nats: "}},
-		{"serve --roles cook", 2, []string{`there is no role "cook": choose all, daemons, relay, projector or sweeper`}},
+		{"serve --roles cook", 2, []string{`there is no role "cook": choose all, daemons, relay, projector, sweeper, auditor, types`}},
 		{"--set nonsense config check", 2, []string{"nonsense (flag --set): it has no ="}},
 		{"--set outbox_shards=0 --log-level loud config check", 2, []string{"faults in the settings: 2", "outbox_shards (flag)", "log_level (flag)", "hint: `accession config print`"}},
 		{"--set outbox_shards=0 batch ls", 2, []string{"outbox_shards (flag): 0 is out of bounds"}},
@@ -106,7 +106,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"foo", 2, []string{"unknown command \"foo\" for \"accession\"\n"}},
 		{"submit file.txt", 2, []string{"submit: no profile is given", "hint: name the collection's profile with --profile; `accession profile ls`"}},
 		{"submit --profile maps --mode sideways --digest md5:1 ftp://h/x", 2, []string{"mode \"sideways\"", "digest: the digest has 1 digits", "neither http nor https"}},
-		{"submit --profile maps --mode update https://h/x.txt", 2, []string{"an update must name its object", "hint: list it in a manifest of many"}},
+		{"submit --profile maps --mode update https://h/x.txt", 2, []string{"an update must name its object", "hint: give its identifier with --identifier"}},
 		{"submit --profile maps --title " + strings.Repeat("x", 5000) + " https://h/x.txt", 2, []string{"the title has 5000 bytes"}},
 		{"submit --profile maps no-such-file", 4, []string{"submit: open no-such-file", "hint: give the path of a file, or a URL"}},
 		{"submit --profile charts https://example.org/x.txt", 4, []string{`no profile is named "charts"; known are: maps`}},
@@ -179,37 +179,6 @@ func TestConfigPrintIsForProgramsToo(t *testing.T) {
 	var rows []config.Row
 	if err := json.Unmarshal([]byte(out), &rows); err != nil || code != 0 || len(rows) != len(config.Keys()) {
 		t.Errorf("code %d, %v, %s%s", code, err, out, errs)
-	}
-}
-
-func TestLinesAreWorthTelling(t *testing.T) {
-	t.Parallel()
-	l := lines{seen: map[domain.JobState]bool{}}
-	now := func(s domain.BatchState, jobs map[domain.JobState]int) app.Progress {
-		return app.Progress{State: s, Listed: 3, Completed: jobs[domain.JobCompleted], Jobs: jobs}
-	}
-	for i, c := range []struct {
-		p    app.Progress
-		want bool
-	}{
-		{now("pending", nil), true},
-		{now("pending", nil), false},
-		{now("pending", map[domain.JobState]int{"pending": 1}), true},
-		{now("pending", map[domain.JobState]int{"pending": 2}), false},
-		{now("processing", map[domain.JobState]int{"pending": 2}), true},
-		{now("processing", map[domain.JobState]int{"estimating": 1, "pending": 1}), true},
-		{now("processing", map[domain.JobState]int{"estimating": 2}), false},
-		{now("processing", map[domain.JobState]int{"estimating": 1, "completed": 1}), true},
-		{now("processing", map[domain.JobState]int{"completed": 2}), true},
-	} {
-		if got := l.worth(c.p); got != c.want {
-			t.Errorf("%d: %v, want %v", i, got, c.want)
-		}
-	}
-	p := now("failed", map[domain.JobState]int{"completed": 2, "failed": 1})
-	p.Batch, p.Failed = "bid0000000001", 1
-	if got := summary(p); got != "bid0000000001 failed: 3 jobs listed, 2 completed, 1 failed" {
-		t.Error(got)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 )
 
 func (p *program) collection() *cobra.Command {
+	all := false
 	changes := verbs(p, "COLLECTION", "collection", anyName,
 		verb[string]{
 			name:  "hold",
@@ -26,9 +27,18 @@ answered, no job of them leaves pending for work; jobs past pending continue.`,
 			name:  "release",
 			short: "End the hold on a collection",
 			long: `End the hold on collections. Batches and jobs that are held because of it stay held;
-release them with ` + "`accession batch release` and `accession job release`.",
-			example: "  accession collection release maps --reason \"terms signed\"",
-			do:      (*app.App).ReleaseCollection,
+release them with ` + "`accession batch release` and `accession job release`" + `, or with --all.
+--all also works when the hold has ended before. What an operator has held stays.`,
+			example: "  accession collection release maps --all --dry-run\n  accession collection release maps --all --reason \"terms signed\"",
+			flags: func(c *cobra.Command) {
+				c.Flags().BoolVar(&all, "all", false, "also release the batches and jobs that wait because of the hold")
+			},
+			do: func(a *app.App, ctx context.Context, name, why string) (app.Changed, error) {
+				if all {
+					return a.ReleaseHeld(ctx, name, why)
+				}
+				return a.ReleaseCollection(ctx, name, why)
+			},
 		})
 	return group(&cobra.Command{
 		Use:   "collection",

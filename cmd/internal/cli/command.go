@@ -19,6 +19,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -73,7 +74,7 @@ func answer[V any](p *program, ask func(ctx context.Context, a *app.App, args []
 // show writes v as JSON with -o json, else with write.
 func show[V any](p *program, v V, write func(io.Writer, V)) error {
 	if p.output == "json" {
-		enc := json.NewEncoder(p.Out)
+		enc := json.NewEncoder(export.NewEscaping(p.Out))
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)
@@ -169,10 +170,11 @@ func (p *program) logger(cfg config.Config, level *slog.LevelVar) *slog.Logger {
 		level.Set(slog.LevelInfo)
 	}
 	opts := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler = slog.NewJSONHandler(export.NewEscaping(p.Err), opts)
 	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && p.LogTerminal {
-		return slog.New(slog.NewTextHandler(p.Err, opts))
+		handler = slog.NewTextHandler(p.Err, opts)
 	}
-	return slog.New(slog.NewJSONHandler(p.Err, opts))
+	return export.ForLibraries(slog.New(handler))
 }
 
 // quiet returns the logger of a command that reports its own errors: what the drivers
@@ -181,7 +183,7 @@ func (p *program) quiet(cfg config.Config) *slog.Logger {
 	if cfg.LogLevel == "debug" {
 		return p.logger(cfg, &slog.LevelVar{})
 	}
-	return slog.New(slog.DiscardHandler)
+	return export.ForLibraries(slog.New(slog.DiscardHandler))
 }
 
 // userName returns the name of the user who runs the program, as events record it.

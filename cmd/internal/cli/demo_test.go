@@ -8,20 +8,6 @@ import (
 	"testing"
 )
 
-// TestDemoSaysHowToCallItAgain: with the program as it was called, and the
-// directory that was given.
-func TestDemoSaysHowToCallItAgain(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	d := &demo{p: &program{IO: IO{Out: &b}}, called: "bin/accession", dirFlag: " --dir /tmp/mine"}
-	d.next("/tmp/mine", "postgres://x")
-	for _, want := range []string{"\n  bin/accession stack --dir /tmp/mine\n", "\n  bin/accession demo --keep-running --dir /tmp/mine\n"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%q is not said:\n%s", want, b.String())
-		}
-	}
-}
-
 // TestDemoLeavesOthersAlone: a directory that is not a demonstration's, and one in
 // which another runs.
 func TestDemoLeavesOthersAlone(t *testing.T) {

@@ -3,15 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/diffs"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
@@ -55,126 +52,8 @@ Exit code 0: the rows are equal; 21: they differ; 22: they could not be compared
 // showDiff is show, which also writes CSV.
 func (p *program) showDiff(d app.Diff) error {
 	if p.output == export.FormatCSV {
-		truncatedDiffs(p.Err, d)
-		return writeDiffCSV(p.Out, d)
+		diffs.Truncated(p.Err, d)
+		return diffs.WriteCSV(p.Out, d)
 	}
-	return show(p, d, writeDiff)
-}
-
-// difference is a changed value, or a row that is in one generation only.
-type difference struct {
-	table, key, change, column string
-	before, after              *string
-}
-
-func differences(d app.Diff) (all []difference) {
-	for _, t := range d.Tables {
-		for _, r := range t.Rows {
-			key := strings.Join(r.Key, " ")
-			if len(r.Columns) == 0 {
-				all = append(all, difference{table: t.Table, key: key, change: r.Change})
-			}
-			for _, c := range r.Columns {
-				all = append(all, difference{t.Table, key, r.Change, c.Column, c.Before, c.After})
-			}
-		}
-	}
-	return all
-}
-
-func writeDiff(w io.Writer, d app.Diff) {
-	fmt.Fprintf(w, "before: %s, projection version %d; after: %s, projection version %d; both at event %d\n\n",
-		d.Before.Schema, d.Before.Rules, d.After.Schema, d.After.Rules, d.After.Seq)
-	render.Rows(w, "", render.Row{"table", "rows before", "rows after", "only before", "only after", "changed", ""}, d.Tables, func(t app.TableDiff) render.Row {
-		return render.Row{t.Table, t.RowsBefore, t.RowsAfter, t.OnlyBefore, t.OnlyAfter, t.Changed, equality(t.Different() == 0)}
-	})
-	for _, t := range d.Tables {
-		for side, columns := range map[string][]string{"before": t.ColumnsBefore, "after": t.ColumnsAfter} {
-			if len(columns) > 0 {
-				fmt.Fprintf(w, "%s has these columns only %s; they were not compared: %s\n", t.Table, side, strings.Join(columns, ", "))
-			}
-		}
-	}
-	if all := differences(d); len(all) > 0 {
-		fmt.Fprintln(w)
-		render.Rows(w, "", render.Row{"table", "key", "row", "column", "before", "after"}, all, func(c difference) render.Row {
-			before, after := "", ""
-			if c.column != "" {
-				before, after = excerpts(c.before, c.after)
-			}
-			return render.Row{c.table, brief(c.key), strings.ReplaceAll(c.change, "_", " "), c.column, before, after}
-		})
-	}
-	truncatedDiffs(w, d)
-}
-
-// truncatedDiffs reports the tables of which not all rows are shown.
-func truncatedDiffs(w io.Writer, d app.Diff) {
-	for _, t := range d.Tables {
-		render.Truncated(w, len(t.Rows), t.Different(), "different rows of "+t.Table, "--limit")
-	}
-}
-
-func writeDiffCSV(w io.Writer, d app.Diff) error {
-	out, err := export.NewCSV(w, "table", "key", "row", "column", "before", "after")
-	if err != nil {
-		return err
-	}
-	for _, c := range differences(d) {
-		row := []any{c.table, c.key, c.change, nil, nil, nil}
-		if c.column != "" {
-			row = append(row[:3], c.column, render.Or(c.before, null), render.Or(c.after, null))
-		}
-		if err := out.Row(row...); err != nil {
-			return err
-		}
-	}
-	return out.Close()
-}
-
-// null is shown where the database has no value. In tables for people, texts are in
-// quotes, so that none is mistaken for it.
-const null = "NULL"
-
-// briefWidth is how much of a value a row shows; -o json has all of it.
-const briefWidth = 60
-
-func brief(s string) string {
-	if text := []rune(export.Line(s)); len(text) > briefWidth {
-		return string(text[:briefWidth-1]) + "…"
-	}
-	return export.Line(s)
-}
-
-// leadIn is how much of what two long values have in common is shown before the
-// difference.
-const leadIn = 15
-
-// excerpts returns two different values as Go quotes them; of long ones the part
-// where the difference begins.
-func excerpts(before, after *string) (was, is string) {
-	a, b := []rune(render.Deref(before)), []rune(render.Deref(after))
-	from := 0
-	if before != nil && after != nil && max(len(a), len(b)) > briefWidth {
-		for from < min(len(a), len(b)) && a[from] == b[from] {
-			from++
-		}
-		from = max(from-leadIn, 0)
-	}
-	return excerpt(before, from), excerpt(after, from)
-}
-
-func excerpt(s *string, from int) string {
-	if s == nil {
-		return null
-	}
-	text, begin, end := []rune(*s), "", ""
-	if from > 0 {
-		begin = "…"
-	}
-	text = text[min(from, len(text)):]
-	if len(text) > briefWidth {
-		text, end = text[:briefWidth], "…"
-	}
-	return begin + strconv.Quote(string(text)) + end
+	return show(p, d, diffs.Write)
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
-	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -23,7 +22,8 @@ func (p *program) file() *cobra.Command {
 			short: "Requeue files that were given up or skipped",
 			long: `Requeue files: IGNORE becomes DISCOVERED, ABANDONED becomes READY, SKIPPED becomes
 DOWNLOADED, and the attempts are counted from 0. The history records who did it and
-why. To requeue the files of a failed job, requeue the job.`,
+why. The job that failed with a file which was given up is requeued too. To requeue all
+files of a failed job, requeue the job.`,
 			example: "  accession file requeue " + sampleHash + " --dry-run\n  accession file requeue " + sampleHash + " --reason outage-over",
 			do:      (*app.App).RequeueFile,
 		},
@@ -58,7 +58,7 @@ manifest. For the next page, give the last hash with --after.`,
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.FilePage, error) {
 			return a.Files(ctx, f)
 		}, func(w io.Writer, page app.FilePage) {
-			writeFiles(w, page.Files)
+			views.Files(w, page.Files)
 			if page.Truncated {
 				fmt.Fprintf(w, "\nthe first %d files; --limit or --after %s for more\n", len(page.Files), page.Next)
 			}
@@ -73,25 +73,6 @@ manifest. For the next page, give the last hash with --after.`,
 	return c
 }
 
-func writeFiles(w io.Writer, files []app.FileRow) {
-	render.Rows(w, "no files", render.Row{"file", "job", "path", "status", "downloads", "processings", "bytes", "since", "why"}, files, func(f app.FileRow) render.Row {
-		reason := ""
-		if f.Status != string(domain.FileProcessed) {
-			reason = render.Reason(f.ReasonCode, f.ReasonMessage)
-		}
-		return render.Row{f.RawFileHash, f.JobID, export.Line(f.Path), f.Status, f.DownloadAttempts, f.ProcessingAttempts, f.Size, render.Time(f.StatusSince), reason}
-	})
-}
-
-func fileCounts(c app.FileCounts) string {
-	return fmt.Sprintf("%d listed, %d downloaded: %d processed, %d skipped, %d given up, %d deleted, %d in progress",
-		c.FilesListed, c.FilesDownloaded, c.FilesProcessed, c.FilesSkipped, c.FilesGivenUp, c.FilesDeleted, c.FilesInProgress)
-}
-
-func byteCounts(c app.FileCounts) string {
-	return fmt.Sprintf("%d of %d downloaded", c.BytesDownloaded, c.BytesListed)
-}
-
 func (p *program) fileShow() *cobra.Command {
 	return p.aboutFile(&cobra.Command{
 		Use:   "show HASH",
@@ -99,7 +80,7 @@ func (p *program) fileShow() *cobra.Command {
 		Long: `Show a file: its source, its state, its attempts, the digest of its content, and every
 failed attempt. With --at, show it as it was.`,
 		Example: "  accession file show " + sampleHash + "\n  accession file show " + sampleHash + " --at 24h",
-	}, func(v app.FileView) error { return show(p, v, writeFile) })
+	}, func(v app.FileView) error { return show(p, v, views.File) })
 }
 
 func (p *program) fileHistory() *cobra.Command {
@@ -109,7 +90,7 @@ func (p *program) fileHistory() *cobra.Command {
 		Long: `Show every change of a file's state: when, after how long, by whom and why, and the
 attempts counted until then. Times are those of the log.`,
 		Example: "  accession file history " + sampleHash + "\n  accession file history " + sampleHash + " -o json",
-	}, func(v app.FileView) error { return show(p, v.Transitions, writeFileHistory) })
+	}, func(v app.FileView) error { return show(p, v.Transitions, views.FileHistory) })
 }
 
 // aboutFile completes a command that shows one file.
@@ -129,32 +110,4 @@ func (p *program) aboutFile(c *cobra.Command, write func(app.FileView) error) *c
 		return write(v)
 	})
 	return c
-}
-
-func writeFile(w io.Writer, v app.FileView) {
-	writeAsOf(w, v.At)
-	digest := ""
-	if v.DigestValue != "" {
-		digest = export.Line(v.DigestAlgorithm + ":" + v.DigestValue)
-	}
-	render.Pairs(w, [][2]any{
-		{"file", v.RawFileHash}, {"path", export.Line(v.Path)}, {"status", v.Status}, {"since", render.Time(v.StatusSince)},
-		{"reason", render.ClassifiedReason(v.ReasonCode, v.ReasonClass, v.ReasonMessage)}, {"worker", export.Line(v.Worker)},
-		{"job", v.JobID}, {"batch", v.BatchID}, {"source", export.Line(v.Source)}, {"url", export.Line(v.Url)},
-		{"digest given", digest}, {"bytes", v.Size}, {"sha256", v.Sha256},
-		{"downloads", v.DownloadAttempts}, {"download began", render.Time(render.Deref(v.DownloadStartedAt))},
-		{"processings", v.ProcessingAttempts}, {"processing began", render.Time(render.Deref(v.ProcessingStartedAt))},
-		{"result", export.Line(render.Deref(v.OutputKey))}, {"discovered", render.Time(v.DiscoveredAt)}, {"version", v.Version},
-	}...)
-	fmt.Fprintln(w)
-	render.Rows(w, "no attempt has failed", render.Row{"attempt", "failed in", "class", "code", "failed at", "resumed", "by", "worker", "outcome", "why"}, v.Retries, func(r app.Retry) render.Row {
-		return render.Row{r.Attempt, r.FailedIn, r.Class, r.Code, render.Time(r.FailedAt), render.Time(render.Deref(r.ResumedAt)), export.Line(render.Deref(r.ResumedBy)), export.Line(r.Worker), r.Outcome, export.Line(r.Message)}
-	})
-}
-
-func writeFileHistory(w io.Writer, moves []app.FileTransition) {
-	render.Rows(w, "no history", render.Row{"no.", "change", "at", "after", "by", "worker", "downloads", "processings", "bytes", "why"}, moves, func(t app.FileTransition) render.Row {
-		return render.Row{t.Version, render.Change(t.FromStatus, t.ToStatus), render.Time(t.At), render.Seconds(t.Seconds), export.Line(t.Actor), export.Line(t.Worker),
-			t.DownloadAttempts, t.ProcessingAttempts, t.Size, render.Reason(t.ReasonCode, t.ReasonMessage)}
-	})
 }

@@ -1,18 +1,15 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
-	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -34,9 +31,21 @@ func (p *program) job() *cobra.Command {
 			do:      (*app.App).ReleaseJob,
 		},
 		verb[domain.JobID]{
+			name:  "fail",
+			short: "End jobs that have neither completed nor failed",
+			long: `End jobs in any state before completed and failed: they fail with the code cancelled.
+A worker that has a job locked is stopped: its next write is refused. The jobs can be
+requeued or deleted.`,
+			example: "  accession job fail jid0000000001 --reason \"withdrawn by the depositor\" --dry-run\n" +
+				"  accession job fail jid0000000001 --reason \"withdrawn by the depositor\"",
+			reason: true,
+			do:     (*app.App).FailJob,
+		},
+		verb[domain.JobID]{
 			name:  "requeue",
 			short: "Requeue failed jobs in the state where they failed",
-			long: `Requeue failed jobs in the state where they failed. The results of earlier steps and
+			long: `Requeue failed jobs in the state where they failed; those that failed before they got
+working space are pending again. The results of earlier steps and
 the history of the failure are kept. Refused unless the batch is processing or failed;
 when the batch is failed, request an update report after the jobs have ended.`,
 			example: "  accession job requeue jid0000000001 --reason \"the source answers again\"\n" +
@@ -58,10 +67,11 @@ when the batch is failed, request an update report after the jobs have ended.`,
 		},
 		verb[domain.JobID]{
 			name:  "delete",
-			short: "Delete failed or held jobs",
-			long: `Delete failed or held jobs and their working directories. Their history stays. The
-answer lists what the report of the batch will not contain because of it. Refused
-unless the batch is processing or failed.`,
+			short: "Delete jobs that have not completed",
+			long: `Delete jobs that have not completed, and their working directories. A job that is being
+worked on is failed first (see accession job fail) and deleted once its worker has let it
+go. The history stays. The answer lists what the report of the batch will not contain
+because of it. Refused unless the batch is processing or failed.`,
 			example: "  accession job delete jid0000000001 --reason \"sent twice\" --dry-run\n" +
 				"  accession job delete jid0000000001 --reason \"sent twice\" --yes",
 			final: true, reason: true,
@@ -86,7 +96,7 @@ func (p *program) jobLs() *cobra.Command {
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.JobPage, error) {
 			return a.Jobs(ctx, f)
 		}, func(w io.Writer, page app.JobPage) {
-			writeJobs(w, page.Jobs)
+			views.Jobs(w, page.Jobs)
 			render.Truncated(w, len(page.Jobs), page.Total, "jobs", "--limit or --after "+page.Next)
 		}),
 	}
@@ -95,17 +105,6 @@ func (p *program) jobLs() *cobra.Command {
 	c.Flags().StringVar((*string)(&f.After), "after", "", "only jobs after this `JOB`")
 	limitFlag(c, &f.Limit, listLimit, "jobs")
 	return c
-}
-
-func writeJobs(w io.Writer, jobs []app.JobRow) {
-	render.Rows(w, "no jobs", render.Row{"job", "status", "identifier", "files", "bytes", "retries", "what", "why"}, jobs, func(j app.JobRow) render.Row {
-		reason := ""
-		if j.Status != string(domain.JobCompleted) {
-			reason = render.Reason(j.ReasonCode, j.ReasonMessage)
-		}
-		return render.Row{j.ID, j.Status, export.Line(j.PrimaryIdentifier), render.Or(j.Files, ""), render.Or(j.Bytes, ""), j.RetryCount,
-			export.Line(cmp.Or(j.ErcWhat, j.FileName)), reason}
-	})
 }
 
 func (p *program) jobShow() *cobra.Command {
@@ -123,44 +122,8 @@ state: when, after how long, by whom and why. With --at, show it as it was.`,
 				return a.Job(ctx, id)
 			}
 			return a.JobAt(ctx, id, then)
-		}, writeJob),
+		}, views.Job),
 	}
 	atFlag(c, &then)
 	return c
-}
-
-func writeJob(w io.Writer, v app.JobView) {
-	writeAsOf(w, v.At)
-	// A job of which no file is known yet has the numbers of its estimate.
-	files, bytes := render.Or(v.Files, ""), render.Or(v.Bytes, "")
-	if v.FileCounts.FilesListed > 0 {
-		files, bytes = fileCounts(v.FileCounts), byteCounts(v.FileCounts)
-	}
-	render.Pairs(w, [][2]any{
-		{"job", v.ID}, {"batch", v.BatchID}, {"status", v.Status}, {"reason", render.ClassifiedReason(v.ReasonCode, v.ReasonClass, v.ReasonMessage)},
-		{"title", export.Line(v.ErcWhat)}, {"creator", export.Line(v.ErcWho)}, {"date", export.Line(v.ErcWhen)},
-		{"identifier", export.Line(v.PrimaryIdentifier)}, {"local ids", export.Line(strings.Join(v.LocalID, "; "))},
-		{"payload", export.Line(v.PayloadUrl)}, {"payload type", v.PayloadType},
-		{"priority", v.Priority}, {"retries", v.RetryCount}, {"files", files}, {"bytes", bytes}, {"stored as", render.Or(v.ManifestKey, "")},
-	}...)
-	fmt.Fprintln(w)
-	if len(v.FirstFiles) > 0 {
-		writeFiles(w, v.FirstFiles)
-		if more := v.FileCounts.FilesListed - int64(len(v.FirstFiles)); more > 0 {
-			fmt.Fprintf(w, "and %d more: accession file ls --job %s\n", more, v.ID)
-		}
-		fmt.Fprintln(w)
-	}
-	render.Rows(w, "no history", render.Row{"no.", "change", "at", "after", "by", "why"}, v.Transitions, func(t app.JobTransition) render.Row {
-		return render.Row{t.Version, render.Change(t.FromStatus, t.ToStatus), render.Time(t.At), render.Seconds(t.Seconds), export.Line(t.Actor), render.Reason(t.ReasonCode, t.ReasonMessage)}
-	})
-	fmt.Fprintln(w)
-	writeRetries(w, v.Retries)
-}
-
-// writeRetries writes the failed attempts of jobs.
-func writeRetries(w io.Writer, retries []app.Retry) {
-	render.Rows(w, "no attempt has failed", render.Row{"job", "attempt", "failed in", "class", "code", "failed at", "resumed", "by", "outcome", "why"}, retries, func(r app.Retry) render.Row {
-		return render.Row{r.JobID, r.Attempt, r.FailedIn, r.Class, r.Code, render.Time(r.FailedAt), render.Time(render.Deref(r.ResumedAt)), render.Deref(r.ResumedBy), r.Outcome, export.Line(r.Message)}
-	})
 }

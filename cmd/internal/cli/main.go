@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // Version is what `accession version` shows; the build sets it.
@@ -43,8 +47,9 @@ func System() IO {
 // code.
 func Main(ctx context.Context, args []string, std IO) int {
 	p := &program{IO: std}
+	p.Out, p.Err = export.NewPlain(std.Out), export.NewPlain(std.Err)
 	if std.Width > 0 {
-		p.Out = render.Screen{Writer: std.Out, Columns: std.Width}
+		p.Out = render.Screen{Writer: p.Out, Columns: std.Width}
 	}
 	return p.execute(ctx, p.root(), args)
 }
@@ -89,8 +94,9 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		Example: `  accession demo
   accession submit --profile maps https://example.org/deposit.checkm --watch
   accession batch report bid0000000001`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		PersistentPreRunE: checkTexts,
 	})
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.configFile, "config", "", "settings `FILE` (YAML)")
@@ -125,6 +131,31 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 	root.SetCompletionCommandGroupID("operate")
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "Explain the exit codes", Long: "Exit codes of every command:\n\n" + exitCodesText()})
 	return root
+}
+
+// flagsOfFiles are flags whose values are names of files or whole settings, which need
+// not be text.
+var flagsOfFiles = []string{"config", "dir", "out", "set"}
+
+// maxReason is the most bytes of --reason, which is kept in events.
+const maxReason = 1 << 10
+
+// checkTexts refuses flags whose values are not text: they are compared with texts in the
+// tables, or kept for ever.
+func checkTexts(c *cobra.Command, _ []string) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		switch {
+		case err != nil, slices.Contains(flagsOfFiles, f.Name):
+		case f.Name == "reason" && len(value) > maxReason:
+			err = fmt.Errorf("--reason has %d bytes; use at most %d", len(value), maxReason)
+		default:
+			if fault := text.Check(value); fault != nil {
+				err = fmt.Errorf("--%s %w", f.Name, fault)
+			}
+		}
+	})
+	return err
 }
 
 // group returns a command that only groups others: alone it shows its help.

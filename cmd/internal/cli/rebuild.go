@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/diffs"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 )
 
@@ -88,7 +89,7 @@ func rebuildStep(now app.RebuildProgress) render.Step {
 func writeRebuilt(w io.Writer, done app.Rebuilt, took time.Duration) {
 	if len(done.Tables) > 0 {
 		render.Rows(w, "", render.Row{"table", "rows before", "rows now", ""}, done.Tables, func(t app.TableDigest) render.Row {
-			return render.Row{t.Table, t.LiveRows, t.NewRows, equality(t.Same())}
+			return render.Row{t.Table, t.LiveRows, t.NewRows, diffs.Equality(t.Same())}
 		})
 		fmt.Fprintln(w)
 	}
@@ -100,11 +101,4 @@ func writeRebuilt(w io.Writer, done app.Rebuilt, took time.Duration) {
 	if done.Kept {
 		fmt.Fprintln(w, "the old tables are in accession_old and report_old; `accession rebuild --drop` drops them")
 	}
-}
-
-func equality(equal bool) string {
-	if equal {
-		return "equal"
-	}
-	return "DIFFERENT"
 }

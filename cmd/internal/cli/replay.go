@@ -86,7 +86,7 @@ func (p *program) write(name string, do func(io.Writer) error) error {
 	if name != "" {
 		return export.File(name, do)
 	}
-	out := bufio.NewWriterSize(p.Out, 1<<16)
+	out := bufio.NewWriterSize(export.Unwrapped(p.Out), 1<<16) // it may be no text; export makes text safe
 	return cmp.Or(do(out), out.Flush())
 }
 

@@ -22,13 +22,16 @@ the log from the tables and from the outbox in ZooKeeper. Stop every
 		Example: "  accession restore zookeeper --dry-run",
 	}, p.restoring((*app.App).RestoreZooKeeper, writeRestored, &cobra.Command{
 		Use:   "zookeeper",
-		Short: "Restore the live state from the log, in an empty root",
+		Short: "Restore the live state from the log",
 		Long: `Fold the log and write its state to ZooKeeper: batches, jobs, queues, references, holds
 and pauses as they were, ids above every id that was ever used, and a new epoch. Locks
 are gone: running work is queued again and repeated from its last state. Events that had
 not reached the log when the tree was lost are lost.
 
-Refused when the root is not empty, or when another process uses it. No process can open
+The root must be empty, or hold an older copy of this live state, which is replaced after
+the events that wait in its outbox were appended to the log. It is refused otherwise, and
+when another process uses it.
+No process can open
 the tree meanwhile. After an interruption, run the same command again.`,
 		Example: "  accession restore zookeeper --dry-run\n  accession restore zookeeper\n  accession --set zookeeper_root=/accession2 restore zookeeper",
 	}), p.restoring((*app.App).RestoreLog, writeRestoredLog, &cobra.Command{
@@ -71,8 +74,11 @@ func writeRestored(w io.Writer, r app.Restored) {
 		verb = "would be restored"
 	}
 	fmt.Fprintf(w, "%d batches, %d jobs and %d settings %s from %d events; epoch %d begins\n", r.Batches, r.Jobs, r.Settings, verb, r.Events, r.Epoch)
-	if r.RecordUnasked != "" {
-		fmt.Fprintf(w, "ids were taken from the log only, PostgreSQL was not read: %s\n", export.Line(r.RecordUnasked))
+	for _, id := range r.Missing {
+		fmt.Fprintf(w, "%s of the older copy does not fit the log, which has gone on without it: it is lost\n", export.Line(id))
+	}
+	if r.RecordError != "" {
+		fmt.Fprintf(w, "ids were taken from the log only, PostgreSQL was not read: %s\n", export.Line(r.RecordError))
 	}
 	if !r.DryRun {
 		fmt.Fprintln(w, whatNext)

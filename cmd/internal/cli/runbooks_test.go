@@ -81,7 +81,7 @@ func TestRunbooksNameWhatThereIs(t *testing.T) {
 func TestRunbooksQuoteTheLog(t *testing.T) {
 	t.Parallel()
 	var sources strings.Builder
-	for _, dir := range []string{"eventstore", "projections", "cmd/internal/daemon", "cmd/internal/run", "cmd/internal/wire"} {
+	for _, dir := range []string{"eventstore", "projections", "cmd/internal/daemon", "cmd/internal/audit", "cmd/internal/run", "cmd/internal/wire"} {
 		err := fs.WalkDir(os.DirFS("../../../"+dir), ".", func(name string, _ fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
 				sources.WriteString(readPage(t, dir+"/"+name))

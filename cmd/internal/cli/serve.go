@@ -15,13 +15,16 @@ func (p *program) serve() *cobra.Command {
 	var roles []run.Role
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the service: daemons, relay, projector and sweeper",
+		Short: "Run the service: daemons, relay, projector, sweeper and auditor",
 		Long: `Run the service until SIGINT or SIGTERM. Any number of processes may serve one
 installation, each in the given roles:
   daemons    work on batches and jobs
   relay      moves events from ZooKeeper to the log
   projector  applies the log to the tables in PostgreSQL
   sweeper    ends overdue attempts at files
+  auditor    reads all stored objects from time to time, at a bounded rate, and
+             compares them with the log and the inventory
+  types      copies events to a stream by type (not part of all)
 
 On the first signal nothing new is claimed, running steps get stop_grace to finish,
 unfinished jobs are released, and the last events are relayed. A second signal stops at
@@ -46,6 +49,6 @@ The tables must exist: create them with ` + "`accession migrate`" + `.`,
 			return nil
 		}),
 	}
-	parsed(c, &roles, "roles", "all", "all, or a `LIST` of daemons, relay, projector, sweeper", run.ParseRoles)
+	parsed(c, &roles, "roles", "all", "a `LIST` of all, daemons, relay, projector, sweeper, auditor, types", run.ParseRoles)
 	return c
 }

@@ -9,14 +9,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/servers"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
-
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 )
 
 func (p *program) stack() *cobra.Command {
@@ -28,7 +26,9 @@ func (p *program) stack() *cobra.Command {
 one directory, and show their addresses. They run until Ctrl-C (SIGINT or SIGTERM) and
 keep their data.
 
-For laptops and tests: every local user can connect to them.`,
+PostgreSQL and NATS ask for a password, made at the first start and kept in files of this
+user alone; ZooKeeper asks for none, so every local user can connect to it. The
+directory must belong to this user, and no other one may be able to write to it.`,
 		Example: `  accession stack
   accession stack --dir /var/tmp/mine
   accession stack exec -- accession submit --profile demo file.txt`,
@@ -41,61 +41,51 @@ For laptops and tests: every local user can connect to them.`,
 }
 
 func (p *program) runStack(ctx context.Context, dir string) error {
-	s, err := p.startStack(ctx, dir, p.Err)
+	s, err := servers.Start(ctx, dir, p.Err)
 	if err != nil {
 		return err
 	}
-	variables, err := stackEnviron(s)
+	variables, files, err := stackEnviron(s)
 	if err == nil {
-		err = show(p, s.Addresses(), func(w io.Writer, at stack.Addresses) {
+		err = show(p, shownStack{s.Addresses().Redacted(), files}, func(w io.Writer, _ shownStack) {
 			fmt.Fprintf(w, "\nThe servers are running. To use them in another terminal:\n\n")
 			for _, v := range variables {
 				fmt.Fprintf(w, "  export %s\n", v)
 			}
-			fmt.Fprintf(w, "\nDatabase:       psql '%s'\nLogs and data:  %s\nStop:           Ctrl-C\n", at.Postgres, s.Dir())
+			fmt.Fprintf(w, "\nDatabase:       psql \"$(cat '%s')\"\nLogs and data:  %s\nStop:           Ctrl-C\n", files.Postgres, s.Dir())
 		})
 	}
 	if err != nil {
-		return stopStack(s, err)
+		return servers.Stop(s, err)
 	}
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(p.Err, "stopping the servers; their data is kept")
 	case <-s.Done():
 	}
-	return stopStack(s, s.Err())
+	return servers.Stop(s, s.Err())
+}
+
+// shownStack is where the servers are, without passwords, and the files that have them.
+type shownStack struct {
+	stack.Addresses
+	stack.Files
 }
 
 // stackEnviron returns the variables with which other commands use the stack, its
-// data directory and the installation that owns it.
-func stackEnviron(s *stack.Stack) ([]string, error) {
+// data directory and the installation that owns it. Passwords stay in files.
+func stackEnviron(s *stack.Stack) (variables []string, files stack.Files, err error) {
+	if files, err = s.WriteFiles(); err != nil {
+		return nil, files, err
+	}
 	data := filepath.Join(s.Dir(), "accession")
-	variables := append(s.Addresses().Environ(stack.ServicePrefix), "ACCESSION_DATA_DIR="+data)
+	variables = []string{"ACCESSION_ZOOKEEPER=" + s.Addresses().ZooKeeper, "ACCESSION_NATS_FILE=" + files.NATS,
+		"ACCESSION_POSTGRES_FILE=" + files.Postgres, "ACCESSION_DATA_DIR=" + data}
 	id, err := run.InstallationOf(filepath.Join(data, "work"))
 	if id != "" {
 		variables = append(variables, "ACCESSION_INSTANCE="+id)
 	}
-	return variables, err
-}
-
-// startStack starts the servers and writes a line on w for each that is ready.
-func (p *program) startStack(ctx context.Context, dir string, w io.Writer) (*stack.Stack, error) {
-	begun := time.Now()
-	return stack.Start(ctx, stack.Options{Dir: dir, Progress: func(server stack.Server, phase stack.Phase) {
-		if phase == stack.Healthy {
-			fmt.Fprintf(w, "  %-10s ready after %s\n", server, render.Duration(time.Since(begun)))
-		}
-	}})
-}
-
-// stopStack stops the servers; err is what happened before.
-func stopStack(s *stack.Stack, err error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if stopErr := s.Stop(ctx); err == nil {
-		err = stopErr
-	}
-	return err
+	return variables, files, err
 }
 
 func (p *program) stackExec(dir *string) *cobra.Command {
@@ -141,7 +131,7 @@ func (p *program) execStack(ctx context.Context, dir string, prefix stack.Prefix
 	}
 	// Until the command runs, a signal stops the start.
 	starting, stop := untilSignal(ctx)
-	s, err := p.startStack(starting, dir, p.Err)
+	s, err := servers.Start(starting, dir, p.Err)
 	stop()
 	if err != nil {
 		if errors.Is(context.Cause(starting), errInterrupted) {
@@ -153,5 +143,5 @@ func (p *program) execStack(ctx context.Context, dir string, prefix stack.Prefix
 	// Signals must not keep the servers from being stopped.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM)
-	return stopStack(s, err)
+	return servers.Stop(s, err)
 }

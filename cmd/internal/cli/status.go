@@ -2,99 +2,41 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
-	"github.com/accession-ingest/accession/cmd/internal/export"
-	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
 
 func (p *program) status() *cobra.Command {
-	return &cobra.Command{
+	var watched bool
+	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show servers, workers, queues, outbox and lag",
+		Short: "Show servers, workers, queues, lag, and what stands still",
 		Long: `Show which servers answer, which processes serve, how many batches are in each state and
 how many jobs in each queue, how many events wait in the outbox and for how long, and
-how far the tables are behind the log. Exit code 5 when a server does not answer.`,
-		Example: "  accession status\n  accession status -o json | jq .projection.events_behind",
+how far the tables are behind the log. Then what has waited longest in each state, and
+what stands still, with a command that moves it on: pauses, holds, states that no
+process serves, what cannot be read, overdue attempts at files, events that the tables
+lack, and what the last audit found.
+
+Exit code 5 when a server does not answer; what stands still does not change it. With
+--watch the status is shown again every 2 seconds until the command is interrupted: drawn
+anew on a terminal, else one after the other, with -o json one line each.`,
+		Example: "  accession status\n  accession status --watch\n  accession status -o json | jq .standing",
 		Args:    cobra.NoArgs,
-		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error {
-			s := a.Status(ctx)
-			if err := show(p, s, writeStatus); err != nil {
-				return err
-			}
-			return exitIf(!s.OK(), exitUnavailable)
-		}),
 	}
-}
-
-func writeStatus(w io.Writer, s app.Status) {
-	render.Rows(w, "", render.Row{"server", "at", ""}, s.Servers, func(x app.ServerStatus) render.Row {
-		if !x.OK {
-			return render.Row{x.Name, x.URL, "DOES NOT ANSWER: " + export.Line(x.Error)}
+	c.RunE = p.using(func(ctx context.Context, a *app.App, _ []string) error {
+		if watched {
+			return p.watchStatus(ctx, a)
 		}
-		return render.Row{x.Name, x.URL, "answers in " + seconds(x.Seconds)}
+		s := a.Status(ctx)
+		if err := show(p, s, views.Status); err != nil {
+			return err
+		}
+		return exitIf(!s.OK(), exitUnavailable)
 	})
-	fmt.Fprintln(w)
-	none := "no process serves: start `accession serve`"
-	if s.Outbox == nil {
-		none = "the workers are not known"
-	}
-	render.Rows(w, none, render.Row{"worker", "host", "pid", "roles", "since"}, s.Workers, func(x app.WorkerStatus) render.Row {
-		return render.Row{x.ID, x.Host, x.PID, strings.Join(x.Roles, ","), render.Time(x.Since)}
-	})
-	fmt.Fprintln(w)
-	none = "no batches"
-	if s.Projection == nil || s.Projection.PendingMigrations > 0 {
-		none = "the batches are not known"
-	}
-	render.Rows(w, none, render.Row{"state", "batches"}, s.Batches, func(b app.BatchesStatus) render.Row { return render.Row{b.State, b.Batches} })
-	fmt.Fprintln(w)
-	render.Rows(w, "the queues are not known", render.Row{"queue", "jobs", ""}, s.Queues, func(q app.QueueStatus) render.Row {
-		if q.State == domain.JobCompleted {
-			return render.Row{q.State, q.Jobs, "done; waits for clean-up"}
-		}
-		return render.Row{q.State, q.Jobs, ""}
-	})
-	fmt.Fprintln(w)
-	if o := s.Outbox; o != nil {
-		oldest := ""
-		if o.Unsent > 0 {
-			oldest = ", the oldest for " + seconds(o.Seconds)
-		}
-		fmt.Fprintf(w, "outbox      %d events wait for the log%s\n", o.Unsent, oldest)
-	}
-	if l := s.Log; l != nil {
-		fmt.Fprintf(w, "log         %s has %d events\n", l.Name, l.Last)
-	}
-	if pr := s.Projection; pr != nil {
-		writeLag(w, *pr)
-	}
+	c.Flags().BoolVar(&watched, "watch", false, "show it again and again, until interrupted")
+	return c
 }
-
-// writeLag writes how far the tables are behind the log.
-func writeLag(w io.Writer, pr app.ProjectionStatus) {
-	switch {
-	case pr.PendingMigrations > 0:
-		fmt.Fprintf(w, "projection  %d migrations are missing: `accession migrate`\n", pr.PendingMigrations)
-	case pr.Events == 0:
-		fmt.Fprintln(w, "projection  up to date")
-	default:
-		pace := ""
-		if pr.Rate > 0 {
-			pace = fmt.Sprintf("; %.0f events/s, caught up in %s", pr.Rate, seconds(pr.Remaining))
-		}
-		fmt.Fprintf(w, "projection  %d events behind, %s%s\n", pr.Events, seconds(pr.Seconds), pace)
-	}
-	if pr.HeldEvents > 0 {
-		fmt.Fprintf(w, "            %d events of %d aggregates are held: `accession poison ls`\n", pr.HeldEvents, pr.HeldAggregates)
-	}
-}
-
-func seconds(s float64) string { return render.Duration(time.Duration(s * float64(time.Second))) }

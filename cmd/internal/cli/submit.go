@@ -28,10 +28,21 @@ of many. The type of a local file is detected; a manifest behind a URL needs --t
   file_batch_manifest       a list of files, each an object
   container_batch_manifest  a list of archives, each an object
 
+A deposit of one object may name it, by --identifier or by --local-id, which may be
+given several times. When the object is there, it gets a new version: with --mode add one
+of the deposit's files alone, with --mode update the files of the current version, in
+which those of the deposit replace files of the same name or join them. The rows of a
+manifest of many name their objects themselves.
+
+With --idempotency-key, a deposit that is requested again under the same key is not made
+again: the answer is the batch that it has. Repeat the same command when it was cut
+off before its answer. Another deposit under a key that was used is refused.
+
 With --watch, wait until the batch is at rest: exit code 0 when it completed, 6 when it
 failed.`,
 		Example: `  accession submit --profile maps chart.tif --title "Harbour chart" --creator "Survey Department"
   accession submit --profile maps --type batch_manifest https://example.org/batch.checkm --watch
+  accession submit --profile maps --local-id tide-1923 --mode update tide.csv
   accession submit --profile maps --digest sha256:9f86d0… https://example.org/tide.csv -o json`,
 		Args: one("payload", anyName),
 		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
@@ -46,11 +57,14 @@ failed.`,
 	f.StringVar(&d.Profile, "profile", "", "`NAME` of the collection's profile (required)")
 	f.StringVar(&d.Submitter, "submitter", "", "`NAME` of the depositor (default your user name)")
 	f.StringVar((*string)(&d.Type), "type", "", "`TYPE` of the payload; see above")
-	f.StringVar(&d.Mode, "mode", "add", "`MODE`: add new objects, or update the objects that a manifest of many names")
+	f.StringVar(&d.Mode, "mode", "add", "`MODE`: add the files as they are, or update the files of the object")
+	f.StringVar(&d.Primary, "identifier", "", "`ARK` of the one object")
+	f.StringArrayVar(&d.LocalIDs, "local-id", nil, "the depositor's own `NAME` of the one object")
 	f.StringVar(&d.Digest, "digest", "", "digest of the payload, as `ALGORITHM:HEX`")
 	f.StringVar(&d.Title, "title", "", "`TITLE` of the object")
 	f.StringVar(&d.Creator, "creator", "", "`CREATOR` of the object")
 	f.StringVar(&d.Date, "date", "", "`DATE` of the object")
+	f.StringVar(&d.Key, "idempotency-key", "", "make one batch under this `KEY`, however often the deposit is requested")
 	f.BoolVarP(&watch, "watch", "w", false, "wait until the batch is at rest")
 	return c
 }
@@ -67,6 +81,12 @@ func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watc
 	s, err := a.Submit(ctx, d)
 	if err != nil {
 		return err
+	}
+	if s.SameAs != "" {
+		fmt.Fprintf(p.Err, "warning: the same payload was deposited before, as %s\nhint: `accession batch show %s` shows what became of it\n", s.SameAs, s.SameAs)
+	}
+	if s.Again {
+		fmt.Fprintf(p.Err, "%s was accepted before, under the same key\n", s.Batch)
 	}
 	if !watch {
 		return show(p, s, func(w io.Writer, s app.Submitted) {

@@ -150,25 +150,34 @@ func (o *operation[ID]) write(w io.Writer, all []outcome) {
 		if done.err != nil {
 			continue
 		}
-		line := fmt.Sprintf("%s is %s now, was %s", done.ID, done.State, done.From)
-		switch {
-		case done.DryRun && done.From == done.State:
-			line = fmt.Sprintf("%s would stay %s", done.ID, done.State)
-		case done.DryRun:
-			line = fmt.Sprintf("%s would go from %s to %s", done.ID, done.From, done.State)
-		case done.From == done.State:
-			line = fmt.Sprintf("%s stays %s", done.ID, done.State)
-		}
-		if done.Row != "" {
-			line += " (" + done.Row + ")"
-		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, changeLine(done.ID, *done.Changed))
 		if done.DryRun || o.final || len(all) == 1 {
 			for _, e := range done.Effects {
 				fmt.Fprintf(w, "  %s\n", export.Line(e))
 			}
 		}
+		for _, also := range done.Also {
+			_, id, _ := strings.Cut(also.Subject, "/")
+			fmt.Fprintln(w, changeLine(id, also))
+		}
 	}
+}
+
+// changeLine says in a line what was changed, or would be.
+func changeLine(id string, c app.Changed) string {
+	line := fmt.Sprintf("%s is %s now, was %s", id, c.State, c.From)
+	switch {
+	case c.DryRun && c.From == c.State:
+		line = fmt.Sprintf("%s would stay %s", id, c.State)
+	case c.DryRun:
+		line = fmt.Sprintf("%s would go from %s to %s", id, c.From, c.State)
+	case c.From == c.State:
+		line = fmt.Sprintf("%s stays %s", id, c.State)
+	}
+	if c.Row != "" {
+		line += " (" + c.Row + ")"
+	}
+	return line
 }
 
 // confirmed asks at the terminal.

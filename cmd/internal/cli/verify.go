@@ -4,42 +4,47 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/diffs"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
-	"github.com/accession-ingest/accession/cmd/internal/export"
-	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/cmd/internal/config"
 )
 
 func (p *program) verify() *cobra.Command {
 	var o app.VerifyOptions
 	var repair, yes bool
+	var object string
+	var rate config.Bytes
 	c := &cobra.Command{
 		Use:   "verify",
-		Short: "Compare the log with the live state and the tables",
+		Short: "Compare the log with the live state, the tables and the object store",
 		Long: `Fold the complete log and compare it with every batch, job, hold and pause in ZooKeeper,
-every row in PostgreSQL, and the working directories, while work continues. Each is
-compared at its own version; what is ahead of the log is waited for. Verify also looks
-for orphans: queue entries and references without a job, locks without a live worker,
-directories of jobs that are gone; for events that are not relayed to the log; and
-whether batches and files add up.
+every row in PostgreSQL, the inventory, the storage manifests and files in the object
+stores, and the working directories, while work continues. Each is compared at its own
+version; what is ahead of the log is waited for. Verify also looks for orphans: queue
+entries and references without a job, locks without a live worker, directories of jobs
+that are gone; for events that are not relayed to the log; and whether batches and files
+add up.
+
+Stored files are compared by existence and size; --deep reads all of them and compares
+their SHA-256, in the order of the objects' identifiers. After an interruption, --from
+continues with an object. At the end verify says what it looked at and what it did not.
 
 With --repair, what can be repaired without a person is listed with what would be done;
 with --repair --yes it is done: nodes are written again from the log, orphans are
-removed. Each repair is a write of its own with an event of its own, and is
-refused when its object has changed since it was read. Tables are not repaired but
-rebuilt, with ` + "`accession rebuild`" + `.
+removed, rows of the inventory are made again from the storage manifests. Each repair is
+a write of its own with an event of its own, and is refused when its object has changed
+since it was read. Tables are not repaired but rebuilt, with ` + "`accession rebuild`" + `; what is
+missing or corrupt in the object store is never changed.
 
 Each difference is a row, with a stable code and its remedy. Exit code 0: there is none;
 20: --repair can repair all of them; 21: a person is needed; 22: the check could not be
 made. After --repair --yes it is that of a second check.`,
-		Example: "  accession verify\n  accession verify --repair\n  accession verify --repair --yes\n  accession verify -o json | jq -r '.findings[].code' | sort | uniq -c",
+		Example: "  accession verify\n  accession verify --repair\n  accession verify --repair --yes\n  accession verify --deep --rate 20MiB\n  accession verify --deep --object ark:/99999/fk4c3q2wz8\n  accession verify -o json | jq -r '.findings[].code' | sort | uniq -c",
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			if yes && !repair {
@@ -48,6 +53,10 @@ made. After --repair --yes it is that of a second check.`,
 			return nil
 		},
 		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error {
+			o.Rate = int64(rate)
+			if object != "" {
+				o.Objects = app.ObjectRange{From: object, To: object}
+			}
 			check := a.Verify
 			if repair {
 				a.DryRun, check = !yes, a.Repair
@@ -57,9 +66,12 @@ made. After --repair --yes it is that of a second check.`,
 				return check(ctx, o)
 			})
 			if err != nil {
+				if o.Deep && v.Last != "" {
+					fmt.Fprintf(p.Err, "all objects up to %s were compared; --from %s continues\n", v.Last, v.Last)
+				}
 				return p.unchecked(ctx, err)
 			}
-			if err := show(p, v, writeVerified); err != nil {
+			if err := show(p, v, diffs.Verified); err != nil {
 				return err
 			}
 			if v.Worst == app.Repairable {
@@ -71,6 +83,11 @@ made. After --repair --yes it is that of a second check.`,
 	f := c.Flags()
 	f.BoolVar(&repair, "repair", false, "show what would be repaired; with --yes, repair it")
 	f.BoolVarP(&yes, "yes", "y", false, "with --repair: do it")
+	f.BoolVar(&o.Deep, "deep", false, "read all stored files and compare their SHA-256")
+	f.Var(&rate, "rate", "with --deep: read at most so much per second, such as 20MiB; 0 = no limit")
+	f.StringVar(&o.Objects.From, "from", "", "compare stored objects from this identifier on")
+	f.StringVar(&o.Objects.To, "to", "", "compare stored objects up to this identifier")
+	f.StringVar(&object, "object", "", "compare this stored object only")
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "how long to wait for what is ahead of the log, and for tables behind it")
 	f.DurationVar(&o.OutboxLimit, "outbox-limit", time.Minute, "how long an event may take from ZooKeeper to the log")
 	return c
@@ -92,44 +109,4 @@ func verifying[R any](ctx context.Context, p *program, do func(report func(app.V
 			report(render.Step{Doing: now.Doing, Done: uint64(now.Done), Total: uint64(now.Total)})
 		})
 	})
-}
-
-func writeVerified(w io.Writer, v app.Verified) {
-	fmt.Fprintf(w, "compared %d events, %d batches, %d jobs, %d files and %d settings\n", v.Events, v.Batches, v.Jobs, v.Files, v.Settings)
-	writeFindings(w, v.Findings)
-	if len(v.Repairs) == 0 {
-		return
-	}
-	fmt.Fprintln(w)
-	for _, r := range v.Repairs {
-		line := fmt.Sprintf("%s: %d repaired", r.Subject, len(r.Mended))
-		switch {
-		case r.Left != "":
-			line = fmt.Sprintf("%s: not repaired: %s", r.Subject, export.Line(r.Left))
-		case v.DryRun:
-			line = fmt.Sprintf("%s: %d would be repaired", r.Subject, len(r.Mended))
-		}
-		if r.Event != "" {
-			line += " (event " + r.Event + ")"
-		}
-		fmt.Fprintln(w, line)
-	}
-	if v.DryRun {
-		fmt.Fprintln(w, "nothing was changed: `accession verify --repair --yes` repairs it")
-	}
-}
-
-// writeFindings writes a row for each finding, then the remedy of each code.
-func writeFindings(w io.Writer, found []app.Finding) {
-	remedies := map[domain.Code]string{}
-	render.Rows(w, "no differences", render.Row{"code", "in", "about", "where", "expected", "found"}, found, func(f app.Finding) render.Row {
-		remedies[f.Code] = f.Remedy
-		return render.Row{f.Code, f.In, f.Subject, export.Line(f.Where), brief(f.Want), brief(f.Got)}
-	})
-	for i, code := range slices.Sorted(maps.Keys(remedies)) {
-		if i == 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "%s: %s\n", code, remedies[code])
-	}
 }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
-	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/watch"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -26,7 +23,7 @@ func (p *program) follow(ctx context.Context, a *app.App, id domain.BatchID, fro
 	if err := projected(ctx, a, end); err != nil {
 		fmt.Fprintf(p.Err, "the tables do not show this yet: %v\n", err)
 	}
-	if err := show(p, end, func(w io.Writer, end app.Progress) { fmt.Fprintln(w, summary(end)) }); err != nil {
+	if err := show(p, end, func(w io.Writer, end app.Progress) { fmt.Fprintln(w, watch.Summary(end)) }); err != nil {
 		return err
 	}
 	if end.State == domain.BatchFailed {
@@ -45,182 +42,7 @@ func projected(ctx context.Context, a *app.App, end app.Progress) error {
 	return a.WaitProjected(ctx, end.Batch, end.Version)
 }
 
-// watch follows a batch until it is at rest: with a bar, or else with a line for each
-// event that is worth one.
+// watch follows a batch until it is at rest, and shows how it goes on.
 func (p *program) watch(ctx context.Context, a *app.App, id domain.BatchID, from uint64) (app.Progress, error) {
-	if p.draws() {
-		return watchBar(ctx, p.Err, id, func(seen func(app.Event, app.Progress)) (app.Progress, error) { return a.Watch(ctx, id, from, seen) })
-	}
-	l := lines{seen: map[domain.JobState]bool{}, tenth: map[string]int{}}
-	return a.Watch(ctx, id, from, func(e app.Event, now app.Progress) {
-		reason := reasonLine(e)
-		if news := l.worth(now); !news && reason == "" {
-			return
-		}
-		if l.begun.IsZero() {
-			l.begun = e.Time.Time
-		}
-		fmt.Fprintf(p.Err, "%9s  %s%s\n", render.Duration(e.Time.Sub(l.begun)), progressLine(now), reason)
-	})
-}
-
-// lines decides which events are worth a line: a change of the batch, the first
-// job in a state, the end of a job, every tenth of many files.
-type lines struct {
-	begun time.Time
-	state domain.BatchState
-	ended int
-	seen  map[domain.JobState]bool
-	tenth map[string]int // of files downloaded and processed
-}
-
-// manyFiles is the number of files from which on their tenths are worth a line.
-const manyFiles = 100
-
-func (l *lines) worth(now app.Progress) bool {
-	news := now.State != l.state || now.Ended() != l.ended
-	l.state, l.ended = now.State, now.Ended()
-	for s := range now.Jobs {
-		news = news || !l.seen[s]
-		l.seen[s] = true
-	}
-	if f := now.Files; f.Listed >= manyFiles {
-		for what, n := range map[string]int{"downloaded": f.Downloaded, "processed": f.Processed} {
-			if tenth := 10 * n / f.Listed; tenth > l.tenth[what] {
-				l.tenth[what], news = tenth, true
-			}
-		}
-	}
-	return news
-}
-
-// watchBar draws bars for the jobs and files of a batch on w while follow reports its
-// progress.
-func watchBar(ctx context.Context, w io.Writer, id domain.BatchID, follow func(seen func(app.Event, app.Progress)) (app.Progress, error)) (app.Progress, error) {
-	bars := render.NewBars(ctx, w)
-	jobs := render.NewGauge(bars, true, func(now app.Progress) string {
-		return fmt.Sprintf("%s  %d of %d jobs ", id, now.Ended(), max(now.Listed, now.Ended(), 1))
-	}, phasesWithin)
-	var files *render.Gauge[app.FileProgress] // from the first file on
-	end, err := follow(func(_ app.Event, seen app.Progress) {
-		jobs.Set(seen, seen.Ended(), seen.Listed)
-		if files == nil && seen.Files.Listed > 0 {
-			files = render.NewGauge(bars, false, fileStep, paceWithin)
-		}
-		if files != nil {
-			files.Set(seen.Files, seen.Files.Done(), seen.Files.Steps())
-		}
-	})
-	if files != nil {
-		files.Complete()
-	}
-	if err != nil {
-		jobs.Abort(false)
-	} else {
-		jobs.Set(end, end.Ended(), end.Listed)
-		jobs.Complete()
-	}
-	bars.Wait()
-	return end, err
-}
-
-// progressLine formats the state of a batch as one line.
-func progressLine(now app.Progress) string {
-	line := fmt.Sprintf("%s is %s", now.Batch, now.State)
-	if now.Listed > 0 {
-		line += fmt.Sprintf(": %d of %d jobs ended", now.Ended(), now.Listed)
-	}
-	if s := phases(now); s != "" {
-		line += " (" + s + ")"
-	}
-	if f := now.Files; f.Listed > 0 {
-		line += fmt.Sprintf("; %d of %d files downloaded, %d processed%s%s, %s", f.Downloaded, f.Listed, f.Processed,
-			counted(f.GivenUp, "given up"), counted(f.Skipped, "skipped"), fileBytes(f))
-	}
-	return line
-}
-
-// counted formats one more number of a list, nothing for 0.
-func counted(n int, what string) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %d %s", n, what)
-}
-
-// phases lists how many jobs are in each state, in the order of the workflow.
-func phases(now app.Progress) string {
-	list := ""
-	for _, s := range domain.JobStates {
-		list += counted(now.Jobs[s], string(s))
-	}
-	return strings.TrimPrefix(list, ", ")
-}
-
-// phasesWithin is phases behind a gap, in so many columns: what does not fit is left
-// out, the first states first.
-func phasesWithin(now app.Progress, columns int) string {
-	all := phases(now)
-	for s := "  " + all; ; s = "  …, " + all {
-		if utf8.RuneCountInString(s) <= columns {
-			return s
-		}
-		var more bool
-		if _, all, more = strings.Cut(all, ", "); !more {
-			return ""
-		}
-	}
-}
-
-// reasonLine returns, as a line of its own, why something failed or waits.
-func reasonLine(e app.Event) string {
-	_, _, why := e.Move()
-	if why == nil || e.Type == domain.EventBatchReporting || e.Type == domain.EventJobCleaned {
-		return ""
-	}
-	return fmt.Sprintf("\n           %s: %s: %s", strings.TrimPrefix(e.Subject, "job/"), why.Code, export.Line(why.Message))
-}
-
-// summary formats how a batch ended.
-func summary(end app.Progress) string {
-	s := fmt.Sprintf("%s %s: %d jobs listed, %d completed, %d failed%s%s", end.Batch, end.State, end.Listed, end.Completed, end.Failed,
-		counted(end.Held, "held"), counted(end.Deleted, "deleted"))
-	if end.Reason != nil {
-		s += "\n" + string(end.Reason.Code) + ": " + export.Line(end.Reason.Message)
-	}
-	return s
-}
-
-// fileStep formats how far the files are in their current step.
-func fileStep(f app.FileProgress) string {
-	if f.Processed > 0 {
-		return fmt.Sprintf("%d of %d files processed", f.Processed, f.Listed)
-	}
-	return fmt.Sprintf("%d of %d files downloaded", f.Downloaded, f.Listed)
-}
-
-// fileBytes formats the bytes of the current step.
-func fileBytes(f app.FileProgress) string {
-	if f.Processed > 0 {
-		return fmt.Sprintf("%s of %s stored", render.Size(f.BytesProcessed), render.Size(f.BytesListed))
-	}
-	return fmt.Sprintf("%s of %s", render.Size(f.BytesDownloaded), render.Size(f.BytesListed))
-}
-
-// paceWithin formats bytes, speed and the time left in so many columns; the time left
-// is left out last.
-func paceWithin(f app.FileProgress, columns int) string {
-	parts := []string{fileBytes(f)}
-	if spent := f.Last.Sub(f.Begun.Time); !f.Begun.IsZero() && spent > 0 && f.Done() > 0 {
-		parts = append(parts, render.Size(int64(float64(f.BytesDownloaded+f.BytesProcessed)/spent.Seconds()))+"/s")
-		if n := f.Steps() - f.Done(); n > 0 {
-			parts = append(parts, time.Duration(float64(spent)*float64(n)/float64(f.Done())).Round(time.Second).String()+" left")
-		}
-	}
-	for ; len(parts) > 0; parts = parts[1:] {
-		if s := "  " + strings.Join(parts, ", "); len(s) <= columns {
-			return s
-		}
-	}
-	return ""
+	return watch.Batch(ctx, p.Err, p.draws(), id, func(seen func(app.Event, app.Progress)) (app.Progress, error) { return a.Watch(ctx, id, from, seen) })
 }

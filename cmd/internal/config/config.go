@@ -28,6 +28,13 @@ type Config struct {
 	// NATSPrefix begins every subject: words of a–z, 0–9, _ and - with dots.
 	NATSPrefix string `key:"nats_prefix" default:"accession.v1" form:"prefix"`
 
+	// NATSTypesStream is the name of the stream of events by type, which the role types
+	// fills: as nats_stream, and not the same.
+	NATSTypesStream string `key:"nats_types_stream" default:"ACCESSION_TYPES" form:"stream"`
+	// NATSTypesPrefix begins its subjects, PREFIX.types.KIND.NAME.TOKEN: as nats_prefix,
+	// and such that these are not below nats_prefix.
+	NATSTypesPrefix string `key:"nats_types_prefix" default:"accession" form:"prefix"`
+
 	// Postgres is a postgres:// URL.
 	Postgres string `key:"postgres" default:"postgres://127.0.0.1:5432/accession" secret:"true" form:"postgres"`
 	// PostgresConns is the most connections of one process: 4 to 1000.
@@ -77,31 +84,62 @@ type Config struct {
 	OutboxFull int `key:"outbox_full" default:"20000" min:"1" max:"1000000"`
 	OutboxStop int `key:"outbox_stop" default:"40000" min:"1" max:"1000000"`
 	// QueueLimit is how many jobs may be in one state, and how many batches in
-	// ZooKeeper, before no jobs are created and deposits are refused: 100 to 1000000.
+	// ZooKeeper, before no jobs are created and deposits are refused; what has failed or
+	// completed does not count: 100 to 1000000.
 	// Clients with a limit of 1 MiB for an answer, such as those of Java, cannot list
 	// more than 52424 children of a node; this program can.
 	QueueLimit int `key:"queue_limit" default:"50000" min:"100" max:"1000000"`
+
+	// ZooKeeperHeap is how much memory each ZooKeeper server may use (its -Xmx): bytes,
+	// also written 512 MiB or 10 GiB. Deposits are refused when batches, jobs and
+	// outbox take half of it, see docs/operating.md#the-heap-of-zookeeper.
+	ZooKeeperHeap Bytes `key:"zookeeper_heap" default:"2 GiB"`
 
 	// FetchConnectTimeout is how long connecting to a depositor's server may take:
 	// 10ms to 5m.
 	FetchConnectTimeout time.Duration `key:"fetch_connect_timeout" default:"10s" min:"10ms" max:"5m"`
 	// FetchResponseTimeout is how long the server may take to begin its response:
 	// 10ms to 30m. The timeout of a whole file is in its profile.
-	FetchResponseTimeout time.Duration `key:"fetch_response_timeout" default:"1m" min:"10ms" max:"30m"`
+	FetchResponseTimeout time.Duration `key:"fetch_response_timeout" default:"30s" min:"10ms" max:"30m"`
+	// FetchManifestTimeout is how long one request for a manifest may take as a whole:
+	// 10ms to 1h.
+	FetchManifestTimeout time.Duration `key:"fetch_manifest_timeout" default:"1m" min:"10ms" max:"1h"`
+	// FetchHeadTimeout is how long one request for the size of a file may take: 10ms to
+	// 5m. Without an answer the size counts as unknown.
+	FetchHeadTimeout time.Duration `key:"fetch_head_timeout" default:"10s" min:"10ms" max:"5m"`
+	// FetchCallbackTimeout is how long one callback may take: 10ms to 1h.
+	FetchCallbackTimeout time.Duration `key:"fetch_callback_timeout" default:"30s" min:"10ms" max:"1h"`
+	// StepTimeout is how long one claim of a job begins requests to depositors' servers:
+	// 10ms to 24h. Then the worker is free for others, and the job goes on later.
+	StepTimeout time.Duration `key:"step_timeout" default:"5m" min:"10ms" max:"24h"`
+
+	// HostPermits is how many steps of jobs and batches, in all processes, may use one
+	// depositor's server at once: 1 to 1000. A step makes up to fetch.parallel requests
+	// of its profile at once.
+	HostPermits int `key:"host_permits" default:"32" min:"1" max:"1000"`
 
 	// SpaceReserve is how much provisioning leaves free on the file system of
 	// WorkDir: bytes, also written 512 MiB or 10 GiB.
 	SpaceReserve Bytes `key:"space_reserve" default:"1 GiB"`
 	// SpaceCycle is how often a job that waits for space is tried again: 10ms to 10m.
 	SpaceCycle time.Duration `key:"space_cycle" default:"10s" min:"10ms" max:"10m"`
-	// RetryDelay is the first pause before work is retried that failed because of one
-	// of our own servers; it doubles up to a minute: 10ms to 1m.
+	// RetryDelay is the first pause before work that failed is retried; it doubles up to
+	// a minute, or up to RetryMaxDelay when a depositor's server was the cause: 10ms to 1m.
 	RetryDelay time.Duration `key:"retry_delay" default:"1s" min:"10ms" max:"1m"`
+	// RetryMaxDelay is the longest pause between two attempts at a depositor's server,
+	// also when it asks for a longer one: 10ms to 24h.
+	RetryMaxDelay time.Duration `key:"retry_max_delay" default:"10m" min:"10ms" max:"24h"`
 	// JanitorInterval is the pause between two passes of the janitor: 100ms to 24h.
 	JanitorInterval time.Duration `key:"janitor_interval" default:"1m" min:"100ms" max:"24h"`
 	// Retention is how long a completed batch stays in ZooKeeper: 0s to 87600h, 0s =
 	// for ever. Its history stays in the log and in PostgreSQL.
-	Retention time.Duration `key:"retention" default:"720h" min:"0s" max:"87600h"`
+	Retention time.Duration `key:"retention" default:"24h" min:"0s" max:"87600h"`
+	// FailedRetention is how long a failed batch stays in ZooKeeper, where its jobs can be
+	// requeued: 0s to 87600h, 0s = until it is deleted.
+	FailedRetention time.Duration `key:"failed_retention" default:"2160h" min:"0s" max:"87600h"`
+	// FilesRetention is how long the working files of a failed job stay, so that a
+	// requeue need not fetch them again: 0s to 87600h, 0s = until the job is deleted.
+	FilesRetention time.Duration `key:"files_retention" default:"336h" min:"0s" max:"87600h"`
 
 	// SweepInterval is the pause between two passes of the sweeper, which ends overdue
 	// attempts: 10ms to 24h.
@@ -124,6 +162,14 @@ type Config struct {
 	FileRetryDelay time.Duration `key:"file_retry_delay" default:"0s" min:"0s" max:"24h"`
 	// FileRetryMaxDelay is the most that time can be: 0s to 168h, 0s = no bound.
 	FileRetryMaxDelay time.Duration `key:"file_retry_max_delay" default:"1h" min:"0s" max:"168h"`
+
+	// AuditInterval is the pause between two passes of the auditor, which reads all
+	// stored objects and compares them: 0s to 87600h, 0s = no passes. The first pass
+	// begins an interval after the first start.
+	AuditInterval time.Duration `key:"audit_interval" default:"168h" min:"0s" max:"87600h"`
+	// AuditRate is how many bytes the auditor reads per second: bytes, also written 8 MiB
+	// or 1 GiB; 0 = as fast as it goes.
+	AuditRate Bytes `key:"audit_rate" default:"8 MiB"`
 
 	// StopGrace is how long running steps may go on after a stop was requested: 0s to
 	// 1h. Then they are cancelled and their jobs released.

@@ -2,8 +2,10 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -103,7 +105,7 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		`work_dir (flag): "w" is not an absolute path`:                                                     flag("work_dir=w"),
 		`profiles_dir (flag): "p" is not an absolute path`:                                                 flag("profiles_dir=p"),
 		`mail_dir (flag): "m" is not an absolute path`:                                                     flag("mail_dir=m"),
-		`store (flag): "s" is not an absolute path or a URL`:                                               flag("store=s"),
+		`store (flag): "(hidden: not a URL)" is not an absolute path or a URL`:                             flag("store=s"),
 		`workers (flag): janitor=999 is out of bounds; choose from 0 to 256`:                               flag("workers=janitor=999"),
 		`outbox_shards (flag): "many" is not a whole number; write a whole number`:                         flag("outbox_shards=many"),
 		`workers (flag): there is no daemon "x"; choose batch-pending, `:                                   flag("workers=x=1"),
@@ -120,6 +122,11 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		`queue_limit (flag): 99 is out of bounds; choose from 100`:                                         flag("queue_limit=99"),
 		`fetch_connect_timeout (flag): 1ms is out of bounds`:                                               flag("fetch_connect_timeout=1ms"),
 		`fetch_response_timeout (flag): 1h0m0s is out of bounds`:                                           flag("fetch_response_timeout=1h"),
+		`fetch_manifest_timeout (flag): 2h0m0s is out of bounds`:                                           flag("fetch_manifest_timeout=2h"),
+		`fetch_head_timeout (flag): 6m0s is out of bounds`:                                                 flag("fetch_head_timeout=6m"),
+		`fetch_callback_timeout (flag): 1ms is out of bounds`:                                              flag("fetch_callback_timeout=1ms"),
+		`step_timeout (flag): 25h0m0s is out of bounds`:                                                    flag("step_timeout=25h"),
+		`retry_max_delay (flag): 25h0m0s is out of bounds`:                                                 flag("retry_max_delay=25h"),
 		`space_cycle (flag): 1ms is out of bounds`:                                                         flag("space_cycle=1ms"),
 		`retry_delay (flag): 2m0s is out of bounds`:                                                        flag("retry_delay=2m"),
 		`janitor_interval (flag): 1ms is out of bounds`:                                                    flag("janitor_interval=1ms"),
@@ -184,15 +191,69 @@ func TestSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"postgres://me:s3cret@h:5/d?sslmode=disable&password=s3cret": "postgres://me:xxxxx@h:5/d?password=xxxxx&sslmode=disable",
-		"postgres://me@h/d":                   "postgres://me@h/d",
-		"nats://s3cret@h:4222":                "nats://xxxxx@h:4222",
-		"nats://h:4222":                       "nats://h:4222",
-		"s3://bucket?region=eu&secret=s3cret": "s3://bucket?region=eu&secret=xxxxx",
-		"/srv/store":                          "/srv/store",
-		"postgres://u:s3cret%%@h/d":           "(hidden: not a URL)",
+		"postgres://me@h/d":                       "postgres://me@h/d",
+		"nats://s3cret@h:4222":                    "nats://xxxxx@h:4222",
+		"nats://h:4222":                           "nats://h:4222",
+		"s3://bucket?region=eu&secret=s3cret":     "s3://bucket?region=eu&secret=xxxxx",
+		"/srv/store":                              "/srv/store",
+		"postgres:///d?host=/run/postgresql":      "postgres:///d?host=%2Frun%2Fpostgresql",
+		"postgres://h/d#s3cret":                   "postgres://h/d",
+		"postgres://u:s3cret%%@h/d":               hidden,
+		"postgres://u:12/s3cret@h/d":              hidden,
+		"postgres://u:s3 cret@h/d":                hidden,
+		"host=h user=u password=s3cret":           hidden,
+		"me:s3cret@h":                             hidden,
+		"me:s3cret@h:5432/d":                      hidden,
+		"postgres:me:s3cret@h":                    hidden,
+		"s3cret":                                  hidden,
+		"/srv/store?token=s3cret":                 hidden,
+		"s3://bucket?endpoint=https://k:s3cret@h": "s3://bucket?endpoint=xxxxx",
 	} {
 		if got := redactURL(in); got != want {
 			t.Errorf("%s is shown as %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestNoFaultShowsASecret: whatever form a secret setting has, and wherever it was put
+// by mistake, no fault and no row shows it.
+func TestNoFaultShowsASecret(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{
+		"host=h user=u password=s3cret", "me:s3cret@h", "me:s3cret@h:1", "postgres://me:s3cret@h/d", "postgres://me:12/s3cret@h/d",
+		"nats://s3cret@h:4222", "nats://me:s3cret@h:4222?x=s3cret", "nats://h?token=s3cret", "nats://me:1,s3cret@h", "postgres://h/d?password=s3cret",
+		"postgres://me:s3 cret@h/d", "postgres://me:#s3cret@h/d", "s3://bucket?secret=s3cret", "//me:s3cret@h", "PASSWORD = s3cret",
+	} {
+		for _, s := range settings {
+			for name, src := range map[string]Sources{
+				"flag":        {Flags: map[string]string{s.key: value}},
+				"environment": {Environ: []string{s.env + "=" + value}},
+				"file":        {File: write(t, t.TempDir(), "a.yaml", s.key+": "+strconv.Quote(value)+"\n")},
+				"nested":      {File: write(t, t.TempDir(), "a.yaml", s.key+": {url: "+strconv.Quote(value)+"}\n")},
+				"list":        {File: write(t, t.TempDir(), "a.yaml", s.key+": ["+strconv.Quote(value)+"]\n")},
+				"key":         {File: write(t, t.TempDir(), "a.yaml", strconv.Quote(value)+": "+s.key+"\n")},
+				"no map":      {File: write(t, t.TempDir(), "a.yaml", strconv.Quote(value)+"\n")},
+				"not YAML":    {File: write(t, t.TempDir(), "a.yaml", s.key+": "+value+"\n\tx: 'y\n")},
+			} {
+				r, err := Load(src)
+				seen := fmt.Sprint(r.Rows())
+				if err != nil {
+					seen += err.Error()
+				}
+				if strings.Contains(seen, "s3cret") {
+					t.Errorf("%s of %s, %q: %s", name, s.key, value, seen)
+				}
+			}
+		}
+	}
+}
+
+// TestNATSParametersAreRefused: this program would ignore them.
+func TestNATSParametersAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"nats://h:4222?tls=1", "nats://h:4222/path", "nats://h:4222#x", "nats://h:4222?"} {
+		if _, err := Load(Sources{Flags: map[string]string{"nats": url}}); err == nil || !strings.Contains(err.Error(), "without parameters") {
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ type Fault struct {
 
 // String returns the fault as KEY (ORIGIN): PROBLEM; REMEDY.
 func (f Fault) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s (%s): %s; %s", f.Key, f.Origin, f.Problem, f.Remedy))
+	return strings.TrimSpace(fmt.Sprintf("%s (%s): %s; %s", redactText(f.Key), f.Origin, f.Problem, f.Remedy))
 }
 
 // Faults is the error that names every fault, in the order of the settings.

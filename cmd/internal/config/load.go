@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -151,10 +152,14 @@ func readFile(path string) (values map[string]any, faults Faults) {
 	}
 	defer f.Close()
 	if err := yaml.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
-		return nil, Faults{{"", "file " + path, err.Error(), "write one `key: value` a line"}}
+		// The error quotes the file, and passwords are in it.
+		return nil, Faults{{"", "file " + path, quoted.ReplaceAllString(err.Error(), "…"), "write one `key: value` a line"}}
 	}
 	return values, unknown(slices.Collect(maps.Keys(values)), "file "+path)
 }
+
+// quoted matches what YAML's errors quote.
+var quoted = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|'[^']*'")
 
 // fromEnviron returns the value of a setting in the environment, or in the file that
 // its variable with _FILE names, and its origin, "" when it is not set.

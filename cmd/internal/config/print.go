@@ -5,8 +5,11 @@ import (
 	"maps"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // Row is one setting for people to see.
@@ -31,7 +34,10 @@ func show(value any, secret bool) string {
 	case []string:
 		shown := make([]string, len(v))
 		for i, s := range v {
-			shown[i] = show(s, secret)
+			// A comma may have been part of a password: the parts mean nothing then.
+			if shown[i] = show(s, secret); shown[i] == hidden {
+				return hidden
+			}
 		}
 		return strings.Join(shown, ",")
 	case map[string]int:
@@ -44,36 +50,54 @@ func show(value any, secret bool) string {
 		if secret {
 			return redactURL(v)
 		}
-		return v
+		return redactText(v)
 	default:
-		return fmt.Sprint(v)
+		return redactText(fmt.Sprint(v))
 	}
 }
 
-// redactURL returns a URL without what may be secret: the password, and the values of
-// parameters. A plain path stays as it is.
+// hidden is shown for a value that may hold a password anywhere.
+const hidden = "(hidden: not a URL)"
+
+// looksSecret matches texts that are out of place in a setting without secrets: the value
+// of another setting was put there.
+var looksSecret = regexp.MustCompile(`(?i)@|\b(password|passwd|pwd|pass|secret|token|credential)s?\b["']?\s*[=:]`)
+
+// redactText returns the text of a setting that is no secret, unless it looks like one.
+func redactText(s string) string {
+	if looksSecret.MatchString(s) {
+		return hidden
+	}
+	return text.Line(s)
+}
+
+// isPath matches an absolute path, the only form of a secret setting besides a URL.
+var isPath = regexp.MustCompile(`^/[^:@?=]*$`)
+
+// redactURL returns a URL without what may be secret: the password, the fragment, and
+// the values of parameters. An absolute path stays as it is; of anything else nothing is
+// shown, since a password may stand anywhere in it.
 func redactURL(s string) string {
-	if !strings.Contains(s, ":") && !strings.Contains(s, "@") {
+	if s == "" || isPath.MatchString(s) {
 		return s
 	}
 	u, err := url.Parse(s)
-	if err != nil {
-		return "(hidden: not a URL)"
+	if err != nil || u.Scheme == "" || u.Opaque != "" || !strings.Contains(s, "://") || strings.ContainsAny(u.Host+u.Path, "@= ") {
+		return hidden
 	}
 	q := u.Query()
 	for name, values := range q {
-		if harmless[name] {
-			continue
-		}
-		for i := range values {
-			values[i] = "xxxxx"
+		for i, v := range values {
+			if !harmless[name] || strings.ContainsAny(v, "@?") {
+				values[i] = "xxxxx"
+			}
 		}
 	}
-	u.RawQuery = q.Encode()
+	u.RawQuery, u.Fragment, u.RawFragment = q.Encode(), "", ""
 	if _, has := u.User.Password(); !has && u.User != nil && !strings.HasPrefix(u.Scheme, "postgres") {
 		u.User = url.User("xxxxx") // a NATS token is written in place of the user
 	}
-	return u.Redacted()
+	return text.Line(u.Redacted())
 }
 
 // harmless are the parameters that hold no secret and help to find a mistake.

@@ -31,12 +31,15 @@ var forms = map[string]form{
 	"config.Bytes":   {what: "a size", remedy: "write a number of bytes, such as 1048576 or 10 GiB"},
 	"map[string]int": {what: "a list of name=number", remedy: "write name=number, several separated by commas"},
 
-	"instance":   {"a valid instance name", "use 1 to 64 of a–z, 0–9 and -, the first a letter", matches(`^[a-z][a-z0-9-]{0,63}$`)},
-	"stream":     {"a valid stream name", "use 1 to 64 of A–Z, a–z, 0–9, _ and -", matches(`^[A-Za-z0-9_-]{1,64}$`)},
-	"prefix":     {"a valid subject prefix", "use words of a–z, 0–9, _ and -, separated by dots", matches(`^[a-z0-9_-]+(\.[a-z0-9_-]+)*$`)},
-	"root":       {"a valid node path", "write a path such as /accession", matches(`^(/[A-Za-z0-9_.-]+)+$`)},
-	"nats":       {"a nats URL", "write nats://host:port, several separated by commas", isURL("nats", "tls")},
-	"postgres":   {"a postgres URL", "write postgres://host:port/database", isURL("postgres", "postgresql")},
+	"instance": {"a valid instance name", "use 1 to 64 of a–z, 0–9 and -, the first a letter", matches(`^[a-z][a-z0-9-]{0,63}$`)},
+	"stream":   {"a valid stream name", "use 1 to 64 of A–Z, a–z, 0–9, _ and -", matches(`^[A-Za-z0-9_-]{1,64}$`)},
+	"prefix":   {"a valid subject prefix", "use words of a–z, 0–9, _ and -, separated by dots", matches(`^[a-z0-9_-]+(\.[a-z0-9_-]+)*$`)},
+	"root":     {"a valid node path", "write a path such as /accession", matches(`^(/[A-Za-z0-9_.-]+)+$`)},
+	"nats": {"a nats URL", "write nats://host:port, several separated by commas, without parameters", func(s string) bool {
+		u, err := url.Parse(s)
+		return isURL("nats", "tls")(s) && err == nil && u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
+	}},
+	"postgres":   {"a postgres URL", "write postgres://host:port/database, with / # @ : ? in a password as %2F %23 %40 %3A %3F", isURL("postgres", "postgresql")},
 	"directory":  {"an absolute path", "write an absolute path", filepath.IsAbs},
 	"store":      {"an absolute path or a URL", "write an absolute path or the URL of a bucket", func(s string) bool { return strings.Contains(s, "://") || filepath.IsAbs(s) }},
 	"server":     {"host:port", "write for example 127.0.0.1:2181", func(s string) bool { host, port := hostPort(s); return host != "" && port > 0 }},
@@ -57,7 +60,8 @@ func oneOf(words ...string) form {
 func isURL(schemes ...string) func(string) bool {
 	return func(s string) bool {
 		u, err := url.Parse(s)
-		return err == nil && slices.Contains(schemes, u.Scheme) && (u.Host != "" || u.Query().Get("host") != "")
+		return err == nil && slices.Contains(schemes, u.Scheme) && (u.Host != "" || u.Query().Get("host") != "") &&
+			!strings.Contains(u.Path, "@") && u.Fragment == "" // of a password with / or #, which must be escaped
 	}
 }
 
@@ -198,6 +202,15 @@ func (b Bytes) String() string {
 	}
 	return strconv.FormatInt(int64(b), 10)
 }
+
+// Set implements pflag.Value.
+func (b *Bytes) Set(s string) (err error) {
+	*b, err = parseBytes(s)
+	return err
+}
+
+// Type implements pflag.Value.
+func (*Bytes) Type() string { return "size" }
 
 func parseBytes(s string) (Bytes, error) {
 	number, unit := strings.TrimSpace(s), Bytes(1)

@@ -1,6 +1,7 @@
 package consistency
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -24,6 +25,8 @@ const (
 	InPostgres  = "postgres"
 	InLog       = "log"
 	InWorkDir   = "work_dir"
+	InInventory = "inventory"
+	InStore     = "store"
 )
 
 // Finding is one difference found by Verify.
@@ -37,7 +40,7 @@ type Finding struct {
 	Got      string      `json:"got"`
 	Remedy   string      `json:"remedy"`
 
-	remove func() error // removes what lies outside of the live state
+	repair func(context.Context) error // repairs what lies outside of the live state
 }
 
 // String returns the finding as one line.
@@ -73,25 +76,51 @@ const (
 	PromiseWrong      domain.Code = "promise_wrong"
 	PromiseOrphan     domain.Code = "promise_orphan"
 	RowsWrong         domain.Code = "rows_wrong"
-	SettingWrong      domain.Code = "setting_wrong"
-	LockStale         domain.Code = "lock_stale"
-	TreeBehind        domain.Code = "tree_behind"
-	StrayNode         domain.Code = "stray_node"
-	WorkOrphan        domain.Code = "work_orphan"
-	NotInLog          domain.Code = "not_in_log"
-	UnknownThere      domain.Code = "unknown_there"
-	DamagedUnsent     domain.Code = "damaged_unsent"
-	OutboxOld         domain.Code = "outbox_old"
-	HistoryBroken     domain.Code = "history_broken"
-	ProjectionBehind  domain.Code = "projection_behind"
-	StreamChanged     domain.Code = "stream_changed"
-	EventPoisoned     domain.Code = "event_poisoned"
-	EventRowWrong     domain.Code = "event_row_wrong"
-	RowMissing        domain.Code = "row_missing"
-	RowWrong          domain.Code = "row_wrong"
-	RowBehind         domain.Code = "row_behind"
-	RowExtra          domain.Code = "row_extra"
-	SumWrong          domain.Code = "sum_wrong"
+
+	ObjectEntryMissing domain.Code = "object_entry_missing"
+	ObjectEntryOrphan  domain.Code = "object_entry_orphan"
+
+	SettingWrong     domain.Code = "setting_wrong"
+	LockStale        domain.Code = "lock_stale"
+	TreeBehind       domain.Code = "tree_behind"
+	StrayNode        domain.Code = "stray_node"
+	ForeignNode      domain.Code = "foreign_node"
+	WorkOrphan       domain.Code = "work_orphan"
+	NotInLog         domain.Code = "not_in_log"
+	UnknownThere     domain.Code = "unknown_there"
+	TreeOlder        domain.Code = "tree_older"
+	LogOlder         domain.Code = "log_older"
+	IDsLow           domain.Code = "ids_low"
+	RecordsOlder     domain.Code = "records_older"
+	StoreOlder       domain.Code = "store_older"
+	DamagedUnsent    domain.Code = "damaged_unsent"
+	OutboxOld        domain.Code = "outbox_old"
+	HistoryBroken    domain.Code = "history_broken"
+	ProjectionBehind domain.Code = "projection_behind"
+	StreamChanged    domain.Code = "stream_changed"
+	EventPoisoned    domain.Code = "event_poisoned"
+	EventRowWrong    domain.Code = "event_row_wrong"
+	RowMissing       domain.Code = "row_missing"
+	RowWrong         domain.Code = "row_wrong"
+	RowBehind        domain.Code = "row_behind"
+	RowExtra         domain.Code = "row_extra"
+	SumWrong         domain.Code = "sum_wrong"
+	ViewsMissing     domain.Code = "views_missing"
+
+	VersionUnrecorded  domain.Code = "version_unrecorded"
+	VersionWrong       domain.Code = "version_wrong"
+	FilesWrong         domain.Code = "version_files_wrong"
+	ObjectWrong        domain.Code = "object_wrong"
+	ReservationWrong   domain.Code = "reservation_wrong"
+	IdentifierMissing  domain.Code = "identifier_missing"
+	LocalIDMissing     domain.Code = "local_id_missing"
+	VersionUnexplained domain.Code = "version_unexplained"
+	ManifestMissing    domain.Code = "manifest_missing"
+	ManifestCorrupt    domain.Code = "manifest_corrupt"
+	StoredMissing      domain.Code = "stored_missing"
+	StoredSizeWrong    domain.Code = "stored_size_wrong"
+	StoredCorrupt      domain.Code = "stored_corrupt"
+	StoredUnexplained  domain.Code = "stored_unexplained"
 )
 
 // FindingCode describes a code: where it is found, who can resolve it, what it means
@@ -108,6 +137,8 @@ const (
 	rewrite  = "`accession verify --repair` writes it again from the log"
 	discard  = "`accession verify --repair` removes it"
 	rebuild  = "`accession rebuild` rebuilds the tables from the log"
+	again    = "`accession verify --repair` makes it again from the storage manifest and the log"
+	fromCopy = "put a sound copy of the object back into the store; what is corrupt is never changed by a repair"
 	lostTail = "check whether the log lost its end; `accession restore log` restores events from the tables and the outbox"
 )
 
@@ -129,12 +160,20 @@ var FindingCodes = []FindingCode{
 	{PromiseMissing, InZooKeeper, Repairable, "no working space is promised to a job that downloads", rewrite},
 	{PromiseWrong, InZooKeeper, Repairable, "the working space promised to a job is not what it needs", rewrite},
 	{PromiseOrphan, InZooKeeper, Repairable, "working space is promised to a job that does not exist or does not download", discard},
+	{ObjectEntryMissing, InZooKeeper, Repairable, "a job is not among the jobs of its object, so that a later one could overtake it", rewrite},
+	{ObjectEntryOrphan, InZooKeeper, Repairable, "an object has the entry of a job that does not exist, has ended or is not of this object", discard},
 	{RowsWrong, InZooKeeper, Repairable, "the number of rows that a batch counts as made is not the number of its jobs", rewrite},
 	{SettingWrong, InZooKeeper, Repairable, "a hold, a pause or a setting's version differs from its history", rewrite},
 	{LockStale, InZooKeeper, Repairable, "a lock is held by a worker that is gone", discard},
 	{TreeBehind, InZooKeeper, Repairable, "a batch, job or setting is older than its history", rewrite},
 	{StrayNode, InZooKeeper, Repairable, "a node belongs to nothing", discard},
+	{ForeignNode, InZooKeeper, Person, "a node stands beside those that the tree has, or among workers, leads and permits without a session", "no repair removes it, because a newer program may have made it: if none uses this tree, remove it with ZooKeeper's own `zkCli.sh deleteall ROOT/NODE`"},
 	{WorkOrphan, InWorkDir, Repairable, "a working directory has no job", discard},
+	{TreeOlder, InZooKeeper, Person, "the live state is an older copy: the log has events that it never had", "`accession restore zookeeper` replaces it by what the log has"},
+	{LogOlder, InLog, Person, "the log is an older copy, or another log: the outbox has seen events that it does not have", "`accession restore log` restores lost events; then the projector goes on"},
+	{IDsLow, InZooKeeper, Repairable, "the next id of a batch or a job is not above those in use", "`accession verify --repair` raises it"},
+	{RecordsOlder, InPostgres, Repairable, "schema record in PostgreSQL is an older copy: it has not seen high-water marks that the others have", "put the newest copy back if there is one; else `accession verify --repair` makes the inventory again from the storage manifests and the log, and then takes the records as they are"},
+	{StoreOlder, InStore, Repairable, "the object store is an older copy: it has not seen high-water marks that the others have", "put the newest copy back if there is one; else `accession verify --repair` takes the store as it is: each file that it lacks remains a finding until a copy of it is put back"},
 	{NotInLog, InZooKeeper, Person, "a change is neither in the log nor in the outbox", lostTail},
 	{UnknownThere, InZooKeeper, Person, "a batch, job or setting has no history", lostTail},
 	{DamagedUnsent, InZooKeeper, Person, "something is damaged whose events may still be in the outbox, so that what it should be is not known", "let the outbox drain (is a relay running, and does NATS answer? `accession status`), then verify again"},
@@ -149,6 +188,21 @@ var FindingCodes = []FindingCode{
 	{RowBehind, InPostgres, Person, "a row is older than the events that were applied", rebuild},
 	{RowExtra, InPostgres, Person, "a row has no history", rebuild},
 	{SumWrong, InPostgres, Person, "numbers do not add up", rebuild},
+	{ViewsMissing, InPostgres, Person, "schema report has no views: it was dropped", rebuild},
+	{VersionUnrecorded, InInventory, Repairable, "the inventory lacks a version that a job has recorded", again},
+	{VersionWrong, InInventory, Repairable, "the row of a version differs from its storage manifest or from the log", again},
+	{FilesWrong, InInventory, Repairable, "the files of a version differ from its storage manifest", again},
+	{ObjectWrong, InInventory, Repairable, "the row of an object does not describe its highest version", again},
+	{ReservationWrong, InInventory, Repairable, "a stored version is not kept as its job's, so that another job could get it", again},
+	{IdentifierMissing, InInventory, Repairable, "an identifier that was minted for a job is not kept as the job's", again},
+	{LocalIDMissing, InInventory, Repairable, "a local id of an object does not lead to it", again},
+	{VersionUnexplained, InInventory, Person, "the inventory has an object or a version that no job has stored", "check whether the log lost its end (`accession restore log`); if not, the row was made by hand: remove it by hand"},
+	{ManifestMissing, InStore, Person, "the storage manifest of a version is missing", fromCopy},
+	{ManifestCorrupt, InStore, Person, "the storage manifest of a version is not the one that was written", fromCopy},
+	{StoredMissing, InStore, Person, "a stored file is missing", fromCopy},
+	{StoredSizeWrong, InStore, Person, "a stored file has another size than it had", fromCopy},
+	{StoredCorrupt, InStore, Person, "a stored file has another SHA-256 than it had; found by `--deep` only", fromCopy},
+	{StoredUnexplained, InStore, Person, "the store has files of a version that no job has reserved or stored", "check whether the log lost its end (`accession restore log`); if not, they are not Accession's: remove them by hand"},
 }
 
 var findingCodes = func() map[domain.Code]FindingCode {
@@ -163,6 +217,17 @@ var findingCodes = func() map[domain.Code]FindingCode {
 func finding(code domain.Code, subject, where, want, got string) Finding {
 	f := findingCodes[code]
 	return Finding{Code: code, Severity: f.Severity, In: f.In, Subject: subject, Where: where, Want: want, Got: got, Remedy: f.Remedy}
+}
+
+// NewFinding returns a finding of a code that was made outside of this package. repair
+// repairs it; a repairable finding without one needs a person.
+func NewFinding(code domain.Code, subject, where, want, got string, repair func(context.Context) error) Finding {
+	f := finding(code, subject, where, want, got)
+	f.repair = repair
+	if repair == nil {
+		f.Severity = Person
+	}
+	return f
 }
 
 // normal returns JSON in which null, empty and missing are the same: the three

@@ -112,15 +112,35 @@ func partOf(batch domain.BatchID, id string, parts uint32) uint32 {
 }
 
 // fold reads the log up to where the check began. An event that cannot follow is a
-// finding, and its aggregate is not compared further.
+// finding, and its aggregate is not compared further. The first pass also compares each
+// event with its row.
 func (c *checker) fold(ctx context.Context, part uint32) (*folded, error) {
 	f := newFolded()
+	var history *historyCheck
+	if part == 0 {
+		var err error
+		if history, err = c.newHistoryCheck(ctx); err != nil {
+			return f, err
+		}
+		if history != nil {
+			defer history.close()
+		}
+	}
 	for r, err := range readLog(ctx, c.Log, c.last, c.Progress, "reading the log") {
 		if err != nil {
 			return f, err
 		}
+		c.highest.meet(r)
+		if history != nil {
+			if err := history.compare(r); err != nil {
+				return f, err
+			}
+		}
 		if partOf(r.BatchID, r.Aggregate.ID, c.parts) != part || f.broken[r.Aggregate] {
 			continue
+		}
+		if c.Observe != nil {
+			c.Observe(r)
 		}
 		if err := f.apply(r); err != nil {
 			f.broken[r.Aggregate] = true
@@ -150,7 +170,7 @@ func readLog(ctx context.Context, log eventstore.Log, to uint64, progress Progre
 				return
 			}
 			if r.Seq%1000 == 0 {
-				progress.report(doing, int(r.Seq), int(to))
+				progress.Report(doing, int(r.Seq), int(to))
 			}
 			if !yield(r, nil) {
 				return
@@ -190,6 +210,7 @@ func FoldAll(ctx context.Context, log eventstore.Log, progress ProgressFunc) (h 
 			}
 		}
 		h.Events, h.Epoch = h.Events+1, max(h.Epoch, r.Epoch)
+		h.LogSeq, h.LogEvent = r.Seq, r.ID()
 		h.NextBatch = max(h.NextBatch, r.BatchID.Number()+1)
 		if r.Aggregate.Kind == domain.KindJob {
 			h.NextJob = max(h.NextJob, domain.JobID(r.Aggregate.ID).Number()+1)

@@ -15,10 +15,10 @@ import (
 
 // Outcome is what became of a repair.
 type Outcome struct {
-	Subject string    `json:"subject"` // the aggregate whose history has the event
-	Event   string    `json:"event"`   // id of the event, "" = none was written
-	Mended  []Finding `json:"mended"`
-	Left    string    `json:"left,omitempty"` // why it was left as it is
+	Subject     string    `json:"subject"` // the aggregate whose history has the event
+	Event       string    `json:"event"`   // id of the event, "" = none was written
+	Repaired    []Finding `json:"mended"`
+	NotRepaired string    `json:"left,omitempty"` // why it was not repaired
 }
 
 // maxStrays is how many strays one repair removes; each is named in its event.
@@ -39,12 +39,12 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 	o.CommandID = "" // each repair has one of its own
 	r := repairer{c, h, o}
 	subjects := map[domain.Aggregate]bool{}
-	var strays, dirs []Finding
+	var strays, outside []Finding
 	for _, f := range findings {
 		switch a, err := domain.ParseAggregate(f.Subject); {
 		case f.Severity != Repairable:
-		case f.remove != nil:
-			dirs = append(dirs, f)
+		case f.repair != nil:
+			outside = append(outside, f)
 		case isStray(f):
 			strays = append(strays, f)
 		case err == nil:
@@ -54,13 +54,16 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 	slices.SortStableFunc(strays, func(a, b Finding) int { // children before parents
 		return strings.Count(b.Where, "/") - strings.Count(a.Where, "/")
 	})
+	slices.SortStableFunc(outside, func(a, b Finding) int { // older copies are taken as they are when the rest is repaired
+		return cmp.Compare(acceptance(a.Code), acceptance(b.Code))
+	})
 	var repairs []func() (Outcome, error)
 	for _, a := range slices.SortedFunc(maps.Keys(subjects), func(a, b domain.Aggregate) int {
 		return cmp.Or(slices.Index(repairOrder, a.Kind)-slices.Index(repairOrder, b.Kind), cmp.Compare(a.ID, b.ID))
 	}) {
 		repairs = append(repairs, func() (Outcome, error) { return r.aggregate(ctx, a) })
 	}
-	for _, list := range [][]Finding{strays, dirs} {
+	for _, list := range [][]Finding{strays, outside} {
 		for part := range slices.Chunk(list, maxStrays) {
 			repairs = append(repairs, func() (Outcome, error) { return r.strays(ctx, part) })
 		}
@@ -70,7 +73,7 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 		var refused *domain.Refused
 		switch {
 		case errors.Is(err, eventstore.ErrConflict), errors.As(err, &refused): // concerns this repair alone
-			out.Left = err.Error()
+			out.NotRepaired = err.Error()
 		case err != nil:
 			return all, err
 		}
@@ -79,16 +82,25 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 	return all, nil
 }
 
+// acceptance is 1 for the repairs that take an older copy as it is.
+func acceptance(code domain.Code) int {
+	if code == RecordsOlder || code == StoreOlder {
+		return 1
+	}
+	return 0
+}
+
 type repairer struct {
 	*checker
 	h *eventstore.Handler
 	o eventstore.Meta
 }
 
-func mended(found []Finding) []domain.Mended {
-	list := make([]domain.Mended, len(found))
+// repaired returns the findings as a repair's event has them.
+func repaired(found []Finding) []domain.Repaired {
+	list := make([]domain.Repaired, len(found))
 	for i, f := range found {
-		list[i] = domain.Mended{Code: f.Code, Where: f.Where, Found: f.Got}
+		list[i] = domain.Repaired{Code: f.Code, Where: f.Where, Found: f.Got}
 	}
 	return list
 }
@@ -115,18 +127,18 @@ func (r repairer) aggregate(ctx context.Context, a domain.Aggregate) (Outcome, e
 // repair writes what an aggregate should be, unless a person has to look at it or a
 // worker holds it.
 func repair[S any](ctx context.Context, r repairer, out Outcome, v comparison[S], err error,
-	write func(context.Context, S, eventstore.Observed, []domain.Mended, eventstore.Meta) (domain.Recorded, error),
+	write func(context.Context, S, eventstore.Observed, []domain.Repaired, eventstore.Meta) (domain.Recorded, error),
 ) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Mended = v.findings
+	out.Repaired = v.findings
 	if len(v.findings) == 0 {
-		out.Left = "nothing is wrong with it any more"
+		out.NotRepaired = "nothing is wrong with it any more"
 		return out, nil
 	}
 	if i := slices.IndexFunc(v.findings, func(f Finding) bool { return f.Severity != Repairable }); i >= 0 {
-		out.Left = "a person has to look at it: " + v.findings[i].String()
+		out.NotRepaired = "a person has to look at it: " + v.findings[i].String()
 		return out, nil
 	}
 	switch l := v.observed.Lock; {
@@ -137,18 +149,19 @@ func repair[S any](ctx context.Context, r repairer, out Outcome, v comparison[S]
 			return out, err
 		}
 	}
-	e, err := write(ctx, v.want, v.observed, mended(v.findings), r.o)
+	e, err := write(ctx, v.want, v.observed, repaired(v.findings), r.o)
 	if err == nil && !r.o.DryRun {
 		out.Event = e.ID()
 	}
 	return out, err
 }
 
-// strays removes nodes and directories that belong to nothing. The event stands in
-// the history of maintenance; a directory is removed after it.
+// strays removes nodes and directories that belong to nothing, and repairs what lies
+// outside of the live state. The event stands in the history of maintenance; what lies
+// outside is changed after it.
 func (r repairer) strays(ctx context.Context, found []Finding) (out Outcome, err error) {
 	a := domain.Audit(0).Aggregate()
-	out.Subject, out.Mended = a.String(), found
+	out.Subject, out.Repaired = a.String(), found
 	at, err := r.h.Live.Setting(ctx, domain.HoldAudit, domain.AuditMaintenance)
 	if err != nil {
 		return out, err
@@ -158,22 +171,25 @@ func (r repairer) strays(ctx context.Context, found []Finding) (out Outcome, err
 		return out, err
 	}
 	for _, f := range found {
-		if f.remove == nil {
+		if f.repair == nil {
 			observed.Nodes[f.Where] = ""
 		}
 	}
-	e, err := r.h.RepairSetting(ctx, at.State, observed, mended(found), r.o)
+	e, err := r.h.RepairSetting(ctx, at.State, observed, repaired(found), r.o)
 	if err != nil || r.o.DryRun {
 		return out, err
 	}
 	out.Event = e.ID()
 	for _, f := range found {
-		if f.remove == nil {
+		if f.repair == nil {
 			continue
 		}
-		if err := f.remove(); err != nil {
-			return out, fmt.Errorf("remove %s: %w", f.Where, err)
+		if e := f.repair(ctx); e != nil { // concerns this one alone
+			err = errors.Join(err, fmt.Errorf("repair %s: %w", f.Where, e))
 		}
 	}
-	return out, nil
+	if err != nil && ctx.Err() == nil {
+		out.NotRepaired, err = err.Error(), nil
+	}
+	return out, err
 }

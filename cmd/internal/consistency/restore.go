@@ -93,6 +93,38 @@ func RestoreLog(ctx context.Context, log eventstore.Log, from Copies, write bool
 	return p.out, p.run(ctx)
 }
 
+// SaveOlder reports whether the live state is an older copy, and then saves its outbox as
+// SaveOutbox does. It returns an [*Older] if the log is older.
+func SaveOlder(ctx context.Context, o Opening, outbox OutboxReader) (older bool, lost []string, err error) {
+	var why *Older
+	if err := o.CheckLive(ctx); !errors.As(err, &why) || why.Code == LogOlder {
+		return false, nil, err
+	}
+	lost, err = SaveOutbox(ctx, o.Log, outbox)
+	return true, lost, err
+}
+
+// SaveOutbox appends to the log what waits in the outbox of a live state that is an older
+// copy and is about to be replaced. What does not fit the log, because its aggregate
+// has gone on since the copy was made, is returned.
+func SaveOutbox(ctx context.Context, log eventstore.Log, outbox OutboxReader) (lost []string, err error) {
+	p := &logRestorer{log: log, tail: map[string]string{}, keptBy: map[string]string{}, last: map[domain.Aggregate]eventstore.LastEvent{}, incomplete: map[domain.Aggregate]bool{}, write: true}
+	if err := p.outbox(ctx, outbox); err != nil {
+		return nil, err
+	}
+	for _, e := range p.kept {
+		err := p.restore(ctx, e, 0)
+		if errors.Is(err, ErrClash) {
+			lost, err = append(lost, e.ID()), nil
+			p.incomplete[e.Aggregate] = true
+		}
+		if err != nil {
+			return lost, err
+		}
+	}
+	return append(lost, p.out.Missing...), p.flush(ctx)
+}
+
 // prefix finds how far log and tables hold the same, and what the log holds behind
 // that.
 func (p *logRestorer) prefix(ctx context.Context, last uint64) error {
@@ -226,7 +258,7 @@ func (p *logRestorer) flush(ctx context.Context) error {
 		p.out.Aligned = p.out.Aligned && (p.want[i] == 0 || p.want[i] == seqs[i])
 	}
 	last := seqs[len(seqs)-1]
-	p.progress.report("restoring events", int(last), int(max(slices.Max(p.want), last)))
+	p.progress.Report("restoring events", int(last), int(max(slices.Max(p.want), last)))
 	p.queue, p.want = p.queue[:0], p.want[:0]
 	return nil
 }
@@ -242,4 +274,26 @@ func eventOf(s query.Stored) (r domain.Recorded, err error) {
 		err = fmt.Errorf("event %d of the tables, %s: %w", s.Seq, s.ID, err)
 	}
 	return r, err
+}
+
+// eventRows reads the history in the tables page by page.
+func eventRows(ctx context.Context, t query.Tables, from uint64) iter.Seq2[query.Stored, error] {
+	return func(yield func(query.Stored, error) bool) {
+		for {
+			rows, err := t.Events(ctx, from, rowsAPage)
+			if err != nil {
+				yield(query.Stored{}, err)
+				return
+			}
+			for _, row := range rows {
+				from = uint64(row.Seq) + 1
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if len(rows) < rowsAPage {
+				return
+			}
+		}
+	}
 }

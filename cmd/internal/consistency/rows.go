@@ -2,10 +2,9 @@ package consistency
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"reflect"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
@@ -25,6 +24,13 @@ func follows(at query.Checkpoint, name string, created time.Time) bool {
 func (c *checker) projected(ctx context.Context) error {
 	if c.DB == nil {
 		return nil
+	}
+	views, err := query.CountReportViews(ctx, c.DB)
+	if err != nil {
+		return err
+	}
+	if views == 0 {
+		c.report(finding(ViewsMissing, "", "schema report", "its views", absent))
 	}
 	t := query.Tables{DB: c.DB}
 	for wait := c.patient(); ; {
@@ -113,7 +119,7 @@ func (t table[S]) compare(ctx context.Context) error {
 				return err
 			}
 		}
-		c.Progress.report("comparing table "+t.name, n-len(t.known), n)
+		c.Progress.Report("comparing table "+t.name, n-len(t.known), n)
 		if len(rows) < rowsAPage {
 			break
 		}
@@ -159,7 +165,13 @@ func (t table[S]) row(ctx context.Context, row, want S, known bool) error {
 			return nil //nolint:nilerr // reported as a broken history
 		}
 	}
-	w, err := normalOf(want)
+	if j, ok := any(&want).(*domain.Job); ok { // the tables have the first key alone
+		j.Identifiers.ObjectKeys = nil
+	}
+	if reflect.DeepEqual(want, row) {
+		return nil
+	}
+	w, err := normalOf(want) // they may still say the same
 	g, err2 := normalOf(row)
 	if w != g {
 		w, g = narrow(w, g)
@@ -168,132 +180,17 @@ func (t table[S]) row(ctx context.Context, row, want S, known bool) error {
 	return errors.Join(err, err2)
 }
 
-// tables compares the history in the tables with the log, and checks that they add
-// up, in one snapshot.
+// tables checks that the tables add up, in one snapshot.
 func (c *checker) tables(ctx context.Context) error {
 	if c.DB == nil {
 		return nil
 	}
-	c.Progress.report("adding up the tables", 0, 0)
+	c.Progress.Report("adding up the tables", 0, 0)
 	return query.ReadTables(ctx, c.DB, func(t query.Tables) error {
-		broken, err := t.Check(ctx)
-		for _, b := range broken {
-			c.report(finding(SumWrong, b.Key, b.Rule.Table, b.Rule.Name+": "+b.Want, b.Have))
+		violations, err := t.Check(ctx)
+		for _, v := range violations {
+			c.report(finding(SumWrong, v.Key, v.TableName, v.Rule+": "+v.Expected, v.Found))
 		}
-		if err != nil {
-			return err
-		}
-		return c.events(ctx, t)
-	})
-}
-
-// maxEventRows is how many rows of the history are named.
-const maxEventRows = 100
-
-// events compares the history in the tables with the log, event by event, as far as
-// both go.
-func (c *checker) events(ctx context.Context, t query.Tables) error {
-	at, err := t.Checkpoint(ctx)
-	if err != nil {
 		return err
-	}
-	bad := 0
-	wrong := func(seq uint64, want, got string) {
-		if bad++; bad <= maxEventRows {
-			c.report(finding(EventRowWrong, "", fmt.Sprintf("event %d", seq), want, got))
-		}
-	}
-	next, stop := iter.Pull2(eventRows(ctx, t, 1))
-	defer stop()
-	row, err, more := next()
-	for r, readErr := range readLog(ctx, c.Log, min(at.Seq, c.last), c.Progress, "comparing the history") {
-		if readErr != nil {
-			return readErr
-		}
-		if c.poison[r.Aggregate] != "" {
-			continue
-		}
-		for ; more && err == nil && row.Seq < int64(r.Seq); row, err, more = next() {
-			if c.poison[domain.Aggregate{Kind: domain.Kind(row.Kind), ID: row.Aggregate}] == "" {
-				wrong(uint64(row.Seq), absent, row.ID)
-			}
-		}
-		if err != nil {
-			return err
-		}
-		if !more || row.Seq > int64(r.Seq) {
-			wrong(r.Seq, r.ID(), absent)
-			continue
-		}
-		want, got := flat(r), flatRow(row, r.Stored)
-		if want != got {
-			want, got = narrow(want, got)
-			wrong(r.Seq, want, got)
-		}
-		first := row.ID
-		if row, err, more = next(); err == nil && more && row.Seq == int64(r.Seq) {
-			wrong(r.Seq, "one event", first+" and "+row.ID)
-			row, err, more = next()
-		}
-	}
-	if bad > maxEventRows {
-		c.report(finding(EventRowWrong, "", "event", "", fmt.Sprintf("%d more", bad-maxEventRows)))
-	}
-	return err
-}
-
-// eventRows reads the history in the tables page by page.
-func eventRows(ctx context.Context, t query.Tables, from uint64) iter.Seq2[query.Stored, error] {
-	return func(yield func(query.Stored, error) bool) {
-		for {
-			rows, err := t.Events(ctx, from, rowsAPage)
-			if err != nil {
-				yield(query.Stored{}, err)
-				return
-			}
-			for _, row := range rows {
-				from = uint64(row.Seq) + 1
-				if !yield(row, nil) {
-					return
-				}
-			}
-			if len(rows) < rowsAPage {
-				return
-			}
-		}
-	}
-}
-
-// flatEvent is an event as it is compared.
-type flatEvent struct {
-	ID, Type, Batch, Actor, Command, Cause, Trace string
-	Zxid, Epoch                                   int64
-	Time, Stored                                  time.Time
-	Data                                          any
-}
-
-// String returns the event as normal JSON.
-func (e flatEvent) String() string {
-	text, err := normalOf(e)
-	if err != nil {
-		return err.Error()
-	}
-	return text
-}
-
-func flat(r domain.Recorded) string {
-	return flatEvent{r.ID(), string(r.Type), string(r.BatchID), string(r.Actor), r.CommandID, r.CausationID, r.TraceParent,
-		r.Zxid, r.Epoch, r.Time.UTC(), r.Stored.UTC(), r.Data}.String()
-}
-
-// flatRow is flat for a row. PostgreSQL rounds to microseconds.
-func flatRow(s query.Stored, stored time.Time) string {
-	if s.At.Sub(stored).Abs() <= time.Microsecond {
-		s.At = stored
-	}
-	var data any
-	if err := json.Unmarshal(s.Data, &data); err != nil {
-		data = string(s.Data)
-	}
-	return flatEvent{s.ID, s.Type, s.BatchID, s.Actor, s.Command, s.Causation, s.TraceCtx, s.Zxid, s.Epoch, s.Time.UTC(), s.At.UTC(), data}.String()
+	})
 }

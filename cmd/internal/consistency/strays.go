@@ -15,12 +15,17 @@ import (
 const maxBelow = 1000
 
 // strays finds nodes that belong to nothing: those whose names fit nothing, and
-// entries, references and promises of jobs that have neither nodes nor history.
+// entries, references, promises and object entries of jobs that have neither nodes nor history.
+// Nodes beside the documented ones are reported and left alone.
 func (c *checker) strays(ctx context.Context) error {
+	for _, node := range c.survey.Foreign {
+		c.report(finding(ForeignNode, "", node, absent, "it"))
+	}
 	if err := c.below(ctx, StrayNode, c.survey.Strays); err != nil {
 		return err
 	}
-	for code, list := range map[domain.Code]map[domain.JobID][]string{QueueEntryOrphan: c.survey.Entries, ReferenceOrphan: c.survey.Refs, PromiseOrphan: c.survey.Promises} {
+	for code, list := range map[domain.Code]map[domain.JobID][]string{QueueEntryOrphan: c.survey.Entries, ReferenceOrphan: c.survey.Refs, PromiseOrphan: c.survey.Promises,
+		ObjectEntryOrphan: c.survey.Objects} {
 		for id, nodes := range list {
 			if err := c.orphans(ctx, code, id, nodes); err != nil {
 				return err
@@ -74,7 +79,7 @@ func (c *checker) workDirs(ctx context.Context) error {
 	if c.WorkDirs == nil {
 		return nil
 	}
-	c.Progress.report("looking into working directories", 0, 0)
+	c.Progress.Report("looking into working directories", 0, 0)
 	dirs, err := c.WorkDirs(ctx)
 	if err != nil || len(dirs) == 0 {
 		return err
@@ -103,7 +108,7 @@ func (c *checker) workDirs(ctx context.Context) error {
 	for _, d := range dirs {
 		if why, still := suspects[d.Path]; still {
 			f := finding(WorkOrphan, "", d.Path, absent, "it, of "+why)
-			f.remove = d.Remove
+			f.repair = func(context.Context) error { return d.Remove() }
 			c.report(f)
 		}
 	}

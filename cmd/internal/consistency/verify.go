@@ -22,13 +22,25 @@ type Live struct {
 	eventstore.Inspector
 	eventstore.Layout
 	State
+	IDs
+}
+
+// IDs are the numbers that the next batch and the next job will get.
+type IDs interface {
+	NextIDs(ctx context.Context) (batch, job int64, err error)
+	// RaiseIDs makes them at least these.
+	RaiseIDs(ctx context.Context, batch, job int64) error
 }
 
 // State is the live state as it is read in daily work.
 type State interface {
 	Batch(ctx context.Context, id domain.BatchID) (eventstore.Loaded[domain.Batch], error)
 	Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error)
+	Setting(ctx context.Context, kind domain.HoldKind, name string) (eventstore.Loaded[domain.Setting], error)
 	Depth(ctx context.Context) (eventstore.OutboxDepth, error)
+	Shards() int
+	Mark(ctx context.Context, shard int) (eventstore.Mark, error)
+	Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error)
 }
 
 // WorkDir is a directory that a job works in, or worked in.
@@ -43,6 +55,10 @@ type Config struct {
 	Live Live
 	Log  eventstore.Log
 	DB   query.DB // nil = not the tables
+	// Used returns the highest ids in the records, "" = none; nil = they are not asked.
+	Used func(ctx context.Context) (domain.BatchID, domain.JobID, error)
+	// HighWater has the marks of the installation.
+	HighWater HighWater
 	// WorkDirs lists the working directories of jobs, nil = they are not checked.
 	WorkDirs func(ctx context.Context) ([]WorkDir, error)
 	// Wait is how long to wait for what is ahead of the log, or for tables behind it.
@@ -50,6 +66,9 @@ type Config struct {
 	Wait time.Duration
 	// OutboxLimit is how old an event may become before it is in the log. 0 = a minute.
 	OutboxLimit time.Duration
+	// Observe is called with every event of the log once, those of an aggregate in
+	// their order; nil = no calls.
+	Observe func(domain.Recorded)
 	// Progress is called from several goroutines; nil = no calls.
 	Progress ProgressFunc
 }
@@ -64,7 +83,8 @@ type Progress struct {
 // long; nil = no calls.
 type ProgressFunc func(Progress)
 
-func (f ProgressFunc) report(doing string, done, total int) {
+// Report calls it, unless it is nil.
+func (f ProgressFunc) Report(doing string, done, total int) {
 	if f != nil {
 		f(Progress{doing, done, total})
 	}
@@ -110,6 +130,7 @@ type checker struct {
 	surveyed map[domain.Aggregate]bool   // what is in the survey
 	unseen   map[domain.Aggregate]bool   // of it, what was not yet met in the log
 	last     uint64                      // the log's last sequence when the check began
+	highest  highestIDs                  // that were met
 	parts    uint32                      // passes
 	poison   map[domain.Aggregate]string // held in the tables
 	settings map[domain.Aggregate]domain.Setting
@@ -125,7 +146,7 @@ type checker struct {
 func newChecker(ctx context.Context, cfg Config) (c *checker, err error) {
 	cfg.Wait, cfg.OutboxLimit = cmp.Or(cfg.Wait, defaultWait), cmp.Or(cfg.OutboxLimit, defaultOutboxLimit)
 	c = &checker{Config: cfg, result: Report{Findings: []Finding{}}, settings: map[domain.Aggregate]domain.Setting{}}
-	c.Progress.report("listing the live state", 0, 0)
+	c.Progress.Report("listing the live state", 0, 0)
 	c.survey, err = c.Live.Survey(ctx)
 	return c, err
 }
@@ -137,15 +158,20 @@ func Verify(ctx context.Context, cfg Config) (Report, error) {
 	if err != nil {
 		return c.result, err
 	}
-	for _, step := range []func(context.Context) error{c.begin, c.outbox, c.projected, c.passes, c.unknown, c.strays, c.workDirs, c.tables} {
+	for _, step := range []func(context.Context) error{c.copies, c.begin, c.outbox, c.projected, c.passes, c.unknown, c.ids, c.strays, c.workDirs, c.tables} {
 		if err := step(ctx); err != nil {
 			return c.result, err
 		}
 	}
-	slices.SortFunc(c.result.Findings, func(a, b Finding) int {
+	SortFindings(c.result.Findings)
+	return c.result, nil
+}
+
+// SortFindings sorts findings by where they were made and what they are about.
+func SortFindings(list []Finding) {
+	slices.SortFunc(list, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.In, b.In), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Where, b.Where))
 	})
-	return c.result, nil
 }
 
 // begin finds out how far the log goes, and what the survey has.
@@ -211,7 +237,7 @@ func (c *checker) tree(ctx context.Context, f *folded) error {
 		delete(c.unseen, a)
 	}
 	for a, j := range f.jobs {
-		there := c.unseen[a] || len(c.survey.Entries[j.ID])+len(c.survey.Refs[j.ID])+len(c.survey.Promises[j.ID]) > 0
+		there := c.unseen[a] || len(c.survey.Entries[j.ID])+len(c.survey.Refs[j.ID])+len(c.survey.Promises[j.ID])+len(c.survey.Objects[j.ID]) > 0
 		if there || j.State != domain.JobDeleted && !f.batches[j.Configuration.BatchID.Aggregate()].Cleaned() {
 			check(g, func(ctx context.Context) (comparison[domain.Job], error) { return c.job(ctx, j) })
 		}
@@ -261,7 +287,7 @@ func check[S any](g *group, compare func(context.Context) (comparison[S], error)
 	g.Go(func() error {
 		v, err := compare(g.ctx)
 		g.c.report(v.findings...)
-		g.c.Progress.report("comparing batches and jobs", int(g.done.Add(1)), g.total)
+		g.c.Progress.Report("comparing batches and jobs", int(g.done.Add(1)), g.total)
 		return err
 	})
 }

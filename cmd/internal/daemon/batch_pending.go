@@ -3,13 +3,14 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/naming"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -45,6 +46,8 @@ func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
 	switch {
 	case errors.As(err, &why) && t.Batch.Listing == nil:
 		return nextBatch(domain.StartBatch{Problem: signed(why.Reason, t.Claim.Worker)})
+	case payload.IsRemote(err) && t.Batch.Listing == nil:
+		return s.manifestUnread(t, err, p.Fetch.Attempts)
 	case errors.Is(err, eventstore.ErrFull):
 		return release(err)
 	case errors.Is(err, eventstore.ErrConflict) || isRefused(err):
@@ -73,6 +76,7 @@ func (s *steps) held(ctx context.Context, p Profile) (*domain.Reason, error) {
 func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.Row, error) {
 	sub, listing := t.Batch.Submission, domain.Listing{Rows: 1}
 	var rows []manifest.Row
+	var warnings []string
 	if sub.Type.Batch() {
 		data, err := s.batchManifest(ctx, p, t)
 		if err != nil {
@@ -84,11 +88,19 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 		}
 		rows, listing.Rows = m.Rows, len(m.Rows)
 		if t.Batch.Listing == nil {
-			kept, err := effect("batch-pending/keep-manifest", func() (store.Blob, error) { return s.cfg.Objects.KeepManifest(ctx, t.Batch.ID, data) })
+			var kept store.Blob
+			err := s.InTime(ctx, int64(len(data)), "keep the manifest of the batch", string(t.Batch.ID), func(ctx context.Context) (err error) {
+				kept, err = effect("batch-pending/keep-manifest", func() (store.Blob, error) { return s.cfg.Objects.KeepManifest(ctx, t.Batch.ID, data) })
+				return err
+			})
 			if err != nil {
 				return nil, err
 			}
 			listing.ManifestURL, listing.ManifestSHA256 = store.URL(kept.Key), kept.SHA256
+			warnings = m.Sentences(payload.MaxWarnings)
+			if err := s.keepWarnings(ctx, t.Batch.ID, store.OfBatch, warnings); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if t.Batch.Listing != nil {
@@ -105,12 +117,11 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 	if err != nil {
 		return nil, fmt.Errorf("reserve job ids: %w", err)
 	}
-	return rows, crash.Around("daemon/batch-pending/list", func() error { return t.Keep(ctx, domain.ListBatch{Listing: listing}) })
+	return rows, crash.Around("daemon/batch-pending/list", func() error { return t.Keep(ctx, domain.ListBatch{Listing: listing, Warnings: warnings}) })
 }
 
 // batchManifest gets the manifest: for a listed batch its copy, else from the
-// depositor. If the depositor must correct it, or a server cannot be reached, the error
-// is a *reason.Problem.
+// depositor. If the depositor must correct it the error is a *reason.Problem.
 func (s *steps) batchManifest(ctx context.Context, p Profile, t *BatchTask) ([]byte, error) {
 	if l := t.Batch.Listing; l != nil {
 		key, ok := store.KeyOf(l.ManifestURL)
@@ -120,11 +131,20 @@ func (s *steps) batchManifest(ctx context.Context, p Profile, t *BatchTask) ([]b
 		return s.Kept(ctx, key)
 	}
 	sub := t.Batch.Submission
-	data, err := s.FetchManifest(ctx, t.Log, p, payload.Payload{URL: sub.PayloadURL, Algorithm: sub.DigestAlgorithm, Digest: sub.DigestValue, Size: sub.Size})
-	if err != nil && ctx.Err() == nil && payload.Theirs(err) {
-		return nil, &reason.Problem{Reason: reason.Of(err, "the batch manifest could not be read")}
+	return s.FetchManifest(ctx, p, payload.Payload{URL: sub.PayloadURL, Algorithm: sub.DigestAlgorithm, Digest: sub.DigestValue, Size: sub.Size})
+}
+
+// manifestUnread returns the outcome of an attempt at a depositor's manifest that
+// failed: the batch waits for another, and is reported as failed after the last.
+func (s *steps) manifestUnread(t *BatchTask, err error, most int) Outcome {
+	why := reason.Of(err, "the batch manifest could not be read")
+	last := nextBatch(domain.StartBatch{Problem: signed(why, t.Claim.Worker)})
+	out := retry(why, err, most)
+	if out.verb == verbFail {
+		return last
 	}
-	return data, err
+	out.then = &last
+	return out
 }
 
 func parseBatch(data []byte, p Profile, t domain.SubmissionType) (*manifest.Manifest, error) {
@@ -146,10 +166,11 @@ func (s *steps) createJobs(ctx context.Context, p Profile, t *BatchTask, rows []
 	}
 	for !t.Batch.AllJobsExist() {
 		var cmds []domain.CreateJob
-		room := maxCommitBytes
+		room, nodes := maxCommitBytes, maxCommitKeys
 		for i := t.Batch.NextRow; i < t.Batch.Listing.Rows && len(cmds) < eventstore.MaxJobsPerCommit; i++ {
 			cmd, size := s.createJob(p, t.Batch, rows, i)
-			if room -= size; room < 0 && len(cmds) > 0 {
+			nodes -= len(cmd.Identifiers.ObjectKeys)
+			if room -= size; (room < 0 || nodes < 0) && len(cmds) > 0 {
 				break
 			}
 			cmds = append(cmds, cmd)
@@ -171,6 +192,9 @@ func signed(r domain.Reason, worker string) *domain.Reason {
 const (
 	maxRowBytes    = 8 << 10
 	maxCommitBytes = 400 << 10
+	// maxCommitKeys is how many object entries a write may have beside the nodes of
+	// [eventstore.MaxJobsPerCommit] jobs.
+	maxCommitKeys = 160
 )
 
 // createJob returns the command that makes the job of row i, and about how many
@@ -184,17 +208,20 @@ func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int)
 		Configuration: domain.Configuration{
 			BatchID: b.ID, ProfileName: sub.ProfileName, Submitter: sub.Submitter,
 			PayloadType: sub.Type.PayloadType(), ResponseType: p.ResponseType, SubmissionMode: sub.SubmissionMode,
-			WorkingDir: s.workingDir(p, b.ID, jid), Row: i,
+			WorkingDir: s.WorkingDir(p, b.ID, jid), Row: i,
 		},
 	}
 	if rows == nil {
 		c := &cmd.Configuration
+		cmd.Identifiers.Primary = sub.Primary
+		cmd.Identifiers.LocalID = append(cmd.Identifiers.LocalID, sub.LocalIDs...)
 		c.PayloadURL, c.Size, c.DigestAlgorithm, c.DigestValue = sub.PayloadURL, sub.Size, sub.DigestAlgorithm, sub.DigestValue
 		c.FileName = cmp.Or(sub.FileName, manifest.PayloadName(sub.PayloadURL)) // unless the submission names it, the name that the payload will have
 	} else {
-		fromRow(&cmd, rows[i])
+		payload.FillJob(&cmd, rows[i])
 	}
-	size := encodedSize(cmd)
+	cmd.Configuration.ProfileVersion, cmd.Configuration.Host = p.Version, fetch.Host(cmd.Configuration.PayloadURL)
+	size := payload.JobSize(cmd)
 	if size > maxRowBytes {
 		// The data of a refused row is bounded too: its job must fit as well.
 		c := cmd.Configuration
@@ -202,34 +229,12 @@ func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int)
 		c.RowFault = &domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault,
 			Message: fmt.Sprintf("row %d holds %d bytes of URL, identifiers and description, more than %d: shorten it", i+1, size, maxRowBytes)}
 		cmd.Configuration, cmd.Metadata, cmd.Identifiers.Primary, cmd.Identifiers.LocalID = c, domain.Metadata{}, "", []string{}
-		size = encodedSize(cmd)
+		size = payload.JobSize(cmd)
 	}
-	return cmd, 2*size + 2048
-}
-
-// fromRow sets the fields of a command from a row.
-func fromRow(cmd *domain.CreateJob, r manifest.Row) {
-	c := &cmd.Configuration
-	c.PayloadURL, c.FileName, c.Size = r.FileURL, r.FileName, max(r.Size, 0)
-	c.DigestAlgorithm, c.DigestValue = string(r.HashAlgorithm), r.HashValue
-	cmd.Identifiers.Primary = r.PrimaryIdentifier
-	if r.LocalIdentifiers != nil {
-		cmd.Identifiers.LocalID = r.LocalIdentifiers
+	if keys := naming.Keys(p, cmd.Identifiers); len(keys) > 0 && cmd.Configuration.RowFault == nil {
+		cmd.Identifiers.ObjectKeys, cmd.Configuration.ObjectKey = keys, string(keys[0])
 	}
-	m := &cmd.Metadata
-	m.ErcWho, m.ErcWhat, m.ErcWhen = cmp.Or(r.Creator, m.ErcWho), cmp.Or(r.Title, m.ErcWhat), cmp.Or(r.Date, m.ErcWhen)
-	if r.Fault != nil {
-		c.RowFault = &domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault, Message: reason.Bounded(r.Fault.Error())}
-	}
-}
-
-// encodedSize returns how many bytes a command takes as JSON.
-func encodedSize(cmd domain.CreateJob) int {
-	b, err := json.Marshal(cmd)
-	if err != nil {
-		return maxRowBytes + 1 // plain data can always be encoded; else the row is refused
-	}
-	return len(b)
+	return cmd, 2*size + 2048 + 512*len(cmd.Identifiers.ObjectKeys)
 }
 
 // hideQueries stores the whole URLs of the rows that become jobs in the records and

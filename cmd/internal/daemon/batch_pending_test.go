@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
@@ -107,7 +108,12 @@ func TestRowsBecomeJobs(t *testing.T) {
 	j := job(0)
 	want := domain.Configuration{BatchID: id, ProfileName: tides, Submitter: "ana", PayloadURL: "http://files.test/a.txt", PayloadType: domain.TypeFile,
 		ResponseType: "json", SubmissionMode: "add", WorkingDir: w.cfg.Work.Path(id, j.ID), DigestAlgorithm: "md5",
-		DigestValue: "0cc175b9c0f1b6a831c399e269772661", FileName: "b.txt", Size: 1}
+		DigestValue: "0cc175b9c0f1b6a831c399e269772661", FileName: "b.txt", Size: 1, Host: "files.test"}
+	keys := []domain.ObjectKey{domain.KeyOfPrimary(tides, "ark:/99999/fk4x"), domain.KeyOfLocalID("Harbour Office", tides, "l1"), domain.KeyOfLocalID("Harbour Office", tides, "l2")}
+	want.ObjectKey = string(keys[0])
+	if !slices.Equal(j.Identifiers.ObjectKeys, keys) || len(job(2).Identifiers.ObjectKeys) > 0 {
+		t.Errorf("the keys of job 0 are %v, of the faulty row %v", j.Identifiers.ObjectKeys, job(2).Identifiers.ObjectKeys)
+	}
 	if j.Configuration != want || j.Priority != domain.PriorityDefault || j.Identifiers.Primary != "ark:/99999/fk4x" ||
 		!slices.Equal(j.Identifiers.LocalID, []string{"l1", "l2"}) || j.Metadata != (domain.Metadata{ErcWho: "Ana", ErcWhat: "Tides", ErcWhen: "1923"}) {
 		t.Errorf("job 0 is %+v", j)
@@ -191,7 +197,7 @@ func TestJobCreationIsResumed(t *testing.T) {
 					t.Fatalf("still pending after %d turns: %+v\n%s", turns, w.batch(id), w.log)
 				}
 				w.turn(domain.DaemonBatchPending)
-				w.clock.Advance(maxDelay)
+				w.clock.Advance(limits.MaxOurs)
 			}
 			b := w.batch(id)
 			jobs, err := w.store.BatchJobs(t.Context(), id, domain.SubProcessing)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/eventstore"
@@ -22,6 +23,10 @@ type Config struct {
 	Claims  eventstore.Claims
 	// Space has the promises of working space, of all processes. Required.
 	Space eventstore.Space
+	// Order knows the jobs of each object. Required.
+	Order eventstore.Objects
+	// Hosts has the permits for servers of others, for all processes. Required.
+	Hosts eventstore.Hosts
 	// Outbox has deletions that are not in the log yet, for reports. Required.
 	Outbox Outbox
 	// Files writes the files of jobs, whose state is in the log. Required.
@@ -48,8 +53,20 @@ type Config struct {
 	// Grace is how long running steps may go on after the stop, default 10 s.
 	Grace time.Duration
 	// RetryDelay is the first pause before work is tried again; it doubles each
-	// time, up to a minute. Default 1 s.
+	// time, up to a minute, or up to RetryMaxDelay if the server of a depositor was the
+	// cause. Default 1 s.
 	RetryDelay time.Duration
+	// RetryMaxDelay is the longest pause between two attempts at a depositor's server,
+	// also if it asks for a longer one. Default 10 min.
+	RetryMaxDelay time.Duration
+	// ManifestTimeout limits one request for a manifest, its body included. Default 1 min.
+	ManifestTimeout time.Duration
+	// StepTimeout is how long a step may begin requests to depositors' servers; then it
+	// releases its job, or goes on without the answers. Default 5 min.
+	StepTimeout time.Duration
+	// HostPermits is how many steps of all processes may use one server of others at
+	// once, default 32.
+	HostPermits int
 	// HandOver lets a worker keep a job for its next state, without another claim, if
 	// no job there comes before it and a worker of that state is free.
 	HandOver bool
@@ -59,6 +76,9 @@ type Config struct {
 	// SpaceReserve is the space that stays free in the working directory, in bytes;
 	// jobs of unknown size wait while less is free. Default 1 GiB.
 	SpaceReserve int64
+	// ManifestMemory is how many bytes of manifests the steps of this process hold at
+	// once; a step that finds no room is tried again later. Default 128 MiB.
+	ManifestMemory int64
 	// SpaceCycle is how long a job waits for space before it is checked again,
 	// default 10 s.
 	SpaceCycle time.Duration
@@ -66,6 +86,10 @@ type Config struct {
 	JanitorInterval time.Duration
 	// Retention is how long a completed batch is kept, 0 = for ever.
 	Retention time.Duration
+	// FailedRetention is how long a failed batch is kept, 0 = for ever.
+	FailedRetention time.Duration
+	// FilesRetention is how long the working files of a failed job are kept, 0 = for ever.
+	FilesRetention time.Duration
 }
 
 // complete fills in defaults and returns every fault.
@@ -78,7 +102,7 @@ func (c *Config) complete() error {
 	}{
 		{c.Handler != nil && c.Handler.Live != nil && c.Handler.Catalog != nil && c.Handler.Clock != nil && c.Handler.NewID != nil && c.Handler.Collection != nil,
 			"Handler, with all its fields,"},
-		{c.Claims != nil, "Claims"}, {c.Space != nil, "Space"}, {c.Outbox != nil, "Outbox"},
+		{c.Claims != nil, "Claims"}, {c.Space != nil, "Space"}, {c.Order != nil, "Order"}, {c.Hosts != nil, "Hosts"}, {c.Outbox != nil, "Outbox"},
 		{c.Files != nil && c.Files.Log != nil && c.Files.Clock != nil && c.Files.NewID != nil, "Files, with all its fields,"},
 		{c.Profiles != nil, "Profiles"}, {c.Fetch != nil, "Fetch"},
 		{c.Records.Identities != nil && c.Records.Inventory != nil && c.Records.Deliveries != nil && c.Records.URLs != nil,
@@ -106,8 +130,10 @@ func (c *Config) complete() error {
 		name  string
 		value time.Duration
 	}{
-		{&c.Grace, "Grace", 10 * time.Second}, {&c.RetryDelay, "RetryDelay", time.Second}, {&c.SpaceCycle, "SpaceCycle", 10 * time.Second},
-		{&c.JanitorInterval, "JanitorInterval", time.Minute}, {&c.Retention, "Retention", 0},
+		{&c.Grace, "Grace", 10 * time.Second}, {&c.RetryDelay, "RetryDelay", time.Second},
+		{&c.RetryMaxDelay, "RetryMaxDelay", 10 * time.Minute}, {&c.ManifestTimeout, "ManifestTimeout", time.Minute}, {&c.StepTimeout, "StepTimeout", 5 * time.Minute}, {&c.SpaceCycle, "SpaceCycle", 10 * time.Second},
+		{&c.JanitorInterval, "JanitorInterval", time.Minute}, {&c.Retention, "Retention", 0}, {&c.FailedRetention, "FailedRetention", 0},
+		{&c.FilesRetention, "FilesRetention", 0},
 	} {
 		if *d.field = cmp.Or(*d.field, d.value); *d.field < 0 {
 			bad("%s is negative", d.name)
@@ -116,17 +142,18 @@ func (c *Config) complete() error {
 	if c.ProcessingAttempts = cmp.Or(c.ProcessingAttempts, 3); c.ProcessingAttempts < 0 {
 		bad("ProcessingAttempts is negative")
 	}
+	if c.HostPermits = cmp.Or(c.HostPermits, 32); c.HostPermits < 0 {
+		bad("HostPermits is negative")
+	}
+	if c.ManifestMemory = cmp.Or(c.ManifestMemory, 128<<20); c.ManifestMemory < 0 {
+		bad("ManifestMemory is negative")
+	}
 	if c.SpaceReserve = cmp.Or(c.SpaceReserve, 1<<30); c.SpaceReserve < 0 {
 		bad("SpaceReserve is negative")
 	}
 	return errors.Join(faults...)
 }
 
-// delay returns the pause before the attempt after n failures: RetryDelay, doubled
-// each time, up to a minute.
-func (c *Config) delay(n int) time.Duration {
-	return min(c.RetryDelay<<min(max(n-1, 0), 10), max(maxDelay, c.RetryDelay))
+func (c *Config) pauses() limits.Pauses {
+	return limits.Pauses{First: c.RetryDelay, Longest: c.RetryMaxDelay}
 }
-
-// maxDelay bounds the pauses between attempts.
-const maxDelay = time.Minute

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,35 +28,49 @@ const (
 	unknownBytes = 1 << 20
 )
 
-// rounds fetches the missing files. Failed ones are tried again after all others, with
-// a pause that grows.
-func (d *download) rounds(ctx context.Context) error {
+// maxRounds is how often a claim begins again because other processes move its files.
+const maxRounds = 20
+
+// rounds makes an attempt at each of some files. Those that fail are tried again by a
+// later claim.
+func (d *download) rounds(ctx context.Context, which func(i int) bool) error {
 	for n := 0; ; n++ {
 		// The known states of the files may have been outdated.
 		if err := d.endLost(ctx); err != nil {
 			return err
 		}
-		todo := d.todo(n)
+		todo := d.todo(which)
 		if len(todo) == 0 {
 			return d.failure()
 		}
-		if n > 0 {
-			pause(ctx, d.pause)
-		}
-		if err := ctx.Err(); err != nil {
+		if err := cmp.Or(ctx.Err(), d.begin()); err != nil {
 			return err
 		}
-		d.pause = 0
+		if d.until.IsZero() {
+			d.until = time.Now().Add(d.cfg.StepTimeout)
+		}
 		if err := d.round(ctx, todo); err != nil {
 			return err
 		}
-		if d.own != nil {
+		switch {
+		case d.own != nil:
 			return d.own
-		}
-		if n > 2*d.max { // each round is an attempt at every file of it
+		case d.over() && len(d.todo(which)) > 0:
+			return &laterError{}
+		case n > maxRounds:
 			return &logError{errors.New("another process keeps moving the files")}
 		}
 	}
+}
+
+// over reports whether no more transfers begin: the worker is needed by other jobs.
+func (d *download) over() bool { return time.Now().After(d.until) }
+
+// missing reports whether the log says that the file was not fetched, and it may be
+// tried now.
+func (d *download) missing(i int) bool {
+	s := d.state[i].State
+	return s == domain.FileDiscovered || s == domain.FileDownloadingFailed && d.early[i] == 0
 }
 
 // lost reports whether the log says that the file was fetched, but this claim does not
@@ -63,15 +79,47 @@ func (d *download) lost(i int) bool {
 	return !d.leftOut(i) && isFetched(d.state[i].State) && !d.got[i]
 }
 
-// todo lists the files to be fetched in round n: those that were not fetched according
-// to the log, and those whose copy is lost.
-func (d *download) todo(n int) (todo []int) {
-	for i, f := range d.state {
-		if f.State == domain.FileDiscovered || f.State == domain.FileDownloadingFailed || d.lost(i) && n < d.max {
+// todo lists those of some files that this claim has not tried.
+func (d *download) todo(which func(i int) bool) (todo []int) {
+	for i := range d.state {
+		if which(i) && !d.tried[i] {
 			todo = append(todo, i)
 		}
 	}
 	return todo
+}
+
+// tooEarly finds out which files may not be tried again yet, by the log's clock. It
+// returns a *laterError if no other file is missing.
+func (d *download) tooEarly(ctx context.Context) error {
+	var now domain.Time
+	for i, f := range d.state {
+		pause := d.cfg.pauses().Least(f.DownloadAttempts)
+		if f.State != domain.FileDownloadingFailed || f.Failed.IsZero() || pause <= 0 || f.Reason == nil || uncounted(*f.Reason) {
+			continue
+		}
+		if now.IsZero() {
+			var err error
+			if now, err = d.cfg.Files.Now(ctx); err != nil {
+				return &logError{err}
+			}
+		}
+		d.early[i] = max(f.Failed.Add(pause).Sub(now.Time), 0)
+	}
+	if slices.ContainsFunc(d.state, func(f domain.File) bool { return f.State == domain.FileIgnore }) || now.IsZero() {
+		return nil
+	}
+	for i := range d.state {
+		if d.missing(i) {
+			return nil
+		}
+	}
+	return d.failure()
+}
+
+// uncounted reports whether the cause of an ended attempt was not the file's server.
+func uncounted(why domain.Reason) bool {
+	return why.Class == domain.ClassSystem || why.Class == domain.ClassCancelled
 }
 
 func (d *download) round(ctx context.Context, todo []int) error {
@@ -79,7 +127,7 @@ func (d *download) round(ctx context.Context, todo []int) error {
 	most := min(max(len(todo)/(4*parallel), 1), chunkFiles)
 	var g errgroup.Group // without a context: one bad file does not stop the others, a requeue needs only the bad one
 	g.SetLimit(parallel)
-	for len(todo) > 0 {
+	for len(todo) > 0 && !d.over() {
 		n, bytes := 0, int64(0)
 		for n < len(todo) && n < most && bytes < chunkBytes {
 			bytes = plus(bytes, cmp.Or(d.state[todo[n]].Size, unknownBytes))
@@ -109,11 +157,17 @@ func (d *download) chunk(ctx context.Context, todo []int) error {
 		if f := d.state[i]; !d.mine(f) && !isFetched(f.State) {
 			continue // another process moved it
 		}
+		if len(had) > 0 && d.over() {
+			had = append(had, partial{i: i, err: errOver})
+			continue
+		}
+		d.tried[i] = true
 		had = append(had, d.one(ctx, i))
 		if err := ctx.Err(); err != nil {
 			for _, h := range had {
 				h.abort()
 			}
+			d.giveBack(ctx)
 			return err
 		}
 	}
@@ -136,6 +190,23 @@ func (d *download) chunk(ctx context.Context, todo []int) error {
 	}
 	d.progress(todo)
 	return nil
+}
+
+// errOver ends an attempt that has begun in the log only: the step's time is over.
+var errOver = reason.System(codeReleased, "the time of the step was over before the transfer began")
+
+// codeReleased is why an attempt was given back that nothing was wrong with.
+const codeReleased domain.Code = "released"
+
+// giveBack ends the open attempts of a claim that a stop of the service ends, so that
+// they use nothing up. If the claim is lost its successor ends them.
+func (d *download) giveBack(ctx context.Context) {
+	d.fileStates.giveBack(ctx, func(f domain.File, why domain.Reason) domain.FileCommand {
+		if !d.mine(f) {
+			return nil
+		}
+		return domain.FailDownload{Fence: f.Fence, Reason: why, Limits: domain.Limits{Max: d.max}, Uncounted: true}
+	})
 }
 
 // mine reports whether this claim makes an attempt at the file.
@@ -184,8 +255,34 @@ func (d *download) one(ctx context.Context, i int) partial {
 		}
 	}
 	return d.put(i, func(w io.Writer) error {
-		return d.Get(ctx, d.task.Profile, d.files[i], w, int64(d.task.Profile.Limits.MaxFileBytes))
+		w = &reserved{Writer: w, left: d.cfg.SpaceReserve / 2, work: d.work}
+		return d.Get(ctx, d.task.Profile, d.files[i], w, payload.Limits{Bytes: int64(d.task.Profile.Limits.MaxFileBytes), Promised: d.state[i].Spec.Size})
 	})
+}
+
+// reserved ends a transfer with store.CodeDiskFull when less than a part of the reserve is
+// free: a server may send more than was promised for its files, and other programs write
+// to the disk too. The rest of the reserve is for what the file system adds to the size of
+// files.
+type reserved struct {
+	io.Writer
+	work *store.Work
+	left int64 // bytes that stay free
+	due  int64 // bytes until the next check
+}
+
+// reservedEvery is how many bytes of a file are written between two checks.
+const reservedEvery = 4 << 20
+
+// Write implements io.Writer.
+func (r *reserved) Write(p []byte) (int, error) {
+	if r.due -= int64(len(p)); r.due < 0 {
+		if err := r.work.Room(r.left); err != nil {
+			return 0, err
+		}
+		r.due = reservedEvery
+	}
+	return r.Writer.Write(p)
 }
 
 // copy copies the file that was found.
@@ -230,53 +327,87 @@ func (d *download) put(i int, write func(io.Writer) error) partial {
 func (d *download) failed(i int, err error) domain.FileCommand {
 	f := d.state[i]
 	again, after := fetch.MayRetry(err)
-	limits := domain.Limits{Max: d.max}
+	end := domain.FailDownload{Fence: f.Fence, Reason: reason.Of(err, ""), Limits: domain.Limits{Max: d.max}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case ours(err):
-		if limits.Max = f.DownloadAttempts + 1; d.task.lastTry() && d.trouble(err, "").verb == verbRetry {
-			limits.Max = f.DownloadAttempts // the job fails with it
+	case err == errOver: //nolint:errorlint // it is never wrapped
+		end.Uncounted = true
+	case isLocal(err):
+		out := d.errorOutcome(err, "")
+		last := out.verb == verbRetry && d.task.lastTry(out.most, false)
+		end.Uncounted = out.verb != verbFail && !last
+		if !end.Uncounted {
+			end.Limits.Max = max(f.DownloadAttempts, 1) // the job fails with it
 		}
 		if d.own == nil {
 			d.own = fmt.Errorf("%s: %w", d.files[i].Name, err)
 		}
 	case !again:
-		limits.Max = max(f.DownloadAttempts, 1)
-	default: // the delay that the server requests, if it is longer
-		d.pause = max(d.pause, min(max(d.cfg.delay(f.DownloadAttempts), after), max(maxDelay, d.cfg.RetryDelay)))
+		end.Limits.Max = max(f.DownloadAttempts, 1)
+	default:
+		d.asked = max(d.asked, after)
 	}
-	why := reason.Of(err, "")
-	d.task.Log.Info("an attempt to fetch failed", "file", d.files[i].Name, "try", f.DownloadAttempts, "of", limits.Max, "code", why.Code,
-		"error", err, "cause", errors.Unwrap(err))
-	return domain.FailDownload{Fence: f.Fence, Reason: why, Limits: limits}
+	d.task.Log.Info("an attempt to fetch failed", "file", d.files[i].Name, "try", f.DownloadAttempts, "of", end.Limits.Max, "code", end.Reason.Code,
+		"uncounted", end.Uncounted, "error", err, "cause", errors.Unwrap(err))
+	return end
 }
 
-// failure returns the error of the first file that cannot be fetched, or nil.
+// failure returns why not all files are there: the error of the first that cannot be
+// fetched or, if all others may be tried again later, a *laterError.
 func (d *download) failure() error {
-	var failed []int
+	var final, waiting []int
 	for i, f := range d.state {
-		if f.State == domain.FileIgnore || f.State == domain.FileDownloading || d.lost(i) {
-			failed = append(failed, i)
+		switch {
+		case f.State == domain.FileIgnore || f.State == domain.FileDownloading || d.lost(i) && d.tried[i]:
+			final = append(final, i)
+		case f.State == domain.FileDownloadingFailed && (d.tried[i] || d.early[i] > 0):
+			waiting = append(waiting, i)
 		}
 	}
-	if failed == nil {
-		return nil
+	if final == nil {
+		return d.later(waiting)
 	}
-	i := failed[0]
+	i := final[0]
 	name, f, err := d.files[i].Name, d.state[i], d.errs[i]
-	if err == nil && f.State == domain.FileIgnore && f.Reason != nil {
-		err = &reason.Problem{Reason: *f.Reason}
-	}
-	if err == nil {
+	switch {
+	case f.State == domain.FileIgnore && err != nil:
+		err = &reason.Problem{Reason: reason.Of(err, name)} // its attempts are used up
+	case f.State == domain.FileIgnore && f.Reason != nil:
+		err = fmt.Errorf("%s: %w", name, &reason.Problem{Reason: *f.Reason})
+	case err == nil:
 		err = movedError(name, f.State)
-	} else {
+	default:
 		err = fmt.Errorf("%s: %w", name, err)
 	}
-	if more := len(failed) - 1; more > 0 {
+	if more := len(final) - 1; more > 0 {
 		return fmt.Errorf("%w (%d more files cannot be had)", err, more)
 	}
 	return err
+}
+
+// later returns when the first of some files may be tried again, nil without any.
+func (d *download) later(waiting []int) error {
+	if waiting == nil {
+		return nil
+	}
+	first := waiting[0]
+	why := *d.state[first].Reason
+	why.Message = fmt.Sprintf("%s: %s; it is tried again, %d times in all", d.files[first].Name, why.Message, d.max)
+	if more := len(waiting) - 1; more > 0 {
+		why.Message += fmt.Sprintf(" (so are %d more files)", more)
+	}
+	pause := d.early[first]
+	for _, i := range waiting {
+		next := d.early[i]
+		if d.tried[i] {
+			next = d.cfg.pauses().Theirs(d.state[i].DownloadAttempts, d.asked)
+		}
+		if i == first || next < pause {
+			pause = next
+		}
+	}
+	return &laterError{&why, pause}
 }
 
 // progress logs the progress of the job, about ten times for a job of many files.

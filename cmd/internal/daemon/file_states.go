@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
@@ -13,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // codeRequeued is why a file that was given up is reopened with its job.
@@ -47,8 +49,9 @@ func movedError(name string, state domain.FileState) error {
 }
 
 // specOf describes a file of a job. The job and its name identify it.
-func specOf(j domain.Job, f payload.File) domain.FileSpec {
-	spec := domain.FileSpec{Source: string(j.ID), Path: f.Name, BatchID: j.Configuration.BatchID, JobID: j.ID,
+func specOf(j domain.Job, p Profile, f payload.File) domain.FileSpec {
+	spec := domain.FileSpec{Collection: p.Collection, Profile: p.Name, Host: fetch.Host(f.URL),
+		Source: string(j.ID), Path: f.Name, BatchID: j.Configuration.BatchID, JobID: j.ID,
 		URL: fetch.Redact(f.URL), Size: max(f.Size, 0), DigestAlgorithm: string(f.Algorithm), DigestValue: f.Digest}
 	if len(spec.URL) > domain.MaxFileText {
 		spec.URL = "" // the manifest has it
@@ -60,17 +63,29 @@ func specOf(j domain.Job, f payload.File) domain.FileSpec {
 func (s *steps) discover(ctx context.Context, t *JobTask, files []payload.File) error {
 	found := make([]domain.DiscoverFile, len(files))
 	for i, f := range files {
-		found[i] = domain.DiscoverFile{Spec: specOf(t.Job, f)}
+		found[i] = domain.DiscoverFile{Spec: specOf(t.Job, t.Profile, f)}
 	}
-	fresh, err := commit(ctx, func(ctx context.Context) (int, error) {
-		return s.cfg.Files.DiscoverAll(ctx, found, eventstore.Meta{Actor: t.actor, TraceParent: t.trace.Parent()})
-	})
-	if err != nil && !isRefused(err) {
-		return &logError{fmt.Errorf("write the discovery of %d files: %w", len(files), err)}
+	fresh := 0
+	var refused error
+	for part := range slices.Chunk(found, filesPart) {
+		n, err := commit(ctx, func(ctx context.Context) (int, error) {
+			return s.cfg.Files.DiscoverAll(ctx, part, eventstore.Meta{Actor: t.actor, TraceParent: t.trace.Parent()})
+		})
+		if err != nil && !isRefused(err) {
+			return &logError{fmt.Errorf("write the discovery of %d files: %w", len(files), err)}
+		}
+		fresh += n
+		if refused == nil {
+			refused = err
+		}
 	}
 	t.Log.Info("files discovered", "files", len(files), "new", fresh)
-	return err
+	return refused
 }
+
+// filesPart is how many files are read or written under one deadline: an object of many
+// files takes many of them, and its step ends only with its claim.
+const filesPart = files.MaxEvents
 
 // fileStates loads the files' states.
 func (s *steps) fileStates(ctx context.Context, t *JobTask, files []payload.File) (*fileStates, error) {
@@ -79,22 +94,31 @@ func (s *steps) fileStates(ctx context.Context, t *JobTask, files []payload.File
 	for i, f := range files {
 		hashes[i] = domain.HashFile(string(t.Job.ID), f.Name)
 	}
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
-	known, err := s.cfg.Files.Files(ctx, hashes)
-	if err != nil {
-		return nil, &logError{fmt.Errorf("read the states of %d files: %w", len(files), err)}
-	}
-	doubt := slices.DeleteFunc(slices.Clone(hashes), func(h domain.FileHash) bool { return !doubtful(t.Job.State, known[h].State) })
-	fresh, err := s.cfg.Files.Fresh(ctx, doubt)
-	if err != nil {
-		return nil, &logError{fmt.Errorf("read the states of %d files: %w", len(doubt), err)}
-	}
-	maps.Copy(known, fresh)
-	for i, hash := range hashes {
-		fs.state[i] = known[hash]
+	for i := 0; i < len(hashes); i += filesPart {
+		part := hashes[i:min(i+filesPart, len(hashes))]
+		known, err := s.readStates(ctx, t.Job.State, part)
+		if err != nil {
+			return nil, &logError{fmt.Errorf("read the states of %d files: %w", len(files), err)}
+		}
+		for n, hash := range part {
+			fs.state[i+n] = known[hash]
+		}
 	}
 	return fs, nil
+}
+
+// readStates loads the states of a part of a job's files.
+func (s *steps) readStates(ctx context.Context, job domain.JobState, part []domain.FileHash) (map[domain.FileHash]domain.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	known, err := s.cfg.Files.Files(ctx, part)
+	if err != nil {
+		return nil, err
+	}
+	doubt := slices.DeleteFunc(slices.Clone(part), func(h domain.FileHash) bool { return !doubtful(job, known[h].State) })
+	fresh, err := s.cfg.Files.Fresh(ctx, doubt)
+	maps.Copy(known, fresh)
+	return known, err
 }
 
 // doubtful reports whether a file's state that this process remembers would end the
@@ -104,7 +128,9 @@ func doubtful(job domain.JobState, file domain.FileState) bool {
 	switch file {
 	case domain.FileSkipped, domain.FileIgnore, domain.FileAbandoned:
 		return true
-	case domain.FileDiscovered, domain.FileDownloading, domain.FileDownloadingFailed:
+	case domain.FileDownloadingFailed: // in downloading, the log's time of its failure is needed
+		return true
+	case domain.FileDiscovered, domain.FileDownloading:
 		return job == domain.JobProcessing
 	}
 	return false
@@ -140,6 +166,15 @@ func (s *steps) discovered(ctx context.Context, t *JobTask, files []payload.File
 // do sends commands and keeps the new states of the files. A refusal is no error:
 // another process has moved the file, and its new state is kept.
 func (fs *fileStates) do(ctx context.Context, commandID string, cmds []fileCommand) error {
+	for part := range slices.Chunk(cmds, filesPart) {
+		if _, err := commit(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, fs.send(ctx, commandID, part) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (fs *fileStates) send(ctx context.Context, commandID string, cmds []fileCommand) error {
 	if len(cmds) == 0 {
 		return nil
 	}
@@ -147,9 +182,7 @@ func (fs *fileStates) do(ctx context.Context, commandID string, cmds []fileComma
 	for n, c := range cmds {
 		all[n] = files.Request{Hash: fs.state[c.i].Hash, Command: c.cmd}
 	}
-	results, err := commit(ctx, func(ctx context.Context) ([]files.Result, error) {
-		return fs.cfg.Files.All(ctx, all, eventstore.Meta{Actor: fs.task.actor, CommandID: commandID, TraceParent: fs.task.trace.Parent()})
-	})
+	results, err := fs.cfg.Files.All(ctx, all, eventstore.Meta{Actor: fs.task.actor, CommandID: commandID, TraceParent: fs.task.trace.Parent()})
 	if err != nil {
 		return &logError{fmt.Errorf("write the events of %d files: %w", len(cmds), err)}
 	}
@@ -180,7 +213,7 @@ func (fs *fileStates) end(ctx context.Context, cmds []fileCommand) error {
 			return err
 		}
 		fs.task.Log.Warn("the log does not take the events of files; trying again", "error", err)
-		pause(ctx, fs.cfg.delay(n))
+		pause(ctx, fs.cfg.pauses().Ours(n))
 	}
 }
 
@@ -234,14 +267,35 @@ func (fs *fileStates) reopen(ctx context.Context, given domain.FileState) error 
 		Message: fmt.Sprintf("requeue %d of its job", fs.task.Job.RetryCount)}})
 }
 
-// limits returns the limits of a step of a file after a number of started attempts. A
-// failure of our own servers does not use up an attempt.
+// limits returns the limits of a step of a file after a number of started attempts.
+// Before attempts could be given back, a failure of our own servers was let pass beyond
+// the maximum.
 func (fs *fileStates) limits(f domain.File, started int) domain.Limits {
 	most := fs.max
 	if r := f.Reason; r != nil && r.Class == domain.ClassSystem && r.Code != domain.CodeWorkerLost {
 		most = max(most, started+1)
 	}
 	return domain.Limits{Max: most}
+}
+
+// giveBackTimeout bounds the last write of a claim that is cut off.
+const giveBackTimeout = 5 * time.Second
+
+// giveBack ends the attempts of a claim that a stop of the service ends, unless the
+// claim is lost: then its successor ends them.
+func (fs *fileStates) giveBack(ctx context.Context, cmd func(domain.File, domain.Reason) domain.FileCommand) {
+	select {
+	case <-fs.task.Claim.Lost:
+		return
+	default:
+	}
+	why := domain.Reason{Class: domain.ClassCancelled, Code: codeReleased, Message: "the service was stopped; the attempt is not counted"}
+	cmds := fs.commands(func(f domain.File) domain.FileCommand { return cmd(f, why) })
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
+	defer cancel()
+	if err := crash.Around("daemon/files/give-back", func() error { return fs.send(ctx, "", cmds) }); err != nil {
+		fs.task.Log.Warn("the attempts that the stop ended could not be given back", "files", len(cmds), "error", err)
+	}
 }
 
 // leftOut reports whether an operator keeps the file out of the object (F9).

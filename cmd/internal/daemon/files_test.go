@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -128,12 +130,16 @@ func TestClaimDirectoryIsGone(t *testing.T) {
 	w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest", w.web.URL+"/a.txt", w.web.URL+"/b.txt"))
 	id = w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
 	w.turn(domain.DaemonJobDownloading)
-	w.wantJob(id, domain.JobDownloading, "")
-	w.clock.Advance(maxDelay)
+	w.wantJob(id, domain.JobDownloading, reason.CodeStorage)
+	w.clock.Advance(limits.MaxOurs)
 	w.turn(domain.DaemonJobDownloading)
 	w.wantJob(id, domain.JobProcessing, "")
 	const rows = "F1 F2 F5 F6 F4 F10"
-	w.wantRows(id, map[string]string{"a.txt": rows, "b.txt": rows})
+	for name, f := range w.wantRows(id, map[string]string{"a.txt": rows, "b.txt": rows}) {
+		if f.DownloadAttempts != 1 {
+			t.Errorf("%s has %d attempts", name, f.DownloadAttempts)
+		}
+	}
 }
 
 // one lets a job's files be fetched one after the other.
@@ -153,7 +159,7 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 	w.web.on("/b.txt", broken)
 	w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest", w.web.URL+"/a.txt", w.web.URL+"/b.txt"))
 	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
-	w.turn(domain.DaemonJobDownloading)
+	w.untilMoved(id, domain.DaemonJobDownloading)
 	j := w.wantJob(id, domain.JobFailed, "http_status")
 	if !strings.HasPrefix(j.Reason.Message, "b.txt: ") {
 		t.Errorf("it failed with %q", j.Reason.Message)
@@ -161,13 +167,13 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 	const lost = "F1 F2 F5 F6 F5 F7"
 	w.wantRows(id, map[string]string{"a.txt": "F1 F2 F4", "b.txt": lost})
 	w.requeue(id)
-	w.turn(domain.DaemonJobDownloading)
+	w.untilMoved(id, domain.DaemonJobDownloading)
 	w.wantJob(id, domain.JobFailed, "http_status")
 	const again = lost + " O1 F2 F5 F6 F5 F7"
 	w.wantRows(id, map[string]string{"a.txt": "F1 F2 F4", "b.txt": again})
 	w.web.serve("/b.txt", "b")
 	w.doJob(id, domain.RequeueJob{})
-	w.turn(domain.DaemonJobDownloading)
+	w.untilMoved(id, domain.DaemonJobDownloading)
 	w.wantJob(id, domain.JobProcessing, "")
 	l := w.wantRows(id, map[string]string{"a.txt": "F1 F2 F4 F10", "b.txt": again + " O1 F2 F4 F10"})
 	if n := w.web.count("GET /a.txt"); n != 1 || l["b.txt"].DownloadAttempts != 1 {
@@ -240,7 +246,7 @@ func TestLogIsAway(t *testing.T) {
 				}
 				w.turn(d)
 				w.wantJob(id, c.state, "")
-				w.clock.Advance(maxDelay)
+				w.clock.Advance(limits.MaxOurs)
 			}
 			w.turn(d)
 			if j := w.job(id); j.State == c.state {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -102,13 +103,16 @@ func TestReadBackDiffers(t *testing.T) {
 	}
 	put("A")
 	w.turn(domain.DaemonJobProcessing)
-	w.wantJob(id, domain.JobProcessing, "")
+	// The job says why it waits.
+	if j := w.wantJob(id, domain.JobProcessing, reason.CodeStorage); j.Reason != nil && j.Reason.Class != domain.ClassWait {
+		t.Errorf("it waits for %+v", j.Reason)
+	}
 	l := w.wantRows(id, map[string]string{"a.txt": upToReady + " F11 F12 F16", "b.txt": upToReady + " F11 F12"})["a.txt"]
 	if l.Reason.Code != reason.CodeStorage || l.Output != nil {
 		t.Errorf("a.txt is %+v with %+v", l.File, l.Reason)
 	}
 	put("a") // restored
-	w.clock.Advance(maxDelay)
+	w.clock.Advance(limits.MaxOurs)
 	w.turn(domain.DaemonJobProcessing)
 	w.wantJob(id, domain.JobRecording, "")
 	w.wantRows(id, map[string]string{"a.txt": upToReady + " F11 F12 F16 F14 F11 F12", "b.txt": upToReady + " F11 F12"})
@@ -120,7 +124,7 @@ func TestFailedProcessingEndsAttempts(t *testing.T) {
 	w := newFixture(t)
 	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
 	id := w.jobIn(domain.JobProcessing, domain.TypeObjectManifest, "/o.checkm")
-	work, err := w.r.steps.work(w.set[tides])
+	work, err := w.r.steps.Work(w.set[tides])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -89,7 +91,7 @@ func newFixture(t testing.TB, change ...func(*fixture)) *fixture {
 	}
 	t.Cleanup(func() { client.Close(); _ = work.Close(); _ = objects.Close() })
 	w.history = memory.NewLog(w.clock)
-	w.cfg = Config{Handler: w.h, Claims: w.store, Space: w.store, Outbox: w.store, Files: &files.Handler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text}, Profiles: w.set, Fetch: client, Mail: w.mail,
+	w.cfg = Config{Handler: w.h, Claims: w.store, Space: w.store, Order: w.store, Hosts: w.store, Outbox: w.store, Files: &files.Handler{Log: w.history, Clock: w.clock.Now, NewID: rand.Text}, Profiles: w.set, Fetch: client, Mail: w.mail,
 		Objects: objects, Work: work, Installation: "test", Log: slog.New(slog.NewJSONHandler(w.log, nil)),
 		RetryDelay: time.Millisecond, SpaceReserve: 1, SpaceCycle: time.Second}
 	for _, c := range change {
@@ -203,7 +205,7 @@ func (w *fixture) turn(name string) { w.Helper(); w.turnOf(daemonNamed(name)) }
 
 func (w *fixture) turnOf(d Daemon) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 	defer cancel()
 	defer w.leads(d)()
 	t, err := w.r.claim(ctx, d)
@@ -211,6 +213,21 @@ func (w *fixture) turnOf(d Daemon) {
 		w.Fatalf("%s has nothing to do: %v\n%s", d.Name, err, w.log)
 	}
 	t.run(w.Context())
+}
+
+// untilMoved lets a daemon work until the job has left its state, past all pauses.
+func (w *fixture) untilMoved(id domain.JobID, name string) domain.Job {
+	w.Helper()
+	before := w.job(id).State
+	for range 30 {
+		w.turn(name)
+		if j := w.job(id); j.State != before {
+			return j
+		}
+		w.clock.Advance(15 * time.Minute)
+	}
+	w.Fatalf("%s stays %s\n%s", id, before, w.log)
+	return domain.Job{}
 }
 
 // leads makes the process the leader that a daemon asks for, until resign is called.
@@ -254,7 +271,9 @@ func (w *fixture) jobIn(state domain.JobState, kind domain.SubmissionType, path 
 	id := w.submit(kind, path, change...)
 	w.turn(domain.DaemonBatchPending)
 	jid := w.batch(id).Listing.FirstJID
-	w.walk(upTo(state)...)
+	for _, name := range upTo(state) {
+		w.untilMoved(jid, name)
+	}
 	if j := w.job(jid); j.State != state {
 		w.Fatalf("job is %s, not %s: %+v\n%s", j.State, state, j.Reason, w.log)
 	}
@@ -275,10 +294,26 @@ func (w *fixture) wantJob(id domain.JobID, state domain.JobState, code domain.Co
 	return j
 }
 
+// codeOf returns the code of a job's reason.
+func (w *fixture) codeOf(id domain.JobID) domain.Code {
+	if r := w.job(id).Reason; r != nil {
+		return r.Code
+	}
+	return ""
+}
+
 // events lists the types of an aggregate's events.
-func (w *fixture) events(a domain.Aggregate) []domain.EventType {
+func (w *fixture) events(a domain.Aggregate) (types []domain.EventType) {
 	w.Helper()
-	var types []domain.EventType
+	for _, e := range w.recorded(a) {
+		types = append(types, e.Type)
+	}
+	return types
+}
+
+// recorded lists an aggregate's events.
+func (w *fixture) recorded(a domain.Aggregate) (events []domain.Recorded) {
+	w.Helper()
 	for shard := range w.store.Shards() {
 		items, err := w.store.Read(w.Context(), shard, eventstore.Offset{}, 1_000_000)
 		if err != nil {
@@ -287,12 +322,12 @@ func (w *fixture) events(a domain.Aggregate) []domain.EventType {
 		for _, it := range items {
 			for _, e := range it.Events {
 				if e.Aggregate == a {
-					types = append(types, e.Type)
+					events = append(events, e)
 				}
 			}
 		}
 	}
-	return types
+	return events
 }
 
 func count(types []domain.EventType, of domain.EventType) int {
@@ -306,7 +341,7 @@ func count(types []domain.EventType, of domain.EventType) int {
 }
 
 // report reads the whole report of a batch.
-func (w *fixture) report(id domain.BatchID) ReportBody {
+func (w *fixture) report(id domain.BatchID) report.Body {
 	w.Helper()
 	r := w.batch(id).Report
 	if r == nil {
@@ -314,10 +349,10 @@ func (w *fixture) report(id domain.BatchID) ReportBody {
 	}
 	key, _ := store.KeyOf(r.ReportURL)
 	data, err := w.r.steps.Kept(w.Context(), key)
-	if err != nil || sha256Hex(data) != r.ReportSHA256 {
+	if err != nil || report.SHA256(data) != r.ReportSHA256 {
 		w.Fatalf("report %s: %v, or its digest differs", r.ReportURL, err)
 	}
-	var body ReportBody
+	var body report.Body
 	if err := json.Unmarshal(data, &body); err != nil {
 		w.Fatal(err)
 	}
@@ -327,11 +362,11 @@ func (w *fixture) report(id domain.BatchID) ReportBody {
 // mailbox takes mails.
 type mailbox struct {
 	mu    sync.Mutex
-	mails []Mail
+	mails []delivery.Mail
 	fails bool
 }
 
-func (m *mailbox) Send(_ context.Context, mail Mail) error {
+func (m *mailbox) Send(_ context.Context, mail delivery.Mail) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fails {

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/accession-ingest/accession/domain"
 )
@@ -24,10 +23,10 @@ func (w *fixture) openRunner() (stop context.CancelFunc) {
 func (w *fixture) slotTurn(daemon string) *turn {
 	w.Helper()
 	d := daemonNamed(daemon)
-	if !w.r.slots.take(daemon) {
+	if !w.r.slots.Take(daemon) {
 		w.Fatalf("%s has no slot", daemon)
 	}
-	defer w.r.slots.give(daemon)
+	defer w.r.slots.Give(daemon)
 	defer w.leads(d)()
 	t, err := w.r.claim(w.Context(), d)
 	if err != nil {
@@ -43,12 +42,12 @@ func TestHandOver(t *testing.T) {
 	w := handingOver(t)
 	id := w.aJobIn(domain.JobProvisioning)
 	defer w.openRunner()()
-	before := w.r.slots.free[domain.DaemonJobDownloading]
+	before := w.r.slots.Free(domain.DaemonJobDownloading)
 	next := w.slotTurn(domain.DaemonJobProvisioning)
 	if next == nil || next.d.Name != domain.DaemonJobDownloading || next.job.Job.State != domain.JobDownloading || next.Claim.Attempts != 1 {
 		t.Fatalf("goes on with %+v", next)
 	}
-	if n := w.r.slots.free[domain.DaemonJobDownloading]; n != before-1 {
+	if n := w.r.slots.Free(domain.DaemonJobDownloading); n != before-1 {
 		t.Errorf("%d slots of %d are free", n, before)
 	}
 	if next = next.run(t.Context()); next == nil || next.d.Name != domain.DaemonJobProcessing {
@@ -68,7 +67,7 @@ func TestNoHandOver(t *testing.T) {
 		change func(w *fixture, stop context.CancelFunc)
 	}{
 		"no slot": {domain.JobProvisioning, func(w *fixture, _ context.CancelFunc) {
-			for w.r.slots.take(domain.DaemonJobDownloading) { //nolint:revive // until there is none
+			for w.r.slots.Take(domain.DaemonJobDownloading) { //nolint:revive // until there is none
 			}
 		}},
 		"stopping":     {domain.JobProvisioning, func(_ *fixture, stop context.CancelFunc) { stop() }},
@@ -97,34 +96,10 @@ func TestNoHandOver(t *testing.T) {
 				t.Errorf("it is still locked (%v)", err)
 			}
 			for _, d := range Daemons {
-				if free := w.r.slots.free[d.Name]; name != "no slot" && free != w.r.cfg.Workers[d.Name] {
+				if free := w.r.slots.Free(d.Name); name != "no slot" && free != w.r.cfg.Workers[d.Name] {
 					t.Errorf("%d slots of %s are free", free, d.Name)
 				}
 			}
 		})
-	}
-}
-
-// A slot is waited for, and the end of the context ends that.
-func TestSlots(t *testing.T) {
-	t.Parallel()
-	s := newSlots(map[string]int{"a": 2})
-	for n, daemon := range []string{"a", "a", "a", "b"} {
-		if got := s.take(daemon); got != (n < 2) {
-			t.Fatalf("take %d gives %v", n, got)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	s.wait(ctx, "a")
-	if ctx.Err() == nil {
-		t.Error("did not wait")
-	}
-	free := make(chan struct{})
-	go func() { s.wait(t.Context(), "a"); close(free) }()
-	s.give("a")
-	<-free
-	if !s.take("a") {
-		t.Error("what was given back cannot be taken")
 	}
 }

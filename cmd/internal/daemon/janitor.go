@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -27,14 +28,14 @@ func (s *steps) jobClean(ctx context.Context, t *JobTask) Outcome {
 func (s *steps) removeWork(j domain.Job) error {
 	batch := j.Configuration.BatchID
 	if p, err := s.cfg.Profiles.Get(j.Configuration.ProfileName); err == nil {
-		work, err := s.work(p)
+		work, err := s.Work(p)
 		if err != nil {
 			return err
 		}
 		return work.Remove(batch, j.ID)
 	}
 	var errs []error
-	for _, w := range s.allWork() {
+	for _, w := range s.AllWork() {
 		errs = append(errs, w.Remove(batch, j.ID))
 	}
 	return errors.Join(errs...)
@@ -50,8 +51,8 @@ func (r *Runner) janitor(ctx context.Context) {
 	}
 }
 
-// pass checks every batch once: reports that no worker began (B5), completed batches
-// whose time is over (B13), deletions that were interrupted.
+// pass checks every batch once: reports that no worker began (B5), ended batches
+// whose time is over (B13, B14), deletions that were interrupted.
 func (r *Runner) pass(ctx context.Context) error {
 	meta := eventstore.Meta{Actor: janitorActor, TraceParent: eventstore.NewTrace().Parent()}
 	ids, err := r.cfg.Handler.Catalog.Batches(ctx)
@@ -71,7 +72,9 @@ func (r *Runner) pass(ctx context.Context) error {
 		case is.State.State == domain.BatchProcessing:
 			r.tryReport(ctx, id, meta)
 		case is.State.State == domain.BatchCompleted:
-			errs = append(errs, r.retire(ctx, is.State, meta))
+			errs = append(errs, r.retire(ctx, is.State, r.cfg.Retention, meta))
+		case is.State.State == domain.BatchFailed:
+			errs = append(errs, r.retire(ctx, is.State, r.cfg.FailedRetention, meta))
 		case is.State.State == domain.BatchDeleted:
 			errs = append(errs, r.finishDeletion(ctx, id, meta))
 		}
@@ -103,13 +106,17 @@ func (r *Runner) doBatch(ctx context.Context, id domain.BatchID, cmd domain.Batc
 	return res.State, err
 }
 
-// retire cleans a batch up when its retention time is over (B13).
-func (r *Runner) retire(ctx context.Context, b domain.Batch, meta eventstore.Meta) error {
-	if r.cfg.Retention == 0 || r.cfg.Handler.Clock().Sub(b.Modified.Time) < r.cfg.Retention {
+// retire cleans a batch up when its retention time is over (B13, B14), 0 = it is kept. One
+// that failed stays while a job of it is processing again.
+func (r *Runner) retire(ctx context.Context, b domain.Batch, retention time.Duration, meta eventstore.Meta) error {
+	if retention == 0 || r.cfg.Handler.Clock().Sub(b.Modified.Time) < retention {
 		return nil
 	}
 	b, err := r.doBatch(ctx, b.ID, domain.CleanBatch{}, meta)
-	if err != nil {
+	switch {
+	case isRefused(err):
+		return nil
+	case err != nil:
 		return err
 	}
 	r.cfg.Log.Info("cleaned up after its retention time", "batch", b.ID, "trace", domain.TraceID(meta.TraceParent))
@@ -122,36 +129,49 @@ func (r *Runner) finishDeletion(ctx context.Context, id domain.BatchID, meta eve
 	return r.cfg.Handler.FinishDeletion(ctx, id, meta, r.steps.removeWork)
 }
 
-// cleanUp removes working directories of jobs that are not there any more, in the
-// working directories of all profiles. A job must be missing in two passes in a row,
-// because it may be too new for this ZooKeeper server.
+// cleanUp removes working directories of jobs that failed long ago or that are not there
+// any more, in the working directories of all profiles. A job must be missing in two
+// passes in a row, because it may be too new for this ZooKeeper server.
 func (r *Runner) cleanUp(ctx context.Context, before map[store.JobDir]bool) map[store.JobDir]bool {
 	stray := map[store.JobDir]bool{}
 	for _, name := range r.cfg.Profiles.Names() {
 		p, err := r.cfg.Profiles.Get(name)
 		if err == nil {
-			_, err = r.steps.work(p)
+			_, err = r.steps.Work(p)
 		}
 		if err != nil {
 			r.cfg.Log.Warn("cannot open the working directory of a profile", "profile", name, "error", err)
 		}
 	}
-	for _, w := range r.steps.allWork() {
+	for _, w := range r.steps.AllWork() {
 		found, err := w.List()
 		if err != nil {
 			r.cfg.Log.Warn("cannot list the working directory", "error", err)
 		}
 		for _, dir := range found {
 			is, err := r.cfg.Handler.Live.Job(ctx, dir.Job)
-			if !errors.Is(err, eventstore.ErrNotFound) && (err != nil || !is.State.Cleaned) {
+			old := err == nil && r.failedLongAgo(is.State)
+			gone := errors.Is(err, eventstore.ErrNotFound) || err == nil && is.State.Cleaned
+			switch {
+			case !old && !gone:
+				continue
+			case gone && !before[dir]:
+				stray[dir] = true
 				continue
 			}
-			if !before[dir] {
-				stray[dir] = true
-			} else if err := w.Remove(dir.Batch, dir.Job); err != nil {
-				r.cfg.Log.Warn("cannot remove a working directory whose job is gone", "job", dir.Job, "error", err)
+			if err := w.Remove(dir.Batch, dir.Job); err != nil {
+				r.cfg.Log.Warn("cannot remove a working directory", "job", dir.Job, "error", err)
+			} else if old {
+				r.cfg.Log.Info("working files of a failed job removed", "job", dir.Job, "batch", dir.Batch)
 			}
 		}
 	}
 	return stray
+}
+
+// failedLongAgo reports whether the working files of a job are not kept any longer. If
+// the job is requeued later, it fetches them again where its state allows that, else it
+// fails and says that they are gone.
+func (r *Runner) failedLongAgo(j domain.Job) bool {
+	return j.State == domain.JobFailed && r.cfg.FilesRetention > 0 && r.cfg.Handler.Clock().Sub(j.Modified.Time) >= r.cfg.FilesRetention
 }

@@ -72,6 +72,39 @@ func TestRetention(t *testing.T) {
 	}
 }
 
+// B14: a failed batch goes after a time of its own, without events of its jobs; not while
+// one of them is processing again.
+func TestRetentionOfFailedBatches(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, func(w *fixture) { w.cfg.Retention, w.cfg.FailedRetention = time.Minute, time.Hour })
+	job := w.aJobIn(domain.JobDownloading)
+	batch := w.job(job).Configuration.BatchID
+	operator := eventstore.Meta{Actor: domain.UserActor("ana")}
+	do := func(cmd domain.JobCommand) {
+		t.Helper()
+		if _, err := w.h.Job(t.Context(), job, cmd, operator); err != nil {
+			t.Fatal(err)
+		}
+	}
+	why := domain.Reason{Class: domain.ClassCancelled, Code: domain.CodeCancelled, Message: "withdrawn"}
+	do(domain.CancelJob{Reason: why})
+	w.pass()
+	w.turn(domain.DaemonBatchReporting)
+	w.clock.Advance(time.Minute)
+	w.pass()
+	do(domain.RequeueJob{})
+	w.clock.Advance(time.Hour)
+	w.pass()
+	if b := w.batch(batch); b.State != domain.BatchFailed {
+		t.Fatalf("batch is %s while its job is %s", b.State, w.job(job).State)
+	}
+	do(domain.CancelJob{Reason: why})
+	w.pass()
+	if !w.gone(batch) || count(w.events(job.Aggregate()), domain.EventJobDeleted) != 0 || count(w.events(batch.Aggregate()), domain.EventBatchCleaned) != 1 {
+		t.Errorf("batch gone %v, events %v %v", w.gone(batch), w.events(batch.Aggregate()), w.events(job.Aggregate()))
+	}
+}
+
 // Without a retention time nothing is cleaned up.
 func TestNoRetention(t *testing.T) {
 	t.Parallel()
@@ -198,4 +231,36 @@ func TestStrayDirectories(t *testing.T) {
 	if there(stray) || !there(other) || !there(w.job(id).Configuration.WorkingDir) {
 		t.Errorf("stray %v, other %v, job's %v", there(stray), there(other), there(w.job(id).Configuration.WorkingDir))
 	}
+}
+
+// The working files of a failed job go when they were kept long enough, and only those.
+// Shows: P8
+func TestFilesOfFailedJobsGo(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, noRecords, func(w *fixture) { w.cfg.FilesRetention = time.Hour })
+	w.web.objectManifest("/o.checkm", map[string]string{"good.txt": "good", "bad.txt": "bad"})
+	w.web.serve("/bad.txt", "BAD")
+	failed := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
+	w.turn(domain.DaemonJobDownloading)
+	w.wantJob(failed, domain.JobFailed, domain.CodeDigestMismatch)
+	works := w.aJobIn(domain.JobProcessing)
+	dir := w.job(failed).Configuration.WorkingDir
+	if err := os.MkdirAll(filepath.Join(dir, "files"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	there := func(dir string) bool { _, err := os.Stat(dir); return err == nil }
+	w.clock.Advance(time.Hour - time.Second)
+	if w.r.cleanUp(t.Context(), nil); !there(dir) {
+		t.Fatal("removed before their time")
+	}
+	w.clock.Advance(time.Minute)
+	w.r.cleanUp(t.Context(), nil)
+	if there(dir) || !there(w.job(works).Configuration.WorkingDir) {
+		t.Errorf("files of the failed job %v, of one that works %v", there(dir), there(w.job(works).Configuration.WorkingDir))
+	}
+	// A requeue fetches them again.
+	w.web.serve("/bad.txt", "bad")
+	w.requeue(failed)
+	w.turn(domain.DaemonJobDownloading)
+	w.wantJob(failed, domain.JobProcessing, "")
 }

@@ -21,25 +21,40 @@ import (
 // J9), each through its own attempts in the log. Files that an earlier claim has left
 // there, and that are what the deposit says, are not fetched again.
 func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
-	files, err := s.Files(ctx, t.Log, t.Profile, t.Job)
+	files, err := s.Files(ctx, t.Profile, t.Job)
+	if payload.IsRemote(err) {
+		return retry(reason.Of(err, "the manifest could not be read"), err, t.Profile.Fetch.Attempts)
+	}
 	if err != nil {
 		return s.downloadFailed(err, "the manifest could not be read")
 	}
-	if most := t.Profile.Limits.MaxFiles; len(files) > most {
+	if limit := t.Profile.Limits.MaxFiles; len(files) > limit {
 		return fail(domain.Reason{Class: domain.ClassContent, Code: domain.CodeManifestInvalid,
-			Message: fmt.Sprintf("the object has %d files, more than the %d that its collection allows", len(files), most)})
+			Message: fmt.Sprintf("the object has %d files, more than the %d that its collection allows", len(files), limit)})
 	}
-	work, err := s.work(t.Profile)
+	if out, ok := t.alsoAt(ctx, files); !ok {
+		return out
+	}
+	work, err := s.Work(t.Profile)
 	if err != nil {
-		return s.trouble(err, "open the working directory")
+		return s.errorOutcome(err, "open the working directory")
 	}
 	fs, err := s.discovered(ctx, t, files)
 	if err != nil {
 		return s.downloadFailed(err, "")
 	}
-	d := download{fileStates: fs, work: work, batch: t.Job.Configuration.BatchID,
-		found: make([]found, len(files)), got: make([]bool, len(files)), errs: make([]error, len(files))}
-	if err := d.run(ctx); err != nil {
+	d := download{fileStates: fs, work: work, batch: t.Job.Configuration.BatchID, found: make([]found, len(files)),
+		got: make([]bool, len(files)), tried: make([]bool, len(files)), early: make([]time.Duration, len(files)), errs: make([]error, len(files))}
+	err = d.run(ctx)
+	var later *laterError
+	switch {
+	case errors.As(err, &later) && later.why != nil:
+		return wait(*later.why, later.delay)
+	case errors.As(err, &later):
+		return release(nil)
+	case payload.IsRemote(err): // of a file whose copy was lost
+		return retry(reason.Of(err, ""), err, t.Profile.Fetch.Attempts)
+	case err != nil:
 		return s.downloadFailed(err, "")
 	}
 	cmd := domain.DownloadJob{}
@@ -56,17 +71,16 @@ func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 // downloadFailed returns the outcome of a failure: the job fails if the cause is on the
 // depositor's side.
 func (s *steps) downloadFailed(err error, doing string) Outcome {
-	var away *logError
-	if !errors.As(err, &away) && !ours(err) {
+	if !isAway(err) && !isLocal(err) {
 		return fail(reason.Of(err, doing))
 	}
-	return s.trouble(err, "keep the files")
+	return s.errorOutcome(err, "keep the files")
 }
 
-// ours reports whether the cause of an error is on our side.
-func ours(err error) bool {
+// isLocal reports whether the cause of an error is on this side, not the depositor's.
+func isLocal(err error) bool {
 	var why *reason.Problem
-	return !payload.Theirs(err) && !errors.As(err, &why)
+	return !payload.IsRemote(err) && !errors.As(err, &why)
 }
 
 // download is the work of one claim in downloading.
@@ -80,16 +94,34 @@ type download struct {
 	left   []*store.Left  // partial files that earlier claims have left
 	copies []*store.Files // both
 
+	until time.Time // when no more transfers begin, zero = none has begun
+
 	// By file; each is touched by one goroutine at a time.
 	found []found
-	got   []bool // it is in this claim's directory
+	got   []bool          // it is in this claim's directory
+	tried []bool          // this claim has made an attempt
+	early []time.Duration // until the next attempt may begin
 	errs  []error
 
 	mu      sync.Mutex
 	own     error         // the first error whose cause is on our side
-	pause   time.Duration // before failed files are tried again
+	asked   time.Duration // how long a server asks to wait
 	done    int           // files fetched by this claim
 	fetched int64         // their bytes
+}
+
+// laterError says that the files that are missing are to be tried again after a time.
+type laterError struct {
+	why   *domain.Reason // nil = the step's time is over
+	delay time.Duration
+}
+
+// Error implements error.
+func (e *laterError) Error() string {
+	if e.why == nil {
+		return "the step's time is over"
+	}
+	return e.why.Message
 }
 
 // found is a valid copy of a file, from nil = there is none.
@@ -101,35 +133,58 @@ type found struct {
 
 // run fetches all files and makes them ready. On an error the files that could be
 // fetched stay; it is the error of the first that could not.
-func (d *download) run(ctx context.Context) error {
+func (d *download) run(ctx context.Context) (err error) {
 	defer d.close()
-	if err := inOrder(ctx, d.takeOver, d.open, d.findCopies); err != nil {
+	if err := d.takeOver(ctx); err != nil {
 		return err
 	}
-	if d.inPlace() {
-		d.task.Log.Info("the files of an earlier claim are there and good")
-		return d.ready(ctx)
-	}
-	var err error
-	if d.claim, err = d.work.Claim(d.batch, d.task.Job.ID, d.task.Claim.ID); err != nil {
+	if err := inOrder(ctx, d.tooEarly, d.open, d.findMissing); err != nil {
 		return err
 	}
 	defer func() {
-		if ctx.Err() == nil { // else the next claim continues with the files that are there
+		var later *laterError
+		kept := errors.As(err, &later) && slices.Contains(d.got, true)
+		if d.claim != nil && !kept && ctx.Err() == nil { // else the next claim continues with the files that are there
 			_ = d.claim.Abandon()
 		}
 	}()
+	failed := d.rounds(ctx, d.missing)
+	var later *laterError
+	if errors.As(failed, &later) || d.own != nil || ctx.Err() != nil {
+		return failed
+	}
+	// Only now are the files of earlier claims read, and not at each attempt.
+	if err := d.findFetched(ctx); err != nil {
+		return err
+	}
+	if d.claim == nil && d.inPlace() {
+		d.task.Log.Info("the files of an earlier claim are there and good")
+		return d.ready(ctx)
+	}
+	if err := d.begin(); err != nil {
+		return err
+	}
 	if err := d.adopt(ctx); err != nil {
 		return err
 	}
-	err = d.rounds(ctx)
-	if slices.Contains(d.got, true) {
-		err = errors.Join(err, d.win(ctx))
+	if failed == nil {
+		failed = d.rounds(ctx, func(i int) bool { return d.missing(i) || d.lost(i) })
 	}
-	if err != nil {
-		return err
+	if slices.Contains(d.got, true) {
+		failed = errors.Join(failed, d.commitClaim(ctx))
+	}
+	if failed != nil {
+		return failed
 	}
 	return d.ready(ctx)
+}
+
+// begin makes the directory of the claim, unless it is there.
+func (d *download) begin() (err error) {
+	if d.claim == nil {
+		d.claim, err = d.work.Claim(d.batch, d.task.Job.ID, d.task.Claim.ID)
+	}
+	return err
 }
 
 // takeOver ends the attempts of workers that have lost the claim, and reopens files
@@ -191,30 +246,51 @@ func (d *download) close() {
 	}
 }
 
-// findCopies measures the existing copies, uses them for files that were not fetched
-// yet (F3), and fails files whose copy is missing or damaged (F8).
-func (d *download) findCopies(ctx context.Context) error {
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(d.task.Profile.Fetch.Parallel)
-	for i := range d.files {
-		if !d.leftOut(i) && d.copies != nil {
-			g.Go(func() error { d.found[i] = d.find(i); return gctx.Err() })
-		}
-	}
-	if err := g.Wait(); err != nil {
+// findMissing uses copies that earlier claims have left of files that were not fetched
+// yet according to the log (F3).
+func (d *download) findMissing(ctx context.Context) error {
+	if err := d.findCopies(ctx, func(i int) bool { return !isFetched(d.state[i].State) }); err != nil {
 		return err
 	}
 	var cmds []fileCommand
 	for i, f := range d.state {
-		switch c := d.found[i]; {
-		case f.State == domain.FileDiscovered && c.from != nil:
+		if c := d.found[i]; f.State == domain.FileDiscovered && c.from != nil {
 			cmds = append(cmds, fileCommand{i, domain.FileAlreadyThere{Size: c.size, SHA256: c.sha}})
-		case f.State == domain.FileDownloaded && c.from == nil:
+		}
+	}
+	return d.do(ctx, "", cmds)
+}
+
+// findFetched measures the copies of files that earlier claims have fetched, and fails
+// files whose copy is missing or damaged (F8).
+func (d *download) findFetched(ctx context.Context) error {
+	other := func(i int) bool { return isFetched(d.state[i].State) && !d.got[i] && d.found[i].from == nil }
+	if err := d.findCopies(ctx, other); err != nil {
+		return err
+	}
+	var cmds []fileCommand
+	for i, f := range d.state {
+		if f.State == domain.FileDownloaded && other(i) {
 			why := domain.Reason{Class: domain.ClassSystem, Code: reason.CodeFilesMissing, Message: "its copy in the working directory is gone or damaged"}
 			cmds = append(cmds, fileCommand{i, domain.FailValidation{Reason: why, Limits: domain.Limits{Max: f.DownloadAttempts + 1}}})
 		}
 	}
 	return d.do(ctx, "", cmds)
+}
+
+// findCopies measures the existing copies of some files.
+func (d *download) findCopies(ctx context.Context, which func(i int) bool) error {
+	if d.copies == nil {
+		return nil
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(d.task.Profile.Fetch.Parallel)
+	for i := range d.files {
+		if !d.leftOut(i) && which(i) {
+			g.Go(func() error { d.found[i] = d.find(i); return gctx.Err() })
+		}
+	}
+	return g.Wait()
 }
 
 // find returns the first copy that agrees with the deposit and the log.
@@ -265,7 +341,7 @@ func (d *download) adopt(ctx context.Context) error {
 	var g errgroup.Group
 	g.SetLimit(d.task.Profile.Fetch.Parallel)
 	for i, f := range d.state {
-		if d.leftOut(i) || !isFetched(f.State) || d.found[i].from == nil {
+		if d.leftOut(i) || !isFetched(f.State) || d.found[i].from == nil || d.got[i] {
 			continue
 		}
 		g.Go(func() error {
@@ -284,8 +360,8 @@ func (d *download) adopt(ctx context.Context) error {
 	return g.Wait()
 }
 
-// win makes the claim's directory that of the job.
-func (d *download) win(ctx context.Context) error {
+// commitClaim makes the claim's directory that of the job.
+func (d *download) commitClaim(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err // the claim is lost: another worker may have the job
 	}
@@ -294,7 +370,7 @@ func (d *download) win(ctx context.Context) error {
 		err = crash.Around("daemon/downloading/discard", func() error { return d.work.Discard(d.batch, d.task.Job.ID) })
 	}
 	if err == nil {
-		err = crash.Around("daemon/downloading/win", d.claim.Win)
+		err = crash.Around("daemon/downloading/win", d.claim.Commit)
 	}
 	for _, l := range d.left {
 		if err == nil {

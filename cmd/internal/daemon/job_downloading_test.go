@@ -50,7 +50,7 @@ func TestDownloadFails(t *testing.T) {
 			w.web.serve("/good.txt", "good")
 			w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest", w.web.URL+"/good.txt", c.row))
 			id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
-			w.turn(domain.DaemonJobDownloading)
+			w.untilMoved(id, domain.DaemonJobDownloading)
 			j := w.wantJob(id, domain.JobFailed, c.code)
 			if j.Reason.Class != c.class || !strings.HasPrefix(j.Reason.Message, "f.txt: ") || !strings.Contains(j.Reason.Message, c.says) ||
 				strings.Contains(j.Reason.Message, "secret") || j.LastSuccessful != domain.JobProvisioning {

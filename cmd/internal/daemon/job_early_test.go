@@ -180,8 +180,12 @@ func TestEstimatingKnowsNothing(t *testing.T) {
 func TestProvisioningWaitsForSpace(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords, func(w *fixture) { w.cfg.SpaceCycle = time.Second })
+	free, err := w.cfg.Work.Free()
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.web.on("/large", func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Content-Length", fmt.Sprint(int64(1)<<39))
+		rw.Header().Set("Content-Length", fmt.Sprint(free+1<<30)) // more than is free, less than could ever be
 	})
 	large := w.jobIn(domain.JobProvisioning, domain.TypeFile, "/large", func(s *domain.Submission) { s.FileName = "large" })
 	for range 3 {

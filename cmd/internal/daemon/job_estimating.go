@@ -5,32 +5,26 @@ import (
 	"errors"
 	"math"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // jobEstimating requests the size of each file and discovers the files (J6, F1). It
-// never fails: a size that no server states counts as unknown.
+// never fails: a size that no server states in time counts as unknown.
 func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	p := t.Profile
-	files, err := s.Files(ctx, t.Log, t.Profile, t.Job)
+	files, err := s.Files(ctx, t.Profile, t.Job)
 	if err != nil {
+		if out := s.errorOutcome(err, "list the files"); out.verb == verbTrouble || out.verb == verbRelease {
+			return out
+		}
 		t.Log.Info("the files cannot be listed, so their size is unknown", "error", err)
 		return nextJob(domain.EstimateJob{Unknown: 1, Priority: t.Job.Priority})
 	}
-	var g errgroup.Group
-	g.SetLimit(p.Fetch.Parallel)
-	for i, f := range files {
-		g.Go(func() error {
-			if size, err := s.Head(ctx, p, f); err == nil && size >= 0 && size <= int64(p.Limits.MaxFileBytes) {
-				files[i].Size = size
-			}
-			return nil
-		})
+	if out, ok := t.alsoAt(ctx, files); !ok {
+		return out
 	}
-	_ = g.Wait() // no error is returned
+	s.Sizes(ctx, t.Log, p, files)
 	cmd := domain.EstimateJob{Files: len(files)}
 	for _, f := range files {
 		if f.Size < 0 {

@@ -97,13 +97,13 @@ func TestDeletionsAreFoundWhereverTheyAre(t *testing.T) {
 				w.r.steps.cfg.Outbox = outbox(w)
 			} else {
 				for shard := range w.store.Shards() {
-					if _, err := (moving{w.store, w, true}).Read(t.Context(), shard, eventstore.Offset{}, outboxPage); err != nil {
+					if _, err := (moving{w.store, w, true}).Read(t.Context(), shard, eventstore.Offset{}, 500); err != nil {
 						t.Fatal(err)
 					}
 				}
 				w.r.steps.cfg.Outbox = nil // asking it panics
 			}
-			jobs, err := w.r.steps.historyOf(t.Context(), ids)
+			jobs, err := w.r.steps.history().Of(t.Context(), ids)
 			if err != nil {
 				t.Fatal(err)
 			}

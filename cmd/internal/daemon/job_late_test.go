@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/mint"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -48,6 +50,19 @@ func (r *faultyRecords) RecordObject(ctx context.Context, o record.Object) (bool
 		return false, err
 	}
 	return r.Records.RecordObject(ctx, o)
+}
+
+// BindLocalID fails after it has bound.
+func (r *faultyRecords) BindLocalID(ctx context.Context, within record.Scope, localIDs []string, primary string, job domain.JobID) (string, error) {
+	bound, err := r.Records.BindLocalID(ctx, within, localIDs, primary, job)
+	return bound, errors.Join(err, r.refuse("BindLocalID"))
+}
+
+func (r *faultyRecords) ConfirmIdentifier(ctx context.Context, job domain.JobID, name string) error {
+	if err := r.refuse("ConfirmIdentifier"); err != nil {
+		return err
+	}
+	return r.Records.ConfirmIdentifier(ctx, job, name)
 }
 
 // refuse makes the records refuse one kind of call, so often.
@@ -98,14 +113,14 @@ func TestProcessingStartsOver(t *testing.T) {
 			var named string
 			for range 3 {
 				w.turn(domain.DaemonJobProcessing)
-				j := w.wantJob(id, domain.JobProcessing, "")
+				j := w.wantJob(id, domain.JobProcessing, record.CodeUnavailable)
 				if named == "" {
 					named = j.Identifiers.Primary
 				}
 				if named == "" || j.Identifiers.Primary != named {
 					t.Fatalf("named %q, then %q", named, j.Identifiers.Primary)
 				}
-				w.clock.Advance(maxDelay)
+				w.clock.Advance(limits.MaxOurs)
 			}
 			w.turn(domain.DaemonJobProcessing)
 			w.wantJob(id, domain.JobRecording, "")
@@ -122,7 +137,37 @@ func TestProcessingStartsOver(t *testing.T) {
 	}
 }
 
-// deposit brings a file with a row of identifiers to the end of processing.
+// A minted name is kept as such wherever a worker lost it: after it was bound to the local
+// ids, or after it was written to the job and before it was confirmed.
+func TestMintedNameIsConfirmed(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"BindLocalID", "ConfirmIdentifier"} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t)
+			w.web.serve("/a.txt", "a")
+			id := w.jobIn(domain.JobProcessing, domain.TypeFile, "/a.txt", func(s *domain.Submission) { s.LocalIDs = []string{"tide-1"} })
+			w.refuse(op, 1, away)
+			w.turn(domain.DaemonJobProcessing)
+			w.wantJob(id, domain.JobProcessing, record.CodeUnavailable)
+			w.clock.Advance(limits.MaxOurs)
+			w.turn(domain.DaemonJobProcessing)
+			j := w.wantJob(id, domain.JobRecording, "")
+			kept, err := w.records.Kept(t.Context(), []record.Stored{{VersionID: record.VersionID{Object: j.Identifiers.Primary, Version: 1}, Job: id}})
+			if err != nil || kept[0].Identifier != j.Identifiers.Primary {
+				t.Errorf("%+v is kept (%v), want %s", kept, err, j.Identifiers.Primary)
+			}
+			for _, e := range w.recorded(id.Aggregate()) {
+				if named, ok := e.Data.(*domain.JobIdentified); ok && !named.Minted {
+					t.Errorf("it is not minted: %+v", named)
+				}
+			}
+		})
+	}
+}
+
+// deposit brings a file with a row of identifiers to the end of processing, and to its end
+// if it was processed.
 func (w *fixture) deposit(path, primary, local string, last domain.JobState) domain.JobID {
 	w.Helper()
 	w.web.serve(path, path)
@@ -131,6 +176,9 @@ func (w *fixture) deposit(path, primary, local string, last domain.JobState) dom
 	w.turn(domain.DaemonJobProcessing)
 	if j := w.job(id); j.State != last {
 		w.Fatalf("%s is %s with %+v, not %s\n%s", path, j.State, j.Reason, last, w.log)
+	}
+	if last == domain.JobRecording {
+		w.walk(domain.DaemonJobRecording, domain.DaemonJobNotify)
 	}
 	return id
 }
@@ -172,10 +220,146 @@ func TestIdentifiers(t *testing.T) {
 	}
 }
 
-// Two jobs that use a new local id at the same moment end with one object.
+// Whose identifier: one of another collection, another authority, or that a job may yet
+// be given is refused, whether the deposit adds or updates, and leaves nothing behind.
+//
+// Shows: P10
+func TestForeignIdentifiers(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	charts := w.profile("charts")
+	w.set["charts"] = charts
+	elsewhere := w.profile("elsewhere")
+	elsewhere.Identifier.Shoulder = "m5"
+	w.set["elsewhere"] = elsewhere
+	n := 0
+	deposit := func(profile, mode, primary, local string) domain.Job {
+		n++
+		path := fmt.Sprint("/", n)
+		w.web.serve(path, path)
+		w.web.serve(path+".checkm", manifestOf("mrt-single-file-batch-manifest", w.web.URL+path+" | | | | | | "+primary+" | "+local))
+		id := w.jobIn(domain.JobProcessing, domain.TypeFileBatchManifest, path+".checkm", func(s *domain.Submission) {
+			s.ProfileName, s.SubmissionMode = profile, mode
+		})
+		w.turn(domain.DaemonJobProcessing)
+		j := w.job(id)
+		if j.State == domain.JobRecording { // the next job of the object waits for its end
+			w.walk(domain.DaemonJobRecording, domain.DaemonJobNotify)
+		}
+		return j
+	}
+	minted := deposit(tides, "add", "", "tide-1").Identifiers.Primary
+	given := deposit(tides, "add", "ark:/99999/fk4given", "").Identifiers.Primary
+	future, err := (mint.Minter{NAAN: "99999", Shoulder: "fk4"}).Derive(string(domain.NewJobID(5_000_000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"add", "update"} {
+		for name, c := range map[string]struct {
+			profile, primary, local string
+			code                    domain.Code
+			says                    string
+		}{
+			"an object that was minted":           {"charts", minted, "new-" + mode, record.CodeIdentifierForeign, "object of collection tides, and the deposit is for collection charts"},
+			"an object that was named":            {"charts", given, "", record.CodeIdentifierForeign, "object of collection tides, and the deposit is for collection charts"},
+			"an object of another authority":      {"elsewhere", given, "", record.CodeIdentifierForeign, "object of collection tides, and the deposit is for collection elsewhere"},
+			"a new name of another authority":     {"elsewhere", "ark:/99999/fk4new", "", record.CodeIdentifierForeign, "new ones are named ark:/99999/m5…"},
+			"another number of the authority":     {tides, "ark:/13030/fk4new", "", record.CodeIdentifierForeign, "new ones are named ark:/99999/fk4…"},
+			"a name that a job may yet be given":  {tides, future, "", reason.CodeIdentifierReserved, "given by Accession alone"},
+			"a part of what a job may be given":   {tides, future + "/c2", "", reason.CodeIdentifierReserved, "given by Accession alone"},
+			"of another collection, not yet made": {"charts", future, "", reason.CodeIdentifierReserved, "given by Accession alone"},
+		} {
+			j := deposit(c.profile, mode, c.primary, c.local)
+			if j.State != domain.JobFailed || j.Reason.Code != c.code || j.Reason.Class != domain.ClassContent || !strings.Contains(j.Reason.Message, c.says) {
+				t.Errorf("%s, %s: %s, %+v", name, mode, j.State, j.Reason)
+			}
+		}
+		// What was refused has bound no names, and the collection's own may go on.
+		if own := deposit("charts", mode, "", "new-"+mode); own.State != domain.JobRecording || own.Identifiers.Primary == minted {
+			t.Errorf("%s: %s is %s, %+v", mode, own.Identifiers.Primary, own.State, own.Reason)
+		}
+		for _, primary := range []string{minted, given} {
+			if j := deposit(tides, mode, primary, ""); j.State != domain.JobRecording || j.Identifiers.Primary != primary {
+				t.Errorf("%s, %s: %s, %+v", mode, primary, j.State, j.Reason)
+			}
+		}
+	}
+	// The same local id in another collection of the same owner is another object.
+	if j := deposit("charts", "add", "", "tide-1"); j.State != domain.JobRecording || j.Identifiers.Primary == minted {
+		t.Errorf("a local id of another collection leads to %s: %s, %+v", j.Identifiers.Primary, j.State, j.Reason)
+	}
+}
+
+// What a version has: with add the deposit's files alone, with update those of the version
+// before, replaced or joined by name, without those on the deletion list; for every kind
+// of deposit of one object.
+func TestAddAndUpdate(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	single := map[string]string{"/b.txt": "b, as one file", "/z.zip": "an archive"}
+	var object string
+	for i, c := range []struct {
+		mode string
+		kind domain.SubmissionType
+		path string
+		give map[string]string // files of an object manifest
+		want map[string]string
+	}{
+		{"add", domain.TypeObjectManifest, "/1", map[string]string{"a.txt": "a", "b.txt": "b", "c.txt": "c"}, map[string]string{"a.txt": "a", "b.txt": "b", "c.txt": "c"}},
+		{"update", domain.TypeObjectManifest, "/2", map[string]string{"b.txt": "B", "d.txt": "d"}, map[string]string{"a.txt": "a", "b.txt": "B", "c.txt": "c", "d.txt": "d"}},
+		{"update", domain.TypeFile, "/b.txt", nil, map[string]string{"a.txt": "a", "b.txt": "b, as one file", "c.txt": "c", "d.txt": "d"}},
+		{"update", domain.TypeObjectManifest, "/3", map[string]string{"mrt-delete.txt": "a.txt\r\n\nd.txt\nnone.txt\n", "e.txt": "e"},
+			map[string]string{"b.txt": "b, as one file", "c.txt": "c", "e.txt": "e", "mrt-delete.txt": "a.txt\r\n\nd.txt\nnone.txt\n"}},
+		{"update", domain.TypeContainer, "/z.zip", nil, map[string]string{"b.txt": "b, as one file", "c.txt": "c", "e.txt": "e", "z.zip": "an archive"}},
+		{"add", domain.TypeFile, "/b.txt", nil, map[string]string{"b.txt": "b, as one file"}},
+	} {
+		if c.give != nil {
+			w.web.objectManifest(c.path, c.give)
+		} else {
+			w.web.serve(c.path, single[c.path])
+		}
+		id := w.jobIn(domain.JobProcessing, c.kind, c.path, func(s *domain.Submission) {
+			s.SubmissionMode, s.LocalIDs, s.Primary = c.mode, []string{"tide-1"}, object
+		})
+		w.refuse("FinishEffect", 1, away) // once more, after the version is stored
+		for range 2 {
+			w.turn(domain.DaemonJobProcessing)
+			w.clock.Advance(limits.MaxOurs)
+		}
+		w.wantJob(id, domain.JobRecording, "")
+		w.turn(domain.DaemonJobRecording)
+		w.wantJob(id, domain.JobNotify, "")
+		w.turn(domain.DaemonJobNotify)
+		if object == "" {
+			object = w.job(id).Identifiers.Primary
+		}
+		m, err := w.cfg.Objects.VerifyVersion(t.Context(), object, i+1)
+		if err != nil {
+			t.Fatalf("version %d: %v", i+1, err)
+		}
+		got := map[string]string{}
+		for _, f := range m.Files {
+			if f.Kind == store.KindProducer {
+				got[f.Name] = f.SHA256
+			}
+		}
+		for name, text := range c.want {
+			if got[name] != hexOf(text) {
+				t.Errorf("version %d: %s is %q, want that of %q", i+1, name, got[name], text)
+			}
+		}
+		if len(got) != len(c.want) {
+			t.Errorf("version %d has %v", i+1, got)
+		}
+	}
+}
+
+// Jobs that use a new local id at the same moment end with one object: all but the first
+// wait, and find the name that it has bound.
 func TestLocalIDsRace(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
+	w.h.Live = noticing{w.h.Live, w}
 	var ids []domain.JobID
 	for _, path := range []string{"/a", "/b", "/c", "/d"} {
 		w.web.serve(path, path)
@@ -187,8 +371,15 @@ func TestLocalIDsRace(t *testing.T) {
 		wg.Go(func() { w.turn(domain.DaemonJobProcessing) })
 	}
 	wg.Wait()
+	for i, id := range ids {
+		if i > 0 {
+			w.turn(domain.DaemonJobProcessing)
+		}
+		w.wantJob(id, domain.JobRecording, "")
+		w.walk(domain.DaemonJobRecording, domain.DaemonJobNotify)
+	}
 	for _, id := range ids {
-		if j := w.wantJob(id, domain.JobRecording, ""); j.Identifiers.Primary != w.job(ids[0]).Identifiers.Primary {
+		if j := w.wantJob(id, domain.JobCompleted, ""); j.Identifiers.Primary != w.job(ids[0]).Identifiers.Primary {
 			t.Errorf("%s is %s", id, j.Identifiers.Primary)
 		}
 	}
@@ -232,8 +423,8 @@ func TestRecording(t *testing.T) {
 	id := w.jobIn(domain.JobRecording, domain.TypeFile, "/a.txt")
 	w.refuse("RecordObject", 1, away)
 	w.turn(domain.DaemonJobRecording)
-	w.wantJob(id, domain.JobRecording, "") // PostgreSQL away is no failure of the job
-	w.clock.Advance(maxDelay)
+	w.wantJob(id, domain.JobRecording, record.CodeUnavailable) // PostgreSQL away is no failure of the job
+	w.clock.Advance(limits.MaxOurs)
 	w.turn(domain.DaemonJobRecording)
 	w.wantJob(id, domain.JobNotify, "")
 	files, err := w.records.RecordedJobs(t.Context(), []string{string(id)})
@@ -297,7 +488,7 @@ func TestCallback(t *testing.T) {
 	})
 	w.web.serve("/a.txt", "a")
 	id := w.jobIn(domain.JobNotify, domain.TypeFile, "/a.txt")
-	w.turn(domain.DaemonJobNotify)
+	w.untilMoved(id, domain.DaemonJobNotify)
 	j := w.wantJob(id, domain.JobFailed, "http_status")
 	if strings.Contains(j.Reason.Message, "secret") {
 		t.Errorf("a query is shown: %s", j.Reason.Message)

@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/notify"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -19,27 +21,38 @@ const (
 // jobNotify makes the callback if the profile has one (J14, J15). The receiver sees the
 // same idempotency key on every attempt, those after a requeue included.
 func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
-	if t.Profile.Callback.URL == "" {
-		return nextJob(domain.CompleteJob{Callback: callbackNone})
+	object, recorded, err := s.cfg.Records.RecordedObject(ctx, t.Job.ID)
+	if err == nil && !recorded && t.Profile.Callback.URL != "" { // the records may be older than the job
+		object, err = s.storedObject(ctx, t.Job)
 	}
-	object, err := s.storedObject(ctx, t.Job)
 	if err != nil {
-		return s.trouble(err, "find what was stored")
+		return s.errorOutcome(err, "find what was stored")
+	}
+	if t.Profile.Callback.URL == "" {
+		done := domain.CompleteJob{Callback: callbackNone}
+		if recorded {
+			done.Object = &object
+		}
+		return nextJob(done)
 	}
 	key := record.EffectKey(t.Job.ID, int64(object.Version), "notify")
 	m := record.Message{Key: key, Channel: record.ChannelCallback, About: "job",
 		Batch: t.Job.Configuration.BatchID, Job: t.Job.ID, Recipients: []string{fetch.Redact(t.Profile.Callback.URL)}}
-	made, err := deliver(ctx, s.cfg.Records, "notify/callback", m, func(record.Delivery) error { return s.callback(ctx, t, key, object) },
+	records := repeated{s.cfg.Records, t.more}
+	made, err := delivery.Make(ctx, records, "notify/callback", m, func(record.Delivery) error { return s.callback(ctx, t, key, object) },
 		func(error) error { return ctx.Err() })
 	switch {
 	case ctx.Err() != nil:
 		return release(ctx.Err())
 	case err != nil:
-		return s.trouble(err, "make the callback")
-	case made.failure != nil:
-		return fail(reason.Of(made.failure, "the callback failed"))
+		return s.errorOutcome(err, "make the callback")
+	case made.Failure != nil:
+		why := reason.Of(made.Failure, "the callback to "+fetch.Host(t.Profile.Callback.URL)+" failed")
+		out := retry(why, made.Failure, t.Profile.Fetch.Attempts)
+		out.object = &object
+		return out
 	}
-	return nextJob(domain.CompleteJob{Callback: callbackDelivered})
+	return nextJob(domain.CompleteJob{Callback: callbackDelivered, Object: &object})
 }
 
 // CallbackBody is the body of a callback about a job whose object is stored and in the
@@ -56,14 +69,31 @@ type CallbackBody struct {
 	Name    string         `json:"name"`
 }
 
-// callback makes the request, as often as the profile allows.
+// more reports whether a delivery that failed is tried again.
+func (t *JobTask) more(failure error) bool {
+	again, _ := fetch.MayRetry(failure)
+	return again && !t.lastTry(t.Profile.Fetch.Attempts, true)
+}
+
+// repeated are deliveries of which failed ones are sent again.
+type repeated struct {
+	Deliveries
+	more func(failure error) bool // reports whether another attempt follows
+}
+
+// EndDelivery implements Deliveries.
+func (r repeated) EndDelivery(ctx context.Context, key string, failure error, final bool) error {
+	return r.Deliveries.EndDelivery(ctx, key, failure, final && !r.more(failure))
+}
+
+// callback makes the request.
 func (s *steps) callback(ctx context.Context, t *JobTask, key string, o domain.StoredObject) error {
 	j, p := t.Job, t.Profile
 	body := CallbackBody{Batch: j.Configuration.BatchID, Job: j.ID, State: string(domain.JobCompleted),
-		Primary: o.Primary, LocalID: j.Identifiers.LocalID, Version: o.Version, Files: o.Files, Bytes: o.Bytes, Name: jobName(j)}
+		Primary: o.Primary, LocalID: j.Identifiers.LocalID, Version: o.Version, Files: o.Files, Bytes: o.Bytes, Name: report.JobName(j)}
 	c, err := s.ClientOf(p)
 	if err != nil {
 		return err
 	}
-	return s.Attempts(ctx, t.Log, p, func() error { return notify.Callback(ctx, c, p.Callback.URL, key, body) })
+	return notify.Callback(ctx, c, p.Callback.URL, key, body)
 }

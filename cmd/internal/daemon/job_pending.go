@@ -21,16 +21,19 @@ func (s *steps) jobPending(ctx context.Context, t *JobTask) Outcome {
 	if fault := t.Job.Configuration.RowFault; fault != nil {
 		return fail(*fault)
 	}
-	_, err := s.Files(ctx, t.Log, t.Profile, t.Job)
+	_, warnings, err := s.FilesAndWarnings(ctx, t.Profile, t.Job)
 	var why *reason.Problem
 	switch {
 	case err == nil:
+		if err := s.keepWarnings(ctx, t.Job.Configuration.BatchID, string(t.Job.ID), warnings); err != nil {
+			return s.errorOutcome(err, "keep the warnings about the manifest")
+		}
 	case errors.As(err, &why):
 		return fail(why.Reason)
-	case payload.Theirs(err):
+	case payload.IsRemote(err):
 		t.Log.Info("the manifest cannot be reached for now", "error", err)
 	default:
-		return s.trouble(err, "keep the manifest")
+		return s.errorOutcome(err, "keep the manifest")
 	}
-	return nextJob(domain.AcceptJob{})
+	return nextJob(domain.AcceptJob{Warnings: warnings})
 }

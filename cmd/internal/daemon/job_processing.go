@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 
-	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/naming"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/order"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/version"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -17,7 +19,10 @@ import (
 // J11), each file through its own attempt in the log. Identifier and version number are
 // reserved before they are used, so that a repeated step uses the same ones.
 func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
-	files, err := s.Files(ctx, t.Log, t.Profile, t.Job)
+	if out := s.notFirst(ctx, t); out != nil {
+		return *out
+	}
+	files, err := s.Files(ctx, t.Profile, t.Job)
 	if err != nil {
 		return s.downloadFailed(err, "the manifest could not be read")
 	}
@@ -28,24 +33,64 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	fs.max = s.cfg.ProcessingAttempts
 	p := processingFiles{fs}
 	if err := p.takeOver(ctx, false); err != nil {
-		return s.trouble(err, "take the files over")
+		return s.errorOutcome(err, "take the files over")
 	}
-	if err := s.identify(ctx, t); err != nil {
-		return s.trouble(err, "name the object")
+	object := naming.Task{Records: s.cfg.Records, Profile: t.Profile, Job: t.Job,
+		Keep: func(ctx context.Context, cmd domain.IdentifyJob) error { return t.Keep(ctx, cmd) }}
+	before := t.Job.Version
+	if err := object.Identify(ctx); err != nil {
+		return s.errorOutcome(err, "name the object")
 	}
-	objects, err := s.store(ctx, t.Profile)
+	if t.Job.Version != before { // it was named, and has another key
+		if out := s.notFirst(ctx, t); out != nil {
+			return *out
+		}
+	}
+	objects, err := s.Store(ctx, t.Profile)
 	if err != nil {
-		return s.trouble(err, "open the object store of profile "+t.Profile.Name)
+		return s.errorOutcome(err, "open the object store of profile "+t.Profile.Name)
 	}
-	stored, err := s.storeObject(ctx, t, objects, p)
+	stored, err := s.storeInTime(ctx, t, objects, p)
 	if err == nil {
 		return nextJob(domain.ProcessJob{Object: stored})
 	}
-	failed := s.trouble(err, "store the object")
+	failed := s.errorOutcome(err, "store the object")
 	if ctx.Err() != nil {
-		return failed // the next claim ends open attempts
+		p.giveBack(ctx)
+		return failed
 	}
 	return p.failed(ctx, reason.Of(err, "store the object"), failed)
+}
+
+// notFirst returns the outcome of a job that is not the first of its object's jobs and
+// waits for the one before it, nil = it is the first.
+func (s *steps) notFirst(ctx context.Context, t *JobTask) *Outcome {
+	before, err := s.order.Before(ctx, t.Job)
+	if before == "" && err == nil {
+		return nil
+	}
+	out := wait(order.Reason(before), objectDelay)
+	if err != nil {
+		out = release(fmt.Errorf("look for earlier jobs of the object: %w", err))
+	}
+	out.before = before
+	return &out
+}
+
+// storeInTime stores the object. A store that does not answer in time is no fault of the
+// job: it waits.
+func (s *steps) storeInTime(ctx context.Context, t *JobTask, objects *store.Store, p processingFiles) (stored domain.StoredObject, err error) {
+	var bytes int64
+	for i, f := range p.state {
+		if !p.leftOut(i) {
+			bytes = plus(bytes, f.Size)
+		}
+	}
+	err = s.InTime(ctx, bytes, "store the object", t.Job.Identifiers.Primary, func(ctx context.Context) (err error) {
+		stored, err = s.storeObject(ctx, t, objects, p)
+		return err
+	})
+	return stored, err
 }
 
 // storeObject writes the version that is reserved for the job and reads it back. A
@@ -58,7 +103,7 @@ func (s *steps) storeObject(ctx context.Context, t *JobTask, objects *store.Stor
 	if err != nil {
 		return o, err
 	}
-	storing, err := s.cfg.Records.BeginEffect(ctx, storeKey(t.Job.ID, number), effectStore)
+	storing, err := s.cfg.Records.BeginEffect(ctx, record.StoreKey(t.Job.ID, number), record.EffectStore)
 	if err != nil {
 		return o, err
 	}
@@ -90,19 +135,25 @@ func (s *steps) storeObject(ctx context.Context, t *JobTask, objects *store.Stor
 // writeVersion assembles the version and writes it.
 func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, objects *store.Store, p processingFiles) (o domain.StoredObject, err error) {
 	j := t.Job
-	work, err := s.work(t.Profile)
+	work, err := s.Work(t.Profile)
 	if err != nil {
 		return o, err
 	}
 	v := store.Version{Object: j.Identifiers.Primary, Number: number, Created: domain.At(s.cfg.Handler.Clock()),
-		Job: j.ID, Batch: j.Configuration.BatchID, LocalIDs: j.Identifiers.LocalID}
+		Job: j.ID, Batch: j.Configuration.BatchID, LocalIDs: j.Identifiers.LocalID,
+		Deposit: &store.Deposit{Owner: t.Profile.Owner, Collection: t.Profile.Collection, ProfileName: t.Profile.Name, Submitter: j.Configuration.Submitter,
+			ErcWho: j.Metadata.ErcWho, ErcWhat: j.Metadata.ErcWhat, ErcWhen: j.Metadata.ErcWhen}}
 	// If an attempt was interrupted after its last write, its time is kept.
 	had, _, err := objects.ReadManifest(ctx, store.ManifestKey(v.Object, v.Number))
 	switch {
 	case err == nil:
-		v.Created = had.Created
+		v.Created, v.Base = had.Created, had.Base
 	case store.CodeOf(err) != store.CodeNotFound:
 		return o, err
+	case j.Configuration.SubmissionMode == modeUpdate:
+		if v.Base, err = s.cfg.Records.CurrentVersion(ctx, v.Object, v.Number); err != nil {
+			return o, err
+		}
 	}
 	have, err := work.Files(v.Batch, v.Job)
 	if store.CodeOf(err) == store.CodeNotFound {
@@ -118,18 +169,21 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 			leftOut = append(leftOut, f.Name)
 			continue
 		}
-		stored, err := producerFile(have, f, p.state[i].SHA256)
+		stored, err := version.Producer(have, f, p.state[i].SHA256)
 		if err != nil {
 			return o, err
 		}
 		v.Files = append(v.Files, stored)
 	}
-	descriptions, err := describe(j, t.Profile)
+	if v.Files, err = version.Updated(ctx, objects, v); err != nil {
+		return o, err
+	}
+	descriptions, err := version.Descriptions(j, t.Profile)
 	if err != nil {
 		return o, err
 	}
 	v.Files = append(v.Files, descriptions...)
-	if err := s.keepLeftOut(ctx, j, leftOut); err != nil {
+	if err := report.KeepLeftOut(ctx, s.cfg.Objects, j, leftOut); err != nil {
 		return o, err
 	}
 	stored, err := effect("processing/store", func() (store.Stored, error) { return objects.WriteVersion(ctx, v) })
@@ -137,40 +191,5 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 		ManifestSHA256: stored.ManifestSHA256, Files: stored.Files, Bytes: stored.Bytes}, err
 }
 
-// producerFile measures a downloaded file and returns it for storing.
-func producerFile(have *store.Files, f payload.File, sha string) (store.File, error) {
-	r, err := have.Open(f.Name)
-	if store.CodeOf(err) == store.CodeNotFound {
-		return store.File{}, reason.System(reason.CodeFilesMissing, "%s was downloaded and is gone from the working directory; submit the object again", f.Name)
-	}
-	if err != nil {
-		return store.File{}, err
-	}
-	m, err := payload.Measured(r, f)
-	_ = r.Close()
-	if err != nil {
-		return store.File{}, fmt.Errorf("%s: %w", f.Name, err)
-	}
-	if m.SHA256() != sha {
-		return store.File{}, reason.System(reason.CodeFilesMissing, "%s was changed in the working directory: the SHA-256 was %s and is %s; submit the object again",
-			f.Name, sha, m.SHA256())
-	}
-	return store.File{Kind: store.KindProducer, Name: f.Name, Size: m.Bytes(), SHA256: m.SHA256(), MimeType: f.MimeType,
-		Open: func() (io.ReadCloser, error) { return have.Open(f.Name) }}, nil
-}
-
-// describe returns the citation and the Dublin Core description.
-func describe(j domain.Job, p Profile) ([]store.File, error) {
-	m := j.Metadata
-	where := append([]string{j.Identifiers.Primary}, j.Identifiers.LocalID...)
-	erc := store.ERC{Who: m.ErcWho, What: m.ErcWhat, When: m.ErcWhen, Where: where}
-	dc, err := store.DublinCore{Title: []string{m.ErcWhat}, Creator: []string{m.ErcWho}, Date: []string{m.ErcWhen},
-		Publisher: []string{p.Owner}, Identifier: where}.Encode()
-	if err != nil {
-		return nil, err
-	}
-	return []store.File{
-		store.SystemFile(store.ERCName, "text/plain; charset=utf-8", erc.Encode()),
-		store.SystemFile(store.DublinCoreName, "application/xml", dc),
-	}, nil
-}
+// modeUpdate is the submission mode in which a version starts from the one before.
+const modeUpdate = "update"

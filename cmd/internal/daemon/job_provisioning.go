@@ -12,18 +12,18 @@ import (
 
 // jobProvisioning promises working space (J7), or lets the job wait. Each waiting
 // job is tried again after the cycle time, so that a large one does not block small
-// ones.
+// ones. What can never fit fails (J24).
 func (s *steps) jobProvisioning(ctx context.Context, t *JobTask) Outcome {
-	work, err := s.work(t.Profile)
+	work, err := s.Work(t.Profile)
 	if err != nil {
-		return s.trouble(err, "open the working directory")
+		return s.errorOutcome(err, "open the working directory")
 	}
 	a, err := s.space.Ask(ctx, t.Job, t.Profile.WorkingDir, s.cfg.SpaceReserve, work.Free)
 	if errors.Is(err, space.ErrUncounted) {
 		return release(err)
 	}
 	if err != nil {
-		return s.trouble(err, "look for free space")
+		return s.errorOutcome(err, "look for free space")
 	}
 	if a.OK {
 		t.term = a.Term
@@ -33,6 +33,14 @@ func (s *steps) jobProvisioning(ctx context.Context, t *JobTask) Outcome {
 		return release(nil)
 	}
 	need := t.Job.SpaceNeeded
+	total, err := work.Total()
+	if err != nil {
+		return s.errorOutcome(err, "look for space")
+	}
+	if most := max(total-s.cfg.SpaceReserve, 0); need > most {
+		return fail(domain.Reason{Class: domain.ClassContent, Code: domain.CodeSpaceNever,
+			Message: fmt.Sprintf("the job needs %d bytes of working space, and there are never more than %d: split the object, or ask the operators for more", need, most)})
+	}
 	msg := fmt.Sprintf("the job needs %d bytes of working space; %d are free, of which %d stay in reserve and %d can be promised",
 		need, a.Free, s.cfg.SpaceReserve, max(a.Left, 0))
 	if need == 0 {
@@ -60,4 +68,10 @@ func (r *Runner) provision(ctx, work context.Context, d Daemon) {
 }
 
 // Notice takes an event read from the log.
-func (r *Runner) Notice(e domain.Recorded) { r.steps.space.Notice(e) }
+func (r *Runner) Notice(e domain.Recorded) {
+	r.steps.space.Notice(e)
+	r.running.Notice(e)
+	for _, id := range r.steps.order.Notice(e) {
+		r.cfg.Claims.Wake(context.Background(), id)
+	}
+}

@@ -16,15 +16,15 @@ import (
 func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 	object, err := s.storedObject(ctx, t.Job)
 	if err != nil {
-		return s.trouble(err, "find what was stored")
+		return s.errorOutcome(err, "find what was stored")
 	}
-	objects, err := s.store(ctx, t.Profile)
+	objects, err := s.Store(ctx, t.Profile)
 	if err != nil {
-		return s.trouble(err, "open the object store of profile "+t.Profile.Name)
+		return s.errorOutcome(err, "open the object store of profile "+t.Profile.Name)
 	}
 	m, sha, err := objects.ReadManifest(ctx, object.ManifestKey)
 	if err != nil {
-		return s.trouble(err, "read the storage manifest")
+		return s.errorOutcome(err, "read the storage manifest")
 	}
 	if sha != object.ManifestSHA256 || m.Object != object.Primary || m.Version != object.Version || m.Job != t.Job.ID {
 		return fail(domain.Reason{Class: domain.ClassSystem, Code: reason.CodeStorage,
@@ -32,7 +32,7 @@ func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 	}
 	entry := inventoryEntry(t, m, object)
 	if _, err := effect("recording/record", func() (bool, error) { return s.cfg.Records.RecordObject(ctx, entry) }); err != nil {
-		return s.trouble(err, "write the inventory")
+		return s.errorOutcome(err, "write the inventory")
 	}
 	return nextJob(domain.RecordJob{})
 }
@@ -43,7 +43,7 @@ func (s *steps) storedObject(ctx context.Context, j domain.Job) (o domain.Stored
 	if err != nil {
 		return o, err
 	}
-	storing, err := s.cfg.Records.BeginEffect(ctx, storeKey(j.ID, version), effectStore)
+	storing, err := s.cfg.Records.BeginEffect(ctx, record.StoreKey(j.ID, version), record.EffectStore)
 	if err != nil {
 		return o, err
 	}
@@ -59,15 +59,6 @@ func storedBy(storing record.Effect) (o domain.StoredObject, err error) {
 		return o, reason.System(reason.CodeStorage, "the record of what was stored cannot be read: %v", err)
 	}
 	return o, nil
-}
-
-// effectStore is the kind of the effect that stores an object.
-const effectStore = "store"
-
-// storeKey is the key of the storing of a version by a job. It has the version of the
-// object, not that of the job, and stays the same when the job is requeued.
-func storeKey(job domain.JobID, version int) string {
-	return record.EffectKey(job, int64(version), effectStore)
 }
 
 func inventoryEntry(t *JobTask, m store.StorageManifest, o domain.StoredObject) record.Object {

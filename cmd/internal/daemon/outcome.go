@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -18,12 +21,13 @@ const (
 	verbFail                // commit a failure
 	verbWait                // write the reason for waiting, once, and release it
 	verbRetry               // release it; fail when that happened too often
+	verbTrouble             // like verbWait, for a time that grows: our own side is the cause
 	verbRelease             // release it; nothing is counted
 )
 
 // outcomes are the verbs as a meter counts them.
 var outcomes = map[verb]string{
-	verbNext: "moved", verbFail: "failed", verbWait: "waits", verbRetry: "retried", verbRelease: "handed_back",
+	verbNext: "moved", verbFail: "failed", verbWait: "waits", verbRetry: "retried", verbTrouble: "waits", verbRelease: "handed_back",
 }
 
 // Outcome is the result of a step. Neither waiting nor a release is a failure.
@@ -32,8 +36,16 @@ type Outcome struct {
 	job    domain.JobCommand
 	batch  domain.BatchCommand
 	reason domain.Reason
-	delay  time.Duration // of verbWait
-	err    error         // of verbRetry and verbRelease, nil = nothing is wrong
+	object *domain.StoredObject // of verbFail and verbRetry, nil = nothing is stored
+	before domain.JobID         // of verbWait: the job that it waits for, "" = none
+	delay  time.Duration        // of verbWait; of verbRetry: for which a server asked
+	err    error                // of verbRetry, verbTrouble and verbRelease, nil = nothing is wrong
+
+	// Of verbRetry: the number of attempts, and what follows the last, nil = the job
+	// fails. ours says that the cause is not a depositor's server.
+	most int
+	then *Outcome
+	ours bool
 }
 
 // nextJob commits cmd, which moves the job on.
@@ -52,33 +64,53 @@ func wait(r domain.Reason, delay time.Duration) Outcome {
 	return Outcome{verb: verbWait, reason: r, delay: delay}
 }
 
-// retry releases the job for a later attempt, and fails it with r after too many of
-// them.
-func retry(r domain.Reason, err error) Outcome {
-	return Outcome{verb: verbRetry, reason: r, err: err}
+// retry releases the work after an attempt at a depositor's server that failed with
+// err, for a later one after a pause that grows. After the last the job fails with r. An
+// error against which another attempt cannot help is the last.
+func retry(r domain.Reason, err error, most int) Outcome {
+	again, after := fetch.MayRetry(err)
+	if !again {
+		return fail(r)
+	}
+	return Outcome{verb: verbRetry, reason: r, err: err, delay: after, most: most}
 }
 
 // release ends the claim, for the job to be claimed later: something other than this
 // job prevents the step or, if err is nil, the job has changed meanwhile.
 func release(err error) Outcome { return Outcome{verb: verbRelease, err: err} }
 
-// trouble returns the outcome of an error on our side. While a server cannot be reached
-// the work is released, without limit; a permanent error fails it at once; any other,
-// such as a full disk, after too many attempts.
-func (s *steps) trouble(err error, doing string) Outcome {
+// errorOutcome returns the outcome of an error on our side. While one of our servers, the
+// store or the disk cannot be used the job waits, without limit and with the reason in
+// its status (not while it is the log, which could not take that event); a permanent
+// error fails it at once; an error of unknown kind after maxTries.
+func (s *steps) errorOutcome(err error, doing string) Outcome {
 	r := reason.Of(err, doing)
+	wrapped := fmt.Errorf("%s: %w", doing, err)
 	var p *reason.Problem
-	var away *logError
 	_, _, temporary, known := reason.Fault(err)
 	switch {
-	case errors.As(err, &away), isRefused(err), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown),
-		known && temporary && r.Class == domain.ClassSystem:
-		return release(fmt.Errorf("%s: %w", doing, err))
+	case isAway(err), isRefused(err), errors.Is(err, payload.ErrBusy), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown):
+		return release(wrapped)
+	case known && temporary && r.Class == domain.ClassSystem, storageIll(err):
+		return Outcome{verb: verbTrouble, reason: r, err: wrapped}
 	case errors.As(err, &p), known:
 		return fail(r)
 	default:
-		return retry(r, fmt.Errorf("%s: %w", doing, err))
+		return Outcome{verb: verbRetry, reason: r, err: wrapped, most: maxTries, ours: true}
 	}
+}
+
+// isAway reports whether the events of files could not be written or read.
+func isAway(err error) bool {
+	var away *logError
+	return errors.As(err, &away)
+}
+
+// storageIll reports whether an object store or a working directory is full or does not
+// work.
+func storageIll(err error) bool {
+	var at *store.Error
+	return errors.As(err, &at) && (at.Code == store.CodeDiskFull || at.Code == store.CodeBroken || at.Code == store.CodeCancelled)
 }
 
 // isRefused reports whether the rules refused a command.

@@ -141,7 +141,8 @@ func (p processingFiles) failed(ctx context.Context, why domain.Reason, out Outc
 	var cmds []fileCommand
 	for i, f := range p.state {
 		if p.mine(f) {
-			cmds = append(cmds, fileCommand{i, domain.FailProcessing{Fence: f.Fence, Reason: why, Limits: p.most(f, out.verb)}})
+			cmds = append(cmds, fileCommand{i, domain.FailProcessing{Fence: f.Fence, Reason: why, Limits: p.most(f, out.verb),
+				Uncounted: out.verb == verbTrouble || out.verb == verbRelease}})
 		}
 	}
 	if err := p.end(ctx, cmds); err != nil {
@@ -155,10 +156,21 @@ func (p processingFiles) failed(ctx context.Context, why domain.Reason, out Outc
 		case domain.FileAbandoned:
 			return fail(why)
 		case domain.FileProcessingFailed:
-			out = release(out.err)
+			out.verb = verbTrouble
 		}
 	}
 	return out
+}
+
+// giveBack ends the open attempts of a claim that a stop of the service ends, so that
+// they use nothing up.
+func (p processingFiles) giveBack(ctx context.Context) {
+	p.fileStates.giveBack(ctx, func(f domain.File, why domain.Reason) domain.FileCommand {
+		if !p.mine(f) {
+			return nil
+		}
+		return domain.FailProcessing{Fence: f.Fence, Reason: why, Limits: domain.Limits{Max: p.max}, Uncounted: true}
+	})
 }
 
 // corrupt fails the files whose stored bytes have changed (F16): the one that the error

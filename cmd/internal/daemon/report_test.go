@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -34,6 +35,53 @@ func (w *fixture) mixed() (domain.BatchID, domain.JobID) {
 		}
 	}
 	return id, w.batch(id).Listing.FirstJID
+}
+
+// What of a manifest was not taken as it is written is told: in the events, the report and
+// the mail.
+func TestWarningsAreReported(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.wantMails(profile.MailReport)
+	w.web.serve("/a.txt", "a")
+	w.web.serve("/o.checkm", strings.Replace(manifestOf("mrt-ingest-manifest", w.web.URL+"/a.txt | | | | | a.txt | not a type"), "\n", "\n#%columns | x\n", 1))
+	w.web.serve("/b.checkm", strings.ReplaceAll(manifestOf("mrt-batch-manifest", w.web.URL+"/o.checkm | | | | | o.checkm | | one;two;one | me | a\u202eb"), "\n", "\r"))
+	id := w.submit(domain.TypeBatchManifest, "/b.checkm")
+	w.turn(domain.DaemonBatchPending)
+	w.walk(upTo(domain.JobCompleted)...)
+	w.turn(domain.DaemonBatchReporting)
+	job := w.batch(id).Listing.FirstJID
+	r, j := w.report(id), w.job(job)
+	want := []string{"line 3: the cell mrt:title held characters", "line 1: lines from this one on end in CR alone"}
+	wantJob := []string{"line 2: #%columns is not known", `line 4: "not a type" is no media type`}
+	has := func(got, want []string) bool {
+		return slices.EqualFunc(got, want, strings.HasPrefix)
+	}
+	if w.batch(id).State != domain.BatchCompleted || !has(r.Warnings, want) || len(r.Jobs) != 1 || !has(r.Jobs[0].Warnings, wantJob) {
+		t.Errorf("batch is %s, warnings %q, jobs %+v", w.batch(id).State, r.Warnings, r.Jobs)
+	}
+	if !slices.Equal(j.Identifiers.LocalID, []string{"one", "two"}) || j.Metadata.ErcWhat != "ab" {
+		t.Errorf("job %+v, %+v", j.Identifiers, j.Metadata)
+	}
+	for _, e := range append(w.recorded(id.Aggregate()), w.recorded(job.Aggregate())...) {
+		switch d := e.Data.(type) {
+		case *domain.BatchListed:
+			if !has(d.Warnings, want) {
+				t.Errorf("the event of the batch warns of %q", d.Warnings)
+			}
+		case *domain.JobAccepted:
+			if !has(d.Warnings, wantJob) {
+				t.Errorf("the event of the job warns of %q", d.Warnings)
+			}
+		}
+	}
+	if n := len(w.mail.mails); n != 1 || !strings.Contains(w.mail.mails[0].Text, "end in CR alone") || !strings.Contains(w.mail.mails[0].Text, "#%columns is not known") {
+		t.Errorf("mails %+v", w.mail.mails)
+	}
+	m, err := w.cfg.Objects.VerifyVersion(t.Context(), j.Identifiers.Primary, 1)
+	if err != nil || m.Files[0].MimeType != "application/octet-stream" {
+		t.Errorf("%+v, %v", m.Files, err)
+	}
 }
 
 // B5, B7, B8, B9: a failed batch, mended, is reported a second time.
@@ -151,7 +199,7 @@ func TestLongReport(t *testing.T) {
 	}
 	w.turn(domain.DaemonBatchReporting)
 	b := w.batch(id)
-	if !b.Report.Truncated || b.Report.Failed != rows || len(b.Report.FailedJobs) >= rows || b.State != domain.BatchFailed {
+	if b.Report == nil || !b.Report.Truncated || b.Report.Failed != rows || len(b.Report.FailedJobs) >= rows || b.State != domain.BatchFailed {
 		t.Fatalf("batch is %s, report %+v", b.State, b.Report)
 	}
 	if r := w.report(id); len(r.Jobs) != rows || r.Failed != rows {
@@ -170,7 +218,7 @@ func TestPreviousReportInFull(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)
 	a, b, c := domain.NewJobID(1), domain.NewJobID(2), domain.NewJobID(3)
-	data, err := json.Marshal(ReportBody{Jobs: []ReportJob{{ID: a, State: domain.JobCompleted}, {ID: b, State: domain.JobFailed}, {ID: c, State: domain.JobCompleted}}})
+	data, err := json.Marshal(report.Body{Jobs: []report.Job{{ID: a, State: domain.JobCompleted}, {ID: b, State: domain.JobFailed}, {ID: c, State: domain.JobCompleted}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,5 +235,32 @@ func TestPreviousReportInFull(t *testing.T) {
 	cut.ReportSHA256 = hexOf("another")
 	if _, err := w.r.steps.previous(t.Context(), domain.Batch{Report: &cut}); err == nil {
 		t.Error("another report was taken for it")
+	}
+}
+
+// A job that adds a version to an object that was there says so in the report and in the
+// mail; the one that made the object does not.
+func TestReportNamesAddedVersions(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.wantMails(profile.MailReport)
+	for n := 1; n <= 3; n++ {
+		path := fmt.Sprintf("/%d.txt", n)
+		w.web.serve(path, path)
+		w.web.serve(path+".checkm", manifestOf("mrt-single-file-batch-manifest", w.web.URL+path+" | | | | | | | tide-1"))
+		id := w.submit(domain.TypeFileBatchManifest, path+".checkm")
+		w.turn(domain.DaemonBatchPending)
+		w.walk(upTo(domain.JobCompleted)...)
+		w.turn(domain.DaemonBatchReporting)
+		want, says := n, fmt.Sprintf("version %d of ark:/99999/fk4", n)
+		if n == 1 {
+			want = 0
+		}
+		if r := w.report(id); len(r.Jobs) != 1 || r.Jobs[0].Version != want {
+			t.Errorf("deposit %d: %+v, want version %d", n, r.Jobs, want)
+		}
+		if mail := w.mail.mails[len(w.mail.mails)-1].Text; strings.Contains(mail, says) != (n > 1) {
+			t.Errorf("deposit %d: the mail is\n%s", n, mail)
+		}
 	}
 }

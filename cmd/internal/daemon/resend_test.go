@@ -7,18 +7,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 )
 
 // again gives what sends reports of w again, with the records of w.
-func (w *fixture) again() Again {
-	return Again{Profiles: w.set, Objects: w.cfg.Objects, Records: w.records, Mail: w.mail}
+func (w *fixture) again() delivery.Resender {
+	return delivery.Resender{Profiles: w.set, Objects: w.cfg.Objects, Records: w.records, Mail: w.mail}
 }
 
 // sendAgain sends the report of a batch again, as the command does.
-func (w *fixture) sendAgain(id domain.BatchID, tell func(context.Context, domain.NoteDelivery) error) (r Resend, failure, err error) {
+func (w *fixture) sendAgain(id domain.BatchID, tell func(context.Context, domain.NoteDelivery) error) (r delivery.Resend, failure, err error) {
 	w.Helper()
 	if r, err = w.again().Prepare(w.Context(), w.batch(id)); err != nil {
 		return r, nil, err
@@ -38,7 +39,7 @@ func TestReportAgain(t *testing.T) {
 	w.wantMails(profile.MailReport)
 	id, _ := w.mixed()
 	var refused *domain.Refused
-	if _, err := w.again().Prepare(t.Context(), w.batch(id)); !errors.As(err, &refused) || refused.Code != codeNotReported {
+	if _, err := w.again().Prepare(t.Context(), w.batch(id)); !errors.As(err, &refused) || refused.Code != delivery.CodeNotReported {
 		t.Fatalf("before there is a report: %v", err)
 	}
 	w.turn(domain.DaemonBatchReporting)
@@ -50,7 +51,7 @@ func TestReportAgain(t *testing.T) {
 		_, err := w.h.Batch(ctx, id, note, operator())
 		return err
 	}
-	send := func(key string, n int) Mail {
+	send := func(key string, n int) delivery.Mail {
 		t.Helper()
 		r, failure, err := w.sendAgain(id, tell)
 		if err != nil || failure != nil || r.Message.Key != string(id)+key || len(w.mail.mails) != n || w.mail.mails[n-1].Key != r.Message.Key {
@@ -62,7 +63,7 @@ func TestReportAgain(t *testing.T) {
 	if !strings.HasPrefix(m.Text, "Sent again on ") || !strings.HasSuffix(m.Text, "\n\n"+first.Text) || m.Subject != first.Subject+" (sent again)" || !slices.Equal(m.To, first.To) {
 		t.Errorf("%+v\nfirst it was\n%+v", m, first)
 	}
-	if n := told[0]; !n.Delivered || n.About != aboutReport || n.Reason.Message != "the depositor lost it" {
+	if n := told[0]; !n.Delivered || n.About != delivery.Report || n.Reason.Message != "the depositor lost it" {
 		t.Errorf("told %+v", n)
 	}
 
@@ -102,7 +103,7 @@ func TestReportAgain(t *testing.T) {
 
 	p.Notify.To = nil
 	w.set[tides] = p
-	if _, err := w.again().Prepare(t.Context(), w.batch(id)); !errors.As(err, &refused) || refused.Code != codeNoAddress {
+	if _, err := w.again().Prepare(t.Context(), w.batch(id)); !errors.As(err, &refused) || refused.Code != delivery.CodeNoAddress {
 		t.Errorf("without an address: %v", err)
 	}
 }

@@ -2,10 +2,11 @@ package daemon
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/running"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -15,8 +16,11 @@ import (
 type Runner struct {
 	cfg   Config
 	steps *steps
-	tries *tries
-	slots *slots
+	tries *limits.Tries
+	slots *limits.Slots
+	gates *limits.Gates
+	// running are the steps that end early when their job is failed by an operator.
+	running running.Steps
 	// open ends when no new work may begin; nil = Run was not called.
 	open context.Context
 	all  sync.WaitGroup
@@ -27,7 +31,8 @@ func New(cfg Config) (*Runner, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: &tries{cfg: &cfg, by: map[domain.Aggregate]try{}}, slots: newSlots(cfg.Workers)}, nil
+	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: limits.NewTries(), slots: limits.NewSlots(cfg.Workers),
+		gates: limits.NewGates(cfg.Workers, cfg.Hosts, cfg.HostPermits)}, nil
 }
 
 // Run works until ctx ends and returns nil then. Steps that run at that moment have the
@@ -55,20 +60,21 @@ func (r *Runner) Run(ctx context.Context) error {
 	})
 	defer grace.Stop()
 	r.all.Wait()
-	return r.steps.close()
+	return r.steps.Close()
 }
 
 // serve is one worker: it takes one batch or job after the other until ctx ends.
 // Steps run under work, which ends later.
 func (r *Runner) serve(ctx, work context.Context, d Daemon) {
 	for ctx.Err() == nil {
-		r.slots.wait(ctx, d.Name)
+		r.slots.Wait(ctx, d.Name)
 		t, err := r.claim(ctx, d)
 		switch {
 		case err != nil:
 			r.failed(ctx, err, "cannot claim work; trying again", "daemon", d.Name)
-		case !r.slots.take(d.Name): // jobs that were handed over meanwhile have them all
+		case !r.slots.Take(d.Name): // jobs that were handed over meanwhile have them all
 			t.release(0)
+			t.place.Leave()
 		default:
 			r.run(work, t)
 		}
@@ -87,40 +93,41 @@ func (r *Runner) failed(ctx context.Context, err error, message string, args ...
 // goroutine of its own, so that this daemon keeps its worker.
 func (r *Runner) run(work context.Context, t *turn) {
 	next := t.run(work)
-	r.slots.give(t.d.Name)
+	r.slots.Give(t.d.Name)
 	if next != nil {
 		r.all.Go(func() { r.run(work, next) })
 	}
 }
 
 func (r *Runner) claim(ctx context.Context, d Daemon) (*turn, error) {
+	place := r.place(d)
 	if d.Job != "" {
-		claim, is, err := r.cfg.Claims.NextJob(ctx, d.Job)
+		claim, is, err := r.cfg.Claims.NextJob(ctx, d.Job, r.jobGate(d, place))
 		if err != nil {
 			return nil, err
 		}
-		return r.jobTurn(d, claim, is), nil
+		return r.jobTurn(d, claim, is, place), nil
 	}
-	claim, is, err := r.cfg.Claims.NextBatch(ctx, d.Batch)
+	claim, is, err := r.cfg.Claims.NextBatch(ctx, d.Batch, r.batchGate(place))
 	if err != nil {
 		return nil, err
 	}
-	t := r.turn(d, claim, "batch", is.State.ID)
+	t := r.turn(d, claim, place, "batch", is.State.ID)
 	t.batch = &BatchTask{task: t.task, Batch: is.State}
 	return t, nil
 }
 
-func (r *Runner) jobTurn(d Daemon, claim *eventstore.Claim, is eventstore.Loaded[domain.Job]) *turn {
-	t := r.turn(d, claim, "batch", is.State.Configuration.BatchID, "job", is.State.ID, "attempt", is.State.RetryCount+1)
+func (r *Runner) jobTurn(d Daemon, claim *eventstore.Claim, is eventstore.Loaded[domain.Job], place *limits.Place) *turn {
+	t := r.turn(d, claim, place, "batch", is.State.Configuration.BatchID, "job", is.State.ID, "attempt", is.State.RetryCount+1)
 	t.job = &JobTask{task: t.task, Job: is.State, token: is.Token, tries: r.tries}
 	return t
 }
 
 // turn returns a turn whose log lines carry args.
-func (r *Runner) turn(d Daemon, c *eventstore.Claim, args ...any) *turn {
+func (r *Runner) turn(d Daemon, c *eventstore.Claim, place *limits.Place, args ...any) *turn {
 	trace := eventstore.NewTrace()
 	log := r.cfg.Log.With("daemon", d.Name, "worker", c.Worker, "claim", c.ID, "trace", trace.ID()).With(args...)
-	return &turn{r: r, d: d, task: task{Claim: c, Log: log, handler: r.cfg.Handler, actor: domain.DaemonActor(d.Name), trace: trace}}
+	return &turn{r: r, d: d, task: task{Claim: c, place: place, Log: log, handler: r.cfg.Handler, actor: domain.DaemonActor(d.Name), trace: trace}}
 }
 
 // pause returns after a time, or when ctx ends.
@@ -128,53 +135,5 @@ func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
-	}
-}
-
-// slots counts the running turns of each daemon, so that jobs that were handed over and
-// jobs that were claimed together do not exceed its workers.
-type slots struct {
-	mu    sync.Mutex
-	free  map[string]int
-	freed chan struct{} // closed when a slot is released
-}
-
-func newSlots(workers map[string]int) *slots {
-	return &slots{free: maps.Clone(workers), freed: make(chan struct{})}
-}
-
-// take reports whether it took a free slot of a daemon.
-func (s *slots) take(daemon string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.free[daemon] <= 0 {
-		return false
-	}
-	s.free[daemon]--
-	return true
-}
-
-func (s *slots) give(daemon string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.free[daemon]++
-	close(s.freed)
-	s.freed = make(chan struct{})
-}
-
-// wait waits until a daemon has a free slot, or ctx ends.
-func (s *slots) wait(ctx context.Context, daemon string) {
-	for {
-		s.mu.Lock()
-		free, freed := s.free[daemon], s.freed
-		s.mu.Unlock()
-		if free > 0 {
-			return
-		}
-		select {
-		case <-freed:
-		case <-ctx.Done():
-			return
-		}
 	}
 }

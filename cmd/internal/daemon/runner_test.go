@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -35,7 +37,8 @@ func TestLostClaimWritesNothing(t *testing.T) {
 		"next":  nextJob(domain.DownloadJob{Files: 1}),
 		"fail":  fail(domain.Reason{Class: domain.ClassSystem, Code: reason.CodeInternal}),
 		"wait":  wait(domain.Reason{Code: domain.CodeSpaceShort}, 0),
-		"retry": retry(domain.Reason{}, errors.New("no")),
+		"retry": retry(domain.Reason{}, &fetch.Error{Temporary: true}, 1),
+		"ours":  {verb: verbTrouble},
 	} {
 		for _, sees := range []bool{true, false} { // whether the step heard of it
 			t.Run(name, func(t *testing.T) {
@@ -138,7 +141,7 @@ func TestClaimsUsedUp(t *testing.T) {
 	w.wantJob(id, domain.JobDownloading, "")
 	die := func(n int) {
 		for range n {
-			if _, _, err := w.store.NextJob(t.Context(), w.job(id).State); err != nil {
+			if _, _, err := w.store.NextJob(t.Context(), w.job(id).State, nil); err != nil {
 				t.Fatal(err)
 			}
 			w.mem.Expire(w.store)
@@ -156,44 +159,55 @@ func TestClaimsUsedUp(t *testing.T) {
 	w.wantJob(id, domain.JobEstimating, domain.CodeClaimsUsedUp)
 }
 
-// Trouble of our own fails a job only when it stays; servers that are away never do.
+// An error of unknown kind fails a job only when it stays, one of a depositor's server
+// after the attempts of the profile; our own side never does, and the job says that it
+// waits, once.
 func TestTroubleIsFinite(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
-	why := domain.Reason{Class: domain.ClassSystem, Code: reason.CodeStorage, Message: "the disk is ill"}
 	turn := func(out Outcome) {
 		w.turnOf(stepOf(domain.DaemonJobDownloading, func(context.Context, *JobTask) Outcome { return out }))
-		w.clock.Advance(maxDelay)
+		w.clock.Advance(time.Hour)
 	}
+	steps := w.r.steps
+	full := steps.errorOutcome(&store.Error{Code: store.CodeDiskFull}, "store the object")
 	for range 3 * maxTries {
 		turn(release(errors.New("away")))
+		turn(full)
 	}
-	w.wantJob(id, domain.JobDownloading, "")
-	w.r.tries.done(id.Aggregate())
+	w.wantJob(id, domain.JobDownloading, domain.CodeSpaceShort)
+	if n := count(w.events(id.Aggregate()), domain.EventJobWaiting); n != 1 {
+		t.Errorf("%d events say that it waits", n)
+	}
+	w.r.tries.Done(id.Aggregate())
+	theirs := retry(domain.Reason{Class: domain.ClassContent, Code: fetch.CodeUnreachable, Message: "gone"}, &fetch.Error{Temporary: true}, 9)
+	for range 8 {
+		turn(theirs)
+	}
+	ill := steps.errorOutcome(errors.New("ill"), "")
 	for range maxTries - 1 {
-		turn(retry(why, errors.New("ill")))
+		turn(ill)
 	}
-	w.wantJob(id, domain.JobDownloading, "")
-	turn(retry(why, errors.New("ill")))
-	w.wantJob(id, domain.JobFailed, reason.CodeStorage)
+	if j := w.wantJob(id, domain.JobDownloading, reason.CodeInternal); j.Reason.Class != domain.ClassWait {
+		t.Errorf("it waits as %+v", j.Reason)
+	}
+	turn(theirs)
+	w.wantJob(id, domain.JobFailed, fetch.CodeUnreachable)
+
+	id = w.aJobIn(domain.JobDownloading)
+	for range maxTries {
+		w.wantJob(id, domain.JobDownloading, w.codeOf(id))
+		turn(ill)
+	}
+	w.wantJob(id, domain.JobFailed, reason.CodeInternal)
 }
 
-// The pause grows and is bounded.
-func TestTries(t *testing.T) {
+// An attempt that cannot help is the last.
+func TestRetry(t *testing.T) {
 	t.Parallel()
-	tr := &tries{cfg: &Config{RetryDelay: time.Second}, by: map[domain.Aggregate]try{}}
-	a := domain.NewJobID(1).Aggregate()
-	var total time.Duration
-	for i := range 20 {
-		n, d := tr.again(a, 3)
-		if n != i+1 || d > maxDelay || i == 0 && d != time.Second || i == 2 && d != 4*time.Second {
-			t.Errorf("try %d pauses %s", n, d)
-		}
-		total += d
-	}
-	if n, d := tr.again(a, 4); n != 1 || d != time.Second || total < 10*time.Minute {
-		t.Errorf("after an event: try %d, %s", n, d)
+	if out := retry(domain.Reason{}, &fetch.Error{}, 9); out.verb != verbFail {
+		t.Errorf("%+v", out)
 	}
 }
 

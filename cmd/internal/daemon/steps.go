@@ -4,8 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/history"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/naming"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/order"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/space"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/storage"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
@@ -34,7 +39,7 @@ type live interface {
 // eventstore.Outbox.
 type Outbox interface {
 	Shards() int
-	Unsent(ctx context.Context, shard int) (eventstore.Offset, error)
+	Mark(ctx context.Context, shard int) (eventstore.Mark, error)
 	Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error)
 }
 
@@ -49,11 +54,9 @@ type Records struct {
 
 // Identities are the names and version numbers reserved for jobs.
 type Identities interface {
-	LookupLocalID(ctx context.Context, owner string, localIDs []string) (primary string, err error)
-	BindLocalID(ctx context.Context, owner string, localIDs []string, primary string, job domain.JobID) (string, error)
-	ReserveIdentifier(ctx context.Context, job domain.JobID, name string) (record.Identifier, error)
-	ConfirmIdentifier(ctx context.Context, job domain.JobID, name string) error
+	naming.Records
 	ReserveVersion(ctx context.Context, job domain.JobID, primary string) (version int, err error)
+	ReservedVersion(ctx context.Context, job domain.JobID) (version int, err error)
 }
 
 // Inventory has the intents and results of storing, and the stored objects.
@@ -61,14 +64,13 @@ type Inventory interface {
 	BeginEffect(ctx context.Context, key, kind string) (record.Effect, error)
 	FinishEffect(ctx context.Context, key string, result any) (record.Effect, error)
 	RecordObject(ctx context.Context, o record.Object) (recorded bool, err error)
+	RecordedObject(ctx context.Context, job domain.JobID) (o domain.StoredObject, found bool, err error)
+	CurrentVersion(ctx context.Context, primary string, below int) (int, error)
+	RecordedVersions(ctx context.Context, jobs []string) (map[domain.JobID]int, error)
 }
 
 // Deliveries are the mails and callbacks, with their results.
-type Deliveries interface {
-	BeginDelivery(ctx context.Context, m record.Message) (record.Delivery, error)
-	EndDelivery(ctx context.Context, key string, failure error, final bool) error
-	BatchDeliveries(ctx context.Context, batch domain.BatchID) ([]record.Delivery, error)
-}
+type Deliveries = delivery.Records
 
 // URLs keeps whole payload URLs, and finds them by their public forms.
 type URLs interface {
@@ -76,19 +78,8 @@ type URLs interface {
 	FullURL(ctx context.Context, public string) (string, error)
 }
 
-// Mailer takes a mail for delivery. The same key twice is one mail.
-type Mailer interface {
-	Send(ctx context.Context, m Mail) error
-}
-
-// Mail is one mail in plain text.
-type Mail struct {
-	Key           string // stable over attempts
-	From          string
-	To            []string
-	Subject, Text string
-	Date          time.Time // when it was first to be sent, the same on every attempt
-}
+// Mailer takes a mail for delivery.
+type Mailer = delivery.Mailer
 
 // Meter counts how the steps of daemons end.
 type Meter interface {
@@ -97,11 +88,13 @@ type Meter interface {
 
 // steps holds what the steps of all daemons work with.
 type steps struct {
-	*storage
+	*storage.Storage
 	*payload.Source
-	cfg   Config
-	live  live
-	space *space.Account
+	cfg    Config
+	live   live
+	space  *space.Account
+	order  *order.Jobs
+	memory *payload.Memory
 }
 
 func newSteps(cfg Config) *steps {
@@ -109,7 +102,14 @@ func newSteps(cfg Config) *steps {
 		p, _ := cfg.Profiles.Get(name) // of a profile that is gone: the installation's
 		return p.WorkingDir
 	}
-	return &steps{storage: newStorage(cfg), cfg: cfg, live: cfg.Handler.Live,
-		Source: &payload.Source{Client: cfg.Fetch, Objects: cfg.Objects, URLs: cfg.Records, RetryDelay: cfg.RetryDelay},
-		space:  space.New(cfg.Space, cfg.Log, cfg.Handler.Clock, dirOf)}
+	return &steps{Storage: storage.New(cfg.Objects, cfg.Work, cfg.Installation), cfg: cfg, live: cfg.Handler.Live,
+		Source: &payload.Source{Client: cfg.Fetch, Objects: cfg.Objects, URLs: cfg.Records, ManifestTimeout: cfg.ManifestTimeout, StepTimeout: cfg.StepTimeout},
+		space:  space.New(cfg.Space, cfg.Log, cfg.Handler.Clock, dirOf),
+		memory: payload.NewMemory(cfg.ManifestMemory),
+		order:  order.New(cfg.Order, cfg.Handler.Live.Job, cfg.Records.ReservedVersion)}
+}
+
+// history finds what became of jobs that are gone.
+func (s *steps) history() history.Source {
+	return history.Source{Log: s.cfg.Files.Log, Outbox: s.cfg.Outbox}
 }

@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
@@ -19,6 +21,7 @@ type task struct {
 	Claim *eventstore.Claim
 	Log   *slog.Logger
 
+	place   *limits.Place // of the worker, nil = the daemon's workers are not shared
 	handler *eventstore.Handler
 	actor   domain.Actor
 	trace   eventstore.Trace
@@ -44,7 +47,7 @@ type JobTask struct {
 
 	token eventstore.Token  // of Job: a write on top of it need not read it again
 	term  *eventstore.Token // under which the step has promised working space
-	tries *tries
+	tries *limits.Tries
 }
 
 // Keep writes a command in the middle of a step, and keeps the claim.
@@ -94,10 +97,14 @@ func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool, n
 	return res.Claim, err
 }
 
-// lastTry reports whether the job fails instead of being released once more.
-func (t *JobTask) lastTry() bool {
-	return t.tries.count(t.Job.ID.Aggregate(), t.Job.Version)+1 >= maxTries
+// lastTry reports whether the job fails, of an error of unknown kind or of a depositor's
+// server, instead of being released once more.
+func (t *JobTask) lastTry(most int, theirs bool) bool {
+	return t.tries.Count(t.Job.ID.Aggregate(), t.round(), theirs)+1 >= most
 }
+
+// round names the job's stay in its state, in which attempts are counted.
+func (t *JobTask) round() string { return fmt.Sprint(t.Job.State, t.Job.RetryCount) }
 
 // commit starts no write when ctx has ended, and lets one that was started end.
 func commit[T any](ctx context.Context, write func(context.Context) (T, error)) (result T, err error) {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -18,6 +18,9 @@ import (
 const (
 	// maxClaims is how many workers may die while they hold one job in one state.
 	maxClaims = 10
+	// objectDelay is when a job looks again whether it is the first of its object's, if no
+	// event has told.
+	objectDelay = 30 * time.Second
 	// asideDelay is how long this process does not claim work that was set aside.
 	asideDelay = 10 * time.Minute
 	// fullPause is the shortest pause before a result for which there was no room is
@@ -39,10 +42,18 @@ type turn struct {
 // run runs the step and ends the claim. It returns the next turn of a job that was
 // handed over, whose slot is taken.
 func (t *turn) run(work context.Context) *turn {
+	defer t.place.Leave()
+	if t.place.Lost() { // its session ended before the claim's began
+		t.release(0)
+		return nil
+	}
 	if t.d.Job == domain.JobProvisioning {
-		defer t.r.steps.space.Landed(t.job.Job.ID)
+		defer t.r.steps.space.PromiseWritten(t.job.Job.ID)
 	}
 	ctx, cancel := context.WithCancel(work)
+	if t.job != nil {
+		defer t.r.running.Add(t.job.Job, cancel)()
+	}
 	watch := make(chan struct{})
 	go func() {
 		defer close(watch)
@@ -89,6 +100,8 @@ func (t *turn) outcome(ctx context.Context) (out Outcome) {
 		return fail(domain.Reason{Class: domain.ClassSystem, Code: domain.CodeClaimsUsedUp,
 			Message: fmt.Sprintf("%d workers in a row ended without a result while they worked on it in this state", t.Claim.Attempts-1)})
 	}
+	ctx, release := t.r.steps.memory.Step(ctx)
+	defer release()
 	if t.batch != nil {
 		return t.d.batchStep(t.r.steps, ctx, t.batch)
 	}
@@ -105,17 +118,20 @@ func (t *turn) settle(ctx context.Context, out Outcome) {
 	case verbNext:
 		t.commit(ctx, out)
 	case verbFail:
-		t.fail(ctx, out.reason)
+		t.fail(ctx, out)
 	case verbWait:
-		t.note(ctx, t.sign(out.reason))
+		t.note(ctx, domain.WaitJob{Reason: t.sign(out.reason), WaitsFor: out.before})
 		t.release(out.delay)
-	case verbRetry:
-		n, delay := t.again()
-		if n >= maxTries {
-			t.fail(ctx, out.reason)
-			return
+		if out.before != "" && !t.r.steps.order.Waits(t.job.Job.ID, out.before) { // it ended meanwhile
+			t.r.cfg.Claims.Wake(ctx, t.job.Job.ID)
 		}
-		t.Log.Warn("tried in vain; trying again later", "code", out.reason.Code, "tries", n, "delay", delay, "error", out.err)
+	case verbRetry:
+		t.retry(ctx, out)
+	case verbTrouble:
+		why := t.sign(out.reason)
+		t.note(ctx, domain.WaitJob{Reason: waiting(why)})
+		_, delay := t.again(out)
+		t.Log.Warn("waits for our own side; trying again later", "code", why.Code, "delay", delay, "error", out.err)
 		t.release(delay)
 	case verbRelease:
 		if out.err != nil {
@@ -140,7 +156,7 @@ func (t *turn) commit(ctx context.Context, out Outcome) {
 		t.moved(ctx)
 	case errors.Is(err, eventstore.ErrBroken) && t.d.Fails != "" && out.verb != verbFail:
 		t.Log.Error("the result cannot be written", "error", err)
-		t.fail(ctx, domain.Reason{Class: domain.ClassSystem, Code: reason.CodeInternal, Message: "the result of the step could not be written: " + err.Error()})
+		t.fail(ctx, fail(domain.Reason{Class: domain.ClassSystem, Code: reason.CodeInternal, Message: "the result of the step could not be written: " + err.Error()}))
 	case isRefused(err), errors.Is(err, eventstore.ErrConflict):
 		// The batch or job has changed meanwhile: a hold was set, an operator changed
 		// it, or the claim was lost. The next claim reads it again.
@@ -151,9 +167,31 @@ func (t *turn) commit(ctx context.Context, out Outcome) {
 	}
 }
 
+// retry releases the claim for another attempt, with the reason in the job's status, or
+// ends the work after the last one.
+func (t *turn) retry(ctx context.Context, out Outcome) {
+	n, delay := t.again(out)
+	switch {
+	case n < out.most:
+		t.Log.Info("tried in vain; trying again later", "code", out.reason.Code, "try", n, "of", out.most, "delay", delay, "error", out.err)
+		t.note(ctx, domain.WaitJob{Reason: waiting(t.sign(out.reason))})
+		t.release(delay)
+	case out.then != nil:
+		t.settle(ctx, *out.then)
+	default:
+		t.fail(ctx, out)
+	}
+}
+
+// waiting returns why a job waits that has not failed.
+func waiting(why domain.Reason) domain.Reason {
+	why.Class = domain.ClassWait
+	return why
+}
+
 // later releases the claim for a time that grows.
 func (t *turn) later(message string, err error) {
-	_, delay := t.again()
+	_, delay := t.again(Outcome{})
 	t.Log.Warn(message, "delay", delay, "error", err)
 	t.release(delay)
 }
@@ -177,52 +215,67 @@ func (t *turn) write(ctx context.Context, out Outcome) error {
 	if t.batch != nil {
 		return t.batch.write(ctx, out.batch, false)
 	}
-	d, then := t.then(out)
+	d, place, then := t.then(ctx, out)
 	claim, err := t.job.write(ctx, out.job, false, then)
 	switch {
 	case claim != nil:
-		t.next = t.r.jobTurn(d, claim, eventstore.Loaded[domain.Job]{State: t.job.Job, Token: t.job.token})
+		t.next = t.r.jobTurn(d, claim, eventstore.Loaded[domain.Job]{State: t.job.Job, Token: t.job.token}, place)
 	case then != "":
-		t.r.slots.give(d.Name)
+		t.r.slots.Give(d.Name)
+		place.Leave()
 	}
 	return err
 }
 
-// then takes a slot for the job's next state, "" = it is not handed over.
-func (t *turn) then(out Outcome) (Daemon, domain.JobState) {
+// then takes a slot and a place for the job's next state, "" = it is not handed over.
+func (t *turn) then(ctx context.Context, out Outcome) (Daemon, *limits.Place, domain.JobState) {
 	if !t.r.cfg.HandOver || out.verb != verbNext || t.r.open == nil || t.r.open.Err() != nil {
-		return Daemon{}, ""
+		return Daemon{}, nil, ""
 	}
 	d, known := takes(t.d.Then)
-	if !known || !t.r.slots.take(d.Name) {
-		return Daemon{}, ""
+	if !known || !t.r.slots.Take(d.Name) {
+		return Daemon{}, nil, ""
 	}
-	return d, t.d.Then
+	place := t.r.place(d)
+	if place != nil && (!place.Open(t.job.Job.Configuration.Submitter) || jobGate{place, t.r, d}.Enter(ctx, t.job.Job) != "") {
+		t.r.slots.Give(d.Name)
+		return Daemon{}, nil, ""
+	}
+	return d, place, t.d.Then
 }
 
 // fail writes the failure where the state has one, else sets the work aside.
-func (t *turn) fail(ctx context.Context, why domain.Reason) {
-	why = t.sign(why)
-	if badDeposit := t.d.Job == domain.JobPending && why.Class == domain.ClassContent; badDeposit || t.d.Fails != "" { // J5
+func (t *turn) fail(ctx context.Context, out Outcome) {
+	why := t.sign(out.reason)
+	var cmd domain.JobCommand
+	switch badDeposit := t.d.Job == domain.JobPending && why.Class == domain.ClassContent; {
+	case badDeposit, t.d.Fails != "": // J5
+		cmd = domain.FailJob{Reason: why, Object: out.object}
+	case why.Code == domain.CodeSpaceNever: // J24
+		cmd = domain.CancelJob{Reason: why}
+	}
+	if cmd != nil {
 		t.Log.Info("failed", "class", why.Class, "code", why.Code, "reason", why.Message)
-		t.commit(ctx, Outcome{verb: verbFail, job: domain.FailJob{Reason: why}})
+		t.commit(ctx, Outcome{verb: verbFail, job: cmd})
 		return
 	}
 	t.Log.Error("set aside: it cannot go on and this state does not fail; an operator must look at it",
 		"code", why.Code, "reason", why.Message, "delay", asideDelay)
-	if t.job != nil && t.job.Job.State.Worked() {
-		why.Class = domain.ClassWait
-		t.note(ctx, why)
-	}
+	t.note(ctx, domain.WaitJob{Reason: waiting(why)})
 	t.release(asideDelay)
 }
 
-// note writes why the job waits, unless that is its reason already.
-func (t *turn) note(ctx context.Context, why domain.Reason) {
-	if had := t.job.Job.Reason; had != nil && had.Class == why.Class && had.Code == why.Code {
+// note writes why the job waits, unless that is its reason already. Batches have no
+// such event.
+func (t *turn) note(ctx context.Context, cmd domain.WaitJob) {
+	why := cmd.Reason
+	if t.job == nil || !t.job.Job.State.Worked() {
 		return
 	}
-	if err := t.job.Keep(ctx, domain.WaitJob{Reason: why}); err != nil {
+	if had := t.job.Job.Reason; had != nil && had.Class == why.Class && had.Code == why.Code && (cmd.WaitsFor == "" || had.Message == why.Message) {
+		return
+	}
+	if err := t.job.Keep(ctx, cmd); err != nil {
 		t.Log.Warn("cannot write why the job waits", "code", why.Code, "error", err)
 	}
 }
@@ -241,7 +294,7 @@ func (t *turn) sign(why domain.Reason) domain.Reason {
 func (t *turn) moved(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	t.r.tries.done(t.Claim.Aggregate)
+	t.r.tries.Done(t.Claim.Aggregate)
 	// The rest does not need the claim.
 	meta := eventstore.Meta{Actor: t.actor, TraceParent: t.trace.Parent()}
 	if t.batch != nil {
@@ -261,12 +314,25 @@ func (t *turn) moved(ctx context.Context) {
 	}
 }
 
-// again counts one more release of the batch or job as it is now.
-func (t *turn) again() (n int, delay time.Duration) {
-	if t.batch != nil {
-		return t.r.tries.again(t.Claim.Aggregate, t.batch.Batch.Version)
+// again counts one more release of the batch or job in its state, and returns how many
+// there were and how long to pause.
+func (t *turn) again(out Outcome) (n int, delay time.Duration) {
+	n = t.r.tries.Again(t.Claim.Aggregate, t.round(), out.theirs())
+	if out.theirs() {
+		return n, t.r.cfg.pauses().Theirs(n, out.delay)
 	}
-	return t.r.tries.again(t.Claim.Aggregate, t.job.Job.Version)
+	return n, t.r.cfg.pauses().Ours(n)
+}
+
+// theirs reports whether an attempt at a depositor's server failed.
+func (o Outcome) theirs() bool { return o.verb == verbRetry && !o.ours }
+
+// round names the stay of the batch or job in its state, in which attempts are counted.
+func (t *turn) round() string {
+	if t.batch != nil {
+		return string(t.batch.Batch.State)
+	}
+	return t.job.round()
 }
 
 // release ends the claim. It is the last thing done with it.
@@ -278,46 +344,6 @@ func (t *turn) release(delay time.Duration) {
 	}
 }
 
-// maxTries is how often in a row this process releases a job after an error before it
-// fails.
+// maxTries is how often in a row this process releases a job after an error of unknown
+// kind before it fails.
 const maxTries = 6
-
-// tries counts how often work was released in a row, for the pause that grows. It is
-// kept in memory: after a restart everything may be tried again.
-type tries struct {
-	cfg *Config
-	mu  sync.Mutex
-	by  map[domain.Aggregate]try
-}
-
-type try struct {
-	version int64
-	n       int
-}
-
-// again counts one more for the aggregate as it is now, and returns how many there
-// were and how long to pause.
-func (t *tries) again(a domain.Aggregate, version int64) (n int, delay time.Duration) {
-	n = t.count(a, version) + 1
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.by[a] = try{version, n}
-	return n, t.cfg.delay(n)
-}
-
-// count returns how often work on the aggregate as it is now was released.
-func (t *tries) count(a domain.Aggregate, version int64) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if is := t.by[a]; is.version == version {
-		return is.n
-	}
-	return 0
-}
-
-// done forgets an aggregate that has changed state.
-func (t *tries) done(a domain.Aggregate) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.by, a)
-}

@@ -18,7 +18,7 @@ func (w *fixture) run(id domain.BatchID, want domain.BatchState) domain.Batch {
 	done := make(chan error, 1)
 	stop, end := context.WithCancel(ctx)
 	go func() { done <- w.r.Run(stop) }()
-	c, at, err := w.mem.Session().NextBatch(ctx, want)
+	c, at, err := w.mem.Session().NextBatch(ctx, want, nil)
 	if err != nil {
 		w.Errorf("%s did not become %s, it is %+v: %v\n%s", id, want, w.batch(id), err, w.log)
 	} else if at.State.ID != id {

@@ -1,11 +1,10 @@
 package export
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
-	"unicode/utf8"
+
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // JSONLines writes each value as one line of JSON.
@@ -21,27 +20,17 @@ func NewJSONLines(w io.Writer) *JSONLines {
 // Write writes one line.
 func (j *JSONLines) Write(v any) error { return j.enc.Encode(v) }
 
-// escaping writes JSON with escapes for the control characters beyond ASCII, which
-// JSON allows and terminals obey.
+// escaping writes JSON with escapes for what JSON allows and is no text; see
+// [text.EscapeJSON].
 type escaping struct{ w io.Writer }
 
-// needsEscape reports whether a character that JSON allows is a control character.
-func needsEscape(r rune) bool { return r >= 0x7f && r < 0xa0 }
+// NewEscaping returns a writer of JSON to w that escapes what is no text. It takes whole
+// characters only, as an encoder writes them.
+func NewEscaping(w io.Writer) io.Writer { return escaping{w} }
 
-// Write takes whole characters only, as an encoder writes them.
+// Write implements io.Writer.
 func (e escaping) Write(p []byte) (int, error) {
-	out := p
-	if bytes.ContainsFunc(p, needsEscape) {
-		out = nil
-		for _, r := range string(p) {
-			if needsEscape(r) {
-				out = fmt.Appendf(out, `\u%04x`, r)
-			} else {
-				out = utf8.AppendRune(out, r)
-			}
-		}
-	}
-	if _, err := e.w.Write(out); err != nil {
+	if _, err := e.w.Write(text.EscapeJSON(p)); err != nil {
 		return 0, err
 	}
 	return len(p), nil

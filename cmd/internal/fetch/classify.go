@@ -8,9 +8,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -53,6 +55,8 @@ func classify(ctx context.Context, shown string, err error) *Error {
 		return is(CodeTimeout, domain.ClassTimeout, true, "the server did not answer in time", askServer)
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return is(CodeUnreachable, domain.ClassContent, true, "the host's name is not known", "correct the host's name")
+	case errors.As(err, &dns) && dns.IsTemporary && dns.Err == nameServerFailed:
+		return is(CodeUnreachable, domain.ClassContent, true, "the name service of the host answers with an error", "see whether the host's name service works")
 	case errors.As(err, &dns):
 		return is(CodeUnreachable, domain.ClassSystem, true, "the host's name could not be looked up", "see whether this machine's name service works")
 	case badTLS(err):
@@ -65,7 +69,31 @@ func classify(ctx context.Context, shown string, err error) *Error {
 	case anyOf(err, io.ErrUnexpectedEOF, io.EOF, syscall.ECONNRESET, syscall.EPIPE):
 		return is(CodeUnreachable, domain.ClassContent, true, "the connection broke before everything had arrived", askServer)
 	}
+	if strings.HasPrefix(err.Error(), badLocation) {
+		return content(CodeRedirectRefused, shown, "give the address of the file itself", "the server redirects to something that is not a URL")
+	}
+	err = unquoted(err)
 	return is(CodeUnreachable, domain.ClassContent, true, "the server could not be reached, or does not answer in HTTP", askServer)
+}
+
+const (
+	// nameServerFailed is how package net reports SERVFAIL: the name service that is
+	// responsible for the host fails, or the chain to it; ours has answered.
+	nameServerFailed = "server misbehaving"
+	// badLocation begins net/http's error about a redirect; the rest is the address.
+	badLocation = "failed to parse Location header"
+)
+
+// unquoted returns an error of net/http without what it quotes of the server's answer,
+// which may be a secret, such as a signed URL, or control a terminal.
+func unquoted(err error) error {
+	if header := textproto.ProtocolError(""); errors.As(err, &header) {
+		return errors.New("the header of the answer is malformed")
+	}
+	if said, _, cut := strings.Cut(err.Error(), `"`); cut {
+		return errors.New(strings.TrimSpace(said) + " …")
+	}
+	return err
 }
 
 // badTLS reports whether an error is about the server's certificate or TLS itself.

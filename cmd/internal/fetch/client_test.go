@@ -189,7 +189,8 @@ func TestRedirects(t *testing.T) {
 		"javascript:alert(1)":             CodeRedirectRefused,
 		"http://u:s3cret@127.0.0.1:1/end": CodeRedirectRefused,
 		"http:///end":                     CodeRedirectRefused,
-		"http://u:s3cret@%zz/":            CodeUnreachable,
+		"http://u:s3cret@%zz/":            CodeRedirectRefused,
+		"http://h:s3cret/?token=s3cret":   CodeRedirectRefused,
 	} {
 		_, _, err := c.Get(t.Context(), s.URL+"/?to="+strings.NewReplacer("?", "%3F", "&", "%26", "%", "%25").Replace(to), GetOptions{})
 		fails(t, err, code, domain.ClassContent)

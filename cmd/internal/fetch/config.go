@@ -19,17 +19,18 @@ type Config struct {
 	Connect time.Duration
 	// TLSHandshake limits the handshake. 10ms to 5m, default 10s.
 	TLSHandshake time.Duration
-	// ResponseHeader limits the wait for the answer's header. 10ms to 30m, default 1m.
+	// ResponseHeader limits the wait for the answer's header. 10ms to 30m, default 30s.
 	ResponseHeader time.Duration
-	// Exchange limits a whole HEAD request, and a whole request made with Do.
-	// 10ms to 1h, default 2m.
+	// Head limits a whole HEAD request. 10ms to 5m, default 10s.
+	Head time.Duration
+	// Exchange limits a whole request made with Do. 10ms to 1h, default 30s.
 	Exchange time.Duration
 	// Transfer limits a whole GET, body included, where the Policy has no Timeout.
 	// 10ms to 168h, default 12h.
 	Transfer time.Duration
 
 	// MinRate is the rate in bytes per second that a body must keep over each
-	// RateWindow, where the Policy has none. 1 to 1 GiB, default 1 KiB.
+	// RateWindow, where the Policy has none. 1 to 1 GiB, default 16 KiB.
 	MinRate int64
 	// RateWindow is the time over which the rate is measured, and so the longest
 	// that a server may be silent. 10ms to 10m, default 30s.
@@ -46,8 +47,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	return Config{
 		Version: cmp.Or(c.Version, "dev"), Connect: cmp.Or(c.Connect, 10*time.Second), TLSHandshake: cmp.Or(c.TLSHandshake, 10*time.Second),
-		ResponseHeader: cmp.Or(c.ResponseHeader, time.Minute), Exchange: cmp.Or(c.Exchange, 2*time.Minute), Transfer: cmp.Or(c.Transfer, 12*time.Hour),
-		MinRate: cmp.Or(c.MinRate, 1<<10), RateWindow: cmp.Or(c.RateWindow, 30*time.Second),
+		ResponseHeader: cmp.Or(c.ResponseHeader, 30*time.Second), Head: cmp.Or(c.Head, 10*time.Second), Exchange: cmp.Or(c.Exchange, 30*time.Second),
+		Transfer: cmp.Or(c.Transfer, 12*time.Hour),
+		MinRate:  cmp.Or(c.MinRate, 16<<10), RateWindow: cmp.Or(c.RateWindow, 30*time.Second),
 		MaxBytes: cmp.Or(c.MaxBytes, 1<<40), MaxReply: cmp.Or(c.MaxReply, 1<<20), MaxRedirects: cmp.Or(c.MaxRedirects, 10),
 	}
 }
@@ -74,6 +76,7 @@ func (c Config) Validate() error {
 		{"connect", c.Connect, 5 * time.Minute},
 		{"TLS handshake", c.TLSHandshake, 5 * time.Minute},
 		{"response header", c.ResponseHeader, 30 * time.Minute},
+		{"HEAD", c.Head, 5 * time.Minute},
 		{"exchange", c.Exchange, time.Hour},
 		{"transfer", c.Transfer, 168 * time.Hour},
 		{"rate window", c.RateWindow, 10 * time.Minute},

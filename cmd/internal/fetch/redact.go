@@ -27,6 +27,15 @@ func Redact(raw string) string {
 	return shown(s)
 }
 
+// Host returns the server of a URL as HOST or HOST:PORT, "" = it names none.
+func Host(raw string) string {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return shown(strings.ToLower(u.Host))
+}
+
 // plain returns what is neither query nor password of a text that cannot be parsed.
 // Where an @ may end a password, nothing can be told apart.
 func plain(s string) string {

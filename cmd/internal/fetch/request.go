@@ -27,7 +27,7 @@ func infoOf(resp *http.Response) Info {
 // Head returns a file's size and date without fetching it. A server that does
 // not know HEAD (405, 501) is no error: the size is -1. Every error is an *Error.
 func (c *Client) Head(ctx context.Context, url string) (Info, error) {
-	resp, err := c.request(ctx, http.MethodHead, url, c.cfg.Exchange, c.cfg.MaxReply)
+	resp, err := c.request(ctx, http.MethodHead, url, c.cfg.Head, c.cfg.MaxReply)
 	if err != nil {
 		return Info{}, err
 	}
@@ -43,14 +43,19 @@ func (c *Client) Head(ctx context.Context, url string) (Info, error) {
 
 // GetOptions limit one GET.
 type GetOptions struct {
-	MaxBytes int64 // 0 = Config.MaxBytes
+	MaxBytes int64         // 0 = Config.MaxBytes
+	Timeout  time.Duration // of the whole request, where it is shorter than that of the policy; 0 = only that
 }
 
 // Get fetches a file. The caller closes the body; reading it returns io.EOF or an
 // *Error. Only status 200 is a file, anything else is CodeHTTPStatus.
 func (c *Client) Get(ctx context.Context, url string, o GetOptions) (io.ReadCloser, Info, error) {
 	limit := cmp.Or(o.MaxBytes, c.cfg.MaxBytes)
-	resp, err := c.request(ctx, http.MethodGet, url, cmp.Or(c.policy.Timeout, c.cfg.Transfer), limit)
+	whole := cmp.Or(c.policy.Timeout, c.cfg.Transfer)
+	if o.Timeout > 0 {
+		whole = min(whole, o.Timeout)
+	}
+	resp, err := c.request(ctx, http.MethodGet, url, whole, limit)
 	if err != nil {
 		return nil, Info{}, err
 	}

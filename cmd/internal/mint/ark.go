@@ -40,9 +40,17 @@ func Parse(s string) (ARK, error) {
 	if !isNAAN(naan) {
 		return ARK{}, invalid(s, fmt.Sprintf("after ark:/ it needs an authority number of %d to %d digits or consonants", minNAAN, maxNAAN))
 	}
-	name = strings.Trim(name, "/.")
-	if name == "" {
-		return ARK{}, invalid(s, "it has no name after the authority number")
+	name = strings.TrimRight(name, "/")
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case name == "":
+			return ARK{}, invalid(s, "it has no name after the authority number")
+		case part == "" || part == "." || part == "..":
+			return ARK{}, invalid(s, fmt.Sprintf("its name has the part %q, which names nothing", part))
+		}
+	}
+	if name = strings.TrimRight(name, "./"); strings.HasPrefix(name, ".") {
+		return ARK{}, invalid(s, "its name begins with a dot")
 	}
 	for _, r := range name {
 		if r <= ' ' || r >= 0x7f || strings.ContainsRune(`"<>\^{|}`+"`?#", r) {

@@ -55,8 +55,40 @@ func TestDerive(t *testing.T) {
 			t.Errorf("Derive(%q) = %q, want %q", c.jid, got, c.want)
 		}
 	}
+	for name, want := range map[string]bool{
+		"ark:/99999/fk400001fx": true, "ark:/99999/fk4given": false, "ark:/99999/fk4000000q": false, "ark:/99999/given": false, "": false,
+	} {
+		if mint.MadeFor(name, "jid0000000042") != want {
+			t.Errorf("%s: made for the job: %v", name, !want)
+		}
+	}
 	if _, err := (mint.Minter{}).Derive("jid0000000001"); code(err) != mint.CodeMinterInvalid {
 		t.Errorf("an empty minter gave %v", err)
+	}
+}
+
+// A depositor cannot name what a job has or may yet get: see Mintable.
+func TestMintable(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m, n := minters().Draw(t, "minter"), rapid.Uint64Max(9_999_999_999).Draw(t, "n")
+		a, err := mint.Parse(m.Name(n))
+		if err != nil || !m.Mintable(a) || !m.Owns(a) {
+			t.Fatalf("%v, %v: not mintable or not owned", a, err)
+		}
+		if other := minters().Draw(t, "other"); other != m && (other.Mintable(a) || other.Owns(a)) {
+			t.Fatalf("%v is one of %v", a, other)
+		}
+	})
+	m := mint.Minter{NAAN: "99999", Shoulder: "fk4"}
+	for name, want := range map[string]bool{
+		"fk400001fx": true, "fk400001fx/c2": true, "fk400001fx.v1": true,
+		"fk400001fz": false, "fk400001f": false, "fk4": false, "fk4given": false, "FK400001fx": false, "fk4000001fx": false, "fk400001fxx": false,
+		m.Name(10_000_000_000)[len("ark:/99999/"):]: false, "fk4zzzzzzzzzzzzzzzzzzzzzzzzz": false,
+	} {
+		if got := m.Mintable(mint.ARK{NAAN: "99999", Name: name}); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -66,6 +66,51 @@ func (m Minter) Derive(jid string) (string, error) {
 	return m.Name(n), nil
 }
 
+// MadeFor reports whether a name is the one that a job is given, whatever the authority
+// and the shoulder.
+func MadeFor(name, jid string) bool {
+	a, err := Parse(name)
+	end := strings.IndexAny(a.Name, "0123456789")
+	if err != nil || end < 0 {
+		return false
+	}
+	made, err := Minter{a.NAAN, a.Name[:end+1]}.Derive(jid)
+	return err == nil && made == name
+}
+
+// Owns reports whether a name is of the authority and the shoulder.
+func (m Minter) Owns(a ARK) bool { return a.NAAN == m.NAAN && strings.HasPrefix(a.Name, m.Shoulder) }
+
+// Mintable reports whether a name, or what it is a part or a variant of, is one that a
+// job has or may yet get.
+func (m Minter) Mintable(a ARK) bool {
+	base := a.Name
+	if end := strings.IndexAny(base, "/."); end >= 0 {
+		base = base[:end]
+	}
+	body, ok := strings.CutPrefix(base, m.Shoulder)
+	if a.NAAN != m.NAAN || !ok || len(body) <= minWidth {
+		return false
+	}
+	n, ok := decode(body[:len(body)-1])
+	return ok && n <= maxJob && m.Name(n) == ARK{a.NAAN, base}.String()
+}
+
+// maxJob is the highest number of a job: an id has ten digits.
+const maxJob = 9_999_999_999
+
+// decode undoes encode; ok is false for what encode never gives.
+func decode(body string) (n uint64, ok bool) {
+	for i := range len(body) {
+		v := strings.IndexByte(betanumeric, body[i])
+		if v < 0 || n > maxJob {
+			return 0, false
+		}
+		n = n*radix + uint64(v)
+	}
+	return n, true
+}
+
 // jobNumber returns the number of a job id. It accepts exactly one spelling of each
 // number, since two would share a name.
 func jobNumber(jid string) (uint64, error) {

@@ -9,12 +9,12 @@ import (
 	"net/mail"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	gomail "github.com/wneessen/go-mail"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // Bounds of a message, in bytes and addresses.
@@ -74,9 +74,9 @@ func (m Message) Validate() error {
 	return nil
 }
 
-// oneLine reports whether s is text in which no header can hide.
+// oneLine reports whether s is text in which nothing can hide, least of all a header.
 func oneLine(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
+	return text.Valid(s)
 }
 
 // address parses one address; its errors do not quote it, for they are kept where
@@ -138,12 +138,5 @@ func halfSum(s string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// plainText replaces control characters, which a terminal would obey.
-func plainText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ReplaceAll(s, "\r\n", "\n"))
-}
+// plainText replaces what a terminal would obey and what a reader cannot see.
+func plainText(s string) string { return text.Lines(strings.ReplaceAll(s, "\r\n", "\n")) }

@@ -25,15 +25,32 @@ var errAway = errors.New("it is away")
 func shared(lag func() error) Installation {
 	return Installation{
 		Overview: func(context.Context) (eventstore.Overview, error) {
-			return eventstore.Overview{Workers: make([]eventstore.WorkerInfo, 3), Queues: map[domain.JobState]int{domain.JobPending: 7},
-				Outbox: eventstore.OutboxDepth{Unsent: 5, Oldest: 2 * time.Second}}, nil
+			workers := make([]eventstore.WorkerInfo, 3)
+			workers[1].Daemons = []string{domain.DaemonBatchPending, domain.DaemonJobNotify}
+			return eventstore.Overview{Workers: workers, Queues: map[domain.JobState]int{domain.JobPending: 7},
+				Outbox: eventstore.OutboxDepth{Unsent: 5, Oldest: 2 * time.Second}, Batches: 2, Jobs: 9, Heap: 72_000}, nil
 		},
+		HeapLimit: 1_000_000,
 		Oldest: func(context.Context) (map[domain.JobState]time.Time, error) {
 			return map[domain.JobState]time.Time{domain.JobPending: time.Now().Add(-time.Hour)}, nil
 		},
-		Lag:         func(context.Context) (int64, time.Duration, error) { return 4, 1500 * time.Millisecond, lag() },
-		Poison:      func(context.Context) (int, error) { return 6, nil },
+		OldestBatches: func(context.Context) (map[domain.BatchState]time.Time, error) {
+			return map[domain.BatchState]time.Time{domain.BatchReporting: time.Now().Add(-time.Hour)}, nil
+		},
+		Holds: func(context.Context) (eventstore.Holds, error) {
+			at := func(age time.Duration) domain.Hold {
+				return domain.Hold{By: "ana", When: domain.At(time.Now().Add(-age))}
+			}
+			return eventstore.Holds{Queues: map[string]domain.Hold{"notify": at(time.Hour), "ingest": at(time.Minute)}}, nil
+		},
+		Types:  func(context.Context) (*Lag, error) { return &Lag{Events: 13, Age: 90 * time.Second}, nil },
+		Lag:    func(context.Context) (int64, time.Duration, error) { return 4, 1500 * time.Millisecond, lag() },
+		Poison: func(context.Context) (int, error) { return 6, nil },
+		Audit: func(context.Context) (Audit, error) {
+			return Audit{Complete: time.Now().Add(-time.Hour), Objects: 9, Bytes: 10, Findings: 11, Corrupt: 12}, nil
+		},
 		Unexplained: func(context.Context) (int, error) { return 8, nil },
+		Overdue:     func(context.Context) (int, error) { return 14, nil },
 		Level:       func() int { return 2 },
 		Unreadable:  func() int { return 3 },
 		Sessions:    func() (bool, int64) { return true, 2 },

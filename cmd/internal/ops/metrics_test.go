@@ -73,12 +73,27 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		`accession_fetched_bytes_total 1000`,
 		`accession_stored_bytes_total 900`,
 		`accession_retries_total{of="download"} 1`,
+		`accession_state_unserved{aggregate="batch",state="pending"} 0`,
+		`accession_state_unserved{aggregate="batch",state="reporting"} 1`,
+		`accession_state_unserved{aggregate="job",state="notify"} 0`,
+		`accession_state_unserved{aggregate="job",state="downloading"} 1`,
+		`accession_holds{kind="queue"} 2`,
+		`accession_holds{kind="collection"} 0`,
+		`accession_hold_oldest_seconds{kind="collection"} 0`,
+		`accession_batch_oldest_seconds{state="pending"} 0`,
+		`accession_types_lag_events 13`,
+		`accession_types_lag_seconds 90`,
+		`accession_overdue_files 14`,
 		`accession_retries_total{of="job"} 1`,
 		`accession_log_appends_total{outcome="done",writer="files"} 1`,
 		`accession_log_appends_total{outcome="unknown",writer="relay"} 1`,
 		`accession_log_append_events_sum{writer="files"} 3`,
 		`accession_role_restarts_total{role="relay"} 1`,
 		`accession_queue_jobs{state="pending"} 7`,
+		`accession_live_batches 2`,
+		`accession_live_jobs 9`,
+		`accession_live_heap_bytes 72000`,
+		`accession_live_heap_limit_bytes 1e+06`,
 		`accession_queue_jobs{state="failed"} 0`,
 		`accession_queue_oldest_seconds{state="pending"} 36`,
 		`accession_queue_oldest_seconds{state="held"} 0`,
@@ -128,24 +143,25 @@ func TestOneServerAwayTakesNothingElseAway(t *testing.T) {
 func TestSumsAreAskedForOnceAMinute(t *testing.T) {
 	t.Parallel()
 	asked, away := 0, errAway
-	c := &installation{Installation: Installation{Unexplained: func(context.Context) (int, error) {
+	n := &count{metric: "accession_batches_unexplained", ask: func(context.Context) (int, error) {
 		asked++
 		return asked, away
-	}}, descs: map[string]*prometheus.Desc{"accession_batches_unexplained": prometheus.NewDesc("accession_batches_unexplained", "sums", nil, nil)}}
-	if _, err := c.unexplained(t.Context()); !errors.Is(err, errAway) {
+	}}
+	c := &installation{descs: map[string]*prometheus.Desc{n.metric: prometheus.NewDesc(n.metric, "sums", nil, nil)}}
+	if _, err := c.count(t.Context(), n); !errors.Is(err, errAway) {
 		t.Error(err)
 	}
 	away = nil
 	for range 5 {
-		if list, err := c.unexplained(t.Context()); err != nil || len(list) != 1 {
+		if list, err := c.count(t.Context(), n); err != nil || len(list) != 1 {
 			t.Error(list, err)
 		}
 	}
 	if asked != 2 {
 		t.Errorf("asked %d times: once without an answer, then once", asked)
 	}
-	c.countedAt = c.countedAt.Add(-countAge)
-	if _, err := c.unexplained(t.Context()); err != nil || asked != 3 {
+	n.at = n.at.Add(-countAge)
+	if _, err := c.count(t.Context(), n); err != nil || asked != 3 {
 		t.Errorf("a minute later: asked %d times, %v", asked, err)
 	}
 }

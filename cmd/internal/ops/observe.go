@@ -18,6 +18,9 @@ func (m *Metrics) Committed(changes []eventstore.Change, took time.Duration, err
 		case c.Job != nil:
 			b, a := c.Job.From, c.Job.To
 			m.moved(c, string(b.State), string(a.State), out, b.Modified, a.Modified)
+			if a.Cleaned {
+				m.stays.take(c.Aggregate().String(), a.Modified) // it moves no more
+			}
 			if err == nil && a.RetryCount > b.RetryCount {
 				m.retries.WithLabelValues("job").Inc()
 			}

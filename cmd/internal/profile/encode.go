@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -14,6 +16,16 @@ func (p Profile) YAML() ([]byte, error) {
 		return nil, fmt.Errorf("profile %s: %w", p.Name, err)
 	}
 	return data, nil
+}
+
+// version returns the first digits of the SHA-256 of the profile, defaults spelled out.
+func (p Profile) version() string {
+	data, err := p.YAML()
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:6])
 }
 
 // MarshalJSON encodes the fields under the names and in the units that files use.

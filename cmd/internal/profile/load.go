@@ -79,6 +79,7 @@ func parse(file string, data []byte) (Profile, *document) {
 		d.validate(&p)
 		d.faults = once(d.faults)
 	}
+	p.Version = p.version()
 	return p, d
 }
 

@@ -48,6 +48,8 @@ type Profile struct {
 
 	// File is where the profile was read from.
 	File string `yaml:"-"`
+	// Version names the content: it changes whenever the profile does.
+	Version string `yaml:"-"`
 }
 
 // Identifier is how new objects are named.
@@ -105,10 +107,12 @@ type Fetch struct {
 	// Allow opens addresses that are closed otherwise, such as those of the local
 	// network: IP prefixes (10.1.0.0/16) and host:port. Public addresses need no
 	// entry. Default none.
-	Allow    []string `yaml:"allow"`
-	Attempts int      `yaml:"attempts"` // for each file, 1 to 20. Default 3
+	Allow []string `yaml:"allow"`
+	// Attempts is how often each request is made, for a file, a manifest or the
+	// callback: 1 to 100. Default 16, which takes over an hour.
+	Attempts int      `yaml:"attempts"`
 	Timeout  Duration `yaml:"timeout"`  // for one attempt, 1s to 168h. Default 1h
-	MinRate  Bytes    `yaml:"min_rate"` // bytes per second below which an attempt is given up; 0 = any. Default 1 KiB
+	MinRate  Bytes    `yaml:"min_rate"` // bytes per second below which an attempt is given up; 0 = any. Default 16 KiB
 	Parallel int      `yaml:"parallel"` // files of a job at once, 1 to 64. Default 4
 }
 
@@ -131,7 +135,7 @@ func Defaults() Profile {
 			LargeObject: LargeObject{Bytes: 10 << 30, Priority: 10},
 		},
 		DigestAlgorithm: manifest.SHA256,
-		Fetch:           Fetch{Attempts: 3, Timeout: Duration(time.Hour), MinRate: 1 << 10, Parallel: 4},
+		Fetch:           Fetch{Attempts: 16, Timeout: Duration(time.Hour), MinRate: 16 << 10, Parallel: 4},
 		Limits:          Limits{MaxFiles: 10_000, MaxFileBytes: 1 << 40, MaxRows: 50_000, MaxManifestBytes: 64 << 20},
 		ResponseType:    "json",
 	}

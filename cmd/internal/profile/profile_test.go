@@ -76,7 +76,7 @@ func TestReferenceTellsTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Defaults()
-	want.Name, want.Collection, want.Owner, want.File = got.Name, got.Collection, got.Owner, got.File
+	want.Name, want.Collection, want.Owner, want.File, want.Version = got.Name, got.Collection, got.Owner, got.File, got.Version
 	want.Identifier.NAAN, want.Identifier.Shoulder = got.Identifier.NAAN, got.Identifier.Shoulder
 	want.Notify.To, want.Notify.On, want.Fetch.Allow = []string{}, []Mail{}, []string{}
 	if d := cmp.Diff(want, got); d != "" {
@@ -163,7 +163,7 @@ func TestFaults(t *testing.T) {
 		{"notify: {on: [report], to: [a@example.org]}", 5, "notify.from"},
 		{"notify: {to: ['A <a@example.org>']}", 5, "notify.to[0]"},
 		{"notify: {to: [a@example.org, 'a@example.org, b@example.org']}", 5, "notify.to[1]"},
-		{"notify: {from: office}", 5, "notify.from"},
+		{"notify: {from: crashInstallation}", 5, "notify.from"},
 		{"notify: {to: a@example.org}", 5, "notify.to"},
 		{"digest_algorithm: md4", 5, "digest_algorithm"},
 		{"working_dir: work", 5, "working_dir"},
@@ -172,7 +172,7 @@ func TestFaults(t *testing.T) {
 		{"fetch: {allow: [example.org]}", 5, "fetch.allow[0]"},
 		{"fetch: {allow: ['127.0.0.1/32', '10.1.2.3/8']}", 5, "fetch.allow[1]"},
 		{"fetch: {allow: ['example.org:70000']}", 5, "fetch.allow[0]"},
-		{"fetch: {attempts: 21}", 5, "fetch.attempts"},
+		{"fetch: {attempts: 101}", 5, "fetch.attempts"},
 		{"fetch: {timeout: 900ms}", 5, "fetch.timeout"},
 		{"fetch: {timeout: 169h}", 5, "fetch.timeout"},
 		{"fetch: {timeout: [1]}", 5, "fetch.timeout"},

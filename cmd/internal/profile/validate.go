@@ -107,7 +107,7 @@ func (p *Profile) boundChecks() []check {
 		within("limits.max_file_bytes", int64(p.Limits.MaxFileBytes), 1, 1<<60),
 		within("limits.max_rows", int64(p.Limits.MaxRows), 1, 1_000_000),
 		within("limits.max_manifest_bytes", int64(p.Limits.MaxManifestBytes), 1<<10, 1<<30),
-		within("fetch.attempts", int64(p.Fetch.Attempts), 1, 20),
+		within("fetch.attempts", int64(p.Fetch.Attempts), 1, 100),
 		within("fetch.parallel", int64(p.Fetch.Parallel), 1, 64),
 	}
 }

@@ -18,11 +18,20 @@ func EffectKey(job domain.JobID, version int64, step string) string {
 	return fmt.Sprintf("%s/%d/%s", job, version, step)
 }
 
+// EffectStore is the kind of the effect that stores an object.
+const EffectStore = "store"
+
+// StoreKey returns the key of the storing of a version by a job. It has the version of
+// the object, not that of the job, and stays the same when the job is requeued.
+func StoreKey(job domain.JobID, version int) string {
+	return EffectKey(job, int64(version), EffectStore)
+}
+
 // Effect is what is known of an effect on the world outside.
 type Effect struct {
 	Key   string
 	Done  bool // it happened, Result is what came of it
-	Begun int  // how often it was begun, this time included; above 1 it may have happened
+	Begun int  // how often it was begun before it was done, this time included; above 1 it may have happened
 	// Result is what FinishEffect was given first, nil while not done.
 	Result json.RawMessage
 }

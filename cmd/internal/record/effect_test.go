@@ -38,7 +38,7 @@ func TestEffect(t *testing.T) {
 		results[i] = string(e.Result)
 	})
 	e, err := r.BeginEffect(ctx, key, "store")
-	if err != nil || !e.Done {
+	if err != nil || !e.Done || e.Begun != 2 { // who asks for the result begins nothing
 		t.Fatal(e, err)
 	}
 	for _, got := range results {

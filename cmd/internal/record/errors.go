@@ -21,6 +21,7 @@ const (
 	CodeNotFound           domain.Code = "record_not_found"    // there is no such row
 	CodeIdentifierTaken    domain.Code = "identifier_taken"    // another job has this identifier
 	CodeIdentifierMismatch domain.Code = "identifier_mismatch" // names of one object lead to different ones
+	CodeIdentifierForeign  domain.Code = "identifier_foreign"  // the object is of another collection
 	CodeInventoryConflict  domain.Code = "inventory_conflict"  // something else is recorded there
 	CodeURLTaken           domain.Code = "url_taken"           // another URL has this public form
 )
@@ -50,10 +51,10 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Reason returns the error as the reason of a failure. Names that lead to different
-// objects are the depositor's to correct.
+// objects, or to one of another collection, are the depositor's to correct.
 func (e *Error) Reason() domain.Reason {
 	class := domain.ClassSystem
-	if e.Code == CodeIdentifierMismatch {
+	if e.Code == CodeIdentifierMismatch || e.Code == CodeIdentifierForeign {
 		class = domain.ClassContent
 	}
 	return domain.Reason{Class: class, Code: e.Code, Message: e.Error()}

@@ -56,27 +56,65 @@ func (r *Records) ConfirmIdentifier(ctx context.Context, job domain.JobID, name 
 // stateDone is the state of a reservation or an effect that is no longer an intent.
 const stateDone = "done"
 
-// LookupLocalID returns the object to which an owner's names lead, "" = none yet.
-// CodeIdentifierMismatch: they lead to different objects.
-func (r *Records) LookupLocalID(ctx context.Context, owner string, localIDs []string) (primary string, err error) {
-	primary, _, err = lookupLocalID(ctx, r.q, owner, localIDs)
-	return primary, wrap(err, "look up local ids of", owner)
+// Use is a job that is about to use an identifier for an object of a collection.
+type Use struct {
+	Job        domain.JobID
+	Primary    string
+	Collection string
+	// Fresh says that the object may be new; otherwise it must exist, or another job
+	// must have used the identifier before.
+	Fresh bool
+	// Minted says that the name is this job's alone.
+	Minted bool
 }
 
-// BindLocalID makes an owner's names lead to an object, unless one of them leads
+// UseIdentifier keeps to which collection an object belongs: the first that uses its
+// identifier. CodeIdentifierForeign: it belongs to another one. CodeNotFound: it is not
+// fresh, and there is no such object. CodeIdentifierTaken: the minted name is in use.
+func (r *Records) UseIdentifier(ctx context.Context, u Use) error {
+	const op = "use the identifier of"
+	kept, err := change("identifier/use", func() (pgdb.KeepCollectionRow, error) {
+		return r.q.KeepCollection(ctx, pgdb.KeepCollectionParams{PrimaryIdentifier: u.Primary, Collection: u.Collection, JobID: string(u.Job), Fresh: u.Fresh})
+	})
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return refuse(CodeNotFound, op, string(u.Job), "there is no object %s", u.Primary)
+	case err != nil:
+		return wrap(err, op, string(u.Job))
+	case u.Minted && kept.JobID != string(u.Job):
+		return refuse(CodeIdentifierTaken, op, string(u.Job), "%s is in use since %s, in collection %s: give the profile a shoulder of its own",
+			u.Primary, kept.JobID, kept.Collection)
+	case kept.Collection != u.Collection:
+		return refuse(CodeIdentifierForeign, op, string(u.Job), "%s is an object of collection %s, and the deposit is for collection %s: correct the identifier, or the profile",
+			u.Primary, kept.Collection, u.Collection)
+	}
+	return nil
+}
+
+// Scope is where local ids are names: an owner's, within a collection.
+type Scope struct{ Owner, Collection string }
+
+// LookupLocalID returns the object to which names lead, "" = none yet.
+// CodeIdentifierMismatch: they lead to different objects.
+func (r *Records) LookupLocalID(ctx context.Context, within Scope, localIDs []string) (primary string, err error) {
+	primary, _, err = lookupLocalID(ctx, r.q, within, localIDs)
+	return primary, wrap(err, "look up local ids of", within.Owner)
+}
+
+// BindLocalID makes names lead to an object, unless one of them leads
 // to an object already: then the others are bound to that one. It returns the
 // object that all of them lead to, which is the same for every job that asks.
 // CodeIdentifierMismatch: they lead to different objects.
-func (r *Records) BindLocalID(ctx context.Context, owner string, localIDs []string, primary string, job domain.JobID) (string, error) {
+func (r *Records) BindLocalID(ctx context.Context, within Scope, localIDs []string, primary string, job domain.JobID) (string, error) {
 	localIDs = distinct(localIDs)
 	if len(localIDs) == 0 {
 		return primary, nil
 	}
 	err := r.inTx(ctx, func(q *pgdb.Queries) error {
-		if err := q.LockLocalIDs(ctx, pgdb.LockLocalIDsParams{Owner: owner, LocalIds: localIDs}); err != nil {
+		if err := q.LockLocalIDs(ctx, pgdb.LockLocalIDsParams{Owner: within.Owner, LocalIds: localIDs}); err != nil {
 			return err
 		}
-		bound, known, err := lookupLocalID(ctx, q, owner, localIDs)
+		bound, known, err := lookupLocalID(ctx, q, within, localIDs)
 		if err != nil {
 			return err
 		}
@@ -84,31 +122,44 @@ func (r *Records) BindLocalID(ctx context.Context, owner string, localIDs []stri
 		if known == len(localIDs) {
 			return nil
 		}
-		return q.InsertLocalIDs(ctx, pgdb.InsertLocalIDsParams{Owner: owner, LocalIds: localIDs, PrimaryIdentifier: primary, JobID: string(job)})
+		return q.InsertLocalIDs(ctx, pgdb.InsertLocalIDsParams{Owner: within.Owner, Collection: within.Collection, LocalIds: localIDs,
+			PrimaryIdentifier: primary, JobID: string(job)})
 	})
 	return primary, wrap(err, "bind local ids for", string(job))
 }
 
-func lookupLocalID(ctx context.Context, q *pgdb.Queries, owner string, localIDs []string) (primary string, known int, err error) {
+// lookupLocalID returns where names lead, and how many of them lead anywhere.
+func lookupLocalID(ctx context.Context, q *pgdb.Queries, within Scope, localIDs []string) (primary string, known int, err error) {
 	if len(localIDs) == 0 {
 		return "", 0, nil
 	}
-	rows, err := q.LocalIDs(ctx, pgdb.LocalIDsParams{Owner: owner, LocalIds: localIDs})
+	rows, err := q.LocalIDs(ctx, pgdb.LocalIDsParams{Owner: within.Owner, Collection: within.Collection, LocalIds: localIDs})
 	if err != nil || len(rows) == 0 {
 		return "", 0, err
 	}
 	primary = rows[0].PrimaryIdentifier
+	names := make(map[string]bool, len(rows))
 	for _, row := range rows {
 		if row.PrimaryIdentifier != primary {
-			return "", 0, refuse(CodeIdentifierMismatch, "look up local ids of", owner,
+			return "", 0, refuse(CodeIdentifierMismatch, "look up local ids of", within.Owner,
 				"local id %q leads to %s and %q to %s: one object cannot have both", rows[0].LocalID, primary, row.LocalID, row.PrimaryIdentifier)
 		}
+		names[row.LocalID] = true
 	}
-	return primary, len(rows), nil
+	return primary, len(names), nil
 }
 
 func distinct(list []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(list)))
+}
+
+// ReservedVersion returns the version that a job has reserved, 0 = none.
+func (r *Records) ReservedVersion(ctx context.Context, job domain.JobID) (version int, err error) {
+	had, err := r.q.VersionReservation(ctx, string(job))
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
+	return int(had.Version), wrap(err, "look for the version of", string(job))
 }
 
 // ReserveVersion returns the version of an object that this job alone may write:

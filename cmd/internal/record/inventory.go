@@ -80,6 +80,19 @@ func (r *Records) RecordObject(ctx context.Context, o Object) (recorded bool, er
 	return recorded, nil
 }
 
+// RecordedObject returns the version that a job has in the inventory, false = none.
+func (r *Records) RecordedObject(ctx context.Context, job domain.JobID) (o domain.StoredObject, found bool, err error) {
+	row, err := r.q.ObjectVersionOfJob(ctx, string(job))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return o, false, nil
+	}
+	if err != nil {
+		return o, false, wrap(err, "read the object of", string(job))
+	}
+	return domain.StoredObject{Primary: row.PrimaryIdentifier, Version: int(row.Version), ManifestKey: row.ManifestKey,
+		ManifestSHA256: row.ManifestSha256, Files: int(row.Files), Bytes: row.Bytes}, true, nil
+}
+
 func insertObject(ctx context.Context, q *pgdb.Queries, o Object) error {
 	m, e := o.Manifest, o.Metadata
 	files, err := json.Marshal(m.Files)
@@ -128,6 +141,27 @@ func (r *Records) RecordedJobs(ctx context.Context, jobs []string) (map[domain.J
 	have := make(map[domain.JobID]int64, len(rows))
 	for _, row := range rows {
 		have[domain.JobID(row.JobID)] = row.Files
+	}
+	return have, nil
+}
+
+// CurrentVersion returns the highest version below one that an object has in the
+// inventory, 0 = none.
+func (r *Records) CurrentVersion(ctx context.Context, primary string, below int) (int, error) {
+	n, err := r.q.CurrentVersion(ctx, pgdb.CurrentVersionParams{PrimaryIdentifier: primary, Below: int64(below)})
+	return int(n), wrap(err, "find the current version of", primary)
+}
+
+// RecordedVersions returns which versions of their objects these jobs have in the
+// inventory.
+func (r *Records) RecordedVersions(ctx context.Context, jobs []string) (map[domain.JobID]int, error) {
+	rows, err := r.q.RecordedObjects(ctx, jobs)
+	if err != nil {
+		return nil, wrap(err, "read the versions of", "jobs")
+	}
+	have := make(map[domain.JobID]int, len(rows))
+	for _, row := range rows {
+		have[domain.JobID(row.JobID)] = int(row.Version)
 	}
 	return have, nil
 }

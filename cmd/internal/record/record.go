@@ -32,6 +32,8 @@ func (r *Records) inTx(ctx context.Context, do func(q *pgdb.Queries) error) erro
 				return err
 			}
 			err := do(q)
+			// A single point, not crash.Around: BeginFunc commits after this function has
+			// returned, and record/transaction/run/after follows the commit.
 			crash.Point("record/transaction/before-commit")
 			return err
 		})

@@ -35,7 +35,7 @@ func TestStoppedInTheMiddle(t *testing.T) {
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	primary, err := r.BindLocalID(ctx, "us", names, "ark:/1/next", domain.NewJobID(2))
+	primary, err := r.BindLocalID(ctx, Scope{Owner: "us"}, names, "ark:/1/next", domain.NewJobID(2))
 	if err != nil || primary != "ark:/1/next" {
 		t.Errorf("while another stands still: %s, %v", primary, err)
 	}
@@ -43,7 +43,7 @@ func TestStoppedInTheMiddle(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("who stood still has written after all")
 	}
-	if primary, err := r.LookupLocalID(ctx, "us", names); err != nil || primary != "ark:/1/next" {
+	if primary, err := r.LookupLocalID(ctx, Scope{Owner: "us"}, names); err != nil || primary != "ark:/1/next" {
 		t.Errorf("afterwards: %s, %v", primary, err)
 	}
 }

@@ -4,36 +4,47 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/accession-ingest/accession/cmd/internal/wire"
 )
 
 // Role is a part of the service that a process can run.
 type Role = string
 
 // The roles. Any number of processes may run each: daemons share the work, the
-// relay leads each shard once, the projector runs in one process at a time.
+// relay leads each shard once, the projector, the auditor and the copying by types run in
+// one process at a time.
 const (
-	RoleDaemons   Role = "daemons"   // works on batches and jobs
-	RoleRelay     Role = "relay"     // carries events from ZooKeeper to the log
-	RoleProjector Role = "projector" // applies the log to the tables
-	RoleSweeper   Role = "sweeper"   // ends attempts at files that are overdue
+	RoleDaemons   Role = wire.RoleDaemons // works on batches and jobs
+	RoleRelay     Role = "relay"          // carries events from ZooKeeper to the log
+	RoleProjector Role = "projector"      // applies the log to the tables
+	RoleSweeper   Role = "sweeper"        // ends attempts at files that are overdue
+	RoleAuditor   Role = "auditor"        // reads stored objects from time to time
+	RoleTypes     Role = "types"          // copies events to a stream whose subjects have their type
 )
 
 // AllRoles are what `--roles all` means.
-var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector, RoleSweeper}
+var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector, RoleSweeper, RoleAuditor}
+
+// OptionalRoles run only where they are named.
+var OptionalRoles = []Role{RoleTypes}
 
 // ParseRoles reads a list with commas.
 func ParseRoles(s string) ([]Role, error) {
-	if s == "all" {
-		return AllRoles, nil
-	}
+	known := slices.Concat(AllRoles, OptionalRoles)
 	var roles []Role
 	for word := range strings.SplitSeq(s, ",") {
-		r := strings.TrimSpace(word)
-		if !slices.Contains(AllRoles, r) {
-			return nil, fmt.Errorf("there is no role %q: choose all, %s, %s, %s or %s", word, RoleDaemons, RoleRelay, RoleProjector, RoleSweeper)
+		named := []Role{strings.TrimSpace(word)}
+		if named[0] == "all" {
+			named = AllRoles
 		}
-		if !slices.Contains(roles, r) {
-			roles = append(roles, r)
+		for _, r := range named {
+			if !slices.Contains(known, r) {
+				return nil, fmt.Errorf("there is no role %q: choose all, %s", word, strings.Join(known, ", "))
+			}
+			if !slices.Contains(roles, r) {
+				roles = append(roles, r)
+			}
 		}
 	}
 	return roles, nil

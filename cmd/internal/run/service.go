@@ -87,8 +87,11 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx, s.Version) }, nil},
 		{RoleDaemons, "follower", func() (runner, error) { return runFunc(in.Follow), nil }, nil},
 		{RoleSweeper, "sweeper", func() (runner, error) { return in.Sweeper(ctx) }, nil},
+		{RoleAuditor, "auditor", func() (runner, error) { return in.Auditor(ctx) }, nil},
+		{RoleTypes, "types", func() (runner, error) { return runFunc(in.CopyByType), nil }, nil},
 		{RoleRelay, "relay", func() (runner, error) { return in.Relay(ctx) }, nil},
 		{RoleProjector, "projector", func() (runner, error) { return runFunc(in.Project), nil }, func() { s.awaitTables(in) }},
+		{RoleDaemons, "high-water", func() (runner, error) { return runFunc(in.MarkHighWater), nil }, nil},
 	} {
 		if !s.has(st.role) {
 			continue

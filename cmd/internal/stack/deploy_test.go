@@ -107,7 +107,7 @@ func TestComposeNATSConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := natsOptions(got.StoreDir, got.Port, got.ServerName)
+	want := natsOptions(got.StoreDir, got.Port, got.ServerName, "")
 	if !want.JetStream || !want.SyncAlways {
 		t.Error("the private stack's NATS does not sync each message")
 	}

@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type state struct {
 	Addresses Addresses              `json:"addresses"`
 	Ports     map[Server]int         `json:"ports"`
 	Postgres  string                 `json:"postgres_dir,omitempty"` // where its data is
+	Password  string                 `json:"password,omitempty"`     // of PostgreSQL and NATS, made at the first start
 	Processes map[Server]processInfo `json:"processes,omitempty"`    // those that run
 }
 
@@ -58,7 +60,10 @@ func openDirectory(path string) (*directory, error) {
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return nil, fmt.Errorf("stack: %w", err)
 	}
-	lock, err := os.OpenFile(filepath.Join(abs, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err := trustDirectory(abs); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(abs, "lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("stack: %w", err)
 	}
@@ -80,12 +85,38 @@ func (d *directory) load() (err error) {
 	if d.state.Processes == nil {
 		d.state.Processes = map[Server]processInfo{}
 	}
+	if d.state.Password == "" {
+		d.state.Password = rand.Text() // written before a server gets it
+	}
 	return err
 }
 
+// readState reads a directory's state, of which nothing is used that another user could
+// have written, nor what it names outside the directory.
 func readState(dir string) (state, error) {
+	st, err := parseState(dir)
+	if err != nil {
+		return state{}, err
+	}
+	// Processes are noted with the directory's real path, which is checked too.
+	if dir, err = filepath.EvalSymlinks(dir); err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err == nil {
+		err = trustDirectory(dir)
+	}
+	if err == nil {
+		err = st.checkPostgres(dir)
+	}
+	if err != nil {
+		return state{}, err
+	}
+	return st, nil
+}
+
+func parseState(dir string) (state, error) {
 	file := filepath.Join(dir, stateFile)
-	data, err := os.ReadFile(file)
+	data, err := readTrusted(file)
 	if err != nil {
 		return state{}, fmt.Errorf("stack: %w", err)
 	}
@@ -109,7 +140,7 @@ func (d *directory) update(change func(*state)) error {
 	file := filepath.Join(d.path, stateFile)
 	data, err := json.MarshalIndent(d.state, "", "  ")
 	if err == nil {
-		err = os.WriteFile(file+".new", append(data, '\n'), 0o644)
+		err = errors.Join(os.RemoveAll(file+".new"), os.WriteFile(file+".new", append(data, '\n'), 0o600)) // passwords are in it
 	}
 	if err == nil {
 		err = os.Rename(file+".new", file)
@@ -152,6 +183,8 @@ func (d *directory) endLeftovers(ctx context.Context) error {
 
 // close frees the directory.
 func (d *directory) close() error {
+	// A child that is just being started may have a copy of the file.
+	_ = syscall.Flock(int(d.lock.Fd()), syscall.LOCK_UN)
 	if err := d.lock.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("stack: %w", err)
 	}

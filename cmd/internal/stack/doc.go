@@ -20,7 +20,7 @@
 // # The directory
 //
 //	lock              held while a stack runs
-//	stack.json        addresses, process ids, start times
+//	stack.json        addresses with passwords, process ids, start times; mode 0600
 //	logs/             zookeeper.log, postgres.log, nats.log
 //	zookeeper/ nats/  their data
 //	postgres/         its data, see below
@@ -30,8 +30,13 @@
 // directory (below /root, for instance), PostgreSQL's data goes to
 // /var/tmp/accession-postgres-ID, with the ID of stack.json; Remove deletes both.
 //
-// PostgreSQL trusts every local connection, and the other two ask for no
-// password: a private stack is meant for machines whose users trust each other.
+// PostgreSQL and NATS ask for a password, made at the first start. ZooKeeper asks for
+// none: every user of the machine can connect to it over loopback, so a private stack
+// is not for deposits that others on the machine must not touch.
+//
+// The directory must belong to the user who starts the stack, and so must stack.json;
+// no other user may be able to write them. Nothing that the file names is removed unless
+// it lies below the directory, or is PostgreSQL's directory of this very stack.
 //
 // NATS is compiled in: it runs as a child process of the same binary, so that it
 // can be killed like the others. Every main and TestMain that starts a stack

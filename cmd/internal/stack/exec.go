@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -29,6 +31,36 @@ const (
 func (a Addresses) Environ(prefix Prefix) []string {
 	p := string(prefix)
 	return []string{p + "ZOOKEEPER=" + a.ZooKeeper, p + "NATS=" + a.NATS, p + "POSTGRES=" + a.Postgres}
+}
+
+// Redacted returns the addresses without passwords.
+func (a Addresses) Redacted() Addresses {
+	for _, address := range []*string{&a.NATS, &a.Postgres} {
+		if u, err := url.Parse(*address); err == nil {
+			*address = u.Redacted()
+		}
+	}
+	return a
+}
+
+// Files are files of this user alone that hold the URLs with passwords, as the variables
+// of the service whose names end in _FILE read them.
+type Files struct {
+	NATS     string `json:"nats_file"`
+	Postgres string `json:"postgres_file"`
+}
+
+// WriteFiles writes the URLs with passwords into the stack's directory.
+func (s *Stack) WriteFiles() (f Files, err error) {
+	f = Files{NATS: filepath.Join(s.dir.path, "nats.url"), Postgres: filepath.Join(s.dir.path, "postgres.url")}
+	at := s.Addresses()
+	for file, url := range map[string]string{f.NATS: at.NATS, f.Postgres: at.Postgres} {
+		err = errors.Join(err, os.WriteFile(file+".new", []byte(url+"\n"), 0o600), os.Rename(file+".new", file))
+	}
+	if err != nil {
+		return f, fmt.Errorf("stack: %w", err)
+	}
+	return f, nil
 }
 
 // Exec runs argv with our standard streams and environment, and the addresses

@@ -24,6 +24,8 @@ type service interface {
 	healthy(ctx context.Context) error
 	// address is its part of Addresses.
 	address() string
+	// data is the directory of its data.
+	data() string
 	// marker is the path by which a left-over process is recognised.
 	marker() string
 	// stopSignal asks it to stop in order; also what it gets when we die.
@@ -99,7 +101,7 @@ func (m *member) spawn() error {
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(m.logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	log, err := os.OpenFile(m.logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}

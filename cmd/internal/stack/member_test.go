@@ -24,6 +24,7 @@ func (s shell) healthy(context.Context) error          { return s.health }
 func (shell) address() string                          { return "" }
 func (shell) marker() string                           { return "" }
 func (shell) stopSignal() syscall.Signal               { return syscall.SIGTERM }
+func (shell) data() string                             { return "" }
 func (s shell) member(t *testing.T) (*member, *Stack) {
 	t.Helper()
 	dir, err := openDirectory(newDir(t))

@@ -15,18 +15,24 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// childVariable is set for a process that is a server of a stack.
-const childVariable = "ACCESSION_STACK_CHILD"
+const (
+	// childVariable is set for a process that is a server of a stack.
+	childVariable = "ACCESSION_STACK_CHILD"
+	// passwordVariable is its password: a command line can be read by every user.
+	passwordVariable = "ACCESSION_STACK_PASSWORD"
+	// natsUser is the one user of NATS.
+	natsUser = "accession"
+)
 
 type nats struct {
 	dir  string
 	port int
 	id   string // the server's name, by which it is recognised
+	pass string
 }
 
-func newNATS(dir string, port int, id string) *nats { return &nats{dir: dir, port: port, id: id} }
-
-func (n *nats) address() string            { return "nats://" + loopback(n.port) }
+func (n *nats) address() string            { return "nats://" + natsUser + ":" + n.pass + "@" + loopback(n.port) }
+func (n *nats) data() string               { return n.dir }
 func (n *nats) marker() string             { return "-store-dir=" + n.dir }
 func (n *nats) stopSignal() syscall.Signal { return syscall.SIGTERM }
 
@@ -35,7 +41,7 @@ func (n *nats) fresh() bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-func (n *nats) prepare(context.Context, *launcher) error { return os.MkdirAll(n.dir, 0o755) }
+func (n *nats) prepare(context.Context, *launcher) error { return os.MkdirAll(n.dir, 0o700) }
 
 func (n *nats) command() (*exec.Cmd, error) {
 	exe, err := selfExe()
@@ -44,7 +50,7 @@ func (n *nats) command() (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(exe)
 	cmd.Args = []string{"accession-nats", n.marker(), "-port=" + strconv.Itoa(n.port), "-name=" + n.id}
-	cmd.Env = append(os.Environ(), childVariable+"="+string(NATS))
+	cmd.Env = append(os.Environ(), childVariable+"="+string(NATS), passwordVariable+"="+n.pass)
 	return cmd, nil
 }
 
@@ -55,7 +61,7 @@ func (n *nats) healthy(ctx context.Context) error {
 	}
 	defer conn.Close()
 	if conn.ConnectedServerName() != n.id {
-		return fmt.Errorf("another server answers at %s", n.address())
+		return fmt.Errorf("another server answers at %s", loopback(n.port))
 	}
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -89,7 +95,7 @@ func serveNATS(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	srv, err := server.NewServer(natsOptions(*dir, *port, *name))
+	srv, err := server.NewServer(natsOptions(*dir, *port, *name, os.Getenv(passwordVariable)))
 	if err != nil {
 		return err
 	}
@@ -101,8 +107,14 @@ func serveNATS(args []string) error {
 
 // natsOptions configures the server; it logs to standard error, which is its log
 // file.
-func natsOptions(dir string, port int, name string) *server.Options {
+func natsOptions(dir string, port int, name, password string) *server.Options {
+	user := natsUser
+	if password == "" { // a test's own server
+		user = ""
+	}
 	return &server.Options{
+		Username:   user,
+		Password:   password,
 		ServerName: name,
 		Host:       "127.0.0.1",
 		Port:       port,

@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
@@ -30,6 +31,7 @@ type postgres struct {
 	bin  string // directory of its programs
 	dir  string // its data
 	own  string // the stack's directory
+	pass string // of its superuser
 	port int
 	cred *syscall.Credential // nil: our own
 }
@@ -37,7 +39,7 @@ type postgres struct {
 // newPostgres finds the programs, the user and a directory that this user can
 // enter, and records the directory.
 func newPostgres(d *directory, port int) (p *postgres, err error) {
-	p = &postgres{dir: filepath.Join(d.path, "postgres"), own: d.path, port: port}
+	p = &postgres{dir: filepath.Join(d.path, "postgres"), own: d.path, port: port, pass: d.state.Password}
 	if os.Geteuid() == 0 {
 		if p.cred, err = credential(postgresUser); err != nil {
 			return nil, err
@@ -85,13 +87,14 @@ func (p *postgres) canEnter(dir string) bool {
 	return cmd.Run() == nil
 }
 
+func (p *postgres) data() string   { return p.dir }
 func (p *postgres) marker() string { return "-D " + p.dir }
 
 // stopSignal asks for a “fast” stop: transactions roll back, data is flushed.
 func (p *postgres) stopSignal() syscall.Signal { return syscall.SIGINT }
 
 func (p *postgres) address() string {
-	u := url.URL{Scheme: "postgres", User: url.User(postgresUser), Host: loopback(p.port), Path: "/postgres", RawQuery: "sslmode=disable"}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(postgresUser, p.pass), Host: loopback(p.port), Path: "/postgres", RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
@@ -104,7 +107,7 @@ func (p *postgres) fresh() bool {
 // short lacks the mark and is made again.
 func (p *postgres) prepare(ctx context.Context, n *launcher) error {
 	if !p.fresh() {
-		return nil
+		return p.secure(ctx, n) // it may have been made before there were passwords
 	}
 	if err := errors.Join(os.RemoveAll(p.dir), os.Mkdir(p.dir, 0o700)); err != nil {
 		return err
@@ -122,7 +125,37 @@ func (p *postgres) prepare(ctx context.Context, n *launcher) error {
 	if err := n.run(cmd); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(out.String()))
 	}
+	if err := p.secure(ctx, n); err != nil {
+		return err
+	}
 	return os.WriteFile(filepath.Join(p.dir, initialisedMark), []byte(p.own), 0o644)
+}
+
+// access returns pg_hba.conf, who may connect and how: over loopback, with the password,
+// whose digest shows that it was set.
+func (p *postgres) access() string {
+	return fmt.Sprintf(`# written by accession stack for the password %.16x
+host all all 127.0.0.1/32 scram-sha-256
+host replication all 127.0.0.1/32 scram-sha-256
+`, sha256.Sum256([]byte(p.pass)))
+}
+
+// secure sets the superuser's password, with a server that nothing can connect to, and lets
+// in only those who know it. Where that was done nothing happens; where it was cut short it
+// is done again.
+func (p *postgres) secure(ctx context.Context, n *launcher) error {
+	file := filepath.Join(p.dir, "pg_hba.conf")
+	if rules, err := os.ReadFile(file); err != nil || string(rules) == p.access() {
+		return err
+	}
+	cmd := p.program(ctx, "postgres", "--single", "-D", p.dir, "-c", "password_encryption=scram-sha-256", "postgres")
+	cmd.Stdin = strings.NewReader("alter user " + postgresUser + " password '" + p.pass + "'\n")
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := n.run(cmd); err != nil || strings.Contains(out.String(), "ERROR:") {
+		return errors.Join(fmt.Errorf("set the password: %s", strings.ReplaceAll(strings.TrimSpace(out.String()), p.pass, "xxxxx")), err)
+	}
+	return os.WriteFile(file, []byte(p.access()), 0o600) // the file stays that of its owner
 }
 
 func (p *postgres) command() (*exec.Cmd, error) {

@@ -54,8 +54,8 @@ type Options struct {
 // Addresses says how to reach the servers.
 type Addresses struct {
 	ZooKeeper string `json:"zookeeper"` // host:port
-	NATS      string `json:"nats"`      // nats://host:port
-	Postgres  string `json:"postgres"`  // postgres:// URL of a superuser, database "postgres"
+	NATS      string `json:"nats"`      // nats:// URL with the password
+	Postgres  string `json:"postgres"`  // postgres:// URL of a superuser with the password, database "postgres"
 }
 
 // Stack is a running set of servers. Its methods may be called concurrently.
@@ -104,7 +104,7 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := removeStrays(apart, s.dir.state.Postgres); err != nil {
 		s.log.Warn("stack: what another stack left behind stays", "error", err)
 	}
-	if err := os.MkdirAll(filepath.Join(s.dir.path, "logs"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(s.dir.path, "logs"), 0o700); err != nil {
 		return fmt.Errorf("stack: %w", err)
 	}
 	var err error
@@ -132,7 +132,7 @@ func (s *Stack) startServers(ctx context.Context) error {
 	s.members = map[Server]*member{
 		ZooKeeper:  s.member(ZooKeeper, newZooKeeper(filepath.Join(s.dir.path, "zookeeper"), ports[ZooKeeper])),
 		PostgreSQL: s.member(PostgreSQL, postgres),
-		NATS:       s.member(NATS, newNATS(filepath.Join(s.dir.path, "nats"), ports[NATS], s.dir.state.ID)),
+		NATS:       s.member(NATS, &nats{dir: filepath.Join(s.dir.path, "nats"), port: ports[NATS], id: s.dir.state.ID, pass: s.dir.state.Password}),
 	}
 	if err := s.dir.update(func(st *state) { st.Addresses = s.Addresses() }); err != nil {
 		return err
@@ -194,6 +194,9 @@ func (s *Stack) Err() error {
 	}
 	return nil
 }
+
+// DataDir returns the directory with the data of a server.
+func (s *Stack) DataDir(name Server) string { return s.members[name].service.data() }
 
 // Kill ends a server as kill -9 does, with all its processes, and returns when
 // they are gone. Done stays open: this death was wanted. A server that is down

@@ -26,7 +26,7 @@ func removeStrays(parent, own string) error {
 	dirs, _ := filepath.Glob(filepath.Join(parent, apartPrefix+"*"))
 	var faults []error
 	for _, dir := range dirs {
-		if dir != own && stray(dir) {
+		if dir != own && ours(dir) && stray(dir) {
 			faults = append(faults, os.RemoveAll(dir))
 		}
 	}
@@ -36,12 +36,23 @@ func removeStrays(parent, own string) error {
 	return nil
 }
 
+// ours reports whether a directory belongs to this user or to PostgreSQL's, and is no
+// link.
+func ours(dir string) bool {
+	users := []int{os.Geteuid()}
+	if cred, err := credential(postgresUser); err == nil {
+		users = append(users, int(cred.Uid))
+	}
+	info, err := os.Lstat(dir)
+	return err == nil && info.IsDir() && trusted(info, users...) == nil
+}
+
 func stray(dir string) bool {
 	owner, err := os.ReadFile(filepath.Join(dir, initialisedMark))
 	if err != nil || !temporary(string(owner)) {
 		return false // being made, by an earlier version, or not for a test
 	}
-	st, err := readState(string(owner))
+	st, err := parseState(string(owner))
 	if err == nil && st.Postgres == dir || err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false
 	}

@@ -27,6 +27,7 @@ type zooKeeper struct {
 func newZooKeeper(dir string, port int) *zooKeeper { return &zooKeeper{dir: dir, port: port} }
 
 func (z *zooKeeper) address() string            { return loopback(z.port) }
+func (z *zooKeeper) data() string               { return z.dir }
 func (z *zooKeeper) marker() string             { return z.config() }
 func (z *zooKeeper) stopSignal() syscall.Signal { return syscall.SIGTERM }
 func (z *zooKeeper) config() string             { return filepath.Join(z.dir, "zoo.cfg") }
@@ -40,7 +41,7 @@ func (z *zooKeeper) snapshots() int {
 // prepare writes zoo.cfg. tickTime 500 allows sessions from one second on;
 // syncing every transaction is the default.
 func (z *zooKeeper) prepare(context.Context, *launcher) error {
-	if err := os.MkdirAll(z.dir, 0o755); err != nil {
+	if err := os.MkdirAll(z.dir, 0o700); err != nil {
 		return err
 	}
 	cfg := fmt.Sprintf(`tickTime=500

@@ -102,10 +102,10 @@ func (p *Partial) Abort() {
 	_ = p.claim.work.root.Remove(p.tmp)
 }
 
-// Win makes the files of this claim those of the job, durably, and ends the
-// claim. CodeConflict: an earlier claim of the job has done so; verify those
-// files and go on with them, or Discard them first.
-func (c *Claim) Win() error {
+// Commit makes the files of this claim those of the job, durably, and ends the
+// claim. CodeConflict: another claim of the job has been committed; verify those
+// files and use them, or Discard them first.
+func (c *Claim) Commit() error {
 	root := c.work.root
 	err := fs.WalkDir(root.FS(), c.dir+"/files", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -122,12 +122,12 @@ func (c *Claim) Win() error {
 		}
 	}
 	if err != nil {
-		return wrap("win", c.dir, err)
+		return wrap("commit", c.dir, err)
 	}
 	return c.Abandon()
 }
 
-// Abandon removes what the claim has written. It may be called after Win.
+// Abandon removes what the claim has written. It may be called after Commit.
 func (c *Claim) Abandon() error {
 	return wrap("abandon", c.dir, c.work.root.removeAll("claim/abandon", c.dir))
 }
@@ -135,8 +135,7 @@ func (c *Claim) Abandon() error {
 // Files are the files of a job, complete.
 type Files struct{ root *os.Root }
 
-// Files opens what the winning claim has put into place. CodeNotFound if none
-// has. The caller closes it.
+// Files opens the files of the committed claim. CodeNotFound if there is none. The caller closes it.
 func (w *Work) Files(batch domain.BatchID, job domain.JobID) (*Files, error) {
 	dir, err := jobDir(batch, job)
 	if err != nil {
@@ -161,8 +160,7 @@ func (f *Files) Open(name string) (*os.File, error) {
 // Close frees the handle.
 func (f *Files) Close() error { return f.root.Close() }
 
-// Discard removes the files that a winning claim has put into place, so that
-// another can win.
+// Discard removes the files of the committed claim, so that another can be committed.
 func (w *Work) Discard(batch domain.BatchID, job domain.JobID) error {
 	dir, err := jobDir(batch, job)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // ERCName is the name of the citation that is added to each object.
@@ -35,8 +36,10 @@ func (e ERC) Encode() []byte {
 	element("who", e.Who)
 	element("what", e.What)
 	element("when", e.When)
-	for _, w := range e.Where {
-		element("where", w)
+	for i, w := range e.Where {
+		if !slices.Contains(e.Where[:i], w) {
+			element("where", w)
+		}
 	}
 	if len(e.Where) == 0 {
 		element("where", "")
@@ -57,7 +60,7 @@ func anvlValue(v string) string {
 func anvlLine(line string) string {
 	var b strings.Builder
 	for _, r := range line {
-		if r != '%' && !unicode.IsControl(r) {
+		if r != '%' && text.KindOf(r) == text.Plain {
 			b.WriteRune(r)
 			continue
 		}
@@ -74,8 +77,8 @@ func lineBreak(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\
 // DublinCoreName is the name of the description that is added to each object.
 const DublinCoreName = "accession-dc.xml"
 
-// DublinCore is a description in the simple Dublin Core elements. Empty values
-// are left out.
+// DublinCore is a description in the simple Dublin Core elements. Empty and repeated
+// values are left out.
 type DublinCore struct {
 	XMLName    xml.Name `xml:"metadata"`
 	Namespace  string   `xml:"xmlns:dc,attr"` // set by Encode
@@ -90,7 +93,13 @@ type DublinCore struct {
 func (d DublinCore) Encode() ([]byte, error) {
 	d.Namespace = "http://purl.org/dc/elements/1.1/"
 	for _, values := range []*[]string{&d.Title, &d.Creator, &d.Publisher, &d.Date, &d.Identifier} {
-		*values = slices.DeleteFunc(slices.Clone(*values), func(v string) bool { return v == "" })
+		var kept []string // each once
+		for _, v := range *values {
+			if v = text.Lines(v); v != "" && !slices.Contains(kept, v) {
+				kept = append(kept, v)
+			}
+		}
+		*values = kept
 	}
 	body, err := xml.MarshalIndent(d, "", "  ")
 	if err != nil {

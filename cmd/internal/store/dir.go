@@ -57,7 +57,7 @@ func openRoot(path string) (root, error) {
 		}
 		top = filepath.Dir(top)
 	}
-	err := crash.Around("store/directory/make", func() error { return os.MkdirAll(path, 0o777) })
+	err := crash.Around("store/directory/make", func() error { return os.MkdirAll(path, privateDir) })
 	for parent := path; err == nil && parent != top; {
 		parent = filepath.Dir(parent)
 		err = syncPath(parent)

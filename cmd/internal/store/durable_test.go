@@ -26,7 +26,7 @@ func TestDurability(t *testing.T) {
 			write(t, open(t, dir), sample())
 		},
 		"claim": func(t *testing.T, dir string) {
-			if err := claim(t, testWork(t, dir), "1", map[string]string{"a": "1", "b/c": "2"}).Win(); err != nil {
+			if err := claim(t, testWork(t, dir), "1", map[string]string{"a": "1", "b/c": "2"}).Commit(); err != nil {
 				t.Fatal(err)
 			}
 		},

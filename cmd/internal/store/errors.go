@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,16 @@ func (e *Error) Error() string {
 	return s
 }
 
+// Public returns the error for those who do not run the installation: without key, path
+// and cause, and with its code in words.
+func (e *Error) Public() string {
+	s := fmt.Sprintf("our storage could not %s: %s", e.Op, cmp.Or(words[e.Code], string(e.Code)))
+	if hint := hints[e.Code]; hint != "" {
+		s += " (" + hint + ")"
+	}
+	return s
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -61,6 +72,18 @@ func CodeOf(err error) Code {
 	default:
 		return CodeBroken
 	}
+}
+
+// words are the codes as sentences.
+var words = map[Code]string{
+	CodeNotFound:  "there is no such file",
+	CodeConflict:  "something else is there already",
+	CodeMismatch:  "size or digest is not what was promised",
+	CodeBadKey:    "the key is not one of this store",
+	CodeBadName:   "the file name is not allowed",
+	CodeDiskFull:  "no space left on device",
+	CodeCancelled: "it was interrupted",
+	CodeBroken:    "the storage itself failed",
 }
 
 var hints = map[Code]string{

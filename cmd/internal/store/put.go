@@ -100,7 +100,12 @@ func (s *Store) write(ctx context.Context, key string, r io.Reader, o putOptions
 		w, err = s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 			ContentType: "application/octet-stream", // else the first bytes are held back to guess it
 			IfNotExist:  o.absent,
-			BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
+			BeforeWrite: func(as func(any) bool) error {
+				if as(&file) {
+					return file.Chmod(privateFile)
+				}
+				return nil
+			},
 		})
 		return err
 	})
@@ -165,13 +170,19 @@ func (s *Store) place(ctx context.Context, tmp, key string, o putOptions) error 
 
 // measure reads an object and returns its size and SHA-256.
 func (s *Store) measure(ctx context.Context, key string) (Blob, error) {
+	return s.Measure(ctx, key, func(r io.Reader) io.Reader { return r })
+}
+
+// Measure reads an object through a reader of the caller's, such as one that limits the
+// bandwidth, and returns its size and SHA-256.
+func (s *Store) Measure(ctx context.Context, key string, through func(io.Reader) io.Reader) (Blob, error) {
 	r, err := s.Get(ctx, key)
 	if err != nil {
 		return Blob{}, err
 	}
 	defer func() { _ = r.Close() }()
 	m := newMeter()
-	_, err = io.Copy(m, r)
+	_, err = io.Copy(m, through(r))
 	return m.blob(key), wrap("get", key, err)
 }
 

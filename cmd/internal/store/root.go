@@ -7,22 +7,29 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
+// The modes of what this package makes: for the user of the service alone, since manifests
+// hold signed URLs, and objects may not be meant for every user of the machine.
+const (
+	privateFile = 0o600
+	privateDir  = 0o700
+)
+
 // root is a directory. Each change below it stands between the crash points
 // store/OPERATION/before and store/OPERATION/after. Paths are relative to it.
 type root struct{ *os.Root }
 
 func (r root) mkdir(operation, path string) error {
-	return crash.Around("store/"+operation, func() error { return r.Mkdir(path, 0o777) })
+	return crash.Around("store/"+operation, func() error { return r.Mkdir(path, privateDir) })
 }
 
 func (r root) mkdirAll(operation, path string) error {
-	return crash.Around("store/"+operation, func() error { return r.MkdirAll(path, 0o777) })
+	return crash.Around("store/"+operation, func() error { return r.MkdirAll(path, privateDir) })
 }
 
 // create creates a file that is not there yet.
 func (r root) create(operation, path string) (f *os.File, err error) {
 	err = crash.Around("store/"+operation, func() (err error) {
-		f, err = r.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err = r.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, privateFile)
 		return err
 	})
 	return f, err

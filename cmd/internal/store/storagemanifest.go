@@ -35,6 +35,22 @@ type StorageManifest struct {
 	LocalIDs []string       `json:"local_ids"`
 	Files    []StoredFile   `json:"files"` // ordered by kind, then name
 	Bytes    int64          `json:"total_bytes"`
+	// Base is the version that this one updates, 0 = none.
+	Base int `json:"base_version,omitempty"`
+	// Deposit describes the version, so that the inventory can be made again from the
+	// store; nil in a manifest of an older program.
+	Deposit *Deposit `json:"deposit,omitempty"`
+}
+
+// Deposit says whose a version is, and what it is called.
+type Deposit struct {
+	Owner       string `json:"owner"`
+	Collection  string `json:"collection"`
+	ProfileName string `json:"profile_name"`
+	Submitter   string `json:"submitter"`
+	ErcWho      string `json:"erc_who"`
+	ErcWhat     string `json:"erc_what"`
+	ErcWhen     string `json:"erc_when"`
 }
 
 // StoredFile is one file of a version.
@@ -90,15 +106,17 @@ func (s *Store) ReadManifest(ctx context.Context, key string) (StorageManifest, 
 	return m, hexSum(data), nil
 }
 
-// same reports whether two manifests describe the same content of the same job; the
-// keys may differ.
+// same reports whether two manifests describe the same content of the same job; keys and
+// deposit may differ.
 func (m StorageManifest) same(o StorageManifest) bool {
-	a, _, errA := m.withoutKeys().Encode()
-	b, _, errB := o.withoutKeys().Encode()
+	a, _, errA := m.content().Encode()
+	b, _, errB := o.content().Encode()
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-func (m StorageManifest) withoutKeys() StorageManifest {
+// content returns the manifest without what may change between two attempts.
+func (m StorageManifest) content() StorageManifest {
+	m.Deposit = nil
 	m.Files = slices.Clone(m.Files)
 	for i := range m.Files {
 		m.Files[i].Key = ""

@@ -57,7 +57,7 @@ func Open(ctx context.Context, location string) (*Store, error) {
 	}
 	// Temporary files must be on the same file system, and side files would be
 	// written without being synced.
-	b, err := fileblob.OpenBucket(folder, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	b, err := fileblob.OpenBucket(folder, &fileblob.Options{NoTempDir: true, DirFileMode: privateDir, Metadata: fileblob.MetadataDontWrite})
 	if err != nil {
 		_ = d.root.Close()
 		return nil, wrap("open", folder, err)
@@ -92,10 +92,10 @@ func directory(location string) (folder string, ok bool, err error) {
 // redact returns a bucket URL without what may be secret.
 func redact(location string) string {
 	u, err := url.Parse(location)
-	if err != nil {
+	if err != nil || u.Opaque != "" || strings.Contains(u.Path, "@") {
 		return "object store"
 	}
-	u.User, u.RawQuery = nil, ""
+	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
 	return u.String()
 }
 

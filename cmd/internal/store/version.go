@@ -23,6 +23,8 @@ type Version struct {
 	Created  domain.Time
 	LocalIDs []string
 	Files    []File
+	Deposit  *Deposit
+	Base     int // the version that this one updates, 0 = none
 }
 
 // File is one file of a [Version].
@@ -32,6 +34,7 @@ type File struct {
 	Size     int64  // bytes; the file must have as many
 	SHA256   string // lower-case hex; the file must have this digest
 	MimeType string // "" = application/octet-stream
+	Key      string // of the bytes in an earlier version, "" = they are to be stored
 	Open     func() (io.ReadCloser, error)
 }
 
@@ -84,7 +87,7 @@ func (s *Store) WriteVersion(ctx context.Context, v Version) (Stored, error) {
 // manifest checks v and returns its storage manifest, files in the order of v.
 func (v Version) manifest() (StorageManifest, error) {
 	m := StorageManifest{Object: v.Object, Version: v.Number, Job: v.Job, Batch: v.Batch,
-		Created: v.Created, LocalIDs: v.LocalIDs}
+		Created: v.Created, LocalIDs: v.LocalIDs, Deposit: v.Deposit, Base: v.Base}
 	bad := func(name, hint string) (StorageManifest, error) {
 		return m, &Error{Code: CodeBadName, Op: "write version", Key: name, Hint: hint}
 	}
@@ -108,7 +111,7 @@ func (v Version) manifest() (StorageManifest, error) {
 			f.MimeType = "application/octet-stream"
 		}
 		m.Files = append(m.Files, StoredFile{Kind: f.Kind, Name: f.Name, Size: f.Size, SHA256: f.SHA256,
-			MimeType: f.MimeType, Key: prefix + "/" + string(f.Kind) + "/" + encodePath(f.Name)})
+			MimeType: f.MimeType, Key: cmp.Or(f.Key, prefix+"/"+string(f.Kind)+"/"+encodePath(f.Name))})
 		m.Bytes += f.Size
 	}
 	for _, list := range names {
@@ -147,6 +150,9 @@ func (s *Store) writeFiles(ctx context.Context, from []File, to []StoredFile) er
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallelFiles)
 	for i, f := range from {
+		if f.Key != "" {
+			continue
+		}
 		g.Go(func() (err error) {
 			if err = ctx.Err(); err == nil {
 				to[i].Key, err = s.writeFile(ctx, to[i], f.Open, &unsynced)

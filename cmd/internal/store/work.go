@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -131,6 +132,24 @@ func (w *Work) Free() (int64, error) {
 		return 0, wrap("free space", w.path, err)
 	}
 	return int64(st.Bavail) * st.Bsize, nil
+}
+
+// Room returns an error of CodeDiskFull when less than so many bytes can still be written.
+func (w *Work) Room(bytes int64) error {
+	free, err := w.Free()
+	if err == nil && free < bytes {
+		err = &Error{Op: "write to", Key: w.path, Code: CodeDiskFull, Err: fmt.Errorf("%d bytes are free, of which %d stay in reserve", free, bytes)}
+	}
+	return err
+}
+
+// Total returns how many bytes there are in all, free or not.
+func (w *Work) Total() (int64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(w.path, &st); err != nil {
+		return 0, wrap("total space", w.path, err)
+	}
+	return int64(st.Blocks) * st.Bsize, nil
 }
 
 // Path returns where a job works, as its configuration shows it.

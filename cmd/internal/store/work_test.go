@@ -83,10 +83,10 @@ func TestWinningClaim(t *testing.T) {
 	second := claim(t, w, "b2", map[string]string{"data/x": "other"})
 	_, err := w.Files(bid, jid)
 	mustCode(t, err, CodeNotFound)
-	if err := first.Win(); err != nil {
+	if err := first.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	mustCode(t, second.Win(), CodeConflict)
+	mustCode(t, second.Commit(), CodeConflict)
 	got := content(t, w)
 	if len(got) != 3 || got["data/x"] != "1" || got["é y"] != "2" {
 		t.Fatalf("got %v", got)
@@ -94,7 +94,7 @@ func TestWinningClaim(t *testing.T) {
 	if err := w.Discard(bid, jid); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Win(); err != nil {
+	if err := second.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	if got := content(t, w); len(got) != 1 || got["data/x"] != "other" {
@@ -126,7 +126,7 @@ func TestOneClaimWins(t *testing.T) {
 	for _, id := range strings.Split("abcdefgh", "") {
 		c := claim(t, testWork(t, dir), id, map[string]string{"who": id, "and/who": id})
 		wg.Go(func() {
-			switch err := c.Win(); CodeOf(err) {
+			switch err := c.Commit(); CodeOf(err) {
 			case "":
 				wins <- id
 			case CodeConflict:
@@ -166,7 +166,7 @@ func TestPartialFiles(t *testing.T) {
 	if err := p.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Win(); err != nil {
+	if err := c.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	if got := content(t, w); len(got) != 1 || got["x"] != "second" {

@@ -129,6 +129,26 @@ func (s *Sweeper) decide(ctx context.Context, now domain.Time, found []Candidate
 	return err
 }
 
+// Overdue counts, up to limit, the attempts that a sweep would end now.
+func Overdue(ctx context.Context, in Finder, limits Limits, now domain.Time, limit int) (n int, err error) {
+	for after := domain.FileHash(""); n < limit; {
+		found, err := in.Candidates(ctx, limits.Filter(now), after, page)
+		if err != nil {
+			return n, fmt.Errorf("look for overdue files: %w", err)
+		}
+		for _, c := range found {
+			if c.State.Running() && c.command(now, limits.Of(c.Profile)) != nil {
+				n++
+			}
+		}
+		if len(found) < page {
+			break
+		}
+		after = found[len(found)-1].Hash
+	}
+	return min(n, limit), nil
+}
+
 func newSummary(now domain.Time) Summary {
 	return Summary{Now: now, Recovered: map[domain.FileState]int{}, Faults: []string{}}
 }

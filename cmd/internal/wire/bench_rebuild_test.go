@@ -36,7 +36,7 @@ func BenchmarkTables(b *testing.B) {
 	for range b.N {
 		w := newBenchTables(b, lives(b, tabled))
 		live := w.live(b)
-		read, decoded := perSecond(w.readRaw(b)), perSecond(w.readDecoded(b))
+		read, decoded := w.perSecond(w.readRaw(b)), w.perSecond(w.readDecoded(b))
 		bare, indexed := w.copied(b)
 		before := used(b, w.db)
 		replayed, rebuilt := w.rebuild(b)
@@ -58,11 +58,12 @@ func BenchmarkTables(b *testing.B) {
 	}
 }
 
-func perSecond(took time.Duration) float64 { return tabled / took.Seconds() }
+func (w *benchTables) perSecond(took time.Duration) float64 { return float64(w.n) / took.Seconds() }
 
 // benchTables is a log and tables for the same events.
 type benchTables struct {
 	events []domain.Recorded
+	n      int // of them
 	nc     *nats.Conn
 	log    *jslog.Log
 	stream projections.StreamInfo
@@ -96,7 +97,7 @@ func newBenchTables(b *testing.B, events []domain.Recorded) *benchTables {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return &benchTables{events: events, nc: nc, log: log, db: projtest.DB(b),
+	return &benchTables{events: events, n: len(events), nc: nc, log: log, db: projtest.DB(b),
 		stream: projections.StreamInfo{Name: info.Name, Created: info.Created}}
 }
 
@@ -159,8 +160,8 @@ func (w *benchTables) live(b *testing.B) float64 {
 	if err := <-ended; err != nil {
 		b.Fatal(err)
 	}
-	w.events, w.stream.Last = nil, tabled // the memory is not theirs any more
-	return perSecond(took)
+	w.events, w.stream.Last = nil, uint64(w.n) // the memory is not theirs any more
+	return w.perSecond(took)
 }
 
 // lagAt returns the lag that so many transactions stayed under, in seconds.
@@ -186,7 +187,7 @@ func (w *benchTables) readRaw(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	defer msgs.Stop()
-	for range tabled {
+	for range w.n {
 		if _, err := msgs.Next(jetstream.NextContext(b.Context())); err != nil {
 			b.Fatal(err)
 		}
@@ -203,8 +204,8 @@ func (w *benchTables) readDecoded(b *testing.B) time.Duration {
 			b.Fatal(err)
 		}
 	}
-	if n != tabled {
-		b.Fatalf("%d events were read, want %d", n, tabled)
+	if n != w.n {
+		b.Fatalf("%d events were read, want %d", n, w.n)
 	}
 	return time.Since(began)
 }
@@ -231,10 +232,10 @@ func (w *benchTables) copied(b *testing.B) (bare, indexed float64) {
 		began := time.Now()
 		tag, err := conn.Conn().PgConn().CopyFrom(b.Context(), bytes.NewReader(rows.Bytes()), "copy control from stdin (format binary)")
 		took := time.Since(began)
-		if err != nil || tag.RowsAffected() != tabled {
+		if err != nil || tag.RowsAffected() != int64(w.n) {
 			b.Fatal(tag, err)
 		}
-		return perSecond(took)
+		return w.perSecond(took)
 	}
 	bare, indexed = rate(""), rate("including indexes")
 	if _, err := conn.Exec(b.Context(), "drop table control"); err != nil {
@@ -260,8 +261,8 @@ func (w *benchTables) rebuild(b *testing.B) (replayed, rebuilt float64) {
 			}
 		}})
 	took := time.Since(began)
-	if err != nil || done.Events != tabled || done.Compared != "" {
+	if err != nil || done.Events != int64(w.n) || done.Compared != "" {
 		b.Fatalf("%+v, %v", done, err)
 	}
-	return perSecond(done.Took), perSecond(took)
+	return w.perSecond(done.Took), w.perSecond(took)
 }

@@ -245,7 +245,7 @@ func (w *benchInstallation) walk(b *testing.B, workers, jobs int) {
 				for _, step := range life {
 					var err error
 					if c == nil {
-						c, at, err = w.store.NextJob(b.Context(), step.in)
+						c, at, err = w.store.NextJob(b.Context(), step.in, nil)
 					}
 					if err == nil {
 						o := eventstore.Meta{Actor: "bench", Claim: c, Known: &at}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/notify"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
@@ -30,9 +31,10 @@ import (
 func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Runner, error) {
 	c := daemon.Config{
 		Installation: in.cfg.Instance, Log: in.log, Meter: in.metrics, Workers: in.cfg.Workers, Mail: in.mailer(),
-		Grace: in.cfg.StopGrace, RetryDelay: in.cfg.RetryDelay, SpaceReserve: int64(in.cfg.SpaceReserve),
-		SpaceCycle: in.cfg.SpaceCycle, JanitorInterval: in.cfg.JanitorInterval, Retention: in.cfg.Retention,
-		ProcessingAttempts: in.cfg.MaxProcessingAttempts, HandOver: in.cfg.HandOver,
+		Grace: in.cfg.StopGrace, RetryDelay: in.cfg.RetryDelay, RetryMaxDelay: in.cfg.RetryMaxDelay,
+		ManifestTimeout: in.cfg.FetchManifestTimeout, StepTimeout: in.cfg.StepTimeout, SpaceReserve: int64(in.cfg.SpaceReserve),
+		SpaceCycle: in.cfg.SpaceCycle, JanitorInterval: in.cfg.JanitorInterval, Retention: in.cfg.Retention, FailedRetention: in.cfg.FailedRetention, FilesRetention: in.cfg.FilesRetention,
+		ProcessingAttempts: in.cfg.MaxProcessingAttempts, HandOver: in.cfg.HandOver, HostPermits: in.cfg.HostPermits,
 	}
 	var live *LiveState
 	var profiles *profile.Set
@@ -43,7 +45,7 @@ func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Ru
 	if err != nil {
 		return nil, err
 	}
-	c.Claims, c.Space, c.Outbox = live, live, live
+	c.Claims, c.Space, c.Order, c.Hosts, c.Outbox = live, live, live, live, live
 	records := meteredRecords{record.New(pool), in.metrics}
 	c.Profiles, c.Records = profiles, daemon.Records{Identities: records, Inventory: records, Deliveries: records, URLs: records}
 	err = crash.Around("wire/mail-drop/make", func() error { return os.MkdirAll(in.cfg.MailDir, 0o750) })
@@ -58,7 +60,7 @@ func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Ru
 func (in *Installation) Relay(ctx context.Context) (*relay.Relay, error) {
 	var live *LiveState
 	var log eventstore.Log
-	if err := openAll(ctx, into(&live, in.LiveState), into(&log, in.Log)); err != nil {
+	if err := openAll(ctx, into(&live, in.LiveState), into(&log, in.Log), in.checkCopies); err != nil {
 		return nil, err
 	}
 	in.relay = &relay.Relay{Outbox: live, Log: log, Logger: in.log.With("role", "relay")}
@@ -105,7 +107,7 @@ func (in *Installation) Resend(ctx context.Context, b domain.Batch) (app.Resend,
 	if err := openAll(ctx, into(&profiles, in.profileSet), into(&objects, in.Uploads), into(&records, in.Records)); err != nil {
 		return app.Resend{}, err
 	}
-	again := daemon.Again{Profiles: profiles, Objects: objects, Records: records, Mail: in.mailer()}
+	again := delivery.Resender{Profiles: profiles, Objects: objects, Records: records, Mail: in.mailer()}
 	r, err := again.Prepare(ctx, b)
 	if err != nil {
 		return app.Resend{}, err
@@ -122,7 +124,8 @@ var noToken = regexp.MustCompile(`[^A-Za-z0-9.+_-]`)
 func (in *Installation) client(ctx context.Context, version string) (*fetch.Client, error) {
 	return in.requests.get(ctx, func(context.Context) (*fetch.Client, error) {
 		return fetch.NewClient(fetch.Config{Version: noToken.ReplaceAllString(version, "-"),
-			Connect: in.cfg.FetchConnectTimeout, ResponseHeader: in.cfg.FetchResponseTimeout})
+			Connect: in.cfg.FetchConnectTimeout, ResponseHeader: in.cfg.FetchResponseTimeout,
+			Head: in.cfg.FetchHeadTimeout, Exchange: in.cfg.FetchCallbackTimeout})
 	})
 }
 
@@ -131,8 +134,8 @@ func (in *Installation) mailer() mailer { return mailer{notify.MailDrop{Dir: in.
 // mailer puts the daemons' mails into the drop directory.
 type mailer struct{ drop notify.MailDrop }
 
-// Send implements daemon.Mailer.
-func (m mailer) Send(_ context.Context, mail daemon.Mail) error {
+// Send implements delivery.Mailer.
+func (m mailer) Send(_ context.Context, mail delivery.Mail) error {
 	_, err := m.drop.Deliver(notify.Message{Key: mail.Key, From: mail.From, To: mail.To, Subject: mail.Subject, Text: mail.Text, Date: mail.Date})
 	return err
 }

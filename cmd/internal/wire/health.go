@@ -10,7 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/standing"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -33,18 +35,42 @@ func (in *Installation) Measure(ctx context.Context) error {
 		return err
 	}
 	open := slices.DeleteFunc(slices.Clone(domain.JobStates), func(s domain.JobState) bool { return s == domain.JobCompleted })
+	served := slices.DeleteFunc(slices.Clone(domain.BatchStates), func(s domain.BatchState) bool { return s.Daemon() == "" })
 	var sums query.Unexplained
 	in.metrics.Installation(ops.Installation{
-		Overview: live.Overview,
+		Overview:  live.Overview,
+		HeapLimit: in.heapLimit(),
 		Oldest: func(ctx context.Context) (map[domain.JobState]time.Time, error) {
-			return query.OldestJobs(ctx, pool, open)
+			return since(query.OldestJobs(ctx, pool, open, 1))
 		},
-		Lag: in.lag,
+		OldestBatches: func(ctx context.Context) (map[domain.BatchState]time.Time, error) {
+			return since(query.OldestBatches(ctx, pool, served, standing.FirstOfState))
+		},
+		Holds: live.Holds,
+		Lag:   in.lag,
+		Types: func(ctx context.Context) (*ops.Lag, error) {
+			lag, err := in.TypesLag(ctx)
+			if lag == nil || err != nil {
+				return nil, err
+			}
+			if lag.Error != "" {
+				return nil, errors.New(lag.Error)
+			}
+			return &ops.Lag{Events: lag.Events, Age: time.Duration(lag.Seconds * float64(time.Second))}, nil
+		},
 		Poison: func(ctx context.Context) (int, error) {
 			held, err := query.Poison(ctx, pool, maxPoison)
 			return len(held), err
 		},
+		Audit: func(ctx context.Context) (ops.Audit, error) {
+			p, err := record.New(pool).Audit(ctx)
+			if err != nil || p == nil {
+				return ops.Audit{}, err
+			}
+			return ops.Audit{Complete: p.Last.Time, Objects: p.Objects, Bytes: p.Bytes, Findings: p.Findings, Corrupt: p.Corrupt}, nil
+		},
 		Unexplained: func(ctx context.Context) (int, error) { return sums.Scan(ctx, pool) },
+		Overdue:     in.Overdue,
 		Level:       func() int { return int(live.pressure.Level()) },
 		Sessions:    live.Sessions,
 		Unreadable:  live.Unreadable,
@@ -56,6 +82,17 @@ func (in *Installation) Measure(ctx context.Context) error {
 		},
 	})
 	return nil
+}
+
+// since returns of each state the earliest time at which one waits.
+func since[ID, State ~string](list []query.Standing[ID, State], err error) (map[State]time.Time, error) {
+	first := map[State]time.Time{}
+	for _, s := range list {
+		if at, some := first[s.State]; !some || s.Since.Before(at) {
+			first[s.State] = s.Since
+		}
+	}
+	return first, err
 }
 
 // lag returns how many events the tables lack now, and how long ago the log took the

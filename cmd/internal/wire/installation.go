@@ -11,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
@@ -40,11 +41,13 @@ type Installation struct {
 	runner    *daemon.Runner // nil until Daemons; the same
 
 	live     lazy[*LiveState]
+	copies   lazy[struct{}] // checked
 	events   lazy[*eventLog]
 	files    lazy[*files.Handler]
 	pool     lazy[*pgxpool.Pool]
 	waiter   lazy[*query.Waiter]
 	objects  lazy[*store.Store]
+	stores   lazy[*stores]
 	work     lazy[*store.Work]
 	profiles lazy[*profile.Set]
 	requests lazy[*fetch.Client]
@@ -71,6 +74,7 @@ func (in *Installation) Close() error {
 		in.pool.close(func(p *pgxpool.Pool) error { p.Close(); return closed(app.ServerPostgres, nil) }),
 		in.events.close(func(l *eventLog) error { l.close(); return closed(app.ServerNATS, nil) }),
 		in.live.close(func(s *LiveState) error { return closed(app.ServerZooKeeper, s.Close()) }),
+		in.stores.close((*stores).close),
 		in.objects.close((*store.Store).Close),
 		in.requests.close(func(c *fetch.Client) error { c.Close(); return nil }),
 		in.work.close((*store.Work).Close),
@@ -80,11 +84,38 @@ func (in *Installation) Close() error {
 // Check opens everything that the roles of this process need. It refuses a database
 // whose tables are older than this program, and a log that lost events that they have.
 func (in *Installation) Check(ctx context.Context) error {
-	return openAll(ctx, opening(in.DB), opening(in.Log), in.checkContinuity, opening(in.Handler))
+	err := openAll(ctx, opening(in.DB), opening(in.Log), opening(in.Handler))
+	if err != nil {
+		return err
+	}
+	db, err := in.DB(ctx)
+	if err != nil {
+		return err
+	}
+	if views, err := query.CountReportViews(ctx, db); err == nil && views == 0 {
+		in.log.Error("schema report has no views: every report fails; `accession rebuild` makes them again")
+	}
+	return nil
 }
 
-// Handler implements app.LiveState.
+// Handler implements app.LiveState. It writes, and refuses servers that are older copies.
 func (in *Installation) Handler(ctx context.Context) (*eventstore.Handler, error) {
+	if err := in.checkCopies(ctx); err != nil {
+		return nil, err
+	}
+	return in.handler(ctx)
+}
+
+// Repairer implements app.LiveState.
+func (in *Installation) Repairer(ctx context.Context) (*eventstore.Handler, error) {
+	var older *consistency.Older
+	if err := in.checkCopies(ctx); err != nil && (!errors.As(err, &older) || older.Code == consistency.TreeOlder || older.Code == consistency.LogOlder) {
+		return nil, err
+	}
+	return in.handler(ctx)
+}
+
+func (in *Installation) handler(ctx context.Context) (*eventstore.Handler, error) {
 	var live *LiveState
 	var profiles *profile.Set
 	if err := openAll(ctx, into(&live, in.LiveState), into(&profiles, in.profileSet)); err != nil {
@@ -107,7 +138,7 @@ func (in *Installation) FileHandler(ctx context.Context) (*files.Handler, error)
 	return in.files.get(ctx, func(ctx context.Context) (*files.Handler, error) {
 		var log eventstore.Log
 		var live *LiveState
-		if err := openAll(ctx, into(&log, in.Log), in.checkContinuity, into(&live, in.LiveState)); err != nil {
+		if err := openAll(ctx, into(&log, in.Log), in.checkCopies, into(&live, in.LiveState)); err != nil {
 			return nil, err
 		}
 		now, err := live.Overview(ctx)

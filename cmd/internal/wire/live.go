@@ -20,6 +20,7 @@ type LiveState struct {
 	*zklive.Store
 	metrics  *ops.Metrics
 	pressure *eventstore.Pressure
+	written  func(ctx context.Context, a domain.Aggregate, version int64) (command string, err error)
 }
 
 // LiveState returns the live state's adapter.
@@ -29,20 +30,38 @@ func (in *Installation) LiveState(ctx context.Context) (*LiveState, error) {
 		defer cancel()
 		s, err := zklive.Open(ctx, zklive.Config{
 			Servers: in.cfg.ZooKeeper, Root: in.cfg.ZooKeeperRoot, SessionTimeout: in.cfg.ZooKeeperSessionTimeout,
-			Shards: in.cfg.OutboxShards, Grace: in.cfg.OutboxGrace, QueueLimit: in.cfg.QueueLimit,
+			Shards: in.cfg.OutboxShards, Grace: in.cfg.OutboxGrace, QueueLimit: in.cfg.QueueLimit, HeapLimit: in.heapLimit() / 2 * 3,
 			GroupCommit: in.cfg.GroupCommit, RelayHints: in.cfg.RelayHints,
-			Roles: in.roles, Logger: in.log, Written: in.writer, Restoring: in.restoring, Fresh: in.checkNewTree,
+			Roles: in.roles, Daemons: in.daemons(), Logger: in.log, Written: in.writer, Restoring: in.restoring, Fresh: in.checkNewTree,
 		})
 		var known *app.Error
+		if newer := newerFormat(app.ServerZooKeeper, err); newer != nil {
+			return nil, newer
+		}
 		if errors.Is(err, eventstore.ErrBroken) || errors.As(err, &known) {
 			return nil, err
 		}
 		if err != nil {
 			return nil, in.unavailable(app.ServerZooKeeper, err)
 		}
-		limits := eventstore.Limits{Warn: in.cfg.OutboxWarn, Full: in.cfg.OutboxFull, Stop: in.cfg.OutboxStop, Queue: in.cfg.QueueLimit}
-		return &LiveState{Store: s, metrics: in.metrics, pressure: &eventstore.Pressure{Measure: s.Load, Limits: limits, Log: in.log}}, nil
+		limits := eventstore.Limits{Warn: in.cfg.OutboxWarn, Full: in.cfg.OutboxFull, Stop: in.cfg.OutboxStop, Queue: in.cfg.QueueLimit, Heap: in.heapLimit()}
+		return &LiveState{Store: s, metrics: in.metrics, written: in.writer, pressure: &eventstore.Pressure{Measure: s.Load, Limits: limits, Log: in.log}}, nil
 	})
+}
+
+// heapLimit returns how many bytes of ZooKeeper's heap may be in use when a deposit is
+// taken: half of them. Its jobs are made while three quarters are enough. Above, the
+// server spends its time on collecting garbage.
+func (in *Installation) heapLimit() int64 { return int64(in.cfg.ZooKeeperHeap) / 2 }
+
+// newerFormat returns the error for a server whose data this program cannot serve, nil =
+// err is another one.
+func newerFormat(server string, err error) error {
+	if format, ok := errors.AsType[*eventstore.FormatError](err); ok {
+		return &app.Error{Kind: app.Lost, What: server, Err: format,
+			Hint: "nothing was taken or changed. Use the version of accession that the other processes run; docs/operating.md#upgrade has the steps"}
+	}
+	return nil
 }
 
 // Live implements app.LiveState.
@@ -51,7 +70,7 @@ func (in *Installation) Live(ctx context.Context) (app.Live, error) { return in.
 // Inspect implements app.LiveState.
 func (in *Installation) Inspect(ctx context.Context) (consistency.Live, error) {
 	s, err := in.LiveState(ctx)
-	return consistency.Live{Inspector: s, Layout: s, State: s}, err
+	return consistency.Live{Inspector: s, Layout: s, State: s, IDs: s}, err
 }
 
 // Restorer implements app.LiveState. It opens the live state for a restore, which must not
@@ -84,6 +103,50 @@ func (in *Installation) checkNewTree(ctx context.Context) error {
 		Hint: "nothing was made or taken. Is this the right server, and the right zookeeper_root? Then stop every process and run `accession restore zookeeper`"}
 }
 
+// ReserveBatchID implements eventstore.Catalog. It returns an error instead of an id that is
+// in use: the next ids were lowered.
+func (l *LiveState) ReserveBatchID(ctx context.Context) (domain.BatchID, error) {
+	id, err := l.Store.ReserveBatchID(ctx)
+	if err == nil {
+		err = l.checkUnused(ctx, id.Aggregate())
+	}
+	return id, err
+}
+
+// ReserveJobIDs implements eventstore.Catalog, as ReserveBatchID does.
+func (l *LiveState) ReserveJobIDs(ctx context.Context, n int) (domain.JobID, error) {
+	first, err := l.Store.ReserveJobIDs(ctx, n)
+	if err == nil {
+		err = l.checkUnused(ctx, first.Aggregate(), first.Plus(n-1).Aggregate())
+	}
+	return first, err
+}
+
+// checkUnused returns an error if one of these is known. The log may not answer: then
+// the live state alone is asked.
+func (l *LiveState) checkUnused(ctx context.Context, all ...domain.Aggregate) error {
+	for _, a := range all {
+		command, err := l.written(ctx, a, 1)
+		if err != nil || command == "" {
+			switch a.Kind {
+			case domain.KindBatch:
+				_, err = l.Batch(ctx, domain.BatchID(a.ID))
+			default:
+				_, err = l.Job(ctx, domain.JobID(a.ID))
+			}
+			if errors.Is(err, eventstore.ErrNotFound) {
+				continue
+			}
+			if err != nil && !errors.Is(err, eventstore.ErrBroken) {
+				return err
+			}
+		}
+		return older(&consistency.Older{Code: consistency.IDsLow,
+			Why: fmt.Sprintf("the next id in ZooKeeper is %s, which is in use: /ids was lowered, or ZooKeeper has an older copy", a.ID)})
+	}
+	return nil
+}
+
 // Room implements app.Live.
 func (l *LiveState) Room(ctx context.Context) error { return l.pressure.Deposit(ctx) }
 
@@ -103,21 +166,21 @@ func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) (d
 }
 
 // NextJob implements eventstore.Claims.
-func (l *LiveState) NextJob(ctx context.Context, state domain.JobState) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
-	return next(ctx, l, state, l.Store.NextJob)
+func (l *LiveState) NextJob(ctx context.Context, state domain.JobState, gate eventstore.Gate[domain.Job]) (*eventstore.Claim, eventstore.Loaded[domain.Job], error) {
+	return next(ctx, l, state, gate, l.Store.NextJob)
 }
 
 // NextBatch implements eventstore.Claims.
-func (l *LiveState) NextBatch(ctx context.Context, state domain.BatchState) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
-	return next(ctx, l, state, l.Store.NextBatch)
+func (l *LiveState) NextBatch(ctx context.Context, state domain.BatchState, gate eventstore.Gate[domain.Batch]) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
+	return next(ctx, l, state, gate, l.Store.NextBatch)
 }
 
 // next claims work in a state, unless the outbox is too full for more.
-func next[S any, Q ~string](ctx context.Context, l *LiveState, state Q, claim func(context.Context, Q) (*eventstore.Claim, eventstore.Loaded[S], error)) (c *eventstore.Claim, loaded eventstore.Loaded[S], err error) {
+func next[S any, Q ~string, G any](ctx context.Context, l *LiveState, state Q, gate G, claim func(context.Context, Q, G) (*eventstore.Claim, eventstore.Loaded[S], error)) (c *eventstore.Claim, loaded eventstore.Loaded[S], err error) {
 	if err := l.pressure.Wait(ctx); err != nil {
 		return nil, loaded, err
 	}
-	if c, loaded, err = claim(ctx, state); err == nil {
+	if c, loaded, err = claim(ctx, state, gate); err == nil {
 		l.metrics.Claimed(c, string(state))
 	}
 	return c, loaded, err

@@ -78,6 +78,9 @@ func (in *Installation) openLog(ctx context.Context) (*eventLog, error) {
 		return &eventLog{log, conn, in.metrics}, nil
 	}
 	conn.Close()
+	if newer := newerFormat(app.ServerNATS, err); newer != nil {
+		return nil, newer
+	}
 	if errors.Is(err, eventstore.ErrBroken) {
 		return nil, failed("open the log", err, "the settings nats_stream and nats_prefix name the stream and its subjects")
 	}
@@ -105,7 +108,7 @@ func (in *Installation) checkContinuity(ctx context.Context) error {
 	}
 	var other *projections.StreamError
 	if err := projections.Continues(ctx, pool, in.stream); errors.As(err, &other) {
-		return failed("write to the log", other, "deposits are taken and wait; docs/operating.md#restore has the steps")
+		return &app.Error{Kind: app.Lost, What: app.ServerNATS, Err: other, Hint: "nothing was taken or changed. Put the newest copy back if there is one; else stop every process and run `accession restore log`; docs/operating.md#restore has the steps"}
 	}
 	return nil
 }

@@ -63,12 +63,35 @@ func (in *Installation) Follow(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("follow the log: %w", err)
 		}
-		live.Notice(r)
+		live.Observe(r)
 		if in.runner != nil {
 			in.runner.Notice(r)
 		}
 	}
 	return nil
+}
+
+// CopyByType copies the events to the stream by types until ctx ends or the lead is lost.
+// One process at a time does so; the others wait for the lead.
+func (in *Installation) CopyByType(ctx context.Context) error {
+	var live *LiveState
+	var log *eventLog
+	if err := openAll(ctx, into(&live, in.LiveState), into(&log, func(ctx context.Context) (*eventLog, error) { return in.events.get(ctx, in.openLog) })); err != nil {
+		return err
+	}
+	lead, resign, err := live.LeadTypes(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("lead the copying by types: %w", err)
+	}
+	defer resign()
+	in.log.Info("copies events by type", "role", "types", "stream", in.cfg.NATSTypesStream)
+	if err := log.CopyByType(lead, in.typesConfig()); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return errors.New("the lead of the copying by types was lost")
 }
 
 // Projected implements app.Tables.

@@ -82,15 +82,15 @@ type inspection struct {
 	observed eventstore.Observed
 }
 
-// steady reads an aggregate again until it did not change during the read: every write
+// readStable reads an aggregate again until it did not change during the read: every write
 // to an aggregate also writes one of the nodes whose versions are compared.
-func (x *Inspector) steady(ctx context.Context, a domain.Aggregate, read func(context.Context, *inspection) error, moving ...string) (eventstore.Observed, error) {
+func (x *Inspector) readStable(ctx context.Context, a domain.Aggregate, read func(context.Context, *inspection) error, stamped ...string) (eventstore.Observed, error) {
 	type stamp struct {
 		created int64
 		version int32
 	}
 	stamps := func() (all [2]stamp, err error) {
-		for i, path := range moving {
+		for i, path := range stamped {
 			stat, err := x.conn.Exists(ctx, path)
 			if err != nil {
 				return all, err
@@ -124,9 +124,9 @@ func (in *inspection) decode(path string, v any) bool {
 
 // InspectJob implements eventstore.Inspector.
 func (x *Inspector) InspectJob(ctx context.Context, id domain.JobID, also ...string) (eventstore.Observed, error) {
-	return x.steady(ctx, id.Aggregate(), func(ctx context.Context, in *inspection) error {
+	return x.readStable(ctx, id.Aggregate(), func(ctx context.Context, in *inspection) error {
 		dir := x.root.Job(id)
-		if err := in.directory(ctx, dir); err != nil {
+		if err := in.readDirectory(ctx, dir); err != nil {
 			return err
 		}
 		nodes := in.observed.Nodes
@@ -139,6 +139,12 @@ func (x *Inspector) InspectJob(ctx context.Context, id domain.JobID, also ...str
 		if claims := x.root.Name(x.root.Claims(id)); nodes[claims] != "" {
 			nodes[claims] = ""
 		}
+		if in.decode(dir+"/identifiers", &j.Identifiers) { // it names the job's object entries
+			j.Identifiers.ObjectKeys = slices.DeleteFunc(j.Identifiers.ObjectKeys, func(k domain.ObjectKey) bool {
+				_, ok := domain.ParseObjectKey(string(k))
+				return !ok
+			})
+		}
 		if in.decode(dir+"/priority", &j.Priority) && in.decode(dir+"/configuration", &j.Configuration) {
 			for node := range x.ExpectedJob(j) {
 				if _, known := nodes[node]; !known {
@@ -146,18 +152,18 @@ func (x *Inspector) InspectJob(ctx context.Context, id domain.JobID, also ...str
 				}
 			}
 		}
-		return in.also(ctx, also)
+		return in.readNodes(ctx, also)
 	}, x.root.JobStatus(id))
 }
 
 // InspectBatch implements eventstore.Inspector.
 func (x *Inspector) InspectBatch(ctx context.Context, id domain.BatchID, also ...string) (eventstore.Observed, error) {
-	return x.steady(ctx, id.Aggregate(), func(ctx context.Context, in *inspection) error {
-		if err := in.directory(ctx, x.root.Batch(id)); err != nil {
+	return x.readStable(ctx, id.Aggregate(), func(ctx context.Context, in *inspection) error {
+		if err := in.readDirectory(ctx, x.root.Batch(id)); err != nil {
 			return err
 		}
 		if _, there := in.observed.Nodes[x.root.Name(x.root.States(id))]; there {
-			if err := in.directory(ctx, x.root.States(id)); err != nil {
+			if err := in.readDirectory(ctx, x.root.States(id)); err != nil {
 				return err
 			}
 		}
@@ -169,7 +175,7 @@ func (x *Inspector) InspectBatch(ctx context.Context, id domain.BatchID, also ..
 		if in.decode(x.root.Progress(id), &progress) {
 			in.observed.NextRow = progress.NextRow
 		}
-		return in.also(ctx, also)
+		return in.readNodes(ctx, also)
 	}, x.root.BatchStatus(id), x.root.Progress(id))
 }
 
@@ -177,12 +183,12 @@ func (x *Inspector) InspectBatch(ctx context.Context, id domain.BatchID, also ..
 func (x *Inspector) InspectSetting(ctx context.Context, a domain.Aggregate) (eventstore.Observed, error) {
 	kind, name, _ := strings.Cut(a.ID, ":")
 	version := x.root.SettingVersion(a)
-	return x.steady(ctx, a, func(ctx context.Context, in *inspection) error {
+	return x.readStable(ctx, a, func(ctx context.Context, in *inspection) error {
 		also := []string{x.root.Name(version)}
 		if k := domain.HoldKind(kind); k == domain.HoldCollection || k == domain.HoldQueue {
 			also = append(also, x.root.Name(x.root.Hold(k, name)))
 		}
-		if err := in.also(ctx, also); err != nil {
+		if err := in.readNodes(ctx, also); err != nil {
 			return err
 		}
 		in.observed.Version, _ = strconv.ParseInt(in.observed.Nodes[x.root.Name(version)], 10, 64)
@@ -190,8 +196,8 @@ func (x *Inspector) InspectSetting(ctx context.Context, a domain.Aggregate) (eve
 	}, version)
 }
 
-// directory reads a node and its children; it skips a node that does not exist.
-func (in *inspection) directory(ctx context.Context, dir string) error {
+// readDirectory reads a node and its children; it skips a node that does not exist.
+func (in *inspection) readDirectory(ctx context.Context, dir string) error {
 	v, err := in.conn.Children(ctx, dir)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
@@ -203,19 +209,19 @@ func (in *inspection) directory(ctx context.Context, dir string) error {
 	nodes := []string{in.root.Name(dir)}
 	for _, n := range v.Names {
 		if n == "lock" {
-			if err := in.lock(ctx, dir+"/lock"); err != nil {
+			if err := in.readLock(ctx, dir+"/lock"); err != nil {
 				return err
 			}
 			continue
 		}
 		nodes = append(nodes, in.root.Name(dir)+"/"+n)
 	}
-	return in.also(ctx, nodes)
+	return in.readNodes(ctx, nodes)
 }
 
-// also reads further nodes, some of which may not exist, and all nodes below those that
+// readNodes reads further nodes, some of which may not exist, and all nodes below those that
 // should have none.
-func (in *inspection) also(ctx context.Context, nodes []string) error {
+func (in *inspection) readNodes(ctx context.Context, nodes []string) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(inspectParallel)
 	for _, node := range nodes {
@@ -233,7 +239,7 @@ func (in *inspection) also(ctx context.Context, nodes []string) error {
 			if n.Stat.NumChildren == 0 || in.listed(in.root.At(node)) {
 				return nil
 			}
-			return in.below(gctx, node)
+			return in.addBelow(gctx, node)
 		})
 	}
 	return g.Wait()
@@ -254,9 +260,9 @@ func (in *inspection) listed(path string) bool {
 	return false
 }
 
-// below adds the nodes below a node, without data. If there are more than belowLimit
+// addBelow adds the nodes below a node, without data. If there are more than belowLimit
 // the node itself is left out, because it can only be deleted after them.
-func (in *inspection) below(ctx context.Context, node string) error {
+func (in *inspection) addBelow(ctx context.Context, node string) error {
 	all, err := in.Below(ctx, node, belowLimit)
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -271,9 +277,9 @@ func (in *inspection) below(ctx context.Context, node string) error {
 	return err
 }
 
-// lock reads a lock, then whether its holder is alive, then checks that the lock is
+// readLock reads a lock, then whether its holder is alive, then checks that the lock is
 // still the same: both nodes disappear together when a session ends.
-func (in *inspection) lock(ctx context.Context, path string) error {
+func (in *inspection) readLock(ctx context.Context, path string) error {
 	n, err := in.conn.Get(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
@@ -71,18 +72,18 @@ func (r *Restorer) Untouched(ctx context.Context) (bool, error) {
 // Exclude implements eventstore.Restorer. A process that was opening the tree checks
 // again after it is registered.
 func (r *Restorer) Exclude(ctx context.Context) error {
-	begun, err := r.session.Exists(ctx, r.root.Restoring())
+	restoring, err := r.session.Exists(ctx, r.root.Restoring())
 	if err != nil {
 		return err
 	}
-	if begun != nil {
+	if restoring != nil {
 		return refuse("the tree below %s/ is being restored, or that was interrupted: `accession restore zookeeper` begins it again, and comes first", r.root)
 	}
 	made, err := r.guard(ctx, r.root.RestoringLog())
 	if err != nil {
 		return err
 	}
-	if err = r.alone(ctx); err != nil && made {
+	if err = r.checkAlone(ctx); err != nil && made {
 		r.guarding = r.root.RestoringLog()
 		return errors.Join(err, r.Restored(ctx))
 	}
@@ -105,6 +106,15 @@ func (r *Restorer) guard(ctx context.Context, path string) (made bool, err error
 
 // Restore implements eventstore.Restorer.
 func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress func(done, total int)) error {
+	if h.Replaces {
+		// From here on the tree counts as one whose restore was interrupted.
+		if err := r.awaitAlone(ctx); err != nil {
+			return err
+		}
+		if _, err := r.guard(ctx, r.root.Restoring()); err != nil {
+			return err
+		}
+	}
 	if err := r.clear(ctx); err != nil {
 		return err
 	}
@@ -112,12 +122,15 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 		return err
 	}
 	r.guarding = r.root.Restoring() // made, or left by one that was interrupted
-	for path, n := range map[string]int64{r.root.Epoch(): h.Epoch + 1, r.root.IDs("bid"): h.NextBatch, r.root.IDs("jid"): h.NextJob} {
+	for path, n := range map[string]int64{r.root.Epoch(): h.Epoch + 1, r.root.IDs("bid"): h.NextBatch, r.root.IDs("jid"): h.NextJob, r.root.HighWater(): h.HighWater} {
 		if _, err := r.session.Set(ctx, "zklive/restore/number", path, layout.Encode(n), layout.Any); err != nil {
 			return &eventstore.Error{Op: "restore " + r.root.Name(path), Err: err}
 		}
 	}
 	r.known.Store(0)
+	if err := r.Saw(ctx, h.LogSeq, h.LogEvent); err != nil {
+		return err
+	}
 	w := writer{conn: r.session.Conn, progress: progress, total: len(h.Batches) + len(h.Jobs) + len(h.Settings)}
 	for _, s := range h.Settings {
 		if err := w.add(ctx, r.root.SettingNodes(s)); err != nil {
@@ -135,6 +148,23 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 		}
 	}
 	return w.flush(ctx)
+}
+
+// Saw implements eventstore.Restorer.
+func (r *Restorer) Saw(ctx context.Context, seq uint64, event string) error {
+	shards, err := r.session.List(ctx, r.root.Outbox())
+	for _, name := range shards {
+		path := r.root.Outbox() + "/" + name + "/mark"
+		var m eventstore.Mark
+		if _, err := r.session.GetJSON(ctx, path, &m); err != nil {
+			return &eventstore.Error{Op: "read the outbox's mark", Err: err}
+		}
+		m.LogSeq, m.Event = seq, event
+		if _, err := r.session.Set(ctx, "zklive/restore/mark", path, layout.Encode(m), layout.Any); err != nil {
+			return &eventstore.Error{Op: "mark the outbox", Err: err}
+		}
+	}
+	return err
 }
 
 // Restored implements eventstore.Restorer.
@@ -175,7 +205,7 @@ func (w *writer) flush(ctx context.Context) error {
 		_, err := session.Retry(ctx, func() (none struct{}, err error) {
 			_, err = w.conn.TryMulti(ctx, "zklive/restore/part", ops)
 			if lost && errors.Is(err, zk.ErrNodeExists) {
-				if stat, look := w.conn.Exists(ctx, ops[len(ops)-1].Path); look == nil && stat != nil {
+				if stat, existsErr := w.conn.Exists(ctx, ops[len(ops)-1].Path); existsErr == nil && stat != nil {
 					return none, nil
 				}
 			}
@@ -197,26 +227,26 @@ func (w *writer) flush(ctx context.Context) error {
 // clear returns an error if the tree is not empty or another process uses it. It
 // removes what an interrupted restore has left.
 func (r *Restorer) clear(ctx context.Context) error {
-	if err := r.alone(ctx); err != nil {
+	if err := r.checkAlone(ctx); err != nil {
 		return err
 	}
-	begun, err := r.session.Exists(ctx, r.root.Restoring())
+	restoring, err := r.session.Exists(ctx, r.root.Restoring())
 	if err != nil {
 		return err
 	}
-	half, err := r.session.Exists(ctx, r.root.RestoringLog())
+	restoringLog, err := r.session.Exists(ctx, r.root.RestoringLog())
 	if err != nil {
 		return err
 	}
-	if begun == nil && half != nil {
+	if restoring == nil && restoringLog != nil {
 		return refuse("the log is being restored, or that was interrupted: `accession restore log` goes on with it, and comes first")
 	}
 	contents, err := r.contents(ctx)
 	if err != nil || len(contents) == 0 {
 		return err
 	}
-	if begun == nil {
-		return refuse("the tree below %s/ is not empty: it holds %s; name an empty one with the setting zookeeper_root, or look whether it is lost at all: `accession verify`", r.root, r.root.Name(contents[0]))
+	if restoring == nil {
+		return refuse("the tree below %s/ is not empty: it holds %s; name an empty one with the setting zookeeper_root, or check first whether it is lost at all: `accession verify`", r.root, r.root.Name(contents[0]))
 	}
 	for _, node := range contents {
 		if err := r.session.Destroy(ctx, node); err != nil {
@@ -230,8 +260,8 @@ func refuse(why string, args ...any) error {
 	return &domain.Refused{Code: "not_restorable", State: "there", Message: fmt.Sprintf(why, args...)}
 }
 
-// alone returns an error if another process is registered.
-func (r *Restorer) alone(ctx context.Context) error {
+// checkAlone returns an error if another process is registered.
+func (r *Restorer) checkAlone(ctx context.Context) error {
 	workers, err := r.session.Children(ctx, r.root.Workers())
 	if err != nil {
 		return err
@@ -244,12 +274,30 @@ func (r *Restorer) alone(ctx context.Context) error {
 	return nil
 }
 
+// awaitAlone waits until the sessions have ended that an older copy still has.
+func (r *Restorer) awaitAlone(ctx context.Context) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(2 * r.session.Timeout()); ; {
+		err := r.checkAlone(ctx)
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
 // contents lists what a tree holds besides the directories that every tree has.
 func (r *Restorer) contents(ctx context.Context) ([]string, error) {
 	dirs := []string{r.root.Batches(), r.root.Jobs(), r.root.Space(), r.root.Holds(domain.HoldCollection), r.root.Holds(domain.HoldQueue), r.root.Versions()}
 	for _, state := range domain.JobStates {
 		dirs = append(dirs, r.root.Queue(state))
 	}
+	dirs = append(dirs, r.root.ObjectDirs()...)
 	shards, err := r.session.List(ctx, r.root.Outbox())
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
 
 // surveyParallel is how many batches are listed at once.
@@ -26,13 +28,14 @@ type surveyor struct {
 // Survey implements eventstore.Inspector.
 func (x *Inspector) Survey(ctx context.Context) (*eventstore.Survey, error) {
 	v := &surveyor{Inspector: x, out: &eventstore.Survey{Entries: map[domain.JobID][]string{}, Refs: map[domain.JobID][]string{}, Promises: map[domain.JobID][]string{},
-		Odd: map[domain.BatchID][]string{}}}
-	for _, step := range []func(context.Context) error{x.Sync, v.jobs, v.queues, v.promised, v.batches, v.settings} {
+		Objects: map[domain.JobID][]string{}, Unnamed: map[domain.BatchID][]string{}}}
+	for _, step := range []func(context.Context) error{x.Sync, v.beside, v.outbox, v.sessions, v.jobs, v.queues, v.promised, v.objects, v.batches, v.settings} {
 		if err := step(ctx); err != nil {
 			return nil, &eventstore.Error{Op: "survey the tree", Err: err}
 		}
 	}
 	slices.Sort(v.out.Strays)
+	slices.Sort(v.out.Foreign)
 	return v.out, nil
 }
 
@@ -47,6 +50,77 @@ func (v *surveyor) each(ctx context.Context, dir string, take func(name, node st
 		}
 	}
 	return err
+}
+
+// foreign finds the children of a directory that are not known. They are not strays: a
+// newer program may have made them.
+func (v *surveyor) foreign(ctx context.Context, dir string, known func(name, path string) (bool, error)) error {
+	names, err := v.conn.List(ctx, dir)
+	for _, name := range names {
+		path := dir + "/" + name
+		is, err := known(name, path)
+		if err != nil {
+			return err
+		}
+		if !is {
+			v.out.Foreign = append(v.out.Foreign, v.root.Name(path))
+		}
+	}
+	return err
+}
+
+// beside finds nodes beside the documented ones. A tree at the root of the server may
+// have others beside it.
+func (v *surveyor) beside(ctx context.Context) error {
+	documented := map[string]bool{}
+	for _, path := range v.root.Documented() {
+		documented[path] = true
+	}
+	dirs := []string{v.root.Config(), v.root.NextIDs(), v.root.Locks()}
+	if v.root != "" {
+		dirs = append(dirs, string(v.root))
+	}
+	for _, dir := range dirs {
+		if err := v.foreign(ctx, dir, func(_, path string) (bool, error) { return documented[path], nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outbox finds nodes beside the shards of the outbox, and beside their buckets and marks.
+func (v *surveyor) outbox(ctx context.Context) error {
+	var shards []string
+	err := v.foreign(ctx, v.root.Outbox(), func(name, path string) (bool, error) {
+		n, err := strconv.Atoi(name)
+		is := err == nil && v.root.Shard(n) == path
+		if is {
+			shards = append(shards, path)
+		}
+		return is, nil
+	})
+	for _, shard := range shards {
+		err = cmp.Or(err, v.foreign(ctx, shard, func(name, _ string) (bool, error) {
+			_, bucket := layout.ParseBucket(name)
+			return bucket || name == "mark", nil
+		}))
+	}
+	return err
+}
+
+// sessions finds nodes among the workers, the leads and the permits that end with no session: one
+// would keep its place for ever.
+func (v *surveyor) sessions(ctx context.Context) error {
+	for _, dir := range []string{v.root.Workers(), v.root.Leaders(), v.root.Hosts()} {
+		err := v.foreign(ctx, dir, func(_, path string) (bool, error) {
+			stat, err := v.conn.Exists(ctx, path)
+			return stat == nil || stat.EphemeralOwner != 0, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (v *surveyor) jobs(ctx context.Context) error {
@@ -83,6 +157,30 @@ func (v *surveyor) promised(ctx context.Context) error {
 	})
 }
 
+func (v *surveyor) objects(ctx context.Context) error {
+	dirs := v.root.ObjectDirs()
+	err := v.each(ctx, v.root.Name(v.root.Objects()), func(_, node string) bool { return slices.Contains(dirs, v.root.At(node)) })
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(surveyParallel)
+	for _, dir := range dirs {
+		g.Go(func() error {
+			names, err := v.conn.List(gctx, dir)
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			for _, name := range names {
+				node := v.root.Name(dir) + "/" + name
+				if key, id, ok := layout.ParseObjectEntry(name); ok && v.root.ObjectDir(key) == dir {
+					v.out.Objects[id] = append(v.out.Objects[id], node)
+				} else {
+					v.out.Strays = append(v.out.Strays, node)
+				}
+			}
+			return err
+		})
+	}
+	return cmp.Or(err, g.Wait())
+}
+
 func (v *surveyor) batches(ctx context.Context) error {
 	err := v.each(ctx, "/batches", func(name, _ string) bool {
 		id, err := domain.ParseBatchID(name)
@@ -112,7 +210,7 @@ func (v *surveyor) refs(ctx context.Context, id domain.BatchID) error {
 			if job, bad := domain.ParseJobID(name); bad == nil {
 				v.out.Refs[job] = append(v.out.Refs[job], node)
 			} else {
-				v.out.Odd[id] = append(v.out.Odd[id], node)
+				v.out.Unnamed[id] = append(v.out.Unnamed[id], node)
 			}
 		}
 		v.mu.Unlock()
@@ -132,7 +230,9 @@ func (v *surveyor) settings(ctx context.Context) error {
 		return ok && kind != "" && add(domain.Aggregate{Kind: domain.KindSetting, ID: name})
 	})
 	for _, kind := range []domain.HoldKind{domain.HoldCollection, domain.HoldQueue} {
-		err = cmp.Or(err, v.each(ctx, v.root.Name(v.root.Holds(kind)), func(name, _ string) bool { return add(domain.SettingAggregate(kind, name)) }))
+		err = cmp.Or(err, v.each(ctx, v.root.Name(v.root.Holds(kind)), func(name, _ string) bool {
+			return domain.CheckHoldName(kind, name) == nil && add(domain.SettingAggregate(kind, name))
+		}))
 	}
 	return err
 }

@@ -23,8 +23,12 @@ var claims = []Mutant{{
 	At: "eventstore/zklive (*claims).Release", Do: []Op{Never("held")},
 	Package: zklive, Test: "TestConformance/claims/plain/released_by_the_first",
 }, {
+	Name: "the look at the lock before a release is tried again", Why: "the lock of a worker that took the job meanwhile is deleted",
+	At: "eventstore/zklive (*claims).unlock", Do: []Op{Never("again")},
+	Package: zklive, Test: "TestLostReleaseLeavesTheLockOfAnother",
+}, {
 	Name: "the registry of claims, in a claim", Why: "two goroutines send a claim, and the one that is refused releases the lock of the other",
-	At: "eventstore/zklive (*registry).enter", Do: []Op{Never("claimed")},
+	At: "eventstore/zklive (*registry).add", Do: []Op{Never("claimed")},
 	Package: zklive, Test: "TestConformance/claims/plain/given",
 }, {
 	Name: "the version of /locks in a claim", Why: "work begins in a queue that was paused before",
@@ -51,12 +55,20 @@ var claims = []Mutant{{
 	At: "eventstore/zklive/internal/layout (Root).Confirm", Do: []Op{Drop("Check", "Worker", "Any")},
 	Package: zklive, Test: "TestConformance/claims/plain/confirmed",
 }, {
+	Name: "the node of a permit", Why: "all processes together use one server as often as they like",
+	At: "eventstore/zklive/internal/layout (Root).TakePermit", Do: []Op{Drop("CreateEphemeral")},
+	Package: zklive, Test: "TestConformance/claims/plain/permits_in_a_crowd",
+}, {
+	Name: "the permit at a gate", Why: "a step uses a server beside as many as may use it",
+	At: "cmd/internal/daemon/limits (*Place).Take", Do: []Op{Call("permit", `""`)},
+	Package: "cmd/internal/daemon/limits", Test: "TestPermits",
+}, {
 	Name: "the count of claims", Why: "a job whose workers keep dying is tried for ever",
 	At: "eventstore/zklive/internal/layout (Root).ClaimJob", Do: []Op{Field("ClaimCount", "Claims", "($0) - 1")},
 	Package: zklive, Test: "TestConformance/claims/plain/attempts",
 }, {
 	Name: "the time for which an unreadable job is set aside", Why: "one bad job at the head blocks its queue",
-	At: "eventstore/zklive (*turns).next", Do: []Op{Call("later", "$recv.add($1)", "brokenDelay")},
+	At: "eventstore/zklive (*claimer).next", Do: []Op{Call("setAside", "$recv.add($1)", "brokenDelay")},
 	Package: zklive, Test: "TestUnreadableAtTheHead", Hangs: true,
 }, {
 	Name: "the check of what is left of a job that lacks a node", Why: "a damaged job counts as one that is gone, without an error",
@@ -91,7 +103,7 @@ var commits = []Mutant{{
 	Package: zklive, Test: "TestConformance/live/plain/require_unlocked",
 }, {
 	Name: "the proof that no job of a batch is worked on", Why: "a batch is deleted under its workers",
-	At: "eventstore/zklive/internal/layout (Root).idle", Do: []Op{Drop("unlocked")},
+	At: "eventstore/zklive/internal/layout (Root).requireIdle", Do: []Op{Drop("requireUnlocked")},
 	Package: zklive, Test: "TestConformance/handler/plain/deletion_while_locked",
 }, {
 	Name: "the rule that a batch is not deleted under its workers", Why: "the deletion is decided, and refused without a word of why",
@@ -102,12 +114,16 @@ var commits = []Mutant{{
 	At: "domain (jobDecider).requeue", Do: []Op{Never("BatchProcessing", "BatchFailed")},
 	Package: "domain", Test: "TestJobGuards/requeue_in_batch_reporting",
 }, {
+	Name: "the bad manifest that is found after a requeue", Why: "a job whose payload cannot succeed is requeued for ever",
+	At: "domain (Job).faultyPayload", Do: []Op{Never("JobEstimating")},
+	Package: "domain", Test: "TestJobGuards/requeue_a_bad_manifest,_found_after_a_requeue",
+}, {
 	Name: "the proof of emptiness", Why: "a batch is reported while a job of it is under way",
-	At: "eventstore/zklive/internal/layout (Root).require", Do: []Op{Drop("empty")},
+	At: "eventstore/zklive/internal/layout (Root).require", Do: []Op{Drop("requireEmpty")},
 	Package: zklive, Test: "TestConformance/live/plain/require_empty",
 }, {
 	Name: "the next row, compared", Why: "rows of a manifest are left out",
-	At: "eventstore/zklive (*attempt).rows", Do: []Op{Never("NextRow", "first", "Count")},
+	At: "eventstore/zklive (*commitCall).rows", Do: []Op{Never("NextRow", "first", "Count")},
 	Package: zklive, Test: "TestConformance/live/plain/progress",
 }, {
 	Name: "compare-and-set of reserved ids", Why: "two jobs have the same id",
@@ -115,15 +131,15 @@ var commits = []Mutant{{
 	Package: zklive, Test: "TestConformance/live/plain/ids",
 }, {
 	Name: "the command's id in the status", Why: "a write that was applied, and its answer lost, is taken for another's",
-	At: "eventstore/zklive (*attempt).settle", Do: []Op{Never("CommandID", "Version")},
+	At: "eventstore/zklive (*commitCall).settle", Do: []Op{Never("CommandID", "Version")},
 	Package: zklive, Test: "TestLostAnswerLongAgo",
 }, {
 	Name: "the command's id in the outbox", Why: "a deletion that was applied, and its answer lost, is taken for another's",
-	At: "eventstore/zklive (*attempt).settle", Do: []Op{Call("find", `"", error(nil)`)},
+	At: "eventstore/zklive (*commitCall).settle", Do: []Op{Call("find", `"", error(nil)`)},
 	Package: zklive, Test: "TestLostKinds/first_try",
 }, {
 	Name: "finding out a lost answer", Why: "a write that was applied is sent again and refused as another command's",
-	At: "eventstore/zklive (*attempt).settle", Do: []Op{First("return nil, nil")},
+	At: "eventstore/zklive (*commitCall).settle", Do: []Op{First("return nil, nil")},
 	Package: zklive, Test: "TestLostKinds/first_try",
 }, {
 	Name: "a command that was done before", Why: "the same command, sent again, moves a job twice",
@@ -142,12 +158,24 @@ var commits = []Mutant{{
 	At: "eventstore/zklive (*Store).fresh", Do: []Op{Never("Untouched")},
 	Package: zklive, Test: "TestFreshTreeIsAskedFor",
 }, {
+	Name: "the older copy that is not asked for", Why: "a deposit gets the id of another, and is swallowed", Was: true,
+	At: "cmd/internal/wire (*Installation).Handler", Do: []Op{Never("checkCopies")},
+	Package: e2e, Test: "TestOlderCopiesAreRefused",
+}, {
+	Name: "the id in use that is given again", Why: "a batch stays pending for ever, or a deposit is swallowed", Was: true,
+	At: "cmd/internal/wire (*LiveState).ReserveBatchID", Do: []Op{Call("checkUnused", "error(nil)")},
+	Package: e2e, Test: "TestLoweredIDs",
+}, {
+	Name: "the hold that cannot be read and stops every claim", Why: "another program's node stops the installation", Was: true,
+	At: "eventstore/zklive (*reader).hold", Do: []Op{Before(`return nil, errors.New("the hold cannot be read")`, "ByUnknown")},
+	Package: zklive, Test: "TestUnreadableHold",
+}, {
 	Name: "the restore of the log that leaves a lost tree empty", Why: "the tree's own restore refuses it, and its ids begin anew",
 	At: "cmd/internal/app (*App).RestoreLog", Do: []Op{Never("Last")},
 	Package: e2e, Test: "TestRestoreOfTreeAndLog",
 }, {
 	Name: "the guard of an interrupted restore of the tree", Why: "a restore of the log lets processes use half a tree", Was: true,
-	At: "eventstore/zklive/recovery (*Restorer).Exclude", Do: []Op{Never("begun")},
+	At: "eventstore/zklive/recovery (*Restorer).Exclude", Do: []Op{Never("restoring")},
 	Package: zklive, Test: "TestRestoreEndsNoOther",
 }, {
 	Name: "the guard of a restore that runs", Why: "a second one that is refused removes its guard", Was: true,
@@ -155,7 +183,7 @@ var commits = []Mutant{{
 	Package: zklive, Test: "TestRestoreEndsNoOther",
 }, {
 	Name: "the guard of an interrupted restore of the log", Why: "a tree is made from half a log",
-	At: "eventstore/zklive/recovery (*Restorer).clear", Do: []Op{Never("half")},
+	At: "eventstore/zklive/recovery (*Restorer).clear", Do: []Op{Never("restoringLog")},
 	Package: zklive, Test: "TestRestoreEndsNoOther",
 }, {
 	Name: "the ids of files, in a restore", Why: "a deposit gets the id of a job whose own events were lost, and its files", Was: true,
@@ -163,6 +191,18 @@ var commits = []Mutant{{
 	Package: e2e, Test: "TestRestoreAboveEveryID",
 }, {
 	Name: "the ids of the record, in a restore", Why: "a deposit gets the identifier of a job whose events were lost", Was: true,
-	At: "cmd/internal/app (*App).above", Do: []Op{Arg("max", 1, "0*($0)", "NextJob")},
+	At: "cmd/internal/app (*App).raiseNextIDs", Do: []Op{Arg("max", 1, "0*($0)", "NextJob")},
 	Package: e2e, Test: "TestRestoreAboveEveryID",
+}, {
+	Name: "the limit of ZooKeeper's heap for deposits", Why: "ZooKeeper's heap fills with finished jobs until it does nothing but collect garbage", Was: true,
+	At: "eventstore (*Pressure).room", Do: []Op{Never("load", "Heap", "most")},
+	Package: store, Test: "TestHeapHasALimit",
+}, {
+	Name: "the limit of ZooKeeper's heap for jobs", Why: "accepted manifests make more jobs than ZooKeeper's heap can hold",
+	At: "eventstore/zklive (*committer).roomForRows", Do: []Op{Always("need", "most")},
+	Package: zklive, Test: "TestJobsWaitForHeap",
+}, {
+	Name: "the end of states in memory", Why: "a projector keeps every job that it ever saw, up to a bound of many megabytes", Was: true,
+	At: "projections/internal/fold markStored", Do: []Op{Never("ended")},
+	Package: "projections/internal/fold", Test: "TestEndedStatesAreDropped",
 }}

@@ -7,7 +7,7 @@ var outbox = []Mutant{{
 	Package: zklive, Test: "TestClosedBucketTakesNothing",
 }, {
 	Name: "the mark that never goes back", Why: "a late leader brings the mark back, and what was removed counts as unsent", Was: true,
-	At: "eventstore/zklive (*outbox).Sent", Do: []Op{Call("Before", "($recv != $1)")},
+	At: "eventstore/zklive (*outbox).MoveMark", Do: []Op{Call("Before", "($recv != $1)")},
 	Package: zklive, Test: "TestConformance/outbox/plain/mark",
 }, {
 	Name: "the mark that stays before what is held", Why: "an event that is not in the log counts as sent, and is removed",
@@ -19,7 +19,7 @@ var outbox = []Mutant{{
 	Package: zklive, Test: "TestHints/one_lost",
 }, {
 	Name: "the second read before an alarm", Why: "events that overtook each other hold their job for a minute, and raise an alarm",
-	At: "eventstore/relay (*shard).doubt", Do: []Op{Always("doubts")},
+	At: "eventstore/relay (*shard).suspectGap", Do: []Op{Always("gaps")},
 	Package: relay, Test: "TestRelayLooksTwiceBeforeAnAlarm",
 }, {
 	Name: "the relay that leaves no gap", Why: "version 3 follows version 1 in the log",
@@ -33,10 +33,26 @@ var outbox = []Mutant{{
 	Name: "the limits of the outbox", Why: "deposits are taken while nothing reaches the log",
 	At: "eventstore (*Pressure).room", Do: []Op{Never("LevelFull")},
 	Package: store, Test: "TestPressureByLevel",
+}, {
+	Name: "the batches that have ended, against queue_limit", Why: "completed and failed batches keep deposits out until they are deleted", Was: true,
+	At: "eventstore/zklive/internal/count (*Batches).Unended", Do: []Op{Expr("len(c.ended)", "0")},
+	Package: zklive, Test: "TestEndedBatchesFillNothing",
 }}
 
 // events: the log.
 var events = []Mutant{{
+	Name: "the format of tree and log", Why: "an old program serves what a newer one has changed",
+	At: "eventstore (Format).Check", Do: []Op{Never("FormatNow")},
+	Package: "cmd/accession/e2e", Test: "TestNewerFormat",
+}, {
+	Name: "the copy that each copy by type expects before it", Why: "two processes copy an event twice",
+	At: "eventstore/jslog (*Log).copyBatch", Do: []Op{Call("WithExpectLastSequence", "jetstream.WithExpectStream(c.Stream)")},
+	Package: jslog, Test: "TestCopyByType",
+}, {
+	Name: "the object in job.completed", Why: "an indexer needs the events before it",
+	At: "domain DecideJob", Do: []Op{Field("JobDone", "Object", "nil")},
+	Package: "cmd/internal/daemon", Test: "TestEventsStandAlone",
+}, {
 	Name: "the expected last sequence", Why: "a second relay writes an event again",
 	At: "eventstore/jslog (*Log).encode", Do: []Op{Never("ends")},
 	Package: jslog, Test: "TestConformance/expectation",
@@ -70,19 +86,31 @@ var events = []Mutant{{
 	Package: jslog, Test: "TestReadOfAnotherStream/its_end_written_anew",
 }, {
 	Name: "clean text", Why: "a NUL in a name holds up the tables",
-	At: "eventstore/codec prepare", Do: []Op{Never("dirty")},
+	At: "eventstore/codec Clean", Do: []Op{Never("dirty")},
 	Package: codec, Test: "TestCleanText",
 }, {
 	Name: "the check that a text is plain", Why: "text that JSON must escape breaks its event",
 	At: "eventstore/codec plain", Do: []Op{Never("' '")},
 	Package: codec, Test: "TestCleanText",
 }, {
+	Name: "NUL in the attributes of an event", Why: "a text that PostgreSQL refuses holds up the tables",
+	At: "eventstore/codec fromBody", Do: []Op{Never("validText")},
+	Package: codec, Test: "TestDecodeRefusesBodies/NUL",
+}, {
+	Name: "the content type of a message", Why: "an event of an older log cannot be read",
+	At: "eventstore/codec attributesOf", Do: []Op{Always("structuredMode")},
+	Package: codec, Test: "TestIdentify",
+}, {
+	Name: "the number in an event's id", Why: "an event is counted under another's id",
+	At: "eventstore/codec (attributes).envelope", Do: []Op{Never("ID", "r")},
+	Package: codec, Test: "TestDecodeRefusesBodies/subject",
+}, {
 	Name: "the limit of an event's size", Why: "an event that the log refuses holds its job for ever",
-	At: "eventstore/codec prepare", Do: []Op{Never("MaxEventBytes")},
+	At: "eventstore/codec Clean", Do: []Op{Never("MaxEventBytes")},
 	Package: codec, Test: "TestEncodeRefuses",
 }, {
 	Name: "the fence of a file's attempt", Why: "a worker that comes back ends its successor's attempt",
-	At: "domain (*fileDecider).fenced", Do: []Op{Never("Fence")},
+	At: "domain (*fileDecider).checkFence", Do: []Op{Never("Fence")},
 	Package: "domain", Test: "TestLateWorker",
 }}
 
@@ -101,11 +129,11 @@ var tables = []Mutant{{
 	Package: "projections", Test: "TestTwoProjectors",
 }, {
 	Name: "the lock before the fence", Why: "a projector that waited for a retry brings the counters of before back", Was: true,
-	At: "projections (*Projector).apply", Do: []Op{Text(" from accession.checkpoint where name = $1 for no key update", ""), DropArg("Exec", 2, "idle_in_transaction_session_timeout")},
+	At: "projections/internal/pgdb beginProjection", Do: []Op{Text("from accession.checkpoint where name = $1 for no key update", "where $1::text <> ''")},
 	Package: "projections", Test: "TestNothingIsRememberedBesideARetry",
 }, {
 	Name: "the limit of an idle transaction", Why: "a projector that was stopped keeps the next one from the tables",
-	At: "projections (*Projector).apply", Do: []Op{Text(", set_config('idle_in_transaction_session_timeout', '5s', true)", "")},
+	At: "projections/internal/pgdb beginProjection", Do: []Op{Text("'idle_in_transaction_session_timeout', '5s'", "'idle_in_transaction_session_timeout', '0'")},
 	Package: "projections", Test: "TestProjectorStoppedInTheMiddle",
 }, {
 	Name: "the check after a lost commit", Why: "a transaction that was written is written again",
@@ -121,7 +149,7 @@ var tables = []Mutant{{
 	Package: "projections", Test: "TestOtherStream/another_command",
 }, {
 	Name: "the aggregate of a poison event, held", Why: "what follows an event that cannot be applied is applied without it",
-	At: "projections (*Projector).divide", Do: []Op{Always("bad", "waits")},
+	At: "projections (*Projector).splitHeld", Do: []Op{Always("bad", "isHeld")},
 	Package: "projections", Test: "TestPoison",
 }, {
 	Name: "the deletion that says whether the batch went too", Why: "after a retry rows are not those of a rebuild", Was: true,
@@ -141,7 +169,7 @@ var tables = []Mutant{{
 	Package: "projections", Test: "TestPartitionsOfOtherTables",
 }, {
 	Name: "the difference that forbids a swap", Why: "a rebuild that differs replaces the tables",
-	At: "projections/rebuild (*rebuild).run", Do: []Op{Never("apart")},
+	At: "projections/rebuild (*rebuild).run", Do: []Op{Never("incomparable")},
 	Package: "projections", Test: "TestRebuildDiffers",
 }, {
 	Name: "the log that the index is of", Why: "tables of a log that was replaced leave events out of a replay", Was: true,

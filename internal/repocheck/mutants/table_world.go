@@ -25,8 +25,40 @@ var world = []Mutant{{
 	Package: "cmd/internal/store", Test: "TestPutIfAbsent",
 }, {
 	Name: "one winner among a job's claims", Why: "the files of two claims are mixed",
-	At: "cmd/internal/store (*Claim).Win", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
+	At: "cmd/internal/store (*Claim).Commit", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
 	Package: "cmd/internal/store", Test: "TestOneClaimWins",
+}, {
+	Name: "the collection of an identifier", Why: "a deposit writes a version of another collection's object",
+	At: "cmd/internal/record (*Records).UseIdentifier", Do: []Op{Never("kept", "Collection")},
+	Package: daemon, Test: "TestForeignIdentifiers",
+}, {
+	Name: "the names that jobs are given", Why: "a deposit takes the name of a later job's object",
+	At: "cmd/internal/daemon/naming (*Task).given", Do: []Op{Call("Mintable", "false")},
+	Package: daemon, Test: "TestForeignIdentifiers",
+}, {
+	Name: "the order of the jobs of an object", Why: "a later job's version comes before an earlier one's",
+	At: "cmd/internal/daemon/order (*Jobs).Before", Do: []Op{Always("stands")},
+	Package: daemon, Test: "TestWaitingJobLooksAgain",
+}, {
+	Name: "the settled place of a job with a version", Why: "two jobs of an object wait for each other",
+	At: "cmd/internal/daemon/order (*Jobs).Before", Do: []Op{Never("version")},
+	Package: "cmd/internal/daemon/order", Test: "TestWaitsForNone",
+}, {
+	Name: "the look at the job of an object entry", Why: "an entry that an older program left keeps a job waiting for ever",
+	At: "cmd/internal/daemon/order (*Jobs).stands", Do: []Op{Expr("at.State.SameObject(j)", `at.State.ID != ""`)},
+	Package: "cmd/internal/daemon/order", Test: "TestWaitsForNone",
+}, {
+	Name: "the object entry of a requeued job", Why: "a later job overtakes it",
+	At: "eventstore/zklive/internal/layout (Root).objectEntries", Do: []Op{Drop("Create")},
+	Package: "eventstore/zklive/internal/layout", Test: "TestObjectEntriesOfEveryRow",
+}, {
+	Name: "the minted name that a dead worker wrote to the job", Why: "it is never known to exist, and verify finds it missing",
+	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Call("confirmReserved", "nil")},
+	Package: daemon, Test: "TestMintedNameIsConfirmed/ConfirmIdentifier",
+}, {
+	Name: "the minted name that a dead worker bound", Why: "the object passes for one that was there before, and its name is never known to exist",
+	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Expr("known != own", "true")},
+	Package: daemon, Test: "TestMintedNameIsConfirmed/BindLocalID",
 }, {
 	Name: "the look into the inventory before an insert", Why: "a step that starts over fails, or records twice",
 	At: "cmd/internal/record (*Records).RecordObject", Do: []Op{Never("ManifestSha256")},
@@ -44,6 +76,22 @@ var world = []Mutant{{
 	At: "cmd/internal/notify request", Do: []Op{Drop("Idempotency-Key")},
 	Package: "cmd/internal/notify", Test: "TestCallback",
 }, {
+	Name: "the batch that an idempotency key had first", Why: "two requests at the same moment make two batches",
+	At: "cmd/internal/record (*Records).KeepCommand", Do: []Op{Before("row.BatchID, row.InputSha256 = string(c.Batch), c.InputSHA256", "wrap")},
+	Package: record, Test: "TestKeepCommand",
+}, {
+	Name: "the look for the batch of an idempotency key", Why: "a deposit whose answer was lost is refused when it is repeated",
+	At: "cmd/internal/app (*once).accepted", Do: []Op{Always("before")},
+	Package: e2e, Test: "TestDepositUnderAKeyKilledAtEachStep",
+}, {
+	Name: "the look for the batch of an idempotency key in the log", Why: "a deposit is made again when its batch was cleaned up",
+	At: "cmd/internal/app (*once).fromHistory", Do: []Op{Always("ok")},
+	Package: e2e, Test: "TestDepositUnderAKey",
+}, {
+	Name: "what was deposited under an idempotency key", Why: "another deposit under the key is swallowed",
+	At: "cmd/internal/app (*once).reserve", Do: []Op{Skip("Refused")},
+	Package: e2e, Test: "TestDepositUnderAKey",
+}, {
 	Name: "the promises of other processes", Why: "two processes promise the same working space",
 	At: "cmd/internal/daemon/space (*Account).count", Do: []Op{Drop("unread")},
 	Package: daemon, Test: "TestTwoProcessesShareSpace",
@@ -57,7 +105,7 @@ var world = []Mutant{{
 	Package: e2e, Test: "TestFaultsOfOneServer",
 }, {
 	Name: "the note that a callback was delivered", Why: "a worker that takes over calls back again",
-	At: "cmd/internal/daemon deliver", Do: []Op{Never("DeliveryDelivered")},
+	At: "cmd/internal/daemon/delivery Make", Do: []Op{Never("DeliveryDelivered")},
 	Package: daemon, Test: "TestCallbackIsNotRepeated",
 }, {
 	Name: "the guard of addresses", Why: "a manifest makes the service ask its own network",
@@ -84,6 +132,26 @@ var world = []Mutant{{
 	At: "domain/manifest CheckName", Do: []Op{Never(`".."`)},
 	Package: "domain/manifest", Test: "TestCheckName",
 }, {
+	Name: "the turns of submitters", Why: "all deposits of one submitter come before the first of the next",
+	At: "domain/fair (*lap).served", Do: []Op{First("return")},
+	Package: "domain/fair", Test: "TestTurns",
+}, {
+	Name: "the submitter of a batch that is half known", Why: "a batch comes before the older ones of its submitter", Was: true,
+	At: "eventstore/zklive (*batchIndex).open", Do: []Op{Call("enter", "ix.add(fair.Item{ID: string($1)})")},
+	Package: zklive, Test: "TestConformance/claims/plain/batch_half_known",
+}, {
+	Name: "the workers that are kept for others", Why: "the servers of one submitter hold all workers of a state",
+	At: "domain/fair (Share).May", Do: []Op{Never("holds")},
+	Package: "domain/fair", Test: "TestShare",
+}, {
+	Name: "the gate in front of a daemon", Why: "the share of a submitter and of a server is counted, and keeps nothing waiting",
+	At: "cmd/internal/daemon (*Runner).place", Do: []Op{Always("Shared")},
+	Package: daemon, Test: "TestHostileCrowd/GET_hangs,_1", Hangs: true,
+}, {
+	Name: "the deadline of an object store", Why: "an object store that hangs holds a worker for ever",
+	At: "cmd/internal/daemon/payload (*Source).InTime", Do: []Op{Arg("WithTimeout", 1, "1000*limit")},
+	Package: daemon, Test: "TestStoreThatHangsIsLeft/hangs", Hangs: true,
+}, {
 	Name: "the limit of dying workers", Why: "a job that kills its workers is tried for ever",
 	At: "cmd/internal/daemon (*turn).outcome", Do: []Op{Never("maxClaims")},
 	Package: daemon, Test: "TestClaimsUsedUp",
@@ -100,31 +168,75 @@ var bugs = []Mutant{{
 	Package: zklive, Test: "TestLostClaimLeavesTheLockOfAnother",
 }, {
 	Name: "a lock given back after a commit with an unknown outcome", Why: "the commit has ended the claim, and the lock is another's by now", Was: true,
-	At: "eventstore/zklive (*claims).Release", Do: []Op{Never("doubted")},
+	At: "eventstore/zklive (*claims).Release", Do: []Op{Never("unknown")},
 	Package: zklive, Test: "TestDoubtfulCommitLeavesTheLockOfAnother",
 }, {
 	Name: "a process that leads a shard twice", Why: "two relays of one process publish the same", Was: true,
 	At: "eventstore/zklive (*leaders).slot", Do: []Op{Arg("make", 1, "2")},
 	Package: zklive, Test: "TestConformance/outbox/plain/lead",
 }, {
+	Name: "what an operator alone may end", Why: "a daemon fails a job that waits for its turn",
+	At: "domain DecideJob", Do: []Op{Never("RowCancel")},
+	Package: "domain", Test: "TestJobPairs",
+}, {
+	Name: "the end of what has ended", Why: "a completed job fails, and its object counts as lost",
+	At: "domain fromManyStates", Do: []Op{Always("SubProcessing")},
+	Package: "domain", Test: "TestJobPairs",
+}, {
+	Name: "the version that an update starts from", Why: "an update drops the files that it does not name",
+	At: "cmd/internal/daemon (*steps).writeVersion", Do: []Op{Expr("j.Configuration.SubmissionMode == modeUpdate", "false")},
+	Package: daemon, Test: "TestAddAndUpdate",
+}, {
+	Name: "the version that an interrupted update started from", Why: "a step that starts over stores other files than its first try",
+	At: "cmd/internal/daemon (*steps).writeVersion", Do: []Op{Drop("had", "Base")},
+	Package: daemon, Test: "TestAddAndUpdate",
+}, {
+	Name: "the names that an update replaces", Why: "a version has two files of one name",
+	At: "cmd/internal/daemon/version Updated", Do: []Op{Drop("gone", "f")},
+	Package: daemon, Test: "TestAddAndUpdate",
+}, {
+	Name: "the deletion list of an update", Why: "what a depositor took out stays in the object",
+	At: "cmd/internal/daemon/version Updated", Do: []Op{Drop("gone", "name")},
+	Package: daemon, Test: "TestAddAndUpdate",
+}, {
+	Name: "the deadline of a request for a manifest", Why: "a server that sends a manifest byte by byte keeps a worker from the deposits of others",
+	At: "cmd/internal/daemon/payload (*Source).FetchManifest", Do: []Op{Field("Limits", "Timeout", "0")},
+	Package: daemon, Test: "TestManifestHasADeadline",
+}, {
+	Name: "the place of work that was released", Why: "work that fails again and again is tried before the work of others each time",
+	At: "eventstore/zklive (*index).restore", Do: []Op{Drop("Behind")},
+	Package: zklive, Test: "TestReleasedWorkComesBehind",
+}, {
+	Name: "an attempt that is given back", Why: "a stop of the service uses the attempts at files up",
+	At: "domain (*fileDecider).fail", Do: []Op{Drop("giveBack")},
+	Package: "domain", Test: "TestUncounted",
+}, {
 	Name: "a sleeper that ends its successor's attempts", Why: "a worker that wakes up takes the attempts that it sees for those of a dead one", Was: true,
 	At: "cmd/internal/daemon (*fileStates).endLost", Do: []Op{Call("Confirm", "error(nil)")},
 	Package: daemon, Test: "TestSleeperLeavesTheSuccessorsAttemptsAlone",
 }, {
 	Name: "files as they are remembered", Why: "a step is given up because of files that another process has long downloaded", Was: true,
-	At: "cmd/internal/daemon (*steps).fileStates", Do: []Op{Call("Fresh", "$recv.Files($1, $2)")},
+	At: "cmd/internal/daemon (*steps).readStates", Do: []Op{Call("Fresh", "$recv.Files($1, $2)")},
 	Package: daemon, Test: "TestStepsOfAJobInSeveralProcesses",
+}, {
+	Name: "a download that takes the reserve of the disk", Why: "what a server sends beyond its promise leaves no space for others",
+	At: "cmd/internal/daemon (*reserved).Write", Do: []Op{Never("due")},
+	Package: daemon, Test: "TestDownloadStopsAtTheReserve",
+}, {
+	Name: "manifests without a common budget", Why: "sixteen large manifests at once take 3 GB",
+	At: "cmd/internal/daemon/payload (*lease).take", Do: []Op{Never("most")},
+	Package: "cmd/internal/daemon/payload", Test: "TestMemoryOfManifests",
 }, {
 	Name: "a killed PostgreSQL that is started too early", Why: "it finds the memory of the one before in use, and ends", Was: true,
 	At: "cmd/internal/stack (*member).run", Do: []Op{Call("busy", "($0 && false)")},
 	Package: "cmd/internal/stack", Test: "TestKilledPostgresIsWaitedFor",
 }, {
 	Name: "a mail's key that changes with what is noted of its batch", Why: "a report that is made again is mailed again", Was: true,
-	At: "cmd/internal/daemon (*steps).mailReport", Do: []Op{Expr(`string(r.Batch)+"/"+aboutReport`, `fmt.Sprintf("%s/%d", r.Batch, t.Batch.Version)`)},
+	At: "cmd/internal/daemon (*steps).mailReport", Do: []Op{Expr(`string(r.Batch)+"/"+delivery.Report`, `fmt.Sprintf("%s/%d", r.Batch, t.Batch.Version)`)},
 	Package: daemon, Test: "TestOneMailAReport",
 }, {
 	Name: "the key of a report that is sent again and whose end is unknown", Why: "an operator who asks once more after a crash sends a second mail",
-	At: "cmd/internal/daemon (Again).Prepare", Do: []Op{Always("DeliveryDelivered")},
+	At: "cmd/internal/daemon/delivery (Resender).Prepare", Do: []Op{Always("DeliveryDelivered")},
 	Package: daemon, Test: "TestReportAgain",
 }, {
 	Name: "a claim that is handed back and counts as a worker that died", Why: "a job that often waits is stopped", Was: true,
@@ -132,7 +244,7 @@ var bugs = []Mutant{{
 	Package: zklive, Test: "TestConformance/claims/plain/attempts",
 }, {
 	Name: "a command's id that is cleaned in its event alone", Why: "the command, sent again, is not known", Was: true,
-	At: "eventstore (*Handler).complete", Do: []Op{Drop("CleanText")},
+	At: "eventstore (*Handler).ensureCommandID", Do: []Op{Drop("CleanText")},
 	Package: store, Test: "TestHandlerCleansText",
 }, {
 	Name: "an epoch whose answer was lost", Why: "a restore ends in the middle", Was: true,
@@ -140,19 +252,19 @@ var bugs = []Mutant{{
 	Package: zklive, Test: "TestLostKinds/first_try",
 }, {
 	Name: "a worker whose registration's answer was lost", Why: "a process waits for ever for its own worker", Was: true,
-	At: "eventstore/zklive/internal/session (*Session).arrive", Do: []Op{Always("ErrNodeExists")},
+	At: "eventstore/zklive/internal/session (*Session).registerWorker", Do: []Op{Always("ErrNodeExists")},
 	Package: zklive, Test: "TestLostKinds/first_try", Hangs: true,
 }, {
 	Name: "what others have built on the tables", Why: "a rebuild drops their views with the old tables", Was: true,
-	At: "projections/rebuild (*rebuild).depended", Do: []Op{Skip("DependentsError")},
+	At: "projections/rebuild (*rebuild).checkDependents", Do: []Op{Skip("DependentsError")},
 	Package: "projections", Test: "TestDependents",
 }, {
 	Name: "a sync that was refused because of its path", Why: "what was written is not seen by who looks for it", Was: true,
 	At: "eventstore/zklive/internal/session (*Conn).Sync", Do: []Op{Arg("Or", 0, `$0+"/"`)},
-	Package: zklive, Test: "TestLostKinds/first_try", Hangs: true,
+	Package: zklive, Test: "TestLostKinds", Hangs: true,
 }, {
 	Name: "work that was lost with a session and not offered again", Why: "a process that is alone leaves it until it is restarted", Was: true,
-	At: "eventstore/zklive/internal/session (*Session).arrive", Do: []Op{Drop("Began")},
+	At: "eventstore/zklive/internal/session (*Session).registerWorker", Do: []Op{Drop("OnBegin")},
 	Package: zklive, Test: "TestConformance/claims/plain/expired_alone", Hangs: true,
 }, {
 	Name: "a promise that ends while free space is looked for", Why: "space that a job is about to fill is promised to another",
@@ -160,7 +272,7 @@ var bugs = []Mutant{{
 	Package: "cmd/internal/daemon/space", Test: "TestSpaceIsLookedForBesideOthers",
 }, {
 	Name: "forgetting the jobs of a cleaned batch", Why: "a process keeps something of each job there ever was", Was: true,
-	At: "eventstore/zklive (*remover).job", Do: []Op{Drop("jobs", "forget")},
+	At: "eventstore/zklive (*remover).removeJob", Do: []Op{Drop("jobs", "forget")},
 	Package: "eventstore/zklive", Test: "TestCleanedJobsAreForgotten",
 }, {
 	Name: "a repair before all events are in the log", Why: "it loses those that wait in the outbox, and the log is offered two events of one version", Was: true,
@@ -175,7 +287,63 @@ var bugs = []Mutant{{
 	At: "cmd/internal/consistency (*checker).removal", Do: []Op{Always("NodeWrong", "StatusWrong", "NodeMissing")},
 	Package: e2e, Test: "TestVerifyTellsWhatStopsARemoval",
 }, {
+	Name: "the end of the working files of failed jobs", Why: "they fill the disk", Was: true,
+	At: "cmd/internal/daemon (*Runner).failedLongAgo", Do: []Op{Never("Sub")},
+	Package: daemon, Test: "TestFilesOfFailedJobsGo",
+}, {
+	Name: "the time for which the working files of failed jobs stay", Why: "a job that is requeued finds none",
+	At: "cmd/internal/daemon (*Runner).failedLongAgo", Do: []Op{Always("Sub")},
+	Package: daemon, Test: "TestFilesOfFailedJobsGo",
+}, {
+	Name: "the working files of jobs that have not failed", Why: "they go while the job waits for its worker",
+	At: "cmd/internal/daemon (*Runner).failedLongAgo", Do: []Op{Always("JobFailed")},
+	Package: daemon, Test: "TestFilesOfFailedJobsGo",
+}, {
 	Name: "strays, children before parents", Why: "a node that belongs to nothing stays as long as others are below it",
 	At: "cmd/internal/consistency Repair", Do: []Op{Return("-($0)", "Count")},
 	Package: e2e, Test: "TestVerifyFindsAndRepairsEveryDamage",
+}, {
+	Name: "nodes beside those of the tree", Why: "what another program left among the workers stops every restore, and no check finds it", Was: true,
+	At: "eventstore/zklive/recovery (*surveyor).foreign", Do: []Op{Never("is")},
+	Package: e2e, Test: "TestVerifyReportsForeignNodes",
+}, {
+	Name: "the events of a history that wait in the outbox", Why: "what no relay has sent yet is called lost, and a restore of the log is advised", Was: true,
+	At: "cmd/internal/consistency (*checker).withUnsent", Do: []Op{Never("Version", "len")},
+	Package: e2e, Test: "TestVerifySeesDamagedTables",
+}, {
+	Name: "a directory of others, refused", Why: "who can write a stack's directory chooses what is started and removed", Was: true,
+	At: "cmd/internal/stack trusted", Do: []Op{Never("Perm")},
+	Package: "cmd/internal/stack", Test: "TestNothingOfOthersIsTrusted",
+}, {
+	Name: "a place that a state file names, refused", Why: "a state file lets any directory be removed", Was: true,
+	At: "cmd/internal/stack (state).checkPostgres", Do: []Op{Never("apartPrefix", "Geteuid")},
+	Package: "cmd/internal/stack", Test: "TestNothingOfOthersIsTrusted",
+}, {
+	Name: "a redirect that is no URL, not quoted", Why: "the log has the secret of a signed URL", Was: true,
+	At: "cmd/internal/fetch classify", Do: []Op{Never("badLocation")},
+	Package: fetch, Test: "TestNoAnswerIsQuoted",
+}, {
+	Name: "a setting that is no URL, hidden", Why: "every command shows the password of a setting in another form", Was: true,
+	At: "cmd/internal/config redactURL", Do: []Op{Never("ContainsAny", "Host")},
+	Package: "cmd/internal/config", Test: "TestNoFaultShowsASecret",
+}, {
+	Name: "the digest of a stored file", Why: "bytes that have changed in the store are called stored",
+	At: "cmd/internal/audit CheckFile", Do: []Op{Never("SHA256", "read")},
+	Package: e2e, Test: "TestVerifyFindsDamagedObjects",
+}, {
+	Name: "the manifest's own digest", Why: "the inventory is made again from a manifest that was altered",
+	At: "cmd/internal/audit readManifest", Do: []Op{Never("digest")},
+	Package: e2e, Test: "TestVerifyFindsDamagedObjects",
+}, {
+	Name: "the reservation of a version that is stored", Why: "with an older dump of the records two jobs get one version",
+	At: "cmd/internal/audit (*checker).kept", Do: []Op{Never("Reserved")},
+	Package: e2e, Test: "TestVerifyFindsAndRepairsTheInventory",
+}, {
+	Name: "older records and stores, not asked for", Why: "jobs get versions that are in use, and what is stored since the copy is not missed",
+	At: "cmd/internal/consistency (Opening).Check", Do: []Op{Never("all")},
+	Package: e2e, Test: "TestOlderCopiesAreRefused",
+}, {
+	Name: "the comparison before a new mark", Why: "the marks of a running service hide that a server was put back under it",
+	At: "cmd/internal/consistency (HighWater).Raise", Do: []Op{Never("all")},
+	Package: "cmd/internal/consistency", Test: "TestHighWaterFindsOlderCopies",
 }}

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/accession-ingest/accession/internal/repocheck"
 )
 
 // slowestShown is the length of the list of slow tests.
@@ -36,16 +39,23 @@ type timing struct {
 	took time.Duration
 }
 
+// failure is a test that failed, and what is repeated of it at the end.
+type failure struct {
+	test
+	said []string
+}
+
 // report gathers the stream. A test's output is held back until its result is
 // known, so that passing tests stay silent and parallel failures do not mix.
 type report struct {
 	out     io.Writer
+	source  fs.FS // of the module
 	pending map[test][]string
 	slow    []timing
 	open    map[string]bool // packages that started and have not ended
 	lines   []string        // the last line of each package that has tests
 	passed  int
-	failed  []test
+	failed  []failure
 	skipped []test
 	broken  bool // a package failed, by a test or on its own
 }
@@ -53,8 +63,8 @@ type report struct {
 // run copies the interesting part of the stream to out as it comes, then adds the
 // summary. It reports whether everything was tried and passed; an error means
 // that the stream could not be read or the report not written.
-func run(in io.Reader, out *bufio.Writer) (bool, error) {
-	r := &report{out: out, pending: map[test][]string{}, open: map[string]bool{}}
+func run(in io.Reader, out *bufio.Writer, source fs.FS) (bool, error) {
+	r := &report{out: out, source: source, pending: map[test][]string{}, open: map[string]bool{}}
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
@@ -109,7 +119,8 @@ func (r *report) endTest(t test, e event) {
 	case "pass":
 		r.passed++
 	case "fail":
-		r.failed = append(r.failed, t)
+		dir := strings.TrimPrefix(strings.TrimPrefix(t.pkg, repocheck.Module), "/")
+		r.failed = append(r.failed, failure{t, messages(r.source, dir, r.pending[t])})
 		r.show(t)
 	case "skip":
 		r.skipped = append(r.skipped, t)
@@ -162,28 +173,32 @@ func (r *report) show(t test) {
 	}
 }
 
+// summary ends with what went wrong, so that a log of which only the end is kept says so.
 func (r *report) summary() {
 	slices.SortStableFunc(r.slow, func(a, b timing) int { return int(b.took - a.took) })
 	fmt.Fprintf(r.out, "\nslowest tests\n")
 	for _, s := range r.slow[:min(slowestShown, len(r.slow))] {
 		fmt.Fprintf(r.out, "%9.2fs  %s  %s\n", s.took.Seconds(), s.name, s.pkg)
 	}
+	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped in %d packages\n\n",
+		r.passed, len(r.failed), len(r.skipped), len(r.lines))
+	for _, line := range r.lines {
+		fmt.Fprint(r.out, line)
+	}
 	for _, t := range r.skipped {
 		fmt.Fprintf(r.out, "skipped, which counts as failed: %s  %s\n", t.name, t.pkg)
 	}
 	for _, t := range r.failed {
 		fmt.Fprintf(r.out, "failed: %s  %s\n", t.name, t.pkg)
+		for _, line := range t.said {
+			fmt.Fprintln(r.out, line)
+		}
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(r.open)) {
 		fmt.Fprintf(r.out, "cut off before its end: %s\n", pkg)
 	}
 	if r.passed+len(r.failed)+len(r.skipped) == 0 {
 		fmt.Fprintln(r.out, "no test ran, which counts as failed")
-	}
-	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped in %d packages\n\n",
-		r.passed, len(r.failed), len(r.skipped), len(r.lines))
-	for _, line := range r.lines {
-		fmt.Fprint(r.out, line)
 	}
 	if !r.kept() {
 		fmt.Fprintln(r.out, "FAIL")

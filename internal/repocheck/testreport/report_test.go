@@ -2,8 +2,15 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/accession-ingest/accession/internal/repocheck"
 )
 
 const (
@@ -40,7 +47,7 @@ func TestReport(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			kept, err := run(strings.NewReader(c.stream), bufio.NewWriter(&out))
+			kept, err := run(strings.NewReader(c.stream), bufio.NewWriter(&out), fstest.MapFS{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,6 +67,66 @@ func TestReport(t *testing.T) {
 			lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 			if last := lines[len(lines)-1]; last != c.last {
 				t.Errorf("last line %q, want %q", last, c.last)
+			}
+		})
+	}
+}
+
+// said is what a run prints after the last line of a package.
+func said(t *testing.T, source fstest.MapFS, output ...string) []string {
+	t.Helper()
+	pkg := repocheck.Module + "/p"
+	var stream strings.Builder
+	enc := json.NewEncoder(&stream)
+	all := []event{{Action: "start", Package: pkg}}
+	for _, line := range output {
+		all = append(all, event{Action: "output", Package: pkg, Test: "TestA", Output: line + "\n"})
+	}
+	closing := "FAIL\t" + pkg + "\t1.7s"
+	all = append(all, event{Action: "fail", Package: pkg, Test: "TestA"}, event{Action: "output", Package: pkg, Output: closing + "\n"}, event{Action: "fail", Package: pkg})
+	for _, e := range all {
+		if err := enc.Encode(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	if kept, err := run(strings.NewReader(stream.String()), bufio.NewWriter(&out), source); err != nil || kept {
+		t.Fatal(kept, err)
+	}
+	text := out.String()
+	return strings.Split(strings.TrimRight(text[strings.LastIndex(text, closing)+len(closing)+1:], "\n"), "\n")
+}
+
+// A log of which only the end is kept names the cause: the end has the messages of each
+// failed test, without what it logged before, between and behind them.
+func TestMessagesComeLast(t *testing.T) {
+	t.Parallel()
+	source := fstest.MapFS{"p/a_test.go": {Data: []byte("package p\n\tt.Log(a)\n\tt.Logf(b)\n\tt.Errorf(c)\n\tin.must(err)\n")}}
+	head := "failed: TestA  " + repocheck.Module + "/p"
+	var many, cut []string
+	for i := range 4 {
+		many = append(many, fmt.Sprintf("    a_test.go:4: message %d", i))
+		for n := range 100 {
+			many = append(many, fmt.Sprint("        line ", n))
+		}
+	}
+	cut = append(cut, head, "    a_test.go:4: message 0", "        line 0", "        line 1", "        line 2", "        line 3", "    … 5 lines more")
+	for i := 2; i < 4; i++ {
+		cut = append(cut, fmt.Sprintf("    a_test.go:4: message %d", i), "        line 0", "        line 1", "        line 2", "        line 3")
+	}
+	for name, c := range map[string]struct{ output, want []string }{
+		"without logs": {[]string{"=== RUN   TestA", "    a_test.go:2: a log", "        {its second line}", "    a_test.go:4: wrong", "        and why",
+			"    a_test.go:3: log of serve 1:", "        {a log}", "    a_test.go:5: away", "--- FAIL: TestA (0.1s)"},
+			[]string{head, "    a_test.go:4: wrong", "        and why", "    a_test.go:5: away", "FAIL"}},
+		"of a file that is not there": {[]string{"    b_test.go:2: wrong"}, []string{head, "    b_test.go:2: wrong", "FAIL"}},
+		"a panic":                     {[]string{"--- FAIL: TestA (0.1s)", "panic: out of range", "", "goroutine 1"}, []string{head, "panic: out of range", "", "goroutine 1", "FAIL"}},
+		"many":                        {many, append(cut, "FAIL")},
+		"long lines":                  {[]string{"    a_test.go:4: " + strings.Repeat("x", 10_000)}, []string{head, "    a_test.go:4: " + strings.Repeat("x", lineBytes-17), "FAIL"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, said(t, source, c.output...)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Claims judges the claims of batches and jobs, from the writes to one root in their
+// Claims checks the claims of batches and jobs, from the writes to one root in their
 // order, the first included:
 //
 //   - of a batch or job there is one lock at a time, and no session removes another's, unless
-//     it is held in the name of a worker that is not there;
+//     the worker that holds it is not registered;
 //   - a daemon changes a batch or job only under the lock, in the session that holds
 //     it;
 //   - all that is written under one lock is one piece of work, and a piece of work
 //     writes under one lock only. Pieces of work are told apart by their traces, so
 //     that two goroutines of one session cannot pass for one;
-//   - each aggregate's events are numbered from 1 without hole or double.
+//   - each aggregate's events are numbered from 1 without gaps or duplicates.
 type Claims struct {
 	locks    map[string]*lock
-	workers  map[string]int64 // those who are registered, and their sessions
+	workers  map[string]int64 // registered workers, and their sessions
 	traces   map[string]*lock // of every piece of work, and its lock
 	versions map[string]int64 // of each aggregate's last event
 	faults   []string
 	events   int
-	under    int
+	locked   int // events under a lock
 }
 
 // lock is one from when it was made until it was removed.
@@ -41,17 +41,17 @@ func NewClaims() *Claims {
 	return &Claims{locks: map[string]*lock{}, workers: map[string]int64{}, traces: map[string]*lock{}, versions: map[string]int64{}}
 }
 
-// Faults returns what must not have happened.
+// Faults returns the violations that were found.
 func (c *Claims) Faults() []string { return c.faults }
 
 // Seen returns how many events there were, and how many of them under a lock.
-func (c *Claims) Seen() (events, under int) { return c.events, c.under }
+func (c *Claims) Seen() (events, locked int) { return c.events, c.locked }
 
 func (c *Claims) fault(w Write, format string, args ...any) {
 	c.faults = append(c.faults, fmt.Sprintf("transaction %#x of session %#x: ", w.Zxid, w.Session)+fmt.Sprintf(format, args...))
 }
 
-// event is what matters here of one in the outbox.
+// event is the part of an event in the outbox that is checked.
 type event struct {
 	Type      string `json:"t"`
 	Aggregate string `json:"a"`
@@ -61,12 +61,12 @@ type event struct {
 	Trace     string `json:"tp"`
 }
 
-// Write judges the next one.
+// Write checks the next write.
 func (c *Claims) Write(w Write) {
 	// The proofs of a write, and what it records, come before what it does to locks.
 	for _, op := range w.Ops {
 		if op.Kind == Create && strings.HasPrefix(op.Path, "/outbox/") && strings.Contains(op.Path, "/e-") {
-			c.recorded(w, op)
+			c.checkEvents(w, op)
 		}
 	}
 	for _, op := range w.Ops {
@@ -74,7 +74,7 @@ func (c *Claims) Write(w Write) {
 		worker, isWorker := strings.CutPrefix(op.Path, "/workers/")
 		switch {
 		case op.Kind == CloseSession:
-			c.ended(w.Session)
+			c.endSession(w.Session)
 		case isWorker && op.Kind == Create:
 			c.workers[worker] = w.Session
 		case isWorker && op.Kind == Delete:
@@ -98,12 +98,12 @@ func (c *Claims) Write(w Write) {
 			delete(c.locks, op.Path)
 		}
 	}
-	c.handedOver(w)
+	c.handOver(w)
 }
 
-// handedOver begins a new claim where a job was handed over: its lock stays, and its
+// handOver begins a new claim where a job was handed over: its lock stays, and its
 // claims are counted anew.
-func (c *Claims) handedOver(w Write) {
+func (c *Claims) handOver(w Write) {
 	for _, op := range w.Ops {
 		job, is := strings.CutSuffix(op.Path, "/claims")
 		held := c.locks[job+"/lock"]
@@ -113,8 +113,8 @@ func (c *Claims) handedOver(w Write) {
 	}
 }
 
-// ended removes what was a session's.
-func (c *Claims) ended(session int64) {
+// endSession removes the locks and workers of a session.
+func (c *Claims) endSession(session int64) {
 	for path, l := range c.locks {
 		if l.session == session {
 			delete(c.locks, path)
@@ -127,8 +127,8 @@ func (c *Claims) ended(session int64) {
 	}
 }
 
-// recorded judges the events of one node of the outbox.
-func (c *Claims) recorded(w Write, op Op) {
+// checkEvents checks the events of one node of the outbox.
+func (c *Claims) checkEvents(w Write, op Op) {
 	var events []event
 	if err := json.Unmarshal(op.Data, &events); err != nil {
 		c.fault(w, "%s: %v", op.Path, err)
@@ -144,23 +144,23 @@ func (c *Claims) recorded(w Write, op Op) {
 		if path == "" {
 			continue
 		}
-		c.under++
+		c.locked++
 		held := c.locks[path]
 		if held == nil || held.session != w.Session {
 			c.fault(w, "%s writes %s number %d (%s) and does not hold %s", e.Actor, e.Aggregate, e.Version, e.Type, path)
 			continue
 		}
-		c.traced(w, e, held)
+		c.checkTrace(w, e, held)
 	}
 }
 
-// traced holds against each other the pieces of work under one lock, and the locks of
-// one piece of work.
-func (c *Claims) traced(w Write, e event, held *lock) {
+// checkTrace checks that one piece of work writes under one lock only, and that all that
+// is written under one lock is of one piece of work.
+func (c *Claims) checkTrace(w Write, e event, held *lock) {
 	before, known := c.traces[e.Trace]
 	switch {
 	case e.Trace == "":
-		c.fault(w, "%s number %d (%s) does not tell its piece of work", e.Aggregate, e.Version, e.Type)
+		c.fault(w, "%s number %d (%s) has no trace", e.Aggregate, e.Version, e.Type)
 	case known && before != held:
 		c.fault(w, "%s number %d (%s) is written under the lock of %#x by work that began under that of %#x: a late write", e.Aggregate, e.Version, e.Type, held.zxid, before.zxid)
 	case held.trace != "" && held.trace != e.Trace:
@@ -170,7 +170,7 @@ func (c *Claims) traced(w Write, e event, held *lock) {
 }
 
 // claimOf names the lock under which an event must be written, "" = none. A batch goes
-// to its report, and the fate of a message is noted, when the claim has ended.
+// to its report, and the delivery of a message is recorded, after the claim has ended.
 func claimOf(e event) string {
 	kind, id, _ := strings.Cut(e.Aggregate, "/")
 	daemon, is := strings.CutPrefix(e.Actor, "daemon/")

@@ -74,7 +74,7 @@ func TestClaims(t *testing.T) {
 			by(first, writes(2, "a"))}, "a late write"},
 		"a hole":          {[]step{by(first, locks()), by(first, writes(2, "a"))}, "number 2 (job.estimated) follows number 0"},
 		"a lost update":   {[]step{by(first, locks()), by(first, writes(1, "a")), by(first, writes(1, "a"))}, "follows number 1"},
-		"without a trace": {[]step{by(first, locks()), by(first, writes(1, ""))}, "does not tell its piece of work"},
+		"without a trace": {[]step{by(first, locks()), by(first, writes(1, ""))}, "has no trace"},
 		"a lasting lock":  {[]step{by(first, history.Op{Kind: history.Create, Path: theLock})}, "outlives its session"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,7 @@ type state struct {
 }
 
 // registers are compare-and-set registers: each write follows the one before it, each
-// look sees the last write.
+// read returns the last write.
 var registers = porcupine.Model{
 	Init: func() any { return state{} },
 	Step: func(s, in, _ any) (bool, any) {
@@ -59,15 +59,15 @@ var registers = porcupine.Model{
 	},
 }
 
-// checkTime bounds how long one register is looked at.
+// checkTime bounds the check of one register.
 const checkTime = 30 * time.Second
 
-// Linearizable looks for an order of all accesses to each register in which every one
+// Linearizable searches an order of all accesses to each register in which every one
 // is legal, and which agrees with their times. It returns the registers for which there
 // is none, each with its accesses.
 func Linearizable(all []Access) (faults []string) {
 	parts := map[string][]porcupine.Operation{}
-	for i, a := range telling(all) {
+	for i, a := range decisive(all) {
 		parts[a.Of] = append(parts[a.Of], porcupine.Operation{ClientId: i, Input: a, Call: a.Begun.UnixNano(), Return: a.Ended.UnixNano()})
 	}
 	for _, of := range slices.Sorted(maps.Keys(parts)) {
@@ -86,10 +86,10 @@ func Linearizable(all []Access) (faults []string) {
 	return faults
 }
 
-// telling leaves out looks that say nothing new. Of all looks at one value the one that
+// decisive leaves out reads that add nothing. Of all reads of one value the one that
 // ended first says how early it was there, the one that began last how late; it was there
-// in between. What is not there may be so before and after: such looks all stay.
-func telling(all []Access) []Access {
+// in between. An absent value may be absent before and after: such reads are all kept.
+func decisive(all []Access) []Access {
 	type value struct {
 		of string
 		Value

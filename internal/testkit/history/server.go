@@ -17,10 +17,10 @@ var (
 
 // Server asks a ZooKeeper where it keeps its log, and for its last transaction.
 func Server(ctx context.Context, address string) (dir string, zxid int64, err error) {
-	if dir, err = ask(ctx, address, "conf", logDir); err != nil {
+	if dir, err = query(ctx, address, "conf", logDir); err != nil {
 		return "", 0, err
 	}
-	text, err := ask(ctx, address, "srvr", lastZxid)
+	text, err := query(ctx, address, "srvr", lastZxid)
 	if err != nil {
 		return "", 0, err
 	}
@@ -28,7 +28,7 @@ func Server(ctx context.Context, address string) (dir string, zxid int64, err er
 	return dir, zxid, err
 }
 
-func ask(ctx context.Context, address, word string, what *regexp.Regexp) (string, error) {
+func query(ctx context.Context, address, command string, pattern *regexp.Regexp) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -40,16 +40,16 @@ func ask(ctx context.Context, address, word string, what *regexp.Regexp) (string
 			return "", err
 		}
 	}
-	if _, err := io.WriteString(conn, word); err != nil {
+	if _, err := io.WriteString(conn, command); err != nil {
 		return "", err
 	}
 	answer, err := io.ReadAll(io.LimitReader(conn, 1<<16))
 	if err != nil {
 		return "", err
 	}
-	found := what.FindSubmatch(answer)
+	found := pattern.FindSubmatch(answer)
 	if found == nil {
-		return "", fmt.Errorf("ZooKeeper answered %s with %q", word, answer)
+		return "", fmt.Errorf("ZooKeeper answered %s with %q", command, answer)
 	}
 	return strings.TrimSpace(string(found[1])), nil
 }

@@ -21,7 +21,7 @@ func TestReadLog(t *testing.T) {
 	if server == "" {
 		t.Fatal("ACCESSION_TEST_ZOOKEEPER is not set: run the tests through `make test` or `accession stack exec -- go test ./...`")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	connect := func() *zk.Conn {
 		conn, _, err := zk.Connect([]string{server}, 10*time.Second, zk.WithLogInfo(false))

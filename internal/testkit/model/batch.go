@@ -58,7 +58,10 @@ func (w *Workflow) DoBatch(b *Batch, command string, rows int, by By) Answer {
 		ok, alone = b.State == "held" || b.State == "failed" && !w.busy(b), true
 		row = "B11"
 	case "clean":
-		ok, alone, row, after.Cleaned = b.State == "completed", true, "B13", true
+		ok, alone, row, after.Cleaned = b.State == "completed" || b.State == "failed" && processing == 0, true, "B13", true
+		if b.State == "failed" {
+			row = "B14"
+		}
 	}
 	switch {
 	case !ok:

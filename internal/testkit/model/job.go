@@ -1,5 +1,11 @@
 package model
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 // By is who asks: the claim under which it is done, "" = an operator or the program
 // itself without one; and whether work goes on under the claim.
 type By struct {
@@ -25,8 +31,9 @@ func (w *Workflow) Do(j *Job, command string, priority int, by By) Answer {
 	case is:
 		ok = command != "accept" && command != "release" || !w.Held[j.Batch.Collection]
 		if command == "requeue" || command == "delete" {
-			ok = open(j.Batch)
+			ok = open(j.Batch) && (command == "delete" || !j.Faulty)
 		}
+		after.Faulty = j.Faulty || command == "fail" && j.State == "pending"
 		if command == "estimate" || command == "download" {
 			after.Priority = priority
 		}
@@ -58,7 +65,8 @@ func (w *Workflow) Do(j *Job, command string, priority int, by By) Answer {
 // row finds what a command does to the job as it is.
 func (j *Job) row(command string) (JobRow, bool) {
 	for _, r := range JobRows {
-		if r.Command == command && r.From == j.State && (r.After == "" || r.After == j.Last) && (!r.Cleaned || !j.Cleaned) {
+		if r.Command == command && slices.Contains(strings.Fields(r.From), j.State) &&
+			(r.After == "" || slices.Contains(strings.Fields(r.After), cmp.Or(j.Last, "null"))) && (!r.Cleaned || !j.Cleaned) {
 			return r, true
 		}
 	}
@@ -81,12 +89,5 @@ func (j *Job) take(r JobRow) {
 // open reports whether a job of the batch may be requeued or deleted.
 func open(b *Batch) bool { return b.State == "processing" || b.State == "failed" }
 
-// HandOver claims a job that has just moved, for the next state's work, if nothing in
-// that queue goes before it.
-func (w *Workflow) HandOver(j *Job, claim string) bool {
-	if w.NextJob(j.State) != j {
-		return false
-	}
-	j.Holder, j.Claims = claim, 1
-	return true
-}
+// HandOver claims a job that has just moved, for the next state's work.
+func (j *Job) HandOver(claim string) { j.Holder, j.Claims = claim, 1 }

@@ -28,14 +28,15 @@ var BatchRows = map[string]BatchRow{
 	"B11": {By: "user/test", Status: "deleted", Gone: true},
 	"B12": {By: "user/test", Status: "deleted", Gone: true},
 	"B13": {By: "user/test daemon/janitor", Status: "deleted", Gone: true},
+	"B14": {By: "daemon/janitor", Status: "deleted", Gone: true},
 }
 
 // JobRow is what a row of the job table does. The lock and the entry of the state before
 // are gone after each.
 type JobRow struct {
 	Command string // of the model; "" = it has none
-	From    string // state before
-	After   string // last successful state that a requeue asks for
+	From    string // states before, separated by spaces
+	After   string // last successful states that a requeue asks for, "null" = none yet
 
 	By      string // actors that may take it, separated by spaces
 	Status  string // of the node and the table, and the queue that has its entry
@@ -85,7 +86,22 @@ var JobRows = map[string]JobRow{
 	"J20": {Command: "clean", From: "completed", By: "daemon/janitor", Status: "completed", Sub: subCompleted, Count: isCompleted, Cleaned: true},
 	"J21": {Command: "delete", From: "failed", By: "user/test", Status: "deleted", Count: isDeleted, Retry: Undone, Gone: true},
 	"J22": {Command: "delete", From: "held", By: "user/test", Status: "deleted", Count: isDeleted, Gone: true},
+	"J24": {Command: "cancel", From: "pending held estimating provisioning downloading processing recording notify", By: "user/test daemon/job-provisioning",
+		Status: "failed", Sub: subFailed, Count: isFailed, Retry: Opens},
+	"J25": {Command: "requeue", From: "failed", After: "null estimating", By: "user/test", Status: "pending", Again: true, Sub: subProcessing, Count: isProcessing, Retry: Resumes},
 	"J23": {By: "user/test", Status: "deleted", Count: isDeleted, Retry: "abandoned", Gone: true},
+}
+
+// JobStay is an event that leaves a job in its state.
+type JobStay struct {
+	By    string
+	Event string
+}
+
+// JobStays has the events of a daemon that leave a job in its state.
+var JobStays = map[string]JobStay{
+	"identified": {"daemon/job-processing", "job.identified"},
+	"waiting":    {"daemon/job-downloading daemon/job-processing", "job.waiting"},
 }
 
 // FileRow is what a row of the file table does. ZooKeeper knows nothing of it.
@@ -93,9 +109,16 @@ type FileRow struct {
 	By                   string
 	Status               string
 	Downloads, Processes string // attempts: "+1", "0", or "" = they stay
+	Back                 string // attempts of which one is given back if our store, disk or servers, or a stop, ended it
 	Code                 string // of the reason; "" = none, "?" = the test says it
 	Retry                string
 }
+
+// The attempts of a file.
+const (
+	Downloads = "downloads"
+	Processes = "processes"
+)
 
 // FileRows has all rows of files.
 var FileRows = map[string]FileRow{
@@ -103,7 +126,7 @@ var FileRows = map[string]FileRow{
 	"F2":  {By: "daemon/job-downloading", Status: "DOWNLOADING", Downloads: "+1"},
 	"F3":  {By: "daemon/job-downloading", Status: "DOWNLOADED", Code: "already_exists", Retry: Succeeds},
 	"F4":  {By: "daemon/job-downloading", Status: "DOWNLOADED", Retry: Succeeds},
-	"F5":  {By: "daemon/job-downloading", Status: "DOWNLOADING_FAILED", Code: "http_status", Retry: Opens},
+	"F5":  {By: "daemon/job-downloading", Status: "DOWNLOADING_FAILED", Back: Downloads, Code: "http_status", Retry: Opens},
 	"F6":  {By: "daemon/job-downloading", Status: "DOWNLOADING", Downloads: "+1", Retry: Resumes},
 	"F7":  {By: "daemon/job-downloading", Status: "IGNORE", Code: "attempts_used_up", Retry: GivesUp},
 	"F8":  {By: "daemon/job-downloading", Status: "DOWNLOADING_FAILED", Code: "working_files_missing", Retry: Opens},
@@ -111,7 +134,7 @@ var FileRows = map[string]FileRow{
 	"F10": {By: "daemon/job-downloading", Status: "READY"},
 	"F11": {By: "daemon/job-processing", Status: "PROCESSING", Processes: "+1"},
 	"F12": {By: "daemon/job-processing", Status: "PROCESSED", Retry: Succeeds},
-	"F13": {By: "daemon/job-processing", Status: "PROCESSING_FAILED", Code: "?", Retry: Opens},
+	"F13": {By: "daemon/job-processing", Status: "PROCESSING_FAILED", Back: Processes, Code: "?", Retry: Opens},
 	"F14": {By: "daemon/job-processing", Status: "READY", Retry: Resumes},
 	"F15": {By: "daemon/job-processing", Status: "ABANDONED", Code: "attempts_used_up", Retry: GivesUp},
 	"F16": {By: "daemon/job-processing", Status: "PROCESSING_FAILED", Code: "storage_error", Retry: Opens},

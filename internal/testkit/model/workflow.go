@@ -46,6 +46,7 @@ type Job struct {
 	Version       int
 	Holder        string // of its lock: a claim
 	Claims        int    // since the last event or release
+	Faulty        bool   // it failed while it was pending, by its payload
 	Cleaned, Gone bool
 }
 
@@ -85,32 +86,33 @@ func HoldSetting(of map[string]bool, name string, on bool) Answer {
 	return Done
 }
 
-// NextJob is the job that is handed out next in a state, nil = none: the most urgent
-// one, the lowest id first.
-func (w *Workflow) NextJob(state string) *Job {
+// WaitingJobs are those that wait in a state, in the order in which they are handed out: the
+// most urgent one first, of these the lowest id.
+func (w *Workflow) WaitingJobs(state string) (jobs []*Job) {
 	if w.Paused["ingest"] || w.Paused[state] {
 		return nil
 	}
-	var next *Job
 	for _, j := range w.Jobs {
-		if j.State == state && j.Queued() && j.Holder == "" && j.Batch.State != "deleted" &&
-			(next == nil || cmp.Or(cmp.Compare(j.Priority, next.Priority), cmp.Compare(j.ID, next.ID)) < 0) {
-			next = j
+		if j.State == state && j.Queued() && j.Holder == "" && j.Batch.State != "deleted" {
+			jobs = append(jobs, j)
 		}
 	}
-	return next
+	slices.SortFunc(jobs, func(a, b *Job) int { return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID)) })
+	return jobs
 }
 
-// NextBatch is the batch that is handed out next in a state, nil = none.
-func (w *Workflow) NextBatch(state string) *Batch {
+// WaitingBatches are those that wait in a state, in the order in which they are handed
+// out.
+func (w *Workflow) WaitingBatches(state string) (batches []*Batch) {
 	if w.Paused["ingest"] {
 		return nil
 	}
-	i := slices.IndexFunc(w.Batches, func(b *Batch) bool { return b.State == state && b.Holder == "" && !b.Gone })
-	if i < 0 {
-		return nil
+	for _, b := range w.Batches {
+		if b.State == state && b.Holder == "" && !b.Gone {
+			batches = append(batches, b)
+		}
 	}
-	return w.Batches[i]
+	return batches
 }
 
 // ClaimJob locks a job for a claim.

@@ -13,11 +13,13 @@ import (
 // follow from the events of its jobs.
 type batchState struct {
 	domain.Batch
-	kept
+	rowState
 	row pgdb.AccessionBatch
 }
 
-func (s *batchState) state() *kept { return &s.kept }
+func (s *batchState) state() *rowState { return &s.rowState }
+
+func (s *batchState) ended() bool { return s.State.AtRest() }
 
 func newBatch(id domain.BatchID) *batchState {
 	return &batchState{Batch: domain.Batch{ID: id}}
@@ -33,7 +35,7 @@ func (f *Fold) loadBatches(ctx context.Context, q *pgdb.Queries, ids []string) e
 		if err != nil {
 			return err
 		}
-		f.batches[row.ID] = &batchState{Batch: b, kept: kept{stored: true, round: f.round}, row: row}
+		f.batches[row.ID] = &batchState{Batch: b, rowState: rowState{stored: true, round: f.round}, row: row}
 	}
 	return nil
 }
@@ -47,6 +49,9 @@ func (f *Fold) batch(r domain.Recorded) error {
 		return err
 	}
 	s.Batch, s.dirty = next, true
+	if m, _ := domain.MoveOfBatch(r.Data); m.Collection != "" {
+		s.row.Collection = m.Collection
+	}
 	at := timeOrNull(r.Time)
 	switch d := r.Data.(type) {
 	case *domain.BatchSubmitted:
@@ -109,12 +114,15 @@ func (s *batchState) columns() pgdb.AccessionBatch {
 	row.ErcWhat, row.ErcWho, row.ErcWhen, row.ErcWhere = sub.ErcWhat, sub.ErcWho, sub.ErcWhen, sub.ErcWhere
 	row.Type, row.SubmissionMode = string(sub.Type), sub.SubmissionMode
 	row.DigestAlgorithm, row.DigestValue, row.FileName, row.Size = sub.DigestAlgorithm, sub.DigestValue, sub.FileName, sub.Size
+	row.SubmissionID, row.Queue, row.Account, row.ReceivedAt, row.Slot = sub.SubmissionID, sub.Queue, sub.User, timeOrNull(sub.Received), sub.Slot
+	row.PrimaryIdentifier, row.LocalID, row.ProfileVersion, row.KeySha256 = sub.Primary, sub.LocalIDs, sub.ProfileVersion, sub.KeySHA256
 	if l := b.Listing; l != nil {
 		rows, first := int64(l.Rows), string(l.FirstJID)
 		row.RowsListed, row.FirstJid, row.ManifestUrl, row.ManifestSha256 = &rows, &first, &l.ManifestURL, &l.ManifestSHA256
 	}
 	c := columnsOf(b.Reason)
 	row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonAttempt, row.ReasonWorker = c.class, c.code, c.message, c.attempt, c.worker
+	row.ReasonHost, row.ReasonWhoActs = c.host, c.whoActs
 	row.Report = jsonOf(b.Report)
 	return row
 }
@@ -128,8 +136,10 @@ func BatchOf(row pgdb.AccessionBatch) (domain.Batch, error) {
 			ErcWhat: row.ErcWhat, ErcWho: row.ErcWho, ErcWhen: row.ErcWhen, ErcWhere: row.ErcWhere,
 			Type: domain.SubmissionType(row.Type), SubmissionMode: row.SubmissionMode,
 			DigestAlgorithm: row.DigestAlgorithm, DigestValue: row.DigestValue, FileName: row.FileName, Size: row.Size,
+			SubmissionID: row.SubmissionID, Queue: row.Queue, User: row.Account, Received: timeOf(row.ReceivedAt), Slot: row.Slot,
+			Primary: row.PrimaryIdentifier, LocalIDs: row.LocalID, ProfileVersion: row.ProfileVersion, KeySHA256: row.KeySha256,
 		},
-		Reason:   reasonColumns{row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonWorker, row.ReasonAttempt}.reason(),
+		Reason:   reasonColumns{row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonWorker, row.ReasonHost, row.ReasonWhoActs, row.ReasonAttempt}.reason(),
 		Modified: timeOf(row.LastModified), CommandID: row.CommandID,
 	}
 	if row.RowsListed != nil && row.FirstJid != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// history adds the event's row, with the data as in the log.
-func (f *Fold) history(r domain.Recorded) error {
+// addHistory adds the event's row, with the data as in the log.
+func (f *Fold) addHistory(r domain.Recorded) error {
 	data, err := json.Marshal(r.Data)
 	if err != nil {
 		return fmt.Errorf("encode its data: %w", err)

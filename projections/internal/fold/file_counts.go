@@ -11,10 +11,11 @@ import (
 // countState is the counters of a job or a batch.
 type countState struct {
 	pgdb.AccessionFileCount
-	kept
+	rowState
 }
 
-func (s *countState) state() *kept                     { return &s.kept }
+func (s *countState) state() *rowState                 { return &s.rowState }
+func (s *countState) ended() bool                      { return s.FilesInProgress == 0 }
 func (s *countState) columns() pgdb.AccessionFileCount { return s.AccessionFileCount }
 
 // countsOf returns the keys of the counters that an event changes: those of the job and
@@ -37,7 +38,7 @@ func countsOf(r domain.Recorded) []string {
 func (f *Fold) loadFileCounts(ctx context.Context, q *pgdb.Queries, ids []string) error {
 	rows, err := q.LoadFileCounts(ctx, ids)
 	for _, row := range rows {
-		f.counts[row.ID] = &countState{row, kept{stored: true, round: f.round}}
+		f.counts[row.ID] = &countState{row, rowState{stored: true, round: f.round}}
 	}
 	return err
 }

@@ -11,11 +11,13 @@ import (
 // fileState is the state of a file, and further columns.
 type fileState struct {
 	domain.File
-	kept
+	rowState
 	row pgdb.AccessionFile
 }
 
-func (s *fileState) state() *kept { return &s.kept }
+func (s *fileState) state() *rowState { return &s.rowState }
+
+func (s *fileState) ended() bool { return s.State.Terminal() }
 
 func newFile(id domain.FileHash) *fileState { return &fileState{File: domain.File{Hash: id}} }
 
@@ -25,7 +27,7 @@ func (f *Fold) loadFiles(ctx context.Context, q *pgdb.Queries, ids []string) err
 		return err
 	}
 	for _, row := range rows {
-		f.files[row.RawFileHash] = &fileState{FileOf(row), kept{stored: true, round: f.round}, row}
+		f.files[row.RawFileHash] = &fileState{FileOf(row), rowState{stored: true, round: f.round}, row}
 	}
 	return nil
 }
@@ -60,13 +62,13 @@ func (f *Fold) fileTransition(r domain.Recorded, before domain.File, s *fileStat
 		FromStatus: string(before.State), ToStatus: string(s.State), At: at, Actor: string(r.Actor),
 		Worker:           before.Worker + s.Worker, // an attempt ends or begins; no event does both
 		DownloadAttempts: int64(s.DownloadAttempts), ProcessingAttempts: int64(s.ProcessingAttempts), Size: s.Size,
-		ReasonClass: c.class, ReasonCode: c.code, ReasonMessage: c.message, Seq: int64(r.Seq),
+		ReasonClass: c.class, ReasonCode: c.code, ReasonMessage: c.message, ReasonHost: c.host, Seq: int64(r.Seq),
 	}
 	if before.State != domain.FileNone {
 		row.FromSince = ptr(s.row.StatusSince)
 	}
 	if d, ok := r.Data.(*domain.FileFailed); ok {
-		row.Quarantine = d.Quarantine
+		row.Quarantine, row.Uncounted = d.Quarantine, d.Uncounted
 	}
 	f.fileTransitions = append(f.fileTransitions, row)
 }
@@ -79,6 +81,7 @@ func (s *fileState) columns() pgdb.AccessionFile {
 	row.BatchID, row.JobID, row.Source, row.Path, row.ByVersion = string(p.BatchID), string(p.JobID), p.Source, p.Path, p.ByVersion
 	row.Url, row.ListedSize, row.SourceModified = p.URL, p.Size, timeOrNull(p.Modified)
 	row.DigestAlgorithm, row.DigestValue = p.DigestAlgorithm, p.DigestValue
+	row.Collection, row.ProfileName, row.Dataset, row.GroupName, row.Host = p.Collection, p.Profile, p.Dataset, p.Group, p.Host
 	row.Size, row.Sha256 = f.Size, f.SHA256
 	row.DownloadAttempts, row.ProcessingAttempts = int64(f.DownloadAttempts), int64(f.ProcessingAttempts)
 	row.DownloadStartedAt, row.ProcessingStartedAt = timeOrNull(f.DownloadStarted), timeOrNull(f.ProcessingStarted)
@@ -89,6 +92,7 @@ func (s *fileState) columns() pgdb.AccessionFile {
 	}
 	why := columnsOf(f.Reason)
 	row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonAttempt, row.ReasonWorker = why.class, why.code, why.message, why.attempt, why.worker
+	row.ReasonHost, row.ReasonWhoActs = why.host, why.whoActs
 	row.LastModified, row.CommandID = timeOrNull(f.Modified), f.CommandID
 	return row
 }
@@ -102,12 +106,13 @@ func FileOf(row pgdb.AccessionFile) domain.File {
 			BatchID: domain.BatchID(row.BatchID), JobID: domain.JobID(row.JobID),
 			URL: row.Url, Size: row.ListedSize, Modified: timeOf(row.SourceModified),
 			DigestAlgorithm: row.DigestAlgorithm, DigestValue: row.DigestValue,
+			Collection: row.Collection, Profile: row.ProfileName, Dataset: row.Dataset, Group: row.GroupName, Host: row.Host,
 		},
 		Size: row.Size, SHA256: row.Sha256,
 		DownloadAttempts: int(row.DownloadAttempts), ProcessingAttempts: int(row.ProcessingAttempts),
 		DownloadStarted: timeOf(row.DownloadStartedAt), ProcessingStarted: timeOf(row.ProcessingStartedAt), Failed: timeOf(row.FailedAt),
 		Fence: row.Fence, Worker: row.Worker,
-		Reason:   reasonColumns{row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonWorker, row.ReasonAttempt}.reason(),
+		Reason:   reasonColumns{row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonWorker, row.ReasonHost, row.ReasonWhoActs, row.ReasonAttempt}.reason(),
 		Modified: timeOf(row.LastModified), CommandID: row.CommandID,
 	}
 	if row.OutputKey != nil {

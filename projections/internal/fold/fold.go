@@ -17,8 +17,8 @@ import (
 )
 
 // Fold is the work of one transaction: the states that its events touch, and the
-// rows that it adds. It can be used again after [Fold.Written]; it then remembers
-// the states.
+// rows that it adds. It can be used again after [Fold.Written], which keeps the
+// states.
 type Fold struct {
 	batches  map[string]*batchState
 	jobs     map[string]*jobState
@@ -35,9 +35,9 @@ type Fold struct {
 	round int // counts transactions
 }
 
-// kept says whether the row of a state is stored, whether it must be written, and in
+// rowState says whether the row of a state exists, whether it must be written, and in
 // which round an event last changed it.
-type kept struct {
+type rowState struct {
 	stored, dirty bool
 	round         int
 }
@@ -51,66 +51,68 @@ func New() *Fold {
 	}
 }
 
-// wanted are the keys of states that must be read.
-type wanted map[string]bool
+// keySet is a set of keys.
+type keySet map[string]bool
 
-// want adds the state of an unknown key, and to ask the key to read. For the first
-// event of an aggregate nothing needs to be read.
-func want[S interface{ state() *kept }](f *Fold, states map[string]S, key string, begin func() S, ask wanted, first bool) {
+// ensureState adds an empty state for an unknown key, and the key to toLoad. The first
+// event of an aggregate needs no row.
+func ensureState[S interface{ state() *rowState }](f *Fold, states map[string]S, key string, begin func() S, toLoad keySet, first bool) {
 	s, known := states[key]
 	if !known {
 		s = begin()
 		states[key] = s
 		if !first {
-			ask[key] = true
+			toLoad[key] = true
 		}
 	}
 	s.state().round = f.round
 }
 
-// asked are the keys of the states that must be read, by read model.
-type asked struct{ batches, jobs, files, counts, settings wanted }
+// keysToLoad are the keys of the states that must be read, by read model.
+type keysToLoad struct{ batches, jobs, files, counts, settings keySet }
 
-func newAsked() asked { return asked{wanted{}, wanted{}, wanted{}, wanted{}, wanted{}} }
+func newKeysToLoad() keysToLoad { return keysToLoad{keySet{}, keySet{}, keySet{}, keySet{}, keySet{}} }
 
-func (f *Fold) begin(r domain.Recorded, ask asked) {
+// ensureStates ensures that the fold has the states that an event changes, and adds the
+// keys of those that may have a row to toLoad.
+func (f *Fold) ensureStates(r domain.Recorded, toLoad keysToLoad) {
 	id, first := r.Aggregate.ID, r.Version == 1
 	if r.BatchID != "" && r.Aggregate.Kind != domain.KindFile {
-		want(f, f.batches, string(r.BatchID), func() *batchState { return newBatch(r.BatchID) }, ask.batches, false)
+		ensureState(f, f.batches, string(r.BatchID), func() *batchState { return newBatch(r.BatchID) }, toLoad.batches, false)
 	}
 	switch r.Aggregate.Kind {
 	case domain.KindBatch:
-		want(f, f.batches, id, func() *batchState { return newBatch(domain.BatchID(id)) }, ask.batches, false)
+		ensureState(f, f.batches, id, func() *batchState { return newBatch(domain.BatchID(id)) }, toLoad.batches, false)
 	case domain.KindJob:
-		want(f, f.jobs, id, func() *jobState { return newJob(domain.JobID(id)) }, ask.jobs, first)
+		ensureState(f, f.jobs, id, func() *jobState { return newJob(domain.JobID(id)) }, toLoad.jobs, first)
 	case domain.KindSetting:
-		want(f, f.settings, id, func() *settingState { return &settingState{} }, ask.settings, first)
+		ensureState(f, f.settings, id, func() *settingState { return &settingState{} }, toLoad.settings, first)
 	case domain.KindFile:
-		want(f, f.files, id, func() *fileState { return newFile(domain.FileHash(id)) }, ask.files, first)
+		ensureState(f, f.files, id, func() *fileState { return newFile(domain.FileHash(id)) }, toLoad.files, first)
 	}
 	for _, key := range countsOf(r) {
-		want(f, f.counts, key, func() *countState { return &countState{AccessionFileCount: pgdb.AccessionFileCount{ID: key}} }, ask.counts, false)
+		ensureState(f, f.counts, key, func() *countState { return &countState{AccessionFileCount: pgdb.AccessionFileCount{ID: key}} }, toLoad.counts, false)
 	}
 }
 
 // Load reads the states that the events touch and that the fold does not know.
 func (f *Fold) Load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) error {
-	ask := newAsked()
+	toLoad := newKeysToLoad()
 	for _, r := range events {
-		f.begin(r, ask)
+		f.ensureStates(r, toLoad)
 	}
 	for _, step := range []struct {
 		what string
-		ask  wanted
+		keys keySet
 		load func(context.Context, *pgdb.Queries, []string) error
 	}{
-		{"batches", ask.batches, f.loadBatches}, {"jobs", ask.jobs, f.loadJobs}, {"files", ask.files, f.loadFiles},
-		{"counters of files", ask.counts, f.loadFileCounts}, {"settings", ask.settings, f.loadSettings},
+		{"batches", toLoad.batches, f.loadBatches}, {"jobs", toLoad.jobs, f.loadJobs}, {"files", toLoad.files, f.loadFiles},
+		{"counters of files", toLoad.counts, f.loadFileCounts}, {"settings", toLoad.settings, f.loadSettings},
 	} {
-		if len(step.ask) == 0 {
+		if len(step.keys) == 0 {
 			continue
 		}
-		if err := step.load(ctx, q, keys(step.ask)); err != nil {
+		if err := step.load(ctx, q, keys(step.keys)); err != nil {
 			return fmt.Errorf("load %s: %w", step.what, err)
 		}
 	}
@@ -121,25 +123,26 @@ func (f *Fold) Load(ctx context.Context, q *pgdb.Queries, events []domain.Record
 func (f *Fold) Apply(r domain.Recorded, inHistory bool) error {
 	var err error
 	if !inHistory {
-		err = f.history(r)
+		err = f.addHistory(r)
 	}
 	if err == nil {
-		err = f.states(r)
+		err = f.foldState(r)
 	}
 	return eventError(r, err)
 }
 
 // History adds the event's row in the history, and does not fold it.
-func (f *Fold) History(r domain.Recorded) error { return eventError(r, f.history(r)) }
+func (f *Fold) History(r domain.Recorded) error { return eventError(r, f.addHistory(r)) }
 
-// Remember folds an event into the states only, without reading from the tables.
-func (f *Fold) Remember(r domain.Recorded) error {
-	f.begin(r, newAsked())
-	return eventError(r, f.states(r))
+// ApplyState folds an event into the states only, without reading from the tables.
+func (f *Fold) ApplyState(r domain.Recorded) error {
+	f.ensureStates(r, newKeysToLoad())
+	return eventError(r, f.foldState(r))
 }
 
-// states folds one event into the read model of its aggregate's state.
-func (f *Fold) states(r domain.Recorded) error {
+// foldState folds one event into the state of its aggregate, by the read model of its
+// kind.
+func (f *Fold) foldState(r domain.Recorded) error {
 	switch r.Aggregate.Kind {
 	case domain.KindBatch:
 		return f.batch(r)
@@ -157,7 +160,7 @@ func (f *Fold) states(r domain.Recorded) error {
 // row is a state that has a row.
 type row[R any] interface {
 	columns() R
-	state() *kept
+	state() *rowState
 }
 
 // Step writes some rows.
@@ -186,69 +189,75 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 	resolved := f.retries.rows(false)
 	freshSettings, settings := changed(f.settings)
 	return slices.Concat(
-		added(schema, "event", f.events),
-		changes(names, batchChange, f.batches),
-		changes(names, jobChange, f.jobs),
-		added(schema, "job_transition", f.transitions),
-		changes(names, fileChange, f.files),
-		added(schema, "file_transition", f.fileTransitions),
-		changes(names, countChange, f.counts),
-		added(schema, "retry", f.retries.rows(true)),
+		copySteps(schema, "event", f.events),
+		writeSteps(names, batchChange, f.batches),
+		writeSteps(names, jobChange, f.jobs),
+		copySteps(schema, "job_transition", f.transitions),
+		writeSteps(names, fileChange, f.files),
+		copySteps(schema, "file_transition", f.fileTransitions),
+		writeSteps(names, countChange, f.counts),
+		copySteps(schema, "retry", f.retries.rows(true)),
 		[]Step{func(ctx context.Context, tx pgx.Tx) error {
 			return Put(ctx, "retry", in(tx).ResolveRetries, resolved)
 		}},
-		added(schema, "batch_report", f.reports),
-		added(schema, "setting", freshSettings),
+		copySteps(schema, "batch_report", f.reports),
+		copySteps(schema, "setting", freshSettings),
 		[]Step{func(ctx context.Context, tx pgx.Tx) error {
 			return Put(ctx, "setting", in(tx).UpsertSettings, settings)
 		}},
 	)
 }
 
-// Written makes the fold ready for the next events. It keeps the states, but while
-// there are more than most of a kind it drops those that no event of the last rounds
-// has changed: they are in the tables.
+// Written makes the fold ready for the next events. It keeps the states that will
+// change again, but while there are more than most of a kind it drops those that no
+// event of the last rounds has changed, as it does with those that have ended: they are
+// in the tables.
 func (f *Fold) Written(most int) {
 	// The next transaction will probably have as many events.
 	f.events, f.reports = make([]pgdb.AccessionEvent, 0, cap(f.events)), nil
 	f.transitions = make([]pgdb.AccessionJobTransition, 0, cap(f.transitions))
 	f.fileTransitions = make([]pgdb.AccessionFileTransition, 0, cap(f.fileTransitions))
 	f.retries = retries{byKey: map[attemptKey]*Retry{}}
-	settle(f.batches, f.round, most)
-	settle(f.jobs, f.round, most)
-	settle(f.files, f.round, most)
-	settle(f.counts, f.round, most)
-	settle(f.settings, f.round, most)
+	markStored(f.batches, f.round, most)
+	markStored(f.jobs, f.round, most)
+	markStored(f.files, f.round, most)
+	markStored(f.counts, f.round, most)
+	markStored(f.settings, f.round, most)
 	f.round++
 }
 
 // inFlight is how many rounds may not be committed yet.
 const inFlight = 2
 
-func settle[S interface{ state() *kept }](states map[string]S, round, most int) {
+// markStored marks changed states as stored and drops those that [Fold.Written]
+// does not keep.
+func markStored[S interface {
+	state() *rowState
+	ended() bool
+}](states map[string]S, round, most int) {
 	for key, s := range states {
 		switch k := s.state(); {
 		case k.dirty:
 			k.stored, k.dirty = true, false
-		case len(states) > most && k.round+inFlight <= round:
+		case k.round+inFlight <= round && (len(states) > most || s.ended()):
 			delete(states, key)
 		}
 	}
 }
 
-// added writes new rows.
-func added[R any](schema, table string, rows []R) []Step {
+// copySteps returns the step that writes new rows, none = there are no rows.
+func copySteps[R any](schema, table string, rows []R) []Step {
 	if len(rows) == 0 {
 		return nil
 	}
 	return []Step{func(ctx context.Context, tx pgx.Tx) error { return copyRows(ctx, tx, schema, table, rows) }}
 }
 
-// changes writes the states of one kind that have changed: new ones are added, others
-// updated.
-func changes[R any, S row[R]](names migrations.Names, c change, states map[string]S) []Step {
+// writeSteps returns the steps that write the states of one kind that have changed: new
+// ones are added, others updated.
+func writeSteps[R any, S row[R]](names migrations.Names, c change, states map[string]S) []Step {
 	fresh, old := changed(states)
-	return append(added(names.Tables, c.table, fresh), func(ctx context.Context, tx pgx.Tx) error {
+	return append(copySteps(names.Tables, c.table, fresh), func(ctx context.Context, tx pgx.Tx) error {
 		return updateRows(ctx, tx, names.Tables, c, old)
 	})
 }

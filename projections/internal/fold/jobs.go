@@ -12,11 +12,15 @@ import (
 // jobState is the state of a job, and further columns.
 type jobState struct {
 	domain.Job
-	kept
+	rowState
 	row pgdb.AccessionJob
 }
 
-func (s *jobState) state() *kept { return &s.kept }
+func (s *jobState) state() *rowState { return &s.rowState }
+
+// ended reports whether no event follows but those of an operator or of the clean-up;
+// they load the state again.
+func (s *jobState) ended() bool { return s.Cleaned || s.State == domain.JobDeleted }
 
 func newJob(id domain.JobID) *jobState { return &jobState{Job: domain.Job{ID: id}} }
 
@@ -30,7 +34,7 @@ func (f *Fold) loadJobs(ctx context.Context, q *pgdb.Queries, ids []string) erro
 		if err != nil {
 			return err
 		}
-		f.jobs[row.ID] = &jobState{j, kept{stored: true, round: f.round}, row}
+		f.jobs[row.ID] = &jobState{j, rowState{stored: true, round: f.round}, row}
 	}
 	return nil
 }
@@ -45,6 +49,9 @@ func (f *Fold) job(r domain.Recorded) error {
 		return err
 	}
 	s.Job, s.dirty = next, true
+	if m, _ := domain.MoveOfJob(r.Data); m.Collection != "" {
+		s.row.Collection = m.Collection
+	}
 	s.outputs(r)
 	if from == s.State {
 		return nil
@@ -88,7 +95,7 @@ func (f *Fold) transition(r domain.Recorded, from domain.JobState, s *jobState) 
 		JobID: string(s.ID), Version: r.Version, BatchID: string(s.Configuration.BatchID),
 		FromStatus: string(from), ToStatus: string(s.State), FromSince: s.row.StatusSince, At: r.Time.Time,
 		Actor: string(r.Actor), RetryCount: int64(s.RetryCount),
-		ReasonClass: c.class, ReasonCode: c.code, ReasonMessage: c.message, Seq: int64(r.Seq),
+		ReasonClass: c.class, ReasonCode: c.code, ReasonMessage: c.message, ReasonHost: c.host, Seq: int64(r.Seq),
 	})
 }
 
@@ -105,11 +112,13 @@ func (s *jobState) columns() pgdb.AccessionJob {
 	row.SubmissionMode, row.WorkingDir = c.SubmissionMode, c.WorkingDir
 	row.DigestAlgorithm, row.DigestValue, row.FileName, row.Size = c.DigestAlgorithm, c.DigestValue, c.FileName, c.Size
 	row.ManifestRow, row.RowFault = int64(c.Row), jsonOf(c.RowFault)
+	row.ObjectKey, row.ProfileVersion, row.Host = c.ObjectKey, c.ProfileVersion, c.Host
 	row.PrimaryIdentifier, row.LocalID = j.Identifiers.Primary, j.Identifiers.LocalID
 	m := j.Metadata
 	row.ErcWho, row.ErcWhat, row.ErcWhen, row.ErcWhere = m.ErcWho, m.ErcWhat, m.ErcWhen, m.ErcWhere
 	why := columnsOf(j.Reason)
 	row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonAttempt, row.ReasonWorker = why.class, why.code, why.message, why.attempt, why.worker
+	row.ReasonHost, row.ReasonWhoActs = why.host, why.whoActs
 	return row
 }
 
@@ -124,11 +133,11 @@ func JobOf(row pgdb.AccessionJob) (domain.Job, error) {
 			PayloadURL: row.PayloadUrl, PayloadType: domain.SubmissionType(row.PayloadType), ResponseType: row.ResponseType,
 			SubmissionMode: row.SubmissionMode, WorkingDir: row.WorkingDir,
 			DigestAlgorithm: row.DigestAlgorithm, DigestValue: row.DigestValue, FileName: row.FileName, Size: row.Size,
-			Row: int(row.ManifestRow),
+			Row: int(row.ManifestRow), ObjectKey: row.ObjectKey, ProfileVersion: row.ProfileVersion, Host: row.Host,
 		},
 		Identifiers: domain.Identifiers{Primary: row.PrimaryIdentifier, LocalID: row.LocalID},
 		Metadata:    domain.Metadata{ErcWho: row.ErcWho, ErcWhat: row.ErcWhat, ErcWhen: row.ErcWhen, ErcWhere: row.ErcWhere},
-		Reason:      reasonColumns{row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonWorker, row.ReasonAttempt}.reason(),
+		Reason:      reasonColumns{row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonWorker, row.ReasonHost, row.ReasonWhoActs, row.ReasonAttempt}.reason(),
 		Cleaned:     row.Cleaned, Modified: timeOf(row.LastModified), CommandID: row.CommandID,
 	}
 	if row.RowFault != nil {

@@ -44,6 +44,9 @@ type Retry struct {
 	ResumedTo *string         `json:"resumed_to"`
 	Outcome   *string         `json:"outcome"`
 	TraceID   *string         `json:"trace_id"`
+	Host      string          `json:"host"`
+	WhoActs   domain.Acting   `json:"who_acts"`
+	Uncounted bool            `json:"uncounted"`
 
 	isNew bool
 }
@@ -83,6 +86,7 @@ func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, ba
 		row := t.at(j.ID, j.RetryCount+1)
 		row.isNew, row.BatchID, row.Status = true, j.Configuration.BatchID, string(from)
 		row.Class, row.Code, row.Message, row.Worker = why.Class, why.Code, why.Message, why.Worker
+		row.Host, row.WhoActs = why.Host, why.WhoActs
 		row.FailedAt, row.Outcome, row.TraceID = r.Time.Time, ptr(OutcomeOpen), traceOrNull(r)
 	case from == domain.JobFailed && j.State != domain.JobDeleted:
 		row := t.at(j.ID, j.RetryCount)
@@ -157,7 +161,11 @@ func (f *Fold) fileRetries(r domain.Recorded, from domain.FileState, s *fileStat
 		row := f.retries.ofFile(s.File, r.Version)
 		row.isNew, row.BatchID, row.Status, row.Attempt = true, s.Spec.BatchID, string(from), why.Attempt
 		row.Class, row.Code, row.Message, row.Worker = why.Class, why.Code, why.Message, why.Worker
+		row.Host, row.WhoActs = why.Host, why.WhoActs
 		row.FailedAt, row.Outcome, row.TraceID = at, ptr(OutcomeOpen), traceOrNull(r)
+		if d, ok := r.Data.(*domain.FileFailed); ok {
+			row.Uncounted = d.Uncounted
+		}
 		s.row.OpenFailure = &r.Version
 	case domain.FileIgnore, domain.FileAbandoned:
 		settle(OutcomeGivenUp)

@@ -27,17 +27,12 @@ var (
 	batchChange = change{table: "batch", key: "id", where: " and t.version <= r.version"}
 	jobChange   = change{table: "job", key: "id", where: " and t.version < r.version", fixed: []string{"batch_id", "profile_name", "submitter", "payload_url", "payload_type",
 		"response_type", "submission_mode", "working_dir", "digest_algorithm", "digest_value", "file_name", "size", "manifest_row",
-		"row_fault", "erc_who", "erc_what", "erc_when", "erc_where", "created_at"}}
+		"row_fault", "object_key", "profile_version", "host", "erc_who", "erc_what", "erc_when", "erc_where", "created_at"}}
 	fileChange = change{table: "file", key: "raw_file_hash", where: " and t.version < r.version", fixed: []string{"seq", "batch_id", "job_id", "source", "path", "by_version",
+		"collection", "profile_name", "dataset", "group_name", "host",
 		"url", "listed_size", "source_modified", "digest_algorithm", "digest_value", "discovered_at"}}
 	countChange = change{table: "file_count", key: "id"}
 )
-
-// PlannerSettings keeps PostgreSQL from reading whole tables for an update, as it would while
-// they are small or it knows nothing of them yet: rows are found by their keys. It
-// holds until the end of the transaction.
-const PlannerSettings = `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-	set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`
 
 // computed are the columns that PostgreSQL computes itself.
 var computed = []string{"seconds", "jobs_in_progress"}
@@ -113,28 +108,6 @@ func (c column) value(row reflect.Value) any {
 	default:
 		return f.Interface()
 	}
-}
-
-// copyRows appends new rows to a table.
-func copyRows[R any](ctx context.Context, tx pgx.Tx, schema, name string, rows []R) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	t, err := tableOf[R]()
-	if err == nil {
-		values := make([]any, len(t.columns))
-		_, err = tx.CopyFrom(ctx, pgx.Identifier{schema, name}, t.names, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
-			row := reflect.Indirect(reflect.ValueOf(&rows[i]).Elem())
-			for i, c := range t.columns {
-				values[i] = c.value(row)
-			}
-			return values, nil
-		}))
-	}
-	if err != nil {
-		return fmt.Errorf("write %d rows of %s: %w", len(rows), name, err)
-	}
-	return nil
 }
 
 // updateRows updates existing rows in one statement, with one array for each column,

@@ -10,11 +10,12 @@ import (
 // settingState is the state of a hold or pause.
 type settingState struct {
 	domain.Setting
-	kept
+	rowState
 	row pgdb.AccessionSetting
 }
 
-func (s *settingState) state() *kept                   { return &s.kept }
+func (s *settingState) state() *rowState               { return &s.rowState }
+func (s *settingState) ended() bool                    { return false }
 func (s *settingState) columns() pgdb.AccessionSetting { return s.row }
 
 func (f *Fold) loadSettings(ctx context.Context, q *pgdb.Queries, ids []string) error {
@@ -24,7 +25,7 @@ func (f *Fold) loadSettings(ctx context.Context, q *pgdb.Queries, ids []string) 
 	}
 	for _, row := range rows {
 		s := SettingOf(row)
-		f.settings[s.Aggregate().ID] = &settingState{s, kept{stored: true, round: f.round}, row}
+		f.settings[s.Aggregate().ID] = &settingState{s, rowState{stored: true, round: f.round}, row}
 	}
 	return nil
 }

@@ -50,16 +50,16 @@ func value[T any](v *T) T {
 
 // reasonColumns are the columns reason_* of a table.
 type reasonColumns struct {
-	class, code, message, worker *string
-	attempt                      *int64
+	class, code, message, worker, host, whoActs *string
+	attempt                                     *int64
 }
 
 func columnsOf(r *domain.Reason) reasonColumns {
 	if r == nil {
 		return reasonColumns{}
 	}
-	attempt, class, code := int64(r.Attempt), string(r.Class), string(r.Code)
-	return reasonColumns{class: &class, code: &code, message: &r.Message, worker: &r.Worker, attempt: &attempt}
+	attempt, class, code, acts := int64(r.Attempt), string(r.Class), string(r.Code), string(r.WhoActs)
+	return reasonColumns{class: &class, code: &code, message: &r.Message, worker: &r.Worker, host: &r.Host, whoActs: &acts, attempt: &attempt}
 }
 
 func (c reasonColumns) reason() *domain.Reason {
@@ -67,7 +67,8 @@ func (c reasonColumns) reason() *domain.Reason {
 		return nil
 	}
 	return &domain.Reason{Class: domain.Class(*c.class), Code: domain.Code(value(c.code)),
-		Message: value(c.message), Attempt: int(value(c.attempt)), Worker: value(c.worker)}
+		Message: value(c.message), Attempt: int(value(c.attempt)), Worker: value(c.worker),
+		Host: value(c.host), WhoActs: domain.Acting(value(c.whoActs))}
 }
 
 // jsonOf encodes a value that is known to be encodable; a nil pointer is null.

@@ -10,27 +10,76 @@ import (
 	"time"
 )
 
-const oldestJobs = `-- name: OldestJobs :many
-
-select s.status::text as status, j.status_since
+const oldestBatches = `-- name: OldestBatches :many
+select b.id, s.status::text as status, b.last_modified
 from unnest($1::text[]) as s(status)
 cross join lateral (
-    select o.status_since from accession.job o
+    select o.id, o.last_modified from accession.batch o
+    where o.status = s.status and o.last_modified is not null
+    order by o.last_modified limit $2
+) as b
+`
+
+type OldestBatchesParams struct {
+	States  []string `json:"states"`
+	MaxRows int32    `json:"max_rows"`
+}
+
+type OldestBatchesRow struct {
+	ID           string     `json:"id"`
+	Status       string     `json:"status"`
+	LastModified *time.Time `json:"last_modified"`
+}
+
+// Of each state the batches that have not changed for longest, these first; one look
+// into an index a state.
+func (q *Queries) OldestBatches(ctx context.Context, arg OldestBatchesParams) ([]OldestBatchesRow, error) {
+	rows, err := q.db.Query(ctx, oldestBatches, arg.States, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OldestBatchesRow
+	for rows.Next() {
+		var i OldestBatchesRow
+		if err := rows.Scan(&i.ID, &i.Status, &i.LastModified); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const oldestJobs = `-- name: OldestJobs :many
+
+select j.id, s.status::text as status, j.status_since
+from unnest($1::text[]) as s(status)
+cross join lateral (
+    select o.id, o.status_since from accession.job o
     where o.status = s.status and o.status_since is not null
-    order by o.status_since limit 1
+    order by o.status_since limit $2
 ) as j
 `
 
+type OldestJobsParams struct {
+	States  []string `json:"states"`
+	MaxRows int32    `json:"max_rows"`
+}
+
 type OldestJobsRow struct {
+	ID          string     `json:"id"`
 	Status      string     `json:"status"`
 	StatusSince *time.Time `json:"status_since"`
 }
 
 // How long work waits.
-// Of each state the job that has been in it longest; one look into an index a
-// state.
-func (q *Queries) OldestJobs(ctx context.Context, states []string) ([]OldestJobsRow, error) {
-	rows, err := q.db.Query(ctx, oldestJobs, states)
+// Of each state the jobs that have been in it longest, these first; one look into an
+// index a state.
+func (q *Queries) OldestJobs(ctx context.Context, arg OldestJobsParams) ([]OldestJobsRow, error) {
+	rows, err := q.db.Query(ctx, oldestJobs, arg.States, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +87,7 @@ func (q *Queries) OldestJobs(ctx context.Context, states []string) ([]OldestJobs
 	var items []OldestJobsRow
 	for rows.Next() {
 		var i OldestJobsRow
-		if err := rows.Scan(&i.Status, &i.StatusSince); err != nil {
+		if err := rows.Scan(&i.ID, &i.Status, &i.StatusSince); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

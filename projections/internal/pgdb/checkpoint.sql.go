@@ -10,6 +10,35 @@ import (
 	"time"
 )
 
+const beginProjection = `-- name: BeginProjection :exec
+select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
+    set_config('idle_in_transaction_session_timeout', '5s', true)
+from accession.checkpoint where name = $1 for no key update
+`
+
+// Begins a projector's transaction: it locks the checkpoint and keeps PostgreSQL from
+// reading whole tables for an update, as it would while they are small or it has no
+// statistics of them: rows are found by their keys. A projector that is suspended must
+// not block the next one, hence the timeout. The settings end with the transaction.
+func (q *Queries) BeginProjection(ctx context.Context, name string) error {
+	_, err := q.db.Exec(ctx, beginProjection, name)
+	return err
+}
+
+const beginRebuild = `-- name: BeginRebuild :exec
+select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
+    set_config('synchronous_commit', 'off', true)
+`
+
+// Begins a transaction of a rebuild, with the planner settings of BeginProjection. The
+// tables can be rebuilt: no need to wait for the disk each time.
+func (q *Queries) BeginRebuild(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, beginRebuild)
+	return err
+}
+
 const checkpoint = `-- name: Checkpoint :one
 select name, stream, stream_created, seq, epoch, last_event_id, last_command_id, last_stored, updated_at, meaning from accession.checkpoint where name = $1
 `
@@ -85,8 +114,8 @@ type MoveCheckpointRow struct {
 	Generation int64 `json:"generation"`
 }
 
-// The fence: no row moves when another projector has moved it before. Tells how
-// many events are held, and the number of the table, which a rebuild changes.
+// The fence: no row moves when another projector has moved it before. Returns how
+// many events are held, and which generation of the table it is, which a rebuild changes.
 func (q *Queries) MoveCheckpoint(ctx context.Context, arg MoveCheckpointParams) (MoveCheckpointRow, error) {
 	row := q.db.QueryRow(ctx, moveCheckpoint,
 		arg.ToSeq,
@@ -110,7 +139,7 @@ const notify = `-- name: Notify :exec
 select pg_notify('accession_projected', $1)
 `
 
-// One for each transaction; the payload is the place of its last event.
+// One for each transaction; the payload is the sequence of its last event.
 func (q *Queries) Notify(ctx context.Context, seq string) error {
 	_, err := q.db.Exec(ctx, notify, seq)
 	return err
@@ -147,4 +176,15 @@ func (q *Queries) ProjectedVersion(ctx context.Context, arg ProjectedVersionPara
 	var version int64
 	err := row.Scan(&version)
 	return version, err
+}
+
+const renameCheckpoint = `-- name: RenameCheckpoint :exec
+update accession.checkpoint set name = name || ' until it was replaced'
+`
+
+// Gives the checkpoints of tables that a rebuild replaces another name, so that a
+// projector which waited for the lock stops.
+func (q *Queries) RenameCheckpoint(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, renameCheckpoint)
+	return err
 }

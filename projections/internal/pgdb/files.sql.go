@@ -10,7 +10,7 @@ import (
 )
 
 const file = `-- name: File :one
-select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id from accession.file where raw_file_hash = $1
+select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file where raw_file_hash = $1
 `
 
 func (q *Queries) File(ctx context.Context, rawFileHash string) (AccessionFile, error) {
@@ -53,6 +53,13 @@ func (q *Queries) File(ctx context.Context, rawFileHash string) (AccessionFile, 
 		&i.StatusSince,
 		&i.LastModified,
 		&i.CommandID,
+		&i.Collection,
+		&i.ProfileName,
+		&i.Dataset,
+		&i.GroupName,
+		&i.Host,
+		&i.ReasonHost,
+		&i.ReasonWhoActs,
 	)
 	return i, err
 }
@@ -126,7 +133,7 @@ func (q *Queries) FileRetries(ctx context.Context, rawFileHash string) ([]Report
 }
 
 const fileTransitions = `-- name: FileTransitions :many
-select raw_file_hash, version, batch_id, job_id, from_status, to_status, from_since, at, seconds, actor, worker, download_attempts, processing_attempts, size, quarantine, reason_class, reason_code, reason_message, seq from accession.file_transition where raw_file_hash = $1 order by version
+select raw_file_hash, version, batch_id, job_id, from_status, to_status, from_since, at, seconds, actor, worker, download_attempts, processing_attempts, size, quarantine, reason_class, reason_code, reason_message, seq, reason_host, uncounted from accession.file_transition where raw_file_hash = $1 order by version
 `
 
 func (q *Queries) FileTransitions(ctx context.Context, rawFileHash string) ([]AccessionFileTransition, error) {
@@ -158,6 +165,8 @@ func (q *Queries) FileTransitions(ctx context.Context, rawFileHash string) ([]Ac
 			&i.ReasonCode,
 			&i.ReasonMessage,
 			&i.Seq,
+			&i.ReasonHost,
+			&i.Uncounted,
 		); err != nil {
 			return nil, err
 		}
@@ -170,7 +179,7 @@ func (q *Queries) FileTransitions(ctx context.Context, rawFileHash string) ([]Ac
 }
 
 const files = `-- name: Files :many
-select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id from accession.file f
+select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file f
 where ($1::text = '' or f.batch_id = $1) and ($2::text = '' or f.job_id = $2)
     and ($3::text = '' or f.status = $3) and ($4::text = '' or strpos(f.path, $4) > 0)
     and ($5::text = '' or f.seq > (select a.seq from accession.file a where a.raw_file_hash = $5))
@@ -242,6 +251,13 @@ func (q *Queries) Files(ctx context.Context, arg FilesParams) ([]AccessionFile, 
 			&i.StatusSince,
 			&i.LastModified,
 			&i.CommandID,
+			&i.Collection,
+			&i.ProfileName,
+			&i.Dataset,
+			&i.GroupName,
+			&i.Host,
+			&i.ReasonHost,
+			&i.ReasonWhoActs,
 		); err != nil {
 			return nil, err
 		}
@@ -290,7 +306,7 @@ func (q *Queries) LoadFileCounts(ctx context.Context, ids []string) ([]Accession
 }
 
 const loadFiles = `-- name: LoadFiles :many
-select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id from accession.file where raw_file_hash = any($1::text[])
+select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file where raw_file_hash = any($1::text[])
 `
 
 func (q *Queries) LoadFiles(ctx context.Context, hashes []string) ([]AccessionFile, error) {
@@ -339,6 +355,13 @@ func (q *Queries) LoadFiles(ctx context.Context, hashes []string) ([]AccessionFi
 			&i.StatusSince,
 			&i.LastModified,
 			&i.CommandID,
+			&i.Collection,
+			&i.ProfileName,
+			&i.Dataset,
+			&i.GroupName,
+			&i.Host,
+			&i.ReasonHost,
+			&i.ReasonWhoActs,
 		); err != nil {
 			return nil, err
 		}

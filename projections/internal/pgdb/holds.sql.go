@@ -9,6 +9,41 @@ import (
 	"context"
 )
 
+const heldByCollection = `-- name: HeldByCollection :many
+select 'batch'::text as kind, b.id from accession.batch b
+where b.status = 'held' and b.reason_code = 'collection_held' and b.profile_name = any($1::text[])
+union all
+select 'job'::text, j.id from accession.job j
+where j.status = 'held' and j.reason_code = 'collection_held' and j.profile_name = any($1::text[])
+order by kind, id
+`
+
+type HeldByCollectionRow struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+}
+
+// What waits because of the hold on a collection, and not because an operator held it.
+func (q *Queries) HeldByCollection(ctx context.Context, profiles []string) ([]HeldByCollectionRow, error) {
+	rows, err := q.db.Query(ctx, heldByCollection, profiles)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []HeldByCollectionRow
+	for rows.Next() {
+		var i HeldByCollectionRow
+		if err := rows.Scan(&i.Kind, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const heldByProfile = `-- name: HeldByProfile :many
 
 select profile_name, sum(batches)::bigint as batches, sum(jobs)::bigint as jobs

@@ -10,7 +10,7 @@ import (
 )
 
 const loadJobs = `-- name: LoadJobs :many
-select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback from accession.job where id = any($1::text[])
+select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback, collection, object_key, profile_version, host, reason_host, reason_who_acts from accession.job where id = any($1::text[])
 `
 
 func (q *Queries) LoadJobs(ctx context.Context, ids []string) ([]AccessionJob, error) {
@@ -68,6 +68,12 @@ func (q *Queries) LoadJobs(ctx context.Context, ids []string) ([]AccessionJob, e
 			&i.ManifestKey,
 			&i.ManifestSha256,
 			&i.Callback,
+			&i.Collection,
+			&i.ObjectKey,
+			&i.ProfileVersion,
+			&i.Host,
+			&i.ReasonHost,
+			&i.ReasonWhoActs,
 		); err != nil {
 			return nil, err
 		}

@@ -95,6 +95,30 @@ type AccessionBatch struct {
 	JobsDeleted int64 `json:"jobs_deleted"`
 	// Jobs under way, and rows whose job is still to be made.
 	JobsInProgress int64 `json:"jobs_in_progress"`
+	// Collection of the profile when its last event was written; empty = unknown.
+	Collection string `json:"collection"`
+	// Id that the depositor was told before the batch had one; empty = none.
+	SubmissionID string `json:"submission_id"`
+	// Deposit queue that it came through; empty = none.
+	Queue string `json:"queue"`
+	// Account that submitted it; empty = unknown.
+	Account string `json:"account"`
+	// When the deposit was received; null = unknown.
+	ReceivedAt *time.Time `json:"received_at"`
+	// Slot of the open directory that it came from; empty = none.
+	Slot string `json:"slot"`
+	// Identifier that the depositor gave for a single object; empty = none.
+	PrimaryIdentifier string `json:"primary_identifier"`
+	// Local identifiers that the depositor gave for a single object.
+	LocalID []string `json:"local_id"`
+	// Version of the profile when it was submitted; empty = unknown.
+	ProfileVersion string `json:"profile_version"`
+	// SHA-256 of the idempotency key of its submission, in hex; empty = none.
+	KeySha256 string `json:"key_sha256"`
+	// Server that the reason is about; empty = none.
+	ReasonHost *string `json:"reason_host"`
+	// Who must act now: depositor, operator, service or none; empty = follows from the class.
+	ReasonWhoActs *string `json:"reason_who_acts"`
 }
 
 // One row per report that was made about a batch.
@@ -311,6 +335,20 @@ type AccessionFile struct {
 	LastModified *time.Time `json:"last_modified"`
 	// The command that wrote this version.
 	CommandID string `json:"command_id"`
+	// Collection of its profile when it was discovered; empty = unknown.
+	Collection string `json:"collection"`
+	// Profile that it was discovered under; empty = unknown.
+	ProfileName string `json:"profile_name"`
+	// Dataset that it belongs to; empty = none.
+	Dataset string `json:"dataset"`
+	// Group within the dataset; empty = none.
+	GroupName string `json:"group_name"`
+	// Server of its URL; empty = unknown.
+	Host string `json:"host"`
+	// Server that the reason is about; empty = none.
+	ReasonHost *string `json:"reason_host"`
+	// Who must act now: depositor, operator, service or none; empty = follows from the class.
+	ReasonWhoActs *string `json:"reason_who_acts"`
 }
 
 // One row per job and one per batch: how many of its files stand where, and their bytes. files_listed = files_processed + files_skipped + files_given_up + files_deleted + files_in_progress, at every moment.
@@ -379,6 +417,10 @@ type AccessionFileTransition struct {
 	ReasonMessage *string `json:"reason_message"`
 	// Place of the event in the log.
 	Seq int64 `json:"seq"`
+	// Server that the reason is about; empty = none.
+	ReasonHost *string `json:"reason_host"`
+	// The attempt was given back: the fault was ours.
+	Uncounted bool `json:"uncounted"`
 }
 
 // One row per job: its state now. A deleted job stays, with status deleted.
@@ -473,6 +515,18 @@ type AccessionJob struct {
 	ManifestSha256 *string `json:"manifest_sha256"`
 	// Fate of the callback: none or delivered; null until it completed.
 	Callback *string `json:"callback"`
+	// Collection of the profile when its last event was written; empty = unknown.
+	Collection string `json:"collection"`
+	// Names its object before it has an identifier; empty = unknown.
+	ObjectKey string `json:"object_key"`
+	// Version of the profile when it was created; empty = unknown.
+	ProfileVersion string `json:"profile_version"`
+	// Server of its payload; empty = unknown.
+	Host string `json:"host"`
+	// Server that the reason is about; empty = none.
+	ReasonHost *string `json:"reason_host"`
+	// Who must act now: depositor, operator, service or none; empty = follows from the class.
+	ReasonWhoActs *string `json:"reason_who_acts"`
 }
 
 // One row per change of a job's state: time spent in each state, and by whom it was ended.
@@ -505,6 +559,8 @@ type AccessionJobTransition struct {
 	ReasonMessage *string `json:"reason_message"`
 	// Place of the event in the log.
 	Seq int64 `json:"seq"`
+	// Server that the reason is about; empty = none.
+	ReasonHost *string `json:"reason_host"`
 }
 
 // One row per event that could not be applied, and per later event of the same aggregate, which waits behind it. Normally empty.
@@ -577,6 +633,12 @@ type AccessionRetry struct {
 	Number int64 `json:"number"`
 	// Trace of the event that told of the failure; lines of the log carry the same. Null = that event has none.
 	TraceID *string `json:"trace_id"`
+	// Server that the failure is about; empty = none.
+	Host string `json:"host"`
+	// Who must act, as the event says; empty = follows from the class.
+	WhoActs string `json:"who_acts"`
+	// The attempt was given back: the fault was ours.
+	Uncounted bool `json:"uncounted"`
 }
 
 // One row per hold or pause that was ever set: how it stands now, and by whom.
@@ -691,6 +753,88 @@ type ReportDailyThroughput struct {
 	FilesProcessed int64 `json:"files_processed"`
 }
 
+// One row per event of the log: everything that ever happened.
+type ReportEvent struct {
+	// Epoch, from 1; every restore of the live state begins a new one.
+	Epoch int64 `json:"epoch"`
+	// Sequence of the event in the log.
+	Seq int64 `json:"seq"`
+	// When the log took it.
+	At time.Time `json:"at"`
+	// What happened, such as job.completed.
+	Type string `json:"type"`
+	// batch, job, file or setting.
+	Kind string `json:"kind"`
+	// Whose event it is, such as jid0000000042.
+	AggregateID string `json:"aggregate_id"`
+	// Number among the events of its aggregate, from 1.
+	Version int64 `json:"version"`
+	// Its batch; empty = none.
+	BatchID string `json:"batch_id"`
+	// Who caused it.
+	Actor string `json:"actor"`
+	// Clock of the writer.
+	WrittenAt time.Time `json:"written_at"`
+	// W3C trace context; empty = none.
+	TraceParent string `json:"trace_parent"`
+	// Data of the event, as its JSON Schema says.
+	Data json.RawMessage `json:"data"`
+}
+
+// One row per failed attempt of a job or a file, with the server, the collection and who must act.
+type ReportFailedAttempt struct {
+	// What failed: job or file.
+	Kind string `json:"kind"`
+	// Its batch; empty = none.
+	BatchID string `json:"batch_id"`
+	// The job, or the job of the file; empty = none.
+	JobID string `json:"job_id"`
+	// The file; empty = the job itself failed.
+	RawFileHash string `json:"raw_file_hash"`
+	// Orders the failures of one job or file.
+	Number int64 `json:"number"`
+	// Which attempt failed, from 1.
+	Attempt int64 `json:"attempt"`
+	// Path of the file, or file name of the payload of the job.
+	FileName string `json:"file_name"`
+	// What was fetched, without its query.
+	Url string `json:"url"`
+	// Server that the failure is about, else that of the URL; empty = unknown.
+	Host string `json:"host"`
+	// Its collection; empty = unknown.
+	Collection string `json:"collection"`
+	// Its profile; empty = unknown.
+	ProfileName string `json:"profile_name"`
+	// Who deposited it; empty = unknown.
+	Submitter string `json:"submitter"`
+	// The state that it failed in.
+	FailedIn string `json:"failed_in"`
+	// content, system, timeout or cancelled.
+	Class string `json:"class"`
+	// Stable word for programs.
+	Code string `json:"code"`
+	// Why it failed, one sentence for people.
+	Message string `json:"message"`
+	// Worker that made the attempt.
+	Worker string `json:"worker"`
+	// The attempt was given back: the fault was ours.
+	Uncounted bool `json:"uncounted"`
+	// Who must act now: depositor, operator, service (it goes on by itself) or none.
+	WhoActs string `json:"who_acts"`
+	// When it failed.
+	FailedAt time.Time `json:"failed_at"`
+	// When it was requeued, or its next attempt allowed; null = not yet.
+	ResumedAt *time.Time `json:"resumed_at"`
+	// Who did that.
+	ResumedBy *string `json:"resumed_by"`
+	// The state that it went on from.
+	ResumedTo *string `json:"resumed_to"`
+	// open, succeeded, failed_again, given_up, deleted or abandoned.
+	Outcome string `json:"outcome"`
+	// Trace of the failure, as in the lines of the log; null = none.
+	TraceID *string `json:"trace_id"`
+}
+
 // One row per state and reason: what fails, how often, and how much of it still waits for somebody.
 type ReportFailureReason struct {
 	// What failed: job or file. A job that failed for its file is in both.
@@ -711,6 +855,84 @@ type ReportFailureReason struct {
 	LastFailedAt interface{} `json:"last_failed_at"`
 	// The sentence of the last one.
 	LastMessage string `json:"last_message"`
+}
+
+// One row per file: what it is, where it stands, how it went, and who must act.
+type ReportFile struct {
+	// Identity of the file.
+	RawFileHash string `json:"raw_file_hash"`
+	// Path within its source; of a file of a job its name.
+	Path string `json:"path"`
+	// Its job; empty = none.
+	JobID string `json:"job_id"`
+	// Its batch; empty = none.
+	BatchID string `json:"batch_id"`
+	// State of the file.
+	Status string `json:"status"`
+	// Collection; empty = unknown.
+	Collection string `json:"collection"`
+	// Profile; empty = unknown.
+	ProfileName string `json:"profile_name"`
+	// Who deposited it; empty = unknown.
+	Submitter string `json:"submitter"`
+	// Identifier of the object of its job; empty = unknown.
+	PrimaryIdentifier string `json:"primary_identifier"`
+	// Dataset; empty = none.
+	Dataset string `json:"dataset"`
+	// Group within the dataset; empty = none.
+	GroupName string `json:"group_name"`
+	// Server of the URL; empty = unknown.
+	Host string `json:"host"`
+	// Where it is fetched, without the query; empty = unknown.
+	Url string `json:"url"`
+	// Where it comes from: the id of a job, or the URL of a listing.
+	Source string `json:"source"`
+	// Bytes, 0 = unknown.
+	Size int64 `json:"size"`
+	// SHA-256 of its content, in hex; empty = not downloaded.
+	Sha256 string `json:"sha256"`
+	// Time of modification at the source; null = unknown.
+	SourceModified *time.Time `json:"source_modified"`
+	// Downloads begun since its discovery, or since it was reopened.
+	DownloadAttempts int64 `json:"download_attempts"`
+	// Processings begun since its discovery, or since it was reopened.
+	ProcessingAttempts int64 `json:"processing_attempts"`
+	// When it became known.
+	DiscoveredAt time.Time `json:"discovered_at"`
+	// When it entered its state.
+	StatusSince time.Time `json:"status_since"`
+	// When its last download began; null = none yet.
+	DownloadStartedAt *time.Time `json:"download_started_at"`
+	// When its last processing began; null = none yet.
+	ProcessingStartedAt *time.Time `json:"processing_started_at"`
+	// Class of the reason of its last event; null = none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of that reason.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of that reason.
+	ReasonMessage *string `json:"reason_message"`
+	// How many attempts failed.
+	Failures int64 `json:"failures"`
+	// How many of them were given back.
+	Uncounted int64 `json:"uncounted"`
+	// When an attempt first failed; null = never.
+	FirstFailedAt time.Time `json:"first_failed_at"`
+	// Class of the first failure.
+	FirstClass string `json:"first_class"`
+	// Code of the first failure.
+	FirstCode string `json:"first_code"`
+	// Sentence of the first failure.
+	FirstMessage string `json:"first_message"`
+	// When an attempt last failed; null = never.
+	LastFailedAt time.Time `json:"last_failed_at"`
+	// Class of the last failure.
+	LastClass string `json:"last_class"`
+	// Code of the last failure.
+	LastCode string `json:"last_code"`
+	// Sentence of the last failure.
+	LastMessage string `json:"last_message"`
+	// Who must act now: depositor, operator, service (it goes on by itself) or none.
+	WhoActs string `json:"who_acts"`
 }
 
 // One row per change of a file's state, with its name: what happened to it, how long each state took, and why.
@@ -751,6 +973,150 @@ type ReportFileLifecycle struct {
 	ReasonCode *string `json:"reason_code"`
 	// Why.
 	ReasonMessage *string `json:"reason_message"`
+}
+
+// One row per job: what it is, where it stands, how it went, and who must act.
+type ReportJob struct {
+	// The job.
+	JobID string `json:"job_id"`
+	// Its batch.
+	BatchID string `json:"batch_id"`
+	// Row of the batch manifest, from 0.
+	ManifestRow int64 `json:"manifest_row"`
+	// State of the job.
+	Status string `json:"status"`
+	// Identifier of its object; empty until it is known.
+	PrimaryIdentifier string `json:"primary_identifier"`
+	// Version of the object that it stored; null until then.
+	ObjectVersion *int64 `json:"object_version"`
+	// Local identifiers of the depositor.
+	LocalID []string `json:"local_id"`
+	// Collection; empty = unknown.
+	Collection string `json:"collection"`
+	// Profile.
+	ProfileName string `json:"profile_name"`
+	// Version of the profile when the job was created; empty = unknown.
+	ProfileVersion string `json:"profile_version"`
+	// Who deposited it.
+	Submitter string `json:"submitter"`
+	// Title of the object.
+	ErcWhat string `json:"erc_what"`
+	// Creator of the object.
+	ErcWho string `json:"erc_who"`
+	// Date of the object.
+	ErcWhen string `json:"erc_when"`
+	// File name of the payload.
+	FileName string `json:"file_name"`
+	// Server of the payload; empty = none.
+	Host string `json:"host"`
+	// URL of the payload, without its query.
+	PayloadUrl string `json:"payload_url"`
+	// file, container or object_manifest.
+	PayloadType string `json:"payload_type"`
+	// add or update.
+	SubmissionMode string `json:"submission_mode"`
+	// 0 to 99; lower runs first.
+	Priority int64 `json:"priority"`
+	// How often it was begun: 1, and one for each requeue.
+	Attempts int64 `json:"attempts"`
+	// How many files it has; null until its estimate.
+	Files *int64 `json:"files"`
+	// Their bytes; null until its estimate.
+	Bytes *int64 `json:"bytes"`
+	// Key of the storage manifest in the object store; null until it is stored.
+	ManifestKey *string `json:"manifest_key"`
+	// When it was created.
+	CreatedAt *time.Time `json:"created_at"`
+	// When it entered its state.
+	StatusSince *time.Time `json:"status_since"`
+	// When it completed; null = not yet.
+	CompletedAt *time.Time `json:"completed_at"`
+	// Seconds from its creation to its end, or until now.
+	Seconds float64 `json:"seconds"`
+	// Class of the reason why it failed or waits now; null = none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of that reason.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of that reason.
+	ReasonMessage *string `json:"reason_message"`
+	// When it first failed; null = never.
+	FirstFailedAt time.Time `json:"first_failed_at"`
+	// State that it first failed in.
+	FirstFailedIn string `json:"first_failed_in"`
+	// Class of the first failure.
+	FirstClass string `json:"first_class"`
+	// Code of the first failure.
+	FirstCode string `json:"first_code"`
+	// Sentence of the first failure.
+	FirstMessage string `json:"first_message"`
+	// When it last failed; null = never.
+	LastFailedAt time.Time `json:"last_failed_at"`
+	// State that it last failed in.
+	LastFailedIn string `json:"last_failed_in"`
+	// Class of the last failure.
+	LastClass string `json:"last_class"`
+	// Code of the last failure.
+	LastCode string `json:"last_code"`
+	// Sentence of the last failure.
+	LastMessage string `json:"last_message"`
+	// Server that the last failure is about; empty = none.
+	LastHost string `json:"last_host"`
+	// Who must act now: depositor, operator, service (it goes on by itself) or none.
+	WhoActs string `json:"who_acts"`
+}
+
+// One row per change of state of a job, with the time that it had been in the state before.
+type ReportJobLife struct {
+	// Its batch.
+	BatchID string `json:"batch_id"`
+	// The job.
+	JobID string `json:"job_id"`
+	// Number of the event among those of the job.
+	Version int64 `json:"version"`
+	// Sequence of the event in the log.
+	Seq int64 `json:"seq"`
+	// State before; empty = it was created.
+	FromStatus string `json:"from_status"`
+	// State after.
+	ToStatus string `json:"to_status"`
+	// When it changed.
+	At time.Time `json:"at"`
+	// Seconds that it had been in the state before.
+	Seconds *float64 `json:"seconds"`
+	// Who changed it.
+	Actor string `json:"actor"`
+	// Attempt of the job, from 1.
+	Attempt int64 `json:"attempt"`
+	// Class of the reason given; null = none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of the reason given.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of the reason given.
+	ReasonMessage *string `json:"reason_message"`
+	// Server that the reason is about; empty = none.
+	ReasonHost string `json:"reason_host"`
+	// Collection of the job; empty = unknown.
+	Collection string `json:"collection"`
+	// Profile of the job.
+	ProfileName string `json:"profile_name"`
+	// Who deposited it.
+	Submitter string `json:"submitter"`
+}
+
+// One row per warning about a manifest: what of it was not taken as it is written.
+type ReportManifestWarning struct {
+	// Its batch.
+	BatchID string `json:"batch_id"`
+	// The job whose object manifest it is; empty = the manifest of the batch.
+	JobID string `json:"job_id"`
+	// Orders the warnings about one manifest, from 1.
+	Number int64 `json:"number"`
+	// The warning, one sentence for people.
+	Warning string `json:"warning"`
+	// When the log took the event.
+	At time.Time `json:"at"`
+	// Sequence of the event in the log.
+	Seq int64 `json:"seq"`
 }
 
 // One row per attempt under way, to be asked with a limit: those with seconds_running > your timeout are overdue. Timeouts are settings, which SQL does not know.
@@ -823,6 +1189,32 @@ type ReportRetryHistory struct {
 	TraceID *string `json:"trace_id"`
 }
 
+// One row per change of a setting: holds, pauses and all others, with the value before and after.
+type ReportSettingsHistory struct {
+	// Sequence of the event in the log.
+	Seq int64 `json:"seq"`
+	// When the log took it.
+	At time.Time `json:"at"`
+	// Kind of the setting, such as collection or queue.
+	Kind interface{} `json:"kind"`
+	// Name of the setting.
+	Name interface{} `json:"name"`
+	// Number of the event among those of the setting.
+	Version int64 `json:"version"`
+	// Who changed it.
+	ChangedBy string `json:"changed_by"`
+	// State before.
+	FromStatus interface{} `json:"from_status"`
+	// State after.
+	ToStatus interface{} `json:"to_status"`
+	// Why; empty = no reason given.
+	Why interface{} `json:"why"`
+	// Value before; null = it was not set.
+	Previous interface{} `json:"previous"`
+	// Value after; null = it is not set.
+	Value interface{} `json:"value"`
+}
+
 // One row per depositor: what they deposited and what became of it. jobs_listed = jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress.
 type ReportSubmitterActivity struct {
 	// Who deposited.
@@ -870,5 +1262,25 @@ type ReportTimeInState struct {
 	// 99 of 100 stays were not longer than this many seconds.
 	P99 float64 `json:"p99"`
 	// The longest stay, in seconds.
+	Longest float64 `json:"longest"`
+}
+
+// Seconds spent in each state, by profile.
+type ReportTimeInStateByProfile struct {
+	// job or file.
+	Kind string `json:"kind"`
+	// Profile; empty = unknown.
+	ProfileName string `json:"profile_name"`
+	// The state.
+	Status string `json:"status"`
+	// How often it was left.
+	Times int64 `json:"times"`
+	// Median, in seconds.
+	P50 float64 `json:"p50"`
+	// 95 of 100 took no longer, in seconds.
+	P95 float64 `json:"p95"`
+	// 99 of 100 took no longer, in seconds.
+	P99 float64 `json:"p99"`
+	// The longest, in seconds.
 	Longest float64 `json:"longest"`
 }

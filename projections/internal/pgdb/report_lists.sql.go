@@ -10,8 +10,19 @@ import (
 	"time"
 )
 
+const countManifestWarnings = `-- name: CountManifestWarnings :one
+select count(*) from report.manifest_warning where batch_id = $1
+`
+
+func (q *Queries) CountManifestWarnings(ctx context.Context, batchID string) (int64, error) {
+	row := q.db.QueryRow(ctx, countManifestWarnings, batchID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const jobsByID = `-- name: JobsByID :many
-select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback from accession.job where id = any($1::text[])
+select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback, collection, object_key, profile_version, host, reason_host, reason_who_acts from accession.job where id = any($1::text[])
 `
 
 func (q *Queries) JobsByID(ctx context.Context, ids []string) ([]AccessionJob, error) {
@@ -69,6 +80,12 @@ func (q *Queries) JobsByID(ctx context.Context, ids []string) ([]AccessionJob, e
 			&i.ManifestKey,
 			&i.ManifestSha256,
 			&i.Callback,
+			&i.Collection,
+			&i.ObjectKey,
+			&i.ProfileVersion,
+			&i.Host,
+			&i.ReasonHost,
+			&i.ReasonWhoActs,
 		); err != nil {
 			return nil, err
 		}
@@ -113,8 +130,54 @@ func (q *Queries) LastFailures(ctx context.Context, hashes []string) ([]LastFail
 	return items, nil
 }
 
+const manifestWarnings = `-- name: ManifestWarnings :many
+select batch_id, job_id, number, warning, at, seq from report.manifest_warning
+where batch_id = $1 and (job_id, number) > ($2::text, $3::bigint)
+order by job_id, number
+limit $4
+`
+
+type ManifestWarningsParams struct {
+	BatchID     string `json:"batch_id"`
+	AfterJob    string `json:"after_job"`
+	AfterNumber int64  `json:"after_number"`
+	MaxRows     int32  `json:"max_rows"`
+}
+
+func (q *Queries) ManifestWarnings(ctx context.Context, arg ManifestWarningsParams) ([]ReportManifestWarning, error) {
+	rows, err := q.db.Query(ctx, manifestWarnings,
+		arg.BatchID,
+		arg.AfterJob,
+		arg.AfterNumber,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ReportManifestWarning
+	for rows.Next() {
+		var i ReportManifestWarning
+		if err := rows.Scan(
+			&i.BatchID,
+			&i.JobID,
+			&i.Number,
+			&i.Warning,
+			&i.At,
+			&i.Seq,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const reportFileMoves = `-- name: ReportFileMoves :many
-select f.path, f.seq as discovered, t.raw_file_hash, t.version, t.batch_id, t.job_id, t.from_status, t.to_status, t.from_since, t.at, t.seconds, t.actor, t.worker, t.download_attempts, t.processing_attempts, t.size, t.quarantine, t.reason_class, t.reason_code, t.reason_message, t.seq
+select f.path, f.seq as discovered, t.raw_file_hash, t.version, t.batch_id, t.job_id, t.from_status, t.to_status, t.from_since, t.at, t.seconds, t.actor, t.worker, t.download_attempts, t.processing_attempts, t.size, t.quarantine, t.reason_class, t.reason_code, t.reason_message, t.seq, t.reason_host, t.uncounted
 from accession.file f
 join accession.file_transition t on t.raw_file_hash = f.raw_file_hash
 where f.batch_id = $1 and t.at >= $2 and t.at < $3
@@ -177,6 +240,8 @@ func (q *Queries) ReportFileMoves(ctx context.Context, arg ReportFileMovesParams
 			&i.AccessionFileTransition.ReasonCode,
 			&i.AccessionFileTransition.ReasonMessage,
 			&i.AccessionFileTransition.Seq,
+			&i.AccessionFileTransition.ReasonHost,
+			&i.AccessionFileTransition.Uncounted,
 		); err != nil {
 			return nil, err
 		}
@@ -189,7 +254,7 @@ func (q *Queries) ReportFileMoves(ctx context.Context, arg ReportFileMovesParams
 }
 
 const reportFiles = `-- name: ReportFiles :many
-select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id from accession.file where batch_id = $1 and seq > $2 order by seq limit $3
+select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file where batch_id = $1 and seq > $2 order by seq limit $3
 `
 
 type ReportFilesParams struct {
@@ -245,6 +310,13 @@ func (q *Queries) ReportFiles(ctx context.Context, arg ReportFilesParams) ([]Acc
 			&i.StatusSince,
 			&i.LastModified,
 			&i.CommandID,
+			&i.Collection,
+			&i.ProfileName,
+			&i.Dataset,
+			&i.GroupName,
+			&i.Host,
+			&i.ReasonHost,
+			&i.ReasonWhoActs,
 		); err != nil {
 			return nil, err
 		}
@@ -257,7 +329,7 @@ func (q *Queries) ReportFiles(ctx context.Context, arg ReportFilesParams) ([]Acc
 }
 
 const reportMoves = `-- name: ReportMoves :many
-select f.path, f.seq as discovered, t.raw_file_hash, t.version, t.batch_id, t.job_id, t.from_status, t.to_status, t.from_since, t.at, t.seconds, t.actor, t.worker, t.download_attempts, t.processing_attempts, t.size, t.quarantine, t.reason_class, t.reason_code, t.reason_message, t.seq
+select f.path, f.seq as discovered, t.raw_file_hash, t.version, t.batch_id, t.job_id, t.from_status, t.to_status, t.from_since, t.at, t.seconds, t.actor, t.worker, t.download_attempts, t.processing_attempts, t.size, t.quarantine, t.reason_class, t.reason_code, t.reason_message, t.seq, t.reason_host, t.uncounted
 from accession.file_transition t
 join accession.file f on f.raw_file_hash = t.raw_file_hash
 where t.at >= $1 and t.at < $2 and t.seq <= $3 and (t.at, t.seq) > ($4::timestamptz, $5::bigint)
@@ -319,6 +391,8 @@ func (q *Queries) ReportMoves(ctx context.Context, arg ReportMovesParams) ([]Rep
 			&i.AccessionFileTransition.ReasonCode,
 			&i.AccessionFileTransition.ReasonMessage,
 			&i.AccessionFileTransition.Seq,
+			&i.AccessionFileTransition.ReasonHost,
+			&i.AccessionFileTransition.Uncounted,
 		); err != nil {
 			return nil, err
 		}

@@ -20,8 +20,8 @@ type AdoptStreamParams struct {
 	Name          string    `json:"name"`
 }
 
-// The stream that the checkpoint tells of was lost; another holds the same events at
-// the same places.
+// The stream that the checkpoint names was lost; another holds the same events at
+// the same sequences.
 func (q *Queries) AdoptStream(ctx context.Context, arg AdoptStreamParams) (int64, error) {
 	result, err := q.db.Exec(ctx, adoptStream, arg.Stream, arg.StreamCreated, arg.Name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (q *Queries) AllSettings(ctx context.Context) ([]AccessionSetting, error) {
 
 const batchesAfter = `-- name: BatchesAfter :many
 
-select id, version, status, last_modified, command_id, profile_name, submitter, payload_url, erc_what, erc_who, erc_when, erc_where, type, submission_mode, digest_algorithm, digest_value, file_name, size, rows_listed, first_jid, manifest_url, manifest_sha256, reason_class, reason_code, reason_message, reason_attempt, reason_worker, report, reports, submitted_at, listed_at, started_at, reporting_at, reported_at, deleted_at, jobs_created, jobs_processing, jobs_held, jobs_failed, jobs_completed, jobs_deleted, jobs_in_progress from accession.batch where id > $1 and version > 0 order by id limit $2
+select id, version, status, last_modified, command_id, profile_name, submitter, payload_url, erc_what, erc_who, erc_when, erc_where, type, submission_mode, digest_algorithm, digest_value, file_name, size, rows_listed, first_jid, manifest_url, manifest_sha256, reason_class, reason_code, reason_message, reason_attempt, reason_worker, report, reports, submitted_at, listed_at, started_at, reporting_at, reported_at, deleted_at, jobs_created, jobs_processing, jobs_held, jobs_failed, jobs_completed, jobs_deleted, jobs_in_progress, collection, submission_id, queue, account, received_at, slot, primary_identifier, local_id, profile_version, key_sha256, reason_host, reason_who_acts from accession.batch where id > $1 and version > 0 order by id limit $2
 `
 
 type BatchesAfterParams struct {
@@ -128,6 +128,126 @@ func (q *Queries) BatchesAfter(ctx context.Context, arg BatchesAfterParams) ([]A
 			&i.JobsCompleted,
 			&i.JobsDeleted,
 			&i.JobsInProgress,
+			&i.Collection,
+			&i.SubmissionID,
+			&i.Queue,
+			&i.Account,
+			&i.ReceivedAt,
+			&i.Slot,
+			&i.PrimaryIdentifier,
+			&i.LocalID,
+			&i.ProfileVersion,
+			&i.KeySha256,
+			&i.ReasonHost,
+			&i.ReasonWhoActs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const brokenSums = `-- name: BrokenSums :many
+(
+    select 'a batch adds up'::text as rule, 'batch'::text as table_name, id::text as key,
+        (rows_listed || ' jobs listed')::text as expected,
+        ((jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress) || ' counted')::text as found
+    from accession.batch
+    where rows_listed <> jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress
+    order by key limit 20
+) union all (
+    select 'a batch counts its jobs', 'batch', b.id,
+        format('%s failed, %s completed, %s held, %s deleted', j.failed, j.completed, j.held, j.deleted),
+        format('%s failed, %s completed, %s held, %s deleted', b.jobs_failed, b.jobs_completed, b.jobs_held, b.jobs_deleted)
+    from accession.batch b, lateral (
+        select count(*) filter (where status = 'failed') as failed, count(*) filter (where status = 'completed') as completed,
+            count(*) filter (where status = 'held') as held, count(*) filter (where status = 'deleted') as deleted
+        from accession.job where batch_id = b.id
+    ) j
+    where (b.jobs_failed, b.jobs_completed, b.jobs_held, b.jobs_deleted) <> (j.failed, j.completed, j.held, j.deleted)
+    order by b.id limit 20
+) union all (
+    select 'each change of a job has its row', 'job_transition', e.aggregate_id || '/' || e.version, 'a row', 'none'
+    from accession.event e
+    where e.kind = 'job' and e.data ->> 'from' is distinct from e.data ->> 'to'
+        and not exists (select from accession.job_transition t where t.job_id = e.aggregate_id and t.version = e.version)
+    order by 3 limit 20
+) union all (
+    select 'each change of a file has its row', 'file_transition', e.aggregate_id || '/' || e.version, 'a row', 'none'
+    from accession.event e
+    where e.kind = 'file'
+        and not exists (select from accession.file_transition t where t.raw_file_hash = e.aggregate_id and t.version = e.version)
+    order by 3 limit 20
+) union all (
+    select 'a failed job has an open attempt', 'retry', j.id, 'an open attempt', 'none'
+    from accession.job j
+    where j.status = 'failed' and not exists (
+        select from accession.retry r where r.kind = 'job' and r.job_id = j.id and r.outcome = 'open' and r.resumed_at is null)
+    order by j.id limit 20
+) union all (
+    select 'a failed file has an open attempt', 'retry', f.raw_file_hash, 'an open attempt', 'none'
+    from accession.file f
+    where f.status in ('DOWNLOADING_FAILED', 'PROCESSING_FAILED') and not exists (
+        select from accession.retry r where r.raw_file_hash = f.raw_file_hash and r.number = f.version and r.outcome = 'open')
+    order by f.raw_file_hash limit 20
+) union all (
+    select 'files add up', 'file_count', id, files_listed || ' files listed',
+        (files_processed + files_skipped + files_given_up + files_deleted + files_in_progress) || ' counted'
+    from accession.file_count
+    where files_listed <> files_processed + files_skipped + files_given_up + files_deleted + files_in_progress
+    order by id limit 20
+) union all (
+    select 'files are counted', 'file_count', c.id,
+        format('%s files of %s bytes', f.files, f.bytes), format('%s files of %s bytes', c.files_listed, c.bytes_listed)
+    from accession.file_count c, lateral (
+        select count(*) as files, coalesce(sum(f.size), 0) as bytes from accession.file f
+        where f.job_id <> '' and (f.job_id = c.id or f.batch_id = c.id)
+    ) f
+    where c.files_listed <> f.files or c.bytes_listed <> f.bytes
+    order by c.id limit 20
+) union all (
+    select 'states of files are counted', 'file_count', c.id,
+        format('%s processed, %s skipped, %s given up', f.processed, f.skipped, f.given_up),
+        format('%s processed, %s skipped, %s given up', c.files_processed, c.files_skipped, c.files_given_up)
+    from accession.file_count c join accession.job j on j.id = c.id, lateral (
+        select count(*) filter (where f.status = 'PROCESSED') as processed, count(*) filter (where f.status = 'SKIPPED') as skipped,
+            count(*) filter (where f.status in ('IGNORE', 'ABANDONED')) as given_up
+        from accession.file f where f.job_id = c.id
+    ) f
+    where j.status <> 'deleted' and (c.files_processed <> f.processed or c.files_skipped <> f.skipped or c.files_given_up <> f.given_up)
+    order by c.id limit 20
+)
+`
+
+type BrokenSumsRow struct {
+	Rule      string `json:"rule"`
+	TableName string `json:"table_name"`
+	Key       string `json:"key"`
+	Expected  string `json:"expected"`
+	Found     string `json:"found"`
+}
+
+// What does not add up in the tables, at most 20 rows of each rule: batches and files
+// add up, and the counters and histories kept with each event equal those of their rows.
+func (q *Queries) BrokenSums(ctx context.Context) ([]BrokenSumsRow, error) {
+	rows, err := q.db.Query(ctx, brokenSums)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []BrokenSumsRow
+	for rows.Next() {
+		var i BrokenSumsRow
+		if err := rows.Scan(
+			&i.Rule,
+			&i.TableName,
+			&i.Key,
+			&i.Expected,
+			&i.Found,
 		); err != nil {
 			return nil, err
 		}
@@ -187,7 +307,7 @@ func (q *Queries) EventsFrom(ctx context.Context, arg EventsFromParams) ([]Acces
 }
 
 const filesAfter = `-- name: FilesAfter :many
-select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id from accession.file where raw_file_hash > $1 order by raw_file_hash limit $2
+select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file where raw_file_hash > $1 order by raw_file_hash limit $2
 `
 
 type FilesAfterParams struct {
@@ -241,6 +361,13 @@ func (q *Queries) FilesAfter(ctx context.Context, arg FilesAfterParams) ([]Acces
 			&i.StatusSince,
 			&i.LastModified,
 			&i.CommandID,
+			&i.Collection,
+			&i.ProfileName,
+			&i.Dataset,
+			&i.GroupName,
+			&i.Host,
+			&i.ReasonHost,
+			&i.ReasonWhoActs,
 		); err != nil {
 			return nil, err
 		}
@@ -253,7 +380,7 @@ func (q *Queries) FilesAfter(ctx context.Context, arg FilesAfterParams) ([]Acces
 }
 
 const jobsAfter = `-- name: JobsAfter :many
-select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback from accession.job where id > $1 order by id limit $2
+select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback, collection, object_key, profile_version, host, reason_host, reason_who_acts from accession.job where id > $1 order by id limit $2
 `
 
 type JobsAfterParams struct {
@@ -316,6 +443,12 @@ func (q *Queries) JobsAfter(ctx context.Context, arg JobsAfterParams) ([]Accessi
 			&i.ManifestKey,
 			&i.ManifestSha256,
 			&i.Callback,
+			&i.Collection,
+			&i.ObjectKey,
+			&i.ProfileVersion,
+			&i.Host,
+			&i.ReasonHost,
+			&i.ReasonWhoActs,
 		); err != nil {
 			return nil, err
 		}

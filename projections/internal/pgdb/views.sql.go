@@ -237,7 +237,7 @@ func (q *Queries) CountBatches(ctx context.Context) ([]CountBatchesRow, error) {
 }
 
 const job = `-- name: Job :one
-select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback from accession.job where id = $1
+select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback, collection, object_key, profile_version, host, reason_host, reason_who_acts from accession.job where id = $1
 `
 
 func (q *Queries) Job(ctx context.Context, id string) (AccessionJob, error) {
@@ -289,6 +289,12 @@ func (q *Queries) Job(ctx context.Context, id string) (AccessionJob, error) {
 		&i.ManifestKey,
 		&i.ManifestSha256,
 		&i.Callback,
+		&i.Collection,
+		&i.ObjectKey,
+		&i.ProfileVersion,
+		&i.Host,
+		&i.ReasonHost,
+		&i.ReasonWhoActs,
 	)
 	return i, err
 }
@@ -339,7 +345,7 @@ func (q *Queries) JobRetries(ctx context.Context, jobID string) ([]ReportRetryHi
 }
 
 const jobTransitions = `-- name: JobTransitions :many
-select job_id, version, batch_id, from_status, to_status, from_since, at, seconds, actor, retry_count, reason_class, reason_code, reason_message, seq from accession.job_transition where job_id = $1 order by version
+select job_id, version, batch_id, from_status, to_status, from_since, at, seconds, actor, retry_count, reason_class, reason_code, reason_message, seq, reason_host from accession.job_transition where job_id = $1 order by version
 `
 
 func (q *Queries) JobTransitions(ctx context.Context, jobID string) ([]AccessionJobTransition, error) {
@@ -366,6 +372,7 @@ func (q *Queries) JobTransitions(ctx context.Context, jobID string) ([]Accession
 			&i.ReasonCode,
 			&i.ReasonMessage,
 			&i.Seq,
+			&i.ReasonHost,
 		); err != nil {
 			return nil, err
 		}
@@ -378,7 +385,7 @@ func (q *Queries) JobTransitions(ctx context.Context, jobID string) ([]Accession
 }
 
 const jobs = `-- name: Jobs :many
-select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback from accession.job
+select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback, collection, object_key, profile_version, host, reason_host, reason_who_acts from accession.job
 where ($1::text = '' or batch_id = $1) and ($2::text = '' or status = $2)
     and ($3::text = '' or id > $3)
 order by id
@@ -452,6 +459,12 @@ func (q *Queries) Jobs(ctx context.Context, arg JobsParams) ([]AccessionJob, err
 			&i.ManifestKey,
 			&i.ManifestSha256,
 			&i.Callback,
+			&i.Collection,
+			&i.ObjectKey,
+			&i.ProfileVersion,
+			&i.Host,
+			&i.ReasonHost,
+			&i.ReasonWhoActs,
 		); err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ var (
 	end  = map[string][]string{"failed": {"update", "update", "delete"}, "held": {"release", "release", "delete"}, "completed": {"clean"}}
 
 	daemonJob   = []string{"accept", "estimate", "provision", "download", "process", "record", "complete", "fail", "hold", "wait", "identify", "clean", "fail"}
-	operatorJob = []string{"requeue", "hold", "release", "reprioritise", "delete", "requeue"}
+	operatorJob = []string{"requeue", "hold", "release", "reprioritise", "delete", "requeue", "cancel"}
 
 	daemonBatch   = []string{"list", "hold", "start", "start badly", "finish"}
 	operatorBatch = []string{"release", "update", "delete", "clean", "update"}
@@ -47,6 +47,8 @@ func jobCommand(name string, priority int) domain.JobCommand {
 		return domain.CompleteJob{Callback: "none"}
 	case "fail":
 		return domain.FailJob{Reason: why}
+	case "cancel":
+		return domain.CancelJob{Reason: domain.Reason{Class: domain.ClassCancelled, Code: domain.CodeCancelled, Message: "withdrawn"}}
 	case "hold":
 		return domain.HoldJob{Reason: waits}
 	case "release":
@@ -116,14 +118,16 @@ var nextState = map[string]string{"accept": "estimating", "estimate": "provision
 
 // handedOver compares whether the job was claimed again in the same write.
 func (r *run) handedOver(h *held, o eventstore.Meta, done model.Answer, c *eventstore.Claim) {
-	may := o.Next != "" && done == model.Done && r.want.NextJob(h.job.State) == h.job
+	waiting := r.want.WaitingJobs(h.job.State)
+	asked := o.Next != "" && done == model.Done
 	switch {
-	case c == nil && may && !r.servers.exact():
-	case (c != nil) != may:
-		r.Fatalf("%s was handed over: %t, want %t", h.job.ID, c != nil, may)
+	case c == nil && asked && r.servers.exact() && len(waiting) > 0 && waiting[0] == h.job:
+		r.Fatalf("%s was not handed over", h.job.ID)
+	case c != nil && (!asked || !r.mayTake(h.by, h.job.ID, idsOfJobs(waiting))):
+		r.Fatalf("%s was handed over, and these wait: %v", h.job.ID, idsOfJobs(waiting))
 	}
 	if c != nil {
-		r.want.HandOver(h.job, c.ID)
+		h.job.HandOver(c.ID)
 		r.keep(&held{claim: c, by: h.by, job: h.job})
 		r.checkAttempts(c, h.job)
 		r.did("%d: goes on with %s", h.by, h.job.ID)

@@ -57,7 +57,7 @@ func (r *run) restart() {
 	n, p := r.process()
 	s := r.servers.restart(p.store)
 	r.lose(n)
-	r.processes[n] = process{s, storetest.NewHandler(s)}
+	r.processes[n] = newProcess(s)
 	var left []*held
 	for _, h := range r.held {
 		if h.by != n {
@@ -72,6 +72,9 @@ func (r *run) lose(n int) {
 	for _, h := range r.held {
 		if h.by == n {
 			r.want.Lose(h.claim.ID)
+			for _, p := range r.processes {
+				p.late[h.claim.Aggregate.ID] = true
+			}
 		}
 	}
 }
@@ -84,7 +87,7 @@ func (r *run) relay() {
 }
 
 func (r *run) sent(s storetest.Store) {
-	ctx, cancel := context.WithTimeout(r.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 	defer cancel()
 	relay := &relay.Relay{Outbox: s, Log: r.servers.log(), Logger: slog.New(slog.DiscardHandler)}
 	running, stop := context.WithCancel(ctx)

@@ -38,12 +38,6 @@ type servers interface {
 	slow() bool
 }
 
-// process is one that works on batches and jobs.
-type process struct {
-	store   storetest.Store
-	handler *eventstore.Handler
-}
-
 // held is a claim, of a batch or a job.
 type held struct {
 	claim *eventstore.Claim
@@ -56,7 +50,7 @@ type held struct {
 type run struct {
 	*rapid.T
 	servers   servers
-	processes []process
+	processes []*process
 	want      *model.Workflow
 	held      []*held
 	settings  int // changes of them
@@ -98,7 +92,7 @@ func runs(t *rapid.T, s servers) {
 }
 
 func (r *run) join(s storetest.Store) {
-	r.processes = append(r.processes, process{s, storetest.NewHandler(s)})
+	r.processes = append(r.processes, newProcess(s))
 }
 
 // say writes the line of a command, and compares what became of it.
@@ -150,17 +144,6 @@ func (r *run) did(format string, args ...any) {
 	r.script = append(r.script, fmt.Sprintf(format, args...))
 }
 
-// tell lets the processes hear of events, as of those in the log; sometimes they do not.
-func (r *run) tell(events []domain.Recorded) {
-	for _, p := range r.processes {
-		for _, e := range events {
-			if r.dice("unheard", 16) < 15 {
-				p.store.Notice(e)
-			}
-		}
-	}
-}
-
 // Fatalf ends the run, and prints all that was done.
 func (r *run) Fatalf(format string, args ...any) {
 	r.T.Fatalf("%s\nafter\n  %s", fmt.Sprintf(format, args...), strings.Join(r.script, "\n  "))
@@ -174,7 +157,7 @@ func anyOf[T any](r *run, what string, all []T) (one T, ok bool) {
 	return all[len(all)-1-min(r.dice(what, len(all)), r.dice(what, len(all)))], true
 }
 
-func (r *run) process() (int, process) {
+func (r *run) process() (int, *process) {
 	n := r.dice("process", len(r.processes))
 	return n, r.processes[n]
 }
@@ -280,7 +263,7 @@ func (r *run) checkAttempts(c *eventstore.Claim, j *model.Job) {
 // within bounds the wait for work: long if there is some.
 func (r *run) within(some bool) (context.Context, context.CancelFunc) {
 	if some {
-		return context.WithTimeout(r.Context(), 20*time.Second)
+		return context.WithTimeout(r.Context(), time.Minute)
 	}
 	return context.WithTimeout(r.Context(), r.servers.idle())
 }
@@ -294,55 +277,61 @@ func (r *run) nextJob() {
 	state := oneOf(r, "state", taken)
 	if r.sane() { // ask where there is something
 		for _, s := range taken {
-			if r.want.NextJob(string(s)) != nil {
+			if len(r.want.WaitingJobs(string(s))) > 0 {
 				state = s
 				break
 			}
 		}
 	}
-	want := r.want.NextJob(string(state))
-	if want == nil && r.dice("in vain", 8) > 0 {
+	waiting := r.want.WaitingJobs(string(state))
+	if len(waiting) == 0 && r.dice("in vain", 8) > 0 {
 		return // it takes its time to find that there is none
 	}
-	ctx, cancel := r.within(want != nil)
+	ctx, cancel := r.within(len(waiting) > 0)
 	defer cancel()
-	c, at, err := p.store.NextJob(ctx, state)
+	c, at, err := p.store.NextJob(ctx, state, nil)
+	got := string(at.State.ID)
+	r.sawLocks(n, string(state))
 	switch {
-	case want == nil:
+	case len(waiting) == 0:
 		if !errors.Is(err, context.DeadlineExceeded) {
-			r.Fatalf("%d: next job that is %s: %s (%v), want none", n, state, at.State.ID, err)
+			r.Fatalf("%d: next job that is %s: %s (%v), want none", n, state, got, err)
 		}
 		r.did("%d: next job that is %s: none", n, state)
 		return
-	case err != nil || string(at.State.ID) != want.ID:
-		r.Fatalf("%d: next job that is %s: %s (%v), want %s", n, state, at.State.ID, err, want.ID)
+	case err != nil || !r.mayTake(n, got, idsOfJobs(waiting)):
+		r.Fatalf("%d: next job that is %s: %s (%v), want the first of %v", n, state, got, err, idsOfJobs(waiting))
 	}
-	r.say(r.want.ClaimJob(want, c.ID), nil, "%d: next job that is %s: %s", n, state, want.ID)
-	r.keep(&held{claim: c, by: n, job: want})
-	r.checkAttempts(c, want)
+	taken := waiting[slices.Index(idsOfJobs(waiting), got)]
+	r.say(r.want.ClaimJob(taken, c.ID), nil, "%d: next job that is %s: %s", n, state, got)
+	r.keep(&held{claim: c, by: n, job: taken})
+	r.checkAttempts(c, taken)
 }
 
 func (r *run) nextBatch() {
 	n, p := r.process()
 	state := oneOf(r, "state", []domain.BatchState{domain.BatchPending, domain.BatchReporting, domain.BatchUpdateReporting})
-	want := r.want.NextBatch(string(state))
-	if want == nil && r.dice("in vain", 8) > 0 {
+	waiting := r.want.WaitingBatches(string(state))
+	if len(waiting) == 0 && r.dice("in vain", 8) > 0 {
 		return // it takes its time to find that there is none
 	}
-	ctx, cancel := r.within(want != nil)
+	ctx, cancel := r.within(len(waiting) > 0)
 	defer cancel()
-	c, at, err := p.store.NextBatch(ctx, state)
+	c, at, err := p.store.NextBatch(ctx, state, nil)
+	got := string(at.State.ID)
+	r.sawLocks(n, string(state))
 	switch {
-	case want == nil:
+	case len(waiting) == 0:
 		if !errors.Is(err, context.DeadlineExceeded) {
-			r.Fatalf("%d: next batch that is %s: %s (%v), want none", n, state, at.State.ID, err)
+			r.Fatalf("%d: next batch that is %s: %s (%v), want none", n, state, got, err)
 		}
 		return
-	case err != nil || string(at.State.ID) != want.ID:
-		r.Fatalf("%d: next batch that is %s: %s (%v), want %s", n, state, at.State.ID, err, want.ID)
+	case err != nil || !r.mayTake(n, got, idsOfBatches(waiting)):
+		r.Fatalf("%d: next batch that is %s: %s (%v), want the first of %v", n, state, got, err, idsOfBatches(waiting))
 	}
-	r.say(r.want.ClaimBatch(want, c.ID), nil, "%d: next batch that is %s: %s", n, state, want.ID)
-	r.keep(&held{claim: c, by: n, batch: want})
+	taken := waiting[slices.Index(idsOfBatches(waiting), got)]
+	r.say(r.want.ClaimBatch(taken, c.ID), nil, "%d: next batch that is %s: %s", n, state, got)
+	r.keep(&held{claim: c, by: n, batch: taken})
 }
 
 // order is that of a command under a claim.

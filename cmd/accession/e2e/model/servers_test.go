@@ -38,7 +38,7 @@ func newOnServers(t *rapid.T, nc *nats.Conn) *onServers {
 	o.l, err = jslog.Open(t.Context(), nc, jslog.Config{Stream: "TEST_" + name, Prefix: "test." + name, Instance: "test"})
 	o.must(err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := o.keeper.Destroy(ctx); err != nil {
 			t.Error(err)
@@ -103,7 +103,7 @@ func (o *onServers) slow() bool          { return true }
 
 // whole is what the program's own check finds.
 func (o *onServers) whole(ctx context.Context) (wrong []string, err error) {
-	report, err := consistency.Verify(ctx, consistency.Config{Live: consistency.Live{Inspector: o.keeper, Layout: o.keeper, State: o.keeper}, Log: o.l, Wait: 2 * time.Second})
+	report, err := consistency.Verify(ctx, consistency.Config{Live: consistency.Live{Inspector: o.keeper, Layout: o.keeper, State: o.keeper, IDs: o.keeper}, Log: o.l, Wait: 2 * time.Second})
 	for _, f := range report.Findings {
 		wrong = append(wrong, f.String())
 	}

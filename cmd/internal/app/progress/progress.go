@@ -20,10 +20,25 @@ type Batch struct {
 	InProgress int                     `json:"in_progress"`
 	Jobs       map[domain.JobState]int `json:"-"` // those that exist, by state
 	Files      Files                   `json:"files"`
-	Reason     *domain.Reason          `json:"reason,omitempty"`
-	Version    int64                   `json:"version"` // of the batch
-	Seq        uint64                  `json:"seq"`     // the last event counted
+	// Added counts the jobs that have added a version to an object that was there;
+	// Versions has the first of them.
+	Added    int       `json:"versions_added"`
+	Versions []Version `json:"versions,omitempty"`
+
+	Reason  *domain.Reason `json:"reason,omitempty"`
+	Version int64          `json:"version"` // of the batch
+	Seq     uint64         `json:"seq"`     // the last event counted
 }
+
+// Version is a version, from 2, that a job has added to an object.
+type Version struct {
+	Job     domain.JobID `json:"job"`
+	Primary string       `json:"primary"`
+	Version int          `json:"version"`
+}
+
+// maxVersions is how many versions a progress names.
+const maxVersions = 100
 
 // Ended counts the jobs that only an operator can move.
 func (p Batch) Ended() int { return p.Completed + p.Failed + p.Held + p.Deleted }
@@ -63,6 +78,11 @@ func (c *Counter) Add(r domain.Recorded) {
 			delete(c.Now.Jobs, from)
 		}
 		c.jobs[id] = m.To
+		if d, ok := r.Data.(*domain.JobProcessed); ok && d.Object.Version > 1 {
+			if c.Now.Added++; c.Now.Added <= maxVersions {
+				c.Now.Versions = append(c.Now.Versions, Version{id, d.Object.Primary, d.Object.Version})
+			}
+		}
 		c.Now.Jobs[m.To]++
 	}
 	c.Now.Completed, c.Now.Failed = c.Now.Jobs[domain.JobCompleted], c.Now.Jobs[domain.JobFailed]

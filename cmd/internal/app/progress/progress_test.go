@@ -61,3 +61,19 @@ func TestProgressAlwaysAddsUp(t *testing.T) {
 		}
 	})
 }
+
+// TestAddedVersions counts the jobs that add a version to an object that was there, and
+// names the first of them.
+func TestAddedVersions(t *testing.T) {
+	t.Parallel()
+	w := New(domain.NewBatchID(1))
+	const jobs = 2*maxVersions + 1
+	for n := range int64(jobs) {
+		id := domain.NewJobID(n)
+		w.Add(domain.Recorded{Event: domain.Event{Aggregate: id.Aggregate(), Data: &domain.JobProcessed{
+			JobMove: domain.JobMove{To: domain.JobRecording}, Object: domain.StoredObject{Primary: "ark:/99999/fk4x", Version: int(n%2) + 1}}}})
+	}
+	if v := w.Now.Versions; w.Now.Added != maxVersions || len(v) != maxVersions || v[0] != (Version{domain.NewJobID(1), "ark:/99999/fk4x", 2}) {
+		t.Errorf("%d added: %+v", w.Now.Added, v)
+	}
+}

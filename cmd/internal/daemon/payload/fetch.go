@@ -1,10 +1,10 @@
 package payload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
@@ -26,28 +26,34 @@ func (s *Source) ClientOf(p profile.Profile) (*fetch.Client, error) {
 	return s.Client.With(policy), nil
 }
 
-// Attempts calls try, with growing pauses, until it succeeds, another attempt cannot
-// help or the profile's limit is reached.
-func (s *Source) Attempts(ctx context.Context, log *slog.Logger, p profile.Profile, try func() error) error {
-	return fetch.Try(ctx, fetch.Retry{Attempts: p.Fetch.Attempts, Base: s.RetryDelay,
-		Failed: func(n int, err error, wait time.Duration) {
-			log.Info("an attempt to fetch failed", "try", n, "wait", wait, "error", err, "cause", errors.Unwrap(err))
-		}}, try)
+// Limits bound one Get.
+type Limits struct {
+	Bytes int64 // of the file
+	// Promised is the size that the server stated before, 0 = none: the working space
+	// was kept for that many bytes, and only promiseSlack more are taken.
+	Promised int64
+	Timeout  time.Duration // of the request, 0 = that of the profile
 }
 
 // Get writes the bytes of a file to w: by GET, or out of the object store for an
-// upload. It gives up beyond limit bytes.
-func (s *Source) Get(ctx context.Context, p profile.Profile, f File, w io.Writer, limit int64) error {
+// upload. It gives up beyond the limits.
+func (s *Source) Get(ctx context.Context, p profile.Profile, f File, w io.Writer, limits Limits) error {
 	if key, ok := store.KeyOf(f.URL); ok {
-		return s.getUpload(ctx, key, w, limit)
+		return s.InTime(ctx, cmp.Or(max(f.Size, 0), limits.Promised, limits.Bytes), "read the upload", key, func(ctx context.Context) error {
+			return s.getUpload(ctx, key, w, limits.Bytes)
+		})
 	}
 	c, err := s.ClientOf(p)
 	if err != nil {
 		return err
 	}
-	body, info, err := c.Get(ctx, f.URL, fetch.GetOptions{MaxBytes: limit})
+	most := limits.Bytes
+	if limits.Promised > 0 {
+		most = min(most, limits.Promised+promiseSlack)
+	}
+	body, info, err := c.Get(ctx, f.URL, fetch.GetOptions{MaxBytes: most, Timeout: limits.Timeout})
 	if err != nil {
-		return err
+		return limits.broken(f, err)
 	}
 	defer func() { _ = body.Close() }()
 	if f.Size >= 0 && info.Size >= 0 && f.Size != info.Size {
@@ -55,7 +61,22 @@ func (s *Source) Get(ctx context.Context, p profile.Profile, f File, w io.Writer
 			fetch.Redact(f.URL), info.Size, f.Size)
 	}
 	_, err = io.Copy(w, body)
-	return err
+	return limits.broken(f, err)
+}
+
+// promiseSlack is how many bytes a file may have grown since its size was stated: enough
+// for a text that is still being written, and little against the reserve of working space.
+const promiseSlack = 1 << 20
+
+// broken returns the error of a file that is larger than promised for what it is: the
+// depositor must act, and another attempt cannot help.
+func (l Limits) broken(f File, err error) error {
+	var e *fetch.Error
+	if l.Promised <= 0 || l.Promised+promiseSlack >= l.Bytes || !errors.As(err, &e) || e.Code != fetch.CodeTooLarge {
+		return err
+	}
+	return reason.Content(reason.CodeSizeMismatch, "%s: the server stated %d bytes and sends over %d more; correct what it states",
+		fetch.Redact(f.URL), l.Promised, promiseSlack)
 }
 
 func (s *Source) getUpload(ctx context.Context, key string, w io.Writer, limit int64) error {
@@ -88,9 +109,8 @@ func (s *Source) Head(ctx context.Context, p profile.Profile, f File) (int64, er
 	return info.Size, err
 }
 
-// Theirs reports whether the cause of an error is the server that a deposit names, not
-// our side.
-func Theirs(err error) bool {
+// IsRemote reports whether the cause of an error is the server that a deposit names.
+func IsRemote(err error) bool {
 	var e *fetch.Error
 	return errors.As(err, &e) && e.Code != fetch.CodeCancelled
 }

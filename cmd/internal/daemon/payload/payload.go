@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
@@ -27,7 +26,8 @@ type Source struct {
 	URLs    interface {
 		FullURL(ctx context.Context, public string) (string, error)
 	}
-	RetryDelay time.Duration // the first pause between attempts
+	ManifestTimeout time.Duration // of the whole request for a manifest, 0 = that of the profile
+	StepTimeout     time.Duration // of all requests for the sizes of a job's files
 }
 
 // File is one file that a deposit names.
@@ -40,28 +40,41 @@ type File struct {
 	MimeType  string
 }
 
+// Host returns the host and port that the file is requested from, "" = the object store.
+func (f File) Host() string { return fetch.Host(f.URL) }
+
 // Files lists the files of the job's object: the payload itself for files and
 // containers, the rows of its manifest for an object manifest. A fault of the deposit
 // is a *reason.Problem of class content.
-func (s *Source) Files(ctx context.Context, log *slog.Logger, p profile.Profile, j domain.Job) ([]File, error) {
+func (s *Source) Files(ctx context.Context, p profile.Profile, j domain.Job) ([]File, error) {
+	files, _, err := s.FilesAndWarnings(ctx, p, j)
+	return files, err
+}
+
+// FilesAndWarnings is Files; it also returns what of the manifest was not taken as it is
+// written, in sentences.
+func (s *Source) FilesAndWarnings(ctx context.Context, p profile.Profile, j domain.Job) ([]File, []string, error) {
 	c := j.Configuration
 	if c.PayloadType != domain.TypeObjectManifest {
 		f, err := s.file(ctx, ofJob(c))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return []File{f}, nil
+		return []File{f}, nil, nil
 	}
-	m, err := s.objectManifest(ctx, log, p, j)
+	m, err := s.objectManifest(ctx, p, j)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all := make([]File, len(m.Rows))
 	for i, r := range m.Rows {
 		all[i] = File{Name: r.FileName, URL: r.FileURL, Algorithm: r.HashAlgorithm, Digest: r.HashValue, Size: r.Size, MimeType: r.MimeType}
 	}
-	return all, nil
+	return all, m.Sentences(MaxWarnings), nil
 }
+
+// MaxWarnings is how many warnings about a manifest an event and a report have.
+const MaxWarnings = 20
 
 // Payload describes the payload of a submission or a job.
 type Payload struct {
@@ -105,20 +118,22 @@ func (p Payload) file() (File, error) {
 
 // objectManifest reads the job's manifest from the copy that was kept. If there is no
 // copy it is fetched, checked and kept, so that all later steps read the same one.
-func (s *Source) objectManifest(ctx context.Context, log *slog.Logger, p profile.Profile, j domain.Job) (*manifest.Manifest, error) {
+func (s *Source) objectManifest(ctx context.Context, p profile.Profile, j domain.Job) (*manifest.Manifest, error) {
 	c := j.Configuration
 	key := "manifests/" + string(c.BatchID) + "/" + string(j.ID) + ".checkm"
 	data, err := s.Kept(ctx, key)
 	if store.CodeOf(err) == store.CodeNotFound {
-		if data, err = s.FetchManifest(ctx, log, p, ofJob(c)); err != nil {
+		if data, err = s.FetchManifest(ctx, p, ofJob(c)); err != nil {
 			return nil, err
 		}
 		if _, err := parseObject(data, p); err != nil {
 			return nil, err
 		}
-		err = crash.Around("daemon/pending/keep-manifest", func() error {
-			_, err := s.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data))
-			return err
+		err = s.InTime(ctx, int64(len(data)), "keep the manifest", key, func(ctx context.Context) error {
+			return crash.Around("daemon/pending/keep-manifest", func() error {
+				_, err := s.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data))
+				return err
+			})
 		})
 		if store.CodeOf(err) == store.CodeConflict {
 			data, err = s.Kept(ctx, key) // another attempt was first: its copy holds
@@ -145,30 +160,39 @@ func parseObject(data []byte, p profile.Profile) (*manifest.Manifest, error) {
 	return m, nil
 }
 
-// FetchManifest gets a manifest into memory and checks its size and digest.
-func (s *Source) FetchManifest(ctx context.Context, log *slog.Logger, p profile.Profile, of Payload) ([]byte, error) {
+// FetchManifest gets a manifest into memory and checks its size and digest. It makes
+// one attempt.
+func (s *Source) FetchManifest(ctx context.Context, p profile.Profile, of Payload) ([]byte, error) {
 	f, err := s.file(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	err = s.Attempts(ctx, log, p, func() error {
-		b.Reset()
-		m, err := NewMeasure(f)
-		if err == nil {
-			err = s.Get(ctx, p, f, io.MultiWriter(&b, m), int64(p.Limits.MaxManifestBytes))
-		}
-		if err != nil {
-			return err
-		}
-		return m.Check()
-	})
-	return b.Bytes(), err
+	m, err := NewMeasure(f)
+	if err != nil {
+		return nil, err
+	}
+	b := newLeased(ctx)
+	err = s.Get(ctx, p, f, io.MultiWriter(b, m), Limits{Bytes: int64(p.Limits.MaxManifestBytes), Timeout: s.ManifestTimeout})
+	if err != nil {
+		return nil, err
+	}
+	return b.Bytes(), m.Check()
 }
 
 // Kept reads a small object of the default store.
-func (s *Source) Kept(ctx context.Context, key string) ([]byte, error) {
-	return ReadAll(ctx, s.Objects, key)
+func (s *Source) Kept(ctx context.Context, key string) (data []byte, err error) {
+	err = s.InTime(ctx, 0, "read", key, func(ctx context.Context) error {
+		r, err := s.Objects.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Close() }()
+		b := newLeased(ctx)
+		_, err = io.Copy(struct{ io.Writer }{b}, r) // not ReadFrom, which would not count
+		data = b.Bytes()
+		return err
+	})
+	return data, err
 }
 
 // ReadAll reads a small object of a store.

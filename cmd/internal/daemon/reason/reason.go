@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
@@ -22,6 +24,7 @@ const (
 	CodeUploadMissing      domain.Code = "upload_missing"          // the payload is no longer in the object store
 	CodeFilesMissing       domain.Code = "working_files_missing"   // what was downloaded is gone
 	CodeIdentifierMismatch domain.Code = "identifier_mismatch"     // identifiers lead to different objects
+	CodeIdentifierReserved domain.Code = "identifier_reserved"     // a name that only jobs are given
 	CodeStorage            domain.Code = "storage_error"           // the object store failed, or holds something else
 	CodeProfileBroken      domain.Code = "profile_store_not_found" // a profile names a place that cannot be opened
 )
@@ -78,11 +81,30 @@ func Of(err error, doing string) domain.Reason {
 	case errors.Is(err, context.DeadlineExceeded):
 		r.Class, r.Code = domain.ClassTimeout, "timeout"
 	}
+	r.Message = public(r.Message, err)
 	if doing != "" {
 		r.Message = doing + ": " + r.Message
 	}
 	r.Message = Bounded(r.Message)
 	return r
+}
+
+// public returns the text of an error without the places of this installation, which
+// depositors read and the log has.
+func public(s string, err error) string {
+	var st *store.Error
+	if errors.As(err, &st) {
+		s = strings.Replace(s, st.Error(), st.Public(), 1)
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		s = strings.ReplaceAll(s, path.Path, "…")
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		s = strings.NewReplacer(link.Old, "…", link.New, "…").Replace(s)
+	}
+	return s
 }
 
 // Bounded cuts a sentence that is too long, between characters.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode/utf8"
 
@@ -31,8 +34,37 @@ func TestOf(t *testing.T) {
 		"any other":   {errors.New("odd"), domain.ClassSystem, CodeInternal},
 	} {
 		r := Of(c.err, "do it")
-		if r.Class != c.class || r.Code != c.code || r.Message != "do it: "+c.err.Error() {
+		said := c.err.Error()
+		if st := (*store.Error)(nil); errors.As(c.err, &st) {
+			said = st.Public()
+		}
+		if r.Class != c.class || r.Code != c.code || r.Message != "do it: "+said {
 			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestFullDiskInWords: who reads the mail knows what happened without a list of codes.
+func TestFullDiskInWords(t *testing.T) {
+	t.Parallel()
+	r := Of(&store.Error{Code: store.CodeDiskFull, Op: "write"}, "keep the files")
+	if want := "keep the files: our storage could not write: no space left on device ("; !strings.HasPrefix(r.Message, want) {
+		t.Errorf("a full disk is told as %q", r.Message)
+	}
+}
+
+// TestNoPlaceIsTold: a reason is read by depositors; where our directories are stays in
+// the log.
+func TestNoPlaceIsTold(t *testing.T) {
+	t.Parallel()
+	path := &fs.PathError{Op: "write", Path: "/srv/private/staging/a", Err: syscall.ENOSPC}
+	for _, err := range []error{
+		fmt.Errorf("data/a.csv: %w", &store.Error{Code: store.CodeDiskFull, Op: "put", Key: "/srv/private/staging/a", Err: path}),
+		fmt.Errorf("data/a.csv: %w", path),
+		fmt.Errorf("data/a.csv: %w", &os.LinkError{Op: "link", Old: "/srv/private/a", New: "/srv/private/b", Err: syscall.EIO}),
+	} {
+		if r := Of(err, "store it"); strings.Contains(r.Message, "private") || !strings.HasPrefix(r.Message, "store it: data/a.csv: ") {
+			t.Errorf("%v is told as %q", err, r.Message)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type Account struct {
 	log     *slog.Logger
 	clock   func() time.Time
 	dirOf   func(profile string) string
-	asking  sync.Mutex // held while asking or counting
+	askMu   sync.Mutex // held while asking or counting
 	counted time.Time  // when it was last counted; under asking
 
 	mu       sync.Mutex
@@ -44,10 +44,10 @@ type Account struct {
 }
 
 type promise struct {
-	dir     string // of which working directory
-	bytes   int64
-	version int64 // of the job, once it is promised
-	flying  bool  // promised here, and perhaps not written yet
+	dir      string // of which working directory
+	bytes    int64
+	version  int64 // of the job, once it is promised
+	inFlight bool  // promised here, and its write has not ended
 }
 
 // New returns an account that this process does not keep yet; dirOf names the working
@@ -62,8 +62,8 @@ func (s *Account) Lead(ctx context.Context) (context.Context, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s.asking.Lock()
-	defer s.asking.Unlock()
+	s.askMu.Lock()
+	defer s.askMu.Unlock()
 	s.mu.Lock()
 	s.promised, s.sums, s.unread, s.term = map[domain.JobID]promise{}, map[string]int64{}, map[domain.JobID]bool{}, &term
 	s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Account) count(ctx context.Context) error {
 	s.mu.Lock()
 	gone := make(map[domain.JobID]bool, len(s.promised))
 	for id, p := range s.promised {
-		if !p.flying {
+		if !p.inFlight {
 			gone[id] = true
 		}
 	}
@@ -175,8 +175,8 @@ type Answer struct {
 // promised and the reserve. A job of unknown size (0) is let through while the
 // reserve is free. An earlier promise to the same job is replaced.
 func (s *Account) Ask(ctx context.Context, j domain.Job, dir string, reserve int64, free func() (int64, error)) (a Answer, err error) {
-	s.asking.Lock()
-	defer s.asking.Unlock()
+	s.askMu.Lock()
+	defer s.askMu.Unlock()
 	if s.clock().Sub(s.counted) >= recountAfter {
 		err = s.count(ctx)
 	} else {
@@ -212,18 +212,18 @@ func (s *Account) offer(j domain.Job, dir string, reserve int64, free func() (in
 	s.drop(j.ID)
 	a.Left = a.Free - reserve - max(before, s.sums[dir])
 	if a.OK = a.Left >= j.SpaceNeeded && a.Left >= 0; a.OK {
-		s.keep(j.ID, promise{dir: dir, bytes: j.SpaceNeeded, version: j.Version + 1, flying: true})
+		s.keep(j.ID, promise{dir: dir, bytes: j.SpaceNeeded, version: j.Version + 1, inFlight: true})
 	}
 	return a, nil
 }
 
-// Landed says that the write of the promise to a job has ended: it is in the live
-// state, or will never be.
-func (s *Account) Landed(id domain.JobID) {
+// PromiseWritten ends the write of the promise to a job: it is in the live state, or
+// will never be.
+func (s *Account) PromiseWritten(id domain.JobID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, known := s.promised[id]; known {
-		p.flying = false
+		p.inFlight = false
 		s.promised[id] = p
 	}
 }

@@ -80,7 +80,7 @@ func (a *account) asks(n int64, dir string, bytes int64, want bool) {
 	}
 	if got.OK {
 		a.in.promise(n, map[string]string{"": tides, "elsewhere": "elsewhere"}[dir], bytes, 6)
-		a.Landed(id)
+		a.PromiseWritten(id)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestSpaceCountsWhatIsUnderWay(t *testing.T) {
 	}
 	a.clock.Advance(recountAfter)
 	a.asks(2, "", 31, false)
-	a.Landed(id) // it was refused
+	a.PromiseWritten(id) // it was refused
 	a.clock.Advance(recountAfter)
 	a.asks(2, "", 31, true)
 }

@@ -12,6 +12,7 @@ func (r Root) Claim(c *eventstore.Claim, token eventstore.Token, holds int64) (o
 	if c.Aggregate.Kind == domain.KindJob {
 		status = r.JobStatus(domain.JobID(c.Aggregate.ID))
 	}
+	ops = make(Ops, 0, 6)
 	ops.Check(r.Worker(c.Worker), Any, eventstore.ErrFenced)
 	ops.Check(status, int32(token), eventstore.ErrConflict)
 	ops.Check(r.Locks(), int32(holds), ErrHolds)
@@ -61,6 +62,21 @@ func (r Root) Resign(name, worker string) (ops Ops) {
 	return ops
 }
 
+// TakePermit returns the operations by which a worker takes one of the permits for a
+// host, ReturnPermit those by which it ends it.
+func (r Root) TakePermit(host string, n int, worker string) (ops Ops) {
+	ops.Check(r.Worker(worker), Any, eventstore.ErrFenced)
+	ops.CreateEphemeral(r.HostPermit(host, n), Encode(HostPermit{Holder{worker}, host}), eventstore.ErrLocked)
+	return ops
+}
+
+// ReturnPermit is the inverse of TakePermit.
+func (r Root) ReturnPermit(host string, n int, worker string) (ops Ops) {
+	ops.Check(r.Worker(worker), Any, eventstore.ErrFenced)
+	ops.Delete(r.HostPermit(host, n), Any, eventstore.ErrFenced)
+	return ops
+}
+
 // LeadSpace returns the operations that begin a term of provisioning: each lead
 // writes /space once, so that what an earlier one promises late is refused.
 func (r Root) LeadSpace(worker string) (ops Ops) {
@@ -97,6 +113,14 @@ func (r Root) RemoveBatch(id domain.BatchID) (ops Ops) {
 func RemoveNodes(paths []string) (ops Ops) {
 	for _, path := range paths {
 		ops.Delete(path, Any, eventstore.ErrConflict)
+	}
+	return ops
+}
+
+// MakeNodes returns the operations that create empty nodes, in this order.
+func MakeNodes(paths []string) (ops Ops) {
+	for _, path := range paths {
+		ops.Create(path, nil, eventstore.ErrConflict)
 	}
 	return ops
 }

@@ -13,6 +13,9 @@ type errorKey struct {
 	Code    domain.Code  `json:"code"`
 	Attempt int          `json:"attempt,omitempty"`
 	Worker  string       `json:"worker,omitempty"`
+
+	Host    string        `json:"host,omitempty"`
+	WhoActs domain.Acting `json:"who_acts,omitempty"`
 }
 
 // Common are the keys that this project adds to both kinds of status node.
@@ -27,7 +30,7 @@ func common(version int64, command string, r *domain.Reason) Common {
 	c := Common{Version: version, Command: command}
 	if r != nil {
 		c.Message = r.Message
-		c.Error = &errorKey{Class: r.Class, Code: r.Code, Attempt: r.Attempt, Worker: r.Worker}
+		c.Error = &errorKey{Class: r.Class, Code: r.Code, Attempt: r.Attempt, Worker: r.Worker, Host: r.Host, WhoActs: r.WhoActs}
 	}
 	return c
 }
@@ -37,7 +40,7 @@ func (c Common) reason() *domain.Reason {
 		return nil
 	}
 	return &domain.Reason{Class: c.Error.Class, Code: c.Error.Code, Message: c.Message,
-		Attempt: c.Error.Attempt, Worker: c.Error.Worker}
+		Attempt: c.Error.Attempt, Worker: c.Error.Worker, Host: c.Error.Host, WhoActs: c.Error.WhoActs}
 }
 
 // BatchStatus is the data of /batches/BID/status.
@@ -68,7 +71,7 @@ type JobStatus struct {
 }
 
 // JobStatusOf returns the status data of a job.
-func JobStatusOf(j domain.Job) JobStatus {
+func JobStatusOf(j *domain.Job) JobStatus {
 	s := JobStatus{Status: j.State, LastModificationDate: j.Modified, RetryCount: j.RetryCount,
 		Cleaned: j.Cleaned, Common: common(j.Version, j.CommandID, j.Reason)}
 	if j.LastSuccessful != "" {
@@ -101,6 +104,12 @@ type ClaimCount struct {
 // Holder is the data of a lock and of a leader node.
 type Holder struct {
 	Holder string `json:"holder"`
+}
+
+// HostPermit is the data of a permit for a host.
+type HostPermit struct {
+	Holder
+	Host string `json:"host"`
 }
 
 // Encode returns the data of a node. It panics for what is not plain data.

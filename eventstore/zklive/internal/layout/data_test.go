@@ -21,7 +21,7 @@ func TestNodeData(t *testing.T) {
 	b := domain.Batch{ID: bid, Version: 4, State: domain.BatchPending, Modified: at, CommandID: "d"}
 	for want, v := range map[string]any{
 		`{"status":"failed","last_successful_status":"estimating","last_modification_date":"2026-03-01T12:00:00.005Z","retry_count":2,` +
-			`"message":"no","error":{"class":"content","code":"digest","attempt":1,"worker":"w"},"version":3,"command":"c"}`: layout.JobStatusOf(j),
+			`"message":"no","error":{"class":"content","code":"digest","attempt":1,"worker":"w"},"version":3,"command":"c"}`: layout.JobStatusOf(&j),
 		`{"status":"pending","last_modified":"2026-03-01T12:00:00.005Z","version":4,"command":"d"}`: layout.BatchStatusOf(b),
 		`{"rows":2,"first_jid":"jid0000000002","next_row":1}`:                                       layout.Progress{Listing: domain.Listing{Rows: 2, FirstJID: jid}, NextRow: 1},
 		`{"version":3,"claims":1}`: layout.ClaimCount{Version: 3, Claims: 1},
@@ -35,7 +35,7 @@ func TestNodeData(t *testing.T) {
 	}
 	var status layout.JobStatus
 	back := domain.Job{ID: jid}
-	if err := json.Unmarshal(layout.Encode(layout.JobStatusOf(j)), &status); err != nil {
+	if err := json.Unmarshal(layout.Encode(layout.JobStatusOf(&j)), &status); err != nil {
 		t.Fatal(err)
 	}
 	if status.Apply(&back); !cmp.Equal(j, back) {

@@ -21,10 +21,14 @@ type Node struct {
 
 // Data returns the data of the node.
 func (n Node) Data() []byte {
-	if data, raw := n.Value.([]byte); raw {
-		return data
+	switch v := n.Value.(type) {
+	case []byte:
+		return v
+	case *jobOfStatus:
+		return Encode(JobStatusOf((*domain.Job)(v)))
+	default:
+		return Encode(v)
 	}
-	return Encode(n.Value)
 }
 
 // same reports whether two nodes of one path need no write. Values are compared as
@@ -36,12 +40,21 @@ func (n Node) same(o Node) bool {
 	switch v := n.Value.(type) {
 	case []byte:
 		return bytes.Equal(v, o.Data())
+	case *jobOfStatus:
+		if w, ok := o.Value.(*jobOfStatus); ok && v.Version != w.Version {
+			return false
+		}
+		return bytes.Equal(n.Data(), o.Data())
 	case *domain.Configuration:
 		if equal(v, o.Value) {
 			return true
 		}
 	case *domain.Metadata:
 		if equal(v, o.Value) {
+			return true
+		}
+	case *domain.Identifiers:
+		if w, ok := o.Value.(*domain.Identifiers); ok && v.Primary == w.Primary && v.LocalID == nil && w.LocalID == nil && slices.Equal(v.ObjectKeys, w.ObjectKeys) {
 			return true
 		}
 	}
@@ -56,31 +69,65 @@ func equal[T comparable](v *T, o any) bool {
 	return ok && *v == *w
 }
 
+// jobOfStatus is a job as the value of its status node.
+type jobOfStatus domain.Job
+
+// jobPaths are the paths of the nodes that a job has in every state.
+type jobPaths struct {
+	dir, configuration, identifiers, metadata, status, priority, spaceNeeded, claims string
+}
+
+func (r Root) jobPaths(id domain.JobID) jobPaths {
+	dir := r.Job(id)
+	return jobPaths{dir, dir + "/configuration", dir + "/identifiers", dir + "/metadata", dir + "/status",
+		dir + "/priority", dir + "/space_needed", dir + "/claims"}
+}
+
 // JobNodes returns the nodes of a job, parents first: its own, its queue entry, its
-// batch's reference and the working space promised to it.
+// batch's reference, the working space promised to it, and its object entries.
 func (r Root) JobNodes(j domain.Job) []Node {
-	nodes := r.jobNodes(&j)
+	paths := r.jobPaths(j.ID)
+	nodes := r.jobNodes(nil, &paths, &j)
+	return append(nodes, r.laterNodes(j)...)
+}
+
+// laterNodes returns the nodes of a job that older programs do not know.
+func (r Root) laterNodes(j domain.Job) (nodes []Node) {
 	if j.Promised() {
 		nodes = append(nodes, Node{Path: r.Promise(j.ID), Value: j.SpaceNeeded})
+	}
+	for _, key := range j.Objects() {
+		nodes = append(nodes, Node{Path: r.ObjectEntry(key, j.ID)})
 	}
 	return nodes
 }
 
-// jobNodes returns the nodes of a job without the promise of working space.
-func (r Root) jobNodes(j *domain.Job) []Node {
-	if j.State == domain.JobNone || j.State == domain.JobDeleted {
-		return nil
+// LaterPaths returns the paths of the nodes of a job before and after a transition which
+// older programs do not know.
+func (r Root) LaterPaths(t eventstore.Transition[domain.Job]) (paths []string) {
+	for _, n := range append(r.laterNodes(t.From), r.laterNodes(t.To)...) {
+		paths = append(paths, n.Path)
 	}
-	dir := r.Job(j.ID)
-	nodes := append(make([]Node, 0, 11),
-		Node{Path: dir},
-		Node{Path: dir + "/configuration", Value: &j.Configuration},
-		Node{Path: dir + "/identifiers", Value: &j.Identifiers},
-		Node{Path: dir + "/metadata", Value: &j.Metadata},
-		Node{Path: dir + "/status", Value: JobStatusOf(*j)},
-		Node{Path: dir + "/priority", Value: j.Priority},
-		Node{Path: dir + "/space_needed", Value: j.SpaceNeeded},
-		Node{Path: dir + "/claims", Value: ClaimCount{Version: j.Version}, Counter: true})
+	return paths
+}
+
+// maxJobNodes is how many nodes a job has, at most, without its [Root.laterNodes].
+const maxJobNodes = 10
+
+// jobNodes appends the nodes of a job without its [Root.laterNodes].
+func (r Root) jobNodes(nodes []Node, p *jobPaths, j *domain.Job) []Node {
+	if j.State == domain.JobNone || j.State == domain.JobDeleted {
+		return nodes
+	}
+	nodes = append(nodes,
+		Node{Path: p.dir},
+		Node{Path: p.configuration, Value: &j.Configuration},
+		Node{Path: p.identifiers, Value: &j.Identifiers},
+		Node{Path: p.metadata, Value: &j.Metadata},
+		Node{Path: p.status, Value: (*jobOfStatus)(j)},
+		Node{Path: p.priority, Value: j.Priority},
+		Node{Path: p.spaceNeeded, Value: j.SpaceNeeded},
+		Node{Path: p.claims, Value: ClaimCount{Version: j.Version}, Counter: true})
 	if entry := r.Entry(*j); entry != "" {
 		nodes = append(nodes, Node{Path: entry})
 	}

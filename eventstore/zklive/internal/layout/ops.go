@@ -17,9 +17,10 @@ var (
 	// ErrHandOver says that what the claim of the next state proves does not hold; the
 	// change is written alone.
 	ErrHandOver = fmt.Errorf("not handed over: %w", eventstore.ErrConflict)
-	// ErrPromise says that a job's promise does not exist, or exists already. Older
-	// programs, which do not know this node, move jobs without changing it.
-	ErrPromise = fmt.Errorf("promised otherwise: %w", eventstore.ErrConflict)
+	// ErrLater says that a job's promise or object entry does not exist, or exists
+	// already. Older programs, which do not know these nodes, move jobs without changing
+	// them.
+	ErrLater = fmt.Errorf("the promise of working space or an object entry has changed: %w", eventstore.ErrConflict)
 )
 
 // Kind is what an operation does.
@@ -40,12 +41,12 @@ const Any int32 = -1
 
 // Op is one operation of a multi.
 type Op struct {
-	Kind    Kind
-	Path    string
-	Data    []byte
-	Version int32 // that the node must have; creates do not use it
+	Path string
+	Data []byte
 	// Refusal is the error to return if the server refuses this operation.
 	Refusal error
+	Version int32 // that the node must have; creates do not use it
+	Kind    Kind
 }
 
 // Writes reports whether the operation changes its node.
@@ -59,57 +60,63 @@ type Ops []Op
 
 // Check adds a check that a node exists, at a version.
 func (o *Ops) Check(path string, version int32, refusal error) {
-	*o = append(*o, Op{Check, path, nil, version, refusal})
+	*o = append(*o, Op{path, nil, refusal, version, Check})
 }
 
 // Create adds the creation of a persistent node.
 func (o *Ops) Create(path string, data []byte, refusal error) {
-	*o = append(*o, Op{Create, path, data, 0, refusal})
+	*o = append(*o, Op{path, data, refusal, 0, Create})
 }
 
 // CreateEphemeral adds the creation of a node that is deleted when the session ends.
 func (o *Ops) CreateEphemeral(path string, data []byte, refusal error) {
-	*o = append(*o, Op{CreateEphemeral, path, data, 0, refusal})
+	*o = append(*o, Op{path, data, refusal, 0, CreateEphemeral})
 }
 
 // Set adds a write of data.
 func (o *Ops) Set(path string, data []byte, version int32, refusal error) {
-	*o = append(*o, Op{Set, path, data, version, refusal})
+	*o = append(*o, Op{path, data, refusal, version, Set})
 }
 
 // Delete adds the deletion of a node.
 func (o *Ops) Delete(path string, version int32, refusal error) {
-	*o = append(*o, Op{Delete, path, nil, version, refusal})
+	*o = append(*o, Op{path, nil, refusal, version, Delete})
 }
 
 // change adds the operations that turn some nodes into others: deletes, children first,
 // then writes, then creates, parents first. The status node carries the
 // compare-and-set; the refusal of each operation is eventstore.ErrConflict.
 func (o *Ops) change(from, to []Node, status string, token eventstore.Token) {
-	in := func(nodes []Node, path string) int {
-		return slices.IndexFunc(nodes, func(n Node) bool { return n.Path == path })
-	}
 	version := func(path string) int32 {
 		if path == status {
 			return int32(token)
 		}
 		return Any
 	}
-	for _, n := range slices.Backward(from) {
-		if in(to, n.Path) < 0 {
+	for i, n := range slices.Backward(from) {
+		if find(to, n.Path, i) < 0 {
 			o.Delete(n.Path, version(n.Path), eventstore.ErrConflict)
 		}
 	}
-	for _, n := range to {
-		if i := in(from, n.Path); i >= 0 && !from[i].same(n) {
+	for i, n := range to {
+		if i = find(from, n.Path, i); i >= 0 && !from[i].same(n) {
 			o.Set(n.Path, n.Data(), version(n.Path), eventstore.ErrConflict)
 		}
 	}
-	for _, n := range to {
-		if in(from, n.Path) < 0 {
+	for i, n := range to {
+		if find(from, n.Path, i) < 0 {
 			o.Create(n.Path, n.Data(), eventstore.ErrConflict)
 		}
 	}
+}
+
+// find returns the index of the node with a path, -1 = none. It looks at index i first,
+// where two states of one aggregate mostly have the same node.
+func find(nodes []Node, path string, i int) int {
+	if i < len(nodes) && nodes[i].Path == path {
+		return i
+	}
+	return slices.IndexFunc(nodes, func(n Node) bool { return n.Path == path })
 }
 
 // Refusal returns the error to return when the server refused the operation at an

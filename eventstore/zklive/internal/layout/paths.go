@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -31,15 +32,61 @@ func (r Root) Dirs() []string {
 	if r != "" {
 		dirs = append(dirs, string(r))
 	}
-	for _, d := range []string{"/batches", "/jobs", "/jobs/states", "/outbox", "/workers", "/leaders", "/ids",
+	for _, d := range []string{"/batches", "/jobs", "/jobs/states", "/outbox", "/workers", "/leaders", "/hosts", "/ids",
 		"/space", "/locks", "/locks/collections", "/locks/queue", "/config", "/config/versions"} {
 		dirs = append(dirs, r.At(d))
 	}
 	for _, state := range domain.JobStates {
 		dirs = append(dirs, r.Queue(state))
 	}
+	return append(dirs, r.Objects())
+}
+
+// Objects returns the path of the directory of the jobs of objects.
+func (r Root) Objects() string { return r.At("/objects") }
+
+// ObjectDirs returns the directories of object entries, which every tree has. They fit
+// into one multi.
+func (r Root) ObjectDirs() []string {
+	dirs := make([]string, 256)
+	for i := range dirs {
+		dirs[i] = fmt.Sprintf("%s/%02x", r.Objects(), i)
+	}
 	return dirs
 }
+
+// ObjectDir returns the directory of the entries of an object: those whose keys begin
+// with the same two digits share one, so that no directory comes and goes with an
+// object.
+func (r Root) ObjectDir(key domain.ObjectKey) string { return r.At("/objects/" + string(key[:2])) }
+
+// ObjectEntry returns the path of the entry of a job among the jobs of an object.
+func (r Root) ObjectEntry(key domain.ObjectKey, id domain.JobID) string {
+	return string(r) + "/objects/" + string(key[:2]) + "/" + string(key) + "-" + string(id)
+}
+
+// ParseObjectEntry returns the key and the job that the name of an object entry holds.
+func ParseObjectEntry(name string) (key domain.ObjectKey, id domain.JobID, ok bool) {
+	k, j, _ := strings.Cut(name, "-")
+	key, ok = domain.ParseObjectKey(k)
+	id, err := domain.ParseJobID(j)
+	return key, id, ok && err == nil
+}
+
+// Documented returns the paths of the directories of every tree and of the numbers and
+// marks in /config and /ids, some of which are there only at times.
+func (r Root) Documented() []string {
+	return append(r.Dirs(), r.Epoch(), r.HighWater(), r.Shards(), r.Format(), r.Restoring(), r.RestoringLog(), r.IDs("bid"), r.IDs("jid"))
+}
+
+// Config returns the path of the directory of what holds for the whole tree.
+func (r Root) Config() string { return r.At("/config") }
+
+// NextIDs returns the path of the directory of the next numbers of ids.
+func (r Root) NextIDs() string { return r.At("/ids") }
+
+// Leaders returns the path of the directory of leads.
+func (r Root) Leaders() string { return r.At("/leaders") }
 
 // Batches returns the path of the directory of all batches.
 func (r Root) Batches() string { return r.At("/batches") }
@@ -119,7 +166,15 @@ func (r Root) Workers() string { return r.At("/workers") }
 func (r Root) Worker(id string) string { return r.At("/workers/" + id) }
 
 // Leader returns the path of the node of a lead.
-func (r Root) Leader(name string) string { return r.At("/leaders/" + name) }
+func (r Root) Leader(name string) string { return r.Leaders() + "/" + name }
+
+// Hosts returns the path of the directory of permits for hosts.
+func (r Root) Hosts() string { return r.At("/hosts") }
+
+// HostPermit returns the path of one of the numbered permits for a host.
+func (r Root) HostPermit(host string, n int) string {
+	return r.At(fmt.Sprintf("/hosts/%x-%d", sha256.Sum256([]byte(host)), n))
+}
 
 // IDs returns the path of the next number of a kind of id.
 func (r Root) IDs(kind string) string { return r.At("/ids/" + kind) }
@@ -127,8 +182,14 @@ func (r Root) IDs(kind string) string { return r.At("/ids/" + kind) }
 // Epoch returns the path of the epoch of the tree.
 func (r Root) Epoch() string { return r.At("/config/epoch") }
 
+// HighWater returns the path of the round of the last high-water mark.
+func (r Root) HighWater() string { return r.At("/config/high-water") }
+
 // Shards returns the path of the number of shards of the outbox.
 func (r Root) Shards() string { return r.At("/config/shards") }
+
+// Format returns the path of the format of the tree, an eventstore.Format.
+func (r Root) Format() string { return r.At("/config/format") }
 
 // Versions returns the path of the directory of the versions of settings.
 func (r Root) Versions() string { return r.At("/config/versions") }

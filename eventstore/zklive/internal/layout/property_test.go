@@ -17,6 +17,7 @@ func drawJob(t *rapid.T, label string) domain.Job {
 	j.SpaceNeeded = rapid.Int64Range(0, 3).Draw(t, label+" space")
 	j.Identifiers.Primary = rapid.SampledFrom([]string{"", "ark:/1"}).Draw(t, label+" primary")
 	j.Identifiers.LocalID = rapid.SampledFrom([][]string{nil, {"a"}, {"a", "b"}}).Draw(t, label+" local")
+	j.Identifiers.ObjectKeys = rapid.SampledFrom([][]domain.ObjectKey{nil, {keyA}, {keyB}, {keyA, keyB}}).Draw(t, label+" keys")
 	j.Metadata.ErcWhat = rapid.SampledFrom([]string{"", "Tides"}).Draw(t, label+" what")
 	j.Configuration.ProfileName = rapid.SampledFrom([]string{"maps", "plans"}).Draw(t, label+" profile")
 	j.Cleaned = j.State == domain.JobCompleted && rapid.Bool().Draw(t, label+" cleaned")

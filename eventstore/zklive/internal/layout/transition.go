@@ -1,6 +1,8 @@
 package layout
 
 import (
+	"slices"
+
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -10,9 +12,9 @@ type Facts struct {
 	// Rows is the progress of the batch whose jobs are created, nil = no job is
 	// created.
 	Rows *Rows
-	// Promised holds the jobs whose state does not agree with the tree, and whether a
-	// promise of working space exists for them.
-	Promised map[domain.JobID]bool
+	// Found says of promises and object entries whether they exist, where that does not
+	// follow from the state of their job (see [ErrLater]).
+	Found map[string]bool
 	// HandOver is the claim of the next state, nil = the change is not handed over.
 	HandOver *HandOver
 }
@@ -38,7 +40,7 @@ type HandOver struct {
 // Changes returns the operations of changes that are written together: for each change
 // first the checks that it requires, then its writes.
 func (r Root) Changes(changes []eventstore.Change, f Facts) Ops {
-	ops := make(Ops, 0, 8*len(changes))
+	ops := make(Ops, 0, 12*len(changes))
 	fenced := ""
 	for _, c := range changes {
 		if c.Claim != nil && c.Claim.Worker != fenced {
@@ -85,39 +87,39 @@ func (r Root) require(ops *Ops, c eventstore.Change) {
 		ops.Check(r.BatchStatus(c.Job.To.Configuration.BatchID), int32(c.BatchToken), eventstore.ErrConflict)
 	}
 	if c.Require.Unlocked && (c.Claim == nil || c.Claim.Aggregate != c.Aggregate()) {
-		r.unlocked(ops, c.Aggregate(), eventstore.ErrLocked)
+		r.requireUnlocked(ops, c.Aggregate(), eventstore.ErrLocked)
 	}
 	if c.Require.Idle != nil {
-		r.idle(ops, c.Batch.To.ID, c.Require.Idle)
+		r.requireIdle(ops, c.Batch.To.ID, c.Require.Idle)
 	}
 	for _, sub := range c.Require.Empty {
-		r.empty(ops, c.Batch.To.ID, sub)
+		r.requireEmpty(ops, c.Batch.To.ID, sub)
 	}
 }
 
-// unlocked proves that a lock does not exist. ZooKeeper cannot check for an absent
-// node, so the lock is created and deleted again.
-func (r Root) unlocked(ops *Ops, a domain.Aggregate, refusal error) {
+// requireUnlocked adds the proof that a lock does not exist. ZooKeeper cannot check for
+// an absent node, so the lock is created and deleted again.
+func (r Root) requireUnlocked(ops *Ops, a domain.Aggregate, refusal error) {
 	ops.CreateEphemeral(r.Lock(a), nil, refusal)
 	ops.Delete(r.Lock(a), Any, refusal)
 }
 
-// empty proves that a sub-state has no reference: ZooKeeper refuses to delete a
-// directory that has a child.
-func (r Root) empty(ops *Ops, id domain.BatchID, sub domain.Sub) {
+// requireEmpty adds the proof that a sub-state has no reference: ZooKeeper refuses to
+// delete a directory that has a child.
+func (r Root) requireEmpty(ops *Ops, id domain.BatchID, sub domain.Sub) {
 	ops.Delete(r.Sub(id, sub), Any, eventstore.ErrConflict)
 	ops.Create(r.Sub(id, sub), nil, eventstore.ErrConflict)
 }
 
-// idle proves that batch-processing refers to exactly these jobs, and that none of them
-// is locked: it deletes their references and then the directory, which must be empty,
-// and creates all of them again.
-func (r Root) idle(ops *Ops, batch domain.BatchID, jobs []domain.JobID) {
+// requireIdle adds the proof that batch-processing refers to exactly these jobs, and that
+// none of them is locked: their references are deleted and then the directory, which must
+// be empty, and all of them are created again.
+func (r Root) requireIdle(ops *Ops, batch domain.BatchID, jobs []domain.JobID) {
 	for _, j := range jobs {
-		r.unlocked(ops, j.Aggregate(), eventstore.ErrConflict)
+		r.requireUnlocked(ops, j.Aggregate(), eventstore.ErrConflict)
 		ops.Delete(r.Ref(batch, domain.SubProcessing, j), Any, eventstore.ErrConflict)
 	}
-	r.empty(ops, batch, domain.SubProcessing)
+	r.requireEmpty(ops, batch, domain.SubProcessing)
 	for _, j := range jobs {
 		ops.Create(r.Ref(batch, domain.SubProcessing, j), []byte{}, eventstore.ErrConflict)
 	}
@@ -133,9 +135,11 @@ func (r Root) transition(ops *Ops, c eventstore.Change, f Facts) {
 	case c.Batch != nil:
 		ops.change(r.BatchNodes(c.Batch.From), r.BatchNodes(c.Batch.To), r.Status(c), c.Token)
 	default:
-		from, to := &c.Job.From, &c.Job.To
-		ops.change(r.jobNodes(from), r.jobNodes(to), r.Status(c), c.Token)
-		r.promise(ops, from, to, f.Promised)
+		from, to, paths := &c.Job.From, &c.Job.To, r.jobPaths(c.Job.To.ID)
+		var was, is [maxJobNodes]Node
+		ops.change(r.jobNodes(was[:0], &paths, from), r.jobNodes(is[:0], &paths, to), paths.status, c.Token)
+		r.promise(ops, from, to, f.Found)
+		r.objectEntries(ops, from, to, f.Found)
 	}
 }
 
@@ -153,10 +157,10 @@ func (r Root) Status(c eventstore.Change) string {
 
 // TokenAfter returns the token of the state after a change that was written: one more
 // than before, or 0 for a new node.
-func (r Root) TokenAfter(c eventstore.Change) eventstore.Token {
+func (r Root) TokenAfter(c *eventstore.Change) eventstore.Token {
 	switch {
 	case c.Observed != nil:
-		if _, there := c.Observed.Nodes[r.Name(r.Status(c))]; !there {
+		if _, there := c.Observed.Nodes[r.Name(r.Status(*c))]; !there {
 			return 0
 		}
 	case c.Batch != nil && c.Batch.From.Version == 0, c.Job != nil && c.Job.From.Version == 0,
@@ -167,21 +171,42 @@ func (r Root) TokenAfter(c eventstore.Change) eventstore.Token {
 }
 
 // promise creates, updates or deletes the node of a promise of working space.
-func (r Root) promise(ops *Ops, from, to *domain.Job, found map[domain.JobID]bool) {
+func (r Root) promise(ops *Ops, from, to *domain.Job, found map[string]bool) {
 	if from.Promised() == to.Promised() && (!to.Promised() || from.SpaceNeeded == to.SpaceNeeded) {
 		return
 	}
-	there, odd := found[to.ID]
-	if !odd {
-		there = from.Promised()
+	path := r.Promise(to.ID)
+	exists, differs := found[path]
+	if !differs {
+		exists = from.Promised()
 	}
-	switch path := r.Promise(to.ID); {
-	case to.Promised() && there:
-		ops.Set(path, Encode(to.SpaceNeeded), Any, ErrPromise)
+	switch {
+	case to.Promised() && exists:
+		ops.Set(path, Encode(to.SpaceNeeded), Any, ErrLater)
 	case to.Promised():
-		ops.Create(path, Encode(to.SpaceNeeded), ErrPromise)
-	case there:
-		ops.Delete(path, Any, ErrPromise)
+		ops.Create(path, Encode(to.SpaceNeeded), ErrLater)
+	case exists:
+		ops.Delete(path, Any, ErrLater)
+	}
+}
+
+// objectEntries creates or deletes the entries of a job among the jobs of its object.
+func (r Root) objectEntries(ops *Ops, from, to *domain.Job, found map[string]bool) {
+	had, has := from.Objects(), to.Objects()
+	if slices.Equal(had, has) {
+		return
+	}
+	for _, key := range had {
+		path := r.ObjectEntry(key, to.ID)
+		if exists, differs := found[path]; !slices.Contains(has, key) && (exists || !differs) {
+			ops.Delete(path, Any, ErrLater)
+		}
+	}
+	for _, key := range has {
+		path := r.ObjectEntry(key, to.ID)
+		if !slices.Contains(had, key) && !found[path] {
+			ops.Create(path, nil, ErrLater)
+		}
 	}
 }
 
@@ -215,7 +240,7 @@ func (r Root) repair(ops *Ops, c eventstore.Change) {
 	if l := c.Observed.Lock; l != nil {
 		version := l.Version
 		if version == 0 {
-			version = -2 // not seized: the server refuses this version for any node
+			version = -2 // the lock was not seized: no node has this version, so the server refuses
 		}
 		ops.Delete(r.At(l.Node), version, eventstore.ErrLocked)
 	}

@@ -2,6 +2,7 @@ package layout_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -125,6 +126,9 @@ func TestJobRows(t *testing.T) {
 		{"J23", "downloading", "", domain.DeleteJobWithBatch{}, deleted, false, unlocked + `
 			delete /batches/B/states/batch-processing/J
 			delete /jobs/states/downloading/05-J` + removed + "\n delete /space/J"},
+		{"J24", "downloading", "provisioning", domain.CancelJob{}, working, false,
+			strings.Replace(failed("downloading"), "check /workers/w", "", 1) + "\n delete /space/J"},
+		{"J25", "failed", "estimating", domain.RequeueJob{}, working, false, requeued("pending")},
 		{"", "processing", "downloading", domain.IdentifyJob{Identifiers: domain.Identifiers{Primary: "ark:/1"}}, working, true, `
 			check /workers/w
 			set /jobs/J/identifiers
@@ -216,6 +220,7 @@ func TestBatchRows(t *testing.T) {
 		{"B11", in("failed", listed), domain.DeleteBatch{}, domain.Facts{Open: []domain.JobID{jid}}, false, unlocked + idle + status},
 		{"B12", in("held", nil), domain.DeleteBatch{}, domain.Facts{}, false, unlocked + status},
 		{"B13", in("completed", listed), domain.CleanBatch{}, domain.Facts{}, false, unlocked + status},
+		{"B14", in("failed", listed), domain.CleanBatch{}, domain.Facts{}, false, unlocked + empty("processing") + status},
 	} {
 		change, row := batchChange(t, c.from, c.cmd, c.facts)
 		if change.Batch.To.ID = bid; row != c.row {
@@ -316,8 +321,8 @@ func TestOtherOperations(t *testing.T) {
 			delete /jobs/states/provisioning/05-J
 			set /jobs/J/status @7
 			create /jobs/states/downloading/05-J
-			create /space/J`, []error{eventstore.ErrFenced, eventstore.ErrConflict, eventstore.ErrConflict, eventstore.ErrConflict, layout.ErrPromise}},
-		"promise that is there already": {one(promises, layout.Facts{Promised: map[domain.JobID]bool{jid: true}}), `
+			create /space/J`, []error{eventstore.ErrFenced, eventstore.ErrConflict, eventstore.ErrConflict, eventstore.ErrConflict, layout.ErrLater}},
+		"promise that is there already": {one(promises, layout.Facts{Found: map[string]bool{root.Promise(jid): true}}), `
 			check /space @9
 			delete /jobs/states/provisioning/05-J
 			set /jobs/J/status @7
@@ -335,10 +340,13 @@ func TestOtherOperations(t *testing.T) {
 			delete /jobs/states/held/05-J
 			set /jobs/J/status @7
 			create /jobs/J/priority`, []error{eventstore.ErrLocked, eventstore.ErrConflict, eventstore.ErrConflict, eventstore.ErrConflict}},
-		"lead":        {root.Lead("relay-00", "w"), "check /workers/w\n lock /leaders/relay-00", []error{eventstore.ErrFenced, eventstore.ErrLocked}},
-		"resign":      {root.Resign("relay-00", "w"), "check /workers/w\n delete /leaders/relay-00", nil},
-		"term":        {root.LeadSpace("w"), "check /workers/w\n set /space", []error{eventstore.ErrFenced, eventstore.ErrFenced}},
-		"next bucket": {root.NextBucket(2, 7), "set /outbox/02/b0000000007 @0\n create /outbox/02/b0000000008\n set /outbox/02", nil},
+		"lead":   {root.Lead("relay-00", "w"), "check /workers/w\n lock /leaders/relay-00", []error{eventstore.ErrFenced, eventstore.ErrLocked}},
+		"resign": {root.Resign("relay-00", "w"), "check /workers/w\n delete /leaders/relay-00", nil},
+		"permit": {root.TakePermit("example.org:443", 3, "w"), "check /workers/w\n lock /hosts/3f56b5fb01044d4144568708c6a52c9a1a00d28d4c17722dd405e3e910fc49f4-3",
+			[]error{eventstore.ErrFenced, eventstore.ErrLocked}},
+		"returned permit": {root.ReturnPermit("example.org:443", 3, "w"), "check /workers/w\n delete /hosts/3f56b5fb01044d4144568708c6a52c9a1a00d28d4c17722dd405e3e910fc49f4-3", nil},
+		"term":            {root.LeadSpace("w"), "check /workers/w\n set /space", []error{eventstore.ErrFenced, eventstore.ErrFenced}},
+		"next bucket":     {root.NextBucket(2, 7), "set /outbox/02/b0000000007 @0\n create /outbox/02/b0000000008\n set /outbox/02", nil},
 		"end of a batch": {root.RemoveBatch(bid), `
 			delete /batches/B/submission
 			delete /batches/B/status
@@ -367,7 +375,7 @@ func TestTokenAfter(t *testing.T) {
 		change eventstore.Change
 		want   eventstore.Token
 	}{"move": {move, token + 1}, "creation": {made, 0}, "repair": {repaired, token + 1}, "repair without a status": {again, 0}} {
-		if got := root.TokenAfter(c.change); got != c.want {
+		if got := root.TokenAfter(&c.change); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}

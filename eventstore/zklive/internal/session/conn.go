@@ -55,10 +55,23 @@ func Answered(err error) bool {
 // Retry repeats f, with pauses of 10 ms that grow to a second, until it succeeds, the
 // server answers it, its error is [Final], the connection is closed or ctx ends.
 func Retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	v, err := f()
+	if err != nil {
+		return retry(ctx, v, err, f)
+	}
+	return v, nil
+}
+
+// retry goes on after a first call of f that returned v and err.
+func retry[T any](ctx context.Context, v T, err error, f func() (T, error)) (T, error) {
+	first := true
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.Multiplier, pause.MaxInterval = 10*time.Millisecond, 2, time.Second
 	return backoff.Retry(ctx, func() (T, error) {
-		v, err := f()
+		if !first {
+			v, err = f()
+		}
+		first = false
 		if err != nil && (Answered(err) || errors.Is(err, zk.ErrClosing)) {
 			err = Final(err)
 		}
@@ -178,6 +191,19 @@ func (c *Conn) Sync(ctx context.Context) error {
 	return err
 }
 
+// HeldBy reports whether a lock, a permit or the node of a lead holds a worker's id.
+func (c *Conn) HeldBy(ctx context.Context, path, worker string) (bool, error) {
+	if err := c.Sync(ctx); err != nil {
+		return false, err
+	}
+	var h layout.Holder
+	_, err := c.GetJSON(ctx, path, &h)
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return h.Holder == worker, err
+}
+
 // Multi applies operations together. Name is that of the crash points around it.
 func (c *Conn) Multi(ctx context.Context, name string, ops layout.Ops) ([]zk.MultiResponse, error) {
 	return Retry(ctx, func() ([]zk.MultiResponse, error) { return c.TryMulti(ctx, name, ops) })
@@ -186,13 +212,16 @@ func (c *Conn) Multi(ctx context.Context, name string, ops layout.Ops) ([]zk.Mul
 // TryMulti is like Multi, but sends the request once: without an answer the outcome is
 // unknown.
 func (c *Conn) TryMulti(ctx context.Context, name string, ops layout.Ops) ([]zk.MultiResponse, error) {
-	return Within(ctx, func() ([]zk.MultiResponse, error) { return c.multi(name, ops) })
+	return Within(ctx, func() ([]zk.MultiResponse, error) { return c.multi(name, ops, nil) })
 }
 
-func (c *Conn) multi(name string, ops layout.Ops) (answers []zk.MultiResponse, err error) {
-	requests := make([]any, len(ops))
-	for i, op := range ops {
-		requests[i] = request(op)
+// multi sends the operations, and more of them, as one request.
+func (c *Conn) multi(name string, ops, more layout.Ops) (answers []zk.MultiResponse, err error) {
+	requests := make([]any, 0, len(ops)+len(more))
+	for _, list := range [...]layout.Ops{ops, more} {
+		for i := range list {
+			requests = append(requests, request(&list[i]))
+		}
 	}
 	err = crash.Around(name, func() (err error) { answers, err = c.conn.Multi(requests...); return err })
 	return answers, err
@@ -201,10 +230,10 @@ func (c *Conn) multi(name string, ops layout.Ops) (answers []zk.MultiResponse, e
 var acl = zk.WorldACL(zk.PermAll)
 
 // flags are the flags of the kinds of creates.
-var flags = map[layout.Kind]int32{layout.CreateEphemeral: zk.FlagEphemeral, layout.CreateSequential: zk.FlagSequence}
+var flags = [...]int32{layout.CreateEphemeral: zk.FlagEphemeral, layout.CreateSequential: zk.FlagSequence}
 
 // request returns an operation in the form of the client library.
-func request(op layout.Op) any {
+func request(op *layout.Op) any {
 	switch op.Kind {
 	case layout.Check:
 		return &zk.CheckVersionRequest{Path: op.Path, Version: op.Version}
@@ -280,7 +309,7 @@ func (c *Conn) DeleteAll(ctx context.Context, name string, paths []string) error
 		if !Answered(err) {
 			return err
 		}
-		for _, path := range part { // something moved: one by one
+		for _, path := range part { // a node was changed meanwhile: delete one by one
 			_, err := ask(ctx, func() (struct{}, error) { return struct{}{}, c.conn.Delete(path, layout.Any) })
 			if err != nil && !errors.Is(err, zk.ErrNoNode) {
 				return err
@@ -290,8 +319,8 @@ func (c *Conn) DeleteAll(ctx context.Context, name string, paths []string) error
 	return nil
 }
 
-// belowParallel is how many nodes are listed at once.
-const belowParallel = 32
+// treeParallel is how many nodes are listed at once.
+const treeParallel = 32
 
 // Tree returns a node and all nodes below it, parents first; none if it does not exist.
 func (c *Conn) Tree(ctx context.Context, path string) ([]string, error) {
@@ -299,7 +328,7 @@ func (c *Conn) Tree(ctx context.Context, path string) ([]string, error) {
 	for level := []string{path}; len(level) > 0; {
 		found, below := make([][]string, len(level)), make([][]string, len(level))
 		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(belowParallel)
+		g.SetLimit(treeParallel)
 		for i, node := range level {
 			g.Go(func() error {
 				v, err := c.Children(gctx, node)

@@ -8,28 +8,28 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// dialer returns a dialer of connections that wait for an answer no longer than a
-// session may last. A server that is just starting may take a connection and never
+// dialer returns a dialer of connections that wait at most maxWait, the time that a
+// session may last, for an answer. A server that is just starting may take a connection and never
 // answer; the client library would wait seven times as long for the first answer.
-func dialer(longest time.Duration) zk.Dialer {
+func dialer(maxWait time.Duration) zk.Dialer {
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
 		d := net.Dialer{Timeout: timeout}
 		conn, err := d.DialContext(context.Background(), network, address)
 		if err != nil {
 			return nil, err
 		}
-		return impatient{conn, longest}, nil
+		return deadlineConn{conn, maxWait}, nil
 	}
 }
 
-// impatient is a connection that limits its read deadlines.
-type impatient struct {
+// deadlineConn is a connection that limits its read deadlines.
+type deadlineConn struct {
 	net.Conn
-	longest time.Duration
+	maxWait time.Duration
 }
 
-func (c impatient) SetReadDeadline(t time.Time) error {
-	if latest := time.Now().Add(c.longest); t.After(latest) {
+func (c deadlineConn) SetReadDeadline(t time.Time) error {
+	if latest := time.Now().Add(c.maxWait); t.After(latest) {
 		t = latest
 	}
 	return c.Conn.SetReadDeadline(t)

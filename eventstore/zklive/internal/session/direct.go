@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
@@ -50,31 +51,44 @@ type Result struct {
 type Entry struct {
 	Shard  int
 	Bucket int64
-	events [][]domain.Recorded
-	parts  [][]byte // the events encoded, as codec.MarshalOutbox returns them
+	items  []eventstore.Item
+	parts  [][]byte // the items encoded, as codec.MarshalOutbox returns them
 }
 
-// Events returns a copy of all events of the entry.
-func (e Entry) Events() []domain.Recorded { return slices.Concat(e.events...) }
+// Item returns a copy of all events of the entry, as one item.
+func (e Entry) Item() eventstore.Item {
+	all := eventstore.Item{Events: make([]domain.Recorded, 0, len(e.items)), JSON: make([][]byte, 0, len(e.items))}
+	for _, it := range e.items {
+		all.Events, all.JSON = append(all.Events, it.Events...), append(all.JSON, it.JSON...)
+	}
+	return all
+}
 
-// Record adds events for a shard of the outbox. They are copied: the caller changes its
-// own once they are written.
-func (r *Request) Record(shard int, events []domain.Recorded) error {
+// Record adds events for a shard of the outbox, with their data as JSON unless that is
+// nil. They are copied: the caller changes its own once they are written.
+func (r *Request) Record(shard int, events []domain.Recorded, json [][]byte) (err error) {
 	if len(events) == 0 {
 		return nil
 	}
-	data, err := codec.MarshalOutbox(events)
-	r.entries = merge(r.entries, Entry{Shard: shard, events: [][]domain.Recorded{slices.Clone(events)}, parts: [][]byte{data}})
+	events = slices.Clone(events)
+	if json == nil {
+		if json, err = codec.CleanAll(events); err != nil {
+			return err
+		}
+	}
+	part, err := codec.MarshalCleaned(events, json)
+	r.entries = merge(r.entries, Entry{Shard: shard, items: []eventstore.Item{{Events: events, JSON: json}}, parts: [][]byte{part}})
 	return err
 }
 
-// merge adds an entry to that of its shard. It copies the slices.
+// merge adds an entry to that of its shard. It changes neither of the entry's slices.
 func merge(entries []Entry, e Entry) []Entry {
 	i := slices.IndexFunc(entries, func(o Entry) bool { return o.Shard == e.Shard })
 	if i < 0 {
-		i, entries = len(entries), append(entries, Entry{Shard: e.Shard})
+		e.items, e.parts = slices.Clip(e.items), slices.Clip(e.parts)
+		return append(entries, e)
 	}
-	entries[i].events = append(entries[i].events, e.events...)
+	entries[i].items = append(entries[i].items, e.items...)
 	entries[i].parts = append(entries[i].parts, e.parts...)
 	return entries
 }
@@ -113,8 +127,8 @@ type Outbox interface {
 	Bucket(shard int) (int64, string)
 	// Refresh finds out which buckets take entries.
 	Refresh(ctx context.Context) error
-	// Wrote is called after an entry was written.
-	Wrote(e Entry, path string, zxid int64)
+	// Written is called after an entry was written.
+	Written(e Entry, path string, zxid int64)
 }
 
 // Direct sends each request as a multi of its own.
@@ -141,18 +155,18 @@ func (d *Direct) Send(ctx context.Context, r *Request) Result {
 
 // write sends operations and outbox entries as one multi, and sends it again if a
 // bucket was closed. It calls reply with the result and the index of the operation that
-// the server refused, -1 = not known; then it calls Wrote for the entries.
+// the server refused, -1 = not known; then it calls Written for the entries.
 func (d *Direct) write(ops layout.Ops, entries []Entry, reply func(Result, int)) {
 	for {
-		all := slices.Clip(ops)
+		added := make(layout.Ops, 0, 2*len(entries))
 		for i := range entries {
 			e := &entries[i]
 			var dir string
 			e.Bucket, dir = d.Outbox.Bucket(e.Shard)
-			all = append(all, layout.Op{Kind: layout.Check, Path: dir, Version: 0},
+			added = append(added, layout.Op{Kind: layout.Check, Path: dir, Version: 0},
 				layout.Op{Kind: layout.CreateSequential, Path: dir + "/e-", Data: codec.JoinOutbox(e.parts)})
 		}
-		answers, err := d.Conn.multi("zklive/deliver/multi", all)
+		answers, err := d.Conn.multi("zklive/deliver/multi", ops, added)
 		refused := -1
 		if Answered(err) {
 			refused = slices.IndexFunc(answers, func(a zk.MultiResponse) bool { return a.Error != nil && Answered(a.Error) })
@@ -162,7 +176,7 @@ func (d *Direct) write(ops layout.Ops, entries []Entry, reply func(Result, int))
 			zxid := zxidOf(answers)
 			reply(Result{Zxid: zxid}, -1)
 			for i, e := range entries {
-				d.Outbox.Wrote(e, answers[len(ops)+2*i+1].String, zxid)
+				d.Outbox.Written(e, answers[len(ops)+2*i+1].String, zxid)
 			}
 		case refused < len(ops):
 			reply(Result{Err: err}, refused)

@@ -20,10 +20,10 @@ const (
 // few committers each take the requests that have arrived while the others were
 // sending; a single request is sent at once.
 type Group struct {
-	direct *Direct
-	mu     sync.Mutex
-	some   *sync.Cond // queue is not empty, or the connection is closed
-	queue  []*Request
+	direct   *Direct
+	mu       sync.Mutex
+	notEmpty *sync.Cond // queue is not empty, or the connection is closed
+	queue    []*Request
 	// Reused by take.
 	checks  map[check]int
 	touched map[string]bool
@@ -32,8 +32,8 @@ type Group struct {
 // NewGroup returns a group commit over a sender.
 func NewGroup(d *Direct) *Group {
 	g := &Group{direct: d, checks: map[check]int{}, touched: map[string]bool{}}
-	g.some = sync.NewCond(&g.mu)
-	context.AfterFunc(d.Conn.ctx, func() { g.mu.Lock(); defer g.mu.Unlock(); g.some.Broadcast() })
+	g.notEmpty = sync.NewCond(&g.mu)
+	context.AfterFunc(d.Conn.ctx, func() { g.mu.Lock(); defer g.mu.Unlock(); g.notEmpty.Broadcast() })
 	for range committers {
 		d.Conn.Spawn(g.work)
 	}
@@ -50,7 +50,7 @@ func (g *Group) Send(ctx context.Context, r *Request) Result {
 	g.mu.Lock()
 	g.queue = append(g.queue, r)
 	g.mu.Unlock()
-	g.some.Signal()
+	g.notEmpty.Signal()
 	select {
 	case res := <-r.done:
 		return res
@@ -76,7 +76,7 @@ func (g *Group) work() {
 	for {
 		g.mu.Lock()
 		for len(g.queue) == 0 && g.direct.Conn.ctx.Err() == nil {
-			g.some.Wait()
+			g.notEmpty.Wait()
 		}
 		if g.direct.Conn.ctx.Err() != nil {
 			g.mu.Unlock()
@@ -84,7 +84,7 @@ func (g *Group) work() {
 		}
 		m := g.take()
 		if len(g.queue) > 0 {
-			g.some.Signal()
+			g.notEmpty.Signal()
 		}
 		g.mu.Unlock()
 		g.deliver(m, 0)
@@ -95,6 +95,11 @@ func (g *Group) work() {
 // it.
 func (g *Group) take() *multi {
 	m, left := &multi{checks: g.checks, touched: g.touched}, g.queue[:0]
+	n := 0
+	for _, r := range g.queue[:min(len(g.queue), maxGroup)] {
+		n += len(r.Ops)
+	}
+	m.ops, m.owner, m.requests = make(layout.Ops, 0, n), make([]int, 0, n), make([]*Request, 0, min(len(g.queue), maxGroup))
 	for _, r := range g.queue {
 		if len(m.requests) == maxGroup || !m.join(r) {
 			left = append(left, r)
@@ -134,7 +139,7 @@ type check struct {
 func (m *multi) join(r *Request) bool {
 	index := len(m.requests)
 	n, bytes, _ := r.Size()
-	if index > 0 && (m.n+n > maxOps || m.bytes+bytes > maxBytes || slices.ContainsFunc(r.Ops, m.meets)) {
+	if index > 0 && (m.n+n > maxOps || m.bytes+bytes > maxBytes || slices.ContainsFunc(r.Ops, m.conflicts)) {
 		return false
 	}
 	if m.touched == nil {
@@ -159,7 +164,7 @@ func (m *multi) join(r *Request) bool {
 	return true
 }
 
-func (m *multi) meets(op layout.Op) bool {
+func (m *multi) conflicts(op layout.Op) bool {
 	written, there := m.touched[op.Path]
 	return there && (written || op.Writes())
 }
@@ -183,14 +188,14 @@ func (g *Group) deliver(m *multi, refusals int) {
 // refused is sent alone, so that it gets its own result, and the others together; after
 // a second refusal, or one of a shared check, each is sent alone.
 func (g *Group) split(m *multi, op, refusals int) {
-	about := shared
+	refused := shared
 	if op >= 0 && refusals == 1 {
-		about = m.owner[op]
+		refused = m.owner[op]
 	}
 	var parts []*multi
 	rest := &multi{}
 	for i, r := range m.requests {
-		if about != shared && i != about {
+		if refused != shared && i != refused {
 			rest.join(r) // as it did before
 			continue
 		}

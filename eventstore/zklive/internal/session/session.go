@@ -24,10 +24,11 @@ type Config struct {
 	Root    layout.Root
 	Timeout time.Duration // after which a silent session ends
 	Roles   []string
+	Daemons []string // see eventstore.WorkerInfo
 	Logger  *slog.Logger
-	// Lost is called when a session is lost, with the lock of the session held, and
-	// Began in a goroutine of its own when there is a new worker.
-	Lost, Began func()
+	// OnLost is called when a session is lost, with the lock of the session held, and
+	// OnBegin in a goroutine of its own when there is a new worker.
+	OnLost, OnBegin func()
 }
 
 // Worker is the identity of one ZooKeeper session: the fence /workers/ID is an
@@ -41,19 +42,19 @@ type Worker struct {
 // Session is a connection and its present worker.
 type Session struct {
 	*Conn
-	cfg     Config
-	events  chan zk.Event
-	worker  *Worker       // nil while there is no session
-	arrived chan struct{} // closed when worker is set
-	losses  int64
+	cfg        Config
+	events     chan zk.Event
+	worker     *Worker       // nil while there is no session
+	registered chan struct{} // closed when worker is set
+	losses     int64
 }
 
 // Dial connects. There is no worker before Register.
 func Dial(cfg Config) (*Session, error) {
-	s := &Session{Conn: &Conn{root: cfg.Root}, cfg: cfg, events: make(chan zk.Event, 1), arrived: make(chan struct{})}
+	s := &Session{Conn: &Conn{root: cfg.Root}, cfg: cfg, events: make(chan zk.Event, 1), registered: make(chan struct{})}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	var err error
-	s.conn, _, err = zk.Connect(cfg.Servers, cfg.Timeout, zk.WithDialer(dialer(cfg.Timeout)), zk.WithLogInfo(false), zk.WithLogger(quiet{}),
+	s.conn, _, err = zk.Connect(cfg.Servers, cfg.Timeout, zk.WithDialer(dialer(cfg.Timeout)), zk.WithLogInfo(false), zk.WithLogger(discardLogger{}),
 		zk.WithEventCallback(func(e zk.Event) {
 			if e.Type != zk.EventSession || e.State != zk.StateHasSession && e.State != zk.StateExpired {
 				return
@@ -63,7 +64,7 @@ func Dial(cfg Config) (*Session, error) {
 			}
 			select {
 			case s.events <- e:
-			default: // the registrar reads the state, not the event
+			default: // keepRegistered reads the state, not the event
 			}
 		}))
 	if err != nil {
@@ -72,14 +73,14 @@ func Dial(cfg Config) (*Session, error) {
 	return s, nil
 }
 
-type quiet struct{}
+type discardLogger struct{}
 
-func (quiet) Printf(string, ...any) {}
+func (discardLogger) Printf(string, ...any) {}
 
 // Register keeps a worker for the present session from now on, and waits for the
 // first.
 func (s *Session) Register(ctx context.Context) error {
-	s.Spawn(s.register)
+	s.Spawn(s.keepRegistered)
 	_, err := s.Worker(ctx)
 	return err
 }
@@ -111,17 +112,20 @@ func (s *Session) Sessions() (live bool, lost int64) {
 	return s.worker != nil, s.losses
 }
 
+// Timeout returns how long a silent session lives.
+func (s *Session) Timeout() time.Duration { return s.cfg.Timeout }
+
 // Worker waits for a registered worker.
 func (s *Session) Worker(ctx context.Context) (*Worker, error) {
 	for {
 		s.mu.Lock()
-		w, arrived := s.worker, s.arrived
+		w, registered := s.worker, s.registered
 		s.mu.Unlock()
 		if w != nil {
 			return w, nil
 		}
 		select {
-		case <-arrived:
+		case <-registered:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("no zookeeper session: %w", ctx.Err())
 		case <-s.ctx.Done():
@@ -142,17 +146,20 @@ func (s *Session) lose() {
 		s.losses++
 		s.cfg.Logger.Warn("zookeeper session lost", "worker", s.worker.ID)
 	}
-	s.worker, s.arrived = nil, make(chan struct{})
-	s.cfg.Lost()
+	s.worker, s.registered = nil, make(chan struct{})
+	s.cfg.OnLost()
 }
 
-// register keeps a worker node for the present session.
-func (s *Session) register() {
+// keepRegistered keeps a worker node for the present session.
+func (s *Session) keepRegistered() {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	next := &Worker{}
+	silence := silence{log: s.cfg.Logger, limit: s.cfg.Timeout}
 	for {
-		if s.conn.State() == zk.StateHasSession {
+		answers := s.conn.State() == zk.StateHasSession
+		silence.note(answers, time.Now())
+		if answers {
 			s.mu.Lock()
 			have := s.worker
 			s.mu.Unlock()
@@ -161,7 +168,7 @@ func (s *Session) register() {
 				if next.session != id {
 					next = &Worker{ID: uuid.NewString(), session: id, Lost: make(chan struct{})}
 				}
-				s.arrive(next)
+				s.registerWorker(next)
 			}
 		}
 		select {
@@ -173,12 +180,35 @@ func (s *Session) register() {
 	}
 }
 
-// arrive registers a worker. When an answer was lost it is tried again under the
+// silence logs once that no server has taken the session for as long as it lives.
+type silence struct {
+	log   *slog.Logger
+	limit time.Duration
+	since time.Time // zero = it is taken
+	told  bool
+}
+
+func (s *silence) note(answers bool, now time.Time) {
+	switch {
+	case answers && s.told:
+		s.log.Info("zookeeper answers again")
+		fallthrough
+	case answers:
+		s.since, s.told = time.Time{}, false
+	case s.since.IsZero():
+		s.since = now
+	case !s.told && now.Sub(s.since) > s.limit:
+		s.told = true
+		s.log.Warn("zookeeper does not answer, or refuses this session because its data is older or another's; nothing can be claimed or changed. If it answers others, restart this process: it then says what is wrong", "for", now.Sub(s.since).Round(time.Second))
+	}
+}
+
+// registerWorker registers a worker. When an answer was lost it is tried again under the
 // same name: a session has one worker.
-func (s *Session) arrive(w *Worker) {
+func (s *Session) registerWorker(w *Worker) {
 	host, _ := os.Hostname()
 	path := s.root.Worker(w.ID)
-	info := layout.Encode(eventstore.WorkerInfo{ID: w.ID, Host: host, PID: os.Getpid(), Roles: s.cfg.Roles, Since: domain.At(time.Now())})
+	info := layout.Encode(eventstore.WorkerInfo{ID: w.ID, Host: host, PID: os.Getpid(), Roles: s.cfg.Roles, Daemons: s.cfg.Daemons, Since: domain.At(time.Now())})
 	err := crash.Around("zklive/session/register", func() error {
 		_, err := s.conn.Create(path, info, zk.FlagEphemeral, acl)
 		return err
@@ -196,7 +226,7 @@ func (s *Session) arrive(w *Worker) {
 		return
 	}
 	s.worker = w
-	s.done.Go(s.cfg.Began)
-	close(s.arrived)
+	s.done.Go(s.cfg.OnBegin)
+	close(s.registered)
 	s.cfg.Logger.Debug("zookeeper session", "worker", w.ID)
 }

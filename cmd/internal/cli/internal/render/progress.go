@@ -8,6 +8,8 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
 // barWidth is how many columns a bar has, with its ends.
@@ -36,9 +38,10 @@ func Counter(ctx context.Context, w io.Writer, unit string, total uint64) (at fu
 // Bars are bars below each other.
 type Bars struct{ mpb *mpb.Progress }
 
-// NewBars draws bars on w until the context ends.
+// NewBars draws bars on w until the context ends. It moves the cursor: a writer that
+// lets nothing through but text is bypassed, and the texts beside the bars are made safe.
 func NewBars(ctx context.Context, w io.Writer) Bars {
-	return Bars{mpb.NewWithContext(ctx, mpb.WithOutput(w), mpb.WithWidth(barWidth), mpb.WithAutoRefresh())}
+	return Bars{mpb.NewWithContext(ctx, mpb.WithOutput(export.Unwrapped(w)), mpb.WithWidth(barWidth), mpb.WithAutoRefresh())}
 }
 
 // Wait returns when all bars are complete or removed.
@@ -55,12 +58,12 @@ type Gauge[P any] struct {
 func NewGauge[P any](bars Bars, timed bool, before func(P) string, after func(now P, columns int) string) *Gauge[P] {
 	g := &Gauge[P]{}
 	g.last.Store(new(P))
-	behind := []decor.Decorator{decor.Any(func(s decor.Statistics) string { return after(*g.last.Load(), s.AvailableWidth-barWidth) })}
+	behind := []decor.Decorator{decor.Any(func(s decor.Statistics) string { return export.Line(after(*g.last.Load(), s.AvailableWidth-barWidth)) })}
 	if timed {
 		behind = append([]decor.Decorator{decor.Elapsed(decor.ET_STYLE_GO)}, behind...)
 	}
 	g.bar = bars.mpb.AddBar(0, mpb.AppendDecorators(behind...),
-		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return before(*g.last.Load()) }, decor.WCSyncSpaceR)))
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return export.Line(before(*g.last.Load())) }, decor.WCSyncSpaceR)))
 	return g
 }
 

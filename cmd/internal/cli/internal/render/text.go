@@ -86,3 +86,12 @@ func Size(n int64) string {
 	}
 	return fmt.Sprintf("% .1f", decor.SizeB1024(n))
 }
+
+// Version formats an object that a job has stored: with the version, when the job has
+// added one.
+func Version(version int, primary string) string {
+	if version < 2 {
+		return export.Line(primary)
+	}
+	return fmt.Sprintf("version %d of %s", version, export.Line(primary))
+}

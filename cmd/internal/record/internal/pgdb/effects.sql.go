@@ -12,7 +12,7 @@ import (
 
 const beginEffect = `-- name: BeginEffect :one
 insert into record.effect (key, kind, state) values ($1, $2, 'intent')
-on conflict (key) do update set begun = effect.begun + 1
+on conflict (key) do update set begun = effect.begun + case when effect.state = 'done' then 0 else 1 end
 returning key, kind, state, result, begun_at, begun, finished_at
 `
 

@@ -71,13 +71,14 @@ func (q *Queries) InsertIdentifier(ctx context.Context, arg InsertIdentifierPara
 }
 
 const insertLocalIDs = `-- name: InsertLocalIDs :exec
-insert into record.local_id (owner, local_id, primary_identifier, job_id)
-select $1, unnest($2::text[]), $3, $4
-on conflict (owner, local_id) do nothing
+insert into record.local_id (owner, collection, local_id, primary_identifier, job_id)
+select $1, $2, unnest($3::text[]), $4, $5
+on conflict (owner, collection, local_id) do nothing
 `
 
 type InsertLocalIDsParams struct {
 	Owner             string   `json:"owner"`
+	Collection        string   `json:"collection"`
 	LocalIds          []string `json:"local_ids"`
 	PrimaryIdentifier string   `json:"primary_identifier"`
 	JobID             string   `json:"job_id"`
@@ -86,11 +87,50 @@ type InsertLocalIDsParams struct {
 func (q *Queries) InsertLocalIDs(ctx context.Context, arg InsertLocalIDsParams) error {
 	_, err := q.db.Exec(ctx, insertLocalIDs,
 		arg.Owner,
+		arg.Collection,
 		arg.LocalIds,
 		arg.PrimaryIdentifier,
 		arg.JobID,
 	)
 	return err
+}
+
+const keepCollection = `-- name: KeepCollection :one
+insert into record.identifier_collection (primary_identifier, collection, job_id)
+select $1::text as primary_identifier,
+    coalesce((select o.collection from record.object o where o.primary_identifier = $1), $2::text) as collection,
+    coalesce((select min(v.job_id) from record.object_version v where v.primary_identifier = $1), $3::text) as job_id
+where $4::boolean
+    or exists (select 1 from record.identifier_collection c where c.primary_identifier = $1)
+    or exists (select 1 from record.object o where o.primary_identifier = $1)
+on conflict (primary_identifier) do update set collection = identifier_collection.collection
+returning collection, job_id
+`
+
+type KeepCollectionParams struct {
+	PrimaryIdentifier string `json:"primary_identifier"`
+	Collection        string `json:"collection"`
+	JobID             string `json:"job_id"`
+	Fresh             bool   `json:"fresh"`
+}
+
+type KeepCollectionRow struct {
+	Collection string `json:"collection"`
+	JobID      string `json:"job_id"`
+}
+
+// The first collection stays: that of the inventory, else that of the first job. A
+// name that is not fresh must be there already.
+func (q *Queries) KeepCollection(ctx context.Context, arg KeepCollectionParams) (KeepCollectionRow, error) {
+	row := q.db.QueryRow(ctx, keepCollection,
+		arg.PrimaryIdentifier,
+		arg.Collection,
+		arg.JobID,
+		arg.Fresh,
+	)
+	var i KeepCollectionRow
+	err := row.Scan(&i.Collection, &i.JobID)
+	return i, err
 }
 
 const limitIdleTransaction = `-- name: LimitIdleTransaction :exec
@@ -104,16 +144,20 @@ func (q *Queries) LimitIdleTransaction(ctx context.Context) error {
 }
 
 const localIDs = `-- name: LocalIDs :many
-select owner, local_id, primary_identifier, job_id, bound_at from record.local_id where owner = $1 and local_id = any($2::text[]) order by local_id
+select owner, local_id, primary_identifier, job_id, bound_at, collection from record.local_id
+where owner = $1 and collection in ($2, '') and local_id = any($3::text[])
+order by local_id, collection
 `
 
 type LocalIDsParams struct {
-	Owner    string   `json:"owner"`
-	LocalIds []string `json:"local_ids"`
+	Owner      string   `json:"owner"`
+	Collection string   `json:"collection"`
+	LocalIds   []string `json:"local_ids"`
 }
 
+// A name without a collection was bound before collections were kept.
 func (q *Queries) LocalIDs(ctx context.Context, arg LocalIDsParams) ([]RecordLocalID, error) {
-	rows, err := q.db.Query(ctx, localIDs, arg.Owner, arg.LocalIds)
+	rows, err := q.db.Query(ctx, localIDs, arg.Owner, arg.Collection, arg.LocalIds)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +171,7 @@ func (q *Queries) LocalIDs(ctx context.Context, arg LocalIDsParams) ([]RecordLoc
 			&i.PrimaryIdentifier,
 			&i.JobID,
 			&i.BoundAt,
+			&i.Collection,
 		); err != nil {
 			return nil, err
 		}

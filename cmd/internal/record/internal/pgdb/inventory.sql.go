@@ -10,6 +10,24 @@ import (
 	"time"
 )
 
+const currentVersion = `-- name: CurrentVersion :one
+select coalesce(max(version), 0)::bigint as version from record.object_version
+where primary_identifier = $1 and version < $2
+`
+
+type CurrentVersionParams struct {
+	PrimaryIdentifier string `json:"primary_identifier"`
+	Below             int64  `json:"below"`
+}
+
+// The highest version below one, 0 = none.
+func (q *Queries) CurrentVersion(ctx context.Context, arg CurrentVersionParams) (int64, error) {
+	row := q.db.QueryRow(ctx, currentVersion, arg.PrimaryIdentifier, arg.Below)
+	var version int64
+	err := row.Scan(&version)
+	return version, err
+}
+
 const insertObjectFiles = `-- name: InsertObjectFiles :exec
 insert into record.object_file (primary_identifier, version, kind, name, key, size, sha256, mime_type)
 select $1, $2, r.kind, r.name, r.key, r.size, r.sha256, r.mime_type

@@ -9,6 +9,68 @@ import (
 	"time"
 )
 
+// One row: how far the auditor is, which reads all stored objects from time to time.
+type RecordAudit struct {
+	// What is audited: objects.
+	Name string `json:"name"`
+	// When the pass under way began, or the last one.
+	BegunAt time.Time `json:"begun_at"`
+	// When the last pass ended; null = a pass is under way.
+	EndedAt *time.Time `json:"ended_at"`
+	// When a complete pass ended last; before the first one, when the auditor was first started.
+	LastAt time.Time `json:"last_at"`
+	// The last object that this pass has compared, with all those before it; empty = none.
+	Position string `json:"position"`
+	// Stored versions that this pass has compared.
+	Objects int64 `json:"objects"`
+	// Stored files that it has read.
+	Files int64 `json:"files"`
+	// Bytes that it has read.
+	Bytes int64 `json:"bytes"`
+	// Differences that it has found.
+	Findings int64 `json:"findings"`
+}
+
+// One row per idempotency key of a submitter, kept before the batch is made. Whether the batch was made, the live state and the log say.
+type RecordCommand struct {
+	// Who deposits; keys of others do not count.
+	Submitter string `json:"submitter"`
+	// The key that the request has, the same when it is repeated.
+	Key string `json:"key"`
+	// SHA-256 of what is deposited, in hex: another deposit under the same key is refused.
+	InputSha256 string `json:"input_sha256"`
+	// The id that was reserved for the batch.
+	BatchID string `json:"batch_id"`
+	// When the key was first used.
+	KeptAt time.Time `json:"kept_at"`
+}
+
+// One row per stored file that the auditor has found missing or changed.
+type RecordCorruptFile struct {
+	// The object.
+	PrimaryIdentifier string `json:"primary_identifier"`
+	// Version of the object.
+	Version int64 `json:"version"`
+	// producer, system, or manifest for the storage manifest.
+	Kind string `json:"kind"`
+	// Name of the file within the object.
+	Name string `json:"name"`
+	// Where it should be in the object store.
+	Key string `json:"key"`
+	// The job that stored it.
+	JobID string `json:"job_id"`
+	// What is wrong, as accession verify calls it, such as stored_corrupt.
+	Code string `json:"code"`
+	// What is stored instead.
+	Found string `json:"found"`
+	// found, given_up (the history of the file says so) or sound (a sound copy was put back).
+	State string `json:"state"`
+	// When it was found: since then at the latest it is corrupt.
+	FoundAt time.Time `json:"found_at"`
+	// When it was given up or found sound again.
+	SettledAt *time.Time `json:"settled_at"`
+}
+
 // One row per message to somebody outside: a mail or a callback. Addresses are kept here and never in events.
 type RecordDelivery struct {
 	// The message's idempotency key, the same on every attempt; receivers see it.
@@ -37,6 +99,22 @@ type RecordDelivery struct {
 	DeliveredAt *time.Time `json:"delivered_at"`
 }
 
+// One row per deposit whose digest was known when it was accepted.
+type RecordDeposit struct {
+	// The batch that it became.
+	BatchID string `json:"batch_id"`
+	// Profile of the deposit.
+	ProfileName string `json:"profile_name"`
+	// Who deposited it.
+	Submitter string `json:"submitter"`
+	// Algorithm of the digest, such as sha256.
+	DigestAlgorithm string `json:"digest_algorithm"`
+	// Digest of the payload, in hex.
+	DigestValue string `json:"digest_value"`
+	// When it was accepted.
+	KeptAt time.Time `json:"kept_at"`
+}
+
 // One row per effect that a step has on the world outside: noted before it is made, so that whoever starts the step over knows to look whether it happened.
 type RecordEffect struct {
 	// JID/VERSION/STEP: the same whenever that step of that job is tried again.
@@ -55,6 +133,26 @@ type RecordEffect struct {
 	FinishedAt *time.Time `json:"finished_at"`
 }
 
+// One row: the high-water mark, which the object store and ZooKeeper keep too. A server with a lower round than the others has an older copy of its data.
+type RecordHighWater struct {
+	// Of what: installation.
+	Name string `json:"name"`
+	// The last round that was begun.
+	Begun int64 `json:"begun"`
+	// The last round that all of them have kept; 0 = none.
+	Done int64 `json:"done"`
+	// The epoch at that time.
+	Epoch int64 `json:"epoch"`
+	// The log had events up to this sequence.
+	LogSeq int64 `json:"log_seq"`
+	// The highest batch id that was reserved; empty = none.
+	BatchID string `json:"batch_id"`
+	// The highest job id that was reserved; empty = none.
+	JobID string `json:"job_id"`
+	// When that round was done.
+	DoneAt *time.Time `json:"done_at"`
+}
+
 // One row per identifier reserved for a job, before it is asked for or used.
 type RecordIdentifier struct {
 	// The job; it has one identifier at most.
@@ -69,6 +167,18 @@ type RecordIdentifier struct {
 	DoneAt *time.Time `json:"done_at"`
 }
 
+// One row per identifier that jobs have used: the collection whose deposits alone may write the object. An object in the inventory without a row here is of the collection that stands there.
+type RecordIdentifierCollection struct {
+	// The object.
+	PrimaryIdentifier string `json:"primary_identifier"`
+	// The collection that the object belongs to.
+	Collection string `json:"collection"`
+	// The first job that used the identifier.
+	JobID string `json:"job_id"`
+	// When that job was about to use it.
+	KeptAt time.Time `json:"kept_at"`
+}
+
 // One row per name that a depositor has for an object: it leads to one object for ever.
 type RecordLocalID struct {
 	// Whose name it is; two owners may use the same one.
@@ -81,6 +191,8 @@ type RecordLocalID struct {
 	JobID string `json:"job_id"`
 	// When they were bound.
 	BoundAt time.Time `json:"bound_at"`
+	// The collection within which it is a name; empty for a name bound before collections were kept, whose object is not in the inventory: then it is a name in all collections of its owner.
+	Collection string `json:"collection"`
 }
 
 // One row per object.

@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// failsWhatRuns: an operator fails a job whose worker died during a download, before
+// another takes over. What the command could not end is ended when the job is requeued.
+func failsWhatRuns(o *crashInstallation, point string) {
+	o.finish()
+	id := o.deposit("again")
+	o.dies("daemon/downloading/start/after", nil, "serve")
+	s := o.serve("--roles=relay,projector")
+	var job string
+	waitFor(o.t, "the download in the tables", func() bool {
+		return o.db.QueryRow(o.t.Context(), `select f.job_id from accession.file f join accession.job j on j.id = f.job_id
+			where j.batch_id = $1 and f.status = 'DOWNLOADING'`, id).Scan(&job) == nil
+	})
+	o.dies(point, nil, "job", "fail", job, "--reason", "withdrawn")
+	s.stop()
+	o.finish()
+	o.run("job", "requeue", job, "--reason", "it was wanted after all")
+	o.finish()
+	if n := o.count("select count(*) from accession.job where id = $1 and status = 'completed'", job); n != 1 {
+		o.t.Errorf("%s is not completed after a death at %s", job, point)
+	}
+}
+
+// raisesIDs: both next ids were lowered. The next repair ends what the first has begun.
+func raisesIDs(o *crashInstallation, point string) {
+	o.finish(o.deposit("again")) // the second at least, so that 2 is in use
+	o.verifies()
+	batch, job, err := o.live.NextIDs(o.t.Context())
+	o.must(err)
+	conn, _, err := zk.Connect([]string{o.settings["zookeeper"]}, 10*time.Second, zk.WithLogInfo(false))
+	o.must(err)
+	defer conn.Close()
+	for _, kind := range []string{"bid", "jid"} {
+		_, err := conn.Set(o.settings["zookeeper_root"]+"/ids/"+kind, []byte("2"), -1) // 1 would be a tree that has nothing
+		o.must(err)
+	}
+	repair := []string{"verify", "--repair", "--yes", "--wait", "1s"}
+	o.dies(point, nil, repair...)
+	// The exit code is for what was found before the repair.
+	out, _ := o.command(repair...).CombinedOutput()
+	if o.interrupt == nil && !strings.Contains(string(out), "ids_low") {
+		o.t.Errorf("repair after a death at %s:\n%s", point, out)
+	}
+	nextBatch, nextJob, err := o.live.NextIDs(o.t.Context())
+	if err != nil || nextBatch < batch || nextJob < job {
+		o.t.Errorf("the next ids are %d and %d after a death at %s (%v), and were %d and %d", nextBatch, nextJob, point, err, batch, job)
+	}
+}
+
+// depositsAFile: the command that deposits a file dies when the deposit is accepted. It is
+// no fault of the deposit that later ones are not compared with it.
+func depositsAFile(o *crashInstallation, point string) {
+	o.finish()
+	o.n++
+	file := filepath.Join(o.dir, "deposit-"+o.number()+".txt")
+	o.must(os.WriteFile(file, []byte(o.number()), 0o600))
+	known, err := o.live.Batches(o.t.Context())
+	o.must(err)
+	o.dies(point, nil, "submit", "--profile", "test", file)
+	now, err := o.live.Batches(o.t.Context())
+	o.must(err)
+	old := map[domain.BatchID]bool{}
+	for _, id := range known {
+		old[id] = true
+	}
+	added := 0
+	for _, id := range now {
+		if !old[id] {
+			o.batches = append(o.batches, id)
+			added++
+		}
+	}
+	if o.interrupt == nil && added != 1 {
+		o.t.Errorf("%d deposits were accepted before a death at %s", added, point)
+	}
+	o.finish()
+}
+
+// depositsOnce: the command that deposits under an idempotency key dies; the same command
+// makes the one batch.
+func depositsOnce(o *crashInstallation, point string) {
+	o.finish()
+	o.n++
+	file := filepath.Join(o.dir, "deposit-"+o.number()+".txt")
+	o.must(os.WriteFile(file, []byte(o.number()), 0o600))
+	known, err := o.live.Batches(o.t.Context())
+	o.must(err)
+	submit := []string{"submit", "--profile", "test", "--idempotency-key", "deposit " + o.number(), file}
+	o.dies(point, nil, submit...)
+	o.run(submit...)
+	now, err := o.live.Batches(o.t.Context())
+	o.must(err)
+	added := slices.DeleteFunc(now, func(id domain.BatchID) bool { return slices.Contains(known, id) })
+	if o.batches = append(o.batches, added...); len(added) != 1 {
+		o.t.Errorf("%d batches are made by a deposit under a key that died at %s", len(added), point)
+	}
+	o.finish()
+}

@@ -1,0 +1,168 @@
+//go:build !race
+
+// The processes that die here are built without the race detector in any case, and
+// what looks at the rest is tried with it by other tests.
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/internal/repocheck"
+)
+
+// unreached are points at which no process of a small installation comes by, with
+// the reason.
+var unreached = map[string]string{
+	"zklive/restore/epoch/*": "the log is restored when its stream is lost; TestRestoreLogThatIsLost does so",
+}
+
+// A pointScene brings a process to a point. What is not in the table is on the way of
+// every deposit.
+type pointScene struct {
+	points string // pattern
+	play   func(o *crashInstallation, point string)
+}
+
+var scenes = []pointScene{
+	{"zklive/lead/resign/...", stops},
+	{"zklive/claim/release/...", stopsWhileItWorks},
+	{"daemon/files/give-back/...", stopsWhileItWorks},
+	{"app/ending/...", failsWhatRuns},
+	{"eventstore/deletion/delete-job/...", deletes},
+	{"eventstore/deletion/...", cleansUp},
+	{"zklive/remove/...", cleansUp},
+	{"zklive/destroy/...", cleansUp},
+	{"zklive/repair/...", repairs},
+	{"zklive/restore/...", restores},
+	{"zklive/ids/raise/...", raisesIDs},
+	{"record/deposit/...", depositsAFile},
+	{"record/command/...", depositsOnce},
+	{"store/left/...", takesOver},
+	{"store/discard/...", findsDamage},
+	{"daemon/downloading/discard/...", findsDamage},
+	{"daemon/again/...", sendsAgain},
+	{"store/delete/...", triesAgain},
+	{"store/put/rename/...", leavesOut},
+	{"migrations/...", migrates},
+	{"projections/rebuild/...", rebuilds},
+	{"projections/poison/...", retriesPoison},
+	{"jslog/republish/...", republishes},
+	{"jslog/types/...", copies},
+	{"record/audit/...", audits},
+	{"record/corrupt/...", audits},
+}
+
+// first are points of the very first process: with an installation of its own each.
+var first = []string{"zklive/tree/...", "jslog/stream/...", "store/marker/...", "store/path/...", "store/directory/make/..."}
+
+// matched understands the patterns of path.Match, and "a/..." for all points below a.
+func matched(pattern, point string) bool {
+	if above, all := strings.CutSuffix(pattern, "..."); all {
+		return strings.HasPrefix(point, above)
+	}
+	ok, err := path.Match(pattern, point)
+	return ok && err == nil
+}
+
+func play(o *crashInstallation, point string) {
+	o.target = point
+	for _, s := range scenes {
+		if matched(s.points, point) {
+			s.play(o, point)
+			return
+		}
+	}
+	deposits(o, point)
+}
+
+// TestEveryCrashPoint lets a process die once at each point of the code. Those that
+// come after it finish what it had begun, and die at the next point; in the end all
+// must be as if no process had died.
+// Shows: P1 P2 P3 P4 P5
+func TestEveryCrashPoint(t *testing.T) {
+	t.Parallel()
+	everyPoint(t, func(*crashInstallation) {}, func(string) bool { return true })
+}
+
+// everyPoint leads processes to all points that are asked for; begin prepares each
+// crashInstallation.
+func everyPoint(t *testing.T, begin func(*crashInstallation), asked func(point string) bool) {
+	points, err := repocheck.Points(os.DirFS("../../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, fresh []string
+	for _, p := range points {
+		switch {
+		case anyOf(unreached, p.Name):
+		case someOf(first, p.Name):
+			fresh = append(fresh, p.Name)
+		default:
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) < 100 || len(fresh) < 10 {
+		t.Fatalf("only %d and %d points", len(names), len(fresh))
+	}
+	unasked := func(point string) bool { return !asked(point) }
+	names, fresh = slices.DeleteFunc(names, unasked), slices.DeleteFunc(fresh, unasked)
+	prepare := func(o *crashInstallation) {
+		o.environ = []string{"ACCESSION_BUCKET=5"} // so that buckets of the outbox begin and go
+		begin(o)
+	}
+	const lanes = 4 // they wait for the sessions of those that were killed
+	var all sync.WaitGroup
+	for lane := range lanes {
+		all.Go(func() {
+			t.Run(fmt.Sprint(lane), func(t *testing.T) {
+				o := newCrashInstallation(t, prepare)
+				o.finish(o.deposit("again"))
+				for i := lane; i < len(names); i += lanes {
+					begun := time.Now()
+					play(o, names[i])
+					t.Logf("%5.1f s %s", time.Since(begun).Seconds(), names[i])
+				}
+				o.finish()
+				o.sound()
+				for i := lane; i < len(fresh); i += lanes {
+					t.Run(strings.ReplaceAll(fresh[i], "/", " "), func(t *testing.T) {
+						o := newCrashInstallation(t, func(o *crashInstallation) {
+							prepare(o)
+							o.target = fresh[i]
+							o.dies(fresh[i], nil, "serve")
+						})
+						o.finish(o.deposit("again"), o.deposit("mixed"))
+						o.sound()
+					})
+				}
+			})
+		})
+	}
+	all.Wait()
+}
+
+func anyOf(patterns map[string]string, point string) bool {
+	for p := range patterns {
+		if matched(p, point) {
+			return true
+		}
+	}
+	return false
+}
+
+func someOf(patterns []string, point string) bool {
+	for _, p := range patterns {
+		if matched(p, point) {
+			return true
+		}
+	}
+	return false
+}

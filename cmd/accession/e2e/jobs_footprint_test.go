@@ -1,0 +1,124 @@
+//go:build !race
+
+// With the race detector two thousand jobs would take minutes.
+
+package e2e
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+var openFiles = regexp.MustCompile(`(?m)^process_open_fds (\S+)$`)
+
+// newNumbered serves /batch/N, a manifest of so many rows, each an object of its own.
+func newNumbered(t testing.TB, rows int) (base string) {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		number, isBatch := strings.CutPrefix(r.URL.Path, "/batch/")
+		if !isBatch {
+			fmt.Fprintln(w, r.URL.Path)
+			return
+		}
+		list := make([]string, rows)
+		for i := range list {
+			list[i] = fmt.Sprintf("http://%s/file/%s-%d | | | | | file-%d.txt | | local-%s-%d | A creator | Title | 2026", r.Host, number, i, i, number, i)
+		}
+		_, _ = w.Write(checkm("mrt-single-file-batch-manifest", batchColumns, list...))
+	}))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+// atRest is until connections, buffers and the projector are at rest on a busy machine.
+const atRest = 2 * time.Minute
+
+// taken is what a process takes at rest, as the test counts it.
+type taken struct{ goroutines, heap, files, working int }
+
+func (in *installation) resting(s *service) (r taken) {
+	in.t.Helper()
+	for range 2 { // collects the garbage; what pools keep goes with the second time
+		s.get("/debug/pprof/heap?gc=1")
+	}
+	text := s.get("/metrics")
+	r = taken{goroutines: in.metric(text, goroutines), heap: in.metric(text, heapAlloc), files: in.metric(text, openFiles)}
+	in.must(filepath.WalkDir(in.cfg.WorkDir, func(_ string, _ fs.DirEntry, err error) error { r.working++; return err }))
+	return r
+}
+
+// more says what takes over a tenth more than before. Connections and workers that come
+// and go are as many as there are roles, not as there were jobs; caches have bounds.
+func (r taken) more(before taken) string {
+	const comes, caches = 30, 8 << 20
+	switch {
+	case r.goroutines > before.goroutines+before.goroutines/10+comes:
+		return fmt.Sprintf("%d goroutines, before %d", r.goroutines, before.goroutines)
+	case r.files > before.files+before.files/10+comes:
+		return fmt.Sprintf("%d open files, before %d", r.files, before.files)
+	case r.working > before.working:
+		return fmt.Sprintf("%d entries in the working directory, before %d", r.working, before.working)
+	case r.heap > before.heap+before.heap/10+caches:
+		return fmt.Sprintf("a heap of %d bytes, before %d", r.heap, before.heap)
+	}
+	return ""
+}
+
+// jobsLeaveNothing lets so many batches of so many jobs end, two at a time, after two that
+// make the process warm, and compares what it takes.
+func jobsLeaveNothing(t *testing.T, batches, rows int) (now taken) {
+	t.Helper()
+	in := newForProcesses(t, "attempts: 3", "listen_ops=127.0.0.1:0", "ops_pprof=true", "zookeeper_session_timeout=10s")
+	base := newNumbered(t, rows)
+	s := in.serve()
+	s.until(200, "ok")
+	pair := func(n int) {
+		info, err := in.log.Info(t.Context())
+		in.must(err)
+		for i := range 2 {
+			in.submit(app.Deposit{Payload: fmt.Sprintf("%s/batch/%d", base, n+i), Type: domain.TypeFileBatchManifest})
+		}
+		reported, cleaned := 0, 0
+		in.await("the end of two batches", info.Last+1, func(r domain.Recorded) bool {
+			switch r.Type {
+			case domain.EventJobCleaned:
+				cleaned++
+			case domain.EventBatchReported:
+				reported++
+			}
+			return reported == 2 && cleaned == 2*rows
+		})
+	}
+	pair(0)
+	before := in.resting(s)
+	for n := 2; n < 2+batches; n += 2 {
+		pair(n)
+	}
+	begun := time.Now()
+	waitFor(t, "the process to come to rest", func() bool {
+		now = in.resting(s)
+		return now.more(before) == "" || time.Since(begun) > atRest
+	})
+	t.Logf("after %d jobs: %+v, before: %+v", batches*rows, now, before)
+	if over := now.more(before); over != "" {
+		t.Error(over)
+	}
+	return now
+}
+
+// TestJobsLeaveNothing: what a process takes does not grow with the jobs that are done.
+// Shows: P8
+func TestJobsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	jobsLeaveNothing(t, 20, 100)
+}

@@ -1,0 +1,14 @@
+//go:build soak && linux && !race
+
+package e2e
+
+import "testing"
+
+// TestSoakJobsLeaveNothing is TestJobsLeaveNothing with twenty thousand jobs, which stay
+// in ZooKeeper.
+// Shows: P8
+func TestSoakJobsLeaveNothing(t *testing.T) {
+	const batches, rows = 200, 100
+	now := jobsLeaveNothing(t, batches, rows)
+	figure(t, "after %d jobs a heap of %d MiB, %d goroutines, %d open files", batches*rows, now.heap>>20, now.goroutines, now.files)
+}

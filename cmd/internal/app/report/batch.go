@@ -1,0 +1,115 @@
+package report
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/query"
+)
+
+// Source is the source of a report on one batch: the tables in one snapshot, so that the
+// report adds up, or the fold up to a moment.
+type Source struct {
+	Tables  *query.Snapshot // nil = the fold
+	Summary query.BatchSummary
+	Jobs    iter.Seq2[query.JobRow, error]
+	Files   iter.Seq2[query.FileRow, error]
+	Retries iter.Seq2[query.Retry, error]
+	// Warnings are those about manifests.
+	Warnings iter.Seq2[query.ManifestWarning, error]
+	Reports  []query.BatchReport
+	NJobs    int64 // estimated number of jobs; NRetry that of failed attempts
+	NRetry   int64
+	NWarning int64 // number of warnings
+	At       *AsOf
+}
+
+// Now reads the summary of a batch from a snapshot, which the report closes; the lists
+// are read while they are written.
+func Now(ctx context.Context, tables *query.Snapshot, r query.Range) (s Source, err error) {
+	s.Tables = tables
+	if s.Summary, err = query.Summary(ctx, tables, r.Batch); err != nil {
+		return s, err
+	}
+	if s.Reports, err = query.Reports(ctx, tables, r.Batch); err != nil {
+		return s, err
+	}
+	if s.NRetry, err = query.EstimateRetries(ctx, tables, r); err != nil {
+		return s, err
+	}
+	if s.NWarning, err = query.TotalWarnings(ctx, tables, r.Batch); err != nil {
+		return s, err
+	}
+	s.NJobs = value(s.Summary.RowsListed)
+	s.Jobs = query.Rows(ctx, tables, query.BatchJobs(ctx, tables, r.Batch))
+	s.Files = query.Rows(ctx, tables, query.BatchFiles(ctx, tables, r.Batch))
+	s.Retries = query.Rows(ctx, tables, query.AllRetries(ctx, tables, r))
+	s.Warnings = query.Rows(ctx, tables, query.AllWarnings(ctx, tables, r.Batch))
+	return s, tables.Unchanged(ctx)
+}
+
+// Then is the source of a report as of a moment, up to which a batch was folded.
+func Then(past *query.Past, at AsOf, batch domain.BatchID) (s Source, err error) {
+	s.Summary, err = past.Summary(batch)
+	jobs, retries := past.Jobs(), past.AllRetries()
+	s.Jobs, s.Files, s.Retries = Each(jobs), Each(past.Files()), Each(retries)
+	s.Reports, s.NJobs, s.NRetry, s.At = past.Reports(), int64(len(jobs)), int64(len(retries)), &at
+	warnings := past.Warnings(batch)
+	s.Warnings, s.NWarning = Each(warnings), int64(len(warnings))
+	return s, err
+}
+
+// end releases the snapshot.
+func (s *Source) end(ctx context.Context) func() {
+	return func() {
+		if s.Tables != nil {
+			s.Tables.Close(ctx)
+		}
+	}
+}
+
+// Batch reports how a batch went.
+func Batch(ctx context.Context, s Source) Report {
+	return Report{At: s.At, Facts: batchFacts(s.Summary), end: s.end(ctx), Tables: []Table{
+		{Name: "jobs", Title: "Jobs", None: "No job was made.", Total: s.NJobs,
+			Columns: columns("job_id", "status", "what", "primary_identifier", "object_version", "local_id", "files", "bytes", "retry_count", "completed_at", "reason_class", "reason_code", "reason_message"),
+			Rows: rowsOf(s.Jobs, func(j query.JobRow) []any {
+				class, code, message := cell(j.ReasonClass), cell(j.ReasonCode), cell(j.ReasonMessage)
+				if j.Status == string(domain.JobCompleted) {
+					class, code, message = nil, nil, nil
+				}
+				return []any{j.ID, j.Status, jobName(j), j.PrimaryIdentifier, cell(j.ObjectVersion), joined(j.LocalID), cell(j.Files), cell(j.Bytes), j.RetryCount,
+					cell(j.CompletedAt), class, code, message}
+			})},
+		{Name: "warnings", Title: "Warnings about manifests", None: "Every manifest was taken as it is written.", Total: s.NWarning,
+			Columns: columns("job_id", "number", "warning"),
+			Rows:    rowsOf(s.Warnings, func(w query.ManifestWarning) []any { return []any{w.JobID, w.Number, w.Warning} })},
+		attempts(s.Retries, s.NRetry),
+		{Name: "reports", Title: "Reports made", None: "No report has been made yet.", Total: int64(len(s.Reports)),
+			Columns: columns("report", "kind", "reported_at", "status", "successful", "failed", "newly_successful"),
+			Rows: rowsOf(Each(s.Reports), func(r query.BatchReport) []any {
+				return []any{r.Report, r.Kind, r.ReportedAt, r.Status, r.Successful, r.Failed, r.NewlySuccessful}
+			})},
+	}}
+}
+
+// attempts returns a table of failed attempts of jobs and files.
+func attempts(retries iter.Seq2[query.Retry, error], total int64) Table {
+	return Table{Name: "attempts", Title: "Failed attempts", None: "No attempt has failed.", Total: total,
+		Columns: columns("batch_id", "job_id", "kind", "file_name", "attempt", "failed_in", "class", "code", "message", "worker", "failed_at",
+			"resumed_at", "resumed_by", "resumed_to", "seconds_waiting", "outcome", "trace_id"),
+		Rows: rowsOf(retries, func(r query.Retry) []any {
+			return []any{r.BatchID, r.JobID, r.Kind, r.FileName, r.Attempt, r.FailedIn, r.Class, r.Code, r.Message, r.Worker, r.FailedAt,
+				cell(r.ResumedAt), cell(r.ResumedBy), cell(r.ResumedTo), cell(r.SecondsWaiting), r.Outcome, cell(r.TraceID)}
+		})}
+}
+
+// joined writes a list as one text.
+func joined(list []string) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return strings.Join(list, "; ")
+}

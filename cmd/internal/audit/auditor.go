@@ -1,0 +1,203 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
+)
+
+// Auditor reads all stored objects from time to time, and compares them with the log and
+// the records. One process audits at a time; a pass that was interrupted is continued
+// with the object it was at. A file that is missing or changed is noted in the records,
+// and once its job is completed its history says that it is given up (F16 and F15). The
+// auditor changes neither the store nor the inventory.
+type Auditor struct {
+	Config
+	Files    *files.Handler
+	Interval time.Duration // from the end of a pass to the begin of the next, 0 = no passes
+	Log      *slog.Logger
+}
+
+// look is how often an auditor looks whether it is time.
+const look = time.Minute
+
+// auditAPage is after how many versions the auditor saves its position.
+const auditAPage = 16
+
+// CodeCorrupt is why a stored file is given up.
+const CodeCorrupt domain.Code = "object_corrupt"
+
+// Run audits until ctx ends.
+func (a *Auditor) Run(ctx context.Context) error {
+	for {
+		if a.Interval > 0 {
+			if _, err := a.Once(ctx); err != nil && ctx.Err() == nil {
+				a.Log.Warn("the audit stopped; it is continued in a minute", "error", err)
+			}
+		}
+		select {
+		case <-time.After(min(look, max(a.Interval, time.Millisecond))):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Once makes or continues a pass if it is time and no other process does. done reports
+// whether it completed one.
+func (a *Auditor) Once(ctx context.Context) (done bool, err error) {
+	release, leads, err := a.Records.LeadAudit(ctx)
+	if err != nil || !leads {
+		return false, err
+	}
+	defer release()
+	pass, due, err := a.Records.BeginAudit(ctx, a.Interval)
+	if err != nil || !due {
+		return false, err
+	}
+	a.Log.Info("audit", "from", pass.Position)
+	if err := a.pass(ctx, &pass); err != nil {
+		return false, err
+	}
+	a.Log.Info("audit is complete", "objects", pass.Objects, "files", pass.Files, "bytes", pass.Bytes, "findings", pass.Findings)
+	return true, a.Records.EndAudit(ctx)
+}
+
+// pass compares everything from the position of the pass on.
+func (a *Auditor) pass(ctx context.Context, pass *record.AuditPass) error {
+	h, err := a.history(ctx)
+	if err != nil {
+		return err
+	}
+	cfg := a.Config
+	cfg.Deep, cfg.Range = true, Range{From: pass.Position}
+	c := newChecker(cfg)
+	c.size = auditAPage
+	var corrupt corruptFiles
+	c.corrupt = corrupt.add
+	before := *pass
+	c.paged = func(ctx context.Context, page []*version) error {
+		if err := a.settle(ctx, page, corrupt.take()); err != nil {
+			return err
+		}
+		pass.Position = c.report.Last
+		pass.Objects, pass.Files = before.Objects+int64(c.report.Versions), before.Files+c.files.Load()
+		pass.Bytes, pass.Findings = before.Bytes+c.read.Load(), before.Findings+int64(len(c.report.Findings))
+		return a.Records.SaveAudit(ctx, *pass)
+	}
+	if err := c.versions(ctx, c.selected(h)); err != nil {
+		return err
+	}
+	c.Range = Range{} // what no job explains is looked for in all
+	if err := c.unexplained(ctx, h); err != nil {
+		return err
+	}
+	for _, f := range c.report.Findings {
+		a.Log.Error("the audit found a difference", "code", f.Code, "in", f.In, "about", f.Subject, "where", f.Where, "expected", f.Want, "found", f.Got)
+	}
+	pass.Findings = before.Findings + int64(len(c.report.Findings))
+	return a.Records.SaveAudit(ctx, *pass)
+}
+
+// history reads the log.
+func (a *Auditor) history(ctx context.Context) (*History, error) {
+	h := NewHistory()
+	info, err := a.Servers.Log.Info(ctx)
+	if err != nil || info.Last == 0 {
+		return h, err
+	}
+	for r, err := range a.Servers.Log.Read(ctx, eventstore.ReadOptions{To: info.Last}) {
+		if err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+		h.Observe(r)
+	}
+	return h, nil
+}
+
+// corruptFiles collects what is corrupt.
+type corruptFiles struct {
+	mu  sync.Mutex
+	all []record.Corrupt
+}
+
+func (l *corruptFiles) add(c record.Corrupt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, c)
+}
+
+func (l *corruptFiles) take() []record.Corrupt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.all
+	l.all = nil
+	return all
+}
+
+// settle keeps what is corrupt of a page of versions, and what is sound again. The note is
+// written before the history, so that an auditor that dies in between repeats the rest.
+func (a *Auditor) settle(ctx context.Context, page []*version, corrupt []record.Corrupt) error {
+	is := map[string]bool{}
+	for _, c := range corrupt {
+		is[c.Key] = true
+		if err := a.Records.NoteCorrupt(ctx, c); err != nil {
+			return err
+		}
+		if err := a.giveUp(ctx, c); err != nil {
+			return err
+		}
+	}
+	jobs := make([]string, len(page))
+	for i, v := range page {
+		jobs[i] = string(v.Job)
+	}
+	known, err := a.Records.CorruptOf(ctx, jobs...)
+	for _, c := range known {
+		if err == nil && !is[c.Key] {
+			a.Log.Info("what was corrupt is sound again", "key", c.Key, "job", c.Job)
+			err = a.Records.SettleCorrupt(ctx, c, record.CorruptSound)
+		}
+	}
+	return err
+}
+
+// giveUp writes into the history of a file that what is stored of it is corrupt, once its
+// job is completed or gone. Before that its job's worker may work on it.
+func (a *Auditor) giveUp(ctx context.Context, c record.Corrupt) error {
+	a.Log.Error("a stored file is corrupt", "code", c.Code, "key", c.Key, "object", c.Object, "version", c.Version, "job", c.Job, "found", c.Found)
+	events, err := events(ctx, a.Servers.Log, c.Job)
+	if err != nil {
+		return err
+	}
+	job := domain.Job{ID: c.Job}
+	for _, e := range events {
+		if job, err = domain.EvolveJob(job, e); err != nil {
+			return err
+		}
+	}
+	if job.State != domain.JobCompleted && job.State != domain.JobDeleted {
+		return nil // a later pass does it
+	}
+	if c.Kind == "producer" {
+		why := domain.Reason{Class: domain.ClassSystem, Code: CodeCorrupt,
+			Message: fmt.Sprintf("what is stored of it in version %d of %s is not what was stored: %s", c.Version, c.Object, c.Found)}
+		_, err = a.Files.File(ctx, domain.HashFile(string(c.Job), c.Name), domain.FailOutput{Reason: why}, eventstore.Meta{Actor: "daemon/auditor"})
+		var refused *domain.Refused
+		if errors.As(err, &refused) { // it is given up already, or was left out
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.Records.SettleCorrupt(ctx, c, record.CorruptGivenUp)
+}

@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Options say how to check.
+type Options struct {
+	// Wait is how long to wait until the log has the events of the live state, and the
+	// tables those of the log. OutboxLimit is how long an event may stay in the outbox.
+	Wait, OutboxLimit time.Duration
+	// Objects limits which stored objects are compared.
+	Objects Range
+	// Deep reads every byte of them, at most Rate bytes per second; 0 = as fast as it
+	// goes.
+	Deep bool
+	Rate int64
+	// Progress is called with the progress of the check; nil = no calls.
+	Progress func(consistency.Progress)
+}
+
+// Result is what [Verify] found.
+type Result struct {
+	consistency.Report
+	Objects   int                  `json:"objects"`      // stored versions that were compared
+	Inventory int                  `json:"inventory"`    // versions in the inventory
+	Stored    int                  `json:"stored_files"` // that were looked up in the stores
+	Read      int64                `json:"bytes_read"`   // of stored files
+	LookedAt  []Looked             `json:"looked_at"`
+	NotLooked []Looked             `json:"not_looked_at"`
+	Worst     consistency.Severity `json:"worst"` // "" = nothing was found, or is left
+	// Last is the last object that was compared, with all those before it; a check of
+	// stored objects that was interrupted can continue from it.
+	Last string `json:"last_object,omitempty"`
+}
+
+// Looked says what a check compared, and how; or what it did not, and why.
+type Looked struct {
+	What string `json:"what"`
+	How  string `json:"how"`
+}
+
+// Verify compares the three servers, and then what is stored. With an error the result
+// has what was found before it.
+func Verify(ctx context.Context, cfg Config) (v Result, err error) {
+	history := NewHistory()
+	cfg.Servers.Observe = history.Observe
+	if v.Report, err = consistency.Verify(ctx, cfg.Servers); err != nil {
+		return v, err
+	}
+	stored, err := Check(ctx, cfg, history)
+	v.Findings = append(v.Findings, stored.Findings...)
+	v.Objects, v.Inventory, v.Stored, v.Read, v.Last = stored.Versions, stored.Rows, stored.Files, stored.Read, stored.Last
+	consistency.SortFindings(v.Findings)
+	v.Worst = v.Report.Worst()
+	v.describe(cfg)
+	return v, err
+}
+
+// Left verifies again after a repair, and returns the worst of what is left. Stored files
+// are not read again, for no repair changes them.
+func Left(ctx context.Context, cfg Config, before []consistency.Finding) (consistency.Severity, error) {
+	cfg.Deep = false
+	left, err := Verify(ctx, cfg)
+	if slices.ContainsFunc(before, func(f consistency.Finding) bool {
+		return f.In == consistency.InStore && f.Severity == consistency.Person
+	}) {
+		return consistency.Person, err
+	}
+	return left.Worst, err
+}
+
+// describe says what was looked at, and what was not.
+func (v *Result) describe(cfg Config) {
+	looked := func(what, format string, args ...any) {
+		v.LookedAt = append(v.LookedAt, Looked{what, fmt.Sprintf(format, args...)})
+	}
+	left := func(what, why string) { v.NotLooked = append(v.NotLooked, Looked{what, why}) }
+	looked("log", "%d events, folded", v.Events)
+	looked("zookeeper", "%d batches, %d jobs and %d settings, node by node", v.Batches, v.Jobs, v.Settings)
+	looked("tables", "all rows, %d of files, and the history", v.Files)
+	looked("working directories", "each has its job")
+	looked("inventory", "%d stored versions: rows, reservations, identifiers and local ids", v.Objects)
+	how := "existence and size"
+	if cfg.Deep {
+		how = fmt.Sprintf("SHA-256 of %d bytes", v.Read)
+	}
+	looked("store", "%d storage manifests by SHA-256, %d files by %s", v.Objects, v.Stored, how)
+	if !cfg.Deep {
+		left("content of stored files", "--deep reads it")
+	}
+	if !cfg.Range.all() {
+		left("other stored objects", "only those from "+cmp.Or(cfg.Range.From, "the first")+" to "+cmp.Or(cfg.Range.To, "the last")+" were selected")
+	}
+	left("uploads and copies of manifests in the store", "the batches and jobs that read them compare their digests")
+	left("effects outside: mails, callbacks, names at an identifier service", "only their receivers know")
+}
+
+// events returns the history of a job in the log, as it is now.
+func events(ctx context.Context, log eventstore.Log, id domain.JobID) (events []domain.Recorded, err error) {
+	of := id.Aggregate()
+	for r, err := range log.Read(ctx, eventstore.ReadOptions{Aggregate: &of}) {
+		if err != nil {
+			return nil, fmt.Errorf("read the history of %s: %w", id, err)
+		}
+		events = append(events, r)
+	}
+	return events, nil
+}

@@ -1,0 +1,108 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// jobGate is the gate of a daemon whose steps wait for servers of others, for one claim.
+type jobGate struct {
+	*limits.Place
+	r *Runner
+	d Daemon
+}
+
+// Enter implements eventstore.Gate.
+func (g jobGate) Enter(ctx context.Context, j domain.Job) (full string) {
+	return g.Take(ctx, j.Configuration.Submitter, g.r.servers(g.d, j)...)
+}
+
+// batchGate is the same for batches.
+type batchGate struct{ *limits.Place }
+
+// Enter implements eventstore.Gate.
+func (g batchGate) Enter(ctx context.Context, b domain.Batch) (full string) {
+	return g.Take(ctx, b.Submission.Submitter, known(fetch.Host(b.Submission.PayloadURL))...)
+}
+
+// place returns the place of one worker of a daemon, nil = its workers are not shared.
+func (r *Runner) place(d Daemon) *limits.Place {
+	if !d.Shared || r.cfg.Workers[d.Name] == 0 {
+		return nil
+	}
+	return r.gates.Place(d.Name)
+}
+
+// jobGate returns the gate of a daemon, and batchGate that of one that claims batches.
+func (r *Runner) jobGate(d Daemon, place *limits.Place) eventstore.Gate[domain.Job] {
+	if place == nil {
+		return nil
+	}
+	return jobGate{place, r, d}
+}
+
+func (r *Runner) batchGate(place *limits.Place) eventstore.Gate[domain.Batch] {
+	if place == nil {
+		return nil
+	}
+	return batchGate{place}
+}
+
+// servers names what a daemon waits for while it works on a job, as far as that is known
+// without reading the job's manifest. An object store of a profile's own may hang like a
+// depositor's server; the installation's is everybody's.
+func (r *Runner) servers(d Daemon, j domain.Job) []string {
+	p, err := r.cfg.Profiles.Get(j.Configuration.ProfileName)
+	switch {
+	case d.Job == domain.JobNotify && err == nil:
+		return known(fetch.Host(p.Callback.URL))
+	case d.Job == domain.JobProcessing && err == nil && r.steps.OwnStore(p):
+		return []string{"the object store of profile " + p.Name}
+	case d.Job == domain.JobNotify, d.Job == domain.JobProcessing:
+		return nil
+	default:
+		return known(fetch.Host(j.Configuration.PayloadURL))
+	}
+}
+
+// known returns a server, unless it is the installation's own object store.
+func known(host string) []string {
+	if host == "" {
+		return nil
+	}
+	return []string{host}
+}
+
+// hostCycle is how long a job waits for a server of its files that holds its share of the
+// workers, before it is looked at again.
+const hostCycle = 2 * fullPause
+
+// alsoAt takes the step's place at the servers of its files too, which its manifest
+// names. If one of them holds its share of the workers, or is used by as many steps as may
+// use it, the job waits, and ok is false.
+func (t *JobTask) alsoAt(ctx context.Context, files []payload.File) (out Outcome, ok bool) {
+	if t.place == nil {
+		return out, true
+	}
+	uses := map[string]int{}
+	for _, f := range files {
+		for _, server := range known(f.Host()) {
+			uses[server]++
+		}
+	}
+	delete(uses, fetch.Host(t.Job.Configuration.PayloadURL)) // its place is taken
+	servers := slices.SortedFunc(maps.Keys(uses), func(a, b string) int { return cmp.Or(uses[b]-uses[a], cmp.Compare(a, b)) })
+	if full := t.place.Also(ctx, servers...); full != "" {
+		return wait(domain.Reason{Code: domain.CodeServerBusy,
+			Message: "it waits for " + full + ": other jobs wait for that server already, and some workers are kept for those who wait for others"}, hostCycle), false
+	}
+	return out, true
+}

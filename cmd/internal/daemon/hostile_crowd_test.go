@@ -1,0 +1,377 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/driver"
+	"gocloud.dev/gcerrors"
+
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/memory"
+)
+
+// How a hostile server or store behaves.
+const (
+	hangs = "hangs" // does not answer
+	drips = "drips" // answers above the least rate, without an end
+	lies  = "lies"  // announces another length than it sends, or has not stored what it said
+)
+
+// dripped is what a dripping server sends each time: above the least rate in all.
+const (
+	dripEvery = 200 * time.Millisecond
+	dripBytes = 8 << 10
+	bigFile   = 8 << 20
+)
+
+// hostile is a server that holds its clients, and counts those that it holds.
+type hostile struct {
+	held  atomic.Int32
+	began stepSignal // when it holds one more
+}
+
+func (h *hostile) hold(ctx context.Context, send func()) {
+	h.held.Add(1)
+	defer h.held.Add(-1)
+	h.began.Step("", "", 0)
+	tick := time.NewTicker(dripEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			send()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// serve answers in one of the ways.
+func (h *hostile) serve(how string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		if r.Body != nil {
+			_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client has gone
+		}
+		flush := func(text []byte) {
+			_, _ = rw.Write(text)
+			_ = http.NewResponseController(rw).Flush()
+		}
+		switch {
+		case how == drips && r.Method == http.MethodHead: // one header after the other
+			conn, _, err := http.NewResponseController(rw).Hijack()
+			if err != nil {
+				return
+			}
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			go func() { defer cancel(); _, _ = io.Copy(io.Discard, conn) }()
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n")
+			h.hold(ctx, func() { _, _ = io.WriteString(conn, "X-More: x\r\n") })
+			_ = conn.Close()
+		case how == drips:
+			bytes := dripBytes
+			if r.Method == http.MethodPost { // a large answer is not read to its end
+				bytes = 1
+			}
+			h.hold(r.Context(), func() { flush(make([]byte, bytes)) })
+		case how == lies && r.Method != http.MethodHead:
+			rw.Header().Set("Content-Length", fmt.Sprint(bigFile))
+			flush([]byte("that is all"))
+			h.hold(r.Context(), func() {})
+		default:
+			h.hold(r.Context(), func() {})
+		}
+	}
+}
+
+// head answers HEAD at once; what it states is more than is sent, or nothing.
+func (h *hostile) head(how string, then http.HandlerFunc) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodHead {
+			then(rw, r)
+			return
+		}
+		if how == lies {
+			rw.Header().Set("Content-Length", fmt.Sprint(bigFile))
+		}
+	}
+}
+
+// badStore is an object store that takes nothing.
+type badStore struct {
+	driver.Bucket
+	*hostile
+	how string
+	has *sync.Map // what a liar said that it stored
+}
+
+func (b badStore) ErrorCode(err error) gcerrors.ErrorCode {
+	switch {
+	case errors.Is(err, errNone):
+		return gcerrors.NotFound
+	case errors.Is(err, context.Canceled):
+		return gcerrors.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return gcerrors.DeadlineExceeded
+	}
+	return gcerrors.Unknown
+}
+func (b badStore) ErrorAs(error, any) bool { return false }
+func (b badStore) As(any) bool             { return false }
+func (b badStore) Close() error            { return nil }
+
+var errNone = fmt.Errorf("there is no such object")
+
+// NewRangeReader hangs for what a liar said that it has.
+func (b badStore) NewRangeReader(ctx context.Context, key string, _, _ int64, _ *driver.ReaderOptions) (driver.Reader, error) {
+	if _, said := b.has.Load(key); said || b.how == hangs {
+		b.hold(ctx, func() {})
+		return nil, ctx.Err()
+	}
+	return nil, errNone
+}
+
+func (b badStore) NewTypedWriter(ctx context.Context, key, _ string, _ *driver.WriterOptions) (driver.Writer, error) {
+	return badWriter{ctx, b, key}, nil
+}
+
+func (b badStore) Delete(context.Context, string, *driver.DeleteOptions) error { return nil }
+
+type badWriter struct {
+	ctx context.Context
+	b   badStore
+	key string
+}
+
+func (w badWriter) Write(p []byte) (int, error) {
+	if w.b.how == lies {
+		return len(p), nil
+	}
+	w.b.hold(w.ctx, func() {})
+	return 0, w.ctx.Err()
+}
+
+func (w badWriter) Close() error {
+	if w.b.how == lies && w.ctx.Err() == nil {
+		w.b.has.Store(w.key, true)
+	}
+	return w.ctx.Err()
+}
+
+// OpenBucketURL implements blob.BucketURLOpener.
+func (b badStore) OpenBucketURL(context.Context, *url.URL) (*blob.Bucket, error) {
+	return blob.NewBucket(b), nil
+}
+
+// store returns where an object store is that behaves in one of the ways.
+func (h *hostile) store(bad *web, how string) string {
+	scheme := "bad" + bad.URL[strings.LastIndexByte(bad.URL, ':')+1:] + how // the port is the test's own
+	blob.DefaultURLMux().RegisterBucket(scheme, badStore{hostile: h, how: how, has: &sync.Map{}})
+	return scheme + "://store"
+}
+
+// committing reports writes to the live state.
+type committing struct {
+	*memory.Store
+	written stepSignal
+}
+
+func (c committing) Commit(ctx context.Context, changes ...eventstore.Change) ([]eventstore.Committed, error) {
+	done, err := c.Store.Commit(ctx, changes...)
+	c.written.Step("", "", 0)
+	return done, err
+}
+
+// unhurried is an installation with the default numbers of workers and no deadlines: what
+// hangs does so until the test ends. It has a depositor's server of good files, and a
+// hostile one whose collection is rocks.
+func unhurried(t *testing.T) (w *fixture, bad *web, written stepSignal) {
+	t.Helper()
+	written = make(stepSignal, 1)
+	bad = newWeb(t)
+	client, err := fetch.NewClient(fetch.Config{ResponseHeader: 30 * time.Minute, Head: 5 * time.Minute, Exchange: time.Hour, RateWindow: 10 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	w = newFixture(t, inNotebook, func(w *fixture) {
+		w.h.Live = committing{w.store, written}
+		w.cfg.Fetch, w.cfg.ManifestTimeout, w.cfg.StepTimeout, w.cfg.HandOver = client, time.Hour, time.Hour, true
+		w.cfg.RetryDelay, w.cfg.SpaceCycle = 0, 0 // the defaults
+		w.cfg.Grace = time.Millisecond            // of the end of the test
+		for _, name := range []string{tides, "rocks"} {
+			p := w.profile(name)
+			p.Fetch.Attempts = profile.Defaults().Fetch.Attempts
+			p.Fetch.Allow = append(p.Fetch.Allow, strings.TrimPrefix(bad.URL, "http://"))
+			w.set[name] = p
+		}
+	})
+	return w, bad, written
+}
+
+// stages are the states whose workers hostile deposits can hold, with what they deposit.
+var stages = []struct {
+	name, daemon string
+	kind         domain.SubmissionType
+	serve        func(w *fixture, bad *web, h *hostile, how string)
+}{
+	{"batch manifest", domain.DaemonBatchPending, domain.TypeBatchManifest, func(_ *fixture, bad *web, h *hostile, how string) {
+		bad.on("/bad", h.serve(how))
+	}},
+	{"manifest", domain.DaemonJobPending, domain.TypeObjectManifest, func(_ *fixture, bad *web, h *hostile, how string) {
+		bad.on("/bad", h.serve(how))
+	}},
+	{"HEAD", domain.DaemonJobEstimating, domain.TypeFile, func(_ *fixture, bad *web, h *hostile, how string) {
+		bad.on("/bad", h.serve(how))
+	}},
+	{"GET", domain.DaemonJobDownloading, domain.TypeFile, func(_ *fixture, bad *web, h *hostile, how string) {
+		bad.on("/bad", h.head(how, h.serve(how)))
+	}},
+	{"store", domain.DaemonJobProcessing, domain.TypeFile, func(w *fixture, bad *web, h *hostile, how string) {
+		bad.serve("/bad", "bad")
+		p := w.set["rocks"]
+		p.Storage = h.store(bad, how)
+		w.set["rocks"] = p
+	}},
+	{"callback", domain.DaemonJobNotify, domain.TypeFile, func(w *fixture, bad *web, h *hostile, how string) {
+		bad.serve("/bad", "bad")
+		bad.on("/callback", h.serve(how))
+		p := w.set["rocks"]
+		p.Callback.URL = bad.URL + "/callback"
+		w.set["rocks"] = p
+	}},
+}
+
+// Hostile deposits, ten times as many as the workers of the state, from one and from two
+// submitters: five good deposits of another, made while the hostile ones hold all that
+// they can get, end while all the hostile ones still hang. No deadline helps.
+// Shows: P11
+func TestHostileCrowd(t *testing.T) {
+	t.Parallel()
+	for _, c := range stages {
+		for _, how := range []string{hangs, drips, lies} {
+			if c.name == "HEAD" && how == lies {
+				continue // what it states is the lie of GET
+			}
+			for submitters := 1; submitters <= 2; submitters++ {
+				t.Run(fmt.Sprintf("%s %s, %d", c.name, how, submitters), func(t *testing.T) {
+					t.Parallel()
+					w, site, written := unhurried(t)
+					h := hostile{began: make(stepSignal, 1)}
+					c.serve(w, site, &h, how)
+					var bad, good []domain.BatchID
+					workers := daemonNamed(c.daemon).Workers
+					for n := range 10 * workers {
+						bad = append(bad, w.submit(c.kind, "/bad", func(s *domain.Submission) {
+							s.Submitter, s.ProfileName, s.PayloadURL = fmt.Sprint("mallory", n%submitters), "rocks", site.URL+"/bad"
+						}))
+					}
+					w.serve(t)
+					most := workers - fair.Share{Workers: workers}.Reserve()
+					w.until(h.began, func() bool { return int(h.held.Load()) >= most })
+					w.web.objectManifest("/good.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
+					w.web.serve("/batch.checkm", manifestOf("mrt-batch-manifest", w.web.URL+"/good.checkm"))
+					for range 5 {
+						good = append(good, w.submit(domain.TypeBatchManifest, "/batch.checkm"))
+					}
+					for _, id := range good {
+						w.until(written, func() bool { return w.batch(id).State == domain.BatchCompleted })
+					}
+					for _, id := range bad {
+						if s := w.batch(id).State; s != domain.BatchPending && s != domain.BatchProcessing {
+							t.Errorf("the hostile %s is %s", id, s)
+						}
+					}
+					if n := int(h.held.Load()); n < most {
+						t.Errorf("%d hostile requests hang, and there were %d", n, most)
+					}
+				})
+			}
+		}
+	}
+}
+
+// An object store that does not answer is left after a time: the job waits and says why,
+// and nothing of it is used up.
+func TestStoreThatHangsIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{hangs, drips, lies} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t, inNotebook, func(w *fixture) { w.cfg.StepTimeout = 300 * time.Millisecond })
+			h := hostile{began: make(stepSignal, 1)}
+			w.web.serve("/f.txt", "f")
+			p := w.set[tides]
+			p.Storage = h.store(w.web, how)
+			w.set[tides] = p
+			id := w.jobIn(domain.JobProcessing, domain.TypeFile, "/f.txt")
+			w.turn(domain.DaemonJobProcessing)
+			j := w.wantJob(id, domain.JobProcessing, reason.CodeStorage)
+			if j.Reason.Class != domain.ClassWait || !strings.Contains(j.Reason.Message, "storage") || h.held.Load() != 0 {
+				t.Errorf("it waits with %+v, and the store holds %d", j.Reason, h.held.Load())
+			}
+			for _, f := range w.fileStatesOf(id) {
+				if f.ProcessingAttempts != 0 {
+					t.Errorf("%d attempts are used up", f.ProcessingAttempts)
+				}
+			}
+		})
+	}
+}
+
+// The installation's own object store, which keeps manifests, is left after a time too:
+// the worker is free for what needs no store.
+// Shows: P11
+func TestStoreOfManifestsThatHangsIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{hangs, drips} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			h := hostile{}
+			w := newFixture(t, inNotebook, func(w *fixture) {
+				objects, err := store.Open(t.Context(), h.store(w.web, how))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = objects.Close() })
+				w.cfg.Objects, w.cfg.StepTimeout = objects, 300*time.Millisecond
+			})
+			w.web.objectManifest("/good.checkm", map[string]string{"a.txt": "a"})
+			w.web.serve("/batch.checkm", manifestOf("mrt-batch-manifest", w.web.URL+"/good.checkm"))
+			batches := []domain.BatchID{w.submit(domain.TypeBatchManifest, "/batch.checkm")}
+			if how == hangs { // what drips has no upload
+				batches = append(batches, w.submit(domain.TypeBatchManifest, "", func(s *domain.Submission) { s.PayloadURL, s.Size = store.URL("uploads/batch.checkm"), 10 }))
+			}
+			for range batches {
+				w.turn(domain.DaemonBatchPending)
+			}
+			for _, id := range batches {
+				if b := w.batch(id); b.State != domain.BatchPending || h.held.Load() != 0 {
+					t.Errorf("the batch is %s, and the store holds %d", b.State, h.held.Load())
+				}
+			}
+			id := w.jobIn(domain.JobPending, domain.TypeObjectManifest, "/good.checkm")
+			w.turn(domain.DaemonJobPending)
+			if j := w.wantJob(id, domain.JobPending, reason.CodeStorage); j.Reason.Class != domain.ClassWait || h.held.Load() != 0 {
+				t.Errorf("it waits with %+v, and the store holds %d", j.Reason, h.held.Load())
+			}
+		})
+	}
+}

@@ -1,0 +1,75 @@
+package fetch
+
+import (
+	"context"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// TestNoAnswerIsQuoted: what a server sends instead of HTTP may hold a secret, or control
+// characters; neither the error nor its cause, which the log shows, repeats it.
+func TestNoAnswerIsQuoted(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"no HTTP":          "220 s3cret\r\n",
+		"status":           "HTTP/1.1 s3cret OK\r\n\r\n",
+		"header":           "HTTP/1.1 200 OK\r\ns3cret \x1b[2J\r\n\r\n",
+		"length":           "HTTP/1.1 200 OK\r\nContent-Length: s3cret\r\n\r\n",
+		"coding":           "HTTP/1.1 200 OK\r\nTransfer-Encoding: s3cret\r\n\r\n",
+		"redirect to none": "HTTP/1.1 302 Found\r\nLocation: http://u:s3cret@%zz/?token=s3cret\r\nContent-Length: 0\r\n\r\n",
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = io.WriteString(conn, answer)
+				_ = conn.Close()
+			}
+		}()
+		code := CodeUnreachable
+		if name == "redirect to none" {
+			code = CodeRedirectRefused
+		}
+		_, err = local(t, quick()).Head(t.Context(), "http://"+l.Addr().String()+"/")
+		t.Log(name, err)
+		fails(t, err, code, domain.ClassContent)
+		_ = l.Close()
+		<-done
+	}
+}
+
+// TestFailingNameService: the name service of the depositor's host fails, and ours says
+// so; that is theirs. Ours is ours when it does not answer.
+func TestFailingNameService(t *testing.T) {
+	t.Parallel()
+	resolver, _ := nameServer(t, map[string][]string{"broken.test": {}})
+	c := testClient(t, quick(), func(s *shared) { s.resolver = resolver })
+	_, err := c.Head(t.Context(), "http://broken.test/")
+	e := fails(t, err, CodeUnreachable, domain.ClassContent)
+	if again, _ := e.Retry(); !again {
+		t.Error("it is not tried again")
+	}
+	ours := &net.Resolver{PreferGo: true, Dial: resolver.Dial}
+	gone, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "udp4", gone.LocalAddr().String())
+	}
+	_ = gone.Close()
+	_, err = testClient(t, quick(), func(s *shared) { s.resolver = ours }).Head(t.Context(), "http://broken.test/")
+	fails(t, err, CodeUnreachable, domain.ClassSystem)
+}

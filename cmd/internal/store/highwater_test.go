@@ -1,0 +1,51 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// The highest mark counts, whatever a process writes late; those before the last one go.
+func TestHighWater(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	has := func(want domain.HighWater) {
+		t.Helper()
+		if m, err := s.HighWater(t.Context()); err != nil || m != want {
+			t.Errorf("it is %+v, %v, want %+v", m, err, want)
+		}
+	}
+	has(domain.HighWater{})
+	mark := func(round int64, seq uint64) domain.HighWater {
+		return domain.HighWater{Round: round, Epoch: 1, LogSeq: seq, Batch: "bid0000000001"}
+	}
+	for round := range int64(12) {
+		if err := s.KeepHighWater(t.Context(), mark(round+1, 5)); err != nil {
+			t.Fatal(err)
+		}
+		has(mark(round+1, 5))
+	}
+	for _, late := range []domain.HighWater{mark(12, 4), mark(3, 1)} {
+		if err := s.KeepHighWater(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		has(mark(12, 5))
+	}
+	if err := s.KeepHighWater(t.Context(), mark(13, 6)); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, err := range s.List(t.Context(), marksPrefix) {
+		if n++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d marks are kept, want 2", n)
+	}
+}

@@ -1,0 +1,26 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/cmd/internal/audit"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
+)
+
+// Auditor returns the auditor, which reads all stored objects from time to time.
+func (in *Installation) Auditor(ctx context.Context) (*audit.Auditor, error) {
+	var log eventstore.Log
+	var files *files.Handler
+	var records *record.Records
+	var at *stores
+	var profiles *profile.Set
+	if err := openAll(ctx, into(&log, in.Log), into(&files, in.FileHandler), into(&records, in.Records), into(&at, in.allStores), into(&profiles, in.profileSet)); err != nil {
+		return nil, err
+	}
+	return &audit.Auditor{Files: files, Interval: in.cfg.AuditInterval, Log: in.log.With("role", "auditor"),
+		Config: audit.Config{Servers: consistency.Config{Log: log}, Records: records, Stores: at, Profiles: profiles, Rate: int64(in.cfg.AuditRate)}}, nil
+}

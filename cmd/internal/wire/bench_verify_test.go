@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+)
+
+// BenchmarkVerify measures a whole verify of log, tree and tables beside the reading of
+// the same log in the same run.
+func BenchmarkVerify(b *testing.B) {
+	for range b.N {
+		w := newBenchTables(b, lives(b, tabled))
+		w.live(b)
+		s := w.tree(b)
+		read := w.perSecond(w.readDecoded(b))
+		began, before := time.Now(), used(b, w.db)
+		r, err := consistency.Verify(b.Context(), consistency.Config{
+			Live: consistency.Live{Inspector: s, Layout: s, State: s, IDs: s}, Log: w.log, DB: w.db})
+		if err != nil {
+			b.Fatal(err)
+		}
+		verified, cost := w.perSecond(time.Since(began)), used(b, w.db).since(before)
+		for _, f := range r.Findings[:min(len(r.Findings), 5)] {
+			b.Errorf("%s", f)
+		}
+		b.ReportMetric(read, "read/s")
+		b.ReportMetric(verified, "verified/s")
+		b.ReportMetric(verified/read, "verified/read")
+		b.ReportMetric(per(cost.ours, tabled), "ours-us/event")
+		b.ReportMetric(per(cost.zookeeper, tabled), "zookeeper-us/event")
+		b.ReportMetric(per(cost.postgres, tabled), "postgres-us/event")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+// tree makes the tree that the log leaves.
+func (w *benchTables) tree(b *testing.B) *zklive.Store {
+	b.Helper()
+	s, err := zklive.Open(b.Context(), zklive.Config{Servers: []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, Root: "/test-" + uuid.NewString(), Restoring: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := s.Destroy(ctx); err != nil {
+			b.Error(err)
+		}
+		_ = s.Close()
+	})
+	h, err := consistency.FoldAll(b.Context(), w.log, nil)
+	if err == nil {
+		err = s.Restore(b.Context(), h, nil)
+	}
+	if err == nil {
+		err = s.Restored(b.Context())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}

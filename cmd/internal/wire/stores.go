@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/accession-ingest/accession/cmd/internal/audit"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+)
+
+// storageDefault is the name of the installation's store in a profile.
+const storageDefault = "default"
+
+// VerifyConfig implements app.Effects.
+func (in *Installation) VerifyConfig(ctx context.Context, o audit.Options) (cfg audit.Config, err error) {
+	var records *record.Records
+	var at *stores
+	s := consistency.Config{Wait: o.Wait, OutboxLimit: o.OutboxLimit, Progress: o.Progress, WorkDirs: in.WorkDirs}
+	err = openAll(ctx, into(&s.Live, in.Inspect), into(&s.Log, in.Log), into(&s.DB, in.DB), into(&s.HighWater, in.HighWater), into(&records, in.Records), into(&at, in.allStores))
+	if err != nil {
+		return cfg, err
+	}
+	s.Used = records.HighestIDs
+	return audit.Config{Range: o.Objects, Deep: o.Deep, Rate: o.Rate, Servers: s, Records: records, Stores: at, Profiles: at.profiles}, nil
+}
+
+func (in *Installation) allStores(ctx context.Context) (*stores, error) {
+	return in.stores.get(ctx, func(ctx context.Context) (*stores, error) {
+		var objects *store.Store
+		var profiles *profile.Set
+		err := openAll(ctx, into(&objects, in.Uploads), into(&profiles, in.profileSet))
+		return &stores{profiles: profiles, own: objects, opened: map[string]*store.Store{}}, err
+	})
+}
+
+// stores are the object stores of an installation; those that only profiles name are
+// opened when they are first needed.
+type stores struct {
+	profiles *profile.Set
+	own      *store.Store
+
+	mu     sync.Mutex
+	opened map[string]*store.Store // by location
+}
+
+// ProfileStore implements audit.Stores.
+func (s *stores) ProfileStore(ctx context.Context, name string) (*store.Store, error) {
+	p, err := s.profiles.Get(name)
+	if err != nil || p.Storage == "" || p.Storage == storageDefault {
+		return s.own, nil //nolint:nilerr // as documented
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, ok := s.opened[p.Storage]; ok {
+		return at, nil
+	}
+	at, err := store.Open(context.WithoutCancel(ctx), p.Storage)
+	if err != nil {
+		return nil, failed("open the object store of profile "+name, err, "storage in "+p.File+" names it")
+	}
+	s.opened[p.Storage] = at
+	return at, nil
+}
+
+// AllStores implements audit.Stores.
+func (s *stores) AllStores(ctx context.Context) ([]*store.Store, error) {
+	for _, name := range s.profiles.Names() {
+		if _, err := s.ProfileStore(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*store.Store{s.own}, slices.Collect(maps.Values(s.opened))...), nil
+}
+
+// close closes those that only profiles name.
+func (s *stores) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, at := range s.opened {
+		errs = append(errs, at.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,28 @@
+package fair
+
+// Share bounds what one holder, a submitter or a server, may hold of some workers. Some
+// workers are kept for those who hold none: so long as at most so many holders keep
+// their workers busy for long, others are still served.
+type Share struct{ Workers int }
+
+// Reserve returns how many workers are kept for those who hold none.
+func (s Share) Reserve() int {
+	switch {
+	case s.Workers < 2:
+		return 0
+	case s.Workers < 4:
+		return 1
+	default:
+		return max(2, s.Workers/4)
+	}
+}
+
+// May reports whether a holder of some of the workers may take another, while so many
+// are busy.
+func (s Share) May(holds, busy int) bool {
+	free := s.Workers - busy
+	if holds > 0 {
+		free -= s.Reserve()
+	}
+	return free > 0
+}

@@ -1,0 +1,98 @@
+package codec_test
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// generations returns the samples as the program wrote them at different times. Each
+// generation adds optional fields, and its golden events stay as they are.
+func generations() [][]domain.Recorded { return [][]domain.Recorded{samples(), fuller(), ordered()} }
+
+// ordered returns the samples of the third generation, which say of which object a job is
+// and for which job of that object it waits.
+func ordered() []domain.Recorded {
+	all := fuller()
+	for i := range all {
+		switch d := all[i].Data.(type) {
+		case *domain.JobCreated:
+			d.Configuration.ObjectKey = sampleDigest
+			d.Identifiers.ObjectKeys = []domain.ObjectKey{sampleDigest}
+		case *domain.JobIdentified:
+			d.Identifiers.ObjectKeys = []domain.ObjectKey{sampleDigest, domain.KeyOfPrimary("Maps_1", d.Identifiers.Primary)}
+		case *domain.JobWaiting:
+			d.WaitsFor = domain.NewJobID(41)
+		}
+	}
+	return all
+}
+
+// fuller returns the samples of the second generation.
+func fuller() []domain.Recorded {
+	all := samples()
+	for i := range all {
+		fillIn(all[i].Data)
+	}
+	return all
+}
+
+// fillIn sets the fields that came with the second generation.
+func fillIn(data domain.EventData) {
+	at := domain.At(time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC))
+	because := func(r *domain.Reason) *domain.Reason {
+		if r == nil {
+			return nil
+		}
+		more := *r
+		more.Host, more.WhoActs = "example.org:8443", domain.ActsDepositor
+		return &more
+	}
+	object := &domain.StoredObject{Primary: "ark:/99999/fk4abc", Version: 2, ManifestKey: "ark+=99999=fk4abc|2|manifest", ManifestSHA256: sampleDigest, Files: 3, Bytes: 12345}
+	deposit := &domain.JobDeposit{BatchID: domain.NewBatchID(7), Submitter: "anna", Primary: "ark:/99999/fk4abc", LocalID: []string{"inv-1", "inv-2"},
+		ErcWho: "Å. Ek", ErcWhat: "Karte", ErcWhen: "1901", ErcWhere: "ark:/99999/fk4abc", PayloadURL: "https://example.org/1",
+		PayloadType: domain.TypeObjectManifest, SubmissionMode: "add", FileName: "1.checkm", Row: 1, ObjectKey: "o-1", ProfileVersion: "6f1c", Host: "example.org"}
+	switch d := data.(type) {
+	case *domain.BatchSubmitted:
+		s := &d.Submission
+		s.SubmissionID, s.Queue, s.User, s.Received, s.Slot = "sub-1", "maps", "anna@library", at, "2026-03"
+		s.Primary, s.LocalIDs, s.ProfileVersion, s.KeySHA256 = "ark:/99999/fk4abc", []string{"inv-1"}, "6f1c", sampleDigest
+	case *domain.JobCreated:
+		c := &d.Configuration
+		c.ObjectKey, c.ProfileVersion, c.Host, c.RowFault = "o-1", "6f1c", "example.org", because(c.RowFault)
+	case *domain.JobDone:
+		d.Deposit, d.Object = deposit, object
+	case *domain.JobFailure:
+		d.Deposit, d.Object = deposit, object
+	case *domain.FileFound:
+		f := &d.File
+		f.Collection, f.Profile, f.Dataset, f.Group, f.Host = "Maps_1", "maps", "tides", "2026", "example.org"
+	case *domain.FileFailed:
+		d.Uncounted = true
+	case *domain.SettingChanged:
+		d.Value = &domain.SettingValue{Hold: d.Hold}
+		d.Previous = &domain.SettingValue{Hold: &domain.Hold{By: "anna", When: at, Why: "inventory"}}
+	}
+	if m := partOf[domain.BatchMove](data); m != nil {
+		m.Reason, m.Collection, m.Profile = because(m.Reason), "Maps_1", "maps"
+	}
+	if m := partOf[domain.JobMove](data); m != nil {
+		m.Reason, m.Collection, m.Profile = because(m.Reason), "Maps_1", "maps"
+	}
+	if m := partOf[domain.FileMove](data); m != nil {
+		m.Reason, m.Collection, m.Profile = because(m.Reason), "Maps_1", "maps"
+		m.Dataset, m.Group, m.Host, m.Modified = "tides", "2026", "example.org", at
+	}
+}
+
+// partOf returns the embedded part of an event's data, nil = it has none.
+func partOf[M any](data domain.EventData) *M {
+	v := reflect.ValueOf(data).Elem()
+	for i := range v.NumField() {
+		if m, ok := v.Field(i).Addr().Interface().(*M); ok {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package zklive_test
+
+import (
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore/storetest"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+)
+
+// TestEndedBatchesFillNothing: batches that have failed or completed do not count against
+// the limit, and all others do, whatever their number.
+// Shows: P8
+func TestEndedBatchesFillNothing(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	k := storetest.NewKit(t, w.store)
+	completed, jobs := k.Started(5)
+	k.Walk(jobs[0], domain.JobCompleted)
+	k.Reported(completed)
+	failed, jobs := k.Started(5)
+	k.Fail(jobs[0], domain.JobDownloading)
+	k.Reported(failed)
+	k.Started(5)
+	k.Submit()
+	for limit, want := range map[int]int{2: 2, 3: 2, 4: 2, 5: 4} {
+		load, err := w.open(t, zklive.Config{QueueLimit: limit}).Load(t.Context())
+		if err != nil || load.Unended != want {
+			t.Errorf("with a limit of %d, %d batches count (%v), want %d", limit, load.Unended, err, want)
+		}
+	}
+	full := w.open(t, zklive.Config{QueueLimit: 2})
+	for range 2 {
+		if load, err := full.Load(t.Context()); err != nil || load.Unended < 2 {
+			t.Errorf("%d batches count (%v)", load.Unended, err)
+		}
+		k.Submit()
+	}
+	if load, err := full.Load(t.Context()); err != nil || load.Unended != 4 {
+		t.Errorf("%d batches count (%v), want 4", load.Unended, err)
+	}
+}
