@@ -160,7 +160,8 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 }
 
 // List returns the objects whose keys start with prefix, "" for all, ordered by
-// key. It ends after the first error.
+// key. An object that is put or deleted meanwhile may be among them or not. It ends
+// after the first error.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if prefix != "" {
@@ -170,18 +171,25 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Info, error] 
 				return
 			}
 		}
+		last := ""
 		it := s.bucket.List(&blob.ListOptions{Prefix: prefix})
 		for {
 			o, err := it.Next(ctx)
 			switch {
 			case errors.Is(err, io.EOF):
 				return
+			case gcerrors.Code(err) == gcerrors.NotFound && ctx.Err() == nil:
+				// A directory is listed by name first; one of its files was deleted
+				// before it was looked at.
+				it = s.bucket.List(&blob.ListOptions{Prefix: prefix})
 			case err != nil:
 				yield(Info{}, wrap("list", prefix, err))
 				return
-			case strings.HasPrefix(o.Key, tmpPrefix):
+			case o.Key <= last || strings.HasPrefix(o.Key, tmpPrefix):
 			case !yield(Info{Key: o.Key, Size: o.Size, Modified: o.ModTime}, nil):
 				return
+			default:
+				last = o.Key
 			}
 		}
 	}
