@@ -136,6 +136,38 @@ var world = []Mutant{{
 	At: "domain/fair (*lap).served", Do: []Op{First("return")},
 	Package: "domain/fair", Test: "TestTurns",
 }, {
+	Name: "the concurrency of a user", Why: "one user's deposits run on all processors",
+	At: "domain/fair (*member).full", Do: []Op{Never("running", "limit")},
+	Package: "domain/fair", Test: "TestRingIsTheReference",
+}, {
+	Name: "the size of the head", Why: "a processor gets a deposit that is too large for it",
+	At: "domain/fair (*member).full", Do: []Op{DropCase("first", "MaxSize")},
+	Package: "domain/fair", Test: "TestRules",
+}, {
+	Name: "the requirement of a processor", Why: "a processor for some users serves others when those have nothing",
+	At: "domain/fair (Processor).requires", Do: []Op{Never("ExcludeUsers")},
+	Package: "domain/fair", Test: "TestRules",
+}, {
+	Name: "the prohibition of preferred users", Why: "a prohibited user is served by a processor that does not require the user",
+	At: "domain/fair (*member).barred", Do: []Op{DropCase("Prohibited")},
+	Package: "domain/fair", Test: "TestEveryCombination",
+}, {
+	Name: "the step behind a used allocation", Why: "the first user of the ring is served until nothing of them waits",
+	At: "domain/fair (*Ring).roundRobin", Do: []Op{Expr("at.Used >= allocation", "allocation == 0"), Expr("at.Used == allocation", "false")},
+	Package: "domain/fair", Test: "TestSmallUserBesideALargeOne",
+}, {
+	Name: "the cursor of a user who leaves", Why: "the next user has less than their allocation, and who joins then is served before them",
+	At: "domain/fair (*Ring).removal", Do: []Op{Never("Emptied")},
+	Package: "domain/fair", Test: "TestEmptiedUserLeaves",
+}, {
+	Name: "the news that come late", Why: "a deposit that runs is handed out again",
+	At: "domain/fair (*Ring).Put", Do: []Op{Never("running")},
+	Package: "domain/fair", Test: "TestDecisionsOfOthers",
+}, {
+	Name: "the turn of a decision", Why: "a decision is applied twice, or without the one before it",
+	At: "domain/fair (*Ring).Apply", Do: []Op{DropCase("Turn")},
+	Package: "domain/fair", Test: "TestDecisionsOfOthers",
+}, {
 	Name: "the submitter of a batch that is half known", Why: "a batch comes before the older ones of its submitter", Was: true,
 	At: "eventstore/zklive (*batchIndex).open", Do: []Op{Call("enter", "ix.add(fair.Item{ID: string($1)})")},
 	Package: zklive, Test: "TestConformance/claims/plain/batch_half_known",
