@@ -124,9 +124,9 @@ generate: $(SQLC) ## write generated code, schemas and diagrams again
 	@go generate ./...
 	@deploy/ci/golden.sh
 
-documents: setup-test build ## write docs/data-dictionary.md and the outputs in docs/sql.md and docs/reports.md again, from a database
+documents: setup-test build ## write docs/data-dictionary.md and the outputs in docs/sql.md, docs/reports.md and docs/queues.md again, from a database
 	@$(WITH_STACK) go test -count=1 -run 'TestDataDictionary|TestSQLExamples' ./projections -write
-	@$(WITH_STACK) go test -count=1 -run TestExamplesOfReports ./cmd/internal/cli -write
+	@$(WITH_STACK) go test -count=1 -run 'TestExamplesOf(Reports|TheSimulator)' ./cmd/internal/cli -write
 
 record-history: setup-test build ## keep the history of a whole service for later versions: make record-history NAME=v3
 	@test -n '$(NAME)' || { echo 'say under which name, such as the version: make record-history NAME=v3' >&2; exit 2; }

@@ -135,7 +135,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 
 // flagsOfFiles are flags whose values are names of files or whole settings, which need
 // not be text.
-var flagsOfFiles = []string{"config", "dir", "out", "set"}
+var flagsOfFiles = []string{"config", "dir", "out", "plot", "set"}
 
 // maxReason is the most bytes of --reason, which is kept in events.
 const maxReason = 1 << 10

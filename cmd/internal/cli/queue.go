@@ -35,7 +35,7 @@ there; running work finishes.`,
 running work finishes, and deposits are accepted. The queue ingest stands for all
 queues and for the batches.`,
 		Example: "  accession queue ls\n  accession queue pause downloading --reason \"the network is down\"",
-	}, append(changes, p.queueLs())...)
+	}, append(changes, p.queueLs(), p.queueSimulate())...)
 }
 
 func (p *program) queueLs() *cobra.Command {

@@ -47,41 +47,62 @@ func draw(w io.Writer, r app.Report, o ReportOptions) error {
 	if err != nil {
 		return err
 	}
+	b := bars{title: r.Title, axis: c.axis, none: t.None, labels: labels}
+	for i, name := range c.values {
+		b.series = append(b.series, series{t.Columns[at[name]].Label, values[i]})
+	}
+	return b.draw(w, o.Format)
+}
+
+// bars is a chart: a bar of each series next to each other for each label.
+type bars struct {
+	title, axis string
+	none        string // below a chart without labels
+	labels      []string
+	series      []series
+}
+
+type series struct {
+	name   string
+	values plotter.Values
+}
+
+func (b bars) draw(w io.Writer, format string) error {
 	p := plot.New()
-	p.Title.Text, p.Title.Padding = r.Title, vg.Points(8)
-	p.Y.Label.Text, p.Y.Min = c.axis, 0
+	p.Title.Text, p.Title.Padding = b.title, vg.Points(8)
+	p.Y.Label.Text, p.Y.Min = b.axis, 0
 	p.Legend.Top, p.Legend.Padding = true, vg.Points(3)
 	p.Add(plotter.NewGrid())
 	width := vg.Points(14)
-	for i, name := range c.values {
-		if len(labels) == 0 { // plotter refuses a chart without bars
+	for i, s := range b.series {
+		if len(b.labels) == 0 { // plotter refuses a chart without bars
 			break
 		}
-		bars, err := plotter.NewBarChart(values[i], width)
+		chart, err := plotter.NewBarChart(s.values, width)
 		if err != nil {
-			return fmt.Errorf("draw %s: %w", name, err)
+			return fmt.Errorf("draw %s: %w", s.name, err)
 		}
-		bars.Color, bars.LineStyle.Width = palette[i%len(palette)], 0
-		bars.Offset = width * vg.Length(float64(i)-float64(len(c.values)-1)/2)
-		p.Add(bars)
-		p.Legend.Add(t.Columns[at[name]].Label, bars)
+		chart.Color, chart.LineStyle.Width = palette[i%len(palette)], 0
+		chart.Offset = width * vg.Length(float64(i)-float64(len(b.series)-1)/2)
+		p.Add(chart)
+		p.Legend.Add(s.name, chart)
 	}
-	if len(labels) > 0 {
-		p.NominalX(labels...)
-		p.X.Min, p.X.Max = -0.6, float64(len(labels))-0.4 // whole bars at both ends
+	if len(b.labels) > 0 {
+		p.NominalX(b.labels...)
+		p.X.Min, p.X.Max = -0.6, float64(len(b.labels))-0.4 // whole bars at both ends
 		p.X.Tick.Label.Rotation = 0.6
 		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = -1, -0.5
 	} else {
-		p.X.Label.Text = t.None
+		p.X.Label.Text = b.none
 		p.HideX()
 	}
 	if p.Y.Max *= 1.25; p.Y.Max <= 0 { // room for the legend
 		p.Y.Max = 1
 	}
-	size := max(vg.Points(640), vg.Length(len(labels))*width*vg.Length(len(c.values)+1)+vg.Points(120))
-	out, err := p.WriterTo(size, vg.Points(400), o.Format)
+	size := max(vg.Points(640), vg.Length(len(b.labels))*width*vg.Length(len(b.series)+1)+vg.Points(120))
+	out, err := p.WriterTo(size, vg.Points(400), format)
 	if err != nil {
-		return fmt.Errorf("draw the report %s: %w", r.Name, err)
+		return fmt.Errorf("draw %s: %w", b.title, err)
 	}
 	_, err = out.WriteTo(w)
 	return err

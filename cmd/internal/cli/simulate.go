@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/recorded"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/domain/fair"
+	"github.com/accession-ingest/accession/domain/fair/simulate"
+)
+
+// simulating is what the flags of the command say.
+type simulating struct {
+	simulate.Load
+	seed                    uint64
+	allocation, concurrency int
+	from, plot              string
+	limit                   int
+}
+
+func (p *program) queueSimulate() *cobra.Command {
+	var s simulating
+	c := &cobra.Command{
+		Use:   "simulate",
+		Short: "Compare waiting times in turn and first in, first out",
+		Long: `Serve deposits in virtual time, once by the rules of the deposit queue (users in turn,
+with an allocation and a concurrency) and once first in, first out, with as many
+servers, and compare how long the deposits of each user waited. No server is asked and
+nothing is changed.
+
+Deposits are generated: their users by a Zipf distribution, so that few users have most
+of them, arrivals and service times at random. The same --seed makes the same deposits.
+With --from they are those of events as ` + "`accession replay --format jsonl`" + ` writes
+them: each batch from its submission, served for as long as it took until its report,
+what it waited there included.`,
+		Example: `  accession queue simulate
+  accession queue simulate --users 50 --deposits 5000 --servers 8 --skew 1.2 --seed 7
+  accession queue simulate --concurrency 2 --seed 7 --plot waits.svg
+  accession replay --type batch.submitted,batch.completed,batch.failed --since 30d --format jsonl --out month.jsonl
+  accession queue simulate --from month.jsonl --servers 4 -o json`,
+		Args: cobra.NoArgs,
+	}
+	c.PreRunE = func(*cobra.Command, []string) error {
+		for _, name := range []string{"users", "deposits", "skew", "seed", "use", "service"} {
+			if s.from != "" && c.Flags().Changed(name) {
+				return fmt.Errorf("--%s is for generated deposits: leave it out with --from", name)
+			}
+		}
+		if format := s.format(); s.plot != "" && format != export.FormatSVG && format != export.FormatPNG {
+			return fmt.Errorf("--plot %s: give a file that ends in .svg or .png", s.plot)
+		}
+		if !c.Flags().Changed("seed") {
+			s.seed = uint64(rand.Uint32())
+		}
+		return nil
+	}
+	c.RunE = p.run(func(context.Context, []string) error { return s.run(p) })
+	number := func(to *int, name string, preset int, help string) {
+		parsed(c, to, name, strconv.Itoa(preset), help, func(text string) (int, error) {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 || n > maxSimulated {
+				return 0, fmt.Errorf("give a whole number from 1 to %d", maxSimulated)
+			}
+			return n, nil
+		})
+	}
+	number(&s.Users, "users", 100, "`N` users deposit")
+	number(&s.Deposits, "deposits", 10_000, "`N` deposits of all users together")
+	number(&s.Servers, "servers", 8, "`N` deposits are served at once")
+	number(&s.allocation, "allocation", fair.DefaultAllocation, "`N` deposits of a user are served in one turn")
+	number(&s.concurrency, "concurrency", fair.DefaultConcurrency, "`N` deposits of a user are served at once")
+	positive := func(least float64) func(string) (float64, error) {
+		return func(text string) (float64, error) {
+			f, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(f >= least && f <= 100) {
+				return 0, fmt.Errorf("give a number from %g to 100", least)
+			}
+			return f, nil
+		}
+	}
+	parsed(c, &s.Skew, "skew", "1", "exponent `X` of the Zipf distribution; 0 = all users deposit alike", positive(0))
+	parsed(c, &s.Use, "use", "1.1", "deposits keep `X` times the servers busy; above 1 the queue grows", positive(0.01))
+	parsed(c, &s.Service, "service", "1m", "a deposit takes this `DURATION` on average", func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < time.Millisecond || d > 24*time.Hour {
+			return 0, errors.New("give a duration from 1ms to 24h")
+		}
+		return d, nil
+	})
+	c.Flags().Uint64Var(&s.seed, "seed", 0, "generate the deposits of this `SEED` (default: another each time, which is shown)")
+	c.Flags().StringVar(&s.from, "from", "", "take deposits from this `FILE` of events, as lines of JSON")
+	c.Flags().StringVar(&s.plot, "plot", "", "draw the waits into this new `FILE`, which ends in .svg or .png")
+	limitFlag(c, &s.limit, 20, "users in the table")
+	return c
+}
+
+// maxSimulated bounds the memory and time of a simulation.
+const maxSimulated = 1_000_000
+
+// format returns the format that the name of the plot says.
+func (s *simulating) format() string {
+	return strings.ToLower(strings.TrimPrefix(filepath.Ext(s.plot), "."))
+}
+
+// simulation is the result as JSON has it: times in seconds.
+type simulation struct {
+	Servers     int             `json:"servers"`
+	Allocation  int             `json:"allocation"`
+	Concurrency int             `json:"concurrency"`
+	Seed        *uint64         `json:"seed,omitempty"` // of generated deposits
+	Unreported  int             `json:"unreported"`     // batches of the file that were left out
+	End         float64         `json:"end_seconds"`
+	All         simulatedUser   `json:"all"`
+	Users       []simulatedUser `json:"users"`
+}
+
+type simulatedUser struct {
+	User     string         `json:"user,omitempty"`
+	Deposits int            `json:"deposits"`
+	Fair     simulatedWaits `json:"fair"`
+	FIFO     simulatedWaits `json:"fifo"`
+}
+
+type simulatedWaits struct {
+	P50 float64 `json:"p50_seconds"`
+	P95 float64 `json:"p95_seconds"`
+	P99 float64 `json:"p99_seconds"`
+	Max float64 `json:"max_seconds"`
+}
+
+func (s *simulating) run(p *program) error {
+	out := simulation{Servers: s.Servers, Allocation: s.allocation, Concurrency: s.concurrency}
+	var arrivals []simulate.Arrival
+	if s.from != "" {
+		f, err := os.Open(s.from)
+		if err != nil {
+			return usage("%w", err)
+		}
+		arrivals, out.Unreported, err = recorded.Arrivals(f)
+		_ = f.Close() // it was only read
+		if err != nil {
+			return usage("%s: %w", s.from, err)
+		}
+	} else {
+		out.Seed = &s.seed
+		arrivals = simulate.Generate(s.Load, rand.New(rand.NewPCG(s.seed, 0)).Float64)
+	}
+	config := fair.Config{Allocation: fair.Limit{Default: s.allocation}, Concurrency: fair.Limit{Default: s.concurrency}}
+	c, err := simulate.Compare(arrivals, s.Servers, config)
+	if err != nil {
+		return err
+	}
+	if s.plot != "" {
+		if err := export.File(s.plot, func(w io.Writer) error { return export.DrawSimulation(w, c, s.format()) }); err != nil {
+			return err
+		}
+	}
+	out.End, out.All = c.End.Seconds(), simulatedOf(c.All)
+	for _, u := range c.Users {
+		out.Users = append(out.Users, simulatedOf(u))
+	}
+	return show(p, out, func(w io.Writer, out simulation) { s.write(w, out, c) })
+}
+
+func simulatedOf(u simulate.User) simulatedUser {
+	waits := func(w simulate.Waits) simulatedWaits {
+		return simulatedWaits{w.P50.Seconds(), w.P95.Seconds(), w.P99.Seconds(), w.Max.Seconds()}
+	}
+	return simulatedUser{u.Name, u.Deposits, waits(u.Fair), waits(u.FIFO)}
+}
+
+// write writes the table: the users with the most deposits, and all.
+func (s *simulating) write(w io.Writer, out simulation, c simulate.Comparison) {
+	source := export.Line(s.from)
+	if out.Seed != nil {
+		source = fmt.Sprintf("seed %d", *out.Seed)
+	}
+	fmt.Fprintf(w, "%d deposits of %d users (%s) on %d servers, served in %s; allocation %d, concurrency %d\n",
+		c.All.Deposits, len(c.Users), source, out.Servers, render.Duration(c.End), out.Allocation, out.Concurrency)
+	if out.Unreported > 0 {
+		fmt.Fprintf(w, "batches without a report in the file, left out: %d\n", out.Unreported)
+	}
+	fmt.Fprintln(w)
+	shown := c.Users[:min(len(c.Users), s.limit)]
+	all := c.All
+	all.Name = "all users"
+	render.Rows(w, "", render.Row{"user", "deposits", "in turn p50", "p95", "max", "fifo p50", "p95", "max"},
+		append(shown[:len(shown):len(shown)], all), func(u simulate.User) render.Row {
+			row := render.Row{export.Line(u.Name), u.Deposits}
+			for _, waits := range []simulate.Waits{u.Fair, u.FIFO} {
+				for _, d := range []time.Duration{waits.P50, waits.P95, waits.Max} {
+					row = append(row, render.Duration(d))
+				}
+			}
+			return row
+		})
+	render.Truncated(w, len(shown), int64(len(c.Users)), "users", "--limit")
+}
