@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/naming"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -98,7 +99,7 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 			}
 			listing.ManifestURL, listing.ManifestSHA256 = store.URL(kept.Key), kept.SHA256
 			warnings = m.Sentences(payload.MaxWarnings)
-			if err := s.keepWarnings(ctx, t.Batch.ID, store.OfBatch, warnings); err != nil {
+			if err := s.keepWarnings(ctx, t.Batch.ID, report.OfBatch, warnings); err != nil {
 				return nil, err
 			}
 		}

@@ -37,7 +37,11 @@ func (s *steps) batchReporting(ctx context.Context, t *BatchTask) Outcome {
 		return release(fmt.Errorf("encode the report: %w", err))
 	}
 	key := fmt.Sprintf("reports/%s/%d-%s.json", t.Batch.ID, t.Batch.Version, report.SHA256(data))
-	kept, err := effect("reporting/keep-report", func() (store.Blob, error) { return s.cfg.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data)) })
+	var kept store.Blob
+	err = s.InTime(ctx, int64(len(data)), "keep the report", key, func(ctx context.Context) (err error) {
+		kept, err = effect("reporting/keep-report", func() (store.Blob, error) { return s.cfg.Objects.PutIfAbsent(ctx, key, bytes.NewReader(data)) })
+		return err
+	})
 	if err != nil {
 		return release(fmt.Errorf("keep the report: %w", err))
 	}
@@ -86,15 +90,15 @@ func (s *steps) report(ctx context.Context, b domain.Batch) (domain.Report, repo
 	if err := s.addedVersions(ctx, jobs); err != nil {
 		return status, body, err
 	}
-	left, err := report.LeftOut(ctx, s.cfg.Objects, b.ID)
+	left, err := report.LeftOut(ctx, s.Source, b.ID)
 	if err != nil {
 		return status, body, err
 	}
-	warnings, err := s.cfg.Objects.Warnings(ctx, b.ID)
-	body.Warnings = warnings[store.OfBatch]
+	warnings, err := report.Warnings(ctx, s.Source, b.ID)
+	body.Warnings = warnings[report.OfBatch]
 	for i, j := range jobs {
 		if j.State == domain.JobCompleted {
-			jobs[i].LeftOut = left[j.ID]
+			jobs[i].LeftOut = left[string(j.ID)]
 		}
 		jobs[i].Warnings = warnings[string(j.ID)]
 	}
@@ -123,7 +127,7 @@ func (s *steps) previous(ctx context.Context, b domain.Batch) (domain.Report, er
 	if !prev.Truncated {
 		return prev, nil
 	}
-	body, err := report.Kept(ctx, s.cfg.Objects, prev)
+	body, err := report.Kept(ctx, s.Read, prev)
 	if err != nil {
 		return prev, fmt.Errorf("the report before: %w", err)
 	}
@@ -182,7 +186,7 @@ func (s *steps) keepWarnings(ctx context.Context, b domain.BatchID, of string, w
 		return nil
 	}
 	return s.InTime(ctx, 0, "keep the warnings about a manifest", string(b), func(ctx context.Context) error {
-		return s.cfg.Objects.KeepWarnings(ctx, b, of, warnings)
+		return report.KeepWarnings(ctx, s.cfg.Objects, b, of, warnings)
 	})
 }
 

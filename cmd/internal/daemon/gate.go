@@ -64,9 +64,9 @@ func (r *Runner) servers(d Daemon, j domain.Job) []string {
 	switch {
 	case d.Job == domain.JobNotify && err == nil:
 		return known(fetch.Host(p.Callback.URL))
-	case d.Job == domain.JobProcessing && err == nil && r.steps.OwnStore(p):
+	case (d.Job == domain.JobProcessing || d.Job == domain.JobRecording) && err == nil && r.steps.OwnStore(p):
 		return []string{"the object store of profile " + p.Name}
-	case d.Job == domain.JobNotify, d.Job == domain.JobProcessing:
+	case d.Job == domain.JobNotify, d.Job == domain.JobProcessing, d.Job == domain.JobRecording:
 		return nil
 	default:
 		return known(fetch.Host(j.Configuration.PayloadURL))

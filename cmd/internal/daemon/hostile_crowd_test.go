@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ const (
 	hangs = "hangs" // does not answer
 	drips = "drips" // answers above the least rate, without an end
 	lies  = "lies"  // announces another length than it sends, or has not stored what it said
+	tires = "tires" // of a store: stores, and does not answer after a version was read back
 )
 
 // dripped is what a dripping server sends each time: above the least rate in all.
@@ -114,12 +116,12 @@ func (h *hostile) head(how string, then http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// badStore is an object store that takes nothing.
+// badStore is an object store that takes nothing, unless it tires later.
 type badStore struct {
 	driver.Bucket
 	*hostile
 	how string
-	has *sync.Map // what a liar said that it stored
+	has *sync.Map // what a liar said that it stored, and what one that tires has
 }
 
 func (b badStore) ErrorCode(err error) gcerrors.ErrorCode {
@@ -141,6 +143,9 @@ var errNone = fmt.Errorf("there is no such object")
 
 // NewRangeReader hangs for what a liar said that it has.
 func (b badStore) NewRangeReader(ctx context.Context, key string, _, _ int64, _ *driver.ReaderOptions) (driver.Reader, error) {
+	if b.how == tires {
+		return b.readUntilTired(ctx, key)
+	}
 	if _, said := b.has.Load(key); said || b.how == hangs {
 		b.hold(ctx, func() {})
 		return nil, ctx.Err()
@@ -149,7 +154,49 @@ func (b badStore) NewRangeReader(ctx context.Context, key string, _, _ int64, _ 
 }
 
 func (b badStore) NewTypedWriter(ctx context.Context, key, _ string, _ *driver.WriterOptions) (driver.Writer, error) {
-	return badWriter{ctx, b, key}, nil
+	return &badWriter{ctx: ctx, b: b, key: key}, nil
+}
+
+// readUntilTired answers until a file of a version was read, as it is after it was written;
+// then it does not find the manifest of the version.
+func (b badStore) readUntilTired(ctx context.Context, key string) (driver.Reader, error) {
+	of := key[:strings.Index(key, "/v1/")+1]
+	if _, tired := b.has.Load(of); tired && strings.HasSuffix(key, "/manifest.json") {
+		b.hold(ctx, func() {})
+		return nil, ctx.Err()
+	}
+	data, has := b.has.Load(key)
+	if !has {
+		return nil, errNone
+	}
+	if !strings.HasSuffix(key, "/manifest.json") {
+		b.has.Store(of, nil)
+	}
+	return storedReader{bytes.NewReader(data.([]byte))}, nil
+}
+
+// storedReader reads what a store has that tires.
+type storedReader struct{ *bytes.Reader }
+
+func (storedReader) Close() error { return nil }
+func (storedReader) As(any) bool  { return false }
+func (r storedReader) Attributes() *driver.ReaderAttributes {
+	return &driver.ReaderAttributes{Size: r.Size()}
+}
+
+// ListPaged says that there is nothing, unless the store hangs; a liar says that there is
+// something, which it then does not send.
+func (b badStore) ListPaged(ctx context.Context, opts *driver.ListOptions) (*driver.ListPage, error) {
+	switch b.how {
+	case hangs:
+		b.hold(ctx, func() {})
+		return nil, ctx.Err()
+	case lies:
+		key := opts.Prefix + "batch.json"
+		b.has.Store(key, nil)
+		return &driver.ListPage{Objects: []*driver.ListObject{{Key: key, Size: 10}}}, nil
+	}
+	return &driver.ListPage{}, nil
 }
 
 func (b badStore) Delete(context.Context, string, *driver.DeleteOptions) error { return nil }
@@ -158,19 +205,21 @@ type badWriter struct {
 	ctx context.Context
 	b   badStore
 	key string
+	got []byte
 }
 
-func (w badWriter) Write(p []byte) (int, error) {
-	if w.b.how == lies {
+func (w *badWriter) Write(p []byte) (int, error) {
+	if w.b.how == lies || w.b.how == tires {
+		w.got = append(w.got, p...)
 		return len(p), nil
 	}
 	w.b.hold(w.ctx, func() {})
 	return 0, w.ctx.Err()
 }
 
-func (w badWriter) Close() error {
-	if w.b.how == lies && w.ctx.Err() == nil {
-		w.b.has.Store(w.key, true)
+func (w *badWriter) Close() error {
+	if (w.b.how == lies || w.b.how == tires) && w.ctx.Err() == nil {
+		w.b.has.Store(w.key, w.got)
 	}
 	return w.ctx.Err()
 }
@@ -250,6 +299,12 @@ var stages = []struct {
 		p.Storage = h.store(bad, how)
 		w.set["rocks"] = p
 	}},
+	{"record", domain.DaemonJobRecording, domain.TypeFile, func(w *fixture, bad *web, h *hostile, _ string) {
+		bad.serve("/bad", "bad")
+		p := w.set["rocks"]
+		p.Storage = h.store(bad, tires)
+		w.set["rocks"] = p
+	}},
 	{"callback", domain.DaemonJobNotify, domain.TypeFile, func(w *fixture, bad *web, h *hostile, how string) {
 		bad.serve("/bad", "bad")
 		bad.on("/callback", h.serve(how))
@@ -267,8 +322,8 @@ func TestHostileCrowd(t *testing.T) {
 	t.Parallel()
 	for _, c := range stages {
 		for _, how := range []string{hangs, drips, lies} {
-			if c.name == "HEAD" && how == lies {
-				continue // what it states is the lie of GET
+			if c.name == "HEAD" && how == lies || c.name == "record" && how != hangs {
+				continue // what it states is the lie of GET; a store that tires does so in one way
 			}
 			for submitters := 1; submitters <= 2; submitters++ {
 				t.Run(fmt.Sprintf("%s %s, %d", c.name, how, submitters), func(t *testing.T) {
@@ -312,23 +367,29 @@ func TestHostileCrowd(t *testing.T) {
 // and nothing of it is used up.
 func TestStoreThatHangsIsLeft(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{hangs, drips, lies} {
+	for _, how := range []string{hangs, drips, lies, tires} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			w := newFixture(t, inNotebook, func(w *fixture) { w.cfg.StepTimeout = 300 * time.Millisecond })
+			w := newFixture(t, inNotebook)
 			h := hostile{began: make(stepSignal, 1)}
 			w.web.serve("/f.txt", "f")
 			p := w.set[tides]
 			p.Storage = h.store(w.web, how)
 			w.set[tides] = p
-			id := w.jobIn(domain.JobProcessing, domain.TypeFile, "/f.txt")
-			w.turn(domain.DaemonJobProcessing)
-			j := w.wantJob(id, domain.JobProcessing, reason.CodeStorage)
+			in, by := domain.JobProcessing, domain.DaemonJobProcessing
+			if how == tires {
+				in, by = domain.JobRecording, domain.DaemonJobRecording
+			}
+			id := w.jobIn(in, domain.TypeFile, "/f.txt")
+			w.cfg.StepTimeout = 300 * time.Millisecond
+			w.r = w.runner()
+			w.turn(by)
+			j := w.wantJob(id, in, reason.CodeStorage)
 			if j.Reason.Class != domain.ClassWait || !strings.Contains(j.Reason.Message, "storage") || h.held.Load() != 0 {
 				t.Errorf("it waits with %+v, and the store holds %d", j.Reason, h.held.Load())
 			}
 			for _, f := range w.fileStatesOf(id) {
-				if f.ProcessingAttempts != 0 {
+				if f.ProcessingAttempts != 0 && how != tires {
 					t.Errorf("%d attempts are used up", f.ProcessingAttempts)
 				}
 			}
@@ -371,6 +432,57 @@ func TestStoreOfManifestsThatHangsIsLeft(t *testing.T) {
 			w.turn(domain.DaemonJobPending)
 			if j := w.wantJob(id, domain.JobPending, reason.CodeStorage); j.Reason.Class != domain.ClassWait || h.held.Load() != 0 {
 				t.Errorf("it waits with %+v, and the store holds %d", j.Reason, h.held.Load())
+			}
+		})
+	}
+}
+
+// runner returns another runner, of the configuration as it is now.
+func (w *fixture) runner() *Runner {
+	w.Helper()
+	r, err := New(w.cfg)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r
+}
+
+// A report is not waited for without end either, whether the store hangs at what was kept
+// for the report or at the report itself: the batch is reported when the store answers.
+// Shows: P11
+func TestStoreOfReportsThatHangsIsLeft(t *testing.T) {
+	t.Parallel()
+	for at, how := range map[string]string{"list": hangs, "read": lies, "keep": drips} {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t, inNotebook)
+			w.web.serve("/bad.checkm", "this is no manifest")
+			id := w.submit(domain.TypeBatchManifest, "/bad.checkm")
+			w.turn(domain.DaemonBatchPending)
+			h, good := hostile{}, w.cfg
+			bad, err := store.Open(t.Context(), h.store(w.web, how))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = bad.Close() })
+			w.cfg.Objects, w.cfg.StepTimeout = bad, 300*time.Millisecond
+			for _, cfg := range []Config{w.cfg, good} {
+				if s := w.batch(id).State; s != domain.BatchReporting {
+					t.Fatalf("the batch is %s", s)
+				}
+				w.cfg = cfg
+				w.r = w.runner()
+				w.clock.Advance(time.Minute) // past the pause
+				w.turn(domain.DaemonBatchReporting)
+				if n := h.held.Load(); n != 0 {
+					t.Errorf("the store holds %d", n)
+				}
+			}
+			if s := w.batch(id).State; s != domain.BatchCompleted && s != domain.BatchFailed {
+				t.Errorf("with a store that answers the batch is %s", s)
+			}
+			if !strings.Contains(w.log.String(), "the object store did not finish within 300ms") {
+				t.Errorf("the log does not say it:\n%s", w.log)
 			}
 		})
 	}

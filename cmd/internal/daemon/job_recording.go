@@ -11,6 +11,9 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
+// manifestRow is about how many bytes a file has in a storage manifest, at most.
+const manifestRow = 1 << 10
+
 // jobRecording writes the stored object into the inventory (J12, J13), from the storage
 // manifest in the store.
 func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
@@ -22,7 +25,12 @@ func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 	if err != nil {
 		return s.errorOutcome(err, "open the object store of profile "+t.Profile.Name)
 	}
-	m, sha, err := objects.ReadManifest(ctx, object.ManifestKey)
+	var m store.StorageManifest
+	var sha string
+	err = s.InTime(ctx, int64(object.Files)*manifestRow, "read the storage manifest", object.ManifestKey, func(ctx context.Context) (err error) {
+		m, sha, err = objects.ReadManifest(ctx, object.ManifestKey)
+		return err
+	})
 	if err != nil {
 		return s.errorOutcome(err, "read the storage manifest")
 	}

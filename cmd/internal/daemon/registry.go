@@ -51,7 +51,7 @@ var Daemons = []Daemon{
 		Rows: []string{"J8", "J9"}, Fails: "J9", Then: domain.JobProcessing, jobStep: (*steps).jobDownloading},
 	{Name: domain.DaemonJobProcessing, Job: domain.JobProcessing, Workers: 6, Shared: true,
 		Rows: []string{"J10", "J11"}, Fails: "J11", Then: domain.JobRecording, jobStep: (*steps).jobProcessing},
-	{Name: domain.DaemonJobRecording, Job: domain.JobRecording, Workers: 4,
+	{Name: domain.DaemonJobRecording, Job: domain.JobRecording, Workers: 6, Shared: true,
 		Rows: []string{"J12", "J13"}, Fails: "J13", Then: domain.JobNotify, jobStep: (*steps).jobRecording},
 	{Name: domain.DaemonJobNotify, Job: domain.JobNotify, Workers: 6, Shared: true,
 		Rows: []string{"J14", "J15"}, Fails: "J15", jobStep: (*steps).jobNotify},

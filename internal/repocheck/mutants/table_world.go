@@ -184,6 +184,22 @@ var world = []Mutant{{
 	At: "cmd/internal/daemon/payload (*Source).InTime", Do: []Op{Arg("WithTimeout", 1, "1000*limit")},
 	Package: daemon, Test: "TestStoreThatHangsIsLeft/hangs", Hangs: true,
 }, {
+	Name: "the deadline of a report", Why: "an object store that hangs holds the workers that make reports for ever",
+	At: "cmd/internal/daemon (*steps).batchReporting", Do: []Op{Arg("InTime", 1, "1<<60")},
+	Package: daemon, Test: "TestStoreOfReportsThatHangsIsLeft/keep", Hangs: true,
+}, {
+	Name: "the deadline of the reading for a report", Why: "an object store that hangs holds the workers that make reports for ever",
+	At: "cmd/internal/daemon/payload (*Source).Lists", Do: []Op{Arg("InTime", 1, "1<<60")},
+	Package: daemon, Test: "TestStoreOfReportsThatHangsIsLeft/list", Hangs: true,
+}, {
+	Name: "the gate in front of recording", Why: "an object store that tires holds all workers of recording",
+	At: "cmd/internal/daemon (*Runner).place", Do: []Op{First("if d.Job == domain.JobRecording {\n\treturn nil\n}")},
+	Package: daemon, Test: "TestHostileCrowd/record_hangs,_1", Hangs: true,
+}, {
+	Name: "the deadline of recording", Why: "an object store that tires holds a worker for ever",
+	At: "cmd/internal/daemon (*steps).jobRecording", Do: []Op{Arg("InTime", 1, "1<<60")},
+	Package: daemon, Test: "TestStoreThatHangsIsLeft/tires", Hangs: true,
+}, {
 	Name: "the limit of dying workers", Why: "a job that kills its workers is tried for ever",
 	At: "cmd/internal/daemon (*turn).outcome", Do: []Op{Never("maxClaims")},
 	Package: daemon, Test: "TestClaimsUsedUp",

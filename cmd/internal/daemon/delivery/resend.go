@@ -66,7 +66,7 @@ func (a Resender) Prepare(ctx context.Context, b domain.Batch) (Resend, error) {
 	if p.Notify.From == "" || len(p.Notify.To) == 0 {
 		return refuse(CodeNoAddress, "the profile "+p.Name+" has no address to send to")
 	}
-	body, err := report.Kept(ctx, a.Objects, *b.Report)
+	body, err := report.Kept(ctx, report.Reader(a.Objects), *b.Report)
 	if err != nil {
 		return Resend{}, fmt.Errorf("read the kept report: %w", err)
 	}

@@ -6,7 +6,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
@@ -193,6 +197,52 @@ func (s *Source) Kept(ctx context.Context, key string) (data []byte, err error) 
 		return err
 	})
 	return data, err
+}
+
+// Read reads an object of the default store, and has as long as its size allows.
+func (s *Source) Read(ctx context.Context, key string) ([]byte, error) {
+	var info store.Info
+	err := s.InTime(ctx, 0, "look for", key, func(ctx context.Context) (err error) { info, err = s.Objects.Stat(ctx, key); return err })
+	if err != nil {
+		return nil, err
+	}
+	return s.read(ctx, info)
+}
+
+func (s *Source) read(ctx context.Context, info store.Info) (data []byte, err error) {
+	err = s.InTime(ctx, info.Size, "read", info.Key, func(ctx context.Context) (err error) { data, err = ReadAll(ctx, s.Objects, info.Key); return err })
+	return data, err
+}
+
+// Lists reads the lists of texts that are kept below a prefix of the default store, by
+// their names. The listing, and each of them, has a deadline of its own.
+func (s *Source) Lists(ctx context.Context, prefix string) (map[string][]string, error) {
+	var kept []store.Info
+	err := s.InTime(ctx, 0, "list", prefix, func(ctx context.Context) error {
+		for info, err := range s.Objects.List(ctx, prefix) {
+			if err != nil {
+				return err
+			}
+			kept = append(kept, info)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string][]string, len(kept))
+	for _, info := range kept {
+		data, err := s.read(ctx, info)
+		if err != nil {
+			return nil, err
+		}
+		var list []string
+		if err := json.Unmarshal(data, &list); err != nil {
+			return nil, fmt.Errorf("%s cannot be read: %w", info.Key, err)
+		}
+		all[strings.TrimSuffix(path.Base(info.Key), ".json")] = list
+	}
+	return all, nil
 }
 
 // ReadAll reads a small object of a store.

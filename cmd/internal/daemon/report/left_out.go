@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path"
-	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -36,21 +34,10 @@ func KeepLeftOut(ctx context.Context, objects *store.Store, j domain.Job, names 
 
 // LeftOut returns the names of the files that were left out of the objects of a batch,
 // by job.
-func LeftOut(ctx context.Context, objects *store.Store, b domain.BatchID) (map[domain.JobID][]string, error) {
-	all := map[domain.JobID][]string{}
-	for info, err := range objects.List(ctx, leftOutPrefix(b)) {
-		if err != nil {
-			return nil, fmt.Errorf("list the files left out: %w", err)
-		}
-		data, err := payload.ReadAll(ctx, objects, info.Key)
-		if err != nil {
-			return nil, err
-		}
-		var names []string
-		if err := json.Unmarshal(data, &names); err != nil {
-			return nil, fmt.Errorf("%s cannot be read: %w", info.Key, err)
-		}
-		all[domain.JobID(strings.TrimSuffix(path.Base(info.Key), ".json"))] = names
+func LeftOut(ctx context.Context, from *payload.Source, b domain.BatchID) (map[string][]string, error) {
+	all, err := from.Lists(ctx, leftOutPrefix(b))
+	if err != nil {
+		return nil, fmt.Errorf("the files left out: %w", err)
 	}
 	return all, nil
 }

@@ -78,14 +78,19 @@ func JobName(j domain.Job) string {
 	return cmp.Or(c.FileName, manifest.PayloadName(c.PayloadURL))
 }
 
-// Kept reads a whole report from the object store.
-func Kept(ctx context.Context, objects *store.Store, r domain.Report) (Body, error) {
+// Reader returns a function that reads an object of a store, for [Kept].
+func Reader(objects *store.Store) func(ctx context.Context, key string) ([]byte, error) {
+	return func(ctx context.Context, key string) ([]byte, error) { return payload.ReadAll(ctx, objects, key) }
+}
+
+// Kept returns a whole report, which read reads from the object store.
+func Kept(ctx context.Context, read func(ctx context.Context, key string) ([]byte, error), r domain.Report) (Body, error) {
 	var body Body
 	key, ok := store.KeyOf(r.ReportURL)
 	if !ok {
 		return body, fmt.Errorf("it names no object: %q", r.ReportURL)
 	}
-	data, err := payload.ReadAll(ctx, objects, key)
+	data, err := read(ctx, key)
 	if err != nil {
 		return body, err
 	}
