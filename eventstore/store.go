@@ -317,6 +317,15 @@ type Hosts interface {
 	TakePermit(ctx context.Context, host string, most int) (*Permit, error)
 	// ReturnPermit ends a permit, soon. One that was lost is no error.
 	ReturnPermit(p *Permit)
+	// Permits returns how many permits are held for each host that has any, most first.
+	// Only the first hosts, as many as named says, have names: each costs a read.
+	Permits(ctx context.Context, named int) ([]HostPermits, error)
+}
+
+// HostPermits says how many permits for a host all processes hold.
+type HostPermits struct {
+	Host string // "" = its name was not asked for
+	Held int
 }
 
 // Permit is the right of a process to one step that uses a host.

@@ -1,8 +1,10 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/accession-ingest/accession/eventstore"
@@ -59,6 +61,25 @@ func (s *Store) TakePermit(ctx context.Context, host string, most int) (*eventst
 		}
 	}
 	return nil, &eventstore.Error{Op: "take a permit for " + host, Err: eventstore.ErrLocked}
+}
+
+// Permits implements eventstore.Hosts.
+func (s *Store) Permits(ctx context.Context, named int) ([]eventstore.HostPermits, error) {
+	p := &s.server.permits
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := map[string]int{}
+	for held := range p.held {
+		of[held.host]++
+	}
+	hosts := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], cmp.Compare(a, b)) })
+	all := make([]eventstore.HostPermits, len(hosts))
+	for i, host := range hosts {
+		if all[i].Held = of[host]; i < named {
+			all[i].Host = host
+		}
+	}
+	return all, ctx.Err()
 }
 
 // ReturnPermit implements eventstore.Hosts.

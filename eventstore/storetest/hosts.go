@@ -51,6 +51,11 @@ func testPermits(t *testing.T, env Env) {
 		by.WantErr(err, eventstore.ErrLocked)
 	}
 	k.permit("another.example.org:443", 1)
+	for named, want := range map[int][]eventstore.HostPermits{2: {{Host: theHost, Held: 3}, {Host: "another.example.org:443", Held: 1}}, 1: {{Host: theHost, Held: 3}, {Held: 1}}} {
+		if got, err := other.Store.Permits(t.Context(), named); err != nil || !slices.Equal(got, want) {
+			t.Errorf("held are %+v (%v), want %+v", got, err, want)
+		}
+	}
 	other.Store.ReturnPermit(held[1])
 	if p := k.permit(theHost, 3); p.Number != held[1].Number {
 		t.Errorf("the permit is number %d, and %d was returned", p.Number, held[1].Number)

@@ -80,6 +80,8 @@ type Resources struct {
 	Tables
 	Effects
 	Servers []Address // where the three servers are, without passwords
+	// HostPermits is how many permits for one host there are.
+	HostPermits int
 }
 
 // LiveState opens the live state.
@@ -93,6 +95,9 @@ type LiveState interface {
 	Restorer(ctx context.Context) (eventstore.Restorer, error)
 	// HighWater opens the marks, where PostgreSQL and the object store answer.
 	HighWater(ctx context.Context) (consistency.HighWater, error)
+	// Permits returns how many permits are held for servers of others, see
+	// [eventstore.Hosts].
+	Permits(ctx context.Context, named int) ([]eventstore.HostPermits, error)
 	// Inspect opens the live state to be verified.
 	Inspect(ctx context.Context) (consistency.Live, error)
 }

@@ -32,6 +32,11 @@ type Status struct {
 	Types      *TypesStatus      `json:"types"` // nil = there is no stream by types, or NATS does not answer
 	Epoch      int64             `json:"epoch"`
 
+	// Servers of depositors that steps use, most used first, up to 20, and how many there
+	// are; nil = not known.
+	Hosts   []HostStatus `json:"hosts"`
+	HostsIn *int         `json:"hosts_in_use"`
+
 	// What stands still. A part that is nil is not known.
 	Pauses     []standing.Hold       `json:"pauses"`
 	Holds      []standing.Hold       `json:"holds"`
@@ -55,6 +60,17 @@ type ServerStatus struct {
 	Seconds float64 `json:"seconds"` // until the answer
 	Error   string  `json:"error,omitempty"`
 }
+
+// HostStatus says how many steps of all processes use a server of depositors, or hold the
+// permit for it a moment longer, and how many may.
+type HostStatus struct {
+	Host    string `json:"host"`
+	Permits int    `json:"permits"`
+	Limit   int    `json:"limit"`
+}
+
+// maxHosts is how many servers of depositors a status names.
+const maxHosts = 20
 
 // QueueStatus counts the jobs in one state.
 type QueueStatus struct {
@@ -172,6 +188,15 @@ func (a *App) statusLive(ctx context.Context, s *Status) error {
 	}
 	s.Outbox, s.Epoch = &OutboxStatus{Unsent: o.Outbox.Unsent, Seconds: o.Outbox.Oldest.Seconds()}, o.Epoch
 	s.Unserved = standing.NotServed(o)
+	used, err := a.Open.Permits(ctx, maxHosts)
+	if err != nil {
+		return err
+	}
+	n := len(used)
+	s.Hosts, s.HostsIn = make([]HostStatus, min(n, maxHosts)), &n
+	for i := range s.Hosts {
+		s.Hosts[i] = HostStatus{Host: used[i].Host, Permits: used[i].Held, Limit: a.Open.HostPermits}
+	}
 	holds, err := live.Holds(ctx)
 	if err == nil {
 		s.Pauses, s.Holds = standing.Holds(holds)

@@ -19,6 +19,9 @@ type Installation struct {
 	Overview func(ctx context.Context) (eventstore.Overview, error)
 	// HeapLimit is at how many bytes of ZooKeeper's heap deposits are refused.
 	HeapLimit int64
+	// Permits counts the permits for servers of others that are held, and the servers of
+	// which all are.
+	Permits func(ctx context.Context) (held, full int, err error)
 	// Oldest returns the time since which the job has waited that has waited longest
 	// in a state.
 	Oldest func(ctx context.Context) (map[domain.JobState]time.Time, error)
@@ -100,7 +103,7 @@ var questions = []struct {
 	name string
 	ask  func(*installation, context.Context) ([]prometheus.Metric, error)
 }{
-	{"live", (*installation).live}, {"holds", (*installation).holds}, {"oldest", (*installation).oldest}, {"lag", (*installation).lag},
+	{"live", (*installation).live}, {"permits", (*installation).permits}, {"holds", (*installation).holds}, {"oldest", (*installation).oldest}, {"lag", (*installation).lag},
 	{"types", (*installation).types}, {"poison", (*installation).poison}, {"audit", (*installation).audit},
 }
 
@@ -109,7 +112,7 @@ var questions = []struct {
 func (m *Metrics) Installation(in Installation) {
 	c := &installation{Installation: in, descs: map[string]*prometheus.Desc{},
 		counts: []*count{{name: "unexplained", metric: "accession_batches_unexplained", ask: in.Unexplained}, {name: "overdue", metric: "accession_overdue_files", ask: in.Overdue}},
-		errors: m.counters("accession_scrape_errors_total", "Failed queries of a scrape to a server: live, holds, oldest, lag, types, poison, audit, unexplained or overdue.", "question")}
+		errors: m.counters("accession_scrape_errors_total", "Failed queries of a scrape to a server: live, permits, holds, oldest, lag, types, poison, audit, unexplained or overdue.", "question")}
 	for _, d := range []Metric{
 		{Name: "accession_queue_jobs", Labels: []string{"state"}, Help: "Jobs in a state, in the whole installation."},
 		{Name: "accession_queue_oldest_seconds", Labels: []string{"state"}, Help: "How long the oldest job in a state has been there; 0 = no job is in the state. Not measured for completed jobs."},
@@ -122,6 +125,8 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_live_heap_bytes", Help: "How much of ZooKeeper's heap batches, jobs and outbox take, estimated from their numbers."},
 		{Name: "accession_live_heap_limit_bytes", Help: "At how many of these bytes deposits are refused: half of zookeeper_heap."},
 		{Name: "accession_processes", Help: "Processes with a live session, including commands that only read."},
+		{Name: "accession_host_permits", Help: "Permits for servers of depositors that are held: steps that use one, and some kept for a moment longer; `accession status` names the servers."},
+		{Name: "accession_hosts_full", Help: "Servers of depositors that as many steps use as may (host_permits): the rest of their work waits."},
 		{Name: "accession_outbox_unsent", Help: "Nodes of the outbox whose events are not in the log yet; a node holds the events of one or more decisions."},
 		{Name: "accession_outbox_oldest_seconds", Help: "How long the oldest of those nodes has waited."},
 		{Name: "accession_projection_lag_events", Help: "Events in the log that are not in the tables yet."},
@@ -215,6 +220,11 @@ func (c *installation) live(ctx context.Context) ([]prometheus.Metric, error) {
 		list = append(list, c.gauge("accession_queue_jobs", float64(o.Queues[s]), string(s)))
 	}
 	return append(list, c.unserved(o)...), err
+}
+
+func (c *installation) permits(ctx context.Context) ([]prometheus.Metric, error) {
+	held, full, err := c.Permits(ctx)
+	return []prometheus.Metric{c.gauge("accession_host_permits", float64(held)), c.gauge("accession_hosts_full", float64(full))}, err
 }
 
 // unserved says of each state that has a daemon whether a process works in it.

@@ -31,6 +31,7 @@ func shared(lag func() error) Installation {
 				Outbox: eventstore.OutboxDepth{Unsent: 5, Oldest: 2 * time.Second}, Batches: 2, Jobs: 9, Heap: 72_000}, nil
 		},
 		HeapLimit: 1_000_000,
+		Permits:   func(context.Context) (int, int, error) { return 40, 1, nil },
 		Oldest: func(context.Context) (map[domain.JobState]time.Time, error) {
 			return map[domain.JobState]time.Time{domain.JobPending: time.Now().Add(-time.Hour)}, nil
 		},

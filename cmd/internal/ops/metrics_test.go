@@ -98,6 +98,8 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		`accession_queue_oldest_seconds{state="pending"} 36`,
 		`accession_queue_oldest_seconds{state="held"} 0`,
 		`accession_processes 3`,
+		`accession_host_permits 40`,
+		`accession_hosts_full 1`,
 		`accession_outbox_unsent 5`,
 		`accession_outbox_oldest_seconds 2`,
 		`accession_projection_lag_events 4`,

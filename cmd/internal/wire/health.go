@@ -40,6 +40,15 @@ func (in *Installation) Measure(ctx context.Context) error {
 	in.metrics.Installation(ops.Installation{
 		Overview:  live.Overview,
 		HeapLimit: in.heapLimit(),
+		Permits: func(ctx context.Context) (held, full int, err error) {
+			hosts, err := live.Permits(ctx, 0)
+			for _, h := range hosts {
+				if held += h.Held; h.Held >= in.cfg.HostPermits {
+					full++
+				}
+			}
+			return held, full, err
+		},
 		Oldest: func(ctx context.Context) (map[domain.JobState]time.Time, error) {
 			return since(query.OldestJobs(ctx, pool, open, 1))
 		},

@@ -173,7 +173,7 @@ func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
 
 // Resources returns what use cases work with.
 func (in *Installation) Resources() app.Resources {
-	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, Servers: []app.Address{
+	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, HostPermits: in.cfg.HostPermits, Servers: []app.Address{
 		{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
 		{Name: app.ServerNATS, URL: in.shown["nats"]},
 		{Name: app.ServerPostgres, URL: in.shown["postgres"]},

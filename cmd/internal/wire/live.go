@@ -67,6 +67,15 @@ func newerFormat(server string, err error) error {
 // Live implements app.LiveState.
 func (in *Installation) Live(ctx context.Context) (app.Live, error) { return in.LiveState(ctx) }
 
+// Permits implements app.LiveState.
+func (in *Installation) Permits(ctx context.Context, named int) ([]eventstore.HostPermits, error) {
+	s, err := in.LiveState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Permits(ctx, named)
+}
+
 // Inspect implements app.LiveState.
 func (in *Installation) Inspect(ctx context.Context) (consistency.Live, error) {
 	s, err := in.LiveState(ctx)

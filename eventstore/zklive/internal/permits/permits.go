@@ -2,9 +2,13 @@
 package permits
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"path"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-zookeeper/zk"
@@ -88,6 +92,38 @@ func (h *Hosts) ReturnPermit(p *eventstore.Permit) {
 			h.free(p)
 		}
 	})
+}
+
+// Permits implements eventstore.Hosts.
+func (h *Hosts) Permits(ctx context.Context, named int) ([]eventstore.HostPermits, error) {
+	names, err := h.session.List(ctx, h.root.Hosts())
+	if err != nil {
+		return nil, &eventstore.Error{Op: "list the permits", Err: err}
+	}
+	of := map[string][]string{} // by the digest of the host
+	for _, name := range names {
+		digest, _, _ := strings.Cut(name, "-")
+		of[digest] = append(of[digest], name)
+	}
+	digests := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(len(of[b])-len(of[a]), cmp.Compare(a, b)) })
+	all := make([]eventstore.HostPermits, len(digests))
+	for i, digest := range digests {
+		all[i].Held = len(of[digest])
+		for _, name := range of[digest][:min(len(of[digest]), named)] {
+			var held layout.HostPermit
+			_, err := h.session.GetJSON(ctx, path.Join(h.root.Hosts(), name), &held)
+			if errors.Is(err, zk.ErrNoNode) {
+				continue // it has ended meanwhile
+			}
+			if err != nil {
+				return nil, err
+			}
+			all[i].Host = held.Host
+			named--
+			break
+		}
+	}
+	return all, nil
 }
 
 func (h *Hosts) node(p *eventstore.Permit) string { return h.root.HostPermit(p.Host, p.Number) }

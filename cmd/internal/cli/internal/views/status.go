@@ -42,6 +42,7 @@ func Status(w io.Writer, s app.Status) {
 		return render.Row{q.State, q.Jobs, ""}
 	})
 	fmt.Fprintln(w)
+	writeHosts(w, s)
 	if o := s.Outbox; o != nil {
 		oldest := ""
 		if o.Unsent > 0 {
@@ -57,6 +58,24 @@ func Status(w io.Writer, s app.Status) {
 	}
 	render.Audit(w, s.Audit)
 	standing(w, s)
+}
+
+// writeHosts writes which servers of depositors are used, if any are.
+func writeHosts(w io.Writer, s app.Status) {
+	if len(s.Hosts) == 0 {
+		return
+	}
+	render.Rows(w, "", render.Row{"server of depositors", "permits", "of", ""}, s.Hosts, func(h app.HostStatus) render.Row {
+		waits := ""
+		if h.Permits >= h.Limit {
+			waits = "all in use; the rest of its work waits"
+		}
+		return render.Row{h.Host, h.Permits, h.Limit, waits}
+	})
+	if more := *s.HostsIn - len(s.Hosts); more > 0 {
+		fmt.Fprintf(w, "and %d more servers\n", more)
+	}
+	fmt.Fprintln(w)
 }
 
 // writeLag writes how far the tables are behind the log.
