@@ -2,8 +2,12 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +28,7 @@ type holder struct {
 
 	mu                       sync.Mutex
 	held, most, began, ended int
+	objects                  []string // of which files came, as keys of an object store
 }
 
 func newHolder(t testing.TB, methods string, drips bool) *holder {
@@ -36,7 +41,13 @@ func newHolder(t testing.TB, methods string, drips bool) *holder {
 
 // ServeHTTP implements http.Handler.
 func (h *holder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // else it is not seen that the client has gone
 	if !strings.Contains(h.methods, r.Method) {
+		_, _ = rw.Write([]byte("x"))
+		return
+	}
+	if object, _, stores := strings.Cut(r.URL.Path, "/v1/"); stores && !h.first(object) {
+		<-r.Context().Done() // a step counts once, however many files it stores at once
 		return
 	}
 	h.count(1)
@@ -67,6 +78,17 @@ func (h *holder) count(n int) {
 	h.most = max(h.most, h.held)
 }
 
+// first reports whether an object is one of which no file came before.
+func (h *holder) first(object string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if slices.Contains(h.objects, object) {
+		return false
+	}
+	h.objects = append(h.objects, object)
+	return true
+}
+
 // counts returns how many requests are held, were held at most, began and ended.
 func (h *holder) counts() (held, most, began, ended int) {
 	h.mu.Lock()
@@ -83,9 +105,21 @@ func (h *holder) holds(t testing.TB, n int) {
 // depositBy makes a deposit of a submitter.
 func (in *installation) depositBy(submitter, payload string, of domain.SubmissionType) domain.BatchID {
 	in.t.Helper()
-	s, err := in.app.Submit(in.ctx(), app.Deposit{Profile: "test", Submitter: submitter, Payload: payload, Type: of})
+	return in.depositFor("test", submitter, payload, of)
+}
+
+func (in *installation) depositFor(profile, submitter, payload string, of domain.SubmissionType) domain.BatchID {
+	in.t.Helper()
+	s, err := in.app.Submit(in.ctx(), app.Deposit{Profile: profile, Submitter: submitter, Payload: payload, Type: of})
 	in.must(err)
 	return s.Batch
+}
+
+// profileOfRocks adds a profile for hostile deposits, with a further line.
+func (in *installation) profileOfRocks(line string) {
+	in.t.Helper()
+	text := strings.ReplaceAll(profileOf("min_rate: 0, timeout: 24h"), ": test\n", ": rocks\n") + line + "\n"
+	in.must(os.WriteFile(filepath.Join(filepath.Dir(in.profileFile()), "rocks.yaml"), []byte(text), 0o600))
 }
 
 // goodServer is a depositor's server that answers.
@@ -135,6 +169,11 @@ func TestPermitsOfTwoProcesses(t *testing.T) {
 	if permits != most {
 		t.Errorf("the permits are %v", nodes)
 	}
+	status := in.app.Status(in.ctx())
+	if h := status.Hosts; len(h) == 0 || h[0] != (app.HostStatus{Host: strings.TrimPrefix(bad.URL, "http://"), Permits: most, Limit: most}) || *status.HostsIn < 1 {
+		t.Errorf("the status has %+v", h)
+	}
+	in.says(0, words("status"), "server of depositors", strings.TrimPrefix(bad.URL, "http://"), "all in use; the rest of its work waits")
 	for _, f := range in.verified().Findings {
 		t.Errorf("verify finds %s", f)
 	}
@@ -157,16 +196,21 @@ func TestHostileCrowdOfProcesses(t *testing.T) {
 		drips                 bool
 		of                    domain.SubmissionType
 		submitters            int
+		rocks                 string // what the profile of the hostile deposits says besides, %s = the server
 	}{
-		{"GET hangs, 1", domain.DaemonJobDownloading, "GET", false, domain.TypeFile, 1},
-		{"HEAD hangs, 1", domain.DaemonJobEstimating, "HEAD GET", false, domain.TypeFile, 1},
-		{"manifest drips, 2", domain.DaemonBatchPending, "GET", true, domain.TypeBatchManifest, 2},
+		{"GET hangs, 1", domain.DaemonJobDownloading, "GET", false, domain.TypeFile, 1, ""},
+		{"HEAD hangs, 1", domain.DaemonJobEstimating, "HEAD GET", false, domain.TypeFile, 1, ""},
+		{"manifest drips, 2", domain.DaemonBatchPending, "GET", true, domain.TypeBatchManifest, 2, ""},
+		{"object manifest hangs, 2", domain.DaemonJobPending, "GET", false, domain.TypeObjectManifest, 2, ""},
+		{"store hangs, 2", domain.DaemonJobProcessing, "PUT", false, domain.TypeFile, 2, "storage: " + heldScheme + "://%s"},
+		{"callback hangs, 1", domain.DaemonJobNotify, "POST", false, domain.TypeFile, 1, "callback: {url: 'http://%s/callback'}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			in := newForProcesses(t, "min_rate: 0, timeout: 24h", "fetch_response_timeout=30m", "fetch_head_timeout=5m", "fetch_manifest_timeout=1h",
-				"step_timeout=24h", "zookeeper_session_timeout=10s", "stop_grace=10ms")
+				"step_timeout=24h", "fetch_callback_timeout=1h", "zookeeper_session_timeout=10s", "stop_grace=10ms")
 			bad, good := newHolder(t, c.methods, c.drips), goodServer(t)
+			in.profileOfRocks(strings.ReplaceAll(c.rocks, "%s", strings.TrimPrefix(bad.URL, "http://")))
 			workers := 0
 			for _, d := range daemon.Daemons {
 				if d.Name == c.daemon {
@@ -176,7 +220,7 @@ func TestHostileCrowdOfProcesses(t *testing.T) {
 			const processes = 2
 			var hostile []domain.BatchID
 			for n := range 10 * workers * processes {
-				hostile = append(hostile, in.depositBy(fmt.Sprint("mallory", n%c.submitters), bad.URL+"/bad", c.of))
+				hostile = append(hostile, in.depositFor("rocks", fmt.Sprint("mallory", n%c.submitters), bad.URL+"/bad", c.of))
 			}
 			for range processes {
 				in.serve()

@@ -40,6 +40,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if os.Getenv(asProgram) != "" {
+		registerHeldStore()
 		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.System()))
 	}
 	flag.Parse()
