@@ -105,6 +105,13 @@ func (k *Kit) Path(look func(row string)) {
 	k.Reported(id)
 	batch(id, domain.DeleteBatch{}, Operator())
 	job(jobs[0], domain.DeleteJobWithBatch{})
+
+	// A failed batch that is cleaned up.
+	id, jobs = k.Started(5)
+	k.Fail(jobs[0], domain.JobDownloading)
+	k.Reported(id)
+	batch(id, domain.CleanBatch{}, Operator())
+	job(jobs[0], domain.DeleteJobWithBatch{})
 }
 
 // testRows: after each row what is loaded is what was decided, the batch's
@@ -113,12 +120,6 @@ func testRows(t *testing.T, env Env) {
 	k := NewKit(t, env.Open(t))
 	taken := map[string]bool{}
 	k.Path(func(row string) { taken[row] = true; k.sameRefs() })
-	// A failed batch that is cleaned up.
-	id, jobs := k.Started(5)
-	k.Fail(jobs[0], domain.JobDownloading)
-	k.Reported(id)
-	taken[k.DoBatch(id, domain.CleanBatch{}, Operator()).Row] = true
-	k.sameRefs()
 	for _, r := range domain.BatchTransitions {
 		if !taken[r.Row] {
 			t.Errorf("%s was not taken", r.Row)

@@ -41,19 +41,25 @@ func (c cutAt) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// TestDeletionKilledAnywhere: a deletion (B11) and a clean-up (B13) that end at any
+// ending is how a batch leaves: the command, and whether one of its jobs has failed.
+type ending struct {
+	command domain.BatchCommand
+	failed  bool
+}
+
+// TestDeletionKilledAnywhere: a deletion (B11) and a clean-up (B13, B14) that end at any
 // of their steps are finished by another process, and then neither a node nor a
 // working directory of the batch is left.
 func TestDeletionKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	const side = 4 // several at once: they wait for the disk of the server
 	for first := range int64(side) {
-		for name, cleaned := range map[string]bool{"deleted": false, "cleaned": true} {
+		for name, end := range map[string]ending{"deleted": {domain.DeleteBatch{}, true}, "cleaned": {domain.CleanBatch{}, false}, "retired": {domain.CleanBatch{}, true}} {
 			t.Run(fmt.Sprint(name, first), func(t *testing.T) {
 				t.Parallel()
 				w := newEnv(t)
 				k, janitor := storetest.NewKit(t, w.store), storetest.NewKit(t, w.open(t, zklive.Config{}))
-				for n := first + 1; w.killed(t, k, janitor, n, cleaned) != nil; n += side {
+				for n := first + 1; w.killed(t, k, janitor, n, end) != nil; n += side {
 					if n > 1000 {
 						t.Fatal("the deletion never ended")
 					}
@@ -65,19 +71,17 @@ func TestDeletionKilledAnywhere(t *testing.T) {
 
 // killed ends a batch by cutting its deletion off at step n, and lets the other
 // process finish it. The answer is that of the first.
-func (w *env) killed(t *testing.T, k, janitor *storetest.Kit, n int64, cleaned bool) error {
+func (w *env) killed(t *testing.T, k, janitor *storetest.Kit, n int64, end ending) error {
 	t.Helper()
 	work := t.TempDir()
 	removeWork := func(j domain.Job) error { return os.RemoveAll(filepath.Join(work, string(j.ID))) }
 	id, jobs := k.Started(5, 5)
 	k.Walk(jobs[0], domain.JobCompleted)
-	row := domain.BatchCommand(domain.DeleteBatch{})
-	if cleaned {
-		row = domain.CleanBatch{}
+	if end.failed {
+		k.Fail(jobs[1], domain.JobDownloading)
+	} else {
 		k.Walk(jobs[1], domain.JobCompleted)
 		k.DoJob(jobs[1], domain.CleanJob{}, storetest.Operator())
-	} else {
-		k.Fail(jobs[1], domain.JobDownloading)
 	}
 	for _, j := range jobs {
 		if err := os.MkdirAll(filepath.Join(work, string(j), "files"), 0o755); err != nil {
@@ -89,14 +93,14 @@ func (w *env) killed(t *testing.T, k, janitor *storetest.Kit, n int64, cleaned b
 	left := &atomic.Int64{}
 	left.Store(n)
 	ctx := cutAt{t.Context(), left}
-	_, err := k.Handler.Batch(ctx, id, row, storetest.Operator())
+	_, err := k.Handler.Batch(ctx, id, end.command, storetest.Operator())
 	if err == nil {
 		err = k.Handler.FinishDeletion(ctx, id, storetest.Operator(), removeWork)
 	}
 	if err != nil {
 		// What was sent may still arrive; a write of another goes behind it.
 		if at, lerr := janitor.Store.Batch(t.Context(), id); lerr == nil && at.State.State != domain.BatchDeleted {
-			if _, derr := janitor.Handler.Batch(t.Context(), id, row, storetest.Operator()); derr != nil && janitor.Batch(id).State.State != domain.BatchDeleted {
+			if _, derr := janitor.Handler.Batch(t.Context(), id, end.command, storetest.Operator()); derr != nil && janitor.Batch(id).State.State != domain.BatchDeleted {
 				t.Fatalf("killed at step %d (%v): %v", n, err, derr)
 			}
 		}
@@ -113,7 +117,7 @@ func (w *env) killed(t *testing.T, k, janitor *storetest.Kit, n int64, cleaned b
 		t.Errorf("killed at step %d (%v) it leaves %v, %v", n, err, found, rerr)
 	}
 	wantJobEvents := 1
-	if cleaned {
+	if _, cleaned := end.command.(domain.CleanBatch); cleaned {
 		wantJobEvents = 0
 	}
 	for _, j := range jobs {

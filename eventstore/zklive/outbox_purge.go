@@ -128,7 +128,6 @@ func (o *outbox) purgeShard(ctx context.Context, shard int, upTo eventstore.Offs
 		return err
 	}
 	p.due = slices.Clone(p.due[len(paths):])
-	o.purging[shard] = p
 	for _, b := range buckets {
 		if b < upTo.Bucket { // closed: a newer one is in use
 			if err := o.conn.Remove(ctx, "zklive/outbox/drop-bucket", o.root.Bucket(shard, b)); err != nil && !session.Answered(err) {
@@ -136,5 +135,6 @@ func (o *outbox) purgeShard(ctx context.Context, shard int, upTo eventstore.Offs
 			}
 		}
 	}
+	o.purging[shard] = p
 	return nil
 }

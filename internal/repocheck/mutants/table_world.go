@@ -394,4 +394,12 @@ var bugs = []Mutant{{
 	Name: "the comparison before a new mark", Why: "the marks of a running service hide that a server was put back under it",
 	At: "cmd/internal/consistency (HighWater).Raise", Do: []Op{Never("all")},
 	Package: "cmd/internal/consistency", Test: "TestHighWaterFindsOlderCopies",
+}, {
+	Name: "reading back what was stored", Why: "an object whose bytes changed while it was stored is recorded as stored",
+	At: "cmd/internal/daemon (*steps).storeObject", Do: []Op{Never("VerifyVersion")},
+	Package: daemon, Test: "TestReadBackDiffers",
+}, {
+	Name: "a listing of the store that begins again", Why: "a process cannot start, and verify ends, when another one replaces a mark", Was: true,
+	At: "cmd/internal/store (*Store).List", Do: []Op{Never("NotFound")},
+	Package: "cmd/internal/store", Test: "TestListWhileObjectsAreDeleted",
 }}
