@@ -3,7 +3,9 @@ package e2e
 import (
 	"context"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,7 +68,28 @@ func (in *installation) copyTree() *installation {
 			z.put(name, nodes[name].Data, 0)
 		}
 	}
+	from := in.raw()
+	for name := range nodes {
+		if bucket := path.Base(name); strings.HasPrefix(name, "/outbox/") && strings.HasPrefix(bucket, "b0") {
+			z.counts(name, from)
+		}
+	}
 	return older
+}
+
+// counts lets a node number its next child as the node of the same name in another tree
+// would, as one does that was copied with its server.
+func (z tree) counts(node string, as tree) {
+	z.in.t.Helper()
+	made := func(t tree) int32 { // children, those that are gone too
+		_, stat, err := t.conn.Get(t.in.cfg.ZooKeeperRoot + node)
+		z.must(err)
+		return (stat.Cversion + stat.NumChildren) / 2
+	}
+	for n := made(as) - made(z); n > 0; n-- {
+		z.put(node+"/counted", "", 0)
+		z.cut(node + "/counted")
+	}
 }
 
 // alone waits until no process is registered in the tree any more: the session of one that
