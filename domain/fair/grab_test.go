@@ -55,7 +55,7 @@ var wide = configOf(1)
 // TestRules has the rules of the selection, each by an order of deposits.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	any, onlyB := fair.Processor{}, fair.Processor{Users: fair.ParseUsers("b")}
+	all, onlyB := fair.Processor{}, fair.Processor{Users: fair.ParseUsers("b")}
 	preferB := fair.Processor{Preferred: fair.ParseUsers("b")}
 	limited := func(c fair.Config, concurrency int) fair.Config {
 		c.Concurrency = fair.Limit{Default: concurrency}
@@ -75,10 +75,10 @@ func TestRules(t *testing.T) {
 		processor fair.Processor
 		want      string
 	}{
-		{"users are served in turn", "a1 a2 a3 b1 c1 c2", wide, any, "a1 b1 c1 a2 c2 a3 -"},
-		{"an allocation is taken in one visit", "a1 a2 a3 b1 b2 b3", configOf(2), any, "a1 a2 b1 b2 a3 b3"},
-		{"a suspended queue hands nothing out", "a1", suspended, any, "-"},
-		{"an empty queue hands nothing out", "", wide, any, "-"},
+		{"users are served in turn", "a1 a2 a3 b1 c1 c2", wide, all, "a1 b1 c1 a2 c2 a3 -"},
+		{"an allocation is taken in one visit", "a1 a2 a3 b1 b2 b3", configOf(2), all, "a1 a2 b1 b2 a3 b3"},
+		{"a suspended queue hands nothing out", "a1", suspended, all, "-"},
+		{"an empty queue hands nothing out", "", wide, all, "-"},
 		{"required users are served from the start of the ring", "a1 b1 c1 c2 b2", wide, fair.Processor{Users: fair.ParseUsers("b c")}, "b1 b2 c1 c2 -"},
 		{"without a required user there is nothing at all", "a1 c1", wide, onlyB, "-"},
 		{"required users are not served above their concurrency", "b1 b2 b3", limited(wide, 2), onlyB, "b1 b2 -"},
@@ -86,7 +86,7 @@ func TestRules(t *testing.T) {
 		{"required users are served although prohibited", "a1 b1", prohibiting("b"), onlyB, "b1 -"},
 		{"a full required user lets the next one through", "b1 b2 c1", limited(wide, 1), fair.Processor{Users: fair.ParseUsers("b c")}, "b1 c1 -"},
 		{"preferred users come before the others", "a1 b1 b2", wide, preferB, "b1 b2 a1 -"},
-		{"preferred users are served from the cursor on", "a1 b1 c1 a2 c2 d1", func() fair.Config { return wide }(), fair.Processor{Preferred: fair.ParseUsers("a c")}, "a1 a2 c1 c2 b1 d1"},
+		{"preferred users are served from the cursor on", "a1 b1 c1 a2 c2 d1", wide, fair.Processor{Preferred: fair.ParseUsers("a c")}, "a1 a2 c1 c2 b1 d1"},
 		{"without a preferred user the turn decides", "a1 c1", wide, preferB, "a1 c1"},
 		{"preferred users are not served above their concurrency", "a1 b1 b2 b3", limited(wide, 2), preferB, "b1 b2 a1 -"},
 		{"preferred users are served without an allocation", "a1 b1 b2", without(wide, "b", 0, 9), preferB, "b1 b2 a1"},
@@ -94,15 +94,15 @@ func TestRules(t *testing.T) {
 		{"excluded users are not preferred", "a1 b1", wide, fair.Processor{Users: fair.ParseUsers("b"), ExcludeUsers: true, Preferred: fair.ParseUsers("b")}, "a1 -"},
 		{"excluded users have no turn", "a1 b1 c1", wide, fair.Processor{Users: fair.ParseUsers("a,c"), ExcludeUsers: true}, "b1 -"},
 		{"exclude without users excludes none", "a1 b1", wide, fair.Processor{ExcludeUsers: true}, "a1 b1"},
-		{"prohibited users have no turn", "a1 b1 c1", prohibiting("a, c"), any, "b1 -"},
-		{"allocation 0 means no turn", "a1 b1", without(wide, "a", 0, 9), any, "b1 -"},
+		{"prohibited users have no turn", "a1 b1 c1", prohibiting("a, c"), all, "b1 -"},
+		{"allocation 0 means no turn", "a1 b1", without(wide, "a", 0, 9), all, "b1 -"},
 		{"concurrency 0 means never", "b1", without(wide, "b", 9, 0), onlyB, "-"},
-		{"a full user is passed over", "a1 a2 a3 b1 b2 b3", limited(wide, 2), any, "a1 b1 a2 b2 -"},
-		{"a full user's visit ends", "a1 a2 a3 b1 b2 b3 b4 b5", limited(configOf(3), 2), any, "a1 a2 b1 b2 -"},
+		{"a full user is passed over", "a1 a2 a3 b1 b2 b3", limited(wide, 2), all, "a1 b1 a2 b2 -"},
+		{"a full user's visit ends", "a1 a2 a3 b1 b2 b3 b4 b5", limited(configOf(3), 2), all, "a1 a2 b1 b2 -"},
 		{"a large head keeps the rest of its user waiting", "a9 a1 b1", wide, fair.Processor{MaxSize: 5}, "b1 -"},
 		{"a head as large as the limit fits", "a5", wide, fair.Processor{MaxSize: 5}, "a5"},
 		{"a head of unknown size fits no limit", "a0 b1", wide, fair.Processor{MaxSize: 5}, "b1 -"},
-		{"a head of unknown size fits a processor of any size", "a0", wide, any, "a0"},
+		{"a head of unknown size fits a processor of any size", "a0", wide, all, "a0"},
 		{"a large head of a required user is not served", "b9", wide, fair.Processor{Users: fair.ParseUsers("b"), MaxSize: 5}, "-"},
 		{"a large head of a preferred user is not served", "a1 b9", wide, fair.Processor{Preferred: fair.ParseUsers("b"), MaxSize: 5}, "a1 -"},
 	} {
@@ -221,10 +221,10 @@ func TestNoneWritesNothing(t *testing.T) {
 func TestReturnToTheFront(t *testing.T) {
 	t.Parallel()
 	r := ringOf("a1 b1 a2 a3 b2")
-	first, second := r.Grab(wide, fair.Processor{}), fair.Decision{}
+	first := r.Grab(wide, fair.Processor{})
 	_ = r.Apply(first)
 	grabs(t, r, wide, fair.Processor{}, 1)
-	second = r.Grab(wide, fair.Processor{})
+	second := r.Grab(wide, fair.Processor{})
 	_ = r.Apply(second)
 	for _, d := range []fair.Decision{first, second} {
 		r.Put(d.User, d.Deposit) // runs: nothing happens

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -84,7 +85,7 @@ what it waited there included.`,
 	positive := func(least float64) func(string) (float64, error) {
 		return func(text string) (float64, error) {
 			f, err := strconv.ParseFloat(text, 64)
-			if err != nil || !(f >= least && f <= 100) {
+			if err != nil || math.IsNaN(f) || f < least || f > 100 {
 				return 0, fmt.Errorf("give a number from %g to 100", least)
 			}
 			return f, nil
