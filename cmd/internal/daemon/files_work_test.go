@@ -108,7 +108,7 @@ func TestReadBackDiffers(t *testing.T) {
 		t.Errorf("it waits for %+v", j.Reason)
 	}
 	l := w.wantRows(id, map[string]string{"a.txt": upToReady + " F11 F12 F16", "b.txt": upToReady + " F11 F12"})["a.txt"]
-	if l.Reason.Code != reason.CodeStorage || l.Output != nil {
+	if l.Reason == nil || l.Reason.Code != reason.CodeStorage || l.Output != nil {
 		t.Errorf("a.txt is %+v with %+v", l.File, l.Reason)
 	}
 	put("a") // restored
