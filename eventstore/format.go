@@ -4,7 +4,8 @@ import "fmt"
 
 // FormatNow is the format of tree and log that this program reads and writes. A program
 // that changes what is claimed how, or what an older one would misread, raises it. Since
-// format 2 the log has events in structured mode, which older programs cannot read.
+// format 2 the log has events in structured mode, and the tree keeps jobs that have left
+// their queue in few nodes; older programs can read neither.
 const FormatNow = 2
 
 // Format says which formats a program must know to serve a tree or a log. The zero
@@ -22,6 +23,9 @@ func (f Format) Check(where string) error {
 	}
 	return nil
 }
+
+// Compact reports whether jobs that have left their queue are kept in few nodes.
+func (f Format) Compact() bool { return f.Writes >= 2 }
 
 // FormatError reports a tree or a log that a newer program has changed so that this one
 // cannot serve it. It is ErrBroken.

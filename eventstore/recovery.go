@@ -34,7 +34,9 @@ type Inspector interface {
 
 // Layout returns the nodes that a state should have.
 type Layout interface {
-	ExpectedJob(j domain.Job) Nodes
+	// ExpectedJob takes a job that has left its queue in few nodes or in all, as it was
+	// observed.
+	ExpectedJob(j domain.Job, o Observed) Nodes
 	ExpectedBatch(b domain.Batch) Nodes
 	ExpectedSetting(s domain.Setting) Nodes
 }

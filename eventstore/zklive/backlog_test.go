@@ -242,7 +242,7 @@ func (b *backlog) clear(jobs []domain.Job) {
 			var ops []any
 			for _, j := range part {
 				var nodes []string
-				for node := range b.first.ExpectedJob(j) {
+				for node := range b.first.ExpectedJob(j, eventstore.Observed{}) {
 					nodes = append(nodes, node)
 				}
 				slices.SortFunc(nodes, func(a, b string) int { return strings.Compare(b, a) })

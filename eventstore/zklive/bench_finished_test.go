@@ -22,7 +22,7 @@ import (
 // tree that grows: of-empty is the rate compared with that of the empty tree in the same
 // run. Meanwhile the batches are watched and the load is measured as in a service.
 //
-// ACCESSION_BENCH_FINISHED says beside how many, in ascending order. 100,000 take 0.6 GB
+// ACCESSION_BENCH_FINISHED says beside how many, in ascending order. 100,000 take 0.3 GB
 // of ZooKeeper's heap, so 1,000,000 need a larger one than the private server has.
 func BenchmarkFinished(b *testing.B) {
 	const live, jobsOfBatch = 2_000, 10

@@ -163,25 +163,31 @@ func (x *claims) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { _, err := x.reader.conn.GetJSON(gctx, x.reader.root.Claims(id), &count); return err })
 	g.Go(func() error { return x.reader.jobConfiguration(gctx, &asked) })
-	at, err := x.reader.jobStatus(ctx, id)
-	if part := g.Wait(); err == nil && part != nil {
-		err = x.reader.incomplete(ctx, id.Aggregate(), x.reader.root.JobStatus(id), part)
+	at, whole, err := x.reader.jobStatus(ctx, id)
+	switch part := g.Wait(); {
+	case err != nil || whole: // it has left its queue, and has no such nodes
+	case part != nil:
+		err = x.reader.incompleteJob(ctx, &at, part)
+	default:
+		at.State.Configuration = asked.Configuration
 	}
 	if err != nil {
 		return nil, at, err
 	}
-	at.State.Configuration = asked.Configuration
 	if fits != nil {
 		if err := fits(at.State); err != nil {
 			return nil, at, err
 		}
+	}
+	if whole {
+		return nil, at, &eventstore.Error{Op: "claim", Aggregate: id.Aggregate(), Err: eventstore.ErrConflict, Hint: "it has left its queue"}
 	}
 	if count.Version != at.State.Version {
 		count.Claims = 0
 	}
 	full := at // read into a copy of its own, beside the claim
 	var rest errgroup.Group
-	rest.Go(func() error { return x.reader.jobRest(ctx, &full.State) })
+	rest.Go(func() error { return x.reader.jobRest(ctx, &full) })
 	c, err := x.lockJob(ctx, at, count.Claims, h)
 	if rerr := rest.Wait(); err == nil && rerr != nil {
 		x.release(c, 0)

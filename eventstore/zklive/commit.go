@@ -64,7 +64,7 @@ type commitCall struct {
 
 // commit tries until the outcome is known or ctx ends.
 func (w *committer) commit(ctx context.Context, changes []eventstore.Change) ([]eventstore.Committed, error) {
-	call := commitCall{committer: w, changes: changes, facts: layout.Facts{HandOver: w.handOver(ctx, changes)}}
+	call := commitCall{committer: w, changes: changes, facts: layout.Facts{HandOver: w.handOver(ctx, changes), Compact: w.reader.compact}}
 	done, err := session.Retry(ctx, func() ([]eventstore.Committed, error) { return call.try(ctx) })
 	var reported *eventstore.Error // it names the aggregate already
 	if err == nil || errors.As(err, &reported) {
@@ -130,11 +130,34 @@ func (call *commitCall) results(zxid int64) []eventstore.Committed {
 	return done
 }
 
+// whole finds out which of the jobs that have left their queue are held by their status.
+// That does not change without the status, which carries the compare-and-set.
+func (call *commitCall) whole(ctx context.Context) (whole map[domain.JobID]bool, err error) {
+	for i := range call.changes {
+		c := &call.changes[i]
+		if c.Job == nil || !c.Job.From.Cleaned || c.Observed != nil {
+			continue
+		}
+		id := c.Job.From.ID
+		_, is, err := call.reader.jobStatus(ctx, id)
+		if err != nil && !errors.Is(err, eventstore.ErrNotFound) {
+			return nil, err
+		}
+		if is {
+			whole = map[domain.JobID]bool{id: true}
+		}
+	}
+	return whole, nil
+}
+
 // request puts the changes, with all that they require and their events, into one
 // request.
 func (call *commitCall) request(ctx context.Context) (*session.Request, error) {
 	var err error
 	if call.facts.Rows, err = call.rows(ctx); err != nil {
+		return nil, err
+	}
+	if call.facts.Whole, err = call.whole(ctx); err != nil {
 		return nil, err
 	}
 	req := &session.Request{Ops: call.reader.root.Changes(call.changes, call.facts), Alone: !sharing(call.changes)}

@@ -58,7 +58,7 @@ func (s *Store) FillFinished(ctx context.Context, first int64, batches, jobs int
 				Identifiers: domain.Identifiers{Primary: "ark:/99999/fk4" + b.CommandID[:8], LocalID: []string{fmt.Sprintf("map-%05d", row)}},
 				Metadata:    domain.Metadata{ErcWhat: "A map of the coast", ErcWho: "A Cartographer", ErcWhen: "1874"}}
 			b.Report.SuccessfulJobs = append(b.Report.SuccessfulJobs, j.ID)
-			nodes = append(nodes, s.root.JobNodes(j)...)
+			nodes = append(nodes, s.root.JobNodes(j, s.reader.compact)...)
 		}
 		var ops layout.Ops
 		ops.CreateNodes(append(s.root.BatchNodes(b), nodes...))

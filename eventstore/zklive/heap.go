@@ -24,7 +24,7 @@ func (s *Store) Load(ctx context.Context) (l eventstore.Load, err error) {
 	if err := g.Wait(); err != nil {
 		return l, err
 	}
-	l.Unsent, l.Heap = unsent, l.Heap+layout.Heap(0, 0, 0, unsent)
+	l.Unsent, l.Heap = unsent, l.Heap+layout.Counts{Entries: unsent}.Heap()
 	l.Unended, err = s.count.Unended(ctx, l.Batches)
 	return l, err
 }
@@ -43,7 +43,11 @@ func (r *reader) load(ctx context.Context) (l eventstore.Load, err error) {
 		queued += n
 	}
 	l.Jobs = max(l.Jobs-1, queued) // the directory of the queues is no job
-	l.Heap = layout.Heap(l.Batches, queued, l.Jobs-queued, 0)
+	counts := layout.Counts{Batches: l.Batches, Queued: queued, Finished: l.Jobs - queued}
+	if r.compact {
+		counts.Finished, counts.Compact = 0, counts.Finished
+	}
+	l.Heap = counts.Heap()
 	return l, nil
 }
 
@@ -51,7 +55,7 @@ func (r *reader) load(ctx context.Context) (l eventstore.Load, err error) {
 // listing is begun if all of its jobs fit. One that was begun is continued a little
 // beyond the limit: otherwise several of them could wait for each other.
 func (w *committer) roomForRows(l eventstore.Load, rows *layout.Rows) error {
-	need, most := l.Heap+layout.Heap(0, rows.Now.Rows, 0, 0), w.heapLimit
+	need, most := l.Heap+layout.Counts{Queued: rows.Now.Rows}.Heap(), w.heapLimit
 	if rows.Now.NextRow > 0 {
 		need, most = l.Heap, most+most/4
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 type reader struct {
 	conn *session.Conn
 	root layout.Root
+	// compact says that jobs leave their queues with fewer nodes (see
+	// [layout.Root.JobNodes]). Jobs are read with few nodes or with all, in every tree.
+	compact bool
 }
 
 // notFound returns the error for a failed read: a missing node is
@@ -80,23 +84,35 @@ func (r *reader) Batch(ctx context.Context, id domain.BatchID) (at eventstore.Lo
 
 // Job implements eventstore.Live; see Batch for the order of reading.
 func (r *reader) Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error) {
-	at, err := r.jobStatus(ctx, id)
-	if err != nil {
-		return at, err
-	}
-	return at, r.jobRest(ctx, &at.State)
+	at, _, err := r.job(ctx, id)
+	return at, err
 }
 
-// jobStatus reads the part of a job that its status node holds.
-func (r *reader) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.Loaded[domain.Job], err error) {
+// job reads a job, and reports whether its status holds all of it. A job that left its
+// queue between two reads is read again.
+func (r *reader) job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], bool, error) {
+	for {
+		at, whole, err := r.jobStatus(ctx, id)
+		if err != nil || whole {
+			return at, whole, err
+		}
+		if err = r.jobRest(ctx, &at); !errors.Is(err, errChanged) || ctx.Err() != nil {
+			return at, false, err
+		}
+	}
+}
+
+// jobStatus reads the part of a job that its status node holds, and reports whether that
+// is all of it.
+func (r *reader) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.Loaded[domain.Job], whole bool, err error) {
 	var status layout.JobStatus
 	stat, err := r.conn.GetJSON(ctx, r.root.JobStatus(id), &status)
 	if err != nil {
-		return at, notFound("load", id.Aggregate(), err)
+		return at, false, notFound("load", id.Aggregate(), err)
 	}
 	at.State.ID, at.Token = id, eventstore.Token(stat.Version)
 	status.Apply(&at.State)
-	return at, nil
+	return at, status.Whole(), nil
 }
 
 // jobConfiguration reads the configuration of a job. It never changes, so that it may
@@ -106,8 +122,9 @@ func (r *reader) jobConfiguration(ctx context.Context, j *domain.Job) error {
 	return err
 }
 
-// jobRest reads the other nodes.
-func (r *reader) jobRest(ctx context.Context, j *domain.Job) error {
+// jobRest reads the other nodes of a job whose status was read and does not hold them.
+func (r *reader) jobRest(ctx context.Context, at *eventstore.Loaded[domain.Job]) error {
+	j := &at.State
 	g, gctx := errgroup.WithContext(ctx)
 	dir := r.root.Job(j.ID)
 	if j.Configuration.BatchID == "" {
@@ -118,9 +135,25 @@ func (r *reader) jobRest(ctx context.Context, j *domain.Job) error {
 		g.Go(func() error { _, err := r.conn.GetJSON(gctx, dir+"/"+name, v); return err })
 	}
 	if err := g.Wait(); err != nil {
-		return r.incomplete(ctx, j.ID.Aggregate(), r.root.JobStatus(j.ID), err)
+		return r.incompleteJob(ctx, at, err)
 	}
 	return nil
+}
+
+// errChanged says that a job has changed while it was read.
+var errChanged = fmt.Errorf("it changed while it was read: %w", eventstore.ErrConflict)
+
+// incompleteJob is like incomplete, for a job whose status was read before. The job may
+// have left its queue since, and its nodes with it: then the error is errChanged.
+func (r *reader) incompleteJob(ctx context.Context, at *eventstore.Loaded[domain.Job], err error) error {
+	id := at.State.ID
+	if errors.Is(err, zk.ErrNoNode) {
+		stat, lerr := r.conn.Exists(ctx, r.root.JobStatus(id))
+		if lerr == nil && stat != nil && eventstore.Token(stat.Version) != at.Token {
+			return &eventstore.Error{Op: "load", Aggregate: id.Aggregate(), Err: errChanged}
+		}
+	}
+	return r.incomplete(ctx, id.Aggregate(), r.root.JobStatus(id), err)
 }
 
 // Setting implements eventstore.Live.

@@ -61,7 +61,7 @@ func (s *space) Promise(ctx context.Context, id domain.JobID) (eventstore.Promis
 	}
 	var at eventstore.Loaded[domain.Job]
 	if err == nil {
-		at, err = s.reader.jobStatus(ctx, id)
+		at, _, err = s.reader.jobStatus(ctx, id)
 	}
 	switch {
 	case errors.Is(err, zk.ErrNoNode), errors.Is(err, eventstore.ErrNotFound), err == nil && !at.State.Promised():

@@ -83,7 +83,7 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	*reader
 	*ids
-	*highWater
+	*recovery.HighWaterMark
 	*holds
 	*committer
 	*remover
@@ -148,7 +148,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 // puts the parts of the store together.
 func (s *Store) compose(ctx context.Context) error {
 	conn := s.session.Conn
-	s.reader = &reader{conn, s.root}
+	s.reader = &reader{conn: conn, root: s.root}
 	s.count = count.NewBatches(conn, s.root, s.cfg.QueueLimit)
 	s.Inspector = recovery.NewInspector(conn, s.root)
 	s.Restorer = recovery.NewRestorer(s.session, s.root, s.cfg.Restoring)
@@ -165,11 +165,14 @@ func (s *Store) compose(ctx context.Context) error {
 		return err
 	}
 	var err error
+	if s.reader.compact, err = s.Restorer.Compact(ctx); err != nil {
+		return s.openError(err)
+	}
 	if s.outbox, err = newOutbox(ctx, conn, s.root, s.cfg, s.Restorer.Epoch); err != nil {
 		return err
 	}
 	s.ids = &ids{conn, s.root}
-	s.highWater = &highWater{conn, s.root}
+	s.HighWaterMark = recovery.NewHighWaterMark(conn, s.root)
 	s.holds = newHolds(s.reader, s.unreadable, s.cfg.Logger)
 	statuses := &statusCache{reader: s.reader, known: map[domain.BatchID]knownStatus{}}
 	s.leaders = &leaders{session: s.session, root: s.root, outbox: s.outbox, slots: map[string]chan struct{}{}}
@@ -243,7 +246,7 @@ func (s *Store) makeTree(ctx context.Context) error {
 	if err := s.makeObjectDirs(ctx); err != nil {
 		return err
 	}
-	if err := s.session.Ensure(ctx, s.root.Format(), layout.Encode(eventstore.Format{Reads: eventstore.FormatNow, Writes: eventstore.FormatNow})); err != nil {
+	if err := s.makeFormat(ctx); err != nil {
 		return err
 	}
 	for _, number := range []string{s.root.Epoch(), s.root.IDs("bid"), s.root.IDs("jid")} {
@@ -252,6 +255,21 @@ func (s *Store) makeTree(ctx context.Context) error {
 		}
 	}
 	return s.session.Ensure(ctx, s.root.HighWater(), layout.Encode(0))
+}
+
+// makeFormat writes down the format of a new tree, before the numbers of ids. A tree that
+// has these without a format was made by a program that knew only the first: it stays so,
+// because such programs may use it beside this one.
+func (s *Store) makeFormat(ctx context.Context) error {
+	f := eventstore.Format{Reads: eventstore.FormatNow, Writes: eventstore.FormatNow}
+	made, err := s.session.Exists(ctx, s.root.IDs("jid"))
+	if err != nil {
+		return err
+	}
+	if made != nil {
+		f = eventstore.Format{Reads: 1, Writes: 1}
+	}
+	return s.session.Ensure(ctx, s.root.Format(), layout.Encode(f))
 }
 
 // makeObjectDirs makes those of the directories of object entries that are missing, all in

@@ -73,6 +73,16 @@ func (w tree) move(from, to string) {
 	}
 }
 
+// compact leaves of a job that leaves its queue its own node and its status, which takes
+// what the others held.
+func (w tree) compact(jid string) {
+	d := "/jobs/" + jid
+	for _, name := range []string{"configuration", "identifiers", "metadata", "priority", "space_needed", "claims"} {
+		delete(w, d+"/"+name)
+	}
+	w[d+"/status"] = "cleaned command configuration identifiers last_modification_date last_successful_status metadata priority retry_count space_needed status version"
+}
+
 // keysOf gives the sorted keys of a JSON object, "integer" for a number, "" for
 // no data.
 func keysOf(t *testing.T, path, data string) string {

@@ -170,12 +170,26 @@ func (s *scene) dump() map[string]string {
 		}
 		for path, n := range nodes {
 			got[path] = s.plain(path, n.Data)
+			for name, data := range parts(path, n.Data) {
+				got[path+"/"+name] = s.plain(path+"/"+name, data)
+			}
 			if n.Ephemeral {
 				got[path] += " (ephemeral)"
 			}
 		}
 	}
 	return got
+}
+
+// parts returns what the status of a job that has left its queue holds of its other nodes.
+func parts(path, data string) map[string]string {
+	found, held := map[string]string{}, map[string]json.RawMessage{}
+	if strings.HasPrefix(path, "/jobs/") && json.Unmarshal([]byte(data), &held) == nil && held["cleaned"] != nil {
+		for _, name := range []string{"configuration", "identifiers", "metadata", "priority", "space_needed"} {
+			found[name] = string(held[name])
+		}
+	}
+	return found
 }
 
 // minted is what a name looks like that was made here.

@@ -112,12 +112,19 @@ func (m model) tree() map[string]string {
 			continue
 		}
 		d := "/jobs/" + string(id)
-		t[d], t[d+"/status"], t[d+"/claims"] = "", j.line(), "claims"
-		t[d+"/configuration"], t[d+"/identifiers"], t[d+"/metadata"] = j.configuration, j.identifiers, j.metadata
-		t[d+"/priority"], t[d+"/space_needed"] = "5", strconv.FormatInt(j.size, 10)
+		t[d], t[d+"/status"] = "", j.line()
+		parts := map[string]string{"/configuration": j.configuration, "/identifiers": j.identifiers, "/metadata": j.metadata,
+			"/priority": "5", "/space_needed": strconv.FormatInt(j.size, 10)}
+		for name, data := range parts {
+			if j.cleaned { // its status holds them
+				t[d+"/status"+name] = data
+			} else {
+				t[d+name] = data
+			}
+		}
 		t["/batches/"+string(j.batch)+"/states/"+j.sub+"/"+string(id)] = ""
 		if !j.cleaned {
-			t["/jobs/states/"+j.status+"/05-"+string(id)] = ""
+			t[d+"/claims"], t["/jobs/states/"+j.status+"/05-"+string(id)] = "claims", ""
 		}
 	}
 	return t

@@ -208,7 +208,7 @@ func (c *checker) job(ctx context.Context, known domain.Job) (comparison[domain.
 		func(ctx context.Context) (eventstore.Observed, error) {
 			return c.Live.InspectJob(ctx, known.ID, also...)
 		},
-		func(j domain.Job, _ eventstore.Observed) eventstore.Nodes { return c.Live.ExpectedJob(j) },
+		c.Live.ExpectedJob,
 	}, known)
 	if err != nil || len(v.findings) == 0 || v.want.Version == 0 {
 		return v, err

@@ -60,9 +60,16 @@ func (x *Inspector) Below(ctx context.Context, node string, limit int) (all []st
 	return all, err
 }
 
-// ExpectedJob implements eventstore.Inspector.
-func (x *Inspector) ExpectedJob(j domain.Job) eventstore.Nodes {
-	return x.root.Expected(x.root.JobNodes(j))
+// ExpectedJob implements eventstore.Inspector. If the status cannot be read, the
+// configuration shows whether the job has its other nodes.
+func (x *Inspector) ExpectedJob(j domain.Job, o eventstore.Observed) eventstore.Nodes {
+	_, configuration := o.Nodes[x.root.Name(x.root.Job(j.ID)+"/configuration")]
+	compact := !configuration
+	var status layout.JobStatus
+	if data, there := o.Nodes[x.root.Name(x.root.JobStatus(j.ID))]; there && json.Unmarshal([]byte(data), &status) == nil {
+		compact = status.JobParts != nil
+	}
+	return x.root.Expected(x.root.JobNodes(j, compact))
 }
 
 // ExpectedBatch implements eventstore.Inspector.
@@ -139,14 +146,13 @@ func (x *Inspector) InspectJob(ctx context.Context, id domain.JobID, also ...str
 		if claims := x.root.Name(x.root.Claims(id)); nodes[claims] != "" {
 			nodes[claims] = ""
 		}
-		if in.decode(dir+"/identifiers", &j.Identifiers) { // it names the job's object entries
-			j.Identifiers.ObjectKeys = slices.DeleteFunc(j.Identifiers.ObjectKeys, func(k domain.ObjectKey) bool {
-				_, ok := domain.ParseObjectKey(string(k))
-				return !ok
-			})
-		}
-		if in.decode(dir+"/priority", &j.Priority) && in.decode(dir+"/configuration", &j.Configuration) {
-			for node := range x.ExpectedJob(j) {
+		in.decode(dir+"/identifiers", &j.Identifiers)
+		j.Identifiers.ObjectKeys = slices.DeleteFunc(j.Identifiers.ObjectKeys, func(k domain.ObjectKey) bool { // they name its object entries
+			_, ok := domain.ParseObjectKey(string(k))
+			return !ok
+		})
+		if status.Whole() || in.decode(dir+"/priority", &j.Priority) && in.decode(dir+"/configuration", &j.Configuration) {
+			for node := range x.ExpectedJob(j, in.observed) {
 				if _, known := nodes[node]; !known {
 					also = append(also, node)
 				}

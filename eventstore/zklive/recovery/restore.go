@@ -53,6 +53,14 @@ func (r *Restorer) Usable(ctx context.Context) error {
 	return nil
 }
 
+// Compact reports whether the tree is one in which jobs leave their queue with few nodes
+// (see [layout.Root.JobNodes]).
+func (r *Restorer) Compact(ctx context.Context) (bool, error) {
+	var f eventstore.Format
+	_, err := r.session.GetJSON(ctx, r.root.Format(), &f)
+	return f.Compact(), err
+}
+
 // Untouched implements eventstore.Restorer.
 func (r *Restorer) Untouched(ctx context.Context) (bool, error) {
 	for _, path := range []string{r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")} {
@@ -131,6 +139,10 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 	if err := r.Saw(ctx, h.LogSeq, h.LogEvent); err != nil {
 		return err
 	}
+	compact, err := r.Compact(ctx)
+	if err != nil {
+		return err
+	}
 	w := writer{conn: r.session.Conn, progress: progress, total: len(h.Batches) + len(h.Jobs) + len(h.Settings)}
 	for _, s := range h.Settings {
 		if err := w.add(ctx, r.root.SettingNodes(s)); err != nil {
@@ -143,7 +155,7 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 		}
 	}
 	for _, j := range h.Jobs {
-		if err := w.add(ctx, r.root.JobNodes(j)); err != nil {
+		if err := w.add(ctx, r.root.JobNodes(j, compact)); err != nil {
 			return err
 		}
 	}

@@ -202,6 +202,18 @@ var commits = []Mutant{{
 	At: "eventstore/zklive (*committer).roomForRows", Do: []Op{Always("need", "most")},
 	Package: zklive, Test: "TestJobsWaitForHeap",
 }, {
+	Name: "the format of a tree that older programs made", Why: "older programs beside this one take finished jobs for damaged ones",
+	At: "eventstore/zklive (*Store).makeFormat", Do: []Op{Never("made")},
+	Package: zklive, Test: "TestFinishedJobsAreSmall",
+}, {
+	Name: "how a finished job is stored, in its deletion", Why: "a failed batch with a completed job is never removed",
+	At: "eventstore/zklive (*commitCall).whole", Do: []Op{Never("is")},
+	Package: zklive, Test: "TestFinishedJobsAreSmall",
+}, {
+	Name: "the second look at a job that lacks nodes", Why: "a job that leaves its queue while it is read counts as damaged",
+	At: "eventstore/zklive (*reader).job", Do: []Op{Never("errChanged")},
+	Package: zklive, Test: "TestReadWhileAJobLeavesItsQueue",
+}, {
 	Name: "the end of states in memory", Why: "a projector keeps every job that it ever saw, up to a bound of many megabytes", Was: true,
 	At: "projections/internal/fold markStored", Do: []Op{Never("ended")},
 	Package: "projections/internal/fold", Test: "TestEndedStatesAreDropped",

@@ -60,7 +60,8 @@ func (s BatchStatus) Apply(b *domain.Batch) {
 	b.State, b.Modified, b.Version, b.CommandID, b.Reason = s.Status, s.LastModified, s.Version, s.Command, s.reason()
 }
 
-// JobStatus is the data of /jobs/JID/status.
+// JobStatus is the data of /jobs/JID/status. In a compact tree that of a job that has
+// left its queue also holds the data of the job's other nodes, which it then lacks.
 type JobStatus struct {
 	Status               domain.JobState  `json:"status"`
 	LastSuccessfulStatus *domain.JobState `json:"last_successful_status"`
@@ -68,9 +69,20 @@ type JobStatus struct {
 	RetryCount           int              `json:"retry_count"`
 	Cleaned              bool             `json:"cleaned,omitempty"` // after J20
 	Common
+	*JobParts
 }
 
-// JobStatusOf returns the status data of a job.
+// JobParts are the data of a job's other nodes, under the names of these nodes.
+type JobParts struct {
+	Configuration domain.Configuration `json:"configuration"`
+	Identifiers   domain.Identifiers   `json:"identifiers"`
+	Metadata      domain.Metadata      `json:"metadata"`
+	Priority      int                  `json:"priority"`
+	SpaceNeeded   int64                `json:"space_needed"`
+}
+
+// JobStatusOf returns the status data of a job, without the parts that have nodes of
+// their own.
 func JobStatusOf(j *domain.Job) JobStatus {
 	s := JobStatus{Status: j.State, LastModificationDate: j.Modified, RetryCount: j.RetryCount,
 		Cleaned: j.Cleaned, Common: common(j.Version, j.CommandID, j.Reason)}
@@ -87,6 +99,22 @@ func (s JobStatus) Apply(j *domain.Job) {
 	if s.LastSuccessfulStatus != nil {
 		j.LastSuccessful = *s.LastSuccessfulStatus
 	}
+	if s.Whole() {
+		j.Configuration, j.Identifiers, j.Metadata = s.JobParts.Configuration, s.JobParts.Identifiers, s.JobParts.Metadata
+		j.Priority, j.SpaceNeeded = s.JobParts.Priority, s.JobParts.SpaceNeeded
+	}
+}
+
+// Whole reports whether the status holds all of its job, and its batch can be read.
+func (s JobStatus) Whole() bool {
+	return s.Cleaned && s.JobParts != nil && s.JobParts.Configuration.BatchID != ""
+}
+
+// wholeStatusOf returns the status data of a job with its parts.
+func wholeStatusOf(j *domain.Job) JobStatus {
+	s := JobStatusOf(j)
+	s.JobParts = &JobParts{j.Configuration, j.Identifiers, j.Metadata, j.Priority, j.SpaceNeeded}
+	return s
 }
 
 // Progress is the data of /batches/BID/progress.

@@ -5,12 +5,17 @@ package layout
 const (
 	heapOfBatch    = 8 << 10
 	heapOfJob      = 8 << 10 // one that is in a queue
-	heapOfFinished = 6 << 10 // one that has left its queue
+	heapOfFinished = 6 << 10 // one that has left its queue, with all of its nodes
+	heapOfCompact  = 3 << 10 // one that has left its queue in a compact tree
 	heapOfEntry    = 4 << 10 // of the outbox
 )
 
-// Heap estimates how many bytes of ZooKeeper's heap so many batches, jobs in queues,
-// jobs that have left their queue and entries of the outbox take.
-func Heap(batches, queued, finished, entries int) int64 {
-	return int64(batches)*heapOfBatch + int64(queued)*heapOfJob + int64(finished)*heapOfFinished + int64(entries)*heapOfEntry
+// Counts are numbers of batches, jobs in queues, jobs that have left their queue, of those
+// in compact trees, and entries of the outbox.
+type Counts struct{ Batches, Queued, Finished, Compact, Entries int }
+
+// Heap estimates how many bytes of ZooKeeper's heap they take.
+func (c Counts) Heap() int64 {
+	return int64(c.Batches)*heapOfBatch + int64(c.Queued)*heapOfJob + int64(c.Finished)*heapOfFinished +
+		int64(c.Compact)*heapOfCompact + int64(c.Entries)*heapOfEntry
 }

@@ -26,6 +26,8 @@ func (n Node) Data() []byte {
 		return v
 	case *jobOfStatus:
 		return Encode(JobStatusOf((*domain.Job)(v)))
+	case *wholeJob:
+		return Encode(wholeStatusOf((*domain.Job)(v)))
 	default:
 		return Encode(v)
 	}
@@ -72,7 +74,11 @@ func equal[T comparable](v *T, o any) bool {
 // jobOfStatus is a job as the value of its status node.
 type jobOfStatus domain.Job
 
-// jobPaths are the paths of the nodes that a job has in every state.
+// wholeJob is a job as the value of its status node in a compact tree, after the job has
+// left its queue.
+type wholeJob domain.Job
+
+// jobPaths are the paths of the nodes that a job has until it leaves its queue.
 type jobPaths struct {
 	dir, configuration, identifiers, metadata, status, priority, spaceNeeded, claims string
 }
@@ -84,10 +90,12 @@ func (r Root) jobPaths(id domain.JobID) jobPaths {
 }
 
 // JobNodes returns the nodes of a job, parents first: its own, its queue entry, its
-// batch's reference, the working space promised to it, and its object entries.
-func (r Root) JobNodes(j domain.Job) []Node {
+// batch's reference, the working space promised to it, and its object entries. In a
+// compact tree a job that has left its queue has three: its own, its status, which holds
+// all of it, and the reference.
+func (r Root) JobNodes(j domain.Job, compact bool) []Node {
 	paths := r.jobPaths(j.ID)
-	nodes := r.jobNodes(nil, &paths, &j)
+	nodes := r.jobNodes(nil, &paths, &j, compact)
 	return append(nodes, r.laterNodes(j)...)
 }
 
@@ -115,9 +123,13 @@ func (r Root) LaterPaths(t eventstore.Transition[domain.Job]) (paths []string) {
 const maxJobNodes = 10
 
 // jobNodes appends the nodes of a job without its [Root.laterNodes].
-func (r Root) jobNodes(nodes []Node, p *jobPaths, j *domain.Job) []Node {
+func (r Root) jobNodes(nodes []Node, p *jobPaths, j *domain.Job, compact bool) []Node {
 	if j.State == domain.JobNone || j.State == domain.JobDeleted {
 		return nodes
+	}
+	ref := Node{Path: r.Ref(j.Configuration.BatchID, j.State.Sub(), j.ID)}
+	if compact && j.Cleaned {
+		return append(nodes, Node{Path: p.dir}, Node{Path: p.status, Value: (*wholeJob)(j)}, ref)
 	}
 	nodes = append(nodes,
 		Node{Path: p.dir},
@@ -131,7 +143,7 @@ func (r Root) jobNodes(nodes []Node, p *jobPaths, j *domain.Job) []Node {
 	if entry := r.Entry(*j); entry != "" {
 		nodes = append(nodes, Node{Path: entry})
 	}
-	return append(nodes, Node{Path: r.Ref(j.Configuration.BatchID, j.State.Sub(), j.ID)})
+	return append(nodes, ref)
 }
 
 // BatchNodes returns the nodes of a batch, parents first, without its references to

@@ -40,12 +40,13 @@ func TestOperationsLeadToExpectedNodes(t *testing.T) {
 		case 1:
 			to.State = domain.JobDeleted
 		}
-		w := treeOf(root.JobNodes(from)).dirs()
+		f := layout.Facts{Compact: rapid.Bool().Draw(t, "compact"), Whole: map[domain.JobID]bool{jid: rapid.Bool().Draw(t, "whole")}}
+		w := treeOf(root.JobNodes(from, f.Whole[jid])).dirs()
 		c := eventstore.Change{Job: &eventstore.Transition[domain.Job]{From: from, To: to}, Token: token}
-		if err := w.apply(root.Changes([]eventstore.Change{c}, layout.Facts{})); err != nil {
+		if err := w.apply(root.Changes([]eventstore.Change{c}, f)); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(treeOf(root.JobNodes(to)).dirs().without(), w.without()); d != "" {
+		if d := cmp.Diff(treeOf(root.JobNodes(to, f.Compact)).dirs().without(), w.without()); d != "" {
 			t.Fatalf("%s → %s (-want +got):\n%s", from.State, to.State, d)
 		}
 	})
@@ -57,7 +58,8 @@ func TestRepairLeadsToExpectedNodes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		found, want := drawJob(t, "found"), drawJob(t, "want")
-		observed := root.Expected(root.JobNodes(found))
+		compact := rapid.Bool().Draw(t, "compact")
+		observed := root.Expected(root.JobNodes(found, rapid.Bool().Draw(t, "whole")))
 		for name := range observed {
 			switch rapid.IntRange(0, 5).Draw(t, name) {
 			case 0:
@@ -75,10 +77,10 @@ func TestRepairLeadsToExpectedNodes(t *testing.T) {
 		to := want
 		to.Version++
 		c := eventstore.Change{Job: &eventstore.Transition[domain.Job]{From: want, To: to}, Token: token, Observed: &eventstore.Observed{Nodes: observed}}
-		if err := w.apply(root.Changes([]eventstore.Change{c}, layout.Facts{})); err != nil {
+		if err := w.apply(root.Changes([]eventstore.Change{c}, layout.Facts{Compact: compact})); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(treeOf(root.JobNodes(to)).dirs().without(root.Locks()), w.without(root.Locks())); d != "" {
+		if d := cmp.Diff(treeOf(root.JobNodes(to, compact)).dirs().without(root.Locks()), w.without(root.Locks())); d != "" {
 			t.Fatalf("(-want +got):\n%s", d)
 		}
 	})

@@ -17,6 +17,10 @@ type Facts struct {
 	Found map[string]bool
 	// HandOver is the claim of the next state, nil = the change is not handed over.
 	HandOver *HandOver
+	// Compact says that the tree is a compact one (see [Root.JobNodes]).
+	Compact bool
+	// Whole says of jobs that have left their queue whether their status holds all of them.
+	Whole map[domain.JobID]bool
 }
 
 // Rows is the progress of a batch whose next jobs are created.
@@ -129,7 +133,7 @@ func (r Root) requireIdle(ops *Ops, batch domain.BatchID, jobs []domain.JobID) {
 func (r Root) transition(ops *Ops, c eventstore.Change, f Facts) {
 	switch {
 	case c.Observed != nil:
-		r.repair(ops, c)
+		r.repair(ops, c, f.Compact)
 	case c.Setting != nil:
 		r.setting(ops, c)
 	case c.Batch != nil:
@@ -137,7 +141,7 @@ func (r Root) transition(ops *Ops, c eventstore.Change, f Facts) {
 	default:
 		from, to, paths := &c.Job.From, &c.Job.To, r.jobPaths(c.Job.To.ID)
 		var was, is [maxJobNodes]Node
-		ops.change(r.jobNodes(was[:0], &paths, from), r.jobNodes(is[:0], &paths, to), paths.status, c.Token)
+		ops.change(r.jobNodes(was[:0], &paths, from, f.Whole[from.ID]), r.jobNodes(is[:0], &paths, to, f.Compact), paths.status, c.Token)
 		r.promise(ops, from, to, f.Found)
 		r.objectEntries(ops, from, to, f.Found)
 	}
@@ -227,13 +231,13 @@ func (r Root) touchHolds(ops *Ops, c eventstore.Change) {
 // repair replaces the observed nodes of an aggregate by the expected ones. The
 // compare-and-set on the status proves that the aggregate has not changed since,
 // because every write to it also writes the status.
-func (r Root) repair(ops *Ops, c eventstore.Change) {
+func (r Root) repair(ops *Ops, c eventstore.Change, compact bool) {
 	var to []Node
 	switch {
 	case c.Batch != nil:
 		to = r.BatchNodes(c.Batch.To)
 	case c.Job != nil:
-		to = r.JobNodes(c.Job.To)
+		to = r.JobNodes(c.Job.To, compact)
 	default:
 		to = r.SettingNodes(c.Setting.To)
 	}

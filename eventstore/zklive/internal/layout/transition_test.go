@@ -116,6 +116,12 @@ func TestJobRows(t *testing.T) {
 		{"J20", "completed", "notify", domain.CleanJob{}, working, true, `
 			check /workers/w
 			delete /jobs/states/completed/05-J
+			delete /jobs/J/claims
+			delete /jobs/J/space_needed
+			delete /jobs/J/priority
+			delete /jobs/J/metadata
+			delete /jobs/J/identifiers
+			delete /jobs/J/configuration
 			set /jobs/J/status @7` + ends},
 		{"J21", "failed", "", domain.DeleteJob{}, working, false, "check /batches/B/status @3\n" + unlocked + `
 			delete /batches/B/states/batch-failed/J
@@ -150,7 +156,7 @@ func TestJobRows(t *testing.T) {
 		if covered[row] = true; c.daemon {
 			change = claimed(change)
 		}
-		if d := cmp.Diff(lines(c.want), short(root.Changes([]eventstore.Change{change}, layout.Facts{}))); d != "" {
+		if d := cmp.Diff(lines(c.want), short(root.Changes([]eventstore.Change{change}, layout.Facts{Compact: true}))); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.row, d)
 		}
 	}
@@ -263,7 +269,7 @@ func TestOtherOperations(t *testing.T) {
 	}
 	one := func(c eventstore.Change, f layout.Facts) layout.Ops { return root.Changes([]eventstore.Change{c}, f) }
 	repair, _ := jobChange(t, jobIn("failed", ""), domain.RepairJob{}, domain.Facts{})
-	repair.Observed = &eventstore.Observed{Lock: &eventstore.ObservedLock{Node: "/jobs/" + string(jid) + "/lock"}, Nodes: root.Expected(root.JobNodes(jobIn("failed", "")))}
+	repair.Observed = &eventstore.Observed{Lock: &eventstore.ObservedLock{Node: "/jobs/" + string(jid) + "/lock"}, Nodes: root.Expected(root.JobNodes(jobIn("failed", ""), true))}
 	delete(repair.Observed.Nodes, "/jobs/"+string(jid)+"/priority")
 	repair.Observed.Nodes["/jobs/states/held/05-"+string(jid)] = ""
 

@@ -1,4 +1,4 @@
-package zklive
+package recovery
 
 import (
 	"context"
@@ -11,14 +11,19 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// highWater keeps the round of the last high-water mark, a domain.HighWater.
-type highWater struct {
+// HighWaterMark keeps the round of the last high-water mark, a domain.HighWater.
+type HighWaterMark struct {
 	conn *session.Conn
 	root layout.Root
 }
 
+// NewHighWaterMark returns the high-water mark of a tree.
+func NewHighWaterMark(conn *session.Conn, root layout.Root) *HighWaterMark {
+	return &HighWaterMark{conn, root}
+}
+
 // HighWater returns the round of the last mark, 0 = none was made yet, and the epoch.
-func (x *highWater) HighWater(ctx context.Context) (round, epoch int64, err error) {
+func (x *HighWaterMark) HighWater(ctx context.Context) (round, epoch int64, err error) {
 	if err := x.conn.Sync(ctx); err != nil {
 		return 0, 0, err
 	}
@@ -31,7 +36,7 @@ func (x *highWater) HighWater(ctx context.Context) (round, epoch int64, err erro
 }
 
 // RaiseHighWater keeps a round, unless there is a later one.
-func (x *highWater) RaiseHighWater(ctx context.Context, round int64) error {
+func (x *HighWaterMark) RaiseHighWater(ctx context.Context, round int64) error {
 	for {
 		var now int64
 		stat, err := x.conn.GetJSON(ctx, x.root.HighWater(), &now)
