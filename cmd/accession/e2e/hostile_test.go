@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // holder is a server that holds the requests of some methods: it does not answer them, or
@@ -28,6 +30,7 @@ type holder struct {
 
 	mu                       sync.Mutex
 	held, most, began, ended int
+	answered                 int      // how many of the first requests are answered after all
 	objects                  []string // of which files came, as keys of an object store
 }
 
@@ -50,13 +53,17 @@ func (h *holder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done() // a step counts once, however many files it stores at once
 		return
 	}
-	h.count(1)
+	number := h.count(1)
 	defer h.count(-1)
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+			if h.answers(number) {
+				_, _ = rw.Write([]byte("x"))
+				return
+			}
 			if h.drips {
 				_, _ = rw.Write([]byte("#%checkm_0.7\n"))
 				_ = http.NewResponseController(rw).Flush()
@@ -67,7 +74,8 @@ func (h *holder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (h *holder) count(n int) {
+// count counts a request that begins or ends, and returns how many have begun.
+func (h *holder) count(n int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.held += n; n > 0 {
@@ -76,6 +84,7 @@ func (h *holder) count(n int) {
 		h.ended++
 	}
 	h.most = max(h.most, h.held)
+	return h.began
 }
 
 // first reports whether an object is one of which no file came before.
@@ -87,6 +96,19 @@ func (h *holder) first(object string) bool {
 	}
 	h.objects = append(h.objects, object)
 	return true
+}
+
+// answer lets the first requests be answered after all, as many as n.
+func (h *holder) answer(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answered = n
+}
+
+func (h *holder) answers(number int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return number <= h.answered
 }
 
 // counts returns how many requests are held, were held at most, began and ended.
@@ -182,6 +204,91 @@ func TestPermitsOfTwoProcesses(t *testing.T) {
 	if _, atMost, _, _ := bad.counts(); atMost != most {
 		t.Errorf("%d requests were held at most, and %d steps may use the server", atMost, most)
 	}
+}
+
+// A process that is stopped loses its permits with its session, and another takes them.
+// What its steps waited for comes meanwhile; when it continues it moves no job on, and
+// uses the server no more until it has a permit again.
+// Shows: P11 P5
+func TestPermitsOfAStoppedProcess(t *testing.T) {
+	t.Parallel()
+	const most, deposits = 3, 9
+	in := newForProcesses(t, "attempts: 20, timeout: 1h", fmt.Sprint("host_permits=", most), "fetch_response_timeout=30m", "zookeeper_session_timeout=5s")
+	bad := newHolder(t, http.MethodGet, false)
+	for range deposits {
+		in.depositBy("mallory", bad.URL+"/bad", domain.TypeFile)
+	}
+	first := in.serve()
+	bad.holds(t, most)
+	in.settles() // all else waits for the server
+	first.signal(syscall.SIGSTOP)
+	second := in.serve()
+	bad.holds(t, 2*most) // those of the stopped process are still open
+	second.works()
+	in.settles()
+	before, err := in.log.Info(t.Context())
+	in.must(err)
+	bad.answer(most)
+	waitFor(t, "the answers to the stopped process", func() bool { _, _, _, ended := bad.counts(); return ended == most })
+	first.signal(syscall.SIGCONT)
+	waitFor(t, "the stopped process to have a new session, and its steps to have ended", func() bool {
+		return strings.Contains(first.log.String(), "zookeeper session lost") && in.workersOf(first) == 1 && in.permitsOf(bad) == most
+	})
+	after, err := in.log.Info(t.Context())
+	in.must(err)
+	if held, atMost, began, _ := bad.counts(); held != most || atMost != 2*most || began != 2*most {
+		t.Errorf("%d requests are held, %d were at most, of %d; %d steps may use the server", held, atMost, began, most)
+	}
+	for r, err := range in.log.Read(t.Context(), eventstore.ReadOptions{From: before.Last + 1, To: after.Last}) {
+		in.must(err)
+		if r.Aggregate.Kind != domain.KindFile { // the attempt at a file is open until another has claimed its job
+			t.Errorf("written by the worker that was stopped: %s %s", r.ID(), r.Type)
+		}
+	}
+	second.kill()
+	bad.holds(t, most)
+	waitFor(t, "the permits of the killed process", func() bool { held, _, began, _ := bad.counts(); return held == most && began == 3*most })
+}
+
+// settles waits until nothing moves that needs no server, and the log has all events.
+func (in *installation) settles() {
+	in.t.Helper()
+	waitFor(in.t, "everything to wait for the server", func() bool {
+		o := in.overview()
+		return o.Queues[domain.JobProvisioning] == 0 && o.Outbox.Unsent == 0
+	})
+}
+
+// overview returns the live state at a glance.
+func (in *installation) overview() eventstore.Overview {
+	in.t.Helper()
+	o, err := in.live.Overview(in.t.Context())
+	in.must(err)
+	return o
+}
+
+// workersOf returns how many sessions a process has.
+func (in *installation) workersOf(s *service) (n int) {
+	in.t.Helper()
+	for _, w := range in.overview().Workers {
+		if w.PID == s.cmd.Process.Pid {
+			n++
+		}
+	}
+	return n
+}
+
+// permitsOf returns how many permits for a server are held.
+func (in *installation) permitsOf(h *holder) int {
+	in.t.Helper()
+	hosts, err := in.live.Permits(in.t.Context(), 10)
+	in.must(err)
+	for _, of := range hosts {
+		if of.Host == strings.TrimPrefix(h.URL, "http://") {
+			return of.Held
+		}
+	}
+	return 0
 }
 
 // Hostile deposits, ten times as many as the workers of the state in both processes, from
