@@ -54,7 +54,7 @@ type heldWriter struct {
 }
 
 func (w heldWriter) Write(p []byte) (int, error) {
-	req, err := http.NewRequestWithContext(w.ctx, http.MethodPut, w.url, nil)
+	req, err := http.NewRequestWithContext(w.ctx, http.MethodPut, w.url, http.NoBody)
 	if err != nil {
 		return 0, err
 	}
