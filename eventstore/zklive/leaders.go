@@ -21,7 +21,7 @@ type leaders struct {
 	slots   map[string]chan struct{} // the node excludes other processes, the slot other goroutines of this one
 }
 
-// resignTime bounds the attempt to delete the node of a lead that ends.
+// resignTime bounds how long the end of a lead waits for the deletion of its node.
 const resignTime = 5 * time.Second
 
 // Lead implements eventstore.Outbox.
@@ -77,21 +77,23 @@ func (l *leaders) lead(ctx context.Context, name string) (context.Context, *sess
 // newLead returns the context of a lead, and the function that ends it.
 func (l *leaders) newLead(ctx context.Context, name string, w *session.Worker, free func()) (context.Context, func()) {
 	lead, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(l.session.Context(), cancel)
 	go func() {
 		select {
 		case <-w.Lost:
+		case <-l.session.Context().Done():
 		case <-lead.Done():
 		}
 		cancel()
 	}()
 	return lead, sync.OnceFunc(func() {
-		defer free()
-		stop()
 		cancel()
 		rctx, done := context.WithTimeout(context.WithoutCancel(ctx), resignTime)
 		defer done()
-		_ = l.resign(rctx, name, w)
+		if err := l.resign(rctx, name, w); err == nil || session.Answered(err) {
+			free()
+			return
+		}
+		l.session.Spawn(func() { defer free(); l.resignUnknown(name, w) })
 	})
 }
 
@@ -101,7 +103,7 @@ func (l *leaders) resign(ctx context.Context, name string, w *session.Worker) er
 	return err
 }
 
-// resignUnknown ends a lead that may or may not have been won, and tries until it succeeds.
+// resignUnknown ends a lead that may or may not be held, and tries until it succeeds.
 func (l *leaders) resignUnknown(name string, w *session.Worker) {
 	_, _ = session.Retry(l.session.Context(), func() (none struct{}, err error) {
 		if closed(w.Lost) {
@@ -132,12 +134,11 @@ func (l *leaders) waitGone(ctx context.Context, path string) error {
 	}
 	select {
 	case <-node.Watch:
-		return nil
 	case <-time.After(refreshEvery):
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-l.session.Context().Done():
 		return eventstore.ErrFenced
 	}
+	return nil
 }
