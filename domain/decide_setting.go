@@ -1,6 +1,9 @@
 package domain
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // DecideHold decides to set (h not nil) or lift (h nil) a hold or pause.
 func DecideHold(s Setting, h *Hold, why string) (Decision, error) {
@@ -20,16 +23,40 @@ func DecideHold(s Setting, h *Hold, why string) (Decision, error) {
 		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: state, Code: CodeNoChange,
 			Message: string(s.Kind) + " " + s.Name + " is " + state}
 	}
-	data := &SettingChanged{Kind: s.Kind, Name: s.Name, From: holdState(s.Hold), To: holdState(h), Hold: h, Why: why,
-		Previous: s.Value(), Value: valueOf(h)}
-	return singleEvent(s.Aggregate(), s.Version+1, EventSettingChanged, data, Require{}), nil
+	to := s
+	to.Hold = h
+	return changeSetting(s, to, why), nil
 }
 
-func holdState(h *Hold) string {
-	if h == nil {
-		return "open"
+// DecideTimeouts decides to set the timeouts that t names; the others stay as they are.
+// The decision needs a reason, because it changes when running attempts end.
+func DecideTimeouts(s Setting, t Timeouts, why string) (Decision, error) {
+	refused := func(code Code, message string) (Decision, error) {
+		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: s.Status(), Code: code, Message: message}
 	}
-	return "held"
+	if err := CheckHoldName(s.Kind, s.Name); err != nil {
+		return refused(CodeBadName, err.Error())
+	}
+	if err := t.Check(); err != nil {
+		return refused(CodeBadLimits, oneLine(err))
+	}
+	if strings.TrimSpace(why) == "" {
+		return refused(CodeReasonMissing, "a change of timeouts needs a reason")
+	}
+	t = t.over(s.Timeouts)
+	if s.Timeouts == nil && t == (Timeouts{}) || s.Timeouts != nil && t == *s.Timeouts {
+		return refused(CodeNoChange, "the timeouts are set so already")
+	}
+	to := s
+	to.Timeouts = &t
+	return changeSetting(s, to, why), nil
+}
+
+// changeSetting is the event that leads from one value of a setting to another.
+func changeSetting(from, to Setting, why string) Decision {
+	data := &SettingChanged{Kind: from.Kind, Name: from.Name, From: from.Status(), To: to.Status(), Hold: to.Hold, Why: why,
+		Previous: from.Value(), Value: to.Value()}
+	return singleEvent(from.Aggregate(), from.Version+1, EventSettingChanged, data, Require{})
 }
 
 // DecideRepair records that a setting was repaired.

@@ -95,7 +95,7 @@ var Registry = slices.Concat([]EventDef{
 	{EventJobWaiting, KindJob, func() EventData { return &JobWaiting{} }, "The job waits, and the reason for it has changed."},
 	{EventJobReprioritised, KindJob, newJobMoved, "The job's priority was changed."},
 
-	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A hold or a pause was set or lifted."},
+	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A hold or a pause was set or lifted, or the timeouts of attempts at files were set."},
 }, fileRegistry, mendRegistry)
 
 func newBatchMoved() EventData  { return &BatchMoved{} }
@@ -322,7 +322,7 @@ func (j Job) Deposit() *JobDeposit {
 type SettingChanged struct {
 	Kind HoldKind `json:"kind"`
 	Name string   `json:"name"`
-	From string   `json:"from"` // open or held
+	From string   `json:"from"` // open or held; of timeouts unset or set
 	To   string   `json:"to"`
 	Hold *Hold    `json:"hold,omitempty"`
 	Why  string   `json:"why,omitempty"`

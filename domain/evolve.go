@@ -105,10 +105,15 @@ func EvolveSetting(s Setting, r Recorded) (Setting, error) {
 	}
 	// A hold by unknown is in no history, or was another's before it was damaged.
 	unknown := data.Previous != nil && data.Previous.Hold != nil && data.Previous.Hold.By == ByUnknown && data.Hold == nil
-	if !follows(r, KindSetting, "", s.Version) || data.From != holdState(s.Hold) && !unknown {
-		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version, From: data.From, State: holdState(s.Hold)}
+	state := Setting{Kind: data.Kind, Hold: s.Hold, Timeouts: s.Timeouts}.Status() // before its first event s has no kind
+	if !follows(r, KindSetting, "", s.Version) || data.From != state && !unknown {
+		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version, From: data.From, State: state}
 	}
-	return Setting{Kind: data.Kind, Name: data.Name, Version: r.Version, Hold: data.Hold}, nil
+	to := Setting{Kind: data.Kind, Name: data.Name, Version: r.Version, Hold: data.Hold}
+	if data.Value != nil {
+		to.Timeouts = data.Value.Timeouts
+	}
+	return to, nil
 }
 
 // maintained applies an event that leaves what is set as it is.
@@ -116,7 +121,8 @@ func maintained(s Setting, r Recorded, kind HoldKind, name string) (Setting, err
 	if !follows(r, KindSetting, "", s.Version) || s.Version > 0 && (kind != s.Kind || name != s.Name) {
 		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
 	}
-	return Setting{Kind: kind, Name: name, Version: r.Version, Hold: s.Hold}, nil
+	s.Kind, s.Name, s.Version = kind, name, r.Version
+	return s, nil
 }
 
 // follows reports whether r is the next event of the aggregate, id "" = of any.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// HoldKind says what a hold stops.
+// HoldKind is the kind of a setting. That of a hold says what it stops.
 type HoldKind string
 
 // The kinds of hold that stop something: on a collection (its batches and jobs wait in held), on a
@@ -14,6 +14,17 @@ const (
 	HoldCollection HoldKind = "collection"
 	HoldQueue      HoldKind = "queue"
 )
+
+// SettingTimeouts is the kind of the one setting that says how long attempts at files may
+// take, [Timeouts].
+const SettingTimeouts HoldKind = "timeouts"
+
+// TimeoutsFiles is its name.
+const TimeoutsFiles = "files"
+
+// Stops reports whether a setting of the kind stops something, so that what is claimed
+// depends on it.
+func (k HoldKind) Stops() bool { return k == HoldCollection || k == HoldQueue }
 
 // QueueIngest is the queue whose pause stops every claim.
 const QueueIngest = "ingest"
@@ -32,7 +43,8 @@ const ByUnknown = "unknown"
 // SettingValue is the value of a setting. The field of the setting's kind is set, see
 // [SettingKinds].
 type SettingValue struct {
-	Hold *Hold `json:"hold,omitempty"`
+	Hold     *Hold     `json:"hold,omitempty"`
+	Timeouts *Timeouts `json:"timeouts,omitempty"`
 }
 
 // SettingKind describes a kind of settings.
@@ -46,24 +58,38 @@ type SettingKind struct {
 var SettingKinds = []SettingKind{
 	{HoldCollection, "hold", "A hold on a collection: its batches and jobs wait."},
 	{HoldQueue, "hold", "A pause of a queue: nothing is claimed there."},
+	{SettingTimeouts, "timeouts", "How long attempts at files may take, for every process of the installation."},
 }
 
 // Value returns the value of the setting, nil = it is not set.
-func (s Setting) Value() *SettingValue { return valueOf(s.Hold) }
-
-func valueOf(h *Hold) *SettingValue {
-	if h == nil {
+func (s Setting) Value() *SettingValue {
+	if s.Hold == nil && s.Timeouts == nil {
 		return nil
 	}
-	return &SettingValue{Hold: h}
+	return &SettingValue{Hold: s.Hold, Timeouts: s.Timeouts}
 }
 
-// Setting is the state of one setting: today a hold or a pause.
+// Setting is the state of one setting: a hold, a pause or the timeouts.
 type Setting struct {
-	Kind    HoldKind
-	Name    string
-	Version int64
-	Hold    *Hold // nil = lifted
+	Kind     HoldKind
+	Name     string
+	Version  int64
+	Hold     *Hold     // nil = lifted
+	Timeouts *Timeouts // nil = never set
+}
+
+// Status returns the state of the setting in a word: held or open, of timeouts set or
+// unset.
+func (s Setting) Status() string {
+	switch {
+	case s.Kind == SettingTimeouts && s.Timeouts == nil:
+		return "unset"
+	case s.Kind == SettingTimeouts:
+		return "set"
+	case s.Hold == nil:
+		return "open"
+	}
+	return "held"
 }
 
 // Aggregate names the setting as an aggregate.
@@ -74,8 +100,11 @@ func SettingAggregate(kind HoldKind, name string) Aggregate {
 	return Aggregate{Kind: KindSetting, ID: string(kind) + ":" + name}
 }
 
-// CheckHoldName refuses names that cannot be a collection's or queue's.
+// CheckHoldName refuses names that a setting of the kind cannot have.
 func CheckHoldName(kind HoldKind, name string) error {
+	if kind == SettingTimeouts && name != TimeoutsFiles {
+		return errors.New("the timeouts are one setting, " + TimeoutsFiles + ", not " + name)
+	}
 	if name == "" || len(name) > 128 || name == "." || name == ".." {
 		return errors.New("a hold needs a name of 1 to 128 bytes")
 	}

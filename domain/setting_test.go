@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/domain"
 )
@@ -46,6 +47,64 @@ func TestHoldAndLift(t *testing.T) {
 	if _, err := domain.EvolveSetting(s, recorded(domain.Event{Aggregate: s.Aggregate(), Version: 4, Data: &domain.JobMoved{}})); !errors.As(err, &unexpected) {
 		t.Errorf("a job's data: %v", err)
 	}
+}
+
+// TestTimeouts: what is not named stays, each change is one event with both values and
+// the reason, and what process has the setting decides by it alone.
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	s := domain.Setting{Kind: domain.SettingTimeouts, Name: domain.TimeoutsFiles}
+	if d := s.Timeouts.Download(time.Hour); d != time.Hour || s.Status() != "unset" {
+		t.Errorf("unset: %v, %s", d, s.Status())
+	}
+	for i, c := range []struct{ set, want domain.Timeouts }{
+		{domain.Timeouts{ProcessingSeconds: 60}, domain.Timeouts{ProcessingSeconds: 60}},
+		{domain.Timeouts{DownloadSeconds: 30}, domain.Timeouts{DownloadSeconds: 30, ProcessingSeconds: 60}},
+		{domain.Timeouts{DownloadSeconds: 1, ProcessingSeconds: 604800}, domain.Timeouts{DownloadSeconds: 1, ProcessingSeconds: 604800}},
+	} {
+		dec, err := domain.DecideTimeouts(s, c.set, "large films")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := recorded(dec.Events[0])
+		d := e.Data.(*domain.SettingChanged) //nolint:forcetypeassert // all changes are
+		if e.Version != int64(i+1) || e.Aggregate.String() != "setting/timeouts:files" || d.Why != "large films" || d.To != "set" || (d.From == "set") != (i > 0) || d.Hold != nil {
+			t.Errorf("%d: %+v %+v", i, e, d)
+		}
+		if !reflect.DeepEqual(d.Previous, s.Value()) || !reflect.DeepEqual(d.Value, &domain.SettingValue{Timeouts: &c.want}) {
+			t.Errorf("%d: from %+v to %+v", i, d.Previous, d.Value)
+		}
+		stale := s
+		if s, err = domain.EvolveSetting(s, e); err != nil || *s.Timeouts != c.want {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		var unexpected *domain.Unexpected
+		if _, err := domain.EvolveSetting(s, e); !errors.As(err, &unexpected) {
+			t.Errorf("the same event twice: %v", err)
+		}
+		if _, err := domain.EvolveSetting(domain.Setting{}, e); i > 0 && !errors.As(err, &unexpected) {
+			t.Errorf("a later event first: %v", err)
+		}
+		if after, err := domain.EvolveSetting(s, recorded(domain.DecideRepair(s, nil).Events[0])); err != nil || !reflect.DeepEqual(after.Timeouts, s.Timeouts) || after.Version != s.Version+1 {
+			t.Errorf("a repair leaves %+v, %v", after, err)
+		}
+		if _, err := domain.DecideTimeouts(stale, c.set, " "); err == nil {
+			t.Error("set without a reason")
+		} else {
+			refusal(t, err, "reason_missing")
+		}
+		_, err = domain.DecideTimeouts(s, c.set, "again")
+		refusal(t, err, "no_change")
+	}
+	if s.Timeouts.Download(time.Hour) != time.Second || s.Timeouts.Processing(time.Hour) != domain.MaxTimeout {
+		t.Errorf("%+v", s.Timeouts)
+	}
+	for _, bad := range []domain.Timeouts{{DownloadSeconds: -1}, {ProcessingSeconds: 604801}} {
+		_, err := domain.DecideTimeouts(s, bad, "why")
+		refusal(t, err, "bad_limits")
+	}
+	_, err := domain.DecideTimeouts(domain.Setting{Kind: domain.SettingTimeouts, Name: "maps"}, domain.Timeouts{DownloadSeconds: 1}, "why")
+	refusal(t, err, "bad_name")
 }
 
 func TestHoldNames(t *testing.T) {

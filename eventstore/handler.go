@@ -193,13 +193,23 @@ func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow in
 
 // Hold sets (hold not nil) or lifts a hold or pause.
 func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, hold *domain.Hold, why string, m Meta) (Result[domain.Setting], error) {
+	return h.change(ctx, "hold", kind, name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideHold(s, hold, why) }, m)
+}
+
+// Timeouts sets how long attempts at files may take; what t does not name stays.
+func (h *Handler) Timeouts(ctx context.Context, t domain.Timeouts, why string, m Meta) (Result[domain.Setting], error) {
+	return h.change(ctx, "set", domain.SettingTimeouts, domain.TimeoutsFiles, func(s domain.Setting) (domain.Decision, error) { return domain.DecideTimeouts(s, t, why) }, m)
+}
+
+// change decides and commits a change of a setting.
+func (h *Handler) change(ctx context.Context, op string, kind domain.HoldKind, name string, decide func(domain.Setting) (domain.Decision, error), m Meta) (Result[domain.Setting], error) {
 	h.ensureCommandID(&m)
-	return retry(ctx, "hold", domain.SettingAggregate(kind, name), func() (Result[domain.Setting], error) {
+	return retry(ctx, op, domain.SettingAggregate(kind, name), func() (Result[domain.Setting], error) {
 		from, err := h.Live.Setting(ctx, kind, name)
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}
-		dec, err := domain.DecideHold(from.State, hold, why)
+		dec, err := decide(from.State)
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}

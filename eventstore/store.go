@@ -100,6 +100,13 @@ type Holds struct {
 	Queues      map[string]domain.Hold
 }
 
+// Paused reports whether claims in the queue are stopped.
+func (h Holds) Paused(queue string) bool {
+	_, all := h.Queues[domain.QueueIngest]
+	_, one := h.Queues[queue]
+	return all || one
+}
+
 // Live is the present state of batches, jobs and settings.
 //
 // Reads return ErrNotFound for what does not exist. Commit is all or nothing over

@@ -42,10 +42,16 @@ func newWorld(t testing.TB, seed uint64) *world {
 		files: map[domain.FileHash]domain.File{}, ofBatch: map[domain.BatchID][]domain.JobID{}, nextBID: 1, nextJID: 1, maxRows: 6, collection: "maps"}
 }
 
-// history gives a world with n events or a few more.
+// history gives a world with n events or a few more; the second and the third set
+// the timeouts.
 func history(t testing.TB, seed uint64, n int) *world {
 	w := newWorld(t, seed)
-	for len(w.log) < n {
+	w.step()
+	rnd := w.rnd
+	w.rnd = rand.New(rand.NewPCG(seed, 8)) // what follows does not depend on these two
+	w.timeouts()
+	w.timeouts()
+	for w.rnd = rnd; len(w.log) < n+2; {
 		w.step()
 	}
 	return w
@@ -188,16 +194,33 @@ func (w *world) setting() {
 	if w.rnd.IntN(3) > 0 {
 		kind, name = domain.HoldQueue, domain.QueueIngest
 	}
+	w.change(kind, name, func(s domain.Setting) (domain.Decision, error) {
+		var hold *domain.Hold
+		if s.Hold == nil {
+			hold = &domain.Hold{By: "eve", When: domain.At(w.now), Why: "stock-taking"}
+		}
+		return domain.DecideHold(s, hold, "because")
+	})
+}
+
+// timeouts sets the timeouts: first one of them, then the other too.
+func (w *world) timeouts() {
+	w.change(domain.SettingTimeouts, domain.TimeoutsFiles, func(s domain.Setting) (domain.Decision, error) {
+		t := domain.Timeouts{ProcessingSeconds: s.Version + 60}
+		if s.Version > 0 {
+			t.DownloadSeconds = s.Version
+		}
+		return domain.DecideTimeouts(s, t, "because")
+	})
+}
+
+func (w *world) change(kind domain.HoldKind, name string, decide func(domain.Setting) (domain.Decision, error)) {
 	a := domain.SettingAggregate(kind, name)
 	s, ok := w.settings[a.ID]
 	if !ok {
 		s = domain.Setting{Kind: kind, Name: name}
 	}
-	var hold *domain.Hold
-	if s.Hold == nil {
-		hold = &domain.Hold{By: "eve", When: domain.At(w.now), Why: "stock-taking"}
-	}
-	dec, err := domain.DecideHold(s, hold, "because")
+	dec, err := decide(s)
 	if err != nil {
 		w.t.Fatal(err)
 	}

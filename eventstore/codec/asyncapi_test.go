@@ -26,7 +26,7 @@ var kinds = []struct {
 	{domain.KindBatch, "Batches", "Changes of a deposit."},
 	{domain.KindJob, "Jobs", "Changes of one object of a deposit."},
 	{domain.KindFile, "Files", "Changes of one file of an object, including every attempt to download and process it."},
-	{domain.KindSetting, "Settings", "Holds and pauses, and maintenance."},
+	{domain.KindSetting, "Settings", "Holds, pauses and timeouts, and maintenance."},
 }
 
 // field is a header or an attribute of an event.

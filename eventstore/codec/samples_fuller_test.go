@@ -9,7 +9,23 @@ import (
 
 // generations returns the samples as the program wrote them at different times. Each
 // generation adds optional fields, and its golden events stay as they are.
-func generations() [][]domain.Recorded { return [][]domain.Recorded{samples(), fuller(), ordered()} }
+func generations() [][]domain.Recorded {
+	return [][]domain.Recorded{samples(), fuller(), ordered(), timed()}
+}
+
+// timed returns the samples of the fourth generation, which has the timeouts of files.
+func timed() []domain.Recorded {
+	all := ordered()
+	for i := range all {
+		if d, ok := all[i].Data.(*domain.SettingChanged); ok {
+			all[i].Aggregate = domain.SettingAggregate(domain.SettingTimeouts, domain.TimeoutsFiles)
+			*d = domain.SettingChanged{Kind: domain.SettingTimeouts, Name: domain.TimeoutsFiles, From: "set", To: "set", Why: "large films",
+				Previous: &domain.SettingValue{Timeouts: &domain.Timeouts{ProcessingSeconds: 3600}},
+				Value:    &domain.SettingValue{Timeouts: &domain.Timeouts{DownloadSeconds: 21600, ProcessingSeconds: 86400}}}
+		}
+	}
+	return all
+}
 
 // ordered returns the samples of the third generation, which say of which object a job is
 // and for which job of that object it waits.

@@ -72,6 +72,12 @@ func settingSchema(k domain.SettingKind) (*jsonschema.Schema, error) {
 		property, _ := s.Properties.Get(name)
 		property.Required = []string{k.Value}
 	}
+	states := []any{"open", "held"}
+	if !k.Kind.Stops() {
+		states = []any{"unset", "set"}
+	}
+	setEnum(s, "from", states)
+	setEnum(s, "to", states)
 	return s, nil
 }
 
@@ -131,7 +137,7 @@ func moves(def domain.EventDef) (from, to []any) {
 	case domain.KindJob:
 		from = values(domain.JobStates[0], domain.JobStates[1:])
 	case domain.KindSetting:
-		from = []any{"open", "held"}
+		from = []any{"open", "held", "unset", "set"}
 	}
 	return from, from
 }
@@ -195,7 +201,11 @@ func TestSchemas(t *testing.T) {
 // agrees with it.
 func TestSettingSchemas(t *testing.T) {
 	t.Parallel()
-	golden := binary.read(t, domain.EventSettingChanged, 1).Data
+	holds, err := binary.load(domain.EventSettingChanged, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	timeouts := binary.read(t, domain.EventSettingChanged, 1)
 	for _, k := range domain.SettingKinds {
 		s, err := settingSchema(k)
 		if err != nil {
@@ -211,11 +221,15 @@ func TestSettingSchemas(t *testing.T) {
 			continue
 		}
 		schema := compileFile(t, settingPath(k), string(s.ID))
-		event := bytes.Replace(golden, []byte(`"kind":"collection"`), []byte(`"kind":"`+string(k.Kind)+`"`), 1)
+		golden := holds
+		if k.Kind == domain.SettingTimeouts {
+			golden = timeouts
+		}
+		event := bytes.Replace(golden.Data, []byte(`"kind":"collection"`), []byte(`"kind":"`+string(k.Kind)+`"`), 1)
 		if err := validate(schema, event); err != nil {
 			t.Errorf("%s: %v", k.Kind, err)
 		}
-		if validate(schema, bytes.Replace(event, []byte(`"value":{"hold"`), []byte(`"value":{"other"`), 1)) == nil {
+		if validate(schema, bytes.Replace(event, []byte(`"value":{"`+k.Value+`"`), []byte(`"value":{"other"`), 1)) == nil {
 			t.Errorf("%s: a value of another kind is valid", k.Kind)
 		}
 		if validate(schema, bytes.Replace(event, []byte(`"kind":"`+string(k.Kind)), []byte(`"kind":"weather`), 1)) == nil {

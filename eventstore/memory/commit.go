@@ -181,6 +181,9 @@ func (srv *Server) write(c eventstore.Change) eventstore.Token {
 		return srv.writeJob(c.Job.To)
 	default:
 		a, after := c.Aggregate(), c.Setting.To
+		if !after.Kind.Stops() {
+			return set(srv.settings, a, after)
+		}
 		holds := srv.holds.Collections
 		if after.Kind == domain.HoldQueue {
 			holds = srv.holds.Queues

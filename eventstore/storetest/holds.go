@@ -72,6 +72,47 @@ func testSettings(t *testing.T, env Env) {
 	k.WantRefused(err, "bad_name")
 }
 
+// testTimeouts: each change of the timeouts is an event, every session reads them at once,
+// and they stop nothing: what was decided under the holds of before may be written.
+func testTimeouts(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
+	load := func(k *Kit) eventstore.Loaded[domain.Setting] {
+		return must[eventstore.Loaded[domain.Setting]](k)(k.Store.Setting(k.Context(), domain.SettingTimeouts, domain.TimeoutsFiles))
+	}
+	if at := load(k); at.State.Timeouts != nil || at.State.Version != 0 {
+		t.Errorf("a new live state has %+v", at.State)
+	}
+	holds := must[eventstore.Holds](k)(k.Store.Holds(t.Context()))
+	for i, c := range []struct{ set, want domain.Timeouts }{
+		{domain.Timeouts{DownloadSeconds: 60}, domain.Timeouts{DownloadSeconds: 60}},
+		{domain.Timeouts{ProcessingSeconds: 5}, domain.Timeouts{DownloadSeconds: 60, ProcessingSeconds: 5}},
+	} {
+		must[eventstore.Result[domain.Setting]](k)(k.Handler.Timeouts(t.Context(), c.set, "large films", Operator()))
+		for _, k := range []*Kit{k, other} {
+			if at := load(k); at.State.Timeouts == nil || *at.State.Timeouts != c.want || at.State.Version != int64(i+1) {
+				t.Errorf("after %d changes: %+v", i+1, at)
+			}
+		}
+	}
+	stale := load(other)
+	must[eventstore.Result[domain.Setting]](k)(k.Handler.Timeouts(t.Context(), domain.Timeouts{DownloadSeconds: 61}, "larger films", Operator()))
+	dec := must[domain.Decision](k)(domain.DecideTimeouts(stale.State, domain.Timeouts{DownloadSeconds: 62}, "late"))
+	r := domain.Recorded{Event: dec.Events[0], CommandID: k.Handler.NewID()}
+	after := must[domain.Setting](k)(domain.EvolveSetting(stale.State, r))
+	k.unchanged(eventstore.ErrConflict, k.commit(eventstore.Change{Token: stale.Token, Events: []domain.Recorded{r},
+		Setting: &eventstore.Transition[domain.Setting]{From: stale.State, To: after}}))
+	if events := k.Events(stale.State.Aggregate()); len(events) != 3 || events[2].Actor != Operator().Actor {
+		t.Errorf("%d events, want 3: %+v", len(events), events)
+	}
+	if now := must[eventstore.Holds](k)(k.Store.Holds(t.Context())); now.Version != holds.Version || len(now.Collections)+len(now.Queues) > 0 {
+		t.Errorf("timeouts changed the holds from %+v to %+v", holds, now)
+	}
+	_, err := k.Handler.Timeouts(t.Context(), domain.Timeouts{DownloadSeconds: 61}, "again", Operator())
+	k.WantRefused(err, "no_change")
+	_, err = k.Handler.Timeouts(t.Context(), domain.Timeouts{DownloadSeconds: -1}, "bad", Operator())
+	k.WantRefused(err, domain.CodeBadLimits)
+}
+
 // testRequireHolds: what was decided before a hold was set is not written after.
 func testRequireHolds(t *testing.T, env Env) {
 	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))

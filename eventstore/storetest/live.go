@@ -20,6 +20,7 @@ var liveTests = tests{
 	"ids":              testIDs,
 	"holds":            testHolds,
 	"settings":         testSettings,
+	"timeouts":         testTimeouts,
 	"require holds":    testRequireHolds,
 	"require batch":    testRequireBatch,
 	"require unlocked": testRequireUnlocked,

@@ -18,7 +18,7 @@ func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *
 		return nil
 	}
 	holds, err := w.holds.Holds(ctx)
-	if err != nil || paused(holds, string(c.Next)) {
+	if err != nil || holds.Paused(string(c.Next)) {
 		return nil
 	}
 	queue, err := w.jobs.open(ctx, c.Next)

@@ -138,19 +138,12 @@ func (h *holds) alarm(now *eventstore.Holds) {
 	})
 }
 
-// paused reports whether claims in the queue are stopped.
-func paused(h eventstore.Holds, queue string) bool {
-	_, all := h.Queues[domain.QueueIngest]
-	_, one := h.Queues[queue]
-	return all || one
-}
-
 // waitOpen waits until claims in the queue are allowed and returns the holds.
 func (h *holds) waitOpen(ctx context.Context, queue string) (eventstore.Holds, error) {
 	for {
 		_, change := h.now()
 		now, err := h.Holds(ctx)
-		if err != nil || !paused(now, queue) {
+		if err != nil || !now.Paused(queue) {
 			return now, err
 		}
 		select {

@@ -2,7 +2,6 @@ package zklive
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -168,8 +167,12 @@ func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string)
 	if never {
 		err = nil
 	}
-	if err == nil && kind != domain.HoldAudit {
+	switch {
+	case err != nil:
+	case kind.Stops():
 		at.State.Hold, err = r.hold(ctx, kind, name)
+	case kind == domain.SettingTimeouts:
+		at.State.Timeouts, err = r.timeouts(ctx)
 	}
 	if err != nil {
 		return at, notFound("load", a, err)
@@ -180,21 +183,22 @@ func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string)
 	return at, nil
 }
 
-// hold reads a hold, nil = there is none. One that cannot be read counts as set by
-// [domain.ByUnknown] when its node was made.
-func (r *reader) hold(ctx context.Context, kind domain.HoldKind, name string) (*domain.Hold, error) {
-	n, err := r.conn.Get(ctx, r.root.Hold(kind, name))
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	if err != nil {
+// timeouts reads the timeouts, nil = none were ever set.
+func (r *reader) timeouts(ctx context.Context) (*domain.Timeouts, error) {
+	n, err := r.conn.Find(ctx, r.root.Timeouts())
+	if n == nil {
 		return nil, err
 	}
-	var h domain.Hold
-	if json.Unmarshal(n.Data, &h) != nil || h.By == "" {
-		h = domain.Hold{By: domain.ByUnknown, When: domain.At(time.UnixMilli(n.Stat.Ctime)), Why: "the node of this hold cannot be read"}
+	return r.root.TimeoutsOf(n.Data)
+}
+
+// hold reads a hold, nil = there is none.
+func (r *reader) hold(ctx context.Context, kind domain.HoldKind, name string) (*domain.Hold, error) {
+	n, err := r.conn.Find(ctx, r.root.Hold(kind, name))
+	if n == nil {
+		return nil, err
 	}
-	return &h, nil
+	return layout.HoldOf(n.Data, time.UnixMilli(n.Stat.Ctime)), nil
 }
 
 // Refs implements eventstore.Live; it counts the children of the directories.

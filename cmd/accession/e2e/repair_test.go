@@ -138,11 +138,14 @@ func newMixture(t *testing.T) (in *installation, m mixture) {
 func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 	t.Parallel()
 	in, m := newMixture(t)
+	z := in.raw()
+	z.put("/config/timeouts", `{"download_seconds":1}`, 0)
+	in.mends("timeouts of no history", consistency.SettingWrong)
+	in.says(0, words("timeouts set download=6h --reason films"))
 	failed, cleaned, ended, open := m.failed, m.cleaned, m.ended, m.open
 	if r := in.settled(); len(r.Findings) > 0 {
 		t.Fatalf("before any damage:\n%s", findings(r.Findings))
 	}
-	z := in.raw()
 	job, batch := m.waiting[0], "/batches/"+string(open)
 	dir, entry, ref := "/jobs/"+job, "/jobs/states/pending/05-"+job, batch+"/states/batch-processing/"+job
 	work := filepath.Join(in.cfg.WorkDir, string(open))
@@ -218,6 +221,11 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		{"a batch's lock that nobody holds", func() { z.put(batch+"/lock", "", 0) }, consistency.LockStale},
 		{"a pause is lost", func() { z.cut("/locks/queue/pending") }, consistency.SettingWrong},
 		{"a pause of somebody else", func() { z.edit("/locks/queue/pending", `"x"`, `"y"`) }, consistency.SettingWrong},
+		{"timeouts are lost", func() { z.cut("/config/timeouts") }, consistency.SettingWrong},
+		{"other timeouts", func() { z.edit("/config/timeouts", "21600", "1") }, consistency.SettingWrong},
+		{"timeouts that cannot be read", func() { z.set("/config/timeouts", "{") }, consistency.SettingWrong},
+		{"timeouts with a child", func() { z.put("/config/timeouts/y", "", 0) }, consistency.SettingWrong},
+		{"the version of timeouts", func() { z.cut("/config/versions/timeouts:files") }, consistency.SettingWrong},
 		{"a setting's version", func() { z.cut("/config/versions/queue:pending") }, consistency.SettingWrong},
 		{"the directory of a job that never was", func() { z.must(os.MkdirAll(filepath.Join(work, "jid0000009999", "files"), 0o755)) }, consistency.WorkOrphan},
 		{"the directory of a job that was cleaned up", func() { z.must(os.MkdirAll(filepath.Join(in.cfg.WorkDir, string(ended), cleaned), 0o755)) }, consistency.WorkOrphan},

@@ -99,6 +99,7 @@ func TestRestoreZooKeeper(t *testing.T) {
 	in.says(0, append(words("job priority --to 0"), m.waiting[1]))
 	in.says(0, append(words("job delete --yes --reason x"), m.failed))
 	in.says(0, words("queue pause downloading --reason y"))
+	in.says(0, words("timeouts set download=6h --reason films"))
 	stop := in.serveInProcess("daemons").stop
 	in.says(0, words("queue resume pending"))
 	in.provisioned(m.waiting[1:])

@@ -80,7 +80,9 @@ func TestTwoSweepersAndAFinishingWorker(t *testing.T) {
 		begin := make(chan struct{})
 		for n, files := range sweepers {
 			s := sweep.Sweeper{Files: files, Finder: one{Hash: hash, State: domain.FileDownloading}, Log: slog.New(slog.DiscardHandler),
-				Limits: sweep.Limits{Default: domain.FileLimits{Download: step, Processing: step}}}
+				Limits: func(context.Context) (sweep.Limits, error) {
+					return sweep.Limits{Default: domain.FileLimits{Download: step, Processing: step}}, nil
+				}}
 			racing.Go(func() {
 				<-begin
 				var err error

@@ -18,6 +18,8 @@
 //	HoldCollection   sets a hold                ReleaseCollection  lifts it
 //	Queues           lists queues and pauses
 //	PauseQueue       pauses a queue             ResumeQueue    ends the pause
+//	Timeouts         shows how long attempts at files may take
+//	SetTimeouts      sets it for the installation
 //	Profiles         lists profiles             Profile        shows one
 //	CheckProfiles    checks a directory of profiles
 //	BatchReport      reports on a batch: every job, every failed attempt
@@ -82,6 +84,8 @@ type Resources struct {
 	Servers []Address // where the three servers are, without passwords
 	// HostPermits is how many permits for one host there are.
 	HostPermits int
+	// Timeouts are those of this process's configuration, for downloads and processing.
+	Timeouts [2]Timeout
 }
 
 // LiveState opens the live state.
@@ -168,7 +172,7 @@ const (
 type App struct {
 	Open  Resources
 	Actor domain.Actor
-	// DryRun makes operators' commands about batches, jobs, collections and queues
+	// DryRun makes operators' commands about batches, jobs, collections, queues and timeouts
 	// return what they would change, and write nothing.
 	DryRun bool
 }

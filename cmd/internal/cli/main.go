@@ -119,7 +119,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		{"try", "Try:", []*cobra.Command{p.demo(), p.stack()}},
 		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.batch(), p.job(), p.file(), p.events(), p.replay(), p.reports(), p.status()}},
 		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), p.poison(), p.rebuild(), p.diff(), p.config(), p.version(),
-			p.collection(), p.queue(), p.profile(), p.verify(), p.restore()}},
+			p.collection(), p.queue(), p.timeouts(), p.profile(), p.verify(), p.restore()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {

@@ -17,8 +17,9 @@ func (p *program) sweep() *cobra.Command {
 	return &cobra.Command{
 		Use:   "sweep",
 		Short: "End overdue attempts at files, once",
-		Long: `Check once every file whose download or processing has taken longer than
-download_timeout or processing_timeout, by the clock of the log. The attempt ends as
+		Long: `Check once every file whose download or processing has taken longer than the timeout of
+the installation (see accession timeouts), by the clock of the log. Where none is set
+download_timeout or processing_timeout of this process counts. The attempt ends as
 failed; after the last one the file is given up. Meant for cron: any number of sweeps may
 run at once, next to the sweeper of ` + "`accession serve`" + ` and to workers that finish late.
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,7 +176,7 @@ func TestReasonsThatAreRequired(t *testing.T) {
 	env := nowhere(t)
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel() // no server is waited for: a reason is asked for before
-	id := map[string]string{"batch": "bid0000000001", "job": "jid0000000001", "file": sampleHash, "collection": "maps", "queue": "pending"}
+	id := map[string]string{"batch": "bid0000000001", "job": "jid0000000001", "file": sampleHash, "collection": "maps", "queue": "pending", "timeouts": "download=1h"}
 	seen := 0
 	for _, c := range all((&program{}).root()) {
 		f := c.Flags().Lookup("reason")
@@ -186,12 +185,15 @@ func TestReasonsThatAreRequired(t *testing.T) {
 		}
 		seen++
 		args := strings.Fields(c.CommandPath())[1:]
-		args = append(args, id[c.Parent().Name()], "--yes", "-o", "json")
+		args = append(args, id[c.Parent().Name()], "-o", "json")
+		if c.Flags().Lookup("yes") != nil {
+			args = append(args, "--yes")
+		}
 		if c.Name() == "priority" {
 			args = append(args, "--to", "1")
 		}
 		var out bytes.Buffer
-		Main(interrupted, args, IO{Out: &out, Err: io.Discard, Environ: env})
+		Main(interrupted, args, IO{Out: &out, Err: &out, Environ: env})
 		if said, asked := strings.Contains(f.Usage, "(required)"), strings.Contains(out.String(), "needs a reason"); said != asked {
 			t.Errorf("accession %s without a reason: %sits help says of --reason %q", strings.Join(args, " "), &out, f.Usage)
 		}

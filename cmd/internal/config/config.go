@@ -145,10 +145,12 @@ type Config struct {
 	// attempts: 10ms to 24h.
 	SweepInterval time.Duration `key:"sweep_interval" default:"1m" min:"10ms" max:"24h"`
 	// DownloadTimeout is how long downloading a file may take before another worker
-	// may try, by the clock of the log: 1ms to 168h. A file of a job may always take
-	// as long as fetch.timeout of its profile.
+	// may try, by the clock of the log: 1ms to 168h. It counts until `accession timeouts
+	// set` sets one for the installation. A file of a job may always take as long as
+	// fetch.timeout of its profile.
 	DownloadTimeout time.Duration `key:"download_timeout" default:"2h" min:"1ms" max:"168h"`
-	// ProcessingTimeout is how long processing a file may take: 1ms to 168h.
+	// ProcessingTimeout is how long processing a file may take, as DownloadTimeout: 1ms
+	// to 168h.
 	ProcessingTimeout time.Duration `key:"processing_timeout" default:"6h" min:"1ms" max:"168h"`
 	// MaxDownloadAttempts is how often the download of a file of an open directory is
 	// tried before it is given up: 1 to 20. The files of a job have fetch.attempts of

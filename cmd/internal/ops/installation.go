@@ -139,7 +139,7 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_audit_bytes", Help: "Bytes of stored files read by that pass."},
 		{Name: "accession_audit_findings", Help: "Differences found by that pass; the log of its process has each."},
 		{Name: "accession_audit_corrupt_files", Help: "Stored files and storage manifests that are missing or changed, as the auditor found them."},
-		{Name: "accession_overdue_files", Help: "Attempts at files that have taken longer than download_timeout or processing_timeout and that no sweeper has ended; counted once a minute, up to 1000."},
+		{Name: "accession_overdue_files", Help: "Attempts at files that have taken longer than the timeouts and that no sweeper has ended; counted once a minute, up to 1000."},
 		{Name: "accession_batches_unexplained", Help: "Batches that do not add up in the tables: the listed jobs are not the sum of those completed, failed, held, deleted and in progress, or a job has no row. Some batches are checked each minute, all in turn; counted up to 1000."},
 	} {
 		m.note(d.Name, "gauge", d.Help, d.Labels)

@@ -28,16 +28,9 @@ func (m *Metrics) Committed(changes []eventstore.Change, took time.Duration, err
 			b, a := c.Batch.From, c.Batch.To
 			m.moved(c, string(b.State), string(a.State), out, b.Modified, a.Modified)
 		default:
-			m.transitions.WithLabelValues(string(domain.KindSetting), word(c.Setting.From.Hold), word(c.Setting.To.Hold), out).Inc()
+			m.transitions.WithLabelValues(string(domain.KindSetting), c.Setting.From.Status(), c.Setting.To.Status(), out).Inc()
 		}
 	}
-}
-
-func word(h *domain.Hold) string {
-	if h == nil {
-		return "open"
-	}
-	return "held"
 }
 
 func (m *Metrics) moved(c eventstore.Change, from, to, out string, before, after domain.Time) {

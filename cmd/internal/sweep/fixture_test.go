@@ -56,7 +56,12 @@ var listed = domain.FileSpec{Source: "http://files.test/", Path: "a.nc", URL: "h
 
 func (w *fixture) newSweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{Files: storetest.NewFileHandler(w.log), Finder: tables{w.log}, Interval: time.Millisecond,
-		Limits: sweep.Limits{Default: w.limits}, Log: slog.New(slog.DiscardHandler)}
+		Limits: always(w.limits), Log: slog.New(slog.DiscardHandler)}
+}
+
+// always returns the same limits for each pass.
+func always(l domain.FileLimits) func(context.Context) (sweep.Limits, error) {
+	return func(context.Context) (sweep.Limits, error) { return sweep.Limits{Default: l}, nil }
 }
 
 // try gives a command to the worker.

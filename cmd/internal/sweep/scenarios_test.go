@@ -176,7 +176,9 @@ func TestMaximumLowered(t *testing.T) {
 		f := w.download()
 		w.do(domain.FailDownload{Fence: f.Fence, Reason: broken(), Limits: limits.Download})
 		w.sweep("")
-		w.sweeper.Limits.Default.Download.Max = 1
+		fewer := limits
+		fewer.Download.Max = 1
+		w.sweeper.Limits = always(fewer)
 		if spec.JobID != "" {
 			w.sweep("")
 			continue
@@ -192,7 +194,9 @@ func TestRetryDelay(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []domain.FileSpec{listed, ofJob()} {
 		w := newFixture(t, spec)
-		w.sweeper.Limits.Default.Processing.Delay = time.Minute
+		delayed := limits
+		delayed.Processing.Delay = time.Minute
+		w.sweeper.Limits = always(delayed)
 		w.fetched(w.download())
 		w.do(domain.ReadyFile{})
 		f := w.process()

@@ -20,9 +20,10 @@ type Files interface {
 
 // Sweeper ends overdue attempts. All fields are required.
 type Sweeper struct {
-	Files    Files
-	Finder   Finder
-	Limits   Limits
+	Files  Files
+	Finder Finder
+	// Limits returns the limits as they are now; each pass asks once.
+	Limits   func(ctx context.Context) (Limits, error)
 	Interval time.Duration // of Run, from the end of a pass to the next; above 0
 	Log      *slog.Logger
 }
@@ -75,7 +76,11 @@ func (s *Sweeper) Once(ctx context.Context) (Summary, error) {
 // what was done before.
 func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 	sum := newSummary(now)
-	filter := s.Limits.Filter(now)
+	limits, err := s.Limits(ctx)
+	if err != nil {
+		return sum, fmt.Errorf("ask for the timeouts: %w", err)
+	}
+	filter := limits.Filter(now)
 	for after := domain.FileHash(""); ; {
 		if err := ctx.Err(); err != nil {
 			return sum, err
@@ -84,7 +89,7 @@ func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 		if err != nil {
 			return sum, fmt.Errorf("look for overdue files: %w", err)
 		}
-		if err := s.decide(ctx, now, found, &sum); err != nil {
+		if err := s.decide(ctx, now, limits, found, &sum); err != nil {
 			return sum, err
 		}
 		if len(found) < page {
@@ -95,10 +100,10 @@ func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 }
 
 // decide sends the commands for one page of candidates.
-func (s *Sweeper) decide(ctx context.Context, now domain.Time, found []Candidate, sum *Summary) error {
+func (s *Sweeper) decide(ctx context.Context, now domain.Time, limits Limits, found []Candidate, sum *Summary) error {
 	var asks []files.Request
 	for _, c := range found {
-		if cmd := c.command(now, s.Limits.Of(c.Profile)); cmd != nil {
+		if cmd := c.command(now, limits.Of(c.Profile)); cmd != nil {
 			asks = append(asks, files.Request{Hash: c.Hash, Command: cmd})
 		}
 	}

@@ -80,7 +80,7 @@ func TestPagesAndLateTables(t *testing.T) {
 		w.download()
 	}
 	w.clock.Advance(time.Hour)
-	net := w.sweeper.Limits.Filter(domain.At(w.clock.Now()))
+	net := sweep.Limits{Default: w.limits}.Filter(domain.At(w.clock.Now()))
 	found, err := tables{w.log}.Candidates(t.Context(), net, "", n)
 	if err != nil || len(found) != n {
 		t.Fatalf("%d candidates, %v", len(found), err)
@@ -127,7 +127,12 @@ func TestFaultsAreToldAndKeepNoFileOut(t *testing.T) {
 		t.Errorf("the pass gives %+v, %v", sum, err)
 	}
 
-	w.sweeper.Finder = failing{}
+	known := w.sweeper.Limits
+	w.sweeper.Limits = func(context.Context) (sweep.Limits, error) { return sweep.Limits{}, errAway }
+	if _, err := w.sweeper.Once(t.Context()); !errors.Is(err, errAway) {
+		t.Errorf("without timeouts: %v", err)
+	}
+	w.sweeper.Limits, w.sweeper.Finder = known, failing{}
 	if _, err := w.sweeper.Once(t.Context()); !errors.Is(err, errAway) {
 		t.Errorf("without tables: %v", err)
 	}

@@ -71,29 +71,39 @@ func (in *Installation) Relay(ctx context.Context) (*relay.Relay, error) {
 func (in *Installation) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
 	var files *files.Handler
 	var db query.DB
-	var profiles *profile.Set
-	if err := openAll(ctx, into(&files, in.FileHandler), into(&db, in.DB), into(&profiles, in.profileSet)); err != nil {
+	var live *LiveState
+	var profiles *profile.Set // both are opened here, so that a fault shows at the start
+	if err := openAll(ctx, into(&files, in.FileHandler), into(&db, in.DB), into(&live, in.LiveState), into(&profiles, in.profileSet)); err != nil {
 		return nil, err
 	}
-	limits, err := in.fileLimits(profiles)
-	return &sweep.Sweeper{Files: files, Finder: sweep.Tables{DB: db}, Limits: limits, Interval: in.cfg.SweepInterval, Log: in.log.With("role", "sweeper")}, err
+	return &sweep.Sweeper{Files: files, Finder: sweep.Tables{DB: db}, Limits: in.fileLimits, Interval: in.cfg.SweepInterval, Log: in.log.With("role", "sweeper")}, nil
 }
 
-// fileLimits returns the limits of files: of those that belong to no job, and of the
-// jobs of each profile.
-func (in *Installation) fileLimits(set *profile.Set) (sweep.Limits, error) {
+// fileLimits returns the limits of files as they are now: of those that belong to no job,
+// and of the jobs of each profile. The timeouts are those of the installation; those of
+// this process's configuration count where it has none.
+func (in *Installation) fileLimits(ctx context.Context) (limits sweep.Limits, err error) {
+	set, err := in.profileSet(ctx)
+	if err != nil {
+		return limits, err
+	}
+	s, err := in.setting(ctx, domain.SettingTimeouts, domain.TimeoutsFiles)
+	if err != nil {
+		return limits, err
+	}
+	mayDownload := s.Timeouts.Download(in.cfg.DownloadTimeout)
 	step := func(attempts int, timeout time.Duration) domain.Limits {
 		return domain.Limits{Max: attempts, Timeout: timeout, Delay: in.cfg.FileRetryDelay, MaxDelay: in.cfg.FileRetryMaxDelay}
 	}
-	processing := step(in.cfg.MaxProcessingAttempts, in.cfg.ProcessingTimeout)
-	limits := sweep.Limits{Profiles: map[string]domain.FileLimits{},
-		Default: domain.FileLimits{Download: step(in.cfg.MaxDownloadAttempts, in.cfg.DownloadTimeout), Processing: processing}}
+	processing := step(in.cfg.MaxProcessingAttempts, s.Timeouts.Processing(in.cfg.ProcessingTimeout))
+	limits = sweep.Limits{Profiles: map[string]domain.FileLimits{},
+		Default: domain.FileLimits{Download: step(in.cfg.MaxDownloadAttempts, mayDownload), Processing: processing}}
 	for _, name := range set.Names() {
 		p, err := set.Get(name)
 		if err != nil {
 			return limits, err
 		}
-		download := step(p.Fetch.Attempts, max(in.cfg.DownloadTimeout, time.Duration(p.Fetch.Timeout)))
+		download := step(p.Fetch.Attempts, max(mayDownload, time.Duration(p.Fetch.Timeout)))
 		limits.Profiles[name] = domain.FileLimits{Download: download, Processing: processing}
 	}
 	return limits, nil

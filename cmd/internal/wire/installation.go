@@ -32,6 +32,7 @@ const openTimeout = 10 * time.Second
 type Installation struct {
 	cfg   config.Config
 	shown map[string]string // settings without secrets
+	from  map[string]string // their origins
 	log   *slog.Logger
 	roles []string
 
@@ -56,9 +57,9 @@ type Installation struct {
 // New returns an installation in which nothing is open yet. roles are shown to
 // operators; a process that does not serve has none.
 func New(cfg config.Resolved, log *slog.Logger, roles ...string) *Installation {
-	in := &Installation{cfg: cfg.Config, shown: map[string]string{}, log: log, roles: roles, metrics: ops.NewMetrics()}
+	in := &Installation{cfg: cfg.Config, shown: map[string]string{}, from: map[string]string{}, log: log, roles: roles, metrics: ops.NewMetrics()}
 	for _, r := range cfg.Rows() {
-		in.shown[r.Key] = r.Value
+		in.shown[r.Key], in.from[r.Key] = r.Value, r.Origin
 	}
 	return in
 }
@@ -177,7 +178,14 @@ func (in *Installation) Resources() app.Resources {
 		{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
 		{Name: app.ServerNATS, URL: in.shown["nats"]},
 		{Name: app.ServerPostgres, URL: in.shown["postgres"]},
+	}, Timeouts: [2]app.Timeout{
+		{Attempt: "download", Own: in.configuredFor("download_timeout", in.cfg.DownloadTimeout)},
+		{Attempt: "processing", Own: in.configuredFor("processing_timeout", in.cfg.ProcessingTimeout)},
 	}}
+}
+
+func (in *Installation) configuredFor(key string, d time.Duration) app.ConfiguredFor {
+	return app.ConfiguredFor{Key: key, Seconds: d.Seconds(), Origin: in.from[key]}
 }
 
 // unavailable is the error of a server that does not answer at its address.

@@ -76,6 +76,16 @@ func (in *Installation) Permits(ctx context.Context, named int) ([]eventstore.Ho
 	return s.Permits(ctx, named)
 }
 
+// setting reads a setting.
+func (in *Installation) setting(ctx context.Context, kind domain.HoldKind, name string) (domain.Setting, error) {
+	live, err := in.LiveState(ctx)
+	if err != nil {
+		return domain.Setting{}, err
+	}
+	at, err := live.Setting(ctx, kind, name)
+	return at.State, err
+}
+
 // Inspect implements app.LiveState.
 func (in *Installation) Inspect(ctx context.Context) (consistency.Live, error) {
 	s, err := in.LiveState(ctx)

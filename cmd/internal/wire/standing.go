@@ -8,7 +8,6 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
-	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -25,11 +24,10 @@ const maxOverdue = 1000
 func (in *Installation) Overdue(ctx context.Context) (int, error) {
 	var log eventstore.Log
 	var pool *pgxpool.Pool
-	var profiles *profile.Set
-	if err := openAll(ctx, into(&log, in.Log), into(&pool, in.Pool), into(&profiles, in.profileSet)); err != nil {
+	if err := openAll(ctx, into(&log, in.Log), into(&pool, in.Pool)); err != nil {
 		return 0, err
 	}
-	limits, err := in.fileLimits(profiles)
+	limits, err := in.fileLimits(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -191,8 +191,8 @@ func (x *Inspector) InspectSetting(ctx context.Context, a domain.Aggregate) (eve
 	version := x.root.SettingVersion(a)
 	return x.readStable(ctx, a, func(ctx context.Context, in *inspection) error {
 		also := []string{x.root.Name(version)}
-		if k := domain.HoldKind(kind); k == domain.HoldCollection || k == domain.HoldQueue {
-			also = append(also, x.root.Name(x.root.Hold(k, name)))
+		if value := x.root.SettingValue(domain.HoldKind(kind), name); value != "" {
+			also = append(also, x.root.Name(value))
 		}
 		if err := in.readNodes(ctx, also); err != nil {
 			return err

@@ -229,6 +229,11 @@ func (v *surveyor) settings(ctx context.Context) error {
 		kind, _, ok := strings.Cut(name, ":")
 		return ok && kind != "" && add(domain.Aggregate{Kind: domain.KindSetting, ID: name})
 	})
+	if stat, there := v.conn.Exists(ctx, v.root.Timeouts()); stat != nil {
+		add(domain.SettingAggregate(domain.SettingTimeouts, domain.TimeoutsFiles))
+	} else {
+		err = cmp.Or(err, there)
+	}
 	for _, kind := range []domain.HoldKind{domain.HoldCollection, domain.HoldQueue} {
 		err = cmp.Or(err, v.each(ctx, v.root.Name(v.root.Holds(kind)), func(name, _ string) bool {
 			return domain.CheckHoldName(kind, name) == nil && add(domain.SettingAggregate(kind, name))

@@ -375,6 +375,18 @@ var bugs = []Mutant{{
 	At: "cmd/internal/config redactURL", Do: []Op{Never("ContainsAny", "Host")},
 	Package: "cmd/internal/config", Test: "TestNoFaultShowsASecret",
 }, {
+	Name: "the installation's timeouts", Why: "a sweep from cron in another environment ends attempts that the service lets run", Was: true,
+	At: "cmd/internal/wire (*Installation).fileLimits", Do: []Op{Expr("s.Timeouts.Download(in.cfg.DownloadTimeout)", "in.cfg.DownloadTimeout")},
+	Package: e2e, Test: "TestTimeoutsOfTheInstallation",
+}, {
+	Name: "damaged timeouts are an error", Why: "a sweep falls back to its own configuration, and ends attempts that others let run",
+	At: "eventstore/zklive/internal/layout (Root).TimeoutsOf", Do: []Op{Never("damage")},
+	Package: e2e, Test: "TestTimeoutsOfTheInstallation",
+}, {
+	Name: "timeouts stop nothing", Why: "each change of a timeout refuses the claims under way",
+	At: "eventstore/zklive/internal/layout (Root).touchHolds", Do: []Op{Always("Stops")},
+	Package: "eventstore/zklive/internal/layout", Test: "TestOtherOperations",
+}, {
 	Name: "the digest of a stored file", Why: "bytes that have changed in the store are called stored",
 	At: "cmd/internal/audit CheckFile", Do: []Op{Never("SHA256", "read")},
 	Package: e2e, Test: "TestVerifyFindsDamagedObjects",

@@ -7,7 +7,7 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// settingState is the state of a hold or pause.
+// settingState is the state of a setting.
 type settingState struct {
 	domain.Setting
 	rowState
@@ -42,14 +42,18 @@ func (f *Fold) setting(r domain.Recorded) error {
 	d, ok := r.Data.(*domain.SettingChanged)
 	if !ok { // maintenance leaves what is set, by whom and why
 		if s.row.Status == "" {
-			s.row.Status, s.row.ChangedAt, s.row.ChangedBy = "open", r.Time.Time, string(r.Actor)
+			s.row.Status, s.row.ChangedAt, s.row.ChangedBy = next.Status(), r.Time.Time, string(r.Actor)
 		}
 		return nil
 	}
 	s.row.Status, s.row.Why, s.row.ChangedAt, s.row.ChangedBy = d.To, d.Why, r.Time.Time, string(r.Actor)
 	s.row.HeldBy, s.row.HeldWhen, s.row.HeldWhy = nil, nil, nil
-	if h := d.Hold; h != nil {
+	if h := next.Hold; h != nil {
 		s.row.HeldBy, s.row.HeldWhen, s.row.HeldWhy = &h.By, timeOrNull(h.When), &h.Why
+	}
+	s.row.DownloadSeconds, s.row.ProcessingSeconds = nil, nil
+	if t := next.Timeouts; t != nil {
+		s.row.DownloadSeconds, s.row.ProcessingSeconds = orNull(t.DownloadSeconds), orNull(t.ProcessingSeconds)
 	}
 	return nil
 }
@@ -59,6 +63,9 @@ func SettingOf(row pgdb.AccessionSetting) domain.Setting {
 	s := domain.Setting{Kind: domain.HoldKind(row.Kind), Name: row.Name, Version: row.Version}
 	if row.HeldBy != nil {
 		s.Hold = &domain.Hold{By: *row.HeldBy, When: timeOf(row.HeldWhen), Why: value(row.HeldWhy)}
+	}
+	if row.DownloadSeconds != nil || row.ProcessingSeconds != nil {
+		s.Timeouts = &domain.Timeouts{DownloadSeconds: value(row.DownloadSeconds), ProcessingSeconds: value(row.ProcessingSeconds)}
 	}
 	return s
 }

@@ -641,15 +641,15 @@ type AccessionRetry struct {
 	Uncounted bool `json:"uncounted"`
 }
 
-// One row per hold or pause that was ever set: how it stands now, and by whom.
+// One row per setting that was ever set: how it stands now, and by whom.
 type AccessionSetting struct {
-	// collection (its batches and jobs wait in held) or queue (nothing is claimed there).
+	// collection (its batches and jobs wait in held), queue (nothing is claimed there) or timeouts (how long attempts at files may take).
 	Kind string `json:"kind"`
-	// Name of the collection; for a queue ingest or a job state.
+	// Name of the collection; for a queue ingest or a job state; files for the timeouts.
 	Name string `json:"name"`
 	// Number of its last event, from 1.
 	Version int64 `json:"version"`
-	// held or open.
+	// held or open; of timeouts set or unset.
 	Status string `json:"status"`
 	// Who set the hold; null = it is lifted.
 	HeldBy *string `json:"held_by"`
@@ -663,6 +663,10 @@ type AccessionSetting struct {
 	ChangedAt time.Time `json:"changed_at"`
 	// Who changed it last.
 	ChangedBy string `json:"changed_by"`
+	// Of timeouts: how long a download may take; null = each process takes its own configuration.
+	DownloadSeconds *int64 `json:"download_seconds"`
+	// Of timeouts: how long processing may take; null = each process takes its own configuration.
+	ProcessingSeconds *int64 `json:"processing_seconds"`
 }
 
 // One row per file that was given up and waits for an operator: its attempts are used up.
@@ -1119,30 +1123,21 @@ type ReportManifestWarning struct {
 	Seq int64 `json:"seq"`
 }
 
-// One row per attempt under way, to be asked with a limit: those with seconds_running > your timeout are overdue. Timeouts are settings, which SQL does not know.
+// One row per attempt under way, to be asked with a limit: those with seconds_running > timeout_seconds are overdue.
 type ReportOverdueFile struct {
-	// The file's batch; empty = none.
-	BatchID string `json:"batch_id"`
-	// The file's job; empty = none.
-	JobID string `json:"job_id"`
-	// Its path within the source; for a file of a job its name.
-	Path string `json:"path"`
-	// The file.
-	RawFileHash string `json:"raw_file_hash"`
-	// Number of the file's last event.
-	Version int64 `json:"version"`
-	// DOWNLOADING or PROCESSING.
-	Status string `json:"status"`
-	// When the attempt began, by the log's clock.
-	StartedAt time.Time `json:"started_at"`
-	// How long it has taken so far. PostgreSQL's clock is compared with the log's: good for people, while the sweeper asks the log for the time.
-	SecondsRunning float64 `json:"seconds_running"`
-	// Which attempt it is, from 1.
-	Attempt int64 `json:"attempt"`
-	// Worker that makes it.
-	Worker string `json:"worker"`
-	// Bytes of the file, 0 = unknown.
-	Size int64 `json:"size"`
+	BatchID        string    `json:"batch_id"`
+	JobID          string    `json:"job_id"`
+	Path           string    `json:"path"`
+	RawFileHash    string    `json:"raw_file_hash"`
+	Version        int64     `json:"version"`
+	Status         string    `json:"status"`
+	StartedAt      time.Time `json:"started_at"`
+	SecondsRunning float64   `json:"seconds_running"`
+	Attempt        int64     `json:"attempt"`
+	Worker         string    `json:"worker"`
+	Size           int64     `json:"size"`
+	// How long such an attempt may take, the setting of the installation; a download of a job may take fetch.timeout of its profile, if that is longer. Null = it is not set, and each process takes its own configuration, which SQL does not know.
+	TimeoutSeconds interface{} `json:"timeout_seconds"`
 }
 
 // One row per failed attempt of a job or a file, with the name of what failed.

@@ -10,7 +10,7 @@ import (
 )
 
 const loadSettings = `-- name: LoadSettings :many
-select kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by from accession.setting where kind || ':' || name = any($1::text[])
+select kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by, download_seconds, processing_seconds from accession.setting where kind || ':' || name = any($1::text[])
 `
 
 func (q *Queries) LoadSettings(ctx context.Context, ids []string) ([]AccessionSetting, error) {
@@ -33,6 +33,8 @@ func (q *Queries) LoadSettings(ctx context.Context, ids []string) ([]AccessionSe
 			&i.Why,
 			&i.ChangedAt,
 			&i.ChangedBy,
+			&i.DownloadSeconds,
+			&i.ProcessingSeconds,
 		); err != nil {
 			return nil, err
 		}
@@ -46,15 +48,18 @@ func (q *Queries) LoadSettings(ctx context.Context, ids []string) ([]AccessionSe
 
 const upsertSettings = `-- name: UpsertSettings :exec
 insert into accession.setting (
-    kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by
+    kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by,
+    download_seconds, processing_seconds
 )
 select
-    r.kind, r.name, r.version, r.status, r.held_by, r.held_when, r.held_why, r.why, r.changed_at, r.changed_by
+    r.kind, r.name, r.version, r.status, r.held_by, r.held_when, r.held_why, r.why, r.changed_at, r.changed_by,
+    r.download_seconds, r.processing_seconds
 from json_populate_recordset(null::accession.setting, $1::json) r
 on conflict (kind, name) do update set
     version = excluded.version, status = excluded.status, held_by = excluded.held_by,
     held_when = excluded.held_when, held_why = excluded.held_why, why = excluded.why,
-    changed_at = excluded.changed_at, changed_by = excluded.changed_by
+    changed_at = excluded.changed_at, changed_by = excluded.changed_by,
+    download_seconds = excluded.download_seconds, processing_seconds = excluded.processing_seconds
 where setting.version < excluded.version
 `
 

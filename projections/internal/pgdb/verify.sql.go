@@ -31,7 +31,7 @@ func (q *Queries) AdoptStream(ctx context.Context, arg AdoptStreamParams) (int64
 }
 
 const allSettings = `-- name: AllSettings :many
-select kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by from accession.setting order by kind, name
+select kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by, download_seconds, processing_seconds from accession.setting order by kind, name
 `
 
 func (q *Queries) AllSettings(ctx context.Context) ([]AccessionSetting, error) {
@@ -54,6 +54,8 @@ func (q *Queries) AllSettings(ctx context.Context) ([]AccessionSetting, error) {
 			&i.Why,
 			&i.ChangedAt,
 			&i.ChangedBy,
+			&i.DownloadSeconds,
+			&i.ProcessingSeconds,
 		); err != nil {
 			return nil, err
 		}

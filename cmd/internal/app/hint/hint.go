@@ -76,6 +76,8 @@ var insteadOfState = map[domain.Kind]map[string]string{
 		string(domain.FileSkipped):           fileAgain,
 	},
 	domain.KindSetting: {
+		"set":             "`accession timeouts show` shows them",
+		"unset":           "`accession timeouts set --help` shows how",
 		"already on hold": "`accession collection ls` shows who set it and why",
 		"not on hold":     "`accession collection ls` shows what is set",
 		"already paused":  "`accession queue ls` shows who set it and why",

@@ -1,10 +1,14 @@
 package layout
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // errorKey is the class and code of a reason, as kept in a status node.
@@ -138,6 +142,28 @@ type Holder struct {
 type HostPermit struct {
 	Holder
 	Host string `json:"host"`
+}
+
+// HoldOf returns the hold in the data of its node. One that cannot be read counts as set by
+// [domain.ByUnknown] when its node was created.
+func HoldOf(data []byte, created time.Time) *domain.Hold {
+	var h domain.Hold
+	if json.Unmarshal(data, &h) != nil || h.By == "" {
+		h = domain.Hold{By: domain.ByUnknown, When: domain.At(created), Why: "the node of this hold cannot be read"}
+	}
+	return &h
+}
+
+// TimeoutsOf returns the timeouts in the data of their node. Damaged ones are an error: a
+// sweep that fell back to its own configuration would end attempts that others let run.
+func (r Root) TimeoutsOf(data []byte) (*domain.Timeouts, error) {
+	var t domain.Timeouts
+	damage := json.Unmarshal(data, &t)
+	if damage = cmp.Or(damage, t.Check()); damage != nil {
+		return nil, &eventstore.Error{Op: "read " + r.Timeouts(), Err: errors.Join(eventstore.ErrBroken, damage),
+			Hint: "the node's data is damaged; `accession verify --repair` writes it again from the log"}
+	}
+	return &t, nil
 }
 
 // Encode returns the data of a node. It panics for what is not plain data.

@@ -180,13 +180,16 @@ func (r Root) statesNodes(id domain.BatchID) []Node {
 // has jobs or not.
 var withStates = []domain.BatchState{domain.BatchProcessing, domain.BatchReporting, domain.BatchCompleted, domain.BatchFailed, domain.BatchUpdateReporting}
 
-// SettingNodes returns the nodes of a setting: its version, and its hold.
+// SettingNodes returns the nodes of a setting: its version, and its value.
 func (r Root) SettingNodes(s domain.Setting) (nodes []Node) {
 	if s.Version > 0 {
 		nodes = append(nodes, Node{Path: r.SettingVersion(s.Aggregate()), Value: s.Version})
 	}
 	if s.Hold != nil {
 		nodes = append(nodes, Node{Path: r.Hold(s.Kind, s.Name), Value: s.Hold})
+	}
+	if s.Timeouts != nil {
+		nodes = append(nodes, Node{Path: r.Timeouts(), Value: s.Timeouts})
 	}
 	return nodes
 }

@@ -73,10 +73,10 @@ func ParseObjectEntry(name string) (key domain.ObjectKey, id domain.JobID, ok bo
 	return key, id, ok && err == nil
 }
 
-// Documented returns the paths of the directories of every tree and of the numbers and
-// marks in /config and /ids, some of which are there only at times.
+// Documented returns the paths of the directories of every tree and of the numbers, marks
+// and values in /config and /ids, some of which are there only at times.
 func (r Root) Documented() []string {
-	return append(r.Dirs(), r.Epoch(), r.HighWater(), r.Shards(), r.Format(), r.Restoring(), r.RestoringLog(), r.IDs("bid"), r.IDs("jid"))
+	return append(r.Dirs(), r.Epoch(), r.HighWater(), r.Shards(), r.Format(), r.Timeouts(), r.Restoring(), r.RestoringLog(), r.IDs("bid"), r.IDs("jid"))
 }
 
 // Config returns the path of the directory of what holds for the whole tree.
@@ -215,6 +215,20 @@ func (r Root) Holds(k domain.HoldKind) string {
 
 // Hold returns the path of a hold or a pause.
 func (r Root) Hold(k domain.HoldKind, name string) string { return r.Holds(k) + "/" + name }
+
+// Timeouts returns the path of the timeouts of attempts at files, a domain.Timeouts.
+func (r Root) Timeouts() string { return r.At("/config/timeouts") }
+
+// SettingValue returns the path of the value of a setting, "" = its kind has none.
+func (r Root) SettingValue(k domain.HoldKind, name string) string {
+	switch {
+	case k.Stops():
+		return r.Hold(k, name)
+	case k == domain.SettingTimeouts && name == domain.TimeoutsFiles:
+		return r.Timeouts()
+	}
+	return ""
+}
 
 // SettingVersion returns the path of the version of a setting.
 func (r Root) SettingVersion(a domain.Aggregate) string { return r.Versions() + "/" + a.ID }

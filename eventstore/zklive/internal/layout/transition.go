@@ -214,8 +214,8 @@ func (r Root) objectEntries(ops *Ops, from, to *domain.Job, found map[string]boo
 	}
 }
 
-// setting changes a hold or a pause, and its version; it also writes /locks, whose
-// version shows whether any hold or pause has changed.
+// setting changes a setting and its version. A hold or a pause also writes /locks, whose
+// version shows whether any of them has changed.
 func (r Root) setting(ops *Ops, c eventstore.Change) {
 	from, to := r.SettingNodes(c.Setting.From), r.SettingNodes(c.Setting.To)
 	ops.change(from, to, r.Status(c), c.Token)
@@ -223,7 +223,7 @@ func (r Root) setting(ops *Ops, c eventstore.Change) {
 }
 
 func (r Root) touchHolds(ops *Ops, c eventstore.Change) {
-	if c.Setting != nil && c.Setting.To.Kind != domain.HoldAudit { // an audit stops nothing
+	if c.Setting != nil && c.Setting.To.Kind.Stops() {
 		ops.Set(r.Locks(), nil, Any, eventstore.ErrConflict)
 	}
 }

@@ -252,6 +252,9 @@ func TestOtherOperations(t *testing.T) {
 	t.Parallel()
 	held := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 1, Hold: &domain.Hold{By: "ann"}}
 	lifted := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 2}
+	timed := func(version, seconds int64) domain.Setting {
+		return domain.Setting{Kind: domain.SettingTimeouts, Name: domain.TimeoutsFiles, Version: version, Timeouts: &domain.Timeouts{DownloadSeconds: seconds}}
+	}
 	setting := func(from, to domain.Setting) eventstore.Change {
 		return eventstore.Change{Setting: &eventstore.Transition[domain.Setting]{From: from, To: to}, Token: token}
 	}
@@ -290,6 +293,12 @@ func TestOtherOperations(t *testing.T) {
 			delete /locks/collections/maps
 			set /config/versions/collection:maps @7
 			set /locks`, nil},
+		"first timeouts": {one(setting(domain.Setting{}, timed(1, 60)), layout.Facts{}), `
+			create /config/versions/timeouts:files
+			create /config/timeouts`, nil},
+		"other timeouts": {one(setting(timed(1, 60), timed(2, 90)), layout.Facts{}), `
+			set /config/versions/timeouts:files @7
+			set /config/timeouts`, nil},
 		"audit": {one(setting(domain.Setting{}, domain.Setting{Kind: domain.HoldAudit, Name: "a", Version: 1}), layout.Facts{}), `
 			create /config/versions/audit:a`, nil},
 		"claim of a job": {root.ClaimJob(claim, loaded, batchToken, holds), `

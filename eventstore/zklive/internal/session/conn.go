@@ -117,6 +117,18 @@ func (c *Conn) Get(ctx context.Context, path string) (View, error) {
 	return ask(ctx, func() (v View, err error) { v.Data, v.Stat, err = c.conn.Get(path); return v, err })
 }
 
+// Find is like Get for a node that need not exist: nil = it does not, or there is an error.
+func (c *Conn) Find(ctx context.Context, path string) (*View, error) {
+	n, err := c.Get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &n, nil
+}
+
 // Children returns a node's children and its own stat.
 func (c *Conn) Children(ctx context.Context, path string) (View, error) {
 	return ask(ctx, func() (v View, err error) { v.Names, v.Stat, err = c.conn.Children(path); return v, err })

@@ -1,0 +1,80 @@
+package app
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// What says how long an attempt may take.
+const (
+	SourceInstallation  = "installation"
+	SourceConfiguration = "configuration" // of this process: the installation has none
+)
+
+// Timeout is how long attempts of a kind may take before a sweep ends them.
+type Timeout struct {
+	Attempt string        `json:"attempt"` // download or processing
+	Seconds float64       `json:"seconds"`
+	Source  string        `json:"source"`
+	Own     ConfiguredFor `json:"configuration"` // of this process
+}
+
+// ConfiguredFor is a duration of this process's configuration.
+type ConfiguredFor struct {
+	Key     string  `json:"key"`
+	Seconds float64 `json:"seconds"`
+	Origin  string  `json:"origin"` // default, file …, environment …, flag
+}
+
+// Timeouts are how long attempts at files may take.
+type Timeouts struct {
+	Version  int64     `json:"version"` // of the installation's setting, 0 = it was never set
+	Timeouts []Timeout `json:"timeouts"`
+}
+
+// Timeouts shows how long attempts at files may take, and what says so.
+func (a *App) Timeouts(ctx context.Context) (t Timeouts, err error) {
+	defer explained(&err, "show the timeouts")
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return t, err
+	}
+	at, err := handler.Live.Setting(ctx, domain.SettingTimeouts, domain.TimeoutsFiles)
+	if err != nil {
+		return t, err
+	}
+	s := at.State
+	t.Version = s.Version
+	for i, of := range []func(own time.Duration) time.Duration{s.Timeouts.Download, s.Timeouts.Processing} {
+		one := a.Open.Timeouts[i]
+		one.Seconds, one.Source = one.Own.Seconds, SourceConfiguration
+		if set := of(0); set > 0 {
+			one.Seconds, one.Source = set.Seconds(), SourceInstallation
+		}
+		t.Timeouts = append(t.Timeouts, one)
+	}
+	return t, nil
+}
+
+// SetTimeouts sets, for every process of the installation, how long attempts at files
+// may take; what t does not name stays as it is.
+func (a *App) SetTimeouts(ctx context.Context, t domain.Timeouts, why string) (c Changed, err error) {
+	defer explained(&err, "set the timeouts")
+	if _, err := required("a change of timeouts", codeRequested, why); err != nil {
+		return c, err
+	}
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return c, err
+	}
+	res, err := handler.Timeouts(ctx, t, strings.TrimSpace(why), a.meta())
+	if err != nil {
+		return c, err
+	}
+	c = Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, From: res.Before.Timeouts.String(), State: res.State.Timeouts.String(), DryRun: a.DryRun}
+	c.add("every sweep uses them from its next pass on, also for attempts that are under way")
+	return c, nil
+}

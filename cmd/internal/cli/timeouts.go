@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/domain"
+)
+
+func (p *program) timeouts() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "timeouts",
+		Short: "Show and set how long attempts at files may take",
+		Long: `A sweep ends attempts at files that take longer than a timeout. The timeouts belong to
+the installation: every sweep uses them, whatever its own configuration says. Until they
+are set each process uses download_timeout and processing_timeout of its configuration.`,
+		Example: "  accession timeouts show\n  accession timeouts set download=6h --reason \"large films\"",
+	}, p.timeoutsShow(), p.timeoutsSet())
+}
+
+func (p *program) timeoutsShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show",
+		Short: "Show the timeouts and what says so",
+		Long: `Show how long a download and the processing of a file may take. The source is the
+installation, or the configuration of this process where the installation has none. A
+download of a job may take fetch.timeout of its profile, if that is longer.`,
+		Example: "  accession timeouts show\n  accession timeouts show -o json",
+		Args:    cobra.NoArgs,
+		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Timeouts, error) {
+			return a.Timeouts(ctx)
+		}, func(w io.Writer, t app.Timeouts) {
+			render.Rows(w, "no timeouts", render.Row{"attempt", "may take", "source", "configuration of this process"}, t.Timeouts, func(one app.Timeout) render.Row {
+				source := one.Source
+				if source == app.SourceInstallation {
+					source += fmt.Sprintf(", version %d", t.Version)
+				}
+				own := fmt.Sprintf("%s %s (%s)", one.Own.Key, seconds(one.Own.Seconds), one.Own.Origin)
+				return render.Row{one.Attempt, seconds(one.Seconds), source, export.Line(own)}
+			})
+		}),
+	}
+}
+
+func seconds(s float64) string { return render.Duration(time.Duration(s * float64(time.Second))) }
+
+func (p *program) timeoutsSet() *cobra.Command {
+	var why string
+	dryRun := false
+	c := &cobra.Command{
+		Use:   "set download=DURATION processing=DURATION",
+		Short: "Set the timeouts of the installation",
+		Long: `Set how long attempts at files may take, for every process of the installation: whole
+seconds, from 1s to 168h. What is not named stays as it is. Every sweep uses the new
+timeouts from its next pass on, also for attempts that are under way.`,
+		Example: "  accession timeouts set download=6h processing=24h --reason \"large films\" --dry-run\n" +
+			"  accession timeouts set processing=24h --reason \"slow store\"",
+		Args: func(_ *cobra.Command, args []string) error {
+			_, err := parseTimeouts(args)
+			return err
+		},
+		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (app.Changed, error) {
+			t, err := parseTimeouts(args)
+			if err != nil {
+				return app.Changed{}, err
+			}
+			a.DryRun = dryRun
+			return a.SetTimeouts(ctx, t, why)
+		}, func(w io.Writer, c app.Changed) {
+			fmt.Fprintln(w, changeLine("timeouts", c))
+			for _, e := range c.Effects {
+				fmt.Fprintf(w, "  %s\n", export.Line(e))
+			}
+		}),
+	}
+	c.Flags().StringVar(&why, "reason", "", "record this `TEXT` as the reason (required)")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would happen, and change nothing")
+	return c
+}
+
+// parseTimeouts returns the timeouts that the arguments name.
+func parseTimeouts(args []string) (t domain.Timeouts, err error) {
+	const remedy = "write download=DURATION, processing=DURATION or both, such as download=6h"
+	if len(args) == 0 {
+		return t, fmt.Errorf("no timeout is named; %s", remedy)
+	}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		into := map[string]*int64{"download": &t.DownloadSeconds, "processing": &t.ProcessingSeconds}[name]
+		if into == nil {
+			return t, fmt.Errorf("%q is no timeout; %s", arg, remedy)
+		}
+		if *into != 0 {
+			return t, fmt.Errorf("%q: %s is named twice; %s", arg, name, remedy)
+		}
+		d, err := time.ParseDuration(value)
+		if err != nil || d%time.Second != 0 || d < time.Second || d > domain.MaxTimeout {
+			return t, fmt.Errorf("%q is no timeout; write whole seconds with a unit, from 1s to 168h, such as %s=6h", arg, name)
+		}
+		*into = int64(d / time.Second)
+	}
+	return t, nil
+}
