@@ -167,7 +167,7 @@ var commits = []Mutant{{
 	Package: e2e, Test: "TestLoweredIDs",
 }, {
 	Name: "the hold that cannot be read and stops every claim", Why: "another program's node stops the installation", Was: true,
-	At: "eventstore/zklive (*reader).hold", Do: []Op{Before(`return nil, errors.New("the hold cannot be read")`, "ByUnknown")},
+	At: "eventstore/zklive (*reader).hold", Do: []Op{Before(`if layout.HoldOf(n.Data, time.Time{}).By == domain.ByUnknown { return nil, errors.New("the hold cannot be read") }`, "HoldOf")},
 	Package: zklive, Test: "TestUnreadableHold",
 }, {
 	Name: "the restore of the log that leaves a lost tree empty", Why: "the tree's own restore refuses it, and its ids begin anew",
