@@ -36,6 +36,7 @@ func troubled(t testing.TB) string {
 	mux.HandleFunc("/mixed.checkm", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `#%%checkm_0.7
 #%%profile | http://uc3.cdlib.org/registry/ingest/manifest/mrt-single-file-batch-manifest
+#%%colour | blue
 %[1]s/good.txt | | | | | one.txt | | | | one
 %[1]s/missing.txt | | | | | two.txt | | | | two
 gopher://example.org/3 | | | | | three.txt | | | | three
@@ -44,6 +45,9 @@ gopher://example.org/3 | | | | | three.txt | | | | three
 %[1]s/good.txt | | | 5 | | six.txt | | | | six
 #%%eof
 `, base)
+	})
+	mux.HandleFunc("/coloured.checkm", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, manifestOf+"#%%colour | blue\n%[2]s/good.txt | | | | | one.txt\n#%%eof\n", "mrt-ingest-manifest", base)
 	})
 	base = webServer(t, mux)
 	return base
@@ -91,6 +95,7 @@ func TestBadDepositsAreReported(t *testing.T) {
 	add("hanging server", app.Deposit{Payload: base + "/hangs"}, expect{"failed", "timeout", "/hangs", false})
 	add("server that stops in the middle", app.Deposit{Payload: base + "/stops"}, expect{"failed", "timeout", "/stops", false})
 	add("redirect to a metadata service", app.Deposit{Payload: base + "/inside"}, expect{"failed", "address_refused", "", false})
+	add("an unknown line", app.Deposit{Payload: base + "/coloured.checkm", Type: domain.TypeObjectManifest}, expect{"completed", "", "", false})
 	add("good", app.Deposit{Payload: base + "/good.txt", Digest: "md5:d7f986677d9f563bd1794b09d82206a3"}, expect{"completed", "", "", false})
 
 	in.serveInProcess()
@@ -129,6 +134,22 @@ func TestBadDepositsAreReported(t *testing.T) {
 	}
 	in.reported(mixed, mails[0])
 	in.agree()
+	in.warned(mixed, "", mails[0], "line 3: #%colour is not known")
+	coloured := ids["an unknown line"]
+	in.warned(coloured, string(in.rest(coloured).Jobs[0].ID), in.mails(coloured)[0], "line 3: #%colour is not known")
+}
+
+// warned checks that a manifest, the batch's or that of a job, has one warning, and that
+// the report and the tables show it.
+func (in *installation) warned(id domain.BatchID, job, mail, begins string) {
+	in.t.Helper()
+	if !strings.Contains(mail, begins) {
+		in.t.Errorf("the report of %s has no warning %q:\n%s", id, begins, mail)
+	}
+	const warnings = "select count(*) from report.manifest_warning where batch_id = $1"
+	if all, these := in.count(warnings, id), in.count(warnings+" and job_id = $2 and number = 1 and starts_with(warning, $3)", id, job, begins); all != 1 || these != 1 {
+		in.t.Errorf("%s has %d warnings in SQL, and %d begin with %q", id, all, these, begins)
+	}
 }
 
 // mixed checks the batch in which every row has another fate: it adds up by name.
