@@ -136,7 +136,7 @@ func TestBadDepositsAreReported(t *testing.T) {
 	in.agree()
 	in.warned(mixed, "", mails[0], "line 3: #%colour is not known")
 	coloured := ids["an unknown line"]
-	in.warned(coloured, string(in.rest(coloured).Jobs[0].ID), in.mails(coloured)[0], "line 3: #%colour is not known")
+	in.warned(coloured, in.rest(coloured).Jobs[0].ID, in.mails(coloured)[0], "line 3: #%colour is not known")
 }
 
 // warned checks that a manifest, the batch's or that of a job, has one warning, and that
