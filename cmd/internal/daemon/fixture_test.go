@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"gocloud.dev/blob"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
@@ -29,6 +30,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	blob.DefaultURLMux().RegisterBucket("bad", &allBad)
 	// The template database's pool lives as long as the test binary.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/jackc/pgx/v5/pgxpool.(*Pool).backgroundHealthCheck"))
 }

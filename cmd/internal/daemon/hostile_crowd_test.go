@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -224,16 +225,26 @@ func (w *badWriter) Close() error {
 	return w.ctx.Err()
 }
 
+// badStores are the stores of all tests, by host: their scheme is registered once, because
+// tests that run in parallel read what is registered.
+type badStores struct{ byHost sync.Map }
+
+var allBad badStores
+
 // OpenBucketURL implements blob.BucketURLOpener.
-func (b badStore) OpenBucketURL(context.Context, *url.URL) (*blob.Bucket, error) {
-	return blob.NewBucket(b), nil
+func (s *badStores) OpenBucketURL(_ context.Context, u *url.URL) (*blob.Bucket, error) {
+	b, ok := s.byHost.Load(u.Host)
+	if !ok {
+		return nil, fmt.Errorf("there is no store %s", u)
+	}
+	return blob.NewBucket(b.(badStore)), nil
 }
 
 // store returns where an object store is that behaves in one of the ways.
-func (h *hostile) store(bad *web, how string) string {
-	scheme := "bad" + bad.URL[strings.LastIndexByte(bad.URL, ':')+1:] + how // the port is the test's own
-	blob.DefaultURLMux().RegisterBucket(scheme, badStore{hostile: h, how: how, has: &sync.Map{}})
-	return scheme + "://store"
+func (h *hostile) store(how string) string {
+	host := strings.ToLower(rand.Text())
+	allBad.byHost.Store(host, badStore{hostile: h, how: how, has: &sync.Map{}})
+	return "bad://" + host
 }
 
 // committing reports writes to the live state.
@@ -296,13 +307,13 @@ var stages = []struct {
 	{"store", domain.DaemonJobProcessing, domain.TypeFile, func(w *fixture, bad *web, h *hostile, how string) {
 		bad.serve("/bad", "bad")
 		p := w.set["rocks"]
-		p.Storage = h.store(bad, how)
+		p.Storage = h.store(how)
 		w.set["rocks"] = p
 	}},
 	{"record", domain.DaemonJobRecording, domain.TypeFile, func(w *fixture, bad *web, h *hostile, _ string) {
 		bad.serve("/bad", "bad")
 		p := w.set["rocks"]
-		p.Storage = h.store(bad, tires)
+		p.Storage = h.store(tires)
 		w.set["rocks"] = p
 	}},
 	{"callback", domain.DaemonJobNotify, domain.TypeFile, func(w *fixture, bad *web, h *hostile, how string) {
@@ -374,7 +385,7 @@ func TestStoreThatHangsIsLeft(t *testing.T) {
 			h := hostile{began: make(stepSignal, 1)}
 			w.web.serve("/f.txt", "f")
 			p := w.set[tides]
-			p.Storage = h.store(w.web, how)
+			p.Storage = h.store(how)
 			w.set[tides] = p
 			in, by := domain.JobProcessing, domain.DaemonJobProcessing
 			if how == tires {
@@ -407,7 +418,7 @@ func TestStoreOfManifestsThatHangsIsLeft(t *testing.T) {
 			t.Parallel()
 			h := hostile{}
 			w := newFixture(t, inNotebook, func(w *fixture) {
-				objects, err := store.Open(t.Context(), h.store(w.web, how))
+				objects, err := store.Open(t.Context(), h.store(how))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -460,7 +471,7 @@ func TestStoreOfReportsThatHangsIsLeft(t *testing.T) {
 			id := w.submit(domain.TypeBatchManifest, "/bad.checkm")
 			w.turn(domain.DaemonBatchPending)
 			h, good := hostile{}, w.cfg
-			bad, err := store.Open(t.Context(), h.store(w.web, how))
+			bad, err := store.Open(t.Context(), h.store(how))
 			if err != nil {
 				t.Fatal(err)
 			}
