@@ -152,7 +152,7 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 // Shows: P8
 func TestDepositsWaitForHeap(t *testing.T) {
 	t.Parallel()
-	const jobs = 50
+	const jobs = 30 // while they are made they take less than a quarter of the heap
 	in := newForProcesses(t, "attempts: 3", "zookeeper_heap=1 MiB", "listen_ops=127.0.0.1:0")
 	f := newFiles(t, jobs, -1)
 	s := in.serve()
