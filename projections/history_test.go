@@ -42,7 +42,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 		files: map[domain.FileHash]domain.File{}, ofBatch: map[domain.BatchID][]domain.JobID{}, nextBID: 1, nextJID: 1, maxRows: 6, collection: "maps"}
 }
 
-// history gives a world with n events or a few more; the second and the third set
+// history fills a world with n events or a few more; the second and the third set
 // the timeouts.
 func history(t testing.TB, seed uint64, n int) *world {
 	w := newWorld(t, seed)

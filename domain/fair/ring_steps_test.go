@@ -172,7 +172,7 @@ func (s *steps) park(t failing) {
 	s.apply(t, d)
 }
 
-// read gives the ring the deposits that it asks for.
+// read hands the ring the deposits that it asks for.
 func (s *steps) read(d fair.Decision) {
 	var all []fair.Deposit
 	for _, line := range s.in("waiting") {
