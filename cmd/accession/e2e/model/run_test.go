@@ -212,7 +212,7 @@ func (r *run) claimBatch() {
 func (r *run) claimJob() {
 	n, p := r.process()
 	j, ok := anyOf(r, "job", r.want.Jobs)
-	if !ok {
+	if !ok || j.Cleaned { // no worker claims what has left its queue
 		return
 	}
 	c, err := again(func() (*eventstore.Claim, error) {
