@@ -66,7 +66,7 @@ build: ## build bin/accession, static, without cgo
 
 # Tests that the race detector would make fail or take minutes; each of their files
 # says why. A new one is named here.
-WITHOUT_RACE := TestLost|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestFaults|TestEveryCrashPoint|TestMemoryDoesNot|TestJobsLeaveNothing|TestLongReportsAre
+WITHOUT_RACE := TestLost|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestFaults|TestEveryCrashPoint|TestMemoryDoesNot|TestJobsLeaveNothing|TestLongReportsAre|TestOlderCopiesUnderLoad
 
 test: setup-test ## everything that must hold, against real servers, with the race detector
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
