@@ -41,7 +41,7 @@ WITH_STACK := deploy/ci/with-stack.sh
 
 # Packages whose tests ask for ZooKeeper, NATS or PostgreSQL. All others are unit
 # tests; one that is missing here fails in `make unit` and says what it wants.
-NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession/e2e(/model)?|internal/testkit/history|cmd/internal/(app|cli|daemon|record|stack|sweep|wire))$$
+NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession/e2e(/model)?|internal/testkit/history|cmd/internal/(answer|app|cli|daemon|record|stack|sweep|wire))$$
 
 ##@ Start here
 .PHONY: help setup demo build
@@ -54,7 +54,7 @@ help: ## list the targets (this text)
 setup: ## install what the demo needs: headless Java, ZooKeeper's jar, PostgreSQL
 	@deploy/setup/install.sh
 
-demo: setup build ## a deposit walks all the way through, on private servers
+demo: setup build ## a deposit walks all the way through, and two depositors are served in turn, on private servers
 	@$(BIN) demo
 
 build: ## build bin/accession, static, without cgo
@@ -66,12 +66,12 @@ build: ## build bin/accession, static, without cgo
 
 # Tests that the race detector would make fail or take minutes; each of their files
 # says why. A new one is named here.
-WITHOUT_RACE := TestLost|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestFaults|TestEveryCrashPoint|TestMemoryDoesNot|TestJobsLeaveNothing|TestLongReportsAre|TestOlderCopiesUnderLoad
+WITHOUT_RACE := TestLost|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestFaults|TestEveryCrashPoint|TestMemoryDoesNot|TestJobsLeaveNothing|TestLongReportsAre|TestOlderCopiesUnderLoad|TestLongListNeeds
 
 test: setup-test ## everything that must hold, against real servers, with the race detector
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
 	@go build -o bin/testreport ./internal/repocheck/testreport
-	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/export ./eventstore/zklive ./projections | bin/testreport
+	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/answer ./cmd/internal/export ./eventstore/zklive ./projections | bin/testreport
 	@$(WITH_STACK) $(GOTEST) -vet=off -race -json ./... | bin/testreport
 
 setup-test:
@@ -85,7 +85,7 @@ lint: $(GOLANGCI) ## golangci-lint, as .golangci.yaml says
 
 vet: ## go vet, also of what only `make soak` runs
 	@go vet ./...
-	@go vet -tags soak ./cmd/accession/... ./internal/testkit/powercut
+	@go vet -tags soak ./cmd/accession/... ./internal/testkit/...
 
 fmt: $(GOLANGCI) ## format all Go files
 	@$(GOLANGCI) fmt ./...

@@ -76,12 +76,13 @@ const (
 	TypeBatchManifest          SubmissionType = "batch_manifest"
 	TypeContainerBatchManifest SubmissionType = "container_batch_manifest"
 	TypeFileBatchManifest      SubmissionType = "file_batch_manifest"
+	TypeMetadata               SubmissionType = "metadata" // an XML file with many records
 )
 
 // SubmissionTypes lists every type.
 var SubmissionTypes = []SubmissionType{
 	TypeFile, TypeContainer, TypeObjectManifest,
-	TypeBatchManifest, TypeContainerBatchManifest, TypeFileBatchManifest,
+	TypeBatchManifest, TypeContainerBatchManifest, TypeFileBatchManifest, TypeMetadata,
 }
 
 // Batch reports whether each row of the payload becomes a job of its own.
@@ -97,7 +98,7 @@ func (t SubmissionType) PayloadType() SubmissionType {
 		return TypeObjectManifest
 	case TypeContainerBatchManifest:
 		return TypeContainer
-	case TypeFileBatchManifest:
+	case TypeFileBatchManifest, TypeMetadata:
 		return TypeFile
 	default:
 		return t
@@ -142,6 +143,16 @@ type Listing struct {
 	ManifestSHA256 string `json:"manifest_sha256,omitempty"`
 }
 
+// RecordList counts the records of a metadata deposit, and names the list that has the
+// result of each.
+type RecordList struct {
+	Success int    `json:"success"`
+	Warning int    `json:"warning"`
+	Failure int    `json:"failure"`
+	URL     string `json:"url"`
+	SHA256  string `json:"sha256"`
+}
+
 // Batch is the state of a batch: what ZooKeeper holds, what folding its events
 // gives, and what SQL shows.
 type Batch struct {
@@ -153,6 +164,7 @@ type Batch struct {
 	NextRow    int // rows that have their job; kept in ZooKeeper only
 	Report     *Report
 	Reason     *Reason // a manifest error (kept until the batch is reported), or why it waits
+	Ticket     *Ticket // in a deposit queue, nil = none
 	Modified   Time
 	CommandID  string // the command that wrote Version
 }
@@ -161,6 +173,11 @@ type Batch struct {
 // B14), whose jobs go without events, and not by B11 or B12.
 func (b Batch) Cleaned() bool {
 	return b.State == BatchDeleted && b.Reason != nil && b.Reason.Code == CodeCleaned
+}
+
+// Parked reports whether an operator took the batch out of its deposit queue.
+func (b Batch) Parked() bool {
+	return b.State == BatchHeld && b.Reason != nil && b.Reason.Code == CodeParked
 }
 
 // AllJobsExist reports whether every listed row has its job.

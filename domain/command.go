@@ -8,15 +8,33 @@ type JobCommand interface{ jobCommand() string }
 
 // Commands for batches.
 type (
-	// SubmitBatch makes the batch (B1).
-	SubmitBatch struct{ Submission Submission }
-	// HoldBatch parks a pending batch whose collection is on hold (B2).
+	// SubmitBatch makes the batch (B1). A synchronous one waits in no deposit queue.
+	SubmitBatch struct {
+		Submission  Submission
+		Synchronous bool
+	}
+	// GrabBatch takes the batch out of its deposit queue, so that it runs.
+	GrabBatch struct {
+		Ticket    Ticket // with the turn
+		Ring      RingPosition
+		Rule      string
+		Processor string
+	}
+	// HoldBatch holds a pending batch whose collection is on hold (B2).
 	HoldBatch struct{ Reason Reason }
+	// ParkBatch takes a waiting batch out of its deposit queue until it is released (B2).
+	ParkBatch struct {
+		Reason Reason
+		Ring   RingPosition
+	}
+	// FreeBatch ends that a batch counts as running; it goes on outside its deposit queue.
+	FreeBatch struct{ Reason Reason }
 	// ListBatch settles the number of jobs and reserves their ids. Warnings say what of
 	// the manifest was not taken as it is written.
 	ListBatch struct {
 		Listing  Listing
 		Warnings []string
+		Records  *RecordList // of a metadata deposit
 	}
 	// StartBatch ends the making of jobs (B3); Problem is a manifest error. Mailed is the
 	// delivery of the mail about it, nil = none was sent.
@@ -26,6 +44,8 @@ type (
 	}
 	// ReleaseBatch lets a held batch go on (B4).
 	ReleaseBatch struct{ Reason *Reason }
+	// UnparkBatch lets a parked batch wait again, at the front of its user (B4).
+	UnparkBatch struct{ Reason Reason }
 	// BeginReport moves on a batch without processing jobs (B5).
 	BeginReport struct{}
 	// FinishReport ends a report (B6, B7, B9, B10). Mailed is the delivery of the mail about
@@ -124,10 +144,14 @@ type (
 )
 
 func (SubmitBatch) batchCommand() string   { return "submit" }
+func (GrabBatch) batchCommand() string     { return "grab" }
 func (HoldBatch) batchCommand() string     { return "hold" }
+func (ParkBatch) batchCommand() string     { return "park" }
+func (FreeBatch) batchCommand() string     { return "free" }
 func (ListBatch) batchCommand() string     { return "list" }
 func (StartBatch) batchCommand() string    { return "start" }
 func (ReleaseBatch) batchCommand() string  { return "release" }
+func (UnparkBatch) batchCommand() string   { return "unpark" }
 func (BeginReport) batchCommand() string   { return "begin report" }
 func (FinishReport) batchCommand() string  { return "finish report" }
 func (RequestUpdate) batchCommand() string { return "update-report" }

@@ -1,6 +1,10 @@
 package domain
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/accession-ingest/accession/domain/fair"
+)
 
 // Facts are what a decision must know besides its aggregate. They
 // were read before the decision; those that a decision relied on are named in
@@ -18,6 +22,12 @@ type Facts struct {
 	// Open are the jobs in batch-processing, Locked those of the batch's jobs that
 	// are locked (for the deletion of a batch).
 	Open, Locked []JobID
+	// Ticket is that of a deposit queue for a batch which is submitted or
+	// released; nil = the queue is not used, and the batch may be claimed at once.
+	Ticket *Ticket
+	// Pool is that of synchronous deposits, for a batch which is to be one; nil = the
+	// live state has none.
+	Pool *fair.Pool
 }
 
 // Require lists what must still be true when a decision is written. The event
@@ -72,17 +82,23 @@ func singleEvent(a Aggregate, version int64, t EventType, data EventData, requir
 
 // Needs are the facts that a command's decision reads.
 type Needs struct {
-	Holds bool // Facts.CollectionHold
-	Batch bool // Facts.Batch
-	Count bool // Facts.Processing, Failed, Completed
-	Jobs  bool // Facts.Open, Locked
+	Holds  bool // Facts.CollectionHold
+	Batch  bool // Facts.Batch
+	Count  bool // Facts.Processing, Failed, Completed
+	Jobs   bool // Facts.Open, Locked
+	Ticket bool // Facts.Ticket
+	Pool   bool // Facts.Pool
 }
 
 // BatchNeeds returns which facts to read before deciding cmd.
 func BatchNeeds(cmd BatchCommand) Needs {
-	switch cmd.(type) {
-	case HoldBatch, ListBatch, ReleaseBatch:
+	switch c := cmd.(type) {
+	case HoldBatch, ListBatch:
 		return Needs{Holds: true}
+	case SubmitBatch:
+		return Needs{Ticket: !c.Synchronous, Pool: c.Synchronous, Holds: c.Synchronous}
+	case ReleaseBatch, UnparkBatch:
+		return Needs{Holds: true, Ticket: true}
 	case BeginReport, FinishReport, RequestUpdate, CleanBatch:
 		return Needs{Count: true}
 	case DeleteBatch:

@@ -3,6 +3,8 @@ package domain
 import (
 	"fmt"
 	"slices"
+
+	"github.com/accession-ingest/accession/domain/fair"
 )
 
 // DecideBatch returns the decision that cmd leads to in state b. If the rules do not
@@ -14,11 +16,17 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		if b.State != BatchNone {
 			return d.refuse(CodeIllegal, "")
 		}
-		d.b.Submission = c.Submission
-		return d.transition(EventBatchSubmitted, Require{}, func(m BatchMove) EventData {
-			return &BatchSubmitted{BatchMove: m, Submission: c.Submission}
-		}, nil)
+		return d.submit(c, f)
+	case GrabBatch:
+		return d.grab(c)
+	case ParkBatch:
+		return d.park(c)
+	case FreeBatch:
+		return d.free(c)
 	case HoldBatch:
+		if b.Waits() {
+			return d.refuseWaiting()
+		}
 		if b.State == BatchPending && (f.CollectionHold == nil || b.Listing != nil) {
 			return d.refuse(CodeNotOnHold, "the collection is not on hold, or jobs were already made")
 		}
@@ -26,6 +34,9 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 	case ListBatch:
 		return d.list(c, f)
 	case StartBatch:
+		if b.Waits() {
+			return d.refuseWaiting()
+		}
 		if b.State == BatchPending && c.Problem == nil && !b.AllJobsExist() {
 			return d.refuse(CodeJobsMissing, "not all of the batch's jobs exist yet")
 		}
@@ -35,13 +46,9 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		dec, err := d.moveOnly(EventBatchStarted, Require{}, c.Problem)
 		return d.withDelivery(dec, c.Mailed), err
 	case ReleaseBatch:
-		if b.State != BatchHeld {
-			return d.refuse(CodeIllegal, "")
-		}
-		if f.CollectionHold != nil {
-			return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; lift that hold first")
-		}
-		return d.moveOnly(EventBatchReleased, Require{Holds: true}, c.Reason)
+		return d.release(c.Reason, f, false)
+	case UnparkBatch:
+		return d.release(&c.Reason, f, true)
 	case BeginReport:
 		if b.State == BatchProcessing && f.Processing > 0 {
 			return d.refuse(CodeJobsProcessing, "jobs of the batch are still being processed")
@@ -86,10 +93,110 @@ func (d batchDecider) move(from, to BatchState, why *Reason) BatchMove {
 	return BatchMove{From: from, To: to, Reason: why, Collection: d.collection, Profile: d.b.Submission.ProfileName}
 }
 
+// submit decides that the batch is made. A synchronous one has its place in the pool at once.
+func (d batchDecider) submit(c SubmitBatch, f Facts) (Decision, error) {
+	if d.b.State != BatchNone {
+		return d.refuse(CodeIllegal, "")
+	}
+	d.b.Submission = c.Submission
+	if c.Synchronous {
+		user := c.Submission.Submitter
+		if err := RefuseSynchronous(d.b.ID, f.Pool, user); err != nil {
+			return Decision{}, err
+		}
+		f.Ticket = &Ticket{Queue: f.Pool.Queue, User: user, Synchronous: true}
+	}
+	return d.transition(EventBatchSubmitted, Require{Holds: c.Synchronous}, func(m BatchMove) EventData {
+		m.Ticket = f.Ticket
+		return &BatchSubmitted{BatchMove: m, Submission: c.Submission}
+	}, nil)
+}
+
+// RefuseSynchronous returns the *[Refused] of a synchronous deposit of a user, nil = it is taken.
+func RefuseSynchronous(id BatchID, p *fair.Pool, user string) error {
+	r := &Refused{Aggregate: id.Aggregate(), Command: "submit", Code: CodeNotServed}
+	if p == nil {
+		r.Message = "no synchronous deposit is taken before the format of the installation is raised"
+		return r
+	}
+	if r.Message = p.Refusal(user); r.Message == "" {
+		return nil
+	}
+	if p.Why(user) == fair.ObstaclePool {
+		r.Code = CodePoolFull
+	}
+	return r
+}
+
+// grab decides that the batch leaves its deposit queue for its first claim.
+func (d batchDecider) grab(c GrabBatch) (Decision, error) {
+	if !d.b.Waits() {
+		return d.refuse(CodeNotWaiting, "it does not wait in a deposit queue")
+	}
+	if c.Ticket.Queue != d.b.Ticket.Queue || c.Ticket.User != d.b.Ticket.User || c.Ticket.Turn < 1 || c.Ticket.Turn != c.Ring.Turn {
+		return d.refuse(CodeNotWaiting, "it does not wait there")
+	}
+	m := d.move(d.b.State, d.b.State, nil)
+	m.Ticket, m.Ring = &c.Ticket, &c.Ring
+	return d.record(EventBatchGrabbed, Require{}, &BatchGrabbed{BatchMove: m, Rule: c.Rule, Processor: c.Processor, Size: d.b.Submission.Size})
+}
+
+// park decides that a waiting batch leaves its deposit queue without being worked on.
+func (d batchDecider) park(c ParkBatch) (Decision, error) {
+	if !d.b.Waits() {
+		return d.refuse(CodeNotWaiting, "it does not wait in a deposit queue")
+	}
+	return d.transition(EventBatchHeld, Require{}, func(m BatchMove) EventData {
+		m.Ring = &c.Ring
+		return &BatchMoved{m}
+	}, &c.Reason)
+}
+
+// release decides that a held batch goes on; it waits in its deposit queue again.
+func (d batchDecider) release(why *Reason, f Facts, unpark bool) (Decision, error) {
+	if d.b.State != BatchHeld {
+		return d.refuse(CodeIllegal, "")
+	}
+	if d.b.Parked() != unpark {
+		return d.refuseParked()
+	}
+	if f.CollectionHold != nil {
+		return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; lift that hold first")
+	}
+	return d.transition(EventBatchReleased, Require{Holds: true}, func(m BatchMove) EventData {
+		m.Ticket = f.Ticket
+		return &BatchMoved{m}
+	}, why)
+}
+
+// refuseParked refuses to release what is parked, and to unpark what is not.
+func (d batchDecider) refuseParked() (Decision, error) {
+	if d.b.Parked() {
+		return d.refuse(CodeParked, "it is parked; `accession queue unpark` lets it wait again")
+	}
+	return d.refuse(CodeNotParked, "it is not parked")
+}
+
+// free decides that the place of a running batch comes back before the batch ends.
+func (d batchDecider) free(c FreeBatch) (Decision, error) {
+	if !d.b.Runs() {
+		return d.refuse(CodeNotRunning, "it does not count as running in a deposit queue")
+	}
+	return d.record(EventBatchFreed, Require{}, &BatchFreed{BatchMove: d.move(d.b.State, d.b.State, &c.Reason),
+		Queue: d.b.Ticket.Queue, User: d.b.Ticket.User})
+}
+
+// refuseWaiting refuses the work on a batch that was not grabbed.
+func (d batchDecider) refuseWaiting() (Decision, error) {
+	return d.refuse(CodeNotGrabbed, "it waits in the deposit queue "+d.b.Ticket.Queue+" until it is grabbed")
+}
+
 func (d batchDecider) list(c ListBatch, f Facts) (Decision, error) {
 	switch {
 	case d.b.State != BatchPending:
 		return d.refuse(CodeIllegal, "")
+	case d.b.Waits():
+		return d.refuseWaiting()
 	case d.b.Listing != nil:
 		return d.refuse(CodeAlreadyListed, "the batch was listed before")
 	case f.CollectionHold != nil:
@@ -98,7 +205,7 @@ func (d batchDecider) list(c ListBatch, f Facts) (Decision, error) {
 		return d.refuse(CodeEmptyListing, "a listing needs at least one row and the id of its first job")
 	}
 	return d.record(EventBatchListed, Require{Holds: true}, &BatchListed{
-		BatchMove: d.move(d.b.State, d.b.State, nil), Listing: c.Listing, Warnings: c.Warnings})
+		BatchMove: d.move(d.b.State, d.b.State, nil), Listing: c.Listing, Warnings: c.Warnings, Records: c.Records})
 }
 
 // delete requires that no job of the batch is being worked on. After the write none can

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -43,13 +44,41 @@ func DecideTimeouts(s Setting, t Timeouts, why string) (Decision, error) {
 	if strings.TrimSpace(why) == "" {
 		return refused(CodeReasonMissing, "a change of timeouts needs a reason")
 	}
-	t = t.over(s.Timeouts)
+	t = t.Over(s.Timeouts)
 	if s.Timeouts == nil && t == (Timeouts{}) || s.Timeouts != nil && t == *s.Timeouts {
 		return refused(CodeNoChange, "the timeouts are set so already")
 	}
 	to := s
 	to.Timeouts = &t
 	return changeSetting(s, to, why), nil
+}
+
+// DecideQueueSetting decides to give a setting of a deposit queue another value; without
+// anything that is set it is removed. The decision needs a reason, because it changes who
+// is served.
+func DecideQueueSetting(s Setting, to SettingValue, why string) (Decision, error) {
+	refused := func(code Code, message string) (Decision, error) {
+		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: s.Status(), Code: code, Message: message}
+	}
+	if !s.Kind.OfQueue() {
+		return refused(CodeBadName, string(s.Kind)+" is not a kind of setting of the deposit queues")
+	}
+	if err := CheckHoldName(s.Kind, s.Name); err != nil {
+		return refused(CodeBadName, oneLine(err))
+	}
+	to, err := CleanQueueSetting(s.Kind, s.Name, to)
+	if err != nil {
+		return refused(CodeBadLimits, oneLine(err))
+	}
+	if strings.TrimSpace(why) == "" {
+		return refused(CodeReasonMissing, "a change of the deposit queues needs a reason")
+	}
+	if reflect.DeepEqual(to, s.SettingValue) {
+		return refused(CodeNoChange, string(s.Kind)+" "+s.Name+" is set so already")
+	}
+	after := s
+	after.SettingValue = to
+	return changeSetting(s, after, why), nil
 }
 
 // changeSetting is the event that leads from one value of a setting to another.

@@ -19,6 +19,8 @@ func (t EventType) Last() bool {
 // file_event.go.
 const (
 	EventBatchSubmitted       EventType = "batch.submitted"
+	EventBatchGrabbed         EventType = "batch.grabbed"
+	EventBatchFreed           EventType = "batch.freed"
 	EventBatchHeld            EventType = "batch.held"
 	EventBatchListed          EventType = "batch.listed"
 	EventBatchStarted         EventType = "batch.started"
@@ -95,8 +97,11 @@ var Registry = slices.Concat([]EventDef{
 	{EventJobWaiting, KindJob, func() EventData { return &JobWaiting{} }, "The job waits, and the reason for it has changed."},
 	{EventJobReprioritised, KindJob, newJobMoved, "The job's priority was changed."},
 
-	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A hold or a pause was set or lifted, or the timeouts of attempts at files were set."},
-}, fileRegistry, mendRegistry)
+	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A setting was changed: a hold or a pause was set or lifted, or another value was set or unset."},
+}, fileRegistry, mendRegistry, []EventDef{
+	{EventBatchGrabbed, KindBatch, func() EventData { return &BatchGrabbed{} }, "The batch has left its deposit queue for the first claim, and runs from now on."},
+	{EventBatchFreed, KindBatch, func() EventData { return &BatchFreed{} }, "The batch has given up its place among the running ones of its user, and goes on outside the deposit queue."},
+}, queryRegistry)
 
 func newBatchMoved() EventData  { return &BatchMoved{} }
 func newBatchReport() EventData { return &BatchReport{} }
@@ -155,6 +160,11 @@ type BatchMove struct {
 	Reason     *Reason    `json:"reason,omitempty"`
 	Collection string     `json:"collection,omitempty"` // of the profile when the event was written
 	Profile    string     `json:"profile,omitempty"`
+	// Ticket is that of the batch in a deposit queue from this event on; left out
+	// where it stays.
+	Ticket *Ticket `json:"ticket,omitempty"`
+	// Ring is where the ring of the queue stands when a batch has left it.
+	Ring *RingPosition `json:"ring,omitempty"`
 }
 
 // BatchMoved is the data of batch events that carry nothing else.
@@ -166,6 +176,21 @@ type BatchSubmitted struct {
 	Submission Submission `json:"submission"`
 }
 
+// BatchGrabbed is the data of batch.grabbed.
+type BatchGrabbed struct {
+	BatchMove
+	Rule      string `json:"rule"`      // required, preferred or round_robin
+	Processor string `json:"processor"` // that grabbed it
+	Size      int64  `json:"size"`      // bytes of the deposit, 0 = unknown
+}
+
+// BatchFreed is the data of batch.freed.
+type BatchFreed struct {
+	BatchMove
+	Queue string `json:"queue"` // in which it ran
+	User  string `json:"user"`  // whose place it was
+}
+
 // BatchListed is the data of batch.listed.
 type BatchListed struct {
 	BatchMove
@@ -173,6 +198,8 @@ type BatchListed struct {
 	// Warnings say what of the manifest was not taken as it is written; missing in older
 	// events.
 	Warnings []string `json:"warnings,omitempty"`
+	// Records are those of a metadata deposit, missing for any other.
+	Records *RecordList `json:"records,omitempty"`
 }
 
 // BatchReport is the data of batch.completed and batch.failed.
@@ -322,7 +349,7 @@ func (j Job) Deposit() *JobDeposit {
 type SettingChanged struct {
 	Kind HoldKind `json:"kind"`
 	Name string   `json:"name"`
-	From string   `json:"from"` // open or held; of timeouts unset or set
+	From string   `json:"from"` // open or held; of settings that stop nothing unset or set
 	To   string   `json:"to"`
 	Hold *Hold    `json:"hold,omitempty"`
 	Why  string   `json:"why,omitempty"`
@@ -334,6 +361,8 @@ type SettingChanged struct {
 
 func (*BatchMoved) eventData()     {}
 func (*BatchSubmitted) eventData() {}
+func (*BatchGrabbed) eventData()   {}
+func (*BatchFreed) eventData()     {}
 func (*BatchListed) eventData()    {}
 func (*BatchReport) eventData()    {}
 func (*BatchReported) eventData()  {}

@@ -5,11 +5,12 @@ package domain
 // transition that the table does not have.
 func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 	m, ok := MoveOfBatch(r.Data)
-	if !ok || !follows(r, KindBatch, string(b.ID), b.Version) || m.From != b.State || !legalBatch(r.Type, m) {
+	if !ok || !follows(r, KindBatch, string(b.ID), b.Version) || m.From != b.State || !legalBatch(r.Type, m) || r.Type == EventBatchFreed && !b.Runs() {
 		return b, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: b.Version, From: string(m.From), State: string(b.State)}
 	}
 	b.ID = BatchID(r.Aggregate.ID)
 	b.Version, b.State, b.Modified, b.CommandID = r.Version, m.To, r.Time, r.CommandID
+	b.Ticket = b.ticketAfter(r.Type, m)
 	switch d := r.Data.(type) {
 	case *BatchReported:
 		return b, nil // a message's delivery does not touch why the batch failed
@@ -22,7 +23,7 @@ func EvolveBatch(b Batch, r Recorded) (Batch, error) {
 		rep := d.Report
 		b.Report = &rep
 	}
-	if r.Type != EventBatchUpdateRequested && r.Type != EventBatchRepaired {
+	if r.Type != EventBatchUpdateRequested && r.Type != EventBatchRepaired && r.Type != EventBatchFreed {
 		b.Reason = m.Reason // else: the reason of the request is not why it failed
 	}
 	return b, nil
@@ -105,14 +106,15 @@ func EvolveSetting(s Setting, r Recorded) (Setting, error) {
 	}
 	// A hold by unknown is in no history, or was another's before it was damaged.
 	unknown := data.Previous != nil && data.Previous.Hold != nil && data.Previous.Hold.By == ByUnknown && data.Hold == nil
-	state := Setting{Kind: data.Kind, Hold: s.Hold, Timeouts: s.Timeouts}.Status() // before its first event s has no kind
+	state := Setting{Kind: data.Kind, SettingValue: s.SettingValue}.Status() // before its first event s has no kind
 	if !follows(r, KindSetting, "", s.Version) || data.From != state && !unknown {
 		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version, From: data.From, State: state}
 	}
-	to := Setting{Kind: data.Kind, Name: data.Name, Version: r.Version, Hold: data.Hold}
+	to := Setting{Kind: data.Kind, Name: data.Name, Version: r.Version}
 	if data.Value != nil {
-		to.Timeouts = data.Value.Timeouts
+		to.SettingValue = *data.Value
 	}
+	to.Hold = data.Hold // older events have no value
 	return to, nil
 }
 
@@ -131,8 +133,11 @@ func follows(r Recorded, kind Kind, id string, version int64) bool {
 }
 
 func legalBatch(t EventType, m BatchMove) bool {
-	if t == EventBatchListed || t == EventBatchReported || t == EventBatchRepaired {
+	switch t {
+	case EventBatchListed, EventBatchReported, EventBatchRepaired, EventBatchFreed:
 		return m.From == m.To
+	case EventBatchGrabbed:
+		return m.From == BatchPending && m.To == BatchPending && m.Ticket != nil && m.Ticket.Turn > 0
 	}
 	row, ok := BatchRow(m.From, t)
 	return ok && row.To == m.To

@@ -9,12 +9,13 @@ import (
 // Kind names a sort of aggregate.
 type Kind string
 
-// The four kinds of aggregate.
+// The kinds of aggregate.
 const (
 	KindBatch   Kind = "batch"
 	KindJob     Kind = "job"
 	KindFile    Kind = "file"
 	KindSetting Kind = "setting"
+	KindQuery   Kind = "query"
 )
 
 // Aggregate names one aggregate: its kind and its id within the kind.
@@ -30,7 +31,7 @@ func (a Aggregate) String() string { return string(a.Kind) + "/" + a.ID }
 func ParseAggregate(s string) (Aggregate, error) {
 	kind, id, ok := strings.Cut(s, "/")
 	switch Kind(kind) {
-	case KindBatch, KindJob, KindFile, KindSetting:
+	case KindBatch, KindJob, KindFile, KindSetting, KindQuery:
 		if ok && id != "" {
 			return Aggregate{Kind: Kind(kind), ID: id}, nil
 		}

@@ -208,6 +208,11 @@ func (j Job) QueueEntry() string {
 	return EntryName(j.Priority, j.ID)
 }
 
+// Rests reports whether the job is held, or waits for working space.
+func (j Job) Rests() bool {
+	return j.State == JobHeld || j.Reason != nil && j.Reason.Class == ClassWait && j.Reason.Code == CodeSpaceShort
+}
+
 // Promised reports whether working space is promised to the job: from J7 or J16 on
 // until it has written its files or failed. What is written shows as less free space.
 func (j Job) Promised() bool { return j.State == JobDownloading }

@@ -32,6 +32,9 @@ const (
 	CodeClaimsUsedUp    Code = "claims_used_up"
 	CodeCleaned         Code = "cleaned"
 	CodeJobsLocked      Code = "jobs_locked"
+	CodeParked          Code = "parked"    // an operator took it out of its deposit queue
+	CodeFreed           Code = "freed"     // an operator freed its place in a deposit queue
+	CodeJobsRest        Code = "jobs_rest" // all of its open jobs are held or wait for space
 )
 
 // Codes that the rules of files give, as reasons or as refusals.
@@ -71,6 +74,12 @@ const (
 	CodeNotRecoverable  Code = "not_recoverable"
 	CodeBadName         Code = "bad_name"
 	CodeNoChange        Code = "no_change"
+	CodeNotGrabbed      Code = "not_grabbed" // it waits in a deposit queue
+	CodeNotWaiting      Code = "not_waiting" // in a deposit queue
+	CodeNotParked       Code = "not_parked"
+	CodeNotRunning      Code = "not_running" // in a deposit queue
+	CodePoolFull        Code = "pool_full"   // of synchronous deposits
+	CodeNotServed       Code = "not_served"  // no synchronous deposit of the user is taken
 )
 
 // Reason says why something failed or waits.

@@ -51,7 +51,7 @@ func TestRepairsLeaveTheState(t *testing.T) {
 // Maintenance of a setting leaves its hold; the audit setting begins with it.
 func TestSettingsAreMaintained(t *testing.T) {
 	t.Parallel()
-	s := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 3, Hold: &onHold}
+	s := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 3, SettingValue: domain.SettingValue{Hold: &onHold}}
 	e := recorded(domain.DecideRepair(s, []domain.Repaired{{Code: "hold_missing", Where: "/locks/collections/maps"}}).Events[0])
 	after, err := domain.EvolveSetting(s, e)
 	if err != nil || after.Version != 4 || after.Hold == nil || after.Name != "maps" {

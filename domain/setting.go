@@ -2,6 +2,7 @@ package domain
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -43,8 +44,11 @@ const ByUnknown = "unknown"
 // SettingValue is the value of a setting. The field of the setting's kind is set, see
 // [SettingKinds].
 type SettingValue struct {
-	Hold     *Hold     `json:"hold,omitempty"`
-	Timeouts *Timeouts `json:"timeouts,omitempty"`
+	Hold         *Hold         `json:"hold,omitempty"`
+	Timeouts     *Timeouts     `json:"timeouts,omitempty"`
+	DepositQueue *DepositQueue `json:"deposit_queue,omitempty"`
+	UserLimit    *UserLimit    `json:"user_limit,omitempty"`
+	Processor    *Processor    `json:"processor,omitempty"`
 }
 
 // SettingKind describes a kind of settings.
@@ -59,37 +63,40 @@ var SettingKinds = []SettingKind{
 	{HoldCollection, "hold", "A hold on a collection: its batches and jobs wait."},
 	{HoldQueue, "hold", "A pause of a queue: nothing is claimed there."},
 	{SettingTimeouts, "timeouts", "How long attempts at files may take, for every process of the installation."},
+	{SettingDepositQueue, "deposit_queue", "What is set of a deposit queue, metadata or query: the rest is as the configuration says."},
+	{SettingUserLimit, "user_limit", "What is set of the limits of a user in a deposit queue; its name is QUEUE-USER, the user encoded."},
+	{SettingProcessor, "processor", "What a processor of a deposit queue asks for; its name is QUEUE-NAME."},
 }
 
 // Value returns the value of the setting, nil = it is not set.
 func (s Setting) Value() *SettingValue {
-	if s.Hold == nil && s.Timeouts == nil {
+	if s.SettingValue == (SettingValue{}) {
 		return nil
 	}
-	return &SettingValue{Hold: s.Hold, Timeouts: s.Timeouts}
+	value := s.SettingValue
+	return &value
 }
 
-// Setting is the state of one setting: a hold, a pause or the timeouts.
+// Setting is the state of one setting, such as a hold, a pause or the timeouts. Without
+// a value it is lifted, or not set.
 type Setting struct {
-	Kind     HoldKind
-	Name     string
-	Version  int64
-	Hold     *Hold     // nil = lifted
-	Timeouts *Timeouts // nil = never set
+	Kind    HoldKind
+	Name    string
+	Version int64
+	SettingValue
 }
 
-// Status returns the state of the setting in a word: held or open, of timeouts set or
-// unset.
+// Status returns the state of the setting in a word: of holds and pauses held or open, of
+// the others set or unset.
 func (s Setting) Status() string {
-	switch {
-	case s.Kind == SettingTimeouts && s.Timeouts == nil:
-		return "unset"
-	case s.Kind == SettingTimeouts:
-		return "set"
-	case s.Hold == nil:
-		return "open"
+	states := [2]string{"held", "open"}
+	if slices.ContainsFunc(SettingKinds, func(k SettingKind) bool { return k.Kind == s.Kind && !k.Kind.Stops() }) {
+		states = [2]string{"set", "unset"}
 	}
-	return "held"
+	if s.Value() != nil {
+		return states[0]
+	}
+	return states[1]
 }
 
 // Aggregate names the setting as an aggregate.
@@ -104,6 +111,10 @@ func SettingAggregate(kind HoldKind, name string) Aggregate {
 func CheckHoldName(kind HoldKind, name string) error {
 	if kind == SettingTimeouts && name != TimeoutsFiles {
 		return errors.New("the timeouts are one setting, " + TimeoutsFiles + ", not " + name)
+	}
+	if kind.OfQueue() {
+		_, _, err := SplitQueueName(kind, name)
+		return err
 	}
 	if name == "" || len(name) > 128 || name == "." || name == ".." {
 		return errors.New("a hold needs a name of 1 to 128 bytes")

@@ -34,6 +34,10 @@ var (
 	ErrFull = fmt.Errorf("full: %w", ErrConflict)
 )
 
+// ErrRestoring says that a restore of the live state or of the log has begun and has not
+// ended. For errors.Is it is also ErrBroken.
+var ErrRestoring = fmt.Errorf("not restored yet: %w", ErrBroken)
+
 // Error says what was done to which aggregate when one of the errors above
 // happened.
 type Error struct {

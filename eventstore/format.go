@@ -5,8 +5,9 @@ import "fmt"
 // FormatNow is the format of tree and log that this program reads and writes. A program
 // that changes what is claimed how, or what an older one would misread, raises it. Since
 // format 2 the log has events in structured mode, and the tree keeps jobs that have left
-// their queue in few nodes; older programs can read neither.
-const FormatNow = 2
+// their queue in few nodes; older programs can read neither. Since format 3 deposits wait
+// in rings.
+const FormatNow = 3
 
 // Format says which formats a program must know to serve a tree or a log. The zero
 // value stands for the first format, which was not written down.
@@ -26,6 +27,9 @@ func (f Format) Check(where string) error {
 
 // Compact reports whether jobs that have left their queue are kept in few nodes.
 func (f Format) Compact() bool { return f.Writes >= 2 }
+
+// Rings reports whether new deposits wait in deposit queues until they are grabbed.
+func (f Format) Rings() bool { return f.Writes >= 3 }
 
 // FormatError reports a tree or a log that a newer program has changed so that this one
 // cannot serve it. It is ErrBroken.

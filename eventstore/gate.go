@@ -23,3 +23,6 @@ type Gate[S domain.Batch | domain.Job] interface {
 	// Changed returns a channel that is closed when Open or Free may have changed.
 	Changed() <-chan struct{}
 }
+
+// Idler is a [Gate] whose Idle is called while nothing can be claimed. It must not block.
+type Idler interface{ Idle() }

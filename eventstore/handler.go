@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
@@ -15,6 +16,10 @@ import (
 type Handler struct {
 	Live    Live
 	Catalog Catalog
+	// Rings are the deposit queues. Nil = there are none: a batch may be claimed at once.
+	Rings Rings
+	// Queries are those that wait there. Nil = there are none.
+	Queries Queries
 	Clock   func() time.Time
 	NewID   func() string // a fresh command id (UUID)
 	// Collection returns the collection of a profile; an unknown profile has none.
@@ -53,7 +58,7 @@ type Result[S any] struct {
 	Before S
 	Row    string // of the transition table, "" = the state stays
 	Events []domain.Recorded
-	Claim  *Claim // of Meta.Next, nil = the job was not handed over
+	Claim  *Claim // of Meta.Next or of a grab, nil = the job was not handed over
 }
 
 // maxConflicts bounds how often a command is decided again.
@@ -95,8 +100,22 @@ func (h *Handler) batchFacts(ctx context.Context, b domain.Batch, cmd domain.Bat
 	}
 	f.Collection = h.Collection(profile)
 	needs := domain.BatchNeeds(cmd)
+	if needs.Ticket && h.Rings != nil {
+		user := b.Submission.Submitter
+		if submit, ok := cmd.(domain.SubmitBatch); ok {
+			user = submit.Submission.Submitter
+		}
+		if f.Ticket, err = h.Rings.Ticket(ctx, fair.QueueMetadata, user); err != nil {
+			return f, c, err
+		}
+	}
 	if needs.Holds {
 		if err := h.holdFacts(ctx, &f, &c); err != nil {
+			return f, c, err
+		}
+	}
+	if needs.Pool {
+		if err := h.poolFacts(ctx, &f, &c); err != nil {
 			return f, c, err
 		}
 	}
@@ -199,6 +218,14 @@ func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, h
 // Timeouts sets how long attempts at files may take; what t does not name stays.
 func (h *Handler) Timeouts(ctx context.Context, t domain.Timeouts, why string, m Meta) (Result[domain.Setting], error) {
 	return h.change(ctx, "set", domain.SettingTimeouts, domain.TimeoutsFiles, func(s domain.Setting) (domain.Decision, error) { return domain.DecideTimeouts(s, t, why) }, m)
+}
+
+// QueueSetting changes a setting of a deposit queue to what edit returns for its present
+// value, which edit leaves as it is.
+func (h *Handler) QueueSetting(ctx context.Context, kind domain.HoldKind, name string, edit func(domain.SettingValue) domain.SettingValue, why string, m Meta) (Result[domain.Setting], error) {
+	return h.change(ctx, "set", kind, name, func(s domain.Setting) (domain.Decision, error) {
+		return domain.DecideQueueSetting(s, edit(s.SettingValue), why)
+	}, m)
 }
 
 // change decides and commits a change of a setting.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
 )
 
 // Inspector reads the live state as it is, intact or damaged, and interprets only the
@@ -32,6 +33,28 @@ type Inspector interface {
 	SeizeLock(ctx context.Context, observed *Observed) error
 }
 
+// RingInspector compares and repairs the deposit queues.
+type RingInspector interface {
+	// InspectRing compares the nodes that the batches of a deposit queue share with the
+	// batches that wait and run there, and with where the queue stands by the log or
+	// later.
+	InspectRing(ctx context.Context, queue string, at RingState) ([]RingFault, error)
+	// RepairRing makes these nodes what they should be by the statuses of the batches.
+	// ErrConflict: the queue has changed meanwhile.
+	RepairRing(ctx context.Context, queue string, at RingState) error
+}
+
+// QueryInspector compares and repairs queries.
+type QueryInspector interface {
+	// InspectQuery reads all nodes of a query, as InspectJob those of a job.
+	InspectQuery(ctx context.Context, id domain.QueryID, also ...string) (Observed, error)
+	// ExpectedQuery returns the nodes that a query should have.
+	ExpectedQuery(q lookup.Query) Nodes
+	// RepairQuery makes the nodes of a query what they should be, without an event.
+	// ErrConflict: it has changed since it was inspected.
+	RepairQuery(ctx context.Context, want lookup.Query, observed Observed) error
+}
+
 // Layout returns the nodes that a state should have.
 type Layout interface {
 	// ExpectedJob takes a job that has left its queue in few nodes or in all, as it was
@@ -49,6 +72,7 @@ type Nodes map[string]string
 type Survey struct {
 	Batches  []domain.BatchID
 	Jobs     []domain.JobID
+	Queries  []domain.QueryID
 	Settings []domain.Aggregate
 	// Entries are the nodes in queues, Refs those in the sub-states of batches,
 	// Promises those of working space, Objects those among the jobs of an object, by the
@@ -58,8 +82,13 @@ type Survey struct {
 	// elsewhere whose names are not expected there. Foreign are nodes beside those that
 	// the tree has: another program, or a newer one, may have made them.
 	Unnamed         map[domain.BatchID][]string
+	Tickets         map[domain.BatchID][]string // entries and running ones in deposit queues
+	QueryTickets    map[domain.QueryID][]string // the same of queries
 	Strays, Foreign []string
 }
+
+// RingFault is a node of a deposit queue that is not what it should be.
+type RingFault struct{ Node, Want, Got string }
 
 // Observed is an aggregate as it was at one moment.
 type Observed struct {
@@ -91,8 +120,10 @@ type History struct {
 	Batches  []domain.Batch // with the rows that have their jobs
 	Jobs     []domain.Job
 	Settings []domain.Setting
+	Queries  []lookup.Query       // that have not ended
+	Rings    map[string]RingState // of the deposit queues, by name: where they stand, and the next slots
 	// NextBatch and NextJob are numbers above all ids of the log.
-	NextBatch, NextJob int64
+	NextBatch, NextJob, NextQuery int64
 	// LogSeq and LogEvent are the last sequence of the log and the id of the event there.
 	LogSeq   uint64
 	LogEvent string
@@ -100,6 +131,17 @@ type History struct {
 	HighWater int64
 	// Replaces says that the live state is an older copy, which is to be removed.
 	Replaces bool
+}
+
+// Deposits returns the batches and queries as deposits.
+func (h *History) Deposits() (all []Deposit) {
+	for _, b := range h.Batches {
+		all = append(all, DepositOfBatch(b))
+	}
+	for _, q := range h.Queries {
+		all = append(all, DepositOfQuery(q))
+	}
+	return all
 }
 
 // Restorer restores a live state.

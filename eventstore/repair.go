@@ -18,7 +18,7 @@ func (h *Handler) RepairJob(ctx context.Context, want domain.Job, observed Obser
 	if err != nil {
 		return domain.Recorded{}, err
 	}
-	dec.Require = domain.Require{Batch: true, Unlocked: observed.unlocked()}
+	dec.Require = domain.Require{Batch: true, Unlocked: observed.Unlocked()}
 	return repair(ctx, h, jobKind, decided[domain.Job]{Loaded[domain.Job]{want, observed.Token}, want.Configuration.BatchID, dec,
 		Change{Observed: &observed, BatchToken: batch.Token}}, m)
 }
@@ -30,7 +30,7 @@ func (h *Handler) RepairBatch(ctx context.Context, want domain.Batch, observed O
 	if err != nil {
 		return domain.Recorded{}, err
 	}
-	dec.Require = domain.Require{Unlocked: observed.unlocked()}
+	dec.Require = domain.Require{Unlocked: observed.Unlocked()}
 	return repair(ctx, h, batchKind, decided[domain.Batch]{Loaded[domain.Batch]{want, observed.Token}, want.ID, dec, Change{Observed: &observed}}, m)
 }
 
@@ -51,9 +51,9 @@ func (h *Handler) NoteRestore(ctx context.Context, what string, epoch, events in
 	return repair(ctx, h, settingKind, decided[domain.Setting]{from: from, Decision: domain.DecideRestored(from.State, what, epoch, events)}, m)
 }
 
-// unlocked reports whether a repair must require that the aggregate is not locked: its
+// Unlocked reports whether a repair must require that the aggregate is not locked: its
 // node exists, and no lock was observed.
-func (o Observed) unlocked() bool { return o.Dir && o.Lock == nil }
+func (o Observed) Unlocked() bool { return o.Dir && o.Lock == nil }
 
 // repair commits a decision without trying again, and returns its event.
 func repair[S any](ctx context.Context, h *Handler, k kind[S], d decided[S], m Meta) (domain.Recorded, error) {

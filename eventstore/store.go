@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
 )
 
 // Token is what compare-and-set compares. It is the adapter's own number, not the aggregate's version.
@@ -20,10 +21,11 @@ type Loaded[S any] struct {
 // Transition is a state before and after a decision.
 type Transition[S any] struct{ From, To S }
 
-// Change is one decision, ready to be written: exactly one of Batch, Job and
+// Change is one decision, ready to be written: exactly one of Batch, Query, Job and
 // Setting is set.
 type Change struct {
 	Batch   *Transition[domain.Batch]
+	Query   *Transition[lookup.Query]
 	Job     *Transition[domain.Job]
 	Setting *Transition[domain.Setting]
 
@@ -57,6 +59,12 @@ type Change struct {
 	// compare-and-set. All such changes of one Commit are consecutive rows.
 	NextRow *int
 
+	// Leave is set when the batch leaves the ring of a deposit queue.
+	Leave *Leave
+
+	// Pool is set for a synchronous deposit, which gets a place there.
+	Pool *Pool
+
 	// Observed is set for a repair: the nodes that exist in place of those of From. The
 	// write replaces them by those of To.
 	Observed *Observed
@@ -69,6 +77,8 @@ func (c Change) Aggregate() domain.Aggregate {
 		return c.Batch.To.ID.Aggregate()
 	case c.Job != nil:
 		return c.Job.To.ID.Aggregate()
+	case c.Query != nil:
+		return c.Query.To.ID.Aggregate()
 	default:
 		return c.Setting.To.Aggregate()
 	}
@@ -85,8 +95,8 @@ func (c Change) HandsOver() bool {
 type Committed struct {
 	Token Token // of the state after the change
 	Zxid  int64 // 0 when it is not known, after a lost answer
-	// Claim is the new claim for Change.Next, nil = none; it must be ended like any
-	// other. The claim of the change has ended.
+	// Claim is the new claim for Change.Next or of a grab, nil = none; it must be ended
+	// like any other. The claim of the change has ended.
 	Claim *Claim
 }
 
@@ -152,6 +162,10 @@ type Claim struct {
 	// Lost is closed when the session has ended: work must stop, every write is
 	// refused.
 	Lost <-chan struct{}
+	// Silent is closed when the session may have ended, because no server has answered for
+	// so long: work must stop, because another worker may have begun it. nil = it always
+	// shows in Lost.
+	Silent <-chan struct{}
 }
 
 // Claims makes and ends claims. A claim must be ended exactly once: by a Commit that
@@ -166,7 +180,9 @@ type Claims interface {
 	// jobs waiting while others are claimed. It returns ctx's error when ctx ends. It
 	// never returns a job whose queue is paused.
 	NextJob(ctx context.Context, state domain.JobState, gate Gate[domain.Job]) (*Claim, Loaded[domain.Job], error)
-	// NextBatch is the same for batches, which have no priority.
+	// NextBatch is the same for batches, which have no priority. Of the pending ones it
+	// returns synchronous deposits for the state [Synchronous] and the others for pending,
+	// but never those that wait in a deposit queue.
 	NextBatch(ctx context.Context, state domain.BatchState, gate Gate[domain.Batch]) (*Claim, Loaded[domain.Batch], error)
 	// ClaimJob and ClaimBatch claim a given job or batch. ErrLocked: another worker
 	// holds it.

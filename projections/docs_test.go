@@ -69,6 +69,9 @@ func installation(t *testing.T) *world {
 	w.batches[third] = domain.Batch{ID: third}
 	w.mustBatch(third, domain.SubmitBatch{Submission: domain.Submission{Submitter: "zoe", Type: domain.TypeFile}})
 	analysts(w)
+	w.queueSettings()
+	w.deposits(6)
+	w.queries()
 	return w
 }
 

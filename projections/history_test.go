@@ -25,7 +25,8 @@ type world struct {
 	jobs     map[domain.JobID]domain.Job
 	settings map[string]domain.Setting
 	files    map[domain.FileHash]domain.File
-	found    []domain.FileHash // in the order of their discovery
+	asked    map[domain.QueryID]int64 // versions of queries, as they are projected
+	found    []domain.FileHash        // in the order of their discovery
 	ofBatch  map[domain.BatchID][]domain.JobID
 	open     []domain.BatchID // batches that are not deleted
 	nextBID  int64
@@ -33,7 +34,9 @@ type world struct {
 	maxRows  int
 	// collection is the one of the profile.
 	collection string
-	log        []domain.Recorded
+	// ticket is that of batches which join a deposit queue next, nil = they do not.
+	ticket *domain.Ticket
+	log    []domain.Recorded
 }
 
 func newWorld(t testing.TB, seed uint64) *world {
@@ -42,16 +45,22 @@ func newWorld(t testing.TB, seed uint64) *world {
 		files: map[domain.FileHash]domain.File{}, ofBatch: map[domain.BatchID][]domain.JobID{}, nextBID: 1, nextJID: 1, maxRows: 6, collection: "maps"}
 }
 
-// history fills a world with n events or a few more; the second and the third set
-// the timeouts.
+// history fills a world with n events or a few more; those after the first set
+// the timeouts and the deposit queues, in which some batches wait.
 func history(t testing.TB, seed uint64, n int) *world {
 	w := newWorld(t, seed)
 	w.step()
 	rnd := w.rnd
-	w.rnd = rand.New(rand.NewPCG(seed, 8)) // what follows does not depend on these two
+	w.rnd = rand.New(rand.NewPCG(seed, 8)) // what follows does not depend on these
 	w.timeouts()
 	w.timeouts()
-	for w.rnd = rnd; len(w.log) < n+2; {
+	w.queueSettings()
+	now := w.now
+	w.deposits(900)
+	w.queries()
+	w.now = now
+	more := len(w.log) - 1
+	for w.rnd = rnd; len(w.log) < n+more; {
 		w.step()
 	}
 	return w
@@ -214,6 +223,23 @@ func (w *world) timeouts() {
 	})
 }
 
+// queueSettings sets each kind of setting of the deposit queues, and removes one.
+func (w *world) queueSettings() {
+	three := 3
+	for _, c := range []struct {
+		kind domain.HoldKind
+		name string
+		to   domain.SettingValue
+	}{
+		{domain.SettingDepositQueue, "query", domain.SettingValue{DepositQueue: &domain.DepositQueue{Suspended: true, Prohibited: []string{}}}},
+		{domain.SettingUserLimit, domain.UserLimitName("query", "a.b"), domain.SettingValue{UserLimit: &domain.UserLimit{Allocation: &three}}},
+		{domain.SettingProcessor, "query-films", domain.SettingValue{Processor: &domain.Processor{Users: []string{"a.b"}, MaxSize: 9}}},
+		{domain.SettingUserLimit, domain.UserLimitName("query", "a.b"), domain.SettingValue{}},
+	} {
+		w.change(c.kind, c.name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideQueueSetting(s, c.to, "because") })
+	}
+}
+
 func (w *world) change(kind domain.HoldKind, name string, decide func(domain.Setting) (domain.Decision, error)) {
 	a := domain.SettingAggregate(kind, name)
 	s, ok := w.settings[a.ID]
@@ -239,7 +265,7 @@ func (w *world) hold() *domain.Hold {
 // batch decides and folds a batch's command; a refusal changes nothing.
 func (w *world) batch(id domain.BatchID, cmd domain.BatchCommand) {
 	b := w.batches[id]
-	f := domain.Facts{Collection: w.collection, CollectionHold: w.hold()}
+	f := domain.Facts{Collection: w.collection, CollectionHold: w.hold(), Ticket: w.ticket}
 	for _, j := range w.ofBatch[id] {
 		switch w.jobs[j].State.Sub() {
 		case domain.SubProcessing:

@@ -113,7 +113,7 @@ func (t *slowTx) Commit(ctx context.Context) error {
 // TestNothingIsRememberedBesideARetry: nor when it waited for the retry to end.
 func TestNothingIsRememberedBesideARetry(t *testing.T) {
 	t.Parallel()
-	w := history(t, 90, 600)
+	w := history(t, 96, 600) // in which the batch of the event at fault goes on after 501
 	db, ctx := projtest.DB(t), context.Background()
 	bad := 300 + slices.IndexFunc(w.log[300:], func(r domain.Recorded) bool { return r.Type == domain.EventJobCreated })
 	cfg := config(db, w.log)
@@ -164,7 +164,7 @@ func TestRowsAreFoundByTheirKeys(t *testing.T) {
 	if err := run(t, cfg); err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"batch", "job", "file", "file_count"} {
+	for _, table := range []string{"batch", "job", "file", "file_count", "deposit"} {
 		exec(t, db, "select pg_stat_force_next_flush()")
 		if n := count(t, db, "select seq_scan from pg_stat_user_tables where relid = $1::text::regclass", "accession."+table); n > 0 {
 			t.Errorf("%s was read from end to end %d times", table, n)

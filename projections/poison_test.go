@@ -191,6 +191,8 @@ func (w world) version(a domain.Aggregate) int64 {
 		return w.jobs[domain.JobID(a.ID)].Version
 	case domain.KindFile:
 		return w.files[domain.FileHash(a.ID)].Version
+	case domain.KindQuery:
+		return w.asked[domain.QueryID(a.ID)]
 	default:
 		return w.settings[a.ID].Version
 	}

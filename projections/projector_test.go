@@ -79,8 +79,13 @@ func (w *world) projected(db query.DB) (got world) {
 		got.settings = byKey(settings, func(s domain.Setting) string { return s.Aggregate().ID })
 		return err
 	})
-	if err != nil {
+	rows, qerr := query.Queries(ctx, db, query.QueryFilter{Limit: math.MaxInt32})
+	if err := errors.Join(err, qerr); err != nil {
 		w.t.Fatal(err)
+	}
+	got.asked = map[domain.QueryID]int64{}
+	for _, row := range rows {
+		got.asked[domain.QueryID(row.ID)] = row.Version
 	}
 	return got
 }

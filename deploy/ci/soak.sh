@@ -9,7 +9,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 only='^TestSoak'
 [ "$1" = . ] || only=$1
-packages='./internal/testkit/powercut ./cmd/accession/...'
+packages='./internal/testkit/... ./cmd/accession/...'
 
 # shellcheck disable=SC2086 # several words
 parts=$(go test -tags soak -list "$only" $packages | grep '^TestSoak' || true)

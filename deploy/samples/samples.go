@@ -6,6 +6,7 @@
 //	/manifests/object-NAME.checkm   each object by itself
 //	/files/NAME/PATH                the files
 //	/files/single/stations.csv      a file to be deposited by itself
+//	/files/metadata/records.xml     a metadata file with a warning and a failure
 //
 // All values in the files are invented for the purpose.
 package samples
@@ -19,11 +20,12 @@ import (
 	"time"
 )
 
-// Paths of the three sorts of deposit.
+// Paths of the four sorts of deposit.
 const (
 	BatchManifest  = manifestPrefix + "demo-batch.checkm"
 	ObjectManifest = manifestPrefix + "object-tides-north.checkm"
 	SingleFile     = filePrefix + "single/stations.csv"
+	MetadataFile   = filePrefix + "metadata/records.xml"
 )
 
 //go:embed files
@@ -53,7 +55,7 @@ func Handler() http.Handler {
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = fmt.Fprintln(w, "Sample deposits of Accession:\n"+BatchManifest+"\n"+SingleFile)
+		_, _ = fmt.Fprintln(w, "Sample deposits of Accession:\n"+BatchManifest+"\n"+SingleFile+"\n"+MetadataFile)
 		for _, o := range Objects() {
 			_, _ = fmt.Fprintln(w, o.ManifestPath())
 		}

@@ -91,7 +91,7 @@ func TestWholeBatch(t *testing.T) {
 	if len(rows) != len(objects) {
 		t.Fatalf("%d rows for %d objects", len(rows), len(objects))
 	}
-	listed := map[string]bool{"single/stations.csv": true}
+	listed := map[string]bool{"single/stations.csv": true, "metadata/records.xml": true}
 	for i, row := range rows {
 		o := objects[i]
 		data := get(t, row.FileURL)

@@ -28,10 +28,10 @@ func QueueFor(types []string) string {
 // Users is a set of users.
 type Users map[string]bool
 
-// ParseUsers reads a list of users, separated by spaces or commas.
+// ParseUsers reads a list of users, separated by spaces, commas, tabs or ends of lines.
 func ParseUsers(list string) Users {
 	users := Users{}
-	for _, user := range strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' }) {
+	for _, user := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(" ,\t\r\n", r) }) {
 		users[user] = true
 	}
 	return users
@@ -68,6 +68,7 @@ func (l Limit) check(what string) (err error) {
 const (
 	DefaultAllocation  = 1
 	DefaultConcurrency = 5
+	DefaultSynchronous = 5
 )
 
 // Config is what operators set of a queue.
@@ -82,16 +83,23 @@ type Config struct {
 	// Concurrency is how many deposits of a user run at once, on all processors
 	// together. 0 = none is ever grabbed.
 	Concurrency Limit
+	// Synchronous is how many synchronous deposits run at once, of all users together.
+	// 0 = none is taken.
+	Synchronous int
 }
 
 // DefaultConfig returns the configuration of a new queue.
 func DefaultConfig() Config {
-	return Config{Allocation: Limit{Default: DefaultAllocation}, Concurrency: Limit{Default: DefaultConcurrency}}
+	return Config{Allocation: Limit{Default: DefaultAllocation}, Concurrency: Limit{Default: DefaultConcurrency}, Synchronous: DefaultSynchronous}
 }
 
 // Check returns every fault of a configuration.
 func (c Config) Check() error {
-	return errors.Join(c.Allocation.check("allocation"), c.Concurrency.check("concurrency"))
+	var pool error
+	if c.Synchronous < 0 {
+		pool = fmt.Errorf("the limit of synchronous deposits is %d: give 0 or more", c.Synchronous)
+	}
+	return errors.Join(c.Allocation.check("allocation"), c.Concurrency.check("concurrency"), pool)
 }
 
 // Processor is what one processor asks for.

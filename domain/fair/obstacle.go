@@ -20,6 +20,7 @@ const (
 	ObstacleNoProcessor     Obstacle = "no_processor"     // no processor grabs from the queue
 	ObstacleSuspended       Obstacle = "suspended"        // nothing is grabbed from the queue
 	ObstacleEmpty           Obstacle = "empty"            // nothing of the user waits
+	ObstaclePool            Obstacle = "pool_full"        // as many synchronous deposits run as may
 )
 
 // nearest orders obstacles that processors differ in.

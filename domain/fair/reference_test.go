@@ -12,6 +12,7 @@ type reference struct {
 	list    []*referenceUser
 	cursor  int
 	used    int
+	lap     int // how many of the list, from its start, are of this lap, 0 = none has begun
 	running map[string]int
 }
 
@@ -47,17 +48,32 @@ func (q *reference) remove(user, id string) (emptied bool) {
 	if len(u.queue) > 0 {
 		return false
 	}
-	q.list = slices.Delete(q.list, i, i+1)
-	switch {
-	case q.cursor > i:
-		q.cursor--
-	case q.cursor == i:
-		q.used = 0
+	if q.cursor == i {
+		q.begin()
+		q.step()
 	}
-	if q.cursor >= len(q.list) {
-		q.cursor = 0
+	q.list = slices.Delete(q.list, i, i+1)
+	if q.cursor > i {
+		q.cursor--
+	}
+	if q.lap > i {
+		q.lap--
 	}
 	return true
+}
+
+// begin begins a lap if none has begun.
+func (q *reference) begin() {
+	if q.lap == 0 {
+		q.lap = len(q.list)
+	}
+}
+
+// step moves the cursor on.
+func (q *reference) step() {
+	if q.cursor, q.used = q.cursor+1, 0; q.cursor >= q.lap {
+		q.cursor, q.lap = 0, len(q.list)
+	}
 }
 
 func (q *reference) grab(c fair.Config, p fair.Processor) (is referenceGrab) {
@@ -96,19 +112,19 @@ func (q *reference) grab(c fair.Config, p fair.Processor) (is referenceGrab) {
 			return take(fair.RulePreferred, u)
 		}
 	}
-	cursor, used := q.cursor, q.used // none writes nothing
-	step := func() { q.cursor, q.used = (q.cursor+1)%len(q.list), 0 }
-	for range len(q.list) + 1 {
+	cursor, used, lap := q.cursor, q.used, q.lap // none writes nothing
+	q.begin()
+	for range q.lap - q.cursor + len(q.list) {
 		u := q.list[q.cursor]
 		if !excluded(u) && !c.Prohibited[u.name] && q.used < number(c.Allocation, u.name) && ok(u) {
 			if q.used++; q.used == number(c.Allocation, u.name) {
-				step()
+				q.step()
 			}
 			return take(fair.RuleRoundRobin, u)
 		}
-		step()
+		q.step()
 	}
-	q.cursor, q.used = cursor, used
+	q.cursor, q.used, q.lap = cursor, used, lap
 	return is
 }
 

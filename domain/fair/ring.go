@@ -19,6 +19,7 @@ type Position struct {
 	Turn   int64 // counts the decisions that were applied
 	Cursor int64 // slot of the user who is visited, 0 = of the first
 	Used   int   // deposits taken in this visit
+	Lap    int64 // highest slot of this lap, 0 = none has begun: who joins later waits for the next
 }
 
 // Ring is one deposit queue. Each user has a first-in-first-out queue of their own. The
@@ -118,8 +119,8 @@ func (r *Ring) Read(user string, all []Deposit) {
 		r.Put(user, d)
 	}
 	if m.waiting.Len() == 0 {
-		if r.visited() == m {
-			r.position.Cursor, r.position.Used = r.next(m), 0
+		if i, at := r.visit(r.position); r.members[i] == m {
+			r.position = r.next(m, at, true)
 		}
 		r.leave(m)
 	}
@@ -158,6 +159,33 @@ func (r *Ring) End(user, id string) {
 	}
 }
 
+// SetRunning replaces the deposits of a user that run by those that were found.
+func (r *Ring) SetRunning(user string, ids []string) {
+	m := r.member(user)
+	m.running = map[string]bool{}
+	for _, id := range ids {
+		m.running[id] = true
+	}
+	r.forget(m)
+}
+
+// Forget drops what is known of the waiting deposits of a user in the ring; they are to be
+// read again.
+func (r *Ring) Forget(user string) {
+	if m := r.known[user]; m != nil && m.slot != 0 {
+		m.waiting, m.unread = waiting{}, true
+	}
+}
+
+// Users returns the users in the ring, in its order.
+func (r *Ring) Users() []string {
+	users := make([]string, len(r.members))
+	for i, m := range r.members {
+		users[i] = m.user
+	}
+	return users
+}
+
 // Waiting returns how many deposits of a user wait, of those that are known.
 func (r *Ring) Waiting(user string) int {
 	if m := r.known[user]; m != nil {
@@ -193,10 +221,10 @@ func (r *Ring) Park(user, id string) Decision {
 // then. If the cursor stands on a user who is emptied, it moves to the next.
 func (r *Ring) removal(m *member, d Deposit, rule Rule, p Position) Decision {
 	is := Decision{Rule: rule, User: m.user, Slot: m.slot, Deposit: d, Emptied: !m.unread && m.waiting.Len() == 1, After: p}
-	is.After.Turn = r.position.Turn + 1
-	if i, _ := r.find(p.Cursor); is.Emptied && r.members[i%len(r.members)] == m {
-		is.After.Cursor, is.After.Used = r.next(m), 0
+	if i, at := r.visit(p); is.Emptied && r.members[i] == m {
+		is.After = r.next(m, at, true)
 	}
+	is.After.Turn = r.position.Turn + 1
 	return is
 }
 
@@ -259,20 +287,33 @@ func (r *Ring) find(slot int64) (int, bool) {
 	return slices.BinarySearchFunc(r.members, slot, func(m *member, slot int64) int { return cmp.Compare(m.slot, slot) })
 }
 
-// visited returns the user on whom the cursor stands, nil in an empty ring.
-func (r *Ring) visited() *member {
-	if len(r.members) == 0 {
-		return nil
+// visit returns the index of the user on whom the cursor stands at p, in a ring that is not
+// empty, and p with this user and lap: the first user of the lap from the slot on. Behind
+// the last of them the next lap begins, with the first user of the ring.
+func (r *Ring) visit(p Position) (int, Position) {
+	if p.Lap == 0 {
+		p.Lap = r.last
 	}
-	i, _ := r.find(r.position.Cursor)
-	return r.members[i%len(r.members)]
+	i, _ := r.find(p.Cursor)
+	if i == len(r.members) || r.members[i].slot > p.Lap {
+		i, p.Lap = 0, r.last
+	}
+	if slot := r.members[i].slot; slot != p.Cursor {
+		p.Cursor, p.Used = slot, 0
+	}
+	return i, p
 }
 
-// next returns the slot of the user after m, 0 = m is alone.
-func (r *Ring) next(m *member) int64 {
-	if len(r.members) == 1 {
-		return 0
+// next returns where round robin stands when it steps on from m, who stays or leaves.
+func (r *Ring) next(m *member, p Position, leaves bool) Position {
+	p.Cursor, p.Used = m.slot+1, 0
+	i, p := r.visit(p)
+	switch {
+	case !leaves || r.members[i] != m: // else m is the first of the ring
+	case len(r.members) == 1:
+		p.Cursor, p.Lap = 0, 0
+	default:
+		p.Cursor = r.members[1].slot
 	}
-	i, _ := r.find(m.slot)
-	return r.members[(i+1)%len(r.members)].slot
+	return p
 }

@@ -299,6 +299,15 @@ func (s *steps) agree(t failing) {
 		i := slices.IndexFunc(slots, func(slot int64) bool { return slot >= p.Cursor })
 		visited = order[slots[max(i, 0)]]
 	}
+	lap := 0
+	for _, slot := range slots {
+		if slot <= p.Lap {
+			lap++
+		}
+	}
+	if lap != s.reference.lap || len(slots) == 0 && p.Lap != 0 {
+		t.Fatalf("the lap of %+v has %d users of slots %v, that of the reference %d", p, lap, slots, s.reference.lap)
+	}
 	if visited != s.reference.visited() || p.Used != s.reference.used {
 		t.Fatalf("the cursor stands on %q with %d used, that of the reference on %q with %d", visited, p.Used, s.reference.visited(), s.reference.used)
 	}

@@ -27,6 +27,7 @@ var kinds = []struct {
 	{domain.KindJob, "Jobs", "Changes of one object of a deposit."},
 	{domain.KindFile, "Files", "Changes of one file of an object, including every attempt to download and process it."},
 	{domain.KindSetting, "Settings", "Holds, pauses and timeouts, and maintenance."},
+	{domain.KindQuery, "Queries", "Changes of a list of identifiers that is to be answered."},
 }
 
 // field is a header or an attribute of an event.
@@ -48,7 +49,7 @@ var attributes = []field{
 	{"id", "KIND/ID/VERSION: unique, and never changes.", false, text},
 	{"type", "accession.TYPE.vN: the type of the event and the version of its data.", false, object{"type": "string", "pattern": `^accession\.[a-z_.]+\.v[1-9][0-9]*$`}},
 	{"source", "The installation: /accession/NAME.", false, text},
-	{"subject", "The aggregate of the event: KIND/ID.", false, object{"type": "string", "pattern": "^(batch|job|file|setting)/."}},
+	{"subject", "The aggregate of the event: KIND/ID.", false, object{"type": "string", "pattern": "^(batch|job|file|setting|query)/."}},
 	{"time", "Clock of the writer, UTC. Not for ordering.", false, object{"type": "string", "format": "date-time"}},
 	{"dataschema", "Id of the JSON Schema of the data.", false, text},
 	{"version", "Number of the event within its subject, from 1 without gaps; digits, as text.", false, digits},

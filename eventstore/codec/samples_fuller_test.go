@@ -5,12 +5,87 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/asked"
 )
 
 // generations returns the samples as the program wrote them at different times. Each
 // generation adds optional fields, and its golden events stay as they are.
 func generations() [][]domain.Recorded {
-	return [][]domain.Recorded{samples(), fuller(), ordered(), timed()}
+	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed()}
+}
+
+// mailed returns the samples of the tenth generation, in which reports of queries are mailed.
+func mailed() []domain.Recorded {
+	all := waiting()
+	for i := range all {
+		switch d := all[i].Data.(type) {
+		case *domain.QueryReceived:
+			d.Request.Format, d.Request.Recipients = asked.FormatCSV, 2
+		case *domain.QueryAnswered:
+			d.Mailed = &domain.QueryDelivery{Delivery: "qid0000000007/report", Delivered: true}
+		case *domain.QueryMove:
+			if all[i].Type == domain.EventQueryFailed {
+				d.Mailed = &domain.QueryDelivery{Delivery: "qid0000000007/report",
+					Reason: &domain.Reason{Class: domain.ClassSystem, Code: "mail_drop", Message: "the mail could not be sent"}}
+			}
+		}
+	}
+	return all
+}
+
+// waiting returns the samples of the ninth generation, in which batches wait in deposit
+// queues.
+func waiting() []domain.Recorded {
+	all := processed()
+	ticket := &domain.Ticket{Queue: "metadata", User: "anna", Slot: 3}
+	for i := range all {
+		switch d := all[i].Data.(type) {
+		case *domain.BatchSubmitted:
+			d.Ticket = ticket
+		case *domain.BatchMoved:
+			if all[i].Type == domain.EventBatchReleased {
+				d.Ticket = ticket
+			}
+			if all[i].Type == domain.EventBatchHeld {
+				d.Ring = &domain.RingPosition{Turn: 18, Cursor: 4, Used: 1}
+			}
+		}
+	}
+	return all
+}
+
+// ofQueue returns the samples with a change of a setting of a deposit queue.
+func ofQueue(kind domain.HoldKind, name, from string, previous *domain.SettingValue, value domain.SettingValue) []domain.Recorded {
+	all := listed()
+	for i := range all {
+		if d, ok := all[i].Data.(*domain.SettingChanged); ok {
+			all[i].Aggregate = domain.SettingAggregate(kind, name)
+			*d = domain.SettingChanged{Kind: kind, Name: name, From: from, To: "set", Why: "stocktaking", Previous: previous, Value: &value}
+		}
+	}
+	return all
+}
+
+// suspended returns the samples of the sixth generation, which has the deposit queues.
+func suspended() []domain.Recorded {
+	two, none := 2, 0
+	return ofQueue(domain.SettingDepositQueue, "metadata", "set", &domain.SettingValue{DepositQueue: &domain.DepositQueue{Allocation: &two}},
+		domain.SettingValue{DepositQueue: &domain.DepositQueue{Suspended: true, Prohibited: []string{"ana", "ben"}, Allocation: &two, Concurrency: &none}})
+}
+
+// limited returns the samples of the seventh generation, which has the limits of users.
+func limited() []domain.Recorded {
+	three, none := 3, 0
+	return ofQueue(domain.SettingUserLimit, domain.UserLimitName("query", "ana@example.org"), "set",
+		&domain.SettingValue{UserLimit: &domain.UserLimit{User: "ana@example.org", Allocation: &three}},
+		domain.SettingValue{UserLimit: &domain.UserLimit{User: "ana@example.org", Allocation: &three, Concurrency: &none}})
+}
+
+// processed returns the samples of the eighth generation, which has processors.
+func processed() []domain.Recorded {
+	return ofQueue(domain.SettingProcessor, domain.ProcessorName("metadata", "films"), "set",
+		&domain.SettingValue{Processor: &domain.Processor{Queue: "metadata", Users: []string{"ana"}}},
+		domain.SettingValue{Processor: &domain.Processor{Queue: "metadata", Users: []string{"ana"}, ExcludeUsers: true, Preferred: []string{"ben"}, MaxSize: 1 << 20, Workers: 2, Stopped: true}})
 }
 
 // timed returns the samples of the fourth generation, which has the timeouts of files.
@@ -22,6 +97,21 @@ func timed() []domain.Recorded {
 			*d = domain.SettingChanged{Kind: domain.SettingTimeouts, Name: domain.TimeoutsFiles, From: "set", To: "set", Why: "large films",
 				Previous: &domain.SettingValue{Timeouts: &domain.Timeouts{ProcessingSeconds: 3600}},
 				Value:    &domain.SettingValue{Timeouts: &domain.Timeouts{DownloadSeconds: 21600, ProcessingSeconds: 86400}}}
+		}
+	}
+	return all
+}
+
+// listed returns the samples of the fifth generation, which has the records of metadata
+// deposits.
+func listed() []domain.Recorded {
+	all := timed()
+	for i := range all {
+		switch d := all[i].Data.(type) {
+		case *domain.BatchSubmitted:
+			d.Submission.Type, d.Submission.FileName = domain.TypeMetadata, "records.xml"
+		case *domain.BatchListed:
+			d.Records = &domain.RecordList{Success: 49_998, Warning: 1, Failure: 1, URL: "store:///records/bid0000000007.jsonl", SHA256: sampleDigest}
 		}
 	}
 	return all

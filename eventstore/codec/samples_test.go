@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/asked"
 )
 
 // samples returns one event of every type, in the order of the registry, with each field
@@ -15,6 +16,7 @@ func samples() []domain.Recorded {
 	data := sampleData(at, job)
 	maps.Copy(data, sampleFileData(at, job))
 	maps.Copy(data, sampleMendData(data))
+	maps.Copy(data, sampleQueryData())
 	var all []domain.Recorded
 	for i, def := range domain.Registry {
 		r := domain.Recorded{
@@ -32,6 +34,8 @@ func samples() []domain.Recorded {
 			r.Aggregate = job.Aggregate()
 		case domain.KindFile:
 			r.Aggregate, r.Zxid = domain.HashFile(string(job), "Karte.tif").Aggregate(), 0 // straight to the log
+		case domain.KindQuery:
+			r.Aggregate, r.BatchID = domain.NewQueryID(7).Aggregate(), ""
 		default:
 			r.Aggregate, r.BatchID = domain.SettingAggregate(domain.HoldCollection, "Maps_1"), ""
 		}
@@ -63,7 +67,9 @@ func sampleData(at domain.Time, job domain.JobID) map[domain.EventType]domain.Ev
 			ProfileName: "maps", Submitter: "anna", PayloadURL: "https://example.org/m.checkm?a=1&b=2", ErcWhat: "Karten", ErcWho: "Å. Ek",
 			ErcWhen: "1901", ErcWhere: "ark:/99999/fk4abc", Type: domain.TypeBatchManifest, SubmissionMode: "add",
 			DigestAlgorithm: "sha256", DigestValue: sampleDigest, FileName: "m.checkm", Size: 812}},
-		domain.EventBatchHeld: moved(domain.BatchPending, domain.BatchHeld),
+		domain.EventBatchGrabbed: grabbed(batch(domain.BatchPending, domain.BatchPending)),
+		domain.EventBatchFreed:   &domain.BatchFreed{BatchMove: batch(domain.BatchProcessing, domain.BatchProcessing), Queue: "metadata", User: "anna"},
+		domain.EventBatchHeld:    moved(domain.BatchPending, domain.BatchHeld),
 		domain.EventBatchListed: &domain.BatchListed{BatchMove: batch(domain.BatchPending, domain.BatchPending), Listing: domain.Listing{
 			Rows: 3, FirstJID: job, ManifestURL: "file:///manifests/bid0000000007", ManifestSHA256: sampleDigest}},
 		domain.EventBatchStarted:         moved(domain.BatchPending, domain.BatchProcessing),
@@ -133,6 +139,13 @@ func sampleFileData(at domain.Time, job domain.JobID) map[domain.EventType]domai
 	}
 }
 
+func grabbed(m domain.BatchMove) *domain.BatchGrabbed {
+	m.Reason = nil
+	m.Ticket = &domain.Ticket{Queue: "metadata", User: "anna", Slot: 3, Turn: 17}
+	m.Ring = &domain.RingPosition{Turn: 17, Cursor: 4}
+	return &domain.BatchGrabbed{BatchMove: m, Rule: "round_robin", Processor: "default", Size: 812}
+}
+
 func sampleMendData(of map[domain.EventType]domain.EventData) map[domain.EventType]domain.EventData {
 	batch, _ := domain.MoveOfBatch(of[domain.EventBatchReported])
 	job, _ := domain.MoveOfJob(of[domain.EventJobWaiting])
@@ -142,6 +155,31 @@ func sampleMendData(of map[domain.EventType]domain.EventData) map[domain.EventTy
 		domain.EventJobRepaired:     &domain.JobRepaired{JobMove: job, Repaired: repaired, More: 1},
 		domain.EventSettingRepaired: &domain.SettingRepaired{Kind: domain.HoldCollection, Name: "Maps_1", Repaired: repaired, More: 1},
 		domain.EventSettingRestored: &domain.SettingRestored{Kind: domain.HoldAudit, Name: domain.AuditMaintenance, What: domain.RestoredZooKeeper, Epoch: 2, Events: 99},
+	}
+}
+
+func sampleQueryData() map[domain.EventType]domain.EventData {
+	why := &domain.Reason{Class: domain.ClassWait, Code: domain.CodeParked, Message: "until the night"}
+	ring := &domain.RingPosition{Turn: 9, Cursor: 4, Used: 1, Lap: 5}
+	waits := domain.Ticket{Queue: "query", User: "anna", Slot: 4}
+	runs := waits
+	runs.Turn = 9
+	move := func(from, to asked.State, t *domain.Ticket, r *domain.RingPosition) domain.QueryMove {
+		return domain.QueryMove{From: from, To: to, Ticket: t, Ring: r}
+	}
+	moved := func(m domain.QueryMove) domain.EventData {
+		m.Reason = why
+		return &m
+	}
+	return map[domain.EventType]domain.EventData{
+		domain.EventQueryReceived: &domain.QueryReceived{QueryMove: move(asked.None, asked.Received, &waits, nil), Request: asked.Request{Submitter: "anna",
+			FileName: "Regal.txt", ListURL: "store:queries/qid0000000007/list.txt", ListSHA256: sampleDigest, Size: 99, Lines: 3, Wrong: 1}},
+		domain.EventQueryGrabbed: &domain.QueryGrabbed{QueryMove: move(asked.Received, asked.Grabbed, &runs, ring), Rule: "round_robin", Processor: "default", Size: 99},
+		domain.EventQueryAnswered: &domain.QueryAnswered{QueryMove: move(asked.Grabbed, asked.Answered, nil, nil), Answer: asked.Answer{Found: 1, NotFound: 1, Wrong: 1,
+			URL: "store:queries/qid0000000007/c-1.jsonl", SHA256: sampleDigest}},
+		domain.EventQueryFailed:   moved(move(asked.Grabbed, asked.Failed, nil, nil)),
+		domain.EventQueryParked:   moved(move(asked.Received, asked.Parked, nil, ring)),
+		domain.EventQueryUnparked: moved(move(asked.Parked, asked.Received, &waits, nil)),
 	}
 }
 

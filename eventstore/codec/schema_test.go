@@ -15,6 +15,7 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
@@ -128,6 +129,12 @@ func moves(def domain.EventDef) (from, to []any) {
 			add(&to, string(row.To))
 		}
 	}
+	for _, row := range lookup.Transitions {
+		if row.Event == def.Type {
+			add(&from, string(row.From))
+			add(&to, string(row.To))
+		}
+	}
 	if len(from) > 0 {
 		return from, to
 	}
@@ -201,11 +208,8 @@ func TestSchemas(t *testing.T) {
 // agrees with it.
 func TestSettingSchemas(t *testing.T) {
 	t.Parallel()
-	holds, err := binary.load(domain.EventSettingChanged, 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	timeouts := binary.read(t, domain.EventSettingChanged, 1)
+	generation := map[domain.HoldKind]int{domain.HoldCollection: 3, domain.HoldQueue: 3, domain.SettingTimeouts: 4,
+		domain.SettingDepositQueue: 6, domain.SettingUserLimit: 7, domain.SettingProcessor: 8}
 	for _, k := range domain.SettingKinds {
 		s, err := settingSchema(k)
 		if err != nil {
@@ -221,9 +225,9 @@ func TestSettingSchemas(t *testing.T) {
 			continue
 		}
 		schema := compileFile(t, settingPath(k), string(s.ID))
-		golden := holds
-		if k.Kind == domain.SettingTimeouts {
-			golden = timeouts
+		golden, err := binary.load(domain.EventSettingChanged, 1, generation[k.Kind])
+		if err != nil {
+			t.Fatal(err)
 		}
 		event := bytes.Replace(golden.Data, []byte(`"kind":"collection"`), []byte(`"kind":"`+string(k.Kind)+`"`), 1)
 		if err := validate(schema, event); err != nil {

@@ -38,13 +38,16 @@ func (s *Store) NextBatch(ctx context.Context, state domain.BatchState, gate eve
 		}
 		there := map[string]fair.Item{}
 		for id, r := range s.server.batches {
-			if r.state.State == state && s.free(id.Aggregate()) {
+			if eventstore.Phase(r.state.State, r.state.Ticket) == state && s.free(id.Aggregate()) {
 				there[string(id)] = fair.Item{ID: string(id), Submitter: r.state.Submission.Submitter, Behind: s.behind[id.Aggregate()]}
 			}
 		}
 		line := s.line(string(state)+" batches", there)
 		first := pass(ctx, line, gate, func(id string) domain.Batch { return s.server.batches[domain.BatchID(id)].state })
 		if first == "" {
+			if i, is := gate.(eventstore.Idler); is {
+				i.Idle()
+			}
 			return false
 		}
 		r := s.server.batches[domain.BatchID(first)]
@@ -116,6 +119,9 @@ func (s *Store) ClaimJob(ctx context.Context, id domain.JobID) (*eventstore.Clai
 
 // ClaimBatch implements eventstore.Claims.
 func (s *Store) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
+	if r, err := s.Batch(ctx, id); err == nil && r.State.Waits() {
+		return nil, r, failed("claim", id.Aggregate(), eventstore.ErrConflict, "it waits in a deposit queue until it is grabbed")
+	}
 	return claim(ctx, s, s.server.batches, id, id.Aggregate(), func(domain.Batch) bool { return false })
 }
 
@@ -227,12 +233,17 @@ func (s *Store) free(a domain.Aggregate) bool {
 
 // lock makes the claim. The mutex is held.
 func (s *Store) lock(a domain.Aggregate) *eventstore.Claim {
-	s.number++
+	c := s.claim(a)
 	s.server.claims[a]++
-	c := &eventstore.Claim{ID: fmt.Sprintf("%s-%d", s.worker, s.number), Worker: s.worker, Aggregate: a,
-		Attempts: s.server.claims[a], Lost: s.lost}
+	c.Attempts = s.server.claims[a]
 	s.server.locks[a] = c
 	return c
+}
+
+// claim returns a claim that is not made yet.
+func (s *Store) claim(a domain.Aggregate) *eventstore.Claim {
+	s.number++
+	return &eventstore.Claim{ID: fmt.Sprintf("%s-%d", s.worker, s.number), Worker: s.worker, Aggregate: a, Lost: s.lost}
 }
 
 func (srv *Server) paused(queue string) bool {

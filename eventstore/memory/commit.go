@@ -27,7 +27,11 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 			return nil, failed("commit", c.Aggregate(), eventstore.ErrConflict, "two changes of it in one commit")
 		}
 		seen[c.Aggregate()] = true
-		if err := s.prove(c); err != nil {
+		err := s.prove(c)
+		if err == nil {
+			err = s.proveRing(c)
+		}
+		if err != nil {
 			return nil, failed("commit", c.Aggregate(), err, "")
 		}
 	}
@@ -42,6 +46,10 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 	done := make([]eventstore.Committed, len(changes))
 	for i, c := range changes {
 		done[i] = eventstore.Committed{Token: srv.write(c), Zxid: srv.zxid}
+		srv.writeRing(c)
+		if c.Leave.Grabbed() {
+			done[i].Claim = c.Leave.Claim
+		}
 		delete(srv.claims, c.Aggregate())
 		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
 			delete(srv.locks, c.Aggregate())
@@ -70,6 +78,10 @@ func (srv *Server) doneBefore(changes []eventstore.Change) []eventstore.Committe
 			if r := srv.jobs[c.Job.To.ID]; r != nil {
 				command, version, done[i].Token = r.state.CommandID, r.state.Version, r.token
 			}
+		} else if c.Query != nil {
+			if r := srv.asked[c.Query.To.ID]; r != nil {
+				command, version, done[i].Token = r.state.CommandID, r.state.Version, r.token
+			}
 		}
 		if n := len(c.Events); n == 0 || command == "" || command != c.Events[n-1].CommandID || version != c.Events[n-1].Version {
 			return nil
@@ -90,6 +102,8 @@ func (s *Store) prove(c eventstore.Change) error {
 		ok = current(srv.batches[c.Batch.To.ID], c.Batch.From.Version, c.Token)
 	case c.Job != nil:
 		ok = current(srv.jobs[c.Job.To.ID], c.Job.From.Version, c.Token)
+	case c.Query != nil:
+		ok = current(srv.asked[c.Query.To.ID], c.Query.From.Version, c.Token)
 	default:
 		ok = current(srv.settings[a], c.Setting.From.Version, c.Token)
 	}
@@ -179,8 +193,11 @@ func (srv *Server) write(c eventstore.Change) eventstore.Token {
 		return set(srv.batches, after.ID, after)
 	case c.Job != nil:
 		return srv.writeJob(c.Job.To)
+	case c.Query != nil:
+		return set(srv.asked, c.Query.To.ID, c.Query.To)
 	default:
 		a, after := c.Aggregate(), c.Setting.To
+		srv.queues.written(after)
 		if !after.Kind.Stops() {
 			return set(srv.settings, a, after)
 		}

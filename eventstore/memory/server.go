@@ -10,6 +10,8 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
+	"github.com/accession-ingest/accession/domain/fair/settings"
+	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -17,6 +19,8 @@ import (
 type Options struct {
 	Shards int   // of the outbox; 0 = 4
 	Clock  Clock // nil = the system's
+	// DepositQueues is what the configuration says of each deposit queue.
+	DepositQueues map[string]settings.Values
 }
 
 // Server is the live state that several processes share.
@@ -31,17 +35,21 @@ type Server struct {
 	sessions int
 	batches  map[domain.BatchID]*register[domain.Batch]
 	jobs     map[domain.JobID]*register[domain.Job]
+	asked    map[domain.QueryID]*register[lookup.Query]
+	lastQID  int64
 	settings map[domain.Aggregate]*register[domain.Setting]
 	refs     map[domain.BatchID]map[domain.JobID]domain.Sub
 	holds    eventstore.Holds
 	locks    map[domain.Aggregate]*eventstore.Claim
 	claims   map[domain.Aggregate]int // since the last event or Release
 	shards   []shard
-	space    *leader // of provisioning, nil = there is no leader
+	rings    map[string]*eventstore.RingState // of the deposit queues
+	space    *leader                          // of provisioning, nil = there is no leader
 
 	spaceTerm eventstore.Token // of its last lead
 
 	permits permits
+	queues  queueSettings
 }
 
 // register holds one state under compare-and-set.
@@ -67,13 +75,16 @@ func New(o Options) *Server {
 		changed:  make(chan struct{}),
 		batches:  map[domain.BatchID]*register[domain.Batch]{},
 		jobs:     map[domain.JobID]*register[domain.Job]{},
+		asked:    map[domain.QueryID]*register[lookup.Query]{},
 		settings: map[domain.Aggregate]*register[domain.Setting]{},
 		refs:     map[domain.BatchID]map[domain.JobID]domain.Sub{},
 		holds:    eventstore.Holds{Collections: map[string]domain.Hold{}, Queues: map[string]domain.Hold{}},
 		locks:    map[domain.Aggregate]*eventstore.Claim{},
 		claims:   map[domain.Aggregate]int{},
 		shards:   make([]shard, o.Shards),
+		rings:    map[string]*eventstore.RingState{},
 		permits:  permits{held: map[permit]string{}, now: map[*Store]session{}},
+		queues:   queueSettings{configured: o.DepositQueues, version: map[string]eventstore.Token{}},
 	}
 }
 

@@ -15,6 +15,9 @@ type Store struct {
 	eventstore.Space
 	eventstore.Objects
 	eventstore.Hosts
+	eventstore.Rings
+	eventstore.DepositQueues
+	eventstore.Queries
 }
 
 // StoreOf returns the store of a value that implements all of its ports.
@@ -22,7 +25,8 @@ func StoreOf(s any) Store {
 	if store, ok := s.(Store); ok {
 		return store
 	}
-	return Store{s.(eventstore.Live), s.(eventstore.Catalog), s.(eventstore.Claims), s.(eventstore.Outbox), s.(eventstore.Space), s.(eventstore.Objects), s.(eventstore.Hosts)}
+	return Store{s.(eventstore.Live), s.(eventstore.Catalog), s.(eventstore.Claims), s.(eventstore.Outbox), s.(eventstore.Space), s.(eventstore.Objects), s.(eventstore.Hosts),
+		s.(eventstore.Rings), s.(eventstore.DepositQueues), s.(eventstore.Queries)}
 }
 
 // Env is a live state of its own, made for one test and gone at its end.

@@ -21,6 +21,8 @@ var liveTests = tests{
 	"holds":            testHolds,
 	"settings":         testSettings,
 	"timeouts":         testTimeouts,
+	"queue settings":   testQueueSettings,
+	"queue events":     testQueueSettingEvents,
 	"require holds":    testRequireHolds,
 	"require batch":    testRequireBatch,
 	"require unlocked": testRequireUnlocked,
@@ -47,6 +49,10 @@ func testUnknown(t *testing.T, env Env) {
 	at, err := k.Store.Setting(ctx, domain.HoldCollection, "never-set")
 	if err != nil || at.State.Version != 0 || at.Token != 0 || at.State.Hold != nil || at.State.Name != "never-set" {
 		t.Errorf("a setting that was never set: %+v, %v", at, err)
+	}
+	at, err = k.Store.Setting(ctx, domain.HoldAudit, domain.AuditMaintenance)
+	if err != nil || at.State != domain.Audit(0) || at.Token != 0 {
+		t.Errorf("maintenance that never was: %+v, %v", at, err)
 	}
 	if refs, err := k.Store.Refs(ctx, domain.NewBatchID(99)); refs != (eventstore.Refs{}) {
 		t.Errorf("an unknown batch has %+v (%v)", refs, err)

@@ -17,6 +17,8 @@ func RunClaims(t *testing.T, open func(t *testing.T) Env) {
 	run(t, open, spaceTests)
 	run(t, open, objectTests)
 	run(t, open, hostTests)
+	run(t, open, ringTests)
+	run(t, open, queryTests)
 }
 
 // RunOutbox tests the promises of eventstore.Outbox.

@@ -3,6 +3,7 @@ package zklive
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ type batchIndex struct {
 	submitters *submitters
 	mu         sync.Mutex
 	by         map[domain.BatchState]*index
-	// known are the batches that may still change, with the version last seen.
+	// known are the batches that exist, with the version last seen.
 	known map[domain.BatchID]knownStatus
 	ready chan struct{}
 	begin func()
@@ -50,7 +51,7 @@ func (x *batchIndex) NextBatch(ctx context.Context, state domain.BatchState, g e
 	if err != nil {
 		return nil, at, err
 	}
-	fits, ended := passing(ctx, g, func(b domain.Batch) bool { return b.State == state })
+	fits, ended := passing(ctx, g, func(b domain.Batch) bool { return eventstore.Phase(b.State, b.Ticket) == state })
 	err = x.claimer.next(ctx, ix, gateOf(g), domain.KindBatch, domain.QueueIngest, func(id string, h eventstore.Holds) (err error) {
 		c, at, err = x.claims.claimBatch(ctx, domain.BatchID(id), h, fits)
 		ended(err)
@@ -101,14 +102,13 @@ func (x *batchIndex) poll() {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var pzxid int64
-	done := &sync.Map{} // batches deleted or completed: never read again
 	var last time.Time
 	ctx := x.reader.conn.Context()
 	for {
 		stat, err := x.reader.conn.Exists(ctx, x.reader.root.Batches())
 		full := time.Since(last) >= rescanEvery
 		if err == nil && stat != nil && (stat.Pzxid != pzxid || full) {
-			if err = x.scan(ctx, done, full); err == nil {
+			if err = x.scan(ctx, full); err == nil {
 				if last.IsZero() {
 					close(x.ready)
 				}
@@ -130,8 +130,11 @@ func (x *batchIndex) poll() {
 }
 
 // scan reads the status of unknown batches, and with full also of those that may have
-// changed.
-func (x *batchIndex) scan(ctx context.Context, done *sync.Map, full bool) error {
+// changed. It forgets those that do not exist any more.
+func (x *batchIndex) scan(ctx context.Context, full bool) error {
+	x.mu.Lock()
+	before := maps.Clone(x.known)
+	x.mu.Unlock()
 	ids, err := x.reader.Batches(ctx)
 	if err != nil {
 		return err
@@ -139,10 +142,9 @@ func (x *batchIndex) scan(ctx context.Context, done *sync.Map, full bool) error 
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(scanParallel)
 	for _, id := range ids {
-		x.mu.Lock()
-		_, known := x.known[id]
-		x.mu.Unlock()
-		if _, ended := done.Load(id); ended || known && !full {
+		k, known := before[id]
+		delete(before, id)
+		if known && (!full || k.state == domain.BatchCompleted) {
 			continue
 		}
 		g.Go(func() error {
@@ -161,12 +163,12 @@ func (x *batchIndex) scan(ctx context.Context, done *sync.Map, full bool) error 
 			if claimed(status.Status) {
 				x.submitters.readBatch(ctx, id)
 			}
-			x.moved(id, status.Status, status.Version, x.claims.has(id.Aggregate()))
-			if status.Status == domain.BatchCompleted {
-				done.Store(id, true)
-			}
+			x.moved(id, eventstore.Phase(status.Status, status.Ticket), status.Version, x.claims.has(id.Aggregate()))
 			return nil
 		})
+	}
+	for id := range before {
+		x.forget(id)
 	}
 	return g.Wait()
 }
@@ -195,10 +197,6 @@ func (x *batchIndex) follow(id domain.BatchID, to domain.BatchState, version int
 	x.claimer.unreadable.set(id.Aggregate(), false)
 	if ix := x.by[was.state]; known && was.state != to && ix != nil {
 		ix.remove(string(id))
-	}
-	if to == domain.BatchCompleted {
-		delete(x.known, id)
-		return false
 	}
 	x.known[id] = knownStatus{state: to, version: version}
 	return x.by[to] != nil

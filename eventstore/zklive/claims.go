@@ -13,8 +13,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/queries"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
@@ -121,9 +123,10 @@ func (x *claims) offerOrphans() {
 
 // offer puts released work back into its queue.
 func (x *claims) offer(c *eventstore.Claim, delay time.Duration) {
-	if c.Aggregate.Kind == domain.KindJob {
+	switch c.Aggregate.Kind {
+	case domain.KindJob:
 		x.jobs.offer(domain.JobID(c.Aggregate.ID), delay)
-	} else {
+	case domain.KindBatch:
 		x.batches.offer(domain.BatchID(c.Aggregate.ID), delay)
 	}
 }
@@ -228,6 +231,9 @@ func (x *claims) claimBatch(ctx context.Context, id domain.BatchID, h eventstore
 	if err == nil {
 		err = fits(at.State)
 	}
+	if err == nil && at.State.Waits() {
+		err = &eventstore.Error{Op: "claim", Aggregate: id.Aggregate(), Err: eventstore.ErrConflict, Hint: "it waits in a deposit queue until it is grabbed"}
+	}
 	if err != nil {
 		return nil, at, err
 	}
@@ -238,6 +244,19 @@ func (x *claims) claimBatch(ctx context.Context, id domain.BatchID, h eventstore
 	return c, at, nil
 }
 
+// ClaimQuery implements eventstore.Queries.
+func (x *claims) ClaimQuery(ctx context.Context, id domain.QueryID) (c *eventstore.Claim, at eventstore.Loaded[lookup.Query], err error) {
+	h, err := x.holds.Holds(ctx)
+	if err == nil {
+		at, err = queries.New(x.reader.conn, x.reader.root).Running(ctx, id)
+	}
+	if err == nil {
+		c = &eventstore.Claim{Aggregate: id.Aggregate()}
+		err = x.lock(ctx, c, func() layout.Ops { return x.reader.root.Claim(c, at.Token, h.Version) })
+	}
+	return c, at, err
+}
+
 // lock sends a claim. If the outcome is unknown it reads the lock, which holds the
 // worker's id.
 func (x *claims) lock(ctx context.Context, c *eventstore.Claim, ops func() layout.Ops) error {
@@ -246,7 +265,7 @@ func (x *claims) lock(ctx context.Context, c *eventstore.Claim, ops func() layou
 	if err != nil {
 		return err
 	}
-	c.ID, c.Worker, c.Lost = uuid.NewString(), w.ID, w.Lost
+	c.ID, c.Worker, c.Lost, c.Silent = uuid.NewString(), w.ID, w.Lost, x.session.Silent()
 	// The claim is added first: of two goroutines only one sends the multi, so that a
 	// lock with this worker's id is this claim's.
 	if !x.add(c) {
@@ -267,6 +286,15 @@ func (x *claims) lock(ctx context.Context, c *eventstore.Claim, ops func() layou
 	return failed(res.Err)
 }
 
+// failed ends the claim of a grab that was not written, or of which that is not known.
+func (x *claims) failed(c *eventstore.Claim, err error) {
+	if errors.Is(err, eventstore.ErrUnknown) {
+		x.abandon(c, 0)
+	} else {
+		x.replace(c, nil)
+	}
+}
+
 // Confirm implements eventstore.Claims. A multi, unlike a read, is answered by the
 // leader. While ZooKeeper cannot be reached it waits.
 func (x *claims) Confirm(ctx context.Context, c *eventstore.Claim) error {
@@ -275,7 +303,7 @@ func (x *claims) Confirm(ctx context.Context, c *eventstore.Claim) error {
 		switch {
 		case session.Answered(res.Err):
 			return none, session.Final(res.Refusal)
-		case res.Err != nil && closed(c.Lost):
+		case res.Err != nil && session.Closed(c.Lost):
 			return none, session.Final(eventstore.ErrFenced)
 		}
 		return none, res.Err
@@ -316,10 +344,14 @@ func (x *claims) release(c *eventstore.Claim, delay time.Duration) {
 }
 
 // abandon ends a claim with an unknown outcome: a lock with this worker's id belongs to
-// the claim and is removed; any other belongs to another process and stays.
+// the claim and is removed; any other belongs to another process and stays. The lock is
+// read after Flush: a write that was refused for what it shared may make it later.
 func (x *claims) abandon(c *eventstore.Claim, delay time.Duration) {
 	x.session.Spawn(func() {
 		_, err := session.Retry(x.session.Context(), func() (none struct{}, err error) {
+			if err := x.send.Flush(x.session.Context()); err != nil {
+				return none, err
+			}
 			ours, err := x.holdsLock(x.session.Context(), c)
 			if err == nil && ours {
 				err = x.unlock(x.session.Context(), c)
@@ -344,7 +376,7 @@ func (x *claims) holdsLock(ctx context.Context, c *eventstore.Claim) (bool, erro
 func (x *claims) unlock(ctx context.Context, c *eventstore.Claim) error {
 	again := false
 	_, err := session.Retry(ctx, func() (none struct{}, err error) {
-		if closed(c.Lost) {
+		if session.Closed(c.Lost) {
 			return none, nil // the lock ended with the session
 		}
 		if again {
@@ -361,15 +393,6 @@ func (x *claims) unlock(ctx context.Context, c *eventstore.Claim) error {
 	}
 	x.replace(c, nil)
 	return nil
-}
-
-func closed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
 }
 
 // unreadable has the batches and jobs that could not be read when they were to be

@@ -8,6 +8,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/queues"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/rings"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
@@ -18,9 +20,11 @@ type committer struct {
 	outbox     *outbox
 	claims     *claims
 	holds      *holds
+	queues     *queues.Settings
 	statuses   *statusCache
 	jobs       *jobQueues
 	batches    *batchIndex
+	rings      *rings.Rings
 	queueLimit int
 	heapLimit  int64
 	inLog      func(ctx context.Context, a domain.Aggregate, version int64) (commandID string, err error)
@@ -39,7 +43,13 @@ func (w *committer) Commit(ctx context.Context, changes ...eventstore.Change) ([
 			return nil, &eventstore.Error{Op: "commit", Aggregate: c.Aggregate(), Err: eventstore.ErrFenced}
 		}
 	}
+	if l := changes[0].Leave; l.Grabbed() && !w.claims.add(l.Claim) {
+		return nil, &eventstore.Error{Op: "grab", Aggregate: l.Claim.Aggregate, Err: eventstore.ErrLocked}
+	}
 	done, err := w.commit(ctx, changes)
+	if l := changes[0].Leave; l.Grabbed() && err != nil {
+		w.claims.failed(l.Claim, err)
+	}
 	switch {
 	case err == nil:
 		w.committed(changes, done)
@@ -60,7 +70,12 @@ type commitCall struct {
 	changes []eventstore.Change
 	facts   layout.Facts
 	unknown bool // an earlier try may have been applied
+	moved   int  // how often the numbers of a deposit queue had changed meanwhile
 }
+
+// maxMoved is how often a change is sent again because the numbers of a deposit queue had
+// changed; then it is a conflict.
+const maxMoved = 20
 
 // commit tries until the outcome is known or ctx ends.
 func (w *committer) commit(ctx context.Context, changes []eventstore.Change) ([]eventstore.Committed, error) {
@@ -109,6 +124,9 @@ func (call *commitCall) try(ctx context.Context) ([]eventstore.Committed, error)
 	case errors.Is(res.Refusal, layout.ErrHandOver):
 		call.refusedHandOver()
 		return call.try(ctx)
+	case errors.Is(res.Refusal, layout.ErrRing) && call.changes[0].Leave == nil && call.changes[0].Pool == nil && call.moved < maxMoved:
+		call.moved++
+		return call.try(ctx)
 	case errors.Is(res.Refusal, layout.ErrLater):
 		if call.facts.Found, err = call.found(ctx); err == nil {
 			return call.try(ctx)
@@ -126,6 +144,9 @@ func (call *commitCall) results(zxid int64) []eventstore.Committed {
 	}
 	if h := call.facts.HandOver; h != nil {
 		done[0].Claim = h.Claim
+	}
+	if l := call.changes[0].Leave; l.Grabbed() {
+		done[0].Claim = l.Claim
 	}
 	return done
 }
@@ -158,6 +179,9 @@ func (call *commitCall) request(ctx context.Context) (*session.Request, error) {
 		return nil, err
 	}
 	if call.facts.Whole, err = call.whole(ctx); err != nil {
+		return nil, err
+	}
+	if call.facts.Ring, err = call.committer.rings.Facts(ctx, call.changes[0]); err != nil {
 		return nil, err
 	}
 	req := &session.Request{Ops: call.reader.root.Changes(call.changes, call.facts), Alone: !sharing(call.changes)}
@@ -250,7 +274,7 @@ func (w *committer) committed(changes []eventstore.Change, done []eventstore.Com
 	for i, c := range changes {
 		own := c.Claim != nil && c.Claim.Aggregate == c.Aggregate()
 		next := done[i].Claim
-		if next != nil || own && !c.KeepClaim {
+		if c.Claim != nil && (next != nil || own && !c.KeepClaim) {
 			w.claims.replace(c.Claim, next)
 		}
 		switch {
@@ -260,10 +284,14 @@ func (w *committer) committed(changes []eventstore.Change, done []eventstore.Com
 		case c.Batch != nil:
 			to := c.Batch.To
 			w.batches.submitters.note(to.ID, to.Submission.Submitter, to.Listing)
-			w.batches.moved(to.ID, to.State, to.Version, c.Claim != nil && c.KeepClaim)
+			w.batches.moved(to.ID, eventstore.Phase(to.State, to.Ticket), to.Version, c.Claim != nil && c.KeepClaim || next != nil)
+			w.rings.Committed(c)
 			w.statuses.put(to.ID, knownStatus{to.State, to.Version, done[i].Token})
+		case c.Query != nil:
+			w.rings.Committed(c)
 		default:
 			w.holds.outdated()
+			w.queues.Committed(c.Setting.To)
 		}
 	}
 }

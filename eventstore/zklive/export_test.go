@@ -3,12 +3,15 @@ package zklive
 import (
 	"context"
 	"fmt"
+	"slices"
+	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
@@ -38,6 +41,13 @@ func (s *Store) Remembered() int {
 	return n
 }
 
+// Followed counts the batches that this process has in memory.
+func (s *Store) Followed() int {
+	s.batchIndex.mu.Lock()
+	defer s.batchIndex.mu.Unlock()
+	return len(s.batchIndex.known)
+}
+
 // FillFinished creates completed batches from a number on, each with so many jobs that
 // have left their queue, directly with the nodes that the layout says they have.
 func (s *Store) FillFinished(ctx context.Context, first int64, batches, jobs int) error {
@@ -65,4 +75,66 @@ func (s *Store) FillFinished(ctx context.Context, first int64, batches, jobs int
 		g.Go(func() error { _, err := s.session.Multi(ctx, "zklive/bench/fill", ops); return err })
 	}
 	return g.Wait()
+}
+
+// DropHolds makes the cached holds outdated, as a refused claim does.
+func (s *Store) DropHolds() { s.holds.outdated() }
+
+// FillWaiting makes batches wait in the queue metadata, each of so many users with as many
+// as any other, directly with the nodes that the layout says they have.
+func (s *Store) FillWaiting(ctx context.Context, waiting, users int, user func(int) string) error {
+	at := domain.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	batches := make([]domain.Batch, waiting)
+	for n := range batches {
+		of := n % users
+		batches[n] = domain.Batch{ID: domain.NewBatchID(int64(n) + 1), State: domain.BatchPending, Version: 1, Modified: at, CommandID: uuid.NewString(),
+			Submission: domain.Submission{ProfileName: "maps", Submitter: user(of), PayloadURL: "https://files.example.org/deposits/2026/batch.checkm",
+				Type: domain.TypeFileBatchManifest, SubmissionMode: "add"},
+			Ticket: &domain.Ticket{Queue: fair.QueueMetadata, User: user(of), Slot: int64(of) + 1}}
+	}
+	deposits := make([]eventstore.Deposit, len(batches))
+	for i, b := range batches {
+		deposits[i] = eventstore.DepositOfBatch(b)
+	}
+	shared := s.root.RingNodes(fair.QueueMetadata, deposits, eventstore.RingState{})
+	if err := s.RaiseIDs(ctx, int64(waiting)+1, 1); err != nil {
+		return err
+	}
+	if _, err := s.session.Set(ctx, "zklive/bench/fill", shared[0].Path, shared[0].Data(), -1); err != nil {
+		return err
+	}
+	create := func(nodes []layout.Node) error {
+		var ops layout.Ops
+		ops.CreateNodes(nodes)
+		_, err := s.session.Multi(ctx, "zklive/bench/fill", ops)
+		return err
+	}
+	for list := range slices.Chunk(shared[1:], 500) {
+		if err := create(list); err != nil {
+			return err
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(16)
+	for list := range slices.Chunk(batches, 50) {
+		g.Go(func() error {
+			var nodes []layout.Node
+			for _, b := range list {
+				nodes = append(nodes, s.root.BatchNodes(b)...)
+			}
+			return create(nodes)
+		})
+	}
+	return g.Wait()
+}
+
+// Beside opens the same tree in a session of its own, closed at the end.
+func (s *Store) Beside(t testing.TB) *Store {
+	t.Helper()
+	other, err := Open(t.Context(), s.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
+	return other
 }

@@ -14,6 +14,19 @@ import (
 // is made before; whoever has begun to use it meanwhile has answered for it.
 func TestFreshTreeIsAskedFor(t *testing.T) {
 	t.Parallel()
+	for name, begin := range map[string]func(context.Context, *zklive.Store) error{
+		"a deposit": func(ctx context.Context, s *zklive.Store) error { _, err := s.ReserveBatchID(ctx); return err },
+		"a query":   func(ctx context.Context, s *zklive.Store) error { _, err := s.ReserveQueryID(ctx); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			freshTreeIsAskedFor(t, begin)
+		})
+	}
+}
+
+func freshTreeIsAskedFor(t *testing.T, begin func(context.Context, *zklive.Store) error) {
+	t.Helper()
 	refused := errors.New("the log has events")
 	asked := 0
 	cfg := zklive.Config{Servers: servers(), Root: "/test-" + uuid.NewString(),
@@ -33,8 +46,7 @@ func TestFreshTreeIsAskedFor(t *testing.T) {
 		t.Fatalf("%v, %v: an empty tree is opened; asked %d times", s, err, asked)
 	}
 	cfg.Fresh = func(ctx context.Context) error {
-		_, err := w.store.ReserveBatchID(ctx) // somebody deposits, and the log has it
-		return errors.Join(refused, err)
+		return errors.Join(refused, begin(ctx, w.store)) // and the log has it
 	}
 	w.open(t, cfg)
 	cfg.Fresh = func(context.Context) error { return errors.New("a tree in use is asked for") }

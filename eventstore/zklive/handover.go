@@ -31,7 +31,8 @@ func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *
 		return nil
 	}
 	return &layout.HandOver{Holds: holds.Version, Batch: batch, BatchToken: known.token,
-		Claim: &eventstore.Claim{ID: uuid.NewString(), Worker: c.Claim.Worker, Aggregate: c.Claim.Aggregate, Attempts: 1, Lost: c.Claim.Lost}}
+		Claim: &eventstore.Claim{ID: uuid.NewString(), Worker: c.Claim.Worker, Aggregate: c.Claim.Aggregate, Attempts: 1,
+			Lost: c.Claim.Lost, Silent: c.Claim.Silent}}
 }
 
 // refusedHandOver drops the outdated caches; the next try is written without the claim.

@@ -3,14 +3,12 @@ package zklive
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
 // refreshEvery is the time after which a watch counts as lost.
@@ -21,6 +19,7 @@ const refreshEvery = 10 * time.Second
 // work in spite of a hold.
 type holds struct {
 	reader  *reader
+	locks   *session.Watched
 	log     *slog.Logger
 	unread  *unreadable
 	loading sync.Mutex // one read at a time, the others wait for it
@@ -31,7 +30,9 @@ type holds struct {
 }
 
 func newHolds(r *reader, unread *unreadable, log *slog.Logger) *holds {
-	return &holds{reader: r, unread: unread, log: log, changed: make(chan struct{})}
+	h := &holds{reader: r, unread: unread, log: log, changed: make(chan struct{})}
+	h.locks = r.conn.Watch(r.root.Locks(), h.outdated)
+	return h
 }
 
 // Holds implements eventstore.Live.
@@ -45,25 +46,24 @@ func (h *holds) Holds(ctx context.Context) (eventstore.Holds, error) {
 		if known, _ := h.now(); known != nil {
 			return *known, nil
 		}
-		known, watch, err := h.load(ctx)
+		known, at, err := h.load(ctx)
 		if err != nil {
 			return eventstore.Holds{}, &eventstore.Error{Op: "read holds", Err: err}
 		}
-		if known == nil {
-			continue // changed while it was read
+		if known != nil && h.keep(known, at) { // else changed while it was read
+			return *known, nil
 		}
-		h.mu.Lock()
-		h.known = known
-		h.mu.Unlock()
-		h.reader.conn.Spawn(func() {
-			select {
-			case <-watch:
-				h.outdated()
-			case <-h.reader.conn.Context().Done():
-			}
-		})
-		return *known, nil
 	}
+}
+
+func (h *holds) keep(known *eventstore.Holds, at session.View) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	heard := h.locks.Heard(at)
+	if heard {
+		h.known = known
+	}
+	return heard
 }
 
 // now returns the cached holds, and a channel that is closed when they may have
@@ -84,32 +84,31 @@ func (h *holds) outdated() {
 }
 
 // load reads all holds; nil if /locks has changed meanwhile.
-func (h *holds) load(ctx context.Context) (*eventstore.Holds, <-chan zk.Event, error) {
+func (h *holds) load(ctx context.Context) (known *eventstore.Holds, first session.View, err error) {
 	conn, root := h.reader.conn, h.reader.root
-	first, err := conn.WatchData(ctx, root.Locks())
-	if err != nil {
-		return nil, nil, err
+	if first, err = h.locks.Get(ctx); err != nil {
+		return nil, first, err
 	}
 	out := &eventstore.Holds{Version: int64(first.Stat.Version), Collections: map[string]domain.Hold{}, Queues: map[string]domain.Hold{}}
 	for kind, into := range map[domain.HoldKind]map[string]domain.Hold{domain.HoldCollection: out.Collections, domain.HoldQueue: out.Queues} {
 		all, err := conn.Children(ctx, root.Holds(kind))
 		if err != nil {
-			return nil, nil, err
+			return nil, first, err
 		}
 		for _, name := range all.Names {
-			hold, err := h.reader.hold(ctx, kind, name)
-			if err != nil || hold == nil { // lifted meanwhile
-				return nil, nil, err
+			v, err := h.reader.value(ctx, kind, name)
+			if err != nil || v.Hold == nil { // lifted meanwhile
+				return nil, first, err
 			}
-			into[name] = *hold
+			into[name] = *v.Hold
 		}
 	}
 	now, err := conn.Exists(ctx, root.Locks())
 	if err != nil || now == nil || now.Version != first.Stat.Version {
-		return nil, nil, err
+		return nil, first, err
 	}
 	h.alarm(out)
-	return out, first.Watch, nil
+	return out, first, nil
 }
 
 // alarm counts the holds that cannot be read among what is unreadable, and logs each
@@ -126,12 +125,12 @@ func (h *holds) alarm(now *eventstore.Holds) {
 	}
 	h.unread.of.Range(func(key, _ any) bool {
 		a := key.(domain.Aggregate) //nolint:forcetypeassert // all keys are
-		kind, name, _ := strings.Cut(a.ID, ":")
+		kind, name := domain.SettingOf(a)
 		set := now.Collections
-		if domain.HoldKind(kind) == domain.HoldQueue {
+		if kind == domain.HoldQueue {
 			set = now.Queues
 		}
-		if a.Kind == domain.KindSetting && set[name].By != domain.ByUnknown {
+		if a.Kind == domain.KindSetting && kind.Stops() && set[name].By != domain.ByUnknown {
 			h.unread.set(a, false)
 		}
 		return true

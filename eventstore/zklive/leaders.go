@@ -106,7 +106,7 @@ func (l *leaders) resign(ctx context.Context, name string, w *session.Worker) er
 // resignUnknown ends a lead that may or may not be held, and tries until it succeeds.
 func (l *leaders) resignUnknown(name string, w *session.Worker) {
 	_, _ = session.Retry(l.session.Context(), func() (none struct{}, err error) {
-		if closed(w.Lost) {
+		if session.Closed(w.Lost) {
 			return none, nil
 		}
 		leads, err := l.session.HeldBy(l.session.Context(), l.root.Leader(name), w.ID)

@@ -167,12 +167,8 @@ func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string)
 	if never {
 		err = nil
 	}
-	switch {
-	case err != nil:
-	case kind.Stops():
-		at.State.Hold, err = r.hold(ctx, kind, name)
-	case kind == domain.SettingTimeouts:
-		at.State.Timeouts, err = r.timeouts(ctx)
+	if err == nil {
+		at.State.SettingValue, err = r.value(ctx, kind, name)
 	}
 	if err != nil {
 		return at, notFound("load", a, err)
@@ -183,22 +179,17 @@ func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string)
 	return at, nil
 }
 
-// timeouts reads the timeouts, nil = none were ever set.
-func (r *reader) timeouts(ctx context.Context) (*domain.Timeouts, error) {
-	n, err := r.conn.Find(ctx, r.root.Timeouts())
-	if n == nil {
-		return nil, err
+// value reads the value of a setting, nothing = it has none.
+func (r *reader) value(ctx context.Context, kind domain.HoldKind, name string) (v domain.SettingValue, err error) {
+	path := r.root.SettingValue(kind, name)
+	if path == "" { // a history without a value, as that of maintenance
+		return v, nil
 	}
-	return r.root.TimeoutsOf(n.Data)
-}
-
-// hold reads a hold, nil = there is none.
-func (r *reader) hold(ctx context.Context, kind domain.HoldKind, name string) (*domain.Hold, error) {
-	n, err := r.conn.Find(ctx, r.root.Hold(kind, name))
+	n, err := r.conn.Find(ctx, path)
 	if n == nil {
-		return nil, err
+		return v, err
 	}
-	return layout.HoldOf(n.Data, time.UnixMilli(n.Stat.Ctime)), nil
+	return r.root.ValueOf(kind, name, n.Data, time.UnixMilli(n.Stat.Ctime))
 }
 
 // Refs implements eventstore.Live; it counts the children of the directories.

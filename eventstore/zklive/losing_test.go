@@ -1,10 +1,9 @@
-//go:build !race
-
 package zklive_test
 
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -36,7 +35,12 @@ type loser struct {
 	tries map[string]int
 	asks  int            // requests so far, pings aside
 	lists map[string]int // how often a node's children were listed
+	heard []string       // the requests, pings aside
+	first func(string)   // is called with each request before it is passed on, nil = nothing is
 	spare string         // what it lets pass, "" = nothing
+	keep  string         // the kind of write whose next answer it keeps for a while, "" = none
+	kept  chan struct{}  // closed when it keeps one
+	free  chan struct{}  // closed when it hands that on
 	all   sync.WaitGroup
 	conns []net.Conn
 }
@@ -81,7 +85,7 @@ func (l *loser) serve() {
 		l.mu.Lock()
 		l.conns = append(l.conns, client, server)
 		l.mu.Unlock()
-		w := &wire{loser: l, silent: map[int32]bool{}}
+		w := &wire{loser: l, client: client, silent: map[int32]bool{}}
 		l.all.Go(func() { w.pass(client, server, w.asked) })
 		l.all.Go(func() { w.pass(server, client, w.answered) })
 	}
@@ -107,6 +111,17 @@ func (l *loser) spares(what string) {
 	l.spare = what
 }
 
+// takes reports whether the answer to a write is the one to keep.
+func (l *loser) takes(kind string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.keep == "" || !strings.Contains(kind, l.keep) {
+		return false
+	}
+	l.keep = ""
+	return true
+}
+
 func (l *loser) fate(kind string) fate {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,11 +136,51 @@ func (l *loser) fate(kind string) fate {
 	return arrives
 }
 
+// keeps lets the answer to the next write that says so wait, while others pass, until
+// the returned function is called; kept is closed when there is one.
+func (l *loser) keeps(what string) (kept <-chan struct{}, handOn func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	free := make(chan struct{})
+	l.keep, l.kept, l.free = what, make(chan struct{}), free
+	return l.kept, sync.OnceFunc(func() { close(free) })
+}
+
 // wire is one connection.
 type wire struct {
 	*loser
+	client net.Conn
 	mu     sync.Mutex
 	silent map[int32]bool // requests whose answers get lost
+	late   int32          // the request whose answer is kept, 0 = none
+	writes sync.Mutex
+}
+
+func (w *wire) write(to net.Conn, frame []byte) error {
+	w.writes.Lock()
+	defer w.writes.Unlock()
+	_, err := to.Write(slices.Concat(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame))
+	return err
+}
+
+// keepsAnswer reports whether a frame is the answer that is kept, and sees to it.
+func (w *wire) keepsAnswer(frame []byte) bool {
+	xid := (&requestText{frame}).number()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if xid == 0 || xid != w.late {
+		return false
+	}
+	w.late = 0
+	w.loser.mu.Lock()
+	kept, free := w.kept, w.free
+	w.loser.mu.Unlock()
+	close(kept)
+	w.all.Go(func() {
+		<-free
+		_ = w.write(w.client, frame)
+	})
+	return true
 }
 
 // pass hands on frames until one of the two ends, or goes says no. The first frame
@@ -144,7 +199,10 @@ func (w *wire) pass(from, to net.Conn, goes func(frame []byte) bool) {
 		if !first && !goes(frame) {
 			return
 		}
-		if _, err := to.Write(slices.Concat(head, frame)); err != nil {
+		if !first && to == w.client && w.keepsAnswer(frame) {
+			continue
+		}
+		if w.write(to, frame) != nil {
 			return
 		}
 	}
@@ -154,6 +212,12 @@ func (w *wire) asked(frame []byte) bool {
 	p := requestText{frame}
 	xid, op := p.number(), p.number()
 	w.count(op, p)
+	w.ahead(op, p)
+	if w.takes(kindOf(w.root, op, p)) {
+		w.mu.Lock()
+		w.late = xid
+		w.mu.Unlock()
+	}
 	switch w.fate(kindOf(w.root, op, p)) {
 	case losesRequest:
 		return false
@@ -171,10 +235,49 @@ func (l *loser) count(op int32, p requestText) {
 	defer l.mu.Unlock()
 	if op != opPing {
 		l.asks++
+		l.heard = append(l.heard, textOf(l.root, op, p))
 	}
 	if op == opChildren || op == opChildren2 {
 		l.lists[strings.TrimPrefix(p.bytes(), l.root)]++
 	}
+}
+
+// before lets first run ahead of each request.
+func (l *loser) before(first func(request string)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.first = first
+}
+
+func (l *loser) ahead(op int32, p requestText) {
+	l.mu.Lock()
+	first := l.first
+	l.mu.Unlock()
+	if first != nil && op != opPing {
+		first(textOf(l.root, op, p))
+	}
+}
+
+// hears returns the requests that are made while do runs.
+func (l *loser) hears(do func()) []string {
+	l.mu.Lock()
+	before := len(l.heard)
+	l.mu.Unlock()
+	do()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.heard[before:])
+}
+
+// textOf returns a request as one line: a write as its operations.
+func textOf(root string, op int32, p requestText) string {
+	switch {
+	case op == opMulti:
+		return strings.Join(operations(root, p), ", ")
+	case verbs[op] != "":
+		return one(root, op, &p)
+	}
+	return cmp.Or(reads[op], fmt.Sprint("request ", op)) + " " + someNode(root, p.bytes())
 }
 
 // counted gives how many requests there were, and listings of a node's children.
@@ -214,8 +317,11 @@ func (p *requestText) bytes() string {
 // Operations of ZooKeeper's protocol.
 const (
 	opCreate, opDelete, opSet, opCheck, opMulti = 1, 2, 5, 13, 14
+	opExists, opGet                             = 3, 4
 	opChildren, opPing, opChildren2             = 8, 11, 12
 )
+
+var reads = map[int32]string{opExists: "exists", opGet: "get", opChildren: "list", opChildren2: "list"}
 
 var verbs = map[int32]string{opCreate: "create", opDelete: "delete", opSet: "set", opCheck: "check"}
 
@@ -230,19 +336,26 @@ func kindOf(root string, op int32, p requestText) string {
 	}
 	var ops []string
 	many := ""
-	for {
-		op := p.number()
-		if len(p.left) < 5 || op < 0 {
-			break
-		}
-		p.left = p.left[5:] // whether it is the end, and no error
-		if said := one(root, op, &p); slices.Contains(ops, said) {
+	for _, said := range operations(root, p) {
+		if slices.Contains(ops, said) {
 			many = "many: "
 		} else {
 			ops = append(ops, said)
 		}
 	}
 	return many + strings.Join(ops, ", ")
+}
+
+// operations returns those of a multi.
+func operations(root string, p requestText) (ops []string) {
+	for {
+		op := p.number()
+		if len(p.left) < 5 || op < 0 {
+			return ops
+		}
+		p.left = p.left[5:] // whether it is the end, and no error
+		ops = append(ops, one(root, op, &p))
+	}
 }
 
 var someNames = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|(\d\d-)?jid\d{10}|bid\d{10}|b\d{10}|e-\d*|\b\d\d\b`)
@@ -265,7 +378,12 @@ func one(root string, op int32, p *requestText) string {
 	case opDelete, opCheck:
 		p.number()
 	}
-	path = someNames.ReplaceAllStringFunc(cmp.Or(strings.TrimPrefix(path, root), "/"), func(s string) string {
+	return verbs[op] + " " + someNode(root, path)
+}
+
+// someNode returns a path with sorts of names in place of names.
+func someNode(root, path string) string {
+	return someNames.ReplaceAllStringFunc(cmp.Or(strings.TrimPrefix(path, root), "/"), func(s string) string {
 		switch {
 		case len(s) > 30: // first: it may begin with a b
 			return "W"
@@ -278,5 +396,4 @@ func one(root string, op int32, p *requestText) string {
 		}
 		return "NN"
 	})
-	return verbs[op] + " " + path
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
@@ -174,6 +175,9 @@ func TestDoubtfulCommitLeavesTheLockOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.mend()
+	if _, err := w.store.Job(t.Context(), jobs[0]); err != nil { // it is connected: the release is sent at once
+		t.Fatal(err)
+	}
 	if err := w.store.Release(t.Context(), c, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +193,54 @@ func TestDoubtfulCommitLeavesTheLockOfAnother(t *testing.T) {
 
 // aRelease is longer than a read, in bytes.
 const aRelease = 250
+
+// TestLostCallerOfALateWrite: the caller of a grab gives up while its write, refused since
+// its bucket was closed, is about to be made again. The batch is claimed nonetheless.
+// Shows: P5 C2
+func TestLostCallerOfALateWrite(t *testing.T) {
+	t.Parallel()
+	w := &env{root: "/test-" + uuid.NewString()}
+	l := newLoser(t, w.root)
+	turning := w.open(t, zklive.Config{Shards: 1, BucketSize: 2})
+	removedAfter(t, turning)
+	s, err := zklive.Open(t.Context(), zklive.Config{Servers: l.addresses(), Root: w.root, SessionTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	k := storetest.NewRingKit(t, turning)
+	names := k.Deposits("ana1 ana2 ana3")
+	kept, handOn := l.keeps("/queues/metadata/ring")
+	defer handOn()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	grabbing := storetest.NewRingKit(t, s).Handler
+	grabbed := make(chan error, 1)
+	go func() {
+		_, err := grabbing.Grab(ctx, fair.QueueMetadata, "default", eventstore.Meta{Actor: "test"})
+		grabbed <- err
+	}()
+	<-kept
+	cancel()
+	if err := <-grabbed; err == nil {
+		t.Fatal("grabbed without an answer")
+	}
+	for range 100 { // what reads the lock too early does so meanwhile
+		if _, err := s.Batches(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	handOn()
+	ctx, cancel = context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	c, _, err := s.NextBatch(ctx, domain.BatchPending, nil)
+	if err != nil {
+		t.Fatalf("the lock of the grab stays: %v", err)
+	}
+	if names[domain.BatchID(c.Aggregate.ID)] != "ana1" {
+		t.Errorf("%s was grabbed", c.Aggregate)
+	}
+}
 
 // TestLostReleaseLeavesTheLockOfAnother loses the answer to a release. Another process
 // takes the job meanwhile; what the first does to find out must leave its lock alone.

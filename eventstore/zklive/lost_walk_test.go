@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/asked"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
@@ -88,6 +89,9 @@ func walk(t *testing.T, fates ...fate) walked {
 	k.kit.Path(func(string) {})
 	k.claims()
 	k.permits()
+	k.queueSettings()
+	k.rings()
+	k.queries()
 	k.names()
 	k.together()
 	k.mends()
@@ -153,6 +157,67 @@ func (k *walker) claims() {
 	}
 	_, err = k.kit.Handler.NoteRestore(ctx, "tree", 1, 1, storetest.Operator())
 	k.must(err)
+}
+
+// queueSettings of each kind are set, and one is removed.
+func (k *walker) queueSettings() {
+	three := 3
+	k.kit.SetQueue(domain.SettingDepositQueue, "query", domain.SettingValue{DepositQueue: &domain.DepositQueue{Suspended: true}})
+	k.kit.SetQueue(domain.SettingProcessor, "query-films", domain.SettingValue{Processor: &domain.Processor{MaxSize: 9}})
+	name := domain.UserLimitName("query", "a.b")
+	k.kit.SetQueue(domain.SettingUserLimit, name, domain.SettingValue{UserLimit: &domain.UserLimit{Allocation: &three}})
+	k.kit.SetQueue(domain.SettingDepositQueue, "query", domain.SettingValue{})
+}
+
+// rings: deposits join a queue, are grabbed, parked, released and reported, and what is
+// damaged of the queue is repaired.
+func (k *walker) rings() {
+	r := storetest.NewRingKit(k.T, patient{k.store})
+	ctx := k.Context()
+	names := r.Deposits("ana1 ben1 ben2 cleo1")
+	first := r.Grab().State.ID
+	r.EndGrabbed(r.Grab())
+	sync := must(k.store.ReserveBatchID(ctx))(k)
+	r.DoBatch(sync, domain.SubmitBatch{Submission: storetest.Submission(), Synchronous: true}, storetest.Operator())
+	claim, at, err := r.Store.NextBatch(ctx, eventstore.Synchronous, nil)
+	k.must(err)
+	r.EndGrabbed(eventstore.Result[domain.Batch]{Loaded: at, Claim: claim})
+	for id, name := range names {
+		if name == "cleo1" {
+			why := domain.Reason{Class: domain.ClassWait, Code: domain.CodeParked, Message: "parked"}
+			must(r.Handler.Park(ctx, id, why, storetest.Operator()))(k)
+			r.DoBatch(id, domain.UnparkBatch{Reason: why}, storetest.Operator())
+		}
+	}
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	k.must(err)
+	defer conn.Close()
+	queue := k.w.root + "/queues/metadata"
+	_, err = conn.Create(queue+"/names/dora", []byte("9"), 0, zk.WorldACL(zk.PermAll))
+	k.must(err)
+	_, err = conn.Set(queue+"/running/ana", []byte(`{"n":7}`), -1)
+	k.must(err)
+	k.must(k.store.RepairRing(ctx, "metadata", eventstore.RingState{}))
+	if faults := must(k.store.InspectRing(ctx, "metadata", eventstore.RingState{}))(k); len(faults) > 0 {
+		k.Errorf("repaired, and then %v", faults)
+	}
+	r.DoBatch(first, domain.FreeBatch{Reason: domain.Reason{Class: domain.ClassWait, Code: domain.CodeFreed, Message: "stuck"}}, storetest.Operator())
+}
+
+// queries: one loses what it asks, and is repaired.
+func (k *walker) queries() {
+	ctx, h := k.Context(), storetest.NewRingKit(k.T, patient{k.store}).Handler
+	id := must(k.store.ReserveQueryID(ctx))(k)
+	want := must(h.ReceiveQuery(ctx, id, asked.Request{Submitter: "ana", ListURL: "store:queries/list.txt", Size: 9, Lines: 1}, storetest.Operator()))(k).State
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	k.must(err)
+	defer conn.Close()
+	k.must(conn.Delete(k.w.root+"/queries/"+string(id)+"/request", -1))
+	tickets := must(k.store.Survey(ctx))(k).QueryTickets[id]
+	k.must(k.store.RepairQuery(ctx, want, must(k.store.InspectQuery(ctx, id, tickets...))(k)))
+	if at := must(k.store.LoadQuery(ctx, id))(k); at.State.Request != want.Request {
+		k.Errorf("repaired, and then %+v", at.State)
+	}
 }
 
 // permits are taken, and returned except one.

@@ -223,13 +223,18 @@ type gate struct {
 	open    func(submitter string) bool
 	isFree  func(full string) bool
 	changed func() <-chan struct{}
+	idle    func()
 }
 
 func gateOf[S domain.Batch | domain.Job](g eventstore.Gate[S]) gate {
 	if g == nil {
 		return gate{}
 	}
-	return gate{open: g.Open, isFree: g.Free, changed: g.Changed}
+	x := gate{open: g.Open, isFree: g.Free, changed: g.Changed}
+	if i, is := g.(eventstore.Idler); is {
+		x.idle = i.Idle
+	}
+	return x
 }
 
 func (g gate) free(full string) bool { return g.isFree == nil || g.isFree(full) }
@@ -302,6 +307,9 @@ func (t *claimer) next(ctx context.Context, x *index, g gate, kind domain.Kind, 
 		changed := g.changes()
 		e, ok, wait := x.pop(g)
 		if !ok {
+			if g.idle != nil {
+				g.idle()
+			}
 			select {
 			case <-wait:
 				continue

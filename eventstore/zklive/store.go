@@ -14,10 +14,15 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair/settings"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/count"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/ids"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/permits"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/queries"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/queues"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/rings"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 	"github.com/accession-ingest/accession/eventstore/zklive/recovery"
 	"github.com/accession-ingest/accession/internal/crash"
@@ -51,6 +56,8 @@ type Config struct {
 	// RelayHints lets the relay of this process have what the process itself writes
 	// without reading it from ZooKeeper.
 	RelayHints bool
+	// DepositQueues is what the configuration says of each deposit queue.
+	DepositQueues map[string]settings.Values
 	// Restoring lets a tree be opened that is being restored, or that is lost.
 	Restoring bool
 	// Fresh is called before the use of a tree that is missing or has never been
@@ -82,7 +89,7 @@ func (c Config) withDefaults() Config {
 // ports of eventstore, which document the promises. It is safe for concurrent use.
 type Store struct {
 	*reader
-	*ids
+	*ids.IDs
 	*recovery.HighWaterMark
 	*holds
 	*committer
@@ -94,6 +101,9 @@ type Store struct {
 	*leaders
 	*space
 	*permits.Hosts
+	*queues.Settings
+	*rings.Rings
+	*queries.Directory
 	*unreadable
 	*recovery.Inspector
 	*recovery.Restorer
@@ -111,6 +121,7 @@ var (
 	_ eventstore.Space     = (*Store)(nil)
 	_ eventstore.Objects   = (*Store)(nil)
 	_ eventstore.Hosts     = (*Store)(nil)
+	_ eventstore.Rings     = (*Store)(nil)
 	_ eventstore.Inspector = (*Store)(nil)
 	_ eventstore.Restorer  = (*Store)(nil)
 )
@@ -164,20 +175,24 @@ func (s *Store) compose(ctx context.Context) error {
 	if err := s.Restorer.Usable(ctx); err != nil {
 		return err
 	}
-	var err error
-	if s.reader.compact, err = s.Restorer.Compact(ctx); err != nil {
+	format, err := s.Restorer.Format(ctx)
+	if err != nil {
 		return s.openError(err)
 	}
+	s.reader.compact = format.Compact()
 	if s.outbox, err = newOutbox(ctx, conn, s.root, s.cfg, s.Restorer.Epoch); err != nil {
 		return err
 	}
-	s.ids = &ids{conn, s.root}
+	s.IDs = ids.New(conn, s.root)
 	s.HighWaterMark = recovery.NewHighWaterMark(conn, s.root)
 	s.holds = newHolds(s.reader, s.unreadable, s.cfg.Logger)
 	statuses := &statusCache{reader: s.reader, known: map[domain.BatchID]knownStatus{}}
 	s.leaders = &leaders{session: s.session, root: s.root, outbox: s.outbox, slots: map[string]chan struct{}{}}
 	s.space = &space{conn: conn, reader: s.reader, leaders: s.leaders}
 	s.Hosts = permits.New(s.session, s.root)
+	s.Settings = queues.New(conn, s.root, s.cfg.DepositQueues, s.cfg.Logger, s.unreadable.set)
+	s.Directory = queries.New(conn, s.root)
+	s.Rings = rings.New(s.session, s.root, s.Settings, s.holds.waitOpen, format.Rings(), s.cfg.Logger)
 	var send sender = &session.Direct{Conn: conn, Outbox: s.outbox.entries}
 	if s.cfg.GroupCommit {
 		send = session.NewGroup(send.(*session.Direct))
@@ -187,8 +202,8 @@ func (s *Store) compose(ctx context.Context) error {
 	s.jobQueues = newJobQueues(s.reader, s.claims, claimer, submitters)
 	s.batchIndex = newBatchIndex(s.reader, s.claims, claimer, submitters)
 	s.claims.compose(s.reader, s.session, send, s.holds, statuses, s.jobQueues, s.batchIndex)
-	s.committer = &committer{reader: s.reader, send: send, outbox: s.outbox, claims: s.claims, holds: s.holds, statuses: statuses,
-		jobs: s.jobQueues, batches: s.batchIndex, queueLimit: s.cfg.QueueLimit, heapLimit: s.cfg.HeapLimit, inLog: s.cfg.Written}
+	s.committer = &committer{reader: s.reader, send: send, outbox: s.outbox, claims: s.claims, holds: s.holds, queues: s.Settings, statuses: statuses,
+		jobs: s.jobQueues, batches: s.batchIndex, rings: s.Rings, queueLimit: s.cfg.QueueLimit, heapLimit: s.cfg.HeapLimit, inLog: s.cfg.Written}
 	s.remover = &remover{conn: conn, reader: s.reader, jobs: s.jobQueues, batches: s.batchIndex, statuses: statuses, unreadable: s.unreadable, log: s.cfg.Logger}
 	return nil
 }
@@ -199,6 +214,7 @@ type Node = recovery.Node
 // sender brings writes to the server: session.Direct, or session.Group.
 type sender interface {
 	Send(ctx context.Context, r *session.Request) session.Result
+	Flush(ctx context.Context) error
 }
 
 // openError returns the error for a tree that cannot be read or made.
@@ -249,7 +265,12 @@ func (s *Store) makeTree(ctx context.Context) error {
 	if err := s.makeFormat(ctx); err != nil {
 		return err
 	}
-	for _, number := range []string{s.root.Epoch(), s.root.IDs("bid"), s.root.IDs("jid")} {
+	for _, queue := range layout.RingQueues {
+		if err := s.session.Ensure(ctx, s.root.Ring(queue), layout.Encode(eventstore.RingState{NextSlot: 1})); err != nil {
+			return err
+		}
+	}
+	for _, number := range []string{s.root.Epoch(), s.root.IDs("bid"), s.root.IDs("jid"), s.root.IDs("query")} {
 		if err := s.session.Ensure(ctx, number, layout.Encode(1)); err != nil {
 			return err
 		}
@@ -335,11 +356,14 @@ func (s *Store) Observe(r domain.Recorded) {
 	switch r.Aggregate.Kind {
 	case domain.KindJob:
 		s.jobQueues.observe(r)
+	case domain.KindQuery:
+		s.Rings.Observe(r)
 	case domain.KindBatch:
 		if m, ok := domain.MoveOfBatch(r.Data); ok {
 			s.batchIndex.submitters.observe(r)
 			id := domain.BatchID(r.Aggregate.ID)
-			s.batchIndex.moved(id, m.To, r.Version, false)
+			s.batchIndex.moved(id, eventstore.Phase(m.To, m.Ticket), r.Version, s.claims.has(r.Aggregate))
+			s.Rings.Observe(r)
 			s.committer.statuses.dropOlder(id, r.Version)
 		}
 	}

@@ -2,6 +2,7 @@ package zklive_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
 
@@ -61,5 +63,62 @@ func TestUnreadableHold(t *testing.T) {
 	now, err := w.store.Holds(ctx)
 	if err != nil || now.Queues["notify"].By != domain.ByUnknown || now.Collections["elsewhere"].By != domain.ByUnknown {
 		t.Errorf("%+v, %v", now, err)
+	}
+}
+
+// TestUnreadableQueueSetting: a setting of a deposit queue that is damaged suspends that
+// queue and no other, and counts as unreadable until it is written again.
+func TestUnreadableQueueSetting(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	k := storetest.NewKit(t, w.store)
+	five := 5
+	limit := func() domain.SettingValue {
+		five++
+		n := five
+		return domain.SettingValue{UserLimit: &domain.UserLimit{Allocation: &n}}
+	}
+	name := domain.UserLimitName("query", "ana")
+	k.SetQueue(domain.SettingUserLimit, name, limit())
+	node := w.root + "/queues/query/config/users/ana"
+	for _, damage := range []string{"{", `{"user":"ben","allocation":1}`} {
+		good, _, err := conn.Get(node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := w.store.QueueSettingsChanged("query")
+		if _, err := w.store.QueueSettings(t.Context(), "query"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Multi(&zk.SetDataRequest{Path: node, Data: []byte(damage), Version: -1}, &zk.SetDataRequest{Path: w.root + "/queues/query/config", Version: -1}); err != nil {
+			t.Fatal(err)
+		}
+		<-changed
+		now, err := w.store.QueueSettings(t.Context(), "query")
+		if err != nil || !now.Config.Suspended || len(now.Unreadable) != 1 || now.Unreadable[0] != domain.SettingAggregate(domain.SettingUserLimit, name) || w.store.Unreadable() != 1 {
+			t.Errorf("%s: %+v, %v; %d are unreadable", damage, now, err, w.store.Unreadable())
+		}
+		if now, err := w.store.QueueSettings(t.Context(), "metadata"); err != nil || now.Config.Suspended {
+			t.Errorf("%s: the other queue: %+v, %v", damage, now, err)
+		}
+		if _, err := w.store.Setting(t.Context(), domain.SettingUserLimit, name); !errors.Is(err, eventstore.ErrBroken) {
+			t.Errorf("%s is read: %v", damage, err)
+		}
+		w.store.DropHolds()
+		if _, err := w.store.Holds(t.Context()); err != nil || w.store.Unreadable() != 1 {
+			t.Errorf("%s: a read of the holds ended the alarm (%v)", damage, err)
+		}
+		if _, err := conn.Set(node, good, -1); err != nil {
+			t.Fatal(err)
+		}
+		k.SetQueue(domain.SettingUserLimit, name, limit())
+		if now, err = w.store.QueueSettings(t.Context(), "query"); err != nil || now.Config.Suspended || now.Config.Allocation.For("ana") != five || w.store.Unreadable() != 0 {
+			t.Errorf("%s, and written again: %+v, %v", damage, now, err)
+		}
 	}
 }

@@ -14,7 +14,7 @@ type Layer struct {
 var (
 	domain    = []string{"domain/..."}
 	adapters  = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
-	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record"}
+	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop"}
 	codec     = []string{"eventstore/codec"}
 	recent    = []string{"eventstore/internal/recent"}
 	writePath = []string{"eventstore/relay", "eventstore/files"}
@@ -92,6 +92,9 @@ var Layers = []Layer{
 		TestMay:  []string{"projections/projtest"},
 	}, {
 		// What the daemons need of the world: none knows another or its users.
+		Packages: []string{"cmd/internal/drop"},
+		May:      join(domain, []string{"cmd/internal/store"}),
+	}, {
 		Packages: effects,
 		May:      domain,
 	}, {
@@ -105,8 +108,13 @@ var Layers = []Layer{
 		May:      join(core, effects, []string{"cmd/internal/consistency"}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
+		// Looks up what is known of identifiers, in the tables and the records.
+		Packages: []string{"cmd/internal/answer"},
+		May:      join(core, effects),
+		TestMay:  []string{"projections/projtest"},
+	}, {
 		Packages: []string{"cmd/internal/app/..."},
-		May:      join(core, effects, []string{"cmd/internal/audit", "cmd/internal/consistency"}),
+		May:      join(core, effects, []string{"cmd/internal/answer", "cmd/internal/audit", "cmd/internal/consistency"}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
 		// The use cases see ports, read models and effects, never a driver.
@@ -114,6 +122,9 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/daemon"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/..."}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
+	}, {
+		Packages: []string{"cmd/internal/daemon/answering"},
+		May:      join(core, effects, []string{"cmd/internal/answer", "cmd/internal/daemon/delivery", "cmd/internal/daemon/reason"}),
 	}, {
 		Packages: []string{"cmd/internal/daemon/delivery"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/reason", "cmd/internal/daemon/report"}),

@@ -32,6 +32,7 @@ const (
 var Replies = []Reply{
 	{"*/*/*/after", "", answered},
 	{"store/*/*/*", "", onDisk},
+	{"drop/*/*/*", "", onDisk},
 	{"notify/callback/send/before", Receiver, ""},
 	{"notify/*/*/*", "", onDisk},
 	{"wire/*/*/*", "", onDisk},
@@ -44,6 +45,8 @@ var Replies = []Reply{
 	{"zklive/*/*/before", ZooKeeper, ""},
 	{"eventstore/deletion/remove-work/before", "", onDisk},
 	{"app/ending/file/before", NATS, ""},
+	{"app/release/one/before", ZooKeeper, ""},
+	{"app/park/one/before", ZooKeeper, ""},
 	{"eventstore/deletion/*/before", ZooKeeper, ""},
 	{"daemon/turn/move/before", ZooKeeper, ""},
 	{"daemon/batch-pending/*/before", ZooKeeper, ""},

@@ -23,6 +23,7 @@ var growing = map[string][]string{
 	"accession.file":            {"raw_file_hash", "batch_id", "job_id", "source", "path", "seq", "discovered_at", "status_since"},
 	"accession.file_transition": {"raw_file_hash", "batch_id", "job_id", "from_since", "at", "seq"},
 	"accession.file_count":      {"id"},
+	"accession.deposit":         {"batch_id", "received_at", "grabbed_at", "ended_at", "turn"},
 	"accession.event":           {"seq", "id", "aggregate_id", "batch_id", "time", "stored"},
 	"record.object":             {"primary_identifier"},
 	"record.object_version":     {"primary_identifier", "job_id", "batch_id"},

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/projections/internal/fold"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 	"github.com/accession-ingest/accession/projections/internal/tables"
@@ -58,6 +59,12 @@ func (t Tables) Jobs(ctx context.Context, after string, limit int) ([]domain.Job
 func (t Tables) Files(ctx context.Context, after string, limit int) ([]domain.File, error) {
 	rows, err := pgdb.New(t.DB).FilesAfter(ctx, pgdb.FilesAfterParams{After: after, MaxRows: int32(limit)})
 	return pageOf(rows, err, func(r pgdb.AccessionFile) (domain.File, error) { return fold.FileOf(r), nil })
+}
+
+// Queries returns queries as the fold left them.
+func (t Tables) Queries(ctx context.Context, after string, limit int) ([]lookup.Query, error) {
+	rows, err := pgdb.New(t.DB).QueriesAfter(ctx, pgdb.QueriesAfterParams{After: after, MaxRows: int32(limit)})
+	return pageOf(rows, err, func(r pgdb.AccessionQuery) (lookup.Query, error) { return fold.QueryOf(r), nil })
 }
 
 // Settings returns all settings.

@@ -47,6 +47,7 @@ func (p *Past) noteWarnings(r domain.Recorded) {
 	switch d := r.Data.(type) {
 	case *domain.BatchListed:
 		list = d.Warnings
+		p.records[r.BatchID] = d.Records
 	case *domain.JobAccepted:
 		list = d.Warnings
 	default:

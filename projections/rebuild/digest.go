@@ -13,7 +13,7 @@ import (
 
 // compared are the tables that follow from the log alone.
 var compared = []string{
-	"event", "batch", "job", "job_transition", "file", "file_transition", "file_count", "retry", "batch_report", "setting",
+	"event", "batch", "job", "job_transition", "file", "file_transition", "file_count", "retry", "batch_report", "setting", "deposit", "query",
 }
 
 // TableDigest compares a table's contents in two generations.

@@ -47,5 +47,12 @@ where batch_id = @batch_id and (job_id, number) > (@after_job::text, @after_numb
 order by job_id, number
 limit @max_rows;
 
+-- name: ListedRecords :one
+-- What a batch's listing says of the records of a metadata deposit.
+select (data -> 'records')::jsonb as records from accession.event
+where aggregate_id = @batch_id and type = 'batch.listed' and data ? 'records'
+order by version desc
+limit 1;
+
 -- name: CountManifestWarnings :one
 select count(*) from report.manifest_warning where batch_id = @batch_id;

@@ -5,15 +5,16 @@ select * from accession.setting where kind || ':' || name = any(@ids::text[]);
 -- Rows travel as one JSON array, with the column names as keys; there are few of them.
 insert into accession.setting (
     kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by,
-    download_seconds, processing_seconds
+    download_seconds, processing_seconds, value
 )
 select
     r.kind, r.name, r.version, r.status, r.held_by, r.held_when, r.held_why, r.why, r.changed_at, r.changed_by,
-    r.download_seconds, r.processing_seconds
+    r.download_seconds, r.processing_seconds, r.value
 from json_populate_recordset(null::accession.setting, @rows::json) r
 on conflict (kind, name) do update set
     version = excluded.version, status = excluded.status, held_by = excluded.held_by,
     held_when = excluded.held_when, held_why = excluded.held_why, why = excluded.why,
     changed_at = excluded.changed_at, changed_by = excluded.changed_by,
-    download_seconds = excluded.download_seconds, processing_seconds = excluded.processing_seconds
+    download_seconds = excluded.download_seconds, processing_seconds = excluded.processing_seconds,
+    value = excluded.value
 where setting.version < excluded.version;

@@ -9,6 +9,9 @@ select * from accession.job where id > @after order by id limit @max_rows;
 -- name: FilesAfter :many
 select * from accession.file where raw_file_hash > @after order by raw_file_hash limit @max_rows;
 
+-- name: QueriesAfter :many
+select * from accession.query where id > @after order by id limit @max_rows;
+
 -- name: AllSettings :many
 select * from accession.setting order by kind, name;
 
@@ -96,4 +99,21 @@ select kind, aggregate_id, seq, error from accession.poison_event where waits_fo
     ) f
     where j.status <> 'deleted' and (c.files_processed <> f.processed or c.files_skipped <> f.skipped or c.files_given_up <> f.given_up)
     order by c.id limit 20
+) union all (
+    select 'each grab has its row', 'deposit', e.aggregate_id || '/' || e.version, 'turn ' || (e.data -> 'ticket' ->> 'turn'), 'none'
+    from accession.event e
+    where e.type = 'batch.grabbed' and not exists (
+        select from accession.deposit d where d.batch_id = e.aggregate_id and d.turn = (e.data -> 'ticket' ->> 'turn')::bigint)
+    order by 3 limit 20
+) union all (
+    select 'a batch in a deposit queue has its row', 'deposit', b.id, format('turn %s of %s', b.ticket_turn, b.ticket_user), 'none'
+    from accession.batch b
+    where b.ticket_queue is not null and not exists (
+        select from accession.deposit d where d.batch_id = b.id and d.ended_at is null and d.turn = b.ticket_turn and d.user_name = b.ticket_user and d.synchronous = coalesce(b.ticket_synchronous, false))
+    order by b.id limit 20
+) union all (
+    select 'a deposit in a queue has its batch', 'deposit', d.batch_id || '/' || d.number, 'turn ' || d.turn, coalesce('turn ' || b.ticket_turn, 'none')
+    from accession.deposit d left join accession.batch b on b.id = d.batch_id
+    where d.ended_at is null and d.turn is distinct from b.ticket_turn
+    order by d.batch_id limit 20
 );

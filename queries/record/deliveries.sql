@@ -4,6 +4,7 @@ insert into record.delivery (key, channel, about, batch_id, job_id, recipients, 
 values (@key, @channel, @about, @batch_id, @job_id, @recipients::text[], 'pending', 1, '', clock_timestamp())
 on conflict (key) do update set
     state = case delivery.state when 'delivered' then 'delivered' else 'pending' end,
+    created_at = case delivery.attempts when 0 then clock_timestamp() else delivery.created_at end,
     attempts = delivery.attempts + case delivery.state when 'delivered' then 0 else 1 end,
     recipients = case delivery.state when 'delivered' then delivery.recipients else excluded.recipients end,
     last_attempt_at = case delivery.state when 'delivered' then delivery.last_attempt_at else excluded.last_attempt_at end
@@ -23,3 +24,9 @@ select * from record.delivery where key = @key;
 -- name: BatchDeliveries :many
 -- About the batch itself; its jobs have callbacks of their own.
 select * from record.delivery where batch_id = @batch_id and job_id = '' order by created_at, key;
+
+-- name: ExpectDelivery :exec
+-- Its recipients, before its first attempt.
+insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error)
+values (@key, @channel, @about, '', '', @recipients::text[], 'pending', 0, '')
+on conflict (key) do update set recipients = excluded.recipients where delivery.state <> 'delivered';

@@ -225,12 +225,16 @@ func (o *crashInstallation) rested() {
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for last := ""; ; {
 		why, err := o.moving(ctx)
-		o.must(err)
-		if why == "" {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			o.t.Fatalf("not at rest: %s", last)
+		case err == nil && why == "":
 			return
 		}
+		o.must(err)
+		last = why
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

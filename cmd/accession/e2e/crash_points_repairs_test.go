@@ -109,3 +109,91 @@ func depositsOnce(o *crashInstallation, point string) {
 	}
 	o.finish()
 }
+
+// releases: a process that releases a collection dies. What it had not come to is held until
+// the next one releases it.
+func releases(o *crashInstallation, point string) {
+	o.finish()
+	o.run("collection", "hold", "test", "--yes")
+	s := o.serve()
+	for range 3 {
+		id := o.deposit("again")
+		o.await("a held batch", 0, func(r domain.Recorded) bool { return r.BatchID == id && r.Type == domain.EventBatchHeld })
+	}
+	o.must(o.app.CatchUp(o.t.Context()))
+	s.stop()
+	release := []string{"collection", "release", "test", "--all", "--yes"}
+	o.dies(point, nil, release...)
+	waitFor(o.t, "the release of all", func() bool {
+		said, err := o.command(release...).CombinedOutput()
+		return err == nil || strings.Contains(string(said), "collection test is not on hold")
+	})
+	o.finish()
+}
+
+// parks: deposits that wait are parked.
+func parks(o *crashInstallation, point string) {
+	o.finish()
+	o.run("queue", "suspend", "metadata", "--reason", "x", "--yes")
+	for range 3 {
+		o.deposit("again")
+	}
+	park := []string{"queue", "park", "tester", "--reason", "x"}
+	o.dies(point, nil, park...)
+	waitFor(o.t, "the parking of all", func() bool {
+		_, err := o.command(park...).CombinedOutput()
+		return err == nil
+	})
+	s := o.serve("--roles=relay,projector")
+	o.must(o.app.CatchUp(o.t.Context()))
+	if n := o.count("select count(*) from accession.batch where status = 'held' and reason_code = 'parked'"); n != 3 {
+		o.t.Errorf("%d are parked, want 3", n)
+	}
+	o.run("queue", "unpark", "tester", "--reason", "x")
+	s.stop()
+	o.run("queue", "resume", "metadata", "--reason", "x", "--yes")
+	o.finish()
+}
+
+// repairsRings: nodes of a deposit queue are damaged while a batch waits there. The second
+// repair ends what the first has begun.
+func repairsRings(o *crashInstallation, point string) {
+	o.finish()
+	o.verifies()
+	s := o.serve("--roles=relay,projector")
+	o.deposit("again")
+	o.verifies()
+	conn, _, err := zk.Connect([]string{o.settings["zookeeper"]}, 10*time.Second, zk.WithLogInfo(false))
+	o.must(err)
+	defer conn.Close()
+	names := o.settings["zookeeper_root"] + "/queues/metadata/names"
+	_, err = conn.Set(names+"/tester", []byte("999"), -1)
+	o.must(err)
+	_, err = conn.Create(names+"/cleo", []byte("998"), 0, zk.WorldACL(zk.PermAll))
+	o.must(err)
+	o.dies(point, nil, "verify", "--repair", "--yes", "--wait", "1s")
+	_, _ = o.command("verify", "--repair", "--yes", "--wait", "1s").CombinedOutput() // its exit code is for what was found before
+	o.verifies()
+	s.stop()
+	o.finish()
+}
+
+// repairsQueries: a query that waits has lost what it asks.
+func repairsQueries(o *crashInstallation, point string) {
+	o.finish()
+	o.verifies()
+	s := o.serve("--roles=relay,projector")
+	id := o.ask()
+	conn, _, err := zk.Connect([]string{o.settings["zookeeper"]}, 10*time.Second, zk.WithLogInfo(false))
+	o.must(err)
+	defer conn.Close()
+	o.must(conn.Delete(o.settings["zookeeper_root"]+"/queries/"+string(id)+"/request", -1))
+	o.dies(point, nil, "verify", "--repair", "--yes", "--wait", "1s")
+	_, _ = o.command("verify", "--repair", "--yes", "--wait", "1s").CombinedOutput() // its exit code is for what was found before
+	o.verifies()
+	s.stop()
+	s = o.serve()
+	o.answered(id)
+	s.stop()
+	o.finish()
+}

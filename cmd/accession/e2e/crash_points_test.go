@@ -36,19 +36,26 @@ var scenes = []pointScene{
 	{"zklive/claim/release/...", stopsWhileItWorks},
 	{"daemon/files/give-back/...", stopsWhileItWorks},
 	{"app/ending/...", failsWhatRuns},
+	{"app/release/...", releases},
+	{"app/park/...", parks},
 	{"eventstore/deletion/delete-job/...", deletes},
 	{"eventstore/deletion/...", cleansUp},
 	{"zklive/remove/...", cleansUp},
 	{"zklive/destroy/...", cleansUp},
+	{"zklive/repair/ring...", repairsRings},
+	{"zklive/repair/query...", repairsQueries},
 	{"zklive/repair/...", repairs},
 	{"zklive/restore/...", restores},
 	{"zklive/ids/raise/...", raisesIDs},
 	{"record/deposit/...", depositsAFile},
+	{"drop/...", dropsAFile},
 	{"record/command/...", depositsOnce},
 	{"store/left/...", takesOver},
 	{"store/discard/...", findsDamage},
 	{"daemon/downloading/discard/...", findsDamage},
 	{"daemon/again/...", sendsAgain},
+	{"daemon/query/...", mailsAnswers},
+	{"record/delivery/expect/...", mailsAnswers},
 	{"store/delete/...", triesAgain},
 	{"store/put/rename/...", leavesOut},
 	{"migrations/...", migrates},
@@ -118,7 +125,7 @@ func everyPoint(t *testing.T, begin func(*crashInstallation), asked func(point s
 		o.environ = []string{"ACCESSION_BUCKET=5"} // so that buckets of the outbox begin and go
 		begin(o)
 	}
-	const lanes = 4 // they wait for the sessions of those that were killed
+	const lanes = 8 // they mostly wait for the sessions of those that were killed
 	var all sync.WaitGroup
 	for lane := range lanes {
 		all.Go(func() {

@@ -134,7 +134,7 @@ func TestRestoreOverAnOlderTreeKilled(t *testing.T) {
 	for _, point := range []string{"zklive/destroy/part/after", "zklive/restore/number/after:2", "zklive/restore/part/after", "zklive/restore/end/before"} {
 		z.alone()
 		older.killedAt(point, "restore", "zookeeper")
-		older.says(5, words("status"), "it is being restored")
+		older.says(8, words("status"), "it is being restored")
 	}
 	z.alone()
 	older.says(0, words("restore zookeeper"), "accession verify")

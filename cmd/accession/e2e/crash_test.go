@@ -74,7 +74,7 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 	for first := range side {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {
 			t.Parallel()
-			in := newForProcesses(t, "attempts: 20, timeout: 60s")
+			in := newForProcesses(t, "attempts: 20, timeout: 60s", "queue_concurrency=metadata=20")
 			in.tell("queued")
 			in.run("queue", "pause", "pending", "--reason", "jobs are only made", "--yes")
 			f := newFiles(t, rows, -1)

@@ -1,5 +1,3 @@
-//go:build !race
-
 package e2e
 
 import (
@@ -22,7 +20,7 @@ type cable struct {
 	deaf  bool
 	lost  int // bytes thrown away since it is
 	open  map[net.Conn]bool
-	shut  bool
+	shut  bool // new connections are closed at once
 }
 
 func newCable(t testing.TB, server string) *cable {
@@ -42,11 +40,8 @@ func newCable(t testing.TB, server string) *cable {
 		}
 	})
 	t.Cleanup(func() {
-		w.mu.Lock()
-		w.shut = true
-		w.mu.Unlock()
 		_ = l.Close()
-		w.cut()
+		w.shuts(true)
 		w.all.Wait()
 	})
 	return w
@@ -119,6 +114,14 @@ func (w *cable) hasLost() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lost > 0
+}
+
+// shuts breaks all connections, and all new ones until it is called with false.
+func (w *cable) shuts(shut bool) {
+	w.mu.Lock()
+	w.shut = shut
+	w.mu.Unlock()
+	w.cut()
 }
 
 // cut breaks all connections; new ones are whole.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/deploy/samples"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // A tree and a log that a newer program has changed are refused with exit code 8 and the
@@ -45,8 +47,9 @@ func TestNewerFormat(t *testing.T) {
 			in.must(err)
 		}},
 	} {
-		raise.do("3")
-		in.says(8, submit, raise.what, "writes format 3", "docs/operating.md#upgrade")
+		newer := strconv.Itoa(eventstore.FormatNow + 1)
+		raise.do(newer)
+		in.says(8, submit, raise.what, "writes format "+newer, "docs/operating.md#upgrade")
 		raise.do("1")
 		in.says(0, submit)
 	}

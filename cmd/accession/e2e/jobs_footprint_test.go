@@ -111,7 +111,7 @@ func jobsLeaveNothing(t *testing.T, batches, rows int) (now taken) {
 	})
 	t.Logf("after %d jobs: %+v, before: %+v", batches*rows, now, before)
 	if over := now.more(before); over != "" {
-		t.Error(over)
+		t.Errorf("%s\n%s", over, s.get("/debug/pprof/goroutine?debug=1"))
 	}
 	return now
 }

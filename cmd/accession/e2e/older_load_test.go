@@ -53,7 +53,7 @@ func putBackUnderLoad(t *testing.T, r *rand.Rand, which []stack.Server) {
 	stop := l.deposits()
 	l.completed(2 + r.IntN(6))
 	copies := l.copies(which)
-	l.completed(l.count("select count(*) from accession.job where status = 'completed'") + 2 + r.IntN(6))
+	l.completed(l.asks(sqlCompleted) + 2 + r.IntN(6))
 	l.marked()
 	stop()
 	m.shown() // what was accepted a moment ago has no second copy before
@@ -109,19 +109,25 @@ func (l *loaded) deposits() (stop func()) {
 // completed waits until so many jobs are completed.
 func (l *loaded) completed(n int) {
 	l.t.Helper()
-	waitFor(l.t, fmt.Sprintf("%d completed jobs", n), func() bool {
-		var now int
-		err := l.db.QueryRow(l.t.Context(), "select count(*) from accession.job where status = 'completed'").Scan(&now)
-		return err == nil && now >= n
-	})
+	waitFor(l.t, fmt.Sprintf("%d completed jobs", n), func() bool { return l.asks(sqlCompleted) >= n })
+}
+
+const sqlCompleted = "select count(*) from accession.job where status = 'completed'"
+
+// asks returns a number from the tables. The server was perhaps killed and started again:
+// then the connections of before are broken.
+func (l *loaded) asks(query string) (n int) {
+	l.t.Helper()
+	waitFor(l.t, "an answer of PostgreSQL", func() bool { return l.db.QueryRow(l.t.Context(), query).Scan(&n) == nil })
+	return n
 }
 
 // marked waits until two more high-water marks are made.
 func (l *loaded) marked() {
 	l.t.Helper()
 	const done = "select coalesce(max(done), 0) from record.high_water"
-	from := l.count(done)
-	waitFor(l.t, "two high-water marks", func() bool { return l.count(done) >= from+2 })
+	from := l.asks(done)
+	waitFor(l.t, "two high-water marks", func() bool { return l.asks(done) >= from+2 })
 }
 
 // dataDir returns where a server keeps its data.

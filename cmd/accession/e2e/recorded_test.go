@@ -88,6 +88,7 @@ func TestHistoryOfEverything(t *testing.T) {
 	id = in.submit(app.Deposit{Payload: base + "/batch.checkm", Type: domain.TypeBatchManifest})
 	in.first(domain.EventBatchStarted, func(r domain.Recorded) bool { return r.BatchID == id })
 	held := in.first(domain.EventJobCreated, func(r domain.Recorded) bool { return r.BatchID == id }).Aggregate.ID
+	in.done(words("queue free --reason others-wait " + string(id)))
 	in.done(words("job priority --to 3 " + held))
 	in.done(words("job hold --reason look " + held))
 
@@ -109,6 +110,7 @@ func TestHistoryOfEverything(t *testing.T) {
 	if v := in.rest(id); v.Status != string(domain.BatchCompleted) {
 		t.Errorf("%+v", v.BatchSummary)
 	}
+	in.asksInTurn()
 	in.agree()
 
 	kinds := map[domain.EventType]int{}
@@ -122,7 +124,8 @@ func TestHistoryOfEverything(t *testing.T) {
 		}
 		kinds[r.Type]++
 	}
-	elsewhere := []domain.EventType{domain.EventJobWaiting, domain.EventFileProcessingFailed, domain.EventFileAbandoned, domain.EventFileSkipped, domain.EventSettingRestored}
+	elsewhere := []domain.EventType{domain.EventJobWaiting, domain.EventFileProcessingFailed, domain.EventFileAbandoned, domain.EventFileSkipped, domain.EventSettingRestored,
+		domain.EventQueryFailed}
 	for _, def := range domain.Registry {
 		if kinds[def.Type] == 0 && !strings.Contains(fmt.Sprint(elsewhere), string(def.Type)) {
 			t.Errorf("nothing of the sort %s happened", def.Type)
@@ -131,6 +134,20 @@ func TestHistoryOfEverything(t *testing.T) {
 	if *recordAs != "" {
 		in.record(filepath.Join("..", "..", "internal", "app", "testdata", "history", *recordAs+".jsonl.gz"))
 	}
+}
+
+// asksInTurn lets a query be parked, wait again, and be answered.
+func (in *installation) asksInTurn() {
+	in.t.Helper()
+	list := filepath.Join(in.t.TempDir(), "list.txt")
+	in.must(os.WriteFile(list, []byte("bid0000000001\n"), 0o600))
+	in.says(0, words("queue suspend query --reason later"))
+	in.says(0, words("query submit --submitter ana "+list))
+	id := in.seen(1, domain.EventQueryReceived)[0].Aggregate.ID
+	in.done(words("query park --reason not-now " + id))
+	in.done(words("query unpark --reason now " + id))
+	in.says(0, words("queue resume query --reason now"))
+	in.seen(1, domain.EventQueryAnswered)
 }
 
 // everything is a depositor's server.

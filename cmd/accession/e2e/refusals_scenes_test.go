@@ -254,7 +254,7 @@ func refuseTheRest(s *scene) {
 		{"submit", submit(func(d *app.Deposit) { d.Payload = named }), no{named + " is named as a manifest and does not begin as one, with #%checkm", "correct it, or say with --type file that it is to be stored as it is"}},
 		{"submit", submit(func(d *app.Deposit) { d.Payload = "http://files.test/a.checkm" }), no{"a manifest behind a URL can be of several types",
 			"say which with --type: object_manifest, batch_manifest, container_batch_manifest, file_batch_manifest"}},
-		{"submit", submit(func(d *app.Deposit) { d.Type = "odd" }), no{`type "odd" is not one of file, container, object_manifest, batch_manifest, container_batch_manifest, file_batch_manifest`, ""}},
+		{"submit", submit(func(d *app.Deposit) { d.Type = "odd" }), no{`type "odd" is not one of file, container, object_manifest, batch_manifest, container_batch_manifest, file_batch_manifest, metadata`, ""}},
 		{"submit", submit(func(d *app.Deposit) { d.Mode = "sideways" }), no{`mode "sideways" is neither add nor update`, ""}},
 		{"submit", submit(func(d *app.Deposit) { d.Mode = "update" }), no{"an update must name its object",
 			"give its identifier with --identifier, or the depositor's own name with --local-id"}},

@@ -142,6 +142,9 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 	z.put("/config/timeouts", `{"download_seconds":1}`, 0)
 	in.mends("timeouts of no history", consistency.SettingWrong)
 	in.says(0, words("timeouts set download=6h --reason films"))
+	in.says(0, words("queue suspend query --reason y"))
+	in.says(0, words("queue limit query a.b --allocation 3 --reason y"))
+	in.says(0, words("processor stop query default --reason y"))
 	failed, cleaned, ended, open := m.failed, m.cleaned, m.ended, m.open
 	if r := in.settled(); len(r.Findings) > 0 {
 		t.Fatalf("before any damage:\n%s", findings(r.Findings))
@@ -221,6 +224,10 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		{"a batch's lock that nobody holds", func() { z.put(batch+"/lock", "", 0) }, consistency.LockStale},
 		{"a pause is lost", func() { z.cut("/locks/queue/pending") }, consistency.SettingWrong},
 		{"a pause of somebody else", func() { z.edit("/locks/queue/pending", `"x"`, `"y"`) }, consistency.SettingWrong},
+		{"a suspension is lost", func() { z.cut("/queues/query/config/defaults") }, consistency.SettingWrong},
+		{"other limits of a user", func() { z.edit("/queues/query/config/users/a%2Eb", "3", "4") }, consistency.SettingWrong},
+		{"a processor that cannot be read", func() { z.set("/queues/query/config/processors/default", "{") }, consistency.SettingWrong},
+		{"limits of no history", func() { z.put("/queues/query/config/users/eve", `{"user":"eve","allocation":1}`, 0) }, consistency.SettingWrong},
 		{"timeouts are lost", func() { z.cut("/config/timeouts") }, consistency.SettingWrong},
 		{"other timeouts", func() { z.edit("/config/timeouts", "21600", "1") }, consistency.SettingWrong},
 		{"timeouts that cannot be read", func() { z.set("/config/timeouts", "{") }, consistency.SettingWrong},

@@ -28,7 +28,7 @@ func (in *installation) history() (all []domain.Recorded) {
 		if err != nil {
 			in.t.Fatal(err)
 		}
-		r.Stored = r.Stored.Round(time.Microsecond)
+		r.Stored = r.Stored.Truncate(time.Microsecond)
 		all = append(all, r)
 	}
 	return all

@@ -49,7 +49,7 @@ func (in *installation) refusesLost(deposit []string) {
 	in.t.Helper()
 	in.says(8, deposit, "is lost", "accession restore zookeeper")
 	in.says(8, words("queue pause pending --reason x"), "is lost")
-	in.says(5, words("status"), "is lost", "accession restore zookeeper")
+	in.says(8, words("status"), "is lost", "accession restore zookeeper")
 	s := &run.Service{Config: in.cfg, Roles: run.AllRoles, Version: "test", Log: slog.New(slog.DiscardHandler)}
 	var known *app.Error
 	if err := s.Run(in.ctx()); !errors.As(err, &known) || known.Kind != app.Lost || !strings.Contains(known.Hint, "accession restore zookeeper") {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -67,6 +68,10 @@ func (in *installation) dump() (tree map[string]string, ids [2]int, epoch int) {
 		case n.Ephemeral, strings.HasPrefix(name, "/outbox/"), name == "/config/versions/audit:maintenance", name == "/locks", name == "/config/high-water":
 		case strings.HasSuffix(name, "/claims"):
 			tree[name] = ""
+		case name == "/queues/metadata/ring": // by its writes other processes follow; they begin anew
+			var ring eventstore.RingState
+			in.must(json.Unmarshal([]byte(n.Data), &ring))
+			tree[name] = fmt.Sprintf("%+v, then slot %d", ring.RingPosition, ring.NextSlot)
 		case name == "/ids/bid", name == "/ids/jid", name == "/config/epoch":
 			var n int
 			if err := json.Unmarshal([]byte(nodes[name].Data), &n); err != nil {
@@ -100,6 +105,9 @@ func TestRestoreZooKeeper(t *testing.T) {
 	in.says(0, append(words("job delete --yes --reason x"), m.failed))
 	in.says(0, words("queue pause downloading --reason y"))
 	in.says(0, words("timeouts set download=6h --reason films"))
+	in.says(0, words("queue suspend query --reason y"))
+	in.says(0, words("queue limit query a.b --allocation 3 --reason y"))
+	in.says(0, words("processor stop query default --reason y"))
 	stop := in.serveInProcess("daemons").stop
 	in.says(0, words("queue resume pending"))
 	in.provisioned(m.waiting[1:])
@@ -175,7 +183,8 @@ func TestRestoreZooKeeperInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	half.says(3, words("restore log"), "accession restore zookeeper", "comes first")
-	half.says(5, words("status"), "it is being restored")
+	half.says(8, words("status"), "it is being restored", "accession restore zookeeper")
+	half.says(8, words("queue pause notify --reason x"), "accession restore zookeeper")
 	half.says(0, words("restore zookeeper"))
 	after, _, _ := half.dump()
 	if diff := cmp.Diff(before, after); diff != "" {

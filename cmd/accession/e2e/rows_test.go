@@ -49,7 +49,7 @@ func TestEveryRow(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := &scene{installation: newInstallation(t), model: newModel(), takes: func(row string) {
+				s := &scene{installation: newInstallation(t).beforeRings(), model: newModel(), takes: func(row string) {
 					mu.Lock()
 					defer mu.Unlock()
 					taken[row] = true

@@ -123,3 +123,15 @@ func TestStatusIsWatched(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusComparesTheHeap: the status says when ZooKeeper has a smaller heap than the
+// setting, if its servers say how large it is.
+func TestStatusComparesTheHeap(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	const text = "deposits are refused too late"
+	if said := in.says(0, words("status")); strings.Contains(said, text) {
+		t.Errorf("of the heap that the private server has:\n%s", said)
+	}
+	in.says(0, words("status --set zookeeper_heap=3GiB"), in.settings["zookeeper"]+" has a heap of ", "zookeeper_heap says 3072 MiB: "+text)
+}

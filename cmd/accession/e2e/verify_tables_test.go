@@ -44,6 +44,8 @@ func TestVerifySeesDamagedTables(t *testing.T) {
 		{"a file's status", "update accession.file set worker = 'x'", "update accession.file set worker = ''", "", consistency.RowWrong},
 		{"a file's counter", "update accession.file_count set files_skipped = 1, files_listed = files_listed + 1",
 			"update accession.file_count set files_skipped = 0, files_listed = files_listed - 1", job, consistency.SumWrong},
+		{"a grab", "update accession.deposit set turn = turn + 9", "update accession.deposit set turn = turn - 9", string(id) + "/2", consistency.SumWrong},
+		{"a deposit's end", "update accession.deposit set ended_at = null, parked_at = ended_at", "update accession.deposit set ended_at = parked_at, parked_at = null", string(id) + "/1", consistency.SumWrong},
 		{"a job too many", "insert into accession.job select (jsonb_populate_record(j, '{\"id\": \"jid9999999999\"}')).* from accession.job j where id = '" + job + "'",
 			"delete from accession.job where id = 'jid9999999999'", "job/jid9999999999", consistency.RowExtra},
 		{"an event that is gone", "update accession.event set seq = seq + 1000000 where seq = 3", "update accession.event set seq = 3 where seq > 1000000", "", consistency.EventRowWrong},

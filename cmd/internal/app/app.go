@@ -53,6 +53,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
 	"github.com/accession-ingest/accession/cmd/internal/audit"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
+	"github.com/accession-ingest/accession/cmd/internal/drop"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -81,9 +82,17 @@ type Resources struct {
 	EventLog
 	Tables
 	Effects
+	// DepositQueues opens the deposit queues.
+	DepositQueues func(ctx context.Context) (eventstore.DepositQueues, error)
+	// Drop opens the drop folder, which it makes if need be, or nil = there is none.
+	Drop    func(create bool) (*drop.Folder, error)
 	Servers []Address // where the three servers are, without passwords
+	// MailFrom is the address from which reports of queries are mailed, "" = none are.
+	MailFrom string
 	// HostPermits is how many permits for one host there are.
 	HostPermits int
+	// Heap compares the setting of ZooKeeper's heap with the servers, nil = not known.
+	Heap func(ctx context.Context) *standing.Heap
 	// Timeouts are those of this process's configuration, for downloads and processing.
 	Timeouts [2]Timeout
 }
@@ -177,8 +186,8 @@ type App struct {
 	DryRun bool
 }
 
-// meta returns the metadata of this actor's commands.
-func (a *App) meta() eventstore.Meta {
+// Meta returns the metadata of this actor's commands.
+func (a *App) Meta() eventstore.Meta {
 	return eventstore.Meta{Actor: a.Actor, DryRun: a.DryRun, TraceParent: eventstore.NewTrace().Parent()}
 }
 

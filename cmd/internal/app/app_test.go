@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/intake"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -86,21 +87,21 @@ func TestQuestionsAreCheckedAsAWhole(t *testing.T) {
 // is refused with the field's name.
 func TestTextsAreSmallAndPlain(t *testing.T) {
 	t.Parallel()
-	good := Deposit{Profile: "p", Submitter: "s", Payload: "https://h/x.txt", Title: strings.Repeat("é", maxText/2), Creator: "Ana", Date: "1923"}
+	good := Deposit{Profile: "p", Submitter: "s", Payload: "https://h/x.txt", Title: strings.Repeat("é", intake.MaxText/2), Creator: "Ana", Date: "1923"}
 	sub, _, err := good.check()
 	if err != nil || sub.FileName != "x.txt" {
 		t.Fatalf("%+v, %v", sub, err)
 	}
 	for says, change := range map[string]func(*Deposit){
 		"the title has 100000 bytes, more than 4096":        func(d *Deposit) { d.Title = strings.Repeat("x", 100_000) },
-		"the creator has 4097 bytes":                        func(d *Deposit) { d.Creator = strings.Repeat("x", maxText+1) },
+		"the creator has 4097 bytes":                        func(d *Deposit) { d.Creator = strings.Repeat("x", intake.MaxText+1) },
 		"the date holds a control character":                func(d *Deposit) { d.Date = "19\x1b[2J23" },
 		"the title holds a line break, U+000A":              func(d *Deposit) { d.Title = "a\nb" },
 		"the submitter is not UTF-8":                        func(d *Deposit) { d.Submitter = "\xff" },
 		"the creator holds a bidirectional control, U+202E": func(d *Deposit) { d.Creator = "a\u202eb" },
 		"the title holds an invisible character, U+200B":    func(d *Deposit) { d.Title = "a\u200bb" },
-		"the payload's URL has":                             func(d *Deposit) { d.Payload += strings.Repeat("x", maxText) },
-		"the texts of the deposit have":                     func(d *Deposit) { d.Creator = strings.Repeat("x", maxText) },
+		"the payload's URL has":                             func(d *Deposit) { d.Payload += strings.Repeat("x", intake.MaxText) },
+		"the texts of the deposit have":                     func(d *Deposit) { d.Creator = strings.Repeat("x", intake.MaxText) },
 		`the file name "a\ab" holds a control character`:    func(d *Deposit) { d.Payload = "dir/a\ab" },
 	} {
 		d := good

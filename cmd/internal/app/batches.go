@@ -56,6 +56,8 @@ type BatchView struct {
 	// Projected is false when the batch is newer than the tables: it was read from
 	// the live state, and its jobs are not there yet.
 	Projected bool `json:"projected"`
+	// Records counts those of a metadata deposit.
+	Records *domain.RecordList `json:"records,omitempty"`
 	// Next is what an operator should do about it, "" = nothing.
 	Next string `json:"next_step,omitempty"`
 	// At is the event as of which the batch is shown, nil = now.
@@ -74,6 +76,7 @@ func (a *App) Batch(ctx context.Context, id domain.BatchID, limit int) (v BatchV
 	v.FileCounts = ask(ctx, t, query.CountFiles, id.Aggregate())
 	v.Jobs = notNil(ask(ctx, t, query.Jobs, JobFilter{Batch: id, Limit: limit}))
 	v.JobsTotal = ask(ctx, t, query.TotalJobs, JobFilter{Batch: id})
+	v.Records = ask(ctx, t, query.Records, id)
 	v.Truncated = v.JobsTotal > int64(len(v.Jobs))
 	v.Next = hint.Batch(string(id), v.Status, v.JobsInProgress+v.JobsHeld, v.JobsFailed, v.JobsCompleted)
 	v.Messages, err = a.messages(ctx, t, id)
@@ -117,7 +120,7 @@ func (a *App) BatchAt(ctx context.Context, id domain.BatchID, m Moment, limit in
 	jobs := past.Jobs()
 	v.At, v.Projected, v.FileCounts, v.JobsTotal = &at, true, past.Counts(id.Aggregate()), int64(len(jobs))
 	v.Jobs = notNil(jobs[:min(len(jobs), limit)])
-	v.Truncated = len(v.Jobs) < len(jobs)
+	v.Truncated, v.Records = len(v.Jobs) < len(jobs), past.Records(id)
 	return v, notYet(at, err)
 }
 
@@ -128,7 +131,7 @@ func (a *App) changeBatch(ctx context.Context, verb string, id domain.BatchID, c
 	if err != nil {
 		return c, err
 	}
-	res, err := handler.Batch(ctx, id, cmd, a.meta())
+	res, err := handler.Batch(ctx, id, cmd, a.Meta())
 	var refused *domain.Refused
 	if errors.As(err, &refused) && refused.State == "" {
 		return c, errorf(NotFound, "`accession batch ls` lists them, also those that were deleted", "there is no such batch")
@@ -211,7 +214,7 @@ func (a *App) endBatch(ctx context.Context, verb string, id domain.BatchID, cmd 
 		return c, nil
 	}
 	remove := func(j domain.Job) error { return a.Open.RemoveWork(ctx, j) }
-	if err := handler.FinishDeletion(ctx, id, a.meta(), remove); err != nil {
+	if err := handler.FinishDeletion(ctx, id, a.Meta(), remove); err != nil {
 		c.add("not all of it could be removed at once, the janitor goes on: %v", err)
 	}
 	return c, nil

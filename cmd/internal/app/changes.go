@@ -49,7 +49,7 @@ func (a *App) changeHold(ctx context.Context, h holdChange) (c Changed, err erro
 	if h.hold != nil {
 		h.hold.By, h.hold.When, h.hold.Why = string(a.Actor), domain.At(handler.Clock()), h.why
 	}
-	res, err := handler.Hold(ctx, h.kind, h.name, h.hold, h.why, a.meta())
+	res, err := handler.Hold(ctx, h.kind, h.name, h.hold, h.why, a.Meta())
 	if err != nil {
 		return c, err
 	}

@@ -68,6 +68,11 @@ func missing(err error, hint, format string, args ...any) error {
 //nolint:gocritic // a deferred call changes the result of its caller
 func explained(err *error, what string) { *err = explain(what, *err) }
 
+// Explained is explained for the packages below this one.
+//
+//nolint:gocritic // a deferred call changes the result of its caller
+func Explained(err *error, what string) { explained(err, what) }
+
 // explain turns the errors of the layers below into an [*Error]. nil stays nil, an
 // *Error stays as it is.
 func explain(what string, err error) error {
@@ -90,6 +95,9 @@ func explain(what string, err error) error {
 		e.Kind = Invalid
 	case isRefused:
 		e.Kind, e.Hint = Refused, hint.Instead(refused)
+		if refused.Code == domain.CodePoolFull {
+			e.Kind, e.RetryAfter = Full, eventstore.RetryPool
+		}
 	case noProfile:
 		e.Kind, e.Hint = NotFound, "`accession profile ls` lists the profiles there are; each is a file in profiles_dir"
 	case isFull:
@@ -118,6 +126,7 @@ type knownError struct {
 
 var knownErrors = []knownError{
 	{eventstore.ErrNotFound, NotFound, ""},
+	{eventstore.ErrRestoring, Lost, ""},
 	{query.ErrNotFound, NotFound, ""},
 	{fs.ErrNotExist, NotFound, ""},
 	{eventstore.ErrLocked, Refused, lockedHint},

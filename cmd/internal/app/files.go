@@ -149,7 +149,7 @@ func (a *App) changeFile(ctx context.Context, verb string, hash domain.FileHash,
 		c.Version, c.State, c.Row = last.Version, string(m.To), strings.Join(dec.Rows, ", ")
 		return c, nil
 	}
-	res, err := files.File(ctx, hash, cmd, a.meta())
+	res, err := files.File(ctx, hash, cmd, a.Meta())
 	if err != nil {
 		return Changed{}, err
 	}

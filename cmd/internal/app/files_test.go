@@ -74,7 +74,7 @@ func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
 		}
 	}
 	if _, err := a.Open.Tables.(fakeFiles).files.File(ctx, hash,
-		domain.FileAlreadyThere{Size: 1, SHA256: strings.Repeat("0", 64)}, a.meta()); err != nil {
+		domain.FileAlreadyThere{Size: 1, SHA256: strings.Repeat("0", 64)}, a.Meta()); err != nil {
 		t.Fatal(err)
 	}
 	_, err = a.SkipFile(ctx, hash, "  ")

@@ -102,7 +102,7 @@ func (a *App) changeJob(ctx context.Context, verb string, id domain.JobID, cmd d
 	if err != nil {
 		return c, err
 	}
-	res, err := handler.Job(ctx, id, cmd, a.meta())
+	res, err := handler.Job(ctx, id, cmd, a.Meta())
 	if errors.Is(err, eventstore.ErrLocked) {
 		if at, looked := handler.Live.Job(ctx, id); looked == nil {
 			return c, errorf(Refused, lockedHint, "%s is %s and locked by a worker", id.Aggregate(), at.State.State)
@@ -199,13 +199,13 @@ func (a *App) endFiles(ctx context.Context, id domain.JobID, version int64, why 
 	for i, row := range rows {
 		hashes[i] = domain.FileHash(row.RawFileHash)
 	}
-	return ending.Files(ctx, files, hashes, why, a.meta())
+	return ending.Files(ctx, files, hashes, why, a.Meta())
 }
 
 // tryReport takes a batch on to its report if this was its last job (B5). If it was not,
 // or if this fails, the janitor tries again.
 func (a *App) tryReport(ctx context.Context, handler *eventstore.Handler, id domain.BatchID) {
-	_, _ = handler.Batch(ctx, id, domain.BeginReport{}, a.meta())
+	_, _ = handler.Batch(ctx, id, domain.BeginReport{}, a.Meta())
 }
 
 // Requeue requeues a failed job in the state that it failed in (J16 to J19), or from its

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -133,9 +134,11 @@ func (a *App) releaseAll(ctx context.Context, c *Changed, held []domain.Aggregat
 	return nil
 }
 
-func (a *App) releaseOne(ctx context.Context, of domain.Aggregate, why string) (Changed, error) {
+func (a *App) releaseOne(ctx context.Context, of domain.Aggregate, why string) (c Changed, err error) {
+	release := func() (Changed, error) { return a.ReleaseJob(ctx, domain.JobID(of.ID), why) }
 	if of.Kind == domain.KindBatch {
-		return a.ReleaseBatch(ctx, domain.BatchID(of.ID), why)
+		release = func() (Changed, error) { return a.ReleaseBatch(ctx, domain.BatchID(of.ID), why) }
 	}
-	return a.ReleaseJob(ctx, domain.JobID(of.ID), why)
+	err = crash.Around("app/release/one", func() (err error) { c, err = release(); return err })
+	return c, err
 }

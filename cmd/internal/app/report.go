@@ -93,6 +93,9 @@ func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
 	return "", ""
 }
 
+// ExplainedRows is explainedRows for the packages below this one.
+func ExplainedRows(rows iter.Seq2[[]any, error]) iter.Seq2[[]any, error] { return explainedRows(rows) }
+
 // explainedRows explains the error that ends the rows of a table.
 func explainedRows(rows iter.Seq2[[]any, error]) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
+	"github.com/accession-ingest/accession/cmd/internal/drop"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
@@ -30,6 +31,7 @@ type Status struct {
 	Projection *ProjectionStatus `json:"projection"`
 	Audit      *AuditPass        `json:"audit"` // nil = the auditor was never started, or PostgreSQL does not answer
 	Types      *TypesStatus      `json:"types"` // nil = there is no stream by types, or NATS does not answer
+	Drop       *drop.Status      `json:"drop"`  // nil = there is no drop folder here
 	Epoch      int64             `json:"epoch"`
 
 	// Servers of depositors that steps use, most used first, up to 20, and how many there
@@ -59,6 +61,8 @@ type ServerStatus struct {
 	OK      bool    `json:"ok"`
 	Seconds float64 `json:"seconds"` // until the answer
 	Error   string  `json:"error,omitempty"`
+	// Lost says that it has lost its data, or that its restore has not ended.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // HostStatus says how many steps of all processes use a server of depositors, or hold the
@@ -112,6 +116,11 @@ func (s Status) OK() bool {
 	return len(s.Servers) > 0 && !slices.ContainsFunc(s.Servers, func(server ServerStatus) bool { return !server.OK })
 }
 
+// Lost reports whether a server has lost its data.
+func (s Status) Lost() bool {
+	return slices.ContainsFunc(s.Servers, func(server ServerStatus) bool { return server.Lost })
+}
+
 // Status asks all three servers at once. A server that does not answer within 5 seconds
 // is named in the result; that is not an error.
 func (a *App) Status(ctx context.Context) Status {
@@ -128,7 +137,9 @@ func (a *App) Status(ctx context.Context) Status {
 			begun := time.Now()
 			err := asks[at.Name](ctx, &s)
 			s.Servers[i] = ServerStatus{Name: at.Name, URL: at.URL, OK: err == nil, Seconds: time.Since(begun).Seconds()}
+			s.Servers[i].Lost = errors.Is(err, eventstore.ErrRestoring)
 			if known, ok := errors.AsType[*Error](err); ok {
+				s.Servers[i].Lost = s.Servers[i].Lost || known.Kind == Lost
 				err = known.Err // the server's name is shown beside it
 			}
 			if err != nil {
@@ -141,6 +152,11 @@ func (a *App) Status(ctx context.Context) Status {
 		a.statusLag(ctx, &s)
 	}
 	a.statusStanding(ctx, &s)
+	if folder, err := a.Open.Drop(false); err == nil && folder != nil {
+		if d, err := folder.Status(); err == nil {
+			s.Drop = &d
+		}
+	}
 	return s
 }
 
@@ -159,6 +175,9 @@ func (a *App) statusStanding(ctx context.Context, s *Status) {
 		if n, err := a.Open.Overdue(ctx); err == nil {
 			s.Overdue, f.Overdue = &n, n
 		}
+	}
+	if a.Open.Heap != nil {
+		f.Heap = a.Open.Heap(ctx)
 	}
 	if s.Projection != nil {
 		f.Poison = s.Projection.HeldEvents

@@ -6,18 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/intake"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
-	"github.com/accession-ingest/accession/domain/text"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -43,6 +41,10 @@ type Deposit struct {
 	// Key makes the deposit recognisable: under the key of a submitter one batch is made,
 	// however often the deposit is requested. "" = each request makes one.
 	Key string
+	// Synchronous says that it waits in no deposit queue: it runs at once, or is refused.
+	Synchronous bool
+	// Received is when the deposit was received, zero = now.
+	Received time.Time
 }
 
 // Submitted is the batch that a deposit has created.
@@ -59,22 +61,14 @@ type Submitted struct {
 }
 
 // Submit creates a batch for a deposit (B1). It stores a local file in the object store
-// first. A missing type is guessed from the head of a manifest, else from the name.
+// first. A missing type is guessed from the head of a manifest or metadata file, else from
+// the name.
 func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	defer explained(&err, "submit")
-	sub, local, err := d.check()
+	sub, local, err := a.checked(d)
 	if err != nil {
 		return s, err
 	}
-	profiles, err := a.Open.Profiles()
-	if err != nil {
-		return s, err
-	}
-	p, err := profiles.Get(sub.ProfileName)
-	if err != nil {
-		return s, err
-	}
-	sub.ProfileVersion = p.Version
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return s, err
@@ -92,8 +86,13 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 		if err := live.Room(ctx); err != nil {
 			return s, err
 		}
+		if d.Synchronous {
+			if err := handler.Admits(ctx, "", sub.Submitter); err != nil {
+				return s, err
+			}
+		}
 	}
-	sub.Received = domain.At(handler.Clock())
+	sub.Received = domain.At(cmp.Or(d.Received, handler.Clock()))
 	if err := a.upload(ctx, d.Payload, local, &sub); err != nil {
 		return s, err
 	}
@@ -104,7 +103,7 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if s, found, err := once.accepted(ctx, live, id); found || err != nil {
 		return s, err
 	}
-	res, err := handler.Batch(ctx, id, domain.SubmitBatch{Submission: sub}, a.meta())
+	res, err := handler.Batch(ctx, id, domain.SubmitBatch{Submission: sub, Synchronous: d.Synchronous}, a.Meta())
 	if errors.Is(err, eventstore.ErrUnknown) {
 		err = fmt.Errorf("the deposit may have become %s: look for it before you submit again: %w", id, err)
 	}
@@ -176,6 +175,35 @@ func openLocal(path string) (*os.File, error) {
 	return f, nil
 }
 
+// Check refuses a deposit that Submit would refuse by what it says and the profile it
+// names. It asks no server.
+func (a *App) Check(d Deposit) (err error) {
+	defer explained(&err, "submit")
+	_, _, err = a.checked(d)
+	return err
+}
+
+// checked returns the submission with its type and its profile's version, and whether its
+// payload is a local file.
+func (a *App) checked(d Deposit) (sub domain.Submission, local bool, err error) {
+	if sub, local, err = d.check(); err != nil {
+		return sub, local, err
+	}
+	profiles, err := a.Open.Profiles()
+	if err != nil {
+		return sub, local, err
+	}
+	p, err := profiles.Get(sub.ProfileName)
+	if err != nil {
+		return sub, local, err
+	}
+	sub.ProfileVersion = p.Version
+	if d.Type == "" && local && sub.Type == domain.TypeFile && intake.IsMetadata(d.Payload, p) {
+		sub.Type = domain.TypeMetadata
+	}
+	return sub, local, nil
+}
+
 // check returns the submission, and whether its payload is a local file. The error lists
 // all faults of the fields together; what they say as a whole is checked after them.
 func (d Deposit) check() (sub domain.Submission, local bool, err error) {
@@ -207,7 +235,8 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 			fault("%v", err)
 		}
 	}
-	faults = append(faults, d.textFaults(local)...)
+	faults = append(faults, intake.Texts{Profile: d.Profile, Submitter: d.Submitter, Title: d.Title, Creator: d.Creator, Date: d.Date,
+		Primary: d.Primary, LocalIDs: d.LocalIDs, Payload: d.Payload, Key: d.Key}.Faults(local)...)
 	if sub.Type == "" && len(faults) == 0 {
 		if sub.Type, err = guess(d.Payload, local); err != nil {
 			return sub, local, err
@@ -242,97 +271,20 @@ func join[T ~string](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// Limits in bytes of the depositor's texts: every job of the batch and many events
-// carry them.
-const (
-	maxText  = 4 << 10 // of one text
-	maxTexts = 6 << 10 // of all together
-)
-
-// textFaults reports what is wrong with a deposit's texts, each field once.
-func (d Deposit) textFaults(local bool) (faults []string) {
-	texts := []struct{ field, text string }{
-		{"profile", d.Profile}, {"submitter", d.Submitter}, {"title", d.Title}, {"creator", d.Creator}, {"date", d.Date}, {"identifier", d.Primary},
-	}
-	for _, id := range d.LocalIDs {
-		texts = append(texts, struct{ field, text string }{"local id", id})
-		if id == "" || strings.TrimSpace(id) != id || strings.Contains(id, ";") {
-			faults = append(faults, fmt.Sprintf("the local id %q is empty, or has a semicolon or blanks around it", id))
-		}
-	}
-	if !local { // its characters are checked as those of a URL
-		texts = append(texts, struct{ field, text string }{"payload's URL", d.Payload})
-	} else if name := filepath.Base(d.Payload); strings.Trim(name, "./") != "" { // else it is a directory, which upload refuses
-		if err := manifest.CheckName(name); err != nil {
-			faults = append(faults, err.Error())
-		}
-	}
-	if d.Key != "" && (len(d.Key) > maxKey || !text.Valid(d.Key)) {
-		faults = append(faults, fmt.Sprintf("the idempotency key has %d bytes, or is not text: use at most %d bytes of it", len(d.Key), maxKey))
-	}
-	total := 0
-	for _, t := range texts {
-		total += len(t.text)
-		switch {
-		case len(t.text) > maxText:
-			faults = append(faults, fmt.Sprintf("the %s has %d bytes, more than %d: shorten it", t.field, len(t.text), maxText))
-		case t.field == "payload's URL":
-		case !text.Valid(t.text):
-			faults = append(faults, fmt.Sprintf("the %s %v", t.field, text.Check(t.text)))
-		}
-	}
-	if len(faults) == 0 && total > maxTexts {
-		faults = append(faults, fmt.Sprintf("the texts of the deposit have %d bytes together, more than %d: shorten the longest", total, maxTexts))
-	}
-	return faults
-}
-
-// guess returns the type of a payload. A local manifest names its type; a manifest
-// behind a URL is not read before the deposit is accepted, so its type must be given.
+// guess returns the type of a payload by its name, and of a local file by its head.
 func guess(payload string, local bool) (domain.SubmissionType, error) {
-	name := payload
-	if !local {
-		if u, err := url.Parse(payload); err == nil {
-			name = path.Base(u.Path)
-		}
-	}
-	name = strings.ToLower(name)
-	if slices.ContainsFunc([]string{".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2"}, func(end string) bool { return strings.HasSuffix(name, end) }) {
-		return domain.TypeContainer, nil
-	}
+	var head io.Reader
 	if local {
 		f, err := openLocal(payload)
 		if err != nil {
 			return "", err
 		}
 		defer f.Close()
-		t, err := typeOf(f)
-		if t == domain.TypeFile && strings.HasSuffix(name, checkm) {
-			return "", &Error{Kind: Invalid, What: "submit", Err: fmt.Errorf("%s is named as a manifest and does not begin as one, with #%%checkm", payload),
-				Hint: "correct it, or say with --type " + string(domain.TypeFile) + " that it is to be stored as it is"}
-		}
-		return t, err
+		head = f
 	}
-	if strings.HasSuffix(name, checkm) {
-		return "", &Error{Kind: Invalid, What: "submit", Err: errors.New("a manifest behind a URL can be of several types"),
-			Hint: "say which with --type: " + join([]domain.SubmissionType{domain.TypeObjectManifest, domain.TypeBatchManifest,
-				domain.TypeContainerBatchManifest, domain.TypeFileBatchManifest})}
-	}
-	return domain.TypeFile, nil
-}
-
-// checkm is the extension of manifests.
-const checkm = ".checkm"
-
-// typeOf reads the head of a local file.
-func typeOf(r io.Reader) (domain.SubmissionType, error) {
-	head, err := io.ReadAll(io.LimitReader(r, 64<<10))
+	t, hint, err := intake.Guess(payload, head)
 	if err != nil {
-		return "", err
+		err = &Error{Kind: Invalid, What: "submit", Err: err, Hint: hint}
 	}
-	t, err := manifest.Detect(head)
-	if err != nil {
-		err = &Error{Kind: Invalid, What: "submit", Err: err, Hint: "correct the manifest, or say with --type what it is"}
-	}
-	return domain.SubmissionType(t), err
+	return t, err
 }

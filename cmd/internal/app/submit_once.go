@@ -13,9 +13,6 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// maxKey is the most bytes of an idempotency key.
-const maxKey = 255
-
 // once is a deposit under an idempotency key, which makes one batch however often it is
 // requested. The id of the batch is kept with the key before the batch is made, and
 // nothing after it: whether the batch was made is read from the live state and the log.

@@ -70,7 +70,7 @@ func (a *App) SetTimeouts(ctx context.Context, t domain.Timeouts, why string) (c
 	if err != nil {
 		return c, err
 	}
-	res, err := handler.Timeouts(ctx, t, strings.TrimSpace(why), a.meta())
+	res, err := handler.Timeouts(ctx, t, strings.TrimSpace(why), a.Meta())
 	if err != nil {
 		return c, err
 	}

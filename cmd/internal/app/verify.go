@@ -66,7 +66,7 @@ func (a *App) Repair(ctx context.Context, o VerifyOptions) (v Verified, err erro
 	if err != nil {
 		return v, err
 	}
-	if v.Repairs, err = consistency.Repair(ctx, cfg.Servers, handler, v.Findings, a.meta()); err != nil || a.DryRun {
+	if v.Repairs, err = consistency.Repair(ctx, cfg.Servers, handler, v.Findings, a.Meta()); err != nil || a.DryRun {
 		return v, err
 	}
 	v.Worst, err = audit.Left(ctx, cfg, v.Findings)

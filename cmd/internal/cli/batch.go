@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
@@ -95,10 +96,10 @@ func (p *program) batchLs() *cobra.Command {
 			render.Truncated(w, len(page.Batches), page.Total, "batches", "--limit or --before "+page.Next)
 		}),
 	}
-	parsed(c, &f.Status, "status", "", "only batches in this `STATE`", optional(among(domain.BatchStates...)))
+	flags.Parsed(c, &f.Status, "status", "", "only batches in this `STATE`", flags.Optional(flags.Among(domain.BatchStates...)))
 	c.Flags().StringVar(&f.Submitter, "submitter", "", "only batches submitted by this `NAME`")
 	c.Flags().StringVar((*string)(&f.Before), "before", "", "only batches older than this `BATCH`")
-	limitFlag(c, &f.Limit, listLimit, "batches")
+	flags.Limit(c, &f.Limit, flags.ListLimit, "batches")
 	return c
 }
 
@@ -133,8 +134,8 @@ the same exit codes.`,
 		}),
 	}
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "follow it until it is at rest")
-	limitFlag(c, &limit, listLimit, "jobs")
-	atFlag(c, &then)
+	flags.Limit(c, &limit, flags.ListLimit, "jobs")
+	flags.At(c, &then)
 	c.MarkFlagsMutuallyExclusive("watch", "at")
 	return c
 }
@@ -161,7 +162,7 @@ erases no earlier failure. With --at, report as of that time.`,
 			views.Report(w, v)
 		}),
 	}
-	limitFlag(c, &limit, 1000, "jobs and failed attempts")
-	atFlag(c, &then)
+	flags.Limit(c, &limit, 1000, "jobs and failed attempts")
+	flags.At(c, &then)
 	return c
 }

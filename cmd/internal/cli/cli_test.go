@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/domain"
@@ -94,7 +95,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"file requeue 42", 2, []string{`"42" is not a file's hash: want 64`}},
 		{"file skip " + sampleHash, 2, []string{"leaving a file out needs a reason", "hint: say why with --reason"}},
 		{"file skip --reason unwanted " + sampleHash, 5, []string{"accession: nats: "}},
-		{"serve --roles cook", 2, []string{`there is no role "cook": choose all, daemons, relay, projector, sweeper, auditor, types`}},
+		{"serve --roles cook", 2, []string{`there is no role "cook": choose all, daemons, relay, projector, sweeper, transfer, auditor, types`}},
 		{"--set nonsense config check", 2, []string{"nonsense (flag --set): it has no ="}},
 		{"--set outbox_shards=0 --log-level loud config check", 2, []string{"faults in the settings: 2", "outbox_shards (flag)", "log_level (flag)", "hint: `accession config print`"}},
 		{"--set outbox_shards=0 batch ls", 2, []string{"outbox_shards (flag): 0 is out of bounds"}},
@@ -137,9 +138,9 @@ func TestExitCodesAndMessages(t *testing.T) {
 func TestHelpOfExitCodesIsComplete(t *testing.T) {
 	t.Parallel()
 	_, out, _ := call(t, nil, "help", "exit-codes")
-	for _, c := range exitCodes {
-		if !strings.Contains(out, fmt.Sprintf("%3d  %s\n", c.code, c.about)) {
-			t.Errorf("%d is not explained:\n%s", c.code, out)
+	for _, c := range exit.Codes {
+		if !strings.Contains(out, fmt.Sprintf("%3d  %s\n", c.Code, c.About)) {
+			t.Errorf("%d is not explained:\n%s", c.Code, out)
 		}
 	}
 }
@@ -152,22 +153,22 @@ func TestErrorsHaveTheirCodes(t *testing.T) {
 	}{
 		{nil, 0},
 		{errors.New("x"), 1},
-		{usage("x"), 2},
+		{exit.Usagef("x"), 2},
 		{config.Faults{{Key: "x"}}, 2},
 		{&app.Error{Kind: app.Invalid, Err: errors.New("x")}, 2},
 		{&app.Error{Kind: app.Refused, Err: &domain.Refused{}}, 3},
 		{fmt.Errorf("start: %w", stack.ErrLocked), 3},
 		{&app.Error{Kind: app.NotFound, Err: fs.ErrNotExist}, 4},
 		{&app.Error{Kind: app.Unavailable, Err: errors.New("x")}, 5},
-		{exitError(exitBatchFailed), 6},
+		{exit.Error(exit.BatchFailed), 6},
 		{&app.Error{Kind: app.Full, Err: errors.New("x")}, 7},
 		{&app.Error{Kind: app.Failed, Err: errors.New("x")}, 1},
 		{&app.Error{Kind: app.Interrupted, Err: errors.New("x")}, 130},
 		{&stack.MissingError{Tools: []stack.MissingTool{{Name: "java"}}}, 1},
-		{errInterrupted, 130},
+		{exit.ErrInterrupted, 130},
 		{fmt.Errorf("x: %w", context.Canceled), 130},
 	} {
-		if code, _ := explain(c.err); code != c.code {
+		if code, _ := exit.Explain(c.err); code != c.code {
 			t.Errorf("%v has exit code %d, want %d", c.err, code, c.code)
 		}
 	}
@@ -186,12 +187,12 @@ func TestConfigPrintIsForProgramsToo(t *testing.T) {
 func TestInterruptedTellsHowThingsStand(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errInterrupted)
+	cancel(exit.ErrInterrupted)
 	c := &cobra.Command{}
 	c.SetContext(ctx)
 	stands := &app.Error{Kind: app.Interrupted, Err: errors.New("x")}
 	for _, k := range []struct{ err, want error }{
-		{errors.New("x"), errInterrupted}, {&app.Error{Kind: app.Unavailable, Err: errors.New("x")}, errInterrupted}, {stands, stands}, {nil, nil},
+		{errors.New("x"), exit.ErrInterrupted}, {&app.Error{Kind: app.Unavailable, Err: errors.New("x")}, exit.ErrInterrupted}, {stands, stands}, {nil, nil},
 	} {
 		err := (&program{}).run(func(context.Context, []string) error { return k.err })(c, nil)
 		if !errors.Is(err, k.want) {

@@ -8,8 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
-	"github.com/accession-ingest/accession/cmd/internal/export"
-	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
 
 func (p *program) collection() *cobra.Command {
@@ -62,24 +61,8 @@ are unknown.`,
 			return a.Collections(ctx)
 		}, func(w io.Writer, list []app.Collection) {
 			render.Rows(w, "no collections", render.Row{"collection", "status", "batches held", "jobs held", "since", "by", "why"}, list, func(c app.Collection) render.Row {
-				return append(render.Row{c.Name, holdStatus(c.Hold, "on hold"), render.Or(c.Batches, "?"), render.Or(c.Jobs, "?")}, holdCells(c.Hold)...)
+				return append(render.Row{c.Name, views.HoldStatus(c.Hold, "on hold"), render.Or(c.Batches, "?"), render.Or(c.Jobs, "?")}, views.HoldCells(c.Hold)...)
 			})
 		}),
 	}
-}
-
-// holdStatus returns set when there is a hold.
-func holdStatus(h *domain.Hold, set string) string {
-	if h == nil {
-		return "open"
-	}
-	return set
-}
-
-// holdCells returns since when, by whom and why a hold stands.
-func holdCells(h *domain.Hold) render.Row {
-	if h == nil {
-		return render.Row{"", "", ""}
-	}
-	return render.Row{render.Time(h.When), export.Line(h.By), export.Line(h.Why)}
 }

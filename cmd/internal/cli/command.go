@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/export"
@@ -28,15 +29,15 @@ import (
 type runE = func(c *cobra.Command, args []string) error
 
 // run returns the work of a command under a context that the first signal ends. What
-// a signal ends returns errInterrupted, unless it has to report how far it came.
+// a signal ends returns exit.ErrInterrupted, unless it has to report how far it came.
 func (p *program) run(do func(ctx context.Context, args []string) error) runE {
 	return func(c *cobra.Command, args []string) error {
 		p.running = true
 		ctx, stop := untilSignal(c.Context())
 		defer stop()
 		err := do(ctx, args)
-		if err != nil && known(err).Kind != app.Interrupted && errors.Is(context.Cause(ctx), errInterrupted) {
-			return errInterrupted
+		if err != nil && exit.Known(err).Kind != app.Interrupted && errors.Is(context.Cause(ctx), exit.ErrInterrupted) {
+			return exit.ErrInterrupted
 		}
 		return err
 	}
@@ -197,7 +198,7 @@ func userName() string {
 	return "unknown"
 }
 
-// untilSignal returns a context that ends, with cause errInterrupted, at the first
+// untilSignal returns a context that ends, with cause exit.ErrInterrupted, at the first
 // SIGINT or SIGTERM. The second one ends the program at once: the next start finishes
 // what was interrupted.
 func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
@@ -209,10 +210,10 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 		interrupted := false
 		for range signals {
 			if interrupted {
-				os.Exit(exitInterrupted)
+				os.Exit(exit.Interrupted)
 			}
 			interrupted = true
-			cancel(errInterrupted)
+			cancel(exit.ErrInterrupted)
 		}
 	})
 	return ctx, func() {

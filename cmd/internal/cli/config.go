@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 )
@@ -51,7 +52,7 @@ server is contacted.`,
 			if cfg.ProfilesDir != "" { // else it is among the faults
 				var faults error
 				names, faults = app.CheckProfiles(cfg.ProfilesDir)
-				if e := known(faults); e.Kind == app.NotFound { // a fault of the setting
+				if e := exit.Known(faults); e.Kind == app.NotFound { // a fault of the setting
 					faults = &app.Error{Kind: app.Invalid, What: e.What, Err: e.Err, Hint: e.Hint}
 				}
 				err = errors.Join(err, faults)

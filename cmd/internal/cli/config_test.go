@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 )
 
 func TestConfigCheckReadsTheProfiles(t *testing.T) {
@@ -27,7 +29,7 @@ func TestConfigCheckReadsTheProfiles(t *testing.T) {
 			}
 		}
 	}
-	check(exitUsage, "outbox_shards (flag)", profiles, "hint: make the directory, copy deploy/profiles/reference.yaml")
+	check(exit.Usage, "outbox_shards (flag)", profiles, "hint: make the directory, copy deploy/profiles/reference.yaml")
 	if err := os.Mkdir(profiles, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -36,5 +38,5 @@ func TestConfigCheckReadsTheProfiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check(exitUsage, "outbox_shards (flag)", "faults in the profiles:", filepath.Join(profiles, "a.yaml")+":3", filepath.Join(profiles, "b.yaml")+":2")
+	check(exit.Usage, "outbox_shards (flag)", "faults in the profiles:", filepath.Join(profiles, "a.yaml")+":3", filepath.Join(profiles, "b.yaml")+":2")
 }

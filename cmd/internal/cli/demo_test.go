@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 )
 
 // TestDemoLeavesOthersAlone: a directory that is not a demonstration's, and one in
@@ -32,7 +34,7 @@ func TestDemoLeavesOthersAlone(t *testing.T) {
 		running: {"stop it, or choose another directory", "hint: stop it first, or name another directory with --dir"},
 	} {
 		code, _, errs := call(t, nil, "demo", "--dir", dir)
-		if code != exitRefused || !strings.Contains(errs, want[0]) || !strings.Contains(errs, want[1]) {
+		if code != exit.Refused || !strings.Contains(errs, want[0]) || !strings.Contains(errs, want[1]) {
 			t.Errorf("demo in %s: exit code %d, %s", dir, code, errs)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/diffs"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
@@ -40,12 +42,12 @@ Exit code 0: the rows are equal; 21: they differ; 22: they could not be compared
 			if err := p.showDiff(d); err != nil {
 				return err
 			}
-			return exitIf(!d.Same(), exitPerson)
+			return exit.If(!d.Same(), exit.Person)
 		}),
 	}
-	parsed(c, &o.Table, "table", "", "compare this `TABLE` only: "+strings.Join(app.DiffTables(), ", "), optional(among(app.DiffTables()...)))
-	parsed(c, &format, "format", "", "`FORMAT`: table, json or csv (default: as -o says)", optional(among("table", "json", export.FormatCSV)))
-	limitFlag(c, &o.Limit, 20, "rows of each table")
+	flags.Parsed(c, &o.Table, "table", "", "compare this `TABLE` only: "+strings.Join(app.DiffTables(), ", "), flags.Optional(flags.Among(app.DiffTables()...)))
+	flags.Parsed(c, &format, "format", "", "`FORMAT`: table, json or csv (default: as -o says)", flags.Optional(flags.Among("table", "json", export.FormatCSV)))
+	flags.Limit(c, &o.Limit, 20, "rows of each table")
 	return c
 }
 

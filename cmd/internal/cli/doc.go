@@ -3,5 +3,5 @@
 // and shows the answer as a table, or as JSON with -o json.
 //
 // An error is two lines, what failed and what to do about it, and an exit code of
-// [exitCodes].
+// [exit.Codes].
 package cli

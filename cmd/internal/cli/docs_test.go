@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 )
 
@@ -111,8 +112,8 @@ func writePage(w io.Writer) {
 	fmt.Fprintf(w, "%s\n\n", root.Long)
 	fmt.Fprint(w, "Answers are tables for people, or JSON with `-o json`. Errors are two lines on the error stream: `accession: WHAT: WHY`, and `hint: …` with what to do next.\n\n")
 	fmt.Fprint(w, "## Exit codes\n\n| code | meaning |\n|---|---|\n")
-	for _, c := range exitCodes {
-		fmt.Fprintf(w, "| %d | %s |\n", c.code, c.about)
+	for _, c := range exit.Codes {
+		fmt.Fprintf(w, "| %d | %s |\n", c.Code, c.About)
 	}
 	fmt.Fprintf(w, "\n## Flags of every command\n\n```\n%s```\n", root.PersistentFlags().FlagUsages())
 	fmt.Fprint(w, "\n## Commands\n")

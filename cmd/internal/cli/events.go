@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -56,7 +57,7 @@ them, as CSV or Parquet, in a file or as messages, use ` + "`accession replay`" 
 		}),
 	}
 	selectionFlags(c, &s)
-	limitFlag(c, &limit, listLimit, "events")
+	flags.Limit(c, &limit, flags.ListLimit, "events")
 	return c
 }
 
@@ -102,15 +103,15 @@ Ctrl-C. With -o json each event is one line.`,
 
 // selectionFlags adds the flags that select events.
 func selectionFlags(c *cobra.Command, s *app.Selection) {
-	flags := c.Flags()
-	flags.Uint64Var(&s.From, "from", 0, "first sequence in the log (`SEQ`, from 1; 0 = the start)")
-	flags.Uint64Var(&s.To, "to", 0, "last sequence in the log (`SEQ`; 0 = the end)")
-	timeFlags(c, &s.Since, &s.Until)
-	parsed(c, &s.Batch, "batch", "", "only this `BATCH`, its jobs and their files", optional(domain.ParseBatchID))
-	parsed(c, &s.Job, "job", "", "only this `JOB` and its files", optional(domain.ParseJobID))
-	parsed(c, &s.File, "file", "", "only the file with this `HASH`", optional(domain.ParseFileHash))
-	flags.StringSliceVar(&s.Types, "type", nil, "only events of this `TYPE`, such as job.failed or job.*; several separated by commas")
-	flags.StringSliceVar(&s.Actors, "actor", nil, "only events by this `ACTOR`, such as user/maria or daemon/*; several separated by commas")
+	f := c.Flags()
+	f.Uint64Var(&s.From, "from", 0, "first sequence in the log (`SEQ`, from 1; 0 = the start)")
+	f.Uint64Var(&s.To, "to", 0, "last sequence in the log (`SEQ`; 0 = the end)")
+	flags.Times(c, &s.Since, &s.Until)
+	flags.Parsed(c, &s.Batch, "batch", "", "only this `BATCH`, its jobs and their files", flags.Optional(domain.ParseBatchID))
+	flags.Parsed(c, &s.Job, "job", "", "only this `JOB` and its files", flags.Optional(domain.ParseJobID))
+	flags.Parsed(c, &s.File, "file", "", "only the file with this `HASH`", flags.Optional(domain.ParseFileHash))
+	f.StringSliceVar(&s.Types, "type", nil, "only events of this `TYPE`, such as job.failed or job.*; several separated by commas")
+	f.StringSliceVar(&s.Actors, "actor", nil, "only events by this `ACTOR`, such as user/maria or daemon/*; several separated by commas")
 }
 
 // writeEvent writes one event as a line, as text or as JSON.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -66,10 +67,10 @@ manifest. For the next page, give the last hash with --after.`,
 	}
 	c.Flags().StringVar((*string)(&f.Batch), "batch", "", "only files of this `BATCH`")
 	c.Flags().StringVar((*string)(&f.Job), "job", "", "only files of this `JOB`")
-	parsed(c, &f.Status, "status", "", "only files in this `STATE`", optional(among(domain.FileStates...)))
+	flags.Parsed(c, &f.Status, "status", "", "only files in this `STATE`", flags.Optional(flags.Among(domain.FileStates...)))
 	c.Flags().StringVar(&f.Name, "name", "", "only files with this `TEXT` in their path")
-	parsed(c, &f.After, "after", "", "only files after this `HASH`", optional(domain.ParseFileHash))
-	limitFlag(c, &f.Limit, listLimit, "files")
+	flags.Parsed(c, &f.After, "after", "", "only files after this `HASH`", flags.Optional(domain.ParseFileHash))
+	flags.Limit(c, &f.Limit, flags.ListLimit, "files")
 	return c
 }
 
@@ -96,7 +97,7 @@ attempts counted until then. Times are those of the log.`,
 // aboutFile completes a command that shows one file.
 func (p *program) aboutFile(c *cobra.Command, write func(app.FileView) error) *cobra.Command {
 	var then app.Moment
-	atFlag(c, &then)
+	flags.At(c, &then)
 	c.Args = one("file hash", domain.ParseFileHash)
 	c.RunE = p.using(func(ctx context.Context, a *app.App, args []string) error {
 		ask := a.File

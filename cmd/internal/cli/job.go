@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/domain"
@@ -101,9 +102,9 @@ func (p *program) jobLs() *cobra.Command {
 		}),
 	}
 	c.Flags().StringVar((*string)(&f.Batch), "batch", "", "only jobs of this `BATCH`")
-	parsed(c, &f.Status, "status", "", "only jobs in this `STATE`", optional(among(append(slices.Clone(domain.JobStates), domain.JobDeleted)...)))
+	flags.Parsed(c, &f.Status, "status", "", "only jobs in this `STATE`", flags.Optional(flags.Among(append(slices.Clone(domain.JobStates), domain.JobDeleted)...)))
 	c.Flags().StringVar((*string)(&f.After), "after", "", "only jobs after this `JOB`")
-	limitFlag(c, &f.Limit, listLimit, "jobs")
+	flags.Limit(c, &f.Limit, flags.ListLimit, "jobs")
 	return c
 }
 
@@ -124,6 +125,6 @@ state: when, after how long, by whom and why. With --at, show it as it was.`,
 			return a.JobAt(ctx, id, then)
 		}, views.Job),
 	}
-	atFlag(c, &then)
+	flags.At(c, &then)
 	return c
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain/text"
@@ -72,11 +74,11 @@ func (p *program) execute(ctx context.Context, root *cobra.Command, args []strin
 	root.SetErr(p.Err)
 	c, err := root.ExecuteContextC(ctx)
 	if err != nil && !p.running {
-		err = &usageError{err: err}
+		err = &exit.UsageError{Err: err}
 	}
-	var usage *usageError
+	var usage *exit.UsageError
 	if errors.As(err, &usage) {
-		usage.command = c.CommandPath()
+		usage.Command = c.CommandPath()
 	}
 	return p.report(err)
 }
@@ -98,11 +100,11 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		SilenceErrors:     true,
 		PersistentPreRunE: checkTexts,
 	})
-	flags := root.PersistentFlags()
-	flags.StringVar(&p.configFile, "config", "", "settings `FILE` (YAML)")
-	flags.StringArrayVar(&p.set, "set", nil, "a setting as `KEY=VALUE`; may be repeated")
+	global := root.PersistentFlags()
+	global.StringVar(&p.configFile, "config", "", "settings `FILE` (YAML)")
+	global.StringArrayVar(&p.set, "set", nil, "a setting as `KEY=VALUE`; may be repeated")
 	p.output = "table"
-	flags.VarP(&value[string]{&p.output, "table", among("table", "json")}, "output", "o", "output `FORMAT`: table or json")
+	global.VarP(flags.Value(&p.output, "table", flags.Among("table", "json")), "output", "o", "output `FORMAT`: table or json")
 	p.servers = map[string]*string{}
 	for key, help := range map[string]string{
 		"zookeeper": "`HOST:PORT` of ZooKeeper, several separated by commas",
@@ -110,16 +112,16 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		"postgres":  "`URL` of PostgreSQL",
 		"log_level": "log `LEVEL`: debug, info, warn or error",
 	} {
-		p.servers[key] = flags.String(strings.ReplaceAll(key, "_", "-"), "", help)
+		p.servers[key] = global.String(strings.ReplaceAll(key, "_", "-"), "", help)
 	}
 	for _, g := range []struct {
 		id, title string
 		commands  []*cobra.Command
 	}{
 		{"try", "Try:", []*cobra.Command{p.demo(), p.stack()}},
-		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.batch(), p.job(), p.file(), p.events(), p.replay(), p.reports(), p.status()}},
+		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), p.events(), p.replay(), p.reports(), p.status()}},
 		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), p.poison(), p.rebuild(), p.diff(), p.config(), p.version(),
-			p.collection(), p.queue(), p.timeouts(), p.profile(), p.verify(), p.restore()}},
+			p.collection(), p.queue(), p.processor(), p.drop(), p.timeouts(), p.profile(), p.verify(), p.restore()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {
@@ -129,7 +131,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 	}
 	root.SetHelpCommandGroupID("operate")
 	root.SetCompletionCommandGroupID("operate")
-	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "Explain the exit codes", Long: "Exit codes of every command:\n\n" + exitCodesText()})
+	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "Explain the exit codes", Long: "Exit codes of every command:\n\n" + exit.Text()})
 	return root
 }
 
@@ -173,4 +175,18 @@ func group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	return c
+}
+
+// report writes an error and its hint, and returns the exit code.
+func (p *program) report(err error) int {
+	code, hint := exit.Explain(err)
+	var silent exit.Error
+	if err == nil || errors.As(err, &silent) {
+		return code
+	}
+	fmt.Fprintf(p.Err, "accession: %v\n", err)
+	if hint != "" {
+		fmt.Fprintf(p.Err, "hint: %s\n", hint)
+	}
+	return code
 }

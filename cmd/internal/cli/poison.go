@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
@@ -54,7 +56,7 @@ func (p *program) poisonLs() *cobra.Command {
 			render.Truncated(w, len(held), total, "events", "--limit")
 		}),
 	}
-	limitFlag(c, &limit, 100, "events")
+	flags.Limit(c, &limit, 100, "events")
 	return c
 }
 
@@ -115,7 +117,7 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 			}); err != nil {
 				return err
 			}
-			return exitIf(slices.ContainsFunc(done, func(d app.PoisonRetried) bool { return d.Waiting > 0 }), exitFailed)
+			return exit.If(slices.ContainsFunc(done, func(d app.PoisonRetried) bool { return d.Waiting > 0 }), exit.Failed)
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "retry all held events")

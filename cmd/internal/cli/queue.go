@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
 
 func (p *program) queue() *cobra.Command {
@@ -22,20 +24,24 @@ there; running work finishes.`,
 			do:      (*app.App).PauseQueue,
 		},
 		verb[string]{
-			name:    "resume",
-			short:   "Resume a paused queue",
-			long:    "End the pause of queues. Workers claim from them again.",
-			example: "  accession queue resume ingest",
-			do:      (*app.App).ResumeQueue,
+			name:  "resume",
+			short: "Resume a paused queue, or a suspended deposit queue",
+			long: `End the pause of queues: workers claim from them again. With metadata, query or all: end
+the suspension of deposit queues, which needs a reason.`,
+			example: "  accession queue resume ingest\n  accession queue resume metadata --reason \"the store answers again\"",
+			do:      resumeQueue,
 		})
 	return group(&cobra.Command{
 		Use:   "queue",
-		Short: "List, pause and resume queues",
+		Short: "List and pause queues, and set the deposit queues",
 		Long: `A queue holds the jobs in one state. While it is paused, nothing is claimed from it;
 running work finishes, and deposits are accepted. The queue ingest stands for all
-queues and for the batches.`,
-		Example: "  accession queue ls\n  accession queue pause downloading --reason \"the network is down\"",
-	}, append(changes, p.queueLs(), p.queueSimulate())...)
+queues and for the batches.
+
+Before them are two deposit queues, metadata and query, which serve many users in turn.
+They are suspended, and their limits are set, while the service runs.`,
+		Example: "  accession queue ls\n  accession queue pause downloading --reason \"the network is down\"\n  accession queue show metadata",
+	}, slices.Concat(changes, p.depositQueue(), []*cobra.Command{p.queueLs(), p.queueSimulate()})...)
 }
 
 func (p *program) queueLs() *cobra.Command {
@@ -50,7 +56,7 @@ locked by a worker, and which are paused, since when, by whom and why.`,
 			return a.Queues(ctx)
 		}, func(w io.Writer, list []app.Queue) {
 			render.Rows(w, "no queues", render.Row{"queue", "jobs", "status", "since", "by", "why"}, list, func(q app.Queue) render.Row {
-				return append(render.Row{q.Name, q.Depth, holdStatus(q.Pause, "paused")}, holdCells(q.Pause)...)
+				return append(render.Row{q.Name, q.Depth, views.HoldStatus(q.Pause, "paused")}, views.HoldCells(q.Pause)...)
 			})
 		}),
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/diffs"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
 
 func (p *program) rebuild() *cobra.Command {
@@ -41,13 +41,13 @@ to their schemas, are listed and stop the rebuild before it begins, unless
 			}
 			begun := time.Now()
 			done, err := steps(ctx, p, p.stepLines(), func(report func(render.Step)) (app.Rebuilt, error) {
-				o.Progress = func(now app.RebuildProgress) { report(rebuildStep(now)) }
+				o.Progress = func(now app.RebuildProgress) { report(views.RebuildStep(now)) }
 				return a.Rebuild(ctx, o)
 			})
 			if err != nil {
 				return err
 			}
-			return show(p, done, func(w io.Writer, done app.Rebuilt) { writeRebuilt(w, done, time.Since(begun)) })
+			return show(p, done, func(w io.Writer, done app.Rebuilt) { views.Rebuilt(w, done, time.Since(begun)) })
 		}),
 	}
 	f := c.Flags()
@@ -75,30 +75,5 @@ func (p *program) stepLines() func(render.Step) {
 			last, phase = time.Now(), now.Doing
 			fmt.Fprintln(p.Err, now)
 		}
-	}
-}
-
-func rebuildStep(now app.RebuildProgress) render.Step {
-	s := render.Step{Doing: now.Phase, Done: now.Seq, Total: now.Last, Unit: "event "}
-	if now.Rate > 0 {
-		s.More = fmt.Sprintf(", %.0f events/s, %s left", now.Rate, render.Duration(now.Left))
-	}
-	return s
-}
-
-func writeRebuilt(w io.Writer, done app.Rebuilt, took time.Duration) {
-	if len(done.Tables) > 0 {
-		render.Rows(w, "", render.Row{"table", "rows before", "rows now", ""}, done.Tables, func(t app.TableDigest) render.Row {
-			return render.Row{t.Table, t.LiveRows, t.NewRows, diffs.Equality(t.Same())}
-		})
-		fmt.Fprintln(w)
-	}
-	if done.Compared != "" {
-		fmt.Fprintln(w, done.Compared)
-	}
-	rate := float64(done.Events) / max(done.Took.Seconds(), 0.001)
-	fmt.Fprintf(w, "%d events replayed in %s (%.0f events/s); the new tables are live after %s\n", done.Events, render.Duration(done.Took), rate, render.Duration(took))
-	if done.Kept {
-		fmt.Fprintln(w, "the old tables are in accession_old and report_old; `accession rebuild --drop` drops them")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
@@ -51,8 +52,8 @@ log's clock.`,
 		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error { return r.run(ctx, p, a) }),
 	}
 	selectionFlags(c, &r.Selection)
-	parsed(c, &r.format, "format", "", "`FORMAT`: table, jsonl, csv or parquet (default: as -o says)",
-		optional(among("table", export.FormatJSONLines, export.FormatCSV, export.FormatParquet)))
+	flags.Parsed(c, &r.format, "format", "", "`FORMAT`: table, jsonl, csv or parquet (default: as -o says)",
+		flags.Optional(flags.Among("table", export.FormatJSONLines, export.FormatCSV, export.FormatParquet)))
 	c.Flags().StringVar(&r.file, "out", "", outHelp)
 	c.Flags().StringVar(&r.subject, "publish", "", "publish below this `SUBJECT` of NATS instead")
 	c.MarkFlagsMutuallyExclusive("out", "publish")

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
@@ -58,15 +60,15 @@ and --to are given.`,
 		RunE:      p.using(func(ctx context.Context, a *app.App, args []string) error { return r.run(ctx, p, a, args[0]) }),
 	}
 	c.AddCommand(p.reportLs())
-	flags := c.Flags()
-	parsed(c, &r.format, "format", "", "`FORMAT`: "+strings.Join(export.ReportFormats, ", ")+" (default: as -o says)", optional(among(export.ReportFormats...)))
-	parsed(c, &r.Batch, "batch", "", "only this `BATCH`", optional(domain.ParseBatchID))
-	timeFlags(c, &r.Since, &r.Until)
-	atFlag(c, &r.At)
-	flags.StringVar(&r.table, "table", "", "the `TABLE` of the report that CSV has (default: the first)")
-	flags.StringVar(&r.from, "from", "", "sender `ADDRESS` of a mail")
-	flags.StringArrayVar(&r.to, "to", nil, "recipient `ADDRESS` of a mail; may be repeated")
-	flags.StringVar(&r.file, "out", "", outHelp)
+	f := c.Flags()
+	flags.Parsed(c, &r.format, "format", "", "`FORMAT`: "+strings.Join(export.ReportFormats, ", ")+" (default: as -o says)", flags.Optional(flags.Among(export.ReportFormats...)))
+	flags.Parsed(c, &r.Batch, "batch", "", "only this `BATCH`", flags.Optional(domain.ParseBatchID))
+	flags.Times(c, &r.Since, &r.Until)
+	flags.At(c, &r.At)
+	f.StringVar(&r.table, "table", "", "the `TABLE` of the report that CSV has (default: the first)")
+	f.StringVar(&r.from, "from", "", "sender `ADDRESS` of a mail")
+	f.StringArrayVar(&r.to, "to", nil, "recipient `ADDRESS` of a mail; may be repeated")
+	f.StringVar(&r.file, "out", "", outHelp)
 	return c
 }
 
@@ -101,7 +103,7 @@ func (r *reporting) run(ctx context.Context, p *program, a *app.App, name string
 	if r.format == export.FormatCSV {
 		t, err := export.TableOf(report, r.table)
 		if err != nil {
-			return usage("%w", err)
+			return exit.Usagef("%w", err)
 		}
 		tables = []app.Table{t}
 	}

@@ -2,13 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
 
 func (p *program) restore() *cobra.Command {
@@ -20,7 +19,7 @@ the log from the tables and from the outbox in ZooKeeper. Stop every
 ` + "`accession serve`" + ` first, and keep what is left of the old data until
 ` + "`accession verify`" + ` finds no differences.`,
 		Example: "  accession restore zookeeper --dry-run",
-	}, p.restoring((*app.App).RestoreZooKeeper, writeRestored, &cobra.Command{
+	}, p.restoring((*app.App).RestoreZooKeeper, views.Restored, &cobra.Command{
 		Use:   "zookeeper",
 		Short: "Restore the live state from the log",
 		Long: `Fold the log and write its state to ZooKeeper: batches, jobs, queues, references, holds
@@ -34,7 +33,7 @@ when another process uses it.
 No process can open
 the tree meanwhile. After an interruption, run the same command again.`,
 		Example: "  accession restore zookeeper --dry-run\n  accession restore zookeeper\n  accession --set zookeeper_root=/accession2 restore zookeeper",
-	}), p.restoring((*app.App).RestoreLog, writeRestoredLog, &cobra.Command{
+	}), p.restoring((*app.App).RestoreLog, views.RestoredLog, &cobra.Command{
 		Use:   "log",
 		Short: "Restore events that the log has lost",
 		Long: `Compare the log with the history in PostgreSQL and with the outbox in ZooKeeper, and
@@ -63,49 +62,4 @@ func (p *program) restoring(do func(a *app.App, ctx context.Context, report func
 		return verifying(ctx, p, func(report func(app.VerifyProgress)) (app.Restored, error) { return do(a, ctx, report) })
 	}, write)
 	return c
-}
-
-// whatNext is the line after a restore.
-const whatNext = "now start `accession serve`, then run `accession verify`"
-
-func writeRestored(w io.Writer, r app.Restored) {
-	verb := "restored"
-	if r.DryRun {
-		verb = "would be restored"
-	}
-	fmt.Fprintf(w, "%d batches, %d jobs and %d settings %s from %d events; epoch %d begins\n", r.Batches, r.Jobs, r.Settings, verb, r.Events, r.Epoch)
-	for _, id := range r.Missing {
-		fmt.Fprintf(w, "%s of the older copy does not fit the log, which has gone on without it: it is lost\n", export.Line(id))
-	}
-	if r.RecordError != "" {
-		fmt.Fprintf(w, "ids were taken from the log only, PostgreSQL was not read: %s\n", export.Line(r.RecordError))
-	}
-	if !r.DryRun {
-		fmt.Fprintln(w, whatNext)
-	}
-}
-
-func writeRestoredLog(w io.Writer, r app.Restored) {
-	switch {
-	case r.DryRun:
-		fmt.Fprintf(w, "%d events would be restored\n", r.Events)
-	case r.Events == 0:
-		fmt.Fprintln(w, "the log has lost no events that are known")
-	default:
-		fmt.Fprintf(w, "%d events were restored\n", r.Events)
-	}
-	if r.Epoch > 0 {
-		fmt.Fprintf(w, "the stream is a new one; epoch %d begins\n", r.Epoch)
-	}
-	for _, id := range r.Missing {
-		fmt.Fprintf(w, "%s cannot be restored: an event before it has no copy\n", export.Line(id))
-	}
-	if r.Rebuild {
-		fmt.Fprintln(w, "events have other sequences than before: rebuild the tables with `accession rebuild`")
-	}
-	if r.TreeLost {
-		fmt.Fprintln(w, "the tree in ZooKeeper is lost too: restore it with `accession restore zookeeper`")
-	} else if !r.DryRun && r.Events > 0 {
-		fmt.Fprintln(w, whatNext)
-	}
 }

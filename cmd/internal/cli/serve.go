@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 )
@@ -49,6 +50,6 @@ The tables must exist: create them with ` + "`accession migrate`" + `.`,
 			return nil
 		}),
 	}
-	parsed(c, &roles, "roles", "all", "a `LIST` of all, daemons, relay, projector, sweeper, auditor, types", run.ParseRoles)
+	flags.Parsed(c, &roles, "roles", "all", "a `LIST` of all, daemons, relay, projector, sweeper, transfer, auditor, types", run.ParseRoles)
 	return c
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/recorded"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
@@ -44,12 +46,13 @@ nothing is changed.
 Deposits are generated: their users by a Zipf distribution, so that few users have most
 of them, arrivals and service times at random. The same --seed makes the same deposits.
 With --from they are those of events as ` + "`accession replay --format jsonl`" + ` writes
-them: each batch from its submission, served for as long as it took until its report,
-what it waited there included.`,
+them: each batch from its submission. One that was grabbed takes a server for as long as
+it took from then to its report, and how long it really waited is shown beside; any
+other takes one from its submission, what it waited there included.`,
 		Example: `  accession queue simulate
   accession queue simulate --users 50 --deposits 5000 --servers 8 --skew 1.2 --seed 7
   accession queue simulate --concurrency 2 --seed 7 --plot waits.svg
-  accession replay --type batch.submitted,batch.completed,batch.failed --since 30d --format jsonl --out month.jsonl
+  accession replay --type batch.submitted,batch.released,batch.grabbed,batch.completed,batch.failed --since 30d --format jsonl --out month.jsonl
   accession queue simulate --from month.jsonl --servers 4 -o json`,
 		Args: cobra.NoArgs,
 	}
@@ -69,7 +72,7 @@ what it waited there included.`,
 	}
 	c.RunE = p.run(func(context.Context, []string) error { return s.run(p) })
 	number := func(to *int, name string, preset int, help string) {
-		parsed(c, to, name, strconv.Itoa(preset), help, func(text string) (int, error) {
+		flags.Parsed(c, to, name, strconv.Itoa(preset), help, func(text string) (int, error) {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 1 || n > maxSimulated {
 				return 0, fmt.Errorf("give a whole number from 1 to %d", maxSimulated)
@@ -91,9 +94,9 @@ what it waited there included.`,
 			return f, nil
 		}
 	}
-	parsed(c, &s.Skew, "skew", "1", "exponent `X` of the Zipf distribution; 0 = all users deposit alike", positive(0))
-	parsed(c, &s.Use, "use", "1.1", "deposits keep `X` times the servers busy; above 1 the queue grows", positive(0.01))
-	parsed(c, &s.Service, "service", "1m", "a deposit takes this `DURATION` on average", func(text string) (time.Duration, error) {
+	flags.Parsed(c, &s.Skew, "skew", "1", "exponent `X` of the Zipf distribution; 0 = all users deposit alike", positive(0))
+	flags.Parsed(c, &s.Use, "use", "1.1", "deposits keep `X` times the servers busy; above 1 the queue grows", positive(0.01))
+	flags.Parsed(c, &s.Service, "service", "1m", "a deposit takes this `DURATION` on average", func(text string) (time.Duration, error) {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < time.Millisecond || d > 24*time.Hour {
 			return 0, errors.New("give a duration from 1ms to 24h")
@@ -103,7 +106,7 @@ what it waited there included.`,
 	c.Flags().Uint64Var(&s.seed, "seed", 0, "generate the deposits of this `SEED` (default: another each time, which is shown)")
 	c.Flags().StringVar(&s.from, "from", "", "take deposits from this `FILE` of events, as lines of JSON")
 	c.Flags().StringVar(&s.plot, "plot", "", "draw the waits into this new `FILE`, which ends in .svg or .png")
-	limitFlag(c, &s.limit, 20, "users in the table")
+	flags.Limit(c, &s.limit, 20, "users in the table")
 	return c
 }
 
@@ -132,6 +135,9 @@ type simulatedUser struct {
 	Deposits int            `json:"deposits"`
 	Fair     simulatedWaits `json:"fair"`
 	FIFO     simulatedWaits `json:"fifo"`
+	// Really is how long the deposits of the file waited until they were grabbed.
+	Grabbed int             `json:"grabbed,omitempty"`
+	Really  *simulatedWaits `json:"really,omitempty"`
 }
 
 type simulatedWaits struct {
@@ -147,12 +153,12 @@ func (s *simulating) run(p *program) error {
 	if s.from != "" {
 		f, err := os.Open(s.from)
 		if err != nil {
-			return usage("%w", err)
+			return exit.Usagef("%w", err)
 		}
 		arrivals, out.Unreported, err = recorded.Arrivals(f)
 		_ = f.Close() // it was only read
 		if err != nil {
-			return usage("%s: %w", s.from, err)
+			return exit.Usagef("%s: %w", s.from, err)
 		}
 	} else {
 		out.Seed = &s.seed
@@ -179,7 +185,12 @@ func simulatedOf(u simulate.User) simulatedUser {
 	waits := func(w simulate.Waits) simulatedWaits {
 		return simulatedWaits{w.P50.Seconds(), w.P95.Seconds(), w.P99.Seconds(), w.Max.Seconds()}
 	}
-	return simulatedUser{u.Name, u.Deposits, waits(u.Fair), waits(u.FIFO)}
+	out := simulatedUser{User: u.Name, Deposits: u.Deposits, Fair: waits(u.Fair), FIFO: waits(u.FIFO), Grabbed: u.Grabbed}
+	if u.Grabbed > 0 {
+		really := waits(u.Really)
+		out.Really = &really
+	}
+	return out
 }
 
 // write writes the table: the users with the most deposits, and all.
@@ -197,10 +208,18 @@ func (s *simulating) write(w io.Writer, out simulation, c simulate.Comparison) {
 	shown := c.Users[:min(len(c.Users), s.limit)]
 	all := c.All
 	all.Name = "all users"
-	render.Rows(w, "", render.Row{"user", "deposits", "in turn p50", "p95", "max", "fifo p50", "p95", "max"},
+	header := render.Row{"user", "deposits", "in turn p50", "p95", "max", "fifo p50", "p95", "max"}
+	if c.All.Grabbed > 0 {
+		header = append(header, "really p50", "p95", "max")
+	}
+	render.Rows(w, "", header,
 		append(shown[:len(shown):len(shown)], all), func(u simulate.User) render.Row {
 			row := render.Row{export.Line(u.Name), u.Deposits}
-			for _, waits := range []simulate.Waits{u.Fair, u.FIFO} {
+			columns := []simulate.Waits{u.Fair, u.FIFO}
+			if c.All.Grabbed > 0 {
+				columns = append(columns, u.Really)
+			}
+			for _, waits := range columns {
 				for _, d := range []time.Duration{waits.P50, waits.P95, waits.Max} {
 					row = append(row, render.Duration(d))
 				}

@@ -81,6 +81,35 @@ func TestSimulateRecordedEvents(t *testing.T) {
 	}
 }
 
+// TestSimulateGrabs: how long batches that were grabbed really waited stands beside the two
+// rules.
+func TestSimulateGrabs(t *testing.T) {
+	t.Parallel()
+	events := filepath.Join(t.TempDir(), "events.jsonl")
+	if err := os.WriteFile(events, []byte(`
+{"type":"batch.submitted","subject":"batch/bid0000000001","time":"2026-03-01T12:00:00.000Z","data":{"submission":{"submitter":"ana"},"ticket":{"queue":"metadata","user":"ana","slot":1}}}
+{"type":"batch.submitted","subject":"batch/bid0000000002","time":"2026-03-01T12:00:00.000Z","data":{"submission":{"submitter":"ana"},"ticket":{"queue":"metadata","user":"ana","slot":1}}}
+{"type":"batch.grabbed","subject":"batch/bid0000000001","time":"2026-03-01T12:00:01.000Z","data":{"ticket":{"queue":"metadata","user":"ana","slot":1,"turn":1}}}
+{"type":"batch.completed","subject":"batch/bid0000000001","time":"2026-03-01T12:00:11.000Z","data":{}}
+{"type":"batch.grabbed","subject":"batch/bid0000000002","time":"2026-03-01T12:00:32.000Z","data":{"ticket":{"queue":"metadata","user":"ana","slot":1,"turn":2}}}
+{"type":"batch.completed","subject":"batch/bid0000000002","time":"2026-03-01T12:00:42.000Z","data":{}}
+`[1:]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := call(t, nil, "queue", "simulate", "--from", events, "--servers", "1")
+	if code != 0 || !strings.Contains(out, "really p50") || !strings.Contains(out, "32s") {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+	code, out, errs = call(t, nil, "queue", "simulate", "--from", events, "--servers", "1", "-o", "json")
+	var got simulation
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v\n%s%s", code, err, out, errs)
+	}
+	if a := got.All; a.Grabbed != 2 || a.Really == nil || a.Really.P50 != 1 || a.Really.Max != 32 || a.Fair.Max != 10 {
+		t.Errorf("%+v %+v", a, a.Really)
+	}
+}
+
 // TestSimulateRefuses: what does not fit is said, with what to do.
 func TestSimulateRefuses(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/servers"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
@@ -124,7 +125,7 @@ func (p *program) execStack(ctx context.Context, dir string, prefix stack.Prefix
 		if err != nil {
 			return err
 		}
-		return exitIf(code != 0, code)
+		return exit.If(code != 0, code)
 	}
 	if at, ok, err := stack.Find(dir); err == nil && ok {
 		return exec(at)
@@ -134,8 +135,8 @@ func (p *program) execStack(ctx context.Context, dir string, prefix stack.Prefix
 	s, err := servers.Start(starting, dir, p.Err)
 	stop()
 	if err != nil {
-		if errors.Is(context.Cause(starting), errInterrupted) {
-			return errInterrupted
+		if errors.Is(context.Cause(starting), exit.ErrInterrupted) {
+			return exit.ErrInterrupted
 		}
 		return err
 	}

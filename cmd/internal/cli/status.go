@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
 
@@ -22,9 +23,10 @@ what stands still, with a command that moves it on: pauses, holds, states that n
 process serves, what cannot be read, overdue attempts at files, events that the tables
 lack, and what the last audit found.
 
-Exit code 5 when a server does not answer; what stands still does not change it. With
---watch the status is shown again every 2 seconds until the command is interrupted: drawn
-anew on a terminal, else one after the other, with -o json one line each.`,
+Exit code 5 when a server does not answer, 8 when one has lost its data or its restore
+has not ended; what stands still does not change it. With --watch the status is shown
+again every 2 seconds until the command is interrupted: in place on a terminal, else
+one after the other, with -o json one line each.`,
 		Example: "  accession status\n  accession status --watch\n  accession status -o json | jq .standing",
 		Args:    cobra.NoArgs,
 	}
@@ -36,7 +38,10 @@ anew on a terminal, else one after the other, with -o json one line each.`,
 		if err := show(p, s, views.Status); err != nil {
 			return err
 		}
-		return exitIf(!s.OK(), exitUnavailable)
+		if s.Lost() {
+			return exit.Error(exit.Lost)
+		}
+		return exit.If(!s.OK(), exit.Unavailable)
 	})
 	c.Flags().BoolVar(&watched, "watch", false, "show it again and again, until interrupted")
 	return c

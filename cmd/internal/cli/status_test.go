@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestStatusIsDrawnAnew(t *testing.T) {
 	screen := render.Screen{Writer: export.NewPlain(&b), Columns: 80}
 	s := app.Status{Oldest: []standing.Oldest{{Kind: domain.KindBatch, State: "pending", ID: "bid0000000001", Seconds: 90, Why: "\x1b[2Jno space"}},
 		Standing: []standing.Line{{Code: standing.CodePaused, What: "queue notify is paused by \x1b]0;x", Remedy: "accession queue resume notify"}}}
-	if err := overwrite(screen, s); err != nil {
+	if err := overwrite(screen, func(w io.Writer) { views.Status(w, s) }); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()

@@ -19,21 +19,26 @@ const statusEvery = 2 * time.Second
 
 // watchStatus shows the status again and again until ctx ends.
 func (p *program) watchStatus(ctx context.Context, a *app.App) error {
+	return repeated(ctx, p, "status", func() (app.Status, error) { return a.Status(ctx), nil }, views.Status)
+}
+
+// repeated shows what look returns again and again until ctx ends.
+func repeated[V any](ctx context.Context, p *program, what string, look func() (V, error), write func(io.Writer, V)) error {
 	lines := export.NewJSONLines(p.Out)
 	for {
-		s := a.Status(ctx)
+		v, err := look()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		var err error
 		switch {
+		case err != nil:
 		case p.output == "json":
-			err = lines.Write(s)
+			err = lines.Write(v)
 		case p.Terminal:
-			err = overwrite(p.Out, s)
+			err = overwrite(p.Out, func(w io.Writer) { write(w, v) })
 		default:
-			_, err = fmt.Fprintf(p.Out, "status at %s\n\n", render.Time(time.Now()))
-			views.Status(p.Out, s)
+			_, err = fmt.Fprintf(p.Out, "%s at %s\n\n", what, render.Time(time.Now()))
+			write(p.Out, v)
 			fmt.Fprintln(p.Out)
 		}
 		if err != nil {
@@ -55,15 +60,15 @@ const (
 	clearBelow = "\x1b[J"
 )
 
-// overwrite writes a status over the one before it. The writer out lets nothing through but
-// text: it is bypassed, and the status made safe before.
-func overwrite(out io.Writer, s app.Status) error {
+// overwrite writes a text over the one before it. The writer out lets nothing through but
+// text: it is bypassed, and the text made safe before.
+func overwrite(out io.Writer, write func(io.Writer)) error {
 	var b bytes.Buffer
 	var w io.Writer = export.NewPlain(&b)
 	if screen, ok := out.(render.Screen); ok {
 		w, out = render.Screen{Writer: w, Columns: screen.Columns}, screen.Writer
 	}
-	views.Status(w, s)
+	write(w)
 	_, err := io.WriteString(export.Unwrapped(out), cursorHome+strings.ReplaceAll(b.String(), "\n", clearLine+"\n")+clearBelow)
 	return err
 }

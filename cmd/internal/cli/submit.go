@@ -1,32 +1,42 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/synchronous"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/domain"
 )
 
 func (p *program) submit() *cobra.Command {
 	var d app.Deposit
-	var watch bool
+	var watch, dropped, sync bool
+	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "submit PAYLOAD",
 		Short: "Deposit a file or a manifest",
 		Long: `Deposit the content of a URL, or a local file, which is copied to the object store
 first. The answer is the id of the new batch.
 
-The payload is a file, a container (zip, tar), a manifest of one object, or a manifest
-of many. The type of a local file is detected; a manifest behind a URL needs --type:
+The payload is a file, a container (zip, tar), a manifest of one object, a manifest of
+many, or a metadata file. The type of a local file is detected; a manifest or metadata
+file behind a URL needs --type:
   file                      one file, one object
   container                 one archive, one object
   object_manifest           a list of files, one object
   batch_manifest            a list of object manifests
   file_batch_manifest       a list of files, each an object
   container_batch_manifest  a list of archives, each an object
+  metadata                  an XML file of a kind that the profile names, one object;
+                            its report says for each record Success, Warning or Failure
 
 A deposit of one object may name it, by --identifier or by --local-id, which may be
 given several times. When the object is there, it gets a new version: with --mode add one
@@ -38,35 +48,61 @@ With --idempotency-key, a deposit that is requested again under the same key is 
 again: the answer is the batch that it has. Repeat the same command when it was cut
 off before its answer. Another deposit under a key that was used is refused.
 
+With --drop, put a local file into the drop folder: no server needs to answer, and the
+service makes the batch when it runs. The answer is an id for ` + "`accession drop show`" + `.
+
+With --sync, the deposit waits in no queue: it runs at once, and its report is the
+answer. It is refused when as many run as may (exit code 7), and when its depositor is
+not served or the deposit queue is suspended (3). What is not done after --wait goes on.
+
 With --watch, wait until the batch is at rest: exit code 0 when it completed, 6 when it
 failed.`,
 		Example: `  accession submit --profile maps chart.tif --title "Harbour chart" --creator "Survey Department"
   accession submit --profile maps --type batch_manifest https://example.org/batch.checkm --watch
   accession submit --profile maps --local-id tide-1923 --mode update tide.csv
+  accession submit --profile maps --sync --wait 2m chart.tif
   accession submit --profile maps --digest sha256:9f86d0… https://example.org/tide.csv -o json`,
 		Args: one("payload", anyName),
 		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
-			d.Payload = args[0]
-			if d.Submitter == "" {
-				d.Submitter = userName()
+			d.Payload, d.Submitter = args[0], cmp.Or(d.Submitter, userName())
+			switch {
+			case wait > 0 && !sync:
+				return exit.Usagef("--wait goes with --sync; --watch waits for any deposit")
+			case dropped:
+				return p.runDrop(ctx, a, d)
+			case sync:
+				return p.runSync(ctx, a, d, wait)
 			}
 			return p.runSubmit(ctx, a, d, watch)
 		}),
 	}
+	flags.Deposit(c, &d)
 	f := c.Flags()
-	f.StringVar(&d.Profile, "profile", "", "`NAME` of the collection's profile (required)")
-	f.StringVar(&d.Submitter, "submitter", "", "`NAME` of the depositor (default your user name)")
-	f.StringVar((*string)(&d.Type), "type", "", "`TYPE` of the payload; see above")
-	f.StringVar(&d.Mode, "mode", "add", "`MODE`: add the files as they are, or update the files of the object")
-	f.StringVar(&d.Primary, "identifier", "", "`ARK` of the one object")
-	f.StringArrayVar(&d.LocalIDs, "local-id", nil, "the depositor's own `NAME` of the one object")
-	f.StringVar(&d.Digest, "digest", "", "digest of the payload, as `ALGORITHM:HEX`")
-	f.StringVar(&d.Title, "title", "", "`TITLE` of the object")
-	f.StringVar(&d.Creator, "creator", "", "`CREATOR` of the object")
-	f.StringVar(&d.Date, "date", "", "`DATE` of the object")
-	f.StringVar(&d.Key, "idempotency-key", "", "make one batch under this `KEY`, however often the deposit is requested")
 	f.BoolVarP(&watch, "watch", "w", false, "wait until the batch is at rest")
+	f.BoolVar(&dropped, "drop", false, "accept a local file into the drop folder, without any server")
+	f.BoolVar(&sync, "sync", false, "run it at once, outside the deposit queue, and answer with its report")
+	flags.Within(c, &wait, "wait", "", synchronous.MaxWait, "with --sync, `TIME` to wait for the report (default 1m)")
+	c.MarkFlagsMutuallyExclusive("drop", "watch", "sync")
 	return c
+}
+
+func (p *program) runSync(ctx context.Context, a *app.App, d app.Deposit, wait time.Duration) error {
+	is, err := synchronous.Submit(ctx, a, d, wait, func(s app.Submitted) { views.Accepted(p.Err, s) })
+	if err != nil {
+		return err
+	}
+	if err := show(p, is, views.Synchronous); err != nil {
+		return err
+	}
+	return exit.If(is.Done && is.State == domain.BatchFailed, exit.BatchFailed)
+}
+
+func (p *program) runDrop(ctx context.Context, a *app.App, d app.Deposit) error {
+	got, err := drops.Accept(ctx, a, d)
+	if err != nil {
+		return err
+	}
+	return show(p, got, views.Dropped)
 }
 
 func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watch bool) error {
@@ -82,17 +118,10 @@ func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watc
 	if err != nil {
 		return err
 	}
-	if s.SameAs != "" {
-		fmt.Fprintf(p.Err, "warning: the same payload was deposited before, as %s\nhint: `accession batch show %s` shows what became of it\n", s.SameAs, s.SameAs)
-	}
-	if s.Again {
-		fmt.Fprintf(p.Err, "%s was accepted before, under the same key\n", s.Batch)
-	}
 	if !watch {
-		return show(p, s, func(w io.Writer, s app.Submitted) {
-			fmt.Fprintf(w, "%s accepted as %s\nhint: `accession batch show %s` shows its progress\n", s.Batch, s.Type, s.Batch)
-		})
+		views.Known(p.Err, s)
+		return show(p, s, views.Submitted)
 	}
-	fmt.Fprintf(p.Err, "%s accepted as %s\n", s.Batch, s.Type)
+	views.Accepted(p.Err, s)
 	return p.follow(ctx, a, s.Batch, from)
 }

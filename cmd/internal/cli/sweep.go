@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 )
 
@@ -39,7 +40,7 @@ be decided: the next sweep checks them again.`,
 			if err := show(p, sum, writeSweep); err != nil {
 				return err
 			}
-			return exitIf(sum.Errors > 0, exitFailed)
+			return exit.If(sum.Errors > 0, exit.Failed)
 		}),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain/text"
 )
@@ -30,7 +31,7 @@ func TestFlagsAreText(t *testing.T) {
 		{[]string{"--nats", "nats://\u200bh:1", "status"}, "--nats holds an invisible character, U+200B"},
 	} {
 		code, out, errs := call(t, nil, c.args...)
-		if code != exitUsage || !strings.Contains(errs, c.says) {
+		if code != exit.Usage || !strings.Contains(errs, c.says) {
 			t.Errorf("%q: exit code %d, %q%s, want %s", c.args, code, out, errs, c.says)
 		}
 		if text.Lines(errs) != errs {

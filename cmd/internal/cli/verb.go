@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
@@ -29,31 +30,37 @@ type verb[ID ~string] struct {
 func verbs[ID ~string](p *program, arg, what string, parse func(string) (ID, error), list ...verb[ID]) []*cobra.Command {
 	commands := make([]*cobra.Command, len(list))
 	for i, v := range list {
-		o := operation[ID]{verb: v}
-		c := &cobra.Command{Use: v.name + " " + arg + "...", Short: v.short, Long: v.long, Example: v.example, Args: some(what, parse)}
-		c.PreRunE = func(*cobra.Command, []string) error {
-			if o.asks() && !p.Interactive {
-				return errors.New("this cannot be undone, and there is no terminal to ask at: try it with --dry-run, then add --yes")
-			}
-			return nil
-		}
-		c.RunE = p.using(func(ctx context.Context, a *app.App, args []string) error {
-			o.command = c.CommandPath()
-			return o.run(ctx, p, a, args)
-		})
-		reason := "record this `TEXT` as the reason"
-		if v.reason {
-			reason += " (required)"
-		}
-		c.Flags().StringVar(&o.why, "reason", "", reason)
-		c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would happen, and change nothing")
-		c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
-		if v.flags != nil {
-			v.flags(c)
-		}
-		commands[i] = c
+		commands[i] = changing(p, v, arg+"...", some(what, parse), func(args []string) []string { return args })
 	}
 	return commands
+}
+
+// changing returns the command of a verb; args are its arguments in help texts, check
+// checks them, and ids returns what they name.
+func changing[ID ~string](p *program, v verb[ID], args string, check cobra.PositionalArgs, ids func(args []string) []string) *cobra.Command {
+	o := operation[ID]{verb: v}
+	c := &cobra.Command{Use: v.name + " " + args, Short: v.short, Long: v.long, Example: v.example, Args: check}
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if o.asks() && !p.Interactive {
+			return errors.New("this cannot be undone, and there is no terminal to ask at: try it with --dry-run, then add --yes")
+		}
+		return nil
+	}
+	c.RunE = p.using(func(ctx context.Context, a *app.App, args []string) error {
+		o.command = c.CommandPath()
+		return o.run(ctx, p, a, ids(args))
+	})
+	reason := "record this `TEXT` as the reason"
+	if v.reason {
+		reason += " (required)"
+	}
+	c.Flags().StringVar(&o.why, "reason", "", reason)
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would happen, and change nothing")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	if v.flags != nil {
+		v.flags(c)
+	}
+	return c
 }
 
 // operation is a verb as it was called.
@@ -114,11 +121,11 @@ func (o *operation[ID]) run(ctx context.Context, p *program, a *app.App, ids []s
 	for _, done := range all {
 		worst = max(worst, slices.Index(bySeverity, p.report(done.err)))
 	}
-	return exitIf(worst > 0, bySeverity[worst])
+	return exit.If(worst > 0, bySeverity[worst])
 }
 
 // bySeverity orders the exit codes of an operation on several things.
-var bySeverity = []int{exitOK, exitRefused, exitNotFound, exitFull, exitUsage, exitFailed, exitUnavailable, exitLost}
+var bySeverity = []int{exit.OK, exit.Refused, exit.NotFound, exit.Full, exit.Usage, exit.Failed, exit.Unavailable, exit.Lost}
 
 // each does the operation to one id after the other. It goes on after a refusal, but
 // not when a server does not answer.
@@ -132,7 +139,7 @@ func (o *operation[ID]) each(ctx context.Context, a *app.App, ids []string) []ou
 			result.Changed, result.err = &changed, err
 		}
 		if result.err != nil {
-			e := known(result.err)
+			e := exit.Known(result.err)
 			result.Changed, result.Error = nil, &failure{Kind: e.Kind, Message: result.err.Error(), Hint: e.Hint}
 			away = e.Kind == app.Unavailable
 		}

@@ -176,7 +176,9 @@ func TestReasonsThatAreRequired(t *testing.T) {
 	env := nowhere(t)
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel() // no server is waited for: a reason is asked for before
-	id := map[string]string{"batch": "bid0000000001", "job": "jid0000000001", "file": sampleHash, "collection": "maps", "queue": "pending", "timeouts": "download=1h"}
+	id := map[string]string{"batch": "bid0000000001", "job": "jid0000000001", "file": sampleHash, "collection": "maps", "queue": "pending", "timeouts": "download=1h",
+		"queue suspend": "metadata", "queue prohibit": "metadata ana", "queue allow": "metadata ana", "queue defaults": "metadata --allocation 1",
+		"query": "qid0000000001", "queue free": "bid0000000001", "queue park": "ana", "queue unpark": "ana", "queue limit": "metadata ana --allocation 1", "queue unlimit": "metadata ana", "processor": "metadata films", "processor set": "metadata films --stopped"}
 	seen := 0
 	for _, c := range all((&program{}).root()) {
 		f := c.Flags().Lookup("reason")
@@ -185,7 +187,11 @@ func TestReasonsThatAreRequired(t *testing.T) {
 		}
 		seen++
 		args := strings.Fields(c.CommandPath())[1:]
-		args = append(args, id[c.Parent().Name()], "-o", "json")
+		given, own := id[strings.Join(args, " ")]
+		if !own {
+			given = id[c.Parent().Name()]
+		}
+		args = append(append(args, strings.Fields(given)...), "-o", "json")
 		if c.Flags().Lookup("yes") != nil {
 			args = append(args, "--yes")
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/diffs"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 )
@@ -75,9 +76,9 @@ made. After --repair --yes it is that of a second check.`,
 				return err
 			}
 			if v.Worst == app.Repairable {
-				return exitError(exitRepairable)
+				return exit.Error(exit.Repairable)
 			}
-			return exitIf(v.Worst == app.NeedsPerson, exitPerson)
+			return exit.If(v.Worst == app.NeedsPerson, exit.Person)
 		}),
 	}
 	f := c.Flags()
@@ -99,7 +100,7 @@ func (p *program) unchecked(ctx context.Context, err error) error {
 		return err
 	}
 	p.report(err)
-	return exitError(exitUnchecked)
+	return exit.Error(exit.Unchecked)
 }
 
 // verifying runs a check or a restore with a bar.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/watch"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -29,7 +30,7 @@ func (p *program) follow(ctx context.Context, a *app.App, id domain.BatchID, fro
 	if end.State == domain.BatchFailed {
 		fmt.Fprintf(p.Err, "hint: `accession batch report %s` shows what failed and why\n", id)
 	}
-	return exitIf(end.State == domain.BatchFailed, exitBatchFailed)
+	return exit.If(end.State == domain.BatchFailed, exit.BatchFailed)
 }
 
 // projectedLimit is how long follow waits for the tables.

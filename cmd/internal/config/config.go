@@ -40,7 +40,7 @@ type Config struct {
 	// PostgresConns is the most connections of one process: 4 to 1000.
 	PostgresConns int `key:"postgres_conns" default:"16" min:"4" max:"1000"`
 
-	// DataDir is the directory of what the next four settings do not place elsewhere.
+	// DataDir is the directory of what the next five settings do not place elsewhere.
 	DataDir string `key:"data_dir" default:"/var/lib/accession" form:"directory"`
 	// Store is the object store: a directory or a bucket URL. Default DATA_DIR/store.
 	Store string `key:"store" secret:"true" form:"store"`
@@ -52,6 +52,12 @@ type Config struct {
 	ProfilesDir string `key:"profiles_dir" form:"directory"`
 	// MailDir is the drop directory for mails. Default DATA_DIR/mail.
 	MailDir string `key:"mail_dir" form:"directory"`
+	// MailFrom is the address from which the reports of queries are mailed; without it none
+	// are. The mails of deposits have that of their profile.
+	MailFrom string `key:"mail_from" form:"address"`
+	// DropDir is the drop folder, shared by all processes of an installation, in which
+	// `accession submit --drop` accepts files. Default DATA_DIR/drop.
+	DropDir string `key:"drop_dir" form:"directory"`
 
 	// Workers is how many claims a daemon works on in parallel in this process:
 	// name=number, such as job-downloading=16,job-processing=2; 0 to 256, 0 = the
@@ -118,6 +124,26 @@ type Config struct {
 	// of its profile at once.
 	HostPermits int `key:"host_permits" default:"32" min:"1" max:"1000"`
 
+	// QueueAllocation is how many deposits of a user are grabbed from a deposit queue in
+	// one visit of round robin: QUEUE=number for every user, QUEUE-USER=number for one,
+	// such as metadata=2,query-ana=0. Default 1; 0 = never by round robin. What `accession
+	// queue` sets while the service runs wins over this and the next four settings.
+	QueueAllocation map[string]int `key:"queue_allocation" min:"0" max:"1000000"`
+	// QueueConcurrency is how many deposits of a user run at once, as QueueAllocation.
+	// Default 5; 0 = none is ever grabbed.
+	QueueConcurrency map[string]int `key:"queue_concurrency" min:"0" max:"1000000"`
+	// QueueSynchronous is how many synchronous deposits run at once, of all users
+	// together: 0 = none is taken.
+	QueueSynchronous int `key:"queue_synchronous" default:"5" min:"0" max:"1000000"`
+	// ProhibitedUsers are the users who are served only by processors that require them:
+	// a list separated by spaces or commas.
+	ProhibitedUsers string `key:"prohibited_users"`
+	// Processors are the processors of the deposit queues, separated by spaces: each is
+	// QUEUE-NAME?CRITERIA, such as metadata-films?users=ana,ben&max_size=1000000. The
+	// criteria are users, exclude_users, preferred, max_size, workers and stopped. Default
+	// one for each queue, named default, without criteria.
+	Processors string `key:"processors"`
+
 	// SpaceReserve is how much provisioning leaves free on the file system of
 	// WorkDir: bytes, also written 512 MiB or 10 GiB.
 	SpaceReserve Bytes `key:"space_reserve" default:"1 GiB"`
@@ -165,6 +191,8 @@ type Config struct {
 	// FileRetryMaxDelay is the most that time can be: 0s to 168h, 0s = no bound.
 	FileRetryMaxDelay time.Duration `key:"file_retry_max_delay" default:"1h" min:"0s" max:"168h"`
 
+	// TransferInterval is the pause between two looks into the drop folder: 10ms to 1h.
+	TransferInterval time.Duration `key:"transfer_interval" default:"1s" min:"10ms" max:"1h"`
 	// AuditInterval is the pause between two passes of the auditor, which reads all
 	// stored objects and compares them: 0s to 87600h, 0s = no passes. The first pass
 	// begins an interval after the first start.

@@ -102,7 +102,7 @@ func Load(src Sources) (Resolved, error) {
 
 // place sets the directories that were not set, below the data directory.
 func (r *Resolved) place() {
-	for name, dir := range map[string]*string{"store": &r.Store, "work": &r.WorkDir, "profiles": &r.ProfilesDir, "mail": &r.MailDir} {
+	for name, dir := range map[string]*string{"store": &r.Store, "work": &r.WorkDir, "profiles": &r.ProfilesDir, "mail": &r.MailDir, "drop": &r.DropDir} {
 		if *dir == "" {
 			*dir = filepath.Join(r.DataDir, name)
 		}
@@ -122,6 +122,10 @@ func (r *Resolved) crossCheck() (faults Faults) {
 		if !slices.Contains(daemons, name) {
 			faults = append(faults, Fault{"workers", r.origins["workers"], fmt.Sprintf("there is no daemon %q", name), "choose " + strings.Join(daemons, ", ")})
 		}
+	}
+	_, wrong := r.depositQueues()
+	for _, f := range wrong {
+		faults = append(faults, Fault{f.key, r.origins[f.key], strings.ReplaceAll(f.Error(), "\n", "; "), "`accession config print --help` shows the form"})
 	}
 	if r.OutboxWarn >= r.OutboxFull || r.OutboxFull >= r.OutboxStop {
 		faults = append(faults, Fault{"outbox_full", r.origins["outbox_full"],

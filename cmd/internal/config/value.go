@@ -40,6 +40,7 @@ var forms = map[string]form{
 		return isURL("nats", "tls")(s) && err == nil && u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
 	}},
 	"postgres":   {"a postgres URL", "write postgres://host:port/database, with / # @ : ? in a password as %2F %23 %40 %3A %3F", isURL("postgres", "postgresql")},
+	"address":    {"a mail address", "write user@host without a name", matches(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}$`)},
 	"directory":  {"an absolute path", "write an absolute path", filepath.IsAbs},
 	"store":      {"an absolute path or a URL", "write an absolute path or the URL of a bucket", func(s string) bool { return strings.Contains(s, "://") || filepath.IsAbs(s) }},
 	"server":     {"host:port", "write for example 127.0.0.1:2181", func(s string) bool { host, port := hostPort(s); return host != "" && port > 0 }},

@@ -61,6 +61,7 @@ const absent = "nothing"
 const (
 	JobMissing        domain.Code = "job_missing"
 	BatchMissing      domain.Code = "batch_missing"
+	QueryMissing      domain.Code = "query_missing"
 	StatusMissing     domain.Code = "status_missing"
 	StatusWrong       domain.Code = "status_wrong"
 	NodeMissing       domain.Code = "node_missing"
@@ -79,6 +80,10 @@ const (
 
 	ObjectEntryMissing domain.Code = "object_entry_missing"
 	ObjectEntryOrphan  domain.Code = "object_entry_orphan"
+
+	TicketMissing domain.Code = "ticket_missing"
+	TicketOrphan  domain.Code = "ticket_orphan"
+	RingWrong     domain.Code = "ring_wrong"
 
 	SettingWrong     domain.Code = "setting_wrong"
 	LockStale        domain.Code = "lock_stale"
@@ -146,11 +151,12 @@ const (
 var FindingCodes = []FindingCode{
 	{JobMissing, InZooKeeper, Repairable, "a job has no node at all", rewrite},
 	{BatchMissing, InZooKeeper, Repairable, "a batch has no node at all", rewrite},
-	{StatusMissing, InZooKeeper, Repairable, "the status of a batch or job is missing", rewrite},
-	{StatusWrong, InZooKeeper, Repairable, "the status of a batch or job differs from its history, or cannot be read", rewrite},
-	{NodeMissing, InZooKeeper, Repairable, "another node of a batch or job is missing", rewrite},
-	{NodeWrong, InZooKeeper, Repairable, "another node of a batch or job differs from its history", rewrite},
-	{NodeUnknown, InZooKeeper, Repairable, "a batch or job has a node that no batch or job has", discard},
+	{QueryMissing, InZooKeeper, Repairable, "a query that has not ended has no node at all", rewrite},
+	{StatusMissing, InZooKeeper, Repairable, "the status of a batch, job or query is missing", rewrite},
+	{StatusWrong, InZooKeeper, Repairable, "the status of a batch, job or query differs from its history, or cannot be read", rewrite},
+	{NodeMissing, InZooKeeper, Repairable, "another node of a batch, job or query is missing", rewrite},
+	{NodeWrong, InZooKeeper, Repairable, "another node of a batch, job or query differs from its history", rewrite},
+	{NodeUnknown, InZooKeeper, Repairable, "a batch, job or query has a node that none has", discard},
 	{QueueEntryMissing, InZooKeeper, Repairable, "a job is not in the queue of its state and priority", rewrite},
 	{QueueEntryWrong, InZooKeeper, Repairable, "a job is in a queue other than that of its state and priority", discard},
 	{QueueEntryOrphan, InZooKeeper, Repairable, "a queue entry has no job", discard},
@@ -163,9 +169,12 @@ var FindingCodes = []FindingCode{
 	{ObjectEntryMissing, InZooKeeper, Repairable, "a job is not among the jobs of its object, so that a later one could overtake it", rewrite},
 	{ObjectEntryOrphan, InZooKeeper, Repairable, "an object has the entry of a job that does not exist, has ended or is not of this object", discard},
 	{RowsWrong, InZooKeeper, Repairable, "the number of rows that a batch counts as made is not the number of its jobs", rewrite},
+	{TicketMissing, InZooKeeper, Repairable, "a batch or query that waits or runs has no node in its deposit queue", rewrite},
+	{TicketOrphan, InZooKeeper, Repairable, "a deposit queue has a node for a batch or query that neither waits nor runs there", discard},
+	{RingWrong, InZooKeeper, Repairable, "a deposit queue is not what its batches or queries and its history say: its users, how many of their deposits run, or whose turn it is", rewrite},
 	{SettingWrong, InZooKeeper, Repairable, "a hold, a pause or a setting's version differs from its history", rewrite},
 	{LockStale, InZooKeeper, Repairable, "a lock is held by a worker that is gone", discard},
-	{TreeBehind, InZooKeeper, Repairable, "a batch, job or setting is older than its history", rewrite},
+	{TreeBehind, InZooKeeper, Repairable, "a batch, job, query or setting is older than its history", rewrite},
 	{StrayNode, InZooKeeper, Repairable, "a node belongs to nothing", discard},
 	{ForeignNode, InZooKeeper, Person, "a node stands beside those that the tree has, or among workers, leads and permits without a session", "no repair removes it, because a newer program may have made it: if none uses this tree, remove it with ZooKeeper's own `zkCli.sh deleteall ROOT/NODE`"},
 	{WorkOrphan, InWorkDir, Repairable, "a working directory has no job", discard},
@@ -175,7 +184,7 @@ var FindingCodes = []FindingCode{
 	{RecordsOlder, InPostgres, Repairable, "schema record in PostgreSQL is an older copy: it has not seen high-water marks that the others have", "put the newest copy back if there is one; else `accession verify --repair` makes the inventory again from the storage manifests and the log, and then takes the records as they are"},
 	{StoreOlder, InStore, Repairable, "the object store is an older copy: it has not seen high-water marks that the others have", "put the newest copy back if there is one; else `accession verify --repair` takes the store as it is: each file that it lacks remains a finding until a copy of it is put back"},
 	{NotInLog, InZooKeeper, Person, "a change is neither in the log nor in the outbox", lostTail},
-	{UnknownThere, InZooKeeper, Person, "a batch, job or setting has no history", lostTail},
+	{UnknownThere, InZooKeeper, Person, "a batch, job, query or setting has no history", lostTail},
 	{DamagedUnsent, InZooKeeper, Person, "something is damaged whose events may still be in the outbox, so that what it should be is not known", "let the outbox drain (is a relay running, and does NATS answer? `accession status`), then verify again"},
 	{OutboxOld, InZooKeeper, Person, "events stay in the outbox for too long", "is a relay running, and does NATS answer? `accession status`"},
 	{HistoryBroken, InLog, Person, "an event cannot follow the one before it", "keep the log as it is and ask for help: nothing may be written over it"},

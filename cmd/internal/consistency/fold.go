@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -40,6 +41,9 @@ var (
 	files = kind[domain.File]{"file",
 		func(a domain.Aggregate) domain.File { return domain.File{Hash: domain.FileHash(a.ID)} }, domain.EvolveFile,
 		func(f domain.File) key { return key{f.Hash.Aggregate(), f.Spec.BatchID, f.Version} }}
+	queries = kind[lookup.Query]{"query",
+		func(a domain.Aggregate) lookup.Query { return lookup.Query{ID: domain.QueryID(a.ID)} }, lookup.Evolve,
+		func(q lookup.Query) key { return key{q.ID.Aggregate(), "", q.Version} }}
 	settings = kind[domain.Setting]{"setting",
 		func(a domain.Aggregate) domain.Setting {
 			kind, name, _ := strings.Cut(a.ID, ":")
@@ -78,13 +82,14 @@ type folded struct {
 	jobs     map[domain.Aggregate]domain.Job
 	settings map[domain.Aggregate]domain.Setting
 	files    map[domain.Aggregate]domain.File
+	queries  map[domain.Aggregate]lookup.Query
 	made     map[domain.BatchID]int // jobs
 	broken   map[domain.Aggregate]bool
 }
 
 func newFolded() *folded {
 	return &folded{map[domain.Aggregate]domain.Batch{}, map[domain.Aggregate]domain.Job{}, map[domain.Aggregate]domain.Setting{},
-		map[domain.Aggregate]domain.File{}, map[domain.BatchID]int{}, map[domain.Aggregate]bool{}}
+		map[domain.Aggregate]domain.File{}, map[domain.Aggregate]lookup.Query{}, map[domain.BatchID]int{}, map[domain.Aggregate]bool{}}
 }
 
 func (f *folded) apply(r domain.Recorded) error {
@@ -100,6 +105,8 @@ func (f *folded) apply(r domain.Recorded) error {
 		return settings.apply(f.settings, r)
 	case domain.KindFile:
 		return files.apply(f.files, r)
+	case domain.KindQuery:
+		return queries.apply(f.queries, r)
 	}
 	return fmt.Errorf("unknown kind of aggregate: %s", r.Aggregate.Kind)
 }
@@ -131,6 +138,7 @@ func (c *checker) fold(ctx context.Context, part uint32) (*folded, error) {
 			return f, err
 		}
 		c.highest.meet(r)
+		meet(c.atRings, r)
 		if history != nil {
 			if err := history.compare(r); err != nil {
 				return f, err
@@ -152,6 +160,7 @@ func (c *checker) fold(ctx context.Context, part uint32) (*folded, error) {
 		delete(f.jobs, a)
 		delete(f.settings, a)
 		delete(f.files, a)
+		delete(f.queries, a)
 		delete(c.unseen, a)
 	}
 	return f, nil
@@ -200,6 +209,7 @@ func FoldAll(ctx context.Context, log eventstore.Log, progress ProgressFunc) (h 
 	}
 	h.NextBatch, h.NextJob = 1, 1
 	f := newFolded()
+	h.Rings, h.NextQuery = map[string]eventstore.RingState{}, 1
 	for r, err := range readLog(ctx, log, info.Last, progress, "reading the log") {
 		if err != nil {
 			return h, err
@@ -209,6 +219,8 @@ func FoldAll(ctx context.Context, log eventstore.Log, progress ProgressFunc) (h 
 				return h, fmt.Errorf("sequence %d of the log: %w", r.Seq, err)
 			}
 		}
+		meet(h.Rings, r)
+		h.NextQuery = max(h.NextQuery, domain.QueryID(r.Aggregate.ID).Number()+1)
 		h.Events, h.Epoch = h.Events+1, max(h.Epoch, r.Epoch)
 		h.LogSeq, h.LogEvent = r.Seq, r.ID()
 		h.NextBatch = max(h.NextBatch, r.BatchID.Number()+1)
@@ -238,6 +250,11 @@ func FoldAll(ctx context.Context, log eventstore.Log, progress ProgressFunc) (h 
 		}
 	}
 	h.Settings = slices.Collect(byID(f.settings))
+	for q := range byID(f.queries) {
+		if !q.State.Ended() {
+			h.Queries = append(h.Queries, q)
+		}
+	}
 	return h, nil
 }
 

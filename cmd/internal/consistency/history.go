@@ -159,7 +159,7 @@ func flat(r domain.Recorded) string {
 		r.Zxid, r.Epoch, r.Time.UTC(), r.Stored.UTC(), r.Data}.String()
 }
 
-// flatRow is flat for a row. PostgreSQL rounds to microseconds.
+// flatRow is flat for a row, which keeps microseconds.
 func flatRow(s query.Stored, stored time.Time) string {
 	if s.At.Sub(stored).Abs() <= time.Microsecond {
 		s.At = stored

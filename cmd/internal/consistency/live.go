@@ -141,10 +141,13 @@ func names(nodes eventstore.Nodes) string {
 
 // compareNodes finds the nodes that differ.
 func compareNodes(a domain.Aggregate, want, got eventstore.Nodes, behind bool) (all []Finding) {
-	if len(got) == 0 && len(want) > 0 && a.Kind != domain.KindSetting {
+	if len(want) > 0 && a.Kind != domain.KindSetting && (len(got) == 0 || onlyTicket(a, got)) {
 		code := JobMissing
-		if a.Kind == domain.KindBatch {
+		switch a.Kind {
+		case domain.KindBatch:
 			code = BatchMissing
+		case domain.KindQuery:
+			code = QueryMissing
 		}
 		return []Finding{finding(code, a.String(), "", names(want), absent)}
 	}
@@ -174,6 +177,16 @@ func compareNodes(a domain.Aggregate, want, got eventstore.Nodes, behind bool) (
 	return all
 }
 
+// onlyTicket reports whether a batch or query has no nodes but those in a deposit queue.
+func onlyTicket(a domain.Aggregate, got eventstore.Nodes) bool {
+	for node := range got {
+		if !strings.HasPrefix(node, "/queues/") {
+			return false
+		}
+	}
+	return a.Kind == domain.KindBatch || a.Kind == domain.KindQuery
+}
+
 // nodeCodes are the codes for the differences of a node.
 type nodeCodes struct{ missing, extra, wrong domain.Code }
 
@@ -194,6 +207,8 @@ func codesOf(a domain.Aggregate, node string, status bool) nodeCodes {
 		return nodeCodes{ReferenceMissing, ReferenceWrong, ""}
 	case a.Kind == domain.KindJob && strings.HasPrefix(node, "/batches/"):
 		return nodeCodes{ReferenceMissing, ReferenceOrphan, ""}
+	case strings.HasPrefix(node, "/queues/"):
+		return nodeCodes{TicketMissing, TicketOrphan, NodeWrong}
 	case strings.HasSuffix(node, "/status"):
 		return nodeCodes{StatusMissing, NodeUnknown, StatusWrong}
 	}
@@ -247,7 +262,7 @@ func (c *checker) setting(ctx context.Context, a domain.Aggregate, known domain.
 func (c *checker) batch(ctx context.Context, known domain.Batch, f *folded) (comparison[domain.Batch], error) {
 	v, err := compareLive(ctx, c, subject[domain.Batch]{batches, known.ID.Aggregate(),
 		func(ctx context.Context) (eventstore.Observed, error) {
-			return c.Live.InspectBatch(ctx, known.ID, c.survey.Unnamed[known.ID]...)
+			return c.Live.InspectBatch(ctx, known.ID, slices.Concat(c.survey.Unnamed[known.ID], c.survey.Tickets[known.ID])...)
 		},
 		func(b domain.Batch, o eventstore.Observed) eventstore.Nodes {
 			b.NextRow = o.NextRow

@@ -221,6 +221,8 @@ func (o Opening) lacks(ctx context.Context, r domain.Recorded) (why string, err 
 		var at eventstore.Loaded[domain.Job]
 		at, err = o.Live.Job(ctx, domain.JobID(a.ID))
 		version, command = at.State.Version, at.State.CommandID
+	case domain.KindQuery:
+		return "", nil // it may have left the live state
 	default:
 		s := settings.zero(a)
 		var at eventstore.Loaded[domain.Setting]

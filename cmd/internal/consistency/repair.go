@@ -25,10 +25,10 @@ type Outcome struct {
 const maxStrays = 50
 
 // repairOrder is the order in which kinds are repaired.
-var repairOrder = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindSetting}
+var repairOrder = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindQuery, domain.KindSetting}
 
 // Repair repairs the findings that are repairable: batches first, then jobs,
-// settings, and what belongs to nothing. Each is inspected again and repaired as it is
+// queries, settings, and what belongs to nothing. Each is inspected again and repaired as it is
 // now; what has changed meanwhile is left, and its outcome says so. With o.DryRun
 // nothing is written.
 func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []Finding, o eventstore.Meta) (all []Outcome, err error) {
@@ -39,10 +39,12 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 	o.CommandID = "" // each repair has one of its own
 	r := repairer{c, h, o}
 	subjects := map[domain.Aggregate]bool{}
-	var strays, outside []Finding
+	var strays, outside, rings []Finding
 	for _, f := range findings {
 		switch a, err := domain.ParseAggregate(f.Subject); {
 		case f.Severity != Repairable:
+		case f.Code == RingWrong:
+			rings = append(rings, f)
 		case f.repair != nil:
 			outside = append(outside, f)
 		case isStray(f):
@@ -58,6 +60,9 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 		return cmp.Compare(acceptance(a.Code), acceptance(b.Code))
 	})
 	var repairs []func() (Outcome, error)
+	if len(rings) > 0 { // first: the nodes of batches are below its nodes
+		repairs = append(repairs, func() (Outcome, error) { return r.strays(ctx, rings[:1]) })
+	}
 	for _, a := range slices.SortedFunc(maps.Keys(subjects), func(a, b domain.Aggregate) int {
 		return cmp.Or(slices.Index(repairOrder, a.Kind)-slices.Index(repairOrder, b.Kind), cmp.Compare(a.ID, b.ID))
 	}) {
@@ -68,6 +73,7 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 			repairs = append(repairs, func() (Outcome, error) { return r.strays(ctx, part) })
 		}
 	}
+	repairs = append(repairs, func() (Outcome, error) { return r.ringsAgain(ctx) })
 	for _, repair := range repairs {
 		out, err := repair()
 		var refused *domain.Refused
@@ -77,7 +83,9 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 		case err != nil:
 			return all, err
 		}
-		all = append(all, out)
+		if out.Subject != "" {
+			all = append(all, out)
+		}
 	}
 	return all, nil
 }
@@ -118,6 +126,8 @@ func (r repairer) aggregate(ctx context.Context, a domain.Aggregate) (Outcome, e
 			return r.strays(ctx, v.findings) // what a job has left that is gone
 		}
 		return repair(ctx, r, out, v, err, r.h.RepairJob)
+	case domain.KindQuery:
+		return r.queryAgain(ctx, domain.QueryID(a.ID))
 	default:
 		v, err := r.setting(ctx, a, settings.zero(a))
 		return repair(ctx, r, out, v, err, r.h.RepairSetting)
@@ -129,31 +139,38 @@ func (r repairer) aggregate(ctx context.Context, a domain.Aggregate) (Outcome, e
 func repair[S any](ctx context.Context, r repairer, out Outcome, v comparison[S], err error,
 	write func(context.Context, S, eventstore.Observed, []domain.Repaired, eventstore.Meta) (domain.Recorded, error),
 ) (Outcome, error) {
-	if err != nil {
+	if left, err := r.ready(ctx, &out, v.findings, &v.observed, err); left || err != nil {
 		return out, err
-	}
-	out.Repaired = v.findings
-	if len(v.findings) == 0 {
-		out.NotRepaired = "nothing is wrong with it any more"
-		return out, nil
-	}
-	if i := slices.IndexFunc(v.findings, func(f Finding) bool { return f.Severity != Repairable }); i >= 0 {
-		out.NotRepaired = "a person has to look at it: " + v.findings[i].String()
-		return out, nil
-	}
-	switch l := v.observed.Lock; {
-	case l != nil && l.Alive:
-		return out, &eventstore.Error{Op: "repair", Aggregate: v.observed.Aggregate, Err: eventstore.ErrLocked, Hint: "locked by a worker: try again when its step has ended, or pause its queue first"}
-	case l != nil && !r.o.DryRun:
-		if err := r.Live.SeizeLock(ctx, &v.observed); err != nil {
-			return out, err
-		}
 	}
 	e, err := write(ctx, v.want, v.observed, repaired(v.findings), r.o)
 	if err == nil && !r.o.DryRun {
 		out.Event = e.ID()
 	}
 	return out, err
+}
+
+// ready prepares the repair of what was found about an aggregate, or reports that it is left
+// as it is.
+func (r repairer) ready(ctx context.Context, out *Outcome, found []Finding, o *eventstore.Observed, err error) (left bool, _ error) {
+	if err != nil {
+		return true, err
+	}
+	out.Repaired = found
+	if len(found) == 0 {
+		out.NotRepaired = "nothing is wrong with it any more"
+		return true, nil
+	}
+	if i := slices.IndexFunc(found, func(f Finding) bool { return f.Severity != Repairable }); i >= 0 {
+		out.NotRepaired = "a person has to look at it: " + found[i].String()
+		return true, nil
+	}
+	switch l := o.Lock; {
+	case l != nil && l.Alive:
+		return true, &eventstore.Error{Op: "repair", Aggregate: o.Aggregate, Err: eventstore.ErrLocked, Hint: "locked by a worker: try again when its step has ended, or pause its queue first"}
+	case l != nil && !r.o.DryRun:
+		return false, r.Live.SeizeLock(ctx, o)
+	}
+	return false, nil
 }
 
 // strays removes nodes and directories that belong to nothing, and repairs what lies

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -75,6 +76,7 @@ func (c *checker) rows(ctx context.Context, f *folded, part uint32) error {
 		table[domain.Batch]{batches, c, part, f.batches, f.broken, t.Batches},
 		table[domain.Job]{jobs, c, part, f.jobs, f.broken, t.Jobs},
 		table[domain.File]{files, c, part, f.files, f.broken, t.Files},
+		table[lookup.Query]{queries, c, part, f.queries, f.broken, t.Queries},
 		table[domain.Setting]{settings, c, part, f.settings, f.broken, func(ctx context.Context, after string, _ int) ([]domain.Setting, error) {
 			if after != "" {
 				return nil, nil // all of them are one page
@@ -165,8 +167,11 @@ func (t table[S]) row(ctx context.Context, row, want S, known bool) error {
 			return nil //nolint:nilerr // reported as a broken history
 		}
 	}
-	if j, ok := any(&want).(*domain.Job); ok { // the tables have the first key alone
-		j.Identifiers.ObjectKeys = nil
+	switch s := any(&want).(type) {
+	case *domain.Job: // the tables have the first key alone
+		s.Identifiers.ObjectKeys = nil
+	case *lookup.Query:
+		*s = columns(*s)
 	}
 	if reflect.DeepEqual(want, row) {
 		return nil

@@ -24,6 +24,16 @@ func (c *checker) strays(ctx context.Context) error {
 	if err := c.below(ctx, StrayNode, c.survey.Strays); err != nil {
 		return err
 	}
+	for id, nodes := range c.survey.Tickets {
+		if err := c.orphanTickets(ctx, id, nodes); err != nil {
+			return err
+		}
+	}
+	for id, nodes := range c.survey.QueryTickets {
+		if err := c.orphanQueryTickets(ctx, id, nodes); err != nil {
+			return err
+		}
+	}
 	for code, list := range map[domain.Code]map[domain.JobID][]string{QueueEntryOrphan: c.survey.Entries, ReferenceOrphan: c.survey.Refs, PromiseOrphan: c.survey.Promises,
 		ObjectEntryOrphan: c.survey.Objects} {
 		for id, nodes := range list {
@@ -54,6 +64,22 @@ func (c *checker) orphans(ctx context.Context, code domain.Code, id domain.JobID
 	return c.below(ctx, code, nodes)
 }
 
+// orphanTickets is the same for the nodes of batches in deposit queues.
+func (c *checker) orphanTickets(ctx context.Context, id domain.BatchID, nodes []string) error {
+	if c.surveyed[id.Aggregate()] {
+		return nil
+	}
+	last, err := c.Log.Last(ctx, id.Aggregate())
+	if err != nil || last.Version > 0 {
+		return err
+	}
+	observed, err := c.Live.InspectBatch(ctx, id)
+	if err != nil || observed.Version > 0 || observed.Dir {
+		return err
+	}
+	return c.below(ctx, TicketOrphan, nodes)
+}
+
 // below reports nodes, and what is below them, as belonging to nothing.
 func (c *checker) below(ctx context.Context, code domain.Code, nodes []string) error {
 	for _, node := range nodes {
@@ -70,7 +96,7 @@ func (c *checker) below(ctx context.Context, code domain.Code, nodes []string) e
 
 // isStray reports whether a finding is about a node that belongs to nothing.
 func isStray(f Finding) bool {
-	return f.In == InZooKeeper && f.Subject == "" && strings.HasPrefix(f.Where, "/") && f.Code != OutboxOld
+	return f.In == InZooKeeper && f.Subject == "" && strings.HasPrefix(f.Where, "/") && f.Code != OutboxOld && f.Code != RingWrong
 }
 
 // workDirs finds working directories whose job is gone, or has left its queue. Both

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -20,6 +21,8 @@ import (
 // Live is the live state to be verified.
 type Live struct {
 	eventstore.Inspector
+	eventstore.RingInspector
+	eventstore.QueryInspector
 	eventstore.Layout
 	State
 	IDs
@@ -98,6 +101,7 @@ type Report struct {
 	Batches  int    `json:"batches"`
 	Jobs     int    `json:"jobs"`
 	Files    int    `json:"files"`
+	Queries  int    `json:"queries"`
 	Settings int    `json:"settings"`
 }
 
@@ -127,12 +131,13 @@ const (
 type checker struct {
 	Config
 	survey   *eventstore.Survey
-	surveyed map[domain.Aggregate]bool   // what is in the survey
-	unseen   map[domain.Aggregate]bool   // of it, what was not yet met in the log
-	last     uint64                      // the log's last sequence when the check began
-	highest  highestIDs                  // that were met
-	parts    uint32                      // passes
-	poison   map[domain.Aggregate]string // held in the tables
+	surveyed map[domain.Aggregate]bool       // what is in the survey
+	unseen   map[domain.Aggregate]bool       // of it, what was not yet met in the log
+	last     uint64                          // the log's last sequence when the check began
+	highest  highestIDs                      // that were met
+	atRings  map[string]eventstore.RingState // where the deposit queues stand, by the log
+	parts    uint32                          // passes
+	poison   map[domain.Aggregate]string     // held in the tables
 	settings map[domain.Aggregate]domain.Setting
 	behind   bool // the tables do not have what the log had when the check began
 
@@ -145,7 +150,7 @@ type checker struct {
 // newChecker takes the survey.
 func newChecker(ctx context.Context, cfg Config) (c *checker, err error) {
 	cfg.Wait, cfg.OutboxLimit = cmp.Or(cfg.Wait, defaultWait), cmp.Or(cfg.OutboxLimit, defaultOutboxLimit)
-	c = &checker{Config: cfg, result: Report{Findings: []Finding{}}, settings: map[domain.Aggregate]domain.Setting{}}
+	c = &checker{Config: cfg, result: Report{Findings: []Finding{}}, settings: map[domain.Aggregate]domain.Setting{}, atRings: map[string]eventstore.RingState{}}
 	c.Progress.Report("listing the live state", 0, 0)
 	c.survey, err = c.Live.Survey(ctx)
 	return c, err
@@ -158,7 +163,7 @@ func Verify(ctx context.Context, cfg Config) (Report, error) {
 	if err != nil {
 		return c.result, err
 	}
-	for _, step := range []func(context.Context) error{c.copies, c.begin, c.outbox, c.projected, c.passes, c.unknown, c.ids, c.strays, c.workDirs, c.tables} {
+	for _, step := range []func(context.Context) error{c.copies, c.begin, c.outbox, c.projected, c.passes, c.unknown, c.rings, c.ids, c.strays, c.workDirs, c.tables} {
 		if err := step(ctx); err != nil {
 			return c.result, err
 		}
@@ -187,6 +192,9 @@ func (c *checker) begin(ctx context.Context) error {
 		c.surveyed[id.Aggregate()] = true
 	}
 	for _, id := range c.survey.Jobs {
+		c.surveyed[id.Aggregate()] = true
+	}
+	for _, id := range c.survey.Queries {
 		c.surveyed[id.Aggregate()] = true
 	}
 	for _, a := range c.survey.Settings {
@@ -229,9 +237,11 @@ func (c *checker) passes(ctx context.Context) error {
 func (c *checker) tree(ctx context.Context, f *folded) error {
 	r := &c.result
 	r.Batches, r.Jobs, r.Files, r.Settings = r.Batches+len(f.batches), r.Jobs+len(f.jobs), r.Files+len(f.files), r.Settings+len(f.settings)
-	g := c.group(ctx, len(f.batches)+len(f.jobs))
+	r.Queries += len(f.queries)
+	g := c.group(ctx, len(f.batches)+len(f.jobs)+len(f.queries))
+	c.queries(g, f)
 	for a, b := range f.batches {
-		if b.State != domain.BatchDeleted || c.unseen[a] {
+		if b.State != domain.BatchDeleted || c.unseen[a] || len(c.survey.Tickets[b.ID]) > 0 {
 			check(g, func(ctx context.Context) (comparison[domain.Batch], error) { return c.batch(ctx, b, f) })
 		}
 		delete(c.unseen, a)
@@ -255,6 +265,8 @@ func (c *checker) unknown(ctx context.Context) error {
 			check(g, func(ctx context.Context) (comparison[domain.Batch], error) { return c.batch(ctx, batches.zero(a), nil) })
 		case domain.KindJob:
 			check(g, func(ctx context.Context) (comparison[domain.Job], error) { return c.job(ctx, jobs.zero(a)) })
+		case domain.KindQuery:
+			check(g, func(ctx context.Context) (comparison[lookup.Query], error) { return c.query(ctx, queries.zero(a)) })
 		default:
 			if _, known := c.settings[a]; !known {
 				c.settings[a] = settings.zero(a)

@@ -39,7 +39,12 @@ func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
 			return nextBatch(domain.HoldBatch{Reason: *why})
 		}
 	}
-	rows, err := s.list(ctx, p, t)
+	var rows []manifest.Row
+	if t.Batch.Submission.Type == domain.TypeMetadata {
+		err = s.listMetadata(ctx, p, t)
+	} else {
+		rows, err = s.list(ctx, p, t)
+	}
 	if err == nil {
 		err = s.createJobs(ctx, p, t, rows)
 	}
@@ -89,15 +94,9 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 		}
 		rows, listing.Rows = m.Rows, len(m.Rows)
 		if t.Batch.Listing == nil {
-			var kept store.Blob
-			err := s.InTime(ctx, int64(len(data)), "keep the manifest of the batch", string(t.Batch.ID), func(ctx context.Context) (err error) {
-				kept, err = effect("batch-pending/keep-manifest", func() (store.Blob, error) { return s.cfg.Objects.KeepManifest(ctx, t.Batch.ID, data) })
-				return err
-			})
-			if err != nil {
+			if err := s.keepManifest(ctx, t.Batch.ID, ".checkm", data, &listing); err != nil {
 				return nil, err
 			}
-			listing.ManifestURL, listing.ManifestSHA256 = store.URL(kept.Key), kept.SHA256
 			warnings = m.Sentences(payload.MaxWarnings)
 			if err := s.keepWarnings(ctx, t.Batch.ID, report.OfBatch, warnings); err != nil {
 				return nil, err
@@ -111,14 +110,28 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 		}
 		return rows, nil
 	}
-	var err error
-	listing.FirstJID, err = effect("batch-pending/reserve-ids", func() (domain.JobID, error) {
-		return s.cfg.Handler.Catalog.ReserveJobIDs(ctx, listing.Rows)
+	return rows, s.keepListing(ctx, t, domain.ListBatch{Listing: listing, Warnings: warnings})
+}
+
+// keepListing reserves the ids of the jobs and lists the batch.
+func (s *steps) keepListing(ctx context.Context, t *BatchTask, cmd domain.ListBatch) (err error) {
+	cmd.Listing.FirstJID, err = effect("batch-pending/reserve-ids", func() (domain.JobID, error) {
+		return s.cfg.Handler.Catalog.ReserveJobIDs(ctx, cmd.Listing.Rows)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reserve job ids: %w", err)
+		return fmt.Errorf("reserve job ids: %w", err)
 	}
-	return rows, crash.Around("daemon/batch-pending/list", func() error { return t.Keep(ctx, domain.ListBatch{Listing: listing, Warnings: warnings}) })
+	return crash.Around("daemon/batch-pending/list", func() error { return t.Keep(ctx, cmd) })
+}
+
+// keepManifest keeps a copy of the manifest from which the batch is listed, and notes it
+// in the listing.
+func (s *steps) keepManifest(ctx context.Context, b domain.BatchID, extension string, data []byte, l *domain.Listing) error {
+	return s.InTime(ctx, int64(len(data)), "keep the manifest of the batch", string(b), func(ctx context.Context) error {
+		kept, err := effect("batch-pending/keep-manifest", func() (store.Blob, error) { return s.cfg.Objects.KeepManifest(ctx, b, extension, data) })
+		l.ManifestURL, l.ManifestSHA256 = store.URL(kept.Key), kept.SHA256
+		return err
+	})
 }
 
 // batchManifest gets the manifest: for a listed batch its copy, else from the
@@ -218,6 +231,9 @@ func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int)
 		cmd.Identifiers.LocalID = append(cmd.Identifiers.LocalID, sub.LocalIDs...)
 		c.PayloadURL, c.Size, c.DigestAlgorithm, c.DigestValue = sub.PayloadURL, sub.Size, sub.DigestAlgorithm, sub.DigestValue
 		c.FileName = cmp.Or(sub.FileName, manifest.PayloadName(sub.PayloadURL)) // unless the submission names it, the name that the payload will have
+		if l := b.Listing; sub.Type == domain.TypeMetadata {                    // what is stored is what was checked
+			c.PayloadURL, c.Size, c.DigestAlgorithm, c.DigestValue = l.ManifestURL, 0, string(manifest.SHA256), l.ManifestSHA256
+		}
 	} else {
 		payload.FillJob(&cmd, rows[i])
 	}

@@ -21,6 +21,8 @@ type Config struct {
 	// Handler writes the live state, Claims finds work. Required.
 	Handler *eventstore.Handler
 	Claims  eventstore.Claims
+	// Queues has the processors of the deposit queues, nil = there is only the default one.
+	Queues eventstore.DepositQueues
 	// Space has the promises of working space, of all processes. Required.
 	Space eventstore.Space
 	// Order knows the jobs of each object. Required.

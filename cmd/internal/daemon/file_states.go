@@ -282,10 +282,12 @@ func (fs *fileStates) limits(f domain.File, started int) domain.Limits {
 const giveBackTimeout = 5 * time.Second
 
 // giveBack ends the attempts of a claim that a stop of the service ends, unless the
-// claim is lost: then its successor ends them.
+// claim is lost, or may be: then its successor ends them.
 func (fs *fileStates) giveBack(ctx context.Context, cmd func(domain.File, domain.Reason) domain.FileCommand) {
 	select {
 	case <-fs.task.Claim.Lost:
+		return
+	case <-fs.task.Claim.Silent:
 		return
 	default:
 	}

@@ -51,7 +51,8 @@ func (r *Runner) janitor(ctx context.Context) {
 	}
 }
 
-// pass checks every batch once: reports that no worker began (B5), ended batches
+// pass checks every batch once: reports that no worker began (B5), batches whose
+// jobs rest, ended batches
 // whose time is over (B13, B14), deletions that were interrupted.
 func (r *Runner) pass(ctx context.Context) error {
 	meta := eventstore.Meta{Actor: janitorActor, TraceParent: eventstore.NewTrace().Parent()}
@@ -71,6 +72,7 @@ func (r *Runner) pass(ctx context.Context) error {
 			errs = append(errs, err)
 		case is.State.State == domain.BatchProcessing:
 			r.tryReport(ctx, id, meta)
+			errs = append(errs, r.places.Free(ctx, is.State, meta))
 		case is.State.State == domain.BatchCompleted:
 			errs = append(errs, r.retire(ctx, is.State, r.cfg.Retention, meta))
 		case is.State.State == domain.BatchFailed:

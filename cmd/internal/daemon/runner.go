@@ -5,9 +5,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/grab"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/places"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/running"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair/settings"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -19,6 +22,9 @@ type Runner struct {
 	tries *limits.Tries
 	slots *limits.Slots
 	gates *limits.Gates
+	// pending claims batches that are to be listed.
+	pending grab.Pending
+	places  places.Places
 	// running are the steps that end early when their job is failed by an operator.
 	running running.Steps
 	// open ends when no new work may begin; nil = Run was not called.
@@ -32,6 +38,7 @@ func New(cfg Config) (*Runner, error) {
 		return nil, err
 	}
 	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: limits.NewTries(), slots: limits.NewSlots(cfg.Workers),
+		pending: grab.Pending{Handler: cfg.Handler, Claims: cfg.Claims, Log: cfg.Log}, places: places.Places{Handler: cfg.Handler, Log: cfg.Log},
 		gates: limits.NewGates(cfg.Workers, cfg.Hosts, cfg.HostPermits)}, nil
 }
 
@@ -48,6 +55,9 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 		for range r.cfg.Workers[d.Name] {
 			r.all.Go(func() { r.serve(ctx, work, d) })
+		}
+		if d.Batch == domain.BatchPending && r.cfg.Workers[d.Name] > 0 && r.cfg.Queues != nil {
+			r.all.Go(func() { r.serveProcessors(ctx, work, d) })
 		}
 	}
 	if r.cfg.Workers[domain.DaemonJanitor] > 0 {
@@ -108,13 +118,25 @@ func (r *Runner) claim(ctx context.Context, d Daemon) (*turn, error) {
 		}
 		return r.jobTurn(d, claim, is, place), nil
 	}
-	claim, is, err := r.cfg.Claims.NextBatch(ctx, d.Batch, r.batchGate(place))
+	claim, batch, err := r.claimBatch(ctx, d, r.batchGate(place))
 	if err != nil {
 		return nil, err
 	}
-	t := r.turn(d, claim, place, "batch", is.State.ID)
-	t.batch = &BatchTask{task: t.task, Batch: is.State}
-	return t, nil
+	return r.batchTurn(d, claim, batch, place), nil
+}
+
+func (r *Runner) claimBatch(ctx context.Context, d Daemon, gate eventstore.Gate[domain.Batch]) (*eventstore.Claim, domain.Batch, error) {
+	if d.Batch == domain.BatchPending {
+		return r.pending.Next(ctx, settings.Default, gate)
+	}
+	claim, is, err := r.cfg.Claims.NextBatch(ctx, d.Batch, gate)
+	return claim, is.State, err
+}
+
+func (r *Runner) batchTurn(d Daemon, claim *eventstore.Claim, batch domain.Batch, place *limits.Place) *turn {
+	t := r.turn(d, claim, place, "batch", batch.ID)
+	t.batch = &BatchTask{task: t.task, Batch: batch}
+	return t
 }
 
 func (r *Runner) jobTurn(d Daemon, claim *eventstore.Claim, is eventstore.Loaded[domain.Job], place *limits.Place) *turn {

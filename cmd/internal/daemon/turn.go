@@ -57,9 +57,10 @@ func (t *turn) run(work context.Context) *turn {
 	watch := make(chan struct{})
 	go func() {
 		defer close(watch)
+		defer cancel()
 		select {
 		case <-t.Claim.Lost:
-			cancel()
+		case <-t.Claim.Silent:
 		case <-ctx.Done():
 		}
 	}()

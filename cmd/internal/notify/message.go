@@ -24,7 +24,15 @@ const (
 	maxText    = 1 << 20
 	maxTo      = 100
 	maxAddress = 254
+	// MaxAttachment bounds an attachment.
+	MaxAttachment = 5 << 20
 )
+
+// Recipient reports whether s is an address that mails can be sent to.
+func Recipient(s string) bool {
+	_, err := address(s)
+	return err == nil
+}
 
 // Message is one mail, in plain text, and as a page for readers that show one.
 type Message struct {
@@ -34,7 +42,14 @@ type Message struct {
 	Subject string    // one line, up to 500 bytes
 	Text    string    // up to 1 MiB; lines end in LF or CRLF; control characters but tab are shown as U+FFFD
 	HTML    string    // the same as a page, up to 1 MiB; "" = plain text is all
+	File    *File     // attached, nil = none; a message with HTML has none
 	Date    time.Time // of the mail, not of its writing, so that writing it again gives the same bytes
+}
+
+// File is an attachment.
+type File struct {
+	Name, Type string // its media type
+	Data       []byte // up to MaxAttachment
 }
 
 // Validate returns everything that is wrong with the message, in one *Error with
@@ -64,6 +79,9 @@ func (m Message) Validate() error {
 	}
 	if len(m.HTML) > maxText || !utf8.ValidString(m.HTML) {
 		bad("the page must be up to %d bytes of UTF-8", maxText)
+	}
+	if f := m.File; f != nil && (m.HTML != "" || f.Name == "" || len(f.Name) > maxKey || !oneLine(f.Name) || len(f.Data) > MaxAttachment) {
+		bad("an attachment has a name of one line, up to %d bytes, and no page beside it", MaxAttachment)
 	}
 	if m.Date.IsZero() || m.Date.Year() < 1970 || m.Date.Year() > 9999 {
 		bad("the date is missing or not between 1970 and 9999")
@@ -124,6 +142,13 @@ func (m Message) Bytes() ([]byte, error) {
 		// The boundary depends on the parts, so that none of them can hold it.
 		g.SetBoundary(halfSum(m.Key + "\x00" + m.Text + "\x00" + m.HTML))
 		g.AddAlternativeString(gomail.TypeTextHTML, plainText(m.HTML))
+	}
+	if f := m.File; f != nil {
+		g.SetBoundary(halfSum(m.Key + "\x00" + m.Text + "\x00" + string(f.Data)))
+		err := g.AttachReader(f.Name, bytes.NewReader(f.Data), gomail.WithFileContentType(gomail.ContentType(f.Type)))
+		if err != nil {
+			return nil, &Error{Code: CodeMailInvalid, Class: domain.ClassSystem, Message: "mail: the attachment cannot be written", cause: err}
+		}
 	}
 	var out bytes.Buffer
 	if _, err := g.WriteTo(&out); err != nil {

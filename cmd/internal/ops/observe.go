@@ -27,6 +27,9 @@ func (m *Metrics) Committed(changes []eventstore.Change, took time.Duration, err
 		case c.Batch != nil:
 			b, a := c.Batch.From, c.Batch.To
 			m.moved(c, string(b.State), string(a.State), out, b.Modified, a.Modified)
+		case c.Query != nil:
+			b, a := c.Query.From, c.Query.To
+			m.moved(c, string(b.State), string(a.State), out, b.Modified, a.Modified)
 		default:
 			m.transitions.WithLabelValues(string(domain.KindSetting), c.Setting.From.Status(), c.Setting.To.Status(), out).Inc()
 		}

@@ -138,7 +138,7 @@ func (d *document) mapping(n *yaml.Node, v reflect.Value, field string) {
 func fieldsOf(t reflect.Type) (index map[string]int, names []string) {
 	index = make(map[string]int)
 	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("yaml"); name != "-" {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "-" {
 			index[name] = i
 			names = append(names, name)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
+	"github.com/accession-ingest/accession/domain/metadata"
 )
 
 // Profile is the content of one file.
@@ -41,6 +42,9 @@ type Profile struct {
 
 	Fetch  Fetch  `yaml:"fetch"`
 	Limits Limits `yaml:"limits"`
+
+	// Metadata are the kinds of metadata files that are taken, up to 16. Default none.
+	Metadata []Metadata `yaml:"metadata,omitempty"`
 
 	// ResponseType is the form of callbacks and reports when a deposit does not
 	// ask for one: json, xml or html. Default json.
@@ -122,6 +126,23 @@ type Limits struct {
 	MaxFileBytes     Bytes `yaml:"max_file_bytes"`     // size of a file, at least 1. Default 1 TiB
 	MaxRows          int   `yaml:"max_rows"`           // objects of a batch, 1 to 1,000,000. Default 50,000
 	MaxManifestBytes Bytes `yaml:"max_manifest_bytes"` // size of a manifest, 1 KiB to 1 GiB. Default 64 MiB
+}
+
+// Metadata is a kind of metadata files, in the texts of [metadata.ParseFormat].
+type Metadata struct {
+	Root       string `yaml:"root"`            // root element of the file. Required; unique
+	Record     string `yaml:"record"`          // path from the root to a record. Required
+	Identifier string `yaml:"identifier"`      // path from a record to its identifier. Required
+	Title      string `yaml:"title,omitempty"` // path from a record to its title; "" = it needs none
+}
+
+// Formats returns the kinds of metadata files of a valid profile.
+func (p Profile) Formats() []metadata.Format {
+	formats := make([]metadata.Format, len(p.Metadata))
+	for i, m := range p.Metadata {
+		formats[i], _ = metadata.ParseFormat(m.Root, m.Record, m.Identifier, m.Title) // validate has done so
+	}
+	return formats
 }
 
 // Defaults returns the values of fields that a file leaves out.

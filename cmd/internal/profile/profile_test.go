@@ -3,6 +3,7 @@ package profile
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,7 +79,7 @@ func TestReferenceTellsTheDefaults(t *testing.T) {
 	want := Defaults()
 	want.Name, want.Collection, want.Owner, want.File, want.Version = got.Name, got.Collection, got.Owner, got.File, got.Version
 	want.Identifier.NAAN, want.Identifier.Shoulder = got.Identifier.NAAN, got.Identifier.Shoulder
-	want.Notify.To, want.Notify.On, want.Fetch.Allow = []string{}, []Mail{}, []string{}
+	want.Notify.To, want.Notify.On, want.Fetch.Allow, want.Metadata = []string{}, []Mail{}, []string{}, []Metadata{}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -117,6 +118,15 @@ collection: maps
 owner: Map room
 identifier: {naan: 99999, shoulder: fk4}
 `
+
+// many returns n texts, each with its number.
+func many(text string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, text, i)
+	}
+	return b.String()
+}
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -173,6 +183,11 @@ func TestFaults(t *testing.T) {
 		{"fetch: {allow: ['127.0.0.1/32', '10.1.2.3/8']}", 5, "fetch.allow[1]"},
 		{"fetch: {allow: ['example.org:70000']}", 5, "fetch.allow[0]"},
 		{"fetch: {attempts: 101}", 5, "fetch.attempts"},
+		{"metadata: [{root: r, record: x}]", 5, "metadata[0]"},
+		{"metadata: [{root: 'x:r', record: x, identifier: i}]", 5, "metadata[0]"},
+		{"metadata: [{root: r, record: x, identifier: i}, {root: '{}r', record: y, identifier: i}]", 5, "metadata[1]"},
+		{"metadata: [" + many("{root: r%d, record: x, identifier: i}, ", 17) + "]", 5, "metadata"},
+		{"metadata: [{root: r, record: x, identifier: i, xsd: r.xsd}]", 5, "metadata[0].xsd"},
 		{"fetch: {timeout: 900ms}", 5, "fetch.timeout"},
 		{"fetch: {timeout: 169h}", 5, "fetch.timeout"},
 		{"fetch: {timeout: [1]}", 5, "fetch.timeout"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
+	"github.com/accession-ingest/accession/domain/metadata"
 )
 
 var (
@@ -67,9 +68,9 @@ func (d *document) validate(p *Profile) {
 		{p.Priority.LargeBatch.Jobs >= 0, "priority.large_batch.jobs", "it is negative", "write from how many jobs on a batch is large, or 0 for never"},
 		{len(p.Notify.On) == 0 || len(p.Notify.To) > 0, "notify.to", "it is missing", "say who gets the mails that notify.on asks for"},
 		{len(p.Notify.On) == 0 || p.Notify.From != "", "notify.from", "it is missing", "say from which address the mails come"},
-		{p.Notify.From == "" || address(p.Notify.From), "notify.from", quote(p.Notify.From) + " is not an address", "write user@host without a name"},
+		{p.Notify.From == "" || Address(p.Notify.From), "notify.from", quote(p.Notify.From) + " is not an address", "write user@host without a name"},
 	}
-	checks = slices.Concat(checks, p.priorityChecks(), p.boundChecks(), p.listChecks())
+	checks = slices.Concat(checks, p.priorityChecks(), p.boundChecks(), p.listChecks(), p.metadataChecks())
 	for _, c := range checks {
 		if !c.ok {
 			d.fault(d.line(c.field), c.field, c.problem, c.remedy)
@@ -97,6 +98,23 @@ func (p *Profile) priorityChecks() []check {
 	}
 }
 
+// maxMetadata is how many kinds of metadata files a profile has.
+const maxMetadata = 16
+
+// metadataChecks check the kinds of metadata files.
+func (p *Profile) metadataChecks() []check {
+	checks := []check{{len(p.Metadata) <= maxMetadata, "metadata", fmt.Sprintf("%d kinds of files are too many", len(p.Metadata)), fmt.Sprintf("write up to %d", maxMetadata)}}
+	roots := make(map[metadata.Name]bool)
+	for i, m := range p.Metadata[:min(len(p.Metadata), maxMetadata)] {
+		field := fmt.Sprintf("metadata[%d]", i)
+		f, err := metadata.ParseFormat(m.Root, m.Record, m.Identifier, m.Title)
+		checks = append(checks, check{err == nil, field, fmt.Sprint(err), "name root, record and identifier as {namespace}name, and paths with / between names"},
+			check{err != nil || !roots[f.Root], field, quote(m.Root) + " is the root of another kind", "write one kind for each root"})
+		roots[f.Root] = true
+	}
+	return checks
+}
+
 // boundChecks bound the numbers.
 func (p *Profile) boundChecks() []check {
 	within := func(field string, v, least, most int64) check {
@@ -121,7 +139,7 @@ func (p *Profile) listChecks() (checks []check) {
 			check{!known || slices.Index(p.Notify.On, on) == i, field, wrong(string(on), "is there twice"), "keep one of them"})
 	}
 	for i, to := range p.Notify.To {
-		checks = append(checks, check{address(to), fmt.Sprintf("notify.to[%d]", i), quote(to) + " is not an address", "write user@host without a name"})
+		checks = append(checks, check{Address(to), fmt.Sprintf("notify.to[%d]", i), quote(to) + " is not an address", "write user@host without a name"})
 	}
 	for i, a := range p.Fetch.Allow {
 		checks = append(checks, check{allowForm(a), fmt.Sprintf("fetch.allow[%d]", i), quote(a) + " is neither an IP prefix nor host:port",
@@ -158,8 +176,8 @@ func storageProblem(s string) string {
 	return ""
 }
 
-// address reports whether s is a bare mail address, which no header can hide in.
-func address(s string) bool {
+// Address reports whether s is a bare mail address, which no header can hide in.
+func Address(s string) bool {
 	a, err := mail.ParseAddress(s)
 	return err == nil && a.Name == "" && a.Address == s && !strings.ContainsAny(s, " \"\r\n,;<>")
 }

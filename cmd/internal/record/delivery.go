@@ -54,6 +54,15 @@ type Delivery struct {
 	DeliveredAt   domain.Time   `json:"delivered_at"`
 }
 
+// ExpectDelivery keeps who is to get a message that is about neither a batch nor a job,
+// before its first attempt.
+func (r *Records) ExpectDelivery(ctx context.Context, m Message) error {
+	_, err := change("delivery/expect", func() (none struct{}, err error) {
+		return none, r.q.ExpectDelivery(ctx, pgdb.ExpectDeliveryParams{Key: m.Key, Channel: string(m.Channel), About: m.About, Recipients: m.Recipients})
+	})
+	return wrap(err, "keep the recipients of", m.Key)
+}
+
 // BeginDelivery keeps that an attempt to deliver a message begins. If the answer is
 // DeliveryDelivered, it must not be sent again.
 func (r *Records) BeginDelivery(ctx context.Context, m Message) (Delivery, error) {

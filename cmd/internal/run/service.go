@@ -84,7 +84,9 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		open   func() (runner, error)
 		before func()
 	}{
+		{RoleTransfer, "transfer", func() (runner, error) { return in.Transfer() }, nil},
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx, s.Version) }, nil},
+		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
 		{RoleDaemons, "follower", func() (runner, error) { return runFunc(in.Follow), nil }, nil},
 		{RoleSweeper, "sweeper", func() (runner, error) { return in.Sweeper(ctx) }, nil},
 		{RoleAuditor, "auditor", func() (runner, error) { return in.Auditor(ctx) }, nil},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // shell is a server that is a shell script.
@@ -91,6 +92,47 @@ func TestStopKillsTheDeaf(t *testing.T) {
 	}
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("process %d is still there: %v", pid, err)
+	}
+}
+
+// A child is killed with its server also when its command line has changed meanwhile, as
+// those of PostgreSQL's processes do with each statement.
+func TestKillEndsChildrenWithAnotherName(t *testing.T) {
+	t.Parallel()
+	fifo := filepath.Join(t.TempDir(), "go")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, _ := shell{script: "sh -c 'read word < " + fifo + "; exec tail -f /dev/null' & echo ready; wait"}.member(t)
+	if err := m.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var children []orphan
+	until(t, func() bool { children = descendants(m.pid()); return len(children) == 1 })
+	before := commandLine(children[0].pid)
+	if err := os.WriteFile(fifo, []byte("on\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { line := commandLine(children[0].pid); return line != "" && line != before })
+	if err := endAll(t.Context(), children, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if at := began(children[0].pid); at != "" {
+		t.Errorf("process %d still runs", children[0].pid)
+	}
+}
+
+// until waits for a condition, which is looked at often.
+func until(t *testing.T, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal("it did not come to be")
+		}
 	}
 }
 

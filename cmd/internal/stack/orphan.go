@@ -10,22 +10,27 @@ import (
 	"time"
 )
 
-// orphan is a process that is not our child, known by its id and something that
-// its command line holds: an id alone may belong to another process by now.
+// orphan is a process that is not our child, known by its id and either something that
+// its command line holds or when it began: an id alone may belong to another process by
+// now. A command line can change: PostgreSQL's say what they are doing.
 type orphan struct {
-	pid  int
-	line string
+	pid   int
+	line  string
+	begun string // see began
 }
 
 // alive reports whether the process still runs and is the one that was meant.
 func (o orphan) alive() bool {
+	if o.begun != "" {
+		return began(o.pid) == o.begun
+	}
 	return o.line != "" && strings.Contains(commandLine(o.pid), o.line)
 }
 
 // end sends sig and, when the process is still there after stopTimeout, kills
 // it; it returns when the process is gone.
 func (o orphan) end(ctx context.Context, sig syscall.Signal) error {
-	// The handle is taken before the command line is read, so that the signal
+	// The handle is taken before the process is looked at, so that the signal
 	// cannot reach a newcomer with the same id.
 	handle, err := os.FindProcess(o.pid)
 	if err != nil || !o.alive() {

@@ -123,8 +123,12 @@ func (p *process) stop(ctx context.Context, sig syscall.Signal) error {
 }
 
 // kill ends it and its children at once and returns when all are gone.
-// (PostgreSQL's backends lead process groups of their own.)
+// (PostgreSQL's backends lead process groups of their own. One that is left may wait for
+// ever for a lock of one that was killed, and keep the memory of both.)
 func (p *process) kill() error {
+	if p.cmd.Process.Signal(syscall.SIGSTOP) == nil { // so that it starts no more of them
+		awaitHalt(p.pid)
+	}
 	children := descendants(p.pid)
 	_ = p.cmd.Process.Kill() // it may have ended already
 	<-p.done

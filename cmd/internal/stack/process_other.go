@@ -26,6 +26,19 @@ func commandLine(pid int) string {
 	return strings.TrimSpace(string(out))
 }
 
+// began returns when a process was started, "" = it has ended.
+func began(pid int) string {
+	out, err := exec.Command("ps", "-o", "state=,lstart=", "-p", strconv.Itoa(pid)).Output()
+	state, at, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	if err != nil || strings.HasPrefix(state, "Z") {
+		return ""
+	}
+	return strings.TrimSpace(at)
+}
+
+// awaitHalt does nothing: that a process has stopped is known by the next look at it.
+func awaitHalt(int) {}
+
 // descendants lists the children of a process.
 func descendants(pid int) []orphan {
 	out, err := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output()
@@ -35,7 +48,7 @@ func descendants(pid int) []orphan {
 	var found []orphan
 	for field := range strings.FieldsSeq(string(out)) {
 		if child, err := strconv.Atoi(field); err == nil {
-			found = append(found, orphan{pid: child, line: commandLine(child)})
+			found = append(found, orphan{pid: child, begun: began(child)})
 		}
 	}
 	return found

@@ -19,7 +19,7 @@ func TestWhatIsStoredIsPrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.KeepManifest(t.Context(), domain.NewBatchID(1), []byte("http://h/a?token=s3cret")); err != nil {
+	if _, err := s.KeepManifest(t.Context(), domain.NewBatchID(1), ".checkm", []byte("http://h/a?token=s3cret")); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := s.KeepUpload(t.Context(), "a.txt", strings.NewReader("a")); err != nil {

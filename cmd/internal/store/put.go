@@ -228,11 +228,12 @@ func (s *Store) KeepUpload(ctx context.Context, name string, r io.Reader) (strin
 	return URL(got.Key), got, nil
 }
 
-// KeepManifest stores the copy of a manifest from which a batch is listed.
-func (s *Store) KeepManifest(ctx context.Context, batch domain.BatchID, data []byte) (Blob, error) {
+// KeepManifest stores the copy of a manifest from which a batch is listed, under a name
+// with this extension.
+func (s *Store) KeepManifest(ctx context.Context, batch domain.BatchID, extension string, data []byte) (Blob, error) {
 	if _, err := domain.ParseBatchID(string(batch)); err != nil {
 		return Blob{}, &Error{Code: CodeBadKey, Op: "keep manifest", Key: string(batch), Err: err}
 	}
-	key := "manifests/" + string(batch) + "/" + hexSum(data) + ".checkm"
+	key := "manifests/" + string(batch) + "/" + hexSum(data) + extension
 	return s.PutIfAbsent(ctx, key, bytes.NewReader(data))
 }

@@ -217,12 +217,12 @@ func TestKeepManifest(t *testing.T) {
 	t.Parallel()
 	eachBucket(t, func(t *testing.T, s *Store) {
 		for range 2 {
-			b, err := s.KeepManifest(t.Context(), domain.NewBatchID(5), []byte("#%eof\n"))
+			b, err := s.KeepManifest(t.Context(), domain.NewBatchID(5), ".checkm", []byte("#%eof\n"))
 			if want := "manifests/bid0000000005/" + hexSum("#%eof\n") + ".checkm"; err != nil || b.Key != want {
 				t.Fatalf("%+v, %v", b, err)
 			}
 		}
-		_, err := s.KeepManifest(t.Context(), "../x", nil)
+		_, err := s.KeepManifest(t.Context(), "../x", ".checkm", nil)
 		mustCode(t, err, CodeBadKey)
 	})
 }

@@ -45,7 +45,7 @@ func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Ru
 	if err != nil {
 		return nil, err
 	}
-	c.Claims, c.Space, c.Order, c.Hosts, c.Outbox = live, live, live, live, live
+	c.Claims, c.Space, c.Order, c.Hosts, c.Outbox, c.Queues = live, live, live, live, live, live
 	records := meteredRecords{record.New(pool), in.metrics}
 	c.Profiles, c.Records = profiles, daemon.Records{Identities: records, Inventory: records, Deliveries: records, URLs: records}
 	err = crash.Around("wire/mail-drop/make", func() error { return os.MkdirAll(in.cfg.MailDir, 0o750) })
@@ -146,7 +146,7 @@ type mailer struct{ drop notify.MailDrop }
 
 // Send implements delivery.Mailer.
 func (m mailer) Send(_ context.Context, mail delivery.Mail) error {
-	_, err := m.drop.Deliver(notify.Message{Key: mail.Key, From: mail.From, To: mail.To, Subject: mail.Subject, Text: mail.Text, Date: mail.Date})
+	_, err := m.drop.Deliver(notify.Message{Key: mail.Key, From: mail.From, To: mail.To, Subject: mail.Subject, Text: mail.Text, File: mail.File, Date: mail.Date})
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
+	"github.com/accession-ingest/accession/cmd/internal/drop"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
@@ -50,6 +51,7 @@ type Installation struct {
 	objects  lazy[*store.Store]
 	stores   lazy[*stores]
 	work     lazy[*store.Work]
+	drop     lazy[*drop.Folder]
 	profiles lazy[*profile.Set]
 	requests lazy[*fetch.Client]
 }
@@ -79,6 +81,7 @@ func (in *Installation) Close() error {
 		in.objects.close((*store.Store).Close),
 		in.requests.close(func(c *fetch.Client) error { c.Close(); return nil }),
 		in.work.close((*store.Work).Close),
+		in.drop.close((*drop.Folder).Close),
 	)
 }
 
@@ -122,7 +125,7 @@ func (in *Installation) handler(ctx context.Context) (*eventstore.Handler, error
 	if err := openAll(ctx, into(&live, in.LiveState), into(&profiles, in.profileSet)); err != nil {
 		return nil, err
 	}
-	return &eventstore.Handler{Live: live, Catalog: live, Clock: crash.Now, NewID: newID,
+	return &eventstore.Handler{Live: live, Catalog: live, Rings: live, Queries: live, Clock: crash.Now, NewID: newID,
 		Collection: func(name string) string {
 			p, err := profiles.Get(name)
 			if err != nil {
@@ -174,7 +177,7 @@ func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
 
 // Resources returns what use cases work with.
 func (in *Installation) Resources() app.Resources {
-	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, HostPermits: in.cfg.HostPermits, Servers: []app.Address{
+	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, DepositQueues: in.DepositQueues, Drop: in.Drop, HostPermits: in.cfg.HostPermits, MailFrom: in.cfg.MailFrom, Heap: in.heap, Servers: []app.Address{
 		{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
 		{Name: app.ServerNATS, URL: in.shown["nats"]},
 		{Name: app.ServerPostgres, URL: in.shown["postgres"]},

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func (in *Installation) LiveState(ctx context.Context) (*LiveState, error) {
 		s, err := zklive.Open(ctx, zklive.Config{
 			Servers: in.cfg.ZooKeeper, Root: in.cfg.ZooKeeperRoot, SessionTimeout: in.cfg.ZooKeeperSessionTimeout,
 			Shards: in.cfg.OutboxShards, Grace: in.cfg.OutboxGrace, QueueLimit: in.cfg.QueueLimit, HeapLimit: in.heapLimit() / 2 * 3,
-			GroupCommit: in.cfg.GroupCommit, RelayHints: in.cfg.RelayHints,
+			GroupCommit: in.cfg.GroupCommit, RelayHints: in.cfg.RelayHints, DepositQueues: in.cfg.DepositQueues(),
 			Roles: in.roles, Daemons: in.daemons(), Logger: in.log, Written: in.writer, Restoring: in.restoring, Fresh: in.checkNewTree,
 		})
 		var known *app.Error
@@ -67,6 +68,11 @@ func newerFormat(server string, err error) error {
 // Live implements app.LiveState.
 func (in *Installation) Live(ctx context.Context) (app.Live, error) { return in.LiveState(ctx) }
 
+// DepositQueues opens the deposit queues.
+func (in *Installation) DepositQueues(ctx context.Context) (eventstore.DepositQueues, error) {
+	return in.LiveState(ctx)
+}
+
 // Permits implements app.LiveState.
 func (in *Installation) Permits(ctx context.Context, named int) ([]eventstore.HostPermits, error) {
 	s, err := in.LiveState(ctx)
@@ -89,7 +95,7 @@ func (in *Installation) setting(ctx context.Context, kind domain.HoldKind, name 
 // Inspect implements app.LiveState.
 func (in *Installation) Inspect(ctx context.Context) (consistency.Live, error) {
 	s, err := in.LiveState(ctx)
-	return consistency.Live{Inspector: s, Layout: s, State: s, IDs: s}, err
+	return consistency.Live{Inspector: s, RingInspector: s, QueryInspector: s, Layout: s, State: s, IDs: s}, err
 }
 
 // Restorer implements app.LiveState. It opens the live state for a restore, which must not
@@ -132,6 +138,15 @@ func (l *LiveState) ReserveBatchID(ctx context.Context) (domain.BatchID, error) 
 	return id, err
 }
 
+// ReserveQueryID implements eventstore.Queries, as ReserveBatchID does.
+func (l *LiveState) ReserveQueryID(ctx context.Context) (domain.QueryID, error) {
+	id, err := l.Store.ReserveQueryID(ctx)
+	if err == nil {
+		err = l.checkUnused(ctx, id.Aggregate())
+	}
+	return id, err
+}
+
 // ReserveJobIDs implements eventstore.Catalog, as ReserveBatchID does.
 func (l *LiveState) ReserveJobIDs(ctx context.Context, n int) (domain.JobID, error) {
 	first, err := l.Store.ReserveJobIDs(ctx, n)
@@ -150,6 +165,8 @@ func (l *LiveState) checkUnused(ctx context.Context, all ...domain.Aggregate) er
 			switch a.Kind {
 			case domain.KindBatch:
 				_, err = l.Batch(ctx, domain.BatchID(a.ID))
+			case domain.KindQuery:
+				_, err = l.LoadQuery(ctx, domain.QueryID(a.ID))
 			default:
 				_, err = l.Job(ctx, domain.JobID(a.ID))
 			}
@@ -178,7 +195,7 @@ func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) (d
 	l.metrics.Committed(changes, time.Since(begun), err)
 	for i, d := range done {
 		if d.Claim != nil {
-			l.metrics.Claimed(d.Claim, string(changes[i].Next))
+			l.metrics.Claimed(d.Claim, cmp.Or(string(changes[i].Next), string(domain.BatchPending)))
 		}
 	}
 	return done, err
@@ -192,6 +209,14 @@ func (l *LiveState) NextJob(ctx context.Context, state domain.JobState, gate eve
 // NextBatch implements eventstore.Claims.
 func (l *LiveState) NextBatch(ctx context.Context, state domain.BatchState, gate eventstore.Gate[domain.Batch]) (*eventstore.Claim, eventstore.Loaded[domain.Batch], error) {
 	return next(ctx, l, state, gate, l.Store.NextBatch)
+}
+
+// Grab implements eventstore.Rings.
+func (l *LiveState) Grab(ctx context.Context, queue, processor string, write func(eventstore.Leave) error) error {
+	if err := l.pressure.Wait(ctx); err != nil {
+		return err
+	}
+	return l.Store.Grab(ctx, queue, processor, write)
 }
 
 // next claims work in a state, unless the outbox is too full for more.

@@ -18,6 +18,10 @@ type Arrival struct {
 	User    string
 	At      time.Duration // since the start
 	Service time.Duration // how long it takes a server
+	Size    int64         // bytes, 0 = unknown
+	// Waited is how long it really waited until it was grabbed, if Grabbed.
+	Grabbed bool
+	Waited  time.Duration
 }
 
 // Waits are percentiles of how long deposits waited until they were served, by nearest
@@ -26,13 +30,16 @@ type Waits struct {
 	P50, P95, P99, Max time.Duration
 }
 
-// User is how long the deposits of a user waited under both rules.
+// User is how long the deposits of a user waited under both rules, and how long those that
+// were grabbed really waited.
 type User struct {
-	Name          string
-	Deposits      int
-	Fair          Waits
-	FIFO          Waits
-	fair, inOrder []time.Duration
+	Name                  string
+	Deposits              int
+	Fair                  Waits
+	FIFO                  Waits
+	Grabbed               int
+	Really                Waits // of those that were grabbed
+	fair, inOrder, really []time.Duration
 }
 
 // Comparison has the users with the most deposits first.
@@ -64,6 +71,10 @@ func Compare(arrivals []Arrival, servers int, c fair.Config) (Comparison, error)
 		for _, u := range []*User{u, &out.All} {
 			u.Deposits++
 			u.fair, u.inOrder = append(u.fair, turns[i]), append(u.inOrder, inOrder[i])
+			if a.Grabbed {
+				u.Grabbed++
+				u.really = append(u.really, a.Waited)
+			}
 		}
 	}
 	out.All.count()
@@ -79,8 +90,8 @@ func Compare(arrivals []Arrival, servers int, c fair.Config) (Comparison, error)
 
 // count makes the percentiles.
 func (u *User) count() {
-	u.Fair, u.FIFO = waitsOf(u.fair), waitsOf(u.inOrder)
-	u.fair, u.inOrder = nil, nil
+	u.Fair, u.FIFO, u.Really = waitsOf(u.fair), waitsOf(u.inOrder), waitsOf(u.really)
+	u.fair, u.inOrder, u.really = nil, nil, nil
 }
 
 func waitsOf(all []time.Duration) Waits {
@@ -140,7 +151,7 @@ type inTurn struct {
 func (q *inTurn) put(i int) {
 	id := fmt.Sprint(i)
 	q.index[id] = i
-	q.ring.Put(q.arrivals[i].User, fair.Deposit{ID: id, Number: int64(i) + 1})
+	q.ring.Put(q.arrivals[i].User, fair.Deposit{ID: id, Number: int64(i) + 1, Size: q.arrivals[i].Size})
 }
 
 func (q *inTurn) next() (int, bool) {

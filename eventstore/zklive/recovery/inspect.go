@@ -176,6 +176,12 @@ func (x *Inspector) InspectBatch(ctx context.Context, id domain.BatchID, also ..
 		var status layout.BatchStatus
 		if in.decode(x.root.BatchStatus(id), &status) {
 			in.observed.Version = status.Version
+			b := domain.Batch{ID: id}
+			status.Apply(&b)
+			in.decode(x.root.Submission(id), &b.Submission)
+			if ticket := x.root.TicketNode(eventstore.DepositOfBatch(b)); ticket != "" && !slices.Contains(also, x.root.Name(ticket)) {
+				also = append(slices.Clip(also), x.root.Name(ticket))
+			}
 		}
 		var progress layout.Progress
 		if in.decode(x.root.Progress(id), &progress) {
@@ -258,6 +264,8 @@ func (in *inspection) listed(path string) bool {
 	switch in.observed.Aggregate.Kind {
 	case domain.KindJob:
 		return path == in.root.Job(domain.JobID(id))
+	case domain.KindQuery:
+		return path == in.root.Query(domain.QueryID(id))
 	case domain.KindBatch:
 		id := domain.BatchID(id)
 		return path == in.root.Batch(id) || path == in.root.States(id) ||

@@ -47,26 +47,27 @@ func (r *Restorer) Usable(ctx context.Context) error {
 			return err
 		}
 		if stat != nil {
-			return &eventstore.Error{Op: "open the tree", Err: eventstore.ErrBroken, Hint: hint}
+			return &eventstore.Error{Op: "open the tree", Err: eventstore.ErrRestoring, Hint: hint}
 		}
 	}
 	return nil
 }
 
-// Compact reports whether the tree is one in which jobs leave their queue with few nodes
-// (see [layout.Root.JobNodes]).
-func (r *Restorer) Compact(ctx context.Context) (bool, error) {
-	var f eventstore.Format
-	_, err := r.session.GetJSON(ctx, r.root.Format(), &f)
-	return f.Compact(), err
+// Format returns the format of the tree.
+func (r *Restorer) Format(ctx context.Context) (f eventstore.Format, err error) {
+	_, err = r.session.GetJSON(ctx, r.root.Format(), &f)
+	return f, err
 }
 
 // Untouched implements eventstore.Restorer.
 func (r *Restorer) Untouched(ctx context.Context) (bool, error) {
-	for _, path := range []string{r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")} {
+	for _, path := range []string{r.root.IDs("query"), r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")} {
 		var n int64
 		_, err := r.session.GetJSON(ctx, path, &n)
-		if errors.Is(err, zk.ErrNoNode) {
+		switch {
+		case errors.Is(err, zk.ErrNoNode) && path == r.root.IDs("query"):
+			continue // older trees do not have it
+		case errors.Is(err, zk.ErrNoNode):
 			return true, nil
 		}
 		if err != nil || n > 1 && path != r.root.Epoch() {
@@ -130,7 +131,7 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 		return err
 	}
 	r.guarding = r.root.Restoring() // made, or left by one that was interrupted
-	for path, n := range map[string]int64{r.root.Epoch(): h.Epoch + 1, r.root.IDs("bid"): h.NextBatch, r.root.IDs("jid"): h.NextJob, r.root.HighWater(): h.HighWater} {
+	for path, n := range map[string]int64{r.root.Epoch(): h.Epoch + 1, r.root.IDs("bid"): h.NextBatch, r.root.IDs("jid"): h.NextJob, r.root.IDs("query"): max(h.NextQuery, 1), r.root.HighWater(): h.HighWater} {
 		if _, err := r.session.Set(ctx, "zklive/restore/number", path, layout.Encode(n), layout.Any); err != nil {
 			return &eventstore.Error{Op: "restore " + r.root.Name(path), Err: err}
 		}
@@ -139,13 +140,18 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 	if err := r.Saw(ctx, h.LogSeq, h.LogEvent); err != nil {
 		return err
 	}
-	compact, err := r.Compact(ctx)
+	format, err := r.Format(ctx)
 	if err != nil {
 		return err
 	}
-	w := writer{conn: r.session.Conn, progress: progress, total: len(h.Batches) + len(h.Jobs) + len(h.Settings)}
+	w := writer{conn: r.session.Conn, progress: progress, total: len(h.Batches) + len(h.Jobs) + len(h.Settings) + len(h.Queries)}
 	for _, s := range h.Settings {
 		if err := w.add(ctx, r.root.SettingNodes(s)); err != nil {
+			return err
+		}
+	}
+	for _, queue := range layout.RingQueues {
+		if err := r.restoreRing(ctx, &w, queue, h); err != nil {
 			return err
 		}
 	}
@@ -154,12 +160,34 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 			return err
 		}
 	}
+	for _, q := range h.Queries {
+		if err := w.add(ctx, r.root.QueryNodes(q)); err != nil {
+			return err
+		}
+	}
 	for _, j := range h.Jobs {
-		if err := w.add(ctx, r.root.JobNodes(j, compact)); err != nil {
+		if err := w.add(ctx, r.root.JobNodes(j, format.Compact())); err != nil {
 			return err
 		}
 	}
 	return w.flush(ctx)
+}
+
+// restoreRing writes the nodes that the batches of a deposit queue share.
+func (r *Restorer) restoreRing(ctx context.Context, w *writer, queue string, h eventstore.History) error {
+	nodes := r.root.RingNodes(queue, h.Deposits(), h.Rings[queue])
+	if _, err := r.session.Set(ctx, "zklive/restore/ring", nodes[0].Path, nodes[0].Data(), layout.Any); err != nil {
+		return &eventstore.Error{Op: "restore " + r.root.Name(nodes[0].Path), Err: err}
+	}
+	for _, n := range nodes[1:] {
+		w.req.Ops.CreateNodes([]layout.Node{n})
+		if w.req.HalfFull() {
+			if err := w.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Saw implements eventstore.Restorer.
@@ -305,9 +333,12 @@ func (r *Restorer) awaitAlone(ctx context.Context) error {
 
 // contents lists what a tree holds besides the directories that every tree has.
 func (r *Restorer) contents(ctx context.Context) ([]string, error) {
-	dirs := []string{r.root.Batches(), r.root.Jobs(), r.root.Space(), r.root.Holds(domain.HoldCollection), r.root.Holds(domain.HoldQueue), r.root.Versions()}
+	dirs := []string{r.root.Batches(), r.root.Queries(), r.root.Jobs(), r.root.Space(), r.root.Holds(domain.HoldCollection), r.root.Holds(domain.HoldQueue), r.root.Versions()}
 	for _, state := range domain.JobStates {
 		dirs = append(dirs, r.root.Queue(state))
+	}
+	for _, queue := range layout.RingQueues {
+		dirs = append(dirs, r.root.RingUsers(queue), r.root.RingNames(queue), r.root.AllRunning(queue), r.root.Pools(queue))
 	}
 	dirs = append(dirs, r.root.ObjectDirs()...)
 	shards, err := r.session.List(ctx, r.root.Outbox())
@@ -326,6 +357,19 @@ func (r *Restorer) contents(ctx context.Context) ([]string, error) {
 		}
 	}
 	var all []string
+	for _, queue := range domain.DepositQueues {
+		nodes, below := r.root.QueueSettings(queue)
+		dirs = append(dirs, below...)
+		for _, node := range nodes {
+			stat, err := r.session.Exists(ctx, node)
+			if err != nil {
+				return nil, err
+			}
+			if stat != nil {
+				all = append(all, node)
+			}
+		}
+	}
 	for _, dir := range dirs {
 		names, err := r.session.List(ctx, dir)
 		if err != nil {

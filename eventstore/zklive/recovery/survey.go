@@ -3,6 +3,7 @@ package recovery
 import (
 	"cmp"
 	"context"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,8 +29,8 @@ type surveyor struct {
 // Survey implements eventstore.Inspector.
 func (x *Inspector) Survey(ctx context.Context) (*eventstore.Survey, error) {
 	v := &surveyor{Inspector: x, out: &eventstore.Survey{Entries: map[domain.JobID][]string{}, Refs: map[domain.JobID][]string{}, Promises: map[domain.JobID][]string{},
-		Objects: map[domain.JobID][]string{}, Unnamed: map[domain.BatchID][]string{}}}
-	for _, step := range []func(context.Context) error{x.Sync, v.beside, v.outbox, v.sessions, v.jobs, v.queues, v.promised, v.objects, v.batches, v.settings} {
+		Objects: map[domain.JobID][]string{}, Unnamed: map[domain.BatchID][]string{}, Tickets: map[domain.BatchID][]string{}, QueryTickets: map[domain.QueryID][]string{}}}
+	for _, step := range []func(context.Context) error{x.Sync, v.beside, v.outbox, v.sessions, v.jobs, v.queries, v.queues, v.promised, v.objects, v.batches, v.tickets, v.settings} {
 		if err := step(ctx); err != nil {
 			return nil, &eventstore.Error{Op: "survey the tree", Err: err}
 		}
@@ -76,7 +77,10 @@ func (v *surveyor) beside(ctx context.Context) error {
 	for _, path := range v.root.Documented() {
 		documented[path] = true
 	}
-	dirs := []string{v.root.Config(), v.root.NextIDs(), v.root.Locks()}
+	dirs := []string{v.root.Config(), v.root.NextIDs(), v.root.Locks(), v.root.DepositQueues()}
+	for _, queue := range domain.DepositQueues {
+		dirs = append(dirs, v.root.DepositQueue(queue), v.root.QueueConfig(queue))
+	}
 	if v.root != "" {
 		dirs = append(dirs, string(v.root))
 	}
@@ -130,6 +134,16 @@ func (v *surveyor) jobs(ctx context.Context) error {
 			v.out.Jobs = append(v.out.Jobs, id)
 		}
 		return err == nil || name == "states"
+	})
+}
+
+func (v *surveyor) queries(ctx context.Context) error {
+	return v.each(ctx, "/queries", func(name, _ string) bool {
+		id, err := domain.ParseQueryID(name)
+		if err == nil {
+			v.out.Queries = append(v.out.Queries, id)
+		}
+		return err == nil
 	})
 }
 
@@ -239,5 +253,32 @@ func (v *surveyor) settings(ctx context.Context) error {
 			return domain.CheckHoldName(kind, name) == nil && add(domain.SettingAggregate(kind, name))
 		}))
 	}
+	for _, queue := range domain.DepositQueues {
+		err = cmp.Or(err, v.queueSettings(ctx, queue, add))
+	}
 	return err
+}
+
+// queueSettings adds the settings of a deposit queue whose values are there.
+func (v *surveyor) queueSettings(ctx context.Context, queue string, add func(domain.Aggregate) bool) error {
+	nodes, dirs := v.root.QueueSettings(queue)
+	for _, node := range nodes {
+		stat, err := v.conn.Exists(ctx, node)
+		if err != nil {
+			return err
+		}
+		if a, ok := layout.QueueSetting(queue, "", path.Base(node)); stat != nil && ok {
+			add(a)
+		}
+	}
+	for _, dir := range dirs {
+		err := v.each(ctx, v.root.Name(dir), func(name, _ string) bool {
+			a, ok := layout.QueueSetting(queue, path.Base(dir), name)
+			return ok && add(a)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

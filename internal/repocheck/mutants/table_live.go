@@ -15,6 +15,10 @@ var claims = []Mutant{{
 	At: "eventstore/zklive/internal/layout (Root).Changes", Do: []Op{Drop("Check", "Worker")},
 	Package: zklive, Test: "TestLateWriteOfALostSession",
 }, {
+	Name: "the end of a write whose caller has gone", Why: "a batch whose claim was given up is locked until the process ends", Was: true,
+	At: "eventstore/zklive (*claims).abandon", Do: []Op{Call("Flush", "error(nil)")},
+	Package: zklive, Test: "TestLostCallerOfALateWrite",
+}, {
 	Name: "the registry of claims, in a write", Why: "of two goroutines of one session the first writes under the claim of the second",
 	At: "eventstore/zklive (*committer).Commit", Do: []Op{Never("held")},
 	Package: zklive, Test: "TestConformance/claims/plain/released_by_the_first",
@@ -58,6 +62,22 @@ var claims = []Mutant{{
 	Name: "the node of a permit", Why: "all processes together use one server as often as they like",
 	At: "eventstore/zklive/internal/layout (Root).TakePermit", Do: []Op{Drop("CreateEphemeral")},
 	Package: zklive, Test: "TestConformance/claims/plain/permits_in_a_crowd",
+}, {
+	Name: "the end of steps under a session that may have ended", Was: true, Why: "a process that is cut off uses a server on while others have its permits",
+	At: "cmd/internal/daemon (*turn).run", Do: []Op{DropCase("Claim", "Silent")},
+	Package: e2e, Test: "TestPermitsOfAProcessThatIsCutOff",
+}, {
+	Name: "the order of a session's pings", Why: "a late answer to an old ping makes a session seem younger than it is",
+	At: "eventstore/zklive/internal/session (*watchedConn).sends", Do: []Op{Expr("c.pings == 0", "true")},
+	Package: "eventstore/zklive/internal/session", Test: "TestWatchedConn",
+}, {
+	Name: "the forgetting of batches that have gone", Was: true, Why: "a process keeps something of every batch that there ever was",
+	At: "eventstore/zklive (*batchIndex).scan", Do: []Op{Drop("forget")},
+	Package: zklive, Test: "TestGoneBatchesAreForgotten",
+}, {
+	Name: "the watch that still waits", Was: true, Why: "a process keeps a goroutine and a watch of each time that its holds were outdated",
+	At: "eventstore/zklive/internal/session (*Watched).Get", Do: []Op{Never("watch")},
+	Package: zklive, Test: "TestHoldsHaveOneWatch",
 }, {
 	Name: "the permit at a gate", Why: "a step uses a server beside as many as may use it",
 	At: "cmd/internal/daemon/limits (*Place).Take", Do: []Op{Call("permit", `""`)},
@@ -167,8 +187,28 @@ var commits = []Mutant{{
 	Package: e2e, Test: "TestLoweredIDs",
 }, {
 	Name: "the hold that cannot be read and stops every claim", Why: "another program's node stops the installation", Was: true,
-	At: "eventstore/zklive (*reader).hold", Do: []Op{Before(`if layout.HoldOf(n.Data, time.Time{}).By == domain.ByUnknown { return nil, errors.New("the hold cannot be read") }`, "HoldOf")},
+	At: "eventstore/zklive (*reader).value", Do: []Op{Before(`if kind.Stops() && layout.HoldOf(n.Data, time.Time{}).By == domain.ByUnknown { return v, errors.New("the hold cannot be read") }`, "ValueOf")},
 	Package: zklive, Test: "TestUnreadableHold",
+}, {
+	Name: "the ring that says who was faster", Why: "who loses a race for a grab reads all that waits of the user again", Was: true,
+	At: "eventstore/zklive/internal/rings (*queue).write", Do: []Op{Expr("q.refused != l.Decision.Deposit.ID", "false")},
+	Package: zklive, Test: "TestForestalledGrabReadsNoList",
+}, {
+	Name: "the version of a deposit queue's settings", Why: "a grab goes by settings that were changed since",
+	At: "eventstore/zklive/internal/layout (Root).touchQueue", Do: []Op{Drop("Set")},
+	Package: "eventstore/zklive/internal/layout", Test: "TestOtherOperations",
+}, {
+	Name: "processors among the settings of a deposit queue", Why: "a grab goes by criteria that were changed since",
+	At: "domain (HoldKind).OfQueue", Do: []Op{Expr("k == SettingProcessor", "false")},
+	Package: "eventstore/zklive/internal/layout", Test: "TestOtherOperations",
+}, {
+	Name: "a setting of a deposit queue that cannot be read", Why: "deposits are grabbed by half a configuration",
+	At: "eventstore NewQueueSettings", Do: []Op{Expr("len(unreadable) > 0", "false")},
+	Package: zklive, Test: "TestUnreadableQueueSetting",
+}, {
+	Name: "the alarm of a setting that cannot be read", Why: "a read of the holds ends it, and no operator sees it",
+	At: "eventstore/zklive (*holds).alarm", Do: []Op{Always("Stops")},
+	Package: zklive, Test: "TestUnreadableQueueSetting",
 }, {
 	Name: "the restore of the log that leaves a lost tree empty", Why: "the tree's own restore refuses it, and its ids begin anew",
 	At: "cmd/internal/app (*App).RestoreLog", Do: []Op{Never("Last")},

@@ -195,4 +195,16 @@ var tables = []Mutant{{
 	Name: "the limit of a reader that is idle", Why: "a migration waits for a report whose reader is gone",
 	At: "projections/query OpenSnapshot", Do: []Op{Arg("Exec", 1, `"select"`)},
 	Package: "projections", Test: "TestReaderThatStandsStill",
+}, {
+	Name: "the times of rows, which are never later", Why: "an event that is put back from its row is a millisecond later",
+	At: "projections/internal/fold stored", Do: []Op{Expr("at.Truncate(time.Microsecond)", "at.Round(time.Microsecond)")},
+	Package: "projections/internal/fold", Test: "TestStoredTimeIsNeverLater",
+}, {
+	Name: "the key of a deposit in the drop folder", Why: "a transfer that was cut off makes a second batch",
+	At: "cmd/internal/app/drops (*Transfer).transfer", Do: []Op{Expr("keyOf(d.ID)", `""`)},
+	Package: e2e, Test: "TestDropFolder",
+}, {
+	Name: "the moment at which a child began", Why: "a process of a killed server is left, with the server's memory",
+	At: "cmd/internal/stack (orphan).alive", Do: []Op{Never("begun")},
+	Package: "cmd/internal/stack", Test: "TestKillEndsChildrenWithAnotherName",
 }}

@@ -132,41 +132,53 @@ var world = []Mutant{{
 	At: "domain/manifest CheckName", Do: []Op{Never(`".."`)},
 	Package: "domain/manifest", Test: "TestCheckName",
 }, {
+	Name: "the document type of metadata", Why: "a declaration with entities or a file of another server is accepted",
+	At: "domain/metadata (*checker).next", Do: []Op{DropCase("Directive")},
+	Package: "domain/metadata", Test: "TestRefusedFiles",
+}, {
+	Name: "processing instructions of metadata", Why: "a style sheet of another server is stored as a deposit that stands for itself",
+	At: "domain/metadata (*checker).next", Do: []Op{Never("Target")},
+	Package: "domain/metadata", Test: "TestRefusedFiles",
+}, {
+	Name: "XInclude in metadata", Why: "a deposit names a document that others change",
+	At: "domain/metadata (*checker).open", Do: []Op{Never("includeSpace")},
+	Package: "domain/metadata", Test: "TestRefusedFiles",
+}, {
+	Name: "the depth of metadata", Why: "a file of nested elements takes as much memory as it has bytes",
+	At: "domain/metadata (*checker).bounded", Do: []Op{Never("MaxDepth")},
+	Package: "domain/metadata", Test: "TestRefusedFiles",
+}, {
+	Name: "the attributes of metadata", Why: "one element takes as much memory as it has bytes",
+	At: "domain/metadata (*checker).bounded", Do: []Op{Never("MaxAttributes")},
+	Package: "domain/metadata", Test: "TestRefusedFiles",
+}, {
+	Name: "the texts of metadata", Why: "one text takes as much memory as the file has bytes",
+	At: "domain/metadata (*source).ReadByte", Do: []Op{Never("MaxText")},
+	Package: "domain/metadata", Test: "TestRefusedFiles",
+}, {
+	Name: "the records of metadata", Why: "one file fills the report and the store with records",
+	At: "domain/metadata (*checker).open", Do: []Op{Never("MaxRecords")},
+	Package: "domain/metadata", Test: "TestRefusedFiles",
+}, {
+	Name: "the identifier of a record", Why: "a record that nothing names counts as deposited",
+	At: "domain/metadata (*checker).judge", Do: []Op{Never("id", `""`)},
+	Package: "domain/metadata", Test: "TestRecords",
+}, {
+	Name: "the same identifier in two records", Why: "two records contradict each other under one identifier",
+	At: "domain/metadata (*checker).judge", Do: []Op{Never("earlier", "line")},
+	Package: "domain/metadata", Test: "TestRecords",
+}, {
+	Name: "the checked copy of metadata", Why: "what is stored is not what was checked",
+	At: "cmd/internal/daemon (*steps).createJob", Do: []Op{Never("TypeMetadata")},
+	Package: daemon, Test: "TestMetadataIsStoredAsChecked",
+}, {
+	Name: "the digest of the list of records", Why: "a list that was altered is reported as that of the batch",
+	At: "cmd/internal/app/report eachKept", Do: []Op{Never("want")},
+	Package: e2e, Test: "TestMetadataDeposit",
+}, {
 	Name: "the turns of submitters", Why: "all deposits of one submitter come before the first of the next",
 	At: "domain/fair (*lap).served", Do: []Op{First("return")},
 	Package: "domain/fair", Test: "TestTurns",
-}, {
-	Name: "the concurrency of a user", Why: "one user's deposits run on all processors",
-	At: "domain/fair (*member).full", Do: []Op{Never("running", "limit")},
-	Package: "domain/fair", Test: "TestRingIsTheReference",
-}, {
-	Name: "the size of the head", Why: "a processor gets a deposit that is too large for it",
-	At: "domain/fair (*member).full", Do: []Op{DropCase("first", "MaxSize")},
-	Package: "domain/fair", Test: "TestRules",
-}, {
-	Name: "the requirement of a processor", Why: "a processor for some users serves others when those have nothing",
-	At: "domain/fair (Processor).requires", Do: []Op{Never("ExcludeUsers")},
-	Package: "domain/fair", Test: "TestRules",
-}, {
-	Name: "the prohibition of preferred users", Why: "a prohibited user is served by a processor that does not require the user",
-	At: "domain/fair (*member).barred", Do: []Op{DropCase("Prohibited")},
-	Package: "domain/fair", Test: "TestEveryCombination",
-}, {
-	Name: "the step behind a used allocation", Why: "the first user of the ring is served until nothing of them waits",
-	At: "domain/fair (*Ring).roundRobin", Do: []Op{Expr("at.Used >= allocation", "allocation == 0"), Expr("at.Used == allocation", "false")},
-	Package: "domain/fair", Test: "TestSmallUserBesideALargeOne",
-}, {
-	Name: "the cursor of a user who leaves", Why: "the next user has less than their allocation, and who joins then is served before them",
-	At: "domain/fair (*Ring).removal", Do: []Op{Never("Emptied")},
-	Package: "domain/fair", Test: "TestEmptiedUserLeaves",
-}, {
-	Name: "the news that come late", Why: "a deposit that runs is handed out again",
-	At: "domain/fair (*Ring).Put", Do: []Op{Never("running")},
-	Package: "domain/fair", Test: "TestDecisionsOfOthers",
-}, {
-	Name: "the turn of a decision", Why: "a decision is applied twice, or without the one before it",
-	At: "domain/fair (*Ring).Apply", Do: []Op{DropCase("Turn")},
-	Package: "domain/fair", Test: "TestDecisionsOfOthers",
 }, {
 	Name: "the submitter of a batch that is half known", Why: "a batch comes before the older ones of its submitter", Was: true,
 	At: "eventstore/zklive (*batchIndex).open", Do: []Op{Call("enter", "ix.add(fair.Item{ID: string($1)})")},
@@ -380,11 +392,11 @@ var bugs = []Mutant{{
 	Package: e2e, Test: "TestTimeoutsOfTheInstallation",
 }, {
 	Name: "damaged timeouts are an error", Why: "a sweep falls back to its own configuration, and ends attempts that others let run",
-	At: "eventstore/zklive/internal/layout (Root).TimeoutsOf", Do: []Op{Never("damage")},
+	At: "eventstore/zklive/internal/layout (Root).ValueOf", Do: []Op{Never("Or")},
 	Package: e2e, Test: "TestTimeoutsOfTheInstallation",
 }, {
 	Name: "timeouts stop nothing", Why: "each change of a timeout refuses the claims under way",
-	At: "eventstore/zklive/internal/layout (Root).touchHolds", Do: []Op{Always("Stops")},
+	At: "eventstore/zklive/internal/layout (Root).touch", Do: []Op{Always("Stops")},
 	Package: "eventstore/zklive/internal/layout", Test: "TestOtherOperations",
 }, {
 	Name: "the digest of a stored file", Why: "bytes that have changed in the store are called stored",

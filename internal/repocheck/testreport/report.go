@@ -33,7 +33,7 @@ type event struct {
 // test names one test or subtest.
 type test struct{ pkg, name string }
 
-// timing is how long one top-level test took.
+// timing is how long one test took.
 type timing struct {
 	test
 	took time.Duration
@@ -52,6 +52,7 @@ type report struct {
 	source  fs.FS // of the module
 	pending map[test][]string
 	slow    []timing
+	waited  map[test]bool   // tests with subtests that run in parallel: their time is mostly that of others
 	open    map[string]bool // packages that started and have not ended
 	lines   []string        // the last line of each package that has tests
 	passed  int
@@ -64,7 +65,7 @@ type report struct {
 // summary. It reports whether everything was tried and passed; an error means
 // that the stream could not be read or the report not written.
 func run(in io.Reader, out *bufio.Writer, source fs.FS) (bool, error) {
-	r := &report{out: out, source: source, pending: map[test][]string{}, open: map[string]bool{}}
+	r := &report{out: out, source: source, pending: map[test][]string{}, waited: map[test]bool{}, open: map[string]bool{}}
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
@@ -105,6 +106,10 @@ func (r *report) take(line string) {
 		r.open[e.Package] = true
 	case "output":
 		r.pending[t] = append(r.pending[t], e.Output)
+	case "pause":
+		for name, ok := parent(t.name); ok; name, ok = parent(name) {
+			r.waited[test{t.pkg, name}] = true
+		}
 	case "pass", "fail", "skip":
 		if e.Test == "" {
 			r.endPackage(t, e)
@@ -127,10 +132,24 @@ func (r *report) endTest(t test, e event) {
 		r.show(t)
 	}
 	delete(r.pending, t)
-	if !strings.Contains(t.name, "/") { // a subtest's time is in its parent's
+	if r.timed(t) {
 		took := time.Duration(e.Elapsed * float64(time.Second))
 		r.slow = append(r.slow, timing{t, took})
 	}
+}
+
+// timed reports whether the time of a test is listed. That of a subtest is in its
+// parent's, unless subtests there run in parallel: the parent's time then has what they
+// waited until others had ended, and they are listed in its place.
+func (r *report) timed(t test) bool {
+	above, sub := parent(t.name)
+	return !r.waited[t] && (!sub || r.waited[test{t.pkg, above}])
+}
+
+// parent returns the name of the test that runs a subtest; false = it is no subtest.
+func parent(name string) (above string, sub bool) {
+	i := strings.LastIndexByte(name, '/')
+	return name[:max(i, 0)], i >= 0
 }
 
 // endPackage prints what the package wrote outside its tests (a panic, a race, a

@@ -22,6 +22,9 @@ const (
 	fail   = `{"Action":"output","Package":"m/p","Output":"FAIL\tm/p\t1.7s\n"}` + "\n" + `{"Action":"fail","Package":"m/p","Elapsed":1.7}` + "\n"
 	leak   = `{"Action":"output","Package":"m/p","Output":"found a leaked goroutine\n"}` + "\n"
 	noTest = `{"Action":"start","Package":"m/q"}` + "\n" + `{"Action":"output","Package":"m/q","Output":"?   \tm/q\t[no test files]\n"}` + "\n" + `{"Action":"skip","Package":"m/q"}` + "\n"
+	waits  = `{"Action":"pause","Package":"m/p","Test":"TestD/all/x"}` + "\n" + `{"Action":"pass","Package":"m/p","Test":"TestD/all/x","Elapsed":2}` + "\n" +
+		`{"Action":"pass","Package":"m/p","Test":"TestD/all","Elapsed":0}` + "\n" + `{"Action":"pass","Package":"m/p","Test":"TestD","Elapsed":500}` + "\n"
+	inside = `{"Action":"pass","Package":"m/p","Test":"TestE/x","Elapsed":3}` + "\n" + `{"Action":"pass","Package":"m/p","Test":"TestE","Elapsed":4}` + "\n"
 	build  = `{"Action":"build-output","ImportPath":"m/p","Output":"p.go:1:1: broken\n"}` + "\n"
 )
 
@@ -37,6 +40,8 @@ func TestReport(t *testing.T) {
 	}{
 		{"all pass", start + passA + ok + noTest, true, []string{"1 passed, 0 failed", "1.50s  TestA  m/p"}, []string{"quiet"}, "ok  \tm/p\t1.7s"},
 		{"a failure shows its output", start + passA + failB + fail, false, []string{"    wrong", "failed: TestB  m/p", "1 passed, 1 failed"}, []string{"=== RUN", "quiet"}, "FAIL"},
+		{"parallel subtests wait for others", start + waits + ok, true, []string{"2.00s  TestD/all/x  m/p"}, []string{"TestD  m/p", "TestD/all  m/p"}, "ok  \tm/p\t1.7s"},
+		{"a subtest's time is in its parent's", start + inside + ok, true, []string{"4.00s  TestE  m/p"}, []string{"TestE/x"}, "ok  \tm/p\t1.7s"},
 		{"a skip is a failure", start + passA + skipC + ok, false, []string{"skipped, which counts as failed: TestC"}, nil, "FAIL"},
 		{"a package can fail on its own", start + passA + leak + fail, false, []string{"found a leaked goroutine"}, nil, "FAIL"},
 		{"what does not build", build + start + fail, false, []string{"p.go:1:1: broken"}, nil, "FAIL"},

@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -142,6 +143,12 @@ func (c *Claims) checkEvents(w Write, op Op) {
 		c.versions[e.Aggregate] = e.Version
 		path := claimOf(e)
 		if path == "" {
+			continue
+		}
+		if e.Type == "batch.grabbed" { // that write makes the claim
+			if !slices.ContainsFunc(w.Ops, func(op Op) bool { return op.Kind == Create && op.Ephemeral && op.Path == path }) {
+				c.fault(w, "%s grabs %s without a claim", e.Actor, e.Aggregate)
+			}
 			continue
 		}
 		c.locked++

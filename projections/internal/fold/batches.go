@@ -48,6 +48,7 @@ func (f *Fold) batch(r domain.Recorded) error {
 	if err != nil {
 		return err
 	}
+	f.deposit(r, s.Batch, next)
 	s.Batch, s.dirty = next, true
 	if m, _ := domain.MoveOfBatch(r.Data); m.Collection != "" {
 		s.row.Collection = m.Collection
@@ -56,6 +57,8 @@ func (f *Fold) batch(r domain.Recorded) error {
 	switch d := r.Data.(type) {
 	case *domain.BatchSubmitted:
 		s.row.SubmittedAt = at
+	case *domain.BatchGrabbed:
+		s.row.GrabbedAt = at
 	case *domain.BatchListed:
 		s.row.ListedAt = at
 	case *domain.BatchReport:
@@ -120,6 +123,11 @@ func (s *batchState) columns() pgdb.AccessionBatch {
 		rows, first := int64(l.Rows), string(l.FirstJID)
 		row.RowsListed, row.FirstJid, row.ManifestUrl, row.ManifestSha256 = &rows, &first, &l.ManifestURL, &l.ManifestSHA256
 	}
+	if t := b.Ticket; t != nil {
+		row.TicketQueue, row.TicketUser, row.TicketSlot, row.TicketTurn, row.TicketSynchronous = &t.Queue, &t.User, &t.Slot, &t.Turn, &t.Synchronous
+	} else {
+		row.TicketQueue, row.TicketUser, row.TicketSlot, row.TicketTurn, row.TicketSynchronous = nil, nil, nil, nil, nil
+	}
 	c := columnsOf(b.Reason)
 	row.ReasonClass, row.ReasonCode, row.ReasonMessage, row.ReasonAttempt, row.ReasonWorker = c.class, c.code, c.message, c.attempt, c.worker
 	row.ReasonHost, row.ReasonWhoActs = c.host, c.whoActs
@@ -145,6 +153,9 @@ func BatchOf(row pgdb.AccessionBatch) (domain.Batch, error) {
 	if row.RowsListed != nil && row.FirstJid != nil {
 		b.Listing = &domain.Listing{Rows: int(*row.RowsListed), FirstJID: domain.JobID(value(row.FirstJid)),
 			ManifestURL: value(row.ManifestUrl), ManifestSHA256: value(row.ManifestSha256)}
+	}
+	if row.TicketQueue != nil {
+		b.Ticket = &domain.Ticket{Queue: *row.TicketQueue, User: value(row.TicketUser), Slot: value(row.TicketSlot), Turn: value(row.TicketTurn), Synchronous: value(row.TicketSynchronous)}
 	}
 	if row.Report != nil {
 		b.Report = &domain.Report{}

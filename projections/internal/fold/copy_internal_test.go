@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
@@ -31,6 +32,15 @@ func TestCopySourceEncodesAsPgx(t *testing.T) {
 	encodesAsPgx[pgdb.AccessionFileCount](t)
 	encodesAsPgx[pgdb.AccessionSetting](t)
 	encodesAsPgx[*Retry](t)
+}
+
+// An event that is put back from its row has the same millisecond as before.
+func TestStoredTimeIsNeverLater(t *testing.T) {
+	t.Parallel()
+	last := time.Date(2026, 11, 23, 12, 12, 4, 338_999_700, time.UTC)
+	if got := domain.At(stored(last)); got != domain.At(last) {
+		t.Errorf("%v, want %v", got, domain.At(last))
+	}
 }
 
 func encodesAsPgx[R any](t *testing.T) {

@@ -25,6 +25,8 @@ type Fold struct {
 	files    map[string]*fileState
 	counts   map[string]*countState
 	settings map[string]*settingState
+	deposits map[string]*depositState
+	queries  map[string]*queryState
 
 	events          []pgdb.AccessionEvent
 	transitions     []pgdb.AccessionJobTransition
@@ -46,7 +48,7 @@ type rowState struct {
 func New() *Fold {
 	return &Fold{
 		batches: map[string]*batchState{}, jobs: map[string]*jobState{}, settings: map[string]*settingState{},
-		files: map[string]*fileState{}, counts: map[string]*countState{},
+		files: map[string]*fileState{}, counts: map[string]*countState{}, deposits: map[string]*depositState{}, queries: map[string]*queryState{},
 		retries: retries{byKey: map[attemptKey]*Retry{}},
 	}
 }
@@ -69,9 +71,11 @@ func ensureState[S interface{ state() *rowState }](f *Fold, states map[string]S,
 }
 
 // keysToLoad are the keys of the states that must be read, by read model.
-type keysToLoad struct{ batches, jobs, files, counts, settings keySet }
+type keysToLoad struct{ batches, jobs, files, counts, settings, deposits, queries keySet }
 
-func newKeysToLoad() keysToLoad { return keysToLoad{keySet{}, keySet{}, keySet{}, keySet{}, keySet{}} }
+func newKeysToLoad() keysToLoad {
+	return keysToLoad{keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}}
+}
 
 // ensureStates ensures that the fold has the states that an event changes, and adds the
 // keys of those that may have a row to toLoad.
@@ -83,10 +87,13 @@ func (f *Fold) ensureStates(r domain.Recorded, toLoad keysToLoad) {
 	switch r.Aggregate.Kind {
 	case domain.KindBatch:
 		ensureState(f, f.batches, id, func() *batchState { return newBatch(domain.BatchID(id)) }, toLoad.batches, false)
+		ensureState(f, f.deposits, id, func() *depositState { return &depositState{} }, toLoad.deposits, first)
 	case domain.KindJob:
 		ensureState(f, f.jobs, id, func() *jobState { return newJob(domain.JobID(id)) }, toLoad.jobs, first)
 	case domain.KindSetting:
 		ensureState(f, f.settings, id, func() *settingState { return &settingState{} }, toLoad.settings, first)
+	case domain.KindQuery:
+		ensureState(f, f.queries, id, func() *queryState { return &queryState{} }, toLoad.queries, first)
 	case domain.KindFile:
 		ensureState(f, f.files, id, func() *fileState { return newFile(domain.FileHash(id)) }, toLoad.files, first)
 	}
@@ -108,6 +115,7 @@ func (f *Fold) Load(ctx context.Context, q *pgdb.Queries, events []domain.Record
 	}{
 		{"batches", toLoad.batches, f.loadBatches}, {"jobs", toLoad.jobs, f.loadJobs}, {"files", toLoad.files, f.loadFiles},
 		{"counters of files", toLoad.counts, f.loadFileCounts}, {"settings", toLoad.settings, f.loadSettings},
+		{"deposits", toLoad.deposits, f.loadDeposits}, {"queries", toLoad.queries, f.loadQueries},
 	} {
 		if len(step.keys) == 0 {
 			continue
@@ -152,6 +160,8 @@ func (f *Fold) foldState(r domain.Recorded) error {
 		return f.setting(r)
 	case domain.KindFile:
 		return f.file(r)
+	case domain.KindQuery:
+		return f.query(r)
 	default:
 		return fmt.Errorf("there is no read model for a %s", r.Aggregate.Kind)
 	}
@@ -188,6 +198,7 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 	schema := names.Tables
 	resolved := f.retries.rows(false)
 	freshSettings, settings := changed(f.settings)
+	freshQueries, queries := changed(f.queries)
 	return slices.Concat(
 		copySteps(schema, "event", f.events),
 		writeSteps(names, batchChange, f.batches),
@@ -196,6 +207,7 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 		writeSteps(names, fileChange, f.files),
 		copySteps(schema, "file_transition", f.fileTransitions),
 		writeSteps(names, countChange, f.counts),
+		writeSteps(names, depositChange, f.deposits),
 		copySteps(schema, "retry", f.retries.rows(true)),
 		[]Step{func(ctx context.Context, tx pgx.Tx) error {
 			return Put(ctx, "retry", in(tx).ResolveRetries, resolved)
@@ -204,6 +216,10 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 		copySteps(schema, "setting", freshSettings),
 		[]Step{func(ctx context.Context, tx pgx.Tx) error {
 			return Put(ctx, "setting", in(tx).UpsertSettings, settings)
+		}},
+		copySteps(schema, "query", freshQueries),
+		[]Step{func(ctx context.Context, tx pgx.Tx) error {
+			return Put(ctx, "query", in(tx).UpdateQueries, queries)
 		}},
 	)
 }
@@ -223,6 +239,8 @@ func (f *Fold) Written(most int) {
 	markStored(f.files, f.round, most)
 	markStored(f.counts, f.round, most)
 	markStored(f.settings, f.round, most)
+	markStored(f.deposits, f.round, most)
+	markStored(f.queries, f.round, most)
 	f.round++
 }
 

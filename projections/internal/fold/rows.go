@@ -31,11 +31,13 @@ var (
 	fileChange = change{table: "file", key: "raw_file_hash", where: " and t.version < r.version", fixed: []string{"seq", "batch_id", "job_id", "source", "path", "by_version",
 		"collection", "profile_name", "dataset", "group_name", "host",
 		"url", "listed_size", "source_modified", "digest_algorithm", "digest_value", "discovered_at"}}
-	countChange = change{table: "file_count", key: "id"}
+	countChange   = change{table: "file_count", key: "id"}
+	depositChange = change{table: "deposit", key: "batch_id", where: " and t.number = r.number",
+		fixed: []string{"queue", "user_name", "slot", "size", "received_at", "seq"}}
 )
 
 // computed are the columns that PostgreSQL computes itself.
-var computed = []string{"seconds", "jobs_in_progress"}
+var computed = []string{"seconds", "jobs_in_progress", "waited_seconds", "ran_seconds"}
 
 // column is a field of a row that is stored, under its name in JSON.
 type column struct {
@@ -90,8 +92,11 @@ func tableOf[R any]() (table, error) {
 	return all, nil
 }
 
-// value returns a field as pgx takes it. PostgreSQL keeps microseconds, and rounds
-// times that it gets as text.
+// stored returns a time as PostgreSQL keeps it, with microseconds. It is never later
+// than the event's: an event that is made from its row again is in the same millisecond.
+func stored(at time.Time) time.Time { return at.Truncate(time.Microsecond) }
+
+// value returns a field as pgx takes it.
 func (c column) value(row reflect.Value) any {
 	f := row.Field(c.index)
 	if (f.Kind() == reflect.Pointer || f.Kind() == reflect.Slice) && f.IsNil() {
@@ -104,7 +109,7 @@ func (c column) value(row reflect.Value) any {
 	case "bigint":
 		return f.Int()
 	case "timestamptz":
-		return f.Interface().(time.Time).Round(time.Microsecond)
+		return stored(f.Interface().(time.Time))
 	default:
 		return f.Interface()
 	}

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
@@ -55,7 +56,10 @@ func (f *Fold) setting(r domain.Recorded) error {
 	if t := next.Timeouts; t != nil {
 		s.row.DownloadSeconds, s.row.ProcessingSeconds = orNull(t.DownloadSeconds), orNull(t.ProcessingSeconds)
 	}
-	return nil
+	if s.row.Value = nil; next.Kind.OfQueue() && next.Value() != nil {
+		s.row.Value, err = json.Marshal(next.Value())
+	}
+	return err
 }
 
 // SettingOf returns the setting of a row.
@@ -66,6 +70,9 @@ func SettingOf(row pgdb.AccessionSetting) domain.Setting {
 	}
 	if row.DownloadSeconds != nil || row.ProcessingSeconds != nil {
 		s.Timeouts = &domain.Timeouts{DownloadSeconds: value(row.DownloadSeconds), ProcessingSeconds: value(row.ProcessingSeconds)}
+	}
+	if row.Value != nil {
+		_ = json.Unmarshal(row.Value, &s.SettingValue) // as it was written here
 	}
 	return s
 }

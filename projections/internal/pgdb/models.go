@@ -35,7 +35,7 @@ type AccessionBatch struct {
 	ErcWhen string `json:"erc_when"`
 	// Identifier, as the depositor gave it.
 	ErcWhere string `json:"erc_where"`
-	// Kind of submission: file, container, object_manifest, batch_manifest, container_batch_manifest or file_batch_manifest.
+	// Kind of submission: file, container, object_manifest, batch_manifest, container_batch_manifest, file_batch_manifest or metadata.
 	Type string `json:"type"`
 	// add or update.
 	SubmissionMode string `json:"submission_mode"`
@@ -119,6 +119,18 @@ type AccessionBatch struct {
 	ReasonHost *string `json:"reason_host"`
 	// Who must act now: depositor, operator, service or none; empty = follows from the class.
 	ReasonWhoActs *string `json:"reason_who_acts"`
+	// Deposit queue in which it waits or runs; null = it does neither.
+	TicketQueue *string `json:"ticket_queue"`
+	// Whose turn it waits for, or among whose running batches it counts.
+	TicketUser *string `json:"ticket_user"`
+	// Slot of the user in the ring when it joined the queue.
+	TicketSlot *int64 `json:"ticket_slot"`
+	// Turn in which it was grabbed; 0 = it waits, or is synchronous.
+	TicketTurn *int64 `json:"ticket_turn"`
+	// When it was grabbed, the last time; null = never, or before deposit queues were used.
+	GrabbedAt *time.Time `json:"grabbed_at"`
+	// Whether it is a synchronous deposit, which waits for no turn and counts in the pool of its queue; null = it has no ticket.
+	TicketSynchronous *bool `json:"ticket_synchronous"`
 }
 
 // One row per report that was made about a batch.
@@ -187,6 +199,52 @@ type AccessionCheckpoint struct {
 	UpdatedAt time.Time `json:"updated_at"`
 	// Version of the rules that the tables were made by. A program with other rules makes them anew: accession rebuild.
 	Meaning int64 `json:"meaning"`
+}
+
+// One row per time that a batch was in a deposit queue, with its grab: a batch that is held and released, or parked and released, waits again.
+type AccessionDeposit struct {
+	// The batch.
+	BatchID string `json:"batch_id"`
+	// Which time of the batch, from 1.
+	Number int64 `json:"number"`
+	// The deposit queue, such as metadata.
+	Queue string `json:"queue"`
+	// Whose turn it waits for, or among whose running batches it counts.
+	UserName string `json:"user_name"`
+	// Slot of the user in the ring when it joined the queue.
+	Slot int64 `json:"slot"`
+	// Turn in which it was grabbed: grabs of a queue are numbered in their order. 0 = it was not grabbed.
+	Turn int64 `json:"turn"`
+	// Size in bytes as the depositor gave it, 0 = unknown.
+	Size int64 `json:"size"`
+	// When it joined the queue.
+	ReceivedAt time.Time `json:"received_at"`
+	// When it was grabbed; null = not.
+	GrabbedAt *time.Time `json:"grabbed_at"`
+	// When it left the queue for good, or ceased to count as running: reported, held, parked or deleted; null = it waits or runs.
+	EndedAt *time.Time `json:"ended_at"`
+	// When it was parked; null = not.
+	ParkedAt *time.Time `json:"parked_at"`
+	// Rule of its grab: required, preferred or round_robin; null = not grabbed.
+	Rule *string `json:"rule"`
+	// Processor that grabbed it; null = not grabbed.
+	Processor *string `json:"processor"`
+	// Slot of the user whom round robin visits after the grab, 0 = the first; null = not grabbed.
+	Cursor *int64 `json:"cursor"`
+	// How many deposits were grabbed in that visit; null = not grabbed.
+	Used *int64 `json:"used"`
+	// Highest slot of the lap after the grab, 0 = none has begun; null = not grabbed.
+	Lap *int64 `json:"lap"`
+	// Place in the log of the event by which it joined the queue.
+	Seq int64 `json:"seq"`
+	// Place in the log of its grab; null = not grabbed.
+	GrabbedSeq *int64 `json:"grabbed_seq"`
+	// Seconds from its reception to its grab, never negative; null = not grabbed.
+	WaitedSeconds *float64 `json:"waited_seconds"`
+	// Seconds from its grab to its end, never negative; null = not grabbed, or not ended.
+	RanSeconds *float64 `json:"ran_seconds"`
+	// Whether it is a synchronous deposit, which was not grabbed, but ran from its reception on.
+	Synchronous bool `json:"synchronous"`
 }
 
 // One row per event, as it stands in the log: everything that ever happened, by whom, in order.
@@ -597,6 +655,66 @@ type AccessionPoisonEvent struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
+// One row per query: a list of identifiers that waits for its turn to be answered.
+type AccessionQuery struct {
+	// Query id.
+	ID string `json:"id"`
+	// Number of its last event.
+	Version int64 `json:"version"`
+	// received, parked, grabbed, answered or failed.
+	Status string `json:"status"`
+	// Who asks.
+	Submitter string `json:"submitter"`
+	// File name of the list; empty = it came from the standard input.
+	FileName string `json:"file_name"`
+	// The list in the object store.
+	ListUrl string `json:"list_url"`
+	// SHA-256 of the list, in hex.
+	ListSha256 string `json:"list_sha256"`
+	// Bytes of the list.
+	Size int64 `json:"size"`
+	// Lines that ask for something.
+	Lines int64 `json:"lines"`
+	// Those of them that cannot be looked up.
+	WrongLines int64 `json:"wrong_lines"`
+	// When it was accepted.
+	ReceivedAt time.Time `json:"received_at"`
+	// When a processor grabbed it; null = not yet.
+	GrabbedAt *time.Time `json:"grabbed_at"`
+	// That processor.
+	Processor *string `json:"processor"`
+	// When it was answered or failed; null = not yet.
+	EndedAt *time.Time `json:"ended_at"`
+	// Lines of which something is known; null = not answered.
+	Found *int64 `json:"found"`
+	// Lines of which nothing is known.
+	NotFound *int64 `json:"not_found"`
+	// The answers in the object store, one a line as JSON.
+	AnswerUrl *string `json:"answer_url"`
+	// SHA-256 of the answers, in hex.
+	AnswerSha256 *string `json:"answer_sha256"`
+	// Who must act on the reason why it failed or is parked; null = there is none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of that reason.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of that reason.
+	ReasonMessage *string `json:"reason_message"`
+	// Whose turn it waits for, or among whose running queries it counts; null = it does neither.
+	TicketUser *string `json:"ticket_user"`
+	// Slot of the user in the ring.
+	TicketSlot *int64 `json:"ticket_slot"`
+	// Turn in which it was grabbed; 0 = it waits.
+	TicketTurn *int64 `json:"ticket_turn"`
+	// When it last changed, by the clock of the writer.
+	LastModified time.Time `json:"last_modified"`
+	// Command that wrote its last event.
+	CommandID string `json:"command_id"`
+	// Format of its report: text, csv, json or html; empty = text.
+	Format string `json:"format"`
+	// To how many addresses its report is mailed; 0 = it is not.
+	Recipients int64 `json:"recipients"`
+}
+
 // One row per failed attempt of a job or a file. Success erases nothing: earlier attempts stay.
 type AccessionRetry struct {
 	// The job, or the file's job; empty = the file has none.
@@ -643,13 +761,13 @@ type AccessionRetry struct {
 
 // One row per setting that was ever set: how it stands now, and by whom.
 type AccessionSetting struct {
-	// collection (its batches and jobs wait in held), queue (nothing is claimed there) or timeouts (how long attempts at files may take).
+	// collection (its batches and jobs wait in held), queue (nothing is claimed there), timeouts (how long attempts at files may take), deposit_queue, user_limit or processor (of the deposit queues).
 	Kind string `json:"kind"`
-	// Name of the collection; for a queue ingest or a job state; files for the timeouts.
+	// Name of the collection; for a queue ingest or a job state; files for the timeouts; metadata or query for a deposit queue, QUEUE-USER (encoded) for the limits of a user, QUEUE-NAME for a processor.
 	Name string `json:"name"`
 	// Number of its last event, from 1.
 	Version int64 `json:"version"`
-	// held or open; of timeouts set or unset.
+	// held or open; of settings that stop nothing set or unset.
 	Status string `json:"status"`
 	// Who set the hold; null = it is lifted.
 	HeldBy *string `json:"held_by"`
@@ -667,6 +785,8 @@ type AccessionSetting struct {
 	DownloadSeconds *int64 `json:"download_seconds"`
 	// Of timeouts: how long processing may take; null = each process takes its own configuration.
 	ProcessingSeconds *int64 `json:"processing_seconds"`
+	// Of deposit queues: what is set, as in the event; null = nothing is set. The configuration says what is not set, and SQL does not know it.
+	Value json.RawMessage `json:"value"`
 }
 
 // One row per file that was given up and waits for an operator: its attempts are used up.
@@ -755,6 +875,46 @@ type ReportDailyThroughput struct {
 	BytesDownloaded int64 `json:"bytes_downloaded"`
 	// Files whose processing succeeded on it.
 	FilesProcessed int64 `json:"files_processed"`
+}
+
+// One row per time that a batch was in a deposit queue, or ran beside it as a synchronous deposit.
+type ReportDeposit struct {
+	BatchID       string     `json:"batch_id"`
+	Number        int64      `json:"number"`
+	Queue         string     `json:"queue"`
+	UserName      string     `json:"user_name"`
+	State         string     `json:"state"`
+	Size          int64      `json:"size"`
+	ReceivedAt    time.Time  `json:"received_at"`
+	GrabbedAt     *time.Time `json:"grabbed_at"`
+	EndedAt       *time.Time `json:"ended_at"`
+	Turn          int64      `json:"turn"`
+	Processor     *string    `json:"processor"`
+	Rule          *string    `json:"rule"`
+	WaitedSeconds *float64   `json:"waited_seconds"`
+	RanSeconds    *float64   `json:"ran_seconds"`
+	Slot          int64      `json:"slot"`
+	Seq           int64      `json:"seq"`
+	// Whether it is a synchronous deposit, which is not grabbed, but runs from its reception on.
+	Synchronous bool `json:"synchronous"`
+}
+
+// One row per day (UTC), user and queue: how long the deposits that were grabbed on it had waited.
+type ReportDepositWait struct {
+	// The day, in UTC.
+	Day time.Time `json:"day"`
+	// Whose deposits.
+	UserName string `json:"user_name"`
+	// The deposit queue, such as metadata.
+	Queue string `json:"queue"`
+	// How many deposits of the user were grabbed.
+	Grabs int64 `json:"grabs"`
+	// Half of them had waited at most so many seconds.
+	P50Seconds float64 `json:"p50_seconds"`
+	// 95 of 100 had waited at most so many seconds.
+	P95Seconds float64 `json:"p95_seconds"`
+	// The longest wait, in seconds.
+	MaxSeconds interface{} `json:"max_seconds"`
 }
 
 // One row per event of the log: everything that ever happened.
@@ -979,6 +1139,38 @@ type ReportFileLifecycle struct {
 	ReasonMessage *string `json:"reason_message"`
 }
 
+// One row per grab: who was served, in the order of the turns of each queue.
+type ReportGrab struct {
+	// The deposit queue, such as metadata.
+	Queue string `json:"queue"`
+	// Number of the grab in its queue. A number that is missing was a deposit that was parked, or a repair.
+	Turn int64 `json:"turn"`
+	// Who was served.
+	UserName string `json:"user_name"`
+	// The batch that was grabbed.
+	BatchID string `json:"batch_id"`
+	// Processor that grabbed it.
+	Processor *string `json:"processor"`
+	// By which rule: required, preferred or round_robin.
+	Rule *string `json:"rule"`
+	// When.
+	GrabbedAt *time.Time `json:"grabbed_at"`
+	// Seconds that it had waited, never negative.
+	WaitedSeconds *float64 `json:"waited_seconds"`
+	// Size in bytes as the depositor gave it, 0 = unknown.
+	Size int64 `json:"size"`
+	// Slot of the user in the ring.
+	Slot int64 `json:"slot"`
+	// Slot of the user whom round robin visits after the grab, 0 = the first.
+	Cursor *int64 `json:"cursor"`
+	// How many deposits were grabbed in that visit.
+	Used *int64 `json:"used"`
+	// Highest slot of the lap after the grab, 0 = none has begun.
+	Lap *int64 `json:"lap"`
+	// Place of the event in the log.
+	Seq *int64 `json:"seq"`
+}
+
 // One row per job: what it is, where it stands, how it went, and who must act.
 type ReportJob struct {
 	// The job.
@@ -1140,6 +1332,78 @@ type ReportOverdueFile struct {
 	TimeoutSeconds interface{} `json:"timeout_seconds"`
 }
 
+// One row per query: who asks, where it stands, and how its lines were answered.
+type ReportQuery struct {
+	// Query id.
+	QueryID string `json:"query_id"`
+	// received, parked, grabbed, answered or failed.
+	Status string `json:"status"`
+	// Who asks.
+	Submitter string `json:"submitter"`
+	// File name of the list; empty = it came from the standard input.
+	FileName string `json:"file_name"`
+	// The list in the object store.
+	ListUrl string `json:"list_url"`
+	// SHA-256 of the list, in hex.
+	ListSha256 string `json:"list_sha256"`
+	// Bytes of the list.
+	Size int64 `json:"size"`
+	// Lines that ask for something.
+	Lines int64 `json:"lines"`
+	// Those of them that cannot be looked up.
+	WrongLines int64 `json:"wrong_lines"`
+	// When it was accepted.
+	ReceivedAt time.Time `json:"received_at"`
+	// When a processor grabbed it; null = not yet.
+	GrabbedAt *time.Time `json:"grabbed_at"`
+	// That processor.
+	Processor *string `json:"processor"`
+	// When it was answered or failed; null = not yet.
+	EndedAt *time.Time `json:"ended_at"`
+	// Lines of which something is known; null = not answered.
+	Found *int64 `json:"found"`
+	// Lines of which nothing is known.
+	NotFound *int64 `json:"not_found"`
+	// The answers in the object store, one a line as JSON.
+	AnswerUrl *string `json:"answer_url"`
+	// SHA-256 of the answers, in hex.
+	AnswerSha256 *string `json:"answer_sha256"`
+	// Who must act on the reason why it failed or is parked; null = there is none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of that reason.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of that reason.
+	ReasonMessage *string `json:"reason_message"`
+	// Seconds from its acceptance to its grab; null = not grabbed.
+	SecondsWaiting float64 `json:"seconds_waiting"`
+	// Seconds from its grab to its end; null = not ended.
+	SecondsRunning float64 `json:"seconds_running"`
+}
+
+// One row per change of a setting of the deposit queues: who changed what, and why.
+type ReportQueueHistory struct {
+	// Sequence of the event in the log.
+	Seq int64 `json:"seq"`
+	// When the log took it.
+	At time.Time `json:"at"`
+	// metadata or query.
+	Queue string `json:"queue"`
+	// deposit_queue (the queue itself), user_limit (the limits of one user) or processor.
+	Kind interface{} `json:"kind"`
+	// Whose limits; null = those of no single user.
+	UserName interface{} `json:"user_name"`
+	// Name of the processor; null = none.
+	Processor interface{} `json:"processor"`
+	// Who changed it.
+	ChangedBy string `json:"changed_by"`
+	// Why.
+	Why interface{} `json:"why"`
+	// What was set before; null = nothing.
+	Previous interface{} `json:"previous"`
+	// What is set after; null = nothing: the configuration counts again.
+	Value interface{} `json:"value"`
+}
+
 // One row per failed attempt of a job or a file, with the name of what failed.
 type ReportRetryHistory struct {
 	// Its batch; empty = none.
@@ -1278,4 +1542,22 @@ type ReportTimeInStateByProfile struct {
 	P99 float64 `json:"p99"`
 	// The longest, in seconds.
 	Longest float64 `json:"longest"`
+}
+
+// One row per day (UTC), queue and user: the share that the user had of the deposits that were grabbed on it.
+type ReportUserShare struct {
+	// The day, in UTC.
+	Day time.Time `json:"day"`
+	// The deposit queue, such as metadata.
+	Queue string `json:"queue"`
+	// The user.
+	UserName string `json:"user_name"`
+	// How many deposits of the user were grabbed.
+	Grabs int64 `json:"grabs"`
+	// Of all grabs of the queue on that day, 0 to 1.
+	ShareOfGrabs int32 `json:"share_of_grabs"`
+	// Seconds from the grab to the end of these deposits, as far as they have ended.
+	RanSeconds interface{} `json:"ran_seconds"`
+	// Of these seconds of all users, 0 to 1; null = none has ended.
+	ShareOfTime int32 `json:"share_of_time"`
 }

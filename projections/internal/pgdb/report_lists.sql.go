@@ -7,6 +7,7 @@ package pgdb
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -128,6 +129,21 @@ func (q *Queries) LastFailures(ctx context.Context, hashes []string) ([]LastFail
 		return nil, err
 	}
 	return items, nil
+}
+
+const listedRecords = `-- name: ListedRecords :one
+select (data -> 'records')::jsonb as records from accession.event
+where aggregate_id = $1 and type = 'batch.listed' and data ? 'records'
+order by version desc
+limit 1
+`
+
+// What a batch's listing says of the records of a metadata deposit.
+func (q *Queries) ListedRecords(ctx context.Context, batchID string) (json.RawMessage, error) {
+	row := q.db.QueryRow(ctx, listedRecords, batchID)
+	var records json.RawMessage
+	err := row.Scan(&records)
+	return records, err
 }
 
 const manifestWarnings = `-- name: ManifestWarnings :many

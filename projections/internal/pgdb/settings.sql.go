@@ -10,7 +10,7 @@ import (
 )
 
 const loadSettings = `-- name: LoadSettings :many
-select kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by, download_seconds, processing_seconds from accession.setting where kind || ':' || name = any($1::text[])
+select kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by, download_seconds, processing_seconds, value from accession.setting where kind || ':' || name = any($1::text[])
 `
 
 func (q *Queries) LoadSettings(ctx context.Context, ids []string) ([]AccessionSetting, error) {
@@ -35,6 +35,7 @@ func (q *Queries) LoadSettings(ctx context.Context, ids []string) ([]AccessionSe
 			&i.ChangedBy,
 			&i.DownloadSeconds,
 			&i.ProcessingSeconds,
+			&i.Value,
 		); err != nil {
 			return nil, err
 		}
@@ -49,17 +50,18 @@ func (q *Queries) LoadSettings(ctx context.Context, ids []string) ([]AccessionSe
 const upsertSettings = `-- name: UpsertSettings :exec
 insert into accession.setting (
     kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by,
-    download_seconds, processing_seconds
+    download_seconds, processing_seconds, value
 )
 select
     r.kind, r.name, r.version, r.status, r.held_by, r.held_when, r.held_why, r.why, r.changed_at, r.changed_by,
-    r.download_seconds, r.processing_seconds
+    r.download_seconds, r.processing_seconds, r.value
 from json_populate_recordset(null::accession.setting, $1::json) r
 on conflict (kind, name) do update set
     version = excluded.version, status = excluded.status, held_by = excluded.held_by,
     held_when = excluded.held_when, held_why = excluded.held_why, why = excluded.why,
     changed_at = excluded.changed_at, changed_by = excluded.changed_by,
-    download_seconds = excluded.download_seconds, processing_seconds = excluded.processing_seconds
+    download_seconds = excluded.download_seconds, processing_seconds = excluded.processing_seconds,
+    value = excluded.value
 where setting.version < excluded.version
 `
 

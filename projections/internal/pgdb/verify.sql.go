@@ -31,7 +31,7 @@ func (q *Queries) AdoptStream(ctx context.Context, arg AdoptStreamParams) (int64
 }
 
 const allSettings = `-- name: AllSettings :many
-select kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by, download_seconds, processing_seconds from accession.setting order by kind, name
+select kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by, download_seconds, processing_seconds, value from accession.setting order by kind, name
 `
 
 func (q *Queries) AllSettings(ctx context.Context) ([]AccessionSetting, error) {
@@ -56,6 +56,7 @@ func (q *Queries) AllSettings(ctx context.Context) ([]AccessionSetting, error) {
 			&i.ChangedBy,
 			&i.DownloadSeconds,
 			&i.ProcessingSeconds,
+			&i.Value,
 		); err != nil {
 			return nil, err
 		}
@@ -69,7 +70,7 @@ func (q *Queries) AllSettings(ctx context.Context) ([]AccessionSetting, error) {
 
 const batchesAfter = `-- name: BatchesAfter :many
 
-select id, version, status, last_modified, command_id, profile_name, submitter, payload_url, erc_what, erc_who, erc_when, erc_where, type, submission_mode, digest_algorithm, digest_value, file_name, size, rows_listed, first_jid, manifest_url, manifest_sha256, reason_class, reason_code, reason_message, reason_attempt, reason_worker, report, reports, submitted_at, listed_at, started_at, reporting_at, reported_at, deleted_at, jobs_created, jobs_processing, jobs_held, jobs_failed, jobs_completed, jobs_deleted, jobs_in_progress, collection, submission_id, queue, account, received_at, slot, primary_identifier, local_id, profile_version, key_sha256, reason_host, reason_who_acts from accession.batch where id > $1 and version > 0 order by id limit $2
+select id, version, status, last_modified, command_id, profile_name, submitter, payload_url, erc_what, erc_who, erc_when, erc_where, type, submission_mode, digest_algorithm, digest_value, file_name, size, rows_listed, first_jid, manifest_url, manifest_sha256, reason_class, reason_code, reason_message, reason_attempt, reason_worker, report, reports, submitted_at, listed_at, started_at, reporting_at, reported_at, deleted_at, jobs_created, jobs_processing, jobs_held, jobs_failed, jobs_completed, jobs_deleted, jobs_in_progress, collection, submission_id, queue, account, received_at, slot, primary_identifier, local_id, profile_version, key_sha256, reason_host, reason_who_acts, ticket_queue, ticket_user, ticket_slot, ticket_turn, grabbed_at, ticket_synchronous from accession.batch where id > $1 and version > 0 order by id limit $2
 `
 
 type BatchesAfterParams struct {
@@ -142,6 +143,12 @@ func (q *Queries) BatchesAfter(ctx context.Context, arg BatchesAfterParams) ([]A
 			&i.KeySha256,
 			&i.ReasonHost,
 			&i.ReasonWhoActs,
+			&i.TicketQueue,
+			&i.TicketUser,
+			&i.TicketSlot,
+			&i.TicketTurn,
+			&i.GrabbedAt,
+			&i.TicketSynchronous,
 		); err != nil {
 			return nil, err
 		}
@@ -222,6 +229,23 @@ const brokenSums = `-- name: BrokenSums :many
     ) f
     where j.status <> 'deleted' and (c.files_processed <> f.processed or c.files_skipped <> f.skipped or c.files_given_up <> f.given_up)
     order by c.id limit 20
+) union all (
+    select 'each grab has its row', 'deposit', e.aggregate_id || '/' || e.version, 'turn ' || (e.data -> 'ticket' ->> 'turn'), 'none'
+    from accession.event e
+    where e.type = 'batch.grabbed' and not exists (
+        select from accession.deposit d where d.batch_id = e.aggregate_id and d.turn = (e.data -> 'ticket' ->> 'turn')::bigint)
+    order by 3 limit 20
+) union all (
+    select 'a batch in a deposit queue has its row', 'deposit', b.id, format('turn %s of %s', b.ticket_turn, b.ticket_user), 'none'
+    from accession.batch b
+    where b.ticket_queue is not null and not exists (
+        select from accession.deposit d where d.batch_id = b.id and d.ended_at is null and d.turn = b.ticket_turn and d.user_name = b.ticket_user and d.synchronous = coalesce(b.ticket_synchronous, false))
+    order by b.id limit 20
+) union all (
+    select 'a deposit in a queue has its batch', 'deposit', d.batch_id || '/' || d.number, 'turn ' || d.turn, coalesce('turn ' || b.ticket_turn, 'none')
+    from accession.deposit d left join accession.batch b on b.id = d.batch_id
+    where d.ended_at is null and d.turn is distinct from b.ticket_turn
+    order by d.batch_id limit 20
 )
 `
 
@@ -488,6 +512,64 @@ func (q *Queries) PoisonedAggregates(ctx context.Context) ([]PoisonedAggregatesR
 			&i.AggregateID,
 			&i.Seq,
 			&i.Error,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const queriesAfter = `-- name: QueriesAfter :many
+select id, version, status, submitter, file_name, list_url, list_sha256, size, lines, wrong_lines, received_at, grabbed_at, processor, ended_at, found, not_found, answer_url, answer_sha256, reason_class, reason_code, reason_message, ticket_user, ticket_slot, ticket_turn, last_modified, command_id, format, recipients from accession.query where id > $1 order by id limit $2
+`
+
+type QueriesAfterParams struct {
+	After   string `json:"after"`
+	MaxRows int32  `json:"max_rows"`
+}
+
+func (q *Queries) QueriesAfter(ctx context.Context, arg QueriesAfterParams) ([]AccessionQuery, error) {
+	rows, err := q.db.Query(ctx, queriesAfter, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AccessionQuery
+	for rows.Next() {
+		var i AccessionQuery
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.Status,
+			&i.Submitter,
+			&i.FileName,
+			&i.ListUrl,
+			&i.ListSha256,
+			&i.Size,
+			&i.Lines,
+			&i.WrongLines,
+			&i.ReceivedAt,
+			&i.GrabbedAt,
+			&i.Processor,
+			&i.EndedAt,
+			&i.Found,
+			&i.NotFound,
+			&i.AnswerUrl,
+			&i.AnswerSha256,
+			&i.ReasonClass,
+			&i.ReasonCode,
+			&i.ReasonMessage,
+			&i.TicketUser,
+			&i.TicketSlot,
+			&i.TicketTurn,
+			&i.LastModified,
+			&i.CommandID,
+			&i.Format,
+			&i.Recipients,
 		); err != nil {
 			return nil, err
 		}

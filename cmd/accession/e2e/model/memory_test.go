@@ -57,3 +57,14 @@ func TestModel(t *testing.T) {
 	}
 	t.Logf("%d commands", commands.Load()-begun)
 }
+
+// TestDepositsInMemory lets some thousand random steps happen to a deposit queue, its settings
+// among them, and to the model: who waits, who is served and who runs is the same after each.
+//
+// Shows: P2 P3
+func TestDepositsInMemory(t *testing.T) {
+	long(t, "200", "60")
+	rapid.Check(t, func(rt *rapid.T) {
+		deposited(rt, &inMemory{memory.New(memory.Options{Shards: 2}), memory.NewLog(nil)})
+	})
+}

@@ -103,7 +103,7 @@ func (o *onServers) slow() bool          { return true }
 
 // whole is what the program's own check finds.
 func (o *onServers) whole(ctx context.Context) (wrong []string, err error) {
-	report, err := consistency.Verify(ctx, consistency.Config{Live: consistency.Live{Inspector: o.keeper, Layout: o.keeper, State: o.keeper, IDs: o.keeper}, Log: o.l, Wait: 2 * time.Second})
+	report, err := consistency.Verify(ctx, consistency.Config{Live: consistency.Live{Inspector: o.keeper, RingInspector: o.keeper, QueryInspector: o.keeper, Layout: o.keeper, State: o.keeper, IDs: o.keeper}, Log: o.l, Wait: 2 * time.Second})
 	for _, f := range report.Findings {
 		wrong = append(wrong, f.String())
 	}
@@ -114,6 +114,20 @@ func (o *onServers) whole(ctx context.Context) (wrong []string, err error) {
 //
 // Shows: P2 P3 P5
 func TestModelOnServers(t *testing.T) {
+	nc := connected(t)
+	defer nc.Close()
+	const enough = 200
+	long(t, "120", "1")
+	begun := commands.Load()
+	for commands.Load() < begun+enough && !t.Failed() {
+		rapid.Check(t, func(rt *rapid.T) { runs(rt, newOnServers(rt, nc)) })
+	}
+	t.Logf("%d commands", commands.Load()-begun)
+}
+
+// connected returns a connection to the NATS that tests may use.
+func connected(t *testing.T) *nats.Conn {
+	t.Helper()
 	for _, name := range []string{"ACCESSION_TEST_ZOOKEEPER", "ACCESSION_TEST_NATS"} {
 		if os.Getenv(name) == "" {
 			t.Fatal(name + " is not set: run the tests through `make test` or `accession stack exec -- go test ./...`")
@@ -123,12 +137,15 @@ func TestModelOnServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return nc
+}
+
+// TestDepositsOnServers does some of it over the real servers.
+//
+// Shows: P2 P3
+func TestDepositsOnServers(t *testing.T) {
+	nc := connected(t)
 	defer nc.Close()
-	const enough = 200
-	long(t, "120", "1")
-	begun := commands.Load()
-	for commands.Load() < begun+enough && !t.Failed() {
-		rapid.Check(t, func(rt *rapid.T) { runs(rt, newOnServers(rt, nc)) })
-	}
-	t.Logf("%d commands", commands.Load()-begun)
+	long(t, "120", "3")
+	rapid.Check(t, func(rt *rapid.T) { deposited(rt, newOnServers(rt, nc)) })
 }

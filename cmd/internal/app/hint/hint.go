@@ -36,6 +36,8 @@ var insteadOfCode = map[domain.Code]string{
 	"batch_state":             "wait until the batch is reported; `accession job show ID` names it",
 	"not_reported":            "`accession batch show ID` shows how far it is",
 	"no_mail_address":         "name them in the profile, under notify; `accession report batch --batch ID --format mail --from ADDRESS --to ADDRESS` makes a mail for others",
+	domain.CodePoolFull:       "nothing was taken: try again in a while, or submit it without --sync, and it waits for its turn; `accession queue board` shows what runs",
+	domain.CodeNotServed:      "nothing was taken: `accession queue show metadata` shows what is set; without --sync the deposit waits until it is served",
 	"not_recoverable":         "`accession job delete ID` deletes it",
 }
 
@@ -76,8 +78,8 @@ var insteadOfState = map[domain.Kind]map[string]string{
 		string(domain.FileSkipped):           fileAgain,
 	},
 	domain.KindSetting: {
-		"set":             "`accession timeouts show` shows them",
-		"unset":           "`accession timeouts set --help` shows how",
+		"set":             "`accession timeouts show` and `accession queue show` show what is set",
+		"unset":           "`accession timeouts show` and `accession queue show` show what is set",
 		"already on hold": "`accession collection ls` shows who set it and why",
 		"not on hold":     "`accession collection ls` shows what is set",
 		"already paused":  "`accession queue ls` shows who set it and why",

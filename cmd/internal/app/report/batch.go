@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -20,7 +21,8 @@ type Source struct {
 	// Warnings are those about manifests.
 	Warnings iter.Seq2[query.ManifestWarning, error]
 	Reports  []query.BatchReport
-	NJobs    int64 // estimated number of jobs; NRetry that of failed attempts
+	Records  *domain.RecordList // of a metadata deposit
+	NJobs    int64              // estimated number of jobs; NRetry that of failed attempts
 	NRetry   int64
 	NWarning int64 // number of warnings
 	At       *AsOf
@@ -42,6 +44,9 @@ func Now(ctx context.Context, tables *query.Snapshot, r query.Range) (s Source, 
 	if s.NWarning, err = query.TotalWarnings(ctx, tables, r.Batch); err != nil {
 		return s, err
 	}
+	if s.Records, err = query.Records(ctx, tables, r.Batch); err != nil {
+		return s, err
+	}
 	s.NJobs = value(s.Summary.RowsListed)
 	s.Jobs = query.Rows(ctx, tables, query.BatchJobs(ctx, tables, r.Batch))
 	s.Files = query.Rows(ctx, tables, query.BatchFiles(ctx, tables, r.Batch))
@@ -57,7 +62,7 @@ func Then(past *query.Past, at AsOf, batch domain.BatchID) (s Source, err error)
 	s.Jobs, s.Files, s.Retries = Each(jobs), Each(past.Files()), Each(retries)
 	s.Reports, s.NJobs, s.NRetry, s.At = past.Reports(), int64(len(jobs)), int64(len(retries)), &at
 	warnings := past.Warnings(batch)
-	s.Warnings, s.NWarning = Each(warnings), int64(len(warnings))
+	s.Warnings, s.NWarning, s.Records = Each(warnings), int64(len(warnings)), past.Records(batch)
 	return s, err
 }
 
@@ -70,9 +75,9 @@ func (s *Source) end(ctx context.Context) func() {
 	}
 }
 
-// Batch reports how a batch went.
-func Batch(ctx context.Context, s Source) Report {
-	return Report{At: s.At, Facts: batchFacts(s.Summary), end: s.end(ctx), Tables: []Table{
+// Batch reports how a batch went; objects has the records of a metadata deposit.
+func Batch(ctx context.Context, s Source, objects Objects) Report {
+	r := Report{At: s.At, Facts: batchFacts(s.Summary), end: s.end(ctx), Tables: []Table{
 		{Name: "jobs", Title: "Jobs", None: "No job was made.", Total: s.NJobs,
 			Columns: columns("job_id", "status", "what", "primary_identifier", "object_version", "local_id", "files", "bytes", "retry_count", "completed_at", "reason_class", "reason_code", "reason_message"),
 			Rows: rowsOf(s.Jobs, func(j query.JobRow) []any {
@@ -93,6 +98,17 @@ func Batch(ctx context.Context, s Source) Report {
 				return []any{r.Report, r.Kind, r.ReportedAt, r.Status, r.Successful, r.Failed, r.NewlySuccessful}
 			})},
 	}}
+	if s.Records != nil {
+		r.Facts = append(r.Facts, Fact{"records", "records", RecordCounts(*s.Records)})
+		r.Tables = append(r.Tables, records(ctx, objects, *s.Records))
+	}
+	return r
+}
+
+// RecordCounts returns in words how many records of a metadata deposit have which
+// outcome.
+func RecordCounts(l domain.RecordList) string {
+	return fmt.Sprintf("%d = %d Success + %d Warning + %d Failure", l.Success+l.Warning+l.Failure, l.Success, l.Warning, l.Failure)
 }
 
 // attempts returns a table of failed attempts of jobs and files.

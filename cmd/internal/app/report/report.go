@@ -20,6 +20,8 @@ type Report struct {
 	Facts  []Fact
 	Tables []Table
 	At     *AsOf // as of which event, nil = now
+	// Format is that in which it is written unless another is asked for, "" = none is given.
+	Format string
 
 	end func()
 }

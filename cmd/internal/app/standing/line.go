@@ -28,6 +28,7 @@ const (
 	CodeCorrupt    = "corrupt"
 	CodeFindings   = "audit_findings"
 	CodeAuditLate  = "audit_late"
+	CodeHeap       = "heap_small"
 )
 
 // Lines returns what stands still, what stops most first.
@@ -68,7 +69,11 @@ func Lines(f Facts, now time.Time) []Line {
 	if f.Poison > 0 {
 		add(CodePoison, "accession poison ls", "%d events are missing in the tables", f.Poison)
 	}
-	return append(list, f.copies(now)...)
+	list = append(list, f.copies(now)...)
+	if h := f.Heap; h.small() {
+		add(CodeHeap, "accession config print", "ZooKeeper %s has a heap of %d MiB and zookeeper_heap says %d MiB: deposits are refused too late", h.Server, h.Bytes>>20, h.Setting>>20)
+	}
+	return list
 }
 
 // copies returns what stands still of what is copied or stored.

@@ -53,7 +53,19 @@ type Facts struct {
 	Poison        int64 // events
 	Types         *Types
 	Audit         *Audit
+	Heap          *Heap
 }
+
+// Heap is what the setting zookeeper_heap says, and the smallest heap of the servers.
+type Heap struct {
+	Setting int64
+	Server  string
+	Bytes   int64 // what Java may use, which is less than its -Xmx by a space that is kept free
+}
+
+// small reports whether the servers have less than the setting says, by more than that
+// space.
+func (h *Heap) small() bool { return h != nil && h.Bytes < h.Setting/10*9 }
 
 // Types is how far the stream by types is behind the log.
 type Types struct {

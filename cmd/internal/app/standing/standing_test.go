@@ -34,6 +34,7 @@ func TestLines(t *testing.T) {
 		Overdue: 3, Poison: 2,
 		Types: &Types{Stream: "T", Events: 9, Seconds: TypesLag.Seconds() + 1},
 		Audit: &Audit{Complete: ago(AuditLate + time.Hour), Findings: 5, Corrupt: 4},
+		Heap:  &Heap{Setting: 2 << 30, Server: "zk1:2181", Bytes: 900 << 20},
 	}
 	want := []Line{
 		{"paused", "all queues are paused since 2026-03-04T11:00:00.000Z; its node cannot be read", "accession queue resume ingest"},
@@ -49,9 +50,13 @@ func TestLines(t *testing.T) {
 		{"corrupt", "4 stored files are corrupt", "accession verify --deep"},
 		{"audit_findings", "the audit found 5 differences", "accession verify"},
 		{"audit_late", "no pass of the auditor was complete since 2026-02-02T11:00:00.000Z", "accession serve --roles auditor"},
+		{"heap_small", "ZooKeeper zk1:2181 has a heap of 900 MiB and zookeeper_heap says 2048 MiB: deposits are refused too late", "accession config print"},
 	}
 	if diff := cmp.Diff(want, Lines(f, noon)); diff != "" {
 		t.Error(diff)
+	}
+	if got := Lines(Facts{Heap: &Heap{Setting: 2 << 30, Bytes: 1900 << 20}}, noon); len(got) != 0 {
+		t.Errorf("of a heap of which a part is kept free: %+v", got)
 	}
 	if got := Lines(Facts{}, noon); got == nil || len(got) != 0 {
 		t.Errorf("of nothing: %+v", got)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/notify"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
@@ -31,7 +32,8 @@ type Mail struct {
 	From          string
 	To            []string
 	Subject, Text string
-	Date          time.Time // when it was first to be sent, the same on every attempt
+	File          *notify.File // attached, nil = none
+	Date          time.Time    // when it was first to be sent, the same on every attempt
 }
 
 // The subjects of mails, in deliveries and events.

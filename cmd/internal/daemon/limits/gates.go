@@ -19,11 +19,16 @@ type Gates struct {
 	permits *permits
 }
 
-// held are the workers of a daemon that are busy.
+// held are the workers of a daemon that are busy; apart are as many of their own.
 type held struct {
 	share fair.Share
 	busy  int
 	by    map[holder]int
+	apart *held
+}
+
+func newHeld(workers int, apart *held) *held {
+	return &held{share: fair.Share{Workers: workers}, by: map[holder]int{}, apart: apart}
 }
 
 // holder is a submitter or a server.
@@ -38,7 +43,7 @@ func NewGates(workers map[string]int, hosts eventstore.Hosts, most int) *Gates {
 	g := &Gates{of: map[string]*held{}, changed: make(chan struct{})}
 	g.permits = newPermits(hosts, most, g.signal)
 	for daemon, n := range workers {
-		g.of[daemon] = &held{share: fair.Share{Workers: n}, by: map[holder]int{}}
+		g.of[daemon] = newHeld(n, newHeld(n, nil))
 	}
 	return g
 }
@@ -65,6 +70,15 @@ type Place struct {
 	at      *held
 	holders []holder
 	permits []*eventstore.Permit
+}
+
+// Apart returns the place, nil = none, for one of the workers apart if it is of them: they
+// begin also while all others are busy.
+func (p *Place) Apart(is bool) *Place {
+	if p != nil && is {
+		p.at = p.at.apart
+	}
+	return p
 }
 
 // Open reports whether a submitter may hold another worker.

@@ -38,6 +38,8 @@ type Body struct {
 	Unexplained []Job `json:"unexplained"`
 	// Warnings say what of the batch's manifest was not taken as it is written.
 	Warnings []string `json:"warnings,omitempty"`
+	// Records are those of a metadata deposit.
+	Records *Records `json:"records,omitempty"`
 }
 
 // Job is one job of a report.

@@ -9,8 +9,11 @@ import (
 // holds are as they were read, and no process has the lock.
 func (r Root) Claim(c *eventstore.Claim, token eventstore.Token, holds int64) (ops Ops) {
 	status := r.BatchStatus(domain.BatchID(c.Aggregate.ID))
-	if c.Aggregate.Kind == domain.KindJob {
+	switch c.Aggregate.Kind {
+	case domain.KindJob:
 		status = r.JobStatus(domain.JobID(c.Aggregate.ID))
+	case domain.KindQuery:
+		status = r.QueryStatus(domain.QueryID(c.Aggregate.ID))
 	}
 	ops = make(Ops, 0, 6)
 	ops.Check(r.Worker(c.Worker), Any, eventstore.ErrFenced)

@@ -1,14 +1,11 @@
 package layout
 
 import (
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
 )
 
 // errorKey is the class and code of a reason, as kept in a status node.
@@ -51,17 +48,19 @@ func (c Common) reason() *domain.Reason {
 type BatchStatus struct {
 	Status       domain.BatchState `json:"status"`
 	LastModified domain.Time       `json:"last_modified"`
+	Ticket       *domain.Ticket    `json:"ticket,omitempty"` // in a deposit queue
 	Common
 }
 
 // BatchStatusOf returns the status data of a batch.
 func BatchStatusOf(b domain.Batch) BatchStatus {
-	return BatchStatus{Status: b.State, LastModified: b.Modified, Common: common(b.Version, b.CommandID, b.Reason)}
+	return BatchStatus{Status: b.State, LastModified: b.Modified, Ticket: b.Ticket, Common: common(b.Version, b.CommandID, b.Reason)}
 }
 
 // Apply sets the fields of a batch that its status holds.
 func (s BatchStatus) Apply(b *domain.Batch) {
 	b.State, b.Modified, b.Version, b.CommandID, b.Reason = s.Status, s.LastModified, s.Version, s.Command, s.reason()
+	b.Ticket = s.Ticket
 }
 
 // JobStatus is the data of /jobs/JID/status. In a compact tree that of a job that has
@@ -152,18 +151,6 @@ func HoldOf(data []byte, created time.Time) *domain.Hold {
 		h = domain.Hold{By: domain.ByUnknown, When: domain.At(created), Why: "the node of this hold cannot be read"}
 	}
 	return &h
-}
-
-// TimeoutsOf returns the timeouts in the data of their node. Damaged ones are an error: a
-// sweep that fell back to its own configuration would end attempts that others let run.
-func (r Root) TimeoutsOf(data []byte) (*domain.Timeouts, error) {
-	var t domain.Timeouts
-	damage := json.Unmarshal(data, &t)
-	if damage = cmp.Or(damage, t.Check()); damage != nil {
-		return nil, &eventstore.Error{Op: "read " + r.Timeouts(), Err: errors.Join(eventstore.ErrBroken, damage),
-			Hint: "the node's data is damaged; `accession verify --repair` writes it again from the log"}
-	}
-	return &t, nil
 }
 
 // Encode returns the data of a node. It panics for what is not plain data.

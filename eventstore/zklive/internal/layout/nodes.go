@@ -163,7 +163,7 @@ func (r Root) BatchNodes(b domain.Batch) []Node {
 	if b.NextRow > 0 || slices.Contains(withStates, b.State) {
 		nodes = append(nodes, r.statesNodes(b.ID)...)
 	}
-	return nodes
+	return append(nodes, r.ticketNode(eventstore.DepositOfBatch(b))...)
 }
 
 // statesNodes returns the directories that come with a batch's first job, or with
@@ -185,11 +185,8 @@ func (r Root) SettingNodes(s domain.Setting) (nodes []Node) {
 	if s.Version > 0 {
 		nodes = append(nodes, Node{Path: r.SettingVersion(s.Aggregate()), Value: s.Version})
 	}
-	if s.Hold != nil {
-		nodes = append(nodes, Node{Path: r.Hold(s.Kind, s.Name), Value: s.Hold})
-	}
-	if s.Timeouts != nil {
-		nodes = append(nodes, Node{Path: r.Timeouts(), Value: s.Timeouts})
+	if value := valueNode(s.SettingValue); value != nil {
+		nodes = append(nodes, Node{Path: r.SettingValue(s.Kind, s.Name), Value: value})
 	}
 	return nodes
 }

@@ -33,13 +33,14 @@ func (r Root) Dirs() []string {
 		dirs = append(dirs, string(r))
 	}
 	for _, d := range []string{"/batches", "/jobs", "/jobs/states", "/outbox", "/workers", "/leaders", "/hosts", "/ids",
-		"/space", "/locks", "/locks/collections", "/locks/queue", "/config", "/config/versions"} {
+		"/space", "/queries", "/locks", "/locks/collections", "/locks/queue", "/config", "/config/versions"} {
 		dirs = append(dirs, r.At(d))
 	}
 	for _, state := range domain.JobStates {
 		dirs = append(dirs, r.Queue(state))
 	}
-	return append(dirs, r.Objects())
+	dirs = append(dirs, r.queueSettingDirs()...)
+	return append(append(dirs, r.ringDirs()...), r.Objects())
 }
 
 // Objects returns the path of the directory of the jobs of objects.
@@ -76,7 +77,11 @@ func ParseObjectEntry(name string) (key domain.ObjectKey, id domain.JobID, ok bo
 // Documented returns the paths of the directories of every tree and of the numbers, marks
 // and values in /config and /ids, some of which are there only at times.
 func (r Root) Documented() []string {
-	return append(r.Dirs(), r.Epoch(), r.HighWater(), r.Shards(), r.Format(), r.Timeouts(), r.Restoring(), r.RestoringLog(), r.IDs("bid"), r.IDs("jid"))
+	all := append(r.Dirs(), r.Epoch(), r.HighWater(), r.Shards(), r.Format(), r.Timeouts(), r.Restoring(), r.RestoringLog(), r.IDs("bid"), r.IDs("jid"), r.IDs("query"))
+	for _, queue := range domain.DepositQueues {
+		all = append(all, r.QueueDefaults(queue))
+	}
+	return append(all, r.rings()...)
 }
 
 // Config returns the path of the directory of what holds for the whole tree.
@@ -153,8 +158,11 @@ func (r Root) Entry(j domain.Job) string {
 
 // Lock returns the path of the lock of a batch or a job.
 func (r Root) Lock(a domain.Aggregate) string {
-	if a.Kind == domain.KindBatch {
+	switch a.Kind {
+	case domain.KindBatch:
 		return r.At("/batches/" + a.ID + "/lock")
+	case domain.KindQuery:
+		return r.Query(domain.QueryID(a.ID)) + "/lock"
 	}
 	return r.At("/jobs/" + a.ID + "/lock")
 }
@@ -226,6 +234,8 @@ func (r Root) SettingValue(k domain.HoldKind, name string) string {
 		return r.Hold(k, name)
 	case k == domain.SettingTimeouts && name == domain.TimeoutsFiles:
 		return r.Timeouts()
+	case k.OfQueue():
+		return r.queueSettingValue(k, name)
 	}
 	return ""
 }

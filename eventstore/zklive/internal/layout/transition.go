@@ -19,6 +19,8 @@ type Facts struct {
 	HandOver *HandOver
 	// Compact says that the tree is a compact one (see [Root.JobNodes]).
 	Compact bool
+	// Ring is what was read of a deposit queue, nil = the change does not need it.
+	Ring *RingFacts
 	// Whole says of jobs that have left their queue whether their status holds all of them.
 	Whole map[domain.JobID]bool
 }
@@ -47,8 +49,12 @@ func (r Root) Changes(changes []eventstore.Change, f Facts) Ops {
 	ops := make(Ops, 0, 12*len(changes))
 	fenced := ""
 	for _, c := range changes {
-		if c.Claim != nil && c.Claim.Worker != fenced {
-			fenced = c.Claim.Worker
+		claim := c.Claim
+		if c.Leave.Grabbed() {
+			claim = c.Leave.Claim
+		}
+		if claim != nil && claim.Worker != fenced {
+			fenced = claim.Worker
 			ops.Check(r.Worker(fenced), Any, eventstore.ErrFenced)
 		}
 	}
@@ -137,7 +143,13 @@ func (r Root) transition(ops *Ops, c eventstore.Change, f Facts) {
 	case c.Setting != nil:
 		r.setting(ops, c)
 	case c.Batch != nil:
+		r.ticketBefore(ops, c, f.Ring)
 		ops.change(r.BatchNodes(c.Batch.From), r.BatchNodes(c.Batch.To), r.Status(c), c.Token)
+		r.ticketAfter(ops, c, f.Ring)
+	case c.Query != nil:
+		r.ticketBefore(ops, c, f.Ring)
+		ops.change(r.QueryNodes(c.Query.From), r.QueryNodes(c.Query.To), r.Status(c), c.Token)
+		r.ticketAfter(ops, c, f.Ring)
 	default:
 		from, to, paths := &c.Job.From, &c.Job.To, r.jobPaths(c.Job.To.ID)
 		var was, is [maxJobNodes]Node
@@ -152,6 +164,8 @@ func (r Root) Status(c eventstore.Change) string {
 	switch {
 	case c.Batch != nil:
 		return r.BatchStatus(c.Batch.To.ID)
+	case c.Query != nil:
+		return r.QueryStatus(c.Query.To.ID)
 	case c.Job != nil:
 		return r.JobStatus(c.Job.To.ID)
 	default:
@@ -167,7 +181,7 @@ func (r Root) TokenAfter(c *eventstore.Change) eventstore.Token {
 		if _, there := c.Observed.Nodes[r.Name(r.Status(*c))]; !there {
 			return 0
 		}
-	case c.Batch != nil && c.Batch.From.Version == 0, c.Job != nil && c.Job.From.Version == 0,
+	case c.Query != nil && c.Query.From.Version == 0, c.Batch != nil && c.Batch.From.Version == 0, c.Job != nil && c.Job.From.Version == 0,
 		c.Setting != nil && c.Setting.From.Version == 0:
 		return 0
 	}
@@ -219,13 +233,17 @@ func (r Root) objectEntries(ops *Ops, from, to *domain.Job, found map[string]boo
 func (r Root) setting(ops *Ops, c eventstore.Change) {
 	from, to := r.SettingNodes(c.Setting.From), r.SettingNodes(c.Setting.To)
 	ops.change(from, to, r.Status(c), c.Token)
-	r.touchHolds(ops, c)
+	r.touch(ops, c)
 }
 
-func (r Root) touchHolds(ops *Ops, c eventstore.Change) {
-	if c.Setting != nil && c.Setting.To.Kind.Stops() {
+func (r Root) touch(ops *Ops, c eventstore.Change) {
+	if c.Setting == nil {
+		return
+	}
+	if c.Setting.To.Kind.Stops() {
 		ops.Set(r.Locks(), nil, Any, eventstore.ErrConflict)
 	}
+	r.touchQueue(ops, c.Setting.To)
 }
 
 // repair replaces the observed nodes of an aggregate by the expected ones. The
@@ -236,6 +254,8 @@ func (r Root) repair(ops *Ops, c eventstore.Change, compact bool) {
 	switch {
 	case c.Batch != nil:
 		to = r.BatchNodes(c.Batch.To)
+	case c.Query != nil:
+		to = r.QueryNodes(c.Query.To)
 	case c.Job != nil:
 		to = r.JobNodes(c.Job.To, compact)
 	default:
@@ -249,7 +269,7 @@ func (r Root) repair(ops *Ops, c eventstore.Change, compact bool) {
 		ops.Delete(r.At(l.Node), version, eventstore.ErrLocked)
 	}
 	ops.change(r.observed(c.Observed.Nodes), to, r.Status(c), c.Token)
-	r.touchHolds(ops, c)
+	r.touch(ops, c)
 }
 
 // handOver adds the checks and the writes of a claim, except the worker's fence and the

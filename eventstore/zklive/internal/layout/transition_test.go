@@ -250,10 +250,17 @@ func TestBatchRows(t *testing.T) {
 // what the refusal of each stands for.
 func TestOtherOperations(t *testing.T) {
 	t.Parallel()
-	held := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 1, Hold: &domain.Hold{By: "ann"}}
+	held := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 1, SettingValue: domain.SettingValue{Hold: &domain.Hold{By: "ann"}}}
 	lifted := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 2}
 	timed := func(version, seconds int64) domain.Setting {
-		return domain.Setting{Kind: domain.SettingTimeouts, Name: domain.TimeoutsFiles, Version: version, Timeouts: &domain.Timeouts{DownloadSeconds: seconds}}
+		return domain.Setting{Kind: domain.SettingTimeouts, Name: domain.TimeoutsFiles, Version: version, SettingValue: domain.SettingValue{Timeouts: &domain.Timeouts{DownloadSeconds: seconds}}}
+	}
+	ofQueue := func(kind domain.HoldKind, name string, version int64) domain.Setting {
+		v := map[domain.HoldKind]domain.SettingValue{
+			domain.SettingDepositQueue: {DepositQueue: &domain.DepositQueue{Suspended: true}},
+			domain.SettingUserLimit:    {UserLimit: &domain.UserLimit{User: "a.b"}},
+			domain.SettingProcessor:    {Processor: &domain.Processor{Queue: "metadata"}}}[kind]
+		return domain.Setting{Kind: kind, Name: name, Version: version, SettingValue: v}
 	}
 	setting := func(from, to domain.Setting) eventstore.Change {
 		return eventstore.Change{Setting: &eventstore.Transition[domain.Setting]{From: from, To: to}, Token: token}
@@ -285,7 +292,7 @@ func TestOtherOperations(t *testing.T) {
 			create /config/versions/collection:maps
 			create /locks/collections/maps
 			set /locks`, nil},
-		"hold again": {one(setting(lifted, domain.Setting{Kind: held.Kind, Name: "maps", Version: 3, Hold: held.Hold}), layout.Facts{}), `
+		"hold again": {one(setting(lifted, domain.Setting{Kind: held.Kind, Name: "maps", Version: 3, SettingValue: held.SettingValue}), layout.Facts{}), `
 			set /config/versions/collection:maps @7
 			create /locks/collections/maps
 			set /locks`, nil},
@@ -299,6 +306,22 @@ func TestOtherOperations(t *testing.T) {
 		"other timeouts": {one(setting(timed(1, 60), timed(2, 90)), layout.Facts{}), `
 			set /config/versions/timeouts:files @7
 			set /config/timeouts`, nil},
+		"suspension": {one(setting(domain.Setting{}, ofQueue(domain.SettingDepositQueue, "query", 1)), layout.Facts{}), `
+			create /config/versions/deposit_queue:query
+			create /queues/query/config/defaults
+			set /queues/query/config`, nil},
+		"limits of a user": {one(setting(domain.Setting{}, ofQueue(domain.SettingUserLimit, "query-a%2Eb", 1)), layout.Facts{}), `
+			create /config/versions/user_limit:query-a%2Eb
+			create /queues/query/config/users/a%2Eb
+			set /queues/query/config`, nil},
+		"processor": {one(setting(domain.Setting{}, ofQueue(domain.SettingProcessor, "metadata-films", 1)), layout.Facts{}), `
+			create /config/versions/processor:metadata-films
+			create /queues/metadata/config/processors/films
+			set /queues/metadata/config`, nil},
+		"processor removed": {one(setting(ofQueue(domain.SettingProcessor, "metadata-films", 1), domain.Setting{Kind: domain.SettingProcessor, Name: "metadata-films", Version: 2}), layout.Facts{}), `
+			delete /queues/metadata/config/processors/films
+			set /config/versions/processor:metadata-films @7
+			set /queues/metadata/config`, nil},
 		"audit": {one(setting(domain.Setting{}, domain.Setting{Kind: domain.HoldAudit, Name: "a", Version: 1}), layout.Facts{}), `
 			create /config/versions/audit:a`, nil},
 		"claim of a job": {root.ClaimJob(claim, loaded, batchToken, holds), `

@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"encoding/binary"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -10,27 +12,111 @@ import (
 
 // dialer returns a dialer of connections that wait at most maxWait, the time that a
 // session may last, for an answer. A server that is just starting may take a connection and never
-// answer; the client library would wait seven times as long for the first answer.
-func dialer(maxWait time.Duration) zk.Dialer {
+// answer; the client library would wait seven times as long for the first answer. The
+// contact learns what is answered.
+func dialer(maxWait time.Duration, contact *contact) zk.Dialer {
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
 		d := net.Dialer{Timeout: timeout}
 		conn, err := d.DialContext(context.Background(), network, address)
 		if err != nil {
 			return nil, err
 		}
-		return deadlineConn{conn, maxWait}, nil
+		return &watchedConn{Conn: conn, maxWait: maxWait, contact: contact}, nil
 	}
 }
 
-// deadlineConn is a connection that limits its read deadlines.
-type deadlineConn struct {
+// watchedConn is a connection that limits its read deadlines, and notes when requests are
+// sent that are answered. One goroutine reads, one writes, and each write is one request.
+type watchedConn struct {
 	net.Conn
 	maxWait time.Duration
+	contact *contact
+
+	head []byte // of the answer that is being read
+	skip int    // bytes left of it after its head
+
+	mu    sync.Mutex
+	begun bool      // the first request was sent, which asks for the session
+	met   bool      // it was answered
+	asked int32     // number of the request that was sent at sent
+	sent  time.Time // zero = no answer is waited for
+	pings int       // requests without answers that have the number of pings
 }
 
-func (c deadlineConn) SetReadDeadline(t time.Time) error {
+const (
+	headSize = 12 // of an answer: its length, and eight bytes that each answer has
+	pingXid  = -2
+)
+
+func (c *watchedConn) SetReadDeadline(t time.Time) error {
 	if latest := time.Now().Add(c.maxWait); t.After(latest) {
 		t = latest
 	}
 	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *watchedConn) Write(request []byte) (int, error) {
+	c.sends(request, time.Now())
+	return c.Conn.Write(request)
+}
+
+// sends notes a request, unless the answer to an earlier one is waited for.
+func (c *watchedConn) sends(request []byte, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.begun {
+		c.begun, c.sent = true, now
+		return
+	}
+	xid := int32(binary.BigEndian.Uint32(request[4:]))
+	alone := true // what has this number and is answered is this request
+	if xid == pingXid {
+		alone = c.pings == 0
+		c.pings++
+	}
+	if alone && c.sent.IsZero() {
+		c.asked, c.sent = xid, now
+	}
+}
+
+func (c *watchedConn) Read(to []byte) (int, error) {
+	n, err := c.Conn.Read(to)
+	for p := to[:n]; len(p) > 0; {
+		if c.skip > 0 {
+			k := min(c.skip, len(p))
+			c.skip, p = c.skip-k, p[k:]
+			continue
+		}
+		k := min(headSize-len(c.head), len(p))
+		c.head, p = append(c.head, p[:k]...), p[k:]
+		if len(c.head) == headSize {
+			c.answers(c.head)
+			c.skip = int(binary.BigEndian.Uint32(c.head)) + 4 - headSize
+			c.head = c.head[:0]
+		}
+	}
+	return n, err
+}
+
+// answers notes an answer, of which it gets the head.
+func (c *watchedConn) answers(head []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.met { // the length, a version, and how long the session lives
+		c.met = true
+		if ms := int32(binary.BigEndian.Uint32(head[8:])); ms > 0 { // 0 = it has ended
+			c.contact.granted.Store(int64(time.Duration(ms) * time.Millisecond))
+			c.contact.answered(c.sent)
+		}
+		c.sent = time.Time{}
+		return
+	}
+	xid := int32(binary.BigEndian.Uint32(head[4:]))
+	if xid == pingXid {
+		c.pings--
+	}
+	if xid == c.asked && !c.sent.IsZero() {
+		c.contact.answered(c.sent)
+		c.sent = time.Time{}
+	}
 }

@@ -135,14 +135,17 @@ type Outbox interface {
 type Direct struct {
 	Conn   *Conn
 	Outbox Outbox
+	pending
 }
 
 // Send brings a request to the server and returns its result. When ctx ends before
-// that, the outcome is unknown.
+// that, the outcome is unknown, and open until Flush returns.
 func (d *Direct) Send(ctx context.Context, r *Request) Result {
 	done := make(chan Result, 1)
+	d.begin(r)
 	go d.write(r.Ops, r.entries, func(res Result, op int) {
 		res.Refusal = r.Ops.Refusal(op)
+		d.end(r)
 		done <- res
 	})
 	select {

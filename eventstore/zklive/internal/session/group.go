@@ -47,6 +47,7 @@ func (g *Group) Send(ctx context.Context, r *Request) Result {
 		return g.direct.Send(ctx, r)
 	}
 	r.done = make(chan Result, 1)
+	g.direct.begin(r)
 	g.mu.Lock()
 	g.queue = append(g.queue, r)
 	g.mu.Unlock()
@@ -66,6 +67,7 @@ func (g *Group) withdraw(r *Request, why error) Result {
 	defer g.mu.Unlock()
 	if i := slices.Index(g.queue, r); i >= 0 {
 		g.queue = slices.Delete(g.queue, i, i+1)
+		g.direct.end(r)
 		return Result{Err: errors.Join(ErrNotSent, why)}
 	}
 	return Result{Err: why}
@@ -179,10 +181,14 @@ func (g *Group) deliver(m *multi, refusals int) {
 		}
 		res.Refusal = m.ops.Refusal(op)
 		for _, r := range m.requests {
+			g.direct.end(r)
 			r.done <- res
 		}
 	})
 }
+
+// Flush is that of Direct.
+func (g *Group) Flush(ctx context.Context) error { return g.direct.Flush(ctx) }
 
 // split sends the requests of a refused multi again. The request whose operation was
 // refused is sent alone, so that it gets its own result, and the others together; after

@@ -43,6 +43,7 @@ type Worker struct {
 type Session struct {
 	*Conn
 	cfg        Config
+	contact    *contact
 	events     chan zk.Event
 	worker     *Worker       // nil while there is no session
 	registered chan struct{} // closed when worker is set
@@ -53,8 +54,13 @@ type Session struct {
 func Dial(cfg Config) (*Session, error) {
 	s := &Session{Conn: &Conn{root: cfg.Root}, cfg: cfg, events: make(chan zk.Event, 1), registered: make(chan struct{})}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.contact = newContact(cfg.Timeout, func() {
+		if s.WorkerID() != "" {
+			cfg.Logger.Warn("no zookeeper server has answered for almost as long as the session lives without: what runs under it is cut off", "worker", s.WorkerID())
+		}
+	})
 	var err error
-	s.conn, _, err = zk.Connect(cfg.Servers, cfg.Timeout, zk.WithDialer(dialer(cfg.Timeout)), zk.WithLogInfo(false), zk.WithLogger(discardLogger{}),
+	s.conn, _, err = zk.Connect(cfg.Servers, cfg.Timeout, zk.WithDialer(dialer(cfg.Timeout, s.contact)), zk.WithLogInfo(false), zk.WithLogger(discardLogger{}),
 		zk.WithEventCallback(func(e zk.Event) {
 			if e.Type != zk.EventSession || e.State != zk.StateHasSession && e.State != zk.StateExpired {
 				return
@@ -68,6 +74,7 @@ func Dial(cfg Config) (*Session, error) {
 			}
 		}))
 	if err != nil {
+		s.contact.stop()
 		return nil, fmt.Errorf("zookeeper %s: %w", strings.Join(cfg.Servers, ","), err)
 	}
 	return s, nil
@@ -91,6 +98,7 @@ func (s *Session) Close() {
 	s.stop()
 	s.mu.Unlock()
 	s.lose()
+	s.contact.stop()
 	s.conn.Close()
 	s.done.Wait()
 }
@@ -105,12 +113,20 @@ func (s *Session) WorkerID() string {
 	return s.worker.ID
 }
 
-// Sessions reports whether there is a session now, and how many were lost.
+// Sessions reports whether there is a session now that cannot have ended, and how many
+// were lost.
 func (s *Session) Sessions() (live bool, lost int64) {
+	silent := Closed(s.Silent())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.worker != nil, s.losses
+	return s.worker != nil && !silent, s.losses
 }
+
+// Silent returns a channel that is closed before the servers may have ended the session
+// because they had no request of it for too long. It is another channel when they have
+// answered again. That the session was lost is known only when a server says so, and
+// meanwhile another process may hold what was this one's.
+func (s *Session) Silent() <-chan struct{} { return s.contact.now() }
 
 // Timeout returns how long a silent session lives.
 func (s *Session) Timeout() time.Duration { return s.cfg.Timeout }

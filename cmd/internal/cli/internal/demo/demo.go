@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(err, d.stop())
 }
 
-// run submits three deposits and follows them to their ends.
+// run submits three deposits and follows them to their ends; then it lets two depositors wait.
 func (d *demo) run(ctx context.Context) error {
 	base, err := d.serveSamples()
 	if err != nil {
@@ -111,6 +111,9 @@ func (d *demo) run(ctx context.Context) error {
 		if err := d.requeue(ctx, batches[0], domain.JobID(j.ID)); err != nil {
 			return err
 		}
+	}
+	if err := d.turns(ctx, base); err != nil {
+		return err
 	}
 	return d.reports(ctx, batches)
 }

@@ -18,3 +18,18 @@ func TestDemoSaysHowToCallItAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestDemoServesInTurn: the demonstration fails when a depositor is served again while
+// the other waits, and only then.
+func TestDemoServesInTurn(t *testing.T) {
+	t.Parallel()
+	for order, good := range map[string]bool{"amamamaaaaaaaaa": true, "mamamaaaaaaaaaa": true, "aamamamaaaaaaaa": false, "ammamaaaaaaaaaa": false, "aaaaaaaaaaaammm": false} {
+		var grabs []grab
+		for i, c := range order {
+			grabs = append(grabs, grab{turn: int64(i) + 1, user: map[rune]string{'a': "archive", 'm': "museum"}[c]})
+		}
+		if err := inTurn(grabs); (err == nil) != good {
+			t.Errorf("%s: %v", order, err)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 // Verified writes what a check found, what it looked at, and what it did not.
 func Verified(w io.Writer, v app.Verified) {
-	fmt.Fprintf(w, "compared %d events, %d batches, %d jobs, %d files and %d settings\n", v.Events, v.Batches, v.Jobs, v.Files, v.Settings)
+	fmt.Fprintf(w, "compared %d events, %d batches, %d jobs, %d files, %d queries and %d settings\n", v.Events, v.Batches, v.Jobs, v.Files, v.Queries, v.Settings)
 	writeFindings(w, v.Findings)
 	writeRepairs(w, v)
 	fmt.Fprintln(w)

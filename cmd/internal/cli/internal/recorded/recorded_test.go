@@ -28,6 +28,30 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
+// TestGrabbedArrivals: a batch that was grabbed takes a server from then on, and has waited
+// since it was received, or released. A synchronous one is none of the queue.
+func TestGrabbedArrivals(t *testing.T) {
+	t.Parallel()
+	got, left, err := recorded.Arrivals(strings.NewReader(`
+{"type":"batch.submitted","subject":"batch/bid0000000001","time":"2026-03-01T12:00:00.000Z","data":{"submission":{"submitter":"ana","size":7},"ticket":{"queue":"metadata","user":"ana@x","slot":1}}}
+{"type":"batch.submitted","subject":"batch/bid0000000002","time":"2026-03-01T12:00:01.000Z","data":{"submission":{"submitter":"ben"},"ticket":{"queue":"metadata","user":"ben","slot":2}}}
+{"type":"batch.grabbed","subject":"batch/bid0000000001","time":"2026-03-01T12:00:30.000Z","data":{"ticket":{"queue":"metadata","user":"ana@x","slot":1,"turn":1}}}
+{"type":"batch.held","subject":"batch/bid0000000002","time":"2026-03-01T12:00:31.000Z","data":{}}
+{"type":"batch.submitted","subject":"batch/bid0000000003","time":"2026-03-01T12:00:35.000Z","data":{"submission":{"submitter":"cleo"},"ticket":{"queue":"metadata","user":"cleo","slot":0,"synchronous":true}}}
+{"type":"batch.completed","subject":"batch/bid0000000003","time":"2026-03-01T12:00:36.000Z","data":{}}
+{"type":"batch.released","subject":"batch/bid0000000002","time":"2026-03-01T12:00:40.000Z","data":{"ticket":{"queue":"metadata","user":"ben","slot":3}}}
+{"type":"batch.completed","subject":"batch/bid0000000001","time":"2026-03-01T12:00:50.000Z","data":{}}
+{"type":"batch.grabbed","subject":"batch/bid0000000002","time":"2026-03-01T12:00:45.000Z","data":{"ticket":{"queue":"metadata","user":"ben","slot":3,"turn":3}}}
+{"type":"batch.failed","subject":"batch/bid0000000002","time":"2026-03-01T12:00:46.000Z","data":{}}`[1:]))
+	want := []simulate.Arrival{
+		{User: "ana@x", Size: 7, Service: 20 * time.Second, Grabbed: true, Waited: 30 * time.Second},
+		{User: "ben", At: 40 * time.Second, Service: time.Second, Grabbed: true, Waited: 5 * time.Second},
+	}
+	if err != nil || left != 0 || !slices.Equal(got, want) {
+		t.Errorf("%+v, %d left, %v", got, left, err)
+	}
+}
+
 // TestNoArrivals: what is no event is named by its line.
 func TestNoArrivals(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,20 @@ func Counter(ctx context.Context, w io.Writer, unit string, total uint64) (at fu
 		}
 }
 
+// Growing draws the progress of a long run whose total grows while it is under way.
+func Growing(ctx context.Context, w io.Writer, unit string) (seen func(done, of int), end func()) {
+	var at func(uint64)
+	stop, total := func() {}, 0
+	return func(done, of int) {
+		if of = max(of, done); at == nil || of > total {
+			stop()
+			total = of
+			at, stop = Counter(ctx, w, unit, uint64(of))
+		}
+		at(uint64(done))
+	}, func() { stop() }
+}
+
 // Bars are bars below each other.
 type Bars struct{ mpb *mpb.Progress }
 

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/report"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/domain/metadata"
 )
 
 // Batch writes a batch and its jobs.
@@ -17,6 +20,9 @@ func Batch(w io.Writer, v app.BatchView) {
 	var files [][2]any
 	if v.FileCounts.FilesListed > 0 {
 		files = [][2]any{{"files", fileCounts(v.FileCounts)}, {"bytes", byteCounts(v.FileCounts)}}
+	}
+	if v.Records != nil {
+		files = append(files, [2]any{"records", report.RecordCounts(*v.Records)})
 	}
 	if v.Next != "" {
 		files = append(files, [2]any{"next", v.Next})
@@ -80,6 +86,7 @@ func Report(w io.Writer, v app.BatchReportView) {
 	render.Corrupt(w, v.CorruptSince)
 	fmt.Fprintln(w)
 	warnings(w, v)
+	records(w, v.Records)
 	if len(v.Jobs) == 0 && v.ReasonCode != nil {
 		fmt.Fprintf(w, "no job was created: %s\n", render.Reason(v.ReasonCode, v.ReasonMessage))
 		return
@@ -98,6 +105,23 @@ func warnings(w io.Writer, v app.BatchReportView) {
 		return render.Row{cmp.Or(m.JobID, m.BatchID), export.Line(m.Warning)}
 	})
 	render.Truncated(w, len(v.Warnings), v.WarningsTotal, "warnings", "--limit")
+	fmt.Fprintln(w)
+}
+
+// records writes the worst records of a metadata deposit.
+func records(w io.Writer, r *report.Records) {
+	if r == nil {
+		return
+	}
+	fmt.Fprintf(w, "records: %s\n", report.RecordCounts(r.RecordList))
+	if r.Problem != "" {
+		fmt.Fprintf(w, "they could not be read: %s\n\n", export.Line(r.Problem))
+		return
+	}
+	render.Rows(w, "", render.Row{"line", "identifier", "outcome", "message"}, r.Worst, func(m metadata.Record) render.Row {
+		return render.Row{m.Line, export.Line(m.Identifier), m.Outcome, export.Line(strings.Join(m.Messages, "; "))}
+	})
+	render.Truncated(w, len(r.Worst), int64(r.Success+r.Warning+r.Failure), "records", "--limit")
 	fmt.Fprintln(w)
 }
 

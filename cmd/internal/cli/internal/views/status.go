@@ -56,6 +56,9 @@ func Status(w io.Writer, s app.Status) {
 	if pr := s.Projection; pr != nil {
 		writeLag(w, *pr)
 	}
+	if d := s.Drop; d != nil && d.Deposits > 0 {
+		fmt.Fprintf(w, "drop folder %d deposits wait or were refused, the oldest since %v\n", d.Deposits, render.Time(d.Oldest))
+	}
 	render.Audit(w, s.Audit)
 	standing(w, s)
 }

@@ -52,6 +52,7 @@ insert into record.delivery (key, channel, about, batch_id, job_id, recipients, 
 values ($1, $2, $3, $4, $5, $6::text[], 'pending', 1, '', clock_timestamp())
 on conflict (key) do update set
     state = case delivery.state when 'delivered' then 'delivered' else 'pending' end,
+    created_at = case delivery.attempts when 0 then clock_timestamp() else delivery.created_at end,
     attempts = delivery.attempts + case delivery.state when 'delivered' then 0 else 1 end,
     recipients = case delivery.state when 'delivered' then delivery.recipients else excluded.recipients end,
     last_attempt_at = case delivery.state when 'delivered' then delivery.last_attempt_at else excluded.last_attempt_at end
@@ -140,4 +141,28 @@ func (q *Queries) EndDelivery(ctx context.Context, arg EndDeliveryParams) (int64
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const expectDelivery = `-- name: ExpectDelivery :exec
+insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error)
+values ($1, $2, $3, '', '', $4::text[], 'pending', 0, '')
+on conflict (key) do update set recipients = excluded.recipients where delivery.state <> 'delivered'
+`
+
+type ExpectDeliveryParams struct {
+	Key        string   `json:"key"`
+	Channel    string   `json:"channel"`
+	About      string   `json:"about"`
+	Recipients []string `json:"recipients"`
+}
+
+// Its recipients, before its first attempt.
+func (q *Queries) ExpectDelivery(ctx context.Context, arg ExpectDeliveryParams) error {
+	_, err := q.db.Exec(ctx, expectDelivery,
+		arg.Key,
+		arg.Channel,
+		arg.About,
+		arg.Recipients,
+	)
+	return err
 }

@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// A worker dies when it has grabbed a query, when it has kept the answers, and when it has
+// said so: each query is grabbed once and answered once, and its answers can be read.
+// Shows: P1 P2 P5
+func TestQueriesOfDeadWorkers(t *testing.T) {
+	t.Parallel()
+	o := newCrashInstallation(t, nil)
+	o.finish(o.deposit("again"))
+	list := filepath.Join(t.TempDir(), "list.txt")
+	o.must(os.WriteFile(list, []byte(string(o.batches[0])+"\nlocal:none\n"), 0o600))
+	points := []string{"zklive/deliver/multi/after", "store/put/rename/after", "zklive/deliver/multi/after:2"}
+	for _, point := range points {
+		o.run("query", "submit", "--submitter", "ana", list)
+		o.dies(point, nil, "serve")
+		if left, err := filepath.Glob(filepath.Join(o.dir, "store", "queries", "*", "*.jsonl")); strings.HasPrefix(point, "store/") && (err != nil || len(left) != 1) {
+			t.Errorf("answers after a death at %s: %v, %v", point, left, err)
+		}
+	}
+	s := o.serve()
+	s.works()
+	for _, e := range o.seen(len(points), domain.EventQueryAnswered) {
+		o.says(0, words("query report --format csv "+e.Aggregate.ID), string(o.batches[0])+",batch,found,batch,completed", "not found")
+	}
+	o.still()
+	s.stop()
+	for _, of := range []domain.EventType{domain.EventQueryReceived, domain.EventQueryGrabbed, domain.EventQueryAnswered} {
+		if n := o.count(`select count(*) from accession.event where type = $1`, string(of)); n != len(points) {
+			t.Errorf("%d events %s of %d queries", n, of, len(points))
+		}
+	}
+	for i := range points {
+		o.keptOnce(domain.NewQueryID(int64(i + 1)))
+	}
+	o.sound()
+}
+
+// keptOnce checks that the object store has the list of a query and one answer, no other.
+func (o *crashInstallation) keptOnce(id domain.QueryID) {
+	o.t.Helper()
+	files, err := filepath.Glob(filepath.Join(o.dir, "store", "queries", string(id), "*"))
+	o.must(err)
+	answers, err := filepath.Glob(filepath.Join(o.dir, "store", "queries", string(id), "*.jsonl"))
+	o.must(err)
+	if len(files) != 2 || len(answers) != 1 {
+		o.t.Errorf("the object store has of %s: %v", id, files)
+	}
+}
+
+// A process dies while it submits a query: when it has reserved the number, kept the list,
+// or made the query. The list becomes one query or none, and a query is answered once.
+// Shows: P1 P2
+func TestQueriesWhoseSubmissionDies(t *testing.T) {
+	t.Parallel()
+	o := newCrashInstallation(t, nil)
+	list := filepath.Join(t.TempDir(), "list.txt")
+	o.must(os.WriteFile(list, []byte("local:none\n"), 0o600))
+	made := 0
+	for point, queries := range map[string]int{"zklive/ids/reserve/after": 0, "store/put/create/after": 0, "store/put/rename/before": 0, "store/put/rename/after": 0,
+		"zklive/deliver/multi/before": 0, "zklive/deliver/multi/after": 1} {
+		o.dies(point, nil, "query", "submit", "--submitter", "ana", list)
+		made += queries
+		o.ask()
+		made++
+	}
+	s := o.serve()
+	s.works()
+	answered := o.seen(made, domain.EventQueryAnswered)
+	o.still()
+	s.stop()
+	for _, e := range answered {
+		o.keptOnce(domain.QueryID(e.Aggregate.ID))
+	}
+	for _, of := range []domain.EventType{domain.EventQueryReceived, domain.EventQueryGrabbed, domain.EventQueryAnswered} {
+		if n := o.count(`select count(*) from accession.event where type = $1`, string(of)); n != made {
+			t.Errorf("%d events %s of %d queries", n, of, made)
+		}
+	}
+	o.verifies()
+}
+
+// A process dies while it removes a query that has ended, with the answers of a dead worker:
+// in the end both are gone, and the query's own answers can be read.
+// Shows: P1 P2
+func TestQueriesWhoseRemovalDies(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"store/delete/remove/before", "store/delete/remove/after", "zklive/destroy/part/before", "zklive/destroy/part/after"} {
+		t.Run(strings.ReplaceAll(point, "/", " "), func(t *testing.T) {
+			t.Parallel()
+			o := newCrashInstallation(t, nil)
+			id := o.ask()
+			s := o.serve()
+			o.answered(id)
+			o.still()
+			s.stop()
+			left := filepath.Join(o.dir, "store", "queries", string(id), "dead.jsonl")
+			o.must(os.WriteFile(left, []byte("{}\n"), 0o600))
+			o.dies(point, nil, "serve", "--set=retention=1ms")
+			s = o.serve("--set=retention=1ms")
+			s.works()
+			waitFor(t, "the query to leave ZooKeeper", func() bool { return len(o.nodesBelow("/queries")) == 1 })
+			o.still()
+			s.stop()
+			o.keptOnce(id)
+			o.says(0, words("query report --format csv "+string(id)), "not found")
+			o.verifies()
+		})
+	}
+}
+
+// ask submits a query and returns its id.
+func (o *crashInstallation) ask() domain.QueryID {
+	o.t.Helper()
+	list := filepath.Join(o.t.TempDir(), "list.txt")
+	o.must(os.WriteFile(list, []byte("local:none\n"), 0o600))
+	id, _, _ := strings.Cut(o.says(0, []string{"query", "submit", "--submitter", "ana", list}), " ")
+	return domain.QueryID(id)
+}
+
+// answered waits until a query is answered.
+func (o *crashInstallation) answered(id domain.QueryID) {
+	o.t.Helper()
+	o.await("the answer to "+string(id), 0, func(r domain.Recorded) bool {
+		return r.Aggregate == id.Aggregate() && r.Type == domain.EventQueryAnswered
+	})
+}

@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/csv"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// queryMail returns the mail with the report of a query: its header, text and attachment.
+func (in *installation) queryMail(id domain.QueryID) (h mail.Header, text, name string, file []byte) {
+	in.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(in.dir, "mail", string(id)+"_2freport.eml"))
+	in.must(err)
+	m, err := mail.ReadMessage(bytes.NewReader(raw))
+	in.must(err)
+	_, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	in.must(err)
+	parts := multipart.NewReader(m.Body, params["boundary"])
+	body, err := parts.NextPart()
+	in.must(err)
+	read, err := io.ReadAll(body)
+	in.must(err)
+	attached, err := parts.NextPart()
+	in.must(err)
+	file, err = io.ReadAll(base64.NewDecoder(base64.StdEncoding, attached))
+	in.must(err)
+	return m.Header, string(read), attached.FileName(), file
+}
+
+// TestQueryReportsAreMailed: the report of a query is mailed in the format that was asked
+// for, and is that which `query report` writes; what cannot be mailed is refused first.
+func TestQueryReportsAreMailed(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	list := filepath.Join(t.TempDir(), "shelf.txt")
+	in.must(os.WriteFile(list, []byte("local:none\ndigest:none\n"), 0o600))
+	in.says(2, []string{"query", "submit", list, "--mail", "ana@example.org"}, "no address to send mails from", "set mail_from")
+	in.set("mail_from=accession@example.org")
+	for _, bad := range []string{"ana", "Ana <ana@example.org>", "ana@example.org, ben@example.org", "", "ana@\u00e9.example"} {
+		in.says(2, []string{"query", "submit", list, "--mail", bad}, "is not an address", "write user@host")
+	}
+	in.says(2, []string{"query", "submit", list, "--format", "pdf"}, "text, csv, json")
+	in.says(0, []string{"query", "ls"}, "no queries")
+	in.serveInProcess()
+	in.says(0, []string{"query", "submit", list, "--submitter", "ana", "--format", "csv", "--mail", "ana@example.org", "--mail", "ben@example.org"}, "qid0000000001")
+	in.says(0, []string{"query", "show", "qid0000000001", "--watch"}, "answered", "report mail delivered, 2 address(es), 1 attempt(s)")
+	header, text, name, file := in.queryMail("qid0000000001")
+	if header.Get("From") != "<accession@example.org>" || header.Get("To") != "<ana@example.org>, <ben@example.org>" || header.Get("Subject") != "Query qid0000000001 was answered" {
+		t.Errorf("header %v", header)
+	}
+	if !strings.Contains(text, "about shelf.txt was answered") || !strings.Contains(text, "2 lines = 0 found + 1 not found + 1 wrong") || name != "qid0000000001.csv" {
+		t.Errorf("%s:\n%s", name, text)
+	}
+	if rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll(); err != nil || len(rows) != 3 || rows[1][1] != "local:none" {
+		t.Errorf("%q, %v", rows, err)
+	}
+	in.says(0, []string{"query", "report", "qid0000000001"}, string(file)) // in the same format
+	in.says(0, []string{"query", "report", "qid0000000001", "-o", "json"}, `"query_id":"qid0000000001"`)
+	in.shown()
+	if n := in.count(`select count(*) from accession.event where type = 'query.answered' and data->'mailed'->>'delivered' = 'true'`); n != 1 {
+		t.Errorf("%d events tell of a mail", n)
+	}
+	if n := in.count(`select count(*) from accession.event where data::text like '%example.org%' and kind = 'query'`); n != 0 {
+		t.Errorf("%d events have an address", n)
+	}
+	in.agree()
+}
+
+// TestQueryMailServerIsAway: the query ends though its mail cannot be sent, and says so; the
+// next one is mailed when the mails can be delivered again.
+func TestQueryMailServerIsAway(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	in.set("mail_from=accession@example.org")
+	in.serveInProcess()
+	list, drop := filepath.Join(t.TempDir(), "shelf.txt"), filepath.Join(in.dir, "mail")
+	in.must(os.WriteFile(list, []byte("local:none\n"), 0o600))
+	in.must(os.RemoveAll(drop))
+	in.must(os.WriteFile(drop, nil, 0o600)) // a file where the directory was
+	submit := []string{"query", "submit", list, "--mail", "ana@example.org", "--watch"}
+	in.says(0, submit, "qid0000000001 answered", "report mail failed", "cannot write into the drop directory")
+	in.must(os.Remove(drop))
+	in.says(0, submit, "qid0000000002 answered", "report mail delivered")
+	if _, _, name, file := in.queryMail("qid0000000002"); name != "qid0000000002.txt" || !bytes.Contains(file, []byte("local:none")) {
+		t.Errorf("%s:\n%s", name, file)
+	}
+	in.says(0, []string{"query", "report", "qid0000000001"}, "local:none")
+	in.shown()
+	if n := in.count(`select count(*) from accession.event where type = 'query.answered' and data->'mailed'->'reason'->>'code' = 'mail_drop'`); n != 1 {
+		t.Errorf("%d events tell of a mail that was not sent", n)
+	}
+	in.agree()
+}
+
+// mailsAnswers: a process dies that keeps the addresses of a report, or mails it. Behind it
+// there is one mail, and the event at the end of the query says that it was sent.
+func mailsAnswers(o *crashInstallation, point string) {
+	o.finish()
+	const from = "--set=mail_from=accession@example.org"
+	list := filepath.Join(o.t.TempDir(), "list.txt")
+	o.must(os.WriteFile(list, []byte("local:none\n"), 0o600))
+	submit := []string{"query", "submit", "--submitter", "ana", "--mail", "ana@example.org", from, list}
+	submitting := strings.HasPrefix(point, "record/")
+	if submitting {
+		o.dies(point, nil, submit...)
+	}
+	shown, _, _ := strings.Cut(o.run(submit...), " ")
+	id := domain.QueryID(shown)
+	if !submitting {
+		o.dies(point, nil, "serve", from)
+	}
+	s := o.serve(from)
+	o.answered(id)
+	o.still()
+	s.stop()
+	if _, text, name, _ := o.queryMail(id); name != string(id)+".txt" {
+		o.t.Errorf("after a death at %s the mail has %q:\n%s", point, name, text)
+	}
+	if n := o.count(`select count(*) from accession.event where type = 'query.answered' and data->'mailed'->>'delivery' = $1 and data->'mailed'->>'delivered' = 'true'`, string(id)+"/report"); n != 1 {
+		o.t.Errorf("after a death at %s %d events say that %s was mailed", point, n, id)
+	}
+	if n := o.count(`select count(*) from record.delivery where key = $1 and state = 'delivered'`, string(id)+"/report"); n != 1 {
+		o.t.Errorf("after a death at %s the mail of %s is not delivered", point, id)
+	}
+	if !submitting {
+		o.keptOnce(id)
+	}
+	o.finish()
+}

@@ -1,0 +1,195 @@
+// Package drops has the use cases of the drop folder: files are accepted there while no
+// server needs to be running, and are transferred when they do.
+package drops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/drop"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/manifest"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Deposit is a file in the drop folder.
+type Deposit = drop.Deposit
+
+// Act is what an operator did with a deposit.
+type Act = drop.Act
+
+// Accept puts the local file of a deposit into the drop folder. When it returns without an
+// error the deposit is on disk. The error is one of kind Invalid or NotFound when its batch
+// would be refused by what is known without a server.
+func Accept(ctx context.Context, a *app.App, d app.Deposit) (got drop.Deposit, err error) {
+	defer app.Explained(&err, "drop")
+	if d.Key != "" {
+		return got, &app.Error{Kind: app.Invalid, Err: errors.New("a deposit in the drop folder has a key of its own"), Hint: "leave --idempotency-key out, or --drop"}
+	}
+	if err := a.Check(d); err != nil {
+		return got, err
+	}
+	file, err := os.Open(d.Payload)
+	if errors.Is(err, fs.ErrNotExist) {
+		return got, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("%s is not a local file", d.Payload), Hint: "a URL needs no drop folder: leave --drop out"}
+	}
+	if err != nil {
+		return got, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return got, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("%s is not a file", d.Payload), Hint: "give one file; a manifest can list many"}
+	}
+	folder, err := a.Open.Drop(true)
+	if err != nil {
+		return got, err
+	}
+	return folder.Accept(ctx, drop.Deposit{Submitter: d.Submitter, Profile: d.Profile, Type: d.Type, Mode: d.Mode, Digest: d.Digest, Primary: d.Primary,
+		LocalIDs: d.LocalIDs, Title: d.Title, Creator: d.Creator, Date: d.Date, FileName: manifest.NormalName(filepath.Base(d.Payload))}, file, time.Now())
+}
+
+// The states of a deposit that was accepted into the drop folder.
+const (
+	Waiting     = "waiting"
+	Refused     = "refused" // no batch can be made of it, see [drop.Refusal]
+	Transferred = "transferred"
+	Removed     = "removed" // by an operator
+)
+
+// Shown is what became of a deposit.
+type Shown struct {
+	State string `json:"state"`
+	drop.Deposit
+	Batch   domain.BatchID `json:"batch,omitempty"`   // once it is transferred
+	Removed *drop.Act      `json:"removed,omitempty"` // by an operator
+}
+
+// stateOf returns the state of a deposit in the folder.
+func stateOf(d drop.Deposit) Shown {
+	s := Shown{State: Waiting, Deposit: d}
+	if d.Refused != nil {
+		s.State = Refused
+	}
+	return s
+}
+
+// Show returns what became of a deposit of a submitter. The error is one of kind NotFound if
+// there never was such a deposit, or it was removed.
+func Show(ctx context.Context, a *app.App, id, submitter string) (s Shown, err error) {
+	defer app.Explained(&err, "show a deposit of the drop folder")
+	folder, err := a.Open.Drop(false)
+	if err != nil {
+		return s, err
+	}
+	d, err := folder.Find(id)
+	if !errors.Is(err, drop.ErrNotFound) {
+		return stateOf(d), err
+	}
+	removed, rerr := folder.Removed(id)
+	if rerr == nil {
+		submitter = removed.Deposit.Submitter
+	} else if !errors.Is(rerr, drop.ErrNotFound) {
+		return s, rerr
+	}
+	batch, err := became(ctx, a, id, submitter)
+	switch {
+	case err != nil:
+		return s, err
+	case batch != "":
+		return Shown{State: Transferred, Deposit: drop.Deposit{ID: id, Submitter: submitter}, Batch: batch}, nil
+	case rerr == nil:
+		return Shown{State: Removed, Deposit: removed.Deposit, Removed: &removed.Act}, nil
+	}
+	return s, missing(id)
+}
+
+// became returns the batch that was made of a deposit, "" = none. An id that was reserved
+// for it is no batch yet.
+func became(ctx context.Context, a *app.App, id, submitter string) (domain.BatchID, error) {
+	records, err := a.Open.Records(ctx)
+	if err != nil {
+		return "", err
+	}
+	reserved, found, err := records.Command(ctx, submitter, keyOf(id))
+	if err != nil || !found {
+		return "", err
+	}
+	live, err := a.Open.Live(ctx)
+	if err != nil {
+		return "", err
+	}
+	if _, err = live.Batch(ctx, reserved.Batch); !errors.Is(err, eventstore.ErrNotFound) {
+		return reserved.Batch, err
+	}
+	log, err := a.Open.Log(ctx) // it may have left the live state since
+	if err != nil {
+		return "", err
+	}
+	last, err := log.Last(ctx, reserved.Batch.Aggregate())
+	if err != nil || last.Version == 0 {
+		return "", err
+	}
+	return reserved.Batch, nil
+}
+
+func missing(id string) error {
+	return &app.Error{Kind: app.NotFound, Err: fmt.Errorf("%s is neither in the drop folder nor was it transferred", id),
+		Hint: "`accession drop ls` lists what is there; name the depositor with --submitter if it was another user"}
+}
+
+// List returns the deposits in the folder in the order of their reception, of one submitter
+// or, with "", of all. Those that cannot be read are in the error, beside the others.
+func List(ctx context.Context, a *app.App, submitter string) (all []Shown, err error) {
+	defer app.Explained(&err, "list the drop folder")
+	folder, err := a.Open.Drop(false)
+	if err != nil {
+		return nil, err
+	}
+	all = []Shown{}
+	for d, readErr := range folder.All(ctx) {
+		if err = errors.Join(err, readErr); readErr == nil && (submitter == "" || d.Submitter == submitter) {
+			all = append(all, stateOf(d))
+		}
+	}
+	return all, err
+}
+
+// Retry lets a refused deposit be transferred again.
+func Retry(a *app.App, id, why string) (app.Changed, error) {
+	return change(a, id, why, Waiting, (*drop.Folder).Again)
+}
+
+// Remove takes a deposit out of the folder, for ever.
+func Remove(a *app.App, id, why string) (app.Changed, error) {
+	return change(a, id, why, Removed, (*drop.Folder).Discard)
+}
+
+func change(a *app.App, id, why, to string, do func(*drop.Folder, drop.Deposit, drop.Act) error) (c app.Changed, err error) {
+	defer app.Explained(&err, "change the drop folder")
+	folder, err := a.Open.Drop(false)
+	if err != nil {
+		return c, err
+	}
+	d, err := folder.Find(id)
+	if errors.Is(err, drop.ErrNotFound) {
+		return c, missing(id)
+	}
+	if err != nil {
+		return c, err
+	}
+	c = app.Changed{Subject: "drop/" + id, From: stateOf(d).State, State: to, DryRun: a.DryRun}
+	if !a.DryRun {
+		err = do(folder, d, drop.Act{At: time.Now().UTC(), By: a.Actor, Reason: why})
+	}
+	return c, err
+}
+
+// keyOf returns the idempotency key under which a deposit of the folder is submitted: it
+// becomes one batch however often its transfer is cut off.
+func keyOf(id string) string { return "drop:" + id }

@@ -1,0 +1,141 @@
+package drops
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/drop"
+	"github.com/accession-ingest/accession/domain/fair"
+)
+
+// Transfer makes batches of the deposits in the drop folder, in one process at a time. A
+// deposit leaves the folder after its batch was made; killed between the two, the next
+// transfer finds the batch by its key. What no batch can be made of stays, with the reason.
+type Transfer struct {
+	App      *app.App
+	Folder   *drop.Folder
+	Interval time.Duration // between two looks into the folder
+	Log      *slog.Logger
+
+	unreadable map[string]bool // the errors that were logged
+}
+
+// longestPause is the longest pause after something that may work later.
+const longestPause = time.Minute
+
+// Run transfers until ctx ends.
+func (t *Transfer) Run(ctx context.Context) error {
+	lead, err := t.lead(ctx)
+	if err != nil || lead == nil {
+		return err
+	}
+	defer lead()
+	pause := t.Interval
+	for swept := (time.Time{}); ; {
+		if now := time.Now(); now.Sub(swept) > time.Hour {
+			swept = now
+			if err := t.Folder.RemoveLeft(now); err != nil {
+				t.Log.Warn("what killed processes left in the drop folder is not removed", "error", err)
+			}
+		}
+		changed, err := t.round(ctx)
+		if err == nil || ctx.Err() != nil {
+			pause = t.Interval
+		} else {
+			pause = min(2*pause, longestPause)
+			t.Log.Warn("the transfer is tried again later", "error", err, "pause", pause)
+		}
+		select {
+		case <-time.After(pause):
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// lead waits until this process transfers alone; nil = ctx ended before.
+func (t *Transfer) lead(ctx context.Context) (release func(), err error) {
+	for {
+		release, leads, err := t.Folder.Lead()
+		if err != nil || leads {
+			return release, err
+		}
+		select {
+		case <-time.After(t.Interval):
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// round transfers what is in the folder, unless an operator has stopped the transfer. The
+// channel is closed when that may have changed; nil = it is not known.
+func (t *Transfer) round(ctx context.Context) (changed <-chan struct{}, err error) {
+	live, err := t.App.Open.DepositQueues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	changed = live.QueueSettingsChanged(fair.QueueMetadata)
+	settings, err := live.QueueSettings(ctx, fair.QueueMetadata)
+	if err != nil || settings.Set.Queue.TransferStopped {
+		return changed, err
+	}
+	for d, readErr := range t.Folder.All(ctx) {
+		if readErr != nil {
+			t.skip(readErr)
+			continue
+		}
+		if settings, err = live.QueueSettings(ctx, fair.QueueMetadata); err != nil || settings.Set.Queue.TransferStopped {
+			return changed, err
+		}
+		if d.Refused == nil {
+			err = t.transfer(ctx, d)
+		}
+		if err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
+// skip logs once what is wrong with a deposit that cannot be read.
+func (t *Transfer) skip(err error) {
+	if t.unreadable == nil {
+		t.unreadable = map[string]bool{}
+	}
+	if !t.unreadable[err.Error()] && !errors.Is(err, context.Canceled) {
+		t.unreadable[err.Error()] = true
+		t.Log.Error("a deposit in the drop folder cannot be read, and is left as it is", "error", err)
+	}
+}
+
+// transfer makes the batch of a deposit and takes it out of the folder. The error is one
+// that may go away.
+func (t *Transfer) transfer(ctx context.Context, d drop.Deposit) error {
+	got, err := t.App.Submit(ctx, app.Deposit{Profile: d.Profile, Submitter: d.Submitter, Payload: t.Folder.Path(d), Type: d.Type, Mode: d.Mode,
+		Digest: cmp.Or(d.Digest, "sha256:"+d.SHA256), Primary: d.Primary, LocalIDs: d.LocalIDs, Title: d.Title, Creator: d.Creator, Date: d.Date,
+		Key: keyOf(d.ID), Received: d.Received})
+	if fault, known := errors.AsType[*app.Error](err); known && slices.Contains([]app.Kind{app.Invalid, app.Refused, app.NotFound}, fault.Kind) {
+		t.Log.Warn("no batch can be made of a deposit; it stays in the drop folder", "deposit", d.ID, "submitter", d.Submitter, "error", err)
+		err = t.Folder.Refuse(d, drop.Refusal{At: time.Now().UTC(), Reason: err.Error(), Hint: fault.Hint})
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it was removed meanwhile
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	t.Log.Info("transferred", "deposit", d.ID, "batch", got.Batch, "submitter", d.Submitter)
+	if err := t.Folder.Remove(d); !errors.Is(err, drop.ErrNotFound) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+package queries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/report"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/asked"
+	"github.com/accession-ingest/accession/domain/lookup"
+	"github.com/accession-ingest/accession/domain/text"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/projections/query"
+)
+
+// Query is a query as it stands.
+type Query struct {
+	ID        domain.QueryID `json:"query_id"`
+	Status    asked.State    `json:"status"`
+	Version   int64          `json:"version"`
+	Request   asked.Request  `json:"request"`
+	Answer    *asked.Answer  `json:"answer,omitempty"`
+	Processor string         `json:"processor,omitempty"`
+	Reason    string         `json:"reason,omitempty"`
+	Received  domain.Time    `json:"received_at,omitzero"`
+	Grabbed   domain.Time    `json:"grabbed_at,omitzero"`
+	Ended     domain.Time    `json:"ended_at,omitzero"`
+	Mail      *Mail          `json:"mail,omitempty"` // with the report; nil = none was asked for, or the query is one of a list
+}
+
+// Over reports whether the query has ended.
+func (q Query) Over() bool { return q.Status.Ended() }
+
+// Submit keeps a list in the object store and makes a query of it, which waits for its turn.
+// The list and the addresses of its mail are kept before the query is made: one of which
+// nothing is known after a crash has at most left these.
+func Submit(ctx context.Context, a *app.App, l *List, w Wishes) (q Query, err error) {
+	defer app.Explained(&err, "submit a query")
+	if err := w.check(a.Open.MailFrom); err != nil {
+		return q, err
+	}
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return q, err
+	}
+	live, err := a.Open.Live(ctx)
+	if err == nil {
+		err = live.Room(ctx)
+	}
+	if err != nil {
+		return q, err
+	}
+	objects, err := a.Open.Uploads(ctx)
+	if err != nil {
+		return q, err
+	}
+	id, err := handler.Queries.ReserveQueryID(ctx)
+	if err != nil {
+		return q, err
+	}
+	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
+		return q, err
+	}
+	kept, err := objects.Put(ctx, "queries/"+string(id)+"/list.txt", l.file)
+	if err != nil {
+		return q, err
+	}
+	if err := w.keep(ctx, a, id); err != nil {
+		return q, err
+	}
+	request := asked.Request{Submitter: w.Submitter, FileName: l.name, ListURL: store.URL(kept.Key), ListSHA256: kept.SHA256, Size: kept.Size,
+		Lines: l.Lines, Wrong: l.Wrong, Format: w.Format, Recipients: len(w.Mail)}
+	res, err := handler.ReceiveQuery(ctx, id, request, a.Meta())
+	if errors.Is(err, eventstore.ErrUnknown) {
+		err = fmt.Errorf("the list may have become %s: look for it before you submit again: %w", id, err)
+	}
+	return of(res.State), err
+}
+
+func of(q lookup.Query) Query {
+	shown := Query{ID: q.ID, Status: q.State, Version: q.Version, Request: q.Request, Answer: q.Answer}
+	if q.Reason != nil {
+		shown.Reason = string(q.Reason.Code) + ": " + q.Reason.Message
+	}
+	return shown
+}
+
+func ofRow(r query.QueryRow) Query {
+	q := Query{ID: domain.QueryID(r.ID), Status: asked.State(r.Status), Version: r.Version,
+		Request: asked.Request{Submitter: r.Submitter, FileName: r.FileName, ListURL: r.ListUrl, ListSHA256: r.ListSha256, Size: r.Size,
+			Lines: int(r.Lines), Wrong: int(r.WrongLines), Format: r.Format, Recipients: int(r.Recipients)},
+		Processor: or(r.Processor), Received: domain.At(r.ReceivedAt), Grabbed: at(r.GrabbedAt), Ended: at(r.EndedAt)}
+	if r.Found != nil {
+		q.Answer = &asked.Answer{Found: int(*r.Found), NotFound: int(or(r.NotFound)), Wrong: int(r.WrongLines), URL: or(r.AnswerUrl), SHA256: or(r.AnswerSha256)}
+	}
+	if r.ReasonCode != nil {
+		q.Reason = *r.ReasonCode + ": " + or(r.ReasonMessage)
+	}
+	return q
+}
+
+func or[T any](v *T) (value T) {
+	if v != nil {
+		value = *v
+	}
+	return value
+}
+
+func at(t *time.Time) domain.Time { return domain.At(or(t)) }
+
+// Show returns a query, with its mail: from the tables, or from the live state if that is
+// further.
+func Show(ctx context.Context, a *app.App, id domain.QueryID) (q Query, err error) {
+	defer app.Explained(&err, "show "+string(id))
+	if q, err = find(ctx, a, id); err == nil && q.Request.Recipients > 0 {
+		q.Mail, err = mailOf(ctx, a, id)
+	}
+	return q, err
+}
+
+func find(ctx context.Context, a *app.App, id domain.QueryID) (q Query, err error) {
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return q, err
+	}
+	now, lerr := handler.Queries.LoadQuery(ctx, id)
+	if lerr != nil && !errors.Is(lerr, eventstore.ErrNotFound) {
+		return q, lerr
+	}
+	tables, err := a.Open.DB(ctx)
+	if err != nil {
+		return q, err
+	}
+	row, err := query.QueryByID(ctx, tables, id)
+	switch {
+	case err == nil && row.Version >= now.State.Version:
+		return ofRow(row), nil
+	case lerr == nil && (err == nil || errors.Is(err, query.ErrNotFound)):
+		return of(now.State), nil
+	case errors.Is(err, query.ErrNotFound):
+		return q, &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no query %s", id), Hint: "`accession query ls` lists them"}
+	}
+	return q, err
+}
+
+// Watch returns a query when it has ended. It calls each whenever the query has changed.
+func Watch(ctx context.Context, a *app.App, id domain.QueryID, each func(Query)) (q Query, err error) {
+	const often = 300 * time.Millisecond
+	for {
+		was := q.Version
+		if q, err = Show(ctx, a, id); err != nil {
+			return q, err
+		}
+		if q.Version != was {
+			each(q)
+		}
+		if q.Over() {
+			return q, nil
+		}
+		select {
+		case <-time.After(often):
+		case <-ctx.Done():
+			return q, ctx.Err()
+		}
+	}
+}
+
+// Filter chooses queries.
+type Filter = query.QueryFilter
+
+// Ls lists queries, newest first.
+func Ls(ctx context.Context, a *app.App, f Filter) (all []Query, err error) {
+	defer app.Explained(&err, "list queries")
+	tables, err := a.Open.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := query.Queries(ctx, tables, f)
+	all = make([]Query, len(rows))
+	for i, row := range rows {
+		all[i] = ofRow(row)
+	}
+	return all, err
+}
+
+// Park takes a waiting query out of its queue.
+func Park(a *app.App, ctx context.Context, id domain.QueryID, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+	return change(ctx, a, "park", id, why, func(h *eventstore.Handler, r domain.Reason) (eventstore.Result[lookup.Query], error) {
+		return h.ParkQuery(ctx, id, r, a.Meta())
+	})
+}
+
+// Unpark lets a parked query wait again.
+func Unpark(a *app.App, ctx context.Context, id domain.QueryID, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+	return change(ctx, a, "unpark", id, why, func(h *eventstore.Handler, r domain.Reason) (eventstore.Result[lookup.Query], error) {
+		return h.UnparkQuery(ctx, id, &r, a.Meta())
+	})
+}
+
+func change(ctx context.Context, a *app.App, what string, id domain.QueryID, why string, do func(*eventstore.Handler, domain.Reason) (eventstore.Result[lookup.Query], error)) (c app.Changed, err error) {
+	defer app.Explained(&err, what+" "+string(id))
+	if strings.TrimSpace(why) == "" {
+		return c, &app.Error{Kind: app.Invalid, Err: errors.New("a change of a query needs a reason"), Hint: "say why with --reason; it stays in the history"}
+	}
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return c, err
+	}
+	res, err := do(handler, domain.Reason{Class: domain.ClassWait, Code: domain.CodeParked, Message: why})
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return c, &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no query %s that waits or is parked", id), Hint: "`accession query ls` lists them"}
+	}
+	if err != nil {
+		return c, err
+	}
+	return app.Changed{Subject: id.Aggregate().String(), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), DryRun: a.DryRun}, nil
+}
+
+// Report begins the report of a query that was answered: its answers are read while they
+// are written. The caller closes it.
+func Report(ctx context.Context, a *app.App, id domain.QueryID) (r app.Report, err error) {
+	defer app.Explained(&err, "report on "+string(id))
+	q, err := Show(ctx, a, id)
+	if err != nil {
+		return r, err
+	}
+	if q.Answer == nil {
+		return r, &app.Error{Kind: app.Refused, Err: fmt.Errorf("%s is %s, not answered", id, q.Status), Hint: "`accession query show " + string(id) + " --watch` waits for its end"}
+	}
+	return ReportOf(ctx, a.Open.Uploads, lookup.Query{ID: id, Request: q.Request, Answer: q.Answer}), nil
+}
+
+// ReportOf is the report of an answered query, see [Report].
+func ReportOf(ctx context.Context, objects report.Objects, q lookup.Query) app.Report {
+	r := report.Answers(lookup.Counts{Lines: q.Request.Lines, Wrong: q.Request.Wrong}, report.Kept[lookup.Answer](ctx, objects, q.Answer.URL, q.Answer.SHA256))
+	r.Name, r.Title, r.Format = "query", "What is known of the list of "+string(q.ID), q.Request.Format
+	r.Facts = append([]app.Fact{{Name: "query_id", Label: "query", Value: string(q.ID)}, {Name: "submitter", Label: "submitter", Value: q.Request.Submitter},
+		{Name: "found", Label: "found", Value: int64(q.Answer.Found)}, {Name: "not_found", Label: "not found", Value: int64(q.Answer.NotFound)}}, r.Facts...)
+	r.Tables[0].Rows = app.ExplainedRows(r.Tables[0].Rows)
+	return r
+}
+
+// fileName returns the name of the file of a list as it is kept.
+func fileName(path string) string {
+	if path == "-" {
+		return ""
+	}
+	return text.Line(filepath.Base(path))
+}

@@ -1,0 +1,90 @@
+package queries
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/intake"
+	"github.com/accession-ingest/accession/cmd/internal/notify"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
+	"github.com/accession-ingest/accession/domain/text"
+)
+
+// Mail is the mail with the report of a query, and how far it came.
+type Mail struct {
+	State       record.DeliveryState `json:"state"`
+	Recipients  int                  `json:"recipients"` // how many; addresses are not shown
+	Attempts    int                  `json:"attempts"`
+	Error       string               `json:"error,omitempty"`
+	DeliveredAt domain.Time          `json:"delivered_at"` // null until it is
+}
+
+// mailOf returns the mail of a query, nil = the records do not have it.
+func mailOf(ctx context.Context, a *app.App, id domain.QueryID) (*Mail, error) {
+	records, err := a.Open.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d, err := records.Delivery(ctx, lookup.MailKey(id))
+	var missing *record.Error
+	if errors.As(err, &missing) && missing.Code == record.CodeNotFound {
+		return nil, nil
+	}
+	return &Mail{State: d.State, Recipients: len(d.Recipients), Attempts: d.Attempts, Error: d.LastError, DeliveredAt: d.DeliveredAt}, err
+}
+
+// maxMail is the most addresses of a mail.
+const maxMail = 100
+
+// Wishes say who submits a query, and what report they want of it.
+type Wishes struct {
+	Submitter string
+	Format    string   // of the report, "" = text
+	Mail      []string // the addresses to which it is mailed
+}
+
+// Of returns the wishes of a user, unless they name another submitter.
+func (w Wishes) Of(user string) Wishes {
+	w.Submitter = cmp.Or(w.Submitter, user)
+	return w
+}
+
+// check refuses what cannot be done. from is the sender of the mail.
+func (w Wishes) check(from string) error {
+	invalid := func(hint, format string, args ...any) error {
+		return &app.Error{Kind: app.Invalid, Err: fmt.Errorf(format, args...), Hint: hint}
+	}
+	if w.Submitter == "" || len(w.Submitter) > intake.MaxText || !text.Valid(w.Submitter) {
+		return &app.Error{Kind: app.Invalid, Err: errors.New("the submitter is empty, too long, or no text"), Hint: "name them with --submitter"}
+	}
+	for _, to := range w.Mail {
+		if !profile.Address(to) || !notify.Recipient(to) {
+			return invalid("write user@host without a name", "%q is not an address", text.Line(to))
+		}
+	}
+	switch {
+	case len(w.Mail) > maxMail:
+		return invalid("write to fewer, or to a list", "%d addresses are more than %d", len(w.Mail), maxMail)
+	case len(w.Mail) > 0 && from == "":
+		return invalid("set mail_from, also where the service runs; or leave out --mail and read the report with `accession query report`", "there is no address to send mails from")
+	}
+	return nil
+}
+
+// keep keeps the addresses, which no event has.
+func (w Wishes) keep(ctx context.Context, a *app.App, id domain.QueryID) error {
+	if len(w.Mail) == 0 {
+		return nil
+	}
+	records, err := a.Open.Records(ctx)
+	if err != nil {
+		return err
+	}
+	return records.ExpectDelivery(ctx, record.Message{Key: lookup.MailKey(id), Channel: record.ChannelMail, About: "report", Recipients: w.Mail})
+}

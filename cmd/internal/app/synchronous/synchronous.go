@@ -1,0 +1,92 @@
+// Package synchronous has the use case of a depositor who waits for the answer: the deposit
+// waits in no queue, and the answer is its report.
+package synchronous
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Limits of an answer.
+const (
+	// DefaultWait and MaxWait are how long a depositor waits for the end.
+	DefaultWait = time.Minute
+	MaxWait     = 24 * time.Hour
+	maxListed   = 1000 // jobs, failed attempts and records
+	// tablesWait is how long the answer waits for the tables once the batch is at rest.
+	tablesWait = 10 * time.Second
+)
+
+// Answer is what became of a synchronous deposit.
+type Answer struct {
+	app.Submitted
+	State domain.BatchState `json:"status"`
+	// Done says that the batch is at rest. If not, the deadline is over, and the batch goes on.
+	Done     bool         `json:"done"`
+	Progress app.Progress `json:"progress"`
+	// Report is the report of the batch, null = it is not done, or not known.
+	Report *app.BatchReportView `json:"report"`
+	// Unknown says why the report is not known.
+	Unknown string `json:"unknown,omitempty"`
+}
+
+// Submit submits a deposit that runs at once, and waits for its end, at most so long; 0 =
+// [DefaultWait].
+// accepted is called when the batch is there.
+func Submit(ctx context.Context, a *app.App, d app.Deposit, wait time.Duration, accepted func(app.Submitted)) (is Answer, err error) {
+	end, err := a.LogEnd(ctx)
+	if err != nil {
+		return is, err
+	}
+	d.Synchronous = true
+	if is.Submitted, err = a.Submit(ctx, d); err != nil {
+		return is, err
+	}
+	accepted(is.Submitted)
+	from := end + 1
+	if is.Again {
+		from = 0 // its events may be older
+	}
+	is.State = domain.BatchPending
+	if err := is.follow(ctx, a, from, wait); err != nil || !is.Done {
+		return is, err
+	}
+	is.report(ctx, a)
+	return is, ctx.Err()
+}
+
+// follow waits until the batch is at rest or the deadline is over.
+func (is *Answer) follow(ctx context.Context, a *app.App, from uint64, wait time.Duration) error {
+	until, cancel := context.WithTimeout(ctx, cmp.Or(wait, DefaultWait))
+	defer cancel()
+	now, err := a.Watch(until, is.Batch, from, func(_ app.Event, now app.Progress) { is.Progress = now })
+	if err == nil {
+		is.Done, is.Progress = true, now
+	} else if until.Err() != nil && ctx.Err() == nil {
+		err = nil // the deadline is over
+	}
+	if is.Progress.State != domain.BatchNone {
+		is.State = is.Progress.State
+	}
+	return err
+}
+
+// report reads the report as soon as the tables have it.
+func (is *Answer) report(ctx context.Context, a *app.App) {
+	ctx, cancel := context.WithTimeout(ctx, tablesWait)
+	defer cancel()
+	err := a.WaitProjected(ctx, is.Batch, is.Progress.Version)
+	if err == nil {
+		var v app.BatchReportView
+		if v, err = a.BatchReport(ctx, is.Batch, maxListed); err == nil {
+			is.Report = &v
+		}
+	}
+	if err != nil {
+		is.Unknown = err.Error()
+	}
+}

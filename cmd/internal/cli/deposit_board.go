@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
+)
+
+func (p *program) queueFree() *cobra.Command {
+	return verbs(p, "BATCH", "batch id", domain.ParseBatchID, verb[domain.BatchID]{
+		name: "free", reason: true,
+		short: "Free the places of running batches in their deposit queue",
+		long: `Batches count as running in a deposit queue until they are held or reported. Free their
+places, so that other deposits of their users are grabbed; they go on outside the queue.
+The places of batches whose open jobs are all held or wait for space are freed by the
+janitor.`,
+		example: "  accession queue free bid0000000042 --reason \"waits for the depositor\"\n  accession queue free bid0000000042 --reason \"stuck\" --dry-run",
+		do:      queues.Free,
+	})[0]
+}
+
+func (p *program) queueBoard() *cobra.Command {
+	watch := false
+	c := &cobra.Command{
+		Use:   "board [QUEUE]",
+		Short: "Show who waits in a deposit queue, and who is served when",
+		Long: `Show the users of a deposit queue (metadata, when none is named): how many deposits wait,
+run and are parked, in the order in which the users are visited, how many deposits of
+others are grabbed before the next one of theirs, and about when that is, by the grabs of
+the last hour. Of who is not served it says why. Batches whose jobs all rest are named.
+
+Without PostgreSQL the expected times, parked deposits and resting batches are unknown.`,
+		Example: "  accession queue board\n  accession queue board metadata --watch\n  accession queue board -o json | jq '.users[] | select(.obstacle)'",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("give one deposit queue, or none")
+			}
+			if len(args) == 1 && args[0] == queues.All {
+				return fmt.Errorf("a board is of one queue: choose metadata or query")
+			}
+			if len(args) == 1 {
+				_, err := queues.Named(args[0])
+				return err
+			}
+			return nil
+		},
+		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
+			queue := fair.QueueMetadata
+			if len(args) == 1 {
+				queue = args[0]
+			}
+			if watch {
+				return repeated(ctx, p, "board", func() (queues.Board, error) { return queues.ShowBoard(ctx, a, queue) }, views.Board)
+			}
+			b, err := queues.ShowBoard(ctx, a, queue)
+			if err != nil {
+				return err
+			}
+			return show(p, b, views.Board)
+		}),
+	}
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "show it again and again until interrupted")
+	return c
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/number"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
+)
+
+// resumeQueue ends the suspension of a deposit queue, or the pause of another queue.
+func resumeQueue(a *app.App, ctx context.Context, name, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+	if slices.Contains(domain.DepositQueues, name) {
+		return queues.Resume(a, ctx, name, why)
+	}
+	return a.ResumeQueue(ctx, name, why)
+}
+
+// depositQueue returns the commands of `accession queue` for the deposit queues.
+func (p *program) depositQueue() []*cobra.Command {
+	return []*cobra.Command{p.queueSuspend(), p.queueProhibit(false), p.queueProhibit(true), p.queueDefaults(), p.queueLimit(), p.queueUnlimit(), p.queueFree(), p.queuePark(), p.queueUnpark(), p.queueBoard(), p.queueShow()}
+}
+
+// aQueue checks the first argument, a deposit queue or all, and that at least so many
+// follow.
+func aQueue(others int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("give a deposit queue: %s or %s", strings.Join(domain.DepositQueues, ", "), queues.All)
+		}
+		if len(args) <= others {
+			return errors.New("give " + what + " after the queue")
+		}
+		_, err := queues.Named(args[0])
+		return err
+	}
+}
+
+// named returns the queues that the first argument stands for.
+func named(args []string) []string {
+	list, _ := queues.Named(args[0]) // checked before
+	return list
+}
+
+// usersOf returns the users that arguments name, each list separated by commas or spaces.
+func usersOf(args []string) []string {
+	return slices.Sorted(maps.Keys(fair.ParseUsers(strings.Join(args, " "))))
+}
+
+func (p *program) queueSuspend() *cobra.Command {
+	return changing(p, verb[string]{
+		name: "suspend", reason: true,
+		short: "Suspend a deposit queue: nothing is handed out",
+		long: `Suspend deposit queues: metadata, query, or all. Nothing is handed out of them; deposits
+are accepted, and what runs ends. It lasts until ` + "`accession queue resume`" + `, also over
+restarts.`,
+		example: "  accession queue suspend metadata --reason \"the store is full\"\n  accession queue suspend all --reason \"upgrade\" --dry-run",
+		do:      queues.Suspend,
+	}, "QUEUE", aQueue(0, ""), named)
+}
+
+func (p *program) queueProhibit(allow bool) *cobra.Command {
+	var users []string
+	v := verb[string]{
+		name: "prohibit", reason: true,
+		short: "Let only processors that require them serve users",
+		long: `Prohibit users of a deposit queue, metadata, query, or all: only processors that require
+them serve them. Lists are separated by spaces or commas. What is set wins over
+prohibited_users of the configuration, whose users are the start of the list.`,
+		example: "  accession queue prohibit all ana,ben --reason \"their tests have a processor of their own\"",
+	}
+	if allow {
+		v.name, v.short = "allow", "Let every processor serve users again"
+		v.long = "Allow users of a deposit queue, metadata, query, or all: they are prohibited no more."
+		v.example = "  accession queue allow metadata ana --reason \"the tests are over\""
+	}
+	v.do = func(a *app.App, ctx context.Context, queue, why string) (app.Changed, error) {
+		return queues.Prohibit(ctx, a, queue, users, allow, why)
+	}
+	return changing(p, v, "QUEUE USER...", aQueue(1, "a user"), func(args []string) []string {
+		users = usersOf(args[1:])
+		return named(args)
+	})
+}
+
+// numbers are the flags of an allocation and a concurrency.
+type numbers struct{ allocation, concurrency number.Flag }
+
+func (n *numbers) flags(c *cobra.Command, others ...string) {
+	c.Flags().Var(&n.allocation, "allocation", "grab `N` deposits of a user in one visit of round robin: 0 = none, unset = as the configuration says")
+	c.Flags().Var(&n.concurrency, "concurrency", "run `N` deposits of a user at once: 0 = none, unset = as the configuration says")
+	c.MarkFlagsOneRequired(append(others, "allocation", "concurrency")...)
+}
+
+func (p *program) queueDefaults() *cobra.Command {
+	n, synchronous := &numbers{}, number.Flag{}
+	return changing(p, verb[string]{
+		name: "defaults", reason: true,
+		short: "Set the limits of every user of a deposit queue",
+		long: `Set the allocation and the concurrency of the users of a deposit queue, metadata, query,
+or all, who have none of their own, and how many synchronous deposits of all users run at
+once. What is not named stays as it is.`,
+		example: "  accession queue defaults metadata --concurrency 10 --reason \"more workers\"\n  accession queue defaults metadata --synchronous 20 --reason \"an import waits for each answer\"\n  accession queue defaults all --allocation unset --reason \"as before\"",
+		flags: func(c *cobra.Command) {
+			c.Flags().Var(&synchronous, "synchronous", "run `N` synchronous deposits of metadata at once: 0 = none, unset = as the configuration says")
+			n.flags(c, "synchronous")
+		},
+		do: func(a *app.App, ctx context.Context, queue, why string) (app.Changed, error) {
+			return queues.Defaults(ctx, a, queue, queues.Numbers{Allocation: n.allocation.Is, Concurrency: n.concurrency.Is, Synchronous: synchronous.Is}, why)
+		},
+	}, "QUEUE", aQueue(0, ""), named)
+}
+
+// limited returns the names of the settings of users in queues.
+func limited(args []string) (names []string) {
+	for _, queue := range named(args) {
+		for _, user := range usersOf(args[1:]) {
+			names = append(names, domain.UserLimitName(queue, user))
+		}
+	}
+	return names
+}
+
+func (p *program) queueLimit() *cobra.Command {
+	n := &numbers{}
+	return changing(p, verb[string]{
+		name: "limit", reason: true,
+		short: "Set the limits of users of a deposit queue",
+		long: `Give users of a deposit queue, metadata, query, or all, an allocation or a concurrency of
+their own. Lists are separated by spaces or commas, and all users get the same number.
+Allocation 0 means never by round robin, concurrency 0 never at all.`,
+		example: "  accession queue limit metadata ana,ben --allocation 3 --reason \"a deadline\"\n  accession queue limit all eve --concurrency 0 --reason \"broken files\"",
+		flags:   func(c *cobra.Command) { n.flags(c) },
+		do: func(a *app.App, ctx context.Context, name, why string) (app.Changed, error) {
+			return limit(ctx, a, name, n.allocation.Is, n.concurrency.Is, why)
+		},
+	}, "QUEUE USER...", aQueue(1, "a user"), limited)
+}
+
+func (p *program) queueUnlimit() *cobra.Command {
+	return changing(p, verb[string]{
+		name: "unlimit", reason: true,
+		short:   "Remove the limits that were set of users of a deposit queue",
+		long:    "Remove what was set of users of a deposit queue, metadata, query, or all. The\nconfiguration, or what holds for every user, counts again.",
+		example: "  accession queue unlimit metadata ana --reason \"the deadline is over\"",
+		do: func(a *app.App, ctx context.Context, name, why string) (app.Changed, error) {
+			unset := queues.Unset
+			return limit(ctx, a, name, &unset, &unset, why)
+		},
+	}, "QUEUE USER...", aQueue(1, "a user"), limited)
+}
+
+func limit(ctx context.Context, a *app.App, name string, allocation, concurrency queues.Number, why string) (app.Changed, error) {
+	queue, user, err := domain.SplitQueueName(domain.SettingUserLimit, name)
+	if err != nil {
+		return app.Changed{}, &app.Error{Kind: app.Invalid, What: "limit " + name, Err: err}
+	}
+	return queues.Limit(ctx, a, queue, user, allocation, concurrency, why)
+}
+
+func (p *program) queueShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show QUEUE",
+		Short: "Show what is in effect in a deposit queue, and what says so",
+		Long: `Show the settings of a deposit queue, metadata, query, or all, and the source of each
+value: run time (who set it, when and why), the configuration of this process, or built
+in. A setting that cannot be read suspends its queue; it is named.`,
+		Example: "  accession queue show metadata\n  accession queue show all -o json",
+		Args:    aQueue(0, ""),
+		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (all []queues.Shown, err error) {
+			for _, queue := range named(args) {
+				s, err := queues.Show(ctx, a, queue)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, s)
+			}
+			return all, nil
+		}, views.Settings),
+	}
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/domain/fair"
+)
+
+// drop returns `accession drop`.
+func (p *program) drop() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "drop",
+		Short: "The drop folder, which takes files while servers are away",
+		Long: `The drop folder takes files with ` + "`accession submit --drop`" + `, also while no server
+answers. The role transfer of ` + "`accession serve`" + ` makes a batch of each, in the order
+of their reception. A deposit of which none can be made stays in the folder, with the
+reason.`,
+	}
+	c.AddCommand(p.dropList(), p.dropShow(), p.dropTransfer(true), p.dropTransfer(false),
+		changing(p, verb[string]{
+			name: "retry", short: "Let refused deposits be transferred again",
+			long:    "Let deposits be transferred again of which no batch could be made, once the cause is\nmended: a profile, or a digest.",
+			example: "  accession drop retry 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d",
+			do: func(a *app.App, _ context.Context, id, why string) (app.Changed, error) {
+				return drops.Retry(a, id, why)
+			},
+		}, "DEPOSIT...", cobra.MinimumNArgs(1), same),
+		changing(p, verb[string]{
+			name: "rm", final: true, short: "Remove deposits from the drop folder, for ever",
+			long:    "Remove deposits from the drop folder. Their files are removed too; who removed them, when\nand why stays, and `accession drop show` shows it.",
+			example: "  accession drop rm 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d --yes",
+			do: func(a *app.App, _ context.Context, id, why string) (app.Changed, error) {
+				return drops.Remove(a, id, why)
+			},
+		}, "DEPOSIT...", cobra.MinimumNArgs(1), same))
+	return c
+}
+
+func same(args []string) []string { return args }
+
+func (p *program) dropTransfer(stop bool) *cobra.Command {
+	v := verb[string]{
+		name: "start", reason: true, do: queues.StartTransfer,
+		short:   "Let deposits from the drop folder become batches again",
+		long:    "Start the transfer from the drop folder again, in every process.",
+		example: "  accession drop start --reason \"the store is back\"",
+	}
+	if stop {
+		v.name, v.do = "stop", queues.StopTransfer
+		v.short = "Keep deposits in the drop folder; it goes on to take files"
+		v.long = "Stop the transfer from the drop folder, in every process, until `accession drop start`,\nalso over restarts. The folder goes on to take files."
+		v.example = "  accession drop stop --reason \"the store is being moved\""
+	}
+	return changing(p, v, "", cobra.NoArgs, func([]string) []string { return []string{fair.QueueMetadata} })
+}
+
+func (p *program) dropList() *cobra.Command {
+	var submitter string
+	c := &cobra.Command{
+		Use: "ls", Short: "List what is in the drop folder",
+		Long:    "List the deposits in the drop folder in the order of their reception: those that wait\nand those that were refused, with the reason.",
+		Example: "  accession drop ls\n  accession drop ls --submitter ana -o json",
+		Args:    cobra.NoArgs,
+		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]drops.Shown, error) {
+			return drops.List(ctx, a, submitter)
+		}, views.Drops),
+	}
+	c.Flags().StringVar(&submitter, "submitter", "", "only those of this `NAME`")
+	return c
+}
+
+func (p *program) dropShow() *cobra.Command {
+	var submitter string
+	c := &cobra.Command{
+		Use: "show DEPOSIT", Short: "Show what became of a deposit in the drop folder",
+		Long:    "Show whether a deposit waits in the drop folder, was refused or removed, or which batch\nit became.",
+		Example: "  accession drop show 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d",
+		Args:    cobra.ExactArgs(1),
+		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (drops.Shown, error) {
+			if submitter == "" {
+				submitter = userName()
+			}
+			return drops.Show(ctx, a, args[0], submitter)
+		}, views.Drop),
+	}
+	c.Flags().StringVar(&submitter, "submitter", "", "`NAME` of the depositor (default your user name)")
+	return c
+}

@@ -1,0 +1,133 @@
+// Package exit says with which code a command ends, and what to do next.
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/stack"
+)
+
+// The exit codes of every command.
+const (
+	OK          = 0
+	Failed      = 1
+	Usage       = 2
+	Refused     = 3
+	NotFound    = 4
+	Unavailable = 5
+	BatchFailed = 6
+	Full        = 7
+	Lost        = 8
+	Repairable  = 20
+	Person      = 21
+	Unchecked   = 22
+	Interrupted = 130
+)
+
+// Codes is the table that `accession help exit-codes` and docs/cli.md show.
+var Codes = []struct {
+	Code  int
+	About string
+}{
+	{OK, "success"},
+	{Failed, "failed; see the message"},
+	{Usage, "the command line or a setting is invalid"},
+	{Refused, "refused: the rules of the workflow do not allow it now"},
+	{NotFound, "there is no such batch, job, profile or file"},
+	{Unavailable, "a server cannot be reached"},
+	{BatchFailed, "with --watch: the batch failed"},
+	{Full, "a limit is reached; try again later"},
+	{Lost, "a server has lost its data; the message names the restore command"},
+	{Repairable, "verify: there are differences, and --repair can repair all of them"},
+	{Person, "verify, diff: there are differences that need a person"},
+	{Unchecked, "verify, diff: the check could not be made"},
+	{Interrupted, "interrupted"},
+}
+
+// Text returns the table as text, one line for each code.
+func Text() string {
+	var b strings.Builder
+	for _, c := range Codes {
+		fmt.Fprintf(&b, "  %3d  %s\n", c.Code, c.About)
+	}
+	return b.String()
+}
+
+// UsageError reports that the command line is invalid.
+type UsageError struct {
+	Err     error
+	Command string // whose help to read
+}
+
+// Usagef returns a usage error, for what only the running command can find out.
+func Usagef(format string, args ...any) error { return &UsageError{Err: fmt.Errorf(format, args...)} }
+
+// Error implements error.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Error ends the program with this code; the command has reported why.
+type Error int
+
+// Error implements error.
+func (e Error) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// If returns an Error when the condition holds.
+func If(condition bool, code int) error {
+	if condition {
+		return Error(code)
+	}
+	return nil
+}
+
+// ErrInterrupted is the error of what a signal ended.
+var ErrInterrupted = errors.New("interrupted")
+
+// Known returns the error of a use case in err, or one of kind Failed.
+func Known(err error) *app.Error {
+	var e *app.Error
+	if !errors.As(err, &e) {
+		return &app.Error{Kind: app.Failed, Err: err}
+	}
+	return e
+}
+
+// Explain returns the exit code of an error and what to do next.
+func Explain(err error) (code int, hint string) {
+	var (
+		silent  Error
+		usage   *UsageError
+		faults  config.Faults
+		missing *stack.MissingError
+	)
+	switch {
+	case err == nil:
+		return OK, ""
+	case errors.As(err, &silent):
+		return int(silent), ""
+	case errors.Is(err, ErrInterrupted), errors.Is(err, context.Canceled):
+		return Interrupted, ""
+	case errors.As(err, &usage):
+		return Usage, "`" + usage.Command + " --help` explains the command"
+	case errors.As(err, &faults):
+		return Usage, "`accession config print` shows every setting and its origin"
+	case errors.As(err, &missing):
+		return Failed, "give ZooKeeper, NATS and PostgreSQL of your own by URL, or install what is missing"
+	case errors.Is(err, stack.ErrLocked):
+		return Refused, "stop it first, or name another directory with --dir"
+	}
+	e := Known(err)
+	return codeOf[e.Kind], e.Hint
+}
+
+var codeOf = map[app.Kind]int{
+	app.Invalid: Usage, app.Refused: Refused, app.NotFound: NotFound,
+	app.Unavailable: Unavailable, app.Full: Full, app.Lost: Lost, app.Interrupted: Interrupted, app.Failed: Failed,
+}

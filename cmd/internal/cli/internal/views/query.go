@@ -1,0 +1,42 @@
+package views
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/accession-ingest/accession/cmd/internal/app/queries"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+)
+
+// Query writes a query.
+func Query(w io.Writer, q queries.Query) {
+	fmt.Fprintf(w, "%s %s, of %s, %s\n", q.ID, q.Status, q.Request.Submitter, lines(q))
+	if q.Reason != "" {
+		fmt.Fprintln(w, q.Reason)
+	}
+	if m := q.Mail; m != nil {
+		fmt.Fprintf(w, "report mail %s, %d address(es), %d attempt(s)", m.State, m.Recipients, m.Attempts)
+		if m.Error != "" {
+			fmt.Fprintf(w, ": %s", m.Error)
+		}
+		fmt.Fprintln(w)
+	}
+	if q.Answer != nil {
+		fmt.Fprintf(w, "accession query report %s\n", q.ID)
+	}
+}
+
+func lines(q queries.Query) string {
+	s := fmt.Sprintf("%d lines", q.Request.Lines)
+	if a := q.Answer; a != nil {
+		s += fmt.Sprintf(" = %d found + %d not found + %d wrong", a.Found, a.NotFound, a.Wrong)
+	}
+	return s
+}
+
+// Queries writes a list of queries.
+func Queries(w io.Writer, list []queries.Query) {
+	render.Rows(w, "no queries", render.Row{"query", "status", "submitter", "file", "received", "lines"}, list, func(q queries.Query) render.Row {
+		return render.Row{string(q.ID), string(q.Status), q.Request.Submitter, q.Request.FileName, q.Received, lines(q)}
+	})
+}

@@ -1,0 +1,55 @@
+package views
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/synchronous"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/watch"
+	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Known says what is known of a deposit from before.
+func Known(w io.Writer, s app.Submitted) {
+	if s.SameAs != "" {
+		fmt.Fprintf(w, "warning: the same payload was deposited before, as %s\nhint: `accession batch show %s` shows what became of it\n", s.SameAs, s.SameAs)
+	}
+	if s.Again {
+		fmt.Fprintf(w, "%s was accepted before, under the same key\n", s.Batch)
+	}
+}
+
+// Accepted says that a deposit is accepted.
+func Accepted(w io.Writer, s app.Submitted) {
+	Known(w, s)
+	fmt.Fprintf(w, "%s accepted as %s\n", s.Batch, s.Type)
+}
+
+// Submitted writes the answer to a deposit.
+func Submitted(w io.Writer, s app.Submitted) {
+	fmt.Fprintf(w, "%s accepted as %s\nhint: `accession batch show %s` shows its progress\n", s.Batch, s.Type, s.Batch)
+}
+
+// Dropped writes the answer to a deposit in the drop folder.
+func Dropped(w io.Writer, got drops.Deposit) {
+	fmt.Fprintf(w, "%s is in the drop folder, %d bytes\nhint: `accession drop show %s` shows what became of it\n", got.ID, got.Size, got.ID)
+}
+
+// Synchronous writes what became of a synchronous deposit.
+func Synchronous(w io.Writer, is synchronous.Answer) {
+	switch {
+	case !is.Done:
+		fmt.Fprintf(w, "%s is not done yet, and goes on: %s\nhint: `accession batch show %s --watch` follows it\n", is.Batch, is.State, is.Batch)
+		return
+	case is.Report != nil:
+		Report(w, *is.Report)
+	default:
+		fmt.Fprintf(w, "%s\nits report is not known: %s\nhint: `accession batch report %s` shows it later\n", watch.Summary(is.Progress), export.Line(is.Unknown), is.Batch)
+	}
+	if is.State == domain.BatchHeld {
+		fmt.Fprintf(w, "%s is held: once it is released it waits in the deposit queue\n", is.Batch)
+	}
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/queries"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/asked"
+)
+
+func (p *program) query() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "query",
+		Short: "Ask what is known of a list of identifiers",
+		Long: `A query is a list of identifiers, one on each line, at most 100,000 lines. Blank lines
+and lines that begin with # ask for nothing. A line is taken for
+  a batch id or a job id    such as bid0000000042 or jid0000000042
+  a digest                  the SHA-256 of a file, 64 hex digits
+  a name                    any other text: the identifier of an object, a local id of a
+                            depositor, or the id of a submission
+Before it may be what it is: batch:, job:, digest:, primary:, local: or submission:.`,
+		Example: "  accession query answer shelf.txt --format csv --out shelf.csv",
+	}, append(verbs(p, "QUERY", "query id", domain.ParseQueryID,
+		verb[domain.QueryID]{name: "park", reason: true, do: queries.Park, short: "Take waiting queries out of their queue",
+			long: "Take queries that wait out of their queue, until they are unparked.", example: "  accession query park qid0000000001 --reason \"too long for the day\""},
+		verb[domain.QueryID]{name: "unpark", reason: true, do: queries.Unpark, short: "Let parked queries wait again",
+			long: "Let parked queries wait for their turn again.", example: "  accession query unpark qid0000000001 --reason \"night\""}),
+		p.querySubmit(), p.queryShow(), p.queryLs(), p.queryReport(), p.queryAnswer())...)
+}
+
+func (p *program) querySubmit() *cobra.Command {
+	var w queries.Wishes
+	var watch bool
+	c := &cobra.Command{
+		Use:   "submit FILE",
+		Short: "Ask for a list of identifiers, in turn",
+		Long: `Keep a list of identifiers, and let it wait for its turn in the deposit queue of
+queries; - is the standard input. The answer is the id of the query. With --mail its
+report is mailed from the address mail_from at its end: attached, or as the command that
+shows it if it has more than 5 MiB. ` + "`accession query show`" + ` shows the outcome.`,
+		Example: `  accession query submit shelf.txt --submitter ana --watch
+  accession query submit shelf.txt --mail ana@example.org --format csv`,
+		Args: one("file, or -", anyName),
+		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
+			list, err := queries.Read(args[0], p.In)
+			if err != nil {
+				return err
+			}
+			defer list.Close()
+			q, err := queries.Submit(ctx, a, list, w.Of(userName()))
+			if err != nil || !watch {
+				return cmp.Or(err, show(p, q, views.Query))
+			}
+			return p.watchQuery(ctx, a, q.ID)
+		}),
+	}
+	c.Flags().StringVar(&w.Submitter, "submitter", "", "`NAME` of who asks (default your user name)")
+	c.Flags().StringArrayVar(&w.Mail, "mail", nil, "mail the report to `ADDRESS`; may be repeated")
+	flags.Parsed(c, &w.Format, "format", "", "`FORMAT` of the report: "+flags.Joined(asked.Formats)+" (default text)", flags.Optional(flags.Among(asked.Formats...)))
+	c.Flags().BoolVar(&watch, "watch", false, "wait until it is answered")
+	return c
+}
+
+// watchQuery shows a query when it has ended.
+func (p *program) watchQuery(ctx context.Context, a *app.App, id domain.QueryID) error {
+	q, err := queries.Watch(ctx, a, id, func(queries.Query) {})
+	if err == nil {
+		err = show(p, q, views.Query)
+	}
+	return cmp.Or(err, exit.If(q.Status == asked.Failed, exit.BatchFailed))
+}
+
+func (p *program) queryShow() *cobra.Command {
+	var watch bool
+	c := &cobra.Command{
+		Use:     "show QUERY",
+		Short:   "Show a query: where it stands, and how many lines were found",
+		Long:    "Show where a query stands, and how its lines were answered.",
+		Example: "  accession query show qid0000000001 --watch",
+		Args:    one("query id", domain.ParseQueryID),
+		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
+			if id := domain.QueryID(args[0]); watch {
+				return p.watchQuery(ctx, a, id)
+			}
+			q, err := queries.Show(ctx, a, domain.QueryID(args[0]))
+			return cmp.Or(err, show(p, q, views.Query))
+		}),
+	}
+	c.Flags().BoolVar(&watch, "watch", false, "wait until it is answered")
+	return c
+}
+
+func (p *program) queryLs() *cobra.Command {
+	var f queries.Filter
+	c := &cobra.Command{
+		Use:     "ls",
+		Short:   "List queries, newest first",
+		Long:    "List queries with who asked and where they stand, newest first.",
+		Example: "  accession query ls --submitter ana --status answered",
+		Args:    cobra.NoArgs,
+		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]queries.Query, error) {
+			return queries.Ls(ctx, a, f)
+		}, views.Queries),
+	}
+	c.Flags().StringVar(&f.Submitter, "submitter", "", "only those of `NAME`")
+	flags.Parsed(c, (*string)(&f.Status), "status", "", "only those in this `STATE`: received, parked, grabbed, answered or failed", flags.Optional(flags.Among("received", "parked", "grabbed", "answered", "failed")))
+	c.Flags().IntVar(&f.Limit, "limit", 0, "at most `N` (default 100)")
+	return c
+}
+
+func (p *program) queryReport() *cobra.Command {
+	return p.answering(&cobra.Command{
+		Use:     "report QUERY",
+		Short:   "Write the answers of a query",
+		Long:    "Write the answers of a query, by default in the format that its submission named.",
+		Example: "  accession query report qid0000000001 --format csv --out shelf.csv",
+		Args:    one("query id", domain.ParseQueryID),
+	}, func(ctx context.Context, a *app.App, id string) (app.Report, error) {
+		return queries.Report(ctx, a, domain.QueryID(id))
+	})
+}
+
+func (p *program) queryAnswer() *cobra.Command {
+	return p.answering(&cobra.Command{
+		Use:   "answer FILE",
+		Short: "Answer a list of identifiers now",
+		Long: `Answer a list of identifiers from the tables, now and without a queue; - is the standard
+input. Each line gets one row for each thing that is known of it: a batch or a job with
+its status, a stored version of an object, or a file with its place in the object store;
+of each sort the newest 20. Or its row says "not found", or what is wrong with the line.`,
+		Example: `  accession query answer shelf.txt
+  accession query answer shelf.txt --format csv --out shelf.csv
+  accession query answer shelf.txt -o json`,
+		Args: one("file, or -", anyName),
+	}, func(ctx context.Context, a *app.App, name string) (r app.Report, err error) {
+		list, err := queries.Read(name, p.In)
+		if err != nil {
+			return r, err
+		}
+		return queries.Answer(ctx, a, list)
+	})
+}
+
+// answering makes c a command that writes the report that ask begins.
+func (p *program) answering(c *cobra.Command, ask func(ctx context.Context, a *app.App, arg string) (app.Report, error)) *cobra.Command {
+	var format, file string
+	c.RunE = p.using(func(ctx context.Context, a *app.App, args []string) error {
+		report, err := ask(ctx, a, args[0])
+		if err != nil {
+			return err
+		}
+		defer report.Close()
+		as := cmp.Or(format, map[string]string{"json": export.FormatJSON}[p.output], report.Format, export.FormatText)
+		return p.write(file, func(w io.Writer) error {
+			return export.WriteReport(w, report, export.ReportOptions{Format: as, Made: time.Now()})
+		})
+	})
+	flags.Parsed(c, &format, "format", "", "`FORMAT`: "+flags.Joined(asked.Formats)+" (default: as -o says)", flags.Optional(flags.Among(asked.Formats...)))
+	c.Flags().StringVar(&file, "out", "", outHelp)
+	return c
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/metadata"
+	shown "github.com/accession-ingest/accession/domain/text"
+)
+
+// Records are those of a metadata deposit, as its report has them.
+type Records struct {
+	Success int    `json:"success"`
+	Warning int    `json:"warning"`
+	Failure int    `json:"failure"`
+	URL     string `json:"url"` // of the list of all, one JSON object in each line
+	// Worst are up to 200 records: those with a failure first, then those with a warning.
+	Worst []metadata.Record `json:"worst"`
+}
+
+// RecordsKey returns the key under which the results of the records of a batch are kept.
+func RecordsKey(b domain.BatchID) string { return "records/" + string(b) + ".jsonl" }
+
+// ReadRecords reads the records of a metadata deposit for its report.
+func ReadRecords(ctx context.Context, from *payload.Source, b domain.BatchID) (*Records, error) {
+	r := &Records{URL: store.URL(RecordsKey(b))}
+	err := from.InTime(ctx, 0, "read the results of the records", string(b), func(ctx context.Context) error {
+		list, err := from.Objects.Get(ctx, RecordsKey(b))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = list.Close() }()
+		return r.read(list)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the records of %s: %w", b, err)
+	}
+	return r, nil
+}
+
+// read counts the records of a list, and keeps the worst of them.
+func (r *Records) read(list io.Reader) error {
+	var counts metadata.Counts
+	worst := metadata.Worst{Most: maxMailJobs}
+	lines := json.NewDecoder(list)
+	for {
+		var record metadata.Record
+		if err := lines.Decode(&record); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+		counts.Add(record.Outcome)
+		worst.Add(record)
+	}
+	r.Success, r.Warning, r.Failure, r.Worst = counts.Success, counts.Warning, counts.Failure, worst.List()
+	return nil
+}
+
+// write adds the records to a mail.
+func (r *Records) write(b *strings.Builder) {
+	all := r.Success + r.Warning + r.Failure
+	fmt.Fprintf(b, "\nRecords: %d = %d Success + %d Warning + %d Failure\n", all, r.Success, r.Warning, r.Failure)
+	for i, record := range r.Worst {
+		if b.Len() > maxMailBytes {
+			r.Worst = r.Worst[:i]
+			break
+		}
+		fmt.Fprintf(b, "  %s  line %d  %s\n", record.Outcome, record.Line, shown.Line(strings.Join(strings.Fields(record.Identifier+"  "+record.Title), " ")))
+		for _, m := range record.Messages {
+			fmt.Fprintf(b, "    %s\n", shown.Line(m))
+		}
+	}
+	if more := all - len(r.Worst); more > 0 {
+		fmt.Fprintf(b, "  and %d more: see the whole report\n", more)
+	}
+}

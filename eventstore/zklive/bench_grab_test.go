@@ -1,0 +1,251 @@
+package zklive_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
+	"github.com/accession-ingest/accession/domain/fair/settings"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+)
+
+// BenchmarkGrab measures grabs, one after the other, beside so many waiting batches of so
+// many users. Each batch that is grabbed is replaced. of-few is the rate compared with that
+// of the first tree in the same run; requests are those to ZooKeeper for a grab and for the
+// release and the deposit after it.
+//
+// ACCESSION_BENCH_WAITING says beside how many. 100,000 take a minute to fill.
+func BenchmarkGrab(b *testing.B) {
+	few := 0.0
+	for text := range strings.SplitSeq(cmp.Or(os.Getenv("ACCESSION_BENCH_WAITING"), "10,1000,100000"), ",") {
+		waiting, err := strconv.Atoi(text)
+		if err != nil || waiting < 1 {
+			b.Fatalf("ACCESSION_BENCH_WAITING: %q is not a list of numbers", text)
+		}
+		for _, users := range []int{1, 100, 10_000} {
+			if users > waiting {
+				continue
+			}
+			s, h := ringStore(b)
+			if err := s.FillWaiting(b.Context(), waiting, users, userOf); err != nil {
+				b.Fatal(err)
+			}
+			grab(b, s, h) // reads who waits
+			b.Run(fmt.Sprintf("waiting=%d/users=%d", waiting, users), func(b *testing.B) {
+				before := requests(b)
+				const some = 5
+				for range some {
+					grab(b, s, h)
+				}
+				asked := float64(requests(b)-before) / some
+				b.ResetTimer()
+				for b.Loop() {
+					grab(b, s, h)
+				}
+				rate := float64(b.N) / b.Elapsed().Seconds()
+				few = cmp.Or(few, rate)
+				b.ReportMetric(asked, "requests")
+				b.ReportMetric(rate, "grabs/s")
+				b.ReportMetric(rate/few, "of-few")
+			})
+			if err := s.Destroy(context.WithoutCancel(b.Context())); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+func userOf(n int) string { return fmt.Sprintf("user%05d", n) }
+
+// ringStore returns a store with a handler that uses deposit queues. Any number of batches
+// of a user may run.
+func ringStore(b *testing.B) (*zklive.Store, *eventstore.Handler) {
+	b.Helper()
+	unbounded, v := 1_000_000_000, settings.New()
+	v.Queue.Concurrency = &unbounded
+	s := benchStore(b, zklive.Config{QueueLimit: 1_000_000, GroupCommit: true, DepositQueues: map[string]settings.Values{fair.QueueMetadata: v}})
+	h := handlerOf(s)
+	h.Rings = s.Rings
+	return s, h
+}
+
+// grab grabs a batch. While the clock is stopped it ends the claim, and deposits another
+// batch of the user.
+func grab(b *testing.B, s *zklive.Store, h *eventstore.Handler) {
+	b.Helper()
+	ctx, meta := b.Context(), eventstore.Meta{Actor: "bench"}
+	res, err := h.Grab(ctx, fair.QueueMetadata, settings.Default, meta)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.StopTimer()
+	if err := s.Release(ctx, res.Claim, time.Hour); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := depositOf(ctx, s, h, res.State.Submission.Submitter); err != nil {
+		b.Fatal(err)
+	}
+	b.StartTimer()
+}
+
+func depositOf(ctx context.Context, s *zklive.Store, h *eventstore.Handler, user string) (domain.BatchID, error) {
+	id, err := s.ReserveBatchID(ctx)
+	if err == nil {
+		_, err = h.Batch(ctx, id, domain.SubmitBatch{Submission: domain.Submission{ProfileName: "maps", Submitter: user, Type: domain.TypeFileBatchManifest,
+			PayloadURL: "https://files.example.org/deposits/2026/batch.checkm", SubmissionMode: "add"}}, eventstore.Meta{Actor: "bench"})
+	}
+	return id, err
+}
+
+var received = regexp.MustCompile(`(?m)^Received: ([0-9]+)$`)
+
+// requests returns how many requests the server has had.
+func requests(b *testing.B) int {
+	b.Helper()
+	conn, err := net.Dial("tcp", os.Getenv("ACCESSION_TEST_ZOOKEEPER")) //nolint:noctx // it answers at once
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // only read
+	_, _ = io.WriteString(conn, "srvr")
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n, err := strconv.Atoi(string(received.FindSubmatch(answer)[1]))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// BenchmarkGrabbers measures grabs by two processes at once beside few and many batches of
+// one user. of-few compares the rates of one run.
+func BenchmarkGrabbers(b *testing.B) {
+	few, rate := 0.0, 0.0
+	for _, waiting := range []int{1000, 50_000} {
+		s, h := ringStore(b)
+		if err := s.FillWaiting(b.Context(), waiting, 1, userOf); err != nil {
+			b.Fatal(err)
+		}
+		other := s.Beside(b)
+		second := handlerOf(other)
+		second.Rings = other.Rings
+		grab(b, s, h)
+		grab(b, other, second)
+		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
+			var begun atomic.Int64
+			var g errgroup.Group
+			for _, h := range []*eventstore.Handler{h, second} {
+				g.Go(func() error {
+					for begun.Add(1) <= int64(b.N) {
+						if _, err := h.Grab(b.Context(), fair.QueueMetadata, settings.Default, eventstore.Meta{Actor: "bench"}); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			if err := g.Wait(); err != nil {
+				b.Fatal(err)
+			}
+			rate = float64(b.N) / b.Elapsed().Seconds()
+			b.ReportMetric(rate, "grabs/s")
+			b.ReportMetric(rate/cmp.Or(few, rate), "of-few")
+		})
+		few = cmp.Or(few, rate)
+		if err := s.Destroy(context.WithoutCancel(b.Context())); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDepositWay measures the whole way of a batch without jobs, deposited, begun and
+// reported, by 16 depositors and as many workers: claimed as in a tree without deposit
+// queues, and grabbed. of-without compares the rates of one run.
+func BenchmarkDepositWay(b *testing.B) {
+	without := 0.0
+	for _, ring := range []bool{false, true} {
+		b.Run(map[bool]string{false: "without", true: "ring"}[ring], func(b *testing.B) {
+			s, h := ringStore(b)
+			if !ring {
+				h.Rings = nil
+			}
+			way(b, s, h, 64) // servers and program get warm
+			b.ResetTimer()
+			way(b, s, h, b.N)
+			rate := float64(b.N) / b.Elapsed().Seconds()
+			if !ring {
+				without = rate
+			}
+			b.ReportMetric(rate, "deposits/s")
+			if without > 0 {
+				b.ReportMetric(rate/without, "of-without")
+			}
+		})
+	}
+}
+
+// way brings n batches from their deposit to their report.
+func way(b *testing.B, s *zklive.Store, h *eventstore.Handler, n int) {
+	b.Helper()
+	const workers = 16
+	bad := &domain.Reason{Class: domain.ClassContent, Code: domain.CodeManifestInvalid, Message: "it is bad"}
+	meta := eventstore.Meta{Actor: "bench"}
+	var begun atomic.Int64
+	g, ctx := errgroup.WithContext(b.Context())
+	one := func(user string) error {
+		if _, err := depositOf(ctx, s, h, user); err != nil {
+			return err
+		}
+		c, id, err := next(ctx, s, h)
+		if err != nil {
+			return err
+		}
+		if _, err := h.Batch(ctx, id, domain.StartBatch{Problem: bad}, eventstore.Meta{Actor: "bench", Claim: c}); err != nil {
+			return err
+		}
+		if _, err := h.Batch(ctx, id, domain.BeginReport{}, meta); err != nil {
+			return err
+		}
+		_, err = h.Batch(ctx, id, domain.FinishReport{}, meta)
+		return err
+	}
+	for worker := range workers {
+		g.Go(func() error {
+			for begun.Add(1) <= int64(n) {
+				if err := one(userOf(worker)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// next claims the next batch, or grabs it.
+func next(ctx context.Context, s *zklive.Store, h *eventstore.Handler) (*eventstore.Claim, domain.BatchID, error) {
+	if h.Rings == nil {
+		c, at, err := s.NextBatch(ctx, domain.BatchPending, nil)
+		return c, at.State.ID, err
+	}
+	res, err := h.Grab(ctx, fair.QueueMetadata, settings.Default, eventstore.Meta{Actor: "bench"})
+	return res.Claim, res.State.ID, err
+}

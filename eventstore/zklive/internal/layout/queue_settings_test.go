@@ -1,0 +1,83 @@
+package layout_test
+
+import (
+	"errors"
+	"path"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+)
+
+// TestQueueSettingPaths: the node of a setting is in a directory that every tree has, and
+// shows of which setting it is.
+func TestQueueSettingPaths(t *testing.T) {
+	t.Parallel()
+	root := layout.Root("/acc")
+	for _, c := range []struct {
+		kind domain.HoldKind
+		name string
+		want string
+	}{
+		{domain.SettingDepositQueue, "metadata", "/acc/queues/metadata/config/defaults"},
+		{domain.SettingUserLimit, domain.UserLimitName("query", "../a.b"), "/acc/queues/query/config/users/%2E%2E%2Fa%2Eb"},
+		{domain.SettingUserLimit, domain.UserLimitName("query", "defaults"), "/acc/queues/query/config/users/defaults"},
+		{domain.SettingProcessor, "query-films-2", "/acc/queues/query/config/processors/films-2"},
+		{domain.SettingProcessor, "nowhere-films", ""},
+	} {
+		got := root.SettingValue(c.kind, c.name)
+		if got != c.want {
+			t.Errorf("%s %s is at %q, want %q", c.kind, c.name, got, c.want)
+			continue
+		}
+		if got == "" {
+			continue
+		}
+		if !slices.Contains(root.Dirs(), path.Dir(got)) {
+			t.Errorf("no tree has the directory of %s", got)
+		}
+		queue, _, _ := domain.SplitQueueName(c.kind, c.name)
+		dir := path.Base(path.Dir(got))
+		if dir == "config" {
+			dir = ""
+		}
+		if a, ok := layout.QueueSetting(queue, dir, path.Base(got)); !ok || a != domain.SettingAggregate(c.kind, c.name) {
+			t.Errorf("%s is the node of %s", got, a)
+		}
+	}
+	for _, bad := range [][2]string{{"", "users"}, {"users", "a.b"}, {"processors", "a.b"}, {"else", "ana"}} {
+		if a, ok := layout.QueueSetting("query", bad[0], bad[1]); ok {
+			t.Errorf("%q is the node of %s", bad, a)
+		}
+	}
+}
+
+// TestValuesOfQueueSettings: a value comes back from its node, and one that is damaged, or
+// of another setting, is an error.
+func TestValuesOfQueueSettings(t *testing.T) {
+	t.Parallel()
+	root, three := layout.Root(""), 3
+	for _, s := range []domain.Setting{
+		{Kind: domain.SettingDepositQueue, Name: "query", SettingValue: domain.SettingValue{DepositQueue: &domain.DepositQueue{Prohibited: []string{}, Allocation: &three}}},
+		{Kind: domain.SettingUserLimit, Name: "query-a%2Eb", SettingValue: domain.SettingValue{UserLimit: &domain.UserLimit{User: "a.b", Concurrency: &three}}},
+		{Kind: domain.SettingProcessor, Name: "query-films", SettingValue: domain.SettingValue{Processor: &domain.Processor{Queue: "query", Users: []string{"ana"}, Stopped: true}}},
+	} {
+		nodes := root.SettingNodes(s)
+		if len(nodes) != 1 || nodes[0].Path != root.SettingValue(s.Kind, s.Name) {
+			t.Fatalf("%+v", nodes)
+		}
+		v, err := root.ValueOf(s.Kind, s.Name, nodes[0].Data(), time.Time{})
+		if err != nil || !reflect.DeepEqual(v, s.SettingValue) {
+			t.Errorf("%s comes back as %+v, %v", nodes[0].Data(), v, err)
+		}
+		for _, bad := range []string{"", "{", "null", "{}", "[]", `{"allocation":-1}`, `{"user":"b","allocation":-1}`, `{"queue":"metadata"}`} {
+			if v, err := root.ValueOf(s.Kind, s.Name, []byte(bad), time.Time{}); !errors.Is(err, eventstore.ErrBroken) || v != (domain.SettingValue{}) {
+				t.Errorf("%s %s: %q is read as %+v, %v", s.Kind, s.Name, bad, v, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package zklive_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/domain/fair"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/storetest"
+	"github.com/accession-ingest/accession/eventstore/zklive"
+)
+
+// TestGrabEndsInSilence: a grabbed batch, like a claimed job, is cut off when no server has
+// answered for too long.
+// Shows: P5
+func TestGrabEndsInSilence(t *testing.T) {
+	t.Parallel()
+	w := &env{root: "/test-" + uuid.NewString()}
+	k := storetest.NewRingKit(t, w.open(t, zklive.Config{}))
+	k.Deposits("ana1")
+	if c := k.Grab().Claim; c.Silent == nil || c.Lost == nil {
+		t.Errorf("the claim of a grab is %+v", c)
+	}
+}
+
+// TestGrabPassesOverWhatCannotLeave: a deposit whose nodes are gone, and one whose entry has
+// stayed in the ring, hold up their users alone.
+// Shows: P5
+func TestGrabPassesOverWhatCannotLeave(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	k := storetest.NewRingKit(t, w.store)
+	names := k.Deposits("ana1 ben1 ben2 cleo1")
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	nodes := []string{"/submission", "/status", ""}
+	for id, name := range names {
+		for _, node := range nodes {
+			if name != "ana1" {
+				break
+			}
+			if err := conn.Delete(w.root+"/batches/"+string(id)+node, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := conn.Create(w.root+"/queues/metadata/users/0000000003-cleo/bid0000000000-0", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"ben1", "ben2"} {
+		if got := names[k.Grab().State.ID]; got != want {
+			t.Errorf("grabbed %s, want %s", got, want)
+		}
+	}
+}
+
+// TestFullIsNoDamage: a grab that is refused since the outbox is full stays refused for that
+// reason, however often, and its user is not passed over.
+func TestFullIsNoDamage(t *testing.T) {
+	t.Parallel()
+	k := storetest.NewRingKit(t, newEnv(t).store)
+	k.Deposits("ana1 ben1")
+	for range 30 {
+		err := k.Store.Rings.Grab(t.Context(), fair.QueueMetadata, "default", func(l eventstore.Leave) error {
+			if l.Decision.User != "ana" {
+				t.Errorf("%s is served", l.Decision.User)
+			}
+			return eventstore.ErrFull
+		})
+		if !errors.Is(err, eventstore.ErrFull) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package main
+
+// queues: whose turn it is, and what waits in the deposit queues.
+var queues = []Mutant{{
+	Name: "the concurrency of a user", Why: "one user's deposits run on all processors",
+	At: "domain/fair (*member).full", Do: []Op{Never("running", "limit")},
+	Package: "domain/fair", Test: "TestRingIsTheReference",
+}, {
+	Name: "the size of the head", Why: "a processor gets a deposit that is too large for it",
+	At: "domain/fair (*member).full", Do: []Op{DropCase("first", "MaxSize")},
+	Package: "domain/fair", Test: "TestRules",
+}, {
+	Name: "the requirement of a processor", Why: "a processor for some users serves others when those have nothing",
+	At: "domain/fair (Processor).requires", Do: []Op{Never("ExcludeUsers")},
+	Package: "domain/fair", Test: "TestRules",
+}, {
+	Name: "the prohibition of preferred users", Why: "a prohibited user is served by a processor that does not require the user",
+	At: "domain/fair (*member).barred", Do: []Op{DropCase("Prohibited")},
+	Package: "domain/fair", Test: "TestEveryCombination",
+}, {
+	Name: "the step behind a used allocation", Why: "the first user of the ring is served until nothing of them waits",
+	At: "domain/fair (*Ring).inTurn", Do: []Op{Expr("at.Used >= allocation", "allocation == 0"), Expr("at.Used == allocation", "false")},
+	Package: "domain/fair", Test: "TestSmallUserBesideALargeOne",
+}, {
+	Name: "the cursor of a user who leaves", Why: "the next user has less than their allocation, and who joins then is served before them",
+	At: "domain/fair (*Ring).removal", Do: []Op{Never("Emptied")},
+	Package: "domain/fair", Test: "TestEmptiedUserLeaves",
+}, {
+	Name: "the news that come late", Why: "a deposit that runs is handed out again",
+	At: "domain/fair (*Ring).Put", Do: []Op{Never("running")},
+	Package: "domain/fair", Test: "TestDecisionsOfOthers",
+}, {
+	Name: "the turn of a decision", Why: "a decision is applied twice, or without the one before it",
+	At: "domain/fair (*Ring).Apply", Do: []Op{DropCase("Turn")},
+	Package: "domain/fair", Test: "TestDecisionsOfOthers",
+}, {
+	Name: "what another process knew of a user", Why: "a process that has not heard of a deposit takes its user for emptied",
+	At: "domain/fair (*Ring).Apply", Do: []Op{Never("Len", "0")},
+	Package: "domain/fair", Test: "TestDecisionBeforeTheNews",
+}, {
+	Name: "the current visit after a lap", Why: "a user alone whose allocation was lowered in a visit gets nothing",
+	At: "domain/fair (*Ring).roundRobin", Do: []Op{Expr("r.members[:start+1]", "r.members[:start]")},
+	Package: "internal/testkit/model", Test: "TestQueue",
+}, {
+	Name: "the end of a lap", Why: "users who deposit again whenever they were served keep others from being served",
+	At: "domain/fair (*Ring).visit", Do: []Op{First("p.Lap = 0")},
+	Package: "domain/fair", Test: "TestLapEnds",
+}, {
+	Name: "the users of the next lap, when nothing of this one can be served", Why: "a processor gets nothing while a user who joined during the lap waits",
+	At: "domain/fair (*Ring).roundRobin", Do: []Op{Expr("r.members[end:]", "nil")},
+	Package: "domain/fair", Test: "TestRingIsTheReference",
+}, {
+	Name: "the lap of a position that was kept without one", Why: "who joins behind the cursor is served before those in front of it",
+	At: "domain/fair (*Ring).visit", Do: []Op{Never("Lap", "0")},
+	Package: "domain/fair", Test: "TestLapOfARestoredRing",
+}, {
+	Name: "the ring that a grab relies on", Why: "two processes grab in the same turn",
+	At: "eventstore/zklive/internal/layout (Root).leave", Do: []Op{Arg("Set", 2, "Any", "Ring")},
+	Package: "eventstore/zklive/internal/layout", Test: "TestOperationsOfAGrab",
+}, {
+	Name: "the batches that wait in no deposit queue", Why: "after an upgrade batches are grabbed before those that waited longer",
+	At: "cmd/internal/daemon/grab (*Pending).first", Do: []Op{Drop("before", "wait")},
+	Package: "cmd/internal/daemon/grab", Test: "TestWhatWaitsInNoQueueComesFirst",
+}, {
+	Name: "the settings that a grab relies on", Why: "a batch of a user is grabbed whom an operator has just prohibited",
+	At: "eventstore/zklive/internal/layout (Root).ticketBefore", Do: []Op{Drop("QueueConfig", "l")},
+	Package: "eventstore/zklive/internal/layout", Test: "TestOperationsOfAGrab",
+}, {
+	Name: "the number of running batches that a grab relies on", Why: "more batches of a user run than may",
+	At: "eventstore/zklive/internal/layout (Root).countUp", Do: []Op{Arg("Set", 2, "Any", "path")},
+	Package: "eventstore/zklive/internal/layout", Test: "TestOperationsOfAGrab",
+}, {
+	Name: "the settings that a synchronous deposit relies on", Why: "a deposit of a user is taken whom an operator has just prohibited",
+	At: "eventstore/zklive/internal/layout (Root).ticketBefore", Do: []Op{Drop("QueueConfig", "Pool")},
+	Package: "eventstore/zklive/internal/layout", Test: "TestOperationsOfASynchronousDeposit",
+}, {
+	Name: "the limit of synchronous deposits", Why: "depositors who wait for the answer slow each other down without bound",
+	At: "domain/fair (Pool).Why", Do: []Op{DropCase("Running")},
+	Package: "eventstore/memory", Test: "TestConformance/claims/synchronous_of_many",
+}, {
+	Name: "the workers of synchronous deposits", Why: "a synchronous deposit waits until all listing of others is done",
+	At: "cmd/internal/daemon/grab (*Pending).Next", Do: []Op{Never("Synchronous")},
+	Package: "cmd/internal/daemon/grab", Test: "TestSynchronousIsNotGrabbed",
+}, {
+	Name: "the end of a user's directory with the last batch", Why: "a user without deposits stays in the ring",
+	At: "eventstore/zklive/internal/layout (Root).leave", Do: []Op{Never("Emptied")},
+	Package: "eventstore/zklive/internal/layout", Test: "TestTicketsLeadToExpectedNodes",
+}, {
+	Name: "the claim of a batch that waits in a deposit queue", Why: "a batch is worked on before its turn",
+	At: "eventstore/zklive (*claims).claimBatch", Do: []Op{Never("Waits")},
+	Package: zklive, Test: "TestConformance/claims/plain/ring,_waiting_not_worked",
+}, {
+	Name: "the listing of a batch that was not grabbed", Why: "a batch is worked on before its turn",
+	At: "domain (batchDecider).list", Do: []Op{DropCase("Waits")},
+	Package: "eventstore/memory", Test: "TestConformance/claims/ring,_waiting_not_worked",
+}, {
+	Name: "the ticket of a batch that is held", Why: "a held batch counts among the running ones of its user for ever",
+	At: "domain (Batch).ticketAfter", Do: []Op{DropCase("BatchPending")},
+	Package: "eventstore/memory", Test: "TestConformance/claims/ring,_hold_and_release",
+}, {
+	Name: "the jobs that go on, before a place is freed", Why: "more batches of a user run than may, because those whose jobs go on are not counted",
+	At: "eventstore (*Handler).FreeResting", Do: []Op{Never("moving")},
+	Package: "eventstore/memory", Test: "TestConformance/claims/ring,_jobs_rest",
+}, {
+	Name: "the refusal to release what is parked", Why: "the release of all held batches lets in what an operator has parked",
+	At: "domain (batchDecider).release", Do: []Op{Never("unpark")},
+	Package: "eventstore/memory", Test: "TestConformance/claims/ring,_parked",
+}, {
+	Name: "the users of this lap, before those who joined during it", Why: "the board says that a user is served next who waits for a lap",
+	At: "domain/fair (*Ring).inOrder", Do: []Op{Never("i")},
+	Package: "domain/fair", Test: "TestStandingsAreWhatIsGrabbed",
+}, {
+	Name: "the state before an event of a query", Why: "a query is grabbed or answered twice",
+	At: "domain/lookup row", Do: []Op{Expr("t.From == from && t.Event == event", "t.Event == event")},
+	Package: "domain/lookup", Test: "TestQueryTable",
+}, {
+	Name: "the lines of a query's answer", Why: "the answers to half of a list pass for all of them",
+	At: "domain/lookup Decide", Do: []Op{Never("n", "Lines")},
+	Package: "domain/lookup", Test: "TestQueryTable",
+}, {
+	Name: "the state of a query that is claimed again", Why: "a query that has ended is answered once more",
+	At: "eventstore/zklive/internal/queries (*Directory).Running", Do: []Op{Never("Grabbed")},
+	Package: zklive, Test: "TestConformance/claims/plain/query,_claimed_again",
+}, {
+	Name: "the end of a query before its removal", Why: "a query that waits is lost in ZooKeeper",
+	At: "eventstore/zklive/internal/queries (*Directory).RemoveQuery", Do: []Op{Never("Ended")},
+	Package: zklive, Test: "TestConformance/claims/plain/query,_removed",
+}, {
+	Name: "the list that is kept before its query is made", Why: "a query waits whose list is lost",
+	At: "cmd/internal/app/queries Submit", Do: []Op{Before("_, _ = handler.ReceiveQuery(ctx, id, asked.Request{Submitter: w.Submitter, Lines: l.Lines}, a.Meta())", "Put")},
+	Package: e2e, Test: "TestQueriesWhoseSubmissionDies",
+}, {
+	Name: "the answers of dead workers", Why: "they stay in the object store for ever",
+	At: "cmd/internal/daemon/answering (*Service).discard", Do: []Op{Never("HasSuffix")},
+	Package: e2e, Test: "TestQueriesWhoseRemovalDies/zklive_destroy_part_after",
+}, {
+	Name: "the queries among what is compared", Why: "verify does not miss a query that waits",
+	At: "cmd/internal/consistency (*checker).queries", Do: []Op{Never("Ended")},
+	Package: e2e, Test: "TestVerifyRepairsEveryQuery",
+}, {
+	Name: "the number of the next query, in a tree that looks empty", Why: "no process opens a tree that has only queries", Was: true,
+	At: "eventstore/zklive/recovery (*Restorer).Untouched", Do: []Op{Expr(`[]string{r.root.IDs("query"), r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")}`, `[]string{r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")}`)},
+	Package: zklive, Test: "TestFreshTreeIsAskedFor/a_query",
+}, {
+	Name: "the end of a ring's patience", Why: "a damaged entry of one user stops the queue for all, and nothing says so", Was: true,
+	At: "eventstore/zklive/internal/rings (*queue).write", Do: []Op{Always("maxRefused")},
+	Package: zklive, Test: "TestGrabPassesOverWhatCannotLeave",
+}}

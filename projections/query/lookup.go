@@ -1,0 +1,87 @@
+package query
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// BatchThings returns what is known of batches, by their ids; one that is not there is
+// missing.
+func BatchThings(ctx context.Context, db Reader, ids []string) (map[string]lookup.Thing, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := pgdb.New(db).BatchesByID(ctx, ids)
+	things := make(map[string]lookup.Thing, len(rows))
+	for _, b := range rows {
+		things[b.ID] = lookup.Thing{About: lookup.AboutBatch, Batch: b.ID, Status: b.Status, Title: b.ErcWhat, File: b.FileName,
+			Submitter: b.Submitter, Size: b.Size, At: at(b.LastModified), Why: why(b.ReasonCode, b.ReasonMessage)}
+	}
+	return things, wrap("look up batches", err)
+}
+
+// JobThings is like BatchThings, for jobs.
+func JobThings(ctx context.Context, db Reader, ids []string) (map[string]lookup.Thing, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := JobsByID(ctx, db, ids)
+	things := make(map[string]lookup.Thing, len(rows))
+	for _, j := range rows {
+		t := lookup.Thing{About: lookup.AboutJob, Batch: j.BatchID, Job: j.ID, Primary: j.PrimaryIdentifier, Status: j.Status, Title: j.ErcWhat,
+			File: j.FileName, Submitter: j.Submitter, Size: j.Size, At: at(j.StatusSince), Why: why(j.ReasonCode, j.ReasonMessage)}
+		if j.ObjectVersion != nil {
+			t.Version = *j.ObjectVersion
+		}
+		if j.ManifestKey != nil {
+			t.Where = *j.ManifestKey
+		}
+		things[j.ID] = t
+	}
+	return things, err
+}
+
+// JobsOfObjects returns the ids of the newest jobs of each object, newest first.
+func JobsOfObjects(ctx context.Context, db Reader, primaries []string) ([]string, error) {
+	if len(primaries) == 0 {
+		return nil, nil
+	}
+	ids, err := pgdb.New(db).JobsOfObjects(ctx, pgdb.JobsOfObjectsParams{Ids: primaries, Most: lookup.MaxAnswers})
+	return ids, wrap("look up the jobs of objects", err)
+}
+
+// BatchesOfSubmissions returns the ids of the newest batches of each submission, newest
+// first.
+func BatchesOfSubmissions(ctx context.Context, db Reader, submissions []string) (map[string][]string, error) {
+	if len(submissions) == 0 {
+		return nil, nil
+	}
+	rows, err := pgdb.New(db).BatchesOfSubmissions(ctx, pgdb.BatchesOfSubmissionsParams{Ids: submissions, Most: lookup.MaxAnswers})
+	of := make(map[string][]string, len(rows))
+	for _, row := range rows {
+		of[row.SubmissionID] = append(of[row.SubmissionID], row.ID)
+	}
+	return of, wrap("look up submissions", err)
+}
+
+func at(t *time.Time) domain.Time {
+	if t == nil {
+		return domain.Time{}
+	}
+	return domain.At(*t)
+}
+
+func why(code, message *string) string {
+	var parts []string
+	for _, s := range []*string{code, message} {
+		if s != nil && *s != "" {
+			parts = append(parts, *s)
+		}
+	}
+	return strings.Join(parts, ": ")
+}
