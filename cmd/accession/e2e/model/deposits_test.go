@@ -249,6 +249,7 @@ func (d *deposits) park() {
 	d.heard(res.Events)
 	of.where = "parked"
 	d.queue.Park(of.Deposit)
+	d.anew(of.User) // if it was the last one that waited, its user joins again at the end
 }
 
 func (d *deposits) unpark() {
