@@ -143,9 +143,9 @@ type Listing struct {
 	ManifestSHA256 string `json:"manifest_sha256,omitempty"`
 }
 
-// RecordList counts the records of a metadata deposit, and names the list that has the
+// MetadataRecords counts the records of a metadata deposit, and names the list that has the
 // result of each.
-type RecordList struct {
+type MetadataRecords struct {
 	Success int    `json:"success"`
 	Warning int    `json:"warning"`
 	Failure int    `json:"failure"`

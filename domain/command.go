@@ -32,9 +32,9 @@ type (
 	// ListBatch settles the number of jobs and reserves their ids. Warnings say what of
 	// the manifest was not taken as it is written.
 	ListBatch struct {
-		Listing  Listing
-		Warnings []string
-		Records  *RecordList // of a metadata deposit
+		Listing         Listing
+		Warnings        []string
+		MetadataRecords *MetadataRecords // of a metadata deposit
 	}
 	// StartBatch ends the making of jobs (B3); Problem is a manifest error. Mailed is the
 	// delivery of the mail about it, nil = none was sent.
@@ -206,13 +206,13 @@ type (
 		Limits Limits
 		Now    Time // for Limits.Delay
 	}
-	// FinishDownload ends an attempt with a valid file in its place (F4).
+	// FinishDownload ends an attempt with a valid file (F4).
 	FinishDownload struct {
 		Fence  int64 // of the attempt: File.Fence after StartDownload
 		Size   int64 // bytes
 		SHA256 string
 	}
-	// FileAlreadyThere takes a valid copy that is in its place (F3).
+	// FileAlreadyThere takes a valid copy that is there (F3).
 	FileAlreadyThere struct {
 		Size   int64
 		SHA256 string

@@ -70,13 +70,13 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 		if b.State == BatchNone || b.State == BatchDeleted {
 			return d.refuse(CodeIllegal, "")
 		}
-		return d.record(EventBatchReported, Require{}, d.reported(c, b.State))
+		return d.oneEvent(EventBatchReported, Require{}, d.reported(c, b.State))
 	case RepairBatch:
 		if b.Version == 0 {
 			return d.refuse(CodeIllegal, "")
 		}
 		list, more := shorten(c.Repaired)
-		return d.record(EventBatchRepaired, Require{}, &BatchRepaired{BatchMove: d.move(b.State, b.State, nil), Repaired: list, More: more})
+		return d.oneEvent(EventBatchRepaired, Require{}, &BatchRepaired{BatchMove: d.move(b.State, b.State, nil), Repaired: list, More: more})
 	default:
 		return d.refuse(CodeUnknownCommand, "")
 	}
@@ -138,7 +138,7 @@ func (d batchDecider) grab(c GrabBatch) (Decision, error) {
 	}
 	m := d.move(d.b.State, d.b.State, nil)
 	m.Ticket, m.Ring = &c.Ticket, &c.Ring
-	return d.record(EventBatchGrabbed, Require{}, &BatchGrabbed{BatchMove: m, Rule: c.Rule, Processor: c.Processor, Size: d.b.Submission.Size})
+	return d.oneEvent(EventBatchGrabbed, Require{}, &BatchGrabbed{BatchMove: m, Rule: c.Rule, Processor: c.Processor, Size: d.b.Submission.Size})
 }
 
 // park decides that a waiting batch leaves its deposit queue without being worked on.
@@ -182,7 +182,7 @@ func (d batchDecider) free(c FreeBatch) (Decision, error) {
 	if !d.b.Runs() {
 		return d.refuse(CodeNotRunning, "it does not count as running in a deposit queue")
 	}
-	return d.record(EventBatchFreed, Require{}, &BatchFreed{BatchMove: d.move(d.b.State, d.b.State, &c.Reason),
+	return d.oneEvent(EventBatchFreed, Require{}, &BatchFreed{BatchMove: d.move(d.b.State, d.b.State, &c.Reason),
 		Queue: d.b.Ticket.Queue, User: d.b.Ticket.User})
 }
 
@@ -204,8 +204,8 @@ func (d batchDecider) list(c ListBatch, f Facts) (Decision, error) {
 	case c.Listing.Rows < 1 || c.Listing.FirstJID.Number() < 1:
 		return d.refuse(CodeEmptyListing, "a listing needs at least one row and the id of its first job")
 	}
-	return d.record(EventBatchListed, Require{Holds: true}, &BatchListed{
-		BatchMove: d.move(d.b.State, d.b.State, nil), Listing: c.Listing, Warnings: c.Warnings, Records: c.Records})
+	return d.oneEvent(EventBatchListed, Require{Holds: true}, &BatchListed{
+		BatchMove: d.move(d.b.State, d.b.State, nil), Listing: c.Listing, Warnings: c.Warnings, MetadataRecords: c.MetadataRecords})
 }
 
 // delete requires that no job of the batch is being worked on. After the write none can
@@ -306,13 +306,13 @@ func (d batchDecider) transition(event EventType, req Require, data func(BatchMo
 	if row.To == BatchFailed {
 		why = why.Final()
 	}
-	dec, err := d.record(event, req, data(d.move(d.b.State, row.To, why)))
+	dec, err := d.oneEvent(event, req, data(d.move(d.b.State, row.To, why)))
 	dec.Row = row.Row
 	return dec, err
 }
 
-// record returns a decision of one event without a row.
-func (d batchDecider) record(t EventType, req Require, data EventData) (Decision, error) {
+// oneEvent returns a decision of one event without a row.
+func (d batchDecider) oneEvent(t EventType, req Require, data EventData) (Decision, error) {
 	return singleEvent(d.b.ID.Aggregate(), d.b.Version+1, t, data, req), nil
 }
 

@@ -108,7 +108,7 @@ func (d *fileDecider) startDownload(c StartDownload) error {
 	return d.step(func(m FileMove) EventData { return &FileStarted{m, c.Worker} }, nil, "F2", "F6")
 }
 
-// fetched takes a file that is in its place.
+// fetched takes a file that is there.
 func (d *fileDecider) fetched(row string, fence, size int64, sha256 string, why *Reason) error {
 	if err := d.checkFence(row, fence); err != nil {
 		return err

@@ -81,23 +81,23 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 		}
 		return d.namedRow(RowWithBatch, JobDeleted, Require{Unlocked: true}, nil, deletion(true))
 	default:
-		return d.inPlace(cmd)
+		return d.keep(cmd)
 	}
 }
 
-// inPlace decides the commands that keep the state.
-func (d jobDecider) inPlace(cmd JobCommand) (Decision, error) {
+// keep decides the commands that keep the state.
+func (d jobDecider) keep(cmd JobCommand) (Decision, error) {
 	switch c := cmd.(type) {
 	case IdentifyJob:
 		if d.j.State != JobProcessing {
 			return d.refuse(CodeIllegal, "")
 		}
-		return d.record(EventJobIdentified, Require{}, &JobIdentified{JobMove: d.move(d.j.State, nil), Identifiers: c.Identifiers, Minted: c.Minted}), nil
+		return d.oneEvent(EventJobIdentified, Require{}, &JobIdentified{JobMove: d.move(d.j.State, nil), Identifiers: c.Identifiers, Minted: c.Minted}), nil
 	case WaitJob:
 		if !d.j.State.Worked() {
 			return d.refuse(CodeIllegal, "")
 		}
-		return d.record(EventJobWaiting, Require{}, &JobWaiting{d.move(d.j.State, &c.Reason), c.WaitsFor}), nil
+		return d.oneEvent(EventJobWaiting, Require{}, &JobWaiting{d.move(d.j.State, &c.Reason), c.WaitsFor}), nil
 	case ReprioritiseJob:
 		if d.j.QueueEntry() == "" {
 			return d.refuse(CodeIllegal, "")
@@ -106,13 +106,13 @@ func (d jobDecider) inPlace(cmd JobCommand) (Decision, error) {
 			return d.refuse(CodeBadPriority, fmt.Sprintf("a priority is %d to %d, and lower runs first", PriorityFirst, PriorityLast))
 		}
 		d.j.Priority = c.Priority
-		return d.record(EventJobReprioritised, Require{Unlocked: true}, &JobMoved{d.move(d.j.State, c.Reason)}), nil
+		return d.oneEvent(EventJobReprioritised, Require{Unlocked: true}, &JobMoved{d.move(d.j.State, c.Reason)}), nil
 	case RepairJob:
 		if d.j.Version == 0 {
 			return d.refuse(CodeIllegal, "")
 		}
 		list, more := shorten(c.Repaired)
-		return d.record(EventJobRepaired, Require{}, &JobRepaired{JobMove: d.move(d.j.State, nil), Repaired: list, More: more}), nil
+		return d.oneEvent(EventJobRepaired, Require{}, &JobRepaired{JobMove: d.move(d.j.State, nil), Repaired: list, More: more}), nil
 	default:
 		return d.refuse(CodeUnknownCommand, "")
 	}
@@ -215,7 +215,7 @@ func (d jobDecider) apply(row JobTransition, req Require, why *Reason, data func
 	if row.LastSuccessful != "" && !row.Retry {
 		d.j.LastSuccessful = row.LastSuccessful
 	}
-	dec := d.record(row.Event, req, data(d.move(row.To, why)))
+	dec := d.oneEvent(row.Event, req, data(d.move(row.To, why)))
 	dec.Row = row.Row
 	return dec, nil
 }
@@ -226,8 +226,8 @@ func (d jobDecider) move(to JobState, why *Reason) JobMove {
 		LastSuccessful: d.j.LastSuccessful, RetryCount: d.j.RetryCount, Priority: d.j.Priority, SpaceNeeded: d.j.SpaceNeeded}
 }
 
-// record returns a decision of one event, without a row.
-func (d jobDecider) record(t EventType, req Require, data EventData) Decision {
+// oneEvent returns a decision of one event, without a row.
+func (d jobDecider) oneEvent(t EventType, req Require, data EventData) Decision {
 	return singleEvent(d.j.ID.Aggregate(), d.j.Version+1, t, data, req)
 }
 
@@ -242,7 +242,7 @@ func (d jobDecider) refuse(code Code, why string) (Decision, error) {
 	return Decision{}, refuse(d.j.ID.Aggregate(), d.name, string(d.j.State), code, why, possible)
 }
 
-// unique returns a list without repetitions, each at its first place.
+// unique returns a list without repetitions, each where it is first.
 func unique(list []string) []string {
 	if list == nil {
 		return nil

@@ -198,8 +198,8 @@ type BatchListed struct {
 	// Warnings say what of the manifest was not taken as it is written; missing in older
 	// events.
 	Warnings []string `json:"warnings,omitempty"`
-	// Records are those of a metadata deposit, missing for any other.
-	Records *RecordList `json:"records,omitempty"`
+	// What became of the metadata records, missing for any other deposit.
+	MetadataRecords *MetadataRecords `json:"records,omitempty"`
 }
 
 // BatchReport is the data of batch.completed and batch.failed.

@@ -12,13 +12,13 @@ type Gate[S domain.Batch | domain.Job] interface {
 	// Open reports whether work of a submitter may be claimed now. Work of others is
 	// claimed meanwhile.
 	Open(submitter string) bool
-	// Enter takes a place for work that is about to be claimed, instead of the place
-	// that it took before. If there is none it returns the name of what is full: the
-	// work waits, without a claim, until that is free.
+	// Enter admits work that is about to be claimed, instead of the work that it admitted
+	// before. If it cannot, it returns the name of what is full: the work waits, without
+	// a claim, until that is free.
 	Enter(ctx context.Context, of S) (full string)
-	// Leave frees the place of work that was not claimed.
+	// Leave ends the admission of work that was not claimed.
 	Leave()
-	// Free reports whether what was full has a place.
+	// Free reports whether what was full admits work again.
 	Free(full string) bool
 	// Changed returns a channel that is closed when Open or Free may have changed.
 	Changed() <-chan struct{}

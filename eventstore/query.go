@@ -92,7 +92,7 @@ func (h *Handler) ParkQuery(ctx context.Context, id domain.QueryID, why domain.R
 	return res, err
 }
 
-// UnparkQuery lets a parked query wait again, at the place that its id gives it.
+// UnparkQuery lets a parked query wait again, where its id puts it.
 func (h *Handler) UnparkQuery(ctx context.Context, id domain.QueryID, why *domain.Reason, m Meta) (Result[lookup.Query], error) {
 	from, err := h.Queries.LoadQuery(ctx, id)
 	if err != nil {

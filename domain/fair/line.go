@@ -14,7 +14,7 @@ type Item struct {
 	Rank      int    // its priority: the lower rank comes first
 	Submitter string // "" is a submitter like any other
 	// Behind is the last of the ids that the item comes behind, "" = it has its own
-	// place. Work that was released for a time has it: otherwise what fails again and
+	// position. Work that was released for a time has it: otherwise what fails again and
 	// again would come before the rest each time.
 	Behind string
 }
@@ -59,7 +59,7 @@ func (l *Line) Has(i Item) bool {
 }
 
 // Put adds an item, or gives the item with its id another rank. An item that waits in
-// the same rank keeps its place.
+// the same rank keeps its position.
 func (l *Line) Put(i Item) {
 	if l.Has(i) {
 		return

@@ -14,7 +14,7 @@ type Standing struct {
 	Running     int
 	Concurrency int // how many may run at once
 	Allocation  int // how many are grabbed in one turn
-	// Position is the user's place in the order of visits from the cursor on, 1 = is
+	// Position is where the user stands in the order of visits from the cursor on, 1 = is
 	// visited now; 0 = nothing of the user waits.
 	Position int
 	NextLap  bool // has the next turn in the next lap, not in this one

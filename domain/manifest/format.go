@@ -72,23 +72,23 @@ func (m *Manifest) checkHeader(header string) error {
 // checkRows reads the rows back.
 func (m *Manifest) checkRows(lines []string) error {
 	got := Manifest{Profile: m.Profile}
-	var place []int // of each row of got in m
+	var rows []int // of each row of got in m
 	for i, line := range lines {
 		if m.Rows[i].raw == "" {
 			got.Rows = append(got.Rows, parseRow(line, i+1, m.Fields, true, func(*Error) {}))
-			place = append(place, i)
+			rows = append(rows, i)
 		}
 	}
 	markNameFaults(&got)
 	for i := range got.Rows {
-		g, want := &got.Rows[i], &m.Rows[place[i]]
+		g, want := &got.Rows[i], &m.Rows[rows[i]]
 		switch {
 		case g.equal(want):
 		case g.Fault != nil:
-			return fault(0, g.Fault.Code, "row %d cannot be written: %s", place[i]+1, g.Fault.Message)
+			return fault(0, g.Fault.Code, "row %d cannot be written: %s", rows[i]+1, g.Fault.Message)
 		default:
 			return fault(0, RowUnwritable, "row %d cannot be written: it reads back differently; "+
-				"each value needs its column, and none may hold %%20, %%7c or blanks that a manifest drops", place[i]+1)
+				"each value needs its column, and none may hold %%20, %%7c or blanks that a manifest drops", rows[i]+1)
 		}
 	}
 	return nil

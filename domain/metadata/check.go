@@ -136,7 +136,7 @@ func (c *checker) explain(err error) error {
 		return fault(syntax.Line, Entity, "%s: write the character itself, or its number such as &#233;; only &lt; &gt; &amp; &apos; and &quot; are known",
 			excerpt(syntax.Msg))
 	}
-	return fault(syntax.Line, Malformed, "it is not well-formed XML: %s; a tool such as xmllint shows the place", excerpt(syntax.Msg))
+	return fault(syntax.Line, Malformed, "it is not well-formed XML: %s; a tool such as xmllint shows where", excerpt(syntax.Msg))
 }
 
 func (c *checker) open(line int, t xml.StartElement) error {
@@ -264,7 +264,7 @@ func (c *checker) root(line int, name Name) error {
 func (c *checker) close(line int, t xml.EndElement) error {
 	depth := len(c.stack)
 	if depth == 0 || c.stack[depth-1].written != t.Name {
-		return fault(line, Malformed, "</%s> ends an element that is not open there: correct its name or its place", short(t.Name.Local, 100))
+		return fault(line, Malformed, "</%s> ends an element that is not open there: correct or move it", short(t.Name.Local, 100))
 	}
 	if c.record != nil {
 		c.record.close(depth)

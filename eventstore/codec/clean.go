@@ -41,7 +41,7 @@ func (e *TooLarge) Unwrap() error { return ErrBroken }
 // Clean returns the event as it will be read again: in every text, what is not UTF-8 and
 // what is no text (see package text; NUL, for one, is refused by PostgreSQL's jsonb)
 // becomes U+FFFD, the replacement character; line feeds and tabs stay. Clean is
-// idempotent, and the only place where text is cleaned. It returns the event's data as
+// idempotent, and the only function that cleans text. It returns the event's data as
 // JSON as well, for [EncodeCleaned] and [MarshalCleaned]. Its errors are those of
 // [Encode].
 func Clean(r domain.Recorded) (domain.Recorded, []byte, error) {

@@ -4,7 +4,7 @@
 // in binary mode; [MarshalOutbox] and [UnmarshalOutbox] as part of an outbox node;
 // [DecodeRaw] leaves the data as JSON, for programs that do not share the Go types.
 // Data of older versions is brought up to the newest by [Upcaster]s before the caller
-// sees it. [Clean] is the one place where text becomes valid UTF-8 without NUL.
+// sees it. [Clean] is all that makes text valid UTF-8 without NUL.
 //
 // The data of events is encoded by encoding/json from the tags in package domain.
 package codec

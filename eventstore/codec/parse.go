@@ -128,7 +128,7 @@ type field struct {
 
 var fields sync.Map // reflect.Type → []field
 
-// fieldsOf lists the fields of a struct, those of embedded ones in their place.
+// fieldsOf lists the fields of a struct, those of embedded ones among them.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := fields.Load(t); ok {
 		return known.([]field)

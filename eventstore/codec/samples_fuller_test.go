@@ -111,7 +111,7 @@ func listed() []domain.Recorded {
 		case *domain.BatchSubmitted:
 			d.Submission.Type, d.Submission.FileName = domain.TypeMetadata, "records.xml"
 		case *domain.BatchListed:
-			d.Records = &domain.RecordList{Success: 49_998, Warning: 1, Failure: 1, URL: "store:///records/bid0000000007.jsonl", SHA256: sampleDigest}
+			d.MetadataRecords = &domain.MetadataRecords{Success: 49_998, Warning: 1, Failure: 1, URL: "store:///records/bid0000000007.jsonl", SHA256: sampleDigest}
 		}
 	}
 	return all

@@ -408,7 +408,7 @@ func (s *shard) appended(ctx context.Context, todo []eventstore.Append, seqs []u
 	}
 }
 
-// see keeps the latest place in the log for the mark: a log that ends before it, or has
+// see keeps the latest sequence of the log for the mark: a log that ends before it, or has
 // another event there, is not this one any more.
 func (s *shard) see(a domain.Aggregate, at eventstore.LastEvent) {
 	if at.Seq > s.logged.LogSeq {

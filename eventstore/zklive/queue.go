@@ -26,16 +26,16 @@ const (
 // index is an ordered set of waiting work in memory, so that the cost of taking the
 // next entry hardly depends on how many wait. It returns each entry once. An entry that
 // another worker has locked is set aside, and returns after a time or when a worker has
-// ended; one for which a gate has no place waits until there is one.
+// ended; one that a gate does not admit waits until it does.
 type index struct {
-	mu     sync.Mutex
-	line   fair.Line
-	aside  map[string]asideItem  // id → when to look again
-	parked map[string]*fair.Line // what is full → what waits for it
-	at     map[string]string     // id → what it waits for
-	last   string                // the highest id that was in the line
-	signal chan struct{}         // closed when something may be there
-	timer  *time.Timer
+	mu      sync.Mutex
+	line    fair.Line
+	aside   map[string]asideItem  // id → when to look again
+	blocked map[string]*fair.Line // what is full → what waits for it
+	at      map[string]string     // id → what it waits for
+	last    string                // the highest id that was in the line
+	signal  chan struct{}         // closed when something may be there
+	timer   *time.Timer
 }
 
 type asideItem struct {
@@ -45,7 +45,7 @@ type asideItem struct {
 }
 
 func newIndex() *index {
-	return &index{aside: map[string]asideItem{}, parked: map[string]*fair.Line{}, at: map[string]string{}, signal: make(chan struct{})}
+	return &index{aside: map[string]asideItem{}, blocked: map[string]*fair.Line{}, at: map[string]string{}, signal: make(chan struct{})}
 }
 
 // add puts an entry in, or changes its rank.
@@ -58,7 +58,7 @@ func (x *index) add(e fair.Item) {
 
 func (x *index) push(e fair.Item) {
 	delete(x.aside, e.ID)
-	x.unpark(e.ID)
+	x.unblock(e.ID)
 	x.line.Put(e)
 	x.last = max(x.last, e.ID)
 }
@@ -73,7 +73,7 @@ func (x *index) remove(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.line.Remove(id)
-	x.unpark(id)
+	x.unblock(id)
 	delete(x.aside, id)
 }
 
@@ -82,12 +82,12 @@ func (x *index) remove(id string) {
 func (x *index) pop(g gate) (fair.Item, bool, <-chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for full, line := range x.parked {
+	for full, line := range x.blocked {
 		if !g.free(full) {
 			continue
 		}
-		if e, ok := line.Next(g.open); ok { // one at a time: it takes a place
-			x.unpark(e.ID)
+		if e, ok := line.Next(g.open); ok { // one at a time: it is admitted
+			x.unblock(e.ID)
 			x.line.Put(e)
 		}
 	}
@@ -97,26 +97,26 @@ func (x *index) pop(g gate) (fair.Item, bool, <-chan struct{}) {
 	return fair.Item{}, false, x.signal
 }
 
-// park lets an entry wait until what is full has a place.
-func (x *index) park(e fair.Item, full string) {
+// block lets an entry wait until what is full admits work again.
+func (x *index) block(e fair.Item, full string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.parked[full] == nil {
-		x.parked[full] = &fair.Line{}
+	if x.blocked[full] == nil {
+		x.blocked[full] = &fair.Line{}
 	}
-	x.parked[full].Put(e)
+	x.blocked[full].Put(e)
 	x.at[e.ID] = full
 }
 
-// unpark ends the wait of an entry.
-func (x *index) unpark(id string) {
-	full, parked := x.at[id]
-	if !parked {
+// unblock ends the wait of an entry.
+func (x *index) unblock(id string) {
+	full, blocked := x.at[id]
+	if !blocked {
 		return
 	}
 	delete(x.at, id)
-	if x.parked[full].Remove(id); x.parked[full].Len() == 0 {
-		delete(x.parked, full)
+	if x.blocked[full].Remove(id); x.blocked[full].Len() == 0 {
+		delete(x.blocked, full)
 	}
 }
 
@@ -148,7 +148,7 @@ func (x *index) release(e fair.Item, delay time.Duration) {
 	x.arm()
 }
 
-// wakeReleased puts an entry back, in its own place, that was released for a time.
+// wakeReleased puts an entry back, where it was, that was released for a time.
 func (x *index) wakeReleased(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -204,14 +204,14 @@ func (x *index) merge(found []fair.Item) {
 	for _, e := range found {
 		there[e.ID] = true
 		_, set := x.aside[e.ID]
-		if _, parked := x.at[e.ID]; !set && !parked {
+		if _, blocked := x.at[e.ID]; !set && !blocked {
 			x.push(e)
 		}
 	}
 	x.line.Keep(func(id string) bool { return there[id] })
 	for id := range x.at {
 		if !there[id] {
-			x.unpark(id)
+			x.unblock(id)
 		}
 	}
 	maps.DeleteFunc(x.aside, func(id string, _ asideItem) bool { return !there[id] })
@@ -246,11 +246,11 @@ func (g gate) changes() <-chan struct{} {
 	return g.changed()
 }
 
-// errFull says that a gate has no place for the entry.
+// errFull says that a gate does not admit the entry.
 type errFull struct{ what string }
 
 // Error implements error.
-func (e errFull) Error() string { return "there is no place at " + e.what }
+func (e errFull) Error() string { return e.what + " admits no more work now" }
 
 // passing returns a claim's condition that work is in its state and has passed the gate,
 // and a function that is called with the claim's error.
@@ -329,7 +329,7 @@ func (t *claimer) next(ctx context.Context, x *index, g gate, kind domain.Kind, 
 		case err == nil:
 			return nil
 		case errors.As(err, &full):
-			x.park(e, full.what)
+			x.block(e, full.what)
 		case errors.Is(err, errMoved), errors.Is(err, eventstore.ErrNotFound):
 		case errors.Is(err, eventstore.ErrLocked):
 			x.setAside(e, lockedDelay)

@@ -53,7 +53,7 @@ func (s *submitters) note(id domain.BatchID, submitter string, listing *domain.L
 	}
 }
 
-// find returns the place of the range that begins with a job.
+// find returns the index of the range that begins with a job.
 func (s *submitters) find(first domain.JobID) (int, bool) {
 	return slices.BinarySearchFunc(s.ranges, first, func(r jobRange, id domain.JobID) int { return cmp.Compare(r.first, id) })
 }

@@ -51,7 +51,7 @@ func CheckGlossary(root fs.FS) ([]Finding, error) {
 		}
 	}
 	var found []Finding
-	known, others := map[string]bool{}, false
+	known, rows, others := map[string]bool{}, map[string]int{}, false
 	for i, line := range strings.Split(string(text), "\n") {
 		refuse := func(format string, args ...any) {
 			found = append(found, Finding{glossaryPage, i + 1, fmt.Sprintf(format, args...)})
@@ -65,6 +65,10 @@ func CheckGlossary(root fs.FS) ([]Finding, error) {
 		}
 		for _, m := range bold.FindAllStringSubmatch(cells[1], -1) {
 			learn(known, m[1])
+			if rows[m[1]] != 0 {
+				refuse("%q is in line %d already: one word for one thing", m[1], rows[m[1]])
+			}
+			rows[m[1]] = i + 1
 		}
 		for column, exists := range map[int]func(string) bool{
 			3: func(name string) bool { return exported[name] },

@@ -16,6 +16,7 @@ func TestGlossary(t *testing.T) {
 		{"| **batch** | a thing | | `accession.heap` | |", "type Batch int", "there is no accession.heap"},
 		{"| **batch** | a thing | | | `heap` |", "type Batch int", "there is no heap"},
 		{"| **batch** | a place | | | |\n\n## Other words of names\n\nstate, id.", "type BatchState int; type ID int", ""},
+		{"| **batch** | a thing | | | |\n| **batch** | another | | | |", "type Batch int", "docs/glossary.md:2: \"batch\" is in line 1 already"},
 		{"A state is a thing.\n| **batch** | a place | | | |", "type BatchState int", "the type BatchState"},
 	} {
 		root := tree("domain/a.go", "", c.types)

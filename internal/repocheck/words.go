@@ -33,6 +33,7 @@ var phrases = []phrase{
 	said(`at it in this moment`, "locked by a worker"),
 	said(`a picture is nothing`, "refusing to write an image"),
 	said(`for the \d+\. time`, "requeue 2"),
+	said(`places? (in|of) the log|place of (the|its) (event|discovery)`, "sequence"),
 }
 
 // opening is how a doc comment does not begin.
@@ -62,7 +63,11 @@ var badNames = []badName{
 	{[]string{"eventstore/..."}, "=Order", "Meta"},
 	{[]string{"eventstore/..."}, "look", "observed nodes"},
 	{[]string{"eventstore/..."}, "sweep", "purge"},
-	{[]string{"eventstore/...", "projections/..."}, "place", "sequence, offset"},
+	{everything, "place", "sequence, offset, index, directory, admission; a place in a deposit queue is free, pooled, runs"},
+	{[]string{"domain", "projections/...", "cmd/internal/app/report", "cmd/internal/daemon/report"}, "=Records", "MetadataRecords, or what is meant; the records are SQL"},
+	{[]string{"domain"}, "=record", "oneEvent, or what is meant; the records are SQL"},
+	{[]string{"cmd/internal/daemon/..."}, "slot", "worker; a slot is a user's in a ring"},
+	{[]string{"eventstore/zklive"}, "park", "block; what is parked is out of its deposit queue"},
 	{[]string{"projections/...", "cmd/internal/app/..."}, "still", "snapshot"},
 	{[]string{"cmd/internal/daemon/..."}, "lives", "file states"},
 }

@@ -46,14 +46,14 @@ func FindEvents(ctx context.Context, db Reader, of domain.Aggregate, gap int64) 
 	if err != nil {
 		return Index{}, wrap("find events of "+of.String(), err)
 	}
-	var rows []pgdb.BatchPlacesRow
+	var rows []pgdb.BatchIntervalsRow
 	if of.Kind == domain.KindBatch {
-		rows, err = q.BatchPlaces(ctx, pgdb.BatchPlacesParams{BatchID: of.ID, Gap: gap})
+		rows, err = q.BatchIntervals(ctx, pgdb.BatchIntervalsParams{BatchID: of.ID, Gap: gap})
 	} else {
-		var ofJob []pgdb.JobPlacesRow
-		ofJob, err = q.JobPlaces(ctx, pgdb.JobPlacesParams{JobID: of.ID, Gap: gap})
+		var ofJob []pgdb.JobIntervalsRow
+		ofJob, err = q.JobIntervals(ctx, pgdb.JobIntervalsParams{JobID: of.ID, Gap: gap})
 		for _, row := range ofJob {
-			rows = append(rows, pgdb.BatchPlacesRow(row))
+			rows = append(rows, pgdb.BatchIntervalsRow(row))
 		}
 	}
 	x := Index{UpTo: uint64(at.Seq), stream: at.Stream, created: at.StreamCreated}

@@ -18,12 +18,12 @@ type Past struct {
 	states bool
 	// warnings are those of the last event about each manifest that has some.
 	warnings map[domain.Aggregate][]ManifestWarning
-	records  map[domain.BatchID]*domain.RecordList
+	metadata map[domain.BatchID]*domain.MetadataRecords
 }
 
 // NewPast returns the state before the first event.
 func NewPast() *Past {
-	return &Past{f: fold.New(), warnings: map[domain.Aggregate][]ManifestWarning{}, records: map[domain.BatchID]*domain.RecordList{}}
+	return &Past{f: fold.New(), warnings: map[domain.Aggregate][]ManifestWarning{}, metadata: map[domain.BatchID]*domain.MetadataRecords{}}
 }
 
 // NewPastStates is like NewPast, but the Past does not keep transitions, reports and

@@ -47,7 +47,7 @@ func (p *Past) noteWarnings(r domain.Recorded) {
 	switch d := r.Data.(type) {
 	case *domain.BatchListed:
 		list = d.Warnings
-		p.records[r.BatchID] = d.Records
+		p.metadata[r.BatchID] = d.MetadataRecords
 	case *domain.JobAccepted:
 		list = d.Warnings
 	default:

@@ -88,8 +88,8 @@ func compareTable(ctx context.Context, live, next pgx.Tx, table string) (TableDi
 // swapTail is how many events may be replayed while the projector waits.
 const swapTail = 5000
 
-// swap brings the new tables to where the live ones are and puts them in their
-// place. Each transaction of a projector begins with its checkpoint, and so waits
+// swap brings the new tables to where the live ones are and gives them their
+// names. Each transaction of a projector begins with its checkpoint, and so waits
 // while that is locked here, or was over before: none has rows in both generations.
 // The old checkpoint then bears another name, so that one which waited stops.
 func (r *rebuild) swap(ctx context.Context, f *fold.Fold) error {

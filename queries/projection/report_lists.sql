@@ -47,7 +47,7 @@ where batch_id = @batch_id and (job_id, number) > (@after_job::text, @after_numb
 order by job_id, number
 limit @max_rows;
 
--- name: ListedRecords :one
+-- name: ListedMetadataRecords :one
 -- What a batch's listing says of the records of a metadata deposit.
 select (data -> 'records')::jsonb as records from accession.event
 where aggregate_id = @batch_id and type = 'batch.listed' and data ? 'records'

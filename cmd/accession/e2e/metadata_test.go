@@ -48,9 +48,9 @@ func TestMetadataDeposit(t *testing.T) {
 		in.holds(v.Jobs[0], map[string]string{"records.xml": string(text)})
 		b, err := in.app.BatchReport(in.ctx(), id, 2)
 		in.must(err)
-		if r := b.Records; r == nil || r.Problem != "" || len(r.Worst) != 2 || r.Worst[0].Outcome != metadata.Failure || r.Worst[0].Line != 14 ||
+		if r := b.MetadataRecords; r == nil || r.Problem != "" || len(r.Worst) != 2 || r.Worst[0].Outcome != metadata.Failure || r.Worst[0].Line != 14 ||
 			r.Worst[1].Outcome != metadata.Warning || r.Worst[1].Identifier != "tides-south-2024" {
-			t.Errorf("%s: %+v", id, b.Records)
+			t.Errorf("%s: %+v", id, b.MetadataRecords)
 		}
 		var rows []string
 		for row := range in.rows(id, "batch", "records") {
@@ -82,8 +82,8 @@ func TestMetadataDeposit(t *testing.T) {
 	in.must(os.Chmod(list, 0o600))
 	in.must(os.WriteFile(list, []byte("{}\n"), 0o600))
 	b, err := in.app.BatchReport(in.ctx(), ids[0], 2)
-	if err != nil || b.Records == nil || !strings.Contains(b.Records.Problem, "SHA-256") || b.Records.Failure != 1 {
-		t.Errorf("%+v, %v", b.Records, err)
+	if err != nil || b.MetadataRecords == nil || !strings.Contains(b.MetadataRecords.Problem, "SHA-256") || b.MetadataRecords.Failure != 1 {
+		t.Errorf("%+v, %v", b.MetadataRecords, err)
 	}
 }
 
@@ -133,8 +133,8 @@ func TestBadMetadataIsReported(t *testing.T) {
 			t.Errorf("%s: the mails are %q", path, mails)
 		}
 	}
-	if v := in.rest(ids["/hint"]); v.Status != "completed" || v.Records == nil || v.Records.Warning != 1 {
-		t.Errorf("%+v, %+v", v, v.Records)
+	if v := in.rest(ids["/hint"]); v.Status != "completed" || v.MetadataRecords == nil || v.MetadataRecords.Warning != 1 {
+		t.Errorf("%+v, %+v", v, v.MetadataRecords)
 	}
 	select {
 	case path := <-asked:
@@ -166,7 +166,7 @@ func TestMetadataOfFiftyThousandRecords(t *testing.T) {
 	in.serveInProcess()
 	id := in.submit(app.Deposit{Payload: base + "/large.xml", Type: domain.TypeMetadata})
 	v := in.rest(id)
-	if r := v.Records; v.Status != "completed" || r == nil || r.Failure != records/2 || r.Warning != records/100 || r.Success != records/2-records/100 {
+	if r := v.MetadataRecords; v.Status != "completed" || r == nil || r.Failure != records/2 || r.Warning != records/100 || r.Success != records/2-records/100 {
 		t.Fatalf("%+v, %+v", v, r)
 	}
 	n := 0

@@ -56,8 +56,8 @@ type BatchView struct {
 	// Projected is false when the batch is newer than the tables: it was read from
 	// the live state, and its jobs are not there yet.
 	Projected bool `json:"projected"`
-	// Records counts those of a metadata deposit.
-	Records *domain.RecordList `json:"records,omitempty"`
+	// MetadataRecords counts those of a metadata deposit.
+	MetadataRecords *domain.MetadataRecords `json:"records,omitempty"`
 	// Next is what an operator should do about it, "" = nothing.
 	Next string `json:"next_step,omitempty"`
 	// At is the event as of which the batch is shown, nil = now.
@@ -76,7 +76,7 @@ func (a *App) Batch(ctx context.Context, id domain.BatchID, limit int) (v BatchV
 	v.FileCounts = ask(ctx, t, query.CountFiles, id.Aggregate())
 	v.Jobs = notNil(ask(ctx, t, query.Jobs, JobFilter{Batch: id, Limit: limit}))
 	v.JobsTotal = ask(ctx, t, query.TotalJobs, JobFilter{Batch: id})
-	v.Records = ask(ctx, t, query.Records, id)
+	v.MetadataRecords = ask(ctx, t, query.MetadataRecords, id)
 	v.Truncated = v.JobsTotal > int64(len(v.Jobs))
 	v.Next = hint.Batch(string(id), v.Status, v.JobsInProgress+v.JobsHeld, v.JobsFailed, v.JobsCompleted)
 	v.Messages, err = a.messages(ctx, t, id)
@@ -120,7 +120,7 @@ func (a *App) BatchAt(ctx context.Context, id domain.BatchID, m Moment, limit in
 	jobs := past.Jobs()
 	v.At, v.Projected, v.FileCounts, v.JobsTotal = &at, true, past.Counts(id.Aggregate()), int64(len(jobs))
 	v.Jobs = notNil(jobs[:min(len(jobs), limit)])
-	v.Truncated, v.Records = len(v.Jobs) < len(jobs), past.Records(id)
+	v.Truncated, v.MetadataRecords = len(v.Jobs) < len(jobs), past.MetadataRecords(id)
 	return v, notYet(at, err)
 }
 

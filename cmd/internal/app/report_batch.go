@@ -22,8 +22,8 @@ type BatchReportView struct {
 	Retries []Retry             `json:"retries"`
 	// Warnings say what of the manifests was not taken as it is written.
 	Warnings []ManifestWarning `json:"warnings"`
-	// Records are those of a metadata deposit, the worst up to the limit.
-	Records *report.Records `json:"records,omitempty"`
+	// MetadataRecords are those of a metadata deposit, the worst up to the limit.
+	MetadataRecords *report.MetadataRecords `json:"records,omitempty"`
 	// CorruptSince says since when at the latest stored files of jobs are corrupt.
 	CorruptSince map[string]domain.Time `json:"corrupt_since,omitempty"`
 	// The totals count all rows in the tables; Truncated says that not all jobs, failed
@@ -59,7 +59,7 @@ func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 	v.Warnings = notNil(ask(ctx, t, func(ctx context.Context, db query.Reader, id domain.BatchID) ([]ManifestWarning, error) {
 		return query.Warnings(ctx, db, id, limit)
 	}, id))
-	list := ask(ctx, t, query.Records, id)
+	list := ask(ctx, t, query.MetadataRecords, id)
 	v.JobsTotal = ask(ctx, t, query.TotalJobs, JobFilter{Batch: id})
 	v.RetriesTotal = ask(ctx, t, query.TotalRetries, id)
 	v.WarningsTotal = ask(ctx, t, query.TotalWarnings, id)
@@ -68,7 +68,7 @@ func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 		return v, missing(t.err, "`accession batch show "+string(id)+"` finds one that was accepted a moment ago; `accession status` shows how far the tables are behind",
 			"it is not in the tables")
 	}
-	v.Records = report.ReadRecords(ctx, a.Open.Uploads, list, limit)
+	v.MetadataRecords = report.ReadMetadataRecords(ctx, a.Open.Uploads, list, limit)
 	if records, err := a.Open.Records(ctx); err == nil {
 		v.CorruptSince, _ = records.CorruptSince(ctx, id) // the report does not need it
 	}
@@ -88,7 +88,7 @@ func (a *App) BatchReportAt(ctx context.Context, id domain.BatchID, m Moment, li
 	warnings := past.Warnings(id)
 	v.WarningsTotal = int64(len(warnings))
 	v.Jobs, v.Retries, v.Warnings = notNil(first(jobs, limit)), notNil(first(retries, limit)), notNil(first(warnings, limit))
-	v.Records = report.ReadRecords(ctx, a.Open.Uploads, past.Records(id), limit)
+	v.MetadataRecords = report.ReadMetadataRecords(ctx, a.Open.Uploads, past.MetadataRecords(id), limit)
 	v.truncate()
 	return v, notYet(at, err)
 }

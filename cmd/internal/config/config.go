@@ -40,7 +40,7 @@ type Config struct {
 	// PostgresConns is the most connections of one process: 4 to 1000.
 	PostgresConns int `key:"postgres_conns" default:"16" min:"4" max:"1000"`
 
-	// DataDir is the directory of what the next five settings do not place elsewhere.
+	// DataDir is the directory of what the next five settings do not put elsewhere.
 	DataDir string `key:"data_dir" default:"/var/lib/accession" form:"directory"`
 	// Store is the object store: a directory or a bucket URL. Default DATA_DIR/store.
 	Store string `key:"store" secret:"true" form:"store"`

@@ -90,7 +90,7 @@ func Load(src Sources) (Resolved, error) {
 		}
 	}
 	if len(faults) == 0 {
-		r.place()
+		r.setDirs()
 		faults = r.crossCheck()
 	}
 	if len(faults) > 0 {
@@ -100,8 +100,8 @@ func Load(src Sources) (Resolved, error) {
 	return r, nil
 }
 
-// place sets the directories that were not set, below the data directory.
-func (r *Resolved) place() {
+// setDirs sets the directories that were not set, below the data directory.
+func (r *Resolved) setDirs() {
 	for name, dir := range map[string]*string{"store": &r.Store, "work": &r.WorkDir, "profiles": &r.ProfilesDir, "mail": &r.MailDir, "drop": &r.DropDir} {
 		if *dir == "" {
 			*dir = filepath.Join(r.DataDir, name)

@@ -12,7 +12,7 @@ import (
 
 // HighWater keeps the marks of an installation, by which a server with an older copy of
 // its data is noticed. A mark is kept in rounds, in this order: begun in the records, in
-// the object store, in the live state, done in the records. So no place is ever behind
+// the object store, in the live state, done in the records. So no copy is ever behind
 // the one after it, and no round begins before the last one is done, wherever a process
 // dies.
 type HighWater struct {
@@ -40,8 +40,8 @@ type HighWaterLive interface {
 	RaiseHighWater(ctx context.Context, round int64) error
 }
 
-// rounds are the last rounds of the places, in the order in which they were read: others
-// may make rounds meanwhile, and a place is compared only with what was read of the
+// rounds are the last rounds of the copies, in the order in which they were read: others
+// may make rounds meanwhile, and a copy is compared only with what was read of the
 // others before it.
 type rounds struct {
 	done, begun int64 // in the records
@@ -53,7 +53,7 @@ type rounds struct {
 
 func (r rounds) highest() int64 { return max(r.done, r.begun, r.store, r.live) }
 
-// recordsBehind, storeBehind and liveBehind report whether a place lacks a round that
+// recordsBehind, storeBehind and liveBehind report whether a copy lacks a round that
 // another has.
 func (r rounds) recordsBehind() bool { return r.begunAfter < max(r.store, r.live) }
 func (r rounds) storeBehind() bool   { return r.store < max(r.liveBefore, r.done, r.begun-1) }

@@ -101,7 +101,7 @@ func (o Opening) checkLive(ctx context.Context, water waterRead) error {
 	return used.below(ctx, o.Live)
 }
 
-// seenLog is the mark with the latest place in the log. It is not known while the
+// seenLog is the mark with the latest sequence of the log. It is not known while the
 // marks are those of an older program.
 type seenLog struct {
 	eventstore.Mark

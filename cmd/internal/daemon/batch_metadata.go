@@ -31,7 +31,7 @@ func (s *steps) listMetadata(ctx context.Context, p Profile, t *BatchTask) error
 	if err != nil {
 		return err
 	}
-	list, err := s.keepRecords(ctx, t.Batch.ID, data, formats, p.Limits.MaxRows)
+	list, err := s.keepMetadata(ctx, t.Batch.ID, data, formats, p.Limits.MaxRows)
 	var fault *metadata.Error
 	if errors.As(err, &fault) {
 		return reason.Content(domain.CodeManifestInvalid, "%s", reason.Bounded(fault.Error()))
@@ -43,12 +43,12 @@ func (s *steps) listMetadata(ctx context.Context, p Profile, t *BatchTask) error
 	if err != nil {
 		return err
 	}
-	return s.keepListing(ctx, t, domain.ListBatch{Listing: listing, Records: &list})
+	return s.keepListing(ctx, t, domain.ListBatch{Listing: listing, MetadataRecords: &list})
 }
 
-// keepRecords checks the records and keeps their results while they are made, so that the
+// keepMetadata checks the records and keeps their results while they are made, so that the
 // results of many take no memory.
-func (s *steps) keepRecords(ctx context.Context, b domain.BatchID, data []byte, formats []metadata.Format, most int) (list domain.RecordList, err error) {
+func (s *steps) keepMetadata(ctx context.Context, b domain.BatchID, data []byte, formats []metadata.Format, most int) (list domain.MetadataRecords, err error) {
 	results, w := io.Pipe()
 	ended := make(chan struct{})
 	var counts metadata.Counts
@@ -61,7 +61,7 @@ func (s *steps) keepRecords(ctx context.Context, b domain.BatchID, data []byte, 
 		_ = w.CloseWithError(err) // it returns no other
 	}()
 	err = s.InTime(ctx, int64(len(data)), "keep the results of the records", string(b), func(ctx context.Context) error {
-		kept, err := s.cfg.Objects.Put(ctx, report.RecordsKey(b), results)
+		kept, err := s.cfg.Objects.Put(ctx, report.MetadataKey(b), results)
 		list.URL, list.SHA256 = store.URL(kept.Key), kept.SHA256
 		return err
 	})

@@ -105,7 +105,7 @@ func (s *steps) report(ctx context.Context, b domain.Batch) (domain.Report, repo
 	if b.Listing != nil {
 		body.Listed = b.Listing.Rows
 		if b.Submission.Type == domain.TypeMetadata && err == nil {
-			body.Records, err = report.ReadRecords(ctx, s.Source, b.ID)
+			body.MetadataRecords, err = report.ReadMetadataRecords(ctx, s.Source, b.ID)
 		}
 	}
 	for _, j := range gone {

@@ -15,7 +15,7 @@ import (
 
 // jobGate is the gate of a daemon whose steps wait for servers of others, for one claim.
 type jobGate struct {
-	*limits.Place
+	*limits.Admission
 	r *Runner
 	d Daemon
 }
@@ -26,34 +26,34 @@ func (g jobGate) Enter(ctx context.Context, j domain.Job) (full string) {
 }
 
 // batchGate is the same for batches.
-type batchGate struct{ *limits.Place }
+type batchGate struct{ *limits.Admission }
 
 // Enter implements eventstore.Gate.
 func (g batchGate) Enter(ctx context.Context, b domain.Batch) (full string) {
 	return g.Take(ctx, b.Submission.Submitter, known(fetch.Host(b.Submission.PayloadURL))...)
 }
 
-// place returns the place of one worker of a daemon, nil = its workers are not shared.
-func (r *Runner) place(d Daemon) *limits.Place {
+// admission returns the admission of one worker of a daemon, nil = its workers are not shared.
+func (r *Runner) admission(d Daemon) *limits.Admission {
 	if !d.Shared || r.cfg.Workers[d.Name] == 0 {
 		return nil
 	}
-	return r.gates.Place(d.Name)
+	return r.gates.Admission(d.Name)
 }
 
 // jobGate returns the gate of a daemon, and batchGate that of one that claims batches.
-func (r *Runner) jobGate(d Daemon, place *limits.Place) eventstore.Gate[domain.Job] {
-	if place == nil {
+func (r *Runner) jobGate(d Daemon, admission *limits.Admission) eventstore.Gate[domain.Job] {
+	if admission == nil {
 		return nil
 	}
-	return jobGate{place, r, d}
+	return jobGate{admission, r, d}
 }
 
-func (r *Runner) batchGate(place *limits.Place) eventstore.Gate[domain.Batch] {
-	if place == nil {
+func (r *Runner) batchGate(admission *limits.Admission) eventstore.Gate[domain.Batch] {
+	if admission == nil {
 		return nil
 	}
-	return batchGate{place}
+	return batchGate{admission}
 }
 
 // servers names what a daemon waits for while it works on a job, as far as that is known
@@ -85,11 +85,10 @@ func known(host string) []string {
 // workers, before it is looked at again.
 const hostCycle = 2 * fullPause
 
-// alsoAt takes the step's place at the servers of its files too, which its manifest
-// names. If one of them holds its share of the workers, or is used by as many steps as may
+// alsoAt lets the step wait for the servers of its files too, which its manifest names. If one of them holds its share of the workers, or is used by as many steps as may
 // use it, the job waits, and ok is false.
 func (t *JobTask) alsoAt(ctx context.Context, files []payload.File) (out Outcome, ok bool) {
-	if t.place == nil {
+	if t.admission == nil {
 		return out, true
 	}
 	uses := map[string]int{}
@@ -98,9 +97,9 @@ func (t *JobTask) alsoAt(ctx context.Context, files []payload.File) (out Outcome
 			uses[server]++
 		}
 	}
-	delete(uses, fetch.Host(t.Job.Configuration.PayloadURL)) // its place is taken
+	delete(uses, fetch.Host(t.Job.Configuration.PayloadURL)) // that was admitted already
 	servers := slices.SortedFunc(maps.Keys(uses), func(a, b string) int { return cmp.Or(uses[b]-uses[a], cmp.Compare(a, b)) })
-	if full := t.place.Also(ctx, servers...); full != "" {
+	if full := t.admission.Also(ctx, servers...); full != "" {
 		return wait(domain.Reason{Code: domain.CodeServerBusy,
 			Message: "it waits for " + full + ": other jobs wait for that server already, and some workers are kept for those who wait for others"}, hostCycle), false
 	}

@@ -18,15 +18,15 @@ func (w *fixture) openRunner() (stop context.CancelFunc) {
 	return stop
 }
 
-// slotTurn lets a daemon do its next piece of work, as Run does, and gives what it goes on
+// freeTurn lets a daemon do its next piece of work, as Run does, and gives what it goes on
 // with.
-func (w *fixture) slotTurn(daemon string) *turn {
+func (w *fixture) freeTurn(daemon string) *turn {
 	w.Helper()
 	d := daemonNamed(daemon)
-	if !w.r.slots.Take(daemon) {
-		w.Fatalf("%s has no slot", daemon)
+	if !w.r.idle.Take(daemon) {
+		w.Fatalf("%s has no free worker", daemon)
 	}
-	defer w.r.slots.Give(daemon)
+	defer w.r.idle.Give(daemon)
 	defer w.leads(d)()
 	t, err := w.r.claim(w.Context(), d)
 	if err != nil {
@@ -35,20 +35,20 @@ func (w *fixture) slotTurn(daemon string) *turn {
 	return t.run(w.Context())
 }
 
-// A worker that is done with a job goes on with it in the next state, in a slot of
+// A worker that is done with a job goes on with it in the next state, as a worker of
 // that state's daemon.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	w := handingOver(t)
 	id := w.aJobIn(domain.JobProvisioning)
 	defer w.openRunner()()
-	before := w.r.slots.Free(domain.DaemonJobDownloading)
-	next := w.slotTurn(domain.DaemonJobProvisioning)
+	before := w.r.idle.Free(domain.DaemonJobDownloading)
+	next := w.freeTurn(domain.DaemonJobProvisioning)
 	if next == nil || next.d.Name != domain.DaemonJobDownloading || next.job.Job.State != domain.JobDownloading || next.Claim.Attempts != 1 {
 		t.Fatalf("goes on with %+v", next)
 	}
-	if n := w.r.slots.Free(domain.DaemonJobDownloading); n != before-1 {
-		t.Errorf("%d slots of %d are free", n, before)
+	if n := w.r.idle.Free(domain.DaemonJobDownloading); n != before-1 {
+		t.Errorf("%d workers of %d are free", n, before)
 	}
 	if next = next.run(t.Context()); next == nil || next.d.Name != domain.DaemonJobProcessing {
 		t.Fatalf("goes on with %+v\n%s", next, w.log)
@@ -66,8 +66,8 @@ func TestNoHandOver(t *testing.T) {
 		state  domain.JobState
 		change func(w *fixture, stop context.CancelFunc)
 	}{
-		"no slot": {domain.JobProvisioning, func(w *fixture, _ context.CancelFunc) {
-			for w.r.slots.Take(domain.DaemonJobDownloading) { //nolint:revive // until there is none
+		"no worker": {domain.JobProvisioning, func(w *fixture, _ context.CancelFunc) {
+			for w.r.idle.Take(domain.DaemonJobDownloading) { //nolint:revive // until there is none
 			}
 		}},
 		"stopping":     {domain.JobProvisioning, func(_ *fixture, stop context.CancelFunc) { stop() }},
@@ -89,15 +89,15 @@ func TestNoHandOver(t *testing.T) {
 					daemon = d.Name
 				}
 			}
-			if next := w.slotTurn(daemon); next != nil {
+			if next := w.freeTurn(daemon); next != nil {
 				t.Errorf("goes on with %s in %s", next.job.Job.ID, next.d.Name)
 			}
 			if held, err := w.store.Locked(t.Context(), id.Aggregate()); err != nil || len(held) != 0 {
 				t.Errorf("it is still locked (%v)", err)
 			}
 			for _, d := range Daemons {
-				if free := w.r.slots.Free(d.Name); name != "no slot" && free != w.r.cfg.Workers[d.Name] {
-					t.Errorf("%d slots of %s are free", free, d.Name)
+				if free := w.r.idle.Free(d.Name); name != "no worker" && free != w.r.cfg.Workers[d.Name] {
+					t.Errorf("%d workers of %s are free", free, d.Name)
 				}
 			}
 		})

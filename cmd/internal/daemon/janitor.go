@@ -72,7 +72,7 @@ func (r *Runner) pass(ctx context.Context) error {
 			errs = append(errs, err)
 		case is.State.State == domain.BatchProcessing:
 			r.tryReport(ctx, id, meta)
-			errs = append(errs, r.places.Free(ctx, is.State, meta))
+			errs = append(errs, r.resting.Free(ctx, is.State, meta))
 		case is.State.State == domain.BatchCompleted:
 			errs = append(errs, r.retire(ctx, is.State, r.cfg.Retention, meta))
 		case is.State.State == domain.BatchFailed:

@@ -157,7 +157,7 @@ func (d *download) run(ctx context.Context) (err error) {
 	if err := d.findFetched(ctx); err != nil {
 		return err
 	}
-	if d.claim == nil && d.inPlace() {
+	if d.claim == nil && d.allFetched() {
 		d.task.Log.Info("the files of an earlier claim are there and good")
 		return d.ready(ctx)
 	}
@@ -316,7 +316,7 @@ func (d *download) same(i int, m payload.Measure) bool {
 	return f.SHA256 == "" || !isFetched(f.State) || f.SHA256 == m.SHA256()
 }
 
-// isFetched reports whether the log says in this state that the file is in its place.
+// isFetched reports whether the log says in this state that the file is there.
 func isFetched(s domain.FileState) bool {
 	switch s {
 	case domain.FileNone, domain.FileDiscovered, domain.FileDownloading, domain.FileDownloadingFailed, domain.FileIgnore:
@@ -326,8 +326,8 @@ func isFetched(s domain.FileState) bool {
 	}
 }
 
-// inPlace reports whether all files are fetched.
-func (d *download) inPlace() bool {
+// allFetched reports whether all files are fetched.
+func (d *download) allFetched() bool {
 	for i, f := range d.state {
 		if !d.leftOut(i) && (!isFetched(f.State) || d.old == nil || d.found[i].from != d.old) {
 			return false

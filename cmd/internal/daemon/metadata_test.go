@@ -38,15 +38,15 @@ func TestMetadataIsStoredAsChecked(t *testing.T) {
 	}
 	w.walk(upTo(domain.JobCompleted)...)
 	w.turn(domain.DaemonBatchReporting)
-	if r := w.report(id); w.batch(id).State != domain.BatchCompleted || r.Records == nil || r.Records.Success != 1 || r.Records.Failure != 1 || len(r.Records.Worst) != 2 {
-		t.Errorf("%+v %+v", w.batch(id), r.Records)
+	if r := w.report(id); w.batch(id).State != domain.BatchCompleted || r.MetadataRecords == nil || r.MetadataRecords.Success != 1 || r.MetadataRecords.Failure != 1 || len(r.MetadataRecords.Worst) != 2 {
+		t.Errorf("%+v %+v", w.batch(id), r.MetadataRecords)
 	}
 	if n != 1 {
 		t.Errorf("%d requests", n)
 	}
 	for _, e := range w.recorded(id.Aggregate()) {
-		if d, ok := e.Data.(*domain.BatchListed); ok && (d.Records == nil || d.Records.Failure != 1 || !strings.HasPrefix(d.Records.URL, "store:///records/") || len(d.Records.SHA256) != 64) {
-			t.Errorf("%+v", d.Records)
+		if d, ok := e.Data.(*domain.BatchListed); ok && (d.MetadataRecords == nil || d.MetadataRecords.Failure != 1 || !strings.HasPrefix(d.MetadataRecords.URL, "store:///records/") || len(d.MetadataRecords.SHA256) != 64) {
+			t.Errorf("%+v", d.MetadataRecords)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestBadMetadata(t *testing.T) {
 				t.Fatalf("%+v %+v\n%s", b, b.Reason, w.log)
 			}
 			w.turn(domain.DaemonBatchReporting)
-			if r := w.report(id); w.batch(id).State != domain.BatchFailed || r.Records != nil || r.Problem == nil {
+			if r := w.report(id); w.batch(id).State != domain.BatchFailed || r.MetadataRecords != nil || r.Problem == nil {
 				t.Errorf("%+v", r)
 			}
 		})

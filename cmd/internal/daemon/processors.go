@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/daemon/grab"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/queue"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/domain/fair/settings"
 )
@@ -22,7 +22,7 @@ func (r *Runner) serveProcessors(ctx, work context.Context, d Daemon) {
 	}
 	running := map[string]workers{}
 	for range r.cfg.Workers[d.Name] {
-		r.all.Go(func() { r.serveProcessor(ctx, work, d, grab.Synchronous) })
+		r.all.Go(func() { r.serveProcessor(ctx, work, d, queue.Synchronous) })
 	}
 	for ctx.Err() == nil {
 		changed := r.cfg.Queues.QueueSettingsChanged(fair.QueueMetadata)
@@ -69,12 +69,12 @@ func (r *Runner) workersOf(n int, d Daemon) int {
 // serveProcessor is one worker of a processor.
 func (r *Runner) serveProcessor(ctx, work context.Context, d Daemon, processor string) {
 	for ctx.Err() == nil {
-		place := r.place(d).Apart(processor == grab.Synchronous)
-		claim, batch, err := r.pending.Next(ctx, processor, r.batchGate(place))
+		admission := r.admission(d).Apart(processor == queue.Synchronous)
+		claim, batch, err := r.pending.Next(ctx, processor, r.batchGate(admission))
 		if err != nil {
 			r.failed(ctx, err, "cannot claim work; trying again", "daemon", d.Name, "processor", processor)
 			continue
 		}
-		r.batchTurn(d, claim, batch, place).run(work)
+		r.batchTurn(d, claim, batch, admission).run(work)
 	}
 }

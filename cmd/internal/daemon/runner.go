@@ -5,9 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/daemon/grab"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
-	"github.com/accession-ingest/accession/cmd/internal/daemon/places"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/queue"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/running"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair/settings"
@@ -20,11 +19,11 @@ type Runner struct {
 	cfg   Config
 	steps *steps
 	tries *limits.Tries
-	slots *limits.Slots
+	idle  *limits.Workers
 	gates *limits.Gates
 	// pending claims batches that are to be listed.
-	pending grab.Pending
-	places  places.Places
+	pending queue.Pending
+	resting queue.Resting
 	// running are the steps that end early when their job is failed by an operator.
 	running running.Steps
 	// open ends when no new work may begin; nil = Run was not called.
@@ -37,8 +36,8 @@ func New(cfg Config) (*Runner, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: limits.NewTries(), slots: limits.NewSlots(cfg.Workers),
-		pending: grab.Pending{Handler: cfg.Handler, Claims: cfg.Claims, Log: cfg.Log}, places: places.Places{Handler: cfg.Handler, Log: cfg.Log},
+	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: limits.NewTries(), idle: limits.NewWorkers(cfg.Workers),
+		pending: queue.Pending{Handler: cfg.Handler, Claims: cfg.Claims, Log: cfg.Log}, resting: queue.Resting{Handler: cfg.Handler, Log: cfg.Log},
 		gates: limits.NewGates(cfg.Workers, cfg.Hosts, cfg.HostPermits)}, nil
 }
 
@@ -77,14 +76,14 @@ func (r *Runner) Run(ctx context.Context) error {
 // Steps run under work, which ends later.
 func (r *Runner) serve(ctx, work context.Context, d Daemon) {
 	for ctx.Err() == nil {
-		r.slots.Wait(ctx, d.Name)
+		r.idle.Wait(ctx, d.Name)
 		t, err := r.claim(ctx, d)
 		switch {
 		case err != nil:
 			r.failed(ctx, err, "cannot claim work; trying again", "daemon", d.Name)
-		case !r.slots.Take(d.Name): // jobs that were handed over meanwhile have them all
+		case !r.idle.Take(d.Name): // jobs that were handed over meanwhile have them all
 			t.release(0)
-			t.place.Leave()
+			t.admission.Leave()
 		default:
 			r.run(work, t)
 		}
@@ -103,26 +102,26 @@ func (r *Runner) failed(ctx context.Context, err error, message string, args ...
 // goroutine of its own, so that this daemon keeps its worker.
 func (r *Runner) run(work context.Context, t *turn) {
 	next := t.run(work)
-	r.slots.Give(t.d.Name)
+	r.idle.Give(t.d.Name)
 	if next != nil {
 		r.all.Go(func() { r.run(work, next) })
 	}
 }
 
 func (r *Runner) claim(ctx context.Context, d Daemon) (*turn, error) {
-	place := r.place(d)
+	admission := r.admission(d)
 	if d.Job != "" {
-		claim, is, err := r.cfg.Claims.NextJob(ctx, d.Job, r.jobGate(d, place))
+		claim, is, err := r.cfg.Claims.NextJob(ctx, d.Job, r.jobGate(d, admission))
 		if err != nil {
 			return nil, err
 		}
-		return r.jobTurn(d, claim, is, place), nil
+		return r.jobTurn(d, claim, is, admission), nil
 	}
-	claim, batch, err := r.claimBatch(ctx, d, r.batchGate(place))
+	claim, batch, err := r.claimBatch(ctx, d, r.batchGate(admission))
 	if err != nil {
 		return nil, err
 	}
-	return r.batchTurn(d, claim, batch, place), nil
+	return r.batchTurn(d, claim, batch, admission), nil
 }
 
 func (r *Runner) claimBatch(ctx context.Context, d Daemon, gate eventstore.Gate[domain.Batch]) (*eventstore.Claim, domain.Batch, error) {
@@ -133,23 +132,23 @@ func (r *Runner) claimBatch(ctx context.Context, d Daemon, gate eventstore.Gate[
 	return claim, is.State, err
 }
 
-func (r *Runner) batchTurn(d Daemon, claim *eventstore.Claim, batch domain.Batch, place *limits.Place) *turn {
-	t := r.turn(d, claim, place, "batch", batch.ID)
+func (r *Runner) batchTurn(d Daemon, claim *eventstore.Claim, batch domain.Batch, admission *limits.Admission) *turn {
+	t := r.turn(d, claim, admission, "batch", batch.ID)
 	t.batch = &BatchTask{task: t.task, Batch: batch}
 	return t
 }
 
-func (r *Runner) jobTurn(d Daemon, claim *eventstore.Claim, is eventstore.Loaded[domain.Job], place *limits.Place) *turn {
-	t := r.turn(d, claim, place, "batch", is.State.Configuration.BatchID, "job", is.State.ID, "attempt", is.State.RetryCount+1)
+func (r *Runner) jobTurn(d Daemon, claim *eventstore.Claim, is eventstore.Loaded[domain.Job], admission *limits.Admission) *turn {
+	t := r.turn(d, claim, admission, "batch", is.State.Configuration.BatchID, "job", is.State.ID, "attempt", is.State.RetryCount+1)
 	t.job = &JobTask{task: t.task, Job: is.State, token: is.Token, tries: r.tries}
 	return t
 }
 
 // turn returns a turn whose log lines carry args.
-func (r *Runner) turn(d Daemon, c *eventstore.Claim, place *limits.Place, args ...any) *turn {
+func (r *Runner) turn(d Daemon, c *eventstore.Claim, admission *limits.Admission, args ...any) *turn {
 	trace := eventstore.NewTrace()
 	log := r.cfg.Log.With("daemon", d.Name, "worker", c.Worker, "claim", c.ID, "trace", trace.ID()).With(args...)
-	return &turn{r: r, d: d, task: task{Claim: c, place: place, Log: log, handler: r.cfg.Handler, actor: domain.DaemonActor(d.Name), trace: trace}}
+	return &turn{r: r, d: d, task: task{Claim: c, admission: admission, Log: log, handler: r.cfg.Handler, actor: domain.DaemonActor(d.Name), trace: trace}}
 }
 
 // pause returns after a time, or when ctx ends.

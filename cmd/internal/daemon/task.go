@@ -21,10 +21,10 @@ type task struct {
 	Claim *eventstore.Claim
 	Log   *slog.Logger
 
-	place   *limits.Place // of the worker, nil = the daemon's workers are not shared
-	handler *eventstore.Handler
-	actor   domain.Actor
-	trace   eventstore.Trace
+	admission *limits.Admission // of the worker, nil = the daemon's workers are not shared
+	handler   *eventstore.Handler
+	actor     domain.Actor
+	trace     eventstore.Trace
 }
 
 // meta returns the metadata of a command that reacts to the last event of an aggregate.

@@ -40,10 +40,10 @@ type turn struct {
 }
 
 // run runs the step and ends the claim. It returns the next turn of a job that was
-// handed over, whose slot is taken.
+// handed over, whose worker is taken.
 func (t *turn) run(work context.Context) *turn {
-	defer t.place.Leave()
-	if t.place.Lost() { // its session ended before the claim's began
+	defer t.admission.Leave()
+	if t.admission.Lost() { // its session ended before the claim's began
 		t.release(0)
 		return nil
 	}
@@ -216,33 +216,33 @@ func (t *turn) write(ctx context.Context, out Outcome) error {
 	if t.batch != nil {
 		return t.batch.write(ctx, out.batch, false)
 	}
-	d, place, then := t.then(ctx, out)
+	d, admission, then := t.then(ctx, out)
 	claim, err := t.job.write(ctx, out.job, false, then)
 	switch {
 	case claim != nil:
-		t.next = t.r.jobTurn(d, claim, eventstore.Loaded[domain.Job]{State: t.job.Job, Token: t.job.token}, place)
+		t.next = t.r.jobTurn(d, claim, eventstore.Loaded[domain.Job]{State: t.job.Job, Token: t.job.token}, admission)
 	case then != "":
-		t.r.slots.Give(d.Name)
-		place.Leave()
+		t.r.idle.Give(d.Name)
+		admission.Leave()
 	}
 	return err
 }
 
-// then takes a slot and a place for the job's next state, "" = it is not handed over.
-func (t *turn) then(ctx context.Context, out Outcome) (Daemon, *limits.Place, domain.JobState) {
+// then takes a free worker, and its admission, for the job's next state, "" = it is not handed over.
+func (t *turn) then(ctx context.Context, out Outcome) (Daemon, *limits.Admission, domain.JobState) {
 	if !t.r.cfg.HandOver || out.verb != verbNext || t.r.open == nil || t.r.open.Err() != nil {
 		return Daemon{}, nil, ""
 	}
 	d, known := takes(t.d.Then)
-	if !known || !t.r.slots.Take(d.Name) {
+	if !known || !t.r.idle.Take(d.Name) {
 		return Daemon{}, nil, ""
 	}
-	place := t.r.place(d)
-	if place != nil && (!place.Open(t.job.Job.Configuration.Submitter) || jobGate{place, t.r, d}.Enter(ctx, t.job.Job) != "") {
-		t.r.slots.Give(d.Name)
+	admission := t.r.admission(d)
+	if admission != nil && (!admission.Open(t.job.Job.Configuration.Submitter) || jobGate{admission, t.r, d}.Enter(ctx, t.job.Job) != "") {
+		t.r.idle.Give(d.Name)
 		return Daemon{}, nil, ""
 	}
-	return d, place, t.d.Then
+	return d, admission, t.d.Then
 }
 
 // fail writes the failure where the state has one, else sets the work aside.

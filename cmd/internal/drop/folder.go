@@ -124,7 +124,7 @@ func (f *Folder) Check() error { return f.mark.Check() }
 
 // Path returns where the file of a deposit is.
 func (f *Folder) Path(d Deposit) string {
-	return filepath.Join(f.path, d.place(), payloadIn, d.FileName)
+	return filepath.Join(f.path, d.dir(), payloadIn, d.FileName)
 }
 
 // userDir returns the name of the directory of a user's deposits.
@@ -137,8 +137,8 @@ func userDir(user string) string {
 	return "user-" + name
 }
 
-// place returns where the deposit is, relative to the folder.
-func (d Deposit) place() string { return userDir(d.Submitter) + "/" + d.ID }
+// dir returns the directory of the deposit, relative to the folder.
+func (d Deposit) dir() string { return userDir(d.Submitter) + "/" + d.ID }
 
 // Accept writes a deposit with its file. When it returns without an error the deposit is on
 // disk, and has its ID, time of reception, size and digest; else nothing is left of it, or,
@@ -191,15 +191,15 @@ func (r reading) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// put puts a deposit that is written in its place. The directory of its user may be
+// put moves a deposit that is written to its directory. That of its user may be
 // removed at the same time, since it was empty.
 func (f *Folder) put(at string, d Deposit) (err error) {
-	user := path.Dir(d.place())
+	user := path.Dir(d.dir())
 	for range 100 {
 		if made := f.root.mkdirAll("accept/user", user); made != nil {
 			return made
 		}
-		if err = f.root.rename("accept/rename", at, d.place()); !errors.Is(err, fs.ErrNotExist) {
+		if err = f.root.rename("accept/rename", at, d.dir()); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
@@ -214,12 +214,12 @@ func (f *Folder) Remove(d Deposit) error {
 	to := aside + "/" + rand.Text()
 	err := f.root.mkdirAll("remove/make", aside)
 	if err == nil {
-		err = f.root.rename("remove/rename", d.place(), to)
+		err = f.root.rename("remove/rename", d.dir(), to)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", d.ID, ErrNotFound)
 	}
-	user := path.Dir(d.place())
+	user := path.Dir(d.dir())
 	if err == nil {
 		err = errors.Join(f.root.sync(user), f.root.removeAll("remove/payload", to))
 	}
@@ -285,27 +285,27 @@ func (f *Folder) note(operation, dir string, v any) (tmp string, err error) {
 // Refuse notes why no batch can be made of a deposit: it stays, and is tried again only
 // after [Folder.Again].
 func (f *Folder) Refuse(d Deposit, r Refusal) error {
-	tmp, err := f.note("refuse", d.place(), r)
+	tmp, err := f.note("refuse", d.dir(), r)
 	if err == nil {
-		err = f.root.rename("refuse/rename", tmp, d.place()+"/"+refusedIn)
+		err = f.root.rename("refuse/rename", tmp, d.dir()+"/"+refusedIn)
 	}
-	return errors.Join(err, f.root.sync(d.place()))
+	return errors.Join(err, f.root.sync(d.dir()))
 }
 
 // Again lets a refused deposit be tried again, and notes who does, and why.
 func (f *Folder) Again(d Deposit, by Act) error {
-	tmp, err := f.note("again", d.place(), by)
+	tmp, err := f.note("again", d.dir(), by)
 	if err == nil {
-		err = f.root.rename("again/rename", tmp, d.place()+"/"+retriedIn)
+		err = f.root.rename("again/rename", tmp, d.dir()+"/"+retriedIn)
 	}
 	if err != nil {
 		return err
 	}
-	err = f.root.remove("again/remove", d.place()+"/"+refusedIn)
+	err = f.root.remove("again/remove", d.dir()+"/"+refusedIn)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return errors.Join(err, f.root.sync(d.place()))
+	return errors.Join(err, f.root.sync(d.dir()))
 }
 
 // RemoveLeft removes what was being written or removed by processes that were killed over a day
@@ -336,7 +336,7 @@ func (f *Folder) newest(at string) (newest time.Time, err error) {
 	return newest, err
 }
 
-// Lead takes the place of the one process that transfers, until release; false = another
+// Lead makes this process the one that transfers, until release; false = another
 // process has it.
 func (f *Folder) Lead() (release func(), leads bool, err error) {
 	file, err := f.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, privateFile)

@@ -126,10 +126,10 @@ func TestUnreadableDeposits(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
 	good, broken, moved := accept(t, f, "ana", "1"), accept(t, f, "ana", "2"), accept(t, f, "ana", "3")
-	if err := os.WriteFile(filepath.Join(dir, broken.place(), depositIn), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, broken.dir(), depositIn), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(dir, moved.place()), filepath.Join(dir, "user-ana", "elsewhere")); err != nil {
+	if err := os.Rename(filepath.Join(dir, moved.dir()), filepath.Join(dir, "user-ana", "elsewhere")); err != nil {
 		t.Fatal(err)
 	}
 	var faults []string

@@ -15,16 +15,16 @@ import (
 )
 
 // All returns the deposits in the folder in the order of their reception. What comes or
-// goes meanwhile may be left out. A deposit that cannot be read is an error with its place,
+// goes meanwhile may be left out. A deposit that cannot be read is an error that names it,
 // after which the next one comes.
 func (f *Folder) All(ctx context.Context) iter.Seq2[Deposit, error] {
 	return func(yield func(Deposit, error) bool) {
-		places, err := f.places()
+		dirs, err := f.dirs()
 		if err != nil {
 			yield(Deposit{}, err)
 			return
 		}
-		for _, at := range places {
+		for _, at := range dirs {
 			if ctx.Err() != nil {
 				yield(Deposit{}, ctx.Err())
 				return
@@ -42,8 +42,8 @@ func (f *Folder) All(ctx context.Context) iter.Seq2[Deposit, error] {
 
 // Find returns the deposit of an id, or ErrNotFound.
 func (f *Folder) Find(id string) (d Deposit, err error) {
-	places, err := f.places()
-	for _, at := range places {
+	dirs, err := f.dirs()
+	for _, at := range dirs {
 		if idOf(at) == id {
 			return f.read(at)
 		}
@@ -62,10 +62,10 @@ type Status struct {
 
 // Status counts what is in the folder, without reading it.
 func (f *Folder) Status() (s Status, err error) {
-	places, err := f.places()
-	s.Deposits = len(places)
-	if len(places) > 0 {
-		if id, err := uuid.Parse(idOf(places[0])); err == nil && id.Version() == 7 {
+	dirs, err := f.dirs()
+	s.Deposits = len(dirs)
+	if len(dirs) > 0 {
+		if id, err := uuid.Parse(idOf(dirs[0])); err == nil && id.Version() == 7 {
 			sec, nsec := id.Time().UnixTime()
 			s.Oldest = time.Unix(sec, nsec).UTC()
 		}
@@ -73,8 +73,8 @@ func (f *Folder) Status() (s Status, err error) {
 	return s, err
 }
 
-// places returns where deposits are, in the order of their ids.
-func (f *Folder) places() (all []string, err error) {
+// dirs returns the directories of the deposits, in the order of their ids.
+func (f *Folder) dirs() (all []string, err error) {
 	if f == nil {
 		return nil, nil
 	}
@@ -110,7 +110,7 @@ func (f *Folder) read(at string) (d Deposit, err error) {
 	if err == nil {
 		err = json.Unmarshal(data, &d)
 	}
-	if err == nil && d.place() != at {
+	if err == nil && d.dir() != at {
 		err = fmt.Errorf("it is the deposit %s of %s", d.ID, d.Submitter)
 	}
 	if err == nil {

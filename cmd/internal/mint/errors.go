@@ -12,7 +12,7 @@ const (
 // Error is the reason why a name could not be made or accepted.
 type Error struct {
 	Code    domain.Code // one of the Code constants
-	Message string      // a sentence for people: the place and the remedy
+	Message string      // a sentence for people: what is wrong and the remedy
 }
 
 func (e *Error) Error() string { return e.Message }

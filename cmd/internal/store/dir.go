@@ -77,10 +77,10 @@ func syncPath(path string) error {
 	return syncFile("path/sync", f)
 }
 
-// place moves the object tmp, whose bytes are on disk, to key. With absent set it
+// move moves the object tmp, whose bytes are on disk, to key. With absent set it
 // fails with fs.ErrExist when key is taken, atomically also between processes. The
 // new entry is synced, or added to unsynced.
-func (d *dir) place(tmp, key string, absent bool, unsynced *entries) error {
+func (d *dir) move(tmp, key string, absent bool, unsynced *entries) error {
 	parent := path.Dir(key)
 	if err := d.mkdirs(parent); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 // Shows: P1
 func TestDurability(t *testing.T) {
 	t.Parallel()
-	for name, place := range map[string]func(t *testing.T, dir string){
+	for name, write := range map[string]func(t *testing.T, dir string){
 		"put": func(t *testing.T, dir string) {
 			if _, err := open(t, dir).Put(t.Context(), "a/b/c", strings.NewReader("x")); err != nil {
 				t.Fatal(err)
@@ -33,7 +33,7 @@ func TestDurability(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synced.Run(t, func(dir string) { place(t, dir) })
+			synced.Run(t, func(dir string) { write(t, dir) })
 		})
 	}
 }

@@ -35,7 +35,7 @@ type Error struct {
 	Err  error  // cause, may be nil
 }
 
-// Error returns operation, place, cause and remedy.
+// Error returns operation, object, cause and remedy.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("store: %s %q: %s", e.Op, e.Key, e.Code)
 	if e.Err != nil {

@@ -66,7 +66,7 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader, o putOptions) 
 	} else {
 		tmp := newTmp()
 		if got, err = s.write(ctx, tmp, r, putOptions{want: o.want}); err == nil {
-			err = s.place(ctx, tmp, key, o)
+			err = s.move(ctx, tmp, key, o)
 		}
 	}
 	got.Key = key
@@ -154,11 +154,11 @@ func (b Blob) check(want *Blob) error {
 	return nil
 }
 
-// place moves a temporary object to its key.
-func (s *Store) place(ctx context.Context, tmp, key string, o putOptions) error {
+// move moves a temporary object to its key.
+func (s *Store) move(ctx context.Context, tmp, key string, o putOptions) error {
 	var err error
 	if s.dir != nil {
-		err = s.dir.place(tmp, key, o.absent, o.unsynced)
+		err = s.dir.move(tmp, key, o.absent, o.unsynced)
 	} else {
 		err = s.bucket.Copy(ctx, key, tmp, nil)
 	}
@@ -222,7 +222,7 @@ func (s *Store) KeepUpload(ctx context.Context, name string, r io.Reader) (strin
 	}
 	got.Key = "uploads/" + got.SHA256[:2] + "/" + got.SHA256 + "/" + encodeSegment(name)
 	// What is there already has the same bytes: the key has their digest.
-	if err := s.place(ctx, tmp, got.Key, putOptions{}); err != nil {
+	if err := s.move(ctx, tmp, got.Key, putOptions{}); err != nil {
 		return "", Blob{}, wrap("keep upload", got.Key, err)
 	}
 	return URL(got.Key), got, nil

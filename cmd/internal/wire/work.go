@@ -56,7 +56,7 @@ func (in *Installation) WorkDirs(ctx context.Context) (all []consistency.WorkDir
 	for dir := range dirs {
 		found, err := in.workDirs(dir)
 		if err != nil {
-			return nil, failed("list the working directory "+dir, err, "the setting work_dir and working_dir of the profiles name such places")
+			return nil, failed("list the working directory "+dir, err, "the setting work_dir and working_dir of the profiles name such directories")
 		}
 		all = append(all, found...)
 	}

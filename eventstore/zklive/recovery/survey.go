@@ -113,7 +113,7 @@ func (v *surveyor) outbox(ctx context.Context) error {
 }
 
 // sessions finds nodes among the workers, the leads and the permits that end with no session: one
-// would keep its place for ever.
+// would count for ever.
 func (v *surveyor) sessions(ctx context.Context) error {
 	for _, dir := range []string{v.root.Workers(), v.root.Leaders(), v.root.Hosts()} {
 		err := v.foreign(ctx, dir, func(_, path string) (bool, error) {

@@ -80,7 +80,7 @@ var claims = []Mutant{{
 	Package: zklive, Test: "TestHoldsHaveOneWatch",
 }, {
 	Name: "the permit at a gate", Why: "a step uses a server beside as many as may use it",
-	At: "cmd/internal/daemon/limits (*Place).Take", Do: []Op{Call("permit", `""`)},
+	At: "cmd/internal/daemon/limits (*Admission).Take", Do: []Op{Call("permit", `""`)},
 	Package: "cmd/internal/daemon/limits", Test: "TestPermits",
 }, {
 	Name: "the count of claims", Why: "a job whose workers keep dying is tried for ever",

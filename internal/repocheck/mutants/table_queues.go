@@ -59,8 +59,8 @@ var queues = []Mutant{{
 	Package: "eventstore/zklive/internal/layout", Test: "TestOperationsOfAGrab",
 }, {
 	Name: "the batches that wait in no deposit queue", Why: "after an upgrade batches are grabbed before those that waited longer",
-	At: "cmd/internal/daemon/grab (*Pending).first", Do: []Op{Drop("before", "wait")},
-	Package: "cmd/internal/daemon/grab", Test: "TestWhatWaitsInNoQueueComesFirst",
+	At: "cmd/internal/daemon/queue (*Pending).first", Do: []Op{Drop("before", "wait")},
+	Package: "cmd/internal/daemon/queue", Test: "TestWhatWaitsInNoQueueComesFirst",
 }, {
 	Name: "the settings that a grab relies on", Why: "a batch of a user is grabbed whom an operator has just prohibited",
 	At: "eventstore/zklive/internal/layout (Root).ticketBefore", Do: []Op{Drop("QueueConfig", "l")},
@@ -79,8 +79,8 @@ var queues = []Mutant{{
 	Package: "eventstore/memory", Test: "TestConformance/claims/synchronous_of_many",
 }, {
 	Name: "the workers of synchronous deposits", Why: "a synchronous deposit waits until all listing of others is done",
-	At: "cmd/internal/daemon/grab (*Pending).Next", Do: []Op{Never("Synchronous")},
-	Package: "cmd/internal/daemon/grab", Test: "TestSynchronousIsNotGrabbed",
+	At: "cmd/internal/daemon/queue (*Pending).Next", Do: []Op{Never("Synchronous")},
+	Package: "cmd/internal/daemon/queue", Test: "TestSynchronousIsNotGrabbed",
 }, {
 	Name: "the end of a user's directory with the last batch", Why: "a user without deposits stays in the ring",
 	At: "eventstore/zklive/internal/layout (Root).leave", Do: []Op{Never("Emptied")},

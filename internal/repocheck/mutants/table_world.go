@@ -21,7 +21,7 @@ var world = []Mutant{{
 	Package: "cmd/internal/notify", Test: "TestMailIsDurable",
 }, {
 	Name: "an object that is there stays", Why: "another job's bytes replace those of a stored version",
-	At: "cmd/internal/store (*dir).place", Do: []Op{Never("absent")},
+	At: "cmd/internal/store (*dir).move", Do: []Op{Never("absent")},
 	Package: "cmd/internal/store", Test: "TestPutIfAbsent",
 }, {
 	Name: "one winner among a job's claims", Why: "the files of two claims are mixed",
@@ -189,7 +189,7 @@ var world = []Mutant{{
 	Package: "domain/fair", Test: "TestShare",
 }, {
 	Name: "the gate in front of a daemon", Why: "the share of a submitter and of a server is counted, and keeps nothing waiting",
-	At: "cmd/internal/daemon (*Runner).place", Do: []Op{Always("Shared")},
+	At: "cmd/internal/daemon (*Runner).admission", Do: []Op{Always("Shared")},
 	Package: daemon, Test: "TestHostileCrowd/GET_hangs,_1", Hangs: true,
 }, {
 	Name: "the deadline of an object store", Why: "an object store that hangs holds a worker for ever",
@@ -205,7 +205,7 @@ var world = []Mutant{{
 	Package: daemon, Test: "TestStoreOfReportsThatHangsIsLeft/list", Hangs: true,
 }, {
 	Name: "the gate in front of recording", Why: "an object store that tires holds all workers of recording",
-	At: "cmd/internal/daemon (*Runner).place", Do: []Op{First("if d.Job == domain.JobRecording {\n\treturn nil\n}")},
+	At: "cmd/internal/daemon (*Runner).admission", Do: []Op{First("if d.Job == domain.JobRecording {\n\treturn nil\n}")},
 	Package: daemon, Test: "TestHostileCrowd/record_hangs,_1", Hangs: true,
 }, {
 	Name: "the deadline of recording", Why: "an object store that tires holds a worker for ever",

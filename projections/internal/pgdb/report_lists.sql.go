@@ -131,7 +131,7 @@ func (q *Queries) LastFailures(ctx context.Context, hashes []string) ([]LastFail
 	return items, nil
 }
 
-const listedRecords = `-- name: ListedRecords :one
+const listedMetadataRecords = `-- name: ListedMetadataRecords :one
 select (data -> 'records')::jsonb as records from accession.event
 where aggregate_id = $1 and type = 'batch.listed' and data ? 'records'
 order by version desc
@@ -139,8 +139,8 @@ limit 1
 `
 
 // What a batch's listing says of the records of a metadata deposit.
-func (q *Queries) ListedRecords(ctx context.Context, batchID string) (json.RawMessage, error) {
-	row := q.db.QueryRow(ctx, listedRecords, batchID)
+func (q *Queries) ListedMetadataRecords(ctx context.Context, batchID string) (json.RawMessage, error) {
+	row := q.db.QueryRow(ctx, listedMetadataRecords, batchID)
 	var records json.RawMessage
 	err := row.Scan(&records)
 	return records, err

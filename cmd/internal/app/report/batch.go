@@ -19,13 +19,13 @@ type Source struct {
 	Files   iter.Seq2[query.FileRow, error]
 	Retries iter.Seq2[query.Retry, error]
 	// Warnings are those about manifests.
-	Warnings iter.Seq2[query.ManifestWarning, error]
-	Reports  []query.BatchReport
-	Records  *domain.RecordList // of a metadata deposit
-	NJobs    int64              // estimated number of jobs; NRetry that of failed attempts
-	NRetry   int64
-	NWarning int64 // number of warnings
-	At       *AsOf
+	Warnings        iter.Seq2[query.ManifestWarning, error]
+	Reports         []query.BatchReport
+	MetadataRecords *domain.MetadataRecords // of a metadata deposit
+	NJobs           int64                   // estimated number of jobs; NRetry that of failed attempts
+	NRetry          int64
+	NWarning        int64 // number of warnings
+	At              *AsOf
 }
 
 // Now reads the summary of a batch from a snapshot, which the report closes; the lists
@@ -44,7 +44,7 @@ func Now(ctx context.Context, tables *query.Snapshot, r query.Range) (s Source, 
 	if s.NWarning, err = query.TotalWarnings(ctx, tables, r.Batch); err != nil {
 		return s, err
 	}
-	if s.Records, err = query.Records(ctx, tables, r.Batch); err != nil {
+	if s.MetadataRecords, err = query.MetadataRecords(ctx, tables, r.Batch); err != nil {
 		return s, err
 	}
 	s.NJobs = value(s.Summary.RowsListed)
@@ -62,7 +62,7 @@ func Then(past *query.Past, at AsOf, batch domain.BatchID) (s Source, err error)
 	s.Jobs, s.Files, s.Retries = Each(jobs), Each(past.Files()), Each(retries)
 	s.Reports, s.NJobs, s.NRetry, s.At = past.Reports(), int64(len(jobs)), int64(len(retries)), &at
 	warnings := past.Warnings(batch)
-	s.Warnings, s.NWarning, s.Records = Each(warnings), int64(len(warnings)), past.Records(batch)
+	s.Warnings, s.NWarning, s.MetadataRecords = Each(warnings), int64(len(warnings)), past.MetadataRecords(batch)
 	return s, err
 }
 
@@ -98,16 +98,16 @@ func Batch(ctx context.Context, s Source, objects Objects) Report {
 				return []any{r.Report, r.Kind, r.ReportedAt, r.Status, r.Successful, r.Failed, r.NewlySuccessful}
 			})},
 	}}
-	if s.Records != nil {
-		r.Facts = append(r.Facts, Fact{"records", "records", RecordCounts(*s.Records)})
-		r.Tables = append(r.Tables, records(ctx, objects, *s.Records))
+	if s.MetadataRecords != nil {
+		r.Facts = append(r.Facts, Fact{"records", "records", MetadataCounts(*s.MetadataRecords)})
+		r.Tables = append(r.Tables, metadataRecords(ctx, objects, *s.MetadataRecords))
 	}
 	return r
 }
 
-// RecordCounts returns in words how many records of a metadata deposit have which
+// MetadataCounts returns in words how many records of a metadata deposit have which
 // outcome.
-func RecordCounts(l domain.RecordList) string {
+func MetadataCounts(l domain.MetadataRecords) string {
 	return fmt.Sprintf("%d = %d Success + %d Warning + %d Failure", l.Success+l.Warning+l.Failure, l.Success, l.Warning, l.Failure)
 }
 

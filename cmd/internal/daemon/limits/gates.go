@@ -15,7 +15,7 @@ import (
 type Gates struct {
 	mu      sync.Mutex
 	of      map[string]*held // by daemon
-	changed chan struct{}    // closed when a place was given back
+	changed chan struct{}    // closed when an admission has ended
 	permits *permits
 }
 
@@ -48,7 +48,7 @@ func NewGates(workers map[string]int, hosts eventstore.Hosts, most int) *Gates {
 	return g
 }
 
-// signal wakes those who wait for a place.
+// signal wakes those who wait to be admitted.
 func (g *Gates) signal() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -61,59 +61,60 @@ func (g *Gates) wake() {
 	g.changed = make(chan struct{})
 }
 
-// Place returns the place of one worker at the gate of its daemon, not yet taken.
-func (g *Gates) Place(daemon string) *Place { return &Place{gates: g, at: g.of[daemon]} }
+// Admission returns what admits the work of one worker of a daemon; nothing is admitted yet.
+func (g *Gates) Admission(daemon string) *Admission { return &Admission{gates: g, at: g.of[daemon]} }
 
-// Place is what one worker holds. It is used by one goroutine at a time.
-type Place struct {
+// Admission lets one worker work, and counts what it works on. It is used by one goroutine
+// at a time.
+type Admission struct {
 	gates   *Gates
 	at      *held
 	holders []holder
 	permits []*eventstore.Permit
 }
 
-// Apart returns the place, nil = none, for one of the workers apart if it is of them: they
+// Apart returns the admission, nil = none, of one of the workers apart if it is of them: they
 // begin also while all others are busy.
-func (p *Place) Apart(is bool) *Place {
-	if p != nil && is {
-		p.at = p.at.apart
+func (a *Admission) Apart(is bool) *Admission {
+	if a != nil && is {
+		a.at = a.at.apart
 	}
-	return p
+	return a
 }
 
 // Open reports whether a submitter may hold another worker.
-func (p *Place) Open(submitter string) bool { return p.may(holder{name: submitter}) }
+func (a *Admission) Open(submitter string) bool { return a.may(holder{name: submitter}) }
 
 // Free reports whether a server may hold another worker.
-func (p *Place) Free(server string) bool {
-	return p.may(holder{true, server}) && !p.gates.permits.missing(server)
+func (a *Admission) Free(server string) bool {
+	return a.may(holder{true, server}) && !a.gates.permits.missing(server)
 }
 
-func (p *Place) may(h holder) bool {
-	p.gates.mu.Lock()
-	defer p.gates.mu.Unlock()
-	return p.at.share.May(p.at.by[h], p.at.busy)
+func (a *Admission) may(h holder) bool {
+	a.gates.mu.Lock()
+	defer a.gates.mu.Unlock()
+	return a.at.share.May(a.at.by[h], a.at.busy)
 }
 
-// Take takes the place for work of a submitter that waits for servers, instead of what
-// it was taken for before. If one of the servers may not hold another worker, or is used
-// by as many steps as may use it, it is returned, and the place is not taken. The
-// submitter was asked about by Open.
-func (p *Place) Take(ctx context.Context, submitter string, servers ...string) (full string) {
-	p.Leave()
-	full = p.hold(func() string {
+// Take admits work of a submitter that waits for servers, instead of what was admitted
+// before. If one of the servers may not hold another worker, or is used by as many steps
+// as may use it, it is returned, and nothing is admitted. The submitter was asked about
+// by Open.
+func (a *Admission) Take(ctx context.Context, submitter string, servers ...string) (full string) {
+	a.Leave()
+	full = a.hold(func() string {
 		for _, s := range servers {
-			if !p.at.share.May(p.at.by[holder{true, s}], p.at.busy) {
+			if !a.at.share.May(a.at.by[holder{true, s}], a.at.busy) {
 				return s
 			}
 		}
-		p.at.busy++
-		p.note(holder{name: submitter})
+		a.at.busy++
+		a.note(holder{name: submitter})
 		return ""
 	}, servers)
 	if full == "" {
-		if full = p.permit(ctx, servers); full != "" {
-			p.Leave()
+		if full = a.permit(ctx, servers); full != "" {
+			a.Leave()
 		}
 	}
 	return full
@@ -122,14 +123,13 @@ func (p *Place) Take(ctx context.Context, submitter string, servers ...string) (
 // MaxPermits is for how many further servers a step takes permits.
 const MaxPermits = 32
 
-// Also makes a place that was taken one that waits for other servers too, those first
-// that are used most: it takes permits for [MaxPermits] of them. If one of the servers may
-// not hold another worker, or be used by another step, it is returned; the place must be
-// left then.
-func (p *Place) Also(ctx context.Context, servers ...string) (full string) {
-	full = p.hold(func() string {
+// Also admits that the work waits for other servers too, those first that are used most:
+// it takes permits for [MaxPermits] of them. If one of the servers may not hold another
+// worker, or be used by another step, it is returned; then the caller must call Leave.
+func (a *Admission) Also(ctx context.Context, servers ...string) (full string) {
+	full = a.hold(func() string {
 		for _, s := range servers {
-			if p.at.by[holder{true, s}] > 0 && !p.at.share.May(1, p.at.busy-1) {
+			if a.at.by[holder{true, s}] > 0 && !a.at.share.May(1, a.at.busy-1) {
 				return s
 			}
 		}
@@ -138,66 +138,66 @@ func (p *Place) Also(ctx context.Context, servers ...string) (full string) {
 	if full != "" {
 		return full
 	}
-	return p.permit(ctx, servers[:min(len(servers), MaxPermits)])
+	return a.permit(ctx, servers[:min(len(servers), MaxPermits)])
 }
 
-// Lost reports whether a permit has ended that the place needs, with its session.
-func (p *Place) Lost() bool { return p != nil && slices.ContainsFunc(p.permits, lost) }
+// Lost reports whether a permit that the work needs has ended with its session.
+func (a *Admission) Lost() bool { return a != nil && slices.ContainsFunc(a.permits, lost) }
 
 // permit takes permits for servers, up to the first for which there is none.
-func (p *Place) permit(ctx context.Context, servers []string) (full string) {
+func (a *Admission) permit(ctx context.Context, servers []string) (full string) {
 	for _, s := range servers {
-		taken := p.gates.permits.take(ctx, s)
+		taken := a.gates.permits.take(ctx, s)
 		if taken == nil {
 			return s
 		}
-		p.permits = append(p.permits, taken)
+		a.permits = append(a.permits, taken)
 	}
 	return ""
 }
 
 // hold notes servers as holders of the worker, unless one of them may not be.
-func (p *Place) hold(full func() string, servers []string) string {
-	p.gates.mu.Lock()
-	defer p.gates.mu.Unlock()
+func (a *Admission) hold(full func() string, servers []string) string {
+	a.gates.mu.Lock()
+	defer a.gates.mu.Unlock()
 	if s := full(); s != "" {
 		return s
 	}
 	for _, s := range servers {
-		p.note(holder{true, s})
+		a.note(holder{true, s})
 	}
 	return ""
 }
 
 // note notes a holder of the worker. The mutex is held.
-func (p *Place) note(h holder) {
-	p.at.by[h]++
-	p.holders = append(p.holders, h)
+func (a *Admission) note(h holder) {
+	a.at.by[h]++
+	a.holders = append(a.holders, h)
 }
 
-// Leave ends the hold on the worker, if there is one.
-func (p *Place) Leave() {
-	if p == nil || p.holders == nil {
+// Leave ends the admission, if work was admitted.
+func (a *Admission) Leave() {
+	if a == nil || a.holders == nil {
 		return
 	}
-	for _, permit := range p.permits {
-		p.gates.permits.put(permit)
+	for _, permit := range a.permits {
+		a.gates.permits.put(permit)
 	}
-	p.permits = nil
-	p.gates.mu.Lock()
-	defer p.gates.mu.Unlock()
-	for _, h := range p.holders {
-		p.at.by[h]--
+	a.permits = nil
+	a.gates.mu.Lock()
+	defer a.gates.mu.Unlock()
+	for _, h := range a.holders {
+		a.at.by[h]--
 	}
-	maps.DeleteFunc(p.at.by, func(_ holder, n int) bool { return n <= 0 })
-	p.at.busy--
-	p.holders = nil
-	p.gates.wake()
+	maps.DeleteFunc(a.at.by, func(_ holder, n int) bool { return n <= 0 })
+	a.at.busy--
+	a.holders = nil
+	a.gates.wake()
 }
 
-// Changed returns a channel that is closed when a place was given back.
-func (p *Place) Changed() <-chan struct{} {
-	p.gates.mu.Lock()
-	defer p.gates.mu.Unlock()
-	return p.gates.changed
+// Changed returns a channel that is closed when an admission has ended.
+func (a *Admission) Changed() <-chan struct{} {
+	a.gates.mu.Lock()
+	defer a.gates.mu.Unlock()
+	return a.gates.changed
 }

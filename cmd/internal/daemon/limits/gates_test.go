@@ -16,29 +16,29 @@ func TestGates(t *testing.T) {
 		"many submitters, one server": func(n int) (string, string) { return string(rune('a' + n)), "slow.example.org" },
 	} {
 		g := NewGates(map[string]int{"x": 6, "y": 6}, memory.New(memory.Options{}).Session(), 100)
-		var places []*Place
+		var admitted []*Admission
 		take := func(submitter, server string) bool {
-			p := g.Place("x")
+			p := g.Admission("x")
 			if !p.Open(submitter) || !p.Free(server) || p.Take(t.Context(), submitter, server) != "" {
 				return false
 			}
-			places = append(places, p)
+			admitted = append(admitted, p)
 			return true
 		}
 		for n := range 10 {
 			take(who(n))
 		}
-		if len(places) != 4 {
-			t.Errorf("%s: %d of 6 workers are held", name, len(places))
+		if len(admitted) != 4 {
+			t.Errorf("%s: %d of 6 workers are held", name, len(admitted))
 		}
 		if !take("ana", "good.example.org") {
-			t.Errorf("%s: there is no place for another", name)
+			t.Errorf("%s: another is not admitted", name)
 		}
-		if p := g.Place("y"); p.Take(t.Context(), "mallory", "slow.example.org") != "" {
+		if p := g.Admission("y"); p.Take(t.Context(), "mallory", "slow.example.org") != "" {
 			t.Errorf("%s: the workers of another daemon count too", name)
 		}
-		changed := places[0].Changed()
-		for _, p := range places {
+		changed := admitted[0].Changed()
+		for _, p := range admitted {
 			p.Leave()
 			p.Leave() // does nothing
 		}
@@ -48,7 +48,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("%s: those who wait are not woken", name)
 		}
 		if x := g.of["x"]; x.busy != 0 || len(x.by) != 0 {
-			t.Errorf("%s: %d places are lost: %v", name, x.busy, x.by)
+			t.Errorf("%s: %d workers are lost: %v", name, x.busy, x.by)
 		}
 	}
 }
@@ -57,29 +57,29 @@ func TestGates(t *testing.T) {
 func TestAlso(t *testing.T) {
 	t.Parallel()
 	g := NewGates(map[string]int{"x": 4}, memory.New(memory.Options{}).Session(), 100)
-	var places []*Place
+	var admitted []*Admission
 	for _, submitter := range []string{"ana", "ben", "cleo"} {
-		p := g.Place("x")
+		p := g.Admission("x")
 		if full := p.Take(t.Context(), submitter, submitter+".example.org"); full != "" {
 			t.Fatal(full)
 		}
-		places = append(places, p)
+		admitted = append(admitted, p)
 	}
 	const slow = "slow.example.org"
-	if full := places[0].Also(t.Context(), slow, "fast.example.org"); full != "" {
+	if full := admitted[0].Also(t.Context(), slow, "fast.example.org"); full != "" {
 		t.Errorf("%s is full", full)
 	}
-	if full := places[1].Also(t.Context(), "fast.example.org", slow); full != "fast.example.org" {
+	if full := admitted[1].Also(t.Context(), "fast.example.org", slow); full != "fast.example.org" {
 		t.Errorf("%q is full", full)
 	}
-	places[0].Leave()
-	if full := places[1].Also(t.Context(), slow); full != "" {
+	admitted[0].Leave()
+	if full := admitted[1].Also(t.Context(), slow); full != "" {
 		t.Errorf("%s is full", full)
 	}
-	places[1].Leave()
-	places[2].Leave()
+	admitted[1].Leave()
+	admitted[2].Leave()
 	if x := g.of["x"]; x.busy != 0 || len(x.by) != 0 {
-		t.Errorf("%d places are lost: %v", x.busy, x.by)
+		t.Errorf("%d workers are lost: %v", x.busy, x.by)
 	}
-	(*Place)(nil).Leave()
+	(*Admission)(nil).Leave()
 }

@@ -59,22 +59,22 @@ func TestPermits(t *testing.T) {
 		srv := memory.New(memory.Options{})
 		hosts := []*counted{{Hosts: srv.Session()}, {Hosts: srv.Session()}}
 		gates := []*Gates{NewGates(map[string]int{"x": 10}, hosts[0], 3), NewGates(map[string]int{"x": 10}, hosts[1], 3)}
-		var held []*Place
+		var held []*Admission
 		for n := range 6 {
-			p := gates[n%2].Place("x")
+			p := gates[n%2].Admission("x")
 			if full := p.Take(t.Context(), "ana", slow); (full == "") != (n < 3) {
-				t.Fatalf("place %d: %q is full", n, full)
+				t.Fatalf("worker %d: %q is full", n, full)
 			} else if full == "" {
 				held = append(held, p)
 			}
 		}
-		waits := gates[1].Place("x")
+		waits := gates[1].Admission("x")
 		changed := waits.Changed()
 		if waits.Free(slow) || !waits.Free("fast.example.org") {
 			t.Error("the wrong server is full")
 		}
 		held[0].Leave()
-		again := gates[0].Place("x")
+		again := gates[0].Admission("x")
 		if full := again.Take(t.Context(), "ana", slow); full != "" || hosts[0].now() != "2 taken, 2 held" {
 			t.Errorf("%q is full, and %s: the permit was kept", full, hosts[0].now())
 		}
@@ -98,7 +98,7 @@ func TestPermitsWithoutAnswer(t *testing.T) {
 		store := srv.Session()
 		hosts := &counted{Hosts: store, fails: true}
 		g := NewGates(map[string]int{"x": 4}, hosts, 1)
-		p := g.Place("x")
+		p := g.Admission("x")
 		changed := p.Changed()
 		if full := p.Take(t.Context(), "ana", slow); full != slow || p.Free(slow) || g.of["x"].busy != 0 {
 			t.Errorf("%q is full, and %d workers are busy", full, g.of["x"].busy)
@@ -130,7 +130,7 @@ func TestPermitsWithoutAnswer(t *testing.T) {
 func TestPermitsOfManyServers(t *testing.T) {
 	t.Parallel()
 	hosts := &counted{Hosts: memory.New(memory.Options{}).Session()}
-	p := NewGates(map[string]int{"x": 4}, hosts, 1).Place("x")
+	p := NewGates(map[string]int{"x": 4}, hosts, 1).Admission("x")
 	servers := make([]string, 10*MaxPermits)
 	for i := range servers {
 		servers[i] = fmt.Sprint("server", i)

@@ -1,4 +1,4 @@
-// Package limits counts what the daemons of a process may do at once ([Slots]) and how
+// Package limits counts what the daemons of a process may do at once ([Workers]) and how
 // often in a row ([Tries]).
 package limits
 

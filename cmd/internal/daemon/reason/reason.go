@@ -26,7 +26,7 @@ const (
 	CodeIdentifierMismatch domain.Code = "identifier_mismatch"     // identifiers lead to different objects
 	CodeIdentifierReserved domain.Code = "identifier_reserved"     // a name that only jobs are given
 	CodeStorage            domain.Code = "storage_error"           // the object store failed, or holds something else
-	CodeProfileBroken      domain.Code = "profile_store_not_found" // a profile names a place that cannot be opened
+	CodeProfileBroken      domain.Code = "profile_store_not_found" // a profile names a directory or store that cannot be opened
 )
 
 // maxMessage bounds a reason's sentence, in bytes, because events and ZooKeeper nodes
@@ -89,8 +89,8 @@ func Of(err error, doing string) domain.Reason {
 	return r
 }
 
-// public returns the text of an error without the places of this installation, which
-// depositors read and the log has.
+// public returns the text of an error without the paths and addresses of this installation:
+// depositors read it, and the log has it.
 func public(s string, err error) string {
 	var st *store.Error
 	if errors.As(err, &st) {

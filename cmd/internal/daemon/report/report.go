@@ -38,8 +38,8 @@ type Body struct {
 	Unexplained []Job `json:"unexplained"`
 	// Warnings say what of the batch's manifest was not taken as it is written.
 	Warnings []string `json:"warnings,omitempty"`
-	// Records are those of a metadata deposit.
-	Records *Records `json:"records,omitempty"`
+	// MetadataRecords are those of a metadata deposit.
+	MetadataRecords *MetadataRecords `json:"records,omitempty"`
 }
 
 // Job is one job of a report.

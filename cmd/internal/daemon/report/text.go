@@ -14,7 +14,7 @@ func Subject(r Body) string {
 	if r.Problem != nil {
 		return fmt.Sprintf("Deposit %s could not be read", r.Batch)
 	}
-	if l := r.Records; l != nil && r.Failed == 0 {
+	if l := r.MetadataRecords; l != nil && r.Failed == 0 {
 		return fmt.Sprintf("Deposit %s: %d records, %d with a warning, %d with a failure", r.Batch, l.Success+l.Warning+l.Failure, l.Warning, l.Failure)
 	}
 	return fmt.Sprintf("Deposit %s: %d completed, %d failed", r.Batch, r.Completed, r.Failed)
@@ -41,8 +41,8 @@ func Text(p profile.Profile, r Body) string {
 	if len(r.Warnings) > 0 {
 		fmt.Fprintf(&b, "\nThe manifest was taken, but not all that it says:\n  %s\n", shown.Lines(strings.Join(r.Warnings, "\n  ")))
 	}
-	if r.Records != nil {
-		r.Records.write(&b)
+	if r.MetadataRecords != nil {
+		r.MetadataRecords.write(&b)
 	}
 	failed := "Failed"
 	if r.Kind == "update-report" {

@@ -21,8 +21,8 @@ func Batch(w io.Writer, v app.BatchView) {
 	if v.FileCounts.FilesListed > 0 {
 		files = [][2]any{{"files", fileCounts(v.FileCounts)}, {"bytes", byteCounts(v.FileCounts)}}
 	}
-	if v.Records != nil {
-		files = append(files, [2]any{"records", report.RecordCounts(*v.Records)})
+	if v.MetadataRecords != nil {
+		files = append(files, [2]any{"records", report.MetadataCounts(*v.MetadataRecords)})
 	}
 	if v.Next != "" {
 		files = append(files, [2]any{"next", v.Next})
@@ -86,7 +86,7 @@ func Report(w io.Writer, v app.BatchReportView) {
 	render.Corrupt(w, v.CorruptSince)
 	fmt.Fprintln(w)
 	warnings(w, v)
-	records(w, v.Records)
+	metadataRecords(w, v.MetadataRecords)
 	if len(v.Jobs) == 0 && v.ReasonCode != nil {
 		fmt.Fprintf(w, "no job was created: %s\n", render.Reason(v.ReasonCode, v.ReasonMessage))
 		return
@@ -109,11 +109,11 @@ func warnings(w io.Writer, v app.BatchReportView) {
 }
 
 // records writes the worst records of a metadata deposit.
-func records(w io.Writer, r *report.Records) {
+func metadataRecords(w io.Writer, r *report.MetadataRecords) {
 	if r == nil {
 		return
 	}
-	fmt.Fprintf(w, "records: %s\n", report.RecordCounts(r.RecordList))
+	fmt.Fprintf(w, "records: %s\n", report.MetadataCounts(r.MetadataRecords))
 	if r.Problem != "" {
 		fmt.Fprintf(w, "they could not be read: %s\n\n", export.Line(r.Problem))
 		return

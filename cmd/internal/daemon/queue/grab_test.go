@@ -1,4 +1,4 @@
-package grab_test
+package queue_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/daemon/grab"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/queue"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/memory"
@@ -26,7 +26,7 @@ func TestWhatWaitsInNoQueueComesFirst(t *testing.T) {
 	for range before {
 		old.Deposits("mal1")
 	}
-	p := &grab.Pending{Handler: kit.Handler, Claims: kit.Store, Log: slog.New(slog.DiscardHandler)}
+	p := &queue.Pending{Handler: kit.Handler, Claims: kit.Store, Log: slog.New(slog.DiscardHandler)}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for n := range before + queued {
@@ -52,12 +52,12 @@ func TestSynchronousIsNotGrabbed(t *testing.T) {
 	}
 	sub := domain.Submission{ProfileName: storetest.Profile, Submitter: "ana", Type: domain.TypeFile, PayloadURL: "https://example.org/now", SubmissionMode: "add"}
 	kit.DoBatch(id, domain.SubmitBatch{Submission: sub, Synchronous: true}, storetest.Operator())
-	p := &grab.Pending{Handler: kit.Handler, Claims: kit.Store, Log: slog.New(slog.DiscardHandler)}
+	p := &queue.Pending{Handler: kit.Handler, Claims: kit.Store, Log: slog.New(slog.DiscardHandler)}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for _, processor := range []string{"default", grab.Synchronous} {
+	for _, processor := range []string{"default", queue.Synchronous} {
 		_, b, err := p.Next(ctx, processor, eventstore.Gate[domain.Batch](nil))
-		if err != nil || (b.ID == id) != (processor == grab.Synchronous) {
+		if err != nil || (b.ID == id) != (processor == queue.Synchronous) {
 			t.Errorf("%s claims %s (%v)", processor, b.ID, err)
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/accession-ingest/accession/domain/metadata"
 )
 
-// Records are those of a metadata deposit.
-type Records struct {
-	domain.RecordList
+// MetadataRecords are those of a metadata deposit.
+type MetadataRecords struct {
+	domain.MetadataRecords
 	Worst []metadata.Record `json:"worst"` // those with a failure first, then those with a warning
 	// Problem says why they could not be read, "" = they were.
 	Problem string `json:"problem,omitempty"`
@@ -27,14 +27,14 @@ type Records struct {
 // Objects opens the object store.
 type Objects func(context.Context) (*store.Store, error)
 
-// ReadRecords reads the worst records of a list, up to most; nil of none.
-func ReadRecords(ctx context.Context, objects Objects, list *domain.RecordList, most int) *Records {
+// ReadMetadataRecords reads the worst records of a list, up to most; nil of none.
+func ReadMetadataRecords(ctx context.Context, objects Objects, list *domain.MetadataRecords, most int) *MetadataRecords {
 	if list == nil {
 		return nil
 	}
-	r := &Records{RecordList: *list}
+	r := &MetadataRecords{MetadataRecords: *list}
 	worst := metadata.Worst{Most: most}
-	for record, err := range EachRecord(ctx, objects, *list) {
+	for record, err := range EachMetadataRecord(ctx, objects, *list) {
 		if err != nil {
 			r.Problem = err.Error()
 			break
@@ -45,9 +45,9 @@ func ReadRecords(ctx context.Context, objects Objects, list *domain.RecordList, 
 	return r
 }
 
-// EachRecord reads the records of a list, which must be the one that the listing of the
+// EachMetadataRecord reads the records of a list, which must be the one that the listing of the
 // batch names.
-func EachRecord(ctx context.Context, objects Objects, list domain.RecordList) iter.Seq2[metadata.Record, error] {
+func EachMetadataRecord(ctx context.Context, objects Objects, list domain.MetadataRecords) iter.Seq2[metadata.Record, error] {
 	return Kept[metadata.Record](ctx, objects, list.URL, list.SHA256)
 }
 
@@ -95,11 +95,11 @@ func eachKept[T any](ctx context.Context, objects Objects, url, want string, eac
 	return nil
 }
 
-// records returns the table of the records of a metadata deposit.
-func records(ctx context.Context, objects Objects, list domain.RecordList) Table {
+// metadataRecords returns the table of the records of a metadata deposit.
+func metadataRecords(ctx context.Context, objects Objects, list domain.MetadataRecords) Table {
 	return Table{Name: "records", Title: "Records", None: "There is no record.", Total: int64(list.Success + list.Warning + list.Failure),
 		Columns: columns("number", "line", "identifier", "outcome", "message", "title"),
-		Rows: rowsOf(EachRecord(ctx, objects, list), func(r metadata.Record) []any {
+		Rows: rowsOf(EachMetadataRecord(ctx, objects, list), func(r metadata.Record) []any {
 			return []any{int64(r.Number), int64(r.Line), r.Identifier, string(r.Outcome), strings.Join(r.Messages, "; "), r.Title}
 		})}
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// Records returns the counts of the records of a metadata deposit and where the list of
+// MetadataRecords returns the counts of the records of a metadata deposit and where the list of
 // them is, nil for any other batch and one that was not listed yet.
-func Records(ctx context.Context, db Reader, id domain.BatchID) (*domain.RecordList, error) {
-	data, err := pgdb.New(db).ListedRecords(ctx, string(id))
+func MetadataRecords(ctx context.Context, db Reader, id domain.BatchID) (*domain.MetadataRecords, error) {
+	data, err := pgdb.New(db).ListedMetadataRecords(ctx, string(id))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, wrap("records of "+string(id), err)
 	}
-	var list domain.RecordList
+	var list domain.MetadataRecords
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, fmt.Errorf("records of %s: %w", id, err)
 	}
 	return &list, nil
 }
 
-// Records is the function Records as of then.
-func (p *Past) Records(id domain.BatchID) *domain.RecordList { return p.records[id] }
+// MetadataRecords is the function MetadataRecords as of then.
+func (p *Past) MetadataRecords(id domain.BatchID) *domain.MetadataRecords { return p.metadata[id] }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A slot is waited for, and the end of the context ends that.
-func TestSlots(t *testing.T) {
+// A free worker is waited for, and the end of the context ends that.
+func TestWorkers(t *testing.T) {
 	t.Parallel()
-	s := NewSlots(map[string]int{"a": 2})
+	s := NewWorkers(map[string]int{"a": 2})
 	for n, daemon := range []string{"a", "a", "a", "b"} {
 		if got := s.Take(daemon); got != (n < 2) {
 			t.Fatalf("take %d gives %v", n, got)

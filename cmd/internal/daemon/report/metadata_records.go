@@ -15,8 +15,8 @@ import (
 	shown "github.com/accession-ingest/accession/domain/text"
 )
 
-// Records are those of a metadata deposit, as its report has them.
-type Records struct {
+// MetadataRecords are those of a metadata deposit, as its report has them.
+type MetadataRecords struct {
 	Success int    `json:"success"`
 	Warning int    `json:"warning"`
 	Failure int    `json:"failure"`
@@ -25,14 +25,14 @@ type Records struct {
 	Worst []metadata.Record `json:"worst"`
 }
 
-// RecordsKey returns the key under which the results of the records of a batch are kept.
-func RecordsKey(b domain.BatchID) string { return "records/" + string(b) + ".jsonl" }
+// MetadataKey returns the key under which the results of the records of a batch are kept.
+func MetadataKey(b domain.BatchID) string { return "records/" + string(b) + ".jsonl" }
 
-// ReadRecords reads the records of a metadata deposit for its report.
-func ReadRecords(ctx context.Context, from *payload.Source, b domain.BatchID) (*Records, error) {
-	r := &Records{URL: store.URL(RecordsKey(b))}
+// ReadMetadataRecords reads the records of a metadata deposit for its report.
+func ReadMetadataRecords(ctx context.Context, from *payload.Source, b domain.BatchID) (*MetadataRecords, error) {
+	r := &MetadataRecords{URL: store.URL(MetadataKey(b))}
 	err := from.InTime(ctx, 0, "read the results of the records", string(b), func(ctx context.Context) error {
-		list, err := from.Objects.Get(ctx, RecordsKey(b))
+		list, err := from.Objects.Get(ctx, MetadataKey(b))
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func ReadRecords(ctx context.Context, from *payload.Source, b domain.BatchID) (*
 }
 
 // read counts the records of a list, and keeps the worst of them.
-func (r *Records) read(list io.Reader) error {
+func (r *MetadataRecords) read(list io.Reader) error {
 	var counts metadata.Counts
 	worst := metadata.Worst{Most: maxMailJobs}
 	lines := json.NewDecoder(list)
@@ -65,7 +65,7 @@ func (r *Records) read(list io.Reader) error {
 }
 
 // write adds the records to a mail.
-func (r *Records) write(b *strings.Builder) {
+func (r *MetadataRecords) write(b *strings.Builder) {
 	all := r.Success + r.Warning + r.Failure
 	fmt.Fprintf(b, "\nRecords: %d = %d Success + %d Warning + %d Failure\n", all, r.Success, r.Warning, r.Failure)
 	for i, record := range r.Worst {

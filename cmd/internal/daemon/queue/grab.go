@@ -1,6 +1,7 @@
-// Package grab finds the next batch to list: one from the deposit queue, or one that waits
-// in none.
-package grab
+// Package queue is what the daemons do with a deposit queue: [Pending] grabs the next batch,
+// and [Resting] frees the places of batches whose open jobs are all held or wait for
+// working space.
+package queue
 
 import (
 	"context"
