@@ -53,7 +53,7 @@ var Crashes = []Claim{
 	{ID: "C8", Crash: "NATS restarts and has lost its tail", Left: "acknowledged events are missing",
 		Says: "they are put back from the outbox and from SQL before anything new; the same id with another command is an alarm"},
 	{ID: "C9", Crash: "the stream is lost", Left: "–", Says: "it is seeded from SQL, with a new epoch"},
-	{ID: "C10", Crash: "the tree in ZooKeeper is lost", Left: "–", Says: "it is drawn anew from the log; open work is queued again"},
+	{ID: "C10", Crash: "the tree in ZooKeeper is lost", Left: "–", Says: "it is made again from the log; open work is queued again"},
 	{ID: "C11", Crash: "the projector dies", Left: "its transaction is rolled back", Says: "the next one goes on at the checkpoint",
 		Points: []string{"projections/apply/commit/before", "projections/apply/commit/after"}},
 	{ID: "C12", Crash: "two projectors", Left: "the second's checkpoint matches no row", Says: "it stops"},

@@ -6,12 +6,14 @@ import (
 	"go/token"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 )
 
-// phrase is what comments and messages of production code do not say.
+// phrase is what comments and messages do not say: of production code, and all that stands
+// in the files of texts.
 type phrase struct {
 	pattern *regexp.Regexp
 	instead string
@@ -72,14 +74,43 @@ var badNames = []badName{
 	{[]string{"cmd/internal/daemon/..."}, "lives", "file states"},
 }
 
-// CheckWords holds names, comments and messages of production code against the words of
-// docs/glossary.md.
+// worded are files beside Go whose lines are checked: SQL, what an operator installs and
+// reads, and what a developer runs.
+var worded = regexp.MustCompile(`^((migrations|queries)/.*\.sql|deploy/.*\.(yaml|json|sh|py|service|timer)|[^/]*\.yaml|Makefile|Dockerfile|\.ci/run|` +
+	`(docs/|)[^/]*\.md|cmd/.*\.(html|tmpl))$`)
+
+// quotesOldWords are pages that name the words which others do not use.
+var quotesOldWords = []string{"CHANGELOG.md"}
+
+// checkTexts holds the lines of worded files against the phrases.
+func checkTexts(root fs.FS) (found []Finding, err error) {
+	err = files(root, func(name string, text []byte) error {
+		if !worded.MatchString(name) || slices.Contains(quotesOldWords, name) {
+			return nil
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			for _, p := range phrases {
+				if word := p.pattern.FindString(line); word != "" {
+					found = append(found, Finding{name, i + 1, fmt.Sprintf("it says %q; say: %s", word, p.instead)})
+				}
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// CheckWords holds names, comments and messages of production code, and the texts beside
+// it, against the words of docs/glossary.md.
 func CheckWords(root fs.FS) ([]Finding, error) {
 	all, err := sources(root)
 	if err != nil {
 		return nil, err
 	}
-	var found []Finding
+	found, err := checkTexts(root)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range all {
 		if !s.production() || ast.IsGenerated(s.syntax) {
 			continue

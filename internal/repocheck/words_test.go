@@ -1,6 +1,9 @@
 package repocheck
 
-import "testing"
+import (
+	"testing"
+	"testing/fstest"
+)
 
 func TestWords(t *testing.T) {
 	t.Parallel()
@@ -31,5 +34,11 @@ func TestWords(t *testing.T) {
 		{"eventstore/a.go", "func f(Order int) { Pair := 1 }", ""},
 	} {
 		one(t, CheckWords, tree(c.file, "", c.body), c.want)
+	}
+	for name, want := range map[string]string{
+		"migrations/record/a.sql": `migrations/record/a.sql:2: it says "Somebody"`, "queries/projection/a.sql": "it says", "deploy/prometheus/alerts.yaml": "it says",
+		"deploy/ci/a.sh": "it says", "Makefile": "it says", "docs/a.md": "it says", "CHANGELOG.md": "", "cmd/a.txt": "",
+	} {
+		one(t, CheckWords, fstest.MapFS{name: &fstest.MapFile{Data: []byte("-- a line\n-- Somebody was faster.")}}, want)
 	}
 }

@@ -1,5 +1,5 @@
 -- Roles belong to the whole server, not to one database: they are made once, by
--- somebody who may make roles, and are granted to people and services by name:
+-- an administrator who may make roles, and are granted to people and services by name:
 -- grant accession_reader to alice. None of them can log in by itself.
 do $$
 declare
@@ -17,7 +17,7 @@ begin
                 execute format('create role %I nologin', role);
                 execute format('comment on role %I is %L', role, meaning);
             exception when duplicate_object or unique_violation then
-                null; -- somebody else made it in this moment
+                null; -- another process made it in this moment
             end;
         end if;
     end loop;

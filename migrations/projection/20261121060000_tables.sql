@@ -31,7 +31,7 @@ create index event_aggregate on accession.event (aggregate_id, version);
 create index event_batch on accession.event (batch_id, seq);
 comment on table accession.event is 'One row per event, as it stands in the log: everything that ever happened, by whom, in order.';
 comment on column accession.event.epoch is 'Counts how often the live tree was restored, from 1.';
-comment on column accession.event.seq is 'Place in the log; the order in which events were applied.';
+comment on column accession.event.seq is 'Sequence in the log; the order in which events were applied.';
 comment on column accession.event.id is 'KIND/ID/VERSION, such as job/jid0000000042/3; unique within an epoch.';
 comment on column accession.event.type is 'What happened, such as job.accepted.';
 comment on column accession.event.kind is 'Sort of aggregate: batch, job, file or setting.';
@@ -122,7 +122,7 @@ comment on column accession.batch.manifest_sha256 is 'SHA-256 of that copy, in h
 comment on column accession.batch.reason_class is 'Who must act: content (the depositor), system (the operators), timeout, cancelled; wait = nothing failed. Null = no reason.';
 comment on column accession.batch.reason_code is 'Stable word for programs, such as manifest_invalid.';
 comment on column accession.batch.reason_message is 'Why it failed or waits, one sentence for people.';
-comment on column accession.batch.reason_attempt is 'Which attempt the reason tells of, from 1; 0 = not counted.';
+comment on column accession.batch.reason_attempt is 'Which attempt the reason is about, from 1; 0 = not counted.';
 comment on column accession.batch.reason_worker is 'Worker that made that attempt; empty = not told.';
 comment on column accession.batch.report is 'The last report that was made, as in its event; null = none yet.';
 comment on column accession.batch.reports is 'How many reports were made.';
@@ -224,7 +224,7 @@ comment on column accession.job.erc_where is 'Identifier of the object in its ci
 comment on column accession.job.reason_class is 'Who must act: content (the depositor), system (the operators), timeout, cancelled; wait = nothing failed. Null = no reason.';
 comment on column accession.job.reason_code is 'Stable word for programs, such as digest_mismatch.';
 comment on column accession.job.reason_message is 'Why it failed or waits, one sentence for people.';
-comment on column accession.job.reason_attempt is 'Which attempt the reason tells of, from 1; 0 = not counted.';
+comment on column accession.job.reason_attempt is 'Which attempt the reason is about, from 1; 0 = not counted.';
 comment on column accession.job.reason_worker is 'Worker that made that attempt; empty = not told.';
 comment on column accession.job.created_at is 'When it was made from its batch.';
 comment on column accession.job.status_since is 'When it entered the state that it is in.';
@@ -268,7 +268,7 @@ comment on column accession.job_transition.retry_count is 'How often it had been
 comment on column accession.job_transition.reason_class is 'Class of the reason given; null = none.';
 comment on column accession.job_transition.reason_code is 'Code of the reason given.';
 comment on column accession.job_transition.reason_message is 'Sentence of the reason given.';
-comment on column accession.job_transition.seq is 'Place of the event in the log.';
+comment on column accession.job_transition.seq is 'Sequence of the event in the log.';
 
 create table accession.retry (
     job_id     text        not null,
@@ -346,7 +346,7 @@ comment on column accession.batch_report.reason_class is 'Class of what was wron
 comment on column accession.batch_report.reason_code is 'Its code.';
 comment on column accession.batch_report.reason_message is 'Its sentence.';
 comment on column accession.batch_report.reported_at is 'When the report was made.';
-comment on column accession.batch_report.seq is 'Place of the event in the log.';
+comment on column accession.batch_report.seq is 'Sequence of the event in the log.';
 
 create table accession.setting (
     kind       text        not null,
@@ -384,13 +384,13 @@ create table accession.checkpoint (
     last_stored     timestamptz,
     updated_at      timestamptz not null
 );
-comment on table accession.checkpoint is 'How far each projection has applied the log. It moves in the same transaction as what it tells of.';
+comment on table accession.checkpoint is 'How far each projection has applied the log. It moves in the same transaction as the rows that it covers.';
 comment on column accession.checkpoint.name is 'Name of the projection.';
 comment on column accession.checkpoint.stream is 'Name of the stream that it reads.';
 comment on column accession.checkpoint.stream_created is 'When that stream was created; name and time together identify it.';
-comment on column accession.checkpoint.seq is 'Place of the last event applied, 0 = none yet.';
+comment on column accession.checkpoint.seq is 'Sequence of the last event applied, 0 = none yet.';
 comment on column accession.checkpoint.epoch is 'Epoch of that event.';
-comment on column accession.checkpoint.last_event_id is 'Id of that event: another one at its place means that the stream lost its tail.';
+comment on column accession.checkpoint.last_event_id is 'Id of that event: another one with its sequence means that the stream lost its tail.';
 comment on column accession.checkpoint.last_command_id is 'Command of that event.';
 comment on column accession.checkpoint.last_stored is 'When the log took that event.';
 comment on column accession.checkpoint.updated_at is 'When the checkpoint last moved, by the clock of PostgreSQL.';
@@ -412,7 +412,7 @@ create table accession.poison_event (
 );
 comment on table accession.poison_event is 'Events that a projection could not apply. Only their aggregates wait; everything else goes on.';
 comment on column accession.poison_event.name is 'Name of the projection.';
-comment on column accession.poison_event.seq is 'Place of the event in the log.';
+comment on column accession.poison_event.seq is 'Sequence of the event in the log.';
 comment on column accession.poison_event.epoch is 'Epoch of the event.';
 comment on column accession.poison_event.id is 'Id of the event.';
 comment on column accession.poison_event.type is 'Type of the event.';

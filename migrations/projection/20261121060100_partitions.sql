@@ -1,4 +1,4 @@
--- Partitions of the event history are made ahead, one million places each, so
+-- Partitions of the event history are made ahead, one million sequences each, so
 -- that old ones can be moved or dropped as a whole.
 
 -- +goose Up
@@ -19,13 +19,13 @@ begin
         -- Events that came before their partition stay in the default one.
         continue when exists (select from accession.event_default d where d.seq >= low and d.seq < low + width);
         execute format('create table accession.%I partition of accession.event for values from (%s) to (%s)', part, low, low + width);
-        execute format('comment on table accession.%I is %L', part, format('Events from place %s up to, not including, %s.', low, low + width));
+        execute format('comment on table accession.%I is %L', part, format('Events from sequence %s up to, not including, %s.', low, low + width));
         made := made + 1;
     end loop;
     return made;
 end
 $$;
 -- +goose StatementEnd
-comment on function accession.make_event_partitions(bigint) is 'Makes the partition of the event history that holds this place of the log, and the one after it. Tells how many it made.';
+comment on function accession.make_event_partitions(bigint) is 'Makes the partition of the event history that holds this sequence of the log, and the one after it. Returns how many it made.';
 
 select accession.make_event_partitions(0);

@@ -84,7 +84,7 @@ select r.status as failed_in, r.class, r.code, count(*) as failures, count(disti
        (array_agg(r.message order by r.failed_at desc, r.job_id))[1]::text as last_message
 from accession.retry r
 group by r.status, r.class, r.code;
-comment on view report.failure_reasons is 'One row per state and reason: what fails, how often, and how much of it still waits for somebody.';
+comment on view report.failure_reasons is 'One row per state and reason: what fails, how often, and how much of it still waits for an operator or depositor.';
 comment on column report.failure_reasons.failed_in is 'The state that jobs failed in.';
 comment on column report.failure_reasons.class is 'Who must act.';
 comment on column report.failure_reasons.code is 'Stable word for programs.';

@@ -1,5 +1,5 @@
 -- Files: their state, every change of it, their failed attempts beside those of
--- jobs, and counters that nobody has to count. What is in the tables before this
+-- jobs, and counters, so that no query has to count. What is in the tables before this
 -- holds no files: nothing of the log is missing in them.
 
 -- +goose Up
@@ -50,7 +50,7 @@ comment on table accession.file is 'One row per file that was ever discovered: i
 comment on column accession.file.raw_file_hash is 'Its identity: SHA-256 over source and path (and size and time of modification when by_version), each after its length, in hex.';
 comment on column accession.file.version is 'Number of its last event, from 1.';
 comment on column accession.file.status is 'DISCOVERED, DOWNLOADING, DOWNLOADED, DOWNLOADING_FAILED, IGNORE, SKIPPED, READY, PROCESSING, PROCESSED, PROCESSING_FAILED or ABANDONED.';
-comment on column accession.file.seq is 'Place of its discovery in the log: the files of a job in the order of its manifest.';
+comment on column accession.file.seq is 'Sequence of its discovery: the files of a job in the order of its manifest.';
 comment on column accession.file.batch_id is 'The batch it belongs to; empty = none.';
 comment on column accession.file.job_id is 'The job it belongs to; empty = none.';
 comment on column accession.file.source is 'Where it comes from: a job''s id, or the URL of a listing.';
@@ -76,7 +76,7 @@ comment on column accession.file.output_size is 'Bytes of the result.';
 comment on column accession.file.reason_class is 'Who must act: content (the depositor), system (the operators), timeout, cancelled; wait = nothing failed. Null = no reason.';
 comment on column accession.file.reason_code is 'Stable word for programs, such as worker_lost.';
 comment on column accession.file.reason_message is 'Why it failed, was given up, skipped or taken up again, one sentence for people.';
-comment on column accession.file.reason_attempt is 'Which attempt the reason tells of, from 1; 0 = not counted.';
+comment on column accession.file.reason_attempt is 'Which attempt the reason is about, from 1; 0 = not counted.';
 comment on column accession.file.reason_worker is 'Worker that made that attempt; empty = not told.';
 comment on column accession.file.open_failure is 'Number of the event of its last failure that no success has followed; null = none.';
 comment on column accession.file.discovered_at is 'When it became known, by the log''s clock.';
@@ -125,7 +125,7 @@ comment on column accession.file_transition.quarantine is 'Where a damaged file 
 comment on column accession.file_transition.reason_class is 'Class of the reason given; null = none.';
 comment on column accession.file_transition.reason_code is 'Code of the reason given.';
 comment on column accession.file_transition.reason_message is 'Sentence of the reason given.';
-comment on column accession.file_transition.seq is 'Place of the event in the log.';
+comment on column accession.file_transition.seq is 'Sequence of the event in the log.';
 
 create table accession.file_count (
     id                text    primary key,
@@ -164,7 +164,7 @@ create index retry_file on accession.retry (raw_file_hash, number) where kind = 
 comment on table accession.retry is 'One row per failed attempt of a job or a file. Success erases nothing: earlier attempts stay.';
 comment on column accession.retry.kind is 'What failed: job or file.';
 comment on column accession.retry.raw_file_hash is 'The file; empty = the job itself failed.';
-comment on column accession.retry.number is 'Tells the failures of one job or file apart: for a job the attempt, for a file the number of its event.';
+comment on column accession.retry.number is 'Distinguishes the failures of one job or file: for a job the attempt, for a file the number of its event.';
 comment on column accession.retry.job_id is 'The job, or the file''s job; empty = the file has none.';
 comment on column accession.retry.attempt is 'Which attempt failed, from 1. A requeue of a job begins its next one; an operator who takes a file up again lets it count from 1.';
 comment on column accession.retry.batch_id is 'The batch of the job or file.';

@@ -68,7 +68,7 @@ select r.kind, r.failed_in, r.class, r.code, count(*) as failures, count(distinc
        (array_agg(r.message order by r.failed_at desc, r.job_id))[1]::text as last_message
 from report.retry_history r
 group by r.kind, r.failed_in, r.class, r.code;
-comment on view report.failure_reasons is 'One row per state and reason: what fails, how often, and how much of it still waits for somebody.';
+comment on view report.failure_reasons is 'One row per state and reason: what fails, how often, and how much of it still waits for an operator or depositor.';
 comment on column report.failure_reasons.kind is 'What failed: job or file. A job that failed for its file is in both.';
 comment on column report.failure_reasons.failed_in is 'The state that it failed in.';
 comment on column report.failure_reasons.class is 'Who must act.';

@@ -25,14 +25,14 @@ create table accession.poison_event (
 create index poison_event_aggregate on accession.poison_event (name, kind, aggregate_id, seq);
 comment on table accession.poison_event is 'One row per event that could not be applied, and per later event of the same aggregate, which waits behind it. Normally empty.';
 comment on column accession.poison_event.name is 'The projection that could not apply it.';
-comment on column accession.poison_event.seq is 'Place in the log.';
+comment on column accession.poison_event.seq is 'Sequence in the log.';
 comment on column accession.poison_event.id is 'KIND/ID/VERSION of the event.';
 comment on column accession.poison_event.type is 'Type of the event; empty = it could not be read.';
 comment on column accession.poison_event.kind is 'Sort of aggregate that is held.';
 comment on column accession.poison_event.aggregate_id is 'Whose events are held.';
 comment on column accession.poison_event.version is 'Number of the event among those of its aggregate; 0 = it could not be read.';
 comment on column accession.poison_event.batch_id is 'The batch it belongs to; empty for a setting, or when it could not be read.';
-comment on column accession.poison_event.waits_for is 'Place of the event that it waits behind; null = it is that event.';
+comment on column accession.poison_event.waits_for is 'Sequence of the event that it waits behind; null = it is that event.';
 comment on column accession.poison_event.in_history is 'Whether the table event has it all the same.';
 comment on column accession.poison_event.error is 'Why it could not be applied the last time; empty = it only waits.';
 comment on column accession.poison_event.data is 'Its data as far as it could be read, for people.';
@@ -67,11 +67,11 @@ begin
         execute format('select exists (select from %I.event_default d where d.seq >= $1 and d.seq < $1 + $2)', home) into waiting using low, width;
         continue when waiting;
         execute format('create table %I.%I partition of %s for values from (%s) to (%s)', home, part, events, low, low + width);
-        execute format('comment on table %I.%I is %L', home, part, format('Events from place %s up to, not including, %s.', low, low + width));
+        execute format('comment on table %I.%I is %L', home, part, format('Events from sequence %s up to, not including, %s.', low, low + width));
         made := made + 1;
     end loop;
     return made;
 end
 $$;
 -- +goose StatementEnd
-comment on function accession.make_event_partitions(regclass, bigint) is 'Makes the partition of the event history that holds this place of the log, and the one after it. Tells how many it made.';
+comment on function accession.make_event_partitions(regclass, bigint) is 'Makes the partition of the event history that holds this sequence of the log, and the one after it. Returns how many it made.';

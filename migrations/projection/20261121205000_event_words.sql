@@ -30,7 +30,7 @@ begin
         execute format('select exists (select from %I.event_default d where d.seq >= $1 and d.seq < $1 + $2)', home) into waiting using low, width;
         continue when waiting;
         execute format('create table %I.%I partition of %s for values from (%s) to (%s)', home, part, events, low, low + width);
-        execute format('comment on table %I.%I is %L', home, part, format('Events from place %s up to, not including, %s.', low, low + width));
+        execute format('comment on table %I.%I is %L', home, part, format('Events from sequence %s up to, not including, %s.', low, low + width));
         for col in select a.attname, col_description(events, a.attnum) as meaning from pg_attribute a where a.attrelid = events and a.attnum > 0 and not a.attisdropped loop
             execute format('comment on column %I.%I.%I is %L', home, part, col.attname, col.meaning);
         end loop;

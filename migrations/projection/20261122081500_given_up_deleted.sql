@@ -1,4 +1,4 @@
--- A file that was given up waits for nobody when its job is deleted, as a file whose
+-- A file that was given up waits for no operator when its job is deleted, as a file whose
 -- failure is open does not.
 
 -- +goose Up

@@ -44,8 +44,8 @@ comment on column accession.deposit.processor is 'Processor that grabbed it; nul
 comment on column accession.deposit.cursor is 'Slot of the user whom round robin visits after the grab, 0 = the first; null = not grabbed.';
 comment on column accession.deposit.used is 'How many deposits were grabbed in that visit; null = not grabbed.';
 comment on column accession.deposit.lap is 'Highest slot of the lap after the grab, 0 = none has begun; null = not grabbed.';
-comment on column accession.deposit.seq is 'Place in the log of the event by which it joined the queue.';
-comment on column accession.deposit.grabbed_seq is 'Place in the log of its grab; null = not grabbed.';
+comment on column accession.deposit.seq is 'Sequence of the event by which it joined the queue.';
+comment on column accession.deposit.grabbed_seq is 'Sequence of its grab; null = not grabbed.';
 comment on column accession.deposit.waited_seconds is 'Seconds from its reception to its grab, never negative; null = not grabbed.';
 comment on column accession.deposit.ran_seconds is 'Seconds from its grab to its end, never negative; null = not grabbed, or not ended.';
 
@@ -71,7 +71,7 @@ comment on column report.deposit.rule is 'Rule of its grab: required, preferred 
 comment on column report.deposit.waited_seconds is 'Seconds from its reception to its grab, never negative; null = not grabbed.';
 comment on column report.deposit.ran_seconds is 'Seconds from its grab to its end, never negative; null = not both.';
 comment on column report.deposit.slot is 'Slot of the user in the ring when it joined the queue.';
-comment on column report.deposit.seq is 'Place in the log of the event by which it joined the queue.';
+comment on column report.deposit.seq is 'Sequence of the event by which it joined the queue.';
 
 create view report.grab as
 select d.queue, d.turn, d.user_name, d.batch_id, d.processor, d.rule, d.grabbed_at,
@@ -92,7 +92,7 @@ comment on column report.grab.slot is 'Slot of the user in the ring.';
 comment on column report.grab.cursor is 'Slot of the user whom round robin visits after the grab, 0 = the first.';
 comment on column report.grab.used is 'How many deposits were grabbed in that visit.';
 comment on column report.grab.lap is 'Highest slot of the lap after the grab, 0 = none has begun.';
-comment on column report.grab.seq is 'Place of the event in the log.';
+comment on column report.grab.seq is 'Sequence of the event in the log.';
 
 create view report.deposit_wait as
 select (d.grabbed_at at time zone 'UTC')::date as day, d.user_name, d.queue, count(*) as grabs,

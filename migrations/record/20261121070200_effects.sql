@@ -11,7 +11,7 @@ create table record.effect (
     finished_at timestamptz
 );
 create index effect_open on record.effect (begun_at) where state = 'intent';
-comment on table record.effect is 'One row per effect that a step has on the world outside: noted before it is made, so that whoever starts the step over knows to look whether it happened.';
+comment on table record.effect is 'One row per effect that a step has on the world outside: noted before it is made, so that the worker that starts the step over knows to look whether it happened.';
 comment on column record.effect.key is 'JID/VERSION/STEP: the same whenever that step of that job is tried again.';
 comment on column record.effect.kind is 'What sort of effect, such as store or callback.';
 comment on column record.effect.state is 'intent (it may have happened) or done.';
@@ -36,10 +36,10 @@ create table record.delivery (
 );
 create index delivery_batch on record.delivery (batch_id, created_at);
 create index delivery_open on record.delivery (created_at) where state <> 'delivered';
-comment on table record.delivery is 'One row per message to somebody outside: a mail or a callback. Addresses are kept here and never in events.';
+comment on table record.delivery is 'One row per message to people or programs outside: a mail or a callback. Addresses are kept here and never in events.';
 comment on column record.delivery.key is 'The message''s idempotency key, the same on every attempt; receivers see it.';
 comment on column record.delivery.channel is 'mail or callback.';
-comment on column record.delivery.about is 'What it tells: queued, report, update or job.';
+comment on column record.delivery.about is 'What it is about: queued, report, update or job.';
 comment on column record.delivery.batch_id is 'The batch that it is about.';
 comment on column record.delivery.job_id is 'The job that it is about; empty = the whole batch.';
 comment on column record.delivery.recipients is 'Mail addresses or the callback''s URL.';

@@ -24,7 +24,7 @@ select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 
     set_config('synchronous_commit', 'off', true);
 
 -- name: RenameCheckpoint :exec
--- Gives the checkpoints of tables that a rebuild replaces another name, so that a
+-- Renames the checkpoints of tables that a rebuild replaces, so that a
 -- projector which waited for the lock stops.
 update accession.checkpoint set name = name || ' until it was replaced';
 

@@ -5,7 +5,7 @@ select * from accession.file where raw_file_hash = any(@hashes::text[]);
 select * from accession.file_count where id = any(@ids::text[]);
 
 -- name: Files :many
--- In the order of their discovery. A row's place is that of its discovery, so the
+-- In the order of their discovery. A row's sequence is that of its discovery, so the
 -- last one of a page names where the next page begins.
 select * from accession.file f
 where (@batch_id::text = '' or f.batch_id = @batch_id) and (@job_id::text = '' or f.job_id = @job_id)

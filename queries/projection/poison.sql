@@ -1,7 +1,7 @@
 -- Events that could not be applied, and those that wait behind them.
 
 -- name: HeldAggregates :many
--- Which aggregates are held, and behind which place.
+-- Which aggregates are held, and behind which sequence.
 select kind, aggregate_id, min(seq)::bigint as seq from accession.poison_event
 where name = @name and waits_for is null
 group by kind, aggregate_id
@@ -32,7 +32,7 @@ select count(*) as events, count(*) filter (where waits_for is null) as aggregat
 from accession.poison_event where name = @name;
 
 -- name: LockCheckpoint :one
--- Nobody applies anything until the transaction ends.
+-- No process applies anything until the transaction ends.
 select * from accession.checkpoint where name = @name for update;
 
 -- name: FreeEvents :exec

@@ -1,7 +1,7 @@
 -- Reports that sum up. Without bounds they are what the views of the same name say.
 
 -- name: ReportThroughput :many
--- By days in UTC, by which the indexes go; with a place of the log, of what was in the
+-- By days in UTC, by which the indexes go; with a sequence of the log, of what was in the
 -- log up to it.
 select d.day::date as day, sum(d.batches_submitted)::bigint as batches_submitted, sum(d.jobs_completed)::bigint as jobs_completed,
        sum(d.jobs_failed)::bigint as jobs_failed, sum(d.files_downloaded)::bigint as files_downloaded,

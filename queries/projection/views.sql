@@ -37,7 +37,7 @@ select * from report.retry_history where job_id = @job_id and kind = 'job' order
 select status, count(*) as n from accession.batch where version > 0 group by status;
 
 -- name: BatchMessages :many
--- What the history tells of the messages about a batch.
+-- What the history has of the messages about a batch.
 select coalesce(data ->> 'delivery', '')::text as delivery, actor, trace_parent,
     coalesce(data -> 'reason' ->> 'message', '')::text as reason
 from accession.event where aggregate_id = @batch_id::text and type = 'batch.reported' order by version;

@@ -13,7 +13,7 @@ update record.identifier set state = 'done', done_at = coalesce(done_at, clock_t
 where job_id = @job_id and name = @name;
 
 -- name: LockLocalIDs :exec
--- Whoever binds one of these names waits here, in the same order as everybody.
+-- A process that binds one of these names waits here, in the same order as all others.
 select pg_advisory_xact_lock(l.key) from (
     select distinct hashtextextended(@owner::text || chr(31) || n.name, 1) as key
     from unnest(@local_ids::text[]) as n (name) order by 1

@@ -299,7 +299,7 @@ var bugs = []Mutant{{
 	At: "cmd/internal/daemon/delivery (Resender).Prepare", Do: []Op{Always("DeliveryDelivered")},
 	Package: daemon, Test: "TestReportAgain",
 }, {
-	Name: "a claim that is handed back and counts as a worker that died", Why: "a job that often waits is stopped", Was: true,
+	Name: "a claim that is released and counts as a worker that died", Why: "a job that often waits is stopped", Was: true,
 	At: "eventstore/zklive/internal/layout (Root).Release", Do: []Op{Drop("Set", "ClaimCount")},
 	Package: zklive, Test: "TestConformance/claims/plain/attempts",
 }, {

@@ -183,7 +183,7 @@ const renameCheckpoint = `-- name: RenameCheckpoint :exec
 update accession.checkpoint set name = name || ' until it was replaced'
 `
 
-// Gives the checkpoints of tables that a rebuild replaces another name, so that a
+// Renames the checkpoints of tables that a rebuild replaces, so that a
 // projector which waited for the lock stops.
 func (q *Queries) RenameCheckpoint(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, renameCheckpoint)

@@ -196,7 +196,7 @@ type FilesParams struct {
 	MaxRows int32  `json:"max_rows"`
 }
 
-// In the order of their discovery. A row's place is that of its discovery, so the
+// In the order of their discovery. A row's sequence is that of its discovery, so the
 // last one of a page names where the next page begins.
 func (q *Queries) Files(ctx context.Context, arg FilesParams) ([]AccessionFile, error) {
 	rows, err := q.db.Query(ctx, files,

@@ -61,7 +61,7 @@ type AccessionBatch struct {
 	ReasonCode *string `json:"reason_code"`
 	// Why it failed or waits, one sentence for people.
 	ReasonMessage *string `json:"reason_message"`
-	// Which attempt the reason tells of, from 1; 0 = not counted.
+	// Which attempt the reason is about, from 1; 0 = not counted.
 	ReasonAttempt *int64 `json:"reason_attempt"`
 	// Worker that made that attempt; empty = not told.
 	ReasonWorker *string `json:"reason_worker"`
@@ -173,11 +173,11 @@ type AccessionBatchReport struct {
 	ReasonMessage *string `json:"reason_message"`
 	// When the report was made.
 	ReportedAt time.Time `json:"reported_at"`
-	// Place of the event in the log.
+	// Sequence of the event in the log.
 	Seq int64 `json:"seq"`
 }
 
-// How far each projection has applied the log. It moves in the same transaction as what it tells of.
+// How far each projection has applied the log. It moves in the same transaction as the rows that it covers.
 type AccessionCheckpoint struct {
 	// Name of the projection.
 	Name string `json:"name"`
@@ -185,11 +185,11 @@ type AccessionCheckpoint struct {
 	Stream string `json:"stream"`
 	// When that stream was created; name and time together identify it.
 	StreamCreated time.Time `json:"stream_created"`
-	// Place of the last event applied, 0 = none yet.
+	// Sequence of the last event applied, 0 = none yet.
 	Seq int64 `json:"seq"`
 	// Epoch of that event.
 	Epoch int64 `json:"epoch"`
-	// Id of that event: another one at its place means that the stream lost its tail.
+	// Id of that event: another one with its sequence means that the stream lost its tail.
 	LastEventID string `json:"last_event_id"`
 	// Command of that event.
 	LastCommandID string `json:"last_command_id"`
@@ -235,9 +235,9 @@ type AccessionDeposit struct {
 	Used *int64 `json:"used"`
 	// Highest slot of the lap after the grab, 0 = none has begun; null = not grabbed.
 	Lap *int64 `json:"lap"`
-	// Place in the log of the event by which it joined the queue.
+	// Sequence of the event by which it joined the queue.
 	Seq int64 `json:"seq"`
-	// Place in the log of its grab; null = not grabbed.
+	// Sequence of its grab; null = not grabbed.
 	GrabbedSeq *int64 `json:"grabbed_seq"`
 	// Seconds from its reception to its grab, never negative; null = not grabbed.
 	WaitedSeconds *float64 `json:"waited_seconds"`
@@ -251,7 +251,7 @@ type AccessionDeposit struct {
 type AccessionEvent struct {
 	// Counts how often the live tree was restored, from 1.
 	Epoch int64 `json:"epoch"`
-	// Place in the log; the order in which events were applied.
+	// Sequence in the log; the order in which events were applied.
 	Seq int64 `json:"seq"`
 	// KIND/ID/VERSION, such as job/jid0000000042/3: no two events of the log share it, also after a restore.
 	ID string `json:"id"`
@@ -287,7 +287,7 @@ type AccessionEvent struct {
 type AccessionEventDefault struct {
 	// Counts how often the live tree was restored, from 1.
 	Epoch int64 `json:"epoch"`
-	// Place in the log; the order in which events were applied.
+	// Sequence in the log; the order in which events were applied.
 	Seq int64 `json:"seq"`
 	// KIND/ID/VERSION, such as job/jid0000000042/3: no two events of the log share it, also after a restore.
 	ID string `json:"id"`
@@ -327,7 +327,7 @@ type AccessionFile struct {
 	Version int64 `json:"version"`
 	// DISCOVERED, DOWNLOADING, DOWNLOADED, DOWNLOADING_FAILED, IGNORE, SKIPPED, READY, PROCESSING, PROCESSED, PROCESSING_FAILED or ABANDONED.
 	Status string `json:"status"`
-	// Place of its discovery in the log: the files of a job in the order of its manifest.
+	// Sequence of its discovery: the files of a job in the order of its manifest.
 	Seq int64 `json:"seq"`
 	// The batch it belongs to; empty = none.
 	BatchID string `json:"batch_id"`
@@ -379,7 +379,7 @@ type AccessionFile struct {
 	ReasonCode *string `json:"reason_code"`
 	// Why it failed, was given up, skipped or taken up again, one sentence for people.
 	ReasonMessage *string `json:"reason_message"`
-	// Which attempt the reason tells of, from 1; 0 = not counted.
+	// Which attempt the reason is about, from 1; 0 = not counted.
 	ReasonAttempt *int64 `json:"reason_attempt"`
 	// Worker that made that attempt; empty = not told.
 	ReasonWorker *string `json:"reason_worker"`
@@ -473,7 +473,7 @@ type AccessionFileTransition struct {
 	ReasonCode *string `json:"reason_code"`
 	// Sentence of the reason given.
 	ReasonMessage *string `json:"reason_message"`
-	// Place of the event in the log.
+	// Sequence of the event in the log.
 	Seq int64 `json:"seq"`
 	// Server that the reason is about; empty = none.
 	ReasonHost *string `json:"reason_host"`
@@ -549,7 +549,7 @@ type AccessionJob struct {
 	ReasonCode *string `json:"reason_code"`
 	// Why it failed or waits, one sentence for people.
 	ReasonMessage *string `json:"reason_message"`
-	// Which attempt the reason tells of, from 1; 0 = not counted.
+	// Which attempt the reason is about, from 1; 0 = not counted.
 	ReasonAttempt *int64 `json:"reason_attempt"`
 	// Worker that made that attempt; empty = not told.
 	ReasonWorker *string `json:"reason_worker"`
@@ -615,7 +615,7 @@ type AccessionJobTransition struct {
 	ReasonCode *string `json:"reason_code"`
 	// Sentence of the reason given.
 	ReasonMessage *string `json:"reason_message"`
-	// Place of the event in the log.
+	// Sequence of the event in the log.
 	Seq int64 `json:"seq"`
 	// Server that the reason is about; empty = none.
 	ReasonHost *string `json:"reason_host"`
@@ -625,7 +625,7 @@ type AccessionJobTransition struct {
 type AccessionPoisonEvent struct {
 	// The projection that could not apply it.
 	Name string `json:"name"`
-	// Place in the log.
+	// Sequence in the log.
 	Seq int64 `json:"seq"`
 	// KIND/ID/VERSION of the event.
 	ID string `json:"id"`
@@ -639,7 +639,7 @@ type AccessionPoisonEvent struct {
 	Version int64 `json:"version"`
 	// The batch it belongs to; empty for a setting, or when it could not be read.
 	BatchID string `json:"batch_id"`
-	// Place of the event that it waits behind; null = it is that event.
+	// Sequence of the event that it waits behind; null = it is that event.
 	WaitsFor *int64 `json:"waits_for"`
 	// Whether the table event has it all the same.
 	InHistory bool `json:"in_history"`
@@ -747,7 +747,7 @@ type AccessionRetry struct {
 	Kind string `json:"kind"`
 	// The file; empty = the job itself failed.
 	RawFileHash string `json:"raw_file_hash"`
-	// Tells the failures of one job or file apart: for a job the attempt, for a file the number of its event.
+	// Distinguishes the failures of one job or file: for a job the attempt, for a file the number of its event.
 	Number int64 `json:"number"`
 	// Trace of the event that told of the failure; lines of the log carry the same. Null = that event has none.
 	TraceID *string `json:"trace_id"`
@@ -999,7 +999,7 @@ type ReportFailedAttempt struct {
 	TraceID *string `json:"trace_id"`
 }
 
-// One row per state and reason: what fails, how often, and how much of it still waits for somebody.
+// One row per state and reason: what fails, how often, and how much of it still waits for an operator or depositor.
 type ReportFailureReason struct {
 	// What failed: job or file. A job that failed for its file is in both.
 	Kind string `json:"kind"`
@@ -1167,7 +1167,7 @@ type ReportGrab struct {
 	Used *int64 `json:"used"`
 	// Highest slot of the lap after the grab, 0 = none has begun.
 	Lap *int64 `json:"lap"`
-	// Place of the event in the log.
+	// Sequence of the event in the log.
 	Seq *int64 `json:"seq"`
 }
 

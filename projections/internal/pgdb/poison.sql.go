@@ -55,7 +55,7 @@ type HeldAggregatesRow struct {
 }
 
 // Events that could not be applied, and those that wait behind them.
-// Which aggregates are held, and behind which place.
+// Which aggregates are held, and behind which sequence.
 func (q *Queries) HeldAggregates(ctx context.Context, name string) ([]HeldAggregatesRow, error) {
 	rows, err := q.db.Query(ctx, heldAggregates, name)
 	if err != nil {
@@ -96,7 +96,7 @@ const lockCheckpoint = `-- name: LockCheckpoint :one
 select name, stream, stream_created, seq, epoch, last_event_id, last_command_id, last_stored, updated_at, meaning from accession.checkpoint where name = $1 for update
 `
 
-// Nobody applies anything until the transaction ends.
+// No process applies anything until the transaction ends.
 func (q *Queries) LockCheckpoint(ctx context.Context, name string) (AccessionCheckpoint, error) {
 	row := q.db.QueryRow(ctx, lockCheckpoint, name)
 	var i AccessionCheckpoint

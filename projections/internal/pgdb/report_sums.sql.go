@@ -190,7 +190,7 @@ type ReportThroughputRow struct {
 }
 
 // Reports that sum up. Without bounds they are what the views of the same name say.
-// By days in UTC, by which the indexes go; with a place of the log, of what was in the
+// By days in UTC, by which the indexes go; with a sequence of the log, of what was in the
 // log up to it.
 func (q *Queries) ReportThroughput(ctx context.Context, arg ReportThroughputParams) ([]ReportThroughputRow, error) {
 	rows, err := q.db.Query(ctx, reportThroughput,

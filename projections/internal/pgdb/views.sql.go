@@ -22,7 +22,7 @@ type BatchMessagesRow struct {
 	Reason      string `json:"reason"`
 }
 
-// What the history tells of the messages about a batch.
+// What the history has of the messages about a batch.
 func (q *Queries) BatchMessages(ctx context.Context, batchID string) ([]BatchMessagesRow, error) {
 	rows, err := q.db.Query(ctx, batchMessages, batchID)
 	if err != nil {

@@ -195,7 +195,7 @@ type LockLocalIDsParams struct {
 	LocalIds []string `json:"local_ids"`
 }
 
-// Whoever binds one of these names waits here, in the same order as everybody.
+// A process that binds one of these names waits here, in the same order as all others.
 func (q *Queries) LockLocalIDs(ctx context.Context, arg LockLocalIDsParams) error {
 	_, err := q.db.Exec(ctx, lockLocalIDs, arg.Owner, arg.LocalIds)
 	return err

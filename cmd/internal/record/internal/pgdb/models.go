@@ -71,13 +71,13 @@ type RecordCorruptFile struct {
 	SettledAt *time.Time `json:"settled_at"`
 }
 
-// One row per message to somebody outside: a mail or a callback. Addresses are kept here and never in events.
+// One row per message to people or programs outside: a mail or a callback. Addresses are kept here and never in events.
 type RecordDelivery struct {
 	// The message's idempotency key, the same on every attempt; receivers see it.
 	Key string `json:"key"`
 	// mail or callback.
 	Channel string `json:"channel"`
-	// What it tells: queued, report, update or job.
+	// What it is about: queued, report, update or job.
 	About string `json:"about"`
 	// The batch that it is about.
 	BatchID string `json:"batch_id"`
@@ -115,7 +115,7 @@ type RecordDeposit struct {
 	KeptAt time.Time `json:"kept_at"`
 }
 
-// One row per effect that a step has on the world outside: noted before it is made, so that whoever starts the step over knows to look whether it happened.
+// One row per effect that a step has on the world outside: noted before it is made, so that the worker that starts the step over knows to look whether it happened.
 type RecordEffect struct {
 	// JID/VERSION/STEP: the same whenever that step of that job is tried again.
 	Key string `json:"key"`
