@@ -36,13 +36,18 @@ type Inspector interface {
 // RingInspector compares and repairs the deposit queues.
 type RingInspector interface {
 	// InspectRing compares the nodes that the batches of a deposit queue share with the
-	// batches that wait and run there, and with where the queue stands by the log or
-	// later.
-	InspectRing(ctx context.Context, queue string, at RingState) ([]RingFault, error)
-	// RepairRing makes these nodes what they should be by the statuses of the batches.
-	// ErrConflict: the queue has changed meanwhile.
-	RepairRing(ctx context.Context, queue string, at RingState) error
+	// batches that wait and run there, and the ring with where the queue stands by its
+	// events.
+	InspectRing(ctx context.Context, queue string, events RingEvents) ([]RingFault, error)
+	// RepairRing makes these nodes what they should be by the statuses of the batches and
+	// the events. ErrConflict: the queue has changed meanwhile.
+	RepairRing(ctx context.Context, queue string, events RingEvents) error
 }
+
+// RingEvents returns where a deposit queue stands by the events that were written before
+// the call, those that wait in the outbox among them. complete is false if some may be
+// missing: then a ring that is further is taken as it is.
+type RingEvents func(ctx context.Context) (at RingState, complete bool, err error)
 
 // QueryInspector compares and repairs queries.
 type QueryInspector interface {

@@ -1,6 +1,7 @@
 package zklive_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
@@ -58,6 +60,71 @@ func TestGrabPassesOverWhatCannotLeave(t *testing.T) {
 	for _, want := range []string{"ben1", "ben2"} {
 		if got := names[k.Grab().State.ID]; got != want {
 			t.Errorf("grabbed %s, want %s", got, want)
+		}
+	}
+}
+
+// TestBusyRingIsInspected: a deposit queue that is written all the time has no faults, and if
+// the running deposits of a user are counted wrongly this is found and repaired.
+func TestBusyRingIsInspected(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	k := storetest.NewRingKit(t, w.store)
+	k.Deposits("ana1")
+	k.Grab()
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, own := t.Context(), w.open(t, zklive.Config{})
+	events := func(ctx context.Context) (at eventstore.RingState, complete bool, err error) {
+		for shard := range own.Shards() {
+			items, err := own.Read(ctx, shard, eventstore.Offset{}, 1<<20)
+			if err != nil {
+				return at, false, err
+			}
+			for _, it := range items {
+				for _, e := range it.Events {
+					if m, is := domain.MoveOfBatch(e.Data); is {
+						at.Meet(m.Ticket, m.Ring)
+					}
+				}
+			}
+		}
+		return at, true, nil
+	}
+	inspect := func(when string, want int) {
+		faults, err := own.InspectRing(ctx, fair.QueueMetadata, events)
+		if err != nil || len(faults) != want {
+			t.Errorf("%s: %v, %v", when, faults, err)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 2 {
+			inspect("in use", 0)
+		}
+		for _, wrong := range []string{`{"n":0}`, `{"n":3}`} {
+			if _, err := conn.Set(w.root+"/queues/metadata/running/ana", []byte(wrong), -1); err != nil {
+				t.Error(err)
+			}
+			inspect(wrong, 1)
+			if err := own.RepairRing(ctx, fair.QueueMetadata, events); err != nil {
+				t.Error(err)
+			}
+			inspect(wrong+" repaired", 0)
+		}
+	}()
+	for busy := true; busy; {
+		k.Deposits("ben1 cleo1")
+		k.EndGrabbed(k.Grab())
+		k.EndGrabbed(k.Grab())
+		select {
+		case <-done:
+			busy = false
+		default:
 		}
 	}
 }

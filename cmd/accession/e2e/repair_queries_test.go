@@ -69,11 +69,8 @@ func TestVerifyRepairsEveryQuery(t *testing.T) {
 	of := func(id domain.QueryID) string { return "/queries/" + string(id) }
 	inRing := func(id domain.QueryID) string { return strings.Replace(entry, string(waiting), string(id), 1) }
 	runs := queue + "/running/ana/" + string(running)
-	for _, c := range []struct {
-		name   string
-		damage func()
-		want   domain.Code
-	}{
+	positions, asBefore := z.ringDamages(queue)
+	for _, c := range append([]damage{
 		{"a waiting query is lost", func() { z.cut(of(waiting)) }, consistency.QueryMissing},
 		{"a waiting query is lost, and its entry", func() { z.cut(of(waiting), entry) }, consistency.QueryMissing},
 		{"a running query is lost", func() { z.cut(of(running)) }, consistency.QueryMissing},
@@ -103,12 +100,18 @@ func TestVerifyRepairsEveryQuery(t *testing.T) {
 		{"an entry that names nothing", func() { z.put(ana+"/x", "", 0) }, consistency.StrayNode},
 		{"a running query is not counted", func() { z.cut(runs) }, consistency.TicketMissing},
 		{"a running query that waits", func() { z.put(queue+"/running/ana/"+string(waiting), "", 0) }, consistency.TicketOrphan},
-		{"another number of running queries", func() { z.set(queue+"/running/ana", `{"n":3}`) }, consistency.RingWrong},
+		{"too many running queries", func() { z.set(queue+"/running/ana", `{"n":3}`) }, consistency.RingWrong},
+		{"too few running queries", func() { z.set(queue+"/running/ana", `{"n":0}`) }, consistency.RingWrong},
+		{"a user without queries", func() { z.put(queue+"/users/0000000099-cleo", "", 0) }, consistency.RingWrong},
+		{"a user is lost", func() { z.cut(ana) }, consistency.RingWrong},
+		{"a slot is lost", func() { z.cut(queue + "/names/ana") }, consistency.RingWrong},
+		{"a slot of a user who is not there", func() { z.put(queue+"/names/cleo", "7", 0) }, consistency.RingWrong},
 		{"the ring is lost", func() { z.cut(queue + "/ring") }, consistency.RingWrong},
 		{"a lock that no worker holds", func() { z.put(of(running)+"/lock", `{"holder":"gone"}`, 0) }, consistency.LockStale},
-	} {
+	}, positions...) {
 		c.damage()
 		in.mends(c.name, c.want)
+		asBefore(c.name)
 	}
 	z.puts(of("qid0000009999"), of("qid0000009999")+"/status")
 	if r := in.settled(); r.Worst != app.NeedsPerson || r.Findings[0].Code != consistency.UnknownThere {

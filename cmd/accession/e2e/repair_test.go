@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -62,6 +63,10 @@ func (z tree) get(node string) string {
 	data, _, err := z.conn.Get(z.in.cfg.ZooKeeperRoot + node)
 	z.must(err)
 	return string(data)
+}
+func (z tree) decode(node string, into any) {
+	z.in.t.Helper()
+	z.must(json.Unmarshal([]byte(z.get(node)), into))
 }
 func (z tree) edit(node, from, to string) {
 	z.in.t.Helper()

@@ -2,6 +2,8 @@ package consistency
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path"
 	"slices"
 
@@ -21,18 +23,70 @@ func (c *checker) rings(ctx context.Context) error {
 // ringFindings finds what is wrong. One repair repairs all of it.
 func (c *checker) ringFindings(ctx context.Context) (all []Finding, err error) {
 	for _, queue := range domain.DepositQueues {
-		at := c.atRings[queue]
-		faults, err := c.Live.InspectRing(ctx, queue, at)
+		events := c.ringEvents(queue)
+		faults, err := c.Live.InspectRing(ctx, queue, events)
 		if err != nil {
 			return all, err
 		}
 		for _, f := range faults {
-			found := finding(RingWrong, "", f.Node, f.Want, f.Got)
-			found.repair = func(ctx context.Context) error { return c.Live.RepairRing(ctx, queue, at) }
+			want, got := narrow(f.Want, f.Got)
+			found := finding(RingWrong, "", f.Node, want, got)
+			found.repair = func(ctx context.Context) error { return c.Live.RepairRing(ctx, queue, events) }
 			all = append(all, found)
 		}
 	}
 	return all, nil
+}
+
+// ringEvents returns what the events say of a deposit queue. A checker that has not read the
+// log knows nothing of it.
+func (c *checker) ringEvents(queue string) eventstore.RingEvents {
+	return func(ctx context.Context) (at eventstore.RingState, complete bool, err error) {
+		if c.atRings == nil {
+			return at, false, nil
+		}
+		err = c.meetNew(ctx)
+		complete = err == nil && !c.missing()
+		if errors.Is(err, eventstore.ErrBroken) {
+			err = nil
+		}
+		return c.atRings[queue], complete, err
+	}
+}
+
+// meetNew meets what was written since the log was read. The outbox is read before the log,
+// because events only move from the one to the other.
+func (c *checker) meetNew(ctx context.Context) error {
+	for e, err := range unsent(ctx, c.Live) {
+		if err != nil {
+			return err
+		}
+		meet(c.atRings, e)
+	}
+	info, err := c.Log.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	if info.Last <= c.met {
+		return nil
+	}
+	for r, err := range c.Log.Read(ctx, eventstore.ReadOptions{From: c.met + 1, To: info.Last}) {
+		if err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+		meet(c.atRings, r)
+	}
+	c.met = info.Last
+	return nil
+}
+
+// missing reports whether the check has found that the log lacks events.
+func (c *checker) missing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.result.Findings, func(f Finding) bool {
+		return f.Code == NotInLog || f.Code == UnknownThere || f.Code == LogOlder
+	})
 }
 
 // meet takes what an event says of the deposit queues.

@@ -135,7 +135,8 @@ type checker struct {
 	unseen   map[domain.Aggregate]bool       // of it, what was not yet met in the log
 	last     uint64                          // the log's last sequence when the check began
 	highest  highestIDs                      // that were met
-	atRings  map[string]eventstore.RingState // where the deposit queues stand, by the log
+	atRings  map[string]eventstore.RingState // where the deposit queues stand, by the events
+	met      uint64                          // the last sequence of the log that is in atRings
 	parts    uint32                          // passes
 	poison   map[domain.Aggregate]string     // held in the tables
 	settings map[domain.Aggregate]domain.Setting
@@ -150,7 +151,7 @@ type checker struct {
 // newChecker takes the survey.
 func newChecker(ctx context.Context, cfg Config) (c *checker, err error) {
 	cfg.Wait, cfg.OutboxLimit = cmp.Or(cfg.Wait, defaultWait), cmp.Or(cfg.OutboxLimit, defaultOutboxLimit)
-	c = &checker{Config: cfg, result: Report{Findings: []Finding{}}, settings: map[domain.Aggregate]domain.Setting{}, atRings: map[string]eventstore.RingState{}}
+	c = &checker{Config: cfg, result: Report{Findings: []Finding{}}, settings: map[domain.Aggregate]domain.Setting{}}
 	c.Progress.Report("listing the live state", 0, 0)
 	c.survey, err = c.Live.Survey(ctx)
 	return c, err
@@ -185,7 +186,8 @@ func (c *checker) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
-	c.last, c.result.Events = info.Last, info.Last
+	c.last, c.met, c.result.Events = info.Last, info.Last, info.Last
+	c.atRings = map[string]eventstore.RingState{}
 	c.parts = uint32(1 + info.Last/eventsAPass)
 	c.surveyed = map[domain.Aggregate]bool{}
 	for _, id := range c.survey.Batches {

@@ -22,47 +22,71 @@ import (
 // ringTries is how often a deposit queue is looked at that changes meanwhile.
 const ringTries = 20
 
-// ringObserved is what a deposit queue has, at one moment.
+// ringObserved is what a deposit queue has, at one moment if it is stable: then the ring was
+// not written while it was read.
 type ringObserved struct {
 	state    eventstore.RingState
 	readable bool
+	stable   bool
 	version  int32
 	want     []layout.Node
-	got      map[string]layout.Node // shared nodes, by path
-	versions map[string]int32
-	children map[string]int
+	got      map[string]ringNode // shared nodes, by path
+}
+
+// ringNode is a shared node as it was read.
+type ringNode struct {
+	layout.Node
+	created  int64 // in which commit
+	version  int32
+	children int
 }
 
 // InspectRing implements eventstore.RingInspector.
-func (x *Inspector) InspectRing(ctx context.Context, queue string, at eventstore.RingState) (faults []eventstore.RingFault, err error) {
+func (x *Inspector) InspectRing(ctx context.Context, queue string, events eventstore.RingEvents) (faults []eventstore.RingFault, err error) {
+	var before ringObserved
 	for range ringTries {
-		o, stable, err := x.observeRing(ctx, queue, at)
+		o, err := x.observeRing(ctx, queue, events)
 		if err != nil {
 			return nil, &eventstore.Error{Op: "inspect the deposit queue " + queue, Err: err}
 		}
-		if faults = x.faults(o); stable && len(faults) == 0 {
+		faults = x.faults(o)
+		if o.stable && len(faults) == 0 {
 			return nil, nil
 		}
-		if stable { // batches end without a write to the ring: only what stays is a fault
-			again, stable, err := x.observeRing(ctx, queue, at)
-			if err != nil {
-				return nil, &eventstore.Error{Op: "inspect the deposit queue " + queue, Err: err}
-			}
-			if stable && again.version == o.version && slices.Equal(x.faults(again), faults) {
-				return faults, nil
-			}
+		// Batches end without a write to the ring: only what stays is a fault.
+		if o.stable && before.stable && o.version == before.version && slices.Equal(x.faults(before), faults) {
+			return faults, nil
 		}
+		if counts := x.wrongCounts(before, o); !o.stable && len(counts) > 0 {
+			return counts, nil
+		}
+		before = o
 	}
 	return nil, nil // it is in use all the time
 }
 
+// wrongCounts returns which users' running deposits are counted wrongly, also while the ring
+// is written: each deposit that begins or ends to run writes its user's number, so that a
+// number which was read twice was right for what was read in between.
+func (x *Inspector) wrongCounts(before, now ringObserved) (faults []eventstore.RingFault) {
+	for _, n := range now.want {
+		was, is := before.got[n.Path], now.got[n.Path]
+		_, counts := n.Value.(layout.RunningCount)
+		if counts && was.created == is.created && was.version == is.version && is.created != 0 && !bytes.Equal(is.Data(), n.Data()) {
+			faults = append(faults, x.fault(n, is))
+		}
+	}
+	return faults
+}
+
 // observeRing reads the shared nodes of a deposit queue, and what they should be by the
-// statuses of the batches. stable reports whether the ring was not written meanwhile.
-func (x *Inspector) observeRing(ctx context.Context, queue string, at eventstore.RingState) (o ringObserved, stable bool, err error) {
-	o.got, o.versions, o.children = map[string]layout.Node{}, map[string]int32{}, map[string]int{}
+// statuses of the batches and the events. If it is stable these are the events that the
+// ring has, because they were read after it.
+func (x *Inspector) observeRing(ctx context.Context, queue string, events eventstore.RingEvents) (o ringObserved, err error) {
+	o.got = map[string]ringNode{}
 	ring, err := x.conn.Find(ctx, x.root.Ring(queue))
 	if err != nil {
-		return o, false, err
+		return o, err
 	}
 	if ring != nil {
 		o.version = ring.Stat.Version
@@ -70,20 +94,33 @@ func (x *Inspector) observeRing(ctx context.Context, queue string, at eventstore
 	}
 	deposits, err := x.tickets(ctx, queue)
 	if err != nil {
-		return o, false, err
+		return o, err
 	}
-	if o.readable && o.state.Turn >= at.Turn { // the log may be behind
-		at.RingPosition = o.state.RingPosition
+	at, complete, err := events(ctx)
+	if err == nil { // another server may be further
+		err = x.conn.Sync(ctx)
+	}
+	if err != nil {
+		return o, err
 	}
 	if o.readable {
-		at.NextSlot = max(at.NextSlot, o.state.NextSlot)
+		if !complete && o.state.Turn >= at.Turn {
+			at.RingPosition = o.state.RingPosition
+		}
+		if !complete {
+			at.NextSlot = max(at.NextSlot, o.state.NextSlot)
+		}
 		at.Writes, at.Recent = o.state.Writes, o.state.Recent
 	}
 	o.want = x.root.RingNodes(queue, deposits, at)
+	if complete { // a status may be wrong
+		at.NextSlot = max(at.NextSlot, 1)
+		o.want[0].Value = at
+	}
 	for _, dir := range append(x.root.RunningDirs(queue), x.root.RingUsers(queue), x.root.RingNames(queue)) {
 		names, err := x.conn.List(ctx, dir)
 		if err != nil {
-			return o, false, err
+			return o, err
 		}
 		for _, name := range names {
 			n, err := x.conn.Get(ctx, dir+"/"+name)
@@ -91,17 +128,19 @@ func (x *Inspector) observeRing(ctx context.Context, queue string, at eventstore
 				continue
 			}
 			if err != nil {
-				return o, false, err
+				return o, err
 			}
 			p := dir + "/" + name
-			o.got[p], o.versions[p], o.children[p] = layout.Node{Path: p, Value: n.Data}, n.Stat.Version, int(n.Stat.NumChildren)
+			o.got[p] = ringNode{layout.Node{Path: p, Value: n.Data}, n.Stat.Czxid, n.Stat.Version, int(n.Stat.NumChildren)}
 		}
 	}
 	if ring != nil {
-		o.got[x.root.Ring(queue)] = layout.Node{Path: x.root.Ring(queue), Value: ring.Data}
+		p := x.root.Ring(queue)
+		o.got[p] = ringNode{Node: layout.Node{Path: p, Value: ring.Data}}
 	}
 	now, err := x.conn.Exists(ctx, x.root.Ring(queue))
-	return o, ring == nil && now == nil || ring != nil && now != nil && now.Version == ring.Stat.Version, err
+	o.stable = ring == nil && now == nil || ring != nil && now != nil && now.Version == ring.Stat.Version
+	return o, err
 }
 
 // tickets reads what waits or runs in a deposit queue.
@@ -146,7 +185,7 @@ func (x *Inspector) faults(o ringObserved) (faults []eventstore.RingFault) {
 		case !is:
 			faults = append(faults, eventstore.RingFault{Node: x.root.Name(n.Path), Want: cmp.Or(string(n.Data()), "it"), Got: "nothing"})
 		case !bytes.Equal(got.Data(), n.Data()):
-			faults = append(faults, eventstore.RingFault{Node: x.root.Name(n.Path), Want: cmp.Or(string(n.Data()), "no data"), Got: cmp.Or(string(got.Data()), "no data")})
+			faults = append(faults, x.fault(n, got))
 		}
 	}
 	for p := range there {
@@ -156,14 +195,25 @@ func (x *Inspector) faults(o ringObserved) (faults []eventstore.RingFault) {
 	return faults
 }
 
+// fault returns that a node has other data.
+func (x *Inspector) fault(want layout.Node, got ringNode) eventstore.RingFault {
+	return eventstore.RingFault{Node: x.root.Name(want.Path), Want: cmp.Or(string(want.Data()), "no data"), Got: cmp.Or(string(got.Data()), "no data")}
+}
+
 // RepairRing implements eventstore.RingInspector. What is written was proven not to have
 // changed since it was read; a user's directory that still has entries stays until these
 // are removed.
-func (x *Inspector) RepairRing(ctx context.Context, queue string, at eventstore.RingState) (err error) {
+func (x *Inspector) RepairRing(ctx context.Context, queue string, events eventstore.RingEvents) (err error) {
+	var before ringObserved
 	for range ringTries {
-		if err = x.repairRing(ctx, queue, at); err == nil || ctx.Err() != nil {
+		var o ringObserved
+		if o, err = x.observeRing(ctx, queue, events); err == nil {
+			err = x.repairRing(ctx, queue, before, o)
+		}
+		if err == nil || ctx.Err() != nil {
 			break
 		}
+		before = o
 	}
 	if err != nil {
 		err = &eventstore.Error{Op: "repair the deposit queue " + queue, Err: err}
@@ -171,14 +221,24 @@ func (x *Inspector) RepairRing(ctx context.Context, queue string, at eventstore.
 	return err
 }
 
-// repairRing repairs it once. An error may be that of a write whose first answer was lost.
-func (x *Inspector) repairRing(ctx context.Context, queue string, at eventstore.RingState) error {
-	o, stable, err := x.observeRing(ctx, queue, at)
-	if err == nil && !stable {
-		err = layout.ErrRing
+// repairRing repairs it once, or while it is in use all the time how many deposits of its
+// users run. An error may be that of a write whose first answer was lost.
+func (x *Inspector) repairRing(ctx context.Context, queue string, before, o ringObserved) error {
+	if !o.stable {
+		counts := x.wrongCounts(before, o)
+		for _, f := range counts {
+			p := x.root.At(f.Node)
+			if err := x.repairRingNode(ctx, layout.Node{Path: p, Value: []byte(f.Want)}, true, o.got[p].version); err != nil {
+				return err
+			}
+		}
+		if len(counts) == 0 {
+			return layout.ErrRing
+		}
+		return nil
 	}
-	if err != nil || len(x.faults(o)) == 0 {
-		return err
+	if len(x.faults(o)) == 0 {
+		return nil
 	}
 	ring, there := x.root.Ring(queue), maps.Clone(o.got)
 	for _, n := range o.want {
@@ -188,13 +248,13 @@ func (x *Inspector) repairRing(ctx context.Context, queue string, at eventstore.
 			continue
 		}
 		if !is || !bytes.Equal(got.Data(), n.Data()) {
-			if err := x.repairRingNode(ctx, n, is, o.versions[n.Path]); err != nil {
+			if err := x.repairRingNode(ctx, n, is, got.version); err != nil {
 				return err
 			}
 		}
 	}
-	for p := range there {
-		if o.children[p] > 0 {
+	for p, n := range there {
+		if n.children > 0 {
 			continue
 		}
 		if err := x.conn.Remove(ctx, "zklive/repair/ring-extra", p); err != nil && !session.Answered(err) {
@@ -206,7 +266,7 @@ func (x *Inspector) repairRing(ctx context.Context, queue string, at eventstore.
 	if _, is := o.got[ring]; !is {
 		return x.conn.Ensure(ctx, ring, layout.Encode(state))
 	}
-	_, err = x.conn.Set(ctx, "zklive/repair/ring", ring, layout.Encode(state), o.version)
+	_, err := x.conn.Set(ctx, "zklive/repair/ring", ring, layout.Encode(state), o.version)
 	return err
 }
 

@@ -145,4 +145,16 @@ var queues = []Mutant{{
 	Name: "the end of a ring's patience", Why: "a damaged entry of one user stops the queue for all, and nothing says so", Was: true,
 	At: "eventstore/zklive/internal/rings (*queue).write", Do: []Op{Always("maxRefused")},
 	Package: zklive, Test: "TestGrabPassesOverWhatCannotLeave",
+}, {
+	Name: "the ring that is compared with its events", Why: "verify takes a damaged cursor, used or lap of a deposit queue for right, and a turn that was never reached", Was: true,
+	At: "cmd/internal/consistency (*checker).ringEvents", Do: []Op{Expr("err == nil && !c.missing()", "false")},
+	Package: e2e, Test: "TestVerifyRepairsEveryQuery",
+}, {
+	Name: "the outbox among the events of a ring", Why: "verify puts a ring back while no relay runs, and two grabs get the same turn",
+	At: "cmd/internal/consistency (*checker).meetNew", Do: []Op{Call("meet", "_ = e", "e")},
+	Package: e2e, Test: "TestRingsOfUnsentEvents",
+}, {
+	Name: "the running deposits of a busy ring", Why: "a user whose running deposits are counted wrongly is never served again while others keep the queue busy, and verify finds nothing", Was: true,
+	At: "eventstore/zklive/recovery (*Inspector).InspectRing", Do: []Op{Never("counts")},
+	Package: zklive, Test: "TestBusyRingIsInspected",
 }}
