@@ -14,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/statuses"
 )
 
 // rescanEvery bounds how long this process may miss a transition of a batch by another
@@ -34,13 +35,13 @@ type batchIndex struct {
 	mu         sync.Mutex
 	by         map[domain.BatchState]*index
 	// known are the batches that exist, with the version last seen.
-	known map[domain.BatchID]knownStatus
+	known map[domain.BatchID]statuses.Known
 	ready chan struct{}
 	begin func()
 }
 
 func newBatchIndex(r *reader, c *claims, t *claimer, s *submitters) *batchIndex {
-	x := &batchIndex{reader: r, claims: c, claimer: t, submitters: s, by: map[domain.BatchState]*index{}, known: map[domain.BatchID]knownStatus{}, ready: make(chan struct{})}
+	x := &batchIndex{reader: r, claims: c, claimer: t, submitters: s, by: map[domain.BatchState]*index{}, known: map[domain.BatchID]statuses.Known{}, ready: make(chan struct{})}
 	x.begin = sync.OnceFunc(func() { r.conn.Spawn(x.poll) })
 	return x
 }
@@ -71,7 +72,7 @@ func (x *batchIndex) open(ctx context.Context, state domain.BatchState) (*index,
 		ix = newIndex()
 		x.by[state] = ix
 		for id, k := range x.known {
-			if k.state == state {
+			if k.State == state {
 				there = append(there, id)
 			}
 		}
@@ -91,7 +92,7 @@ func (x *batchIndex) enter(id domain.BatchID, state domain.BatchState) {
 	x.submitters.with(id, func(submitter string) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		if ix := x.by[state]; ix != nil && x.known[id].state == state {
+		if ix := x.by[state]; ix != nil && x.known[id].State == state {
 			ix.add(fair.Item{ID: string(id), Submitter: submitter})
 		}
 	})
@@ -144,7 +145,7 @@ func (x *batchIndex) scan(ctx context.Context, full bool) error {
 	for _, id := range ids {
 		k, known := before[id]
 		delete(before, id)
-		if known && (!full || k.state == domain.BatchCompleted) {
+		if known && (!full || k.State == domain.BatchCompleted) {
 			continue
 		}
 		g.Go(func() error {
@@ -191,14 +192,14 @@ func (x *batchIndex) follow(id domain.BatchID, to domain.BatchState, version int
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	was, known := x.known[id]
-	if known && version <= was.version {
+	if known && version <= was.Version {
 		return false
 	}
 	x.claimer.unreadable.set(id.Aggregate(), false)
-	if ix := x.by[was.state]; known && was.state != to && ix != nil {
+	if ix := x.by[was.State]; known && was.State != to && ix != nil {
 		ix.remove(string(id))
 	}
-	x.known[id] = knownStatus{state: to, version: version}
+	x.known[id] = statuses.Known{State: to, Version: version}
 	return x.by[to] != nil
 }
 
@@ -216,7 +217,7 @@ func (x *batchIndex) offer(id domain.BatchID, delay time.Duration) {
 	x.submitters.with(id, func(submitter string) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		if ix := x.by[x.known[id].state]; ix != nil {
+		if ix := x.by[x.known[id].State]; ix != nil {
 			ix.release(fair.Item{ID: string(id), Submitter: submitter}, delay)
 		}
 	})

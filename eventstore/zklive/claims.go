@@ -18,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/queries"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/statuses"
 )
 
 // registry holds the claims of this process that have not ended. The fence
@@ -95,7 +96,7 @@ type claims struct {
 	session  *session.Session
 	send     sender
 	holds    *holds
-	statuses *statusCache
+	statuses *statuses.Cache
 	jobs     *jobQueues
 	batches  *batchIndex
 	log      *slog.Logger
@@ -105,7 +106,7 @@ func newClaims(log *slog.Logger) *claims {
 	return &claims{registry: registry{claimed: map[domain.Aggregate]*eventstore.Claim{}, unknown: map[*eventstore.Claim]bool{}}, log: log}
 }
 
-func (x *claims) compose(r *reader, s *session.Session, send sender, h *holds, st *statusCache, jobs *jobQueues, batches *batchIndex) {
+func (x *claims) compose(r *reader, s *session.Session, send sender, h *holds, st *statuses.Cache, jobs *jobQueues, batches *batchIndex) {
 	x.reader, x.session, x.send, x.holds, x.statuses, x.jobs, x.batches = r, s, send, h, st, jobs, batches
 }
 
@@ -202,14 +203,14 @@ func (x *claims) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.
 // lockJob claims a job; before is how often it was claimed since its last event.
 func (x *claims) lockJob(ctx context.Context, at eventstore.Loaded[domain.Job], before int, h eventstore.Holds) (*eventstore.Claim, error) {
 	batch := at.State.Configuration.BatchID
-	known, err := x.statuses.alive(ctx, batch)
+	known, err := x.statuses.Alive(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
 	c := &eventstore.Claim{Aggregate: at.State.ID.Aggregate(), Attempts: before + 1}
-	err = x.lock(ctx, c, func() layout.Ops { return x.reader.root.ClaimJob(c, at, known.token, h.Version) })
+	err = x.lock(ctx, c, func() layout.Ops { return x.reader.root.ClaimJob(c, at, known.Token, h.Version) })
 	if errors.Is(err, layout.ErrBatch) {
-		x.statuses.forget(batch)
+		x.statuses.Forget(batch)
 	}
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/queues"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/rings"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/statuses"
 )
 
 // committer writes changes: each Commit is one multi, or a part of one.
@@ -21,7 +22,7 @@ type committer struct {
 	claims     *claims
 	holds      *holds
 	queues     *queues.Settings
-	statuses   *statusCache
+	statuses   *statuses.Cache
 	jobs       *jobQueues
 	batches    *batchIndex
 	rings      *rings.Rings
@@ -286,7 +287,7 @@ func (w *committer) committed(changes []eventstore.Change, done []eventstore.Com
 			w.batches.submitters.note(to.ID, to.Submission.Submitter, to.Listing)
 			w.batches.moved(to.ID, eventstore.Phase(to.State, to.Ticket), to.Version, c.Claim != nil && c.KeepClaim || next != nil)
 			w.rings.Committed(c)
-			w.statuses.put(to.ID, knownStatus{to.State, to.Version, done[i].Token})
+			w.statuses.Put(to.ID, statuses.Known{State: to.State, Version: to.Version, Token: done[i].Token})
 		case c.Query != nil:
 			w.rings.Committed(c)
 		default:

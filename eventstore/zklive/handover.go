@@ -26,11 +26,11 @@ func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *
 		return nil
 	}
 	batch := c.Job.To.Configuration.BatchID
-	known, err := w.statuses.alive(ctx, batch)
+	known, err := w.statuses.Alive(ctx, batch)
 	if err != nil {
 		return nil
 	}
-	return &layout.HandOver{Holds: holds.Version, Batch: batch, BatchToken: known.token,
+	return &layout.HandOver{Holds: holds.Version, Batch: batch, BatchToken: known.Token,
 		Claim: &eventstore.Claim{ID: uuid.NewString(), Worker: c.Claim.Worker, Aggregate: c.Claim.Aggregate, Attempts: 1,
 			Lost: c.Claim.Lost, Silent: c.Claim.Silent}}
 }
@@ -38,6 +38,6 @@ func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *
 // refusedHandOver drops the outdated caches; the next try is written without the claim.
 func (call *commitCall) refusedHandOver() {
 	call.holds.outdated()
-	call.statuses.forget(call.facts.HandOver.Batch)
+	call.statuses.Forget(call.facts.HandOver.Batch)
 	call.facts.HandOver = nil
 }

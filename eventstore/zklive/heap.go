@@ -11,7 +11,7 @@ import (
 )
 
 // Load returns how much of the live state is in use. Directories are counted, not
-// listed, except by package count at the limit.
+// listed, except by package statuses at the limit.
 func (s *Store) Load(ctx context.Context) (l eventstore.Load, err error) {
 	unsent := 0
 	g, gctx := errgroup.WithContext(ctx)
@@ -25,7 +25,7 @@ func (s *Store) Load(ctx context.Context) (l eventstore.Load, err error) {
 		return l, err
 	}
 	l.Unsent, l.Heap = unsent, l.Heap+layout.Counts{Entries: unsent}.Heap()
-	l.Unended, err = s.count.Unended(ctx, l.Batches)
+	l.Unended, err = s.unended.Count(ctx, l.Batches)
 	return l, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/statuses"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -21,7 +22,7 @@ type remover struct {
 	reader     *reader
 	jobs       *jobQueues
 	batches    *batchIndex
-	statuses   *statusCache
+	statuses   *statuses.Cache
 	unreadable *unreadable
 	log        *slog.Logger
 }
@@ -59,7 +60,7 @@ func (x *remover) Remove(ctx context.Context, id domain.BatchID) error {
 		return &eventstore.Error{Op: "remove", Aggregate: id.Aggregate(), Err: err}
 	}
 	x.batches.forget(id)
-	x.statuses.forget(id)
+	x.statuses.Forget(id)
 	return nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair/settings"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/eventstore/zklive/internal/count"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/ids"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/permits"
@@ -24,6 +23,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/queues"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/rings"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/statuses"
 	"github.com/accession-ingest/accession/eventstore/zklive/recovery"
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -111,7 +111,7 @@ type Store struct {
 	cfg     Config
 	root    layout.Root
 	session *session.Session
-	count   *count.Batches
+	unended *statuses.Unended
 }
 
 var (
@@ -160,7 +160,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 func (s *Store) compose(ctx context.Context) error {
 	conn := s.session.Conn
 	s.reader = &reader{conn: conn, root: s.root}
-	s.count = count.NewBatches(conn, s.root, s.cfg.QueueLimit)
+	s.unended = statuses.NewUnended(conn, s.root, s.cfg.QueueLimit)
 	s.Inspector = recovery.NewInspector(conn, s.root)
 	s.Restorer = recovery.NewRestorer(s.session, s.root, s.cfg.Restoring)
 	if err := s.fresh(ctx); err != nil {
@@ -186,7 +186,7 @@ func (s *Store) compose(ctx context.Context) error {
 	s.IDs = ids.New(conn, s.root)
 	s.HighWaterMark = recovery.NewHighWaterMark(conn, s.root)
 	s.holds = newHolds(s.reader, s.unreadable, s.cfg.Logger)
-	statuses := &statusCache{reader: s.reader, known: map[domain.BatchID]knownStatus{}}
+	cache := statuses.NewCache(conn, s.root)
 	s.leaders = &leaders{session: s.session, root: s.root, outbox: s.outbox, slots: map[string]chan struct{}{}}
 	s.space = &space{conn: conn, reader: s.reader, leaders: s.leaders}
 	s.Hosts = permits.New(s.session, s.root)
@@ -201,10 +201,10 @@ func (s *Store) compose(ctx context.Context) error {
 	submitters := newSubmitters(s.reader)
 	s.jobQueues = newJobQueues(s.reader, s.claims, claimer, submitters)
 	s.batchIndex = newBatchIndex(s.reader, s.claims, claimer, submitters)
-	s.claims.compose(s.reader, s.session, send, s.holds, statuses, s.jobQueues, s.batchIndex)
-	s.committer = &committer{reader: s.reader, send: send, outbox: s.outbox, claims: s.claims, holds: s.holds, queues: s.Settings, statuses: statuses,
+	s.claims.compose(s.reader, s.session, send, s.holds, cache, s.jobQueues, s.batchIndex)
+	s.committer = &committer{reader: s.reader, send: send, outbox: s.outbox, claims: s.claims, holds: s.holds, queues: s.Settings, statuses: cache,
 		jobs: s.jobQueues, batches: s.batchIndex, rings: s.Rings, queueLimit: s.cfg.QueueLimit, heapLimit: s.cfg.HeapLimit, inLog: s.cfg.Written}
-	s.remover = &remover{conn: conn, reader: s.reader, jobs: s.jobQueues, batches: s.batchIndex, statuses: statuses, unreadable: s.unreadable, log: s.cfg.Logger}
+	s.remover = &remover{conn: conn, reader: s.reader, jobs: s.jobQueues, batches: s.batchIndex, statuses: cache, unreadable: s.unreadable, log: s.cfg.Logger}
 	return nil
 }
 
@@ -364,7 +364,7 @@ func (s *Store) Observe(r domain.Recorded) {
 			id := domain.BatchID(r.Aggregate.ID)
 			s.batchIndex.moved(id, eventstore.Phase(m.To, m.Ticket), r.Version, s.claims.has(r.Aggregate))
 			s.Rings.Observe(r)
-			s.committer.statuses.dropOlder(id, r.Version)
+			s.committer.statuses.DropOlder(id, r.Version)
 		}
 	}
 }

@@ -129,7 +129,10 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/daemon/delivery"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/reason", "cmd/internal/daemon/report"}),
 	}, {
-		Packages: []string{"cmd/internal/daemon/report", "cmd/internal/daemon/version"},
+		Packages: []string{"cmd/internal/daemon/report"},
+		May:      join(core, effects, []string{"cmd/internal/daemon/history", "cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
+	}, {
+		Packages: []string{"cmd/internal/daemon/version"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
 	}, {
 		Packages: []string{"cmd/internal/daemon/payload"},

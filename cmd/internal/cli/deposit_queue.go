@@ -12,7 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/number"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
@@ -94,7 +94,7 @@ prohibited_users of the configuration, whose users are the start of the list.`,
 }
 
 // numbers are the flags of an allocation and a concurrency.
-type numbers struct{ allocation, concurrency number.Flag }
+type numbers struct{ allocation, concurrency flags.Number }
 
 func (n *numbers) flags(c *cobra.Command, others ...string) {
 	c.Flags().Var(&n.allocation, "allocation", "grab `N` deposits of a user in one visit of round robin: 0 = none, unset = as the configuration says")
@@ -103,7 +103,7 @@ func (n *numbers) flags(c *cobra.Command, others ...string) {
 }
 
 func (p *program) queueDefaults() *cobra.Command {
-	n, synchronous := &numbers{}, number.Flag{}
+	n, synchronous := &numbers{}, flags.Number{}
 	return changing(p, verb[string]{
 		name: "defaults", reason: true,
 		short: "Set the limits of every user of a deposit queue",

@@ -18,7 +18,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/recorded"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/domain/fair/simulate"
@@ -118,37 +118,9 @@ func (s *simulating) format() string {
 	return strings.ToLower(strings.TrimPrefix(filepath.Ext(s.plot), "."))
 }
 
-// simulation is the result as JSON has it: times in seconds.
-type simulation struct {
-	Servers     int             `json:"servers"`
-	Allocation  int             `json:"allocation"`
-	Concurrency int             `json:"concurrency"`
-	Seed        *uint64         `json:"seed,omitempty"` // of generated deposits
-	Unreported  int             `json:"unreported"`     // batches of the file that were left out
-	End         float64         `json:"end_seconds"`
-	All         simulatedUser   `json:"all"`
-	Users       []simulatedUser `json:"users"`
-}
-
-type simulatedUser struct {
-	User     string         `json:"user,omitempty"`
-	Deposits int            `json:"deposits"`
-	Fair     simulatedWaits `json:"fair"`
-	FIFO     simulatedWaits `json:"fifo"`
-	// Really is how long the deposits of the file waited until they were grabbed.
-	Grabbed int             `json:"grabbed,omitempty"`
-	Really  *simulatedWaits `json:"really,omitempty"`
-}
-
-type simulatedWaits struct {
-	P50 float64 `json:"p50_seconds"`
-	P95 float64 `json:"p95_seconds"`
-	P99 float64 `json:"p99_seconds"`
-	Max float64 `json:"max_seconds"`
-}
-
 func (s *simulating) run(p *program) error {
-	out := simulation{Servers: s.Servers, Allocation: s.allocation, Concurrency: s.concurrency}
+	out := views.Simulation{Servers: s.Servers, Allocation: s.allocation, Concurrency: s.concurrency}
+	source := s.from
 	var arrivals []simulate.Arrival
 	if s.from != "" {
 		f, err := os.Open(s.from)
@@ -161,7 +133,7 @@ func (s *simulating) run(p *program) error {
 			return exit.Usagef("%s: %w", s.from, err)
 		}
 	} else {
-		out.Seed = &s.seed
+		out.Seed, source = &s.seed, fmt.Sprintf("seed %d", s.seed)
 		arrivals = simulate.Generate(s.Load, rand.New(rand.NewPCG(s.seed, 0)).Float64)
 	}
 	config := fair.Config{Allocation: fair.Limit{Default: s.allocation}, Concurrency: fair.Limit{Default: s.concurrency}}
@@ -174,57 +146,6 @@ func (s *simulating) run(p *program) error {
 			return err
 		}
 	}
-	out.End, out.All = c.End.Seconds(), simulatedOf(c.All)
-	for _, u := range c.Users {
-		out.Users = append(out.Users, simulatedOf(u))
-	}
-	return show(p, out, func(w io.Writer, out simulation) { s.write(w, out, c) })
-}
-
-func simulatedOf(u simulate.User) simulatedUser {
-	waits := func(w simulate.Waits) simulatedWaits {
-		return simulatedWaits{w.P50.Seconds(), w.P95.Seconds(), w.P99.Seconds(), w.Max.Seconds()}
-	}
-	out := simulatedUser{User: u.Name, Deposits: u.Deposits, Fair: waits(u.Fair), FIFO: waits(u.FIFO), Grabbed: u.Grabbed}
-	if u.Grabbed > 0 {
-		really := waits(u.Really)
-		out.Really = &really
-	}
-	return out
-}
-
-// write writes the table: the users with the most deposits, and all.
-func (s *simulating) write(w io.Writer, out simulation, c simulate.Comparison) {
-	source := export.Line(s.from)
-	if out.Seed != nil {
-		source = fmt.Sprintf("seed %d", *out.Seed)
-	}
-	fmt.Fprintf(w, "%d deposits of %d users (%s) on %d servers, served in %s; allocation %d, concurrency %d\n",
-		c.All.Deposits, len(c.Users), source, out.Servers, render.Duration(c.End), out.Allocation, out.Concurrency)
-	if out.Unreported > 0 {
-		fmt.Fprintf(w, "batches without a report in the file, left out: %d\n", out.Unreported)
-	}
-	fmt.Fprintln(w)
-	shown := c.Users[:min(len(c.Users), s.limit)]
-	all := c.All
-	all.Name = "all users"
-	header := render.Row{"user", "deposits", "in turn p50", "p95", "max", "fifo p50", "p95", "max"}
-	if c.All.Grabbed > 0 {
-		header = append(header, "really p50", "p95", "max")
-	}
-	render.Rows(w, "", header,
-		append(shown[:len(shown):len(shown)], all), func(u simulate.User) render.Row {
-			row := render.Row{export.Line(u.Name), u.Deposits}
-			columns := []simulate.Waits{u.Fair, u.FIFO}
-			if c.All.Grabbed > 0 {
-				columns = append(columns, u.Really)
-			}
-			for _, waits := range columns {
-				for _, d := range []time.Duration{waits.P50, waits.P95, waits.Max} {
-					row = append(row, render.Duration(d))
-				}
-			}
-			return row
-		})
-	render.Truncated(w, len(shown), int64(len(c.Users)), "users", "--limit")
+	out.Set(c)
+	return show(p, out, func(w io.Writer, out views.Simulation) { out.Write(w, c, source, s.limit) })
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
 
 // TestExamplesOfTheSimulator runs every command of docs/queues.md that shows its output.
@@ -62,7 +64,7 @@ func TestSimulateRecordedEvents(t *testing.T) {
 	for format, begins := range map[string]string{"svg": "<?xml", "png": "\x89PNG"} {
 		plot := filepath.Join(dir, "waits."+format)
 		code, out, errs := call(t, nil, "queue", "simulate", "--from", events, "--servers", "1", "--plot", plot, "-o", "json")
-		var got simulation
+		var got views.Simulation
 		if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil {
 			t.Fatalf("exit code %d, %v\n%s%s", code, err, out, errs)
 		}
@@ -101,7 +103,7 @@ func TestSimulateGrabs(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
 	code, out, errs = call(t, nil, "queue", "simulate", "--from", events, "--servers", "1", "-o", "json")
-	var got simulation
+	var got views.Simulation
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v\n%s%s", code, err, out, errs)
 	}

@@ -21,9 +21,10 @@ func TestStatusIsDrawnAnew(t *testing.T) {
 	screen := render.Screen{Writer: export.NewPlain(&b), Columns: 80}
 	s := app.Status{Oldest: []standing.Oldest{{Kind: domain.KindBatch, State: "pending", ID: "bid0000000001", Seconds: 90, Why: "\x1b[2Jno space"}},
 		Standing: []standing.Line{{Code: standing.CodePaused, What: "queue notify is paused by \x1b]0;x", Remedy: "accession queue resume notify"}}}
-	if err := overwrite(screen, func(w io.Writer) { views.Status(w, s) }); err != nil {
+	if err := render.Overwrite(screen, func(w io.Writer) { views.Status(w, s) }); err != nil {
 		t.Fatal(err)
 	}
+	const cursorHome, clearLine, clearBelow = "\x1b[H", "\x1b[K", "\x1b[J"
 	text := b.String()
 	for _, want := range []string{cursorHome, "bid0000000001", "pending (batch)", "1m30s", "no space", "`accession queue resume notify`" + clearLine + "\n", clearBelow} {
 		if !strings.Contains(text, want) {

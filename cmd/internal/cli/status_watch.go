@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -35,7 +33,7 @@ func repeated[V any](ctx context.Context, p *program, what string, look func() (
 		case p.output == "json":
 			err = lines.Write(v)
 		case p.Terminal:
-			err = overwrite(p.Out, func(w io.Writer) { write(w, v) })
+			err = render.Overwrite(p.Out, func(w io.Writer) { write(w, v) })
 		default:
 			_, err = fmt.Fprintf(p.Out, "%s at %s\n\n", what, render.Time(time.Now()))
 			write(p.Out, v)
@@ -50,25 +48,4 @@ func repeated[V any](ctx context.Context, p *program, what string, look func() (
 			return ctx.Err()
 		}
 	}
-}
-
-// What a terminal understands: the cursor to its top left, the rest of a line and the
-// rest of the screen cleared.
-const (
-	cursorHome = "\x1b[H"
-	clearLine  = "\x1b[K"
-	clearBelow = "\x1b[J"
-)
-
-// overwrite writes a text over the one before it. The writer out lets nothing through but
-// text: it is bypassed, and the text made safe before.
-func overwrite(out io.Writer, write func(io.Writer)) error {
-	var b bytes.Buffer
-	var w io.Writer = export.NewPlain(&b)
-	if screen, ok := out.(render.Screen); ok {
-		w, out = render.Screen{Writer: w, Columns: screen.Columns}, screen.Writer
-	}
-	write(w)
-	_, err := io.WriteString(export.Unwrapped(out), cursorHome+strings.ReplaceAll(b.String(), "\n", clearLine+"\n")+clearBelow)
-	return err
 }

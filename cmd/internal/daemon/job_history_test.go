@@ -103,7 +103,7 @@ func TestDeletionsAreFoundWhereverTheyAre(t *testing.T) {
 				}
 				w.r.steps.cfg.Outbox = nil // asking it panics
 			}
-			jobs, err := w.r.steps.history().Of(t.Context(), ids)
+			jobs, err := w.r.steps.reports().History.Of(t.Context(), ids)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -70,7 +70,7 @@ func (r *Runner) provision(ctx, work context.Context, d Daemon) {
 // Notice takes an event read from the log.
 func (r *Runner) Notice(e domain.Recorded) {
 	r.steps.space.Notice(e)
-	r.running.Notice(e)
+	r.running.notice(e)
 	for _, id := range r.steps.order.Notice(e) {
 		r.cfg.Claims.Wake(context.Background(), id)
 	}

@@ -228,12 +228,12 @@ func TestPreviousReportInFull(t *testing.T) {
 	}
 	cut := domain.NewReport([]domain.JobID{a, c}, []domain.JobID{b}, nil, domain.Time{}).Cut(store.URL(kept.Key), kept.SHA256)
 	cut.SuccessfulJobs = nil
-	prev, err := w.r.steps.previous(t.Context(), domain.Batch{Report: &cut})
+	prev, err := report.Previous(t.Context(), w.r.steps.Read, domain.Batch{Report: &cut})
 	if err != nil || !slices.Equal(prev.SuccessfulJobs, []domain.JobID{a, c}) {
 		t.Errorf("%v, %v", prev.SuccessfulJobs, err)
 	}
 	cut.ReportSHA256 = hexOf("another")
-	if _, err := w.r.steps.previous(t.Context(), domain.Batch{Report: &cut}); err == nil {
+	if _, err := report.Previous(t.Context(), w.r.steps.Read, domain.Batch{Report: &cut}); err == nil {
 		t.Error("another report was taken for it")
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/queue"
-	"github.com/accession-ingest/accession/cmd/internal/daemon/running"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair/settings"
 	"github.com/accession-ingest/accession/eventstore"
@@ -25,7 +24,7 @@ type Runner struct {
 	pending queue.Pending
 	resting queue.Resting
 	// running are the steps that end early when their job is failed by an operator.
-	running running.Steps
+	running running
 	// open ends when no new work may begin; nil = Run was not called.
 	open context.Context
 	all  sync.WaitGroup

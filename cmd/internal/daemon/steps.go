@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/naming"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/order"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/space"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/storage"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
@@ -109,7 +110,8 @@ func newSteps(cfg Config) *steps {
 		order:  order.New(cfg.Order, cfg.Handler.Live.Job, cfg.Records.ReservedVersion)}
 }
 
-// history finds what became of jobs that are gone.
-func (s *steps) history() history.Source {
-	return history.Source{Log: s.cfg.Files.Log, Outbox: s.cfg.Outbox}
+// reports makes the reports of batches.
+func (s *steps) reports() report.Maker {
+	return report.Maker{Live: s.live, Source: s.Source, History: history.Source{Log: s.cfg.Files.Log, Outbox: s.cfg.Outbox},
+		Versions: s.cfg.Records.RecordedVersions, Clock: s.cfg.Handler.Clock}
 }

@@ -52,7 +52,7 @@ func (t *turn) run(work context.Context) *turn {
 	}
 	ctx, cancel := context.WithCancel(work)
 	if t.job != nil {
-		defer t.r.running.Add(t.job.Job, cancel)()
+		defer t.r.running.add(t.job.Job, cancel)()
 	}
 	watch := make(chan struct{})
 	go func() {

@@ -35,7 +35,7 @@ var outbox = []Mutant{{
 	Package: store, Test: "TestPressureByLevel",
 }, {
 	Name: "the batches that have ended, against queue_limit", Why: "completed and failed batches keep deposits out until they are deleted", Was: true,
-	At: "eventstore/zklive/internal/count (*Batches).Unended", Do: []Op{Expr("len(c.ended)", "0")},
+	At: "eventstore/zklive/internal/statuses (*Unended).Count", Do: []Op{Expr("len(c.ended)", "0")},
 	Package: zklive, Test: "TestEndedBatchesFillNothing",
 }}
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,31 @@ type MetadataRecords struct {
 
 // MetadataKey returns the key under which the results of the records of a batch are kept.
 func MetadataKey(b domain.BatchID) string { return "records/" + string(b) + ".jsonl" }
+
+// CheckMetadata checks the metadata records of a file and keeps their results while they are made, so that the
+// results of many take no memory.
+func CheckMetadata(ctx context.Context, to *payload.Source, b domain.BatchID, data []byte, formats []metadata.Format, most int) (list domain.MetadataRecords, err error) {
+	results, w := io.Pipe()
+	ended := make(chan struct{})
+	var counts metadata.Counts
+	go func() {
+		defer close(ended)
+		lines := json.NewEncoder(w)
+		var err error
+		counts, err = metadata.Check(bytes.NewReader(data), formats, metadata.Limits{MaxBytes: int64(len(data)), MaxRecords: most},
+			func(r metadata.Record) error { return lines.Encode(r) })
+		_ = w.CloseWithError(err) // it returns no other
+	}()
+	err = to.InTime(ctx, int64(len(data)), "keep the results of the records", string(b), func(ctx context.Context) error {
+		kept, err := to.Objects.Put(ctx, MetadataKey(b), results)
+		list.URL, list.SHA256 = store.URL(kept.Key), kept.SHA256
+		return err
+	})
+	_ = results.CloseWithError(io.ErrClosedPipe) // else a store that stopped reading would keep the check waiting
+	<-ended
+	list.Success, list.Warning, list.Failure = counts.Success, counts.Warning, counts.Failure
+	return list, err
+}
 
 // ReadMetadataRecords reads the records of a metadata deposit for its report.
 func ReadMetadataRecords(ctx context.Context, from *payload.Source, b domain.BatchID) (*MetadataRecords, error) {

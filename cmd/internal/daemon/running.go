@@ -1,5 +1,4 @@
-// Package running cancels steps whose job has failed meanwhile.
-package running
+package daemon
 
 import (
 	"context"
@@ -8,27 +7,27 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Steps are the steps that run in this process, by job. When the log says that a
+// running are the steps that run in this process, by job. When the log says that a
 // job was failed by another writer, its step is cancelled: none of its writes would be
 // taken. Without the event, the step ends with its next write.
-type Steps struct {
+type running struct {
 	mu sync.Mutex
-	by map[domain.JobID]step
+	by map[domain.JobID]runningStep
 }
 
-type step struct {
+type runningStep struct {
 	version int64 // of the job when the step began
 	cancel  context.CancelFunc
 }
 
-// Add adds the step of a job; the returned function removes it.
-func (r *Steps) Add(j domain.Job, cancel context.CancelFunc) (remove func()) {
+// add adds the step of a job; the returned function removes it.
+func (r *running) add(j domain.Job, cancel context.CancelFunc) (remove func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.by == nil {
-		r.by = map[domain.JobID]step{}
+		r.by = map[domain.JobID]runningStep{}
 	}
-	r.by[j.ID] = step{j.Version, cancel}
+	r.by[j.ID] = runningStep{j.Version, cancel}
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -36,8 +35,8 @@ func (r *Steps) Add(j domain.Job, cancel context.CancelFunc) (remove func()) {
 	}
 }
 
-// Notice cancels the step of a job that has failed since the step began.
-func (r *Steps) Notice(e domain.Recorded) {
+// notice cancels the step of a job that has failed since the step began.
+func (r *running) notice(e domain.Recorded) {
 	if e.Type != domain.EventJobFailed {
 		return
 	}

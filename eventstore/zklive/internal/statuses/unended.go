@@ -1,5 +1,4 @@
-// Package count counts what the tree has no directory of.
-package count
+package statuses
 
 import (
 	"context"
@@ -22,10 +21,10 @@ const (
 	parallel = 32
 )
 
-// Batches counts the batches that have neither failed nor completed. Their statuses are
+// Unended counts the batches that have neither failed nor completed. Their statuses are
 // read for it, but only while all batches together reach the limit, and at intervals. It
 // is safe for concurrent use.
-type Batches struct {
+type Unended struct {
 	conn  *session.Conn
 	root  layout.Root
 	limit int
@@ -35,15 +34,15 @@ type Batches struct {
 	last  time.Time               // when that was
 }
 
-// NewBatches returns the count of the batches of a tree.
-func NewBatches(conn *session.Conn, root layout.Root, limit int) *Batches {
-	return &Batches{conn: conn, root: root, limit: limit}
+// NewUnended returns the count of the batches of a tree.
+func NewUnended(conn *session.Conn, root layout.Root, limit int) *Unended {
+	return &Unended{conn: conn, root: root, limit: limit}
 }
 
-// Unended returns how many of all batches have neither failed nor completed, or all if
+// Count returns how many of all batches have neither failed nor completed, or all if
 // that is below the limit. A batch that ends counts for up to ten seconds more; one that
 // has ended does not count again while its second report is made.
-func (c *Batches) Unended(ctx context.Context, all int) (int, error) {
+func (c *Unended) Count(ctx context.Context, all int) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if all < c.limit {
@@ -60,7 +59,7 @@ func (c *Batches) Unended(ctx context.Context, all int) (int, error) {
 
 // refresh reads the statuses of the batches that were not known to have ended. The caller
 // holds mu.
-func (c *Batches) refresh(ctx context.Context) error {
+func (c *Unended) refresh(ctx context.Context) error {
 	listed, err := c.conn.Children(ctx, c.root.Batches())
 	if err != nil {
 		return err

@@ -1,5 +1,4 @@
-// Package number has a flag for numbers that can be unset.
-package number
+package flags
 
 import (
 	"errors"
@@ -8,11 +7,11 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 )
 
-// Flag is 0 or more, or unset. Nil = it was not given.
-type Flag struct{ Is queues.Number }
+// Number is a flag for a number of 0 or more that can be unset. Nil = it was not given.
+type Number struct{ Is queues.Number }
 
 // String implements pflag.Value.
-func (n *Flag) String() string {
+func (n *Number) String() string {
 	switch {
 	case n.Is == nil:
 		return ""
@@ -23,7 +22,7 @@ func (n *Flag) String() string {
 }
 
 // Set implements pflag.Value.
-func (n *Flag) Set(s string) error {
+func (n *Number) Set(s string) error {
 	of := queues.Unset
 	if s != "unset" {
 		parsed, err := strconv.Atoi(s)
@@ -37,4 +36,4 @@ func (n *Flag) Set(s string) error {
 }
 
 // Type implements pflag.Value.
-func (n *Flag) Type() string { return "N" }
+func (n *Number) Type() string { return "N" }
