@@ -43,6 +43,8 @@ func dropsAFile(o *crashInstallation, point string) {
 		if strings.HasPrefix(operation, "remove/") {
 			o.run(submit...)
 			o.dies(point, nil, "serve")
+			o.emptied()
+			o.discarded(point, submit)
 		} else {
 			o.dies(point, nil, submit...)
 			o.run(submit...)
@@ -91,8 +93,10 @@ func (o *crashInstallation) discarded(point string, submit []string) {
 	o.run(submit...)
 	d := o.inFolder()[0]
 	o.dies(point, nil, "drop", "rm", "--yes", "--reason", "a wrong file", d.ID)
-	o.says(0, []string{"drop", "show", d.ID, "--submitter", "ana"}, "waits in the drop folder")
-	o.run("drop", "rm", "--yes", "--reason", "a wrong file", d.ID)
+	if len(o.inFolder()) > 0 {
+		o.says(0, []string{"drop", "show", d.ID, "--submitter", "ana"}, "waits in the drop folder")
+		o.run("drop", "rm", "--yes", "--reason", "a wrong file", d.ID)
+	}
 	o.says(0, []string{"drop", "show", d.ID, "--submitter", "ana"}, "was removed", "a wrong file")
 }
 

@@ -75,8 +75,10 @@ func TestDropFolder(t *testing.T) {
 	in.says(0, words("drop rm --yes --reason mistaken "+other.ID), "removed")
 	in.says(0, words("drop show "+other.ID), other.ID+" of ana (other.txt, 5 bytes) was removed at ", ": mistaken")
 	in.says(0, words("drop show -o json "+other.ID), `"state": "removed"`, `"reason": "mistaken"`)
+	in.must(os.CopyFS(ana, os.DirFS(aside)))
+	in.says(3, words("drop rm --yes --reason mistaken "+away.ID), "it became the batch "+string(first))
 	in.says(0, words("drop start --reason done"))
-	second := in.transferred(kept)[0]
+	second := in.transferred(kept, away)[0]
 	for id, want := range map[domain.BatchID]drop.Deposit{first: away, second: kept} {
 		v := in.rest(id)
 		if v.JobsCompleted != 1 || v.Submitter != "ana" {
@@ -120,4 +122,28 @@ func TestRefusedDrop(t *testing.T) {
 	if v := in.rest(in.transferred(d)[0]); v.JobsCompleted != 1 {
 		t.Errorf("%+v", v.BatchSummary)
 	}
+}
+
+// TestDropLocked: one process at a time transfers or changes a deposit, and a file that cannot
+// be read keeps no other from being transferred.
+func TestDropLocked(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "transfer_interval=50ms")
+	bad, held, free := in.dropped("bad.txt", "bad", "test"), in.dropped("held.txt", "held", "test"), in.dropped("free.txt", "free", "test")
+	folder, err := in.app.Open.Drop(false)
+	in.must(err)
+	in.must(os.Remove(folder.Path(bad)))
+	in.must(os.Symlink("/proc/self/mem", folder.Path(bad))) // its first byte is an error of input and output
+	release, err := folder.Lock(held)
+	in.must(err)
+	in.says(3, words("drop rm --yes "+held.ID), "at this moment", "try again")
+	in.says(3, words("drop retry "+held.ID), "at this moment")
+	in.serveInProcess()
+	in.rest(in.transferred(free)[0])
+	in.says(0, words("drop ls"), held.ID, "waiting", bad.ID, "refused", "input/output error")
+	release()
+	in.rest(in.transferred(held)[0])
+	in.says(0, words("drop rm --yes --reason mistaken "+bad.ID), "removed")
+	in.says(0, words("drop ls --removed"), bad.ID, "removed")
+	in.agree()
 }

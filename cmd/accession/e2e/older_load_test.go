@@ -46,7 +46,9 @@ func putBackUnderLoad(t *testing.T, r *rand.Rand, which []stack.Server) {
 	t.Helper()
 	t.Logf("put back: %v", which)
 	m := newMuseum(t)
-	m.set("outbox_grace=10m") // how long events have a copy when both the log and the tables lose them
+	m.set("outbox_grace=10m", // how long events have a copy when both the log and the tables lose them
+		"fetch_connect_timeout=30s", "fetch_response_timeout=30s", "max_processing_attempts=20") // no deposit may fail since the machine is slow
+	m.editProfile("attempts: 2, timeout: 2s", "attempts: 20, timeout: 1m")
 	l := &loaded{museum: m, r: r, accepted: map[domain.BatchID]string{}}
 	l.base = webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprintf(w, "%s was deposited\n", r.URL.Path) }))
 	s := m.serve()
@@ -247,7 +249,8 @@ func (l *loaded) whole(newest string) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.accepted)) {
 		if v := l.rest(id); v.JobsCompleted != 1 {
-			l.t.Errorf("%s: %+v", id, v.BatchSummary)
+			report, err := l.app.BatchReport(l.t.Context(), id, 10)
+			l.t.Errorf("%s: %+v %+v (%v)", id, v.BatchSummary, report.Retries, err)
 			continue
 		}
 		var key, sha string

@@ -31,7 +31,7 @@ func TestSynchronousDeposits(t *testing.T) {
 	payload := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("x")) }))
 	in.serveInProcess()
 	in.says(0, words("queue pause pending --reason x"))
-	first := in.atOnce(0, payload+"/1.txt", "--wait", "1ms")
+	first := in.atOnce(9, payload+"/1.txt", "--wait", "1ms")
 	if first.Done || first.Report != nil || first.State == domain.BatchCompleted {
 		t.Fatalf("its jobs wait: %+v", first)
 	}
@@ -57,7 +57,7 @@ func TestSynchronousDeposits(t *testing.T) {
 	in.agree()
 
 	in.says(0, words("queue defaults metadata --synchronous 2 --reason more"), "synchronous=2")
-	second := in.atOnce(0, payload+"/4.txt", "--wait", "1ms")
+	second := in.atOnce(9, payload+"/4.txt", "--wait", "1ms")
 	in.says(7, refused, "2 synchronous deposits run, of 2 that may")
 	in.says(0, words("queue free "+string(second.Batch)+" --reason stuck"))
 	in.says(0, words("queue prohibit metadata ben --reason tests"))
@@ -65,12 +65,13 @@ func TestSynchronousDeposits(t *testing.T) {
 	in.says(0, words("queue allow metadata ben --reason tests"))
 	in.says(0, words("queue suspend metadata --reason tests"))
 	in.says(3, refused, "suspended")
+	in.says(0, words("queue resume pending"))
+	in.rest(first.Batch) // what runs goes on while its queue is suspended
 	in.says(0, words("queue resume metadata --reason tests"))
 	in.says(3, words("queue defaults query --synchronous 2 --reason more"), "only deposits of metadata are synchronous")
 	in.says(2, words("submit x.txt --profile test --wait 3s"), "--sync")
 
-	in.says(0, words("queue resume pending"))
-	for _, id := range []domain.BatchID{first.Batch, second.Batch, queued} {
+	for _, id := range []domain.BatchID{second.Batch, queued} {
 		in.rest(id)
 	}
 	done := in.atOnce(0, payload+"/5.txt", "--wait", "5m")
@@ -131,6 +132,26 @@ func TestSynchronousKilled(t *testing.T) {
 	second, err := submit()
 	in.must(err)
 	in.rest(second)
+	in.pooled(0)
+	in.agree()
+}
+
+// TestSynchronousReportKilled: processes die while they report a synchronous deposit. Its
+// place comes back with the report, once.
+func TestSynchronousReportKilled(t *testing.T) {
+	t.Parallel()
+	in := newForProcesses(t, "attempts: 3", "queue_synchronous=1")
+	payload := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("x")) })) + "/x.txt"
+	s, err := in.app.Submit(in.ctx(), app.Deposit{Profile: "test", Submitter: "ana", Payload: payload, Type: domain.TypeFile, Synchronous: true})
+	in.must(err)
+	for _, point := range []string{"reporting/keep-report/before", "reporting/keep-report/after", "mail/send/before", "mail/send/after", "turn/move/before"} {
+		in.killedAt("daemon/"+point, "serve")
+		in.pooled(1)
+	}
+	in.killedAt("daemon/turn/move/after", "serve")
+	in.pooled(0)
+	in.serveInProcess()
+	in.rest(s.Batch)
 	in.pooled(0)
 	in.agree()
 }

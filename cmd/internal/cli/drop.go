@@ -27,17 +27,13 @@ reason.`,
 			name: "retry", short: "Let refused deposits be transferred again",
 			long:    "Let deposits be transferred again of which no batch could be made, once the cause is\nmended: a profile, or a digest.",
 			example: "  accession drop retry 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d",
-			do: func(a *app.App, _ context.Context, id, why string) (app.Changed, error) {
-				return drops.Retry(a, id, why)
-			},
+			do:      drops.Retry,
 		}, "DEPOSIT...", cobra.MinimumNArgs(1), same),
 		changing(p, verb[string]{
 			name: "rm", final: true, short: "Remove deposits from the drop folder, for ever",
-			long:    "Remove deposits from the drop folder. Their files are removed too; who removed them, when\nand why stays, and `accession drop show` shows it.",
+			long:    "Remove deposits from the drop folder. Their files are removed too; who removed them, when\nand why stays, and `accession drop show` shows it. It is refused when the deposit became\na batch.",
 			example: "  accession drop rm 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d --yes",
-			do: func(a *app.App, _ context.Context, id, why string) (app.Changed, error) {
-				return drops.Remove(a, id, why)
-			},
+			do:      drops.Remove,
 		}, "DEPOSIT...", cobra.MinimumNArgs(1), same))
 	return c
 }
@@ -62,16 +58,18 @@ func (p *program) dropTransfer(stop bool) *cobra.Command {
 
 func (p *program) dropList() *cobra.Command {
 	var submitter string
+	var removed bool
 	c := &cobra.Command{
 		Use: "ls", Short: "List what is in the drop folder",
 		Long:    "List the deposits in the drop folder in the order of their reception: those that wait\nand those that were refused, with the reason.",
 		Example: "  accession drop ls\n  accession drop ls --submitter ana -o json",
 		Args:    cobra.NoArgs,
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]drops.Shown, error) {
-			return drops.List(ctx, a, submitter)
+			return drops.List(ctx, a, submitter, removed)
 		}, views.Drops),
 	}
 	c.Flags().StringVar(&submitter, "submitter", "", "only those of this `NAME`")
+	c.Flags().BoolVar(&removed, "removed", false, "those that operators have removed")
 	return c
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
-	"github.com/accession-ingest/accession/domain"
 )
 
 func (p *program) submit() *cobra.Command {
@@ -53,10 +52,11 @@ service makes the batch when it runs. The answer is an id for ` + "`accession dr
 
 With --sync, the deposit waits in no queue: it runs at once, and its report is the
 answer. It is refused when as many run as may (exit code 7), and when its depositor is
-not served or the deposit queue is suspended (3). What is not done after --wait goes on.
+not served or the deposit queue is suspended (3). What is not done after --wait goes on;
+the exit codes are those of --watch.
 
 With --watch, wait until the batch is at rest: exit code 0 when it completed, 6 when it
-failed.`,
+failed and 9 when it is held.`,
 		Example: `  accession submit --profile maps chart.tif --title "Harbour chart" --creator "Survey Department"
   accession submit --profile maps --type batch_manifest https://example.org/batch.checkm --watch
   accession submit --profile maps --local-id tide-1923 --mode update tide.csv
@@ -94,7 +94,7 @@ func (p *program) runSync(ctx context.Context, a *app.App, d app.Deposit, wait t
 	if err := show(p, is, views.Synchronous); err != nil {
 		return err
 	}
-	return exit.If(is.Done && is.State == domain.BatchFailed, exit.BatchFailed)
+	return exit.Batch(is.State)
 }
 
 func (p *program) runDrop(ctx context.Context, a *app.App, d app.Deposit) error {

@@ -30,7 +30,7 @@ func (p *program) follow(ctx context.Context, a *app.App, id domain.BatchID, fro
 	if end.State == domain.BatchFailed {
 		fmt.Fprintf(p.Err, "hint: `accession batch report %s` shows what failed and why\n", id)
 	}
-	return exit.If(end.State == domain.BatchFailed, exit.BatchFailed)
+	return exit.Batch(end.State)
 }
 
 // projectedLimit is how long follow waits for the tables.

@@ -14,6 +14,7 @@
 package drop
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -48,8 +49,11 @@ const (
 	staleAfter = 24 * time.Hour
 )
 
-// ErrNotFound is the error of a deposit that is not, or no more, in the folder.
-var ErrNotFound = errors.New("it is not in the drop folder")
+// Errors of this package.
+var (
+	ErrNotFound = errors.New("it is not in the drop folder") // not, or no more
+	ErrLocked   = errors.New("it is being transferred or changed at this moment")
+)
 
 // Deposit is a file that was accepted, and what its depositor said of it.
 type Deposit struct {
@@ -336,19 +340,53 @@ func (f *Folder) newest(at string) (newest time.Time, err error) {
 	return newest, err
 }
 
-// Lead makes this process the one that transfers, until release; false = another
-// process has it.
+// Lead makes this the one process that transfers, until release; false = another one is.
 func (f *Folder) Lead() (release func(), leads bool, err error) {
 	file, err := f.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, privateFile)
-	if err != nil {
-		return nil, false, err
+	if err == nil {
+		release, err = lock(file)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		closed := file.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, false, closed
+	if errors.Is(err, ErrLocked) {
+		return nil, false, nil
+	}
+	return release, err == nil, err
+}
+
+// Lock keeps others from transferring or changing a deposit, until release. The error is
+// ErrLocked while another one does, and ErrNotFound once the deposit has left.
+func (f *Folder) Lock(d Deposit) (release func(), err error) {
+	at := d.dir() + "/" + depositIn
+	file, err := f.root.Open(at)
+	if err == nil {
+		release, err = lock(file)
+	}
+	if err == nil { // else it left between the two
+		var mine, there fs.FileInfo
+		if mine, err = file.Stat(); err == nil {
+			there, err = f.root.Stat(at)
 		}
-		return nil, false, errors.Join(err, closed)
+		if err != nil || !os.SameFile(there, mine) {
+			release()
+			err = cmp.Or(err, fs.ErrNotExist)
+		}
 	}
-	return func() { _ = file.Close() }, true, nil
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.ID, err)
+	}
+	return release, nil
+}
+
+// lock locks a file, which it closes if it cannot, until release; ErrLocked if it is locked.
+func lock(file *os.File) (release func(), err error) {
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return func() { _ = file.Close() }, nil
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = ErrLocked
+	}
+	return nil, errors.Join(err, file.Close())
 }

@@ -251,3 +251,30 @@ func TestDiscard(t *testing.T) {
 		t.Errorf("kept: %v, %v", files, err)
 	}
 }
+
+func TestLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f, other := open(t, dir), open(t, dir)
+	d := accept(t, f, "ana", "one")
+	release, err := f.Lock(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*Folder{f, other} {
+		if _, err := f.Lock(d); !errors.Is(err, ErrLocked) {
+			t.Errorf("held twice: %v", err)
+		}
+	}
+	release()
+	if release, err = other.Lock(d); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Discard(d, Act{Reason: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if _, err := f.Lock(d); !errors.Is(err, ErrNotFound) {
+		t.Errorf("it has left: %v", err)
+	}
+}

@@ -40,6 +40,23 @@ func (f *Folder) All(ctx context.Context) iter.Seq2[Deposit, error] {
 	}
 }
 
+// AllRemoved returns the deposits that operators have removed, in the order of their
+// reception.
+func (f *Folder) AllRemoved() (all []Removed, err error) {
+	if f == nil {
+		return nil, nil
+	}
+	names, err := f.root.list(removedIn)
+	slices.Sort(names)
+	for _, name := range names {
+		r, readErr := f.Removed(strings.TrimSuffix(name, ".json"))
+		if err = errors.Join(err, readErr); readErr == nil {
+			all = append(all, r)
+		}
+	}
+	return all, err
+}
+
 // Find returns the deposit of an id, or ErrNotFound.
 func (f *Folder) Find(id string) (d Deposit, err error) {
 	dirs, err := f.dirs()

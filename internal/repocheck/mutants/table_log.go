@@ -204,6 +204,10 @@ var tables = []Mutant{{
 	At: "cmd/internal/app/drops (*Transfer).transfer", Do: []Op{Expr("keyOf(d.ID)", `""`)},
 	Package: e2e, Test: "TestDropFolder",
 }, {
+	Name: "the lock of a deposit in the drop folder", Why: "a deposit is said to be removed while a batch is made of it",
+	At: "cmd/internal/drop lock", Do: []Op{Arg("Flock", 1, "syscall.LOCK_UN")},
+	Package: "cmd/internal/drop", Test: "TestLock",
+}, {
 	Name: "the moment at which a child began", Why: "a process of a killed server is left, with the server's memory",
 	At: "cmd/internal/stack (orphan).alive", Do: []Op{Never("begun")},
 	Package: "cmd/internal/stack", Test: "TestKillEndsChildrenWithAnotherName",

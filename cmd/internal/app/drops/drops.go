@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -79,6 +80,10 @@ func stateOf(d drop.Deposit) Shown {
 	return s
 }
 
+func shownRemoved(r drop.Removed) Shown {
+	return Shown{State: Removed, Deposit: r.Deposit, Removed: &r.Act}
+}
+
 // Show returns what became of a deposit of a submitter. The error is one of kind NotFound if
 // there never was such a deposit, or it was removed.
 func Show(ctx context.Context, a *app.App, id, submitter string) (s Shown, err error) {
@@ -104,7 +109,7 @@ func Show(ctx context.Context, a *app.App, id, submitter string) (s Shown, err e
 	case batch != "":
 		return Shown{State: Transferred, Deposit: drop.Deposit{ID: id, Submitter: submitter}, Batch: batch}, nil
 	case rerr == nil:
-		return Shown{State: Removed, Deposit: removed.Deposit, Removed: &removed.Act}, nil
+		return shownRemoved(removed), nil
 	}
 	return s, missing(id)
 }
@@ -143,33 +148,63 @@ func missing(id string) error {
 		Hint: "`accession drop ls` lists what is there; name the depositor with --submitter if it was another user"}
 }
 
-// List returns the deposits in the folder in the order of their reception, of one submitter
-// or, with "", of all. Those that cannot be read are in the error, beside the others.
-func List(ctx context.Context, a *app.App, submitter string) (all []Shown, err error) {
+// List returns the deposits in the folder in the order of their reception, or those that
+// operators have removed, of one submitter or, with "", of all. Those that cannot be read
+// are in the error, beside the others.
+func List(ctx context.Context, a *app.App, submitter string, removed bool) (all []Shown, err error) {
 	defer app.Explained(&err, "list the drop folder")
 	folder, err := a.Open.Drop(false)
 	if err != nil {
 		return nil, err
 	}
-	all = []Shown{}
+	there := map[string]bool{}
 	for d, readErr := range folder.All(ctx) {
-		if err = errors.Join(err, readErr); readErr == nil && (submitter == "" || d.Submitter == submitter) {
+		if err = errors.Join(err, readErr); readErr == nil {
+			there[d.ID] = true
 			all = append(all, stateOf(d))
 		}
 	}
-	return all, err
+	if removed {
+		all = nil
+		records, readErr := folder.AllRemoved()
+		err = errors.Join(err, readErr)
+		for _, r := range records {
+			if !there[r.Deposit.ID] { // else the process that removes it was killed before it left
+				all = append(all, shownRemoved(r))
+			}
+		}
+	}
+	return slices.DeleteFunc(append([]Shown{}, all...), func(s Shown) bool { return submitter != "" && s.Submitter != submitter }), err
 }
 
 // Retry lets a refused deposit be transferred again.
-func Retry(a *app.App, id, why string) (app.Changed, error) {
-	return change(a, id, why, Waiting, (*drop.Folder).Again)
+func Retry(a *app.App, _ context.Context, id, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+	return change(a, id, why, Waiting, func(f *drop.Folder, d drop.Deposit, by drop.Act) error {
+		if a.DryRun {
+			return nil
+		}
+		return f.Again(d, by)
+	})
 }
 
-// Remove takes a deposit out of the folder, for ever.
-func Remove(a *app.App, id, why string) (app.Changed, error) {
-	return change(a, id, why, Removed, (*drop.Folder).Discard)
+// Remove takes a deposit out of the folder, for ever. It is refused when a batch was made
+// of it, which only the servers can say.
+func Remove(a *app.App, ctx context.Context, id, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+	return change(a, id, why, Removed, func(f *drop.Folder, d drop.Deposit, by drop.Act) error {
+		batch, err := became(ctx, a, id, d.Submitter)
+		switch {
+		case err != nil:
+			return err
+		case batch != "":
+			return &app.Error{Kind: app.Refused, Err: fmt.Errorf("it became the batch %s", batch), Hint: "the transfer takes it out of the drop folder; `accession batch hold` stops the batch"}
+		case a.DryRun:
+			return nil
+		}
+		return f.Discard(d, by)
+	})
 }
 
+// change changes a deposit that no other process works on.
 func change(a *app.App, id, why, to string, do func(*drop.Folder, drop.Deposit, drop.Act) error) (c app.Changed, err error) {
 	defer app.Explained(&err, "change the drop folder")
 	folder, err := a.Open.Drop(false)
@@ -177,17 +212,21 @@ func change(a *app.App, id, why, to string, do func(*drop.Folder, drop.Deposit, 
 		return c, err
 	}
 	d, err := folder.Find(id)
-	if errors.Is(err, drop.ErrNotFound) {
-		return c, missing(id)
+	var release func()
+	if err == nil {
+		release, err = folder.Lock(d)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, drop.ErrNotFound):
+		return c, missing(id)
+	case errors.Is(err, drop.ErrLocked):
+		return c, &app.Error{Kind: app.Refused, Err: err, Hint: "try again in a moment; `accession drop show` says what became of it"}
+	case err != nil:
 		return c, err
 	}
+	defer release()
 	c = app.Changed{Subject: "drop/" + id, From: stateOf(d).State, State: to, DryRun: a.DryRun}
-	if !a.DryRun {
-		err = do(folder, d, drop.Act{At: time.Now().UTC(), By: a.Actor, Reason: why})
-	}
-	return c, err
+	return c, do(folder, d, drop.Act{At: time.Now().UTC(), By: a.Actor, Reason: why})
 }
 
 // keyOf returns the idempotency key under which a deposit of the folder is submitted: it

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"slices"
 	"time"
@@ -36,6 +35,7 @@ func (t *Transfer) Run(ctx context.Context) error {
 		return err
 	}
 	defer lead()
+	t.unreadable = map[string]bool{}
 	pause := t.Interval
 	for swept := (time.Time{}); ; {
 		if now := time.Now(); now.Sub(swept) > time.Hour {
@@ -107,9 +107,6 @@ func (t *Transfer) round(ctx context.Context) (changed <-chan struct{}, err erro
 
 // skip logs once what is wrong with a deposit that cannot be read.
 func (t *Transfer) skip(err error) {
-	if t.unreadable == nil {
-		t.unreadable = map[string]bool{}
-	}
 	if !t.unreadable[err.Error()] && !errors.Is(err, context.Canceled) {
 		t.unreadable[err.Error()] = true
 		t.Log.Error("a deposit in the drop folder cannot be read, and is left as it is", "error", err)
@@ -119,23 +116,24 @@ func (t *Transfer) skip(err error) {
 // transfer makes the batch of a deposit and takes it out of the folder. The error is one
 // that may go away.
 func (t *Transfer) transfer(ctx context.Context, d drop.Deposit) error {
+	release, err := t.Folder.Lock(d)
+	if errors.Is(err, drop.ErrLocked) || errors.Is(err, drop.ErrNotFound) {
+		return nil // an operator removes it, or has
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
 	got, err := t.App.Submit(ctx, app.Deposit{Profile: d.Profile, Submitter: d.Submitter, Payload: t.Folder.Path(d), Type: d.Type, Mode: d.Mode,
 		Digest: cmp.Or(d.Digest, "sha256:"+d.SHA256), Primary: d.Primary, LocalIDs: d.LocalIDs, Title: d.Title, Creator: d.Creator, Date: d.Date,
 		Key: keyOf(d.ID), Received: d.Received})
 	if fault, known := errors.AsType[*app.Error](err); known && slices.Contains([]app.Kind{app.Invalid, app.Refused, app.NotFound}, fault.Kind) {
 		t.Log.Warn("no batch can be made of a deposit; it stays in the drop folder", "deposit", d.ID, "submitter", d.Submitter, "error", err)
-		err = t.Folder.Refuse(d, drop.Refusal{At: time.Now().UTC(), Reason: err.Error(), Hint: fault.Hint})
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it was removed meanwhile
-		}
-		return err
+		return t.Folder.Refuse(d, drop.Refusal{At: time.Now().UTC(), Reason: err.Error(), Hint: fault.Hint})
 	}
 	if err != nil {
 		return err
 	}
 	t.Log.Info("transferred", "deposit", d.ID, "batch", got.Batch, "submitter", d.Submitter)
-	if err := t.Folder.Remove(d); !errors.Is(err, drop.ErrNotFound) {
-		return err
-	}
-	return nil
+	return t.Folder.Remove(d)
 }

@@ -30,7 +30,7 @@ type Answer struct {
 	Progress app.Progress `json:"progress"`
 	// Report is the report of the batch, null = it is not done, or not known.
 	Report *app.BatchReportView `json:"report"`
-	// Unknown says why the report is not known.
+	// Unknown says why no more is known of it, such as a server that does not answer.
 	Unknown string `json:"unknown,omitempty"`
 }
 
@@ -52,10 +52,12 @@ func Submit(ctx context.Context, a *app.App, d app.Deposit, wait time.Duration, 
 		from = 0 // its events may be older
 	}
 	is.State = domain.BatchPending
-	if err := is.follow(ctx, a, from, wait); err != nil || !is.Done {
-		return is, err
+	if err := is.follow(ctx, a, from, wait); err != nil {
+		is.Unknown = err.Error() // it was accepted, whatever is known of it
 	}
-	is.report(ctx, a)
+	if is.Done {
+		is.report(ctx, a)
+	}
 	return is, ctx.Err()
 }
 

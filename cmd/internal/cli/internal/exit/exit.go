@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
+	"github.com/accession-ingest/accession/domain"
 )
 
 // The exit codes of every command.
@@ -23,6 +24,7 @@ const (
 	BatchFailed = 6
 	Full        = 7
 	Lost        = 8
+	Unfinished  = 9
 	Repairable  = 20
 	Person      = 21
 	Unchecked   = 22
@@ -40,9 +42,10 @@ var Codes = []struct {
 	{Refused, "refused: the rules of the workflow do not allow it now"},
 	{NotFound, "there is no such batch, job, profile or file"},
 	{Unavailable, "a server cannot be reached"},
-	{BatchFailed, "with --watch: the batch failed"},
+	{BatchFailed, "with --watch or --sync: the batch failed"},
 	{Full, "a limit is reached; try again later"},
 	{Lost, "a server has lost its data; the message names the restore command"},
+	{Unfinished, "with --watch or --sync: the batch is held, or goes on after --wait"},
 	{Repairable, "verify: there are differences, and --repair can repair all of them"},
 	{Person, "verify, diff: there are differences that need a person"},
 	{Unchecked, "verify, diff: the check could not be made"},
@@ -85,6 +88,18 @@ func If(condition bool, code int) error {
 		return Error(code)
 	}
 	return nil
+}
+
+// Batch returns the Error of a command that waited for a batch, which is in this state
+// now; nil = it completed.
+func Batch(state domain.BatchState) error {
+	switch state {
+	case domain.BatchCompleted:
+		return nil
+	case domain.BatchFailed:
+		return Error(BatchFailed)
+	}
+	return Error(Unfinished)
 }
 
 // ErrInterrupted is the error of what a signal ended.

@@ -11,10 +11,13 @@ import (
 
 // Drops writes what is in the drop folder.
 func Drops(w io.Writer, all []drops.Shown) {
-	render.Rows(w, "the drop folder is empty", render.Row{"deposit", "received", "submitter", "file", "bytes", "state", "reason"}, all, func(s drops.Shown) render.Row {
+	render.Rows(w, "no such deposits", render.Row{"deposit", "received", "submitter", "file", "bytes", "state", "reason"}, all, func(s drops.Shown) render.Row {
 		reason := ""
-		if s.Refused != nil {
+		switch {
+		case s.Refused != nil:
 			reason = export.Line(s.Refused.Reason)
+		case s.Removed != nil:
+			reason = export.Line(s.Removed.Reason)
 		}
 		return render.Row{s.ID, render.Time(s.Received), export.Line(s.Submitter), export.Line(s.FileName), s.Size, s.State, reason}
 	})

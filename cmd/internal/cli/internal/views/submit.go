@@ -41,6 +41,9 @@ func Dropped(w io.Writer, got drops.Deposit) {
 // Synchronous writes what became of a synchronous deposit.
 func Synchronous(w io.Writer, is synchronous.Answer) {
 	switch {
+	case !is.Done && is.Unknown != "":
+		fmt.Fprintf(w, "%s was accepted and goes on; no more is known: %s\nhint: `accession batch show %s --watch` follows it\n", is.Batch, export.Line(is.Unknown), is.Batch)
+		return
 	case !is.Done:
 		fmt.Fprintf(w, "%s is not done yet, and goes on: %s\nhint: `accession batch show %s --watch` follows it\n", is.Batch, is.State, is.Batch)
 		return
