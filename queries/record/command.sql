@@ -6,4 +6,15 @@ on conflict (submitter, key) do update set key = excluded.key
 returning *;
 
 -- name: Command :one
-select * from record.command where submitter = @submitter and key = @key;
+-- The key stands there as it is, or by its digest; the first batch counts.
+select * from record.command where submitter = @submitter and key = any(@keys::text[])
+order by batch_id limit 1;
+
+-- name: CommandsOfBatches :many
+select * from record.command where batch_id = any(@batch_ids::text[]);
+
+-- name: RestoreCommand :exec
+insert into record.command (submitter, key, input_sha256, batch_id)
+values (@submitter, @key, @input_sha256, @batch_id)
+on conflict (batch_id) do update
+set submitter = excluded.submitter, key = excluded.key, input_sha256 = excluded.input_sha256;

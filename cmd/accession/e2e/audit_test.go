@@ -123,12 +123,19 @@ func (in *installation) inventory() string {
 func TestVerifyRepairsAnOlderDump(t *testing.T) {
 	t.Parallel()
 	in, _, _ := newStored(t)
-	before := in.inventory()
+	file := filepath.Join(t.TempDir(), "tide.txt")
+	in.must(os.WriteFile(file, []byte("4.2 m\n"), 0o600))
+	once := app.Deposit{Payload: file, Title: "Tide", Key: "drop:1"} // as those of the drop folder have
+	batch := in.submit(once)
+	in.shown()
+	before, collections := in.inventory(), in.count("select count(*) from record.identifier_collection")
 	in.exec(`with f as (delete from record.object_file), i as (delete from record.identifier), l as (delete from record.local_id),
-		r as (delete from record.version_reservation), e as (delete from record.effect where kind = 'store') select from record.object`)
+		r as (delete from record.version_reservation), e as (delete from record.effect where kind = 'store'),
+		c as (delete from record.identifier_collection), d as (delete from record.deposit), m as (delete from record.delivery),
+		u as (delete from record.payload_url), k as (delete from record.command) select from record.object`)
 	in.exec("delete from record.object_version")
 	in.exec("delete from record.object")
-	in.says(20, words("verify"), "version_unrecorded", "reservation_wrong", "not looked at: content of stored files: --deep reads it")
+	in.says(20, words("verify"), "version_unrecorded", "reservation_wrong", "key_forgotten", "not looked at: content of stored files: --deep reads it")
 	in.says(20, words("verify --repair"), "would be repaired")
 	if in.count("select count(*) from record.object") != 0 {
 		t.Error("a dry run changed something")
@@ -137,6 +144,12 @@ func TestVerifyRepairsAnOlderDump(t *testing.T) {
 	in.says(0, words("verify --deep"), "no differences", "by SHA-256 of")
 	if after := in.inventory(); after != before {
 		t.Errorf("it was\n%s\nand is\n%s", before, after)
+	}
+	if n := in.count("select count(*) from record.identifier_collection"); n != collections {
+		t.Errorf("%d identifiers have a collection, and %d had one", n, collections)
+	}
+	if again := in.submit(once); again != batch {
+		t.Errorf("the deposit of %s was made again as %s", batch, again)
 	}
 	// Work goes on with versions and names after those that were lost.
 	in.serveInProcess("daemons")

@@ -49,7 +49,7 @@ func putBackUnderLoad(t *testing.T, r *rand.Rand, which []stack.Server) {
 	m.set("outbox_grace=10m", // how long events have a copy when both the log and the tables lose them
 		"fetch_connect_timeout=30s", "fetch_response_timeout=30s", "max_processing_attempts=20") // no deposit may fail since the machine is slow
 	m.editProfile("attempts: 2, timeout: 2s", "attempts: 20, timeout: 1m")
-	l := &loaded{museum: m, r: r, accepted: map[domain.BatchID]string{}}
+	l := &loaded{museum: m, r: r, accepted: map[domain.BatchID]string{}, once: map[domain.BatchID]app.Deposit{}}
 	l.base = webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprintf(w, "%s was deposited\n", r.URL.Path) }))
 	s := m.serve()
 	stop := l.deposits()
@@ -74,7 +74,8 @@ type loaded struct {
 	*museum
 	r        *rand.Rand
 	mu       sync.Mutex
-	accepted map[domain.BatchID]string // SHA-256 of what was deposited
+	accepted map[domain.BatchID]string      // SHA-256 of what was deposited
+	once     map[domain.BatchID]app.Deposit // under an idempotency key
 }
 
 // deposits deposits until the function is called. A refusal, or a lost answer, is no
@@ -84,13 +85,19 @@ func (l *loaded) deposits() (stop func()) {
 	var done sync.WaitGroup
 	deposit := func(n int) {
 		path := fmt.Sprintf("/%d.txt", n)
-		got, err := l.app.Submit(ctx, app.Deposit{Profile: "test", Submitter: "tester", Payload: l.base + path})
+		d := app.Deposit{Profile: "test", Submitter: "tester", Payload: l.base + path}
+		if n%2 == 0 {
+			d.Key = path
+		}
+		got, err := l.app.Submit(ctx, d)
 		if err != nil {
 			return
 		}
 		sum := sha256.Sum256([]byte(path + " was deposited\n"))
 		l.mu.Lock()
-		l.accepted[got.Batch] = hex.EncodeToString(sum[:])
+		if l.accepted[got.Batch] = hex.EncodeToString(sum[:]); d.Key != "" {
+			l.once[got.Batch] = d
+		}
 		l.mu.Unlock()
 	}
 	done.Go(func() {
@@ -261,6 +268,11 @@ func (l *loaded) whole(newest string) {
 		l.should(err)
 		if sum := sha256.Sum256(data); sha != l.accepted[id] || hex.EncodeToString(sum[:]) != sha {
 			l.t.Errorf("%s: %q is stored, with %s in the inventory; %s was deposited", id, data, sha, l.accepted[id])
+		}
+	}
+	for id, d := range l.once {
+		if again, err := l.app.Submit(l.ctx(), d); err != nil || again.Batch != id || !again.Again {
+			l.t.Errorf("%s, requested again under its key: %+v, %v", id, again, err)
 		}
 	}
 	l.shown()

@@ -254,7 +254,7 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 	}
 	sub.Primary, sub.LocalIDs = d.Primary, d.LocalIDs
 	if d.Key != "" {
-		sub.KeySHA256 = hexSHA256([]byte(d.Key))
+		sub.KeySHA256 = record.KeySHA256(d.Key)
 	}
 	named := sub.Primary != "" || len(sub.LocalIDs) > 0
 	if what, hint := manifest.CheckNamed(string(sub.Type), sub.Type.Batch(), named, sub.SubmissionMode == modeUpdate); what != "" {

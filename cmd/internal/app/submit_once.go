@@ -2,9 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
@@ -47,7 +44,7 @@ func (o *once) reserve(ctx context.Context, live Live, sub domain.Submission) (d
 	if o == nil {
 		return live.ReserveBatchID(ctx)
 	}
-	input, err := inputSHA256(sub)
+	input, err := record.InputSHA256(sub)
 	if err != nil {
 		return "", err
 	}
@@ -65,19 +62,6 @@ func (o *once) reserve(ctx context.Context, live Live, sub domain.Submission) (d
 		return "", errorf(Refused, "nothing was made: repeat the deposit as it was, or give this one a key of its own", "the key %q was used for another deposit, %s", o.key, o.known.Batch)
 	}
 	return o.known.Batch, nil
-}
-
-// inputSHA256 returns the digest of what is deposited: of all that the depositor says,
-// and of the content of a local file.
-func inputSHA256(sub domain.Submission) (string, error) {
-	sub.Received, sub.ProfileVersion = domain.Time{}, ""
-	data, err := json.Marshal(sub)
-	return hexSHA256(data), err
-}
-
-func hexSHA256(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 // accepted returns the batch that an earlier request has made, found = false if none

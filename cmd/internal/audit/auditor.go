@@ -100,6 +100,9 @@ func (a *Auditor) pass(ctx context.Context, pass *record.AuditPass) error {
 	if err := c.unexplained(ctx, h); err != nil {
 		return err
 	}
+	if err := c.keys(ctx, h); err != nil {
+		return err
+	}
 	for _, f := range c.report.Findings {
 		a.Log.Error("the audit found a difference", "code", f.Code, "in", f.In, "about", f.Subject, "where", f.Where, "expected", f.Want, "found", f.Got)
 	}

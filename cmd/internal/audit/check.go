@@ -100,6 +100,9 @@ func Check(ctx context.Context, cfg Config, h *History) (Report, error) {
 	if err == nil {
 		err = c.unexplained(ctx, h)
 	}
+	if err == nil && c.Range.all() {
+		err = c.keys(ctx, h)
+	}
 	c.report.Files, c.report.Read = int(c.files.Load()), c.read.Load()
 	return c.report, err
 }

@@ -10,15 +10,16 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// History is what the log says about stored versions.
+// History is what the log says about stored versions, and about idempotency keys.
 type History struct {
 	jobs  map[domain.JobID]*version
 	names map[string]string // of profiles and submitters, each once
+	keys  map[ofKey]record.Command
 }
 
 // NewHistory returns an empty history.
 func NewHistory() *History {
-	return &History{jobs: map[domain.JobID]*version{}, names: map[string]string{}}
+	return &History{jobs: map[domain.JobID]*version{}, names: map[string]string{}, keys: map[ofKey]record.Command{}}
 }
 
 // version is a version of an object that a job has stored; before that it has no object.
@@ -36,6 +37,9 @@ type version struct {
 
 // Observe takes an event. Those of a job must come in their order.
 func (h *History) Observe(r domain.Recorded) {
+	if d, ok := r.Data.(*domain.BatchSubmitted); ok {
+		h.keyed(domain.BatchID(r.Aggregate.ID), d.Submission)
+	}
 	if r.Aggregate.Kind != domain.KindJob {
 		return
 	}

@@ -52,6 +52,9 @@ type Looked struct {
 // has what was found before it.
 func Verify(ctx context.Context, cfg Config) (v Result, err error) {
 	history := NewHistory()
+	if err := history.waiting(ctx, cfg.Servers.Live); err != nil {
+		return v, err
+	}
 	cfg.Servers.Observe = history.Observe
 	if v.Report, err = consistency.Verify(ctx, cfg.Servers); err != nil {
 		return v, err
@@ -61,7 +64,7 @@ func Verify(ctx context.Context, cfg Config) (v Result, err error) {
 	v.Objects, v.Inventory, v.Stored, v.Read, v.Last = stored.Versions, stored.Rows, stored.Files, stored.Read, stored.Last
 	consistency.SortFindings(v.Findings)
 	v.Worst = v.Report.Worst()
-	v.describe(cfg)
+	v.describe(cfg, history)
 	return v, err
 }
 
@@ -79,7 +82,7 @@ func Left(ctx context.Context, cfg Config, before []consistency.Finding) (consis
 }
 
 // describe says what was looked at, and what was not.
-func (v *Result) describe(cfg Config) {
+func (v *Result) describe(cfg Config, history *History) {
 	looked := func(what, format string, args ...any) {
 		v.LookedAt = append(v.LookedAt, Looked{what, fmt.Sprintf(format, args...)})
 	}
@@ -100,7 +103,16 @@ func (v *Result) describe(cfg Config) {
 	if !cfg.Range.all() {
 		left("other stored objects", "only those from "+cmp.Or(cfg.Range.From, "the first")+" to "+cmp.Or(cfg.Range.To, "the last")+" were selected")
 	}
+	if cfg.Range.all() {
+		looked("idempotency keys", "%d, of all deposits in the log and the outbox", len(history.keys))
+	} else {
+		left("idempotency keys", "only a check of all objects compares them")
+	}
 	left("uploads and copies of manifests in the store", "the batches and jobs that read them compare their digests")
+	left("complete payload URLs with secrets (record.payload_url)", "events have no secrets")
+	left("messages and their deliveries (record.delivery)", "the log has no addresses; one that is forgotten may be sent again, under the same key")
+	left("which payloads were deposited before (record.deposit)", "only a warning follows from it")
+	left("the collections of identifiers of which nothing is stored yet (record.identifier_collection)", "those of objects are in the inventory")
 	left("effects outside: mails, callbacks, names at an identifier service", "only their receivers know")
 }
 

@@ -119,6 +119,7 @@ const (
 	ReservationWrong   domain.Code = "reservation_wrong"
 	IdentifierMissing  domain.Code = "identifier_missing"
 	LocalIDMissing     domain.Code = "local_id_missing"
+	KeyForgotten       domain.Code = "key_forgotten"
 	VersionUnexplained domain.Code = "version_unexplained"
 	ManifestMissing    domain.Code = "manifest_missing"
 	ManifestCorrupt    domain.Code = "manifest_corrupt"
@@ -205,6 +206,7 @@ var FindingCodes = []FindingCode{
 	{ReservationWrong, InInventory, Repairable, "a stored version is not kept as its job's, so that another job could get it", again},
 	{IdentifierMissing, InInventory, Repairable, "an identifier that was minted for a job is not kept as the job's", again},
 	{LocalIDMissing, InInventory, Repairable, "a local id of an object does not lead to it", again},
+	{KeyForgotten, InInventory, Repairable, "the records lack an idempotency key under which a batch was made, so that the same request would make another one", "`accession verify --repair` makes it again from the log"},
 	{VersionUnexplained, InInventory, Person, "the inventory has an object or a version that no job has stored", "check whether the log lost its end (`accession restore log`); if not, the row was made by hand: remove it by hand"},
 	{ManifestMissing, InStore, Person, "the storage manifest of a version is missing", fromCopy},
 	{ManifestCorrupt, InStore, Person, "the storage manifest of a version is not the one that was written", fromCopy},

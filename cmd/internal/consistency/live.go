@@ -363,7 +363,7 @@ func (c *checker) made(ctx context.Context, l domain.Listing) (n int, err error)
 // madeUnsent is made with the jobs whose first event waits in the outbox.
 func (c *checker) madeUnsent(ctx context.Context, l domain.Listing) (int, error) {
 	waiting := map[string]bool{}
-	for e, err := range unsent(ctx, c.Live) {
+	for e, err := range Unsent(ctx, c.Live) {
 		if err != nil {
 			return 0, err
 		}

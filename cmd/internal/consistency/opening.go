@@ -270,7 +270,7 @@ func (o Opening) gone(ctx context.Context, r domain.Recorded) (bool, error) {
 
 // waits reports whether an event waits in the outbox, or a mark covers it by now.
 func (o Opening) waits(ctx context.Context, r domain.Recorded) (bool, error) {
-	for e, err := range unsent(ctx, o.Live) {
+	for e, err := range Unsent(ctx, o.Live) {
 		if err != nil {
 			return false, err
 		}

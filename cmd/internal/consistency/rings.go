@@ -57,7 +57,7 @@ func (c *checker) ringEvents(queue string) eventstore.RingEvents {
 // meetNew meets what was written since the log was read. The outbox is read before the log,
 // because events only move from the one to the other.
 func (c *checker) meetNew(ctx context.Context) error {
-	for e, err := range unsent(ctx, c.Live) {
+	for e, err := range Unsent(ctx, c.Live) {
 		if err != nil {
 			return err
 		}

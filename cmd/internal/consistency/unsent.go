@@ -9,9 +9,9 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// unsent iterates over the events in the outbox that no mark covers, those of an aggregate
+// Unsent iterates over the events in the outbox that no mark covers, those of an aggregate
 // in their order. It ends after the first error.
-func unsent(ctx context.Context, live State) iter.Seq2[domain.Recorded, error] {
+func Unsent(ctx context.Context, live State) iter.Seq2[domain.Recorded, error] {
 	return func(yield func(domain.Recorded, error) bool) {
 		for shard := range live.Shards() {
 			mark, err := live.Mark(ctx, shard)
@@ -40,7 +40,7 @@ func unsent(ctx context.Context, live State) iter.Seq2[domain.Recorded, error] {
 // FirstEvent returns the first event of an aggregate, the zero value if it has none. The
 // outbox is read before the log, because events only move from the one to the other.
 func FirstEvent(ctx context.Context, live State, log eventstore.Log, of domain.Aggregate) (first domain.Recorded, err error) {
-	for e, err := range unsent(ctx, live) {
+	for e, err := range Unsent(ctx, live) {
 		if err != nil || e.Aggregate == of && e.Version == 1 {
 			return e, err
 		}
@@ -54,7 +54,7 @@ func FirstEvent(ctx context.Context, live State, log eventstore.Log, of domain.A
 // withUnsent returns the history of an aggregate with its events that wait in the outbox.
 func (c *checker) withUnsent(ctx context.Context, a domain.Aggregate) (all []domain.Recorded, err error) {
 	var waiting []domain.Recorded
-	for e, err := range unsent(ctx, c.Live) {
+	for e, err := range Unsent(ctx, c.Live) {
 		if err != nil {
 			return nil, err
 		}

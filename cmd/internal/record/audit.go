@@ -158,7 +158,7 @@ type Restoration struct {
 }
 
 // RestoreVersion makes the records what they should be for a stored version: its
-// reservation, its identifier, the effect of storing, its local ids and, once it is
+// reservation, its identifier, its collection, the effect of storing, its local ids and, once it is
 // recorded, its rows in the inventory. Whatever the records say instead is replaced, but
 // for local ids that lead to another object, which is CodeIdentifierMismatch.
 func (r *Records) RestoreVersion(ctx context.Context, v Restoration) error {
@@ -187,7 +187,11 @@ func (r *Records) RestoreVersion(ctx context.Context, v Restoration) error {
 				_, err := q.FinishEffect(ctx, pgdb.FinishEffectParams{Key: StoreKey(m.Job, m.Version), Result: result})
 				return err
 			},
-			func() error { return restoreObject(ctx, q, v) })
+			func() error { return restoreObject(ctx, q, v) },
+			func() error {
+				_, err := q.KeepCollection(ctx, pgdb.KeepCollectionParams{PrimaryIdentifier: m.Object, Collection: v.Collection, JobID: about, Fresh: true})
+				return err
+			})
 	})
 	if err != nil {
 		return wrap(err, op, about)

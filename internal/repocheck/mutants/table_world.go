@@ -411,6 +411,14 @@ var bugs = []Mutant{{
 	At: "cmd/internal/audit (*checker).kept", Do: []Op{Never("Reserved")},
 	Package: e2e, Test: "TestVerifyFindsAndRepairsTheInventory",
 }, {
+	Name: "the idempotency keys that the records have forgotten", Why: "with an older dump of the records a repeated deposit makes a second batch",
+	At: "cmd/internal/audit (*checker).keys", Do: []Op{Always("Submitter", "KeyDigest")},
+	Package: e2e, Test: "TestVerifyRepairsAnOlderDump",
+}, {
+	Name: "the idempotency keys in the outbox", Why: "a deposit that was accepted a moment ago is made again when it is repeated",
+	At: "cmd/internal/audit (*History).waiting", Do: []Op{Never("ok")},
+	Package: e2e, Test: "TestDepositUnderAKey",
+}, {
 	Name: "older records and stores, not asked for", Why: "jobs get versions that are in use, and what is stored since the copy is not missed",
 	At: "cmd/internal/consistency (Opening).Check", Do: []Op{Never("all")},
 	Package: e2e, Test: "TestOlderCopiesAreRefused",

@@ -10,16 +10,18 @@ import (
 )
 
 const command = `-- name: Command :one
-select submitter, key, input_sha256, batch_id, kept_at from record.command where submitter = $1 and key = $2
+select submitter, key, input_sha256, batch_id, kept_at from record.command where submitter = $1 and key = any($2::text[])
+order by batch_id limit 1
 `
 
 type CommandParams struct {
-	Submitter string `json:"submitter"`
-	Key       string `json:"key"`
+	Submitter string   `json:"submitter"`
+	Keys      []string `json:"keys"`
 }
 
+// The key stands there as it is, or by its digest; the first batch counts.
 func (q *Queries) Command(ctx context.Context, arg CommandParams) (RecordCommand, error) {
-	row := q.db.QueryRow(ctx, command, arg.Submitter, arg.Key)
+	row := q.db.QueryRow(ctx, command, arg.Submitter, arg.Keys)
 	var i RecordCommand
 	err := row.Scan(
 		&i.Submitter,
@@ -29,6 +31,36 @@ func (q *Queries) Command(ctx context.Context, arg CommandParams) (RecordCommand
 		&i.KeptAt,
 	)
 	return i, err
+}
+
+const commandsOfBatches = `-- name: CommandsOfBatches :many
+select submitter, key, input_sha256, batch_id, kept_at from record.command where batch_id = any($1::text[])
+`
+
+func (q *Queries) CommandsOfBatches(ctx context.Context, batchIds []string) ([]RecordCommand, error) {
+	rows, err := q.db.Query(ctx, commandsOfBatches, batchIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecordCommand
+	for rows.Next() {
+		var i RecordCommand
+		if err := rows.Scan(
+			&i.Submitter,
+			&i.Key,
+			&i.InputSha256,
+			&i.BatchID,
+			&i.KeptAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const keepCommand = `-- name: KeepCommand :one
@@ -62,4 +94,28 @@ func (q *Queries) KeepCommand(ctx context.Context, arg KeepCommandParams) (Recor
 		&i.KeptAt,
 	)
 	return i, err
+}
+
+const restoreCommand = `-- name: RestoreCommand :exec
+insert into record.command (submitter, key, input_sha256, batch_id)
+values ($1, $2, $3, $4)
+on conflict (batch_id) do update
+set submitter = excluded.submitter, key = excluded.key, input_sha256 = excluded.input_sha256
+`
+
+type RestoreCommandParams struct {
+	Submitter   string `json:"submitter"`
+	Key         string `json:"key"`
+	InputSha256 string `json:"input_sha256"`
+	BatchID     string `json:"batch_id"`
+}
+
+func (q *Queries) RestoreCommand(ctx context.Context, arg RestoreCommandParams) error {
+	_, err := q.db.Exec(ctx, restoreCommand,
+		arg.Submitter,
+		arg.Key,
+		arg.InputSha256,
+		arg.BatchID,
+	)
+	return err
 }

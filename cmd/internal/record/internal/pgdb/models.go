@@ -35,7 +35,7 @@ type RecordAudit struct {
 type RecordCommand struct {
 	// Who deposits; keys of others do not count.
 	Submitter string `json:"submitter"`
-	// The key that the request has, the same when it is repeated.
+	// The key that the request has, the same when it is repeated; sha256: and its SHA-256 in hex when the row was made again from the log, which has no more of it.
 	Key string `json:"key"`
 	// SHA-256 of what is deposited, in hex: another deposit under the same key is refused.
 	InputSha256 string `json:"input_sha256"`
