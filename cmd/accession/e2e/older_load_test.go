@@ -35,11 +35,26 @@ const objects stack.Server = "objects"
 // Servers are put back to copies that were made under load. It is noticed before anything
 // is written, the remedies that the messages name heal it, and all that was accepted is
 // there, byte for byte; of an older object store, once the files are put back that verify
-// has named. TestSoakOlderCopies puts each server and each pair back.
+// has named. The seed of a run says which servers; TestSoakOlderCopies puts each and each
+// pair back.
 // Shows: P1 P12 P13
 func TestOlderCopiesUnderLoad(t *testing.T) {
 	t.Parallel()
-	putBackUnderLoad(t, seed(t), []stack.Server{stack.ZooKeeper, stack.NATS}) // which takes two remedies
+	r, all := seed(t), putBacks()
+	putBackUnderLoad(t, r, all[r.IntN(len(all))])
+}
+
+// putBacks returns the servers that are put back to older copies, each alone and each
+// pair.
+func putBacks() (all [][]stack.Server) {
+	each := []stack.Server{stack.ZooKeeper, stack.NATS, stack.PostgreSQL, objects}
+	for i, s := range each {
+		all = append(all, []stack.Server{s})
+		for _, other := range each[i+1:] {
+			all = append(all, []stack.Server{s, other})
+		}
+	}
+	return all
 }
 
 func putBackUnderLoad(t *testing.T, r *rand.Rand, which []stack.Server) {
