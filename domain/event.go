@@ -195,8 +195,8 @@ type BatchFreed struct {
 type BatchListed struct {
 	BatchMove
 	Listing Listing `json:"listing"`
-	// Warnings say what of the manifest was not taken as it is written; missing in older
-	// events.
+	// Warnings say what of the manifest was not taken as it is written, and whether the
+	// same was deposited before; missing in older events.
 	Warnings []string `json:"warnings,omitempty"`
 	// What became of the metadata records, missing for any other deposit.
 	MetadataRecords *MetadataRecords `json:"records,omitempty"`

@@ -98,9 +98,6 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 				return nil, err
 			}
 			warnings = m.Sentences(payload.MaxWarnings)
-			if err := s.keepWarnings(ctx, t.Batch.ID, report.OfBatch, warnings); err != nil {
-				return nil, err
-			}
 		}
 	}
 	if t.Batch.Listing != nil {
@@ -113,8 +110,12 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 	return rows, s.keepListing(ctx, t, domain.ListBatch{Listing: listing, Warnings: warnings})
 }
 
-// keepListing reserves the ids of the jobs and lists the batch.
+// keepListing keeps the warnings, reserves the ids of the jobs and lists the batch.
 func (s *steps) keepListing(ctx context.Context, t *BatchTask, cmd domain.ListBatch) (err error) {
+	cmd.Warnings = append(s.Repeated(ctx, t.Batch.ID, t.Batch.Submission, cmd.Listing.ManifestSHA256), cmd.Warnings...)
+	if err := s.keepWarnings(ctx, t.Batch.ID, report.OfBatch, cmd.Warnings); err != nil {
+		return err
+	}
 	cmd.Listing.FirstJID, err = effect("batch-pending/reserve-ids", func() (domain.JobID, error) {
 		return s.cfg.Handler.Catalog.ReserveJobIDs(ctx, cmd.Listing.Rows)
 	})

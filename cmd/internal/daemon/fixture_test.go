@@ -118,9 +118,15 @@ func (w *fixture) profile(name string) profile.Profile {
 	return p
 }
 
-// noRecords is for tests of steps that keep nothing in SQL: using it panics.
+// noRecords is for tests of steps that keep nothing in SQL but digests: using it panics.
 func noRecords(w *fixture) {
-	w.cfg.Records = Records{struct{ Identities }{}, struct{ Inventory }{}, struct{ Deliveries }{}, struct{ URLs }{}}
+	w.cfg.Records = Records{struct{ Identities }{}, struct{ Inventory }{}, struct{ Deliveries }{}, noURLs{}}
+}
+
+type noURLs struct{ URLs }
+
+func (noURLs) KeepDeposit(context.Context, domain.BatchID, domain.Submission) (domain.BatchID, error) {
+	return "", nil
 }
 
 // requeue sends a failed job back, after its batch was reported.

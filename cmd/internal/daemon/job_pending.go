@@ -21,7 +21,7 @@ func (s *steps) jobPending(ctx context.Context, t *JobTask) Outcome {
 	if fault := t.Job.Configuration.RowFault; fault != nil {
 		return fail(*fault)
 	}
-	_, warnings, err := s.FilesAndWarnings(ctx, t.Profile, t.Job)
+	warnings, err := s.Warnings(ctx, t.Profile, t.Job, s.live.Batch)
 	var why *reason.Problem
 	switch {
 	case err == nil:

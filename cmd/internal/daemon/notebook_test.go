@@ -120,6 +120,10 @@ func (n *notebook) BatchDeliveries(_ context.Context, batch domain.BatchID) (all
 	return all, nil
 }
 
+func (*notebook) KeepDeposit(context.Context, domain.BatchID, domain.Submission) (domain.BatchID, error) {
+	return "", nil
+}
+
 func (n *notebook) KeepURLs(_ context.Context, full []string) ([]string, error) { return full, nil }
 
 func (n *notebook) FullURL(_ context.Context, public string) (string, error) { return public, nil }

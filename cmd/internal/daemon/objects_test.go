@@ -125,6 +125,10 @@ func (m *remembered) RecordedVersions(context.Context, []string) (map[domain.Job
 
 func (m *remembered) CurrentVersion(context.Context, string, int) (int, error) { return 0, nil }
 
+func (*remembered) KeepDeposit(context.Context, domain.BatchID, domain.Submission) (domain.BatchID, error) {
+	return "", nil
+}
+
 func (m *remembered) KeepURLs(_ context.Context, full []string) ([]string, error) { return full, nil }
 func (m *remembered) FullURL(_ context.Context, public string) (string, error)    { return public, nil }
 

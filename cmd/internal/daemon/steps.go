@@ -73,10 +73,10 @@ type Inventory interface {
 // Deliveries are the mails and callbacks, with their results.
 type Deliveries = delivery.Records
 
-// URLs keeps whole payload URLs, and finds them by their public forms.
+// URLs keeps whole payload URLs and the digests of manifests, and finds both again.
 type URLs interface {
 	KeepURLs(ctx context.Context, full []string) (public []string, err error)
-	FullURL(ctx context.Context, public string) (string, error)
+	payload.Records
 }
 
 // Mailer takes a mail for delivery.
@@ -104,7 +104,7 @@ func newSteps(cfg Config) *steps {
 		return p.WorkingDir
 	}
 	return &steps{Storage: storage.New(cfg.Objects, cfg.Work, cfg.Installation), cfg: cfg, live: cfg.Handler.Live,
-		Source: &payload.Source{Client: cfg.Fetch, Objects: cfg.Objects, URLs: cfg.Records, ManifestTimeout: cfg.ManifestTimeout, StepTimeout: cfg.StepTimeout},
+		Source: &payload.Source{Client: cfg.Fetch, Objects: cfg.Objects, Records: cfg.Records, ManifestTimeout: cfg.ManifestTimeout, StepTimeout: cfg.StepTimeout},
 		space:  space.New(cfg.Space, cfg.Log, cfg.Handler.Clock, dirOf),
 		memory: payload.NewMemory(cfg.ManifestMemory),
 		order:  order.New(cfg.Order, cfg.Handler.Live.Job, cfg.Records.ReservedVersion)}

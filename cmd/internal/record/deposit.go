@@ -7,7 +7,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// KeepDeposit keeps the digest of an accepted deposit, and returns the newest earlier
+// KeepDeposit keeps the digest of the payload of a deposit, and returns the newest earlier
 // batch of the same payload, profile and submitter, "" = none.
 func (r *Records) KeepDeposit(ctx context.Context, batch domain.BatchID, s domain.Submission) (earlier domain.BatchID, err error) {
 	id, err := change("deposit/keep", func() (string, error) {

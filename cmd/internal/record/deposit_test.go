@@ -28,6 +28,8 @@ func TestKeepDeposit(t *testing.T) {
 		{6, same, domain.NewBatchID(1)},
 		{7, same, domain.NewBatchID(6)},
 		{6, same, domain.NewBatchID(1)},
+		{5, same, domain.NewBatchID(1)}, // its other digest is known now
+		{8, but(func(s *domain.Submission) { s.DigestAlgorithm = "md5" }), domain.NewBatchID(5)},
 	} {
 		if got, err := r.KeepDeposit(t.Context(), domain.NewBatchID(c.batch), c.s); err != nil || got != c.want {
 			t.Errorf("%d: %q, %v; want %q", i, got, err, c.want)

@@ -419,6 +419,10 @@ var bugs = []Mutant{{
 	At: "cmd/internal/audit (*History).waiting", Do: []Op{Never("ok")},
 	Package: e2e, Test: "TestDepositUnderAKey",
 }, {
+	Name: "the manifests of earlier deposits", Why: "a manifest that is deposited twice by URL goes unnoticed",
+	At: "cmd/internal/daemon/payload (*Source).Repeated", Do: []Op{Always("earlier")},
+	Package: e2e, Test: "TestManifestDepositedTwice",
+}, {
 	Name: "older records and stores, not asked for", Why: "jobs get versions that are in use, and what is stored since the copy is not missed",
 	At: "cmd/internal/consistency (Opening).Check", Do: []Op{Never("all")},
 	Package: e2e, Test: "TestOlderCopiesAreRefused",

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,18 +22,23 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Source fetches payloads.
 type Source struct {
-	Client  *fetch.Client
-	Objects *store.Store // has the uploads, and keeps the manifests
-	URLs    interface {
-		FullURL(ctx context.Context, public string) (string, error)
-	}
+	Client          *fetch.Client
+	Objects         *store.Store // has the uploads, and keeps the manifests
+	Records         Records
 	ManifestTimeout time.Duration // of the whole request for a manifest, 0 = that of the profile
 	StepTimeout     time.Duration // of all requests for the sizes of a job's files
+}
+
+// Records has the whole URLs of payloads, and the digests of manifests.
+type Records interface {
+	FullURL(ctx context.Context, public string) (string, error)
+	KeepDeposit(ctx context.Context, id domain.BatchID, of domain.Submission) (earlier domain.BatchID, err error)
 }
 
 // File is one file that a deposit names.
@@ -51,33 +58,47 @@ func (f File) Host() string { return fetch.Host(f.URL) }
 // containers, the rows of its manifest for an object manifest. A fault of the deposit
 // is a *reason.Problem of class content.
 func (s *Source) Files(ctx context.Context, p profile.Profile, j domain.Job) ([]File, error) {
-	files, _, err := s.FilesAndWarnings(ctx, p, j)
-	return files, err
-}
-
-// FilesAndWarnings is Files; it also returns what of the manifest was not taken as it is
-// written, in sentences.
-func (s *Source) FilesAndWarnings(ctx context.Context, p profile.Profile, j domain.Job) ([]File, []string, error) {
 	c := j.Configuration
 	if c.PayloadType != domain.TypeObjectManifest {
 		f, err := s.file(ctx, ofJob(c))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return []File{f}, nil, nil
+		return []File{f}, nil
 	}
-	m, err := s.objectManifest(ctx, p, j)
+	m, _, err := s.objectManifest(ctx, p, j)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	all := make([]File, len(m.Rows))
 	for i, r := range m.Rows {
 		all[i] = File{Name: r.FileName, URL: r.FileURL, Algorithm: r.HashAlgorithm, Digest: r.HashValue, Size: r.Size, MimeType: r.MimeType}
 	}
-	return all, m.Sentences(MaxWarnings), nil
+	return all, nil
 }
 
-// MaxWarnings is how many warnings about a manifest an event and a report have.
+// Warnings checks the payload's description, and keeps its manifest if it has one. It
+// returns, in sentences, what of the manifest was not taken as it is written, and for one
+// that is all of a deposit whether it was deposited before.
+func (s *Source) Warnings(ctx context.Context, p profile.Profile, j domain.Job, batch func(context.Context, domain.BatchID) (eventstore.Loaded[domain.Batch], error)) ([]string, error) {
+	c := j.Configuration
+	if c.PayloadType != domain.TypeObjectManifest {
+		_, err := s.file(ctx, ofJob(c))
+		return nil, err
+	}
+	m, data, err := s.objectManifest(ctx, p, j)
+	if err != nil {
+		return nil, err
+	}
+	b, err := batch(ctx, c.BatchID)
+	if err != nil || b.State.Submission.Type != domain.TypeObjectManifest {
+		return m.Sentences(MaxWarnings), err
+	}
+	sum := sha256.Sum256(data)
+	return append(s.Repeated(ctx, c.BatchID, b.State.Submission, hex.EncodeToString(sum[:])), m.Sentences(MaxWarnings)...), nil
+}
+
+// MaxWarnings is how many warnings about the text of a manifest an event and a report have.
 const MaxWarnings = 20
 
 // Payload describes the payload of a submission or a job.
@@ -98,7 +119,7 @@ func (s *Source) file(ctx context.Context, p Payload) (File, error) {
 	if err != nil || !record.Redacted(p.URL) {
 		return f, err
 	}
-	f.URL, err = s.URLs.FullURL(ctx, p.URL)
+	f.URL, err = s.Records.FullURL(ctx, p.URL)
 	if _, code, temporary, known := reason.Fault(err); known && !temporary {
 		err = reason.System(code, "%v", err)
 	}
@@ -122,16 +143,16 @@ func (p Payload) file() (File, error) {
 
 // objectManifest reads the job's manifest from the copy that was kept. If there is no
 // copy it is fetched, checked and kept, so that all later steps read the same one.
-func (s *Source) objectManifest(ctx context.Context, p profile.Profile, j domain.Job) (*manifest.Manifest, error) {
+func (s *Source) objectManifest(ctx context.Context, p profile.Profile, j domain.Job) (*manifest.Manifest, []byte, error) {
 	c := j.Configuration
 	key := "manifests/" + string(c.BatchID) + "/" + string(j.ID) + ".checkm"
 	data, err := s.Kept(ctx, key)
 	if store.CodeOf(err) == store.CodeNotFound {
 		if data, err = s.FetchManifest(ctx, p, ofJob(c)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if _, err := parseObject(data, p); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		err = s.InTime(ctx, int64(len(data)), "keep the manifest", key, func(ctx context.Context) error {
 			return crash.Around("daemon/pending/keep-manifest", func() error {
@@ -144,9 +165,10 @@ func (s *Source) objectManifest(ctx context.Context, p profile.Profile, j domain
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return parseObject(data, p)
+	m, err := parseObject(data, p)
+	return m, data, err
 }
 
 // parseObject parses an object manifest; any fault is a *reason.Problem.

@@ -13,7 +13,7 @@ const keepDeposit = `-- name: KeepDeposit :one
 with mine as (
     insert into record.deposit (batch_id, profile_name, submitter, digest_algorithm, digest_value)
     values ($5, $3, $4, $2, $1)
-    on conflict (batch_id) do nothing
+    on conflict (batch_id, digest_algorithm) do nothing
 )
 select coalesce(max(d.batch_id), '')::text as earlier from record.deposit d
 where d.digest_value = $1 and d.digest_algorithm = $2

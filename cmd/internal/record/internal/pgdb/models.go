@@ -99,7 +99,7 @@ type RecordDelivery struct {
 	DeliveredAt *time.Time `json:"delivered_at"`
 }
 
-// One row per deposit whose digest was known when it was accepted.
+// One row per deposit and algorithm whose digest of the payload is known: when it is accepted, or for a manifest when it was fetched.
 type RecordDeposit struct {
 	// The batch that it became.
 	BatchID string `json:"batch_id"`
@@ -111,7 +111,7 @@ type RecordDeposit struct {
 	DigestAlgorithm string `json:"digest_algorithm"`
 	// Digest of the payload, in hex.
 	DigestValue string `json:"digest_value"`
-	// When it was accepted.
+	// When the digest was known.
 	KeptAt time.Time `json:"kept_at"`
 }
 
