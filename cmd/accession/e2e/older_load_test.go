@@ -64,7 +64,7 @@ func putBackUnderLoad(t *testing.T, r *rand.Rand, which []stack.Server) {
 	m.set("outbox_grace=10m", // how long events have a copy when both the log and the tables lose them
 		"fetch_connect_timeout=30s", "fetch_response_timeout=30s", "max_processing_attempts=20") // no deposit may fail since the machine is slow
 	m.editProfile("attempts: 2, timeout: 2s", "attempts: 20, timeout: 1m")
-	l := &loaded{museum: m, r: r, accepted: map[domain.BatchID]string{}, once: map[domain.BatchID]app.Deposit{}}
+	l := &loaded{museum: m, r: r, which: which, accepted: map[domain.BatchID]string{}, once: map[domain.BatchID]app.Deposit{}}
 	l.base = webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprintf(w, "%s was deposited\n", r.URL.Path) }))
 	s := m.serve()
 	stop := l.deposits()
@@ -88,6 +88,7 @@ func putBackUnderLoad(t *testing.T, r *rand.Rand, which []stack.Server) {
 type loaded struct {
 	*museum
 	r        *rand.Rand
+	which    []stack.Server // are put back
 	mu       sync.Mutex
 	accepted map[domain.BatchID]string      // SHA-256 of what was deposited
 	once     map[domain.BatchID]app.Deposit // under an idempotency key
@@ -270,15 +271,18 @@ func (l *loaded) whole(newest string) {
 		l.t.Errorf("only %d deposits were accepted", len(l.accepted))
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.accepted)) {
-		if v := l.rest(id); v.JobsCompleted != 1 {
-			report, err := l.app.BatchReport(l.t.Context(), id, 10)
-			l.t.Errorf("%s: %+v %+v (%v)", id, v.BatchSummary, report.Retries, err)
+		at, v := id, l.rest(id)
+		if v.JobsCompleted != 1 {
+			at, v = l.again(v)
+		}
+		if v.JobsCompleted != 1 {
+			l.t.Errorf("%s: %+v", at, v.BatchSummary)
 			continue
 		}
 		var key, sha string
 		l.must(l.db.QueryRow(l.t.Context(), `select f.key, f.sha256 from record.object_version v
 			join record.object_file f on f.primary_identifier = v.primary_identifier and f.version = v.version and f.kind = 'producer'
-			where v.batch_id = $1`, id).Scan(&key, &sha))
+			where v.batch_id = $1`, at).Scan(&key, &sha))
 		data, err := os.ReadFile(filepath.Join(l.cfg.Store, filepath.FromSlash(key)))
 		l.should(err)
 		if sum := sha256.Sum256(data); sha != l.accepted[id] || hex.EncodeToString(sum[:]) != sha {
@@ -307,6 +311,30 @@ func (l *loaded) whole(newest string) {
 	if v := l.audited(true); len(v.Findings) > 0 {
 		l.t.Error(findings(v.Findings))
 	}
+}
+
+// again takes the remedy for a job that was under way when PostgreSQL, and the log or the
+// object store, were put back: what it relies on has no copy then. The history of its files
+// is lost with the log, and it is submitted again; else it is requeued.
+func (l *loaded) again(v app.BatchReportView) (domain.BatchID, app.BatchReportView) {
+	l.t.Helper()
+	id := domain.BatchID(v.BatchID)
+	report, err := l.app.BatchReport(l.t.Context(), id, 10)
+	l.must(err)
+	two := slices.Contains(l.which, stack.PostgreSQL) && (slices.Contains(l.which, stack.NATS) || slices.Contains(l.which, objects))
+	if !two || len(report.Retries) == 0 {
+		l.t.Fatalf("%s: %+v %+v", id, v.BatchSummary, report.Retries)
+	}
+	why := report.Retries[len(report.Retries)-1]
+	l.t.Logf("%s failed, was under way: %+v", id, why)
+	if why.Code == "working_files_missing" {
+		s, err := l.app.Submit(l.t.Context(), app.Deposit{Profile: "test", Submitter: "tester", Payload: l.base + "/" + v.FileName})
+		l.must(err)
+		l.says(0, words("job delete --yes "+why.JobID))
+		return s.Batch, l.rest(s.Batch)
+	}
+	l.says(0, words("job requeue --reason repaired "+why.JobID))
+	return id, l.rest(id)
 }
 
 // names checks that verify names the files, and only those, that an older object store

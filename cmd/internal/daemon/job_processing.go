@@ -80,13 +80,7 @@ func (s *steps) notFirst(ctx context.Context, t *JobTask) *Outcome {
 // storeInTime stores the object. A store that does not answer in time is no fault of the
 // job: it waits.
 func (s *steps) storeInTime(ctx context.Context, t *JobTask, objects *store.Store, p processingFiles) (stored domain.StoredObject, err error) {
-	var bytes int64
-	for i, f := range p.state {
-		if !p.leftOut(i) {
-			bytes = plus(bytes, f.Size)
-		}
-	}
-	err = s.InTime(ctx, bytes, "store the object", t.Job.Identifiers.Primary, func(ctx context.Context) (err error) {
+	err = s.InTime(ctx, p.weight(), "store the object", t.Job.Identifiers.Primary, func(ctx context.Context) (err error) {
 		stored, err = s.storeObject(ctx, t, objects, p)
 		return err
 	})

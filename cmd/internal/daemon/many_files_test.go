@@ -145,3 +145,21 @@ func TestManifestsShareMemory(t *testing.T) {
 		})
 	}
 }
+
+// TestTimeToStoreManyFiles: the time to store an object grows with the number of its files,
+// however small they are.
+func TestTimeToStoreManyFiles(t *testing.T) {
+	t.Parallel()
+	const many = 100_000
+	p := processingFiles{&fileStates{state: make([]domain.File, many)}}
+	source := payload.Source{StepTimeout: time.Second}
+	begun, limit := time.Now(), time.Duration(0)
+	err := source.InTime(t.Context(), p.weight(), "store", "x", func(ctx context.Context) error {
+		until, _ := ctx.Deadline()
+		limit = until.Sub(begun)
+		return nil
+	})
+	if want := many * time.Second / 11; err != nil || limit < want {
+		t.Errorf("%v to store %d files, want %v (%v)", limit, many, want, err)
+	}
+}

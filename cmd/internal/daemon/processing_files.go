@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -14,6 +15,16 @@ import (
 
 // processingFiles are the files of a job in processing.
 type processingFiles struct{ *fileStates }
+
+// weight returns by how many bytes the time to store the files is measured.
+func (p processingFiles) weight() (bytes int64) {
+	for i, f := range p.state {
+		if !p.leftOut(i) {
+			bytes = plus(plus(bytes, f.Size), payload.FileBytes)
+		}
+	}
+	return bytes
+}
 
 // takeOver ends the attempts of workers that have lost the claim, reopens files that
 // were given up before a requeue, and makes all files ready that may be processed. The
