@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -23,18 +24,18 @@ func TestPoisonIsHeld(t *testing.T) {
 	place := in.publish("job.jid0000009999", "ce-specversion: 1.0, half an event")
 	id := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
 	in.rest(id)
-	held, n, err := in.app.Poison(in.ctx(), 10)
+	held, n, err := tables.Poison(in.ctx(), in.app, 10)
 	if err != nil || n.Events != 1 || n.Aggregates != 1 || len(held) != 1 || held[0].AggregateID != "jid0000009999" || held[0].Seq != int64(place) {
 		t.Fatalf("%+v, %+v, %v", held, n, err)
 	}
 	if s := in.app.Status(in.ctx()); s.Projection.HeldEvents != 1 || s.Projection.HeldAggregates != 1 {
 		t.Errorf("status: %+v", s.Projection)
 	}
-	row, err := in.app.PoisonAt(in.ctx(), place)
+	row, err := tables.PoisonAt(in.ctx(), in.app, place)
 	if err != nil || !strings.Contains(row.Error, "ce-specversion") || !strings.Contains(row.Data, "half an event") {
 		t.Errorf("%+v, %v", row, err)
 	}
-	done, err := in.app.RetryPoison(in.ctx(), domain.Aggregate{})
+	done, err := tables.RetryPoison(in.ctx(), in.app, domain.Aggregate{})
 	if err != nil || len(done) != 1 || done[0].Applied != 0 || done[0].Waiting != 1 || done[0].Error == "" {
 		t.Errorf("%+v, %v", done, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -23,7 +24,7 @@ func TestRebuildUnderService(t *testing.T) {
 	first := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
 	in.rest(first)
 	second := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
-	done, err := in.app.Rebuild(in.ctx(), app.RebuildOptions{KeepOld: true})
+	done, err := tables.Rebuild(in.ctx(), in.app, tables.RebuildOptions{KeepOld: true})
 	if err != nil || done.Compared != "" || done.At == 0 || !done.Kept {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -32,7 +33,7 @@ func TestRebuildUnderService(t *testing.T) {
 		in.rest(id)
 	}
 	in.agree()
-	if err := in.app.DropRebuild(in.ctx(), false); err != nil {
+	if err := tables.DropRebuild(in.ctx(), in.app, false); err != nil {
 		t.Error(err)
 	}
 }
@@ -57,7 +58,7 @@ func TestRebuildInterruptedAfterTheSwap(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		done, err := in.app.Rebuild(ctx, app.RebuildOptions{})
+		done, err := tables.Rebuild(ctx, in.app, tables.RebuildOptions{})
 		if !done.Kept {
 			err = fmt.Errorf("the old tables are gone; %w", err)
 		}
@@ -83,7 +84,7 @@ func TestRebuildInterruptedAfterTheSwap(t *testing.T) {
 	if err := reader.Rollback(in.ctx()); err != nil {
 		t.Error(err)
 	}
-	if err := in.app.DropRebuild(in.ctx(), false); err != nil {
+	if err := tables.DropRebuild(in.ctx(), in.app, false); err != nil {
 		t.Error(err)
 	}
 }

@@ -29,15 +29,13 @@
 //	Select           selects a part of it       Republish      sends that part once more
 //	Status           shows which servers answer, who works, and what waits
 //	CatchUp, WaitProjected                      wait for the tables
-//	Migrate          creates or updates the tables
-//	Rebuild          rebuilds them from the log DropRebuild    removes what one left
-//	Diff             compares the tables of before and after a rebuild
-//	Poison, PoisonAt show events that the tables lack
-//	RetryPoison      applies them
 //	Verify           compares the three servers, and what is stored
 //	Repair           repairs what differs
 //	RestoreZooKeeper restores the live state from the log
 //	RestoreLog       restores lost events to the log
+//
+// Packages below have those of one matter: the deposit queues, queries, the drop folder,
+// and tables, which are migrated, rebuilt and compared.
 //
 // Commands go through eventstore.Handler, those for files through its counterpart;
 // they return the aggregate and its version, so that a reader can wait for it. Lists

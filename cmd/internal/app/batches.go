@@ -30,7 +30,7 @@ type BatchPage struct {
 
 // Batches lists batches, newest first.
 func (a *App) Batches(ctx context.Context, f BatchFilter) (p BatchPage, err error) {
-	defer explained(&err, "list batches")
+	defer Explained(&err, "list batches")
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
 	p.Batches, p.Truncated = page(limit, ask(ctx, t, query.Batches, f))
@@ -67,7 +67,7 @@ type BatchView struct {
 // Batch shows one batch and up to limit of its jobs. A batch that was accepted a
 // moment ago is found too.
 func (a *App) Batch(ctx context.Context, id domain.BatchID, limit int) (v BatchView, err error) {
-	defer explained(&err, "show "+string(id))
+	defer Explained(&err, "show "+string(id))
 	t := a.read(ctx)
 	v.BatchSummary, v.Projected = ask(ctx, t, query.Summary, id), true
 	if errors.Is(t.err, query.ErrNotFound) {
@@ -111,7 +111,7 @@ func (a *App) liveBatch(ctx context.Context, id domain.BatchID) (v BatchView, er
 
 // BatchAt shows a batch as it was, and up to limit of its jobs.
 func (a *App) BatchAt(ctx context.Context, id domain.BatchID, m Moment, limit int) (v BatchView, err error) {
-	defer explained(&err, "show "+string(id))
+	defer Explained(&err, "show "+string(id))
 	past, at, err := a.batchPast(ctx, id, m)
 	if err != nil {
 		return v, err
@@ -126,7 +126,7 @@ func (a *App) BatchAt(ctx context.Context, id domain.BatchID, m Moment, limit in
 
 // changeBatch decides and writes an operator's command about a batch.
 func (a *App) changeBatch(ctx context.Context, verb string, id domain.BatchID, cmd domain.BatchCommand) (c Changed, err error) {
-	defer explained(&err, verb+" "+string(id))
+	defer Explained(&err, verb+" "+string(id))
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return c, err
@@ -152,7 +152,7 @@ func (a *App) ReleaseBatch(ctx context.Context, id domain.BatchID, why string) (
 // RequestUpdate requests a second report of a failed batch, once its requeued jobs have
 // ended (B8). A daemon makes the report (B9, B10).
 func (a *App) RequestUpdate(ctx context.Context, id domain.BatchID, why string) (c Changed, err error) {
-	defer explained(&err, "update-report "+string(id))
+	defer Explained(&err, "update-report "+string(id))
 	if c, err = a.changeBatch(ctx, "update-report", id, domain.RequestUpdate{Reason: operatorReason(why)}); err != nil {
 		return c, err
 	}
@@ -172,7 +172,7 @@ func (a *App) RequestUpdate(ctx context.Context, id domain.BatchID, why string) 
 // could not be removed at once, the janitor removes. A deletion that was interrupted
 // is finished by another call.
 func (a *App) DeleteBatch(ctx context.Context, id domain.BatchID, why string) (c Changed, err error) {
-	defer explained(&err, "delete "+string(id))
+	defer Explained(&err, "delete "+string(id))
 	reason, err := required("a deletion", codeRequested, why)
 	if err != nil {
 		return c, err
@@ -189,7 +189,7 @@ func (a *App) CleanBatch(ctx context.Context, id domain.BatchID, why string) (Ch
 
 // endBatch deletes a batch and finishes the deletion.
 func (a *App) endBatch(ctx context.Context, verb string, id domain.BatchID, cmd domain.BatchCommand) (c Changed, err error) {
-	defer explained(&err, verb+" "+string(id))
+	defer Explained(&err, verb+" "+string(id))
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return c, err

@@ -41,7 +41,7 @@ type holdChange struct {
 
 // changeHold sets or lifts a hold or pause.
 func (a *App) changeHold(ctx context.Context, h holdChange) (c Changed, err error) {
-	defer explained(&err, h.verb+" "+string(h.kind)+" "+h.name)
+	defer Explained(&err, h.verb+" "+string(h.kind)+" "+h.name)
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return c, err

@@ -24,7 +24,7 @@ type Collection struct {
 // Collections lists the collections that profiles describe or that are on hold, by
 // name. It works, without counts, when PostgreSQL does not.
 func (a *App) Collections(ctx context.Context) (list []Collection, err error) {
-	defer explained(&err, "list collections")
+	defer Explained(&err, "list collections")
 	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (a *App) Collections(ctx context.Context) (list []Collection, err error) {
 // states are not affected. A collection that no profile describes is not found: a hold
 // on a misspelt name would have no effect.
 func (a *App) HoldCollection(ctx context.Context, name, why string) (c Changed, err error) {
-	defer explained(&err, "hold collection "+name)
+	defer Explained(&err, "hold collection "+name)
 	if err := domain.CheckHoldName(domain.HoldCollection, name); err != nil {
 		return c, &Error{Kind: Invalid, Err: err}
 	}

@@ -63,15 +63,10 @@ func missing(err error, hint, format string, args ...any) error {
 	return err
 }
 
-// explained explains the error that a use case returns; it is deferred.
+// Explained explains the error that a use case returns; it is deferred.
 //
 //nolint:gocritic // a deferred call changes the result of its caller
-func explained(err *error, what string) { *err = explain(what, *err) }
-
-// Explained is explained for the packages below this one.
-//
-//nolint:gocritic // a deferred call changes the result of its caller
-func Explained(err *error, what string) { explained(err, what) }
+func Explained(err *error, what string) { *err = explain(what, *err) }
 
 // explain turns the errors of the layers below into an [*Error]. nil stays nil, an
 // *Error stays as it is.

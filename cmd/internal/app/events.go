@@ -102,7 +102,7 @@ type Republished struct {
 // Republish sends the selected events to a fresh subject. looked is called with how
 // many sequences of the log have been read.
 func (a *App) Republish(ctx context.Context, sel *Selected, subject string, looked func(n uint64)) (done Republished, err error) {
-	defer explained(&err, "send events to "+subject)
+	defer Explained(&err, "send events to "+subject)
 	done.Subject = subject
 	to, err := a.Open.Republisher(ctx)
 	if err != nil {

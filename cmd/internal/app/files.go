@@ -31,7 +31,7 @@ type FilePage struct {
 // Files lists files in the order of their discovery, those of a job as its manifest
 // has them.
 func (a *App) Files(ctx context.Context, f FileFilter) (p FilePage, err error) {
-	defer explained(&err, "list files")
+	defer Explained(&err, "list files")
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	if f.After != "" {
 		ask(ctx, t, query.FileByHash, f.After)
@@ -55,7 +55,7 @@ type FileView struct {
 
 // File shows one file with its history.
 func (a *App) File(ctx context.Context, id domain.FileHash) (v FileView, err error) {
-	defer explained(&err, "show file "+string(id))
+	defer Explained(&err, "show file "+string(id))
 	t := a.read(ctx)
 	v.FileRow = ask(ctx, t, query.FileByHash, id)
 	v.Transitions = notNil(ask(ctx, t, query.FileHistory, id))
@@ -66,7 +66,7 @@ func (a *App) File(ctx context.Context, id domain.FileHash) (v FileView, err err
 
 // FileAt shows a file as it was.
 func (a *App) FileAt(ctx context.Context, id domain.FileHash, m Moment) (v FileView, err error) {
-	defer explained(&err, "show file "+string(id))
+	defer Explained(&err, "show file "+string(id))
 	past, at, err := a.filePast(ctx, id, m)
 	if err != nil {
 		return v, err
@@ -80,7 +80,7 @@ func (a *App) FileAt(ctx context.Context, id domain.FileHash, m Moment) (v FileV
 // attempts count from 0. The job that failed with a file which was given up is requeued
 // too. A call that ended between the two is completed by the next.
 func (a *App) RequeueFile(ctx context.Context, hash domain.FileHash, why string) (c Changed, err error) {
-	defer explained(&err, "requeue "+string(hash))
+	defer Explained(&err, "requeue "+string(hash))
 	files, err := a.Open.FileHandler(ctx)
 	if err != nil {
 		return c, err
@@ -119,7 +119,7 @@ func (a *App) failed(ctx context.Context, id domain.JobID) bool {
 // SkipFile skips a downloaded file (F9): its object is made without it, and the
 // report names it. A reason is required.
 func (a *App) SkipFile(ctx context.Context, hash domain.FileHash, why string) (c Changed, err error) {
-	defer explained(&err, "skip "+string(hash))
+	defer Explained(&err, "skip "+string(hash))
 	reason, err := required("leaving a file out", codeSkippedByOperator, why)
 	if err != nil {
 		return c, err
@@ -129,7 +129,7 @@ func (a *App) SkipFile(ctx context.Context, hash domain.FileHash, why string) (c
 
 // changeFile decides and writes an operator's command about a file.
 func (a *App) changeFile(ctx context.Context, verb string, hash domain.FileHash, cmd domain.FileCommand) (c Changed, err error) {
-	defer explained(&err, verb+" "+string(hash))
+	defer Explained(&err, verb+" "+string(hash))
 	files, err := a.Open.FileHandler(ctx)
 	if err != nil {
 		return c, err

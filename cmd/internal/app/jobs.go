@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/app/ending"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
@@ -35,7 +34,7 @@ type JobPage struct {
 
 // Jobs lists jobs in the order of their ids.
 func (a *App) Jobs(ctx context.Context, f JobFilter) (p JobPage, err error) {
-	defer explained(&err, "list jobs")
+	defer Explained(&err, "list jobs")
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
 	p.Jobs, p.Truncated = page(limit, ask(ctx, t, query.Jobs, f))
@@ -65,7 +64,7 @@ type JobView struct {
 
 // Job shows one job with its files and its history.
 func (a *App) Job(ctx context.Context, id domain.JobID) (v JobView, err error) {
-	defer explained(&err, "show "+string(id))
+	defer Explained(&err, "show "+string(id))
 	t := a.read(ctx)
 	v.JobRow = ask(ctx, t, query.JobByID, id)
 	v.Transitions = notNil(ask(ctx, t, query.Transitions, id))
@@ -83,7 +82,7 @@ func (a *App) Job(ctx context.Context, id domain.JobID) (v JobView, err error) {
 
 // JobAt shows a job as it was.
 func (a *App) JobAt(ctx context.Context, id domain.JobID, m Moment) (v JobView, err error) {
-	defer explained(&err, "show "+string(id))
+	defer Explained(&err, "show "+string(id))
 	past, at, err := a.jobPast(ctx, id, m)
 	if err != nil {
 		return v, err
@@ -97,7 +96,7 @@ func (a *App) JobAt(ctx context.Context, id domain.JobID, m Moment) (v JobView, 
 
 // changeJob decides and writes an operator's command about a job.
 func (a *App) changeJob(ctx context.Context, verb string, id domain.JobID, cmd domain.JobCommand) (c Changed, err error) {
-	defer explained(&err, verb+" "+string(id))
+	defer Explained(&err, verb+" "+string(id))
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return c, err
@@ -151,7 +150,7 @@ const endFilesTime = 5 * time.Second
 
 // failJob fails a job and leaves its batch where it is.
 func (a *App) failJob(ctx context.Context, id domain.JobID, why string) (c Changed, err error) {
-	defer explained(&err, "fail "+string(id))
+	defer Explained(&err, "fail "+string(id))
 	reason, err := required("failing a job", domain.CodeCancelled, why)
 	if err != nil {
 		return c, err
@@ -199,7 +198,7 @@ func (a *App) endFiles(ctx context.Context, id domain.JobID, version int64, why 
 	for i, row := range rows {
 		hashes[i] = domain.FileHash(row.RawFileHash)
 	}
-	return ending.Files(ctx, files, hashes, why, a.Meta())
+	return endAttempts(ctx, files, hashes, why, a.Meta())
 }
 
 // tryReport takes a batch on to its report if this was its last job (B5). If it was not,
@@ -236,7 +235,7 @@ func (a *App) Reprioritise(ctx context.Context, id domain.JobID, priority int, w
 // once its worker has let it go. The effects say what the report of its batch will lack. The
 // last job of a batch takes the batch on to its report (B5).
 func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (c Changed, err error) {
-	defer explained(&err, "delete "+string(id))
+	defer Explained(&err, "delete "+string(id))
 	reason, err := required("a deletion", codeRequested, why)
 	if err != nil {
 		return c, err
@@ -261,7 +260,7 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (c Cha
 			return c, err
 		}
 		ended = fmt.Sprintf("it was %s and failed first (%s)", from, domain.RowCancel)
-		if err := ending.Unlocked(ctx, handler.Live, id); err != nil {
+		if err := waitUnlocked(ctx, handler.Live, id); err != nil {
 			return c, err
 		}
 		if job, err = handler.Live.Job(ctx, id); err != nil {
@@ -276,7 +275,7 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (c Cha
 	}
 	batch, err := handler.Live.Batch(ctx, job.State.Configuration.BatchID)
 	if err == nil {
-		c.add("%s", ending.NotReported(job.State, batch.State))
+		c.add("%s", notReported(job.State, batch.State))
 	}
 	if a.DryRun {
 		return c, nil

@@ -24,7 +24,7 @@ type Resend struct {
 // SendReport sends the report of a batch once more, as it was kept when it was
 // made. Nothing else about the batch changes.
 func (a *App) SendReport(ctx context.Context, id domain.BatchID, why string) (c Changed, err error) {
-	defer explained(&err, "send the report of "+string(id))
+	defer Explained(&err, "send the report of "+string(id))
 	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return c, err
@@ -108,7 +108,7 @@ func (a *App) messages(ctx context.Context, t *reading, id domain.BatchID) ([]Me
 // MailAddresses returns the addresses of the service's mails about a batch, as its
 // profile has them.
 func (a *App) MailAddresses(ctx context.Context, id domain.BatchID) (from string, to []string, err error) {
-	defer explained(&err, "write to the depositor of "+string(id))
+	defer Explained(&err, "write to the depositor of "+string(id))
 	t := a.read(ctx)
 	b := ask(ctx, t, query.Summary, id)
 	if t.err != nil {

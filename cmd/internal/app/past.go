@@ -29,7 +29,7 @@ type AsOf = report.AsOf
 
 // asOf finds the last event at a moment.
 func asOf(ctx context.Context, log eventstore.Log, info eventstore.LogInfo, m Moment) (at AsOf, err error) {
-	defer explained(&err, "look into the past")
+	defer Explained(&err, "look into the past")
 	if at.Seq = m.Seq; at.Seq == 0 {
 		behind, err := seqAt(ctx, log, info, m.Time.Add(1))
 		if err != nil {
@@ -69,7 +69,7 @@ func storedAt(ctx context.Context, log eventstore.Log, seq uint64) (time.Time, e
 // tablesAt returns the tables for reads by sequence. It is an error if their checkpoint
 // is before the moment.
 func (a *App) tablesAt(ctx context.Context, m Moment) (db query.DB, at AsOf, err error) {
-	defer explained(&err, "look into the past")
+	defer Explained(&err, "look into the past")
 	log, info, err := a.log(ctx)
 	if err != nil {
 		return nil, at, err

@@ -12,7 +12,7 @@ type Profile = profile.Profile
 
 // Profiles lists the profiles of the installation by name.
 func (a *App) Profiles() (list []Profile, err error) {
-	defer explained(&err, "list profiles")
+	defer Explained(&err, "list profiles")
 	set, err := a.Open.Profiles()
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (a *App) Profiles() (list []Profile, err error) {
 
 // Profile shows one profile.
 func (a *App) Profile(name string) (p Profile, err error) {
-	defer explained(&err, "show profile "+name)
+	defer Explained(&err, "show profile "+name)
 	set, err := a.Open.Profiles()
 	if err != nil {
 		return p, err
@@ -41,7 +41,7 @@ func (a *App) Profile(name string) (p Profile, err error) {
 // CheckProfiles reads all profiles in a directory as the service does at its start,
 // and returns their names. The error, of kind Invalid, names every fault.
 func CheckProfiles(dir string) (names []string, err error) {
-	defer explained(&err, "check "+dir)
+	defer Explained(&err, "check "+dir)
 	set, err := profile.Load(dir)
 	var faults profile.Faults
 	switch {

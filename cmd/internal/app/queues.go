@@ -16,7 +16,7 @@ type Queue struct {
 // Queues lists ingest, which means all queues and batches, and then the queues in the
 // order of the workflow.
 func (a *App) Queues(ctx context.Context) (list []Queue, err error) {
-	defer explained(&err, "list queues")
+	defer Explained(&err, "list queues")
 	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return nil, err

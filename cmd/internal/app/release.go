@@ -24,7 +24,7 @@ const (
 // the batches and jobs that wait because of it (B4, J3). What an operator has held stays.
 // After an interruption another call releases the rest.
 func (a *App) ReleaseHeld(ctx context.Context, name, why string) (c Changed, err error) {
-	defer explained(&err, "release collection "+name)
+	defer Explained(&err, "release collection "+name)
 	held, err := a.heldBy(ctx, name) // before anything is changed: the tables must answer
 	if err != nil {
 		return c, err

@@ -58,7 +58,7 @@ func ReportKinds() []ReportKind {
 // Report begins a report; its tables are read while they are written, and the caller
 // closes it.
 func (a *App) Report(ctx context.Context, name string, o ReportOptions) (r Report, err error) {
-	defer explained(&err, "report "+name)
+	defer Explained(&err, "report "+name)
 	kinds := ReportKinds()
 	i := slices.IndexFunc(kinds, func(k ReportKind) bool { return k.Name == name })
 	if i < 0 {
@@ -71,7 +71,7 @@ func (a *App) Report(ctx context.Context, name string, o ReportOptions) (r Repor
 	r, err = k.make(a, ctx, o)
 	r.Name, r.Title = k.Name, k.About
 	for i, t := range r.Tables {
-		r.Tables[i].Rows = explainedRows(t.Rows)
+		r.Tables[i].Rows = ExplainedRows(t.Rows)
 	}
 	return r, missing(err, "`accession batch ls` lists them; `accession status` shows how far the tables are behind", "%s is not in the tables", o.Batch)
 }
@@ -93,11 +93,8 @@ func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
 	return "", ""
 }
 
-// ExplainedRows is explainedRows for the packages below this one.
-func ExplainedRows(rows iter.Seq2[[]any, error]) iter.Seq2[[]any, error] { return explainedRows(rows) }
-
-// explainedRows explains the error that ends the rows of a table.
-func explainedRows(rows iter.Seq2[[]any, error]) iter.Seq2[[]any, error] {
+// ExplainedRows explains the error that ends the rows of a table.
+func ExplainedRows(rows iter.Seq2[[]any, error]) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for row, err := range rows {
 			if !yield(row, explain("read the report's rows", err)) {

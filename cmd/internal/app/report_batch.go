@@ -39,7 +39,7 @@ type BatchReportView struct {
 // BatchReport returns the report of a batch, at any time. Up to limit jobs and as many
 // failed attempts are listed.
 func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (v BatchReportView, err error) {
-	defer explained(&err, "report "+string(id))
+	defer Explained(&err, "report "+string(id))
 	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return v, err
@@ -77,7 +77,7 @@ func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 
 // BatchReportAt returns the report as it would have been then.
 func (a *App) BatchReportAt(ctx context.Context, id domain.BatchID, m Moment, limit int) (v BatchReportView, err error) {
-	defer explained(&err, "report "+string(id))
+	defer Explained(&err, "report "+string(id))
 	past, at, err := a.batchPast(ctx, id, m)
 	if err != nil {
 		return v, err

@@ -58,7 +58,7 @@ func (a *App) raiseNextIDs(ctx context.Context, water consistency.HighWater, h *
 // queues, holds and pauses as they were, ids above every one that was used, and a new
 // epoch. Interrupted work is queued again. progress may be nil.
 func (a *App) RestoreZooKeeper(ctx context.Context, progress func(VerifyProgress)) (r Restored, err error) {
-	defer explained(&err, "restore zookeeper")
+	defer Explained(&err, "restore zookeeper")
 	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return r, err
@@ -137,7 +137,7 @@ func (a *App) noteRestore(ctx context.Context, r *Restored) error {
 // that is new begins a new epoch, and the tables go on with it if every event has the
 // sequence that it had. progress may be nil.
 func (a *App) RestoreLog(ctx context.Context, progress func(VerifyProgress)) (r Restored, err error) {
-	defer explained(&err, "restore log")
+	defer Explained(&err, "restore log")
 	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return r, err

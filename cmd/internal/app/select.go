@@ -62,7 +62,7 @@ type Selected struct {
 
 // Select prepares a selection of events for reading.
 func (a *App) Select(ctx context.Context, s Selection) (sel *Selected, err error) {
-	defer explained(&err, "read events")
+	defer Explained(&err, "read events")
 	return a.selectEvents(ctx, s, false)
 }
 

@@ -310,7 +310,7 @@ const pollOutbox = 50 * time.Millisecond
 // CatchUp returns when the log has every event that was committed before, and the
 // tables show what was in the log then.
 func (a *App) CatchUp(ctx context.Context) (err error) {
-	defer explained(&err, "wait for the tables")
+	defer Explained(&err, "wait for the tables")
 	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ type Submitted struct {
 // first. A missing type is guessed from the head of a manifest or metadata file, else from
 // the name.
 func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
-	defer explained(&err, "submit")
+	defer Explained(&err, "submit")
 	sub, local, err := a.checked(d)
 	if err != nil {
 		return s, err
@@ -178,7 +178,7 @@ func openLocal(path string) (*os.File, error) {
 // Check refuses a deposit that Submit would refuse by what it says and the profile it
 // names. It asks no server.
 func (a *App) Check(d Deposit) (err error) {
-	defer explained(&err, "submit")
+	defer Explained(&err, "submit")
 	_, _, err = a.checked(d)
 	return err
 }

@@ -37,7 +37,7 @@ type Timeouts struct {
 
 // Timeouts shows how long attempts at files may take, and what says so.
 func (a *App) Timeouts(ctx context.Context) (t Timeouts, err error) {
-	defer explained(&err, "show the timeouts")
+	defer Explained(&err, "show the timeouts")
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return t, err
@@ -62,7 +62,7 @@ func (a *App) Timeouts(ctx context.Context) (t Timeouts, err error) {
 // SetTimeouts sets, for every process of the installation, how long attempts at files
 // may take; what t does not name stays as it is.
 func (a *App) SetTimeouts(ctx context.Context, t domain.Timeouts, why string) (c Changed, err error) {
-	defer explained(&err, "set the timeouts")
+	defer Explained(&err, "set the timeouts")
 	if _, err := required("a change of timeouts", codeRequested, why); err != nil {
 		return c, err
 	}

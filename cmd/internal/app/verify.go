@@ -40,7 +40,7 @@ type Verified struct {
 // object stores and the working directories, while the service runs. Differences are
 // not an error; a check that cannot be made is one.
 func (a *App) Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
-	defer explained(&err, "verify")
+	defer Explained(&err, "verify")
 	cfg, err := a.Open.VerifyConfig(ctx, o)
 	if err != nil {
 		return v, err
@@ -53,7 +53,7 @@ func (a *App) Verify(ctx context.Context, o VerifyOptions) (v Verified, err erro
 // write with an event; with DryRun it returns what it would do. It skips what has
 // changed meanwhile, and verifies again afterwards.
 func (a *App) Repair(ctx context.Context, o VerifyOptions) (v Verified, err error) {
-	defer explained(&err, "repair")
+	defer Explained(&err, "repair")
 	cfg, err := a.Open.VerifyConfig(ctx, o)
 	if err != nil {
 		return v, err

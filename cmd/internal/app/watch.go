@@ -21,7 +21,7 @@ type FileProgress = progress.Files
 // counting rests that were over when it began. from is a sequence in the log before its
 // first event, 0 = not known.
 func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen func(Event, Progress)) (p Progress, err error) {
-	defer explained(&err, "watch "+string(id))
+	defer Explained(&err, "watch "+string(id))
 	log, info, err := a.log(ctx)
 	if err != nil {
 		return p, err
@@ -63,7 +63,7 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 
 // LogEnd returns the sequence of the log's last event: later events come after it.
 func (a *App) LogEnd(ctx context.Context) (seq uint64, err error) {
-	defer explained(&err, "look into the log")
+	defer Explained(&err, "look into the log")
 	_, info, err := a.log(ctx)
 	return info.Last, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/diffs"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
@@ -15,7 +16,7 @@ import (
 )
 
 func (p *program) diff() *cobra.Command {
-	var o app.DiffOptions
+	var o tables.DiffOptions
 	var format string
 	c := &cobra.Command{
 		Use:   "diff",
@@ -34,7 +35,7 @@ Exit code 0: the rows are equal; 21: they differ; 22: they could not be compared
 		Example: "  accession diff\n  accession diff --table job --limit 500\n  accession diff --format csv > changes.csv",
 		Args:    cobra.NoArgs,
 		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error {
-			d, err := a.Diff(ctx, o)
+			d, err := tables.Compare(ctx, a, o)
 			if err != nil {
 				return p.unchecked(ctx, err)
 			}
@@ -45,14 +46,14 @@ Exit code 0: the rows are equal; 21: they differ; 22: they could not be compared
 			return exit.If(!d.Same(), exit.Person)
 		}),
 	}
-	flags.Parsed(c, &o.Table, "table", "", "compare this `TABLE` only: "+strings.Join(app.DiffTables(), ", "), flags.Optional(flags.Among(app.DiffTables()...)))
+	flags.Parsed(c, &o.Table, "table", "", "compare this `TABLE` only: "+strings.Join(tables.DiffTables(), ", "), flags.Optional(flags.Among(tables.DiffTables()...)))
 	flags.Parsed(c, &format, "format", "", "`FORMAT`: table, json or csv (default: as -o says)", flags.Optional(flags.Among("table", "json", export.FormatCSV)))
 	flags.Limit(c, &o.Limit, 20, "rows of each table")
 	return c
 }
 
 // showDiff is show, which also writes CSV.
-func (p *program) showDiff(d app.Diff) error {
+func (p *program) showDiff(d tables.Diff) error {
 	if p.output == export.FormatCSV {
 		diffs.Truncated(p.Err, d)
 		return diffs.WriteCSV(p.Out, d)

@@ -6,19 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 )
 
-func sampleDiff() app.Diff {
+func sampleDiff() tables.Diff {
 	text := func(s string) *string { return &s }
-	return app.Diff{
-		Before: app.Generation{Schema: "accession", Seq: 42, Rules: 1},
-		After:  app.Generation{Schema: "accession_next", Seq: 42, Rules: 2},
-		Tables: []app.TableDiff{
+	return tables.Diff{
+		Before: tables.Generation{Schema: "accession", Seq: 42, Rules: 1},
+		After:  tables.Generation{Schema: "accession_next", Seq: 42, Rules: 2},
+		Tables: []tables.TableDiff{
 			{Table: "batch", RowsBefore: 3, RowsAfter: 3},
-			{Table: "job", RowsBefore: 9, RowsAfter: 9, OnlyBefore: 1, OnlyAfter: 1, Changed: 3, ColumnsAfter: []string{"colour"}, Rows: []app.RowDiff{
-				{Key: []string{"jid\x1b]0;x\a"}, Change: app.RowOnlyBefore},
-				{Key: []string{"jid2"}, Change: app.RowChanged, Columns: []app.ColumnDiff{
+			{Table: "job", RowsBefore: 9, RowsAfter: 9, OnlyBefore: 1, OnlyAfter: 1, Changed: 3, ColumnsAfter: []string{"colour"}, Rows: []tables.RowDiff{
+				{Key: []string{"jid\x1b]0;x\a"}, Change: tables.RowOnlyBefore},
+				{Key: []string{"jid2"}, Change: tables.RowChanged, Columns: []tables.ColumnDiff{
 					{Column: "erc_what", Before: text("=cmd\x1b[2J\r\u202e"), After: nil},
 					{Column: "callback", Before: text("NULL"), After: text("")},
 					{Column: "row_fault", Before: text(strings.Repeat("a", 200) + "was" + strings.Repeat("b", 200)), After: text(strings.Repeat("a", 200) + "is")},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 )
 
 func (p *program) migrate() *cobra.Command {
@@ -25,9 +26,9 @@ accession_projector writes projections only, accession_reader reads the views in
 report and nothing else. They cannot log in; grant them to users who can.`,
 		Example: "  accession migrate\n  accession migrate --roles\n  accession --postgres postgres://me@db/accession migrate",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Migrated, error) {
-			return a.Migrate(ctx, roles)
-		}, func(w io.Writer, done app.Migrated) {
+		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (tables.Migrated, error) {
+			return tables.Migrate(ctx, a, roles)
+		}, func(w io.Writer, done tables.Migrated) {
 			for _, schema := range []string{"accession", "record"} {
 				fmt.Fprintf(w, "schema %-10s %d migrations applied\n", schema, done.Applied[schema])
 			}

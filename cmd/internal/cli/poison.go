@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
@@ -41,12 +42,12 @@ func (p *program) poisonLs() *cobra.Command {
 		Long:    "List the events that could not be applied to the tables, and the events that wait\nbehind them, in the order of the log.",
 		Example: "  accession poison ls\n  accession poison ls -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]app.PoisonEvent, error) {
-			held, count, err := a.Poison(ctx, limit)
+		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]tables.PoisonEvent, error) {
+			held, count, err := tables.Poison(ctx, a, limit)
 			total = count.Events
 			return held, err
-		}, func(w io.Writer, held []app.PoisonEvent) {
-			render.Rows(w, noPoison, render.Row{"seq", "event", "type", "attempts", "since", "why"}, held, func(e app.PoisonEvent) render.Row {
+		}, func(w io.Writer, held []tables.PoisonEvent) {
+			render.Rows(w, noPoison, render.Row{"seq", "event", "type", "attempts", "since", "why"}, held, func(e tables.PoisonEvent) render.Row {
 				reason := export.Line(e.Error)
 				if e.WaitsFor != nil {
 					reason = fmt.Sprintf("waits behind %d", *e.WaitsFor)
@@ -67,10 +68,10 @@ func (p *program) poisonShow() *cobra.Command {
 		Long:    "Show one held event, by its sequence in the log: why it could not be applied, and its\ndata as far as they could be read.",
 		Example: "  accession poison show 4711",
 		Args:    one("sequence", parseSeq),
-		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (app.PoisonEvent, error) {
+		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (tables.PoisonEvent, error) {
 			seq, _ := parseSeq(args[0]) // checked before
-			return a.PoisonAt(ctx, seq)
-		}, func(w io.Writer, e app.PoisonEvent) {
+			return tables.PoisonAt(ctx, a, seq)
+		}, func(w io.Writer, e tables.PoisonEvent) {
 			render.Pairs(w, [][2]any{{"seq", e.Seq}, {"event", e.ID}, {"type", e.Type}, {"batch", e.BatchID},
 				{"waits behind", render.Or(e.WaitsFor, "")}, {"why", export.Line(e.Error)}, {"attempts", e.Attempts},
 				{"held since", render.Time(e.FirstSeen)}, {"last attempt", render.Time(e.LastSeen)}, {"data", export.Line(e.Data)}}...)
@@ -106,18 +107,18 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 			for _, arg := range args {
 				aggregate, _ = domain.ParseAggregate(arg) // checked before
 			}
-			done, err := a.RetryPoison(ctx, aggregate)
+			done, err := tables.RetryPoison(ctx, a, aggregate)
 			if err != nil {
 				return err
 			}
-			if err := show(p, done, func(w io.Writer, done []app.PoisonRetried) {
-				render.Rows(w, noPoison, render.Row{"aggregate", "applied", "still held", "why"}, done, func(d app.PoisonRetried) render.Row {
+			if err := show(p, done, func(w io.Writer, done []tables.PoisonRetried) {
+				render.Rows(w, noPoison, render.Row{"aggregate", "applied", "still held", "why"}, done, func(d tables.PoisonRetried) render.Row {
 					return render.Row{d.Aggregate, d.Applied, d.Waiting, export.Line(d.Error)}
 				})
 			}); err != nil {
 				return err
 			}
-			return exit.If(slices.ContainsFunc(done, func(d app.PoisonRetried) bool { return d.Waiting > 0 }), exit.Failed)
+			return exit.If(slices.ContainsFunc(done, func(d tables.PoisonRetried) bool { return d.Waiting > 0 }), exit.Failed)
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "retry all held events")

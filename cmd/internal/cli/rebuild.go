@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
 
 func (p *program) rebuild() *cobra.Command {
-	var o app.RebuildOptions
+	var o tables.RebuildOptions
 	var drop bool
 	c := &cobra.Command{
 		Use:   "rebuild",
@@ -37,17 +38,17 @@ to their schemas, are listed and stop the rebuild before it begins, unless
 		Args:    cobra.NoArgs,
 		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error {
 			if drop {
-				return a.DropRebuild(ctx, o.DropDependents)
+				return tables.DropRebuild(ctx, a, o.DropDependents)
 			}
 			begun := time.Now()
-			done, err := steps(ctx, p, p.stepLines(), func(report func(render.Step)) (app.Rebuilt, error) {
-				o.Progress = func(now app.RebuildProgress) { report(views.RebuildStep(now)) }
-				return a.Rebuild(ctx, o)
+			done, err := steps(ctx, p, p.stepLines(), func(report func(render.Step)) (tables.Rebuilt, error) {
+				o.Progress = func(now tables.RebuildProgress) { report(views.RebuildStep(now)) }
+				return tables.Rebuild(ctx, a, o)
 			})
 			if err != nil {
 				return err
 			}
-			return show(p, done, func(w io.Writer, done app.Rebuilt) { views.Rebuilt(w, done, time.Since(begun)) })
+			return show(p, done, func(w io.Writer, done tables.Rebuilt) { views.Rebuilt(w, done, time.Since(begun)) })
 		}),
 	}
 	f := c.Flags()

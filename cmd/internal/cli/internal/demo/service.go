@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/servers"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/export"
@@ -66,7 +67,7 @@ func newDemo(ctx context.Context, o Options) (d *demo, err error) {
 	}
 	a, closing := run.Open(d.cfg, "user/demo", slog.New(slog.DiscardHandler))
 	d.app, d.closing = a, append(d.closing, closing)
-	done, err := a.Migrate(ctx, false)
+	done, err := tables.Migrate(ctx, a, false)
 	if err != nil {
 		return d, err
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
@@ -18,7 +18,7 @@ type difference struct {
 	before, after              *string
 }
 
-func differences(d app.Diff) (all []difference) {
+func differences(d tables.Diff) (all []difference) {
 	for _, t := range d.Tables {
 		for _, r := range t.Rows {
 			key := strings.Join(r.Key, " ")
@@ -34,10 +34,10 @@ func differences(d app.Diff) (all []difference) {
 }
 
 // Write writes the differences as tables.
-func Write(w io.Writer, d app.Diff) {
+func Write(w io.Writer, d tables.Diff) {
 	fmt.Fprintf(w, "before: %s, projection version %d; after: %s, projection version %d; both at event %d\n\n",
 		d.Before.Schema, d.Before.Rules, d.After.Schema, d.After.Rules, d.After.Seq)
-	render.Rows(w, "", render.Row{"table", "rows before", "rows after", "only before", "only after", "changed", ""}, d.Tables, func(t app.TableDiff) render.Row {
+	render.Rows(w, "", render.Row{"table", "rows before", "rows after", "only before", "only after", "changed", ""}, d.Tables, func(t tables.TableDiff) render.Row {
 		return render.Row{t.Table, t.RowsBefore, t.RowsAfter, t.OnlyBefore, t.OnlyAfter, t.Changed, Equality(t.Different() == 0)}
 	})
 	for _, t := range d.Tables {
@@ -61,14 +61,14 @@ func Write(w io.Writer, d app.Diff) {
 }
 
 // Truncated reports the tables of which not all rows are shown.
-func Truncated(w io.Writer, d app.Diff) {
+func Truncated(w io.Writer, d tables.Diff) {
 	for _, t := range d.Tables {
 		render.Truncated(w, len(t.Rows), t.Different(), "different rows of "+t.Table, "--limit")
 	}
 }
 
 // WriteCSV writes the differences as CSV.
-func WriteCSV(w io.Writer, d app.Diff) error {
+func WriteCSV(w io.Writer, d tables.Diff) error {
 	out, err := export.NewCSV(w, "table", "key", "row", "column", "before", "after")
 	if err != nil {
 		return err

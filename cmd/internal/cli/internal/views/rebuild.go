@@ -5,13 +5,13 @@ import (
 	"io"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/diffs"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 )
 
 // RebuildStep returns how far a rebuild is.
-func RebuildStep(now app.RebuildProgress) render.Step {
+func RebuildStep(now tables.RebuildProgress) render.Step {
 	s := render.Step{Doing: now.Phase, Done: now.Seq, Total: now.Last, Unit: "event "}
 	if now.Rate > 0 {
 		s.More = fmt.Sprintf(", %.0f events/s, %s left", now.Rate, render.Duration(now.Left))
@@ -20,9 +20,9 @@ func RebuildStep(now app.RebuildProgress) render.Step {
 }
 
 // Rebuilt writes what a rebuild has done, and how long it took.
-func Rebuilt(w io.Writer, done app.Rebuilt, took time.Duration) {
+func Rebuilt(w io.Writer, done tables.Rebuilt, took time.Duration) {
 	if len(done.Tables) > 0 {
-		render.Rows(w, "", render.Row{"table", "rows before", "rows now", ""}, done.Tables, func(t app.TableDigest) render.Row {
+		render.Rows(w, "", render.Row{"table", "rows before", "rows now", ""}, done.Tables, func(t tables.TableDigest) render.Row {
 			return render.Row{t.Table, t.LiveRows, t.NewRows, diffs.Equality(t.Same())}
 		})
 		fmt.Fprintln(w)

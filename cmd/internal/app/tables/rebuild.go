@@ -1,8 +1,19 @@
-package app
+// Package tables has the use cases of operators about the tables that follow from the log.
+//
+//	Migrate          creates or updates them
+//	Rebuild          rebuilds them from the log DropRebuild    removes what one left
+//	Compare          compares the tables of before and after a rebuild
+//	Poison, PoisonAt show events that the tables lack
+//	RetryPoison      applies them
+//
+// Their errors are those of package app.
+package tables
 
 import (
 	"context"
+	"errors"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/rebuild"
 )
@@ -15,11 +26,12 @@ type Migrated struct {
 // Migrate creates or updates the tables of the projection and of the records, and
 // grants rights on them to the roles that exist; with roles it creates these first. No
 // other use case does this.
-func (a *App) Migrate(ctx context.Context, roles bool) (m Migrated, err error) {
-	defer explained(&err, "migrate")
+func Migrate(ctx context.Context, a *app.App, roles bool) (m Migrated, err error) {
+	defer app.Explained(&err, "migrate")
 	if roles {
 		if err := a.Open.MakeRoles(ctx); err != nil {
-			return m, explain("make roles", err)
+			app.Explained(&err, "make roles")
+			return m, err
 		}
 	}
 	m.Applied, err = a.Open.Migrate(ctx)
@@ -47,13 +59,17 @@ type (
 
 // Rebuild builds all tables and views that follow from the log beside the live ones,
 // compares and swaps them.
-func (a *App) Rebuild(ctx context.Context, o RebuildOptions) (done Rebuilt, err error) {
-	defer explained(&err, "rebuild the tables")
+func Rebuild(ctx context.Context, a *app.App, o RebuildOptions) (done Rebuilt, err error) {
+	defer app.Explained(&err, "rebuild the tables")
 	pool, err := a.Open.Pool(ctx)
 	if err != nil {
 		return done, err
 	}
-	log, info, err := a.log(ctx)
+	log, err := a.Open.Log(ctx)
+	if err != nil {
+		return done, err
+	}
+	info, err := log.Info(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -73,17 +89,22 @@ func (a *App) Rebuild(ctx context.Context, o RebuildOptions) (done Rebuilt, err 
 	})
 	switch {
 	case err != nil && ctx.Err() != nil && done.Kept:
-		err = errorf(Interrupted, "`accession rebuild --drop` removes the old ones", "it was interrupted; the new tables are live, the old ones are still there")
+		err = interrupted("the new tables are live, the old ones are still there", "`accession rebuild --drop` removes the old ones")
 	case err != nil && ctx.Err() != nil:
-		err = errorf(Interrupted, "`accession rebuild --resume` goes on, `accession rebuild --drop` removes the new tables", "it was interrupted; the live tables are as they were")
+		err = interrupted("the live tables are as they were", "`accession rebuild --resume` goes on, `accession rebuild --drop` removes the new tables")
 	}
 	return done, err
 }
 
+// interrupted returns the error of a rebuild that the caller ended.
+func interrupted(left, hint string) error {
+	return &app.Error{Kind: app.Interrupted, Err: errors.New("it was interrupted; " + left), Hint: hint}
+}
+
 // DropRebuild removes what an interrupted rebuild left, and old tables that were kept;
 // objects that others have built on these only with dropDependents.
-func (a *App) DropRebuild(ctx context.Context, dropDependents bool) (err error) {
-	defer explained(&err, "remove what a rebuild left")
+func DropRebuild(ctx context.Context, a *app.App, dropDependents bool) (err error) {
+	defer app.Explained(&err, "remove what a rebuild left")
 	pool, err := a.Open.Pool(ctx)
 	if err != nil {
 		return err
@@ -116,10 +137,10 @@ const (
 // DiffTables returns the tables that can be compared.
 func DiffTables() []string { return rebuild.DiffTables() }
 
-// Diff compares the live tables with those that a rebuild left or kept, row by row.
+// Compare compares the live tables with those that a rebuild left or kept, row by row.
 // Differences are no error; not being able to compare is one.
-func (a *App) Diff(ctx context.Context, o DiffOptions) (d Diff, err error) {
-	defer explained(&err, "compare the tables")
+func Compare(ctx context.Context, a *app.App, o DiffOptions) (d Diff, err error) {
+	defer app.Explained(&err, "compare the tables")
 	pool, err := a.Open.Pool(ctx)
 	if err != nil {
 		return d, err

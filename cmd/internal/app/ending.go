@@ -1,5 +1,4 @@
-// Package ending ends what still runs for a job that an operator has failed (J24).
-package ending
+package app
 
 import (
 	"context"
@@ -14,9 +13,9 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// Files ends the attempts that run at files (F5, F13). The files can be tried again when
+// endAttempts ends the attempts that run at files (F5, F13). The files can be tried again when
 // their job is requeued. An attempt that has ended meanwhile is no error.
-func Files(ctx context.Context, handler *files.Handler, hashes []domain.FileHash, why domain.Reason, m eventstore.Meta) error {
+func endAttempts(ctx context.Context, handler *files.Handler, hashes []domain.FileHash, why domain.Reason, m eventstore.Meta) error {
 	for _, hash := range hashes {
 		f, err := handler.Load(ctx, hash)
 		if err != nil {
@@ -43,14 +42,14 @@ const (
 	unlockPause = 100 * time.Millisecond
 )
 
-// Locks reports which aggregates are locked.
-type Locks interface {
+// locks reports which aggregates are locked.
+type locks interface {
 	Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.Aggregate, error)
 }
 
-// Unlocked waits until no worker has a job locked. The error is eventstore.ErrLocked
+// waitUnlocked waits until no worker has a job locked. The error is eventstore.ErrLocked
 // when that takes too long.
-func Unlocked(ctx context.Context, live Locks, id domain.JobID) error {
+func waitUnlocked(ctx context.Context, live locks, id domain.JobID) error {
 	ctx, cancel := context.WithTimeout(ctx, unlockTime)
 	defer cancel()
 	for {
@@ -67,8 +66,8 @@ func Unlocked(ctx context.Context, live Locks, id domain.JobID) error {
 	}
 }
 
-// NotReported says what a batch's report will lack once the job is gone.
-func NotReported(j domain.Job, b domain.Batch) string {
+// notReported says what a batch's report will lack once the job is gone.
+func notReported(j domain.Job, b domain.Batch) string {
 	name := j.Configuration.FileName
 	if name == "" {
 		name = fetch.Redact(j.Configuration.PayloadURL)

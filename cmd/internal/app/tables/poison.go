@@ -1,10 +1,11 @@
-package app
+package tables
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/query"
@@ -15,23 +16,27 @@ import (
 type PoisonEvent = query.PoisonEvent
 
 // Poison lists up to limit held events in the order of the log, and counts all.
-func (a *App) Poison(ctx context.Context, limit int) (rows []PoisonEvent, n query.PoisonCount, err error) {
-	defer explained(&err, "list held events")
-	t := a.read(ctx)
-	rows = notNil(ask(ctx, t, query.Poison, limit))
-	if t.err != nil {
-		return nil, n, t.err
+func Poison(ctx context.Context, a *app.App, limit int) (rows []PoisonEvent, n query.PoisonCount, err error) {
+	defer app.Explained(&err, "list held events")
+	db, err := a.Open.DB(ctx)
+	if err != nil {
+		return nil, n, err
 	}
-	n, err = query.CountPoison(ctx, t.db)
-	return rows, n, err
+	if rows, err = query.Poison(ctx, db, limit); err != nil {
+		return nil, n, err
+	}
+	n, err = query.CountPoison(ctx, db)
+	return append([]PoisonEvent{}, rows...), n, err
 }
 
 // PoisonAt shows the held event with a sequence in the log.
-func (a *App) PoisonAt(ctx context.Context, seq uint64) (row PoisonEvent, err error) {
-	defer explained(&err, fmt.Sprintf("show event %d", seq))
-	t := a.read(ctx)
-	row = ask(ctx, t, query.PoisonAt, seq)
-	return row, t.err
+func PoisonAt(ctx context.Context, a *app.App, seq uint64) (row PoisonEvent, err error) {
+	defer app.Explained(&err, fmt.Sprintf("show event %d", seq))
+	db, err := a.Open.DB(ctx)
+	if err != nil {
+		return row, err
+	}
+	return query.PoisonAt(ctx, db, seq)
 }
 
 // PoisonRetried is the result of a retry for one held aggregate.
@@ -44,8 +49,8 @@ type PoisonRetried struct {
 
 // RetryPoison applies what is held of one aggregate, or of all of them (the zero
 // aggregate), each up to the first event that cannot be applied.
-func (a *App) RetryPoison(ctx context.Context, one domain.Aggregate) (out []PoisonRetried, err error) {
-	defer explained(&err, "retry held events")
+func RetryPoison(ctx context.Context, a *app.App, one domain.Aggregate) (out []PoisonRetried, err error) {
+	defer app.Explained(&err, "retry held events")
 	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return nil, err
