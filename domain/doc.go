@@ -1,17 +1,19 @@
 // Package domain holds the rules of Accession: what may happen to a batch, a
-// job, a file and a setting, and what follows from it. It is pure. Nothing in it
+// job, a file and a setting, and what follows from it; the rules of a query are in
+// package lookup. It is pure. Nothing in it
 // reads a clock, opens a connection or starts a goroutine; time and facts arrive as
 // arguments. Struct tags name the JSON keys; package eventstore/codec encodes.
 //
 // # The workflow on one page
 //
-// A depositor's submission becomes a batch. The batch is listed (its manifest is
-// read), one job is made for each object in it, and each job walks
+// A depositor's submission becomes a batch, which waits in a deposit queue until it is
+// grabbed: the users of the queue are served in turn. The batch is listed (its manifest
+// is read), one job is made for each object in it, and each job walks
 //
 //	pending → estimating → provisioning → downloading → processing → recording → notify → completed
 //
 // or stops in failed, from where an operator requeues or deletes it. A hold on a
-// collection parks batches and jobs in held. When no job of a batch is being
+// collection makes batches and jobs wait in held. When no job of a batch is being
 // processed any more the batch is reported to its depositor and ends completed
 // or failed; a failed batch can be reported again after its jobs were requeued.
 //
@@ -40,13 +42,14 @@
 //
 // # Vocabulary
 //
-// Aggregate: a batch, job, file or setting; the unit whose events are numbered
+// Aggregate: a batch, job, file, setting or query; the unit whose events are numbered
 // from 1 without holes. State: what the events of an aggregate fold to. Version: the
 // number of its last event. Command: what is asked of an aggregate. Refusal: why the
 // rules do not allow it, as [Refused] with a stable code. Event: an immutable fact
 // about one aggregate. Recorded: an event with its author, time, commit and sequence
 // in the log. Row: one line of a transition table. Reason: why something failed or
 // waits, with a class, a stable code and a sentence. Hold: what keeps a collection's
-// batches and jobs waiting; on a queue it is a pause. Claim: a worker's right to move
+// batches and jobs waiting; on a queue it is a pause. Ticket: what a batch has from a
+// deposit queue, where it waits, and then runs in a place of its user. Claim: a worker's right to move
 // one batch or job. Fence: the version of the event that started an attempt.
 package domain

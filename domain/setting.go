@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/accession-ingest/accession/domain/setting"
 )
 
 // HoldKind is the kind of a setting. That of a hold says what it stops.
@@ -50,6 +52,18 @@ type SettingValue struct {
 	UserLimit    *UserLimit    `json:"user_limit,omitempty"`
 	Processor    *Processor    `json:"processor,omitempty"`
 }
+
+// The values of settings that are more than a [Hold].
+type (
+	// Timeouts say how long attempts at files may take.
+	Timeouts = setting.Timeouts
+	// DepositQueue is what operators have set of a deposit queue.
+	DepositQueue = setting.DepositQueue
+	// UserLimit is what operators have set of the limits of one user.
+	UserLimit = setting.UserLimit
+	// Processor is what a processor of a deposit queue asks for.
+	Processor = setting.Processor
+)
 
 // SettingKind describes a kind of settings.
 type SettingKind struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/setting"
 )
 
 func TestHoldAndLift(t *testing.T) {
@@ -96,7 +97,7 @@ func TestTimeouts(t *testing.T) {
 		_, err = domain.DecideTimeouts(s, c.set, "again")
 		refusal(t, err, "no_change")
 	}
-	if s.Timeouts.Download(time.Hour) != time.Second || s.Timeouts.Processing(time.Hour) != domain.MaxTimeout {
+	if s.Timeouts.Download(time.Hour) != time.Second || s.Timeouts.Processing(time.Hour) != setting.MaxTimeout {
 		t.Errorf("%+v", s.Timeouts)
 	}
 	for _, bad := range []domain.Timeouts{{DownloadSeconds: -1}, {ProcessingSeconds: 604801}} {

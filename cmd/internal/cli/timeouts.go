@@ -13,6 +13,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/setting"
 )
 
 func (p *program) timeouts() *cobra.Command {
@@ -102,7 +103,7 @@ func parseTimeouts(args []string) (t domain.Timeouts, err error) {
 			return t, fmt.Errorf("%q: %s is named twice; %s", arg, name, remedy)
 		}
 		d, err := time.ParseDuration(value)
-		if err != nil || d%time.Second != 0 || d < time.Second || d > domain.MaxTimeout {
+		if err != nil || d%time.Second != 0 || d < time.Second || d > setting.MaxTimeout {
 			return t, fmt.Errorf("%q is no timeout; write whole seconds with a unit, from 1s to 168h, such as %s=6h", arg, name)
 		}
 		*into = int64(d / time.Second)

@@ -1,5 +1,6 @@
-// Package timeout has how long attempts at files may take.
-package timeout
+// Package setting has the values of settings: how long attempts at files may take, and what
+// operators have set of the deposit queues.
+package setting
 
 import (
 	"errors"
