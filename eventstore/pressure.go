@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/asked"
 )
 
 // Load is how much of the live state is in use.
@@ -16,7 +17,8 @@ type Load struct {
 	Unsent  int                     // nodes of the outbox that are not in the log
 	Queues  map[domain.JobState]int // jobs by state
 	Batches int                     // all of them
-	Unended int                     // batches that have neither failed nor completed; all below the limit
+	Queries int                     // all of them
+	Unended int                     // batches and queries that have not ended; all below the limit
 	Jobs    int                     // all of them, also those that have left their queue
 	Heap    int64                   // bytes of the server's heap that batches, jobs and outbox take, estimated
 }
@@ -38,8 +40,8 @@ func (l Level) String() string {
 }
 
 // Limits hold the number of unsent outbox nodes at which each level begins. Queue
-// limits how many jobs may be in one state, and how many batches there may be, before
-// deposits are refused; what has failed or completed does not count. Heap limits how many
+// limits how many jobs may be in one state, and how many batches and queries there may be
+// together, before deposits are refused; what has ended does not count. Heap limits how many
 // bytes of the server's heap they and the outbox may take, 0 = any number: beyond it the
 // server would do little but collect garbage.
 type Limits struct {
@@ -113,10 +115,10 @@ func (p *Pressure) room() error {
 		return p.outbox(p.Limits.Full)
 	}
 	if p.load.Unended >= p.Limits.Queue {
-		return &FullError{What: "batches that have neither failed nor completed", Have: p.load.Unended, Most: p.Limits.Queue, After: RetryQueue}
+		return &FullError{What: "batches and queries that have not ended", Have: p.load.Unended, Most: p.Limits.Queue, After: RetryQueue}
 	}
 	if most := p.Limits.Heap; most > 0 && p.load.Heap >= most {
-		return &FullError{What: fmt.Sprintf("MiB of ZooKeeper's heap taken by %d batches and %d jobs, finished ones included,", p.load.Batches, p.load.Jobs),
+		return &FullError{What: fmt.Sprintf("MiB of ZooKeeper's heap taken by %d batches, %d queries and %d jobs, finished ones included,", p.load.Batches, p.load.Queries, p.load.Jobs),
 			Have: int(p.load.Heap >> 20), Most: int(most >> 20), After: RetryQueue, Remedy: remedyHeap}
 	}
 	for _, s := range domain.JobStates {
@@ -136,7 +138,9 @@ func (p *Pressure) outbox(most int) error {
 // Admit refuses changes for which there is no room. Holds and pauses are always
 // let through: an operator needs them to mend things.
 func (p *Pressure) Admit(ctx context.Context, changes []Change) error {
-	deposit := slices.ContainsFunc(changes, func(c Change) bool { return c.Batch != nil && c.Batch.From.State == "" })
+	deposit := slices.ContainsFunc(changes, func(c Change) bool {
+		return c.Batch != nil && c.Batch.From.State == "" || c.Query != nil && c.Query.From.State == asked.None
+	})
 	stoppable := slices.ContainsFunc(changes, func(c Change) bool { return c.Setting == nil })
 	// What cannot be measured is not full: the write itself will fail.
 	_ = p.count(ctx)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/asked"
+	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -43,6 +45,8 @@ func (p *presses) set(unsent int) {
 
 var (
 	newBatch = []eventstore.Change{{Batch: &eventstore.Transition[domain.Batch]{To: domain.Batch{ID: "bid0000000001", State: domain.BatchPending}}}}
+	newQuery = []eventstore.Change{{Query: &eventstore.Transition[lookup.Query]{To: lookup.Query{ID: "qid0000000001", State: asked.Received}}}}
+	endQuery = []eventstore.Change{{Query: &eventstore.Transition[lookup.Query]{From: lookup.Query{State: asked.Grabbed}, To: lookup.Query{State: asked.Answered}}}}
 	moveJob  = []eventstore.Change{{Job: &eventstore.Transition[domain.Job]{From: domain.Job{State: domain.JobPending}, To: domain.Job{State: domain.JobEstimating}}}}
 	setHold  = []eventstore.Change{{Setting: &eventstore.Transition[domain.Setting]{}}}
 )
@@ -110,6 +114,14 @@ func TestQueuesHaveLimits(t *testing.T) {
 	if err := p.Deposit(t.Context()); !errors.Is(err, eventstore.ErrFull) {
 		t.Errorf("%v", err)
 	}
+	for name, c := range map[string]struct {
+		changes []eventstore.Change
+		refused bool
+	}{"a batch": {newBatch, true}, "a query": {newQuery, true}, "the answer to a query": {endQuery, false}} {
+		if err := p.Admit(t.Context(), c.changes); errors.Is(err, eventstore.ErrFull) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	p.load = eventstore.Load{Batches: 200, Unended: 99}
 	if err := p.Deposit(t.Context()); err != nil {
 		t.Error(err)
@@ -123,11 +135,11 @@ func TestHeapHasALimit(t *testing.T) {
 	t.Parallel()
 	p := newPresses()
 	p.Limits.Heap = 100 << 20
-	p.load = eventstore.Load{Batches: 3, Jobs: 12_000, Heap: 100 << 20}
+	p.load = eventstore.Load{Batches: 3, Queries: 7, Jobs: 12_000, Heap: 100 << 20}
 	err := p.Deposit(t.Context())
 	full, is := errors.AsType[*eventstore.FullError](err)
 	if !is || full.Have != 100 || full.Most != 100 || full.After == 0 || !strings.Contains(full.Remedy, "zookeeper_heap") ||
-		!strings.Contains(err.Error(), "100 MiB of ZooKeeper's heap taken by 3 batches and 12000 jobs") {
+		!strings.Contains(err.Error(), "100 MiB of ZooKeeper's heap taken by 3 batches, 7 queries and 12000 jobs") {
 		t.Errorf("%v", err)
 	}
 	if err := p.Admit(t.Context(), moveJob); err != nil {

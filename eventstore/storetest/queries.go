@@ -50,6 +50,12 @@ func (k *Kit) finish(id domain.QueryID, c *eventstore.Claim) error {
 	return err
 }
 
+// AnswerQuery answers a query that was grabbed.
+func (k *Kit) AnswerQuery(res eventstore.Result[lookup.Query]) {
+	k.Helper()
+	k.mustFinish(res)
+}
+
 func (k *Kit) mustFinish(res eventstore.Result[lookup.Query]) {
 	k.Helper()
 	if err := k.finish(res.State.ID, res.Claim); err != nil {

@@ -29,6 +29,16 @@ func TestEndedBatchesFillNothing(t *testing.T) {
 			t.Errorf("with a limit of %d, %d batches count (%v), want %d", limit, load.Unended, err, want)
 		}
 	}
+	asks := storetest.NewRingKit(t, w.store) // a query that waits, one that runs, and one that has ended
+	asks.Ask("ana1 ben1 cleo1")
+	asks.AnswerQuery(asks.GrabQuery())
+	asks.GrabQuery()
+	for limit, want := range map[int]int{6: 4, 7: 4, 8: 7} {
+		load, err := w.open(t, zklive.Config{QueueLimit: limit}).Load(t.Context())
+		if err != nil || load.Queries != 3 || load.Unended != want {
+			t.Errorf("with queries, and a limit of %d, %+v (%v), want %d", limit, load, err, want)
+		}
+	}
 	full := w.open(t, zklive.Config{QueueLimit: 2})
 	for range 2 {
 		if load, err := full.Load(t.Context()); err != nil || load.Unended < 2 {
@@ -36,7 +46,7 @@ func TestEndedBatchesFillNothing(t *testing.T) {
 		}
 		k.Submit()
 	}
-	if load, err := full.Load(t.Context()); err != nil || load.Unended != 4 {
-		t.Errorf("%d batches count (%v), want 4", load.Unended, err)
+	if load, err := full.Load(t.Context()); err != nil || load.Unended != 6 {
+		t.Errorf("%d batches and queries count (%v), want 6", load.Unended, err)
 	}
 }

@@ -25,14 +25,15 @@ func (s *Store) Load(ctx context.Context) (l eventstore.Load, err error) {
 		return l, err
 	}
 	l.Unsent, l.Heap = unsent, l.Heap+layout.Counts{Entries: unsent}.Heap()
-	l.Unended, err = s.unended.Count(ctx, l.Batches)
+	l.Unended, err = s.unended.Count(ctx, l.Batches+l.Queries)
 	return l, err
 }
 
-// load counts batches and jobs.
+// load counts batches, queries and jobs.
 func (r *reader) load(ctx context.Context) (l eventstore.Load, err error) {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) { l.Batches, err = r.conn.Count(gctx, r.root.Batches()); return err })
+	g.Go(func() (err error) { l.Queries, err = r.conn.Count(gctx, r.root.Queries()); return err })
 	g.Go(func() (err error) { l.Jobs, err = r.conn.Count(gctx, r.root.Jobs()); return err })
 	g.Go(func() (err error) { l.Queues, err = r.queued(gctx); return err })
 	if err := g.Wait(); err != nil {
@@ -43,7 +44,7 @@ func (r *reader) load(ctx context.Context) (l eventstore.Load, err error) {
 		queued += n
 	}
 	l.Jobs = max(l.Jobs-1, queued) // the directory of the queues is no job
-	counts := layout.Counts{Batches: l.Batches, Queued: queued, Finished: l.Jobs - queued}
+	counts := layout.Counts{Batches: l.Batches, Queries: l.Queries, Queued: queued, Finished: l.Jobs - queued}
 	if r.compact {
 		counts.Finished, counts.Compact = 0, counts.Finished
 	}

@@ -111,10 +111,10 @@ func walk(t *testing.T, fates ...fate) walked {
 		t.Errorf("%s and %s were given twice", first, next)
 	}
 	high := next.Number() + 100
-	k.must(k.store.RaiseIDs(t.Context(), high, high))
+	k.must(k.store.RaiseIDs(t.Context(), high, high, high))
 	k.must(k.store.RaiseHighWater(t.Context(), 1))
-	if batch, job, err := k.store.NextIDs(t.Context()); err != nil || batch != high || job != high {
-		t.Errorf("the next ids are raised to %d and %d (%v), want %d", batch, job, err, high)
+	if batch, job, query, err := k.store.NextIDs(t.Context()); err != nil || batch != high || job != high || query != high {
+		t.Errorf("the next ids are raised to %d, %d and %d (%v), want %d", batch, job, query, err, high)
 	}
 	k.destroy()
 	out.lost = append(k.loser.met(), k.restores(fates...)...)

@@ -38,7 +38,7 @@ func failsWhatRuns(o *crashInstallation, point string) {
 func raisesIDs(o *crashInstallation, point string) {
 	o.finish(o.deposit("again")) // the second at least, so that 2 is in use
 	o.verifies()
-	batch, job, err := o.live.NextIDs(o.t.Context())
+	batch, job, _, err := o.live.NextIDs(o.t.Context())
 	o.must(err)
 	conn, _, err := zk.Connect([]string{o.settings["zookeeper"]}, 10*time.Second, zk.WithLogInfo(false))
 	o.must(err)
@@ -54,7 +54,7 @@ func raisesIDs(o *crashInstallation, point string) {
 	if o.interrupt == nil && !strings.Contains(string(out), "ids_low") {
 		o.t.Errorf("repair after a death at %s:\n%s", point, out)
 	}
-	nextBatch, nextJob, err := o.live.NextIDs(o.t.Context())
+	nextBatch, nextJob, _, err := o.live.NextIDs(o.t.Context())
 	if err != nil || nextBatch < batch || nextJob < job {
 		o.t.Errorf("the next ids are %d and %d after a death at %s (%v), and were %d and %d", nextBatch, nextJob, point, err, batch, job)
 	}

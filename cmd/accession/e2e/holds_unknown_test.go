@@ -90,6 +90,13 @@ func TestLoweredIDs(t *testing.T) {
 	if v := in.rest(id); v.JobsCompleted != 1 {
 		t.Errorf("%+v", v.BatchSummary)
 	}
+	in.asks("ana")
+	in.seen(1, domain.EventQueryAnswered)
+	lower("/ids/query")
+	in.says(20, words("verify"), "ids_low", "/ids/query in ZooKeeper is 1, and qid")
+	in.says(0, words("verify --repair --yes"), "ids_low")
+	in.asks("ana")
+	in.seen(2, domain.EventQueryAnswered)
 	in.says(0, deposit)
 	in.seen(3, domain.EventJobCleaned)
 	in.agree()

@@ -89,9 +89,9 @@ type Config struct {
 	OutboxWarn int `key:"outbox_warn" default:"5000" min:"1" max:"1000000"`
 	OutboxFull int `key:"outbox_full" default:"20000" min:"1" max:"1000000"`
 	OutboxStop int `key:"outbox_stop" default:"40000" min:"1" max:"1000000"`
-	// QueueLimit is how many jobs may be in one state, and how many batches in
-	// ZooKeeper, before no jobs are created and deposits are refused; what has failed or
-	// completed does not count: 100 to 1000000.
+	// QueueLimit is how many jobs may be in one state, and how many batches and queries
+	// together in ZooKeeper, before no jobs are created, and deposits and queries are
+	// refused; what has ended does not count: 100 to 1000000.
 	// Clients with a limit of 1 MiB for an answer, such as those of Java, cannot list
 	// more than 52424 children of a node; this program can.
 	QueueLimit int `key:"queue_limit" default:"50000" min:"100" max:"1000000"`

@@ -181,7 +181,7 @@ var FindingCodes = []FindingCode{
 	{WorkOrphan, InWorkDir, Repairable, "a working directory has no job", discard},
 	{TreeOlder, InZooKeeper, Person, "the live state is an older copy: the log has events that it never had", "`accession restore zookeeper` replaces it by what the log has"},
 	{LogOlder, InLog, Person, "the log is an older copy, or another log: the outbox has seen events that it does not have", "`accession restore log` restores lost events; then the projector goes on"},
-	{IDsLow, InZooKeeper, Repairable, "the next id of a batch or a job is not above those in use", "`accession verify --repair` raises it"},
+	{IDsLow, InZooKeeper, Repairable, "the next id of a batch, a job or a query is not above those in use", "`accession verify --repair` raises it"},
 	{RecordsOlder, InPostgres, Repairable, "schema record in PostgreSQL is an older copy: it has not seen high-water marks that the others have", "put the newest copy back if there is one; else `accession verify --repair` makes the inventory again from the storage manifests and the log, and then takes the records as they are"},
 	{StoreOlder, InStore, Repairable, "the object store is an older copy: it has not seen high-water marks that the others have", "put the newest copy back if there is one; else `accession verify --repair` takes the store as it is: each file that it lacks remains a finding until a copy of it is put back"},
 	{NotInLog, InZooKeeper, Person, "a change is neither in the log nor in the outbox", lostTail},

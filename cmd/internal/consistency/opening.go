@@ -73,7 +73,7 @@ func (o Opening) checkLive(ctx context.Context, water waterRead) error {
 	if err != nil {
 		return err
 	}
-	used := highestIDs{water.mark.Batch, water.mark.Job}
+	used := highestIDs{batch: water.mark.Batch, job: water.mark.Job}
 	if o.Used != nil {
 		batch, job, err := o.Used(ctx)
 		if err != nil {
@@ -286,6 +286,7 @@ func (o Opening) waits(ctx context.Context, r domain.Recorded) (bool, error) {
 type highestIDs struct {
 	batch domain.BatchID
 	job   domain.JobID
+	query domain.QueryID
 }
 
 // meet takes the ids that an event names.
@@ -293,6 +294,9 @@ func (h *highestIDs) meet(r domain.Recorded) {
 	h.batch = max(h.batch, r.BatchID)
 	if r.Aggregate.Kind == domain.KindJob {
 		h.job = max(h.job, domain.JobID(r.Aggregate.ID))
+	}
+	if r.Aggregate.Kind == domain.KindQuery {
+		h.query = max(h.query, domain.QueryID(r.Aggregate.ID))
 	}
 	if m, ok := domain.MoveOfFile(r.Data); ok { // its job's own events may be lost
 		h.job = max(h.job, m.JobID)
@@ -304,7 +308,7 @@ func (h *highestIDs) meet(r domain.Recorded) {
 
 // below returns an [*Older] unless all of them are below the next ids.
 func (h highestIDs) below(ctx context.Context, next IDs) error {
-	batch, job, err := next.NextIDs(ctx)
+	batch, job, query, err := next.NextIDs(ctx)
 	if err != nil {
 		return err
 	}
@@ -316,6 +320,8 @@ func (h highestIDs) below(ctx context.Context, next IDs) error {
 		return low("/ids/bid", batch, string(h.batch))
 	case job <= h.job.Number():
 		return low("/ids/jid", job, string(h.job))
+	case query <= h.query.Number():
+		return low("/ids/query", query, string(h.query))
 	}
 	return nil
 }
@@ -364,10 +370,11 @@ func (c *checker) ids(ctx context.Context) error {
 	if !errors.As(err, &low) {
 		return err
 	}
-	batch, job := c.highest.batch.Number(), c.highest.job.Number()
-	f := finding(IDsLow, "", "/ids", fmt.Sprintf("above %s and %s", cmp.Or(c.highest.batch, "no batch"), cmp.Or(c.highest.job, "no job")), low.Why)
+	h := c.highest
+	f := finding(IDsLow, "", "/ids", fmt.Sprintf("above %s, %s and %s", cmp.Or(h.batch, "no batch"), cmp.Or(h.job, "no job"), cmp.Or(h.query, "no query")), low.Why)
+	above := func(highest int64) int64 { return min(highest+1+IDGap, domain.MaxID+1) }
 	f.repair = func(ctx context.Context) error {
-		return c.Live.RaiseIDs(context.WithoutCancel(ctx), min(batch+1+IDGap, domain.MaxID+1), min(job+1+IDGap, domain.MaxID+1))
+		return c.Live.RaiseIDs(context.WithoutCancel(ctx), above(h.batch.Number()), above(h.job.Number()), above(h.query.Number()))
 	}
 	c.report(f)
 	return nil

@@ -28,11 +28,11 @@ type Live struct {
 	IDs
 }
 
-// IDs are the numbers that the next batch and the next job will get.
+// IDs are the numbers that the next batch, the next job and the next query will get.
 type IDs interface {
-	NextIDs(ctx context.Context) (batch, job int64, err error)
+	NextIDs(ctx context.Context) (batch, job, query int64, err error)
 	// RaiseIDs makes them at least these.
-	RaiseIDs(ctx context.Context, batch, job int64) error
+	RaiseIDs(ctx context.Context, batch, job, query int64) error
 }
 
 // State is the live state as it is read in daily work.

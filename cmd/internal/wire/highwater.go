@@ -73,7 +73,7 @@ func (in *Installation) markHighWater(ctx context.Context, water consistency.Hig
 	if _, now.Epoch, err = live.HighWater(ctx); err != nil {
 		return err
 	}
-	batch, job, err := live.NextIDs(ctx)
+	batch, job, _, err := live.NextIDs(ctx)
 	if err != nil {
 		return err
 	}

@@ -154,6 +154,14 @@ var queues = []Mutant{{
 	At: "cmd/internal/consistency (*checker).meetNew", Do: []Op{Call("meet", "_ = e", "e")},
 	Package: e2e, Test: "TestRingsOfUnsentEvents",
 }, {
+	Name: "the limit of the tree for queries", Why: "queries fill the tree until ZooKeeper does nothing but collect garbage", Was: true,
+	At: "eventstore (*Pressure).Admit", Do: []Op{Never("asked")},
+	Package: store, Test: "TestQueuesHaveLimits",
+}, {
+	Name: "the number of the next query, in verify", Why: "it was lowered and verify finds nothing", Was: true,
+	At: "cmd/internal/consistency (highestIDs).below", Do: []Op{Never("query")},
+	Package: e2e, Test: "TestLoweredIDs",
+}, {
 	Name: "the running deposits of a busy ring", Why: "a user whose running deposits are counted wrongly is never served again while others keep the queue busy, and verify finds nothing", Was: true,
 	At: "eventstore/zklive/recovery (*Inspector).InspectRing", Do: []Op{Never("counts")},
 	Package: zklive, Test: "TestBusyRingIsInspected",

@@ -1,4 +1,4 @@
-// Package ids allots the numbers of batches and jobs.
+// Package ids allots the numbers of batches, jobs and queries.
 package ids
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// IDs allots the numbers of batches and jobs.
+// IDs allots the numbers of batches, jobs and queries.
 type IDs struct {
 	conn *session.Conn
 	root layout.Root
@@ -22,19 +22,19 @@ type IDs struct {
 // New returns the numbers of a tree.
 func New(conn *session.Conn, root layout.Root) *IDs { return &IDs{conn, root} }
 
-// NextIDs returns the numbers that the next batch and the next job will get.
-func (x *IDs) NextIDs(ctx context.Context) (batch, job int64, err error) {
-	for kind, to := range map[string]*int64{"bid": &batch, "jid": &job} {
+// NextIDs returns the numbers that the next batch, the next job and the next query will get.
+func (x *IDs) NextIDs(ctx context.Context) (batch, job, query int64, err error) {
+	for kind, to := range map[string]*int64{"bid": &batch, "jid": &job, "query": &query} {
 		if _, err := x.conn.GetJSON(ctx, x.root.IDs(kind), to); err != nil {
-			return 0, 0, &eventstore.Error{Op: "read the next ids", Err: err}
+			return 0, 0, 0, &eventstore.Error{Op: "read the next ids", Err: err}
 		}
 	}
-	return batch, job, nil
+	return batch, job, query, nil
 }
 
 // RaiseIDs makes the next numbers at least these.
-func (x *IDs) RaiseIDs(ctx context.Context, batch, job int64) error {
-	for kind, least := range map[string]int64{"bid": batch, "jid": job} {
+func (x *IDs) RaiseIDs(ctx context.Context, batch, job, query int64) error {
+	for kind, least := range map[string]int64{"bid": batch, "jid": job, "query": query} {
 		if err := x.raise(ctx, x.root.IDs(kind), least); err != nil {
 			return &eventstore.Error{Op: "raise the next ids", Err: err}
 		}

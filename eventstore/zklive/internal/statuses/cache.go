@@ -1,5 +1,5 @@
-// Package statuses reads the statuses of batches: [Cache] remembers them, and [Unended]
-// counts the batches whose work has not ended.
+// Package statuses reads the statuses of batches and queries: [Cache] remembers those of
+// batches, and [Unended] counts the deposits that have not ended.
 package statuses
 
 import (
