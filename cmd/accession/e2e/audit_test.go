@@ -58,6 +58,9 @@ func TestVerifyFindsAndRepairsTheInventory(t *testing.T) {
 	if r := in.settled(); len(r.Findings) > 0 || r.Objects == 0 || r.Stored == 0 || r.Inventory != r.Objects {
 		t.Fatalf("before any damage: %+v\n%s", r, findings(r.Findings))
 	}
+	if n := in.count("select count(*) from record.effect where begun <> 1"); n != 0 {
+		t.Errorf("%d effects of a run without faults were not begun once", n)
+	}
 	before := in.inventory()
 	for _, c := range []struct {
 		name, damage string
@@ -249,6 +252,26 @@ func TestVerifyDeepContinues(t *testing.T) {
 	if err != nil || v.Objects != 1 || v.Read >= all.Read || v.Last != all.Last || len(v.Findings) > 0 {
 		t.Errorf("from the last object on: %+v, %v", v, err)
 	}
+}
+
+// A process with the role auditor audits as often and as fast as its settings say.
+func TestServeAudits(t *testing.T) {
+	t.Parallel()
+	in, _, object := newStored(t)
+	in = in.with("audit_interval=50ms", "audit_rate=3 GiB")
+	a, err := in.wired.Auditor(in.ctx())
+	in.must(err)
+	if a.Interval != 50*time.Millisecond || a.Rate != 3<<30 {
+		t.Errorf("it audits each %s with %d bytes per second", a.Interval, a.Rate)
+	}
+	in.serveInProcess("auditor")
+	waitFor(t, "a complete pass", func() bool {
+		return in.count("select count(*) from record.audit where ended_at is not null and objects = (select count(*) from record.object_version)") == 1
+	})
+	var key string
+	in.must(in.db.QueryRow(t.Context(), "select key from record.object_file where primary_identifier = $1 and kind = 'producer' order by name limit 1", object).Scan(&key))
+	in.must(os.Remove(filepath.Join(in.cfg.Store, filepath.FromSlash(key))))
+	waitFor(t, "the missing file to be found", func() bool { return in.count("select count(*) from record.corrupt_file where key = $1", key) == 1 })
 }
 
 // The auditor finds what is corrupt, gives its file up in the history, and finds that a
