@@ -122,7 +122,7 @@ func (in *installation) mails(id domain.BatchID) (texts []string) {
 		in.must(err)
 		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
 		in.must(errors.Join(err, f.Close()))
-		if body := strings.ReplaceAll(string(text), "\r\n", "\n"); strings.Contains(body, string(id)) {
+		if body := strings.ReplaceAll(string(text), "\r\n", "\n"); strings.Contains(strings.ReplaceAll(body, "deposited before, as "+string(id), ""), string(id)) {
 			texts = append(texts, body)
 		}
 	}
