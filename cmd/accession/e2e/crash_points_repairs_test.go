@@ -99,13 +99,26 @@ func depositsOnce(o *crashInstallation, point string) {
 	known, err := o.live.Batches(o.t.Context())
 	o.must(err)
 	submit := []string{"submit", "--profile", "test", "--idempotency-key", "deposit " + o.number(), file}
-	o.dies(point, nil, submit...)
-	o.run(submit...)
-	now, err := o.live.Batches(o.t.Context())
-	o.must(err)
-	added := slices.DeleteFunc(now, func(id domain.BatchID) bool { return slices.Contains(known, id) })
-	if o.batches = append(o.batches, added...); len(added) != 1 {
-		o.t.Errorf("%d batches are made by a deposit under a key that died at %s", len(added), point)
+	added := func() []domain.BatchID {
+		now, err := o.live.Batches(o.t.Context())
+		o.must(err)
+		return slices.DeleteFunc(now, func(id domain.BatchID) bool { return slices.Contains(known, id) })
+	}
+	if strings.HasPrefix(point, "record/command/restore/") {
+		o.run(submit...)
+		o.batches = append(o.batches, added()...)
+		o.finish()
+		o.exec("delete from record.command")
+		o.dies(point, nil, "verify", "--repair", "--yes")
+		o.run("verify", "--repair", "--yes")
+		o.run(submit...)
+	} else {
+		o.dies(point, nil, submit...)
+		o.run(submit...)
+		o.batches = append(o.batches, added()...)
+	}
+	if len(added()) != 1 {
+		o.t.Errorf("%d batches are made by a deposit under a key that died at %s", len(added()), point)
 	}
 	o.finish()
 }

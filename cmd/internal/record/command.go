@@ -11,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Command is a deposit that is requested under an idempotency key. The row has no answer:
@@ -76,7 +77,9 @@ func (r *Records) CommandsOf(ctx context.Context, batches []domain.BatchID) (map
 // RestoreCommand keeps a command whose batch was made, instead of what is kept of that
 // batch. Its key is a [KeyDigest].
 func (r *Records) RestoreCommand(ctx context.Context, c Command) error {
-	err := r.q.RestoreCommand(ctx, pgdb.RestoreCommandParams{Submitter: c.Submitter, Key: c.Key, InputSha256: c.InputSHA256, BatchID: string(c.Batch)})
+	err := crash.Around("record/command/restore", func() error {
+		return r.q.RestoreCommand(ctx, pgdb.RestoreCommandParams{Submitter: c.Submitter, Key: c.Key, InputSha256: c.InputSHA256, BatchID: string(c.Batch)})
+	})
 	return wrap(err, "make the key again of", string(c.Batch))
 }
 
