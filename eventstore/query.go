@@ -92,6 +92,32 @@ func (h *Handler) ParkQuery(ctx context.Context, id domain.QueryID, why domain.R
 	return res, err
 }
 
+// FailQuery ends a query that waits, is parked or runs. A worker that answers it is refused
+// when it writes.
+func (h *Handler) FailQuery(ctx context.Context, id domain.QueryID, why domain.Reason, m Meta) (res Result[lookup.Query], err error) {
+	h.ensureCommandID(&m)
+	for range 3 { // it may leave its queue, or come back, meanwhile
+		from, err := h.Queries.LoadQuery(ctx, id)
+		if err != nil {
+			return res, err
+		}
+		if d := DepositOfQuery(from.State); d.Waits() {
+			err = h.Rings.Park(ctx, d, func(l Leave) error {
+				at := l.Position()
+				res, err = h.query(ctx, id, lookup.Fail{Reason: why, Ring: &at}, Change{Leave: &l}, m)
+				return err
+			})
+		} else {
+			res, err = h.Query(ctx, id, lookup.Fail{Reason: why}, m)
+		}
+		var refused *domain.Refused
+		if !errors.Is(err, ErrNotFound) && (!errors.As(err, &refused) || refused.Code != domain.CodeNotWaiting) {
+			return res, err
+		}
+	}
+	return res, &Error{Op: "fail", Aggregate: id.Aggregate(), Err: ErrConflict}
+}
+
 // UnparkQuery lets a parked query wait again, where its id puts it.
 func (h *Handler) UnparkQuery(ctx context.Context, id domain.QueryID, why *domain.Reason, m Meta) (Result[lookup.Query], error) {
 	from, err := h.Queries.LoadQuery(ctx, id)

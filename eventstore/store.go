@@ -158,7 +158,7 @@ type Claim struct {
 	ID        string // unique; names the working directory of this claim
 	Worker    string // id of the session that holds it
 	Aggregate domain.Aggregate
-	Attempts  int // claims since the last event or Release, this one included: one more than the workers that died
+	Attempts  int // of a job or query: claims since the last event or Release, this one included: one more than the workers that died
 	// Lost is closed when the session has ended: work must stop, every write is
 	// refused.
 	Lost <-chan struct{}

@@ -73,6 +73,13 @@ func otherTables(err error) error {
 // or a rebuild; the next try prepares it again.
 const cachedPlan = "0A000"
 
+// Unavailable reports whether PostgreSQL does not answer now, or not before its tables are
+// those of this program.
+func Unavailable(err error) bool {
+	var other *TablesError
+	return transient(err) || errors.As(otherTables(err), &other)
+}
+
 // transient reports whether trying again can help: the server cannot be reached,
 // restarts, or requests another try.
 func transient(err error) bool {

@@ -211,6 +211,10 @@ func TestQueryTable(t *testing.T) {
 			if from == asked.Received {
 				q.Ticket = &waits
 			}
+			if fail, is := cmd.(lookup.Fail); is && from == asked.Received {
+				fail.Ring = &ring
+				cmd = fail
+			}
 			row := slices.IndexFunc(lookup.Transitions, func(t lookup.Transition) bool { return t.From == from && t.Event == event })
 			dec, err := lookup.Decide(q, cmd)
 			if row < 0 {
@@ -244,6 +248,8 @@ func TestQueryTable(t *testing.T) {
 		"another's ticket":     {asked.Received, lookup.Grab{Ticket: domain.Ticket{Queue: "query", User: "ben", Slot: 2, Turn: 7}, Ring: ring}},
 		"another turn":         {asked.Received, lookup.Grab{Ticket: runs, Ring: domain.RingPosition{Turn: 8}}},
 		"mail to no address":   {asked.Grabbed, lookup.Finish{Answer: asked.Answer{Found: 2}, Mailed: &domain.QueryDelivery{}}},
+		"it waits no longer":   {asked.Parked, lookup.Fail{Ring: &ring}},
+		"it waits again":       {asked.Received, lookup.Fail{}},
 		"another list's lines": {asked.Grabbed, lookup.Finish{Answer: asked.Answer{Found: 3}}},
 	} {
 		if dec, err := lookup.Decide(lookup.Query{State: bad.from, ID: domain.NewQueryID(3), Version: 4, Ticket: &waits, Request: asked.Request{Lines: 2}}, bad.cmd); err == nil {

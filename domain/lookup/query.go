@@ -37,9 +37,11 @@ var Transitions = []Transition{
 	{"Q1", asked.None, asked.Received, domain.EventQueryReceived, "submission"},
 	{"Q2", asked.Received, asked.Grabbed, domain.EventQueryGrabbed, "processor"},
 	{"Q3", asked.Grabbed, asked.Answered, domain.EventQueryAnswered, "processor"},
-	{"Q4", asked.Grabbed, asked.Failed, domain.EventQueryFailed, "processor"},
+	{"Q4", asked.Grabbed, asked.Failed, domain.EventQueryFailed, "processor, operator"},
 	{"Q5", asked.Received, asked.Parked, domain.EventQueryParked, "operator"},
 	{"Q6", asked.Parked, asked.Received, domain.EventQueryUnparked, "operator"},
+	{"Q7", asked.Received, asked.Failed, domain.EventQueryFailed, "operator"},
+	{"Q8", asked.Parked, asked.Failed, domain.EventQueryFailed, "operator"},
 }
 
 // Command asks for a change of a query.
@@ -65,10 +67,12 @@ type (
 		Answer asked.Answer
 		Mailed *domain.QueryDelivery
 	}
-	// Fail ends the query without one (Q4). Mailed is as that of Finish.
+	// Fail ends the query without one (Q4, Q7, Q8). Mailed is as that of Finish; Ring is
+	// that of a query that waits, which leaves its queue.
 	Fail struct {
 		Reason domain.Reason
 		Mailed *domain.QueryDelivery
+		Ring   *domain.RingPosition
 	}
 	// Park takes the waiting query out of its queue (Q5).
 	Park struct {
@@ -130,7 +134,10 @@ func Decide(q Query, cmd Command) (domain.Decision, error) {
 		m.Mailed = c.Mailed
 		data = &domain.QueryAnswered{QueryMove: m, Answer: c.Answer}
 	case Fail:
-		m.Reason, m.Mailed = c.Reason.Final(), c.Mailed
+		if (c.Ring != nil) != (t.From == asked.Received) {
+			return q.refuse(cmd, domain.CodeNotWaiting, "whether it waits has changed")
+		}
+		m.Reason, m.Mailed, m.Ring = c.Reason.Final(), c.Mailed, c.Ring
 	case Park:
 		m.Reason, m.Ring = &c.Reason, &c.Ring
 	case Unpark:

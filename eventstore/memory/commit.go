@@ -51,6 +51,9 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 			done[i].Claim = c.Leave.Claim
 		}
 		delete(srv.claims, c.Aggregate())
+		if c.Leave.Grabbed() {
+			srv.claims[c.Aggregate()], c.Leave.Claim.Attempts = 1, 1
+		}
 		if c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate() {
 			delete(srv.locks, c.Aggregate())
 			if c.HandsOver() && s.comesFirst(srv.jobs[c.Job.To.ID].state) {

@@ -18,6 +18,8 @@ import (
 var queryTests = tests{
 	"queries in turn":       testQueriesInTurn,
 	"query, claimed again":  testQueryClaimedAgain,
+	"query, claims counted": testQueryClaimsCounted,
+	"query, failed by hand": testQueryFailedByHand,
 	"query, parked":         testQueryParked,
 	"query, removed":        testQueryRemoved,
 	"queries, another ring": testQueriesHaveTheirRing,
@@ -137,6 +139,69 @@ func testQueryClaimedAgain(t *testing.T, env Env) {
 	if _, _, err := other.Store.ClaimQuery(k.Context(), id); !errors.Is(err, eventstore.ErrConflict) {
 		t.Errorf("a query that was answered: %v", err)
 	}
+}
+
+// testQueryClaimsCounted: the workers that die with a query are counted, from its grab on and
+// since it was released last.
+func testQueryClaimsCounted(t *testing.T, env Env) {
+	k := NewRingKit(t, env.Open(t))
+	k.Ask("ana1")
+	res := k.GrabQuery()
+	id := res.State.ID
+	if res.Claim.Attempts != 1 {
+		t.Errorf("a grab is claim number %d", res.Claim.Attempts)
+	}
+	env.Expire(t, k.Store)
+	for _, want := range []int{2, 3, 1, 2} {
+		k = NewRingKit(t, env.Open(t))
+		c, _, err := k.Store.ClaimQuery(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Attempts != want {
+			t.Errorf("claim number %d, want %d", c.Attempts, want)
+		}
+		if want == 3 {
+			k.release(c)
+		} else {
+			env.Expire(t, k.Store)
+		}
+	}
+}
+
+// testQueryFailedByHand: an operator ends a query that waits, is parked or runs; its user's
+// place is free, and its worker writes nothing any more.
+func testQueryFailedByHand(t *testing.T, env Env) {
+	k := NewRingKit(t, env.Open(t))
+	ids := map[string]domain.QueryID{}
+	for id, name := range k.Ask("ana1 ana2 ana3 ana4") {
+		ids[name] = id
+	}
+	why := domain.Reason{Class: domain.ClassCancelled, Code: domain.CodeCancelled, Message: "not needed"}
+	runs := k.GrabQuery()
+	must[eventstore.Result[lookup.Query]](k)(k.Handler.ParkQuery(t.Context(), ids["ana3"], why, Operator()))
+	for _, name := range []string{"ana1", "ana2", "ana3"} {
+		res := must[eventstore.Result[lookup.Query]](k)(k.Handler.FailQuery(t.Context(), ids[name], why, Operator()))
+		if q := res.State; q.State != asked.Failed || q.Ticket != nil || q.Reason == nil || q.Reason.WhoActs != domain.ActsNone {
+			t.Errorf("%s is %+v", name, q)
+		}
+		var refused *domain.Refused
+		if _, err := k.Handler.FailQuery(t.Context(), ids[name], why, Operator()); !errors.As(err, &refused) {
+			t.Errorf("%s failed again: %v", name, err)
+		}
+	}
+	if err := k.finish(ids["ana1"], runs.Claim); err == nil {
+		t.Error("a query that was failed is answered")
+	}
+	k.release(runs.Claim)
+	if got := k.runningQueries(); got != "[]" {
+		t.Errorf("%s run", got)
+	}
+	res := k.GrabQuery()
+	if res.State.ID != ids["ana4"] {
+		t.Errorf("grabbed %s", res.State.ID)
+	}
+	k.mustFinish(res)
 }
 
 // testQueryParked: a parked query is not grabbed, and comes back to its place.

@@ -248,12 +248,13 @@ func (x *claims) claimBatch(ctx context.Context, id domain.BatchID, h eventstore
 // ClaimQuery implements eventstore.Queries.
 func (x *claims) ClaimQuery(ctx context.Context, id domain.QueryID) (c *eventstore.Claim, at eventstore.Loaded[lookup.Query], err error) {
 	h, err := x.holds.Holds(ctx)
+	before := 0
 	if err == nil {
-		at, err = queries.New(x.reader.conn, x.reader.root).Running(ctx, id)
+		at, before, err = queries.New(x.reader.conn, x.reader.root).Running(ctx, id)
 	}
 	if err == nil {
-		c = &eventstore.Claim{Aggregate: id.Aggregate()}
-		err = x.lock(ctx, c, func() layout.Ops { return x.reader.root.Claim(c, at.Token, h.Version) })
+		c = &eventstore.Claim{Aggregate: id.Aggregate(), Attempts: before + 1}
+		err = x.lock(ctx, c, func() layout.Ops { return x.reader.root.ClaimQuery(c, at.Token, h.Version) })
 	}
 	return c, at, err
 }

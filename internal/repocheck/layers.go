@@ -124,7 +124,8 @@ var Layers = []Layer{
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
 		Packages: []string{"cmd/internal/daemon/answering"},
-		May:      join(core, effects, []string{"cmd/internal/answer", "cmd/internal/daemon/delivery", "cmd/internal/daemon/reason"}),
+		May:      join(core, effects, []string{"cmd/internal/answer", "cmd/internal/daemon/delivery", "cmd/internal/daemon/limits", "cmd/internal/daemon/reason"}),
+		TestMay:  []string{"eventstore/memory", "eventstore/storetest/..."},
 	}, {
 		Packages: []string{"cmd/internal/daemon/delivery"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/reason", "cmd/internal/daemon/report"}),

@@ -44,6 +44,57 @@ func TestQueriesOfDeadWorkers(t *testing.T) {
 	o.sound()
 }
 
+// A query whose answering kills every process that tries fails after ten of them: the reason
+// shows, and its user's place is free. One that never ends is ended by an operator.
+// Shows: P2 P5
+func TestQueriesThatKill(t *testing.T) {
+	t.Parallel()
+	o := newCrashInstallation(t, nil)
+	id := o.ask()
+	for n := range 10 {
+		o.dies("store/put/rename/before", nil, "serve")
+		if n == 0 {
+			o.says(0, words("query show "+string(id)), "grabbed")
+		}
+		waitFor(t, "the lock of the dead process to end", func() bool {
+			held, err := o.live.Locked(t.Context(), id.Aggregate())
+			return err == nil && len(held) == 0
+		})
+	}
+	s := o.serve()
+	s.works()
+	o.await("the end of "+string(id), 0, func(r domain.Recorded) bool {
+		return r.Aggregate == id.Aggregate() && r.Type == domain.EventQueryFailed
+	})
+	next := o.ask()
+	o.answered(next)
+	o.still()
+	s.stop()
+	o.says(0, words("query show "+string(id)), "failed", "claims_used_up", "10 workers in a row", "the operators must act")
+	if n := o.count(`select count(*) from report.query where status = 'failed' and reason_code = 'claims_used_up' and reason_class = 'system'`); n != 1 {
+		t.Errorf("%d rows of a query that failed", n)
+	}
+	waits, parked := o.ask(), o.ask()
+	runs := o.ask()
+	o.says(0, words("query park --reason x "+string(parked)))
+	o.says(0, words("query fail --yes --reason enough --dry-run "+string(waits)), "would go from received to failed")
+	o.says(2, words("query fail --yes "+string(waits)), "needs a reason")
+	o.says(0, words("query fail --yes --reason enough "+string(waits)+" "+string(parked)), "was received", "was parked")
+	o.dies("store/put/rename/before", nil, "serve")
+	o.says(0, words("query fail --yes --reason enough "+string(runs)), "was grabbed")
+	o.says(3, words("query fail --yes --reason enough "+string(runs)), "failed")
+	o.says(0, words("queue board query"), "0 waiting, 0 running")
+	s = o.serve()
+	s.works()
+	o.still()
+	s.stop()
+	o.says(0, words("query show "+string(runs)), "cancelled: enough")
+	if n := o.count(`select count(*) from report.event where type = 'query.failed' and actor like 'user/%' and data->'reason'->>'message' = 'enough'`); n != 3 {
+		t.Errorf("%d queries were ended by hand", n)
+	}
+	o.verifies()
+}
+
 // keptOnce checks that the object store has the list of a query and one answer, no other.
 func (o *crashInstallation) keptOnce(id domain.QueryID) {
 	o.t.Helper()

@@ -31,10 +31,10 @@ and lines that begin with # ask for nothing. A line is taken for
 Before it may be what it is: batch:, job:, digest:, primary:, local: or submission:.`,
 		Example: "  accession query answer shelf.txt --format csv --out shelf.csv",
 	}, append(verbs(p, "QUERY", "query id", domain.ParseQueryID,
-		verb[domain.QueryID]{name: "park", reason: true, do: queries.Park, short: "Take waiting queries out of their queue",
-			long: "Take queries that wait out of their queue, until they are unparked.", example: "  accession query park qid0000000001 --reason \"too long for the day\""},
-		verb[domain.QueryID]{name: "unpark", reason: true, do: queries.Unpark, short: "Let parked queries wait again",
-			long: "Let parked queries wait for their turn again.", example: "  accession query unpark qid0000000001 --reason \"night\""}),
+		verb[domain.QueryID]{name: "fail", reason: true, final: true, do: queries.Fail, short: "End queries that have neither been answered nor failed",
+			long: "End queries that wait, are parked or run: they fail with the code cancelled, and their\nplaces are free. A worker that answers one is stopped. No mail is sent.", example: "  accession query fail qid0000000001 --reason \"asked twice\" --dry-run\n  accession query fail qid0000000001 --reason \"asked twice\" --yes"},
+		verb[domain.QueryID]{name: "park", reason: true, do: queries.Park, short: "Take waiting queries out of their queue", long: "Take queries that wait out of their queue, until they are unparked.", example: "  accession query park qid0000000001 --reason \"too long for the day\""},
+		verb[domain.QueryID]{name: "unpark", reason: true, do: queries.Unpark, short: "Let parked queries wait again", long: "Let parked queries wait for their turn again.", example: "  accession query unpark qid0000000001 --reason \"night\""}),
 		p.querySubmit(), p.queryShow(), p.queryLs(), p.queryReport(), p.queryAnswer())...)
 }
 

@@ -23,6 +23,9 @@ func (x *Inspector) InspectQuery(ctx context.Context, id domain.QueryID, also ..
 		if err := in.readDirectory(ctx, x.root.Query(id)); err != nil {
 			return err
 		}
+		if dir := x.root.Name(x.root.Query(id)); in.observed.Nodes[dir] != "" {
+			in.observed.Nodes[dir] = "" // how often it was claimed
+		}
 		nodes := slices.Clone(also)
 		var status layout.QueryStatus
 		if in.decode(x.root.QueryStatus(id), &status) {

@@ -122,6 +122,22 @@ var queues = []Mutant{{
 	At: "eventstore/zklive/internal/queries (*Directory).Running", Do: []Op{Never("Grabbed")},
 	Package: zklive, Test: "TestConformance/claims/plain/query,_claimed_again",
 }, {
+	Name: "the bound of the workers that die with a query", Why: "a query that kills its workers is tried for ever, and its user has a place less",
+	At: "cmd/internal/daemon/answering (*Service).outcome", Do: []Op{Never("maxClaims")},
+	Package: e2e, Test: "TestQueriesThatKill",
+}, {
+	Name: "the bound of the tries of a query", Why: "a query that can never be answered is tried for ever",
+	At: "cmd/internal/daemon/answering (*Service).faultOf", Do: []Op{Always("maxTries")},
+	Package: "cmd/internal/daemon/answering", Test: "TestTriesOfAQuery",
+}, {
+	Name: "trouble of our own beside the tries of a query", Why: "queries fail while PostgreSQL is away",
+	At: "cmd/internal/daemon/answering (*Service).faultOf", Do: []Op{Expr("ours(err)", "false")},
+	Package: "cmd/internal/daemon/answering", Test: "TestTriesOfAQuery",
+}, {
+	Name: "the count of the claims of a query", Why: "no worker's death is counted",
+	At: "eventstore/zklive/internal/layout (Root).ClaimQuery", Do: []Op{Drop("Set")},
+	Package: zklive, Test: "TestConformance/claims/plain/query,_claims_counted",
+}, {
 	Name: "the end of a query before its removal", Why: "a query that waits is lost in ZooKeeper",
 	At: "eventstore/zklive/internal/queries (*Directory).RemoveQuery", Do: []Op{Never("Ended")},
 	Package: zklive, Test: "TestConformance/claims/plain/query,_removed",

@@ -29,6 +29,7 @@ type Query struct {
 	Answer    *asked.Answer  `json:"answer,omitempty"`
 	Processor string         `json:"processor,omitempty"`
 	Reason    string         `json:"reason,omitempty"`
+	WhoActs   domain.Acting  `json:"who_acts,omitempty"` // on the reason of a query that failed
 	Received  domain.Time    `json:"received_at,omitzero"`
 	Grabbed   domain.Time    `json:"grabbed_at,omitzero"`
 	Ended     domain.Time    `json:"ended_at,omitzero"`
@@ -87,7 +88,7 @@ func Submit(ctx context.Context, a *app.App, l *List, w Wishes) (q Query, err er
 func of(q lookup.Query) Query {
 	shown := Query{ID: q.ID, Status: q.State, Version: q.Version, Request: q.Request, Answer: q.Answer}
 	if q.Reason != nil {
-		shown.Reason = string(q.Reason.Code) + ": " + q.Reason.Message
+		shown.Reason, shown.WhoActs = string(q.Reason.Code)+": "+q.Reason.Message, q.Reason.WhoActs
 	}
 	return shown
 }
@@ -102,6 +103,9 @@ func ofRow(r query.QueryRow) Query {
 	}
 	if r.ReasonCode != nil {
 		q.Reason = *r.ReasonCode + ": " + or(r.ReasonMessage)
+		if q.Status == asked.Failed {
+			q.WhoActs = domain.Class(or(r.ReasonClass)).WhoActs()
+		}
 	}
 	return q
 }
@@ -204,6 +208,14 @@ func Unpark(a *app.App, ctx context.Context, id domain.QueryID, why string) (app
 	})
 }
 
+// Fail ends a query that waits, is parked or runs.
+func Fail(a *app.App, ctx context.Context, id domain.QueryID, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+	return change(ctx, a, "fail", id, why, func(h *eventstore.Handler, r domain.Reason) (eventstore.Result[lookup.Query], error) {
+		r.Class, r.Code = domain.ClassCancelled, domain.CodeCancelled
+		return h.FailQuery(ctx, id, r, a.Meta())
+	})
+}
+
 func change(ctx context.Context, a *app.App, what string, id domain.QueryID, why string, do func(*eventstore.Handler, domain.Reason) (eventstore.Result[lookup.Query], error)) (c app.Changed, err error) {
 	defer app.Explained(&err, what+" "+string(id))
 	if strings.TrimSpace(why) == "" {
@@ -215,7 +227,7 @@ func change(ctx context.Context, a *app.App, what string, id domain.QueryID, why
 	}
 	res, err := do(handler, domain.Reason{Class: domain.ClassWait, Code: domain.CodeParked, Message: why})
 	if errors.Is(err, eventstore.ErrNotFound) {
-		return c, &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no query %s that waits or is parked", id), Hint: "`accession query ls` lists them"}
+		return c, &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no query %s in ZooKeeper", id), Hint: "`accession query ls` lists them"}
 	}
 	if err != nil {
 		return c, err

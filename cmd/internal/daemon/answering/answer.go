@@ -6,24 +6,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/accession-ingest/accession/cmd/internal/store"
-	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
 )
-
-// faultError says that a query can never be answered.
-type faultError struct{ reason domain.Reason }
-
-func (f *faultError) Error() string { return f.reason.Message }
-
-func lost(format string, args ...any) error {
-	return &faultError{domain.Reason{Class: domain.ClassSystem, Code: domain.CodeDigestMismatch, Message: fmt.Sprintf(format, args...)}}
-}
 
 // answer answers a query and keeps the answers, while they are made, under a key of the
 // claim: what a worker that has lost its claim still writes is never read.
@@ -45,13 +34,17 @@ func (s *Service) answer(ctx context.Context, claim *eventstore.Claim, q lookup.
 	answers, w := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := s.write(ctx, w, io.TeeReader(list, sum), &a)
+		err := s.guarded(q.ID, func() error { return s.write(ctx, w, io.TeeReader(list, sum), &a) })
 		_ = w.CloseWithError(err)
 		ended <- err
 	}()
 	kept, err := s.Objects.Put(ctx, answersKey(q.ID, claim.ID), answers)
 	_ = answers.CloseWithError(io.ErrClosedPipe) // else a store that stopped reading would keep the answers waiting
-	if werr := <-ended; werr != nil && !errors.Is(werr, io.ErrClosedPipe) {
+	werr := <-ended
+	if errors.Is(werr, lookup.ErrTooLarge) {
+		return a, lost("the list is not the one that was accepted: %v", werr)
+	}
+	if werr != nil && !errors.Is(werr, io.ErrClosedPipe) {
 		return a, werr
 	}
 	if err != nil {

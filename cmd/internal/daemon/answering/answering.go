@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/answer"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/domain/asked"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
@@ -35,11 +35,14 @@ type Service struct {
 	Log     *slog.Logger
 	// Retention is how long a query that has ended stays in the live state, 0 = for ever.
 	Retention time.Duration
+
+	tries *limits.Tries // in vain, by query
 }
 
 // Run answers queries until ctx ends. One that is being answered then is left to another
 // process.
 func (s *Service) Run(ctx context.Context) error {
+	s.tries = limits.NewTries()
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() { s.rescue(ctx) })
@@ -145,50 +148,47 @@ func (s *Service) serve(ctx context.Context, claim *eventstore.Claim, q lookup.Q
 	held, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		select {
-		case <-claim.Lost:
-		case <-claim.Silent:
-		case <-held.Done():
-		}
+		s.whileRunning(held, claim, q.ID)
 		stop()
 	}()
-	answer, err := s.end(held, claim, q)
-	if err == nil {
-		if err := s.discard(ctx, q.ID, answer.URL); err != nil {
+	url, err := s.end(held, claim, q)
+	over := err == nil
+	if !over {
+		if err := s.Claims.Release(context.WithoutCancel(ctx), claim, 0); err != nil {
+			s.Log.Warn("a claim is released later", "query", q.ID, "error", err)
+		}
+		at, lerr := s.Handler.Queries.LoadQuery(ctx, q.ID)
+		over = lerr == nil && at.State.State.Ended() && at.State.Answer == nil // an operator has ended it
+	}
+	switch {
+	case over:
+		s.tries.Done(q.ID.Aggregate())
+		if err := s.discard(ctx, q.ID, url); err != nil {
 			s.Log.Warn("answers of dead workers are removed later", "query", q.ID, "error", err)
 		}
-		return
-	}
-	if ctx.Err() == nil {
+	case ctx.Err() == nil:
 		s.Log.Warn("a query is not answered yet; trying again", "query", q.ID, "error", err)
-	}
-	if err := s.Claims.Release(context.WithoutCancel(ctx), claim, 0); err != nil {
-		s.Log.Warn("a claim is released later", "query", q.ID, "error", err)
 	}
 }
 
-// end answers a claimed query, mails its report, and ends it.
-func (s *Service) end(ctx context.Context, claim *eventstore.Claim, q lookup.Query) (a asked.Answer, err error) {
-	a, err = s.answer(ctx, claim, q)
-	var fault *faultError
-	switch {
-	case err == nil:
-		q.Answer = &a
-	case errors.As(err, &fault):
-		q.Reason = &fault.reason
-	default:
-		return a, err
+// whileRunning returns when the claim is lost, the query has ended, or ctx ends.
+func (s *Service) whileRunning(ctx context.Context, claim *eventstore.Claim, id domain.QueryID) {
+	look := time.NewTicker(every)
+	defer look.Stop()
+	for {
+		select {
+		case <-claim.Lost:
+			return
+		case <-claim.Silent:
+			return
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			if at, err := s.Handler.Queries.LoadQuery(ctx, id); err == nil && at.State.State.Ended() {
+				return
+			}
+		}
 	}
-	mailed, err := s.Mailing.mail(ctx, q)
-	if err != nil {
-		return a, err
-	}
-	var cmd lookup.Command = lookup.Finish{Answer: a, Mailed: mailed}
-	if fault != nil {
-		cmd = lookup.Fail{Reason: fault.reason, Mailed: mailed}
-	}
-	_, err = s.Handler.Query(ctx, q.ID, cmd, meta(claim))
-	return a, err
 }
 
 func meta(c *eventstore.Claim) eventstore.Meta {

@@ -32,6 +32,13 @@ func (r Root) ClaimJob(c *eventstore.Claim, at eventstore.Loaded[domain.Job], ba
 	return ops
 }
 
+// ClaimQuery returns the operations of a query's claim, which is counted.
+func (r Root) ClaimQuery(c *eventstore.Claim, token eventstore.Token, holds int64) Ops {
+	ops := r.Claim(c, token, holds)
+	ops.Set(r.Query(domain.QueryID(c.Aggregate.ID)), Encode(c.Attempts), Any, eventstore.ErrConflict)
+	return ops
+}
+
 // Confirm returns the proof that a claim is held.
 func (r Root) Confirm(c *eventstore.Claim) (ops Ops) {
 	ops.Check(r.Worker(c.Worker), Any, eventstore.ErrFenced)
@@ -44,8 +51,11 @@ func (r Root) Confirm(c *eventstore.Claim) (ops Ops) {
 func (r Root) Release(c *eventstore.Claim) (ops Ops) {
 	ops.Check(r.Worker(c.Worker), Any, eventstore.ErrFenced)
 	ops.Delete(r.Lock(c.Aggregate), Any, eventstore.ErrFenced)
-	if c.Aggregate.Kind == domain.KindJob {
+	switch c.Aggregate.Kind {
+	case domain.KindJob:
 		ops.Set(r.Claims(domain.JobID(c.Aggregate.ID)), Encode(ClaimCount{}), Any, eventstore.ErrConflict)
+	case domain.KindQuery:
+		ops.Set(r.Query(domain.QueryID(c.Aggregate.ID)), Encode(0), Any, eventstore.ErrConflict)
 	}
 	return ops
 }

@@ -10,7 +10,8 @@ import (
 // Queries returns the path of the directory of all queries.
 func (r Root) Queries() string { return r.At("/queries") }
 
-// Query returns the path of the node of a query.
+// Query returns the path of the node of a query. Its data is how often the query was claimed
+// since it was released last; none = since its grab, which is the first claim.
 func (r Root) Query(id domain.QueryID) string { return r.At("/queries/" + string(id)) }
 
 // QueryRequest returns the path of what a query asks for, a asked.Request.
@@ -39,7 +40,7 @@ func (r Root) QueryNodes(q lookup.Query) []Node {
 	if q.State == asked.None {
 		return nil
 	}
-	nodes := []Node{{Path: r.Query(q.ID)}, {Path: r.QueryRequest(q.ID), Value: q.Request},
+	nodes := []Node{{Path: r.Query(q.ID), Counter: true}, {Path: r.QueryRequest(q.ID), Value: q.Request},
 		{Path: r.QueryStatus(q.ID), Value: QueryStatus{q.State, q.Modified, q.Ticket, q.Answer, common(q.Version, q.CommandID, q.Reason)}}}
 	return append(nodes, r.ticketNode(eventstore.DepositOfQuery(q))...)
 }

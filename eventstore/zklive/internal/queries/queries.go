@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/go-zookeeper/zk"
 
@@ -43,13 +44,24 @@ func (x *Directory) LoadQuery(ctx context.Context, id domain.QueryID) (at events
 	return at, nil
 }
 
-// Running is LoadQuery for a query that has to run, else ErrConflict.
-func (x *Directory) Running(ctx context.Context, id domain.QueryID) (eventstore.Loaded[lookup.Query], error) {
-	at, err := x.LoadQuery(ctx, id)
-	if err == nil && at.State.State != asked.Grabbed {
-		err = &eventstore.Error{Op: "claim", Aggregate: id.Aggregate(), Err: eventstore.ErrConflict, Hint: "it does not run"}
+// Running is LoadQuery for a query that has to run, else ErrConflict. claims is how often it
+// was claimed since its grab, or since it was released.
+func (x *Directory) Running(ctx context.Context, id domain.QueryID) (at eventstore.Loaded[lookup.Query], claims int, err error) {
+	at, err = x.LoadQuery(ctx, id)
+	switch {
+	case err != nil:
+		return at, 0, err
+	case at.State.State != asked.Grabbed:
+		return at, 0, &eventstore.Error{Op: "claim", Aggregate: id.Aggregate(), Err: eventstore.ErrConflict, Hint: "it does not run"}
 	}
-	return at, err
+	n, err := x.conn.Get(ctx, x.root.Query(id))
+	if err != nil {
+		return at, 0, &eventstore.Error{Op: "count the claims", Aggregate: id.Aggregate(), Err: err}
+	}
+	if claims, err = strconv.Atoi(string(n.Data)); err != nil {
+		claims = 1 // the grab
+	}
+	return at, claims, nil
 }
 
 // QueryIDs implements eventstore.Queries.

@@ -292,7 +292,7 @@ func (x *Rings) grab(ctx context.Context, q *queue, g grabber, write func(events
 	id := q.aggregate(d.Deposit.ID)
 	return q.write(write, eventstore.Leave{Queue: q.name, Processor: g.name, Decision: d, Deposit: id, Ring: q.state, RingToken: q.token,
 		Settings: g.settings.Version, Running: n, RunningToken: token, HoldsVersion: g.holds.Version,
-		Claim: &eventstore.Claim{ID: uuid.NewString(), Worker: w.ID, Lost: w.Lost, Silent: x.session.Silent(), Aggregate: id}})
+		Claim: &eventstore.Claim{ID: uuid.NewString(), Attempts: 1, Worker: w.ID, Lost: w.Lost, Silent: x.session.Silent(), Aggregate: id}})
 }
 
 // Park implements eventstore.Rings.

@@ -6,13 +6,14 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/domain"
 )
 
 // Query writes a query.
 func Query(w io.Writer, q queries.Query) {
 	fmt.Fprintf(w, "%s %s, of %s, %s\n", q.ID, q.Status, q.Request.Submitter, lines(q))
 	if q.Reason != "" {
-		fmt.Fprintln(w, q.Reason)
+		fmt.Fprintln(w, q.Reason+acts[q.WhoActs])
 	}
 	if m := q.Mail; m != nil {
 		fmt.Fprintf(w, "report mail %s, %d address(es), %d attempt(s)", m.State, m.Recipients, m.Attempts)
@@ -25,6 +26,9 @@ func Query(w io.Writer, q queries.Query) {
 		fmt.Fprintf(w, "accession query report %s\n", q.ID)
 	}
 }
+
+// acts says who must act on a failure.
+var acts = map[domain.Acting]string{domain.ActsDepositor: "; the depositor must act", domain.ActsOperator: "; the operators must act"}
 
 func lines(q queries.Query) string {
 	s := fmt.Sprintf("%d lines", q.Request.Lines)
