@@ -30,8 +30,8 @@ type Rings interface {
 	// Pool reads the pool of the synchronous deposits of a queue: as it is now, with the
 	// settings of now. It is nil if the live state is of a format without deposit queues.
 	Pool(ctx context.Context, queue string) (*Pool, error)
-	// Waiting lists the waiting batches of a user, first come first.
-	Waiting(ctx context.Context, queue, user string) ([]domain.BatchID, error)
+	// Waiting lists the ids of the waiting deposits of a user, first come first.
+	Waiting(ctx context.Context, queue, user string) ([]string, error)
 }
 
 // Leave is a decision about the ring of a deposit queue, with what the write has to prove.

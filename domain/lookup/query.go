@@ -17,6 +17,7 @@ type Query struct {
 	Answer    *asked.Answer
 	Reason    *domain.Reason // why it failed or is parked
 	Ticket    *domain.Ticket // in its deposit queue, nil = none
+	Received  domain.Time
 	Modified  domain.Time
 	CommandID string // the command that wrote Version
 }
@@ -177,7 +178,7 @@ func Evolve(q Query, r domain.Recorded) (Query, error) {
 	q.Reason, q.Ticket = m.Reason, m.Ticket
 	switch d := r.Data.(type) {
 	case *domain.QueryReceived:
-		q.Request = d.Request
+		q.Request, q.Received = d.Request, r.Time
 	case *domain.QueryAnswered:
 		answer := d.Answer
 		q.Answer = &answer

@@ -112,12 +112,12 @@ func (s *Store) View(ctx context.Context, queue string) (v eventstore.RingView, 
 }
 
 // Waiting implements eventstore.Rings.
-func (s *Store) Waiting(ctx context.Context, queue, user string) (all []domain.BatchID, err error) {
+func (s *Store) Waiting(ctx context.Context, queue, user string) (all []string, err error) {
 	v, err := s.View(ctx, queue)
 	for _, u := range v.Users {
 		if u.User == user {
 			for _, d := range u.Waiting {
-				all = append(all, domain.BatchID(d.ID))
+				all = append(all, d.ID)
 			}
 		}
 	}

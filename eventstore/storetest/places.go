@@ -119,7 +119,7 @@ func testRingView(t *testing.T, env Env) {
 	if got, want := view(), "zoe/true zoe2 zoe3 (zoe1), ben/true ben1, ana/false (ana1); [zoe ben], turn 2"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if ids, err := other.Store.Rings.Waiting(t.Context(), fair.QueueMetadata, "zoe"); err != nil || len(ids) != 2 || names[ids[0]] != "zoe2" || names[ids[1]] != "zoe3" {
+	if ids, err := other.Store.Rings.Waiting(t.Context(), fair.QueueMetadata, "zoe"); err != nil || len(ids) != 2 || names[domain.BatchID(ids[0])] != "zoe2" || names[domain.BatchID(ids[1])] != "zoe3" {
 		t.Errorf("of zoe %v (%v)", ids, err)
 	}
 	if ids, err := other.Store.Rings.Waiting(t.Context(), fair.QueueMetadata, "ana"); err != nil || len(ids) != 0 {

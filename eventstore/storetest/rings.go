@@ -280,7 +280,7 @@ func testRingParked(t *testing.T, env Env) {
 	if _, err := k.Handler.Batch(t.Context(), ids["ben1"], unpark, Operator()); !errors.As(err, &refused) || refused.Code != domain.CodeIllegal {
 		t.Errorf("unparks what waits: %v", err)
 	}
-	if there, err := other.Store.Rings.Waiting(t.Context(), fair.QueueMetadata, "ben"); err != nil || len(there) != 3 || there[0] != ids["ben1"] || there[1] != ids["ben2"] {
+	if there, err := other.Store.Rings.Waiting(t.Context(), fair.QueueMetadata, "ben"); err != nil || len(there) != 3 || there[0] != string(ids["ben1"]) || there[1] != string(ids["ben2"]) {
 		t.Errorf("of ben %v (%v)", there, err)
 	}
 	if got := other.grabbed(names, 2); got != "ben1 ben2" {

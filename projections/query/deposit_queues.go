@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
@@ -12,7 +13,7 @@ import (
 type Board struct {
 	Grabs   []time.Time // when deposits were grabbed, the last maxGrabs since a time
 	Resting []Resting
-	Parked  map[string]int64 // batches by user
+	Parked  map[string]int64 // by user
 }
 
 // Resting is a running batch all of whose open jobs are held or wait for space.
@@ -40,38 +41,43 @@ func DepositBoard(ctx context.Context, db Reader, queue string, since time.Time)
 	for _, r := range resting {
 		b.Resting = append(b.Resting, Resting{domain.BatchID(r.BatchID), r.UserName})
 	}
-	b.Parked, err = Parked(ctx, db)
+	b.Parked, err = Parked(ctx, db, queue)
 	return b, err
 }
 
-// Parked counts the parked batches by user; users without any are missing.
-func Parked(ctx context.Context, db Reader) (map[string]int64, error) {
+// Parked counts the parked deposits of a queue by user; users without any are missing.
+func Parked(ctx context.Context, db Reader, queue string) (map[string]int64, error) {
+	all := map[string]int64{}
+	if queue == fair.QueueQuery {
+		rows, err := pgdb.New(db).CountParkedQueries(ctx)
+		for _, r := range rows {
+			all[r.Submitter] = r.Parked
+		}
+		return all, wrap("count parked queries", err)
+	}
 	rows, err := pgdb.New(db).CountParked(ctx)
-	all := make(map[string]int64, len(rows))
 	for _, r := range rows {
 		all[r.Submitter] = r.Parked
 	}
 	return all, wrap("count parked batches", err)
 }
 
-// ParkedOf chooses parked batches: those of the users and those that are named.
+// ParkedOf chooses parked deposits of a queue: those of the users and those that are named.
 type ParkedOf struct {
-	Users   []string
-	Batches []domain.BatchID
-	After   domain.BatchID // only those behind it
-	Limit   int
+	Queue string
+	Users []string
+	IDs   []string
+	After string // only those behind this id
+	Limit int
 }
 
-// ParkedBatches lists parked batches by id.
-func ParkedBatches(ctx context.Context, db Reader, of ParkedOf) ([]domain.BatchID, error) {
-	p := pgdb.ParkedBatchesParams{AfterID: string(of.After), Users: append([]string{}, of.Users...), Batches: []string{}, MaxRows: int32(of.Limit)}
-	for _, id := range of.Batches {
-		p.Batches = append(p.Batches, string(id))
+// ParkedDeposits lists the ids of parked deposits, sorted.
+func ParkedDeposits(ctx context.Context, db Reader, of ParkedOf) ([]string, error) {
+	p := pgdb.ParkedBatchesParams{AfterID: of.After, Users: append([]string{}, of.Users...), Ids: append([]string{}, of.IDs...), MaxRows: int32(of.Limit)}
+	if of.Queue == fair.QueueQuery {
+		ids, err := pgdb.New(db).ParkedQueries(ctx, pgdb.ParkedQueriesParams(p))
+		return ids, wrap("list parked queries", err)
 	}
 	ids, err := pgdb.New(db).ParkedBatches(ctx, p)
-	all := make([]domain.BatchID, len(ids))
-	for i, id := range ids {
-		all[i] = domain.BatchID(id)
-	}
-	return all, wrap("list parked batches", err)
+	return ids, wrap("list parked batches", err)
 }

@@ -24,10 +24,24 @@ where status = 'held' and reason_code = 'parked'
 group by submitter
 order by submitter;
 
+-- name: CountParkedQueries :many
+select submitter, count(*) as parked from accession.query
+where status = 'parked'
+group by submitter
+order by submitter;
+
 -- name: ParkedBatches :many
 -- Parked batches of some users, or those of some ids.
 select id from accession.batch
 where status = 'held' and reason_code = 'parked' and id > @after_id
-  and (submitter = any(@users::text[]) or id = any(@batches::text[]))
+  and (submitter = any(@users::text[]) or id = any(@ids::text[]))
+order by id
+limit @max_rows;
+
+-- name: ParkedQueries :many
+-- Parked queries of some users, or those of some ids.
+select id from accession.query
+where status = 'parked' and id > @after_id
+  and (submitter = any(@users::text[]) or id = any(@ids::text[]))
 order by id
 limit @max_rows;

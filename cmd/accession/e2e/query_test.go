@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 )
@@ -99,5 +100,44 @@ func TestQueriesAreServedInTurn(t *testing.T) {
 			t.Errorf("%s: %d, want %d", query, got, want)
 		}
 	}
+	in.agree()
+}
+
+// Operators park what waits of a user by the time of its reception, or by name, and let it
+// wait again; the board and the settings count what is parked.
+func TestQueriesAreParkedByUser(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	list := filepath.Join(t.TempDir(), "list.txt")
+	in.must(os.WriteFile(list, []byte("local:none\n"), 0o600))
+	in.says(0, words("queue suspend query --reason test"))
+	ask := func(user string) (id string) {
+		t.Helper()
+		id, _, _ = strings.Cut(in.says(0, words("query submit "+list+" --submitter "+user)), " ")
+		return id
+	}
+	first, second := ask("ana"), ask("ana")
+	between := time.Now().UTC().Format(time.RFC3339Nano)
+	last, bens := ask("ana"), ask("ben")
+	in.says(2, words("query park --reason x"), "no users and no queries are named")
+	in.says(2, words("query park --user ana"), "needs a reason")
+	in.says(2, words("query park ana --reason x"), "is not an id")
+	in.says(0, words("query park --user ana --received-before "+between+" --reason x --dry-run"), "ana: 2 would be parked", "of 3 looked at")
+	in.says(0, words("query park --user ana --received-before "+between+" --reason x"), "ana: 2 parked", "of 3 looked at")
+	in.says(0, words("query park "+bens+" --reason x"), "ben: 1 parked")
+	in.serveInProcess()
+	in.shown()
+	in.says(0, words("queue board query"), "1 waiting, 0 running, 3 parked", "suspended")
+	in.says(0, words("queue show query"), "3 deposits are parked")
+	in.says(0, words("query unpark --user ana,ben --received-after "+between+" --reason y"), "ben: 1 unparked", "1 unparked of 3 looked at")
+	in.says(0, words("query unpark "+first+" --user ana --reason y"), "ana: 1 unparked", "of 2 looked at")
+	in.says(0, words("query show "+second), "parked")
+	in.says(0, words("queue resume query --reason test"))
+	for _, id := range []string{first, last, bens} {
+		in.says(0, words("query show --watch "+id), "answered")
+	}
+	in.says(0, words("query unpark --user ana --reason y"), "ana: 1 unparked", "of 1 looked at")
+	in.says(0, words("query show --watch "+second), "answered")
+	in.shown()
 	in.agree()
 }

@@ -39,17 +39,14 @@ the last hour. Of who is not served it says why. Batches whose jobs all rest are
 Without PostgreSQL the expected times, parked deposits and resting batches are unknown.`,
 		Example: "  accession queue board\n  accession queue board metadata --watch\n  accession queue board -o json | jq '.users[] | select(.obstacle)'",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return fmt.Errorf("give one deposit queue, or none")
+			if len(args) == 0 {
+				return nil
 			}
-			if len(args) == 1 && args[0] == queues.All {
+			if len(args) > 1 || args[0] == queues.All {
 				return fmt.Errorf("a board is of one queue: choose metadata or query")
 			}
-			if len(args) == 1 {
-				_, err := queues.Named(args[0])
-				return err
-			}
-			return nil
+			_, err := queues.Named(args[0])
+			return err
 		},
 		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
 			queue := fair.QueueMetadata

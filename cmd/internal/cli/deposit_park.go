@@ -14,26 +14,27 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 )
 
 // moving parks or unparks the deposits of a choice.
 type moving struct {
+	queue                      string
 	verb, short, long, example string
 	do                         func(ctx context.Context, a *app.App, c queues.Choice, why string, seen queues.Seen) (queues.Moved, error)
 }
 
 // choosing is what the flags of such a command say.
 type choosing struct {
-	batches []string
-	since   time.Time
-	until   time.Time
-	why     string
-	dryRun  bool
+	named        []string
+	since, until time.Time
+	why          string
+	dryRun       bool
 }
 
 func (p *program) queuePark() *cobra.Command {
 	return p.moves(moving{
-		verb: "park", do: queues.Park,
+		queue: fair.QueueMetadata, verb: "park", do: queues.Park,
 		short: "Take waiting deposits out of the deposit queue",
 		long: `Park the waiting deposits of users: they leave the queue metadata, and are held until
 ` + "`accession queue unpark`" + `. What runs is not touched. Choose by the time of reception, or
@@ -44,7 +45,7 @@ name batches. The choice is of what waits now: run it again after an interruptio
 
 func (p *program) queueUnpark() *cobra.Command {
 	return p.moves(moving{
-		verb: "unpark", do: queues.Unpark,
+		queue: fair.QueueMetadata, verb: "unpark", do: queues.Unpark,
 		short: "Let parked deposits wait again",
 		long: `Unpark the parked deposits of users: they wait in the queue metadata again, before the
 deposits that their users have sent since, in the order that they had. Choose by the time
@@ -55,12 +56,13 @@ of reception, or name batches. After an interruption, run it again for the rest.
 
 func (p *program) moves(m moving) *cobra.Command {
 	var o choosing
-	c := &cobra.Command{
-		Use: m.verb + " [USER...]", Short: m.short, Long: m.long, Example: m.example,
-		Args: cobra.ArbitraryArgs,
+	args, flag, help := "USER", "batch", "only these `BATCHES`, separated by commas; they need no user"
+	if m.queue == fair.QueueQuery {
+		args, flag, help = "QUERY", "user", "those of these `USERS`, separated by commas"
 	}
+	c := &cobra.Command{Use: m.verb + " [" + args + "...]", Short: m.short, Long: m.long, Example: m.example, Args: cobra.ArbitraryArgs}
 	c.RunE = p.using(func(ctx context.Context, a *app.App, args []string) error {
-		choice, err := o.choice(args)
+		choice, err := o.choice(m.queue, args)
 		if err != nil {
 			return err
 		}
@@ -78,7 +80,7 @@ func (p *program) moves(m moving) *cobra.Command {
 		return err
 	})
 	f := c.Flags()
-	f.StringSliceVar(&o.batches, "batch", nil, "only these `BATCHES`, separated by commas; they need no user")
+	f.StringSliceVar(&o.named, flag, nil, help)
 	flags.Parsed(c, &o.since, "received-after", "", "only those received at this `TIME` or later ("+flags.TimeHelp+")", flags.ParseTime)
 	flags.Parsed(c, &o.until, "received-before", "", "only those received before this `TIME`", flags.ParseTime)
 	f.StringVar(&o.why, "reason", "", "record this `TEXT` as the reason (required)")
@@ -87,14 +89,18 @@ func (p *program) moves(m moving) *cobra.Command {
 }
 
 // choice returns what the arguments and flags choose.
-func (o choosing) choice(args []string) (queues.Choice, error) {
-	c := queues.Choice{Users: usersOf(args), Since: o.since, Until: o.until}
-	for _, text := range o.batches {
-		id, err := domain.ParseBatchID(text)
+func (o choosing) choice(queue string, args []string) (c queues.Choice, err error) {
+	c = queues.Choice{Queue: queue, Users: usersOf(args), IDs: o.named, Since: o.since, Until: o.until}
+	if queue == fair.QueueQuery {
+		c.Users, c.IDs = usersOf(o.named), args
+	}
+	for _, id := range c.IDs {
+		if _, err = domain.ParseQueryID(id); queue != fair.QueueQuery {
+			_, err = domain.ParseBatchID(id)
+		}
 		if err != nil {
 			return c, exit.Usagef("%v", err)
 		}
-		c.Batches = append(c.Batches, id)
 	}
 	return c, nil
 }

@@ -10,12 +10,14 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
+	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
+	"github.com/accession-ingest/accession/domain/fair"
 )
 
 func (p *program) query() *cobra.Command {
@@ -32,9 +34,23 @@ Before it may be what it is: batch:, job:, digest:, primary:, local: or submissi
 		Example: "  accession query answer shelf.txt --format csv --out shelf.csv",
 	}, append(verbs(p, "QUERY", "query id", domain.ParseQueryID,
 		verb[domain.QueryID]{name: "fail", reason: true, final: true, do: queries.Fail, short: "End queries that have neither been answered nor failed",
-			long: "End queries that wait, are parked or run: they fail with the code cancelled, and their\nplaces are free. A worker that answers one is stopped. No mail is sent.", example: "  accession query fail qid0000000001 --reason \"asked twice\" --dry-run\n  accession query fail qid0000000001 --reason \"asked twice\" --yes"},
-		verb[domain.QueryID]{name: "park", reason: true, do: queries.Park, short: "Take waiting queries out of their queue", long: "Take queries that wait out of their queue, until they are unparked.", example: "  accession query park qid0000000001 --reason \"too long for the day\""},
-		verb[domain.QueryID]{name: "unpark", reason: true, do: queries.Unpark, short: "Let parked queries wait again", long: "Let parked queries wait for their turn again.", example: "  accession query unpark qid0000000001 --reason \"night\""}),
+			long: "End queries that wait, are parked or run: they fail with the code cancelled, and their\nplaces are free. A worker that answers one is stopped. No mail is sent.", example: "  accession query fail qid0000000001 --reason \"asked twice\" --dry-run\n  accession query fail qid0000000001 --reason \"asked twice\" --yes"}),
+		p.moves(moving{
+			queue: fair.QueueQuery, verb: "park", do: queues.Park,
+			short: "Take waiting queries out of their queue",
+			long: `Park queries that wait: they leave the queue query until ` + "`accession query unpark`" + `. Name
+queries, or users with --user, and choose by the time of reception. The choice is of what
+waits now: run it again after an interruption.`,
+			example: "  accession query park qid0000000001 --reason \"too long for the day\"\n  accession query park --user ana --received-before 2026-11-02 --reason \"wrong lists\" --dry-run",
+		}),
+		p.moves(moving{
+			queue: fair.QueueQuery, verb: "unpark", do: queues.Unpark,
+			short: "Let parked queries wait again",
+			long: `Unpark queries: they wait for their turn again, where their numbers put them. Name
+queries, or users with --user, and choose by the time of reception. Run it again for the
+rest after an interruption.`,
+			example: "  accession query unpark qid0000000001 --reason \"night\"\n  accession query unpark --user ana --reason \"the lists are right\"",
+		}),
 		p.querySubmit(), p.queryShow(), p.queryLs(), p.queryReport(), p.queryAnswer())...)
 }
 
@@ -59,7 +75,7 @@ shows it if it has more than 5 MiB. ` + "`accession query show`" + ` shows the o
 			defer list.Close()
 			q, err := queries.Submit(ctx, a, list, w.Of(userName()))
 			if err != nil || !watch {
-				return cmp.Or(err, show(p, q, views.Query))
+				return p.showQuery(q, err)
 			}
 			return p.watchQuery(ctx, a, q.ID)
 		}),
@@ -74,10 +90,14 @@ shows it if it has more than 5 MiB. ` + "`accession query show`" + ` shows the o
 // watchQuery shows a query when it has ended.
 func (p *program) watchQuery(ctx context.Context, a *app.App, id domain.QueryID) error {
 	q, err := queries.Watch(ctx, a, id, func(queries.Query) {})
+	return cmp.Or(p.showQuery(q, err), exit.If(q.Status == asked.Failed, exit.BatchFailed))
+}
+
+func (p *program) showQuery(q queries.Query, err error) error {
 	if err == nil {
 		err = show(p, q, views.Query)
 	}
-	return cmp.Or(err, exit.If(q.Status == asked.Failed, exit.BatchFailed))
+	return err
 }
 
 func (p *program) queryShow() *cobra.Command {
@@ -92,8 +112,7 @@ func (p *program) queryShow() *cobra.Command {
 			if id := domain.QueryID(args[0]); watch {
 				return p.watchQuery(ctx, a, id)
 			}
-			q, err := queries.Show(ctx, a, domain.QueryID(args[0]))
-			return cmp.Or(err, show(p, q, views.Query))
+			return p.showQuery(queries.Show(ctx, a, domain.QueryID(args[0])))
 		}),
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "wait until it is answered")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/setting"
@@ -76,10 +77,7 @@ timeouts from its next pass on, also for attempts that are under way.`,
 			a.DryRun = dryRun
 			return a.SetTimeouts(ctx, t, why)
 		}, func(w io.Writer, c app.Changed) {
-			fmt.Fprintln(w, changeLine("timeouts", c))
-			for _, e := range c.Effects {
-				fmt.Fprintf(w, "  %s\n", export.Line(e))
-			}
+			views.Changed(w, "timeouts", c, true)
 		}),
 	}
 	c.Flags().StringVar(&why, "reason", "", "record this `TEXT` as the reason (required)")

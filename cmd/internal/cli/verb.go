@@ -13,7 +13,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
-	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
 
 // verb is a command that changes one thing or several of a kind.
@@ -157,34 +157,12 @@ func (o *operation[ID]) write(w io.Writer, all []outcome) {
 		if done.err != nil {
 			continue
 		}
-		fmt.Fprintln(w, changeLine(done.ID, *done.Changed))
-		if done.DryRun || o.final || len(all) == 1 {
-			for _, e := range done.Effects {
-				fmt.Fprintf(w, "  %s\n", export.Line(e))
-			}
-		}
+		views.Changed(w, done.ID, *done.Changed, done.DryRun || o.final || len(all) == 1)
 		for _, also := range done.Also {
 			_, id, _ := strings.Cut(also.Subject, "/")
-			fmt.Fprintln(w, changeLine(id, also))
+			views.Changed(w, id, also, false)
 		}
 	}
-}
-
-// changeLine says in a line what was changed, or would be.
-func changeLine(id string, c app.Changed) string {
-	line := fmt.Sprintf("%s is %s now, was %s", id, c.State, c.From)
-	switch {
-	case c.DryRun && c.From == c.State:
-		line = fmt.Sprintf("%s would stay %s", id, c.State)
-	case c.DryRun:
-		line = fmt.Sprintf("%s would go from %s to %s", id, c.From, c.State)
-	case c.From == c.State:
-		line = fmt.Sprintf("%s stays %s", id, c.State)
-	}
-	if c.Row != "" {
-		line += " (" + c.Row + ")"
-	}
-	return line
 }
 
 // confirmed asks at the terminal.

@@ -68,7 +68,7 @@ func (f *Fold) query(r domain.Recorded) error {
 
 // QueryOf returns the query of a row, with what the row has of its reason.
 func QueryOf(row pgdb.AccessionQuery) lookup.Query {
-	q := lookup.Query{ID: domain.QueryID(row.ID), Version: row.Version, State: asked.State(row.Status), CommandID: row.CommandID, Modified: domain.At(row.LastModified),
+	q := lookup.Query{ID: domain.QueryID(row.ID), Version: row.Version, State: asked.State(row.Status), CommandID: row.CommandID, Received: domain.At(row.ReceivedAt), Modified: domain.At(row.LastModified),
 		Request: asked.Request{Submitter: row.Submitter, FileName: row.FileName, ListURL: row.ListUrl, ListSHA256: row.ListSha256, Size: row.Size,
 			Lines: int(row.Lines), Wrong: int(row.WrongLines), Format: row.Format, Recipients: int(row.Recipients)}}
 	if row.Found != nil {

@@ -42,6 +42,38 @@ func (q *Queries) CountParked(ctx context.Context) ([]CountParkedRow, error) {
 	return items, nil
 }
 
+const countParkedQueries = `-- name: CountParkedQueries :many
+select submitter, count(*) as parked from accession.query
+where status = 'parked'
+group by submitter
+order by submitter
+`
+
+type CountParkedQueriesRow struct {
+	Submitter string `json:"submitter"`
+	Parked    int64  `json:"parked"`
+}
+
+func (q *Queries) CountParkedQueries(ctx context.Context) ([]CountParkedQueriesRow, error) {
+	rows, err := q.db.Query(ctx, countParkedQueries)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountParkedQueriesRow
+	for rows.Next() {
+		var i CountParkedQueriesRow
+		if err := rows.Scan(&i.Submitter, &i.Parked); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const parkedBatches = `-- name: ParkedBatches :many
 select id from accession.batch
 where status = 'held' and reason_code = 'parked' and id > $1
@@ -53,7 +85,7 @@ limit $4
 type ParkedBatchesParams struct {
 	AfterID string   `json:"after_id"`
 	Users   []string `json:"users"`
-	Batches []string `json:"batches"`
+	Ids     []string `json:"ids"`
 	MaxRows int32    `json:"max_rows"`
 }
 
@@ -62,7 +94,48 @@ func (q *Queries) ParkedBatches(ctx context.Context, arg ParkedBatchesParams) ([
 	rows, err := q.db.Query(ctx, parkedBatches,
 		arg.AfterID,
 		arg.Users,
-		arg.Batches,
+		arg.Ids,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const parkedQueries = `-- name: ParkedQueries :many
+select id from accession.query
+where status = 'parked' and id > $1
+  and (submitter = any($2::text[]) or id = any($3::text[]))
+order by id
+limit $4
+`
+
+type ParkedQueriesParams struct {
+	AfterID string   `json:"after_id"`
+	Users   []string `json:"users"`
+	Ids     []string `json:"ids"`
+	MaxRows int32    `json:"max_rows"`
+}
+
+// Parked queries of some users, or those of some ids.
+func (q *Queries) ParkedQueries(ctx context.Context, arg ParkedQueriesParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, parkedQueries,
+		arg.AfterID,
+		arg.Users,
+		arg.Ids,
 		arg.MaxRows,
 	)
 	if err != nil {

@@ -194,45 +194,24 @@ func Ls(ctx context.Context, a *app.App, f Filter) (all []Query, err error) {
 	return all, err
 }
 
-// Park takes a waiting query out of its queue.
-func Park(a *app.App, ctx context.Context, id domain.QueryID, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
-	return change(ctx, a, "park", id, why, func(h *eventstore.Handler, r domain.Reason) (eventstore.Result[lookup.Query], error) {
-		return h.ParkQuery(ctx, id, r, a.Meta())
-	})
-}
-
-// Unpark lets a parked query wait again.
-func Unpark(a *app.App, ctx context.Context, id domain.QueryID, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
-	return change(ctx, a, "unpark", id, why, func(h *eventstore.Handler, r domain.Reason) (eventstore.Result[lookup.Query], error) {
-		return h.UnparkQuery(ctx, id, &r, a.Meta())
-	})
-}
-
 // Fail ends a query that waits, is parked or runs.
-func Fail(a *app.App, ctx context.Context, id domain.QueryID, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
-	return change(ctx, a, "fail", id, why, func(h *eventstore.Handler, r domain.Reason) (eventstore.Result[lookup.Query], error) {
-		r.Class, r.Code = domain.ClassCancelled, domain.CodeCancelled
-		return h.FailQuery(ctx, id, r, a.Meta())
-	})
-}
-
-func change(ctx context.Context, a *app.App, what string, id domain.QueryID, why string, do func(*eventstore.Handler, domain.Reason) (eventstore.Result[lookup.Query], error)) (c app.Changed, err error) {
-	defer app.Explained(&err, what+" "+string(id))
-	if strings.TrimSpace(why) == "" {
-		return c, &app.Error{Kind: app.Invalid, Err: errors.New("a change of a query needs a reason"), Hint: "say why with --reason; it stays in the history"}
+func Fail(a *app.App, ctx context.Context, id domain.QueryID, why string) (c app.Changed, err error) { //nolint:revive // as the use cases of app
+	defer app.Explained(&err, "fail "+string(id))
+	if why = strings.TrimSpace(why); why == "" {
+		return c, &app.Error{Kind: app.Invalid, Err: errors.New("failing a query needs a reason"), Hint: "say why with --reason; it stays in the history"}
 	}
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return c, err
 	}
-	res, err := do(handler, domain.Reason{Class: domain.ClassWait, Code: domain.CodeParked, Message: why})
+	res, err := handler.FailQuery(ctx, id, domain.Reason{Class: domain.ClassCancelled, Code: domain.CodeCancelled, Message: why}, a.Meta())
 	if errors.Is(err, eventstore.ErrNotFound) {
 		return c, &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no query %s in ZooKeeper", id), Hint: "`accession query ls` lists them"}
 	}
 	if err != nil {
 		return c, err
 	}
-	return app.Changed{Subject: id.Aggregate().String(), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), DryRun: a.DryRun}, nil
+	return app.Changed{Subject: id.Aggregate().String(), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), Row: res.Row, DryRun: a.DryRun}, nil
 }
 
 // Report begins the report of a query that was answered: its answers are read while they

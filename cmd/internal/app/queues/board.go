@@ -155,9 +155,6 @@ func tables(ctx context.Context, a *app.App, queue string, now time.Time) (*quer
 	if err != nil {
 		return nil, err
 	}
-	if queue != fair.QueueMetadata {
-		b.Parked = map[string]int64{} // parked batches are of the other queue
-	}
 	return &b, nil
 }
 

@@ -10,44 +10,99 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/asked"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Choice chooses batches of the deposit queue: those of the users, those that are named, or
+// Choice chooses deposits of a deposit queue: those of the users, those that are named, or
 // with both those of the users that are named.
 type Choice struct {
-	Users   []string
-	Batches []domain.BatchID
-	// Since and Until bound when a batch was received: not before, and before. Zero = any.
+	Queue string
+	Users []string
+	IDs   []string // of batches or queries
+	// Since and Until bound when a deposit was received: not before, and before. Zero = any.
 	Since, Until time.Time
 }
 
 // check refuses a choice of everything.
 func (c Choice) check() error {
-	if len(c.Users) == 0 && len(c.Batches) == 0 {
-		return &app.Error{Kind: app.Invalid, What: "choose batches", Err: errors.New("no users and no batches are named"), Hint: "name the users, or batches with --batch"}
+	if len(c.Users) > 0 || len(c.IDs) > 0 {
+		return nil
 	}
-	return nil
+	e := &app.Error{Kind: app.Invalid, What: "choose deposits", Err: errors.New("no users and no batches are named"), Hint: "name the users, or batches with --batch"}
+	if c.Queue == fair.QueueQuery {
+		e.Err, e.Hint = errors.New("no users and no queries are named"), "name queries, or users with --user"
+	}
+	return e
 }
 
-// has reports whether a batch is chosen.
-func (c Choice) has(b domain.Batch) bool {
-	at := b.Submission.Received.Time
+// has reports whether a deposit is chosen.
+func (c Choice) has(id string, d deposit) bool {
+	return (len(c.Users) == 0 || slices.Contains(c.Users, d.user)) && (len(c.IDs) == 0 || slices.Contains(c.IDs, id)) &&
+		(c.Since.IsZero() || !d.received.Before(c.Since)) && (c.Until.IsZero() || d.received.Before(c.Until))
+}
+
+// deposit is what parking looks at of a batch or query.
+type deposit struct {
+	user          string
+	received      time.Time // of an older program: when it last moved
+	waits, parked bool
+}
+
+// kind is what parking does with the deposits of a queue.
+type kind struct {
+	load         func(ctx context.Context, h *eventstore.Handler, id string) (deposit, error)
+	park, unpark func(ctx context.Context, h *eventstore.Handler, id string, why domain.Reason, m eventstore.Meta) error
+}
+
+var kinds = map[string]kind{
+	fair.QueueMetadata: {
+		func(ctx context.Context, h *eventstore.Handler, id string) (deposit, error) {
+			at, err := h.Live.Batch(ctx, domain.BatchID(id))
+			b := at.State
+			return deposit{b.Submission.Submitter, received(b.Submission.Received, b.Modified), b.Waits(), b.Parked()}, err
+		},
+		func(ctx context.Context, h *eventstore.Handler, id string, why domain.Reason, m eventstore.Meta) error {
+			_, err := h.Park(ctx, domain.BatchID(id), why, m)
+			return err
+		},
+		func(ctx context.Context, h *eventstore.Handler, id string, why domain.Reason, m eventstore.Meta) error {
+			_, err := h.Batch(ctx, domain.BatchID(id), domain.UnparkBatch{Reason: why}, m)
+			return err
+		},
+	},
+	fair.QueueQuery: {
+		func(ctx context.Context, h *eventstore.Handler, id string) (deposit, error) {
+			at, err := h.Queries.LoadQuery(ctx, domain.QueryID(id))
+			q := at.State
+			return deposit{q.Request.Submitter, received(q.Received, q.Modified), q.State == asked.Received, q.State == asked.Parked}, err
+		},
+		func(ctx context.Context, h *eventstore.Handler, id string, why domain.Reason, m eventstore.Meta) error {
+			_, err := h.ParkQuery(ctx, domain.QueryID(id), why, m)
+			return err
+		},
+		func(ctx context.Context, h *eventstore.Handler, id string, why domain.Reason, m eventstore.Meta) error {
+			_, err := h.UnparkQuery(ctx, domain.QueryID(id), &why, m)
+			return err
+		},
+	},
+}
+
+func received(at, moved domain.Time) time.Time {
 	if at.IsZero() {
-		at = b.Modified.Time // of an older program: when it last moved
+		return moved.Time
 	}
-	return (len(c.Users) == 0 || slices.Contains(c.Users, b.Submission.Submitter)) && (len(c.Batches) == 0 || slices.Contains(c.Batches, b.ID)) &&
-		(c.Since.IsZero() || !at.Before(c.Since)) && (c.Until.IsZero() || at.Before(c.Until))
+	return at.Time
 }
 
-// Moved says what became of the batches of a choice. It counts what this call did, also
+// Moved says what became of the deposits of a choice. It counts what this call did, also
 // when it was cut off.
 type Moved struct {
 	Verb   string         `json:"verb"`
-	Looked int            `json:"looked_at"` // batches that might have been chosen
+	Looked int            `json:"looked_at"` // deposits that might have been chosen
 	Done   int            `json:"done"`      // parked or unparked, or with DryRun: would be
 	Users  map[string]int `json:"users"`     // the same, by user
 	// Missed are those that were chosen and had left meanwhile: grabbed, parked, released.
@@ -61,15 +116,16 @@ type Moved struct {
 // Seen is called with how many batches were looked at, of how many as far as known.
 type Seen func(looked, of int)
 
-// mover parks or unparks batches.
+// mover parks or unparks deposits.
 type mover struct {
 	*Moved
+	kind
 	a       *app.App
 	handler *eventstore.Handler
 	choice  Choice
 	why     string
-	one     func(ctx context.Context, id domain.BatchID, why domain.Reason) error
-	fits    func(domain.Batch) bool
+	one     func(ctx context.Context, h *eventstore.Handler, id string, why domain.Reason, m eventstore.Meta) error
+	fits    func(deposit) bool
 	seen    Seen
 }
 
@@ -84,10 +140,10 @@ func newMover(ctx context.Context, a *app.App, verb string, c Choice, why string
 	if seen == nil {
 		seen = func(int, int) {}
 	}
-	return &mover{Moved: &Moved{Verb: verb, DryRun: a.DryRun, Users: map[string]int{}}, a: a, handler: handler, choice: c, why: strings.TrimSpace(why), seen: seen}, nil
+	return &mover{Moved: &Moved{Verb: verb, DryRun: a.DryRun, Users: map[string]int{}}, kind: kinds[c.Queue], a: a, handler: handler, choice: c, why: strings.TrimSpace(why), seen: seen}, nil
 }
 
-// Park takes waiting batches out of the deposit queue until they are unparked. After an
+// Park takes waiting deposits out of a deposit queue until they are unparked. After an
 // interruption another call parks the rest.
 func Park(ctx context.Context, a *app.App, c Choice, why string, seen Seen) (m Moved, err error) {
 	defer app.Explained(&err, "park deposits")
@@ -95,18 +151,14 @@ func Park(ctx context.Context, a *app.App, c Choice, why string, seen Seen) (m M
 	if err != nil {
 		return m, err
 	}
-	p.fits = domain.Batch.Waits
-	p.one = func(ctx context.Context, id domain.BatchID, why domain.Reason) error {
-		_, err := p.handler.Park(ctx, id, why, a.Meta())
-		return err
-	}
+	p.one, p.fits = p.park, func(d deposit) bool { return d.waits }
 	for _, user := range c.Users {
 		if err := p.parkUser(ctx, user); err != nil {
 			return *p.Moved, err
 		}
 	}
 	if len(c.Users) == 0 {
-		err = p.all(ctx, c.Batches, len(c.Batches))
+		err = p.all(ctx, c.IDs, len(c.IDs))
 	}
 	return *p.Moved, err
 }
@@ -115,17 +167,17 @@ func (p *mover) parkUser(ctx context.Context, user string) error {
 	if p.handler.Rings == nil {
 		return nil
 	}
-	ids, err := p.handler.Rings.Waiting(ctx, fair.QueueMetadata, user)
+	ids, err := p.handler.Rings.Waiting(ctx, p.choice.Queue, user)
 	if err != nil {
 		return err
 	}
 	return p.all(ctx, ids, p.Looked+len(ids))
 }
 
-// unparkPage is how many parked batches are listed at once.
+// unparkPage is how many parked deposits are listed at once.
 const unparkPage = 1000
 
-// Unpark lets parked batches wait again, at the front of their users, in the order that they
+// Unpark lets parked deposits wait again, at the front of their users, in the order that they
 // had. After an interruption another call unparks the rest.
 func Unpark(ctx context.Context, a *app.App, c Choice, why string, seen Seen) (m Moved, err error) {
 	defer app.Explained(&err, "unpark deposits")
@@ -133,11 +185,7 @@ func Unpark(ctx context.Context, a *app.App, c Choice, why string, seen Seen) (m
 	if err != nil {
 		return m, err
 	}
-	p.fits = domain.Batch.Parked
-	p.one = func(ctx context.Context, id domain.BatchID, why domain.Reason) error {
-		_, err := p.handler.Batch(ctx, id, domain.UnparkBatch{Reason: why}, a.Meta())
-		return err
-	}
+	p.one, p.fits = p.unpark, func(d deposit) bool { return d.parked }
 	if err := a.CatchUp(ctx); err != nil { // what was parked a moment ago
 		return *p.Moved, err
 	}
@@ -149,12 +197,12 @@ func Unpark(ctx context.Context, a *app.App, c Choice, why string, seen Seen) (m
 	if err != nil {
 		return *p.Moved, err
 	}
-	of := query.ParkedOf{Users: c.Users, Limit: unparkPage}
+	of := query.ParkedOf{Queue: c.Queue, Users: c.Users, Limit: unparkPage}
 	if len(c.Users) == 0 {
-		of.Batches = c.Batches
+		of.IDs = c.IDs
 	}
 	for {
-		ids, err := query.ParkedBatches(ctx, db, of)
+		ids, err := query.ParkedDeposits(ctx, db, of)
 		if err != nil || len(ids) == 0 {
 			return *p.Moved, err
 		}
@@ -168,17 +216,17 @@ func Unpark(ctx context.Context, a *app.App, c Choice, why string, seen Seen) (m
 // parkedNow counts what a choice may be of.
 func parkedNow(ctx context.Context, db query.DB, c Choice) (n int, err error) {
 	if len(c.Users) == 0 {
-		return len(c.Batches), nil
+		return len(c.IDs), nil
 	}
-	all, err := query.Parked(ctx, db)
+	all, err := query.Parked(ctx, db, c.Queue)
 	for _, user := range c.Users {
 		n += int(all[user])
 	}
 	return n, err
 }
 
-// all moves those of some batches that are chosen, one after the other: each writes the ring.
-func (p *mover) all(ctx context.Context, ids []domain.BatchID, of int) error {
+// all moves those of some deposits that are chosen, one after the other: each writes the ring.
+func (p *mover) all(ctx context.Context, ids []string, of int) error {
 	for _, id := range ids {
 		if err := p.each(ctx, id); err != nil {
 			return fmt.Errorf("%d deposits are %sed, run the command again for the others: %w", p.Done, p.Verb, err)
@@ -189,36 +237,36 @@ func (p *mover) all(ctx context.Context, ids []domain.BatchID, of int) error {
 	return nil
 }
 
-// left are the refusals of a batch that has moved on meanwhile.
+// left are the refusals of a deposit that has moved on meanwhile.
 var left = []domain.Code{domain.CodeNotWaiting, domain.CodeNotParked, domain.CodeIllegal}
 
-// each moves one batch if it is chosen.
-func (p *mover) each(ctx context.Context, id domain.BatchID) error {
+// each moves one deposit if it is chosen.
+func (p *mover) each(ctx context.Context, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	is, err := p.handler.Live.Batch(ctx, id)
+	is, err := p.load(ctx, p.handler, id)
 	switch {
 	case errors.Is(err, eventstore.ErrNotFound):
 		p.Missed++
 		return nil
 	case err != nil:
 		return err
-	case !p.choice.has(is.State):
+	case !p.choice.has(id, is):
 		return nil
-	case !p.fits(is.State):
+	case !p.fits(is):
 		p.Missed++
 		return nil
 	}
 	if !p.DryRun {
 		why := domain.Reason{Class: domain.ClassWait, Code: domain.CodeParked, Message: p.why}
-		err = crash.Around("app/park/one", func() error { return p.one(ctx, id, why) })
+		err = crash.Around("app/park/one", func() error { return p.one(ctx, p.handler, id, why, p.a.Meta()) })
 	}
 	var refused *domain.Refused
 	switch {
 	case err == nil:
 		p.Done++
-		p.Users[is.State.Submission.Submitter]++
+		p.Users[is.user]++
 	case errors.As(err, &refused) && slices.Contains(left, refused.Code), errors.Is(err, eventstore.ErrNotFound):
 		p.Missed++
 		err = nil

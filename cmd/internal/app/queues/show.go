@@ -99,16 +99,13 @@ func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 // parked counts what is parked of a queue, nil = the tables do not answer.
 func parked(ctx context.Context, a *app.App, queue string) *int64 {
 	var n int64
-	if queue != fair.QueueMetadata {
-		return &n
-	}
 	ctx, cancel := context.WithTimeout(ctx, tablesWait)
 	defer cancel()
 	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return nil
 	}
-	all, err := query.Parked(ctx, db)
+	all, err := query.Parked(ctx, db, queue)
 	if err != nil {
 		return nil
 	}

@@ -24,6 +24,7 @@ func (r Root) QueryStatus(id domain.QueryID) string { return r.Query(id) + "/sta
 type QueryStatus struct {
 	Status       asked.State    `json:"status"`
 	LastModified domain.Time    `json:"last_modified"`
+	Received     domain.Time    `json:"received,omitzero"`
 	Ticket       *domain.Ticket `json:"ticket,omitempty"` // in its deposit queue
 	Answer       *asked.Answer  `json:"answer,omitempty"`
 	Common
@@ -32,7 +33,7 @@ type QueryStatus struct {
 // Apply sets the fields of a query that its status holds.
 func (s QueryStatus) Apply(q *lookup.Query) {
 	q.State, q.Modified, q.Version, q.CommandID, q.Reason = s.Status, s.LastModified, s.Version, s.Command, s.reason()
-	q.Ticket, q.Answer = s.Ticket, s.Answer
+	q.Ticket, q.Answer, q.Received = s.Ticket, s.Answer, s.Received
 }
 
 // QueryNodes returns the nodes of a query, parents first.
@@ -41,6 +42,6 @@ func (r Root) QueryNodes(q lookup.Query) []Node {
 		return nil
 	}
 	nodes := []Node{{Path: r.Query(q.ID), Counter: true}, {Path: r.QueryRequest(q.ID), Value: q.Request},
-		{Path: r.QueryStatus(q.ID), Value: QueryStatus{q.State, q.Modified, q.Ticket, q.Answer, common(q.Version, q.CommandID, q.Reason)}}}
+		{Path: r.QueryStatus(q.ID), Value: QueryStatus{q.State, q.Modified, q.Received, q.Ticket, q.Answer, common(q.Version, q.CommandID, q.Reason)}}}
 	return append(nodes, r.ticketNode(eventstore.DepositOfQuery(q))...)
 }

@@ -117,7 +117,7 @@ func (x *Rings) running(ctx context.Context, number string) ([]string, error) {
 }
 
 // Waiting implements eventstore.Rings.
-func (x *Rings) Waiting(ctx context.Context, name, user string) (all []domain.BatchID, err error) {
+func (x *Rings) Waiting(ctx context.Context, name, user string) (all []string, err error) {
 	if x.queues[name] == nil {
 		return nil, nil
 	}
@@ -134,7 +134,7 @@ func (x *Rings) Waiting(ctx context.Context, name, user string) (all []domain.Ba
 		return nil, &eventstore.Error{Op: "list what waits of " + user + " in " + name, Err: err}
 	}
 	for _, d := range there {
-		all = append(all, domain.BatchID(d.ID))
+		all = append(all, d.ID)
 	}
 	return all, nil
 }
