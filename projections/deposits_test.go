@@ -90,3 +90,33 @@ func TestDeposits(t *testing.T) {
 		})
 	}
 }
+
+// TestDepositsOfQueries: queries have their rows beside those of batches, by queue, and the
+// row of a query has its grab and its format.
+func TestDepositsOfQueries(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 5)
+	w.deposits(1)
+	w.queries()
+	db := projtest.DB(t)
+	cfg := config(db, w.log)
+	cfg.MaxBatch = 3
+	if err := run(t, cfg); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]int{
+		"select count(*) from report.deposit where queue = 'query' and number = 1 and batch_id like 'qid%' and size = 90":                                         4,
+		"select count(*) from report.deposit where queue = 'query' and state = 'ended' and turn > 0":                                                              3,
+		"select count(*) from report.deposit where queue = 'query' and state = 'waiting' and user_name = 'tom'":                                                   1,
+		"select count(*) from report.grab where queue = 'query' and rule = 'round_robin' and processor = 'default' and waited_seconds > 0 and cursor = 0":         3,
+		"select count(*) from report.grab where queue = 'metadata'":                                                                                               4,
+		"select count(*) from report.deposit_wait where queue = 'query' and (user_name, grabs) in (('lea', 2), ('tom', 1))":                                       2,
+		"select count(*) from report.user_share where queue = 'query' and (user_name, grabs) in (('lea', 2), ('tom', 1)) and share_of_time between 0.01 and 0.99": 2,
+		"select count(*) from report.query where status <> 'received' and turn between 1 and 3 and rule = 'round_robin' and format = 'text'":                      3,
+		"select count(*) from report.query where status = 'received' and turn is null and rule is null":                                                           1,
+	} {
+		if n := count(t, db, query); n != want {
+			t.Errorf("%s: %d, want %d", query, n, want)
+		}
+	}
+}

@@ -102,7 +102,7 @@ select kind, aggregate_id, seq, error from accession.poison_event where waits_fo
 ) union all (
     select 'each grab has its row', 'deposit', e.aggregate_id || '/' || e.version, 'turn ' || (e.data -> 'ticket' ->> 'turn'), 'none'
     from accession.event e
-    where e.type = 'batch.grabbed' and not exists (
+    where e.type in ('batch.grabbed', 'query.grabbed') and not exists (
         select from accession.deposit d where d.batch_id = e.aggregate_id and d.turn = (e.data -> 'ticket' ->> 'turn')::bigint)
     order by 3 limit 20
 ) union all (
@@ -112,8 +112,14 @@ select kind, aggregate_id, seq, error from accession.poison_event where waits_fo
         select from accession.deposit d where d.batch_id = b.id and d.ended_at is null and d.turn = b.ticket_turn and d.user_name = b.ticket_user and d.synchronous = coalesce(b.ticket_synchronous, false))
     order by b.id limit 20
 ) union all (
-    select 'a deposit in a queue has its batch', 'deposit', d.batch_id || '/' || d.number, 'turn ' || d.turn, coalesce('turn ' || b.ticket_turn, 'none')
-    from accession.deposit d left join accession.batch b on b.id = d.batch_id
-    where d.ended_at is null and d.turn is distinct from b.ticket_turn
+    select 'a query in its deposit queue has its row', 'deposit', q.id, format('turn %s of %s', q.ticket_turn, q.ticket_user), 'none'
+    from accession.query q
+    where q.ticket_user is not null and not exists (
+        select from accession.deposit d where d.batch_id = q.id and d.ended_at is null and d.turn = q.ticket_turn and d.user_name = q.ticket_user)
+    order by q.id limit 20
+) union all (
+    select 'a deposit in a queue has its batch or query', 'deposit', d.batch_id || '/' || d.number, 'turn ' || d.turn, coalesce('turn ' || coalesce(b.ticket_turn, q.ticket_turn), 'none')
+    from accession.deposit d left join accession.batch b on b.id = d.batch_id left join accession.query q on q.id = d.batch_id
+    where d.ended_at is null and d.turn is distinct from coalesce(b.ticket_turn, q.ticket_turn)
     order by d.batch_id limit 20
 );

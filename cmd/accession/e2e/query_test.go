@@ -136,7 +136,11 @@ func TestQueriesAreParkedByUser(t *testing.T) {
 	for _, id := range []string{first, last, bens} {
 		in.says(0, words("query show --watch "+id), "answered")
 	}
+	in.shown()
+	in.says(0, words("queue board query"), "3 grabbed in", "1 parked")
+	in.says(0, words("queue suspend query --reason test"))
 	in.says(0, words("query unpark --user ana --reason y"), "ana: 1 unparked", "of 1 looked at")
+	in.says(0, words("queue resume query --reason test"))
 	in.says(0, words("query show --watch "+second), "answered")
 	in.shown()
 	in.agree()

@@ -48,7 +48,7 @@ func (f *Fold) batch(r domain.Recorded) error {
 	if err != nil {
 		return err
 	}
-	f.deposit(r, s.Batch, next)
+	f.deposit(r, depositedBatch(s.Batch), depositedBatch(next))
 	s.Batch, s.dirty = next, true
 	if m, _ := domain.MoveOfBatch(r.Data); m.Collection != "" {
 		s.row.Collection = m.Collection

@@ -94,6 +94,7 @@ func (f *Fold) ensureStates(r domain.Recorded, toLoad keysToLoad) {
 		ensureState(f, f.settings, id, func() *settingState { return &settingState{} }, toLoad.settings, first)
 	case domain.KindQuery:
 		ensureState(f, f.queries, id, func() *queryState { return &queryState{} }, toLoad.queries, first)
+		ensureState(f, f.deposits, id, func() *depositState { return &depositState{} }, toLoad.deposits, first)
 	case domain.KindFile:
 		ensureState(f, f.files, id, func() *fileState { return newFile(domain.FileHash(id)) }, toLoad.files, first)
 	}

@@ -36,6 +36,7 @@ func (f *Fold) query(r domain.Recorded) error {
 	if err != nil {
 		return err
 	}
+	f.deposit(r, depositedQuery(s.Query), depositedQuery(next))
 	s.Query, s.dirty = next, true
 	row := &s.row
 	row.ID, row.Version, row.Status, row.CommandID, row.LastModified = string(next.ID), next.Version, string(next.State), next.CommandID, r.Time.Time

@@ -201,27 +201,27 @@ type AccessionCheckpoint struct {
 	Meaning int64 `json:"meaning"`
 }
 
-// One row per time that a batch was in a deposit queue, with its grab: a batch that is held and released, or parked and released, waits again.
+// One row per time that a batch or query was in a deposit queue, with its grab: a batch that is held and released, or a deposit that is parked and comes back, waits again.
 type AccessionDeposit struct {
-	// The batch.
+	// The batch; in the queue query, the query.
 	BatchID string `json:"batch_id"`
-	// Which time of the batch, from 1.
+	// Which time of the batch or query, from 1.
 	Number int64 `json:"number"`
-	// The deposit queue, such as metadata.
+	// The deposit queue: metadata or query.
 	Queue string `json:"queue"`
-	// Whose turn it waits for, or among whose running batches it counts.
+	// Whose turn it waits for, or among whose running deposits it counts.
 	UserName string `json:"user_name"`
 	// Slot of the user in the ring when it joined the queue.
 	Slot int64 `json:"slot"`
 	// Turn in which it was grabbed: grabs of a queue are numbered in their order. 0 = it was not grabbed.
 	Turn int64 `json:"turn"`
-	// Size in bytes as the depositor gave it, 0 = unknown.
+	// Size in bytes as the depositor gave it, or of the list of a query; 0 = unknown.
 	Size int64 `json:"size"`
 	// When it joined the queue.
 	ReceivedAt time.Time `json:"received_at"`
 	// When it was grabbed; null = not.
 	GrabbedAt *time.Time `json:"grabbed_at"`
-	// When it left the queue for good, or ceased to count as running: reported, held, parked or deleted; null = it waits or runs.
+	// When it left the queue for good, or ceased to count as running: reported, answered, failed, held, parked or deleted; null = it waits or runs.
 	EndedAt *time.Time `json:"ended_at"`
 	// When it was parked; null = not.
 	ParkedAt *time.Time `json:"parked_at"`
@@ -877,16 +877,22 @@ type ReportDailyThroughput struct {
 	FilesProcessed int64 `json:"files_processed"`
 }
 
-// One row per time that a batch was in a deposit queue, or ran beside it as a synchronous deposit.
+// One row per time that a batch or query was in a deposit queue, or that a synchronous deposit ran beside it.
 type ReportDeposit struct {
-	BatchID       string     `json:"batch_id"`
-	Number        int64      `json:"number"`
-	Queue         string     `json:"queue"`
-	UserName      string     `json:"user_name"`
-	State         string     `json:"state"`
-	Size          int64      `json:"size"`
-	ReceivedAt    time.Time  `json:"received_at"`
-	GrabbedAt     *time.Time `json:"grabbed_at"`
+	// The batch; in the queue query, the query.
+	BatchID string `json:"batch_id"`
+	// Which time of the batch or query, from 1.
+	Number int64 `json:"number"`
+	// The deposit queue: metadata or query.
+	Queue    string `json:"queue"`
+	UserName string `json:"user_name"`
+	// waiting, running, parked, or ended: reported, answered, failed, held or deleted.
+	State string `json:"state"`
+	// Size in bytes as the depositor gave it, or of the list of a query; 0 = unknown.
+	Size       int64      `json:"size"`
+	ReceivedAt time.Time  `json:"received_at"`
+	GrabbedAt  *time.Time `json:"grabbed_at"`
+	// When it was reported, answered, failed, held, parked or deleted; null = it waits or runs.
 	EndedAt       *time.Time `json:"ended_at"`
 	Turn          int64      `json:"turn"`
 	Processor     *string    `json:"processor"`
@@ -905,7 +911,7 @@ type ReportDepositWait struct {
 	Day time.Time `json:"day"`
 	// Whose deposits.
 	UserName string `json:"user_name"`
-	// The deposit queue, such as metadata.
+	// The deposit queue: metadata or query.
 	Queue string `json:"queue"`
 	// How many deposits of the user were grabbed.
 	Grabs int64 `json:"grabs"`
@@ -1141,13 +1147,13 @@ type ReportFileLifecycle struct {
 
 // One row per grab: who was served, in the order of the turns of each queue.
 type ReportGrab struct {
-	// The deposit queue, such as metadata.
+	// The deposit queue: metadata or query.
 	Queue string `json:"queue"`
 	// Number of the grab in its queue. A number that is missing was a deposit that was parked, or a repair.
 	Turn int64 `json:"turn"`
 	// Who was served.
 	UserName string `json:"user_name"`
-	// The batch that was grabbed.
+	// The batch that was grabbed; in the queue query, the query.
 	BatchID string `json:"batch_id"`
 	// Processor that grabbed it.
 	Processor *string `json:"processor"`
@@ -1157,7 +1163,7 @@ type ReportGrab struct {
 	GrabbedAt *time.Time `json:"grabbed_at"`
 	// Seconds that it had waited, never negative.
 	WaitedSeconds *float64 `json:"waited_seconds"`
-	// Size in bytes as the depositor gave it, 0 = unknown.
+	// Size in bytes as the depositor gave it, or of the list of a query; 0 = unknown.
 	Size int64 `json:"size"`
 	// Slot of the user in the ring.
 	Slot int64 `json:"slot"`
@@ -1332,52 +1338,37 @@ type ReportOverdueFile struct {
 	TimeoutSeconds interface{} `json:"timeout_seconds"`
 }
 
-// One row per query: who asks, where it stands, and how its lines were answered.
 type ReportQuery struct {
-	// Query id.
-	QueryID string `json:"query_id"`
-	// received, parked, grabbed, answered or failed.
-	Status string `json:"status"`
-	// Who asks.
-	Submitter string `json:"submitter"`
-	// File name of the list; empty = it came from the standard input.
-	FileName string `json:"file_name"`
-	// The list in the object store.
-	ListUrl string `json:"list_url"`
-	// SHA-256 of the list, in hex.
-	ListSha256 string `json:"list_sha256"`
-	// Bytes of the list.
-	Size int64 `json:"size"`
-	// Lines that ask for something.
-	Lines int64 `json:"lines"`
-	// Those of them that cannot be looked up.
-	WrongLines int64 `json:"wrong_lines"`
-	// When it was accepted.
-	ReceivedAt time.Time `json:"received_at"`
-	// When a processor grabbed it; null = not yet.
-	GrabbedAt *time.Time `json:"grabbed_at"`
-	// That processor.
-	Processor *string `json:"processor"`
-	// When it was answered or failed; null = not yet.
-	EndedAt *time.Time `json:"ended_at"`
-	// Lines of which something is known; null = not answered.
-	Found *int64 `json:"found"`
-	// Lines of which nothing is known.
-	NotFound *int64 `json:"not_found"`
-	// The answers in the object store, one a line as JSON.
-	AnswerUrl *string `json:"answer_url"`
-	// SHA-256 of the answers, in hex.
-	AnswerSha256 *string `json:"answer_sha256"`
-	// Who must act on the reason why it failed or is parked; null = there is none.
-	ReasonClass *string `json:"reason_class"`
-	// Code of that reason.
-	ReasonCode *string `json:"reason_code"`
-	// Sentence of that reason.
-	ReasonMessage *string `json:"reason_message"`
-	// Seconds from its acceptance to its grab; null = not grabbed.
-	SecondsWaiting float64 `json:"seconds_waiting"`
-	// Seconds from its grab to its end; null = not ended.
-	SecondsRunning float64 `json:"seconds_running"`
+	QueryID        string     `json:"query_id"`
+	Status         string     `json:"status"`
+	Submitter      string     `json:"submitter"`
+	FileName       string     `json:"file_name"`
+	ListUrl        string     `json:"list_url"`
+	ListSha256     string     `json:"list_sha256"`
+	Size           int64      `json:"size"`
+	Lines          int64      `json:"lines"`
+	WrongLines     int64      `json:"wrong_lines"`
+	ReceivedAt     time.Time  `json:"received_at"`
+	GrabbedAt      *time.Time `json:"grabbed_at"`
+	Processor      *string    `json:"processor"`
+	EndedAt        *time.Time `json:"ended_at"`
+	Found          *int64     `json:"found"`
+	NotFound       *int64     `json:"not_found"`
+	AnswerUrl      *string    `json:"answer_url"`
+	AnswerSha256   *string    `json:"answer_sha256"`
+	ReasonClass    *string    `json:"reason_class"`
+	ReasonCode     *string    `json:"reason_code"`
+	ReasonMessage  *string    `json:"reason_message"`
+	SecondsWaiting float64    `json:"seconds_waiting"`
+	SecondsRunning float64    `json:"seconds_running"`
+	// Format of its report: text, csv, json or html.
+	Format interface{} `json:"format"`
+	// To how many addresses its report is mailed; 0 = it is not.
+	Recipients int64 `json:"recipients"`
+	// Turn in which it was grabbed: grabs of a queue are numbered in their order; null = not yet.
+	Turn *int64 `json:"turn"`
+	// Rule of its grab: required, preferred or round_robin; null = not yet.
+	Rule *string `json:"rule"`
 }
 
 // One row per change of a setting of the deposit queues: who changed what, and why.
@@ -1548,7 +1539,7 @@ type ReportTimeInStateByProfile struct {
 type ReportUserShare struct {
 	// The day, in UTC.
 	Day time.Time `json:"day"`
-	// The deposit queue, such as metadata.
+	// The deposit queue: metadata or query.
 	Queue string `json:"queue"`
 	// The user.
 	UserName string `json:"user_name"`
