@@ -12,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
+	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -161,6 +162,34 @@ func TestVerifyRepairsAnOlderDump(t *testing.T) {
 	in.agree()
 	if r := in.settled(); len(r.Findings) > 0 {
 		t.Error(findings(r.Findings))
+	}
+}
+
+// An older dump is made again also of a job of which the log knows nothing yet: its events
+// wait in the outbox.
+// Shows: P13
+func TestVerifyRepairsAnOlderDumpOfUnsentEvents(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	s := in.serveInProcess(run.RoleDaemons)
+	file := filepath.Join(t.TempDir(), "tide.txt")
+	in.must(os.WriteFile(file, []byte("4.2 m\n"), 0o600))
+	in.submit(app.Deposit{Payload: file, Title: "Tide"})
+	live, err := in.wired.Live(in.ctx())
+	in.must(err)
+	waitFor(t, "the job to complete", func() bool {
+		at, err := live.Job(in.ctx(), domain.NewJobID(1))
+		return err == nil && at.State.State == domain.JobCompleted
+	})
+	s.stop()
+	before := in.inventory()
+	in.exec(`with f as (delete from record.object_file), i as (delete from record.identifier), r as (delete from record.version_reservation),
+		e as (delete from record.effect where kind = 'store') select from record.object`)
+	in.exec("delete from record.object_version")
+	in.exec("delete from record.object")
+	in.call(words("verify --repair --yes --wait 1s")...)
+	if after := in.inventory(); after != before || !strings.Contains(before, "tide.txt") {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
 	}
 }
 

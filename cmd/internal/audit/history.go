@@ -2,9 +2,11 @@ package audit
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -35,7 +37,32 @@ type version struct {
 	bytes              int64
 }
 
-// Observe takes an event. Those of a job must come in their order.
+// unsent returns what waits in the outbox of the events that a History observes. They are
+// read before the log, because events only move from the one to the other.
+func unsent(ctx context.Context, live consistency.State) (all []domain.Recorded, err error) {
+	for e, err := range consistency.Unsent(ctx, live) {
+		if err != nil {
+			return nil, err
+		}
+		switch e.Type {
+		case domain.EventBatchSubmitted, domain.EventJobCreated, domain.EventJobIdentified, domain.EventJobProcessed, domain.EventJobRecorded:
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+// late takes events that were unsent before the log was read, which may have them since.
+func (h *History) late(all []domain.Recorded) {
+	for _, r := range all {
+		if r.Type != domain.EventJobCreated || h.jobs[domain.JobID(r.Aggregate.ID)] == nil {
+			h.Observe(r)
+		}
+	}
+}
+
+// Observe takes an event. Those of a job must come in their order; one that comes twice
+// changes nothing, but for its creation.
 func (h *History) Observe(r domain.Recorded) {
 	if d, ok := r.Data.(*domain.BatchSubmitted); ok {
 		h.keyed(domain.BatchID(r.Aggregate.ID), d.Submission)

@@ -27,20 +27,6 @@ func (h *History) keyed(id domain.BatchID, sub domain.Submission) {
 	}
 }
 
-// waiting takes the deposits whose events wait in the outbox. They are read before the
-// log, because events only move from the one to the other.
-func (h *History) waiting(ctx context.Context, live consistency.State) error {
-	for e, err := range consistency.Unsent(ctx, live) {
-		if err != nil {
-			return err
-		}
-		if d, ok := e.Data.(*domain.BatchSubmitted); ok {
-			h.keyed(domain.BatchID(e.Aggregate.ID), d.Submission)
-		}
-	}
-	return nil
-}
-
 // keys compares the idempotency keys of the history with those in the records: one that
 // is forgotten would make another batch.
 func (c *checker) keys(ctx context.Context, h *History) error {

@@ -52,13 +52,15 @@ type Looked struct {
 // has what was found before it.
 func Verify(ctx context.Context, cfg Config) (v Result, err error) {
 	history := NewHistory()
-	if err := history.waiting(ctx, cfg.Servers.Live); err != nil {
+	waiting, err := unsent(ctx, cfg.Servers.Live)
+	if err != nil {
 		return v, err
 	}
 	cfg.Servers.Observe = history.Observe
 	if v.Report, err = consistency.Verify(ctx, cfg.Servers); err != nil {
 		return v, err
 	}
+	history.late(waiting)
 	stored, err := Check(ctx, cfg, history)
 	v.Findings = append(v.Findings, stored.Findings...)
 	v.Objects, v.Inventory, v.Stored, v.Read, v.Last = stored.Versions, stored.Rows, stored.Files, stored.Read, stored.Last

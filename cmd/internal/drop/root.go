@@ -70,5 +70,8 @@ func (r root) list(path string) ([]string, error) {
 		return nil, err
 	}
 	names, err := f.Readdirnames(-1)
+	if errors.Is(err, fs.ErrNotExist) { // it is removed meanwhile
+		err = nil
+	}
 	return names, errors.Join(err, f.Close())
 }
