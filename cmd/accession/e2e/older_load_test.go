@@ -313,16 +313,17 @@ func (l *loaded) whole(newest string) {
 	}
 }
 
-// again takes the remedy for a job that was under way when PostgreSQL, and the log or the
-// object store, were put back: what it relies on has no copy then. The history of its files
-// is lost with the log, and it is submitted again; else it is requeued.
+// again takes the remedy for a job that was under way when what it relies on lost its only
+// copy. The last events of its files are lost with the log, if the tables did not have them
+// yet or are older too: it is submitted again. What it has stored is lost with PostgreSQL and
+// the object store: it is requeued.
 func (l *loaded) again(v app.BatchReportView) (domain.BatchID, app.BatchReportView) {
 	l.t.Helper()
 	id := domain.BatchID(v.BatchID)
 	report, err := l.app.BatchReport(l.t.Context(), id, 10)
 	l.must(err)
-	two := slices.Contains(l.which, stack.PostgreSQL) && (slices.Contains(l.which, stack.NATS) || slices.Contains(l.which, objects))
-	if !two || len(report.Retries) == 0 {
+	has := func(s stack.Server) bool { return slices.Contains(l.which, s) }
+	if lost := has(stack.NATS) || has(stack.PostgreSQL) && has(objects); !lost || len(report.Retries) == 0 {
 		l.t.Fatalf("%s: %+v %+v", id, v.BatchSummary, report.Retries)
 	}
 	why := report.Retries[len(report.Retries)-1]
