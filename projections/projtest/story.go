@@ -174,7 +174,7 @@ func (s *Story) Discover(job domain.JobID, path string, size int64) domain.FileH
 	return spec.Hash()
 }
 
-// record gives events their sequence, and sends their data through JSON, as the log
+// record numbers events, and sends their data through JSON, as the log
 // does.
 func (s *Story) record(events []domain.Event, batch domain.BatchID) []domain.Recorded {
 	var out []domain.Recorded

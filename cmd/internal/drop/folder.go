@@ -356,7 +356,7 @@ func (f *Folder) Lead() (release func(), leads bool, err error) {
 // ErrLocked while another one does, and ErrNotFound once the deposit has left.
 func (f *Folder) Lock(d Deposit) (release func(), err error) {
 	at := d.dir() + "/" + depositIn
-	file, err := f.root.Open(at)
+	file, err := f.root.OpenFile(at, os.O_RDWR, 0) // over NFS only what is open for writing can be locked
 	if err == nil {
 		release, err = lock(file)
 	}
