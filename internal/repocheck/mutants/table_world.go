@@ -8,6 +8,14 @@ const (
 
 // world: files, records, and what leaves the house.
 var world = []Mutant{{
+	Name: "the check of a right that is used", Why: "an admin of one collection, which cannot be given, may change users and rights",
+	At: "domain/access (Right).allows", Do: []Op{Expr("r.Check() == nil", "true")},
+	Package: "domain/access", Test: "TestMay",
+}, {
+	Name: "the check of a right in lists", Why: "a right of no known role shows every collection in lists",
+	At: "domain/access (Caller).Filter", Do: []Op{DropCase("Check")},
+	Package: "domain/access", Test: "TestNothingIsGrantedByDefault",
+}, {
 	Name: "fsync before a claim's file has its name", Why: "after a power cut a file is there and empty",
 	At: "cmd/internal/store (*Partial).Commit", Do: []Op{Call("syncFile", "$2.Close()")},
 	Package: "cmd/internal/store", Test: "TestDurability/claim",

@@ -1,0 +1,51 @@
+package access
+
+import "slices"
+
+// Caller is who asks for an operation, with the rights that it has now.
+type Caller struct {
+	Name   string // of the user, as it is the submitter of deposits
+	Rights []Right
+}
+
+// May reports whether the caller has what an operation needs in a collection; "" is what
+// belongs to none.
+func (c Caller) May(need Need, collection string) bool {
+	return c.Name != "" && slices.ContainsFunc(c.Rights, func(r Right) bool { return r.allows(need, collection) })
+}
+
+// Filter returns what the caller sees: the collections in which it may see, and its own
+// submissions while it is a depositor anywhere, also of a collection whose right has since
+// been withdrawn.
+func (c Caller) Filter() Filter {
+	var f Filter
+	if c.Name == "" {
+		return f
+	}
+	for _, r := range c.Rights {
+		switch {
+		case r.Check() != nil:
+		case r.Role == Depositor:
+			f.Submitter = c.Name
+		case r.Scope.All:
+			return Filter{All: true}
+		default:
+			f.Collections = append(f.Collections, r.Scope.Collections...)
+		}
+	}
+	slices.Sort(f.Collections)
+	f.Collections = slices.Compact(f.Collections)
+	return f
+}
+
+// Filter limits a list to what a caller sees. The zero value selects nothing.
+type Filter struct {
+	All         bool     // everything; the other fields are empty
+	Collections []string // in order, each once
+	Submitter   string   // whose submissions are selected in every collection; "" = of no user
+}
+
+// Selects reports whether what a submitter deposited in a collection is in the list.
+func (f Filter) Selects(collection, submitter string) bool {
+	return f.All || In(f.Collections...).Covers(collection) || f.Submitter != "" && submitter == f.Submitter
+}
