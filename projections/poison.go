@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -58,11 +59,12 @@ func poisonous(err error) bool {
 // isolatePoison applies events that could not be applied in one transaction: it halves
 // them until it has found each poison event, holds its aggregate, and applies the others.
 func (p *Projector) isolatePoison(ctx context.Context, entries []entry, err error) error {
+	delays := p.delays()
 	for tries := 1; len(entries) == 1; tries++ {
 		if tries == p.cfg.PoisonTries {
 			return p.hold(ctx, entries[0], err, tries)
 		}
-		if err := p.pause(ctx, p.cfg.RetryDelay<<(tries-1)); err != nil {
+		if err := p.pause(ctx, delays.NextBackOff()); err != nil {
 			return err
 		}
 		if err = p.project(ctx, entries, nil); err == nil || !poisonous(err) {
@@ -174,6 +176,11 @@ func (p *Projector) poisonRow(e entry) pgdb.AccessionPoisonEvent {
 		row.Data = readable(data)
 	}
 	return row
+}
+
+// delays returns the pauses between tries, which double up to 5 s.
+func (p *Projector) delays() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{InitialInterval: p.cfg.RetryDelay, Multiplier: 2, MaxInterval: maxRetryDelay}
 }
 
 // pause waits for a time or until ctx ends.

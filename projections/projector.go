@@ -229,12 +229,13 @@ func (p *Projector) collect(ctx context.Context, from <-chan item, batch []entry
 
 // retry calls try again while PostgreSQL cannot be reached.
 func (p *Projector) retry(ctx context.Context, try func() error) error {
-	for delay := p.cfg.RetryDelay; ; delay = min(2*delay, maxRetryDelay) {
+	delays := p.delays()
+	for {
 		err := try()
 		if err == nil || !transient(err) || ctx.Err() != nil {
 			return err
 		}
-		if err := p.pause(ctx, delay); err != nil {
+		if err := p.pause(ctx, delays.NextBackOff()); err != nil {
 			return err
 		}
 	}

@@ -72,7 +72,7 @@ var Libraries = []Library{
 		"BSD-3-Clause", "Names are in normal form C. Its Unicode tables decide: an upgrade may accept characters that were unknown before."},
 	{"github.com/google/uuid", edgesAndAdapters, serverTests,
 		"BSD-3-Clause", "Unique ids (version 7) of commands and workers, made at the edges; the domain sees strings."},
-	{"github.com/cenkalti/backoff/v5", join(edgesAndAdapters, []string{"eventstore/relay"}), nil,
+	{"github.com/cenkalti/backoff/v5", join(edgesAndAdapters, []string{"eventstore/relay", "projections"}), nil,
 		"MIT", "Waits longer before each retry, with jitter and a context. Never around a ZooKeeper multi, whose outcome may be unknown."},
 	{"golang.org/x/sync", join(edgesAndAdapters, []string{"eventstore", "projections/rebuild", "eventstore/files", "eventstore/relay", "cmd/internal/audit", "cmd/internal/consistency"}), serverTests,
 		"BSD-3-Clause", "Groups of goroutines that end together, and semaphores. Not in the domain and not in the ports."},

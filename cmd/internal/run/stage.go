@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // stage is one role of a running service.
@@ -39,7 +41,8 @@ const firstPause, longestPause = 200 * time.Millisecond, 10 * time.Second
 
 // keep runs the role until it is stopped, and starts it again when it ends by itself.
 func (st *stage) keep(ctx context.Context) {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	pauses := &backoff.ExponentialBackOff{InitialInterval: firstPause, Multiplier: 2, MaxInterval: longestPause}
+	for {
 		begun := time.Now()
 		err := st.run(ctx)
 		if ctx.Err() != nil {
@@ -49,8 +52,9 @@ func (st *stage) keep(ctx context.Context) {
 			return
 		}
 		if time.Since(begun) > time.Minute {
-			pause = firstPause
+			pauses.Reset()
 		}
+		pause := pauses.NextBackOff()
 		st.restarted()
 		st.log.Error("ended by itself; it is started again", "error", err, "pause", pause)
 		select {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/drop"
 	"github.com/accession-ingest/accession/domain/fair"
@@ -36,7 +38,7 @@ func (t *Transfer) Run(ctx context.Context) error {
 	}
 	defer lead()
 	t.unreadable = map[string]bool{}
-	pause := t.Interval
+	pauses := &backoff.ExponentialBackOff{InitialInterval: t.Interval, Multiplier: 2, MaxInterval: longestPause}
 	for swept := (time.Time{}); ; {
 		if now := time.Now(); now.Sub(swept) > time.Hour {
 			swept = now
@@ -45,10 +47,11 @@ func (t *Transfer) Run(ctx context.Context) error {
 			}
 		}
 		changed, err := t.round(ctx)
+		pause := t.Interval
 		if err == nil || ctx.Err() != nil {
-			pause = t.Interval
+			pauses.Reset()
 		} else {
-			pause = min(2*pause, longestPause)
+			pause = pauses.NextBackOff()
 			t.Log.Warn("the transfer is tried again later", "error", err, "pause", pause)
 		}
 		select {
