@@ -32,7 +32,8 @@
 // The legal changes are data: [BatchTransitions] (rows B1–B14),
 // [JobTransitions] (rows J1–J25) and [FileTransitions] (rows F1–F16, O1–O3). The
 // diagrams in the documentation are drawn from these tables and the tests are driven
-// by them.
+// by them. testdata/scenarios tells the life of a batch, a job and a file: commands, and
+// the events or refusals that follow.
 //
 //	Decide: (state, command, facts) → Decision, the events and what must still hold when they are written
 //	Evolve: (state, recorded event) → state
