@@ -9,6 +9,7 @@ type Layer struct {
 	Packages []string // patterns; the first layer that matches a package counts
 	May      []string // what its files may import
 	TestMay  []string // what its test files may import besides
+	Why      string   // why it is a package although it is a crumb, see CheckCrumbs
 }
 
 var (
@@ -178,7 +179,10 @@ var Layers = []Layer{
 		TestMay:  everything,
 	}, {
 		// What the demonstration deposits, and under which profile.
-		Packages: []string{"deploy/samples", "deploy/profiles"},
+		Packages: []string{"deploy/profiles"},
+		Why:      "A file can be embedded only from its own folder, and an operator installs these.",
+	}, {
+		Packages: []string{"deploy/samples"},
 		May:      domain,
 	}, {
 		// Examples of programs of other houses: they need package follow only.

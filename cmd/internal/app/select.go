@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/accession-ingest/accession/cmd/internal/app/selection"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/query"
 )
-
-// Selection selects events of the history.
-type Selection = selection.Selection
 
 // checkSelection reports everything that is wrong with a selection.
 func checkSelection(s Selection) error {

@@ -1,5 +1,4 @@
-// Package selection says which events of the history are selected.
-package selection
+package app
 
 import (
 	"errors"
