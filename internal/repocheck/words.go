@@ -35,6 +35,9 @@ var phrases = []phrase{
 	said(`at it in this moment`, "locked by a worker"),
 	said(`a picture is nothing`, "refusing to write an image"),
 	said(`for the \d+\. time`, "requeue 2"),
+	said(`let nothing more begin|let held jobs go on|park pending jobs`, "pause a queue, release held jobs, hold pending jobs"),
+	said(`knows no command|(settings|profiles) are sound|cannot clean the outbox`, "unknown command, are valid, cannot purge the outbox"),
+	said(`(made by|the) rules of version`, "projection version"),
 	said(`places? (in|of) the log|place of (the|its) (event|discovery)`, "sequence"),
 }
 

@@ -13,6 +13,7 @@ func TestWords(t *testing.T) {
 		{"domain/a.go", "type T struct {\n\t// F tells whether.\n\tF int\n}", "F says what it tells"},
 		{"domain/a.go", "// F returns what it is given, and gives nothing.\nfunc F() {}", ""},
 		{"domain/a.go", "func f() {\n\t// somebody was faster\n}", `domain/a.go:3: a comment says "somebody"`},
+		{"cmd/internal/cli/a.go", "const c = \"Let held jobs go on\"", `a message says "Let held jobs go on"`},
 		{"domain/a.go", "const c = \"whoever asks\"", `a message says "whoever"`},
 		{"domain/a.go", "// T is handed to the queue and comes back.\ntype T int", ""},
 		{"domain/a.go", "// T hands the job back.\ntype T int", `says "hands the job back"`},
