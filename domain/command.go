@@ -259,6 +259,12 @@ type (
 	// FailOutput abandons a file whose stored result is corrupt after its job has ended
 	// (F16 and F15), whatever its attempts.
 	FailOutput struct{ Reason Reason }
+	// RestoreOutput takes a file back that was abandoned because its stored result was
+	// corrupt (O2, F11 and F12): a sound copy is in the store again.
+	RestoreOutput struct {
+		Worker string
+		Key    string // of the result
+	}
 	// AuditFailed sends back a file whose stored result is corrupt (F16, and F15
 	// with it after the last attempt).
 	AuditFailed struct {
@@ -294,6 +300,7 @@ func (StartProcessing) fileCommand() string  { return "start processing" }
 func (FinishProcessing) fileCommand() string { return "finish processing" }
 func (FailProcessing) fileCommand() string   { return "fail processing" }
 func (FailOutput) fileCommand() string       { return "give up corrupt result" }
+func (RestoreOutput) fileCommand() string    { return "take back sound result" }
 func (AuditFailed) fileCommand() string      { return "fail audit" }
 func (RetryProcessing) fileCommand() string  { return "retry processing" }
 func (RecoverFile) fileCommand() string      { return "recover" }

@@ -66,6 +66,8 @@ func (d *fileDecider) decide(cmd FileCommand) error {
 			return err
 		}
 		return d.step(fileMoved, &c.Reason, rowAbandon)
+	case RestoreOutput:
+		return d.restoreOutput(c)
 	case RetryProcessing:
 		if err := d.checkRetry("F14", d.f.ProcessingAttempts, c.Limits, c.Now); err != nil {
 			return err
@@ -177,6 +179,23 @@ func (d *fileDecider) stepFailed(row string, why Reason) error {
 		return err
 	}
 	return d.step(func(m FileMove) EventData { return &FileFailed{FileMove: m} }, &why, row)
+}
+
+// restoreOutput undoes FailOutput. What was given up for another reason stays so.
+func (d *fileDecider) restoreOutput(c RestoreOutput) error {
+	if why := d.f.Reason; d.f.State != FileAbandoned || why == nil || why.Code != CodeObjectCorrupt {
+		return d.refuse(CodeIllegal, "it was not given up because its stored result was corrupt")
+	}
+	why := Reason{Class: ClassWait, Code: CodeObjectSound, Message: "a sound copy of its stored result is there again"}
+	if err := d.step(fileMoved, &why, "O2"); err != nil {
+		return err
+	}
+	if err := d.step(func(m FileMove) EventData { return &FileStarted{m, c.Worker} }, nil, "F11"); err != nil {
+		return err
+	}
+	out := FileOutput{Key: c.Key, SHA256: d.f.SHA256, Size: d.f.Size}
+	fence := d.f.Version
+	return d.step(func(m FileMove) EventData { return &FileDone{m, &out, fence} }, nil, "F12")
 }
 
 // failure is the end of an attempt, or the undoing of a success.

@@ -176,7 +176,7 @@ var FileTransitions = []FileTransition{
 	{rowAbandon, FileProcessingFailed, FileAbandoned, EventFileAbandoned, "the writer of F13 or F16", "processing_attempts at the maximum", CountNothing, "given up, in the same write as F13 or F16"},
 	{"F16", FileProcessed, FileProcessingFailed, EventFileProcessingFailed, "audit", "the stored result is corrupt", CountNothing, "reason kept"},
 	{"O1", FileIgnore, FileDiscovered, EventFileReopened, "operator, also by J16", "a reason", ResetDownload, "actor and reason kept"},
-	{"O2", FileAbandoned, FileReady, EventFileReopened, "operator, also by J17", "a reason", ResetProcessing, "actor and reason kept"},
+	{"O2", FileAbandoned, FileReady, EventFileReopened, "operator, also by J17; the auditor", "a reason; of the auditor: the stored result is sound again", ResetProcessing, "actor and reason kept; of the auditor: F11 and F12 in the same write"},
 	{"O3", FileSkipped, FileDownloaded, EventFileReopened, "operator", "a reason", ResetDownload, "actor and reason kept"},
 }
 

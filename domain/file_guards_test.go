@@ -278,3 +278,40 @@ func TestFailOutput(t *testing.T) {
 		}
 	}
 }
+
+// A file that was given up because its stored result was corrupt is taken back when a
+// sound copy is there, and no other file is.
+func TestRestoreOutput(t *testing.T) {
+	t.Parallel()
+	back := domain.RestoreOutput{Worker: "w", Key: "k"}
+	for _, state := range domain.FileStates {
+		f := fileIn(state)
+		f.Reason = &domain.Reason{Class: domain.ClassSystem, Code: domain.CodeObjectCorrupt, Message: "damaged"}
+		d, err := domain.DecideFile(f, back)
+		if (state == domain.FileAbandoned) != (err == nil) {
+			t.Fatalf("%s: %v, %v", state, d.Rows, err)
+		}
+		if err != nil {
+			continue
+		}
+		if rows := strings.Join(d.Rows, " "); rows != "O2 F11 F12" {
+			t.Errorf("rows %s", rows)
+		}
+		for _, e := range d.Events {
+			if f, err = domain.EvolveFile(f, domain.Recorded{Event: e}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if f.Output == nil || *f.Output != (domain.FileOutput{Key: "k", SHA256: f.SHA256, Size: f.Size}) || f.ProcessingAttempts != 1 {
+			t.Errorf("taken back: %+v", f)
+		}
+		if done, _ := d.Events[2].Data.(*domain.FileDone); done.Fence != d.Events[1].Version {
+			t.Errorf("the fence is %d, the attempt began with event %d", done.Fence, d.Events[1].Version)
+		}
+		f = fileIn(state)
+		f.Reason = &broken
+		if d, err := domain.DecideFile(f, back); err == nil {
+			t.Errorf("given up because of %s, and then %v", broken.Code, d.Rows)
+		}
+	}
+}

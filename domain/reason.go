@@ -55,6 +55,8 @@ const (
 	CodeSlotPending       Code = "slot_pending"
 	CodeSlotClosed        Code = "slot_closed"
 	CodePrerequisites     Code = "prerequisites_missing"
+	CodeObjectCorrupt     Code = "object_corrupt" // the stored result is
+	CodeObjectSound       Code = "object_sound"   // a sound copy is stored again
 )
 
 // Codes of refusals by the rules of batches, jobs and settings.

@@ -363,6 +363,17 @@ func TestAuditorGivesUpCorruptFiles(t *testing.T) {
 	if view, err := in.app.Job(in.ctx(), domain.JobID(job)); err != nil || view.CorruptSince != nil {
 		t.Errorf("put back, and then corrupt since %v: %v", view.CorruptSince, err)
 	}
+	for range 2 { // the second pass changes nothing
+		in.seen(1, domain.EventFileReopened)
+		in.shown()
+		var rows string
+		in.must(in.db.QueryRow(t.Context(), `select string_agg(to_status, ' ' order by version) from (select * from report.file_lifecycle
+			where job_id = $1 and path = $2 order by version desc limit 5) l`, job, name).Scan(&rows))
+		if rows != "PROCESSING_FAILED ABANDONED READY PROCESSING PROCESSED" {
+			t.Errorf("put back, and then the history of the file is %s", rows)
+		}
+		once()
+	}
 	in.says(0, words("verify --deep"), "no differences")
 
 	// A pass that is interrupted is continued where it was.

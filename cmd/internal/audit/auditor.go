@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
@@ -17,8 +18,8 @@ import (
 // Auditor reads all stored objects from time to time, and compares them with the log and
 // the records. One process audits at a time; a pass that was interrupted is continued
 // with the object it was at. A file that is missing or changed is noted in the records,
-// and once its job is completed its history says that it is given up (F16 and F15). The
-// auditor changes neither the store nor the inventory.
+// and once its job is completed its history says that it is given up (F16 and F15). If a
+// sound copy is put back, its history says that too (O2, F11 and F12). The auditor changes neither the store nor the inventory.
 type Auditor struct {
 	Config
 	Files    *files.Handler
@@ -26,14 +27,14 @@ type Auditor struct {
 	Log      *slog.Logger
 }
 
+// actor writes the events of the auditor.
+const actor = "daemon/auditor"
+
 // look is how often an auditor looks whether it is time.
 const look = time.Minute
 
 // auditAPage is after how many versions the auditor saves its position.
 const auditAPage = 16
-
-// CodeCorrupt is why a stored file is given up.
-const CodeCorrupt domain.Code = "object_corrupt"
 
 // Run audits until ctx ends.
 func (a *Auditor) Run(ctx context.Context) error {
@@ -159,16 +160,40 @@ func (a *Auditor) settle(ctx context.Context, page []*version, corrupt []record.
 			return err
 		}
 	}
-	jobs := make([]string, len(page))
+	jobs, unread := make([]string, len(page)), map[record.VersionID]bool{}
 	for i, v := range page {
 		jobs[i] = string(v.Job)
+		unread[v.VersionID] = is[v.manifestKey()] // then not all of its files were looked at
 	}
 	known, err := a.Records.CorruptOf(ctx, jobs...)
 	for _, c := range known {
-		if err == nil && !is[c.Key] {
-			a.Log.Info("what was corrupt is sound again", "key", c.Key, "job", c.Job)
-			err = a.Records.SettleCorrupt(ctx, c, record.CorruptSound)
+		if err == nil && !is[c.Key] && !unread[c.VersionID] {
+			err = a.takeBack(ctx, c)
 		}
+	}
+	return err
+}
+
+// takeBack notes that a file which was corrupt is sound again. The history is written
+// before the note, so that an auditor that dies in between repeats the rest.
+func (a *Auditor) takeBack(ctx context.Context, c record.Corrupt) error {
+	a.Log.Info("what was corrupt is sound again", "key", c.Key, "job", c.Job)
+	if err := a.file(ctx, c, domain.RestoreOutput{Worker: actor, Key: c.Key}); err != nil {
+		return err
+	}
+	return a.Records.SettleCorrupt(ctx, c, record.CorruptSound)
+}
+
+// file writes into the history of a stored file. That its state does not allow it is not
+// an error: it was written already, or another reason stands in the history.
+func (a *Auditor) file(ctx context.Context, c record.Corrupt, cmd domain.FileCommand) error {
+	if store.FileKind(c.Kind) != store.KindProducer {
+		return nil
+	}
+	_, err := a.Files.File(ctx, domain.HashFile(string(c.Job), c.Name), cmd, eventstore.Meta{Actor: actor})
+	var refused *domain.Refused
+	if errors.As(err, &refused) {
+		return nil
 	}
 	return err
 }
@@ -190,16 +215,9 @@ func (a *Auditor) giveUp(ctx context.Context, c record.Corrupt) error {
 	if job.State != domain.JobCompleted && job.State != domain.JobDeleted {
 		return nil // a later pass does it
 	}
-	if c.Kind == "producer" {
-		why := domain.Reason{Class: domain.ClassSystem, Code: CodeCorrupt,
-			Message: fmt.Sprintf("what is stored of it in version %d of %s is not what was stored: %s", c.Version, c.Object, c.Found)}
-		_, err = a.Files.File(ctx, domain.HashFile(string(c.Job), c.Name), domain.FailOutput{Reason: why}, eventstore.Meta{Actor: "daemon/auditor"})
-		var refused *domain.Refused
-		if errors.As(err, &refused) { // it is given up already, or was left out
-			err = nil
-		}
-	}
-	if err != nil {
+	why := domain.Reason{Class: domain.ClassSystem, Code: domain.CodeObjectCorrupt,
+		Message: fmt.Sprintf("what is stored of it in version %d of %s is not what was stored: %s", c.Version, c.Object, c.Found)}
+	if err := a.file(ctx, c, domain.FailOutput{Reason: why}); err != nil {
 		return err
 	}
 	return a.Records.SettleCorrupt(ctx, c, record.CorruptGivenUp)

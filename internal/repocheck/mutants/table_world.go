@@ -411,6 +411,10 @@ var bugs = []Mutant{{
 	At: "cmd/internal/audit CheckFile", Do: []Op{Never("SHA256", "read")},
 	Package: e2e, Test: "TestVerifyFindsDamagedObjects",
 }, {
+	Name: "why a file was given up, before it is called sound", Why: "a file that was given up for another reason is called processed",
+	At: "domain (*fileDecider).restoreOutput", Do: []Op{Never("CodeObjectCorrupt")},
+	Package: "domain", Test: "TestRestoreOutput",
+}, {
 	Name: "the manifest's own digest", Why: "the inventory is made again from a manifest that was altered",
 	At: "cmd/internal/audit readManifest", Do: []Op{Never("digest")},
 	Package: e2e, Test: "TestVerifyFindsDamagedObjects",
