@@ -102,8 +102,9 @@ func TestQueryMailServerIsAway(t *testing.T) {
 	in.agree()
 }
 
-// mailsAnswers: a process dies that keeps the addresses of a report, or mails it. Behind it
-// there is one mail, and the event at the end of the query says that it was sent.
+// mailsAnswers: a process dies that keeps the addresses of a report, or the outcome of its
+// query, or mails it. Behind it there is one mail, which says what the first one said, and
+// the event at the end of the query says that it was sent.
 func mailsAnswers(o *crashInstallation, point string) {
 	o.finish()
 	const from = "--set=mail_from=accession@example.org"
@@ -119,10 +120,18 @@ func mailsAnswers(o *crashInstallation, point string) {
 	if !submitting {
 		o.dies(point, nil, "serve", from)
 	}
+	sent, before := filepath.Join(o.dir, "mail", string(id)+"_2freport.eml"), []byte(nil)
+	if strings.HasPrefix(point, "daemon/query/") && point != "daemon/query/keep-outcome/before" { // its outcome is kept: the list is not read again
+		o.must(os.WriteFile(filepath.Join(o.dir, "store", "queries", string(id), "list.txt"), nil, 0o600))
+		before, _ = os.ReadFile(sent)
+	}
 	s := o.serve(from)
 	o.answered(id)
 	o.still()
 	s.stop()
+	if after, err := os.ReadFile(sent); err != nil || before != nil && !bytes.Equal(before, after) || (before != nil) != (point == "daemon/query/send/after") {
+		o.t.Errorf("after a death at %s the mail is %q, and was %q; %v", point, after, before, err)
+	}
 	if _, text, name, _ := o.queryMail(id); name != string(id)+".txt" {
 		o.t.Errorf("after a death at %s the mail has %q:\n%s", point, name, text)
 	}

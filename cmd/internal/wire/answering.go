@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -33,9 +32,10 @@ func (in *Installation) Answering(ctx context.Context) (*answering.Service, erro
 	return s, nil
 }
 
-// queryReport writes the report of an answered query in its format.
+// queryReport writes the report of an answered query in its format: the same one, however
+// often it is written.
 func (in *Installation) queryReport(ctx context.Context, to io.Writer, q lookup.Query) error {
 	r := queries.ReportOf(ctx, in.Uploads, q)
 	defer r.Close()
-	return export.WriteReport(to, r, export.ReportOptions{Format: cmp.Or(q.Request.Format, asked.FormatText), Made: time.Now()})
+	return export.WriteReport(to, r, export.ReportOptions{Format: cmp.Or(q.Request.Format, asked.FormatText), Made: q.Modified.Time})
 }

@@ -126,6 +126,10 @@ var queues = []Mutant{{
 	At: "cmd/internal/daemon/answering (*Service).outcome", Do: []Op{Never("maxClaims")},
 	Package: e2e, Test: "TestQueriesThatKill",
 }, {
+	Name: "the outcome of a query that is kept before its mail", Why: "two mails about a query say different things, or the history another",
+	At: "cmd/internal/daemon/answering (*Service).settled", Do: []Op{Expr("q.Request.Recipients > 0", "false")},
+	Package: "cmd/internal/daemon/answering", Test: "TestOutcomesAreKept",
+}, {
 	Name: "the bound of the tries of a query", Why: "a query that can never be answered is tried for ever",
 	At: "cmd/internal/daemon/answering (*Service).faultOf", Do: []Op{Always("maxTries")},
 	Package: "cmd/internal/daemon/answering", Test: "TestTriesOfAQuery",

@@ -38,13 +38,12 @@ func lost(format string, args ...any) error {
 // end answers a claimed query, mails its report, and ends it. It returns where the answers
 // are, "" = it failed.
 func (s *Service) end(ctx context.Context, claim *eventstore.Claim, q lookup.Query) (url string, err error) {
-	a, why, err := s.outcome(ctx, claim, q)
+	is, err := s.settled(ctx, claim, q)
 	if err != nil {
 		return "", err
 	}
-	if q.Reason = why; why == nil {
-		q.Answer = &a
-	}
+	q.Answer, q.Reason, q.Modified = is.Answer, is.Reason, is.Made
+	why := is.Reason
 	var mailed *domain.QueryDelivery
 	err = s.guarded(q.ID, func() (err error) { mailed, err = s.Mailing.mail(ctx, q); return err })
 	if unmailed := s.faultOf(q.ID, err); unmailed != nil {
@@ -53,8 +52,8 @@ func (s *Service) end(ctx context.Context, claim *eventstore.Claim, q lookup.Que
 		return "", err
 	}
 	if why == nil {
-		_, err = s.Handler.Query(ctx, q.ID, lookup.Finish{Answer: a, Mailed: mailed}, meta(claim))
-		return a.URL, err
+		_, err = s.Handler.Query(ctx, q.ID, lookup.Finish{Answer: *q.Answer, Mailed: mailed}, meta(claim))
+		return q.Answer.URL, err
 	}
 	s.Log.Info("a query has failed", "query", q.ID, "code", why.Code, "reason", why.Message)
 	why.Worker, why.Attempt = claim.Worker, claim.Attempts

@@ -101,3 +101,58 @@ func TestQueriesThatCannotBeAnswered(t *testing.T) {
 		})
 	}
 }
+
+// A query is answered again after its mail could not be recorded: the outcome is the one of
+// the first time, also when the list is another by then.
+func TestOutcomesAreKept(t *testing.T) {
+	t.Parallel()
+	s, k := newService(t)
+	id := domain.NewQueryID(1)
+	put := func(list string) store.Blob {
+		kept, err := s.Objects.Put(t.Context(), "queries/list.txt", strings.NewReader(list))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	}
+	kept := put("bid0000000001\n")
+	request := asked.Request{Submitter: "ana", Lines: 1, ListURL: store.URL(kept.Key), ListSHA256: kept.SHA256, Recipients: 1}
+	if _, err := k.Handler.ReceiveQuery(t.Context(), id, request, storetest.Operator()); err != nil {
+		t.Fatal(err)
+	}
+	s.Mailing.Records = awayRecords{}
+	res := k.GrabQuery()
+	s.serve(t.Context(), res.Claim, res.State) // it panics: there are no tables
+	if at, err := k.Handler.Queries.LoadQuery(t.Context(), id); err != nil || at.State.State != asked.Grabbed {
+		t.Fatalf("%+v, %v", at.State, err)
+	}
+	first, err := s.kept(t.Context(), id)
+	if err != nil || first.Reason == nil || first.Reason.Code != reason.CodePanic {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	put(strings.Repeat("#\n", lookup.MaxLines+1))
+	claim, at, err := k.Handler.Queries.ClaimQuery(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.settled(t.Context(), claim, at.State)
+	if err != nil || again.Reason == nil || *again.Reason != *first.Reason || !again.Made.Equal(first.Made.Time) {
+		t.Errorf("%+v, %v; it was %+v", again, err, first)
+	}
+	if other, err := s.keep(t.Context(), id, outcome{Answer: &asked.Answer{Found: 1}, Made: first.Made}); err != nil || other.Answer != nil {
+		t.Errorf("another outcome was kept: %+v, %v", other, err)
+	}
+	if _, err := s.Objects.Put(t.Context(), outcomeKey(id), strings.NewReader("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if damaged, err := s.settled(t.Context(), claim, at.State); err != nil || damaged.Reason == nil || damaged.Reason.Code != domain.CodeDigestMismatch {
+		t.Errorf("damaged: %+v, %v", damaged, err)
+	}
+}
+
+// awayRecords do not answer.
+type awayRecords struct{ Records }
+
+func (awayRecords) Delivery(context.Context, string) (record.Delivery, error) {
+	return record.Delivery{}, &record.Error{Code: record.CodeUnavailable}
+}
