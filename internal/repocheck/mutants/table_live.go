@@ -71,6 +71,10 @@ var claims = []Mutant{{
 	At: "eventstore/zklive/internal/session (*watchedConn).sends", Do: []Op{Expr("c.pings == 0", "true")},
 	Package: "eventstore/zklive/internal/session", Test: "TestWatchedConn",
 }, {
+	Name: "the wait for watches that are set again", Why: "after a reconnection a watch never fires, because its change is taken for seen",
+	At: "eventstore/zklive/internal/session (*watchedConn).settle", Do: []Op{Always("old")},
+	Package: "eventstore/zklive/internal/session", Test: "TestWatchesBeforeAnswers",
+}, {
 	Name: "the forgetting of batches that have gone", Was: true, Why: "a process keeps something of every batch that there ever was",
 	At: "eventstore/zklive (*batchIndex).scan", Do: []Op{Drop("forget")},
 	Package: zklive, Test: "TestGoneBatchesAreForgotten",

@@ -79,6 +79,7 @@ type answering struct {
 }
 
 func (a answering) Write(p []byte) (int, error) { return len(p), nil }
+func (a answering) Close() error                { return nil }
 func (a answering) Read(to []byte) (int, error) { return copy(to, <-a.pieces), nil }
 
 // TestWatchedConn: only the answer to a request counts, by the time when it was sent, and
@@ -90,7 +91,7 @@ func TestWatchedConn(t *testing.T) {
 		contact := newContact(time.Hour, func() {})
 		defer contact.stop()
 		begun := time.Now()
-		c := &watchedConn{Conn: answering{pieces: make(chan []byte, 1)}, maxWait: time.Second, contact: contact}
+		c := newWatchedConn(answering{pieces: make(chan []byte, 1)}, time.Second, contact)
 		send := func(f []byte) {
 			<-time.After(time.Second)
 			if _, err := c.Write(f); err != nil {
@@ -132,7 +133,7 @@ func TestWatchedConn(t *testing.T) {
 		send(frame(pingXid, 4))                                 // 16
 		is(16, frame(pingXid, 12))
 
-		again := &watchedConn{Conn: answering{pieces: make(chan []byte, 1)}, maxWait: time.Second, contact: contact}
+		again := newWatchedConn(answering{pieces: make(chan []byte, 1)}, time.Second, contact)
 		c = again
 		send(frame(0, 40)) // 18
 		is(16, greeting(0))
@@ -148,7 +149,7 @@ func TestWatchedConnHandsOn(t *testing.T) {
 	contact := newContact(time.Hour, func() {})
 	defer contact.stop()
 	ours, theirs := net.Pipe()
-	c := &watchedConn{Conn: ours, maxWait: time.Minute, contact: contact}
+	c := newWatchedConn(ours, time.Minute, contact)
 	sent := slices.Concat(greeting(5000), frame(1, 16), frame(-1, 9), frame(2, 5000))
 	go func() {
 		_, _ = theirs.Write(sent)
@@ -156,5 +157,59 @@ func TestWatchedConnHandsOn(t *testing.T) {
 	}()
 	if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, sent) {
 		t.Errorf("%d bytes of %d (%v)", len(got), len(sent), err)
+	}
+}
+
+// TestWatchesBeforeAnswers: a connection that takes up an old session reads no answer before
+// the session's watches were sent again, or after a while without any; that of a new session
+// reads at once, and a closed one waits for nothing.
+// Shows: P11
+func TestWatchesBeforeAnswers(t *testing.T) {
+	t.Parallel()
+	asks := func(session byte) []byte { f := frame(0, 40); f[27] = session; return f }
+	watches := frame(-8, 30)
+	watches[11] = opSetWatches
+	for name, c := range map[string]struct {
+		session byte
+		then    func(*watchedConn)
+		after   time.Duration // the answer is read
+	}{
+		"a new session": {0, nil, 0},
+		"an old session with watches": {7, func(c *watchedConn) {
+			_, _ = c.Write(frame(1, 30))
+			<-time.After(time.Millisecond)
+			_, _ = c.Write(watches)
+		}, time.Millisecond},
+		"an old session without":       {7, func(c *watchedConn) { _, _ = c.Write(frame(1, 30)) }, watchesWait},
+		"a connection that was closed": {7, func(c *watchedConn) { _ = c.Close() }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				contact := newContact(time.Hour, func() {})
+				defer contact.stop()
+				pieces := make(chan []byte, 2)
+				conn := newWatchedConn(answering{pieces: pieces}, time.Second, contact)
+				_, _ = conn.Write(asks(c.session))
+				pieces <- greeting(7000)
+				if _, err := io.ReadFull(conn, make([]byte, len(greeting(7000)))); err != nil {
+					t.Fatal(err)
+				}
+				pieces <- frame(1, 16)
+				begun := time.Now()
+				if c.then != nil {
+					go c.then(conn)
+				}
+				if _, err := io.ReadFull(conn, make([]byte, 24)); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(begun); took != c.after {
+					t.Errorf("the answer was read after %v, want %v", took, c.after)
+				}
+				if _, err := conn.Write(watches); err != nil { // a second one changes nothing
+					t.Fatal(err)
+				}
+			})
+		})
 	}
 }
