@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -111,6 +112,11 @@ func jobWithFiles(t *testing.T) (env []string, first domain.FileHash) {
 	return []string{"ACCESSION_POSTGRES=" + u.String(), "ACCESSION_DATA_DIR=" + t.TempDir()}, files[0].Hash
 }
 
+// fileCursor is the cursor behind a file.
+func fileCursor(hash string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte("file/" + hash))
+}
+
 func TestFilesAreShown(t *testing.T) {
 	t.Parallel()
 	env, first := jobWithFiles(t)
@@ -122,18 +128,18 @@ func TestFilesAreShown(t *testing.T) {
 		{"job show jid0000000001", 0, []string{"25 listed, 1 downloaded: 0 processed, 0 skipped, 1 given up, 0 deleted, 24 in progress", "12 of 252 downloaded",
 			"scans/00�.tif", "scans/19�.tif", "and 5 more: accession file ls --job jid0000000001", "attempts_used_up"}, []string{"scans/20", "\x1b"}},
 		{"file ls --job jid0000000001 --limit 3", 0, []string{string(first), "scans/02", "DOWNLOADED", "IGNORE", "DISCOVERED",
-			"the first 3 files; --limit or --after "}, []string{"scans/03"}},
-		{"file ls --job jid0000000001 --limit 25", 0, []string{"scans/24"}, []string{"the first"}},
-		{"file ls --after " + strings.Repeat("0", 64), 4, []string{"there is no file 000"}, nil},
+			"3 files; --limit or --cursor "}, []string{"scans/03"}},
+		{"file ls --job jid0000000001 --limit 25", 0, []string{"scans/24"}, []string{"--cursor"}},
+		{"file ls --cursor " + fileCursor(strings.Repeat("0", 64)), 4, []string{"there is no file 000"}, nil},
 		{"file ls --batch bid0000000001 --status IGNORE", 0, []string{"scans/01", "given up after 2 of 2 attempts"}, []string{"scans/00"}},
 		{"file ls --name /07", 0, []string{"scans/07"}, []string{"scans/08"}},
-		{"file ls --limit 1 --after " + string(first), 0, []string{"scans/01"}, []string{"scans/00", "scans/02"}},
-		{"file ls --job jid0000000002", 0, []string{"no files"}, nil},
+		{"file ls --limit 1 --cursor " + fileCursor(string(first)), 0, []string{"scans/01"}, []string{"scans/00", "scans/02"}},
+		{"file ls --job jid0000000002", 4, []string{"there is no job jid0000000002"}, nil},
 		{"file show " + string(first), 0, []string{"scans/00�.tif", "DOWNLOADED", strings.Repeat("ab", 32), "worker_lost", "succeeded"}, nil},
 		{"file history " + string(first), 0, []string{"– → DISCOVERED", "DOWNLOADING → DOWNLOADING_FAILED", "worker w1 is gone", "DOWNLOADING → DOWNLOADED", "user/eve"}, nil},
 		{"file show " + strings.Repeat("0", 64), 4, []string{"there is no such file in the tables", "hint: `accession file ls"}, nil},
 		{"file show 42", 2, []string{`"42" is not a file's hash`}, nil},
-		{"file ls --after 42", 2, []string{`"42" is not a file's hash`}, nil},
+		{"file ls --cursor 42", 2, []string{`"42" is no cursor`}, nil},
 		{"file ls --status odd", 2, []string{`"odd" for "--status" flag: choose one of DISCOVERED`}, nil},
 	} {
 		code, out, errs := call(t, env, strings.Fields(c.args)...)
@@ -156,7 +162,7 @@ func TestFilesAreShown(t *testing.T) {
 func TestFilesAreForProgramsToo(t *testing.T) {
 	t.Parallel()
 	env, first := jobWithFiles(t)
-	var page app.FilePage
+	var page app.Page[app.FileRow]
 	var view app.FileView
 	var moves []app.FileTransition
 	var job app.JobView
@@ -166,8 +172,8 @@ func TestFilesAreForProgramsToo(t *testing.T) {
 			t.Errorf("accession %s: code %d, %v\n%s%s", args, code, err, out, errs)
 		}
 	}
-	if len(page.Files) != 25 || page.Truncated || page.Files[0].RawFileHash != string(first) || !slices.IsSortedFunc(page.Files, func(a, b app.FileRow) int { return strings.Compare(a.Path, b.Path) }) {
-		t.Errorf("%d files: %+v", len(page.Files), page)
+	if len(page.Items) != 25 || page.Next != "" || page.Items[0].RawFileHash != string(first) || !slices.IsSortedFunc(page.Items, func(a, b app.FileRow) int { return strings.Compare(a.Path, b.Path) }) {
+		t.Errorf("%d files: %+v", len(page.Items), page)
 	}
 	if view.Status != "DOWNLOADED" || len(view.Retries) != 1 || len(view.Transitions) != 5 || len(moves) != 5 || moves[4].Size != 12 {
 		t.Errorf("%+v\n%+v", view, moves)
@@ -177,20 +183,20 @@ func TestFilesAreForProgramsToo(t *testing.T) {
 	for after := ""; ; {
 		args := []string{"file", "ls", "--limit", "7", "-o", "json"}
 		if after != "" {
-			args = append(args, "--after", after)
+			args = append(args, "--cursor", after)
 		}
 		_, out, errs := call(t, env, args...)
-		var next app.FilePage
+		var next app.Page[app.FileRow]
 		if err := json.Unmarshal([]byte(out), &next); err != nil {
 			t.Fatalf("%v\n%s", err, errs)
 		}
-		paged = append(paged, next.Files...)
-		if after = next.Next; after == "" {
+		paged = append(paged, next.Items...)
+		if after = string(next.Next); after == "" {
 			break
 		}
 	}
-	if !slices.EqualFunc(paged, page.Files, func(a, b app.FileRow) bool { return a.RawFileHash == b.RawFileHash }) {
-		t.Errorf("%d files in pages, %d in all", len(paged), len(page.Files))
+	if !slices.EqualFunc(paged, page.Items, func(a, b app.FileRow) bool { return a.RawFileHash == b.RawFileHash }) {
+		t.Errorf("%d files in pages, %d in all", len(paged), len(page.Items))
 	}
 	if job.FileCounts.FilesListed != 25 || len(job.FirstFiles) != 20 {
 		t.Errorf("%+v", job)

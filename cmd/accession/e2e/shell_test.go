@@ -155,14 +155,27 @@ func TestTheProgramFromTheShell(t *testing.T) {
 	more := "3 of 6 jobs; --limit or `accession job ls --batch bid0000000003` for more"
 	step(0, more, "batch", "report", "bid0000000003", "--limit", "3")
 	step(0, more, "batch", "show", "bid0000000003", "--limit", "3")
-	for _, args := range [][]string{{"batch", "report", "bid0000000003"}, {"batch", "show", "bid0000000003"}, {"batch", "ls"}, {"job", "ls"}} {
-		out := step(0, `"truncated": true`, append(args, "--limit", "2", "-o", "json")...)
-		if whole := step(0, `"truncated": false`, append(args, "-o", "json")...); !strings.Contains(out, "total\": ") || len(whole) <= len(out) {
+	for _, c := range []struct{ args, part, whole string }{
+		{"batch report bid0000000003", `"truncated": true`, `"truncated": false`}, {"batch show bid0000000003", `"truncated": true`, `"truncated": false`},
+		{"batch ls", `"next": "`, `"total": 3`}, {"job ls", `"next": "`, `"total": 8`},
+	} {
+		args := strings.Fields(c.args)
+		out := step(0, c.part, append(args, "--limit", "2", "-o", "json")...)
+		if whole := step(0, c.whole, append(args, "-o", "json")...); !strings.Contains(out, "total\": ") || len(whole) <= len(out) {
 			t.Errorf("%v: %s", args, out)
 		}
 	}
-	step(0, "2 of 3 batches; --limit or --before bid0000000002 for more", "batch", "ls", "--limit", "2")
-	step(0, "2 of 8 jobs; --limit or --after jid0000000002 for more", "job", "ls", "--limit", "2")
+	step(0, "2 of 3 batches; --limit or --cursor YmF0Y2gvYmlkMDAwMDAwMDAwMg for more", "batch", "ls", "--limit", "2")
+	step(0, "2 of 8 jobs; --limit or --cursor am9iL2ppZDAwMDAwMDAwMDI for more", "job", "ls", "--limit", "2")
+	step(0, "jid0000000003", "job", "ls", "--cursor", "am9iL2ppZDAwMDAwMDAwMDI")
+	step(2, "is no cursor of a list of this kind", "batch", "ls", "--cursor", "am9iL2ppZDAwMDAwMDAwMDI")
+	for _, noun := range []string{"job", "file"} {
+		step(4, "there is no batch bid0000000009", noun, "ls", "--batch", "bid0000000009")
+		step(2, "is not an id", noun, "ls", "--batch", "9")
+		step(0, "no "+noun+"s", noun, "ls", "--batch", "bid0000000002", "--status", map[string]string{"job": "held", "file": "IGNORE"}[noun])
+	}
+	step(4, "there is no job jid0000000999", "file", "ls", "--job", "jid0000000999")
+	step(4, `{"error":{"code":"not_found","message":"list jobs: there is no batch bid0000000009","hint":"`, "job", "ls", "--batch", "bid0000000009", "-o", "json")
 	step(0, "A letter", "batch", "ls", "--status", "completed")
 	step(0, "jid", "job", "ls", "--status", "failed")
 	step(0, "pending → estimating", "job", "show", "jid0000000001")

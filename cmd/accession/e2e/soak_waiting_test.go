@@ -131,17 +131,18 @@ func (s *storm) listed(begun *time.Time) {
 		s.lap(begun, "accession %s", line)
 	}
 	n, pages := 0, 0
-	for after := ""; ; {
+	for after, cursor := "", ""; ; {
 		pages++
-		var page app.JobPage
-		s.must(json.Unmarshal([]byte(s.run("job", "ls", "--status", "pending", "--limit", "1000", "--after", after, "-o", "json")), &page))
-		for _, j := range page.Jobs {
+		var page app.Page[app.JobRow]
+		s.must(json.Unmarshal([]byte(s.run("job", "ls", "--status", "pending", "--limit", "1000", "--cursor", cursor, "-o", "json")), &page))
+		for _, j := range page.Items {
 			if j.ID <= after {
 				s.t.Fatalf("%s comes after %s", j.ID, after)
 			}
 			after = j.ID
 		}
-		if n += len(page.Jobs); !page.Truncated {
+		n += len(page.Items)
+		if cursor = string(page.Next); cursor == "" {
 			break
 		}
 	}

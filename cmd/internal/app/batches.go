@@ -17,27 +17,16 @@ type (
 	BatchSummary = query.BatchSummary
 )
 
-// BatchPage is a page of a list of batches.
-type BatchPage struct {
-	Batches []BatchSummary `json:"batches"`
-	// Total counts all that the filter selects, on this page or not.
-	Total int64 `json:"total"`
-	// Truncated says that more follow behind the last one, and Next where to continue:
-	// it is the value for the filter's Before, or After for jobs and files.
-	Truncated bool   `json:"truncated"`
-	Next      string `json:"next,omitempty"`
-}
-
-// Batches lists batches, newest first.
-func (a *App) Batches(ctx context.Context, f BatchFilter) (p BatchPage, err error) {
+// Batches lists batches, newest first, from a cursor on.
+func (a *App) Batches(ctx context.Context, f BatchFilter, from Cursor) (p Page[BatchSummary], err error) {
 	defer Explained(&err, "list batches")
+	if f.Before, err = after(from, domain.KindBatch, domain.ParseBatchID); err != nil {
+		return p, err
+	}
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
-	p.Batches, p.Truncated = page(limit, ask(ctx, t, query.Batches, f))
-	if p.Truncated {
-		p.Next = p.Batches[limit-1].BatchID
-	}
-	p.Total = ask(ctx, t, query.TotalBatches, f)
+	p = pageOf(limit, ask(ctx, t, query.Batches, f), domain.KindBatch, func(b BatchSummary) string { return b.BatchID })
+	p.Total = new(ask(ctx, t, query.TotalBatches, f))
 	return p, t.err
 }
 

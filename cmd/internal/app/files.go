@@ -20,27 +20,24 @@ type (
 	FileTransition = query.FileTransition
 )
 
-// FilePage is a page of a list of files. There may be very many: FileCounts has those
-// of a job or a batch; those that a filter selects are not counted.
-type FilePage struct {
-	Files     []FileRow `json:"files"`
-	Truncated bool      `json:"truncated"`
-	Next      string    `json:"next,omitempty"`
-}
-
 // Files lists files in the order of their discovery, those of a job as its manifest
-// has them.
-func (a *App) Files(ctx context.Context, f FileFilter) (p FilePage, err error) {
+// has them, from a cursor on. A batch or job that does not exist is an error. There may
+// be very many: FileCounts has those of a job or a batch; those that a filter selects
+// are not counted.
+func (a *App) Files(ctx context.Context, f FileFilter, from Cursor) (p Page[FileRow], err error) {
 	defer Explained(&err, "list files")
+	if f.After, err = after(from, domain.KindFile, domain.ParseFileHash); err != nil {
+		return p, err
+	}
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	if f.After != "" {
 		ask(ctx, t, query.FileByHash, f.After)
-		t.err = missing(t.err, "give the last hash of the page before", "there is no file %s to begin after", f.After)
+		t.err = missing(t.err, "begin with the first page again", "there is no file %s to begin after", f.After)
 	}
 	f.Limit = limit + 1
-	p.Files, p.Truncated = page(limit, ask(ctx, t, query.Files, f))
-	if p.Truncated {
-		p.Next = p.Files[limit-1].RawFileHash
+	p = pageOf(limit, ask(ctx, t, query.Files, f), domain.KindFile, func(f FileRow) string { return f.RawFileHash })
+	if t.err == nil && len(p.Items) == 0 {
+		t.err = a.knownIn(ctx, t, f.Batch, f.Job)
 	}
 	return p, t.err
 }

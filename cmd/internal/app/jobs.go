@@ -24,24 +24,20 @@ type (
 	Retry = query.Retry
 )
 
-// JobPage is a page of a list of jobs.
-type JobPage struct {
-	Jobs      []JobRow `json:"jobs"`
-	Total     int64    `json:"total"`
-	Truncated bool     `json:"truncated"`
-	Next      string   `json:"next,omitempty"`
-}
-
-// Jobs lists jobs in the order of their ids.
-func (a *App) Jobs(ctx context.Context, f JobFilter) (p JobPage, err error) {
+// Jobs lists jobs in the order of their ids, from a cursor on. A batch that does not
+// exist is an error.
+func (a *App) Jobs(ctx context.Context, f JobFilter, from Cursor) (p Page[JobRow], err error) {
 	defer Explained(&err, "list jobs")
+	if f.After, err = after(from, domain.KindJob, domain.ParseJobID); err != nil {
+		return p, err
+	}
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
-	p.Jobs, p.Truncated = page(limit, ask(ctx, t, query.Jobs, f))
-	if p.Truncated {
-		p.Next = p.Jobs[limit-1].ID
+	p = pageOf(limit, ask(ctx, t, query.Jobs, f), domain.KindJob, func(j JobRow) string { return j.ID })
+	p.Total = new(ask(ctx, t, query.TotalJobs, f))
+	if t.err == nil && len(p.Items) == 0 {
+		t.err = a.knownIn(ctx, t, f.Batch, "")
 	}
-	p.Total = ask(ctx, t, query.TotalJobs, f)
 	return p, t.err
 }
 

@@ -79,26 +79,27 @@ the end of the retention time. Objects, history and reports stay.`,
 
 func (p *program) batchLs() *cobra.Command {
 	var f app.BatchFilter
+	var from app.Cursor
 	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List batches, newest first",
-		Long:    "List batches, newest first. For the next page, give the last id with --before.",
+		Long:    "List batches, newest first. For the next page, give --cursor.",
 		Example: "  accession batch ls\n  accession batch ls --status failed --submitter maria -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.BatchPage, error) {
-			return a.Batches(ctx, f)
-		}, func(w io.Writer, page app.BatchPage) {
+		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.BatchSummary], error) {
+			return a.Batches(ctx, f, from)
+		}, func(w io.Writer, page app.Page[app.BatchSummary]) {
 			render.Rows(w, "no batches", render.Row{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "deleted", "in progress", "submitted", "what"},
-				page.Batches, func(b app.BatchSummary) render.Row {
+				page.Items, func(b app.BatchSummary) render.Row {
 					return render.Row{b.BatchID, b.Status, export.Line(b.Submitter), b.ProfileName, render.Or(b.RowsListed, "?"), b.JobsCompleted, b.JobsFailed,
 						b.JobsHeld, b.JobsDeleted, b.JobsInProgress, render.Time(render.Deref(b.SubmittedAt)), export.Line(cmp.Or(b.ErcWhat, b.FileName))}
 				})
-			render.Truncated(w, len(page.Batches), page.Total, "batches", "--limit or --before "+page.Next)
+			more(w, page, "batches")
 		}),
 	}
 	flags.Parsed(c, &f.Status, "status", "", "only batches in this `STATE`", flags.Optional(flags.Among(domain.BatchStates...)))
 	c.Flags().StringVar(&f.Submitter, "submitter", "", "only batches submitted by this `NAME`")
-	c.Flags().StringVar((*string)(&f.Before), "before", "", "only batches older than this `BATCH`")
+	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "batches")
 	return c
 }

@@ -84,6 +84,18 @@ func show[V any](p *program, v V, write func(io.Writer, V)) error {
 	return nil
 }
 
+// more writes how to see what is not on a page.
+func more[T any](w io.Writer, page app.Page[T], what string) {
+	if page.Next == "" {
+		return
+	}
+	of := ""
+	if page.Total != nil {
+		of = fmt.Sprintf(" of %d", *page.Total)
+	}
+	fmt.Fprintf(w, "\n%d%s %s; --limit or --cursor %s for more\n", len(page.Items), of, what, page.Next)
+}
+
 // draws reports whether progress is drawn: for people at a terminal who wait for a
 // table.
 func (p *program) draws() bool { return p.Terminal && p.LogTerminal && p.output == "table" }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -49,27 +48,26 @@ and views of PostgreSQL call it raw_file_hash.`,
 
 func (p *program) fileLs() *cobra.Command {
 	var f app.FileFilter
+	var from app.Cursor
 	c := &cobra.Command{
 		Use:   "ls",
 		Short: "List files",
 		Long: `List files in the order of their discovery; the files of a job in the order of its
-manifest. For the next page, give the last hash with --after.`,
+manifest. For the next page, give --cursor.`,
 		Example: "  accession file ls --job jid0000000001\n  accession file ls --status IGNORE -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.FilePage, error) {
-			return a.Files(ctx, f)
-		}, func(w io.Writer, page app.FilePage) {
-			views.Files(w, page.Files)
-			if page.Truncated {
-				fmt.Fprintf(w, "\nthe first %d files; --limit or --after %s for more\n", len(page.Files), page.Next)
-			}
+		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.FileRow], error) {
+			return a.Files(ctx, f, from)
+		}, func(w io.Writer, page app.Page[app.FileRow]) {
+			views.Files(w, page.Items)
+			more(w, page, "files")
 		}),
 	}
-	c.Flags().StringVar((*string)(&f.Batch), "batch", "", "only files of this `BATCH`")
-	c.Flags().StringVar((*string)(&f.Job), "job", "", "only files of this `JOB`")
+	flags.Parsed(c, &f.Batch, "batch", "", "only files of this `BATCH`", flags.Optional(domain.ParseBatchID))
+	flags.Parsed(c, &f.Job, "job", "", "only files of this `JOB`", flags.Optional(domain.ParseJobID))
 	flags.Parsed(c, &f.Status, "status", "", "only files in this `STATE`", flags.Optional(flags.Among(domain.FileStates...)))
 	c.Flags().StringVar(&f.Name, "name", "", "only files with this `TEXT` in their path")
-	flags.Parsed(c, &f.After, "after", "", "only files after this `HASH`", flags.Optional(domain.ParseFileHash))
+	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "files")
 	return c
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -88,22 +87,23 @@ because of it. Refused unless the batch is processing or failed.`,
 
 func (p *program) jobLs() *cobra.Command {
 	var f app.JobFilter
+	var from app.Cursor
 	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List jobs",
-		Long:    "List jobs by id. For the next page, give the last id with --after.",
+		Long:    "List jobs by id. For the next page, give --cursor.",
 		Example: "  accession job ls --status failed\n  accession job ls --batch bid0000000001 -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.JobPage, error) {
-			return a.Jobs(ctx, f)
-		}, func(w io.Writer, page app.JobPage) {
-			views.Jobs(w, page.Jobs)
-			render.Truncated(w, len(page.Jobs), page.Total, "jobs", "--limit or --after "+page.Next)
+		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.JobRow], error) {
+			return a.Jobs(ctx, f, from)
+		}, func(w io.Writer, page app.Page[app.JobRow]) {
+			views.Jobs(w, page.Items)
+			more(w, page, "jobs")
 		}),
 	}
-	c.Flags().StringVar((*string)(&f.Batch), "batch", "", "only jobs of this `BATCH`")
+	flags.Parsed(c, &f.Batch, "batch", "", "only jobs of this `BATCH`", flags.Optional(domain.ParseBatchID))
 	flags.Parsed(c, &f.Status, "status", "", "only jobs in this `STATE`", flags.Optional(flags.Among(append(slices.Clone(domain.JobStates), domain.JobDeleted)...)))
-	c.Flags().StringVar((*string)(&f.After), "after", "", "only jobs after this `JOB`")
+	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "jobs")
 	return c
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,6 +75,9 @@ func (p *program) execute(ctx context.Context, root *cobra.Command, args []strin
 	root.SetErr(p.Err)
 	c, err := root.ExecuteContextC(ctx)
 	if err != nil && !p.running {
+		if asksForJSON(args) { // -o may stand behind what is wrong
+			p.output = "json"
+		}
 		err = &exit.UsageError{Err: err}
 	}
 	var usage *exit.UsageError
@@ -81,6 +85,17 @@ func (p *program) execute(ctx context.Context, root *cobra.Command, args []strin
 		usage.Command = c.CommandPath()
 	}
 	return p.report(err)
+}
+
+// asksForJSON reports whether a command line has -o json, wherever.
+func asksForJSON(args []string) bool {
+	line := strings.Join(args, "\x00") + "\x00"
+	for _, flag := range []string{"-o\x00", "-o=", "-o", "--output\x00", "--output="} {
+		if strings.Contains("\x00"+line, "\x00"+flag+"json\x00") {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *program) root() *cobra.Command {
@@ -96,10 +111,14 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		Example: `  accession demo
   accession submit --profile maps https://example.org/deposit.checkm --watch
   accession batch report bid0000000001`,
+		Version:           Version,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: checkTexts,
 	})
+	root.SetVersionTemplate(versionLine(Version))
+	root.InitDefaultVersionFlag()
+	root.Flags().Lookup("version").Usage = "show the program's version"
 	global := root.PersistentFlags()
 	global.StringVar(&p.configFile, "config", "", "settings `FILE` (YAML)")
 	global.StringArrayVar(&p.set, "set", nil, "a setting as `KEY=VALUE`; may be repeated")
@@ -177,11 +196,18 @@ func group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// report writes an error and its hint, and returns the exit code.
+// report writes an error and its hint, with -o json as one object on one line, and
+// returns the exit code.
 func (p *program) report(err error) int {
 	code, hint := exit.Explain(err)
 	var silent exit.Error
 	if err == nil || errors.As(err, &silent) {
+		return code
+	}
+	if p.output == "json" {
+		enc := json.NewEncoder(export.NewEscaping(p.Err))
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(map[string]failure{"error": {Code: exit.Kind(err), Message: err.Error(), Hint: hint}}) // a broken error stream: the exit code says it
 		return code
 	}
 	fmt.Fprintf(p.Err, "accession: %v\n", err)

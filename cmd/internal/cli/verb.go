@@ -84,7 +84,7 @@ type outcome struct {
 
 // failure is an error in JSON.
 type failure struct {
-	Kind    app.Kind `json:"kind"`
+	Code    app.Kind `json:"code"`
 	Message string   `json:"message"`
 	Hint    string   `json:"hint,omitempty"`
 }
@@ -140,7 +140,7 @@ func (o *operation[ID]) each(ctx context.Context, a *app.App, ids []string) []ou
 		}
 		if result.err != nil {
 			e := exit.Known(result.err)
-			result.Changed, result.Error = nil, &failure{Kind: e.Kind, Message: result.err.Error(), Hint: e.Hint}
+			result.Changed, result.Error = nil, &failure{Code: e.Kind, Message: result.err.Error(), Hint: e.Hint}
 			away = e.Kind == app.Unavailable
 		}
 		if all = append(all, result); ctx.Err() != nil {

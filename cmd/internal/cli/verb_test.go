@@ -108,7 +108,7 @@ func TestOperateForPrograms(t *testing.T) {
 		ID, From, Status, Row string
 		DryRun                bool `json:"dry_run"`
 		Effects               []string
-		Error                 *struct{ Kind, Message, Hint string }
+		Error                 *struct{ Code, Message, Hint string }
 	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 3 || len(got) != 2 {
 		t.Fatalf("exit code %d, %v\n%s", code, err, out)
@@ -116,7 +116,7 @@ func TestOperateForPrograms(t *testing.T) {
 	if g := got[0]; g.ID != "ok1" || g.From != "red" || g.Status != "green" || g.Row != "X1" || !g.DryRun || len(g.Effects) != 1 || g.Error != nil {
 		t.Errorf("%+v", g)
 	}
-	if g := got[1]; g.ID != "refused1" || g.Status != "" || g.Error == nil || g.Error.Kind != "refused" || g.Error.Message != "fake refused1: not now" || g.Error.Hint == "" {
+	if g := got[1]; g.ID != "refused1" || g.Status != "" || g.Error == nil || g.Error.Code != "refused" || g.Error.Message != "fake refused1: not now" || g.Error.Hint == "" {
 		t.Errorf("%+v", g)
 	}
 }

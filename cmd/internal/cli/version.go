@@ -19,8 +19,13 @@ func (p *program) version() *cobra.Command {
 		RunE: p.run(func(context.Context, []string) error {
 			v := map[string]string{"version": Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
 			return show(p, v, func(w io.Writer, v map[string]string) {
-				fmt.Fprintf(w, "accession %s (%s, %s)\n", v["version"], v["go"], v["platform"])
+				fmt.Fprint(w, versionLine(v["version"]))
 			})
 		}),
 	}
+}
+
+// versionLine is the version as a line of text.
+func versionLine(version string) string {
+	return fmt.Sprintf("accession %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

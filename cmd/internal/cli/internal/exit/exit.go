@@ -114,6 +114,17 @@ func Known(err error) *app.Error {
 	return e
 }
 
+// Kind returns the kind of an error by its exit code.
+func Kind(err error) app.Kind {
+	code, _ := Explain(err)
+	for kind, of := range codeOf {
+		if of == code {
+			return kind
+		}
+	}
+	return app.Failed
+}
+
 // Explain returns the exit code of an error and what to do next.
 func Explain(err error) (code int, hint string) {
 	var (

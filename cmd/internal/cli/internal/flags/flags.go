@@ -103,6 +103,11 @@ func Limit(c *cobra.Command, limit *int, preset int, what string) {
 	})
 }
 
+// Cursor adds --cursor: which page of a list.
+func Cursor(c *cobra.Command, from *app.Cursor) {
+	c.Flags().StringVar((*string)(from), "cursor", "", "the page that begins at this `CURSOR`, which the page before names")
+}
+
 // TimeHelp says how a time is given.
 const TimeHelp = "2026-03-01T12:00Z, local time without a zone, a date, or an age: 90m, 7d"
 
