@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore/codec"
@@ -384,10 +386,12 @@ func (m Meta) Stamp(now domain.Time, events []domain.Event, batch domain.BatchID
 	return recorded, data, nil
 }
 
-// retry calls try again after a conflict, at most maxConflicts times. It returns at
+// retry calls try again after a conflict, at most maxConflicts times, after a random pause
+// each, so that many who write the same node do not refuse each other. It returns at
 // once when the claim or the aggregate is gone, the aggregate is locked or a limit is
 // reached.
 func retry[T any](ctx context.Context, op string, a domain.Aggregate, try func() (T, error)) (T, error) {
+	pause := &backoff.ExponentialBackOff{InitialInterval: time.Millisecond, RandomizationFactor: 0.5, Multiplier: 1.5, MaxInterval: 50 * time.Millisecond}
 	for n := 0; ; n++ {
 		res, err := try()
 		again := errors.Is(err, ErrConflict) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrNotFound) &&
@@ -397,6 +401,11 @@ func retry[T any](ctx context.Context, op string, a domain.Aggregate, try func()
 		}
 		if n == maxConflicts {
 			return res, fmt.Errorf("%s %s: refused %d times by other writers: %w", op, a, n, err)
+		}
+		select {
+		case <-time.After(pause.NextBackOff()):
+		case <-ctx.Done():
+			return res, err
 		}
 	}
 }

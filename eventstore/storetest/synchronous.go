@@ -120,16 +120,16 @@ func testSynchronousRefused(t *testing.T, env Env) {
 }
 
 // testSynchronousOfMany: processes that share a pool take no more than may run, and exactly
-// these.
+// these, also when many come at once, who all write the same node.
 func testSynchronousOfMany(t *testing.T, env Env) {
 	kits := []*Kit{NewRingKit(t, env.Open(t)), NewRingKit(t, env.Open(t)), NewRingKit(t, env.Open(t))}
-	const most = 3
+	const most = 16
 	kits[0].pool(most)
 	var mu sync.Mutex
 	var taken []domain.BatchID
 	var all sync.WaitGroup
 	for _, k := range kits {
-		for range 3 {
+		for range 6 {
 			all.Go(func() {
 				res, err := k.atOnce("ana")
 				var refused *domain.Refused

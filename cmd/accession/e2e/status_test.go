@@ -14,10 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 )
 
 // TestStatusOfWhatStandsStill: a pause, a pause that cannot be read, a hold, a state that
@@ -86,8 +88,8 @@ func TestStatusOfWhatStandsStill(t *testing.T) {
 	})
 }
 
-// TestStatusIsWatched: into a pipe comes one status after the other, as blocks of text or
-// as lines of JSON, until the command is interrupted.
+// TestStatusIsWatched: into a pipe comes one status, or one board of a deposit queue, after
+// the other, as blocks of text or as lines of JSON, until the command is interrupted.
 func TestStatusIsWatched(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
@@ -99,6 +101,11 @@ func TestStatusIsWatched(t *testing.T) {
 		{words("status --watch -o json"), func(line string) bool {
 			var s app.Status
 			return json.Unmarshal([]byte(line), &s) == nil && s.OK() && s.Standing != nil
+		}},
+		{words("queue board --watch"), func(line string) bool { return strings.HasPrefix(line, "board at ") }},
+		{words("queue board query --watch -o json"), func(line string) bool {
+			var b queues.Board
+			return json.Unmarshal([]byte(line), &b) == nil && b.Queue == fair.QueueQuery
 		}},
 	} {
 		watch := in.command(c.args...)
