@@ -101,7 +101,7 @@ func TestFilesOfAJob(t *testing.T) {
 		"batch":    {query.FileFilter{Batch: "bid0000000001"}, "a b c d e x"},
 		"no batch": {query.FileFilter{Batch: "bid0000000002"}, ""},
 		"job":      {query.FileFilter{Job: jobs[0]}, "a b c d e"},
-		"status":   {query.FileFilter{Status: domain.FileIgnore}, "b"},
+		"status":   {query.FileFilter{State: domain.FileIgnore}, "b"},
 		"name":     {query.FileFilter{Name: "d."}, "d"},
 		"page":     {query.FileFilter{Job: jobs[0], After: w.found[1], Limit: 2}, "c d"},
 	} {

@@ -184,11 +184,11 @@ func TestLists(t *testing.T) {
 		want []string
 	}{
 		"all":       {query.BatchFilter{}, []string{"bid0000000002", "bid0000000001"}},
-		"failed":    {query.BatchFilter{Status: domain.BatchFailed}, []string{"bid0000000001"}},
-		"submitter": {query.BatchFilter{Submitter: "zoe"}, []string{"bid0000000002"}},
+		"failed":    {query.BatchFilter{State: domain.BatchFailed}, []string{"bid0000000001"}},
+		"submitter": {query.BatchFilter{Filter: query.Filter{Submitter: "zoe"}}, []string{"bid0000000002"}},
 		"page 1":    {query.BatchFilter{Limit: 1}, []string{"bid0000000002"}},
 		"page 2":    {query.BatchFilter{Limit: 1, Before: "bid0000000002"}, []string{"bid0000000001"}},
-		"none":      {query.BatchFilter{Status: domain.BatchHeld}, nil},
+		"none":      {query.BatchFilter{State: domain.BatchHeld}, nil},
 	} {
 		if got := ids(c.f); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -232,7 +232,7 @@ func TestJobs(t *testing.T) {
 	}{
 		"batch":     {query.JobFilter{Batch: id}, jobs},
 		"no batch":  {query.JobFilter{Batch: "bid0000000002"}, nil},
-		"completed": {query.JobFilter{Status: domain.JobCompleted}, []domain.JobID{jobs[0], jobs[1], jobs[4]}},
+		"completed": {query.JobFilter{State: domain.JobCompleted}, []domain.JobID{jobs[0], jobs[1], jobs[4]}},
 		"page":      {query.JobFilter{After: jobs[1], Limit: 2}, jobs[2:4]},
 	} {
 		rows, err := query.Jobs(ctx, db, c.f)

@@ -7,12 +7,6 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// TotalBatches counts the batches that a filter chooses; Before and Limit are ignored.
-func TotalBatches(ctx context.Context, db Reader, f BatchFilter) (int64, error) {
-	n, err := pgdb.New(db).CountListedBatches(ctx, pgdb.CountListedBatchesParams{Status: string(f.Status), Submitter: f.Submitter})
-	return n, wrap("count batches", err)
-}
-
 // CountBatches counts all batches by state; states without batches are missing.
 func CountBatches(ctx context.Context, db Reader) (map[domain.BatchState]int64, error) {
 	rows, err := pgdb.New(db).CountBatches(ctx)
@@ -24,12 +18,6 @@ func CountBatches(ctx context.Context, db Reader) (map[domain.BatchState]int64, 
 		n[domain.BatchState(row.Status)] = row.N
 	}
 	return n, nil
-}
-
-// TotalJobs counts the jobs that a filter chooses; After and Limit are ignored.
-func TotalJobs(ctx context.Context, db Reader, f JobFilter) (int64, error) {
-	n, err := pgdb.New(db).CountListedJobs(ctx, pgdb.CountListedJobsParams{BatchID: string(f.Batch), Status: string(f.Status)})
-	return n, wrap("count jobs", err)
 }
 
 // TotalRetries counts the failed attempts of a batch's jobs.

@@ -20,24 +20,6 @@ type (
 	FileCounts = pgdb.AccessionFileCount
 )
 
-// FileFilter chooses files; empty fields choose all.
-type FileFilter struct {
-	Batch  domain.BatchID
-	Job    domain.JobID
-	Status domain.FileState
-	Name   string          // in the path
-	After  domain.FileHash // the last of the page before
-	Limit  int             // at most (default 100)
-}
-
-// Files lists files in the order of their discovery: those of a job as its
-// manifest has them.
-func Files(ctx context.Context, db Reader, f FileFilter) ([]FileRow, error) {
-	rows, err := pgdb.New(db).Files(ctx, pgdb.FilesParams{BatchID: string(f.Batch), JobID: string(f.Job), Status: string(f.Status),
-		Name: f.Name, After: string(f.After), MaxRows: atMost(f.Limit)})
-	return rows, wrap("list files", err)
-}
-
 // FileByHash returns one file, or ErrNotFound.
 func FileByHash(ctx context.Context, db Reader, id domain.FileHash) (FileRow, error) {
 	row, err := pgdb.New(db).File(ctx, string(id))

@@ -43,21 +43,6 @@ type (
 	JobTransition = pgdb.AccessionJobTransition
 )
 
-// BatchFilter chooses batches; empty fields choose all.
-type BatchFilter struct {
-	Status    domain.BatchState
-	Submitter string
-	Before    domain.BatchID // only older ones: the last of the page before
-	Limit     int            // at most, newest first (default 100)
-}
-
-// Batches lists batches, newest first.
-func Batches(ctx context.Context, db Reader, f BatchFilter) ([]BatchSummary, error) {
-	rows, err := pgdb.New(db).BatchSummaries(ctx, pgdb.BatchSummariesParams{
-		Status: string(f.Status), Submitter: f.Submitter, Before: string(f.Before), MaxRows: atMost(f.Limit)})
-	return rows, wrap("list batches", err)
-}
-
 // Summary returns one batch, or ErrNotFound.
 func Summary(ctx context.Context, db Reader, id domain.BatchID) (BatchSummary, error) {
 	row, err := pgdb.New(db).BatchSummary(ctx, string(id))
@@ -81,21 +66,6 @@ func Messages(ctx context.Context, db Reader, id domain.BatchID) ([]Message, err
 func Retries(ctx context.Context, db Reader, id domain.BatchID, limit int) ([]Retry, error) {
 	rows, err := pgdb.New(db).RetryHistory(ctx, pgdb.RetryHistoryParams{BatchID: string(id), MaxRows: atMost(limit)})
 	return rows, wrap("retry history of "+string(id), err)
-}
-
-// JobFilter chooses jobs; empty fields choose all.
-type JobFilter struct {
-	Batch  domain.BatchID
-	Status domain.JobState
-	After  domain.JobID // the last of the page before
-	Limit  int          // at most (default 100)
-}
-
-// Jobs lists jobs in the order of their ids.
-func Jobs(ctx context.Context, db Reader, f JobFilter) ([]JobRow, error) {
-	rows, err := pgdb.New(db).Jobs(ctx, pgdb.JobsParams{
-		BatchID: string(f.Batch), Status: string(f.Status), After: string(f.After), MaxRows: atMost(f.Limit)})
-	return rows, wrap("list jobs", err)
 }
 
 // JobByID returns one job, or ErrNotFound.

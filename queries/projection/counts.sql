@@ -1,12 +1,24 @@
 -- How many rows a list would have without its bound.
 
 -- name: CountListedBatches :one
-select count(*) from accession.batch
-where version > 0 and (@status::text = '' or status = @status) and (@submitter::text = '' or submitter = @submitter);
+select count(*) from accession.batch b
+where b.version > 0 and (@state::text = '' or b.status = @state)
+    and (@profile::text = '' or b.profile_name = @profile) and (@collection::text = '' or b.collection = @collection)
+    and (@submitter::text = '' or b.submitter = @submitter) and (@code::text = '' or b.reason_code = @code)
+    and (@host::text = '' or exists (select from accession.job j where j.batch_id = b.id and j.host = @host))
+    and (sqlc.narg(since)::timestamptz is null or b.submitted_at >= sqlc.narg(since))
+    and (sqlc.narg(until)::timestamptz is null or b.submitted_at < sqlc.narg(until))
+    and (not @limited::boolean or b.collection = any(@collections::text[]) or @own::text <> '' and b.submitter = @own);
 
 -- name: CountListedJobs :one
 select count(*) from accession.job
-where (@batch_id::text = '' or batch_id = @batch_id) and (@status::text = '' or status = @status);
+where (@batch_id::text = '' or batch_id = @batch_id) and (@state::text = '' or status = @state)
+    and (@profile::text = '' or profile_name = @profile) and (@collection::text = '' or collection = @collection)
+    and (@submitter::text = '' or submitter = @submitter) and (@code::text = '' or reason_code = @code)
+    and (@host::text = '' or host = @host)
+    and (sqlc.narg(since)::timestamptz is null or created_at >= sqlc.narg(since))
+    and (sqlc.narg(until)::timestamptz is null or created_at < sqlc.narg(until))
+    and (not @limited::boolean or collection = any(@collections::text[]) or @own::text <> '' and submitter = @own);
 
 -- name: CountRetries :one
 select count(*) from report.retry_history where batch_id = @batch_id and kind = 'job';

@@ -2,10 +2,16 @@
 -- them.
 
 -- name: BatchSummaries :many
-select * from report.batch_summary
-where (@status::text = '' or status = @status) and (@submitter::text = '' or submitter = @submitter)
-    and (@before::text = '' or batch_id < @before)
-order by batch_id desc
+select s.* from report.batch_summary s
+join accession.batch b on b.id = s.batch_id
+where (@state::text = '' or b.status = @state) and (@before::text = '' or b.id < @before)
+    and (@profile::text = '' or b.profile_name = @profile) and (@collection::text = '' or b.collection = @collection)
+    and (@submitter::text = '' or b.submitter = @submitter) and (@code::text = '' or b.reason_code = @code)
+    and (@host::text = '' or exists (select from accession.job j where j.batch_id = b.id and j.host = @host))
+    and (sqlc.narg(since)::timestamptz is null or b.submitted_at >= sqlc.narg(since))
+    and (sqlc.narg(until)::timestamptz is null or b.submitted_at < sqlc.narg(until))
+    and (not @limited::boolean or b.collection = any(@collections::text[]) or @own::text <> '' and b.submitter = @own)
+order by s.batch_id desc
 limit @max_rows;
 
 -- name: BatchSummary :one
@@ -19,8 +25,14 @@ select * from report.retry_history where batch_id = @batch_id and kind = 'job' o
 
 -- name: Jobs :many
 select * from accession.job
-where (@batch_id::text = '' or batch_id = @batch_id) and (@status::text = '' or status = @status)
+where (@batch_id::text = '' or batch_id = @batch_id) and (@state::text = '' or status = @state)
     and (@after::text = '' or id > @after)
+    and (@profile::text = '' or profile_name = @profile) and (@collection::text = '' or collection = @collection)
+    and (@submitter::text = '' or submitter = @submitter) and (@code::text = '' or reason_code = @code)
+    and (@host::text = '' or host = @host)
+    and (sqlc.narg(since)::timestamptz is null or created_at >= sqlc.narg(since))
+    and (sqlc.narg(until)::timestamptz is null or created_at < sqlc.narg(until))
+    and (not @limited::boolean or collection = any(@collections::text[]) or @own::text <> '' and submitter = @own)
 order by id
 limit @max_rows;
 

@@ -140,7 +140,7 @@ func TestFilesAreShown(t *testing.T) {
 		{"file show " + strings.Repeat("0", 64), 4, []string{"there is no such file in the tables", "hint: `accession file ls"}, nil},
 		{"file show 42", 2, []string{`"42" is not a file's hash`}, nil},
 		{"file ls --cursor 42", 2, []string{`"42" is no cursor`}, nil},
-		{"file ls --status odd", 2, []string{`"odd" for "--status" flag: choose one of DISCOVERED`}, nil},
+		{"file ls --state odd", 2, []string{`"odd" for "--state" flag: choose one of DISCOVERED`}, nil},
 	} {
 		code, out, errs := call(t, env, strings.Fields(c.args)...)
 		if code != c.code {

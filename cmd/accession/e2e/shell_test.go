@@ -172,12 +172,12 @@ func TestTheProgramFromTheShell(t *testing.T) {
 	for _, noun := range []string{"job", "file"} {
 		step(4, "there is no batch bid0000000009", noun, "ls", "--batch", "bid0000000009")
 		step(2, "is not an id", noun, "ls", "--batch", "9")
-		step(0, "no "+noun+"s", noun, "ls", "--batch", "bid0000000002", "--status", map[string]string{"job": "held", "file": "IGNORE"}[noun])
+		step(0, "no "+noun+"s", noun, "ls", "--batch", "bid0000000002", "--state", map[string]string{"job": "held", "file": "IGNORE"}[noun])
 	}
 	step(4, "there is no job jid0000000999", "file", "ls", "--job", "jid0000000999")
 	step(4, `{"error":{"code":"not_found","message":"list jobs: there is no batch bid0000000009","hint":"`, "job", "ls", "--batch", "bid0000000009", "-o", "json")
-	step(0, "A letter", "batch", "ls", "--status", "completed")
-	step(0, "jid", "job", "ls", "--status", "failed")
+	step(0, "A letter", "batch", "ls", "--state", "completed")
+	step(0, "jid", "job", "ls", "--state", "failed")
 	step(0, "pending → estimating", "job", "show", "jid0000000001")
 	step(4, "there is no such job", "job", "show", "jid0000000999")
 	step(0, `"type":"batch.submitted"`, "events", "tail", "--from", "1", "-o", "json")

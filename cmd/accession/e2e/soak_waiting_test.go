@@ -124,7 +124,7 @@ func TestSoakSixtyThousandWait(t *testing.T) {
 func (s *storm) listed(begun *time.Time) {
 	s.t.Helper()
 	wait := fmt.Sprint(waitingBatches * waitingRows)
-	for _, line := range []string{"queue ls", "status", "job ls --status pending"} {
+	for _, line := range []string{"queue ls", "status", "job ls --state pending"} {
 		if out := s.run(strings.Fields(line)...); !strings.Contains(out, wait) {
 			s.t.Errorf("accession %s does not say %s:\n%s", line, wait, out)
 		}
@@ -134,7 +134,7 @@ func (s *storm) listed(begun *time.Time) {
 	for after, cursor := "", ""; ; {
 		pages++
 		var page app.Page[app.JobRow]
-		s.must(json.Unmarshal([]byte(s.run("job", "ls", "--status", "pending", "--limit", "1000", "--cursor", cursor, "-o", "json")), &page))
+		s.must(json.Unmarshal([]byte(s.run("job", "ls", "--state", "pending", "--limit", "1000", "--cursor", cursor, "-o", "json")), &page))
 		for _, j := range page.Items {
 			if j.ID <= after {
 				s.t.Fatalf("%s comes after %s", j.ID, after)

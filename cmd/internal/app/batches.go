@@ -11,6 +11,8 @@ import (
 
 // The comments of the columns in the database document the fields.
 type (
+	// Filter is what batches, jobs and files are all selected by.
+	Filter = query.Filter
 	// BatchFilter selects batches.
 	BatchFilter = query.BatchFilter
 	// BatchSummary is a batch in a list.

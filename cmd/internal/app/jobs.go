@@ -181,8 +181,8 @@ func (a *App) endFiles(ctx context.Context, id domain.JobID, version int64, why 
 		return err
 	}
 	t := a.read(ctx)
-	rows := ask(ctx, t, query.Files, FileFilter{Job: id, Status: domain.FileDownloading, Limit: math.MaxInt32})
-	rows = append(rows, ask(ctx, t, query.Files, FileFilter{Job: id, Status: domain.FileProcessing, Limit: math.MaxInt32})...)
+	rows := ask(ctx, t, query.Files, FileFilter{Job: id, State: domain.FileDownloading, Limit: math.MaxInt32})
+	rows = append(rows, ask(ctx, t, query.Files, FileFilter{Job: id, State: domain.FileProcessing, Limit: math.MaxInt32})...)
 	if t.err != nil {
 		return t.err
 	}

@@ -73,7 +73,7 @@ the end of the retention time. Objects, history and reports stay.`,
 		Use:     "batch",
 		Short:   "List, show, report on and change batches",
 		Long:    "Each deposit is a batch: one job for a file or an object, many for a manifest of objects.",
-		Example: "  accession batch ls --status failed\n  accession batch report bid0000000001",
+		Example: "  accession batch ls --state failed\n  accession batch report bid0000000001",
 	}, append(changes, p.batchLs(), p.batchShow(), p.batchReport())...)
 }
 
@@ -84,7 +84,7 @@ func (p *program) batchLs() *cobra.Command {
 		Use:     "ls",
 		Short:   "List batches, newest first",
 		Long:    "List batches, newest first. For the next page, give --cursor.",
-		Example: "  accession batch ls\n  accession batch ls --status failed --submitter maria -o json",
+		Example: "  accession batch ls\n  accession batch ls --state failed --submitter maria -o json",
 		Args:    cobra.NoArgs,
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.BatchSummary], error) {
 			return a.Batches(ctx, f, from)
@@ -97,8 +97,8 @@ func (p *program) batchLs() *cobra.Command {
 			more(w, page, "batches")
 		}),
 	}
-	flags.Parsed(c, &f.Status, "status", "", "only batches in this `STATE`", flags.Optional(flags.Among(domain.BatchStates...)))
-	c.Flags().StringVar(&f.Submitter, "submitter", "", "only batches submitted by this `NAME`")
+	flags.Parsed(c, &f.State, "state", "", "only batches in this `STATE`", flags.Optional(flags.Among(domain.BatchStates...)))
+	flags.Filter(c, &f.Filter, "batches")
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "batches")
 	return c

@@ -11,7 +11,7 @@ import (
 func TestErrorsAreJSON(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		"batch ls --cursor ??? -o json", "job ls --batch nine -o json", "-o json job show nine", "file ls --nothing --output=json", "-ojson batchs", "file ls --status LOST --output json",
+		"batch ls --cursor ??? -o json", "job ls --batch nine -o json", "-o json job show nine", "file ls --nothing --output=json", "-ojson batchs", "file ls --state LOST --output json",
 	} {
 		args := strings.Fields(line)
 		code, out, errs := call(t, nowhere(t), args...)

@@ -54,7 +54,7 @@ func (p *program) fileLs() *cobra.Command {
 		Short: "List files",
 		Long: `List files in the order of their discovery; the files of a job in the order of its
 manifest. For the next page, give --cursor.`,
-		Example: "  accession file ls --job jid0000000001\n  accession file ls --status IGNORE -o json",
+		Example: "  accession file ls --job jid0000000001\n  accession file ls --state IGNORE -o json",
 		Args:    cobra.NoArgs,
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.FileRow], error) {
 			return a.Files(ctx, f, from)
@@ -65,8 +65,9 @@ manifest. For the next page, give --cursor.`,
 	}
 	flags.Parsed(c, &f.Batch, "batch", "", "only files of this `BATCH`", flags.Optional(domain.ParseBatchID))
 	flags.Parsed(c, &f.Job, "job", "", "only files of this `JOB`", flags.Optional(domain.ParseJobID))
-	flags.Parsed(c, &f.Status, "status", "", "only files in this `STATE`", flags.Optional(flags.Among(domain.FileStates...)))
+	flags.Parsed(c, &f.State, "state", "", "only files in this `STATE`", flags.Optional(flags.Among(domain.FileStates...)))
 	c.Flags().StringVar(&f.Name, "name", "", "only files with this `TEXT` in their path")
+	flags.Filter(c, &f.Filter, "files")
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "files")
 	return c

@@ -92,7 +92,7 @@ func (p *program) jobLs() *cobra.Command {
 		Use:     "ls",
 		Short:   "List jobs",
 		Long:    "List jobs by id. For the next page, give --cursor.",
-		Example: "  accession job ls --status failed\n  accession job ls --batch bid0000000001 -o json",
+		Example: "  accession job ls --state failed\n  accession job ls --batch bid0000000001 -o json",
 		Args:    cobra.NoArgs,
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.JobRow], error) {
 			return a.Jobs(ctx, f, from)
@@ -102,7 +102,8 @@ func (p *program) jobLs() *cobra.Command {
 		}),
 	}
 	flags.Parsed(c, &f.Batch, "batch", "", "only jobs of this `BATCH`", flags.Optional(domain.ParseBatchID))
-	flags.Parsed(c, &f.Status, "status", "", "only jobs in this `STATE`", flags.Optional(flags.Among(append(slices.Clone(domain.JobStates), domain.JobDeleted)...)))
+	flags.Parsed(c, &f.State, "state", "", "only jobs in this `STATE`", flags.Optional(flags.Among(append(slices.Clone(domain.JobStates), domain.JobDeleted)...)))
+	flags.Filter(c, &f.Filter, "jobs")
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "jobs")
 	return c

@@ -125,14 +125,14 @@ func (p *program) queryLs() *cobra.Command {
 		Use:     "ls",
 		Short:   "List queries, newest first",
 		Long:    "List queries with who asked and where they stand, newest first.",
-		Example: "  accession query ls --submitter ana --status answered",
+		Example: "  accession query ls --submitter ana --state answered",
 		Args:    cobra.NoArgs,
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]queries.Query, error) {
 			return queries.Ls(ctx, a, f)
 		}, views.Queries),
 	}
 	c.Flags().StringVar(&f.Submitter, "submitter", "", "only those of `NAME`")
-	flags.Parsed(c, (*string)(&f.Status), "status", "", "only those in this `STATE`: received, parked, grabbed, answered or failed", flags.Optional(flags.Among("received", "parked", "grabbed", "answered", "failed")))
+	flags.Parsed(c, (*string)(&f.Status), "state", "", "only those in this `STATE`: received, parked, grabbed, answered or failed", flags.Optional(flags.Among("received", "parked", "grabbed", "answered", "failed")))
 	c.Flags().IntVar(&f.Limit, "limit", 0, "at most `N` (default 100)")
 	return c
 }

@@ -7,22 +7,50 @@ package pgdb
 
 import (
 	"context"
+	"time"
 )
 
 const countListedBatches = `-- name: CountListedBatches :one
 
-select count(*) from accession.batch
-where version > 0 and ($1::text = '' or status = $1) and ($2::text = '' or submitter = $2)
+select count(*) from accession.batch b
+where b.version > 0 and ($1::text = '' or b.status = $1)
+    and ($2::text = '' or b.profile_name = $2) and ($3::text = '' or b.collection = $3)
+    and ($4::text = '' or b.submitter = $4) and ($5::text = '' or b.reason_code = $5)
+    and ($6::text = '' or exists (select from accession.job j where j.batch_id = b.id and j.host = $6))
+    and ($7::timestamptz is null or b.submitted_at >= $7)
+    and ($8::timestamptz is null or b.submitted_at < $8)
+    and (not $9::boolean or b.collection = any($10::text[]) or $11::text <> '' and b.submitter = $11)
 `
 
 type CountListedBatchesParams struct {
-	Status    string `json:"status"`
-	Submitter string `json:"submitter"`
+	State       string     `json:"state"`
+	Profile     string     `json:"profile"`
+	Collection  string     `json:"collection"`
+	Submitter   string     `json:"submitter"`
+	Code        string     `json:"code"`
+	Host        string     `json:"host"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	Limited     bool       `json:"limited"`
+	Collections []string   `json:"collections"`
+	Own         string     `json:"own"`
 }
 
 // How many rows a list would have without its bound.
 func (q *Queries) CountListedBatches(ctx context.Context, arg CountListedBatchesParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countListedBatches, arg.Status, arg.Submitter)
+	row := q.db.QueryRow(ctx, countListedBatches,
+		arg.State,
+		arg.Profile,
+		arg.Collection,
+		arg.Submitter,
+		arg.Code,
+		arg.Host,
+		arg.Since,
+		arg.Until,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
+	)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -31,15 +59,44 @@ func (q *Queries) CountListedBatches(ctx context.Context, arg CountListedBatches
 const countListedJobs = `-- name: CountListedJobs :one
 select count(*) from accession.job
 where ($1::text = '' or batch_id = $1) and ($2::text = '' or status = $2)
+    and ($3::text = '' or profile_name = $3) and ($4::text = '' or collection = $4)
+    and ($5::text = '' or submitter = $5) and ($6::text = '' or reason_code = $6)
+    and ($7::text = '' or host = $7)
+    and ($8::timestamptz is null or created_at >= $8)
+    and ($9::timestamptz is null or created_at < $9)
+    and (not $10::boolean or collection = any($11::text[]) or $12::text <> '' and submitter = $12)
 `
 
 type CountListedJobsParams struct {
-	BatchID string `json:"batch_id"`
-	Status  string `json:"status"`
+	BatchID     string     `json:"batch_id"`
+	State       string     `json:"state"`
+	Profile     string     `json:"profile"`
+	Collection  string     `json:"collection"`
+	Submitter   string     `json:"submitter"`
+	Code        string     `json:"code"`
+	Host        string     `json:"host"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	Limited     bool       `json:"limited"`
+	Collections []string   `json:"collections"`
+	Own         string     `json:"own"`
 }
 
 func (q *Queries) CountListedJobs(ctx context.Context, arg CountListedJobsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countListedJobs, arg.BatchID, arg.Status)
+	row := q.db.QueryRow(ctx, countListedJobs,
+		arg.BatchID,
+		arg.State,
+		arg.Profile,
+		arg.Collection,
+		arg.Submitter,
+		arg.Code,
+		arg.Host,
+		arg.Since,
+		arg.Until,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
+	)
 	var count int64
 	err := row.Scan(&count)
 	return count, err

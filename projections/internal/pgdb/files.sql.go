@@ -7,6 +7,7 @@ package pgdb
 
 import (
 	"context"
+	"time"
 )
 
 const file = `-- name: File :one
@@ -182,18 +183,35 @@ const files = `-- name: Files :many
 select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file f
 where ($1::text = '' or f.batch_id = $1) and ($2::text = '' or f.job_id = $2)
     and ($3::text = '' or f.status = $3) and ($4::text = '' or strpos(f.path, $4) > 0)
-    and ($5::text = '' or f.seq > (select a.seq from accession.file a where a.raw_file_hash = $5))
+    and ($5::text = '' or f.profile_name = $5) and ($6::text = '' or f.collection = $6)
+    and ($7::text = '' or exists (select from accession.job j where j.id = f.job_id and j.submitter = $7))
+    and ($8::text = '' or f.reason_code = $8) and ($9::text = '' or f.host = $9)
+    and ($10::timestamptz is null or f.discovered_at >= $10)
+    and ($11::timestamptz is null or f.discovered_at < $11)
+    and (not $12::boolean or f.collection = any($13::text[])
+        or $14::text <> '' and exists (select from accession.job j where j.id = f.job_id and j.submitter = $14))
+    and ($15::text = '' or f.seq > (select a.seq from accession.file a where a.raw_file_hash = $15))
 order by f.seq
-limit $6
+limit $16
 `
 
 type FilesParams struct {
-	BatchID string `json:"batch_id"`
-	JobID   string `json:"job_id"`
-	Status  string `json:"status"`
-	Name    string `json:"name"`
-	After   string `json:"after"`
-	MaxRows int32  `json:"max_rows"`
+	BatchID     string     `json:"batch_id"`
+	JobID       string     `json:"job_id"`
+	State       string     `json:"state"`
+	Name        string     `json:"name"`
+	Profile     string     `json:"profile"`
+	Collection  string     `json:"collection"`
+	Submitter   string     `json:"submitter"`
+	Code        string     `json:"code"`
+	Host        string     `json:"host"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	Limited     bool       `json:"limited"`
+	Collections []string   `json:"collections"`
+	Own         string     `json:"own"`
+	After       string     `json:"after"`
+	MaxRows     int32      `json:"max_rows"`
 }
 
 // In the order of their discovery. A row's sequence is that of its discovery, so the
@@ -202,8 +220,18 @@ func (q *Queries) Files(ctx context.Context, arg FilesParams) ([]AccessionFile, 
 	rows, err := q.db.Query(ctx, files,
 		arg.BatchID,
 		arg.JobID,
-		arg.Status,
+		arg.State,
 		arg.Name,
+		arg.Profile,
+		arg.Collection,
+		arg.Submitter,
+		arg.Code,
+		arg.Host,
+		arg.Since,
+		arg.Until,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
 		arg.After,
 		arg.MaxRows,
 	)

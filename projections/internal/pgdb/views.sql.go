@@ -7,6 +7,7 @@ package pgdb
 
 import (
 	"context"
+	"time"
 )
 
 const batchMessages = `-- name: BatchMessages :many
@@ -95,27 +96,51 @@ func (q *Queries) BatchReports(ctx context.Context, batchID string) ([]Accession
 
 const batchSummaries = `-- name: BatchSummaries :many
 
-select batch_id, status, submitter, profile_name, type, erc_what, file_name, rows_listed, jobs_completed, jobs_failed, jobs_held, jobs_deleted, jobs_in_progress, reason_class, reason_code, reason_message, submitted_at, started_at, reported_at, reports, seconds_to_report, files_listed, files_processed, files_skipped, files_given_up, files_deleted, files_in_progress, bytes_listed, bytes_downloaded from report.batch_summary
-where ($1::text = '' or status = $1) and ($2::text = '' or submitter = $2)
-    and ($3::text = '' or batch_id < $3)
-order by batch_id desc
-limit $4
+select s.batch_id, s.status, s.submitter, s.profile_name, s.type, s.erc_what, s.file_name, s.rows_listed, s.jobs_completed, s.jobs_failed, s.jobs_held, s.jobs_deleted, s.jobs_in_progress, s.reason_class, s.reason_code, s.reason_message, s.submitted_at, s.started_at, s.reported_at, s.reports, s.seconds_to_report, s.files_listed, s.files_processed, s.files_skipped, s.files_given_up, s.files_deleted, s.files_in_progress, s.bytes_listed, s.bytes_downloaded from report.batch_summary s
+join accession.batch b on b.id = s.batch_id
+where ($1::text = '' or b.status = $1) and ($2::text = '' or b.id < $2)
+    and ($3::text = '' or b.profile_name = $3) and ($4::text = '' or b.collection = $4)
+    and ($5::text = '' or b.submitter = $5) and ($6::text = '' or b.reason_code = $6)
+    and ($7::text = '' or exists (select from accession.job j where j.batch_id = b.id and j.host = $7))
+    and ($8::timestamptz is null or b.submitted_at >= $8)
+    and ($9::timestamptz is null or b.submitted_at < $9)
+    and (not $10::boolean or b.collection = any($11::text[]) or $12::text <> '' and b.submitter = $12)
+order by s.batch_id desc
+limit $13
 `
 
 type BatchSummariesParams struct {
-	Status    string `json:"status"`
-	Submitter string `json:"submitter"`
-	Before    string `json:"before"`
-	MaxRows   int32  `json:"max_rows"`
+	State       string     `json:"state"`
+	Before      string     `json:"before"`
+	Profile     string     `json:"profile"`
+	Collection  string     `json:"collection"`
+	Submitter   string     `json:"submitter"`
+	Code        string     `json:"code"`
+	Host        string     `json:"host"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	Limited     bool       `json:"limited"`
+	Collections []string   `json:"collections"`
+	Own         string     `json:"own"`
+	MaxRows     int32      `json:"max_rows"`
 }
 
 // What people ask for: lists with a bound, newest first where nothing else orders
 // them.
 func (q *Queries) BatchSummaries(ctx context.Context, arg BatchSummariesParams) ([]ReportBatchSummary, error) {
 	rows, err := q.db.Query(ctx, batchSummaries,
-		arg.Status,
-		arg.Submitter,
+		arg.State,
 		arg.Before,
+		arg.Profile,
+		arg.Collection,
+		arg.Submitter,
+		arg.Code,
+		arg.Host,
+		arg.Since,
+		arg.Until,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -388,22 +413,48 @@ const jobs = `-- name: Jobs :many
 select id, version, batch_id, status, last_successful_status, last_modified, retry_count, priority, space_needed, command_id, cleaned, profile_name, submitter, payload_url, payload_type, response_type, submission_mode, working_dir, digest_algorithm, digest_value, file_name, size, manifest_row, row_fault, primary_identifier, local_id, erc_who, erc_what, erc_when, erc_where, reason_class, reason_code, reason_message, reason_attempt, reason_worker, created_at, status_since, completed_at, files, bytes, identifier_minted, object_version, manifest_key, manifest_sha256, callback, collection, object_key, profile_version, host, reason_host, reason_who_acts from accession.job
 where ($1::text = '' or batch_id = $1) and ($2::text = '' or status = $2)
     and ($3::text = '' or id > $3)
+    and ($4::text = '' or profile_name = $4) and ($5::text = '' or collection = $5)
+    and ($6::text = '' or submitter = $6) and ($7::text = '' or reason_code = $7)
+    and ($8::text = '' or host = $8)
+    and ($9::timestamptz is null or created_at >= $9)
+    and ($10::timestamptz is null or created_at < $10)
+    and (not $11::boolean or collection = any($12::text[]) or $13::text <> '' and submitter = $13)
 order by id
-limit $4
+limit $14
 `
 
 type JobsParams struct {
-	BatchID string `json:"batch_id"`
-	Status  string `json:"status"`
-	After   string `json:"after"`
-	MaxRows int32  `json:"max_rows"`
+	BatchID     string     `json:"batch_id"`
+	State       string     `json:"state"`
+	After       string     `json:"after"`
+	Profile     string     `json:"profile"`
+	Collection  string     `json:"collection"`
+	Submitter   string     `json:"submitter"`
+	Code        string     `json:"code"`
+	Host        string     `json:"host"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	Limited     bool       `json:"limited"`
+	Collections []string   `json:"collections"`
+	Own         string     `json:"own"`
+	MaxRows     int32      `json:"max_rows"`
 }
 
 func (q *Queries) Jobs(ctx context.Context, arg JobsParams) ([]AccessionJob, error) {
 	rows, err := q.db.Query(ctx, jobs,
 		arg.BatchID,
-		arg.Status,
+		arg.State,
 		arg.After,
+		arg.Profile,
+		arg.Collection,
+		arg.Submitter,
+		arg.Code,
+		arg.Host,
+		arg.Since,
+		arg.Until,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
 		arg.MaxRows,
 	)
 	if err != nil {

@@ -108,6 +108,22 @@ func Cursor(c *cobra.Command, from *app.Cursor) {
 	c.Flags().StringVar((*string)(from), "cursor", "", "the page that begins at this `CURSOR`, which the page before names")
 }
 
+// Filter adds what batches, jobs and files are all selected by.
+func Filter(c *cobra.Command, f *app.Filter, what string) {
+	for _, flag := range []struct {
+		to         *string
+		name, help string
+	}{
+		{&f.Profile, "profile", "of this `PROFILE`"}, {&f.Collection, "collection", "of this `COLLECTION`"},
+		{&f.Submitter, "submitter", "submitted by this `NAME`"}, {&f.Code, "code", "that failed or wait for a reason with this `CODE`"},
+		{&f.Host, "host", "whose payload comes from this `HOST`"},
+	} {
+		c.Flags().StringVar(flag.to, flag.name, "", "only "+what+" "+flag.help)
+	}
+	Parsed(c, &f.Since, "since", "", "only "+what+" begun from this `TIME` on, or this age: 7d", ParseTime)
+	Parsed(c, &f.Until, "older-than", "", "only "+what+" begun before this `AGE` or time: 90m, 7d", ParseTime)
+}
+
 // TimeHelp says how a time is given.
 const TimeHelp = "2026-03-01T12:00Z, local time without a zone, a date, or an age: 90m, 7d"
 

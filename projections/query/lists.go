@@ -1,0 +1,119 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// Filter is what lists of batches, jobs and files choose by; empty fields choose all, and
+// what is given must all hold.
+type Filter struct {
+	Profile    string
+	Collection string
+	Submitter  string
+	Code       string // of the reason why it failed or waits
+	Host       string // server that the payload comes from; of a batch, that of any of its jobs
+	// Since and Until choose by when a batch was submitted, a job created or a file
+	// discovered: from Since on, before Until.
+	Since, Until time.Time
+	// Sees limits the list to what a caller may see, nil = everything.
+	Sees *access.Filter
+}
+
+// sees returns whether the list is limited, to which collections, and to whose submissions
+// besides.
+func (f Filter) sees() (limited bool, collections []string, own string) {
+	if f.Sees == nil || f.Sees.All {
+		return false, []string{}, ""
+	}
+	return true, append([]string{}, f.Sees.Collections...), f.Sees.Submitter
+}
+
+// given returns a time as a parameter, nil = none.
+func given(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// BatchFilter chooses batches.
+type BatchFilter struct {
+	Filter
+	State  domain.BatchState
+	Before domain.BatchID // only older ones: the last of the page before
+	Limit  int            // at most, newest first (default 100)
+}
+
+// Batches lists batches, newest first.
+func Batches(ctx context.Context, db Reader, f BatchFilter) ([]BatchSummary, error) {
+	limited, collections, own := f.sees()
+	rows, err := pgdb.New(db).BatchSummaries(ctx, pgdb.BatchSummariesParams{
+		State: string(f.State), Before: string(f.Before), MaxRows: atMost(f.Limit),
+		Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
+		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own})
+	return rows, wrap("list batches", err)
+}
+
+// TotalBatches counts the batches that a filter chooses; Before and Limit are ignored.
+func TotalBatches(ctx context.Context, db Reader, f BatchFilter) (int64, error) {
+	limited, collections, own := f.sees()
+	n, err := pgdb.New(db).CountListedBatches(ctx, pgdb.CountListedBatchesParams{
+		State: string(f.State), Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
+		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own})
+	return n, wrap("count batches", err)
+}
+
+// JobFilter chooses jobs.
+type JobFilter struct {
+	Filter
+	Batch domain.BatchID
+	State domain.JobState
+	After domain.JobID // the last of the page before
+	Limit int          // at most (default 100)
+}
+
+// Jobs lists jobs in the order of their ids.
+func Jobs(ctx context.Context, db Reader, f JobFilter) ([]JobRow, error) {
+	limited, collections, own := f.sees()
+	rows, err := pgdb.New(db).Jobs(ctx, pgdb.JobsParams{
+		BatchID: string(f.Batch), State: string(f.State), After: string(f.After), MaxRows: atMost(f.Limit),
+		Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
+		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own})
+	return rows, wrap("list jobs", err)
+}
+
+// TotalJobs counts the jobs that a filter chooses; After and Limit are ignored.
+func TotalJobs(ctx context.Context, db Reader, f JobFilter) (int64, error) {
+	limited, collections, own := f.sees()
+	n, err := pgdb.New(db).CountListedJobs(ctx, pgdb.CountListedJobsParams{
+		BatchID: string(f.Batch), State: string(f.State), Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
+		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own})
+	return n, wrap("count jobs", err)
+}
+
+// FileFilter chooses files.
+type FileFilter struct {
+	Filter
+	Batch domain.BatchID
+	Job   domain.JobID
+	State domain.FileState
+	Name  string          // in the path
+	After domain.FileHash // the last of the page before
+	Limit int             // at most (default 100)
+}
+
+// Files lists files in the order of their discovery: those of a job as its manifest has
+// them.
+func Files(ctx context.Context, db Reader, f FileFilter) ([]FileRow, error) {
+	limited, collections, own := f.sees()
+	rows, err := pgdb.New(db).Files(ctx, pgdb.FilesParams{
+		BatchID: string(f.Batch), JobID: string(f.Job), State: string(f.State), Name: f.Name, After: string(f.After), MaxRows: atMost(f.Limit),
+		Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
+		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own})
+	return rows, wrap("list files", err)
+}
