@@ -34,6 +34,10 @@ var (
 	ErrFull = fmt.Errorf("full: %w", ErrConflict)
 )
 
+// ErrOutdated says that a command was for another version than the present one, see
+// [Meta.IfVersion]; nothing was written.
+var ErrOutdated = errors.New("changed since it was read")
+
 // ErrRestoring says that a restore of the live state or of the log has begun and has not
 // ended. For errors.Is it is also ErrBroken.
 var ErrRestoring = fmt.Errorf("not restored yet: %w", ErrBroken)

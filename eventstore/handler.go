@@ -35,6 +35,9 @@ type Meta struct {
 	CommandID   string
 	CausationID string
 	TraceParent string
+	// IfVersion is the only version of a batch or job that the command may change, 0 = any.
+	// With another one it is refused with ErrOutdated, unless it was written before.
+	IfVersion int64
 	// Claim is the claim under which the change is made, nil for an operator. KeepClaim
 	// keeps it after the write.
 	Claim     *Claim
@@ -80,6 +83,9 @@ func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.Batch
 		}
 		if from.State.CommandID == m.CommandID {
 			return Result[domain.Batch]{Loaded: from}, nil
+		}
+		if err := m.outdated(from.State.Version); err != nil {
+			return Result[domain.Batch]{}, err
 		}
 		facts, change, err := h.batchFacts(ctx, from.State, cmd)
 		if err != nil {
@@ -144,6 +150,9 @@ func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobComman
 		}
 		if from.State.CommandID == m.CommandID {
 			return Result[domain.Job]{Loaded: from}, nil
+		}
+		if err := m.outdated(from.State.Version); err != nil {
+			return Result[domain.Job]{}, err
 		}
 		d, err := h.decideJob(ctx, from, cmd)
 		if err != nil {
@@ -368,6 +377,14 @@ func (h *Handler) ensureCommandID(m *Meta) {
 		m.CommandID = h.NewID()
 	}
 	m.CommandID = codec.CleanText(m.CommandID)
+}
+
+// outdated returns ErrOutdated if the command is for another version than this one.
+func (m Meta) outdated(version int64) error {
+	if m.IfVersion != 0 && m.IfVersion != version {
+		return fmt.Errorf("%w: it has version %d, not %d", ErrOutdated, version, m.IfVersion)
+	}
+	return nil
 }
 
 // Stamp returns the events of a decision with their time, batch, actor and command.

@@ -13,6 +13,7 @@ var handlerTests = tests{
 	"gives up":             testGivesUp,
 	"fenced at once":       testFencedAtOnce,
 	"same command":         testSameCommand,
+	"one version":          testOneVersion,
 	"new facts":            testNewFacts,
 	"refused":              testRefused,
 	"unknown":              testHandlerUnknown,
@@ -61,6 +62,40 @@ func testDecidesAgain(t *testing.T, env Env) {
 		t.Errorf("after three changes by another: %s", text(r))
 	}
 	k.sameJob(r.Loaded)
+}
+
+// testOneVersion: a command for another version than the present one changes nothing, also
+// if the version is overtaken between decision and write; written before, it is no error.
+func testOneVersion(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
+	_, jobs := k.Started(2)
+	h, _ := k.between(0, nil)
+	version := k.Job(jobs[0]).State.Version
+	m := Operator()
+	m.CommandID = "one-version"
+	for _, wrong := range []int64{version + 1, version + 7} {
+		m.IfVersion = wrong
+		_, err := h.Job(t.Context(), jobs[0], domain.ReprioritiseJob{Priority: 7}, m)
+		k.WantErr(err, eventstore.ErrOutdated)
+	}
+	m.IfVersion = version
+	overtaken, _ := k.between(1, func() { other.DoJob(jobs[0], domain.ReprioritiseJob{Priority: 20}, Operator()) })
+	_, err := overtaken.Job(t.Context(), jobs[0], domain.ReprioritiseJob{Priority: 7}, m)
+	k.WantErr(err, eventstore.ErrOutdated)
+	if j := k.Job(jobs[0]).State; j.Priority != 20 || j.Version != version+1 {
+		t.Errorf("the job has priority %d in version %d", j.Priority, j.Version)
+	}
+	m.IfVersion = version + 1
+	for range 2 { // the second time it was written before
+		r, err := h.Job(t.Context(), jobs[0], domain.ReprioritiseJob{Priority: 7}, m)
+		if err != nil || r.State.Priority != 7 || r.State.Version != version+2 {
+			t.Errorf("%s (%v)", text(r), err)
+		}
+	}
+	batch := k.Job(jobs[0]).State.Configuration.BatchID
+	m.CommandID, m.IfVersion = "", k.Batch(batch).State.Version+1
+	_, err = h.Batch(t.Context(), batch, domain.RequestUpdate{}, m)
+	k.WantErr(err, eventstore.ErrOutdated)
 }
 
 func testGivesUp(t *testing.T, env Env) {

@@ -144,6 +144,13 @@ var Layers = []Layer{
 		May:      join(core, effects),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
+		// What may be requested over HTTP, and who may request it.
+		Packages: []string{"cmd/internal/operation"},
+		May:      join(core, []string{"cmd/internal/app/..."}),
+	}, {
+		Packages: []string{"cmd/internal/httpapi"},
+		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/operation"}),
+	}, {
 		Packages: []string{"cmd/internal/config/..."},
 		May:      domain,
 	}, {

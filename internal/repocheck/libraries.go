@@ -51,6 +51,10 @@ var Libraries = []Library{
 	{"github.com/prometheus/client_golang", []string{"cmd/internal/ops/..."}, nil,
 		"Apache-2.0", "Metrics, with a registry of our own."},
 
+	// The API.
+	{"github.com/danielgtaylor/huma/v2", []string{"cmd/internal/operation", "cmd/internal/httpapi"}, nil,
+		"MIT", "Routes, checks of parameters and bodies, and OpenAPI 3.1 from one Go struct each, on the standard mux."},
+
 	// The command line and its settings.
 	{"github.com/spf13/cobra", []string{"cmd/internal/cli/..."}, nil,
 		"Apache-2.0", "A command with many verbs, help, and completion for shells. Flags are read there and nowhere else."},
@@ -70,7 +74,7 @@ var Libraries = []Library{
 	// Small tools.
 	{"golang.org/x/text/unicode/norm", []string{"domain/..."}, nil,
 		"BSD-3-Clause", "Names are in normal form C. Its Unicode tables decide: an upgrade may accept characters that were unknown before."},
-	{"github.com/google/uuid", edgesAndAdapters, serverTests,
+	{"github.com/google/uuid", join(edgesAndAdapters, []string{"cmd/internal/httpapi"}), serverTests,
 		"BSD-3-Clause", "Unique ids (version 7) of commands and workers, made at the edges; the domain sees strings."},
 	{"github.com/cenkalti/backoff/v5", join(edgesAndAdapters, []string{"eventstore", "eventstore/relay", "projections"}), nil,
 		"MIT", "Waits longer before each retry, with jitter and a context. In the port only between two decisions, the first of which is known to be refused. Never around a ZooKeeper multi, whose outcome may be unknown."},

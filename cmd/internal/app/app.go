@@ -1,34 +1,16 @@
 // Package app has the use cases of Accession, one file for each noun. All commands of
 // the command line call it.
 //
-//	Submit           accepts a deposit, as a batch
-//	Watch            follows a batch until it is at rest
-//	Batches          lists batches              Batch          shows one
-//	Jobs             lists jobs                 Job            shows one, with its history
-//	Files            lists files                File           shows one, with its history
+//	Submit           accepts a deposit, as a batch; Watch follows it until it is at rest
+//	Batches, Jobs, Files                        list
+//	Batch, Job, File                            show one, with its history
 //	BatchAt, JobAt, FileAt, BatchReportAt       show one as it was at a moment
-//	ReleaseBatch     releases a held batch      RequestUpdate  requests a second report
-//	DeleteBatch      deletes a batch            CleanBatch     removes a completed one
-//	SendReport       sends the last report of a batch to the depositor once more
-//	Requeue          requeues a failed job      Reprioritise   changes its priority
-//	HoldJob          holds a pending job        ReleaseJob     releases a held one
-//	DeleteJob        deletes a failed or held job
-//	RequeueFile      requeues a file            SkipFile       skips one
-//	Collections      lists holds and what waits
-//	HoldCollection   sets a hold                ReleaseCollection  lifts it
-//	Queues           lists queues and pauses
-//	PauseQueue       pauses a queue             ResumeQueue    ends the pause
-//	Timeouts         shows how long attempts at files may take
-//	SetTimeouts      sets it for the installation
-//	Profiles         lists profiles             Profile        shows one
-//	CheckProfiles    checks a directory of profiles
+//	ReleaseBatch, Requeue, HoldCollection, …    are operators' commands about one thing
 //	BatchReport      reports on a batch: every job, every failed attempt
 //	ReportKinds      lists reports              Report         makes one
-//	MailAddresses    returns from whom and to whom mails about a batch go
 //	Tail             reads the history, and follows it
 //	Select           selects a part of it       Republish      sends that part once more
 //	Status           shows which servers answer, who works, and what waits
-//	CatchUp, WaitProjected                      wait for the tables
 //	Verify           compares the three servers, and what is stored
 //	Repair           repairs what differs
 //	RestoreZooKeeper restores the live state from the log
@@ -46,6 +28,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
@@ -87,6 +70,10 @@ type Resources struct {
 	Servers []Address // where the three servers are, without passwords
 	// MailFrom is the address from which reports of queries are mailed, "" = none are.
 	MailFrom string
+	// UploadLimit is the size in bytes of the largest file that is taken over HTTP, and
+	// WaitingLimit how many deposits of a user may wait that arrive so.
+	UploadLimit  int64
+	WaitingLimit int
 	// HostPermits is how many permits for one host there are.
 	HostPermits int
 	// Heap compares the setting of ZooKeeper's heap with the servers, nil = not known.
@@ -182,11 +169,37 @@ type App struct {
 	// DryRun makes operators' commands about batches, jobs, collections, queues and timeouts
 	// return what they would change, and write nothing.
 	DryRun bool
+	// Command is the one command that is requested; nil = each is a new one.
+	Command *Command
 }
 
-// Meta returns the metadata of this actor's commands.
+// Command makes a command that is requested again recognisable.
+type Command struct {
+	ID string // the same on every request, "" = a new one
+	// IfVersion is the only version of a batch or job that may be changed, 0 = any.
+	IfVersion int64
+
+	written int // changes that were requested by it
+}
+
+// next sets the id and the version of a change. A command may need several: each has an
+// id of its own, and only the first one is about the version that the caller knows.
+func (c *Command) next(m *eventstore.Meta) {
+	if c == nil {
+		return
+	}
+	if c.written++; c.written == 1 {
+		m.CommandID, m.IfVersion = c.ID, c.IfVersion
+	} else if c.ID != "" {
+		m.CommandID = fmt.Sprintf("%s/%d", c.ID, c.written)
+	}
+}
+
+// Meta returns the metadata of this actor's next change.
 func (a *App) Meta() eventstore.Meta {
-	return eventstore.Meta{Actor: a.Actor, DryRun: a.DryRun, TraceParent: eventstore.NewTrace().Parent()}
+	m := eventstore.Meta{Actor: a.Actor, DryRun: a.DryRun, TraceParent: eventstore.NewTrace().Parent()}
+	a.Command.next(&m)
+	return m
 }
 
 // log opens the log and returns its description.

@@ -27,11 +27,22 @@ const (
 	Refused     Kind = "refused"     // the rules do not allow it now
 	NotFound    Kind = "not_found"   // there is no such thing
 	Unavailable Kind = "unavailable" // a server does not answer
-	Full        Kind = "full"        // a limit is reached; later it may work
-	Lost        Kind = "lost"        // a server has lost its data; a restore is needed
-	Interrupted Kind = "interrupted" // the caller ended it before it was done
-	Failed      Kind = "failed"      // anything else
+	Outdated    Kind = "outdated"    // it was changed since the caller read it
+	KeyReused   Kind = "key_reused"  // the idempotency key was used for another request
+	// Unauthenticated and Forbidden are errors of callers who have to say who they are.
+	Unauthenticated Kind = "unauthenticated" // who calls is not known
+	Forbidden       Kind = "forbidden"       // the caller may see it, and not do this
+	Full            Kind = "full"            // a limit is reached; later it may work
+	Lost            Kind = "lost"            // a server has lost its data; a restore is needed
+	Interrupted     Kind = "interrupted"     // the caller ended it before it was done
+	Failed          Kind = "failed"          // anything else
 )
+
+// ExitCodes are the codes with which a command ends after an error of each kind.
+var ExitCodes = map[Kind]int{
+	Failed: 1, Invalid: 2, Refused: 3, Outdated: 3, KeyReused: 3, NotFound: 4, Unavailable: 5,
+	Full: 7, Lost: 8, Unauthenticated: 10, Forbidden: 11, Interrupted: 130,
+}
 
 // Error is the error of a use case.
 type Error struct {
@@ -124,6 +135,7 @@ var knownErrors = []knownError{
 	{eventstore.ErrRestoring, Lost, ""},
 	{query.ErrNotFound, NotFound, ""},
 	{fs.ErrNotExist, NotFound, ""},
+	{eventstore.ErrOutdated, Outdated, "nothing was changed: read it again, and repeat the command for the version that it has now"},
 	{eventstore.ErrLocked, Refused, lockedHint},
 	{eventstore.ErrConflict, Refused, "another process changed it meanwhile: look at it and try again"},
 	{query.ErrReplaced, Failed, "run it again: it then reads the new tables"},

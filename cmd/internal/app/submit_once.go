@@ -59,7 +59,7 @@ func (o *once) reserve(ctx context.Context, live Live, sub domain.Submission) (d
 		o.again = o.known.Batch != id // another request kept the key meanwhile; this id stays unused
 	}
 	if o.known.InputSHA256 != input {
-		return "", errorf(Refused, "nothing was made: repeat the deposit as it was, or give this one a key of its own", "the key %q was used for another deposit, %s", o.key, o.known.Batch)
+		return "", errorf(KeyReused, "nothing was made: repeat the deposit as it was, or give this one a key of its own", "the key %q was used for another deposit, %s", o.key, o.known.Batch)
 	}
 	return o.known.Batch, nil
 }

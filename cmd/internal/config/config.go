@@ -211,6 +211,19 @@ type Config struct {
 	ListenOps string `key:"listen_ops" default:"127.0.0.1:9477" form:"listener"`
 	// OpsPprof serves profiles of the process on ListenOps, below /debug/pprof/.
 	OpsPprof bool `key:"ops_pprof" default:"false"`
+	// ListenHTTP is host:port where the role http answers people and programs; port 0 = any.
+	ListenHTTP string `key:"listen_http" default:"127.0.0.1:9480" form:"listener"`
+	// HTTPCertificate and HTTPKey are files in PEM form: the certificate, with those of its
+	// issuers behind it, and its key. They are read again when they change. Without them
+	// there is no TLS: a proxy in front must have it.
+	HTTPCertificate string `key:"http_certificate" form:"directory"`
+	HTTPKey         string `key:"http_key" form:"directory"`
+	// UploadLimit is the size of the largest file that is taken over HTTP: bytes, also
+	// written 512 MiB or 10 GiB.
+	UploadLimit Bytes `key:"upload_limit" default:"10 GiB"`
+	// WaitingLimit is how many deposits of a user may wait before further ones over HTTP are
+	// refused: 1 to 1000000.
+	WaitingLimit int `key:"waiting_limit" default:"10000" min:"1" max:"1000000"`
 	// ReadyMaxLag is how far the tables may be behind the log before /readyz reports
 	// this process as not ready: 1s to 24h.
 	ReadyMaxLag time.Duration `key:"ready_max_lag" default:"5m" min:"1s" max:"24h"`

@@ -146,13 +146,15 @@ func (d Deposit) dir() string { return userDir(d.Submitter) + "/" + d.ID }
 
 // Accept writes a deposit with its file. When it returns without an error the deposit is on
 // disk, and has its ID, time of reception, size and digest; else nothing is left of it, or,
-// when the process was killed, only what [Folder.RemoveLeft] removes.
-func (f *Folder) Accept(ctx context.Context, d Deposit, file io.Reader, now time.Time) (Deposit, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return d, err
+// when the process was killed, only what [Folder.RemoveLeft] removes. A deposit that has its
+// ID already is one that [NewID] has named; the error is fs.ErrExist if it is there.
+func (f *Folder) Accept(ctx context.Context, d Deposit, file io.Reader, now time.Time) (_ Deposit, err error) {
+	if d.ID == "" {
+		if d.ID, err = NewID(); err != nil {
+			return d, err
+		}
 	}
-	d.ID, d.Received, d.Refused = id.String(), now.UTC(), nil
+	d.Received, d.Refused = now.UTC(), nil
 	at := aside + "/" + rand.Text()
 	if err = f.write(ctx, at, &d, file); err == nil {
 		err = f.put(at, d)
@@ -161,6 +163,12 @@ func (f *Folder) Accept(ctx context.Context, d Deposit, file io.Reader, now time
 		return d, errors.Join(fmt.Errorf("accept %s into the drop folder: %w", d.FileName, err), f.root.removeAll("accept/undo", at))
 	}
 	return d, nil
+}
+
+// NewID returns the id of a deposit that is received now.
+func NewID() (string, error) {
+	id, err := uuid.NewV7()
+	return id.String(), err
 }
 
 // write writes a deposit and its file to the disk.

@@ -90,6 +90,15 @@ func (f *Folder) Status() (s Status, err error) {
 	return s, err
 }
 
+// CountOf counts the deposits of a user.
+func (f *Folder) CountOf(user string) (int, error) {
+	if f == nil {
+		return 0, nil
+	}
+	ids, err := f.root.list(userDir(user))
+	return len(ids), err
+}
+
 // dirs returns the directories of the deposits, in the order of their ids.
 func (f *Folder) dirs() (all []string, err error) {
 	if f == nil {

@@ -22,13 +22,14 @@ const (
 	RoleTransfer  Role = "transfer"       // makes batches of what is in the drop folder
 	RoleAuditor   Role = "auditor"        // reads stored objects from time to time
 	RoleTypes     Role = "types"          // copies events to a stream whose subjects have their type
+	RoleHTTP      Role = "http"           // answers people and programs
 )
 
 // AllRoles are what `--roles all` means.
 var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector, RoleSweeper, RoleTransfer, RoleAuditor}
 
 // OptionalRoles run only where they are named.
-var OptionalRoles = []Role{RoleTypes}
+var OptionalRoles = []Role{RoleTypes, RoleHTTP}
 
 // ParseRoles reads a list with commas.
 func ParseRoles(s string) ([]Role, error) {

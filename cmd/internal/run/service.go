@@ -84,6 +84,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		open   func() (runner, error)
 		before func()
 	}{
+		{RoleHTTP, "http", func() (runner, error) { return in.HTTP(ctx, s.Version) }, nil},
 		{RoleTransfer, "transfer", func() (runner, error) { return in.Transfer() }, nil},
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx, s.Version) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},

@@ -177,14 +177,15 @@ func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
 
 // Resources returns what use cases work with.
 func (in *Installation) Resources() app.Resources {
-	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, DepositQueues: in.DepositQueues, Drop: in.Drop, HostPermits: in.cfg.HostPermits, MailFrom: in.cfg.MailFrom, Heap: in.heap, Servers: []app.Address{
-		{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
-		{Name: app.ServerNATS, URL: in.shown["nats"]},
-		{Name: app.ServerPostgres, URL: in.shown["postgres"]},
-	}, Timeouts: [2]app.Timeout{
-		{Attempt: "download", Own: in.configuredFor("download_timeout", in.cfg.DownloadTimeout)},
-		{Attempt: "processing", Own: in.configuredFor("processing_timeout", in.cfg.ProcessingTimeout)},
-	}}
+	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, DepositQueues: in.DepositQueues, Drop: in.Drop, UploadLimit: int64(in.cfg.UploadLimit), WaitingLimit: in.cfg.WaitingLimit,
+		HostPermits: in.cfg.HostPermits, MailFrom: in.cfg.MailFrom, Heap: in.heap, Servers: []app.Address{
+			{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
+			{Name: app.ServerNATS, URL: in.shown["nats"]},
+			{Name: app.ServerPostgres, URL: in.shown["postgres"]},
+		}, Timeouts: [2]app.Timeout{
+			{Attempt: "download", Own: in.configuredFor("download_timeout", in.cfg.DownloadTimeout)},
+			{Attempt: "processing", Own: in.configuredFor("processing_timeout", in.cfg.ProcessingTimeout)},
+		}}
 }
 
 func (in *Installation) configuredFor(key string, d time.Duration) app.ConfiguredFor {

@@ -97,7 +97,7 @@ var world = []Mutant{{
 	Package: e2e, Test: "TestDepositUnderAKey",
 }, {
 	Name: "what was deposited under an idempotency key", Why: "another deposit under the key is swallowed",
-	At: "cmd/internal/app (*once).reserve", Do: []Op{Skip("Refused")},
+	At: "cmd/internal/app (*once).reserve", Do: []Op{Skip("KeyReused")},
 	Package: e2e, Test: "TestDepositUnderAKey",
 }, {
 	Name: "the promises of other processes", Why: "two processes promise the same working space",

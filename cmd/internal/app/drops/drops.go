@@ -51,8 +51,13 @@ func Accept(ctx context.Context, a *app.App, d app.Deposit) (got drop.Deposit, e
 	if err != nil {
 		return got, err
 	}
-	return folder.Accept(ctx, drop.Deposit{Submitter: d.Submitter, Profile: d.Profile, Type: d.Type, Mode: d.Mode, Digest: d.Digest, Primary: d.Primary,
-		LocalIDs: d.LocalIDs, Title: d.Title, Creator: d.Creator, Date: d.Date, FileName: manifest.NormalName(filepath.Base(d.Payload))}, file, time.Now())
+	return folder.Accept(ctx, described(d), file, time.Now())
+}
+
+// described returns what a deposit has in the drop folder before its file.
+func described(d app.Deposit) drop.Deposit {
+	return drop.Deposit{Submitter: d.Submitter, Profile: d.Profile, Type: d.Type, Mode: d.Mode, Digest: d.Digest, Primary: d.Primary,
+		LocalIDs: d.LocalIDs, Title: d.Title, Creator: d.Creator, Date: d.Date, Key: d.Key, FileName: manifest.NormalName(filepath.Base(d.Payload))}
 }
 
 // The states of a deposit that was accepted into the drop folder.
@@ -111,7 +116,7 @@ func Show(ctx context.Context, a *app.App, id, submitter string) (s Shown, err e
 	case rerr == nil:
 		return shownRemoved(removed), nil
 	}
-	return s, missing(id)
+	return s, Missing(id)
 }
 
 // became returns the batch that was made of a deposit, "" = none. An id that was reserved
@@ -143,7 +148,8 @@ func became(ctx context.Context, a *app.App, id, submitter string) (domain.Batch
 	return reserved.Batch, nil
 }
 
-func missing(id string) error {
+// Missing returns the error about a deposit that is neither in the folder nor became a batch.
+func Missing(id string) error {
 	return &app.Error{Kind: app.NotFound, Err: fmt.Errorf("%s is neither in the drop folder nor was it transferred", id),
 		Hint: "`accession drop ls` lists what is there; name the depositor with --submitter if it was another user"}
 }
@@ -218,7 +224,7 @@ func change(a *app.App, id, why, to string, do func(*drop.Folder, drop.Deposit, 
 	}
 	switch {
 	case errors.Is(err, drop.ErrNotFound):
-		return c, missing(id)
+		return c, Missing(id)
 	case errors.Is(err, drop.ErrLocked):
 		return c, &app.Error{Kind: app.Refused, Err: err, Hint: "try again in a moment; `accession drop show` says what became of it"}
 	case err != nil:

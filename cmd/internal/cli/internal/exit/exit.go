@@ -25,6 +25,8 @@ const (
 	Full        = 7
 	Lost        = 8
 	Unfinished  = 9
+	Unknown     = 10
+	Forbidden   = 11
 	Repairable  = 20
 	Person      = 21
 	Unchecked   = 22
@@ -46,6 +48,8 @@ var Codes = []struct {
 	{Full, "a limit is reached; try again later"},
 	{Lost, "a server has lost its data; the message names the restore command"},
 	{Unfinished, "with --watch or --sync: the batch is held, or goes on after --wait"},
+	{Unknown, "over HTTP: the key, session or password is not valid"},
+	{Forbidden, "over HTTP: the caller has no right to do this"},
 	{Repairable, "verify: there are differences, and --repair can repair all of them"},
 	{Person, "verify, diff: there are differences that need a person"},
 	{Unchecked, "verify, diff: the check could not be made"},
@@ -114,11 +118,15 @@ func Known(err error) *app.Error {
 	return e
 }
 
-// Kind returns the kind of an error by its exit code.
+// Kind returns the kind of an error: that of a use case, or the one by its exit code.
 func Kind(err error) app.Kind {
+	var e *app.Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
 	code, _ := Explain(err)
-	for kind, of := range codeOf {
-		if of == code {
+	for _, kind := range []app.Kind{app.Invalid, app.Refused, app.NotFound, app.Unavailable, app.Full, app.Lost, app.Interrupted} {
+		if app.ExitCodes[kind] == code {
 			return kind
 		}
 	}
@@ -150,10 +158,5 @@ func Explain(err error) (code int, hint string) {
 		return Refused, "stop it first, or name another directory with --dir"
 	}
 	e := Known(err)
-	return codeOf[e.Kind], e.Hint
-}
-
-var codeOf = map[app.Kind]int{
-	app.Invalid: Usage, app.Refused: Refused, app.NotFound: NotFound,
-	app.Unavailable: Unavailable, app.Full: Full, app.Lost: Lost, app.Interrupted: Interrupted, app.Failed: Failed,
+	return app.ExitCodes[e.Kind], e.Hint
 }

@@ -277,6 +277,20 @@ type RecordPayloadUrl struct {
 	KeptAt time.Time `json:"kept_at"`
 }
 
+// One row per idempotency key of an upload, kept before its file is. Whether the file was accepted, the drop folder and what became of it say.
+type RecordUpload struct {
+	// Who deposits; keys of others do not count.
+	Submitter string `json:"submitter"`
+	// SHA-256 of the key that the request has, in hex.
+	KeySha256 string `json:"key_sha256"`
+	// SHA-256 of what the depositor says of the file, in hex: another upload under the same key is refused.
+	InputSha256 string `json:"input_sha256"`
+	// The id that the deposit has in the drop folder.
+	DepositID string `json:"deposit_id"`
+	// When the key was first used.
+	KeptAt time.Time `json:"kept_at"`
+}
+
 // One row per job that may write a version of an object. A job that never wrote leaves a gap in the object's versions.
 type RecordVersionReservation struct {
 	// The job.

@@ -1,0 +1,156 @@
+package drops
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"path"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/drop"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
+	"github.com/accession-ingest/accession/domain/manifest"
+)
+
+// Receiver takes files from elsewhere into the drop folder.
+type Receiver struct {
+	App *app.App
+	// Most is the size in bytes of the largest file that is taken, Waiting how many
+	// deposits of a user may wait.
+	Most    int64
+	Waiting int
+}
+
+// retryWaiting is when a user with too many waiting deposits may try again.
+const retryWaiting = time.Minute
+
+// Room refuses, with an error of kind Full, a further deposit of a user of whom too many
+// wait, in the drop folder and the deposit queue together.
+func (r *Receiver) Room(ctx context.Context, user string) (err error) {
+	defer app.Explained(&err, "deposit")
+	folder, err := r.App.Open.Drop(false)
+	if err != nil {
+		return err
+	}
+	n, err := folder.CountOf(user)
+	if err != nil {
+		return err
+	}
+	handler, err := r.App.Open.Handler(ctx)
+	if err != nil {
+		return err
+	}
+	if handler.Rings != nil && n < r.Waiting {
+		waiting, err := handler.Rings.Waiting(ctx, fair.QueueMetadata, user)
+		if err != nil {
+			return err
+		}
+		n += len(waiting)
+	}
+	if n < r.Waiting {
+		return nil
+	}
+	return &app.Error{Kind: app.Full, Err: fmt.Errorf("%d of your deposits wait, and at most %d may", n, r.Waiting), RetryAfter: retryWaiting,
+		Hint: "wait until some of them are done"}
+}
+
+// Check refuses a deposit, whose file is named d.Payload, before that is read: as
+// [app.App.Check] does, but for what the file itself says.
+func (r *Receiver) Check(d app.Deposit) error {
+	if err := manifest.CheckName(d.Payload); err != nil || path.Base(d.Payload) != d.Payload {
+		return &app.Error{Kind: app.Invalid, What: "upload", Err: fmt.Errorf("%q is no name of a file: %w", d.Payload, cmp.Or(err, errNoName)), Hint: "give the name alone, without directories"}
+	}
+	d.Payload, d.Type = "https://upload.invalid/"+url.PathEscape(d.Payload), cmp.Or(d.Type, domain.TypeFile)
+	return r.App.Check(d)
+}
+
+var errNoName = errors.New("it names a directory")
+
+// Accept takes a file into the drop folder, under d.Payload as its name. sum is its SHA-256
+// in hex as the depositor has it, "" = it is not said. When it returns without an error the
+// deposit is on disk. Under the same idempotency key a file is accepted once.
+func (r *Receiver) Accept(ctx context.Context, d app.Deposit, file io.Reader, sum string) (s Shown, err error) {
+	defer app.Explained(&err, "upload")
+	kept := described(d)
+	if d.Key != "" {
+		if kept.ID, err = r.keep(ctx, kept); err != nil {
+			return s, err
+		}
+		if s, err = Show(ctx, r.App, kept.ID, d.Submitter); err == nil {
+			return s, nil
+		}
+		if known, ok := errors.AsType[*app.Error](err); !ok || known.Kind != app.NotFound {
+			return s, err
+		}
+	}
+	folder, err := r.App.Open.Drop(true)
+	if err != nil {
+		return s, err
+	}
+	got, err := folder.Accept(ctx, kept, &checked{file: file, left: r.Most, want: sum, sum: sha256.New()}, time.Now())
+	if errors.Is(err, fs.ErrExist) && kept.ID != "" {
+		return Show(ctx, r.App, kept.ID, d.Submitter) // another request under the key was faster
+	}
+	return stateOf(got), err
+}
+
+// keep returns the id that the deposit under its key has.
+func (r *Receiver) keep(ctx context.Context, d drop.Deposit) (string, error) {
+	id, err := drop.NewID()
+	if err != nil {
+		return "", err
+	}
+	records, err := r.App.Open.Records(ctx)
+	if err != nil {
+		return "", err
+	}
+	said, err := json.Marshal(d)
+	if err != nil {
+		return "", err
+	}
+	digest := sha256.Sum256(said)
+	want := record.Upload{Submitter: d.Submitter, Key: d.Key, InputSHA256: hex.EncodeToString(digest[:]), Deposit: id}
+	got, err := records.KeepUpload(ctx, want)
+	if err == nil && got.InputSHA256 != want.InputSHA256 {
+		err = &app.Error{Kind: app.KeyReused, Err: fmt.Errorf("the key %q was used for another upload, %s", d.Key, got.Deposit),
+			Hint: "nothing was taken: repeat the upload as it was, or give this one a key of its own"}
+	}
+	return got.Deposit, err
+}
+
+// checked is a file that is refused when it is too large, or other than its digest says.
+type checked struct {
+	file io.Reader
+	left int64 // bytes that may still come
+	want string
+	sum  interface {
+		io.Writer
+		Sum(b []byte) []byte
+	}
+}
+
+// Read implements io.Reader.
+func (c *checked) Read(p []byte) (int, error) {
+	n, err := c.file.Read(p)
+	if c.left -= int64(n); c.left < 0 {
+		return 0, &app.Error{Kind: app.Invalid, Err: errors.New("the file is larger than this installation takes"), Hint: "the setting upload_limit bounds it; a URL has no such limit"}
+	}
+	_, _ = c.sum.Write(p[:n]) // a hash takes everything
+	if !errors.Is(err, io.EOF) || c.want == "" {
+		return n, err
+	}
+	if got := hex.EncodeToString(c.sum.Sum(nil)); got != c.want {
+		return 0, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("the file that arrived has the SHA-256 %s, not %s", got, c.want), Hint: "send it again"}
+	}
+	return n, err
+}

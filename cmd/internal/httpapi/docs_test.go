@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+)
+
+var update = flag.Bool("update", false, "write docs/openapi.yaml and the table of docs/api.md again")
+
+const (
+	descriptionPath = "../../../docs/openapi.yaml"
+	pagePath        = "../../../docs/api.md"
+	tableBegins     = "<!-- operations -->\n"
+	tableEnds       = "<!-- end of operations -->\n"
+)
+
+// TestDescription compares docs/openapi.yaml with the routes, and each route with its row.
+func TestDescription(t *testing.T) {
+	t.Parallel()
+	_, api := (&Server{Version: "1", Log: slog.New(slog.DiscardHandler)}).API()
+	got, err := api.OpenAPI().YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, descriptionPath, got)
+	names, routes := map[string]bool{}, map[string]bool{}
+	for _, op := range operation.Table() {
+		if route := op.Method + " " + op.Path; names[op.Name] || routes[route] {
+			t.Errorf("%s, %s is there twice", op.Name, route)
+		}
+		names[op.Name], routes[op.Method+" "+op.Path] = true, true
+		if (op.Need == "") != (op.On == operation.OnSelf || op.On == operation.OnSeen) {
+			t.Errorf("%s needs %q on %q", op.Name, op.Need, op.On)
+		}
+		if op.Write != (op.Method == "POST") {
+			t.Errorf("%s: %s", op.Name, op.Method)
+		}
+		if right(op) == "" || strings.Contains(right(op), "%!") {
+			t.Errorf("%s: %q", op.Name, right(op))
+		}
+	}
+}
+
+// TestPage compares the table of operations in docs/api.md with the rows.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(pagePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := bytes.Cut(page, []byte(tableBegins))
+	_, after, ended := bytes.Cut(rest, []byte(tableEnds))
+	if !ok || !ended {
+		t.Fatalf("%s has no table of operations", pagePath)
+	}
+	var b bytes.Buffer
+	b.Write(before)
+	b.WriteString(tableBegins + "| operation | request | | who |\n|---|---|---|---|\n")
+	for _, op := range operation.Table() {
+		past := ""
+		if op.Past {
+			past = " (`?at=`)"
+		}
+		fmt.Fprintf(&b, "| %s | `%s %s` | %s%s | %s |\n", op.Name, op.Method, op.Path, op.Summary, past, right(op))
+	}
+	b.WriteString(tableEnds)
+	b.Write(after)
+	compare(t, pagePath, b.Bytes())
+}
+
+func compare(t *testing.T, path string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if is, err := os.ReadFile(path); err != nil || !bytes.Equal(is, want) {
+		t.Errorf("%s is not what the table of operations has (%v): run `make generate`", path, err)
+	}
+}

@@ -1,0 +1,287 @@
+// Package httpapi serves the operations of package operation over HTTP. It holds no state
+// of its own: any process answers any request.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// People knows users and programs, and what they did.
+type People interface {
+	// Caller returns who sends a request, with the rights of now. The error is one of
+	// kind Unauthenticated or Full.
+	Caller(ctx context.Context, c Credential, from string) (access.Caller, error)
+	// Note keeps what a caller did or was refused.
+	Note(ctx context.Context, n Note) error
+}
+
+// Credential is what a request proves its caller by: a key or session, or a name with a
+// password.
+type Credential struct {
+	Token          string
+	Name, Password string
+}
+
+// Note is what a caller did.
+type Note struct {
+	Caller    string
+	Operation string
+	On        string // such as job/jid0000000001
+	From      string // address
+	Outcome   string // "done", or the code of the problem
+	Request   string
+}
+
+// Server answers people and programs. All fields are required.
+type Server struct {
+	Open    app.Resources
+	People  People
+	Version string
+	Log     *slog.Logger
+}
+
+// Bounds of a request.
+const (
+	headerTime = 10 * time.Second
+	bodyTime   = 30 * time.Second // for all of a body that is kept in memory
+	idleTime   = 2 * time.Minute
+	stopTime   = 10 * time.Second
+	maxBody    = 1 << 20
+	maxHeader  = 32 << 10
+)
+
+// Listener is a server that listens.
+type Listener struct {
+	srv *http.Server
+	l   net.Listener
+}
+
+// Listen opens the address.
+func (s *Server) Listen(ctx context.Context, address string) (*Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &Listener{l: l, srv: &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug)}}, nil
+}
+
+// Address returns where it listens.
+func (l *Listener) Address() string { return l.l.Addr().String() }
+
+// Run answers until the context ends, and then ends the requests that are open.
+func (l *Listener) Run(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- l.srv.Serve(l.l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := l.srv.Shutdown(stopping); err != nil {
+		_ = l.srv.Close() // a request is still open
+	}
+	<-failed
+	return nil
+}
+
+// API returns the routes and their description.
+func (s *Server) API() (*http.ServeMux, huma.API) {
+	problems()
+	mux := http.NewServeMux()
+	cfg := huma.DefaultConfig("Accession", s.Version)
+	cfg.DocsPath, cfg.OpenAPIPath, cfg.SchemasPath = "", "/v1/openapi", "/v1/schemas"
+	cfg.RejectUnknownQueryParameters, cfg.CreateHooks = true, nil
+	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	schemas.RegisterTypeAlias(reflect.TypeFor[domain.Time](), reflect.TypeFor[time.Time]())
+	cfg.Components.Schemas = schemas
+	cfg.Info.Description = "Deposits, what became of them, and the commands of operators. Every request but those for this description needs an API key, a session, or a name and password."
+	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"key":      {Type: "http", Scheme: "bearer", Description: "An API key, or a session"},
+		"password": {Type: "http", Scheme: "basic", Description: "Name and password"},
+	}
+	cfg.Security = []map[string][]string{{"key": {}}, {"password": {}}}
+	api := humago.New(mux, cfg)
+	for _, op := range operation.Table() {
+		o := huma.Operation{OperationID: op.Name, Method: op.Method, Path: op.Path, Summary: op.Summary, Description: describe(op),
+			Tags: []string{noun(op.Name)}, MaxBodyBytes: maxBody, BodyReadTimeout: bodyTime, Errors: failures(op)}
+		if op.File {
+			o.RequestBody = &huma.RequestBody{Required: true, Description: "The file", Content: map[string]*huma.MediaType{
+				"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
+		}
+		op.Register(api, o, operation.Server{Begin: s.begin, Ended: s.ended})
+	}
+	return mux, api
+}
+
+// Handler returns the routes, behind what holds for every request.
+func (s *Server) Handler() http.Handler {
+	mux, _ := s.API()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun, id := time.Now(), uuid.Must(uuid.NewV7()).String()
+		from, _, err := net.SplitHostPort(r.RemoteAddr)
+		if err != nil {
+			from = r.RemoteAddr
+		}
+		ctx := context.WithValue(context.WithValue(r.Context(), keyRequest, id), keyFrom, from)
+		sent := &sent{ResponseWriter: w}
+		h := w.Header()
+		h.Set("X-Request-Id", id)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		route := s.serve(sent, r.WithContext(ctx), mux)
+		s.Log.Info("request", "method", method(r.Method), "route", route, "status", sent.status, "took", time.Since(begun), "from", from, "request", id)
+	})
+}
+
+// serve answers a request and returns its route, "" = there is none.
+func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux) (route string) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.Log.Error("a request made the service panic", "route", route, "request", requestID(r.Context()), "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+			if w.status == 0 {
+				refuse(w, problemOf(errors.New("panic"), requestID(r.Context())))
+			}
+		}
+	}()
+	handler, route := mux.Handler(r)
+	if route == "" {
+		refuse(w, s.noRoute(handler, r))
+		return ""
+	}
+	if !strings.HasPrefix(r.URL.Path, "/v1/openapi") && !strings.HasPrefix(r.URL.Path, "/v1/schemas") {
+		caller, err := s.People.Caller(r.Context(), credential(r), r.Context().Value(keyFrom).(string))
+		if err != nil {
+			p := problemOf(err, requestID(r.Context()))
+			if p.Status == http.StatusUnauthorized {
+				w.Header().Add("WWW-Authenticate", `Bearer realm="accession"`)
+				w.Header().Add("WWW-Authenticate", `Basic realm="accession", charset="UTF-8"`)
+			} else if p.Status >= http.StatusInternalServerError {
+				s.Log.Error("who calls cannot be found out", "request", p.Request, "error", err)
+			}
+			refuse(w, p)
+			return route
+		}
+		r = r.WithContext(context.WithValue(r.Context(), keyCaller, caller))
+	}
+	mux.ServeHTTP(w, r)
+	return route
+}
+
+// noRoute returns the problem of a path or method that no operation has.
+func (s *Server) noRoute(handler http.Handler, r *http.Request) *Problem {
+	probe := &probe{header: http.Header{}}
+	handler.ServeHTTP(probe, r)
+	p := &Problem{Status: http.StatusNotFound, Code: string(app.NotFound), Detail: "there is no such path", Hint: "GET /v1/openapi.json lists them", Request: requestID(r.Context())}
+	if probe.status == http.StatusMethodNotAllowed {
+		p.Status, p.Code, p.Detail = probe.status, string(app.Invalid), "the path takes "+probe.header.Get("Allow")
+	}
+	p.Title, p.Exit = http.StatusText(p.Status), app.ExitCodes[app.Kind(p.Code)]
+	return p
+}
+
+// credential returns what a request proves its caller by.
+func credential(r *http.Request) (c Credential) {
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		c.Token = strings.TrimSpace(token)
+		return c
+	}
+	c.Name, c.Password, _ = r.BasicAuth()
+	return c
+}
+
+// begin returns the call of a request.
+func (s *Server) begin(ctx context.Context, _ *operation.Operation) *operation.Call {
+	caller, _ := ctx.Value(keyCaller).(access.Caller) // without one nothing is allowed
+	return &operation.Call{Caller: caller, App: &app.App{Open: s.Open, Actor: domain.UserActor(caller.Name)}}
+}
+
+// ended notes what was changed or refused, and returns the answer to a request that failed.
+func (s *Server) ended(ctx context.Context, op *operation.Operation, on string, err error) error {
+	request, outcome := requestID(ctx), "done"
+	var p *Problem
+	if err != nil {
+		p = problemOf(err, request)
+		outcome = p.Code
+		if p.Status >= http.StatusInternalServerError {
+			s.Log.Error("a request failed", "operation", op.Name, "on", on, "request", request, "error", err)
+		}
+	}
+	if op.Write || outcome == string(app.Forbidden) {
+		caller, _ := ctx.Value(keyCaller).(access.Caller)
+		from, _ := ctx.Value(keyFrom).(string)
+		if err := s.People.Note(context.WithoutCancel(ctx), Note{Caller: caller.Name, Operation: op.Name, On: on, From: from, Outcome: outcome, Request: request}); err != nil {
+			s.Log.Error("what a caller did cannot be noted", "operation", op.Name, "on", on, "caller", caller.Name, "request", request, "error", err)
+		}
+	}
+	if p == nil {
+		return nil
+	}
+	return p
+}
+
+// method returns the method of a request, if it is one that there is.
+func method(m string) string {
+	switch m {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return m
+	}
+	return "other"
+}
+
+// sent notes the status that was sent.
+type sent struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (s *sent) WriteHeader(status int) {
+	if s.status == 0 {
+		s.status = status
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements io.Writer.
+func (s *sent) Write(p []byte) (int, error) {
+	if s.status == 0 {
+		s.status = http.StatusOK
+	}
+	return s.ResponseWriter.Write(p)
+}
+
+// Unwrap makes deadlines and flushing work.
+func (s *sent) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// probe finds out what a handler would answer.
+type probe struct {
+	header http.Header
+	status int
+}
+
+func (p *probe) Header() http.Header         { return p.header }
+func (p *probe) Write(b []byte) (int, error) { return len(b), nil }
+func (p *probe) WriteHeader(status int)      { p.status = status }

@@ -1,0 +1,64 @@
+package operation
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// BatchList chooses batches.
+type BatchList struct {
+	Page
+	Filter
+	State string `query:"state" maxLength:"40" doc:"Only in this state"`
+}
+
+// BatchShow shows one batch.
+type BatchShow struct {
+	BatchID
+	At
+	Limit int `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"At most so many of its jobs"`
+}
+
+// BatchChange is a command about one batch.
+type BatchChange struct {
+	BatchID
+	Match
+}
+
+func batches() []*Operation {
+	all := []*Operation{
+		get("batch.ls", "/v1/batches", "List batches, newest first", OnSeen, false, func(ctx context.Context, c *Call, in *BatchList) (app.Page[app.BatchSummary], error) {
+			state, err := among(in.State, domain.BatchStates)
+			if err != nil {
+				return app.Page[app.BatchSummary]{}, err
+			}
+			return c.App.Batches(ctx, app.BatchFilter{Filter: in.of(c), State: state, Limit: in.Limit}, app.Cursor(in.Cursor))
+		}),
+		get("batch.show", "/v1/batches/{id}", "Show a batch and its jobs", OnThing, true, func(ctx context.Context, c *Call, in *BatchShow) (app.BatchView, error) {
+			then, err := in.moment()
+			if err != nil || then.IsNow() {
+				return orElse(err, func() (app.BatchView, error) { return c.App.Batch(ctx, domain.BatchID(in.ID), in.Limit) })
+			}
+			return c.App.BatchAt(ctx, domain.BatchID(in.ID), then, in.Limit)
+		}),
+		get("batch.report", "/v1/batches/{id}/report", "Report on a batch: every job, every failed attempt", OnThing, true, func(ctx context.Context, c *Call, in *BatchShow) (app.BatchReportView, error) {
+			then, err := in.moment()
+			if err != nil || then.IsNow() {
+				return orElse(err, func() (app.BatchReportView, error) { return c.App.BatchReport(ctx, domain.BatchID(in.ID), in.Limit) })
+			}
+			return c.App.BatchReportAt(ctx, domain.BatchID(in.ID), then, in.Limit)
+		}),
+	}
+	for _, v := range []verb[domain.BatchID]{
+		{"release", "Release a held batch", (*app.App).ReleaseBatch},
+		{"update", "Request a second report of a batch", (*app.App).RequestUpdate},
+		{"send-report", "Send the last report of a batch to the depositor once more", (*app.App).SendReport},
+		{"delete", "Delete a batch", (*app.App).DeleteBatch},
+		{"cleanup", "Remove a completed batch from the live state", (*app.App).CleanBatch},
+	} {
+		all = append(all, change("batch", "/v1/batches", v, func(in *BatchChange) (domain.BatchID, string) { return domain.BatchID(in.ID), in.why() }))
+	}
+	return all
+}

@@ -1,0 +1,62 @@
+package operation
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// FileList chooses files.
+type FileList struct {
+	Page
+	Filter
+	Batch string `query:"batch" maxLength:"40" doc:"Only of this batch"`
+	Job   string `query:"job" maxLength:"40" doc:"Only of this job"`
+	State string `query:"state" maxLength:"40" doc:"Only in this state"`
+	Name  string `query:"name" maxLength:"400" doc:"Only with this text in their path"`
+}
+
+// FileShow shows one file.
+type FileShow struct {
+	FileHash
+	At
+}
+
+// FileChange is a command about one file.
+type FileChange struct {
+	FileHash
+	Change
+}
+
+func files() []*Operation {
+	all := []*Operation{
+		get("file.ls", "/v1/files", "List files", OnSeen, false, func(ctx context.Context, c *Call, in *FileList) (p app.Page[app.FileRow], err error) {
+			f := app.FileFilter{Filter: in.of(c), Name: in.Name, Limit: in.Limit}
+			if f.State, err = among(in.State, domain.FileStates); err != nil {
+				return p, err
+			}
+			if f.Batch, err = c.batch(ctx, in.Batch); err != nil {
+				return p, err
+			}
+			if f.Job, err = c.job(ctx, in.Job); err != nil {
+				return p, err
+			}
+			return c.App.Files(ctx, f, app.Cursor(in.Cursor))
+		}),
+		get("file.show", "/v1/files/{id}", "Show a file and its history", OnThing, true, func(ctx context.Context, c *Call, in *FileShow) (app.FileView, error) {
+			then, err := in.moment()
+			if err != nil || then.IsNow() {
+				return orElse(err, func() (app.FileView, error) { return c.App.File(ctx, domain.FileHash(in.ID)) })
+			}
+			return c.App.FileAt(ctx, domain.FileHash(in.ID), then)
+		}),
+	}
+	for _, v := range []verb[domain.FileHash]{
+		{"requeue", "Requeue a file that was given up or skipped", (*app.App).RequeueFile},
+		{"skip", "Skip a downloaded file", (*app.App).SkipFile},
+	} {
+		all = append(all, change("file", "/v1/files", v, func(in *FileChange) (domain.FileHash, string) { return domain.FileHash(in.ID), in.why() }))
+	}
+	return all
+}

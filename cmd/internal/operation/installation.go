@@ -1,0 +1,121 @@
+package operation
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// CollectionChange is a command about a collection.
+type CollectionChange struct {
+	CollectionName
+	Change
+}
+
+// QueueChange is a command about a queue.
+type QueueChange struct {
+	QueueName
+	Change
+}
+
+// isURL reports whether a payload is a URL that is fetched.
+func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
+
+// whole returns a list as its only page.
+func whole[T any](items []T, err error) (app.Page[T], error) {
+	return app.Page[T]{Items: items, Total: new(int64(len(items)))}, err
+}
+
+// collections are the operations on collections: a list shows those in which the caller may
+// see.
+func collections() []*Operation {
+	all := []*Operation{
+		get("collection.ls", "/v1/collections", "List collections, and which are on hold", OnSeen, false, func(ctx context.Context, c *Call, _ *None) (app.Page[app.Collection], error) {
+			list, err := c.App.Collections(ctx)
+			seen := []app.Collection{}
+			for _, one := range list {
+				if c.Caller.May(access.See, one.Name) {
+					seen = append(seen, one)
+				}
+			}
+			return whole(seen, err)
+		}),
+	}
+	for _, v := range []verb[string]{
+		{"hold", "Set a hold on a collection", (*app.App).HoldCollection},
+		{"release", "Lift the hold of a collection", (*app.App).ReleaseCollection},
+	} {
+		all = append(all, row(Operation{Name: "collection." + v.name, Method: http.MethodPost, Path: "/v1/collections/{name}/" + v.name, Summary: v.summary,
+			Need: access.Act, On: OnCollection, Write: true}, func(ctx context.Context, c *Call, in *CollectionChange) (app.Changed, error) {
+			return v.do(c.App, ctx, in.Name, in.why())
+		}))
+	}
+	return all
+}
+
+func queueOperations() []*Operation {
+	all := []*Operation{
+		get("queue.ls", "/v1/queues", "List the queues of jobs, and which are paused", OnInstallation, false, func(ctx context.Context, c *Call, _ *None) (app.Page[app.Queue], error) {
+			return whole(c.App.Queues(ctx))
+		}),
+		get("queue.board", "/v1/deposit-queues/{name}/board", "Show who waits in a deposit queue", OnInstallation, false, func(ctx context.Context, c *Call, in *QueueName) (queues.Board, error) {
+			return queues.ShowBoard(ctx, c.App, in.Name)
+		}),
+		get("queue.show", "/v1/deposit-queues/{name}", "Show the settings of a deposit queue", OnInstallation, false, func(ctx context.Context, c *Call, in *QueueName) (queues.Shown, error) {
+			return queues.Show(ctx, c.App, in.Name)
+		}),
+	}
+	for _, v := range []verb[string]{
+		{"pause", "Pause a queue of jobs: no new claims, running work finishes", (*app.App).PauseQueue},
+		{"resume", "End the pause of a queue of jobs", (*app.App).ResumeQueue},
+	} {
+		all = append(all, queueChange("/v1/queues/", v.name, v))
+	}
+	for _, v := range []verb[string]{
+		{"suspend", "Hand out nothing from a deposit queue", queues.Suspend},
+		{"resume", "Hand out deposits again", queues.Resume},
+	} {
+		all = append(all, queueChange("/v1/deposit-queues/", "deposits-"+v.name, v))
+	}
+	return all
+}
+
+func queueChange(path, name string, v verb[string]) *Operation {
+	return row(Operation{Name: "queue." + name, Method: http.MethodPost, Path: path + "{name}/" + v.name, Summary: v.summary,
+		Need: access.Act, On: OnInstallation, Write: true}, func(ctx context.Context, c *Call, in *QueueChange) (app.Changed, error) {
+		return v.do(c.App, ctx, in.Name, in.why())
+	})
+}
+
+// ProfileItem is what a depositor has to know of a profile.
+type ProfileItem struct {
+	Name       string `json:"name" doc:"Name, for deposits"`
+	Collection string `json:"collection" doc:"Collection that deposits go to"`
+}
+
+func profiles() []*Operation {
+	return []*Operation{
+		get("profile.ls", "/v1/profiles", "List the profiles that you may deposit with, or whose collection you may see", OnSeen, false, func(_ context.Context, c *Call, _ *None) (app.Page[ProfileItem], error) {
+			list, err := c.App.Profiles()
+			seen := []ProfileItem{}
+			for _, p := range list {
+				if c.Caller.May(access.See, p.Collection) || c.Caller.May(access.Deposit, p.Collection) {
+					seen = append(seen, ProfileItem{Name: p.Name, Collection: p.Collection})
+				}
+			}
+			return whole(seen, err)
+		}),
+	}
+}
+
+func status() []*Operation {
+	return []*Operation{
+		get("status.show", "/v1/status", "Show which servers answer, who works, and what waits", OnInstallation, false, func(ctx context.Context, c *Call, _ *None) (app.Status, error) {
+			return c.App.Status(ctx), nil
+		}),
+	}
+}

@@ -1,0 +1,72 @@
+package operation
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// JobList chooses jobs.
+type JobList struct {
+	Page
+	Filter
+	Batch string `query:"batch" maxLength:"40" doc:"Only of this batch"`
+	State string `query:"state" maxLength:"40" doc:"Only in this state"`
+}
+
+// JobShow shows one job.
+type JobShow struct {
+	JobID
+	At
+}
+
+// JobChange is a command about one job.
+type JobChange struct {
+	JobID
+	Match
+}
+
+// JobPriority changes the priority of a job.
+type JobPriority struct {
+	JobChange
+	To int `query:"to" required:"true" minimum:"0" maximum:"99" doc:"The new priority: lower runs first"`
+}
+
+func jobs() []*Operation {
+	all := []*Operation{
+		get("job.ls", "/v1/jobs", "List jobs", OnSeen, false, func(ctx context.Context, c *Call, in *JobList) (p app.Page[app.JobRow], err error) {
+			f := app.JobFilter{Filter: in.of(c), Limit: in.Limit}
+			if f.State, err = among(in.State, domain.JobStates, domain.JobDeleted); err != nil {
+				return p, err
+			}
+			if f.Batch, err = c.batch(ctx, in.Batch); err != nil {
+				return p, err
+			}
+			return c.App.Jobs(ctx, f, app.Cursor(in.Cursor))
+		}),
+		get("job.show", "/v1/jobs/{id}", "Show a job, its files and its history", OnThing, true, func(ctx context.Context, c *Call, in *JobShow) (app.JobView, error) {
+			then, err := in.moment()
+			if err != nil || then.IsNow() {
+				return orElse(err, func() (app.JobView, error) { return c.App.Job(ctx, domain.JobID(in.ID)) })
+			}
+			return c.App.JobAt(ctx, domain.JobID(in.ID), then)
+		}),
+		row(Operation{Name: "job.priority", Method: http.MethodPost, Path: "/v1/jobs/{id}/priority", Summary: "Change the priority of a waiting job",
+			Need: access.Act, On: OnThing, Write: true}, func(ctx context.Context, c *Call, in *JobPriority) (app.Changed, error) {
+			return c.App.Reprioritise(ctx, domain.JobID(in.ID), in.To, in.why())
+		}),
+	}
+	for _, v := range []verb[domain.JobID]{
+		{"hold", "Hold a pending job", (*app.App).HoldJob},
+		{"release", "Release a held job", (*app.App).ReleaseJob},
+		{"fail", "End a job that has neither completed nor failed", (*app.App).FailJob},
+		{"requeue", "Requeue a failed job in the state where it failed", (*app.App).Requeue},
+		{"delete", "Delete a job that has not completed", (*app.App).DeleteJob},
+	} {
+		all = append(all, change("job", "/v1/jobs", v, func(in *JobChange) (domain.JobID, string) { return domain.JobID(in.ID), in.why() }))
+	}
+	return all
+}

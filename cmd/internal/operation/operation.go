@@ -1,0 +1,165 @@
+// Package operation is the table of operations: what people and programs may request over
+// HTTP, each a use case of package app with its path, its input and output, and the right
+// that it needs. Routes, their OpenAPI description, docs/api.md and the test of rights are
+// made from the table.
+package operation
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// On is what the right to an operation is needed on.
+type On string
+
+// What a right is needed on.
+const (
+	OnSelf         On = "self"         // nothing: every user may
+	OnSeen         On = "seen"         // what the caller may see: a list is limited to it
+	OnThing        On = "thing"        // a batch, job or file
+	OnCollection   On = "collection"   // a collection that the input names
+	OnInstallation On = "installation" // what belongs to no collection
+)
+
+// Operation is a row of the table.
+type Operation struct {
+	Name    string // noun.verb, as on the command line
+	Method  string
+	Path    string
+	Summary string
+	// Need is what the caller needs on On; "" where On is OnSelf or OnSeen.
+	Need access.Need
+	On   On
+	// Write says that it changes something: it takes Idempotency-Key, and with a thing
+	// If-Match.
+	Write bool
+	// File says that the body of the request is a file.
+	File bool
+	// Past says that it takes ?at=.
+	Past bool
+	// Input and Output are the types of the parameters and of the answer.
+	Input, Output reflect.Type
+
+	register func(api huma.API, o huma.Operation, call Server)
+}
+
+// Call is one request of an operation.
+type Call struct {
+	App    *app.App // with the caller as its actor
+	Caller access.Caller
+
+	version int64 // of the thing, as the tables have it, 0 = not known
+}
+
+// Server is the server of requests, which knows their callers. Begin returns the call of a
+// request. Ended learns what became of it, and returns the error to answer with, nil = none.
+type Server struct {
+	Begin func(ctx context.Context, op *Operation) *Call
+	Ended func(ctx context.Context, op *Operation, on string, err error) error
+}
+
+// Register adds the operation to an API.
+func (op *Operation) Register(api huma.API, o huma.Operation, call Server) { op.register(api, o, call) }
+
+// thing is an input that names a batch, job or file, or a collection.
+type thing interface {
+	Thing() (domain.Aggregate, error)
+}
+
+// collected is an input that names a collection, or something that belongs to one.
+type collected interface {
+	Collection(c *Call) (string, error)
+}
+
+// Answer is what an operation answers with.
+type Answer[O any] struct {
+	Status int
+	// ETag is the version of the thing that is shown or was changed, "" = it has none.
+	ETag string `header:"ETag" doc:"Version of the thing, for If-Match"`
+	// Location is where to look what becomes of it.
+	Location string `header:"Location" doc:"Where to look what becomes of it"`
+	// Applied says which preference was followed.
+	Applied string `header:"Preference-Applied" doc:"Which preference was followed"`
+	Body    O
+}
+
+// row returns a row whose operation do carries out, once the caller has the right to it.
+func row[I, O any](op Operation, do func(ctx context.Context, c *Call, in *I) (O, error)) *Operation {
+	op.Input, op.Output = reflect.TypeFor[I](), reflect.TypeFor[O]()
+	self := &op
+	op.register = func(api huma.API, o huma.Operation, call Server) {
+		huma.Register(api, o, func(ctx context.Context, in *I) (*Answer[O], error) {
+			c := call.Begin(ctx, self)
+			on, err := self.allow(ctx, c, in)
+			var out O
+			if err == nil {
+				out, err = do(ctx, c, in)
+			}
+			if err = call.Ended(ctx, self, on, err); err != nil {
+				return nil, err
+			}
+			a := &Answer[O]{Status: http.StatusOK, Body: out}
+			a.describe(ctx, c, in)
+			return a, nil
+		})
+	}
+	return self
+}
+
+// allow refuses what the caller has no right to, and returns what it is about. What the
+// caller may not even see is not there for it.
+func (op *Operation) allow(ctx context.Context, c *Call, in any) (on string, err error) {
+	if p, ok := in.(prepared); ok {
+		if err := p.prepare(op, c); err != nil {
+			return "", err
+		}
+	}
+	switch op.On {
+	case OnSelf, OnSeen:
+		return "", nil
+	case OnThing:
+		a, err := in.(thing).Thing()
+		if err != nil {
+			return "", err
+		}
+		return a.String(), c.allowThing(ctx, op, a)
+	case OnCollection:
+		name, err := in.(collected).Collection(c)
+		if err != nil {
+			return "", err
+		}
+		if !c.Caller.May(op.Need, name) {
+			return "collection/" + name, forbidden(op, "in the collection "+name)
+		}
+		return "collection/" + name, nil
+	case OnInstallation:
+		if !c.Caller.May(op.Need, "") {
+			return "installation", forbidden(op, "in all collections")
+		}
+		return "installation", nil
+	}
+	panic("operation " + op.Name + " needs a right on nothing") // a fault of the table
+}
+
+// allowThing refuses an operation on a batch, job or file.
+func (c *Call) allowThing(ctx context.Context, op *Operation, a domain.Aggregate) error {
+	owner, err := c.owner(ctx, a)
+	if err != nil {
+		return err
+	}
+	if !c.Caller.Filter().Selects(owner.Collection, owner.Submitter) {
+		return noSuch(a)
+	}
+	if op.Need != access.See && !c.Caller.May(op.Need, owner.Collection) {
+		return forbidden(op, "in the collection "+owner.Collection)
+	}
+	c.version = owner.Version
+	return nil
+}

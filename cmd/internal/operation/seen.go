@@ -1,0 +1,57 @@
+package operation
+
+import (
+	"context"
+	"slices"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// batch returns the batch that a list is limited to, "" = none. One that the caller may not
+// see does not exist.
+func (c *Call) batch(ctx context.Context, text string) (domain.BatchID, error) {
+	if text == "" {
+		return "", nil
+	}
+	a, err := (&BatchID{ID: text}).Thing()
+	if err == nil {
+		err = c.sees(ctx, a)
+	}
+	return domain.BatchID(a.ID), err
+}
+
+// job is batch for jobs.
+func (c *Call) job(ctx context.Context, text string) (domain.JobID, error) {
+	if text == "" {
+		return "", nil
+	}
+	a, err := (&JobID{ID: text}).Thing()
+	if err == nil {
+		err = c.sees(ctx, a)
+	}
+	return domain.JobID(a.ID), err
+}
+
+func (c *Call) sees(ctx context.Context, a domain.Aggregate) error {
+	owner, err := c.owner(ctx, a)
+	if err == nil && !c.Caller.Filter().Selects(owner.Collection, owner.Submitter) {
+		err = noSuch(a)
+	}
+	return err
+}
+
+// among returns a state that a list is limited to, "" = none.
+func among[S ~string](text string, states []S, more ...S) (S, error) {
+	if text == "" || slices.Contains(states, S(text)) || slices.Contains(more, S(text)) {
+		return S(text), nil
+	}
+	return "", invalid("state=%q is not one of %v", text, append(slices.Clone(states), more...))
+}
+
+// orElse returns err, if there is one, or what get returns.
+func orElse[T any](err error, get func() (T, error)) (v T, _ error) {
+	if err != nil {
+		return v, err
+	}
+	return get()
+}

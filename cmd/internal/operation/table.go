@@ -1,0 +1,44 @@
+package operation
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// Table returns every operation, each once.
+func Table() []*Operation {
+	var all []*Operation
+	for _, noun := range [][]*Operation{self(), submissions(), uploads(), batches(), jobs(), files(), collections(), queueOperations(), profiles(), status()} {
+		all = append(all, noun...)
+	}
+	return all
+}
+
+// get returns the row of an operation that reads.
+func get[I, O any](name, path, summary string, on On, past bool, do func(ctx context.Context, c *Call, in *I) (O, error)) *Operation {
+	op := Operation{Name: name, Method: http.MethodGet, Path: path, Summary: summary, On: on, Past: past}
+	if on == OnThing || on == OnInstallation || on == OnCollection {
+		op.Need = access.See
+	}
+	return row(op, do)
+}
+
+// verb is a command of package app about one thing.
+type verb[ID ~string] struct {
+	name, summary string
+	do            func(a *app.App, ctx context.Context, id ID, why string) (app.Changed, error)
+}
+
+// change returns the row of an operator's command about one thing, such as POST
+// /v1/jobs/{id}/hold.
+func change[I any, ID ~string](noun, path string, v verb[ID], id func(in *I) (ID, string)) *Operation {
+	return row(Operation{Name: noun + "." + v.name, Method: http.MethodPost, Path: path + "/{id}/" + v.name, Summary: v.summary,
+		Need: access.Act, On: OnThing, Write: true},
+		func(ctx context.Context, c *Call, in *I) (app.Changed, error) {
+			thing, why := id(in)
+			return v.do(c.App, ctx, thing, why)
+		})
+}

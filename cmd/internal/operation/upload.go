@@ -1,0 +1,109 @@
+package operation
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// idleBody is how long the next bytes of a file may take.
+const idleBody = 30 * time.Second
+
+// Upload is a deposit whose file is the body of the request.
+type Upload struct {
+	About
+	Once
+	Name   string `query:"name" required:"true" maxLength:"255" example:"letter.pdf" doc:"Name of the file"`
+	Digest string `header:"Repr-Digest" maxLength:"400" example:"sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:" doc:"SHA-256 of the file (RFC 9530), compared with what arrives"`
+
+	body io.Reader
+}
+
+// Resolve implements huma.Resolver: the body is read as it arrives.
+func (u *Upload) Resolve(ctx huma.Context) []error {
+	u.body = &patient{ctx.BodyReader(), ctx.SetReadDeadline}
+	return nil
+}
+
+// patient is a body whose next bytes may take a while, however long all of it takes.
+type patient struct {
+	body     io.Reader
+	deadline func(time.Time) error
+}
+
+// Read implements io.Reader.
+func (p *patient) Read(b []byte) (int, error) {
+	if err := p.deadline(time.Now().Add(idleBody)); err != nil {
+		return 0, err
+	}
+	return p.body.Read(b)
+}
+
+// Collection implements collected.
+func (u *Upload) Collection(c *Call) (string, error) { return u.collection(c) }
+
+func (u *Upload) prepare(op *Operation, c *Call) error { return u.command(op, c, "") }
+
+// UploadID names an upload.
+type UploadID struct {
+	ID string `path:"id" maxLength:"64" doc:"Id of the upload"`
+}
+
+func uploads() []*Operation {
+	accept := row(Operation{Name: "upload.create", Method: http.MethodPost, Path: "/v1/uploads", Summary: "Deposit a file, which is the body of the request",
+		Need: access.Deposit, On: OnCollection, Write: true, File: true}, func(ctx context.Context, c *Call, in *Upload) (s drops.Shown, err error) {
+		d, err := in.deposit(c)
+		if err != nil {
+			return s, err
+		}
+		sum, err := reprDigest(in.Digest)
+		if err != nil {
+			return s, err
+		}
+		d.Payload, d.Key, d.Digest = in.Name, in.Key, in.About.Digest
+		r := &drops.Receiver{App: c.App, Most: c.App.Open.UploadLimit, Waiting: c.App.Open.WaitingLimit}
+		if err := r.Check(d); err != nil {
+			return s, err
+		}
+		if err := r.Room(ctx, d.Submitter); err != nil {
+			return s, err
+		}
+		return r.Accept(ctx, d, in.body, sum)
+	})
+	return []*Operation{accept,
+		get("upload.show", "/v1/uploads/{id}", "Show what became of a file that you have deposited", OnSelf, false, func(ctx context.Context, c *Call, in *UploadID) (drops.Shown, error) {
+			s, err := drops.Show(ctx, c.App, in.ID, c.Caller.Name)
+			if err == nil && s.Submitter != c.Caller.Name && !c.Caller.May(access.See, "") {
+				return drops.Shown{}, drops.Missing(in.ID)
+			}
+			return s, err
+		}),
+	}
+}
+
+// reprDigest returns the SHA-256, in hex, of a Repr-Digest; "" = none is given.
+func reprDigest(header string) (string, error) {
+	if header == "" {
+		return "", nil
+	}
+	for word := range strings.SplitSeq(header, ",") {
+		text, ok := strings.CutPrefix(strings.TrimSpace(word), "sha-256=:")
+		if sum, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(text, ":")); ok && err == nil && len(sum) == sha256.Size {
+			return hex.EncodeToString(sum), nil
+		}
+	}
+	return "", &app.Error{Kind: app.Invalid, What: "upload", Err: fmt.Errorf("Repr-Digest: %s has no SHA-256", header),
+		Hint: "write sha-256=:BASE64: (RFC 9530), or leave it out"}
+}

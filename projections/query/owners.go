@@ -1,0 +1,34 @@
+package query
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+// Owner says whose a batch, job or file is.
+type Owner struct {
+	Submitter  string
+	Collection string // "" = not known
+	Version    int64  // of the batch, job or file, as the tables have it
+}
+
+// OwnerOf returns whose a batch, job or file is, or ErrNotFound.
+func OwnerOf(ctx context.Context, db Reader, a domain.Aggregate) (o Owner, err error) {
+	q := pgdb.New(db)
+	switch a.Kind {
+	case domain.KindBatch:
+		row, e := q.OwnerOfBatch(ctx, a.ID)
+		o, err = Owner(row), e
+	case domain.KindJob:
+		row, e := q.OwnerOfJob(ctx, a.ID)
+		o, err = Owner(row), e
+	case domain.KindFile:
+		row, e := q.OwnerOfFile(ctx, a.ID)
+		o, err = Owner(row), e
+	default:
+		err = ErrNotFound
+	}
+	return o, wrap(a.String(), err)
+}
