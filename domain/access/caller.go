@@ -1,11 +1,26 @@
 package access
 
-import "slices"
+import (
+	"fmt"
+	"regexp"
+	"slices"
+)
 
 // Caller is who asks for an operation, with the rights that it has now.
 type Caller struct {
 	Name   string // of the user, as it is the submitter of deposits
 	Rights []Right
+}
+
+// nameForm is what names of users are: they stand in paths, logs and events.
+var nameForm = regexp.MustCompile(`^[a-z0-9._@-]{1,64}$`)
+
+// CheckName returns an error unless a name can be that of a user.
+func CheckName(name string) error {
+	if !nameForm.MatchString(name) {
+		return fmt.Errorf("%.80q cannot be the name of a user: use 1 to 64 of a-z, 0-9, dot, underscore, at sign and hyphen", name)
+	}
+	return nil
 }
 
 // May reports whether the caller has what an operation needs in a collection; "" is what

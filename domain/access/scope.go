@@ -3,6 +3,7 @@ package access
 import (
 	"errors"
 	"slices"
+	"strings"
 )
 
 // Scope is a set of collections: all of them, or those that are named. The zero value
@@ -46,6 +47,14 @@ func (r Right) Check() error {
 		return errors.New("a collection of a right has no name")
 	}
 	return nil
+}
+
+// String returns the right as text, such as operator in maps, texts.
+func (r Right) String() string {
+	if r.Scope.All {
+		return string(r.Role) + " in all collections"
+	}
+	return string(r.Role) + " in " + strings.Join(r.Scope.Collections, ", ")
 }
 
 // allows reports whether the right satisfies a need. One that cannot be given satisfies

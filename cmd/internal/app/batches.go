@@ -22,12 +22,12 @@ type (
 // Batches lists batches, newest first, from a cursor on.
 func (a *App) Batches(ctx context.Context, f BatchFilter, from Cursor) (p Page[BatchSummary], err error) {
 	defer Explained(&err, "list batches")
-	if f.Before, err = after(from, domain.KindBatch, domain.ParseBatchID); err != nil {
+	if f.Before, err = After(from, domain.KindBatch, domain.ParseBatchID); err != nil {
 		return p, err
 	}
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
-	p = pageOf(limit, ask(ctx, t, query.Batches, f), domain.KindBatch, func(b BatchSummary) string { return b.BatchID })
+	p = PageOf(limit, ask(ctx, t, query.Batches, f), domain.KindBatch, func(b BatchSummary) string { return b.BatchID })
 	p.Total = new(ask(ctx, t, query.TotalBatches, f))
 	return p, t.err
 }

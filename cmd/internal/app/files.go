@@ -26,7 +26,7 @@ type (
 // are not counted.
 func (a *App) Files(ctx context.Context, f FileFilter, from Cursor) (p Page[FileRow], err error) {
 	defer Explained(&err, "list files")
-	if f.After, err = after(from, domain.KindFile, domain.ParseFileHash); err != nil {
+	if f.After, err = After(from, domain.KindFile, domain.ParseFileHash); err != nil {
 		return p, err
 	}
 	t, limit := a.read(ctx), pageLimit(f.Limit)
@@ -35,7 +35,7 @@ func (a *App) Files(ctx context.Context, f FileFilter, from Cursor) (p Page[File
 		t.err = missing(t.err, "begin with the first page again", "there is no file %s to begin after", f.After)
 	}
 	f.Limit = limit + 1
-	p = pageOf(limit, ask(ctx, t, query.Files, f), domain.KindFile, func(f FileRow) string { return f.RawFileHash })
+	p = PageOf(limit, ask(ctx, t, query.Files, f), domain.KindFile, func(f FileRow) string { return f.RawFileHash })
 	if t.err == nil && len(p.Items) == 0 {
 		t.err = a.knownIn(ctx, t, f.Batch, f.Job)
 	}

@@ -28,12 +28,12 @@ type (
 // exist is an error.
 func (a *App) Jobs(ctx context.Context, f JobFilter, from Cursor) (p Page[JobRow], err error) {
 	defer Explained(&err, "list jobs")
-	if f.After, err = after(from, domain.KindJob, domain.ParseJobID); err != nil {
+	if f.After, err = After(from, domain.KindJob, domain.ParseJobID); err != nil {
 		return p, err
 	}
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
-	p = pageOf(limit, ask(ctx, t, query.Jobs, f), domain.KindJob, func(j JobRow) string { return j.ID })
+	p = PageOf(limit, ask(ctx, t, query.Jobs, f), domain.KindJob, func(j JobRow) string { return j.ID })
 	p.Total = new(ask(ctx, t, query.TotalJobs, f))
 	if t.err == nil && len(p.Items) == 0 {
 		t.err = a.knownIn(ctx, t, f.Batch, "")

@@ -29,8 +29,8 @@ func cursor(kind domain.Kind, last string) Cursor {
 	return Cursor(base64.RawURLEncoding.EncodeToString([]byte(string(kind) + "/" + last)))
 }
 
-// after returns the last item of the page before, "" = there is none.
-func after[ID ~string](c Cursor, kind domain.Kind, parse func(string) (ID, error)) (ID, error) {
+// After returns the last item of the page before, "" = there is none.
+func After[ID ~string](c Cursor, kind domain.Kind, parse func(string) (ID, error)) (ID, error) {
 	if c == "" {
 		return "", nil
 	}
@@ -45,8 +45,8 @@ func after[ID ~string](c Cursor, kind domain.Kind, parse func(string) (ID, error
 	return "", errorf(Invalid, "give the cursor of the page before unchanged, or none for the first page", "%q is no cursor of a list of this kind", string(c))
 }
 
-// pageOf cuts rows, of which one more than the limit was read, to a page.
-func pageOf[T any](limit int, rows []T, kind domain.Kind, id func(T) string) (p Page[T]) {
+// PageOf cuts rows, of which one more than the limit was read, to a page.
+func PageOf[T any](limit int, rows []T, kind domain.Kind, id func(T) string) (p Page[T]) {
 	items, more := page(limit, rows)
 	if p.Items = items; more {
 		p.Next = cursor(kind, id(items[limit-1]))

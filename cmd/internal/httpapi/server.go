@@ -4,6 +4,7 @@ package httpapi
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,43 +20,29 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
-// People knows users and programs, and what they did.
+// People knows users and programs, and audits what they did: see [people.People].
 type People interface {
-	// Caller returns who sends a request, with the rights of now. The error is one of
-	// kind Unauthenticated or Full.
-	Caller(ctx context.Context, c Credential, from string) (access.Caller, error)
-	// Note keeps what a caller did or was refused.
-	Note(ctx context.Context, n Note) error
+	// Authenticate returns who sends a request, with the rights of now, and how that is
+	// known. The error is one of kind Unauthenticated or Full.
+	Authenticate(ctx context.Context, c people.Credential, address string) (caller access.Caller, via string, err error)
+	// Note audits what a caller did or was refused.
+	Note(ctx context.Context, by people.By, action, subject, outcome, detail, why string) error
 }
 
-// Credential is what a request proves its caller by: a key or session, or a name with a
-// password.
-type Credential struct {
-	Token          string
-	Name, Password string
-}
-
-// Note is what a caller did.
-type Note struct {
-	Caller    string
-	Operation string
-	On        string // such as job/jid0000000001
-	From      string // address
-	Outcome   string // "done", or the code of the problem
-	Request   string
-}
-
-// Server answers people and programs. All fields are required.
+// Server answers people and programs.
 type Server struct {
 	Open    app.Resources
 	People  People
 	Version string
 	Log     *slog.Logger
+	// Certificate and Key are files in PEM form; "" = without TLS.
+	Certificate, Key string
 }
 
 // Bounds of a request.
@@ -80,6 +67,13 @@ func (s *Server) Listen(ctx context.Context, address string) (*Listener, error) 
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
+	}
+	if s.Certificate != "" || s.Key != "" {
+		c := &certificate{cert: s.Certificate, key: s.Key, log: s.Log}
+		if err := c.load(time.Now()); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		l = tls.NewListener(l, &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 	}
 	return &Listener{l: l, srv: &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug)}}, nil
@@ -172,7 +166,8 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux) (route stri
 		return ""
 	}
 	if !strings.HasPrefix(r.URL.Path, "/v1/openapi") && !strings.HasPrefix(r.URL.Path, "/v1/schemas") {
-		caller, err := s.People.Caller(r.Context(), credential(r), r.Context().Value(keyFrom).(string))
+		from := addressOf(r.Context())
+		caller, via, err := s.People.Authenticate(r.Context(), credential(r), from)
 		if err != nil {
 			p := problemOf(err, requestID(r.Context()))
 			if p.Status == http.StatusUnauthorized {
@@ -184,7 +179,7 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux) (route stri
 			refuse(w, p)
 			return route
 		}
-		r = r.WithContext(context.WithValue(r.Context(), keyCaller, caller))
+		r = r.WithContext(context.WithValue(r.Context(), keyCaller, known{caller, people.By{Name: caller.Name, Via: via, Address: from}}))
 	}
 	mux.ServeHTTP(w, r)
 	return route
@@ -203,7 +198,7 @@ func (s *Server) noRoute(handler http.Handler, r *http.Request) *Problem {
 }
 
 // credential returns what a request proves its caller by.
-func credential(r *http.Request) (c Credential) {
+func credential(r *http.Request) (c people.Credential) {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		c.Token = strings.TrimSpace(token)
 		return c
@@ -214,32 +209,42 @@ func credential(r *http.Request) (c Credential) {
 
 // begin returns the call of a request.
 func (s *Server) begin(ctx context.Context, _ *operation.Operation) *operation.Call {
-	caller, _ := ctx.Value(keyCaller).(access.Caller) // without one nothing is allowed
-	return &operation.Call{Caller: caller, App: &app.App{Open: s.Open, Actor: domain.UserActor(caller.Name)}}
+	k, _ := ctx.Value(keyCaller).(known) // without one nothing is allowed
+	return &operation.Call{Caller: k.caller, By: k.by, App: &app.App{Open: s.Open, Actor: domain.UserActor(k.caller.Name)}}
 }
 
 // ended notes what was changed or refused, and returns the answer to a request that failed.
 func (s *Server) ended(ctx context.Context, op *operation.Operation, on string, err error) error {
-	request, outcome := requestID(ctx), "done"
+	request, outcome, detail := requestID(ctx), people.Done, ""
 	var p *Problem
 	if err != nil {
 		p = problemOf(err, request)
-		outcome = p.Code
+		outcome, detail = people.Refused, p.Code
 		if p.Status >= http.StatusInternalServerError {
+			outcome = people.Failed
 			s.Log.Error("a request failed", "operation", op.Name, "on", on, "request", request, "error", err)
 		}
 	}
-	if op.Write || outcome == string(app.Forbidden) {
-		caller, _ := ctx.Value(keyCaller).(access.Caller)
-		from, _ := ctx.Value(keyFrom).(string)
-		if err := s.People.Note(context.WithoutCancel(ctx), Note{Caller: caller.Name, Operation: op.Name, On: on, From: from, Outcome: outcome, Request: request}); err != nil {
-			s.Log.Error("what a caller did cannot be noted", "operation", op.Name, "on", on, "caller", caller.Name, "request", request, "error", err)
+	if k, _ := ctx.Value(keyCaller).(known); op.Write && !op.Audits || detail == string(app.Forbidden) {
+		if err := s.People.Note(context.WithoutCancel(ctx), k.by, op.Name, on, outcome, detail, ""); err != nil {
+			s.Log.Error("what a caller did cannot be audited", "operation", op.Name, "on", on, "caller", k.by.Name, "request", request, "error", err)
 		}
 	}
 	if p == nil {
 		return nil
 	}
 	return p
+}
+
+// known is the caller of a request.
+type known struct {
+	caller access.Caller
+	by     people.By
+}
+
+func addressOf(ctx context.Context) string {
+	from, _ := ctx.Value(keyFrom).(string)
+	return from
 }
 
 // method returns the method of a request, if it is one that there is.

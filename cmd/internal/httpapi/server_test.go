@@ -14,26 +14,29 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
-// known knows one key, and forgets what is noted.
-type known struct{ caller access.Caller }
+// oneKey knows one key, and audits nothing.
+type oneKey struct{ caller access.Caller }
 
-func (k known) Caller(_ context.Context, c Credential, _ string) (access.Caller, error) {
+func (k oneKey) Authenticate(_ context.Context, c people.Credential, _ string) (access.Caller, string, error) {
 	if c.Token != "good" {
-		return access.Caller{}, &app.Error{Kind: app.Unauthenticated, What: "sign in", Err: errors.New("the key is not valid"), Hint: "ask an administrator for one"}
+		return access.Caller{}, "", &app.Error{Kind: app.Unauthenticated, What: "sign in", Err: errors.New("the key is not valid"), Hint: "ask an administrator for one"}
 	}
-	return k.caller, nil
+	return k.caller, "key", nil
 }
 
-func (known) Note(context.Context, Note) error { return nil }
+func (oneKey) Note(context.Context, people.By, string, string, string, string, string) error {
+	return nil
+}
 
 // handlerOf returns the routes of a server without any servers behind it: what needs one
 // panics.
 func handlerOf(t *testing.T, log io.Writer, rights ...access.Right) http.Handler {
 	t.Helper()
-	s := &Server{People: known{access.Caller{Name: "ana", Rights: rights}}, Version: "test", Log: slog.New(slog.NewTextHandler(log, nil))}
+	s := &Server{People: oneKey{access.Caller{Name: "ana", Rights: rights}}, Version: "test", Log: slog.New(slog.NewTextHandler(log, nil))}
 	return s.Handler()
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -40,6 +41,8 @@ type Operation struct {
 	// Write says that it changes something: it takes Idempotency-Key, and with a thing
 	// If-Match.
 	Write bool
+	// Audits says that the use case itself audits what it changes.
+	Audits bool
 	// File says that the body of the request is a file.
 	File bool
 	// Past says that it takes ?at=.
@@ -54,6 +57,7 @@ type Operation struct {
 type Call struct {
 	App    *app.App // with the caller as its actor
 	Caller access.Caller
+	By     people.By // the caller as it is audited
 
 	version int64 // of the thing, as the tables have it, 0 = not known
 }

@@ -3,7 +3,9 @@ package wire
 import (
 	"context"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/httpapi"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 )
 
 // HTTP returns what answers people and programs; it listens already.
@@ -12,12 +14,13 @@ func (in *Installation) HTTP(ctx context.Context, version string) (*httpapi.List
 	if err != nil {
 		return nil, err
 	}
-	_ = pool
-	s := &httpapi.Server{Open: in.Resources(), Version: version, Log: in.log.With("role", "http")}
+	s := &httpapi.Server{Open: in.Resources(), People: &people.People{Records: record.New(pool)}, Version: version, Log: in.log.With("role", "http"),
+		Certificate: in.cfg.HTTPCertificate, Key: in.cfg.HTTPKey}
 	l, err := s.Listen(ctx, in.cfg.ListenHTTP)
 	if err != nil {
-		return nil, failed("listen for people and programs", err, "the setting listen_http says where; each process on a machine needs its own port")
+		return nil, failed("listen for people and programs", err,
+			"the settings listen_http, http_certificate and http_key say where and how; each process on a machine needs its own port")
 	}
-	s.Log.Info("people and programs are answered", "address", l.Address())
+	s.Log.Info("people and programs are answered", "address", l.Address(), "tls", s.Certificate != "")
 	return l, nil
 }

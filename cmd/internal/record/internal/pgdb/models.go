@@ -7,7 +7,33 @@ package pgdb
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
+
+// One row per API key, which is not in it; a revoked one stays.
+type RecordApiKey struct {
+	// What the key shows of itself: acc_PREFIX_SECRET.
+	Prefix string `json:"prefix"`
+	// The user as whom it acts.
+	UserName string `json:"user_name"`
+	// What it is for.
+	Label string `json:"label"`
+	// SHA-256 of the whole key.
+	Sha256 []byte `json:"sha256"`
+	// The key has rights in these roles only; empty = in all of its user.
+	Roles []string `json:"roles"`
+	// The key has rights in these collections only; empty = in all of its user.
+	Collections []string `json:"collections"`
+	// When it was created.
+	CreatedAt time.Time `json:"created_at"`
+	// From when on it is refused; null = it does not expire.
+	ExpiresAt *time.Time `json:"expires_at"`
+	// When it was revoked; null = it was not.
+	RevokedAt *time.Time `json:"revoked_at"`
+	// The last day (UTC) on which it was used; null = it never was.
+	UsedOn pgtype.Date `json:"used_on"`
+}
 
 // One row: how far the auditor is, which reads all stored objects from time to time.
 type RecordAudit struct {
@@ -29,6 +55,30 @@ type RecordAudit struct {
 	Bytes int64 `json:"bytes"`
 	// Differences that it has found.
 	Findings int64 `json:"findings"`
+}
+
+// One row per change of people, rights and settings, command of an operator, and refusal; none is changed or removed.
+type RecordAuditEntry struct {
+	// Its number; later ones are higher.
+	ID int64 `json:"id"`
+	// When.
+	At time.Time `json:"at"`
+	// Who: a user, or via machine the name of the operating system.
+	Caller string `json:"caller"`
+	// How the caller is known: machine, password, session, or key and its prefix.
+	Via string `json:"via"`
+	// From where: an address, or the name of the machine.
+	Address string `json:"address"`
+	// What was asked for, such as user.grant.
+	Action string `json:"action"`
+	// On what, such as user/jo.
+	Subject string `json:"subject"`
+	// done, refused or failed.
+	Outcome string `json:"outcome"`
+	// What has changed, or why it was refused.
+	Detail string `json:"detail"`
+	// Why, as the caller says.
+	Reason string `json:"reason"`
 }
 
 // One row per idempotency key of a submitter, kept before the batch is made. Whether the batch was made, the live state and the log say.
@@ -277,6 +327,46 @@ type RecordPayloadUrl struct {
 	KeptAt time.Time `json:"kept_at"`
 }
 
+// One row per right: a user has a role in a collection, or in all of them.
+type RecordRight struct {
+	// The user.
+	UserName string `json:"user_name"`
+	// reader, depositor, operator or admin.
+	Role string `json:"role"`
+	// It is for all collections, those of the future too.
+	Everywhere bool `json:"everywhere"`
+	// The collection; empty = all.
+	Collection string `json:"collection"`
+	// When it was granted.
+	GrantedAt time.Time `json:"granted_at"`
+}
+
+// One row per sign-in that has neither ended nor been expired for long.
+type RecordSession struct {
+	// SHA-256 of its token, which is not kept.
+	Sha256 []byte `json:"sha256"`
+	// Who has signed in.
+	UserName string `json:"user_name"`
+	// From which address; empty = unknown.
+	Address string `json:"address"`
+	// When that was.
+	CreatedAt time.Time `json:"created_at"`
+	// From when on it is refused.
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// One row per name and per address with attempts to sign in that did not succeed, of the last days.
+type RecordSignIn struct {
+	// name/NAME or address/ADDRESS; of IPv6 its network of 64 bits.
+	Subject string `json:"subject"`
+	// The first of the attempts that are counted.
+	BeganAt time.Time `json:"began_at"`
+	// The last of them.
+	LastAt time.Time `json:"last_at"`
+	// How many they are; one under way counts until it succeeds.
+	Attempts int32 `json:"attempts"`
+}
+
 // One row per idempotency key of an upload, kept before its file is. Whether the file was accepted, the drop folder and what became of it say.
 type RecordUpload struct {
 	// Who deposits; keys of others do not count.
@@ -289,6 +379,40 @@ type RecordUpload struct {
 	DepositID string `json:"deposit_id"`
 	// When the key was first used.
 	KeptAt time.Time `json:"kept_at"`
+}
+
+// One row per person or program that may sign in.
+type RecordUser struct {
+	// The name, 1 to 64 of a-z, 0-9, dot, underscore, at sign and hyphen; the submitter of its deposits.
+	Name string `json:"name"`
+	// How people call it; empty = as its name.
+	DisplayName string `json:"display_name"`
+	// Its mail address, which admins see and itself; empty = unknown.
+	Mail string `json:"mail"`
+	// When it was added.
+	CreatedAt time.Time `json:"created_at"`
+	// When one of these columns changed last.
+	ChangedAt time.Time `json:"changed_at"`
+	// Since when it may not sign in; null = it may.
+	DisabledAt *time.Time `json:"disabled_at"`
+}
+
+// One row per user with a password, which is not in it.
+type RecordUserSecret struct {
+	// The user.
+	UserName string `json:"user_name"`
+	// Random, of this password alone.
+	Salt []byte `json:"salt"`
+	// argon2id of the password, with the cost of the next columns.
+	Hash []byte `json:"hash"`
+	// Memory of the hash in KiB.
+	MemoryKib int32 `json:"memory_kib"`
+	// Passes over that memory.
+	Passes int32 `json:"passes"`
+	// Lanes that may be computed in parallel.
+	Lanes int32 `json:"lanes"`
+	// When the password was set; that its hash was made again at a higher cost does not count.
+	SetAt time.Time `json:"set_at"`
 }
 
 // One row per job that may write a version of an object. A job that never wrote leaves a gap in the object's versions.

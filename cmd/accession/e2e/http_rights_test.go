@@ -1,0 +1,220 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// owned are the things of one deposit.
+type owned struct{ batch, job, file, collection, profile string }
+
+// of returns the one that an operation's path names.
+func (o owned) of(path string) string {
+	switch {
+	case strings.Contains(path, "/batches/{"):
+		return o.batch
+	case strings.Contains(path, "/jobs/{"):
+		return o.job
+	case strings.Contains(path, "/files/{"):
+		return o.file
+	case strings.Contains(path, "/collections/{"):
+		return o.collection
+	}
+	return ""
+}
+
+// firstOf returns what was made of a deposit, once the tables show it at rest.
+func (in *installation) firstOf(id domain.BatchID, collection string) (o owned) {
+	in.t.Helper()
+	v := in.rest(id)
+	o = owned{batch: string(id), collection: collection, profile: collection}
+	in.must(in.db.QueryRow(in.ctx(), `select job_id, raw_file_hash from accession.file where batch_id = $1 order by seq limit 1`, v.BatchID).Scan(&o.job, &o.file))
+	return o
+}
+
+// requests are what operations need besides their path.
+var requests = map[string]struct{ query, body string }{
+	"job.priority":      {"to=7", ""},
+	"submission.create": {"", `{"profile":"PROFILE","url":"http://127.0.0.1:1/nothing.txt","type":"file"}`},
+	"upload.create":     {"profile=PROFILE&name=a.txt", "a file"},
+	"queue.board":       {"", ""},
+}
+
+// names are of operations whose path names a queue.
+func nameOf(op *operation.Operation) string {
+	if strings.HasPrefix(op.Path, "/v1/deposit-queues/") {
+		return "metadata"
+	}
+	return "ingest"
+}
+
+// TestRightsOverHTTP is every route × every role in no, its own, another and all collections
+// × what is of that collection, of another one, the caller's own, and not there.
+func TestRightsOverHTTP(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "drop_dir="+t.TempDir())
+	in.profileOfRocks("")
+	stop := in.serveInProcess().stop
+	good := goodServer(t)
+	things := map[string]owned{
+		"of test":  in.firstOf(in.depositFor("test", "ana", good+"/batch.checkm", domain.TypeBatchManifest), "test"),
+		"of rocks": in.firstOf(in.depositFor("rocks", "bob", good+"/batch.checkm", domain.TypeBatchManifest), "rocks"),
+		"nowhere":  {"bid0000009999", "jid0000009999", strings.Repeat("ab", 32), "sand", "sand"},
+	}
+	stop()
+	d := in.door()
+	callers := []string{"cy", "ana depositor/rocks", "ana depositor/test", "bob reader/test depositor/rocks"}
+	for _, role := range access.Roles {
+		for _, scope := range []string{"test", "rocks", "*"} {
+			if role != access.Admin || scope == "*" {
+				callers = append(callers, fmt.Sprintf("cy %s/%s", role, scope))
+			}
+		}
+	}
+	tried := map[int]int{}
+	for _, op := range operation.Table() {
+		for _, caller := range callers {
+			for name, thing := range things {
+				path := strings.NewReplacer("{id}", thing.of(op.Path), "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+				if op.Name == "upload.show" {
+					path = "/v1/uploads/019ab000-0000-7000-8000-000000000000"
+				}
+				more, ok := requests[op.Name]
+				if !ok && op.Write && op.On != operation.OnSelf {
+					more.body = `{"reason":"to try it"}`
+				}
+				query := strings.ReplaceAll(more.query, "PROFILE", thing.profile)
+				if op.Write && op.Need == access.Act {
+					query += "&dry_run=true"
+				}
+				a := d.ask(caller, op.Method, path+"?"+strings.TrimPrefix(query, "&"), strings.ReplaceAll(more.body, "PROFILE", thing.profile))
+				want := mayAnswer(op, caller, name, thing)
+				if !slices.Contains(want, a.status) {
+					t.Errorf("%s by %q of what is %s: %d, want one of %v: %s", op.Name, caller, name, a.status, want, a.body)
+				}
+				tried[a.status]++
+			}
+		}
+	}
+	for _, status := range []int{200, 202, 403, 404, 409} {
+		if tried[status] < 10 {
+			t.Errorf("only %d answers have the status %d: %v", tried[status], status, tried)
+		}
+	}
+	if d.noted("job.hold refused forbidden") == 0 || d.noted("job.ls done") != 0 || d.noted("upload.create done") == 0 {
+		t.Errorf("%+v", d.notes)
+	}
+	d.lists(things["of test"], things["of rocks"])
+	if text := d.log.String(); strings.Contains(text, "level=ERROR") {
+		t.Error(text)
+	}
+}
+
+// mayAnswer returns the statuses that a request may be answered with. It is written from what
+// the roles are for, and shares nothing with the program.
+func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int {
+	user := strings.Fields(caller)[0]
+	in := func(role string) bool {
+		return strings.Contains(caller, role+"/"+thing.collection) || strings.Contains(caller, role+"/*")
+	}
+	all := func(role string) bool { return strings.Contains(caller, role+"/*") }
+	admin := all("admin")
+	sees := in("reader") || in("operator") || admin
+	acts := in("operator") || admin
+	mine := name == "of test" && user == "ana" || name == "of rocks" && user == "bob"
+	if mine && strings.Contains(caller, "depositor/") {
+		sees = true
+	}
+	ok := []int{http.StatusOK}
+	changed := []int{http.StatusOK, http.StatusConflict, http.StatusBadRequest}
+	switch op.On {
+	case operation.OnSelf:
+		switch op.Name {
+		case "upload.show":
+			return []int{http.StatusNotFound}
+		case "session.begin": // a key begins none
+			return []int{http.StatusConflict}
+		}
+		return ok
+	case operation.OnSeen:
+		return ok
+	case operation.OnInstallation:
+		switch {
+		case op.Need == access.See && (all("reader") || all("operator") || admin), op.Need == access.Act && (all("operator") || admin):
+			return changed[:2]
+		}
+		return []int{http.StatusForbidden}
+	case operation.OnCollection:
+		may := acts
+		if op.Need == access.Deposit {
+			may = in("depositor") || admin
+		}
+		switch {
+		case !may:
+			return []int{http.StatusForbidden}
+		case name == "nowhere" && op.Need == access.Deposit && !admin && !all("depositor"):
+			return []int{http.StatusForbidden}
+		case name == "nowhere":
+			return []int{http.StatusNotFound, http.StatusConflict}
+		case op.Need == access.Deposit:
+			return []int{http.StatusAccepted}
+		}
+		return changed[:2]
+	}
+	switch {
+	case name == "nowhere" || !sees:
+		return []int{http.StatusNotFound}
+	case op.Need == access.See:
+		return ok
+	case !acts:
+		return []int{http.StatusForbidden}
+	}
+	return changed[:2]
+}
+
+// lists compares what lists show to callers.
+func (d *door) lists(test, rocks owned) {
+	d.in.t.Helper()
+	for caller, want := range map[string]string{
+		"cy":                              "",
+		"cy reader/test":                  "test",
+		"cy operator/rocks":               "rocks",
+		"cy reader/*":                     "test rocks",
+		"cy admin/*":                      "test rocks",
+		"cy depositor/*":                  "",
+		"ana depositor/rocks":             "test",
+		"bob reader/test depositor/rocks": "test rocks",
+	} {
+		for _, noun := range []string{"batches", "jobs", "files"} {
+			shown := idsIn(d.ask(caller, http.MethodGet, "/v1/"+noun, "").body)
+			for collection, thing := range map[string]owned{"test": test, "rocks": rocks} {
+				id := map[string]string{"batches": thing.batch, "jobs": thing.job, "files": thing.file}[noun]
+				if slices.Contains(shown, id) != strings.Contains(want, collection) {
+					d.in.t.Errorf("%s shown to %q: %v, want those of %q", noun, caller, shown, want)
+				}
+			}
+		}
+	}
+	for _, c := range []struct{ path, is string }{
+		{"/v1/jobs?batch=" + rocks.batch, "there is no such batch"}, {"/v1/files?batch=" + rocks.batch, "there is no such batch"},
+		{"/v1/files?job=" + rocks.job, "there is no such job"}, {"/v1/files?job=jid0000009999", "there is no such job"},
+	} {
+		if a := d.ask("cy reader/test", http.MethodGet, c.path, ""); a.status != http.StatusNotFound || !strings.Contains(a.Detail, c.is) {
+			d.in.t.Errorf("%s: %d %s", c.path, a.status, a.body)
+		}
+	}
+}
+
+func orText(text, or string) string {
+	if text == "" {
+		return or
+	}
+	return text
+}

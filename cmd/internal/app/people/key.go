@@ -1,0 +1,142 @@
+package people
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/domain/text"
+)
+
+// keyBegins begins every API key, so that scanners for secrets know it: acc_PREFIX_SECRET.
+const keyBegins = "acc_"
+
+const prefixSize = 8
+
+// Key is an API key without its secret.
+type Key struct {
+	ID          string        `json:"id"` // its prefix
+	User        string        `json:"user"`
+	Label       string        `json:"label,omitempty"`
+	Roles       []access.Role `json:"roles,omitempty"`
+	Collections []string      `json:"collections,omitempty"`
+	CreatedAt   time.Time     `json:"created_at"`
+	ExpiresAt   *time.Time    `json:"expires_at,omitempty"`
+	RevokedAt   *time.Time    `json:"revoked_at,omitempty"`
+	UsedOn      string        `json:"used_on,omitempty"` // the last day (UTC)
+	// Secret is the whole key, which is shown when it is made, and never again.
+	Secret string `json:"secret,omitempty"`
+}
+
+// NewKey describes an API key that is to be made.
+type NewKey struct {
+	User, Label string
+	// Roles and Collections limit the rights of the key to a part of its user's; empty = to
+	// no part.
+	Roles       []access.Role
+	Collections []string
+	Expires     time.Time // zero = never
+}
+
+// AddKey makes an API key.
+func (p *People) AddKey(ctx context.Context, by By, n NewKey, why string) (k Key, err error) {
+	defer app.Explained(&err, "make a key of "+n.User)
+	if len(n.Label) > 200 || !text.Valid(n.Label) {
+		return k, invalid("", "the label is too long, or is not text: use at most 200 bytes of it")
+	}
+	row := record.Key{UserName: n.User, Label: n.Label, Roles: []string{}, Collections: append([]string{}, n.Collections...)}
+	for _, r := range n.Roles {
+		if _, err := access.ParseRole(string(r)); err != nil {
+			return k, invalid("", "%v", err)
+		}
+		row.Roles = append(row.Roles, string(r))
+	}
+	if !n.Expires.IsZero() {
+		row.ExpiresAt = &n.Expires
+	}
+	row.Prefix = strings.ToLower(rand.Text())[:prefixSize]
+	secret := keyBegins + row.Prefix + "_" + strings.ToLower(rand.Text()+rand.Text())
+	sum := sha256.Sum256([]byte(secret))
+	row.Sha256 = sum[:]
+	err = p.change(ctx, by, "key.add", "key/"+row.Prefix, why, func(tx *record.PeopleTx) error {
+		if _, err := locked(tx, n.User); err != nil {
+			return err
+		}
+		if !n.Expires.IsZero() && !n.Expires.After(tx.Now) {
+			return invalid("give a time to come, such as 90d", "the key would have expired on %s", n.Expires.UTC().Format(time.DateTime))
+		}
+		row.CreatedAt = tx.Now
+		tx.Entry.Detail = "of user/" + n.User
+		return tx.AddKey(row)
+	})
+	k = keyOf(row)
+	k.Secret = secret
+	return k, err
+}
+
+// RevokeKey revokes an API key.
+func (p *People) RevokeKey(ctx context.Context, by By, prefix, why string) (err error) {
+	defer app.Explained(&err, "revoke the key "+prefix)
+	return p.change(ctx, by, "key.revoke", "key/"+prefix, why, func(tx *record.PeopleTx) error {
+		k, found, err := tx.RevokeKey(prefix)
+		if err == nil && !found {
+			err = &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no key %q", prefix), Hint: "`accession key ls` lists them by their prefixes"}
+		}
+		tx.Entry.Detail = "of user/" + k.UserName
+		return err
+	})
+}
+
+// Keys lists API keys, of a user or of all, from a cursor on.
+func (p *People) Keys(ctx context.Context, user string, limit int, from app.Cursor) (page app.Page[Key], err error) {
+	defer app.Explained(&err, "list keys")
+	after, err := app.After(from, "key", asItIs)
+	if err != nil {
+		return page, err
+	}
+	if user != "" {
+		if _, err := p.Show(ctx, user); err != nil {
+			return page, err
+		}
+	}
+	rows, err := p.Records.Keys(ctx, user, after, limit+1)
+	all := make([]Key, len(rows))
+	for i, row := range rows {
+		all[i] = keyOf(row)
+	}
+	return app.PageOf(limit, all, "key", func(k Key) string { return k.ID }), err
+}
+
+func keyOf(row record.Key) Key {
+	k := Key{ID: row.Prefix, User: row.UserName, Label: row.Label, Collections: row.Collections, CreatedAt: row.CreatedAt.UTC(), ExpiresAt: row.ExpiresAt, RevokedAt: row.RevokedAt}
+	for _, r := range row.Roles {
+		k.Roles = append(k.Roles, access.Role(r))
+	}
+	if row.UsedOn.Valid {
+		k.UsedOn = row.UsedOn.Time.Format(time.DateOnly)
+	}
+	return k
+}
+
+// limited returns the part of a user's rights that a key has.
+func limited(rights []access.Right, k record.Key) (left []access.Right) {
+	for _, r := range rights {
+		if len(k.Roles) > 0 && !slices.Contains(k.Roles, string(r.Role)) {
+			continue
+		}
+		if len(k.Collections) > 0 {
+			r.Scope = access.In(slices.DeleteFunc(slices.Clone(k.Collections), func(c string) bool { return !r.Scope.Covers(c) })...)
+		}
+		if r.Check() == nil { // such as an admin in some collections
+			left = append(left, r)
+		}
+	}
+	return left
+}

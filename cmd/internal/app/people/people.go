@@ -1,0 +1,270 @@
+// Package people has the use cases about users and programs: who they are, what they may
+// do, how they prove who they are, and what is audited of what they did.
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/domain/text"
+)
+
+// By is who asks for a change, and how that is known.
+type By struct {
+	Name    string
+	Via     string // machine, password, session, or key and its prefix
+	Address string // from where, "" = unknown
+}
+
+// Machine is a user of the operating system, who has the installation's settings and so
+// every right.
+func Machine(a *app.App) By {
+	host, _ := os.Hostname() // "" is as good
+	return By{Name: strings.TrimPrefix(string(a.Actor), "user/"), Via: "machine", Address: host}
+}
+
+// People are the users of an installation.
+type People struct {
+	Records *record.Records
+	Cost    Cost // of hashes of passwords; the zero value is DefaultCost
+}
+
+// Of returns the people of an installation.
+func Of(ctx context.Context, a *app.App) (*People, error) {
+	records, err := a.Open.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &People{Records: records}, nil
+}
+
+// User is a user, with its rights.
+type User struct {
+	ID          string     `json:"id"` // its name
+	DisplayName string     `json:"display_name,omitempty"`
+	Mail        string     `json:"mail,omitempty"`
+	Rights      []Right    `json:"rights"`
+	HasPassword bool       `json:"has_password"`
+	CreatedAt   time.Time  `json:"created_at"`
+	DisabledAt  *time.Time `json:"disabled_at,omitempty"`
+}
+
+// Right is a role in all collections, or in some.
+type Right struct {
+	Role        access.Role `json:"role"`
+	All         bool        `json:"all,omitempty"`
+	Collections []string    `json:"collections,omitempty"`
+}
+
+// The outcomes of what is audited.
+const (
+	Done    = "done"
+	Refused = "refused"
+	Failed  = "failed"
+)
+
+// change changes people and audits it. The error is that of do, if that is an *app.Error.
+func (p *People) change(ctx context.Context, by By, action, subject, reason string, do func(tx *record.PeopleTx) error) error {
+	err := p.Records.ChangePeople(ctx, record.AuditEntry{Caller: by.Name, Via: by.Via, Address: by.Address, Action: action, Subject: subject, Outcome: Done, Reason: reason}, do)
+	if known, ok := errors.AsType[*app.Error](err); ok {
+		return known
+	}
+	return err
+}
+
+// locked returns a user who is to be changed.
+func locked(tx *record.PeopleTx, name string) (u record.User, err error) {
+	row, found, err := tx.User(name)
+	if err == nil && !found {
+		err = noUser(name)
+	}
+	return record.User{Name: row.Name, DisplayName: row.DisplayName, Mail: row.Mail, CreatedAt: row.CreatedAt, DisabledAt: row.DisabledAt}, err
+}
+
+func noUser(name string) error {
+	return &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no user %q", name), Hint: "`accession user ls` lists them"}
+}
+
+func invalid(hint, format string, args ...any) error {
+	return &app.Error{Kind: app.Invalid, Err: fmt.Errorf(format, args...), Hint: hint}
+}
+
+// Profile is what is said of a user; nil = it stays as it is.
+type Profile struct{ DisplayName, Mail *string }
+
+func (f Profile) check() error {
+	for what, s := range map[string]*string{"display name": f.DisplayName, "mail address": f.Mail} {
+		if s != nil && (len(*s) > 200 || !text.Valid(*s)) {
+			return invalid("", "the %s has %d bytes, or is not text: use at most 200 bytes of it", what, len(*s))
+		}
+	}
+	if f.Mail != nil && *f.Mail != "" && !strings.Contains(*f.Mail, "@") {
+		return invalid("write user@host", "%q is no mail address", *f.Mail)
+	}
+	return nil
+}
+
+// Add adds a user, who has no rights and no password yet.
+func (p *People) Add(ctx context.Context, by By, name string, f Profile, why string) (err error) {
+	defer app.Explained(&err, "add the user "+name)
+	if err := access.CheckName(name); err != nil {
+		return invalid("", "%v", err)
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	return p.change(ctx, by, "user.add", "user/"+name, why, func(tx *record.PeopleTx) error {
+		added, err := tx.AddUser(name, deref(f.DisplayName), deref(f.Mail))
+		if err == nil && !added {
+			err = &app.Error{Kind: app.Refused, Err: fmt.Errorf("there is a user %q already", name), Hint: "`accession user show " + name + "` shows it"}
+		}
+		return err
+	})
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Set changes what is said of a user.
+func (p *People) Set(ctx context.Context, by By, name string, f Profile, why string) (err error) {
+	defer app.Explained(&err, "change the user "+name)
+	if err := f.check(); err != nil {
+		return err
+	}
+	return p.change(ctx, by, "user.set", "user/"+name, why, func(tx *record.PeopleTx) error {
+		u, found, err := tx.User(name)
+		if err == nil && !found {
+			err = noUser(name)
+		}
+		if err != nil {
+			return err
+		}
+		if f.DisplayName != nil {
+			u.DisplayName = *f.DisplayName
+		}
+		if f.Mail != nil {
+			u.Mail = *f.Mail
+		}
+		return tx.SaveUser(u)
+	})
+}
+
+// Disable keeps a user, with all keys, from doing anything more, and ends the sessions; with
+// enable the user may again.
+func (p *People) Disable(ctx context.Context, by By, name string, enable bool, why string) (err error) {
+	action := "user.disable"
+	if enable {
+		action = "user.enable"
+	}
+	defer app.Explained(&err, strings.TrimPrefix(action, "user.")+" the user "+name)
+	return p.change(ctx, by, action, "user/"+name, why, func(tx *record.PeopleTx) error {
+		u, found, err := tx.User(name)
+		if err == nil && !found {
+			err = noUser(name)
+		}
+		if err != nil {
+			return err
+		}
+		if u.DisabledAt = &tx.Now; enable {
+			u.DisabledAt = nil
+		}
+		if err := tx.SaveUser(u); err != nil {
+			return err
+		}
+		return tx.EndSessions(name)
+	})
+}
+
+// Grant gives a user a right, or takes it away.
+func (p *People) Grant(ctx context.Context, by By, name string, r access.Right, withdraw bool, why string) (changed bool, err error) {
+	action := "user.grant"
+	if withdraw {
+		action = "user.withdraw"
+	}
+	defer app.Explained(&err, strings.TrimPrefix(action, "user.")+" a right of the user "+name)
+	if err := r.Check(); err != nil {
+		return false, invalid("name collections with --collection, or give --all", "%v", err)
+	}
+	err = p.change(ctx, by, action, "user/"+name, why, func(tx *record.PeopleTx) error {
+		if _, err := locked(tx, name); err != nil {
+			return err
+		}
+		tx.Entry.Detail = r.String()
+		if withdraw {
+			changed, err = tx.Withdraw(name, r)
+		} else {
+			changed, err = tx.Grant(name, r)
+		}
+		return err
+	})
+	return changed, err
+}
+
+// List lists users by name, from a cursor on.
+func (p *People) List(ctx context.Context, limit int, from app.Cursor) (page app.Page[User], err error) {
+	defer app.Explained(&err, "list users")
+	after, err := app.After(from, "user", asItIs)
+	if err != nil {
+		return page, err
+	}
+	rows, err := p.Records.Users(ctx, after, limit+1)
+	if err != nil {
+		return page, err
+	}
+	all, err := p.withRights(ctx, rows)
+	return app.PageOf(limit, all, "user", func(u User) string { return u.ID }), err
+}
+
+// Show shows one user.
+func (p *People) Show(ctx context.Context, name string) (u User, err error) {
+	defer app.Explained(&err, "show the user "+name)
+	rows, err := p.Records.Users(ctx, "", 1, name)
+	if err == nil && len(rows) == 0 {
+		err = noUser(name)
+	}
+	if err != nil {
+		return u, err
+	}
+	all, err := p.withRights(ctx, rows)
+	if err != nil {
+		return u, err
+	}
+	return all[0], nil
+}
+
+// asItIs takes the last name of a page as it is.
+func asItIs(s string) (string, error) { return s, nil }
+
+func (p *People) withRights(ctx context.Context, rows []record.User) ([]User, error) {
+	names := make([]string, len(rows))
+	for i, row := range rows {
+		names[i] = row.Name
+	}
+	rights, err := p.Records.RightsOf(ctx, names...)
+	all := make([]User, len(rows))
+	for i, row := range rows {
+		all[i] = User{ID: row.Name, DisplayName: row.DisplayName, Mail: row.Mail, Rights: rightsOf(rights[row.Name]), HasPassword: row.HasPassword,
+			CreatedAt: row.CreatedAt.UTC(), DisabledAt: row.DisabledAt}
+	}
+	return all, err
+}
+
+func rightsOf(rights []access.Right) []Right {
+	all := make([]Right, len(rights))
+	for i, r := range rights {
+		all[i] = Right{Role: r.Role, All: r.Scope.All, Collections: slices.Sorted(slices.Values(r.Scope.Collections))}
+	}
+	return all
+}
