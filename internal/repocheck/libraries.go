@@ -55,6 +55,9 @@ var Libraries = []Library{
 	{"github.com/danielgtaylor/huma/v2", []string{"cmd/internal/operation", "cmd/internal/httpapi"}, nil,
 		"MIT", "Routes, checks of parameters and bodies, and OpenAPI 3.1 from one Go struct each, on the standard mux."},
 
+	{"golang.org/x/crypto", []string{"cmd/internal/app/people"}, nil,
+		"BSD-3-Clause", "argon2id, by which passwords are kept."},
+
 	// The command line and its settings.
 	{"github.com/spf13/cobra", []string{"cmd/internal/cli/..."}, nil,
 		"Apache-2.0", "A command with many verbs, help, and completion for shells. Flags are read there and nowhere else."},
@@ -81,7 +84,7 @@ var Libraries = []Library{
 	{"golang.org/x/sync", join(edgesAndAdapters, []string{"eventstore", "projections/rebuild", "eventstore/files", "eventstore/relay", "cmd/internal/audit", "cmd/internal/consistency"}), serverTests,
 		"BSD-3-Clause", "Groups of goroutines that end together, and semaphores. Not in the domain and not in the ports."},
 	{"golang.org/x/term", []string{"cmd/internal/cli/...", "cmd/internal/stack/..."}, nil,
-		"BSD-3-Clause", "Asks whether a file is a terminal. Never used for reading."},
+		"BSD-3-Clause", "Asks whether a file is a terminal, and reads passwords from one without showing them."},
 	{"golang.org/x/sys", []string{"cmd/internal/stack/..."}, nil,
 		"BSD-3-Clause", "Processes, locks and signals of the private servers; such files carry a build tag."},
 

@@ -75,14 +75,14 @@ func (tx *PeopleTx) SaveUser(u pgdb.RecordUser) error {
 	return tx.q.SaveUser(tx.ctx, pgdb.SaveUserParams{Name: u.Name, DisplayName: u.DisplayName, Mail: u.Mail, DisabledAt: u.DisabledAt, Now: tx.Now})
 }
 
-// Grant gives a right, Withdraw takes it away; false = nothing of it changed.
+// Grant adds a right; false = the user had it.
 func (tx *PeopleTx) Grant(user string, r access.Right) (changed bool, err error) {
 	return tx.each(r, func(collection string) (int64, error) {
 		return tx.q.GrantRight(tx.ctx, pgdb.GrantRightParams{UserName: user, Role: string(r.Role), Everywhere: r.Scope.All, Collection: collection, Now: tx.Now})
 	})
 }
 
-// Withdraw takes a right away; false = nothing of it was given.
+// Withdraw removes a right; false = the user had nothing of it.
 func (tx *PeopleTx) Withdraw(user string, r access.Right) (changed bool, err error) {
 	return tx.each(r, func(collection string) (int64, error) {
 		return tx.q.WithdrawRight(tx.ctx, pgdb.WithdrawRightParams{UserName: user, Role: string(r.Role), Everywhere: r.Scope.All, Collection: collection})

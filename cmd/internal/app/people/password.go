@@ -12,7 +12,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 )
 
-// Cost is what the hash of a password costs whoever computes it.
+// Cost is what it takes to compute the hash of a password.
 type Cost struct {
 	MemoryKiB, Passes, Lanes int32
 }

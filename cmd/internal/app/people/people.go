@@ -187,7 +187,7 @@ func (p *People) Disable(ctx context.Context, by By, name string, enable bool, w
 	})
 }
 
-// Grant gives a user a right, or takes it away.
+// Grant adds a right of a user, or removes it.
 func (p *People) Grant(ctx context.Context, by By, name string, r access.Right, withdraw bool, why string) (changed bool, err error) {
 	action := "user.grant"
 	if withdraw {

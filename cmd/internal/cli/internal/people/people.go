@@ -1,0 +1,413 @@
+// Package people has the commands about users, keys and the audit.
+package people
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// Env is what the commands have of the program.
+type Env struct {
+	In       io.Reader
+	Err      io.Writer
+	Terminal bool // In and Err are terminals: the program may ask
+	// Using returns the work of a command that calls the use cases.
+	Using func(do func(ctx context.Context, a *app.App, args []string) error) func(c *cobra.Command, args []string) error
+	// Show writes an answer as JSON, or with write.
+	Show func(v any, write func(w io.Writer)) error
+	// Group makes a command one of further commands.
+	Group func(c *cobra.Command, commands ...*cobra.Command) *cobra.Command
+}
+
+// Commands returns the commands user, key and audit.
+func Commands(e Env) []*cobra.Command { return []*cobra.Command{e.user(), e.key(), e.audit()} }
+
+// on returns the work of a command about people.
+func (e Env) on(do func(ctx context.Context, p *people.People, by people.By, args []string) error) func(c *cobra.Command, args []string) error {
+	return e.Using(func(ctx context.Context, a *app.App, args []string) error {
+		p, err := people.Of(ctx, a)
+		if err != nil {
+			return err
+		}
+		return do(ctx, p, people.Machine(a), args)
+	})
+}
+
+// Changed is the answer of a command that changed people.
+type Changed struct {
+	ID      string `json:"id"`
+	Changed bool   `json:"changed"`
+}
+
+func (e Env) changed(id, sentence string, changed bool) error {
+	return e.Show(Changed{id, changed}, func(w io.Writer) { fmt.Fprintln(w, sentence) })
+}
+
+func (e Env) user() *cobra.Command {
+	return e.Group(&cobra.Command{
+		Use:   "user",
+		Short: "List and change the users of the HTTP interface",
+		Long: `Users are people and programs that deposit, look or act over HTTP. What each may do is
+said by rights: a role in some collections, or in all. The command line on a machine that
+has the settings needs no user: who has those may do everything, and the audit has the
+name of the operating system's user.`,
+		Example: "  accession user add ana --display-name \"Ana Li\"\n  accession user grant ana depositor --collection maps\n  accession user password ana",
+	}, e.userAdd(), e.userSet(), e.userShow(), e.userLs(), e.userPassword(), e.userAble(false), e.userAble(true), e.userGrant(false), e.userGrant(true))
+}
+
+// said are the flags of what is said of a user.
+func said(c *cobra.Command) (f func() people.Profile) {
+	display := c.Flags().String("display-name", "", "how people call the user: `TEXT`")
+	mail := c.Flags().String("mail", "", "mail `ADDRESS` of the user")
+	return func() (p people.Profile) {
+		if c.Flags().Changed("display-name") {
+			p.DisplayName = display
+		}
+		if c.Flags().Changed("mail") {
+			p.Mail = mail
+		}
+		return p
+	}
+}
+
+func reason(c *cobra.Command) *string {
+	return c.Flags().String("reason", "", "audit this `TEXT` as the reason")
+}
+
+func (e Env) userAdd() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "add NAME",
+		Short:   "Add a user",
+		Long:    "Add a user, who may do nothing yet: see accession user grant, user password and key add.\nThe name is the submitter of the user's deposits.",
+		Example: "  accession user add ana --display-name \"Ana Li\" --mail ana@example.org",
+		Args:    cobra.ExactArgs(1),
+	}
+	f, why := said(c), reason(c)
+	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
+		if err := p.Add(ctx, by, args[0], f(), *why); err != nil {
+			return err
+		}
+		return e.changed(args[0], "added the user "+args[0], true)
+	})
+	return c
+}
+
+func (e Env) userSet() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "set NAME",
+		Short:   "Change what is said of a user",
+		Long:    "Change the display name or mail address of a user. What is not given stays as it is.",
+		Example: "  accession user set ana --mail ana@example.org",
+		Args:    cobra.ExactArgs(1),
+	}
+	f, why := said(c), reason(c)
+	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
+		if err := p.Set(ctx, by, args[0], f(), *why); err != nil {
+			return err
+		}
+		return e.changed(args[0], "changed the user "+args[0], true)
+	})
+	return c
+}
+
+func (e Env) userShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a user and its rights", Long: "Show a user and its rights.", Example: "  accession user show ana -o json", Args: cobra.ExactArgs(1),
+		RunE: e.on(func(ctx context.Context, p *people.People, _ people.By, args []string) error {
+			u, err := p.Show(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return e.Show(u, func(w io.Writer) { users(w, []people.User{u}) })
+		}),
+	}
+}
+
+func (e Env) userLs() *cobra.Command {
+	var limit int
+	var from app.Cursor
+	c := &cobra.Command{
+		Use: "ls", Short: "List users", Long: "List users by name, with their rights.", Example: "  accession user ls", Args: cobra.NoArgs,
+		RunE: e.on(func(ctx context.Context, p *people.People, _ people.By, _ []string) error {
+			page, err := p.List(ctx, limit, from)
+			if err != nil {
+				return err
+			}
+			return e.Show(page, func(w io.Writer) { users(w, page.Items); more(w, page.Next) })
+		}),
+	}
+	flags.Cursor(c, &from)
+	flags.Limit(c, &limit, flags.ListLimit, "users")
+	return c
+}
+
+func users(w io.Writer, all []people.User) {
+	render.Rows(w, "no users", render.Row{"user", "name", "mail", "rights", "password", "disabled"}, all, func(u people.User) render.Row {
+		var rights []string
+		for _, r := range u.Rights {
+			scope := access.Scope{All: r.All, Collections: r.Collections}
+			rights = append(rights, access.Right{Role: r.Role, Scope: scope}.String())
+		}
+		password := "no"
+		if u.HasPassword {
+			password = "yes"
+		}
+		return render.Row{u.ID, export.Line(u.DisplayName), export.Line(u.Mail), strings.Join(rights, "; "), password, render.Time(render.Deref(u.DisabledAt))}
+	})
+}
+
+func more(w io.Writer, next app.Cursor) {
+	if next != "" {
+		fmt.Fprintf(w, "\n--limit or --cursor %s for more\n", next)
+	}
+}
+
+func (e Env) userPassword() *cobra.Command {
+	var stdin bool
+	c := &cobra.Command{
+		Use:   "password NAME",
+		Short: "Set the password of a user",
+		Long: `Set the password of a user, whose sessions end. It is asked for at the terminal, and not
+shown; with --stdin it is the first line of the standard input.`,
+		Example: "  accession user password ana\n  accession user password ana --stdin --reason \"forgotten\"",
+		Args:    cobra.ExactArgs(1),
+	}
+	why := reason(c)
+	c.Flags().BoolVar(&stdin, "stdin", false, "read the password from the standard input")
+	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
+		password, err := e.password(stdin)
+		if err != nil {
+			return err
+		}
+		if err := p.SetPassword(ctx, by, args[0], password, *why); err != nil {
+			return err
+		}
+		return e.changed(args[0], "the password of "+args[0]+" is set", true)
+	})
+	return c
+}
+
+// password reads a password, twice from a terminal.
+func (e Env) password(stdin bool) (string, error) {
+	if stdin {
+		line, err := bufio.NewReader(io.LimitReader(e.In, 4096)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		return strings.TrimRight(line, "\r\n"), nil
+	}
+	in, ok := e.In.(*os.File)
+	if !ok || !e.Terminal {
+		return "", &app.Error{Kind: app.Invalid, What: "read the password", Err: errors.New("there is no terminal to ask at"), Hint: "give it on the standard input, with --stdin"}
+	}
+	var read [2]string
+	for i, prompt := range []string{"Password: ", "Once more: "} {
+		fmt.Fprint(e.Err, prompt)
+		text, err := term.ReadPassword(int(in.Fd()))
+		fmt.Fprintln(e.Err)
+		if err != nil {
+			return "", err
+		}
+		read[i] = string(text)
+	}
+	if read[0] != read[1] {
+		return "", &app.Error{Kind: app.Invalid, What: "read the password", Err: errors.New("the two are not the same"), Hint: "try again"}
+	}
+	return read[0], nil
+}
+
+func (e Env) userAble(enable bool) *cobra.Command {
+	c := &cobra.Command{
+		Use: "disable NAME", Short: "Let a user do nothing more",
+		Long:    "Let a user do nothing more: password and keys are refused, sessions end. What was\ndeposited goes on. accession user enable undoes it.",
+		Example: "  accession user disable ana --reason \"has left\"", Args: cobra.ExactArgs(1),
+	}
+	sentence := "%s may do nothing any more"
+	if enable {
+		c.Use, c.Short, sentence = "enable NAME", "Let a disabled user in again", "%s may sign in again"
+		c.Long, c.Example = "Let a disabled user in again, with the rights, password and keys of before.", "  accession user enable ana"
+	}
+	why := reason(c)
+	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
+		if err := p.Disable(ctx, by, args[0], enable, *why); err != nil {
+			return err
+		}
+		return e.changed(args[0], fmt.Sprintf(sentence, args[0]), true)
+	})
+	return c
+}
+
+func (e Env) userGrant(withdraw bool) *cobra.Command {
+	var all bool
+	var collections []string
+	c := &cobra.Command{
+		Use:   "grant NAME ROLE",
+		Short: "Give a user a role in collections",
+		Long: `Give a user a role in some collections, or in all of them: reader sees, depositor
+deposits and sees its own deposits, operator sees and acts, admin may do everything
+everywhere.`,
+		Example: "  accession user grant ana depositor --collection maps --collection texts\n  accession user grant ben operator --all",
+		Args:    cobra.ExactArgs(2),
+	}
+	did := "%s is %s now"
+	if withdraw {
+		c.Use, c.Short, did = "withdraw NAME ROLE", "Take a role in collections away from a user", "%s is no %s any more"
+		c.Long, c.Example = "Take a role in some collections, or in all of them, away from a user. It counts from the\nuser's next request on.", "  accession user withdraw ana depositor --collection maps"
+	}
+	c.Flags().BoolVar(&all, "all", false, "in all collections, those of the future too")
+	c.Flags().StringArrayVar(&collections, "collection", nil, "in this `COLLECTION`; may be given several times")
+	why := reason(c)
+	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
+		r := access.Right{Role: access.Role(args[1]), Scope: access.Scope{All: all, Collections: collections}}
+		changed, err := p.Grant(ctx, by, args[0], r, withdraw, *why)
+		if err != nil {
+			return err
+		}
+		sentence := fmt.Sprintf(did, args[0], r)
+		if !changed {
+			sentence = "nothing changed"
+		}
+		return e.changed(args[0], sentence, changed)
+	})
+	return c
+}
+
+func (e Env) key() *cobra.Command {
+	return e.Group(&cobra.Command{
+		Use:     "key",
+		Short:   "List and change the API keys of users",
+		Long:    "An API key lets a program act as a user, with all of its rights or a part of them. It is\nshown once, when it is made; only its digest is kept.",
+		Example: "  accession key add ana --label scanner --role depositor --expires 90d\n  accession key revoke k3w5q2xa",
+	}, e.keyAdd(), e.keyRevoke(), e.keyLs())
+}
+
+func (e Env) keyAdd() *cobra.Command {
+	var n people.NewKey
+	var roles []string
+	var expires time.Duration
+	c := &cobra.Command{
+		Use: "add USER", Short: "Make an API key of a user",
+		Long:    "Make an API key and show it, once. With --role or --collection it has a part of its\nuser's rights only.",
+		Example: "  accession key add ana --label scanner\n  accession key add ana --role depositor --collection maps --expires 90d -o json", Args: cobra.ExactArgs(1),
+	}
+	c.Flags().StringVar(&n.Label, "label", "", "what the key is for: `TEXT`")
+	c.Flags().StringArrayVar(&roles, "role", nil, "rights of this `ROLE` only; may be given several times")
+	c.Flags().StringArrayVar(&n.Collections, "collection", nil, "rights in this `COLLECTION` only; may be given several times")
+	flags.Parsed(c, &expires, "expires", "", "refuse the key after this `TIME`: 12h, 90d; none = never", func(s string) (time.Duration, error) {
+		now := time.Now()
+		at, err := flags.ParseTimeAt(s, now)
+		if err != nil || !at.Before(now) {
+			return 0, errors.New("give a time such as 12h or 90d")
+		}
+		return now.Sub(at), nil
+	})
+	why := reason(c)
+	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
+		n.User = args[0]
+		for _, r := range roles {
+			n.Roles = append(n.Roles, access.Role(r))
+		}
+		if expires > 0 {
+			n.Expires = time.Now().Add(expires)
+		}
+		k, err := p.AddKey(ctx, by, n, *why)
+		if err != nil {
+			return err
+		}
+		return e.Show(k, func(w io.Writer) {
+			fmt.Fprintln(w, k.Secret)
+			fmt.Fprintln(e.Err, "this is the only time that the key is shown")
+		})
+	})
+	return c
+}
+
+func (e Env) keyRevoke() *cobra.Command {
+	c := &cobra.Command{
+		Use: "revoke PREFIX", Short: "Revoke an API key", Long: "Revoke an API key: it is refused from now on. PREFIX is what accession key ls shows.",
+		Example: "  accession key revoke k3w5q2xa --reason \"was in a log\"", Args: cobra.ExactArgs(1),
+	}
+	why := reason(c)
+	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
+		if err := p.RevokeKey(ctx, by, args[0], *why); err != nil {
+			return err
+		}
+		return e.changed(args[0], "the key "+args[0]+" is revoked", true)
+	})
+	return c
+}
+
+func (e Env) keyLs() *cobra.Command {
+	var user string
+	var limit int
+	var from app.Cursor
+	c := &cobra.Command{
+		Use: "ls", Short: "List API keys", Long: "List API keys by their prefixes, those that have expired or were revoked too.", Example: "  accession key ls --user ana", Args: cobra.NoArgs,
+		RunE: e.on(func(ctx context.Context, p *people.People, _ people.By, _ []string) error {
+			page, err := p.Keys(ctx, user, limit, from)
+			if err != nil {
+				return err
+			}
+			return e.Show(page, func(w io.Writer) {
+				render.Rows(w, "no keys", render.Row{"key", "user", "label", "roles", "collections", "made", "expires", "revoked", "last used"}, page.Items, func(k people.Key) render.Row {
+					return render.Row{k.ID, k.User, export.Line(k.Label), cmp.Or(flags.Joined(k.Roles), "all"), cmp.Or(strings.Join(k.Collections, ", "), "all"),
+						render.Time(k.CreatedAt), render.Time(render.Deref(k.ExpiresAt)), render.Time(render.Deref(k.RevokedAt)), k.UsedOn}
+				})
+				more(w, page.Next)
+			})
+		}),
+	}
+	c.Flags().StringVar(&user, "user", "", "only keys of this `USER`")
+	flags.Cursor(c, &from)
+	flags.Limit(c, &limit, flags.ListLimit, "keys")
+	return c
+}
+
+func (e Env) audit() *cobra.Command {
+	var f people.AuditFilter
+	var limit int
+	var from app.Cursor
+	ls := &cobra.Command{
+		Use: "ls", Short: "List what was done and refused, newest first",
+		Long:    "List every change of users, rights and keys, every command that was requested over HTTP,\nand every request that was refused to a known user.",
+		Example: "  accession audit ls --since 7d --action user\n  accession audit ls --user ana -o json", Args: cobra.NoArgs,
+		RunE: e.on(func(ctx context.Context, p *people.People, _ people.By, _ []string) error {
+			page, err := p.Audit(ctx, f, limit, from)
+			if err != nil {
+				return err
+			}
+			return e.Show(page, func(w io.Writer) {
+				render.Rows(w, "nothing was audited", render.Row{"at", "who", "by", "from", "action", "on", "outcome", "what", "why"}, page.Items, func(e people.Entry) render.Row {
+					return render.Row{render.Time(e.At), export.Line(e.Caller), e.Via, export.Line(e.Address), e.Action, export.Line(e.Subject), e.Outcome, export.Line(e.Detail), export.Line(e.Reason)}
+				})
+				more(w, page.Next)
+			})
+		}),
+	}
+	flags.Parsed(ls, &f.Since, "since", "", "from this `TIME` on ("+flags.TimeHelp+")", flags.ParseTime)
+	ls.Flags().StringVar(&f.Caller, "user", "", "only what this `USER` did")
+	ls.Flags().StringVar(&f.Action, "action", "", "only this `ACTION`, such as user.grant, or user for all of a kind")
+	ls.Flags().StringVar(&f.Subject, "on", "", "only what was done to this `SUBJECT`, such as user/ana or job/jid0000000001")
+	flags.Cursor(ls, &from)
+	flags.Limit(ls, &limit, flags.ListLimit, "entries")
+	return e.Group(&cobra.Command{
+		Use: "audit", Short: "List who did what", Long: "List who did what to users, rights and keys, and what was requested over HTTP.", Example: "  accession audit ls --since 7d",
+	}, ls)
+}
