@@ -50,6 +50,7 @@ var scenes = []pointScene{
 	{"record/deposit/...", depositsAFile},
 	{"drop/...", dropsAFile},
 	{"record/command/...", depositsOnce},
+	{"record/upload/...", uploads},
 	{"store/left/...", takesOver},
 	{"store/discard/...", findsDamage},
 	{"daemon/downloading/discard/...", findsDamage},

@@ -34,7 +34,12 @@ type door struct {
 func (in *installation) door() *door {
 	d := &door{in: in}
 	s := httptest.NewServer((&httpapi.Server{Open: in.app.Open, People: d, Version: "test", Log: slog.New(slog.NewTextHandler(&d.log, nil))}).Handler())
-	in.t.Cleanup(s.Close)
+	in.t.Cleanup(func() {
+		s.Close()
+		if in.t.Failed() {
+			in.t.Logf("log of the API:\n%s", d.log.tail(6000))
+		}
+	})
 	d.url = s.URL
 	return d
 }

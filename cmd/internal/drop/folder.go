@@ -267,7 +267,7 @@ func (f *Folder) Discard(d Deposit, by Act) error {
 // Removed returns the record of a deposit that an operator has removed; ErrNotFound if
 // there is none.
 func (f *Folder) Removed(id string) (r Removed, err error) {
-	if _, err := uuid.Parse(id); err != nil {
+	if _, err := uuid.Parse(id); err != nil || f == nil {
 		return r, ErrNotFound
 	}
 	data, err := f.root.ReadFile(removedIn + "/" + id + ".json")

@@ -1,0 +1,278 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/domain"
+)
+
+var peopleAt = regexp.MustCompile(`people and programs are answered".*?address=([0-9.:]+)`)
+
+// doorOf returns the API that a service in this process serves.
+func (in *installation) doorOf(s *service) *door {
+	in.t.Helper()
+	at := peopleAt.FindStringSubmatch(s.log.String())
+	if at == nil {
+		in.t.Fatalf("the service does not say where it answers: %s", s.log.tail(2000))
+	}
+	return &door{in: in, url: "http://" + at[1]}
+}
+
+// keyOf adds a user with a right, and returns a key of it.
+func (in *installation) keyOf(user string, right ...string) string {
+	in.t.Helper()
+	in.says(0, []string{"user", "add", user})
+	in.says(0, append([]string{"user", "grant", user}, right...))
+	return strings.TrimSpace(in.says(0, []string{"key", "add", user}))
+}
+
+// TestFrontDoor: a deposit's whole life over HTTP, with keys, by two users of different
+// rights, in the real service.
+// Shows: P1
+func TestFrontDoor(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "listen_http=127.0.0.1:0", "transfer_interval=50ms", "waiting_limit=3")
+	ana, olga := in.keyOf("ana", "depositor", "--collection", "test"), in.keyOf("olga", "operator", "--all")
+	s := in.serveInProcess(append(run.AllRoles, run.RoleHTTP)...)
+	d, good := in.doorOf(s), goodServer(t)
+	var who struct{ Name string }
+	if d.ask(ana, "GET", "/v1/self", "").into(d, &who); who.Name != "ana" {
+		t.Errorf("%+v", who)
+	}
+
+	// A deposit by URL, twice under one key, and another under it.
+	deposit := fmt.Sprintf(`{"profile":"test","url":"%s/batch.checkm","type":%q,"title":"Good"}`, good, domain.TypeBatchManifest)
+	var first, again app.Submitted
+	a := d.ask(ana, "POST", "/v1/submissions", deposit, "Idempotency-Key: one", "Prefer: wait=20").into(d, &first)
+	if a.status != http.StatusAccepted || a.header.Get("Location") != "/v1/batches/"+string(first.Batch) || a.header.Get("Preference-Applied") != "wait=20" || a.header.Get("ETag") != `"1"` {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	if d.ask(ana, "POST", "/v1/submissions", deposit, "Idempotency-Key: one").into(d, &again); again.Batch != first.Batch || !again.Again {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	d.ask(ana, "POST", "/v1/submissions", strings.Replace(deposit, "Good", "Bad", 1), "Idempotency-Key: one").is(d, 422, app.KeyReused)
+	in.rest(first.Batch)
+	var shown app.BatchView
+	if d.ask(ana, "GET", "/v1/batches/"+string(first.Batch), "").into(d, &shown); shown.Status != "completed" || shown.Submitter != "ana" {
+		t.Errorf("%+v", shown.BatchSummary)
+	}
+	if d.ask(ana, "GET", "/v1/batches/"+string(first.Batch)+"?at=1", "").into(d, &shown); shown.Status != "pending" || shown.At == nil {
+		t.Errorf("as of its first event: %+v", shown.BatchSummary)
+	}
+
+	// A file, with its digest; the same again under its key; and one that arrives damaged.
+	upload := func(content, query string, headers ...string) answer {
+		t.Helper()
+		return d.send(ana, "POST", "/v1/uploads?profile=test&name=letter.txt"+query, io.MultiReader(strings.NewReader(content)), headers...)
+	}
+	sum := sha256.Sum256([]byte("a letter\n"))
+	digest := "Repr-Digest: sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
+	var sent, resent drops.Shown
+	if a := upload("a letter\n", "&title=Letter", digest, "Idempotency-Key: two").into(d, &sent); a.status != http.StatusAccepted || a.header.Get("Location") != "/v1/uploads/"+sent.ID || sent.SHA256 != fmt.Sprintf("%x", sum) {
+		t.Errorf("%d %v %+v", a.status, a.header, sent)
+	}
+	if upload("a letter\n", "&title=Letter", digest, "Idempotency-Key: two").into(d, &resent); resent.ID != sent.ID {
+		t.Errorf("%s, then %s", sent.ID, resent.ID)
+	}
+	upload("another\n", "&title=Other", "Idempotency-Key: two").is(d, 422, app.KeyReused)
+	upload("a lettre\n", "", digest).is(d, 400, app.Invalid)
+	upload("a letter\n", "", "Repr-Digest: md5=:AA==:").is(d, 400, app.Invalid)
+	upload("a letter\n", "&submitter=olga").is(d, 403, app.Forbidden)
+	d.ask(ana, "POST", "/v1/uploads?profile=test&name=..%2Fletter.txt", "x").is(d, 400, app.Invalid)
+	waitFor(t, "the file to be transferred", func() bool {
+		d.ask(ana, "GET", "/v1/uploads/"+sent.ID, "").into(d, &resent)
+		return resent.State == drops.Transferred
+	})
+	if v := in.rest(resent.Batch); v.Status != "completed" || v.Submitter != "ana" || v.Jobs[0].ErcWhat != "Letter" {
+		t.Errorf("%+v", v.BatchSummary)
+	}
+	d.ask(in.keyOf("eve", "depositor", "--all"), "GET", "/v1/uploads/"+sent.ID, "").is(d, 404, app.NotFound)
+
+	// An operator changes the version that she has seen, once.
+	in.says(0, []string{"queue", "pause", "pending", "--reason", "to look"})
+	var stays app.Submitted
+	d.ask(ana, "POST", "/v1/submissions", deposit).into(d, &stays)
+	var job string
+	waitFor(t, "its job", func() bool {
+		list := idsIn(d.ask(ana, "GET", "/v1/jobs?batch="+string(stays.Batch), "").body)
+		if len(list) == 1 {
+			job = "/v1/jobs/" + list[0]
+		}
+		return len(list) == 1
+	})
+	etag := d.ask(olga, "GET", job, "").into(d, new(any)).header.Get("ETag")
+	d.ask(ana, "POST", job+"/hold", `{"reason":"mine"}`).is(d, 403, app.Forbidden)
+	hold := func(etag, key string) answer {
+		return d.ask(olga, "POST", job+"/hold", `{"reason":"to look"}`, "If-Match: "+etag, "Idempotency-Key: "+key)
+	}
+	hold(`"77"`, "three").is(d, 412, app.Outdated)
+	hold(`seven`, "three").is(d, 400, app.Invalid)
+	var changed [2]app.Changed
+	for i := range changed { // the second one is the same command
+		hold(etag, "three").into(d, &changed[i])
+	}
+	if changed[0].Version != changed[1].Version || changed[1].State != "held" {
+		t.Errorf("%+v", changed)
+	}
+	hold(etag, "four").is(d, 412, app.Outdated)
+	d.ask(olga, "POST", job+"/release", "", "Prefer: wait=20").into(d, new(any))
+	in.says(0, []string{"queue", "resume", "pending"})
+	in.rest(stays.Batch)
+
+	// Three may wait of one user.
+	in.says(0, []string{"queue", "pause", "ingest", "--reason", "to look"})
+	var waiting [3]app.Submitted
+	for n := range waiting {
+		d.ask(ana, "POST", "/v1/submissions", deposit, fmt.Sprint("Idempotency-Key: waiting ", n)).into(d, &waiting[n])
+	}
+	if a := d.ask(ana, "POST", "/v1/submissions", deposit).is(d, 429, app.Full); a.header.Get("Retry-After") == "" || !strings.Contains(a.Detail, "3 of your deposits wait, and at most 3 may") {
+		t.Errorf("%v %s", a.header, a.Detail)
+	}
+	upload("a letter\n", "").is(d, 429, app.Full)
+	in.says(0, []string{"queue", "resume", "ingest"})
+	for _, w := range waiting {
+		in.rest(w.Batch)
+	}
+	upload("a letter\n", "").into(d, &sent)
+	d.audits(ana)
+}
+
+// audits checks that the audit has what was requested, and by whom, and none of the key.
+func (d *door) audits(key string) {
+	d.in.t.Helper()
+	text := d.in.says(0, []string{"audit", "ls", "--limit", "100", "-o", "json"}, `"action": "submission.create"`, `"action": "user.grant"`, `"outcome": "refused"`, `"detail": "forbidden"`,
+		`"action": "job.hold"`, `"caller": "olga"`, `"via": "machine"`)
+	if secret := strings.Split(key, "_")[2]; strings.Contains(text, secret) {
+		d.in.t.Error("the audit has a key")
+	}
+}
+
+// TestSessionsOverHTTP: a name and password begin a session, which ends when it is ended.
+func TestSessionsOverHTTP(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "listen_http=127.0.0.1:0")
+	key := in.keyOf("ana", "reader", "--all")
+	p := &people.People{Records: in.records(), Cost: people.Cost{MemoryKiB: 64, Passes: 1, Lanes: 1}}
+	in.must(p.SetPassword(in.ctx(), people.By{Name: "test"}, "ana", "correct horse battery", ""))
+	d := in.doorOf(in.serveInProcess(run.RoleHTTP))
+	basic := func(password string) string {
+		return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("ana:"+password))
+	}
+	d.ask(key, "POST", "/v1/sessions", "").is(d, 409, app.Refused)
+	d.ask("", "POST", "/v1/sessions", "", basic("wrong")).is(d, 401, app.Unauthenticated)
+	var s people.Session
+	d.ask("", "POST", "/v1/sessions", "", basic("correct horse battery")).into(d, &s)
+	d.ask(s.Token, "GET", "/v1/batches", "").into(d, new(any))
+	d.ask(s.Token, "POST", "/v1/sessions/end", "").into(d, new(any))
+	d.ask(s.Token, "GET", "/v1/batches", "").is(d, 401, app.Unauthenticated)
+}
+
+// port returns an address where nothing listens.
+func port(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// uploads: a process dies while it keeps which file an idempotency key stands for. The same
+// request is accepted afterwards, once.
+func uploads(o *crashInstallation, point string) {
+	o.n++
+	user, at := "u"+o.number(), port(o.t)
+	key := o.keyOf(user, "depositor", "--all")
+	d := &door{in: o.installation, url: "http://" + at}
+	name := "uploaded-" + o.number() + ".txt"
+	request := func() (status int, err error) {
+		r, err := http.NewRequestWithContext(o.ctx(), http.MethodPost, d.url+"/v1/uploads?profile=test&name="+name, strings.NewReader("a file"))
+		o.must(err)
+		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("Idempotency-Key", "the key")
+		res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+		if err == nil {
+			status = res.StatusCode
+			err = res.Body.Close()
+		}
+		return status, err
+	}
+	o.dies(point, func(_ *os.Process, dead <-chan struct{}) {
+		for {
+			select {
+			case <-dead:
+				return
+			case <-time.After(20 * time.Millisecond):
+				_, _ = request()
+			}
+		}
+	}, "serve", "--roles", "http", "--set", "listen_http="+at)
+	s := o.serve("--roles", "http", "--set", "listen_http="+at)
+	for range 2 {
+		waitFor(o.t, "the file to be accepted", func() bool {
+			status, err := request()
+			return err == nil && status == http.StatusAccepted
+		})
+	}
+	s.stop()
+	o.emptied()
+	if n := o.count(`select count(*) from accession.batch where file_name = $1`, name); n != 1 {
+		o.t.Errorf("%d batches of one file, after a death at %s", n, point)
+	}
+}
+
+// TestUploadsAtOnce: requests under one key at the same moment accept one file.
+// Shows: P1
+func TestUploadsAtOnce(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "transfer_interval=1h")
+	d := in.door()
+	var all sync.WaitGroup
+	ids := make(chan string, 16)
+	for range cap(ids) {
+		all.Go(func() {
+			a := d.send("ana depositor/test", "POST", "/v1/uploads?profile=test&name=a.txt", io.MultiReader(strings.NewReader("one file")), "Idempotency-Key: k")
+			ids <- a.header.Get("Location") + a.Detail
+		})
+	}
+	all.Wait()
+	first := <-ids
+	for range cap(ids) - 1 {
+		if id := <-ids; id != first {
+			t.Errorf("%s and %s", first, id)
+		}
+	}
+	kept, err := os.ReadDir(filepath.Join(in.cfg.DropDir, "user-ana"))
+	if err != nil || len(kept) != 1 || !strings.HasPrefix(first, "/v1/uploads/") {
+		t.Errorf("%s: %v (%v)", first, kept, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(in.cfg.DropDir, "aside")); err != nil || len(left) != 0 {
+		t.Errorf("left: %v (%v)", left, err)
+	}
+}
+
+// records opens the records.
+func (in *installation) records() *record.Records {
+	in.t.Helper()
+	r, err := in.app.Open.Records(in.ctx())
+	in.must(err)
+	return r
+}
