@@ -83,7 +83,7 @@ func TestDepositUnderAKey(t *testing.T) {
 	other := d
 	other.Title = "Another"
 	var refused *app.Error
-	if _, err := in.app.Submit(in.ctx(), other); !errors.As(err, &refused) || refused.Kind != app.Refused || !strings.Contains(err.Error(), `the key "tide 1923" was used for another deposit, `+string(got[0].Batch)) {
+	if _, err := in.app.Submit(in.ctx(), other); !errors.As(err, &refused) || refused.Kind != app.KeyReused || !strings.Contains(err.Error(), `the key "tide 1923" was used for another deposit, `+string(got[0].Batch)) {
 		t.Errorf("another deposit under the key: %v", err)
 	}
 	other = d

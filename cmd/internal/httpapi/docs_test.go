@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestDescription(t *testing.T) {
 		if (op.Need == "") != (op.On == operation.OnSelf || op.On == operation.OnSeen) {
 			t.Errorf("%s needs %q on %q", op.Name, op.Need, op.On)
 		}
-		if op.Write != (op.Method == "POST") {
+		if op.Write != (op.Method == http.MethodPost) {
 			t.Errorf("%s: %s", op.Name, op.Method)
 		}
 		if right(op) == "" || strings.Contains(right(op), "%!") {

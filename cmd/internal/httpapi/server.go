@@ -96,7 +96,9 @@ func (l *Listener) Run(ctx context.Context) error {
 	if err := l.srv.Shutdown(stopping); err != nil {
 		_ = l.srv.Close() // a request is still open
 	}
-	<-failed
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
 	return nil
 }
 

@@ -106,7 +106,7 @@ func row[I, O any](op Operation, do func(ctx context.Context, c *Call, in *I) (O
 			if err == nil {
 				out, err = do(ctx, c, in)
 			}
-			if err = call.Ended(ctx, self, on, err); err != nil {
+			if err := call.Ended(ctx, self, on, err); err != nil {
 				return nil, err
 			}
 			a := &Answer[O]{Status: http.StatusOK, Body: out}

@@ -42,7 +42,7 @@ func (c *Call) liveOwner(ctx context.Context, of domain.Aggregate) (o query.Owne
 	if err != nil {
 		return o, err
 	}
-	profile := ""
+	var profile string
 	switch of.Kind {
 	case domain.KindBatch:
 		b, err := live.Batch(ctx, domain.BatchID(of.ID))

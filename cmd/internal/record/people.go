@@ -254,20 +254,24 @@ func (r *Records) Attempt(ctx context.Context, subjects []string, decide func(no
 		if err != nil {
 			return err
 		}
-		if refused = decide(now, rows); refused != nil {
-			return nil
+		if refused = decide(now, rows); refused == nil {
+			err = saveAttempts(ctx, q, now, rows)
 		}
-		for _, a := range rows {
-			if err := q.SaveAttempts(ctx, pgdb.SaveAttemptsParams{BeganAt: a.BeganAt, LastAt: a.LastAt, Attempts: a.Attempts, Subject: a.Subject}); err != nil {
-				return err
-			}
-		}
-		return q.PurgeAttempts(ctx, now.Add(-attemptsKept))
+		return err
 	})
 	if err == nil {
 		err = refused
 	}
 	return wrap(err, "count an", "attempt to sign in")
+}
+
+func saveAttempts(ctx context.Context, q *pgdb.Queries, now time.Time, rows []Attempts) error {
+	for _, a := range rows {
+		if err := q.SaveAttempts(ctx, pgdb.SaveAttemptsParams{BeganAt: a.BeganAt, LastAt: a.LastAt, Attempts: a.Attempts, Subject: a.Subject}); err != nil {
+			return err
+		}
+	}
+	return q.PurgeAttempts(ctx, now.Add(-attemptsKept))
 }
 
 // Succeeded forgets the attempts by a name, and the one from an address that succeeded.

@@ -12,6 +12,50 @@ var world = []Mutant{{
 	At: "domain/access (Right).allows", Do: []Op{Expr("r.Check() == nil", "true")},
 	Package: "domain/access", Test: "TestMay",
 }, {
+	Name: "the right of a caller to change a thing", Why: "a depositor changes what others deposited in the collection",
+	At: "cmd/internal/operation (*Call).allowThing", Do: []Op{Never("May")},
+	Package: e2e, Test: "TestRightsOverHTTP",
+}, {
+	Name: "what a caller may see", Why: "a user reads what is of other collections",
+	At: "cmd/internal/operation (*Call).allowThing", Do: []Op{Never("Selects")},
+	Package: e2e, Test: "TestRightsOverHTTP",
+}, {
+	Name: "the limit of a list to what its caller may see", Why: "a list has the batches, jobs and files of other collections",
+	At: "projections/query (Filter).sees", Do: []Op{Always("All")},
+	Package: "projections", Test: "TestFilters",
+}, {
+	Name: "the password", Why: "any password signs in",
+	At: "cmd/internal/app/people (*People).matches", Do: []Op{Never("ConstantTimeCompare")},
+	Package: "cmd/internal/app/people", Test: "TestPasswords",
+}, {
+	Name: "expiry and revocation of a key", Why: "a key is taken for ever",
+	At: "cmd/internal/app/people (*People).byKey", Do: []Op{Never("RevokedAt")},
+	Package: "cmd/internal/app/people", Test: "TestKeys",
+}, {
+	Name: "the scope of a key", Why: "a key has all rights of its user",
+	At: "cmd/internal/app/people limited", Do: []Op{Never("Collections")},
+	Package: "cmd/internal/app/people", Test: "TestKeys",
+}, {
+	Name: "the limit of attempts to sign in", Why: "passwords are tried as fast as the machine can",
+	At: "cmd/internal/app/people next", Do: []Op{Never("over", "0")},
+	Package: "cmd/internal/app/people", Test: "TestAttemptsAreLimited",
+}, {
+	Name: "a disabled user", Why: "one who has left goes on",
+	At: "cmd/internal/app/people (*People).caller", Do: []Op{Never("DisabledAt")},
+	Package: "cmd/internal/app/people", Test: "TestPasswords",
+}, {
+	Name: "the key of an upload", Why: "a file that is sent again is deposited twice",
+	At: "cmd/internal/app/drops (*Receiver).Accept", Do: []Op{Never("Key")},
+	Package: e2e, Test: "TestUploadsAtOnce",
+}, {
+	Name: "the digest of an upload", Why: "a file that arrived damaged is accepted",
+	At: "cmd/internal/app/drops (*checked).Read", Do: []Op{Never("got", "want")},
+	Package: e2e, Test: "TestFrontDoor",
+}, {
+	Name: "the limit of waiting deposits", Why: "one user fills the queue over HTTP",
+	At: "cmd/internal/app/drops (*Receiver).Room", Do: []Op{Expr("len(waiting)", "len(waiting)*0")},
+	Package: e2e, Test: "TestFrontDoor",
+}, {
 	Name: "the check of a right in lists", Why: "a right of no known role shows every collection in lists",
 	At: "domain/access (Caller).Filter", Do: []Op{DropCase("Check")},
 	Package: "domain/access", Test: "TestNothingIsGrantedByDefault",

@@ -66,7 +66,7 @@ func (p *People) AddKey(ctx context.Context, by By, n NewKey, why string) (k Key
 	sum := sha256.Sum256([]byte(secret))
 	row.Sha256 = sum[:]
 	err = p.change(ctx, by, "key.add", "key/"+row.Prefix, why, func(tx *record.PeopleTx) error {
-		if _, err := locked(tx, n.User); err != nil {
+		if err := lock(tx, n.User); err != nil {
 			return err
 		}
 		if !n.Expires.IsZero() && !n.Expires.After(tx.Now) {

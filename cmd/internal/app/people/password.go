@@ -95,7 +95,7 @@ func (p *People) SetPassword(ctx context.Context, by By, name, password, why str
 		return err
 	}
 	return p.change(ctx, by, "user.password", "user/"+name, why, func(tx *record.PeopleTx) error {
-		if _, err := locked(tx, name); err != nil {
+		if err := lock(tx, name); err != nil {
 			return err
 		}
 		return tx.PutSecret(s)

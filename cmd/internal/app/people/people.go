@@ -80,13 +80,13 @@ func (p *People) change(ctx context.Context, by By, action, subject, reason stri
 	return err
 }
 
-// locked returns a user who is to be changed.
-func locked(tx *record.PeopleTx, name string) (u record.User, err error) {
-	row, found, err := tx.User(name)
+// lock keeps a user from being changed by others; it must be there.
+func lock(tx *record.PeopleTx, name string) error {
+	_, found, err := tx.User(name)
 	if err == nil && !found {
 		err = noUser(name)
 	}
-	return record.User{Name: row.Name, DisplayName: row.DisplayName, Mail: row.Mail, CreatedAt: row.CreatedAt, DisabledAt: row.DisabledAt}, err
+	return err
 }
 
 func noUser(name string) error {
@@ -198,7 +198,7 @@ func (p *People) Grant(ctx context.Context, by By, name string, r access.Right, 
 		return false, invalid("name collections with --collection, or give --all", "%v", err)
 	}
 	err = p.change(ctx, by, action, "user/"+name, why, func(tx *record.PeopleTx) error {
-		if _, err := locked(tx, name); err != nil {
+		if err := lock(tx, name); err != nil {
 			return err
 		}
 		tx.Entry.Detail = r.String()
