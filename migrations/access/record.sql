@@ -8,7 +8,9 @@ begin
         grant select, insert, update, delete on all tables in schema record to accession_service;
         grant usage on all sequences in schema record to accession_service;
         revoke insert, update, delete on record.schema_version from accession_service;
-        revoke update, delete on record.audit_entry from accession_service;
+        if to_regclass('record.audit_entry') is not null then
+            revoke update, delete on record.audit_entry from accession_service;
+        end if;
     end if;
     if exists (select from pg_roles where rolname = 'accession_owner') and pg_has_role('accession_owner', 'MEMBER') then
         alter schema record owner to accession_owner;

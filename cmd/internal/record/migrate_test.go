@@ -51,3 +51,25 @@ func TestLocalIDsGetTheirCollection(t *testing.T) {
 		}
 	}
 }
+
+// TestAuditEntriesStay: the role of the service adds entries, and neither changes nor
+// removes one.
+func TestAuditEntriesStay(t *testing.T) {
+	t.Parallel()
+	pool := projtest.Empty(t)
+	if err := migrations.MakeRoles(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := record.Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		right string
+		want  bool
+	}{{"select", true}, {"insert", true}, {"update", false}, {"delete", false}, {"truncate", false}} {
+		var got bool
+		if err := pool.QueryRow(t.Context(), "select has_table_privilege('accession_service', 'record.audit_entry', $1)", c.right).Scan(&got); err != nil || got != c.want {
+			t.Errorf("the service has %s: %t, want %t (%v)", c.right, got, c.want, err)
+		}
+	}
+}
