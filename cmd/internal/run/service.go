@@ -23,6 +23,8 @@ type Service struct {
 	// Getenv finds the supervisor of this process, see ops.SupervisedBy; nil = it has
 	// none.
 	Getenv func(name string) string
+	// Answering is called with the address at which the role http answers. Optional.
+	Answering func(address string)
 	// Ready is called once all roles run. Optional.
 	Ready func()
 }
@@ -84,7 +86,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		open   func() (runner, error)
 		before func()
 	}{
-		{RoleHTTP, "http", func() (runner, error) { return in.HTTP(ctx, s.Version) }, nil},
+		{RoleHTTP, "http", func() (runner, error) { return s.answers(ctx, in) }, nil},
 		{RoleTransfer, "transfer", func() (runner, error) { return in.Transfer() }, nil},
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx, s.Version) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
@@ -106,6 +108,15 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		stages = append(stages, &stage{run: r.Run, before: st.before, restarted: func() { in.Metrics().Restarted(st.name) }, log: s.Log.With("role", st.name)})
 	}
 	return stages, nil
+}
+
+// answers opens the listener for people and programs.
+func (s *Service) answers(ctx context.Context, in *wire.Installation) (runner, error) {
+	l, err := in.HTTP(ctx, s.Version)
+	if err == nil && s.Answering != nil {
+		s.Answering(l.Address())
+	}
+	return l, err
 }
 
 func (s *Service) has(some ...Role) bool {

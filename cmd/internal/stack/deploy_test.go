@@ -48,7 +48,7 @@ func readCompose(t *testing.T) composeFile {
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	c := readCompose(t)
-	for _, name := range []string{"zookeeper", "nats", "postgres", "accession"} {
+	for _, name := range []string{"zookeeper", "nats", "postgres", "accession", "http"} {
 		if _, ok := c.Services[name]; !ok {
 			t.Errorf("there is no service %s", name)
 		}

@@ -34,6 +34,8 @@ type demo struct {
 	stack   *stack.Stack
 	cfg     config.Resolved
 	app     *app.App
+	door    string      // URL of the API
+	client  http.Client // of the depositors
 	logFile string
 	dirFlag string         // the flag for the same directory
 	closing []func() error // in the order of opening
@@ -44,7 +46,7 @@ func (d *demo) say(format string, args ...any)  { fmt.Fprintf(d.Out, "  "+format
 
 // newDemo starts everything. After an error nothing is left running.
 func newDemo(ctx context.Context, o Options) (d *demo, err error) {
-	d = &demo{Options: o}
+	d = &demo{Options: o, client: http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.stop())
@@ -109,6 +111,7 @@ func (d *demo) configure() (err error) {
 	d.cfg, err = config.Load(config.Sources{Flags: map[string]string{
 		"instance": "demo", "zookeeper": at.ZooKeeper, "nats": at.NATS, "postgres": at.Postgres, "data_dir": data,
 		"retry_delay": "200ms", "space_cycle": "500ms", "janitor_interval": "1s", "space_reserve": "64 MiB", "listen_ops": config.Off,
+		"listen_http": "127.0.0.1:0",
 	}})
 	return err
 }
@@ -123,13 +126,14 @@ func (d *demo) startService(ctx context.Context) error {
 	d.closing = append(d.closing, file.Close)
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ready, ended := make(chan struct{}), make(chan error, 1)
-	s := &run.Service{Config: d.cfg, Roles: run.AllRoles, Version: d.Version, Ready: func() { close(ready) },
-		Log: export.ForLibraries(slog.New(slog.NewJSONHandler(export.NewEscaping(file), nil)))}
+	s := &run.Service{Config: d.cfg, Roles: append(slices.Clone(run.AllRoles), run.RoleHTTP), Version: d.Version, Ready: func() { close(ready) },
+		Answering: func(address string) { d.door = "http://" + address },
+		Log:       export.ForLibraries(slog.New(slog.NewJSONHandler(export.NewEscaping(file), nil)))}
 	go func() { ended <- s.Run(serving) }()
 	select {
 	case <-ready:
 		d.closing = append(d.closing, func() error { stop(); return <-ended })
-		d.step("The service is running: eleven daemons, the relay and the projector. Its log is %s", d.logFile)
+		d.step("The service is running: eleven daemons, the relay, the projector, and the API at\n%s. Its log is %s", d.door, d.logFile)
 		return nil
 	case err := <-ended:
 		stop()

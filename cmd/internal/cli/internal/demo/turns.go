@@ -35,7 +35,7 @@ type grab struct {
 
 // turns lets two depositors of different size wait, and shows how they are served.
 func (d *demo) turns(ctx context.Context, base string) error {
-	d.step("Two depositors, one with %d deposits and one with %d. While they deposit, an operator suspends the queue:", depositors[0].deposits, depositors[1].deposits)
+	d.step("Two depositors, one with %d deposits and one with %d, each with a key of its own, deposit over HTTP.\nAn operator suspends the queue meanwhile:", depositors[0].deposits, depositors[1].deposits)
 	from, err := d.app.LogEnd(ctx)
 	if err != nil {
 		return err
@@ -43,14 +43,24 @@ func (d *demo) turns(ctx context.Context, base string) error {
 	if err := d.suspend(ctx, queues.Suspend); err != nil {
 		return err
 	}
+	var first app.Submitted
 	for _, of := range depositors {
+		key, err := d.key(ctx, of.name)
+		if err != nil {
+			return err
+		}
+		if first.Batch != "" {
+			if err := d.hidden(ctx, key, first.Batch); err != nil {
+				return err
+			}
+			d.say("to the key of %s, %s of %s does not exist (404)", of.name, first.Batch, depositors[0].name)
+		}
 		for n := range of.deposits {
-			if _, err := d.app.Submit(ctx, app.Deposit{Payload: base + samples.SingleFile, Type: domain.TypeFile, Profile: "demo", Submitter: of.name,
-				Title: fmt.Sprintf("Deposit %d of the %s", n+1, of.name)}); err != nil {
+			if first, err = d.post(ctx, key, base+samples.SingleFile, fmt.Sprintf("Deposit %d of the %s", n+1, of.name)); err != nil {
 				return err
 			}
 		}
-		d.say("%2d deposits of %s", of.deposits, of.name)
+		d.say("%2d deposits of %s: POST %s/v1/submissions", of.deposits, of.name, d.door)
 	}
 	board, err := queues.ShowBoard(ctx, d.app, fair.QueueMetadata)
 	if err != nil {
