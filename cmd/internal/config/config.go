@@ -218,6 +218,10 @@ type Config struct {
 	// there is no TLS: a proxy in front must have it.
 	HTTPCertificate string `key:"http_certificate" form:"directory"`
 	HTTPKey         string `key:"http_key" form:"directory"`
+	// HTTPProxies are the networks of the proxies in front: where a request comes from is
+	// the last address in its X-Forwarded-For that is none of theirs. Without it that header
+	// is not looked at.
+	HTTPProxies string `key:"http_proxies" form:"networks"`
 	// UploadLimit is the size of the largest file that is taken over HTTP: bytes, also
 	// written 512 MiB or 10 GiB.
 	UploadLimit Bytes `key:"upload_limit" default:"10 GiB"`

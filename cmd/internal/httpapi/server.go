@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"runtime/debug"
 	"strings"
@@ -41,6 +42,8 @@ type Server struct {
 	People  People
 	Version string
 	Log     *slog.Logger
+	// Proxies are the networks of the proxies in front.
+	Proxies []netip.Prefix
 	// Certificate and Key are files in PEM form; "" = without TLS.
 	Certificate, Key string
 }
@@ -134,12 +137,9 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 // Handler returns the routes, behind what holds for every request.
 func (s *Server) Handler() http.Handler {
 	mux, _ := s.API()
+	sameOrigin := http.NewCrossOriginProtection() // a page in a browser must not use the password that it has
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun, id := time.Now(), uuid.Must(uuid.NewV7()).String()
-		from, _, err := net.SplitHostPort(r.RemoteAddr)
-		if err != nil {
-			from = r.RemoteAddr
-		}
+		begun, id, from := time.Now(), uuid.Must(uuid.NewV7()).String(), s.comesFrom(r)
 		ctx := context.WithValue(context.WithValue(r.Context(), keyRequest, id), keyFrom, from)
 		sent := &sent{ResponseWriter: w}
 		h := w.Header()
@@ -147,7 +147,12 @@ func (s *Server) Handler() http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		route := s.serve(sent, r.WithContext(ctx), mux)
+		route := ""
+		if err := sameOrigin.Check(r); err != nil {
+			refuse(sent, problemOf(&app.Error{Kind: app.Forbidden, Err: errors.New("a page of another origin may not send this"), Hint: "programs send no Origin"}, id))
+		} else {
+			route = s.serve(sent, r.WithContext(ctx), mux)
+		}
 		s.Log.Info("request", "method", method(r.Method), "route", route, "status", sent.status, "took", time.Since(begun), "from", from, "request", id)
 	})
 }

@@ -18,8 +18,13 @@ import (
 	"github.com/accession-ingest/accession/domain/access"
 )
 
-// idleBody is how long the next bytes of a file may take.
-const idleBody = 30 * time.Second
+// How long the next bytes of a file may take, and how many bytes a second it must have had
+// on average once it is under way.
+const (
+	idleBody  = 30 * time.Second
+	underWay  = time.Minute
+	leastRate = 1 << 10
+)
 
 // Upload is a deposit whose file is the body of the request.
 type Upload struct {
@@ -33,22 +38,30 @@ type Upload struct {
 
 // Resolve implements huma.Resolver: the body is read as it arrives.
 func (u *Upload) Resolve(ctx huma.Context) []error {
-	u.body = &patient{ctx.BodyReader(), ctx.SetReadDeadline}
+	u.body = &patient{body: ctx.BodyReader(), deadline: ctx.SetReadDeadline, begun: time.Now()}
 	return nil
 }
 
-// patient is a body whose next bytes may take a while, however long all of it takes.
+// patient is a body that may take long, but for a client that drips.
 type patient struct {
 	body     io.Reader
 	deadline func(time.Time) error
+	begun    time.Time
+	read     int64
 }
 
 // Read implements io.Reader.
 func (p *patient) Read(b []byte) (int, error) {
+	took := time.Since(p.begun)
+	if took > underWay && p.read < int64(took.Seconds())*leastRate {
+		return 0, &app.Error{Kind: app.Invalid, What: "upload", Err: fmt.Errorf("the file came at less than %d bytes a second", leastRate), Hint: "send it again from a better connection"}
+	}
 	if err := p.deadline(time.Now().Add(idleBody)); err != nil {
 		return 0, err
 	}
-	return p.body.Read(b)
+	n, err := p.body.Read(b)
+	p.read += int64(n)
+	return n, err
 }
 
 // Collection implements collected.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/httpapi"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 )
@@ -14,8 +15,12 @@ func (in *Installation) HTTP(ctx context.Context, version string) (*httpapi.List
 	if err != nil {
 		return nil, err
 	}
+	proxies, err := config.Networks(in.cfg.HTTPProxies)
+	if err != nil {
+		return nil, err
+	}
 	s := &httpapi.Server{Open: in.Resources(), People: &people.People{Records: record.New(pool)}, Version: version, Log: in.log.With("role", "http"),
-		Certificate: in.cfg.HTTPCertificate, Key: in.cfg.HTTPKey}
+		Proxies: proxies, Certificate: in.cfg.HTTPCertificate, Key: in.cfg.HTTPKey}
 	l, err := s.Listen(ctx, in.cfg.ListenHTTP)
 	if err != nil {
 		return nil, failed("listen for people and programs", err,
