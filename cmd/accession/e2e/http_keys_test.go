@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -154,6 +155,31 @@ func TestFrontDoor(t *testing.T) {
 	}
 	upload("a letter\n", "").into(d, &sent)
 	d.audits(ana)
+	in.keepsSecret(s, ana, olga)
+}
+
+// keepsSecret checks that no key is in the service's log, in an event, or in a table.
+func (in *installation) keepsSecret(s *service, keys ...string) {
+	in.t.Helper()
+	tables, err := in.db.Query(in.ctx(), `select format('%I.%I', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		where n.nspname in ('record', 'accession') and c.relkind in ('r', 'p')`)
+	in.must(err)
+	names, err := pgx.CollectRows(tables, pgx.RowTo[string])
+	in.must(err)
+	for _, key := range keys {
+		secret := strings.Split(key, "_")[2]
+		if strings.Contains(s.log.String(), secret) {
+			in.t.Error("the log has a key")
+		}
+		for _, name := range names {
+			if n := in.count(`select count(*) from `+name+` x where x::text like '%' || $1 || '%'`, secret); n > 0 {
+				in.t.Errorf("%s has a key", name)
+			}
+		}
+	}
+	if len(names) < 20 {
+		in.t.Errorf("only %d tables: %v", len(names), names)
+	}
 }
 
 // audits checks that the audit has what was requested, and by whom, and none of the key.
