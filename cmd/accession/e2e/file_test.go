@@ -131,7 +131,7 @@ func TestFilesAreShown(t *testing.T) {
 			"3 files; --limit or --cursor "}, []string{"scans/03"}},
 		{"file ls --job jid0000000001 --limit 25", 0, []string{"scans/24"}, []string{"--cursor"}},
 		{"file ls --cursor " + fileCursor(strings.Repeat("0", 64)), 4, []string{"there is no file 000"}, nil},
-		{"file ls --batch bid0000000001 --status IGNORE", 0, []string{"scans/01", "given up after 2 of 2 attempts"}, []string{"scans/00"}},
+		{"file ls --batch bid0000000001 --state IGNORE", 0, []string{"scans/01", "given up after 2 of 2 attempts"}, []string{"scans/00"}},
 		{"file ls --name /07", 0, []string{"scans/07"}, []string{"scans/08"}},
 		{"file ls --limit 1 --cursor " + fileCursor(string(first)), 0, []string{"scans/01"}, []string{"scans/00", "scans/02"}},
 		{"file ls --job jid0000000002", 4, []string{"there is no job jid0000000002"}, nil},

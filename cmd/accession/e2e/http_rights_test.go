@@ -44,13 +44,21 @@ var requests = map[string]struct{ query, body string }{
 	"job.priority":      {"to=7", ""},
 	"submission.create": {"", `{"profile":"PROFILE","url":"http://127.0.0.1:1/nothing.txt","type":"file"}`},
 	"upload.create":     {"profile=PROFILE&name=a.txt", "a file"},
-	"queue.board":       {"", ""},
+	"user.add":          {"", `{"name":"dora"}`},
+	"user.set":          {"", `{"display_name":"Dora"}`},
+	"user.password":     {"", `{"password":"correct horse battery"}`},
+	"user.grant":        {"", `{"role":"reader","all":true}`},
+	"user.withdraw":     {"", `{"role":"reader","all":true}`},
+	"key.add":           {"", `{"user":"dora"}`},
 }
 
-// names are of operations whose path names a queue.
+// nameOf returns the queue or user that an operation's path names.
 func nameOf(op *operation.Operation) string {
-	if strings.HasPrefix(op.Path, "/v1/deposit-queues/") {
+	switch {
+	case strings.HasPrefix(op.Path, "/v1/deposit-queues/"):
 		return "metadata"
+	case strings.HasPrefix(op.Path, "/v1/users/"):
+		return "dora"
 	}
 	return "ingest"
 }
@@ -82,7 +90,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, op := range operation.Table() {
 		for _, caller := range callers {
 			for name, thing := range things {
-				path := strings.NewReplacer("{id}", thing.of(op.Path), "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", "abcdefgh", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 				if op.Name == "upload.show" {
 					path = "/v1/uploads/019ab000-0000-7000-8000-000000000000"
 				}
@@ -147,6 +155,8 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 		return ok
 	case operation.OnInstallation:
 		switch {
+		case op.Need == access.Administer && admin:
+			return []int{http.StatusOK, http.StatusNotFound, http.StatusConflict} // the user is there, or is not
 		case op.Need == access.See && (all("reader") || all("operator") || admin), op.Need == access.Act && (all("operator") || admin):
 			return changed[:2]
 		}

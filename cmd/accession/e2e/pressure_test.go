@@ -96,7 +96,7 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 			return false
 		}
 		if code != 7 || !strings.Contains(said, "decisions in the outbox that the log does not have yet") ||
-			!strings.Contains(said, "hint: nothing was taken or changed: try again in 30s") {
+			!strings.Contains(said, `hint":"nothing was taken or changed: try again in 30s`) {
 			t.Fatalf("exit code %d: %s", code, said)
 		}
 		return true
@@ -164,7 +164,7 @@ func TestDepositsWaitForHeap(t *testing.T) {
 			in.allReported(batches, batches*jobs)
 			return false
 		}
-		if code != 7 || !strings.Contains(said, "MiB of ZooKeeper's heap taken by") || !strings.Contains(said, "hint: nothing was taken or changed: try again in 1m0s; completed batches go after") {
+		if code != 7 || !strings.Contains(said, "MiB of ZooKeeper's heap taken by") || !strings.Contains(said, `hint":"nothing was taken or changed: try again in 1m0s; completed batches go after`) {
 			t.Fatalf("exit code %d: %s", code, said)
 		}
 		return true
@@ -201,7 +201,7 @@ func TestDepositsWaitForAQueue(t *testing.T) {
 	in.reach(domain.EventBatchStarted, fit)
 	_, code, said := in.try(f)
 	if code != 7 || !strings.Contains(said, "there are 100 jobs pending, and at 100 nothing more is taken") ||
-		!strings.Contains(said, "hint: nothing was taken or changed: try again in 1m0s") {
+		!strings.Contains(said, `hint":"nothing was taken or changed: try again in 1m0s`) {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 	in.run("queue", "resume", "pending", "--yes")

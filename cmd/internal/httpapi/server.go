@@ -232,7 +232,7 @@ func (s *Server) ended(ctx context.Context, op *operation.Operation, on string, 
 			s.Log.Error("a request failed", "operation", op.Name, "on", on, "request", request, "error", err)
 		}
 	}
-	if k, _ := ctx.Value(keyCaller).(known); op.Write && !op.Audits || detail == string(app.Forbidden) {
+	if k, _ := ctx.Value(keyCaller).(known); op.Write && (!op.Audits || err != nil) || detail == string(app.Forbidden) {
 		if err := s.People.Note(context.WithoutCancel(ctx), k.by, op.Name, on, outcome, detail, ""); err != nil {
 			s.Log.Error("what a caller did cannot be audited", "operation", op.Name, "on", on, "caller", k.by.Name, "request", request, "error", err)
 		}

@@ -186,10 +186,7 @@ func (ch *Change) prepare(op *Operation, c *Call) error {
 }
 
 func (ch *Change) why() string {
-	if ch.Body == nil {
-		return ""
-	}
-	return ch.Body.Reason
+	return ch.Body.why()
 }
 
 // Match is what commands about batches and jobs take besides.

@@ -1,0 +1,183 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// UserName names a user.
+type UserName struct {
+	Name string `path:"name" maxLength:"64" example:"ana" doc:"Name of the user"`
+}
+
+// NewUser adds a user.
+type NewUser struct {
+	Body struct {
+		Name        string `json:"name" maxLength:"64" example:"ana" doc:"1 to 64 of a-z, 0-9, dot, underscore, at sign and hyphen"`
+		DisplayName string `json:"display_name,omitempty" maxLength:"200" doc:"How people call the user"`
+		Mail        string `json:"mail,omitempty" maxLength:"200" doc:"Mail address"`
+		Reason      string `json:"reason,omitempty" maxLength:"500" doc:"Why; the audit has it"`
+	}
+}
+
+// UserSet changes what is said of a user.
+type UserSet struct {
+	UserName
+	Body struct {
+		DisplayName *string `json:"display_name,omitempty" maxLength:"200" doc:"How people call the user; absent = as it is"`
+		Mail        *string `json:"mail,omitempty" maxLength:"200" doc:"Mail address; absent = as it is"`
+		Reason      string  `json:"reason,omitempty" maxLength:"500" doc:"Why; the audit has it"`
+	}
+}
+
+// UserPassword sets a password.
+type UserPassword struct {
+	UserName
+	Body struct {
+		Password string `json:"password" maxLength:"256" doc:"At least 10 characters"`
+		Reason   string `json:"reason,omitempty" maxLength:"500" doc:"Why; the audit has it"`
+	}
+}
+
+// UserRight adds or removes a right of a user.
+type UserRight struct {
+	UserName
+	Body struct {
+		Right
+		Reason string `json:"reason,omitempty" maxLength:"500" doc:"Why; the audit has it"`
+	}
+}
+
+// UserReason is a command about a user.
+type UserReason struct {
+	UserName
+	Body *Reason `doc:"Why"`
+}
+
+// NewKey makes an API key.
+type NewKey struct {
+	Body struct {
+		User        string        `json:"user" maxLength:"64" doc:"As whom the key acts"`
+		Label       string        `json:"label,omitempty" maxLength:"200" doc:"What it is for"`
+		Roles       []access.Role `json:"roles,omitempty" maxItems:"4" enum:"reader,depositor,operator,admin" doc:"Rights in these roles only"`
+		Collections []string      `json:"collections,omitempty" maxItems:"1000" doc:"Rights in these collections only"`
+		ExpiresAt   time.Time     `json:"expires_at,omitzero" doc:"From when on it is refused; absent = never"`
+		Reason      string        `json:"reason,omitempty" maxLength:"500" doc:"Why; the audit has it"`
+	}
+}
+
+// KeyPrefix names an API key.
+type KeyPrefix struct {
+	Prefix string  `path:"prefix" maxLength:"20" doc:"What the key shows of itself: acc_PREFIX_SECRET"`
+	Body   *Reason `doc:"Why"`
+}
+
+// KeyList chooses API keys.
+type KeyList struct {
+	Page
+	User string `query:"user" maxLength:"64" doc:"Only of this user"`
+}
+
+// AuditList chooses entries of the audit.
+type AuditList struct {
+	Page
+	Since  time.Time `query:"since" doc:"Only those from this time on"`
+	User   string    `query:"user" maxLength:"64" doc:"Only what this user did"`
+	Action string    `query:"action" maxLength:"64" doc:"Only this action, such as user.grant, or user for all of a kind"`
+	On     string    `query:"on" maxLength:"200" doc:"Only what was done to this, such as user/ana"`
+}
+
+// why returns the reason of a command, "" = none is given.
+func (r *Reason) why() string {
+	if r == nil {
+		return ""
+	}
+	return r.Reason
+}
+
+// administer returns the row of an operation on people: only an admin may request it.
+func administer[I, O any](name, method, path, summary string, do func(ctx context.Context, c *Call, p *people.People, in *I) (O, error)) *Operation {
+	return row(Operation{Name: name, Method: method, Path: path, Summary: summary, Need: access.Administer, On: OnInstallation,
+		Write: method != http.MethodGet, Audits: true}, func(ctx context.Context, c *Call, in *I) (out O, err error) {
+		p, err := people.Of(ctx, c.App)
+		if err != nil {
+			return out, err
+		}
+		return do(ctx, c, p, in)
+	})
+}
+
+// userChange is administer for a command that answers with the user as it is then.
+func userChange[I any](verb, path, summary string, do func(ctx context.Context, c *Call, p *people.People, in *I) (name string, err error)) *Operation {
+	return administer("user."+verb, http.MethodPost, path, summary, func(ctx context.Context, c *Call, p *people.People, in *I) (u people.User, err error) {
+		name, err := do(ctx, c, p, in)
+		if err != nil {
+			return u, err
+		}
+		return p.Show(ctx, name)
+	})
+}
+
+func users() []*Operation {
+	able := func(verb, summary string, enable bool) *Operation {
+		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserReason) (string, error) {
+			if !enable && in.Name == c.Caller.Name {
+				return "", &app.Error{Kind: app.Refused, What: "disable the user " + in.Name, Err: errors.New("that is you"), Hint: "another admin can"}
+			}
+			return in.Name, p.Disable(ctx, c.By, in.Name, enable, in.Body.why())
+		})
+	}
+	grant := func(verb, summary string, withdraw bool) *Operation {
+		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserRight) (string, error) {
+			r := access.Right{Role: access.Role(in.Body.Role), Scope: access.Scope{All: in.Body.All, Collections: in.Body.Collections}}
+			_, err := p.Grant(ctx, c.By, in.Name, r, withdraw, in.Body.Reason)
+			return in.Name, err
+		})
+	}
+	return []*Operation{
+		administer("user.ls", http.MethodGet, "/v1/users", "List users and their rights", func(ctx context.Context, _ *Call, p *people.People, in *Page) (app.Page[people.User], error) {
+			return p.List(ctx, in.Limit, app.Cursor(in.Cursor))
+		}),
+		administer("user.show", http.MethodGet, "/v1/users/{name}", "Show a user and its rights", func(ctx context.Context, _ *Call, p *people.People, in *UserName) (people.User, error) {
+			return p.Show(ctx, in.Name)
+		}),
+		userChange("add", "/v1/users", "Add a user, who may do nothing yet", func(ctx context.Context, c *Call, p *people.People, in *NewUser) (string, error) {
+			b := in.Body
+			return b.Name, p.Add(ctx, c.By, b.Name, people.Profile{DisplayName: &b.DisplayName, Mail: &b.Mail}, b.Reason)
+		}),
+		userChange("set", "/v1/users/{name}/set", "Change what is said of a user", func(ctx context.Context, c *Call, p *people.People, in *UserSet) (string, error) {
+			return in.Name, p.Set(ctx, c.By, in.Name, people.Profile{DisplayName: in.Body.DisplayName, Mail: in.Body.Mail}, in.Body.Reason)
+		}),
+		userChange("password", "/v1/users/{name}/password", "Set the password of a user, whose sessions end", func(ctx context.Context, c *Call, p *people.People, in *UserPassword) (string, error) {
+			return in.Name, p.SetPassword(ctx, c.By, in.Name, in.Body.Password, in.Body.Reason)
+		}),
+		able("disable", "Let a user do nothing more", false),
+		able("enable", "Let a disabled user in again", true),
+		grant("grant", "Give a user a role in collections", false),
+		grant("withdraw", "Take a role in collections away from a user", true),
+		administer("key.ls", http.MethodGet, "/v1/keys", "List API keys", func(ctx context.Context, _ *Call, p *people.People, in *KeyList) (app.Page[people.Key], error) {
+			return p.Keys(ctx, in.User, in.Limit, app.Cursor(in.Cursor))
+		}),
+		administer("key.add", http.MethodPost, "/v1/keys", "Make an API key, which is shown once", func(ctx context.Context, c *Call, p *people.People, in *NewKey) (people.Key, error) {
+			b := in.Body
+			return p.AddKey(ctx, c.By, people.NewKey{User: b.User, Label: b.Label, Roles: b.Roles, Collections: b.Collections, Expires: b.ExpiresAt}, b.Reason)
+		}),
+		administer("key.revoke", http.MethodPost, "/v1/keys/{prefix}/revoke", "Revoke an API key", func(ctx context.Context, c *Call, p *people.People, in *KeyPrefix) (Revoked, error) {
+			return Revoked{in.Prefix}, p.RevokeKey(ctx, c.By, in.Prefix, in.Body.why())
+		}),
+		administer("audit.ls", http.MethodGet, "/v1/audit", "List what was done and refused, newest first", func(ctx context.Context, _ *Call, p *people.People, in *AuditList) (app.Page[people.Entry], error) {
+			return p.Audit(ctx, people.AuditFilter{Since: in.Since, Caller: in.User, Action: in.Action, Subject: in.On}, in.Limit, app.Cursor(in.Cursor))
+		}),
+	}
+}
+
+// Revoked is an API key that is revoked.
+type Revoked struct {
+	ID string `json:"id" doc:"Its prefix"`
+}
