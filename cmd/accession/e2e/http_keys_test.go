@@ -24,6 +24,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/repocheck"
 )
 
 var peopleAt = regexp.MustCompile(`people and programs are answered".*?address=([0-9.:]+)`)
@@ -265,6 +266,27 @@ func uploads(o *crashInstallation, point string) {
 	if n := o.count(`select count(*) from accession.batch where file_name = $1`, name); n != 1 {
 		o.t.Errorf("%d batches of one file, after a death at %s", n, point)
 	}
+}
+
+// TestUploadKilledAtEachStep: a process dies at each step of taking a file over HTTP under an
+// idempotency key. The same request is accepted afterwards, and makes one batch.
+// Shows: P1
+func TestUploadKilledAtEachStep(t *testing.T) {
+	t.Parallel()
+	o := newCrashInstallation(t, func(*crashInstallation) {})
+	points, err := repocheck.Points(os.DirFS("../../.."))
+	o.must(err)
+	tried := 0
+	for _, p := range points {
+		if strings.HasPrefix(p.Name, "drop/accept/") && !strings.HasPrefix(p.Name, "drop/accept/undo/") || strings.HasPrefix(p.Name, "record/upload/") || strings.HasPrefix(p.Name, "drop/directory/sync/") {
+			uploads(o, p.Name)
+			tried++
+		}
+	}
+	if tried < 10 {
+		t.Errorf("only %d points", tried)
+	}
+	o.sound()
 }
 
 // TestUploadsAtOnce: requests under one key at the same moment accept one file.

@@ -92,7 +92,7 @@ func (p *program) moves(m moving) *cobra.Command {
 func (o choosing) choice(queue string, args []string) (c queues.Choice, err error) {
 	c = queues.Choice{Queue: queue, Users: usersOf(args), IDs: o.named, Since: o.since, Until: o.until}
 	if queue == fair.QueueQuery {
-		c.Users, c.IDs = usersOf(o.named), args
+		c.Users, c.IDs = distinct(o.named), args
 	}
 	for _, id := range c.IDs {
 		if _, err = domain.ParseQueryID(id); queue != fair.QueueQuery {

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +15,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/domain/fair"
 )
 
 // resumeQueue ends the suspension of a deposit queue, or the pause of another queue.
@@ -52,9 +51,29 @@ func named(args []string) []string {
 	return list
 }
 
-// usersOf returns the users that arguments name, each list separated by commas or spaces.
-func usersOf(args []string) []string {
-	return slices.Sorted(maps.Keys(fair.ParseUsers(strings.Join(args, " "))))
+// usersOf returns the users that arguments name, each once. An argument is a list separated
+// by commas, as that of a flag is; blanks within a name are of it, and quotes keep a name
+// with a comma together.
+func usersOf(args []string) (users []string) {
+	for _, arg := range args {
+		list, err := csv.NewReader(strings.NewReader(arg)).Read()
+		if err != nil { // such as a single quote, which is of the name
+			list = []string{arg}
+		}
+		users = append(users, list...)
+	}
+	return distinct(users)
+}
+
+// distinct returns the users that are named, each once.
+func distinct(names []string) (users []string) {
+	for _, name := range names {
+		if name = strings.TrimSpace(name); name != "" {
+			users = append(users, name)
+		}
+	}
+	slices.Sort(users)
+	return slices.Compact(users)
 }
 
 func (p *program) queueSuspend() *cobra.Command {
@@ -75,8 +94,8 @@ func (p *program) queueProhibit(allow bool) *cobra.Command {
 		name: "prohibit", reason: true,
 		short: "Let only processors that require them serve users",
 		long: `Prohibit users of a deposit queue, metadata, query, or all: only processors that require
-them serve them. Lists are separated by spaces or commas. What is set wins over
-prohibited_users of the configuration, whose users are the start of the list.`,
+them serve them. Lists are separated by commas; quote a name with blanks. What is set
+wins over prohibited_users of the configuration, whose users are the start of the list.`,
 		example: "  accession queue prohibit all ana,ben --reason \"their tests have a processor of their own\"",
 	}
 	if allow {
@@ -137,8 +156,8 @@ func (p *program) queueLimit() *cobra.Command {
 		name: "limit", reason: true,
 		short: "Set the limits of users of a deposit queue",
 		long: `Give users of a deposit queue, metadata, query, or all, an allocation or a concurrency of
-their own. Lists are separated by spaces or commas, and all users get the same number.
-Allocation 0 means never by round robin, concurrency 0 never at all.`,
+their own. Lists are separated by commas; quote a name with blanks. All users get the
+same number. Allocation 0 means never by round robin, concurrency 0 never at all.`,
 		example: "  accession queue limit metadata ana,ben --allocation 3 --reason \"a deadline\"\n  accession queue limit all eve --concurrency 0 --reason \"broken files\"",
 		flags:   func(c *cobra.Command) { n.flags(c) },
 		do: func(a *app.App, ctx context.Context, name, why string) (app.Changed, error) {

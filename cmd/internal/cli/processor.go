@@ -71,9 +71,9 @@ func (k *criteria) flags(c *cobra.Command) {
 	f.IntVar(&k.Workers, "workers", 0, "have `N` workers in each process, 0 = as many as its configuration says")
 	f.BoolVar(&k.Stopped, "stopped", false, "grab nothing until it is started")
 	k.given = map[string]func(*domain.Processor){
-		"users":         func(p *domain.Processor) { p.Users = usersOf(k.Users) },
+		"users":         func(p *domain.Processor) { p.Users = distinct(k.Users) },
 		"exclude-users": func(p *domain.Processor) { p.ExcludeUsers = k.ExcludeUsers },
-		"preferred":     func(p *domain.Processor) { p.Preferred = usersOf(k.Preferred) },
+		"preferred":     func(p *domain.Processor) { p.Preferred = distinct(k.Preferred) },
 		"max-size":      func(p *domain.Processor) { p.MaxSize = k.MaxSize },
 		"workers":       func(p *domain.Processor) { p.Workers = k.Workers },
 		"stopped":       func(p *domain.Processor) { p.Stopped = k.Stopped },

@@ -48,7 +48,11 @@ of them, arrivals and service times at random. The same --seed makes the same de
 With --from they are those of events as ` + "`accession replay --format jsonl`" + ` writes
 them: each batch from its submission. One that was grabbed takes a server for as long as
 it took from then to its report, and how long it really waited is shown beside; any
-other takes one from its submission, what it waited there included.`,
+other takes one from its submission, what it waited there included.
+
+Every user has the same allocation and concurrency, and one processor without criteria
+serves them: limits of single users, criteria of processors, suspensions, synchronous
+deposits and queries are left out, also with --from.`,
 		Example: `  accession queue simulate
   accession queue simulate --users 50 --deposits 5000 --servers 8 --skew 1.2 --seed 7
   accession queue simulate --concurrency 2 --seed 7 --plot waits.svg
