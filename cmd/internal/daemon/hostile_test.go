@@ -134,7 +134,8 @@ func TestManifestHasADeadline(t *testing.T) {
 }
 
 // Ten times as many hostile deposits as the workers of a state hold none of them for
-// long: five good deposits of another submitter end while all the hostile ones go on.
+// long: five good deposits of another submitter, from another server, end while all the
+// hostile ones go on.
 // Shows: P11
 func TestNoServerKeepsOthersFromMoving(t *testing.T) {
 	t.Parallel()
@@ -195,10 +196,14 @@ func TestNoServerKeepsOthersFromMoving(t *testing.T) {
 					}
 				}))
 			}
-			w.web.objectManifest("/good.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
-			w.web.serve("/batch.checkm", manifestOf("mrt-batch-manifest", w.web.URL+"/good.checkm"))
+			other := newWeb(t) // what uses the hostile server waits for its share of that
+			p := w.set[tides]
+			p.Fetch.Allow = append(p.Fetch.Allow, strings.TrimPrefix(other.URL, "http://"))
+			w.set[tides] = p
+			other.objectManifest("/good.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
+			other.serve("/batch.checkm", manifestOf("mrt-batch-manifest", other.URL+"/good.checkm"))
 			for range 5 {
-				good = append(good, w.submit(domain.TypeBatchManifest, "/batch.checkm"))
+				good = append(good, w.submit(domain.TypeBatchManifest, "", func(s *domain.Submission) { s.PayloadURL = other.URL + "/batch.checkm" }))
 			}
 			w.serve(t)
 			for _, id := range good {
