@@ -139,6 +139,8 @@ type Tables interface {
 // mails, working directories.
 type Effects interface {
 	Uploads(ctx context.Context) (*store.Store, error)
+	// ObjectStore opens the store with the objects of a profile.
+	ObjectStore(ctx context.Context, profile string) (*store.Store, error)
 	// VerifyConfig opens all that is compared.
 	VerifyConfig(ctx context.Context, o audit.Options) (audit.Config, error)
 	Records(ctx context.Context) (*record.Records, error)

@@ -30,6 +30,15 @@ func (in *Installation) VerifyConfig(ctx context.Context, o audit.Options) (cfg 
 	return audit.Config{Range: o.Objects, Deep: o.Deep, Rate: o.Rate, Servers: s, Records: records, Stores: at, Profiles: at.profiles}, nil
 }
 
+// ObjectStore implements app.Effects.
+func (in *Installation) ObjectStore(ctx context.Context, profile string) (*store.Store, error) {
+	all, err := in.allStores(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return all.ProfileStore(ctx, profile)
+}
+
 func (in *Installation) allStores(ctx context.Context) (*stores, error) {
 	return in.stores.get(ctx, func(ctx context.Context) (*stores, error) {
 		var objects *store.Store

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// exportTmp is the file of an export that is being written. Only one process exports into a
+// directory, so that one name is enough, and what a killed one left is written over.
+const exportTmp = ".accession-export.part"
+
+// Export is a directory outside of the store into which files are copied. A file is there
+// under its name when all of it is on disk and has its digest. What is there is never
+// replaced, so that an export that was interrupted is completed by the next one.
+type Export struct {
+	dir      *dir
+	lock     *os.File
+	unsynced entries
+}
+
+// OpenExport opens a directory, which it creates if need be, for one process at a time.
+// CodeConflict: another process exports into it.
+func OpenExport(folder string) (*Export, error) {
+	const op = "open the directory of an export"
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, wrap(op, folder, err)
+	}
+	d, err := openDir(folder)
+	if err != nil {
+		return nil, wrap(op, folder, err)
+	}
+	e := &Export{dir: d}
+	if e.lock, err = d.root.Open("."); err == nil {
+		if err = syscall.Flock(int(e.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+			err = &Error{Code: CodeConflict, Op: op, Key: folder, Hint: "another process exports into it: let it end, or name another directory"}
+		}
+	}
+	if err != nil {
+		_ = e.close()
+		return nil, wrap(op, folder, err)
+	}
+	return e, nil
+}
+
+// Copy copies an object to a name that [CheckName] allows, unless a file with its size and
+// digest is there already: then written is false. CodeConflict: the file there is another
+// one. CodeMismatch: the object is not what it should be, and no file is made.
+func (e *Export) Copy(ctx context.Context, from *Store, want Blob, name string) (written bool, err error) {
+	if err := CheckName(name); err != nil {
+		return false, err
+	}
+	there, err := e.has(name, want)
+	if err != nil || there {
+		return false, wrap("export", name, err)
+	}
+	c, err := from.GetChecked(ctx, want)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = c.Close() }()
+	if err := e.write(c); err != nil {
+		return false, wrap("export", name, err)
+	}
+	return true, wrap("export", name, e.dir.move(exportTmp, name, false, &e.unsynced))
+}
+
+// write writes the temporary file, to the disk.
+func (e *Export) write(from io.Reader) error {
+	if err := e.dir.root.remove("export/remove-left", exportTmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := e.dir.root.create("export/create", exportTmp)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(f, from); err != nil {
+		return errors.Join(err, f.Close(), e.dir.root.remove("export/remove-bad", exportTmp))
+	}
+	return syncFile("export/sync", f)
+}
+
+// has reports whether a file is there; the error is CodeConflict if it is another one.
+func (e *Export) has(name string, want Blob) (bool, error) {
+	f, err := e.dir.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	m := newMeter()
+	if _, err := io.Copy(m, f); err != nil {
+		return false, err
+	}
+	if err := m.blob(name).check(&want); err != nil {
+		return false, &Error{Code: CodeConflict, Op: "export", Key: name, Hint: "another file is there, which is not replaced: name an empty directory, or remove it", Err: err}
+	}
+	return true, nil
+}
+
+// Close ends the export: the names of all files are on disk when it returns nil.
+func (e *Export) Close() error {
+	return wrap("export", e.dir.root.Name(), errors.Join(e.unsynced.sync(e.dir.root), e.close()))
+}
+
+func (e *Export) close() (err error) {
+	if e.lock != nil {
+		err = e.lock.Close()
+	}
+	return errors.Join(err, e.dir.root.Close())
+}
