@@ -53,6 +53,7 @@ var scenes = []pointScene{
 	{"record/upload/...", uploads},
 	{"store/left/...", takesOver},
 	{"store/discard/...", findsDamage},
+	{"store/export/...", exports},
 	{"daemon/downloading/discard/...", findsDamage},
 	{"daemon/again/...", sendsAgain},
 	{"daemon/query/...", mailsAnswers},

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -13,11 +14,13 @@ import (
 )
 
 // owned are the things of one deposit.
-type owned struct{ batch, job, file, collection, profile string }
+type owned struct{ batch, job, file, collection, profile, object string }
 
 // of returns the one that an operation's path names.
 func (o owned) of(path string) string {
 	switch {
+	case strings.Contains(path, "/objects/{"):
+		return url.PathEscape(o.object)
 	case strings.Contains(path, "/batches/{"):
 		return o.batch
 	case strings.Contains(path, "/jobs/{"):
@@ -36,6 +39,7 @@ func (in *installation) firstOf(id domain.BatchID, collection string) (o owned) 
 	v := in.rest(id)
 	o = owned{batch: string(id), collection: collection, profile: collection}
 	in.must(in.db.QueryRow(in.ctx(), `select job_id, raw_file_hash from accession.file where batch_id = $1 order by seq limit 1`, v.BatchID).Scan(&o.job, &o.file))
+	in.must(in.db.QueryRow(in.ctx(), `select primary_identifier from record.object_version where job_id = $1`, o.job).Scan(&o.object))
 	return o
 }
 
@@ -74,7 +78,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	things := map[string]owned{
 		"of test":  in.firstOf(in.depositFor("test", "ana", good+"/batch.checkm", domain.TypeBatchManifest), "test"),
 		"of rocks": in.firstOf(in.depositFor("rocks", "bob", good+"/batch.checkm", domain.TypeBatchManifest), "rocks"),
-		"nowhere":  {"bid0000009999", "jid0000009999", strings.Repeat("ab", 32), "sand", "sand"},
+		"nowhere":  {"bid0000009999", "jid0000009999", strings.Repeat("ab", 32), "sand", "sand", "ark:/99999/sand"},
 	}
 	stop()
 	d := in.door()
@@ -90,7 +94,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, op := range operation.Table() {
 		for _, caller := range callers {
 			for name, thing := range things {
-				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", "abcdefgh", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", "abcdefgh", "{n}", "1", "files/{name}", "files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 				if op.Name == "upload.show" {
 					path = "/v1/uploads/019ab000-0000-7000-8000-000000000000"
 				}
@@ -153,6 +157,11 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 		return ok
 	case operation.OnSeen:
 		return ok
+	case operation.OnObject:
+		if name == "nowhere" || !sees {
+			return []int{http.StatusNotFound}
+		}
+		return ok
 	case operation.OnInstallation:
 		switch {
 		case op.Need == access.Administer && admin:
@@ -202,10 +211,10 @@ func (d *door) lists(test, rocks owned) {
 		"ana depositor/rocks":             "test",
 		"bob reader/test depositor/rocks": "test rocks",
 	} {
-		for _, noun := range []string{"batches", "jobs", "files"} {
+		for _, noun := range []string{"batches", "jobs", "files", "objects"} {
 			shown := idsIn(d.ask(caller, http.MethodGet, "/v1/"+noun, "").body)
 			for collection, thing := range map[string]owned{"test": test, "rocks": rocks} {
-				id := map[string]string{"batches": thing.batch, "jobs": thing.job, "files": thing.file}[noun]
+				id := map[string]string{"batches": thing.batch, "jobs": thing.job, "files": thing.file, "objects": thing.object}[noun]
 				if slices.Contains(shown, id) != strings.Contains(want, collection) {
 					d.in.t.Errorf("%s shown to %q: %v, want those of %q", noun, caller, shown, want)
 				}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
+	objectcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/objects"
 	peoplecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/people"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
@@ -139,7 +140,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		commands  []*cobra.Command
 	}{
 		{"try", "Try:", []*cobra.Command{p.demo(), p.stack()}},
-		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), p.events(), p.replay(), p.reports(), p.status()}},
+		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), objectcli.Command(p.objects()), p.events(), p.replay(), p.reports(), p.status()}},
 		{"people", "People and programs over HTTP:", peoplecli.Commands(p.people())},
 		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), p.poison(), p.rebuild(), p.diff(), p.config(), p.version(),
 			p.collection(), p.queue(), p.processor(), p.drop(), p.timeouts(), p.profile(), p.verify(), p.restore()}},
@@ -159,6 +160,12 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 // people is what the commands about users, keys and the audit have of the program.
 func (p *program) people() peoplecli.Env {
 	return peoplecli.Env{In: p.In, Err: p.Err, Terminal: p.Interactive, Using: p.using, Group: group,
+		Show: func(v any, write func(io.Writer)) error { return show(p, v, func(w io.Writer, _ any) { write(w) }) }}
+}
+
+// objects is what the commands about stored objects have of the program.
+func (p *program) objects() objectcli.Env {
+	return objectcli.Env{Out: p.Out, Screen: p.Terminal, Using: p.using, Group: group, Note: p.note,
 		Show: func(v any, write func(io.Writer)) error { return show(p, v, func(w io.Writer, _ any) { write(w) }) }}
 }
 

@@ -25,6 +25,7 @@ var rightTexts = map[operation.On]string{
 	operation.OnSelf:         "Every user may.",
 	operation.OnSeen:         "Every user may: what the user may not see is left out.",
 	operation.OnThing:        "Needs %s in the collection that it belongs to.",
+	operation.OnObject:       "Needs %s in the collection that it belongs to, or to have deposited the version.",
 	operation.OnCollection:   "Needs %s in the collection.",
 	operation.OnInstallation: "Needs %s in all collections.",
 }

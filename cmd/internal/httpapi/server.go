@@ -129,6 +129,10 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 			o.RequestBody = &huma.RequestBody{Required: true, Description: "The file", Content: map[string]*huma.MediaType{
 				"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
 		}
+		if op.Sends != "" {
+			o.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+				op.Sends: {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+		}
 		op.Register(api, o, operation.Server{Begin: s.begin, Ended: s.ended})
 	}
 	return mux, api
@@ -148,29 +152,35 @@ func (s *Server) Handler() http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		route := ""
+		defer func() { // also of an answer that is cut off
+			s.Log.Info("request", "method", method(r.Method), "route", route, "status", sent.status, "took", time.Since(begun), "from", from, "request", id)
+		}()
 		if err := sameOrigin.Check(r); err != nil {
 			refuse(sent, problemOf(&app.Error{Kind: app.Forbidden, Err: errors.New("a page of another origin may not send this"), Hint: "programs send no Origin"}, id))
-		} else {
-			route = s.serve(sent, r.WithContext(ctx), mux)
+			return
 		}
-		s.Log.Info("request", "method", method(r.Method), "route", route, "status", sent.status, "took", time.Since(begun), "from", from, "request", id)
+		s.serve(sent, r.WithContext(ctx), mux, &route)
 	})
 }
 
-// serve answers a request and returns its route, "" = there is none.
-func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux) (route string) {
+// serve answers a request and sets its route, which stays "" if there is none.
+func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *string) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			s.Log.Error("a request made the service panic", "route", route, "request", requestID(r.Context()), "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+		switch fault := recover(); fault {
+		case nil:
+		case http.ErrAbortHandler: // the answer is cut off, which is logged
+			panic(fault)
+		default:
+			s.Log.Error("a request made the service panic", "route", *route, "request", requestID(r.Context()), "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 			if w.status == 0 {
 				refuse(w, problemOf(errors.New("panic"), requestID(r.Context())))
 			}
 		}
 	}()
-	handler, route := mux.Handler(r)
-	if route == "" {
+	handler, pattern := mux.Handler(r)
+	if *route = pattern; pattern == "" {
 		refuse(w, s.noRoute(handler, r))
-		return ""
+		return
 	}
 	if !strings.HasPrefix(r.URL.Path, "/v1/openapi") && !strings.HasPrefix(r.URL.Path, "/v1/schemas") {
 		from := addressOf(r.Context())
@@ -184,12 +194,11 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux) (route stri
 				s.Log.Error("who calls cannot be found out", "request", p.Request, "error", err)
 			}
 			refuse(w, p)
-			return route
+			return
 		}
 		r = r.WithContext(context.WithValue(r.Context(), keyCaller, known{caller, people.By{Name: caller.Name, Via: via, Address: from}}))
 	}
 	mux.ServeHTTP(w, r)
-	return route
 }
 
 // noRoute returns the problem of a path or method that no operation has.

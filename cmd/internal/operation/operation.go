@@ -25,6 +25,7 @@ const (
 	OnSelf         On = "self"         // nothing: every user may
 	OnSeen         On = "seen"         // what the caller may see: a list is limited to it
 	OnThing        On = "thing"        // a batch, job or file
+	OnObject       On = "object"       // a stored object
 	OnCollection   On = "collection"   // a collection that the input names
 	OnInstallation On = "installation" // what belongs to no collection
 )
@@ -45,6 +46,8 @@ type Operation struct {
 	Audits bool
 	// File says that the body of the request is a file.
 	File bool
+	// Sends is the media type of an answer that is no JSON, "" = it is JSON.
+	Sends string
 	// Past says that it takes ?at=.
 	Past bool
 	// Input and Output are the types of the parameters and of the answer.
@@ -75,6 +78,11 @@ func (op *Operation) Register(api huma.API, o huma.Operation, call Server) { op.
 // thing is an input that names a batch, job or file, or a collection.
 type thing interface {
 	Thing() (domain.Aggregate, error)
+}
+
+// stored is an input that names a stored object.
+type stored interface {
+	Object() string
 }
 
 // collected is an input that names a collection, or something that belongs to one.
@@ -134,6 +142,8 @@ func (op *Operation) allow(ctx context.Context, c *Call, in any) (on string, err
 			return "", err
 		}
 		return a.String(), c.allowThing(ctx, op, a)
+	case OnObject:
+		return "object/" + in.(stored).Object(), nil // the use case leaves out what the caller may not see
 	case OnCollection:
 		name, err := in.(collected).Collection(c)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 // Table returns every operation, each once.
 func Table() []*Operation {
 	var all []*Operation
-	for _, noun := range [][]*Operation{self(), sessions(), submissions(), uploads(), batches(), jobs(), files(), collections(), queueOperations(), profiles(), status(), users()} {
+	for _, noun := range [][]*Operation{self(), sessions(), submissions(), uploads(), batches(), jobs(), files(), objectOperations(), collections(), queueOperations(), profiles(), status(), users()} {
 		all = append(all, noun...)
 	}
 	return all
@@ -20,7 +20,7 @@ func Table() []*Operation {
 // get returns the row of an operation that reads.
 func get[I, O any](name, path, summary string, on On, past bool, do func(ctx context.Context, c *Call, in *I) (O, error)) *Operation {
 	op := Operation{Name: name, Method: http.MethodGet, Path: path, Summary: summary, On: on, Past: past}
-	if on == OnThing || on == OnInstallation || on == OnCollection {
+	if on == OnThing || on == OnObject || on == OnInstallation || on == OnCollection {
 		op.Need = access.See
 	}
 	return row(op, do)

@@ -494,4 +494,16 @@ var bugs = []Mutant{{
 	Name: "a listing of the store that begins again", Why: "a process cannot start, and verify ends, when another one replaces a mark", Was: true,
 	At: "cmd/internal/store (*Store).List", Do: []Op{Never("NotFound")},
 	Package: "cmd/internal/store", Test: "TestListWhileObjectsAreDeleted",
+}, {
+	Name: "the digest of what leaves the store", Why: "a damaged file is exported as good",
+	At: "cmd/internal/store (*Checked).Read", Do: []Op{Always("check")},
+	Package: "cmd/internal/store", Test: "TestChecked",
+}, {
+	Name: "the last part of an answer with a file", Why: "a client takes a damaged file, or a range of one, as good",
+	At: "cmd/internal/operation sendChecked", Do: []Op{Never("Discard")},
+	Package: e2e, Test: "TestContentOfObjects",
+}, {
+	Name: "whose versions a depositor sees", Why: "a depositor gets the files of others",
+	At: "cmd/internal/app/objects (Of).of", Do: []Op{Always("Selects")},
+	Package: e2e, Test: "TestContentOfObjects",
 }}

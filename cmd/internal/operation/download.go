@@ -1,0 +1,196 @@
+package operation
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app/objects"
+)
+
+const (
+	// checkedBefore is the size of the largest file, in bytes, that is read and compared as a
+	// whole before the answer begins.
+	checkedBefore = 1 << 20
+	// lastPart is how many bytes of the answer with a larger file wait until all of the file
+	// was compared.
+	lastPart = 32 << 10
+	// idleClient is how long a client may take to receive what was sent.
+	idleClient = time.Minute
+)
+
+// download returns what sends a file, or a range of it, and closes it. A small file that is
+// not what was stored is an error; the answer with a larger one is never whole: its last
+// bytes are sent when all bytes of the file, also those outside of the range, were compared
+// with its digest.
+func download(c *objects.Content) (send, error) {
+	if c.Size > checkedBefore {
+		return func(w http.ResponseWriter, r *http.Request) error {
+			defer func() { _ = c.Close() }()
+			return sendChecked(w, r, c)
+		}, nil
+	}
+	defer func() { _ = c.Close() }()
+	data, err := io.ReadAll(c)
+	if err != nil {
+		return nil, err
+	}
+	return func(w http.ResponseWriter, r *http.Request) error {
+		describeFile(w.Header(), c)
+		p := &paced{w: w}
+		defer p.end()
+		http.ServeContent(p, oneRange(r), "", time.Time{}, bytes.NewReader(data))
+		return p.err
+	}, nil
+}
+
+func sendChecked(w http.ResponseWriter, r *http.Request, c *objects.Content) error {
+	describeFile(w.Header(), c)
+	h := &held{paced: paced{w: w}}
+	defer h.end()
+	http.ServeContent(h, oneRange(r), "", time.Time{}, &forward{from: c, size: c.Size})
+	if !h.body || r.Method == http.MethodHead {
+		return h.err
+	}
+	if h.err != nil {
+		return h.err
+	}
+	if _, err := io.Copy(io.Discard, c); err != nil {
+		return err
+	}
+	if h.left > 0 {
+		return errors.New("the store has given less than the file")
+	}
+	_, err := h.paced.Write(h.kept)
+	return err
+}
+
+// describeFile sets the headers of an answer with a file: it is saved and never shown, since
+// depositors choose what is in it.
+func describeFile(h http.Header, c *objects.Content) {
+	kind := c.MimeType
+	if _, _, err := mime.ParseMediaType(kind); err != nil {
+		kind = "application/octet-stream"
+	}
+	h.Set("Content-Type", kind)
+	attachment := mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(c.Name)})
+	if attachment == "" {
+		attachment = "attachment"
+	}
+	h.Set("Content-Disposition", attachment)
+	h.Set("ETag", strconv.Quote("sha256-"+c.SHA256))
+	h.Set("X-Object-Version", strconv.FormatInt(c.Version, 10))
+	if sum, err := hex.DecodeString(c.SHA256); err == nil {
+		h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":")
+	}
+}
+
+// oneRange returns the request, without Range if it asks for several: these are answered
+// with the whole file.
+func oneRange(r *http.Request) *http.Request {
+	if !strings.Contains(r.Header.Get("Range"), ",") {
+		return r
+	}
+	r = r.Clone(r.Context())
+	r.Header.Del("Range")
+	return r
+}
+
+// paced is an answer to a client that has to receive it in time.
+type paced struct {
+	w   http.ResponseWriter
+	err error // the first that a write had
+}
+
+// Header implements http.ResponseWriter.
+func (p *paced) Header() http.Header { return p.w.Header() }
+
+// WriteHeader implements http.ResponseWriter.
+func (p *paced) WriteHeader(status int) { p.w.WriteHeader(status) }
+
+// Write implements io.Writer.
+func (p *paced) Write(b []byte) (n int, err error) {
+	if p.err != nil || len(b) == 0 {
+		return 0, p.err
+	}
+	err = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(idleClient))
+	if err == nil || errors.Is(err, http.ErrNotSupported) {
+		n, err = p.w.Write(b)
+	}
+	p.err = err
+	return n, err
+}
+
+// end lets the connection be used for other requests.
+func (p *paced) end() { _ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{}) } // it has none, or has gone
+
+// held is an answer whose last part waits.
+type held struct {
+	paced
+	body bool  // it has a part of the file
+	left int64 // bytes of the body that were not written yet
+	kept []byte
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (h *held) WriteHeader(status int) {
+	if h.body = status == http.StatusOK || status == http.StatusPartialContent; h.body {
+		h.left, _ = strconv.ParseInt(h.Header().Get("Content-Length"), 10, 64) // ServeContent has set it
+	}
+	h.paced.WriteHeader(status)
+}
+
+// Write implements io.Writer.
+func (h *held) Write(b []byte) (int, error) {
+	if !h.body {
+		return h.paced.Write(b)
+	}
+	now := int(max(0, min(int64(len(b)), h.left-lastPart)))
+	if n, err := h.paced.Write(b[:now]); err != nil {
+		return n, err
+	}
+	h.kept = append(h.kept, b[now:]...)
+	h.left -= int64(len(b))
+	return len(b), nil
+}
+
+// forward is a file that is read once, from its begin: seeking skips what is between.
+type forward struct {
+	from     io.Reader
+	size     int64
+	at, want int64
+}
+
+// Seek implements io.Seeker.
+func (f *forward) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += f.want
+	case io.SeekEnd:
+		offset += f.size
+	}
+	f.want = offset
+	return offset, nil
+}
+
+// Read implements io.Reader.
+func (f *forward) Read(p []byte) (int, error) {
+	if f.want < f.at {
+		return 0, errors.New("a stored file is read from its begin to its end")
+	}
+	if _, err := io.CopyN(io.Discard, f.from, f.want-f.at); err != nil {
+		return 0, err
+	}
+	n, err := f.from.Read(p)
+	f.at = f.want + int64(n)
+	f.want = f.at
+	return n, err
+}

@@ -1,0 +1,44 @@
+package operation
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// send sends an answer that is no JSON. After an error the answer is cut off, so that the
+// client sees that it is not whole.
+type send func(w http.ResponseWriter, r *http.Request) error
+
+// stream returns the row of an operation that answers with what the function sends that do
+// returns, once the caller has the right to it.
+func stream[I any](op Operation, do func(ctx context.Context, c *Call, in *I) (send, error)) *Operation {
+	op.Input, op.Output = reflect.TypeFor[I](), reflect.TypeFor[string]()
+	self := &op
+	op.register = func(api huma.API, o huma.Operation, call Server) {
+		huma.Register(api, o, func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
+			c := call.Begin(ctx, self)
+			on, err := self.allow(ctx, c, in)
+			var answer send
+			if err == nil {
+				answer, err = do(ctx, c, in)
+			}
+			if err := call.Ended(ctx, self, on, err); err != nil {
+				return nil, err
+			}
+			return &huma.StreamResponse{Body: func(h huma.Context) {
+				r, w := humago.Unwrap(h)
+				if err := answer(w, r); err != nil {
+					if r.Context().Err() == nil {
+						_ = call.Ended(ctx, self, on, err) // it is logged there
+					}
+					panic(http.ErrAbortHandler)
+				}
+			}}, nil
+		})
+	}
+	return self
+}
