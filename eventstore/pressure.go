@@ -76,15 +76,15 @@ const (
 
 // FullError says which limit is reached. It is [ErrFull].
 type FullError struct {
-	What       string // of which there are too many
-	Have, Most int
-	After      time.Duration // when it is worth trying again
-	Remedy     string        // what else can be done, "" = nothing but waiting
+	What      string // of which there are too many
+	Have, Max int
+	After     time.Duration // when it is worth trying again
+	Remedy    string        // what else can be done, "" = nothing but waiting
 }
 
 // Error implements error.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("there are %d %s, and at %d nothing more is taken", e.Have, e.What, e.Most)
+	return fmt.Sprintf("there are %d %s, and at %d nothing more is taken", e.Have, e.What, e.Max)
 }
 
 // Unwrap returns ErrFull.
@@ -115,15 +115,15 @@ func (p *Pressure) room() error {
 		return p.outbox(p.Limits.Full)
 	}
 	if p.load.Unended >= p.Limits.Queue {
-		return &FullError{What: "batches and queries that have not ended", Have: p.load.Unended, Most: p.Limits.Queue, After: RetryQueue}
+		return &FullError{What: "batches and queries that have not ended", Have: p.load.Unended, Max: p.Limits.Queue, After: RetryQueue}
 	}
 	if most := p.Limits.Heap; most > 0 && p.load.Heap >= most {
 		return &FullError{What: fmt.Sprintf("MiB of ZooKeeper's heap taken by %d batches, %d queries and %d jobs, finished ones included,", p.load.Batches, p.load.Queries, p.load.Jobs),
-			Have: int(p.load.Heap >> 20), Most: int(most >> 20), After: RetryQueue, Remedy: remedyHeap}
+			Have: int(p.load.Heap >> 20), Max: int(most >> 20), After: RetryQueue, Remedy: remedyHeap}
 	}
 	for _, s := range domain.JobStates {
 		if n := p.load.Queues[s]; s.Sub() == domain.SubProcessing && n >= p.Limits.Queue {
-			return &FullError{What: "jobs " + string(s), Have: n, Most: p.Limits.Queue, After: RetryQueue}
+			return &FullError{What: "jobs " + string(s), Have: n, Max: p.Limits.Queue, After: RetryQueue}
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func (p *Pressure) room() error {
 const remedyHeap = "completed batches go after `retention`, or at once by `accession batch cleanup`, failed ones by `accession batch delete`; more fit if ZooKeeper gets a larger heap and zookeeper_heap says so"
 
 func (p *Pressure) outbox(most int) error {
-	return &FullError{What: "decisions in the outbox that the log does not have yet", Have: p.load.Unsent, Most: most, After: RetryOutbox}
+	return &FullError{What: "decisions in the outbox that the log does not have yet", Have: p.load.Unsent, Max: most, After: RetryOutbox}
 }
 
 // Admit refuses changes for which there is no room. Holds and pauses are always

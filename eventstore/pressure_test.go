@@ -138,7 +138,7 @@ func TestHeapHasALimit(t *testing.T) {
 	p.load = eventstore.Load{Batches: 3, Queries: 7, Jobs: 12_000, Heap: 100 << 20}
 	err := p.Deposit(t.Context())
 	full, is := errors.AsType[*eventstore.FullError](err)
-	if !is || full.Have != 100 || full.Most != 100 || full.After == 0 || !strings.Contains(full.Remedy, "zookeeper_heap") ||
+	if !is || full.Have != 100 || full.Max != 100 || full.After == 0 || !strings.Contains(full.Remedy, "zookeeper_heap") ||
 		!strings.Contains(err.Error(), "100 MiB of ZooKeeper's heap taken by 3 batches, 7 queries and 12000 jobs") {
 		t.Errorf("%v", err)
 	}

@@ -93,7 +93,7 @@ type Survey struct {
 }
 
 // RingFault is a node of a deposit queue that is not what it should be.
-type RingFault struct{ Node, Want, Got string }
+type RingFault struct{ Node, Expected, Observed string }
 
 // Observed is an aggregate as it was at one moment.
 type Observed struct {
@@ -164,9 +164,9 @@ type Restorer interface {
 	Exclude(ctx context.Context) error
 	// NewEpoch begins a new epoch and returns it.
 	NewEpoch(ctx context.Context) (int64, error)
-	// Saw notes in the marks of the outbox how far the log goes, after its events were
+	// RaiseMarks notes in the marks of the outbox how far the log goes, after its events were
 	// restored, perhaps to other sequences.
-	Saw(ctx context.Context, seq uint64, event string) error
+	RaiseMarks(ctx context.Context, seq uint64, event string) error
 	// Restored ends the restore that Restore or Exclude of this process began, or took
 	// over, and no other: others may use the tree from now on.
 	Restored(ctx context.Context) error

@@ -110,8 +110,8 @@ func (s RingState) Since(writes int64) (steps []RingStep, ok bool) {
 	return s.Recent[int64(len(s.Recent))-missed:], true
 }
 
-// Meet takes what an event says of the deposit queue.
-func (s *RingState) Meet(t *domain.Ticket, ring *domain.RingPosition) {
+// Apply takes what an event says of the deposit queue.
+func (s *RingState) Apply(t *domain.Ticket, ring *domain.RingPosition) {
 	if t != nil {
 		s.NextSlot = max(s.NextSlot, t.Slot+1)
 	}

@@ -31,11 +31,11 @@ type Answer struct {
 	Kind    Kind    `json:"kind,omitempty"`
 	Outcome Outcome `json:"outcome"`
 	Message string  `json:"message,omitempty"` // of a wrong line, or why something failed or waits
-	Thing
+	Known
 }
 
-// Thing is what is known of a batch, a job, a stored version of an object, or a file.
-type Thing struct {
+// Known is what is known of a batch, a job, a stored version of an object, or a file.
+type Known struct {
 	About     string      `json:"about,omitempty"`
 	Batch     string      `json:"batch_id,omitempty"`
 	Job       string      `json:"job_id,omitempty"`
@@ -55,7 +55,7 @@ type Thing struct {
 type Match struct {
 	Kind  Kind
 	Value string
-	Thing
+	Known
 }
 
 // Answers answers lines with what was found for them, in the order of the lines and of
@@ -75,7 +75,7 @@ func Answers(lines []Line, found []Match) []Answer {
 		before := len(all)
 		for _, k := range l.Kind.stands() {
 			for _, m := range things[value{k, l.Value}] {
-				all = append(all, Answer{Line: l.Number, Text: l.Text, Kind: k, Outcome: Found, Message: m.Why, Thing: m.Thing})
+				all = append(all, Answer{Line: l.Number, Text: l.Text, Kind: k, Outcome: Found, Message: m.Why, Known: m.Known})
 			}
 		}
 		switch {

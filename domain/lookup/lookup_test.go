@@ -136,7 +136,7 @@ func TestEveryLineIsAnswered(t *testing.T) {
 			lines[i].Number = i + 1
 		}
 		found := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) lookup.Match {
-			return lookup.Match{Kind: rapid.SampledFrom(lookup.Kinds).Draw(t, "kind"), Value: value.Draw(t, "value"), Thing: lookup.Thing{Job: rapid.String().Draw(t, "job")}}
+			return lookup.Match{Kind: rapid.SampledFrom(lookup.Kinds).Draw(t, "kind"), Value: value.Draw(t, "value"), Known: lookup.Known{Job: rapid.String().Draw(t, "job")}}
 		}), 0, 20).Draw(t, "found")
 		answers := lookup.Answers(lines, found)
 		for _, l := range lines {

@@ -3,7 +3,7 @@ package metadata
 // Worst keeps some records of a list: those with a failure before those with a warning,
 // and each of these in their order.
 type Worst struct {
-	Most int // how many are kept
+	Max int // how many are kept
 
 	kept map[Outcome][]Record
 }
@@ -13,7 +13,7 @@ func (w *Worst) Add(r Record) {
 	if w.kept == nil {
 		w.kept = make(map[Outcome][]Record)
 	}
-	if len(w.kept[r.Outcome]) < w.Most {
+	if len(w.kept[r.Outcome]) < w.Max {
 		w.kept[r.Outcome] = append(w.kept[r.Outcome], r)
 	}
 }
@@ -24,5 +24,5 @@ func (w *Worst) List() []Record {
 	for _, o := range Outcomes {
 		list = append(list, w.kept[o]...)
 	}
-	return list[:min(len(list), w.Most)]
+	return list[:min(len(list), w.Max)]
 }

@@ -121,9 +121,9 @@ func (h *Handler) Files(ctx context.Context, hashes []domain.FileHash) (map[doma
 	return h.files(ctx, hashes, h.cache.get)
 }
 
-// Fresh is like Files, but reads the log only: for a caller that would fail because of
+// FromLog is like Files, but reads the log only: for a caller that would fail because of
 // a state that another process may have changed.
-func (h *Handler) Fresh(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
+func (h *Handler) FromLog(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
 	return h.files(ctx, hashes, func(domain.FileHash) (knownFile, bool) { return knownFile{}, false })
 }
 

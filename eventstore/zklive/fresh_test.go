@@ -30,7 +30,7 @@ func freshTreeIsAskedFor(t *testing.T, begin func(context.Context, *zklive.Store
 	refused := errors.New("the log has events")
 	asked := 0
 	cfg := zklive.Config{Servers: servers(), Root: "/test-" + uuid.NewString(),
-		Fresh: func(context.Context) error { asked++; return refused }}
+		CheckNew: func(context.Context) error { asked++; return refused }}
 	if s, err := zklive.Open(t.Context(), cfg); !errors.Is(err, refused) {
 		t.Fatalf("%v, %v: no tree, and it is opened", s, err)
 	}
@@ -45,10 +45,10 @@ func freshTreeIsAskedFor(t *testing.T, begin func(context.Context, *zklive.Store
 	if s, err := zklive.Open(t.Context(), cfg); !errors.Is(err, refused) || asked != 2 {
 		t.Fatalf("%v, %v: an empty tree is opened; asked %d times", s, err, asked)
 	}
-	cfg.Fresh = func(ctx context.Context) error {
+	cfg.CheckNew = func(ctx context.Context) error {
 		return errors.Join(refused, begin(ctx, w.store)) // and the log has it
 	}
 	w.open(t, cfg)
-	cfg.Fresh = func(context.Context) error { return errors.New("a tree in use is asked for") }
+	cfg.CheckNew = func(context.Context) error { return errors.New("a tree in use is asked for") }
 	w.open(t, cfg)
 }

@@ -60,10 +60,10 @@ type Config struct {
 	DepositQueues map[string]settings.Values
 	// Restoring lets a tree be opened that is being restored, or that is lost.
 	Restoring bool
-	// Fresh is called before the use of a tree that is missing or has never been
+	// CheckNew is called before the use of a tree that is missing or has never been
 	// written to; if it returns an error, Open returns it and creates nothing.
 	// Optional.
-	Fresh func(ctx context.Context) error
+	CheckNew func(ctx context.Context) error
 	// Roles are shown to operators beside the worker's id, and so are the Daemons that have
 	// workers in this process.
 	Roles, Daemons []string
@@ -226,7 +226,7 @@ func (s *Store) openError(err error) error {
 // fresh checks that a tree which has never been written to may be used: a tree that was
 // lost looks the same.
 func (s *Store) fresh(ctx context.Context) error {
-	if s.cfg.Restoring || s.cfg.Fresh == nil {
+	if s.cfg.Restoring || s.cfg.CheckNew == nil {
 		return nil
 	}
 	untouched, err := s.Untouched(ctx)
@@ -239,7 +239,7 @@ func (s *Store) fresh(ctx context.Context) error {
 	if err != nil || !untouched {
 		return err
 	}
-	refused := s.cfg.Fresh(ctx)
+	refused := s.cfg.CheckNew(ctx)
 	if refused == nil {
 		return nil
 	}

@@ -10,30 +10,30 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// BatchThings returns what is known of batches, by their ids; one that is not there is
+// KnownBatches returns what is known of batches, by their ids; one that is not there is
 // missing.
-func BatchThings(ctx context.Context, db Reader, ids []string) (map[string]lookup.Thing, error) {
+func KnownBatches(ctx context.Context, db Reader, ids []string) (map[string]lookup.Known, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	rows, err := pgdb.New(db).BatchesByID(ctx, ids)
-	things := make(map[string]lookup.Thing, len(rows))
+	things := make(map[string]lookup.Known, len(rows))
 	for _, b := range rows {
-		things[b.ID] = lookup.Thing{About: lookup.AboutBatch, Batch: b.ID, Status: b.Status, Title: b.ErcWhat, File: b.FileName,
+		things[b.ID] = lookup.Known{About: lookup.AboutBatch, Batch: b.ID, Status: b.Status, Title: b.ErcWhat, File: b.FileName,
 			Submitter: b.Submitter, Size: b.Size, At: at(b.LastModified), Why: why(b.ReasonCode, b.ReasonMessage)}
 	}
 	return things, wrap("look up batches", err)
 }
 
-// JobThings is like BatchThings, for jobs.
-func JobThings(ctx context.Context, db Reader, ids []string) (map[string]lookup.Thing, error) {
+// KnownJobs is like KnownBatches, for jobs.
+func KnownJobs(ctx context.Context, db Reader, ids []string) (map[string]lookup.Known, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	rows, err := JobsByID(ctx, db, ids)
-	things := make(map[string]lookup.Thing, len(rows))
+	things := make(map[string]lookup.Known, len(rows))
 	for _, j := range rows {
-		t := lookup.Thing{About: lookup.AboutJob, Batch: j.BatchID, Job: j.ID, Primary: j.PrimaryIdentifier, Status: j.Status, Title: j.ErcWhat,
+		t := lookup.Known{About: lookup.AboutJob, Batch: j.BatchID, Job: j.ID, Primary: j.PrimaryIdentifier, Status: j.Status, Title: j.ErcWhat,
 			File: j.FileName, Submitter: j.Submitter, Size: j.Size, At: at(j.StatusSince), Why: why(j.ReasonCode, j.ReasonMessage)}
 		if j.ObjectVersion != nil {
 			t.Version = *j.ObjectVersion

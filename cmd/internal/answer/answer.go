@@ -84,9 +84,9 @@ func table[Q, A any](f *finding, from func(context.Context, query.Reader, Q) (A,
 	return func(ctx context.Context, values Q) (A, error) { return from(ctx, f.Tables, values) }
 }
 
-func (f *finding) add(k lookup.Kind, value string, things ...lookup.Thing) {
+func (f *finding) add(k lookup.Kind, value string, things ...lookup.Known) {
 	for _, t := range things {
-		f.found = append(f.found, lookup.Match{Kind: k, Value: value, Thing: t})
+		f.found = append(f.found, lookup.Match{Kind: k, Value: value, Known: t})
 	}
 }
 
@@ -126,8 +126,8 @@ func (f *finding) objects(names []name) {
 	primaries = slices.Compact(primaries)
 	stored := read(f, f.Records.StoredVersions, primaries)
 	ids := read(f, table(f, query.JobsOfObjects), primaries)
-	things := read(f, table(f, query.JobThings), ids)
-	jobs := map[string][]lookup.Thing{}
+	things := read(f, table(f, query.KnownJobs), ids)
+	jobs := map[string][]lookup.Known{}
 	for _, id := range ids {
 		t := things[id]
 		jobs[t.Primary] = append(jobs[t.Primary], t)
@@ -140,10 +140,10 @@ func (f *finding) objects(names []name) {
 
 // ids looks up batches and jobs by their ids.
 func (f *finding) ids(lines []lookup.Line) {
-	for value, t := range read(f, table(f, query.BatchThings), lookup.Wanted(lines, lookup.Batch)) {
+	for value, t := range read(f, table(f, query.KnownBatches), lookup.Wanted(lines, lookup.Batch)) {
 		f.add(lookup.Batch, value, t)
 	}
-	for value, t := range read(f, table(f, query.JobThings), lookup.Wanted(lines, lookup.Job)) {
+	for value, t := range read(f, table(f, query.KnownJobs), lookup.Wanted(lines, lookup.Job)) {
 		f.add(lookup.Job, value, t)
 	}
 }
@@ -167,7 +167,7 @@ func (f *finding) batches(k lookup.Kind, values []string, of map[string][]string
 	for _, list := range of {
 		ids = append(ids, list...)
 	}
-	things := read(f, table(f, query.BatchThings), ids)
+	things := read(f, table(f, query.KnownBatches), ids)
 	for _, value := range values {
 		for _, id := range of[value] {
 			if t, there := things[id]; there {

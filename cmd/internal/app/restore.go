@@ -198,7 +198,7 @@ func (a *App) saw(ctx context.Context, log eventstore.Log, info eventstore.LogIn
 		if err != nil {
 			return err
 		}
-		return live.Saw(ctx, info.Last, e.ID())
+		return live.RaiseMarks(ctx, info.Last, e.ID())
 	}
 	return nil
 }

@@ -107,8 +107,8 @@ func TestSimulateGrabs(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v\n%s%s", code, err, out, errs)
 	}
-	if a := got.All; a.Grabbed != 2 || a.Really == nil || a.Really.P50 != 1 || a.Really.Max != 32 || a.Fair.Max != 10 {
-		t.Errorf("%+v %+v", a, a.Really)
+	if a := got.All; a.Grabbed != 2 || a.Actual == nil || a.Actual.P50 != 1 || a.Actual.Max != 32 || a.Fair.Max != 10 {
+		t.Errorf("%+v %+v", a, a.Actual)
 	}
 }
 

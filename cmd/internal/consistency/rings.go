@@ -29,7 +29,7 @@ func (c *checker) ringFindings(ctx context.Context) (all []Finding, err error) {
 			return all, err
 		}
 		for _, f := range faults {
-			want, got := narrow(f.Want, f.Got)
+			want, got := narrow(f.Expected, f.Observed)
 			found := finding(RingWrong, "", f.Node, want, got)
 			found.repair = func(ctx context.Context) error { return c.Live.RepairRing(ctx, queue, events) }
 			all = append(all, found)
@@ -93,7 +93,7 @@ func (c *checker) missing() bool {
 func meet(rings map[string]eventstore.RingState, r domain.Recorded) {
 	take := func(queue string, t *domain.Ticket, position *domain.RingPosition) {
 		at := rings[queue]
-		at.Meet(t, position)
+		at.Apply(t, position)
 		rings[queue] = at
 	}
 	if m, ok := domain.MoveOfBatch(r.Data); ok {

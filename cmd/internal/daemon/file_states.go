@@ -116,7 +116,7 @@ func (s *steps) readStates(ctx context.Context, job domain.JobState, part []doma
 		return nil, err
 	}
 	doubt := slices.DeleteFunc(slices.Clone(part), func(h domain.FileHash) bool { return !doubtful(job, known[h].State) })
-	fresh, err := s.cfg.Files.Fresh(ctx, doubt)
+	fresh, err := s.cfg.Files.FromLog(ctx, doubt)
 	maps.Copy(known, fresh)
 	return known, err
 }

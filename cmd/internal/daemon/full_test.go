@@ -23,7 +23,7 @@ func (l *fullLive) Commit(ctx context.Context, changes ...eventstore.Change) ([]
 		if l.on != nil {
 			l.on()
 		}
-		return nil, &eventstore.FullError{What: "decisions", Have: 2, Most: 1}
+		return nil, &eventstore.FullError{What: "decisions", Have: 2, Max: 1}
 	}
 	return l.Live.Commit(ctx, changes...)
 }

@@ -28,14 +28,14 @@ func (r *Records) ObjectsOfLocalIDs(ctx context.Context, ids []string) (map[stri
 }
 
 // StoredVersions returns the newest stored versions of each object, newest first.
-func (r *Records) StoredVersions(ctx context.Context, primaries []string) (map[string][]lookup.Thing, error) {
+func (r *Records) StoredVersions(ctx context.Context, primaries []string) (map[string][]lookup.Known, error) {
 	if len(primaries) == 0 {
 		return nil, nil
 	}
 	rows, err := r.q.VersionsOfObjects(ctx, pgdb.VersionsOfObjectsParams{Ids: primaries, Most: lookup.MaxAnswers})
-	of := make(map[string][]lookup.Thing, len(rows))
+	of := make(map[string][]lookup.Known, len(rows))
 	for _, v := range rows {
-		of[v.PrimaryIdentifier] = append(of[v.PrimaryIdentifier], lookup.Thing{About: lookup.AboutObject, Batch: v.BatchID, Job: v.JobID,
+		of[v.PrimaryIdentifier] = append(of[v.PrimaryIdentifier], lookup.Known{About: lookup.AboutObject, Batch: v.BatchID, Job: v.JobID,
 			Primary: v.PrimaryIdentifier, Version: v.Version, Status: standing(v.Version, v.CurrentVersion), Title: v.ErcWhat, Submitter: v.Submitter,
 			Size: v.Bytes, Where: v.ManifestKey, At: domain.At(v.StoredAt)})
 	}
@@ -43,14 +43,14 @@ func (r *Records) StoredVersions(ctx context.Context, primaries []string) (map[s
 }
 
 // StoredFiles returns the newest stored files with each digest.
-func (r *Records) StoredFiles(ctx context.Context, digests []string) (map[string][]lookup.Thing, error) {
+func (r *Records) StoredFiles(ctx context.Context, digests []string) (map[string][]lookup.Known, error) {
 	if len(digests) == 0 {
 		return nil, nil
 	}
 	rows, err := r.q.FilesOfDigests(ctx, pgdb.FilesOfDigestsParams{Ids: digests, Most: lookup.MaxAnswers})
-	of := make(map[string][]lookup.Thing, len(rows))
+	of := make(map[string][]lookup.Known, len(rows))
 	for _, f := range rows {
-		of[f.Sha256] = append(of[f.Sha256], lookup.Thing{About: lookup.AboutFile, Batch: f.BatchID, Job: f.JobID, Primary: f.PrimaryIdentifier,
+		of[f.Sha256] = append(of[f.Sha256], lookup.Known{About: lookup.AboutFile, Batch: f.BatchID, Job: f.JobID, Primary: f.PrimaryIdentifier,
 			Version: f.Version, Status: standing(f.Version, f.CurrentVersion), Title: f.ErcWhat, File: f.Name, Submitter: f.Submitter,
 			Size: f.Size, Where: f.Key, At: domain.At(f.StoredAt)})
 	}

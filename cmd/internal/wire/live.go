@@ -33,7 +33,7 @@ func (in *Installation) LiveState(ctx context.Context) (*LiveState, error) {
 			Servers: in.cfg.ZooKeeper, Root: in.cfg.ZooKeeperRoot, SessionTimeout: in.cfg.ZooKeeperSessionTimeout,
 			Shards: in.cfg.OutboxShards, Grace: in.cfg.OutboxGrace, QueueLimit: in.cfg.QueueLimit, HeapLimit: in.heapLimit() / 2 * 3,
 			GroupCommit: in.cfg.GroupCommit, RelayHints: in.cfg.RelayHints, DepositQueues: in.cfg.DepositQueues(),
-			Roles: in.roles, Daemons: in.daemons(), Logger: in.log, Written: in.writer, Restoring: in.restoring, Fresh: in.checkNewTree,
+			Roles: in.roles, Daemons: in.daemons(), Logger: in.log, Written: in.writer, Restoring: in.restoring, CheckNew: in.checkNewTree,
 		})
 		var known *app.Error
 		if newer := newerFormat(app.ServerZooKeeper, err); newer != nil {

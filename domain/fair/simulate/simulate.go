@@ -38,7 +38,7 @@ type User struct {
 	Fair                  Waits
 	FIFO                  Waits
 	Grabbed               int
-	Really                Waits // of those that were grabbed
+	Actual                Waits // of those that were grabbed
 	fair, inOrder, really []time.Duration
 }
 
@@ -90,7 +90,7 @@ func Compare(arrivals []Arrival, servers int, c fair.Config) (Comparison, error)
 
 // count makes the percentiles.
 func (u *User) count() {
-	u.Fair, u.FIFO, u.Really = waitsOf(u.fair), waitsOf(u.inOrder), waitsOf(u.really)
+	u.Fair, u.FIFO, u.Actual = waitsOf(u.fair), waitsOf(u.inOrder), waitsOf(u.really)
 	u.fair, u.inOrder, u.really = nil, nil, nil
 }
 

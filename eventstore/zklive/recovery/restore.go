@@ -137,7 +137,7 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 		}
 	}
 	r.known.Store(0)
-	if err := r.Saw(ctx, h.LogSeq, h.LogEvent); err != nil {
+	if err := r.RaiseMarks(ctx, h.LogSeq, h.LogEvent); err != nil {
 		return err
 	}
 	format, err := r.Format(ctx)
@@ -190,8 +190,8 @@ func (r *Restorer) restoreRing(ctx context.Context, w *writer, queue string, h e
 	return nil
 }
 
-// Saw implements eventstore.Restorer.
-func (r *Restorer) Saw(ctx context.Context, seq uint64, event string) error {
+// RaiseMarks implements eventstore.Restorer.
+func (r *Restorer) RaiseMarks(ctx context.Context, seq uint64, event string) error {
 	shards, err := r.session.List(ctx, r.root.Outbox())
 	for _, name := range shards {
 		path := r.root.Outbox() + "/" + name + "/mark"

@@ -183,13 +183,13 @@ func (x *Inspector) faults(o ringObserved) (faults []eventstore.RingFault) {
 		delete(there, n.Path)
 		switch {
 		case !is:
-			faults = append(faults, eventstore.RingFault{Node: x.root.Name(n.Path), Want: cmp.Or(string(n.Data()), "it"), Got: "nothing"})
+			faults = append(faults, eventstore.RingFault{Node: x.root.Name(n.Path), Expected: cmp.Or(string(n.Data()), "it"), Observed: "nothing"})
 		case !bytes.Equal(got.Data(), n.Data()):
 			faults = append(faults, x.fault(n, got))
 		}
 	}
 	for p := range there {
-		faults = append(faults, eventstore.RingFault{Node: x.root.Name(p), Want: "nothing", Got: "it"})
+		faults = append(faults, eventstore.RingFault{Node: x.root.Name(p), Expected: "nothing", Observed: "it"})
 	}
 	slices.SortFunc(faults, func(a, b eventstore.RingFault) int { return cmp.Compare(a.Node, b.Node) })
 	return faults
@@ -197,7 +197,7 @@ func (x *Inspector) faults(o ringObserved) (faults []eventstore.RingFault) {
 
 // fault returns that a node has other data.
 func (x *Inspector) fault(want layout.Node, got ringNode) eventstore.RingFault {
-	return eventstore.RingFault{Node: x.root.Name(want.Path), Want: cmp.Or(string(want.Data()), "no data"), Got: cmp.Or(string(got.Data()), "no data")}
+	return eventstore.RingFault{Node: x.root.Name(want.Path), Expected: cmp.Or(string(want.Data()), "no data"), Observed: cmp.Or(string(got.Data()), "no data")}
 }
 
 // RepairRing implements eventstore.RingInspector. What is written was proven not to have
@@ -228,7 +228,7 @@ func (x *Inspector) repairRing(ctx context.Context, queue string, before, o ring
 		counts := x.wrongCounts(before, o)
 		for _, f := range counts {
 			p := x.root.At(f.Node)
-			if err := x.repairRingNode(ctx, layout.Node{Path: p, Value: []byte(f.Want)}, true, o.got[p].version); err != nil {
+			if err := x.repairRingNode(ctx, layout.Node{Path: p, Value: []byte(f.Expected)}, true, o.got[p].version); err != nil {
 				return err
 			}
 		}

@@ -328,7 +328,7 @@ var bugs = []Mutant{{
 	Package: daemon, Test: "TestSleeperLeavesTheSuccessorsAttemptsAlone",
 }, {
 	Name: "files as they are remembered", Why: "a step is given up because of files that another process has long downloaded", Was: true,
-	At: "cmd/internal/daemon (*steps).readStates", Do: []Op{Call("Fresh", "$recv.Files($1, $2)")},
+	At: "cmd/internal/daemon (*steps).readStates", Do: []Op{Call("FromLog", "$recv.Files($1, $2)")},
 	Package: daemon, Test: "TestStepsOfAJobInSeveralProcesses",
 }, {
 	Name: "a download that takes the reserve of the disk", Why: "what a server sends beyond its promise leaves no space for others",

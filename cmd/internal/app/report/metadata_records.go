@@ -33,7 +33,7 @@ func ReadMetadataRecords(ctx context.Context, objects Objects, list *domain.Meta
 		return nil
 	}
 	r := &MetadataRecords{MetadataRecords: *list}
-	worst := metadata.Worst{Most: most}
+	worst := metadata.Worst{Max: most}
 	for record, err := range EachMetadataRecord(ctx, objects, *list) {
 		if err != nil {
 			r.Problem = err.Error()

@@ -74,7 +74,7 @@ func ReadMetadataRecords(ctx context.Context, from *payload.Source, b domain.Bat
 // read counts the records of a list, and keeps the worst of them.
 func (r *MetadataRecords) read(list io.Reader) error {
 	var counts metadata.Counts
-	worst := metadata.Worst{Most: maxMailJobs}
+	worst := metadata.Worst{Max: maxMailJobs}
 	lines := json.NewDecoder(list)
 	for {
 		var record metadata.Record

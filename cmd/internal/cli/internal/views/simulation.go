@@ -27,9 +27,9 @@ type simulatedUser struct {
 	Deposits int            `json:"deposits"`
 	Fair     simulatedWaits `json:"fair"`
 	FIFO     simulatedWaits `json:"fifo"`
-	// Really is how long the deposits of the file waited until they were grabbed.
+	// Actual is how long the deposits of the file waited until they were grabbed.
 	Grabbed int             `json:"grabbed,omitempty"`
-	Really  *simulatedWaits `json:"really,omitempty"`
+	Actual  *simulatedWaits `json:"really,omitempty"`
 }
 
 type simulatedWaits struct {
@@ -53,8 +53,8 @@ func simulatedOf(u simulate.User) simulatedUser {
 	}
 	out := simulatedUser{User: u.Name, Deposits: u.Deposits, Fair: waits(u.Fair), FIFO: waits(u.FIFO), Grabbed: u.Grabbed}
 	if u.Grabbed > 0 {
-		really := waits(u.Really)
-		out.Really = &really
+		really := waits(u.Actual)
+		out.Actual = &really
 	}
 	return out
 }
@@ -80,7 +80,7 @@ func (s Simulation) Write(w io.Writer, c simulate.Comparison, source string, lim
 			row := render.Row{export.Line(u.Name), u.Deposits}
 			columns := []simulate.Waits{u.Fair, u.FIFO}
 			if c.All.Grabbed > 0 {
-				columns = append(columns, u.Really)
+				columns = append(columns, u.Actual)
 			}
 			for _, waits := range columns {
 				for _, d := range []time.Duration{waits.P50, waits.P95, waits.Max} {
