@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -197,8 +198,10 @@ func TestWatchesBeforeAnswers(t *testing.T) {
 				}
 				pieces <- frame(1, 16)
 				begun := time.Now()
+				var writer sync.WaitGroup
+				defer writer.Wait()
 				if c.then != nil {
-					go c.then(conn)
+					writer.Go(func() { c.then(conn) })
 				}
 				if _, err := io.ReadFull(conn, make([]byte, 24)); err != nil {
 					t.Fatal(err)
