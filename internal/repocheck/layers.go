@@ -151,6 +151,10 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/httpapi"},
 		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/operation"}),
 	}, {
+		// The other end of HTTP: a command line that has no servers of its own.
+		Packages: []string{"cmd/internal/remote"},
+		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/operation"}),
+	}, {
 		Packages: []string{"cmd/internal/config/..."},
 		May:      domain,
 	}, {
@@ -159,7 +163,7 @@ var Layers = []Layer{
 		May:      join(domain, []string{"cmd/internal/app", "cmd/internal/notify"}),
 	}, {
 		Packages: []string{"cmd/internal/cli/..."},
-		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
+		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/operation", "cmd/internal/remote", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
 		TestMay:  []string{"projections/projtest"},
 	}, {
 		// What operators see of a process: it counts, and asks what it is handed.

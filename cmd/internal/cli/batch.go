@@ -12,11 +12,12 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 )
 
 func (p *program) batch() *cobra.Command {
-	changes := verbs(p, "BATCH", "batch id", domain.ParseBatchID,
+	changes := verbs(p, "BATCH", "batch id", domain.ParseBatchID, overAll("batch", batchChange,
 		verb[domain.BatchID]{
 			name:  "release",
 			short: "Release held batches",
@@ -68,7 +69,7 @@ the end of the retention time. Objects, history and reports stay.`,
 			example: "  accession batch cleanup bid0000000001 --reason \"space is short\" --yes",
 			final:   true,
 			do:      (*app.App).CleanBatch,
-		})
+		})...)
 	return group(&cobra.Command{
 		Use:     "batch",
 		Short:   "List, show, report on and change batches",
@@ -86,7 +87,9 @@ func (p *program) batchLs() *cobra.Command {
 		Long:    "List batches, newest first. For the next page, give --cursor.",
 		Example: "  accession batch ls\n  accession batch ls --state failed --submitter maria -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.BatchSummary], error) {
+		RunE: served(p, func([]string) request {
+			return request{"batch.ls", &operation.BatchList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), State: string(f.State)}}
+		}, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.BatchSummary], error) {
 			return a.Batches(ctx, f, from)
 		}, func(w io.Writer, page app.Page[app.BatchSummary]) {
 			render.Rows(w, "no batches", render.Row{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "deleted", "in progress", "submitted", "what"},
@@ -118,18 +121,22 @@ With --watch, follow it until it is at rest, like ` + "`accession submit --watch
 the same exit codes.`,
 		Example: "  accession batch show bid0000000001\n  accession batch show bid0000000001 --watch\n  accession batch show bid0000000001 --at 2026-03-01T12:00",
 		Args:    one("batch id", domain.ParseBatchID),
-		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.over(func(ctx context.Context, d door, args []string) error {
 			id := domain.BatchID(args[0])
-			ask := func() (app.BatchView, error) { return a.Batch(ctx, id, limit) }
-			if !then.IsNow() {
-				ask = func() (app.BatchView, error) { return a.BatchAt(ctx, id, then, limit) }
+			if watch && d.there != nil {
+				return errNotOverHTTP
 			}
-			v, err := ask()
+			v, err := ask(ctx, d, request{"batch.show", batchShow(id, then, limit)}, func(a *app.App) (app.BatchView, error) {
+				if then.IsNow() {
+					return a.Batch(ctx, id, limit)
+				}
+				return a.BatchAt(ctx, id, then, limit)
+			})
 			if err != nil {
 				return err
 			}
 			if watch {
-				return p.follow(ctx, a, id, 0)
+				return p.follow(ctx, d.here, id, 0)
 			}
 			return show(p, v, views.Batch)
 		}),
@@ -152,7 +159,9 @@ identifier and reason, and every failed attempt with its outcome. A later succes
 erases no earlier failure. With --at, report as of that time.`,
 		Example: "  accession batch report bid0000000001\n  accession batch report bid0000000001 -o json > report.json\n  accession batch report bid0000000001 --at 2026-03-01T12:00",
 		Args:    one("batch id", domain.ParseBatchID),
-		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (app.BatchReportView, error) {
+		RunE: served(p, func(args []string) request {
+			return request{"batch.report", batchShow(domain.BatchID(args[0]), then, limit)}
+		}, func(ctx context.Context, a *app.App, args []string) (app.BatchReportView, error) {
 			id := domain.BatchID(args[0])
 			if then.IsNow() {
 				return a.BatchReport(ctx, id, limit)
@@ -166,4 +175,14 @@ erases no earlier failure. With --at, report as of that time.`,
 	flags.Limit(c, &limit, 1000, "jobs and failed attempts")
 	flags.At(c, &then)
 	return c
+}
+
+// batchChange is what a service is told to change a batch.
+func batchChange(id domain.BatchID, change operation.Change) any {
+	return &operation.BatchChange{BatchID: operation.BatchID{ID: string(id)}, Match: operation.Match{Change: change}}
+}
+
+// batchShow is what a service is asked to show a batch.
+func batchShow(id domain.BatchID, then app.Moment, limit int) *operation.BatchShow {
+	return &operation.BatchShow{BatchID: operation.BatchID{ID: string(id)}, At: at(then), Limit: limit}
 }

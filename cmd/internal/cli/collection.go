@@ -9,11 +9,14 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
 func (p *program) collection() *cobra.Command {
 	all := false
-	changes := verbs(p, "COLLECTION", "collection", anyName,
+	changes := verbs(p, "COLLECTION", "collection", anyName, overAll("collection", func(name string, change operation.Change) any {
+		return &operation.CollectionChange{CollectionName: operation.CollectionName{Name: name}, Change: change}
+	},
 		verb[string]{
 			name:  "hold",
 			short: "Hold a collection: new batches and pending jobs wait",
@@ -38,7 +41,10 @@ release them with ` + "`accession batch release` and `accession job release`" + 
 				}
 				return a.ReleaseCollection(ctx, name, why)
 			},
-		})
+			over: func(name string, change operation.Change) request {
+				return request{"collection.release", &operation.CollectionRelease{CollectionChange: operation.CollectionChange{CollectionName: operation.CollectionName{Name: name}, Change: change}, All: all}}
+			},
+		})...)
 	return group(&cobra.Command{
 		Use:   "collection",
 		Short: "List, hold and release collections",
@@ -55,12 +61,12 @@ func (p *program) collectionLs() *cobra.Command {
 		Long: `List the collections that profiles describe: which are on hold, since when, by whom
 and why, and how many batches and jobs of each are held. Without PostgreSQL the counts
 are unknown.`,
-		Example: "  accession collection ls\n  accession collection ls -o json | jq '.[] | select(.hold)'",
+		Example: "  accession collection ls\n  accession collection ls -o json | jq '.items[] | select(.hold)'",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]app.Collection, error) {
-			return a.Collections(ctx)
-		}, func(w io.Writer, list []app.Collection) {
-			render.Rows(w, "no collections", render.Row{"collection", "status", "batches held", "jobs held", "since", "by", "why"}, list, func(c app.Collection) render.Row {
+		RunE: served(p, func([]string) request { return request{"collection.ls", &operation.None{}} }, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.Collection], error) {
+			return operation.Whole(a.Collections(ctx))
+		}, func(w io.Writer, list app.Page[app.Collection]) {
+			render.Rows(w, "no collections", render.Row{"collection", "status", "batches held", "jobs held", "since", "by", "why"}, list.Items, func(c app.Collection) render.Row {
 				return append(render.Row{c.Name, views.HoldStatus(c.Hold, "on hold"), render.Or(c.Batches, "?"), render.Or(c.Jobs, "?")}, views.HoldCells(c.Hold)...)
 			})
 		}),

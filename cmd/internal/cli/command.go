@@ -21,8 +21,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/export"
-	"github.com/accession-ingest/accession/cmd/internal/run"
-	"github.com/accession-ingest/accession/domain"
 )
 
 // runE is the work of a command, as cobra calls it.
@@ -31,6 +29,16 @@ type runE = func(c *cobra.Command, args []string) error
 // run returns the work of a command under a context that the first signal ends. What
 // a signal ends returns exit.ErrInterrupted, unless it has to report how far it came.
 func (p *program) run(do func(ctx context.Context, args []string) error) runE {
+	return p.anywhere(func(ctx context.Context, args []string) error {
+		if named := p.servers["server"]; named != nil && *named != "" {
+			return errNotOverHTTP
+		}
+		return do(ctx, args)
+	})
+}
+
+// anywhere is run for a command to which --server makes no difference, or that looks itself.
+func (p *program) anywhere(do func(ctx context.Context, args []string) error) runE {
 	return func(c *cobra.Command, args []string) error {
 		p.running = true
 		ctx, stop := untilSignal(c.Context())
@@ -43,20 +51,13 @@ func (p *program) run(do func(ctx context.Context, args []string) error) runE {
 	}
 }
 
-// using returns the work of a command that calls the use cases.
+// using returns the work of a command that calls the use cases, which are not over HTTP.
 func (p *program) using(do func(ctx context.Context, a *app.App, args []string) error) runE {
-	return p.run(func(ctx context.Context, args []string) (err error) {
-		cfg, err := p.settings()
-		if err != nil {
-			return err
+	return p.over(func(ctx context.Context, d door, args []string) error {
+		if d.there != nil {
+			return errNotOverHTTP
 		}
-		a, closing := run.Open(cfg, domain.UserActor(userName()), p.quiet(cfg.Config))
-		defer func() {
-			if closed := closing(); err == nil {
-				err = closed
-			}
-		}()
-		return do(ctx, a, args)
+		return do(ctx, d.here, args)
 	})
 }
 

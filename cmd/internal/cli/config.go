@@ -29,7 +29,7 @@ ACCESSION_CONFIG names, then defaults; the first source that has one wins.`,
 faults, the values that could be read are shown first.`,
 		Example: "  accession config print\n  accession --set nats_stream=TEST config print -o json",
 		Args:    cobra.NoArgs,
-		RunE: p.run(func(context.Context, []string) error {
+		RunE: p.anywhere(func(context.Context, []string) error {
 			cfg, faults := p.settings()
 			if err := show(p, cfg.Rows(), func(w io.Writer, all []config.Row) {
 				render.Rows(w, "", render.Row{"setting", "value", "from"}, all, func(r config.Row) render.Row { return render.Row{r.Key, r.Value, r.Origin} })
@@ -46,7 +46,7 @@ each with its key and origin, or its file and line, and the remedy; exit code 2.
 server is contacted.`,
 		Example: "  accession --config /etc/accession.yaml config check",
 		Args:    cobra.NoArgs,
-		RunE: p.run(func(context.Context, []string) error {
+		RunE: p.anywhere(func(context.Context, []string) error {
 			cfg, err := p.settings()
 			var names []string
 			if cfg.ProfilesDir != "" { // else it is among the faults

@@ -17,14 +17,6 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// resumeQueue ends the suspension of a deposit queue, or the pause of another queue.
-func resumeQueue(a *app.App, ctx context.Context, name, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
-	if slices.Contains(domain.DepositQueues, name) {
-		return queues.Resume(a, ctx, name, why)
-	}
-	return a.ResumeQueue(ctx, name, why)
-}
-
 // depositQueue returns the commands of `accession queue` for the deposit queues.
 func (p *program) depositQueue() []*cobra.Command {
 	return []*cobra.Command{p.queueSuspend(), p.queueProhibit(false), p.queueProhibit(true), p.queueDefaults(), p.queueLimit(), p.queueUnlimit(), p.queueFree(), p.queuePark(), p.queueUnpark(), p.queueBoard(), p.queueShow()}

@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -16,7 +17,7 @@ import (
 const sampleHash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 func (p *program) file() *cobra.Command {
-	changes := verbs(p, "HASH", "file hash", domain.ParseFileHash,
+	changes := verbs(p, "HASH", "file hash", domain.ParseFileHash, overAll("file", fileChange,
 		verb[domain.FileHash]{
 			name:  "requeue",
 			short: "Requeue files that were given up or skipped",
@@ -36,7 +37,7 @@ undoes it.`,
 			example: "  accession file skip " + sampleHash + " --reason thumbnail --dry-run\n  accession file skip " + sampleHash + " --reason thumbnail",
 			reason:  true,
 			do:      (*app.App).SkipFile,
-		})
+		})...)
 	return group(&cobra.Command{
 		Use:   "file",
 		Short: "List, show, requeue and skip files",
@@ -56,7 +57,9 @@ func (p *program) fileLs() *cobra.Command {
 manifest. For the next page, give --cursor.`,
 		Example: "  accession file ls --job jid0000000001\n  accession file ls --state IGNORE -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.FileRow], error) {
+		RunE: served(p, func([]string) request {
+			return request{"file.ls", &operation.FileList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), Batch: string(f.Batch), Job: string(f.Job), State: string(f.State), Name: f.Name}}
+		}, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.FileRow], error) {
 			return a.Files(ctx, f, from)
 		}, func(w io.Writer, page app.Page[app.FileRow]) {
 			views.Files(w, page.Items)
@@ -98,16 +101,23 @@ func (p *program) aboutFile(c *cobra.Command, write func(app.FileView) error) *c
 	var then app.Moment
 	flags.At(c, &then)
 	c.Args = one("file hash", domain.ParseFileHash)
-	c.RunE = p.using(func(ctx context.Context, a *app.App, args []string) error {
-		ask := a.File
-		if !then.IsNow() {
-			ask = func(ctx context.Context, id domain.FileHash) (app.FileView, error) { return a.FileAt(ctx, id, then) }
-		}
-		v, err := ask(ctx, domain.FileHash(args[0]))
+	c.RunE = p.over(func(ctx context.Context, d door, args []string) error {
+		id := domain.FileHash(args[0])
+		v, err := ask(ctx, d, request{"file.show", &operation.FileShow{FileHash: operation.FileHash{ID: args[0]}, At: at(then)}}, func(a *app.App) (app.FileView, error) {
+			if then.IsNow() {
+				return a.File(ctx, id)
+			}
+			return a.FileAt(ctx, id, then)
+		})
 		if err != nil {
 			return err
 		}
 		return write(v)
 	})
 	return c
+}
+
+// fileChange is what a service is told to change a file.
+func fileChange(id domain.FileHash, change operation.Change) any {
+	return &operation.FileChange{FileHash: operation.FileHash{ID: string(id)}, Change: change}
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 )
 
 func (p *program) job() *cobra.Command {
 	var priority int
-	changes := verbs(p, "JOB", "job id", domain.ParseJobID,
+	changes := verbs(p, "JOB", "job id", domain.ParseJobID, overAll("job", jobChange,
 		verb[domain.JobID]{
 			name:    "hold",
 			short:   "Hold pending jobs",
@@ -60,6 +61,9 @@ when the batch is failed, request an update report after the jobs have ended.`,
 			do: func(a *app.App, ctx context.Context, id domain.JobID, why string) (app.Changed, error) {
 				return a.Reprioritise(ctx, id, priority, why)
 			},
+			over: func(id domain.JobID, change operation.Change) request {
+				return request{"job.priority", &operation.JobPriority{JobChange: *jobInput(id, change), To: priority}}
+			},
 			flags: func(c *cobra.Command) {
 				c.Flags().IntVar(&priority, "to", 0, "the new `PRIORITY`, 0 to 99 (required)")
 				_ = c.MarkFlagRequired("to") // it was added above
@@ -76,7 +80,7 @@ because of it. Refused unless the batch is processing or failed.`,
 				"  accession job delete jid0000000001 --reason \"sent twice\" --yes",
 			final: true, reason: true,
 			do: (*app.App).DeleteJob,
-		})
+		})...)
 	return group(&cobra.Command{
 		Use:     "job",
 		Short:   "List, show and change jobs",
@@ -94,7 +98,9 @@ func (p *program) jobLs() *cobra.Command {
 		Long:    "List jobs by id. For the next page, give --cursor.",
 		Example: "  accession job ls --state failed\n  accession job ls --batch bid0000000001 -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.JobRow], error) {
+		RunE: served(p, func([]string) request {
+			return request{"job.ls", &operation.JobList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), Batch: string(f.Batch), State: string(f.State)}}
+		}, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.JobRow], error) {
 			return a.Jobs(ctx, f, from)
 		}, func(w io.Writer, page app.Page[app.JobRow]) {
 			views.Jobs(w, page.Items)
@@ -118,7 +124,9 @@ func (p *program) jobShow() *cobra.Command {
 state: when, after how long, by whom and why. With --at, show it as it was.`,
 		Example: "  accession job show jid0000000001\n  accession job show jid0000000001 --at 4711 -o json",
 		Args:    one("job id", domain.ParseJobID),
-		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (app.JobView, error) {
+		RunE: served(p, func(args []string) request {
+			return request{"job.show", &operation.JobShow{JobID: operation.JobID{ID: args[0]}, At: at(then)}}
+		}, func(ctx context.Context, a *app.App, args []string) (app.JobView, error) {
 			id := domain.JobID(args[0])
 			if then.IsNow() {
 				return a.Job(ctx, id)
@@ -129,3 +137,10 @@ state: when, after how long, by whom and why. With --at, show it as it was.`,
 	flags.At(c, &then)
 	return c
 }
+
+// jobInput is what a service is told to change a job.
+func jobInput(id domain.JobID, change operation.Change) *operation.JobChange {
+	return &operation.JobChange{JobID: operation.JobID{ID: string(id)}, Match: operation.Match{Change: change}}
+}
+
+func jobChange(id domain.JobID, change operation.Change) any { return jobInput(id, change) }

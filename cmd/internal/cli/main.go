@@ -16,8 +16,10 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/login"
 	objectcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/objects"
 	peoplecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/people"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/poison"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain/text"
@@ -131,6 +133,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		"zookeeper": "`HOST:PORT` of ZooKeeper, several separated by commas",
 		"nats":      "`URL` of NATS, several separated by commas",
 		"postgres":  "`URL` of PostgreSQL",
+		"server":    "`URL` of a service, which is asked over HTTP in place of the three",
 		"log_level": "log `LEVEL`: debug, info, warn or error",
 	} {
 		p.servers[key] = global.String(strings.ReplaceAll(key, "_", "-"), "", help)
@@ -141,8 +144,8 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 	}{
 		{"try", "Try:", []*cobra.Command{p.demo(), p.stack()}},
 		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), objectcli.Command(p.objects()), p.events(), p.replay(), p.reports(), p.status()}},
-		{"people", "People and programs over HTTP:", peoplecli.Commands(p.people())},
-		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), p.poison(), p.rebuild(), p.diff(), p.config(), p.version(),
+		{"people", "People and programs over HTTP:", append(peoplecli.Commands(p.people()), login.Commands(p.login())...)},
+		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), poison.Command(poison.Env{Using: p.using, Show: p.showAs, Group: group}), p.rebuild(), p.diff(), p.config(), p.version(),
 			p.collection(), p.queue(), p.processor(), p.drop(), p.timeouts(), p.profile(), p.verify(), p.restore()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
@@ -160,13 +163,23 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 // people is what the commands about users, keys and the audit have of the program.
 func (p *program) people() peoplecli.Env {
 	return peoplecli.Env{In: p.In, Err: p.Err, Terminal: p.Interactive, Using: p.using, Group: group,
-		Show: func(v any, write func(io.Writer)) error { return show(p, v, func(w io.Writer, _ any) { write(w) }) }}
+		Show: p.showAs}
 }
 
 // objects is what the commands about stored objects have of the program.
 func (p *program) objects() objectcli.Env {
-	return objectcli.Env{Out: p.Out, Screen: p.Terminal, Using: p.using, Group: group, Note: p.note,
-		Show: func(v any, write func(io.Writer)) error { return show(p, v, func(w io.Writer, _ any) { write(w) }) }}
+	return objectcli.Env{Out: p.Out, Screen: p.Terminal, Using: p.using, Group: group, Note: p.note, Show: p.showAs}
+}
+
+// login is what the commands that sign in have of the program.
+func (p *program) login() login.Env {
+	return login.Env{In: p.In, Err: p.Err, Terminal: p.Interactive, At: p.atServer,
+		Show: p.showAs}
+}
+
+// showAs is show for commands of other packages.
+func (p *program) showAs(v any, write func(io.Writer)) error {
+	return show(p, v, func(w io.Writer, _ any) { write(w) })
 }
 
 // flagsOfFiles are flags whose values are names of files or whole settings, which need

@@ -8,12 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/simulation"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
 func (p *program) queue() *cobra.Command {
-	changes := verbs(p, "QUEUE", "queue", anyName,
+	changes := verbs(p, "QUEUE", "queue", anyName, overAll("queue", queueChange,
 		verb[string]{
 			name:  "pause",
 			short: "Pause a queue: no new claims, running work finishes",
@@ -29,8 +32,8 @@ there; running work finishes.`,
 			long: `End the pause of queues: workers claim from them again. With metadata, query or all: end
 the suspension of deposit queues, which needs a reason.`,
 			example: "  accession queue resume ingest\n  accession queue resume metadata --reason \"the store answers again\"",
-			do:      resumeQueue,
-		})
+			do:      queues.ResumeAny,
+		})...)
 	return group(&cobra.Command{
 		Use:   "queue",
 		Short: "List and pause queues, and set the deposit queues",
@@ -41,7 +44,7 @@ queues and for the batches.
 Before them are two deposit queues, metadata and query, which serve many users in turn.
 They are suspended, and their limits are set, while the service runs.`,
 		Example: "  accession queue ls\n  accession queue pause downloading --reason \"the network is down\"\n  accession queue show metadata",
-	}, slices.Concat(changes, p.depositQueue(), []*cobra.Command{p.queueLs(), p.queueSimulate()})...)
+	}, slices.Concat(changes, p.depositQueue(), []*cobra.Command{p.queueLs(), simulation.Command(simulation.Env{Run: p.run, Show: p.showAs})})...)
 }
 
 func (p *program) queueLs() *cobra.Command {
@@ -52,12 +55,17 @@ func (p *program) queueLs() *cobra.Command {
 locked by a worker, and which are paused, since when, by whom and why.`,
 		Example: "  accession queue ls\n  accession queue ls -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]app.Queue, error) {
-			return a.Queues(ctx)
-		}, func(w io.Writer, list []app.Queue) {
-			render.Rows(w, "no queues", render.Row{"queue", "jobs", "status", "since", "by", "why"}, list, func(q app.Queue) render.Row {
+		RunE: served(p, func([]string) request { return request{"queue.ls", &operation.None{}} }, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.Queue], error) {
+			return operation.Whole(a.Queues(ctx))
+		}, func(w io.Writer, list app.Page[app.Queue]) {
+			render.Rows(w, "no queues", render.Row{"queue", "jobs", "status", "since", "by", "why"}, list.Items, func(q app.Queue) render.Row {
 				return append(render.Row{q.Name, q.Depth, views.HoldStatus(q.Pause, "paused")}, views.HoldCells(q.Pause)...)
 			})
 		}),
 	}
+}
+
+// queueChange is what a service is told to change a queue.
+func queueChange(name string, change operation.Change) any {
+	return &operation.QueueChange{QueueName: operation.QueueName{Name: name}, Change: change}
 }

@@ -129,7 +129,7 @@ func (p *program) reportLs() *cobra.Command {
 		Long:    "List the reports: which need a batch, and which have a chart.",
 		Example: "  accession report ls",
 		Args:    cobra.NoArgs,
-		RunE: p.run(func(context.Context, []string) error {
+		RunE: p.anywhere(func(context.Context, []string) error {
 			return show(p, app.ReportKinds(), func(w io.Writer, kinds []app.ReportKind) {
 				render.Rows(w, "", render.Row{"report", "needs", "chart", "about"}, kinds, func(k app.ReportKind) render.Row {
 					needs, chart := "", ""

@@ -8,6 +8,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
 func (p *program) status() *cobra.Command {
@@ -30,11 +31,17 @@ one after the other, with -o json one line each.`,
 		Example: "  accession status\n  accession status --watch\n  accession status -o json | jq .standing",
 		Args:    cobra.NoArgs,
 	}
-	c.RunE = p.using(func(ctx context.Context, a *app.App, _ []string) error {
-		if watched {
-			return p.watchStatus(ctx, a)
+	c.RunE = p.over(func(ctx context.Context, d door, _ []string) error {
+		if watched && d.there != nil {
+			return errNotOverHTTP
 		}
-		s := a.Status(ctx)
+		if watched {
+			return p.watchStatus(ctx, d.here)
+		}
+		s, err := ask(ctx, d, request{"status.show", &operation.None{}}, func(a *app.App) (app.Status, error) { return a.Status(ctx), nil })
+		if err != nil {
+			return err
+		}
 		if err := show(p, s, views.Status); err != nil {
 			return err
 		}

@@ -3,6 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +16,8 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/cmd/internal/remote"
 )
 
 func (p *program) submit() *cobra.Command {
@@ -63,8 +68,16 @@ failed and 9 when it is held.`,
   accession submit --profile maps --sync --wait 2m chart.tif
   accession submit --profile maps --digest sha256:9f86d0… https://example.org/tide.csv -o json`,
 		Args: one("payload", anyName),
-		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
-			d.Payload, d.Submitter = args[0], cmp.Or(d.Submitter, userName())
+		RunE: p.over(func(ctx context.Context, at door, args []string) error {
+			d.Payload = args[0]
+			if at.there != nil {
+				if watch || dropped || sync || wait > 0 {
+					return errNotOverHTTP
+				}
+				return p.submitThere(ctx, at.there, d)
+			}
+			a := at.here
+			d.Submitter = cmp.Or(d.Submitter, userName())
 			switch {
 			case wait > 0 && !sync:
 				return exit.Usagef("--wait goes with --sync; --watch waits for any deposit")
@@ -124,4 +137,29 @@ func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watc
 	}
 	views.Accepted(p.Err, s)
 	return p.follow(ctx, a, s.Batch, from)
+}
+
+// submitThere deposits at a service over HTTP: the content of a URL, or a local file.
+func (p *program) submitThere(ctx context.Context, there *remote.Server, d app.Deposit) error {
+	about := operation.About{Profile: d.Profile, Type: string(d.Type), Mode: d.Mode, Digest: d.Digest, Identifier: d.Primary, LocalIDs: d.LocalIDs,
+		Title: d.Title, Creator: d.Creator, Date: d.Date, Submitter: d.Submitter}
+	once := operation.Once{Key: d.Key}
+	if strings.HasPrefix(d.Payload, "http://") || strings.HasPrefix(d.Payload, "https://") {
+		s, err := remote.Ask[app.Submitted](ctx, there, "submission.create", &operation.Submission{Once: once, Body: operation.SubmissionBody{About: about, URL: d.Payload}})
+		if err != nil {
+			return err
+		}
+		views.Known(p.Err, s)
+		return show(p, s, views.Submitted)
+	}
+	f, err := os.Open(d.Payload)
+	if err != nil {
+		return &app.Error{Kind: app.NotFound, What: "submit", Err: err, Hint: "give a file that you may read, or a URL"}
+	}
+	defer f.Close()
+	got, err := remote.Send[drops.Shown](ctx, there, "upload.create", &operation.Upload{About: about, Once: once, Name: filepath.Base(d.Payload)}, f)
+	if err != nil {
+		return err
+	}
+	return show(p, got, views.Drop)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/cmd/internal/remote"
 )
 
 // verb is a command that changes one thing or several of a kind.
@@ -22,7 +24,22 @@ type verb[ID ~string] struct {
 	final                      bool // it cannot be undone: it asks first
 	reason                     bool // --reason is required
 	do                         func(a *app.App, ctx context.Context, id ID, why string) (app.Changed, error)
+	over                       over[ID]               // nil = not over HTTP
 	flags                      func(c *cobra.Command) // further flags; nil = none
+}
+
+// over says what a service is asked for to change one thing.
+type over[ID ~string] func(id ID, change operation.Change) request
+
+// overAll returns the verbs of a noun; those that say nothing else ask a service for what in
+// returns.
+func overAll[ID ~string](noun string, in func(id ID, change operation.Change) any, list ...verb[ID]) []verb[ID] {
+	for i, v := range list {
+		if v.over == nil {
+			list[i].over = func(id ID, change operation.Change) request { return request{noun + "." + v.name, in(id, change)} }
+		}
+	}
+	return list
 }
 
 // verbs returns the commands of a noun that change it. arg is its argument in help
@@ -38,7 +55,7 @@ func verbs[ID ~string](p *program, arg, what string, parse func(string) (ID, err
 // changing returns the command of a verb; args are its arguments in help texts, check
 // checks them, and ids returns what they name.
 func changing[ID ~string](p *program, v verb[ID], args string, check cobra.PositionalArgs, ids func(args []string) []string) *cobra.Command {
-	o := operation[ID]{verb: v}
+	o := act[ID]{verb: v}
 	c := &cobra.Command{Use: v.name + " " + args, Short: v.short, Long: v.long, Example: v.example, Args: check}
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if o.asks() && !p.Interactive {
@@ -46,9 +63,12 @@ func changing[ID ~string](p *program, v verb[ID], args string, check cobra.Posit
 		}
 		return nil
 	}
-	c.RunE = p.using(func(ctx context.Context, a *app.App, args []string) error {
+	c.RunE = p.over(func(ctx context.Context, d door, args []string) error {
+		if d.there != nil && o.over == nil {
+			return errNotOverHTTP
+		}
 		o.command = c.CommandPath()
-		return o.run(ctx, p, a, ids(args))
+		return o.run(ctx, p, d, ids(args))
 	})
 	reason := "record this `TEXT` as the reason"
 	if v.reason {
@@ -63,8 +83,8 @@ func changing[ID ~string](p *program, v verb[ID], args string, check cobra.Posit
 	return c
 }
 
-// operation is a verb as it was called.
-type operation[ID ~string] struct {
+// act is a verb as it was called.
+type act[ID ~string] struct {
 	verb[ID]
 	command     string
 	why         string
@@ -72,7 +92,7 @@ type operation[ID ~string] struct {
 }
 
 // asks reports whether the operation has to be confirmed.
-func (o *operation[ID]) asks() bool { return o.final && !o.dryRun && !o.yes }
+func (o *act[ID]) asks() bool { return o.final && !o.dryRun && !o.yes }
 
 // outcome is the result of an operation on one thing.
 type outcome struct {
@@ -91,11 +111,10 @@ type failure struct {
 
 // run does the operation to each id, after a confirmation where it has to. The exit
 // code is that of the worst outcome.
-func (o *operation[ID]) run(ctx context.Context, p *program, a *app.App, ids []string) error {
+func (o *act[ID]) run(ctx context.Context, p *program, d door, ids []string) error {
 	var failed []outcome
 	if o.asks() {
-		a.DryRun = true
-		tried := o.each(ctx, a, ids)
+		tried := o.each(ctx, d, ids, true)
 		o.write(p.Err, tried)
 		ids = ids[:0:0]
 		for _, t := range tried {
@@ -109,8 +128,7 @@ func (o *operation[ID]) run(ctx context.Context, p *program, a *app.App, ids []s
 			return errors.New("not confirmed: nothing was changed")
 		}
 	}
-	a.DryRun = o.dryRun
-	all := append(o.each(ctx, a, ids), failed...)
+	all := append(o.each(ctx, d, ids, o.dryRun), failed...)
 	if err := show(p, all, o.write); err != nil {
 		return err
 	}
@@ -129,13 +147,13 @@ var bySeverity = []int{exit.OK, exit.Refused, exit.NotFound, exit.Full, exit.Usa
 
 // each does the operation to one id after the other. It goes on after a refusal, but
 // not when a server does not answer.
-func (o *operation[ID]) each(ctx context.Context, a *app.App, ids []string) []outcome {
+func (o *act[ID]) each(ctx context.Context, d door, ids []string, dryRun bool) []outcome {
 	all := make([]outcome, 0, len(ids))
 	away := false
 	for _, id := range ids {
 		result := outcome{ID: id, err: &app.Error{Kind: app.Unavailable, What: id, Err: errors.New("not tried: a server cannot be reached")}}
 		if !away {
-			changed, err := o.do(a, ctx, ID(id), o.why)
+			changed, err := o.one(ctx, d, ID(id), dryRun)
 			result.Changed, result.err = &changed, err
 		}
 		if result.err != nil {
@@ -150,9 +168,23 @@ func (o *operation[ID]) each(ctx context.Context, a *app.App, ids []string) []ou
 	return all
 }
 
+// one does the operation to one thing.
+func (o *act[ID]) one(ctx context.Context, d door, id ID, dryRun bool) (app.Changed, error) {
+	if d.here != nil {
+		d.here.DryRun = dryRun
+		return o.do(d.here, ctx, id, o.why)
+	}
+	change := operation.Change{DryRun: dryRun}
+	if o.why != "" {
+		change.Body = &operation.Reason{Reason: o.why}
+	}
+	r := o.over(id, change)
+	return remote.Ask[app.Changed](ctx, d.there, r.name, r.in)
+}
+
 // write writes a line for each outcome but the errors, which run reports. Effects are
 // shown before they happen, of what cannot be undone, and of a single change.
-func (o *operation[ID]) write(w io.Writer, all []outcome) {
+func (o *act[ID]) write(w io.Writer, all []outcome) {
 	for _, done := range all {
 		if done.err != nil {
 			continue
@@ -166,7 +198,7 @@ func (o *operation[ID]) write(w io.Writer, all []outcome) {
 }
 
 // confirmed asks at the terminal.
-func (o *operation[ID]) confirmed(p *program, ids []string) bool {
+func (o *act[ID]) confirmed(p *program, ids []string) bool {
 	what := ids[0]
 	if len(ids) > 1 {
 		what = fmt.Sprintf("these %d", len(ids))

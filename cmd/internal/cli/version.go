@@ -16,7 +16,7 @@ func (p *program) version() *cobra.Command {
 		Long:    "Show the program's version, and the Go toolchain that built it.",
 		Example: "  accession version\n  accession version -o json",
 		Args:    cobra.NoArgs,
-		RunE: p.run(func(context.Context, []string) error {
+		RunE: p.anywhere(func(context.Context, []string) error {
 			v := map[string]string{"version": Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
 			return show(p, v, func(w io.Writer, v map[string]string) {
 				fmt.Fprint(w, versionLine(v["version"]))

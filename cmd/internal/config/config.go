@@ -205,6 +205,9 @@ type Config struct {
 	// 1h. Then they are cancelled and their jobs released.
 	StopGrace time.Duration `key:"stop_grace" default:"20s" min:"0s" max:"1h"`
 
+	// Server is the https:// URL of a service over HTTP, which the commands then ask in place
+	// of ZooKeeper, NATS and PostgreSQL; http:// only on this machine. See docs/cli.md.
+	Server string `key:"server" form:"service"`
 	// ListenOps is host:port of the operators' listener for health, metrics and
 	// version; port 0 = any; off = none. It has no authentication: bind it to an
 	// address that only operators can reach.

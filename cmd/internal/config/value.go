@@ -47,6 +47,10 @@ var forms = map[string]form{
 		_, err := Networks(s)
 		return err == nil
 	}},
+	"service": {"the URL of a service", "write https://host or https://host:port", func(s string) bool {
+		u, err := url.Parse(s)
+		return isURL("http", "https")(s) && err == nil && u.User == nil
+	}},
 	"store":      {"an absolute path or a URL", "write an absolute path or the URL of a bucket", func(s string) bool { return strings.Contains(s, "://") || filepath.IsAbs(s) }},
 	"server":     {"host:port", "write for example 127.0.0.1:2181", func(s string) bool { host, port := hostPort(s); return host != "" && port > 0 }},
 	"listener":   {"host:port", "write for example 127.0.0.1:9477, or " + Off, func(s string) bool { _, port := hostPort(s); return s == Off || port >= 0 }},

@@ -53,7 +53,7 @@ func batches() []*Operation {
 	}
 	for _, v := range []verb[domain.BatchID]{
 		{"release", "Release a held batch", (*app.App).ReleaseBatch},
-		{"update", "Request a second report of a batch", (*app.App).RequestUpdate},
+		{"update-report", "Request a second report of a batch", (*app.App).RequestUpdate},
 		{"send-report", "Send the last report of a batch to the depositor once more", (*app.App).SendReport},
 		{"delete", "Delete a batch", (*app.App).DeleteBatch},
 		{"cleanup", "Remove a completed batch from the live state", (*app.App).CleanBatch},

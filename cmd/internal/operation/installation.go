@@ -16,6 +16,12 @@ type CollectionChange struct {
 	Change
 }
 
+// CollectionRelease lifts the hold of a collection.
+type CollectionRelease struct {
+	CollectionChange
+	All bool `query:"all" doc:"Also release the batches and jobs that wait because of the hold"`
+}
+
 // QueueChange is a command about a queue.
 type QueueChange struct {
 	QueueName
@@ -25,8 +31,11 @@ type QueueChange struct {
 // isURL reports whether a payload is a URL that is fetched.
 func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
 
-// whole returns a list as its only page.
-func whole[T any](items []T, err error) (app.Page[T], error) {
+// Whole returns a list as its only page.
+func Whole[T any](items []T, err error) (app.Page[T], error) {
+	if items == nil {
+		items = []T{}
+	}
 	return app.Page[T]{Items: items, Total: new(int64(len(items)))}, err
 }
 
@@ -42,25 +51,31 @@ func collections() []*Operation {
 					seen = append(seen, one)
 				}
 			}
-			return whole(seen, err)
+			return Whole(seen, err)
 		}),
 	}
 	for _, v := range []verb[string]{
 		{"hold", "Set a hold on a collection", (*app.App).HoldCollection},
-		{"release", "Lift the hold of a collection", (*app.App).ReleaseCollection},
 	} {
 		all = append(all, row(Operation{Name: "collection." + v.name, Method: http.MethodPost, Path: "/v1/collections/{name}/" + v.name, Summary: v.summary,
 			Need: access.Act, On: OnCollection, Write: true}, func(ctx context.Context, c *Call, in *CollectionChange) (app.Changed, error) {
 			return v.do(c.App, ctx, in.Name, in.why())
 		}))
 	}
-	return all
+	return append(all, row(Operation{Name: "collection.release", Method: http.MethodPost, Path: "/v1/collections/{name}/release",
+		Summary: "Lift the hold of a collection", Need: access.Act, On: OnCollection, Write: true},
+		func(ctx context.Context, c *Call, in *CollectionRelease) (app.Changed, error) {
+			if in.All {
+				return c.App.ReleaseHeld(ctx, in.Name, in.why())
+			}
+			return c.App.ReleaseCollection(ctx, in.Name, in.why())
+		}))
 }
 
 func queueOperations() []*Operation {
 	all := []*Operation{
 		get("queue.ls", "/v1/queues", "List the queues of jobs, and which are paused", OnInstallation, false, func(ctx context.Context, c *Call, _ *None) (app.Page[app.Queue], error) {
-			return whole(c.App.Queues(ctx))
+			return Whole(c.App.Queues(ctx))
 		}),
 		get("queue.board", "/v1/deposit-queues/{name}/board", "Show who waits in a deposit queue", OnInstallation, false, func(ctx context.Context, c *Call, in *QueueName) (queues.Board, error) {
 			return queues.ShowBoard(ctx, c.App, in.Name)
@@ -71,21 +86,15 @@ func queueOperations() []*Operation {
 	}
 	for _, v := range []verb[string]{
 		{"pause", "Pause a queue of jobs: no new claims, running work finishes", (*app.App).PauseQueue},
-		{"resume", "End the pause of a queue of jobs", (*app.App).ResumeQueue},
+		{"resume", "End the pause of a queue of jobs, or the suspension of a deposit queue", queues.ResumeAny},
 	} {
-		all = append(all, queueChange("/v1/queues/", v.name, v))
+		all = append(all, queueChange("/v1/queues/", v))
 	}
-	for _, v := range []verb[string]{
-		{"suspend", "Hand out nothing from a deposit queue", queues.Suspend},
-		{"resume", "Hand out deposits again", queues.Resume},
-	} {
-		all = append(all, queueChange("/v1/deposit-queues/", "deposits-"+v.name, v))
-	}
-	return all
+	return append(all, queueChange("/v1/deposit-queues/", verb[string]{"suspend", "Hand out nothing from a deposit queue", queues.Suspend}))
 }
 
-func queueChange(path, name string, v verb[string]) *Operation {
-	return row(Operation{Name: "queue." + name, Method: http.MethodPost, Path: path + "{name}/" + v.name, Summary: v.summary,
+func queueChange(path string, v verb[string]) *Operation {
+	return row(Operation{Name: "queue." + v.name, Method: http.MethodPost, Path: path + "{name}/" + v.name, Summary: v.summary,
 		Need: access.Act, On: OnInstallation, Write: true}, func(ctx context.Context, c *Call, in *QueueChange) (app.Changed, error) {
 		return v.do(c.App, ctx, in.Name, in.why())
 	})
@@ -107,7 +116,7 @@ func profiles() []*Operation {
 					seen = append(seen, ProfileItem{Name: p.Name, Collection: p.Collection})
 				}
 			}
-			return whole(seen, err)
+			return Whole(seen, err)
 		}),
 	}
 }

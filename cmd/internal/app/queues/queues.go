@@ -87,6 +87,14 @@ func Resume(a *app.App, ctx context.Context, name, why string) (app.Changed, err
 	return queue(ctx, a, name, why, func(q *domain.DepositQueue) { q.Suspended = false })
 }
 
+// ResumeAny ends the suspension of a deposit queue, or the pause of a queue of jobs.
+func ResumeAny(a *app.App, ctx context.Context, name, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+	if slices.Contains(domain.DepositQueues, name) {
+		return Resume(a, ctx, name, why)
+	}
+	return a.ResumeQueue(ctx, name, why)
+}
+
 // StopTransfer keeps what is in the drop folder there; it goes on to accept files.
 func StopTransfer(a *app.App, ctx context.Context, name, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
 	return queue(ctx, a, name, why, func(q *domain.DepositQueue) { q.TransferStopped = true })

@@ -140,6 +140,7 @@ func Explain(err error) (code int, hint string) {
 		usage   *UsageError
 		faults  config.Faults
 		missing *stack.MissingError
+		named   interface{ ExitCode() int } // the answer of a service
 	)
 	switch {
 	case err == nil:
@@ -158,5 +159,8 @@ func Explain(err error) (code int, hint string) {
 		return Refused, "stop it first, or name another directory with --dir"
 	}
 	e := Known(err)
+	if errors.As(err, &named) && named.ExitCode() > 0 {
+		return named.ExitCode(), e.Hint
+	}
 	return app.ExitCodes[e.Kind], e.Hint
 }

@@ -1,4 +1,5 @@
-package cli
+// Package simulation has the command that compares waiting times.
+package simulation
 
 import (
 	"context"
@@ -24,6 +25,14 @@ import (
 	"github.com/accession-ingest/accession/domain/fair/simulate"
 )
 
+// Env is what the command has of the program.
+type Env struct {
+	// Run returns the work of a command.
+	Run func(do func(ctx context.Context, args []string) error) func(c *cobra.Command, args []string) error
+	// Show writes an answer as JSON, or with write.
+	Show func(v any, write func(w io.Writer)) error
+}
+
 // simulating is what the flags of the command say.
 type simulating struct {
 	simulate.Load
@@ -33,7 +42,8 @@ type simulating struct {
 	limit                   int
 }
 
-func (p *program) queueSimulate() *cobra.Command {
+// Command returns the command simulate.
+func Command(e Env) *cobra.Command {
 	var s simulating
 	c := &cobra.Command{
 		Use:   "simulate",
@@ -74,7 +84,7 @@ deposits and queries are left out, also with --from.`,
 		}
 		return nil
 	}
-	c.RunE = p.run(func(context.Context, []string) error { return s.run(p) })
+	c.RunE = e.Run(func(context.Context, []string) error { return s.run(e) })
 	number := func(to *int, name string, preset int, help string) {
 		flags.Parsed(c, to, name, strconv.Itoa(preset), help, func(text string) (int, error) {
 			n, err := strconv.Atoi(text)
@@ -122,7 +132,7 @@ func (s *simulating) format() string {
 	return strings.ToLower(strings.TrimPrefix(filepath.Ext(s.plot), "."))
 }
 
-func (s *simulating) run(p *program) error {
+func (s *simulating) run(e Env) error {
 	out := views.Simulation{Servers: s.Servers, Allocation: s.allocation, Concurrency: s.concurrency}
 	source := s.from
 	var arrivals []simulate.Arrival
@@ -151,5 +161,5 @@ func (s *simulating) run(p *program) error {
 		}
 	}
 	out.Set(c)
-	return show(p, out, func(w io.Writer, out views.Simulation) { out.Write(w, c, source, s.limit) })
+	return e.Show(out, func(w io.Writer) { out.Write(w, c, source, s.limit) })
 }

@@ -1,4 +1,5 @@
-package cli
+// Package poison has the commands about events that could not be applied.
+package poison
 
 import (
 	"context"
@@ -19,64 +20,90 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
+// Env is what the commands have of the program.
+type Env struct {
+	// Using returns the work of a command that calls the use cases.
+	Using func(do func(ctx context.Context, a *app.App, args []string) error) func(c *cobra.Command, args []string) error
+	// Show writes an answer as JSON, or with write.
+	Show func(v any, write func(w io.Writer)) error
+	// Group makes a command one of further commands.
+	Group func(c *cobra.Command, commands ...*cobra.Command) *cobra.Command
+}
+
 // noPoison is shown when the projector holds no events.
 const noPoison = "no events are held: the tables have every event"
 
-func (p *program) poison() *cobra.Command {
-	return group(&cobra.Command{
+// Command returns the command poison.
+func Command(e Env) *cobra.Command {
+	return e.Group(&cobra.Command{
 		Use:   "poison",
 		Short: "List, show and retry events that could not be applied",
 		Long: `An event that cannot be applied to the tables is held in poison_event, together with
 the later events of the same batch, job, file or setting; the tables show that one as it
 was before. All others continue. After the cause is fixed, retry them.`,
 		Example: "  accession poison ls\n  accession poison retry --all",
-	}, p.poisonLs(), p.poisonShow(), p.poisonRetry())
+	}, e.ls(), e.show(), e.retry())
 }
 
-func (p *program) poisonLs() *cobra.Command {
+func (e Env) ls() *cobra.Command {
 	var limit int
-	var total int64
 	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List held events, in the order of the log",
 		Long:    "List the events that could not be applied to the tables, and the events that wait\nbehind them, in the order of the log.",
 		Example: "  accession poison ls\n  accession poison ls -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]tables.PoisonEvent, error) {
+		RunE: e.Using(func(ctx context.Context, a *app.App, _ []string) error {
 			held, count, err := tables.Poison(ctx, a, limit)
-			total = count.Events
-			return held, err
-		}, func(w io.Writer, held []tables.PoisonEvent) {
-			render.Rows(w, noPoison, render.Row{"seq", "event", "type", "attempts", "since", "why"}, held, func(e tables.PoisonEvent) render.Row {
-				reason := export.Line(e.Error)
-				if e.WaitsFor != nil {
-					reason = fmt.Sprintf("waits behind %d", *e.WaitsFor)
-				}
-				return render.Row{e.Seq, e.ID, e.Type, e.Attempts, render.Time(e.FirstSeen), reason}
-			})
-			render.Truncated(w, len(held), total, "events", "--limit")
+			if err != nil {
+				return err
+			}
+			return e.Show(held, func(w io.Writer) { list(w, held, count.Events) })
 		}),
 	}
 	flags.Limit(c, &limit, 100, "events")
 	return c
 }
 
-func (p *program) poisonShow() *cobra.Command {
+func (e Env) show() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show SEQ",
 		Short:   "Show a held event and its data",
 		Long:    "Show one held event, by its sequence in the log: why it could not be applied, and its\ndata as far as they could be read.",
 		Example: "  accession poison show 4711",
-		Args:    one("sequence", parseSeq),
-		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (tables.PoisonEvent, error) {
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("give one sequence, not %d arguments", len(args))
+			}
+			_, err := parseSeq(args[0])
+			return err
+		},
+		RunE: e.Using(func(ctx context.Context, a *app.App, args []string) error {
 			seq, _ := parseSeq(args[0]) // checked before
-			return tables.PoisonAt(ctx, a, seq)
-		}, func(w io.Writer, e tables.PoisonEvent) {
-			render.Pairs(w, [][2]any{{"seq", e.Seq}, {"event", e.ID}, {"type", e.Type}, {"batch", e.BatchID},
-				{"waits behind", render.Or(e.WaitsFor, "")}, {"why", export.Line(e.Error)}, {"attempts", e.Attempts},
-				{"held since", render.Time(e.FirstSeen)}, {"last attempt", render.Time(e.LastSeen)}, {"data", export.Line(e.Data)}}...)
+			held, err := tables.PoisonAt(ctx, a, seq)
+			if err != nil {
+				return err
+			}
+			return e.Show(held, func(w io.Writer) { one(w, held) })
 		}),
 	}
+}
+
+func one(w io.Writer, e tables.PoisonEvent) {
+	render.Pairs(w, [][2]any{{"seq", e.Seq}, {"event", e.ID}, {"type", e.Type}, {"batch", e.BatchID},
+		{"waits behind", render.Or(e.WaitsFor, "")}, {"why", export.Line(e.Error)}, {"attempts", e.Attempts},
+		{"held since", render.Time(e.FirstSeen)}, {"last attempt", render.Time(e.LastSeen)}, {"data", export.Line(e.Data)}}...)
+}
+
+func list(w io.Writer, held []tables.PoisonEvent, total int64) {
+	render.Rows(w, noPoison, render.Row{"seq", "event", "type", "attempts", "since", "why"}, held, func(e tables.PoisonEvent) render.Row {
+		reason := export.Line(e.Error)
+		if e.WaitsFor != nil {
+			reason = fmt.Sprintf("waits behind %d", *e.WaitsFor)
+		}
+		return render.Row{e.Seq, e.ID, e.Type, e.Attempts, render.Time(e.FirstSeen), reason}
+	})
+	render.Truncated(w, len(held), total, "events", "--limit")
 }
 
 func parseSeq(s string) (uint64, error) {
@@ -87,7 +114,7 @@ func parseSeq(s string) (uint64, error) {
 	return seq, nil
 }
 
-func (p *program) poisonRetry() *cobra.Command {
+func (e Env) retry() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:   "retry [KIND/ID]",
@@ -100,9 +127,14 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 			if all == (len(args) == 1) || len(args) > 1 {
 				return errors.New("give one aggregate, such as job/jid0000000042, or --all")
 			}
-			return each(args, domain.ParseAggregate)
+			for _, arg := range args {
+				if _, err := domain.ParseAggregate(arg); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
-		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: e.Using(func(ctx context.Context, a *app.App, args []string) error {
 			var aggregate domain.Aggregate // zero = all
 			for _, arg := range args {
 				aggregate, _ = domain.ParseAggregate(arg) // checked before
@@ -111,7 +143,7 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 			if err != nil {
 				return err
 			}
-			if err := show(p, done, func(w io.Writer, done []tables.PoisonRetried) {
+			if err := e.Show(done, func(w io.Writer) {
 				render.Rows(w, noPoison, render.Row{"aggregate", "applied", "still held", "why"}, done, func(d tables.PoisonRetried) render.Row {
 					return render.Row{d.Aggregate, d.Applied, d.Waiting, export.Line(d.Error)}
 				})

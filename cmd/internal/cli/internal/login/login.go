@@ -1,0 +1,112 @@
+// Package login has the commands that keep and forget the key of a service.
+package login
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/cmd/internal/remote"
+)
+
+// Env is what the commands have of the program.
+type Env struct {
+	In       io.Reader
+	Err      io.Writer
+	Terminal bool // In and Err are terminals: the program may ask
+	// At returns the work of a command about what is kept for a service.
+	At func(do func(ctx context.Context, url string, kept remote.Kept) error) func(c *cobra.Command, args []string) error
+	// Show writes an answer as JSON, or with write.
+	Show func(v any, write func(w io.Writer)) error
+}
+
+// Commands returns the commands login and logout.
+func Commands(e Env) []*cobra.Command { return []*cobra.Command{e.login(), e.logout()} }
+
+// signed is the answer of login and logout.
+type signed struct {
+	Server string `json:"server"`
+	User   string `json:"user,omitempty"`
+}
+
+func (e Env) login() *cobra.Command {
+	return &cobra.Command{
+		Use:   "login",
+		Short: "Keep a key of a service, for its commands over HTTP",
+		Long: `Ask for an API key of the service that --server or the setting server names, try it, and
+keep it for the commands of this user. It is read from the terminal without being shown,
+else from the first line of the standard input; never from the command line, which
+others can see. It is kept in accession/credentials.json below XDG_CONFIG_HOME or
+~/.config, which only you may read. The variables ACCESSION_API_KEY and
+ACCESSION_TOKEN win over it.`,
+		Example: "  accession login --server https://ingest.example.org\n  accession login -o json --server https://ingest.example.org",
+		Args:    cobra.NoArgs,
+		RunE: e.At(func(ctx context.Context, url string, kept remote.Kept) error {
+			key, err := e.secret("API key: ")
+			if err != nil {
+				return err
+			}
+			there, err := remote.Open(url, remote.Credential{Token: key})
+			if err != nil {
+				return err
+			}
+			self, err := remote.Ask[operation.Self](ctx, there, "self.show", &operation.None{})
+			if err != nil {
+				return err
+			}
+			if err := kept.Keep(url, key); err != nil {
+				return err
+			}
+			return e.Show(signed{url, self.Name}, func(w io.Writer) { fmt.Fprintf(w, "you are %s at %s\n", self.Name, url) })
+		}),
+	}
+}
+
+func (e Env) logout() *cobra.Command {
+	return &cobra.Command{
+		Use:     "logout",
+		Short:   "Forget the key of a service",
+		Long:    "Forget the key that accession login has kept. It stays valid until\n`accession key revoke` ends it.",
+		Example: "  accession logout --server https://ingest.example.org",
+		Args:    cobra.NoArgs,
+		RunE: e.At(func(_ context.Context, url string, kept remote.Kept) error {
+			if err := kept.Keep(url, ""); err != nil {
+				return err
+			}
+			return e.Show(signed{Server: url}, func(w io.Writer) { fmt.Fprintf(w, "the key of %s is forgotten\n", url) })
+		}),
+	}
+}
+
+// secret reads a secret: from a terminal, where it is not shown, or the first line of In.
+func (e Env) secret(prompt string) (string, error) {
+	var text string
+	if in, ok := e.In.(*os.File); ok && e.Terminal {
+		fmt.Fprint(e.Err, prompt)
+		read, err := term.ReadPassword(int(in.Fd()))
+		fmt.Fprintln(e.Err)
+		if err != nil {
+			return "", err
+		}
+		text = string(read)
+	} else {
+		line, err := bufio.NewReader(io.LimitReader(e.In, 4096)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		text = line
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return "", &app.Error{Kind: app.Invalid, What: "read the key", Err: errors.New("it is empty"), Hint: "an administrator makes one: `accession key add`"}
+	}
+	return text, nil
+}

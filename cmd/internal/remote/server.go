@@ -1,0 +1,201 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+)
+
+// Server is a service that answers over HTTP.
+type Server struct {
+	url    *url.URL
+	sign   Credential
+	client *http.Client
+}
+
+// Bounds of an exchange.
+const (
+	answerTime = 2 * time.Minute // until the answer to a request begins
+	maxAnswer  = 1 << 28
+	tries      = 3 // of a request that may be repeated
+)
+
+// Parse returns the URL of a service without a path. A name and password in it are refused,
+// and so is http to another machine, which would show the key or session to the network.
+func Parse(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, &app.Error{Kind: app.Invalid, What: "find the server", Err: errors.New("server is no URL of a service"), Hint: "write https://HOST or https://HOST:PORT, without a path, a name or a password"}
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, &app.Error{Kind: app.Invalid, What: "find the server", Err: fmt.Errorf("http to %s would show your key to the network", u.Hostname()),
+			Hint: "use https; http is for this machine, 127.0.0.1, and for a tunnel that ends on it"}
+	}
+	u.Path = ""
+	return u, nil
+}
+
+// Open returns the service at a URL, which sees the credential with every request.
+func Open(text string, c Credential) (*Server, error) {
+	u, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{url: u, sign: c, client: &http.Client{
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: answerTime, ForceAttemptHTTP2: true, TLSHandshakeTimeout: answerTime},
+		// The key is for this server only.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Error is the problem that a service answers with. It unwraps to the error of the use case.
+type Error struct {
+	problem *app.Error
+	exit    int
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.problem.Error() }
+
+// Unwrap returns the error of the use case.
+func (e *Error) Unwrap() error { return e.problem }
+
+// ExitCode returns the exit code that the service names.
+func (e *Error) ExitCode() int { return e.exit }
+
+// Ask carries out the operation of a name and returns its answer. in is a pointer to the
+// input that the table names. A request that may be repeated is, when the connection breaks.
+func Ask[O any](ctx context.Context, s *Server, name string, in any) (out O, err error) {
+	err = s.do(ctx, name, in, nil, func(body io.Reader) error { return json.NewDecoder(body).Decode(&out) })
+	return out, err
+}
+
+// Send is Ask for an operation whose body is a file.
+func Send[O any](ctx context.Context, s *Server, name string, in any, file io.Reader) (out O, err error) {
+	err = s.do(ctx, name, in, file, func(body io.Reader) error { return json.NewDecoder(body).Decode(&out) })
+	return out, err
+}
+
+// lookUp returns the row of a name.
+func lookUp(name string) *operation.Operation {
+	for _, op := range operation.Table() {
+		if op.Name == name {
+			return op
+		}
+	}
+	panic("there is no operation " + name) // a fault of the caller, which a test finds
+}
+
+// do sends a request and has read read the answer.
+func (s *Server) do(ctx context.Context, name string, in any, file io.Reader, read func(io.Reader) error) error {
+	op := lookUp(name)
+	f, err := formOf(op, in)
+	if err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		answer, err := s.send(ctx, op, f, file)
+		switch {
+		case err == nil:
+			return s.take(answer, read)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case try == tries || file != nil || op.Write && f.header.Get(keyHeader) == "":
+			return s.away(err)
+		}
+		pause := time.NewTimer(time.Duration(try) * time.Second / 2)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// take has read read an answer, or returns the problem that it describes.
+func (s *Server) take(answer *http.Response, read func(io.Reader) error) error {
+	defer answer.Body.Close()
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		return problem(answer)
+	}
+	if err := read(io.LimitReader(answer.Body, maxAnswer)); err != nil {
+		return s.away(fmt.Errorf("its answer cannot be read: %w", err))
+	}
+	return nil
+}
+
+// send sends a request once.
+func (s *Server) send(ctx context.Context, op *operation.Operation, f form, file io.Reader) (*http.Response, error) {
+	body := file
+	if body == nil && f.body != nil {
+		body = strings.NewReader(string(f.body))
+	}
+	to := *s.url
+	to.Path, to.RawPath, to.RawQuery = f.path, f.rawPath, f.query.Encode()
+	r, err := http.NewRequestWithContext(ctx, op.Method, to.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	for key, values := range f.header {
+		r.Header[key] = values
+	}
+	switch {
+	case file != nil:
+		r.Header.Set("Content-Type", "application/octet-stream")
+	case f.body != nil:
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("User-Agent", "accession")
+	s.sign.set(r)
+	return s.client.Do(r)
+}
+
+// away returns the error of a service that does not answer.
+func (s *Server) away(err error) error {
+	var broken *url.Error
+	if errors.As(err, &broken) {
+		err = broken.Err // it says the URL, with what is asked for
+	}
+	return app.NoAnswer("the server "+s.url.String(), err, "is the URL right, and does `accession serve` run there with the role http?")
+}
+
+// problem returns the error that an answer describes.
+func problem(answer *http.Response) error {
+	var p struct {
+		Detail, Code, Hint string
+		Exit               int
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxProblem)).Decode(&p); err != nil || p.Code == "" {
+		return &app.Error{Kind: app.Unavailable, What: "the server", Err: fmt.Errorf("it answers with %s, which is no answer of this service", answer.Status),
+			Hint: "does the URL name the service, and is a proxy between in order?"}
+	}
+	what, why, ok := strings.Cut(p.Detail, ": ")
+	if !ok {
+		what, why = "the server", p.Detail
+	}
+	e := &app.Error{Kind: app.Kind(p.Code), What: what, Err: errors.New(why), Hint: p.Hint}
+	if e.Kind == app.Unauthenticated {
+		e.Hint = "sign in with `accession login`, or set ACCESSION_API_KEY"
+	}
+	if n, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && n > 0 {
+		e.RetryAfter = time.Duration(n) * time.Second
+		if e.Hint == "" {
+			e.Hint = fmt.Sprintf("try again in %v", e.RetryAfter)
+		}
+	}
+	return &Error{problem: e, exit: p.Exit}
+}
+
+const maxProblem = 1 << 16
