@@ -135,15 +135,12 @@ func (o *act[ID]) run(ctx context.Context, p *program, d door, ids []string) err
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	worst := 0 // the index in bySeverity
+	worst := exit.OK
 	for _, done := range all {
-		worst = max(worst, slices.Index(bySeverity, p.report(done.err)))
+		worst = exit.Worse(worst, p.report(done.err))
 	}
-	return exit.If(worst > 0, bySeverity[worst])
+	return exit.If(worst != exit.OK, worst)
 }
-
-// bySeverity orders the exit codes of an operation on several things.
-var bySeverity = []int{exit.OK, exit.Refused, exit.NotFound, exit.Full, exit.Usage, exit.Failed, exit.Unavailable, exit.Lost}
 
 // each does the operation to one id after the other. It goes on after a refusal, but
 // not when a server does not answer.

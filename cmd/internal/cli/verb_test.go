@@ -5,14 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 )
 
 // fakeVerb is about things named ok…, refused…, missing…, away….
@@ -29,6 +32,10 @@ func fakeVerb(final bool, done *[]string) verb[string] {
 				return fail(app.NotFound, "no such thing")
 			case strings.HasPrefix(id, "away"):
 				return fail(app.Unavailable, "no answer")
+			case strings.HasPrefix(id, "forbidden"):
+				return fail(app.Forbidden, "no right")
+			case strings.HasPrefix(id, "unknown"):
+				return fail(app.Unauthenticated, "no key")
 			}
 			if !a.DryRun {
 				*done = append(*done, id+" "+why)
@@ -71,6 +78,8 @@ func TestOperateSeveral(t *testing.T) {
 		"one is refused":      {args: "ok1 refused1 ok2", code: 3, out: "ok1" + line + "ok2" + line, done: "ok1 ;ok2 ", says: []string{"accession: fake refused1: not now\nhint: look at refused1\n"}},
 		"the worst counts":    {args: "refused1 missing1 ok1", code: 4, out: "ok1" + line, done: "ok1 ", says: []string{"refused1: not now", "missing1: no such thing"}},
 		"a server is away":    {args: "ok1 away1 ok2", code: 5, out: "ok1" + line, done: "ok1 ", says: []string{"away1: no answer", "ok2: not tried: a server cannot be reached"}},
+		"no right":            {args: "ok1 forbidden1 refused1", code: 11, out: "ok1" + line, done: "ok1 ", says: []string{"forbidden1: no right"}},
+		"no key":              {args: "unknown1 forbidden1", code: 10, says: []string{"unknown1: no key"}},
 		"final, no terminal":  {final: true, args: "ok1", code: 2, says: []string{"this cannot be undone, and there is no terminal to ask at", "add --yes", "hint: `accession fake --help`"}},
 		"final, --yes":        {final: true, args: "ok1 ok2 --yes", out: "ok1" + line + effect + "ok2" + line + effect, done: "ok1 ;ok2 "},
 		"final, tried":        {final: true, args: "ok1 --dry-run", out: "ok1 would go from red to green (X1)\n" + effect},
@@ -98,6 +107,16 @@ func TestOperateSeveral(t *testing.T) {
 				t.Errorf("it asked:\n%s", errs)
 			}
 		})
+	}
+}
+
+// TestWorseExitCode: no code of an error is lost in the worst of several.
+func TestWorseExitCode(t *testing.T) {
+	t.Parallel()
+	for _, code := range append(slices.Collect(maps.Values(app.ExitCodes)), 99) {
+		if exit.Worse(exit.OK, code) != code || exit.Worse(code, exit.OK) != code {
+			t.Errorf("%d is no worse than success", code)
+		}
 	}
 }
 

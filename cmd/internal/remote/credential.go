@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 )
@@ -31,6 +32,10 @@ func (c Credential) set(r *http.Request) {
 // Kept is the file in which a user's keys and sessions are, one for each server. Only the
 // user may read it.
 type Kept struct{ Path string }
+
+// draftPrefix begins the name of a file that takes the place of the credentials when it is
+// complete.
+const draftPrefix = ".credentials-"
 
 // saved is what the file has.
 type saved struct {
@@ -58,8 +63,27 @@ func (k Kept) Token(server string) (string, error) {
 }
 
 // Keep keeps the token for a server in place of what it had; "" forgets it. The file changes
-// as a whole.
+// as a whole, one program at a time. Drafts that a killed program has left are removed.
 func (k Kept) Keep(server, token string) error {
+	dir := filepath.Dir(k.Path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return k.fault(err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, ".credentials.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return k.fault(err)
+	}
+	defer func() { _ = lock.Close() }() // which unlocks it
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return k.fault(err)
+	}
+	drafts, err := filepath.Glob(filepath.Join(dir, draftPrefix+"*"))
+	for _, draft := range drafts {
+		err = errors.Join(err, os.Remove(draft))
+	}
+	if err != nil {
+		return k.fault(err)
+	}
 	s, err := k.read()
 	if err != nil {
 		return err
@@ -74,11 +98,7 @@ func (k Kept) Keep(server, token string) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(k.Path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return k.fault(err)
-	}
-	f, err := os.CreateTemp(dir, ".credentials-*") // of mode 0600
+	f, err := os.CreateTemp(dir, draftPrefix+"*") // of mode 0600
 	if err != nil {
 		return k.fault(err)
 	}

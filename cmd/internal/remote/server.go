@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,7 @@ type Server struct {
 // Bounds of an exchange.
 const (
 	answerTime = 2 * time.Minute // until the answer to a request begins
+	waitToSend = 5 * time.Second // for the word that a file is welcome, before it is sent anyway
 	maxAnswer  = 1 << 28
 	tries      = 3 // of a request that may be repeated
 )
@@ -53,7 +55,7 @@ func Open(text string, c Credential) (*Server, error) {
 		return nil, err
 	}
 	return &Server{url: u, sign: c, client: &http.Client{
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: answerTime, ForceAttemptHTTP2: true, TLSHandshakeTimeout: answerTime},
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: answerTime, ForceAttemptHTTP2: true, TLSHandshakeTimeout: answerTime, ExpectContinueTimeout: waitToSend},
 		// The key is for this server only.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
@@ -75,15 +77,22 @@ func (e *Error) Unwrap() error { return e.problem }
 func (e *Error) ExitCode() int { return e.exit }
 
 // Ask carries out the operation of a name and returns its answer. in is a pointer to the
-// input that the table names. A request that may be repeated is, when the connection breaks.
+// input that the table names. When the connection breaks the request is repeated, one that
+// changes something under the same key.
 func Ask[O any](ctx context.Context, s *Server, name string, in any) (out O, err error) {
-	err = s.do(ctx, name, in, nil, func(body io.Reader) error { return json.NewDecoder(body).Decode(&out) })
-	return out, err
+	return Send[O](ctx, s, name, in, nil)
 }
 
-// Send is Ask for an operation whose body is a file.
-func Send[O any](ctx context.Context, s *Server, name string, in any, file io.Reader) (out O, err error) {
-	err = s.do(ctx, name, in, file, func(body io.Reader) error { return json.NewDecoder(body).Decode(&out) })
+// Send is Ask for an operation whose body is a file, which is sent from its begin.
+func Send[O any](ctx context.Context, s *Server, name string, in any, file io.ReadSeeker) (out O, err error) {
+	err = s.do(ctx, name, in, file, func(body io.Reader) error {
+		var got O // a broken answer leaves nothing behind
+		if err := json.NewDecoder(body).Decode(&got); err != nil {
+			return err
+		}
+		out = got
+		return nil
+	})
 	return out, err
 }
 
@@ -97,22 +106,30 @@ func lookUp(name string) *operation.Operation {
 	panic("there is no operation " + name) // a fault of the caller, which a test finds
 }
 
-// do sends a request and has read read the answer.
-func (s *Server) do(ctx context.Context, name string, in any, file io.Reader, read func(io.Reader) error) error {
+// brokenError is the error of an exchange that has not come to its end: what was asked for
+// may have been done.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }
+
+// do sends a request, again if need be, and has read read the answer.
+func (s *Server) do(ctx context.Context, name string, in any, file io.ReadSeeker, read func(io.Reader) error) error {
 	op := lookUp(name)
 	f, err := formOf(op, in)
 	if err != nil {
 		return err
 	}
 	for try := 1; ; try++ {
-		answer, err := s.send(ctx, op, f, file)
+		err := s.once(ctx, op, f, file, read)
+		broken, ok := errors.AsType[*brokenError](err)
 		switch {
-		case err == nil:
-			return s.take(answer, read)
+		case !ok:
+			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case try == tries || file != nil || op.Write && f.header.Get(keyHeader) == "":
-			return s.away(err)
+		case try == tries || op.Write && f.header.Get(keyHeader) == "":
+			return s.away(broken.err)
 		}
 		pause := time.NewTimer(time.Duration(try) * time.Second / 2)
 		select {
@@ -124,27 +141,32 @@ func (s *Server) do(ctx context.Context, name string, in any, file io.Reader, re
 	}
 }
 
-// take has read read an answer, or returns the problem that it describes.
-func (s *Server) take(answer *http.Response, read func(io.Reader) error) error {
+// once sends a request once, and has read read the answer, or returns the problem that the
+// answer describes.
+func (s *Server) once(ctx context.Context, op *operation.Operation, f form, file io.ReadSeeker, read func(io.Reader) error) error {
+	r, err := s.request(ctx, op, f, file)
+	if err != nil {
+		return err
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return &brokenError{err}
+	}
 	defer answer.Body.Close()
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		return problem(answer)
 	}
 	if err := read(io.LimitReader(answer.Body, maxAnswer)); err != nil {
-		return s.away(fmt.Errorf("its answer cannot be read: %w", err))
+		return &brokenError{fmt.Errorf("its answer cannot be read: %w", err)}
 	}
 	return nil
 }
 
-// send sends a request once.
-func (s *Server) send(ctx context.Context, op *operation.Operation, f form, file io.Reader) (*http.Response, error) {
-	body := file
-	if body == nil && f.body != nil {
-		body = strings.NewReader(string(f.body))
-	}
+// request returns a request that is signed.
+func (s *Server) request(ctx context.Context, op *operation.Operation, f form, file io.ReadSeeker) (*http.Request, error) {
 	to := *s.url
 	to.Path, to.RawPath, to.RawQuery = f.path, f.rawPath, f.query.Encode()
-	r, err := http.NewRequestWithContext(ctx, op.Method, to.String(), body)
+	r, err := http.NewRequestWithContext(ctx, op.Method, to.String(), bytes.NewReader(f.body))
 	if err != nil {
 		return nil, err
 	}
@@ -153,13 +175,24 @@ func (s *Server) send(ctx context.Context, op *operation.Operation, f form, file
 	}
 	switch {
 	case file != nil:
+		size, err := file.Seek(0, io.SeekEnd)
+		if err == nil {
+			_, err = file.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r.ContentLength, r.GetBody = size, nil; size > 0 {
+			r.Body = io.NopCloser(io.LimitReader(file, size)) // the client closes it, and it may be sent again
+		}
 		r.Header.Set("Content-Type", "application/octet-stream")
+		r.Header.Set("Expect", "100-continue") // a refusal comes before all of the file is sent
 	case f.body != nil:
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("User-Agent", "accession")
 	s.sign.set(r)
-	return s.client.Do(r)
+	return r, nil
 }
 
 // away returns the error of a service that does not answer.

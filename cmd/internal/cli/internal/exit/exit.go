@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -104,6 +105,24 @@ func Batch(state domain.BatchState) error {
 		return Error(BatchFailed)
 	}
 	return Error(Unfinished)
+}
+
+// bySeverity orders the exit codes of a command on several things.
+var bySeverity = []int{OK, Refused, NotFound, Full, Usage, Forbidden, Unknown, Failed, Unavailable, Lost, Interrupted}
+
+// Worse returns the worse of two exit codes of a command on several things. A code without
+// a rank, such as one of a newer service, is the worst.
+func Worse(a, b int) int {
+	rank := func(code int) int {
+		if i := slices.Index(bySeverity, code); i >= 0 {
+			return i
+		}
+		return len(bySeverity)
+	}
+	if rank(b) > rank(a) {
+		return b
+	}
+	return a
 }
 
 // ErrInterrupted is the error of what a signal ended.
