@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,10 +154,15 @@ func (p *program) submitThere(ctx context.Context, there *remote.Server, d app.D
 		return show(p, s, views.Submitted)
 	}
 	f, err := os.Open(d.Payload)
+	if err == nil {
+		defer f.Close()
+		if info, statErr := f.Stat(); statErr != nil || !info.Mode().IsRegular() {
+			err = cmp.Or(statErr, fmt.Errorf("%s is no regular file", d.Payload))
+		}
+	}
 	if err != nil {
 		return &app.Error{Kind: app.NotFound, What: "submit", Err: err, Hint: "give a file that you may read, or a URL"}
 	}
-	defer f.Close()
 	got, err := remote.Send[drops.Shown](ctx, there, "upload.create", &operation.Upload{About: about, Once: once, Name: filepath.Base(d.Payload)}, f)
 	if err != nil {
 		return err
