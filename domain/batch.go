@@ -134,8 +134,8 @@ type Submission struct {
 	KeySHA256      string   `json:"key_sha256,omitempty"` // of the idempotency key
 }
 
-// Listing says how many jobs a batch has: the lasting part of
-// /batches/BID/progress. From its event on the batch adds up.
+// Listing says how many jobs a batch has, and their ids: the part of /batches/BID/progress
+// that does not change. Before it is known a batch has no jobs; from then on it adds up.
 type Listing struct {
 	Rows           int    `json:"rows"`
 	FirstJID       JobID  `json:"first_jid"`
@@ -161,7 +161,7 @@ type Batch struct {
 	State      BatchState
 	Submission Submission
 	Listing    *Listing
-	NextRow    int // rows that have their job; kept in ZooKeeper only
+	NextRow    int // row of the manifest whose job is made next; in ZooKeeper only, not in events
 	Report     *Report
 	Reason     *Reason // a manifest error (kept until the batch is reported), or why it waits
 	Ticket     *Ticket // in a deposit queue, nil = none

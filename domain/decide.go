@@ -6,9 +6,8 @@ import (
 	"github.com/accession-ingest/accession/domain/fair"
 )
 
-// Facts are what a decision must know besides its aggregate. They
-// were read before the decision; those that a decision relied on are named in
-// its [Require] and proven again in the write.
+// Facts are what a decision needs to know besides the state of its aggregate. They were read
+// before it; what it relied on is named in its [Require], and proven in the write.
 type Facts struct {
 	// Collection is the collection of the aggregate's profile, for every command;
 	// CollectionHold is the hold on it, nil = none.
@@ -35,7 +34,7 @@ type Facts struct {
 type Require struct {
 	Holds    bool  // holds and pauses are as they were when the facts were read
 	Batch    bool  // the batch's status is as it was when the facts were read (for jobs)
-	Unlocked bool  // only the mover may hold the aggregate's lock
+	Unlocked bool  // no worker holds the aggregate's lock, but the one that makes the change
 	Empty    []Sub // these sub-states of the batch have no reference
 	// Idle, when not empty: batch-processing refers to these jobs and no other, and
 	// none of them is locked.

@@ -93,7 +93,8 @@ func (d batchDecider) move(from, to BatchState, why *Reason) BatchMove {
 	return BatchMove{From: from, To: to, Reason: why, Collection: d.collection, Profile: d.b.Submission.ProfileName}
 }
 
-// submit decides that the batch is made. A synchronous one has its place in the pool at once.
+// submit decides that the batch is made (B1). A synchronous one gets a place in the pool,
+// others the ticket of the facts, with which they wait.
 func (d batchDecider) submit(c SubmitBatch, f Facts) (Decision, error) {
 	if d.b.State != BatchNone {
 		return d.refuse(CodeIllegal, "")
@@ -112,7 +113,8 @@ func (d batchDecider) submit(c SubmitBatch, f Facts) (Decision, error) {
 	}, nil)
 }
 
-// RefuseSynchronous returns the *[Refused] of a synchronous deposit of a user, nil = it is taken.
+// RefuseSynchronous returns nil if a synchronous deposit of the user may run now, else a
+// *[Refused] that says why not.
 func RefuseSynchronous(id BatchID, p *fair.Pool, user string) error {
 	r := &Refused{Aggregate: id.Aggregate(), Command: "submit", Code: CodeNotServed}
 	if p == nil {
@@ -177,7 +179,7 @@ func (d batchDecider) refuseParked() (Decision, error) {
 	return d.refuse(CodeNotParked, "it is not parked")
 }
 
-// free decides that the place of a running batch comes back before the batch ends.
+// free decides that a running batch no longer takes up a place, though it has not ended.
 func (d batchDecider) free(c FreeBatch) (Decision, error) {
 	if !d.b.Runs() {
 		return d.refuse(CodeNotRunning, "it does not count as running in a deposit queue")
@@ -186,7 +188,7 @@ func (d batchDecider) free(c FreeBatch) (Decision, error) {
 		Queue: d.b.Ticket.Queue, User: d.b.Ticket.User})
 }
 
-// refuseWaiting refuses the work on a batch that was not grabbed.
+// refuseWaiting refuses a command that only a batch which was grabbed allows.
 func (d batchDecider) refuseWaiting() (Decision, error) {
 	return d.refuse(CodeNotGrabbed, "it waits in the deposit queue "+d.b.Ticket.Queue+" until it is grabbed")
 }
@@ -282,8 +284,8 @@ func (d batchDecider) withDelivery(dec Decision, message *NoteDelivery) Decision
 	return dec
 }
 
-// failure returns the batch's manifest error, which all transitions after B3 keep, or
-// nil.
+// failure returns the manifest error with which the batch was started, nil = none. All
+// transitions after B3 keep it.
 func (b Batch) failure() *Reason {
 	if b.Reason.Failure() {
 		return b.Reason
@@ -311,7 +313,7 @@ func (d batchDecider) transition(event EventType, req Require, data func(BatchMo
 	return dec, err
 }
 
-// oneEvent returns a decision of one event without a row.
+// oneEvent returns the decision of one event; the caller sets the row, if it has one.
 func (d batchDecider) oneEvent(t EventType, req Require, data EventData) (Decision, error) {
 	return singleEvent(d.b.ID.Aggregate(), d.b.Version+1, t, data, req), nil
 }

@@ -1,8 +1,8 @@
-// Package domain holds the rules of Accession: what may happen to a batch, a
-// job, a file and a setting, and what follows from it; the rules of a query are in
-// package lookup. It is pure. Nothing in it
-// reads a clock, opens a connection or starts a goroutine; time and facts arrive as
-// arguments. Struct tags name the JSON keys; package eventstore/codec encodes.
+// Package domain holds the rules of Accession: what may happen to a batch, a job, a file
+// and a setting, and what follows from it. The rules of a query are in package lookup below
+// it, those of deposit queues in package fair. It is pure: nothing in it reads a clock, opens
+// a connection or starts a goroutine; time and facts arrive as arguments. Struct tags name
+// the JSON keys; package eventstore/codec encodes.
 //
 // # The workflow on one page
 //
@@ -50,7 +50,8 @@
 // about one aggregate. Recorded: an event with its author, time, commit and sequence
 // in the log. Row: one line of a transition table. Reason: why something failed or
 // waits, with a class, a stable code and a sentence. Hold: what keeps a collection's
-// batches and jobs waiting; on a queue it is a pause. Ticket: what a batch has from a
-// deposit queue, where it waits, and then runs in a place of its user. Claim: a worker's right to move
-// one batch or job. Fence: the version of the event that started an attempt.
+// batches and jobs waiting; on a queue it is a pause. Ticket: what a batch or query has from
+// a deposit queue while it waits there, and after that while it runs. Claim: a worker's right
+// to move one batch or job. Fence: what a write checks so that a worker which lost its right
+// is refused; of an attempt at a file it is the version of the event that started it.
 package domain

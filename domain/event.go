@@ -36,7 +36,7 @@ var byType = func() map[EventType]EventDef {
 	return m
 }()
 
-// Lookup finds an event type in the registry.
+// Lookup returns the row of an event type, and reports whether the registry has it.
 func Lookup(t EventType) (EventDef, bool) { d, ok := byType[t]; return d, ok }
 
 // EventData is the data of one event: a pointer to one of the structs in the files event_*.go
@@ -70,7 +70,7 @@ type Recorded struct {
 	Source string    // installation that wrote it, as the log has it: /accession/NAME
 }
 
-// ID is the event's id: KIND/ID/VERSION, known before it is written and equal on
+// ID returns the event's id: KIND/ID/VERSION, known before it is written and equal on
 // every retry.
 func (e Event) ID() string { return e.Aggregate.String() + "/" + strconv.FormatInt(e.Version, 10) }
 

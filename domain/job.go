@@ -32,12 +32,12 @@ var JobStates = []JobState{
 	JobProcessing, JobRecording, JobNotify, JobFailed, JobCompleted,
 }
 
-// Worked reports whether a daemon moves a job in this state on.
+// Worked reports whether a daemon works on jobs in this state.
 func (s JobState) Worked() bool {
 	return slices.Contains(JobStates, s) && s != JobHeld && s != JobFailed && s != JobCompleted
 }
 
-// Daemon returns the name of the daemon that moves jobs in this state on, "" = none does.
+// Daemon returns the name of the daemon that works on jobs in this state, "" = none does.
 func (s JobState) Daemon() string {
 	if !s.Worked() {
 		return ""
@@ -45,7 +45,8 @@ func (s JobState) Daemon() string {
 	return "job-" + string(s)
 }
 
-// Sub is a directory below /batches/BID/states; SubNone means no reference.
+// Sub is a sub-state of a batch: the directory below /batches/BID/states in which it keeps
+// references to some of its jobs. SubNone means that it keeps none.
 type Sub string
 
 // The sub-states in which a batch keeps references to its jobs.

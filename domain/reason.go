@@ -1,6 +1,7 @@
 package domain
 
-// Class says who must act on a reason.
+// Class is the kind of a reason. It says whether anything failed, and who must act when
+// nothing tries again.
 type Class string
 
 // The classes of reason. The first four are failures; ClassWait is no failure:
@@ -79,9 +80,10 @@ const (
 	CodeNotGrabbed      Code = "not_grabbed" // it waits in a deposit queue
 	CodeNotWaiting      Code = "not_waiting" // in a deposit queue
 	CodeNotParked       Code = "not_parked"
-	CodeNotRunning      Code = "not_running" // in a deposit queue
-	CodePoolFull        Code = "pool_full"   // of synchronous deposits
-	CodeNotServed       Code = "not_served"  // no synchronous deposit of the user is taken
+	CodeNotRunning      Code = "not_running"    // in a deposit queue
+	CodePoolFull        Code = "pool_full"      // of synchronous deposits
+	CodeNotServed       Code = "not_served"     // no synchronous deposit of the user is taken
+	CodeNotRestorable   Code = "not_restorable" // the live state is not one that a restore replaces
 )
 
 // Reason says why something failed or waits.

@@ -1,22 +1,24 @@
 package domain
 
-// Ticket is what a batch has from a deposit queue: with it the batch waits there, and counts
-// as running after its grab. A synchronous deposit runs from the beginning, in the pool of
-// its queue, and counts among those of no user.
+// Ticket is what a batch or query has from a deposit queue. It waits there until its ticket
+// has a turn, which it gets when it is grabbed; then it counts as running. A synchronous
+// deposit runs from the beginning, and counts in the pool of its queue, not for its user.
 type Ticket struct {
-	Queue string `json:"queue"` // metadata
+	Queue string `json:"queue"` // metadata or query
 	User  string `json:"user"`  // who submitted it
-	Slot  int64  `json:"slot"`  // of the user in the ring when the batch joined the queue, 0 = it is synchronous
-	// Turn is that of the decision by which the batch was grabbed, 0 = it waits, or is
-	// synchronous.
+	Slot  int64  `json:"slot"`  // of the user in the ring when the deposit joined the queue, 0 = it is synchronous
+	// Turn is the number of the decision by which the deposit was grabbed, 0 = it waits, or
+	// is synchronous.
 	Turn        int64 `json:"turn,omitempty"`
 	Synchronous bool  `json:"synchronous,omitempty"`
 }
 
-// Waits reports whether a deposit with the ticket, nil = none, has to be grabbed.
+// Waits reports whether a deposit with this ticket waits to be grabbed; without one, nil, it
+// does not.
 func (t *Ticket) Waits() bool { return t != nil && t.Turn == 0 && !t.Synchronous }
 
-// Runs reports whether it has a place: among the running ones of its user, or in the pool.
+// Runs reports whether a deposit with this ticket counts as running, for its user or in the
+// pool.
 func (t *Ticket) Runs() bool { return t != nil && !t.Waits() }
 
 // Pooled reports whether its place is one of the pool of synchronous deposits.
