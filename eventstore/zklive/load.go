@@ -160,7 +160,7 @@ func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string)
 	at.State = domain.Setting{Kind: kind, Name: name}
 	a := at.State.Aggregate()
 	if err := domain.CheckHoldName(kind, name); err != nil {
-		return at, &domain.Refused{Aggregate: a, Code: "bad_name", Message: err.Error()}
+		return at, &domain.Refused{Aggregate: a, Code: domain.CodeBadName, Message: err.Error()}
 	}
 	stat, err := r.conn.GetJSON(ctx, r.root.SettingVersion(a), &at.State.Version)
 	never := errors.Is(err, zk.ErrNoNode) // changed through here; another program may have made its hold

@@ -40,6 +40,7 @@ func TestRepository(t *testing.T) {
 		"effects":   CheckEffects,
 		"sizes":     CheckSizes,
 		"machinery": CheckMachinery,
+		"codes":     CheckCodes,
 		"crumbs":    CheckCrumbs,
 		"words":     CheckWords,
 		"sql":       CheckSQL,

@@ -180,4 +180,4 @@ func unreachable(err error) bool {
 }
 
 // malformed are the codes of refusals of requests that are wrong in themselves.
-var malformed = []domain.Code{"bad_name", "bad_priority"}
+var malformed = []domain.Code{domain.CodeBadName, domain.CodeBadPriority}

@@ -296,8 +296,9 @@ func (r *Restorer) clear(ctx context.Context) error {
 	return nil
 }
 
+// refuse returns the refusal of a restore.
 func refuse(why string, args ...any) error {
-	return &domain.Refused{Code: "not_restorable", State: "there", Message: fmt.Sprintf(why, args...)}
+	return &domain.Refused{Code: domain.CodeNotRestorable, State: "there", Message: fmt.Sprintf(why, args...)}
 }
 
 // checkAlone returns an error if another process is registered.
