@@ -42,13 +42,12 @@ var ErrOutdated = errors.New("changed since it was read")
 // ended. For errors.Is it is also ErrBroken.
 var ErrRestoring = fmt.Errorf("not restored yet: %w", ErrBroken)
 
-// Error says what was done to which aggregate when one of the errors above
-// happened.
+// Error is one of the errors above, with what was done to which aggregate.
 type Error struct {
 	Op        string
 	Aggregate domain.Aggregate
 	Err       error
-	Hint      string // what to do next, "" = nothing to say
+	Hint      string // the remedy: what can be done, "" = nothing to say
 }
 
 // Error implements error.

@@ -13,14 +13,15 @@ import (
 	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
-// Handler is the only door through which batches, jobs and settings change:
-// load → decide → commit. A conflict makes it load and decide again.
+// Handler makes every change of batches, jobs, settings and queries: it loads the state,
+// decides, and commits. After a conflict with another writer it loads and decides again.
+// Files are changed by package files, because they are not part of the live state.
 type Handler struct {
 	Live    Live
 	Catalog Catalog
-	// Rings are the deposit queues. Nil = there are none: a batch may be claimed at once.
+	// Rings are the deposit queues, nil = there are none: a batch may be claimed at once.
 	Rings Rings
-	// Queries are those that wait there. Nil = there are none.
+	// Queries loads queries, nil = there are none.
 	Queries Queries
 	Clock   func() time.Time
 	NewID   func() string // a fresh command id (UUID)
@@ -63,7 +64,7 @@ type Result[S any] struct {
 	Before S
 	Row    string // of the transition table, "" = the state stays
 	Events []domain.Recorded
-	Claim  *Claim // of Meta.Next or of a grab, nil = the job was not handed over
+	Claim  *Claim // the new one, by hand-over (Meta.Next) or by a grab; nil = none
 }
 
 // maxConflicts bounds how often a command is decided again.
@@ -172,13 +173,14 @@ func (h *Handler) loadJob(ctx context.Context, id domain.JobID, m *Meta) (Loaded
 	return h.Live.Job(ctx, id)
 }
 
+// decideJob decides a command about a job, after loading the facts that it needs.
 func (h *Handler) decideJob(ctx context.Context, from Loaded[domain.Job], cmd domain.JobCommand) (d decided[domain.Job], err error) {
-	of := from.State.Configuration
+	conf := from.State.Configuration
 	if c, ok := cmd.(domain.CreateJob); ok {
-		of = c.Configuration
+		conf = c.Configuration
 	}
-	d.from, d.batch = from, of.BatchID
-	facts, needs := domain.Facts{Collection: h.Collection(of.ProfileName)}, domain.JobNeeds(cmd)
+	d.from, d.batch = from, conf.BatchID
+	facts, needs := domain.Facts{Collection: h.Collection(conf.ProfileName)}, domain.JobNeeds(cmd)
 	if needs.Holds {
 		if err := h.holdFacts(ctx, &facts, &d.change); err != nil {
 			return d, err
@@ -195,8 +197,9 @@ func (h *Handler) decideJob(ctx context.Context, from Loaded[domain.Job], cmd do
 	return d, err
 }
 
-// CreateJobs makes consecutive jobs of a batch in one write, from row nextRow on,
-// under the batch's claim. ErrConflict: another worker made them.
+// CreateJobs creates the next jobs of a batch, for the rows of its manifest from nextRow on,
+// in one write under the claim of the batch. It returns their events. The error is
+// ErrConflict if row nextRow has its job already.
 func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow int, cmds []domain.CreateJob, m Meta) ([]domain.Recorded, error) {
 	h.ensureCommandID(&m)
 	m.KeepClaim = true
@@ -221,26 +224,26 @@ func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow in
 	return events, nil
 }
 
-// Hold sets (hold not nil) or lifts a hold or pause.
+// Hold sets a hold or pause, or lifts it if hold is nil.
 func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, hold *domain.Hold, why string, m Meta) (Result[domain.Setting], error) {
-	return h.change(ctx, "hold", kind, name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideHold(s, hold, why) }, m)
+	return h.changeSetting(ctx, "hold", kind, name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideHold(s, hold, why) }, m)
 }
 
-// Timeouts sets how long attempts at files may take; what t does not name stays.
+// Timeouts sets how long attempts at files may take. A timeout that t does not have stays.
 func (h *Handler) Timeouts(ctx context.Context, t domain.Timeouts, why string, m Meta) (Result[domain.Setting], error) {
-	return h.change(ctx, "set", domain.SettingTimeouts, domain.TimeoutsFiles, func(s domain.Setting) (domain.Decision, error) { return domain.DecideTimeouts(s, t, why) }, m)
+	return h.changeSetting(ctx, "set", domain.SettingTimeouts, domain.TimeoutsFiles, func(s domain.Setting) (domain.Decision, error) { return domain.DecideTimeouts(s, t, why) }, m)
 }
 
-// QueueSetting changes a setting of a deposit queue to what edit returns for its present
-// value, which edit leaves as it is.
+// QueueSetting changes a setting of a deposit queue to the value that edit returns for the
+// present one. It must not modify its argument.
 func (h *Handler) QueueSetting(ctx context.Context, kind domain.HoldKind, name string, edit func(domain.SettingValue) domain.SettingValue, why string, m Meta) (Result[domain.Setting], error) {
-	return h.change(ctx, "set", kind, name, func(s domain.Setting) (domain.Decision, error) {
+	return h.changeSetting(ctx, "set", kind, name, func(s domain.Setting) (domain.Decision, error) {
 		return domain.DecideQueueSetting(s, edit(s.SettingValue), why)
 	}, m)
 }
 
-// change decides and commits a change of a setting.
-func (h *Handler) change(ctx context.Context, op string, kind domain.HoldKind, name string, decide func(domain.Setting) (domain.Decision, error), m Meta) (Result[domain.Setting], error) {
+// changeSetting decides and commits a change of a setting.
+func (h *Handler) changeSetting(ctx context.Context, op string, kind domain.HoldKind, name string, decide func(domain.Setting) (domain.Decision, error), m Meta) (Result[domain.Setting], error) {
 	h.ensureCommandID(&m)
 	return retry(ctx, op, domain.SettingAggregate(kind, name), func() (Result[domain.Setting], error) {
 		from, err := h.Live.Setting(ctx, kind, name)
@@ -258,7 +261,7 @@ func (h *Handler) change(ctx context.Context, op string, kind domain.HoldKind, n
 // decided is a decision about a state, and what was read for it.
 type decided[S any] struct {
 	from  Loaded[S]
-	batch domain.BatchID // of the events
+	batch domain.BatchID // the events have it: that of the batch itself, or of the job's
 	domain.Decision
 	change Change
 }
@@ -291,7 +294,8 @@ func (k kind[S]) change(h *Handler, d decided[S], m Meta) (c Change, to S, err e
 	return c, to, nil
 }
 
-// commit writes a decision, unless it is a dry run.
+// commit writes a decision and returns the state after it. A dry run writes nothing, and
+// returns the same.
 func (k kind[S]) commit(ctx context.Context, h *Handler, d decided[S], m Meta) (Result[S], error) {
 	c, to, err := k.change(h, d, m)
 	if err != nil {
@@ -314,17 +318,17 @@ func (k kind[S]) commit(ctx context.Context, h *Handler, d decided[S], m Meta) (
 		Events: c.Events, Claim: done[0].Claim}, nil
 }
 
-// unlocked returns refusal if its aggregate is locked, else nil.
-func (h *Handler) unlocked(ctx context.Context, refusal *Error) error {
-	locked, err := h.Live.Locked(ctx, refusal.Aggregate)
+// unlocked returns ifLocked if its aggregate is locked, else nil.
+func (h *Handler) unlocked(ctx context.Context, ifLocked *Error) error {
+	locked, err := h.Live.Locked(ctx, ifLocked.Aggregate)
 	if err == nil && len(locked) > 0 {
-		return refusal
+		return ifLocked
 	}
 	return err
 }
 
-// batchJobFacts loads which jobs of a batch are being processed, and which of its jobs
-// are locked.
+// batchJobFacts loads which jobs of a batch are in batch-processing, and which of all its
+// jobs are locked.
 func (h *Handler) batchJobFacts(ctx context.Context, id domain.BatchID, f *domain.Facts) error {
 	all, err := h.batchJobs(ctx, id)
 	if err != nil {
@@ -359,14 +363,14 @@ func (h *Handler) batchJobs(ctx context.Context, id domain.BatchID) (map[domain.
 
 // holdFacts loads the hold on the collection, and the version to compare in the write.
 func (h *Handler) holdFacts(ctx context.Context, f *domain.Facts, c *Change) error {
-	known, err := h.Live.Holds(ctx)
+	holds, err := h.Live.Holds(ctx)
 	if err != nil {
 		return err
 	}
-	if hold, held := known.Collections[f.Collection]; held {
+	if hold, held := holds.Collections[f.Collection]; held {
 		f.CollectionHold = &hold
 	}
-	c.HoldsVersion = known.Version
+	c.HoldsVersion = holds.Version
 	return nil
 }
 
@@ -403,10 +407,10 @@ func (m Meta) Stamp(now domain.Time, events []domain.Event, batch domain.BatchID
 	return recorded, data, nil
 }
 
-// retry calls try again after a conflict, at most maxConflicts times, after a random pause
-// each, so that many who write the same node do not refuse each other. It returns at
-// once when the claim or the aggregate is gone, the aggregate is locked or a limit is
-// reached.
+// retry calls try, and calls it again after each conflict, at most maxConflicts times. The
+// pauses between are random, so that many writers of one node do not conflict again. It does
+// not call try again if the claim or the aggregate is gone, the aggregate is locked or a
+// limit is reached.
 func retry[T any](ctx context.Context, op string, a domain.Aggregate, try func() (T, error)) (T, error) {
 	pause := &backoff.ExponentialBackOff{InitialInterval: time.Millisecond, RandomizationFactor: 0.5, Multiplier: 1.5, MaxInterval: 50 * time.Millisecond}
 	for n := 0; ; n++ {

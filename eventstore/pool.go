@@ -16,8 +16,9 @@ const RetryPool = 10 * time.Second
 // [Claims.NextBatch].
 const Synchronous domain.BatchState = "synchronous"
 
-// Phase returns the state by which batches are claimed: pending ones that wait in a deposit
-// queue are in none, synchronous ones in that of their own.
+// Phase returns the state under which a batch waits to be claimed: its own, but for pending
+// batches [Synchronous] if it is a synchronous deposit, and "queued", under which nothing is
+// claimed, if it waits in a deposit queue.
 func Phase(s domain.BatchState, t *domain.Ticket) domain.BatchState {
 	switch {
 	case s != domain.BatchPending:

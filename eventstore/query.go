@@ -13,6 +13,7 @@ import (
 // Queries are the queries of the live state. They change by [Live.Commit], and are grabbed
 // by [Rings].
 type Queries interface {
+	// LoadQuery reads a query.
 	LoadQuery(ctx context.Context, id domain.QueryID) (Loaded[lookup.Query], error)
 	// QueryIDs lists the ids of all queries, sorted.
 	QueryIDs(ctx context.Context) ([]domain.QueryID, error)

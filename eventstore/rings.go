@@ -8,8 +8,8 @@ import (
 	"github.com/accession-ingest/accession/domain/fair"
 )
 
-// Rings are the deposit queues: whose batches wait, whose run, and whose turn it is. All
-// processes share them. A batch joins, leaves and ends in the writes that move it.
+// Rings are the deposit queues: whose batches and queries wait, whose run, and whose turn it
+// is. All processes share them. A deposit joins, leaves and ends in the writes that move it.
 type Rings interface {
 	// Ticket returns the ticket of the next batch of a user in a queue. It is nil if
 	// the live state is of a format without deposit queues.
@@ -24,17 +24,18 @@ type Rings interface {
 	// RunningIn lists the ids of the deposits of a queue that run, those whose worker has died
 	// among them.
 	RunningIn(ctx context.Context, queue string) ([]string, error)
-	// View reads a queue: of the users with waiting batches, by slot, and then of those of
-	// whom some only run, what waits and runs.
+	// View reads what waits and runs of each user: first those with waiting deposits, by
+	// slot, then those who only have running ones.
 	View(ctx context.Context, queue string) (RingView, error)
-	// Pool reads the pool of the synchronous deposits of a queue: as it is now, with the
-	// settings of now. It is nil if the live state is of a format without deposit queues.
+	// Pool reads the pool of the synchronous deposits of a queue, with its present settings.
+	// It is nil if the live state is of a format without deposit queues.
 	Pool(ctx context.Context, queue string) (*Pool, error)
 	// Waiting lists the ids of the waiting deposits of a user, first come first.
 	Waiting(ctx context.Context, queue, user string) ([]string, error)
 }
 
-// Leave is a decision about the ring of a deposit queue, with what the write has to prove.
+// Leave is the decision by which a batch or query leaves the ring of a deposit queue, because
+// it is grabbed or parked, with what the write has to prove.
 type Leave struct {
 	Queue     string
 	Processor string // that grabs, "" = the deposit is parked
@@ -46,7 +47,7 @@ type Leave struct {
 	// Settings is the version of the settings of the queue that the decision relied on,
 	// for a grab.
 	Settings Token
-	// Running is how many batches of the user run, for a grab; RunningToken is the
+	// Running is how many deposits of the user run, for a grab; RunningToken is the
 	// token of that number, if there are any.
 	Running      int
 	RunningToken Token
@@ -55,7 +56,8 @@ type Leave struct {
 	HoldsVersion int64
 }
 
-// Grabbed reports whether the batch is claimed.
+// Grabbed reports whether the decision is a grab, whose write claims the deposit. A nil Leave
+// is none.
 func (l *Leave) Grabbed() bool { return l != nil && l.Decision.Rule.Grabbed() }
 
 // Position returns where the ring stands after the decision.
@@ -77,12 +79,12 @@ type RingStep struct {
 	User    string    `json:"user"`
 	Slot    int64     `json:"slot"`
 	Deposit string    `json:"batch"`             // id of a batch or query
-	Size    int64     `json:"size,omitempty"`    // of a batch that came
+	Size    int64     `json:"size,omitempty"`    // of a deposit that joined or returned
 	Emptied bool      `json:"emptied,omitempty"` // the user has left the ring
 	domain.RingPosition
 }
 
-// The rules of steps by which a batch comes into a ring.
+// The rules of steps by which a deposit comes into a ring.
 const (
 	StepJoined   fair.Rule = "joined"   // with its user
 	StepReturned fair.Rule = "returned" // to the front of its user

@@ -9,7 +9,8 @@ import (
 	"github.com/accession-ingest/accession/domain/lookup"
 )
 
-// Token is what compare-and-set compares. It is the adapter's own number, not the aggregate's version.
+// Token is the number that compare-and-set compares. The adapter chooses it: it is not the
+// version of the aggregate.
 type Token int32
 
 // Loaded is a state and the token under which it was read.
@@ -50,8 +51,8 @@ type Change struct {
 	// without the claim. "" = no.
 	Next domain.JobState
 
-	// SpaceTerm requires that no later term of provisioning has begun, see [Space]: the
-	// write promises working space. Nil = nothing is required.
+	// SpaceTerm is set when the write promises working space: the term of the leader that
+	// promises it. The write is refused once a later term has begun, see [Space].
 	SpaceTerm *Token
 
 	// NextRow is set for jobs made from a batch manifest: the write moves the batch's
@@ -59,10 +60,11 @@ type Change struct {
 	// compare-and-set. All such changes of one Commit are consecutive rows.
 	NextRow *int
 
-	// Leave is set when the batch leaves the ring of a deposit queue.
+	// Leave is set when the batch or query leaves the ring of a deposit queue. The change is
+	// then the first of its Commit.
 	Leave *Leave
 
-	// Pool is set for a synchronous deposit, which gets a place there.
+	// Pool is set for a synchronous deposit: the pool in which it gets its place.
 	Pool *Pool
 
 	// Observed is set for a repair: the nodes that exist in place of those of From. The
@@ -117,17 +119,18 @@ func (h Holds) Paused(queue string) bool {
 	return all || one
 }
 
-// Live is the present state of batches, jobs and settings.
+// Live is the present state of batches, jobs and settings; [Queries] has that of queries.
 //
 // Reads return ErrNotFound for what does not exist. Commit is all or nothing over
 // its changes and returns ErrConflict when a token, a fence or a requirement does
 // not hold, ErrUnknown when the outcome cannot be found out before ctx ends.
 type Live interface {
+	// Batch and Job read a batch or job.
 	Batch(ctx context.Context, id domain.BatchID) (Loaded[domain.Batch], error)
 	Job(ctx context.Context, id domain.JobID) (Loaded[domain.Job], error)
-	// Setting returns version 0 and token 0 for one that was never set.
+	// Setting reads a setting. One that was never set has version 0 and token 0.
 	Setting(ctx context.Context, kind domain.HoldKind, name string) (Loaded[domain.Setting], error)
-	// Refs counts without listing.
+	// Refs counts the jobs of a batch by sub-state, without listing them.
 	Refs(ctx context.Context, id domain.BatchID) (Refs, error)
 	// BatchJobs lists the jobs in one sub-state, sorted.
 	BatchJobs(ctx context.Context, id domain.BatchID, sub domain.Sub) ([]domain.JobID, error)
@@ -136,6 +139,7 @@ type Live interface {
 	// Holds may return a cached value; a write that relies on it sets Require.Holds.
 	Holds(ctx context.Context) (Holds, error)
 
+	// Commit writes changes, and returns for each how it was written.
 	Commit(ctx context.Context, changes ...Change) ([]Committed, error)
 }
 
@@ -158,7 +162,10 @@ type Claim struct {
 	ID        string // unique; names the working directory of this claim
 	Worker    string // id of the session that holds it
 	Aggregate domain.Aggregate
-	Attempts  int // of a job or query: claims since the last event or Release, this one included: one more than the workers that died
+	// Attempts counts the claims of a job or query since its last event or Release, with
+	// this one: each claim before it has ended with its worker. It is not the number of an
+	// attempt in a [domain.Reason].
+	Attempts int
 	// Lost is closed when the session has ended: work must stop, every write is
 	// refused.
 	Lost <-chan struct{}
@@ -170,15 +177,15 @@ type Claim struct {
 
 // Claims makes and ends claims. A claim must be ended exactly once: by a Commit that
 // carries it without KeepClaim, or by Release, in either case by the goroutine that got
-// it or after that goroutine has returned. A job whose batch is deleted cannot be
-// claimed: it is not found.
+// it or after that goroutine has returned. For a job whose batch is deleted the error is
+// ErrNotFound.
 type Claims interface {
-	// NextJob waits until a job in the state can be claimed: lower priority number
-	// first, then the submitters in turn as package fair of the domain says, then lower id; one that was
-	// released with a delay comes behind those of its submitter that waited when the
-	// delay ended. The turns are those of this process. The gate, nil = none, may keep
-	// jobs waiting while others are claimed. It returns ctx's error when ctx ends. It
-	// never returns a job whose queue is paused.
+	// NextJob waits until a job in the state can be claimed, and claims it. The order is:
+	// lower priority number first, then the submitters in turn (see fair.Line; the turns are
+	// those of this process), then lower id. A job that was released with a delay comes
+	// behind those of its submitter that waited when the delay ended. The gate, nil = none,
+	// may keep jobs waiting while others are claimed. A job whose queue is paused is not
+	// claimed. When ctx ends NextJob returns its error.
 	NextJob(ctx context.Context, state domain.JobState, gate Gate[domain.Job]) (*Claim, Loaded[domain.Job], error)
 	// NextBatch is the same for batches, which have no priority. Of the pending ones it
 	// returns synchronous deposits for the state [Synchronous] and the others for pending,
@@ -219,7 +226,7 @@ func (p Offset) Before(q Offset) bool {
 
 // Mark says how far a shard's items are in the log.
 type Mark struct {
-	Offset        // everything up to here is sent
+	Offset        // everything up to here is in the log
 	LogSeq uint64 `json:"log_seq,omitempty"` // latest sequence in the log that was seen, 0 = unknown
 	Event  string `json:"event,omitempty"`   // id of the event there
 }
@@ -235,26 +242,27 @@ type Item struct {
 // Outbox holds committed events until they are in the log. It is split into
 // shards; the events of a batch and its jobs share one.
 type Outbox interface {
+	// Shards returns the number of shards.
 	Shards() int
-	// Lead waits until the caller leads the shard; the context given ends when the
-	// lead is lost or resign is called.
+	// Lead waits until the caller leads the shard; the context that it returns ends when
+	// the lead is lost or resign is called.
 	Lead(ctx context.Context, shard int) (lead context.Context, resign func(), err error)
 	// Mark returns the mark of a shard.
 	Mark(ctx context.Context, shard int) (Mark, error)
-	// Read returns up to limit items after the position, in commit order.
+	// Read returns up to limit items after the offset, in commit order.
 	Read(ctx context.Context, shard int, after Offset, limit int) ([]Item, error)
-	// Wait returns when there may be items after the position, or ctx ends.
+	// Wait returns when there may be items after the offset, or ctx ends.
 	Wait(ctx context.Context, shard int, after Offset) error
 	// MoveMark moves the mark; items before it are removed after the grace time.
 	MoveMark(ctx context.Context, shard int, upTo Mark) error
-	// Depth counts unsent items and returns the age of the oldest.
+	// Depth counts the items that are not in the log, and returns the age of the oldest.
 	Depth(ctx context.Context) (OutboxDepth, error)
 }
 
 // OutboxDepth is how far the log is behind the outbox.
 type OutboxDepth struct {
-	Unsent int
-	Oldest time.Duration // 0 = nothing unsent
+	Unsent int           // items that are not in the log
+	Oldest time.Duration // age of the oldest of them, 0 = there is none
 }
 
 // LastEvent is an aggregate's last event in the log. The zero value: there is none.
@@ -300,10 +308,12 @@ type Log interface {
 	// Append writes all events or none and returns their sequences. ErrConflict: an
 	// expectation does not hold.
 	Append(ctx context.Context, events []Append) ([]uint64, error)
+	// Last returns the last event of an aggregate.
 	Last(ctx context.Context, a domain.Aggregate) (LastEvent, error)
 	// Read returns events in order of their sequence. A broken event ends the
 	// iteration with an error that names its sequence.
 	Read(ctx context.Context, o ReadOptions) iter.Seq2[domain.Recorded, error]
+	// Info describes the log as it is now.
 	Info(ctx context.Context) (LogInfo, error)
 }
 
@@ -311,8 +321,8 @@ type Log interface {
 // the one process that may promise more. The promises are part of the live state: each
 // begins and ends in the write that moves its job.
 type Space interface {
-	// LeadSpace waits until the caller leads provisioning; the context given ends when
-	// the lead is lost or resign is called. The term is for [Change.SpaceTerm]: a write
+	// LeadSpace waits until the caller leads provisioning; the context that it returns ends
+	// when the lead is lost or resign is called. The term is for [Change.SpaceTerm]: a write
 	// under it is refused (ErrFenced) once another lead has begun, so that nothing is
 	// promised that the new leader has not counted.
 	LeadSpace(ctx context.Context) (lead context.Context, term Token, resign func(), err error)

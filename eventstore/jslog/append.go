@@ -27,8 +27,8 @@ const (
 
 const answerTime = 2 * time.Second // until an answer counts as lost
 
-// batch is what one Append sends.
-type batch struct {
+// atomicBatch is what one Append sends: messages that the server takes all or none.
+type atomicBatch struct {
 	msgs   []*nats.Msg
 	ends   map[domain.Aggregate]int // index of each aggregate's last event
 	events []eventstore.Append
@@ -36,8 +36,8 @@ type batch struct {
 
 // Append implements eventstore.Log. While the server cannot be reached it tries again
 // until ctx ends. ErrUnknown: ctx has ended, or an answer was lost and other events of
-// these aggregates have been written since, so that it cannot be found out whether the
-// batch was. ErrBroken: more than MaxBatch events or MaxBatchBytes, or an event that
+// these aggregates have been written since, so that it cannot be found out whether these
+// were written. ErrBroken: more than MaxBatch events or MaxBatchBytes, or an event that
 // cannot be written.
 func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64, error) {
 	if len(events) == 0 {
@@ -55,12 +55,12 @@ func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64,
 		}
 		refused := refusal(err)
 		if errors.Is(refused, eventstore.ErrBroken) || !maybeWritten && refused != nil {
-			return nil, b.failed(refused, err)
+			return nil, b.wrap(refused, err)
 		}
 		maybeWritten = true
 		seqs, settleErr := l.settle(ctx, b)
 		if errors.Is(settleErr, eventstore.ErrUnknown) || errors.Is(settleErr, eventstore.ErrConflict) && refused != nil {
-			return nil, b.failed(settleErr, err)
+			return nil, b.wrap(settleErr, err)
 		}
 		if settleErr != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (l *Log) Append(ctx context.Context, events []eventstore.Append) ([]uint64,
 		return seqs, nil
 	})
 	if err != nil && !final(err) {
-		err = b.failed(eventstore.ErrUnknown, err)
+		err = b.wrap(eventstore.ErrUnknown, err)
 	}
 	return seqs, err
 }
@@ -92,17 +92,18 @@ func final(err error) bool {
 	return errors.Is(err, eventstore.ErrConflict) || errors.Is(err, eventstore.ErrBroken) || errors.Is(err, eventstore.ErrUnknown)
 }
 
-func (b batch) failed(why, err error) error {
+// wrap returns an error that names the events, is why for errors.Is, and has the cause err.
+func (b atomicBatch) wrap(why, err error) error {
 	if len(b.events) == 1 {
 		return fmt.Errorf("append event %s: %w: %w", b.events[0].Event.ID(), why, err)
 	}
 	return fmt.Errorf("append %d events from %s on: %w: %w", len(b.events), b.events[0].Event.ID(), why, err)
 }
 
-// encode makes the messages. The first message of each subject carries the expected
-// sequence; the server would refuse a second expectation for the same subject.
-func (l *Log) encode(events []eventstore.Append) (batch, error) {
-	b := batch{events: events, ends: make(map[domain.Aggregate]int, len(events)), msgs: make([]*nats.Msg, len(events))}
+// encode makes the messages. Of each subject only the first message has the expected
+// sequence: the server refuses a batch with two expectations for one subject.
+func (l *Log) encode(events []eventstore.Append) (atomicBatch, error) {
+	b := atomicBatch{events: events, ends: make(map[domain.Aggregate]int, len(events)), msgs: make([]*nats.Msg, len(events))}
 	if len(events) > MaxBatch {
 		return b, fmt.Errorf("append %d events: the most in one batch are %d: %w", len(events), MaxBatch, eventstore.ErrBroken)
 	}
@@ -147,7 +148,7 @@ func (l *Log) message(prefix string, r domain.Recorded, data []byte) (*nats.Msg,
 }
 
 // publish sends the messages once and waits for the acknowledgement.
-func (l *Log) publish(ctx context.Context, b batch) ([]uint64, error) {
+func (l *Log) publish(ctx context.Context, b atomicBatch) ([]uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	last := len(b.msgs) - 1
@@ -187,7 +188,7 @@ func (l *Log) publish(ctx context.Context, b batch) ([]uint64, error) {
 
 // seqs returns the sequences of a batch from that of its last message: the messages of
 // an atomic batch have consecutive sequences.
-func (b batch) seqs(last uint64) []uint64 {
+func (b atomicBatch) seqs(last uint64) []uint64 {
 	seqs := make([]uint64, len(b.msgs))
 	for i := range seqs {
 		seqs[i] = last - uint64(len(seqs)-1-i)
@@ -195,8 +196,8 @@ func (b batch) seqs(last uint64) []uint64 {
 	return seqs
 }
 
-// refusal returns ErrConflict or ErrBroken if the server's answer proves that nothing
-// was written, and nil if something may have been written.
+// refusal returns what the server's answer stands for: ErrConflict or ErrBroken if it proves
+// that nothing was written, nil if something may have been written.
 func refusal(err error) error {
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return eventstore.ErrBroken

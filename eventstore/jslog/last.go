@@ -41,7 +41,7 @@ func (l *Log) Last(ctx context.Context, a domain.Aggregate) (eventstore.LastEven
 // settle finds out whether a batch whose answer was lost is in the log, and then returns
 // its sequences. ErrConflict: it is not there. ErrUnknown: an aggregate has later events
 // than the batch, so it cannot be told. Other errors: the server does not answer.
-func (l *Log) settle(ctx context.Context, b batch) ([]uint64, error) {
+func (l *Log) settle(ctx context.Context, b atomicBatch) ([]uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
 	defer cancel()
 	aggregates := slices.Collect(maps.Keys(b.ends))

@@ -36,7 +36,7 @@ type Relay struct {
 	gaps map[domain.Aggregate]Gap
 }
 
-// Gap is an alarm: the log cannot take the next event of an aggregate, because
+// Gap is an alarm about a held aggregate: the log cannot take its next event, because
 // an event before it is missing, because another command wrote that number, or
 // because the event itself cannot be written.
 type Gap struct {

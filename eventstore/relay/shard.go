@@ -40,7 +40,7 @@ type shard struct {
 	log   *slog.Logger
 
 	started  bool
-	logged   eventstore.Mark   // with the latest event of this shard that was seen in the log
+	logged   eventstore.Mark   // the next mark to store; it names the latest event of this shard that was seen in the log
 	done     eventstore.Offset // everything up to here is in the log
 	read     eventstore.Offset // everything up to here was read
 	unmarked int               // items between the mark and done
@@ -48,9 +48,9 @@ type shard struct {
 	markedAt time.Time         // when the mark was stored
 
 	known     *recent.Map[domain.Aggregate, eventstore.LastEvent] // the last events in the log
-	held      map[domain.Aggregate]int64                          // skipped from this version on, until the next rewind
+	held      map[domain.Aggregate]int64                          // aggregates that are skipped from this version on, until the next rewind
 	gaps      map[domain.Aggregate]*suspectedGap                  // kept over rewinds until they are closed
-	rewind    bool                                                // rewind before reading on
+	rewind    bool                                                // read again from the mark in the next round
 	retryHeld *backoff.ExponentialBackOff                         // pauses until held aggregates are tried again
 	retryAt   time.Time                                           // end of the present one of these pauses
 
@@ -109,8 +109,8 @@ func (s *shard) round(ctx context.Context) (int, error) {
 		}
 	}
 	s.lastRead = len(events)
-	for batch := range slices.Chunk(events, appendLimit) {
-		if err := s.publish(ctx, batch); err != nil {
+	for part := range slices.Chunk(events, appendLimit) {
+		if err := s.publish(ctx, part); err != nil {
 			return 0, err
 		}
 	}
@@ -126,8 +126,8 @@ func (s *shard) round(ctx context.Context) (int, error) {
 	return len(items), nil
 }
 
-// prepare reads the mark at first, and rewinds to it when held aggregates are to be
-// tried again.
+// prepare reads the mark in the first round. When held aggregates are to be tried again it
+// rewinds, so that the next read begins at the mark.
 func (s *shard) prepare(ctx context.Context) error {
 	if !s.started {
 		mark, err := s.relay.Outbox.Mark(ctx, s.n)
@@ -143,15 +143,16 @@ func (s *shard) prepare(ctx context.Context) error {
 	return nil
 }
 
-// advance moves read past an item, and done too unless an event up to there is held.
+// advance moves read past an item, and done too unless an event up to there waits because
+// its aggregate is held.
 func (s *shard) advance(item eventstore.Item) {
-	open := s.done != s.read
+	waits := s.done != s.read
 	for _, e := range item.Events {
 		from, held := s.held[e.Aggregate]
-		open = open || held && e.Version >= from
+		waits = waits || held && e.Version >= from
 	}
 	s.read = item.Offset
-	if !open {
+	if !waits {
 		s.done = item.Offset
 		s.unmarked++
 	}
@@ -192,8 +193,8 @@ func (s *shard) idle(ctx, lead context.Context) {
 	}
 }
 
-// deadline returns until when there is nothing to do but to wait for items, zero = no
-// limit.
+// deadline returns when the shard has something to do even if no item comes: try held
+// aggregates again, or store the mark. Zero = never.
 func (s *shard) deadline() (until time.Time) {
 	if len(s.held) > 0 {
 		until = s.retryAt
@@ -216,6 +217,7 @@ func (s *shard) failure(ctx context.Context, err error) {
 	sleep(ctx, s.pause.NextBackOff())
 }
 
+// success ends the pauses after a failure.
 func (s *shard) success(ctx context.Context) {
 	if s.failed {
 		s.log.InfoContext(ctx, "relay: resumed")
@@ -224,16 +226,17 @@ func (s *shard) success(ctx context.Context) {
 	s.pause.Reset()
 }
 
-// suspectedGap is an event of an aggregate that did not fit the log.
+// suspectedGap is an aggregate whose next event in the outbox does not fit the log, because an
+// event before it is in neither of them, or for one of the reasons in [Gap].
 type suspectedGap struct {
-	alarmed bool
-	version int64 // the event that did not fit
+	alarmed bool  // it was looked for again in vain: it is a [Gap] of the relay
+	version int64 // of the event that does not fit
 }
 
 // suspectGap handles an event whose predecessor is not in the log and was not read before
 // it. Two processes may write events of one aggregate into the outbox in the wrong order,
 // so the first time only this aggregate is skipped, and the shard is read again from the
-// mark. If the predecessor is still missing then, it raises an alarm.
+// mark. If the predecessor is missing then too, the aggregate is held, with an alarm.
 func (s *shard) suspectGap(ctx context.Context, e domain.Recorded, at eventstore.LastEvent) {
 	a := e.Aggregate
 	if s.gaps[a] != nil {
@@ -246,7 +249,8 @@ func (s *shard) suspectGap(ctx context.Context, e domain.Recorded, at eventstore
 	s.rewind = true
 }
 
-// hold skips the aggregate until it is tried again, and raises its alarm once.
+// hold skips the events of an aggregate from e on until they are tried again, and raises the
+// alarm once. known is the version of its last event in the log.
 func (s *shard) hold(ctx context.Context, e domain.Recorded, known int64, why string) {
 	a := e.Aggregate
 	gap := s.gaps[a]
@@ -394,6 +398,8 @@ func (s *shard) missingLast(events []eventstore.Append) []domain.Aggregate {
 	return ask
 }
 
+// appended keeps what is now the last event of each aggregate. Nothing follows an event that
+// ends its aggregate.
 func (s *shard) appended(ctx context.Context, todo []eventstore.Append, seqs []uint64) {
 	for i, a := range todo {
 		e := a.Event
@@ -408,8 +414,8 @@ func (s *shard) appended(ctx context.Context, todo []eventstore.Append, seqs []u
 	}
 }
 
-// see keeps the latest sequence of the log for the mark: a log that ends before it, or has
-// another event there, is not this one any more.
+// see notes for the mark the latest event that was seen in the log: a log that ends before
+// it, or has another event there, is an older copy, or another log.
 func (s *shard) see(a domain.Aggregate, at eventstore.LastEvent) {
 	if at.Seq > s.logged.LogSeq {
 		s.logged.LogSeq, s.logged.Event = at.Seq, domain.Event{Aggregate: a, Version: at.Version}.ID()
@@ -424,7 +430,7 @@ func aggregates(todo []eventstore.Append) []domain.Aggregate {
 	return slices.Collect(maps.Keys(set))
 }
 
-// loadLast asks the log for the last events of aggregates.
+// loadLast reads the last events of aggregates from the log.
 func (s *shard) loadLast(ctx context.Context, list []domain.Aggregate) error {
 	found := make([]eventstore.LastEvent, len(list))
 	g, ctx := errgroup.WithContext(ctx)

@@ -14,7 +14,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/statuses"
 )
 
-// committer writes changes: each Commit is one multi, or a part of one.
+// committer writes changes. All changes of one Commit are in one multi, which the changes of
+// other calls may share (group commit).
 type committer struct {
 	reader     *reader
 	send       sender
@@ -44,6 +45,8 @@ func (w *committer) Commit(ctx context.Context, changes ...eventstore.Change) ([
 			return nil, &eventstore.Error{Op: "commit", Aggregate: c.Aggregate(), Err: eventstore.ErrFenced}
 		}
 	}
+	// A grab makes a claim, which must be known before the write: if its answer is lost, the
+	// batch may be locked all the same. Only one change can be a grab, and it is the first.
 	if l := changes[0].Leave; l.Grabbed() && !w.claims.add(l.Claim) {
 		return nil, &eventstore.Error{Op: "grab", Aggregate: l.Claim.Aggregate, Err: eventstore.ErrLocked}
 	}
@@ -71,14 +74,16 @@ type commitCall struct {
 	changes []eventstore.Change
 	facts   layout.Facts
 	unknown bool // an earlier try may have been applied
-	moved   int  // how often the numbers of a deposit queue had changed meanwhile
+	// ringChanges counts the tries that were refused because the ring of a deposit queue, or
+	// a number of running deposits, had changed.
+	ringChanges int
 }
 
-// maxMoved is how often a change is sent again because the numbers of a deposit queue had
-// changed; then it is a conflict.
-const maxMoved = 20
+// maxRingChanges is how often a change is sent again after its deposit queue has changed;
+// then it is a conflict.
+const maxRingChanges = 20
 
-// commit tries until the outcome is known or ctx ends.
+// commit sends the changes until the outcome is known or ctx ends.
 func (w *committer) commit(ctx context.Context, changes []eventstore.Change) ([]eventstore.Committed, error) {
 	call := commitCall{committer: w, changes: changes, facts: layout.Facts{HandOver: w.handOver(ctx, changes), Compact: w.reader.compact}}
 	done, err := session.Retry(ctx, func() ([]eventstore.Committed, error) { return call.try(ctx) })
@@ -89,16 +94,19 @@ func (w *committer) commit(ctx context.Context, changes []eventstore.Change) ([]
 	if call.unknown {
 		err = eventstore.ErrUnknown
 	}
-	return nil, call.failed(err)
+	return nil, call.wrap(err)
 }
 
-func (call *commitCall) failed(err error) error {
+// wrap returns err as an error of Commit, with the aggregate of the first change.
+func (call *commitCall) wrap(err error) error {
 	return &eventstore.Error{Op: "commit", Aggregate: call.changes[0].Aggregate(), Err: err}
 }
 
-// try sends the changes. If the server refuses them for their hand-over, or for a promise
-// of working space or an object entry, it sends them again without the hand-over, or
-// with these nodes as they are. Its error is [session.Final] unless the same changes may be sent again.
+// try sends the changes once. It sends them again in another form if the server refuses them
+// for one of three reasons: the hand-over cannot be made (then without it), a promise of
+// working space or an object entry is not as expected (then with these nodes as they are),
+// or the deposit queue that a batch joins or ends in has changed (then with it as it is).
+// Its error is [session.Final] unless the same changes may be sent again.
 func (call *commitCall) try(ctx context.Context) ([]eventstore.Committed, error) {
 	var res session.Result
 	req, err := call.request(ctx)
@@ -125,15 +133,15 @@ func (call *commitCall) try(ctx context.Context) ([]eventstore.Committed, error)
 	case errors.Is(res.Refusal, layout.ErrHandOver):
 		call.refusedHandOver()
 		return call.try(ctx)
-	case errors.Is(res.Refusal, layout.ErrRing) && call.changes[0].Leave == nil && call.changes[0].Pool == nil && call.moved < maxMoved:
-		call.moved++
+	case errors.Is(res.Refusal, layout.ErrRing) && call.changes[0].Leave == nil && call.changes[0].Pool == nil && call.ringChanges < maxRingChanges:
+		call.ringChanges++
 		return call.try(ctx)
-	case errors.Is(res.Refusal, layout.ErrLater):
+	case errors.Is(res.Refusal, layout.ErrNewerNodes):
 		if call.facts.Found, err = call.found(ctx); err == nil {
 			return call.try(ctx)
 		}
 	}
-	return nil, session.Final(call.failed(res.Refusal))
+	return nil, session.Final(call.wrap(res.Refusal))
 }
 
 // results returns the results of the changes. zxid is that of their transaction, 0 = not
@@ -152,8 +160,9 @@ func (call *commitCall) results(zxid int64) []eventstore.Committed {
 	return done
 }
 
-// whole finds out which of the jobs that have left their queue are held by their status.
-// That does not change without the status, which carries the compare-and-set.
+// whole returns, of the jobs that have left their queue, those whose status node has all of
+// their data (see layout.Facts.Whole). No write changes that without also writing the
+// status, which carries the compare-and-set.
 func (call *commitCall) whole(ctx context.Context) (whole map[domain.JobID]bool, err error) {
 	for i := range call.changes {
 		c := &call.changes[i]
@@ -166,7 +175,10 @@ func (call *commitCall) whole(ctx context.Context) (whole map[domain.JobID]bool,
 			return nil, err
 		}
 		if is {
-			whole = map[domain.JobID]bool{id: true}
+			if whole == nil {
+				whole = map[domain.JobID]bool{}
+			}
+			whole[id] = true
 		}
 	}
 	return whole, nil
@@ -207,9 +219,9 @@ func sharing(changes []eventstore.Change) bool {
 	return len(changes) == 1 && c.Observed == nil && c.Job != nil && c.Job.From.State != domain.JobNone && c.Job.To.State != domain.JobDeleted
 }
 
-// rows returns how many of a batch's jobs exist, if the changes create the next ones,
-// else nil. It refuses rows that are not the next ones, and jobs beyond the limit of a
-// queue or of the server's heap.
+// rows returns the progress of the batch whose next jobs the changes create, nil if they
+// create none. The error is ErrConflict if the rows are not the next of the manifest, and
+// ErrFull if there are too many jobs for a queue or for the server's heap.
 func (call *commitCall) rows(ctx context.Context) (*layout.Rows, error) {
 	var rows *layout.Rows
 	first := 0
@@ -251,15 +263,15 @@ func (call *commitCall) rows(ctx context.Context) (*layout.Rows, error) {
 	return rows, nil
 }
 
-// found returns which promises of working space and object entries exist, for the next
-// try. Older programs, which do not know these nodes, move jobs without changing them.
+// found looks which promises of working space and object entries of the jobs exist, for the
+// next try. Programs that are older than these nodes move jobs without changing them.
 func (call *commitCall) found(ctx context.Context) (map[string]bool, error) {
 	found := map[string]bool{}
 	for _, c := range call.changes {
 		if c.Job == nil {
 			continue
 		}
-		for _, path := range call.reader.root.LaterPaths(*c.Job) {
+		for _, path := range call.reader.root.NewerPaths(*c.Job) {
 			stat, err := call.reader.conn.Exists(ctx, path)
 			if err != nil {
 				return nil, err
@@ -270,7 +282,7 @@ func (call *commitCall) found(ctx context.Context) (map[string]bool, error) {
 	return found, nil
 }
 
-// committed updates the caches and indexes after a write.
+// committed updates the claims, caches and indexes of this process after a write.
 func (w *committer) committed(changes []eventstore.Change, done []eventstore.Committed) {
 	for i, c := range changes {
 		own := c.Claim != nil && c.Claim.Aggregate == c.Aggregate()

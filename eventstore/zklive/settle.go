@@ -45,13 +45,13 @@ func (call *commitCall) settle(ctx context.Context) ([]eventstore.Committed, err
 		case command == event.CommandID:
 			return call.applied(ctx)
 		case command != "":
-			return nil, call.failed(eventstore.ErrConflict)
+			return nil, call.wrap(eventstore.ErrConflict)
 		}
 	}
 	if version < event.Version {
 		return nil, nil
 	}
-	return nil, call.failed(eventstore.ErrConflict)
+	return nil, call.wrap(eventstore.ErrConflict)
 }
 
 // readStatus reads the status node of a change: the version, the command that wrote it,

@@ -14,8 +14,8 @@ import (
 type Node struct {
 	Path  string
 	Value any // encoded as the data; nil: no data; []byte: the data itself
-	// Counter marks a node that is created and deleted with the others, but whose data
-	// belongs to no state.
+	// Counter marks a node that is created and deleted with the others, but whose data does
+	// not follow from the state: transitions do not write it.
 	Counter bool
 }
 
@@ -33,8 +33,8 @@ func (n Node) Data() []byte {
 	}
 }
 
-// same reports whether two nodes of one path need no write. Values are compared as
-// they are, so that only what has changed is encoded.
+// same reports whether n need not be written where o was: their data is equal, or it is that
+// of a counter. Values are compared before they are encoded, so that only changes are.
 func (n Node) same(o Node) bool {
 	if n.Counter || o.Counter {
 		return true
@@ -71,11 +71,12 @@ func equal[T comparable](v *T, o any) bool {
 	return ok && *v == *w
 }
 
-// jobOfStatus is a job as the value of its status node.
+// jobOfStatus is a job as the value of its status node, which is encoded without the parts
+// that have nodes of their own.
 type jobOfStatus domain.Job
 
-// wholeJob is a job as the value of its status node in a compact tree, after the job has
-// left its queue.
+// wholeJob is a job as the value of its status node, which is encoded with all parts: in a
+// compact tree, after the job has left its queue (J20).
 type wholeJob domain.Job
 
 // jobPaths are the paths of the nodes that a job has until it leaves its queue.
@@ -92,15 +93,16 @@ func (r Root) jobPaths(id domain.JobID) jobPaths {
 // JobNodes returns the nodes of a job, parents first: its own, its queue entry, its
 // batch's reference, the working space promised to it, and its object entries. In a
 // compact tree a job that has left its queue has three: its own, its status, which holds
-// all of it, and the reference.
+// all of its data, and the reference. A tree is compact from format 2 on.
 func (r Root) JobNodes(j domain.Job, compact bool) []Node {
 	paths := r.jobPaths(j.ID)
 	nodes := r.jobNodes(nil, &paths, &j, compact)
-	return append(nodes, r.laterNodes(j)...)
+	return append(nodes, r.newerNodes(j)...)
 }
 
-// laterNodes returns the nodes of a job that older programs do not know.
-func (r Root) laterNodes(j domain.Job) (nodes []Node) {
+// newerNodes returns the nodes of a job that the first programs did not have: its promise of
+// working space, and its object entries.
+func (r Root) newerNodes(j domain.Job) (nodes []Node) {
 	if j.Promised() {
 		nodes = append(nodes, Node{Path: r.Promise(j.ID), Value: j.SpaceNeeded})
 	}
@@ -110,19 +112,19 @@ func (r Root) laterNodes(j domain.Job) (nodes []Node) {
 	return nodes
 }
 
-// LaterPaths returns the paths of the nodes of a job before and after a transition which
-// older programs do not know.
-func (r Root) LaterPaths(t eventstore.Transition[domain.Job]) (paths []string) {
-	for _, n := range append(r.laterNodes(t.From), r.laterNodes(t.To)...) {
+// NewerPaths returns the paths of those nodes, before and after a transition, that the first
+// programs did not have.
+func (r Root) NewerPaths(t eventstore.Transition[domain.Job]) (paths []string) {
+	for _, n := range append(r.newerNodes(t.From), r.newerNodes(t.To)...) {
 		paths = append(paths, n.Path)
 	}
 	return paths
 }
 
-// maxJobNodes is how many nodes a job has, at most, without its [Root.laterNodes].
+// maxJobNodes is how many nodes a job has, at most, without its [Root.newerNodes].
 const maxJobNodes = 10
 
-// jobNodes appends the nodes of a job without its [Root.laterNodes].
+// jobNodes appends the nodes of a job without its [Root.newerNodes].
 func (r Root) jobNodes(nodes []Node, p *jobPaths, j *domain.Job, compact bool) []Node {
 	if j.State == domain.JobNone || j.State == domain.JobDeleted {
 		return nodes
@@ -166,8 +168,8 @@ func (r Root) BatchNodes(b domain.Batch) []Node {
 	return append(nodes, r.ticketNode(eventstore.DepositOfBatch(b))...)
 }
 
-// statesNodes returns the directories that come with a batch's first job, or with
-// its start when it has none.
+// statesNodes returns the directories of a batch's references to jobs, one for each
+// sub-state. They come with its first job, or with its start when it has none.
 func (r Root) statesNodes(id domain.BatchID) []Node {
 	nodes := []Node{{Path: r.States(id)}}
 	for _, sub := range domain.Subs {
@@ -176,8 +178,8 @@ func (r Root) statesNodes(id domain.BatchID) []Node {
 	return nodes
 }
 
-// withStates are the states in which a batch has its states directories, whether it
-// has jobs or not.
+// withStates are the states in which a batch has these directories, whether it has jobs or
+// not.
 var withStates = []domain.BatchState{domain.BatchProcessing, domain.BatchReporting, domain.BatchCompleted, domain.BatchFailed, domain.BatchUpdateReporting}
 
 // SettingNodes returns the nodes of a setting: its version, and its value.

@@ -17,10 +17,10 @@ var (
 	// ErrHandOver says that what the claim of the next state proves does not hold; the
 	// change is written alone.
 	ErrHandOver = fmt.Errorf("not handed over: %w", eventstore.ErrConflict)
-	// ErrLater says that a job's promise or object entry does not exist, or exists
-	// already. Older programs, which do not know these nodes, move jobs without changing
-	// them.
-	ErrLater = fmt.Errorf("the promise of working space or an object entry has changed: %w", eventstore.ErrConflict)
+	// ErrNewerNodes says that a job's promise of working space or an object entry does not
+	// exist, or exists already. Programs that are older than these nodes move jobs without
+	// changing them.
+	ErrNewerNodes = fmt.Errorf("the promise of working space or an object entry has changed: %w", eventstore.ErrConflict)
 )
 
 // Kind is what an operation does.
@@ -83,9 +83,9 @@ func (o *Ops) Delete(path string, version int32, refusal error) {
 	*o = append(*o, Op{path, nil, refusal, version, Delete})
 }
 
-// change adds the operations that turn some nodes into others: deletes, children first,
-// then writes, then creates, parents first. The status node carries the
-// compare-and-set; the refusal of each operation is eventstore.ErrConflict.
+// change adds the operations that turn the nodes from into the nodes to: deletes, children
+// first, then writes, then creates, parents first. The node status carries the
+// compare-and-set with token; the refusal of each operation is eventstore.ErrConflict.
 func (o *Ops) change(from, to []Node, status string, token eventstore.Token) {
 	version := func(path string) int32 {
 		if path == status {

@@ -7,21 +7,24 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Facts are what was read to build the operations, besides the changes themselves.
+// Facts are what was read of the tree to build the operations, besides the changes. They are
+// not the [domain.Facts] of a decision.
 type Facts struct {
 	// Rows is the progress of the batch whose jobs are created, nil = no job is
 	// created.
 	Rows *Rows
 	// Found says of promises and object entries whether they exist, where that does not
-	// follow from the state of their job (see [ErrLater]).
+	// follow from the state of their job (see [ErrNewerNodes]).
 	Found map[string]bool
 	// HandOver is the claim of the next state, nil = the change is not handed over.
 	HandOver *HandOver
-	// Compact says that the tree is a compact one (see [Root.JobNodes]).
+	// Compact says that the tree is compact: finished jobs have three nodes (see
+	// [Root.JobNodes]).
 	Compact bool
 	// Ring is what was read of a deposit queue, nil = the change does not need it.
 	Ring *RingFacts
-	// Whole says of jobs that have left their queue whether their status holds all of them.
+	// Whole says of jobs that have left their queue whether all their data is in the status
+	// node. Without it their parts have nodes of their own, as before J20.
 	Whole map[domain.JobID]bool
 }
 
@@ -74,8 +77,8 @@ func (r Root) Changes(changes []eventstore.Change, f Facts) Ops {
 	return ops
 }
 
-// rows advances a batch's progress by compare-and-set, and creates the states
-// directories with the first row.
+// rows moves a batch's progress on by compare-and-set, and creates the directories of its
+// references with the first row.
 func (r Root) rows(ops *Ops, rows Rows) {
 	next := rows.Now
 	next.NextRow += rows.Count
@@ -159,7 +162,8 @@ func (r Root) transition(ops *Ops, c eventstore.Change, f Facts) {
 	}
 }
 
-// Status returns the node that carries the compare-and-set of a change.
+// Status returns the path of the node that carries the compare-and-set of a change: the
+// status of a batch, query or job, the version of a setting.
 func (r Root) Status(c eventstore.Change) string {
 	switch {
 	case c.Batch != nil:
@@ -194,17 +198,17 @@ func (r Root) promise(ops *Ops, from, to *domain.Job, found map[string]bool) {
 		return
 	}
 	path := r.Promise(to.ID)
-	exists, differs := found[path]
-	if !differs {
+	exists, known := found[path]
+	if !known {
 		exists = from.Promised()
 	}
 	switch {
 	case to.Promised() && exists:
-		ops.Set(path, Encode(to.SpaceNeeded), Any, ErrLater)
+		ops.Set(path, Encode(to.SpaceNeeded), Any, ErrNewerNodes)
 	case to.Promised():
-		ops.Create(path, Encode(to.SpaceNeeded), ErrLater)
+		ops.Create(path, Encode(to.SpaceNeeded), ErrNewerNodes)
 	case exists:
-		ops.Delete(path, Any, ErrLater)
+		ops.Delete(path, Any, ErrNewerNodes)
 	}
 }
 
@@ -216,26 +220,27 @@ func (r Root) objectEntries(ops *Ops, from, to *domain.Job, found map[string]boo
 	}
 	for _, key := range had {
 		path := r.ObjectEntry(key, to.ID)
-		if exists, differs := found[path]; !slices.Contains(has, key) && (exists || !differs) {
-			ops.Delete(path, Any, ErrLater)
+		if exists, known := found[path]; !slices.Contains(has, key) && (exists || !known) {
+			ops.Delete(path, Any, ErrNewerNodes)
 		}
 	}
 	for _, key := range has {
 		path := r.ObjectEntry(key, to.ID)
 		if !slices.Contains(had, key) && !found[path] {
-			ops.Create(path, nil, ErrLater)
+			ops.Create(path, nil, ErrNewerNodes)
 		}
 	}
 }
 
-// setting changes a setting and its version. A hold or a pause also writes /locks, whose
-// version shows whether any of them has changed.
+// setting changes the nodes of a setting, and those that show that it has changed.
 func (r Root) setting(ops *Ops, c eventstore.Change) {
 	from, to := r.SettingNodes(c.Setting.From), r.SettingNodes(c.Setting.To)
 	ops.change(from, to, r.Status(c), c.Token)
 	r.touch(ops, c)
 }
 
+// touch writes the nodes whose versions show that a setting has changed: /locks, for a hold
+// or pause, and those of deposit queues.
 func (r Root) touch(ops *Ops, c eventstore.Change) {
 	if c.Setting == nil {
 		return
@@ -272,8 +277,8 @@ func (r Root) repair(ops *Ops, c eventstore.Change, compact bool) {
 	r.touch(ops, c)
 }
 
-// handOver adds the checks and the writes of a claim, except the worker's fence and the
-// status, which the operations already have. The lock stays, because deleting it and
+// handOver adds the checks and the writes of a claim, except the check of the worker's
+// session and the status, which the operations already have. The lock stays, because deleting it and
 // creating it again would leave the same tree.
 func (r Root) handOver(ops *Ops, h HandOver, to domain.Job) {
 	ops.Check(r.Locks(), int32(h.Holds), ErrHandOver)

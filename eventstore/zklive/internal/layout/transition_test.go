@@ -359,7 +359,7 @@ func TestOtherOperations(t *testing.T) {
 			delete /jobs/states/provisioning/05-J
 			set /jobs/J/status @7
 			create /jobs/states/downloading/05-J
-			create /space/J`, []error{eventstore.ErrFenced, eventstore.ErrConflict, eventstore.ErrConflict, eventstore.ErrConflict, layout.ErrLater}},
+			create /space/J`, []error{eventstore.ErrFenced, eventstore.ErrConflict, eventstore.ErrConflict, eventstore.ErrConflict, layout.ErrNewerNodes}},
 		"promise that is there already": {one(promises, layout.Facts{Found: map[string]bool{root.Promise(jid): true}}), `
 			check /space @9
 			delete /jobs/states/provisioning/05-J
