@@ -42,13 +42,13 @@ type Config struct {
 	Stream StreamInfo
 	Source Source
 
-	// Name of the projection's checkpoint, "" = main.
+	// Name is that of the projection's checkpoint, "" = main.
 	Name string
 	// MaxBatch is how many events go into one transaction at most, 0 = 2,000.
 	MaxBatch int
-	// MaxDelay is how long the first event of a transaction waits for more, 0 = 20 ms.
-	// Do not set more than 40 ms: after a transaction of many events the wait is five
-	// times as long, so that a job is written fewer times.
+	// MaxDelay is how long the first event of a transaction waits for more, 0 = 20 ms; at
+	// most 40 ms are sensible. After a transaction of many events (100) the next one waits
+	// five times as long: then a row that several events change is written once.
 	MaxDelay time.Duration
 	// RetryDelay is the first pause after PostgreSQL could not be reached; it
 	// doubles up to 5 s. 0 = 50 ms.
@@ -56,14 +56,18 @@ type Config struct {
 	// PoisonTries is how often an event is tried before its aggregate is held, 0 =
 	// 3.
 	PoisonTries int
-	// Strict makes Run return an error when an event cannot be applied, and hold
-	// nothing.
+	// Strict makes Run return an error when an event cannot be applied, in place of
+	// holding its aggregate.
 	Strict bool
-	// Held, unless nil, is called when an event's aggregate is held.
+	// Held, unless nil, is called when an aggregate is held, with the event and its error.
 	Held func(*EventError)
 	// Applied, unless nil, is called after each commit.
 	Applied func(Applied)
 }
+
+// InUTC makes the connections of a pool return times in UTC, as the readers of the
+// tables promise.
+func InUTC(cfg *pgxpool.Config) { tables.InUTC(cfg) }
 
 // Applied describes one committed transaction.
 type Applied struct {
@@ -90,10 +94,10 @@ type Projector struct {
 	cfg  Config
 	q    *pgdb.Queries
 	at   tables.Checkpoint // the checkpoint that this projector wrote last
-	part int64             // the partition made last, -1 = none yet
+	part int64             // the partition of the table of events made last, -1 = none yet
 
-	lastFold      *fold.Fold             // states as the last transaction left them, nil = none are
-	checkpointRow pgdb.MoveCheckpointRow // what the checkpoint must still hold for them to be valid
+	lastFold      *fold.Fold             // the states after the last transaction, nil = they are not known
+	checkpointRow pgdb.MoveCheckpointRow // the checkpoint after it: while it is equal no other process has written
 }
 
 // New makes a projector; [Projector.Run] starts it.
@@ -121,26 +125,26 @@ func (p *Projector) Run(ctx context.Context) error {
 		return p.stopError(ctx, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan item, p.cfg.MaxBatch)
+	events := make(chan sourced, p.cfg.MaxBatch)
 	var reader sync.WaitGroup
 	defer reader.Wait()
 	defer cancel()
 	at := p.at
 	reader.Go(func() { p.read(ctx, at, events) })
 
-	var batch []entry
+	var entries []entry
 	for delay := p.cfg.MaxDelay; ; {
 		var ended bool
 		var cause error
-		batch, ended, cause = p.collect(ctx, events, batch[:0], delay)
+		entries, ended, cause = p.collect(ctx, events, entries[:0], delay)
 		delay = p.cfg.MaxDelay
-		if len(batch) >= busyBatch {
+		if len(entries) >= busyBatch {
 			delay *= busyDelay
 		}
-		if len(batch) > 0 {
-			err := p.project(ctx, batch, nil)
+		if len(entries) > 0 {
+			err := p.project(ctx, entries, nil)
 			if err != nil && poisonous(err) && !p.cfg.Strict {
-				err = p.isolatePoison(ctx, batch, err)
+				err = p.isolatePoison(ctx, entries, err)
 			}
 			if err != nil {
 				return p.stopError(ctx, err)
@@ -160,15 +164,16 @@ func (p *Projector) stopError(ctx context.Context, err error) error {
 	return nil
 }
 
-// item is an event, or the source's error. A closed channel is the source's end.
-type item struct {
+// sourced is what the source returned: an event, or its error. A closed channel says that the
+// source has ended.
+type sourced struct {
 	event entry
 	err   error
 }
 
 // read sends the events of the source to a channel. It reads the event at the
 // checkpoint again, to check that it is the one that was applied.
-func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- item) {
+func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- sourced) {
 	defer close(to)
 	next := max(uint64(at.Seq), 1)
 	for r, err := range p.cfg.Source(ctx, next) {
@@ -191,7 +196,7 @@ func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- it
 			next++
 		}
 		select {
-		case to <- item{entry{r, fault}, err}:
+		case to <- sourced{entry{r, fault}, err}:
 		case <-ctx.Done():
 			return
 		}
@@ -201,30 +206,30 @@ func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- it
 	}
 }
 
-// collect waits for an event, then at most delay for more, and appends them to batch.
+// collect waits for an event, then at most delay for more, and appends them to entries.
 // ended says that no events follow, because the source has ended, with the error cause,
 // or ctx has.
-func (p *Projector) collect(ctx context.Context, from <-chan item, batch []entry, delay time.Duration) (_ []entry, ended bool, cause error) {
+func (p *Projector) collect(ctx context.Context, from <-chan sourced, entries []entry, delay time.Duration) (_ []entry, ended bool, cause error) {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer timer.Stop()
-	for len(batch) < p.cfg.MaxBatch {
+	for len(entries) < p.cfg.MaxBatch {
 		select {
-		case it, open := <-from:
-			if !open || it.err != nil {
-				return batch, true, it.err
+		case r, open := <-from:
+			if !open || r.err != nil {
+				return entries, true, r.err
 			}
-			if len(batch) == 0 {
+			if len(entries) == 0 {
 				timer.Reset(delay)
 			}
-			batch = append(batch, it.event)
+			entries = append(entries, r.event)
 		case <-timer.C:
-			return batch, false, nil
+			return entries, false, nil
 		case <-ctx.Done():
 			return nil, true, ctx.Err()
 		}
 	}
-	return batch, false, nil
+	return entries, false, nil
 }
 
 // retry calls try again while PostgreSQL cannot be reached.
@@ -241,13 +246,9 @@ func (p *Projector) retry(ctx context.Context, try func() error) error {
 	}
 }
 
-// InUTC makes the connections of a pool return times in UTC, as the readers of the
-// tables promise.
-func InUTC(cfg *pgxpool.Config) { tables.InUTC(cfg) }
-
 // project applies events in one transaction, and repeats it while PostgreSQL cannot be
 // reached. If the answer to a commit was lost, the checkpoint shows whether it was
-// committed. bad, unless nil, says that the only event is poison.
+// committed. bad, unless nil, says why the one event in entries is poison.
 func (p *Projector) project(ctx context.Context, entries []entry, bad *poison) error {
 	to := tables.After(p.at, entries[len(entries)-1].Recorded)
 	began := time.Now()

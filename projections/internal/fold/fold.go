@@ -16,9 +16,9 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
-// Fold is the work of one transaction: the states that its events touch, and the
-// rows that it adds. It can be used again after [Fold.Written], which keeps the
-// states.
+// Fold holds the work of one transaction: the states that its events change, and the rows
+// that it adds. After [Fold.Written] it is used for the next transaction, which need not
+// read the states again.
 type Fold struct {
 	batches  map[string]*batchState
 	jobs     map[string]*jobState
@@ -34,14 +34,14 @@ type Fold struct {
 	reports         []pgdb.AccessionBatchReport
 	retries         retries
 
-	round int // counts transactions
+	round int // number of this transaction, from 0
 }
 
-// rowState says whether the row of a state exists, whether it must be written, and in
-// which round an event last changed it.
+// rowState is what a fold knows of the row of a state.
 type rowState struct {
-	stored, dirty bool
-	round         int
+	stored bool // the table has it
+	dirty  bool // it must be written
+	round  int  // in which an event last changed it
 }
 
 // New returns a fold that knows no state.
@@ -56,8 +56,8 @@ func New() *Fold {
 // keySet is a set of keys.
 type keySet map[string]bool
 
-// ensureState adds an empty state for an unknown key, and the key to toLoad. The first
-// event of an aggregate needs no row.
+// ensureState adds an empty state for a key that the fold does not have, and the key to
+// toLoad, unless this is the first event of the aggregate, which has no row yet.
 func ensureState[S interface{ state() *rowState }](f *Fold, states map[string]S, key string, begin func() S, toLoad keySet, first bool) {
 	s, known := states[key]
 	if !known {
@@ -77,8 +77,8 @@ func newKeysToLoad() keysToLoad {
 	return keysToLoad{keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}}
 }
 
-// ensureStates ensures that the fold has the states that an event changes, and adds the
-// keys of those that may have a row to toLoad.
+// ensureStates adds the states that an event changes and the fold does not have, and adds
+// the keys of those that may have a row to toLoad.
 func (f *Fold) ensureStates(r domain.Recorded, toLoad keysToLoad) {
 	id, first := r.Aggregate.ID, r.Version == 1
 	if r.BatchID != "" && r.Aggregate.Kind != domain.KindFile {
@@ -103,7 +103,8 @@ func (f *Fold) ensureStates(r domain.Recorded, toLoad keysToLoad) {
 	}
 }
 
-// Load reads the states that the events touch and that the fold does not know.
+// Load reads the states that the events change and that the fold does not have. A state is
+// found by its key: the id of its aggregate, or the name of a counter of files.
 func (f *Fold) Load(ctx context.Context, q *pgdb.Queries, events []domain.Recorded) error {
 	toLoad := newKeysToLoad()
 	for _, r := range events {
@@ -168,13 +169,13 @@ func (f *Fold) foldState(r domain.Recorded) error {
 	}
 }
 
-// row is a state that has a row.
+// row is a state that is stored as a row: columns returns it.
 type row[R any] interface {
 	columns() R
 	state() *rowState
 }
 
-// Step writes some rows.
+// Step writes the rows of one table.
 type Step func(ctx context.Context, tx pgx.Tx) error
 
 // Write writes all new and changed rows to the tables.
@@ -225,10 +226,10 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 	)
 }
 
-// Written makes the fold ready for the next events. It keeps the states that will
-// change again, but while there are more than most of a kind it drops those that no
-// event of the last rounds has changed, as it does with those that have ended: they are
-// in the tables.
+// Written makes the fold ready for the next transaction, after the rows were committed. It
+// drops states that no event of the last two rounds has changed: those that have ended, and
+// any while there are more than most of one read model. They are in the tables, from which
+// Load reads them again.
 func (f *Fold) Written(most int) {
 	// The next transaction will probably have as many events.
 	f.events, f.reports = make([]pgdb.AccessionEvent, 0, cap(f.events)), nil
@@ -245,7 +246,8 @@ func (f *Fold) Written(most int) {
 	f.round++
 }
 
-// inFlight is how many rounds may not be committed yet.
+// inFlight is how many rounds a rebuild may have written and not committed yet. Their states
+// are kept.
 const inFlight = 2
 
 // markStored marks changed states as stored and drops those that [Fold.Written]
