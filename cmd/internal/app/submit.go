@@ -38,10 +38,11 @@ type Deposit struct {
 	Title     string
 	Creator   string
 	Date      string
-	// Key makes the deposit recognisable: under the key of a submitter one batch is made,
-	// however often the deposit is requested. "" = each request makes one.
+	// Key is the idempotency key: under one key of a submitter one batch is made, however
+	// often the deposit is requested. "" = each request makes one.
 	Key string
-	// Synchronous says that it waits in no deposit queue: it runs at once, or is refused.
+	// Synchronous asks that the deposit runs at once, or is refused, instead of waiting in a
+	// deposit queue.
 	Synchronous bool
 	// Received is when the deposit was received, zero = now.
 	Received time.Time
@@ -60,9 +61,9 @@ type Submitted struct {
 	Again bool `json:"again,omitempty"`
 }
 
-// Submit creates a batch for a deposit (B1). It stores a local file in the object store
-// first. A missing type is guessed from the head of a manifest or metadata file, else from
-// the name.
+// Submit creates a batch for a deposit (B1), unless an earlier request under the same key
+// has. It stores a local file in the object store first. A missing type is guessed from the
+// head of a manifest or metadata file, else from the name.
 func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	defer Explained(&err, "submit")
 	sub, local, err := a.checked(d)
@@ -82,7 +83,7 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 		return s, err
 	}
 	// Check that there is room before anything is stored.
-	if !once.before() {
+	if !once.requested() {
 		if err := live.Room(ctx); err != nil {
 			return s, err
 		}
@@ -175,16 +176,16 @@ func openLocal(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Check refuses a deposit that Submit would refuse by what it says and the profile it
-// names. It asks no server.
+// Check returns the error with which Submit would refuse the deposit for its fields or its
+// profile. It asks no server.
 func (a *App) Check(d Deposit) (err error) {
 	defer Explained(&err, "submit")
 	_, _, err = a.checked(d)
 	return err
 }
 
-// checked returns the submission with its type and its profile's version, and whether its
-// payload is a local file.
+// checked checks a deposit, and returns the submission with its type and the version of its
+// profile, and whether its payload is a local file.
 func (a *App) checked(d Deposit) (sub domain.Submission, local bool, err error) {
 	if sub, local, err = d.check(); err != nil {
 		return sub, local, err
@@ -204,8 +205,8 @@ func (a *App) checked(d Deposit) (sub domain.Submission, local bool, err error) 
 	return sub, local, nil
 }
 
-// check returns the submission, and whether its payload is a local file. The error lists
-// all faults of the fields together; what they say as a whole is checked after them.
+// check does the part of [App.checked] that needs no profile. The error lists all faults of
+// single fields together; whether the fields fit each other is checked after that.
 func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }

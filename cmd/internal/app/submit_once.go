@@ -18,8 +18,8 @@ type once struct {
 	app     *App
 	key     string
 	records *record.Records
-	known   record.Command // what was kept by an earlier request
-	again   bool           // there is one
+	command record.Command // what an earlier request kept, if again is set
+	again   bool           // there was an earlier request
 }
 
 // once finds out whether the key of a deposit was used before. Without a key the result
@@ -32,14 +32,15 @@ func (a *App) once(ctx context.Context, d Deposit) (o *once, err error) {
 	if o.records, err = a.Open.Records(ctx); err != nil {
 		return nil, err
 	}
-	o.known, o.again, err = o.records.Command(ctx, d.Submitter, d.Key)
+	o.command, o.again, err = o.records.Command(ctx, d.Submitter, d.Key)
 	return o, err
 }
 
-// before reports whether the deposit was requested before.
-func (o *once) before() bool { return o != nil && o.again }
+// requested reports whether the deposit was requested before under its key.
+func (o *once) requested() bool { return o != nil && o.again }
 
-// reserve returns the id of the batch, under a key always the same.
+// reserve returns the id that the batch has or gets: for one key always the same. If the key
+// was used for another deposit, the error is KeyReused.
 func (o *once) reserve(ctx context.Context, live Live, sub domain.Submission) (domain.BatchID, error) {
 	if o == nil {
 		return live.ReserveBatchID(ctx)
@@ -53,22 +54,22 @@ func (o *once) reserve(ctx context.Context, live Live, sub domain.Submission) (d
 		if err != nil {
 			return "", err
 		}
-		if o.known, err = o.records.KeepCommand(ctx, record.Command{Submitter: sub.Submitter, Key: o.key, InputSHA256: input, Batch: id}); err != nil {
+		if o.command, err = o.records.KeepCommand(ctx, record.Command{Submitter: sub.Submitter, Key: o.key, InputSHA256: input, Batch: id}); err != nil {
 			return "", err
 		}
-		o.again = o.known.Batch != id // another request kept the key meanwhile; this id stays unused
+		o.again = o.command.Batch != id // another request kept the key meanwhile; this id stays unused
 	}
-	if o.known.InputSHA256 != input {
-		return "", errorf(KeyReused, "nothing was made: repeat the deposit as it was, or give this one a key of its own", "the key %q was used for another deposit, %s", o.key, o.known.Batch)
+	if o.command.InputSHA256 != input {
+		return "", errorf(KeyReused, "nothing was made: repeat the deposit as it was, or give this one a key of its own", "the key %q was used for another deposit, %s", o.key, o.command.Batch)
 	}
-	return o.known.Batch, nil
+	return o.command.Batch, nil
 }
 
-// accepted returns the batch that an earlier request has made, found = false if none
-// has. The batch may have left the live state since: then its first event, in the outbox
+// accepted returns the batch that an earlier request has made, and reports whether there is
+// one. The batch may have left the live state since: then its first event, in the outbox
 // or the log, says that it was made.
 func (o *once) accepted(ctx context.Context, live Live, id domain.BatchID) (s Submitted, found bool, err error) {
-	if !o.before() {
+	if !o.requested() {
 		return s, false, nil
 	}
 	at, err := live.Batch(ctx, id)
@@ -81,8 +82,8 @@ func (o *once) accepted(ctx context.Context, live Live, id domain.BatchID) (s Su
 	return Submitted{Batch: id, Version: 1, Type: sub.Type, PayloadURL: sub.PayloadURL, Again: true}, err == nil, err
 }
 
-// overtaken returns the batch if err says that another request under the key has made it
-// at this moment, else err.
+// overtaken returns the batch if err is the refusal of one that another request under the
+// key has made meanwhile, else err.
 func (o *once) overtaken(ctx context.Context, live Live, id domain.BatchID, err error) (Submitted, error) {
 	if _, refused := errors.AsType[*domain.Refused](err); !refused || o == nil {
 		return Submitted{}, err

@@ -133,7 +133,7 @@ var world = []Mutant{{
 	Package: record, Test: "TestKeepCommand",
 }, {
 	Name: "the look for the batch of an idempotency key", Why: "a deposit whose answer was lost is refused when it is repeated",
-	At: "cmd/internal/app (*once).accepted", Do: []Op{Always("before")},
+	At: "cmd/internal/app (*once).accepted", Do: []Op{Always("requested")},
 	Package: e2e, Test: "TestDepositUnderAKeyKilledAtEachStep",
 }, {
 	Name: "the look for the batch of an idempotency key in the log", Why: "a deposit is made again when its batch was cleaned up",
