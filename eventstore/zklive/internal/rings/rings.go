@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
 
@@ -205,8 +205,9 @@ func (x *Rings) Grab(ctx context.Context, name, processor string, write func(eve
 	if q == nil {
 		return &eventstore.Error{Op: "grab from the deposit queue " + name, Err: eventstore.ErrNotFound}
 	}
+	pauses := newPauses()
 	for refused := 0; ; refused++ {
-		if err := pause(ctx, refused); err != nil {
+		if err := pause(ctx, refused, pauses); err != nil {
 			return err
 		}
 		changed, set := q.changes(), x.settings.QueueSettingsChanged(name)
@@ -237,14 +238,20 @@ func (x *Rings) Grab(ctx context.Context, name, processor string, write func(eve
 	}
 }
 
-// pause waits a little, by chance, before a decision that others have refused often is
-// made again.
-func pause(ctx context.Context, refused int) error {
+// newPauses returns the pauses before a decision that other processes have refused is made
+// again: random ones from 0 to 10 ms, which grow to 0 to 250 ms.
+func newPauses() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{InitialInterval: 5 * time.Millisecond, RandomizationFactor: 1, Multiplier: 1.2, MaxInterval: 125 * time.Millisecond}
+}
+
+// pause waits before a decision that was refused more than once is made again.
+func pause(ctx context.Context, refused int, pauses *backoff.ExponentialBackOff) error {
 	if refused < 2 {
+		pauses.Reset()
 		return nil
 	}
 	select {
-	case <-time.After(rand.N(time.Duration(min(refused, 50)) * 5 * time.Millisecond)):
+	case <-time.After(pauses.NextBackOff()):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -302,8 +309,9 @@ func (x *Rings) Park(ctx context.Context, b eventstore.Deposit, write func(event
 		return refused
 	}
 	q := x.queues[b.Ticket.Queue]
+	pauses := newPauses()
 	for again := 0; ; again++ {
-		if err := pause(ctx, again); err != nil {
+		if err := pause(ctx, again, pauses); err != nil {
 			return err
 		}
 		err := q.park(ctx, b, write)
