@@ -12,6 +12,7 @@ import (
 // Limits of a production package.
 const (
 	maxMethods = 8    // of an interface, those of embedded ones counted
+	maxParams  = 7    // of a function
 	maxLines   = 4000 // of a package, without tests and generated code
 )
 
@@ -41,8 +42,8 @@ func CheckMachinery(root fs.FS) ([]Finding, error) {
 	return found, nil
 }
 
-// CheckSizes refuses interfaces of more than 8 methods and packages of more than 4,000
-// lines.
+// CheckSizes refuses interfaces of more than 8 methods, functions of more than 7 parameters
+// and packages of more than 4,000 lines.
 func CheckSizes(root fs.FS) ([]Finding, error) {
 	all, err := sources(root)
 	if err != nil {
@@ -70,6 +71,10 @@ func CheckSizes(root fs.FS) ([]Finding, error) {
 					found = append(found, Finding{s.file, s.fset.Position(t.Pos()).Line, fmt.Sprintf(
 						"an interface has %d methods, with those of embedded ones; %d are the limit: declare what each user needs beside it", len(m), maxMethods)})
 				}
+			}
+			if t, ok := n.(*ast.FuncType); ok && t.Params.NumFields() > maxParams {
+				found = append(found, Finding{s.file, s.fset.Position(t.Pos()).Line, fmt.Sprintf(
+					"a function has %d parameters; %d are the limit: pass what belongs together as one value", t.Params.NumFields(), maxParams)})
 			}
 			return true
 		})

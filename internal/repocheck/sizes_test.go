@@ -19,6 +19,9 @@ func TestSizes(t *testing.T) {
 		{"func f(a interface { " + seven + "; h(); i() }) {}", "has 9 methods"},
 		{"type A interface { " + seven + "; x.B }", "has 9 methods"},
 		{"type A interface { ~int | ~string }", ""},
+		{"func f(a, b, c int, d, e, f, g string) {}", ""},
+		{"func f(a, b, c int, d, e, f, g string, _ error) {}", "has 8 parameters"},
+		{"type F func(int, int, int, int, int, int, int, int)", "has 8 parameters"},
 	} {
 		root := tree("eventstore/a.go", own("domain/x"), c.body)
 		root["domain/x/b.go"] = &fstest.MapFile{Data: []byte("package x\ntype B interface { z(); y() }")}
