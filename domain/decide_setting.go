@@ -88,14 +88,14 @@ func changeSetting(from, to Setting, why string) Decision {
 	return singleEvent(from.Aggregate(), from.Version+1, EventSettingChanged, data, Require{})
 }
 
-// DecideRepair records that a setting was repaired.
+// DecideRepair decides the event that says that a setting was repaired.
 func DecideRepair(s Setting, repaired []Repaired) Decision {
 	list, more := shorten(repaired)
 	return singleEvent(s.Aggregate(), s.Version+1, EventSettingRepaired,
 		&SettingRepaired{Kind: s.Kind, Name: s.Name, Repaired: list, More: more}, Require{})
 }
 
-// DecideRestored records a restore in the history of [Audit].
+// DecideRestored decides the event that keeps a restore in the history of [Audit].
 func DecideRestored(s Setting, what string, epoch, events int64) Decision {
 	return singleEvent(s.Aggregate(), s.Version+1, EventSettingRestored,
 		&SettingRestored{Kind: s.Kind, Name: s.Name, What: what, Epoch: epoch, Events: events}, Require{})

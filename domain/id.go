@@ -88,7 +88,7 @@ func (id BatchID) Number() int64 { return number("bid", string(id)) }
 // Number returns the number in the id, 0 if it is malformed.
 func (id JobID) Number() int64 { return number("jid", string(id)) }
 
-// Plus returns the id n places further on.
+// Plus returns the id whose number is greater by n.
 func (id JobID) Plus(n int) JobID { return NewJobID(id.Number() + int64(n)) }
 
 // Aggregate names the batch as an aggregate.

@@ -47,17 +47,17 @@ type logKit struct {
 
 func (k logKit) append(events ...eventstore.Append) []uint64 {
 	k.Helper()
-	places, err := k.log.Append(k.Context(), events)
-	if err != nil || len(places) != len(events) {
-		k.Fatalf("%d places for %d events: %v", len(places), len(events), err)
+	seqs, err := k.log.Append(k.Context(), events)
+	if err != nil || len(seqs) != len(events) {
+		k.Fatalf("%d sequences for %d events: %v", len(seqs), len(events), err)
 	}
-	return places
+	return seqs
 }
 
 func (k logKit) conflict(events ...eventstore.Append) {
 	k.Helper()
-	if places, err := k.log.Append(k.Context(), events); !errors.Is(err, eventstore.ErrConflict) {
-		k.Fatalf("places %v, %v, want a conflict", places, err)
+	if seqs, err := k.log.Append(k.Context(), events); !errors.Is(err, eventstore.ErrConflict) {
+		k.Fatalf("sequences %v, %v, want a conflict", seqs, err)
 	}
 }
 
@@ -81,19 +81,19 @@ func (k logKit) last(job domain.JobID) eventstore.LastEvent {
 	return l
 }
 
-// fill appends n events to each of some jobs, by turns, and returns the places.
+// fill appends n events to each of some jobs, by turns, and returns their sequences.
 func (k logKit) fill(jobs, n int) []uint64 {
 	k.Helper()
-	var places []uint64
+	var seqs []uint64
 	last := make([]uint64, jobs+1)
 	for v := 1; v <= n; v++ {
 		for j := 1; j <= jobs; j++ {
 			p := k.append(eventstore.Append{Event: Waiting(domain.NewJobID(int64(j)), int64(v)), ExpectSeq: last[j]})
 			last[j] = p[0]
-			places = append(places, p[0])
+			seqs = append(seqs, p[0])
 		}
 	}
-	return places
+	return seqs
 }
 
 func testLogEmpty(t *testing.T, l eventstore.Log) {
@@ -110,31 +110,31 @@ func testLogEmpty(t *testing.T, l eventstore.Log) {
 	}
 }
 
-// testLogAppend: what was appended is read as it was, with its place.
+// testLogAppend: what was appended is read as it was, with its sequence.
 func testLogAppend(t *testing.T, l eventstore.Log) {
 	k := logKit{t, l}
 	first := k.append(eventstore.Append{Event: Waiting(domain.NewJobID(1), 1)})
 	second := k.append(eventstore.Append{Event: Waiting(domain.NewJobID(1), 2), ExpectSeq: first[0]}, eventstore.Append{Event: Waiting(domain.NewJobID(1), 3)}, eventstore.Append{Event: Waiting(domain.NewJobID(2), 1)})
-	places := slices.Concat(first, second)
+	seqs := slices.Concat(first, second)
 	events := k.read(eventstore.ReadOptions{})
 	if len(events) != 4 {
 		t.Fatalf("%d events, want 4", len(events))
 	}
 	for i, want := range []domain.Recorded{Waiting(domain.NewJobID(1), 1), Waiting(domain.NewJobID(1), 2), Waiting(domain.NewJobID(1), 3), Waiting(domain.NewJobID(2), 1)} {
 		got := events[i]
-		if got.Seq != places[i] || got.Seq == 0 || got.Stored.IsZero() || i > 0 && got.Seq <= places[i-1] {
-			t.Errorf("event %d has place %d, stored %v; said %v", i, got.Seq, got.Stored, places)
+		if got.Seq != seqs[i] || got.Seq == 0 || got.Stored.IsZero() || i > 0 && got.Seq <= seqs[i-1] {
+			t.Errorf("event %d has sequence %d, stored %v; said %v", i, got.Seq, got.Stored, seqs)
 		}
 		got.Seq, got.Stored, got.Source = 0, time.Time{}, ""
 		if text(got) != text(want) {
 			t.Errorf("appended %s\nread     %s", text(want), text(got))
 		}
 	}
-	if last := k.last(domain.NewJobID(1)); last != (eventstore.LastEvent{Version: 3, Seq: places[2], CommandID: Waiting(domain.NewJobID(1), 3).CommandID}) {
+	if last := k.last(domain.NewJobID(1)); last != (eventstore.LastEvent{Version: 3, Seq: seqs[2], CommandID: Waiting(domain.NewJobID(1), 3).CommandID}) {
 		t.Errorf("last of the first job: %+v", last)
 	}
 	info, err := l.Info(t.Context())
-	if err != nil || info.Last != places[3] || info.First > places[0] || info.Now.Before(events[3].Stored) {
+	if err != nil || info.Last != seqs[3] || info.First > seqs[0] || info.Now.Before(events[3].Stored) {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
@@ -163,22 +163,22 @@ func testLogExpectation(t *testing.T, l eventstore.Log) {
 // Shows: P3
 func testLogAtomic(t *testing.T, l eventstore.Log) {
 	k := logKit{t, l}
-	place := k.append(eventstore.Append{Event: Waiting(domain.NewJobID(2), 1)})[0]
+	seq := k.append(eventstore.Append{Event: Waiting(domain.NewJobID(2), 1)})[0]
 	for _, bad := range []int{0, 1, 2} {
-		events := []eventstore.Append{{Event: Waiting(domain.NewJobID(1), 1)}, {Event: Waiting(domain.NewJobID(2), 2), ExpectSeq: place}, {Event: Waiting(domain.NewJobID(3), 1)}}
+		events := []eventstore.Append{{Event: Waiting(domain.NewJobID(1), 1)}, {Event: Waiting(domain.NewJobID(2), 2), ExpectSeq: seq}, {Event: Waiting(domain.NewJobID(3), 1)}}
 		events[bad].ExpectSeq += 7
 		k.conflict(events...)
 	}
 	if events := k.read(eventstore.ReadOptions{}); len(events) != 1 {
 		t.Fatalf("%d events, want 1", len(events))
 	}
-	k.append(eventstore.Append{Event: Waiting(domain.NewJobID(1), 1)}, eventstore.Append{Event: Waiting(domain.NewJobID(2), 2), ExpectSeq: place}, eventstore.Append{Event: Waiting(domain.NewJobID(1), 2)})
+	k.append(eventstore.Append{Event: Waiting(domain.NewJobID(1), 1)}, eventstore.Append{Event: Waiting(domain.NewJobID(2), 2), ExpectSeq: seq}, eventstore.Append{Event: Waiting(domain.NewJobID(1), 2)})
 	if last := k.last(domain.NewJobID(1)); last.Version != 2 {
 		t.Errorf("last: %+v", last)
 	}
 }
 
-// testLogRace: of writers that expect the same place one gets it.
+// testLogRace: of writers that expect the same sequence one gets it.
 func testLogRace(t *testing.T, l eventstore.Log) {
 	k := logKit{t, l}
 	const writers, rounds = 4, 10
@@ -216,13 +216,13 @@ func testLogRace(t *testing.T, l eventstore.Log) {
 
 func testLogRead(t *testing.T, l eventstore.Log) {
 	k := logKit{t, l}
-	places := k.fill(2, 5)
+	seqs := k.fill(2, 5)
 	for _, c := range []struct {
 		from, to uint64
 		want     []uint64
 	}{
-		{0, 0, places}, {1, 0, places}, {places[3], 0, places[3:]}, {0, places[3], places[:4]}, {places[3], places[5], places[3:6]},
-		{places[3], places[3], places[3:4]}, {places[9] + 1, 0, nil}, {places[8], places[9] + 50, places[8:]},
+		{0, 0, seqs}, {1, 0, seqs}, {seqs[3], 0, seqs[3:]}, {0, seqs[3], seqs[:4]}, {seqs[3], seqs[5], seqs[3:6]},
+		{seqs[3], seqs[3], seqs[3:4]}, {seqs[9] + 1, 0, nil}, {seqs[8], seqs[9] + 50, seqs[8:]},
 	} {
 		var got []uint64
 		for _, e := range k.read(eventstore.ReadOptions{From: c.from, To: c.to}) {
@@ -236,17 +236,17 @@ func testLogRead(t *testing.T, l eventstore.Log) {
 
 func testLogAggregate(t *testing.T, l eventstore.Log) {
 	k := logKit{t, l}
-	places := k.fill(3, 4)
+	seqs := k.fill(3, 4)
 	a, stranger := domain.NewJobID(2).Aggregate(), domain.NewJobID(22).Aggregate()
 	for i, e := range k.read(eventstore.ReadOptions{Aggregate: &a}) {
 		if e.Aggregate != a || e.Version != int64(i+1) {
 			t.Errorf("event %d is %s", i, e.ID())
 		}
 	}
-	if n := len(k.read(eventstore.ReadOptions{Aggregate: &a, From: places[4] + 1})); n != 2 {
+	if n := len(k.read(eventstore.ReadOptions{Aggregate: &a, From: seqs[4] + 1})); n != 2 {
 		t.Errorf("%d events of the job from the middle on, want 2", n)
 	}
-	if n := len(k.read(eventstore.ReadOptions{Aggregate: &a, To: places[4]})); n != 2 {
+	if n := len(k.read(eventstore.ReadOptions{Aggregate: &a, To: seqs[4]})); n != 2 {
 		t.Errorf("%d events of the job up to the middle, want 2", n)
 	}
 	if n := len(k.read(eventstore.ReadOptions{Aggregate: &stranger})); n != 0 {
@@ -258,13 +258,13 @@ func testLogAggregate(t *testing.T, l eventstore.Log) {
 // context ends.
 func testLogFollow(t *testing.T, l eventstore.Log) {
 	k := logKit{t, l}
-	places := k.fill(1, 3)
+	seqs := k.fill(1, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	got := make(chan uint64)
 	ended := make(chan error, 1)
 	go func() {
-		for r, err := range l.Read(ctx, eventstore.ReadOptions{From: places[1], Follow: true}) {
+		for r, err := range l.Read(ctx, eventstore.ReadOptions{From: seqs[1], Follow: true}) {
 			if err != nil {
 				ended <- err
 				return
@@ -273,12 +273,12 @@ func testLogFollow(t *testing.T, l eventstore.Log) {
 		}
 		ended <- nil
 	}()
-	for _, want := range places[1:] {
+	for _, want := range seqs[1:] {
 		if seq := <-got; seq != want {
 			t.Errorf("got %d, want %d", seq, want)
 		}
 	}
-	last := places[2]
+	last := seqs[2]
 	for n := int64(4); n <= 6; n++ {
 		next := k.append(eventstore.Append{Event: Waiting(domain.NewJobID(1), n), ExpectSeq: last})[0]
 		if seq := <-got; seq != next {
@@ -326,10 +326,10 @@ func testLogBigBatch(t *testing.T, l eventstore.Log) {
 			events = append(events, eventstore.Append{Event: Waiting(domain.NewJobID(j), v)})
 		}
 	}
-	places := k.append(events...)
+	seqs := k.append(events...)
 	for i, e := range k.read(eventstore.ReadOptions{}) {
-		if e.Seq != places[i] || e.ID() != events[i].Event.ID() {
-			t.Fatalf("event %d is %s at %d, want %s at %d", i, e.ID(), e.Seq, events[i].Event.ID(), places[i])
+		if e.Seq != seqs[i] || e.ID() != events[i].Event.ID() {
+			t.Fatalf("event %d is %s at %d, want %s at %d", i, e.ID(), e.Seq, events[i].Event.ID(), seqs[i])
 		}
 	}
 }

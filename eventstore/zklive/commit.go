@@ -199,7 +199,7 @@ func (call *commitCall) request(ctx context.Context) (*session.Request, error) {
 	}
 	req := &session.Request{Ops: call.reader.root.Changes(call.changes, call.facts), Alone: !sharing(call.changes)}
 	for _, c := range call.changes {
-		if err := req.Record(layout.ShardOf(c, call.outbox.shards), c.Events, c.JSON); err != nil {
+		if err := req.AddEvents(layout.ShardOf(c, call.outbox.shards), c.Events, c.JSON); err != nil {
 			return nil, err
 		}
 	}

@@ -2,7 +2,7 @@
 // those that wait for another.
 //
 // A job that has not reserved its version waits for jobs with lower ids, and for no
-// others. One that has reserved it waits for none: its place among the versions is
+// others. One that has reserved it waits for none: its version is
 // settled. So no two jobs ever wait for each other, whatever keys they have in common and
 // whenever they got them.
 package order

@@ -64,9 +64,9 @@ func (e Entry) Item() eventstore.Item {
 	return all
 }
 
-// Record adds events for a shard of the outbox, with their data as JSON unless that is
+// AddEvents adds events for a shard of the outbox, with their data as JSON unless that is
 // nil. They are copied: the caller changes its own once they are written.
-func (r *Request) Record(shard int, events []domain.Recorded, json [][]byte) (err error) {
+func (r *Request) AddEvents(shard int, events []domain.Recorded, json [][]byte) (err error) {
 	if len(events) == 0 {
 		return nil
 	}
