@@ -46,6 +46,7 @@ func (in *installation) firstOf(id domain.BatchID, collection string) (o owned) 
 // requests are what operations need besides their path.
 var requests = map[string]struct{ query, body string }{
 	"job.priority":      {"to=7", ""},
+	"event.follow":      {"after=0&to=9", ""},
 	"submission.create": {"", `{"profile":"PROFILE","url":"http://127.0.0.1:1/nothing.txt","type":"file"}`},
 	"upload.create":     {"profile=PROFILE&name=a.txt", "a file"},
 	"user.add":          {"", `{"name":"dora"}`},

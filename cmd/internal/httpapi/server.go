@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -78,8 +79,13 @@ func (s *Server) Listen(ctx context.Context, address string) (*Listener, error) 
 		}
 		l = tls.NewListener(l, &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 	}
-	return &Listener{l: l, srv: &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug)}}, nil
+	stop := make(chan struct{})
+	srv := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context {
+			return operation.WithStop(context.Background(), stop)
+		}}
+	srv.RegisterOnShutdown(sync.OnceFunc(func() { close(stop) }))
+	return &Listener{l: l, srv: srv}, nil
 }
 
 // Address returns where it listens.

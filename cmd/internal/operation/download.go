@@ -2,6 +2,7 @@ package operation
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -106,8 +107,9 @@ func oneRange(r *http.Request) *http.Request {
 
 // paced is an answer to a client that has to receive it in time.
 type paced struct {
-	w   http.ResponseWriter
-	err error // the first that a write had
+	w        http.ResponseWriter
+	patience time.Duration // for each write, 0 = idleClient
+	err      error         // the first that a write had
 }
 
 // Header implements http.ResponseWriter.
@@ -121,7 +123,7 @@ func (p *paced) Write(b []byte) (n int, err error) {
 	if p.err != nil || len(b) == 0 {
 		return 0, p.err
 	}
-	err = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(idleClient))
+	err = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(cmp.Or(p.patience, idleClient)))
 	if err == nil || errors.Is(err, http.ErrNotSupported) {
 		n, err = p.w.Write(b)
 	}

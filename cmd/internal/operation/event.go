@@ -1,0 +1,296 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/projections/query"
+)
+
+const (
+	// heartbeat is how often a stream that has nothing to say says where it is.
+	heartbeat = 15 * time.Second
+	// streamLife is when a stream ends: the client resumes it, with the rights of then.
+	streamLife = 15 * time.Minute
+	// maxStreams is how many streams one process serves, maxStreamsOfOne how many of one user.
+	maxStreams, maxStreamsOfOne = 500, 50
+	// knownOwners bounds how many batches a stream knows the owner of.
+	knownOwners = 4096
+)
+
+// EventStream chooses events.
+type EventStream struct {
+	Last       string   `header:"Last-Event-ID" maxLength:"20" doc:"Sequence of the last event that was received: the stream goes on behind it"`
+	After      string   `query:"after" maxLength:"20" example:"4711" doc:"Begin behind this sequence; 0 = with the first event; none = with what comes now"`
+	To         uint64   `query:"to" example:"4800" doc:"End with this sequence, or with the newest event if that is before it; none = do not end"`
+	Batch      string   `query:"batch" maxLength:"40" doc:"Only of this batch, its jobs and files"`
+	Collection string   `query:"collection" maxLength:"200" doc:"Only of this collection"`
+	Kind       []string `query:"kind" maxItems:"10" doc:"Only of these kinds: batch, job, file, query or setting; separated by commas"`
+	Type       []string `query:"type" maxItems:"100" doc:"Only of these types, such as job.failed; separated by commas"`
+}
+
+// begin returns behind which sequence the stream begins.
+func (in *EventStream) begin(ctx context.Context, a *app.App) (uint64, error) {
+	end, err := a.LogEnd(ctx)
+	text := cmp.Or(in.Last, in.After)
+	if err != nil || text == "" {
+		return end, err
+	}
+	after, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, invalid("%q is no sequence of the log", text)
+	}
+	if after > end {
+		return 0, invalid("the log ends with %d, before %d: if it was restored, begin again", end, after)
+	}
+	return after, nil
+}
+
+// types returns the choice of types and kinds.
+func (in *EventStream) types() (s app.Selection, err error) {
+	s.Types = in.Type
+	for _, kind := range in.Kind {
+		s.Types = append(s.Types, kind+".*")
+	}
+	if err := s.Check(); err != nil {
+		return s, invalid("%v", err)
+	}
+	return s, nil
+}
+
+// streams counts the streams that are open in a process.
+type streams struct {
+	mu sync.Mutex
+	n  int
+	of map[string]int // by name of the user
+}
+
+// enter counts a stream until the request ends, and refuses one too many.
+func (s *streams) enter(request context.Context, user string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n >= maxStreams || s.of[user] >= maxStreamsOfOne {
+		return &app.Error{Kind: app.Full, What: "follow events", Err: fmt.Errorf("%d streams are open in this process, %d of them are yours", s.n, s.of[user]),
+			Hint: "end others, or ask another process", RetryAfter: time.Minute}
+	}
+	if s.of == nil {
+		s.of = map[string]int{}
+	}
+	s.n++
+	s.of[user]++
+	context.AfterFunc(request, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.n--
+		if s.of[user]--; s.of[user] == 0 {
+			delete(s.of, user)
+		}
+	})
+	return nil
+}
+
+func eventStreams() []*Operation {
+	open := new(streams)
+	return []*Operation{
+		stream(Operation{Name: "event.follow", Method: http.MethodGet, Path: "/v1/events", Summary: "Follow the events, as a stream (server-sent events)",
+			On: OnSeen, Sends: "text/event-stream"}, func(ctx context.Context, c *Call, in *EventStream) (send, error) {
+			chosen, err := in.types()
+			if err != nil {
+				return nil, err
+			}
+			batch, err := c.batch(ctx, in.Batch)
+			if err != nil {
+				return nil, err
+			}
+			after, err := in.begin(ctx, c.App)
+			if err != nil {
+				return nil, err
+			}
+			if in.To > 0 && in.To <= after {
+				return nil, invalid("from %d to %d there is nothing", after+1, in.To)
+			}
+			if err := open.enter(ctx, c.Caller.Name); err != nil {
+				return nil, err
+			}
+			f := follower{after: after, chosen: chosen, sees: c.Caller.Filter(), collection: in.Collection, owner: c.owner, caughtUp: c.App.Open.CaughtUp,
+				heartbeat: heartbeat, life: streamLife, patience: idleClient, events: func(ctx context.Context) iter.Seq2[app.Event, error] {
+					return c.App.Tail(ctx, app.TailOptions{Follow: in.To == 0, Selection: app.Selection{From: after + 1, To: in.To, Batch: batch}})
+				}}
+			return f.send, nil
+		}),
+	}
+}
+
+// follower sends events that a caller may see.
+type follower struct {
+	after           uint64 // the last sequence that was looked at
+	chosen          app.Selection
+	collection      string // "" = of all
+	sees            access.Filter
+	owner           func(ctx context.Context, of domain.Aggregate) (query.Owner, error)
+	caughtUp        func(ctx context.Context) error // returns when the tables show what is in the log
+	owners          map[domain.BatchID]query.Owner
+	events          func(ctx context.Context) iter.Seq2[app.Event, error]
+	heartbeat, life time.Duration
+	patience        time.Duration // how long the client may take to receive what was sent
+}
+
+type next struct {
+	event app.Event
+	err   error
+}
+
+// send sends events until the client goes, the stream has lived for long, or the process
+// stops. A client that receives too slowly is cut off. Nothing is kept for it: the next event
+// is read when the one before was written.
+func (f *follower) send(w http.ResponseWriter, r *http.Request) error {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // proxies that buffer answers must not
+	p := &paced{w: w, patience: f.patience}
+	defer p.end()
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), f.life)
+	came, ended := make(chan next), make(chan struct{})
+	defer func() { cancel(); <-ended }()
+	go func() {
+		defer close(ended)
+		for e, err := range f.events(ctx) {
+			select {
+			case came <- next{e, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	tick := time.NewTicker(f.heartbeat)
+	defer tick.Stop()
+	if err := f.flush(p, "retry: 2000\n"+f.position()); err != nil {
+		return err
+	}
+	for {
+		var text string
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-stopping(ctx):
+			return nil
+		case <-ended:
+			return nil
+		case <-tick.C:
+			text = f.position()
+		case n := <-came:
+			err := n.err
+			if err == nil {
+				text, err = f.shown(ctx, n.event)
+			}
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if text == "" {
+				continue
+			}
+		}
+		if err := f.flush(p, text); err != nil {
+			return err
+		}
+	}
+}
+
+// position says up to where the log was looked at: a client that resumes begins there.
+func (f *follower) position() string { return fmt.Sprintf(": here\nid: %d\n\n", f.after) }
+
+// flush writes at once, in time.
+func (f *follower) flush(p *paced, text string) error {
+	if _, err := p.Write([]byte(text)); err != nil {
+		return err
+	}
+	if err := http.NewResponseController(p.w).Flush(); !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
+// shown returns an event as it is sent, "" if it is not to be.
+func (f *follower) shown(ctx context.Context, e app.Event) (string, error) {
+	f.after = e.Seq
+	if !f.chosen.Holds(domain.Recorded{Event: domain.Event{Type: e.Type}}) {
+		return "", nil
+	}
+	if !f.sees.All || f.collection != "" {
+		if e.Batch == "" {
+			return "", nil // of no collection
+		}
+		owner, err := f.ownerOf(ctx, e.Batch)
+		if err != nil || !f.sees.Selects(owner.Collection, owner.Submitter) || f.collection != "" && owner.Collection != f.collection {
+			return "", err
+		}
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Type, data), nil
+}
+
+// ownerOf returns whose a batch is, once the tables and the live state can tell: an event is
+// never left out because they are late. One that neither knows then has no owner.
+func (f *follower) ownerOf(ctx context.Context, id domain.BatchID) (query.Owner, error) {
+	if o, ok := f.owners[id]; ok {
+		return o, nil
+	}
+	unknown := func(err error) bool {
+		e, ok := errors.AsType[*app.Error](err)
+		return ok && e.Kind == app.NotFound
+	}
+	o, err := f.owner(ctx, id.Aggregate())
+	if unknown(err) {
+		late, cancel := context.WithTimeout(ctx, f.heartbeat)
+		err = f.caughtUp(late)
+		cancel()
+		if err == nil {
+			o, err = f.owner(ctx, id.Aggregate())
+		}
+	}
+	if unknown(err) {
+		o, err = query.Owner{}, nil
+	}
+	if err != nil {
+		return o, err
+	}
+	if f.owners == nil || len(f.owners) >= knownOwners {
+		f.owners = map[domain.BatchID]query.Owner{}
+	}
+	f.owners[id] = o
+	return o, nil
+}
+
+type stoppingKey struct{}
+
+// WithStop returns the context of requests to a server that closes stop when it stops:
+// streams end then.
+func WithStop(ctx context.Context, stop <-chan struct{}) context.Context {
+	return context.WithValue(ctx, stoppingKey{}, stop)
+}
+
+func stopping(ctx context.Context) <-chan struct{} {
+	stop, _ := ctx.Value(stoppingKey{}).(<-chan struct{}) // nil = never
+	return stop
+}
