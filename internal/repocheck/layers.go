@@ -148,12 +148,16 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/operation"},
 		May:      join(core, []string{"cmd/internal/app/..."}),
 	}, {
-		Packages: []string{"cmd/internal/httpapi"},
+		// Forms of other services, whose clients deposit by them.
+		Packages: []string{"cmd/internal/forms"},
 		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/operation"}),
 	}, {
 		// The other end of HTTP: a command line that has no servers of its own.
 		Packages: []string{"cmd/internal/remote"},
 		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/operation"}),
+	}, {
+		Packages: []string{"cmd/internal/httpapi"},
+		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/forms", "cmd/internal/operation"}),
 	}, {
 		Packages: []string{"cmd/internal/config/..."},
 		May:      domain,

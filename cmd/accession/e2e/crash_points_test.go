@@ -48,6 +48,8 @@ var scenes = []pointScene{
 	{"zklive/restore/...", restores},
 	{"zklive/ids/raise/...", raisesIDs},
 	{"record/deposit/...", depositsAFile},
+	{"drop/spool/...", sendsAForm},
+	{"record/form/...", sendsAForm},
 	{"drop/...", dropsAFile},
 	{"record/command/...", depositsOnce},
 	{"record/upload/...", uploads},

@@ -22,6 +22,7 @@ func TestExamplesOfTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := newInstallation(t, "listen_http=127.0.0.1:0", "transfer_interval=50ms")
+	in.editProfile("fetch:", takesArticles+"fetch:")
 	ana, olga := in.keyOf("ana", "depositor", "--collection", "test"), in.keyOf("olga", "operator", "--all")
 	d := in.doorOf(in.serveInProcess(append(run.AllRoles, run.RoleHTTP)...))
 	text := strings.NewReplacer("https://files.example.org", goodServer(t), "Bearer KEY", "Bearer "+ana, "Bearer OPERATOR", "Bearer "+olga).Replace(string(page))

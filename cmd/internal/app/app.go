@@ -74,6 +74,8 @@ type Resources struct {
 	// WaitingLimit how many deposits of a user may wait that arrive so.
 	UploadLimit  int64
 	WaitingLimit int
+	// FormsProfile is the profile of metadata files that arrive by forms which name none.
+	FormsProfile string
 	// HostPermits is how many permits for one host there are.
 	HostPermits int
 	// Heap compares the setting of ZooKeeper's heap with the servers, nil = not known.

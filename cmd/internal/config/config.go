@@ -231,6 +231,10 @@ type Config struct {
 	// WaitingLimit is how many deposits of a user may wait before further ones over HTTP are
 	// refused: 1 to 1000000.
 	WaitingLimit int `key:"waiting_limit" default:"10000" min:"1" max:"1000000"`
+	// FormsProfile is the profile of metadata files that come by the forms of /servlet/deposit
+	// and /v2/deposits, which name none. Without it that is the only profile that takes
+	// metadata files and with which the user may deposit.
+	FormsProfile string `key:"forms_profile"`
 	// ReadyMaxLag is how far the tables may be behind the log before /readyz reports
 	// this process as not ready: 1s to 24h.
 	ReadyMaxLag time.Duration `key:"ready_max_lag" default:"5m" min:"1s" max:"24h"`

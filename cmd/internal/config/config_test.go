@@ -24,7 +24,7 @@ func TestDefaultsAreSound(t *testing.T) {
 		t.Errorf("defaults: %+v", got.Config)
 	}
 	for _, r := range got.Rows() {
-		if r.Key == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server"}, r.Key) {
+		if r.Key == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile"}, r.Key) {
 			t.Errorf("row %+v", r)
 		}
 	}

@@ -148,7 +148,14 @@ func (d Deposit) dir() string { return userDir(d.Submitter) + "/" + d.ID }
 // disk, and has its ID, time of reception, size and digest; else nothing is left of it, or,
 // when the process was killed, only what [Folder.RemoveLeft] removes. A deposit that has its
 // ID already is one that [NewID] has named; the error is fs.ErrExist if it is there.
-func (f *Folder) Accept(ctx context.Context, d Deposit, file io.Reader, now time.Time) (_ Deposit, err error) {
+func (f *Folder) Accept(ctx context.Context, d Deposit, file io.Reader, now time.Time) (Deposit, error) {
+	return f.AcceptLate(ctx, d, file, now, func(*Deposit) error { return nil })
+}
+
+// AcceptLate is Accept of a deposit of which only the name of the file need be known before
+// the file is read: completed is called after its end, and may set all that Accept does not.
+// Its error is returned.
+func (f *Folder) AcceptLate(ctx context.Context, d Deposit, file io.Reader, now time.Time, completed func(*Deposit) error) (_ Deposit, err error) {
 	if d.ID == "" {
 		if d.ID, err = NewID(); err != nil {
 			return d, err
@@ -156,13 +163,27 @@ func (f *Folder) Accept(ctx context.Context, d Deposit, file io.Reader, now time
 	}
 	d.Received, d.Refused = now.UTC(), nil
 	at := aside + "/" + rand.Text()
-	if err = f.write(ctx, at, &d, file); err == nil {
+	if err = f.write(ctx, at, &d, file, completed); err == nil {
 		err = f.put(at, d)
 	}
 	if err != nil {
 		return d, errors.Join(fmt.Errorf("accept %s into the drop folder: %w", d.FileName, err), f.root.removeAll("accept/undo", at))
 	}
 	return d, nil
+}
+
+// Spool keeps a file that is no deposit under its name until done is called; if the process
+// was killed before, [Folder.RemoveLeft] removes it.
+func (f *Folder) Spool(ctx context.Context, name string, file io.Reader) (at string, done func() error, err error) {
+	dir := aside + "/" + rand.Text()
+	done = func() error { return f.root.removeAll("spool/remove", dir) }
+	if err = f.root.mkdirAll("spool/make", dir); err == nil {
+		_, err = f.root.write("spool/write", dir+"/"+name, reading{ctx, file})
+	}
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("keep %s in the drop folder: %w", name, err), done())
+	}
+	return filepath.Join(f.path, dir, name), done, nil
 }
 
 // NewID returns the id of a deposit that is received now.
@@ -172,7 +193,7 @@ func NewID() (string, error) {
 }
 
 // write writes a deposit and its file to the disk.
-func (f *Folder) write(ctx context.Context, at string, d *Deposit, file io.Reader) error {
+func (f *Folder) write(ctx context.Context, at string, d *Deposit, file io.Reader, completed func(*Deposit) error) error {
 	if err := f.root.mkdirAll("accept/make", at+"/"+payloadIn); err != nil {
 		return err
 	}
@@ -182,6 +203,9 @@ func (f *Folder) write(ctx context.Context, at string, d *Deposit, file io.Reade
 		return err
 	}
 	d.Size, d.SHA256 = size, hex.EncodeToString(sum.Sum(nil))
+	if err := completed(d); err != nil {
+		return err
+	}
 	data, err := json.Marshal(d)
 	if err == nil {
 		_, err = f.root.write("accept/deposit", at+"/"+depositIn, strings.NewReader(string(data)))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/forms"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
@@ -70,6 +71,9 @@ func TestPage(t *testing.T) {
 			past = " (`?at=`)"
 		}
 		fmt.Fprintf(&b, "| %s | `%s %s` | %s%s | %s |\n", op.Name, op.Method, op.Path, op.Summary, past, right(op))
+	}
+	for _, f := range forms.Table() {
+		fmt.Fprintf(&b, "| %s | `%s %s` | %s | %s |\n", f.Name, f.Method, f.Path, f.Summary, f.Who)
 	}
 	b.WriteString(tableEnds)
 	b.Write(after)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/forms"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -141,6 +142,9 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 		}
 		op.Register(api, o, operation.Server{Begin: s.begin, Ended: s.ended})
 	}
+	for _, f := range forms.Table() {
+		mux.Handle(f.Method+" "+f.Path, s.form(f))
+	}
 	return mux, api
 }
 
@@ -188,23 +192,29 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *stri
 		refuse(w, s.noRoute(handler, r))
 		return
 	}
-	if !strings.HasPrefix(r.URL.Path, "/v1/openapi") && !strings.HasPrefix(r.URL.Path, "/v1/schemas") {
+	_, isForm := handler.(formHandler)
+	if !isForm && !strings.HasPrefix(r.URL.Path, "/v1/openapi") && !strings.HasPrefix(r.URL.Path, "/v1/schemas") {
 		from := addressOf(r.Context())
 		caller, via, err := s.People.Authenticate(r.Context(), credential(r), from)
 		if err != nil {
-			p := problemOf(err, requestID(r.Context()))
-			if p.Status == http.StatusUnauthorized {
-				w.Header().Add("WWW-Authenticate", `Bearer realm="accession"`)
-				w.Header().Add("WWW-Authenticate", `Basic realm="accession", charset="UTF-8"`)
-			} else if p.Status >= http.StatusInternalServerError {
-				s.Log.Error("who calls cannot be found out", "request", p.Request, "error", err)
-			}
-			refuse(w, p)
+			s.unknown(w, r, err)
 			return
 		}
 		r = r.WithContext(context.WithValue(r.Context(), keyCaller, known{caller, people.By{Name: caller.Name, Via: via, Address: from}}))
 	}
 	mux.ServeHTTP(w, r)
+}
+
+// unknown refuses a request of which it is not known who sends it.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err, requestID(r.Context()))
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Add("WWW-Authenticate", `Bearer realm="accession"`)
+		w.Header().Add("WWW-Authenticate", `Basic realm="accession", charset="UTF-8"`)
+	} else if p.Status >= http.StatusInternalServerError {
+		s.Log.Error("who calls cannot be found out", "request", p.Request, "error", err)
+	}
+	refuse(w, p)
 }
 
 // noRoute returns the problem of a path or method that no operation has.

@@ -136,8 +136,8 @@ type Once struct {
 	Prefer string `header:"Prefer" maxLength:"100" example:"wait=5" doc:"wait=SECONDS: answer only when the tables show the change, or after so many seconds (at most 60)"`
 }
 
-// wait returns for how long to wait for the tables.
-func (o *Once) wait() time.Duration {
+// Wait returns for how long to wait for the tables, 0 = not at all.
+func (o *Once) Wait() time.Duration {
 	for word := range strings.SplitSeq(o.Prefer, ",") {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(word), "wait="); ok {
 			if n, err := strconv.Atoi(text); err == nil && n > 0 {
@@ -222,13 +222,13 @@ func (a *Answer[O]) describe(ctx context.Context, c *Call, in any) {
 	if version > 0 {
 		a.ETag = strconv.Quote(strconv.FormatInt(version, 10))
 	}
-	w, ok := in.(interface{ wait() time.Duration })
-	if !ok || about.ID == "" || c.App.DryRun || w.wait() == 0 {
+	w, ok := in.(interface{ Wait() time.Duration })
+	if !ok || about.ID == "" || c.App.DryRun || w.Wait() == 0 {
 		return
 	}
-	waiting, cancel := context.WithTimeout(ctx, w.wait())
+	waiting, cancel := context.WithTimeout(ctx, w.Wait())
 	defer cancel()
 	if err := c.App.Open.Projected(waiting, about, version); err == nil {
-		a.Applied = fmt.Sprintf("wait=%d", int(w.wait().Seconds()))
+		a.Applied = fmt.Sprintf("wait=%d", int(w.Wait().Seconds()))
 	}
 }

@@ -71,6 +71,19 @@ func (a *About) deposit(c *Call) (d app.Deposit, err error) {
 	return d, err
 }
 
+// Allowed returns the deposit, or the error of a caller who may not make it: in the
+// collection of its profile, or in the name of another user.
+func (a *About) Allowed(c *Call) (d app.Deposit, err error) {
+	collection, err := a.collection(c)
+	if err != nil {
+		return d, err
+	}
+	if !c.Caller.May(access.Deposit, collection) {
+		return d, forbidden(&Operation{Name: "deposit", Need: access.Deposit}, "in the collection "+collection)
+	}
+	return a.deposit(c)
+}
+
 func submissions() []*Operation {
 	return []*Operation{
 		row(Operation{Name: "submission.create", Method: http.MethodPost, Path: "/v1/submissions", Summary: "Deposit what a URL names",

@@ -38,11 +38,17 @@ type Upload struct {
 
 // Resolve implements huma.Resolver: the body is read as it arrives.
 func (u *Upload) Resolve(ctx huma.Context) []error {
-	u.body = &patient{body: ctx.BodyReader(), deadline: ctx.SetReadDeadline, begun: time.Now()}
+	u.body = Patient(ctx.BodyReader(), ctx.SetReadDeadline)
 	return nil
 }
 
-// patient is a body that may take long, but for a client that drips.
+// Patient returns a body that may take long, but for a client that drips. deadline sets until
+// when the next bytes must come.
+func Patient(body io.Reader, deadline func(time.Time) error) io.Reader {
+	return &patient{body: body, deadline: deadline, begun: time.Now()}
+}
+
+// patient is the body that [Patient] returns.
 type patient struct {
 	body     io.Reader
 	deadline func(time.Time) error

@@ -49,11 +49,11 @@ var world = []Mutant{{
 	Package: e2e, Test: "TestUploadsAtOnce",
 }, {
 	Name: "the digest of an upload", Why: "a file that arrived damaged is accepted",
-	At: "cmd/internal/app/drops (*checked).Read", Do: []Op{Never("got", "want")},
+	At: "cmd/internal/app/drops (*checked).compare", Do: []Op{Never("got", "want")},
 	Package: e2e, Test: "TestFrontDoor",
 }, {
 	Name: "the limit of waiting deposits", Why: "one user fills the queue over HTTP",
-	At: "cmd/internal/app/drops (*Receiver).Room", Do: []Op{Expr("len(waiting)", "len(waiting)*0")},
+	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Expr("len(waiting)", "len(waiting)*0")},
 	Package: e2e, Test: "TestFrontDoor",
 }, {
 	Name: "the check of a right in lists", Why: "a right of no known role shows every collection in lists",
@@ -506,4 +506,12 @@ var bugs = []Mutant{{
 	Name: "whose versions a depositor sees", Why: "a depositor gets the files of others",
 	At: "cmd/internal/app/objects (Of).of", Do: []Op{Always("Selects")},
 	Package: e2e, Test: "TestContentOfObjects",
+}, {
+	Name: "whose key is given as a password", Why: "a key signs in another user by a form",
+	At: "cmd/internal/app/people (*People).Authenticate", Do: []Op{Never("caller", "Name", "c")},
+	Package: e2e, Test: "TestFormsThatAreRefused",
+}, {
+	Name: "the right to deposit by a form", Why: "every user deposits in every collection by a form",
+	At: "cmd/internal/operation (*About).Allowed", Do: []Op{Never("May")},
+	Package: e2e, Test: "TestFormsThatAreRefused",
 }}

@@ -46,12 +46,24 @@ func (r *Receiver) Room(ctx context.Context, user string) (err error) {
 	if err != nil {
 		return err
 	}
+	return r.room(ctx, fair.QueueMetadata, user, n, "deposits")
+}
+
+// RoomForQuery refuses, with an error of kind Full, a further query of a user of whom too
+// many wait.
+func (r *Receiver) RoomForQuery(ctx context.Context, user string) (err error) {
+	defer app.Explained(&err, "submit a query")
+	return r.room(ctx, fair.QueueQuery, user, 0, "queries")
+}
+
+// room refuses one more of a user's deposits or queries, of which n wait outside the queue.
+func (r *Receiver) room(ctx context.Context, queue, user string, n int, of string) error {
 	handler, err := r.App.Open.Handler(ctx)
 	if err != nil {
 		return err
 	}
 	if handler.Rings != nil && n < r.Waiting {
-		waiting, err := handler.Rings.Waiting(ctx, fair.QueueMetadata, user)
+		waiting, err := handler.Rings.Waiting(ctx, queue, user)
 		if err != nil {
 			return err
 		}
@@ -60,7 +72,7 @@ func (r *Receiver) Room(ctx context.Context, user string) (err error) {
 	if n < r.Waiting {
 		return nil
 	}
-	return &app.Error{Kind: app.Full, Err: fmt.Errorf("%d of your deposits wait, and at most %d may", n, r.Waiting), RetryAfter: retryWaiting,
+	return &app.Error{Kind: app.Full, Err: fmt.Errorf("%d of your %s wait, and at most %d may", n, of, r.Waiting), RetryAfter: retryWaiting,
 		Hint: "wait until some of them are done"}
 }
 
@@ -128,6 +140,41 @@ func (r *Receiver) keep(ctx context.Context, d drop.Deposit) (string, error) {
 	return got.Deposit, err
 }
 
+// AcceptLate takes a file of a name into the drop folder, of which the rest is known only
+// once it was read: described returns that, or why the deposit is refused; it may keep the
+// deposit under names, see [KeepNames], since it gets its id. When AcceptLate returns without
+// an error the deposit is on disk.
+func (r *Receiver) AcceptLate(ctx context.Context, name string, file io.Reader, rest func(id string) (d app.Deposit, sum string, err error)) (s Shown, err error) {
+	defer app.Explained(&err, "upload")
+	folder, err := r.App.Open.Drop(true)
+	if err != nil {
+		return s, err
+	}
+	c := &checked{file: file, left: r.Most, sum: sha256.New()}
+	got, err := folder.AcceptLate(ctx, drop.Deposit{FileName: manifest.NormalName(name)}, c, time.Now(), func(d *drop.Deposit) error {
+		said, sum, err := rest(d.ID)
+		if err == nil {
+			c.want = sum
+			err = c.compare()
+		}
+		of := described(said)
+		of.ID, of.Received, of.FileName, of.Size, of.SHA256 = d.ID, d.Received, d.FileName, d.Size, d.SHA256
+		*d = of
+		return err
+	})
+	return stateOf(got), err
+}
+
+// Spool keeps a file, of at most r.Most bytes, until done is called.
+func (r *Receiver) Spool(ctx context.Context, name string, file io.Reader) (at string, done func() error, err error) {
+	defer app.Explained(&err, "upload")
+	folder, err := r.App.Open.Drop(true)
+	if err != nil {
+		return "", nil, err
+	}
+	return folder.Spool(ctx, manifest.NormalName(name), &checked{file: file, left: r.Most, sum: sha256.New()})
+}
+
 // checked is a file that is refused when it is too large, or other than its digest says.
 type checked struct {
 	file io.Reader
@@ -146,11 +193,18 @@ func (c *checked) Read(p []byte) (int, error) {
 		return 0, &app.Error{Kind: app.Invalid, Err: errors.New("the file is larger than this installation takes"), Hint: "the setting upload_limit bounds it; a URL has no such limit"}
 	}
 	_, _ = c.sum.Write(p[:n]) // a hash takes everything
-	if !errors.Is(err, io.EOF) || c.want == "" {
-		return n, err
-	}
-	if got := hex.EncodeToString(c.sum.Sum(nil)); got != c.want {
-		return 0, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("the file that arrived has the SHA-256 %s, not %s", got, c.want), Hint: "send it again"}
+	if errors.Is(err, io.EOF) {
+		if wrong := c.compare(); wrong != nil {
+			return 0, wrong
+		}
 	}
 	return n, err
+}
+
+// compare refuses a file that has arrived with another digest.
+func (c *checked) compare() error {
+	if got := hex.EncodeToString(c.sum.Sum(nil)); c.want != "" && got != c.want {
+		return &app.Error{Kind: app.Invalid, Err: fmt.Errorf("the file that arrived has the SHA-256 %s, not %s", got, c.want), Hint: "send it again"}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,9 @@ import (
 const keyBegins = "acc_"
 
 const prefixSize = 8
+
+// keyForm is what keys look like.
+var keyForm = regexp.MustCompile(`^acc_[a-z0-9]{8}_[a-z0-9]{52}$`)
 
 // Key is an API key without its secret.
 type Key struct {

@@ -43,7 +43,8 @@ func errUnknown() error {
 }
 
 // Authenticate returns who a credential is of, with the rights of now, and how that is
-// known. The error is one of kind Unauthenticated, or of kind Full after too many attempts.
+// known. A key may be given as the password of its user. The error is one of kind
+// Unauthenticated, or of kind Full after too many attempts.
 func (p *People) Authenticate(ctx context.Context, c Credential, address string) (caller access.Caller, via string, err error) {
 	defer app.Explained(&err, "sign in")
 	switch {
@@ -53,6 +54,11 @@ func (p *People) Authenticate(ctx context.Context, c Credential, address string)
 		return p.bySession(ctx, c.Token)
 	case c.Token != "" || c.Name == "":
 		return caller, "", errUnknown()
+	case keyForm.MatchString(c.Password):
+		if caller, via, err = p.byKey(ctx, c.Password); err == nil && caller.Name != c.Name {
+			return access.Caller{}, "", errUnknown()
+		}
+		return caller, via, err
 	}
 	if err := p.attempt(ctx, c, address); err != nil {
 		return caller, "", err

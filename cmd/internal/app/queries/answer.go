@@ -51,6 +51,12 @@ func (l *List) lines() iter.Seq2[lookup.Line, error] {
 	}
 }
 
+// Named returns the list with the name of its file.
+func (l *List) Named(path string) *List {
+	l.name = fileName(path)
+	return l
+}
+
 // Close closes the list.
 func (l *List) Close() { _ = l.file.Close() }
 

@@ -183,6 +183,18 @@ type RecordEffect struct {
 	FinishedAt *time.Time `json:"finished_at"`
 }
 
+// One row per name of a deposit or query that came by a form, kept before it is accepted. Whether it was, the drop folder, its batch or its query says.
+type RecordFormDeposit struct {
+	// Who deposits; names of others do not count.
+	Submitter string `json:"submitter"`
+	// file_name/ and the name of the file, or doc_batch_id/ and what the file names itself.
+	Name string `json:"name"`
+	// When it arrived: several may have one name, the newest is asked for.
+	KeptAt time.Time `json:"kept_at"`
+	// The id that it has in the drop folder, or of its batch or query.
+	TakenAs string `json:"taken_as"`
+}
+
 // One row: the high-water mark, which the object store and ZooKeeper keep too. A server with a lower round than the others has an older copy of its data.
 type RecordHighWater struct {
 	// Of what: installation.
