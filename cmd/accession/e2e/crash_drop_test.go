@@ -34,6 +34,12 @@ func dropsAFile(o *crashInstallation, point string) {
 		o.must(os.Chtimes(old, long, long))
 		o.dies(point, nil, "serve")
 		accepted = 0
+	case "old/remove":
+		o.run(submit...)
+		d := o.inFolder()[0]
+		o.run("drop", "rm", "--yes", "--reason", "a wrong file", d.ID)
+		o.dies(point, nil, "serve", "--set=failed_retention=1ms")
+		accepted = 0
 	case "discard/make", "discard/make-aside", "discard/write", "discard/rename":
 		o.discarded(point, submit)
 		accepted = 0

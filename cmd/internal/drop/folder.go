@@ -8,7 +8,8 @@
 //	USER/ID/payload/NAME      its file
 //	USER/ID/refused.json      why no batch can be made of it, see [Refusal]
 //	USER/ID/retried.json      who has it tried again, see [Act]
-//	removed/ID.json           what an operator has removed, without its file, see [Removed]
+//	removed/ID.json           what an operator has removed, without its file, see [Removed];
+//	                          for a time, see [Folder.RemoveOld]
 //
 // A deposit is there as soon as its directory has its name, and gone as soon as it has not.
 package drop
@@ -352,6 +353,20 @@ func (f *Folder) RemoveLeft(now time.Time) error {
 		at := aside + "/" + name
 		if newest, lookErr := f.newest(at); lookErr == nil && now.Sub(newest) > staleAfter {
 			err = errors.Join(err, f.root.removeAll("left/remove", at))
+		}
+	}
+	return err
+}
+
+// RemoveOld removes the records of deposits that operators have removed before a moment.
+func (f *Folder) RemoveOld(before time.Time) error {
+	all, err := f.AllRemoved()
+	for _, r := range all {
+		if r.At.Before(before) {
+			gone := f.root.remove("old/remove", removedIn+"/"+r.Deposit.ID+".json")
+			if !errors.Is(gone, fs.ErrNotExist) {
+				err = errors.Join(err, gone)
+			}
 		}
 	}
 	return err

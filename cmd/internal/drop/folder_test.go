@@ -252,6 +252,35 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
+// The record of a removed deposit is removed when it is old, and nothing else is.
+func TestOldRecords(t *testing.T) {
+	t.Parallel()
+	f := open(t, t.TempDir())
+	now := time.Now().UTC()
+	old, young, there := accept(t, f, "ana", "1"), accept(t, f, "ana", "2"), accept(t, f, "ben", "3")
+	for d, at := range map[string]time.Time{old.ID: now.Add(-time.Hour), young.ID: now} {
+		d, err := f.Find(d)
+		if err == nil {
+			err = f.Discard(d, Act{At: at, By: "cli/ops", Reason: "a wrong file"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := f.RemoveOld(now.Add(-time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := f.AllRemoved()
+	if err != nil || len(left) != 1 || left[0].Deposit.ID != young.ID {
+		t.Errorf("left are the records %+v, %v", left, err)
+	}
+	if left := all(t, f); !slices.Equal(left, []string{there.ID}) {
+		t.Errorf("left are the deposits %v", left)
+	}
+}
+
 func TestLock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

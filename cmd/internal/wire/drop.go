@@ -33,5 +33,5 @@ func (in *Installation) Transfer() (*drops.Transfer, error) {
 		return nil, err
 	}
 	return &drops.Transfer{App: &app.App{Open: in.Resources(), Actor: domain.Actor("transfer")}, Folder: folder,
-		Interval: in.cfg.TransferInterval, Log: in.log.With("role", "transfer")}, nil
+		Interval: in.cfg.TransferInterval, Keep: in.cfg.FailedRetention, Log: in.log.With("role", "transfer")}, nil
 }

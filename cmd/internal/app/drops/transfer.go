@@ -22,6 +22,7 @@ type Transfer struct {
 	App      *app.App
 	Folder   *drop.Folder
 	Interval time.Duration // between two looks into the folder
+	Keep     time.Duration // how long it stays known who removed a deposit, 0 = for ever
 	Log      *slog.Logger
 
 	unreadable map[string]bool // the errors that were logged
@@ -42,9 +43,7 @@ func (t *Transfer) Run(ctx context.Context) error {
 	for swept := (time.Time{}); ; {
 		if now := time.Now(); now.Sub(swept) > time.Hour {
 			swept = now
-			if err := t.Folder.RemoveLeft(now); err != nil {
-				t.Log.Warn("what killed processes left in the drop folder is not removed", "error", err)
-			}
+			t.sweep(now)
 		}
 		changed, err := t.round(ctx)
 		pause := t.Interval
@@ -60,6 +59,19 @@ func (t *Transfer) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// sweep removes what is of no use any more.
+func (t *Transfer) sweep(now time.Time) {
+	if err := t.Folder.RemoveLeft(now); err != nil {
+		t.Log.Warn("what killed processes left in the drop folder is not removed", "error", err)
+	}
+	if t.Keep == 0 {
+		return
+	}
+	if err := t.Folder.RemoveOld(now.Add(-t.Keep)); err != nil {
+		t.Log.Warn("old records of removed deposits stay in the drop folder", "error", err)
 	}
 }
 
