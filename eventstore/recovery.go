@@ -46,7 +46,8 @@ type RingInspector interface {
 
 // RingEvents returns where a deposit queue stands by the events that were written before
 // the call, those that wait in the outbox among them. complete is false if some may be
-// missing: then a ring that is further is taken as it is.
+// missing: then a ring that is further is taken as it is. Recent are the deposits that left
+// last, see [RingState.ApplyOf].
 type RingEvents func(ctx context.Context) (at RingState, complete bool, err error)
 
 // QueryInspector compares and repairs queries.

@@ -1,6 +1,7 @@
 package eventstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -120,6 +121,53 @@ func (s *RingState) Apply(t *domain.Ticket, ring *domain.RingPosition) {
 	if ring != nil && ring.Turn > s.Turn {
 		s.RingPosition = *ring
 	}
+}
+
+// ApplyOf takes what an event of a deposit says, and keeps in Recent, in the order of the
+// turns, the last deposits that left, of which it knows no rule.
+func (s *RingState) ApplyOf(deposit string, t *domain.Ticket, ring *domain.RingPosition) {
+	s.Apply(t, ring)
+	if ring == nil {
+		return
+	}
+	step := RingStep{Deposit: deposit, RingPosition: *ring}
+	if t != nil {
+		step.User, step.Slot = t.User, t.Slot
+	}
+	i, met := slices.BinarySearchFunc(s.Recent, ring.Turn, func(r RingStep, turn int64) int { return cmp.Compare(r.Turn, turn) })
+	if !met {
+		s.Recent = slices.Insert(slices.Clip(s.Recent), i, step)
+		s.Recent = s.Recent[max(0, len(s.Recent)-maxRecent):]
+	}
+}
+
+// RecentSound reports whether the steps that the ring remembers may be its last ones: whether
+// each was counted, has the turn after the one before it, or the same if a deposit came, and
+// the last has the turn of the ring; and whether the deposits that left are those of events,
+// see [RingState.ApplyOf]. If these are not complete a turn may be missing there.
+func (s RingState) RecentSound(events []RingStep, complete bool) bool {
+	if int64(len(s.Recent)) > s.Writes {
+		return false
+	}
+	for i, step := range s.Recent {
+		came := step.Rule == StepJoined || step.Rule == StepReturned
+		if i > 0 && (step.Turn != s.Recent[i-1].Turn+1 && !came || came && step.RingPosition != s.Recent[i-1].RingPosition) {
+			return false
+		}
+		at, met := slices.BinarySearchFunc(events, step.Turn, func(r RingStep, turn int64) int { return cmp.Compare(r.Turn, turn) })
+		if came || !met && !complete {
+			continue
+		}
+		if !met {
+			return false
+		}
+		e := events[at]
+		if e.Deposit != step.Deposit || e.RingPosition != step.RingPosition || e.User != "" && (e.User != step.User || e.Slot != step.Slot) {
+			return false
+		}
+	}
+	n := len(s.Recent)
+	return n == 0 || s.Recent[n-1].RingPosition == s.RingPosition
 }
 
 // Step returns the write by which the batch leaves.

@@ -87,7 +87,7 @@ func TestBusyRingIsInspected(t *testing.T) {
 			for _, it := range items {
 				for _, e := range it.Events {
 					if m, is := domain.MoveOfBatch(e.Data); is {
-						at.Apply(m.Ticket, m.Ring)
+						at.ApplyOf(e.Aggregate.ID, m.Ticket, m.Ring)
 					}
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -40,6 +41,17 @@ func (z tree) ringDamages(queue string) (all []damage, asBefore func(name string
 		{"another used allocation", func(s *eventstore.RingState) { s.Used++ }},
 		{"another lap", func(s *eventstore.RingState) { s.Lap++ }},
 		{"a next slot that is too high", func(s *eventstore.RingState) { s.NextSlot = 99 }},
+		{"a remembered step of another deposit", func(s *eventstore.RingState) {
+			s.Writes, s.Recent = s.Writes+1, []eventstore.RingStep{{Rule: fair.RuleRoundRobin, Deposit: "bid0000009999", RingPosition: s.RingPosition}}
+		}},
+		{"a remembered step of another turn", func(s *eventstore.RingState) {
+			at := s.RingPosition
+			at.Turn--
+			s.Writes, s.Recent = s.Writes+1, []eventstore.RingStep{{Rule: eventstore.StepJoined, RingPosition: at}}
+		}},
+		{"more remembered steps than writes", func(s *eventstore.RingState) {
+			s.Writes, s.Recent = 0, []eventstore.RingStep{{Rule: eventstore.StepJoined, RingPosition: s.RingPosition}}
+		}},
 		{"all of it", func(s *eventstore.RingState) {
 			s.RingPosition, s.NextSlot = domain.RingPosition{Turn: 999_999, Cursor: 7, Used: 3, Lap: 9}, 99
 		}},

@@ -93,7 +93,7 @@ func (c *checker) missing() bool {
 func meet(rings map[string]eventstore.RingState, r domain.Recorded) {
 	take := func(queue string, t *domain.Ticket, position *domain.RingPosition) {
 		at := rings[queue]
-		at.Apply(t, position)
+		at.ApplyOf(r.Aggregate.ID, t, position)
 		rings[queue] = at
 	}
 	if m, ok := domain.MoveOfBatch(r.Data); ok {

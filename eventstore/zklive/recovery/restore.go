@@ -175,7 +175,9 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 
 // restoreRing writes the nodes that the batches of a deposit queue share.
 func (r *Restorer) restoreRing(ctx context.Context, w *writer, queue string, h eventstore.History) error {
-	nodes := r.root.RingNodes(queue, h.Deposits(), h.Rings[queue])
+	at := h.Rings[queue]
+	at.Recent = nil // every process reads it anew
+	nodes := r.root.RingNodes(queue, h.Deposits(), at)
 	if _, err := r.session.Set(ctx, "zklive/restore/ring", nodes[0].Path, nodes[0].Data(), layout.Any); err != nil {
 		return &eventstore.Error{Op: "restore " + r.root.Name(nodes[0].Path), Err: err}
 	}

@@ -110,7 +110,13 @@ func (x *Inspector) observeRing(ctx context.Context, queue string, events events
 		if !complete {
 			at.NextSlot = max(at.NextSlot, o.state.NextSlot)
 		}
-		at.Writes, at.Recent = o.state.Writes, o.state.Recent
+		at.Writes = max(o.state.Writes, 0)
+	}
+	// What the ring remembers and may not have been is expected not to be there.
+	if met := at.Recent; o.readable && o.state.RecentSound(met, complete) {
+		at.Recent = o.state.Recent
+	} else {
+		at.Recent = nil
 	}
 	o.want = x.root.RingNodes(queue, deposits, at)
 	if complete { // a status may be wrong
