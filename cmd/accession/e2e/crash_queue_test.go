@@ -1,0 +1,168 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// TestDepositQueueKilledAtEachStep: a process dies right before and right after each kind of
+// write to a deposit queue: the first and a further deposit of a user, the settings, parking and
+// its reverse, the grab, the end of what runs for each reason, and the return to the front. After
+// each death verify finds nothing; in the end each deposit was served, in its order, and each
+// change is there once.
+// Shows: P1 P11
+func TestDepositQueueKilledAtEachStep(t *testing.T) {
+	t.Parallel()
+	in := newForProcesses(t, "attempts: 20, timeout: 60s", "outbox_grace=200ms")
+	f := newFiles(t, 1, -1)
+	list := filepath.Join(t.TempDir(), "list.txt")
+	in.must(os.WriteFile(list, []byte("local:none\n"), 0o600))
+	in.serveInProcess(run.RoleRelay, run.RoleProjector)
+	died := 0
+	killed := func(point string, args ...string) {
+		t.Helper()
+		died++
+		waitFor(t, "the locks of dead processes to end", func() bool { // else a refused write would be the first
+			nodes, err := in.live.Dump(t.Context(), "")
+			in.must(err)
+			for path, n := range nodes {
+				if n.Ephemeral && strings.HasSuffix(path, "/lock") {
+					return false
+				}
+			}
+			return true
+		})
+		begun := time.Now()
+		in.killedAt(point, args...)
+		t.Logf("%5.1f s %s %s", time.Since(begun).Seconds(), point, strings.Join(args, " "))
+		if strings.Contains(point, "/before") {
+			return // the next one is compared
+		}
+		for _, finding := range in.settled().Findings {
+			t.Errorf("%v died at %s: %s", args, point, finding)
+		}
+	}
+	// The second process does what the first did not come to.
+	twice := func(line string) {
+		t.Helper()
+		killed("zklive/deliver/multi/before", words(line)...)
+		killed("zklive/deliver/multi/after", words(line)...)
+	}
+	ids := func(of domain.EventType) (all []string) {
+		t.Helper()
+		in.shown()
+		for _, r := range in.history() {
+			if r.Type == of {
+				all = append(all, r.Aggregate.ID)
+			}
+		}
+		return all
+	}
+	last := func(of domain.EventType) string {
+		t.Helper()
+		all := ids(of)
+		return all[len(all)-1]
+	}
+	// Processes die before and after each write that follows a claim or a grab, until there are
+	// so many events of a type.
+	until := func(of domain.EventType, n int) {
+		t.Helper()
+		for range 10 {
+			if len(ids(of)) >= n {
+				return
+			}
+			killed("zklive/deliver/multi/before:2", "serve")
+			killed("zklive/deliver/multi/after:2", "serve")
+		}
+		t.Fatalf("%d events %s, want %d", len(ids(of)), of, n)
+	}
+	working := func(until func()) {
+		t.Helper()
+		s := in.serve()
+		until()
+		in.sent()
+		s.stop()
+	}
+	submit := func(n int, kind domain.SubmissionType) string {
+		return fmt.Sprintf("submit --profile test --submitter ana --type %s %s/file/%d", kind, f.URL, n)
+	}
+
+	// A batch without jobs: it is grabbed, begun and reported.
+	twice(submit(0, domain.TypeBatchManifest))
+	twice("serve")
+	until(domain.EventBatchFailed, 1)
+	if left := in.nodesBelow("/queues/metadata/running"); len(left) > 1 {
+		t.Errorf("reported, and in the queue: %v", left)
+	}
+
+	// What is deposited and set while nothing is grabbed.
+	twice("queue suspend metadata --yes --reason x")
+	for n := range 3 {
+		twice(submit(n+1, domain.TypeFile))
+	}
+	waiting := ids(domain.EventBatchSubmitted)[1:]
+	twice("queue limit metadata ana --concurrency 1 --yes --reason x")
+	twice("queue defaults metadata --concurrency 4 --yes --reason x")
+	twice("queue park ana --batch " + waiting[1] + " --reason x")
+	twice("queue unpark --batch " + waiting[1] + " --reason x")
+
+	// Queries that wait, run, and fail.
+	twice("query submit --submitter ana " + list)
+	first := last(domain.EventQueryReceived)
+	twice("query park --reason x " + first)
+	twice("query unpark --reason x " + first)
+	twice("query submit --submitter ana " + list)
+	twice("query fail --yes --reason x " + last(domain.EventQueryReceived)) // while it waits
+	killed("store/put/rename/before", "serve")                              // it was grabbed
+	twice("query fail --yes --reason x " + first)                           // while it runs
+
+	// A batch with jobs that are held gives its place to the next one; that one is held when it has
+	// been grabbed, and returns to the front.
+	in.run("queue", "pause", "pending", "--yes")
+	twice("queue resume metadata --yes --reason x")
+	working(func() { in.reach(domain.EventBatchStarted, 2) })
+	in.run("collection", "hold", "test", "--yes")
+	in.run("queue", "resume", "pending", "--yes")
+	working(func() { in.reach(domain.EventJobHeld, 1) })
+	twice("queue free --yes --reason x " + waiting[0])
+	until(domain.EventBatchHeld, 2) // beside the one that was parked
+	in.run("queue", "suspend", "metadata", "--yes", "--reason", "x")
+	if got := last(domain.EventBatchHeld); got != waiting[1] {
+		t.Errorf("%s is held, want %s", got, waiting[1])
+	}
+	in.run("collection", "release", "test", "--yes")
+	twice("batch release --yes --reason x " + waiting[1])
+	in.run("job", "release", last(domain.EventJobHeld), "--yes")
+	in.run("queue", "resume", "metadata", "--yes", "--reason", "x")
+	working(func() { in.reach(domain.EventBatchCompleted, 3) })
+	in.shown()
+	in.proven()
+	in.says(0, words("verify"))
+	if died < 35 {
+		t.Errorf("only %d processes died", died)
+	}
+
+	var grabs []string
+	for _, id := range ids(domain.EventBatchGrabbed) {
+		if n := len(grabs); id != waiting[0] && slices.Contains(waiting, id) && (n == 0 || grabs[n-1] != id) { // one returned
+			grabs = append(grabs, id)
+		}
+	}
+	if !slices.Equal(grabs, waiting[1:]) {
+		t.Errorf("grabbed in the order %v, want %v", grabs, waiting[1:])
+	}
+	for of, want := range map[domain.EventType]int{domain.EventBatchSubmitted: 4, domain.EventBatchFreed: 1, domain.EventQueryReceived: 2, domain.EventQueryGrabbed: 1,
+		domain.EventQueryFailed: 2, domain.EventQueryAnswered: 0, domain.EventBatchReported: 4} {
+		if got := ids(of); len(got) != want {
+			t.Errorf("%s: %s, want %d", of, strings.Join(got, " "), want)
+		}
+	}
+}
