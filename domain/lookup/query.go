@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/accession-ingest/accession/domain"
@@ -24,6 +25,10 @@ type Query struct {
 
 // MailKey returns the key of the mail with the report of a query.
 func MailKey(id domain.QueryID) string { return string(id) + "/report" }
+
+// ReportKey returns the key of the n-th mail, from 1, by which an operator sends that report
+// again.
+func ReportKey(id domain.QueryID, n int) string { return fmt.Sprintf("%s/again/%d", id, n) }
 
 // Transition is one row of the table.
 type Transition struct {

@@ -37,7 +37,7 @@ var Replies = []Reply{
 	{"notify/*/*/*", "", onDisk},
 	{"wire/*/*/*", "", onDisk},
 	{"daemon/*/keep-*/before", "", onDisk},
-	{"daemon/*/send/before", "", onDisk},
+	{"daemon/*/send*/before", "", onDisk},
 	{"daemon/processing/store/before", "", onDisk},
 	{"daemon/downloading/win/before", "", onDisk},
 	{"daemon/downloading/discard/before", "", onDisk},

@@ -58,6 +58,7 @@ var scenes = []pointScene{
 	{"store/export/...", exports},
 	{"daemon/downloading/discard/...", findsDamage},
 	{"daemon/again/...", sendsAgain},
+	{"daemon/query/send-again/...", sendsAnswersAgain},
 	{"daemon/query/...", mailsAnswers},
 	{"record/delivery/expect/...", mailsAnswers},
 	{"store/delete/...", triesAgain},

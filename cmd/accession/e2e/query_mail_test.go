@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -19,7 +20,13 @@ import (
 // queryMail returns the mail with the report of a query: its header, text and attachment.
 func (in *installation) queryMail(id domain.QueryID) (h mail.Header, text, name string, file []byte) {
 	in.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(in.dir, "mail", string(id)+"_2freport.eml"))
+	return in.mailOf(string(id) + "_2freport")
+}
+
+// mailOf returns the mail with a file name and an attachment.
+func (in *installation) mailOf(base string) (h mail.Header, text, name string, file []byte) {
+	in.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(in.dir, "mail", base+".eml"))
 	in.must(err)
 	m, err := mail.ReadMessage(bytes.NewReader(raw))
 	in.must(err)
@@ -73,7 +80,43 @@ func TestQueryReportsAreMailed(t *testing.T) {
 	if n := in.count(`select count(*) from accession.event where data::text like '%example.org%' and kind = 'query'`); n != 0 {
 		t.Errorf("%d events have an address", n)
 	}
+	in.sentAgain("qid0000000001", text, file)
 	in.agree()
+}
+
+// sentAgain sends the report of a query that was mailed again, twice, after its tables have
+// changed, and checks that the mails have the same report; what was never mailed is refused.
+func (in *installation) sentAgain(id domain.QueryID, text string, file []byte) {
+	in.t.Helper()
+	again := "query send-report " + string(id) + " --reason lost"
+	in.says(0, words(again+" --dry-run"), "2 address(es)", "as "+string(id)+"/again/1")
+	if _, err := os.Stat(filepath.Join(in.dir, "mail", string(id)+"_2fagain_2f1.eml")); err == nil {
+		in.t.Error("a dry run has sent a mail")
+	}
+	for n := 1; n <= 2; n++ {
+		in.says(0, words(again), fmt.Sprintf("/again/%d", n))
+		header, body, name, report := in.mailOf(fmt.Sprintf("%s_2fagain_2f%d", id, n))
+		if header.Get("Subject") != "Query "+string(id)+" was answered (sent again)" || header.Get("To") != "<ana@example.org>, <ben@example.org>" || name != string(id)+".csv" {
+			in.t.Errorf("header %v, %s", header, name)
+		}
+		if !strings.HasPrefix(body, "Sent again on ") || !strings.HasSuffix(body, text) || !bytes.Equal(report, file) {
+			in.t.Errorf("sent again was %s%q, first %s%q", body, report, text, file)
+		}
+	}
+	in.says(0, words("query show "+string(id)), "report again mail delivered, 2 address(es), 1 attempt(s)")
+	if n := in.count(`select count(*) from record.audit_entry where action = 'query.send-report' and subject = $1 and outcome = 'done' and reason = 'lost'`, "query/"+string(id)); n != 2 {
+		in.t.Errorf("%d entries of the audit", n)
+	}
+	list := filepath.Join(in.t.TempDir(), "list.txt")
+	in.must(os.WriteFile(list, []byte("local:none\n"), 0o600))
+	in.says(0, []string{"query", "submit", list, "--submitter", "ana", "--watch"}, "qid0000000002 answered")
+	in.says(3, words("query send-report qid0000000002"), "no mail was asked for", "accession query report qid0000000002")
+	in.says(4, words("query send-report qid0000000099"), "there is no query")
+	in.says(0, words("queue suspend query --reason x"))
+	in.says(0, []string{"query", "submit", list, "--mail", "ana@example.org"}, "qid0000000003")
+	in.says(3, words("query send-report qid0000000003"), "it is received, and its report is not made yet")
+	in.says(0, words("query fail --yes --reason x qid0000000003"))
+	in.says(3, words("query send-report qid0000000003"), "no mail was sent at its end")
 }
 
 // TestQueryMailServerIsAway: the query ends though its mail cannot be sent, and says so; the
@@ -95,6 +138,10 @@ func TestQueryMailServerIsAway(t *testing.T) {
 		t.Errorf("%s:\n%s", name, file)
 	}
 	in.says(0, []string{"query", "report", "qid0000000001"}, "local:none")
+	in.says(0, words("query send-report qid0000000001"))
+	if _, text, _, file := in.mailOf("qid0000000001_2fagain_2f1"); !strings.HasPrefix(text, "Sent again on ") || !bytes.Contains(file, []byte("local:none")) {
+		t.Errorf("sent again was %q with %q", text, file)
+	}
 	in.shown()
 	if n := in.count(`select count(*) from accession.event where type = 'query.answered' and data->'mailed'->'reason'->>'code' = 'mail_drop'`); n != 1 {
 		t.Errorf("%d events tell of a mail that was not sent", n)
@@ -143,6 +190,38 @@ func mailsAnswers(o *crashInstallation, point string) {
 	}
 	if !submitting {
 		o.keptOnce(id)
+	}
+	o.finish()
+}
+
+// sendsAnswersAgain: a process that mails the report of a query again dies; the next one says
+// so, and ends with one mail, the same bytes.
+func sendsAnswersAgain(o *crashInstallation, point string) {
+	const from = "--set=mail_from=accession@example.org"
+	list := filepath.Join(o.t.TempDir(), "list.txt")
+	o.must(os.WriteFile(list, []byte("local:none\n"), 0o600))
+	shown, _, _ := strings.Cut(o.run("query", "submit", "--submitter", "ana", "--mail", "ana@example.org", from, list), " ")
+	id := domain.QueryID(shown)
+	s := o.serve(from)
+	o.answered(id)
+	o.still()
+	s.stop()
+	ask := []string{"query", "send-report", string(id), from, "--reason", "they lost it"}
+	o.dies(point, nil, ask...)
+	if out := o.run(append(ask, "--dry-run")...); o.interrupt == nil && !strings.Contains(out, "did not come to its end") {
+		o.t.Errorf("after a death at %s nothing tells of a mail that may be under way:\n%s", point, out)
+	}
+	drop := filepath.Join(o.dir, "mail", string(id)+"_2fagain_2f1.eml")
+	taken, none := os.ReadFile(drop)
+	o.run(ask...)
+	if now, err := os.ReadFile(drop); err != nil || none == nil && !bytes.Equal(now, taken) || o.interrupt == nil && (none == nil) != strings.HasSuffix(point, "/after") {
+		o.t.Errorf("after a death at %s: was\n%s\n%v, %v, is\n%s", point, taken, none, err, now)
+	}
+	if n := o.count("select count(*) from record.delivery where key like $1 and state = 'delivered'", string(id)+"/again/%"); o.interrupt == nil && n != 1 {
+		o.t.Errorf("%d mails after a death at %s", n, point)
+	}
+	if n := o.count("select count(*) from record.audit_entry where action = 'query.send-report' and subject = $1 and outcome = 'done'", "query/"+string(id)); n < 1 || o.interrupt == nil && n != 1 {
+		o.t.Errorf("%d entries of the audit after a death at %s", n, point)
 	}
 	o.finish()
 }

@@ -39,6 +39,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/projections"
@@ -68,6 +69,8 @@ type Resources struct {
 	// Drop opens the drop folder, which it makes if need be, or nil = there is none.
 	Drop    func(create bool) (*drop.Folder, error)
 	Servers []Address // where the three servers are, without passwords
+	// ResendAnswers is Resend for a query.
+	ResendAnswers func(ctx context.Context, q lookup.Query) (Resend, error)
 	// MailFrom is the address from which reports of queries are mailed, "" = none are.
 	MailFrom string
 	// UploadLimit is the size in bytes of the largest file that is taken over HTTP, and

@@ -34,7 +34,9 @@ Before it may be what it is: batch:, job:, digest:, primary:, local: or submissi
 		Example: "  accession query answer shelf.txt --format csv --out shelf.csv",
 	}, append(verbs(p, "QUERY", "query id", domain.ParseQueryID,
 		verb[domain.QueryID]{name: "fail", reason: true, final: true, do: queries.Fail, short: "End queries that have neither been answered nor failed",
-			long: "End queries that wait, are parked or run: they fail with the code cancelled, and their\nplaces are free. A worker that answers one is stopped. No mail is sent.", example: "  accession query fail qid0000000001 --reason \"asked twice\" --dry-run\n  accession query fail qid0000000001 --reason \"asked twice\" --yes"}),
+			long: "End queries that wait, are parked or run: they fail with the code cancelled, and their\nplaces are free. A worker that answers one is stopped. No mail is sent.", example: "  accession query fail qid0000000001 --reason \"asked twice\" --dry-run\n  accession query fail qid0000000001 --reason \"asked twice\" --yes"},
+		verb[domain.QueryID]{name: "send-report", do: queries.SendReport, short: "Mail the reports of queries again",
+			long: "Mail the reports of queries that have ended again: as they were first mailed, to the\nsame addresses, marked with the date. The audit has who asked and why. Refused for\nqueries submitted without --mail. After an interruption, run it again: it is the same\nmail.", example: "  accession query send-report qid0000000001 --reason \"they lost it\""}),
 		p.moves(moving{
 			queue: fair.QueueQuery, verb: "park", do: queues.Park,
 			short: "Take waiting queries out of their queue",

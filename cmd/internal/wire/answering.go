@@ -8,10 +8,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/cmd/internal/answer"
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/answering"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/projections/query"
@@ -28,8 +31,30 @@ func (in *Installation) Answering(ctx context.Context) (*answering.Service, erro
 	}
 	records := record.New(pool)
 	s.Claims, s.Queues, s.Sources = live, live, answer.Sources{Tables: db, Records: records}
-	s.Mailing = answering.Mailing{From: in.cfg.MailFrom, Records: meteredRecords{records, in.metrics}, Mail: in.mailer(), Report: in.queryReport}
+	s.Mailing = in.mailing(meteredRecords{records, in.metrics})
 	return s, nil
+}
+
+func (in *Installation) mailing(records answering.Records) answering.Mailing {
+	return answering.Mailing{From: in.cfg.MailFrom, Records: records, Mail: in.mailer(), Report: in.queryReport}
+}
+
+// resendAnswers prepares the report of a query to be mailed once more.
+func (in *Installation) resendAnswers(ctx context.Context, q lookup.Query) (app.Resend, error) {
+	var objects *store.Store
+	var records *record.Records
+	if err := openAll(ctx, into(&objects, in.Uploads), into(&records, in.Records)); err != nil {
+		return app.Resend{}, err
+	}
+	again := answering.Resender{Mailing: in.mailing(records), Objects: objects}
+	r, err := again.Prepare(ctx, q)
+	if err != nil {
+		return app.Resend{}, err
+	}
+	return app.Resend{Key: r.Message.Key, Made: r.Made, To: len(r.Message.Recipients), Open: r.Open,
+		Send: func(ctx context.Context, _ *domain.Reason, note func(context.Context, domain.NoteDelivery) error) (failure, err error) {
+			return again.Send(ctx, r, note)
+		}}, nil
 }
 
 // queryReport writes the report of an answered query in its format: the same one, however

@@ -178,7 +178,7 @@ func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
 // Resources returns what use cases work with.
 func (in *Installation) Resources() app.Resources {
 	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, DepositQueues: in.DepositQueues, Drop: in.Drop, UploadLimit: int64(in.cfg.UploadLimit), WaitingLimit: in.cfg.WaitingLimit, FormsProfile: in.cfg.FormsProfile,
-		HostPermits: in.cfg.HostPermits, MailFrom: in.cfg.MailFrom, Heap: in.heap, Servers: []app.Address{
+		HostPermits: in.cfg.HostPermits, MailFrom: in.cfg.MailFrom, ResendAnswers: in.resendAnswers, Heap: in.heap, Servers: []app.Address{
 			{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
 			{Name: app.ServerNATS, URL: in.shown["nats"]},
 			{Name: app.ServerPostgres, URL: in.shown["postgres"]},

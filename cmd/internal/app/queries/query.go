@@ -87,6 +87,9 @@ func Submit(ctx context.Context, a *app.App, l *List, w Wishes) (q Query, err er
 
 func of(q lookup.Query) Query {
 	shown := Query{ID: q.ID, Status: q.State, Version: q.Version, Request: q.Request, Answer: q.Answer}
+	if q.State.Ended() {
+		shown.Ended = q.Modified
+	}
 	if q.Reason != nil {
 		shown.Reason, shown.WhoActs = string(q.Reason.Code)+": "+q.Reason.Message, q.Reason.WhoActs
 	}

@@ -22,7 +22,8 @@ type Mail struct {
 	Recipients  int                  `json:"recipients"` // how many; addresses are not shown
 	Attempts    int                  `json:"attempts"`
 	Error       string               `json:"error,omitempty"`
-	DeliveredAt domain.Time          `json:"delivered_at"` // null until it is
+	DeliveredAt domain.Time          `json:"delivered_at"`         // null until it is
+	Again       []Mail               `json:"sent_again,omitempty"` // because an operator asked, oldest first
 }
 
 // mailOf returns the mail of a query, nil = the records do not have it.
@@ -31,12 +32,28 @@ func mailOf(ctx context.Context, a *app.App, id domain.QueryID) (*Mail, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := records.Delivery(ctx, lookup.MailKey(id))
-	var missing *record.Error
-	if errors.As(err, &missing) && missing.Code == record.CodeNotFound {
-		return nil, nil
+	first, err := mailBy(ctx, records, lookup.MailKey(id))
+	for n := 1; first != nil && err == nil; n++ {
+		var again *Mail
+		if again, err = mailBy(ctx, records, lookup.ReportKey(id, n)); again == nil {
+			break
+		}
+		first.Again = append(first.Again, *again)
 	}
-	return &Mail{State: d.State, Recipients: len(d.Recipients), Attempts: d.Attempts, Error: d.LastError, DeliveredAt: d.DeliveredAt}, err
+	return first, err
+}
+
+// mailBy returns the mail with a key, nil = the records do not have it.
+func mailBy(ctx context.Context, records *record.Records, key string) (*Mail, error) {
+	d, err := records.Delivery(ctx, key)
+	var missing *record.Error
+	switch {
+	case errors.As(err, &missing) && missing.Code == record.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &Mail{State: d.State, Recipients: len(d.Recipients), Attempts: d.Attempts, Error: d.LastError, DeliveredAt: d.DeliveredAt}, nil
 }
 
 // maxMail is the most addresses of a mail.

@@ -16,15 +16,22 @@ func Query(w io.Writer, q queries.Query) {
 		fmt.Fprintln(w, q.Reason+acts[q.WhoActs])
 	}
 	if m := q.Mail; m != nil {
-		fmt.Fprintf(w, "report mail %s, %d address(es), %d attempt(s)", m.State, m.Recipients, m.Attempts)
-		if m.Error != "" {
-			fmt.Fprintf(w, ": %s", m.Error)
+		mail(w, "report", *m)
+		for _, again := range m.Again {
+			mail(w, "report again", again)
 		}
-		fmt.Fprintln(w)
 	}
 	if q.Answer != nil {
 		fmt.Fprintf(w, "accession query report %s\n", q.ID)
 	}
+}
+
+func mail(w io.Writer, what string, m queries.Mail) {
+	fmt.Fprintf(w, "%s mail %s, %d address(es), %d attempt(s)", what, m.State, m.Recipients, m.Attempts)
+	if m.Error != "" {
+		fmt.Fprintf(w, ": %s", m.Error)
+	}
+	fmt.Fprintln(w)
 }
 
 // acts says who must act on a failure.
