@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +125,26 @@ func TestPanic(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Nothing of a turn stays behind it: what waits for the end of its claim has ended.
+func TestTurnLeavesNothing(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, noRecords)
+	w.aJobIn(domain.JobDownloading)
+	label := t.Name() // goroutines have it from those that begin them
+	pprof.Do(t.Context(), pprof.Labels("of", label), func(context.Context) {
+		w.turnOf(stepOf(domain.DaemonJobDownloading, func(context.Context, *JobTask) Outcome { return release(nil) }))
+	})
+	var all bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&all, 1); err != nil {
+		t.Fatal(err)
+	}
+	for g := range strings.SplitSeq(all.String(), "\n\n") {
+		if strings.Contains(g, `"of":"`+label+`"`) && strings.Contains(g, "(*turn).run") {
+			t.Errorf("left behind:\n%s", g)
+		}
 	}
 }
 

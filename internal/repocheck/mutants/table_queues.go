@@ -124,7 +124,7 @@ var queues = []Mutant{{
 }, {
 	Name: "the bound of the workers that die with a query", Why: "a query that kills its workers is tried for ever, and its user has a place less",
 	At: "cmd/internal/daemon/answering (*Service).outcome", Do: []Op{Never("maxClaims")},
-	Package: e2e, Test: "TestQueriesThatKill",
+	Package: "cmd/internal/daemon/answering", Test: "TestClaimsOfAQuery",
 }, {
 	Name: "the outcome of a query that is kept before its mail", Why: "two mails about a query say different things, or the history another",
 	At: "cmd/internal/daemon/answering (*Service).settled", Do: []Op{Expr("q.Request.Recipients > 0", "false")},

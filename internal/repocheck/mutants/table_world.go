@@ -154,7 +154,7 @@ var world = []Mutant{{
 }, {
 	Name: "the end of the watch over a claim", Why: "a process keeps a goroutine of each turn until its session ends",
 	At: "cmd/internal/daemon (*turn).run", Do: []Op{DropCase("ctx", "Done"), Drop("<-", "watch")},
-	Package: e2e, Test: "TestFaultsOfOneServer",
+	Package: daemon, Test: "TestTurnLeavesNothing",
 }, {
 	Name: "the note that a callback was delivered", Why: "a worker that takes over calls back again",
 	At: "cmd/internal/daemon/delivery Make", Do: []Op{Never("DeliveryDelivered")},

@@ -102,6 +102,30 @@ func TestQueriesThatCannotBeAnswered(t *testing.T) {
 	}
 }
 
+// A query with which too many workers in a row have died fails without another try; one less
+// has it.
+func TestClaimsOfAQuery(t *testing.T) {
+	t.Parallel()
+	for attempts, code := range map[int]domain.Code{maxClaims: reason.CodePanic, maxClaims + 1: domain.CodeClaimsUsedUp} {
+		s, k := newService(t)
+		kept, err := s.Objects.Put(t.Context(), "queries/list.txt", strings.NewReader("bid0000000001\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := asked.Request{Submitter: "ana", Lines: 1, ListURL: store.URL(kept.Key), ListSHA256: kept.SHA256}
+		if _, err := k.Handler.ReceiveQuery(t.Context(), domain.NewQueryID(1), request, storetest.Operator()); err != nil {
+			t.Fatal(err)
+		}
+		res := k.GrabQuery()
+		res.Claim.Attempts = attempts
+		s.serve(t.Context(), res.Claim, res.State) // a try panics: there are no tables
+		at, err := k.Handler.Queries.LoadQuery(t.Context(), res.State.ID)
+		if err != nil || at.State.State != asked.Failed || at.State.Reason.Code != code || at.State.Reason.WhoActs != domain.ActsOperator {
+			t.Errorf("claim %d: %+v, %v", attempts, at.State, err)
+		}
+	}
+}
+
 // A query is answered again after its mail could not be recorded: the outcome is the one of
 // the first time, also when the list is another by then.
 func TestOutcomesAreKept(t *testing.T) {
