@@ -38,6 +38,7 @@ type queueLoad struct {
 const (
 	fewDeposits = 3
 	toPark      = 5
+	manyAtOnce  = 64 // of mal, at the end
 )
 
 func newQueueLoad(t testing.TB, many int) *queueLoad {
@@ -148,6 +149,7 @@ func (l *queueLoad) changes() []func() {
 		limit(queues.Unset, queues.Unset),
 		set(func(p *domain.Processor) { p.Stopped, p.Users, p.Preferred = false, nil, []string{"mal"} }),
 		func() { l.changed(queues.RemoveProcessor(ctx, a, q, "extra", why)) },
+		limit(queues.Unset, manyAtOnce), // else the rest takes as long as its few places make it
 	}
 }
 
