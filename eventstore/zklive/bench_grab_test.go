@@ -26,7 +26,7 @@ import (
 // BenchmarkGrab measures grabs, one after the other, beside so many waiting batches of so
 // many users. Each batch that is grabbed is replaced. of-few is the rate compared with that
 // of the first tree in the same run; requests are those to ZooKeeper for a grab and for the
-// release and the deposit after it.
+// release and the deposit after it; operations are those of the multi of a grab.
 //
 // ACCESSION_BENCH_WAITING says beside how many. 100,000 take a minute to fill.
 func BenchmarkGrab(b *testing.B) {
@@ -45,6 +45,7 @@ func BenchmarkGrab(b *testing.B) {
 				b.Fatal(err)
 			}
 			grab(b, s, h) // reads who waits
+			most := operationsOfAGrab(b, s)
 			b.Run(fmt.Sprintf("waiting=%d/users=%d", waiting, users), func(b *testing.B) {
 				before := requests(b)
 				const some = 5
@@ -59,6 +60,7 @@ func BenchmarkGrab(b *testing.B) {
 				rate := float64(b.N) / b.Elapsed().Seconds()
 				few = cmp.Or(few, rate)
 				b.ReportMetric(asked, "requests")
+				b.ReportMetric(most, "operations")
 				b.ReportMetric(rate, "grabs/s")
 				b.ReportMetric(rate/few, "of-few")
 			})
@@ -67,6 +69,22 @@ func BenchmarkGrab(b *testing.B) {
 			}
 		}
 	}
+}
+
+// operationsOfAGrab returns of how many operations the multi is by which another process grabs
+// a batch. The batch is replaced.
+func operationsOfAGrab(b *testing.B, s *zklive.Store) (n float64) {
+	b.Helper()
+	l := newLoser(b, s.Above())
+	other := s.Beside(b, l.addresses()...)
+	h := handlerOf(other)
+	h.Rings = other.Rings
+	for _, request := range l.hears(func() { grab(b, other, h) }) {
+		if strings.Contains(request, "set /queues/metadata/ring") {
+			n = max(n, float64(strings.Count(request, ", ")+1))
+		}
+	}
+	return n
 }
 
 func userOf(n int) string { return fmt.Sprintf("user%05d", n) }

@@ -128,10 +128,18 @@ func (s *Store) FillWaiting(ctx context.Context, waiting, users int, user func(i
 	return g.Wait()
 }
 
-// Beside opens the same tree in a session of its own, closed at the end.
-func (s *Store) Beside(t testing.TB) *Store {
+// Above returns the node of the tree.
+func (s *Store) Above() string { return s.cfg.Root }
+
+// Beside opens the same tree in a session of its own, closed at the end; at other servers if
+// there are any.
+func (s *Store) Beside(t testing.TB, servers ...string) *Store {
 	t.Helper()
-	other, err := Open(t.Context(), s.cfg)
+	cfg := s.cfg
+	if len(servers) > 0 {
+		cfg.Servers = servers
+	}
+	other, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
