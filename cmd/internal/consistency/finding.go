@@ -172,7 +172,7 @@ var FindingCodes = []FindingCode{
 	{RowsWrong, InZooKeeper, Repairable, "the number of rows that a batch counts as made is not the number of its jobs", rewrite},
 	{TicketMissing, InZooKeeper, Repairable, "a batch or query that waits or runs has no node in its deposit queue", rewrite},
 	{TicketOrphan, InZooKeeper, Repairable, "a deposit queue has a node for a batch or query that neither waits nor runs there", discard},
-	{RingWrong, InZooKeeper, Repairable, "a deposit queue is not what its batches or queries and its history say: its users, how many of their deposits run, or whose turn it is", rewrite},
+	{RingWrong, InZooKeeper, Repairable, "a deposit queue is not what its batches or queries and its history say: its users, how many of their deposits run, whose turn it is, or its last steps", rewrite},
 	{SettingWrong, InZooKeeper, Repairable, "a hold, a pause or a setting's version differs from its history", rewrite},
 	{LockStale, InZooKeeper, Repairable, "a lock is held by a worker that is gone", discard},
 	{TreeBehind, InZooKeeper, Repairable, "a batch, job, query or setting is older than its history", rewrite},
