@@ -342,28 +342,43 @@ type Objects interface {
 	Earlier(ctx context.Context, j domain.Job) ([]domain.JobID, error)
 }
 
-// Hosts has the permits for servers of others: the processes together hold at most so
-// many for each.
+// Hosts has the permits for servers of others, and for submitters: the processes together
+// hold at most so many for each.
 type Hosts interface {
-	// TakePermit takes one of the permits for a host, of which there are as many as most
-	// says. ErrLocked: all of them are held. It does not wait for one.
-	TakePermit(ctx context.Context, host string, most int) (*Permit, error)
+	// TakePermit takes one of the permits for a host or submitter, of which there are as
+	// many as most says. ErrLocked: all of them are held. It does not wait for one.
+	TakePermit(ctx context.Context, of PermitOf, most int) (*Permit, error)
 	// ReturnPermit ends a permit, soon. One that was lost is no error.
 	ReturnPermit(p *Permit)
-	// Permits returns how many permits are held for each host that has any, most first.
-	// Only the first hosts, as many as named says, have names: each costs a read.
-	Permits(ctx context.Context, named int) ([]HostPermits, error)
+	// Permits returns how many permits are held for each host and submitter that has any,
+	// most first. Only the first of them, as many as named says, have names: each costs a
+	// read.
+	Permits(ctx context.Context, named int) ([]PermitsHeld, error)
 }
 
-// HostPermits says how many permits for a host all processes hold.
-type HostPermits struct {
-	Host string // "" = its name was not asked for
+// PermitOf is what a permit is for.
+type PermitOf struct {
+	Name      string // of the host or submitter; "" = it was not asked for
+	Submitter bool   // else a host
+}
+
+// String returns the host, or the submitter with that word before.
+func (of PermitOf) String() string {
+	if of.Submitter {
+		return "submitter " + of.Name
+	}
+	return of.Name
+}
+
+// PermitsHeld says how many permits for a host or submitter all processes hold.
+type PermitsHeld struct {
+	Of   PermitOf
 	Held int
 }
 
-// Permit is the right of a process to one step that uses a host.
+// Permit is the right of a process to one step that uses a host, or works for a submitter.
 type Permit struct {
-	Host   string
+	Of     PermitOf
 	Number int    // from 0
 	Worker string // id of the session that holds it
 	// Lost is closed when the session has ended, and the permit with it.

@@ -21,8 +21,8 @@ type permits struct {
 }
 
 type permit struct {
-	host string
-	n    int
+	of eventstore.PermitOf
+	n  int
 }
 
 // session is what a store is at present.
@@ -46,7 +46,7 @@ func (p *permits) end(worker string) {
 }
 
 // TakePermit implements eventstore.Hosts.
-func (s *Store) TakePermit(ctx context.Context, host string, most int) (*eventstore.Permit, error) {
+func (s *Store) TakePermit(ctx context.Context, of eventstore.PermitOf, most int) (*eventstore.Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -54,40 +54,42 @@ func (s *Store) TakePermit(ctx context.Context, host string, most int) (*eventst
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for n := range most {
-		if at := (permit{host, n}); p.held[at] == "" {
+		if at := (permit{of, n}); p.held[at] == "" {
 			by := p.now[s]
 			p.held[at] = by.worker
-			return &eventstore.Permit{Host: host, Number: n, Worker: by.worker, Lost: by.lost}, nil
+			return &eventstore.Permit{Of: of, Number: n, Worker: by.worker, Lost: by.lost}, nil
 		}
 	}
-	return nil, &eventstore.Error{Op: "take a permit for " + host, Err: eventstore.ErrLocked}
+	return nil, &eventstore.Error{Op: "take a permit for " + of.String(), Err: eventstore.ErrLocked}
 }
 
 // Permits implements eventstore.Hosts.
-func (s *Store) Permits(ctx context.Context, named int) ([]eventstore.HostPermits, error) {
+func (s *Store) Permits(ctx context.Context, named int) ([]eventstore.PermitsHeld, error) {
 	p := &s.server.permits
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	of := map[string]int{}
-	for held := range p.held {
-		of[held.host]++
+	held := map[eventstore.PermitOf]int{}
+	for permit := range p.held {
+		held[permit.of]++
 	}
-	hosts := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], cmp.Compare(a, b)) })
-	all := make([]eventstore.HostPermits, len(hosts))
-	for i, host := range hosts {
-		if all[i].Held = of[host]; i < named {
-			all[i].Host = host
+	sorted := slices.SortedFunc(maps.Keys(held), func(a, b eventstore.PermitOf) int {
+		return cmp.Or(held[b]-held[a], cmp.Compare(a.String(), b.String()))
+	})
+	all := make([]eventstore.PermitsHeld, len(sorted))
+	for i, of := range sorted {
+		if all[i] = (eventstore.PermitsHeld{Of: of, Held: held[of]}); i >= named {
+			all[i].Of.Name = ""
 		}
 	}
 	return all, ctx.Err()
 }
 
 // ReturnPermit implements eventstore.Hosts.
-func (s *Store) ReturnPermit(of *eventstore.Permit) {
+func (s *Store) ReturnPermit(held *eventstore.Permit) {
 	p := &s.server.permits
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at := (permit{of.Host, of.Number}); p.held[at] == of.Worker {
+	if at := (permit{held.Of, held.Number}); p.held[at] == held.Worker {
 		delete(p.held, at)
 	}
 }

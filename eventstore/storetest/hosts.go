@@ -16,13 +16,16 @@ var hostTests = tests{
 	"permits lost":       testPermitsLost,
 }
 
-const theHost = "depositor.example.org:443"
+var (
+	theHost = eventstore.PermitOf{Name: "depositor.example.org:443"}
+	ana     = eventstore.PermitOf{Name: "ana", Submitter: true}
+)
 
 // permit takes a permit for a host, and waits for one that is being returned.
-func (k *Kit) permit(host string, most int) *eventstore.Permit {
+func (k *Kit) permit(of eventstore.PermitOf, most int) *eventstore.Permit {
 	k.Helper()
 	for {
-		p, err := k.Store.TakePermit(k.Context(), host, most)
+		p, err := k.Store.TakePermit(k.Context(), of, most)
 		if err == nil {
 			return p
 		}
@@ -43,19 +46,24 @@ func testPermits(t *testing.T, env Env) {
 	}
 	numbers := []int{held[0].Number, held[1].Number, held[2].Number}
 	slices.Sort(numbers)
-	if !slices.Equal(numbers, []int{0, 1, 2}) || held[0].Host != theHost || held[0].Worker == held[1].Worker {
+	if !slices.Equal(numbers, []int{0, 1, 2}) || held[0].Of != theHost || held[0].Worker == held[1].Worker {
 		t.Errorf("held are %v: %+v", numbers, held)
 	}
 	for _, by := range []*Kit{k, other} {
 		_, err := by.Store.TakePermit(t.Context(), theHost, 3)
 		by.WantErr(err, eventstore.ErrLocked)
 	}
-	k.permit("another.example.org:443", 1)
-	for named, want := range map[int][]eventstore.HostPermits{2: {{Host: theHost, Held: 3}, {Host: "another.example.org:443", Held: 1}}, 1: {{Host: theHost, Held: 3}, {Held: 1}}} {
+	k.permit(ana, 2)
+	for named, want := range map[int][]eventstore.PermitsHeld{2: {{Of: theHost, Held: 3}, {Of: ana, Held: 1}}, 1: {{Of: theHost, Held: 3}, {Of: eventstore.PermitOf{Submitter: true}, Held: 1}}} {
 		if got, err := other.Store.Permits(t.Context(), named); err != nil || !slices.Equal(got, want) {
 			t.Errorf("held are %+v (%v), want %+v", got, err, want)
 		}
 	}
+	// A submitter and a host of one name have permits of their own.
+	k.permit(eventstore.PermitOf{Name: ana.Name}, 1)
+	other.permit(ana, 2)
+	_, err := k.Store.TakePermit(t.Context(), ana, 2)
+	k.WantErr(err, eventstore.ErrLocked)
 	other.Store.ReturnPermit(held[1])
 	if p := k.permit(theHost, 3); p.Number != held[1].Number {
 		t.Errorf("the permit is number %d, and %d was returned", p.Number, held[1].Number)

@@ -7,7 +7,7 @@
 // relay has written them to the log, claims.go makes and ends claims. Package
 // internal/layout, which is pure, translates states to nodes and changes to operations.
 // Package internal/session has the connection and its sessions, internal/permits the
-// permits for hosts, package recovery what verify and restore need.
+// permits for hosts and submitters, package recovery what verify and restore need.
 //
 // The optimisations are beside the main path: group commit (internal/session),
 // hand-over, the hints of the outbox, the caches of holds and of batches' statuses, and
@@ -21,7 +21,7 @@
 //	/jobs/states/STATE/PP-JID
 //	/outbox/SHARD/BUCKET/e-SEQUENCE   /outbox/SHARD/mark
 //	/workers/ID   /leaders/NAME   /ids/{bid,jid}   /space/JID   /objects/SS/KEY-JID
-//	/hosts/SHA256-N
+//	/hosts/SHA256-N   /hosts/submitter-SHA256-N
 //	/locks/collections/NAME   /locks/queue/NAME   /config/versions/NAME
 //	/config/{epoch,shards,format,high-water,restoring,restoring-log}
 package zklive

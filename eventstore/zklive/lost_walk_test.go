@@ -225,7 +225,7 @@ func (k *walker) queries() {
 func (k *walker) permits() {
 	take := func(most int) *eventstore.Permit {
 		for {
-			p, err := k.store.TakePermit(k.Context(), "example.org:443", most)
+			p, err := k.store.TakePermit(k.Context(), eventstore.PermitOf{Name: "example.org:443"}, most)
 			if err == nil {
 				return p
 			}

@@ -206,6 +206,57 @@ func TestPermitsOfTwoProcesses(t *testing.T) {
 	}
 }
 
+// Two processes together work for a submitter with as many steps as may, whatever servers
+// these wait for, and what one of them held is the other's when it was killed.
+// Shows: P11
+func TestPermitsOfASubmitterInTwoProcesses(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	in := newForProcesses(t, "attempts: 20, timeout: 1h", fmt.Sprint("submitter_permits=", most), "fetch_response_timeout=30m")
+	bad, good := []*holder{newHolder(t, http.MethodGet, false), newHolder(t, http.MethodGet, false)}, goodServer(t)
+	for n := range 5 * most {
+		in.depositBy("mallory", bad[n%2].URL+"/bad", domain.TypeFile)
+	}
+	counts := func() (held, began int) {
+		for _, h := range bad {
+			n, _, b, _ := h.counts()
+			held, began = held+n, began+b
+		}
+		return held, began
+	}
+	first := in.serve()
+	waitFor(t, "as many requests as may be to be held", func() bool { held, _ := counts(); return held >= most })
+	second := in.serve()
+	second.works()
+	for range 5 {
+		in.rest(in.depositBy("ana", good+"/batch.checkm", domain.TypeBatchManifest))
+	}
+	if held, began := counts(); held != most || began != most {
+		t.Errorf("%d requests are held, of %d; %d steps may work for the submitter", held, began, most)
+	}
+	nodes, err := in.live.Dump(t.Context(), "/hosts")
+	in.must(err)
+	permits := 0
+	for name, n := range nodes {
+		if n.Ephemeral && strings.Contains(name, "submitter-") && strings.Contains(n.Data, `"mallory"`) {
+			permits++
+		}
+	}
+	if permits != most {
+		t.Errorf("the permits are %v", nodes)
+	}
+	status := in.app.Status(in.ctx())
+	if want := (app.SubmitterStatus{Submitter: "mallory", Permits: most, Limit: most}); !slices.Contains(status.Submitters, want) {
+		t.Errorf("the status has %+v", status.Submitters)
+	}
+	in.says(0, words("status"), "submitter", "mallory", "all in use; the rest of their work waits")
+	for _, f := range in.verified().Findings {
+		t.Errorf("verify finds %s", f)
+	}
+	first.kill()
+	waitFor(t, "the permits of the killed process", func() bool { held, began := counts(); return held == most && began >= 2*most })
+}
+
 // A process that is stopped loses its permits with its session, and another takes them.
 // What its steps waited for comes meanwhile; when it continues it moves no job on, and
 // uses the server no more until it has a permit again.
@@ -284,7 +335,7 @@ func (in *installation) permitsOf(h *holder) int {
 	hosts, err := in.live.Permits(in.t.Context(), 10)
 	in.must(err)
 	for _, of := range hosts {
-		if of.Host == strings.TrimPrefix(h.URL, "http://") {
+		if of.Of.Name == strings.TrimPrefix(h.URL, "http://") {
 			return of.Held
 		}
 	}

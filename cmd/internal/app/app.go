@@ -81,6 +81,8 @@ type Resources struct {
 	FormsProfile string
 	// HostPermits is how many permits for one host there are.
 	HostPermits int
+	// SubmitterPermits is how many permits for one submitter there are.
+	SubmitterPermits int
 	// Heap compares the setting of ZooKeeper's heap with the servers, nil = not known.
 	Heap func(ctx context.Context) *standing.Heap
 	// Timeouts are those of this process's configuration, for downloads and processing.
@@ -100,7 +102,7 @@ type LiveState interface {
 	HighWater(ctx context.Context) (consistency.HighWater, error)
 	// Permits returns how many permits are held for servers of others, see
 	// [eventstore.Hosts].
-	Permits(ctx context.Context, named int) ([]eventstore.HostPermits, error)
+	Permits(ctx context.Context, named int) ([]eventstore.PermitsHeld, error)
 	// Inspect opens the live state to be verified.
 	Inspect(ctx context.Context) (consistency.Live, error)
 }

@@ -35,9 +35,10 @@ type Status struct {
 	Epoch      int64             `json:"epoch"`
 
 	// Servers of depositors that steps use, most used first, up to 20, and how many there
-	// are; nil = not known.
-	Hosts   []HostStatus `json:"hosts"`
-	HostsIn *int         `json:"hosts_in_use"`
+	// are; nil = not known. Submitters are those for whom as many steps work as may.
+	Hosts      []HostStatus      `json:"hosts"`
+	HostsIn    *int              `json:"hosts_in_use"`
+	Submitters []SubmitterStatus `json:"submitters"`
 
 	// What stands still. A part that is nil is not known.
 	Pauses     []standing.Hold       `json:"pauses"`
@@ -65,16 +66,12 @@ type ServerStatus struct {
 	Lost bool `json:"lost,omitempty"`
 }
 
-// HostStatus says how many steps of all processes use a server of depositors, or hold the
-// permit for it a moment longer, and how many may.
-type HostStatus struct {
-	Host    string `json:"host"`
-	Permits int    `json:"permits"`
-	Limit   int    `json:"limit"`
-}
-
-// maxHosts is how many servers of depositors a status names.
-const maxHosts = 20
+type (
+	// HostStatus says how many steps use a server of depositors.
+	HostStatus = standing.HostStatus
+	// SubmitterStatus says how many steps work for a submitter.
+	SubmitterStatus = standing.SubmitterStatus
+)
 
 // QueueStatus counts the jobs in one state.
 type QueueStatus struct {
@@ -207,15 +204,12 @@ func (a *App) statusLive(ctx context.Context, s *Status) error {
 	}
 	s.Outbox, s.Epoch = &OutboxStatus{Unsent: o.Outbox.Unsent, Seconds: o.Outbox.Oldest.Seconds()}, o.Epoch
 	s.Unserved = standing.NotServed(o)
-	used, err := a.Open.Permits(ctx, maxHosts)
+	held, err := a.Open.Permits(ctx, 2*standing.MaxNamed)
 	if err != nil {
 		return err
 	}
-	n := len(used)
-	s.Hosts, s.HostsIn = make([]HostStatus, min(n, maxHosts)), &n
-	for i := range s.Hosts {
-		s.Hosts[i] = HostStatus{Host: used[i].Host, Permits: used[i].Held, Limit: a.Open.HostPermits}
-	}
+	hosts, in, full := standing.Permits(held, standing.PermitLimits{Host: a.Open.HostPermits, Submitter: a.Open.SubmitterPermits})
+	s.Hosts, s.HostsIn, s.Submitters = hosts, &in, full
 	holds, err := live.Holds(ctx)
 	if err == nil {
 		s.Pauses, s.Holds = standing.Holds(holds)

@@ -18,9 +18,10 @@ func (p *program) status() *cobra.Command {
 		Short: "Show servers, workers, queues, lag, and what stands still",
 		Long: `Show which servers answer, which processes serve, how many batches are in each state and
 how many jobs in each queue, which servers of depositors are used by how many steps of
-those that may (host_permits), how many events wait in the outbox and for how long, and
-how far the tables are behind the log. Then what has waited longest in each state, and
-what stands still, with a command that moves it on: pauses, holds, states that no
+those that may (host_permits), the submitters for whom as many work as may
+(submitter_permits), how many events wait in the outbox and for how long, and how far
+the tables are behind the log. Then what has waited longest in each state, and what
+stands still, with a command that moves it on: pauses, holds, states that no
 process serves, what cannot be read, overdue attempts at files, events that the tables
 lack, and what the last audit found.
 

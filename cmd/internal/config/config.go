@@ -123,6 +123,9 @@ type Config struct {
 	// depositor's server at once: 1 to 1000. A step makes up to fetch.parallel requests
 	// of its profile at once.
 	HostPermits int `key:"host_permits" default:"32" min:"1" max:"1000"`
+	// SubmitterPermits is how many steps of jobs and batches, in all processes, may work for
+	// one submitter at once: 1 to 1000. Only steps that wait for servers or stores count.
+	SubmitterPermits int `key:"submitter_permits" default:"64" min:"1" max:"1000"`
 
 	// QueueAllocation is how many deposits of a user are grabbed from a deposit queue in
 	// one visit of round robin: QUEUE=number for every user, QUEUE-USER=number for one,

@@ -69,6 +69,9 @@ type Config struct {
 	// HostPermits is how many steps of all processes may use one server of others at
 	// once, default 32.
 	HostPermits int
+	// SubmitterPermits is how many steps of all processes may work for one submitter at
+	// once, default 64.
+	SubmitterPermits int
 	// HandOver lets a worker keep a job for its next state, without another claim, if
 	// no job there comes before it and a worker of that state is free.
 	HandOver bool
@@ -143,6 +146,9 @@ func (c *Config) complete() error {
 	}
 	if c.ProcessingAttempts = cmp.Or(c.ProcessingAttempts, 3); c.ProcessingAttempts < 0 {
 		bad("ProcessingAttempts is negative")
+	}
+	if c.SubmitterPermits = cmp.Or(c.SubmitterPermits, 64); c.SubmitterPermits < 0 {
+		bad("SubmitterPermits is negative")
 	}
 	if c.HostPermits = cmp.Or(c.HostPermits, 32); c.HostPermits < 0 {
 		bad("HostPermits is negative")

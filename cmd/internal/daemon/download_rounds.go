@@ -31,6 +31,24 @@ const (
 // maxRounds is how often a claim begins again because other processes move its files.
 const maxRounds = 20
 
+// inGroups makes an attempt at each of some files, those of a group of servers after those
+// of the other. It returns what [download.failure] says of all in the end.
+func (d *download) inGroups(ctx context.Context, which func(i int) bool) error {
+	for n, servers := range d.groups.Servers {
+		some := func(i int) bool { return d.groups.Has(n, d.files[i].Host()) && which(i) }
+		if len(d.groups.Servers) > 1 && len(d.todo(some)) > 0 {
+			if out, ok := d.task.alsoAt(ctx, servers); !ok {
+				return &laterError{&out.reason, out.delay, out.server}
+			}
+		}
+		err := d.rounds(ctx, some)
+		if n == len(d.groups.Servers)-1 || d.own != nil || ctx.Err() != nil || len(d.todo(some)) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
 // rounds makes an attempt at each of some files. Those that fail are tried again by a
 // later claim.
 func (d *download) rounds(ctx context.Context, which func(i int) bool) error {
@@ -407,7 +425,7 @@ func (d *download) later(waiting []int) error {
 			pause = next
 		}
 	}
-	return &laterError{&why, pause}
+	return &laterError{why: &why, delay: pause}
 }
 
 // progress logs the progress of the job, about ten times for a job of many files.

@@ -1,13 +1,10 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
-	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -22,7 +19,11 @@ type jobGate struct {
 
 // Enter implements eventstore.Gate.
 func (g jobGate) Enter(ctx context.Context, j domain.Job) (full string) {
-	return g.Take(ctx, j.Configuration.Submitter, g.r.servers(g.d, j)...)
+	servers := g.r.servers(g.d, j)
+	if server := g.r.awaited.Of(j.ID); server != "" && !slices.Contains(servers, server) {
+		servers = append(servers, server)
+	}
+	return g.Take(ctx, j.Configuration.Submitter, servers...)
 }
 
 // batchGate is the same for batches.
@@ -85,23 +86,18 @@ func known(host string) []string {
 // workers, before it is looked at again.
 const hostCycle = 2 * fullPause
 
-// alsoAt lets the step wait for the servers of its files too, which its manifest names. If one of them holds its share of the workers, or is used by as many steps as may
-// use it, the job waits, and ok is false.
-func (t *JobTask) alsoAt(ctx context.Context, files []payload.File) (out Outcome, ok bool) {
+// alsoAt lets the step wait for servers of its files too, instead of those of the call
+// before. If one of them holds its share of the workers, or is used by as many steps as may
+// use it, the job waits for it in turn, and ok is false.
+func (t *JobTask) alsoAt(ctx context.Context, servers []string) (out Outcome, ok bool) {
 	if t.admission == nil {
 		return out, true
 	}
-	uses := map[string]int{}
-	for _, f := range files {
-		for _, server := range known(f.Host()) {
-			uses[server]++
-		}
-	}
-	delete(uses, fetch.Host(t.Job.Configuration.PayloadURL)) // that was admitted already
-	servers := slices.SortedFunc(maps.Keys(uses), func(a, b string) int { return cmp.Or(uses[b]-uses[a], cmp.Compare(a, b)) })
 	if full := t.admission.Also(ctx, servers...); full != "" {
-		return wait(domain.Reason{Code: domain.CodeServerBusy,
-			Message: "it waits for " + full + ": other jobs wait for that server already, and some workers are kept for those who wait for others"}, hostCycle), false
+		out = wait(domain.Reason{Code: domain.CodeServerBusy,
+			Message: "it waits for " + full + ": other jobs wait for that server already, and some workers are kept for those who wait for others"}, hostCycle)
+		out.server = full
+		return out, false
 	}
 	return out, true
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -32,7 +33,8 @@ func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 		return fail(domain.Reason{Class: domain.ClassContent, Code: domain.CodeManifestInvalid,
 			Message: fmt.Sprintf("the object has %d files, more than the %d that its collection allows", len(files), limit)})
 	}
-	if out, ok := t.alsoAt(ctx, files); !ok {
+	groups := limits.GroupServers(payload.Hosts(files))
+	if out, ok := t.alsoAt(ctx, groups.Servers[0]); !ok {
 		return out
 	}
 	work, err := s.Work(t.Profile)
@@ -43,13 +45,15 @@ func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 	if err != nil {
 		return s.downloadFailed(err, "")
 	}
-	d := download{fileStates: fs, work: work, batch: t.Job.Configuration.BatchID, found: make([]found, len(files)),
+	d := download{fileStates: fs, work: work, groups: groups, batch: t.Job.Configuration.BatchID, found: make([]found, len(files)),
 		got: make([]bool, len(files)), tried: make([]bool, len(files)), early: make([]time.Duration, len(files)), errs: make([]error, len(files))}
 	err = d.run(ctx)
 	var later *laterError
 	switch {
 	case errors.As(err, &later) && later.why != nil:
-		return wait(*later.why, later.delay)
+		out := wait(*later.why, later.delay)
+		out.server = later.server
+		return out
 	case errors.As(err, &later):
 		return release(nil)
 	case payload.IsRemote(err): // of a file whose copy was lost
@@ -86,9 +90,10 @@ func isLocal(err error) bool {
 // download is the work of one claim in downloading.
 type download struct {
 	*fileStates
-	work  *store.Work
-	batch domain.BatchID
-	claim *store.Claim
+	work   *store.Work
+	batch  domain.BatchID
+	groups limits.Groups
+	claim  *store.Claim
 
 	old    *store.Files   // what an earlier claim has put into place, nil = nothing
 	left   []*store.Left  // partial files that earlier claims have left
@@ -112,8 +117,9 @@ type download struct {
 
 // laterError says that the files that are missing are to be tried again after a time.
 type laterError struct {
-	why   *domain.Reason // nil = the step's time is over
-	delay time.Duration
+	why    *domain.Reason // nil = the step's time is over
+	delay  time.Duration
+	server string // that is busy, "" = it is not that
 }
 
 // Error implements error.
@@ -148,7 +154,7 @@ func (d *download) run(ctx context.Context) (err error) {
 			_ = d.claim.Abandon()
 		}
 	}()
-	failed := d.rounds(ctx, d.missing)
+	failed := d.inGroups(ctx, d.missing)
 	var later *laterError
 	if errors.As(failed, &later) || d.own != nil || ctx.Err() != nil {
 		return failed
@@ -168,7 +174,7 @@ func (d *download) run(ctx context.Context) (err error) {
 		return err
 	}
 	if failed == nil {
-		failed = d.rounds(ctx, func(i int) bool { return d.missing(i) || d.lost(i) })
+		failed = d.inGroups(ctx, func(i int) bool { return d.missing(i) || d.lost(i) })
 	}
 	if slices.Contains(d.got, true) {
 		failed = errors.Join(failed, d.commitClaim(ctx))

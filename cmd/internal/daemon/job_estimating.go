@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -21,10 +23,9 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 		t.Log.Info("the files cannot be listed, so their size is unknown", "error", err)
 		return nextJob(domain.EstimateJob{Unknown: 1, Priority: t.Job.Priority})
 	}
-	if out, ok := t.alsoAt(ctx, files); !ok {
+	if out, ok := s.sizes(ctx, t, files); !ok {
 		return out
 	}
-	s.Sizes(ctx, t.Log, p, files)
 	cmd := domain.EstimateJob{Files: len(files)}
 	for _, f := range files {
 		if f.Size < 0 {
@@ -42,6 +43,40 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 		t.Log.Info("not all files could be discovered; their download will fail", "error", err)
 	}
 	return nextJob(cmd)
+}
+
+// sizes requests the sizes of files, group by group of their servers. The job waits for a
+// server of the first group that may not be used; sizes at another one count as unknown
+// then, so that what was stated is not requested again. If it waits, ok is false.
+func (s *steps) sizes(ctx context.Context, t *JobTask, files []payload.File) (out Outcome, ok bool) {
+	groups := limits.GroupServers(payload.Hosts(files))
+	if out, ok := t.alsoAt(ctx, groups.Servers[0]); !ok {
+		return out, false
+	}
+	if len(groups.Servers) == 1 {
+		s.Sizes(ctx, t.Log, t.Profile, files)
+		return out, true
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.StepTimeout)
+	defer cancel()
+	for n, servers := range groups.Servers {
+		var of []int
+		var group []payload.File
+		for i, f := range files {
+			if groups.Has(n, f.Host()) {
+				of, group = append(of, i), append(group, f)
+			}
+		}
+		if _, ok := t.alsoAt(ctx, servers); !ok {
+			t.Log.Info("servers are busy; the sizes of their files count as unknown", "servers", len(servers), "files", len(of))
+			continue
+		}
+		s.Sizes(ctx, t.Log, t.Profile, group)
+		for k, i := range of {
+			files[i] = group[k]
+		}
+	}
+	return out, true
 }
 
 // plus adds sizes without overflow: depositors state them.

@@ -38,6 +38,7 @@ type Outcome struct {
 	reason domain.Reason
 	object *domain.StoredObject // of verbFail and verbRetry, nil = nothing is stored
 	before domain.JobID         // of verbWait: the job that it waits for, "" = none
+	server string               // of verbWait: the server of its files that it waits for, "" = none
 	delay  time.Duration        // of verbWait; of verbRetry: for which a server asked
 	err    error                // of verbRetry, verbTrouble and verbRelease, nil = nothing is wrong
 

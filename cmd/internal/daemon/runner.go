@@ -20,6 +20,8 @@ type Runner struct {
 	tries *limits.Tries
 	idle  *limits.Workers
 	gates *limits.Gates
+	// awaited has the servers for which jobs wait that only their manifests name.
+	awaited limits.Awaited
 	// pending claims batches that are to be listed.
 	pending queue.Pending
 	resting queue.Resting
@@ -37,7 +39,7 @@ func New(cfg Config) (*Runner, error) {
 	}
 	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: limits.NewTries(), idle: limits.NewWorkers(cfg.Workers),
 		pending: queue.Pending{Handler: cfg.Handler, Claims: cfg.Claims, Log: cfg.Log}, resting: queue.Resting{Handler: cfg.Handler, Log: cfg.Log},
-		gates: limits.NewGates(cfg.Workers, cfg.Hosts, cfg.HostPermits)}, nil
+		gates: limits.NewGates(cfg.Workers, cfg.Hosts, limits.Most{Host: cfg.HostPermits, Submitter: cfg.SubmitterPermits})}, nil
 }
 
 // Run works until ctx ends and returns nil then. Steps that run at that moment have the

@@ -121,6 +121,9 @@ func (t *turn) settle(ctx context.Context, out Outcome) {
 	case verbFail:
 		t.fail(ctx, out)
 	case verbWait:
+		if t.job != nil {
+			t.r.awaited.Set(t.job.Job.ID, out.server)
+		}
 		t.note(ctx, domain.WaitJob{Reason: t.sign(out.reason), WaitsFor: out.before})
 		t.release(out.delay)
 		if out.before != "" && !t.r.steps.order.Waits(t.job.Job.ID, out.before) { // it ended meanwhile
@@ -296,6 +299,9 @@ func (t *turn) moved(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	t.r.tries.Done(t.Claim.Aggregate)
+	if t.job != nil {
+		t.r.awaited.Set(t.job.Job.ID, "")
+	}
 	// The rest does not need the claim.
 	meta := eventstore.Meta{Actor: t.actor, TraceParent: t.trace.Parent()}
 	if t.batch != nil {

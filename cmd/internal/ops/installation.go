@@ -19,9 +19,8 @@ type Installation struct {
 	Overview func(ctx context.Context) (eventstore.Overview, error)
 	// HeapLimit is at how many bytes of ZooKeeper's heap deposits are refused.
 	HeapLimit int64
-	// Permits counts the permits for servers of others that are held, and the servers of
-	// which all are.
-	Permits func(ctx context.Context) (held, full int, err error)
+	// Permits counts the permits for servers of others and for submitters.
+	Permits func(ctx context.Context) (Permits, error)
 	// Oldest returns the time since which the job has waited that has waited longest
 	// in a state.
 	Oldest func(ctx context.Context) (map[domain.JobState]time.Time, error)
@@ -107,6 +106,12 @@ var questions = []struct {
 	{"types", (*installation).types}, {"poison", (*installation).poison}, {"audit", (*installation).audit},
 }
 
+// Permits counts the permits that all processes hold.
+type Permits struct{ Hosts, Submitters PermitCount }
+
+// PermitCount counts permits of one kind, and the holders of which all are held.
+type PermitCount struct{ Held, Full int }
+
 // Installation adds the metrics that all processes share: every process has the same
 // values, so take the maximum.
 func (m *Metrics) Installation(in Installation) {
@@ -127,6 +132,8 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_processes", Help: "Processes with a live session, including commands that only read."},
 		{Name: "accession_host_permits", Help: "Permits for servers of depositors that are held: steps that use one, and some kept for a moment longer; `accession status` names the servers."},
 		{Name: "accession_hosts_full", Help: "Servers of depositors that as many steps use as may (host_permits): the rest of their work waits."},
+		{Name: "accession_submitter_permits", Help: "Permits for submitters that are held: steps that work for one, and some kept for a moment longer."},
+		{Name: "accession_submitters_full", Help: "Submitters for whom as many steps work as may (submitter_permits): the rest of their work waits; `accession status` names them."},
 		{Name: "accession_outbox_unsent", Help: "Nodes of the outbox whose events are not in the log yet; a node holds the events of one or more decisions."},
 		{Name: "accession_outbox_oldest_seconds", Help: "How long the oldest of those nodes has waited."},
 		{Name: "accession_projection_lag_events", Help: "Events in the log that are not in the tables yet."},
@@ -223,8 +230,11 @@ func (c *installation) live(ctx context.Context) ([]prometheus.Metric, error) {
 }
 
 func (c *installation) permits(ctx context.Context) ([]prometheus.Metric, error) {
-	held, full, err := c.Permits(ctx)
-	return []prometheus.Metric{c.gauge("accession_host_permits", float64(held)), c.gauge("accession_hosts_full", float64(full))}, err
+	p, err := c.Permits(ctx)
+	return []prometheus.Metric{
+		c.gauge("accession_host_permits", float64(p.Hosts.Held)), c.gauge("accession_hosts_full", float64(p.Hosts.Full)),
+		c.gauge("accession_submitter_permits", float64(p.Submitters.Held)), c.gauge("accession_submitters_full", float64(p.Submitters.Full)),
+	}, err
 }
 
 // unserved says of each state that has a daemon whether a process works in it.

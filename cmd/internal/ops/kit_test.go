@@ -31,7 +31,7 @@ func shared(lag func() error) Installation {
 				Outbox: eventstore.OutboxDepth{Unsent: 5, Oldest: 2 * time.Second}, Batches: 2, Jobs: 9, Heap: 72_000}, nil
 		},
 		HeapLimit: 1_000_000,
-		Permits:   func(context.Context) (int, int, error) { return 40, 1, nil },
+		Permits:   func(context.Context) (Permits, error) { return Permits{PermitCount{40, 1}, PermitCount{64, 2}}, nil },
 		Oldest: func(context.Context) (map[domain.JobState]time.Time, error) {
 			return map[domain.JobState]time.Time{domain.JobPending: time.Now().Add(-time.Hour)}, nil
 		},

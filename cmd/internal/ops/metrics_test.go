@@ -100,6 +100,8 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		`accession_processes 3`,
 		`accession_host_permits 40`,
 		`accession_hosts_full 1`,
+		`accession_submitter_permits 64`,
+		`accession_submitters_full 2`,
 		`accession_outbox_unsent 5`,
 		`accession_outbox_oldest_seconds 2`,
 		`accession_projection_lag_events 4`,

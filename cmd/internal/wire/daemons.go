@@ -34,7 +34,7 @@ func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Ru
 		Grace: in.cfg.StopGrace, RetryDelay: in.cfg.RetryDelay, RetryMaxDelay: in.cfg.RetryMaxDelay,
 		ManifestTimeout: in.cfg.FetchManifestTimeout, StepTimeout: in.cfg.StepTimeout, SpaceReserve: int64(in.cfg.SpaceReserve),
 		SpaceCycle: in.cfg.SpaceCycle, JanitorInterval: in.cfg.JanitorInterval, Retention: in.cfg.Retention, FailedRetention: in.cfg.FailedRetention, FilesRetention: in.cfg.FilesRetention,
-		ProcessingAttempts: in.cfg.MaxProcessingAttempts, HandOver: in.cfg.HandOver, HostPermits: in.cfg.HostPermits,
+		ProcessingAttempts: in.cfg.MaxProcessingAttempts, HandOver: in.cfg.HandOver, HostPermits: in.cfg.HostPermits, SubmitterPermits: in.cfg.SubmitterPermits,
 	}
 	var live *LiveState
 	var profiles *profile.Set

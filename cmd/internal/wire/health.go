@@ -40,14 +40,18 @@ func (in *Installation) Measure(ctx context.Context) error {
 	in.metrics.Installation(ops.Installation{
 		Overview:  live.Overview,
 		HeapLimit: in.heapLimit(),
-		Permits: func(ctx context.Context) (held, full int, err error) {
-			hosts, err := live.Permits(ctx, 0)
-			for _, h := range hosts {
-				if held += h.Held; h.Held >= in.cfg.HostPermits {
-					full++
+		Permits: func(ctx context.Context) (p ops.Permits, err error) {
+			all, err := live.Permits(ctx, 0)
+			for _, of := range all {
+				kind, most := &p.Hosts, in.cfg.HostPermits
+				if of.Of.Submitter {
+					kind, most = &p.Submitters, in.cfg.SubmitterPermits
+				}
+				if kind.Held += of.Held; of.Held >= most {
+					kind.Full++
 				}
 			}
-			return held, full, err
+			return p, err
 		},
 		Oldest: func(ctx context.Context) (map[domain.JobState]time.Time, error) {
 			return since(query.OldestJobs(ctx, pool, open, 1))

@@ -182,7 +182,7 @@ func (in *Installation) Resources() app.Resources {
 			{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
 			{Name: app.ServerNATS, URL: in.shown["nats"]},
 			{Name: app.ServerPostgres, URL: in.shown["postgres"]},
-		}, Timeouts: [2]app.Timeout{
+		}, SubmitterPermits: in.cfg.SubmitterPermits, Timeouts: [2]app.Timeout{
 			{Attempt: "download", Own: in.configuredFor("download_timeout", in.cfg.DownloadTimeout)},
 			{Attempt: "processing", Own: in.configuredFor("processing_timeout", in.cfg.ProcessingTimeout)},
 		}}

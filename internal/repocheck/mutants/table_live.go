@@ -88,8 +88,20 @@ var claims = []Mutant{{
 	Package: zklive, Test: "TestHoldsHaveOneWatch",
 }, {
 	Name: "the permit at a gate", Why: "a step uses a server beside as many as may use it",
-	At: "cmd/internal/daemon/limits (*Admission).Take", Do: []Op{Call("permit", `""`)},
+	At: "cmd/internal/daemon/limits (*Admission).Take", Do: []Op{Call("permitAll", `""`)},
 	Package: "cmd/internal/daemon/limits", Test: "TestPermits",
+}, {
+	Name: "the permit for a submitter at a gate", Why: "all processes together work for one submitter without a bound",
+	At: "cmd/internal/daemon/limits (*Admission).Take", Do: []Op{Call("permit", `""`)},
+	Package: "cmd/internal/daemon/limits", Test: "TestPermitsOfSubmitters",
+}, {
+	Name: "the permits of a later group of servers", Why: "the files of a server are got beside as many steps as may use it",
+	At: "cmd/internal/daemon (*download).inGroups", Do: []Op{Never("alsoAt")},
+	Package: "cmd/internal/daemon", Test: "TestServerOfASecondGroupIsBusy",
+}, {
+	Name: "the server of its manifest that a job waits for", Why: "a job meets a busy server again and again, and others take its turn",
+	At: "cmd/internal/daemon (jobGate).Enter", Do: []Op{Never("awaited")},
+	Package: "cmd/internal/daemon", Test: "TestTurnsAtAServerOfManifests",
 }, {
 	Name: "the count of claims", Why: "a job whose workers keep dying is tried for ever",
 	At: "eventstore/zklive/internal/layout (Root).ClaimJob", Do: []Op{Field("ClaimCount", "Claims", "($0) - 1")},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/accession-ingest/accession/domain/fair"
@@ -11,7 +12,8 @@ import (
 )
 
 // Gates bound how many workers of each daemon one submitter, and one server, may hold,
-// as [fair.Share] says, and how many steps of all processes use one server.
+// as [fair.Share] says, and how many steps of all processes use one server, or work for
+// one submitter.
 type Gates struct {
 	mu      sync.Mutex
 	of      map[string]*held // by daemon
@@ -37,9 +39,9 @@ type holder struct {
 	name   string
 }
 
-// NewGates returns the gates of some numbers of workers, by their daemons. Of the steps of
-// all processes, not more than most use one server at once.
-func NewGates(workers map[string]int, hosts eventstore.Hosts, most int) *Gates {
+// NewGates returns the gates of some numbers of workers, by their daemons. The steps of all
+// processes are bounded by most.
+func NewGates(workers map[string]int, hosts eventstore.Hosts, most Most) *Gates {
 	g := &Gates{of: map[string]*held{}, changed: make(chan struct{})}
 	g.permits = newPermits(hosts, most, g.signal)
 	for daemon, n := range workers {
@@ -71,6 +73,8 @@ type Admission struct {
 	at      *held
 	holders []holder
 	permits []*eventstore.Permit
+	// taken is how many of both were admitted by Take; the others by Also.
+	taken struct{ holders, permits int }
 }
 
 // Apart returns the admission, nil = none, of one of the workers apart if it is of them: they
@@ -83,11 +87,21 @@ func (a *Admission) Apart(is bool) *Admission {
 }
 
 // Open reports whether a submitter may hold another worker.
-func (a *Admission) Open(submitter string) bool { return a.may(holder{name: submitter}) }
+func (a *Admission) Open(submitter string) bool {
+	return a.may(holder{name: submitter}) && !a.gates.permits.missing(ofSubmitter(submitter))
+}
 
-// Free reports whether a server may hold another worker.
-func (a *Admission) Free(server string) bool {
-	return a.may(holder{true, server}) && !a.gates.permits.missing(server)
+// Free reports whether what Take or Also returned, a server or a submitter, may hold
+// another worker.
+func (a *Admission) Free(full string) bool {
+	if submitter, is := strings.CutPrefix(full, ofSubmitter("").String()); is { // no server has a blank in its name
+		return a.Open(submitter)
+	}
+	return a.may(holder{true, full}) && !a.gates.permits.missing(eventstore.PermitOf{Name: full})
+}
+
+func ofSubmitter(name string) eventstore.PermitOf {
+	return eventstore.PermitOf{Name: name, Submitter: true}
 }
 
 func (a *Admission) may(h holder) bool {
@@ -97,9 +111,9 @@ func (a *Admission) may(h holder) bool {
 }
 
 // Take admits work of a submitter that waits for servers, instead of what was admitted
-// before. If one of the servers may not hold another worker, or is used by as many steps
-// as may use it, it is returned, and nothing is admitted. The submitter was asked about
-// by Open.
+// before. If one of the servers may not hold another worker, or as many steps as may work
+// with it, or for the submitter, it is returned, and nothing is admitted. The submitter was
+// asked about by Open.
 func (a *Admission) Take(ctx context.Context, submitter string, servers ...string) (full string) {
 	a.Leave()
 	full = a.hold(func() string {
@@ -113,20 +127,24 @@ func (a *Admission) Take(ctx context.Context, submitter string, servers ...strin
 		return ""
 	}, servers)
 	if full == "" {
-		if full = a.permit(ctx, servers); full != "" {
+		if full = a.permit(ctx, ofSubmitter(submitter)); full == "" {
+			full = a.permitAll(ctx, servers)
+		}
+		if full != "" {
 			a.Leave()
 		}
 	}
+	a.taken.holders, a.taken.permits = len(a.holders), len(a.permits)
 	return full
 }
 
-// MaxPermits is for how many further servers a step takes permits.
-const MaxPermits = 32
-
-// Also admits that the work waits for other servers too, those first that are used most:
-// it takes permits for [MaxPermits] of them. If one of the servers may not hold another
-// worker, or be used by another step, it is returned; then the caller must call Leave.
+// Also admits that the work waits for other servers too, instead of those of the Also
+// before: those of a group, see [GroupServers]. If one of the servers may not hold another
+// worker, or be used by another step, it is returned; then the caller must call Leave, or
+// Also for others.
 func (a *Admission) Also(ctx context.Context, servers ...string) (full string) {
+	a.back()
+	servers = slices.DeleteFunc(slices.Clone(servers), func(s string) bool { return slices.Contains(a.holders, holder{true, s}) })
 	full = a.hold(func() string {
 		for _, s := range servers {
 			if a.at.by[holder{true, s}] > 0 && !a.at.share.May(1, a.at.busy-1) {
@@ -138,21 +156,50 @@ func (a *Admission) Also(ctx context.Context, servers ...string) (full string) {
 	if full != "" {
 		return full
 	}
-	return a.permit(ctx, servers[:min(len(servers), MaxPermits)])
+	return a.permitAll(ctx, servers)
+}
+
+// back ends what was admitted by Also.
+func (a *Admission) back() {
+	for _, permit := range a.permits[a.taken.permits:] {
+		a.gates.permits.put(permit)
+	}
+	a.permits = a.permits[:a.taken.permits]
+	a.gates.mu.Lock()
+	defer a.gates.mu.Unlock()
+	a.forget(a.taken.holders)
+	a.gates.wake()
+}
+
+// forget ends the holders of the worker but the first n. The mutex is held.
+func (a *Admission) forget(n int) {
+	for _, h := range a.holders[n:] {
+		a.at.by[h]--
+	}
+	maps.DeleteFunc(a.at.by, func(_ holder, n int) bool { return n <= 0 })
+	a.holders = a.holders[:n]
 }
 
 // Lost reports whether a permit that the work needs has ended with its session.
 func (a *Admission) Lost() bool { return a != nil && slices.ContainsFunc(a.permits, lost) }
 
-// permit takes permits for servers, up to the first for which there is none.
-func (a *Admission) permit(ctx context.Context, servers []string) (full string) {
+// permitAll takes permits for servers, up to the first for which there is none.
+func (a *Admission) permitAll(ctx context.Context, servers []string) (full string) {
 	for _, s := range servers {
-		taken := a.gates.permits.take(ctx, s)
-		if taken == nil {
-			return s
+		if full := a.permit(ctx, eventstore.PermitOf{Name: s}); full != "" {
+			return full
 		}
-		a.permits = append(a.permits, taken)
 	}
+	return ""
+}
+
+// permit takes a permit; if there is none it returns of what.
+func (a *Admission) permit(ctx context.Context, of eventstore.PermitOf) (full string) {
+	taken := a.gates.permits.take(ctx, of)
+	if taken == nil {
+		return of.String()
+	}
+	a.permits = append(a.permits, taken)
 	return ""
 }
 
@@ -186,12 +233,9 @@ func (a *Admission) Leave() {
 	a.permits = nil
 	a.gates.mu.Lock()
 	defer a.gates.mu.Unlock()
-	for _, h := range a.holders {
-		a.at.by[h]--
-	}
-	maps.DeleteFunc(a.at.by, func(_ holder, n int) bool { return n <= 0 })
+	a.forget(0)
 	a.at.busy--
-	a.holders = nil
+	a.holders, a.taken.holders, a.taken.permits = nil, 0, 0
 	a.gates.wake()
 }
 

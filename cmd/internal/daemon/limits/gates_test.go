@@ -15,7 +15,7 @@ func TestGates(t *testing.T) {
 		"one submitter, many servers": func(n int) (string, string) { return "mallory", string(rune('a' + n)) },
 		"many submitters, one server": func(n int) (string, string) { return string(rune('a' + n)), "slow.example.org" },
 	} {
-		g := NewGates(map[string]int{"x": 6, "y": 6}, memory.New(memory.Options{}).Session(), 100)
+		g := NewGates(map[string]int{"x": 6, "y": 6}, memory.New(memory.Options{}).Session(), Most{100, 100})
 		var admitted []*Admission
 		take := func(submitter, server string) bool {
 			p := g.Admission("x")
@@ -56,7 +56,7 @@ func TestGates(t *testing.T) {
 // A step that learns of more servers waits for none of them beyond their share.
 func TestAlso(t *testing.T) {
 	t.Parallel()
-	g := NewGates(map[string]int{"x": 4}, memory.New(memory.Options{}).Session(), 100)
+	g := NewGates(map[string]int{"x": 4}, memory.New(memory.Options{}).Session(), Most{100, 100})
 	var admitted []*Admission
 	for _, submitter := range []string{"ana", "ben", "cleo"} {
 		p := g.Admission("x")
@@ -75,6 +75,9 @@ func TestAlso(t *testing.T) {
 	admitted[0].Leave()
 	if full := admitted[1].Also(t.Context(), slow); full != "" {
 		t.Errorf("%s is full", full)
+	}
+	if full := admitted[1].Also(t.Context(), "fast.example.org"); full != "" || g.of["x"].by[holder{true, slow}] != 0 {
+		t.Errorf("%q is full, and it waits for %v", full, admitted[1].holders) // instead of the others
 	}
 	admitted[1].Leave()
 	admitted[2].Leave()

@@ -16,16 +16,23 @@ const (
 	permitIdle  = 2 * time.Second // how long an unused one is kept
 )
 
-// permits are what this process holds of the permits for servers. One that is not used
-// any more is kept for a moment, so that a busy server costs no write for each step.
+// Most is how many steps of all processes may work at once.
+type Most struct {
+	Host      int // with one server
+	Submitter int // for one submitter
+}
+
+// permits are what this process holds of the permits for servers and submitters. One that
+// is not used any more is kept for a moment, so that a busy server costs no write for each
+// step.
 type permits struct {
 	hosts eventstore.Hosts
-	most  int    // for one server, in all processes
-	freed func() // is called when a server may have a permit again
+	most  Most
+	freed func() // is called when there may be a permit again
 
 	mu   sync.Mutex
-	idle map[string][]idle // by server, the one that was used last at the end
-	none map[string]bool   // servers for which there was none a moment ago
+	idle map[eventstore.PermitOf][]idle // the one that was used last at the end
+	none map[eventstore.PermitOf]bool   // of what there was none a moment ago
 }
 
 // idle is an unused permit.
@@ -34,14 +41,14 @@ type idle struct {
 	since time.Time
 }
 
-func newPermits(hosts eventstore.Hosts, most int, freed func()) *permits {
-	return &permits{hosts: hosts, most: most, freed: freed, idle: map[string][]idle{}, none: map[string]bool{}}
+func newPermits(hosts eventstore.Hosts, most Most, freed func()) *permits {
+	return &permits{hosts: hosts, most: most, freed: freed, idle: map[eventstore.PermitOf][]idle{}, none: map[eventstore.PermitOf]bool{}}
 }
 
-// take takes a permit for a server, nil = it may have none now.
-func (p *permits) take(ctx context.Context, server string) *eventstore.Permit {
+// take takes a permit, nil = there is none now.
+func (p *permits) take(ctx context.Context, of eventstore.PermitOf) *eventstore.Permit {
 	for {
-		had := p.reuse(server)
+		had := p.reuse(of)
 		if had == nil {
 			break
 		}
@@ -52,78 +59,82 @@ func (p *permits) take(ctx context.Context, server string) *eventstore.Permit {
 	}
 	ctx, cancel := context.WithTimeout(ctx, permitTime)
 	defer cancel()
-	taken, err := p.hosts.TakePermit(ctx, server, p.most)
+	most := p.most.Host
+	if of.Submitter {
+		most = p.most.Submitter
+	}
+	taken, err := p.hosts.TakePermit(ctx, of, most)
 	if err != nil {
-		p.missed(server)
+		p.missed(of)
 		return nil
 	}
 	return taken
 }
 
 // reuse returns an unused permit, nil = there is none.
-func (p *permits) reuse(server string) *eventstore.Permit {
+func (p *permits) reuse(of eventstore.PermitOf) *eventstore.Permit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.idle[server]) - 1
+	n := len(p.idle[of]) - 1
 	if n < 0 {
 		return nil
 	}
-	had := p.idle[server][n]
-	p.keep(server, p.idle[server][:n])
+	had := p.idle[of][n]
+	p.keep(of, p.idle[of][:n])
 	return had.Permit
 }
 
-// missed notes that there is no permit for a server, for a moment.
-func (p *permits) missed(server string) {
+// missed notes that there is no such permit, for a moment.
+func (p *permits) missed(of eventstore.PermitOf) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.none[server] {
+	if p.none[of] {
 		return
 	}
-	p.none[server] = true
-	time.AfterFunc(permitEvery, func() { p.may(server) })
+	p.none[of] = true
+	time.AfterFunc(permitEvery, func() { p.may(of) })
 }
 
 // may ends that, and lets those look who wait.
-func (p *permits) may(server string) {
+func (p *permits) may(of eventstore.PermitOf) {
 	p.mu.Lock()
-	delete(p.none, server)
+	delete(p.none, of)
 	p.mu.Unlock()
 	p.freed()
 }
 
-// missing reports whether there was no permit for a server a moment ago.
-func (p *permits) missing(server string) bool {
+// missing reports whether there was no such permit a moment ago.
+func (p *permits) missing(of eventstore.PermitOf) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.none[server] && len(p.idle[server]) == 0
+	return p.none[of] && len(p.idle[of]) == 0
 }
 
 // put ends the use of a permit.
 func (p *permits) put(used *eventstore.Permit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.keep(used.Host, append(p.idle[used.Host], idle{used, time.Now()}))
-	time.AfterFunc(permitIdle, func() { p.end(used.Host) })
+	p.keep(used.Of, append(p.idle[used.Of], idle{used, time.Now()}))
+	time.AfterFunc(permitIdle, func() { p.end(used.Of) })
 }
 
-// end returns the permits for a server that were not used for long.
-func (p *permits) end(server string) {
+// end returns the permits of a kind that were not used for long.
+func (p *permits) end(of eventstore.PermitOf) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	old := func(i idle) bool { return time.Since(i.since) >= permitIdle }
-	for _, i := range p.idle[server] {
+	for _, i := range p.idle[of] {
 		if old(i) {
 			p.hosts.ReturnPermit(i.Permit)
 		}
 	}
-	p.keep(server, slices.DeleteFunc(p.idle[server], old))
+	p.keep(of, slices.DeleteFunc(p.idle[of], old))
 }
 
-// keep sets the unused permits for a server. The mutex is held.
-func (p *permits) keep(server string, unused []idle) {
-	if p.idle[server] = unused; len(unused) == 0 {
-		delete(p.idle, server)
+// keep sets the unused permits of a kind. The mutex is held.
+func (p *permits) keep(of eventstore.PermitOf, unused []idle) {
+	if p.idle[of] = unused; len(unused) == 0 {
+		delete(p.idle, of)
 	}
 }
 

@@ -20,14 +20,14 @@ type counted struct {
 	taken, held int
 }
 
-func (c *counted) TakePermit(ctx context.Context, host string, most int) (*eventstore.Permit, error) {
+func (c *counted) TakePermit(ctx context.Context, of eventstore.PermitOf, most int) (*eventstore.Permit, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.fails {
+	if c.fails && !of.Submitter {
 		return nil, errors.New("no answer")
 	}
-	p, err := c.Hosts.TakePermit(ctx, host, most)
-	if err == nil {
+	p, err := c.Hosts.TakePermit(ctx, of, most)
+	if err == nil && !of.Submitter {
 		c.taken++
 		c.held++
 	}
@@ -37,7 +37,9 @@ func (c *counted) TakePermit(ctx context.Context, host string, most int) (*event
 func (c *counted) ReturnPermit(p *eventstore.Permit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held--
+	if !p.Of.Submitter {
+		c.held--
+	}
 	c.Hosts.ReturnPermit(p)
 }
 
@@ -58,7 +60,7 @@ func TestPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := memory.New(memory.Options{})
 		hosts := []*counted{{Hosts: srv.Session()}, {Hosts: srv.Session()}}
-		gates := []*Gates{NewGates(map[string]int{"x": 10}, hosts[0], 3), NewGates(map[string]int{"x": 10}, hosts[1], 3)}
+		gates := []*Gates{NewGates(map[string]int{"x": 10}, hosts[0], Most{3, 10}), NewGates(map[string]int{"x": 10}, hosts[1], Most{3, 10})}
 		var held []*Admission
 		for n := range 6 {
 			p := gates[n%2].Admission("x")
@@ -97,7 +99,7 @@ func TestPermitsWithoutAnswer(t *testing.T) {
 		srv := memory.New(memory.Options{})
 		store := srv.Session()
 		hosts := &counted{Hosts: store, fails: true}
-		g := NewGates(map[string]int{"x": 4}, hosts, 1)
+		g := NewGates(map[string]int{"x": 4}, hosts, Most{1, 4})
 		p := g.Admission("x")
 		changed := p.Changed()
 		if full := p.Take(t.Context(), "ana", slow); full != slow || p.Free(slow) || g.of["x"].busy != 0 {
@@ -126,19 +128,38 @@ func TestPermitsWithoutAnswer(t *testing.T) {
 	})
 }
 
-// A step takes permits for the servers of its files that are used most.
-func TestPermitsOfManyServers(t *testing.T) {
+// Two processes together work for a submitter with as many steps as may, whatever servers
+// these wait for; others are served meanwhile.
+// Shows: P11
+func TestPermitsOfSubmitters(t *testing.T) {
 	t.Parallel()
-	hosts := &counted{Hosts: memory.New(memory.Options{}).Session()}
-	p := NewGates(map[string]int{"x": 4}, hosts, 1).Admission("x")
-	servers := make([]string, 10*MaxPermits)
-	for i := range servers {
-		servers[i] = fmt.Sprint("server", i)
-	}
-	if full := p.Take(t.Context(), "ana", slow); full != "" {
-		t.Error(full)
-	}
-	if full := p.Also(t.Context(), servers...); full != "" || hosts.held != MaxPermits+1 {
-		t.Errorf("%q is full, and %s", full, hosts.now())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		srv := memory.New(memory.Options{})
+		var gates []*Gates
+		for range 2 {
+			gates = append(gates, NewGates(map[string]int{"x": 10}, srv.Session(), Most{Host: 100, Submitter: 3}))
+		}
+		var held []*Admission
+		for n := range 6 {
+			p := gates[n%2].Admission("x")
+			full := p.Take(t.Context(), "mallory", fmt.Sprint("server", n))
+			if full == "" {
+				held = append(held, p)
+			}
+			if (full == "") != (n < 3) || n >= 3 && (full != "submitter mallory" || p.Open("mallory") || p.Free(full) || !p.Open("ana")) {
+				t.Fatalf("step %d: %q is full", n, full)
+			}
+		}
+		other := gates[1].Admission("x")
+		if full := other.Take(t.Context(), "ana", slow); full != "" {
+			t.Errorf("another waits for %q", full)
+		}
+		waits := gates[1].Admission("x")
+		changed := waits.Changed()
+		held[0].Leave()
+		for !waits.Open("mallory") || waits.Take(t.Context(), "mallory", slow) != "" {
+			<-changed
+			changed = waits.Changed()
+		}
+	})
 }

@@ -54,6 +54,15 @@ type File struct {
 // Host returns the host and port that the file is requested from, "" = the object store.
 func (f File) Host() string { return fetch.Host(f.URL) }
 
+// Hosts returns the host of each file.
+func Hosts(files []File) []string {
+	hosts := make([]string, len(files))
+	for i, f := range files {
+		hosts[i] = f.Host()
+	}
+	return hosts
+}
+
 // Files lists the files of the job's object: the payload itself for files and
 // containers, the rows of its manifest for an object manifest. A fault of the deposit
 // is a *reason.Problem of class content.

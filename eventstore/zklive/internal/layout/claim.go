@@ -76,17 +76,21 @@ func (r Root) Resign(name, worker string) (ops Ops) {
 }
 
 // TakePermit returns the operations by which a worker takes one of the permits for a
-// host, ReturnPermit those by which it ends it.
-func (r Root) TakePermit(host string, n int, worker string) (ops Ops) {
+// host or submitter, ReturnPermit those by which it ends it.
+func (r Root) TakePermit(of eventstore.PermitOf, n int, worker string) (ops Ops) {
 	ops.Check(r.Worker(worker), Any, eventstore.ErrFenced)
-	ops.CreateEphemeral(r.HostPermit(host, n), Encode(HostPermit{Holder{worker}, host}), eventstore.ErrLocked)
+	data := Permit{Holder: Holder{worker}, Host: of.Name}
+	if of.Submitter {
+		data.Host, data.Submitter = "", of.Name
+	}
+	ops.CreateEphemeral(r.Permit(of, n), Encode(data), eventstore.ErrLocked)
 	return ops
 }
 
 // ReturnPermit is the inverse of TakePermit.
-func (r Root) ReturnPermit(host string, n int, worker string) (ops Ops) {
+func (r Root) ReturnPermit(of eventstore.PermitOf, n int, worker string) (ops Ops) {
 	ops.Check(r.Worker(worker), Any, eventstore.ErrFenced)
-	ops.Delete(r.HostPermit(host, n), Any, eventstore.ErrFenced)
+	ops.Delete(r.Permit(of, n), Any, eventstore.ErrFenced)
 	return ops
 }
 

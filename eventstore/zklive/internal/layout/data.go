@@ -137,10 +137,11 @@ type Holder struct {
 	Holder string `json:"holder"`
 }
 
-// HostPermit is the data of a permit for a host.
-type HostPermit struct {
+// Permit is the data of a permit for a host or a submitter.
+type Permit struct {
 	Holder
-	Host string `json:"host"`
+	Host      string `json:"host,omitempty"`
+	Submitter string `json:"submitter,omitempty"`
 }
 
 // HoldOf returns the hold in the data of its node. One that cannot be read counts as set by

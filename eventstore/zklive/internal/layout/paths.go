@@ -176,12 +176,19 @@ func (r Root) Worker(id string) string { return r.At("/workers/" + id) }
 // Leader returns the path of the node of a lead.
 func (r Root) Leader(name string) string { return r.Leaders() + "/" + name }
 
-// Hosts returns the path of the directory of permits for hosts.
+// Hosts returns the path of the directory of permits for hosts and submitters.
 func (r Root) Hosts() string { return r.At("/hosts") }
 
-// HostPermit returns the path of one of the numbered permits for a host.
-func (r Root) HostPermit(host string, n int) string {
-	return r.At(fmt.Sprintf("/hosts/%x-%d", sha256.Sum256([]byte(host)), n))
+// OfSubmitters is how the names of permits for submitters begin.
+const OfSubmitters = "submitter-"
+
+// Permit returns the path of one of the numbered permits for a host or a submitter.
+func (r Root) Permit(of eventstore.PermitOf, n int) string {
+	kind := ""
+	if of.Submitter {
+		kind = OfSubmitters
+	}
+	return r.At(fmt.Sprintf("/hosts/%s%x-%d", kind, sha256.Sum256([]byte(of.Name)), n))
 }
 
 // IDs returns the path of the next number of a kind of id.

@@ -380,9 +380,9 @@ func TestOtherOperations(t *testing.T) {
 			create /jobs/J/priority`, []error{eventstore.ErrLocked, eventstore.ErrConflict, eventstore.ErrConflict, eventstore.ErrConflict}},
 		"lead":   {root.Lead("relay-00", "w"), "check /workers/w\n lock /leaders/relay-00", []error{eventstore.ErrFenced, eventstore.ErrLocked}},
 		"resign": {root.Resign("relay-00", "w"), "check /workers/w\n delete /leaders/relay-00", nil},
-		"permit": {root.TakePermit("example.org:443", 3, "w"), "check /workers/w\n lock /hosts/3f56b5fb01044d4144568708c6a52c9a1a00d28d4c17722dd405e3e910fc49f4-3",
+		"permit": {root.TakePermit(eventstore.PermitOf{Name: "example.org:443"}, 3, "w"), "check /workers/w\n lock /hosts/3f56b5fb01044d4144568708c6a52c9a1a00d28d4c17722dd405e3e910fc49f4-3",
 			[]error{eventstore.ErrFenced, eventstore.ErrLocked}},
-		"returned permit": {root.ReturnPermit("example.org:443", 3, "w"), "check /workers/w\n delete /hosts/3f56b5fb01044d4144568708c6a52c9a1a00d28d4c17722dd405e3e910fc49f4-3", nil},
+		"returned permit": {root.ReturnPermit(eventstore.PermitOf{Name: "example.org:443"}, 3, "w"), "check /workers/w\n delete /hosts/3f56b5fb01044d4144568708c6a52c9a1a00d28d4c17722dd405e3e910fc49f4-3", nil},
 		"term":            {root.LeadSpace("w"), "check /workers/w\n set /space", []error{eventstore.ErrFenced, eventstore.ErrFenced}},
 		"next bucket":     {root.NextBucket(2, 7), "set /outbox/02/b0000000007 @0\n create /outbox/02/b0000000008\n set /outbox/02", nil},
 		"end of a batch": {root.RemoveBatch(bid), `

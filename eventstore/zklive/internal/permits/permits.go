@@ -1,4 +1,4 @@
-// Package permits takes and returns the permits for hosts, which all processes share.
+// Package permits takes and returns the permits for hosts and submitters, which all processes share.
 package permits
 
 import (
@@ -18,9 +18,10 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// Hosts takes permits for hosts. It implements eventstore.Hosts. A permit is one of the numbered nodes of its host, so
-// that there are never more than there are numbers, whatever a process has read before. It
-// is ephemeral and ends with its session.
+// Hosts takes permits for hosts and submitters. It implements eventstore.Hosts. A permit is
+// one of the numbered nodes of its host or submitter, so that there are never more than
+// there are numbers, whatever a process has read before. It is ephemeral and ends with its
+// session.
 type Hosts struct {
 	session *session.Session
 	root    layout.Root
@@ -35,8 +36,8 @@ func New(s *session.Session, root layout.Root) *Hosts {
 
 // TakePermit implements eventstore.Hosts. The listing is as long as the permits that all
 // processes hold; it only saves requests, the node decides.
-func (h *Hosts) TakePermit(ctx context.Context, host string, most int) (*eventstore.Permit, error) {
-	failed := func(err error) error { return &eventstore.Error{Op: "take a permit for " + host, Err: err} }
+func (h *Hosts) TakePermit(ctx context.Context, of eventstore.PermitOf, most int) (*eventstore.Permit, error) {
+	failed := func(err error) error { return &eventstore.Error{Op: "take a permit for " + of.String(), Err: err} }
 	w, err := h.session.Worker(ctx)
 	if err != nil {
 		return nil, failed(err)
@@ -50,11 +51,11 @@ func (h *Hosts) TakePermit(ctx context.Context, host string, most int) (*eventst
 		held[name] = true
 	}
 	for n := range most {
-		p := &eventstore.Permit{Host: host, Number: n, Worker: w.ID, Lost: w.Lost}
+		p := &eventstore.Permit{Of: of, Number: n, Worker: w.ID, Lost: w.Lost}
 		if held[path.Base(h.node(p))] || !h.use(p) {
 			continue
 		}
-		_, err := h.session.TryMulti(ctx, "zklive/permit/take", h.root.TakePermit(host, n, w.ID))
+		_, err := h.session.TryMulti(ctx, "zklive/permit/take", h.root.TakePermit(of, n, w.ID))
 		switch {
 		case err == nil:
 			return p, nil
@@ -84,7 +85,7 @@ func (h *Hosts) ReturnPermit(p *eventstore.Permit) {
 			}
 			ours, err := h.session.HeldBy(ctx, h.node(p), p.Worker)
 			if err == nil && ours {
-				_, err = h.session.TryMulti(ctx, "zklive/permit/return", h.root.ReturnPermit(p.Host, p.Number, p.Worker))
+				_, err = h.session.TryMulti(ctx, "zklive/permit/return", h.root.ReturnPermit(p.Of, p.Number, p.Worker))
 			}
 			return none, err
 		})
@@ -95,22 +96,23 @@ func (h *Hosts) ReturnPermit(p *eventstore.Permit) {
 }
 
 // Permits implements eventstore.Hosts.
-func (h *Hosts) Permits(ctx context.Context, named int) ([]eventstore.HostPermits, error) {
+func (h *Hosts) Permits(ctx context.Context, named int) ([]eventstore.PermitsHeld, error) {
 	names, err := h.session.List(ctx, h.root.Hosts())
 	if err != nil {
 		return nil, &eventstore.Error{Op: "list the permits", Err: err}
 	}
-	of := map[string][]string{} // by the digest of the host
+	of := map[string][]string{} // by the digest of the host or submitter
 	for _, name := range names {
-		digest, _, _ := strings.Cut(name, "-")
+		digest := name[:max(strings.LastIndexByte(name, '-'), 0)]
 		of[digest] = append(of[digest], name)
 	}
 	digests := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(len(of[b])-len(of[a]), cmp.Compare(a, b)) })
-	all := make([]eventstore.HostPermits, len(digests))
+	all := make([]eventstore.PermitsHeld, len(digests))
 	for i, digest := range digests {
 		all[i].Held = len(of[digest])
+		all[i].Of.Submitter = strings.HasPrefix(digest, layout.OfSubmitters)
 		for _, name := range of[digest][:min(len(of[digest]), named)] {
-			var held layout.HostPermit
+			var held layout.Permit
 			_, err := h.session.GetJSON(ctx, path.Join(h.root.Hosts(), name), &held)
 			if errors.Is(err, zk.ErrNoNode) {
 				continue // it has ended meanwhile
@@ -118,7 +120,7 @@ func (h *Hosts) Permits(ctx context.Context, named int) ([]eventstore.HostPermit
 			if err != nil {
 				return nil, err
 			}
-			all[i].Host = held.Host
+			all[i].Of.Name = cmp.Or(held.Host, held.Submitter)
 			named--
 			break
 		}
@@ -126,7 +128,7 @@ func (h *Hosts) Permits(ctx context.Context, named int) ([]eventstore.HostPermit
 	return all, nil
 }
 
-func (h *Hosts) node(p *eventstore.Permit) string { return h.root.HostPermit(p.Host, p.Number) }
+func (h *Hosts) node(p *eventstore.Permit) string { return h.root.Permit(p.Of, p.Number) }
 
 // use notes that this process may hold a permit. It reports false if it may already.
 func (h *Hosts) use(p *eventstore.Permit) bool {

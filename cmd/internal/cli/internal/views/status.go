@@ -65,6 +65,12 @@ func Status(w io.Writer, s app.Status) {
 
 // writeHosts writes which servers of depositors are used, if any are.
 func writeHosts(w io.Writer, s app.Status) {
+	if len(s.Submitters) > 0 {
+		render.Rows(w, "", render.Row{"submitter", "permits", "of", ""}, s.Submitters, func(by app.SubmitterStatus) render.Row {
+			return render.Row{by.Submitter, by.Permits, by.Limit, "all in use; the rest of their work waits"}
+		})
+		fmt.Fprintln(w)
+	}
 	if len(s.Hosts) == 0 {
 		return
 	}
