@@ -102,18 +102,27 @@ func TestLoweredIDs(t *testing.T) {
 	in.agree()
 }
 
-// ZooKeeper is emptied under a service: its log says so within seconds, and it is not
-// ready.
+// ZooKeeper goes away under a service, and is emptied under it: its log tells the one from
+// the other within two session timeouts, and the service is not ready.
 func TestZooKeeperIsEmptiedUnderAService(t *testing.T) {
 	t.Parallel()
+	const slow, gone = "zookeeper does not answer; nothing can be claimed", "zookeeper answers, and the tree of the installation is gone"
 	m := newMuseum(t)
 	m.set("listen_ops=127.0.0.1:0")
 	s := m.serveInProcess()
 	m.deposit(1)
 	m.must(m.servers.Kill(stack.ZooKeeper))
+	s.tells(slow)
+	m.must(m.servers.StartServer(t.Context(), stack.ZooKeeper))
+	s.tells("zookeeper answers again")
+	s.until(200, "")
+	if log := s.log.String(); strings.Contains(log, gone) {
+		t.Errorf("the tree is there, and the log says otherwise:\n%s", log)
+	}
+	m.must(m.servers.Kill(stack.ZooKeeper))
 	m.must(os.RemoveAll(m.servers.DataDir(stack.ZooKeeper)))
 	m.must(m.servers.StartServer(t.Context(), stack.ZooKeeper))
-	s.tells("zookeeper does not answer, or refuses this session")
+	s.tells(gone)
 	s.until(503, "not ready")
 }
 

@@ -171,10 +171,12 @@ func (s *Session) keepRegistered() {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	next := &Worker{}
-	silence := silence{log: s.cfg.Logger, limit: s.cfg.Timeout}
+	silence, found := silence{log: s.cfg.Logger, limit: s.cfg.Timeout}, make(chan condition, 1)
 	for {
 		answers := s.conn.State() == zk.StateHasSession
-		silence.note(answers, time.Now())
+		if silence.note(answers, time.Now()) {
+			s.Spawn(func() { s.tellWhy(found) })
+		}
 		if answers {
 			s.mu.Lock()
 			have := s.worker
@@ -190,32 +192,11 @@ func (s *Session) keepRegistered() {
 		select {
 		case <-s.events:
 		case <-tick.C:
+		case c := <-found:
+			silence.found(c, time.Now())
 		case <-s.ctx.Done():
 			return
 		}
-	}
-}
-
-// silence logs once that no server has taken the session for as long as it lives.
-type silence struct {
-	log   *slog.Logger
-	limit time.Duration
-	since time.Time // zero = it is taken
-	told  bool
-}
-
-func (s *silence) note(answers bool, now time.Time) {
-	switch {
-	case answers && s.told:
-		s.log.Info("zookeeper answers again")
-		fallthrough
-	case answers:
-		s.since, s.told = time.Time{}, false
-	case s.since.IsZero():
-		s.since = now
-	case !s.told && now.Sub(s.since) > s.limit:
-		s.told = true
-		s.log.Warn("zookeeper does not answer, or refuses this session because its data is older or another's; nothing can be claimed or changed. If it answers others, restart this process: it then says what is wrong", "for", now.Sub(s.since).Round(time.Second))
 	}
 }
 
