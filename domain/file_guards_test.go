@@ -152,6 +152,7 @@ func TestLastAttempt(t *testing.T) {
 
 // TestUncounted: an attempt that is given back uses none up, but one of those before it
 // may have been one too many since the maximum was lowered.
+// Shows: P18
 func TestUncounted(t *testing.T) {
 	t.Parallel()
 	for attempts, rows := range map[int][2]string{1: {"F5", "F13"}, 3: {"F5", "F13"}, 4: {"F5 F7", "F13 F15"}} {

@@ -95,6 +95,7 @@ func TestStructuralErrors(t *testing.T) {
 
 // At a limit all is well; one more is too much.
 // TestTakenWithAWarning: what the original of this format takes is taken, and told.
+// Shows: P15
 func TestTakenWithAWarning(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -40,6 +40,8 @@ var hostile = map[string]struct {
 	"cut":                {"a\xe2\x80", text.Plain, "is not UTF-8"},
 }
 
+// What a terminal obeys, or a reader does not see, is refused or shown as a mark.
+// Shows: P15
 func TestHostileTextIsRefusedAndShownHarmless(t *testing.T) {
 	t.Parallel()
 	for name, h := range hostile {
@@ -120,6 +122,8 @@ func TestJSONIsEscapedAndMeansTheSame(t *testing.T) {
 	}
 }
 
+// What is no media type is taken for unknown content.
+// Shows: P15
 func TestMediaTypes(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]bool{

@@ -35,6 +35,14 @@ var Promises = []Claim{
 	{ID: "P11", Says: "No submitter and no server of theirs can keep another's work from moving."},
 	{ID: "P12", Says: "An older or foreign copy of a server is noticed before anything is written."},
 	{ID: "P13", Says: "What the reports call stored is in the store, byte for byte, or `verify` and the auditor say what is not."},
+	{ID: "P14", Says: "A password, and the query of a depositor's URL, is seen nowhere but where it is used: in no answer, log, event, mail, report or table but the one that keeps it."},
+	{ID: "P15", Says: "What others write is text when it is kept and shown: nothing that a terminal, a mail header or a path obeys, and nothing that a reader cannot see."},
+	{ID: "P16", Says: "An operator can end any job in any state; one that can never fit ends by itself."},
+	{ID: "P17", Says: "Deposits of one object become its versions in the order of deposit and of the manifest, one at a time."},
+	{ID: "P18", Says: "Our own trouble and a stop use up no attempt, and an outage of a depositor's server of up to an hour ends no job."},
+	{ID: "P19", Says: "A deposit that is sent again under its key is made once."},
+	{ID: "P20", Says: "The private servers trust nothing that another user of the machine owns."},
+	{ID: "P21", Says: "What differs from the log in the tree, the next ids, the tables or the views is found by `verify`, and mended by it or by a rebuild."},
 }
 
 // Crashes are the rows of the crash matrix.

@@ -91,6 +91,11 @@ func TestDepositsWalkAllTheWayThrough(t *testing.T) {
 	in.agree()
 	stop()
 	in.agree()
+	// Without a fault each effect is begun once; a machine that is too busy for a session may
+	// make another worker begin some again.
+	if all, again := in.count("select count(*) from record.effect"), in.count("select count(*) from record.effect where begun > 1"); all == 0 || 2*again > all {
+		t.Errorf("%d of %d effects were begun more than once", again, all)
+	}
 }
 
 // stored checks that the object is where its job says.

@@ -12,7 +12,8 @@ import (
 
 // TestTheOrderOfAStop stops a service in the middle of a download that does not
 // end: what is said and done comes in order, the job is released and nothing of
-// it is counted but the attempt at its file, which had begun.
+// it is counted, not even the attempt at its file, which had begun.
+// Shows: P18
 func TestTheOrderOfAStop(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "listen_ops=127.0.0.1:0", "stop_grace=200ms", "log_level=debug")

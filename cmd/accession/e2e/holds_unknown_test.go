@@ -27,7 +27,7 @@ func (in *installation) zookeeper() *zk.Conn {
 
 // A hold that cannot be read holds its own queue or collection and no other; it is
 // shown, reported, and removed like any other, by each of the ways.
-// Shows: P1
+// Shows: P1 P21
 func TestUnreadableHolds(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
@@ -62,7 +62,7 @@ func TestUnreadableHolds(t *testing.T) {
 
 // After /ids was lowered, no id is used twice: the process that notices it says
 // so, verify finds them and its repair raises them.
-// Shows: P1 P12
+// Shows: P1 P12 P21
 func TestLoweredIDs(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
@@ -104,6 +104,7 @@ func TestLoweredIDs(t *testing.T) {
 
 // ZooKeeper goes away under a service, and is emptied under it: its log tells the one from
 // the other within two session timeouts, and the service is not ready.
+// Shows: P12
 func TestZooKeeperIsEmptiedUnderAService(t *testing.T) {
 	t.Parallel()
 	const slow, gone = "zookeeper does not answer; nothing can be claimed", "zookeeper answers, and the tree of the installation is gone"
@@ -127,6 +128,7 @@ func TestZooKeeperIsEmptiedUnderAService(t *testing.T) {
 }
 
 // Schema report was dropped: verify says so, and a rebuild makes it again.
+// Shows: P21
 func TestDroppedReports(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)

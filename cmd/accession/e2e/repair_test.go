@@ -140,6 +140,7 @@ func newMixture(t *testing.T) (in *installation, m mixture) {
 
 // Each damage is found under its code, mended by --repair with an event, and gone
 // after it.
+// Shows: P21
 func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 	t.Parallel()
 	in, m := newMixture(t)

@@ -17,6 +17,7 @@ import (
 // TestManifestDepositedTwice: a manifest that was deposited before is taken again, with a
 // warning in the report, its mail and the tables, whether it is a local file, of which the
 // answer says so at once, or behind a URL.
+// Shows: P19
 func TestManifestDepositedTwice(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)

@@ -17,7 +17,7 @@ import (
 // TestScenarioDiskFull: the disk of the working directory is full while files are
 // downloaded. The job waits and says so, uses no attempts up, and completes by itself
 // when there is room again; nothing half written stays.
-// Shows: P1 P8
+// Shows: P1 P8 P18
 func TestScenarioDiskFull(t *testing.T) {
 	t.Parallel()
 	full := filepath.Join(t.TempDir(), "full")

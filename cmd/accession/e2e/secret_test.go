@@ -22,7 +22,8 @@ const secret = "S3CRET0F4NA"
 
 // The query of a payload's URL, which may be all that stands between a stranger and
 // the file, is sent to its server and seen nowhere else: not in an event, a table, a
-// log, a report, a mail or an answer.
+// log, a report, a mail, an answer or what a command writes.
+// Shows: P14 P15
 func TestQueriesOfURLsAreSeenNowhere(t *testing.T) {
 	t.Parallel()
 	// A busy machine must not turn an answer into a timeout.
@@ -90,6 +91,12 @@ func TestQueriesOfURLsAreSeenNowhere(t *testing.T) {
 
 	shown = append(shown, in.answers(batches)...)
 	in.unseen(log.String(), shown)
+
+	log = in.serveInProcess().log
+	in.commandsAreSilent(shop.signed("/objects.checkm"))
+	if strings.Contains(log.String(), secret) {
+		t.Error("the log of a service beside the commands holds the secret")
+	}
 }
 
 // shop is a server that serves only those who know the secret, and one file late.

@@ -15,7 +15,7 @@ import (
 
 // TestDepositUnderAKeyKilledAtEachStep: a deposit under an idempotency key dies at each
 // step of being accepted. The same request finds the batch, or makes it: there is one.
-// Shows: P1
+// Shows: P1 P19
 func TestDepositUnderAKeyKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	in := newForProcesses(t, "attempts: 2, timeout: 5s")
@@ -49,6 +49,7 @@ func TestDepositUnderAKeyKilledAtEachStep(t *testing.T) {
 // TestDepositUnderAKey: requests under one key make one batch, also at the same moment, and
 // also when that has left the live state; another deposit under it is refused, and the
 // keys of others do not count.
+// Shows: P19
 func TestDepositUnderAKey(t *testing.T) {
 	t.Parallel()
 	in := newForProcesses(t, "attempts: 2, timeout: 5s")

@@ -14,6 +14,7 @@ import (
 
 // Whatever is changed in the tables behind the projector's back is seen, and
 // nothing else is.
+// Shows: P21
 func TestVerifySeesDamagedTables(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)

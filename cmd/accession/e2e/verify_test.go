@@ -67,6 +67,7 @@ func TestVerifyTellsOfAnOldOutbox(t *testing.T) {
 
 // Nodes beside the documented ones are reported, and no repair removes them: a newer
 // program may have made them.
+// Shows: P21
 func TestVerifyReportsForeignNodes(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)

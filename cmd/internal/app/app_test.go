@@ -85,6 +85,7 @@ func TestQuestionsAreCheckedAsAWhole(t *testing.T) {
 
 // TestTextsAreSmallAndPlain: what would not fit into an event, or steer a terminal,
 // is refused with the field's name.
+// Shows: P15
 func TestTextsAreSmallAndPlain(t *testing.T) {
 	t.Parallel()
 	good := Deposit{Profile: "p", Submitter: "s", Payload: "https://h/x.txt", Title: strings.Repeat("é", intake.MaxText/2), Creator: "Ana", Date: "1923"}

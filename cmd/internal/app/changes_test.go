@@ -238,7 +238,7 @@ func TestOperatorsDeleteJobs(t *testing.T) {
 
 // TestOperatorsEndJobs: a job in any state before completed and failed can be failed and
 // deleted, also while a worker has it locked; the worker's next write is refused.
-// Shows: P1
+// Shows: P1 P16
 func TestOperatorsEndJobs(t *testing.T) {
 	t.Parallel()
 	w, a := newFakeLive(t)

@@ -15,6 +15,7 @@ import (
 
 // TestFlagsAreText: what is no text is refused before any server is asked, with the name
 // of the flag.
+// Shows: P15
 func TestFlagsAreText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -42,6 +43,7 @@ func TestFlagsAreText(t *testing.T) {
 
 // TestOutputIsText: whatever a command writes, nothing gets through that a terminal obeys;
 // images and bars go around that.
+// Shows: P15
 func TestOutputIsText(t *testing.T) {
 	t.Parallel()
 	const hostile = "é\x1b[2J\u009b2J\u202e\u200b\xff\U000e0041"

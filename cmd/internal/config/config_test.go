@@ -188,6 +188,8 @@ func TestAllFaultsAtOnceInTheOrderOfTheSettings(t *testing.T) {
 	}
 }
 
+// A setting is shown without its password, and not at all when it is in no known form.
+// Shows: P14
 func TestSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -218,6 +220,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 
 // TestNoFaultShowsASecret: whatever form a secret setting has, and wherever it was put
 // by mistake, no fault and no row shows it.
+// Shows: P14
 func TestNoFaultShowsASecret(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{

@@ -11,7 +11,7 @@ import (
 
 // TestWhatNeverFits: a job that needs more working space than there is in all fails at
 // once (J24), with a reason that says so, and the next one gets its space.
-// Shows: P1
+// Shows: P1 P16
 func TestWhatNeverFits(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)
@@ -36,6 +36,7 @@ func TestWhatNeverFits(t *testing.T) {
 
 // TestFailedJobStopsItsStep: the step of a job that an operator fails is cancelled when
 // the log says so, and the worker lets the job go.
+// Shows: P16
 func TestFailedJobStopsItsStep(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)

@@ -30,6 +30,7 @@ func (l *fullLive) Commit(ctx context.Context, changes ...eventstore.Change) ([]
 
 // A result for which the outbox has no room is kept until it has, and the work
 // behind it is not done again.
+// Shows: P18
 func TestAResultWaitsForRoom(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)

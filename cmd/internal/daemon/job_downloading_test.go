@@ -61,6 +61,7 @@ func TestDownloadFails(t *testing.T) {
 }
 
 // What may pass is tried again, as often as the profile says.
+// Shows: P18
 func TestDownloadIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)

@@ -293,6 +293,7 @@ func TestForeignIdentifiers(t *testing.T) {
 // What a version has: with add the deposit's files alone, with update those of the version
 // before, replaced or joined by name, without those on the deletion list; for every kind
 // of deposit of one object.
+// Shows: P17
 func TestAddAndUpdate(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

@@ -42,6 +42,7 @@ func (l *deadlineLog) Append(ctx context.Context, events []eventstore.Append) ([
 
 // TestDeadlinesOfManyFiles: the time for an object's files grows with their number, because
 // each part of them has a deadline of its own.
+// Shows: P8
 func TestDeadlinesOfManyFiles(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)
@@ -87,6 +88,7 @@ func TestDeadlinesOfManyFiles(t *testing.T) {
 
 // TestDownloadStopsAtTheReserve: a transfer ends while too little of the disk is free, uses
 // nothing up, and the job waits; with room it goes on.
+// Shows: P8
 func TestDownloadStopsAtTheReserve(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)
@@ -115,6 +117,7 @@ func TestDownloadStopsAtTheReserve(t *testing.T) {
 
 // TestManifestsShareMemory: a step whose manifest finds no room beside those of others
 // releases its job, and nothing is used up or counted as unknown; with room it goes on.
+// Shows: P8
 func TestManifestsShareMemory(t *testing.T) {
 	t.Parallel()
 	for _, at := range []domain.JobState{domain.JobPending, domain.JobEstimating, domain.JobDownloading} {
@@ -148,6 +151,7 @@ func TestManifestsShareMemory(t *testing.T) {
 
 // TestTimeToStoreManyFiles: the time to store an object grows with the number of its files,
 // however small they are.
+// Shows: P8
 func TestTimeToStoreManyFiles(t *testing.T) {
 	t.Parallel()
 	const many = 100_000

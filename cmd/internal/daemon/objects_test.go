@@ -158,6 +158,7 @@ func (w *fixture) rowsOfOneObject(manifest string, paths ...string) (ids []domai
 
 // Sixty rows of two deposits for one object, of which the first is the slowest, with
 // several workers: the versions are in the order of the rows.
+// Shows: P17
 func TestVersionsFollowTheDeposits(t *testing.T) {
 	t.Parallel()
 	const rows = 30
@@ -223,6 +224,7 @@ func TestVersionsFollowTheDeposits(t *testing.T) {
 
 // A job waits for the one before it, by name and in its event, until that one has failed;
 // requeued, the failed one gets a later version.
+// Shows: P17
 func TestFailedJobKeepsNoneWaiting(t *testing.T) {
 	t.Parallel()
 	var records *remembered

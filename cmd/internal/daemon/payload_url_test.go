@@ -23,6 +23,7 @@ func (s *web) signedPage(path, text string) (url string) {
 }
 
 // Rows with a query become jobs with public URLs, the same whoever makes the jobs.
+// Shows: P14
 func TestRowsHideTheirQueries(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -43,6 +44,7 @@ func TestRowsHideTheirQueries(t *testing.T) {
 }
 
 // A payload whose whole URL was removed from the records says so.
+// Shows: P14
 func TestWholeURLIsGone(t *testing.T) {
 	t.Parallel()
 	pool := projtest.DB(t)

@@ -184,6 +184,7 @@ func TestClaimsUsedUp(t *testing.T) {
 // An error of unknown kind fails a job only when it stays, one of a depositor's server
 // after the attempts of the profile; our own side never does, and the job says that it
 // waits, once.
+// Shows: P18
 func TestTroubleIsFinite(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)

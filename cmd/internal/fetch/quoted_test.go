@@ -13,6 +13,7 @@ import (
 
 // TestNoAnswerIsQuoted: what a server sends instead of HTTP may hold a secret, or control
 // characters; neither the error nor its cause, which the log shows, repeats it.
+// Shows: P14
 func TestNoAnswerIsQuoted(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{

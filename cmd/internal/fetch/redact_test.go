@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+// A URL is shown without its password, query and fragment.
+// Shows: P14
 func TestRedact(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

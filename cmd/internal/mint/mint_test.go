@@ -161,6 +161,8 @@ func TestCheckFindsTypingErrors(t *testing.T) {
 	})
 }
 
+// What is no identifier is refused, and is never read as another one.
+// Shows: P15
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
@@ -175,6 +177,8 @@ func TestParse(t *testing.T) {
 		{"https://n2t.example/ark:/13030/xf93", "ark:/13030/xf93"},
 		{"", ""},
 		{"ark:", ""},
+		{"ark:/99999/../../x", ""},
+		{"ark:/99999/a/../x", ""},
 		{"ark:/13030", ""},
 		{"ark:/13030/", ""},
 		{"ark:/1303/xf93", ""},

@@ -212,6 +212,7 @@ func TestHostileMessages(t *testing.T) {
 }
 
 // Whatever passes Validate reads as exactly the headers that were meant.
+// Shows: P15
 func TestNoHeaderSlipsIn(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -279,6 +280,8 @@ func TestRunsOfSpaces(t *testing.T) {
 	}
 }
 
+// A mail shows no character that is no text.
+// Shows: P15
 func TestTextShowsNoControls(t *testing.T) {
 	t.Parallel()
 	d := notify.MailDrop{Dir: t.TempDir()}

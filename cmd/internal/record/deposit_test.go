@@ -39,6 +39,7 @@ func TestKeepDeposit(t *testing.T) {
 
 // TestKeepCommand: what was kept first under the key of a submitter stays, and its batch
 // counts among the highest ids.
+// Shows: P19
 func TestKeepCommand(t *testing.T) {
 	t.Parallel()
 	r, ctx := open(t), t.Context()

@@ -14,6 +14,7 @@ import (
 
 // TestNothingOfOthersIsTrusted: a directory or a state file that another user could have
 // written is not used, and what it names is not removed.
+// Shows: P20
 func TestNothingOfOthersIsTrusted(t *testing.T) {
 	t.Parallel()
 	must := func(err error) {
@@ -75,6 +76,7 @@ func joined(a, b error) error {
 
 // TestPasswordsAreAsked: there is no way in without, and data from before there were
 // passwords are closed at the next start. The file that has them is private.
+// Shows: P20
 func TestPasswordsAreAsked(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)

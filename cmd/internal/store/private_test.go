@@ -12,6 +12,7 @@ import (
 
 // TestWhatIsStoredIsPrivate: manifests and uploads hold signed URLs; only the user of the
 // service reads them, whatever the umask allows.
+// Shows: P14
 func TestWhatIsStoredIsPrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "store")

@@ -8,6 +8,7 @@ import (
 )
 
 // The pauses grow and are bounded: an hour for the attempts at a depositor's server.
+// Shows: P18
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	c := Pauses{First: time.Second, Longest: 10 * time.Minute}

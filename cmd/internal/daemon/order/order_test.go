@@ -127,6 +127,7 @@ func TestWaitsForNone(t *testing.T) {
 
 // Whatever keys jobs have and get, and whichever fail and are requeued: a job that
 // reserves its version has no earlier one of its object beside it, and never do all wait.
+// Shows: P17
 func TestNoJobOvertakesAndOneCanAlwaysGo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,6 +8,7 @@ import (
 
 // TestMemoryOfManifests: all steps together stay within the budget, small manifests get
 // the last of it, one that is alone is let through, and what a step held is free after it.
+// Shows: P8
 func TestMemoryOfManifests(t *testing.T) {
 	t.Parallel()
 	const budget = 8 * smallManifest

@@ -55,6 +55,7 @@ func TestFullDiskInWords(t *testing.T) {
 
 // TestNoPlaceIsTold: a reason is read by depositors; where our directories are stays in
 // the log.
+// Shows: P14
 func TestNoPlaceIsTold(t *testing.T) {
 	t.Parallel()
 	path := &fs.PathError{Op: "write", Path: "/srv/private/staging/a", Err: syscall.ENOSPC}
