@@ -124,3 +124,47 @@ func TestRightsThatCannotBeGiven(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFilterFor: a filter of what a caller may act on selects exactly where it may act.
+func TestFilterFor(t *testing.T) {
+	t.Parallel()
+	for _, role := range access.Roles {
+		for _, need := range access.Needs {
+			for _, s := range scopes {
+				caller := access.Caller{Name: "jo", Rights: []access.Right{{Role: role, Scope: s.scope}}}
+				f, some := caller.FilterFor(need), false
+				for _, collection := range collections {
+					may := caller.May(need, collection)
+					some = some || may
+					for _, submitter := range []string{"jo", "else"} {
+						if got := f.Selects(collection, submitter); got != may {
+							t.Errorf("a %s of %s may %s what %s deposited in %q: %t, selected: %t", role, s.name, need, submitter, collection, may, got)
+						}
+					}
+				}
+				if f.Empty() == some {
+					t.Errorf("a %s of %s, %s: empty %t, selects something %t", role, s.name, need, f.Empty(), some)
+				}
+			}
+		}
+	}
+	if f := (access.Caller{Rights: []access.Right{{Role: access.Operator, Scope: access.Everywhere}}}).FilterFor(access.Act); !f.Empty() {
+		t.Errorf("a caller without a name may act on %+v", f)
+	}
+}
+
+// TestFilterLimitTo: what two filters have in common is what both select.
+func TestFilterLimitTo(t *testing.T) {
+	t.Parallel()
+	filters := []access.Filter{{}, {All: true}, {Collections: []string{"maps"}}, {Collections: []string{"maps", "texts"}}, {Collections: []string{"other"}}}
+	for _, one := range filters {
+		for _, two := range filters {
+			both := one.LimitTo(two)
+			for _, collection := range collections {
+				if got, want := both.Selects(collection, "jo"), one.Selects(collection, "jo") && two.Selects(collection, "jo"); got != want {
+					t.Errorf("%+v and %+v select in %q: %t", one, two, collection, got)
+				}
+			}
+		}
+	}
+}

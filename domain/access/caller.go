@@ -64,3 +64,40 @@ type Filter struct {
 func (f Filter) Selects(collection, submitter string) bool {
 	return f.All || In(f.Collections...).Covers(collection) || f.Submitter != "" && submitter == f.Submitter
 }
+
+// FilterFor returns the collections in which the caller has what an operation needs.
+func (c Caller) FilterFor(need Need) Filter {
+	var f Filter
+	for _, r := range c.Rights {
+		switch {
+		case c.Name == "" || r.Check() != nil || !slices.Contains(granted[r.Role], need):
+		case r.Scope.All:
+			return Filter{All: true}
+		default:
+			f.Collections = append(f.Collections, r.Scope.Collections...)
+		}
+	}
+	slices.Sort(f.Collections)
+	f.Collections = slices.Compact(f.Collections)
+	return f
+}
+
+// LimitTo returns the collections that both filters select.
+func (f Filter) LimitTo(with Filter) Filter {
+	switch {
+	case f.All:
+		return Filter{All: with.All, Collections: with.Collections}
+	case with.All:
+		return Filter{Collections: f.Collections}
+	}
+	var both Filter
+	for _, name := range f.Collections {
+		if slices.Contains(with.Collections, name) {
+			both.Collections = append(both.Collections, name)
+		}
+	}
+	return both
+}
+
+// Empty reports whether the filter selects nothing.
+func (f Filter) Empty() bool { return !f.All && len(f.Collections) == 0 && f.Submitter == "" }

@@ -46,6 +46,7 @@ var Unmarked = map[string]string{
 	"cmd/internal/notify stage root.Remove":                      "its own draft after an error; a process that dies leaves it, as after the draft was written",
 	"cmd/internal/store Commit root.Remove":                      "its own part after an error; a process that dies leaves it, as after the part was created",
 	"cmd/internal/store Abort p.claim.work.root.Remove":          "its own part after an error; a process that dies leaves it, as after the part was created",
+	"cmd/internal/record LeadBulkAction pgx.BeginFunc":           "a transaction that only holds a lock",
 	"cmd/internal/notify makeDir os.Mkdir":                       "the drop that the start has made is gone: it is made again",
 	"cmd/internal/store move s.bucket.Copy":                      "in a bucket that is no directory, one request of its driver",
 	"cmd/internal/store move s.bucket.Delete":                    "its own upload after an error, or in a bucket that is no directory",

@@ -47,6 +47,7 @@ var Replies = []Reply{
 	{"app/ending/file/before", NATS, ""},
 	{"app/release/one/before", ZooKeeper, ""},
 	{"app/park/one/before", ZooKeeper, ""},
+	{"app/bulk/one/before", ZooKeeper, ""},
 	{"eventstore/deletion/*/before", ZooKeeper, ""},
 	{"daemon/turn/move/before", ZooKeeper, ""},
 	{"daemon/batch-pending/*/before", ZooKeeper, ""},

@@ -32,3 +32,14 @@ func OwnerOf(ctx context.Context, db Reader, a domain.Aggregate) (o Owner, err e
 	}
 	return o, wrap(a.String(), err)
 }
+
+// EventsOfCommand returns the types of the events of an aggregate that a command caused, in
+// order.
+func EventsOfCommand(ctx context.Context, db Reader, a domain.Aggregate, command string) ([]domain.EventType, error) {
+	rows, err := pgdb.New(db).EventsOfCommand(ctx, pgdb.EventsOfCommandParams{AggregateID: a.ID, Kind: string(a.Kind), CommandID: command})
+	types := make([]domain.EventType, len(rows))
+	for i, t := range rows {
+		types[i] = domain.EventType(t)
+	}
+	return types, wrap(a.String(), err)
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -131,6 +132,41 @@ func triesAgain(o *crashInstallation, point string) {
 	failed := o.await("a failed job", 0, func(r domain.Recorded) bool { return r.BatchID == id && r.Type == domain.EventJobFailed })
 	o.run("job", "requeue", failed.Aggregate.ID, "--reason", "it was found")
 	o.dies(point, nil, "serve")
+}
+
+// actsInBulk: a process dies while a bulk action is requested, carried out or cancelled. It
+// comes to its end, once.
+func actsInBulk(o *crashInstallation, point string) {
+	id := o.deposit("mixed")
+	o.finish()
+	request := []string{"bulk", "begin", "job", "requeue", "--batch", string(id), "--state", "failed", "--yes", "--no-wait"}
+	bulkActions := func() (all []string) { return idsIn(o.run("bulk", "ls", "-o", "json")) }
+	before := len(bulkActions())
+	switch path.Dir(point) {
+	case "record/bulk/add":
+		o.dies(point, nil, request...)
+	case "record/bulk/cancel":
+		o.run(request...)
+		o.dies(point, nil, "bulk", "cancel", bulkActions()[0])
+	case "record/bulk/again":
+		o.run(request...)
+		if o.interrupt == nil {
+			o.dies("app/bulk/one/before", nil, "serve")
+		}
+		o.dies(point, nil, "serve")
+	default:
+		o.run(request...)
+		o.dies(point, nil, "serve")
+	}
+	s := o.serve()
+	s.works()
+	for _, begun := range bulkActions()[:len(bulkActions())-before] {
+		waitFor(o.t, "the end of the bulk action", func() bool { return strings.Contains(o.run("bulk", "show", begun, "-o", "json"), `"ended_at"`) })
+		if n := o.count(`select count(*) from accession.event where type = 'job.requeued' and command_id = $1`, "bulk-"+begun); n > 1 {
+			o.t.Errorf("one job was requeued %d times, after a death at %s", n, point)
+		}
+	}
+	s.stop()
 }
 
 // sendsAgain: a process that sends a report again dies; the next one says so, and ends

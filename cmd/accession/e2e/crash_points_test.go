@@ -38,6 +38,8 @@ var scenes = []pointScene{
 	{"app/ending/...", failsWhatRuns},
 	{"app/release/...", releases},
 	{"app/park/...", parks},
+	{"app/bulk/...", actsInBulk},
+	{"record/bulk/...", actsInBulk},
 	{"eventstore/deletion/delete-job/...", deletes},
 	{"eventstore/deletion/...", cleansUp},
 	{"zklive/remove/...", cleansUp},

@@ -55,6 +55,7 @@ var requests = map[string]struct{ query, body string }{
 	"user.grant":        {"", `{"role":"reader","all":true}`},
 	"user.withdraw":     {"", `{"role":"reader","all":true}`},
 	"key.add":           {"", `{"user":"dora"}`},
+	"bulk.begin":        {"", `{"kind":"job","verb":"requeue","filter":{"state":"failed"}}`},
 }
 
 // nameOf returns the queue or user that an operation's path names.
@@ -95,10 +96,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, op := range operation.Table() {
 		for _, caller := range callers {
 			for name, thing := range things {
-				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", "abcdefgh", "{n}", "1", "files/{name}", "files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
-				if op.Name == "upload.show" {
-					path = "/v1/uploads/019ab000-0000-7000-8000-000000000000"
-				}
+				path := strings.NewReplacer("{id}", orText(thing.of(op.Path), "019ab000-0000-7000-8000-000000000000"), "{prefix}", "abcdefgh", "{n}", "1", "files/{name}", "files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 				more, ok := requests[op.Name]
 				if !ok && op.Write && op.On != operation.OnSelf {
 					more.body = `{"reason":"to try it"}`
@@ -160,6 +158,14 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 		return ok
 	case operation.OnObject:
 		if name == "nowhere" || !sees {
+			return []int{http.StatusNotFound}
+		}
+		return ok
+	case operation.OnSome: // there is no bulk action yet
+		switch {
+		case !strings.Contains(caller, "operator/") && !admin:
+			return []int{http.StatusForbidden}
+		case strings.Contains(op.Path, "{id}"):
 			return []int{http.StatusNotFound}
 		}
 		return ok

@@ -211,6 +211,29 @@ func (a *App) Meta() eventstore.Meta {
 	return m
 }
 
+// part returns the actor of one change of several that the command needs. It has an id of
+// its own, so that a command which was interrupted after it is not taken for done when it is
+// requested again.
+func (a *App) part(name string) *App {
+	if a.Command == nil || a.Command.ID == "" {
+		return a
+	}
+	p := *a
+	p.Command = &Command{ID: a.Command.ID + "/" + name, IfVersion: a.Command.IfVersion}
+	return &p
+}
+
+// after returns the actor of the change that comes after a part; last is the command that
+// wrote what is changed now. If the part did, the version that the caller knew has gone by.
+func (a *App) after(part *App, last string) *App {
+	if part == a || part.Command.ID != last {
+		return a
+	}
+	then := *a
+	then.Command = &Command{ID: a.Command.ID}
+	return &then
+}
+
 // log opens the log and returns its description.
 func (a *App) log(ctx context.Context) (log eventstore.Log, info eventstore.LogInfo, err error) {
 	if log, err = a.Open.Log(ctx); err == nil {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -86,8 +87,5 @@ func required(what string, code domain.Code, why string) (*domain.Reason, error)
 
 // orElse returns why, or other if it is empty.
 func orElse(why, other string) string {
-	if why = strings.TrimSpace(why); why == "" {
-		return other
-	}
-	return why
+	return cmp.Or(strings.TrimSpace(why), other)
 }

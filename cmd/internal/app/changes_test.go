@@ -318,6 +318,42 @@ func TestOperatorsEndJobs(t *testing.T) {
 	}
 }
 
+// TestDeletionRequestedAgain: a deletion that failed the job and was then interrupted deletes
+// it when it is requested again, also for the version that the caller knew; and one that was
+// requested for another version changes nothing.
+func TestDeletionRequestedAgain(t *testing.T) {
+	t.Parallel()
+	for _, version := range []bool{false, true} {
+		w, a := newFakeLive(t)
+		ctx := t.Context()
+		_, jobs := w.Started(5, 5)
+		id, other := jobs[0], jobs[1]
+		w.Walk(id, domain.JobProvisioning)
+		w.Walk(other, domain.JobProvisioning)
+		request := func(id domain.JobID, less int64) *App {
+			cmd := &Command{ID: "once"}
+			if version {
+				cmd.IfVersion = w.Job(id).State.Version - less
+			}
+			return &App{Open: a.Open, Actor: a.Actor, Command: cmd}
+		}
+		known := request(id, 0).Command.IfVersion
+		if _, err := request(id, 0).part("fail").failJob(ctx, id, "sent twice"); err != nil {
+			t.Fatal(err)
+		}
+		again := &App{Open: a.Open, Actor: a.Actor, Command: &Command{ID: "once", IfVersion: known}}
+		if c, err := again.DeleteJob(ctx, id, "sent twice"); err != nil || c.State != "deleted" {
+			t.Errorf("with the version %t: %+v, %v", version, c, err)
+		}
+		if version {
+			before := w.picture()
+			if _, err := request(other, 1).DeleteJob(ctx, other, "sent twice"); !errors.Is(err, eventstore.ErrOutdated) || w.picture() != before {
+				t.Errorf("another version: %v", err)
+			}
+		}
+	}
+}
+
 // TestRequeuedFileTakesItsJobWithIt: a file that was given up is of no use while its job
 // stays failed. What was left between the two writes is completed by the next call, and a
 // job that cannot be requeued is named with the command.

@@ -3,10 +3,8 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
@@ -64,21 +62,4 @@ func waitUnlocked(ctx context.Context, live locks, id domain.JobID) error {
 				Hint: "it has failed, and a worker still has it locked: run the command again when its step has ended"}
 		}
 	}
-}
-
-// notReported says what a batch's report will lack once the job is gone.
-func notReported(j domain.Job, b domain.Batch) string {
-	name := j.Configuration.FileName
-	if name == "" {
-		name = fetch.Redact(j.Configuration.PayloadURL)
-	}
-	fate := "was held"
-	if r := j.Reason; j.State == domain.JobFailed && r != nil {
-		fate = fmt.Sprintf("failed with %s: %s", r.Code, r.Message)
-	}
-	if b.Report != nil {
-		return fmt.Sprintf("the report of %s already named it to the depositor; an update report counts it as deleted and no longer names %s (row %d), which %s",
-			b.ID, name, j.Configuration.Row+1, fate)
-	}
-	return fmt.Sprintf("%s is not finished: its report will count this job as deleted and will not name %s (row %d), which %s", b.ID, name, j.Configuration.Row+1, fate)
 }

@@ -94,7 +94,7 @@ func (a *App) RequeueFile(ctx context.Context, hash domain.FileHash, why string)
 	if !failed {
 		return c, nil
 	}
-	j, err := a.Requeue(ctx, job, why)
+	j, err := a.part("job").Requeue(ctx, job, why)
 	if err != nil {
 		c.add("its job stays failed: %v; later, `accession job requeue %s` requeues it", err, job)
 		return c, nil

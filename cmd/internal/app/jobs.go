@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/hint"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
@@ -245,6 +246,7 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (c Cha
 		return c, err
 	}
 	from, ended := job.State.State, ""
+	failing := a.part("fail")
 	if from != domain.JobHeld && from.Sub() == domain.SubProcessing {
 		if a.DryRun {
 			c, err = a.changeJob(ctx, "delete", id, domain.CancelJob{Reason: *reason})
@@ -252,7 +254,7 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (c Cha
 			c.Effects = []string{"it fails first, and is deleted once no worker has it locked"}
 			return c, err
 		}
-		if _, err = a.failJob(ctx, id, why); err != nil {
+		if _, err = failing.failJob(ctx, id, why); err != nil {
 			return c, err
 		}
 		ended = fmt.Sprintf("it was %s and failed first (%s)", from, domain.RowCancel)
@@ -263,7 +265,7 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (c Cha
 			return c, err
 		}
 	}
-	if c, err = a.changeJob(ctx, "delete", id, domain.DeleteJob{Reason: reason}); err != nil {
+	if c, err = a.after(failing, job.State.CommandID).changeJob(ctx, "delete", id, domain.DeleteJob{Reason: reason}); err != nil {
 		return c, err
 	}
 	if ended != "" {
@@ -271,7 +273,7 @@ func (a *App) DeleteJob(ctx context.Context, id domain.JobID, why string) (c Cha
 	}
 	batch, err := handler.Live.Batch(ctx, job.State.Configuration.BatchID)
 	if err == nil {
-		c.add("%s", notReported(job.State, batch.State))
+		c.add("%s", hint.NotReported(job.State, batch.State))
 	}
 	if a.DryRun {
 		return c, nil

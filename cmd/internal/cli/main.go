@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	bulkcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/bulk"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/login"
@@ -146,7 +147,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), objectcli.Command(p.objects()), p.events(), p.replay(), p.reports(), p.status()}},
 		{"people", "People and programs over HTTP:", append(peoplecli.Commands(p.people()), login.Commands(p.login())...)},
 		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), poison.Command(poison.Env{Using: p.using, Show: p.showAs, Group: group}), p.rebuild(), p.diff(), p.config(), p.version(),
-			p.collection(), p.queue(), p.processor(), p.drop(), p.timeouts(), p.profile(), p.verify(), p.restore()}},
+			bulkcli.Command(p.bulk()), p.collection(), p.queue(), p.processor(), p.drop(), p.timeouts(), p.profile(), p.verify(), p.restore()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {
@@ -180,6 +181,11 @@ func (p *program) login() login.Env {
 // showAs is show for commands of other packages.
 func (p *program) showAs(v any, write func(io.Writer)) error {
 	return show(p, v, func(w io.Writer, _ any) { write(w) })
+}
+
+// bulk is what the commands about bulk actions have of the program.
+func (p *program) bulk() bulkcli.Env {
+	return bulkcli.Env{In: p.In, Err: p.Err, Terminal: p.Interactive, Using: p.using, Group: group, Note: p.note, Show: p.showAs}
 }
 
 // flagsOfFiles are flags whose values are names of files or whole settings, which need

@@ -27,6 +27,7 @@ var rightTexts = map[operation.On]string{
 	operation.OnThing:        "Needs %s in the collection that it belongs to.",
 	operation.OnObject:       "Needs %s in the collection that it belongs to, or to have deposited the version.",
 	operation.OnCollection:   "Needs %s in the collection.",
+	operation.OnSome:         "Needs %s in a collection: what it is about is limited to those.",
 	operation.OnInstallation: "Needs %s in all collections.",
 }
 

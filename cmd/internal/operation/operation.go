@@ -28,6 +28,7 @@ const (
 	OnObject       On = "object"       // a stored object
 	OnCollection   On = "collection"   // a collection that the input names
 	OnInstallation On = "installation" // what belongs to no collection
+	OnSome         On = "some"         // any collection: the operation is limited to those where the caller has it
 )
 
 // Operation is a row of the table.
@@ -153,6 +154,11 @@ func (op *Operation) allow(ctx context.Context, c *Call, in any) (on string, err
 			return "collection/" + name, forbidden(op, "in the collection "+name)
 		}
 		return "collection/" + name, nil
+	case OnSome:
+		if c.Caller.FilterFor(op.Need).Empty() {
+			return "installation", forbidden(op, "in any collection")
+		}
+		return "installation", nil
 	case OnInstallation:
 		if !c.Caller.May(op.Need, "") {
 			return "installation", forbidden(op, "in all collections")

@@ -11,7 +11,7 @@ import (
 // Table returns every operation, each once.
 func Table() []*Operation {
 	var all []*Operation
-	for _, noun := range [][]*Operation{self(), sessions(), submissions(), uploads(), batches(), jobs(), files(), objectOperations(), eventStreams(), collections(), queueOperations(), profiles(), status(), users()} {
+	for _, noun := range [][]*Operation{self(), sessions(), submissions(), uploads(), batches(), jobs(), files(), objectOperations(), eventStreams(), collections(), queueOperations(), profiles(), status(), bulkActions(), users()} {
 		all = append(all, noun...)
 	}
 	return all

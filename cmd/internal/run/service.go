@@ -90,6 +90,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		{RoleTransfer, "transfer", func() (runner, error) { return in.Transfer() }, nil},
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx, s.Version) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
+		{RoleDaemons, "bulk", func() (runner, error) { return in.BulkActions(), nil }, nil},
 		{RoleDaemons, "follower", func() (runner, error) { return runFunc(in.Follow), nil }, nil},
 		{RoleSweeper, "sweeper", func() (runner, error) { return in.Sweeper(ctx) }, nil},
 		{RoleAuditor, "auditor", func() (runner, error) { return in.Auditor(ctx) }, nil},

@@ -41,7 +41,7 @@ var world = []Mutant{{
 	Package: "cmd/internal/app/people", Test: "TestAttemptsAreLimited",
 }, {
 	Name: "a disabled user", Why: "one who has left goes on",
-	At: "cmd/internal/app/people (*People).caller", Do: []Op{Never("DisabledAt")},
+	At: "cmd/internal/app/people (*People).Caller", Do: []Op{Never("DisabledAt")},
 	Package: "cmd/internal/app/people", Test: "TestPasswords",
 }, {
 	Name: "the key of an upload", Why: "a file that is sent again is deposited twice",
@@ -514,4 +514,20 @@ var bugs = []Mutant{{
 	Name: "the right to deposit by a form", Why: "every user deposits in every collection by a form",
 	At: "cmd/internal/operation (*About).Allowed", Do: []Op{Never("May")},
 	Package: e2e, Test: "TestFormsThatAreRefused",
+}, {
+	Name: "the version that a bulk action may change", Why: "a job that failed again is requeued twice, because the process that requeued it died",
+	At: "cmd/internal/app/bulk (*running).command", Do: []Op{Never("KindFile")},
+	Package: e2e, Test: "TestBulkActionOfDeadProcesses",
+}, {
+	Name: "the look for what an earlier try has changed", Why: "a bulk action says of what it has changed that it was refused",
+	At: "cmd/internal/app/bulk (*running).given", Do: []Op{Always("len")},
+	Package: e2e, Test: "TestBulkActionOfDeadProcesses",
+}, {
+	Name: "where a user may act when its bulk action is carried out", Why: "a user acts whose right was withdrawn",
+	At: "cmd/internal/app/bulk (*running).next", Do: []Op{Never("Empty")},
+	Package: e2e, Test: "TestBulkActionsOverHTTP",
+}, {
+	Name: "the id of a part of a command", Why: "a job that was failed to be deleted stays failed when the command is requested again",
+	At: "cmd/internal/app (*App).after", Do: []Op{Always("last")},
+	Package: "cmd/internal/app", Test: "TestDeletionRequestedAgain",
 }}

@@ -50,6 +50,40 @@ func (q *Queries) EventsAt(ctx context.Context, seqs []int64) ([]AccessionEvent,
 	return items, nil
 }
 
+const eventsOfCommand = `-- name: EventsOfCommand :many
+select type from accession.event
+where aggregate_id = $1 and kind = $2 and command_id = $3
+order by version
+`
+
+type EventsOfCommandParams struct {
+	AggregateID string `json:"aggregate_id"`
+	Kind        string `json:"kind"`
+	CommandID   string `json:"command_id"`
+}
+
+// The types of the events of an aggregate that a command caused, in order; without those of a
+// part of it, which has an id of its own.
+func (q *Queries) EventsOfCommand(ctx context.Context, arg EventsOfCommandParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, eventsOfCommand, arg.AggregateID, arg.Kind, arg.CommandID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var type_ string
+		if err := rows.Scan(&type_); err != nil {
+			return nil, err
+		}
+		items = append(items, type_)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const makeEventPartitions = `-- name: MakeEventPartitions :exec
 select accession.make_event_partitions('accession.event'::regclass, $1)
 `

@@ -2,8 +2,10 @@
 package hint
 
 import (
+	"fmt"
 	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -93,3 +95,20 @@ const (
 	fileWorks = "it is being processed: wait until it is PROCESSED, or ABANDONED and can be requeued"
 	fileAgain = "`accession file requeue ID` requeues it"
 )
+
+// NotReported says what a batch's report will lack once the job is gone.
+func NotReported(j domain.Job, b domain.Batch) string {
+	name := j.Configuration.FileName
+	if name == "" {
+		name = fetch.Redact(j.Configuration.PayloadURL)
+	}
+	fate := "was held"
+	if r := j.Reason; j.State == domain.JobFailed && r != nil {
+		fate = fmt.Sprintf("failed with %s: %s", r.Code, r.Message)
+	}
+	if b.Report != nil {
+		return fmt.Sprintf("the report of %s already named it to the depositor; an update report counts it as deleted and no longer names %s (row %d), which %s",
+			b.ID, name, j.Configuration.Row+1, fate)
+	}
+	return fmt.Sprintf("%s is not finished: its report will count this job as deleted and will not name %s (row %d), which %s", b.ID, name, j.Configuration.Row+1, fate)
+}

@@ -63,7 +63,7 @@ func (p *People) Authenticate(ctx context.Context, c Credential, address string)
 	if err := p.attempt(ctx, c, address); err != nil {
 		return caller, "", err
 	}
-	caller, err = p.caller(ctx, c.Name)
+	caller, err = p.Caller(ctx, c.Name)
 	return caller, "password", err
 }
 
@@ -85,7 +85,7 @@ func (p *People) byKey(ctx context.Context, token string) (caller access.Caller,
 	if !found || subtle.ConstantTimeCompare(sum[:], k.Sha256) != 1 || k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt) {
 		return caller, "", errUnknown()
 	}
-	if caller, err = p.caller(ctx, k.UserName); err != nil {
+	if caller, err = p.Caller(ctx, k.UserName); err != nil {
 		return caller, "", err
 	}
 	caller.Rights = limited(caller.Rights, k)
@@ -109,12 +109,13 @@ func (p *People) bySession(ctx context.Context, token string) (caller access.Cal
 	if !found || !now.Before(s.ExpiresAt) {
 		return caller, "", errUnknown()
 	}
-	caller, err = p.caller(ctx, s.UserName)
+	caller, err = p.Caller(ctx, s.UserName)
 	return caller, "session", err
 }
 
-// caller returns a user who is not disabled.
-func (p *People) caller(ctx context.Context, name string) (c access.Caller, err error) {
+// Caller returns a user with the rights of now. The error is one of kind Unauthenticated if
+// there is no such user, or it is disabled.
+func (p *People) Caller(ctx context.Context, name string) (c access.Caller, err error) {
 	rows, err := p.Records.Users(ctx, "", 1, name)
 	if err != nil {
 		return c, err

@@ -81,6 +81,74 @@ type RecordAuditEntry struct {
 	Reason string `json:"reason"`
 }
 
+// One row per command that an operator gave about all batches, jobs or files that a filter selects. The service carries it out.
+type RecordBulkAction struct {
+	// Its id (UUID); the events that it caused have the command bulk-ID.
+	ID string `json:"id"`
+	// Their order.
+	Number int64 `json:"number"`
+	// SHA-256 of who requested it and under which idempotency key, in hex; null = without one.
+	RequestSha256 *string `json:"request_sha256"`
+	// SHA-256 of what was requested, in hex: another request under the same key is refused.
+	InputSha256 string `json:"input_sha256"`
+	// Who requested it, as events name the actor.
+	Actor string `json:"actor"`
+	// What it is about: batch, job or file.
+	Kind string `json:"kind"`
+	// The command, such as requeue.
+	Verb string `json:"verb"`
+	// What it selects.
+	Filter json.RawMessage `json:"filter"`
+	// The user with rights who requested it; empty = a user of the machine itself.
+	UserName string `json:"user_name"`
+	// In which collections that user might act when it was requested; null = in all, as on the machine itself.
+	Sees json.RawMessage `json:"sees"`
+	// The new priority, of the verb priority.
+	Priority *int32 `json:"priority"`
+	// Why, as the events have it; empty = not said.
+	Reason string `json:"reason"`
+	// How many things the filter selected when it was requested; null = more than were counted.
+	Matched *int64 `json:"matched"`
+	// The last thing that was taken, in the order of the list; empty = none.
+	Position string `json:"position"`
+	// How many things were changed.
+	Done int64 `json:"done"`
+	// How many things could not be changed.
+	Refused int64 `json:"refused"`
+	// When it was requested: things that came later are not selected.
+	RequestedAt time.Time `json:"requested_at"`
+	// When the first things were taken; null = it waits.
+	BegunAt *time.Time `json:"begun_at"`
+	// When an operator ended it early; null = no operator did.
+	CancelledAt *time.Time `json:"cancelled_at"`
+	// Who ended it early.
+	CancelledBy string `json:"cancelled_by"`
+	// When nothing was left to do; null = something is.
+	EndedAt *time.Time `json:"ended_at"`
+}
+
+// One row per thing that a bulk action has taken, from before the command was given to it.
+type RecordBulkItem struct {
+	// The bulk action.
+	ActionID string `json:"action_id"`
+	// Id of the batch, job or file.
+	Target string `json:"target"`
+	// The version that may be changed; 0 = any.
+	Version int64 `json:"version"`
+	// begun (whether it was changed is not known yet), done or refused.
+	Outcome string `json:"outcome"`
+	// How often it was tried; given up after 5.
+	Tries int32 `json:"tries"`
+	// Its state afterwards; empty = not known.
+	Result string `json:"result"`
+	// Kind of the error for which it was refused; empty = it was not.
+	Code string `json:"code"`
+	// Why it was refused, as a sentence; empty = it was not.
+	Message string `json:"message"`
+	// When this row was last changed.
+	ChangedAt time.Time `json:"changed_at"`
+}
+
 // One row per idempotency key of a submitter, kept before the batch is made. Whether the batch was made, the live state and the log say.
 type RecordCommand struct {
 	// Who deposits; keys of others do not count.

@@ -1,0 +1,72 @@
+// Package bulk has the use cases about bulk actions: commands of operators about all
+// batches, jobs or files that a filter selects, which the service carries out.
+package bulk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Verb is a command that may be given to all that a filter selects.
+type Verb struct {
+	Kind domain.Kind
+	Name string
+	// Reason says that it needs a reason, Priority that it needs a priority.
+	Reason, Priority bool
+
+	do func(a *app.App, ctx context.Context, id string, r Request) (app.Changed, error)
+}
+
+// verbOf returns the row of a command.
+func verbOf[ID ~string](kind domain.Kind, name string, reason bool, do func(a *app.App, ctx context.Context, id ID, why string) (app.Changed, error)) Verb {
+	return Verb{Kind: kind, Name: name, Reason: reason, do: func(a *app.App, ctx context.Context, id string, r Request) (app.Changed, error) {
+		return do(a, ctx, ID(id), r.Reason)
+	}}
+}
+
+// Verbs are all commands that may be given to all that a filter selects.
+var Verbs = []Verb{
+	verbOf(domain.KindBatch, "release", false, (*app.App).ReleaseBatch),
+	verbOf(domain.KindBatch, "update-report", false, (*app.App).RequestUpdate),
+	verbOf(domain.KindBatch, "delete", true, (*app.App).DeleteBatch),
+	verbOf(domain.KindBatch, "cleanup", false, (*app.App).CleanBatch),
+	verbOf(domain.KindJob, "hold", false, (*app.App).HoldJob),
+	verbOf(domain.KindJob, "release", false, (*app.App).ReleaseJob),
+	verbOf(domain.KindJob, "fail", true, (*app.App).FailJob),
+	verbOf(domain.KindJob, "requeue", false, (*app.App).Requeue),
+	verbOf(domain.KindJob, "delete", true, (*app.App).DeleteJob),
+	{Kind: domain.KindJob, Name: "priority", Priority: true, do: func(a *app.App, ctx context.Context, id string, r Request) (app.Changed, error) {
+		return a.Reprioritise(ctx, domain.JobID(id), *r.Priority, r.Reason)
+	}},
+	verbOf(domain.KindFile, "requeue", false, (*app.App).RequeueFile),
+	verbOf(domain.KindFile, "skip", true, (*app.App).SkipFile),
+}
+
+// find returns the row of a request, or an error that says what is wrong with the request.
+func find(r Request) (Verb, error) {
+	i := slices.IndexFunc(Verbs, func(v Verb) bool { return v.Kind == r.Kind && v.Name == r.Verb })
+	if i < 0 {
+		names := make([]string, len(Verbs))
+		for i, v := range Verbs {
+			names[i] = string(v.Kind) + " " + v.Name
+		}
+		return Verb{}, invalid("choose one of "+strings.Join(names, ", "), "%q is not a command about all %ss that a filter selects", r.Verb, r.Kind)
+	}
+	v := Verbs[i]
+	switch {
+	case v.Reason && strings.TrimSpace(r.Reason) == "":
+		return v, invalid("say why; it stays in the history", "%s needs a reason", v.Name)
+	case v.Priority != (r.Priority != nil):
+		return v, invalid("give priority with the verb priority, and only with it", "the priority does not fit the verb %s", v.Name)
+	}
+	return v, nil
+}
+
+func invalid(hint, format string, args ...any) error {
+	return &app.Error{Kind: app.Invalid, What: "give a command to all", Err: fmt.Errorf(format, args...), Hint: hint}
+}
