@@ -206,7 +206,7 @@ func (e Env) shown(now bulk.Action) error {
 func view(w io.Writer, now bulk.Action) {
 	render.Pairs(w, [][2]any{
 		{"bulk action", now.ID}, {"state", now.State}, {"command", now.Request.Verb + " of " + string(now.Request.Kind) + "s"}, {"where", export.Line(filter(now.Request.Filter))},
-		{"reason", export.Line(now.Request.Reason)}, {"by", export.Line(now.By)}, {"requested", render.Time(now.RequestedAt)}, {"ended", render.Time(now.EndedAt)},
+		{"reason", export.Line(now.Request.Reason)}, {"by", export.Line(now.By)}, {"requested", render.Time(now.RequestedAt)}, {"ended", render.Time(render.Deref(now.EndedAt))},
 		{"selected", count(now.Matched, now.Request.Kind)}, {"done", now.Done}, {"refused", now.Refused}, {"cancelled by", export.Line(now.CancelledBy)},
 	}...)
 	if now.Refused > 0 {
