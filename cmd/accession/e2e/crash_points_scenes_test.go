@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/jslog"
@@ -140,29 +141,37 @@ func actsInBulk(o *crashInstallation, point string) {
 	id := o.deposit("mixed")
 	o.finish()
 	request := []string{"bulk", "begin", "job", "requeue", "--batch", string(id), "--state", "failed", "--yes", "--no-wait"}
-	bulkActions := func() (all []string) { return idsIn(o.run("bulk", "ls", "-o", "json")) }
+	bulkActions := func() []bulk.Action {
+		page, err := bulk.List(o.ctx(), o.app, true, 100, "")
+		o.must(err)
+		return page.Items
+	}
 	before := len(bulkActions())
-	switch path.Dir(point) {
-	case "record/bulk/add":
+	if operation := path.Dir(point); operation == "record/bulk/add" {
 		o.dies(point, nil, request...)
-	case "record/bulk/cancel":
+	} else {
 		o.run(request...)
-		o.dies(point, nil, "bulk", "cancel", bulkActions()[0])
-	case "record/bulk/again":
-		o.run(request...)
-		if o.interrupt == nil {
-			o.dies("app/bulk/one/before", nil, "serve")
+		switch operation {
+		case "record/bulk/cancel":
+			o.dies(point, nil, "bulk", "cancel", bulkActions()[0].ID)
+		case "record/bulk/again":
+			if o.interrupt == nil {
+				o.dies("app/bulk/one/before", nil, "serve")
+			}
+			o.dies(point, nil, "serve")
+		default:
+			o.dies(point, nil, "serve")
 		}
-		o.dies(point, nil, "serve")
-	default:
-		o.run(request...)
-		o.dies(point, nil, "serve")
 	}
 	s := o.serve()
 	s.works()
 	for _, begun := range bulkActions()[:len(bulkActions())-before] {
-		waitFor(o.t, "the end of the bulk action", func() bool { return strings.Contains(o.run("bulk", "show", begun, "-o", "json"), `"ended_at"`) })
-		if n := o.count(`select count(*) from accession.event where type = 'job.requeued' and command_id = $1`, "bulk-"+begun); n > 1 {
+		waitFor(o.t, "the end of the bulk action", func() bool {
+			now, err := bulk.Show(o.ctx(), o.app, begun.ID, true)
+			o.must(err)
+			return now.EndedAt != nil
+		})
+		if n := o.count(`select count(*) from accession.event where type = 'job.requeued' and command_id = $1`, "bulk-"+begun.ID); n > 1 {
 			o.t.Errorf("one job was requeued %d times, after a death at %s", n, point)
 		}
 	}
