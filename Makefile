@@ -36,7 +36,7 @@ BENCH ?= .
 SOAK_TIME ?= 10m
 
 # Two packages at a time: at most two end-to-end tests run at once on two cores.
-GOTEST     := go test -p 2 -count=1 -timeout 20m
+GOTEST     := go test -p 2 -count=1 -timeout 30m
 WITH_STACK := deploy/ci/with-stack.sh
 
 # Packages whose tests ask for ZooKeeper, NATS or PostgreSQL. All others are unit
