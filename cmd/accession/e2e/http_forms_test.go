@@ -55,7 +55,7 @@ func (d *door) replay(request []byte) (a answer) {
 	return answer{status: res.StatusCode, header: res.Header, body: string(data)}
 }
 
-// withPassword gives a user a password.
+// withPassword sets the password of a user.
 func (in *installation) withPassword(user, password string) {
 	in.t.Helper()
 	p := &people.People{Records: in.records(), Cost: people.Cost{MemoryKiB: 64, Passes: 1, Lanes: 1}}
