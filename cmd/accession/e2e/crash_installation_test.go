@@ -32,7 +32,8 @@ type crashInstallation struct {
 	asked  map[string]bool // slow files, which are not served at first
 	slow   chan struct{}   // gets one when that is so
 
-	n       int // of the deposits
+	n       int      // of the deposits
+	done    [2]int64 // n, and how often the program was called, when all was finished
 	batches []domain.BatchID
 	gone    map[domain.BatchID]bool // cleaned up or deleted
 	again   map[domain.BatchID]int  // reports that were sent again
@@ -245,24 +246,28 @@ func (o *crashInstallation) rested() {
 
 // moving returns what is not at rest, "" = everything is.
 func (o *crashInstallation) moving(ctx context.Context) (string, error) {
+	view, err := o.live.Overview(ctx)
+	if err != nil {
+		return "", err
+	}
+	for state, n := range view.Queues {
+		if n > 0 && state != domain.JobFailed {
+			return fmt.Sprintf("%d jobs in %s", n, state), nil
+		}
+	}
 	ids, err := o.live.Batches(ctx)
 	if err != nil {
 		return "", err
 	}
-	for _, id := range ids {
+	for _, id := range slices.Backward(ids) { // the last ones move
 		at, err := o.live.Batch(ctx, id)
 		if err != nil || !at.State.State.AtRest() || at.State.State == domain.BatchDeleted {
 			return fmt.Sprintf("%s is %s (%v)", id, at.State.State, err), nil
 		}
 	}
-	view, err := o.live.Overview(ctx)
-	for state, n := range view.Queues {
-		if n > 0 && state != domain.JobFailed {
-			return fmt.Sprintf("%d jobs in %s", n, state), err
-		}
-	}
-	if view.Outbox.Unsent > 0 {
-		return fmt.Sprintf("%d events are not sent", view.Outbox.Unsent), err
+	outbox, err := o.live.Depth(ctx) // what has moved them is sent
+	if outbox.Unsent > 0 {
+		return fmt.Sprintf("%d events are not sent", outbox.Unsent), err
 	}
 	return "", err
 }

@@ -13,28 +13,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
 )
-
-// crashDir holds the build with crash points.
-var crashDir string
-
-// crashing builds it, once.
-var crashing = sync.OnceValues(func() (string, error) {
-	var err error
-	if crashDir, err = os.MkdirTemp("", "accession-crash-"); err != nil {
-		return "", err
-	}
-	binary := filepath.Join(crashDir, "accession")
-	if out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", binary, "..").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return binary, nil
-})
 
 // killedAt runs the program until it kills itself at the point.
 func (in *installation) killedAt(point string, args ...string) {

@@ -367,6 +367,7 @@ func TestHostileCrowdOfProcesses(t *testing.T) {
 			t.Parallel()
 			in := newForProcesses(t, "min_rate: 0, timeout: 24h", "fetch_response_timeout=30m", "fetch_head_timeout=5m", "fetch_manifest_timeout=1h",
 				"step_timeout=24h", "fetch_callback_timeout=1h", "zookeeper_session_timeout=10s", "stop_grace=10ms", "queue_concurrency=metadata=1000")
+			in.program = os.Args[0] // it knows the store that hangs
 			bad, good := newHolder(t, c.methods, c.drips), goodServer(t)
 			in.profileOfRocks(strings.ReplaceAll(c.rocks, "%s", strings.TrimPrefix(bad.URL, "http://")))
 			workers := 0

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -26,13 +27,14 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/cmd/internal/wire"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/eventstore/zklive"
 	"github.com/accession-ingest/accession/internal/testkit/history"
 	"github.com/accession-ingest/accession/projections/projtest"
 )
 
-// asProgram makes the test binary be the program itself.
+// asProgram makes the test binary be the program itself, with an object store of its own.
 const asProgram = "ACCESSION_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -50,7 +52,7 @@ func TestMain(m *testing.M) {
 		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(crashDir) // "" when no test needed the build
+		_ = os.RemoveAll(buildsDir)
 		os.Exit(code)
 	}))
 }
@@ -62,8 +64,9 @@ func TestMain(m *testing.M) {
 type installation struct {
 	t        testing.TB
 	settings map[string]string
-	program  string // the binary to run
+	program  string // the binary to run, "" = [released]
 	environ  []string
+	calls    *atomic.Int64 // of the program
 	dir      string
 	db       *pgxpool.Pool
 
@@ -75,8 +78,9 @@ type installation struct {
 	// The test's own view, once it is opened.
 	live      *zklive.Store
 	log       *jslog.Log
-	late      int   // faults that ZooKeeper's own log has shown
-	begun     int64 // what ZooKeeper had done when nothing was there yet
+	late      int           // faults that ZooKeeper's own log has shown
+	begun     int64         // what ZooKeeper had done when nothing was there yet
+	dryRun    []domain.Code // damages that [installation.mends] has tried to mend
 	bystander *bystander
 }
 
@@ -89,7 +93,7 @@ func newInstallation(t testing.TB, set ...string) *installation {
 }
 
 // forProcesses are the settings of an installation whose processes are killed.
-var forProcesses = []string{"zookeeper_session_timeout=1s", "janitor_interval=500ms", "log_format=json",
+var forProcesses = []string{"zookeeper_session_timeout=1s", "janitor_interval=500ms", "log_format=json", "postgres_conns=4",
 	"max_processing_attempts=20"} // an attempt that a killed process made counts
 
 // newForProcesses returns one that is opened, for processes that are killed and
@@ -106,7 +110,7 @@ func newForProcesses(t testing.TB, fetch string, set ...string) *installation {
 func prepare(t testing.TB, fetch string, set ...string) *installation {
 	t.Helper()
 	name, dir := strings.ReplaceAll(uuid.NewString(), "-", ""), t.TempDir()
-	in := &installation{t: t, dir: dir, db: projtest.DB(t), program: os.Args[0]}
+	in := &installation{t: t, dir: dir, db: projtest.DB(t), calls: new(atomic.Int64)}
 	in.settings = map[string]string{
 		"instance": "test", "zookeeper": address(t, "ACCESSION_TEST_ZOOKEEPER"), "zookeeper_root": "/test-" + name,
 		"nats": address(t, "ACCESSION_TEST_NATS"), "nats_stream": "TEST_" + name, "nats_prefix": "test." + name,

@@ -294,27 +294,36 @@ func (in *installation) version(a domain.Aggregate) int64 {
 	return last.Version
 }
 
-// mends checks that a damage is found, only reported with a dry run, then repaired.
+// mends checks that a damage is found and repaired; the first of each code is only
+// reported with a dry run before.
 func (in *installation) mends(name string, want domain.Code) {
 	in.t.Helper()
 	o := app.VerifyOptions{Wait: 20 * time.Second}
-	dry := &app.App{Open: in.app.Open, Actor: in.app.Actor, DryRun: true}
-	v, err := dry.Repair(in.ctx(), o)
-	if err != nil || v.Worst != app.Repairable || !slices.ContainsFunc(v.Findings, func(f app.Finding) bool { return f.Code == want }) {
-		in.t.Fatalf("%s: want %s, got %v\n%s", name, want, err, findings(v.Findings))
-	}
-	for _, r := range v.Repairs {
-		if r.NotRepaired != "" || r.Event != "" {
-			in.t.Errorf("%s: tried only: %+v", name, r)
+	if !slices.Contains(in.dryRun, want) {
+		in.dryRun = append(in.dryRun, want)
+		dry := &app.App{Open: in.app.Open, Actor: in.app.Actor, DryRun: true}
+		v, err := dry.Repair(in.ctx(), o)
+		if err != nil || v.Worst != app.Repairable || !found(v, want) {
+			in.t.Fatalf("%s: want %s, got %v\n%s", name, want, err, findings(v.Findings))
+		}
+		for _, r := range v.Repairs {
+			if r.NotRepaired != "" || r.Event != "" {
+				in.t.Errorf("%s: tried only: %+v", name, r)
+			}
 		}
 	}
-	v, err = in.app.Repair(in.ctx(), o)
-	if err != nil || len(v.Findings) == 0 || v.Worst != "" {
-		in.t.Fatalf("%s: repaired, and then %q: %v\n%s\n%+v", name, v.Worst, err, findings(in.settled().Findings), v.Repairs)
+	v, err := in.app.Repair(in.ctx(), o)
+	if err != nil || !found(v, want) || v.Worst != "" {
+		in.t.Fatalf("%s: want %s, repaired, and then %q: %v\n%s\n%+v", name, want, v.Worst, err, findings(v.Findings), v.Repairs)
 	}
 	for _, r := range v.Repairs {
 		if r.NotRepaired != "" || r.Event == "" {
 			in.t.Errorf("%s: %+v", name, r)
 		}
 	}
+}
+
+// found tells whether a check has found the code.
+func found(v app.Verified, want domain.Code) bool {
+	return slices.ContainsFunc(v.Findings, func(f app.Finding) bool { return f.Code == want })
 }

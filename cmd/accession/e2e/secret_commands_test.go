@@ -129,8 +129,9 @@ func (in *installation) commandsAreSilent(signed string) {
 			changes = append(changes, e)
 		}
 	}
-	// What the first example of a command is called with too.
-	others := [][]string{{"-o", "json"}, {"--set", "postgres=host=h user=u password=" + secret}, {"--set", "nats=" + secret + "@h:4222"},
+	// What the first example of a command is called with too: JSON is asked for, and one
+	// setting after the other is wrong.
+	wrong := [][]string{{"--set", "postgres=host=h user=u password=" + secret}, {"--set", "nats=" + secret + "@h:4222"},
 		{"--set", "store=s3://k:" + secret + "@bucket?secret=" + secret}, {"--set", "server=http://me:" + secret + "@127.0.0.1:1"}}
 	for _, some := range [][]example{reads, changes} {
 		var group errgroup.Group
@@ -141,9 +142,8 @@ func (in *installation) commandsAreSilent(signed string) {
 				if i > 0 && some[i-1].of == e.of {
 					return nil
 				}
-				for _, more := range others {
-					run(e, slices.Concat(set, more)...)
-				}
+				run(e, slices.Concat(set, []string{"-o", "json"})...)
+				run(e, slices.Concat(set, wrong[i%len(wrong)])...)
 				return nil
 			})
 		}

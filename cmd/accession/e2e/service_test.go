@@ -23,10 +23,19 @@ import (
 
 // command prepares the program with this installation's settings, which arguments
 // may change.
-func (in *installation) command(args ...string) *exec.Cmd { return in.commandOf(in.program, args...) }
+func (in *installation) command(args ...string) *exec.Cmd {
+	in.t.Helper()
+	if in.program == "" {
+		var err error
+		in.program, err = released()
+		in.must(err)
+	}
+	return in.commandOf(in.program, args...)
+}
 
 // commandOf prepares another build of it.
 func (in *installation) commandOf(binary string, args ...string) *exec.Cmd {
+	in.calls.Add(1)
 	var all []string
 	for key, value := range in.settings {
 		all = append(all, "--set", key+"="+value)
@@ -53,6 +62,7 @@ func (in *installation) run(args ...string) string {
 // call runs a command line in this process and returns its exit code and what it writes.
 func (in *installation) call(args ...string) (code int, out, errs string) {
 	in.t.Helper()
+	in.calls.Add(1)
 	for key, value := range in.settings {
 		args = append(args, "--set", key+"="+value)
 	}

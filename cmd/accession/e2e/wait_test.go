@@ -19,7 +19,7 @@ const patience = 5 * time.Minute
 // waitFor repeats a question until the answer is yes.
 func waitFor(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond) // who asks more often takes the time of what is waited for
 	defer tick.Stop()
 	for deadline := time.Now().Add(patience); !is(); <-tick.C {
 		if time.Now().After(deadline) {
