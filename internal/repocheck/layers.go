@@ -151,6 +151,7 @@ var Layers = []Layer{
 		// Forms of other services, whose clients deposit by them.
 		Packages: []string{"cmd/internal/forms"},
 		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/operation"}),
+		TestMay:  join(effects, []string{"eventstore"}),
 	}, {
 		// The other end of HTTP: a command line that has no servers of its own.
 		Packages: []string{"cmd/internal/remote"},

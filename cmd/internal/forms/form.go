@@ -3,11 +3,13 @@ package forms
 import (
 	"errors"
 	"io"
+	"maps"
 	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,17 +33,27 @@ type form struct {
 	parts   *multipart.Reader
 	file    *multipart.Part // nil = there is none, or none yet
 	seen    int
+	strict  bool // a field that is not looked at is refused
 	settled bool // the file was read: fields may be added, and none changed
 }
 
 // openForm begins to read a form; the query of its URL may have fields too. names are the
 // spellings of fields with their one name; files are the names of the file.
 func (e *Exchange) openForm(names map[string]string, files string) (*form, error) {
+	return e.open(&form{names: names, files: files})
+}
+
+// openStrictForm is openForm of a form in which every field must be one of names.
+func (e *Exchange) openStrictForm(names map[string]string, files string) (*form, error) {
+	return e.open(&form{names: names, files: files, strict: true})
+}
+
+func (e *Exchange) open(f *form) (*form, error) {
 	kind, params, err := mime.ParseMediaType(e.R.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
 		return nil, invalid("send multipart/form-data, as curl does with -F", "the body is no form")
 	}
-	f := &form{fields: map[string]string{}, names: names, files: files}
+	f.fields = map[string]string{}
 	deadline := http.NewResponseController(e.W).SetReadDeadline
 	f.budget = &budget{body: operation.Patient(e.R.Body, deadline), left: maxAround}
 	f.parts = multipart.NewReader(f.budget, params["boundary"])
@@ -67,9 +79,14 @@ func (f *form) query(raw string) error {
 	return nil
 }
 
-// set sets a field; others than those that are looked at are left out.
+// set sets a field; others than those that are looked at are left out, or refused if they
+// say something.
 func (f *form) set(name, value string) error {
 	one, known := f.names[strings.ToLower(name)]
+	if !known && f.strict && value != "" {
+		fields := slices.Sorted(maps.Values(f.names))
+		return invalid("leave it out; these are served: "+strings.Join(fields, ", "), "the field %.80q is not served", name)
+	}
 	if !known {
 		return nil
 	}
@@ -82,7 +99,7 @@ func (f *form) set(name, value string) error {
 }
 
 // early are fields that say what to do with the file while it is read.
-var early = map[string]bool{"operation": true, fieldUser: true, fieldPassword: true, "filename": true}
+var early = map[string]bool{"operation": true, fieldUser: true, fieldPassword: true}
 
 // untilFile reads the fields before the file. There may be no file.
 func (f *form) untilFile() error {
@@ -113,7 +130,7 @@ func (f *form) rest() error {
 			return err
 		}
 		if part.FileName() != "" {
-			return invalid("send one file in a form; a manifest can list many", "there is a second file, %.80q", part.FileName())
+			return invalid("send one file in a form; a manifest can list many", "there is a second file, %.80q, in the field %.80q", part.FileName(), part.FormName())
 		}
 		if err := f.read(part); err != nil {
 			return err

@@ -41,6 +41,10 @@ func Table() []*Form {
 		{"form.deposit", http.MethodPost, "/servlet/deposit", "Deposit a metadata file, or ask about a list of identifiers, as Crossref's clients do", deposits + " A list needs reader, operator or admin in all collections.", true, queued},
 		{"form.deposit-synchronous", http.MethodPost, "/v2/deposits", "Deposit a metadata file and wait for its diagnostic", deposits, true, atOnce},
 		{"form.status", http.MethodGet, "/servlet/submissionDownload", "Show what became of what a form has sent, or send its file again", "Every user may: of the own deposits.", false, status},
+		{"form.object-ingest", http.MethodPost, "/object/ingest", "Deposit a file, a container or a manifest, as clients of Merritt do", deposits, true, ingests},
+		{"form.object-update", http.MethodPost, "/object/update", "Deposit new versions of objects, as clients of Merritt do", deposits, true, updates},
+		{"form.poster-submit", http.MethodPost, "/poster/submit", "Deposit as clients of Merritt's ingest service do", deposits, true, ingests},
+		{"form.poster-update", http.MethodPost, "/poster/update", "Deposit new versions as clients of Merritt's ingest service do", deposits, true, updates},
 	}
 }
 

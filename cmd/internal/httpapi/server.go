@@ -144,6 +144,7 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 	}
 	for _, f := range forms.Table() {
 		mux.Handle(f.Method+" "+f.Path, s.form(f))
+		mux.Handle(f.Method+" "+f.Path+"/{$}", s.form(f)) // so some clients write it
 	}
 	return mux, api
 }

@@ -8,6 +8,14 @@ const (
 
 // world: files, records, and what leaves the house.
 var world = []Mutant{{
+	Name: "the count of waiting deposits before a form", Why: "a user with too many waiting deposits sends a whole file to be refused",
+	At: "cmd/internal/forms (*Exchange).merritt", Do: []Op{Never("room", "Empty")},
+	Package: "cmd/internal/forms", Test: "TestFullBeforeTheBody",
+}, {
+	Name: "the refusal of fields that are not served", Why: "a client is told that it has what it asked for, and has not",
+	At: "cmd/internal/forms (*form).set", Do: []Op{Never("strict")},
+	Package: "cmd/internal/forms", Test: "TestFormsOfMerrittThatAreRefused",
+}, {
 	Name: "the check of a right that is used", Why: "an admin of one collection, which cannot be given, may change users and rights",
 	At: "domain/access (Right).allows", Do: []Op{Expr("r.Check() == nil", "true")},
 	Package: "domain/access", Test: "TestMay",

@@ -79,11 +79,21 @@ func (r *Receiver) room(ctx context.Context, queue, user string, n int, of strin
 // Check refuses a deposit, whose file is named d.Payload, before that is read: as
 // [app.App.Check] does, but for what the file itself says.
 func (r *Receiver) Check(d app.Deposit) error {
-	if err := manifest.CheckName(d.Payload); err != nil || path.Base(d.Payload) != d.Payload {
-		return &app.Error{Kind: app.Invalid, What: "upload", Err: fmt.Errorf("%q is no name of a file: %w", d.Payload, cmp.Or(err, errNoName)), Hint: "give the name alone, without directories"}
+	if err := CheckName(d.Payload); err != nil {
+		return err
 	}
 	d.Payload, d.Type = "https://upload.invalid/"+url.PathEscape(d.Payload), cmp.Or(d.Type, domain.TypeFile)
 	return r.App.Check(d)
+}
+
+// CheckName returns an error of kind Invalid unless a name can be that of a file which is
+// uploaded.
+func CheckName(name string) error {
+	err := manifest.CheckName(name)
+	if err == nil && path.Base(name) == name {
+		return nil
+	}
+	return &app.Error{Kind: app.Invalid, What: "upload", Err: fmt.Errorf("%q is no name of a file: %w", name, cmp.Or(err, errNoName)), Hint: "give the name alone, without directories"}
 }
 
 var errNoName = errors.New("it names a directory")
@@ -141,8 +151,8 @@ func (r *Receiver) keep(ctx context.Context, d drop.Deposit) (string, error) {
 }
 
 // AcceptLate takes a file of a name into the drop folder, of which the rest is known only
-// once it was read: described returns that, or why the deposit is refused; it may keep the
-// deposit under names, see [KeepNames], since it gets its id. When AcceptLate returns without
+// once it was read: rest returns that, or why the deposit is refused; it may keep the deposit
+// under names, see [KeepNames], since it gets its id. When AcceptLate returns without
 // an error the deposit is on disk.
 func (r *Receiver) AcceptLate(ctx context.Context, name string, file io.Reader, rest func(id string) (d app.Deposit, sum string, err error)) (s Shown, err error) {
 	defer app.Explained(&err, "upload")
@@ -157,10 +167,13 @@ func (r *Receiver) AcceptLate(ctx context.Context, name string, file io.Reader, 
 			c.want = sum
 			err = c.compare()
 		}
+		if err != nil {
+			return err
+		}
 		of := described(said)
 		of.ID, of.Received, of.FileName, of.Size, of.SHA256 = d.ID, d.Received, d.FileName, d.Size, d.SHA256
 		*d = of
-		return err
+		return nil
 	})
 	return stateOf(got), err
 }
