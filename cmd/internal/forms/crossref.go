@@ -152,6 +152,7 @@ func (e *Exchange) deposit(f *form) error {
 	if err := r.Room(ctx, d.Submitter); err != nil {
 		return err
 	}
+	operation.SetRateLimit(e.W.Header(), r.Limit())
 	head := &head{}
 	s, err := r.AcceptLate(ctx, d.Payload, io.TeeReader(f.body(), head), func(id string) (app.Deposit, string, error) {
 		if err := f.rest(); err != nil {
@@ -176,6 +177,7 @@ func (e *Exchange) ask(f *form) error {
 	if err := r.RoomForQuery(ctx, e.caller.Name); err != nil {
 		return err
 	}
+	operation.SetRateLimit(e.W.Header(), r.Limit())
 	l, err := queries.Read("-", f.body())
 	if err != nil {
 		return err
@@ -227,6 +229,7 @@ func atOnce(e *Exchange) error {
 	if err := r.Room(ctx, d.Submitter); err != nil {
 		return err
 	}
+	operation.SetRateLimit(e.W.Header(), r.Limit())
 	at, done, err := r.Spool(ctx, d.Payload, io.TeeReader(f.body(), head))
 	if err != nil {
 		return err

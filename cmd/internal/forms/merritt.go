@@ -104,9 +104,11 @@ func (m *merritt) room(user string) error {
 	if slices.Contains(m.asked, user) {
 		return nil
 	}
-	if err := m.e.receiver().Room(m.e.R.Context(), user); err != nil {
+	r := m.e.receiver()
+	if err := r.Room(m.e.R.Context(), user); err != nil {
 		return err
 	}
+	operation.SetRateLimit(m.e.W.Header(), r.Limit())
 	m.asked = append(m.asked, user)
 	return nil
 }

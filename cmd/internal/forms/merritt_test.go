@@ -381,9 +381,9 @@ func TestFullBeforeTheBody(t *testing.T) {
 		}
 	}
 	g.rings.of["ana"] = 8
-	for range 2 {
-		if _, err := g.replay("object-ingest"); err != nil {
-			t.Error(err)
+	for _, left := range []string{"1", "0"} {
+		if w, err := g.replay("object-ingest"); err != nil || w.Header().Get("RateLimit") != `"waiting-deposits";r=`+left {
+			t.Error(err, w.Header())
 		}
 	}
 	if _, err := g.replay("object-ingest"); err == nil {

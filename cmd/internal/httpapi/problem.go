@@ -12,6 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/domain/access"
 )
 
 // Problem is the answer to a request that failed, by RFC 9457.
@@ -26,6 +28,7 @@ type Problem struct {
 	Request string `json:"request,omitempty" doc:"Id of the request, which the service's log has too"`
 
 	retryAfter int // seconds, 0 = not said
+	limit      access.Limit
 }
 
 // Error implements error.
@@ -43,6 +46,7 @@ func (p *Problem) GetHeaders() http.Header {
 	if p.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
+	operation.SetRateLimit(h, p.limit)
 	return h
 }
 
@@ -70,6 +74,9 @@ func problemOf(err error, request string) *Problem {
 		e = &app.Error{Kind: app.Failed, Err: err}
 	}
 	p := &Problem{Status: Statuses[e.Kind], Code: string(e.Kind), Hint: e.Hint, Request: request, retryAfter: int(e.RetryAfter.Seconds())}
+	if beyond, ok := errors.AsType[*access.Exceeded](err); ok {
+		p.limit = beyond.Limit
+	}
 	p.Title, p.Exit = http.StatusText(p.Status), app.ExitCodes[e.Kind]
 	if text, hidden := inner[e.Kind]; hidden {
 		p.Detail, p.Hint = text, "try again later; operators find the cause by the id of the request"

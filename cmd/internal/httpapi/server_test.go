@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
@@ -114,6 +115,18 @@ func TestPanicIsAnswered(t *testing.T) {
 	handlerOf(t, &log, access.Right{Role: access.Reader, Scope: access.Everywhere}).ServeHTTP(w, r)
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "nil") || !strings.Contains(log.String(), "made the service panic") {
 		t.Errorf("%d %s\n%s", w.Code, w.Body, log.String())
+	}
+}
+
+// TestLimitsAreSaid: an answer to a request beyond a limit says which, and when to come back.
+func TestLimitsAreSaid(t *testing.T) {
+	t.Parallel()
+	limit := access.Limit{Name: "waiting-deposits", Quota: 3, Reset: time.Minute}
+	w := httptest.NewRecorder()
+	refuse(w, problemOf(&app.Error{Kind: app.Full, What: "deposit", Err: &access.Exceeded{Limit: limit, Err: errors.New("3 wait")}, RetryAfter: time.Minute}, "r1"))
+	h := w.Header()
+	if w.Code != http.StatusTooManyRequests || h.Get("Retry-After") != "60" || h.Get("RateLimit-Policy") != `"waiting-deposits";q=3` || h.Get("RateLimit") != `"waiting-deposits";r=0;t=60` {
+		t.Errorf("%d %v", w.Code, h)
 	}
 }
 

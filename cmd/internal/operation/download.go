@@ -49,7 +49,7 @@ func download(c *objects.Content) (send, error) {
 		p := &paced{w: w}
 		defer p.end()
 		http.ServeContent(p, oneRange(r), "", time.Time{}, bytes.NewReader(data))
-		return p.err
+		return p.failed()
 	}, nil
 }
 
@@ -59,7 +59,7 @@ func sendChecked(w http.ResponseWriter, r *http.Request, c *objects.Content) err
 	defer h.end()
 	http.ServeContent(h, oneRange(r), "", time.Time{}, &forward{from: c, size: c.Size})
 	if !h.body || r.Method == http.MethodHead {
-		return h.err
+		return h.failed()
 	}
 	if h.err != nil {
 		return h.err
@@ -110,16 +110,32 @@ type paced struct {
 	w        http.ResponseWriter
 	patience time.Duration // for each write, 0 = idleClient
 	err      error         // the first that a write had
+	outside  bool          // the range is; nothing is sent
+}
+
+// failed returns why the answer is not what was asked for.
+func (p *paced) failed() error {
+	if p.outside {
+		return &outside{has: p.w.Header().Get("Content-Range")}
+	}
+	return p.err
 }
 
 // Header implements http.ResponseWriter.
 func (p *paced) Header() http.Header { return p.w.Header() }
 
 // WriteHeader implements http.ResponseWriter.
-func (p *paced) WriteHeader(status int) { p.w.WriteHeader(status) }
+func (p *paced) WriteHeader(status int) {
+	if p.outside = status == http.StatusRequestedRangeNotSatisfiable; !p.outside {
+		p.w.WriteHeader(status)
+	}
+}
 
 // Write implements io.Writer.
 func (p *paced) Write(b []byte) (n int, err error) {
+	if p.outside {
+		return len(b), nil // the text of the library
+	}
 	if p.err != nil || len(b) == 0 {
 		return 0, p.err
 	}

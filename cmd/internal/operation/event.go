@@ -81,7 +81,8 @@ func (s *streams) enter(request context.Context, user string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.n >= maxStreams || s.of[user] >= maxStreamsOfOne {
-		return &app.Error{Kind: app.Full, What: "follow events", Err: fmt.Errorf("%d streams are open in this process, %d of them are yours", s.n, s.of[user]),
+		limit := access.Limit{Name: "event-streams", Quota: maxStreamsOfOne, Left: max(0, maxStreamsOfOne-s.of[user]), Reset: time.Minute}
+		return &app.Error{Kind: app.Full, What: "follow events", Err: &access.Exceeded{Limit: limit, Err: fmt.Errorf("%d streams are open in this process, %d of them are yours", s.n, s.of[user])},
 			Hint: "end others, or ask another process", RetryAfter: time.Minute}
 	}
 	if s.of == nil {

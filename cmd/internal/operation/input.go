@@ -202,6 +202,7 @@ func (m *Match) prepare(op *Operation, c *Call) error {
 
 // describe sets the headers of an answer. With Prefer it waits for the tables first.
 func (a *Answer[O]) describe(ctx context.Context, c *Call, in any) {
+	a.Policy, a.Limit = RateLimit(c.limit)
 	var about domain.Aggregate
 	var version int64
 	switch out := any(a.Body).(type) {

@@ -64,6 +64,7 @@ type Call struct {
 	By     people.By // the caller as it is audited
 
 	version int64 // of the thing, as the tables have it, 0 = not known
+	limit   access.Limit
 }
 
 // Server is the server of requests, which knows their callers. Begin returns the call of a
@@ -100,7 +101,10 @@ type Answer[O any] struct {
 	Location string `header:"Location" doc:"Where to look what becomes of it"`
 	// Applied says which preference was followed.
 	Applied string `header:"Preference-Applied" doc:"Which preference was followed"`
-	Body    O
+	// Policy and Limit are those of what the caller may only ask for so much of, "" = it is not.
+	Policy string `header:"RateLimit-Policy" doc:"How much of this you may ask for: q, within w seconds"`
+	Limit  string `header:"RateLimit" doc:"How much more of this you may ask for now: r"`
+	Body   O
 }
 
 // row returns a row whose operation do carries out, once the caller has the right to it.

@@ -100,6 +100,7 @@ func submissions() []*Operation {
 			if err := r.Room(ctx, d.Submitter); err != nil {
 				return app.Submitted{}, err
 			}
+			c.limit = r.Limit()
 			return c.App.Submit(ctx, d)
 		}),
 	}

@@ -99,6 +99,7 @@ func uploads() []*Operation {
 		if err := r.Room(ctx, d.Submitter); err != nil {
 			return s, err
 		}
+		c.limit = r.Limit()
 		return r.Accept(ctx, d, in.body, sum)
 	})
 	return []*Operation{accept,

@@ -18,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/drop"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/domain/manifest"
 )
@@ -29,10 +30,16 @@ type Receiver struct {
 	// deposits of a user may wait.
 	Most    int64
 	Waiting int
+
+	limit access.Limit
 }
 
 // retryWaiting is when a user with too many waiting deposits may try again.
 const retryWaiting = time.Minute
+
+// Limit returns how many more deposits or queries the user may make who was asked about last,
+// when the one is made for which there was room.
+func (r *Receiver) Limit() access.Limit { return r.limit }
 
 // Room refuses, with an error of kind Full, a further deposit of a user of whom too many
 // wait, in the drop folder and the deposit queue together.
@@ -69,10 +76,12 @@ func (r *Receiver) room(ctx context.Context, queue, user string, n int, of strin
 		}
 		n += len(waiting)
 	}
+	r.limit = access.Limit{Name: "waiting-" + of, Quota: r.Waiting, Left: max(0, r.Waiting-n-1)}
 	if n < r.Waiting {
 		return nil
 	}
-	return &app.Error{Kind: app.Full, Err: fmt.Errorf("%d of your %s wait, and at most %d may", n, of, r.Waiting), RetryAfter: retryWaiting,
+	r.limit.Reset = retryWaiting
+	return &app.Error{Kind: app.Full, Err: &access.Exceeded{Limit: r.limit, Err: fmt.Errorf("%d of your %s wait, and at most %d may", n, of, r.Waiting)}, RetryAfter: retryWaiting,
 		Hint: "wait until some of them are done"}
 }
 

@@ -136,7 +136,8 @@ func (p *People) attempt(ctx context.Context, c Credential, address string) erro
 	err := p.Records.Attempt(ctx, []string{byAddress, byName}, func(now time.Time, so []record.Attempts) error {
 		for i := range so {
 			if left := next(&so[i], now); left > 0 {
-				return &app.Error{Kind: app.Full, Err: errors.New("there were too many attempts to sign in"), RetryAfter: left, Hint: "wait, and then try once"}
+				limit := access.Limit{Name: "sign-in", Quota: attemptsAnHour, Window: time.Hour, Reset: left}
+				return &app.Error{Kind: app.Full, Err: &access.Exceeded{Limit: limit, Err: errors.New("there were too many attempts to sign in")}, RetryAfter: left, Hint: "wait, and then try once"}
 			}
 		}
 		return nil

@@ -1,0 +1,83 @@
+package operation
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// TestRangeOutsideIsAProblem: it is answered as every other request that fails, and says how
+// large the file is; of what is inside, the file's own headers are sent.
+func TestRangeOutsideIsAProblem(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	api := humago.New(mux, huma.DefaultConfig("test", "1"))
+	op := stream(Operation{Name: "letter.get", Method: http.MethodGet, Path: "/letter", On: OnSelf}, func(context.Context, *Call, *struct{}) (send, error) {
+		return func(w http.ResponseWriter, r *http.Request) error {
+			w.Header().Set("Content-Type", "text/x-letter")
+			w.Header().Set("Content-Disposition", "attachment")
+			h := &held{paced: paced{w: w}}
+			http.ServeContent(h, oneRange(r), "", time.Time{}, strings.NewReader("a letter"))
+			if err := h.failed(); err != nil {
+				return err
+			}
+			_, err := h.paced.Write(h.kept)
+			return err
+		}, nil
+	})
+	op.Register(api, huma.Operation{OperationID: op.Name, Method: op.Method, Path: op.Path}, Server{
+		Begin: func(context.Context, *Operation) *Call { return &Call{} },
+		Ended: func(_ context.Context, _ *Operation, _ string, err error) error { return err },
+	})
+	for _, c := range []struct {
+		asked  string
+		status int
+		kind   string
+		part   string
+		body   string
+	}{
+		{"", 200, "text/x-letter", "", "a letter"},
+		{"bytes=2-4", 206, "text/x-letter", "bytes 2-4/8", "let"},
+		{"bytes=8-", 416, "application/problem+json", "bytes */8", "which has 8 bytes"},
+		{"bytes=99-100", 416, "application/problem+json", "bytes */8", "which has 8 bytes"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/letter", http.NoBody)
+		if c.asked != "" {
+			r.Header.Set("Range", c.asked)
+		}
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		h := w.Header()
+		if w.Code != c.status || h.Get("Content-Type") != c.kind || h.Get("Content-Range") != c.part || !strings.Contains(w.Body.String(), c.body) ||
+			(h.Get("Content-Disposition") == "") != (c.status == 416) {
+			t.Errorf("%s: %d %v %s", c.asked, w.Code, h, w.Body)
+		}
+	}
+}
+
+// TestRateLimit: a second too few would have the client come back in vain.
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit         access.Limit
+		policy, state string
+	}{
+		{access.Limit{}, "", ""},
+		{access.Limit{Name: "waiting-deposits", Quota: 10_000, Left: 17}, `"waiting-deposits";q=10000`, `"waiting-deposits";r=17`},
+		{access.Limit{Name: "sign-in", Quota: 10, Window: time.Hour, Reset: 59*time.Second + 1}, `"sign-in";q=10;w=3600`, `"sign-in";r=0;t=60`},
+	} {
+		h := http.Header{}
+		SetRateLimit(h, c.limit)
+		if h.Get("RateLimit-Policy") != c.policy || h.Get("RateLimit") != c.state {
+			t.Errorf("%+v: %v", c.limit, h)
+		}
+	}
+}

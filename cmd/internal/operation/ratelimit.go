@@ -1,0 +1,40 @@
+package operation
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// RateLimit returns the values of the headers RateLimit-Policy and RateLimit about a limit, as
+// the draft of the IETF has them (draft-ietf-httpapi-ratelimit-headers-10); both are "" if
+// there is no limit.
+func RateLimit(l access.Limit) (policy, state string) {
+	if l.Name == "" {
+		return "", ""
+	}
+	name := strconv.Quote(l.Name)
+	policy, state = name+";q="+strconv.Itoa(l.Quota), name+";r="+strconv.Itoa(l.Left)
+	if l.Window > 0 {
+		policy += ";w=" + seconds(l.Window)
+	}
+	if l.Reset > 0 {
+		state += ";t=" + seconds(l.Reset)
+	}
+	return policy, state
+}
+
+// SetRateLimit sets the headers that [RateLimit] returns.
+func SetRateLimit(h http.Header, l access.Limit) {
+	if policy, state := RateLimit(l); policy != "" {
+		h.Set("RateLimit-Policy", policy)
+		h.Set("RateLimit", state)
+	}
+}
+
+// seconds rounds up: who waits for so long has waited long enough.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}
