@@ -138,7 +138,7 @@ func TestServerOfASecondGroupIsBusy(t *testing.T) {
 	}
 	w.turn(domain.DaemonJobProvisioning)
 	w.turn(domain.DaemonJobDownloading)
-	if j := w.wantJob(id, domain.JobDownloading, domain.CodeServerBusy); !strings.Contains(j.Reason.Message, last) {
+	if j := w.wantJob(id, domain.JobDownloading, domain.CodeServerBusy); j.Reason != nil && !strings.Contains(j.Reason.Message, last) {
 		t.Errorf("it waits with %q", j.Reason.Message)
 	}
 	if n := s.requests["GET "+last]; n != 0 {
