@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Processes run the program as `make build` makes it, without the race detector, which
-// only finds what the tests that serve in their own process come by too.
+// Processes run the program without the race detector, which only finds what the tests that
+// serve in their own process come by too.
 var (
 	builds    sync.Mutex
 	buildsDir string // "" when no test needed a build
@@ -30,9 +30,8 @@ func build(name string, flags ...string) (binary string, err error) {
 		}
 	}
 	binary = filepath.Join(buildsDir, name)
-	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-o", binary}, flags...), "..")...) //nolint:noctx // as long as it takes
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), "..")...).CombinedOutput() //nolint:noctx // as long as it takes
+	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	return binary, nil
