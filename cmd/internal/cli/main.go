@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	bulkcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/bulk"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/complete"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/login"
@@ -158,6 +159,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 	root.SetHelpCommandGroupID("operate")
 	root.SetCompletionCommandGroupID("operate")
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "Explain the exit codes", Long: "Exit codes of every command:\n\n" + exit.Text()})
+	complete.Add(root, p.using)
 	return root
 }
 
