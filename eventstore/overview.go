@@ -27,6 +27,15 @@ type WorkerInfo struct {
 	Roles   []string    `json:"roles"`
 	Daemons []string    `json:"daemons,omitempty"` // that have workers in the process
 	Since   domain.Time `json:"since"`
+	// Timeouts are in the configuration of a process that works on files or sweeps; nil =
+	// of another, or of an older program.
+	Timeouts *FileTimeouts `json:"timeouts,omitempty"`
+}
+
+// FileTimeouts are how long attempts at files may take.
+type FileTimeouts struct {
+	DownloadSeconds   float64 `json:"download_seconds"`
+	ProcessingSeconds float64 `json:"processing_seconds"`
 }
 
 // Unserved returns the states whose daemon has no worker in any process: what enters

@@ -10,8 +10,8 @@ import (
 )
 
 // Timeouts say how long attempts at files may take before a sweep ends them, in whole
-// seconds; 0 = not set: each process takes its own configuration. They belong to the
-// installation, so that all sweeps end the same attempts.
+// seconds; 0 = not set, see [ChooseTimeout]. They belong to the installation, so that all
+// sweeps end the same attempts.
 type Timeouts struct {
 	DownloadSeconds   int64 `json:"download_seconds,omitempty"`
 	ProcessingSeconds int64 `json:"processing_seconds,omitempty"`
@@ -20,7 +20,7 @@ type Timeouts struct {
 // MaxTimeout is the longest timeout.
 const MaxTimeout = 168 * time.Hour
 
-// Download returns how long a download may take: what is set, or else own.
+// Download returns how long a download may take: what is set, or else own. t may be nil.
 func (t *Timeouts) Download(own time.Duration) time.Duration {
 	if t == nil || t.DownloadSeconds == 0 {
 		return own

@@ -65,8 +65,9 @@ type Config struct {
 	// Optional.
 	CheckNew func(ctx context.Context) error
 	// Roles are shown to operators beside the worker's id, and so are the Daemons that have
-	// workers in this process.
+	// workers in this process, and its Timeouts, see [eventstore.WorkerInfo].
 	Roles, Daemons []string
+	Timeouts       *eventstore.FileTimeouts
 	// Logger receives what an operator should know. Default: discard.
 	Logger *slog.Logger
 	// Written returns the command of an event in the log, "" = there is no such event;
@@ -136,7 +137,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{cfg: cfg, root: layout.Root(cfg.Root), unreadable: &unreadable{}}
 	s.claims = newClaims(cfg.Logger)
 	var err error
-	s.session, err = session.Dial(session.Config{Servers: cfg.Servers, Root: s.root, Timeout: cfg.SessionTimeout, Roles: cfg.Roles, Daemons: cfg.Daemons,
+	s.session, err = session.Dial(session.Config{Servers: cfg.Servers, Root: s.root, Timeout: cfg.SessionTimeout,
+		Shown:  eventstore.WorkerInfo{Roles: cfg.Roles, Daemons: cfg.Daemons, Timeouts: cfg.Timeouts},
 		Logger: cfg.Logger, OnLost: s.claims.lost, OnBegin: s.claims.offerOrphans})
 	if err != nil {
 		return nil, err
@@ -376,24 +378,29 @@ func (s *Store) Overview(ctx context.Context) (o eventstore.Overview, err error)
 		return o, err
 	}
 	o.Queues, o.Batches, o.Jobs, o.Heap = load.Queues, load.Batches, load.Jobs, load.Heap
-	workers, err := s.session.Children(ctx, s.root.Workers())
-	if err != nil {
+	if o.Workers, err = s.Workers(ctx); err != nil {
 		return o, err
-	}
-	for _, id := range workers.Names {
-		var w eventstore.WorkerInfo
-		if _, err := s.session.GetJSON(ctx, s.root.Worker(id), &w); errors.Is(err, zk.ErrNoNode) {
-			continue
-		} else if err != nil {
-			return o, err
-		}
-		o.Workers = append(o.Workers, w)
 	}
 	if o.Outbox, err = s.Depth(ctx); err != nil {
 		return o, err
 	}
 	_, err = s.session.GetJSON(ctx, s.root.Epoch(), &o.Epoch)
 	return o, err
+}
+
+// Workers returns the live sessions.
+func (s *Store) Workers(ctx context.Context) (workers []eventstore.WorkerInfo, err error) {
+	found, err := s.session.Children(ctx, s.root.Workers())
+	for _, id := range found.Names {
+		var w eventstore.WorkerInfo
+		if _, err := s.session.GetJSON(ctx, s.root.Worker(id), &w); errors.Is(err, zk.ErrNoNode) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		workers = append(workers, w)
+	}
+	return workers, err
 }
 
 // Destroy removes the whole tree below the root. It is for tests, and for operators who

@@ -85,8 +85,8 @@ type Resources struct {
 	SubmitterPermits int
 	// Heap compares the setting of ZooKeeper's heap with the servers, nil = not known.
 	Heap func(ctx context.Context) *standing.Heap
-	// Timeouts are those of this process's configuration, for downloads and processing.
-	Timeouts [2]Timeout
+	// Timeouts returns how long attempts at files may take now.
+	Timeouts func(ctx context.Context) (Timeouts, error)
 }
 
 // LiveState opens the live state.

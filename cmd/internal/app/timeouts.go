@@ -3,23 +3,17 @@ package app
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/accession-ingest/accession/domain"
-)
-
-// What says how long an attempt may take.
-const (
-	SourceInstallation  = "installation"
-	SourceConfiguration = "configuration" // of this process: the installation has none
 )
 
 // Timeout is how long attempts of a kind may take before a sweep ends them.
 type Timeout struct {
 	Attempt string        `json:"attempt"` // download or processing
 	Seconds float64       `json:"seconds"`
-	Source  string        `json:"source"`
-	Own     ConfiguredFor `json:"configuration"` // of this process
+	Source  string        `json:"source"`                    // see [setting.Choice]
+	Served  []float64     `json:"service_seconds,omitempty"` // in the configurations of processes that serve, ascending
+	Own     ConfiguredFor `json:"configuration"`             // of this process
 }
 
 // ConfiguredFor is a duration of this process's configuration.
@@ -38,25 +32,7 @@ type Timeouts struct {
 // Timeouts shows how long attempts at files may take, and what says so.
 func (a *App) Timeouts(ctx context.Context) (t Timeouts, err error) {
 	defer Explained(&err, "show the timeouts")
-	handler, err := a.Open.Handler(ctx)
-	if err != nil {
-		return t, err
-	}
-	at, err := handler.Live.Setting(ctx, domain.SettingTimeouts, domain.TimeoutsFiles)
-	if err != nil {
-		return t, err
-	}
-	s := at.State
-	t.Version = s.Version
-	for i, of := range []func(own time.Duration) time.Duration{s.Timeouts.Download, s.Timeouts.Processing} {
-		one := a.Open.Timeouts[i]
-		one.Seconds, one.Source = one.Own.Seconds, SourceConfiguration
-		if set := of(0); set > 0 {
-			one.Seconds, one.Source = set.Seconds(), SourceInstallation
-		}
-		t.Timeouts = append(t.Timeouts, one)
-	}
-	return t, nil
+	return a.Open.Timeouts(ctx)
 }
 
 // SetTimeouts sets, for every process of the installation, how long attempts at files

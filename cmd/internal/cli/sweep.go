@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,10 +20,11 @@ func (p *program) sweep() *cobra.Command {
 		Use:   "sweep",
 		Short: "End overdue attempts at files, once",
 		Long: `Check once every file whose download or processing has taken longer than the timeout of
-the installation (see accession timeouts), by the clock of the log. Where none is set
-download_timeout or processing_timeout of this process counts. The attempt ends as
-failed; after the last one the file is given up. Meant for cron: any number of sweeps may
-run at once, next to the sweeper of ` + "`accession serve`" + ` and to workers that finish late.
+the installation (see accession timeouts), by the clock of the log. Where none is set the
+configuration of the processes that serve counts, and that of this process only when none
+serves; the answer says so then. The attempt ends as failed; after the last one the file
+is given up. Meant for cron: any number of sweeps may run at once, next to the sweeper of
+` + "`accession serve`" + ` and to workers that finish late.
 
 Exit code 0 when every file was decided, also when there was none; 1 when some could not
 be decided: the next sweep checks them again.`,
@@ -53,7 +55,7 @@ func writeSweep(w io.Writer, sum run.Swept) {
 		}
 	}
 	lines = append(lines, [2]any{"moved on", sum.Moved}, [2]any{"errors", sum.Errors})
-	for _, why := range sum.Faults {
+	for _, why := range slices.Concat(sum.Faults, sum.Notes) {
 		lines = append(lines, [2]any{"", export.Line(why)})
 	}
 	render.Pairs(w, lines...)

@@ -10,9 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
-	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/setting"
 )
@@ -23,7 +21,8 @@ func (p *program) timeouts() *cobra.Command {
 		Short: "Show and set how long attempts at files may take",
 		Long: `A sweep ends attempts at files that take longer than a timeout. The timeouts belong to
 the installation: every sweep uses them, whatever its own configuration says. Until they
-are set each process uses download_timeout and processing_timeout of its configuration.`,
+are set every sweep uses download_timeout and processing_timeout of the processes that
+serve, the longest if they differ, and those of its own configuration if none serves.`,
 		Example: "  accession timeouts show\n  accession timeouts set download=6h --reason \"large films\"",
 	}, p.timeoutsShow(), p.timeoutsSet())
 }
@@ -33,26 +32,17 @@ func (p *program) timeoutsShow() *cobra.Command {
 		Use:   "show",
 		Short: "Show the timeouts and what says so",
 		Long: `Show how long a download and the processing of a file may take. The source is the
-installation, or the configuration of this process where the installation has none. A
-download of a job may take fetch.timeout of its profile, if that is longer.`,
+installation, or the service where the installation has none: the configuration of those
+processes that have the role daemons or sweeper, of which the longest counts. Where none
+serves it is the configuration of this process. A download of a job may take
+fetch.timeout of its profile, if that is longer.`,
 		Example: "  accession timeouts show\n  accession timeouts show -o json",
 		Args:    cobra.NoArgs,
 		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Timeouts, error) {
 			return a.Timeouts(ctx)
-		}, func(w io.Writer, t app.Timeouts) {
-			render.Rows(w, "no timeouts", render.Row{"attempt", "may take", "source", "configuration of this process"}, t.Timeouts, func(one app.Timeout) render.Row {
-				source := one.Source
-				if source == app.SourceInstallation {
-					source += fmt.Sprintf(", version %d", t.Version)
-				}
-				own := fmt.Sprintf("%s %s (%s)", one.Own.Key, seconds(one.Own.Seconds), one.Own.Origin)
-				return render.Row{one.Attempt, seconds(one.Seconds), source, export.Line(own)}
-			})
-		}),
+		}, views.Timeouts),
 	}
 }
-
-func seconds(s float64) string { return render.Duration(time.Duration(s * float64(time.Second))) }
 
 func (p *program) timeoutsSet() *cobra.Command {
 	var why string

@@ -176,8 +176,9 @@ type Config struct {
 	SweepInterval time.Duration `key:"sweep_interval" default:"1m" min:"10ms" max:"24h"`
 	// DownloadTimeout is how long downloading a file may take before another worker
 	// may try, by the clock of the log: 1ms to 168h. It counts until `accession timeouts
-	// set` sets one for the installation. A file of a job may always take as long as
-	// fetch.timeout of its profile.
+	// set` sets one for the installation; the longest of the processes that serve then
+	// counts for all. A file of a job may always take as long as fetch.timeout of its
+	// profile.
 	DownloadTimeout time.Duration `key:"download_timeout" default:"2h" min:"1ms" max:"168h"`
 	// ProcessingTimeout is how long processing a file may take, as DownloadTimeout: 1ms
 	// to 168h.

@@ -18,7 +18,7 @@ const (
 	RoleDaemons   Role = wire.RoleDaemons // works on batches and jobs
 	RoleRelay     Role = "relay"          // carries events from ZooKeeper to the log
 	RoleProjector Role = "projector"      // applies the log to the tables
-	RoleSweeper   Role = "sweeper"        // ends attempts at files that are overdue
+	RoleSweeper   Role = wire.RoleSweeper // ends attempts at files that are overdue
 	RoleTransfer  Role = "transfer"       // makes batches of what is in the drop folder
 	RoleAuditor   Role = "auditor"        // reads stored objects from time to time
 	RoleTypes     Role = "types"          // copies events to a stream whose subjects have their type

@@ -64,6 +64,9 @@ type Limits struct {
 	Default domain.FileLimits
 	// Profiles is for the files of jobs, by the name of the job's profile.
 	Profiles map[string]domain.FileLimits
+	// Notes are what operators should know of where the timeouts come from; each summary
+	// has them.
+	Notes []string
 }
 
 // Of returns the limits of a profile's files; "" = of files that belong to no job.

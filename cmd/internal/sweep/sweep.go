@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
@@ -35,8 +36,13 @@ const page = files.MaxEvents / 2
 // Run makes a pass at once and after each interval, until ctx ends. What a pass
 // could not do is logged and left to the next one.
 func (s *Sweeper) Run(ctx context.Context) error {
+	var notes []string
 	for {
-		s.pass(ctx)
+		sum := s.pass(ctx)
+		if len(sum.Notes) > 0 && !slices.Equal(notes, sum.Notes) {
+			notes = sum.Notes
+			s.Log.Info("where the timeouts of files come from", "notes", notes)
+		}
 		select {
 		case <-time.After(s.Interval):
 		case <-ctx.Done():
@@ -46,11 +52,11 @@ func (s *Sweeper) Run(ctx context.Context) error {
 }
 
 // pass makes a pass and logs its result.
-func (s *Sweeper) pass(ctx context.Context) {
+func (s *Sweeper) pass(ctx context.Context) Summary {
 	sum, err := s.Once(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return
+		return sum
 	case err != nil:
 		s.Log.Warn("the sweeper could not finish its pass; it goes on with the next one", "error", err)
 	case sum.Errors > 0:
@@ -59,6 +65,7 @@ func (s *Sweeper) pass(ctx context.Context) {
 	if n := sum.Total(); n > 0 {
 		s.Log.Info("overdue files recovered", "files", n, "states", sum.Recovered, "moved", sum.Moved)
 	}
+	return sum
 }
 
 // Once makes a pass at the log's time. With an error the summary covers what was done
@@ -80,6 +87,7 @@ func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 	if err != nil {
 		return sum, fmt.Errorf("ask for the timeouts: %w", err)
 	}
+	sum.Notes = limits.Notes
 	filter := limits.Filter(now)
 	for after := domain.FileHash(""); ; {
 		if err := ctx.Err(); err != nil {
@@ -160,12 +168,13 @@ func newSummary(now domain.Time) Summary {
 
 // Summary is the result of a pass.
 type Summary struct {
-	Now       domain.Time              `json:"now"`       // the log's time that decided
-	Looked    int                      `json:"looked"`    // candidates
-	Recovered map[domain.FileState]int `json:"recovered"` // files, by the state that the sweeper brought them to
-	Moved     int                      `json:"moved"`     // candidates that a worker or another sweeper had moved on
-	Errors    int                      `json:"errors"`    // candidates that could not be decided; the next pass looks again
-	Faults    []string                 `json:"faults"`    // why, of the first few
+	Now       domain.Time              `json:"now"`             // the log's time that decided
+	Looked    int                      `json:"looked"`          // candidates
+	Recovered map[domain.FileState]int `json:"recovered"`       // files, by the state that the sweeper brought them to
+	Moved     int                      `json:"moved"`           // candidates that a worker or another sweeper had moved on
+	Errors    int                      `json:"errors"`          // candidates that could not be decided; the next pass looks again
+	Faults    []string                 `json:"faults"`          // why, of the first few
+	Notes     []string                 `json:"notes,omitempty"` // where the timeouts come from, if operators should know
 }
 
 // maxFaults bounds how many causes a summary holds.

@@ -80,23 +80,22 @@ func (in *Installation) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
 }
 
 // fileLimits returns the limits of files as they are now: of those that belong to no job,
-// and of the jobs of each profile. The timeouts are those of the installation; those of
-// this process's configuration count where it has none.
+// and of the jobs of each profile.
 func (in *Installation) fileLimits(ctx context.Context) (limits sweep.Limits, err error) {
 	set, err := in.profileSet(ctx)
 	if err != nil {
 		return limits, err
 	}
-	s, err := in.setting(ctx, domain.SettingTimeouts, domain.TimeoutsFiles)
+	timeouts, err := in.timeouts(ctx)
 	if err != nil {
 		return limits, err
 	}
-	mayDownload := s.Timeouts.Download(in.cfg.DownloadTimeout)
+	mayDownload := timeouts.download.Timeout
 	step := func(attempts int, timeout time.Duration) domain.Limits {
 		return domain.Limits{Max: attempts, Timeout: timeout, Delay: in.cfg.FileRetryDelay, MaxDelay: in.cfg.FileRetryMaxDelay}
 	}
-	processing := step(in.cfg.MaxProcessingAttempts, s.Timeouts.Processing(in.cfg.ProcessingTimeout))
-	limits = sweep.Limits{Profiles: map[string]domain.FileLimits{},
+	processing := step(in.cfg.MaxProcessingAttempts, timeouts.processing.Timeout)
+	limits = sweep.Limits{Profiles: map[string]domain.FileLimits{}, Notes: timeouts.notes(),
 		Default: domain.FileLimits{Download: step(in.cfg.MaxDownloadAttempts, mayDownload), Processing: processing}}
 	for _, name := range set.Names() {
 		p, err := set.Get(name)

@@ -182,14 +182,7 @@ func (in *Installation) Resources() app.Resources {
 			{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
 			{Name: app.ServerNATS, URL: in.shown["nats"]},
 			{Name: app.ServerPostgres, URL: in.shown["postgres"]},
-		}, SubmitterPermits: in.cfg.SubmitterPermits, Timeouts: [2]app.Timeout{
-			{Attempt: "download", Own: in.configuredFor("download_timeout", in.cfg.DownloadTimeout)},
-			{Attempt: "processing", Own: in.configuredFor("processing_timeout", in.cfg.ProcessingTimeout)},
-		}}
-}
-
-func (in *Installation) configuredFor(key string, d time.Duration) app.ConfiguredFor {
-	return app.ConfiguredFor{Key: key, Seconds: d.Seconds(), Origin: in.from[key]}
+		}, SubmitterPermits: in.cfg.SubmitterPermits, Timeouts: in.shownTimeouts}
 }
 
 // unavailable is the error of a server that does not answer at its address.

@@ -33,7 +33,7 @@ func (in *Installation) LiveState(ctx context.Context) (*LiveState, error) {
 			Servers: in.cfg.ZooKeeper, Root: in.cfg.ZooKeeperRoot, SessionTimeout: in.cfg.ZooKeeperSessionTimeout,
 			Shards: in.cfg.OutboxShards, Grace: in.cfg.OutboxGrace, QueueLimit: in.cfg.QueueLimit, HeapLimit: in.heapLimit() / 2 * 3,
 			GroupCommit: in.cfg.GroupCommit, RelayHints: in.cfg.RelayHints, DepositQueues: in.cfg.DepositQueues(),
-			Roles: in.roles, Daemons: in.daemons(), Logger: in.log, Written: in.writer, Restoring: in.restoring, CheckNew: in.checkNewTree,
+			Roles: in.roles, Daemons: in.daemons(), Timeouts: in.servedTimeouts(), Logger: in.log, Written: in.writer, Restoring: in.restoring, CheckNew: in.checkNewTree,
 		})
 		var known *app.Error
 		if newer := newerFormat(app.ServerZooKeeper, err); newer != nil {
@@ -80,16 +80,6 @@ func (in *Installation) Permits(ctx context.Context, named int) ([]eventstore.Pe
 		return nil, err
 	}
 	return s.Permits(ctx, named)
-}
-
-// setting reads a setting.
-func (in *Installation) setting(ctx context.Context, kind domain.HoldKind, name string) (domain.Setting, error) {
-	live, err := in.LiveState(ctx)
-	if err != nil {
-		return domain.Setting{}, err
-	}
-	at, err := live.Setting(ctx, kind, name)
-	return at.State, err
 }
 
 // Inspect implements app.LiveState.

@@ -448,12 +448,24 @@ var bugs = []Mutant{{
 	Package: "cmd/internal/config", Test: "TestNoFaultShowsASecret",
 }, {
 	Name: "the installation's timeouts", Why: "a sweep from cron in another environment ends attempts that the service lets run", Was: true,
-	At: "cmd/internal/wire (*Installation).fileLimits", Do: []Op{Expr("s.Timeouts.Download(in.cfg.DownloadTimeout)", "in.cfg.DownloadTimeout")},
-	Package: e2e, Test: "TestTimeoutsOfTheInstallation",
+	At: "cmd/internal/wire (*Installation).fileLimits", Do: []Op{Expr("timeouts.download.Timeout", "in.cfg.DownloadTimeout")},
+	Package: "cmd/internal/wire", Test: "TestTimeoutsOfTheInstallation",
+}, {
+	Name: "what serves tells its timeouts", Why: "where no timeout is set a sweep from cron ends attempts by a configuration that may be of another environment", Was: true,
+	At: "cmd/internal/wire (*Installation).timeouts", Do: []Op{Never("Timeouts")},
+	Package: "cmd/internal/wire", Test: "TestTimeoutsOfTheInstallation",
+}, {
+	Name: "the longest of the timeouts that serve", Why: "one process ends attempts that another lets run",
+	At: "domain/setting ChooseTimeout", Do: []Op{Expr("served[len(served)-1]", "served[0]")},
+	Package: "domain/setting", Test: "TestChooseTimeout",
 }, {
 	Name: "damaged timeouts are an error", Why: "a sweep falls back to its own configuration, and ends attempts that others let run",
 	At: "eventstore/zklive/internal/layout (Root).ValueOf", Do: []Op{Never("Or")},
-	Package: e2e, Test: "TestTimeoutsOfTheInstallation",
+	Package: "cmd/internal/wire", Test: "TestTimeoutsOfTheInstallation",
+}, {
+	Name: "the hint on a batch that stays failed", Why: "all jobs of a failed batch have completed, and nothing says that it needs a second report", Was: true,
+	At: "cmd/internal/app/hint Batch", Do: []Op{Never("completed")},
+	Package: "cmd/internal/app/hint", Test: "TestBatch",
 }, {
 	Name: "timeouts stop nothing", Why: "each change of a timeout refuses the claims under way",
 	At: "eventstore/zklive/internal/layout (Root).touch", Do: []Op{Always("Stops")},

@@ -22,9 +22,8 @@ import (
 type Config struct {
 	Servers []string
 	Root    layout.Root
-	Timeout time.Duration // after which a silent session ends
-	Roles   []string
-	Daemons []string // see eventstore.WorkerInfo
+	Timeout time.Duration         // after which a silent session ends
+	Shown   eventstore.WorkerInfo // what the worker's node has beside ID, host, process and time
 	Logger  *slog.Logger
 	// OnLost is called when a session is lost, with the lock of the session held, and
 	// OnBegin in a goroutine of its own when there is a new worker.
@@ -205,9 +204,10 @@ func (s *Session) keepRegistered() {
 func (s *Session) registerWorker(w *Worker) {
 	host, _ := os.Hostname()
 	path := s.root.Worker(w.ID)
-	info := layout.Encode(eventstore.WorkerInfo{ID: w.ID, Host: host, PID: os.Getpid(), Roles: s.cfg.Roles, Daemons: s.cfg.Daemons, Since: domain.At(time.Now())})
+	info := s.cfg.Shown
+	info.ID, info.Host, info.PID, info.Since = w.ID, host, os.Getpid(), domain.At(time.Now())
 	err := crash.Around("zklive/session/register", func() error {
-		_, err := s.conn.Create(path, info, zk.FlagEphemeral, acl)
+		_, err := s.conn.Create(path, layout.Encode(info), zk.FlagEphemeral, acl)
 		return err
 	})
 	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
