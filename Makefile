@@ -36,7 +36,7 @@ BENCH ?= .
 SOAK_TIME ?= 10m
 
 # Two packages at a time: at most two end-to-end tests run at once on two cores.
-GOTEST     := go test -p 2 -count=1 -timeout 30m
+GOTEST     := go test -p 2 -count=1 -timeout 45m
 WITH_STACK := deploy/ci/with-stack.sh
 
 # Packages whose tests ask for ZooKeeper, NATS or PostgreSQL. All others are unit
@@ -68,7 +68,7 @@ build: ## build bin/accession, static, without cgo
 # starts many processes that die (they are built without it in any case), and what
 # damages one thing after another. A new one is named here.
 LARGE        := TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestLongReportsAre|TestLongListNeeds
-DYING        := TestFaults(AtRandom|OfOne)|TestEveryCrashPoint|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad
+DYING        := TestFaults(AtRandom|OfOne)|TestDeathAtEvery|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
 WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)
 

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// allPoints is the test that kills a process once at each crash point.
-var allPoints = Shown{"cmd/accession/e2e", "TestEveryCrashPoint"}
+// allPoints is the test that kills a process once at each operation, and at each crash
+// point of the crash matrix.
+var allPoints = Shown{"cmd/accession/e2e", "TestDeathAtEveryOperation"}
 
 // ChecksPage returns docs/checks.md: promises, crash matrix, crash points, and the table
 // of mutants that it is given.

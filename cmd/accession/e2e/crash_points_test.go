@@ -97,13 +97,33 @@ func play(o *crashInstallation, point string) {
 	deposits(o, point)
 }
 
-// TestEveryCrashPoint lets a process die once at each point of the code. Those that
-// come after it finish what it had begun, and die at the next point; in the end all
-// must be as if no process had died.
+// TestDeathAtEveryOperation lets a process die once at each operation of the code: right
+// after it, before the process knows. A process that dies right before it leaves what one
+// leaves that dies after the one before; that is tried where the crash matrix says so, and
+// everywhere by TestSoakCrashPoints. Processes that come after it finish what it had begun,
+// and die at the next operation; in the end all must be as if no process had died.
 // Shows: P1 P2 P3 P4 P5
-func TestEveryCrashPoint(t *testing.T) {
+func TestDeathAtEveryOperation(t *testing.T) {
 	t.Parallel()
-	everyPoint(t, func(*crashInstallation) {}, func(string) bool { return true })
+	points, err := repocheck.Points(os.DirFS("../../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string]bool{}
+	for _, p := range points {
+		asked[p.Name] = true
+	}
+	for name := range asked {
+		if operation, before := strings.CutSuffix(name, "/before"); before && asked[operation+"/after"] {
+			asked[name] = false
+		}
+	}
+	for _, c := range repocheck.Crashes {
+		for _, name := range c.Points {
+			asked[name] = true
+		}
+	}
+	everyPoint(t, func(*crashInstallation) {}, func(point string) bool { return asked[point] })
 }
 
 // everyPoint leads processes to all points that are asked for; begin prepares each
@@ -123,11 +143,12 @@ func everyPoint(t *testing.T, begin func(*crashInstallation), asked func(point s
 			names = append(names, p.Name)
 		}
 	}
-	if len(names) < 100 || len(fresh) < 10 {
+	if len(names) < 200 || len(fresh) < 10 {
 		t.Fatalf("only %d and %d points", len(names), len(fresh))
 	}
 	unasked := func(point string) bool { return !asked(point) }
 	names, fresh = slices.DeleteFunc(names, unasked), slices.DeleteFunc(fresh, unasked)
+	t.Logf("a process dies at %d points", len(names)+len(fresh))
 	prepare := func(o *crashInstallation) {
 		o.environ = []string{"ACCESSION_BUCKET=5"} // so that buckets of the outbox begin and go
 		begin(o)

@@ -17,7 +17,7 @@ import (
 )
 
 // lookEvery is how often a bystander looks at a batch or a job.
-const lookEvery = 5 * time.Millisecond
+const lookEvery = 25 * time.Millisecond
 
 // bystander looks at batches and jobs while others work on them, with a connection of
 // its own, and at the log to see from when on something was certainly done.
