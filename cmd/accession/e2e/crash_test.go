@@ -43,7 +43,7 @@ func (in *installation) killedAt(point string, args ...string) {
 // Shows: P1
 func TestCreationKilledAtEachStep(t *testing.T) {
 	t.Parallel()
-	const rows = 170 // three writes
+	const few, many = 10, 170 // one write, and three
 	points := []string{
 		"daemon/batch-pending/keep-manifest/before", "daemon/batch-pending/keep-manifest/after",
 		"daemon/batch-pending/reserve-ids/after", "daemon/batch-pending/list/after",
@@ -60,11 +60,15 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 			in := newForProcesses(t, "attempts: 20, timeout: 60s", "queue_concurrency=metadata=20")
 			in.tell("queued")
 			in.run("queue", "pause", "pending", "--reason", "jobs are only made", "--yes")
-			f := newFiles(t, rows, -1)
-			died := map[domain.BatchID]string{}
+			fewFiles, manyFiles := newFiles(t, few, -1), newFiles(t, many, -1)
+			died, has := map[domain.BatchID]string{}, map[domain.BatchID]int{}
 			for i := first; i < len(points); i += side {
+				f, rows := fewFiles, few
+				if strings.Contains(points[i], ":") { // not at the first write
+					f, rows = manyFiles, many
+				}
 				id := in.submitFiles(f)
-				died[id] = points[i]
+				died[id], has[id] = points[i], rows
 				in.killedAt(points[i], "serve")
 				s := in.serve()
 				s.works() // the one that died may have published all
@@ -76,6 +80,7 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 			in.proven()
 			last.stop()
 			for id, point := range died {
+				rows := has[id]
 				if n := in.count(`select count(*) from accession.job where batch_id = $1`, id); n != rows {
 					t.Errorf("died at %s: %d jobs", point, n)
 				}
