@@ -323,7 +323,7 @@ func (in *installation) mends(name string, want domain.Code) {
 	}
 }
 
-// found tells whether a check has found the code.
+// found reports whether a check has found the code.
 func found(v app.Verified, want domain.Code) bool {
 	return slices.ContainsFunc(v.Findings, func(f app.Finding) bool { return f.Code == want })
 }
