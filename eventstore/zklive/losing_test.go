@@ -36,6 +36,7 @@ type loser struct {
 	asks  int            // requests so far, pings aside
 	lists map[string]int // how often a node's children were listed
 	heard []string       // the requests, pings aside
+	bytes int            // of requests and answers so far, pings aside
 	first func(string)   // is called with each request before it is passed on, nil = nothing is
 	spare string         // what it lets pass, "" = nothing
 	keep  string         // the kind of write whose next answer it keeps for a while, "" = none
@@ -236,6 +237,7 @@ func (l *loser) count(op int32, p requestText) {
 	if op != opPing {
 		l.asks++
 		l.heard = append(l.heard, textOf(l.root, op, p))
+		l.bytes += len(p.left)
 	}
 	if op == opChildren || op == opChildren2 {
 		l.lists[strings.TrimPrefix(p.bytes(), l.root)]++
@@ -269,6 +271,17 @@ func (l *loser) hears(do func()) []string {
 	return slices.Clone(l.heard[before:])
 }
 
+// carries returns how many bytes requests and answers have while do runs.
+func (l *loser) carries(do func()) int {
+	l.mu.Lock()
+	before := l.bytes
+	l.mu.Unlock()
+	do()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes - before
+}
+
 // textOf returns a request as one line: a write as its operations.
 func textOf(root string, op int32, p requestText) string {
 	switch {
@@ -289,6 +302,11 @@ func (l *loser) counted(node string) (asks, lists int) {
 
 func (w *wire) answered(frame []byte) bool {
 	xid := (&requestText{frame}).number()
+	if xid > 0 {
+		w.loser.mu.Lock()
+		w.bytes += len(frame)
+		w.loser.mu.Unlock()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !w.silent[xid]

@@ -266,6 +266,11 @@ var commits = []Mutant{{
 	At: "eventstore/zklive (*Store).makeFormat", Do: []Op{Never("made")},
 	Package: zklive, Test: "TestFinishedJobsAreSmall",
 }, {
+	Name: "the number of children, instead of their names", Why: "each step of a batch gets the names of all finished jobs",
+	At:      "eventstore/zklive/internal/session (*Conn).Count",
+	Do:      []Op{First("if all, err := c.Children(ctx, path); err == nil { return len(all.Names), nil }")},
+	Package: zklive, Test: "TestFinishedJobsCostNothing",
+}, {
 	Name: "how a finished job is stored, in its deletion", Why: "a failed batch with a completed job is never removed",
 	At: "eventstore/zklive (*commitCall).whole", Do: []Op{Never("is")},
 	Package: zklive, Test: "TestFinishedJobsAreSmall",
