@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -99,7 +98,7 @@ func refuse(w http.ResponseWriter, p *Problem) {
 	}
 	w.Header().Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // the client is gone
+	_ = writeJSON(w, p) // the client is gone
 }
 
 // codes are the codes of problems that the library finds.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"runtime/debug"
 	"strings"
@@ -119,6 +120,7 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 	cfg := huma.DefaultConfig("Accession", s.Version)
 	cfg.DocsPath, cfg.OpenAPIPath, cfg.SchemasPath = "", "/v1/openapi", "/v1/schemas"
 	cfg.RejectUnknownQueryParameters, cfg.CreateHooks = true, nil
+	cfg.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
 	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[domain.Time](), reflect.TypeFor[time.Time]())
 	cfg.Components.Schemas = schemas
@@ -199,6 +201,10 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *stri
 		caller, via, err := s.People.Authenticate(r.Context(), credential(r), from)
 		if err != nil {
 			s.unknown(w, r, err)
+			return
+		}
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // the library would leave out what it cannot read
+			refuse(w, problemOf(&app.Error{Kind: app.Invalid, What: "read the query", Err: err, Hint: "write a percent sign as %25, and other characters as % and two hex digits"}, requestID(r.Context())))
 			return
 		}
 		r = r.WithContext(context.WithValue(r.Context(), keyCaller, known{caller, people.By{Name: caller.Name, Via: via, Address: from}}))

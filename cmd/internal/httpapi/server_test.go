@@ -17,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // oneKey knows one key, and audits nothing.
@@ -97,6 +98,69 @@ func TestRequestsThatNoOperationSees(t *testing.T) {
 		}
 		if (c.status == 401) != (len(w.Header()["Www-Authenticate"]) == 2) {
 			t.Errorf("%s: %v", name, w.Header())
+		}
+	}
+	if strings.Contains(log.String(), "level=ERROR") {
+		t.Error(log.String())
+	}
+}
+
+// TestTextOverHTTP: what is no text is refused with the name of its field, wherever it stands,
+// before anything is asked with it, and is not in the answer.
+func TestTextOverHTTP(t *testing.T) {
+	t.Parallel()
+	const (
+		bidi, invisible = `holds a bidirectional control, U+202E; remove it`, `holds an invisible character, U+200B; remove it`
+		line, escape    = `holds a line break, U+000A; remove it`, `holds a control character, U+001B; remove it`
+		notUTF8         = `is not UTF-8; write it in UTF-8`
+	)
+	var log bytes.Buffer
+	h := handlerOf(t, &log, access.Right{Role: access.Admin, Scope: access.Everywhere})
+	for _, c := range []struct{ method, path, key, body, detail string }{
+		{"GET", "/v1/batches?submitter=%ff", "", "", "submitter " + notUTF8},
+		{"GET", "/v1/batches?collection=a%E2%80%AEb", "", "", "collection " + bidi},
+		{"GET", "/v1/batches?profile=a%1b[2J", "", "", "profile " + escape},
+		{"GET", "/v1/jobs?host=a%0ab", "", "", "host " + line},
+		{"GET", "/v1/files?code=a%E2%80%8Bb", "", "", "code " + invisible},
+		{"GET", "/v1/batches?cursor=%ff", "", "", "cursor " + notUTF8},
+		{"GET", "/v1/audit?on=%c3%28", "", "", "on " + notUTF8},
+		{"GET", "/v1/objects?title=%ff", "", "", "title " + notUTF8},
+		{"GET", "/v1/events?kind=batch,%ff", "", "", "kind[1] " + notUTF8},
+		{"GET", "/v1/batches/bid%ff", "", "", "id " + notUTF8},
+		{"GET", "/v1/objects/ark%0a", "", "", "id " + line},
+		{"POST", "/v1/collections/ma%E2%80%AEps/hold", "", "", "name " + bidi},
+		{"POST", "/v1/jobs/jid0000000001/hold", "", `{"reason":"a\nb"}`, "reason " + line},
+		{"POST", "/v1/jobs/jid0000000001/hold", "", `{"reason":"a\u001b[2J"}`, "reason " + escape},
+		{"POST", "/v1/batches/bid0000000001/release?dry_run=true", "", "{\"reason\":\"a\u202eb\"}", "reason " + bidi},
+		{"POST", "/v1/queues/ingest/pause", "", `{"reason":"a\u200bb"}`, "reason " + invisible},
+		{"POST", "/v1/queues/ingest/pause", "", "{\"reason\":\"a\xffb\"}", "the body " + notUTF8},
+		{"POST", "/v1/queues/ingest/pause", "a\xffb", `{}`, "Idempotency-Key " + notUTF8},
+		{"POST", "/v1/bulk-actions", "", `{"kind":"job","verb":"hold","filter":{"submitter":"a\u202eb"}}`, "filter.submitter " + bidi},
+		{"POST", "/v1/bulk-actions", "", `{"kind":"job","verb":"hold","filter":{"profile":"maps"},"reason":"a\nb"}`, "reason " + line},
+		{"POST", "/v1/submissions", "", `{"profile":"maps","url":"https://example.org/a","local_ids":["a","b\u200bc"]}`, "local_ids[1] " + invisible},
+		{"POST", "/v1/uploads?profile=maps&name=a%0ab", "", "x", "name " + line},
+		{"POST", "/v1/users/ana/set", "", `{"display_name":"a\nb"}`, "display_name " + line},
+		{"POST", "/v1/keys", "", `{"user":"ana","collections":["maps","a\u202eb"]}`, "collections[1] " + bidi},
+		{"GET", "/v1/batches?submitter=%zz", "", "", `invalid URL escape "%zz"`},
+		{"GET", "/v1/batches?c%E2%80%AEd=1", "", "", `c\u202ed`},
+	} {
+		name := c.method + " " + c.path + " " + c.body
+		r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
+		r.Header.Set("Authorization", "Bearer good")
+		if c.key != "" {
+			r.Header.Set("Idempotency-Key", c.key)
+		}
+		if c.body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		var p Problem
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusBadRequest || p.Code != "invalid" || !strings.Contains(p.Detail+w.Body.String(), c.detail) {
+			t.Errorf("%s: %d %s (%v), want %q", name, w.Code, w.Body, err, c.detail)
+		}
+		if fault := text.Check(strings.TrimSuffix(w.Body.String(), "\n")); fault != nil {
+			t.Errorf("%s: the answer %v: %s", name, fault, w.Body)
 		}
 	}
 	if strings.Contains(log.String(), "level=ERROR") {

@@ -130,9 +130,12 @@ func row[I, O any](op Operation, do func(ctx context.Context, c *Call, in *I) (O
 	return self
 }
 
-// allow refuses what the caller has no right to, and returns what it is about. What the
-// caller may not even see is not there for it.
+// allow refuses an input with what is no text and what the caller has no right to, and
+// returns what it is about. What the caller may not even see is not there for it.
 func (op *Operation) allow(ctx context.Context, c *Call, in any) (on string, err error) {
+	if err := checkTexts(in); err != nil {
+		return "", err
+	}
 	if p, ok := in.(prepared); ok {
 		if err := p.prepare(op, c); err != nil {
 			return "", err

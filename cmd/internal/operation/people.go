@@ -40,7 +40,7 @@ type UserSet struct {
 type UserPassword struct {
 	UserName
 	Body struct {
-		Password string `json:"password" maxLength:"256" doc:"At least 10 characters"`
+		Password string `json:"password" secret:"true" maxLength:"256" doc:"At least 10 characters"`
 		Reason   string `json:"reason,omitempty" maxLength:"500" doc:"Why; the audit has it"`
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // Token is the session that a request came with.
 type Token struct {
-	Authorization string `header:"Authorization" hidden:"true"`
+	Authorization string `header:"Authorization" hidden:"true" secret:"true"`
 }
 
 // Ended says that a session has ended.

@@ -28,6 +28,10 @@ var world = []Mutant{{
 	At: "cmd/internal/operation (*Call).allowThing", Do: []Op{Never("Selects")},
 	Package: e2e, Test: "TestRightsOverHTTP",
 }, {
+	Name: "the check of texts in requests", Why: "what is no text reaches PostgreSQL, and is kept for ever in reasons", Was: true,
+	At: "cmd/internal/operation (*Operation).allow", Do: []Op{Expr("checkTexts(in)", "error(nil)")},
+	Package: "cmd/internal/httpapi", Test: "TestTextOverHTTP",
+}, {
 	Name: "the limit of a list to what its caller may see", Why: "a list has the batches, jobs and files of other collections",
 	At: "projections/query (Filter).sees", Do: []Op{Always("All")},
 	Package: "projections", Test: "TestFilters",
