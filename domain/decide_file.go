@@ -254,7 +254,7 @@ func (d *fileDecider) giveUp(l Limits) error {
 	}
 	why := Reason{Class: ClassSystem, Code: CodeAttemptsUsedUp, Message: fmt.Sprintf("given up after %d of %d attempts", n, l.Max), Attempt: n}
 	if last := d.f.Reason; last != nil {
-		why.Class, why.Worker = last.Class, last.Worker
+		why.Class, why.Worker, why.Host = last.Class, last.Worker, last.Host
 		why.Message += ": " + last.Message
 	}
 	return d.step(fileMoved, &why, rowIgnore, rowAbandon)

@@ -60,7 +60,7 @@ func TestEventsStandAlone(t *testing.T) {
 		t.Errorf("job.completed has the deposit %+v and the object %+v", d, o)
 	}
 	failed := last(bad, domain.EventJobFailed).(*domain.JobFailure)
-	if failed.Deposit == nil || failed.Deposit.Row != 1 || failed.Reason == nil || failed.Reason.WhoActs != domain.ActsDepositor {
+	if failed.Deposit == nil || failed.Deposit.Row != 1 || failed.Reason == nil || failed.Reason.WhoActs != domain.ActsDepositor || "http://"+failed.Reason.Host != w.web.URL {
 		t.Errorf("job.failed has the deposit %+v and the reason %+v", failed.Deposit, failed.Reason)
 	}
 }

@@ -36,7 +36,10 @@ func TestBadBatchManifestIsReported(t *testing.T) {
 		"unknown algorithm": {text(good), func(s *domain.Submission) { s.DigestAlgorithm, s.DigestValue = "rot13", "00" }, domain.CodeRowFault, "rot13"},
 		"wrong size":        {text(good), func(s *domain.Submission) { s.Size = 7 }, reason.CodeSizeMismatch, "7"},
 		"closed address":    {text(good), func(s *domain.Submission) { s.PayloadURL = "http://169.254.169.254/m?token=secret" }, "address_refused", "169.254"},
-		"lost upload":       {text(good), func(s *domain.Submission) { s.PayloadURL = "store:///uploads/aa/bb/x" }, reason.CodeUploadMissing, "upload"},
+		"user in the URL": {nil, func(s *domain.Submission) {
+			s.PayloadURL = strings.Replace(s.PayloadURL, "http://", "http://anna:secret@", 1)
+		}, "http_status", "404"},
+		"lost upload": {text(good), func(s *domain.Submission) { s.PayloadURL = "store:///uploads/aa/bb/x" }, reason.CodeUploadMissing, "upload"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,8 +57,11 @@ func TestBadBatchManifestIsReported(t *testing.T) {
 			if b.State != domain.BatchReporting || b.Listing != nil || b.Reason == nil || b.Reason.Code != c.code || !strings.Contains(b.Reason.Message, c.says) {
 				t.Fatalf("batch is %s, listed %v, with %+v; want reporting with %s: …%s…\n%s", b.State, b.Listing, b.Reason, c.code, c.says, w.log)
 			}
-			if strings.Contains(b.Reason.Message, "secret") {
-				t.Errorf("a query is shown: %s", b.Reason.Message)
+			if strings.Contains(b.Reason.Message+b.Reason.Host, "secret") {
+				t.Errorf("a query or password is shown: %+v", b.Reason)
+			}
+			if c.code == "http_status" && "http://"+b.Reason.Host != w.web.URL {
+				t.Errorf("the reason %+v is about %s", b.Reason, w.web.URL)
 			}
 			w.turn(domain.DaemonBatchReporting)
 			if r := w.report(id); w.batch(id).State != domain.BatchFailed || r.Problem == nil || r.Problem.Code != c.code {

@@ -334,6 +334,7 @@ func (d *download) put(i int, write func(io.Writer) error) partial {
 		got.err = reason.Content(domain.CodeDigestMismatch, "its content is another one than before: the SHA-256 was %s and is %s", d.state[i].SHA256, got.m.SHA256())
 	}
 	if got.err != nil {
+		got.err = reason.At(d.files[i].Host(), got.err)
 		got.abort()
 	}
 	return got

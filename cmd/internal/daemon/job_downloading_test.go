@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -55,6 +56,10 @@ func TestDownloadFails(t *testing.T) {
 			if j.Reason.Class != c.class || !strings.HasPrefix(j.Reason.Message, "f.txt: ") || !strings.Contains(j.Reason.Message, c.says) ||
 				strings.Contains(j.Reason.Message, "secret") || j.LastSuccessful != domain.JobProvisioning {
 				t.Errorf("job %+v with %+v", j, j.Reason)
+			}
+			host := fetch.Host(strings.Fields(c.row)[0])
+			if f := w.fileStatesOf(id)["f.txt"]; j.Reason.Host != host || f.Reason == nil || f.Reason.Host != host {
+				t.Errorf("%q is named in the reasons %+v and %+v", host, j.Reason, f.Reason)
 			}
 		})
 	}

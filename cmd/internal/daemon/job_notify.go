@@ -47,7 +47,9 @@ func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
 	case err != nil:
 		return s.errorOutcome(err, "make the callback")
 	case made.Failure != nil:
-		why := reason.Of(made.Failure, "the callback to "+fetch.Host(t.Profile.Callback.URL)+" failed")
+		host := fetch.Host(t.Profile.Callback.URL)
+		why := reason.Of(made.Failure, "the callback to "+host+" failed")
+		why.Host = host
 		out := retry(why, made.Failure, t.Profile.Fetch.Attempts)
 		out.object = &object
 		return out

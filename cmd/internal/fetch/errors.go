@@ -52,9 +52,9 @@ func (e *Error) Error() string {
 // the address behind a host name.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Reason returns the error as the reason of a failure.
+// Reason returns the error as the reason of a failure. Its host is that of URL.
 func (e *Error) Reason() domain.Reason {
-	return domain.Reason{Class: e.Class, Code: e.Code, Message: e.Error()}
+	return domain.Reason{Class: e.Class, Code: e.Code, Message: e.Error(), Host: Host(e.URL)}
 }
 
 // Retry reports whether another attempt may help, and how long the server asks to

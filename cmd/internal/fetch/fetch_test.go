@@ -111,7 +111,7 @@ func fails(t *testing.T, err error, code domain.Code, class domain.Class) *Error
 		t.Fatalf("a secret is shown: %s, cause %v", e, errors.Unwrap(e))
 	}
 	r := e.Reason()
-	if r.Code != code || r.Class != class || r.Message != e.Error() {
+	if r.Code != code || r.Class != class || r.Message != e.Error() || r.Host != Host(e.URL) || strings.Contains(r.Host, "s3cret") {
 		t.Fatalf("reason %+v", r)
 	}
 	return e

@@ -54,6 +54,9 @@ func FuzzRedact(f *testing.F) {
 			if strings.Contains(Redact(form), secret) {
 				t.Fatalf("Redact(%q) = %q", form, Redact(form))
 			}
+			if host := (&Error{URL: Redact(form)}).Reason().Host; strings.Contains(host, secret) {
+				t.Fatalf("the reason about %q names the host %q", form, host)
+			}
 		}
 	})
 }

@@ -208,10 +208,13 @@ func (s *Source) FetchManifest(ctx context.Context, p profile.Profile, of Payloa
 	}
 	b := newLeased(ctx)
 	err = s.Get(ctx, p, f, io.MultiWriter(b, m), Limits{Bytes: int64(p.Limits.MaxManifestBytes), Timeout: s.ManifestTimeout})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = m.Check()
 	}
-	return b.Bytes(), m.Check()
+	if err != nil {
+		return nil, reason.At(f.Host(), err)
+	}
+	return b.Bytes(), nil
 }
 
 // Kept reads a small object of the default store.

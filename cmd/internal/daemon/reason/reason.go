@@ -36,13 +36,21 @@ const maxMessage = 2048
 // Fault returns the class of an error (who must act), its code, and whether the same
 // request may soon succeed; known is false for an error without these.
 func Fault(err error) (class domain.Class, code domain.Code, temporary, known bool) {
-	var reason interface{ Reason() domain.Reason }
-	if !errors.As(err, &reason) {
+	r, known := given(err)
+	if !known {
 		return "", "", false, false
 	}
 	temporary, _ = fetch.MayRetry(err)
-	r := reason.Reason()
 	return r.Class, r.Code, temporary, true
+}
+
+// given returns the reason that an error has of itself.
+func given(err error) (r domain.Reason, known bool) {
+	var of interface{ Reason() domain.Reason }
+	if !errors.As(err, &of) {
+		return r, false
+	}
+	return of.Reason(), true
 }
 
 // Problem is a reason as an error.
@@ -61,18 +69,28 @@ func System(code domain.Code, format string, args ...any) error {
 	return &Problem{domain.Reason{Class: domain.ClassSystem, Code: code, Message: fmt.Sprintf(format, args...)}}
 }
 
+// At adds the server to a problem that the depositor must correct and that names none. It
+// returns err.
+func At(host string, err error) error {
+	var p *Problem
+	if errors.As(err, &p) && p.Class == domain.ClassContent && p.Host == "" {
+		p.Host = host
+	}
+	return err
+}
+
 // Of returns an error as a reason. The sentence begins with what was being
 // done, "" = nothing to add.
 func Of(err error, doing string) domain.Reason {
 	r := domain.Reason{Class: domain.ClassSystem, Code: CodeInternal, Message: err.Error()}
 	var p *Problem
 	var st *store.Error
-	class, code, _, known := Fault(err)
+	own, known := given(err)
 	switch {
 	case errors.As(err, &p):
-		r.Class, r.Code = p.Class, p.Code // the message keeps what was wrapped around it
+		r.Class, r.Code, r.Host = p.Class, p.Code, p.Host // the message keeps what was wrapped around it
 	case known:
-		r.Class, r.Code = class, code
+		r.Class, r.Code, r.Host = own.Class, own.Code, own.Host
 	case errors.As(err, &st):
 		r.Code = CodeStorage
 		if st.Code == store.CodeDiskFull {
