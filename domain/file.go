@@ -50,7 +50,7 @@ type FileSpec struct {
 	JobID           JobID   `json:"job_id,omitempty"` // "" = it belongs to no job
 	URL             string  `json:"url,omitempty"`
 	Size            int64   `json:"size,omitempty"` // bytes, 0 = unknown
-	Modified        Time    `json:"modified"`       // at the source, null = unknown
+	Modified        Time    `json:"modified"`       // at the source, as its server states it, else its manifest; null = unknown
 	DigestAlgorithm string  `json:"digest_algorithm,omitempty"`
 	DigestValue     string  `json:"digest_value,omitempty"`
 	Collection      string  `json:"collection,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/accession-ingest/accession/domain/text"
 )
@@ -126,6 +127,23 @@ var texts = map[Field]func(*Row) *string{
 	Creator:          func(r *Row) *string { return &r.Creator },
 	Title:            func(r *Row) *string { return &r.Title },
 	Date:             func(r *Row) *string { return &r.Date },
+}
+
+// modifiedForms are how a fileLastModified may be written to count as a time, in UTC
+// where it names no zone.
+var modifiedForms = []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, time.DateOnly}
+
+// Modified returns FileLastModified in UTC, zero = it is empty, no time of RFC 3339, or
+// before the year 1.
+func (r Row) Modified() time.Time {
+	for _, form := range modifiedForms {
+		if t, err := time.Parse(form, r.FileLastModified); err == nil {
+			if t = t.UTC(); t.Year() >= 1 && t.Year() <= 9999 { // what RFC 3339 can write
+				return t
+			}
+		}
+	}
+	return time.Time{}
 }
 
 func (r *Row) setSize(value string) error {

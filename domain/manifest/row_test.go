@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestRowFaults reads rows that begin on line 3; want lists what is at fault.
@@ -82,6 +83,30 @@ func TestRowFaults(t *testing.T) {
 		RowNameConflict, RowBadSize, RowUnknownAlgorithm, RowDigestLength, RowDigestNotHex} {
 		if !seen[code] {
 			t.Errorf("no case gives %s", code)
+		}
+	}
+}
+
+// A fileLastModified counts as a time in the forms of RFC 3339, else it is unknown.
+func TestRowModified(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"":                              "",
+		"2020 x":                        "",
+		"2020-02-30":                    "",
+		"2020-02-03":                    "2020-02-03T00:00:00Z",
+		"2020-02-03 04:05:06":           "2020-02-03T04:05:06Z",
+		"2020-02-03T04:05:06":           "2020-02-03T04:05:06Z",
+		"2020-02-03T04:05:06.789+01:30": "2020-02-03T02:35:06.789Z",
+		"0000-01-01T00:00:00+09:00":     "",
+		"9999-12-31T23:59:59-09:00":     "",
+	} {
+		got := ""
+		if at := (Row{FileLastModified: cell}).Modified(); !at.IsZero() {
+			got = at.Format(time.RFC3339Nano)
+		}
+		if got != want {
+			t.Errorf("fileLastModified %q is the time %q, want %q", cell, got, want)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func movedError(name string, state domain.FileState) error {
 func specOf(j domain.Job, p Profile, f payload.File) domain.FileSpec {
 	spec := domain.FileSpec{Collection: p.Collection, Profile: p.Name, Host: fetch.Host(f.URL),
 		Source: string(j.ID), Path: f.Name, BatchID: j.Configuration.BatchID, JobID: j.ID,
-		URL: fetch.Redact(f.URL), Size: max(f.Size, 0), DigestAlgorithm: string(f.Algorithm), DigestValue: f.Digest}
+		URL: fetch.Redact(f.URL), Size: max(f.Size, 0), Modified: f.Modified, DigestAlgorithm: string(f.Algorithm), DigestValue: f.Digest}
 	if len(spec.URL) > domain.MaxFileText {
 		spec.URL = "" // the manifest has it
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -50,6 +51,30 @@ func TestFileStates(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A file was modified when its server says so, else when its manifest does.
+func TestModifiedAtTheSource(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, noRecords)
+	dated := func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Last-Modified", "Mon, 03 Feb 2020 04:05:06 GMT")
+		_, _ = io.WriteString(rw, "x")
+	}
+	w.web.on("/server.txt", dated)
+	w.web.on("/both.txt", dated)
+	w.web.serve("/manifest.txt", "x")
+	w.web.serve("/none.txt", "x")
+	w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest", w.web.URL+"/server.txt", w.web.URL+"/both.txt | | | | 1999-12-31T23:59:59Z",
+		w.web.URL+"/manifest.txt | | | | 1999-12-31T23:59:59Z", w.web.URL+"/none.txt | | | | last year"))
+	id := w.jobIn(domain.JobProvisioning, domain.TypeObjectManifest, "/o.checkm")
+	got := w.fileStatesOf(id)
+	for name, want := range map[string]string{"server.txt": "2020-02-03T04:05:06.000Z", "both.txt": "2020-02-03T04:05:06.000Z",
+		"manifest.txt": "1999-12-31T23:59:59.000Z", "none.txt": ""} {
+		if at := got[name].Spec.Modified.String(); at != want {
+			t.Errorf("%s was modified %q, want %q", name, at, want)
+		}
 	}
 }
 

@@ -95,18 +95,17 @@ func (s *Source) getUpload(ctx context.Context, key string, w io.Writer, limit i
 	return err
 }
 
-// Head requests the size of a file, -1 = the server does not state it.
-func (s *Source) Head(ctx context.Context, p profile.Profile, f File) (int64, error) {
+// Head requests what its server states about a file. Of an upload only the size is known.
+func (s *Source) Head(ctx context.Context, p profile.Profile, f File) (fetch.Info, error) {
 	if key, ok := store.KeyOf(f.URL); ok {
 		info, err := s.Objects.Stat(ctx, key)
-		return info.Size, err
+		return fetch.Info{Size: info.Size}, err
 	}
 	c, err := s.ClientOf(p)
 	if err != nil {
-		return -1, err
+		return fetch.Info{Size: -1}, err
 	}
-	info, err := c.Head(ctx, f.URL)
-	return info.Size, err
+	return c.Head(ctx, f.URL)
 }
 
 // IsRemote reports whether the cause of an error is the server that a deposit names.

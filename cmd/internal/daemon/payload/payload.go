@@ -49,6 +49,7 @@ type File struct {
 	Digest    string             // lower-case hex
 	Size      int64              // bytes, -1 = unknown
 	MimeType  string
+	Modified  domain.Time // at the source, zero = unknown
 }
 
 // Host returns the host and port that the file is requested from, "" = the object store.
@@ -81,7 +82,7 @@ func (s *Source) Files(ctx context.Context, p profile.Profile, j domain.Job) ([]
 	}
 	all := make([]File, len(m.Rows))
 	for i, r := range m.Rows {
-		all[i] = File{Name: r.FileName, URL: r.FileURL, Algorithm: r.HashAlgorithm, Digest: r.HashValue, Size: r.Size, MimeType: r.MimeType}
+		all[i] = File{Name: r.FileName, URL: r.FileURL, Algorithm: r.HashAlgorithm, Digest: r.HashValue, Size: r.Size, MimeType: r.MimeType, Modified: domain.At(r.Modified())}
 	}
 	return all, nil
 }

@@ -9,14 +9,15 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/domain"
 )
 
 // silences is how many requests for the size of a file a host may leave unanswered
 // before a step does not ask it any more.
 const silences = 3
 
-// Sizes sets the sizes that the files' servers state. It stops to ask a host that
-// does not answer, and all of them after the step's time.
+// Sizes sets the sizes and the times of modification that the files' servers state. It
+// stops to ask a host that does not answer, and all of them after the step's time.
 func (s *Source) Sizes(ctx context.Context, log *slog.Logger, p profile.Profile, files []File) {
 	ctx, cancel := context.WithTimeout(ctx, s.StepTimeout)
 	defer cancel()
@@ -35,12 +36,15 @@ func (s *Source) Sizes(ctx context.Context, log *slog.Logger, p profile.Profile,
 		if ctx.Err() != nil || !asked(f.Host(), false) {
 			return
 		}
-		size, err := s.Head(ctx, p, *f)
+		info, err := s.Head(ctx, p, *f)
 		if again, _ := fetch.MayRetry(err); again {
 			asked(f.Host(), true)
 		}
-		if err == nil && size >= 0 && size <= int64(p.Limits.MaxFileBytes) {
-			f.Size = size
+		if err == nil && info.Size >= 0 && info.Size <= int64(p.Limits.MaxFileBytes) {
+			f.Size = info.Size
+		}
+		if err == nil && !info.Modified.IsZero() {
+			f.Modified = domain.At(info.Modified)
 		}
 	}
 	var g errgroup.Group
