@@ -79,16 +79,27 @@ func (r *Row) set(f Field, cell string, storeURLs bool) error {
 			return nil
 		}
 		for id := range strings.SplitSeq(value, ";") {
-			if id = strings.Trim(id, blanks); id != "" && !slices.Contains(r.LocalIdentifiers, id) {
+			if id = strings.Trim(id, blanks); id != "" {
 				r.LocalIdentifiers = append(r.LocalIdentifiers, id)
 			}
 		}
+		r.LocalIdentifiers = Distinct(r.LocalIdentifiers)
 	default:
 		if f.Known() {
 			*texts[f](r) = value
 		}
 	}
 	return nil
+}
+
+// Distinct returns the local ids of an object, each once, in their order.
+func Distinct(ids []string) []string {
+	seen := make(map[string]bool, len(ids))
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		again := seen[id]
+		seen[id] = true
+		return again
+	})
 }
 
 // tidy takes out of a cell that was set what is not kept, and returns the warning about

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +81,16 @@ func TestQuestionsAreCheckedAsAWhole(t *testing.T) {
 	sub, local, err := Deposit{Profile: "p", Submitter: "s", Payload: "https://h/x.txt", Digest: "SHA-1:" + strings.Repeat("AB", 20)}.check()
 	if err != nil || local || sub.DigestAlgorithm != "sha1" || sub.DigestValue != strings.Repeat("ab", 20) || sub.SubmissionMode != "add" {
 		t.Errorf("%+v, %v, %v", sub, local, err)
+	}
+}
+
+// Each local id of an object counts once, in the order of the depositor, however it came.
+func TestLocalIDsAreDistinct(t *testing.T) {
+	t.Parallel()
+	given := []string{"b", "a", "b", "c", "a"}
+	sub, _, err := Deposit{Profile: "p", Submitter: "s", Payload: "https://h/x.txt", LocalIDs: given}.check()
+	if err != nil || !slices.Equal(sub.LocalIDs, []string{"b", "a", "c"}) || len(given) != 5 {
+		t.Errorf("%q, %v", sub.LocalIDs, err)
 	}
 }
 

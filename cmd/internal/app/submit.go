@@ -253,7 +253,7 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 		}
 		return sub, local, &Error{Kind: Invalid, What: "submit", Err: errors.New(strings.Join(faults, "; ")), Hint: hint}
 	}
-	sub.Primary, sub.LocalIDs = d.Primary, d.LocalIDs
+	sub.Primary, sub.LocalIDs = d.Primary, manifest.Distinct(d.LocalIDs)
 	if d.Key != "" {
 		sub.KeySHA256 = record.KeySHA256(d.Key)
 	}
