@@ -1,5 +1,7 @@
 package domain
 
+import "strings"
+
 // The consumer daemons: one a state, the janitor, and the sweeper of files. As
 // actors of events they are written daemon/NAME.
 const (
@@ -24,4 +26,15 @@ type Actor string
 func DaemonActor(name string) Actor { return Actor("daemon/" + name) }
 
 // UserActor names a person as an actor.
-func UserActor(name string) Actor { return Actor("user/" + name) }
+func UserActor(name string) Actor { return Actor(userActor + name) }
+
+const userActor = "user/"
+
+// User returns the name of a person, "" = the actor is none.
+func (a Actor) User() string {
+	name, person := strings.CutPrefix(string(a), userActor)
+	if !person {
+		return ""
+	}
+	return name
+}

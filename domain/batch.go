@@ -123,9 +123,9 @@ type Submission struct {
 	FileName        string         `json:"file_name,omitempty"`
 	Size            int64          `json:"size,omitempty"` // bytes, 0 = unknown
 
-	SubmissionID   string   `json:"submission_id,omitempty"`
-	Queue          string   `json:"queue,omitempty"`
-	User           string   `json:"user,omitempty"`      // account that submitted, where Submitter is a name
+	SubmissionID   string   `json:"submission_id,omitempty"` // that the depositor was told before there was a batch
+	Queue          string   `json:"queue,omitempty"`         // deposit queue that it came through, "" = none was used
+	User           string   `json:"user,omitempty"`          // account that submitted, where Submitter is a name
 	Received       Time     `json:"received,omitzero"`   // when the deposit was accepted
 	Slot           string   `json:"slot,omitempty"`      // of an open directory
 	Primary        string   `json:"primary,omitempty"`   // identifier that the depositor gave

@@ -107,6 +107,9 @@ func (d batchDecider) submit(c SubmitBatch, f Facts) (Decision, error) {
 		}
 		f.Ticket = &Ticket{Queue: f.Pool.Queue, User: user, Synchronous: true}
 	}
+	if f.Ticket != nil {
+		c.Submission.Queue = f.Ticket.Queue
+	}
 	return d.transition(EventBatchSubmitted, Require{Holds: c.Synchronous}, func(m BatchMove) EventData {
 		m.Ticket = f.Ticket
 		return &BatchSubmitted{BatchMove: m, Submission: c.Submission}

@@ -20,8 +20,8 @@ func TestSynchronousDeposit(t *testing.T) {
 		t.Fatalf("%+v (%v)", dec, err)
 	}
 	b, err := domain.EvolveBatch(none, recorded(dec.Events[0]))
-	if err != nil || b.Waits() || !b.Runs() || *b.Ticket != (domain.Ticket{Queue: fair.QueueMetadata, User: "ana", Synchronous: true}) {
-		t.Fatalf("%+v (%v)", b.Ticket, err)
+	if err != nil || b.Waits() || !b.Runs() || *b.Ticket != (domain.Ticket{Queue: fair.QueueMetadata, User: "ana", Synchronous: true}) || b.Submission.Queue != fair.QueueMetadata {
+		t.Fatalf("%+v (%v)", b, err)
 	}
 	for name, c := range map[string]struct {
 		cmd   domain.BatchCommand

@@ -11,6 +11,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/drop"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 )
 
 // dropped accepts a file of this content into the drop folder.
@@ -90,6 +91,13 @@ func TestDropFolder(t *testing.T) {
 		if in.must(err); at.State.Submission.Received != domain.At(want.Received) || at.State.Submission.FileName != want.FileName {
 			t.Errorf("%s was received at %v, want %v", id, at.State.Submission.Received, want.Received)
 		}
+		if s := at.State.Submission; s.SubmissionID != want.ID || s.Queue != fair.QueueMetadata || s.User == "" || s.User != in.app.Actor.User() {
+			t.Errorf("%s is of the deposit %q, queue %q and user %q", id, s.SubmissionID, s.Queue, s.User)
+		}
+		in.shown()
+		list := filepath.Join(t.TempDir(), "list.txt")
+		in.must(os.WriteFile(list, []byte("submission:"+want.ID), 0o600))
+		in.says(0, words("query answer --format csv "+list), ",submission,found,batch,completed,"+string(id))
 	}
 	in.agree()
 }

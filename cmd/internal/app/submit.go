@@ -46,6 +46,8 @@ type Deposit struct {
 	Synchronous bool
 	// Received is when the deposit was received, zero = now.
 	Received time.Time
+	ID       string // that the depositor was told, "" = none
+	User     string // account that made it, "" = that of the App's actor
 }
 
 // Submitted is the batch that a deposit has created.
@@ -94,6 +96,7 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 		}
 	}
 	sub.Received = domain.At(cmp.Or(d.Received, handler.Clock()))
+	sub.SubmissionID, sub.User = d.ID, cmp.Or(d.User, a.Actor.User())
 	if err := a.upload(ctx, d.Payload, local, &sub); err != nil {
 		return s, err
 	}

@@ -61,6 +61,7 @@ type Deposit struct {
 	ID        string                `json:"id"` // in the order of reception
 	Received  time.Time             `json:"received"`
 	Submitter string                `json:"submitter"`
+	User      string                `json:"user,omitempty"` // account that made the deposit
 	Profile   string                `json:"profile"`
 	Type      domain.SubmissionType `json:"type,omitempty"`
 	Mode      string                `json:"mode,omitempty"`

@@ -216,7 +216,7 @@ func TestRecordedFormsOfMerritt(t *testing.T) {
 			}
 			got := all[0]
 			want.ID, want.Received, want.Size, want.SHA256 = got.ID, got.Received, got.Size, got.SHA256
-			want.Submitter, want.Profile = "ana", "test"
+			want.Submitter, want.User, want.Profile = "ana", "ana", "test"
 			if kind, _, ok := strings.Cut(want.Digest, ":"); ok && strings.HasPrefix(got.Digest, kind+":") {
 				want.Digest = got.Digest
 			}

@@ -33,6 +33,7 @@ func KeyDigest(keySHA256 string) string { return "sha256:" + keySHA256 }
 // and of the content of a local file.
 func InputSHA256(sub domain.Submission) (string, error) {
 	sub.Received, sub.ProfileVersion = domain.Time{}, ""
+	sub.SubmissionID, sub.Queue, sub.User = "", "", "" // how it came
 	data, err := json.Marshal(sub)
 	return hexSHA256(data), err
 }

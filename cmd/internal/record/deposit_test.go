@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
@@ -34,6 +35,25 @@ func TestKeepDeposit(t *testing.T) {
 		if got, err := r.KeepDeposit(t.Context(), domain.NewBatchID(c.batch), c.s); err != nil || got != c.want {
 			t.Errorf("%d: %q, %v; want %q", i, got, err, c.want)
 		}
+	}
+}
+
+// A deposit is the same under its key however it came: what says so is known of some
+// requests only, and the digest is made again from the event.
+func TestInputIsWhatIsDeposited(t *testing.T) {
+	t.Parallel()
+	sub := domain.Submission{Submitter: "ana", PayloadURL: "https://h/x"}
+	want, err := record.InputSHA256(sub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub.SubmissionID, sub.Queue, sub.User, sub.Received, sub.ProfileVersion = "d-1", "metadata", "olga", domain.At(time.Now()), "v2"
+	if got, err := record.InputSHA256(sub); err != nil || got != want {
+		t.Errorf("%s, %v; want %s", got, err, want)
+	}
+	sub.ErcWhat = "Tides"
+	if got, err := record.InputSHA256(sub); err != nil || got == want {
+		t.Errorf("another title has the same digest, %v", err)
 	}
 }
 

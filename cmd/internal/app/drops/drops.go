@@ -51,12 +51,12 @@ func Accept(ctx context.Context, a *app.App, d app.Deposit) (got drop.Deposit, e
 	if err != nil {
 		return got, err
 	}
-	return folder.Accept(ctx, described(d), file, time.Now())
+	return folder.Accept(ctx, described(a, d), file, time.Now())
 }
 
 // described returns what a deposit has in the drop folder before its file.
-func described(d app.Deposit) drop.Deposit {
-	return drop.Deposit{Submitter: d.Submitter, Profile: d.Profile, Type: d.Type, Mode: d.Mode, Digest: d.Digest, Primary: d.Primary,
+func described(a *app.App, d app.Deposit) drop.Deposit {
+	return drop.Deposit{Submitter: d.Submitter, User: a.Actor.User(), Profile: d.Profile, Type: d.Type, Mode: d.Mode, Digest: d.Digest, Primary: d.Primary,
 		LocalIDs: d.LocalIDs, Title: d.Title, Creator: d.Creator, Date: d.Date, Key: d.Key, FileName: manifest.NormalName(filepath.Base(d.Payload))}
 }
 

@@ -112,7 +112,7 @@ var errNoName = errors.New("it names a directory")
 // deposit is on disk. Under the same idempotency key a file is accepted once.
 func (r *Receiver) Accept(ctx context.Context, d app.Deposit, file io.Reader, sum string) (s Shown, err error) {
 	defer app.Explained(&err, "upload")
-	kept := described(d)
+	kept := described(r.App, d)
 	if d.Key != "" {
 		if kept.ID, err = r.keep(ctx, kept); err != nil {
 			return s, err
@@ -145,6 +145,7 @@ func (r *Receiver) keep(ctx context.Context, d drop.Deposit) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	d.User = "" // another account may repeat it for the submitter
 	said, err := json.Marshal(d)
 	if err != nil {
 		return "", err
@@ -179,7 +180,7 @@ func (r *Receiver) AcceptLate(ctx context.Context, name string, file io.Reader, 
 		if err != nil {
 			return err
 		}
-		of := described(said)
+		of := described(r.App, said)
 		of.ID, of.Received, of.FileName, of.Size, of.SHA256 = d.ID, d.Received, d.FileName, d.Size, d.SHA256
 		*d = of
 		return nil

@@ -141,7 +141,7 @@ func (t *Transfer) transfer(ctx context.Context, d drop.Deposit) error {
 	defer release()
 	got, err := t.App.Submit(ctx, app.Deposit{Profile: d.Profile, Submitter: d.Submitter, Payload: t.Folder.Path(d), Type: d.Type, Mode: d.Mode,
 		Digest: cmp.Or(d.Digest, "sha256:"+d.SHA256), Primary: d.Primary, LocalIDs: d.LocalIDs, Title: d.Title, Creator: d.Creator, Date: d.Date,
-		Key: keyOf(d.ID), Received: d.Received})
+		Key: keyOf(d.ID), Received: d.Received, ID: d.ID, User: d.User})
 	if fault, known := errors.AsType[*app.Error](err); known && slices.Contains([]app.Kind{app.Invalid, app.Refused, app.KeyReused, app.NotFound}, fault.Kind) {
 		t.Log.Warn("no batch can be made of a deposit; it stays in the drop folder", "deposit", d.ID, "submitter", d.Submitter, "error", err)
 		return t.Folder.Refuse(d, drop.Refusal{At: time.Now().UTC(), Reason: err.Error(), Hint: fault.Hint})
