@@ -141,10 +141,16 @@ func (l *queueLoad) changes() []func() {
 		func() {
 			l.changed(queues.Prohibit(ctx, a, q, []string{"mal"}, false, why))
 			l.killOne()
+			l.release() // so that some of mal wait, which only extra serves now
+			end, err := a.LogEnd(ctx)
+			l.must(err)
+			l.await("a grab by extra", end, func(r domain.Recorded) bool {
+				d, is := r.Data.(*domain.BatchGrabbed)
+				return is && d.Processor == "extra"
+			})
 			l.changed(queues.Prohibit(ctx, a, q, []string{"mal"}, true, why))
 		},
 		limit(2, 4),
-		l.release,
 		set(func(p *domain.Processor) { p.Stopped = true }),
 		limit(queues.Unset, queues.Unset),
 		set(func(p *domain.Processor) { p.Stopped, p.Users, p.Preferred = false, nil, []string{"mal"} }),
@@ -252,6 +258,7 @@ func (l *queueLoad) grabbedByTheRules() {
 	slices.SortStableFunc(all, func(a, b domain.Recorded) int { return cmp.Compare(a.Zxid, b.Zxid) })
 	set := inForce{limits: map[string]domain.UserLimit{}, processors: map[string]domain.Processor{}}
 	grabs, freed, running, waiting, turn, row := map[domain.BatchID]int{}, map[domain.BatchID]bool{}, map[string]int{}, map[string]int{}, int64(0), 0
+	required := 0 // grabs of a prohibited user by extra
 	takes := func(at int64) {
 		if turn++; at != turn {
 			l.t.Errorf("turn %d follows turn %d", at, turn-1)
@@ -273,8 +280,11 @@ func (l *queueLoad) grabbedByTheRules() {
 			if limit := numberOr(set.limits[user].Concurrency, fair.DefaultConcurrency); running[user] > limit {
 				l.t.Errorf("turn %d: %d of %s run, at most %d may", turn, running[user], user, limit)
 			}
-			required := d.Rule == string(fair.RuleRequired)
-			if p, there := set.processors[d.Processor]; set.suspended || slices.Contains(set.prohibited, user) && !required || d.Processor != "default" && (!there || p.Stopped) {
+			prohibited := slices.Contains(set.prohibited, user)
+			if prohibited && d.Rule == string(fair.RuleRequired) && d.Processor == "extra" {
+				required++
+			}
+			if p, there := set.processors[d.Processor]; set.suspended || prohibited && d.Rule != string(fair.RuleRequired) || d.Processor != "default" && (!there || p.Stopped) {
 				l.t.Errorf("turn %d: %s of %s by %s, with %+v", turn, d.Rule, user, d.Processor, set)
 			}
 			if d.Rule == string(fair.RuleRoundRobin) {
@@ -302,7 +312,10 @@ func (l *queueLoad) grabbedByTheRules() {
 			}
 		}
 	}
-	l.t.Logf("%d places were freed before the report", len(freed))
+	l.t.Logf("%d places were freed before the report, extra grabbed %d while mal was prohibited", len(freed), required)
+	if required == 0 {
+		l.t.Error("extra, which required mal, grabbed nothing of mal's while others were not to")
+	}
 	for id, user := range l.user {
 		if grabs[id] != 1 {
 			l.t.Errorf("%s of %s was grabbed %d times", id, user, grabs[id])

@@ -124,12 +124,14 @@ func (in *installation) beforeRings() *installation {
 }
 
 // TestProcessorAtRunTime: a processor that is added while the service runs serves the user
-// whom it requires, and whom no other may serve; once it is stopped, none does.
+// whom it requires, and whom no other may serve; once it is stopped, none does. One of the
+// configuration does the same beside it.
 func TestProcessorAtRunTime(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t)
+	in := newInstallation(t, "prohibited_users=cleo", "processors=metadata-default metadata-maps?users=cleo")
 	payload := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("x")) }))
 	in.serveInProcess()
+	in.rest(in.depositBy("cleo", payload+"/0.txt", domain.TypeFile))
 	in.says(0, words("queue prohibit metadata ana --reason x"))
 	first := in.depositBy("ana", payload+"/1.txt", domain.TypeFile)
 	in.rest(in.depositBy("ben", payload+"/2.txt", domain.TypeFile))
@@ -138,11 +140,17 @@ func TestProcessorAtRunTime(t *testing.T) {
 	in.says(0, words("processor stop metadata films --reason x"))
 	second := in.depositBy("ana", payload+"/3.txt", domain.TypeFile)
 	in.rest(in.depositBy("ben", payload+"/4.txt", domain.TypeFile))
+	in.rest(in.depositBy("cleo", payload+"/5.txt", domain.TypeFile))
+	by, grabs := map[string]string{"ana": "films", "ben": "default", "cleo": "maps"}, map[string]int{}
 	for _, r := range in.history() {
-		d, ok := r.Data.(*domain.BatchGrabbed)
-		if ok && (d.Ticket.User == "ana") != (d.Processor == "films") || ok && r.Aggregate == second.Aggregate() {
-			t.Errorf("%s of %s was grabbed by %s", r.Aggregate, d.Ticket.User, d.Processor)
+		if d, ok := r.Data.(*domain.BatchGrabbed); ok {
+			if grabs[d.Ticket.User]++; d.Processor != by[d.Ticket.User] || r.Aggregate == second.Aggregate() {
+				t.Errorf("%s of %s was grabbed by %s", r.Aggregate, d.Ticket.User, d.Processor)
+			}
 		}
+	}
+	if grabs["ana"] != 1 || grabs["ben"] != 2 || grabs["cleo"] != 2 {
+		t.Errorf("grabs of each user: %v", grabs)
 	}
 	in.says(0, words("processor start metadata films --reason x"))
 	in.rest(second)
