@@ -68,7 +68,7 @@ func (in *installation) dump() (tree map[string]string, ids [2]int, epoch int) {
 		case n.Ephemeral, strings.HasPrefix(name, "/outbox/"), name == "/config/versions/audit:maintenance", name == "/locks", name == "/config/high-water":
 		case strings.HasSuffix(name, "/claims"):
 			tree[name] = ""
-		case name == "/queues/metadata/ring": // by its writes other processes follow; they begin anew
+		case name == "/queues/metadata/ring", name == "/queues/query/ring": // by its writes other processes follow; they begin anew
 			var ring eventstore.RingState
 			in.must(json.Unmarshal([]byte(n.Data), &ring))
 			tree[name] = fmt.Sprintf("%+v, then slot %d", ring.RingPosition, ring.NextSlot)

@@ -189,4 +189,8 @@ var queues = []Mutant{{
 	Name: "the running deposits of a busy ring", Why: "a user whose running deposits are counted wrongly is never served again while others keep the queue busy, and verify finds nothing", Was: true,
 	At: "eventstore/zklive/recovery (*Inspector).InspectRing", Do: []Op{Never("counts")},
 	Package: zklive, Test: "TestBusyRingIsInspected",
+}, {
+	Name: "the queries in a tree that is restored", Why: "queries that wait when the tree is lost are never answered",
+	At: "eventstore/zklive/recovery (*Restorer).Restore", Do: []Op{First("h.Queries = nil")},
+	Package: e2e, Test: "TestRestoreOfDepositQueues",
 }}
