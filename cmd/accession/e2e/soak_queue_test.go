@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestSoakQueue is a [queueLoad] with ten thousand deposits of the one user.
-func TestSoakQueue(t *testing.T) {
+// TestSoakQueueLoad is a [queueLoad] with ten thousand deposits of the one user.
+// Shows: P1 P11
+func TestSoakQueueLoad(t *testing.T) {
 	begun := time.Now()
 	const many = 10_000
 	l := newQueueLoad(t, many)
