@@ -170,6 +170,10 @@ type Config struct {
 	// FilesRetention is how long the working files of a failed job stay, so that a
 	// requeue need not fetch them again: 0s to 87600h, 0s = until the job is deleted.
 	FilesRetention time.Duration `key:"files_retention" default:"336h" min:"0s" max:"87600h"`
+	// OriginalsRetention is how long uploaded files, copies of manifests and payload URLs
+	// with a secret stay at least: 0s to 87600h, 0s = for ever; less than a day is a day.
+	// They are removed once every batch that is still in ZooKeeper was made after them.
+	OriginalsRetention time.Duration `key:"originals_retention" default:"336h" min:"0s" max:"87600h"`
 
 	// SweepInterval is the pause between two passes of the sweeper, which ends overdue
 	// attempts: 10ms to 24h.

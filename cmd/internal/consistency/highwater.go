@@ -116,6 +116,32 @@ func (w HighWater) Short(ctx context.Context, last uint64) (bool, error) {
 	return last < r.mark.LogSeq, err
 }
 
+// Check returns an [*Older] if a server has an older copy of its data, as far as the marks
+// tell, and an error if one of them cannot be asked.
+func (w HighWater) Check(ctx context.Context) error {
+	if w.Live == nil || w.Records == nil || w.Store == nil {
+		return errNoMarks
+	}
+	r, err := w.read(ctx)
+	if err != nil {
+		return err
+	}
+	return r.check()
+}
+
+var errNoMarks = errors.New("PostgreSQL or the object store do not answer")
+
+// check returns an [*Older] if the live state, the records or the object store is older.
+func (r waterRead) check() error {
+	if err := r.checkLive(false, 0); err != nil {
+		return err
+	}
+	if all := r.others(); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
 // checkLive returns an [*Older] if the live state or the log is older than the latest
 // mark. last is the log's last sequence.
 func (r waterRead) checkLive(log bool, last uint64) error {
@@ -149,11 +175,8 @@ func (w HighWater) Raise(ctx context.Context, now domain.HighWater) error {
 	if err != nil {
 		return err
 	}
-	if err := r.checkLive(false, 0); err != nil {
+	if err := r.check(); err != nil {
 		return err
-	}
-	if all := r.others(); len(all) > 0 {
-		return all[0]
 	}
 	done, begun, err := w.Records.HighWater(ctx)
 	now.Round = done.Round
@@ -167,7 +190,7 @@ func (w HighWater) Raise(ctx context.Context, now domain.HighWater) error {
 // accept makes a round above all others: what is older is taken as it is from now on.
 func (w HighWater) accept(ctx context.Context) error {
 	if w.Records == nil || w.Store == nil {
-		return errors.New("PostgreSQL or the object store do not answer")
+		return errNoMarks
 	}
 	r, err := w.read(ctx)
 	if err != nil {

@@ -113,6 +113,9 @@ func TestHighWaterFindsOlderCopies(t *testing.T) {
 				if codes := p.older(t); len(codes) > 0 {
 					t.Fatalf("%+v: found older: %v", p, codes)
 				}
+				if err := p.water().Check(t.Context()); err != nil {
+					t.Fatalf("%+v: the check finds an older copy: %v", p, err)
+				}
 			}
 		}
 		rounds(r.IntN(5))
@@ -141,6 +144,10 @@ func TestHighWaterFindsOlderCopies(t *testing.T) {
 			t.Fatalf("put back to %+v: %+v: found older %v, want %v", before, p, got, want)
 		}
 		p.dies = 0
+		var o *Older
+		if err := p.water().Check(t.Context()); !errors.As(err, &o) {
+			t.Fatalf("%+v: an older copy passes the check: %v", p, err)
+		}
 		if err := p.water().Raise(t.Context(), domain.HighWater{Epoch: 1, LogSeq: seq + 1}); err == nil {
 			t.Fatalf("%+v: a mark hides an older copy", p)
 		}

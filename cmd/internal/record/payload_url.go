@@ -7,6 +7,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -96,6 +97,13 @@ func (r *Records) FullURL(ctx context.Context, public string) (string, error) {
 		return "", refuse(CodeNotFound, op, public, "its query is not in record.payload_url: restore the table, or submit the payload again")
 	}
 	return full, wrap(err, op, public)
+}
+
+// RemoveURLs removes the whole URLs that were last kept before this time, and returns how
+// many there were.
+func (r *Records) RemoveURLs(ctx context.Context, keptBefore time.Time) (removed int, err error) {
+	rows, err := change("payload-url/remove", func() (int64, error) { return r.q.RemovePayloadURLs(ctx, keptBefore) })
+	return int(rows), wrap(err, "remove old URLs of payloads", "")
 }
 
 // bare is a URL without what may be a secret.

@@ -91,6 +91,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx, s.Version) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
 		{RoleDaemons, "bulk", func() (runner, error) { return in.BulkActions(), nil }, nil},
+		{RoleDaemons, "originals", func() (runner, error) { return in.Originals(ctx) }, nil},
 		{RoleDaemons, "follower", func() (runner, error) { return runFunc(in.Follow), nil }, nil},
 		{RoleSweeper, "sweeper", func() (runner, error) { return in.Sweeper(ctx) }, nil},
 		{RoleAuditor, "auditor", func() (runner, error) { return in.Auditor(ctx) }, nil},

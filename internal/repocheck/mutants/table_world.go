@@ -1,9 +1,10 @@
 package main
 
 const (
-	fetch  = "cmd/internal/fetch"
-	record = "cmd/internal/record"
-	daemon = "cmd/internal/daemon"
+	fetch     = "cmd/internal/fetch"
+	record    = "cmd/internal/record"
+	daemon    = "cmd/internal/daemon"
+	originals = daemon + "/originals"
 )
 
 // world: files, records, and what leaves the house.
@@ -411,6 +412,18 @@ var bugs = []Mutant{{
 	At: "cmd/internal/consistency (*checker).removal", Do: []Op{Always("NodeWrong", "StatusWrong", "NodeMissing")},
 	Package: e2e, Test: "TestVerifyTellsWhatStopsARemoval",
 }, {
+	Name: "the end of what depositors sent", Why: "manifests with signed URLs are kept for ever", Was: true,
+	At: "cmd/internal/daemon/originals (*Remover).remove", Do: []Op{Always("o", "Modified")},
+	Package: originals, Test: "TestOriginalsAreRemoved",
+}, {
+	Name: "the oldest batch, asked before originals are removed", Why: "a batch that was held finds no manifest",
+	At: "cmd/internal/daemon/originals (*Remover).before", Do: []Op{Never("made", "Before")},
+	Package: originals, Test: "TestOriginalsAreRemoved",
+}, {
+	Name: "an older live state, asked before originals are removed", Why: "batches that are restored find no manifest",
+	At: "cmd/internal/daemon/originals (*Remover).before", Do: []Op{Never("Sound")},
+	Package: originals, Test: "TestOriginalsStay",
+}, {
 	Name: "the end of the working files of failed jobs", Why: "they fill the disk", Was: true,
 	At: "cmd/internal/daemon (*Runner).failedLongAgo", Do: []Op{Never("Sub")},
 	Package: daemon, Test: "TestFilesOfFailedJobsGo",
@@ -508,7 +521,7 @@ var bugs = []Mutant{{
 	Package: e2e, Test: "TestOlderCopiesAreRefused",
 }, {
 	Name: "the comparison before a new mark", Why: "the marks of a running service hide that a server was put back under it",
-	At: "cmd/internal/consistency (HighWater).Raise", Do: []Op{Never("all")},
+	At: "cmd/internal/consistency (waterRead).check", Do: []Op{Never("all")},
 	Package: "cmd/internal/consistency", Test: "TestHighWaterFindsOlderCopies",
 }, {
 	Name: "reading back what was stored", Why: "an object whose bytes changed while it was stored is recorded as stored",

@@ -403,7 +403,7 @@ type RecordPayloadUrl struct {
 	Digest string `json:"digest"`
 	// The whole URL, as the depositor gave it. It may hold a secret.
 	Url string `json:"url"`
-	// When it was first kept.
+	// When it was last kept. It is removed once no batch can read it any more.
 	KeptAt time.Time `json:"kept_at"`
 }
 

@@ -7,12 +7,16 @@ package pgdb
 
 import (
 	"context"
+	"time"
 )
 
 const keepPayloadURLs = `-- name: KeepPayloadURLs :exec
 insert into record.payload_url (digest, url)
-select unnest($1::text[]), unnest($2::text[]) order by 1
-on conflict do nothing
+select distinct on (k.digest) k.digest, k.url
+from (select unnest($1::text[]) as digest, unnest($2::text[]) as url) as k
+order by k.digest
+on conflict (digest) do update set kept_at = excluded.kept_at
+where record.payload_url.kept_at < excluded.kept_at - interval '1 minute'
 `
 
 type KeepPayloadURLsParams struct {
@@ -20,7 +24,8 @@ type KeepPayloadURLsParams struct {
 	Urls    []string `json:"urls"`
 }
 
-// In one order, so that two that keep the same cannot wait for each other.
+// In one order, so that two that keep the same cannot wait for each other. One that is kept
+// again counts as new.
 func (q *Queries) KeepPayloadURLs(ctx context.Context, arg KeepPayloadURLsParams) error {
 	_, err := q.db.Exec(ctx, keepPayloadURLs, arg.Digests, arg.Urls)
 	return err
@@ -64,4 +69,16 @@ func (q *Queries) PayloadURLs(ctx context.Context, digests []string) ([]PayloadU
 		return nil, err
 	}
 	return items, nil
+}
+
+const removePayloadURLs = `-- name: RemovePayloadURLs :execrows
+delete from record.payload_url where kept_at < $1::timestamptz
+`
+
+func (q *Queries) RemovePayloadURLs(ctx context.Context, before time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, removePayloadURLs, before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
