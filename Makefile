@@ -133,7 +133,7 @@ generate: $(SQLC) ## write generated code, schemas and diagrams again
 	@deploy/ci/golden.sh
 
 documents: setup-test build ## write docs/data-dictionary.md and the outputs in docs/sql.md, docs/reports.md and docs/queues.md again, from a database
-	@$(WITH_STACK) go test -count=1 -run 'TestDataDictionary|TestSQLExamples' ./projections -write
+	@$(WITH_STACK) go test -count=1 -run 'TestDefinitions|TestDataDictionary|TestSQLExamples' ./projections -write
 	@$(WITH_STACK) go test -count=1 -run 'TestExamplesOf(Reports|TheSimulator)' ./cmd/internal/cli -write
 
 record-history: setup-test build ## keep the history of a whole service for later versions: make record-history NAME=v3

@@ -175,6 +175,35 @@ func columns(lines [][]string) string {
 	return b.String()
 }
 
+// TestDefinitions: what the program knows of the schemas is what the migrations make, and
+// what is dropped or altered is named.
+// Shows: P12
+func TestDefinitions(t *testing.T) {
+	t.Parallel()
+	db := projtest.DB(t)
+	all, err := query.Definitions(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document(t, "query/definitions.txt", strings.Join(all, "\n")+"\n")
+	for _, c := range []struct{ change, missing string }{
+		{"create table report.mine (a int); alter table accession.batch add column mine int", "[]"},
+		{"drop view report.manifest_warning", "[{report.manifest_warning [at timestamp with time zone batch_id text job_id text number bigint seq bigint warning text]}]"},
+		{"drop function report.batch_at(text, bigint)", "[{report.batch_at [(batch text, moment bigint)]}]"},
+		{"alter table record.payload_url alter column kept_at type date", "[{record.payload_url [kept_at timestamp with time zone]}]"},
+	} {
+		db := projtest.DB(t)
+		_, err := db.Exec(t.Context(), c.change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing, err := query.MissingDefinitions(t.Context(), db)
+		if err != nil || fmt.Sprint(missing) != c.missing {
+			t.Errorf("%s: %v, %v; want %s", c.change, missing, err, c.missing)
+		}
+	}
+}
+
 // TestDataDictionary: docs/data-dictionary.md is what the database says of itself.
 func TestDataDictionary(t *testing.T) {
 	t.Parallel()

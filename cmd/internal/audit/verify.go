@@ -91,6 +91,8 @@ func (v *Result) describe(cfg Config, history *History) {
 	left := func(what, why string) { v.NotLooked = append(v.NotLooked, Looked{what, why}) }
 	looked("log", "%d events, folded", v.Events)
 	looked("zookeeper", "%d batches, %d jobs and %d settings, node by node", v.Batches, v.Jobs, v.Settings)
+	looked("schemas", "each table, view and function of the migrations, with its columns")
+	looked("ids", "the next ids, with the highest in log, records and store")
 	looked("tables", "all rows, %d of files, and the history", v.Files)
 	looked("working directories", "each has its job")
 	looked("inventory", "%d stored versions: rows, reservations, identifiers and local ids", v.Objects)

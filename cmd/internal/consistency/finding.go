@@ -111,6 +111,7 @@ const (
 	RowExtra         domain.Code = "row_extra"
 	SumWrong         domain.Code = "sum_wrong"
 	ViewsMissing     domain.Code = "views_missing"
+	RecordsAltered   domain.Code = "records_altered"
 
 	VersionUnrecorded  domain.Code = "version_unrecorded"
 	VersionWrong       domain.Code = "version_wrong"
@@ -198,7 +199,8 @@ var FindingCodes = []FindingCode{
 	{RowBehind, InPostgres, Person, "a row is older than the events that were applied", rebuild},
 	{RowExtra, InPostgres, Person, "a row has no history", rebuild},
 	{SumWrong, InPostgres, Person, "numbers do not add up", rebuild},
-	{ViewsMissing, InPostgres, Person, "schema report has no views: it was dropped", rebuild},
+	{ViewsMissing, InPostgres, Person, "a table, view or function that the migrations make was dropped, or lacks columns", rebuild},
+	{RecordsAltered, InPostgres, Person, "schema record lacks a table or a column: it was dropped or altered", "put a copy of PostgreSQL back; `accession migrate` makes only what is newer"},
 	{VersionUnrecorded, InInventory, Repairable, "the inventory lacks a version that a job has recorded", again},
 	{VersionWrong, InInventory, Repairable, "the row of a version differs from its storage manifest or from the log", again},
 	{FilesWrong, InInventory, Repairable, "the files of a version differ from its storage manifest", again},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
@@ -26,12 +27,16 @@ func (c *checker) projected(ctx context.Context) error {
 	if c.DB == nil {
 		return nil
 	}
-	views, err := query.CountReportViews(ctx, c.DB)
+	missing, err := query.MissingDefinitions(ctx, c.DB)
 	if err != nil {
 		return err
 	}
-	if views == 0 {
-		c.report(finding(ViewsMissing, "", "schema report", "its views", absent))
+	for _, m := range missing {
+		code := ViewsMissing
+		if strings.HasPrefix(m.Name, "record.") {
+			code = RecordsAltered
+		}
+		c.report(finding(code, "", m.Name, strings.Join(m.Parts, ", "), absent))
 	}
 	t := query.Tables{DB: c.DB}
 	for wait := c.patient(); ; {

@@ -412,6 +412,10 @@ var bugs = []Mutant{{
 	At: "cmd/internal/consistency (*checker).removal", Do: []Op{Always("NodeWrong", "StatusWrong", "NodeMissing")},
 	Package: e2e, Test: "TestVerifyTellsWhatStopsARemoval",
 }, {
+	Name: "the definitions of the schemas, compared", Why: "a view that was dropped is found by whoever needs it",
+	At: "projections/query MissingDefinitions", Do: []Op{Always("have", "want")},
+	Package: "projections", Test: "TestDefinitions",
+}, {
 	Name: "the end of what depositors sent", Why: "manifests with signed URLs are kept for ever", Was: true,
 	At: "cmd/internal/daemon/originals (*Remover).remove", Do: []Op{Always("o", "Modified")},
 	Package: originals, Test: "TestOriginalsAreRemoved",

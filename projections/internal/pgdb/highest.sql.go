@@ -21,6 +21,46 @@ func (q *Queries) CountReportViews(ctx context.Context) (int64, error) {
 	return count, err
 }
 
+const definitions = `-- name: Definitions :many
+select (n.nspname || '.' || c.relname)::text as thing, (a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod))::text as part
+from pg_catalog.pg_class c
+join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+where n.nspname = any($1::text[]) and c.relkind::text = any(array['r', 'p', 'v', 'm']) and not c.relispartition
+union all
+select (n.nspname || '.' || p.proname)::text, ('(' || pg_catalog.pg_get_function_identity_arguments(p.oid) || ')')::text
+from pg_catalog.pg_proc p
+join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+where n.nspname = any($1::text[])
+order by thing, part
+`
+
+type DefinitionsRow struct {
+	Thing string `json:"thing"`
+	Part  string `json:"part"`
+}
+
+// What migrations make: the columns of tables and views, and functions with their arguments.
+func (q *Queries) Definitions(ctx context.Context, schemas []string) ([]DefinitionsRow, error) {
+	rows, err := q.db.Query(ctx, definitions, schemas)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DefinitionsRow
+	for rows.Next() {
+		var i DefinitionsRow
+		if err := rows.Scan(&i.Thing, &i.Part); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const highestIDs = `-- name: HighestIDs :one
 select coalesce((select max(b.id) from accession.batch b), '')::text as batch_id,
     coalesce((select max(j.id) from accession.job j), '')::text as job_id
