@@ -343,7 +343,7 @@ type Objects interface {
 }
 
 // Hosts has the permits for servers of others, and for submitters: the processes together
-// hold at most so many for each.
+// hold a bounded number for each.
 type Hosts interface {
 	// TakePermit takes one of the permits for a host or submitter, of which there are as
 	// many as most says. ErrLocked: all of them are held. It does not wait for one.

@@ -14,17 +14,6 @@ const (
 	QueueQuery    = "query"
 )
 
-// QueueFor returns the queue from which a processor of these submission types grabs:
-// metadata if it is among them, else query, else none ("").
-func QueueFor(types []string) string {
-	for _, queue := range []string{QueueMetadata, QueueQuery} {
-		if slices.Contains(types, queue) {
-			return queue
-		}
-	}
-	return ""
-}
-
 // Users is a set of users.
 type Users map[string]bool
 

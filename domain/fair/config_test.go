@@ -11,16 +11,6 @@ import (
 	"github.com/accession-ingest/accession/domain/fair"
 )
 
-// TestQueueFor: metadata comes first, and what is not asked for is not served.
-func TestQueueFor(t *testing.T) {
-	t.Parallel()
-	for types, want := range map[string]string{"metadata": "metadata", "query": "query", "query metadata": "metadata", "other": "", "": "", "other query": "query"} {
-		if got := fair.QueueFor(strings.Fields(types)); got != want {
-			t.Errorf("%q: %q, want %q", types, got, want)
-		}
-	}
-}
-
 // TestCheckOfConfigurations: every number below 0 is named.
 func TestCheckOfConfigurations(t *testing.T) {
 	t.Parallel()

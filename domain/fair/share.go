@@ -1,7 +1,7 @@
 package fair
 
 // Share bounds what one holder, a submitter or a server, may hold of some workers. Some
-// workers are kept for those who hold none: so long as at most so many holders keep
+// workers are kept for those who hold none: while at most Reserve holders keep
 // their workers busy for long, others are still served.
 type Share struct{ Workers int }
 

@@ -164,7 +164,7 @@ type Config struct {
 	// for ever. Its history stays in the log and in PostgreSQL.
 	Retention time.Duration `key:"retention" default:"24h" min:"0s" max:"87600h"`
 	// FailedRetention is how long a failed batch stays in ZooKeeper, where its jobs can be
-	// requeued: 0s to 87600h, 0s = until it is deleted. The record of a deposit that an
+	// requeued: 0s to 87600h, 0s = until it is deleted. What is known of a deposit that an
 	// operator removed from the drop folder stays as long.
 	FailedRetention time.Duration `key:"failed_retention" default:"2160h" min:"0s" max:"87600h"`
 	// FilesRetention is how long the working files of a failed job stay, so that a

@@ -234,7 +234,7 @@ func atOnce(e *Exchange) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = done() }() // what is left is swept
+	defer func() { _ = done() }() // what is left is removed later
 	if err := f.rest(); err != nil {
 		return err
 	}

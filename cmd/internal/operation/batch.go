@@ -18,7 +18,7 @@ type BatchList struct {
 type BatchShow struct {
 	BatchID
 	At
-	Limit int `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"At most so many of its jobs"`
+	Limit int `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"How many of its jobs at most"`
 }
 
 // BatchChange is a command about one batch.

@@ -35,7 +35,7 @@ func invalid(format string, args ...any) error {
 
 // Page is which part of a list is requested.
 type Page struct {
-	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"At most so many items"`
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"How many items at most"`
 	Cursor string `query:"cursor" maxLength:"500" doc:"The next of the page before; none for the first page"`
 }
 

@@ -412,7 +412,7 @@ var bugs = []Mutant{{
 	At: "cmd/internal/consistency (*checker).removal", Do: []Op{Always("NodeWrong", "StatusWrong", "NodeMissing")},
 	Package: e2e, Test: "TestVerifyTellsWhatStopsARemoval",
 }, {
-	Name: "the definitions of the schemas, compared", Why: "a view that was dropped is found by whoever needs it",
+	Name: "the definitions of the schemas, compared", Why: "a view that was dropped is found by the first who reads it",
 	At: "projections/query MissingDefinitions", Do: []Op{Always("have", "want")},
 	Package: "projections", Test: "TestDefinitions",
 }, {

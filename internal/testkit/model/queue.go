@@ -45,18 +45,6 @@ func NewQueue() *Queue {
 	}
 }
 
-// QueueFor returns the name of the queue that serves these types of submissions.
-func QueueFor(types []string) string {
-	for _, want := range []string{"metadata", "query"} {
-		for _, name := range types {
-			if name == want {
-				return want
-			}
-		}
-	}
-	return ""
-}
-
 // AllocationOf returns the allocation of a user.
 func (q *Queue) AllocationOf(user string) int {
 	if n, own := q.Allocations[user]; own {

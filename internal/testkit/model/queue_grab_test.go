@@ -10,16 +10,9 @@ import (
 // rules are the names that package fair has for the rules.
 var rules = []fair.Rule{fair.RuleNone, fair.RuleRequired, fair.RulePreferred, fair.RuleRoundRobin}
 
-// grab lets a processor of some types of submissions grab.
+// grab lets a processor of one of the queues grab.
 func (w *world) grab() {
-	types := [][]string{{"metadata"}, {"query"}, {"query", "metadata"}, {"other", "query"}, {"other"}, {}}[w.r.IntN(6)]
-	name := model.QueueFor(types)
-	if got := fair.QueueFor(types); got != name {
-		w.fail("types %q are of queue %q, the model says %q", types, got, name)
-	}
-	if name != "" {
-		w.queues[name].grab(w.criteria())
-	}
+	w.queues[[]string{fair.QueueMetadata, fair.QueueQuery}[w.r.IntN(2)]].grab(w.criteria())
 }
 
 // criteria chooses what a processor asks for; half of them ask for nothing.

@@ -915,9 +915,9 @@ type ReportDepositWait struct {
 	Queue string `json:"queue"`
 	// How many deposits of the user were grabbed.
 	Grabs int64 `json:"grabs"`
-	// Half of them had waited at most so many seconds.
+	// Half of them had waited this many seconds or less.
 	P50Seconds float64 `json:"p50_seconds"`
-	// 95 of 100 had waited at most so many seconds.
+	// 95 of 100 had waited this many seconds or less.
 	P95Seconds float64 `json:"p95_seconds"`
 	// The longest wait, in seconds.
 	MaxSeconds interface{} `json:"max_seconds"`

@@ -40,10 +40,10 @@ func (t *Transfer) Run(ctx context.Context) error {
 	defer lead()
 	t.unreadable = map[string]bool{}
 	pauses := &backoff.ExponentialBackOff{InitialInterval: t.Interval, Multiplier: 2, MaxInterval: longestPause}
-	for swept := (time.Time{}); ; {
-		if now := time.Now(); now.Sub(swept) > time.Hour {
-			swept = now
-			t.sweep(now)
+	for purged := (time.Time{}); ; {
+		if now := time.Now(); now.Sub(purged) > time.Hour {
+			purged = now
+			t.purge(now)
 		}
 		changed, err := t.round(ctx)
 		pause := t.Interval
@@ -62,8 +62,8 @@ func (t *Transfer) Run(ctx context.Context) error {
 	}
 }
 
-// sweep removes what is of no use any more.
-func (t *Transfer) sweep(now time.Time) {
+// purge removes what is of no use any more.
+func (t *Transfer) purge(now time.Time) {
 	if err := t.Folder.RemoveLeft(now); err != nil {
 		t.Log.Warn("what killed processes left in the drop folder is not removed", "error", err)
 	}
@@ -71,7 +71,7 @@ func (t *Transfer) sweep(now time.Time) {
 		return
 	}
 	if err := t.Folder.RemoveOld(now.Add(-t.Keep)); err != nil {
-		t.Log.Warn("old records of removed deposits stay in the drop folder", "error", err)
+		t.Log.Warn("what is known of deposits that were removed long ago stays in the drop folder", "error", err)
 	}
 }
 

@@ -100,14 +100,14 @@ func (s *Service) work(ctx, work context.Context, processor string) {
 // rescue answers the queries whose workers have died, and cleans up after those that have
 // ended, until ctx ends.
 func (s *Service) rescue(ctx context.Context) {
-	var swept time.Time
+	var cleaned time.Time
 	e := ended{s, map[domain.QueryID]bool{}}
 	for ctx.Err() == nil {
 		if err := s.orphans(ctx); err != nil {
 			s.failed(ctx, err, "cannot look for queries of dead workers; trying again")
 		}
-		if time.Since(swept) > time.Minute {
-			swept = time.Now()
+		if time.Since(cleaned) > time.Minute {
+			cleaned = time.Now()
 			if err := e.removeLeft(ctx); err != nil {
 				s.failed(ctx, err, "cannot clean up after queries that have ended; trying again")
 			}
