@@ -1,6 +1,7 @@
 package zklive_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -22,8 +23,6 @@ func TestRequestsOfAGrab(t *testing.T) {
 	k, other, l := grabbers(t)
 	k.Deposits("ana1 ana2 ana3 ana4 ben1 ben2 ben3 cleo1")
 	k.Grab() // reads the ring, and ana's
-	known := []string{"get /batches/BID/progress", "get /batches/BID/status", "get /batches/BID/status-report", "get /batches/BID/submission",
-		"get /queues/metadata/ring"}
 	for _, c := range []struct {
 		before     func()
 		user       string
@@ -38,21 +37,61 @@ func TestRequestsOfAGrab(t *testing.T) {
 		{func() {}, "ana", []string{"get /queues/metadata/running/ana"}, 13},
 	} {
 		c.before()
-		var user string
-		all := l.hears(func() { user = k.Grab().State.Submission.Submitter })
-		slices.SortFunc(all, func(a, b string) int { return strings.Count(a, ", ") - strings.Count(b, ", ") })
-		write, reads := all[len(all)-1], all[:len(all)-1]
-		slices.Sort(reads)
+		user, reads, operations := l.grabs(k)
 		if user != c.user {
 			t.Fatalf("grabbed %s's, want %s's", user, c.user)
 		}
-		if d := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(known, c.reads))), reads); d != "" || len(reads) > 7 {
+		if d := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(readsOfAGrab, c.reads))), reads); d != "" || len(reads) > 7 {
 			t.Errorf("%s: %d reads (-want +got):\n%s", user, len(reads), d)
 		}
-		if n := strings.Count(write, ", ") + 1; n != c.operations || n > 16 {
-			t.Errorf("%s: %d operations, want %d: %s", user, n, c.operations, write)
+		if n := len(operations); n != c.operations || n > 16 {
+			t.Errorf("%s: %d operations, want %d: %s", user, n, c.operations, operations)
 		}
 	}
+}
+
+// readsOfAGrab are those of every grab, beside that of the user's number of running batches.
+var readsOfAGrab = []string{"get /batches/BID/progress", "get /batches/BID/status", "get /batches/BID/status-report", "get /batches/BID/submission",
+	"get /queues/metadata/ring"}
+
+// TestRequestsOfAGrabBesideMany: 2,000 waiting batches of 50 users cost a grab not one request
+// or operation more than a few do.
+// Shows: P8
+func TestRequestsOfAGrabBesideMany(t *testing.T) {
+	t.Parallel()
+	const waiting, users = 2000, 50
+	k, _, l := grabbers(t)
+	if err := k.Store.Live.(*zklive.Store).FillWaiting(t.Context(), waiting, users, userOf); err != nil {
+		t.Fatal(err)
+	}
+	k.Grab() // reads the ring, and who waits of the first user
+	for n := 1; n < users+10; n++ {
+		user, reads, operations := l.grabs(k)
+		if want := userOf(n % users); user != want {
+			t.Fatalf("grab %d: grabbed %s's, want %s's", n, user, want)
+		}
+		want := append(slices.Clone(readsOfAGrab), "get /queues/metadata/running/"+user)
+		if n < users { // the first of the user
+			want = append(want, fmt.Sprintf("list /queues/metadata/users/%010d-%s", n+1, user))
+		}
+		slices.Sort(want)
+		if d := cmp.Diff(want, reads); d != "" || len(reads) > 7 {
+			t.Errorf("grab %d: %d reads (-want +got):\n%s", n, len(reads), d)
+		}
+		if len(operations) != 11 {
+			t.Errorf("grab %d: %d operations, want 11: %s", n, len(operations), operations)
+		}
+	}
+}
+
+// grabs lets a process grab, and returns of which user, what it read and the operations of its
+// write.
+func (l *loser) grabs(k *storetest.Kit) (user string, reads, operations []string) {
+	all := l.hears(func() { user = k.Grab().State.Submission.Submitter })
+	slices.SortFunc(all, func(a, b string) int { return strings.Count(a, ", ") - strings.Count(b, ", ") })
+	reads = all[:len(all)-1]
+	slices.Sort(reads)
+	return user, reads, strings.Split(all[len(all)-1], ", ")
 }
 
 // grabbers returns two processes, the first behind a proxy that counts.
