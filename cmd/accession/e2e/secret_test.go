@@ -21,13 +21,13 @@ import (
 const secret = "S3CRET0F4NA"
 
 // The query of a payload's URL, which may be all that stands between a stranger and
-// the file, is sent to its server and seen nowhere else: not in an event, a table, a
-// log, a report, a mail, an answer or what a command writes.
+// the file, is sent to its server and seen nowhere else: not in an event, a node, a table,
+// a log, a report, a mail, an answer, a metric or what a command writes.
 // Shows: P14 P15
 func TestQueriesOfURLsAreSeenNowhere(t *testing.T) {
 	t.Parallel()
 	// A busy machine must not turn an answer into a timeout.
-	in := newInstallation(t, "log_level=debug", "fetch_connect_timeout=30s", "fetch_response_timeout=30s")
+	in := newInstallation(t, "log_level=debug", "listen_ops=127.0.0.1:0", "fetch_connect_timeout=30s", "fetch_response_timeout=30s")
 	in.editProfile("timeout: 2s", "timeout: 30s")
 	shop := newShop(t)
 	s := in.serveInProcess()
@@ -74,6 +74,8 @@ func TestQueriesOfURLsAreSeenNowhere(t *testing.T) {
 		t.Errorf("the job's URL is shown as %s", url)
 	}
 
+	places := in.places(s, batches)
+
 	// A job that is sent back still finds its whole URL.
 	close(shop.late)
 	end, err := in.app.LogEnd(in.ctx())
@@ -87,10 +89,11 @@ func TestQueriesOfURLsAreSeenNowhere(t *testing.T) {
 	shown = append(shown, moved)
 	in.until(end+1, domain.EventJobCompleted)
 	in.agree()
+	places = append(places, in.places(s, batches)...)
 	stop()
 
 	shown = append(shown, in.answers(batches)...)
-	in.unseen(log.String(), shown)
+	in.unseen(log.String(), shown, places)
 
 	log = in.serveInProcess().log
 	in.commandsAreSilent(shop.signed("/objects.checkm"))
@@ -186,10 +189,10 @@ func (in *installation) answers(batches []domain.BatchID) (all []any) {
 	return all
 }
 
-// unseen fails the test where the secret is found: in the log, in answers, in the
-// raw messages of the stream, in any row of any table, in any file, but for the two
+// unseen fails the test where the secret is found: in the log, in answers, in other places,
+// in the raw messages of the stream, in any row of any table, in any file, but for the two
 // places whose purpose is to hold it.
-func (in *installation) unseen(log string, answers []any) {
+func (in *installation) unseen(log string, answers []any, places []place) {
 	in.t.Helper()
 	looked := map[string]int{}
 	look := func(kind, where, text string) {
@@ -210,6 +213,9 @@ func (in *installation) unseen(log string, answers []any) {
 			in.t.Fatal(err)
 		}
 		look("answer", fmt.Sprintf("%T", a), string(data)+fmt.Sprintf("%+v", a))
+	}
+	for _, p := range places {
+		look(p.kind, p.where, p.text)
 	}
 	in.eachMessage(func(seq uint64, data string) { look("message", fmt.Sprint(seq), data) })
 	kept := 0
@@ -237,7 +243,7 @@ func (in *installation) unseen(log string, answers []any) {
 	if err != nil {
 		in.t.Error(err)
 	}
-	for _, kind := range []string{"answer", "message", "row", "file"} {
+	for _, kind := range []string{"answer", "message", "row", "file", "node", "page", "HTTP answer"} {
 		if looked[kind] < 10 {
 			in.t.Errorf("only %d of kind %s were looked at", looked[kind], kind)
 		}
