@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -38,7 +39,7 @@ func TestBadBatchManifestIsReported(t *testing.T) {
 		"closed address":    {text(good), func(s *domain.Submission) { s.PayloadURL = "http://169.254.169.254/m?token=secret" }, "address_refused", "169.254"},
 		"user in the URL": {nil, func(s *domain.Submission) {
 			s.PayloadURL = strings.Replace(s.PayloadURL, "http://", "http://anna:secret@", 1)
-		}, "http_status", "404"},
+		}, fetch.CodeBadURL, "user name or password"},
 		"lost upload": {text(good), func(s *domain.Submission) { s.PayloadURL = "store:///uploads/aa/bb/x" }, reason.CodeUploadMissing, "upload"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +61,7 @@ func TestBadBatchManifestIsReported(t *testing.T) {
 			if strings.Contains(b.Reason.Message+b.Reason.Host, "secret") {
 				t.Errorf("a query or password is shown: %+v", b.Reason)
 			}
-			if c.code == "http_status" && "http://"+b.Reason.Host != w.web.URL {
+			if (c.code == "http_status" || c.code == fetch.CodeBadURL) && "http://"+b.Reason.Host != w.web.URL {
 				t.Errorf("the reason %+v is about %s", b.Reason, w.web.URL)
 			}
 			w.turn(domain.DaemonBatchReporting)
