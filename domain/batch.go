@@ -126,10 +126,10 @@ type Submission struct {
 	SubmissionID   string   `json:"submission_id,omitempty"` // that the depositor was told before there was a batch
 	Queue          string   `json:"queue,omitempty"`         // deposit queue that it came through, "" = none was used
 	User           string   `json:"user,omitempty"`          // account that submitted, where Submitter is a name
-	Received       Time     `json:"received,omitzero"`   // when the deposit was accepted
-	Slot           string   `json:"slot,omitempty"`      // of an open directory
-	Primary        string   `json:"primary,omitempty"`   // identifier that the depositor gave
-	LocalIDs       []string `json:"local_ids,omitempty"` // that the depositor gave
+	Received       Time     `json:"received,omitzero"`       // when the deposit was accepted
+	Slot           string   `json:"slot,omitempty"`          // of an open directory
+	Primary        string   `json:"primary,omitempty"`       // identifier that the depositor gave
+	LocalIDs       []string `json:"local_ids,omitempty"`     // that the depositor gave
 	ProfileVersion string   `json:"profile_version,omitempty"`
 	KeySHA256      string   `json:"key_sha256,omitempty"` // of the idempotency key
 }
