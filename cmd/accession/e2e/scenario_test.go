@@ -213,6 +213,8 @@ func (s *scenario) requeued() {
 	s.t.Helper()
 	s.run("job", "requeue", string(s.job), "--reason", "mended")
 	s.event(domain.EventJobCompleted, "")
+	s.installation.shown()
+	s.says(0, []string{"batch", "show", string(s.batch)}, "`accession batch update-report "+string(s.batch)+"` reports it once more")
 	s.run("batch", "update-report", string(s.batch), "--reason", "mended")
 	s.event(domain.EventBatchReported, "")
 	s.ends("completed", "", "completed")

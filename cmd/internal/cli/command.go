@@ -73,6 +73,14 @@ func answer[V any](p *program, ask func(ctx context.Context, a *app.App, args []
 	})
 }
 
+// listed is answer for a list without further pages: with -o json it is the items of one.
+func listed[T any](p *program, ask func(ctx context.Context, a *app.App, args []string) ([]T, error), write func(io.Writer, []T)) runE {
+	return answer(p, func(ctx context.Context, a *app.App, args []string) (app.Page[T], error) {
+		items, err := ask(ctx, a, args)
+		return app.Page[T]{Items: append([]T{}, items...)}, err
+	}, func(w io.Writer, page app.Page[T]) { write(w, page.Items) })
+}
+
 // show writes v as JSON with -o json, else with write.
 func show[V any](p *program, v V, write func(io.Writer, V)) error {
 	if p.output == "json" {

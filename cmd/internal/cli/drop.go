@@ -64,7 +64,7 @@ func (p *program) dropList() *cobra.Command {
 		Long:    "List the deposits in the drop folder in the order of their reception: those that wait\nand those that were refused, with the reason.",
 		Example: "  accession drop ls\n  accession drop ls --submitter ana -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]drops.Shown, error) {
+		RunE: listed(p, func(ctx context.Context, a *app.App, _ []string) ([]drops.Shown, error) {
 			return drops.List(ctx, a, submitter, removed)
 		}, views.Drops),
 	}

@@ -157,9 +157,9 @@ func (p *program) processorLs() *cobra.Command {
 		Use:     "ls",
 		Short:   "List the processors of the deposit queues",
 		Long:    "List the processors of both deposit queues, what they ask for, and what says so.",
-		Example: "  accession processor ls\n  accession processor ls -o json | jq '.[] | select(.stopped)'",
+		Example: "  accession processor ls\n  accession processor ls -o json | jq '.items[] | select(.stopped)'",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]queues.Processor, error) {
+		RunE: listed(p, func(ctx context.Context, a *app.App, _ []string) ([]queues.Processor, error) {
 			return queues.Processors(ctx, a, domain.DepositQueues)
 		}, views.Processors),
 	}

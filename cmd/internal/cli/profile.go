@@ -23,9 +23,9 @@ func (p *program) profile() *cobra.Command {
 		Use:     "ls",
 		Short:   "List profiles",
 		Long:    "List the profiles in profiles_dir.",
-		Example: "  accession profile ls\n  accession profile ls -o json | jq '.[].fetch.allow'",
+		Example: "  accession profile ls\n  accession profile ls -o json | jq '.items[].fetch.allow'",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(_ context.Context, a *app.App, _ []string) ([]app.Profile, error) {
+		RunE: listed(p, func(_ context.Context, a *app.App, _ []string) ([]app.Profile, error) {
 			return a.Profiles()
 		}, func(w io.Writer, list []app.Profile) {
 			render.Rows(w, "no profiles", render.Row{"profile", "collection", "owner", "storage", "priority", "file"}, list, func(s app.Profile) render.Row {

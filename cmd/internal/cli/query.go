@@ -129,7 +129,7 @@ func (p *program) queryLs() *cobra.Command {
 		Long:    "List queries with who asked and where they stand, newest first.",
 		Example: "  accession query ls --submitter ana --state answered",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) ([]queries.Query, error) {
+		RunE: listed(p, func(ctx context.Context, a *app.App, _ []string) ([]queries.Query, error) {
 			return queries.Ls(ctx, a, f)
 		}, views.Queries),
 	}

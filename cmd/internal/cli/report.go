@@ -130,8 +130,8 @@ func (p *program) reportLs() *cobra.Command {
 		Example: "  accession report ls",
 		Args:    cobra.NoArgs,
 		RunE: p.anywhere(func(context.Context, []string) error {
-			return show(p, app.ReportKinds(), func(w io.Writer, kinds []app.ReportKind) {
-				render.Rows(w, "", render.Row{"report", "needs", "chart", "about"}, kinds, func(k app.ReportKind) render.Row {
+			return show(p, app.Page[app.ReportKind]{Items: app.ReportKinds()}, func(w io.Writer, kinds app.Page[app.ReportKind]) {
+				render.Rows(w, "", render.Row{"report", "needs", "chart", "about"}, kinds.Items, func(k app.ReportKind) render.Row {
 					needs, chart := "", ""
 					if k.Batch {
 						needs = "--batch"

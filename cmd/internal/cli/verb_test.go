@@ -177,6 +177,10 @@ func TestOperatorsCommandLines(t *testing.T) {
 		{"timeouts set --reason x download=1h download=2h", 2, []string{"download is named twice"}},
 		{"profile", 0, []string{"accession profile check"}},
 		{"profile ls", 0, []string{"maps", "maps.yaml"}},
+		{"profile ls -o json", 0, []string{`{
+  "items": [`, `"name": "maps"`}},
+		{"report ls -o json", 0, []string{`{
+  "items": [`, `"retries"`}},
 		{"profile show maps", 0, []string{"maps.yaml\nname: maps\n", "timeout: 1h0m0s\n"}},
 		{"profile show maps -o json", 0, []string{`"timeout": "1h0m0s"`}},
 		{"profile show charts", 4, []string{`no profile is named "charts"; known are: maps`}},

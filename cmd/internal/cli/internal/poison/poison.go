@@ -58,7 +58,7 @@ func (e Env) ls() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.Show(held, func(w io.Writer) { list(w, held, count.Events) })
+			return e.Show(app.Page[tables.PoisonEvent]{Items: held, Total: &count.Events}, func(w io.Writer) { list(w, held, count.Events) })
 		}),
 	}
 	flags.Limit(c, &limit, 100, "events")
