@@ -258,7 +258,7 @@ func (s *scene) deposit(d app.Deposit, fileName string) domain.BatchID {
 	s.t.Helper()
 	id := s.submit(d)
 	s.batches[id] = &batchModel{counts: map[string]int{}, submission: jsonText(map[string]any{
-		"profile_name": "test", "submitter": "tester", "payload_url": d.Payload, "type": d.Type, "submission_mode": "add",
+		"profile_name": "test", "submitter": "tester", "payload_url": d.Payload, "type": d.Type, "submission_mode": "add", "user": "test",
 		"erc_what": d.Title, "erc_who": "", "erc_when": "", "erc_where": "", "file_name": fileName})}
 	s.came("user/test", s.batch(id, "B1"))
 	return id
