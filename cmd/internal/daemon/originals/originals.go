@@ -135,7 +135,8 @@ func (r *Remover) before(ctx context.Context) (time.Time, error) {
 }
 
 // remove removes a file that was kept before, and returns 1, else 0. It asks once more: what
-// was listed may have been sent again.
+// was listed may have been sent again. The store cannot compare and remove in one step: the
+// same bytes under the same name, sent between the two, would be lost.
 func (r *Remover) remove(ctx context.Context, o store.Info, before time.Time) (int, error) {
 	if !o.Modified.Before(before) {
 		return 0, nil
