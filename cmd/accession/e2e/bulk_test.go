@@ -91,6 +91,52 @@ func TestBulkActionOfDeadProcesses(t *testing.T) {
 	in.says(0, words("bulk ls"), begun.ID, "done", "state=failed")
 }
 
+// TestJobsThatFailAgainUnderABulkAction: a process is killed when it has requeued jobs and not
+// yet kept that it has. These fail again before another process goes on; it finds that they were
+// requeued, and does not requeue them again.
+// Shows: P1 P2
+func TestJobsThatFailAgainUnderABulkAction(t *testing.T) {
+	t.Parallel()
+	const jobs = 24
+	in := newInstallation(t, append(forProcesses, "stop_grace=100ms")...)
+	in.tell("queued")
+	s := in.serve()
+	s.works()
+	id := in.failed(webServer(t, rowsThatFail(jobs))+"/rows.checkm", jobs)
+	s.stop()
+	var begun bulk.Action
+	in.must(json.Unmarshal([]byte(in.run("bulk", "begin", "job", "requeue", "--batch", string(id), "--state", "failed", "--yes", "--no-wait", "-o", "json")), &begun))
+	in.killedAt("app/bulk/one/after:8", "serve")
+	events := func(which domain.EventType) int {
+		in.shown()
+		return in.count(`select count(*) from accession.event where type = $1`, which)
+	}
+	records, err := in.wired.Records(in.ctx())
+	in.must(err)
+	waitFor(t, "the lead of the bulk action", func() bool {
+		leads, err := records.LeadBulkAction(in.ctx(), begun.ID, func() error { // nobody else goes on meanwhile
+			s = in.serve()
+			waitFor(t, "the jobs to fail again", func() bool {
+				requeued := events(domain.EventJobRequeued)
+				return requeued >= 8 && events(domain.EventJobFailed) == jobs+requeued
+			})
+			return nil
+		})
+		in.must(err)
+		return leads
+	})
+	waitFor(t, "the end of the bulk action", func() bool {
+		in.must(json.Unmarshal([]byte(in.run("bulk", "show", begun.ID, "-o", "json")), &begun))
+		return begun.State == bulk.Done
+	})
+	if begun.Done != jobs || begun.Refused != 0 {
+		t.Errorf("%+v\n%s", begun, in.run("bulk", "items", begun.ID, "--outcome", "refused"))
+	}
+	if n := events(domain.EventJobRequeued); n != jobs {
+		t.Errorf("%d of %d jobs were requeued", n, jobs)
+	}
+}
+
 // TestBulkActionsOverHTTP: an operator of one collection gives commands about what is of that
 // collection, once under a key; what cannot be changed is listed with the reason; nothing more
 // is taken when it is cancelled, or when the right is withdrawn.
