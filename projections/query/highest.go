@@ -16,12 +16,3 @@ func HighestIDs(ctx context.Context, db Reader) (batch domain.BatchID, job domai
 	}
 	return domain.BatchID(row.BatchID), domain.JobID(row.JobID), nil
 }
-
-// CountReportViews returns how many views schema report has; it may be missing.
-func CountReportViews(ctx context.Context, db Reader) (int64, error) {
-	n, err := pgdb.New(db).CountReportViews(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("count the views: %w", err)
-	}
-	return n, nil
-}

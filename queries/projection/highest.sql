@@ -16,7 +16,3 @@ from pg_catalog.pg_proc p
 join pg_catalog.pg_namespace n on n.oid = p.pronamespace
 where n.nspname = any(@schemas::text[])
 order by thing, part;
-
--- name: CountReportViews :one
--- The views of schema report follow from the migrations; none is left when it was dropped.
-select count(*) from pg_catalog.pg_views v where v.schemaname = 'report';

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,8 +97,12 @@ func (in *Installation) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if views, err := query.CountReportViews(ctx, db); err == nil && views == 0 {
-		in.log.Error("schema report has no views: every report fails; `accession rebuild` makes them again")
+	missing, err := query.MissingDefinitions(ctx, db)
+	if err != nil {
+		return err
+	}
+	for _, m := range missing {
+		in.log.Error("the database lacks what the migrations make: `accession verify` names the remedy", "name", m.Name, "lacks", strings.Join(m.Parts, ", "))
 	}
 	return nil
 }

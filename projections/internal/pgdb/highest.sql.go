@@ -9,18 +9,6 @@ import (
 	"context"
 )
 
-const countReportViews = `-- name: CountReportViews :one
-select count(*) from pg_catalog.pg_views v where v.schemaname = 'report'
-`
-
-// The views of schema report follow from the migrations; none is left when it was dropped.
-func (q *Queries) CountReportViews(ctx context.Context) (int64, error) {
-	row := q.db.QueryRow(ctx, countReportViews)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const definitions = `-- name: Definitions :many
 select (n.nspname || '.' || c.relname)::text as thing, (a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod))::text as part
 from pg_catalog.pg_class c
