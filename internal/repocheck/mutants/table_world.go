@@ -9,70 +9,6 @@ const (
 
 // world: files, records, and what leaves the house.
 var world = []Mutant{{
-	Name: "the count of waiting deposits before a form", Why: "a user with too many waiting deposits sends a whole file to be refused",
-	At: "cmd/internal/forms (*Exchange).merritt", Do: []Op{Never("room", "Empty")},
-	Package: "cmd/internal/forms", Test: "TestFullBeforeTheBody",
-}, {
-	Name: "the refusal of fields that are not served", Why: "a client is told that it has what it asked for, and has not",
-	At: "cmd/internal/forms (*form).set", Do: []Op{Never("strict")},
-	Package: "cmd/internal/forms", Test: "TestFormsOfMerrittThatAreRefused",
-}, {
-	Name: "the check of a right that is used", Why: "an admin of one collection, which cannot be given, may change users and rights",
-	At: "domain/access (Right).allows", Do: []Op{Expr("r.Check() == nil", "true")},
-	Package: "domain/access", Test: "TestMay",
-}, {
-	Name: "the right of a caller to change a thing", Why: "a depositor changes what others deposited in the collection",
-	At: "cmd/internal/operation (*Call).allowThing", Do: []Op{Never("May")},
-	Package: e2e, Test: "TestRightsOverHTTP",
-}, {
-	Name: "what a caller may see", Why: "a user reads what is of other collections",
-	At: "cmd/internal/operation (*Call).allowThing", Do: []Op{Never("Selects")},
-	Package: e2e, Test: "TestRightsOverHTTP",
-}, {
-	Name: "the check of texts in requests", Why: "what is no text reaches PostgreSQL, and is kept for ever in reasons", Was: true,
-	At: "cmd/internal/operation (*Operation).allow", Do: []Op{Expr("checkTexts(in)", "error(nil)")},
-	Package: "cmd/internal/httpapi", Test: "TestTextOverHTTP",
-}, {
-	Name: "the limit of a list to what its caller may see", Why: "a list has the batches, jobs and files of other collections",
-	At: "projections/query (Filter).sees", Do: []Op{Always("All")},
-	Package: "projections", Test: "TestFilters",
-}, {
-	Name: "the password", Why: "any password signs in",
-	At: "cmd/internal/app/people (*People).matches", Do: []Op{Never("ConstantTimeCompare")},
-	Package: "cmd/internal/app/people", Test: "TestPasswords",
-}, {
-	Name: "expiry and revocation of a key", Why: "a key is taken for ever",
-	At: "cmd/internal/app/people (*People).byKey", Do: []Op{Never("RevokedAt")},
-	Package: "cmd/internal/app/people", Test: "TestKeys",
-}, {
-	Name: "the scope of a key", Why: "a key has all rights of its user",
-	At: "cmd/internal/app/people limited", Do: []Op{Never("Collections")},
-	Package: "cmd/internal/app/people", Test: "TestKeys",
-}, {
-	Name: "the limit of attempts to sign in", Why: "passwords are tried as fast as the machine can",
-	At: "cmd/internal/app/people next", Do: []Op{Never("over", "0")},
-	Package: "cmd/internal/app/people", Test: "TestAttemptsAreLimited",
-}, {
-	Name: "a disabled user", Why: "one who has left goes on",
-	At: "cmd/internal/app/people (*People).Caller", Do: []Op{Never("DisabledAt")},
-	Package: "cmd/internal/app/people", Test: "TestPasswords",
-}, {
-	Name: "the key of an upload", Why: "a file that is sent again is deposited twice",
-	At: "cmd/internal/app/drops (*Receiver).Accept", Do: []Op{Never("Key")},
-	Package: e2e, Test: "TestUploadsAtOnce",
-}, {
-	Name: "the digest of an upload", Why: "a file that arrived damaged is accepted",
-	At: "cmd/internal/app/drops (*checked).compare", Do: []Op{Never("got", "want")},
-	Package: e2e, Test: "TestFrontDoor",
-}, {
-	Name: "the limit of waiting deposits", Why: "one user fills the queue over HTTP",
-	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Expr("len(waiting)", "len(waiting)*0")},
-	Package: e2e, Test: "TestFrontDoor",
-}, {
-	Name: "the check of a right in lists", Why: "a right of no known role shows every collection in lists",
-	At: "domain/access (Caller).Filter", Do: []Op{DropCase("Check")},
-	Package: "domain/access", Test: "TestNothingIsGrantedByDefault",
-}, {
 	Name: "fsync before a claim's file has its name", Why: "after a power cut a file is there and empty",
 	At: "cmd/internal/store (*Partial).Commit", Do: []Op{Call("syncFile", "$2.Close()")},
 	Package: "cmd/internal/store", Test: "TestDurability/claim",
@@ -144,18 +80,6 @@ var world = []Mutant{{
 	Name: "the batch that an idempotency key had first", Why: "two requests at the same moment make two batches",
 	At: "cmd/internal/record (*Records).KeepCommand", Do: []Op{Before("row.BatchID, row.InputSha256 = string(c.Batch), c.InputSHA256", "wrap")},
 	Package: record, Test: "TestKeepCommand",
-}, {
-	Name: "the look for the batch of an idempotency key", Why: "a deposit whose answer was lost is refused when it is repeated",
-	At: "cmd/internal/app (*once).accepted", Do: []Op{Always("requested")},
-	Package: e2e, Test: "TestDepositUnderAKeyKilledAtEachStep",
-}, {
-	Name: "the look for the batch of an idempotency key in the log", Why: "a deposit is made again when its batch was cleaned up",
-	At: "cmd/internal/app (*once).fromHistory", Do: []Op{Always("ok")},
-	Package: e2e, Test: "TestDepositUnderAKey",
-}, {
-	Name: "what was deposited under an idempotency key", Why: "another deposit under the key is swallowed",
-	At: "cmd/internal/app (*once).reserve", Do: []Op{Skip("KeyReused")},
-	Package: e2e, Test: "TestDepositUnderAKey",
 }, {
 	Name: "the promises of other processes", Why: "two processes promise the same working space",
 	At: "cmd/internal/daemon/space (*Account).count", Do: []Op{Drop("unread")},
@@ -236,10 +160,6 @@ var world = []Mutant{{
 	Name: "the checked copy of metadata", Why: "what is stored is not what was checked",
 	At: "cmd/internal/daemon (*steps).createJob", Do: []Op{Never("TypeMetadata")},
 	Package: daemon, Test: "TestMetadataIsStoredAsChecked",
-}, {
-	Name: "the digest of the list of records", Why: "a list that was altered is reported as that of the batch",
-	At: "cmd/internal/app/report eachKept", Do: []Op{Never("want")},
-	Package: e2e, Test: "TestMetadataDeposit",
 }, {
 	Name: "the turns of submitters", Why: "all deposits of one submitter come before the first of the next",
 	At: "domain/fair (*lap).served", Do: []Op{First("return")},
@@ -380,10 +300,6 @@ var bugs = []Mutant{{
 	At: "eventstore/zklive/internal/session (*Session).registerWorker", Do: []Op{Always("ErrNodeExists")},
 	Package: zklive, Test: "TestLostKinds/first_try", Hangs: true,
 }, {
-	Name: "what others have built on the tables", Why: "a rebuild drops their views with the old tables", Was: true,
-	At: "projections/rebuild (*rebuild).checkDependents", Do: []Op{Skip("DependentsError")},
-	Package: "projections", Test: "TestDependents",
-}, {
 	Name: "a sync that was refused because of its path", Why: "what was written is not seen by who looks for it", Was: true,
 	At: "eventstore/zklive/internal/session (*Conn).Sync", Do: []Op{Arg("Or", 0, `$0+"/"`)},
 	Package: zklive, Test: "TestLostKinds", Hangs: true,
@@ -400,34 +316,6 @@ var bugs = []Mutant{{
 	At: "eventstore/zklive (*remover).removeJob", Do: []Op{Drop("jobs", "forget")},
 	Package: "eventstore/zklive", Test: "TestCleanedJobsAreForgotten",
 }, {
-	Name: "a repair before all events are in the log", Why: "it loses those that wait in the outbox, and the log is offered two events of one version", Was: true,
-	At: "cmd/internal/consistency tooEarly", Do: []Op{Always("unsent")},
-	Package: e2e, Test: "TestNothingIsRepairedBeforeItsEventsAreInTheLog",
-}, {
-	Name: "a job of a cleaned batch that cannot be read", Why: "its batch is never removed, and each round of the janitor fails", Was: true,
-	At: "eventstore (deletion).job", Do: []Op{Never("ErrBroken")},
-	Package: zklive, Test: "TestCleanUpOfUnreadableJobs",
-}, {
-	Name: "what stops the removal of a batch", Why: "a deleted batch stays for ever, and verify finds nothing", Was: true,
-	At: "cmd/internal/consistency (*checker).removal", Do: []Op{Always("NodeWrong", "StatusWrong", "NodeMissing")},
-	Package: e2e, Test: "TestVerifyTellsWhatStopsARemoval",
-}, {
-	Name: "the definitions of the schemas, compared", Why: "a view that was dropped is found by the first who reads it",
-	At: "projections/query MissingDefinitions", Do: []Op{Always("have", "want")},
-	Package: "projections", Test: "TestDefinitions",
-}, {
-	Name: "the end of what depositors sent", Why: "manifests with signed URLs are kept for ever", Was: true,
-	At: "cmd/internal/daemon/originals (*Remover).remove", Do: []Op{Always("o", "Modified")},
-	Package: originals, Test: "TestOriginalsAreRemoved",
-}, {
-	Name: "the oldest batch, asked before originals are removed", Why: "a batch that was held finds no manifest",
-	At: "cmd/internal/daemon/originals (*Remover).before", Do: []Op{Never("made", "Before")},
-	Package: originals, Test: "TestOriginalsAreRemoved",
-}, {
-	Name: "an older live state, asked before originals are removed", Why: "batches that are restored find no manifest",
-	At: "cmd/internal/daemon/originals (*Remover).before", Do: []Op{Never("Sound")},
-	Package: originals, Test: "TestOriginalsStay",
-}, {
 	Name: "the end of the working files of failed jobs", Why: "they fill the disk", Was: true,
 	At: "cmd/internal/daemon (*Runner).failedLongAgo", Do: []Op{Never("Sub")},
 	Package: daemon, Test: "TestFilesOfFailedJobsGo",
@@ -439,18 +327,6 @@ var bugs = []Mutant{{
 	Name: "the working files of jobs that have not failed", Why: "they go while the job waits for its worker",
 	At: "cmd/internal/daemon (*Runner).failedLongAgo", Do: []Op{Always("JobFailed")},
 	Package: daemon, Test: "TestFilesOfFailedJobsGo",
-}, {
-	Name: "strays, children before parents", Why: "a node that belongs to nothing stays as long as others are below it",
-	At: "cmd/internal/consistency Repair", Do: []Op{Return("-($0)", "Count")},
-	Package: e2e, Test: "TestVerifyFindsAndRepairsEveryDamage",
-}, {
-	Name: "nodes beside those of the tree", Why: "what another program left among the workers stops every restore, and no check finds it", Was: true,
-	At: "eventstore/zklive/recovery (*surveyor).foreign", Do: []Op{Never("is")},
-	Package: e2e, Test: "TestVerifyReportsForeignNodes",
-}, {
-	Name: "the events of a history that wait in the outbox", Why: "what no relay has sent yet is called lost, and a restore of the log is advised", Was: true,
-	At: "cmd/internal/consistency (*checker).withUnsent", Do: []Op{Never("Version", "len")},
-	Package: e2e, Test: "TestVerifySeesDamagedTables",
 }, {
 	Name: "a directory of others, refused", Why: "who can write a stack's directory chooses what is started and removed", Was: true,
 	At: "cmd/internal/stack trusted", Do: []Op{Never("Perm")},
@@ -484,49 +360,17 @@ var bugs = []Mutant{{
 	At: "eventstore/zklive/internal/layout (Root).ValueOf", Do: []Op{Never("Or")},
 	Package: "cmd/internal/wire", Test: "TestTimeoutsOfTheInstallation",
 }, {
-	Name: "the hint on a batch that stays failed", Why: "all jobs of a failed batch have completed, and nothing says that it needs a second report", Was: true,
-	At: "cmd/internal/app/hint Batch", Do: []Op{Never("completed")},
-	Package: "cmd/internal/app/hint", Test: "TestBatch",
-}, {
 	Name: "timeouts stop nothing", Why: "each change of a timeout refuses the claims under way",
 	At: "eventstore/zklive/internal/layout (Root).touch", Do: []Op{Always("Stops")},
 	Package: "eventstore/zklive/internal/layout", Test: "TestOtherOperations",
-}, {
-	Name: "the digest of a stored file", Why: "bytes that have changed in the store are called stored",
-	At: "cmd/internal/audit CheckFile", Do: []Op{Never("SHA256", "read")},
-	Package: e2e, Test: "TestVerifyFindsDamagedObjects",
 }, {
 	Name: "why a file was given up, before it is called sound", Why: "a file that was given up for another reason is called processed",
 	At: "domain (*fileDecider).restoreOutput", Do: []Op{Never("CodeObjectCorrupt")},
 	Package: "domain", Test: "TestRestoreOutput",
 }, {
-	Name: "the manifest's own digest", Why: "the inventory is made again from a manifest that was altered",
-	At: "cmd/internal/audit readManifest", Do: []Op{Never("digest")},
-	Package: e2e, Test: "TestVerifyFindsDamagedObjects",
-}, {
-	Name: "the reservation of a version that is stored", Why: "with an older dump of the records two jobs get one version",
-	At: "cmd/internal/audit (*checker).kept", Do: []Op{Never("Reserved")},
-	Package: e2e, Test: "TestVerifyFindsAndRepairsTheInventory",
-}, {
-	Name: "the idempotency keys that the records have forgotten", Why: "with an older dump of the records a repeated deposit makes a second batch",
-	At: "cmd/internal/audit (*checker).keys", Do: []Op{Always("Submitter", "KeyDigest")},
-	Package: e2e, Test: "TestVerifyRepairsAnOlderDump",
-}, {
-	Name: "the idempotency keys in the outbox", Why: "a deposit that was accepted a moment ago is made again when it is repeated",
-	At: "cmd/internal/audit Verify", Do: []Op{Drop("late")},
-	Package: e2e, Test: "TestDepositUnderAKey",
-}, {
 	Name: "the manifests of earlier deposits", Why: "a manifest that is deposited twice by URL goes unnoticed",
 	At: "cmd/internal/daemon/payload (*Source).Repeated", Do: []Op{Always("earlier")},
 	Package: e2e, Test: "TestManifestDepositedTwice",
-}, {
-	Name: "older records and stores, not asked for", Why: "jobs get versions that are in use, and what is stored since the copy is not missed",
-	At: "cmd/internal/consistency (Opening).Check", Do: []Op{Never("all")},
-	Package: e2e, Test: "TestOlderCopiesAreRefused",
-}, {
-	Name: "the comparison before a new mark", Why: "the marks of a running service hide that a server was put back under it",
-	At: "cmd/internal/consistency (waterRead).check", Do: []Op{Never("all")},
-	Package: "cmd/internal/consistency", Test: "TestHighWaterFindsOlderCopies",
 }, {
 	Name: "reading back what was stored", Why: "an object whose bytes changed while it was stored is recorded as stored",
 	At: "cmd/internal/daemon (*steps).storeObject", Do: []Op{Never("VerifyVersion")},
@@ -539,36 +383,4 @@ var bugs = []Mutant{{
 	Name: "the digest of what leaves the store", Why: "a damaged file is exported as good",
 	At: "cmd/internal/store (*Checked).Read", Do: []Op{Always("check")},
 	Package: "cmd/internal/store", Test: "TestChecked",
-}, {
-	Name: "the last part of an answer with a file", Why: "a client takes a damaged file, or a range of one, as good",
-	At: "cmd/internal/operation sendChecked", Do: []Op{Never("Discard")},
-	Package: e2e, Test: "TestContentOfObjects",
-}, {
-	Name: "whose versions a depositor sees", Why: "a depositor gets the files of others",
-	At: "cmd/internal/app/objects (Of).of", Do: []Op{Always("Selects")},
-	Package: e2e, Test: "TestContentOfObjects",
-}, {
-	Name: "whose key is given as a password", Why: "a key signs in another user by a form",
-	At: "cmd/internal/app/people (*People).Authenticate", Do: []Op{Never("caller", "Name", "c")},
-	Package: e2e, Test: "TestFormsThatAreRefused",
-}, {
-	Name: "the right to deposit by a form", Why: "every user deposits in every collection by a form",
-	At: "cmd/internal/operation (*About).Allowed", Do: []Op{Never("May")},
-	Package: e2e, Test: "TestFormsThatAreRefused",
-}, {
-	Name: "the version that a bulk action may change", Why: "a job that failed again is requeued twice, because the process that requeued it died",
-	At: "cmd/internal/app/bulk (*running).command", Do: []Op{Never("KindFile")},
-	Package: e2e, Test: "TestBulkActionOfDeadProcesses",
-}, {
-	Name: "the look for what an earlier try has changed", Why: "a bulk action says of what it has changed that it was refused",
-	At: "cmd/internal/app/bulk (*running).given", Do: []Op{Always("len")},
-	Package: e2e, Test: "TestBulkActionOfDeadProcesses",
-}, {
-	Name: "where a user may act when its bulk action is carried out", Why: "a user acts whose right was withdrawn",
-	At: "cmd/internal/app/bulk (*running).next", Do: []Op{Never("Empty")},
-	Package: e2e, Test: "TestBulkActionsOverHTTP",
-}, {
-	Name: "the id of a part of a command", Why: "a job that was failed to be deleted stays failed when the command is requested again",
-	At: "cmd/internal/app (*App).after", Do: []Op{Always("last")},
-	Package: "cmd/internal/app", Test: "TestDeletionRequestedAgain",
 }}

@@ -1,0 +1,120 @@
+package main
+
+// frontDoor: who may do what, and what is asked for over HTTP and on the command line.
+var frontDoor = []Mutant{{
+	Name: "the count of waiting deposits before a form", Why: "a user with too many waiting deposits sends a whole file to be refused",
+	At: "cmd/internal/forms (*Exchange).merritt", Do: []Op{Never("room", "Empty")},
+	Package: "cmd/internal/forms", Test: "TestFullBeforeTheBody",
+}, {
+	Name: "the refusal of fields that are not served", Why: "a client is told that it has what it asked for, and has not",
+	At: "cmd/internal/forms (*form).set", Do: []Op{Never("strict")},
+	Package: "cmd/internal/forms", Test: "TestFormsOfMerrittThatAreRefused",
+}, {
+	Name: "the check of a right that is used", Why: "an admin of one collection, which cannot be given, may change users and rights",
+	At: "domain/access (Right).allows", Do: []Op{Expr("r.Check() == nil", "true")},
+	Package: "domain/access", Test: "TestMay",
+}, {
+	Name: "the right of a caller to change a thing", Why: "a depositor changes what others deposited in the collection",
+	At: "cmd/internal/operation (*Call).allowThing", Do: []Op{Never("May")},
+	Package: e2e, Test: "TestRightsOverHTTP",
+}, {
+	Name: "what a caller may see", Why: "a user reads what is of other collections",
+	At: "cmd/internal/operation (*Call).allowThing", Do: []Op{Never("Selects")},
+	Package: e2e, Test: "TestRightsOverHTTP",
+}, {
+	Name: "the check of texts in requests", Why: "what is no text reaches PostgreSQL, and is kept for ever in reasons", Was: true,
+	At: "cmd/internal/operation (*Operation).allow", Do: []Op{Expr("checkTexts(in)", "error(nil)")},
+	Package: "cmd/internal/httpapi", Test: "TestTextOverHTTP",
+}, {
+	Name: "the limit of a list to what its caller may see", Why: "a list has the batches, jobs and files of other collections",
+	At: "projections/query (Filter).sees", Do: []Op{Always("All")},
+	Package: "projections", Test: "TestFilters",
+}, {
+	Name: "the password", Why: "any password signs in",
+	At: "cmd/internal/app/people (*People).matches", Do: []Op{Never("ConstantTimeCompare")},
+	Package: "cmd/internal/app/people", Test: "TestPasswords",
+}, {
+	Name: "expiry and revocation of a key", Why: "a key is taken for ever",
+	At: "cmd/internal/app/people (*People).byKey", Do: []Op{Never("RevokedAt")},
+	Package: "cmd/internal/app/people", Test: "TestKeys",
+}, {
+	Name: "the scope of a key", Why: "a key has all rights of its user",
+	At: "cmd/internal/app/people limited", Do: []Op{Never("Collections")},
+	Package: "cmd/internal/app/people", Test: "TestKeys",
+}, {
+	Name: "the limit of attempts to sign in", Why: "passwords are tried as fast as the machine can",
+	At: "cmd/internal/app/people next", Do: []Op{Never("over", "0")},
+	Package: "cmd/internal/app/people", Test: "TestAttemptsAreLimited",
+}, {
+	Name: "a disabled user", Why: "one who has left goes on",
+	At: "cmd/internal/app/people (*People).Caller", Do: []Op{Never("DisabledAt")},
+	Package: "cmd/internal/app/people", Test: "TestPasswords",
+}, {
+	Name: "the key of an upload", Why: "a file that is sent again is deposited twice",
+	At: "cmd/internal/app/drops (*Receiver).Accept", Do: []Op{Never("Key")},
+	Package: e2e, Test: "TestUploadsAtOnce",
+}, {
+	Name: "the digest of an upload", Why: "a file that arrived damaged is accepted",
+	At: "cmd/internal/app/drops (*checked).compare", Do: []Op{Never("got", "want")},
+	Package: e2e, Test: "TestFrontDoor",
+}, {
+	Name: "the limit of waiting deposits", Why: "one user fills the queue over HTTP",
+	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Expr("len(waiting)", "len(waiting)*0")},
+	Package: e2e, Test: "TestFrontDoor",
+}, {
+	Name: "the check of a right in lists", Why: "a right of no known role shows every collection in lists",
+	At: "domain/access (Caller).Filter", Do: []Op{DropCase("Check")},
+	Package: "domain/access", Test: "TestNothingIsGrantedByDefault",
+}, {
+	Name: "the look for the batch of an idempotency key", Why: "a deposit whose answer was lost is refused when it is repeated",
+	At: "cmd/internal/app (*once).accepted", Do: []Op{Always("requested")},
+	Package: e2e, Test: "TestDepositUnderAKeyKilledAtEachStep",
+}, {
+	Name: "the look for the batch of an idempotency key in the log", Why: "a deposit is made again when its batch was cleaned up",
+	At: "cmd/internal/app (*once).fromHistory", Do: []Op{Always("ok")},
+	Package: e2e, Test: "TestDepositUnderAKey",
+}, {
+	Name: "what was deposited under an idempotency key", Why: "another deposit under the key is swallowed",
+	At: "cmd/internal/app (*once).reserve", Do: []Op{Skip("KeyReused")},
+	Package: e2e, Test: "TestDepositUnderAKey",
+}, {
+	Name: "the digest of the list of records", Why: "a list that was altered is reported as that of the batch",
+	At: "cmd/internal/app/report eachKept", Do: []Op{Never("want")},
+	Package: e2e, Test: "TestMetadataDeposit",
+}, {
+	Name: "the hint on a batch that stays failed", Why: "all jobs of a failed batch have completed, and nothing says that it needs a second report", Was: true,
+	At: "cmd/internal/app/hint Batch", Do: []Op{Never("completed")},
+	Package: "cmd/internal/app/hint", Test: "TestBatch",
+}, {
+	Name: "the last part of an answer with a file", Why: "a client takes a damaged file, or a range of one, as good",
+	At: "cmd/internal/operation sendChecked", Do: []Op{Never("Discard")},
+	Package: e2e, Test: "TestContentOfObjects",
+}, {
+	Name: "whose versions a depositor sees", Why: "a depositor gets the files of others",
+	At: "cmd/internal/app/objects (Of).of", Do: []Op{Always("Selects")},
+	Package: e2e, Test: "TestContentOfObjects",
+}, {
+	Name: "whose key is given as a password", Why: "a key signs in another user by a form",
+	At: "cmd/internal/app/people (*People).Authenticate", Do: []Op{Never("caller", "Name", "c")},
+	Package: e2e, Test: "TestFormsThatAreRefused",
+}, {
+	Name: "the right to deposit by a form", Why: "every user deposits in every collection by a form",
+	At: "cmd/internal/operation (*About).Allowed", Do: []Op{Never("May")},
+	Package: e2e, Test: "TestFormsThatAreRefused",
+}, {
+	Name: "the version that a bulk action may change", Why: "a job that failed again is requeued twice, because the process that requeued it died",
+	At: "cmd/internal/app/bulk (*running).command", Do: []Op{Never("KindFile")},
+	Package: e2e, Test: "TestJobsThatFailAgainUnderABulkAction",
+}, {
+	Name: "the look for what an earlier try has changed", Why: "a bulk action says of what it has changed that it was refused",
+	At: "cmd/internal/app/bulk (*running).given", Do: []Op{Always("len")},
+	Package: e2e, Test: "TestJobsThatFailAgainUnderABulkAction",
+}, {
+	Name: "where a user may act when its bulk action is carried out", Why: "a user acts whose right was withdrawn",
+	At: "cmd/internal/app/bulk (*running).next", Do: []Op{Never("Empty")},
+	Package: e2e, Test: "TestBulkActionsOverHTTP",
+}, {
+	Name: "the id of a part of a command", Why: "a job that was failed to be deleted stays failed when the command is requested again",
+	At: "cmd/internal/app (*App).after", Do: []Op{Always("last")},
+	Package: "cmd/internal/app", Test: "TestDeletionRequestedAgain",
+}}

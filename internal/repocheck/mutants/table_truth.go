@@ -1,0 +1,76 @@
+package main
+
+// truth: what is compared, found, mended and removed.
+var truth = []Mutant{{
+	Name: "what others have built on the tables", Why: "a rebuild drops their views with the old tables", Was: true,
+	At: "projections/rebuild (*rebuild).checkDependents", Do: []Op{Skip("DependentsError")},
+	Package: "projections", Test: "TestDependents",
+}, {
+	Name: "a repair before all events are in the log", Why: "it loses those that wait in the outbox, and the log is offered two events of one version", Was: true,
+	At: "cmd/internal/consistency tooEarly", Do: []Op{Always("unsent")},
+	Package: e2e, Test: "TestNothingIsRepairedBeforeItsEventsAreInTheLog",
+}, {
+	Name: "a job of a cleaned batch that cannot be read", Why: "its batch is never removed, and each round of the janitor fails", Was: true,
+	At: "eventstore (deletion).job", Do: []Op{Never("ErrBroken")},
+	Package: zklive, Test: "TestCleanUpOfUnreadableJobs",
+}, {
+	Name: "what stops the removal of a batch", Why: "a deleted batch stays for ever, and verify finds nothing", Was: true,
+	At: "cmd/internal/consistency (*checker).removal", Do: []Op{Always("NodeWrong", "StatusWrong", "NodeMissing")},
+	Package: e2e, Test: "TestVerifyTellsWhatStopsARemoval",
+}, {
+	Name: "the definitions of the schemas, compared", Why: "a view that was dropped is found by the first who reads it",
+	At: "projections/query MissingDefinitions", Do: []Op{Always("have", "want")},
+	Package: "projections", Test: "TestDefinitions",
+}, {
+	Name: "the end of what depositors sent", Why: "manifests with signed URLs are kept for ever", Was: true,
+	At: "cmd/internal/daemon/originals (*Remover).remove", Do: []Op{Always("o", "Modified")},
+	Package: originals, Test: "TestOriginalsAreRemoved",
+}, {
+	Name: "the oldest batch, asked before originals are removed", Why: "a batch that was held finds no manifest",
+	At: "cmd/internal/daemon/originals (*Remover).before", Do: []Op{Never("made", "Before")},
+	Package: originals, Test: "TestOriginalsAreRemoved",
+}, {
+	Name: "an older live state, asked before originals are removed", Why: "batches that are restored find no manifest",
+	At: "cmd/internal/daemon/originals (*Remover).before", Do: []Op{Never("Sound")},
+	Package: originals, Test: "TestOriginalsStay",
+}, {
+	Name: "strays, children before parents", Why: "a node that belongs to nothing stays as long as others are below it",
+	At: "cmd/internal/consistency Repair", Do: []Op{Return("-($0)", "Count")},
+	Package: e2e, Test: "TestVerifyFindsAndRepairsEveryDamage",
+}, {
+	Name: "nodes beside those of the tree", Why: "what another program left among the workers stops every restore, and no check finds it", Was: true,
+	At: "eventstore/zklive/recovery (*surveyor).foreign", Do: []Op{Never("is")},
+	Package: e2e, Test: "TestVerifyReportsForeignNodes",
+}, {
+	Name: "the events of a history that wait in the outbox", Why: "what no relay has sent yet is called lost, and a restore of the log is advised", Was: true,
+	At: "cmd/internal/consistency (*checker).withUnsent", Do: []Op{Never("Version", "len")},
+	Package: e2e, Test: "TestVerifySeesDamagedTables",
+}, {
+	Name: "the digest of a stored file", Why: "bytes that have changed in the store are called stored",
+	At: "cmd/internal/audit CheckFile", Do: []Op{Never("SHA256", "read")},
+	Package: e2e, Test: "TestVerifyFindsDamagedObjects",
+}, {
+	Name: "the manifest's own digest", Why: "the inventory is made again from a manifest that was altered",
+	At: "cmd/internal/audit readManifest", Do: []Op{Never("digest")},
+	Package: e2e, Test: "TestVerifyFindsDamagedObjects",
+}, {
+	Name: "the reservation of a version that is stored", Why: "with an older dump of the records two jobs get one version",
+	At: "cmd/internal/audit (*checker).kept", Do: []Op{Never("Reserved")},
+	Package: e2e, Test: "TestVerifyFindsAndRepairsTheInventory",
+}, {
+	Name: "the idempotency keys that the records have forgotten", Why: "with an older dump of the records a repeated deposit makes a second batch",
+	At: "cmd/internal/audit (*checker).keys", Do: []Op{Always("Submitter", "KeyDigest")},
+	Package: e2e, Test: "TestVerifyRepairsAnOlderDump",
+}, {
+	Name: "the idempotency keys in the outbox", Why: "a deposit that was accepted a moment ago is made again when it is repeated",
+	At: "cmd/internal/audit Verify", Do: []Op{Drop("late")},
+	Package: e2e, Test: "TestDepositUnderAKey",
+}, {
+	Name: "older records and stores, not asked for", Why: "jobs get versions that are in use, and what is stored since the copy is not missed",
+	At: "cmd/internal/consistency (Opening).Check", Do: []Op{Never("all")},
+	Package: e2e, Test: "TestOlderCopiesAreRefused",
+}, {
+	Name: "the comparison before a new mark", Why: "the marks of a running service hide that a server was put back under it",
+	At: "cmd/internal/consistency (waterRead).check", Do: []Op{Never("all")},
+	Package: "cmd/internal/consistency", Test: "TestHighWaterFindsOlderCopies",
+}}
