@@ -3,7 +3,6 @@
 package zklive_test
 
 import (
-	"context"
 	"os"
 	"slices"
 	"strings"
@@ -41,14 +40,8 @@ func TestSixtyThousandWait(t *testing.T) {
 	t.Parallel()
 	const behind, some = 60_000, 50
 	b := &backlog{env: &env{root: "/test-" + uuid.NewString()}, t: t}
+	removedAfter(t, b.root)
 	b.first = b.open(t, zklive.Config{QueueLimit: 2 * behind, GroupCommit: true, SessionTimeout: 20 * time.Second})
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := b.first.Destroy(ctx); err != nil {
-			t.Errorf("remove the test's tree: %v", err)
-		}
-	})
 	b.kit = storetest.NewKit(t, b.first)
 	_, urgent := b.kit.Started(slices.Repeat([]int{5}, 2*some)...)
 	few, _ := b.asks(urgent[:some])

@@ -55,13 +55,7 @@ func BenchmarkFinished(b *testing.B) {
 			}
 		})
 	}
-	b.Cleanup(func() { // other benchmarks use the same server
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-		defer cancel()
-		if err := s.Destroy(ctx); err != nil {
-			b.Error(err)
-		}
-	})
+	removedAfter(b, s.Above()) // other benchmarks use the same server
 }
 
 // reprioritise changes the priorities of the first jobs in turn, each time round to

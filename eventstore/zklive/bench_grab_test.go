@@ -64,9 +64,7 @@ func BenchmarkGrab(b *testing.B) {
 				b.ReportMetric(rate, "grabs/s")
 				b.ReportMetric(rate/few, "of-few")
 			})
-			if err := s.Destroy(context.WithoutCancel(b.Context())); err != nil {
-				b.Fatal(err)
-			}
+			remove(b, s.Above())
 		}
 	}
 }
@@ -186,9 +184,7 @@ func BenchmarkGrabbers(b *testing.B) {
 			b.ReportMetric(rate/cmp.Or(few, rate), "of-few")
 		})
 		few = cmp.Or(few, rate)
-		if err := s.Destroy(context.WithoutCancel(b.Context())); err != nil {
-			b.Fatal(err)
-		}
+		remove(b, s.Above())
 	}
 }
 

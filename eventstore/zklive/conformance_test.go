@@ -1,7 +1,6 @@
 package zklive_test
 
 import (
-	"context"
 	"net"
 	"os"
 	"sync"
@@ -41,14 +40,8 @@ var positions = map[string]zklive.Config{
 func openWorld(t *testing.T, cfg zklive.Config) storetest.Env {
 	t.Helper()
 	w := &env{root: "/test-" + uuid.NewString()}
-	keeper := w.open(t, zklive.Config{Shards: 2})
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := keeper.Destroy(ctx); err != nil {
-			t.Errorf("remove the test's tree: %v", err)
-		}
-	})
+	removedAfter(t, w.root)
+	w.open(t, zklive.Config{Shards: 2})
 	var mu sync.Mutex
 	lines := map[storetest.Store]*line{}
 	return storetest.Env{

@@ -3,6 +3,7 @@ package zklive_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	zktree "github.com/accession-ingest/accession/internal/testkit/tree"
 )
 
 // cutAt is a context that ends when it was looked at n times.
@@ -134,19 +136,10 @@ func (w *env) killed(t *testing.T, k, janitor *storetest.Kit, n int64, end endin
 	return err
 }
 
-func (w *env) dump(t *testing.T) map[string]zklive.Node {
+func (w *env) dump(t *testing.T) map[string]zktree.Node {
 	t.Helper()
-	nodes, err := w.store.Dump(t.Context(), "/batches")
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs, err := w.store.Dump(t.Context(), "/jobs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, node := range jobs {
-		nodes[path] = node
-	}
+	nodes := w.nodes(t, "/batches")
+	maps.Copy(nodes, w.nodes(t, "/jobs"))
 	return nodes
 }
 

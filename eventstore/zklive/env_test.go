@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	zktree "github.com/accession-ingest/accession/internal/testkit/tree"
 )
 
 // env is a ZooKeeper tree of a test's own.
@@ -21,15 +22,33 @@ type env struct {
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	w := &env{root: "/test-" + uuid.NewString()}
+	removedAfter(t, w.root)
 	w.store = w.open(t, zklive.Config{})
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := w.store.Destroy(ctx); err != nil {
-			t.Errorf("remove the test's tree: %v", err)
-		}
-	})
 	return w
+}
+
+// remove removes a tree.
+func remove(t testing.TB, root string) {
+	t.Helper()
+	if err := zktree.Destroy(context.WithoutCancel(t.Context()), servers(), root); err != nil {
+		t.Errorf("remove the test's tree: %v", err)
+	}
+}
+
+// removedAfter removes a tree when the test is over.
+func removedAfter(t testing.TB, root string) {
+	t.Helper()
+	t.Cleanup(func() { remove(t, root) })
+}
+
+// nodes returns a node and all nodes below it, by name below the root.
+func (w *env) nodes(t *testing.T, name string) map[string]zktree.Node {
+	t.Helper()
+	all, err := zktree.Dump(t.Context(), servers(), w.root, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func (w *env) open(t *testing.T, cfg zklive.Config) *zklive.Store {

@@ -37,8 +37,8 @@ func freshTreeIsAskedFor(t *testing.T, begin func(context.Context, *zklive.Store
 	restoring := cfg
 	restoring.Restoring = true
 	w := &env{root: cfg.Root}
+	removedAfter(t, w.root)
 	w.store = w.open(t, restoring)
-	t.Cleanup(func() { _ = w.store.Destroy(context.WithoutCancel(t.Context())) })
 	if untouched, err := w.store.Untouched(t.Context()); err != nil || !untouched {
 		t.Errorf("untouched: %v, %v", untouched, err)
 	}

@@ -1,7 +1,6 @@
 package zklive_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -14,18 +13,6 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive"
 )
 
-// removedAfter removes a tree when the test is over.
-func removedAfter(t *testing.T, s *zklive.Store) {
-	t.Helper()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := s.Destroy(ctx); err != nil {
-			t.Errorf("remove the test's tree: %v", err)
-		}
-	})
-}
-
 // TestLateWriteOfALostSession sends a write while the server cannot be reached. By
 // the time that it can, the session has expired, another process has the job, and
 // the writer, who has heard of nothing, is in a new session.
@@ -33,8 +20,8 @@ func removedAfter(t *testing.T, s *zklive.Store) {
 func TestLateWriteOfALostSession(t *testing.T) {
 	t.Parallel()
 	w := &env{root: "/test-" + uuid.NewString()}
+	removedAfter(t, w.root)
 	other := w.open(t, zklive.Config{Shards: 1})
-	removedAfter(t, other)
 	kit := storetest.NewKit(t, other)
 	_, jobs := kit.Started(5)
 	l := newLine(t)
@@ -78,8 +65,8 @@ func TestLateWriteOfALostSession(t *testing.T) {
 func TestClosedBucketTakesNothing(t *testing.T) {
 	t.Parallel()
 	w := &env{root: "/test-" + uuid.NewString()}
+	removedAfter(t, w.root)
 	late := w.open(t, zklive.Config{Shards: 1})
-	removedAfter(t, late)
 	turning := w.open(t, zklive.Config{Shards: 1, BucketSize: 2})
 	kit, by := storetest.NewKit(t, turning), storetest.NewKit(t, late)
 	id := kit.Submit()

@@ -33,8 +33,8 @@ func newLostWorld(t *testing.T, cfg zklive.Config) *lostWorld {
 	t.Helper()
 	w := &env{root: "/test-" + uuid.NewString()}
 	l := newLine(t)
+	removedAfter(t, w.root)
 	other := w.open(t, zklive.Config{Shards: 1, Grace: cfg.Grace})
-	removedAfter(t, other)
 	cfg.Servers, cfg.Root, cfg.SessionTimeout = []string{l.address()}, w.root, 20*time.Second
 	s, err := zklive.Open(t.Context(), cfg)
 	if err != nil {
@@ -201,8 +201,8 @@ func TestLostCallerOfALateWrite(t *testing.T) {
 	t.Parallel()
 	w := &env{root: "/test-" + uuid.NewString()}
 	l := newLoser(t, w.root)
+	removedAfter(t, w.root)
 	turning := w.open(t, zklive.Config{Shards: 1, BucketSize: 2})
-	removedAfter(t, turning)
 	s, err := zklive.Open(t.Context(), zklive.Config{Servers: l.addresses(), Root: w.root, SessionTimeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)

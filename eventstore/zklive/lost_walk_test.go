@@ -21,6 +21,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	zktree "github.com/accession-ingest/accession/internal/testkit/tree"
 )
 
 // patient is a store whose claims are asked for until they are had: an unknown
@@ -47,7 +48,7 @@ func (p patient) ClaimBatch(ctx context.Context, id domain.BatchID) (*eventstore
 
 // walked is what a walk left.
 type walked struct {
-	tree   map[string]zklive.Node
+	tree   map[string]zktree.Node
 	events map[string][]string // by aggregate
 	lost   []string            // kinds of which all fates were met, "restoring: " before those of a restoration
 }
@@ -116,15 +117,9 @@ func walk(t *testing.T, fates ...fate) walked {
 	if batch, job, query, err := k.store.NextIDs(t.Context()); err != nil || batch != high || job != high || query != high {
 		t.Errorf("the next ids are raised to %d, %d and %d (%v), want %d", batch, job, query, err, high)
 	}
-	k.destroy()
+	remove(t, k.w.root)
 	out.lost = append(k.loser.met(), k.restores(fates...)...)
 	return out
-}
-
-// destroy loses nothing of the tree's end: node by node it would take long.
-func (k *walker) destroy() {
-	k.loser.spares("delete /")
-	k.must(k.store.Destroy(context.WithoutCancel(k.Context())))
 }
 
 // claims are taken, confirmed, given back, and end with a move, by hand-over and
@@ -322,9 +317,9 @@ func must[T any](v T, err error) func(k *walker) T {
 var changing = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z|[0-9a-f]{8}-[0-9a-f-]{27}|[A-Z2-7]{26}`)
 
 // left gives the tree without the outbox and without times and chosen names.
-func (k *walker) left() map[string]zklive.Node {
+func (k *walker) left() map[string]zktree.Node {
 	k.Helper()
-	all := must(k.store.Dump(k.Context(), ""))(k)
+	all := k.w.nodes(k.T, "")
 	for path, n := range all {
 		if strings.HasPrefix(path, "/outbox/") || strings.HasPrefix(path, "/workers/") {
 			delete(all, path)
@@ -368,7 +363,7 @@ func (k *walker) sends() {
 	resign()
 	for {
 		entries, buckets := 0, 0
-		for path := range must(k.store.Dump(ctx, "/outbox"))(k) {
+		for path := range k.w.nodes(k.T, "/outbox") {
 			switch {
 			case strings.Contains(path, "/e-"):
 				entries++
@@ -406,7 +401,7 @@ func (k *walker) restores(fates ...fate) []string {
 	if id := must(r.store.ReserveJobIDs(ctx, 1))(r); id < domain.NewJobID(8) {
 		k.Errorf("%s may have been used", id)
 	}
-	r.destroy()
+	remove(k.T, r.w.root)
 	lost := r.loser.met()
 	for i := range lost {
 		lost[i] = "restoring: " + lost[i]

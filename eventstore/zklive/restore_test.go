@@ -1,7 +1,6 @@
 package zklive_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -41,16 +40,7 @@ func (w *env) shut(t *testing.T, cfg zklive.Config, remedy string) {
 func TestRestoreEndsNoOther(t *testing.T) {
 	t.Parallel()
 	w, restoring := &env{root: "/test-" + uuid.NewString()}, zklive.Config{Restoring: true}
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		s, err := zklive.Open(ctx, zklive.Config{Servers: servers(), Root: w.root, Restoring: true})
-		if err == nil {
-			err = errors.Join(s.Destroy(ctx), s.Close())
-		}
-		if err != nil {
-			t.Errorf("remove the test's tree: %v", err)
-		}
-	})
+	removedAfter(t, w.root)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

@@ -35,9 +35,8 @@ func TestPromisesThatAreOtherwise(t *testing.T) {
 	}
 	there := func(id domain.JobID, want string) {
 		t.Helper()
-		nodes, err := w.store.Dump(t.Context(), "/space")
-		if got := nodes["/space/"+string(id)].Data; err != nil || got != want {
-			t.Errorf("promised %q to %s (%v), not %q", got, id, err, want)
+		if got := w.nodes(t, "/space")["/space/"+string(id)].Data; got != want {
+			t.Errorf("promised %q to %s, not %q", got, id, want)
 		}
 	}
 

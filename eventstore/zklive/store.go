@@ -210,9 +210,6 @@ func (s *Store) compose(ctx context.Context) error {
 	return nil
 }
 
-// Node is one node of a dump.
-type Node = recovery.Node
-
 // sender brings writes to the server: session.Direct, or session.Group.
 type sender interface {
 	Send(ctx context.Context, r *session.Request) session.Result
@@ -402,7 +399,3 @@ func (s *Store) Workers(ctx context.Context) (workers []eventstore.WorkerInfo, e
 	}
 	return workers, err
 }
-
-// Destroy removes the whole tree below the root. It is for tests, and for operators who
-// begin again with an empty tree.
-func (s *Store) Destroy(ctx context.Context) error { return s.session.Destroy(ctx, string(s.root)) }

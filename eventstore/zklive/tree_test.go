@@ -30,11 +30,7 @@ func TestTreeOfEveryRow(t *testing.T) {
 		covered[row] = true
 		got := tree{}
 		for _, top := range []string{"/batches", "/jobs", "/space", "/objects"} {
-			nodes, err := live.Dump(ctx, top)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for path, n := range nodes {
+			for path, n := range w.nodes(t, top) {
 				if strings.HasPrefix(path, "/objects") && !strings.Contains(path, "-") {
 					continue // a directory, which comes and goes with no job
 				}
@@ -51,10 +47,7 @@ func TestTreeOfEveryRow(t *testing.T) {
 	}
 	status := func(row string, id domain.JobID, state, last string, retries int) {
 		t.Helper()
-		nodes, err := live.Dump(ctx, "/jobs/"+string(id)+"/status")
-		if err != nil {
-			t.Fatal(err)
-		}
+		nodes := w.nodes(t, "/jobs/"+string(id)+"/status")
 		var s struct {
 			Status string  `json:"status"`
 			Last   *string `json:"last_successful_status"`

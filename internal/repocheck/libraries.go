@@ -27,7 +27,7 @@ var (
 // replacing a server is the change of one package.
 var Libraries = []Library{
 	// The three servers.
-	{"github.com/go-zookeeper/zk", []string{"eventstore/zklive/...", "cmd/internal/stack/...", "cmd/internal/wire/..."}, serverTests,
+	{"github.com/go-zookeeper/zk", []string{"eventstore/zklive/...", "cmd/internal/stack/...", "cmd/internal/wire/...", "internal/testkit/tree"}, serverTests,
 		"BSD-3-Clause", "The live state is in ZooKeeper, and Go has one maintained client. No call of it takes a context or a deadline, an expired session is replaced in silence, and what is in flight when the connection breaks ends as unknown: the wrapper deals with each of these, and nothing above it may rely on the client."},
 	{"github.com/nats-io/nats.go", []string{"eventstore/jslog/...", "eventstore/follow/...", "cmd/internal/stack/...", "cmd/internal/wire/..."}, serverTests,
 		"Apache-2.0", "The log is a JetStream stream; this is the official client. It publishes to any subject it is given: ids are encoded before they become part of one."},
@@ -81,7 +81,7 @@ var Libraries = []Library{
 		"BSD-3-Clause", "Unique ids (version 7) of commands and workers, made at the edges; the domain sees strings."},
 	{"github.com/cenkalti/backoff/v5", join(edgesAndAdapters, []string{"eventstore", "eventstore/relay", "projections"}), nil,
 		"MIT", "Waits longer before each retry, with jitter and a context. In the port only between two decisions, the first of which is known to be refused. Never around a ZooKeeper multi, whose outcome may be unknown."},
-	{"golang.org/x/sync", join(edgesAndAdapters, []string{"eventstore", "projections/rebuild", "eventstore/files", "eventstore/relay", "cmd/internal/audit", "cmd/internal/consistency"}), serverTests,
+	{"golang.org/x/sync", join(edgesAndAdapters, []string{"eventstore", "projections/rebuild", "eventstore/files", "eventstore/relay", "cmd/internal/audit", "cmd/internal/consistency", "internal/testkit/tree"}), serverTests,
 		"BSD-3-Clause", "Groups of goroutines that end together, and semaphores. Not in the domain and not in the ports."},
 	{"golang.org/x/term", []string{"cmd/internal/cli/...", "cmd/internal/stack/..."}, nil,
 		"BSD-3-Clause", "Asks whether a file is a terminal, and reads passwords from one without showing them."},

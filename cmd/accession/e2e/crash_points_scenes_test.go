@@ -24,6 +24,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	zktree "github.com/accession-ingest/accession/internal/testkit/tree"
 	"github.com/accession-ingest/accession/projections/rebuild"
 )
 
@@ -416,6 +417,6 @@ func restores(o *crashInstallation, point string) {
 		}
 		o.t.Errorf("restored after a death at %s: %s", point, d)
 	}
-	o.must(restored.Destroy(o.t.Context()))
 	o.must(restored.Close())
+	o.must(zktree.Destroy(o.t.Context(), o.cfg.ZooKeeper, root))
 }

@@ -31,9 +31,7 @@ func TestDepositQueueKilledAtEachStep(t *testing.T) {
 		t.Helper()
 		died++
 		waitFor(t, "the locks of dead processes to end", func() bool { // else a refused write would be the first
-			nodes, err := in.live.Dump(t.Context(), "")
-			in.must(err)
-			for path, n := range nodes {
+			for path, n := range in.nodesFrom("") {
 				if n.Ephemeral && strings.HasSuffix(path, "/lock") {
 					return false
 				}

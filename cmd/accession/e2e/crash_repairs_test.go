@@ -53,11 +53,7 @@ func TestRepairOfTheInventoryKilled(t *testing.T) {
 // installation that uses it.
 func (in *installation) copyTree() *installation {
 	in.t.Helper()
-	live, err := in.wired.LiveState(in.ctx())
-	in.must(err)
-	nodes, err := live.Dump(in.ctx(), "")
-	in.must(err)
-	z := in.raw()
+	nodes, z := in.nodesFrom(""), in.raw()
 	in.t.Cleanup(func() { z.cut("") }) // when the processes that use it have ended
 	older := in.with("zookeeper_root="+in.cfg.ZooKeeperRoot+"-older", "zookeeper_session_timeout=1s")
 	z.in = older

@@ -173,9 +173,7 @@ func TestDeletionKilledAtEachStep(t *testing.T) {
 	in.proven()
 	last.stop()
 	for _, top := range []string{"/batches", "/jobs"} {
-		nodes, err := in.live.Dump(t.Context(), top)
-		in.must(err)
-		for path := range nodes {
+		for path := range in.nodesFrom(top) {
 			if strings.Contains(path, "bid0") || strings.Contains(path, "jid0") {
 				t.Errorf("%s is left", path)
 			}

@@ -28,9 +28,7 @@ var (
 func (in *installation) takes(workers ...*service) footprint {
 	in.t.Helper()
 	f := footprint{nodes: map[string]int{}}
-	tree, err := in.live.Dump(in.t.Context(), "")
-	in.must(err)
-	for path := range tree {
+	for path := range in.nodesFrom("") {
 		// What belongs to a batch or job is compared with the log.
 		if !strings.Contains(path, "/bid0") && !strings.Contains(path, "jid0") {
 			f.nodes[named.ReplaceAllString(path, "/*")]++

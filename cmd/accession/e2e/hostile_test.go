@@ -180,9 +180,7 @@ func TestPermitsOfTwoProcesses(t *testing.T) {
 	if held, atMost, began, _ := bad.counts(); held != most || atMost != most || began != most {
 		t.Errorf("%d requests are held, %d were at most, of %d; %d steps may use the server", held, atMost, began, most)
 	}
-	nodes, err := in.live.Dump(t.Context(), "/hosts")
-	in.must(err)
-	permits := 0
+	nodes, permits := in.nodesFrom("/hosts"), 0
 	for _, n := range nodes {
 		if n.Ephemeral && strings.Contains(n.Data, strings.TrimPrefix(bad.URL, "http://")) {
 			permits++
@@ -234,9 +232,7 @@ func TestPermitsOfASubmitterInTwoProcesses(t *testing.T) {
 	if held, began := counts(); held != most || began != most {
 		t.Errorf("%d requests are held, of %d; %d steps may work for the submitter", held, began, most)
 	}
-	nodes, err := in.live.Dump(t.Context(), "/hosts")
-	in.must(err)
-	permits := 0
+	nodes, permits := in.nodesFrom("/hosts"), 0
 	for name, n := range nodes {
 		if n.Ephemeral && strings.Contains(name, "submitter-") && strings.Contains(n.Data, `"mallory"`) {
 			permits++

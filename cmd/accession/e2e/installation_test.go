@@ -31,6 +31,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/eventstore/zklive"
 	"github.com/accession-ingest/accession/internal/testkit/history"
+	zktree "github.com/accession-ingest/accession/internal/testkit/tree"
 	"github.com/accession-ingest/accession/projections/projtest"
 )
 
@@ -177,11 +178,7 @@ func (in *installation) configure() {
 func (in *installation) destroy() {
 	ctx := context.WithoutCancel(in.t.Context())
 	in.should(in.wired.Close())
-	s, err := zklive.Open(ctx, zklive.Config{Servers: in.cfg.ZooKeeper, Root: in.cfg.ZooKeeperRoot})
-	if err == nil {
-		err = errors.Join(s.Destroy(ctx), s.Close())
-	}
-	in.should(err)
+	in.should(zktree.Destroy(ctx, in.cfg.ZooKeeper, in.cfg.ZooKeeperRoot))
 	nc, closeNATS := in.connectNATS()
 	defer closeNATS()
 	js, err := jetstream.New(nc)
@@ -189,6 +186,16 @@ func (in *installation) destroy() {
 	if err := js.DeleteStream(ctx, in.cfg.NATSStream); !errors.Is(err, jetstream.ErrStreamNotFound) {
 		in.should(err)
 	}
+}
+
+// nodesFrom returns a node and all nodes below it, by name below the root.
+func (in *installation) nodesFrom(name string) map[string]zktree.Node {
+	in.t.Helper()
+	ctx, cancel := context.WithTimeout(in.t.Context(), patience)
+	defer cancel()
+	nodes, err := zktree.Dump(ctx, in.cfg.ZooKeeper, in.cfg.ZooKeeperRoot, name)
+	in.must(err)
+	return nodes
 }
 
 // connectNATS connects to NATS; closing returns when nothing of the connection runs

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -256,14 +255,8 @@ func (in *installation) nothingOf(id domain.BatchID, jobs int) {
 	})
 }
 
-// nodesBelow returns the nodes below one.
+// nodesBelow returns the names of a node and of those below it.
 func (in *installation) nodesBelow(top string) []string {
 	in.t.Helper()
-	tree, err := in.wired.LiveState(in.ctx())
-	in.must(err)
-	ctx, cancel := context.WithTimeout(in.t.Context(), patience)
-	defer cancel()
-	nodes, err := tree.Dump(ctx, top)
-	in.must(err)
-	return slices.Collect(maps.Keys(nodes))
+	return slices.Collect(maps.Keys(in.nodesFrom(top)))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	zktree "github.com/accession-ingest/accession/internal/testkit/tree"
 )
 
 // losesTree removes the tree, and returns the installation anew.
@@ -22,13 +23,7 @@ func (in *installation) losesTree() *installation {
 	if err := in.wired.Close(); err != nil {
 		in.t.Fatal(err)
 	}
-	s, err := zklive.Open(in.ctx(), zklive.Config{Servers: in.cfg.ZooKeeper, Root: in.cfg.ZooKeeperRoot})
-	if err == nil {
-		err = errors.Join(s.Destroy(in.ctx()), s.Close())
-	}
-	if err != nil {
-		in.t.Fatal(err)
-	}
+	in.must(zktree.Destroy(in.ctx(), in.cfg.ZooKeeper, in.cfg.ZooKeeperRoot))
 	return in.with()
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/wire"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/eventstore/zklive"
 )
 
 // with returns the same installation under other settings, closed at the end of the
@@ -48,22 +47,8 @@ func (in *installation) with(set ...string) *installation {
 // outbox, and how often jobs were claimed.
 func (in *installation) dump() (tree map[string]string, ids [2]int, epoch int) {
 	in.t.Helper()
-	ctx := in.ctx()
-	s, err := zklive.Open(ctx, zklive.Config{Servers: in.cfg.ZooKeeper, Root: in.cfg.ZooKeeperRoot})
-	if err != nil {
-		in.t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			in.t.Error(err)
-		}
-	}()
-	nodes, err := s.Dump(ctx, "")
-	if err != nil {
-		in.t.Fatal(err)
-	}
 	tree = map[string]string{}
-	for name, n := range nodes {
+	for name, n := range in.nodesFrom("") {
 		switch {
 		case n.Ephemeral, strings.HasPrefix(name, "/outbox/"), name == "/config/versions/audit:maintenance", name == "/locks", name == "/config/high-water":
 		case strings.HasSuffix(name, "/claims"):
@@ -73,17 +58,17 @@ func (in *installation) dump() (tree map[string]string, ids [2]int, epoch int) {
 			in.must(json.Unmarshal([]byte(n.Data), &ring))
 			tree[name] = fmt.Sprintf("%+v, then slot %d", ring.RingPosition, ring.NextSlot)
 		case name == "/ids/bid", name == "/ids/jid", name == "/config/epoch":
-			var n int
-			if err := json.Unmarshal([]byte(nodes[name].Data), &n); err != nil {
+			var number int
+			if err := json.Unmarshal([]byte(n.Data), &number); err != nil {
 				in.t.Fatal(err)
 			}
 			switch name {
 			case "/ids/bid":
-				ids[0] = n
+				ids[0] = number
 			case "/ids/jid":
-				ids[1] = n
+				ids[1] = number
 			default:
-				epoch = n
+				epoch = number
 			}
 		default:
 			tree[name] = n.Data

@@ -158,17 +158,9 @@ func (s *scene) look(after string) {
 
 func (s *scene) dump() map[string]string {
 	s.t.Helper()
-	store, err := s.wired.LiveState(s.ctx())
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	got := map[string]string{}
 	for _, top := range []string{"/batches", "/jobs"} {
-		nodes, err := store.Dump(s.ctx(), top)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		for path, n := range nodes {
+		for path, n := range s.nodesFrom(top) {
 			got[path] = s.plain(path, n.Data)
 			for name, data := range parts(path, n.Data) {
 				got[path+"/"+name] = s.plain(path+"/"+name, data)

@@ -24,7 +24,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/deploy/samples"
-	"github.com/accession-ingest/accession/eventstore/zklive"
+	zktree "github.com/accession-ingest/accession/internal/testkit/tree"
 	"github.com/accession-ingest/accession/projections/projtest"
 )
 
@@ -76,15 +76,9 @@ func ownSettings(t *testing.T) []string {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		s, err := zklive.Open(ctx, zklive.Config{Servers: []string{zookeeper}, Root: "/test-" + name})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		if err := s.Destroy(ctx); err != nil {
+		if err := zktree.Destroy(ctx, []string{zookeeper}, "/test-"+name); err != nil {
 			t.Error(err)
 		}
-		_ = s.Close()
 		nc, err := nats.Connect(natsURL)
 		if err != nil {
 			t.Error(err)

@@ -283,10 +283,8 @@ func (in *installation) last() uint64 {
 // ephemerals are the nodes from a path on that go with a session, and what they hold.
 func (in *installation) ephemerals(path string) map[string]string {
 	in.t.Helper()
-	nodes, err := in.live.Dump(in.t.Context(), path)
-	in.must(err)
 	all := map[string]string{}
-	for name, n := range nodes {
+	for name, n := range in.nodesFrom(path) {
 		if n.Ephemeral {
 			all[name] = n.Data
 		}
@@ -306,9 +304,7 @@ func (in *installation) nodes() map[string]string {
 	in.t.Helper()
 	all := map[string]string{}
 	for _, top := range []string{"/batches", "/jobs", "/locks", "/config", "/ids"} {
-		nodes, err := in.live.Dump(in.t.Context(), top)
-		in.must(err)
-		for path, n := range nodes {
+		for path, n := range in.nodesFrom(top) {
 			if !n.Ephemeral && path != "/config/high-water" {
 				all[path] = n.Data
 			}

@@ -85,11 +85,7 @@ func TestVerifySeesDamagedTables(t *testing.T) {
 	if r := in.verified(); len(r.Findings) > 0 {
 		t.Errorf("events wait in the outbox, and\n%s", findings(r.Findings))
 	}
-	live, err := in.wired.LiveState(in.ctx())
-	in.must(err)
-	outbox, err := live.Dump(in.ctx(), "/outbox")
-	in.must(err)
-	for node := range outbox {
+	for node := range in.nodesFrom("/outbox") {
 		if strings.Contains(node, "/e-") {
 			z.cut(node)
 		}

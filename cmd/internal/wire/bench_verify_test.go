@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"context"
 	"os"
 	"testing"
 	"time"
@@ -43,18 +42,13 @@ func BenchmarkVerify(b *testing.B) {
 // tree makes the tree that the log leaves.
 func (w *benchTables) tree(b *testing.B) *zklive.Store {
 	b.Helper()
-	s, err := zklive.Open(b.Context(), zklive.Config{Servers: []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, Root: "/test-" + uuid.NewString(), Restoring: true})
+	root := "/test-" + uuid.NewString()
+	removedAfter(b, root)
+	s, err := zklive.Open(b.Context(), zklive.Config{Servers: []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, Root: root, Restoring: true})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := s.Destroy(ctx); err != nil {
-			b.Error(err)
-		}
-		_ = s.Close()
-	})
+	b.Cleanup(func() { _ = s.Close() })
 	h, err := consistency.FoldAll(b.Context(), w.log, nil)
 	if err == nil {
 		err = s.Restore(b.Context(), h, nil)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -16,23 +15,29 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	"github.com/accession-ingest/accession/internal/testkit/tree"
 )
+
+// removedAfter removes a tree when the test is over.
+func removedAfter(t testing.TB, root string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := tree.Destroy(context.WithoutCancel(t.Context()), []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, root); err != nil {
+			t.Errorf("remove the test's tree: %v", err)
+		}
+	})
+}
 
 // A claim that comes with the end of the state before is counted, and once.
 func TestClaimsAreCountedOnce(t *testing.T) {
 	t.Parallel()
-	store, err := zklive.Open(t.Context(), zklive.Config{Servers: []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, Root: "/test-" + uuid.NewString()})
+	root := "/test-" + uuid.NewString()
+	removedAfter(t, root)
+	store, err := zklive.Open(t.Context(), zklive.Config{Servers: []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := store.Destroy(ctx); err != nil {
-			t.Error(err)
-		}
-		_ = store.Close()
-	})
+	t.Cleanup(func() { _ = store.Close() })
 	log := slog.New(slog.DiscardHandler)
 	limits := eventstore.Limits{Warn: 1000, Full: 1000, Stop: 1000, Queue: 1000}
 	unknown := func(context.Context, domain.Aggregate, int64) (string, error) { return "", nil }

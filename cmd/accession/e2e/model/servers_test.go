@@ -17,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	"github.com/accession-ingest/accession/internal/testkit/tree"
 )
 
 // onServers runs everything over ZooKeeper and JetStream, in a tree and a stream of its
@@ -40,10 +41,10 @@ func newOnServers(t *rapid.T, nc *nats.Conn) *onServers {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := o.keeper.Destroy(ctx); err != nil {
+		_ = o.keeper.Close()
+		if err := tree.Destroy(ctx, []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, o.root); err != nil {
 			t.Error(err)
 		}
-		_ = o.keeper.Close()
 		js, err := jetstream.New(nc)
 		if err == nil {
 			err = js.DeleteStream(ctx, "TEST_"+name)
