@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 	"gocloud.dev/blob"
 
@@ -53,6 +54,7 @@ type fixture struct {
 	log     *logbook
 	set     profiles
 	records *record.Records // nil for tests without
+	db      *pgxpool.Pool   // of the records
 }
 
 // profiles is a set that a test can change.
@@ -100,7 +102,8 @@ func newFixture(t testing.TB, change ...func(*fixture)) *fixture {
 		c(w)
 	}
 	if w.cfg.Records == (Records{}) {
-		w.records = record.New(projtest.DB(t))
+		w.db = projtest.DB(t)
+		w.records = record.New(w.db)
 		w.cfg.Records = Records{w.records, w.records, w.records, w.records}
 	}
 	if w.r, err = New(w.cfg); err != nil {

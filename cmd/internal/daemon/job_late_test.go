@@ -138,18 +138,25 @@ func TestProcessingStartsOver(t *testing.T) {
 }
 
 // A minted name is kept as such wherever a worker lost it: after it was bound to the local
-// ids, or after it was written to the job and before it was confirmed.
+// ids, or after it was written to the job and before it was confirmed; also when the records
+// were put back to a copy that has not even its reservation.
 func TestMintedNameIsConfirmed(t *testing.T) {
 	t.Parallel()
-	for _, op := range []string{"BindLocalID", "ConfirmIdentifier"} {
-		t.Run(op, func(t *testing.T) {
+	for _, name := range []string{"BindLocalID", "ConfirmIdentifier", "ConfirmIdentifier of an older copy"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			op, _, older := strings.Cut(name, " ")
 			w := newFixture(t)
 			w.web.serve("/a.txt", "a")
 			id := w.jobIn(domain.JobProcessing, domain.TypeFile, "/a.txt", func(s *domain.Submission) { s.LocalIDs = []string{"tide-1"} })
 			w.refuse(op, 1, away)
 			w.turn(domain.DaemonJobProcessing)
 			w.wantJob(id, domain.JobProcessing, record.CodeUnavailable)
+			if older {
+				if _, err := w.db.Exec(t.Context(), "truncate record.identifier, record.local_id"); err != nil {
+					t.Fatal(err)
+				}
+			}
 			w.clock.Advance(limits.MaxOurs)
 			w.turn(domain.DaemonJobProcessing)
 			j := w.wantJob(id, domain.JobRecording, "")

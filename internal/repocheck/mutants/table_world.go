@@ -54,8 +54,12 @@ var world = []Mutant{{
 	Package: "eventstore/zklive/internal/layout", Test: "TestObjectEntriesOfEveryRow",
 }, {
 	Name: "the minted name that a dead worker wrote to the job", Why: "it is never known to exist, and verify finds it missing",
-	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Call("confirmReserved", "nil")},
+	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Call("keepMinted", "nil")},
 	Package: daemon, Test: "TestMintedNameIsConfirmed/ConfirmIdentifier",
+}, {
+	Name: "the reservation of a name that an older copy of the records lacks", Why: "the job fails, or its name passes for one of the depositor",
+	At: "cmd/internal/daemon/naming (*Task).keepMinted", Do: []Op{Call("reserve", "func() (record.Identifier, error) { return record.Identifier{}, nil }()")},
+	Package: daemon, Test: "TestMintedNameIsConfirmed/ConfirmIdentifier_of_an_older_copy",
 }, {
 	Name: "the minted name that a dead worker bound", Why: "the object passes for one that was there before, and its name is never known to exist",
 	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Expr("known != own", "true")},

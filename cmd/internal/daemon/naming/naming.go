@@ -68,10 +68,10 @@ func (t *Task) Identify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := t.settle(ctx, given, false); err != nil {
+		if err := t.settle(ctx, given, false); err != nil || given != own {
 			return err
 		}
-		return t.confirmReserved(ctx, given)
+		return t.keepMinted(ctx, own)
 	}
 	known, err := t.Records.LookupLocalID(ctx, scope(p), ids.LocalID)
 	if err != nil {
@@ -83,11 +83,7 @@ func (t *Task) Identify(ctx context.Context) error {
 		}
 		return t.settle(ctx, known, false)
 	}
-	var reserved record.Identifier
-	err = crash.Around("daemon/processing/reserve-identifier", func() (err error) {
-		reserved, err = t.Records.ReserveIdentifier(ctx, t.Job.ID, own)
-		return err
-	})
+	reserved, err := t.reserve(ctx, own)
 	if err != nil {
 		return err
 	}
@@ -97,15 +93,22 @@ func (t *Task) Identify(ctx context.Context) error {
 	return t.settle(ctx, reserved.Name, true)
 }
 
-// confirmReserved keeps that a name exists when it was reserved for the job; one that the
-// depositor gave was not.
-func (t *Task) confirmReserved(ctx context.Context, name string) error {
-	err := t.Records.ConfirmIdentifier(ctx, t.Job.ID, name)
-	var refused *record.Error
-	if errors.As(err, &refused) && refused.Code == record.CodeNotFound {
-		return nil
+// reserve reserves the job's own name for it.
+func (t *Task) reserve(ctx context.Context, own string) (reserved record.Identifier, err error) {
+	err = crash.Around("daemon/processing/reserve-identifier", func() (err error) {
+		reserved, err = t.Records.ReserveIdentifier(ctx, t.Job.ID, own)
+		return err
+	})
+	return reserved, err
+}
+
+// keepMinted keeps that the job's own name exists, which an earlier try wrote to the job. It
+// was reserved then, but an older copy of the records may be in use since.
+func (t *Task) keepMinted(ctx context.Context, own string) error {
+	if _, err := t.reserve(ctx, own); err != nil {
+		return err
 	}
-	return err
+	return t.Records.ConfirmIdentifier(ctx, t.Job.ID, own)
 }
 
 // given returns the identifier that the job has, in its normal form, when the deposit
