@@ -315,15 +315,15 @@ func (l *loaded) whole(newest string) {
 
 // again takes the remedy for a job that was under way when what it relies on lost its only
 // copy. The last events of its files are lost with the log, if the tables did not have them
-// yet or are older too: it is submitted again. What it has stored is lost with PostgreSQL and
-// the object store: it is requeued.
+// yet or are older too: it is submitted again. What it has stored is lost with the object store:
+// it is requeued.
 func (l *loaded) again(v app.BatchReportView) (domain.BatchID, app.BatchReportView) {
 	l.t.Helper()
 	id := domain.BatchID(v.BatchID)
 	report, err := l.app.BatchReport(l.t.Context(), id, 10)
 	l.must(err)
 	has := func(s stack.Server) bool { return slices.Contains(l.which, s) }
-	if lost := has(stack.NATS) || has(stack.PostgreSQL) && has(objects); !lost || len(report.Retries) == 0 {
+	if lost := has(stack.NATS) || has(objects); !lost || len(report.Retries) == 0 {
 		l.t.Fatalf("%s: %+v %+v", id, v.BatchSummary, report.Retries)
 	}
 	why := report.Retries[len(report.Retries)-1]
@@ -331,10 +331,13 @@ func (l *loaded) again(v app.BatchReportView) (domain.BatchID, app.BatchReportVi
 	if why.Code == "working_files_missing" {
 		s, err := l.app.Submit(l.t.Context(), app.Deposit{Profile: "test", Submitter: "tester", Payload: l.base + "/" + v.FileName})
 		l.must(err)
-		l.says(0, words("job delete --yes "+why.JobID))
+		l.says(0, words("job delete --yes --reason submitted-again "+why.JobID))
 		return s.Batch, l.rest(s.Batch)
 	}
 	l.says(0, words("job requeue --reason repaired "+why.JobID))
+	l.first("", func(r domain.Recorded) bool { // the batch is reported already
+		return r.Aggregate.ID == why.JobID && r.Version > report.Jobs[0].Version && (r.Type == domain.EventJobCompleted || r.Type == domain.EventJobFailed)
+	})
 	return id, l.rest(id)
 }
 
