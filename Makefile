@@ -67,8 +67,8 @@ build: ## build bin/accession, static, without cgo
 # Tests that the race detector would make fail or take minutes: what is large, what
 # starts many processes that die (they are built without it in any case), and what
 # damages one thing after another. A new one is named here.
-LARGE        := TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestLongReportsAre|TestLongListNeeds
-DYING        := TestFaults(AtRandom|OfOne)|TestDeathAtEvery|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad
+LARGE        := TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestBrokenRequests|TestLongReportsAre|TestLongListNeeds
+DYING        := TestFaults(AtRandom|OfOne)|TestDeathAtEvery|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|FailAgainUnder|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
 WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)
 

@@ -52,7 +52,7 @@ var Libraries = []Library{
 		"Apache-2.0", "Metrics, with a registry of our own."},
 
 	// The API.
-	{"github.com/danielgtaylor/huma/v2", []string{"cmd/internal/operation", "cmd/internal/httpapi"}, nil,
+	{"github.com/danielgtaylor/huma/v2", []string{"cmd/internal/operation", "cmd/internal/httpapi"}, []string{"cmd/accession/e2e"},
 		"MIT", "Routes, checks of parameters and bodies, and OpenAPI 3.1 from one Go struct each, on the standard mux."},
 
 	{"golang.org/x/crypto", []string{"cmd/internal/app/people"}, nil,
