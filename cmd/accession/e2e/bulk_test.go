@@ -114,7 +114,7 @@ func TestJobsThatFailAgainUnderABulkAction(t *testing.T) {
 	records, err := in.wired.Records(in.ctx())
 	in.must(err)
 	waitFor(t, "the lead of the bulk action", func() bool {
-		leads, err := records.LeadBulkAction(in.ctx(), begun.ID, func() error { // nobody else goes on meanwhile
+		leads, err := records.LeadBulkAction(in.ctx(), begun.ID, func() error { // no process goes on meanwhile
 			s = in.serve()
 			waitFor(t, "the jobs to fail again", func() bool {
 				requeued := events(domain.EventJobRequeued)
