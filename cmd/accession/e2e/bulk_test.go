@@ -39,6 +39,19 @@ func (in *installation) failed(payload string, jobs int) domain.BatchID {
 	return id
 }
 
+// failedForProcesses returns an installation, for processes that are killed, with a batch
+// whose jobs have all failed. Nothing serves it.
+func failedForProcesses(t *testing.T, jobs int) (*installation, domain.BatchID) {
+	t.Helper()
+	in := newInstallation(t, append(forProcesses, "stop_grace=100ms")...)
+	in.tell("queued")
+	s := in.serve()
+	s.works()
+	id := in.failed(webServer(t, rowsThatFail(jobs))+"/rows.checkm", jobs)
+	s.stop()
+	return in, id
+}
+
 // TestBulkActionOfDeadProcesses: a command about 200 failed jobs is carried out although the
 // processes that do it are killed, before and after things are noted, requeued, and kept. Each
 // job is requeued once.
@@ -46,12 +59,7 @@ func (in *installation) failed(payload string, jobs int) domain.BatchID {
 func TestBulkActionOfDeadProcesses(t *testing.T) {
 	t.Parallel()
 	const jobs = 200
-	in := newInstallation(t, append(forProcesses, "stop_grace=100ms")...)
-	in.tell("queued")
-	s := in.serve()
-	s.works()
-	id := in.failed(webServer(t, rowsThatFail(jobs))+"/rows.checkm", jobs)
-	s.stop()
+	in, id := failedForProcesses(t, jobs)
 	begin := []string{"bulk", "begin", "job", "requeue", "--batch", string(id), "--state", "failed", "--reason", "tried again"}
 	in.says(2, begin, "no terminal to ask at")
 	in.says(0, append(begin, "--dry-run"), fmt.Sprintf("the filter selects %d jobs", jobs), "would go from failed to")
@@ -69,7 +77,7 @@ func TestBulkActionOfDeadProcesses(t *testing.T) {
 	} {
 		in.killedAt(point, "serve")
 	}
-	s = in.serve()
+	s := in.serve()
 	s.works()
 	waitFor(t, "the end of the bulk action", func() bool {
 		in.must(json.Unmarshal([]byte(in.run("bulk", "show", begun.ID, "-o", "json")), &begun))
@@ -98,12 +106,7 @@ func TestBulkActionOfDeadProcesses(t *testing.T) {
 func TestJobsThatFailAgainUnderABulkAction(t *testing.T) {
 	t.Parallel()
 	const jobs = 24
-	in := newInstallation(t, append(forProcesses, "stop_grace=100ms")...)
-	in.tell("queued")
-	s := in.serve()
-	s.works()
-	id := in.failed(webServer(t, rowsThatFail(jobs))+"/rows.checkm", jobs)
-	s.stop()
+	in, id := failedForProcesses(t, jobs)
 	var begun bulk.Action
 	in.must(json.Unmarshal([]byte(in.run("bulk", "begin", "job", "requeue", "--batch", string(id), "--state", "failed", "--yes", "--no-wait", "-o", "json")), &begun))
 	in.killedAt("app/bulk/one/after:8", "serve")
@@ -115,7 +118,7 @@ func TestJobsThatFailAgainUnderABulkAction(t *testing.T) {
 	in.must(err)
 	waitFor(t, "the lead of the bulk action", func() bool {
 		leads, err := records.LeadBulkAction(in.ctx(), begun.ID, func() error { // no process goes on meanwhile
-			s = in.serve()
+			in.serve()
 			waitFor(t, "the jobs to fail again", func() bool {
 				requeued := events(domain.EventJobRequeued)
 				return requeued >= 8 && events(domain.EventJobFailed) == jobs+requeued

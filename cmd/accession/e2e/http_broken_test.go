@@ -253,7 +253,7 @@ func (b *breaker) absent(op *operationOf) (brokenRequest, bool) {
 	return r, op.Method == http.MethodGet && (strings.HasPrefix(op.Path, "/v1/batches/") || strings.HasPrefix(op.Path, "/v1/jobs/") || strings.HasPrefix(op.Path, "/v1/files/"))
 }
 
-// field gives a field of a body a value of another type.
+// field sets a field of a body to a value of another type.
 func (b *breaker) field(op *operationOf) (brokenRequest, bool) {
 	r := op.request("field")
 	if op.body == nil || len(op.body.Properties) == 0 {
@@ -363,8 +363,8 @@ func brokenRequests(t *testing.T, requests int) {
 			ok.path = "/v1/jobs?state=completed&limit=2&submitter=" + url.QueryEscape("José's Üniversity")
 		case 2:
 			ok.path = "/v1/self"
-		default: // the same deposits again and again
-			ok.method, ok.path, ok.contentType, ok.status = "POST", "/v1/submissions", "application/json", http.StatusAccepted
+		default:
+			ok.kind, ok.method, ok.path, ok.contentType, ok.status = "good deposit", "POST", "/v1/submissions", "application/json", http.StatusAccepted
 			ok.body = fmt.Sprintf(`{"profile":"test","url":%q,"type":"file"}`, files+"/a.txt")
 		}
 		return ok
@@ -402,6 +402,12 @@ func brokenRequests(t *testing.T, requests int) {
 	run(requests)
 	t.Logf("%v", kinds)
 	in.shown()
+	if n := in.count(`select count(*) from accession.event where actor = 'user/ada' and type <> 'batch.submitted'`); n != 0 {
+		t.Errorf("%d commands were carried out", n)
+	}
+	if n := in.count(`select count(*) from accession.batch`); n != kinds["good deposit"]+1 {
+		t.Errorf("%d batches of %d good deposits", n, kinds["good deposit"]+1)
+	}
 	in.back(before, moreHeap, s)
 	if text := s.log.String(); strings.Contains(text, "panic") {
 		t.Error("the log speaks of a panic")
