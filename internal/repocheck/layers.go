@@ -146,7 +146,7 @@ var Layers = []Layer{
 	}, {
 		// What may be requested over HTTP, and who may request it.
 		Packages: []string{"cmd/internal/operation"},
-		May:      join(core, []string{"cmd/internal/app/..."}),
+		May:      join(core, []string{"cmd/internal/app/...", "cmd/internal/export"}),
 	}, {
 		// Forms of other services, whose clients deposit by them.
 		Packages: []string{"cmd/internal/forms"},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -56,6 +57,18 @@ var requests = map[string]struct{ query, body string }{
 	"user.withdraw":     {"", `{"role":"reader","all":true}`},
 	"key.add":           {"", `{"user":"dora"}`},
 	"bulk.begin":        {"", `{"kind":"job","verb":"requeue","filter":{"state":"failed"}}`},
+	"queue.prohibit":    {"", `{"users":["eve"],"reason":"to try it"}`},
+	"queue.allow":       {"", `{"users":["eve"],"reason":"to try it"}`},
+	"queue.defaults":    {"", `{"concurrency":9,"reason":"to try it"}`},
+	"queue.limit":       {"", `{"user":"eve","allocation":0,"reason":"to try it"}`},
+	"queue.unlimit":     {"", `{"user":"eve","reason":"to try it"}`},
+	"queue.park":        {"", `{"users":["eve"],"reason":"to try it"}`},
+	"queue.unpark":      {"", `{"users":["eve"],"reason":"to try it"}`},
+	"processor.add":     {"", `{"users":["eve"],"reason":"to try it"}`},
+	"processor.set":     {"", `{"stopped":true,"reason":"to try it"}`},
+	"timeouts.set":      {"", `{"download_seconds":3600,"reason":"to try it"}`},
+	"query.submit":      {"name=list.txt", "bid0000000001\n"},
+	"query.answer":      {"", "bid0000000001\n"},
 }
 
 // nameOf returns the queue or user that an operation's path names.
@@ -83,6 +96,7 @@ func TestRightsOverHTTP(t *testing.T) {
 		"nowhere":  {"bid0000009999", "jid0000009999", strings.Repeat("ab", 32), "sand", "sand", "ark:/99999/sand"},
 	}
 	stop()
+	in.serveInProcess(run.RoleRelay, run.RoleProjector) // what is accepted waits
 	d := in.door()
 	callers := []string{"cy", "ana depositor/rocks", "ana depositor/test", "bob reader/test depositor/rocks"}
 	for _, role := range access.Roles {
@@ -96,7 +110,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, op := range operation.Table() {
 		for _, caller := range callers {
 			for name, thing := range things {
-				path := strings.NewReplacer("{id}", orText(thing.of(op.Path), "019ab000-0000-7000-8000-000000000000"), "{prefix}", "abcdefgh", "{n}", "1", "files/{name}", "files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+				path := strings.NewReplacer("{id}", orText(thing.of(op.Path), "019ab000-0000-7000-8000-000000000000"), "{prefix}", "abcdefgh", "{n}", "1", "{processor}", "films", "queries/{id}", "queries/qid0000009999", "reports/{name}", "reports/failures", "files/{name}", "files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 				more, ok := requests[op.Name]
 				if !ok && op.Write && op.On != operation.OnSelf {
 					more.body = `{"reason":"to try it"}`
@@ -173,10 +187,12 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 		switch {
 		case op.Need == access.Administer && admin:
 			return []int{http.StatusOK, http.StatusNotFound, http.StatusConflict} // the user is there, or is not
-		case op.Need == access.See && (all("reader") || all("operator") || admin), op.Need == access.Act && (all("operator") || admin):
-			return changed[:2]
+		case op.Need == access.See && !all("reader") && !all("operator") && !admin, op.Need == access.Act && !all("operator") && !admin, op.Need == access.Administer:
+			return []int{http.StatusForbidden}
+		case strings.Contains(op.Path, "{id}"), strings.Contains(op.Path, "{processor}") && op.Name != "processor.add":
+			return []int{http.StatusNotFound}
 		}
-		return []int{http.StatusForbidden}
+		return changed[:2]
 	case operation.OnCollection:
 		may := acts
 		if op.Need == access.Deposit {

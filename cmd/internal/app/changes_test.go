@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/event"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -139,7 +140,7 @@ func (w *fakeLive) try(a *App, want Changed, why string, do func() (Changed, err
 		said := ""
 		if s, ok := e.Data.(*domain.SettingChanged); ok {
 			said = s.Why
-		} else if _, _, r := eventOf(e).Move(); r != nil {
+		} else if _, _, r := event.Of(e).Move(); r != nil {
 			said = r.Message
 		}
 		if e.Actor != a.Actor || !strings.Contains(said, why) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/event"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections"
@@ -191,7 +192,7 @@ func (s *Selected) Events(ctx context.Context, looked func(n uint64)) iter.Seq2[
 				}
 				return
 			}
-			if !yield(eventOf(r), nil) {
+			if !yield(event.Of(r), nil) {
 				return
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/event"
 	"github.com/accession-ingest/accession/cmd/internal/app/progress"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -49,7 +50,7 @@ func (a *App) Watch(ctx context.Context, id domain.BatchID, from uint64, seen fu
 		}
 		if r.BatchID == id {
 			w.Add(r)
-			seen(eventOf(r), w.Now)
+			seen(event.Of(r), w.Now)
 		}
 		if r.Seq >= info.Last && w.Now.State.AtRest() && w.Now.InProgress == 0 {
 			return w.Now, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
@@ -17,14 +18,13 @@ import (
 )
 
 func (p *program) batch() *cobra.Command {
-	changes := verbs(p, "BATCH", "batch id", domain.ParseBatchID, overAll("batch", batchChange,
+	changes := verbs(p, "BATCH", "batch id", domain.ParseBatchID, of("batch", batchChange,
 		verb[domain.BatchID]{
 			name:  "release",
 			short: "Release held batches",
 			long: `Release batches that are held because their collection was on hold. Refused while the
 collection is still on hold.`,
 			example: "  accession batch release bid0000000001\n  accession batch release bid0000000001 bid0000000002 --reason \"terms signed\"",
-			do:      (*app.App).ReleaseBatch,
 		},
 		verb[domain.BatchID]{
 			name:  "update-report",
@@ -33,7 +33,6 @@ collection is still on hold.`,
 report, and which have not. Refused while a job of the batch is running. The batch
 then becomes completed when no job of it is failed, else failed again.`,
 			example: "  accession batch update-report bid0000000001 --reason \"the source answers again\"",
-			do:      (*app.App).RequestUpdate,
 		},
 		verb[domain.BatchID]{
 			name:  "send-report",
@@ -46,7 +45,6 @@ Refused before a report was made, and when the profile has no addresses. When it
 interrupted, the same command continues with the same mail under the same key.
 ` + "`accession batch show`" + ` shows the state of every mail.`,
 			example: "  accession batch send-report bid0000000001 --reason \"the depositor lost it\"",
-			do:      (*app.App).SendReport,
 		},
 		verb[domain.BatchID]{
 			name:  "delete",
@@ -59,7 +57,6 @@ janitor or the same command finishes it.`,
 			example: "  accession batch delete bid0000000001 --reason \"withdrawn by the depositor\" --dry-run\n" +
 				"  accession batch delete bid0000000001 --reason \"withdrawn by the depositor\" --yes",
 			final: true, reason: true,
-			do: (*app.App).DeleteBatch,
 		},
 		verb[domain.BatchID]{
 			name:  "cleanup",
@@ -68,7 +65,6 @@ janitor or the same command finishes it.`,
 the end of the retention time. Objects, history and reports stay.`,
 			example: "  accession batch cleanup bid0000000001 --reason \"space is short\" --yes",
 			final:   true,
-			do:      (*app.App).CleanBatch,
 		})...)
 	return group(&cobra.Command{
 		Use:     "batch",
@@ -89,8 +85,6 @@ func (p *program) batchLs() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: served(p, func([]string) request {
 			return request{"batch.ls", &operation.BatchList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), State: string(f.State)}}
-		}, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.BatchSummary], error) {
-			return a.Batches(ctx, f, from)
 		}, func(w io.Writer, page app.Page[app.BatchSummary]) {
 			render.Rows(w, "no batches", render.Row{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "deleted", "in progress", "submitted", "what"},
 				page.Items, func(b app.BatchSummary) render.Row {
@@ -121,22 +115,14 @@ With --watch, follow it until it is at rest, like ` + "`accession submit --watch
 the same exit codes.`,
 		Example: "  accession batch show bid0000000001\n  accession batch show bid0000000001 --watch\n  accession batch show bid0000000001 --at 2026-03-01T12:00",
 		Args:    one("batch id", domain.ParseBatchID),
-		RunE: p.over(func(ctx context.Context, d door, args []string) error {
+		RunE: p.over(func(ctx context.Context, d door.Door, args []string) error {
 			id := domain.BatchID(args[0])
-			if watch && d.there != nil {
-				return errNotOverHTTP
-			}
-			v, err := ask(ctx, d, request{"batch.show", batchShow(id, then, limit)}, func(a *app.App) (app.BatchView, error) {
-				if then.IsNow() {
-					return a.Batch(ctx, id, limit)
-				}
-				return a.BatchAt(ctx, id, then, limit)
-			})
+			v, err := door.Carry[app.BatchView](ctx, d, "batch.show", batchShow(id, then, limit))
 			if err != nil {
 				return err
 			}
 			if watch {
-				return p.follow(ctx, d.here, id, 0)
+				return p.follow(ctx, d, id, 0)
 			}
 			return show(p, v, views.Batch)
 		}),
@@ -161,12 +147,6 @@ erases no earlier failure. With --at, report as of that time.`,
 		Args:    one("batch id", domain.ParseBatchID),
 		RunE: served(p, func(args []string) request {
 			return request{"batch.report", batchShow(domain.BatchID(args[0]), then, limit)}
-		}, func(ctx context.Context, a *app.App, args []string) (app.BatchReportView, error) {
-			id := domain.BatchID(args[0])
-			if then.IsNow() {
-				return a.BatchReport(ctx, id, limit)
-			}
-			return a.BatchReportAt(ctx, id, then, limit)
 		}, func(w io.Writer, v app.BatchReportView) {
 			views.AsOf(w, v.At)
 			views.Report(w, v)
@@ -177,12 +157,12 @@ erases no earlier failure. With --at, report as of that time.`,
 	return c
 }
 
-// batchChange is what a service is told to change a batch.
+// batchChange is what is asked for to change a batch.
 func batchChange(id domain.BatchID, change operation.Change) any {
 	return &operation.BatchChange{BatchID: operation.BatchID{ID: string(id)}, Match: operation.Match{Change: change}}
 }
 
-// batchShow is what a service is asked to show a batch.
+// batchShow is what is asked for to show a batch.
 func batchShow(id domain.BatchID, then app.Moment, limit int) *operation.BatchShow {
 	return &operation.BatchShow{BatchID: operation.BatchID{ID: string(id)}, At: at(then), Limit: limit}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,7 @@ import (
 
 func (p *program) collection() *cobra.Command {
 	all := false
-	changes := verbs(p, "COLLECTION", "collection", anyName, overAll("collection", func(name string, change operation.Change) any {
+	changes := verbs(p, "COLLECTION", "collection", anyName, of("collection", func(name string, change operation.Change) any {
 		return &operation.CollectionChange{CollectionName: operation.CollectionName{Name: name}, Change: change}
 	},
 		verb[string]{
@@ -23,7 +22,6 @@ func (p *program) collection() *cobra.Command {
 			long: `Hold collections: their new batches and pending jobs go to held. Once the command has
 answered, no job of them leaves pending for work; jobs past pending continue.`,
 			example: "  accession collection hold maps --reason \"new terms\"",
-			do:      (*app.App).HoldCollection,
 		},
 		verb[string]{
 			name:  "release",
@@ -35,13 +33,7 @@ release them with ` + "`accession batch release` and `accession job release`" + 
 			flags: func(c *cobra.Command) {
 				c.Flags().BoolVar(&all, "all", false, "also release the batches and jobs that wait because of the hold")
 			},
-			do: func(a *app.App, ctx context.Context, name, why string) (app.Changed, error) {
-				if all {
-					return a.ReleaseHeld(ctx, name, why)
-				}
-				return a.ReleaseCollection(ctx, name, why)
-			},
-			over: func(name string, change operation.Change) request {
+			as: func(name string, change operation.Change) request {
 				return request{"collection.release", &operation.CollectionRelease{CollectionChange: operation.CollectionChange{CollectionName: operation.CollectionName{Name: name}, Change: change}, All: all}}
 			},
 		})...)
@@ -63,9 +55,7 @@ and why, and how many batches and jobs of each are held. Without PostgreSQL the 
 are unknown.`,
 		Example: "  accession collection ls\n  accession collection ls -o json | jq '.items[] | select(.hold)'",
 		Args:    cobra.NoArgs,
-		RunE: served(p, func([]string) request { return request{"collection.ls", &operation.None{}} }, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.Collection], error) {
-			return operation.Whole(a.Collections(ctx))
-		}, func(w io.Writer, list app.Page[app.Collection]) {
+		RunE: served(p, func([]string) request { return request{"collection.ls", &operation.None{}} }, func(w io.Writer, list app.Page[app.Collection]) {
 			render.Rows(w, "no collections", render.Row{"collection", "status", "batches held", "jobs held", "since", "by", "why"}, list.Items, func(c app.Collection) render.Row {
 				return append(render.Row{c.Name, views.HoldStatus(c.Hold, "on hold"), render.Or(c.Batches, "?"), render.Or(c.Jobs, "?")}, views.HoldCells(c.Hold)...)
 			})

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
@@ -53,11 +54,11 @@ func (p *program) anywhere(do func(ctx context.Context, args []string) error) ru
 
 // using returns the work of a command that calls the use cases, which are not over HTTP.
 func (p *program) using(do func(ctx context.Context, a *app.App, args []string) error) runE {
-	return p.over(func(ctx context.Context, d door, args []string) error {
-		if d.there != nil {
+	return p.over(func(ctx context.Context, d door.Door, args []string) error {
+		if d.There != nil {
 			return errNotOverHTTP
 		}
-		return do(ctx, d.here, args)
+		return do(ctx, d.Here, args)
 	})
 }
 
@@ -71,14 +72,6 @@ func answer[V any](p *program, ask func(ctx context.Context, a *app.App, args []
 		}
 		return show(p, v, write)
 	})
-}
-
-// listed is answer for a list without further pages: with -o json it is the items of one.
-func listed[T any](p *program, ask func(ctx context.Context, a *app.App, args []string) ([]T, error), write func(io.Writer, []T)) runE {
-	return answer(p, func(ctx context.Context, a *app.App, args []string) (app.Page[T], error) {
-		items, err := ask(ctx, a, args)
-		return app.Page[T]{Items: append([]T{}, items...)}, err
-	}, func(w io.Writer, page app.Page[T]) { write(w, page.Items) })
 }
 
 // show writes v as JSON with -o json, else with write.

@@ -6,9 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 )
@@ -22,7 +23,9 @@ places, so that other deposits of their users are grabbed; they go on outside th
 The places of batches whose open jobs are all held or wait for space are freed by the
 janitor.`,
 		example: "  accession queue free bid0000000042 --reason \"waits for the depositor\"\n  accession queue free bid0000000042 --reason \"stuck\" --dry-run",
-		do:      queues.Free,
+		as: func(id domain.BatchID, change operation.Change) request {
+			return request{"queue.free", batchChange(id, change)}
+		},
 	})[0]
 }
 
@@ -48,15 +51,18 @@ Without PostgreSQL the expected times, parked deposits and resting batches are u
 			_, err := queues.Named(args[0])
 			return err
 		},
-		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.over(func(ctx context.Context, d door.Door, args []string) error {
 			queue := fair.QueueMetadata
 			if len(args) == 1 {
 				queue = args[0]
 			}
-			if watch {
-				return repeated(ctx, p, "board", func() (queues.Board, error) { return queues.ShowBoard(ctx, a, queue) }, views.Board)
+			look := func() (queues.Board, error) {
+				return door.Carry[queues.Board](ctx, d, "queue.board", &operation.QueueName{Name: queue})
 			}
-			b, err := queues.ShowBoard(ctx, a, queue)
+			if watch {
+				return repeated(ctx, p, "board", look, views.Board)
+			}
+			b, err := look()
 			if err != nil {
 				return err
 			}

@@ -9,10 +9,12 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 )
@@ -61,11 +63,21 @@ func (p *program) moves(m moving) *cobra.Command {
 		args, flag, help = "QUERY", "user", "those of these `USERS`, separated by commas"
 	}
 	c := &cobra.Command{Use: m.verb + " [" + args + "...]", Short: m.short, Long: m.long, Example: m.example, Args: cobra.ArbitraryArgs}
-	c.RunE = p.using(func(ctx context.Context, a *app.App, args []string) error {
+	c.RunE = p.over(func(ctx context.Context, d door.Door, args []string) error {
 		choice, err := o.choice(m.queue, args)
 		if err != nil {
 			return err
 		}
+		if d.There != nil {
+			in := &operation.QueueMove{Settings: settingsOf(m.queue, operation.Change{DryRun: o.dryRun})}
+			in.Body.Users, in.Body.IDs, in.Body.Since, in.Body.Until, in.Body.Reason = choice.Users, choice.IDs, choice.Since, choice.Until, o.why
+			done, err := door.Carry[queues.Moved](ctx, d, "queue."+m.verb, in)
+			if err != nil {
+				return err
+			}
+			return show(p, done, views.Moved)
+		}
+		a := d.Here // where progress is shown
 		a.DryRun = o.dryRun
 		var seen queues.Seen
 		end := func() {}

@@ -10,10 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -76,7 +77,9 @@ func (p *program) queueSuspend() *cobra.Command {
 are accepted, and what runs ends. It lasts until ` + "`accession queue resume`" + `, also over
 restarts.`,
 		example: "  accession queue suspend metadata --reason \"the store is full\"\n  accession queue suspend all --reason \"upgrade\" --dry-run",
-		do:      queues.Suspend,
+		as: func(queue string, change operation.Change) request {
+			return request{"queue.suspend", queueChange(queue, change)}
+		},
 	}, "QUEUE", aQueue(0, ""), named)
 }
 
@@ -95,8 +98,10 @@ wins over prohibited_users of the configuration, whose users are the start of th
 		v.long = "Allow users of a deposit queue, metadata, query, or all: they are prohibited no more."
 		v.example = "  accession queue allow metadata ana --reason \"the tests are over\""
 	}
-	v.do = func(a *app.App, ctx context.Context, queue, why string) (app.Changed, error) {
-		return queues.Prohibit(ctx, a, queue, users, allow, why)
+	v.as = func(queue string, change operation.Change) request {
+		in := &operation.QueueUsers{Settings: settingsOf(queue, change)}
+		in.Body.Users, in.Body.Reason = users, change.Why()
+		return request{"queue." + v.name, in}
 	}
 	return changing(p, v, "QUEUE USER...", aQueue(1, "a user"), func(args []string) []string {
 		users = usersOf(args[1:])
@@ -126,8 +131,10 @@ once. What is not named stays as it is.`,
 			c.Flags().Var(&synchronous, "synchronous", "run `N` synchronous deposits of metadata at once: 0 = none, unset = as the configuration says")
 			n.flags(c, "synchronous")
 		},
-		do: func(a *app.App, ctx context.Context, queue, why string) (app.Changed, error) {
-			return queues.Defaults(ctx, a, queue, queues.Numbers{Allocation: n.allocation.Is, Concurrency: n.concurrency.Is, Synchronous: synchronous.Is}, why)
+		as: func(queue string, change operation.Change) request {
+			in := &operation.QueueDefaults{Settings: settingsOf(queue, change)}
+			in.Body.Allocation, in.Body.Concurrency, in.Body.Synchronous, in.Body.Reason = n.allocation.Is, n.concurrency.Is, synchronous.Is, change.Why()
+			return request{"queue.defaults", in}
 		},
 	}, "QUEUE", aQueue(0, ""), named)
 }
@@ -152,8 +159,11 @@ their own. Lists are separated by commas; quote a name with blanks. All users ge
 same number. Allocation 0 means never by round robin, concurrency 0 never at all.`,
 		example: "  accession queue limit metadata ana,ben --allocation 3 --reason \"a deadline\"\n  accession queue limit all eve --concurrency 0 --reason \"broken files\"",
 		flags:   func(c *cobra.Command) { n.flags(c) },
-		do: func(a *app.App, ctx context.Context, name, why string) (app.Changed, error) {
-			return limit(ctx, a, name, n.allocation.Is, n.concurrency.Is, why)
+		as: func(name string, change operation.Change) request {
+			queue, user := limitOf(name)
+			in := &operation.QueueLimit{Settings: settingsOf(queue, change)}
+			in.Body.User, in.Body.Allocation, in.Body.Concurrency, in.Body.Reason = user, n.allocation.Is, n.concurrency.Is, change.Why()
+			return request{"queue.limit", in}
 		},
 	}, "QUEUE USER...", aQueue(1, "a user"), limited)
 }
@@ -164,19 +174,24 @@ func (p *program) queueUnlimit() *cobra.Command {
 		short:   "Remove the limits that were set of users of a deposit queue",
 		long:    "Remove what was set of users of a deposit queue, metadata, query, or all. The\nconfiguration, or what holds for every user, counts again.",
 		example: "  accession queue unlimit metadata ana --reason \"the deadline is over\"",
-		do: func(a *app.App, ctx context.Context, name, why string) (app.Changed, error) {
-			unset := queues.Unset
-			return limit(ctx, a, name, &unset, &unset, why)
+		as: func(name string, change operation.Change) request {
+			queue, user := limitOf(name)
+			in := &operation.QueueUnlimit{Settings: settingsOf(queue, change)}
+			in.Body.User, in.Body.Reason = user, change.Why()
+			return request{"queue.unlimit", in}
 		},
 	}, "QUEUE USER...", aQueue(1, "a user"), limited)
 }
 
-func limit(ctx context.Context, a *app.App, name string, allocation, concurrency queues.Number, why string) (app.Changed, error) {
-	queue, user, err := domain.SplitQueueName(domain.SettingUserLimit, name)
-	if err != nil {
-		return app.Changed{}, &app.Error{Kind: app.Invalid, What: "limit " + name, Err: err}
-	}
-	return queues.Limit(ctx, a, queue, user, allocation, concurrency, why)
+// limitOf splits a name that limited has made.
+func limitOf(name string) (queue, user string) {
+	queue, user, _ = domain.SplitQueueName(domain.SettingUserLimit, name)
+	return queue, user
+}
+
+// settingsOf is what is asked for to change a deposit queue.
+func settingsOf(queue string, change operation.Change) operation.Settings {
+	return operation.Settings{QueueName: operation.QueueName{Name: queue}, DryRun: change.DryRun}
 }
 
 func (p *program) queueShow() *cobra.Command {
@@ -188,15 +203,16 @@ value: run time (who set it, when and why), the configuration of this process, o
 in. A setting that cannot be read suspends its queue; it is named.`,
 		Example: "  accession queue show metadata\n  accession queue show all -o json",
 		Args:    aQueue(0, ""),
-		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (all []queues.Shown, err error) {
+		RunE: p.over(func(ctx context.Context, d door.Door, args []string) error {
+			var all []queues.Shown
 			for _, queue := range named(args) {
-				s, err := queues.Show(ctx, a, queue)
+				s, err := door.Carry[queues.Shown](ctx, d, "queue.show", &operation.QueueName{Name: queue})
 				if err != nil {
-					return nil, err
+					return err
 				}
 				all = append(all, s)
 			}
-			return all, nil
-		}, views.Settings),
+			return show(p, all, views.Settings)
+		}),
 	}
 }

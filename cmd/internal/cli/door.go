@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
@@ -15,26 +16,18 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// door is where the use cases are: in this process, or at a service over HTTP. One of the
-// two is nil.
-type door struct {
-	here  *app.App
-	there *remote.Server
-}
-
 // errNotOverHTTP ends a command that runs, rebuilds or restores servers, or reads files of
 // the service.
 var errNotOverHTTP = exit.Usagef("this command is not over HTTP: run it on a machine of the service, with its settings and without server")
 
-// request is what a command asks a service for: the name of an operation, and a pointer to
-// its input.
+// request is what a command asks for: the name of an operation, and a pointer to its input.
 type request struct {
 	name string
 	in   any
 }
 
 // over returns the work of a command that calls the use cases wherever they are.
-func (p *program) over(do func(ctx context.Context, d door, args []string) error) runE {
+func (p *program) over(do func(ctx context.Context, d door.Door, args []string) error) runE {
 	return p.anywhere(func(ctx context.Context, args []string) (err error) {
 		cfg, err := p.settings()
 		if err != nil {
@@ -45,7 +38,7 @@ func (p *program) over(do func(ctx context.Context, d door, args []string) error
 			if err != nil {
 				return err
 			}
-			return do(ctx, door{there: there}, args)
+			return do(ctx, door.Door{There: there}, args)
 		}
 		a, closing := run.Open(cfg, domain.UserActor(userName()), p.quiet(cfg.Config))
 		defer func() {
@@ -53,27 +46,25 @@ func (p *program) over(do func(ctx context.Context, d door, args []string) error
 				err = closed
 			}
 		}()
-		return do(ctx, door{here: a}, args)
+		return do(ctx, door.Door{Here: a}, args)
 	})
 }
 
-// ask asks for a value, here or there.
-func ask[V any](ctx context.Context, d door, r request, here func(a *app.App) (V, error)) (V, error) {
-	if d.there != nil {
-		return remote.Ask[V](ctx, d.there, r.name, r.in)
-	}
-	return here(d.here)
-}
-
-// served is answer for a command that is over HTTP too: as says what it asks a service for.
-func served[V any](p *program, as func(args []string) request, here func(ctx context.Context, a *app.App, args []string) (V, error), write func(io.Writer, V)) runE {
-	return p.over(func(ctx context.Context, d door, args []string) error {
-		v, err := ask(ctx, d, as(args), func(a *app.App) (V, error) { return here(ctx, a, args) })
+// served returns the work of a command that asks for what as says, and shows the answer.
+func served[V any](p *program, as func(args []string) request, write func(io.Writer, V)) runE {
+	return p.over(func(ctx context.Context, d door.Door, args []string) error {
+		r := as(args)
+		v, err := door.Carry[V](ctx, d, r.name, r.in)
 		if err != nil {
 			return err
 		}
 		return show(p, v, write)
 	})
+}
+
+// whole is served for a list without further pages.
+func whole[T any](p *program, as func(args []string) request, write func(io.Writer, []T)) runE {
+	return served(p, as, func(w io.Writer, list app.Page[T]) { write(w, list.Items) })
 }
 
 // server returns the service at a URL, with the credential of this user: that of

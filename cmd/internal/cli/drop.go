@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/app/drops"
-	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain/fair"
 )
 
@@ -27,32 +23,40 @@ reason.`,
 			name: "retry", short: "Let refused deposits be transferred again",
 			long:    "Let deposits be transferred again of which no batch could be made, once the cause is\nmended: a profile, or a digest.",
 			example: "  accession drop retry 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d",
-			do:      drops.Retry,
+			as:      dropChange("drop.retry"),
 		}, "DEPOSIT...", cobra.MinimumNArgs(1), same),
 		changing(p, verb[string]{
 			name: "rm", final: true, short: "Remove deposits from the drop folder, for ever",
 			long:    "Remove deposits from the drop folder. Their files are removed too; who removed them, when\nand why stays, and `accession drop show` shows it. It is refused when the deposit became\na batch.",
 			example: "  accession drop rm 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d --yes",
-			do:      drops.Remove,
+			as:      dropChange("drop.rm"),
 		}, "DEPOSIT...", cobra.MinimumNArgs(1), same))
 	return c
 }
 
 func same(args []string) []string { return args }
 
+// dropChange is what is asked for to change a deposit in the drop folder.
+func dropChange(name string) as[string] {
+	return func(id string, change operation.Change) request {
+		return request{name, &operation.DropChange{UploadID: operation.UploadID{ID: id}, Change: change}}
+	}
+}
+
 func (p *program) dropTransfer(stop bool) *cobra.Command {
 	v := verb[string]{
-		name: "start", reason: true, do: queues.StartTransfer,
+		name: "start", reason: true,
 		short:   "Let deposits from the drop folder become batches again",
 		long:    "Start the transfer from the drop folder again, in every process.",
 		example: "  accession drop start --reason \"the store is back\"",
 	}
 	if stop {
-		v.name, v.do = "stop", queues.StopTransfer
+		v.name = "stop"
 		v.short = "Keep deposits in the drop folder; it goes on to take files"
 		v.long = "Stop the transfer from the drop folder, in every process, until `accession drop start`,\nalso over restarts. The folder goes on to take files."
 		v.example = "  accession drop stop --reason \"the store is being moved\""
 	}
+	v.as = func(_ string, change operation.Change) request { return request{"drop." + v.name, &change} }
 	return changing(p, v, "", cobra.NoArgs, func([]string) []string { return []string{fair.QueueMetadata} })
 }
 
@@ -64,8 +68,8 @@ func (p *program) dropList() *cobra.Command {
 		Long:    "List the deposits in the drop folder in the order of their reception: those that wait\nand those that were refused, with the reason.",
 		Example: "  accession drop ls\n  accession drop ls --submitter ana -o json",
 		Args:    cobra.NoArgs,
-		RunE: listed(p, func(ctx context.Context, a *app.App, _ []string) ([]drops.Shown, error) {
-			return drops.List(ctx, a, submitter, removed)
+		RunE: whole(p, func([]string) request {
+			return request{"drop.ls", &operation.DropList{Submitter: submitter, Removed: removed}}
 		}, views.Drops),
 	}
 	c.Flags().StringVar(&submitter, "submitter", "", "only those of this `NAME`")
@@ -80,11 +84,8 @@ func (p *program) dropShow() *cobra.Command {
 		Long:    "Show whether a deposit waits in the drop folder, was refused or removed, or which batch\nit became.",
 		Example: "  accession drop show 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d",
 		Args:    cobra.ExactArgs(1),
-		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (drops.Shown, error) {
-			if submitter == "" {
-				submitter = userName()
-			}
-			return drops.Show(ctx, a, args[0], submitter)
+		RunE: served(p, func(args []string) request {
+			return request{"upload.show", &operation.UploadShow{UploadID: operation.UploadID{ID: args[0]}, Submitter: submitter}}
 		}, views.Drop),
 	}
 	c.Flags().StringVar(&submitter, "submitter", "", "`NAME` of the depositor (default your user name)")

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
@@ -31,13 +32,9 @@ func (p *program) eventsLs() *cobra.Command {
 them, as CSV or Parquet, in a file or as messages, use ` + "`accession replay`" + `.`,
 		Example: "  accession events ls --job jid0000000001\n  accession events ls --type job.failed,file.ignored --since 24h\n  accession events ls --actor user/* --since 7d -o json",
 		Args:    cobra.NoArgs,
-		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error {
-			sel, err := a.Select(ctx, s)
-			if err != nil {
-				return err
-			}
+		RunE: p.over(func(ctx context.Context, d door.Door, _ []string) error {
 			lines, n := export.NewJSONLines(p.Out), 0
-			for e, err := range sel.Events(ctx, nil) {
+			for e, err := range door.Selected(ctx, d, s) {
 				if err != nil {
 					return err
 				}
@@ -81,12 +78,12 @@ Ctrl-C. With -o json each event is one line.`,
   accession events tail --from 1 -o json | jq -r .type | sort | uniq -c`,
 		Args: cobra.NoArgs,
 	}
-	c.RunE = p.using(func(ctx context.Context, a *app.App, _ []string) error {
+	c.RunE = p.over(func(ctx context.Context, d door.Door, _ []string) error {
 		if o.From == 0 && c.Flags().Changed("from") {
 			o.From = 1
 		}
 		lines := export.NewJSONLines(p.Out)
-		for e, err := range a.Tail(ctx, o) {
+		for e, err := range door.Tail(ctx, d, o) {
 			if err != nil {
 				return err
 			}

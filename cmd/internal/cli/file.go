@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
@@ -17,7 +18,7 @@ import (
 const sampleHash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 func (p *program) file() *cobra.Command {
-	changes := verbs(p, "HASH", "file hash", domain.ParseFileHash, overAll("file", fileChange,
+	changes := verbs(p, "HASH", "file hash", domain.ParseFileHash, of("file", fileChange,
 		verb[domain.FileHash]{
 			name:  "requeue",
 			short: "Requeue files that were given up or skipped",
@@ -26,7 +27,6 @@ DOWNLOADED, and the attempts are counted from 0. The history records who did it 
 why. The job that failed with a file which was given up is requeued too. To requeue all
 files of a failed job, requeue the job.`,
 			example: "  accession file requeue " + sampleHash + " --dry-run\n  accession file requeue " + sampleHash + " --reason outage-over",
-			do:      (*app.App).RequeueFile,
 		},
 		verb[domain.FileHash]{
 			name:  "skip",
@@ -36,7 +36,6 @@ lists them. --reason is required; the history records it. ` + "`accession file r
 undoes it.`,
 			example: "  accession file skip " + sampleHash + " --reason thumbnail --dry-run\n  accession file skip " + sampleHash + " --reason thumbnail",
 			reason:  true,
-			do:      (*app.App).SkipFile,
 		})...)
 	return group(&cobra.Command{
 		Use:   "file",
@@ -59,8 +58,6 @@ manifest. For the next page, give --cursor.`,
 		Args:    cobra.NoArgs,
 		RunE: served(p, func([]string) request {
 			return request{"file.ls", &operation.FileList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), Batch: string(f.Batch), Job: string(f.Job), State: string(f.State), Name: f.Name}}
-		}, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.FileRow], error) {
-			return a.Files(ctx, f, from)
 		}, func(w io.Writer, page app.Page[app.FileRow]) {
 			views.Files(w, page.Items)
 			more(w, page, "files")
@@ -101,14 +98,8 @@ func (p *program) aboutFile(c *cobra.Command, write func(app.FileView) error) *c
 	var then app.Moment
 	flags.At(c, &then)
 	c.Args = one("file hash", domain.ParseFileHash)
-	c.RunE = p.over(func(ctx context.Context, d door, args []string) error {
-		id := domain.FileHash(args[0])
-		v, err := ask(ctx, d, request{"file.show", &operation.FileShow{FileHash: operation.FileHash{ID: args[0]}, At: at(then)}}, func(a *app.App) (app.FileView, error) {
-			if then.IsNow() {
-				return a.File(ctx, id)
-			}
-			return a.FileAt(ctx, id, then)
-		})
+	c.RunE = p.over(func(ctx context.Context, d door.Door, args []string) error {
+		v, err := door.Carry[app.FileView](ctx, d, "file.show", &operation.FileShow{FileHash: operation.FileHash{ID: args[0]}, At: at(then)})
 		if err != nil {
 			return err
 		}
@@ -117,7 +108,7 @@ func (p *program) aboutFile(c *cobra.Command, write func(app.FileView) error) *c
 	return c
 }
 
-// fileChange is what a service is told to change a file.
+// fileChange is what is asked for to change a file.
 func fileChange(id domain.FileHash, change operation.Change) any {
 	return &operation.FileChange{FileHash: operation.FileHash{ID: string(id)}, Change: change}
 }

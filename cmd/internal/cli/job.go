@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"io"
 	"slices"
 
@@ -16,20 +15,18 @@ import (
 
 func (p *program) job() *cobra.Command {
 	var priority int
-	changes := verbs(p, "JOB", "job id", domain.ParseJobID, overAll("job", jobChange,
+	changes := verbs(p, "JOB", "job id", domain.ParseJobID, of("job", jobChange,
 		verb[domain.JobID]{
 			name:    "hold",
 			short:   "Hold pending jobs",
 			long:    "Hold jobs that are still pending, until they are released.",
 			example: "  accession job hold jid0000000001 --reason \"rights unclear\"",
-			do:      (*app.App).HoldJob,
 		},
 		verb[domain.JobID]{
 			name:    "release",
 			short:   "Release held jobs",
 			long:    "Release held jobs: they become pending again. Refused while their collection is on hold.",
 			example: "  accession job release jid0000000001 jid0000000002",
-			do:      (*app.App).ReleaseJob,
 		},
 		verb[domain.JobID]{
 			name:  "fail",
@@ -40,7 +37,6 @@ requeued or deleted.`,
 			example: "  accession job fail jid0000000001 --reason \"withdrawn by the depositor\" --dry-run\n" +
 				"  accession job fail jid0000000001 --reason \"withdrawn by the depositor\"",
 			reason: true,
-			do:     (*app.App).FailJob,
 		},
 		verb[domain.JobID]{
 			name:  "requeue",
@@ -51,17 +47,13 @@ the history of the failure are kept. Refused unless the batch is processing or f
 when the batch is failed, request an update report after the jobs have ended.`,
 			example: "  accession job requeue jid0000000001 --reason \"the source answers again\"\n" +
 				"  accession job requeue jid0000000001 --dry-run",
-			do: (*app.App).Requeue,
 		},
 		verb[domain.JobID]{
 			name:    "priority",
 			short:   "Change the priority of waiting jobs",
 			long:    "Change the priority of jobs that wait in a queue: 0 to 99, lower runs first. Refused\nfor a job that is locked by a worker.",
 			example: "  accession job priority --to 0 jid0000000001 --reason \"needed for the exhibition\"",
-			do: func(a *app.App, ctx context.Context, id domain.JobID, why string) (app.Changed, error) {
-				return a.Reprioritise(ctx, id, priority, why)
-			},
-			over: func(id domain.JobID, change operation.Change) request {
+			as: func(id domain.JobID, change operation.Change) request {
 				return request{"job.priority", &operation.JobPriority{JobChange: *jobInput(id, change), To: priority}}
 			},
 			flags: func(c *cobra.Command) {
@@ -79,7 +71,6 @@ because of it. Refused unless the batch is processing or failed.`,
 			example: "  accession job delete jid0000000001 --reason \"sent twice\" --dry-run\n" +
 				"  accession job delete jid0000000001 --reason \"sent twice\" --yes",
 			final: true, reason: true,
-			do: (*app.App).DeleteJob,
 		})...)
 	return group(&cobra.Command{
 		Use:     "job",
@@ -100,8 +91,6 @@ func (p *program) jobLs() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: served(p, func([]string) request {
 			return request{"job.ls", &operation.JobList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), Batch: string(f.Batch), State: string(f.State)}}
-		}, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.JobRow], error) {
-			return a.Jobs(ctx, f, from)
 		}, func(w io.Writer, page app.Page[app.JobRow]) {
 			views.Jobs(w, page.Items)
 			more(w, page, "jobs")
@@ -126,19 +115,13 @@ state: when, after how long, by whom and why. With --at, show it as it was.`,
 		Args:    one("job id", domain.ParseJobID),
 		RunE: served(p, func(args []string) request {
 			return request{"job.show", &operation.JobShow{JobID: operation.JobID{ID: args[0]}, At: at(then)}}
-		}, func(ctx context.Context, a *app.App, args []string) (app.JobView, error) {
-			id := domain.JobID(args[0])
-			if then.IsNow() {
-				return a.Job(ctx, id)
-			}
-			return a.JobAt(ctx, id, then)
 		}, views.Job),
 	}
 	flags.At(c, &then)
 	return c
 }
 
-// jobInput is what a service is told to change a job.
+// jobInput is what is asked for to change a job.
 func jobInput(id domain.JobID, change operation.Change) *operation.JobChange {
 	return &operation.JobChange{JobID: operation.JobID{ID: string(id)}, Match: operation.Match{Change: change}}
 }

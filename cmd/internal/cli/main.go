@@ -165,13 +165,13 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 
 // people is what the commands about users, keys and the audit have of the program.
 func (p *program) people() peoplecli.Env {
-	return peoplecli.Env{In: p.In, Err: p.Err, Terminal: p.Interactive, Using: p.using, Group: group,
+	return peoplecli.Env{In: p.In, Err: p.Err, Terminal: p.Interactive, Over: p.over, Group: group,
 		Show: p.showAs}
 }
 
 // objects is what the commands about stored objects have of the program.
 func (p *program) objects() objectcli.Env {
-	return objectcli.Env{Out: p.Out, Screen: p.Terminal, Using: p.using, Group: group, Note: p.note, Show: p.showAs}
+	return objectcli.Env{Out: p.Out, Screen: p.Terminal, Over: p.over, Group: group, Note: p.note, Show: p.showAs}
 }
 
 // login is what the commands that sign in have of the program.
@@ -187,7 +187,7 @@ func (p *program) showAs(v any, write func(io.Writer)) error {
 
 // bulk is what the commands about bulk actions have of the program.
 func (p *program) bulk() bulkcli.Env {
-	return bulkcli.Env{In: p.In, Err: p.Err, Terminal: p.Interactive, Using: p.using, Group: group, Note: p.note, Show: p.showAs}
+	return bulkcli.Env{In: p.In, Err: p.Err, Terminal: p.Interactive, Over: p.over, Group: group, Note: p.note, Show: p.showAs}
 }
 
 // flagsOfFiles are flags whose values are names of files or whole settings, which need

@@ -3,25 +3,21 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 )
 
 func (p *program) processor() *cobra.Command {
-	stops := func(name, short, long, example string, stopped bool) *cobra.Command {
-		return p.processorVerb(verb[string]{name: name, short: short, long: long, example: example, reason: true,
-			do: func(a *app.App, ctx context.Context, id, why string) (app.Changed, error) {
-				queue, of, err := processorOf(id)
-				if err != nil {
-					return app.Changed{}, err
-				}
-				return queues.SetProcessor(ctx, a, queue, of, why, func(p *domain.Processor) { p.Stopped = stopped })
-			}})
+	stops := func(name, short, long, example string) *cobra.Command {
+		return p.processorVerb(verb[string]{name: name, short: short, long: long, example: example, reason: true, as: processorChange("processor." + name)})
 	}
 	return group(&cobra.Command{
 		Use:   "processor",
@@ -32,8 +28,8 @@ queue has one named default without criteria, unless the configuration has other
 is set here wins over the configuration, and counts from the next grab on.`,
 		Example: "  accession processor ls\n  accession processor add metadata films --users ana,ben --reason \"large deposits\"",
 	}, p.processorAdd(), p.processorSet(),
-		stops("start", "Start stopped processors", "Start processors of a queue that were stopped.", "  accession processor start metadata films --reason \"the disk is back\"", false),
-		stops("stop", "Stop processors: they grab nothing more", "Stop processors of a queue: they grab nothing more, and what they work on ends.", "  accession processor stop metadata films --reason \"a new disk\"", true),
+		stops("start", "Start stopped processors", "Start processors of a queue that were stopped.", "  accession processor start metadata films --reason \"the disk is back\""),
+		stops("stop", "Stop processors: they grab nothing more", "Stop processors of a queue: they grab nothing more, and what they work on ends.", "  accession processor stop metadata films --reason \"a new disk\""),
 		p.processorRm(), p.processorLs(), p.processorShow())
 }
 
@@ -49,17 +45,23 @@ func (p *program) processorVerb(v verb[string]) *cobra.Command {
 	})
 }
 
-func processorOf(id string) (queue, name string, err error) {
-	if queue, name, err = domain.SplitQueueName(domain.SettingProcessor, id); err != nil {
-		err = &app.Error{Kind: app.Invalid, What: "processor", Err: err}
+// processorOf splits a name that processorVerb has made.
+func processorOf(id string) operation.ProcessorName {
+	queue, name, _ := domain.SplitQueueName(domain.SettingProcessor, id)
+	return operation.ProcessorName{Name: queue, Processor: name}
+}
+
+// processorChange is what is asked for to change a processor.
+func processorChange(name string) as[string] {
+	return func(id string, change operation.Change) request {
+		return request{name, &operation.ProcessorChange{ProcessorName: processorOf(id), Change: change}}
 	}
-	return queue, name, err
 }
 
 // criteria are the flags of what a processor asks for.
 type criteria struct {
 	domain.Processor
-	given map[string]func(*domain.Processor)
+	given func(flag string) bool
 }
 
 func (k *criteria) flags(c *cobra.Command) {
@@ -70,33 +72,34 @@ func (k *criteria) flags(c *cobra.Command) {
 	f.Int64Var(&k.MaxSize, "max-size", 0, "serve deposits of at most `N` bytes, 0 = of any size")
 	f.IntVar(&k.Workers, "workers", 0, "have `N` workers in each process, 0 = as many as its configuration says")
 	f.BoolVar(&k.Stopped, "stopped", false, "grab nothing until it is started")
-	k.given = map[string]func(*domain.Processor){
-		"users":         func(p *domain.Processor) { p.Users = distinct(k.Users) },
-		"exclude-users": func(p *domain.Processor) { p.ExcludeUsers = k.ExcludeUsers },
-		"preferred":     func(p *domain.Processor) { p.Preferred = distinct(k.Preferred) },
-		"max-size":      func(p *domain.Processor) { p.MaxSize = k.MaxSize },
-		"workers":       func(p *domain.Processor) { p.Workers = k.Workers },
-		"stopped":       func(p *domain.Processor) { p.Stopped = k.Stopped },
-	}
+	k.given = f.Changed
 	before := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
-		for name := range k.given {
-			if !c.Flags().Changed(name) {
-				delete(k.given, name)
-			}
-		}
-		if c.Name() == "set" && len(k.given) == 0 {
-			return errors.New("nothing is to be changed: give one of --users, --exclude-users, --preferred, --max-size, --workers, --stopped")
+		if names := []string{"users", "exclude-users", "preferred", "max-size", "workers", "stopped"}; c.Name() == "set" && !slices.ContainsFunc(names, f.Changed) {
+			return errors.New("nothing is to be changed: give one of --" + strings.Join(names, ", --"))
 		}
 		return before(c, args)
 	}
 }
 
-// edit sets what was given.
-func (k *criteria) edit(p *domain.Processor) {
-	for _, set := range k.given {
-		set(p)
+// as returns what is asked for: what was given.
+func (k *criteria) as(name string) as[string] {
+	return func(id string, change operation.Change) request {
+		in := &operation.ProcessorSet{ProcessorName: processorOf(id), DryRun: change.DryRun}
+		in.Body.Reason = change.Why()
+		in.Body.Criteria = operation.Criteria{
+			Users: given(k, "users", distinct(k.Users)), ExcludeUsers: given(k, "exclude-users", k.ExcludeUsers), Preferred: given(k, "preferred", distinct(k.Preferred)),
+			MaxSize: given(k, "max-size", k.MaxSize), Workers: given(k, "workers", k.Workers), Stopped: given(k, "stopped", k.Stopped),
+		}
+		return request{name, in}
 	}
+}
+
+func given[T any](k *criteria, flag string, value T) *T {
+	if !k.given(flag) {
+		return nil
+	}
+	return &value
 }
 
 func (p *program) processorAdd() *cobra.Command {
@@ -107,15 +110,7 @@ func (p *program) processorAdd() *cobra.Command {
 		long: `Add processors to a deposit queue, metadata, query, or all. Without flags they serve
 every user. Lists of users are separated by commas.`,
 		example: "  accession processor add metadata films --users ana,ben --workers 2 --reason \"large deposits\"\n  accession processor add query small --max-size 1000000 --preferred ana --reason \"quick answers\"",
-		do: func(a *app.App, ctx context.Context, id, why string) (app.Changed, error) {
-			queue, name, err := processorOf(id)
-			if err != nil {
-				return app.Changed{}, err
-			}
-			to := domain.Processor{Queue: queue}
-			k.edit(&to)
-			return queues.AddProcessor(ctx, a, to, name, why)
-		},
+		as:      k.as("processor.add"),
 	})
 }
 
@@ -126,13 +121,7 @@ func (p *program) processorSet() *cobra.Command {
 		short:   "Change what processors ask for",
 		long:    "Change the criteria of processors, also of those of the configuration. What no flag\nnames stays as it is.",
 		example: "  accession processor set metadata films --users ana --reason \"ben is done\"\n  accession processor set metadata films --users= --reason \"for every user\"",
-		do: func(a *app.App, ctx context.Context, id, why string) (app.Changed, error) {
-			queue, name, err := processorOf(id)
-			if err != nil {
-				return app.Changed{}, err
-			}
-			return queues.SetProcessor(ctx, a, queue, name, why, k.edit)
-		},
+		as:      k.as("processor.set"),
 	})
 }
 
@@ -142,13 +131,7 @@ func (p *program) processorRm() *cobra.Command {
 		short:   "Remove processors that were added",
 		long:    "Remove processors that were added, or what was set of processors of the configuration,\nwhich then count as it says. What they work on ends.",
 		example: "  accession processor rm metadata films --reason \"no more large deposits\"",
-		do: func(a *app.App, ctx context.Context, id, why string) (app.Changed, error) {
-			queue, name, err := processorOf(id)
-			if err != nil {
-				return app.Changed{}, err
-			}
-			return queues.RemoveProcessor(ctx, a, queue, name, why)
-		},
+		as:      processorChange("processor.rm"),
 	})
 }
 
@@ -159,9 +142,7 @@ func (p *program) processorLs() *cobra.Command {
 		Long:    "List the processors of both deposit queues, what they ask for, and what says so.",
 		Example: "  accession processor ls\n  accession processor ls -o json | jq '.items[] | select(.stopped)'",
 		Args:    cobra.NoArgs,
-		RunE: listed(p, func(ctx context.Context, a *app.App, _ []string) ([]queues.Processor, error) {
-			return queues.Processors(ctx, a, domain.DepositQueues)
-		}, views.Processors),
+		RunE:    whole(p, func([]string) request { return request{"processor.ls", &operation.None{}} }, views.Processors),
 	}
 }
 
@@ -172,8 +153,16 @@ func (p *program) processorShow() *cobra.Command {
 		Long:    "Show what a processor of a deposit queue asks for, and what says so.",
 		Example: "  accession processor show metadata default",
 		Args:    aQueue(1, "a processor"),
-		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) ([]queues.Processor, error) {
-			return queues.ShowProcessor(ctx, a, named(args), args[1])
-		}, views.Processors),
+		RunE: p.over(func(ctx context.Context, d door.Door, args []string) error {
+			var all []queues.Processor
+			for _, queue := range named(args) {
+				one, err := door.Carry[queues.Processor](ctx, d, "processor.show", &operation.ProcessorName{Name: queue, Processor: args[1]})
+				if err != nil {
+					return err
+				}
+				all = append(all, one)
+			}
+			return show(p, all, views.Processors)
+		}),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
 func (p *program) profile() *cobra.Command {
@@ -23,13 +24,11 @@ func (p *program) profile() *cobra.Command {
 		Use:     "ls",
 		Short:   "List profiles",
 		Long:    "List the profiles in profiles_dir.",
-		Example: "  accession profile ls\n  accession profile ls -o json | jq '.items[].fetch.allow'",
+		Example: "  accession profile ls\n  accession profile ls -o json | jq -r '.items[].collection'",
 		Args:    cobra.NoArgs,
-		RunE: listed(p, func(_ context.Context, a *app.App, _ []string) ([]app.Profile, error) {
-			return a.Profiles()
-		}, func(w io.Writer, list []app.Profile) {
-			render.Rows(w, "no profiles", render.Row{"profile", "collection", "owner", "storage", "priority", "file"}, list, func(s app.Profile) render.Row {
-				return render.Row{s.Name, s.Collection, export.Line(s.Owner), s.Storage, s.Priority.Default, s.File}
+		RunE: whole(p, func([]string) request { return request{"profile.ls", &operation.None{}} }, func(w io.Writer, list []operation.ProfileItem) {
+			render.Rows(w, "no profiles", render.Row{"profile", "collection", "owner", "priority"}, list, func(s operation.ProfileItem) render.Row {
+				return render.Row{s.Name, s.Collection, export.Line(s.Owner), s.Priority}
 			})
 		}),
 	}, &cobra.Command{

@@ -11,10 +11,13 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/cmd/internal/remote"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
 	"github.com/accession-ingest/accession/domain/fair"
@@ -32,11 +35,13 @@ and lines that begin with # ask for nothing. A line is taken for
                             depositor, or the id of a submission
 Before it may be what it is: batch:, job:, digest:, primary:, local: or submission:.`,
 		Example: "  accession query answer shelf.txt --format csv --out shelf.csv",
-	}, append(verbs(p, "QUERY", "query id", domain.ParseQueryID,
-		verb[domain.QueryID]{name: "fail", reason: true, final: true, do: queries.Fail, short: "End queries that have neither been answered nor failed",
+	}, append(verbs(p, "QUERY", "query id", domain.ParseQueryID, of("query", func(id domain.QueryID, change operation.Change) any {
+		return &operation.QueryChange{QueryID: operation.QueryID{ID: string(id)}, Change: change}
+	},
+		verb[domain.QueryID]{name: "fail", reason: true, final: true, short: "End queries that have neither been answered nor failed",
 			long: "End queries that wait, are parked or run: they fail with the code cancelled, and their\nplaces are free. A worker that answers one is stopped. No mail is sent.", example: "  accession query fail qid0000000001 --reason \"asked twice\" --dry-run\n  accession query fail qid0000000001 --reason \"asked twice\" --yes"},
-		verb[domain.QueryID]{name: "send-report", do: queries.SendReport, short: "Mail the reports of queries again",
-			long: "Mail the reports of queries that have ended again: as they were first mailed, to the\nsame addresses, marked with the date. The audit has who asked and why. Refused for\nqueries submitted without --mail. After an interruption, run it again: it is the same\nmail.", example: "  accession query send-report qid0000000001 --reason \"they lost it\""}),
+		verb[domain.QueryID]{name: "send-report", short: "Mail the reports of queries again",
+			long: "Mail the reports of queries that have ended again: as they were first mailed, to the\nsame addresses, marked with the date. The audit has who asked and why. Refused for\nqueries submitted without --mail. After an interruption, run it again: it is the same\nmail.", example: "  accession query send-report qid0000000001 --reason \"they lost it\""})...),
 		p.moves(moving{
 			queue: fair.QueueQuery, verb: "park", do: queues.Park,
 			short: "Take waiting queries out of their queue",
@@ -69,17 +74,17 @@ shows it if it has more than 5 MiB. ` + "`accession query show`" + ` shows the o
 		Example: `  accession query submit shelf.txt --submitter ana --watch
   accession query submit shelf.txt --mail ana@example.org --format csv`,
 		Args: one("file, or -", anyName),
-		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.over(func(ctx context.Context, d door.Door, args []string) error {
 			list, err := queries.Read(args[0], p.In)
 			if err != nil {
 				return err
 			}
 			defer list.Close()
-			q, err := queries.Submit(ctx, a, list, w.Of(userName()))
+			q, err := submitQuery(ctx, d, list, w)
 			if err != nil || !watch {
 				return p.showQuery(q, err)
 			}
-			return p.watchQuery(ctx, a, q.ID)
+			return p.watchQuery(ctx, d, q.ID)
 		}),
 	}
 	c.Flags().StringVar(&w.Submitter, "submitter", "", "`NAME` of who asks (default your user name)")
@@ -89,9 +94,20 @@ shows it if it has more than 5 MiB. ` + "`accession query show`" + ` shows the o
 	return c
 }
 
+func submitQuery(ctx context.Context, d door.Door, list *queries.List, w queries.Wishes) (queries.Query, error) {
+	if d.There == nil {
+		return queries.Submit(ctx, d.Here, list, w.Of(userName()))
+	}
+	return remote.Send[queries.Query](ctx, d.There, "query.submit", &operation.QuerySubmit{Name: list.Name(), Submitter: w.Submitter, Mail: w.Mail, Format: w.Format}, list.File())
+}
+
+func showOf(ctx context.Context, d door.Door, id domain.QueryID) (queries.Query, error) {
+	return door.Carry[queries.Query](ctx, d, "query.show", &operation.QueryID{ID: string(id)})
+}
+
 // watchQuery shows a query when it has ended.
-func (p *program) watchQuery(ctx context.Context, a *app.App, id domain.QueryID) error {
-	q, err := queries.Watch(ctx, a, id, func(queries.Query) {})
+func (p *program) watchQuery(ctx context.Context, d door.Door, id domain.QueryID) error {
+	q, err := queries.Watch(ctx, func() (queries.Query, error) { return showOf(ctx, d, id) })
 	return cmp.Or(p.showQuery(q, err), exit.If(q.Status == asked.Failed, exit.BatchFailed))
 }
 
@@ -110,11 +126,11 @@ func (p *program) queryShow() *cobra.Command {
 		Long:    "Show where a query stands, and how its lines were answered.",
 		Example: "  accession query show qid0000000001 --watch",
 		Args:    one("query id", domain.ParseQueryID),
-		RunE: p.using(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.over(func(ctx context.Context, d door.Door, args []string) error {
 			if id := domain.QueryID(args[0]); watch {
-				return p.watchQuery(ctx, a, id)
+				return p.watchQuery(ctx, d, id)
 			}
-			return p.showQuery(queries.Show(ctx, a, domain.QueryID(args[0])))
+			return p.showQuery(showOf(ctx, d, domain.QueryID(args[0])))
 		}),
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "wait until it is answered")
@@ -123,19 +139,24 @@ func (p *program) queryShow() *cobra.Command {
 
 func (p *program) queryLs() *cobra.Command {
 	var f queries.Filter
+	var from app.Cursor
 	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List queries, newest first",
 		Long:    "List queries with who asked and where they stand, newest first.",
 		Example: "  accession query ls --submitter ana --state answered",
 		Args:    cobra.NoArgs,
-		RunE: listed(p, func(ctx context.Context, a *app.App, _ []string) ([]queries.Query, error) {
-			return queries.Ls(ctx, a, f)
-		}, views.Queries),
+		RunE: served(p, func([]string) request {
+			return request{"query.ls", &operation.QueryList{Page: pageOf(f.Limit, from), Submitter: f.Submitter, State: string(f.Status)}}
+		}, func(w io.Writer, page app.Page[queries.Query]) {
+			views.Queries(w, page.Items)
+			more(w, page, "queries")
+		}),
 	}
 	c.Flags().StringVar(&f.Submitter, "submitter", "", "only those of `NAME`")
 	flags.Parsed(c, (*string)(&f.Status), "state", "", "only those in this `STATE`: received, parked, grabbed, answered or failed", flags.Optional(flags.Among("received", "parked", "grabbed", "answered", "failed")))
-	c.Flags().IntVar(&f.Limit, "limit", 0, "at most `N` (default 100)")
+	flags.Cursor(c, &from)
+	flags.Limit(c, &f.Limit, flags.ListLimit, "queries")
 	return c
 }
 
@@ -148,6 +169,8 @@ func (p *program) queryReport() *cobra.Command {
 		Args:    one("query id", domain.ParseQueryID),
 	}, func(ctx context.Context, a *app.App, id string) (app.Report, error) {
 		return queries.Report(ctx, a, domain.QueryID(id))
+	}, func(ctx context.Context, there *remote.Server, id, format string, w io.Writer) error {
+		return there.Fetch(ctx, "query.report", &operation.QueryReport{QueryID: operation.QueryID{ID: id}, Format: format}, nil, w)
 	})
 }
 
@@ -169,14 +192,28 @@ of each sort the newest 20. Or its row says "not found", or what is wrong with t
 			return r, err
 		}
 		return queries.Answer(ctx, a, list)
+	}, func(ctx context.Context, there *remote.Server, name, format string, w io.Writer) error {
+		list, err := queries.Read(name, p.In)
+		if err != nil {
+			return err
+		}
+		defer list.Close()
+		return there.Fetch(ctx, "query.answer", &operation.QueryAnswer{Format: cmp.Or(format, export.FormatText)}, list.File(), w)
 	})
 }
 
-// answering makes c a command that writes the report that ask begins.
-func (p *program) answering(c *cobra.Command, ask func(ctx context.Context, a *app.App, arg string) (app.Report, error)) *cobra.Command {
+// answering makes c a command that writes the report that ask begins, or that a service
+// answers fetch with.
+func (p *program) answering(c *cobra.Command, ask func(ctx context.Context, a *app.App, arg string) (app.Report, error),
+	fetch func(ctx context.Context, there *remote.Server, arg, format string, w io.Writer) error,
+) *cobra.Command {
 	var format, file string
-	c.RunE = p.using(func(ctx context.Context, a *app.App, args []string) error {
-		report, err := ask(ctx, a, args[0])
+	c.RunE = p.over(func(ctx context.Context, d door.Door, args []string) error {
+		if d.There != nil {
+			as := cmp.Or(format, map[string]string{"json": export.FormatJSON}[p.output])
+			return p.write(file, func(w io.Writer) error { return fetch(ctx, d.There, args[0], as, w) })
+		}
+		report, err := ask(ctx, d.Here, args[0])
 		if err != nil {
 			return err
 		}

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"context"
 	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/simulation"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
@@ -16,7 +14,7 @@ import (
 )
 
 func (p *program) queue() *cobra.Command {
-	changes := verbs(p, "QUEUE", "queue", anyName, overAll("queue", queueChange,
+	changes := verbs(p, "QUEUE", "queue", anyName, of("queue", queueChange,
 		verb[string]{
 			name:  "pause",
 			short: "Pause a queue: no new claims, running work finishes",
@@ -24,7 +22,6 @@ func (p *program) queue() *cobra.Command {
 notify, or ingest for all work. Once the command has answered, nothing is claimed
 there; running work finishes.`,
 			example: "  accession queue pause ingest --reason \"upgrade\"\n  accession queue pause downloading --reason \"the network is down\"",
-			do:      (*app.App).PauseQueue,
 		},
 		verb[string]{
 			name:  "resume",
@@ -32,7 +29,6 @@ there; running work finishes.`,
 			long: `End the pause of queues: workers claim from them again. With metadata, query or all: end
 the suspension of deposit queues, which needs a reason.`,
 			example: "  accession queue resume ingest\n  accession queue resume metadata --reason \"the store answers again\"",
-			do:      queues.ResumeAny,
 		})...)
 	return group(&cobra.Command{
 		Use:   "queue",
@@ -55,9 +51,7 @@ func (p *program) queueLs() *cobra.Command {
 locked by a worker, and which are paused, since when, by whom and why.`,
 		Example: "  accession queue ls\n  accession queue ls -o json",
 		Args:    cobra.NoArgs,
-		RunE: served(p, func([]string) request { return request{"queue.ls", &operation.None{}} }, func(ctx context.Context, a *app.App, _ []string) (app.Page[app.Queue], error) {
-			return operation.Whole(a.Queues(ctx))
-		}, func(w io.Writer, list app.Page[app.Queue]) {
+		RunE: served(p, func([]string) request { return request{"queue.ls", &operation.None{}} }, func(w io.Writer, list app.Page[app.Queue]) {
 			render.Rows(w, "no queues", render.Row{"queue", "jobs", "status", "since", "by", "why"}, list.Items, func(q app.Queue) render.Row {
 				return append(render.Row{q.Name, q.Depth, views.HoldStatus(q.Pause, "paused")}, views.HoldCells(q.Pause)...)
 			})
@@ -65,7 +59,7 @@ locked by a worker, and which are paused, since when, by whom and why.`,
 	}
 }
 
-// queueChange is what a service is told to change a queue.
+// queueChange is what is asked for to change a queue.
 func queueChange(name string, change operation.Change) any {
 	return &operation.QueueChange{QueueName: operation.QueueName{Name: name}, Change: change}
 }

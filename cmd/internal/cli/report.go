@@ -11,10 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/cmd/internal/remote"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -57,7 +60,12 @@ and --to are given.`,
 		ValidArgs: names,
 		Args:      one("report name", anyName),
 		PreRunE:   func(*cobra.Command, []string) error { return r.check(p) },
-		RunE:      p.using(func(ctx context.Context, a *app.App, args []string) error { return r.run(ctx, p, a, args[0]) }),
+		RunE: p.over(func(ctx context.Context, d door.Door, args []string) error {
+			if d.There != nil {
+				return r.fetch(ctx, p, d.There, args[0])
+			}
+			return r.run(ctx, p, d.Here, args[0])
+		}),
 	}
 	c.AddCommand(p.reportLs())
 	f := c.Flags()
@@ -85,6 +93,15 @@ func (r *reporting) check(p *program) error {
 		return errors.New("refusing to write an image to a terminal; use --out FILE")
 	}
 	return nil
+}
+
+// fetch gets one report from a service over HTTP. Mails are made where the profiles are.
+func (r *reporting) fetch(ctx context.Context, p *program, there *remote.Server, name string) error {
+	if r.format == export.FormatMail {
+		return errNotOverHTTP
+	}
+	in := &operation.ReportShow{Name: name, Format: r.format, Table: r.table, Batch: string(r.Batch), Since: r.Since, Until: r.Until, At: at(r.At)}
+	return p.write(r.file, func(w io.Writer) error { return there.Fetch(ctx, "report.show", in, nil, w) })
 }
 
 // run makes one report.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
@@ -32,14 +33,12 @@ one after the other, with -o json one line each.`,
 		Example: "  accession status\n  accession status --watch\n  accession status -o json | jq .standing",
 		Args:    cobra.NoArgs,
 	}
-	c.RunE = p.over(func(ctx context.Context, d door, _ []string) error {
-		if watched && d.there != nil {
-			return errNotOverHTTP
-		}
+	c.RunE = p.over(func(ctx context.Context, d door.Door, _ []string) error {
+		look := func() (app.Status, error) { return door.Carry[app.Status](ctx, d, "status.show", &operation.None{}) }
 		if watched {
-			return p.watchStatus(ctx, d.here)
+			return repeated(ctx, p, "status", look, views.Status)
 		}
-		s, err := ask(ctx, d, request{"status.show", &operation.None{}}, func(a *app.App) (app.Status, error) { return a.Status(ctx), nil })
+		s, err := look()
 		if err != nil {
 			return err
 		}

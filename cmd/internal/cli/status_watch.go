@@ -6,19 +6,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
 // statusEvery is the pause between two statuses.
 const statusEvery = 2 * time.Second
-
-// watchStatus shows the status again and again until ctx ends.
-func (p *program) watchStatus(ctx context.Context, a *app.App) error {
-	return repeated(ctx, p, "status", func() (app.Status, error) { return a.Status(ctx), nil }, views.Status)
-}
 
 // repeated shows what look returns again and again until ctx ends.
 func repeated[V any](ctx context.Context, p *program, what string, look func() (V, error), write func(io.Writer, V)) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/synchronous"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
@@ -69,15 +70,15 @@ failed and 9 when it is held.`,
   accession submit --profile maps --sync --wait 2m chart.tif
   accession submit --profile maps --digest sha256:9f86d0… https://example.org/tide.csv -o json`,
 		Args: one("payload", anyName),
-		RunE: p.over(func(ctx context.Context, at door, args []string) error {
+		RunE: p.over(func(ctx context.Context, at door.Door, args []string) error {
 			d.Payload = args[0]
-			if at.there != nil {
-				if watch || dropped || sync || wait > 0 {
+			if at.There != nil {
+				if dropped || sync || wait > 0 {
 					return errNotOverHTTP
 				}
-				return p.submitThere(ctx, at.there, d)
+				return p.submitThere(ctx, at, d, watch)
 			}
-			a := at.here
+			a := at.Here
 			d.Submitter = cmp.Or(d.Submitter, userName())
 			switch {
 			case wait > 0 && !sync:
@@ -137,11 +138,12 @@ func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watc
 		return show(p, s, views.Submitted)
 	}
 	views.Accepted(p.Err, s)
-	return p.follow(ctx, a, s.Batch, from)
+	return p.follow(ctx, door.Door{Here: a}, s.Batch, from)
 }
 
 // submitThere deposits at a service over HTTP: the content of a URL, or a local file.
-func (p *program) submitThere(ctx context.Context, there *remote.Server, d app.Deposit) error {
+func (p *program) submitThere(ctx context.Context, at door.Door, d app.Deposit, watch bool) error {
+	there := at.There
 	about := operation.About{Profile: d.Profile, Type: string(d.Type), Mode: d.Mode, Digest: d.Digest, Identifier: d.Primary, LocalIDs: d.LocalIDs,
 		Title: d.Title, Creator: d.Creator, Date: d.Date, Submitter: d.Submitter}
 	once := operation.Once{Key: d.Key}
@@ -149,6 +151,10 @@ func (p *program) submitThere(ctx context.Context, there *remote.Server, d app.D
 		s, err := remote.Ask[app.Submitted](ctx, there, "submission.create", &operation.Submission{Once: once, Body: operation.SubmissionBody{About: about, URL: d.Payload}})
 		if err != nil {
 			return err
+		}
+		if watch {
+			views.Accepted(p.Err, s)
+			return p.follow(ctx, at, s.Batch, 0)
 		}
 		views.Known(p.Err, s)
 		return show(p, s, views.Submitted)
@@ -167,5 +173,13 @@ func (p *program) submitThere(ctx context.Context, there *remote.Server, d app.D
 	if err != nil {
 		return err
 	}
-	return show(p, got, views.Drop)
+	if !watch {
+		return show(p, got, views.Drop)
+	}
+	views.Drop(p.Err, got)
+	id, err := door.Transferred(ctx, there, got.ID)
+	if err != nil {
+		return err
+	}
+	return p.follow(ctx, at, id, 0)
 }

@@ -7,12 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
-
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 )
 
 func (p *program) sweep() *cobra.Command {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/setting"
 )
@@ -38,9 +38,7 @@ serves it is the configuration of this process. A download of a job may take
 fetch.timeout of its profile, if that is longer.`,
 		Example: "  accession timeouts show\n  accession timeouts show -o json",
 		Args:    cobra.NoArgs,
-		RunE: answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Timeouts, error) {
-			return a.Timeouts(ctx)
-		}, views.Timeouts),
+		RunE:    served(p, func([]string) request { return request{"timeouts.show", &operation.None{}} }, views.Timeouts),
 	}
 }
 
@@ -59,13 +57,11 @@ timeouts from its next pass on, also for attempts that are under way.`,
 			_, err := parseTimeouts(args)
 			return err
 		},
-		RunE: answer(p, func(ctx context.Context, a *app.App, args []string) (app.Changed, error) {
-			t, err := parseTimeouts(args)
-			if err != nil {
-				return app.Changed{}, err
-			}
-			a.DryRun = dryRun
-			return a.SetTimeouts(ctx, t, why)
+		RunE: served(p, func(args []string) request {
+			t, _ := parseTimeouts(args) // checked before
+			in := &operation.TimeoutsSet{DryRun: dryRun}
+			in.Body.Download, in.Body.Processing, in.Body.Reason = t.DownloadSeconds, t.ProcessingSeconds, why
+			return request{"timeouts.set", in}
 		}, func(w io.Writer, c app.Changed) {
 			views.Changed(w, "timeouts", c, true)
 		}),

@@ -12,31 +12,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
-	"github.com/accession-ingest/accession/cmd/internal/remote"
 )
 
 // verb is a command that changes one thing or several of a kind.
 type verb[ID ~string] struct {
 	name, short, long, example string
-	final                      bool // it cannot be undone: it asks first
-	reason                     bool // --reason is required
-	do                         func(a *app.App, ctx context.Context, id ID, why string) (app.Changed, error)
-	over                       over[ID]               // nil = not over HTTP
+	final                      bool                   // it cannot be undone: it asks first
+	reason                     bool                   // --reason is required
+	as                         as[ID]                 // what is asked for
 	flags                      func(c *cobra.Command) // further flags; nil = none
 }
 
-// over says what a service is asked for to change one thing.
-type over[ID ~string] func(id ID, change operation.Change) request
+// as says what is asked for to change one thing.
+type as[ID ~string] func(id ID, change operation.Change) request
 
-// overAll returns the verbs of a noun; those that say nothing else ask a service for what in
-// returns.
-func overAll[ID ~string](noun string, in func(id ID, change operation.Change) any, list ...verb[ID]) []verb[ID] {
+// of returns the verbs of a noun; those that say nothing else ask for the operation of their
+// name, with the input that in returns.
+func of[ID ~string](noun string, in func(id ID, change operation.Change) any, list ...verb[ID]) []verb[ID] {
 	for i, v := range list {
-		if v.over == nil {
-			list[i].over = func(id ID, change operation.Change) request { return request{noun + "." + v.name, in(id, change)} }
+		if v.as == nil {
+			list[i].as = func(id ID, change operation.Change) request { return request{noun + "." + v.name, in(id, change)} }
 		}
 	}
 	return list
@@ -63,10 +62,7 @@ func changing[ID ~string](p *program, v verb[ID], args string, check cobra.Posit
 		}
 		return nil
 	}
-	c.RunE = p.over(func(ctx context.Context, d door, args []string) error {
-		if d.there != nil && o.over == nil {
-			return errNotOverHTTP
-		}
+	c.RunE = p.over(func(ctx context.Context, d door.Door, args []string) error {
 		o.command = c.CommandPath()
 		return o.run(ctx, p, d, ids(args))
 	})
@@ -111,7 +107,7 @@ type failure struct {
 
 // run does the operation to each id, after a confirmation where it has to. The exit
 // code is that of the worst outcome.
-func (o *act[ID]) run(ctx context.Context, p *program, d door, ids []string) error {
+func (o *act[ID]) run(ctx context.Context, p *program, d door.Door, ids []string) error {
 	var failed []outcome
 	if o.asks() {
 		tried := o.each(ctx, d, ids, true)
@@ -144,7 +140,7 @@ func (o *act[ID]) run(ctx context.Context, p *program, d door, ids []string) err
 
 // each does the operation to one id after the other. It goes on after a refusal, but
 // not when a server does not answer.
-func (o *act[ID]) each(ctx context.Context, d door, ids []string, dryRun bool) []outcome {
+func (o *act[ID]) each(ctx context.Context, d door.Door, ids []string, dryRun bool) []outcome {
 	all := make([]outcome, 0, len(ids))
 	away := false
 	for _, id := range ids {
@@ -166,17 +162,13 @@ func (o *act[ID]) each(ctx context.Context, d door, ids []string, dryRun bool) [
 }
 
 // one does the operation to one thing.
-func (o *act[ID]) one(ctx context.Context, d door, id ID, dryRun bool) (app.Changed, error) {
-	if d.here != nil {
-		d.here.DryRun = dryRun
-		return o.do(d.here, ctx, id, o.why)
-	}
+func (o *act[ID]) one(ctx context.Context, d door.Door, id ID, dryRun bool) (app.Changed, error) {
 	change := operation.Change{DryRun: dryRun}
 	if o.why != "" {
 		change.Body = &operation.Reason{Reason: o.why}
 	}
-	r := o.over(id, change)
-	return remote.Ask[app.Changed](ctx, d.there, r.name, r.in)
+	r := o.as(id, change)
+	return door.Carry[app.Changed](ctx, d, r.name, r.in)
 }
 
 // write writes a line for each outcome but the errors, which run reports. Effects are

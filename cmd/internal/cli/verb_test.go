@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,32 +17,43 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/domain"
 )
 
-// fakeVerb is about things named ok…, refused…, missing…, away….
-func fakeVerb(final bool, done *[]string) verb[string] {
-	return verb[string]{name: "fake", final: final,
-		do: func(a *app.App, _ context.Context, id, why string) (app.Changed, error) {
-			fail := func(kind app.Kind, says string) (app.Changed, error) {
-				return app.Changed{}, &app.Error{Kind: kind, What: "fake " + id, Err: errors.New(says), Hint: "look at " + id}
-			}
-			switch {
-			case strings.HasPrefix(id, "refused"):
-				return fail(app.Refused, "not now")
-			case strings.HasPrefix(id, "missing"):
-				return fail(app.NotFound, "no such thing")
-			case strings.HasPrefix(id, "away"):
-				return fail(app.Unavailable, "no answer")
-			case strings.HasPrefix(id, "forbidden"):
-				return fail(app.Forbidden, "no right")
-			case strings.HasPrefix(id, "unknown"):
-				return fail(app.Unauthenticated, "no key")
-			}
-			if !a.DryRun {
-				*done = append(*done, id+" "+why)
-			}
-			return app.Changed{Subject: "thing/" + id, Version: 4, From: "red", State: "green", Row: "X1", DryRun: a.DryRun, Effects: []string{"it shines"}}, nil
-		}}
+// fakeVerb is about things named ok…, refused…, missing…, away…: it holds jobs.
+func fakeVerb(final bool) verb[string] {
+	return verb[string]{name: "fake", final: final, as: func(id string, change operation.Change) request {
+		return request{"job.hold", jobInput(domain.JobID(id), change)}
+	}}
+}
+
+// fakeService answers the requests of a fakeVerb.
+func fakeService(t *testing.T, done *[]string) (url string) {
+	t.Helper()
+	answers := map[string]struct {
+		status int
+		kind   app.Kind
+		says   string
+	}{"refused": {409, app.Refused, "not now"}, "missing": {404, app.NotFound, "no such thing"}, "away": {503, app.Unavailable, "no answer"},
+		"forbidden": {403, app.Forbidden, "no right"}, "unknown": {401, app.Unauthenticated, "no key"}}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := strings.Split(r.URL.Path, "/")[3]
+		if a, ok := answers[strings.TrimRight(id, "0123456789")]; ok {
+			w.WriteHeader(a.status)
+			_ = json.NewEncoder(w).Encode(map[string]any{"code": a.kind, "detail": "fake " + id + ": " + a.says, "hint": "look at " + id, "exit": app.ExitCodes[a.kind]})
+			return
+		}
+		dry := r.URL.Query().Get("dry_run") == "true"
+		if !dry {
+			var why operation.Reason
+			_ = json.NewDecoder(r.Body).Decode(&why)
+			*done = append(*done, id+" "+why.Reason)
+		}
+		_ = json.NewEncoder(w).Encode(app.Changed{Subject: "thing/" + id, Version: 4, From: "red", State: "green", Row: "X1", DryRun: dry, Effects: []string{"it shines"}})
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 // operateFake runs the verb with what is typed at a terminal, without a terminal when it
@@ -49,12 +61,12 @@ func fakeVerb(final bool, done *[]string) verb[string] {
 func operateFake(t *testing.T, final bool, typed *string, args ...string) (code int, out, errs string, done []string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	p := &program{IO: IO{Out: &o, Err: &e, Environ: nowhere(t)}}
+	p := &program{IO: IO{Out: &o, Err: &e, Environ: append(nowhere(t), "ACCESSION_API_KEY=k", "ACCESSION_SERVER="+fakeService(t, &done))}}
 	if typed != nil {
 		p.In, p.Interactive = strings.NewReader(*typed), true
 	}
 	root := p.root()
-	root.AddCommand(verbs(p, "THING", "thing", anyName, fakeVerb(final, &done))...)
+	root.AddCommand(verbs(p, "THING", "thing", anyName, fakeVerb(final))...)
 	code = p.execute(t.Context(), root, append([]string{"fake"}, args...))
 	return code, o.String(), e.String(), done
 }
@@ -176,7 +188,7 @@ func TestOperatorsCommandLines(t *testing.T) {
 		{"timeouts set --reason x upload=1h", 2, []string{`"upload=1h" is no timeout`}},
 		{"timeouts set --reason x download=1h download=2h", 2, []string{"download is named twice"}},
 		{"profile", 0, []string{"accession profile check"}},
-		{"profile ls", 0, []string{"maps", "maps.yaml"}},
+		{"profile ls", 0, []string{"maps", "priority"}},
 		{"profile ls -o json", 0, []string{`{
   "items": [`, `"name": "maps"`}},
 		{"report ls -o json", 0, []string{`{

@@ -27,6 +27,8 @@ type BatchChange struct {
 	Match
 }
 
+func (in *BatchChange) batch() domain.BatchID { return domain.BatchID(in.ID) }
+
 func batches() []*Operation {
 	all := []*Operation{
 		get("batch.ls", "/v1/batches", "List batches, newest first", OnSeen, false, func(ctx context.Context, c *Call, in *BatchList) (app.Page[app.BatchSummary], error) {
@@ -58,7 +60,7 @@ func batches() []*Operation {
 		{"delete", "Delete a batch", (*app.App).DeleteBatch},
 		{"cleanup", "Remove a completed batch from the live state", (*app.App).CleanBatch},
 	} {
-		all = append(all, change("batch", "/v1/batches", v, func(in *BatchChange) (domain.BatchID, string) { return domain.BatchID(in.ID), in.why() }))
+		all = append(all, change("batch", "/v1/batches", v, func(in *BatchChange) (domain.BatchID, string) { return in.batch(), in.Why() }))
 	}
 	return all
 }

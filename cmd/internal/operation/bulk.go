@@ -55,8 +55,7 @@ func bulkActions() []*Operation {
 			})),
 		row(Operation{Name: "bulk.begin", Method: http.MethodPost, Path: "/v1/bulk-actions", Summary: "Give a command to all that a filter selects",
 			Need: access.Act, On: OnSome, Write: true}, func(ctx context.Context, c *Call, in *BulkBegin) (bulk.Action, error) {
-			acts := c.Caller.FilterFor(access.Act)
-			return bulk.Begin(ctx, c.App, in.Body, bulk.Requester{User: c.Caller.Name, Acts: &acts})
+			return bulk.Begin(ctx, c.App, in.Body, c.requester())
 		}),
 		row(Operation{Name: "bulk.cancel", Method: http.MethodPost, Path: "/v1/bulk-actions/{id}/cancel", Summary: "End a bulk action early: what it has changed stays changed",
 			Need: access.Act, On: OnSome, Write: true}, func(ctx context.Context, c *Call, in *BulkCancel) (bulk.Action, error) {
@@ -69,6 +68,15 @@ func bulkActions() []*Operation {
 func acting(op *Operation) *Operation {
 	op.Need = access.Act
 	return op
+}
+
+// requester returns the caller as who requests a bulk action.
+func (c *Call) requester() bulk.Requester {
+	if c.machine {
+		return bulk.Requester{}
+	}
+	acts := c.Caller.FilterFor(access.Act)
+	return bulk.Requester{User: c.Caller.Name, Acts: &acts}
 }
 
 // everyones reports whether the caller sees what others have begun.

@@ -31,13 +31,19 @@ const (
 
 // EventStream chooses events.
 type EventStream struct {
-	Last       string   `header:"Last-Event-ID" maxLength:"20" doc:"Sequence of the last event that was received: the stream goes on behind it"`
-	After      string   `query:"after" maxLength:"20" example:"4711" doc:"Begin behind this sequence; 0 = with the first event; none = with what comes now"`
-	To         uint64   `query:"to" example:"4800" doc:"End with this sequence, or with the newest event if that is before it; none = do not end"`
-	Batch      string   `query:"batch" maxLength:"40" doc:"Only of this batch, its jobs and files"`
-	Collection string   `query:"collection" maxLength:"200" doc:"Only of this collection"`
-	Kind       []string `query:"kind" maxItems:"10" doc:"Only of these kinds: batch, job, file, query or setting; separated by commas"`
-	Type       []string `query:"type" maxItems:"100" doc:"Only of these types, such as job.failed; separated by commas"`
+	Last       string    `header:"Last-Event-ID" maxLength:"20" doc:"Sequence of the last event that was received: the stream goes on behind it"`
+	After      string    `query:"after" maxLength:"20" example:"4711" doc:"Begin behind this sequence; 0 = with the first event; none = with what comes now"`
+	To         uint64    `query:"to" example:"4800" doc:"End with this sequence, or with the newest event if that is before it; none = do not end"`
+	Newest     int       `query:"newest" minimum:"0" maximum:"1000" doc:"Begin with so many of the newest events of the log, if nothing says where"`
+	Batch      string    `query:"batch" maxLength:"40" doc:"Only of this batch, its jobs and files"`
+	Job        string    `query:"job" maxLength:"40" doc:"Only of this job and its files"`
+	File       string    `query:"file" maxLength:"80" doc:"Only of the file with this hash"`
+	Collection string    `query:"collection" maxLength:"200" doc:"Only of this collection"`
+	Kind       []string  `query:"kind" maxItems:"10" doc:"Only of these kinds: batch, job, file, query or setting; separated by commas"`
+	Type       []string  `query:"type" maxItems:"100" doc:"Only of these types, such as job.failed; separated by commas"`
+	Actor      []string  `query:"actor" maxItems:"100" doc:"Only by these actors, such as user/maria or daemon/*; separated by commas"`
+	Since      time.Time `query:"since" doc:"Only from this time on"`
+	Until      time.Time `query:"until" doc:"Only before this time"`
 }
 
 // begin returns behind which sequence the stream begins.
@@ -45,7 +51,7 @@ func (in *EventStream) begin(ctx context.Context, a *app.App) (uint64, error) {
 	end, err := a.LogEnd(ctx)
 	text := cmp.Or(in.Last, in.After)
 	if err != nil || text == "" {
-		return end, err
+		return max(end, uint64(in.Newest)) - uint64(in.Newest), err
 	}
 	after, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -110,8 +116,14 @@ func eventStreams() []*Operation {
 			if err != nil {
 				return nil, err
 			}
-			batch, err := c.batch(ctx, in.Batch)
-			if err != nil {
+			s := app.Selection{To: in.To, Actors: in.Actor, Since: in.Since, Until: in.Until}
+			if s.Batch, err = c.batch(ctx, in.Batch); err != nil {
+				return nil, err
+			}
+			if s.Job, err = c.job(ctx, in.Job); err != nil {
+				return nil, err
+			}
+			if s.File, err = c.file(ctx, in.File); err != nil {
 				return nil, err
 			}
 			after, err := in.begin(ctx, c.App)
@@ -124,9 +136,10 @@ func eventStreams() []*Operation {
 			if err := open.enter(ctx, c.Caller.Name); err != nil {
 				return nil, err
 			}
+			s.From = after + 1
 			f := follower{after: after, chosen: chosen, sees: c.Caller.Filter(), collection: in.Collection, owner: c.owner, caughtUp: c.App.Open.CaughtUp,
 				heartbeat: heartbeat, life: streamLife, patience: idleClient, events: func(ctx context.Context) iter.Seq2[app.Event, error] {
-					return c.App.Tail(ctx, app.TailOptions{Follow: in.To == 0, Selection: app.Selection{From: after + 1, To: in.To, Batch: batch}})
+					return c.App.Tail(ctx, app.TailOptions{Follow: in.To == 0, Selection: s})
 				}}
 			return f.send, nil
 		}),
@@ -146,6 +159,9 @@ type follower struct {
 	heartbeat, life time.Duration
 	patience        time.Duration // how long the client may take to receive what was sent
 }
+
+// endOfStream ends a stream that is not to be resumed.
+const endOfStream = ": end\n\n"
 
 type next struct {
 	event app.Event
@@ -190,8 +206,11 @@ func (f *follower) send(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		case <-stopping(ctx):
 			return nil
-		case <-ended:
-			return nil
+		case <-ended: // there is nothing behind To
+			if ctx.Err() != nil {
+				return nil
+			}
+			return f.flush(p, endOfStream)
 		case <-tick.C:
 			text = f.position()
 		case n := <-came:

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,6 +74,50 @@ func TestStreamOfALateTable(t *testing.T) {
 		err := f.send(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/events", http.NoBody))
 		if sent := strings.Contains(w.Body.String(), "id: 8\n"); !errors.Is(err, late) || sent != (late == nil) {
 			t.Errorf("%v: %v %q", late, err, w.Body)
+		}
+	}
+}
+
+// TestStreamWithinRights: a stream has the events of what its caller may see, and says that
+// it is at its end when there are no more.
+func TestStreamWithinRights(t *testing.T) {
+	t.Parallel()
+	owners := map[string]query.Owner{"bid0000000001": {Collection: "rocks", Submitter: "bob"}, "bid0000000002": {Collection: "maps", Submitter: "bob"}, "bid0000000003": {Collection: "maps", Submitter: "ana"}}
+	for name, c := range map[string]struct {
+		sees       access.Filter
+		collection string
+		want       []uint64
+	}{
+		"all":             {access.Filter{All: true}, "", []uint64{1, 2, 3, 4}},
+		"a collection":    {access.Filter{All: true}, "maps", []uint64{2, 3}},
+		"in one":          {access.Filter{Collections: []string{"rocks"}}, "", []uint64{1}},
+		"in one, of maps": {access.Filter{Collections: []string{"rocks"}}, "maps", nil},
+		"the own":         {access.Filter{Submitter: "ana"}, "", []uint64{3}},
+		"in one, and own": {access.Filter{Collections: []string{"rocks"}, Submitter: "ana"}, "", []uint64{1, 3}},
+		"no right at all": {access.Filter{}, "", nil},
+	} {
+		f := follower{sees: c.sees, collection: c.collection, heartbeat: heartbeat, life: streamLife,
+			owner: func(_ context.Context, of domain.Aggregate) (query.Owner, error) { return owners[of.ID], nil },
+			events: func(context.Context) iter.Seq2[app.Event, error] {
+				return func(yield func(app.Event, error) bool) {
+					for n := range uint64(3) {
+						yield(app.Event{Seq: n + 1, Batch: domain.BatchID(fmt.Sprintf("bid%010d", n+1)), Type: domain.EventBatchStarted}, nil)
+					}
+					yield(app.Event{Seq: 4, Type: domain.EventSettingChanged}, nil) // of no batch
+				}
+			}}
+		w := httptest.NewRecorder()
+		if err := f.send(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/events", http.NoBody)); err != nil {
+			t.Error(err)
+		}
+		var got []uint64
+		for n := range uint64(4) {
+			if strings.Contains(w.Body.String(), fmt.Sprintf("id: %d\nevent: ", n+1)) {
+				got = append(got, n+1)
+			}
+		}
+		if !slices.Equal(got, c.want) || !strings.HasSuffix(w.Body.String(), ": end\n\n") {
+			t.Errorf("%s: %v, want %v: %q", name, got, c.want, w.Body)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func files() []*Operation {
 		{"requeue", "Requeue a file that was given up or skipped", (*app.App).RequeueFile},
 		{"skip", "Skip a downloaded file", (*app.App).SkipFile},
 	} {
-		all = append(all, change("file", "/v1/files", v, func(in *FileChange) (domain.FileHash, string) { return domain.FileHash(in.ID), in.why() }))
+		all = append(all, change("file", "/v1/files", v, func(in *FileChange) (domain.FileHash, string) { return domain.FileHash(in.ID), in.Why() }))
 	}
 	return all
 }

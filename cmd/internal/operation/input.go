@@ -185,9 +185,8 @@ func (ch *Change) prepare(op *Operation, c *Call) error {
 	return ch.command(op, c, "")
 }
 
-func (ch *Change) why() string {
-	return ch.Body.why()
-}
+// Why returns the reason, "" = none is given.
+func (ch *Change) Why() string { return ch.Body.why() }
 
 // Match is what commands about batches and jobs take besides.
 type Match struct {
@@ -211,7 +210,7 @@ func (a *Answer[O]) describe(ctx context.Context, c *Call, in any) {
 		version = out.Version
 	case drops.Shown:
 		a.Status, a.Location = http.StatusAccepted, "/v1/uploads/"+out.ID
-		if r, ok := in.(*UploadID); ok && r.ID == out.ID {
+		if r, ok := in.(*UploadShow); ok && r.ID == out.ID {
 			a.Status, a.Location = http.StatusOK, ""
 		}
 	case app.Submitted:

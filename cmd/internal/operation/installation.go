@@ -59,16 +59,16 @@ func collections() []*Operation {
 	} {
 		all = append(all, row(Operation{Name: "collection." + v.name, Method: http.MethodPost, Path: "/v1/collections/{name}/" + v.name, Summary: v.summary,
 			Need: access.Act, On: OnCollection, Write: true}, func(ctx context.Context, c *Call, in *CollectionChange) (app.Changed, error) {
-			return v.do(c.App, ctx, in.Name, in.why())
+			return v.do(c.App, ctx, in.Name, in.Why())
 		}))
 	}
 	return append(all, row(Operation{Name: "collection.release", Method: http.MethodPost, Path: "/v1/collections/{name}/release",
 		Summary: "Lift the hold of a collection", Need: access.Act, On: OnCollection, Write: true},
 		func(ctx context.Context, c *Call, in *CollectionRelease) (app.Changed, error) {
 			if in.All {
-				return c.App.ReleaseHeld(ctx, in.Name, in.why())
+				return c.App.ReleaseHeld(ctx, in.Name, in.Why())
 			}
-			return c.App.ReleaseCollection(ctx, in.Name, in.why())
+			return c.App.ReleaseCollection(ctx, in.Name, in.Why())
 		}))
 }
 
@@ -77,12 +77,6 @@ func queueOperations() []*Operation {
 		get("queue.ls", "/v1/queues", "List the queues of jobs, and which are paused", OnInstallation, false, func(ctx context.Context, c *Call, _ *None) (app.Page[app.Queue], error) {
 			return Whole(c.App.Queues(ctx))
 		}),
-		get("queue.board", "/v1/deposit-queues/{name}/board", "Show who waits in a deposit queue", OnInstallation, false, func(ctx context.Context, c *Call, in *QueueName) (queues.Board, error) {
-			return queues.ShowBoard(ctx, c.App, in.Name)
-		}),
-		get("queue.show", "/v1/deposit-queues/{name}", "Show the settings of a deposit queue", OnInstallation, false, func(ctx context.Context, c *Call, in *QueueName) (queues.Shown, error) {
-			return queues.Show(ctx, c.App, in.Name)
-		}),
 	}
 	for _, v := range []verb[string]{
 		{"pause", "Pause a queue of jobs: no new claims, running work finishes", (*app.App).PauseQueue},
@@ -90,13 +84,13 @@ func queueOperations() []*Operation {
 	} {
 		all = append(all, queueChange("/v1/queues/", v))
 	}
-	return append(all, queueChange("/v1/deposit-queues/", verb[string]{"suspend", "Hand out nothing from a deposit queue", queues.Suspend}))
+	return all
 }
 
 func queueChange(path string, v verb[string]) *Operation {
 	return row(Operation{Name: "queue." + v.name, Method: http.MethodPost, Path: path + "{name}/" + v.name, Summary: v.summary,
 		Need: access.Act, On: OnInstallation, Write: true}, func(ctx context.Context, c *Call, in *QueueChange) (app.Changed, error) {
-		return v.do(c.App, ctx, in.Name, in.why())
+		return v.do(c.App, ctx, in.Name, in.Why())
 	})
 }
 
@@ -104,6 +98,8 @@ func queueChange(path string, v verb[string]) *Operation {
 type ProfileItem struct {
 	Name       string `json:"name" doc:"Name, for deposits"`
 	Collection string `json:"collection" doc:"Collection that deposits go to"`
+	Owner      string `json:"owner" doc:"Who answers for the collection"`
+	Priority   int    `json:"priority" doc:"Priority of deposits that ask for none: lower runs first"`
 }
 
 func profiles() []*Operation {
@@ -113,7 +109,7 @@ func profiles() []*Operation {
 			seen := []ProfileItem{}
 			for _, p := range list {
 				if c.Caller.May(access.See, p.Collection) || c.Caller.May(access.Deposit, p.Collection) {
-					seen = append(seen, ProfileItem{Name: p.Name, Collection: p.Collection})
+					seen = append(seen, ProfileItem{Name: p.Name, Collection: p.Collection, Owner: p.Owner, Priority: int(p.Priority.Default)})
 				}
 			}
 			return Whole(seen, err)

@@ -56,7 +56,7 @@ func jobs() []*Operation {
 		}),
 		row(Operation{Name: "job.priority", Method: http.MethodPost, Path: "/v1/jobs/{id}/priority", Summary: "Change the priority of a waiting job",
 			Need: access.Act, On: OnThing, Write: true}, func(ctx context.Context, c *Call, in *JobPriority) (app.Changed, error) {
-			return c.App.Reprioritise(ctx, domain.JobID(in.ID), in.To, in.why())
+			return c.App.Reprioritise(ctx, domain.JobID(in.ID), in.To, in.Why())
 		}),
 	}
 	for _, v := range []verb[domain.JobID]{
@@ -66,7 +66,7 @@ func jobs() []*Operation {
 		{"requeue", "Requeue a failed job in the state where it failed", (*app.App).Requeue},
 		{"delete", "Delete a job that has not completed", (*app.App).DeleteJob},
 	} {
-		all = append(all, change("job", "/v1/jobs", v, func(in *JobChange) (domain.JobID, string) { return domain.JobID(in.ID), in.why() }))
+		all = append(all, change("job", "/v1/jobs", v, func(in *JobChange) (domain.JobID, string) { return domain.JobID(in.ID), in.Why() }))
 	}
 	return all
 }

@@ -79,5 +79,13 @@ func objectOperations() []*Operation {
 			}
 			return download(file)
 		}),
+		stream(Operation{Name: "object.manifest", Method: http.MethodGet, Path: "/v1/objects/{id}/versions/{n}/manifest", Summary: "Get the storage manifest of a version of an object",
+			Need: access.See, On: OnObject, Sends: "application/json"}, func(ctx context.Context, c *Call, in *ObjectVersion) (send, error) {
+			file, err := objects.Manifest(ctx, c.App, in.of(c))
+			if err != nil {
+				return nil, err
+			}
+			return download(file)
+		}),
 	}
 }

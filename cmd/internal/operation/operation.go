@@ -55,6 +55,7 @@ type Operation struct {
 	Input, Output reflect.Type
 
 	register func(api huma.API, o huma.Operation, call Server)
+	carry    func(ctx context.Context, c *Call, in any) (any, error) // nil = it is not JSON
 }
 
 // Call is one request of an operation.
@@ -63,6 +64,7 @@ type Call struct {
 	Caller access.Caller
 	By     people.By // the caller as it is audited
 
+	machine bool  // the caller is a user of the machine, who has every right
 	version int64 // of the thing, as the tables have it, 0 = not known
 	limit   access.Limit
 }
@@ -111,6 +113,7 @@ type Answer[O any] struct {
 func row[I, O any](op Operation, do func(ctx context.Context, c *Call, in *I) (O, error)) *Operation {
 	op.Input, op.Output = reflect.TypeFor[I](), reflect.TypeFor[O]()
 	self := &op
+	op.carry = func(ctx context.Context, c *Call, in any) (any, error) { return do(ctx, c, in.(*I)) }
 	op.register = func(api huma.API, o huma.Operation, call Server) {
 		huma.Register(api, o, func(ctx context.Context, in *I) (*Answer[O], error) {
 			c := call.Begin(ctx, self)
@@ -133,13 +136,8 @@ func row[I, O any](op Operation, do func(ctx context.Context, c *Call, in *I) (O
 // allow refuses an input with what is no text and what the caller has no right to, and
 // returns what it is about. What the caller may not even see is not there for it.
 func (op *Operation) allow(ctx context.Context, c *Call, in any) (on string, err error) {
-	if err := checkTexts(in); err != nil {
+	if err := op.prepare(c, in); err != nil {
 		return "", err
-	}
-	if p, ok := in.(prepared); ok {
-		if err := p.prepare(op, c); err != nil {
-			return "", err
-		}
 	}
 	switch op.On {
 	case OnSelf, OnSeen:
@@ -173,6 +171,17 @@ func (op *Operation) allow(ctx context.Context, c *Call, in any) (on string, err
 		return "installation", nil
 	}
 	panic("operation " + op.Name + " needs a right on nothing") // a fault of the table
+}
+
+// prepare refuses an input with what is no text, and tells the call what the input says of it.
+func (op *Operation) prepare(c *Call, in any) error {
+	if err := checkTexts(in); err != nil {
+		return err
+	}
+	if p, ok := in.(prepared); ok {
+		return p.prepare(op, c)
+	}
+	return nil
 }
 
 // allowThing refuses an operation on a batch, job or file.

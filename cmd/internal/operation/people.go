@@ -114,30 +114,37 @@ func administer[I, O any](name, method, path, summary string, do func(ctx contex
 }
 
 // userChange is administer for a command that answers with the user as it is then.
-func userChange[I any](verb, path, summary string, do func(ctx context.Context, c *Call, p *people.People, in *I) (name string, err error)) *Operation {
-	return administer("user."+verb, http.MethodPost, path, summary, func(ctx context.Context, c *Call, p *people.People, in *I) (u people.User, err error) {
-		name, err := do(ctx, c, p, in)
-		if err != nil {
-			return u, err
+func userChange[I any](verb, path, summary string, do func(ctx context.Context, c *Call, p *people.People, in *I) (name string, changed bool, err error)) *Operation {
+	return administer("user."+verb, http.MethodPost, path, summary, func(ctx context.Context, c *Call, p *people.People, in *I) (u ChangedUser, err error) {
+		name, changed, err := do(ctx, c, p, in)
+		if err == nil {
+			u.Changed = changed
+			u.User, err = p.Show(ctx, name)
 		}
-		return p.Show(ctx, name)
+		return u, err
 	})
+}
+
+// ChangedUser is a user after a change.
+type ChangedUser struct {
+	people.User
+	Changed bool `json:"changed" doc:"Whether it is not as it was before"`
 }
 
 func users() []*Operation {
 	able := func(verb, summary string, enable bool) *Operation {
-		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserReason) (string, error) {
-			if !enable && in.Name == c.Caller.Name {
-				return "", &app.Error{Kind: app.Refused, What: "disable the user " + in.Name, Err: errors.New("that is you"), Hint: "another admin can"}
+		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserReason) (string, bool, error) {
+			if !enable && in.Name == c.Caller.Name && !c.machine {
+				return "", false, &app.Error{Kind: app.Refused, What: "disable the user " + in.Name, Err: errors.New("that is you"), Hint: "another admin can"}
 			}
-			return in.Name, p.Disable(ctx, c.By, in.Name, enable, in.Body.why())
+			return in.Name, true, p.Disable(ctx, c.By, in.Name, enable, in.Body.why())
 		})
 	}
 	grant := func(verb, summary string, withdraw bool) *Operation {
-		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserRight) (string, error) {
+		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserRight) (string, bool, error) {
 			r := access.Right{Role: access.Role(in.Body.Role), Scope: access.Scope{All: in.Body.All, Collections: in.Body.Collections}}
-			_, err := p.Grant(ctx, c.By, in.Name, r, withdraw, in.Body.Reason)
-			return in.Name, err
+			changed, err := p.Grant(ctx, c.By, in.Name, r, withdraw, in.Body.Reason)
+			return in.Name, changed, err
 		})
 	}
 	return []*Operation{
@@ -147,15 +154,15 @@ func users() []*Operation {
 		administer("user.show", http.MethodGet, "/v1/users/{name}", "Show a user and its rights", func(ctx context.Context, _ *Call, p *people.People, in *UserName) (people.User, error) {
 			return p.Show(ctx, in.Name)
 		}),
-		userChange("add", "/v1/users", "Add a user, who may do nothing yet", func(ctx context.Context, c *Call, p *people.People, in *NewUser) (string, error) {
+		userChange("add", "/v1/users", "Add a user, who may do nothing yet", func(ctx context.Context, c *Call, p *people.People, in *NewUser) (string, bool, error) {
 			b := in.Body
-			return b.Name, p.Add(ctx, c.By, b.Name, people.Profile{DisplayName: &b.DisplayName, Mail: &b.Mail}, b.Reason)
+			return b.Name, true, p.Add(ctx, c.By, b.Name, people.Profile{DisplayName: &b.DisplayName, Mail: &b.Mail}, b.Reason)
 		}),
-		userChange("set", "/v1/users/{name}/set", "Change what is said of a user", func(ctx context.Context, c *Call, p *people.People, in *UserSet) (string, error) {
-			return in.Name, p.Set(ctx, c.By, in.Name, people.Profile{DisplayName: in.Body.DisplayName, Mail: in.Body.Mail}, in.Body.Reason)
+		userChange("set", "/v1/users/{name}/set", "Change what is said of a user", func(ctx context.Context, c *Call, p *people.People, in *UserSet) (string, bool, error) {
+			return in.Name, true, p.Set(ctx, c.By, in.Name, people.Profile{DisplayName: in.Body.DisplayName, Mail: in.Body.Mail}, in.Body.Reason)
 		}),
-		userChange("password", "/v1/users/{name}/password", "Set the password of a user, whose sessions end", func(ctx context.Context, c *Call, p *people.People, in *UserPassword) (string, error) {
-			return in.Name, p.SetPassword(ctx, c.By, in.Name, in.Body.Password, in.Body.Reason)
+		userChange("password", "/v1/users/{name}/password", "Set the password of a user, whose sessions end", func(ctx context.Context, c *Call, p *people.People, in *UserPassword) (string, bool, error) {
+			return in.Name, true, p.SetPassword(ctx, c.By, in.Name, in.Body.Password, in.Body.Reason)
 		}),
 		able("disable", "Let a user do nothing more", false),
 		able("enable", "Let a disabled user in again", true),

@@ -32,6 +32,18 @@ func (c *Call) job(ctx context.Context, text string) (domain.JobID, error) {
 	return domain.JobID(a.ID), err
 }
 
+// file is batch for files.
+func (c *Call) file(ctx context.Context, text string) (domain.FileHash, error) {
+	if text == "" {
+		return "", nil
+	}
+	a, err := (&FileHash{ID: text}).Thing()
+	if err == nil {
+		err = c.sees(ctx, a)
+	}
+	return domain.FileHash(a.ID), err
+}
+
 func (c *Call) sees(ctx context.Context, a domain.Aggregate) error {
 	owner, err := c.owner(ctx, a)
 	if err == nil && !c.Caller.Filter().Selects(owner.Collection, owner.Submitter) {

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -80,6 +81,12 @@ type UploadID struct {
 	ID string `path:"id" maxLength:"64" doc:"Id of the upload"`
 }
 
+// UploadShow shows one upload.
+type UploadShow struct {
+	UploadID
+	Submitter string `query:"submitter" maxLength:"256" doc:"Who has sent it, if that is another user: with the right to see all. Default: you"`
+}
+
 func uploads() []*Operation {
 	accept := row(Operation{Name: "upload.create", Method: http.MethodPost, Path: "/v1/uploads", Summary: "Deposit a file, which is the body of the request",
 		Need: access.Deposit, On: OnCollection, Write: true, File: true}, func(ctx context.Context, c *Call, in *Upload) (s drops.Shown, err error) {
@@ -103,8 +110,8 @@ func uploads() []*Operation {
 		return r.Accept(ctx, d, in.body, sum)
 	})
 	return []*Operation{accept,
-		get("upload.show", "/v1/uploads/{id}", "Show what became of a file that you have deposited", OnSelf, false, func(ctx context.Context, c *Call, in *UploadID) (drops.Shown, error) {
-			s, err := drops.Show(ctx, c.App, in.ID, c.Caller.Name)
+		get("upload.show", "/v1/uploads/{id}", "Show what became of a file that you have deposited", OnSelf, false, func(ctx context.Context, c *Call, in *UploadShow) (drops.Shown, error) {
+			s, err := drops.Show(ctx, c.App, in.ID, cmp.Or(in.Submitter, c.Caller.Name))
 			if err == nil && s.Submitter != c.Caller.Name && !c.Caller.May(access.See, "") {
 				return drops.Shown{}, drops.Missing(in.ID)
 			}

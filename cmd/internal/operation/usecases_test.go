@@ -24,20 +24,15 @@ const (
 // noRows are the use cases that are no row of the table, with the reason.
 var noRows = map[string]string{
 	"app.App.CatchUp": isPart, "app.App.MailAddresses": isPart, "app.App.Meta": isPart, "app.App.WaitProjected": isPart, "queues.Resume": isPart,
-	"people.Machine": isPart, "people.People.Caller": isPart, "people.People.Note": isPart, "app.App.ResumeQueue": isPart,
+	"objects.Here": isPart, "people.People.Caller": isPart, "people.People.Note": isPart, "app.App.ResumeQueue": isPart,
 
 	"app.App.Repair": isMachine, "app.App.Republish": isMachine, "app.App.RestoreLog": isMachine, "app.App.RestoreZooKeeper": isMachine,
 	"app.App.Verify": isMachine, "tables.Compare": isMachine, "tables.DropRebuild": isMachine, "tables.Migrate": isMachine, "tables.Rebuild": isMachine,
-	"tables.Poison": isMachine, "tables.PoisonAt": isMachine, "tables.RetryPoison": isMachine, "drops.Accept": isMachine, "objects.Export": isMachine,
+	"tables.Poison": isMachine, "tables.PoisonAt": isMachine, "tables.RetryPoison": isMachine, "drops.Accept": isMachine,
 
-	"app.App.Watch": isStream, "queries.Watch": isStream, "app.App.Select": isStream,
+	"app.App.Watch": isStream, "app.App.Select": isStream,
 
-	"app.App.Profile": notServed, "app.App.Report": notServed, "app.App.SetTimeouts": notServed, "app.App.Timeouts": notServed,
-	"drops.List": notServed, "drops.Remove": notServed, "drops.Retry": notServed,
-	"queries.Answer": notServed, "queries.Fail": notServed, "queries.Ls": notServed, "queries.Report": notServed, "queries.SendReport": notServed,
-	"queues.AddProcessor": notServed, "queues.Defaults": notServed, "queues.Free": notServed, "queues.Limit": notServed, "queues.Park": notServed,
-	"queues.Processors": notServed, "queues.Prohibit": notServed, "queues.RemoveProcessor": notServed, "queues.SetProcessor": notServed,
-	"queues.ShowProcessor": notServed, "queues.StartTransfer": notServed, "queues.StopTransfer": notServed, "queues.Unpark": notServed,
+	"app.App.Profile": notServed,
 }
 
 // useCases returns the exported functions of package app, and of those below it, that carry

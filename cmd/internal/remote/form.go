@@ -51,8 +51,9 @@ func (f *form) add(v reflect.Value, op *operation.Operation) error {
 		case !field.IsExported():
 		case tag.Get("path") != "":
 			hole := "{" + tag.Get("path") + "}"
-			f.path = strings.ReplaceAll(f.path, hole, value.String())
-			f.rawPath = strings.ReplaceAll(f.rawPath, hole, url.PathEscape(value.String()))
+			text := fmt.Sprint(value.Interface())
+			f.path = strings.ReplaceAll(f.path, hole, text)
+			f.rawPath = strings.ReplaceAll(f.rawPath, hole, url.PathEscape(text))
 		case tag.Get("query") != "":
 			name, _, _ := strings.Cut(tag.Get("query"), ",")
 			text, err := textOf(name, value)

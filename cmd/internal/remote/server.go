@@ -3,6 +3,8 @@ package remote
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,10 +87,10 @@ func Ask[O any](ctx context.Context, s *Server, name string, in any) (out O, err
 
 // Send is Ask for an operation whose body is a file, which is sent from its begin.
 func Send[O any](ctx context.Context, s *Server, name string, in any, file io.ReadSeeker) (out O, err error) {
-	err = s.do(ctx, name, in, file, func(body io.Reader) error {
+	err = s.do(ctx, name, in, file, func(answer *http.Response) error {
 		var got O // a broken answer leaves nothing behind
-		if err := json.NewDecoder(body).Decode(&got); err != nil {
-			return err
+		if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&got); err != nil {
+			return &brokenError{fmt.Errorf("its answer cannot be read: %w", err)}
 		}
 		out = got
 		return nil
@@ -96,14 +98,41 @@ func Send[O any](ctx context.Context, s *Server, name string, in any, file io.Re
 	return out, err
 }
 
-// lookUp returns the row of a name.
-func lookUp(name string) *operation.Operation {
-	for _, op := range operation.Table() {
-		if op.Name == name {
-			return op
+// Fetch carries out an operation whose answer is no JSON, and writes the answer to w. When
+// the connection breaks before the first byte the request is repeated, and not later. What
+// was written is whole only if there is no error; its digest is compared where there is one.
+func (s *Server) Fetch(ctx context.Context, name string, in any, file io.ReadSeeker, w io.Writer) error {
+	out := &counted{w: w}
+	return s.do(ctx, name, in, file, func(answer *http.Response) error {
+		sum := sha256.New()
+		_, err := io.Copy(io.MultiWriter(out, sum), answer.Body)
+		switch want := answer.Header.Get("Repr-Digest"); {
+		case out.err != nil:
+			return out.err // of who reads it
+		case err != nil && out.n > 0:
+			return &app.Error{Kind: app.Lost, What: "get the answer of the server", Err: errors.New("it was cut off"),
+				Hint: "what was written is not to be used: try again; if that ends so too, the file is not what was stored, and the service's log says more"}
+		case err != nil:
+			return &brokenError{err}
+		case want != "" && want != "sha-256=:"+base64.StdEncoding.EncodeToString(sum.Sum(nil))+":":
+			return &app.Error{Kind: app.Lost, What: "get the answer of the server", Err: errors.New("it has another digest than the server says"), Hint: "what was written is not to be used: try again"}
 		}
-	}
-	panic("there is no operation " + name) // a fault of the caller, which a test finds
+		return nil
+	})
+}
+
+// counted counts what is written.
+type counted struct {
+	w   io.Writer
+	n   int64
+	err error
+}
+
+// Write implements io.Writer.
+func (c *counted) Write(p []byte) (n int, err error) {
+	n, c.err = c.w.Write(p)
+	c.n += int64(n)
+	return n, c.err
 }
 
 // brokenError is the error of an exchange that has not come to its end: what was asked for
@@ -114,8 +143,8 @@ func (e *brokenError) Error() string { return e.err.Error() }
 func (e *brokenError) Unwrap() error { return e.err }
 
 // do sends a request, again if need be, and has read read the answer.
-func (s *Server) do(ctx context.Context, name string, in any, file io.ReadSeeker, read func(io.Reader) error) error {
-	op := lookUp(name)
+func (s *Server) do(ctx context.Context, name string, in any, file io.ReadSeeker, read func(*http.Response) error) error {
+	op := operation.Named(name)
 	f, err := formOf(op, in)
 	if err != nil {
 		return err
@@ -143,7 +172,7 @@ func (s *Server) do(ctx context.Context, name string, in any, file io.ReadSeeker
 
 // once sends a request once, and has read read the answer, or returns the problem that the
 // answer describes.
-func (s *Server) once(ctx context.Context, op *operation.Operation, f form, file io.ReadSeeker, read func(io.Reader) error) error {
+func (s *Server) once(ctx context.Context, op *operation.Operation, f form, file io.ReadSeeker, read func(*http.Response) error) error {
 	r, err := s.request(ctx, op, f, file)
 	if err != nil {
 		return err
@@ -156,10 +185,7 @@ func (s *Server) once(ctx context.Context, op *operation.Operation, f form, file
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		return problem(answer)
 	}
-	if err := read(io.LimitReader(answer.Body, maxAnswer)); err != nil {
-		return &brokenError{fmt.Errorf("its answer cannot be read: %w", err)}
-	}
-	return nil
+	return read(answer)
 }
 
 // request returns a request that is signed.

@@ -48,10 +48,11 @@ func OpenExport(folder string) (*Export, error) {
 	return e, nil
 }
 
-// Copy copies an object to a name that [CheckName] allows, unless a file with its size and
-// digest is there already: then written is false. CodeConflict: the file there is another
-// one. CodeMismatch: the object is not what it should be, and no file is made.
-func (e *Export) Copy(ctx context.Context, from *Store, want Blob, name string) (written bool, err error) {
+// Copy copies what open opens to a name that [CheckName] allows, unless a file with the size
+// (-1 = any) and digest of want is there already: then written is false. CodeConflict: the
+// file there is another one. CodeMismatch: what is copied is not what it should be, and no
+// file is made.
+func (e *Export) Copy(ctx context.Context, want Blob, name string, open func(ctx context.Context) (io.ReadCloser, error)) (written bool, err error) {
 	if err := CheckName(name); err != nil {
 		return false, err
 	}
@@ -59,19 +60,19 @@ func (e *Export) Copy(ctx context.Context, from *Store, want Blob, name string) 
 	if err != nil || there {
 		return false, wrap("export", name, err)
 	}
-	c, err := from.GetChecked(ctx, want)
+	from, err := open(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = c.Close() }()
-	if err := e.write(c); err != nil {
+	defer func() { _ = from.Close() }()
+	if err := e.write(from, want); err != nil {
 		return false, wrap("export", name, err)
 	}
 	return true, wrap("export", name, e.dir.move(exportTmp, name, false, &e.unsynced))
 }
 
-// write writes the temporary file, to the disk.
-func (e *Export) write(from io.Reader) error {
+// write writes the temporary file, to the disk, if it is what it should be.
+func (e *Export) write(from io.Reader, want Blob) error {
 	if err := e.dir.root.remove("export/remove-left", exportTmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -79,10 +80,23 @@ func (e *Export) write(from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(f, from); err != nil {
+	m := newMeter()
+	_, err = io.Copy(f, io.TeeReader(from, m))
+	if err == nil {
+		err = is(m.blob(want.Key), want)
+	}
+	if err != nil {
 		return errors.Join(err, f.Close(), e.dir.root.remove("export/remove-bad", exportTmp))
 	}
 	return syncFile("export/sync", f)
+}
+
+// is returns CodeMismatch unless got is what is wanted.
+func is(got, want Blob) error {
+	if want.Size < 0 {
+		want.Size = got.Size
+	}
+	return got.check(&want)
 }
 
 // has reports whether a file is there; the error is CodeConflict if it is another one.
@@ -99,7 +113,7 @@ func (e *Export) has(name string, want Blob) (bool, error) {
 	if _, err := io.Copy(m, f); err != nil {
 		return false, err
 	}
-	if err := m.blob(name).check(&want); err != nil {
+	if err := is(m.blob(name), want); err != nil {
 		return false, &Error{Code: CodeConflict, Op: "export", Key: name, Hint: "another file is there, which is not replaced: name an empty directory, or remove it", Err: err}
 	}
 	return true, nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -84,7 +85,7 @@ func TestExport(t *testing.T) {
 			{"../up", good, false, CodeBadName},
 			{"link/out", good, false, CodeBroken},
 		} {
-			written, err := e.Copy(t.Context(), s, c.want, c.name)
+			written, err := e.Copy(t.Context(), c.want, c.name, func(ctx context.Context) (io.ReadCloser, error) { return s.Get(ctx, c.want.Key) })
 			if CodeOf(err) != c.code || written != c.written {
 				t.Errorf("%s: %v, %v, want %v, %q", c.name, written, err, c.written, c.code)
 			}

@@ -2,6 +2,26 @@ package main
 
 // frontDoor: who may do what, and what is asked for over HTTP and on the command line.
 var frontDoor = []Mutant{{
+	Name: "the place from which a stream of events is resumed", Why: "a client that was cut off gets events twice",
+	At: "cmd/internal/remote (*following).read", Do: []Op{Drop("Last", "id")},
+	Package: "cmd/internal/remote", Test: "TestFollowResumes",
+}, {
+	Name: "the digest of what a client gets", Why: "a file that was damaged on its way is taken as good",
+	At: "cmd/internal/remote (*Server).Fetch", Do: []Op{Expr("want != \"\"", "want == \"none\"")},
+	Package: "cmd/internal/remote", Test: "TestFetch",
+}, {
+	Name: "the refusal to follow a redirect with a key", Why: "a key is sent to another server",
+	At: "cmd/internal/remote Open", Do: []Op{Expr("http.ErrUseLastResponse", "error(nil)")},
+	Package: "cmd/internal/remote", Test: "TestAnswersThatAreProblems",
+}, {
+	Name: "the digest of an exported file", Why: "a damaged file is exported as good",
+	At: "cmd/internal/store (*Export).write", Do: []Op{Expr("is(m.blob(want.Key), want)", "error(nil)")},
+	Package: "cmd/internal/store", Test: "TestExport",
+}, {
+	Name: "the limit of a stream of events to what its caller may see", Why: "a user follows what happens in other collections",
+	At: "cmd/internal/operation (*follower).shown", Do: []Op{Expr("!f.sees.Selects(owner.Collection, owner.Submitter)", "false")},
+	Package: "cmd/internal/operation", Test: "TestStreamWithinRights",
+}, {
 	Name: "the count of waiting deposits before a form", Why: "a user with too many waiting deposits sends a whole file to be refused",
 	At: "cmd/internal/forms (*Exchange).merritt", Do: []Op{Never("room", "Empty")},
 	Package: "cmd/internal/forms", Test: "TestFullBeforeTheBody",
@@ -23,7 +43,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestRightsOverHTTP",
 }, {
 	Name: "the check of texts in requests", Why: "what is no text reaches PostgreSQL, and is kept for ever in reasons", Was: true,
-	At: "cmd/internal/operation (*Operation).allow", Do: []Op{Expr("checkTexts(in)", "error(nil)")},
+	At: "cmd/internal/operation (*Operation).prepare", Do: []Op{Expr("checkTexts(in)", "error(nil)")},
 	Package: "cmd/internal/httpapi", Test: "TestTextOverHTTP",
 }, {
 	Name: "the limit of a list to what its caller may see", Why: "a list has the batches, jobs and files of other collections",

@@ -47,12 +47,32 @@ func Open(ctx context.Context, a *app.App, of Of, fileKind, name string) (c *Con
 	if err != nil {
 		return nil, err
 	}
-	c = &Content{File: fileOf(row), Version: v.Version, name: name}
-	if c.from, err = objects.GetChecked(ctx, c.blob()); err != nil {
+	return open(ctx, objects, fileOf(row), v.Version)
+}
+
+// Manifest opens the storage manifest of a version, which lists its files.
+func Manifest(ctx context.Context, a *app.App, of Of) (c *Content, err error) {
+	defer app.Explained(&err, "get the storage manifest of object "+of.Object)
+	h := &here{app: a, of: of}
+	v, err := h.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info, err := h.objects.Stat(ctx, h.version.ManifestKey)
+	if err != nil {
 		return nil, stored(err)
 	}
-	c.Reader = reading{c.from}
-	return c, nil
+	f := File{Kind: "system", Name: manifestName, Size: info.Size, SHA256: v.ManifestSHA256, MimeType: "application/json", key: h.version.ManifestKey}
+	return open(ctx, h.objects, f, v.Version)
+}
+
+// open opens a file in the store.
+func open(ctx context.Context, objects *store.Store, f File, version int64) (*Content, error) {
+	from, err := objects.GetChecked(ctx, f.blob())
+	if err != nil {
+		return nil, stored(err)
+	}
+	return &Content{File: f, Version: version, Reader: reading{from}, from: from, name: f.Name}, nil
 }
 
 // blob is what the store must have.

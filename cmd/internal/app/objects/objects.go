@@ -195,10 +195,6 @@ func version(ctx context.Context, records *record.Records, of Of) (v record.Foun
 // Files lists the files of a version in the order of their kinds and names.
 func Files(ctx context.Context, a *app.App, of Of, limit int, from app.Cursor) (p app.Page[File], err error) {
 	defer app.Explained(&err, "list the files of object "+of.Object)
-	after, err := app.After(from, kind, same)
-	if err != nil {
-		return p, err
-	}
 	records, err := a.Open.Records(ctx)
 	if err != nil {
 		return p, err
@@ -207,11 +203,20 @@ func Files(ctx context.Context, a *app.App, of Of, limit int, from app.Cursor) (
 	if err != nil {
 		return p, err
 	}
+	return filesOf(ctx, records, v, limit, from)
+}
+
+// filesOf returns a page of the files of a version.
+func filesOf(ctx context.Context, records *record.Records, v record.FoundVersion, limit int, from app.Cursor) (p app.Page[File], err error) {
+	after, err := app.After(from, kind, same)
+	if err != nil {
+		return p, err
+	}
 	if limit < 1 {
 		limit = defaultLimit
 	}
 	afterKind, afterName, _ := strings.Cut(after, "/")
-	rows, err := records.ObjectFiles(ctx, of.Object, int(v.Version), afterKind, afterName, limit+1)
+	rows, err := records.ObjectFiles(ctx, v.PrimaryIdentifier, int(v.Version), afterKind, afterName, limit+1)
 	if err != nil {
 		return p, err
 	}

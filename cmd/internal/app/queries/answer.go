@@ -57,6 +57,12 @@ func (l *List) Named(path string) *List {
 	return l
 }
 
+// Name returns the name of the file of the list, "" = it has none.
+func (l *List) Name() string { return l.name }
+
+// File returns the list as it was checked.
+func (l *List) File() io.ReadSeeker { return l.file }
+
 // Close closes the list.
 func (l *List) Close() { _ = l.file.Close() }
 

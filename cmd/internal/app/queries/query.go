@@ -157,19 +157,13 @@ func find(ctx context.Context, a *app.App, id domain.QueryID) (q Query, err erro
 	return q, err
 }
 
-// Watch returns a query when it has ended. It calls each whenever the query has changed.
-func Watch(ctx context.Context, a *app.App, id domain.QueryID, each func(Query)) (q Query, err error) {
+// Watch returns a query when it has ended. It asks show again and again.
+func Watch(ctx context.Context, show func() (Query, error)) (Query, error) {
 	const often = 300 * time.Millisecond
 	for {
-		was := q.Version
-		if q, err = Show(ctx, a, id); err != nil {
+		q, err := show()
+		if err != nil || q.Over() {
 			return q, err
-		}
-		if q.Version != was {
-			each(q)
-		}
-		if q.Over() {
-			return q, nil
 		}
 		select {
 		case <-time.After(often):
@@ -182,19 +176,27 @@ func Watch(ctx context.Context, a *app.App, id domain.QueryID, each func(Query))
 // Filter chooses queries.
 type Filter = query.QueryFilter
 
-// Ls lists queries, newest first.
-func Ls(ctx context.Context, a *app.App, f Filter) (all []Query, err error) {
+// kind is what cursors of lists of queries are of.
+const kind = "query"
+
+// Ls lists queries, newest first, from a cursor on.
+func Ls(ctx context.Context, a *app.App, f Filter, from app.Cursor) (p app.Page[Query], err error) {
 	defer app.Explained(&err, "list queries")
+	if f.Before, err = app.After(from, kind, domain.ParseQueryID); err != nil {
+		return p, err
+	}
 	tables, err := a.Open.DB(ctx)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
+	limit := f.Limit
+	f.Limit++
 	rows, err := query.Queries(ctx, tables, f)
-	all = make([]Query, len(rows))
+	all := make([]Query, len(rows))
 	for i, row := range rows {
 		all[i] = ofRow(row)
 	}
-	return all, err
+	return app.PageOf(limit, all, kind, func(q Query) string { return string(q.ID) }), err
 }
 
 // Fail ends a query that waits, is parked or runs.

@@ -174,6 +174,20 @@ func (p *mover) parkUser(ctx context.Context, user string) error {
 	return p.all(ctx, ids, p.Looked+len(ids))
 }
 
+// late is how long Unpark waits for the tables.
+const late = time.Minute
+
+// caughtUp is app.App.CatchUp, not for ever.
+func caughtUp(ctx context.Context, a *app.App) error {
+	waiting, cancel := context.WithTimeout(ctx, late)
+	defer cancel()
+	err := a.CatchUp(waiting)
+	if waiting.Err() != nil && ctx.Err() == nil {
+		err = &app.Error{Kind: app.Unavailable, Err: errors.New("the tables are late, and do not show yet what is parked"), Hint: "nothing was unparked: `accession status` shows how far they are behind; then run it again"}
+	}
+	return err
+}
+
 // unparkPage is how many parked deposits are listed at once.
 const unparkPage = 1000
 
@@ -186,7 +200,7 @@ func Unpark(ctx context.Context, a *app.App, c Choice, why string, seen Seen) (m
 		return m, err
 	}
 	p.one, p.fits = p.unpark, func(d deposit) bool { return d.parked }
-	if err := a.CatchUp(ctx); err != nil { // what was parked a moment ago
+	if err := caughtUp(ctx, a); err != nil { // what was parked a moment ago
 		return *p.Moved, err
 	}
 	db, err := a.Open.DB(ctx)

@@ -16,11 +16,13 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -29,8 +31,8 @@ type Env struct {
 	In       io.Reader
 	Err      io.Writer
 	Terminal bool // In and Err are terminals: the program may ask
-	// Using returns the work of a command that calls the use cases.
-	Using func(do func(ctx context.Context, a *app.App, args []string) error) func(c *cobra.Command, args []string) error
+	// Over returns the work of a command that calls the use cases wherever they are.
+	Over func(do func(ctx context.Context, d door.Door, args []string) error) func(c *cobra.Command, args []string) error
 	// Show writes an answer as JSON, or with write.
 	Show func(v any, write func(w io.Writer)) error
 	// Group makes a command one of further commands.
@@ -103,7 +105,7 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 		}
 		return nil
 	}
-	c.RunE = e.Using(func(ctx context.Context, a *app.App, args []string) error {
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
 		r.Kind, r.Verb = domain.Kind(args[0]), args[1]
 		r.Filter.Profile, r.Filter.Collection, r.Filter.Submitter, r.Filter.Code, r.Filter.Host = f.Profile, f.Collection, f.Submitter, f.Code, f.Host
 		r.Filter.Since, r.Filter.Until = f.Since, f.Until
@@ -111,8 +113,7 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 			r.Priority = &priority
 		}
 		if dryRun || !yes {
-			a.DryRun = true
-			would, err := bulk.Begin(ctx, a, r, bulk.Requester{})
+			would, err := door.Carry[bulk.Action](ctx, d, "bulk.begin", &operation.BulkBegin{DryRun: true, Body: r})
 			if err != nil {
 				return err
 			}
@@ -123,16 +124,15 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 			if !e.confirmed(r) {
 				return errors.New("not confirmed: nothing was changed")
 			}
-			a.DryRun = false
 		}
-		begun, err := bulk.Begin(ctx, a, r, bulk.Requester{})
+		begun, err := door.Carry[bulk.Action](ctx, d, "bulk.begin", &operation.BulkBegin{Body: r})
 		switch {
 		case err != nil:
 			return err
 		case noWait:
 			return e.shown(begun)
 		}
-		return e.await(ctx, a, begun)
+		return e.await(ctx, d, begun)
 	})
 	return c
 }
@@ -174,7 +174,7 @@ func count(n *int64, kind domain.Kind) string {
 const lookPause = 300 * time.Millisecond
 
 // await waits for the end of a bulk action, and shows it.
-func (e Env) await(ctx context.Context, a *app.App, now bulk.Action) (err error) {
+func (e Env) await(ctx context.Context, d door.Door, now bulk.Action) (err error) {
 	e.Note("bulk action %s is kept; the service carries it out, also when this command ends", now.ID)
 	last := now.Done + now.Refused
 	for now.EndedAt == nil {
@@ -184,7 +184,7 @@ func (e Env) await(ctx context.Context, a *app.App, now bulk.Action) (err error)
 			e.Note("it goes on: `accession bulk show %s` shows it, `accession bulk cancel` ends it early", now.ID)
 			return ctx.Err()
 		}
-		if now, err = bulk.Show(ctx, a, now.ID, true); err != nil {
+		if now, err = door.Carry[bulk.Action](ctx, d, "bulk.show", &operation.BulkID{ID: now.ID}); err != nil {
 			return err
 		}
 		if at := now.Done + now.Refused; at != last {
@@ -239,8 +239,8 @@ func (e Env) ls() *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "ls", Short: "List bulk actions", Long: "List bulk actions, newest first.", Example: "  accession bulk ls -o json", Args: cobra.NoArgs,
-		RunE: e.Using(func(ctx context.Context, a *app.App, _ []string) error {
-			page, err := bulk.List(ctx, a, true, limit, from)
+		RunE: e.Over(func(ctx context.Context, d door.Door, _ []string) error {
+			page, err := door.Carry[app.Page[bulk.Action]](ctx, d, "bulk.ls", &operation.Page{Limit: limit, Cursor: string(from)})
 			if err != nil {
 				return err
 			}
@@ -265,11 +265,11 @@ func more(w io.Writer, next app.Cursor) {
 }
 
 // about returns a command about one bulk action.
-func (e Env) about(name, short, long string, do func(ctx context.Context, a *app.App, id string) (bulk.Action, error)) *cobra.Command {
+func (e Env) about(name, short, long string, in func(id operation.BulkID) any) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " ID", Short: short, Long: long, Example: "  accession bulk " + name + " " + sample, Args: cobra.ExactArgs(1),
-		RunE: e.Using(func(ctx context.Context, a *app.App, args []string) error {
-			now, err := do(ctx, a, args[0])
+		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
+			now, err := door.Carry[bulk.Action](ctx, d, "bulk."+name, in(operation.BulkID{ID: args[0]}))
 			if err != nil {
 				return err
 			}
@@ -279,17 +279,11 @@ func (e Env) about(name, short, long string, do func(ctx context.Context, a *app
 }
 
 func (e Env) show() *cobra.Command {
-	return e.about("show", "Show a bulk action and how far it is", "Show a bulk action, and how many things it has changed.",
-		func(ctx context.Context, a *app.App, id string) (bulk.Action, error) {
-			return bulk.Show(ctx, a, id, true)
-		})
+	return e.about("show", "Show a bulk action and how far it is", "Show a bulk action, and how many things it has changed.", func(id operation.BulkID) any { return &id })
 }
 
 func (e Env) cancel() *cobra.Command {
-	return e.about("cancel", "End a bulk action early", "End a bulk action early: no further things are taken. What it has changed stays changed.",
-		func(ctx context.Context, a *app.App, id string) (bulk.Action, error) {
-			return bulk.Cancel(ctx, a, id, true)
-		})
+	return e.about("cancel", "End a bulk action early", "End a bulk action early: no further things are taken. What it has changed stays changed.", func(id operation.BulkID) any { return &operation.BulkCancel{BulkID: id} })
 }
 
 func (e Env) items() *cobra.Command {
@@ -299,8 +293,9 @@ func (e Env) items() *cobra.Command {
 	c := &cobra.Command{
 		Use: "items ID", Short: "List what a bulk action has taken", Long: "List the things that a bulk action has taken, in the order of their ids: what\nbecame of each, and why it was refused.",
 		Example: "  accession bulk items " + sample + " --outcome refused -o json", Args: cobra.ExactArgs(1),
-		RunE: e.Using(func(ctx context.Context, a *app.App, args []string) error {
-			page, err := bulk.Items(ctx, a, args[0], true, outcome, limit, from)
+		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
+			page, err := door.Carry[app.Page[bulk.Item]](ctx, d, "bulk.items", &operation.BulkItems{BulkID: operation.BulkID{ID: args[0]},
+				Page: operation.Page{Limit: limit, Cursor: string(from)}, Outcome: outcome})
 			if err != nil {
 				return err
 			}

@@ -151,8 +151,8 @@ func files(ctx context.Context, a *app.App) (ids []string, err error) {
 }
 
 func asks(ctx context.Context, a *app.App) (ids []string, err error) {
-	list, err := queries.Ls(ctx, a, queries.Filter{Limit: most})
-	for _, q := range list {
+	page, err := queries.Ls(ctx, a, queries.Filter{Limit: most}, "")
+	for _, q := range page.Items {
 		ids = append(ids, string(q.ID))
 	}
 	return ids, err

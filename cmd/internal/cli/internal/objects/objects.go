@@ -11,9 +11,11 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/objects"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
 // Env is what the commands have of the program.
@@ -21,8 +23,8 @@ type Env struct {
 	Out io.Writer
 	// Screen says that Out is a terminal.
 	Screen bool
-	// Using returns the work of a command that calls the use cases.
-	Using func(do func(ctx context.Context, a *app.App, args []string) error) func(c *cobra.Command, args []string) error
+	// Over returns the work of a command that calls the use cases wherever they are.
+	Over func(do func(ctx context.Context, d door.Door, args []string) error) func(c *cobra.Command, args []string) error
 	// Show writes an answer as JSON, or with write.
 	Show func(v any, write func(w io.Writer)) error
 	// Group makes a command one of further commands.
@@ -55,8 +57,9 @@ func (e Env) ls() *cobra.Command {
 --creator are words, in any order; --file is the name of a file, or the end of its path.`,
 		Example: "  accession object ls --collection maps\n  accession object ls --local-id harbour-7 -o json\n  accession object ls --file north.tif",
 		Args:    cobra.NoArgs,
-		RunE: e.Using(func(ctx context.Context, a *app.App, _ []string) error {
-			page, err := objects.List(ctx, a, f, from)
+		RunE: e.Over(func(ctx context.Context, d door.Door, _ []string) error {
+			page, err := door.Carry[app.Page[objects.Object]](ctx, d, "object.ls", &operation.ObjectList{Page: operation.Page{Limit: f.Limit, Cursor: string(from)},
+				Identifier: f.Identifier, LocalID: f.LocalID, Title: f.Title, Creator: f.Creator, File: f.File, Collection: f.Collection, Submitter: f.Submitter})
 			if err != nil {
 				return err
 			}
@@ -94,8 +97,8 @@ func (e Env) show() *cobra.Command {
 		Long:    "Show an object as the inventory has it, and its versions, newest first.",
 		Example: "  accession object show " + sample,
 		Args:    cobra.ExactArgs(1),
-		RunE: e.Using(func(ctx context.Context, a *app.App, args []string) error {
-			v, err := objects.Show(ctx, a, objects.Of{Object: args[0]})
+		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
+			v, err := door.Carry[objects.View](ctx, d, "object.show", &operation.ObjectID{ID: args[0]})
 			if err != nil {
 				return err
 			}
@@ -116,10 +119,15 @@ func view(w io.Writer, v objects.View) {
 }
 
 // of adds the flag that chooses a version.
-func of(c *cobra.Command) func(args []string) objects.Of {
+func of(c *cobra.Command) func(args []string) operation.ObjectVersion {
 	version := c.Flags().Int("version", 0, "this `VERSION` (default the newest)")
-	return func(args []string) objects.Of { return objects.Of{Object: args[0], Version: *version} }
+	return func(args []string) operation.ObjectVersion {
+		return operation.ObjectVersion{ObjectID: operation.ObjectID{ID: args[0]}, Version: *version}
+	}
 }
+
+// here returns the version for the use cases of this process.
+func here(v operation.ObjectVersion) objects.Of { return objects.Of{Object: v.ID, Version: v.Version} }
 
 func (e Env) files() *cobra.Command {
 	var from app.Cursor
@@ -132,8 +140,8 @@ func (e Env) files() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 	}
 	v := of(c)
-	c.RunE = e.Using(func(ctx context.Context, a *app.App, args []string) error {
-		page, err := objects.Files(ctx, a, v(args), limit, from)
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
+		page, err := door.Carry[app.Page[objects.File]](ctx, d, "object.files", &operation.ObjectFiles{ObjectVersion: v(args), Page: operation.Page{Limit: limit, Cursor: string(from)}})
 		if err != nil {
 			return err
 		}
@@ -163,18 +171,21 @@ what was stored; what was written to the standard output is then not to be used.
 	v := of(c)
 	c.Flags().StringVar(&out, "out", "", "write to this `FILE`, which must not exist")
 	flags.Parsed(c, &kind, "kind", "", "producer or system: whose file, if both have the name (`KIND`)", flags.Optional(flags.Among("producer", "system")))
-	c.RunE = e.Using(func(ctx context.Context, a *app.App, args []string) error {
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
 		if out == "" && e.Screen {
 			return &app.Error{Kind: app.Invalid, What: "get " + args[1], Err: fmt.Errorf("refusing to write a file to a terminal"), Hint: "use --out FILE, or redirect the output"}
 		}
-		f, err := objects.Open(ctx, a, v(args), kind, args[1])
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
+		in := &operation.ObjectFile{ObjectVersion: v(args), Name: args[1], Kind: kind}
 		to := func(w io.Writer) error {
-			_, err := io.Copy(w, f)
-			return err
+			return door.Fetch(ctx, d, "object.get", in, nil, w, func(a *app.App) error {
+				f, err := objects.Open(ctx, a, here(in.ObjectVersion), kind, args[1])
+				if err != nil {
+					return err
+				}
+				defer func() { _ = f.Close() }()
+				_, err = io.Copy(w, f)
+				return err
+			})
 		}
 		if out == "" {
 			return to(e.Out)
@@ -200,8 +211,13 @@ is never replaced.`,
 	v := of(c)
 	c.Flags().StringVar(&dir, "dir", "", "`DIRECTORY`, which is created if need be")
 	_ = c.MarkFlagRequired("dir") // it is there
-	c.RunE = e.Using(func(ctx context.Context, a *app.App, args []string) error {
-		done, err := objects.Export(ctx, a, v(args), dir, func(f objects.File, written bool) {
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
+		of := v(args)
+		from := objects.Source(&there{d, of})
+		if d.Here != nil {
+			from = objects.Here(d.Here, here(of))
+		}
+		done, err := objects.Export(ctx, from, of.ID, dir, func(f objects.File, written bool) {
 			if written {
 				e.Note("%s/%s", f.Kind, export.Line(f.Name))
 			}

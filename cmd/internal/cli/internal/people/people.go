@@ -17,9 +17,11 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -28,8 +30,8 @@ type Env struct {
 	In       io.Reader
 	Err      io.Writer
 	Terminal bool // In and Err are terminals: the program may ask
-	// Using returns the work of a command that calls the use cases.
-	Using func(do func(ctx context.Context, a *app.App, args []string) error) func(c *cobra.Command, args []string) error
+	// Over returns the work of a command that calls the use cases wherever they are.
+	Over func(do func(ctx context.Context, d door.Door, args []string) error) func(c *cobra.Command, args []string) error
 	// Show writes an answer as JSON, or with write.
 	Show func(v any, write func(w io.Writer)) error
 	// Group makes a command one of further commands.
@@ -39,25 +41,37 @@ type Env struct {
 // Commands returns the commands user, key and audit.
 func Commands(e Env) []*cobra.Command { return []*cobra.Command{e.user(), e.key(), e.audit()} }
 
-// on returns the work of a command about people.
-func (e Env) on(do func(ctx context.Context, p *people.People, by people.By, args []string) error) func(c *cobra.Command, args []string) error {
-	return e.Using(func(ctx context.Context, a *app.App, args []string) error {
-		p, err := people.Of(ctx, a)
+// changes returns the work of a command that changes a user, as in says, and says so in a
+// sentence.
+func (e Env) changes(name string, in func(args []string) (any, error), sentence func(args []string) string) func(c *cobra.Command, args []string) error {
+	return e.Over(func(ctx context.Context, d door.Door, args []string) error {
+		input, err := in(args)
 		if err != nil {
 			return err
 		}
-		return do(ctx, p, people.Machine(a), args)
+		u, err := door.Carry[operation.ChangedUser](ctx, d, name, input)
+		if err != nil {
+			return err
+		}
+		return e.Show(u, func(w io.Writer) {
+			if !u.Changed {
+				fmt.Fprintln(w, "nothing changed")
+				return
+			}
+			fmt.Fprintln(w, sentence(args))
+		})
 	})
 }
 
-// Changed is the answer of a command that changed people.
-type Changed struct {
-	ID      string `json:"id"`
-	Changed bool   `json:"changed"`
-}
-
-func (e Env) changed(id, sentence string, changed bool) error {
-	return e.Show(Changed{id, changed}, func(w io.Writer) { fmt.Fprintln(w, sentence) })
+// pages returns the work of a command that shows a page of a list.
+func pages[T any](e Env, name string, in func() any, write func(w io.Writer, all []T)) func(c *cobra.Command, args []string) error {
+	return e.Over(func(ctx context.Context, d door.Door, _ []string) error {
+		page, err := door.Carry[app.Page[T]](ctx, d, name, in())
+		if err != nil {
+			return err
+		}
+		return e.Show(page, func(w io.Writer) { write(w, page.Items); more(w, page.Next) })
+	})
 }
 
 func (e Env) user() *cobra.Command {
@@ -100,12 +114,11 @@ func (e Env) userAdd() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 	}
 	f, why := said(c), reason(c)
-	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
-		if err := p.Add(ctx, by, args[0], f(), *why); err != nil {
-			return err
-		}
-		return e.changed(args[0], "added the user "+args[0], true)
-	})
+	c.RunE = e.changes("user.add", func(args []string) (any, error) {
+		in, said := &operation.NewUser{}, f()
+		in.Body.Name, in.Body.DisplayName, in.Body.Mail, in.Body.Reason = args[0], render.Deref(said.DisplayName), render.Deref(said.Mail), *why
+		return in, nil
+	}, func(args []string) string { return "added the user " + args[0] })
 	return c
 }
 
@@ -118,20 +131,19 @@ func (e Env) userSet() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 	}
 	f, why := said(c), reason(c)
-	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
-		if err := p.Set(ctx, by, args[0], f(), *why); err != nil {
-			return err
-		}
-		return e.changed(args[0], "changed the user "+args[0], true)
-	})
+	c.RunE = e.changes("user.set", func(args []string) (any, error) {
+		in, said := &operation.UserSet{UserName: operation.UserName{Name: args[0]}}, f()
+		in.Body.DisplayName, in.Body.Mail, in.Body.Reason = said.DisplayName, said.Mail, *why
+		return in, nil
+	}, func(args []string) string { return "changed the user " + args[0] })
 	return c
 }
 
 func (e Env) userShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show a user and its rights", Long: "Show a user and its rights.", Example: "  accession user show ana -o json", Args: cobra.ExactArgs(1),
-		RunE: e.on(func(ctx context.Context, p *people.People, _ people.By, args []string) error {
-			u, err := p.Show(ctx, args[0])
+		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
+			u, err := door.Carry[people.User](ctx, d, "user.show", &operation.UserName{Name: args[0]})
 			if err != nil {
 				return err
 			}
@@ -145,13 +157,7 @@ func (e Env) userLs() *cobra.Command {
 	var from app.Cursor
 	c := &cobra.Command{
 		Use: "ls", Short: "List users", Long: "List users by name, with their rights.", Example: "  accession user ls", Args: cobra.NoArgs,
-		RunE: e.on(func(ctx context.Context, p *people.People, _ people.By, _ []string) error {
-			page, err := p.List(ctx, limit, from)
-			if err != nil {
-				return err
-			}
-			return e.Show(page, func(w io.Writer) { users(w, page.Items); more(w, page.Next) })
-		}),
+		RunE: pages(e, "user.ls", func() any { return &operation.Page{Limit: limit, Cursor: string(from)} }, users),
 	}
 	flags.Cursor(c, &from)
 	flags.Limit(c, &limit, flags.ListLimit, "users")
@@ -191,16 +197,12 @@ shown; with --stdin it is the first line of the standard input.`,
 	}
 	why := reason(c)
 	c.Flags().BoolVar(&stdin, "stdin", false, "read the password from the standard input")
-	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
+	c.RunE = e.changes("user.password", func(args []string) (any, error) {
 		password, err := e.password(stdin)
-		if err != nil {
-			return err
-		}
-		if err := p.SetPassword(ctx, by, args[0], password, *why); err != nil {
-			return err
-		}
-		return e.changed(args[0], "the password of "+args[0]+" is set", true)
-	})
+		in := &operation.UserPassword{UserName: operation.UserName{Name: args[0]}}
+		in.Body.Password, in.Body.Reason = password, *why
+		return in, err
+	}, func(args []string) string { return "the password of " + args[0] + " is set" })
 	return c
 }
 
@@ -239,18 +241,16 @@ func (e Env) userAble(enable bool) *cobra.Command {
 		Long:    "Let a user do nothing more: password and keys are refused, sessions end. What was\ndeposited goes on. accession user enable undoes it.",
 		Example: "  accession user disable ana --reason \"has left\"", Args: cobra.ExactArgs(1),
 	}
-	sentence := "%s may do nothing any more"
+	verb, sentence := "disable", "%s may do nothing any more"
 	if enable {
-		c.Use, c.Short, sentence = "enable NAME", "Let a disabled user in again", "%s may sign in again"
+		verb, sentence = "enable", "%s may sign in again"
+		c.Use, c.Short = "enable NAME", "Let a disabled user in again"
 		c.Long, c.Example = "Let a disabled user in again, with the rights, password and keys of before.", "  accession user enable ana"
 	}
 	why := reason(c)
-	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
-		if err := p.Disable(ctx, by, args[0], enable, *why); err != nil {
-			return err
-		}
-		return e.changed(args[0], fmt.Sprintf(sentence, args[0]), true)
-	})
+	c.RunE = e.changes("user."+verb, func(args []string) (any, error) {
+		return &operation.UserReason{UserName: operation.UserName{Name: args[0]}, Body: &operation.Reason{Reason: *why}}, nil
+	}, func(args []string) string { return fmt.Sprintf(sentence, args[0]) })
 	return c
 }
 
@@ -266,25 +266,21 @@ everywhere.`,
 		Example: "  accession user grant ana depositor --collection maps --collection texts\n  accession user grant ben operator --all",
 		Args:    cobra.ExactArgs(2),
 	}
-	did := "%s is %s now"
+	verb, did := "grant", "%s is %s now"
 	if withdraw {
-		c.Use, c.Short, did = "withdraw NAME ROLE", "Take a role in collections away from a user", "%s is no %s any more"
+		verb, did = "withdraw", "%s is no %s any more"
+		c.Use, c.Short = "withdraw NAME ROLE", "Take a role in collections away from a user"
 		c.Long, c.Example = "Take a role in some collections, or in all of them, away from a user. It counts from the\nuser's next request on.", "  accession user withdraw ana depositor --collection maps"
 	}
 	c.Flags().BoolVar(&all, "all", false, "in all collections, those of the future too")
 	c.Flags().StringArrayVar(&collections, "collection", nil, "in this `COLLECTION`; may be given several times")
 	why := reason(c)
-	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
-		r := access.Right{Role: access.Role(args[1]), Scope: access.Scope{All: all, Collections: collections}}
-		changed, err := p.Grant(ctx, by, args[0], r, withdraw, *why)
-		if err != nil {
-			return err
-		}
-		sentence := fmt.Sprintf(did, args[0], r)
-		if !changed {
-			sentence = "nothing changed"
-		}
-		return e.changed(args[0], sentence, changed)
+	c.RunE = e.changes("user."+verb, func(args []string) (any, error) {
+		in := &operation.UserRight{UserName: operation.UserName{Name: args[0]}}
+		in.Body.Right, in.Body.Reason = operation.Right{Role: args[1], All: all, Collections: collections}, *why
+		return in, nil
+	}, func(args []string) string {
+		return fmt.Sprintf(did, args[0], access.Right{Role: access.Role(args[1]), Scope: access.Scope{All: all, Collections: collections}})
 	})
 	return c
 }
@@ -299,17 +295,17 @@ func (e Env) key() *cobra.Command {
 }
 
 func (e Env) keyAdd() *cobra.Command {
-	var n people.NewKey
-	var roles []string
+	var label string
+	var roles, collections []string
 	var expires time.Duration
 	c := &cobra.Command{
 		Use: "add USER", Short: "Make an API key of a user",
 		Long:    "Make an API key and show it, once. With --role or --collection it has a part of its\nuser's rights only.",
 		Example: "  accession key add ana --label scanner\n  accession key add ana --role depositor --collection maps --expires 90d -o json", Args: cobra.ExactArgs(1),
 	}
-	c.Flags().StringVar(&n.Label, "label", "", "what the key is for: `TEXT`")
+	c.Flags().StringVar(&label, "label", "", "what the key is for: `TEXT`")
 	c.Flags().StringArrayVar(&roles, "role", nil, "rights of this `ROLE` only; may be given several times")
-	c.Flags().StringArrayVar(&n.Collections, "collection", nil, "rights in this `COLLECTION` only; may be given several times")
+	c.Flags().StringArrayVar(&collections, "collection", nil, "rights in this `COLLECTION` only; may be given several times")
 	flags.Parsed(c, &expires, "expires", "", "refuse the key after this `TIME`: 12h, 90d; none = never", func(s string) (time.Duration, error) {
 		now := time.Now()
 		at, err := flags.ParseTimeAt(s, now)
@@ -319,15 +315,16 @@ func (e Env) keyAdd() *cobra.Command {
 		return now.Sub(at), nil
 	})
 	why := reason(c)
-	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
-		n.User = args[0]
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
+		n := &operation.NewKey{}
+		n.Body.User, n.Body.Label, n.Body.Collections, n.Body.Reason = args[0], label, collections, *why
 		for _, r := range roles {
-			n.Roles = append(n.Roles, access.Role(r))
+			n.Body.Roles = append(n.Body.Roles, access.Role(r))
 		}
 		if expires > 0 {
-			n.Expires = time.Now().Add(expires)
+			n.Body.ExpiresAt = time.Now().Add(expires)
 		}
-		k, err := p.AddKey(ctx, by, n, *why)
+		k, err := door.Carry[people.Key](ctx, d, "key.add", n)
 		if err != nil {
 			return err
 		}
@@ -345,11 +342,12 @@ func (e Env) keyRevoke() *cobra.Command {
 		Example: "  accession key revoke k3w5q2xa --reason \"was in a log\"", Args: cobra.ExactArgs(1),
 	}
 	why := reason(c)
-	c.RunE = e.on(func(ctx context.Context, p *people.People, by people.By, args []string) error {
-		if err := p.RevokeKey(ctx, by, args[0], *why); err != nil {
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
+		done, err := door.Carry[operation.Revoked](ctx, d, "key.revoke", &operation.KeyPrefix{Prefix: args[0], Body: &operation.Reason{Reason: *why}})
+		if err != nil {
 			return err
 		}
-		return e.changed(args[0], "the key "+args[0]+" is revoked", true)
+		return e.Show(done, func(w io.Writer) { fmt.Fprintf(w, "the key %s is revoked\n", done.ID) })
 	})
 	return c
 }
@@ -360,17 +358,12 @@ func (e Env) keyLs() *cobra.Command {
 	var from app.Cursor
 	c := &cobra.Command{
 		Use: "ls", Short: "List API keys", Long: "List API keys by their prefixes, those that have expired or were revoked too.", Example: "  accession key ls --user ana", Args: cobra.NoArgs,
-		RunE: e.on(func(ctx context.Context, p *people.People, _ people.By, _ []string) error {
-			page, err := p.Keys(ctx, user, limit, from)
-			if err != nil {
-				return err
-			}
-			return e.Show(page, func(w io.Writer) {
-				render.Rows(w, "no keys", render.Row{"key", "user", "label", "roles", "collections", "made", "expires", "revoked", "last used"}, page.Items, func(k people.Key) render.Row {
-					return render.Row{k.ID, k.User, export.Line(k.Label), cmp.Or(flags.Joined(k.Roles), "all"), cmp.Or(strings.Join(k.Collections, ", "), "all"),
-						render.Time(k.CreatedAt), render.Time(render.Deref(k.ExpiresAt)), render.Time(render.Deref(k.RevokedAt)), k.UsedOn}
-				})
-				more(w, page.Next)
+		RunE: pages(e, "key.ls", func() any {
+			return &operation.KeyList{Page: operation.Page{Limit: limit, Cursor: string(from)}, User: user}
+		}, func(w io.Writer, keys []people.Key) {
+			render.Rows(w, "no keys", render.Row{"key", "user", "label", "roles", "collections", "made", "expires", "revoked", "last used"}, keys, func(k people.Key) render.Row {
+				return render.Row{k.ID, k.User, export.Line(k.Label), cmp.Or(flags.Joined(k.Roles), "all"), cmp.Or(strings.Join(k.Collections, ", "), "all"),
+					render.Time(k.CreatedAt), render.Time(render.Deref(k.ExpiresAt)), render.Time(render.Deref(k.RevokedAt)), k.UsedOn}
 			})
 		}),
 	}
@@ -388,16 +381,11 @@ func (e Env) audit() *cobra.Command {
 		Use: "ls", Short: "List what was done and refused, newest first",
 		Long:    "List every change of users, rights and keys, every command that was requested over HTTP,\nand every request that was refused to a known user.",
 		Example: "  accession audit ls --since 7d --action user\n  accession audit ls --user ana -o json", Args: cobra.NoArgs,
-		RunE: e.on(func(ctx context.Context, p *people.People, _ people.By, _ []string) error {
-			page, err := p.Audit(ctx, f, limit, from)
-			if err != nil {
-				return err
-			}
-			return e.Show(page, func(w io.Writer) {
-				render.Rows(w, "nothing was audited", render.Row{"at", "who", "by", "from", "action", "on", "outcome", "what", "why"}, page.Items, func(e people.Entry) render.Row {
-					return render.Row{render.Time(e.At), export.Line(e.Caller), e.Via, export.Line(e.Address), e.Action, export.Line(e.Subject), e.Outcome, export.Line(e.Detail), export.Line(e.Reason)}
-				})
-				more(w, page.Next)
+		RunE: pages(e, "audit.ls", func() any {
+			return &operation.AuditList{Page: operation.Page{Limit: limit, Cursor: string(from)}, Since: f.Since, User: f.Caller, Action: f.Action, On: f.Subject}
+		}, func(w io.Writer, entries []people.Entry) {
+			render.Rows(w, "nothing was audited", render.Row{"at", "who", "by", "from", "action", "on", "outcome", "what", "why"}, entries, func(e people.Entry) render.Row {
+				return render.Row{render.Time(e.At), export.Line(e.Caller), e.Via, export.Line(e.Address), e.Action, export.Line(e.Subject), e.Outcome, export.Line(e.Detail), export.Line(e.Reason)}
 			})
 		}),
 	}

@@ -1,0 +1,141 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/queries"
+	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/domain/asked"
+)
+
+// List is a list of identifiers as the body of a request.
+type List struct{ body io.Reader }
+
+// Resolve implements huma.Resolver: the body is read as it arrives.
+func (l *List) Resolve(ctx huma.Context) []error {
+	l.body = Patient(ctx.BodyReader(), ctx.SetReadDeadline)
+	return nil
+}
+
+// QuerySubmit asks about a list of identifiers, in turn.
+type QuerySubmit struct {
+	List
+	Name      string   `query:"name" maxLength:"255" example:"shelf.txt" doc:"Name of the file of the list"`
+	Submitter string   `query:"submitter" maxLength:"256" doc:"Who asks; operators of all collections may name another user. Default: you"`
+	Mail      []string `query:"mail" maxItems:"100" doc:"Mail the report to these addresses; separated by commas"`
+	Format    string   `query:"format" enum:"text,csv,json" doc:"Format of the report; default text"`
+}
+
+// QueryAnswer asks about a list of identifiers now.
+type QueryAnswer struct {
+	List
+	Format string `query:"format" enum:"text,csv,json" default:"json" doc:"Format of the answers"`
+}
+
+// QueryID names a query.
+type QueryID struct {
+	ID string `path:"id" maxLength:"40" example:"qid0000000001" doc:"Query id"`
+}
+
+func (q *QueryID) id() (domain.QueryID, error) {
+	id, err := domain.ParseQueryID(q.ID)
+	if err != nil {
+		err = invalid("%v", err)
+	}
+	return id, err
+}
+
+// QueryReport is the report of a query.
+type QueryReport struct {
+	QueryID
+	Format string `query:"format" enum:"text,csv,json" doc:"Format of the answers; default: that of its submission"`
+}
+
+// QueryList chooses queries.
+type QueryList struct {
+	Page
+	Submitter string `query:"submitter" maxLength:"256" doc:"Only those of this user"`
+	State     string `query:"state" enum:"received,parked,grabbed,answered,failed" doc:"Only in this state"`
+}
+
+// QueryChange is a command about a query.
+type QueryChange struct {
+	QueryID
+	Change
+}
+
+func queryOperations() []*Operation {
+	all := []*Operation{
+		row(Operation{Name: "query.submit", Method: http.MethodPost, Path: "/v1/queries", Summary: "Ask about a list of identifiers, in turn",
+			Need: access.See, On: OnInstallation, Write: true, File: true}, func(ctx context.Context, c *Call, in *QuerySubmit) (q queries.Query, err error) {
+			w := queries.Wishes{Submitter: in.Submitter, Mail: in.Mail, Format: in.Format}.Of(c.Caller.Name)
+			if w.Submitter != c.Caller.Name && !c.Caller.May(access.Act, "") {
+				return q, &app.Error{Kind: app.Forbidden, What: "ask for " + w.Submitter, Err: fmt.Errorf("you have no right to ask for another user"),
+					Hint: "leave submitter out; operators of all collections may name another user"}
+			}
+			r := &drops.Receiver{App: c.App, Waiting: c.App.Open.WaitingLimit}
+			if err := r.RoomForQuery(ctx, w.Submitter); err != nil {
+				return q, err
+			}
+			c.limit = r.Limit()
+			list, err := queries.Read("-", in.body)
+			if err != nil {
+				return q, err
+			}
+			defer list.Close()
+			return queries.Submit(ctx, c.App, list.Named(in.Name), w)
+		}),
+		stream(Operation{Name: "query.answer", Method: http.MethodPost, Path: "/v1/queries/answer", Summary: "Ask about a list of identifiers now",
+			Need: access.See, On: OnInstallation, File: true, Sends: "application/octet-stream"}, func(ctx context.Context, c *Call, in *QueryAnswer) (send, error) {
+			list, err := queries.Read("-", in.body)
+			if err != nil {
+				return nil, err
+			}
+			r, err := queries.Answer(ctx, c.App, list)
+			return written(r, in.Format, "", time.Now()), err
+		}),
+		get("query.ls", "/v1/queries", "List queries, newest first", OnInstallation, false, func(ctx context.Context, c *Call, in *QueryList) (app.Page[queries.Query], error) {
+			return queries.Ls(ctx, c.App, queries.Filter{Status: asked.State(in.State), Submitter: in.Submitter, Limit: in.Limit}, app.Cursor(in.Cursor))
+		}),
+		get("query.show", "/v1/queries/{id}", "Show a query, and how its lines were answered", OnInstallation, false, func(ctx context.Context, c *Call, in *QueryID) (q queries.Query, err error) {
+			id, err := in.id()
+			if err != nil {
+				return q, err
+			}
+			return queries.Show(ctx, c.App, id)
+		}),
+		stream(Operation{Name: "query.report", Method: http.MethodGet, Path: "/v1/queries/{id}/report", Summary: "Get the answers of a query",
+			Need: access.See, On: OnInstallation, Sends: "application/octet-stream"}, func(ctx context.Context, c *Call, in *QueryReport) (send, error) {
+			id, err := in.id()
+			if err != nil {
+				return nil, err
+			}
+			r, err := queries.Report(ctx, c.App, id)
+			return written(r, cmp.Or(in.Format, r.Format, export.FormatText), "", time.Now()), err
+		}),
+	}
+	for _, v := range []verb[domain.QueryID]{
+		{"fail", "End a query that has neither been answered nor failed", queries.Fail},
+		{"send-report", "Mail the report of a query again", queries.SendReport},
+	} {
+		all = append(all, act("query."+v.name, "/v1/queries/{id}/"+v.name, v.summary, func(ctx context.Context, c *Call, in *QueryChange) (app.Changed, error) {
+			id, err := in.id()
+			if err != nil {
+				return app.Changed{}, err
+			}
+			return v.do(c.App, ctx, id, in.Why())
+		}))
+	}
+	return all
+}

@@ -1,0 +1,69 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/projections/query"
+)
+
+// ReportShow chooses a report.
+type ReportShow struct {
+	Name   string    `path:"name" maxLength:"40" example:"failures" doc:"Name of the report"`
+	Format string    `query:"format" enum:"text,html,json,csv,svg,png" default:"json" doc:"Format; svg and png are charts, which some reports have"`
+	Table  string    `query:"table" maxLength:"60" doc:"With csv: which table; default the first"`
+	Batch  string    `query:"batch" maxLength:"40" doc:"Only of this batch; some reports need one"`
+	Since  time.Time `query:"since" doc:"Only from this time on"`
+	Until  time.Time `query:"until" doc:"Only before this time"`
+	At
+}
+
+// mediaTypes are those of the formats of reports.
+var mediaTypes = map[string]string{export.FormatText: "text/plain; charset=utf-8", export.FormatHTML: "text/html; charset=utf-8", export.FormatJSON: "application/json",
+	export.FormatCSV: "text/csv; charset=utf-8", export.FormatSVG: "image/svg+xml", export.FormatPNG: "image/png"}
+
+// written returns what sends a report, row by row, and closes it.
+func written(r app.Report, format, table string, made time.Time) send {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		defer r.Close()
+		w.Header().Set("Content-Type", mediaTypes[format])
+		p := &paced{w: w}
+		defer p.end()
+		return cmp.Or(export.WriteReport(p, r, export.ReportOptions{Format: format, Table: table, Made: made}), p.failed())
+	}
+}
+
+func reports() []*Operation {
+	return []*Operation{
+		get("report.ls", "/v1/reports", "List the reports", OnSelf, false, func(context.Context, *Call, *None) (app.Page[app.ReportKind], error) {
+			return Whole(app.ReportKinds(), nil)
+		}),
+		stream(Operation{Name: "report.show", Method: http.MethodGet, Path: "/v1/reports/{name}", Summary: "Get a report", Past: true,
+			Need: access.See, On: OnInstallation, Sends: "application/octet-stream"}, func(ctx context.Context, c *Call, in *ReportShow) (send, error) {
+			then, err := in.moment()
+			if err != nil {
+				return nil, err
+			}
+			batch, err := c.batch(ctx, in.Batch)
+			if err != nil {
+				return nil, err
+			}
+			r, err := c.App.Report(ctx, in.Name, app.ReportOptions{Range: query.Range{Since: in.Since, Until: in.Until, Batch: batch}, At: then})
+			if err != nil {
+				return nil, err
+			}
+			if in.Format == export.FormatCSV {
+				if _, err := export.TableOf(r, in.Table); err != nil {
+					r.Close()
+					return nil, invalid("%v", err)
+				}
+			}
+			return written(r, in.Format, in.Table, time.Now()), nil
+		}),
+	}
+}
