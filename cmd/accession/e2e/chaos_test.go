@@ -68,7 +68,7 @@ func (in *installation) submitFiles(f *fileServer, query ...string) domain.Batch
 	in.t.Helper()
 	out := in.run("submit", f.URL+"/batch.checkm"+strings.Join(query, ""), "--type", "file_batch_manifest", "--profile", "test", "-o", "json")
 	var answer struct {
-		BatchID domain.BatchID `json:"batch"`
+		BatchID domain.BatchID `json:"id"`
 	}
 	in.must(json.Unmarshal([]byte(out), &answer))
 	if answer.BatchID == "" {

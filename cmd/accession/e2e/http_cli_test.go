@@ -131,7 +131,7 @@ func (in *installation) contentOverHTTP(object string, accession func(stdin stri
 	}
 	code, out, errs := accession("", "query", "submit", list, "-o", "json")
 	var q struct {
-		ID      string `json:"query_id"`
+		ID      string `json:"id"`
 		Request struct{ Submitter string }
 	}
 	if err := json.Unmarshal([]byte(out), &q); err != nil || code != 0 || q.Request.Submitter != "cy" {
@@ -186,15 +186,15 @@ func (in *installation) submitsOverHTTP(accession func(args ...string) (code int
 	t.Helper()
 	letter := filepath.Join(t.TempDir(), "letter.txt")
 	in.must(os.WriteFile(letter, []byte("dear reader"), 0o600))
-	for payload, id := range map[string]string{goodServer(t) + "/a.txt": "batch", letter: "id"} {
+	for payload, key := range map[string]string{goodServer(t) + "/a.txt": "a URL", letter: "a file"} {
 		var ids []string
 		for range 2 {
-			code, out, errs := accession("submit", "--profile", "test", "--type", "file", "--idempotency-key", id, "-o", "json", payload)
+			code, out, errs := accession("submit", "--profile", "test", "--type", "file", "--idempotency-key", key, "-o", "json", payload)
 			var got map[string]any
 			if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil {
 				t.Fatalf("submit %s: exit code %d, %v\n%s%s", payload, code, err, out, errs)
 			}
-			text, _ := got[id].(string)
+			text, _ := got["id"].(string)
 			ids = append(ids, text)
 		}
 		if ids[0] == "" || ids[0] != ids[1] {

@@ -149,7 +149,7 @@ func idsIn(body string) (ids []string) {
 	var list struct{ Items []map[string]any }
 	_ = json.Unmarshal([]byte(body), &list) // what is no list has none
 	for _, item := range list.Items {
-		for _, name := range []string{"raw_file_hash", "id", "batch_id", "collection", "name"} {
+		for _, name := range []string{"id", "collection", "name"} {
 			if id, ok := item[name].(string); ok {
 				ids = append(ids, id)
 				break

@@ -28,7 +28,7 @@ func (in *installation) try(f *fileServer) (id domain.BatchID, code int, said st
 	}
 	in.must(err)
 	var answer struct {
-		BatchID domain.BatchID `json:"batch"`
+		BatchID domain.BatchID `json:"id"`
 	}
 	in.must(json.Unmarshal(out.Bytes(), &answer))
 	return answer.BatchID, 0, ""

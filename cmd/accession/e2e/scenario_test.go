@@ -116,7 +116,7 @@ func newScenario(t *testing.T, fetch string, files answers, set ...string) *scen
 	s.program = program
 	s.set(without()...)
 	var answer struct {
-		BatchID domain.BatchID `json:"batch"`
+		BatchID domain.BatchID `json:"id"`
 	}
 	out := s.run("submit", s.web.URL+"/object.checkm", "--type", "object_manifest", "--profile", "test", "-o", "json")
 	s.must(json.Unmarshal([]byte(out), &answer))

@@ -16,8 +16,13 @@ type (
 	// BatchFilter selects batches.
 	BatchFilter = query.BatchFilter
 	// BatchSummary is a batch in a list.
-	BatchSummary = query.BatchSummary
+	BatchSummary struct {
+		ID string `json:"id"`
+		query.BatchSummary
+	}
 )
+
+func batchOf(row query.BatchSummary) BatchSummary { return BatchSummary{row.BatchID, row} }
 
 // Batches lists batches, newest first, from a cursor on.
 func (a *App) Batches(ctx context.Context, f BatchFilter, from Cursor) (p Page[BatchSummary], err error) {
@@ -27,7 +32,7 @@ func (a *App) Batches(ctx context.Context, f BatchFilter, from Cursor) (p Page[B
 	}
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
-	p = PageOf(limit, ask(ctx, t, query.Batches, f), domain.KindBatch, func(b BatchSummary) string { return b.BatchID })
+	p = PageOf(limit, shown(ask(ctx, t, query.Batches, f), batchOf), domain.KindBatch, func(b BatchSummary) string { return b.ID })
 	p.Total = new(ask(ctx, t, query.TotalBatches, f))
 	return p, t.err
 }
@@ -60,7 +65,7 @@ type BatchView struct {
 func (a *App) Batch(ctx context.Context, id domain.BatchID, limit int) (v BatchView, err error) {
 	defer Explained(&err, "show "+string(id))
 	t := a.read(ctx)
-	v.BatchSummary, v.Projected = ask(ctx, t, query.Summary, id), true
+	v.BatchSummary, v.Projected = batchOf(ask(ctx, t, query.Summary, id)), true
 	if errors.Is(t.err, query.ErrNotFound) {
 		return a.liveBatch(ctx, id)
 	}
@@ -86,7 +91,8 @@ func (a *App) liveBatch(ctx context.Context, id domain.BatchID) (v BatchView, er
 		return v, missing(err, "`accession batch ls` lists them", "there is no such batch")
 	}
 	b := at.State
-	v.BatchID, v.Status, v.Submitter, v.ProfileName, v.Type = string(id), string(b.State), b.Submission.Submitter, b.Submission.ProfileName, string(b.Submission.Type)
+	v.ID, v.BatchID = string(id), string(id)
+	v.Status, v.Submitter, v.ProfileName, v.Type = string(b.State), b.Submission.Submitter, b.Submission.ProfileName, string(b.Submission.Type)
 	v.ErcWhat, v.FileName = b.Submission.ErcWhat, b.Submission.FileName
 	switch {
 	case b.Listing != nil:
@@ -107,7 +113,8 @@ func (a *App) BatchAt(ctx context.Context, id domain.BatchID, m Moment, limit in
 	if err != nil {
 		return v, err
 	}
-	v.BatchSummary, err = past.Summary(id)
+	row, err := past.Summary(id)
+	v.BatchSummary = batchOf(row)
 	jobs := past.Jobs()
 	v.At, v.Projected, v.FileCounts, v.JobsTotal = &at, true, past.Counts(id.Aggregate()), int64(len(jobs))
 	v.Jobs = notNil(jobs[:min(len(jobs), limit)])

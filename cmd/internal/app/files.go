@@ -13,12 +13,17 @@ type (
 	// FileFilter selects files.
 	FileFilter = query.FileFilter
 	// FileRow is a file as the tables have it.
-	FileRow = query.FileRow
+	FileRow struct {
+		ID string `json:"id"` // its hash
+		query.FileRow
+	}
 	// FileCounts counts files and their bytes by state.
 	FileCounts = query.FileCounts
 	// FileTransition is one change of a file's state.
 	FileTransition = query.FileTransition
 )
+
+func fileOf(row query.FileRow) FileRow { return FileRow{row.RawFileHash, row} }
 
 // Files lists files in the order of their discovery, those of a job as its manifest
 // has them, from a cursor on. A batch or job that does not exist is an error. There may
@@ -35,7 +40,7 @@ func (a *App) Files(ctx context.Context, f FileFilter, from Cursor) (p Page[File
 		t.err = missing(t.err, "begin with the first page again", "there is no file %s to begin after", f.After)
 	}
 	f.Limit = limit + 1
-	p = PageOf(limit, ask(ctx, t, query.Files, f), domain.KindFile, func(f FileRow) string { return f.RawFileHash })
+	p = PageOf(limit, shown(ask(ctx, t, query.Files, f), fileOf), domain.KindFile, func(f FileRow) string { return f.ID })
 	if t.err == nil && len(p.Items) == 0 {
 		t.err = a.knownIn(ctx, t, f.Batch, f.Job)
 	}
@@ -54,7 +59,7 @@ type FileView struct {
 func (a *App) File(ctx context.Context, id domain.FileHash) (v FileView, err error) {
 	defer Explained(&err, "show file "+string(id))
 	t := a.read(ctx)
-	v.FileRow = ask(ctx, t, query.FileByHash, id)
+	v.FileRow = fileOf(ask(ctx, t, query.FileByHash, id))
 	v.Transitions = notNil(ask(ctx, t, query.FileHistory, id))
 	v.Retries = notNil(ask(ctx, t, query.RetriesOfFile, id))
 	return v, missing(t.err, "`accession file ls --job JID` lists a job's files; `accession status` shows how far the tables are behind",
@@ -68,7 +73,8 @@ func (a *App) FileAt(ctx context.Context, id domain.FileHash, m Moment) (v FileV
 	if err != nil {
 		return v, err
 	}
-	v.FileRow, err = past.File(id)
+	row, err := past.File(id)
+	v.FileRow = fileOf(row)
 	v.At, v.Transitions, v.Retries = &at, notNil(past.FileTransitions()), notNil(past.Retries(domain.KindFile))
 	return v, notYet(at, err)
 }

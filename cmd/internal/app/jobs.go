@@ -66,7 +66,7 @@ func (a *App) Job(ctx context.Context, id domain.JobID) (v JobView, err error) {
 	v.JobRow = ask(ctx, t, query.JobByID, id)
 	v.Transitions = notNil(ask(ctx, t, query.Transitions, id))
 	v.FileCounts = ask(ctx, t, query.CountFiles, id.Aggregate())
-	v.FirstFiles = notNil(ask(ctx, t, query.Files, FileFilter{Job: id, Limit: filesShown}))
+	v.FirstFiles = shown(ask(ctx, t, query.Files, FileFilter{Job: id, Limit: filesShown}), fileOf)
 	v.Retries = notNil(ask(ctx, t, query.RetriesOfJob, id))
 	if records, err := a.Open.Records(ctx); err == nil && t.err == nil {
 		if list, err := records.CorruptOf(ctx, string(id)); err == nil && len(list) > 0 {
@@ -86,7 +86,7 @@ func (a *App) JobAt(ctx context.Context, id domain.JobID, m Moment) (v JobView, 
 	}
 	v.JobRow, err = past.Job(id)
 	files := past.Files()
-	v.At, v.FileCounts, v.FirstFiles = &at, past.Counts(id.Aggregate()), notNil(files[:min(len(files), filesShown)])
+	v.At, v.FileCounts, v.FirstFiles = &at, past.Counts(id.Aggregate()), shown(files[:min(len(files), filesShown)], fileOf)
 	v.Transitions, v.Retries = notNil(past.Transitions()), notNil(past.Retries(domain.KindJob))
 	return v, notYet(at, err)
 }

@@ -54,6 +54,15 @@ func PageOf[T any](limit int, rows []T, kind domain.Kind, id func(T) string) (p 
 	return p
 }
 
+// shown returns rows of the tables as they are shown.
+func shown[Row, Shown any](rows []Row, as func(Row) Shown) []Shown {
+	all := make([]Shown, len(rows))
+	for i, row := range rows {
+		all[i] = as(row)
+	}
+	return all
+}
+
 // knownIn refuses a list that is empty because what it should be of does not exist.
 func (a *App) knownIn(ctx context.Context, t *reading, batch domain.BatchID, job domain.JobID) error {
 	if batch != "" {

@@ -50,7 +50,7 @@ func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 	}
 	defer snapshot.Close(ctx)
 	t := &reading{db: snapshot}
-	v.BatchSummary = ask(ctx, t, query.Summary, id)
+	v.BatchSummary = batchOf(ask(ctx, t, query.Summary, id))
 	v.Reports = notNil(ask(ctx, t, query.Reports, id))
 	v.Jobs = notNil(ask(ctx, t, query.Jobs, JobFilter{Batch: id, Limit: limit}))
 	v.Retries = notNil(ask(ctx, t, func(ctx context.Context, db query.Reader, id domain.BatchID) ([]Retry, error) {
@@ -82,7 +82,8 @@ func (a *App) BatchReportAt(ctx context.Context, id domain.BatchID, m Moment, li
 	if err != nil {
 		return v, err
 	}
-	v.BatchSummary, err = past.Summary(id)
+	row, err := past.Summary(id)
+	v.BatchSummary = batchOf(row)
 	jobs, retries := past.Jobs(), past.Retries(domain.KindJob)
 	v.At, v.Reports, v.JobsTotal, v.RetriesTotal = &at, notNil(past.Reports()), int64(len(jobs)), int64(len(retries))
 	warnings := past.Warnings(id)

@@ -52,7 +52,7 @@ type Deposit struct {
 
 // Submitted is the batch that a deposit has created.
 type Submitted struct {
-	Batch      domain.BatchID        `json:"batch"`
+	Batch      domain.BatchID        `json:"id"`
 	Version    int64                 `json:"version"`
 	Type       domain.SubmissionType `json:"type"`
 	PayloadURL string                `json:"payload_url"` // without its query, which may be a secret

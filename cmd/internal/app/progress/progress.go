@@ -10,7 +10,7 @@ import (
 
 // Batch is how far a batch is: it always adds up.
 type Batch struct {
-	Batch      domain.BatchID          `json:"batch"`
+	Batch      domain.BatchID          `json:"id"`
 	State      domain.BatchState       `json:"status"`
 	Listed     int                     `json:"listed"` // jobs, 0 until the manifest was read
 	Completed  int                     `json:"completed"`

@@ -22,7 +22,7 @@ import (
 
 // Query is a query as it stands.
 type Query struct {
-	ID        domain.QueryID `json:"query_id"`
+	ID        domain.QueryID `json:"id"`
 	Status    asked.State    `json:"status"`
 	Version   int64          `json:"version"`
 	Request   asked.Request  `json:"request"`

@@ -19,7 +19,8 @@ func TestBatchShowsItsMails(t *testing.T) {
 	queued := app.Message{About: "queued", Channel: "mail", State: "delivered", Recipients: 2, Attempts: 1, LastAttemptAt: domain.At(now)}
 	failed := app.Message{About: "report", Channel: "mail", State: "failed", Attempts: 3, Error: "the drop\x1b[2J is full", By: "daemon/x", Reason: "twice"}
 	again := app.Message{About: "report", Again: true, Channel: "mail", State: "delivered", By: "user/maria", Reason: "they lost it"}
-	reported := app.BatchView{Projected: true, BatchSummary: app.BatchSummary{ReportedAt: &now}}
+	reported := app.BatchView{Projected: true}
+	reported.ReportedAt = &now
 	for _, c := range []struct {
 		view  app.BatchView
 		mails []app.Message

@@ -12,8 +12,9 @@ import (
 func TestReportOfABatchWithoutJobs(t *testing.T) {
 	t.Parallel()
 	class, code, why := "content", "manifest_invalid", "line 3: the row is short"
-	v := app.BatchReportView{BatchSummary: app.BatchSummary{BatchID: "bid0000000001", Status: "failed", RowsListed: new(int64),
-		ReasonClass: &class, ReasonCode: &code, ReasonMessage: &why}}
+	v := app.BatchReportView{}
+	v.BatchID, v.Status, v.RowsListed = "bid0000000001", "failed", new(int64)
+	v.ReasonClass, v.ReasonCode, v.ReasonMessage = &class, &code, &why
 	var out bytes.Buffer
 	Report(&out, v)
 	for _, want := range []string{"0 listed = 0 completed + 0 failed", "\nno job was created: manifest_invalid: line 3: the row is short\n"} {
