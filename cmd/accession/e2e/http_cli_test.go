@@ -66,6 +66,14 @@ func TestCommandLineOverHTTP(t *testing.T) {
 			}
 		}
 	}
+	for line, want := range map[string]string{"batch show": string(batch), "job hold": job, "file show": first.file, "object show": first.object, "submit --profile": "test",
+		"job ls --batch": string(batch), "batch ls --collection": "test", "batch ls --state": "completed", "queue pause": "ingest", "query show": ":4"} {
+		args := append(append([]string{"__complete"}, strings.Fields(line)...), "")
+		_, here, _ := in.call(args...)
+		if _, out, errs := over("", args...); out != here || !strings.Contains("\n"+out, "\n"+want) {
+			t.Errorf("accession %s completes to\n%s%snot\n%s", line, out, errs, here)
+		}
+	}
 	in.peopleOverHTTP(func(args ...string) (int, string, string) { return over("", args...) })
 	in.contentOverHTTP(first.object, func(stdin string, args ...string) (int, string, string) { return over(stdin, args...) })
 	for _, line := range []string{"serve", "verify", "sweep", "replay", "profile show test", "report batch --format mail --batch " + string(batch)} {

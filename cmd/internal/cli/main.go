@@ -159,7 +159,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 	root.SetHelpCommandGroupID("operate")
 	root.SetCompletionCommandGroupID("operate")
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "Explain the exit codes", Long: "Exit codes of every command:\n\n" + exit.Text()})
-	complete.Add(root, p.using)
+	complete.Add(root, p.over)
 	return root
 }
 
