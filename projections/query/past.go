@@ -278,3 +278,27 @@ func orZero[T any](v *T) T {
 	}
 	return *v
 }
+
+// Collections counts the jobs of each collection in each state.
+func (p *Past) Collections() []CollectionRow {
+	sums := map[[2]string]*CollectionRow{}
+	for _, j := range p.Jobs() {
+		c, since := sums[[2]string{j.Collection, j.Status}], orZero(j.StatusSince)
+		if c == nil {
+			c = &CollectionRow{Collection: j.Collection, Status: j.Status, OldestSince: since}
+			sums[[2]string{j.Collection, j.Status}] = c
+		}
+		c.Jobs++
+		c.Files += orZero(j.Files)
+		c.Bytes += orZero(j.Bytes)
+		if since.Before(c.OldestSince) {
+			c.OldestSince = since
+		}
+	}
+	rows := make([]CollectionRow, 0, len(sums))
+	for _, c := range sums {
+		rows = append(rows, *c)
+	}
+	sortCollections(rows)
+	return rows
+}

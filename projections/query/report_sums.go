@@ -1,8 +1,11 @@
 package query
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
@@ -17,6 +20,8 @@ type (
 	FailureRow = pgdb.ReportFailuresRow
 	// SubmitterRow is a row of report.submitter_activity.
 	SubmitterRow = pgdb.ReportSubmittersRow
+	// CollectionRow counts the jobs of a collection in one state, their files and bytes.
+	CollectionRow = pgdb.ReportCollectionsRow
 )
 
 // Throughput returns what was done within the range, by days in UTC; days on which
@@ -48,4 +53,19 @@ func Submitters(ctx context.Context, db Reader, r Range) ([]SubmitterRow, error)
 	since, until := r.bounds()
 	rows, err := pgdb.New(db).ReportSubmitters(ctx, pgdb.ReportSubmittersParams{Since: &since, Until: &until})
 	return rows, wrap("submitters", err)
+}
+
+// Collections counts the jobs of each collection in each state.
+func Collections(ctx context.Context, db Reader, _ Range) ([]CollectionRow, error) {
+	rows, err := pgdb.New(db).ReportCollections(ctx)
+	sortCollections(rows)
+	return rows, wrap("collections", err)
+}
+
+// sortCollections sorts by collection, then by the order of the workflow.
+func sortCollections(rows []CollectionRow) {
+	order := append(slices.Clone(domain.JobStates), domain.JobDeleted)
+	slices.SortFunc(rows, func(a, b CollectionRow) int {
+		return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(slices.Index(order, domain.JobState(a.Status)), slices.Index(order, domain.JobState(b.Status))))
+	})
 }

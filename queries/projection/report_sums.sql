@@ -70,3 +70,10 @@ from report.batch_summary b
 where b.submitted_at >= @since and b.submitted_at < @until
 group by b.submitter
 order by b.submitter;
+
+-- name: ReportCollections :many
+select j.collection, j.status, count(*) as jobs, coalesce(sum(j.files), 0)::bigint as files, coalesce(sum(j.bytes), 0)::bigint as bytes,
+       min(j.status_since)::timestamptz as oldest_since
+from accession.job j
+where j.version > 0
+group by j.collection, j.status;

@@ -81,3 +81,16 @@ order by kind, name limit @max_rows;
 select * from record.object_file
 where primary_identifier = @primary_identifier and version = @version and name = @name and (@kind::text = '' or kind = @kind)
 order by kind limit 1;
+
+-- name: Ingest :many
+-- What was stored within each hour, day, week, month or year (UTC). A type is told without
+-- its parameters, such as a charset.
+select date_trunc(@by::text, v.stored_at, 'UTC')::timestamptz as since, o.collection, o.owner,
+       trim(split_part(f.mime_type, ';', 1))::text as media_type,
+       count(distinct (v.primary_identifier, v.version)) as versions, count(*) as files, sum(f.size)::bigint as bytes
+from record.object_version v
+join record.object o on o.primary_identifier = v.primary_identifier
+join record.object_file f on f.primary_identifier = v.primary_identifier and f.version = v.version
+where v.stored_at >= @stored_since and v.stored_at < @stored_until and f.kind = 'producer'
+group by 1, 2, 3, 4
+order by 1, 2, 3, 4;

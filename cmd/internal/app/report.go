@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/report"
 	"github.com/accession-ingest/accession/projections/query"
@@ -25,7 +26,11 @@ type (
 type ReportOptions struct {
 	query.Range
 	At Moment
+	By string // one of Spans, for reports that have a row for each; "" = day
 }
+
+// Spans are what a report may have a row for each of.
+var Spans = []string{"hour", "day", "week", "month", "year"}
 
 // ReportKind describes one kind of report.
 type ReportKind struct {
@@ -38,6 +43,7 @@ type ReportKind struct {
 
 	byBatch bool // that it can be narrowed to a batch
 	byTime  bool // or to a time
+	bySpan  bool // that it has rows for spans of time, and only of now
 	make    func(*App, context.Context, ReportOptions) (Report, error)
 }
 
@@ -51,6 +57,8 @@ func ReportKinds() []ReportKind {
 		{Name: "throughput", About: "What was deposited, completed, failed and downloaded on each day", Plot: true, byTime: true, make: (*App).reportThroughput},
 		{Name: "states", About: "How long jobs and files stayed in each state: p50, p95, p99", Plot: true, byBatch: true, byTime: true, make: (*App).reportStates},
 		{Name: "failures", About: "Why attempts failed, how often, and how many of them are still unresolved", byBatch: true, byTime: true, make: (*App).reportFailures},
+		{Name: "collections", About: "How many jobs of each collection are in each state, their files and bytes", make: (*App).reportCollections},
+		{Name: "ingest", About: "What was stored in each hour, day, week, month or year, by collection, owner and media type", byTime: true, bySpan: true, make: (*App).reportIngest},
 		{Name: "submitters", About: "Who deposited how much, and what became of it", byTime: true, make: (*App).reportSubmitters},
 	}
 }
@@ -84,7 +92,13 @@ func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
 	case !k.byBatch && o.Batch != "":
 		return "it cannot be narrowed to a batch", "leave out --batch"
 	case !k.byTime && timed:
-		return "it is about a batch at one moment", "give --at in place of --since and --until"
+		return "it is about one moment", "give --at in place of --since and --until"
+	case o.By != "" && !k.bySpan:
+		return "it has no rows for spans of time", "leave out --by"
+	case o.By != "" && !slices.Contains(Spans, o.By):
+		return "--by is none of " + strings.Join(Spans, ", "), "leave out --by for days"
+	case k.bySpan && !o.At.IsNow():
+		return "it is read from the inventory, which is that of now", "leave out --at"
 	case timed && !o.At.IsNow():
 		return "a moment and an interval exclude each other", "give --at, or --since and --until"
 	case timed && !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until):

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/report"
@@ -61,6 +62,26 @@ func (a *App) reportFailures(ctx context.Context, o ReportOptions) (Report, erro
 
 func (a *App) reportSubmitters(ctx context.Context, o ReportOptions) (Report, error) {
 	return sums(ctx, o, a.submitters, report.Submitters)
+}
+
+func (a *App) reportCollections(ctx context.Context, o ReportOptions) (Report, error) {
+	if o.At.IsNow() {
+		return sums(ctx, o, fromTables(a, query.Collections), report.Collections)
+	}
+	past, at, err := a.wholePast(ctx, o.At)
+	if err != nil {
+		return Report{}, err
+	}
+	return report.Collections(o.Range, &at, past.Collections()), nil
+}
+
+func (a *App) reportIngest(ctx context.Context, o ReportOptions) (Report, error) {
+	records, err := a.Open.Records(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	rows, err := records.Ingest(ctx, cmp.Or(o.By, "day"), o.Since, o.Until)
+	return report.Ingest(o.Range, rows), err
 }
 
 // sums makes a report of one table, whose rows are few.

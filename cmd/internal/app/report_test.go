@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
@@ -362,6 +363,61 @@ func TestThePastOfAReport(t *testing.T) {
 	}
 }
 
+// TestCollectionsAndIngest: what is told of collections adds up to the jobs, also as of a moment,
+// and what was stored is the same by hours and by years.
+func TestCollectionsAndIngest(t *testing.T) {
+	t.Parallel()
+	a, story := classic(t)
+	db, err := a.Open.DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := a.Report(t.Context(), "collections", ReportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, of := read(t, now, "collections"), map[string]string{}
+	for _, row := range rows {
+		of[row["collection"]+" "+row["status"]] = row["jobs"]
+	}
+	counts, err := db.Query(t.Context(), "select collection || ' ' || status, count(*)::text from report.job group by 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	var key, n string
+	if _, err := pgx.ForEachRow(counts, []any{&key, &n}, func() error { want[key] = n; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, of); diff != "" || len(rows) < 5 {
+		t.Errorf("%d rows (-want +got):\n%s", len(rows), diff)
+	}
+	then, err := a.Report(t.Context(), "collections", ReportOptions{At: Moment{Seq: uint64(len(story.Log))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(rows, read(t, then, "collections")); diff != "" {
+		t.Errorf("(-now +then):\n%s", diff)
+	}
+	files := map[string]int{}
+	for _, by := range append([]string{""}, Spans...) {
+		r, err := a.Report(t.Context(), "ingest", ReportOptions{By: by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range read(t, r, "ingest") {
+			var n int
+			if _, err := fmt.Sscan(row["files"], &n); err != nil {
+				t.Fatal(err)
+			}
+			files[by] += n
+		}
+		if files[by] != files[""] || files[by] == 0 {
+			t.Errorf("by %q %d files were stored, by day %d", by, files[by], files[""])
+		}
+	}
+}
+
 func TestReportsSayWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	a, _ := classic(t)
@@ -377,6 +433,10 @@ func TestReportsSayWhatDoesNotFit(t *testing.T) {
 		{"batch", ReportOptions{Range: query.Range{Batch: "bid0000000099"}, At: Moment{Seq: 3}}, NotFound},
 		{"batch", ReportOptions{Range: batch, At: Moment{Seq: 1 << 40}}, NotFound},
 		{"throughput", ReportOptions{Range: batch}, Invalid},
+		{"throughput", ReportOptions{By: "hour"}, Invalid},
+		{"ingest", ReportOptions{By: "decade"}, Invalid},
+		{"ingest", ReportOptions{At: Moment{Seq: 1}}, Invalid},
+		{"collections", ReportOptions{Range: query.Range{Since: time.Unix(1, 0)}}, Invalid},
 		{"retries", ReportOptions{Range: query.Range{Batch: projtest.ClassicObjects, Since: time.Unix(1, 0)}, At: Moment{Seq: 1}}, Invalid},
 		{"throughput", ReportOptions{At: Moment{Seq: 1 << 40}}, NotFound},
 		{"batch", ReportOptions{Range: query.Range{Batch: projtest.ClassicObjects, Since: time.Unix(1, 0)}}, Invalid},

@@ -73,6 +73,7 @@ and --to are given.`,
 	flags.Parsed(c, &r.Batch, "batch", "", "only this `BATCH`", flags.Optional(domain.ParseBatchID))
 	flags.Times(c, &r.Since, &r.Until)
 	flags.At(c, &r.At)
+	flags.Parsed(c, &r.By, "by", "", "rows for each `SPAN` of ingest: "+strings.Join(app.Spans, ", ")+" (default day)", flags.Optional(flags.Among(app.Spans...)))
 	f.StringVar(&r.table, "table", "", "the `TABLE` of the report that CSV has (default: the first)")
 	f.StringVar(&r.from, "from", "", "sender `ADDRESS` of a mail")
 	f.StringArrayVar(&r.to, "to", nil, "recipient `ADDRESS` of a mail; may be repeated")
@@ -100,7 +101,7 @@ func (r *reporting) fetch(ctx context.Context, p *program, there *remote.Server,
 	if r.format == export.FormatMail {
 		return errNotOverHTTP
 	}
-	in := &operation.ReportShow{Name: name, Format: r.format, Table: r.table, Batch: string(r.Batch), Since: r.Since, Until: r.Until, At: at(r.At)}
+	in := &operation.ReportShow{Name: name, Format: r.format, Table: r.table, Batch: string(r.Batch), Since: r.Since, Until: r.Until, By: r.By, At: at(r.At)}
 	return p.write(r.file, func(w io.Writer) error { return there.Fetch(ctx, "report.show", in, nil, w) })
 }
 

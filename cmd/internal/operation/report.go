@@ -20,6 +20,7 @@ type ReportShow struct {
 	Batch  string    `query:"batch" maxLength:"40" doc:"Only of this batch; some reports need one"`
 	Since  time.Time `query:"since" doc:"Only from this time on"`
 	Until  time.Time `query:"until" doc:"Only before this time"`
+	By     string    `query:"by" enum:"hour,day,week,month,year" doc:"Of ingest: rows for each such span of time; default day"`
 	At
 }
 
@@ -53,7 +54,7 @@ func reports() []*Operation {
 			if err != nil {
 				return nil, err
 			}
-			r, err := c.App.Report(ctx, in.Name, app.ReportOptions{Range: query.Range{Since: in.Since, Until: in.Until, Batch: batch}, At: then})
+			r, err := c.App.Report(ctx, in.Name, app.ReportOptions{Range: query.Range{Since: in.Since, Until: in.Until, Batch: batch}, At: then, By: in.By})
 			if err != nil {
 				return nil, err
 			}

@@ -44,7 +44,12 @@ func (c *Call) file(ctx context.Context, text string) (domain.FileHash, error) {
 	return domain.FileHash(a.ID), err
 }
 
+// sees returns an error if the caller may not see a thing. Of a user of the machine, who sees
+// all, it asks nothing: the use case looks whether the thing is there.
 func (c *Call) sees(ctx context.Context, a domain.Aggregate) error {
+	if c.machine {
+		return nil
+	}
 	owner, err := c.owner(ctx, a)
 	if err == nil && !c.Caller.Filter().Selects(owner.Collection, owner.Submitter) {
 		err = noSuch(a)

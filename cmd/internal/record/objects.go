@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -155,4 +156,17 @@ func one[T any](row T, err error, op, about string) (T, bool, error) {
 		return row, false, nil
 	}
 	return row, err == nil, wrap(err, op, about)
+}
+
+// IngestRow says what was stored within a span of time.
+type IngestRow = pgdb.IngestRow
+
+// Ingest returns what was stored from since on and before until (zero = any time), for each
+// hour, day, week, month or year, collection, owner and media type of the depositors' files.
+func (r *Records) Ingest(ctx context.Context, by string, since, until time.Time) ([]IngestRow, error) {
+	if until.IsZero() {
+		until = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	rows, err := r.q.Ingest(ctx, pgdb.IngestParams{By: by, StoredSince: since, StoredUntil: until})
+	return rows, wrap(err, "sum up what was stored by", by)
 }

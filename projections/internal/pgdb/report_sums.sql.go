@@ -10,6 +10,50 @@ import (
 	"time"
 )
 
+const reportCollections = `-- name: ReportCollections :many
+select j.collection, j.status, count(*) as jobs, coalesce(sum(j.files), 0)::bigint as files, coalesce(sum(j.bytes), 0)::bigint as bytes,
+       min(j.status_since)::timestamptz as oldest_since
+from accession.job j
+where j.version > 0
+group by j.collection, j.status
+`
+
+type ReportCollectionsRow struct {
+	Collection  string    `json:"collection"`
+	Status      string    `json:"status"`
+	Jobs        int64     `json:"jobs"`
+	Files       int64     `json:"files"`
+	Bytes       int64     `json:"bytes"`
+	OldestSince time.Time `json:"oldest_since"`
+}
+
+func (q *Queries) ReportCollections(ctx context.Context) ([]ReportCollectionsRow, error) {
+	rows, err := q.db.Query(ctx, reportCollections)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ReportCollectionsRow
+	for rows.Next() {
+		var i ReportCollectionsRow
+		if err := rows.Scan(
+			&i.Collection,
+			&i.Status,
+			&i.Jobs,
+			&i.Files,
+			&i.Bytes,
+			&i.OldestSince,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const reportFailures = `-- name: ReportFailures :many
 select r.kind, r.failed_in, r.class, r.code, count(*) as failures, count(distinct r.job_id) as jobs,
        count(*) filter (where r.outcome in ('open', 'given_up') and r.resumed_at is null) as unresolved,

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -59,6 +60,24 @@ func Submitters(in query.Range, at *AsOf, list []query.SubmitterRow) Report {
 		func(r query.SubmitterRow) []any {
 			return []any{r.Submitter, r.Batches, r.BatchesCompleted, r.BatchesFailed, r.JobsListed, r.JobsCompleted, r.JobsFailed, r.JobsHeld,
 				r.JobsDeleted, r.JobsInProgress, r.FilesListed, r.BytesDownloaded, when(r.FirstSubmittedAt), when(r.LastSubmittedAt)}
+		})
+}
+
+// Collections reports where the jobs of each collection stand.
+func Collections(in query.Range, at *AsOf, list []query.CollectionRow) Report {
+	return sums(in, at, list, Table{Name: "collections", Title: "Collections", None: "There are no jobs.",
+		Columns: columns("collection", "status", "jobs", "files", "bytes", "oldest_since")},
+		func(r query.CollectionRow) []any {
+			return []any{r.Collection, r.Status, r.Jobs, r.Files, r.Bytes, when(r.OldestSince)}
+		})
+}
+
+// Ingest reports what was stored within spans of time.
+func Ingest(in query.Range, list []record.IngestRow) Report {
+	return sums(in, nil, list, Table{Name: "ingest", Title: "What was stored (UTC)", None: "Nothing was stored.",
+		Columns: columns("since", "collection", "owner", "media_type", "versions", "files", "bytes")},
+		func(r record.IngestRow) []any {
+			return []any{r.Since.UTC(), r.Collection, r.Owner, r.MediaType, r.Versions, r.Files, r.Bytes}
 		})
 }
 

@@ -10,6 +10,64 @@ import (
 	"time"
 )
 
+const ingest = `-- name: Ingest :many
+select date_trunc($1::text, v.stored_at, 'UTC')::timestamptz as since, o.collection, o.owner,
+       trim(split_part(f.mime_type, ';', 1))::text as media_type,
+       count(distinct (v.primary_identifier, v.version)) as versions, count(*) as files, sum(f.size)::bigint as bytes
+from record.object_version v
+join record.object o on o.primary_identifier = v.primary_identifier
+join record.object_file f on f.primary_identifier = v.primary_identifier and f.version = v.version
+where v.stored_at >= $2 and v.stored_at < $3 and f.kind = 'producer'
+group by 1, 2, 3, 4
+order by 1, 2, 3, 4
+`
+
+type IngestParams struct {
+	By          string    `json:"by"`
+	StoredSince time.Time `json:"stored_since"`
+	StoredUntil time.Time `json:"stored_until"`
+}
+
+type IngestRow struct {
+	Since      time.Time `json:"since"`
+	Collection string    `json:"collection"`
+	Owner      string    `json:"owner"`
+	MediaType  string    `json:"media_type"`
+	Versions   int64     `json:"versions"`
+	Files      int64     `json:"files"`
+	Bytes      int64     `json:"bytes"`
+}
+
+// What was stored within each hour, day, week, month or year (UTC). A type is told without
+// its parameters, such as a charset.
+func (q *Queries) Ingest(ctx context.Context, arg IngestParams) ([]IngestRow, error) {
+	rows, err := q.db.Query(ctx, ingest, arg.By, arg.StoredSince, arg.StoredUntil)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []IngestRow
+	for rows.Next() {
+		var i IngestRow
+		if err := rows.Scan(
+			&i.Since,
+			&i.Collection,
+			&i.Owner,
+			&i.MediaType,
+			&i.Versions,
+			&i.Files,
+			&i.Bytes,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const object = `-- name: Object :one
 select primary_identifier, owner, collection, current_version, erc_who, erc_what, erc_when, local_id, created_at, modified_at from record.object where primary_identifier = $1
 `
