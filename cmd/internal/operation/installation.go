@@ -109,7 +109,7 @@ func profiles() []*Operation {
 			seen := []ProfileItem{}
 			for _, p := range list {
 				if c.Caller.May(access.See, p.Collection) || c.Caller.May(access.Deposit, p.Collection) {
-					seen = append(seen, ProfileItem{Name: p.Name, Collection: p.Collection, Owner: p.Owner, Priority: int(p.Priority.Default)})
+					seen = append(seen, ProfileItem{Name: p.Name, Collection: p.Collection, Owner: p.Owner, Priority: p.Priority.Default})
 				}
 			}
 			return Whole(seen, err)
