@@ -213,15 +213,17 @@ func (in *installation) submitsOverHTTP(accession func(args ...string) (code int
 		code int
 		says string
 	}{
-		"submit --profile test " + t.TempDir():            {4, "is no regular file"},
-		"submit --profile test " + letter + ".gone":       {4, "no such file"},
-		"submit --profile sand " + letter:                 {4, "sand"},
-		"submit --profile test --sync " + letter:          {2, "not over HTTP"},
-		"submit --profile test --watch " + letter:         {0, "completed"},
-		"submit --profile test --digest md5:00 " + letter: {2, "digest"},
+		"submit --profile test " + t.TempDir():                                       {4, "is no regular file"},
+		"submit --profile test " + letter + ".gone":                                  {4, "no such file"},
+		"submit --profile sand " + letter:                                            {4, "sand"},
+		"submit --profile test --sync " + letter:                                     {2, "takes a URL"},
+		"submit --profile test --sync --type file " + goodServer(t) + "/a.txt":       {0, "1 listed = 1 completed"},
+		"submit --profile test --sync --type file " + goodServer(t) + "/nothing.txt": {6, "failed"},
+		"submit --profile test --watch " + letter:                                    {0, "completed"},
+		"submit --profile test --digest md5:00 " + letter:                            {2, "digest"},
 	} {
-		if code, _, errs := accession(strings.Fields(args)...); code != want.code || !strings.Contains(errs, want.says) {
-			t.Errorf("accession %s: exit code %d, want %d\n%s", args, code, want.code, errs)
+		if code, out, errs := accession(strings.Fields(args)...); code != want.code || !strings.Contains(out+errs, want.says) {
+			t.Errorf("accession %s: exit code %d, want %d\n%s%s", args, code, want.code, out, errs)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (p *program) reports() *cobra.Command {
 		Short: "Report on batches, files, failures, throughput",
 		Long: `Write a report as text, HTML, JSON, CSV or mail; throughput and states also as a chart.
 The reports are:
-` + strings.Join(names, ", ") + `;
+` + strings.Join(names[:6], ", ") + ",\n" + strings.Join(names[6:], ", ") + `;
 ` + "`accession report ls`" + ` explains them.
 
 Reports are read from the tables and written row by row, so that long ones need little

@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/watch"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/cmd/internal/remote"
 )
@@ -71,18 +70,19 @@ failed and 9 when it is held.`,
   accession submit --profile maps --digest sha256:9f86d0… https://example.org/tide.csv -o json`,
 		Args: one("payload", anyName),
 		RunE: p.over(func(ctx context.Context, at door.Door, args []string) error {
-			d.Payload = args[0]
+			if d.Payload = args[0]; wait > 0 && !sync {
+				return exit.Usagef("--wait goes with --sync; --watch waits for any deposit")
+			}
 			if at.There != nil {
-				if dropped || sync || wait > 0 {
+				if dropped {
 					return errNotOverHTTP
 				}
-				return p.submitThere(ctx, at, d, watch)
+				d.Synchronous = sync
+				return p.submitThere(ctx, at, d, watch, wait)
 			}
 			a := at.Here
 			d.Submitter = cmp.Or(d.Submitter, userName())
 			switch {
-			case wait > 0 && !sync:
-				return exit.Usagef("--wait goes with --sync; --watch waits for any deposit")
 			case dropped:
 				return p.runDrop(ctx, a, d)
 			case sync:
@@ -102,7 +102,11 @@ failed and 9 when it is held.`,
 }
 
 func (p *program) runSync(ctx context.Context, a *app.App, d app.Deposit, wait time.Duration) error {
-	is, err := synchronous.Submit(ctx, a, d, wait, func(s app.Submitted) { views.Accepted(p.Err, s) })
+	return p.ended(synchronous.Submit(ctx, a, d, wait, func(s app.Submitted) { views.Accepted(p.Err, s) }))
+}
+
+// ended shows how a synchronous deposit ended.
+func (p *program) ended(is synchronous.Answer, err error) error {
 	if err != nil {
 		return err
 	}
@@ -133,47 +137,46 @@ func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watc
 	if err != nil {
 		return err
 	}
-	if !watch {
-		views.Known(p.Err, s)
-		return show(p, s, views.Submitted)
+	return p.accepted(ctx, door.Door{Here: a}, s, watch, from)
+}
+
+// accepted shows a deposit that was accepted, or follows its batch.
+func (p *program) accepted(ctx context.Context, at door.Door, s app.Submitted, follow bool, from uint64) error {
+	if follow {
+		views.Accepted(p.Err, s)
+		return p.follow(ctx, at, s.Batch, from)
 	}
-	views.Accepted(p.Err, s)
-	return p.follow(ctx, door.Door{Here: a}, s.Batch, from)
+	views.Known(p.Err, s)
+	return show(p, s, views.Submitted)
 }
 
 // submitThere deposits at a service over HTTP: the content of a URL, or a local file.
-func (p *program) submitThere(ctx context.Context, at door.Door, d app.Deposit, watch bool) error {
-	there := at.There
-	about := operation.About{Profile: d.Profile, Type: string(d.Type), Mode: d.Mode, Digest: d.Digest, Identifier: d.Primary, LocalIDs: d.LocalIDs,
-		Title: d.Title, Creator: d.Creator, Date: d.Date, Submitter: d.Submitter}
-	once := operation.Once{Key: d.Key}
+func (p *program) submitThere(ctx context.Context, at door.Door, d app.Deposit, follow bool, wait time.Duration) error {
+	there, about, once := at.There, door.About(d), operation.Once{Key: d.Key}
 	if strings.HasPrefix(d.Payload, "http://") || strings.HasPrefix(d.Payload, "https://") {
-		s, err := remote.Ask[app.Submitted](ctx, there, "submission.create", &operation.Submission{Once: once, Body: operation.SubmissionBody{About: about, URL: d.Payload}})
+		s, err := remote.Ask[app.Submitted](ctx, there, "submission.create", &operation.Submission{Once: once, Body: operation.SubmissionBody{About: about, URL: d.Payload, Synchronous: d.Synchronous}})
 		if err != nil {
 			return err
 		}
-		if watch {
+		if d.Synchronous {
 			views.Accepted(p.Err, s)
-			return p.follow(ctx, at, s.Batch, 0)
+			return p.ended(watch.Await(ctx, there, s, wait))
 		}
-		views.Known(p.Err, s)
-		return show(p, s, views.Submitted)
+		return p.accepted(ctx, at, s, follow, 0)
 	}
-	f, err := os.Open(d.Payload)
-	if err == nil {
-		defer f.Close()
-		if info, statErr := f.Stat(); statErr != nil || !info.Mode().IsRegular() {
-			err = cmp.Or(statErr, fmt.Errorf("%s is no regular file", d.Payload))
-		}
+	if d.Synchronous {
+		return exit.Usagef("--sync over HTTP takes a URL: a file is kept first, and waits in turn")
 	}
+	f, err := door.Payload(d.Payload)
 	if err != nil {
-		return &app.Error{Kind: app.NotFound, What: "submit", Err: err, Hint: "give a file that you may read, or a URL"}
+		return err
 	}
+	defer f.Close()
 	got, err := remote.Send[drops.Shown](ctx, there, "upload.create", &operation.Upload{About: about, Once: once, Name: filepath.Base(d.Payload)}, f)
 	if err != nil {
 		return err
 	}
-	if !watch {
+	if !follow {
 		return show(p, got, views.Drop)
 	}
 	views.Drop(p.Err, got)

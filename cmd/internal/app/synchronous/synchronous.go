@@ -13,10 +13,11 @@ import (
 
 // Limits of an answer.
 const (
-	// DefaultWait and MaxWait are how long a depositor waits for the end.
+	// DefaultWait and MaxWait are how long a depositor waits for the end, MaxListed is how
+	// much of each list the report has.
 	DefaultWait = time.Minute
 	MaxWait     = 24 * time.Hour
-	maxListed   = 1000 // jobs, failed attempts and records
+	MaxListed   = 1000 // jobs, failed attempts and records
 	// tablesWait is how long the answer waits for the tables once the batch is at rest.
 	tablesWait = 10 * time.Second
 )
@@ -51,21 +52,27 @@ func Submit(ctx context.Context, a *app.App, d app.Deposit, wait time.Duration, 
 	if is.Again {
 		from = 0 // its events may be older
 	}
-	is.State = domain.BatchPending
-	if err := is.follow(ctx, a, from, wait); err != nil {
-		is.Unknown = err.Error() // it was accepted, whatever is known of it
-	}
-	if is.Done {
-		is.report(ctx, a)
-	}
+	is.Await(ctx, wait, func(ctx context.Context, seen func(app.Event, app.Progress)) (app.Progress, error) {
+		return a.Watch(ctx, is.Batch, from, seen)
+	}, func(ctx context.Context) (app.BatchReportView, error) {
+		if err := a.WaitProjected(ctx, is.Batch, is.Progress.Version); err != nil {
+			return app.BatchReportView{}, err
+		}
+		return a.BatchReport(ctx, is.Batch, MaxListed)
+	})
 	return is, ctx.Err()
 }
 
-// follow waits until the batch is at rest or the deadline is over.
-func (is *Answer) follow(ctx context.Context, a *app.App, from uint64, wait time.Duration) error {
+// Await completes the answer to a deposit that was accepted, whatever is known of it: watch
+// follows its batch until that is at rest, and report reads its report, once the tables have
+// it. 0 = [DefaultWait].
+func (is *Answer) Await(ctx context.Context, wait time.Duration, watch func(ctx context.Context, seen func(app.Event, app.Progress)) (app.Progress, error),
+	report func(ctx context.Context) (app.BatchReportView, error),
+) {
+	is.State = domain.BatchPending
 	until, cancel := context.WithTimeout(ctx, cmp.Or(wait, DefaultWait))
 	defer cancel()
-	now, err := a.Watch(until, is.Batch, from, func(_ app.Event, now app.Progress) { is.Progress = now })
+	now, err := watch(until, func(_ app.Event, now app.Progress) { is.Progress = now })
 	if err == nil {
 		is.Done, is.Progress = true, now
 	} else if until.Err() != nil && ctx.Err() == nil {
@@ -74,17 +81,11 @@ func (is *Answer) follow(ctx context.Context, a *app.App, from uint64, wait time
 	if is.Progress.State != domain.BatchNone {
 		is.State = is.Progress.State
 	}
-	return err
-}
-
-// report reads the report as soon as the tables have it.
-func (is *Answer) report(ctx context.Context, a *app.App) {
-	ctx, cancel := context.WithTimeout(ctx, tablesWait)
-	defer cancel()
-	err := a.WaitProjected(ctx, is.Batch, is.Progress.Version)
-	if err == nil {
+	if is.Done {
+		late, cancel := context.WithTimeout(ctx, tablesWait)
+		defer cancel()
 		var v app.BatchReportView
-		if v, err = a.BatchReport(ctx, is.Batch, maxListed); err == nil {
+		if v, err = report(late); err == nil {
 			is.Report = &v
 		}
 	}

@@ -1,8 +1,11 @@
 package door
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -31,4 +34,23 @@ func Transferred(ctx context.Context, there *remote.Server, id string) (domain.B
 			return "", ctx.Err()
 		}
 	}
+}
+
+// About returns what a depositor says of a deposit, for a service.
+func About(d app.Deposit) operation.About {
+	return operation.About{Profile: d.Profile, Type: string(d.Type), Mode: d.Mode, Digest: d.Digest, Identifier: d.Primary, LocalIDs: d.LocalIDs,
+		Title: d.Title, Creator: d.Creator, Date: d.Date, Submitter: d.Submitter}
+}
+
+// Payload opens a local file that is sent to a service.
+func Payload(name string) (*os.File, error) {
+	f, err := os.Open(name)
+	if err == nil {
+		info, fault := f.Stat()
+		if fault == nil && info.Mode().IsRegular() {
+			return f, nil
+		}
+		err = errors.Join(cmp.Or(fault, fmt.Errorf("%s is no regular file", name)), f.Close())
+	}
+	return nil, &app.Error{Kind: app.NotFound, What: "submit", Err: err, Hint: "give a file that you may read, or a URL"}
 }
