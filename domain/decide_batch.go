@@ -13,9 +13,6 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 	d := batchDecider{b: b, name: cmd.batchCommand(), collection: f.Collection}
 	switch c := cmd.(type) {
 	case SubmitBatch:
-		if b.State != BatchNone {
-			return d.refuse(CodeIllegal, "")
-		}
 		return d.submit(c, f)
 	case GrabBatch:
 		return d.grab(c)

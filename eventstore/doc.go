@@ -12,13 +12,14 @@
 //   - An unknown outcome (a lost answer) is resolved by searching for the command,
 //     never by a blind retry.
 //
-// Main path: [Handler] loads, calls domain.Decide and commits through [Live]; the
+// Main path: [Handler] loads, calls domain.DecideBatch or DecideJob, and commits through [Live]; the
 // events wait in the [Outbox]; package relay takes them to the [Log] in order.
 //
 // Files have no live state: package files folds a file's events, decides, and
 // appends to the file's own subject, expecting the event that it decided upon.
 //
-// The ports are declared in store.go, those of verify and restore in recovery.go.
+// The ports are declared in store.go, rings.go and query.go (deposit queues and queries) and
+// gate.go, those of verify and restore in recovery.go.
 // Package codec turns events into bytes. Package memory implements the ports in maps,
 // zklive and jslog with ZooKeeper and JetStream; package storetest holds the suite
 // that both pass. Package follow reads the log for other programs.

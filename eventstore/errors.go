@@ -18,6 +18,8 @@ var (
 	// The command may have been written; asking again with the same command id is
 	// safe.
 	ErrUnknown = errors.New("the outcome is unknown")
+	// ErrRingInUse: a deposit queue is written all the time.
+	ErrRingInUse = errors.New("the deposit queue is in use all the time")
 	// ErrBroken: a server answers in a way that no retry mends.
 	ErrBroken = codec.ErrBroken
 )

@@ -37,7 +37,8 @@ type Inspector interface {
 type RingInspector interface {
 	// InspectRing compares the nodes that the batches of a deposit queue share with the
 	// batches that wait and run there, and the ring with where the queue stands by its
-	// events.
+	// events. ErrRingInUse: the ring was written all the time, and only the numbers of running
+	// deposits could be compared.
 	InspectRing(ctx context.Context, queue string, events RingEvents) ([]RingFault, error)
 	// RepairRing makes these nodes what they should be by the statuses of the batches and
 	// the events. ErrConflict: the queue has changed meanwhile.

@@ -56,7 +56,7 @@ func (p Position) check(ctx context.Context, s jetstream.Stream, prefix string) 
 		if replaced {
 			return refuse("%s", other)
 		}
-		return refuse("event %s of command %s is there, not %s of %s: the end of the log was lost and written anew", there.ID, there.Command, p.ID, p.Command)
+		return refuse("event %s of command %s is there, not %s of %s: the end of the log was lost and written again", there.ID, there.Command, p.ID, p.Command)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (r *reader) same(ctx context.Context) error {
 	there := codec.Identify(codec.Message{Header: m.Header, Data: m.Data})
 	was, is := identity(r.seen.event.ID(), r.seen.event.CommandID), identity(there.ID, there.Command)
 	if is != was {
-		return refuse("%s lies there, not %s: its end was lost and written anew", is, was)
+		return refuse("%s lies there, not %s: its end was lost and written again", is, was)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@
 //	/batches/BID/states/{batch-processing,batch-failed,batch-completed}/JID
 //	/jobs/JID/{configuration,identifiers,metadata,status,priority,space_needed,claims,lock}
 //	/jobs/states/STATE/PP-JID
+//	/queues/QUEUE/{config,ring,names,users/SLOT/NUMBER-SIZE,running/SLOT}   /queries/QID
 //	/outbox/SHARD/BUCKET/e-SEQUENCE   /outbox/SHARD/mark
 //	/workers/ID   /leaders/NAME   /ids/{bid,jid}   /space/JID   /objects/SS/KEY-JID
 //	/hosts/SHA256-N   /hosts/submitter-SHA256-N

@@ -139,14 +139,24 @@ func (l *queueLoad) changes() []func() {
 		l.park,
 		set(func(p *domain.Processor) { p.Users = []string{"mal"} }),
 		func() {
-			l.changed(queues.Prohibit(ctx, a, q, []string{"mal"}, false, why))
-			l.killOne()
-			l.release() // so that some of mal wait, which only extra serves now
 			end, err := a.LogEnd(ctx)
 			l.must(err)
+			l.changed(queues.Prohibit(ctx, a, q, []string{"mal"}, false, why))
+			l.killOne()
+			l.release()                   // so that some of mal wait, which only extra serves now
+			var prohibited, grabbed int64 // in which commit
 			l.await("a grab by extra", end, func(r domain.Recorded) bool {
-				d, is := r.Data.(*domain.BatchGrabbed)
-				return is && d.Processor == "extra"
+				switch d := r.Data.(type) {
+				case *domain.SettingChanged:
+					if d.Value != nil && d.Value.DepositQueue != nil && len(d.Value.DepositQueue.Prohibited) > 0 {
+						prohibited = r.Zxid
+					}
+				case *domain.BatchGrabbed:
+					if d.Processor == "extra" {
+						grabbed = max(grabbed, r.Zxid)
+					}
+				}
+				return prohibited > 0 && grabbed > prohibited
 			})
 			l.changed(queues.Prohibit(ctx, a, q, []string{"mal"}, true, why))
 		},

@@ -90,7 +90,10 @@ func (v *Result) describe(cfg Config, history *History) {
 	}
 	left := func(what, why string) { v.NotLooked = append(v.NotLooked, Looked{what, why}) }
 	looked("log", "%d events, folded", v.Events)
-	looked("zookeeper", "%d batches, %d jobs and %d settings, node by node", v.Batches, v.Jobs, v.Settings)
+	looked("zookeeper", "%d batches, %d jobs, %d queries and %d settings, node by node, and the deposit queues", v.Batches, v.Jobs, v.Queries, v.Settings)
+	for _, queue := range v.BusyQueues {
+		left("the ring of the deposit queue "+queue, "it was written all the time; suspend the queue, or check again: only the numbers of running deposits were compared")
+	}
 	looked("schemas", "each table, view and function of the migrations, with its columns")
 	looked("ids", "the next ids, with the highest in log, records and store")
 	looked("tables", "all rows, %d of files, and the history", v.Files)
@@ -112,7 +115,10 @@ func (v *Result) describe(cfg Config, history *History) {
 	} else {
 		left("idempotency keys", "only a check of all objects compares them")
 	}
-	left("uploads and copies of manifests in the store", "the batches and jobs that read them compare their digests")
+	left("uploads, lists of queries and copies of manifests in the store", "those that read them compare their digests")
+	left("reports, answers of queries and lists of warnings in the store", "those that read them compare their digests, which events have")
+	left("people, their keys and sessions, and bulk actions (record)", "the log has no part of them")
+	left("deposits and uploads that are known by name (record.upload, record.form_deposit)", "they only help to find what is there")
 	left("complete payload URLs with secrets (record.payload_url)", "events have no secrets")
 	left("messages and their deliveries (record.delivery)", "the log has no addresses; one that is forgotten may be sent again, under the same key")
 	left("which payloads were deposited before (record.deposit)", "only a warning follows from it")

@@ -21,7 +21,7 @@ reason.`,
 	c.AddCommand(p.dropList(), p.dropShow(), p.dropTransfer(true), p.dropTransfer(false),
 		changing(p, verb[string]{
 			name: "retry", short: "Let refused deposits be transferred again",
-			long:    "Let deposits be transferred again of which no batch could be made, once the cause is\nmended: a profile, or a digest.",
+			long:    "Let deposits be transferred again of which no batch could be made, once the cause is\nrepaired: a profile, or a digest.",
 			example: "  accession drop retry 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d",
 			as:      dropChange("drop.retry"),
 		}, "DEPOSIT...", cobra.MinimumNArgs(1), same),

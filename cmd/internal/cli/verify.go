@@ -85,7 +85,7 @@ made. After --repair --yes it is that of a second check.`,
 	f.BoolVar(&repair, "repair", false, "show what would be repaired; with --yes, repair it")
 	f.BoolVarP(&yes, "yes", "y", false, "with --repair: do it")
 	f.BoolVar(&o.Deep, "deep", false, "read all stored files and compare their SHA-256")
-	f.Var(&rate, "rate", "with --deep: read at most so much per second, such as 20MiB; 0 = no limit")
+	f.Var(&rate, "rate", "with --deep: read at most `BYTES` per second, such as 20MiB; 0 = no limit")
 	f.StringVar(&o.Objects.From, "from", "", "compare stored objects from this identifier on")
 	f.StringVar(&o.Objects.To, "to", "", "compare stored objects up to this identifier")
 	f.StringVar(&object, "object", "", "compare this stored object only")

@@ -25,6 +25,10 @@ func (c *checker) ringFindings(ctx context.Context) (all []Finding, err error) {
 	for _, queue := range domain.DepositQueues {
 		events := c.ringEvents(queue)
 		faults, err := c.Live.InspectRing(ctx, queue, events)
+		if errors.Is(err, eventstore.ErrRingInUse) {
+			c.result.BusyQueues = append(c.result.BusyQueues, queue)
+			continue
+		}
 		if err != nil {
 			return all, err
 		}

@@ -103,6 +103,9 @@ type Report struct {
 	Files    int    `json:"files"`
 	Queries  int    `json:"queries"`
 	Settings int    `json:"settings"`
+	// BusyQueues are deposit queues that were written all the time: of them only the numbers
+	// of running deposits were compared.
+	BusyQueues []string `json:"busy_queues,omitempty"`
 }
 
 // Worst returns the highest severity, "" when nothing was found.

@@ -177,7 +177,7 @@ func (t *turn) retry(ctx context.Context, out Outcome) {
 	n, delay := t.again(out)
 	switch {
 	case n < out.most:
-		t.Log.Info("tried in vain; trying again later", "code", out.reason.Code, "try", n, "of", out.most, "delay", delay, "error", out.err)
+		t.Log.Info("failed; trying again later", "code", out.reason.Code, "try", n, "of", out.most, "delay", delay, "error", out.err)
 		t.note(ctx, domain.WaitJob{Reason: waiting(t.sign(out.reason))})
 		t.release(delay)
 	case out.then != nil:

@@ -36,7 +36,7 @@ type BulkCancel struct {
 type BulkItems struct {
 	BulkID
 	Page
-	Outcome string `query:"outcome" maxLength:"20" enum:"begun,done,refused" doc:"Only those of which this became"`
+	Outcome string `query:"outcome" maxLength:"20" enum:"begun,done,refused" doc:"Only those with this outcome"`
 }
 
 func bulkActions() []*Operation {

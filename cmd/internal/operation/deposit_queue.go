@@ -102,7 +102,7 @@ func depositQueueOperations() []*Operation {
 		get("queue.show", "/v1/deposit-queues/{name}", "Show the settings of a deposit queue", OnInstallation, false, func(ctx context.Context, c *Call, in *QueueName) (queues.Shown, error) {
 			return queues.Show(ctx, c.App, in.Name)
 		}),
-		queueChange("/v1/deposit-queues/", verb[string]{"suspend", "Hand out nothing from a deposit queue", queues.Suspend}),
+		queueChange("/v1/deposit-queues/", verb[string]{"suspend", "Suspend a deposit queue: no deposits are grabbed", queues.Suspend}),
 		prohibit("prohibit", "Let only processors that require them serve users of a deposit queue", false),
 		prohibit("allow", "Let every processor serve users of a deposit queue again", true),
 		act("queue.defaults", "/v1/deposit-queues/{name}/defaults", "Set the limits of every user of a deposit queue", func(ctx context.Context, c *Call, in *QueueDefaults) (app.Changed, error) {

@@ -158,7 +158,7 @@ func users() []*Operation {
 			b := in.Body
 			return b.Name, true, p.Add(ctx, c.By, b.Name, people.Profile{DisplayName: &b.DisplayName, Mail: &b.Mail}, b.Reason)
 		}),
-		userChange("set", "/v1/users/{name}/set", "Change what is said of a user", func(ctx context.Context, c *Call, p *people.People, in *UserSet) (string, bool, error) {
+		userChange("set", "/v1/users/{name}/set", "Change the display name or mail address of a user", func(ctx context.Context, c *Call, p *people.People, in *UserSet) (string, bool, error) {
 			return in.Name, true, p.Set(ctx, c.By, in.Name, people.Profile{DisplayName: in.Body.DisplayName, Mail: in.Body.Mail}, in.Body.Reason)
 		}),
 		userChange("password", "/v1/users/{name}/password", "Set the password of a user, whose sessions end", func(ctx context.Context, c *Call, p *people.People, in *UserPassword) (string, bool, error) {

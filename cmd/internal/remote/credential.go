@@ -135,7 +135,7 @@ func (k Kept) read() (s saved, err error) {
 }
 
 func (k Kept) fault(err error) error {
-	return &app.Error{Kind: app.Invalid, What: "keep your credentials in " + k.Path, Err: err, Hint: "mend or remove the file, and sign in with `accession login`"}
+	return &app.Error{Kind: app.Invalid, What: "keep your credentials in " + k.Path, Err: err, Hint: "repair or remove the file, and sign in with `accession login`"}
 }
 
 // name returns a server as the file names it.

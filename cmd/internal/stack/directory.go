@@ -126,7 +126,7 @@ func parseState(dir string) (state, error) {
 		err = errors.New("it holds no id")
 	}
 	if err != nil {
-		return state{}, fmt.Errorf("stack: %s is damaged: remove the directory to begin anew: %w", file, err)
+		return state{}, fmt.Errorf("stack: %s is damaged: remove the directory to begin again: %w", file, err)
 	}
 	return st, nil
 }

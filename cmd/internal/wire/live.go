@@ -114,7 +114,7 @@ func (in *Installation) checkNewTree(ctx context.Context) error {
 		return err
 	}
 	return &app.Error{Kind: app.Lost, What: app.ServerZooKeeper,
-		Err:  fmt.Errorf("the tree below %s/ is lost: it has nothing, and the log %s has %d events; `accession restore zookeeper` makes it anew", in.cfg.ZooKeeperRoot, in.cfg.NATSStream, last),
+		Err:  fmt.Errorf("the tree below %s/ is lost: it has nothing, and the log %s has %d events; `accession restore zookeeper` makes it again", in.cfg.ZooKeeperRoot, in.cfg.NATSStream, last),
 		Hint: "nothing was made or taken. Is this the right server, and the right zookeeper_root? Then stop every process and run `accession restore zookeeper`"}
 }
 

@@ -62,7 +62,7 @@ func (x *Inspector) InspectRing(ctx context.Context, queue string, events events
 		}
 		before = o
 	}
-	return nil, nil // it is in use all the time
+	return nil, eventstore.ErrRingInUse
 }
 
 // wrongCounts returns which users' running deposits are counted wrongly, also while the ring
@@ -245,6 +245,11 @@ func (x *Inspector) repairRing(ctx context.Context, queue string, before, o ring
 	}
 	if len(x.faults(o)) == 0 {
 		return nil
+	}
+	for _, dir := range x.root.RingDirs(queue) {
+		if err := x.conn.Ensure(ctx, dir, nil); err != nil {
+			return err
+		}
 	}
 	ring, there := x.root.Ring(queue), maps.Clone(o.got)
 	for _, n := range o.want {

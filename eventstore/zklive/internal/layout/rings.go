@@ -97,9 +97,14 @@ type RunningCount struct {
 // ringDirs returns the directories of the rings, which every tree has.
 func (r Root) ringDirs() (dirs []string) {
 	for _, queue := range RingQueues {
-		dirs = append(dirs, r.RingUsers(queue), r.RingNames(queue), r.AllRunning(queue), r.Pools(queue))
+		dirs = append(dirs, r.RingDirs(queue)...)
 	}
 	return dirs
+}
+
+// RingDirs returns the directories of the ring of a deposit queue, which every tree has.
+func (r Root) RingDirs(queue string) []string {
+	return []string{r.RingUsers(queue), r.RingNames(queue), r.AllRunning(queue), r.Pools(queue)}
 }
 
 // rings returns the paths of the rings of all deposit queues.

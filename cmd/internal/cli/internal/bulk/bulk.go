@@ -84,7 +84,7 @@ one condition is needed. Things that come after the request are not selected. An
 interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were refused.
 
 ` + verbs(),
-		Example: "  accession bulk begin job requeue --state failed --code checksum --reason \"the source is mended\"\n" +
+		Example: "  accession bulk begin job requeue --state failed --code checksum --reason \"the source is repaired\"\n" +
 			"  accession bulk begin job hold --batch bid0000000001 --state pending --yes\n" +
 			"  accession bulk begin batch cleanup --state completed --older-than 90d --dry-run -o json",
 		Args: cobra.ExactArgs(2),
@@ -307,7 +307,7 @@ func (e Env) items() *cobra.Command {
 			})
 		}),
 	}
-	flags.Parsed(c, &outcome, "outcome", "", "only those of which this became: begun, done or refused (`OUTCOME`)", flags.Optional(flags.Among("begun", "done", "refused")))
+	flags.Parsed(c, &outcome, "outcome", "", "only those with this `OUTCOME`: begun, done or refused", flags.Optional(flags.Among("begun", "done", "refused")))
 	flags.Cursor(c, &from)
 	flags.Limit(c, &limit, flags.ListLimit, "things")
 	return c

@@ -125,7 +125,7 @@ func (e Env) userAdd() *cobra.Command {
 func (e Env) userSet() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "set NAME",
-		Short:   "Change what is said of a user",
+		Short:   "Change the display name or mail address of a user",
 		Long:    "Change the display name or mail address of a user. What is not given stays as it is.",
 		Example: "  accession user set ana --mail ana@example.org",
 		Args:    cobra.ExactArgs(1),
