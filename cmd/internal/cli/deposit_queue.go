@@ -73,8 +73,8 @@ func (p *program) queueSuspend() *cobra.Command {
 	return changing(p, verb[string]{
 		name: "suspend", reason: true,
 		short: "Suspend a deposit queue: no deposits are grabbed",
-		long: `Suspend deposit queues: metadata, query, or all. No deposits are grabbed from them; deposits
-are accepted, and what runs ends. It lasts until ` + "`accession queue resume`" + `, also over
+		long: `Suspend deposit queues: metadata, query, or all. No deposits are grabbed from them; new
+ones are accepted, and what runs ends. It lasts until ` + "`accession queue resume`" + `, also over
 restarts.`,
 		example: "  accession queue suspend metadata --reason \"the store is full\"\n  accession queue suspend all --reason \"upgrade\" --dry-run",
 		as: func(queue string, change operation.Change) request {
