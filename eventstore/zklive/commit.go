@@ -46,9 +46,11 @@ func (w *committer) Commit(ctx context.Context, changes ...eventstore.Change) ([
 		}
 	}
 	// A grab makes a claim, which must be known before the write: if its answer is lost, the
-	// batch may be locked all the same. Only one change can be a grab, and it is the first.
+	// batch may be locked all the same. Only one change can be a grab, and it is the first. An
+	// earlier grab of this process whose answer was lost has its claim until it is known what
+	// became of it: then the batch is tried again, and its user not passed over.
 	if l := changes[0].Leave; l.Grabbed() && !w.claims.add(l.Claim) {
-		return nil, &eventstore.Error{Op: "grab", Aggregate: l.Claim.Aggregate, Err: eventstore.ErrLocked}
+		return nil, &eventstore.Error{Op: "grab", Aggregate: l.Claim.Aggregate, Err: eventstore.ErrConflict, Hint: "an earlier grab of it by this process has not ended"}
 	}
 	done, err := w.commit(ctx, changes)
 	if l := changes[0].Leave; l.Grabbed() && err != nil {

@@ -20,6 +20,14 @@ import (
 // of the aggregate.
 func (s *Store) Holding(a domain.Aggregate) bool { return s.claims.has(a) }
 
+// KeepClaim keeps a claim of an aggregate as that of a grab whose answer was lost, until the
+// function that it returns is called.
+func (s *Store) KeepClaim(a domain.Aggregate) (end func()) {
+	c := &eventstore.Claim{ID: uuid.NewString(), Aggregate: a}
+	s.claims.add(c)
+	return func() { s.claims.replace(c, nil) }
+}
+
 // SetHolds puts holds into the cache.
 func (s *Store) SetHolds(h eventstore.Holds) {
 	s.holds.mu.Lock()

@@ -19,6 +19,10 @@ var claims = []Mutant{{
 	At: "eventstore (Meta).outdated", Do: []Op{Never("IfVersion", "version")},
 	Package: "eventstore/memory", Test: "TestConformance/handler/one_version",
 }, {
+	Name: "the turn of a user whose grab has a lost answer", Why: "a user is passed over for ten seconds because a grab of theirs was cut off",
+	At: "eventstore/zklive (*committer).Commit", Do: []Op{Field("Error", "Err", "eventstore.ErrLocked", "ErrConflict")},
+	Package: "eventstore/zklive", Test: "TestGrabAfterALostAnswer",
+}, {
 	Name: "the end of a write whose caller has gone", Why: "a batch whose claim was given up is locked until the process ends", Was: true,
 	At: "eventstore/zklive (*claims).abandon", Do: []Op{Call("Flush", "error(nil)")},
 	Package: zklive, Test: "TestLostCallerOfALateWrite",
