@@ -213,20 +213,23 @@ func (a *App) Meta() eventstore.Meta {
 
 // part returns the actor of one change of several that the command needs. It has an id of
 // its own, so that a command which was interrupted after it is not taken for done when it is
-// requested again.
+// requested again. Parts may be written at the same time.
 func (a *App) part(name string) *App {
-	if a.Command == nil || a.Command.ID == "" {
+	if a.Command == nil {
 		return a
 	}
 	p := *a
-	p.Command = &Command{ID: a.Command.ID + "/" + name, IfVersion: a.Command.IfVersion}
+	p.Command = &Command{IfVersion: a.Command.IfVersion}
+	if a.Command.ID != "" {
+		p.Command.ID = a.Command.ID + "/" + name
+	}
 	return &p
 }
 
 // after returns the actor of the change that comes after a part; last is the command that
 // wrote what is changed now. If the part did, the version that the caller knew has gone by.
 func (a *App) after(part *App, last string) *App {
-	if part == a || part.Command.ID != last {
+	if part == a || part.Command.written == 0 && part.Command.ID != last {
 		return a
 	}
 	then := *a

@@ -110,7 +110,7 @@ func (a *App) releaseAll(ctx context.Context, c *Changed, held []domain.Aggregat
 	for i, of := range held {
 		g.Go(func() error {
 			if errs[i] = ctx.Err(); errs[i] == nil {
-				changes[i], errs[i] = a.releaseOne(ctx, of, why)
+				changes[i], errs[i] = a.part(of.ID).releaseOne(ctx, of, why)
 			}
 			return nil
 		})
