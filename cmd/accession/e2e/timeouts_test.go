@@ -52,6 +52,7 @@ func TestSweepsEndTheSameAttempts(t *testing.T) {
 	hasty.says(0, words("timeouts show"), "installation, version 1", "1h", "download_timeout 1ms (flag)")
 	overdue(1, hasty, patient)
 	sweeps(1)
+	one.swept(domain.FileDownloadingFailed)
 	one.do(domain.StartDownload{Worker: "w", Limits: limits})
 	patient.serveInProcess(run.RoleSweeper)
 	one.swept(domain.FileDownloadingFailed)
