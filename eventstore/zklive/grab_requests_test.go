@@ -89,7 +89,7 @@ func TestRequestsOfAGrabBesideMany(t *testing.T) {
 func (l *loser) grabs(k *storetest.Kit) (user string, reads, operations []string) {
 	all := l.hears(func() { user = k.Grab().State.Submission.Submitter })
 	slices.SortFunc(all, func(a, b string) int { return strings.Count(a, ", ") - strings.Count(b, ", ") })
-	reads = all[:len(all)-1]
+	reads = slices.DeleteFunc(slices.Clone(all[:len(all)-1]), func(read string) bool { return read == "list /workers" }) // every few seconds, whatever is grabbed
 	slices.Sort(reads)
 	return user, reads, strings.Split(all[len(all)-1], ", ")
 }
