@@ -14,13 +14,7 @@ import (
 // are, and -1 where the configuration counts again.
 type Settings struct {
 	QueueName
-	Once
-	DryRun bool `query:"dry_run" doc:"Answer with what would change, and change nothing"`
-}
-
-func (s *Settings) prepare(op *Operation, c *Call) error {
-	c.App.DryRun = s.DryRun
-	return s.command(op, c, "")
+	Setting
 }
 
 // QueueUsers changes which users only some processors serve.

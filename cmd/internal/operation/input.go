@@ -168,7 +168,18 @@ func (o *Once) command(op *Operation, c *Call, ifMatch string) error {
 	return nil
 }
 
-// Change is what every command takes.
+// Setting is what commands take that have a body of their own.
+type Setting struct {
+	Once
+	DryRun bool `query:"dry_run" doc:"Answer with what would change, and change nothing"`
+}
+
+func (s *Setting) prepare(op *Operation, c *Call) error {
+	c.App.DryRun = s.DryRun
+	return s.command(op, c, "")
+}
+
+// Change is what every other command takes.
 type Change struct {
 	Once
 	DryRun bool    `query:"dry_run" doc:"Answer with what would change, and change nothing"`

@@ -28,17 +28,11 @@ type Criteria struct {
 // ProcessorSet adds or changes a processor.
 type ProcessorSet struct {
 	ProcessorName
-	Once
-	DryRun bool `query:"dry_run" doc:"Answer with what would change, and change nothing"`
-	Body   struct {
+	Setting
+	Body struct {
 		Criteria
 		Reason string `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
 	}
-}
-
-func (s *ProcessorSet) prepare(op *Operation, c *Call) error {
-	c.App.DryRun = s.DryRun
-	return s.command(op, c, "")
 }
 
 // ProcessorChange is a command about a processor.

@@ -9,18 +9,12 @@ import (
 
 // TimeoutsSet sets the timeouts of the installation.
 type TimeoutsSet struct {
-	Once
-	DryRun bool `query:"dry_run" doc:"Answer with what would change, and change nothing"`
-	Body   struct {
+	Setting
+	Body struct {
 		Download   int64  `json:"download_seconds,omitempty" minimum:"1" maximum:"604800" doc:"How long a download may take, in seconds; absent = as it is"`
 		Processing int64  `json:"processing_seconds,omitempty" minimum:"1" maximum:"604800" doc:"How long the processing of a file may take, in seconds; absent = as it is"`
 		Reason     string `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
 	}
-}
-
-func (s *TimeoutsSet) prepare(op *Operation, c *Call) error {
-	c.App.DryRun = s.DryRun
-	return s.command(op, c, "")
 }
 
 func timeouts() []*Operation {
