@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
 )
@@ -136,5 +137,45 @@ func TestForestalledGrabReadsNoList(t *testing.T) {
 		if strings.HasPrefix(request, "list ") {
 			t.Errorf("after a lost race: %s", request)
 		}
+	}
+}
+
+// TestGrabWithOutdatedSettings: while a process has not heard that the settings of a deposit
+// queue have changed, it passes over no user because of it.
+// Shows: P11
+func TestGrabWithOutdatedSettings(t *testing.T) {
+	t.Parallel()
+	const many = 25 // refusals
+	k, other, l := grabbers(t)
+	k.Deposits("ana1 ana2 ben1 ben2")
+	k.Grab() // ana's, and reads the settings
+	tell := l.mutes("/queues/metadata/config")
+	four := 4
+	if _, err := other.Handler.QueueSetting(t.Context(), domain.SettingUserLimit, domain.UserLimitName(fair.QueueMetadata, "cleo"),
+		func(domain.SettingValue) domain.SettingValue {
+			return domain.SettingValue{UserLimit: &domain.UserLimit{Allocation: &four}}
+		}, "a test", storetest.Operator()); err != nil {
+		t.Fatal(err)
+	}
+	waits := make(chan struct{})
+	refused, looks := 0, 0
+	l.before(func(request string) {
+		if strings.Contains(request, "set /queues/metadata/ring") {
+			refused++
+		}
+		if request == "exists /queues/metadata/config" {
+			looks++
+		}
+		if refused == many || looks == 2 {
+			close(waits)
+			l.before(nil)
+		}
+	})
+	grabbed := make(chan string)
+	go func() { grabbed <- k.Grab().State.Submission.Submitter }()
+	<-waits
+	tell()
+	if user := <-grabbed; user != "ben" || refused == many {
+		t.Errorf("grabbed %s's, after %d refusals", user, refused)
 	}
 }

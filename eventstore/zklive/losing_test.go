@@ -42,6 +42,8 @@ type loser struct {
 	keep  string         // the kind of write whose next answer it keeps for a while, "" = none
 	kept  chan struct{}  // closed when it keeps one
 	free  chan struct{}  // closed when it hands that on
+	mute  string         // news of watched nodes that say so are kept, "" = none
+	told  chan struct{}  // closed when it hands these on
 	all   sync.WaitGroup
 	conns []net.Conn
 }
@@ -147,6 +149,20 @@ func (l *loser) keeps(what string) (kept <-chan struct{}, handOn func()) {
 	return l.kept, sync.OnceFunc(func() { close(free) })
 }
 
+// mutes lets the news of watched nodes that say so wait until the returned function is called.
+func (l *loser) mutes(what string) (handOn func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	told := make(chan struct{})
+	l.mute, l.told = what, told
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.mute = ""
+		close(told)
+	}
+}
+
 // wire is one connection.
 type wire struct {
 	*loser
@@ -184,6 +200,27 @@ func (w *wire) keepsAnswer(frame []byte) bool {
 	return true
 }
 
+// keepsNews reports whether a frame is news that are kept, and sees to it.
+func (w *wire) keepsNews(frame []byte) bool {
+	const ofNode = 20 // bytes between the number of a frame and the name of the node
+	p := &requestText{frame}
+	if p.number() != -1 || len(p.left) < ofNode {
+		return false
+	}
+	p.left = p.left[ofNode:]
+	w.loser.mu.Lock()
+	mute, told := w.mute, w.told
+	w.loser.mu.Unlock()
+	if mute == "" || !strings.Contains(p.bytes(), mute) {
+		return false
+	}
+	w.all.Go(func() {
+		<-told
+		_ = w.write(w.client, frame)
+	})
+	return true
+}
+
 // pass hands on frames until one of the two ends, or goes says no. The first frame
 // of either side is the handshake.
 func (w *wire) pass(from, to net.Conn, goes func(frame []byte) bool) {
@@ -200,7 +237,7 @@ func (w *wire) pass(from, to net.Conn, goes func(frame []byte) bool) {
 		if !first && !goes(frame) {
 			return
 		}
-		if !first && to == w.client && w.keepsAnswer(frame) {
+		if !first && to == w.client && (w.keepsAnswer(frame) || w.keepsNews(frame)) {
 			continue
 		}
 		if w.write(to, frame) != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,52 @@ func TestGrabAfterALostAnswer(t *testing.T) {
 			t.Errorf("grabbed %s, want %s", name, want)
 		}
 	}
+}
+
+// TestGrabOfASlowProcess: a user is not passed over because another processor is faster, however
+// often.
+// Shows: P11
+func TestGrabOfASlowProcess(t *testing.T) {
+	t.Parallel()
+	const faster = 15
+	w := newEnv(t)
+	k, other := storetest.NewRingKit(t, w.store), storetest.NewRingKit(t, w.open(t, zklive.Config{}))
+	set := func(kind domain.HoldKind, name string, to domain.SettingValue) {
+		if _, err := k.Handler.QueueSetting(t.Context(), kind, name, func(domain.SettingValue) domain.SettingValue { return to }, "a test", storetest.Operator()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(domain.SettingProcessor, domain.ProcessorName(fair.QueueMetadata, "extra"), domain.SettingValue{Processor: &domain.Processor{Queue: fair.QueueMetadata, Users: []string{"ben"}}})
+	k.Deposits("ana1" + strings.Repeat(" ben1", faster+1))
+	slow := &forestalled{Rings: k.Store.Rings, times: faster, by: func() {
+		res, err := other.Handler.Grab(t.Context(), fair.QueueMetadata, "extra", storetest.Operator())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		other.EndGrabbed(res)
+	}}
+	k.Handler.Rings = slow
+	if user := k.Grab().State.Submission.Submitter; user != "ana" || slow.times != 0 {
+		t.Errorf("grabbed %s's, when the other had %d left", user, slow.times)
+	}
+}
+
+// forestalled are rings in which something else is done before each of some writes.
+type forestalled struct {
+	eventstore.Rings
+	times int
+	by    func()
+}
+
+func (f *forestalled) Grab(ctx context.Context, queue, processor string, write func(eventstore.Leave) error) error {
+	return f.Rings.Grab(ctx, queue, processor, func(l eventstore.Leave) error {
+		if f.times > 0 {
+			f.times--
+			f.by()
+		}
+		return write(l)
+	})
 }
 
 // TestGrabPassesOverWhatCannotLeave: a deposit whose nodes are gone, and one whose entry has

@@ -23,6 +23,14 @@ var claims = []Mutant{{
 	At: "eventstore/zklive (*committer).Commit", Do: []Op{Field("Error", "Err", "eventstore.ErrLocked", "ErrConflict")},
 	Package: "eventstore/zklive", Test: "TestGrabAfterALostAnswer",
 }, {
+	Name: "the turn of a user whom slow processes would grab from", Why: "a user is passed over for ten seconds because others were faster ten times",
+	At: "eventstore/zklive/internal/rings (*queue).write", Do: []Op{Expr("now != last", "now.deposit != last.deposit")},
+	Package: "eventstore/zklive", Test: "TestGrabOfASlowProcess",
+}, {
+	Name: "the settings of a grab that was refused", Why: "a user is passed over for ten seconds because this process has not heard of new settings",
+	At: "eventstore/zklive/internal/rings (*Rings).grab", Do: []Op{Never("times")},
+	Package: "eventstore/zklive", Test: "TestGrabWithOutdatedSettings",
+}, {
 	Name: "the end of a write whose caller has gone", Why: "a batch whose claim was given up is locked until the process ends", Was: true,
 	At: "eventstore/zklive (*claims).abandon", Do: []Op{Call("Flush", "error(nil)")},
 	Package: zklive, Test: "TestLostCallerOfALateWrite",
@@ -215,7 +223,7 @@ var commits = []Mutant{{
 	Package: zklive, Test: "TestUnreadableHold",
 }, {
 	Name: "the ring that says who was faster", Why: "who loses a race for a grab reads all that waits of the user again", Was: true,
-	At: "eventstore/zklive/internal/rings (*queue).write", Do: []Op{Expr("q.refused != l.Decision.Deposit.ID", "false")},
+	At: "eventstore/zklive/internal/rings (*queue).write", Do: []Op{Expr("now.deposit != last.deposit", "false")},
 	Package: zklive, Test: "TestForestalledGrabReadsNoList",
 }, {
 	Name: "the version of a deposit queue's settings", Why: "a grab goes by settings that were changed since",

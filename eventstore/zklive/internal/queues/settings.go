@@ -85,18 +85,11 @@ func (s *Settings) QueueSettingsChanged(name string) <-chan struct{} {
 	return changed
 }
 
-// QueueSettingsOutdated drops the cached settings of a queue: its version was found
-// changed.
-func (s *Settings) QueueSettingsOutdated(name string) {
-	if q := s.of[name]; q != nil {
-		q.outdated()
-	}
-}
-
 // Committed drops what a change that was written has outdated.
 func (s *Settings) Committed(changed domain.Setting) {
-	if name, _, err := domain.SplitQueueName(changed.Kind, changed.Name); changed.Kind.OfQueue() && err == nil {
-		s.QueueSettingsOutdated(name)
+	name, _, err := domain.SplitQueueName(changed.Kind, changed.Name)
+	if q := s.of[name]; changed.Kind.OfQueue() && err == nil && q != nil {
+		q.outdated()
 	}
 }
 

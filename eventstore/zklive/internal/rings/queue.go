@@ -46,12 +46,22 @@ type queue struct {
 	early    []string             // deposits that ended before this process has followed their grab
 	fullRead time.Time            // when the running batches of full users were read
 	aside    map[string]time.Time // users whose first batch cannot be grabbed, and until when
-	refused  string               // the last batch whose leaving was refused
-	times    int                  // how often it was, one after the other
+	refused  refusal              // the last one
+	times    int                  // how often the same was refused, one after the other
 
 	mu     sync.Mutex
 	inbox  []news
 	signal chan struct{}
+}
+
+// refusal is a decision that was refused: the deposit, and what the decision relied on that
+// other processes change.
+type refusal struct {
+	deposit  string
+	writes   int64 // of the ring
+	settings eventstore.Token
+	running  int // deposits of the user
+	token    eventstore.Token
 }
 
 // news is what became known of a queue without a decision of this process.
@@ -361,14 +371,14 @@ func (q *queue) park(ctx context.Context, b eventstore.Deposit, write func(event
 }
 
 // write writes a decision. After a refusal the ring is read again, after a second one of the
-// same batch also what waits of its user, which may be much.
+// same deposit also what waits of its user, which may be much.
 func (q *queue) write(write func(eventstore.Leave) error, l eventstore.Leave) error {
 	err := write(l)
 	var refused *domain.Refused
 	switch {
 	case err == nil:
 		q.loaded = q.applied(l.Decision) == nil // else it is read again
-		q.state, q.token, q.refused, q.times = q.state.After(l.Step()), q.token+1, "", 0
+		q.state, q.token, q.refused, q.times = q.state.After(l.Step()), q.token+1, refusal{}, 0
 		return nil
 	case errors.Is(err, eventstore.ErrUnknown):
 		q.loaded = false
@@ -379,8 +389,11 @@ func (q *queue) write(write func(eventstore.Leave) error, l eventstore.Leave) er
 	case errors.As(err, &refused), errors.Is(err, eventstore.ErrNotFound): // it has left meanwhile
 		err = layout.ErrRing
 	}
-	if q.refused != l.Decision.Deposit.ID { // another process was faster, and the ring says how
-		q.refused, q.times = l.Decision.Deposit.ID, 1
+	last, now := q.refused, refusal{l.Decision.Deposit.ID, l.Ring.Writes, l.Settings, l.Running, l.RunningToken}
+	if now != last {
+		q.refused, q.times = now, 0
+	}
+	if now.deposit != last.deposit { // another process was faster, and the ring says how
 		return err
 	}
 	q.ring.Forget(l.Decision.User)
@@ -395,9 +408,9 @@ func (q *queue) write(write func(eventstore.Leave) error, l eventstore.Leave) er
 	return &eventstore.Error{Op: "grab", Aggregate: l.Deposit, Err: eventstore.ErrBroken, Hint: "it waits in the deposit queue, but cannot leave it"}
 }
 
-// maxRefused is how often the leaving of the same batch is refused, what waits of its user
-// being read again each time, until the user is passed over for a while: no other process
-// can be faster that often and leave it there.
+// maxRefused is how often the same decision is refused, what waits of the user being read
+// again each time, until the user is passed over for a while: no other process was faster,
+// since nothing has changed that the decision relies on.
 const maxRefused = 10
 
 // without returns a configuration by which users are not served whose first batch cannot

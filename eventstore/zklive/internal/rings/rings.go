@@ -215,13 +215,7 @@ func (x *Rings) Grab(ctx context.Context, name, processor string, write func(eve
 		if err != nil {
 			return err
 		}
-		settings, err := x.settings.QueueSettings(ctx, name)
-		if err == nil {
-			err = errNone
-			if p, there := settings.Processors[processor]; there && !p.Stopped {
-				err = x.grab(ctx, q, grabber{processor, p.Criteria(), settings, holds}, write)
-			}
-		}
+		err = x.grab(ctx, q, processor, holds, write)
 		switch {
 		case err == nil, ctx.Err() != nil, errors.Is(err, eventstore.ErrFenced), errors.Is(err, eventstore.ErrUnknown), errors.Is(err, eventstore.ErrFull):
 			return err
@@ -272,23 +266,27 @@ func (x *Rings) wait(ctx context.Context, changed, settings <-chan struct{}) err
 	return nil
 }
 
-// grabber is a processor that grabs, and what it relies on.
-type grabber struct {
-	name     string
-	criteria fair.Processor
-	settings eventstore.QueueSettings
-	holds    eventstore.Holds
-}
-
 // grab grabs the next batch once, errNone = there is none. ErrConflict: try again. One
 // grab of a queue at a time is under way in a process.
-func (x *Rings) grab(ctx context.Context, q *queue, g grabber, write func(eventstore.Leave) error) error {
+func (x *Rings) grab(ctx context.Context, q *queue, processor string, holds eventstore.Holds, write func(eventstore.Leave) error) error {
 	q.deciding.Lock()
 	defer q.deciding.Unlock()
+	read := x.settings.QueueSettings
+	if q.times > 0 { // maybe because what is known of them is outdated
+		read = x.settingsNow
+	}
+	settings, err := read(ctx, q.name)
+	if err != nil {
+		return err
+	}
+	p, there := settings.Processors[processor]
+	if !there || p.Stopped {
+		return errNone
+	}
 	if err := q.follow(ctx); err != nil {
 		return err
 	}
-	d, n, token, err := q.decide(ctx, g.settings.Config, g.criteria)
+	d, n, token, err := q.decide(ctx, settings.Config, p.Criteria())
 	if err != nil {
 		return err
 	}
@@ -297,8 +295,8 @@ func (x *Rings) grab(ctx context.Context, q *queue, g grabber, write func(events
 		return err
 	}
 	id := q.aggregate(d.Deposit.ID)
-	return q.write(write, eventstore.Leave{Queue: q.name, Processor: g.name, Decision: d, Deposit: id, Ring: q.state, RingToken: q.token,
-		Settings: g.settings.Version, Running: n, RunningToken: token, HoldsVersion: g.holds.Version,
+	return q.write(write, eventstore.Leave{Queue: q.name, Processor: processor, Decision: d, Deposit: id, Ring: q.state, RingToken: q.token,
+		Settings: settings.Version, Running: n, RunningToken: token, HoldsVersion: holds.Version,
 		Claim: &eventstore.Claim{ID: uuid.NewString(), Attempts: 1, Worker: w.ID, Lost: w.Lost, Silent: x.session.Silent(), Aggregate: id}})
 }
 
