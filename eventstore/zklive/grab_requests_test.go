@@ -2,6 +2,7 @@ package zklive_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -177,5 +178,30 @@ func TestGrabWithOutdatedSettings(t *testing.T) {
 	tell()
 	if user := <-grabbed; user != "ben" || refused == many {
 		t.Errorf("grabbed %s's, after %d refusals", user, refused)
+	}
+}
+
+// TestGrabOfTheLastWhileAnotherComes: a process that has not heard of a user's further deposit
+// tries to take the user out of the ring with the last one it knows, is refused, and serves the
+// user in turn with what there is.
+// Shows: P1 P11
+func TestGrabOfTheLastWhileAnotherComes(t *testing.T) {
+	t.Parallel()
+	k, other, l := grabbers(t)
+	names := k.Deposits("ana1 ben1")
+	grabs := 0
+	l.before(func(request string) {
+		if strings.Contains(request, "set /queues/metadata/ring") {
+			if grabs++; grabs == 1 {
+				maps.Copy(names, other.Deposits("ana2"))
+			}
+		}
+	})
+	var got []string
+	for range 3 {
+		got = append(got, names[k.Grab().State.ID])
+	}
+	if want := "ana1 ben1 ana2"; strings.Join(got, " ") != want || grabs < 4 {
+		t.Errorf("grabbed %s in %d tries, want %s", got, grabs, want)
 	}
 }

@@ -15,8 +15,8 @@ import (
 
 // TestDepositQueueKilledAtEachStep: a process dies right before and right after each kind of
 // write to a deposit queue: the first and a further deposit of a user, the settings, parking and
-// its reverse, the grab, the end of what runs for each reason, and the return to the front. After
-// each death verify finds nothing; in the end each deposit was served, in its order, and each
+// its reverse, the grab, the end of what runs for each reason, the return to the front, and a
+// synchronous deposit. After each death verify finds nothing; in the end each deposit was served, in its order, and each
 // change is there once.
 // Shows: P1 P11
 func TestDepositQueueKilledAtEachStep(t *testing.T) {
@@ -119,7 +119,8 @@ func TestDepositQueueKilledAtEachStep(t *testing.T) {
 	twice("query unpark --reason x " + first)
 	twice("query submit --submitter ana " + list)
 	twice("query fail --yes --reason x " + last(domain.EventQueryReceived)) // while it waits
-	killed("store/put/rename/before", "serve")                              // it was grabbed
+	twice("serve")                                                          // grabs it
+	killed("store/put/rename/before", "serve")                              // and writes its answer
 	twice("query fail --yes --reason x " + first)                           // while it runs
 
 	// A batch with jobs that are held gives its place to the next one; that one is held when it has
@@ -141,6 +142,13 @@ func TestDepositQueueKilledAtEachStep(t *testing.T) {
 	in.run("job", "release", last(domain.EventJobHeld), "--yes")
 	in.run("queue", "resume", "metadata", "--yes", "--reason", "x")
 	working(func() { in.reach(domain.EventBatchCompleted, 3) })
+
+	// A synchronous deposit, which takes a place of the pool and gives it back.
+	twice(submit(4, domain.TypeBatchManifest) + " --sync")
+	until(domain.EventBatchReported, 5)
+	if left := in.nodesBelow("/queues/metadata/pools/synchronous"); len(left) > 0 {
+		t.Errorf("reported, and in the pool: %v", left)
+	}
 	in.shown()
 	in.proven()
 	in.says(0, words("verify"))
@@ -157,8 +165,8 @@ func TestDepositQueueKilledAtEachStep(t *testing.T) {
 	if !slices.Equal(grabs, waiting[1:]) {
 		t.Errorf("grabbed in the order %v, want %v", grabs, waiting[1:])
 	}
-	for of, want := range map[domain.EventType]int{domain.EventBatchSubmitted: 4, domain.EventBatchFreed: 1, domain.EventQueryReceived: 2, domain.EventQueryGrabbed: 1,
-		domain.EventQueryFailed: 2, domain.EventQueryAnswered: 0, domain.EventBatchReported: 4} {
+	for of, want := range map[domain.EventType]int{domain.EventBatchSubmitted: 5, domain.EventBatchFreed: 1, domain.EventQueryReceived: 2, domain.EventQueryGrabbed: 1,
+		domain.EventQueryFailed: 2, domain.EventQueryAnswered: 0, domain.EventBatchReported: 5} {
 		if got := ids(of); len(got) != want {
 			t.Errorf("%s: %s, want %d", of, strings.Join(got, " "), want)
 		}
