@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,8 +23,9 @@ func TestQueueUnderLoad(t *testing.T) {
 	newQueueLoad(t, 110).run(newFiles(t, 1, -1).URL)
 }
 
-// queueLoad is a user, mal, with many deposits beside one, ana, with three, whose deposit
-// queue is suspended, parked from and set in every way while processes are killed.
+// queueLoad is a user, mal, with many deposits beside one, ana, who sends three again and
+// again, whose deposit queue is suspended, parked from and set in every way while processes
+// are killed.
 type queueLoad struct {
 	*installation
 	random  *rand.Rand
@@ -33,12 +35,13 @@ type queueLoad struct {
 	parked  []domain.BatchID
 	running []*service
 	at      uint64 // sequence of the last event that was waited for
+	kills   []time.Time
 }
 
 const (
 	fewDeposits = 3
 	toPark      = 5
-	manyAtOnce  = 64 // of mal, at the end
+	manyAtOnce  = 64 // of ana, and at the end of mal
 )
 
 func newQueueLoad(t testing.TB, many int) *queueLoad {
@@ -52,6 +55,8 @@ func (l *queueLoad) run(base string) {
 	l.t.Helper()
 	l.changed(queues.Suspend(l.app, l.ctx(), fair.QueueMetadata, "a test"))
 	l.deposits(base)
+	many := manyAtOnce // of ana: what waits could be served
+	l.changed(queues.Limit(l.ctx(), l.app, fair.QueueMetadata, "ana", nil, &many, "a test"))
 	for range 3 {
 		l.running = append(l.running, l.serve())
 	}
@@ -61,17 +66,21 @@ func (l *queueLoad) run(base string) {
 	l.must(err)
 	for _, change := range l.changes() {
 		l.someMore()
-		l.killOne()
+		l.changed(queues.Suspend(l.app, l.ctx(), fair.QueueMetadata, "a test")) // so that ana waits when
+		l.few(base)
+		l.changed(queues.Resume(l.app, l.ctx(), fair.QueueMetadata, "a test"))
+		l.killOne() // a process ends, maybe in the middle of a grab
 		change()
 	}
-	l.reported(l.many + fewDeposits)
+	all := len(l.user)
+	l.reported(all)
 	for _, s := range l.running {
 		s.stop()
 	}
 	l.proven()
-	l.whole(l.many + fewDeposits)
+	l.whole(all)
 	l.grabbedByTheRules()
-	if n := l.count("select count(*) from report.grab"); n != l.many+fewDeposits {
+	if n := l.count("select count(*) from report.grab"); n != all {
 		l.t.Errorf("report.grab has %d grabs", n)
 	}
 	if n := l.count("select count(*) from report.deposit where state = 'parked'"); n != toPark {
@@ -83,32 +92,32 @@ func (l *queueLoad) run(base string) {
 // deposits makes those of mal, and then those of ana, while nothing is grabbed.
 func (l *queueLoad) deposits(base string) {
 	l.t.Helper()
-	l.of = make([]domain.BatchID, l.many)
+	l.of = l.submitted(base, "mal", l.many)
+	slices.Sort(l.of)
+	l.few(base)
+}
+
+// few deposits a few of ana.
+func (l *queueLoad) few(base string) { l.submitted(base, "ana", fewDeposits) }
+
+// submitted makes so many deposits of a user at once.
+func (l *queueLoad) submitted(base, user string, n int) []domain.BatchID {
+	l.t.Helper()
+	ids, first := make([]domain.BatchID, n), len(l.user)
 	var g errgroup.Group
 	g.SetLimit(16)
-	submit := func(user string, n int, into *domain.BatchID) {
+	for i := range ids {
 		g.Go(func() error {
-			s, err := l.app.Submit(l.t.Context(), app.Deposit{Profile: "test", Submitter: user, Payload: fmt.Sprintf("%s/file/%d", base, n), Type: domain.TypeFile})
-			*into = s.Batch
+			s, err := l.app.Submit(l.t.Context(), app.Deposit{Profile: "test", Submitter: user, Payload: fmt.Sprintf("%s/file/%d", base, first+i), Type: domain.TypeFile})
+			ids[i] = s.Batch
 			return err
 		})
 	}
-	for i := range l.of {
-		submit("mal", i, &l.of[i])
-	}
 	l.must(g.Wait())
-	few := make([]domain.BatchID, fewDeposits)
-	for i := range few {
-		submit("ana", l.many+i, &few[i])
+	for _, id := range ids {
+		l.user[id] = user
 	}
-	l.must(g.Wait())
-	slices.Sort(l.of)
-	for _, id := range l.of {
-		l.user[id] = "mal"
-	}
-	for _, id := range few {
-		l.user[id] = "ana"
-	}
+	return ids
 }
 
 func (l *queueLoad) changed(_ app.Changed, err error) {
@@ -199,6 +208,7 @@ func (l *queueLoad) someMore() {
 
 func (l *queueLoad) killOne() {
 	l.t.Helper()
+	l.kills = append(l.kills, time.Now())
 	i := l.random.IntN(len(l.running))
 	l.running[i].kill()
 	l.running[i] = l.serve()
@@ -268,15 +278,24 @@ func (l *queueLoad) grabbedByTheRules() {
 	slices.SortStableFunc(all, func(a, b domain.Recorded) int { return cmp.Compare(a.Zxid, b.Zxid) })
 	set := inForce{limits: map[string]domain.UserLimit{}, processors: map[string]domain.Processor{}}
 	grabs, freed, running, waiting, turn, row := map[domain.BatchID]int{}, map[domain.BatchID]bool{}, map[string]int{}, map[string]int{}, int64(0), 0
-	required := 0 // grabs of a prohibited user by extra
+	required := 0               // grabs of a prohibited user by extra
+	var served int              // how often mal may be served before ana
+	late, meanwhile := false, 0 // ana came during a lap; kills while ana waited
 	takes := func(at int64) {
 		if turn++; at != turn {
 			l.t.Errorf("turn %d follows turn %d", at, turn-1)
 		}
 	}
+	kills, waited := l.kills, false
+	waits := func() bool { return waiting["ana"] > 0 && running["ana"] < manyAtOnce } // ana could be served
 	for _, r := range all {
 		id := domain.BatchID(r.Aggregate.ID)
 		user := l.user[id]
+		for len(kills) > 0 && r.Zxid > 0 && r.Time.After(kills[0]) { // those of files have no commit
+			if kills = kills[1:]; waits() {
+				meanwhile++
+			}
+		}
 		switch d := r.Data.(type) {
 		case *domain.SettingChanged:
 			set.apply(d, r.Aggregate)
@@ -298,11 +317,16 @@ func (l *queueLoad) grabbedByTheRules() {
 				l.t.Errorf("turn %d: %s of %s by %s, with %+v", turn, d.Rule, user, d.Processor, set)
 			}
 			if d.Rule == string(fair.RuleRoundRobin) {
+				served = max(served, numberOr(set.limits["mal"].Allocation, fair.DefaultAllocation))
 				if row++; user == "ana" {
-					row = 0
+					late, row, served = false, 0, 0
 				}
-				if row > numberOr(set.limits["mal"].Allocation, fair.DefaultAllocation) && waiting["ana"] > 0 {
-					l.t.Errorf("turn %d: mal is served %d times while %d of ana wait", turn, row, waiting["ana"])
+				may := served
+				if late { // the lap that was under way when ana came may end before
+					may = 2 * served
+				}
+				if row > may && waits() {
+					l.t.Errorf("turn %d: mal is served %d times while %d of ana wait: %s by %s, %v run, with %+v", turn, row, waiting["ana"], d.Rule, d.Processor, running, set)
 				}
 			}
 		case *domain.BatchFreed:
@@ -321,8 +345,16 @@ func (l *queueLoad) grabbedByTheRules() {
 				waiting[user]++
 			}
 		}
+		if now := waits(); now != waited {
+			if waited = now; now {
+				late, row, served = true, 0, 0
+			}
+		}
 	}
-	l.t.Logf("%d places were freed before the report, extra grabbed %d while mal was prohibited", len(freed), required)
+	l.t.Logf("%d places were freed before the report, extra grabbed %d while mal was prohibited; ana waited at %d of %d kills", len(freed), required, meanwhile, len(l.kills))
+	if meanwhile == 0 {
+		l.t.Error("no process was killed while ana waited")
+	}
 	if required == 0 {
 		l.t.Error("extra, which required mal, grabbed nothing of mal's while others were not to")
 	}
