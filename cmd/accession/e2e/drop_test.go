@@ -17,9 +17,14 @@ import (
 // dropped accepts a file of this content into the drop folder.
 func (in *installation) dropped(name, content, profile string) drop.Deposit {
 	in.t.Helper()
+	return in.droppedBy("ana", name, content, profile)
+}
+
+func (in *installation) droppedBy(user, name, content, profile string) drop.Deposit {
+	in.t.Helper()
 	path := filepath.Join(in.t.TempDir(), name)
 	in.must(os.WriteFile(path, []byte(content), 0o600))
-	d, err := drops.Accept(in.ctx(), in.app, app.Deposit{Profile: profile, Submitter: "ana", Payload: path})
+	d, err := drops.Accept(in.ctx(), in.app, app.Deposit{Profile: profile, Submitter: user, Payload: path})
 	in.must(err)
 	return d
 }
@@ -29,7 +34,7 @@ func (in *installation) transferred(deposits ...drop.Deposit) (batches []domain.
 	in.t.Helper()
 	for _, d := range deposits {
 		waitFor(in.t, d.FileName+" to be transferred", func() bool {
-			s, err := drops.Show(in.ctx(), in.app, d.ID, "ana")
+			s, err := drops.Show(in.ctx(), in.app, d.ID, d.Submitter)
 			in.must(err)
 			if s.Batch != "" {
 				batches = append(batches, s.Batch)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,5 +155,44 @@ func TestProcessorAtRunTime(t *testing.T) {
 	}
 	in.says(0, words("processor start metadata films --reason x"))
 	in.rest(second)
+	in.agree()
+}
+
+// TestProcessorCriteria: a processor serves those first whom it prefers, nobody whom it excludes,
+// and no deposit that is too large, behind which those of its user wait; once it takes every size
+// and excludes nobody, all are served.
+func TestProcessorCriteria(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "transfer_interval=50ms")
+	in.open()
+	in.serveInProcess()
+	in.says(0, words("queue suspend metadata --reason x"))
+	in.says(0, words("processor stop metadata default --reason x"))
+	in.says(0, words("processor add metadata small --max-size 10 --preferred cleo --users ben --exclude-users --workers 1 --reason x"))
+	name := map[domain.BatchID]string{}
+	for _, d := range []struct{ name, content string }{{"ana1", "small"}, {"ana2", "small too"}, {"ben1", "small"}, {"dan1", "larger than ten bytes"},
+		{"dan2", "small"}, {"cleo1", "ten bytes."}, {"cleo2", "small"}} {
+		name[in.transferred(in.droppedBy(strings.TrimRight(d.name, "0123456789"), d.name, d.content, "test"))[0]] = d.name
+	}
+	grabbed := func(n int) string { // in the order of the turns, when there are so many
+		t.Helper()
+		in.reach(domain.EventBatchReported, n)
+		var all []string
+		for _, r := range in.history() {
+			if _, ok := r.Data.(*domain.BatchGrabbed); ok {
+				all = append(all, name[domain.BatchID(r.Aggregate.ID)])
+			}
+		}
+		return strings.Join(all, " ")
+	}
+	in.says(0, words("queue resume metadata --reason x"))
+	if got, want := grabbed(4), "cleo1 cleo2 ana1 ana2"; got != want {
+		t.Errorf("grabbed %s, want %s", got, want)
+	}
+	in.says(0, words("queue board metadata"), "ben", "no processor serves this user", "dan", "the first deposit is too large")
+	in.says(0, words("processor set metadata small --max-size 0 --users= --exclude-users=false --reason x"))
+	if got, want := grabbed(7), "cleo1 cleo2 ana1 ana2 ben1 dan1 dan2"; got != want {
+		t.Errorf("then grabbed %s, want %s", got, want)
+	}
 	in.agree()
 }
