@@ -45,6 +45,43 @@ func TestManifestDepositedTwice(t *testing.T) {
 	}
 }
 
+// TestDepositNamesItsVersion: a deposit that names a stored object, by identifier or by a local id,
+// is answered with the version that it is to become; an object of another collection is not named.
+// Shows: P19
+func TestDepositNamesItsVersion(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	in.profileOfRocks("")
+	url := goodServer(t) + "/a"
+	in.serveInProcess()
+	deposit := func(d app.Deposit) app.Submitted {
+		t.Helper()
+		d.Submitter, d.Payload, d.Type = "tester", url, domain.TypeFile
+		s, err := in.app.Submit(in.ctx(), d)
+		in.must(err)
+		return s
+	}
+	named := app.Deposit{Profile: "test", LocalIDs: []string{"shelf 9"}}
+	first := deposit(named)
+	object := in.rest(first.Batch).Jobs[0].PrimaryIdentifier
+	if first.Object != "" || first.ObjectVersion != 0 {
+		t.Errorf("the first deposit is answered with %+v", first)
+	}
+	for i, d := range []app.Deposit{named, {Profile: "test", Primary: object}, {Profile: "test", Primary: strings.ToUpper(object[:3]) + object[3:]}} {
+		s := deposit(d)
+		if s.Object != object || s.ObjectVersion != int64(i)+2 {
+			t.Errorf("deposit %d is answered with %+v, want version %d of %s", i, s, i+2, object)
+		}
+		in.rest(s.Batch)
+	}
+	for _, d := range []app.Deposit{{Profile: "rocks", Primary: object}, {Profile: "rocks", LocalIDs: named.LocalIDs}, {Profile: "test"}} {
+		if s := deposit(d); s.Object != "" || s.ObjectVersion != 0 {
+			t.Errorf("%+v is answered with %+v", d, s)
+		}
+	}
+	in.says(0, words("submit --profile test --submitter tester --type file --identifier "+object+" "+url), "this is to be version 5 of "+object)
+}
+
 // body returns what a server sends.
 func (in *installation) body(url string) []byte {
 	in.t.Helper()

@@ -56,9 +56,7 @@ type Submitted struct {
 	Version    int64                 `json:"version"`
 	Type       domain.SubmissionType `json:"type"`
 	PayloadURL string                `json:"payload_url"` // without its query, which may be a secret
-	// SameAs is the newest earlier batch of the same payload, by its digest, from the same
-	// submitter for the same profile; "" = none is known.
-	SameAs domain.BatchID `json:"same_as,omitempty"`
+	intake.Known
 	// Again says that an earlier request under the same key has made the batch.
 	Again bool `json:"again,omitempty"`
 }
@@ -114,26 +112,30 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if err != nil {
 		return once.overtaken(ctx, live, id, err)
 	}
-	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL, SameAs: a.sameAs(ctx, id, sub)}, nil
+	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL, Known: a.remember(ctx, id, sub)}, nil
 }
 
-// sameAsLimit is how long an accepted deposit is compared with earlier ones.
-const sameAsLimit = 3 * time.Second
+// rememberLimit is how long an accepted deposit is compared with what is there.
+const rememberLimit = 3 * time.Second
 
-// sameAs returns the newest earlier batch of the same payload. The deposit is accepted:
-// that it cannot be compared with others, as without PostgreSQL, is no fault of it.
-func (a *App) sameAs(ctx context.Context, id domain.BatchID, sub domain.Submission) domain.BatchID {
-	if sub.DigestValue == "" {
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, sameAsLimit)
+// remember returns what is known of a deposit from before. It is accepted: that this cannot be
+// found out, as without PostgreSQL, is no fault of it.
+func (a *App) remember(ctx context.Context, id domain.BatchID, sub domain.Submission) (known intake.Known) {
+	ctx, cancel := context.WithTimeout(ctx, rememberLimit)
 	defer cancel()
+	profiles, err := a.Open.Profiles()
+	if err != nil {
+		return known
+	}
+	p, err := profiles.Get(sub.ProfileName)
+	if err != nil {
+		return known
+	}
 	records, err := a.Open.Records(ctx)
 	if err != nil {
-		return ""
+		return known
 	}
-	earlier, _ := records.KeepDeposit(ctx, id, sub) // it is only a hint
-	return earlier
+	return intake.Remember(ctx, records, p, id, sub)
 }
 
 // upload stores what the later steps read: a local file in the object store, and a URL

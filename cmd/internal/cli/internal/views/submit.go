@@ -17,6 +17,9 @@ func Known(w io.Writer, s app.Submitted) {
 	if s.SameAs != "" {
 		fmt.Fprintf(w, "warning: the same payload was deposited before, as %s\nhint: `accession batch show %s` shows what became of it\n", s.SameAs, s.SameAs)
 	}
+	if s.Object != "" {
+		fmt.Fprintf(w, "this is to be version %d of %s, unless other deposits of it come before\n", s.ObjectVersion, s.Object)
+	}
 	if s.Again {
 		fmt.Fprintf(w, "%s was accepted before, under the same key\n", s.Batch)
 	}

@@ -1,0 +1,51 @@
+package intake
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/cmd/internal/mint"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Known is what is known from before of what a deposit brings.
+type Known struct {
+	// SameAs is the newest earlier batch of the same payload, by its digest, from the same
+	// submitter for the same profile; "" = none is known.
+	SameAs domain.BatchID `json:"same_as,omitempty"`
+	// Object is the stored object to which the deposit adds a version, "" = it names none;
+	// objects that only its manifest names are not looked for.
+	Object string `json:"object,omitempty"`
+	// ObjectVersion is the version that the deposit becomes, unless others come before it;
+	// 0 = there is no Object.
+	ObjectVersion int64 `json:"object_version,omitempty"`
+}
+
+// Remember keeps a deposit that was accepted as a batch, for the comparison with later ones,
+// and returns what is known from before. What cannot be found out is left out.
+func Remember(ctx context.Context, records *record.Records, p profile.Profile, id domain.BatchID, sub domain.Submission) (k Known) {
+	if sub.DigestValue != "" {
+		k.SameAs, _ = records.KeepDeposit(ctx, id, sub) // it is only a hint
+	}
+	if o, found := object(ctx, records, p, sub); found {
+		k.Object, k.ObjectVersion = o.PrimaryIdentifier, o.CurrentVersion+1
+	}
+	return k
+}
+
+// object returns the object that a deposit names, if it is of the collection of its profile.
+func object(ctx context.Context, records *record.Records, p profile.Profile, sub domain.Submission) (o record.FoundObject, found bool) {
+	primary := ""
+	switch ark, err := mint.Parse(sub.Primary); {
+	case sub.Primary == "" && len(sub.LocalIDs) > 0:
+		primary, _ = records.LookupLocalID(ctx, record.Scope{Owner: p.Owner, Collection: p.Collection}, sub.LocalIDs)
+	case err == nil:
+		primary = ark.String()
+	}
+	if primary == "" {
+		return o, false
+	}
+	o, found, err := records.Object(ctx, primary)
+	return o, found && err == nil && o.Collection == p.Collection
+}
