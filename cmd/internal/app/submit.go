@@ -112,30 +112,7 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if err != nil {
 		return once.overtaken(ctx, live, id, err)
 	}
-	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL, Known: a.remember(ctx, id, sub)}, nil
-}
-
-// rememberLimit is how long an accepted deposit is compared with what is there.
-const rememberLimit = 3 * time.Second
-
-// remember returns what is known of a deposit from before. It is accepted: that this cannot be
-// found out, as without PostgreSQL, is no fault of it.
-func (a *App) remember(ctx context.Context, id domain.BatchID, sub domain.Submission) (known intake.Known) {
-	ctx, cancel := context.WithTimeout(ctx, rememberLimit)
-	defer cancel()
-	profiles, err := a.Open.Profiles()
-	if err != nil {
-		return known
-	}
-	p, err := profiles.Get(sub.ProfileName)
-	if err != nil {
-		return known
-	}
-	records, err := a.Open.Records(ctx)
-	if err != nil {
-		return known
-	}
-	return intake.Remember(ctx, records, p, id, sub)
+	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL, Known: intake.Remember(ctx, a.Open, id, sub)}, nil
 }
 
 // upload stores what the later steps read: a local file in the object store, and a URL

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/mint"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
@@ -22,9 +23,33 @@ type Known struct {
 	ObjectVersion int64 `json:"object_version,omitempty"`
 }
 
+// limit is how long an accepted deposit is compared with what is there.
+const limit = 3 * time.Second
+
+// Servers are what is asked of a deposit.
+type Servers interface {
+	Profiles() (*profile.Set, error)
+	Records(ctx context.Context) (*record.Records, error)
+}
+
 // Remember keeps a deposit that was accepted as a batch, for the comparison with later ones,
-// and returns what is known from before. What cannot be found out is left out.
-func Remember(ctx context.Context, records *record.Records, p profile.Profile, id domain.BatchID, sub domain.Submission) (k Known) {
+// and returns what is known from before. It is accepted: what cannot be found out, as without
+// PostgreSQL, is no fault of it, and left out.
+func Remember(ctx context.Context, servers Servers, id domain.BatchID, sub domain.Submission) (k Known) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	profiles, err := servers.Profiles()
+	if err != nil {
+		return k
+	}
+	p, err := profiles.Get(sub.ProfileName)
+	if err != nil {
+		return k
+	}
+	records, err := servers.Records(ctx)
+	if err != nil {
+		return k
+	}
 	if sub.DigestValue != "" {
 		k.SameAs, _ = records.KeepDeposit(ctx, id, sub) // it is only a hint
 	}
