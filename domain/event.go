@@ -43,7 +43,7 @@ func Lookup(t EventType) (EventDef, bool) { d, ok := byType[t]; return d, ok }
 // and query.go.
 type EventData interface{ eventData() }
 
-// Event is a fact about one aggregate.
+// Event is one thing that happened to an aggregate; it is never changed.
 type Event struct {
 	Type      EventType
 	Aggregate Aggregate

@@ -74,7 +74,7 @@ func (w *committer) Commit(ctx context.Context, changes ...eventstore.Change) ([
 type commitCall struct {
 	*committer
 	changes []eventstore.Change
-	facts   layout.Facts
+	inputs  layout.Inputs
 	unknown bool // an earlier try may have been applied
 	// ringChanges counts the tries that were refused because the ring of a deposit queue, or
 	// a number of running deposits, had changed.
@@ -87,7 +87,7 @@ const maxRingChanges = 20
 
 // commit sends the changes until the outcome is known or ctx ends.
 func (w *committer) commit(ctx context.Context, changes []eventstore.Change) ([]eventstore.Committed, error) {
-	call := commitCall{committer: w, changes: changes, facts: layout.Facts{HandOver: w.handOver(ctx, changes), Compact: w.reader.compact}}
+	call := commitCall{committer: w, changes: changes, inputs: layout.Inputs{HandOver: w.handOver(ctx, changes), Compact: w.reader.compact}}
 	done, err := session.Retry(ctx, func() ([]eventstore.Committed, error) { return call.try(ctx) })
 	var reported *eventstore.Error // it names the aggregate already
 	if err == nil || errors.As(err, &reported) {
@@ -139,7 +139,7 @@ func (call *commitCall) try(ctx context.Context) ([]eventstore.Committed, error)
 		call.ringChanges++
 		return call.try(ctx)
 	case errors.Is(res.Refusal, layout.ErrNewerNodes):
-		if call.facts.Found, err = call.found(ctx); err == nil {
+		if call.inputs.Found, err = call.found(ctx); err == nil {
 			return call.try(ctx)
 		}
 	}
@@ -153,7 +153,7 @@ func (call *commitCall) results(zxid int64) []eventstore.Committed {
 	for i := range call.changes {
 		done[i] = eventstore.Committed{Token: call.reader.root.TokenAfter(&call.changes[i]), Zxid: zxid}
 	}
-	if h := call.facts.HandOver; h != nil {
+	if h := call.inputs.HandOver; h != nil {
 		done[0].Claim = h.Claim
 	}
 	if l := call.changes[0].Leave; l.Grabbed() {
@@ -163,7 +163,7 @@ func (call *commitCall) results(zxid int64) []eventstore.Committed {
 }
 
 // whole returns, of the jobs that have left their queue, those whose status node has all of
-// their data (see layout.Facts.Whole). No write changes that without also writing the
+// their data (see layout.Inputs.Whole). No write changes that without also writing the
 // status, which carries the compare-and-set.
 func (call *commitCall) whole(ctx context.Context) (whole map[domain.JobID]bool, err error) {
 	for i := range call.changes {
@@ -190,16 +190,16 @@ func (call *commitCall) whole(ctx context.Context) (whole map[domain.JobID]bool,
 // request.
 func (call *commitCall) request(ctx context.Context) (*session.Request, error) {
 	var err error
-	if call.facts.Rows, err = call.rows(ctx); err != nil {
+	if call.inputs.Rows, err = call.rows(ctx); err != nil {
 		return nil, err
 	}
-	if call.facts.Whole, err = call.whole(ctx); err != nil {
+	if call.inputs.Whole, err = call.whole(ctx); err != nil {
 		return nil, err
 	}
-	if call.facts.Ring, err = call.committer.rings.Facts(ctx, call.changes[0]); err != nil {
+	if call.inputs.Ring, err = call.committer.rings.Inputs(ctx, call.changes[0]); err != nil {
 		return nil, err
 	}
-	req := &session.Request{Ops: call.reader.root.Changes(call.changes, call.facts), Alone: !sharing(call.changes)}
+	req := &session.Request{Ops: call.reader.root.Changes(call.changes, call.inputs), Alone: !sharing(call.changes)}
 	for _, c := range call.changes {
 		if err := req.AddEvents(layout.ShardOf(c, call.outbox.shards), c.Events, c.JSON); err != nil {
 			return nil, err

@@ -38,6 +38,6 @@ func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *
 // refusedHandOver drops the outdated caches; the next try is written without the claim.
 func (call *commitCall) refusedHandOver() {
 	call.holds.outdated()
-	call.statuses.Forget(call.facts.HandOver.Batch)
-	call.facts.HandOver = nil
+	call.statuses.Forget(call.inputs.HandOver.Batch)
+	call.inputs.HandOver = nil
 }

@@ -39,8 +39,8 @@ func (s *scene) events(actor string, got []domain.Recorded, moves []move) {
 	}
 }
 
-// fact is an event as a row must leave it.
-type fact struct {
+// rowEvent is an event as a row must leave it.
+type rowEvent struct {
 	Row, From, To, Type, Code string
 	Version                   int64
 	Actor                     string
@@ -51,8 +51,8 @@ type fact struct {
 // event checks one event and takes its row in the model.
 func (s *scene) event(actor string, r domain.Recorded, st step) {
 	s.t.Helper()
-	want := fact{Row: st.row, Code: st.code, Actor: actor, Uncounted: st.uncounted}
-	got := fact{Row: st.row, Type: string(r.Type), Version: r.Version, Actor: string(r.Actor)}
+	want := rowEvent{Row: st.row, Code: st.code, Actor: actor, Uncounted: st.uncounted}
+	got := rowEvent{Row: st.row, Type: string(r.Type), Version: r.Version, Actor: string(r.Actor)}
 	var by string
 	var why *domain.Reason
 	switch r.Aggregate.Kind {

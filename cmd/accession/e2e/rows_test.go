@@ -99,7 +99,7 @@ type move struct {
 type moved struct {
 	step
 	event domain.Recorded
-	want  fact
+	want  rowEvent
 }
 
 func (s *scene) batch(id domain.BatchID, rows string) move { return move{id.Aggregate(), steps(rows)} }

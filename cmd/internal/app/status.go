@@ -167,7 +167,7 @@ func (a *App) statusStanding(ctx context.Context, s *Status) {
 			s.Oldest, s.Unreadable, _ = s.candidates.Look(ctx, live, now)
 		}
 	}
-	f := standing.Facts{Pauses: s.Pauses, Holds: s.Holds, Unserved: s.Unserved, Oldest: s.Oldest, Unreadable: s.Unreadable, Types: s.Types}
+	f := standing.Known{Pauses: s.Pauses, Holds: s.Holds, Unserved: s.Unserved, Oldest: s.Oldest, Unreadable: s.Unreadable, Types: s.Types}
 	if s.candidates != nil && s.Log != nil {
 		if n, err := a.Open.Overdue(ctx); err == nil {
 			s.Overdue, f.Overdue = &n, n

@@ -46,7 +46,7 @@ func (x *Inspector) InspectQuery(ctx context.Context, id domain.QueryID, also ..
 func (x *Inspector) RepairQuery(ctx context.Context, want lookup.Query, observed eventstore.Observed) error {
 	c := eventstore.Change{Query: &eventstore.Transition[lookup.Query]{To: want}, Observed: &observed, Token: observed.Token}
 	c.Require.Unlocked = observed.Unlocked()
-	_, err := x.conn.Multi(ctx, "zklive/repair/query", x.root.Changes([]eventstore.Change{c}, layout.Facts{}))
+	_, err := x.conn.Multi(ctx, "zklive/repair/query", x.root.Changes([]eventstore.Change{c}, layout.Inputs{}))
 	if err == nil {
 		return nil
 	}

@@ -43,8 +43,8 @@ type Unreadable struct {
 	Error string      `json:"error"`
 }
 
-// Facts are what is known of an installation. The zero value of a field says nothing.
-type Facts struct {
+// Known is what is known of an installation. The zero value of a field says nothing.
+type Known struct {
 	Pauses, Holds []Hold
 	Unserved      []Unserved
 	Oldest        []Oldest

@@ -17,7 +17,7 @@ var (
 )
 
 // entryOps returns the operations on object entries that a transition leads to.
-func entryOps(from, to domain.Job, f layout.Facts) string {
+func entryOps(from, to domain.Job, f layout.Inputs) string {
 	c := eventstore.Change{Job: &eventstore.Transition[domain.Job]{From: from, To: to}, Token: token}
 	var ops layout.Ops
 	for _, op := range root.Changes([]eventstore.Change{c}, f) {
@@ -42,7 +42,7 @@ func TestObjectEntriesOfEveryRow(t *testing.T) {
 		}
 		from, to := jobIn(row.From, ""), jobIn(row.To, "")
 		from.Identifiers.ObjectKeys, to.Identifiers.ObjectKeys = []domain.ObjectKey{keyA}, []domain.ObjectKey{keyA}
-		if got := entryOps(from, to, layout.Facts{}); got != want {
+		if got := entryOps(from, to, layout.Inputs{}); got != want {
 			t.Errorf("%s from %q: %q, want %q", row.Row, row.From, got, want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestObjectEntryThatIsOtherwise(t *testing.T) {
 		"gone already":            {with("notify", keyA, keyB), with("completed", keyA, keyB), map[string]bool{a: false, b: true}, "delete /objects/b1/B-J\n"},
 		"of a job without a name": {with("notify"), with("completed"), nil, ""},
 	} {
-		if d := cmp.Diff(c.want, entryOps(c.from, c.to, layout.Facts{Found: c.found})); d != "" {
+		if d := cmp.Diff(c.want, entryOps(c.from, c.to, layout.Inputs{Found: c.found})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}

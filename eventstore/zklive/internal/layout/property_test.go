@@ -40,7 +40,7 @@ func TestOperationsLeadToExpectedNodes(t *testing.T) {
 		case 1:
 			to.State = domain.JobDeleted
 		}
-		f := layout.Facts{Compact: rapid.Bool().Draw(t, "compact"), Whole: map[domain.JobID]bool{jid: rapid.Bool().Draw(t, "whole")}}
+		f := layout.Inputs{Compact: rapid.Bool().Draw(t, "compact"), Whole: map[domain.JobID]bool{jid: rapid.Bool().Draw(t, "whole")}}
 		w := treeOf(root.JobNodes(from, f.Whole[jid])).dirs()
 		c := eventstore.Change{Job: &eventstore.Transition[domain.Job]{From: from, To: to}, Token: token}
 		if err := w.apply(root.Changes([]eventstore.Change{c}, f)); err != nil {
@@ -77,7 +77,7 @@ func TestRepairLeadsToExpectedNodes(t *testing.T) {
 		to := want
 		to.Version++
 		c := eventstore.Change{Job: &eventstore.Transition[domain.Job]{From: want, To: to}, Token: token, Observed: &eventstore.Observed{Nodes: observed}}
-		if err := w.apply(root.Changes([]eventstore.Change{c}, layout.Facts{Compact: compact})); err != nil {
+		if err := w.apply(root.Changes([]eventstore.Change{c}, layout.Inputs{Compact: compact})); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(treeOf(root.JobNodes(to, compact)).dirs().without(root.Locks()), w.without(root.Locks())); d != "" {

@@ -134,9 +134,9 @@ func (r Root) TicketNode(d eventstore.Deposit) string {
 	return ""
 }
 
-// RingFacts are what is read for a change by which a batch joins a deposit queue, or
+// RingInputs are what is read for a change by which a batch joins a deposit queue, or
 // runs no longer.
-type RingFacts struct {
+type RingInputs struct {
 	// Now is the ring, for a batch that joins with its user, or returns.
 	Now      eventstore.RingState
 	Token    int32
@@ -148,19 +148,19 @@ type RingFacts struct {
 }
 
 // Step returns the write by which a batch comes into the ring.
-func (f RingFacts) Step(b eventstore.Deposit) eventstore.RingStep {
-	s := eventstore.RingStep{Rule: eventstore.StepReturned, User: b.Ticket.User, Slot: b.Ticket.Slot, Deposit: b.Aggregate.ID, Size: b.Size, RingPosition: f.Now.RingPosition}
-	if f.Joins {
+func (in RingInputs) Step(b eventstore.Deposit) eventstore.RingStep {
+	s := eventstore.RingStep{Rule: eventstore.StepReturned, User: b.Ticket.User, Slot: b.Ticket.Slot, Deposit: b.Aggregate.ID, Size: b.Size, RingPosition: in.Now.RingPosition}
+	if in.Joins {
 		s.Rule = eventstore.StepJoined
 	}
 	return s
 }
 
 // ticketBefore adds what has to be there before the node of a batch in its queue.
-func (r Root) ticketBefore(ops *Ops, c eventstore.Change, f *RingFacts) {
+func (r Root) ticketBefore(ops *Ops, c eventstore.Change, in *RingInputs) {
 	from, to, _ := c.Deposits()
 	switch l := c.Leave; {
-	case !from.Waits() && to.Waits() && f.Joins:
+	case !from.Waits() && to.Waits() && in.Joins:
 		p := to.Ticket
 		ops.Create(r.RingUser(p.Queue, p.User, p.Slot), nil, ErrRing)
 		ops.Create(r.RingName(p.Queue, p.User), Encode(p.Slot), ErrRing)
@@ -186,19 +186,19 @@ func (r Root) countUp(ops *Ops, path string, running int, token eventstore.Token
 
 // ticketAfter adds what follows the node of a batch in its queue: the ring, and what is
 // left empty.
-func (r Root) ticketAfter(ops *Ops, c eventstore.Change, f *RingFacts) {
+func (r Root) ticketAfter(ops *Ops, c eventstore.Change, in *RingInputs) {
 	from, to, _ := c.Deposits()
 	switch {
 	case c.Leave != nil:
 		r.leave(ops, *c.Leave)
-	case !from.Waits() && to.Waits() && (f.Joins || f.Returned):
-		ops.Set(r.Ring(to.Ticket.Queue), Encode(f.Now.After(f.Step(to))), f.Token, ErrRing)
+	case !from.Waits() && to.Waits() && (in.Joins || in.Returned):
+		ops.Set(r.Ring(to.Ticket.Queue), Encode(in.Now.After(in.Step(to))), in.Token, ErrRing)
 	case from.Runs() && !to.Runs():
 		path := r.RunningOf(*from.Ticket)
-		if f.Running > 1 {
-			ops.Set(path, Encode(RunningCount{f.Running - 1}), f.RunningToken, ErrRing)
+		if in.Running > 1 {
+			ops.Set(path, Encode(RunningCount{in.Running - 1}), in.RunningToken, ErrRing)
 		} else {
-			ops.Delete(path, f.RunningToken, ErrRing)
+			ops.Delete(path, in.RunningToken, ErrRing)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func newRingWorld(t *rapid.T) *ringWorld {
 }
 
 // write applies a command's change to the tree and to the batches.
-func (w *ringWorld) write(id domain.BatchID, cmd domain.BatchCommand, facts domain.Facts, l *eventstore.Leave, f *layout.RingFacts, pool ...*eventstore.Pool) domain.Batch {
+func (w *ringWorld) write(id domain.BatchID, cmd domain.BatchCommand, facts domain.Facts, l *eventstore.Leave, f *layout.RingInputs, pool ...*eventstore.Pool) domain.Batch {
 	from := w.batches[id]
 	from.ID = id
 	dec, err := domain.DecideBatch(from, cmd, facts)
@@ -49,7 +49,7 @@ func (w *ringWorld) write(id domain.BatchID, cmd domain.BatchCommand, facts doma
 	for _, p := range pool {
 		c.Pool = p
 	}
-	if err := w.tree.apply(root.Changes([]eventstore.Change{c}, layout.Facts{Ring: f})); err != nil {
+	if err := w.tree.apply(root.Changes([]eventstore.Change{c}, layout.Inputs{Ring: f})); err != nil {
 		w.Fatalf("%T: %v", cmd, err)
 	}
 	w.batches[id] = to
@@ -59,7 +59,7 @@ func (w *ringWorld) write(id domain.BatchID, cmd domain.BatchCommand, facts doma
 func (w *ringWorld) join(id domain.BatchID, user string, cmd domain.BatchCommand) {
 	slot, joins := w.ring.Slot(user)
 	_, returned := w.batches[id]
-	f := &layout.RingFacts{Now: w.state, Joins: joins, Returned: returned}
+	f := &layout.RingInputs{Now: w.state, Joins: joins, Returned: returned}
 	b := w.write(id, cmd, domain.Facts{Ticket: &domain.Ticket{Queue: fair.QueueMetadata, User: user, Slot: slot}}, nil, f)
 	if joins || returned {
 		w.state = w.state.After(f.Step(eventstore.DepositOfBatch(b)))
@@ -93,11 +93,11 @@ func (w *ringWorld) atOnce(id domain.BatchID) {
 func (w *ringWorld) end(id domain.BatchID) {
 	user := w.batches[id].Ticket.User
 	if w.batches[id].Ticket.Pooled() {
-		w.write(id, domain.HoldBatch{}, domain.Facts{CollectionHold: &domain.Hold{}}, nil, &layout.RingFacts{Running: w.pool})
+		w.write(id, domain.HoldBatch{}, domain.Facts{CollectionHold: &domain.Hold{}}, nil, &layout.RingInputs{Running: w.pool})
 		w.pool--
 		return
 	}
-	w.write(id, domain.HoldBatch{}, domain.Facts{CollectionHold: &domain.Hold{}}, nil, &layout.RingFacts{Running: w.running[user]})
+	w.write(id, domain.HoldBatch{}, domain.Facts{CollectionHold: &domain.Hold{}}, nil, &layout.RingInputs{Running: w.running[user]})
 	w.running[user]--
 	w.ring.End(user, string(id))
 }
@@ -205,7 +205,7 @@ func TestOperationsOfAGrab(t *testing.T) {
 				HoldsVersion: holds, Claim: &eventstore.Claim{Worker: "w", Aggregate: bid.Aggregate()}}
 			change, _ := batchChange(t, from, domain.GrabBatch{Ticket: domain.Ticket{Queue: "metadata", User: "ana", Slot: 3, Turn: 1}, Ring: domain.RingPosition{Turn: 1}}, domain.Facts{})
 			change.Leave = l
-			ops := root.Changes([]eventstore.Change{change}, layout.Facts{})
+			ops := root.Changes([]eventstore.Change{change}, layout.Inputs{})
 			if got, want := short(ops), lines(c.want); got != want || len(ops) > 16 {
 				t.Errorf("%d operations:\n%s\nwant:\n%s", len(ops), got, want)
 			}
@@ -238,7 +238,7 @@ func TestOperationsOfASynchronousDeposit(t *testing.T) {
 		pool := &eventstore.Pool{Pool: fair.Pool{Queue: "metadata", Config: fair.DefaultConfig(), Running: running}, Settings: 5, RunningToken: 8}
 		change, _ := batchChange(t, domain.Batch{ID: bid}, domain.SubmitBatch{Submission: domain.Submission{Submitter: "ana"}, Synchronous: true}, domain.Facts{Pool: &pool.Pool})
 		change.Pool = pool
-		if got, want := short(root.Changes([]eventstore.Change{change}, layout.Facts{})), lines(want); got != want {
+		if got, want := short(root.Changes([]eventstore.Change{change}, layout.Inputs{})), lines(want); got != want {
 			t.Errorf("beside %d:\n%s\nwant:\n%s", running, got, want)
 		}
 	}
@@ -256,7 +256,7 @@ func TestOperationsOfASynchronousDeposit(t *testing.T) {
 			set /queues/metadata/pools/synchronous @8`,
 	} {
 		change, _ := batchChange(t, from, domain.HoldBatch{}, domain.Facts{CollectionHold: &domain.Hold{}})
-		if got, want := short(root.Changes([]eventstore.Change{change}, layout.Facts{Ring: &layout.RingFacts{Running: running, RunningToken: 8}})), lines(want); got != want {
+		if got, want := short(root.Changes([]eventstore.Change{change}, layout.Inputs{Ring: &layout.RingInputs{Running: running, RunningToken: 8}})), lines(want); got != want {
 			t.Errorf("the end beside %d:\n%s\nwant:\n%s", running-1, got, want)
 		}
 	}

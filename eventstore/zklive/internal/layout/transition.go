@@ -7,9 +7,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Facts are what was read of the tree to build the operations, besides the changes. They are
-// not the [domain.Facts] of a decision.
-type Facts struct {
+// Inputs are what was read of the tree to build the operations, besides the changes.
+type Inputs struct {
 	// Rows is the progress of the batch whose jobs are created, nil = no job is
 	// created.
 	Rows *Rows
@@ -22,7 +21,7 @@ type Facts struct {
 	// [Root.JobNodes]).
 	Compact bool
 	// Ring is what was read of a deposit queue, nil = the change does not need it.
-	Ring *RingFacts
+	Ring *RingInputs
 	// Whole says of jobs that have left their queue whether all their data is in the status
 	// node. Without it their parts have nodes of their own, as before J20.
 	Whole map[domain.JobID]bool
@@ -48,7 +47,7 @@ type HandOver struct {
 
 // Changes returns the operations of changes that are written together: for each change
 // first the checks that it requires, then its writes.
-func (r Root) Changes(changes []eventstore.Change, f Facts) Ops {
+func (r Root) Changes(changes []eventstore.Change, in Inputs) Ops {
 	ops := make(Ops, 0, 12*len(changes))
 	fenced := ""
 	for _, c := range changes {
@@ -61,15 +60,15 @@ func (r Root) Changes(changes []eventstore.Change, f Facts) Ops {
 			ops.Check(r.Worker(fenced), Any, eventstore.ErrFenced)
 		}
 	}
-	if f.Rows != nil {
-		r.rows(&ops, *f.Rows)
+	if in.Rows != nil {
+		r.rows(&ops, *in.Rows)
 	}
 	for _, c := range changes {
 		r.require(&ops, c)
-		r.transition(&ops, c, f)
+		r.transition(&ops, c, in)
 		switch {
-		case f.HandOver != nil:
-			r.handOver(&ops, *f.HandOver, c.Job.To)
+		case in.HandOver != nil:
+			r.handOver(&ops, *in.HandOver, c.Job.To)
 		case c.Claim != nil && !c.KeepClaim && c.Claim.Aggregate == c.Aggregate():
 			ops.Delete(r.Lock(c.Claim.Aggregate), Any, eventstore.ErrFenced)
 		}
@@ -139,26 +138,26 @@ func (r Root) requireIdle(ops *Ops, batch domain.BatchID, jobs []domain.JobID) {
 }
 
 // transition adds what a change does to the nodes of its aggregate.
-func (r Root) transition(ops *Ops, c eventstore.Change, f Facts) {
+func (r Root) transition(ops *Ops, c eventstore.Change, in Inputs) {
 	switch {
 	case c.Observed != nil:
-		r.repair(ops, c, f.Compact)
+		r.repair(ops, c, in.Compact)
 	case c.Setting != nil:
 		r.setting(ops, c)
 	case c.Batch != nil:
-		r.ticketBefore(ops, c, f.Ring)
+		r.ticketBefore(ops, c, in.Ring)
 		ops.change(r.BatchNodes(c.Batch.From), r.BatchNodes(c.Batch.To), r.Status(c), c.Token)
-		r.ticketAfter(ops, c, f.Ring)
+		r.ticketAfter(ops, c, in.Ring)
 	case c.Query != nil:
-		r.ticketBefore(ops, c, f.Ring)
+		r.ticketBefore(ops, c, in.Ring)
 		ops.change(r.QueryNodes(c.Query.From), r.QueryNodes(c.Query.To), r.Status(c), c.Token)
-		r.ticketAfter(ops, c, f.Ring)
+		r.ticketAfter(ops, c, in.Ring)
 	default:
 		from, to, paths := &c.Job.From, &c.Job.To, r.jobPaths(c.Job.To.ID)
 		var was, is [maxJobNodes]Node
-		ops.change(r.jobNodes(was[:0], &paths, from, f.Whole[from.ID]), r.jobNodes(is[:0], &paths, to, f.Compact), paths.status, c.Token)
-		r.promise(ops, from, to, f.Found)
-		r.objectEntries(ops, from, to, f.Found)
+		ops.change(r.jobNodes(was[:0], &paths, from, in.Whole[from.ID]), r.jobNodes(is[:0], &paths, to, in.Compact), paths.status, c.Token)
+		r.promise(ops, from, to, in.Found)
+		r.objectEntries(ops, from, to, in.Found)
 	}
 }
 

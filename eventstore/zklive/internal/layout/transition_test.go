@@ -156,7 +156,7 @@ func TestJobRows(t *testing.T) {
 		if covered[row] = true; c.daemon {
 			change = claimed(change)
 		}
-		if d := cmp.Diff(lines(c.want), short(root.Changes([]eventstore.Change{change}, layout.Facts{Compact: true}))); d != "" {
+		if d := cmp.Diff(lines(c.want), short(root.Changes([]eventstore.Change{change}, layout.Inputs{Compact: true}))); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.row, d)
 		}
 	}
@@ -235,7 +235,7 @@ func TestBatchRows(t *testing.T) {
 		if covered[row] = true; c.daemon {
 			change = claimed(change)
 		}
-		if d := cmp.Diff(lines(c.want), short(root.Changes([]eventstore.Change{change}, layout.Facts{}))); d != "" {
+		if d := cmp.Diff(lines(c.want), short(root.Changes([]eventstore.Change{change}, layout.Inputs{}))); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.row, d)
 		}
 	}
@@ -274,10 +274,10 @@ func TestOtherOperations(t *testing.T) {
 	promises.SpaceTerm = &term
 	creates, _ := jobChange(t, domain.Job{}, domain.CreateJob{Configuration: domain.Configuration{BatchID: bid}}, domain.Facts{})
 	creates.Job.To.ID = jid
-	rows := func(next int) layout.Facts {
-		return layout.Facts{Rows: &layout.Rows{Batch: bid, Now: layout.Progress{NextRow: next}, Version: 6, Count: 1}}
+	rows := func(next int) layout.Inputs {
+		return layout.Inputs{Rows: &layout.Rows{Batch: bid, Now: layout.Progress{NextRow: next}, Version: 6, Count: 1}}
 	}
-	one := func(c eventstore.Change, f layout.Facts) layout.Ops { return root.Changes([]eventstore.Change{c}, f) }
+	one := func(c eventstore.Change, f layout.Inputs) layout.Ops { return root.Changes([]eventstore.Change{c}, f) }
 	repair, _ := jobChange(t, jobIn("failed", ""), domain.RepairJob{}, domain.Facts{})
 	repair.Observed = &eventstore.Observed{Lock: &eventstore.ObservedLock{Node: "/jobs/" + string(jid) + "/lock"}, Nodes: root.Expected(root.JobNodes(jobIn("failed", ""), true))}
 	delete(repair.Observed.Nodes, "/jobs/"+string(jid)+"/priority")
@@ -288,41 +288,41 @@ func TestOtherOperations(t *testing.T) {
 		want     string
 		refusals []error
 	}{
-		"first hold": {one(setting(domain.Setting{}, held), layout.Facts{}), `
+		"first hold": {one(setting(domain.Setting{}, held), layout.Inputs{}), `
 			create /config/versions/collection:maps
 			create /locks/collections/maps
 			set /locks`, nil},
-		"hold again": {one(setting(lifted, domain.Setting{Kind: held.Kind, Name: "maps", Version: 3, SettingValue: held.SettingValue}), layout.Facts{}), `
+		"hold again": {one(setting(lifted, domain.Setting{Kind: held.Kind, Name: "maps", Version: 3, SettingValue: held.SettingValue}), layout.Inputs{}), `
 			set /config/versions/collection:maps @7
 			create /locks/collections/maps
 			set /locks`, nil},
-		"lift": {one(setting(held, lifted), layout.Facts{}), `
+		"lift": {one(setting(held, lifted), layout.Inputs{}), `
 			delete /locks/collections/maps
 			set /config/versions/collection:maps @7
 			set /locks`, nil},
-		"first timeouts": {one(setting(domain.Setting{}, timed(1, 60)), layout.Facts{}), `
+		"first timeouts": {one(setting(domain.Setting{}, timed(1, 60)), layout.Inputs{}), `
 			create /config/versions/timeouts:files
 			create /config/timeouts`, nil},
-		"other timeouts": {one(setting(timed(1, 60), timed(2, 90)), layout.Facts{}), `
+		"other timeouts": {one(setting(timed(1, 60), timed(2, 90)), layout.Inputs{}), `
 			set /config/versions/timeouts:files @7
 			set /config/timeouts`, nil},
-		"suspension": {one(setting(domain.Setting{}, ofQueue(domain.SettingDepositQueue, "query", 1)), layout.Facts{}), `
+		"suspension": {one(setting(domain.Setting{}, ofQueue(domain.SettingDepositQueue, "query", 1)), layout.Inputs{}), `
 			create /config/versions/deposit_queue:query
 			create /queues/query/config/defaults
 			set /queues/query/config`, nil},
-		"limits of a user": {one(setting(domain.Setting{}, ofQueue(domain.SettingUserLimit, "query-a%2Eb", 1)), layout.Facts{}), `
+		"limits of a user": {one(setting(domain.Setting{}, ofQueue(domain.SettingUserLimit, "query-a%2Eb", 1)), layout.Inputs{}), `
 			create /config/versions/user_limit:query-a%2Eb
 			create /queues/query/config/users/a%2Eb
 			set /queues/query/config`, nil},
-		"processor": {one(setting(domain.Setting{}, ofQueue(domain.SettingProcessor, "metadata-films", 1)), layout.Facts{}), `
+		"processor": {one(setting(domain.Setting{}, ofQueue(domain.SettingProcessor, "metadata-films", 1)), layout.Inputs{}), `
 			create /config/versions/processor:metadata-films
 			create /queues/metadata/config/processors/films
 			set /queues/metadata/config`, nil},
-		"processor removed": {one(setting(ofQueue(domain.SettingProcessor, "metadata-films", 1), domain.Setting{Kind: domain.SettingProcessor, Name: "metadata-films", Version: 2}), layout.Facts{}), `
+		"processor removed": {one(setting(ofQueue(domain.SettingProcessor, "metadata-films", 1), domain.Setting{Kind: domain.SettingProcessor, Name: "metadata-films", Version: 2}), layout.Inputs{}), `
 			delete /queues/metadata/config/processors/films
 			set /config/versions/processor:metadata-films @7
 			set /queues/metadata/config`, nil},
-		"audit": {one(setting(domain.Setting{}, domain.Setting{Kind: domain.HoldAudit, Name: "a", Version: 1}), layout.Facts{}), `
+		"audit": {one(setting(domain.Setting{}, domain.Setting{Kind: domain.HoldAudit, Name: "a", Version: 1}), layout.Inputs{}), `
 			create /config/versions/audit:a`, nil},
 		"claim of a job": {root.ClaimJob(claim, loaded, batchToken, holds), `
 			check /workers/w
@@ -344,7 +344,7 @@ func TestOtherOperations(t *testing.T) {
 		"release of a batch": {root.Release(&eventstore.Claim{Worker: "w", Aggregate: bid.Aggregate()}), `
 			check /workers/w
 			delete /batches/B/lock`, nil},
-		"hand-over": {one(claimed(accept), layout.Facts{HandOver: &layout.HandOver{Claim: claim, Holds: holds, Batch: bid, BatchToken: batchToken}}), `
+		"hand-over": {one(claimed(accept), layout.Inputs{HandOver: &layout.HandOver{Claim: claim, Holds: holds, Batch: bid, BatchToken: batchToken}}), `
 			check /workers/w
 			delete /jobs/states/pending/05-J
 			set /jobs/J/status @7
@@ -354,13 +354,13 @@ func TestOtherOperations(t *testing.T) {
 			check /jobs/J/lock
 			set /jobs/J/claims`, []error{eventstore.ErrFenced, eventstore.ErrConflict, eventstore.ErrConflict, eventstore.ErrConflict,
 			layout.ErrHandOver, layout.ErrHandOver, eventstore.ErrFenced, layout.ErrHandOver}},
-		"promise under a term": {one(promises, layout.Facts{}), `
+		"promise under a term": {one(promises, layout.Inputs{}), `
 			check /space @9
 			delete /jobs/states/provisioning/05-J
 			set /jobs/J/status @7
 			create /jobs/states/downloading/05-J
 			create /space/J`, []error{eventstore.ErrFenced, eventstore.ErrConflict, eventstore.ErrConflict, eventstore.ErrConflict, layout.ErrNewerNodes}},
-		"promise that is there already": {one(promises, layout.Facts{Found: map[string]bool{root.Promise(jid): true}}), `
+		"promise that is there already": {one(promises, layout.Inputs{Found: map[string]bool{root.Promise(jid): true}}), `
 			check /space @9
 			delete /jobs/states/provisioning/05-J
 			set /jobs/J/status @7
@@ -373,7 +373,7 @@ func TestOtherOperations(t *testing.T) {
 			create /batches/B/states/batch-failed
 			create /batches/B/states/batch-completed`, nil},
 		"later row": {one(creates, rows(4))[:2], "set /batches/B/progress @6\n create /jobs/J", nil},
-		"repair": {one(repair, layout.Facts{}), `
+		"repair": {one(repair, layout.Inputs{}), `
 			delete /jobs/J/lock @-2
 			delete /jobs/states/held/05-J
 			set /jobs/J/status @7

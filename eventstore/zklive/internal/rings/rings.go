@@ -65,9 +65,9 @@ func (x *Rings) Ticket(ctx context.Context, name, user string) (*domain.Ticket, 
 	return p, nil
 }
 
-// Facts returns what a change of a deposit needs to know of its deposit queue, nil =
+// Inputs returns what a change of a deposit needs to know of its deposit queue, nil =
 // nothing. A ticket that is not the next one any more is ErrConflict.
-func (x *Rings) Facts(ctx context.Context, c eventstore.Change) (*layout.RingFacts, error) {
+func (x *Rings) Inputs(ctx context.Context, c eventstore.Change) (*layout.RingInputs, error) {
 	from, to, ok := c.Deposits()
 	if !ok || c.Observed != nil {
 		return nil, nil
@@ -76,39 +76,39 @@ func (x *Rings) Facts(ctx context.Context, c eventstore.Change) (*layout.RingFac
 	case !from.Waits() && to.Waits():
 		return x.joining(ctx, *to.Ticket, from.Version > 0)
 	case from.Runs() && !to.Runs():
-		var f layout.RingFacts
+		var in layout.RingInputs
 		var n layout.RunningCount
 		stat, err := x.session.GetJSON(ctx, x.root.RunningOf(*from.Ticket), &n)
 		if err != nil {
 			return nil, &eventstore.Error{Op: "count the running batches of " + from.Ticket.User, Err: err}
 		}
-		f.Running, f.RunningToken = n.N, stat.Version
-		return &f, nil
+		in.Running, in.RunningToken = n.N, stat.Version
+		return &in, nil
 	}
 	return nil, nil
 }
 
 // joining returns what was read for a batch that joins.
-func (x *Rings) joining(ctx context.Context, p domain.Ticket, returned bool) (*layout.RingFacts, error) {
-	f := layout.RingFacts{Returned: returned}
+func (x *Rings) joining(ctx context.Context, p domain.Ticket, returned bool) (*layout.RingInputs, error) {
+	in := layout.RingInputs{Returned: returned}
 	var slot int64
 	_, err := x.session.GetJSON(ctx, x.root.RingName(p.Queue, p.User), &slot)
-	if f.Joins = errors.Is(err, zk.ErrNoNode); f.Joins {
+	if in.Joins = errors.Is(err, zk.ErrNoNode); in.Joins {
 		err = nil
 	}
-	if err == nil && (f.Joins || returned) {
+	if err == nil && (in.Joins || returned) {
 		var stat *zk.Stat
-		if stat, err = x.session.GetJSON(ctx, x.root.Ring(p.Queue), &f.Now); err == nil {
-			f.Token = stat.Version
+		if stat, err = x.session.GetJSON(ctx, x.root.Ring(p.Queue), &in.Now); err == nil {
+			in.Token = stat.Version
 		}
 	}
 	switch {
 	case err != nil:
 		return nil, &eventstore.Error{Op: "read the deposit queue " + p.Queue, Err: err}
-	case !f.Joins && slot != p.Slot, f.Joins && f.Now.NextSlot != p.Slot:
+	case !in.Joins && slot != p.Slot, in.Joins && in.Now.NextSlot != p.Slot:
 		return nil, &eventstore.Error{Op: "join the deposit queue " + p.Queue, Err: layout.ErrRing}
 	}
-	return &f, nil
+	return &in, nil
 }
 
 // Committed takes a change that this process has written.
