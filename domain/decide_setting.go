@@ -66,7 +66,7 @@ func DecideQueueSetting(s Setting, to SettingValue, why string) (Decision, error
 	if err := CheckHoldName(s.Kind, s.Name); err != nil {
 		return refused(CodeBadName, oneLine(err))
 	}
-	to, err := CleanQueueSetting(s.Kind, s.Name, to)
+	to, err := NormaliseQueueSetting(s.Kind, s.Name, to)
 	if err != nil {
 		return refused(CodeBadLimits, oneLine(err))
 	}

@@ -78,7 +78,7 @@ func (s FileSpec) Check() error {
 		faults = append(faults, errors.New("a file needs a source and a path"))
 	}
 	for _, text := range []string{s.Source, s.Path, s.URL} {
-		// Such text would be cleaned on its way to the log, and the hash would no
+		// Such text would be changed on its way to the log, and the hash would no
 		// longer be that of what is written there.
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			faults = append(faults, errors.New("source, path and URL of a file are UTF-8 without NUL"))

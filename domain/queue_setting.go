@@ -71,20 +71,20 @@ func CheckProcessorName(name string) error {
 	return nil
 }
 
-// CleanQueueSetting returns the value of a setting of a deposit queue as it is stored:
+// NormaliseQueueSetting returns the value of a setting of a deposit queue as it is stored:
 // users sorted and each once, and nothing where nothing is set. It names every fault.
-func CleanQueueSetting(kind HoldKind, name string, v SettingValue) (to SettingValue, err error) {
+func NormaliseQueueSetting(kind HoldKind, name string, v SettingValue) (to SettingValue, err error) {
 	queue, of, err := SplitQueueName(kind, name)
 	if err != nil {
 		return to, err
 	}
 	switch {
 	case kind == SettingDepositQueue && v.DepositQueue != nil:
-		to.DepositQueue, err = v.DepositQueue.Clean(queue)
+		to.DepositQueue, err = v.DepositQueue.Normalise(queue)
 	case kind == SettingUserLimit && v.UserLimit != nil:
-		to.UserLimit, err = v.UserLimit.Clean(of)
+		to.UserLimit, err = v.UserLimit.Normalise(of)
 	case kind == SettingProcessor && v.Processor != nil:
-		to.Processor, err = v.Processor.Clean(queue)
+		to.Processor, err = v.Processor.Normalise(queue)
 	}
 	return to, err
 }

@@ -116,11 +116,11 @@ func TestQueueSettings(t *testing.T) {
 		s := domain.Setting{Kind: kind, Name: name}
 		for range rapid.IntRange(1, 6).Draw(t, "changes") {
 			drawn := queueValue(t, kind)
-			to, err := domain.CleanQueueSetting(kind, name, drawn)
+			to, err := domain.NormaliseQueueSetting(kind, name, drawn)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err := domain.CleanQueueSetting(kind, name, to); err != nil || !reflect.DeepEqual(again, to) {
+			if again, err := domain.NormaliseQueueSetting(kind, name, to); err != nil || !reflect.DeepEqual(again, to) {
 				t.Fatalf("%+v is cleaned again as %+v, %v", to, again, err)
 			}
 			dec, err := domain.DecideQueueSetting(s, drawn, "why")

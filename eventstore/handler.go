@@ -380,7 +380,7 @@ func (h *Handler) ensureCommandID(m *Meta) {
 	if m.CommandID == "" {
 		m.CommandID = h.NewID()
 	}
-	m.CommandID = codec.CleanText(m.CommandID)
+	m.CommandID = codec.SanitiseText(m.CommandID)
 }
 
 // outdated returns ErrOutdated if the command is for another version than this one.
@@ -392,7 +392,7 @@ func (m Meta) outdated(version int64) error {
 }
 
 // Stamp returns the events of a decision with their time, batch, actor and command.
-// They equal what a reader of the log will decode (see [codec.Clean]), so that the live
+// They equal what a reader of the log will decode (see [codec.Sanitise]), so that the live
 // state, which is folded from them, equals the fold of the log. The data of each is
 // returned as JSON too.
 func (m Meta) Stamp(now domain.Time, events []domain.Event, batch domain.BatchID) (recorded []domain.Recorded, data [][]byte, err error) {
@@ -401,7 +401,7 @@ func (m Meta) Stamp(now domain.Time, events []domain.Event, batch domain.BatchID
 		recorded[i] = domain.Recorded{Event: e, Time: now, BatchID: batch, Actor: m.Actor,
 			CommandID: m.CommandID, CausationID: m.CausationID, TraceParent: m.TraceParent}
 	}
-	if data, err = codec.CleanAll(recorded); err != nil {
+	if data, err = codec.SanitiseAll(recorded); err != nil {
 		return nil, nil, err
 	}
 	return recorded, data, nil

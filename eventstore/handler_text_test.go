@@ -16,7 +16,7 @@ import (
 
 // The live state holds the same text as its events, and an event that no log
 // could take is refused before anything is written.
-func TestHandlerCleansText(t *testing.T) {
+func TestHandlerSanitisesText(t *testing.T) {
 	t.Parallel()
 	kit := storetest.NewKit(t, memory.New(memory.Options{}).Session())
 	id, err := kit.Store.ReserveBatchID(t.Context())

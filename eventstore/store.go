@@ -33,7 +33,7 @@ type Change struct {
 	// Token is that of From; not compared when From does not exist.
 	Token  Token
 	Events []domain.Recorded // without Zxid, Epoch, Seq: the store fills them
-	// JSON holds the data of each event as codec.CleanAll returned it, so that it is
+	// JSON holds the data of each event as codec.SanitiseAll returned it, so that it is
 	// encoded once. Nil = it is not known.
 	JSON [][]byte
 

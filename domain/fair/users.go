@@ -21,8 +21,8 @@ func CheckUser(user string) error {
 	return nil
 }
 
-// CleanUsers returns the users sorted, each once; nil stays nil.
-func CleanUsers(users []string) ([]string, error) {
+// NormaliseUsers returns the users sorted, each once; nil stays nil.
+func NormaliseUsers(users []string) ([]string, error) {
 	if users == nil {
 		return nil, nil
 	}

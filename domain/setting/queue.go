@@ -67,9 +67,9 @@ func checkNumber(what string, n *int) error {
 	return nil
 }
 
-// Clean returns the setting with sorted users, nil = nothing is set, and every fault.
-func (q DepositQueue) Clean(queue string) (_ *DepositQueue, err error) {
-	q.Prohibited, err = fair.CleanUsers(q.Prohibited)
+// Normalise returns the setting with sorted users, nil = nothing is set, and every fault.
+func (q DepositQueue) Normalise(queue string) (_ *DepositQueue, err error) {
+	q.Prohibited, err = fair.NormaliseUsers(q.Prohibited)
 	if q.Prohibited == nil && !q.Suspended && !q.TransferStopped && q.Allocation == nil && q.Concurrency == nil && q.Synchronous == nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (q DepositQueue) Clean(queue string) (_ *DepositQueue, err error) {
 		checkNumber("limit of synchronous deposits", q.Synchronous))
 }
 
-// Clean returns the limits of a user, nil = none is set, and every fault.
-func (l UserLimit) Clean(user string) (*UserLimit, error) {
+// Normalise returns the limits of a user, nil = none is set, and every fault.
+func (l UserLimit) Normalise(user string) (*UserLimit, error) {
 	if l.Allocation == nil && l.Concurrency == nil {
 		return nil, nil
 	}
@@ -89,12 +89,12 @@ func (l UserLimit) Clean(user string) (*UserLimit, error) {
 	return &l, errors.Join(checkNumber("allocation", l.Allocation), checkNumber("concurrency", l.Concurrency))
 }
 
-// Clean returns the processor with sorted users, and every fault.
-func (p Processor) Clean(queue string) (*Processor, error) {
+// Normalise returns the processor with sorted users, and every fault.
+func (p Processor) Normalise(queue string) (*Processor, error) {
 	var users, preferred error
 	p.Queue = queue
-	p.Users, users = fair.CleanUsers(p.Users)
-	p.Preferred, preferred = fair.CleanUsers(p.Preferred)
+	p.Users, users = fair.NormaliseUsers(p.Users)
+	p.Preferred, preferred = fair.NormaliseUsers(p.Preferred)
 	if len(p.Users) == 0 {
 		p.Users = nil
 	}

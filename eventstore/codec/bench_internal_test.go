@@ -18,13 +18,13 @@ func BenchmarkByHand(b *testing.B) {
 		Time: domain.At(time.Unix(1_800_000_000, 0)), BatchID: domain.NewBatchID(7), Actor: domain.DaemonActor(domain.DaemonJobRecording),
 		CommandID: "018e3f5c-2a00-7000-8000-0000000000aa", TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Zxid: 4294967297, Epoch: 1,
 	}
-	r, data, err := Clean(r)
+	r, data, err := Sanitise(r)
 	if err != nil {
 		b.Fatal(err)
 	}
 	out := outboxEvent{Type: r.Type, Schema: 1, Aggregate: r.Aggregate.String(), Version: r.Version, Time: r.Time, BatchID: r.BatchID,
 		Actor: r.Actor, CommandID: r.CommandID, TraceParent: r.TraceParent, Data: data}
-	message, err := EncodeCleaned(r, data, "bench")
+	message, err := EncodeSanitised(r, data, "bench")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,7 +5,7 @@
 // [UnmarshalOutbox] write and read the events of an outbox node;
 // [DecodeRaw] leaves the data as JSON, for programs that do not share the Go types.
 // Data of older versions is brought up to the newest by [Upcaster]s before the caller
-// sees it. [Clean] is all that makes text valid UTF-8 without NUL.
+// sees it. [Sanitise] is all that makes text valid UTF-8 without NUL.
 //
 // The data of events is encoded by encoding/json from the tags in package domain. What is
 // written or read by hand, for speed, is the same JSON: see the benchmarks of this package.

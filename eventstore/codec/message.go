@@ -35,20 +35,20 @@ const (
 
 // Encode returns the message of an event. instance names the installation in the
 // event's source; an event that was read from a log keeps the one it has. Text is
-// cleaned (see [Clean]). Seq and Stored are not encoded: the log assigns them. For an
+// sanitised (see [Sanitise]). Seq and Stored are not encoded: the log assigns them. For an
 // event over [MaxEventBytes] the error is *[TooLarge].
 func Encode(r domain.Recorded, instance string) (Message, error) {
-	r, data, err := Clean(r)
+	r, data, err := Sanitise(r)
 	if err != nil {
 		return Message{}, err
 	}
-	return EncodeCleaned(r, data, instance)
+	return EncodeSanitised(r, data, instance)
 }
 
 var structuredHeader = []string{structuredMode}
 
-// EncodeCleaned is like [Encode], for an event and its data as [Clean] returned them.
-func EncodeCleaned(r domain.Recorded, data []byte, instance string) (Message, error) {
+// EncodeSanitised is like [Encode], for an event and its data as [Sanitise] returned them.
+func EncodeSanitised(r domain.Recorded, data []byte, instance string) (Message, error) {
 	subject, err := Subject("", r.Aggregate)
 	if err != nil {
 		return Message{}, err
@@ -186,7 +186,7 @@ func definition(e domain.Event) (domain.EventDef, error) {
 		return def, fmt.Errorf("event type %q is unknown; a newer program may have written it: upgrade this one", e.Type)
 	case def.Kind != e.Aggregate.Kind:
 		return def, fmt.Errorf("event type %s belongs to a %s, not to %s", e.Type, def.Kind, e.Aggregate)
-	case e.Aggregate.ID != CleanText(e.Aggregate.ID):
+	case e.Aggregate.ID != SanitiseText(e.Aggregate.ID):
 		return def, fmt.Errorf("the id %q is not valid text", e.Aggregate.ID)
 	case e.Version < 1:
 		return def, fmt.Errorf("event %s has number %d; the first is 1", e.Type, e.Version)

@@ -42,12 +42,12 @@ func anyEvent(t *rapid.T) domain.Recorded {
 	}
 }
 
-// All forms, older ones too, give back exactly the cleaned event, whatever stands in its texts.
+// All forms, older ones too, give back exactly the sanitised event, whatever stands in its texts.
 func TestEventsSurviveTheirBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r := anyEvent(t)
-		want, _, err := codec.Clean(r)
+		want, _, err := codec.Sanitise(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,14 +93,14 @@ func TestEventsSurviveTheirBytes(t *testing.T) {
 		if diff := cmp.Diff([]domain.Recorded{want, want}, events); diff != "" {
 			t.Fatalf("outbox (-want +got):\n%s", diff)
 		}
-		again, _, err := codec.Clean(want)
+		again, _, err := codec.Sanitise(want)
 		if diff := cmp.Diff(want, again); err != nil || diff != "" {
-			t.Fatalf("clean twice: %v (-once +twice):\n%s", err, diff)
+			t.Fatalf("sanitise twice: %v (-once +twice):\n%s", err, diff)
 		}
 	})
 }
 
-func TestCleanText(t *testing.T) {
+func TestSanitiseText(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"plain":          "plain",
@@ -121,7 +121,7 @@ func TestCleanText(t *testing.T) {
 		r := samples()[1]
 		r.Actor = domain.Actor(in)
 		r.Data = &domain.BatchMoved{BatchMove: domain.BatchMove{Reason: &domain.Reason{Message: in}}}
-		got, _, err := codec.Clean(r)
+		got, _, err := codec.Sanitise(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func FuzzUnmarshalOutbox(f *testing.F) {
 			t.Fatalf("%v is not broken", err)
 		}
 		for _, r := range events {
-			if _, _, err := codec.Clean(r); err != nil && !errors.Is(err, codec.ErrBroken) {
+			if _, _, err := codec.Sanitise(r); err != nil && !errors.Is(err, codec.ErrBroken) {
 				t.Fatal(err)
 			}
 		}

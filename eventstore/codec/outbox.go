@@ -27,20 +27,20 @@ type outboxEvent struct {
 }
 
 // MarshalOutbox returns the data of an outbox node: the events without Zxid and
-// Epoch, which are known only once the node exists. Text is cleaned and the size
+// Epoch, which are known only once the node exists. Text is sanitised and the size
 // limited as by [Encode].
 func MarshalOutbox(events []domain.Recorded) ([]byte, error) {
 	events = slices.Clone(events)
-	data, err := CleanAll(events)
+	data, err := SanitiseAll(events)
 	if err != nil {
 		return nil, err
 	}
-	return MarshalCleaned(events, data)
+	return MarshalSanitised(events, data)
 }
 
-// MarshalCleaned is like [MarshalOutbox], for events and their data as [CleanAll]
+// MarshalSanitised is like [MarshalOutbox], for events and their data as [SanitiseAll]
 // returned them.
-func MarshalCleaned(events []domain.Recorded, data [][]byte) ([]byte, error) {
+func MarshalSanitised(events []domain.Recorded, data [][]byte) ([]byte, error) {
 	out, byHand := make([]outboxEvent, len(events)), make([]byte, 0, 512*len(events))
 	for i, r := range events {
 		out[i] = outboxEvent{Type: r.Type, Schema: newestVersion(r.Type), Aggregate: r.Aggregate.String(), Version: r.Version,

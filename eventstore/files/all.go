@@ -57,7 +57,7 @@ func (h *Handler) All(ctx context.Context, requests []Request, o eventstore.Meta
 	if !c.retry {
 		c.meta.CommandID = h.NewID()
 	}
-	c.meta.CommandID = codec.CleanText(c.meta.CommandID)
+	c.meta.CommandID = codec.SanitiseText(c.meta.CommandID)
 	results := make([]Result, len(requests))
 	work := make([]*fileWork, 0, len(requests))
 	seen := make(map[domain.FileHash]bool, len(requests))

@@ -139,7 +139,7 @@ func (l *Log) message(prefix string, r domain.Recorded, data []byte) (*nats.Msg,
 	if data == nil {
 		m, err = codec.Encode(r, l.cfg.Instance)
 	} else {
-		m, err = codec.EncodeCleaned(r, data, l.cfg.Instance)
+		m, err = codec.EncodeSanitised(r, data, l.cfg.Instance)
 	}
 	if err != nil {
 		return nil, err

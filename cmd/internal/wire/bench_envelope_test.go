@@ -30,11 +30,11 @@ const (
 func BenchmarkEnvelopes(b *testing.B) {
 	for range b.N {
 		events := lives(b, enveloped)[:enveloped]
-		data, err := codec.CleanAll(events)
+		data, err := codec.SanitiseAll(events)
 		if err != nil {
 			b.Fatal(err)
 		}
-		modes := []*envelopeBench{{name: "binary", encode: binarymode.EncodeCleaned}, {name: "structured", encode: codec.EncodeCleaned}}
+		modes := []*envelopeBench{{name: "binary", encode: binarymode.EncodeSanitised}, {name: "structured", encode: codec.EncodeSanitised}}
 		for round := range envelopeRounds {
 			for i := range modes {
 				m := modes[(i+round)%len(modes)]

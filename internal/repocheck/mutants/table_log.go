@@ -85,13 +85,13 @@ var events = []Mutant{{
 	At: "eventstore/jslog (*reader).same", Do: []Op{Never("is", "was")},
 	Package: jslog, Test: "TestReadOfAnotherStream/its_end_written_anew",
 }, {
-	Name: "clean text", Why: "a NUL in a name holds up the tables",
-	At: "eventstore/codec Clean", Do: []Op{Never("dirty")},
-	Package: codec, Test: "TestCleanText",
+	Name: "sanitised text", Why: "a NUL in a name holds up the tables",
+	At: "eventstore/codec Sanitise", Do: []Op{Never("dirty")},
+	Package: codec, Test: "TestSanitiseText",
 }, {
 	Name: "the check that a text is plain", Why: "text that JSON must escape breaks its event",
 	At: "eventstore/codec plain", Do: []Op{Never("' '")},
-	Package: codec, Test: "TestCleanText",
+	Package: codec, Test: "TestSanitiseText",
 }, {
 	Name: "NUL in the attributes of an event", Why: "a text that PostgreSQL refuses holds up the tables",
 	At: "eventstore/codec fromBody", Do: []Op{Never("validText")},
@@ -106,7 +106,7 @@ var events = []Mutant{{
 	Package: codec, Test: "TestDecodeRefusesBodies/subject",
 }, {
 	Name: "the limit of an event's size", Why: "an event that the log refuses holds its job for ever",
-	At: "eventstore/codec Clean", Do: []Op{Never("MaxEventBytes")},
+	At: "eventstore/codec Sanitise", Do: []Op{Never("MaxEventBytes")},
 	Package: codec, Test: "TestEncodeRefuses",
 }, {
 	Name: "the fence of a file's attempt", Why: "a worker that comes back ends its successor's attempt",

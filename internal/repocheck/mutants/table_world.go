@@ -292,9 +292,9 @@ var bugs = []Mutant{{
 	At: "eventstore/zklive/internal/layout (Root).Release", Do: []Op{Drop("Set", "ClaimCount")},
 	Package: zklive, Test: "TestConformance/claims/plain/attempts",
 }, {
-	Name: "a command's id that is cleaned in its event alone", Why: "the command, sent again, is not known", Was: true,
-	At: "eventstore (*Handler).ensureCommandID", Do: []Op{Drop("CleanText")},
-	Package: store, Test: "TestHandlerCleansText",
+	Name: "a command's id that is sanitised in its event alone", Why: "the command, sent again, is not known", Was: true,
+	At: "eventstore (*Handler).ensureCommandID", Do: []Op{Drop("SanitiseText")},
+	Package: store, Test: "TestHandlerSanitisesText",
 }, {
 	Name: "an epoch whose answer was lost", Why: "a restore ends in the middle", Was: true,
 	At: "eventstore/zklive/internal/session (*Conn).Add", Do: []Op{Always("ErrBadVersion")},

@@ -14,15 +14,15 @@ import (
 
 // Encode returns the message of an event.
 func Encode(r domain.Recorded, instance string) (codec.Message, error) {
-	r, data, err := codec.Clean(r)
+	r, data, err := codec.Sanitise(r)
 	if err != nil {
 		return codec.Message{}, err
 	}
-	return EncodeCleaned(r, data, instance)
+	return EncodeSanitised(r, data, instance)
 }
 
-// EncodeCleaned is like [Encode], for an event and its data as [codec.Clean] returned them.
-func EncodeCleaned(r domain.Recorded, data []byte, instance string) (codec.Message, error) {
+// EncodeSanitised is like [Encode], for an event and its data as [codec.Sanitise] returned them.
+func EncodeSanitised(r domain.Recorded, data []byte, instance string) (codec.Message, error) {
 	subject, err := codec.Subject("", r.Aggregate)
 	if err != nil {
 		return codec.Message{}, err

@@ -106,8 +106,8 @@ func (r Root) ValueOf(kind domain.HoldKind, name string, data []byte, created ti
 		v.Hold = HoldOf(data, created)
 	}
 	if kind.OfQueue() && err == nil {
-		var clean domain.SettingValue
-		if clean, check = domain.CleanQueueSetting(kind, name, v); check == nil && !reflect.DeepEqual(clean, v) {
+		var normal domain.SettingValue
+		if normal, check = domain.NormaliseQueueSetting(kind, name, v); check == nil && !reflect.DeepEqual(normal, v) {
 			check = errors.New("it is not written as this program writes it")
 		}
 	}

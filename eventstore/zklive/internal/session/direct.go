@@ -72,11 +72,11 @@ func (r *Request) AddEvents(shard int, events []domain.Recorded, json [][]byte) 
 	}
 	events = slices.Clone(events)
 	if json == nil {
-		if json, err = codec.CleanAll(events); err != nil {
+		if json, err = codec.SanitiseAll(events); err != nil {
 			return err
 		}
 	}
-	part, err := codec.MarshalCleaned(events, json)
+	part, err := codec.MarshalSanitised(events, json)
 	r.entries = merge(r.entries, Entry{Shard: shard, items: []eventstore.Item{{Events: events, JSON: json}}, parts: [][]byte{part}})
 	return err
 }

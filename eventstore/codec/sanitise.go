@@ -38,13 +38,13 @@ func (e *TooLarge) Error() string {
 // Unwrap makes it ErrBroken.
 func (e *TooLarge) Unwrap() error { return ErrBroken }
 
-// Clean returns the event as it will be read again: in every text, what is not UTF-8 and
+// Sanitise returns the event as it will be read again: in every text, what is not UTF-8 and
 // what is no text (see package text; NUL, for one, is refused by PostgreSQL's jsonb)
-// becomes U+FFFD, the replacement character; line feeds and tabs stay. Clean is
-// idempotent, and the only function that cleans text. It returns the event's data as
-// JSON as well, for [EncodeCleaned] and [MarshalCleaned]. Its errors are those of
+// becomes U+FFFD, the replacement character; line feeds and tabs stay. Sanitise is
+// idempotent, and the only function that changes text. It returns the event's data as
+// JSON as well, for [EncodeSanitised] and [MarshalSanitised]. Its errors are those of
 // [Encode].
-func Clean(r domain.Recorded) (domain.Recorded, []byte, error) {
+func Sanitise(r domain.Recorded) (domain.Recorded, []byte, error) {
 	def, err := definition(r.Event)
 	if err != nil {
 		return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
@@ -52,14 +52,14 @@ func Clean(r domain.Recorded) (domain.Recorded, []byte, error) {
 	if reflect.TypeOf(r.Data) != reflect.TypeOf(def.New()) {
 		return r, nil, fmt.Errorf("event %s: data of %s is a %T, not a %T: %w", r.ID(), r.Type, r.Data, def.New(), ErrBroken)
 	}
-	r.BatchID, r.Actor = domain.BatchID(CleanText(string(r.BatchID))), domain.Actor(CleanText(string(r.Actor)))
-	r.CommandID, r.CausationID, r.TraceParent = CleanText(r.CommandID), CleanText(r.CausationID), CleanText(r.TraceParent)
+	r.BatchID, r.Actor = domain.BatchID(SanitiseText(string(r.BatchID))), domain.Actor(SanitiseText(string(r.Actor)))
+	r.CommandID, r.CausationID, r.TraceParent = SanitiseText(r.CommandID), SanitiseText(r.CausationID), SanitiseText(r.TraceParent)
 	data, err := marshal(r.Data)
 	if err != nil {
 		return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
 	}
 	if dirty(data) {
-		data = clean(data)
+		data = sanitise(data)
 		v := def.New()
 		if err := json.Unmarshal(data, v); err != nil {
 			return r, nil, fmt.Errorf("event %s: %w: %w", r.ID(), err, ErrBroken)
@@ -73,26 +73,26 @@ func Clean(r domain.Recorded) (domain.Recorded, []byte, error) {
 	return r, data, nil
 }
 
-// CleanAll cleans events in place and returns the data of each as JSON.
-func CleanAll(events []domain.Recorded) (data [][]byte, err error) {
+// SanitiseAll sanitises events in place and returns the data of each as JSON.
+func SanitiseAll(events []domain.Recorded) (data [][]byte, err error) {
 	data = make([][]byte, len(events))
 	for i, r := range events {
-		if events[i], data[i], err = Clean(r); err != nil {
+		if events[i], data[i], err = Sanitise(r); err != nil {
 			return nil, err
 		}
 	}
 	return data, nil
 }
 
-// CleanText returns a text outside of JSON as [Clean] leaves it.
-func CleanText(s string) string {
+// SanitiseText returns a text outside of JSON as [Sanitise] leaves it.
+func SanitiseText(s string) string {
 	if plain(s) {
 		return s
 	}
 	return text.Lines(s)
 }
 
-// dirty reports whether JSON of the encoder has a text that is not clean. The encoder
+// dirty reports whether JSON of the encoder has a text to sanitise. The encoder
 // writes \u, \b, \f and \r for characters that are no text, and for nothing else.
 func dirty(data []byte) bool {
 	for i := 0; i < len(data); i++ {
@@ -112,14 +112,14 @@ func dirty(data []byte) bool {
 	return false
 }
 
-// clean returns JSON of the encoder with all its texts clean.
-func clean(data []byte) []byte {
-	return []byte(text.Lines(cleanJSON.Replace(string(data))))
+// sanitise returns JSON of the encoder with all its texts sanitised.
+func sanitise(data []byte) []byte {
+	return []byte(text.Lines(sanitiseJSON.Replace(string(data))))
 }
 
-// cleanJSON replaces the escapes of characters that are no text. An escaped backslash
+// sanitiseJSON replaces the escapes of characters that are no text. An escaped backslash
 // is skipped together with its escape.
-var cleanJSON = func() *strings.Replacer {
+var sanitiseJSON = func() *strings.Replacer {
 	pairs := []string{`\\`, `\\`}
 	for _, escape := range []string{`\b`, `\f`, `\r`, `\u2028`, `\u2029`, `\ufffd`} {
 		pairs = append(pairs, escape, "\ufffd")
