@@ -75,16 +75,16 @@ func (s *Store) Lead(ctx context.Context, shard int) (context.Context, func(), e
 }
 
 // lead waits for a lead, which one worker has at a time.
-func (s *Store) lead(ctx context.Context, slot **leader) (context.Context, func(), error) {
+func (s *Store) lead(ctx context.Context, current **leader) (context.Context, func(), error) {
 	srv := s.server
 	lead, cancel := context.WithCancel(ctx)
 	me := &leader{cancel: cancel}
 	if err := srv.wait(ctx, nil, func() bool {
-		if *slot != nil {
+		if *current != nil {
 			return false
 		}
 		me.worker = s.worker
-		*slot = me
+		*current = me
 		return true
 	}); err != nil {
 		cancel()
@@ -94,8 +94,8 @@ func (s *Store) lead(ctx context.Context, slot **leader) (context.Context, func(
 		cancel()
 		srv.mu.Lock()
 		defer srv.mu.Unlock()
-		if *slot == me {
-			*slot = nil
+		if *current == me {
+			*current = nil
 			srv.signal()
 		}
 	}, nil

@@ -10,7 +10,7 @@
 // permits for hosts and submitters, package recovery what verify and restore need.
 //
 // The optimisations are beside the main path: group commit (internal/session),
-// hand-over, the hints of the outbox, the caches of holds and of batches' statuses, and
+// hand-over, relay hints, the caches of holds and of batches' statuses, and
 // the indexes by which work is found without listing queues.
 //
 // The tree, below one configurable root:

@@ -18,7 +18,7 @@ type leaders struct {
 	root    layout.Root
 	outbox  *outbox
 	mu      sync.Mutex
-	slots   map[string]chan struct{} // the node excludes other processes, the slot other goroutines of this one
+	mutexes map[string]chan struct{} // the node excludes other processes, the mutex other goroutines of this one
 }
 
 // resignTime bounds how long the end of a lead waits for the deletion of its node.
@@ -42,13 +42,13 @@ func (l *leaders) LeadTypes(ctx context.Context) (lead context.Context, resign f
 
 // lead waits for a lead, and also returns the worker that holds it.
 func (l *leaders) lead(ctx context.Context, name string) (context.Context, *session.Worker, func(), error) {
-	slot := l.slot(name)
+	mutex := l.mutex(name)
 	select {
-	case slot <- struct{}{}:
+	case mutex <- struct{}{}:
 	case <-ctx.Done():
 		return nil, nil, nil, ctx.Err()
 	}
-	free := func() { <-slot }
+	free := func() { <-mutex }
 	for {
 		w, err := l.session.Worker(ctx)
 		if err == nil {
@@ -117,13 +117,15 @@ func (l *leaders) resignUnknown(name string, w *session.Worker) {
 	})
 }
 
-func (l *leaders) slot(name string) chan struct{} {
+// mutex returns the mutex of a lead: a channel, which is full while a goroutine leads or
+// tries to, so that waiting for it ends with a context.
+func (l *leaders) mutex(name string) chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.slots[name] == nil {
-		l.slots[name] = make(chan struct{}, 1)
+	if l.mutexes[name] == nil {
+		l.mutexes[name] = make(chan struct{}, 1)
 	}
-	return l.slots[name]
+	return l.mutexes[name]
 }
 
 // waitGone returns when the node does not exist.

@@ -13,13 +13,13 @@ import (
 
 // outbox holds committed events until the relay has taken them to the log.
 type outbox struct {
-	conn    *session.Conn
-	root    layout.Root
-	cfg     Config
-	epoch   *recovery.Epoch
-	shards  int
-	entries *buckets
-	hints   *hints
+	conn       *session.Conn
+	root       layout.Root
+	cfg        Config
+	epoch      *recovery.Epoch
+	shards     int
+	entries    *buckets
+	relayHints *relayHints
 
 	mu       sync.Mutex
 	marks    []mark     // per shard
@@ -36,8 +36,8 @@ func newOutbox(ctx context.Context, conn *session.Conn, root layout.Root, cfg Co
 	if _, err := conn.GetJSON(ctx, root.Shards(), &o.shards); err != nil {
 		return nil, err
 	}
-	o.marks, o.pointers, o.purging, o.hints = make([]mark, o.shards), make([]*pointer, o.shards), make([]purge, o.shards), newHints(o.shards)
-	o.entries = &buckets{conn: conn, root: root, size: cfg.BucketSize, epoch: epoch, hints: o.hints,
+	o.marks, o.pointers, o.purging, o.relayHints = make([]mark, o.shards), make([]*pointer, o.shards), make([]purge, o.shards), newRelayHints(o.shards)
+	o.entries = &buckets{conn: conn, root: root, size: cfg.BucketSize, epoch: epoch, relayHints: o.relayHints,
 		current: make([]int64, o.shards), rotating: make([]bool, o.shards)}
 	for n := range o.shards {
 		if err := o.makeShard(ctx, n); err != nil {
@@ -69,10 +69,10 @@ func (o *outbox) makeShard(ctx context.Context, n int) error {
 // Shards implements eventstore.Outbox.
 func (o *outbox) Shards() int { return o.shards }
 
-// led keeps hints for the relay of this process while it leads a shard.
+// led keeps relay hints for the relay of this process while it leads a shard.
 func (o *outbox) led(lead context.Context, shard int) {
 	if o.cfg.RelayHints {
-		o.hints.keepDuring(lead, shard)
+		o.relayHints.keepDuring(lead, shard)
 	}
 }
 
@@ -82,11 +82,11 @@ func (o *outbox) led(lead context.Context, shard int) {
 // written to, so that no entry can follow in an old bucket once a newer one has any.
 // Entries are sequential, so that names give the commit order within a bucket.
 type buckets struct {
-	conn  *session.Conn
-	root  layout.Root
-	size  int64
-	epoch *recovery.Epoch
-	hints *hints
+	conn       *session.Conn
+	root       layout.Root
+	size       int64
+	epoch      *recovery.Epoch
+	relayHints *relayHints
 
 	mu       sync.Mutex
 	current  []int64 // per shard: bucket that takes entries, as last known
@@ -119,7 +119,7 @@ func (b *buckets) Bucket(shard int) (int64, string) {
 func (b *buckets) Written(e session.Entry, path string, zxid int64) {
 	seq, err := layout.ParseOutboxEntry(path)
 	if err != nil {
-		b.hints.wakeAll()
+		b.relayHints.wakeAll()
 		return
 	}
 	var item eventstore.Item
@@ -130,7 +130,7 @@ func (b *buckets) Written(e session.Entry, path string, zxid int64) {
 		}
 	}
 	item.Offset = eventstore.Offset{Bucket: e.Bucket, Seq: seq}
-	b.hints.put(e.Shard, item)
+	b.relayHints.put(e.Shard, item)
 	if seq+1 >= b.size {
 		b.rotate(e.Shard, e.Bucket)
 	}

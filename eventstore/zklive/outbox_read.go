@@ -69,7 +69,7 @@ const readParallel = 64
 
 // Read implements eventstore.Outbox.
 func (o *outbox) Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error) {
-	if items := o.hints.next(shard, after, limit); len(items) > 0 {
+	if items := o.relayHints.next(shard, after, limit); len(items) > 0 {
 		return items, nil
 	}
 	todo, err := o.entriesAfter(ctx, shard, after, limit)
@@ -81,7 +81,7 @@ func (o *outbox) Read(ctx context.Context, shard int, after eventstore.Offset, l
 	g.SetLimit(readParallel)
 	for i, at := range todo {
 		var hinted bool
-		if items[i], hinted = o.hints.get(shard, at); hinted {
+		if items[i], hinted = o.relayHints.get(shard, at); hinted {
 			continue
 		}
 		g.Go(func() (err error) {
@@ -214,10 +214,10 @@ func (o *outbox) find(ctx context.Context, shard int, eventID string) (string, e
 // many entries there are.
 func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) error {
 	for {
-		if o.hints.wait(ctx, shard, after) {
+		if o.relayHints.wait(ctx, shard, after) {
 			return nil
 		}
-		written := o.hints.written(shard)
+		written := o.relayHints.written(shard)
 		pointer, err := o.watchPointer(ctx, shard)
 		if err != nil {
 			return err

@@ -76,7 +76,7 @@ func (call *commitCall) readStatus(ctx context.Context, c eventstore.Change) (in
 // handed over if this worker holds its lock: no other goroutine of this process can
 // hold it, because the previous claim is still in the registry.
 func (call *commitCall) applied(ctx context.Context) ([]eventstore.Committed, error) {
-	call.outbox.hints.wakeAll()
+	call.outbox.relayHints.wakeAll()
 	if h := call.inputs.HandOver; h != nil {
 		ours, err := call.claims.holdsLock(ctx, h.Claim)
 		if err != nil {

@@ -189,7 +189,7 @@ func (s *Store) compose(ctx context.Context) error {
 	s.HighWaterMark = recovery.NewHighWaterMark(conn, s.root)
 	s.holds = newHolds(s.reader, s.unreadable, s.cfg.Logger)
 	cache := statuses.NewCache(conn, s.root)
-	s.leaders = &leaders{session: s.session, root: s.root, outbox: s.outbox, slots: map[string]chan struct{}{}}
+	s.leaders = &leaders{session: s.session, root: s.root, outbox: s.outbox, mutexes: map[string]chan struct{}{}}
 	s.space = &space{conn: conn, reader: s.reader, leaders: s.leaders}
 	s.Hosts = permits.New(s.session, s.root)
 	s.Settings = queues.New(conn, s.root, s.cfg.DepositQueues, s.cfg.Logger, s.unreadable.set)

@@ -78,7 +78,7 @@ var badNames = []badName{
 	{everything, "place", "sequence, offset, index, directory, admission; a place in a deposit queue is free, pooled, runs"},
 	{[]string{"domain", "projections/...", "cmd/internal/app/report", "cmd/internal/daemon/report"}, "=Records", "MetadataRecords, or what is meant; the records are SQL"},
 	{[]string{"domain"}, "=record", "oneEvent, or what is meant; the records are SQL"},
-	{[]string{"cmd/internal/daemon/..."}, "slot", "worker; a slot is a user's in a ring"},
+	{[]string{"cmd/internal/daemon/...", "eventstore/zklive"}, "slot", "worker, mutex; a slot is a user's in a ring"},
 	{[]string{"eventstore/zklive"}, "park", "block; what is parked is out of its deposit queue"},
 	{[]string{"projections/...", "cmd/internal/app/..."}, "still", "snapshot"},
 	{[]string{"cmd/internal/daemon/..."}, "lives", "file states"},

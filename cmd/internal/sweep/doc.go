@@ -6,7 +6,7 @@
 // # Promises
 //
 // Any number of sweepers may run at once, beside workers that finish late. The
-// candidates come from tables that may be behind, so they are only a hint: each
+// candidates come from tables that may be behind, so none of them counts as overdue yet: each
 // command is decided against the file's last event in the log, and the log takes
 // one outcome. That a candidate has moved on is an ordinary answer and counted.
 //

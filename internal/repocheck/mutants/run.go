@@ -48,7 +48,7 @@ func run(ctx context.Context, out io.Writer, all []Mutant, at int) (bool, error)
 	}
 	results := make([]result, len(all))
 	green := baseline(ctx, out, root, all, results)
-	slots := make(chan struct{}, max(at, 1))
+	running := make(chan struct{}, max(at, 1))
 	var mu sync.Mutex
 	var tries sync.WaitGroup
 	errs := make([]error, len(all))
@@ -56,9 +56,9 @@ func run(ctx context.Context, out io.Writer, all []Mutant, at int) (bool, error)
 		if !green[i] {
 			continue
 		}
-		slots <- struct{}{}
+		running <- struct{}{}
 		tries.Go(func() {
-			defer func() { <-slots }()
+			defer func() { <-running }()
 			results[i], errs[i] = try(ctx, root, filepath.Join(dir, fmt.Sprint(i)), m, changed[i])
 			if errs[i] != nil {
 				return

@@ -14,9 +14,9 @@ var outbox = []Mutant{{
 	At: "eventstore/relay (*shard).advance", Do: []Op{Drop("Version")},
 	Package: relay, Test: "TestRelayHoldsAGapAlone",
 }, {
-	Name: "a gap in the hints", Why: "the event of another process is skipped",
-	At: "eventstore/zklive (*hints).next", Do: []Op{Never("there"), Before("if at.Seq > after.Seq+100 {\n\tbreak\n}\nif !there {\n\tcontinue\n}", "append")},
-	Package: zklive, Test: "TestHints/one_lost",
+	Name: "a gap in the relay hints", Why: "the event of another process is skipped",
+	At: "eventstore/zklive (*relayHints).next", Do: []Op{Never("there"), Before("if at.Seq > after.Seq+100 {\n\tbreak\n}\nif !there {\n\tcontinue\n}", "append")},
+	Package: zklive, Test: "TestRelayHints/one_lost",
 }, {
 	Name: "the second read before an alarm", Why: "events that overtook each other hold their job for a minute, and raise an alarm",
 	At: "eventstore/relay (*shard).suspectGap", Do: []Op{Always("gaps")},

@@ -221,7 +221,7 @@ var bugs = []Mutant{{
 	Package: zklive, Test: "TestDoubtfulCommitLeavesTheLockOfAnother",
 }, {
 	Name: "a process that leads a shard twice", Why: "two relays of one process publish the same", Was: true,
-	At: "eventstore/zklive (*leaders).slot", Do: []Op{Arg("make", 1, "2")},
+	At: "eventstore/zklive (*leaders).mutex", Do: []Op{Arg("make", 1, "2")},
 	Package: zklive, Test: "TestConformance/outbox/plain/lead",
 }, {
 	Name: "what an operator alone may end", Why: "a daemon fails a job that waits for its turn",

@@ -51,7 +51,7 @@ func Remember(ctx context.Context, servers Servers, id domain.BatchID, sub domai
 		return k
 	}
 	if sub.DigestValue != "" {
-		k.SameAs, _ = records.KeepDeposit(ctx, id, sub) // it is only a hint
+		k.SameAs, _ = records.KeepDeposit(ctx, id, sub) // without it the deposit is not recognised, and nothing else is lost
 	}
 	if o, found := object(ctx, records, p, sub); found {
 		k.Object, k.ObjectVersion = o.PrimaryIdentifier, o.CurrentVersion+1

@@ -13,15 +13,15 @@ func itemAt(bucket, seq int64, events int) eventstore.Item {
 	return eventstore.Item{Offset: eventstore.Offset{Bucket: bucket, Seq: seq}, Events: make([]domain.Recorded, events)}
 }
 
-func (h *hints) seqs(after eventstore.Offset, limit int) (seqs []int64) {
+func (h *relayHints) seqs(after eventstore.Offset, limit int) (seqs []int64) {
 	for _, item := range h.next(0, after, limit) {
 		seqs = append(seqs, item.Offset.Seq)
 	}
 	return seqs
 }
 
-// TestHints: hints are handed out in order and without a gap, however they come.
-func TestHints(t *testing.T) {
+// TestRelayHints: hints are handed out in order and without a gap, however they come.
+func TestRelayHints(t *testing.T) {
 	t.Parallel()
 	start := eventstore.Offset{Bucket: 1, Seq: 3}
 	for name, c := range map[string]struct {
@@ -38,7 +38,7 @@ func TestHints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHints(1)
+			h := newRelayHints(1)
 			h.keepDuring(t.Context(), 0)
 			for _, seq := range c.come {
 				h.put(0, itemAt(1, seq, 1))
@@ -55,7 +55,7 @@ func TestHints(t *testing.T) {
 // TestHintsOfAnotherBucket: a bucket's end is not known here; the tree tells.
 func TestHintsOfAnotherBucket(t *testing.T) {
 	t.Parallel()
-	h := newHints(1)
+	h := newRelayHints(1)
 	h.keepDuring(t.Context(), 0)
 	h.put(0, itemAt(1, 4, 1))
 	h.put(0, itemAt(2, 0, 1))
@@ -71,7 +71,7 @@ func TestHintsOfAnotherBucket(t *testing.T) {
 // Shows: P8
 func TestHintsAreBounded(t *testing.T) {
 	t.Parallel()
-	h := newHints(1)
+	h := newRelayHints(1)
 	h.keepDuring(t.Context(), 0)
 	for seq := range int64(1000) {
 		h.put(0, itemAt(1, seq, 100))
@@ -90,7 +90,7 @@ func TestHintsAreBounded(t *testing.T) {
 // begins anew.
 func TestHintsEndWithTheLead(t *testing.T) {
 	t.Parallel()
-	h := newHints(1)
+	h := newRelayHints(1)
 	before := eventstore.Offset{Bucket: 1, Seq: -1}
 	h.put(0, itemAt(1, 0, 1))
 	lead, resign := context.WithCancel(t.Context())
@@ -111,7 +111,7 @@ func TestHintsEndWithTheLead(t *testing.T) {
 // when it does not come.
 func TestHintWakes(t *testing.T) {
 	t.Parallel()
-	h := newHints(1)
+	h := newRelayHints(1)
 	after := eventstore.Offset{Bucket: 1, Seq: 0}
 	if h.wait(t.Context(), 0, after) {
 		t.Error("waits for hints without the lead")

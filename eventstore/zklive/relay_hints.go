@@ -8,12 +8,12 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// hints are the items that this process has just written into the shards of the outbox
+// relayHints are the items that this process has just written into the shards of the outbox
 // that it leads: its relay gets them without reading ZooKeeper. They are only a
 // shortcut. An item is returned only if it directly follows the previous one; the nodes
 // of a bucket are numbered without gaps, so that a missing item was written by another
 // process, or its hint was lost, and is read from the tree.
-type hints struct {
+type relayHints struct {
 	mu     sync.Mutex
 	shards []shardHints
 }
@@ -25,14 +25,14 @@ type shardHints struct {
 	written chan struct{} // closed when this process wrote into the shard
 }
 
-// Limits of hints.
+// Limits of relay hints.
 const (
 	maxHinted = 16_384               // events of one shard; more are read from the tree
 	hintTime  = 5 * time.Millisecond // after which a missing one counts as another process's
 )
 
-func newHints(shards int) *hints {
-	h := &hints{shards: make([]shardHints, shards)}
+func newRelayHints(shards int) *relayHints {
+	h := &relayHints{shards: make([]shardHints, shards)}
 	for i := range h.shards {
 		h.shards[i].written = make(chan struct{})
 	}
@@ -40,7 +40,7 @@ func newHints(shards int) *hints {
 }
 
 // keepDuring keeps the hints of a shard until the lead ends.
-func (h *hints) keepDuring(lead context.Context, shard int) {
+func (h *relayHints) keepDuring(lead context.Context, shard int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := &h.shards[shard]
@@ -55,7 +55,7 @@ func (s *shardHints) kept() bool {
 }
 
 // put keeps an item if the shard is led here, and always wakes the waiters.
-func (h *hints) put(shard int, item eventstore.Item) {
+func (h *relayHints) put(shard int, item eventstore.Item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := &h.shards[shard]
@@ -72,7 +72,7 @@ func (s *shardHints) wake() {
 	s.written = make(chan struct{})
 }
 
-func (h *hints) wakeAll() {
+func (h *relayHints) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range h.shards {
@@ -81,7 +81,7 @@ func (h *hints) wakeAll() {
 }
 
 // next returns the items that directly follow an offset, and drops those up to it.
-func (h *hints) next(shard int, after eventstore.Offset, limit int) []eventstore.Item {
+func (h *relayHints) next(shard int, after eventstore.Offset, limit int) []eventstore.Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := &h.shards[shard]
@@ -109,7 +109,7 @@ func (h *hints) next(shard int, after eventstore.Offset, limit int) []eventstore
 }
 
 // get returns one item.
-func (h *hints) get(shard int, at eventstore.Offset) (eventstore.Item, bool) {
+func (h *relayHints) get(shard int, at eventstore.Offset) (eventstore.Item, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	item, there := h.shards[shard].items[at]
@@ -117,7 +117,7 @@ func (h *hints) get(shard int, at eventstore.Offset) (eventstore.Item, bool) {
 }
 
 // written returns a channel that is closed when this process next writes into the shard.
-func (h *hints) written(shard int) <-chan struct{} {
+func (h *relayHints) written(shard int) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.shards[shard].written
@@ -125,7 +125,7 @@ func (h *hints) written(shard int) <-chan struct{} {
 
 // wait waits up to hintTime for the item that directly follows an offset. It reports
 // false at once when no hints are kept.
-func (h *hints) wait(ctx context.Context, shard int, after eventstore.Offset) bool {
+func (h *relayHints) wait(ctx context.Context, shard int, after eventstore.Offset) bool {
 	ctx, cancel := context.WithTimeout(ctx, hintTime)
 	defer cancel()
 	for {
