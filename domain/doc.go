@@ -49,7 +49,7 @@
 // decision needs to know besides the state. Refusal: why the rules do not allow a
 // command, as [Refused] with a stable code. Event: one thing that happened to an
 // aggregate; it is never changed. Recorded: an event with its author, time, commit and
-// sequence in the log. Row: one line of a transition table. Reason: why something failed or
+// sequence in the log. Row: one row of a transition table, such as B1. Reason: why something failed or
 // waits, with a class, a stable code and a sentence. Hold: what keeps a collection's
 // batches and jobs waiting; on a queue it is a pause. Ticket: what a batch or query has from
 // a deposit queue while it waits there, and after that while it runs. Claim: a worker's right

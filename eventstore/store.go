@@ -346,14 +346,14 @@ type Objects interface {
 // hold a bounded number for each.
 type Hosts interface {
 	// TakePermit takes one of the permits for a host or submitter, of which there are as
-	// many as most says. ErrLocked: all of them are held. It does not wait for one.
+	// many as most says. ErrLocked: all of them are taken. It does not wait for one.
 	TakePermit(ctx context.Context, of PermitOf, most int) (*Permit, error)
 	// ReturnPermit ends a permit, soon. One that was lost is no error.
 	ReturnPermit(p *Permit)
-	// Permits returns how many permits are held for each host and submitter that has any,
+	// Permits returns how many permits are taken for each host and submitter that has any,
 	// most first. Only the first of them, as many as named says, have names: each costs a
 	// read.
-	Permits(ctx context.Context, named int) ([]PermitsHeld, error)
+	Permits(ctx context.Context, named int) ([]PermitsTaken, error)
 }
 
 // PermitOf is what a permit is for.
@@ -370,10 +370,10 @@ func (of PermitOf) String() string {
 	return of.Name
 }
 
-// PermitsHeld says how many permits for a host or submitter all processes hold.
-type PermitsHeld struct {
-	Of   PermitOf
-	Held int
+// PermitsTaken says how many permits for a host or submitter all processes have.
+type PermitsTaken struct {
+	Of    PermitOf
+	Taken int
 }
 
 // Permit is the right of a process to one step that uses a host, or works for a submitter.

@@ -249,7 +249,7 @@ func retryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) 
 	}
 	out.Waiting = len(r.rows) - out.Applied
 	if err := r.q.Notify(ctx, strconv.FormatInt(at.Seq, 10)); err != nil {
-		return out, fmt.Errorf("notify: %w", err)
+		return out, fmt.Errorf("wake the readers: %w", err)
 	}
 	return out, crash.Around("projections/poison/commit", func() error { return tx.Commit(ctx) })
 }

@@ -295,7 +295,7 @@ func (p *Projector) partitions(ctx context.Context, seq int64) error {
 }
 
 // apply is one transaction: it moves the checkpoint, folds the events, writes the rows,
-// notifies the readers and commits.
+// wakes the readers and commits.
 func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkpoint, bad *poison) error {
 	tx, err := p.cfg.DB.BeginTx(ctx, tables.Writing)
 	if err != nil {
@@ -347,7 +347,7 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkp
 		return err
 	}
 	if err := q.Notify(ctx, strconv.FormatInt(to.Seq, 10)); err != nil {
-		return fmt.Errorf("notify: %w", err)
+		return fmt.Errorf("wake the readers: %w", err)
 	}
 	if err := crash.Around("projections/apply/commit", func() error { return tx.Commit(ctx) }); err != nil {
 		return fmt.Errorf("commit: %w", err)

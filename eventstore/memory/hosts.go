@@ -12,12 +12,12 @@ import (
 
 var _ eventstore.Hosts = (*Store)(nil)
 
-// permits are the permits that are held. They have a mutex of their own: gates take them
+// permits are the permits that are taken. They have a mutex of their own: gates take them
 // while that of the server is held.
 type permits struct {
-	mu   sync.Mutex
-	held map[permit]string // by whom
-	now  map[*Store]session
+	mu    sync.Mutex
+	taken map[permit]string // by whom
+	now   map[*Store]session
 }
 
 type permit struct {
@@ -42,7 +42,7 @@ func (p *permits) begin(s *Store) {
 func (p *permits) end(worker string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	maps.DeleteFunc(p.held, func(_ permit, by string) bool { return by == worker })
+	maps.DeleteFunc(p.taken, func(_ permit, by string) bool { return by == worker })
 }
 
 // TakePermit implements eventstore.Hosts.
@@ -54,9 +54,9 @@ func (s *Store) TakePermit(ctx context.Context, of eventstore.PermitOf, most int
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for n := range most {
-		if at := (permit{of, n}); p.held[at] == "" {
+		if at := (permit{of, n}); p.taken[at] == "" {
 			by := p.now[s]
-			p.held[at] = by.worker
+			p.taken[at] = by.worker
 			return &eventstore.Permit{Of: of, Number: n, Worker: by.worker, Lost: by.lost}, nil
 		}
 	}
@@ -64,20 +64,20 @@ func (s *Store) TakePermit(ctx context.Context, of eventstore.PermitOf, most int
 }
 
 // Permits implements eventstore.Hosts.
-func (s *Store) Permits(ctx context.Context, named int) ([]eventstore.PermitsHeld, error) {
+func (s *Store) Permits(ctx context.Context, named int) ([]eventstore.PermitsTaken, error) {
 	p := &s.server.permits
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	held := map[eventstore.PermitOf]int{}
-	for permit := range p.held {
-		held[permit.of]++
+	taken := map[eventstore.PermitOf]int{}
+	for permit := range p.taken {
+		taken[permit.of]++
 	}
-	sorted := slices.SortedFunc(maps.Keys(held), func(a, b eventstore.PermitOf) int {
-		return cmp.Or(held[b]-held[a], cmp.Compare(a.String(), b.String()))
+	sorted := slices.SortedFunc(maps.Keys(taken), func(a, b eventstore.PermitOf) int {
+		return cmp.Or(taken[b]-taken[a], cmp.Compare(a.String(), b.String()))
 	})
-	all := make([]eventstore.PermitsHeld, len(sorted))
+	all := make([]eventstore.PermitsTaken, len(sorted))
 	for i, of := range sorted {
-		if all[i] = (eventstore.PermitsHeld{Of: of, Held: held[of]}); i >= named {
+		if all[i] = (eventstore.PermitsTaken{Of: of, Taken: taken[of]}); i >= named {
 			all[i].Of.Name = ""
 		}
 	}
@@ -85,11 +85,11 @@ func (s *Store) Permits(ctx context.Context, named int) ([]eventstore.PermitsHel
 }
 
 // ReturnPermit implements eventstore.Hosts.
-func (s *Store) ReturnPermit(held *eventstore.Permit) {
-	p := &s.server.permits
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if at := (permit{held.Of, held.Number}); p.held[at] == held.Worker {
-		delete(p.held, at)
+func (s *Store) ReturnPermit(p *eventstore.Permit) {
+	all := &s.server.permits
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if at := (permit{p.Of, p.Number}); all.taken[at] == p.Worker {
+		delete(all.taken, at)
 	}
 }

@@ -80,7 +80,7 @@ func (k *Kit) refusedHandOver(c *eventstore.Claim, job domain.JobID) {
 	if r.Claim != nil || r.State.State != domain.JobDownloading {
 		k.Fatalf("it is %s and handed over: %v", r.State.State, r.Claim != nil)
 	}
-	if held := must[[]domain.Aggregate](k)(k.Store.Locked(k.Context(), job.Aggregate())); len(held) != 0 {
+	if locked := must[[]domain.Aggregate](k)(k.Store.Locked(k.Context(), job.Aggregate())); len(locked) != 0 {
 		k.Error("the job is locked")
 	}
 }

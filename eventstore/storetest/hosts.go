@@ -40,23 +40,23 @@ func (k *Kit) permit(of eventstore.PermitOf, most int) *eventstore.Permit {
 // Shows: P11
 func testPermits(t *testing.T, env Env) {
 	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
-	var held []*eventstore.Permit
+	var taken []*eventstore.Permit
 	for n := range 3 {
-		held = append(held, []*Kit{k, other}[n%2].permit(theHost, 3))
+		taken = append(taken, []*Kit{k, other}[n%2].permit(theHost, 3))
 	}
-	numbers := []int{held[0].Number, held[1].Number, held[2].Number}
+	numbers := []int{taken[0].Number, taken[1].Number, taken[2].Number}
 	slices.Sort(numbers)
-	if !slices.Equal(numbers, []int{0, 1, 2}) || held[0].Of != theHost || held[0].Worker == held[1].Worker {
-		t.Errorf("held are %v: %+v", numbers, held)
+	if !slices.Equal(numbers, []int{0, 1, 2}) || taken[0].Of != theHost || taken[0].Worker == taken[1].Worker {
+		t.Errorf("taken are %v: %+v", numbers, taken)
 	}
 	for _, by := range []*Kit{k, other} {
 		_, err := by.Store.TakePermit(t.Context(), theHost, 3)
 		by.WantErr(err, eventstore.ErrLocked)
 	}
 	k.permit(ana, 2)
-	for named, want := range map[int][]eventstore.PermitsHeld{2: {{Of: theHost, Held: 3}, {Of: ana, Held: 1}}, 1: {{Of: theHost, Held: 3}, {Of: eventstore.PermitOf{Submitter: true}, Held: 1}}} {
+	for named, want := range map[int][]eventstore.PermitsTaken{2: {{Of: theHost, Taken: 3}, {Of: ana, Taken: 1}}, 1: {{Of: theHost, Taken: 3}, {Of: eventstore.PermitOf{Submitter: true}, Taken: 1}}} {
 		if got, err := other.Store.Permits(t.Context(), named); err != nil || !slices.Equal(got, want) {
-			t.Errorf("held are %+v (%v), want %+v", got, err, want)
+			t.Errorf("taken are %+v (%v), want %+v", got, err, want)
 		}
 	}
 	// A submitter and a host of one name have permits of their own.
@@ -64,9 +64,9 @@ func testPermits(t *testing.T, env Env) {
 	other.permit(ana, 2)
 	_, err := k.Store.TakePermit(t.Context(), ana, 2)
 	k.WantErr(err, eventstore.ErrLocked)
-	other.Store.ReturnPermit(held[1])
-	if p := k.permit(theHost, 3); p.Number != held[1].Number {
-		t.Errorf("the permit is number %d, and %d was returned", p.Number, held[1].Number)
+	other.Store.ReturnPermit(taken[1])
+	if p := k.permit(theHost, 3); p.Number != taken[1].Number {
+		t.Errorf("the permit is number %d, and %d was returned", p.Number, taken[1].Number)
 	}
 }
 
@@ -77,7 +77,7 @@ func testPermitsInACrowd(t *testing.T, env Env) {
 	const most = 5
 	var mu sync.Mutex
 	var g sync.WaitGroup
-	held := map[string]int{}
+	taken := map[string]int{}
 	for n := range 10 * most {
 		g.Go(func() {
 			k := kits[n%2]
@@ -86,7 +86,7 @@ func testPermitsInACrowd(t *testing.T, env Env) {
 			defer mu.Unlock()
 			switch {
 			case err == nil:
-				held[fmt.Sprint(p.Number)]++
+				taken[fmt.Sprint(p.Number)]++
 			case !errors.Is(err, eventstore.ErrLocked):
 				t.Error(err)
 			}
@@ -94,8 +94,8 @@ func testPermitsInACrowd(t *testing.T, env Env) {
 	}
 	g.Wait()
 	for n := range most {
-		if held[fmt.Sprint(n)] != 1 || len(held) != most {
-			t.Errorf("held are %v", held)
+		if taken[fmt.Sprint(n)] != 1 || len(taken) != most {
+			t.Errorf("taken are %v", taken)
 		}
 	}
 }
@@ -109,11 +109,11 @@ func testPermitsLost(t *testing.T, env Env) {
 	_, err := other.Store.TakePermit(t.Context(), theHost, 1)
 	other.WantErr(err, eventstore.ErrLocked)
 	env.Expire(t, s)
-	held := other.permit(theHost, 1)
+	taken := other.permit(theHost, 1)
 	<-lost.Lost
 	k.Store.ReturnPermit(lost)
 	_, err = k.Store.TakePermit(t.Context(), theHost, 1)
 	k.WantErr(err, eventstore.ErrLocked)
-	other.Store.ReturnPermit(held)
+	other.Store.ReturnPermit(taken)
 	k.permit(theHost, 1)
 }

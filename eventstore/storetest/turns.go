@@ -232,8 +232,8 @@ func testGate(t *testing.T, env Env) {
 		_, _, err := k.Store.NextJob(ctx, domain.JobPending, jobGate(b))
 		return err
 	})
-	if held := must[[]domain.Aggregate](k)(k.Store.Locked(t.Context(), bad[1].Aggregate(), bad[2].Aggregate(), out[0].Aggregate())); len(held) > 0 {
-		t.Errorf("%v are locked", held)
+	if locked := must[[]domain.Aggregate](k)(k.Store.Locked(t.Context(), bad[1].Aggregate(), bad[2].Aggregate(), out[0].Aggregate())); len(locked) > 0 {
+		t.Errorf("%v are locked", locked)
 	}
 	got := make(chan domain.JobID, 1)
 	go func() {

@@ -44,7 +44,7 @@ func (r *registry) add(c *eventstore.Claim) bool {
 
 // holding reports whether a claim has not ended, and whether a commit under it has
 // an unknown outcome.
-func (r *registry) holding(c *eventstore.Claim) (held, unknown bool) {
+func (r *registry) holding(c *eventstore.Claim) (valid, unknown bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.claimed[c.Aggregate] == c, r.unknown[c]
@@ -319,9 +319,9 @@ func (x *claims) Confirm(ctx context.Context, c *eventstore.Claim) error {
 // Release implements eventstore.Claims. When ZooKeeper cannot be reached before
 // ctx ends, the lock is released as soon as it can be.
 func (x *claims) Release(ctx context.Context, c *eventstore.Claim, delay time.Duration) error {
-	held, unknown := x.holding(c)
+	valid, unknown := x.holding(c)
 	switch {
-	case !held:
+	case !valid:
 		return nil
 	case unknown:
 		x.abandon(c, delay)

@@ -41,7 +41,7 @@ func (w *committer) Commit(ctx context.Context, changes ...eventstore.Change) ([
 		if c.Claim == nil {
 			continue
 		}
-		if held, _ := w.claims.holding(c.Claim); !held {
+		if valid, _ := w.claims.holding(c.Claim); !valid {
 			return nil, &eventstore.Error{Op: "commit", Aggregate: c.Aggregate(), Err: eventstore.ErrFenced}
 		}
 	}

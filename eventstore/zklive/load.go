@@ -220,13 +220,13 @@ const lockedParallel = 64
 
 // Locked implements eventstore.Live.
 func (r *reader) Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.Aggregate, error) {
-	held := make([]bool, len(of))
+	there := make([]bool, len(of))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(lockedParallel)
 	for i, a := range of {
 		g.Go(func() error {
 			stat, err := r.conn.Exists(gctx, r.root.Lock(a))
-			held[i] = stat != nil
+			there[i] = stat != nil
 			return err
 		})
 	}
@@ -235,7 +235,7 @@ func (r *reader) Locked(ctx context.Context, of ...domain.Aggregate) ([]domain.A
 	}
 	var locked []domain.Aggregate
 	for i, a := range of {
-		if held[i] {
+		if there[i] {
 			locked = append(locked, a)
 		}
 	}

@@ -83,7 +83,7 @@ func (w *Waiter) next() <-chan struct{} {
 	return w.changed
 }
 
-func (w *Waiter) notify() {
+func (w *Waiter) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	close(w.changed)
@@ -106,7 +106,7 @@ func (w *Waiter) leave() {
 	defer w.mu.Unlock()
 	if w.waiting--; w.waiting == 0 {
 		w.stop()
-		// The listener may be about to notify: it must not wait for the lock.
+		// The listener may be about to wake the waiters: it must not wait for the lock.
 		stopped := w.stopped
 		w.mu.Unlock()
 		<-stopped
@@ -141,7 +141,7 @@ func (w *Waiter) hear(ctx context.Context) {
 		return
 	}
 	for {
-		w.notify() // first of all: earlier notifications were missed
+		w.wake() // first of all: earlier notifications were missed
 		if _, err := conn.Conn().WaitForNotification(ctx); err != nil {
 			return
 		}

@@ -325,14 +325,14 @@ func (in *installation) workersOf(s *service) (n int) {
 	return n
 }
 
-// permitsOf returns how many permits for a server are held.
+// permitsOf returns how many permits for a server are taken.
 func (in *installation) permitsOf(h *holder) int {
 	in.t.Helper()
 	hosts, err := in.live.Permits(in.t.Context(), 10)
 	in.must(err)
 	for _, of := range hosts {
 		if of.Of.Name == strings.TrimPrefix(h.URL, "http://") {
-			return of.Held
+			return of.Taken
 		}
 	}
 	return 0

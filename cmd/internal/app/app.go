@@ -100,9 +100,9 @@ type LiveState interface {
 	Restorer(ctx context.Context) (eventstore.Restorer, error)
 	// HighWater opens the marks, where PostgreSQL and the object store answer.
 	HighWater(ctx context.Context) (consistency.HighWater, error)
-	// Permits returns how many permits are held for servers of others, see
+	// Permits returns how many permits are taken for servers of others, see
 	// [eventstore.Hosts].
-	Permits(ctx context.Context, named int) ([]eventstore.PermitsHeld, error)
+	Permits(ctx context.Context, named int) ([]eventstore.PermitsTaken, error)
 	// Inspect opens the live state to be verified.
 	Inspect(ctx context.Context) (consistency.Live, error)
 }

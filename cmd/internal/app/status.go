@@ -204,11 +204,11 @@ func (a *App) statusLive(ctx context.Context, s *Status) error {
 	}
 	s.Outbox, s.Epoch = &OutboxStatus{Unsent: o.Outbox.Unsent, Seconds: o.Outbox.Oldest.Seconds()}, o.Epoch
 	s.Unserved = standing.NotServed(o)
-	held, err := a.Open.Permits(ctx, 2*standing.MaxNamed)
+	taken, err := a.Open.Permits(ctx, 2*standing.MaxNamed)
 	if err != nil {
 		return err
 	}
-	hosts, in, full := standing.Permits(held, standing.PermitLimits{Host: a.Open.HostPermits, Submitter: a.Open.SubmitterPermits})
+	hosts, in, full := standing.Permits(taken, standing.PermitLimits{Host: a.Open.HostPermits, Submitter: a.Open.SubmitterPermits})
 	s.Hosts, s.HostsIn, s.Submitters = hosts, &in, full
 	holds, err := live.Holds(ctx)
 	if err == nil {

@@ -132,15 +132,15 @@ func (t table[S]) compare(ctx context.Context) error {
 		}
 	}
 	for a := range t.known {
-		if !c.held(a) {
+		if !c.mayLack(a) {
 			c.report(finding(RowMissing, a.String(), t.name, "a row", absent))
 		}
 	}
 	return nil
 }
 
-// held reports whether the rows of an aggregate may lack what the log has.
-func (c *checker) held(a domain.Aggregate) bool { return c.behind || c.poison[a] != "" }
+// mayLack reports whether the rows of an aggregate may lack what the log has.
+func (c *checker) mayLack(a domain.Aggregate) bool { return c.behind || c.poison[a] != "" }
 
 // row compares one row with the log at the version that the row has.
 func (t table[S]) row(ctx context.Context, row, want S, known bool) error {
@@ -152,7 +152,7 @@ func (t table[S]) row(ctx context.Context, row, want S, known bool) error {
 	switch {
 	case known && is.version == have:
 	case known && is.version < have:
-		if !c.held(is.aggregate) {
+		if !c.mayLack(is.aggregate) {
 			report(RowBehind, fmt.Sprintf("version %d", have), version)
 		}
 		return nil

@@ -65,7 +65,7 @@ func (s *servedBy) note(t *testing.T, look *memory.Store, host string, r *http.R
 		}
 	}
 	s.most = max(s.most, n)
-	if !slices.ContainsFunc(held, func(h eventstore.PermitsHeld) bool { return h.Of == eventstore.PermitOf{Name: host} }) {
+	if !slices.ContainsFunc(held, func(h eventstore.PermitsTaken) bool { return h.Of == eventstore.PermitOf{Name: host} }) {
 		s.without[host] = true
 	}
 }

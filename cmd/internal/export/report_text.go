@@ -47,20 +47,20 @@ func textTable(w *bufio.Writer, t app.Table, o ReportOptions) error {
 	for i, c := range t.Columns {
 		header[i] = c.Label
 	}
-	held, n := [][]string{header}, 0 // until the columns' widths are known
+	waiting, n := [][]string{header}, 0 // until the columns' widths are known
 	var widths []int
 	flush := func() {
 		if widths == nil {
-			widths = widthsOf(held)
+			widths = widthsOf(waiting)
 		}
-		for _, cells := range held {
+		for _, cells := range waiting {
 			line := ""
 			for i, c := range cells {
 				line += fmt.Sprintf("%-*s  ", widths[i], c)
 			}
 			fmt.Fprintln(w, strings.TrimRight(line, " "))
 		}
-		held = nil
+		waiting = nil
 	}
 	for row, err := range t.Rows {
 		if err != nil {
@@ -70,7 +70,7 @@ func textTable(w *bufio.Writer, t app.Table, o ReportOptions) error {
 		for i, v := range row {
 			cells[i] = people(v)
 		}
-		held = append(held, cells)
+		waiting = append(waiting, cells)
 		if n++; n >= lookAhead {
 			flush()
 		}

@@ -55,7 +55,7 @@ func download(c *objects.Content) (send, error) {
 
 func sendChecked(w http.ResponseWriter, r *http.Request, c *objects.Content) error {
 	describeFile(w.Header(), c)
-	h := &held{paced: paced{w: w}}
+	h := &delayed{paced: paced{w: w}}
 	defer h.end()
 	http.ServeContent(h, oneRange(r), "", time.Time{}, &forward{from: c, size: c.Size})
 	if !h.body || r.Method == http.MethodHead {
@@ -150,8 +150,8 @@ func (p *paced) Write(b []byte) (n int, err error) {
 // end lets the connection be used for other requests.
 func (p *paced) end() { _ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{}) } // it has none, or has gone
 
-// held is an answer whose last part waits.
-type held struct {
+// delayed is an answer whose last part waits.
+type delayed struct {
 	paced
 	body bool  // it has a part of the file
 	left int64 // bytes of the body that were not written yet
@@ -159,7 +159,7 @@ type held struct {
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (h *held) WriteHeader(status int) {
+func (h *delayed) WriteHeader(status int) {
 	if h.body = status == http.StatusOK || status == http.StatusPartialContent; h.body {
 		h.left, _ = strconv.ParseInt(h.Header().Get("Content-Length"), 10, 64) // ServeContent has set it
 	}
@@ -167,7 +167,7 @@ func (h *held) WriteHeader(status int) {
 }
 
 // Write implements io.Writer.
-func (h *held) Write(b []byte) (int, error) {
+func (h *delayed) Write(b []byte) (int, error) {
 	if !h.body {
 		return h.paced.Write(b)
 	}

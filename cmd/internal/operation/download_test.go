@@ -24,7 +24,7 @@ func TestRangeOutsideIsAProblem(t *testing.T) {
 		return func(w http.ResponseWriter, r *http.Request) error {
 			w.Header().Set("Content-Type", "text/x-letter")
 			w.Header().Set("Content-Disposition", "attachment")
-			h := &held{paced: paced{w: w}}
+			h := &delayed{paced: paced{w: w}}
 			http.ServeContent(h, oneRange(r), "", time.Time{}, strings.NewReader("a letter"))
 			if err := h.failed(); err != nil {
 				return err

@@ -109,8 +109,8 @@ var questions = []struct {
 // Permits counts the permits that all processes hold.
 type Permits struct{ Hosts, Submitters PermitCount }
 
-// PermitCount counts permits of one kind, and the holders of which all are held.
-type PermitCount struct{ Held, Full int }
+// PermitCount counts permits of one kind, and the hosts or submitters of which all are taken.
+type PermitCount struct{ Taken, Full int }
 
 // Installation adds the metrics that all processes share: every process has the same
 // values, so take the maximum.
@@ -130,9 +130,9 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_live_heap_bytes", Help: "How much of ZooKeeper's heap batches, jobs and outbox take, estimated from their numbers."},
 		{Name: "accession_live_heap_limit_bytes", Help: "At how many of these bytes deposits are refused: half of zookeeper_heap."},
 		{Name: "accession_processes", Help: "Processes with a live session, including commands that only read."},
-		{Name: "accession_host_permits", Help: "Permits for servers of depositors that are held: steps that use one, and some kept for a moment longer; `accession status` names the servers."},
+		{Name: "accession_host_permits", Help: "Permits for servers of depositors that are taken: steps that use one, and some kept for a moment longer; `accession status` names the servers."},
 		{Name: "accession_hosts_full", Help: "Servers of depositors that as many steps use as may (host_permits): the rest of their work waits."},
-		{Name: "accession_submitter_permits", Help: "Permits for submitters that are held: steps that work for one, and some kept for a moment longer."},
+		{Name: "accession_submitter_permits", Help: "Permits for submitters that are taken: steps that work for one, and some kept for a moment longer."},
 		{Name: "accession_submitters_full", Help: "Submitters for whom as many steps work as may (submitter_permits): the rest of their work waits; `accession status` names them."},
 		{Name: "accession_outbox_unsent", Help: "Nodes of the outbox whose events are not in the log yet; a node holds the events of one or more decisions."},
 		{Name: "accession_outbox_oldest_seconds", Help: "How long the oldest of those nodes has waited."},
@@ -232,8 +232,8 @@ func (c *installation) live(ctx context.Context) ([]prometheus.Metric, error) {
 func (c *installation) permits(ctx context.Context) ([]prometheus.Metric, error) {
 	p, err := c.Permits(ctx)
 	return []prometheus.Metric{
-		c.gauge("accession_host_permits", float64(p.Hosts.Held)), c.gauge("accession_hosts_full", float64(p.Hosts.Full)),
-		c.gauge("accession_submitter_permits", float64(p.Submitters.Held)), c.gauge("accession_submitters_full", float64(p.Submitters.Full)),
+		c.gauge("accession_host_permits", float64(p.Hosts.Taken)), c.gauge("accession_hosts_full", float64(p.Hosts.Full)),
+		c.gauge("accession_submitter_permits", float64(p.Submitters.Taken)), c.gauge("accession_submitters_full", float64(p.Submitters.Full)),
 	}, err
 }
 

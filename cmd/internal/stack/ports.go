@@ -31,9 +31,9 @@ func portTaken(err error) bool {
 // another one otherwise.
 func (d *directory) choosePorts() (map[Server]int, error) {
 	ports := map[Server]int{}
-	var held []net.Listener
+	var taken []net.Listener
 	defer func() {
-		for _, l := range held {
+		for _, l := range taken {
 			_ = l.Close()
 		}
 	}()
@@ -42,7 +42,7 @@ func (d *directory) choosePorts() (map[Server]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		held = append(held, l) // so that the next server cannot choose it too
+		taken = append(taken, l) // so that the next server cannot choose it too
 		ports[name] = l.Addr().(*net.TCPAddr).Port
 	}
 	return ports, d.update(func(st *state) { st.Ports = ports })

@@ -47,7 +47,7 @@ func (in *Installation) Measure(ctx context.Context) error {
 				if of.Of.Submitter {
 					kind, most = &p.Submitters, in.cfg.SubmitterPermits
 				}
-				if kind.Held += of.Held; of.Held >= most {
+				if kind.Taken += of.Taken; of.Taken >= most {
 					kind.Full++
 				}
 			}
@@ -72,8 +72,8 @@ func (in *Installation) Measure(ctx context.Context) error {
 			return &ops.Lag{Events: lag.Events, Age: time.Duration(lag.Seconds * float64(time.Second))}, nil
 		},
 		Poison: func(ctx context.Context) (int, error) {
-			held, err := query.Poison(ctx, pool, maxPoison)
-			return len(held), err
+			events, err := query.Poison(ctx, pool, maxPoison)
+			return len(events), err
 		},
 		Audit: func(ctx context.Context) (ops.Audit, error) {
 			p, err := record.New(pool).Audit(ctx)

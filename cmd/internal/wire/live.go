@@ -74,7 +74,7 @@ func (in *Installation) DepositQueues(ctx context.Context) (eventstore.DepositQu
 }
 
 // Permits implements app.LiveState.
-func (in *Installation) Permits(ctx context.Context, named int) ([]eventstore.PermitsHeld, error) {
+func (in *Installation) Permits(ctx context.Context, named int) ([]eventstore.PermitsTaken, error) {
 	s, err := in.LiveState(ctx)
 	if err != nil {
 		return nil, err

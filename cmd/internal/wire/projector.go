@@ -160,13 +160,13 @@ func withLease(ctx context.Context, pool *pgxpool.Pool, do func(context.Context)
 			_ = conn.Conn().Close(ctx) // which releases the lock
 		}
 	}()
-	held, end := context.WithCancel(ctx)
+	leased, end := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		defer end()
-		watchLease(held, conn)
+		watchLease(leased, conn)
 	})
-	err = do(held)
+	err = do(leased)
 	end()
 	watch.Wait()
 	if err == nil && ctx.Err() == nil {

@@ -27,7 +27,7 @@ type Report struct {
 }
 
 // Close releases the source of the tables. Every report must be closed; a report on one
-// batch reads from one snapshot, which is held until then.
+// batch reads from one snapshot, which stays open until then.
 func (r Report) Close() {
 	if r.end != nil {
 		r.end()

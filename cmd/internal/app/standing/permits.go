@@ -27,18 +27,18 @@ type PermitLimits struct{ Host, Submitter int }
 // Permits returns the servers that are used, up to [MaxNamed] of them, how many there are
 // in all, and the submitters for whom as many steps work as may, up to [MaxNamed] too. What
 // has no name is only counted.
-func Permits(held []eventstore.PermitsHeld, limits PermitLimits) (hosts []HostStatus, in int, full []SubmitterStatus) {
+func Permits(taken []eventstore.PermitsTaken, limits PermitLimits) (hosts []HostStatus, in int, full []SubmitterStatus) {
 	hosts, full = []HostStatus{}, []SubmitterStatus{}
-	for _, h := range held {
-		if !h.Of.Submitter {
+	for _, t := range taken {
+		if !t.Of.Submitter {
 			in++
 		}
 		switch {
-		case h.Of.Name == "":
-		case h.Of.Submitter && h.Held >= limits.Submitter && len(full) < MaxNamed:
-			full = append(full, SubmitterStatus{h.Of.Name, h.Held, limits.Submitter})
-		case !h.Of.Submitter && len(hosts) < MaxNamed:
-			hosts = append(hosts, HostStatus{h.Of.Name, h.Held, limits.Host})
+		case t.Of.Name == "":
+		case t.Of.Submitter && t.Taken >= limits.Submitter && len(full) < MaxNamed:
+			full = append(full, SubmitterStatus{t.Of.Name, t.Taken, limits.Submitter})
+		case !t.Of.Submitter && len(hosts) < MaxNamed:
+			hosts = append(hosts, HostStatus{t.Of.Name, t.Taken, limits.Host})
 		}
 	}
 	return hosts, in, full

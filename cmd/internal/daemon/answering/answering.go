@@ -124,11 +124,11 @@ func (s *Service) orphans(ctx context.Context) error {
 	}
 	for _, id := range ids {
 		a := domain.QueryID(id).Aggregate()
-		held, err := s.Handler.Live.Locked(ctx, a)
+		locked, err := s.Handler.Live.Locked(ctx, a)
 		if err != nil {
 			return err
 		}
-		if len(held) > 0 {
+		if len(locked) > 0 {
 			continue
 		}
 		claim, at, err := s.Handler.Queries.ClaimQuery(ctx, domain.QueryID(id))
@@ -145,13 +145,13 @@ func (s *Service) orphans(ctx context.Context) error {
 
 // serve answers a claimed query. What is not the fault of the query itself is tried again.
 func (s *Service) serve(ctx context.Context, claim *eventstore.Claim, q lookup.Query) {
-	held, stop := context.WithCancel(ctx)
+	claimed, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		s.whileRunning(held, claim, q.ID)
+		s.whileRunning(claimed, claim, q.ID)
 		stop()
 	}()
-	url, err := s.end(held, claim, q)
+	url, err := s.end(claimed, claim, q)
 	over := err == nil
 	if !over {
 		if err := s.Claims.Release(context.WithoutCancel(ctx), claim, 0); err != nil {

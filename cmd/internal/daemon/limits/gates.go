@@ -16,21 +16,22 @@ import (
 // one submitter.
 type Gates struct {
 	mu      sync.Mutex
-	of      map[string]*held // by daemon
-	changed chan struct{}    // closed when an admission has ended
+	of      map[string]*usage // by daemon
+	changed chan struct{}     // closed when an admission has ended
 	permits *permits
 }
 
-// held are the workers of a daemon that are busy; apart are as many of their own.
-type held struct {
+// usage is how many workers of a daemon are busy, and for whom; apart is that of as many of
+// their own.
+type usage struct {
 	share fair.Share
 	busy  int
 	by    map[holder]int
-	apart *held
+	apart *usage
 }
 
-func newHeld(workers int, apart *held) *held {
-	return &held{share: fair.Share{Workers: workers}, by: map[holder]int{}, apart: apart}
+func newUsage(workers int, apart *usage) *usage {
+	return &usage{share: fair.Share{Workers: workers}, by: map[holder]int{}, apart: apart}
 }
 
 // holder is a submitter or a server.
@@ -42,10 +43,10 @@ type holder struct {
 // NewGates returns the gates of some numbers of workers, by their daemons. The steps of all
 // processes are bounded by most.
 func NewGates(workers map[string]int, hosts eventstore.Hosts, most Most) *Gates {
-	g := &Gates{of: map[string]*held{}, changed: make(chan struct{})}
+	g := &Gates{of: map[string]*usage{}, changed: make(chan struct{})}
 	g.permits = newPermits(hosts, most, g.signal)
 	for daemon, n := range workers {
-		g.of[daemon] = newHeld(n, newHeld(n, nil))
+		g.of[daemon] = newUsage(n, newUsage(n, nil))
 	}
 	return g
 }
@@ -70,7 +71,7 @@ func (g *Gates) Admission(daemon string) *Admission { return &Admission{gates: g
 // at a time.
 type Admission struct {
 	gates   *Gates
-	at      *held
+	at      *usage
 	holders []holder
 	permits []*eventstore.Permit
 	// taken is how many of both were admitted by Take; the others by Also.

@@ -12,7 +12,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/memory"
 )
 
-// counted counts the permits that are held, and may fail.
+// counted counts the permits that are taken, and may fail.
 type counted struct {
 	eventstore.Hosts
 	mu          sync.Mutex

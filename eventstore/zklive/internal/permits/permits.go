@@ -46,13 +46,13 @@ func (h *Hosts) TakePermit(ctx context.Context, of eventstore.PermitOf, most int
 	if err != nil {
 		return nil, failed(err)
 	}
-	held := make(map[string]bool, len(names))
+	taken := make(map[string]bool, len(names))
 	for _, name := range names {
-		held[name] = true
+		taken[name] = true
 	}
 	for n := range most {
 		p := &eventstore.Permit{Of: of, Number: n, Worker: w.ID, Lost: w.Lost}
-		if held[path.Base(h.node(p))] || !h.use(p) {
+		if taken[path.Base(h.node(p))] || !h.use(p) {
 			continue
 		}
 		_, err := h.session.TryMulti(ctx, "zklive/permit/take", h.root.TakePermit(of, n, w.ID))
@@ -65,7 +65,7 @@ func (h *Hosts) TakePermit(ctx context.Context, of eventstore.PermitOf, most int
 				return nil, failed(eventstore.ErrFenced)
 			}
 		default:
-			h.ReturnPermit(p) // it may be held
+			h.ReturnPermit(p) // it may have been taken
 			return nil, failed(err)
 		}
 	}
@@ -96,7 +96,7 @@ func (h *Hosts) ReturnPermit(p *eventstore.Permit) {
 }
 
 // Permits implements eventstore.Hosts.
-func (h *Hosts) Permits(ctx context.Context, named int) ([]eventstore.PermitsHeld, error) {
+func (h *Hosts) Permits(ctx context.Context, named int) ([]eventstore.PermitsTaken, error) {
 	names, err := h.session.List(ctx, h.root.Hosts())
 	if err != nil {
 		return nil, &eventstore.Error{Op: "list the permits", Err: err}
@@ -107,20 +107,20 @@ func (h *Hosts) Permits(ctx context.Context, named int) ([]eventstore.PermitsHel
 		of[digest] = append(of[digest], name)
 	}
 	digests := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(len(of[b])-len(of[a]), cmp.Compare(a, b)) })
-	all := make([]eventstore.PermitsHeld, len(digests))
+	all := make([]eventstore.PermitsTaken, len(digests))
 	for i, digest := range digests {
-		all[i].Held = len(of[digest])
+		all[i].Taken = len(of[digest])
 		all[i].Of.Submitter = strings.HasPrefix(digest, layout.OfSubmitters)
 		for _, name := range of[digest][:min(len(of[digest]), named)] {
-			var held layout.Permit
-			_, err := h.session.GetJSON(ctx, path.Join(h.root.Hosts(), name), &held)
+			var data layout.Permit
+			_, err := h.session.GetJSON(ctx, path.Join(h.root.Hosts(), name), &data)
 			if errors.Is(err, zk.ErrNoNode) {
 				continue // it has ended meanwhile
 			}
 			if err != nil {
 				return nil, err
 			}
-			all[i].Of.Name = cmp.Or(held.Host, held.Submitter)
+			all[i].Of.Name = cmp.Or(data.Host, data.Submitter)
 			named--
 			break
 		}
