@@ -269,7 +269,7 @@ type decided[S any] struct {
 // kind says how the states of one kind of aggregate are folded and written.
 type kind[S any] struct {
 	evolve func(S, domain.Recorded) (S, error)
-	set    func(*Change, *Transition[S])
+	set    func(*Change, *Transition[S]) // sets the field of a change that is of this kind
 }
 
 var (
@@ -367,7 +367,7 @@ func (h *Handler) holdFacts(ctx context.Context, f *domain.Facts, c *Change) err
 	if err != nil {
 		return err
 	}
-	if hold, held := holds.Collections[f.Collection]; held {
+	if hold, set := holds.Collections[f.Collection]; set {
 		f.CollectionHold = &hold
 	}
 	c.HoldsVersion = holds.Version

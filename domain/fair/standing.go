@@ -77,7 +77,7 @@ func (r *Ring) inOrder(c Config, processors []Processor) (all []Standing) {
 	return all
 }
 
-// Pace is how often deposits of a queue were grabbed in the last time.
+// Pace is how often deposits of a queue were grabbed lately.
 type Pace struct {
 	Grabs int
 	Over  time.Duration
@@ -94,7 +94,7 @@ func NewPace(grabs []time.Time, now time.Time) Pace {
 
 // Expected returns when the next deposit of the user is grabbed at a pace; ok is false if
 // that is not known, because something keeps the user from being served, or nothing was
-// grabbed in the last time.
+// grabbed lately.
 func (s Standing) Expected(p Pace) (in time.Duration, ok bool) {
 	if s.Why != ObstacleNone || s.Position == 0 || p.Grabs == 0 {
 		return 0, false

@@ -102,7 +102,7 @@ func (s *shard) round(ctx context.Context) (int, error) {
 	for _, item := range items {
 		for i, e := range item.Events {
 			a := eventstore.Append{Event: e}
-			if item.JSON != nil {
+			if item.JSON != nil { // else the log encodes the data
 				a.JSON = item.JSON[i]
 			}
 			events = append(events, a)

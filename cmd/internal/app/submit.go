@@ -78,7 +78,7 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if err != nil {
 		return s, err
 	}
-	once, err := a.once(ctx, d)
+	once, err := a.once(ctx, d) // what an earlier request under the same key did, if there was one
 	if err != nil {
 		return s, err
 	}

@@ -125,7 +125,7 @@ func (p *program) runDrop(ctx context.Context, a *app.App, d app.Deposit) error 
 }
 
 func (p *program) runSubmit(ctx context.Context, a *app.App, d app.Deposit, watch bool) error {
-	var from uint64
+	var from uint64 // the sequence from which watch shows the events of the batch
 	if watch {
 		end, err := a.LogEnd(ctx)
 		if err != nil {
