@@ -158,9 +158,9 @@ func TestProcessorAtRunTime(t *testing.T) {
 	in.agree()
 }
 
-// TestProcessorCriteria: a processor serves those first whom it prefers, nobody whom it excludes,
+// TestProcessorCriteria: a processor serves those first whom it prefers, none whom it excludes,
 // and no deposit that is too large, behind which those of its user wait; once it takes every size
-// and excludes nobody, all are served.
+// and excludes none, all are served.
 func TestProcessorCriteria(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "transfer_interval=50ms")
