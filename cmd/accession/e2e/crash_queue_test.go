@@ -16,8 +16,8 @@ import (
 // TestDepositQueueKilledAtEachStep: a process dies right before and right after each kind of
 // write to a deposit queue: the first and a further deposit of a user, the settings, parking and
 // its reverse, the grab, the end of what runs for each reason, the return to the front, and a
-// synchronous deposit. After each death verify finds nothing; in the end each deposit was served, in its order, and each
-// change is there once.
+// synchronous deposit. After each pair of deaths verify finds nothing; in the end each deposit was
+// served, in its order, and each change is there once.
 // Shows: P1 P11
 func TestDepositQueueKilledAtEachStep(t *testing.T) {
 	t.Parallel()

@@ -15,5 +15,5 @@ func TestSoakQueueLoad(t *testing.T) {
 	l := newQueueLoad(t, many)
 	l.run(newFiles(t, 1, -1).URL)
 	took := time.Since(begun).Seconds()
-	figure(t, "%d deposits beside %d served in %.0f s (%.1f a second), %d processes killed", many, fewDeposits, took, many/took, len(l.changes())+2)
+	figure(t, "%d deposits beside %d served in %.0f s (%.1f a second), %d processes killed", many, len(l.user)-many, took, many/took, len(l.changes())+2)
 }
