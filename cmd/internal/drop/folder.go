@@ -234,8 +234,12 @@ func (r reading) Read(p []byte) (int, error) {
 func (f *Folder) put(at string, d Deposit) (err error) {
 	user := path.Dir(d.dir())
 	for range 100 {
-		if made := f.root.mkdirAll("accept/user", user); made != nil {
-			return made
+		err = f.root.mkdirAll("accept/user", user)
+		if errors.Is(err, fs.ErrExist) { // it was there, and was removed before it was looked at
+			continue
+		}
+		if err != nil {
+			return err
 		}
 		if err = f.root.rename("accept/rename", at, d.dir()); !errors.Is(err, fs.ErrNotExist) {
 			break

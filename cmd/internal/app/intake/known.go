@@ -36,6 +36,9 @@ type Servers interface {
 // and returns what is known from before. It is accepted: what cannot be found out, as without
 // PostgreSQL, is no fault of it, and left out.
 func Remember(ctx context.Context, servers Servers, id domain.BatchID, sub domain.Submission) (k Known) {
+	if sub.DigestValue == "" && sub.Primary == "" && len(sub.LocalIDs) == 0 {
+		return k // there is nothing to look for
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	profiles, err := servers.Profiles()
