@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,6 +118,42 @@ func TestDepositsOfQueries(t *testing.T) {
 	} {
 		if n := count(t, db, query); n != want {
 			t.Errorf("%s: %d, want %d", query, n, want)
+		}
+	}
+}
+
+// TestWaitsAndSharesByDay: the numbers of report.deposit_wait and report.user_share, by
+// hand. A grab counts on its day in UTC, and what still runs has no time yet.
+func TestWaitsAndSharesByDay(t *testing.T) {
+	t.Parallel()
+	db := projtest.DB(t)
+	if _, err := db.Exec(t.Context(), `insert into accession.deposit (batch_id, number, queue, user_name, slot, turn, size, received_at, grabbed_at, ended_at, seq)
+		select 'bid' || turn, 1, queue, user_name, 1, turn, 0, grabbed_at - make_interval(secs => waited), grabbed_at, grabbed_at + make_interval(secs => ran), turn
+		from (values
+			(1, 'metadata', 'lea', timestamptz '2026-03-01 00:00:00Z', 10, 30),
+			(2, 'metadata', 'lea', timestamptz '2026-03-01 12:00:00Z', 20, 20),
+			(3, 'metadata', 'tom', timestamptz '2026-03-01 12:00:01Z', 5, 150),
+			(4, 'metadata', 'lea', timestamptz '2026-03-01 23:59:59Z', 40, null),
+			(5, 'metadata', 'lea', timestamptz '2026-03-02 01:00:00+01', 60, 10), -- the 2nd in UTC
+			(6, 'query', 'lea', timestamptz '2026-03-01 12:00:00Z', 7, 1),
+			(0, 'metadata', 'tom', timestamptz '2026-03-01 13:00:00Z', 999, 999)  -- not grabbed: synchronous
+		) as d (turn, queue, user_name, grabbed_at, waited, ran)`); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ query, want string }{
+		// The 95th of 10, 20 and 40 is nine tenths of the way from the second to the third.
+		{`select format('%s %s %s %s %s %s %s', day, queue, user_name, grabs, p50_seconds, round(p95_seconds::numeric, 3), max_seconds) from report.deposit_wait order by day, queue, user_name`,
+			"[2026-03-01 metadata lea 3 20 38.000 40 | 2026-03-01 metadata tom 1 5 5.000 5 | 2026-03-01 query lea 1 7 7.000 7 | 2026-03-02 metadata lea 1 60 60.000 60]"},
+		{`select format('%s %s %s %s %s %s %s', day, queue, user_name, grabs, round(share_of_grabs, 3), ran_seconds, round(share_of_time::numeric, 3)) from report.user_share order by day, queue, user_name`,
+			"[2026-03-01 metadata lea 3 0.750 50 0.250 | 2026-03-01 metadata tom 1 0.250 150 0.750 | 2026-03-01 query lea 1 1.000 1 1.000 | 2026-03-02 metadata lea 1 1.000 10 1.000]"},
+	} {
+		rows, err := db.Query(t.Context(), c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if all := "[" + strings.Join(got, " | ") + "]"; all != c.want || err != nil {
+			t.Errorf("%v\ngot  %s\nwant %s", err, all, c.want)
 		}
 	}
 }

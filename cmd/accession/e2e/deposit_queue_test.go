@@ -16,7 +16,8 @@ func TestDepositQueueSettings(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "queue_allocation=metadata=2,metadata-ana=4", "prohibited_users=eve", "processors=metadata-films?users=ana&max_size=9")
 	in.serveInProcess(run.RoleRelay, run.RoleProjector)
-	in.says(0, words("queue show metadata"), "allocation", "configuration", "built in", "eve", "allocation of ana")
+	in.says(0, words("queue show metadata"), "allocation", "configuration", "built in", "eve", "allocation of ana", "processor films", "requires=ana max_size=9")
+	in.says(0, words("queue show query"), "processor default", "built in")
 	in.says(0, words("processor ls"), "films", "requires=ana max_size=9", "default", "built in")
 
 	in.says(2, words("queue suspend pending --reason x"), "metadata, query or all")
@@ -37,7 +38,7 @@ func TestDepositQueueSettings(t *testing.T) {
 	in.says(4, words("processor stop query films --reason disk"), "accession processor ls")
 	in.says(3, words("processor rm query default --reason disk"), "accession processor stop")
 	in.shown()
-	in.says(0, words("queue show metadata"), "run time", "upgrade", "broken", "7", "ben,carl,eve")
+	in.says(0, words("queue show metadata"), "run time", "upgrade", "broken", "7", "ben,carl,eve", "stopped requires=ana max_size=9", "disk")
 	in.says(0, words("queue show all -o json"), `"source": "run time"`, `"why": "upgrade"`, `"name": "allocation of ana"`)
 
 	// One that is damaged suspends its queue.

@@ -69,6 +69,7 @@ func TestDropFolder(t *testing.T) {
 	in.rest(in.deposit(1)) // the folder was looked at meanwhile
 	in.says(0, words("drop ls --submitter ana"), kept.ID, other.ID, "waiting")
 	in.says(0, words("queue show metadata"), "transfer stopped", "maintenance")
+	in.says(0, words("status"), "drop folder 2 deposits wait or were refused, the oldest since 20")
 	// As if a process had died when it had reserved a batch's id for the deposit.
 	records, err := in.wired.Records(in.ctx())
 	in.must(err)

@@ -42,10 +42,12 @@ type Shown struct {
 	Unreadable []string `json:"unreadable,omitempty"` // settings; while there are any, the queue counts as suspended
 	// Parked is how many deposits are parked, null = not known.
 	Parked *int64 `json:"parked"`
+	// Unknown says why by, when and why are not known of a value of run time.
+	Unknown string `json:"unknown,omitempty"`
 }
 
-// Show returns what is in effect in a queue, and what says so. Who set a value, when and
-// why is in the log; without it these are unknown.
+// Show returns what is in effect in a queue, its processors too, and what says so. Who set
+// a value, when and why is in the log; without it these are unknown.
 func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 	now, err := settings(ctx, a, queue)
 	if err != nil {
@@ -64,6 +66,8 @@ func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 			v.Source = SourceRunTime
 			if e, d := history.set(domain.SettingAggregate(kind, setting), is); d != nil {
 				v.By, v.When, v.Why = string(e.Actor), e.Time, d.Why
+			} else {
+				s.Unknown = history.unknown()
 			}
 		case in(now.Configured):
 			v.Source = SourceConfiguration
@@ -90,6 +94,15 @@ func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 		ofQueue("transfer stopped", strconv.FormatBool(now.Set.Queue.TransferStopped), func(q domain.DepositQueue) bool { return q.TransferStopped }, func(q domain.DepositQueue) string { return strconv.FormatBool(q.TransferStopped) })
 	}
 	limits(queue, now, of)
+	for _, name := range slices.Sorted(maps.Keys(now.Processors)) {
+		of("processor "+name, Criteria(now.Processors[name]), func(v fairsettings.Values) bool { _, is := v.Processors[name]; return is },
+			domain.SettingProcessor, domain.ProcessorName(queue, name), func(v *domain.SettingValue) string {
+				if v == nil || v.Processor == nil {
+					return ""
+				}
+				return Criteria(*v.Processor)
+			})
+	}
 	if first := &s.Values[0]; len(s.Unreadable) > 0 && first.Source == SourceBuiltIn {
 		first.Source = SourceUnreadable
 	}
@@ -158,7 +171,15 @@ type histories struct {
 	ctx   context.Context //nolint:containedctx // lives for one call
 	app   *app.App
 	known map[domain.Aggregate][]domain.Recorded
-	away  bool // the log cannot be read: who set what is unknown
+	away  error // why the log cannot be read
+}
+
+// unknown says why the event of a value is not known.
+func (h *histories) unknown() string {
+	if h.away != nil {
+		return "the log cannot be read: " + h.away.Error()
+	}
+	return "its event is not in the log yet"
 }
 
 // set returns the event that gave a part of a setting its present value, nil = unknown.
@@ -172,7 +193,7 @@ func (h *histories) set(a domain.Aggregate, is func(*domain.SettingValue) string
 }
 
 func (h *histories) events(a domain.Aggregate) (all []domain.Recorded) {
-	if all, read := h.known[a]; read || h.away {
+	if all, read := h.known[a]; read || h.away != nil {
 		return all
 	}
 	log, err := h.app.Open.Log(h.ctx)
@@ -184,7 +205,7 @@ func (h *histories) events(a domain.Aggregate) (all []domain.Recorded) {
 			all = append(all, e)
 		}
 	}
-	h.away = err != nil
+	h.away = err
 	h.known[a] = all
 	return all
 }

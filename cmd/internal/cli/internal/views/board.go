@@ -23,7 +23,7 @@ func Board(w io.Writer, b queues.Board) {
 		fmt.Fprintf(w, "nothing is grabbed: %s\n", b.Stopped)
 	}
 	fmt.Fprintln(w)
-	render.Rows(w, "no deposits", render.Row{"", "user", "waiting", "running", "parked", "turn", "expected", "not served because"}, b.Users, func(u queues.OfUser) render.Row {
+	render.Rows(w, "no deposits", render.Row{"position", "user", "waiting", "running", "parked", "turn", "expected", "not served because"}, b.Users, func(u queues.OfUser) render.Row {
 		position, expected := any(""), ""
 		if u.Position > 0 {
 			position, expected = u.Position, "unknown"
@@ -111,6 +111,9 @@ func Settings(w io.Writer, all []queues.Shown) {
 		return render.Row{v.Queue, export.Line(v.Name), export.Line(v.Value), v.Source, since, export.Line(v.By), export.Line(v.Why)}
 	})
 	for _, s := range all {
+		if s.Unknown != "" {
+			fmt.Fprintf(w, "\n%s: who set a value, when and why is unknown where it is empty: %s\n", s.Queue, export.Line(s.Unknown))
+		}
 		if s.Parked == nil || *s.Parked > 0 {
 			fmt.Fprintf(w, "\n%s: %s deposits are parked; `accession queue board` shows whose\n", s.Queue, Parked(s.Parked))
 		}
