@@ -67,7 +67,7 @@ build: ## build bin/accession, static, without cgo
 # Tests that the race detector would make fail or take minutes: what is large, what
 # starts many processes that die (they are built without it in any case), and what
 # damages one thing after another. A new one is named here.
-LARGE        := TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestBrokenRequests|TestLongReportsAre|TestLongListNeeds
+LARGE        := TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestBrokenRequests|TestLongReportsAre|TestLongListNeeds|TestMillionSteps
 DYING        := TestFaults(AtRandom|OfOne)|TestDeathAtEvery|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|FailAgainUnder|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
 WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)
@@ -79,7 +79,7 @@ test: setup-test ## everything that must hold, against real servers, with the ra
 	@echo 'seed $(ACCESSION_TEST_SEED) (ACCESSION_TEST_SEED=$(ACCESSION_TEST_SEED) make test draws the same choices)'
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
 	@go build -o bin/testreport ./internal/repocheck/testreport
-	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/answer ./cmd/internal/export ./eventstore/zklive ./projections | bin/testreport
+	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/answer ./cmd/internal/export ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport
 	@$(WITH_STACK) $(GOTEST) -vet=off -race -json -skip '$(WITHOUT_RACE)' ./... | bin/testreport
 
 setup-test:

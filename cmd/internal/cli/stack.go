@@ -32,7 +32,7 @@ user alone; ZooKeeper asks for none, so every local user can connect to it. The
 directory must belong to this user, and no other one may be able to write to it.`,
 		Example: `  accession stack
   accession stack --dir /var/tmp/mine
-  accession stack exec -- accession submit --profile demo file.txt`,
+  accession stack exec --production-names -- accession submit --profile demo file.txt`,
 		Args: cobra.NoArgs,
 		RunE: p.run(func(ctx context.Context, _ []string) error { return p.runStack(ctx, dir) }),
 	}

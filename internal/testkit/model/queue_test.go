@@ -15,6 +15,12 @@ func TestQueue(t *testing.T) {
 	compare(t, seed(t), 20_000)
 }
 
+// TestMillionSteps is [TestQueue] with a million steps.
+func TestMillionSteps(t *testing.T) {
+	t.Parallel()
+	compare(t, seed(t), 1_000_000)
+}
+
 // seed returns what the choices of a test follow from, and prints it.
 func seed(t *testing.T) uint64 {
 	t.Helper()
