@@ -240,32 +240,39 @@ func (w *benchInstallation) walk(b *testing.B, workers, jobs int) {
 	for range workers {
 		all.Go(func() {
 			for left.Add(-1) >= 0 {
-				var c *eventstore.Claim
-				var at eventstore.Loaded[domain.Job]
-				for _, step := range life {
-					var err error
-					if c == nil {
-						c, at, err = w.store.NextJob(b.Context(), step.in, nil)
-					}
-					if err == nil {
-						o := eventstore.Meta{Actor: "bench", Claim: c, Known: &at}
-						if w.handOver {
-							o.Next = step.next
-						}
-						var r eventstore.Result[domain.Job]
-						r, err = w.handler.Job(b.Context(), at.State.ID, step.cmd, o)
-						c, at = r.Claim, r.Loaded
-					}
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					w.committed.Add(1)
+				if _, err := w.walkJob(b.Context()); err != nil {
+					b.Error(err)
+					return
 				}
 			}
 		})
 	}
 	all.Wait()
+}
+
+// walkJob takes a job from each state on to the next, not always the same, until one is
+// completed, and returns the batch of that.
+func (w *benchInstallation) walkJob(ctx context.Context) (of domain.BatchID, err error) {
+	var c *eventstore.Claim
+	var at eventstore.Loaded[domain.Job]
+	for _, step := range life {
+		if c == nil {
+			if c, at, err = w.store.NextJob(ctx, step.in, nil); err != nil {
+				return "", err
+			}
+		}
+		o := eventstore.Meta{Actor: "bench", Claim: c, Known: &at}
+		if w.handOver {
+			o.Next = step.next
+		}
+		r, err := w.handler.Job(ctx, at.State.ID, step.cmd, o)
+		if err != nil {
+			return "", err
+		}
+		c, at = r.Claim, r.Loaded
+		w.committed.Add(1)
+	}
+	return at.State.Configuration.BatchID, nil
 }
 
 // rawMultis sends multis of the shape of a transition's and returns their rate.
