@@ -124,10 +124,17 @@ func TestFormsOfCrossref(t *testing.T) {
 	}
 	late := bytes.Replace(recorded(t, "synchronous"), []byte("Accept:"), []byte("Prefer: wait=1\r\nAccept:"), 1)
 	in.says(0, []string{"queue", "pause", "pending", "--reason", "to look"})
-	if g := d.diagnosed(late, http.StatusAccepted); g.Status != "in_process" || !strings.HasPrefix(g.Submission, "bid") {
-		t.Errorf("%+v", g)
+	var waits diagnostic
+	a := d.replay(late)
+	if err := xml.Unmarshal([]byte(a.body), &waits); err != nil || a.status != http.StatusAccepted || waits.Status != "in_process" || !strings.HasPrefix(waits.Submission, "bid") || a.header.Get("Location") != "/v1/batches/"+waits.Submission {
+		t.Errorf("%d %v %+v (%v)", a.status, a.header, waits, err)
 	}
 	in.says(0, []string{"queue", "resume", "pending"})
+	// No synchronous deposit may run: it is refused, and the batches are as many as before.
+	in.says(0, words("queue defaults metadata --synchronous 0 --reason busy"))
+	if a := d.replay(recorded(t, "synchronous")); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "0 synchronous deposits run, of 0 that may") {
+		t.Errorf("%d %v %s", a.status, a.header, a.body)
+	}
 	if a := d.replay(recorded(t, "contents")); a.status != http.StatusOK || !bytes.Contains(recorded(t, "synchronous"), []byte(a.body)) || !strings.HasPrefix(a.body, "<?xml") {
 		t.Errorf("%d %s", a.status, a.body)
 	}

@@ -73,6 +73,11 @@ func TestFrontDoor(t *testing.T) {
 	}
 	d.ask(ana, "POST", "/v1/submissions", strings.Replace(deposit, "Good", "Bad", 1), "Idempotency-Key: one").is(d, 422, app.KeyReused)
 	in.rest(first.Batch)
+	in.says(0, words("queue defaults metadata --synchronous 0 --reason busy"))
+	full := d.ask(ana, "POST", "/v1/submissions", strings.Replace(deposit, "{", `{"synchronous":true,`, 1))
+	if full.is(d, http.StatusTooManyRequests, app.Full); full.header.Get("Retry-After") == "" {
+		t.Errorf("%v", full.header)
+	}
 	var shown app.BatchView
 	if d.ask(ana, "GET", "/v1/batches/"+string(first.Batch), "").into(d, &shown); shown.Status != "completed" || shown.Submitter != "ana" {
 		t.Errorf("%+v", shown.BatchSummary)

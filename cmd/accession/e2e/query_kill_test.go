@@ -62,6 +62,9 @@ func TestQueriesThatKill(t *testing.T) {
 			return err == nil && len(held) == 0
 		})
 	}
+	// Also those die that say that it failed.
+	o.dies("zklive/deliver/multi/before", nil, "serve")
+	o.dies("zklive/deliver/multi/after", nil, "serve")
 	s := o.serve()
 	s.works()
 	o.await("the end of "+string(id), 0, func(r domain.Recorded) bool {
@@ -71,9 +74,12 @@ func TestQueriesThatKill(t *testing.T) {
 	o.answered(next)
 	o.still()
 	s.stop()
-	o.says(0, words("query show "+string(id)), "failed", "claims_used_up", "10 workers in a row", "the operators must act")
+	o.says(0, words("query show "+string(id)), "failed", "claims_used_up", "11 workers in a row", "the operators must act")
 	if n := o.count(`select count(*) from report.query where status = 'failed' and reason_code = 'claims_used_up' and reason_class = 'system'`); n != 1 {
 		t.Errorf("%d rows of a query that failed", n)
+	}
+	if n := o.count(`select count(*) from accession.event where type = $1 and aggregate_id = $2`, string(domain.EventQueryFailed), string(id)); n != 1 {
+		t.Errorf("%d events query.failed", n)
 	}
 	waits, parked := o.ask(), o.ask()
 	runs := o.ask()

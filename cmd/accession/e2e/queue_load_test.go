@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -31,8 +32,7 @@ type queueLoad struct {
 	random  *rand.Rand
 	many    int
 	user    map[domain.BatchID]string
-	of      []domain.BatchID // those of mal
-	parked  []domain.BatchID
+	late    queues.Choice // the last deposits of mal
 	running []*service
 	at      uint64 // sequence of the last event that was waited for
 	kills   []time.Time
@@ -92,8 +92,11 @@ func (l *queueLoad) run(base string) {
 // deposits makes those of mal, and then those of ana, while nothing is grabbed.
 func (l *queueLoad) deposits(base string) {
 	l.t.Helper()
-	l.of = l.submitted(base, "mal", l.many)
-	slices.Sort(l.of)
+	l.submitted(base, "mal", l.many-toPark)
+	before := domain.At(time.Now())
+	waitFor(l.t, "another moment", func() bool { return domain.At(time.Now()) != before })
+	l.late = queues.Choice{Queue: fair.QueueMetadata, Users: []string{"mal"}, Since: domain.At(time.Now()).Time}
+	l.submitted(base, "mal", toPark)
 	l.few(base)
 }
 
@@ -178,25 +181,17 @@ func (l *queueLoad) changes() []func() {
 	}
 }
 
-// park takes the last deposits of mal out of the queue.
-func (l *queueLoad) park() {
-	l.t.Helper()
-	h, err := l.app.Open.Handler(l.ctx())
-	l.must(err)
-	for _, id := range l.of[len(l.of)-toPark:] {
-		_, err := h.Park(l.ctx(), id, domain.Reason{Class: domain.ClassWait, Code: "parked", Message: "a test"}, l.app.Meta())
-		l.must(err)
-		l.parked = append(l.parked, id)
-	}
-}
+// park takes the last deposits of mal out of the queue, by user and time of reception.
+func (l *queueLoad) park() { l.moved(queues.Park) }
 
-func (l *queueLoad) release() {
+func (l *queueLoad) release() { l.moved(queues.Unpark) }
+
+func (l *queueLoad) moved(move func(context.Context, *app.App, queues.Choice, string, queues.Seen) (queues.Moved, error)) {
 	l.t.Helper()
-	h, err := l.app.Open.Handler(l.ctx())
+	m, err := move(l.ctx(), l.app, l.late, "a test", func(int, int) {})
 	l.must(err)
-	for _, id := range l.parked {
-		_, err := h.Batch(l.ctx(), id, domain.UnparkBatch{Reason: domain.Reason{Class: domain.ClassWait, Code: "requested", Message: "a test"}}, l.app.Meta())
-		l.must(err)
+	if m.Done != toPark || m.Users["mal"] != toPark || len(m.Users) != 1 {
+		l.t.Fatalf("%+v, want %d of mal", m, toPark)
 	}
 }
 
