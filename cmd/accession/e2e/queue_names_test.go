@@ -51,7 +51,7 @@ func TestNamesOfOtherSystems(t *testing.T) {
 			}
 			in.says(0, args)
 			if flag := regexp.MustCompile(`--([a-z-]+) N`).FindStringSubmatch(m[1]); flag != nil {
-				numbers[why] = fmt.Sprintf(`"%s":%s`, strings.ReplaceAll(flag[1], "-", "_"), number)
+				numbers[why] = fmt.Sprintf("%q:%s", strings.ReplaceAll(flag[1], "-", "_"), number)
 			}
 			for _, setting := range settingsNamed(cells[3]) {
 				want[why] = append(want[why], changed{setting, "user/" + person.Username})
