@@ -1,6 +1,7 @@
 package views
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -8,7 +9,6 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/domain/fair"
-	"github.com/accession-ingest/accession/projections/query"
 )
 
 // A board says of each user where they stand, and leaves empty what does not apply.
@@ -16,6 +16,10 @@ func TestBoard(t *testing.T) {
 	t.Parallel()
 	grabs, none, two, one, thirty := 6, 0, 2, int64(1), 30.2
 	nothing := int64(0)
+	var resting queues.Board
+	if err := json.Unmarshal([]byte(`{"resting": [{"batch": "bid0000000003", "user": "dora"}]}`), &resting); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		board queues.Board
 		want  string
@@ -26,7 +30,7 @@ func TestBoard(t *testing.T) {
 			{User: "carl", Waiting: 2, Running: 2, Limit: 2, Parked: &nothing, Position: 3, Why: fair.ObstacleConcurrency},
 			{User: "dora", Running: 1, Limit: 5, Parked: &nothing, Why: fair.ObstacleEmpty},
 		}, Synchronous: []queues.Direct{{Batch: "bid0000000007", User: "eve"}}, Pool: 5,
-			Resting: []query.Resting{{Batch: "bid0000000003", User: "dora"}}}, `
+			Resting: resting.Resting}, `
 metadata: 9 waiting, 4 running, 1 parked; 6 grabbed in 1m30s
 
 position  user  waiting  running  parked  turn               expected  not served because
