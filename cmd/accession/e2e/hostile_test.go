@@ -21,18 +21,21 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// holder is a server that holds the requests of some methods: it does not answer them, or
-// drips.
+// holder is a server that holds the requests of some methods: it does not answer them,
+// drips, or announces more than it sends.
 type holder struct {
 	*httptest.Server
-	methods string
-	drips   bool
+	methods     string
+	drips, lies bool
 
 	mu                       sync.Mutex
 	held, most, began, ended int
 	answered                 int      // how many of the first requests are answered after all
 	objects                  []string // of which files came, as keys of an object store
 }
+
+// announced is what a server that lies says of its files, in bytes.
+const announced = 1 << 20
 
 func newHolder(t testing.TB, methods string, drips bool) *holder {
 	t.Helper()
@@ -45,9 +48,16 @@ func newHolder(t testing.TB, methods string, drips bool) *holder {
 // ServeHTTP implements http.Handler.
 func (h *holder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body) // else it is not seen that the client has gone
+	if h.lies {
+		rw.Header().Set("Content-Length", fmt.Sprint(announced))
+	}
 	if !strings.Contains(h.methods, r.Method) {
 		_, _ = rw.Write([]byte("x"))
 		return
+	}
+	if h.lies {
+		_, _ = rw.Write([]byte("that is all"))
+		_ = http.NewResponseController(rw).Flush()
 	}
 	if object, _, stores := strings.Cut(r.URL.Path, "/v1/"); stores && !h.first(object) {
 		<-r.Context().Done() // a step counts once, however many files it stores at once
@@ -347,24 +357,25 @@ func TestHostileCrowdOfProcesses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, daemon, methods string
-		drips                 bool
 		of                    domain.SubmissionType
 		submitters            int
 		rocks                 string // what the profile of the hostile deposits says besides, %s = the server
 	}{
-		{"GET hangs, 1", domain.DaemonJobDownloading, "GET", false, domain.TypeFile, 1, ""},
-		{"HEAD hangs, 1", domain.DaemonJobEstimating, "HEAD GET", false, domain.TypeFile, 1, ""},
-		{"manifest drips, 2", domain.DaemonBatchPending, "GET", true, domain.TypeBatchManifest, 2, ""},
-		{"object manifest hangs, 2", domain.DaemonJobPending, "GET", false, domain.TypeObjectManifest, 2, ""},
-		{"store hangs, 2", domain.DaemonJobProcessing, "PUT", false, domain.TypeFile, 2, "storage: " + heldScheme + "://%s"},
-		{"callback hangs, 1", domain.DaemonJobNotify, "POST", false, domain.TypeFile, 1, "callback: {url: 'http://%s/callback'}"},
+		{"GET hangs", domain.DaemonJobDownloading, "GET", domain.TypeFile, 1, ""},
+		{"GET lies", domain.DaemonJobDownloading, "GET", domain.TypeFile, 2, ""},
+		{"HEAD hangs", domain.DaemonJobEstimating, "HEAD GET", domain.TypeFile, 1, ""},
+		{"manifest drips", domain.DaemonBatchPending, "GET", domain.TypeBatchManifest, 2, ""},
+		{"object manifest hangs", domain.DaemonJobPending, "GET", domain.TypeObjectManifest, 2, ""},
+		{"store hangs", domain.DaemonJobProcessing, "PUT", domain.TypeFile, 2, "storage: " + heldScheme + "://%s"},
+		{"callback hangs", domain.DaemonJobNotify, "POST", domain.TypeFile, 1, "callback: {url: 'http://%s/callback'}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			in := newForProcesses(t, "min_rate: 0, timeout: 24h", "fetch_response_timeout=30m", "fetch_head_timeout=5m", "fetch_manifest_timeout=1h",
 				"step_timeout=24h", "fetch_callback_timeout=1h", "zookeeper_session_timeout=10s", "stop_grace=10ms", "queue_concurrency=metadata=1000")
 			in.program = os.Args[0] // it knows the store that hangs
-			bad, good := newHolder(t, c.methods, c.drips), goodServer(t)
+			bad, good := newHolder(t, c.methods, strings.HasSuffix(c.name, "drips")), goodServer(t)
+			bad.lies = strings.HasSuffix(c.name, "lies")
 			in.profileOfRocks(strings.ReplaceAll(c.rocks, "%s", strings.TrimPrefix(bad.URL, "http://")))
 			workers := 0
 			for _, d := range daemon.Daemons {
