@@ -56,9 +56,6 @@ type Config struct {
 	// PoisonTries is how often an event is tried before its aggregate is held, 0 =
 	// 3.
 	PoisonTries int
-	// Strict makes Run return an error when an event cannot be applied, in place of
-	// holding its aggregate.
-	Strict bool
 	// Held, unless nil, is called when an aggregate is held, with the event and its error.
 	Held func(*EventError)
 	// Applied, unless nil, is called after each commit.
@@ -143,7 +140,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		if len(entries) > 0 {
 			err := p.project(ctx, entries, nil)
-			if err != nil && poisonous(err) && !p.cfg.Strict {
+			if err != nil && poisonous(err) {
 				err = p.isolatePoison(ctx, entries, err)
 			}
 			if err != nil {

@@ -46,19 +46,6 @@ type Row struct {
 	raw string // the line, when a cell is at fault, so that Format gives it back; may hold a secret
 }
 
-// New returns a manifest without rows, with the usual header of its profile.
-func New(p Profile) *Manifest {
-	return &Manifest{
-		Version: "0.7",
-		Profile: p,
-		Prefixes: []Prefix{
-			{"mrt:", "http://merritt.cdlib.org/terms#"},
-			{"nfo:", "http://www.semanticdesktop.org/ontologies/2007/03/22/nfo#"},
-		},
-		Fields: p.Fields(),
-	}
-}
-
 // Corrupt returns the faults of all rows of an object manifest as [Errors], nil
 // if there are none: an object that lacks a file is not the object that was
 // meant. For a batch manifest it is always nil: each faulty row fails by itself.

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/migrations"
-	"github.com/accession-ingest/accession/projections/internal/tables"
 )
 
 // compared are the tables that follow from the log alone.
@@ -31,41 +30,6 @@ func (d TableDigest) Same() bool { return d.LiveRows == d.NewRows && d.LiveDiges
 type Digest struct {
 	Rows   int64
 	Digest string
-}
-
-// Digests returns those of all tables that follow from the log.
-func Digests(ctx context.Context, db tables.DB) (map[string]Digest, error) {
-	all := map[string]Digest{}
-	err := pgx.BeginTxFunc(ctx, db, tables.Snapshot, func(tx pgx.Tx) error {
-		for _, table := range compared {
-			columns, err := columnsOfTable(ctx, tx, table, migrations.Live)
-			if err != nil {
-				return err
-			}
-			if all[table], err = digest(ctx, tx, migrations.Live, table, columns); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("digest the tables: %w", err)
-	}
-	return all, nil
-}
-
-// digest sums two independent hashes of each row up; a row is its columns' text.
-// Recorded digests keep what a history gave. The clock makes PostgreSQL compute
-// that text once, not for each hash; workers can still share the table.
-func digest(ctx context.Context, tx pgx.Tx, names migrations.Names, table string, columns []string) (d Digest, err error) {
-	if err := plainText(ctx, tx); err != nil {
-		return d, err
-	}
-	sql := fmt.Sprintf(`
-select count(*), coalesce(sum(hashtextextended(r.t, 0)), 0)::text || '/' || coalesce(sum(hashtextextended(r.t, 1)), 0)::text
-from (select row(%s)::text as t, clock_timestamp() from %s.%s) r`, strings.Join(columns, ", "), names.Tables, table)
-	err = tx.QueryRow(ctx, sql).Scan(&d.Rows, &d.Digest)
-	return d, err
 }
 
 // fingerprint sums a hash of each row up, a tenth of the work of a digest: it hashes

@@ -25,7 +25,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/eventstore/zklive"
 	zktree "github.com/accession-ingest/accession/internal/testkit/tree"
-	"github.com/accession-ingest/accession/projections/rebuild"
+	"github.com/accession-ingest/accession/projections/projtest"
 )
 
 // finish lets a process work until nothing is left to do, but right after another has.
@@ -289,10 +289,9 @@ func rebuilds(o *crashInstallation, point string) {
 }
 
 // digests returns those of the live tables.
-func (o *crashInstallation) digests() map[string]rebuild.Digest {
+func (o *crashInstallation) digests() map[string]projtest.Digest {
 	o.t.Helper()
-	d, err := rebuild.Digests(o.t.Context(), o.db)
-	o.must(err)
+	d := projtest.Digests(o.t, o.db)
 	if d["event"].Rows == 0 {
 		o.t.Error("there is no event in the tables")
 	}

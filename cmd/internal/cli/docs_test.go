@@ -128,11 +128,11 @@ func writePage(w io.Writer) {
 	}
 	fmt.Fprint(w, "\n## Settings\n\n")
 	fmt.Fprintf(w, "Each is given as `--set KEY=VALUE`, as `%sKEY` in the environment, or as `KEY: VALUE` in the file that `--config` or `%sCONFIG` names; the first source that has one wins. Settings with * may hold a password, which is never shown; they can also be read from the file that `%sKEY_FILE` names. What each does is in the comments of `cmd/internal/config/config.go`.\n\n| key | default | bounds |\n|---|---|---|\n", config.EnvPrefix, config.EnvPrefix, config.EnvPrefix)
-	for _, s := range config.Keys() {
+	for _, s := range (config.Resolved{}).Rows() {
 		star := ""
 		if s.Secret {
 			star = " *"
 		}
-		fmt.Fprintf(w, "| `%s`%s | %s | %s |\n", s.Key, star, s.Default, s.Bounds)
+		fmt.Fprintf(w, "| `%s`%s | %s | %s |\n", s.Name, star, s.Default, s.Bounds)
 	}
 }

@@ -24,7 +24,7 @@ func TestDefaultsAreSound(t *testing.T) {
 		t.Errorf("defaults: %+v", got.Config)
 	}
 	for _, r := range got.Rows() {
-		if r.Key == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile"}, r.Key) {
+		if r.Name == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile"}, r.Name) {
 			t.Errorf("row %+v", r)
 		}
 	}
@@ -51,9 +51,9 @@ func TestFlagsGoOverEnvironmentOverFileOverDefaults(t *testing.T) {
 	}
 	origins := map[string]string{}
 	for _, r := range got.Rows() {
-		origins[r.Key] = r.Origin
+		origins[r.Name] = r.Origin
 		if strings.Contains(r.Value, "s3cret") {
-			t.Errorf("%s shows a password: %s", r.Key, r.Value)
+			t.Errorf("%s shows a password: %s", r.Name, r.Value)
 		}
 	}
 	want := map[string]string{"nats_stream": "file " + file, "nats_prefix": "environment ACCESSION_NATS_PREFIX", "outbox_shards": "flag", "postgres": "environment ACCESSION_POSTGRES_FILE", "nats": "default"}

@@ -14,7 +14,7 @@ import (
 
 // Row is one setting for people to see.
 type Row struct {
-	Key    string `json:"key"`
+	Key
 	Value  string `json:"value"`  // as it is written, without passwords
 	Origin string `json:"origin"` // default, file …, environment …, flag
 }
@@ -24,7 +24,7 @@ func (r Resolved) Rows() []Row {
 	v := reflect.ValueOf(r.Config)
 	rows := make([]Row, len(settings))
 	for i, s := range settings {
-		rows[i] = Row{Key: s.key, Value: show(v.Field(s.index).Interface(), s.secret), Origin: r.origins[s.key]}
+		rows[i] = Row{Key: s.described(), Value: show(v.Field(s.index).Interface(), s.secret), Origin: r.origins[s.key]}
 	}
 	return rows
 }
@@ -105,20 +105,16 @@ var harmless = map[string]bool{"sslmode": true, "host": true, "dbname": true, "r
 
 // Key describes a setting.
 type Key struct {
-	Key     string
-	Default string // as it is written; "" = none, or derived from another setting
-	Bounds  string // such as 1 to 64; "" = none
-	Secret  bool   // may hold a password
+	Name    string `json:"key"`
+	Default string `json:"default,omitempty"` // as it is written; "" = none, or derived from another setting
+	Bounds  string `json:"bounds,omitempty"`  // such as 1 to 64; "" = none
+	Secret  bool   `json:"secret,omitempty"`  // may hold a password
 }
 
-// Keys returns all settings in their order.
-func Keys() []Key {
-	keys := make([]Key, len(settings))
-	for i, s := range settings {
-		keys[i] = Key{Key: s.key, Default: s.preset, Secret: s.secret}
-		if s.max != "" {
-			keys[i].Bounds = s.min + " to " + s.max
-		}
+func (s setting) described() Key {
+	k := Key{Name: s.key, Default: s.preset, Secret: s.secret}
+	if s.max != "" {
+		k.Bounds = s.min + " to " + s.max
 	}
-	return keys
+	return k
 }

@@ -14,7 +14,6 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
-	_ "gocloud.dev/blob/memblob" // mem://, for tests of programs above
 	"gocloud.dev/gcerrors"
 
 	"github.com/accession-ingest/accession/internal/crash"

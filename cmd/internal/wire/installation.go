@@ -62,7 +62,7 @@ type Installation struct {
 func New(cfg config.Resolved, log *slog.Logger, roles ...string) *Installation {
 	in := &Installation{cfg: cfg.Config, shown: map[string]string{}, from: map[string]string{}, log: log, roles: roles, metrics: ops.NewMetrics()}
 	for _, r := range cfg.Rows() {
-		in.shown[r.Key], in.from[r.Key] = r.Value, r.Origin
+		in.shown[r.Name], in.from[r.Name] = r.Value, r.Origin
 	}
 	return in
 }
