@@ -23,9 +23,11 @@ BIN     := bin/accession
 # file name, so that a change here builds the new one.
 SQLC_VERSION     := v1.31.1
 GOLANGCI_VERSION := v2.15.0
+DEADCODE_VERSION := v0.52.0
 TOOLS            := $(abspath bin/tools)
 SQLC             ?= $(TOOLS)/sqlc-$(SQLC_VERSION)
 GOLANGCI         ?= $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+DEADCODE         ?= $(TOOLS)/deadcode-$(DEADCODE_VERSION)
 
 # Arguments of single targets.
 PKG   ?=
@@ -88,8 +90,9 @@ setup-test:
 unit: ## tests that need no servers
 	@$(GOTEST) $$(go list ./... | grep -vE '$(NEED_SERVERS)')
 
-lint: $(GOLANGCI) ## golangci-lint, as .golangci.yaml says
+lint: $(GOLANGCI) $(DEADCODE) ## golangci-lint, as .golangci.yaml says; no function that only tests call
 	@$(GOLANGCI) run ./...
+	@DEADCODE=$(DEADCODE) deploy/ci/unused.sh
 
 vet: ## go vet, also of what only `make soak` runs
 	@go vet ./...
@@ -152,3 +155,6 @@ $(TOOLS)/sqlc-$(SQLC_VERSION):
 
 $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
 	@deploy/ci/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+$(TOOLS)/deadcode-$(DEADCODE_VERSION):
+	@deploy/ci/install-tool.sh $@ golang.org/x/tools/cmd/deadcode@$(DEADCODE_VERSION)

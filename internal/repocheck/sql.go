@@ -39,7 +39,7 @@ var SQLByHand = []ByHand{
 	{"projections/query", []string{"estimate"}, anyTable},
 	{"projections/rebuild", []string{"withLock", "noParallelWorkers", "plainText"}, session},
 	{"projections/rebuild", []string{"sqlForeignObjects", "identities", "generation", "drop", "exists", "(*rebuild).trySwap", "(*rebuild).unindex", "(*rebuild).index", "saveIndexes"}, anySchema},
-	{"projections/rebuild", []string{"diffTable", "shapeOf", "digest", "fingerprint", "columnsOfTable", "(*rebuild).analyze", "(*rebuild).buildIndex"}, anyTable},
+	{"projections/rebuild", []string{"diffTable", "shapeOf", "fingerprint", "columnsOfTable", "(*rebuild).analyze", "(*rebuild).buildIndex"}, anyTable},
 }
 
 // sends are methods of pgx and database/sql that take SQL.

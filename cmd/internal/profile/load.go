@@ -60,12 +60,6 @@ func Load(dir string) (*Set, error) {
 	return set, nil
 }
 
-// Parse parses one profile; file is its name in errors. The error is [Faults].
-func Parse(file string, data []byte) (Profile, error) {
-	p, d := parse(file, data)
-	return p, d.faults.asError()
-}
-
 func parse(file string, data []byte) (Profile, *document) {
 	d := &document{file: file, lines: make(map[string]int)}
 	p := Defaults()

@@ -325,3 +325,9 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Parse parses one profile; file is its name in errors. The error is [Faults].
+func Parse(file string, data []byte) (Profile, error) {
+	p, d := parse(file, data)
+	return p, d.faults.asError()
+}

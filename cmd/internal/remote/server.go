@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
@@ -149,25 +151,22 @@ func (s *Server) do(ctx context.Context, name string, in any, file io.ReadSeeker
 	if err != nil {
 		return err
 	}
-	for try := 1; ; try++ {
+	pauses := &backoff.ExponentialBackOff{InitialInterval: time.Second / 2, Multiplier: 2, RandomizationFactor: 0.2, MaxInterval: 2 * time.Second}
+	_, err = backoff.Retry(ctx, func() (struct{}, error) {
 		err := s.once(ctx, op, f, file, read)
 		broken, ok := errors.AsType[*brokenError](err)
 		switch {
 		case !ok:
-			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case try == tries || op.Write && f.header.Get(keyHeader) == "":
-			return s.away(broken.err)
+			return struct{}{}, backoff.Permanent(err)
+		case op.Write && f.header.Get(keyHeader) == "":
+			return struct{}{}, backoff.Permanent(s.away(broken.err))
 		}
-		pause := time.NewTimer(time.Duration(try) * time.Second / 2)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return ctx.Err()
-		}
+		return struct{}{}, broken
+	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(tries), backoff.WithMaxElapsedTime(0))
+	if broken, ok := errors.AsType[*brokenError](err); ok && ctx.Err() == nil {
+		return s.away(broken.err)
 	}
+	return err
 }
 
 // once sends a request once, and has read read the answer, or returns the problem that the
