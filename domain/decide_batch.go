@@ -163,7 +163,7 @@ func (d batchDecider) release(why *Reason, f Facts, unpark bool) (Decision, erro
 		return d.refuseParked()
 	}
 	if f.CollectionHold != nil {
-		return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; lift that hold first")
+		return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; release that hold first")
 	}
 	return d.transition(EventBatchReleased, Require{Holds: true}, func(m BatchMove) EventData {
 		m.Ticket = f.Ticket

@@ -20,7 +20,7 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 		return d.moveOnly(JobHeld, Require{}, &c.Reason)
 	case ReleaseJob:
 		if j.State == JobHeld && f.CollectionHold != nil {
-			return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; lift that hold first")
+			return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; release that hold first")
 		}
 		return d.moveOnlyFrom(JobHeld, JobPending, Require{Holds: true, Unlocked: true}, c.Reason)
 	case AcceptJob:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// DecideHold decides to set (h not nil) or lift (h nil) a hold or pause.
+// DecideHold decides to set (h not nil) or release (h nil) a hold or pause.
 func DecideHold(s Setting, h *Hold, why string) (Decision, error) {
 	if err := CheckHoldName(s.Kind, s.Name); err != nil {
 		return Decision{}, &Refused{Aggregate: s.Aggregate(), Code: CodeBadName, Message: err.Error()}

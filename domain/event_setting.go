@@ -5,7 +5,7 @@ const EventSettingChanged EventType = "setting.changed"
 
 // settingRegistry is the part of [Registry] about settings.
 var settingRegistry = []EventDef{
-	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A setting was changed: a hold or a pause was set or lifted, or another value was set or unset."},
+	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A setting was changed: a hold or a pause was set or released, or another value was set or unset."},
 }
 
 // SettingChanged is the data of setting.changed.

@@ -92,7 +92,7 @@ func (s Setting) Value() *SettingValue {
 }
 
 // Setting is the state of one setting, such as a hold, a pause or the timeouts. Without
-// a value it is lifted, or not set.
+// a value it is released, or not set.
 type Setting struct {
 	Kind    HoldKind
 	Name    string

@@ -39,7 +39,7 @@ func TestHoldAndLift(t *testing.T) {
 			t.Errorf("from a state that it was not in: %v", err)
 		}
 		if _, err := domain.DecideHold(s, h, ""); err == nil {
-			t.Error("set or lifted twice")
+			t.Error("set or released twice")
 		} else {
 			refusal(t, err, "no_change")
 		}

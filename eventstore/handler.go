@@ -224,7 +224,7 @@ func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow in
 	return events, nil
 }
 
-// Hold sets a hold or pause, or lifts it if hold is nil.
+// Hold sets a hold or pause, or releases it if hold is nil.
 func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, hold *domain.Hold, why string, m Meta) (Result[domain.Setting], error) {
 	return h.changeSetting(ctx, "hold", kind, name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideHold(s, hold, why) }, m)
 }

@@ -27,11 +27,11 @@ func testHolds(t *testing.T, env Env) {
 	k.Hold(domain.HoldCollection, Profile, "")
 	third := look()
 	if len(third.Collections) != 0 || len(third.Queues) != 1 || third.Version == second.Version || third.Version == first.Version {
-		t.Errorf("after lifting one: %+v", third)
+		t.Errorf("after releasing one: %+v", third)
 	}
 }
 
-// testSettings: a setting's events are numbered on over lifting and setting, and
+// testSettings: a setting's events are numbered on over releasing and setting, and
 // a decision on an outdated setting is refused.
 func testSettings(t *testing.T, env Env) {
 	k := NewKit(t, env.Open(t))

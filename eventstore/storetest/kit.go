@@ -65,7 +65,7 @@ func (k *Kit) DoJob(id domain.JobID, cmd domain.JobCommand, o eventstore.Meta) e
 	return must[eventstore.Result[domain.Job]](k)(k.Handler.Job(k.Context(), id, cmd, o))
 }
 
-// Hold sets a hold or pause, with by "" it lifts it.
+// Hold sets a hold or pause, with by "" it releases it.
 func (k *Kit) Hold(kind domain.HoldKind, name, by string) {
 	k.Helper()
 	var hold *domain.Hold

@@ -97,7 +97,7 @@ func (h *holds) load(ctx context.Context) (known *eventstore.Holds, first sessio
 		}
 		for _, name := range all.Names {
 			v, err := h.reader.value(ctx, kind, name)
-			if err != nil || v.Hold == nil { // lifted meanwhile
+			if err != nil || v.Hold == nil { // released meanwhile
 				return nil, first, err
 			}
 			into[name] = *v.Hold

@@ -10,7 +10,7 @@ import (
 
 // TestReleaseOfACollectionKilledAtEachStep: a process that releases a collection with all
 // that it holds dies at each step. The batches and jobs that it had not come to stay held,
-// whether or not the hold was lifted, until the command is run again; the others go on
+// whether or not the hold was released, until the command is run again; the others go on
 // without it, and nothing is released twice.
 // Shows: P1
 func TestReleaseOfACollectionKilledAtEachStep(t *testing.T) {
@@ -28,7 +28,7 @@ func TestReleaseOfACollectionKilledAtEachStep(t *testing.T) {
 		least int  // how many of the batch and the jobs are released at least
 		most  int
 	}{
-		// The first write lifts the hold.
+		// The first write releases the hold.
 		{"zklive/deliver/multi/before", true, 0, 0},
 		{"zklive/deliver/multi/after", false, 0, 0},
 		// Then all are released at once.

@@ -15,8 +15,8 @@ import (
 
 // Refusals of more than one command.
 var (
-	held = no{"collection test is on hold, set by user/test: new terms; lift that hold first",
-		"`accession collection ls` shows who set the hold and why; `accession collection release` lifts it"}
+	held = no{"collection test is on hold, set by user/test: new terms; release that hold first",
+		"`accession collection ls` shows who set the hold and why; `accession collection release` releases it"}
 	locked  = no{"job/ID is pending and locked by a worker", "locked by a worker: try again when its step has ended, or pause the queue first; `accession job fail` ends a job in spite of the lock"}
 	noBatch = no{"there is no such batch", "`accession batch ls` lists them, also those that were deleted"}
 	noJob   = no{"there is no such job", "`accession job ls` lists them; `accession job show ID` shows one that was deleted"}

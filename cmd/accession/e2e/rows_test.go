@@ -245,7 +245,7 @@ func (s *scene) hold() {
 	}
 }
 
-// open lifts it.
+// open releases it.
 func (s *scene) open() {
 	s.t.Helper()
 	if _, err := s.app.ReleaseCollection(s.ctx(), "test", "signed"); err != nil {

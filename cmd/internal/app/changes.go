@@ -31,16 +31,16 @@ func (c *Changed) add(format string, args ...any) {
 // closed is what messages call a hold of each kind.
 var closed = map[domain.HoldKind]string{domain.HoldCollection: "on hold", domain.HoldQueue: "paused"}
 
-// holdChange is the setting or the lifting of a hold or pause.
+// holdChange is the setting or the release of a hold or pause.
 type holdChange struct {
 	verb string // in messages
 	kind domain.HoldKind
 	name string
-	hold *domain.Hold // to set, nil = lift
+	hold *domain.Hold // to set, nil = release
 	why  string
 }
 
-// changeHold sets or lifts a hold or pause.
+// changeHold sets or releases a hold or pause.
 func (a *App) changeHold(ctx context.Context, h holdChange) (c Changed, err error) {
 	defer Explained(&err, h.verb+" "+string(h.kind)+" "+h.name)
 	handler, err := a.Open.Handler(ctx)

@@ -176,7 +176,7 @@ func TestOperatorsMoveJobs(t *testing.T) {
 	w.refused(Refused, "job/"+string(id)+" is held: hold is not possible (possible from here: pending, deleted, failed)", "accession job release "+string(id),
 		func() (Changed, error) { return a.HoldJob(ctx, id, "") })
 	w.Hold(domain.HoldCollection, storetest.Profile, "ana")
-	w.refused(Refused, "collection maps is on hold, set by ana: a test; lift that hold first", "accession collection ls",
+	w.refused(Refused, "collection maps is on hold, set by ana: a test; release that hold first", "accession collection ls",
 		func() (Changed, error) { return a.ReleaseJob(ctx, id, "") })
 	w.Hold(domain.HoldCollection, storetest.Profile, "")
 	w.try(a, Changed{Subject: subject, From: "held", State: "pending", Row: "J3"}, "cleared", func() (Changed, error) { return a.ReleaseJob(ctx, id, "cleared") })
@@ -419,7 +419,7 @@ func TestOperatorsMoveBatches(t *testing.T) {
 	w.refused(Refused, "is pending: release is not possible", "accession batch show "+string(id), func() (Changed, error) { return a.ReleaseBatch(ctx, id, "") })
 	w.Hold(domain.HoldCollection, storetest.Profile, "ana")
 	w.DoBatch(id, domain.HoldBatch{}, storetest.Operator())
-	w.refused(Refused, "lift that hold first", "accession collection ls", func() (Changed, error) { return a.ReleaseBatch(ctx, id, "") })
+	w.refused(Refused, "release that hold first", "accession collection ls", func() (Changed, error) { return a.ReleaseBatch(ctx, id, "") })
 	w.Hold(domain.HoldCollection, storetest.Profile, "")
 	w.try(a, Changed{Subject: subject, From: "held", State: "pending", Row: "B4"}, "cleared", func() (Changed, error) { return a.ReleaseBatch(ctx, id, "cleared") })
 	w.refused(NotFound, "there is no such batch", "accession batch ls", func() (Changed, error) { return a.ReleaseBatch(ctx, "bid0000000099", "") })

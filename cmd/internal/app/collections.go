@@ -85,7 +85,7 @@ func (a *App) HoldCollection(ctx context.Context, name, why string) (c Changed, 
 	return c, err
 }
 
-// ReleaseCollection lifts the hold on a collection. What waits in held because of
+// ReleaseCollection releases the hold on a collection. What waits in held because of
 // it stays there until it is released itself.
 func (a *App) ReleaseCollection(ctx context.Context, name, why string) (Changed, error) {
 	c, err := a.changeHold(ctx, holdChange{"release", domain.HoldCollection, name, nil, why})

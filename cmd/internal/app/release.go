@@ -16,11 +16,11 @@ import (
 const (
 	// releaseParallel is how many batches and jobs are released at once.
 	releaseParallel = 16
-	// releaseWait is how long the tables may take to show that a hold was lifted.
+	// releaseWait is how long the tables may take to show that a hold was released.
 	releaseWait = 30 * time.Second
 )
 
-// ReleaseHeld lifts the hold on a collection, unless it was lifted before, and releases
+// ReleaseHeld releases the hold on a collection, unless it was released before, and releases
 // the batches and jobs that wait because of it (B4, J3). What an operator has held stays.
 // After an interruption another call releases the rest.
 func (a *App) ReleaseHeld(ctx context.Context, name, why string) (c Changed, err error) {
@@ -66,7 +66,7 @@ func (a *App) heldBy(ctx context.Context, name string) ([]domain.Aggregate, erro
 	return held, t.err
 }
 
-// heldBefore lists what is held once the tables show that the hold was lifted: nothing is
+// heldBefore lists what is held once the tables show that the hold was released: nothing is
 // held because of it after that. If they do not show it in time, what is known is returned.
 func (a *App) heldBefore(ctx context.Context, c *Changed, known []domain.Aggregate, name string) ([]domain.Aggregate, error) {
 	of, err := domain.ParseAggregate(c.Subject)
@@ -91,7 +91,7 @@ func releaseOf(of domain.Aggregate) Changed {
 }
 
 // wouldRelease returns what a release would change. It cannot be decided before the hold
-// is lifted.
+// is released.
 func wouldRelease(held []domain.Aggregate) []Changed {
 	also := make([]Changed, len(held))
 	for i, of := range held {

@@ -16,7 +16,7 @@ type CollectionChange struct {
 	Change
 }
 
-// CollectionRelease lifts the hold of a collection.
+// CollectionRelease releases the hold of a collection.
 type CollectionRelease struct {
 	CollectionChange
 	All bool `query:"all" doc:"Also release the batches and jobs that wait because of the hold"`

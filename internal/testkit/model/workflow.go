@@ -77,7 +77,7 @@ func (w *Workflow) Count(b *Batch, sub string) (n int) {
 	return n
 }
 
-// HoldSetting holds or lifts; it is refused when that is so already.
+// HoldSetting holds or releases; it is refused when that is so already.
 func HoldSetting(of map[string]bool, name string, on bool) Answer {
 	if of[name] == on {
 		return Refused

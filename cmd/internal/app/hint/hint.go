@@ -32,7 +32,7 @@ func Instead(r *domain.Refused) string {
 }
 
 var insteadOfCode = map[domain.Code]string{
-	domain.CodeCollectionHeld: "`accession collection ls` shows who set the hold and why; `accession collection release` lifts it",
+	domain.CodeCollectionHeld: "`accession collection ls` shows who set the hold and why; `accession collection release` releases it",
 	domain.CodeJobsLocked:     "`accession job ls --batch ID` shows where they are",
 	"jobs_processing":         "`accession job ls --batch ID` shows where they are",
 	"batch_state":             "wait until the batch is reported; `accession job show ID` names it",

@@ -10,7 +10,7 @@ import (
 // Errors for the refusal of an operation, besides those of package eventstore. Each of
 // them is eventstore.ErrConflict.
 var (
-	// ErrHolds says that a hold or pause was set or lifted since the decision read them.
+	// ErrHolds says that a hold or pause was set or released since the decision read them.
 	ErrHolds = fmt.Errorf("holds have changed: %w", eventstore.ErrConflict)
 	// ErrBatch says that the status of a job's batch is not the one that the claim knew.
 	ErrBatch = fmt.Errorf("the batch has changed: %w", eventstore.ErrConflict)

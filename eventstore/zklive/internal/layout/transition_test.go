@@ -251,7 +251,7 @@ func TestBatchRows(t *testing.T) {
 func TestOtherOperations(t *testing.T) {
 	t.Parallel()
 	held := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 1, SettingValue: domain.SettingValue{Hold: &domain.Hold{By: "ann"}}}
-	lifted := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 2}
+	released := domain.Setting{Kind: domain.HoldCollection, Name: "maps", Version: 2}
 	timed := func(version, seconds int64) domain.Setting {
 		return domain.Setting{Kind: domain.SettingTimeouts, Name: domain.TimeoutsFiles, Version: version, SettingValue: domain.SettingValue{Timeouts: &domain.Timeouts{DownloadSeconds: seconds}}}
 	}
@@ -292,11 +292,11 @@ func TestOtherOperations(t *testing.T) {
 			create /config/versions/collection:maps
 			create /locks/collections/maps
 			set /locks`, nil},
-		"hold again": {one(setting(lifted, domain.Setting{Kind: held.Kind, Name: "maps", Version: 3, SettingValue: held.SettingValue}), layout.Inputs{}), `
+		"hold again": {one(setting(released, domain.Setting{Kind: held.Kind, Name: "maps", Version: 3, SettingValue: held.SettingValue}), layout.Inputs{}), `
 			set /config/versions/collection:maps @7
 			create /locks/collections/maps
 			set /locks`, nil},
-		"lift": {one(setting(held, lifted), layout.Inputs{}), `
+		"release a hold": {one(setting(held, released), layout.Inputs{}), `
 			delete /locks/collections/maps
 			set /config/versions/collection:maps @7
 			set /locks`, nil},
